@@ -1,0 +1,159 @@
+package pbs
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Code says why a request was refused. It has a PBS number and a text that
+// scripts know; commands exit with the number modulo 256.
+type Code uint16
+
+// The codes, by PBS's numbers (specification: cli-contract section 1).
+const (
+	UnknownJob         Code = 15001
+	UndefinedAttribute Code = 15002
+	ReadOnlyAttribute  Code = 15003
+	InvalidRequest     Code = 15004
+	Unauthorized       Code = 15007
+	SystemError        Code = 15010
+	BadSignal          Code = 15013
+	BadAttributeValue  Code = 15014
+	RunningAttribute   Code = 15015
+	BadState           Code = 15016
+	UnknownQueue       Code = 15018
+	BadUser            Code = 15023
+	QueueExists        Code = 15025
+	BusyObject         Code = 15027
+	QueueDisabled      Code = 15021
+	NotSupported       Code = 15029
+	NoDefaultQueue     Code = 15037
+	UnknownResource    Code = 15035
+	ResourceLimit      Code = 15036
+	NotRerunnable      Code = 15038
+	DuplicateEntry     Code = 15055
+	UnknownNode        Code = 15062
+	NoNodeList         Code = 15064
+	NodeExists         Code = 15066
+	BadNodeState       Code = 15067
+	NoMom              Code = 15070
+	BadSelect          Code = 15108
+	DuplicateResource  Code = 15116
+	HookError          Code = 15136
+	HasFinished        Code = 15139
+	ResourceBusy       Code = 15174
+	BadResume          Code = 15177
+)
+
+// BadJobID is not a server's refusal: the command sees it before it asks.
+const BadJobID Code = 1
+
+// The codes of Rampart's own: outside PBS's numbers, so that no script mistakes them.
+const (
+	NotAccountHolder Code = 15200 + iota // no account with that name on the replica's host
+	ScriptTooLarge                       // over MaxScript bytes
+	ExpiredRequest                       // the request id is too old, or from the future
+	ReusedRequest                        // the request id was used for another request
+	BadToken                             // no such token, expired, or used
+	NoQuorum                             // the replicas cannot agree now
+	UnknownResult                        // the request may yet take effect; ask again with its id
+)
+
+// MaxScript is the greatest size of a job script, in bytes.
+const MaxScript = 16 << 20
+
+var texts = map[Code]string{
+	UnknownJob:         "Unknown Job Id",
+	UndefinedAttribute: "Undefined attribute ", // the blank at the end is PBS's own
+	ReadOnlyAttribute:  "Cannot set attribute, read only or insufficient permission ",
+	InvalidRequest:     "Invalid request",
+	Unauthorized:       "Unauthorized Request",
+	SystemError:        "system error",
+	BadSignal:          "Unknown/illegal signal name",
+	BadAttributeValue:  "Illegal attribute or resource value",
+	RunningAttribute:   "Cannot modify attribute while job running ",
+	BadState:           "Request invalid for state of job",
+	UnknownQueue:       "Unknown queue",
+	BadUser:            "Bad UID for job execution",
+	QueueExists:        "Queue already exists",
+	BusyObject:         "Cannot delete busy object",
+	QueueDisabled:      "Queue is not enabled",
+	NotSupported:       "No support for requested service",
+	NoDefaultQueue:     "No default queue specified",
+	UnknownResource:    "Unknown resource",
+	ResourceLimit:      "Job violates queue and/or server resource limits",
+	NotRerunnable:      "job is not rerunnable",
+	DuplicateEntry:     "Duplicate entry in list ",
+	UnknownNode:        "Unknown node ",
+	NoNodeList:         "Server has no node list",
+	NodeExists:         "Node name already exists",
+	BadNodeState:       "Illegal value for node state",
+	NoMom:              "could not contact mom",
+	BadSelect:          `Resource invalid in "select" specification: `,
+	DuplicateResource:  "duplicated resource within a section of a select specification, resource is: ",
+	HookError:          "hook error",
+	HasFinished:        "Job has finished",
+	ResourceBusy:       "Resource busy",
+	BadResume:          "Job can not be resumed with the requested resume signal",
+	BadJobID:           "illegally formed job identifier",
+	NotAccountHolder:   "no account for the submitter",
+	ScriptTooLarge:     "job script is larger than the limit of 16777216 bytes",
+	ExpiredRequest:     "request id is expired or ahead of the clock",
+	ReusedRequest:      "request id was already used for a different request",
+	BadToken:           "enrolment token is unknown, expired or used",
+	NoQuorum:           "no quorum: the replicas cannot commit now",
+	UnknownResult:      "outcome unknown: the request may yet take effect",
+}
+
+// Text returns PBS's words for the code.
+func (c Code) Text() string {
+	if t, ok := texts[c]; ok {
+		return t
+	}
+	return fmt.Sprintf("error %d", uint16(c))
+}
+
+// ExitStatus returns what a command exits with after this refusal.
+func (c Code) ExitStatus() int { return int(c) % 256 }
+
+// An Error is a refusal: the same on every replica, final, without a trace in
+// the state. Message is what the user reads.
+type Error struct {
+	Code    Code   `cbor:"1,keyasint"`
+	Message string `cbor:"2,keyasint"`
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Is makes errors.Is compare refusals by code.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// Refuse returns a refusal with the text of the code.
+func Refuse(c Code) *Error { return &Error{Code: c, Message: c.Text()} }
+
+// Attribute returns a refusal that names the attribute it is about, in PBS's
+// form: the text, a blank, the name ("Resource_List.ncpus").
+func Attribute(c Code, name string) *Error {
+	return &Error{Code: c, Message: c.Text() + " " + name}
+}
+
+// Errorf returns a refusal with words of its own.
+func Errorf(c Code, format string, args ...any) *Error {
+	return &Error{Code: c, Message: fmt.Sprintf(format, args...)}
+}
+
+// CodeOf returns the code of a refusal anywhere in err's chain, SystemError for
+// any other error, and 0 for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return SystemError
+}

@@ -1,0 +1,5 @@
+package pbs
+
+// Version is what --version and pbs_version tell. Tools compare it with versions
+// of PBS, so it is digits and dots (specification: drop-in section 2).
+const Version = "23.06.06"
