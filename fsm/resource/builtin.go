@@ -1,0 +1,80 @@
+package resource
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	hostAll = AtHost | PerVnode | PerQueue | ToMoms // what moms watch and everybody counts
+	hostN   = AtHost | PerVnode
+)
+
+// builtin is PBS's table of resources, sorted by name.
+var builtin = [...]Def{
+	{"accelerator", Boolean, AtHost, true},
+	{"accelerator_memory", Size, hostN, true},
+	{"accelerator_model", String, AtHost, true},
+	{"aoe", StringArray, AtHost, true},
+	{"arch", String, AtHost, true},
+	{"cpupercent", Long, ReadOnly, true},
+	{"cput", Time, ToMoms, true},
+	{"energy", Float, ReadOnly, true},
+	{"eoe", StringArray, AtHost, true},
+	{"file", Size, ToMoms, true},
+	{"hbmem", Size, hostN, true},
+	{"host", String, AtHost, true},
+	{"max_walltime", Time, 0, true},
+	{"mem", Size, hostAll, true},
+	{"min_walltime", Time, 0, true},
+	{"mpiprocs", Long, AtHost | PerQueue, true},
+	{"naccelerators", Long, hostN, true},
+	{"ncpus", Long, hostAll, true},
+	{"ngpus", Long, hostN, true},
+	{"nice", Long, ToMoms, true},
+	{"nodect", Long, PerQueue | ReadOnly, true},
+	{"ompthreads", Long, AtHost, true},
+	{"pcput", Time, ToMoms, true},
+	{"place", String, 0, true},
+	{"pmem", Size, ToMoms, true},
+	{"preempt_targets", StringArray, 0, true},
+	{"pvmem", Size, ToMoms, true},
+	{"select", String, 0, true},
+	{"site", String, 0, true},
+	{"soft_walltime", Time, 0, true},
+	{"software", String, 0, true},
+	{"vmem", Size, hostAll, true},
+	{"vnode", String, AtHost, true},
+	{"vntype", StringArray, AtHost, true},
+	{"walltime", Time, ToMoms, true},
+}
+
+// Builtin returns the definitions that every server has, sorted by name.
+func Builtin() []Def { return slices.Clone(builtin[:]) }
+
+// Builtins is the table of the built-in definitions alone.
+type Builtins struct{}
+
+// Resource returns the built-in definition with the name.
+func (Builtins) Resource(name string) (Def, bool) {
+	i, ok := slices.BinarySearchFunc(builtin[:], name, func(d Def, name string) int {
+		return strings.Compare(d.Name, name)
+	})
+	if !ok {
+		return Def{}, false
+	}
+	return builtin[i], true
+}
+
+// AssignedToVnodes returns the built-in resources whose assignment a vnode shows
+// even when it is nothing.
+func AssignedToVnodes() []Item {
+	return []Item{
+		{"accelerator_memory", "0kb"},
+		{"hbmem", "0kb"},
+		{"mem", "0kb"},
+		{"naccelerators", "0"},
+		{"ncpus", "0"},
+		{"vmem", "0kb"},
+	}
+}
