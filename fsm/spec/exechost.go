@@ -1,0 +1,70 @@
+package spec
+
+import (
+	"strconv"
+	"strings"
+
+	"rampart/fsm/pbs"
+)
+
+// An ExecHost tells on which hosts a job runs, one entry for each chunk.
+type ExecHost []HostSlot
+
+// A HostSlot is one chunk on a host: the number of the slot at the mom, and the
+// cpus.
+type HostSlot struct {
+	Host string
+	Slot int
+	CPUs int
+}
+
+// ParseExecHost reads "hosta/0*2+hostb/0"; without a star it is one cpu.
+func ParseExecHost(text string) (ExecHost, error) {
+	if len(text) > maxText {
+		return nil, malformedExecHost()
+	}
+	var e ExecHost
+	for part := range strings.SplitSeq(text, "+") {
+		host, slot, ok := strings.Cut(part, "/")
+		if !ok || !validWord(host) || len(e) >= maxChunks {
+			return nil, malformedExecHost()
+		}
+		slot, cpus, starred := strings.Cut(slot, "*")
+		h := HostSlot{Host: host, CPUs: 1}
+		if h.Slot, ok = parseNumber(slot); !ok {
+			return nil, malformedExecHost()
+		}
+		if starred {
+			if h.CPUs, ok = parseNumber(cpus); !ok {
+				return nil, malformedExecHost()
+			}
+		}
+		e = append(e, h)
+	}
+	return e, nil
+}
+
+func parseNumber(s string) (int, bool) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	return int(n), err == nil
+}
+
+func malformedExecHost() error { return pbs.Attribute(pbs.BadAttributeValue, "exec_host") }
+
+// String prints the exec_host.
+func (e ExecHost) String() string {
+	var b strings.Builder
+	for i, h := range e {
+		if i > 0 {
+			b.WriteByte('+')
+		}
+		b.WriteString(h.Host)
+		b.WriteByte('/')
+		b.WriteString(strconv.Itoa(h.Slot))
+		if h.CPUs != 1 {
+			b.WriteByte('*')
+			b.WriteString(strconv.Itoa(h.CPUs))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,88 @@
+package spec
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"rampart/fsm/resource"
+)
+
+// split cuts text at each sep outside quotes. It reports false for an open quote.
+func split(text string, sep byte) ([]string, bool) {
+	var parts []string
+	start := 0
+	var quote byte
+	for i := range len(text) {
+		switch c := text[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == sep:
+			parts = append(parts, text[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, text[start:]), quote == 0
+}
+
+// parseItem reads name=value; the value may stand in quotes.
+func parseItem(text string) (resource.Item, bool) {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || !validResource(name) {
+		return resource.Item{}, false
+	}
+	value, ok = unquote(value)
+	if !ok {
+		return resource.Item{}, false
+	}
+	return resource.Item{Name: name, Value: value}, true
+}
+
+// unquote takes the quotes away. Quotes stand around the whole value or not at all.
+func unquote(s string) (string, bool) {
+	if s == "" || !printable(s) {
+		return "", false
+	}
+	if q := s[0]; q == '"' || q == '\'' {
+		inner := s[1:]
+		end := strings.IndexByte(inner, q)
+		return strings.TrimSuffix(inner, s[:1]), end == len(inner)-1 && end > 0 && !both(inner[:end])
+	}
+	return s, strings.IndexAny(s, `'"=() `) < 0
+}
+
+// both tells whether a value holds both kinds of quotes, so that no quoting can
+// carry it.
+func both(s string) bool { return strings.Contains(s, `"`) && strings.Contains(s, `'`) }
+
+func printable(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r == 0x7f {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+func writeItems(b *strings.Builder, items []resource.Item) {
+	for _, item := range items {
+		b.WriteByte(':')
+		b.WriteString(item.Name)
+		b.WriteByte('=')
+		b.WriteString(quoted(item.Value))
+	}
+}
+
+func quoted(value string) string {
+	switch {
+	case !strings.ContainsAny(value, ` +:='"()`):
+		return value
+	case strings.Contains(value, `"`):
+		return "'" + value + "'"
+	default:
+		return `"` + value + `"`
+	}
+}

@@ -1,0 +1,109 @@
+package spec
+
+import (
+	"strconv"
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// A Select says what a job wants: chunks, each of them on one vnode's host.
+type Select struct{ Chunks []Chunk }
+
+// A Chunk is a set of resources that is wanted Count times. The items stand in the
+// order written.
+type Chunk struct {
+	Count int
+	Items resource.List
+}
+
+// ParseSelect reads "[N:]r=v[:r=v...][+...]". What is malformed is refused with
+// BadAttributeValue, a resource that stands twice in a chunk with
+// DuplicateResource. Resources are not looked up: Complete does.
+func ParseSelect(text string) (Select, error) {
+	if len(text) > maxText {
+		return Select{}, malformedSelect()
+	}
+	parts, ok := split(text, '+')
+	if !ok {
+		return Select{}, malformedSelect()
+	}
+	s := Select{Chunks: make([]Chunk, 0, len(parts))}
+	total := 0
+	for _, part := range parts {
+		chunk, err := parseChunk(part)
+		if err != nil {
+			return Select{}, err
+		}
+		if total += chunk.Count; total > maxChunks {
+			return Select{}, malformedSelect()
+		}
+		s.Chunks = append(s.Chunks, chunk)
+	}
+	return s, nil
+}
+
+func parseChunk(text string) (Chunk, error) {
+	parts, ok := split(text, ':')
+	if !ok || text == "" {
+		return Chunk{}, malformedSelect()
+	}
+	c := Chunk{Count: 1}
+	if text[0] >= '0' && text[0] <= '9' {
+		n, err := strconv.Atoi(parts[0])
+		if err != nil || n < 1 || n > maxChunks {
+			return Chunk{}, malformedSelect()
+		}
+		c.Count, parts = n, parts[1:]
+	}
+	items, err := parseItems(parts)
+	if err != nil {
+		return Chunk{}, err
+	}
+	c.Items = items
+	return c, nil
+}
+
+// maxItems bounds the resources of one chunk, and so the search for repeats.
+const maxItems = 256
+
+func parseItems(parts []string) (resource.List, error) {
+	if len(parts) > maxItems {
+		return nil, malformedSelect()
+	}
+	var items resource.List
+	for _, part := range parts {
+		item, ok := parseItem(part)
+		if !ok {
+			return nil, malformedSelect()
+		}
+		if _, twice := items.Get(item.Name); twice {
+			return nil, pbs.Errorf(pbs.DuplicateResource, "%s%s", pbs.DuplicateResource.Text(), item.Name)
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// String prints the select with the count of each chunk.
+func (s Select) String() string {
+	var b strings.Builder
+	for i, c := range s.Chunks {
+		if i > 0 {
+			b.WriteByte('+')
+		}
+		b.WriteString(strconv.Itoa(c.Count))
+		writeItems(&b, c.Items)
+	}
+	return b.String()
+}
+
+// Total returns how many chunks the select asks for.
+func (s Select) Total() int {
+	total := 0
+	for _, c := range s.Chunks {
+		total += c.Count
+	}
+	return total
+}
