@@ -1,0 +1,152 @@
+// Package daylog writes a daemon's log in PBS's format: one line per event in one
+// file per day (specification: logs.md section 1). It owns the form of a line, the
+// choice of the file and its mode; what is worth a line is the daemon's business,
+// and structured logs on stderr are slog's. A Log may be used by several goroutines;
+// it starts none, and keeps one file open until Close.
+package daylog
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The event bits. They combine by OR and are printed as the combination.
+const (
+	Error    uint16 = 0x0001 // internal errors
+	System   uint16 = 0x0002 // start, stop, configuration, states of moms
+	Admin    uint16 = 0x0004 // administrative events
+	Job      uint16 = 0x0008 // events of jobs
+	JobUsage uint16 = 0x0010 // resource use at the end of a job
+	Security uint16 = 0x0020 // refused requests
+	Sched    uint16 = 0x0040 // scheduler
+	Debug    uint16 = 0x0080 // common debugging messages
+	Debug2   uint16 = 0x0100 // less common
+	Resv     uint16 = 0x0200 // reservations
+	Debug3   uint16 = 0x0400 // rarer
+	Debug4   uint16 = 0x0800 // rarest
+	Force    uint16 = 0x8000 // written whatever the mask says; never printed
+)
+
+// The masks that PBS's daemons start with.
+const (
+	ServerMask uint16 = 511
+	MomMask    uint16 = 975
+	SchedMask  uint16 = 767
+)
+
+// Options choose how lines look and which are written.
+type Options struct {
+	HighRes  bool           // microseconds in the time of a line
+	Location *time.Location // of dates and times; nil: local time
+	Mask     uint16         // events that are written; 0 writes only forced ones
+}
+
+// A Log appends lines to the file of their day.
+type Log struct {
+	dir    string
+	daemon string
+
+	mu   sync.Mutex
+	opts Options
+	day  string
+	file *os.File
+}
+
+// New returns a log in the folder dir, which is made with the first line, for the
+// daemon named in each line, such as "pbs_mom" or "Server@hosta".
+func New(dir, daemon string, opts Options) *Log {
+	if opts.Location == nil {
+		opts.Location = time.Local
+	}
+	return &Log{dir: dir, daemon: daemon, opts: opts}
+}
+
+// SetMask changes which events are written from now on.
+func (l *Log) SetMask(mask uint16) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opts.Mask = mask
+}
+
+// SetLocation changes the time zone of the lines to come.
+func (l *Log) SetLocation(loc *time.Location) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opts.Location = loc
+}
+
+// Write appends the line of an event that happened at the given moment. An event
+// that the mask leaves out is dropped.
+func (l *Log) Write(at time.Time, event uint16, class, object, text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if event&(l.opts.Mask|Force) == 0 {
+		return nil
+	}
+	at = at.In(l.opts.Location)
+	if err := l.openLocked(at.Format("20060102")); err != nil {
+		return fmt.Errorf("write log line: %w", err)
+	}
+	line := Format(at, l.opts.HighRes, event, l.daemon, class, object, text)
+	if _, err := l.file.WriteString(line); err != nil {
+		return fmt.Errorf("write log line: %w", err)
+	}
+	return nil
+}
+
+// Close closes the file of the day; a later Write opens it again.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closeLocked()
+}
+
+func (l *Log) closeLocked() error {
+	if l.file == nil {
+		return nil
+	}
+	f := l.file
+	l.file, l.day = nil, ""
+	return f.Close()
+}
+
+func (l *Log) openLocked(day string) error {
+	if l.file != nil && l.day == day {
+		return nil
+	}
+	if err := l.closeLocked(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(l.dir, day), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	l.file, l.day = f, day
+	return nil
+}
+
+// Format returns one line with its newline. Newlines in the text, which would
+// break the line for every reader, become blanks.
+func Format(at time.Time, highRes bool, event uint16, daemon, class, object, text string) string {
+	layout := "01/02/2006 15:04:05"
+	if highRes {
+		layout = "01/02/2006 15:04:05.000000"
+	}
+	return fmt.Sprintf("%s;%04x;%s;%s;%s;%s\n",
+		at.Format(layout), event&^Force, daemon, class, flat(object), flat(text))
+}
+
+func flat(s string) string {
+	s = strings.TrimRight(s, "\n")
+	if !strings.ContainsAny(s, "\n\r") {
+		return s
+	}
+	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(s)
+}

@@ -1,0 +1,82 @@
+package daylog
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lineForm is case LG-1 of the specification.
+var lineForm = regexp.MustCompile(`^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d{6})?;[0-9a-f]{4};[^;]+;(Svr|Que|Job|Req|Fil|Act|Node|Resv|Sched|Hook|Resc|TPP);[^;]*;.*$`)
+
+func read(t *testing.T, dir, day string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, day))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestWrite_OneFilePerDay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mom_logs")
+	l := New(dir, "pbs_mom", Options{Mask: MomMask, Location: time.UTC})
+	before := time.Date(2026, 11, 21, 23, 59, 59, 0, time.UTC)
+	for _, at := range []time.Time{before, before.Add(time.Second)} {
+		if err := l.Write(at, Job, "Job", "1.srv", "kill_job"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, dir, "20261121"), "11/21/2026 23:59:59;0008;pbs_mom;Job;1.srv;kill_job\n"; got != want {
+		t.Errorf("first day: %q, want %q", got, want)
+	}
+	if got, want := read(t, dir, "20261122"), "11/22/2026 00:00:00;0008;pbs_mom;Job;1.srv;kill_job\n"; got != want {
+		t.Errorf("second day: %q, want %q", got, want)
+	}
+	info, err := os.Stat(filepath.Join(dir, "20261121"))
+	if err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestWrite_MaskAndForce(t *testing.T) {
+	dir := t.TempDir()
+	l := New(dir, "Server@h", Options{Location: time.UTC})
+	at := time.Date(2027, 1, 2, 3, 4, 5, 678000, time.UTC)
+	for _, event := range []uint16{Job, Force | System} {
+		if err := l.Write(at, event, "Svr", "Server@h", "text"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.SetMask(ServerMask)
+	if err := l.Write(at, Debug2|Job, "Node", "v;x", "again"); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	want := "01/02/2027 03:04:05;0002;Server@h;Svr;Server@h;text\n" +
+		"01/02/2027 03:04:05;0108;Server@h;Node;v;x;again\n"
+	if got := read(t, dir, "20270102"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestFormat_FormOfEveryLine(t *testing.T) {
+	at := time.Date(2026, 11, 21, 5, 26, 20, 458878000, time.UTC)
+	for _, text := range []string{"plain", "a;b;c", "two\nlines\n", "", "carriage\r\nreturn"} {
+		for _, high := range []bool{false, true} {
+			line := Format(at, high, Job, "pbs_mom", "Job", "141.hosta", text)
+			if strings.Count(line, "\n") != 1 || !lineForm.MatchString(strings.TrimSuffix(line, "\n")) {
+				t.Errorf("bad line %q", line)
+			}
+		}
+	}
+	if got := Format(at, true, Job, "pbs_mom", "Job", "141.hosta", "kill_job"); got != "11/21/2026 05:26:20.458878;0008;pbs_mom;Job;141.hosta;kill_job\n" {
+		t.Errorf("got %q", got)
+	}
+}
