@@ -1,0 +1,81 @@
+# Rampart. `make help` lists the targets; `make` builds and tests.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := all
+
+PREFIX ?= /usr/local
+FUZZTIME ?= 30s
+SEED ?=
+TOOL := go tool -modfile=tools.mod
+GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | grep -vE '\.pb\.go$$|\.connect\.go$$')
+# The race detector needs a C compiler; a machine without one still runs every test.
+RACE := $(shell command -v "$${CC:-gcc}" >/dev/null 2>&1 && echo -race)
+# Tests of real processes run alone, so that nothing else takes their time.
+PROCESS_TESTS := rampart/cmd/conformance
+# What the generated code was made from, and what was made.
+GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
+
+.PHONY: all build install demo test test-long lint vet generated-current generate generate-check fuzz bench chaos clean help
+
+all: build test
+
+build: ## build bin/rampart and bin/pbs, static
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/rampart ./cmd/pbs
+
+install: build ## install into PREFIX: bin/rampart, bin/pbs and a link for every user command
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 bin/rampart bin/pbs "$(DESTDIR)$(PREFIX)/bin"
+	bin/rampart links --dir "$(DESTDIR)$(PREFIX)/bin"
+
+demo: build ## three replicas, five moms, a real job, a killed leader; says what it shows
+	bin/rampart dev --exec docs/demo.sh
+
+test: lint build ## lint and every test but the long ones
+	[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
+	go test $(RACE) -short -timeout 8m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
+	go test -short -timeout 8m $(PROCESS_TESTS)
+
+test-long: lint generate-check build ## every test, with new seeds
+	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
+	go test -timeout 60m $(PROCESS_TESTS)
+
+lint: vet generated-current ## go vet, staticcheck, gofumpt, generated code current
+	$(TOOL) staticcheck ./...
+	unformatted=$$($(TOOL) gofumpt -l $(GO_FILES))
+	[ -z "$$unformatted" ] || { printf 'not gofumpt-ed:\n%s\n' "$$unformatted"; exit 1; }
+
+vet:
+	go vet ./...
+
+generated-current:
+	sha256sum --check --quiet transport/api/generate.sum || { echo "generated code is not current: make generate"; exit 1; }
+
+generate: ## write the generated code again
+	$(TOOL) buf generate
+	sha256sum $(GENERATED_FROM) $$(git ls-files --cached --others --exclude-standard 'transport/api/*.pb.go' 'transport/api/*.connect.go') > transport/api/generate.sum
+
+generate-check: generate ## generate, and fail if that changed anything
+	git diff --exit-code -- transport/api
+
+fuzz: ## fuzz every target for FUZZTIME each
+	for package in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do
+		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$package/*_test.go | cut -c6-); do
+			echo "$$package $$target"
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$package
+		done
+	done
+
+bench: build ## measure the figures of the design, as ratios against their references
+	go run ./cmd/bench
+
+chaos: build ## seeded faults in the bubble; SEED=N plays one again
+	go run ./cmd/chaos $(if $(SEED),-seed $(SEED))
+
+clean: ## remove what was built
+	rm -rf bin
+
+help: ## list the targets
+	grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16

@@ -1,0 +1,189 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "rampart/"
+
+type listed struct {
+	ImportPath, Dir string
+	GoFiles         []string
+	Imports         []string
+	TestImports     []string
+	XTestImports    []string
+	Deps            []string
+}
+
+func list(t *testing.T, args ...string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-e", "-json"}, args...)...)
+	cmd.Dir = "../../.."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	var all []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func short(importPath string) (string, bool) { return strings.CutPrefix(importPath, module) }
+
+func TestArrows(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range list(t, "./...") {
+		name, _ := short(p.ImportPath)
+		rule, ok := ruleFor(name)
+		if !ok {
+			t.Errorf("%s has no rule in the table: say what it may import, and why", name)
+			continue
+		}
+		used[rule.Package] = true
+		for _, imp := range p.Imports {
+			if dep, ours := short(imp); ours && !matchAny(rule.May, dep) {
+				t.Errorf("%s imports %s: %s", name, dep, rule.Why)
+			}
+		}
+	}
+	for _, r := range Rules {
+		if !used[r.Package] {
+			t.Errorf("the table names %s, which is gone", r.Package)
+		}
+	}
+}
+
+func TestNobodyImports(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		name, _ := short(p.ImportPath)
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			for _, n := range Nobody {
+				if dep, ours := short(imp); ours && match(n.Package, dep) && !matchAny(n.But, name) {
+					t.Errorf("%s imports %s: %s", name, dep, n.Why)
+				}
+			}
+		}
+	}
+}
+
+func TestTopFolders(t *testing.T) {
+	folders := []string{"cmd", "cli", "transport", "cluster", "fsm", "mom", "chaos"}
+	for _, p := range list(t, "./...") {
+		name, _ := short(p.ImportPath)
+		if top, _, _ := strings.Cut(name, "/"); !slices.Contains(folders, top) {
+			t.Errorf("%s: Go code lives in %v", p.ImportPath, folders)
+		}
+	}
+}
+
+func TestPureFSM(t *testing.T) {
+	for _, p := range list(t, "./fsm/...") {
+		for _, file := range p.GoFiles {
+			checkPure(t, filepath.Join(p.Dir, file))
+		}
+	}
+}
+
+func checkPure(t *testing.T, path string) {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{} // local name -> import path
+	for _, imp := range f.Imports {
+		p, _ := strconv.Unquote(imp.Path.Value)
+		local := filepath.Base(p)
+		if imp.Name != nil {
+			local = imp.Name.Name
+		}
+		names[local] = p
+		for _, ban := range Bans {
+			if ban.Name == "" && ban.Import == p {
+				t.Errorf("%s imports %s: %s (L4)", fset.Position(imp.Pos()), p, ban.Why)
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			t.Errorf("%s: go statement: Apply is one thread (L4)", fset.Position(n.Pos()))
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			for _, ban := range Bans {
+				if ok && ban.Name == n.Sel.Name && names[x.Name] == ban.Import {
+					t.Errorf("%s: %s.%s: %s (L4)", fset.Position(n.Pos()), ban.Import, ban.Name, ban.Why)
+				}
+			}
+		}
+		return true
+	})
+}
+
+func TestPackageComments(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		commented := 0
+		generated := false
+		for _, file := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ast.IsGenerated(f) {
+				generated = true
+			} else if f.Doc != nil {
+				commented++
+			}
+		}
+		if onlyTests := len(p.GoFiles) == 0; !onlyTests && !(generated && commented == 0) && commented != 1 {
+			t.Errorf("%s has %d package comments, want one that says what it owns", p.ImportPath, commented)
+		}
+	}
+}
+
+func TestLeanCommands(t *testing.T) {
+	for _, p := range list(t, "./cmd/pbs") {
+		for _, ban := range Lean {
+			if slices.Contains(p.Deps, ban.Package) {
+				t.Errorf("the user commands carry %s: %s", ban.Package, ban.Why)
+			}
+		}
+	}
+}
+
+func TestRulesCatch(t *testing.T) {
+	if r, _ := ruleFor("fsm/state"); matchAny(r.May, "fsm/command") {
+		t.Error("fsm/state may import fsm/command")
+	}
+	if r, _ := ruleFor("cli/pbs"); r.Package != "cli/*" || !matchAny(r.May, "cli/render") || matchAny(r.May, "fsm/state") {
+		t.Errorf("rule for cli/pbs: %+v", r)
+	}
+	if r, _ := ruleFor("mom/proc/fake"); r.Package != "mom/proc/*" {
+		t.Errorf("rule for mom/proc/fake: %+v", r)
+	}
+	if _, ok := ruleFor("util"); ok {
+		t.Error("a package outside the tree has a rule")
+	}
+}

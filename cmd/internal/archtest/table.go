@@ -1,0 +1,117 @@
+package archtest
+
+import "strings"
+
+// A Rule says what a package may import of this module, and why no more.
+type Rule struct {
+	Package string // path below the module; "X/*" is X and all below it
+	May     string // patterns separated by blanks; "*" is anything
+	Why     string
+}
+
+// Rules is the whole truth: a package without a rule fails, and what a rule does
+// not name is forbidden. The most exact pattern wins.
+var Rules = []Rule{
+	{"fsm/pbs", "", "the words of the domain are the root of everything"},
+	{"fsm/resource", "fsm/pbs", "arithmetic on quantities knows words only"},
+	{"fsm/spec", "fsm/pbs fsm/resource", "languages are parsed without any state"},
+	{"fsm/attr", "fsm/pbs fsm/resource fsm/spec", "the attribute table is data, the same for commands and replicas"},
+	{"fsm/state", "fsm/pbs fsm/resource fsm/spec fsm/attr", "records and laws do not know the commands that change them"},
+	{"fsm/command", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/state", "a command is data and a pure Apply"},
+	{"fsm/snapshot", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/state fsm/command", "a file form of the state, nothing else"},
+	{"fsm/acct", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/state fsm/command", "which event writes which record is decided without I/O"},
+	{"fsm", "fsm/*", "a thin adapter to raft.FSM"},
+
+	{"cluster", "fsm/* transport/* cluster/gossip cluster/term", "a replica does not know the duties that it runs"},
+	{"cluster/gossip", "", "gossip is a hint (L13): it knows names, not the domain"},
+	{"cluster/term", "", "one context for each term, whatever the work"},
+	{"cluster/sched", "fsm/*", "Plan is pure; its loop proposes through an interface"},
+	{"cluster/dispatch", "fsm/* transport/*", "orders come from the state and go to moms"},
+	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
+	{"cluster/service", "cluster fsm/* transport/*", "methods: parse, permit, propose or read, reply"},
+
+	{"transport", "fsm/pbs transport/api", "identity and routing do not know the state"},
+	{"transport/api/*", "transport/api", "definitions and generated code"},
+	{"transport/client", "transport transport/api/* fsm/pbs", "finding replicas knows no state"},
+	{"transport/memnet", "", "a network in memory"},
+
+	{"mom", "mom/* transport/* fsm/pbs fsm/resource fsm/spec", "the mom never sees the tables or the log"},
+	{"mom/task", "fsm/pbs fsm/resource fsm/spec mom/proc mom/spool", "a job's life on one host: decide, then do"},
+	{"mom/proc/*", "fsm/pbs fsm/resource mom/proc", "processes; the shim is part of the lean binary"},
+	{"mom/spool", "fsm/pbs", "files, whatever is in them"},
+
+	{"cli/*", "cli/* transport transport/client transport/api/* fsm/pbs fsm/attr fsm/resource fsm/spec", "commands know words and messages, never the tables"},
+
+	{"chaos/*", "*", "who breaks it may touch anything"},
+	{"cmd/*", "*", "programs wire everything together"},
+}
+
+// Nobody lists packages that only the named folders may import.
+var Nobody = []struct{ Package, But, Why string }{
+	{"chaos/*", "chaos/* cmd/*", "a program that serves people does not carry what breaks it"},
+	{"cmd/*", "cmd/*", "programs are the top of the tree"},
+}
+
+// Bans lists what must not be used under fsm: a replica that asked the world while
+// applying would differ from the others (L4).
+var Bans = []struct{ Import, Name, Why string }{
+	{"time", "Now", "the time of an entry is in the entry"},
+	{"time", "Since", "the time of an entry is in the entry"},
+	{"time", "Until", "the time of an entry is in the entry"},
+	{"math/rand", "", "chance differs between replicas"},
+	{"math/rand/v2", "", "chance differs between replicas"},
+	{"crypto/rand", "", "chance differs between replicas"},
+	{"os", "", "files and environment differ between replicas"},
+	{"net", "", "a network call in Apply would never be the same twice"},
+	{"log", "", "an outcome is returned, not written down"},
+	{"log/slog", "", "an outcome is returned, not written down"},
+}
+
+// Lean lists what the binary of the user commands must not carry, because people
+// start it thousands of times.
+var Lean = []struct{ Package, Why string }{
+	{"github.com/hashicorp/raft", "the log belongs to the daemon"},
+	{"github.com/hashicorp/raft-boltdb/v2", "stores belong to the daemon"},
+	{"go.etcd.io/bbolt", "stores belong to the daemon"},
+	{"github.com/hashicorp/memberlist", "gossip belongs to the daemon"},
+	{"github.com/prometheus/client_golang/prometheus", "metrics belong to the daemon"},
+	{"github.com/klauspost/compress/zstd", "snapshots belong to the daemon"},
+	{"rampart/fsm", "the state belongs to the replica"},
+	{"rampart/fsm/state", "the state belongs to the replica"},
+	{"rampart/fsm/command", "the log belongs to the replica"},
+	{"rampart/cluster", "the replica is another program"},
+	{"rampart/mom", "the mom is another program; the shim is mom/proc alone"},
+	{"rampart/mom/task", "the mom is another program; the shim is mom/proc alone"},
+}
+
+// match tells whether the pattern ("X", "X/*" or "*") covers path.
+func match(pattern, path string) bool {
+	if pattern == "*" {
+		return true
+	}
+	if base, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return path == base || strings.HasPrefix(path, base+"/")
+	}
+	return path == pattern
+}
+
+// matchAny tells whether one of the patterns in list covers path.
+func matchAny(list, path string) bool {
+	for p := range strings.FieldsSeq(list) {
+		if match(p, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// ruleFor returns the most exact rule for a package.
+func ruleFor(path string) (Rule, bool) {
+	var best Rule
+	for _, r := range Rules {
+		if match(r.Package, path) && len(r.Package) > len(best.Package) {
+			best = r
+		}
+	}
+	return best, best.Package != ""
+}

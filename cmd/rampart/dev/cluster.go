@@ -1,0 +1,257 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A cluster is the running processes of a plan.
+type cluster struct {
+	layout
+	plan plan
+	opts Options
+
+	mu        sync.Mutex
+	ending    bool
+	processes map[string]*process
+}
+
+// boot brings all processes up and waits until they work together.
+func (c *cluster) boot(ctx context.Context, again bool) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	steps := []func(context.Context) error{c.first, c.others, c.moms, c.settings, c.up}
+	if again {
+		steps = []func(context.Context) error{c.startAll, c.up}
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first makes the cluster on its first replica.
+func (c *cluster) first(ctx context.Context) error {
+	name := c.plan.Replicas[0]
+	_, err := c.rampart(ctx, name, "server", "init", "--name", c.plan.Server, "--host", name,
+		"--listen", c.plan.listen(name), "--gossip", c.plan.gossip(name))
+	if err != nil {
+		return err
+	}
+	if err := c.startDaemon(name); err != nil {
+		return err
+	}
+	return c.until(ctx, "a leader", func() error {
+		s, err := c.status(ctx)
+		if err != nil {
+			return err
+		}
+		if !s.hasLeader() {
+			return errors.New("no leader is elected")
+		}
+		return nil
+	})
+}
+
+// others lets the other replicas join, one after the other: each changes the
+// membership.
+func (c *cluster) others(ctx context.Context) error {
+	if len(c.plan.Replicas) == 1 {
+		return nil
+	}
+	token, err := c.token(ctx, "replica")
+	if err != nil {
+		return err
+	}
+	for _, name := range c.plan.Replicas[1:] {
+		_, err := c.rampart(ctx, name, "server", "join", "--token", token, "--host", name,
+			"--replica", c.plan.listen(c.plan.Replicas[0]), "--listen", c.plan.listen(name), "--gossip", c.plan.gossip(name))
+		if err != nil {
+			return err
+		}
+		if err := c.startDaemon(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moms lets all execution hosts join at once.
+func (c *cluster) moms(ctx context.Context) error {
+	if len(c.plan.Moms) == 0 {
+		return nil
+	}
+	token, err := c.token(ctx, "mom")
+	if err != nil {
+		return err
+	}
+	var g errgroup.Group
+	for _, m := range c.plan.Moms {
+		g.Go(func() error { return c.join(ctx, m, token) })
+	}
+	return g.Wait()
+}
+
+func (c *cluster) join(ctx context.Context, m Mom, token string) error {
+	file := filepath.Join(c.home(m.Name), "mom_priv", "config.d", "dev")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, []byte(m.definition()), 0o644); err != nil {
+		return err
+	}
+	_, err := c.rampart(ctx, m.Name, "mom", "join", "--token", token, "--host", m.Name,
+		"--replica", c.plan.listen(c.plan.Replicas[0]), "--listen", c.plan.listen(m.Name), "--gossip", c.plan.gossip(m.Name))
+	if err != nil {
+		return err
+	}
+	return c.startDaemon(m.Name)
+}
+
+// settings makes one machine pass for many: a user is the same on all hosts, and
+// root may run jobs when root started the cluster.
+func (c *cluster) settings(ctx context.Context) error {
+	directives := []string{"set server flatuid = True"}
+	if os.Geteuid() == 0 {
+		directives = append(directives, "set server acl_roots = root")
+	}
+	for _, d := range directives {
+		if _, err := c.run(ctx, filepath.Join(c.bin(), "qmgr"), "-c", d); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.opts.Stderr, "rampart dev: %s\n", d)
+	}
+	return nil
+}
+
+func (c *cluster) startAll(context.Context) error {
+	for _, name := range c.plan.names() {
+		if err := c.startDaemon(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startDaemon starts the process of a replica or mom.
+func (c *cluster) startDaemon(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending {
+		return errors.New("the cluster is being stopped")
+	}
+	if p := c.processes[name]; p != nil && p.alive() {
+		return fmt.Errorf("%s is running", name)
+	}
+	sub := "mom"
+	if c.plan.isReplica(name) {
+		sub = "server"
+	}
+	cmd := exec.Command(c.opts.Binary, sub)
+	cmd.Env = environment("PBS_HOME="+c.home(name), "PBS_CONF_FILE="+c.conf(), "PBS_EXEC="+c.dir)
+	p, err := start(c.layout, name, cmd, c.exited)
+	if err != nil {
+		return err
+	}
+	c.processes[name] = p
+	return nil
+}
+
+func (c *cluster) exited(p *process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ending {
+		fmt.Fprintf(c.opts.Stderr, "rampart dev: %s ended: %s\n", p.name, p.cmd.ProcessState)
+	}
+}
+
+// end says that from now on the end of a process is meant, and that none starts.
+func (c *cluster) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending = true
+}
+
+// wait waits for the goroutines of all processes.
+func (c *cluster) wait() {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.processes))
+	c.mu.Unlock()
+	for _, p := range all {
+		<-p.done
+	}
+}
+
+// rampart runs one of our own commands with the home of a process.
+func (c *cluster) rampart(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, c.opts.Binary, args...)
+	cmd.Env = environment("PBS_HOME="+c.home(name), "PBS_CONF_FILE="+c.conf(), "PBS_EXEC="+c.dir)
+	return output(cmd)
+}
+
+// run runs a command in the environment of users.
+func (c *cluster) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = environment(c.variables(c.plan)...)
+	return output(cmd)
+}
+
+func output(cmd *exec.Cmd) (string, error) {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args[1:], " "), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+func (c *cluster) token(ctx context.Context, role string) (string, error) {
+	return c.run(ctx, c.opts.Binary, "token", "create", "--role", role, "--reusable")
+}
+
+// until tries check until it has nothing to say, and fails with its last words when
+// ctx ends or a process dies.
+func (c *cluster) until(ctx context.Context, what string, check func() error) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		last := check()
+		if last == nil {
+			return nil
+		}
+		if name, dead := c.dead(); dead {
+			return fmt.Errorf("wait for %s: %s has ended:\n%s", what, name, c.tail(name))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w; last seen: %w", what, ctx.Err(), last)
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *cluster) dead() (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(c.processes)) {
+		if !c.processes[name].alive() {
+			return name, true
+		}
+	}
+	return "", false
+}
