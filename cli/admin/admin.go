@@ -1,0 +1,43 @@
+// Package admin holds the administration commands that talk to the replicas: cluster
+// status, transfer and snapshots, enrolment tokens, logins. Each is an urfave command
+// that turns its flags into plain options for one function; errors are returned, and
+// cmd/rampart turns them into text and exit status. Nothing outlives a command.
+package admin
+
+import (
+	"context"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"rampart/transport/api/apiconnect"
+)
+
+// Env is all that the commands know of the world outside.
+type Env struct {
+	Stdout io.Writer
+	// Cluster returns a client of the replicas, or of the one that server names.
+	Cluster func(server string) (apiconnect.ClusterClient, error)
+	// Create opens a file for writing, for nobody else to read: snapshots hold secrets.
+	Create func(path string) (io.WriteCloser, error)
+	// WithRequestID makes a change under ctx repeatable (L8).
+	WithRequestID func(ctx context.Context) context.Context
+}
+
+var serverFlag = &cli.StringFlag{Name: "server", Usage: "ask this replica, `HOST[:PORT]`, and no other"}
+
+// Commands returns the command trees of this package.
+func Commands(env *Env) []*cli.Command {
+	return []*cli.Command{clusterCommand(env), tokenCommand(env), loginCommand(env)}
+}
+
+func clusterCommand(env *Env) *cli.Command {
+	return &cli.Command{
+		Name:  "cluster",
+		Usage: "look at and lead the replicas",
+		Subcommands: []*cli.Command{
+			statusCommand(env), transferCommand(env),
+			{Name: "snapshot", Usage: "save the state to a file", Subcommands: []*cli.Command{saveCommand(env)}},
+		},
+	}
+}

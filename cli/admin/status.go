@@ -1,0 +1,98 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"connectrpc.com/connect"
+	"github.com/urfave/cli/v2"
+
+	"rampart/transport/api"
+)
+
+// StatusOptions says what `cluster status` prints.
+type StatusOptions struct {
+	Server string
+	JSON   bool
+}
+
+func statusCommand(env *Env) *cli.Command {
+	return &cli.Command{
+		Name:  "status",
+		Usage: "tell who leads, who follows, and how far each has come",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the form that stays stable"}, serverFlag},
+		Action: func(c *cli.Context) error {
+			return Status(c.Context, env, StatusOptions{Server: c.String("server"), JSON: c.Bool("json")})
+		},
+	}
+}
+
+// Status prints the state of every replica.
+func Status(ctx context.Context, env *Env, o StatusOptions) error {
+	client, err := env.Cluster(o.Server)
+	if err != nil {
+		return err
+	}
+	reply, err := client.Status(ctx, connect.NewRequest(&api.StatusRequest{}))
+	if err != nil {
+		return fmt.Errorf("cluster status: %w", err)
+	}
+	if o.JSON {
+		return statusJSON(env.Stdout, reply.Msg)
+	}
+	return statusTable(env.Stdout, reply.Msg)
+}
+
+type replicaJSON struct {
+	Name          string   `json:"name"`
+	ID            string   `json:"id,omitempty"`
+	Address       string   `json:"address"`
+	Role          string   `json:"role"`
+	Term          uint64   `json:"term"`
+	CommitIndex   uint64   `json:"commit_index"`
+	AppliedIndex  uint64   `json:"applied_index"`
+	Version       string   `json:"version,omitempty"`
+	LastContactMS int64    `json:"last_contact_ms"`
+	Digest        string   `json:"digest,omitempty"`
+	Alarms        []string `json:"alarms,omitempty"`
+}
+
+func statusJSON(w io.Writer, s *api.StatusReply) error {
+	out := struct {
+		Server   string        `json:"server"`
+		Replicas []replicaJSON `json:"replicas"`
+	}{Server: s.GetServer(), Replicas: []replicaJSON{}}
+	for _, r := range s.GetReplicas() {
+		out.Replicas = append(out.Replicas, replicaJSON{
+			Name: r.GetName(), ID: r.GetServerId(), Address: r.GetAddress(), Role: r.GetRole(), Term: r.GetTerm(),
+			CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(), Version: r.GetVersion(),
+			LastContactMS: r.GetLastContactMs(), Digest: r.GetDigest(), Alarms: r.GetAlarms(),
+		})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+func statusTable(w io.Writer, s *api.StatusReply) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "REPLICA\tROLE\tTERM\tCOMMIT\tAPPLIED\tADDRESS\tVERSION")
+	for _, r := range s.GetReplicas() {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", r.GetName(), r.GetRole(), r.GetTerm(), r.GetCommitIndex(),
+			r.GetAppliedIndex(), r.GetAddress(), r.GetVersion())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, r := range s.GetReplicas() {
+		for _, alarm := range r.GetAlarms() {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", r.GetName(), alarm); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
