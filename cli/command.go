@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+)
+
+// A Command is one user command: its grammar for the getopt layer, its usage as
+// PBS prints it, and what it does.
+type Command struct {
+	Name    string
+	Summary string
+	Grammar Grammar
+	Usage   string // whole text, ending in a newline
+	// UsageStatus is the exit status of wrong usage, 2 unless PBS differs.
+	UsageStatus int
+	Run         func(ctx context.Context, env *Env, opts *Options) error
+}
+
+// Options is what a command line said, after getopt.
+type Options struct {
+	values   map[string]*Values
+	Operands []string
+	Dashed   bool     // "--" ended the options
+	Raw      []string // the arguments as given, for Submit_arguments
+}
+
+// Values collects the values of a repeated option, commas and all.
+type Values []string
+
+// Set appends a value; it is how the flag package hands it over.
+func (v *Values) Set(value string) error {
+	*v = append(*v, value)
+	return nil
+}
+
+// String returns the values for messages.
+func (v *Values) String() string { return strings.Join(*v, " ") }
+
+// Has tells whether the option was given.
+func (o *Options) Has(name string) bool { return len(o.All(name)) > 0 }
+
+// All returns every value of the option in the order given.
+func (o *Options) All(name string) []string {
+	if v := o.values[name]; v != nil {
+		return *v
+	}
+	return nil
+}
+
+// Last returns the value that counts when an option may be given once.
+func (o *Options) Last(name string) string {
+	if v := o.All(name); len(v) > 0 {
+		return v[len(v)-1]
+	}
+	return ""
+}
+
+// OptionsOf returns the options of a line that did not come from a command line,
+// such as a #PBS directive.
+func OptionsOf(l Line) *Options {
+	o := &Options{values: map[string]*Values{}, Operands: l.Operands, Dashed: l.Dashed}
+	for _, opt := range l.Options {
+		if o.values[opt.Name] == nil {
+			o.values[opt.Name] = new(Values)
+		}
+		_ = o.values[opt.Name].Set(opt.Value) // never fails
+	}
+	return o
+}
+
+// The names that urfave/cli sees: it has ideas of its own about -h and -v, so no
+// option keeps its letter there.
+const (
+	flagPrefix = "opt-"
+	dashedFlag = "dashed"
+)
+
+func (c *Command) names() []string {
+	var names []string
+	for i := range len(c.Grammar.Letters) {
+		if known, _ := c.Grammar.letter(c.Grammar.Letters[i]); known {
+			names = append(names, c.Grammar.Letters[i:i+1])
+		}
+	}
+	for name := range c.Grammar.Long {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// normalise rewrites a getopt line in the one form that urfave/cli cannot
+// misunderstand: --opt-NAME=VALUE..., "--", operands.
+func normalise(l Line) []string {
+	args := make([]string, 0, len(l.Options)+len(l.Operands)+2)
+	for _, o := range l.Options {
+		args = append(args, "--"+flagPrefix+o.Name+"="+o.Value)
+	}
+	if l.Dashed {
+		args = append(args, "--"+dashedFlag)
+	}
+	return append(append(args, "--"), l.Operands...)
+}
+
+// urfave returns the command in urfave's form, with flags of its own per call.
+func (c *Command) urfave(env *Env, raw []string) *urfave.Command {
+	values := map[string]*Values{}
+	flags := []urfave.Flag{&urfave.BoolFlag{Name: dashedFlag, Hidden: true}}
+	for _, name := range c.names() {
+		values[name] = new(Values)
+		flags = append(flags, &urfave.GenericFlag{Name: flagPrefix + name, Value: values[name]})
+	}
+	return &urfave.Command{
+		Name:     c.Name,
+		Usage:    c.Summary,
+		HideHelp: true,
+		Flags:    flags,
+		Action: func(ctx *urfave.Context) error {
+			return c.Run(ctx.Context, env, &Options{
+				values: values, Operands: ctx.Args().Slice(), Dashed: ctx.Bool(dashedFlag), Raw: raw,
+			})
+		},
+	}
+}
+
+// New returns the app with the given commands. Errors are returned, never turned
+// into an exit: Main does that, once.
+func New(env *Env, raw []string, commands ...*Command) *urfave.App {
+	app := &urfave.App{
+		Name: "pbs", Usage: "talk to the batch server", HideHelp: true, HideVersion: true,
+		Reader: env.Stdin, Writer: env.Stdout, ErrWriter: env.Stderr,
+		ExitErrHandler: func(*urfave.Context, error) {},
+	}
+	for _, c := range commands {
+		app.Commands = append(app.Commands, c.urfave(env, raw))
+	}
+	return app
+}
+
+func (c *Command) usageError(faults ...string) error {
+	return &UsageError{Command: c, Faults: faults}
+}
+
+// A UsageError is a command line that PBS answers with its usage.
+type UsageError struct {
+	Command *Command
+	Faults  []string // each is a line of its own before the usage
+}
+
+// Error returns the faults.
+func (e *UsageError) Error() string {
+	return fmt.Sprintf("%s: wrong usage: %s", e.Command.Name, strings.Join(e.Faults, ", "))
+}
+
+// Misuse returns the error for faults in the command line.
+func (c *Command) Misuse(faults ...string) error { return c.usageError(faults...) }

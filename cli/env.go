@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"time"
+
+	"rampart/transport/api/apiconnect"
+)
+
+// Env is all a command knows of the world outside. Nothing below cmd reads os
+// directly.
+type Env struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+
+	Environ  func() []string
+	Now      func() time.Time
+	Zone     *time.Location
+	Hostname func() (string, error)
+	Getwd    func() (string, error)
+	Open     func(name string) (fs.File, error)
+	// Terminal tells whether standard input is one, for qmgr's prompt.
+	Terminal func() bool
+
+	// Batch returns a client of the replicas or gateways of t.
+	Batch func(t Target) (apiconnect.BatchClient, error)
+	// WithRequestID makes the calls under ctx carry the id (L8).
+	WithRequestID func(ctx context.Context, id string) context.Context
+	// NewRequestID returns a fresh id: a UUIDv7.
+	NewRequestID func() string
+}
+
+// Lookup returns the value of an environment variable; of several the last
+// counts.
+func (e *Env) Lookup(key string) (string, bool) {
+	value, found := "", false
+	for _, kv := range e.Environ() {
+		if len(kv) > len(key) && kv[len(key)] == '=' && kv[:len(key)] == key {
+			value, found = kv[len(key)+1:], true
+		}
+	}
+	return value, found
+}
+
+// Getenv is Lookup without the difference between empty and absent.
+func (e *Env) Getenv(key string) string {
+	value, _ := e.Lookup(key)
+	return value
+}

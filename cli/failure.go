@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+)
+
+// A Failure is an error as a user reads it.
+type Failure struct {
+	Text   string
+	Status int  // never 0
+	Fatal  bool // no use in trying further operands
+}
+
+// An Unreachable error says that no server answered.
+type Unreachable struct {
+	Server string
+	Err    error
+}
+
+// Error has PBS's words for it.
+func (e *Unreachable) Error() string {
+	return fmt.Sprintf("cannot connect to server %s (errno=%d)", e.Server, errno(e.Err))
+}
+
+// Unwrap returns what stood in the way.
+func (e *Unreachable) Unwrap() error { return e.Err }
+
+// Located names the server in errors that mean it could not be reached or
+// trusted; refusals pass unchanged.
+func Located(server string, err error) error {
+	var refusal *pbs.Error
+	var foreign *tls.CertificateVerificationError
+	switch {
+	case err == nil, errors.As(err, &refusal):
+		return err
+	case errors.As(err, &foreign):
+		return fmt.Errorf("server %s is not of this cluster: %w", server, foreign)
+	case connect.CodeOf(err) == connect.CodeUnavailable, errno(err) != int(pbs.SystemError):
+		return &Unreachable{Server: server, Err: err}
+	}
+	return err
+}
+
+// Explain turns any error into text and status.
+func Explain(err error) Failure {
+	var refusal *pbs.Error
+	var down *Unreachable
+	switch {
+	case errors.As(err, &refusal):
+		return explainRefusal(refusal)
+	case errors.As(err, &down):
+		return Failure{Text: withCause(down), Status: status(errno(down.Err)), Fatal: true}
+	case errors.Is(err, context.DeadlineExceeded), connect.CodeOf(err) == connect.CodeDeadlineExceeded:
+		return Failure{Text: pbs.UnknownResult.Text(), Status: status(int(pbs.UnknownResult)), Fatal: true}
+	}
+	return Failure{Text: plain(err), Status: 1, Fatal: true}
+}
+
+func explainRefusal(r *pbs.Error) Failure {
+	text := r.Message
+	if text == "" {
+		text = fmt.Sprintf("Server returned error %d", r.Code)
+	}
+	fatal := r.Code == pbs.NoQuorum || r.Code == pbs.UnknownResult
+	return Failure{Text: text, Status: status(int(r.Code)), Fatal: fatal}
+}
+
+// withCause adds the cause where the number alone would not tell it.
+func withCause(e *Unreachable) string {
+	if errno(e.Err) != int(pbs.SystemError) || e.Err == nil {
+		return e.Error()
+	}
+	return e.Error() + ": " + plain(e.Err)
+}
+
+// plain drops the RPC layer's own prefix.
+func plain(err error) string {
+	var c *connect.Error
+	if errors.As(err, &c) {
+		return c.Message()
+	}
+	return err.Error()
+}
+
+// errno returns the system's error number, or PBS's for a system error.
+func errno(err error) int {
+	var n syscall.Errno
+	if errors.As(err, &n) {
+		return int(n)
+	}
+	return int(pbs.SystemError)
+}
+
+func status(code int) int {
+	if s := code % 256; s != 0 {
+		return s
+	}
+	return 1
+}

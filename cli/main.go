@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rampart/fsm/pbs"
+)
+
+// Status is an error that has been told to the user already: only the exit
+// status is left.
+type Status int
+
+// Error names the status.
+func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// Main runs a whole command line, argv[0] included, and returns the exit status.
+// The name of the command is that of the program, or its first argument.
+func Main(ctx context.Context, env *Env, argv []string, commands []*Command) int {
+	name, args := program(argv)
+	if name == "completion" {
+		return Completion(env, args, commands)
+	}
+	i := slices.IndexFunc(commands, func(c *Command) bool { return c.Name == name })
+	if i < 0 {
+		return unknown(env, name, commands)
+	}
+	c := commands[i]
+	if len(args) == 1 && args[0] == "--version" {
+		fmt.Fprintf(env.Stdout, "pbs_version = %s\n", pbs.Version)
+		return 0
+	}
+	return Finish(env.Stderr, c, run(ctx, env, c, args))
+}
+
+func run(ctx context.Context, env *Env, c *Command, args []string) error {
+	line := c.Grammar.Parse(args)
+	if len(line.Faults) > 0 {
+		return c.usageError(line.Faults...)
+	}
+	// Only the command that runs: to describe the others would cost its start time.
+	app := New(env, args, c)
+	return app.RunContext(ctx, append([]string{app.Name, c.Name}, normalise(line)...))
+}
+
+func program(argv []string) (name string, args []string) {
+	if len(argv) == 0 {
+		return "", nil
+	}
+	name = filepath.Base(argv[0])
+	if name == "pbs" && len(argv) > 1 {
+		return argv[1], argv[2:]
+	}
+	return name, argv[1:]
+}
+
+func unknown(env *Env, name string, commands []*Command) int {
+	names := make([]string, len(commands))
+	for i, c := range commands {
+		names[i] = c.Name
+	}
+	if name != "pbs" {
+		fmt.Fprintf(env.Stderr, "pbs: unknown command: %s\n", name)
+	}
+	fmt.Fprintf(env.Stderr, "usage: pbs COMMAND [argument ...]\ncommands: %s\n", strings.Join(names, " "))
+	return 2
+}
+
+// Finish is the one place where an error becomes text and exit status.
+func Finish(stderr io.Writer, c *Command, err error) int {
+	var status Status
+	var usage *UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, &usage):
+		for _, f := range usage.Faults {
+			fmt.Fprintf(stderr, "%s: %s\n", c.Name, f)
+		}
+		io.WriteString(stderr, c.Usage)
+		return max(c.UsageStatus, 1)
+	}
+	f := Explain(err)
+	fmt.Fprintf(stderr, "%s: %s\n", c.Name, f.Text)
+	return f.Status
+}

@@ -1,0 +1,94 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"rampart/transport/api"
+)
+
+// The columns at which qstat -f folds. A line that begins after a comma ends one
+// column earlier than the others; that is PBS's counting.
+const (
+	foldAt      = 79
+	foldItemAt  = 78
+	tabWidth    = 8
+	fixedAround = len("    ") + len(" = ")
+)
+
+// Long writes an object as qstat -f does, head ("Job Id: 12.srv") first. Unless
+// wide, long values are folded with newline and tab.
+func Long(w io.Writer, head string, o *api.Object, wide bool, zone *time.Location) {
+	b := buffered(w)
+	defer b.Flush()
+	fmt.Fprintln(b, head)
+	for _, a := range o.Attributes {
+		name, value := label(a), moment(a, zone)
+		fmt.Fprintf(b, "    %s = ", name)
+		if wide {
+			b.WriteString(strings.ReplaceAll(value, "\n", `\n`))
+		} else {
+			fold(b, value, fixedAround+len(name))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// fold writes value, of which the first character comes to stand in column at
+// (from 0): items are kept whole where they fit, else broken anywhere.
+func fold(b *bufio.Writer, value string, at int) {
+	limit := foldAt
+	for n, item := range strings.Split(value, ",") {
+		if n > 0 {
+			b.WriteByte(',')
+			at++
+			if at+len(item) >= foldItemAt {
+				b.WriteString("\n\t")
+				at, limit = tabWidth, foldItemAt
+			}
+		}
+		for _, r := range item {
+			if at+utf8.RuneLen(r) > limit {
+				b.WriteString("\n\t")
+				at, limit = tabWidth, foldAt
+			}
+			if r == '\n' {
+				b.WriteString("\n\t")
+				at = tabWidth
+				continue
+			}
+			b.WriteRune(r)
+			at += utf8.RuneLen(r)
+		}
+	}
+}
+
+// buffered returns w as a buffered writer, itself if it is one already.
+func buffered(w io.Writer) *bufio.Writer { return bufio.NewWriter(w) }
+
+// Wide writes an object on one line: head, then name=value, with the delimiter
+// between and escaped inside of values.
+func Wide(w io.Writer, head string, o *api.Object, delimiter string, value func(*api.Attribute) string) {
+	b := buffered(w)
+	defer b.Flush()
+	b.WriteString(head)
+	for _, a := range o.Attributes {
+		fmt.Fprintf(b, "%s%s=%s", delimiter, label(a), escape(value(a), delimiter))
+	}
+	b.WriteByte('\n')
+}
+
+// Dated returns the value function of qstat's DSV: moments as dates.
+func Dated(zone *time.Location) func(*api.Attribute) string {
+	return func(a *api.Attribute) string { return moment(a, zone) }
+}
+
+func escape(value, delimiter string) string {
+	value = strings.ReplaceAll(value, delimiter, `\`+delimiter)
+	return strings.ReplaceAll(value, "\n", `\n`)
+}

@@ -1,0 +1,126 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"rampart/transport/api"
+)
+
+// A Kind is how qmgr calls the objects of one kind.
+type Kind struct {
+	Word    string // in directives: "queue"
+	Title   string // above a listing: "Queue"
+	Plural  string // in the comments of print: "queues"; empty: no such comment
+	Define  string // in the comments of print: "scheduler"
+	What    string // "attributes" or "properties"
+	Unnamed bool   // set directives name no object
+	// Printed tells whether print shows the attribute: those that can be set.
+	Printed func(*api.Attribute) bool
+}
+
+// The column after which qmgr's list puts an item on a line of its own. It does
+// not start counting afresh after a fold: once folded, each item gets a line.
+const listFoldAt = 78
+
+// List writes an object as qmgr's list does; only narrows it to some attributes.
+func List(w io.Writer, k Kind, o *api.Object, only []string) {
+	fmt.Fprintf(w, "%s %s\n", k.Title, o.Name)
+	for _, a := range wanted(o, only) {
+		name := label(a)
+		fmt.Fprintf(w, "    %s = ", name)
+		at := fixedAround + len(name)
+		for n, item := range strings.Split(a.Value, ",") {
+			if n > 0 {
+				io.WriteString(w, ",")
+				at++
+				if at+len(item) >= listFoldAt {
+					io.WriteString(w, "\n\t")
+				}
+			}
+			io.WriteString(w, item)
+			at += len(item)
+		}
+		io.WriteString(w, "\n")
+	}
+	io.WriteString(w, "\n")
+}
+
+func wanted(o *api.Object, only []string) []*api.Attribute {
+	if len(only) == 0 {
+		return o.Attributes
+	}
+	var out []*api.Attribute
+	for _, a := range o.Attributes {
+		for _, name := range only {
+			if name == a.Name || name == label(a) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// PrintHead writes the comment above all objects of a kind.
+func PrintHead(w io.Writer, k Kind) {
+	if k.Plural != "" {
+		fmt.Fprintf(w, "#\n# Create %s and set their %s.\n#\n", k.Plural, k.What)
+	}
+}
+
+// Print writes the directives that make an object again.
+func Print(w io.Writer, k Kind, o *api.Object, only []string) {
+	fmt.Fprintf(w, "#\n# Create and define %s %s\n#\ncreate %s %s\n", orElse(k.Define, k.Word), o.Name, k.Word, o.Name)
+	subject := k.Word + " " + o.Name
+	if k.Unnamed {
+		subject = k.Word
+	}
+	settings(w, k, subject, o, only)
+}
+
+// PrintServer writes the server's part of qmgr's print server.
+func PrintServer(w io.Writer, k Kind, o *api.Object, only []string) {
+	io.WriteString(w, "#\n# Set server attributes.\n#\n")
+	settings(w, k, k.Word, o, only)
+}
+
+func settings(w io.Writer, k Kind, subject string, o *api.Object, only []string) {
+	for _, a := range wanted(o, only) {
+		if k.Printed != nil && !k.Printed(a) {
+			continue
+		}
+		for n, value := range directiveValues(a) {
+			op := "="
+			if n > 0 {
+				op = "+="
+			}
+			fmt.Fprintf(w, "set %s %s %s %s\n", subject, label(a), op, quoted(value))
+		}
+	}
+}
+
+// lists are the attributes that print sets item by item.
+var lists = map[string]bool{
+	"managers": true, "operators": true, "event": true, "acl_hosts": true, "acl_users": true, "acl_groups": true,
+	"acl_roots": true, "acl_svr_hosts": true, "route_destinations": true, "acl_host_moms": true,
+}
+
+func directiveValues(a *api.Attribute) []string {
+	if !lists[a.Name] {
+		return []string{a.Value}
+	}
+	return strings.Split(a.Value, ",")
+}
+
+// quoted puts quotes around a value that qmgr would otherwise take apart.
+func quoted(value string) string {
+	switch {
+	case value == "" || !strings.ContainsAny(value, " ,#\"'\t\n;"):
+		return orElse(value, `""`)
+	case strings.Contains(value, `"`):
+		return "'" + value + "'"
+	default:
+		return `"` + value + `"`
+	}
+}

@@ -1,0 +1,80 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/transport/api"
+)
+
+// ctime is how PBS prints a moment.
+const ctime = "Mon Jan _2 15:04:05 2006"
+
+// moments are the attributes that are seconds since the epoch on the wire and
+// dates on paper.
+var moments = map[string]bool{
+	"ctime": true, "qtime": true, "etime": true, "mtime": true, "stime": true, "obittime": true,
+	"Execution_Time": true, "last_state_change_time": true, "last_used_time": true,
+	"reserve_start": true, "reserve_end": true,
+}
+
+// moment returns the value as a date if the attribute is one.
+func moment(a *api.Attribute, zone *time.Location) string {
+	if !moments[a.Name] {
+		return a.Value
+	}
+	seconds, err := strconv.ParseInt(a.Value, 10, 64)
+	if err != nil {
+		return a.Value
+	}
+	return time.Unix(seconds, 0).In(zone).Format(ctime)
+}
+
+// label returns "name" or "name.resource".
+func label(a *api.Attribute) string {
+	if a.Resource == "" {
+		return a.Name
+	}
+	return a.Name + "." + a.Resource
+}
+
+// Find returns the value of an attribute, "" if it is absent.
+func Find(o *api.Object, name, resource string) string {
+	for _, a := range o.Attributes {
+		if a.Name == name && a.Resource == resource {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// short cuts s to n characters; a cut text ends in an asterisk.
+func short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n-1] + "*"
+}
+
+// cut cuts s to n characters.
+func cut(s string, n int) string { return s[:min(n, len(s))] }
+
+// orElse returns s, or other if s is empty.
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// counts reads a state_count such as "Transit:0 Queued:1 ".
+func counts(text string) map[string]string {
+	m := map[string]string{}
+	for word := range strings.FieldsSeq(text) {
+		if name, n, ok := strings.Cut(word, ":"); ok {
+			m[name] = n
+		}
+	}
+	return m
+}

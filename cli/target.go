@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"bufio"
+	"io"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	defaultConf = "/etc/pbs.conf"
+	defaultHome = "/var/spool/rampart"
+	defaultPort = "15001"
+)
+
+// A Target is where a command may ask: the gateways of this host first, then the
+// replicas themselves.
+type Target struct {
+	Server   string   // as users call it, for messages
+	Replicas []string // HOST:PORT
+	Gateways []string // Unix sockets, tried in order
+	Home     string   // PBS_HOME
+	Direct   bool     // --server named a replica: no other may answer
+}
+
+// Target resolves who to ask: --server (empty if not given), PBS_GATEWAY,
+// PBS_DEFAULT, pbs.conf. The environment wins over the file.
+func (e *Env) Target(server string) Target {
+	conf := e.conf()
+	t := Target{Home: conf["PBS_HOME"]}
+	for _, name := range e.servers(server, conf) {
+		t.Replicas = append(t.Replicas, withPort(name, conf["PBS_BATCH_SERVICE_PORT"]))
+		t.Server = first(t.Server, hostOf(name))
+	}
+	t.Gateways = e.gateways(t.Home)
+	t.Server = first(t.Server, e.hostname())
+	if server == "" {
+		return t
+	}
+	t.Direct = true
+	t.Gateways = slices.DeleteFunc(t.Gateways, func(path string) bool {
+		return filepath.Base(path) != t.Server+".sock"
+	})
+	return t
+}
+
+func (e *Env) servers(flag string, conf map[string]string) []string {
+	if flag != "" {
+		return []string{flag}
+	}
+	if d := e.Getenv("PBS_DEFAULT"); d != "" {
+		return list(d)
+	}
+	return list(conf["PBS_SERVER"])
+}
+
+// gateways returns the sockets of PBS_GATEWAY, else all under PBS_HOME/run.
+func (e *Env) gateways(home string) []string {
+	if g := e.Getenv("PBS_GATEWAY"); g != "" {
+		return list(strings.ReplaceAll(g, ":", ","))
+	}
+	dir := filepath.Join(home, "run")
+	f, err := e.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	d, ok := f.(fs.ReadDirFile)
+	if !ok {
+		return nil
+	}
+	entries, _ := d.ReadDir(-1) // what could be read before an error will do
+	var paths []string
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), ".sock") {
+			paths = append(paths, filepath.Join(dir, entry.Name()))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// conf reads the client configuration; a missing file is an empty one, unknown
+// keys are ignored, and variables of the environment win.
+func (e *Env) conf() map[string]string {
+	conf := map[string]string{}
+	if f, err := e.Open(first(e.Getenv("PBS_CONF_FILE"), defaultConf)); err == nil {
+		defer f.Close()
+		conf = parseConf(f)
+	}
+	for _, key := range []string{"PBS_HOME", "PBS_SERVER", "PBS_BATCH_SERVICE_PORT"} {
+		if v := e.Getenv(key); v != "" {
+			conf[key] = v
+		}
+	}
+	conf["PBS_HOME"] = first(conf["PBS_HOME"], defaultHome)
+	conf["PBS_BATCH_SERVICE_PORT"] = first(conf["PBS_BATCH_SERVICE_PORT"], defaultPort)
+	return conf
+}
+
+func parseConf(r io.Reader) map[string]string {
+	conf := map[string]string{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		key, value, ok := strings.Cut(strings.TrimSpace(lines.Text()), "=")
+		if ok && !strings.HasPrefix(key, "#") {
+			conf[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return conf
+}
+
+func (e *Env) hostname() string {
+	h, err := e.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return h
+}
+
+func list(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+}
+
+func withPort(name, port string) string {
+	if _, _, err := net.SplitHostPort(name); err == nil {
+		return name
+	}
+	return net.JoinHostPort(strings.Trim(name, "[]"), port)
+}
+
+func hostOf(name string) string {
+	if h, _, err := net.SplitHostPort(name); err == nil {
+		return h
+	}
+	return name
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
