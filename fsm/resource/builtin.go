@@ -56,7 +56,10 @@ func Builtin() []Def { return slices.Clone(builtin[:]) }
 type Builtins struct{}
 
 // Resource returns the built-in definition with the name.
-func (Builtins) Resource(name string) (Def, bool) {
+func (Builtins) Resource(name string) (Def, bool) { return Lookup(name) }
+
+// Lookup returns the built-in definition with the name.
+func Lookup(name string) (Def, bool) {
 	i, ok := slices.BinarySearchFunc(builtin[:], name, func(d Def, name string) int {
 		return strings.Compare(d.Name, name)
 	})

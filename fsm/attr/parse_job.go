@@ -1,0 +1,125 @@
+package attr
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"rampart/fsm/pbs"
+)
+
+// MaxJobName is the greatest length of a job's name.
+const MaxJobName = 230
+
+// parseJobName takes letters, digits and -_.+, a letter, digit, -, _ or + in front.
+func parseJobName(text string) (string, bool) {
+	if text == "" || len(text) > MaxJobName || text[0] == '.' {
+		return "", false
+	}
+	for i := range len(text) {
+		if !isAlnum(text[i]) && strings.IndexByte("-_.+", text[i]) < 0 {
+			return "", false
+		}
+	}
+	return text, true
+}
+
+func isAlnum(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}
+
+// parseCheckpoint takes n, s, u, c, w, and c or w with minutes.
+func parseCheckpoint(text string) (string, bool) {
+	switch text {
+	case "n", "s", "u", "c", "w":
+		return text, true
+	}
+	kind, minutes, ok := strings.Cut(text, "=")
+	n, err := strconv.ParseUint(minutes, 10, 31)
+	return text, ok && (kind == "c" || kind == "w") && err == nil && n > 0
+}
+
+func parseHolds(text string) (string, bool) {
+	h, err := pbs.ParseHolds(text)
+	return h.String(), err == nil
+}
+
+func parseJoin(text string) (string, bool) {
+	return text, text == "oe" || text == "eo" || text == "n"
+}
+
+// parseKeep takes o, e, oe, eo, d with any of them, and n.
+func parseKeep(text string) (string, bool) { return letters('n', "oed")(text) }
+
+// parseMailPoints takes n, or a, b, e; j besides them asks for mail per subjob.
+func parseMailPoints(text string) (string, bool) {
+	canonical, ok := letters('n', "abej")(text)
+	return canonical, ok && text != "j"
+}
+
+// parseYesNo reads qsub's y and n besides PBS's booleans.
+func parseYesNo(text string) (string, bool) { return parserOf(Boolean)(text) }
+
+// parsePath takes [host:]path.
+func parsePath(text string) (string, bool) {
+	path := text
+	if host, rest, ok := strings.Cut(text, ":"); ok && !strings.Contains(host, "/") {
+		if host == "" {
+			return "", false
+		}
+		path = rest
+	}
+	_, ok := parseText(text)
+	return text, ok && path != ""
+}
+
+// parseHosted takes a list of value[@host] in which only one value is without host.
+func parseHosted(text string) (string, bool) {
+	list, ok := parseArray(text)
+	seen := map[string]bool{}
+	for item := range strings.SplitSeq(list, ",") {
+		value, host, _ := strings.Cut(item, "@")
+		if value == "" || seen[host] {
+			return "", false
+		}
+		seen[host] = true
+	}
+	return list, ok
+}
+
+// parseShells takes a list of path[@host] with absolute paths.
+func parseShells(text string) (string, bool) {
+	list, ok := parseHosted(text)
+	for item := range strings.SplitSeq(list, ",") {
+		if !strings.HasPrefix(item, "/") {
+			return "", false
+		}
+	}
+	return list, ok
+}
+
+// parseUmask takes octal digits; PBS shows them without zeros in front.
+func parseUmask(text string) (string, bool) {
+	n, err := strconv.ParseUint(text, 8, 16)
+	return strconv.FormatUint(n, 8), err == nil && n <= 0o777
+}
+
+// parseProject refuses the signs that PBS keeps for the syntax of limits.
+func parseProject(text string) (string, bool) {
+	_, ok := parseText(text)
+	return text, ok && len(text) <= 256 && !strings.ContainsAny(text, " /[]\";:|<>+,?*\t")
+}
+
+func parseDirectory(text string) (string, bool) {
+	_, ok := parseText(text)
+	return text, ok && strings.HasPrefix(text, "/")
+}
+
+// parseTolerate takes what reliable start-up knows.
+func parseTolerate(text string) (string, bool) { return oneOf("none", "job_start", "all")(text) }
+
+// parseLines takes text that may go over several lines, as an argument of a command
+// may.
+func parseLines(text string) (string, bool) {
+	return text, text != "" && len(text) <= maxValue && strings.IndexByte(text, 0) < 0 && utf8.ValidString(text)
+}

@@ -1,0 +1,101 @@
+package attr
+
+import (
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// PerResource tells whether the attribute has one value per resource.
+func (d *Def) PerResource() bool {
+	return d.Type == Resources || d.Type == Limits && strings.Contains(d.Name, "_res")
+}
+
+// Full returns the attribute's name with the resource, as messages and qstat show
+// it: "Resource_List.ncpus".
+func (d *Def) Full(res string) string {
+	if res == "" {
+		return d.Name
+	}
+	return d.Name + "." + res
+}
+
+// ParseResource returns the canonical text of a value for the attribute's resource,
+// or for the attribute itself if it has no resources.
+func (d *Def) ParseResource(res, text string, t resource.Table) (string, error) {
+	if !d.PerResource() {
+		if res != "" {
+			return "", pbs.Refuse(pbs.UndefinedAttribute)
+		}
+		return d.Parse(text)
+	}
+	def, ok := t.Resource(res)
+	if !ok {
+		return "", pbs.Attribute(pbs.UnknownResource, d.Full(res))
+	}
+	if canonical, ok := d.parseValue(def, text); ok {
+		return canonical, nil
+	}
+	return "", pbs.Attribute(pbs.BadAttributeValue, d.Full(res))
+}
+
+func (d *Def) parseValue(def resource.Def, text string) (string, bool) {
+	if d.Type == Limits {
+		return parseLimits(text, func(value string) (string, bool) { return quantity(def, value) })
+	}
+	if !def.Builtin {
+		return quantity(def, text)
+	}
+	switch def.Name {
+	case "select":
+		_, err := spec.ParseSelect(text)
+		return text, err == nil
+	case "place":
+		_, err := spec.ParsePlace(text)
+		return text, err == nil
+	}
+	return quantity(def, text)
+}
+
+func quantity(def resource.Def, text string) (string, bool) {
+	q, err := def.Parse(text)
+	return q.String(), err == nil
+}
+
+// CheckWrite refuses somebody who may not set the attribute, or its resource, with
+// ReadOnlyAttribute; and everybody, with NotSupported, while its feature is not there.
+func (d *Def) CheckWrite(res string, who Perm, t resource.Table) error {
+	if d.Unsupported {
+		return pbs.Refuse(pbs.NotSupported)
+	}
+	def, _ := t.Resource(res)
+	hidden := def.Flags&(resource.ReadOnly|resource.Invisible) != 0
+	if !d.Write.Allows(who) || hidden && !Manager.Allows(who) {
+		return pbs.Attribute(pbs.ReadOnlyAttribute, d.Full(res))
+	}
+	return nil
+}
+
+// MayRead tells whether somebody may see the attribute, or its resource.
+func (d *Def) MayRead(res string, who Perm, t resource.Table) bool {
+	if res != "" && who < Operator {
+		if def, ok := t.Resource(res); ok && def.Flags&resource.Invisible != 0 {
+			return false
+		}
+	}
+	return d.Read.Allows(who)
+}
+
+// alterableResources are those of Resource_List that may change under a running job.
+var alterableResources = map[string]bool{"walltime": true, "cput": true, "min_walltime": true, "max_walltime": true, "soft_walltime": true}
+
+// CheckRunning refuses an attribute of a job, or its resource, that may not be
+// altered while the job runs, with RunningAttribute.
+func (d *Def) CheckRunning(res string) error {
+	if d.AlterRunning || d.Name == "Resource_List" && alterableResources[res] {
+		return nil
+	}
+	return pbs.Attribute(pbs.RunningAttribute, d.Full(res))
+}

@@ -1,0 +1,119 @@
+package attr
+
+// Rows with one name begin where they do because PBS shows them there.
+
+func shown(name string, t Type) row { return row{Def: Def{Name: name, Type: t, Read: User}} }
+
+func hidden(name string, t Type) row {
+	return row{Def: Def{Name: name, Type: t, Read: User, Hidden: true}}
+}
+
+func (r row) writtenBy(p Perm) row { r.Write = p; return r }
+
+func (r row) onCreate() row { r.OnCreate = true; return r }
+
+func (r row) running() row { r.AlterRunning = true; return r }
+
+func (r row) later() row { r.Unsupported = true; return r }
+
+func (r row) or(value string) row { r.Default = value; return r }
+
+func (r row) implying(value string) row { r.Implied = value; return r }
+
+func (r row) parsedBy(f func(string) (string, bool)) row { r.parse = f; return r }
+
+// set is an attribute that its owner may set.
+func set(name string, t Type, f func(string) (string, bool)) row {
+	return shown(name, t).writtenBy(User).parsedBy(f)
+}
+
+// jobRows are the attributes of a job in the order of qstat -f.
+var jobRows = []row{
+	set("Job_Name", Text, parseJobName).or("STDIN"),
+	shown("Job_Owner", Text),
+	shown("resources_used", Resources),
+	shown("job_state", Text),
+	shown("queue", Text),
+	shown("server", Text),
+	set("Account_Name", Text, nil),
+	set("Checkpoint", Text, parseCheckpoint).or("u"),
+	shown("ctime", Epoch),
+	set("depend", Text, nil).later(),
+	set("Error_Path", Text, parsePath),
+	shown("exec_host", Text),
+	shown("exec_vnode", Text),
+	hidden("exec_host_orig", Text),
+	hidden("exec_host_acct", Text),
+	hidden("exec_vnode_orig", Text),
+	hidden("exec_vnode_acct", Text),
+	hidden("exec_vnode_deallocated", Text),
+	set("Execution_Time", Epoch, nil).later(),
+	set("group_list", Array, parseHosted),
+	set("Hold_Types", Text, parseHolds).running().or("n"),
+	set("interactive", Number, nil).onCreate().later(),
+	set("Join_Path", Text, parseJoin).or("n"),
+	set("Keep_Files", Text, parseKeep).running().or("n"),
+	set("Mail_Points", Text, parseMailPoints).running().or("a"),
+	set("Mail_Users", Array, nil).running(),
+	shown("mtime", Epoch),
+	set("Output_Path", Text, parsePath),
+	set("Priority", Number, numberIn(-1024, 1023)).or("0"),
+	shown("qtime", Epoch),
+	set("Rerunable", Boolean, parseYesNo).running().or("True"),
+	set("Resource_List", Resources, nil),
+	hidden("Resource_List_orig", Resources),
+	hidden("Resource_List_acct", Resources),
+	shown("resources_released", Text),
+	shown("resource_released_list", Resources),
+	shown("schedselect", Text),
+	hidden("schedselect_orig", Text),
+	shown("stime", Epoch),
+	shown("obittime", Epoch),
+	shown("session_id", Number),
+	set("Shell_Path_List", Array, parseShells),
+	set("sandbox", Text, oneOf("HOME", "O_WORKDIR", "PRIVATE")).later(),
+	set("pwd", Text, parseDirectory),
+	shown("jobdir", Text),
+	set("stagein", Array, nil).later(),
+	set("stageout", Array, nil).later(),
+	shown("substate", Number),
+	set("User_List", Array, parseHosted),
+	set("Variable_List", Variables, nil),
+	shown("euser", Text),
+	shown("egroup", Text),
+	shown("hashname", Text),
+	shown("queue_rank", Number),
+	shown("queue_type", Text),
+	shown("comment", Text).writtenBy(Operator).running(),
+	shown("alt_id", Text),
+	shown("etime", Epoch),
+	set("umask", Number, parseUmask),
+	set("block", Boolean, nil).onCreate().later(),
+	set("run_count", Number, numberIn(0, 1<<31-1)),
+	shown("eligible_time", Duration).writtenBy(Operator),
+	shown("accrue_type", Number),
+	shown("estimated", Resources),
+	shown("Stageout_status", Number),
+	shown("Exit_status", Number),
+	set("Submit_arguments", Text, parseLines).onCreate(),
+	set("executable", Text, parseLines).onCreate(),
+	set("argument_list", Text, parseLines).onCreate(),
+	shown("history_timestamp", Number),
+	shown("array", Boolean),
+	shown("array_id", Text),
+	shown("array_index", Text),
+	shown("array_state_count", Text),
+	set("array_indices_submitted", Text, nil).onCreate().later(),
+	shown("array_indices_remaining", Text),
+	set("Remove_Files", Text, letters('n', "oe")).running(),
+	set("tolerate_node_failures", Text, parseTolerate).running().later(),
+	set("release_nodes_on_stageout", Boolean, nil).running().later(),
+	shown("pset", Text).writtenBy(Manager),
+	shown("accounting_id", Text),
+	set("project", Text, parseProject).or(DefaultProject),
+	shown("run_version", Number),
+	shown("Submit_Host", Text),
+}
+
+// DefaultProject is the project of jobs without one.
+const DefaultProject = "_pbs_project_default"

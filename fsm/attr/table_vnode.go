@@ -1,0 +1,66 @@
+package attr
+
+import "rampart/fsm/pbs"
+
+// vnodeRows are the attributes of a vnode in the order of pbsnodes -av.
+var vnodeRows = []row{
+	managed("Mom", Text, parseHost).onCreate(),
+	managed("Port", Number, numberIn(1, 65535)).onCreate().or("15002"),
+	shown("pbs_version", Text),
+	shown("ntype", Text).or("PBS"),
+	operated("state", Array, parseVnodeState).refusing(pbs.BadNodeState),
+	shown("pcpus", Number),
+	managed("Priority", Number, numberIn(-1024, 1023)),
+	shown("jobs", Array),
+	shown("resv", Array),
+	managed("max_running", Number, numberIn(0, 1<<31-1)),
+	managed("max_user_run", Number, numberIn(0, 1<<31-1)),
+	managed("max_group_run", Number, numberIn(0, 1<<31-1)),
+	managed("no_multinode_jobs", Boolean, nil),
+	managed("resources_available", Resources, nil),
+	shown("resources_assigned", Resources),
+	operated("comment", Text, nil),
+	managed("queue", Text, parseQueueName),
+	managed("resv_enable", Boolean, nil).or("True"),
+	shown("sharing", Text).or("default_shared"),
+	shown("in_multivnode_host", Number),
+	shown("license", Text).or("l"),
+	managed("partition", Text, nil),
+	shown("last_state_change_time", Epoch),
+	shown("last_used_time", Epoch),
+}
+
+// Sharings are the values of a vnode's sharing attribute, which only a vnode
+// definition file sets.
+func Sharings() []string {
+	return []string{
+		"default_shared", "default_excl", "default_exclhost", "ignore_excl", "force_excl", "force_exclhost",
+	}
+}
+
+// schedRows are the attributes of the scheduler in the order of list sched.
+var schedRows = []row{
+	managed("sched_host", Text, nil),
+	managed("sched_cycle_length", Duration, nil).or("00:20:00"),
+	managed("do_not_span_psets", Boolean, nil).or("False"),
+	managed("only_explicit_psets", Boolean, nil).or("False"),
+	managed("throughput_mode", Boolean, nil).or("True"),
+	managed("job_run_wait", Text, oneOf("none", "runjob_hook", "execjob_hook")).or("runjob_hook"),
+	managed("partition", Text, nil),
+	managed("sched_priv", Text, parseDirectory),
+	managed("sched_log", Text, parseDirectory),
+	operated("scheduling", Boolean, nil).or("True"),
+	operated("scheduler_iteration", Number, numberIn(1, 1<<31-1)).or("600"),
+	managed("state", Text, oneOf("idle", "scheduling", "down")),
+	managed("preempt_queue_prio", Number, numberIn(-1<<31, 1<<31-1)).or("150"),
+	managed("preempt_prio", Text, parsePreemptPrio).or("express_queue, normal_jobs"),
+	managed("preempt_order", Text, parsePreemptOrder).or("SCR"),
+	managed("preempt_sort", Text, oneOf("min_time_since_start")).or("min_time_since_start"),
+	managed("log_events", Number, numberIn(0, 1<<31-1)).or("767"),
+	managed("server_dyn_res_alarm", Number, numberIn(0, 1<<31-1)).or("30"),
+	managed("opt_backfill_fuzzy", Text, oneOf("off", "low", "medium", "high")).or("off"),
+	managed("attr_update_period", Number, numberIn(0, 1<<31-1)).or("0"),
+	managed("sched_preempt_enforce_resumption", Boolean, nil).or("False"),
+	managed("comment", Text, nil),
+	shown("pbs_version", Text),
+}
