@@ -1,0 +1,86 @@
+package conformance
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"rampart/cmd/internal/devrun"
+)
+
+// shared is the cluster of the scripts, bin the folder of the programs.
+var (
+	bin    string
+	shared *devrun.Cluster
+)
+
+// complexP3 is the complex of the specification's cases, and a host with four cpus.
+var complexP3 = []string{
+	"--mom", "hosta/hosta[0]:ncpus=1,mem=1gb/hosta[1]:ncpus=1,mem=1gb/hosta[2]:ncpus=1,mem=1gb/hosta[3]:ncpus=1,mem=1gb",
+	"--mom", "hostb:ncpus=1,mem=1gb/hostb[0]:ncpus=1,mem=1gb/hostb[1]:ncpus=1,mem=1gb/hostb[2]:ncpus=1,mem=1gb/hostb[3]:ncpus=1,mem=1gb",
+	"--mom", "hostc:ncpus=2,mem=2gb",
+	"--mom", "big:ncpus=64,mem=256gb",
+	"--mom", "excl:ncpus=4,mem=8gb",
+	"--mom", "small:ncpus=1,mem=1gb",
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	status, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "rc-") // short: paths of sockets are below it
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // job owners must get through
+		return 1, err
+	}
+	bin = filepath.Join(dir, "bin")
+	if err := devrun.Build(ctx, "../..", bin); err != nil {
+		return 1, err
+	}
+	if shared, err = devrun.Start(ctx, bin, filepath.Join(dir, "p3"), complexP3...); err != nil {
+		return 1, err
+	}
+	defer shared.Stop()
+	return m.Run(), nil
+}
+
+// newCluster starts a cluster for one test.
+func newCluster(t *testing.T, args ...string) *devrun.Cluster {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rc-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := devrun.Start(t.Context(), bin, dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Stop()
+		if t.Failed() {
+			t.Logf("the cluster's folder is kept: %s", dir)
+			return
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}

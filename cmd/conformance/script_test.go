@@ -1,0 +1,195 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"rampart/cmd/internal/devrun"
+)
+
+// patience is how long a script waits for what must come.
+const patience = 30 * time.Second
+
+func TestCases(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			for _, v := range shared.Env {
+				name, value, _ := strings.Cut(v, "=")
+				if strings.HasPrefix(name, "PBS_") || name == "PATH" || name == "RAMPART_DEV" {
+					e.Setenv(name, value)
+				}
+			}
+			e.Setenv("SERVER", "srv")
+			e.Setenv("USER", "root")
+			return os.Chmod(e.WorkDir, 0o777) // jobs of other users write here
+		},
+		Condition: func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"await":   await,
+			"capture": capture,
+			"records": records,
+			"status":  exitStatus,
+			"as":      as,
+			"loglines": func(ts *testscript.TestScript, neg bool, args []string) {
+				ts.Check(checkLogs(shared))
+			},
+			"tmpfs": tmpfs,
+		},
+	})
+}
+
+// await REGEXP COMMAND...: runs the command until its standard output matches.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: await REGEXP COMMAND [ARG...]")
+	}
+	want, err := regexp.Compile("(?ms)" + args[0])
+	ts.Check(err)
+	var last string
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		err := ts.Exec(args[1], args[2:]...)
+		last = ts.ReadFile("stdout")
+		if err == nil && want.MatchString(last) != neg {
+			return
+		}
+		poll()
+	}
+	ts.Fatalf("%s: never matched %s; last seen: %s%s", strings.Join(args[1:], " "), args[0], last, ts.ReadFile("stderr"))
+}
+
+// poll is the pause between two looks at a condition.
+func poll() { <-time.After(50 * time.Millisecond) }
+
+// capture NAME: keeps the standard output of the last command in a variable.
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: capture NAME")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+// status N COMMAND...: the command exits with N.
+func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND [ARG...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := err.(*exec.ExitError)
+		if !ok {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s: exit status %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// as USER COMMAND...: runs the command as another user, root only.
+func as(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: as USER COMMAND [ARG...]")
+	}
+	err := ts.Exec("setpriv", append([]string{"--reuid", args[0], "--regid", args[0], "--clear-groups"}, args[1:]...)...)
+	if (err != nil) != neg {
+		ts.Fatalf("as %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+// records ID TYPES: waits until the ledgers of all replicas hold exactly records of
+// these types for the job, in this order, and agree; they become the standard output.
+func records(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: records ID TYPES")
+	}
+	var last []string
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		all := map[string]bool{}
+		for _, replica := range replicas {
+			lines, err := recordsOf(shared, replica, args[0])
+			ts.Check(err)
+			all[strings.Join(lines, "\n")], last = true, lines
+		}
+		if len(all) == 1 && types(last) == args[1] {
+			ts.Check(ts.Exec("printf", "%s\n", strings.Join(last, "\n")))
+			return
+		}
+		poll()
+	}
+	ts.Fatalf("records of %s: never %s on all replicas; last seen:\n%s", args[0], args[1], strings.Join(last, "\n"))
+}
+
+var replicas = []string{"s1", "s2", "s3"}
+
+func recordsOf(c *devrun.Cluster, replica, job string) ([]string, error) {
+	lines, err := c.Accounting(replica)
+	return slices.DeleteFunc(lines, func(l string) bool {
+		fields := strings.SplitN(l, ";", 4)
+		return len(fields) != 4 || fields[2] != job
+	}), err
+}
+
+func types(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.SplitN(l, ";", 4)[1])
+	}
+	return b.String()
+}
+
+// tmpfs SIZE DIR: mounts a small file system, so that it can be filled.
+func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: tmpfs SIZE DIR")
+	}
+	dir := args[1]
+	ts.Check(os.MkdirAll(dir, 0o777))
+	ts.Check(syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=1777,size="+args[0]))
+	ts.Defer(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+}
+
+var logLine = regexp.MustCompile(`^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d{6})?;[0-9a-f]{4};[^;]+;(Svr|Que|Job|Req|Fil|Act|Node|Resv|Sched|Hook|Resc|TPP);[^;]*;.*$`)
+
+// checkLogs compares every line of every daemon log with the form of LG-1.
+func checkLogs(c *devrun.Cluster) error {
+	files, err := filepath.Glob(filepath.Join(c.Dir, "homes", "*", "*_logs", "[0-9]*"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no daemon logs: %v", err)
+	}
+	kinds := map[string]bool{}
+	for _, f := range files {
+		kinds[filepath.Base(filepath.Dir(f))] = true
+		data, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(data)) {
+			if !logLine.MatchString(strings.TrimSuffix(line, "\n")) {
+				return fmt.Errorf("%s: %q has not the form of a log line", f, line)
+			}
+		}
+	}
+	for _, kind := range []string{"server_logs", "mom_logs", "sched_logs"} {
+		if !kinds[kind] {
+			return fmt.Errorf("no %s", kind)
+		}
+	}
+	return nil
+}
