@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +44,7 @@ func TestCases(t *testing.T) {
 			"loglines": func(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Check(checkLogs(shared))
 			},
-			"tmpfs": tmpfs,
+			"json": jsonValue,
 		},
 	})
 }
@@ -152,17 +151,6 @@ func types(lines []string) string {
 		b.WriteString(strings.SplitN(l, ";", 4)[1])
 	}
 	return b.String()
-}
-
-// tmpfs SIZE DIR: mounts a small file system, so that it can be filled.
-func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: tmpfs SIZE DIR")
-	}
-	dir := args[1]
-	ts.Check(os.MkdirAll(dir, 0o777))
-	ts.Check(syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=1777,size="+args[0]))
-	ts.Defer(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
 
 var logLine = regexp.MustCompile(`^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(\.\d{6})?;[0-9a-f]{4};[^;]+;(Svr|Que|Job|Req|Fil|Act|Node|Resv|Sched|Hook|Resc|TPP);[^;]*;.*$`)
