@@ -1,0 +1,183 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+// Watcher finds out which moms are silent. Leases and gossip make it suspicious,
+// its own call confirms, and a commit makes the verdict; the verdict changes
+// vnodes and never requeues a job (L13).
+type Watcher struct {
+	opts Options
+
+	mu       sync.Mutex
+	renewed  map[pbs.HostName]time.Time // last lease that this leader answered
+	suspects map[pbs.HostName]string    // why they are to be called
+	wake     chan struct{}
+	calls    chan struct{} // bounds the calls under way
+}
+
+const (
+	// grace is how long after the start of a term no mom is declared lost, and how
+	// long a mom may be silent before it is called.
+	grace = 10 * time.Second
+	// lease is how often moms renew.
+	lease = 5 * time.Second
+	// pingFor bounds one call; a mom gets pings of them before the verdict.
+	pingFor = time.Second
+	pings   = 2
+	// atOnce bounds the calls under way: a rack that goes dark is many moms.
+	atOnce = 64
+)
+
+// NewWatcher returns a watcher for one term of leadership.
+func NewWatcher(opts Options) *Watcher {
+	return &Watcher{
+		opts: opts, renewed: map[pbs.HostName]time.Time{}, suspects: map[pbs.HostName]string{},
+		wake: make(chan struct{}, 1), calls: make(chan struct{}, atOnce),
+	}
+}
+
+// Renewed notes a lease that was answered.
+func (w *Watcher) Renewed(host pbs.HostName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.renewed[host] = time.Now()
+}
+
+// Suspect asks for a call to a mom that gossip says is gone.
+func (w *Watcher) Suspect(host pbs.HostName, why string) {
+	w.mu.Lock()
+	w.suspects[host] = why
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run watches until ctx ends.
+func (w *Watcher) Run(ctx context.Context) error {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	began := time.Now()
+	if !sleep(ctx, grace) {
+		return nil
+	}
+	tick := time.NewTicker(lease)
+	defer tick.Stop()
+	for {
+		for host, why := range w.silent(began) {
+			select {
+			case <-ctx.Done():
+				return nil
+			case w.calls <- struct{}{}:
+			}
+			calls.Go(func() {
+				defer func() { <-w.calls }()
+				w.judge(ctx, host, why)
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-w.wake:
+		}
+	}
+}
+
+// silent returns the moms to be called, with the reason.
+func (w *Watcher) silent(began time.Time) map[pbs.HostName]string {
+	v := w.opts.Source.View()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[pbs.HostName]string{}
+	for h := range v.Hosts() {
+		if !h.Up {
+			delete(w.renewed, h.Name)
+			continue
+		}
+		last, ok := w.renewed[h.Name]
+		if !ok {
+			last = began
+		}
+		if why, ok := w.suspects[h.Name]; ok {
+			found[h.Name] = why
+		} else if d := time.Since(last); d > grace {
+			found[h.Name] = fmt.Sprintf("no lease for %s", d.Round(time.Second))
+		}
+	}
+	clear(w.suspects)
+	return found
+}
+
+// judge calls a mom and proposes that it is down if it does not answer.
+func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
+	h, ok := w.opts.Source.View().Host(host)
+	if !ok || !h.Up {
+		return
+	}
+	asked := time.Now()
+	var err error
+	for range pings {
+		if err = w.ping(ctx, h.Address, host); err == nil {
+			return
+		}
+	}
+	if ctx.Err() != nil || w.heardSince(host, asked) {
+		return
+	}
+	log := w.opts.Logger.With(slog.String("host", string(host)), slog.String("why", why))
+	log.Warn("a mom does not answer", "error", err)
+	out, err := w.opts.Proposer.Propose(ctx, command.Proposal{
+		Commands: []command.Command{&command.HostDown{Host: host, Reason: why}},
+	})
+	if err == nil {
+		err = out.Err()
+	}
+	if err != nil {
+		log.Warn("propose that a host is down", "error", err)
+	}
+}
+
+// heardSince tells whether a lease came in while the mom was being called.
+func (w *Watcher) heardSince(host pbs.HostName, t time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.renewed[host].After(t)
+}
+
+func (w *Watcher) ping(ctx context.Context, address string, host pbs.HostName) error {
+	ctx, cancel := context.WithTimeout(ctx, pingFor)
+	defer cancel()
+	reply, err := w.opts.Moms.Agent(address).Ping(ctx, connect.NewRequest(&api.PingRequest{}))
+	if err != nil {
+		return err
+	}
+	if got := reply.Msg.GetHost(); got != string(host) {
+		return fmt.Errorf("%s answers as %s", address, got)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

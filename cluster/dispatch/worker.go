@@ -1,0 +1,192 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// A worker delivers the orders of one mom, one delivery at a time. It keeps no
+// queue: the view is the queue.
+type worker struct {
+	opts   Options
+	host   pbs.HostName
+	orders chan struct{} // capacity 1: there may be something to do
+}
+
+// run delivers whenever it is woken, until ctx ends or it has been idle for long
+// and may go.
+func (w *worker) run(ctx context.Context, mayGo func() bool) {
+	idle := time.NewTimer(linger)
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-idle.C:
+			if mayGo() {
+				return
+			}
+		case <-w.orders:
+			w.deliverAll(ctx)
+		}
+		idle.Reset(linger)
+	}
+}
+
+// deliverAll delivers until nothing is open that could be.
+func (w *worker) deliverAll(ctx context.Context) {
+	backoff := firstBackoff
+	for ctx.Err() == nil {
+		done, err := w.deliverSome(ctx)
+		if done {
+			return
+		}
+		if err == nil {
+			backoff = firstBackoff
+			continue
+		}
+		w.opts.Logger.Warn("deliver orders", "host", w.host, "error", err, "again_in", backoff)
+		if !w.pause(ctx, backoff) {
+			return
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// pause waits out a backoff, less when the mom's record changes: it may have
+// come up again.
+func (w *worker) pause(ctx context.Context, d time.Duration) bool {
+	before := w.modified()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return true
+		case <-w.orders:
+		}
+		if w.modified() != before {
+			return sleep(ctx, min(d, firstBackoff))
+		}
+	}
+}
+
+func (w *worker) modified() uint64 {
+	h, ok := w.opts.Source.View().Host(w.host)
+	if !ok {
+		return 0
+	}
+	return h.Modified
+}
+
+// deliverSome delivers the oldest open orders and proposes the answers. It
+// reports true when none are open, or the mom has no address yet.
+func (w *worker) deliverSome(ctx context.Context) (bool, error) {
+	v := w.opts.Source.View()
+	h, ok := v.Host(w.host)
+	req := request(v, w.host, w.opts.Term)
+	if len(req.Orders) == 0 || !ok || h.Address == "" {
+		return true, nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	reply, err := w.opts.Moms.Agent(h.Address).Deliver(bounded, connect.NewRequest(req))
+	if err != nil {
+		return false, fmt.Errorf("call %s: %w", h.Address, err)
+	}
+	return false, w.confirm(ctx, req, reply.Msg)
+}
+
+// confirm proposes what the mom answered, as one proposal. Until that is
+// committed the orders stay open and would be delivered again.
+func (w *worker) confirm(ctx context.Context, req *api.DeliverRequest, reply *api.DeliverReply) error {
+	open := map[uint64]bool{}
+	for _, o := range req.GetOrders() {
+		open[o.GetId()] = true
+	}
+	var p command.Proposal
+	for _, a := range reply.GetAnswers() {
+		if open[a.GetOrder()] {
+			delete(open, a.GetOrder())
+			p.Commands = append(p.Commands, confirmed(w.host, a))
+		}
+	}
+	if len(p.Commands) == 0 {
+		return fmt.Errorf("%s answered none of %d orders", w.host, len(req.GetOrders()))
+	}
+	out, err := w.opts.Proposer.Propose(ctx, p)
+	if err == nil {
+		err = out.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("confirm orders: %w", err)
+	}
+	return nil
+}
+
+func confirmed(host pbs.HostName, a *api.Answer) *command.OrderConfirmed {
+	c := &command.OrderConfirmed{Host: host, Order: pbs.OrderID(a.GetOrder())}
+	if r := a.GetRefusal(); r != nil {
+		c.Refusal = &pbs.Error{Code: pbs.Code(r.GetCode()), Message: r.GetMessage()}
+	}
+	return c
+}
+
+// request writes the oldest open orders of a mom.
+func request(v *state.View, host pbs.HostName, term uint64) *api.DeliverRequest {
+	req := &api.DeliverRequest{Epoch: v.Cluster().Epoch, Term: term}
+	for o := range v.Orders(host) {
+		if len(req.Orders) == 0 {
+			req.LowestOpen = uint64(o.ID)
+		}
+		if len(req.Orders) == batch {
+			break
+		}
+		req.Orders = append(req.Orders, order(v, o))
+	}
+	return req
+}
+
+func order(v *state.View, o *state.Order) *api.Order {
+	out := &api.Order{Id: uint64(o.ID), Job: string(o.Job), RunCount: uint32(o.RunCount)}
+	switch o.Kind {
+	case state.OrderRun:
+		out.What = &api.Order_Run{Run: runJob(v, o)}
+	case state.OrderSignal:
+		out.What = &api.Order_Signal{Signal: &api.SignalJob{Signal: o.Signal}}
+	case state.OrderKill:
+		delay := time.Duration(o.Delay) * time.Second
+		out.What = &api.Order_Kill{Kill: &api.KillJob{DelayMs: delay.Milliseconds(), Requeue: o.Requeue}}
+	case state.OrderForget:
+		out.What = &api.Order_Forget{Forget: &api.ForgetJob{}}
+	}
+	return out
+}
+
+// runJob writes the order to start a job. A job that is gone by now has no
+// attributes: the mom refuses such an order, and nothing was run.
+func runJob(v *state.View, o *state.Order) *api.RunJob {
+	j, ok := v.Job(o.Job)
+	if !ok {
+		return &api.RunJob{}
+	}
+	list := v.JobAttributes(j)
+	run := &api.RunJob{Attributes: make([]*api.Attribute, len(list))}
+	for i, e := range list {
+		run.Attributes[i] = &api.Attribute{Name: e.Name, Resource: e.Resource, Value: e.Value}
+	}
+	if body, ok := v.Script(j.ID); ok {
+		run.ScriptBytes = uint64(len(body))
+	}
+	return run
+}

@@ -1,0 +1,188 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// A key is what makes the requests of two jobs the same.
+type key struct{ sel, place string }
+
+// A class is the parsed request of all jobs with one key.
+type class struct {
+	chunks []chunk
+	place  spec.Place
+	sums   []need // over all chunks, by name
+	bad    string // the request cannot be understood
+}
+
+// A chunk is wanted count times.
+type chunk struct {
+	count int
+	needs []need // consumed, in the order written
+	props []prop // properties that the vnode must have
+	host  string // host=, empty for any
+	vnode pbs.VnodeName
+}
+
+// A need is an amount of a consumable resource.
+type need struct {
+	def    resource.Def
+	amount int64
+}
+
+// A prop is a property that a vnode must have.
+type prop struct {
+	def  resource.Def
+	want resource.Quantity
+}
+
+// layout are resources of a chunk that say how its program is started; no vnode
+// offers them.
+var layout = [...]string{"mpiprocs", "ompthreads"}
+
+func newClass(k key, t resource.Table) *class {
+	c := &class{}
+	sel, err := spec.ParseSelect(k.sel)
+	if err != nil {
+		c.bad = err.Error()
+		return c
+	}
+	if k.place != "" {
+		if c.place, err = spec.ParsePlace(k.place); err != nil {
+			c.bad = err.Error()
+			return c
+		}
+	}
+	for _, written := range sel.Chunks {
+		ch, err := newChunk(written, t)
+		if err != nil {
+			c.bad = err.Error()
+			return c
+		}
+		c.chunks = append(c.chunks, ch)
+		c.add(ch)
+	}
+	slices.SortFunc(c.sums, func(a, b need) int {
+		if a.def.Name < b.def.Name {
+			return -1
+		}
+		return 1
+	})
+	return c
+}
+
+func newChunk(written spec.Chunk, t resource.Table) (chunk, error) {
+	ch := chunk{count: written.Count}
+	for _, item := range written.Items {
+		def, ok := t.Resource(item.Name)
+		if !ok {
+			return ch, pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", item.Name)
+		}
+		q, err := def.Parse(item.Value)
+		if err != nil {
+			return ch, err
+		}
+		switch {
+		case item.Name == "host":
+			ch.host = item.Value
+		case item.Name == "vnode":
+			ch.vnode = pbs.VnodeName(item.Value)
+		case slices.Contains(layout[:], item.Name):
+		case def.AtVnodes():
+			ch.needs = append(ch.needs, need{def, measure(def, q, up)})
+		default:
+			ch.props = append(ch.props, prop{def, q})
+		}
+	}
+	return ch, nil
+}
+
+// add counts a chunk into the sums.
+func (c *class) add(ch chunk) {
+	for _, n := range ch.needs {
+		amount := times(n.amount, ch.count)
+		i := slices.IndexFunc(c.sums, func(s need) bool { return s.def.Name == n.def.Name })
+		if i < 0 {
+			c.sums = append(c.sums, need{n.def, amount})
+			continue
+		}
+		c.sums[i].amount = plus(c.sums[i].amount, amount)
+	}
+}
+
+// total returns the number of chunks.
+func (c *class) total() int {
+	n := 0
+	for _, ch := range c.chunks {
+		n += ch.count
+	}
+	return n
+}
+
+// alone returns the class of one of its chunks, once.
+func (c *class) alone(ch chunk) *class {
+	ch.count = 1
+	one := &class{chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}}
+	one.add(ch)
+	return one
+}
+
+// Amounts are whole numbers: of a size kilobytes, of a float millionths.
+const millionths = 1_000_000
+
+type rounding bool
+
+const (
+	down rounding = false // what is offered
+	up   rounding = true  // what is asked for
+)
+
+// measure returns the amount of a consumable resource.
+func measure(def resource.Def, q resource.Quantity, r rounding) int64 {
+	switch def.Type {
+	case resource.Float:
+		f, _ := strconv.ParseFloat(q.String(), 64)
+		if f *= millionths; r == up {
+			f = math.Ceil(f)
+		}
+		return int64(max(math.MinInt64/2, min(math.MaxInt64/2, f)))
+	case resource.Size:
+		kb := q.Int()
+		if r == down && q.Cmp(resource.Kilobytes(kb)) < 0 {
+			kb--
+		}
+		return kb
+	default:
+		return q.Int()
+	}
+}
+
+// text returns an amount as exec_vnode and comments have it.
+func text(def resource.Def, amount int64) string {
+	switch def.Type {
+	case resource.Float:
+		return strconv.FormatFloat(float64(amount)/millionths, 'f', -1, 64)
+	case resource.Size:
+		return resource.Kilobytes(amount).String()
+	case resource.Time:
+		return resource.Seconds(amount).String()
+	default:
+		return resource.Count(amount).String()
+	}
+}
+
+// times and plus saturate: a request beyond all bounds fits nowhere.
+func times(a int64, n int) int64 {
+	if a > 0 && n > 0 && a > math.MaxInt64/4/int64(n) {
+		return math.MaxInt64 / 4
+	}
+	return a * int64(n)
+}
+
+func plus(a, b int64) int64 { return min(a+b, math.MaxInt64/4) }

@@ -1,0 +1,198 @@
+package sched
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// Proposer commits a proposal and returns its outcome.
+type Proposer interface {
+	Propose(ctx context.Context, p command.Proposal) (command.Outcome, error)
+}
+
+// Source is where the loop reads the state.
+type Source interface {
+	View() *state.View
+	// Changed returns a channel that is closed when a newer view is there.
+	Changed() <-chan struct{}
+}
+
+// Log takes lines of the scheduler's log.
+type Log interface {
+	Write(at time.Time, event uint16, class, object, text string) error
+}
+
+// Options of a Loop.
+type Options struct {
+	Source   Source
+	Proposer Proposer
+	Log      Log
+	Asker    pbs.User // Scheduler@HOST, with this replica's host
+	Logger   *slog.Logger
+}
+
+// Loop plans whenever the state has changed, and proposes what was planned.
+type Loop struct {
+	opts      Options
+	commented time.Time // when comments were proposed last
+}
+
+const (
+	// coalesce is how long a change waits for others before the cycle begins.
+	coalesce = 20 * time.Millisecond
+	// restFactor keeps cycles over a long queue from taking more than a fifth of a core.
+	restFactor = 4
+	// inFlight is how many proposals wait for their commit at a time.
+	inFlight = 256
+	// commentsEvery bounds how often comments are written.
+	commentsEvery = time.Second
+	// commentsAtOnce is how many jobs one command comments on.
+	commentsAtOnce = 250
+)
+
+// New returns a loop for one term of leadership.
+func New(opts Options) *Loop { return &Loop{opts: opts} }
+
+// Run plans and proposes until ctx ends.
+func (l *Loop) Run(ctx context.Context) error {
+	for {
+		changed := l.opts.Source.Changed()
+		v := l.opts.Source.View()
+		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
+		rest := coalesce
+		if v.Server().Scheduling() {
+			began := time.Now()
+			idle = min(idle, l.cycle(ctx, v))
+			rest = max(coalesce, restFactor*time.Since(began))
+		}
+		if !wait(ctx, changed, idle, rest) {
+			return nil
+		}
+	}
+}
+
+// wait returns true when the next cycle is due: after a change, or when idle time
+// has passed, and always some rest after that. False is the end of the term.
+func wait(ctx context.Context, changed <-chan struct{}, idle, rest time.Duration) bool {
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-changed:
+	case <-timer.C:
+	}
+	timer.Reset(rest)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// forever is longer than any scheduler_iteration.
+const forever = time.Duration(math.MaxInt64)
+
+// cycle plans once and proposes the plan. It returns when the next one is due
+// even if nothing changes.
+func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
+	l.log(logDebug, "Req", "", "Starting Scheduling Cycle")
+	plan := Make(v, v.Now())
+	for _, line := range plan.Lines {
+		l.log(line.Event, "Job", string(line.Job), line.Text)
+	}
+	l.start(ctx, v, plan.Starts)
+	due := l.comment(ctx, plan.Comments)
+	l.log(logDebug, "Req", "", "Leaving Scheduling Cycle")
+	if plan.More {
+		return 0
+	}
+	return due
+}
+
+// start proposes the starts, each by itself, many at a time: group commit makes
+// few entries of them.
+func (l *Loop) start(ctx context.Context, v *state.View, starts []Start) {
+	var g errgroup.Group
+	g.SetLimit(inFlight)
+	when := runTime(v)
+	for _, s := range starts {
+		g.Go(func() error {
+			out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
+				Asker: l.opts.Asker,
+				Commands: []command.Command{&command.StartJob{
+					Job: s.Job, ExecVnode: s.ExecVnode, Comment: "Job run at " + when + " on " + s.ExecVnode,
+				}},
+			})
+			switch {
+			case err != nil:
+				l.fail(ctx, s.Job, err)
+			case out.Refusal != nil: // the plan was old: the next cycle sees why
+				l.log(logSched, "Job", string(s.Job), "Not Running: "+out.Refusal.Message)
+			default:
+				l.log(logSched, "Job", string(s.Job), "Job run")
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+}
+
+// runTime returns the time as comments of running jobs have it.
+func runTime(v *state.View) string {
+	loc, err := time.LoadLocation(v.Server().Get("timezone"))
+	if err != nil {
+		loc = time.UTC
+	}
+	return time.Unix(0, int64(v.Now())).In(loc).Format("Mon Jan 02 at 15:04")
+}
+
+// comment proposes the comments, not too often; it returns how long those that
+// are left have to wait.
+func (l *Loop) comment(ctx context.Context, comments []Comment) time.Duration {
+	if len(comments) == 0 {
+		return forever
+	}
+	if since := time.Since(l.commented); since < commentsEvery {
+		return commentsEvery - since
+	}
+	l.commented = time.Now()
+	for chunk := range slices.Chunk(comments, commentsAtOnce) {
+		set := &command.SetComments{Comments: make([]command.JobComment, len(chunk))}
+		for i, c := range chunk {
+			set.Comments[i] = command.JobComment{Job: c.Job, Text: c.Text}
+		}
+		_, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{set}})
+		if err != nil {
+			l.fail(ctx, chunk[0].Job, err)
+		}
+	}
+	if len(comments) == maxComments {
+		return commentsEvery
+	}
+	return forever
+}
+
+// fail notes a proposal that came to nothing, or whose outcome is not known: in
+// either case the state tells, and the next cycle reads it.
+func (l *Loop) fail(ctx context.Context, job pbs.JobID, err error) {
+	if ctx.Err() == nil {
+		l.opts.Logger.Warn("propose a scheduling decision", "job", job, "error", err)
+	}
+}
+
+func (l *Loop) log(event uint16, class, object, text string) {
+	if err := l.opts.Log.Write(time.Now(), event, class, object, text); err != nil {
+		l.opts.Logger.Error("write the scheduler's log", "error", err)
+	}
+}

@@ -1,0 +1,252 @@
+package sched
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// place gives the class vnodes of the first host on which all of it fits.
+func (w *world) place(c *class) (spec.ExecVnode, bool) {
+	h, placed, ok := w.find(c)
+	if !ok {
+		return nil, false
+	}
+	w.settle(h, c)
+	return placed, true
+}
+
+// fits returns the first host on which all of the class fits, and takes nothing.
+func (w *world) fits(c *class) (int, bool) {
+	h, placed, ok := w.find(c)
+	if ok {
+		w.undo(placed)
+	}
+	return h, ok
+}
+
+// find takes what the class needs and returns where.
+func (w *world) find(c *class) (int, spec.ExecVnode, bool) {
+	if c.bad != "" || (c.place.Arrangement == spec.Scatter && c.total() > 1) {
+		return 0, nil, false
+	}
+	only, ok := w.named(c)
+	if !ok {
+		return 0, nil, false
+	}
+	if only >= 0 {
+		placed, ok := w.try(only, c)
+		return only, placed, ok
+	}
+	for h := w.next(0, c); h >= 0; h = w.next(h+1, c) {
+		if placed, ok := w.try(h, c); ok {
+			return h, placed, true
+		}
+	}
+	return 0, nil, false
+}
+
+// named returns the host that the class names by host= or vnode=, -1 if it names
+// none; false if it names two, or one that is not there.
+func (w *world) named(c *class) (int, bool) {
+	only := -1
+	for _, ch := range c.chunks {
+		h, ok := w.namedBy(ch)
+		if !ok || (only >= 0 && h >= 0 && h != only) {
+			return 0, false
+		}
+		only = max(only, h)
+	}
+	return only, true
+}
+
+func (w *world) namedBy(ch chunk) (int, bool) {
+	if ch.vnode != "" {
+		i, ok := w.byVnode[ch.vnode]
+		if !ok {
+			return 0, false
+		}
+		return w.nodes[i].host, true
+	}
+	if ch.host != "" {
+		if h, ok := w.byHost[pbs.HostName(ch.host)]; ok {
+			return h, true
+		}
+		return w.hostOffering(ch.host)
+	}
+	return -1, true
+}
+
+// hostOffering finds the host whose vnodes call themselves otherwise than their
+// mom: resources_available.host is what users see.
+func (w *world) hostOffering(name string) (int, bool) {
+	for i := range w.nodes {
+		if offer, _ := w.nodes[i].offer.Get("host"); offer == name {
+			return w.nodes[i].host, true
+		}
+	}
+	return 0, false
+}
+
+// next returns the first host from h on that has enough of everything, added up
+// over its vnodes; -1 if there is none.
+func (w *world) next(h int, c *class) int {
+	for {
+		at := h
+		for _, s := range c.sums {
+			if at = w.column(s.def).next(at, s.amount); at < 0 {
+				return -1
+			}
+		}
+		if at >= len(w.hosts) {
+			return -1
+		}
+		if at == h {
+			return h
+		}
+		h = at
+	}
+}
+
+// try places all chunks on one host, or leaves it as it was.
+func (w *world) try(h int, c *class) (spec.ExecVnode, bool) {
+	w.tried++
+	placed := make(spec.ExecVnode, 0, c.total())
+	for _, ch := range c.chunks {
+		from := 0
+		for range ch.count {
+			var parts []spec.ExecPart
+			if parts, from = w.whole(h, c, ch, from); parts == nil && c.place.Arrangement != spec.VScatter {
+				parts = w.split(h, c, ch)
+			}
+			if parts == nil {
+				w.undo(placed)
+				return nil, false
+			}
+			placed = append(placed, spec.ExecChunk{Parts: parts})
+		}
+	}
+	return placed, true
+}
+
+// whole takes a chunk from one vnode, the first that has it from the place on
+// where the last one like it was found.
+func (w *world) whole(h int, c *class, ch chunk, from int) ([]spec.ExecPart, int) {
+	nodes := w.hosts[h].nodes
+	for at := from; at < len(nodes); at++ {
+		i := nodes[at]
+		if !w.serves(i, c, ch) || !w.holds(i, ch) {
+			continue
+		}
+		w.nodes[i].mine = w.tried
+		return []spec.ExecPart{w.take(i, ch.needs)}, at
+	}
+	return nil, len(nodes)
+}
+
+// serves tells whether a vnode may give something to a chunk.
+func (w *world) serves(i int, c *class, ch chunk) bool {
+	n := &w.nodes[i]
+	if !w.open(n, c) || (ch.vnode != "" && n.vnode.Name != ch.vnode) {
+		return false
+	}
+	if c.place.Arrangement == spec.VScatter && n.mine == w.tried {
+		return false
+	}
+	for _, p := range ch.props {
+		offer, ok := n.offer.Get(p.def.Name)
+		if !resource.Matches(p.def, p.want, offer, ok) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) holds(i int, ch chunk) bool {
+	for _, n := range ch.needs {
+		if w.column(n.def).free[i] < n.amount {
+			return false
+		}
+	}
+	return true
+}
+
+// split takes a chunk from several vnodes of the host, in their order.
+func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
+	rest := make([]need, len(ch.needs))
+	copy(rest, ch.needs)
+	var parts []spec.ExecPart
+	for _, i := range w.hosts[h].nodes {
+		if !w.serves(i, c, ch) {
+			continue
+		}
+		share := w.share(i, rest)
+		if len(share) == 0 {
+			continue
+		}
+		w.nodes[i].mine = w.tried
+		parts = append(parts, w.take(i, share))
+	}
+	for _, n := range rest {
+		if n.amount > 0 {
+			w.undo(spec.ExecVnode{{Parts: parts}})
+			return nil
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return parts
+}
+
+// share returns what a vnode can give of the rest, and lowers the rest by it.
+func (w *world) share(i int, rest []need) []need {
+	var share []need
+	for k, n := range rest {
+		if some := min(n.amount, w.column(n.def).free[i]); some > 0 {
+			share = append(share, need{n.def, some})
+			rest[k].amount -= some
+		}
+	}
+	return share
+}
+
+func (w *world) take(i int, needs []need) spec.ExecPart {
+	part := spec.ExecPart{Vnode: w.nodes[i].vnode.Name, Items: make(resource.List, 0, len(needs))}
+	for _, n := range needs {
+		w.column(n.def).free[i] -= n.amount
+		part.Items = append(part.Items, resource.Item{Name: n.def.Name, Value: text(n.def, n.amount)})
+	}
+	return part
+}
+
+// undo gives back what was taken.
+func (w *world) undo(placed spec.ExecVnode) {
+	for _, ch := range placed {
+		for _, p := range ch.Parts {
+			i := w.byVnode[p.Vnode]
+			for _, item := range p.Items {
+				c := w.columns[item.Name]
+				c.free[i] += charged(c.def, resource.List{item})
+			}
+		}
+	}
+}
+
+// settle makes the attempt final: its vnodes have one job more, and none for
+// others if it wants them for itself.
+func (w *world) settle(h int, c *class) {
+	for _, i := range w.hosts[h].nodes {
+		n := &w.nodes[i]
+		if n.mine != w.tried {
+			continue
+		}
+		n.jobs++
+		w.hosts[h].jobs++
+		n.usable = !Exclusive(n.vnode, c.place)
+		w.hosts[h].shut = w.hosts[h].shut || wantsHost(n.vnode, c.place)
+	}
+	for _, col := range w.columns {
+		col.set(h, w.freeOn(h, col))
+	}
+}

@@ -1,0 +1,155 @@
+package sched
+
+import (
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// A Plan is what one cycle wants to happen.
+type Plan struct {
+	Starts   []Start
+	Comments []Comment
+	Lines    []Line // for the scheduler's log, bounded
+	More     bool   // more jobs could start than one cycle takes
+}
+
+// A Start gives vnodes to a job.
+type Start struct {
+	Job       pbs.JobID
+	RunCount  pbs.RunCount // of the job when it was planned
+	ExecVnode string
+}
+
+// A Comment tells a job's owner why it does not run.
+type Comment struct {
+	Job  pbs.JobID
+	Text string
+}
+
+// A Line is one entry of the scheduler's log.
+type Line struct {
+	Event uint16
+	Job   pbs.JobID
+	Text  string
+}
+
+// The bounds of one cycle, so that a freed vnode does not wait for a long one.
+const (
+	maxStarts   = 1000
+	maxComments = 1000
+	maxLines    = 2000
+	// exactComments is how many waiting jobs get their comment renewed when only
+	// its numbers have changed.
+	exactComments = 100
+)
+
+// The events of the scheduler's log lines.
+const (
+	logSched = 0x0040
+	logDebug = 0x0080
+)
+
+// Comments with fixed words.
+const (
+	severalHosts = "Not Running: jobs over several hosts are not yet supported"
+	notStarted   = "Not Running: Queue not started."
+	noNodes      = "Not Running: Not enough free nodes available"
+	neverLine    = "Job will never run with the resources currently configured in the complex"
+)
+
+// Make plans one cycle: jobs by priority, then in the order of their submission;
+// vnodes in the order of their creation. When a job does not fit, no job with the
+// same request is tried.
+func Make(v *state.View, _ pbs.Time) Plan {
+	c := cycle{view: v, free: newWorld(v, false), classes: map[key]*class{}, reasons: map[*class]*reason{}}
+	for j := range v.Queued() {
+		if len(c.plan.Starts) == maxStarts {
+			c.plan.More = true
+			break
+		}
+		c.consider(j)
+	}
+	return c.plan
+}
+
+type cycle struct {
+	view    *state.View
+	free    *world // what is left as jobs are placed
+	idle    *world // as if nothing ran; made when the first job does not fit
+	classes map[key]*class
+	reasons map[*class]*reason
+	plan    Plan
+	waiting int
+}
+
+// A reason says why a class cannot start now.
+type reason struct {
+	comment string
+	lines   []string
+}
+
+// consider starts a job or says why not. A job whose earlier runs are not
+// confirmed to be over must not start, whatever is free (L2).
+func (c *cycle) consider(j *state.Job) {
+	if len(j.Unconfirmed) > 0 {
+		return
+	}
+	if q, ok := c.view.Queue(j.Queue); !ok || !q.Started {
+		c.explain(j, notStarted)
+		return
+	}
+	cl := c.class(j)
+	why, tried := c.reasons[cl]
+	if !tried {
+		c.line(logDebug, j.ID, "Considering job to run")
+		placed, ok := c.free.place(cl)
+		if ok {
+			c.plan.Starts = append(c.plan.Starts, Start{Job: j.ID, RunCount: j.RunCount, ExecVnode: placed.String()})
+			return
+		}
+		why = c.why(cl)
+		c.reasons[cl] = why
+		for _, text := range why.lines {
+			c.line(logSched, j.ID, text)
+		}
+	}
+	c.explain(j, why.comment)
+}
+
+func (c *cycle) class(j *state.Job) *class {
+	place, _ := j.Resources.Get("place")
+	k := key{j.SchedSelect, place}
+	cl, ok := c.classes[k]
+	if !ok {
+		cl = newClass(k, c.view)
+		c.classes[k] = cl
+	}
+	return cl
+}
+
+// explain proposes a comment if it says something new. Of jobs far down the
+// queue one that differs in its numbers only is left as it is: else every start
+// would rewrite the comments of all.
+func (c *cycle) explain(j *state.Job, text string) {
+	c.waiting++
+	if j.Comment == text || len(c.plan.Comments) >= maxComments {
+		return
+	}
+	if c.waiting > exactComments && withoutNumbers(j.Comment) == withoutNumbers(text) {
+		return
+	}
+	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Text: text})
+}
+
+func withoutNumbers(comment string) string {
+	words, _, _ := strings.Cut(comment, " (R:")
+	return words
+}
+
+func (c *cycle) line(event uint16, job pbs.JobID, text string) {
+	if len(c.plan.Lines) < maxLines {
+		c.plan.Lines = append(c.plan.Lines, Line{event, job, text})
+	}
+}

@@ -1,0 +1,144 @@
+package sched
+
+import (
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// why finds the words for a class that did not fit: whether it can ever run, and
+// what is short.
+func (c *cycle) why(cl *class) *reason {
+	if cl.bad != "" {
+		return never(cl.bad)
+	}
+	if len(c.free.nodes) == 0 {
+		return &reason{comment: noNodes, lines: []string{"Not enough free nodes available"}}
+	}
+	if c.idle == nil {
+		c.idle = newWorld(c.view, true)
+	}
+	if short := c.overall(cl, beyondTotal); short != nil {
+		return never(short.Error())
+	}
+	h, ok := c.idle.fits(cl)
+	if !ok {
+		return c.whyNever(cl)
+	}
+	if short := c.overall(cl, beyondFree); short != nil {
+		return notNow(short.Error())
+	}
+	if short := c.shortOn(h, cl); short != nil {
+		return notNow(short.Error())
+	}
+	return &reason{comment: noNodes, lines: []string{"Not enough free nodes available"}}
+}
+
+func never(text string) *reason {
+	return &reason{comment: "Can Never Run: " + text, lines: []string{text, neverLine}}
+}
+
+func notNow(text string) *reason {
+	return &reason{comment: "Not Running: " + text, lines: []string{text}}
+}
+
+func beyondTotal(want, _, total int64) bool { return want > total }
+func beyondFree(want, free, _ int64) bool   { return want > free }
+
+// overall returns the first resource of which all vnodes together have too little.
+func (c *cycle) overall(cl *class, beyond func(want, free, total int64) bool) *resource.Shortage {
+	for _, s := range cl.sums {
+		var free, total int64
+		for h := range c.free.hosts {
+			free = plus(free, max(0, c.free.column(s.def).tree[h+c.free.column(s.def).size]))
+		}
+		for _, n := range c.idle.column(s.def).total {
+			total = plus(total, n)
+		}
+		if beyond(s.amount, free, total) {
+			if s.amount > total {
+				free = total // as if nothing ran
+			}
+			return shortage(s, free, total)
+		}
+	}
+	return nil
+}
+
+func shortage(s need, free, total int64) *resource.Shortage {
+	return &resource.Shortage{
+		Resource: s.def.Name, Request: text(s.def, s.amount), Free: text(s.def, free), Offered: text(s.def, total),
+	}
+}
+
+// shortOn returns what a host, which would be enough if it were idle, lacks now.
+func (c *cycle) shortOn(h int, cl *class) *resource.Shortage {
+	busy, ok := c.free.byHost[c.idle.hosts[h].name]
+	if !ok {
+		return nil
+	}
+	for _, s := range cl.sums {
+		free := c.free.freeOn(busy, c.free.column(s.def))
+		if s.amount > free {
+			return shortage(s, free, c.idle.freeOn(h, c.idle.column(s.def)))
+		}
+	}
+	return nil
+}
+
+// whyNever tells apart a chunk that no host can give, and chunks that no one host
+// can give together.
+func (c *cycle) whyNever(cl *class) *reason {
+	for _, ch := range cl.chunks {
+		one := cl.alone(ch)
+		if _, ok := c.idle.fits(one); !ok {
+			return never(c.lacking(one).Error())
+		}
+	}
+	if cl.place.Arrangement == spec.Pack {
+		return never(c.largest(cl).Error())
+	}
+	return &reason{comment: severalHosts, lines: []string{"Job wants several hosts"}}
+}
+
+// lacking says what no vnode or host has enough of for one chunk.
+func (c *cycle) lacking(one *class) *resource.Shortage {
+	ch := one.chunks[0]
+	if _, ok := c.idle.namedBy(ch); !ok {
+		name := "host"
+		if ch.vnode != "" {
+			name = "vnode"
+		}
+		return &resource.Shortage{Resource: name}
+	}
+	for _, p := range ch.props {
+		if !c.anyHas(p) {
+			return &resource.Shortage{Resource: p.def.Name}
+		}
+	}
+	return c.largest(one)
+}
+
+func (c *cycle) anyHas(p prop) bool {
+	for i := range c.idle.nodes {
+		offer, ok := c.idle.nodes[i].offer.Get(p.def.Name)
+		if resource.Matches(p.def, p.want, offer, ok) {
+			return true
+		}
+	}
+	return false
+}
+
+// largest compares the request with the most that one host has.
+func (c *cycle) largest(cl *class) *resource.Shortage {
+	for _, s := range cl.sums {
+		most := max(0, c.idle.column(s.def).tree[1])
+		if s.amount > most {
+			return shortage(s, most, most)
+		}
+	}
+	// Each is there, and never together where the properties are.
+	if len(cl.sums) > 0 {
+		return &resource.Shortage{Resource: cl.sums[0].def.Name}
+	}
+	return &resource.Shortage{Resource: "place"}
+}

@@ -1,0 +1,190 @@
+package sched
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// A world is the vnodes of a view and what is free on them, in the order of
+// their creation; hosts stand in the order of their first vnode. Placing a class
+// takes from it.
+type world struct {
+	view    *state.View
+	idle    bool // nothing runs, everything is up
+	nodes   []node
+	hosts   []host
+	byHost  map[pbs.HostName]int
+	byVnode map[pbs.VnodeName]int
+	columns map[string]*column
+	tried   int // number of the present attempt
+}
+
+type node struct {
+	vnode  *state.Vnode
+	offer  resource.List
+	host   int
+	usable bool
+	jobs   int
+	mine   int // the attempt that took of it last
+}
+
+type host struct {
+	name  pbs.HostName
+	nodes []int
+	shut  bool // a job has the host for itself
+	jobs  int
+}
+
+func newWorld(v *state.View, idle bool) *world {
+	w := &world{
+		view: v, idle: idle, columns: map[string]*column{},
+		byHost: map[pbs.HostName]int{}, byVnode: map[pbs.VnodeName]int{},
+	}
+	for vn := range v.Vnodes() {
+		if idle && vn.Flags&state.VnodeStale != 0 {
+			continue
+		}
+		w.add(vn)
+	}
+	return w
+}
+
+func (w *world) add(vn *state.Vnode) {
+	h, ok := w.byHost[vn.Host]
+	if !ok {
+		h = len(w.hosts)
+		w.byHost[vn.Host] = h
+		w.hosts = append(w.hosts, host{name: vn.Host})
+	}
+	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true}
+	if !w.idle {
+		n.usable, n.jobs = vn.Usable(), len(vn.Jobs)
+		w.hosts[h].jobs += n.jobs
+		w.hosts[h].shut = w.hosts[h].shut || w.takesHost(vn)
+	}
+	w.byVnode[vn.Name] = len(w.nodes)
+	w.hosts[h].nodes = append(w.hosts[h].nodes, len(w.nodes))
+	w.nodes = append(w.nodes, n)
+}
+
+// takesHost tells whether a job on the vnode has its whole host for itself.
+func (w *world) takesHost(vn *state.Vnode) bool {
+	for _, held := range vn.Jobs {
+		if !held.Exclusive {
+			continue
+		}
+		j, ok := w.view.Job(held.Job)
+		if !ok {
+			continue
+		}
+		text, _ := j.Resources.Get("place")
+		if p, err := spec.ParsePlace(text); err == nil && wantsHost(vn, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// open tells whether the class may use the node.
+func (w *world) open(n *node, c *class) bool {
+	if !n.usable || w.hosts[n.host].shut {
+		return false
+	}
+	if n.mine == w.tried {
+		return true // an earlier chunk of this job was allowed to
+	}
+	if wantsHost(n.vnode, c.place) && w.hosts[n.host].jobs > 0 {
+		return false
+	}
+	return n.jobs == 0 || !Exclusive(n.vnode, c.place)
+}
+
+// Exclusive tells whether a job with the place has a vnode for itself.
+func Exclusive(vn *state.Vnode, p spec.Place) bool {
+	switch vn.SharingText() {
+	case "force_excl", "force_exclhost":
+		return true
+	case "ignore_excl":
+		return false
+	case "default_excl", "default_exclhost":
+		return p.Sharing != spec.Shared
+	default:
+		return p.Sharing == spec.Exclusive || p.Sharing == spec.ExclusiveHost
+	}
+}
+
+func wantsHost(vn *state.Vnode, p spec.Place) bool {
+	switch vn.SharingText() {
+	case "force_exclhost":
+		return true
+	case "ignore_excl", "force_excl":
+		return false
+	case "default_exclhost":
+		return p.Sharing == "" || p.Sharing == spec.ExclusiveHost
+	default:
+		return p.Sharing == spec.ExclusiveHost
+	}
+}
+
+// column returns what the nodes have of one resource; it is made when the first
+// class asks for the resource.
+func (w *world) column(def resource.Def) *column {
+	if c, ok := w.columns[def.Name]; ok {
+		return c
+	}
+	c := &column{def: def, free: make([]int64, len(w.nodes)), total: make([]int64, len(w.nodes))}
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		c.total[i] = offered(def, n.offer)
+		c.free[i] = c.total[i]
+		if !w.idle {
+			c.free[i] = max(0, c.total[i]-charged(def, n.vnode.Assigned))
+		}
+	}
+	c.grow(len(w.hosts))
+	for h := range w.hosts {
+		c.set(h, w.freeOn(h, c))
+	}
+	w.columns[def.Name] = c
+	return c
+}
+
+// freeOn returns what a host's usable vnodes have of a resource together.
+func (w *world) freeOn(h int, c *column) int64 {
+	if w.hosts[h].shut {
+		return 0
+	}
+	var sum int64
+	for _, i := range w.hosts[h].nodes {
+		if w.nodes[i].usable {
+			sum = plus(sum, c.free[i])
+		}
+	}
+	return sum
+}
+
+func offered(def resource.Def, list resource.List) int64 {
+	text, ok := list.Get(def.Name)
+	if !ok {
+		return 0
+	}
+	q, err := def.Parse(text)
+	if err != nil {
+		return 0
+	}
+	return measure(def, q, down)
+}
+
+func charged(def resource.Def, list resource.List) int64 {
+	text, ok := list.Get(def.Name)
+	if !ok {
+		return 0
+	}
+	q, err := def.Parse(text)
+	if err != nil {
+		return 0
+	}
+	return measure(def, q, up)
+}
