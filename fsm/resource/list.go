@@ -99,6 +99,30 @@ func Sub(used, less List, t Table) (List, error) {
 	return combine(used, less, t, Quantity.Sub)
 }
 
+// Equal tells whether two lists say the same: the other values are alike, and the
+// consumable ones worth the same; to have nothing of one is not to name it.
+func Equal(a, b List, t Table) bool { return covers(a, b, t) && covers(b, a, t) }
+
+// covers tells whether b has everything that a has.
+func covers(a, b List, t Table) bool {
+	for _, item := range a {
+		def, known := t.Resource(item.Name)
+		text, has := b.Get(item.Name)
+		if !known || !def.Consumable() {
+			if !has || text != item.Value {
+				return false
+			}
+			continue
+		}
+		q, errA := def.Parse(item.Value)
+		o, errB := amount(b, def, q)
+		if errA != nil || errB != nil || q.Cmp(o) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 func combine(used, change List, t Table, op func(q, o Quantity) (Quantity, error)) (List, error) {
 	next := used
 	for _, item := range change {
