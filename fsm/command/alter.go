@@ -1,0 +1,182 @@
+package command
+
+import (
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// Op says how a change applies to the value that is there. The numbers are in
+// every log: append only.
+type Op uint8
+
+// The operations of qmgr and qalter.
+const (
+	OpSet Op = iota
+	OpUnset
+	OpIncrease // +=
+	OpDecrease // -=
+)
+
+// An AttrChange is one change of an attribute, parsed by the attribute table.
+type AttrChange struct {
+	Entry attr.Entry `cbor:"1,keyasint"`
+	Op    Op         `cbor:"2,keyasint,omitempty"`
+}
+
+// name returns the attribute as messages name it: "Resource_List.walltime".
+func (c AttrChange) name() string {
+	if c.Entry.Resource == "" {
+		return c.Entry.Name
+	}
+	return c.Entry.Name + "." + c.Entry.Resource
+}
+
+// AlterJob changes attributes of a job: qalter.
+type AlterJob struct {
+	Job     pbs.JobID    `cbor:"1,keyasint"`
+	Changes []AttrChange `cbor:"2,keyasint,omitempty"`
+}
+
+// Apply makes all the changes or none. While a job runs only those are allowed
+// that the attribute table says so for.
+func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	j, err := liveJob(tx, c.Job)
+	if err != nil {
+		return err
+	}
+	next := *j
+	structural := false
+	for _, ch := range c.Changes {
+		if started(j) && !alterableWhileRunning(ch.Entry) {
+			return pbs.Attribute(pbs.RunningAttribute, ch.name())
+		}
+		if err := applyChange(&next, ch); err != nil {
+			return err
+		}
+		structural = structural || ch.Entry.Name == "Resource_List"
+	}
+	if structural {
+		if err := recomplete(tx, j, &next, c.Changes); err != nil {
+			return err
+		}
+	}
+	settle(&next, m.At)
+	tx.PutJob(&next)
+	tx.Emit(state.Event{Kind: state.JobAltered, Job: &next, By: m.Asker, Changes: accountedChanges(&next, c.Changes)})
+	return nil
+}
+
+func started(j *state.Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting }
+
+// alterableWhileRunning tells what qalter may change of a running job: of
+// resources the limits of time, else what the attribute table allows.
+func alterableWhileRunning(e attr.Entry) bool {
+	if e.Name == "Resource_List" {
+		return e.Resource == "walltime" || e.Resource == "cput"
+	}
+	def, ok := attr.Lookup(attr.Job, e.Name)
+	return ok && def.AlterRunning
+}
+
+func applyChange(j *state.Job, ch AttrChange) error {
+	if ch.Op == OpUnset || ch.Entry.Value == "" {
+		return j.UnsetAttribute(ch.Entry.Name, ch.Entry.Resource)
+	}
+	return j.SetAttribute(ch.Entry)
+}
+
+// recomplete makes the resources of an altered job whole again. A running job
+// keeps its chunks; of a queued one the sums follow the new select.
+func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
+	if started(old) {
+		return parseResources(tx, j)
+	}
+	q, ok := tx.Queue(j.Queue)
+	if !ok {
+		return pbs.Refuse(pbs.UnknownQueue)
+	}
+	if !touches(changes, "select") && touchesChunks(tx, changes) {
+		j.Resources = j.Resources.Unset("select") // the one chunk follows -l ncpus= and the like
+	}
+	if touches(changes, "select") {
+		dropSums(tx, j)
+	}
+	if err := completeResources(tx, q, j); err != nil {
+		return err
+	}
+	return checkLimits(tx, q, j)
+}
+
+func touches(changes []AttrChange, res string) bool {
+	for _, ch := range changes {
+		if ch.Entry.Name == "Resource_List" && ch.Entry.Resource == res {
+			return true
+		}
+	}
+	return false
+}
+
+func touchesChunks(tx *state.Tx, changes []AttrChange) bool {
+	for _, ch := range changes {
+		if def, ok := tx.Resource(ch.Entry.Resource); ok && ch.Entry.Name == "Resource_List" && def.AtHost() {
+			return true
+		}
+	}
+	return false
+}
+
+// dropSums removes what followed from the old select.
+func dropSums(tx *state.Tx, j *state.Job) {
+	for _, it := range j.Resources {
+		if def, ok := tx.Resource(it.Name); ok && def.Consumable() && def.AtHost() {
+			j.Resources = j.Resources.Unset(it.Name)
+		}
+	}
+}
+
+// settle brings state and holds of a job that does not run into line.
+func settle(j *state.Job, at pbs.Time) {
+	switch {
+	case j.State == pbs.Queued && j.Holds != 0:
+		j.State, j.Substate, j.Eligible = pbs.Held, pbs.SubHeld, 0
+	case j.State == pbs.Held && j.Holds == 0:
+		j.State, j.Substate, j.Eligible = pbs.Queued, pbs.SubQueued, at
+	}
+}
+
+func accountedChanges(j *state.Job, changes []AttrChange) []state.Change {
+	out := make([]state.Change, 0, len(changes))
+	for _, ch := range changes {
+		value := ch.Entry.Value
+		if ch.Op == OpUnset || value == "" {
+			value = "UNSET"
+		} else if ch.Entry.Name == "Resource_List" {
+			value, _ = j.Resources.Get(ch.Entry.Resource)
+		}
+		out = append(out, state.Change{Name: ch.name(), Value: value})
+	}
+	return out
+}
+
+// liveJob returns a job that is not finished.
+func liveJob(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
+	j, ok := tx.Job(id)
+	if !ok {
+		return nil, pbs.Refuse(pbs.UnknownJob)
+	}
+	if j.State == pbs.Finished {
+		return nil, pbs.Refuse(pbs.HasFinished)
+	}
+	return j, nil
+}
+
+// move takes the job along the table of legal moves (L5).
+func move(j *state.Job, ev pbs.Event) error {
+	next, err := j.State.After(ev)
+	if err != nil {
+		return err
+	}
+	j.State = next
+	return nil
+}

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// InitCluster makes the cluster: it is the first command of every log.
+type InitCluster struct {
+	ID        string    `cbor:"1,keyasint"`
+	Name      string    `cbor:"2,keyasint"` // server name
+	Epoch     uint64    `cbor:"3,keyasint"`
+	GossipKey []byte    `cbor:"4,keyasint,omitempty"`
+	Server    attr.List `cbor:"5,keyasint,omitempty"` // server attributes to begin with
+}
+
+// defaultQueue is made at init (specification: drop-in section 2).
+const defaultQueue = "workq"
+
+// Apply sets up an empty state; a second one is refused.
+func (c *InitCluster) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	if tx.Cluster().ID != "" {
+		return pbs.Errorf(pbs.InvalidRequest, "init: the cluster %s exists already", tx.Cluster().Name)
+	}
+	cl := tx.EditCluster()
+	cl.ID, cl.Name, cl.Epoch = c.ID, c.Name, c.Epoch
+	if len(c.GossipKey) > 0 {
+		cl.GossipKeys = [][]byte{c.GossipKey}
+	}
+	tx.PutQueue(&state.Queue{Name: defaultQueue, Seq: tx.NextSeq(), Enabled: true, Started: true})
+	server := attr.List(nil).
+		Set("default_queue", "", defaultQueue).
+		Set("resources_default", "ncpus", "1").
+		Set("default_chunk", "ncpus", "1")
+	for _, e := range c.Server {
+		server = server.Set(e.Name, e.Resource, e.Value)
+	}
+	tx.PutServer(&state.Server{Attrs: server})
+	return nil
+}
+
+// TermStarted is the first command of each leader: what is committed before it is
+// applied before it, and no-op entries never reach the state (L11). Its entry
+// alone may move the log's time ahead by any amount.
+type TermStarted struct {
+	Leader pbs.ReplicaName `cbor:"1,keyasint"`
+	Host   pbs.HostName    `cbor:"2,keyasint,omitempty"`
+	Clocks []pbs.Time      `cbor:"3,keyasint,omitempty"` // of a majority of the voters; the entry's time is their median
+}
+
+// Apply notes who leads.
+func (c *TermStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	cl := tx.EditCluster()
+	cl.Term, cl.Leader, cl.LeaderHost = m.Term, c.Leader, c.Host
+	res.Epoch = cl.Epoch
+	tx.Emit(state.Event{Kind: state.LeaderChanged, Object: string(c.Leader)})
+	return nil
+}
+
+// TimeTick moves the log's time on, and drops what has had its time.
+type TimeTick struct{}
+
+// Apply drops tombstones and finished jobs that are old enough.
+func (c *TimeTick) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	keep := pbs.Time(tx.Server().Seconds("job_history_duration")) * pbs.Time(time.Second)
+	tx.Expire(keep)
+	return nil
+}
+
+// PutReplica tells the cluster what a member announced of itself.
+type PutReplica struct {
+	Replica state.Replica `cbor:"1,keyasint"`
+}
+
+// Apply stores it.
+func (c *PutReplica) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	if c.Replica.Name == "" {
+		return pbs.Errorf(pbs.InvalidRequest, "a replica needs a name")
+	}
+	r := c.Replica
+	tx.PutReplica(&r)
+	return nil
+}

@@ -1,0 +1,32 @@
+package command
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// OrderConfirmed is a mom's answer to an order: it is on the mom's disk, or refused.
+type OrderConfirmed struct {
+	Host    pbs.HostName `cbor:"1,keyasint"`
+	Order   pbs.OrderID  `cbor:"2,keyasint"`
+	Refusal *pbs.Error   `cbor:"3,keyasint,omitempty"`
+}
+
+// Apply closes the order. A refused order to run means that the run never was.
+func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	o, ok := tx.OpenOrder(c.Host, c.Order)
+	if !ok {
+		return nil
+	}
+	tx.DeleteOrder(c.Host, c.Order)
+	if c.Refusal == nil || o.Kind != state.OrderRun {
+		return nil
+	}
+	j, ok := tx.Job(o.Job)
+	if !ok || j.State != pbs.Running || j.RunCount != o.RunCount {
+		return nil
+	}
+	next := *j
+	next.FailedRuns++
+	return requeue(tx, m, &next, state.JobRequeuedUnrun, c.Refusal.Message)
+}

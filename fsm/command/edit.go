@@ -1,0 +1,145 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// Verb is what qmgr does to an object. The numbers are in every log: append only.
+type Verb uint8
+
+// The verbs of qmgr that change the state.
+const (
+	VerbCreate Verb = iota + 1
+	VerbDelete
+	VerbSet
+	VerbUnset
+)
+
+// editList applies changes to the cold attributes of an object: =, unset, += and -=
+// (specification: cli-contract section 5).
+func editList(tx *state.Tx, o attr.Object, list attr.List, changes []AttrChange) (attr.List, error) {
+	for _, ch := range changes {
+		var err error
+		if list, err = editOne(tx, o, list, ch); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func editOne(tx *state.Tx, o attr.Object, list attr.List, ch AttrChange) (attr.List, error) {
+	e := ch.Entry
+	def, ok := attr.Lookup(o, e.Name)
+	if !ok {
+		return nil, pbs.Refuse(pbs.UndefinedAttribute)
+	}
+	if ch.Op == OpUnset {
+		return unset(list, e), nil
+	}
+	value, err := checkedValue(tx, e)
+	if err != nil {
+		return nil, err
+	}
+	if ch.Op != OpSet {
+		old, _ := list.Get(e.Name, e.Resource)
+		if value, err = combined(tx, def, e, old, value, ch.Op); err != nil {
+			return nil, err
+		}
+	}
+	if value == "" {
+		return unset(list, e), nil
+	}
+	return list.Set(e.Name, e.Resource, value), nil
+}
+
+// unset drops one value; without a resource, a whole resource list.
+func unset(list attr.List, e attr.Entry) attr.List {
+	if e.Resource != "" {
+		return list.Unset(e.Name, e.Resource)
+	}
+	for _, old := range slices.Clone(list) {
+		if old.Name == e.Name {
+			list = list.Unset(old.Name, old.Resource)
+		}
+	}
+	return list
+}
+
+// checkedValue parses a value of a resource by the resource's own definition.
+func checkedValue(tx *state.Tx, e attr.Entry) (string, error) {
+	if e.Resource == "" {
+		return e.Value, nil
+	}
+	name := e.Name + "." + e.Resource
+	def, ok := tx.Resource(e.Resource)
+	if !ok {
+		return "", pbs.Attribute(pbs.UnknownResource, name)
+	}
+	if e.Value == "" {
+		return "", nil
+	}
+	q, err := def.Parse(e.Value)
+	if err != nil {
+		return "", pbs.Attribute(pbs.BadAttributeValue, name)
+	}
+	return q.String(), nil
+}
+
+// combined is += and -=: addition for quantities, append and removal of the first
+// equal item for lists.
+func combined(tx *state.Tx, def *attr.Def, e attr.Entry, old, value string, op Op) (string, error) {
+	if e.Resource != "" {
+		if rd, ok := tx.Resource(e.Resource); ok && rd.Type.Numeric() {
+			return arithmetic(rd.Type, old, value, op)
+		}
+	}
+	switch def.Type {
+	case attr.Number:
+		return arithmetic(resource.Long, old, value, op)
+	case attr.Duration:
+		return arithmetic(resource.Time, old, value, op)
+	}
+	var items []string
+	if old != "" {
+		items = strings.Split(old, ",")
+	}
+	for _, it := range strings.Split(value, ",") {
+		i := slices.Index(items, it)
+		switch {
+		case op == OpIncrease && i < 0:
+			items = append(items, it)
+		case op == OpDecrease && i >= 0:
+			items = slices.Delete(items, i, i+1)
+		}
+	}
+	return strings.Join(items, ","), nil
+}
+
+func arithmetic(t resource.Type, old, value string, op Op) (string, error) {
+	if old == "" {
+		old = "0"
+	}
+	a, err := resource.Parse(t, old)
+	if err != nil {
+		return "", err
+	}
+	b, err := resource.Parse(t, value)
+	if err != nil {
+		return "", err
+	}
+	result := a.Add
+	if op == OpDecrease {
+		result = a.Sub
+	}
+	q, err := result(b)
+	if err != nil {
+		return "", pbs.Refuse(pbs.BadAttributeValue)
+	}
+	return q.String(), nil
+}

@@ -1,0 +1,171 @@
+package command
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+	"strconv"
+)
+
+// maxFailedRuns is after how many starts in a row that came to nothing a job is
+// held, as PBS does.
+const maxFailedRuns = 20
+
+// JobEnded is the report that a run is over: nothing of it lives on its host.
+type JobEnded struct {
+	Source         Source        `cbor:"1,keyasint"`
+	Job            pbs.JobID     `cbor:"2,keyasint"`
+	RunCount       pbs.RunCount  `cbor:"3,keyasint"`
+	ExitStatus     int32         `cbor:"4,keyasint,omitempty"` // 256 + signal; negative: internal causes
+	Used           resource.List `cbor:"5,keyasint,omitempty"`
+	Comment        string        `cbor:"6,keyasint,omitempty"`
+	NeverStarted   bool          `cbor:"7,keyasint,omitempty"`
+	Lost           bool          `cbor:"8,keyasint,omitempty"` // the host was booted, or the task is gone
+	StageoutStatus int32         `cbor:"9,keyasint,omitempty"`
+}
+
+// Apply ends the run. A report of an earlier run confirms that run's end and
+// changes nothing else (L2).
+func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	fresh, err := c.Source.take(tx, res)
+	if err != nil || !fresh {
+		return err
+	}
+	dropOrders(tx, c.Source.Host, c.Job, c.RunCount)
+	tx.Order(state.Order{Host: c.Source.Host, Kind: state.OrderForget, Job: c.Job, RunCount: c.RunCount})
+	j, ok := tx.Job(c.Job)
+	if !ok {
+		return nil
+	}
+	if !started(j) || j.RunCount != c.RunCount || j.MS != c.Source.Host {
+		confirmEnd(tx, j, state.HostRun{Host: c.Source.Host, RunCount: c.RunCount})
+		return nil
+	}
+	next := *j
+	next.Used = overlaid(j.Used, c.Used)
+	next.ExitStatus, next.HasExited = c.ExitStatus, true
+	next.Ended = m.At
+	if c.StageoutStatus != 0 {
+		next.Attrs = next.Attrs.Set("Stageout_status", "", strconv.Itoa(int(c.StageoutStatus)))
+	}
+	return c.settle(tx, m, &next)
+}
+
+// settle decides what becomes of the job.
+func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
+	switch {
+	case j.Ending == state.EndingDelete:
+		return finish(tx, j, "")
+	case j.Ending == state.EndingRerun:
+		return requeue(tx, m, j, state.JobRequeued, "")
+	case c.NeverStarted && retryable(c.ExitStatus):
+		j.FailedRuns++
+		return requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment)
+	case c.Lost && !j.NotRerunnable:
+		return requeue(tx, m, j, state.JobRequeued, c.Comment)
+	default:
+		return finish(tx, j, c.Comment)
+	}
+}
+
+// retryable tells whether a failed start may go well another time. PBS's internal
+// exit statuses: -1 and -2 are the job's own fault.
+func retryable(exit int32) bool { return exit != -1 && exit != -2 }
+
+// dropOrders removes the orders that a run's end has made void.
+func dropOrders(tx *state.Tx, host pbs.HostName, job pbs.JobID, run pbs.RunCount) {
+	var void []pbs.OrderID
+	for o := range tx.Orders(host) {
+		if o.Job == job && o.RunCount == run {
+			void = append(void, o.ID)
+		}
+	}
+	for _, id := range void {
+		tx.DeleteOrder(host, id)
+	}
+}
+
+// confirmEnd notes that an earlier run is over on a host.
+func confirmEnd(tx *state.Tx, j *state.Job, ended state.HostRun) {
+	var open []state.HostRun
+	for _, r := range j.Unconfirmed {
+		if r != ended {
+			open = append(open, r)
+		}
+	}
+	if len(open) == len(j.Unconfirmed) {
+		return
+	}
+	next := *j
+	next.Unconfirmed = open
+	tx.PutJob(&next)
+}
+
+// finish ends the job for good: its vnodes are free, its record goes to the
+// history or leaves a tombstone.
+func finish(tx *state.Tx, j *state.Job, comment string) error {
+	free(tx, j)
+	deleted := j.Ending == state.EndingDelete
+	if err := move(j, pbs.EventEnded); err != nil {
+		return err
+	}
+	j.Substate, j.MS, j.Ending = finishedSubstate(j, deleted), "", 0
+	if comment != "" {
+		j.Comment = comment
+	} else if j.Comment != "" {
+		j.Comment += finishedWords(j, deleted)
+	}
+	if j.Session != 0 {
+		tx.Emit(state.Event{Kind: state.JobEnded, Job: j})
+	}
+	tx.PutJob(j)
+	tx.DeleteScript(j.ID)
+	if !tx.Server().KeepsHistory() {
+		tx.DeleteJob(j.ID)
+	}
+	return nil
+}
+
+func finishedSubstate(j *state.Job, deleted bool) pbs.Substate {
+	switch {
+	case deleted:
+		return pbs.SubTerminated
+	case j.ExitStatus != 0:
+		return pbs.SubFailed
+	}
+	return pbs.SubFinished
+}
+
+func finishedWords(j *state.Job, deleted bool) string {
+	switch {
+	case deleted:
+		return " and terminated"
+	case j.ExitStatus != 0:
+		return " and failed"
+	}
+	return " and finished"
+}
+
+// requeue puts the job back into its queue after its run is over.
+func requeue(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment string) error {
+	free(tx, j)
+	if err := move(j, pbs.EventRequeue); err != nil {
+		return err
+	}
+	if j.Session == 0 {
+		kind = state.JobRequeuedUnrun // accounting never saw it start
+	}
+	ended := *j // what the records of the end show
+	tx.Emit(state.Event{Kind: kind, Job: &ended, Text: comment})
+	j.Substate, j.MS, j.ExecHost, j.ExecVnode, j.Assigned = pbs.SubQueued, "", "", "", nil
+	j.Session, j.Used, j.Ending, j.HasExited, j.ExitStatus, j.Ended = 0, nil, 0, false, 0, 0
+	j.Comment, j.Eligible = comment, m.At
+	j.Attrs = j.Attrs.Unset("jobdir", "")
+	if j.FailedRuns >= maxFailedRuns {
+		j.Holds |= pbs.HoldSystem
+		j.Comment = "job held, too many failed attempts to run"
+	}
+	settle(j, m.At)
+	tx.PutJob(j)
+	return nil
+}

@@ -1,0 +1,123 @@
+package command
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// HostUp is a mom's registration: who it is and what it offers.
+type HostUp struct {
+	Host          pbs.HostName    `cbor:"1,keyasint"`
+	Address       string          `cbor:"2,keyasint"`
+	GossipAddress string          `cbor:"3,keyasint,omitempty"`
+	BootID        string          `cbor:"4,keyasint"`
+	SpoolID       string          `cbor:"5,keyasint"`
+	Version       string          `cbor:"6,keyasint,omitempty"`
+	PCPUs         uint32          `cbor:"7,keyasint,omitempty"`
+	Vnodes        []ReportedVnode `cbor:"8,keyasint,omitempty"`
+}
+
+// ReportedVnode is one vnode as its mom tells of it.
+type ReportedVnode struct {
+	Name      pbs.VnodeName `cbor:"1,keyasint"`
+	Available resource.List `cbor:"2,keyasint,omitempty"`
+	Sharing   string        `cbor:"3,keyasint,omitempty"`
+}
+
+// Apply takes the host and its vnodes over; vnodes of the host that are no longer
+// reported become stale. Vnodes of another mom are left alone.
+func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	if c.Host == "" || c.SpoolID == "" {
+		return pbs.Errorf(pbs.InvalidRequest, "register: a mom needs a host name and a spool id")
+	}
+	h, ok := tx.Host(c.Host)
+	if !ok {
+		h = &state.Host{Name: c.Host}
+	}
+	next := *h
+	if next.SpoolID != c.SpoolID {
+		next.SpoolID, next.Acked = c.SpoolID, 0
+	}
+	if !next.Up {
+		next.Up, next.Changed = true, m.At
+		tx.Emit(state.Event{Kind: state.HostWentUp, Object: string(c.Host)})
+	}
+	next.Address, next.GossipAddress, next.BootID = c.Address, c.GossipAddress, c.BootID
+	next.Version, next.PCPUs = c.Version, c.PCPUs
+	tx.PutHost(&next)
+	res.Acked, res.Epoch = next.Acked, tx.Cluster().Epoch
+	c.putVnodes(tx, m)
+	return nil
+}
+
+func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
+	reported := map[pbs.VnodeName]bool{}
+	for _, r := range c.Vnodes {
+		reported[r.Name] = true
+		v, ok := tx.Vnode(r.Name)
+		if ok && v.Host != c.Host {
+			continue
+		}
+		next := state.Vnode{Name: r.Name, Host: c.Host, LastStateChange: m.At}
+		if ok {
+			next = *v
+		} else {
+			next.Seq = tx.NextSeq()
+		}
+		next.Reported, next.Sharing = r.Available, r.Sharing
+		setFlags(&next, next.Flags&state.VnodeOffline, m.At)
+		next.OverCommitted = overCommitted(tx, &next)
+		tx.PutVnode(&next)
+	}
+	for _, v := range vnodesOf(tx, c.Host) {
+		if !reported[v.Name] {
+			next := *v
+			setFlags(&next, next.Flags&state.VnodeOffline|state.VnodeStale, m.At)
+			tx.PutVnode(&next)
+		}
+	}
+}
+
+// vnodesOf returns the vnodes of a host, so that they can be changed on the way.
+func vnodesOf(tx *state.Tx, host pbs.HostName) []*state.Vnode {
+	var vs []*state.Vnode
+	for v := range tx.VnodesOf(host) {
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+func setFlags(v *state.Vnode, flags state.VnodeFlags, at pbs.Time) {
+	if v.Flags != flags {
+		v.Flags, v.LastStateChange = flags, at
+	}
+}
+
+// HostDown is the verdict that a mom does not answer. It changes vnodes only; what
+// becomes of the host's jobs is for the fence to say (L2, L13).
+type HostDown struct {
+	Host   pbs.HostName `cbor:"1,keyasint"`
+	Reason string       `cbor:"2,keyasint,omitempty"`
+}
+
+// Apply marks the host's vnodes.
+func (c *HostDown) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	h, ok := tx.Host(c.Host)
+	if !ok {
+		return pbs.Refuse(pbs.UnknownNode)
+	}
+	if !h.Up {
+		return nil
+	}
+	next := *h
+	next.Up, next.Changed = false, m.At
+	tx.PutHost(&next)
+	for _, v := range vnodesOf(tx, c.Host) {
+		down := *v
+		setFlags(&down, down.Flags|state.VnodeDown|state.VnodeUnknown, m.At)
+		tx.PutVnode(&down)
+	}
+	tx.Emit(state.Event{Kind: state.HostWentDown, Object: string(c.Host), Text: c.Reason})
+	return nil
+}

@@ -1,0 +1,45 @@
+package command
+
+import "reflect"
+
+// Kind is the number of a kind of command in the log.
+type Kind uint16
+
+// kinds is the vocabulary of the log. The numbers are on disk in every cluster:
+// append, never renumber, never reuse.
+var kinds = map[Kind]func() Command{
+	1:  func() Command { return new(InitCluster) },
+	2:  func() Command { return new(TermStarted) },
+	3:  func() Command { return new(TimeTick) },
+	4:  func() Command { return new(ManageServer) },
+	5:  func() Command { return new(ManageQueue) },
+	6:  func() Command { return new(ManageVnode) },
+	7:  func() Command { return new(ManageResource) },
+	8:  func() Command { return new(SubmitJob) },
+	9:  func() Command { return new(AlterJob) },
+	10: func() Command { return new(HoldJob) },
+	11: func() Command { return new(ReleaseJob) },
+	12: func() Command { return new(SignalJob) },
+	13: func() Command { return new(DeleteJob) },
+	14: func() Command { return new(RerunJob) },
+	15: func() Command { return new(StartJob) },
+	16: func() Command { return new(JobStarted) },
+	17: func() Command { return new(JobEnded) },
+	18: func() Command { return new(HostUp) },
+	19: func() Command { return new(HostDown) },
+	20: func() Command { return new(OrderConfirmed) },
+	21: func() Command { return new(CreateToken) },
+	22: func() Command { return new(Enrol) },
+	23: func() Command { return new(PutReplica) },
+	24: func() Command { return new(UsageSample) },
+	25: func() Command { return new(SetComments) },
+}
+
+// numbers is kinds the other way round.
+var numbers = func() map[reflect.Type]Kind {
+	m := make(map[reflect.Type]Kind, len(kinds))
+	for k, make := range kinds {
+		m[reflect.TypeOf(make())] = k
+	}
+	return m
+}()

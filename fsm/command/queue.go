@@ -1,0 +1,79 @@
+package command
+
+import (
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// ManageQueue creates, deletes and changes a queue: qmgr.
+type ManageQueue struct {
+	Verb    Verb          `cbor:"1,keyasint"`
+	Queue   pbs.QueueName `cbor:"2,keyasint"`
+	Changes []AttrChange  `cbor:"3,keyasint,omitempty"`
+}
+
+// Apply changes the queue; one with jobs cannot be deleted.
+func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	q, ok := tx.Queue(c.Queue)
+	switch c.Verb {
+	case VerbCreate:
+		if ok {
+			return pbs.Refuse(pbs.QueueExists)
+		}
+		q = &state.Queue{Name: c.Queue, Seq: tx.NextSeq()}
+	case VerbSet, VerbUnset:
+		if !ok {
+			return pbs.Refuse(pbs.UnknownQueue)
+		}
+	case VerbDelete:
+		if !ok {
+			return pbs.Refuse(pbs.UnknownQueue)
+		}
+		return deleteQueue(tx, c.Queue)
+	default:
+		return pbs.Refuse(pbs.InvalidRequest)
+	}
+	next := *q
+	for _, ch := range c.Changes {
+		if err := editQueue(tx, &next, ch); err != nil {
+			return err
+		}
+	}
+	tx.PutQueue(&next)
+	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "queue " + string(c.Queue), By: m.Asker, Text: describe(c.Changes)})
+	return nil
+}
+
+func editQueue(tx *state.Tx, q *state.Queue, ch AttrChange) error {
+	on := ch.Op != OpUnset && ch.Entry.Value == "True"
+	switch ch.Entry.Name {
+	case "enabled":
+		q.Enabled = on
+	case "started":
+		q.Started = on
+	case "queue_type":
+		if ch.Op == OpUnset || ch.Entry.Value != "Execution" {
+			return pbs.Refuse(pbs.NotSupported)
+		}
+	default:
+		list, err := editOne(tx, attr.Queue, q.Attrs, ch)
+		if err != nil {
+			return err
+		}
+		q.Attrs = list
+	}
+	return nil
+}
+
+func deleteQueue(tx *state.Tx, name pbs.QueueName) error {
+	counts := tx.CountsOf(name)
+	if counts.Total() > 0 {
+		return pbs.Refuse(pbs.BusyObject)
+	}
+	tx.DeleteQueue(name)
+	if tx.Server().DefaultQueue() == name {
+		tx.PutServer(&state.Server{Attrs: tx.Server().Attrs.Unset("default_queue", "")})
+	}
+	return nil
+}

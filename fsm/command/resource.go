@@ -1,0 +1,103 @@
+package command
+
+import (
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// ManageResource creates, deletes and changes a custom resource: qmgr.
+type ManageResource struct {
+	Verb    Verb         `cbor:"1,keyasint"`
+	Name    string       `cbor:"2,keyasint"`
+	Changes []AttrChange `cbor:"3,keyasint,omitempty"`
+}
+
+// Apply changes the resource. One that is requested by a job or set on an object
+// cannot be deleted, nor change its type.
+func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	if !resource.ValidName(c.Name) {
+		return pbs.Refuse(pbs.BadAttributeValue)
+	}
+	def, known := tx.Resource(c.Name)
+	switch {
+	case c.Verb == VerbCreate && known:
+		return pbs.Refuse(pbs.DuplicateEntry)
+	case c.Verb == VerbCreate:
+		def = resource.Def{Name: c.Name, Type: resource.String}
+	case !known:
+		return pbs.Refuse(pbs.UnknownResource)
+	case def.Builtin:
+		return pbs.Refuse(pbs.ReadOnlyAttribute)
+	case c.Verb == VerbDelete:
+		if inUse(tx, c.Name) {
+			return pbs.Refuse(pbs.ResourceBusy)
+		}
+		tx.DeleteResource(c.Name)
+		return nil
+	}
+	next, err := c.edit(def)
+	if err != nil {
+		return err
+	}
+	if known && next != def && inUse(tx, c.Name) {
+		return pbs.Refuse(pbs.ResourceBusy)
+	}
+	tx.PutResource(&state.ResourceDef{Def: next})
+	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "resource " + c.Name, By: m.Asker, Text: describe(c.Changes)})
+	return nil
+}
+
+func (c *ManageResource) edit(def resource.Def) (resource.Def, error) {
+	for _, ch := range c.Changes {
+		var err error
+		switch {
+		case ch.Entry.Name == "type" && ch.Op == OpSet:
+			def.Type, err = resource.ParseType(ch.Entry.Value)
+		case ch.Entry.Name == "flag" && ch.Op == OpUnset:
+			def.Flags = 0
+		case ch.Entry.Name == "flag":
+			def.Flags, err = resource.ParseFlags(ch.Entry.Value)
+		default:
+			err = pbs.Refuse(pbs.UndefinedAttribute)
+		}
+		if err != nil {
+			return resource.Def{}, err
+		}
+	}
+	return def, nil
+}
+
+// inUse tells whether anything names the resource. It looks at every job: a
+// resource is deleted once in its life.
+func inUse(tx *state.Tx, name string) bool {
+	if names(tx.Server().Attrs, name) {
+		return true
+	}
+	for q := range tx.Queues() {
+		if names(q.Attrs, name) {
+			return true
+		}
+	}
+	for v := range tx.Vnodes() {
+		if _, ok := v.Available().Get(name); ok {
+			return true
+		}
+	}
+	for j := range tx.Jobs() {
+		if _, ok := j.Resources.Get(name); ok && j.State != pbs.Finished {
+			return true
+		}
+	}
+	return false
+}
+
+func names(list attr.List, res string) bool {
+	for _, e := range list {
+		if e.Resource == res {
+			return true
+		}
+	}
+	return false
+}

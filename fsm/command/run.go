@@ -1,0 +1,153 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+const (
+	// maxAhead is how far an ordinary entry may move the clock (design section 4, Time).
+	maxAhead = pbs.Time(time.Hour)
+	// Request ids are refused when they are older, or further ahead of the entry, than this.
+	maxRequestAge   = pbs.Time(10 * time.Minute)
+	maxRequestAhead = pbs.Time(2 * time.Minute)
+	// maxFaults is how many panics the state remembers.
+	maxFaults = 20
+)
+
+// Run applies an entry to the store and returns one outcome for each proposal and
+// the events of those that took effect. The caller publishes the new view.
+func Run(s *state.Store, index, term uint64, e Entry) ([]Outcome, []state.Event) {
+	outcomes := make([]Outcome, len(e.Proposals))
+	if err := checkTime(s.Clock(), e); err != nil {
+		s.Begin(index, term, 0)
+		for i := range outcomes {
+			outcomes[i] = Outcome{Refusal: err}
+		}
+		return outcomes, nil
+	}
+	s.Begin(index, term, e.Time)
+	var events []state.Event
+	for i := range e.Proposals {
+		m := Meta{At: s.Clock(), Index: index, Term: term, ID: e.Proposals[i].ID, Asker: e.Proposals[i].Asker}
+		out, evs := runProposal(s, m, &e.Proposals[i])
+		outcomes[i], events = out, append(events, evs...)
+	}
+	return outcomes, events
+}
+
+// checkTime keeps a leader with a mad clock from moving the log's time far ahead.
+// The start of a term may: it carries the clocks of a majority.
+func checkTime(clock pbs.Time, e Entry) *pbs.Error {
+	if clock == 0 || e.Time <= clock+maxAhead || startsTerm(e) {
+		return nil
+	}
+	return pbs.Errorf(pbs.SystemError, "entry time is %s ahead of the log's", time.Duration(e.Time-clock).Round(time.Second))
+}
+
+func startsTerm(e Entry) bool {
+	if len(e.Proposals) != 1 || len(e.Proposals[0].Commands) != 1 {
+		return false
+	}
+	_, ok := e.Proposals[0].Commands[0].(*TermStarted)
+	return ok
+}
+
+func runProposal(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
+	if p.ID == "" {
+		return runCommands(s, m, p)
+	}
+	if r, ok := s.Remembered(p.Asker, p.ID); ok {
+		return remembered(r, p), nil
+	}
+	if err := checkAge(p.ID, m.At); err != nil {
+		return Outcome{Refusal: err}, nil
+	}
+	out, events := runCommands(s, m, p)
+	tx := s.Tx()
+	tx.Remember(&state.Request{Asker: p.Asker, ID: p.ID, Body: p.body, Result: out.Result, Refusal: out.Refusal})
+	s.Commit(tx)
+	return out, events
+}
+
+func remembered(r *state.Request, p *Proposal) Outcome {
+	if r.Body != p.body {
+		return Outcome{Refusal: pbs.Refuse(pbs.ReusedRequest)}
+	}
+	return Outcome{Result: r.Result, Refusal: r.Refusal, Repeated: true}
+}
+
+// checkAge refuses ids whose outcome may have been forgotten already, and ids from
+// the future, which would be remembered for too short a time.
+func checkAge(id pbs.RequestID, now pbs.Time) *pbs.Error {
+	made, ok := RequestTime(id)
+	switch {
+	case !ok:
+		return pbs.Errorf(pbs.InvalidRequest, "request id %q is not a UUID of version 7", id)
+	case made < now-maxRequestAge || made > now+maxRequestAhead:
+		return pbs.Refuse(pbs.ExpiredRequest)
+	}
+	return nil
+}
+
+// RequestTime returns the time that a request id (UUIDv7) carries, in whole milliseconds.
+func RequestTime(id pbs.RequestID) (pbs.Time, bool) {
+	if len(id) < 36 || id[8] != '-' || id[13] != '-' || id[14] != '7' {
+		return 0, false
+	}
+	ms, err := strconv.ParseUint(string(id[:8]+id[9:13]), 16, 48)
+	return pbs.Time(ms) * pbs.Time(time.Millisecond), err == nil
+}
+
+func runCommands(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
+	var out Outcome
+	tx := s.Tx()
+	for _, c := range p.Commands {
+		err := applyOne(tx, m, c, &out.Result)
+		if err == nil {
+			continue
+		}
+		if f, ok := errors.AsType[*panicError](err); ok {
+			noteFault(s, m, f)
+		}
+		return Outcome{Refusal: refusal(err)}, nil
+	}
+	return out, s.Commit(tx)
+}
+
+// panicError is a panic in a command's Apply: the same on every replica, since
+// Apply sees the same everywhere.
+type panicError struct{ text string }
+
+func (e *panicError) Error() string { return e.text }
+
+func applyOne(tx *state.Tx, m Meta, c Command, res *state.Result) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &panicError{fmt.Sprintf("%T: %v", c, r)}
+		}
+	}()
+	return c.Apply(tx, m, res)
+}
+
+func noteFault(s *state.Store, m Meta, f *panicError) {
+	tx := s.Tx()
+	c := tx.EditCluster()
+	faults := append([]state.Fault{{Index: m.Index, Text: f.text}}, c.Faults...)
+	c.Faults = faults[:min(len(faults), maxFaults)]
+	s.Commit(tx)
+}
+
+// refusal returns what the asker is told: a command's own words, never the text of
+// a panic.
+func refusal(err error) *pbs.Error {
+	if e, ok := errors.AsType[*pbs.Error](err); ok {
+		return e
+	}
+	return pbs.Refuse(pbs.SystemError)
+}

@@ -1,0 +1,66 @@
+package command
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// UsageSample brings the latest usage of the jobs of one mom.
+type UsageSample struct {
+	Host pbs.HostName `cbor:"1,keyasint"`
+	Jobs []JobUsage   `cbor:"2,keyasint"`
+}
+
+// JobUsage is what one run has used so far.
+type JobUsage struct {
+	Job      pbs.JobID     `cbor:"1,keyasint"`
+	RunCount pbs.RunCount  `cbor:"2,keyasint"`
+	Used     resource.List `cbor:"3,keyasint"`
+}
+
+// Apply takes over the values of runs that are the present ones.
+func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	for _, u := range c.Jobs {
+		j, ok := tx.Job(u.Job)
+		if !ok || !started(j) || j.RunCount != u.RunCount || j.MS != c.Host {
+			continue
+		}
+		next := *j
+		next.Used = overlaid(j.Used, u.Used)
+		tx.PutJob(&next)
+	}
+	return nil
+}
+
+func overlaid(used, latest resource.List) resource.List {
+	for _, it := range latest {
+		used = used.Set(it.Name, it.Value)
+	}
+	return used
+}
+
+// SetComments tells users why their jobs wait.
+type SetComments struct {
+	Comments []JobComment `cbor:"1,keyasint"`
+}
+
+// JobComment is the comment of one job.
+type JobComment struct {
+	Job  pbs.JobID `cbor:"1,keyasint"`
+	Text string    `cbor:"2,keyasint,omitempty"`
+}
+
+// Apply sets the comments of jobs that are still queued.
+func (c *SetComments) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	for _, cm := range c.Comments {
+		j, ok := tx.Job(cm.Job)
+		if !ok || j.State != pbs.Queued || j.Comment == cm.Text {
+			continue
+		}
+		next := *j
+		next.Comment = cm.Text
+		tx.PutJob(&next)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package command
+
+import (
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// ManageServer sets and unsets attributes of the server: qmgr.
+type ManageServer struct {
+	Verb    Verb         `cbor:"1,keyasint"`
+	Changes []AttrChange `cbor:"2,keyasint,omitempty"`
+}
+
+// Apply makes all the changes or none.
+func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	if c.Verb != VerbSet && c.Verb != VerbUnset {
+		return pbs.Refuse(pbs.InvalidRequest)
+	}
+	list, err := editList(tx, attr.Server, tx.Server().Attrs, c.Changes)
+	if err != nil {
+		return err
+	}
+	next := &state.Server{Attrs: list}
+	if q := next.DefaultQueue(); q != "" && q != tx.Server().DefaultQueue() {
+		if _, ok := tx.Queue(q); !ok {
+			return pbs.Refuse(pbs.UnknownQueue)
+		}
+	}
+	tx.PutServer(next)
+	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "server", By: m.Asker, Text: describe(c.Changes)})
+	return nil
+}
+
+// describe writes changes as the server log tells them.
+func describe(changes []AttrChange) string {
+	text := ""
+	for i, ch := range changes {
+		if i > 0 {
+			text += ","
+		}
+		text += ch.name() + "=" + ch.Entry.Value
+	}
+	return text
+}

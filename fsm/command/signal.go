@@ -1,0 +1,27 @@
+package command
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// SignalJob sends a signal to the processes of a running job: qsig.
+type SignalJob struct {
+	Job    pbs.JobID `cbor:"1,keyasint"`
+	Signal string    `cbor:"2,keyasint"` // name without SIG, or a number
+}
+
+// Apply orders the mother superior to send it.
+func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	j, err := liveJob(tx, c.Job)
+	if err != nil {
+		return err
+	}
+	if j.State != pbs.Running {
+		return pbs.Refuse(pbs.BadState)
+	}
+	o := tx.Order(state.Order{Host: j.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})
+	tx.Emit(state.Event{Kind: state.JobSignaled, Job: j, By: m.Asker, Text: c.Signal})
+	res.Order, res.Host = o.ID, o.Host
+	return nil
+}

@@ -1,0 +1,245 @@
+package command
+
+import (
+	"strconv"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// StartJob gives a queued job its vnodes and orders its mother superior to run it.
+// The scheduler proposes it on a view that may be old by now, so everything is
+// checked again (L3).
+type StartJob struct {
+	Job       pbs.JobID `cbor:"1,keyasint"`
+	ExecVnode string    `cbor:"2,keyasint"`
+	Comment   string    `cbor:"3,keyasint,omitempty"`
+}
+
+// Apply charges the vnodes and starts the run, or refuses with ResourceBusy when
+// the assignment does not fit.
+func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	j, err := liveJob(tx, c.Job)
+	if err != nil {
+		return err
+	}
+	next := *j
+	if err := move(&next, pbs.EventRun); err != nil {
+		return err
+	}
+	if len(j.Unconfirmed) > 0 {
+		return pbs.Errorf(pbs.BadState, "start %s: the end of an earlier run on %s is not confirmed", j.ID, j.Unconfirmed[0].Host)
+	}
+	parts, err := spec.ParseExecVnode(c.ExecVnode)
+	if err != nil {
+		return err
+	}
+	next.RunCount++
+	next.Substate, next.Started, next.Session, next.Used = pbs.SubStarting, m.At, 0, nil
+	next.ExecVnode, next.Comment = c.ExecVnode, c.Comment
+	next.ExitStatus, next.HasExited, next.Ending, next.Ended = 0, false, 0, 0
+	if err := assign(tx, &next, parts); err != nil {
+		return err
+	}
+	tx.PutJob(&next)
+	tx.Order(state.Order{Host: next.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})
+	tx.Emit(state.Event{Kind: state.JobRun, Job: &next, Text: c.ExecVnode})
+	return nil
+}
+
+// share is what one run takes of one vnode.
+type share struct {
+	vnode *state.Vnode
+	held  state.VnodeJob
+}
+
+// assign charges the run to its vnodes and fills in exec_host and the mother superior.
+func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
+	place := placeOf(j)
+	shares := map[pbs.VnodeName]*share{}
+	var order []pbs.VnodeName
+	var hosts spec.ExecHost
+	var slots slotCounter
+	for _, chunk := range parts {
+		cpus := 0
+		var first *share
+		for _, p := range chunk.Parts {
+			s, ok := shares[p.Vnode]
+			if !ok {
+				v, err := freeVnode(tx, p.Vnode)
+				if err != nil {
+					return err
+				}
+				s = &share{vnode: v, held: state.VnodeJob{Job: j.ID, RunCount: j.RunCount, Exclusive: exclusive(place, v)}}
+				shares[p.Vnode], order = s, append(order, p.Vnode)
+			}
+			n, err := s.add(tx, p.Items)
+			if err != nil {
+				return err
+			}
+			cpus += n
+			if first == nil {
+				first = s
+			}
+		}
+		if first == nil {
+			return pbs.Attribute(pbs.BadAttributeValue, "exec_vnode")
+		}
+		slot := slots.next(tx, first.vnode.Host)
+		first.held.Slots = append(first.held.Slots, slot)
+		hosts = append(hosts, spec.HostSlot{Host: string(first.vnode.Host), Slot: int(slot), CPUs: max(cpus, 1)})
+	}
+	if len(order) == 0 {
+		return pbs.Attribute(pbs.BadAttributeValue, "exec_vnode")
+	}
+	j.MS, j.ExecHost, j.Assigned = shares[order[0]].vnode.Host, hosts.String(), nil
+	for _, name := range order {
+		if err := charge(tx, j, shares[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func placeOf(j *state.Job) spec.Place {
+	text, _ := j.Resources.Get("place")
+	p, err := spec.ParsePlace(text)
+	if err != nil {
+		return spec.Place{}
+	}
+	return p
+}
+
+// exclusive tells whether a run has the vnode to itself: the vnode's sharing
+// attribute may force or forbid it, else the job's place says.
+func exclusive(place spec.Place, v *state.Vnode) bool {
+	switch v.SharingText() {
+	case "force_excl", "force_exclhost":
+		return true
+	case "ignore_excl":
+		return false
+	case "default_excl", "default_exclhost":
+		return place.Sharing != spec.Shared
+	}
+	return place.Sharing == spec.Exclusive || place.Sharing == spec.ExclusiveHost
+}
+
+func freeVnode(tx *state.Tx, name pbs.VnodeName) (*state.Vnode, error) {
+	v, ok := tx.Vnode(name)
+	if !ok {
+		return nil, pbs.Refuse(pbs.UnknownNode)
+	}
+	if !v.Usable() {
+		return nil, pbs.Errorf(pbs.ResourceBusy, "vnode %s is %s", name, v.State())
+	}
+	return v, nil
+}
+
+// add takes the items of one chunk and returns how many cpus are among them.
+func (s *share) add(tx *state.Tx, items resource.List) (int, error) {
+	sum, err := resource.Add(s.held.Items, items, tx)
+	if err != nil {
+		return 0, err
+	}
+	s.held.Items = sum
+	text, _ := items.Get("ncpus")
+	cpus, _ := strconv.Atoi(text)
+	for range cpus {
+		s.held.CPUs = append(s.held.CPUs, 0) // numbered when the vnode is charged
+	}
+	return cpus, nil
+}
+
+// slotCounter gives out the lowest slots that are free at a mom.
+type slotCounter struct {
+	taken map[pbs.HostName]map[uint32]bool
+}
+
+func (c *slotCounter) next(tx *state.Tx, host pbs.HostName) uint32 {
+	if c.taken == nil {
+		c.taken = map[pbs.HostName]map[uint32]bool{}
+	}
+	taken := c.taken[host]
+	if taken == nil {
+		taken = map[uint32]bool{}
+		for v := range tx.VnodesOf(host) {
+			for _, held := range v.Jobs {
+				for _, s := range held.Slots {
+					taken[s] = true
+				}
+			}
+		}
+		c.taken[host] = taken
+	}
+	slot := uint32(0)
+	for taken[slot] {
+		slot++
+	}
+	taken[slot] = true
+	return slot
+}
+
+// charge adds the run to its vnode if it fits there (L3).
+func charge(tx *state.Tx, j *state.Job, s *share) error {
+	if s.vnode.Host != j.MS {
+		return pbs.Errorf(pbs.NotSupported, "jobs over several hosts are not yet supported")
+	}
+	if s.held.Exclusive && len(s.vnode.Jobs) > 0 {
+		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", s.vnode.Name)
+	}
+	available := s.vnode.Available()
+	if short := resource.Fits(s.held.Items, available, s.vnode.Assigned, tx); short != nil {
+		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", s.vnode.Name, short.Error())
+	}
+	assigned, err := resource.Add(s.vnode.Assigned, s.held.Items, tx)
+	if err != nil {
+		return err
+	}
+	s.held.CPUs = s.vnode.FreeCPUs(len(s.held.CPUs))
+	next := *s.vnode
+	next.Assigned = assigned
+	next.Jobs = append(next.Jobs[:len(next.Jobs):len(next.Jobs)], s.held)
+	next.LastUsed = tx.Now()
+	tx.PutVnode(&next)
+	charged := s.held.Items
+	if s.held.Exclusive {
+		charged = available // all of it is denied to others (specification: accounting section 3)
+	}
+	j.Assigned, err = resource.Add(j.Assigned, charged, tx)
+	return err
+}
+
+// free gives the vnodes of the present run back.
+func free(tx *state.Tx, j *state.Job) {
+	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	if err != nil {
+		return
+	}
+	for _, name := range parts.Vnodes() {
+		v, ok := tx.Vnode(name)
+		if !ok {
+			continue
+		}
+		next := *v
+		next.Jobs = nil
+		for _, held := range v.Jobs {
+			if held.Job != j.ID || held.RunCount != j.RunCount {
+				next.Jobs = append(next.Jobs, held)
+				continue
+			}
+			if left, err := resource.Sub(next.Assigned, held.Items, tx); err == nil {
+				next.Assigned = left
+			}
+		}
+		next.LastUsed = tx.Now()
+		next.OverCommitted = overCommitted(tx, &next)
+		tx.PutVnode(&next)
+	}
+}
+
+// overCommitted tells whether more is assigned than is available now.
+func overCommitted(tx *state.Tx, v *state.Vnode) bool {
+	return resource.Fits(v.Assigned, v.Available(), nil, tx) != nil
+}

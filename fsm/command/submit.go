@@ -1,0 +1,265 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// SubmitJob queues a job. The attributes have passed the parsers of the attribute
+// table; what depends on the state is checked here.
+type SubmitJob struct {
+	Owner      pbs.User      `cbor:"1,keyasint"`
+	Queue      pbs.QueueName `cbor:"2,keyasint,omitempty"` // empty: the default queue
+	Attributes attr.List     `cbor:"3,keyasint,omitempty"`
+	Script     []byte        `cbor:"4,keyasint,omitempty"`
+}
+
+// Apply gives the job its id, merges the defaults of queue and server into it, and
+// queues or holds it.
+func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	if len(c.Script) > pbs.MaxScript {
+		return pbs.Refuse(pbs.ScriptTooLarge)
+	}
+	queue, err := submitQueue(tx, c.Queue)
+	if err != nil {
+		return err
+	}
+	j := &state.Job{
+		Name: "STDIN", Owner: c.Owner, Queue: queue.Name, State: pbs.Queued, Substate: pbs.SubQueued,
+		Created: m.At, Queued: m.At, Eligible: m.At,
+	}
+	for _, e := range c.Attributes {
+		if err := j.SetAttribute(e); err != nil {
+			return err
+		}
+	}
+	if err := completeResources(tx, queue, j); err != nil {
+		return err
+	}
+	if err := checkLimits(tx, queue, j); err != nil {
+		return err
+	}
+	j.Seq = tx.NextJob()
+	j.ID = pbs.NewJobID(j.Seq, tx.Cluster().Name)
+	setPaths(j)
+	if j.Holds != 0 {
+		j.State, j.Substate, j.Eligible = pbs.Held, pbs.SubHeld, 0
+	}
+	tx.PutJob(j)
+	if len(c.Script) > 0 {
+		tx.PutScript(j.ID, c.Script)
+	}
+	tx.Emit(state.Event{Kind: state.JobQueued, Job: j, By: c.Owner})
+	res.Job = j.ID
+	return nil
+}
+
+func submitQueue(tx *state.Tx, name pbs.QueueName) (*state.Queue, error) {
+	if name == "" {
+		name = tx.Server().DefaultQueue()
+		if name == "" {
+			return nil, pbs.Refuse(pbs.NoDefaultQueue)
+		}
+	}
+	q, ok := tx.Queue(name)
+	if !ok {
+		return nil, pbs.Refuse(pbs.UnknownQueue)
+	}
+	if !q.Enabled {
+		return nil, pbs.Refuse(pbs.QueueDisabled)
+	}
+	return q, nil
+}
+
+// completeResources merges the defaults into Resource_List, makes the select whole,
+// and sums it up (specification: cli-contract section 2).
+func completeResources(tx *state.Tx, q *state.Queue, j *state.Job) error {
+	if err := parseResources(tx, j); err != nil {
+		return err
+	}
+	sel, err := requestedSelect(tx, q, j)
+	if err != nil {
+		return err
+	}
+	chunkDefaults := merged(q.Resources("default_chunk"), tx.Server().Resources("default_chunk"))
+	complete, err := spec.Complete(sel, chunkDefaults, tx)
+	if err != nil {
+		return err
+	}
+	j.SchedSelect = complete.String()
+	sums, err := spec.Sum(complete, tx)
+	if err != nil {
+		return err
+	}
+	for _, it := range sums {
+		j.Resources = j.Resources.Set(it.Name, it.Value)
+	}
+	for _, it := range jobDefaults(tx, q) {
+		if _, ok := j.Resources.Get(it.Name); !ok {
+			j.Resources = j.Resources.Set(it.Name, it.Value)
+		}
+	}
+	return nil
+}
+
+// parseResources checks the names and values of Resource_List.
+func parseResources(tx *state.Tx, j *state.Job) error {
+	for _, it := range j.Resources {
+		name := "Resource_List." + it.Name
+		def, ok := tx.Resource(it.Name)
+		if !ok {
+			return pbs.Attribute(pbs.UnknownResource, name)
+		}
+		q, err := def.Parse(it.Value)
+		if err != nil {
+			return pbs.Attribute(pbs.BadAttributeValue, name)
+		}
+		j.Resources = j.Resources.Set(it.Name, q.String())
+	}
+	return nil
+}
+
+// requestedSelect returns the select of the job; without one, what was asked for
+// at the job and by default becomes one chunk, which is packed.
+func requestedSelect(tx *state.Tx, q *state.Queue, j *state.Job) (spec.Select, error) {
+	place, placed := j.Resources.Get("place")
+	if !placed {
+		place, placed = jobDefaults(tx, q).Get("place")
+	}
+	if placed {
+		if _, err := spec.ParsePlace(place); err != nil {
+			return spec.Select{}, err
+		}
+		j.Resources = j.Resources.Set("place", place)
+	}
+	text, ok := j.Resources.Get("select")
+	if !ok {
+		text, ok = jobDefaults(tx, q).Get("select")
+	}
+	if ok {
+		sel, err := spec.ParseSelect(text)
+		if err != nil {
+			return spec.Select{}, err
+		}
+		j.Resources = j.Resources.Set("select", sel.String())
+		if !placed {
+			j.Resources = j.Resources.Set("place", "free")
+		}
+		return sel, nil
+	}
+	asked := j.Resources
+	for _, it := range jobDefaults(tx, q) {
+		if _, ok := asked.Get(it.Name); !ok {
+			asked = asked.Set(it.Name, it.Value)
+		}
+	}
+	sel, pack := spec.FromList(asked, tx)
+	if !placed {
+		j.Resources = j.Resources.Set("place", pack.String())
+	}
+	j.Resources = j.Resources.Set("select", sel.String())
+	return sel, nil
+}
+
+// jobDefaults returns resources_default of the queue, then of the server.
+func jobDefaults(tx *state.Tx, q *state.Queue) resource.List {
+	return merged(q.Resources("resources_default"), tx.Server().Resources("resources_default"))
+}
+
+func merged(first, then resource.List) resource.List {
+	for _, it := range then {
+		if _, ok := first.Get(it.Name); !ok {
+			first = first.Set(it.Name, it.Value)
+		}
+	}
+	return first
+}
+
+// checkLimits compares the request with resources_min and resources_max.
+func checkLimits(tx *state.Tx, q *state.Queue, j *state.Job) error {
+	for _, limits := range []struct {
+		list  resource.List
+		wrong int
+	}{
+		{q.Resources("resources_max"), +1}, {tx.Server().Resources("resources_max"), +1}, {q.Resources("resources_min"), -1},
+	} {
+		for _, limit := range limits.list {
+			asked, ok := j.Resources.Get(limit.Name)
+			def, known := tx.Resource(limit.Name)
+			if !ok || !known {
+				continue
+			}
+			a, err1 := def.Parse(asked)
+			b, err2 := def.Parse(limit.Value)
+			if err1 == nil && err2 == nil && a.Cmp(b) == limits.wrong {
+				return pbs.Refuse(pbs.ResourceLimit)
+			}
+		}
+	}
+	return nil
+}
+
+// setPaths fills in where stdout and stderr go when the user did not say:
+// NAME.oSEQ in the directory from which the job was submitted.
+func setPaths(j *state.Job) {
+	vars := variables(j)
+	host, dir := vars["PBS_O_HOST"], vars["PBS_O_WORKDIR"]
+	if host == "" {
+		host = string(j.Owner.Host)
+	}
+	if dir == "" {
+		dir = vars["PBS_O_HOME"]
+	}
+	base := host + ":" + strings.TrimSuffix(dir, "/") + "/"
+	for _, f := range []struct{ name, ext string }{{"Output_Path", ".o"}, {"Error_Path", ".e"}} {
+		if _, ok := j.Attrs.Get(f.name, ""); !ok {
+			j.Attrs = j.Attrs.Set(f.name, "", base+j.Name+f.ext+strconv.FormatUint(j.Seq, 10))
+		}
+	}
+}
+
+// variables reads what setPaths needs of Variable_List. A comma in a value is
+// escaped with a backslash.
+func variables(j *state.Job) map[string]string {
+	text, _ := j.Attrs.Get("Variable_List", "")
+	vars := map[string]string{}
+	for _, name := range []string{"PBS_O_HOST", "PBS_O_WORKDIR", "PBS_O_HOME"} {
+		vars[name] = variable(text, name)
+	}
+	return vars
+}
+
+// variable returns one variable of a Variable_List, with the escapes taken away.
+func variable(list, name string) string {
+	rest := list
+	for rest != "" {
+		item, next := cutItem(rest)
+		if value, ok := strings.CutPrefix(item, name+"="); ok {
+			return value
+		}
+		rest = next
+	}
+	return ""
+}
+
+func cutItem(s string) (item, rest string) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		case s[i] == ',':
+			return b.String(), s[i+1:]
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String(), ""
+}

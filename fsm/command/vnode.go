@@ -1,0 +1,144 @@
+package command
+
+import (
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// ManageVnode creates, deletes and changes a vnode: qmgr and pbsnodes.
+type ManageVnode struct {
+	Verb    Verb          `cbor:"1,keyasint"`
+	Vnode   pbs.VnodeName `cbor:"2,keyasint"`
+	Changes []AttrChange  `cbor:"3,keyasint,omitempty"`
+}
+
+// Apply changes the vnode; one with jobs cannot be deleted.
+func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	v, ok := tx.Vnode(c.Vnode)
+	changes := c.Changes
+	switch c.Verb {
+	case VerbCreate:
+		if ok {
+			return pbs.Refuse(pbs.NodeExists)
+		}
+		v, changes = c.create(tx, m)
+	case VerbSet, VerbUnset:
+		if !ok {
+			return pbs.Refuse(pbs.UnknownNode)
+		}
+	case VerbDelete:
+		if !ok {
+			return pbs.Refuse(pbs.UnknownNode)
+		}
+		if len(v.Jobs) > 0 {
+			return pbs.Refuse(pbs.BusyObject)
+		}
+		tx.DeleteVnode(v.Name)
+		return nil
+	default:
+		return pbs.Refuse(pbs.InvalidRequest)
+	}
+	next := *v
+	for _, ch := range changes {
+		if err := editVnode(tx, &next, ch, m.At); err != nil {
+			return err
+		}
+	}
+	next.OverCommitted = overCommitted(tx, &next)
+	tx.PutVnode(&next)
+	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "node " + string(c.Vnode), By: m.Asker, Text: describe(c.Changes)})
+	return nil
+}
+
+// create makes a vnode that belongs to the host that Mom names, or to the host of
+// its own name. What the mom reports of it comes with the next registration.
+func (c *ManageVnode) create(tx *state.Tx, m Meta) (*state.Vnode, []AttrChange) {
+	v := &state.Vnode{
+		Name: c.Vnode, Host: pbs.HostName(c.Vnode), Seq: tx.NextSeq(),
+		Flags: state.VnodeDown | state.VnodeUnknown, LastStateChange: m.At,
+	}
+	var rest []AttrChange
+	for _, ch := range c.Changes {
+		if ch.Entry.Name == "Mom" {
+			v.Host = pbs.HostName(ch.Entry.Value)
+			continue
+		}
+		rest = append(rest, ch)
+	}
+	return v, rest
+}
+
+func editVnode(tx *state.Tx, v *state.Vnode, ch AttrChange, at pbs.Time) error {
+	e := ch.Entry
+	switch e.Name {
+	case "state":
+		return editVnodeState(v, ch, at)
+	case "comment":
+		v.Comment = e.Value
+		if ch.Op == OpUnset {
+			v.Comment = ""
+		}
+	case "resv_enable":
+		v.Unreserved = ch.Op != OpUnset && e.Value == "False"
+	case "sharing":
+		v.Sharing = e.Value
+	case "resources_available":
+		return editAvailable(tx, v, ch)
+	default:
+		list, err := editOne(tx, attr.Vnode, v.Attrs, ch)
+		if err != nil {
+			return err
+		}
+		v.Attrs = list
+	}
+	return nil
+}
+
+// editVnodeState sets and clears offline, the one condition that people decide.
+func editVnodeState(v *state.Vnode, ch AttrChange, at pbs.Time) error {
+	flags := v.Flags
+	if ch.Op == OpUnset || (ch.Op == OpSet && ch.Entry.Value == "free") {
+		setFlags(v, flags&^state.VnodeOffline, at)
+		return nil
+	}
+	for _, word := range strings.Split(ch.Entry.Value, ",") {
+		switch {
+		case word != "offline":
+			return pbs.Refuse(pbs.BadNodeState)
+		case ch.Op == OpDecrease:
+			flags &^= state.VnodeOffline
+		default:
+			flags |= state.VnodeOffline
+		}
+	}
+	setFlags(v, flags, at)
+	return nil
+}
+
+func editAvailable(tx *state.Tx, v *state.Vnode, ch AttrChange) error {
+	e := ch.Entry
+	if ch.Op == OpUnset {
+		if e.Resource == "" {
+			v.Configured = nil
+		} else {
+			v.Configured = v.Configured.Unset(e.Resource)
+		}
+		return nil
+	}
+	value, err := checkedValue(tx, e)
+	if err != nil {
+		return err
+	}
+	if ch.Op != OpSet {
+		old, _ := v.Available().Get(e.Resource)
+		def, _ := attr.Lookup(attr.Vnode, e.Name)
+		if value, err = combined(tx, def, e, old, value, ch.Op); err != nil {
+			return err
+		}
+	}
+	v.Configured = v.Configured.Set(e.Resource, value)
+	return nil
+}

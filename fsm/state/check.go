@@ -1,0 +1,124 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// Check verifies the laws that a state can break by itself: indexes and counts
+// agree with their tables, the digest with the records, no vnode was promised
+// more than it had (L3), and what jobs and vnodes say of each other matches.
+func (v *View) Check() error {
+	return errors.Join(v.checkDigest(), v.checkIndexes(), v.checkVnodes(), v.checkJobs())
+}
+
+func (t *tables) checkDigest() error {
+	sum := recordSum(tagCluster, t.cluster) + recordSum(tagServer, t.server)
+	sum += sumOf(&t.queues) + sumOf(&t.vnodes) + sumOf(&t.hosts) + sumOf(&t.jobs) + sumOf(&t.scripts) +
+		sumOf(&t.orders) + sumOf(&t.requests) + sumOf(&t.tombstones) + sumOf(&t.tokens) + sumOf(&t.identities) +
+		sumOf(&t.replicas) + sumOf(&t.resources)
+	if sum != t.digest {
+		return fmt.Errorf("digest is %x, the records sum to %x", t.digest, sum)
+	}
+	return nil
+}
+
+func sumOf[R any](t *table[R]) uint64 {
+	var sum uint64
+	for r := range t.all() {
+		sum += recordSum(t.tag, r)
+	}
+	return sum
+}
+
+func (t *tables) checkIndexes() error {
+	fresh := newTables()
+	for j := range t.Jobs() {
+		tx := Tx{tables: fresh}
+		tx.reindexJob(nil, j)
+		fresh = tx.tables
+	}
+	var errs []error
+	for _, x := range []struct {
+		name      string
+		want, got int
+	}{
+		{"queued", fresh.queued.tree.Len(), t.queued.tree.Len()},
+		{"running", fresh.running.tree.Len(), t.running.tree.Len()},
+		{"history", fresh.history.tree.Len(), t.history.tree.Len()},
+		{"vnodes by creation", t.vnodes.count(), t.bySeq.tree.Len()},
+		{"vnodes by host", t.vnodes.count(), t.byHost.tree.Len()},
+		{"requests by age", t.requests.count(), t.requestAge.tree.Len()},
+	} {
+		if x.want != x.got {
+			errs = append(errs, fmt.Errorf("index %s has %d entries, want %d", x.name, x.got, x.want))
+		}
+	}
+	for q := range fresh.counts.all() {
+		if got := t.CountsOf(q.queue); got != q.counts {
+			errs = append(errs, fmt.Errorf("queue %s counts %v, want %v", q.queue, got, q.counts))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkVnodes verifies L3 and that what a vnode counts as assigned is what its jobs hold.
+func (t *tables) checkVnodes() error {
+	var errs []error
+	for v := range t.Vnodes() {
+		sum, exclusive := resource.List(nil), 0
+		for _, j := range v.Jobs {
+			if more, err := resource.Add(sum, j.Items, t); err == nil {
+				sum = more
+			}
+			if j.Exclusive {
+				exclusive++
+			}
+			errs = append(errs, t.checkHolder(v, j))
+		}
+		if fmt.Sprint(nonZero(sum, t)) != fmt.Sprint(nonZero(v.Assigned, t)) {
+			errs = append(errs, fmt.Errorf("vnode %s has %v assigned, its jobs hold %v", v.Name, v.Assigned, sum))
+		}
+		if exclusive > 0 && len(v.Jobs) > 1 {
+			errs = append(errs, fmt.Errorf("vnode %s is exclusive and has %d jobs (L3)", v.Name, len(v.Jobs)))
+		}
+		if short := resource.Fits(v.Assigned, v.Available(), nil, t); short != nil && !v.OverCommitted {
+			errs = append(errs, fmt.Errorf("vnode %s is promised more than it has (L3): %w", v.Name, short))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkHolder verifies that the run that holds a share of a vnode is a live one.
+func (t *tables) checkHolder(v *Vnode, held VnodeJob) error {
+	j, ok := t.Job(held.Job)
+	switch {
+	case !ok:
+		return fmt.Errorf("vnode %s is held by %s, which is no job", v.Name, held.Job)
+	case j.State != pbs.Running && j.State != pbs.Exiting:
+		return fmt.Errorf("vnode %s is held by %s in state %s", v.Name, held.Job, j.State)
+	case j.RunCount != held.RunCount:
+		return fmt.Errorf("vnode %s is held by run %d of %s, which is at run %d (L2)", v.Name, held.RunCount, held.Job, j.RunCount)
+	}
+	return nil
+}
+
+func (t *tables) checkJobs() error {
+	var errs []error
+	for j := range t.Jobs() {
+		if _, ok := t.Queue(j.Queue); !ok && j.State != pbs.Finished {
+			errs = append(errs, fmt.Errorf("job %s is in queue %q, which is none", j.ID, j.Queue))
+		}
+		live := j.State == pbs.Running || j.State == pbs.Exiting
+		if live != (j.MS != "") {
+			errs = append(errs, fmt.Errorf("job %s in state %s has mother superior %q", j.ID, j.State, j.MS))
+		}
+		if j.Seq >= t.cluster.NextJob {
+			errs = append(errs, fmt.Errorf("job %s is beyond the next job id %d", j.ID, t.cluster.NextJob))
+		}
+	}
+	return errors.Join(errs...)
+}

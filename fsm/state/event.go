@@ -1,0 +1,64 @@
+package state
+
+import "rampart/fsm/pbs"
+
+// EventKind says what an Event tells.
+type EventKind uint8
+
+// The kinds of event. Those that fsm/acct writes as an accounting record say so.
+const (
+	JobQueued        EventKind = iota + 1 // Q
+	JobRun                                // vnodes were assigned
+	JobStarted                            // S
+	JobEnded                              // E
+	JobRequeued                           // R
+	JobRequeuedUnrun                      // the start came to nothing; log only
+	JobDeleteAsked                        // D
+	JobAborted                            // A: Text
+	JobAltered                            // a: Changes
+	JobHeld                               // log only
+	JobReleased                           // log only
+	JobSignaled                           // log only: Text is the signal
+	JobRerunAsked                         // log only
+	JobDequeued                           // log only
+	HostWentUp                            // log only
+	HostWentDown                          // log only: Text
+	ObjectChanged                         // log only: qmgr; Text
+	LeaderChanged                         // log only
+)
+
+// An Event tells what a proposal did, for accounting and logs. It is the same on
+// every replica; events of a refused proposal are dropped with it.
+type Event struct {
+	Kind    EventKind
+	Record  uint64 // number of the accounting record, 0 if it has none
+	At      pbs.Time
+	Job     *Job     // as it was when the event happened; nil for events of other objects
+	By      pbs.User // who asked
+	Object  string   // name of another object
+	Text    string
+	Changes []Change // JobAltered
+}
+
+// A Change is one altered attribute as accounting writes it.
+type Change struct {
+	Name  string // "Priority", "Resource_List.walltime"
+	Value string // "UNSET" when it was removed
+}
+
+// accounted are the kinds that become accounting records.
+var accounted = map[EventKind]bool{
+	JobQueued: true, JobStarted: true, JobEnded: true, JobRequeued: true,
+	JobDeleteAsked: true, JobAborted: true, JobAltered: true,
+}
+
+// Emit adds an event and numbers it if it becomes an accounting record.
+func (tx *Tx) Emit(e Event) {
+	e.At = tx.Now()
+	if accounted[e.Kind] {
+		c := tx.EditCluster()
+		c.NextRecord++
+		e.Record = c.NextRecord
+	}
+	tx.events = append(tx.events, e)
+}

@@ -1,0 +1,255 @@
+package state
+
+import (
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// Cluster holds what there is once: identity, clocks and counters.
+type Cluster struct {
+	ID           string          `cbor:"1,keyasint,omitempty"` // random at init; in every certificate
+	Name         string          `cbor:"2,keyasint,omitempty"` // server name: the suffix of job ids
+	Epoch        uint64          `cbor:"3,keyasint,omitempty"` // random at init, replaced by restore and recover (L9)
+	Time         pbs.Time        `cbor:"4,keyasint,omitempty"` // greatest entry time applied; never runs backwards
+	Term         uint64          `cbor:"5,keyasint,omitempty"` // of the last TermStarted
+	Leader       pbs.ReplicaName `cbor:"6,keyasint,omitempty"` // that wrote it
+	LeaderHost   pbs.HostName    `cbor:"7,keyasint,omitempty"` // server_host of qstat -Bf
+	FeatureLevel uint32          `cbor:"8,keyasint,omitempty"`
+	NextJob      uint64          `cbor:"9,keyasint,omitempty"`  // sequence number of the next job
+	NextRecord   uint64          `cbor:"10,keyasint,omitempty"` // number of the next accounting record (L10)
+	NextSeq      uint64          `cbor:"11,keyasint,omitempty"` // order of creation of queues, vnodes and requests
+	GossipKeys   [][]byte        `cbor:"12,keyasint,omitempty"` // the first one encrypts
+	Faults       []Fault         `cbor:"13,keyasint,omitempty"` // commands that panicked, the latest maxFaults
+}
+
+// A Fault is a command whose Apply panicked; its proposal was rolled back.
+type Fault struct {
+	Index uint64 `cbor:"1,keyasint"`
+	Text  string `cbor:"2,keyasint"`
+}
+
+// Server holds the server's attributes as qmgr sets them.
+type Server struct {
+	Attrs attr.List `cbor:"1,keyasint,omitempty"`
+}
+
+// Queue is an execution queue.
+type Queue struct {
+	Name     pbs.QueueName `cbor:"1,keyasint"`
+	Seq      uint64        `cbor:"2,keyasint"` // order of creation
+	Enabled  bool          `cbor:"3,keyasint,omitempty"`
+	Started  bool          `cbor:"4,keyasint,omitempty"`
+	Attrs    attr.List     `cbor:"5,keyasint,omitempty"` // the others
+	Modified uint64        `cbor:"6,keyasint,omitempty"` // index of the last change
+}
+
+// VnodeFlags are the conditions of a vnode that do not follow from its jobs.
+type VnodeFlags uint16
+
+// The conditions. The numbers are in every log and snapshot: append only.
+const (
+	VnodeOffline VnodeFlags = 1 << iota // set by an operator
+	VnodeDown                           // its mom is down
+	VnodeUnknown                        // its mom was not heard since it was declared gone or created
+	VnodeStale                          // its mom no longer reports it
+)
+
+// Vnode is one schedulable part of a host.
+type Vnode struct {
+	Name            pbs.VnodeName `cbor:"1,keyasint"`
+	Host            pbs.HostName  `cbor:"2,keyasint"` // whose mom owns it
+	Seq             uint64        `cbor:"3,keyasint"` // order of creation: the scheduler's order
+	Flags           VnodeFlags    `cbor:"4,keyasint,omitempty"`
+	Reported        resource.List `cbor:"5,keyasint,omitempty"` // resources_available as the mom tells
+	Configured      resource.List `cbor:"6,keyasint,omitempty"` // as qmgr set it; wins over Reported
+	Assigned        resource.List `cbor:"7,keyasint,omitempty"` // consumables in use
+	Jobs            []VnodeJob    `cbor:"8,keyasint,omitempty"` // in the order of their start
+	Sharing         string        `cbor:"9,keyasint,omitempty"`
+	Comment         string        `cbor:"10,keyasint,omitempty"`
+	Attrs           attr.List     `cbor:"11,keyasint,omitempty"`
+	LastStateChange pbs.Time      `cbor:"12,keyasint,omitempty"`
+	LastUsed        pbs.Time      `cbor:"13,keyasint,omitempty"`
+	Modified        uint64        `cbor:"14,keyasint,omitempty"`
+	Unreserved      bool          `cbor:"15,keyasint,omitempty"` // resv_enable is False
+	OverCommitted   bool          `cbor:"16,keyasint,omitempty"` // less is available now than was when assigned (L3)
+}
+
+// A VnodeJob is a run that holds a share of a vnode.
+type VnodeJob struct {
+	Job       pbs.JobID     `cbor:"1,keyasint"`
+	RunCount  pbs.RunCount  `cbor:"2,keyasint"`
+	Items     resource.List `cbor:"3,keyasint,omitempty"` // consumables charged
+	CPUs      []uint32      `cbor:"4,keyasint,omitempty"` // indexes shown by pbsnodes; one when no cpus
+	Exclusive bool          `cbor:"5,keyasint,omitempty"`
+	Slots     []uint32      `cbor:"6,keyasint,omitempty"` // of exec_host; counted per mom
+}
+
+// Host is an execution host as its mom registered it.
+type Host struct {
+	Name          pbs.HostName `cbor:"1,keyasint"`
+	Address       string       `cbor:"2,keyasint,omitempty"` // HOST:PORT of the mom's TLS port
+	GossipAddress string       `cbor:"3,keyasint,omitempty"`
+	BootID        string       `cbor:"4,keyasint,omitempty"`
+	SpoolID       string       `cbor:"5,keyasint,omitempty"`
+	Acked         uint64       `cbor:"6,keyasint,omitempty"` // highest contiguous fact of the spool (L9)
+	NextOrder     pbs.OrderID  `cbor:"7,keyasint,omitempty"`
+	Up            bool         `cbor:"8,keyasint,omitempty"`
+	Version       string       `cbor:"9,keyasint,omitempty"`
+	PCPUs         uint32       `cbor:"10,keyasint,omitempty"`
+	Changed       pbs.Time     `cbor:"11,keyasint,omitempty"` // when Up last changed
+	Modified      uint64       `cbor:"12,keyasint,omitempty"`
+}
+
+// Job is one job. Times are zero until they happened.
+type Job struct {
+	ID       pbs.JobID     `cbor:"1,keyasint"`
+	Seq      uint64        `cbor:"2,keyasint"`
+	Name     string        `cbor:"3,keyasint,omitempty"`
+	Owner    pbs.User      `cbor:"4,keyasint,omitempty"`
+	State    pbs.JobState  `cbor:"5,keyasint"`
+	Substate pbs.Substate  `cbor:"6,keyasint,omitempty"`
+	Queue    pbs.QueueName `cbor:"7,keyasint,omitempty"`
+	Priority int32         `cbor:"8,keyasint,omitempty"`
+	Holds    pbs.Holds     `cbor:"9,keyasint,omitempty"`
+
+	Created  pbs.Time `cbor:"10,keyasint,omitempty"` // ctime
+	Queued   pbs.Time `cbor:"11,keyasint,omitempty"` // qtime
+	Eligible pbs.Time `cbor:"12,keyasint,omitempty"` // etime
+	Started  pbs.Time `cbor:"13,keyasint,omitempty"` // stime
+	Ended    pbs.Time `cbor:"14,keyasint,omitempty"` // obittime
+	Changed  pbs.Time `cbor:"15,keyasint,omitempty"` // mtime
+
+	NotRerunnable bool          `cbor:"16,keyasint,omitempty"`
+	Resources     resource.List `cbor:"17,keyasint,omitempty"` // Resource_List
+	SchedSelect   string        `cbor:"18,keyasint,omitempty"`
+
+	RunCount  pbs.RunCount  `cbor:"19,keyasint,omitempty"`
+	ExecHost  string        `cbor:"20,keyasint,omitempty"`
+	ExecVnode string        `cbor:"21,keyasint,omitempty"`
+	MS        pbs.HostName  `cbor:"22,keyasint,omitempty"` // mother superior of the present run
+	Session   int64         `cbor:"23,keyasint,omitempty"` // 0 until the program was accepted
+	Used      resource.List `cbor:"24,keyasint,omitempty"` // resources_used
+	Ending    Ending        `cbor:"25,keyasint,omitempty"` // why a job in state E is there
+	// Unconfirmed names the hosts of earlier runs whose end is not known yet; the job
+	// does not start before they have confirmed (L2).
+	Unconfirmed []HostRun `cbor:"26,keyasint,omitempty"`
+
+	ExitStatus int32         `cbor:"27,keyasint,omitempty"`
+	HasExited  bool          `cbor:"28,keyasint,omitempty"` // ExitStatus means something
+	Comment    string        `cbor:"29,keyasint,omitempty"`
+	Attrs      attr.List     `cbor:"30,keyasint,omitempty"` // the cold ones
+	Modified   uint64        `cbor:"31,keyasint,omitempty"` // index of the last change
+	FailedRuns uint32        `cbor:"32,keyasint,omitempty"` // starts in a row that came to nothing
+	Assigned   resource.List `cbor:"33,keyasint,omitempty"` // charged by the present or last run: resource_assigned.* of accounting
+}
+
+// Ending says what is to become of a job in state E when its mom reports the end.
+type Ending uint8
+
+// The endings.
+const (
+	EndingDelete Ending = iota + 1 // qdel: it is finished
+	EndingRerun                    // qrerun: it is queued again
+)
+
+// A HostRun is one run on one host.
+type HostRun struct {
+	Host     pbs.HostName `cbor:"1,keyasint"`
+	RunCount pbs.RunCount `cbor:"2,keyasint"`
+}
+
+// Script is the body of a job's script; it lives as long as the job.
+type Script struct {
+	Job  pbs.JobID `cbor:"1,keyasint"`
+	Body []byte    `cbor:"2,keyasint"`
+}
+
+// OrderKind says what a mom is to do.
+type OrderKind uint8
+
+// The kinds of order. The numbers are in every log and snapshot: append only.
+const (
+	OrderRun OrderKind = iota + 1
+	OrderSignal
+	OrderKill
+	OrderForget
+)
+
+// Order is an effect on a mom that was committed and not yet confirmed (L9).
+type Order struct {
+	Host     pbs.HostName `cbor:"1,keyasint"`
+	ID       pbs.OrderID  `cbor:"2,keyasint"`
+	Kind     OrderKind    `cbor:"3,keyasint"`
+	Job      pbs.JobID    `cbor:"4,keyasint"`
+	RunCount pbs.RunCount `cbor:"5,keyasint"`
+	Signal   string       `cbor:"6,keyasint,omitempty"` // OrderSignal: name without SIG, or a number
+	Delay    int64        `cbor:"7,keyasint,omitempty"` // OrderKill: seconds from SIGTERM to SIGKILL
+	Requeue  bool         `cbor:"8,keyasint,omitempty"` // OrderKill: the job will run again
+	Created  pbs.Time     `cbor:"9,keyasint,omitempty"`
+}
+
+// Request is the remembered outcome of a request (L8).
+type Request struct {
+	Asker   pbs.User      `cbor:"1,keyasint"`
+	ID      pbs.RequestID `cbor:"2,keyasint"`
+	Seq     uint64        `cbor:"3,keyasint"`
+	At      pbs.Time      `cbor:"4,keyasint"`
+	Body    uint64        `cbor:"5,keyasint"` // hash of the proposal's commands
+	Result  Result        `cbor:"6,keyasint,omitempty"`
+	Refusal *pbs.Error    `cbor:"7,keyasint,omitempty"`
+}
+
+// Result is what a proposal returns to who asked.
+type Result struct {
+	Job   pbs.JobID    `cbor:"1,keyasint,omitempty"`
+	Order pbs.OrderID  `cbor:"2,keyasint,omitempty"`
+	Host  pbs.HostName `cbor:"3,keyasint,omitempty"` // of Order
+	Acked uint64       `cbor:"4,keyasint,omitempty"`
+	Epoch uint64       `cbor:"5,keyasint,omitempty"`
+}
+
+// Tombstone remembers a deleted job for those who watch (design section 4).
+type Tombstone struct {
+	Job        pbs.JobID `cbor:"1,keyasint"`
+	Index      uint64    `cbor:"2,keyasint"`
+	At         pbs.Time  `cbor:"3,keyasint"`
+	ExitStatus int32     `cbor:"4,keyasint,omitempty"`
+}
+
+// Token lets a host enrol. Its secret is never in the state, only the hash.
+type Token struct {
+	Hash     string       `cbor:"1,keyasint"` // SHA-256 of the secret, hexadecimal
+	Role     string       `cbor:"2,keyasint"`
+	Host     pbs.HostName `cbor:"3,keyasint,omitempty"` // empty: any
+	Expires  pbs.Time     `cbor:"4,keyasint"`
+	Reusable bool         `cbor:"5,keyasint,omitempty"`
+	Submit   bool         `cbor:"6,keyasint,omitempty"` // a mom that vouches for any user
+	Used     bool         `cbor:"7,keyasint,omitempty"`
+}
+
+// Identity is a key that was enrolled.
+type Identity struct {
+	KeyHash string       `cbor:"1,keyasint"` // SHA-256 of the public key (SPKI), hexadecimal
+	Role    string       `cbor:"2,keyasint"`
+	Host    pbs.HostName `cbor:"3,keyasint"`
+	Created pbs.Time     `cbor:"4,keyasint"`
+	Submit  bool         `cbor:"5,keyasint,omitempty"`
+}
+
+// Replica is a member of the cluster as it announced itself.
+type Replica struct {
+	Name          pbs.ReplicaName `cbor:"1,keyasint"`
+	ServerID      string          `cbor:"2,keyasint,omitempty"` // NAME.DISKID
+	Address       string          `cbor:"3,keyasint,omitempty"` // HOST:PORT of its TLS port
+	GossipAddress string          `cbor:"4,keyasint,omitempty"`
+	Host          pbs.HostName    `cbor:"5,keyasint,omitempty"`
+	Version       string          `cbor:"6,keyasint,omitempty"`
+	FeatureLevel  uint32          `cbor:"7,keyasint,omitempty"`
+	Generation    uint64          `cbor:"8,keyasint,omitempty"`
+}
+
+// ResourceDef is a custom resource as qmgr made it.
+type ResourceDef struct {
+	Def resource.Def `cbor:"1,keyasint"`
+}

@@ -1,0 +1,52 @@
+package state
+
+import (
+	"time"
+
+	"rampart/fsm/pbs"
+)
+
+// How long outcomes of requests are remembered (L8): this long by the log's
+// clock, and this many at least.
+const (
+	requestTTL  = pbs.Time(15 * time.Minute)
+	requestKeep = 100_000
+	// expireAtOnce bounds the work of one entry.
+	expireAtOnce = 512
+)
+
+// tombstoneTTL is how long a deleted job can be told from one that never was.
+const tombstoneTTL = pbs.Time(10 * time.Minute)
+
+// Remember keeps the outcome of a request and drops some that are old enough.
+func (tx *Tx) Remember(r *Request) {
+	r.Seq, r.At = tx.NextSeq(), tx.Now()
+	tx.putRequest(r)
+	for range 2 { // two out for one in, so that a backlog shrinks
+		oldest, ok := tx.requestAge.tree.Min()
+		if !ok || tx.requests.count() <= requestKeep || oldest.At > tx.Now()-requestTTL {
+			return
+		}
+		tx.deleteRequest(oldest)
+	}
+}
+
+// Expire drops tombstones and finished jobs whose time is over: finished jobs
+// after keep nanoseconds (job_history_duration). It does a bounded amount of work.
+func (tx *Tx) Expire(keep pbs.Time) {
+	for range expireAtOnce {
+		t, ok := tx.tombstones.first()
+		if !ok || t.At > tx.Now()-tombstoneTTL {
+			break
+		}
+		_, delta := tx.tombstones.remove(t)
+		tx.digest += delta
+	}
+	for range expireAtOnce {
+		j, ok := tx.history.tree.Min()
+		if !ok || j.Ended > tx.Now()-keep {
+			return
+		}
+		tx.DeleteJob(j.ID)
+	}
+}

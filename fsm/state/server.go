@@ -1,0 +1,65 @@
+package state
+
+import (
+	"strconv"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// Get returns an attribute of the server, its default if it is not set.
+func (s *Server) Get(name string) string { return attrValue(attr.Server, s.Attrs, name) }
+
+// Bool returns a boolean attribute of the server.
+func (s *Server) Bool(name string) bool { return s.Get(name) == "True" }
+
+// Int returns a numeric attribute of the server, 0 if it is not set.
+func (s *Server) Int(name string) int64 {
+	n, _ := strconv.ParseInt(s.Get(name), 10, 64)
+	return n
+}
+
+// List returns the items of an attribute that is a list.
+func (s *Server) List(name string) []string {
+	v := s.Get(name)
+	if v == "" {
+		return nil
+	}
+	return strings.Split(v, ",")
+}
+
+// Scheduling tells whether the scheduler runs.
+func (s *Server) Scheduling() bool { return s.Bool("scheduling") }
+
+// DefaultQueue returns the queue of jobs that name none, "" if there is none.
+func (s *Server) DefaultQueue() pbs.QueueName { return pbs.QueueName(s.Get("default_queue")) }
+
+// Resources returns the entries of a resource list attribute such as default_chunk.
+func (s *Server) Resources(name string) resource.List { return itemsOf(s.Attrs, name) }
+
+// Resources returns the entries of a resource list attribute such as default_chunk.
+func (q *Queue) Resources(name string) resource.List { return itemsOf(q.Attrs, name) }
+
+func itemsOf(list attr.List, name string) resource.List {
+	var out resource.List
+	for _, e := range list {
+		if e.Name == name {
+			out = out.Set(e.Resource, e.Value)
+		}
+	}
+	return out
+}
+
+// KeepsHistory tells whether finished jobs stay visible.
+func (s *Server) KeepsHistory() bool { return s.Bool("job_history_enable") }
+
+// Seconds returns an attribute of the server that is a duration, in seconds.
+func (s *Server) Seconds(name string) int64 {
+	q, err := resource.Parse(resource.Time, s.Get(name))
+	if err != nil {
+		return 0
+	}
+	return q.Int()
+}

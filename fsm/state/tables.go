@@ -1,0 +1,304 @@
+package state
+
+import (
+	"cmp"
+	"iter"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// tables is the whole state. It is copied by value; the copies share their trees
+// until one of them is edited.
+type tables struct {
+	cluster *Cluster
+	server  *Server
+	sums    struct{ cluster, server uint64 }
+	digest  uint64
+
+	queues     table[Queue]
+	vnodes     table[Vnode]
+	hosts      table[Host]
+	jobs       table[Job]
+	scripts    table[Script]
+	orders     table[Order]
+	requests   table[Request]
+	tombstones table[Tombstone]
+	tokens     table[Token]
+	identities table[Identity]
+	replicas   table[Replica]
+	resources  table[ResourceDef]
+
+	queued     index[Job]     // jobs in state Q, in the order in which they are considered
+	running    index[Job]     // jobs in states R and E
+	history    index[Job]     // finished jobs, by their end
+	bySeq      index[Vnode]   // vnodes in the order of their creation
+	byHost     index[Vnode]   // vnodes by host, then creation
+	requestAge index[Request] // requests, oldest first
+	counts     table[counted] // jobs by queue and state; derived, no part of the digest
+}
+
+// counted is how many jobs of a queue are in which state.
+type counted struct {
+	queue    pbs.QueueName
+	counts   Counts
+	assigned resource.List // consumables of the jobs in states R and E
+}
+
+// Counts is how many jobs there are by state; finished ones count in no total.
+type Counts [8]int32
+
+// Of returns the number of jobs in the state.
+func (c *Counts) Of(s pbs.JobState) int { return int(c[s]) }
+
+// Total returns the number of jobs that are not finished.
+func (c *Counts) Total() int {
+	n := 0
+	for _, s := range pbs.JobStates() {
+		if s != pbs.Finished {
+			n += int(c[s])
+		}
+	}
+	return n
+}
+
+func newTables() tables {
+	t := tables{
+		cluster: &Cluster{},
+		server:  &Server{},
+		queues:  newTable(1, func(a, b *Queue) bool { return a.Name < b.Name }),
+		vnodes:  newTable(2, func(a, b *Vnode) bool { return a.Name < b.Name }),
+		hosts:   newTable(3, func(a, b *Host) bool { return a.Name < b.Name }),
+		jobs:    newTable(4, func(a, b *Job) bool { return a.Seq < b.Seq }),
+		scripts: newTable(5, func(a, b *Script) bool { return a.Job < b.Job }),
+		orders: newTable(6, func(a, b *Order) bool {
+			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ID, b.ID)) < 0
+		}),
+		requests: newTable(7, func(a, b *Request) bool {
+			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Asker.Name, b.Asker.Name), cmp.Compare(a.Asker.Host, b.Asker.Host)) < 0
+		}),
+		tombstones: newTable(8, func(a, b *Tombstone) bool {
+			return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Job, b.Job)) < 0
+		}),
+		tokens:     newTable(9, func(a, b *Token) bool { return a.Hash < b.Hash }),
+		identities: newTable(10, func(a, b *Identity) bool { return a.KeyHash < b.KeyHash }),
+		replicas:   newTable(11, func(a, b *Replica) bool { return a.Name < b.Name }),
+		resources:  newTable(12, func(a, b *ResourceDef) bool { return a.Def.Name < b.Def.Name }),
+
+		queued: newIndex(func(a, b *Job) bool {
+			return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Seq, b.Seq)) < 0
+		}),
+		running: newIndex(func(a, b *Job) bool { return a.Seq < b.Seq }),
+		history: newIndex(func(a, b *Job) bool {
+			return cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Seq, b.Seq)) < 0
+		}),
+		bySeq: newIndex(func(a, b *Vnode) bool { return a.Seq < b.Seq }),
+		byHost: newIndex(func(a, b *Vnode) bool {
+			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
+		}),
+		requestAge: newIndex(func(a, b *Request) bool { return a.Seq < b.Seq }),
+		counts:     newTable(0, func(a, b *counted) bool { return a.queue < b.queue }),
+	}
+	t.sums.cluster, t.sums.server = recordSum(tagCluster, t.cluster), recordSum(tagServer, t.server)
+	t.digest = t.sums.cluster + t.sums.server
+	return t
+}
+
+// The tags of the two records that are no tables.
+const (
+	tagCluster = 100
+	tagServer  = 101
+)
+
+// disown makes every tree foreign, so that the next write copies it first.
+func (t *tables) disown() {
+	t.queues.owned, t.vnodes.owned, t.hosts.owned, t.jobs.owned = false, false, false, false
+	t.scripts.owned, t.orders.owned, t.requests.owned, t.tombstones.owned = false, false, false, false
+	t.tokens.owned, t.identities.owned, t.replicas.owned, t.resources.owned = false, false, false, false
+	t.queued.owned, t.running.owned, t.history.owned = false, false, false
+	t.bySeq.owned, t.byHost.owned, t.requestAge.owned, t.counts.owned = false, false, false, false
+}
+
+// Cluster returns what there is once: identity, clocks, counters.
+func (t *tables) Cluster() *Cluster { return t.cluster }
+
+// Server returns the server's attributes.
+func (t *tables) Server() *Server { return t.server }
+
+// Queue returns a queue.
+func (t *tables) Queue(name pbs.QueueName) (*Queue, bool) { return t.queues.get(&Queue{Name: name}) }
+
+// Queues yields the queues by name.
+func (t *tables) Queues() iter.Seq[*Queue] { return t.queues.all() }
+
+// Vnode returns a vnode.
+func (t *tables) Vnode(name pbs.VnodeName) (*Vnode, bool) { return t.vnodes.get(&Vnode{Name: name}) }
+
+// Vnodes yields the vnodes in the order of their creation.
+func (t *tables) Vnodes() iter.Seq[*Vnode] { return t.bySeq.all() }
+
+// VnodesOf yields the vnodes of a host in the order of their creation.
+func (t *tables) VnodesOf(host pbs.HostName) iter.Seq[*Vnode] {
+	return func(yield func(*Vnode) bool) {
+		t.byHost.tree.Ascend(&Vnode{Host: host}, func(v *Vnode) bool { return v.Host == host && yield(v) })
+	}
+}
+
+// VnodeCount returns the number of vnodes.
+func (t *tables) VnodeCount() int { return t.vnodes.count() }
+
+// Host returns an execution host.
+func (t *tables) Host(name pbs.HostName) (*Host, bool) { return t.hosts.get(&Host{Name: name}) }
+
+// Hosts yields the execution hosts by name.
+func (t *tables) Hosts() iter.Seq[*Host] { return t.hosts.all() }
+
+// Job returns a job, finished ones of the history included.
+func (t *tables) Job(id pbs.JobID) (*Job, bool) {
+	j, ok := t.jobs.get(&Job{Seq: id.Seq()})
+	if !ok || j.ID != id {
+		return nil, false
+	}
+	return j, true
+}
+
+// Jobs yields all jobs in the order of their ids, finished ones of the history included.
+func (t *tables) Jobs() iter.Seq[*Job] { return t.jobs.all() }
+
+// JobsFrom yields the jobs from a sequence number on.
+func (t *tables) JobsFrom(seq uint64) iter.Seq[*Job] { return t.jobs.from(&Job{Seq: seq}) }
+
+// JobCount returns the number of jobs, finished ones of the history included.
+func (t *tables) JobCount() int { return t.jobs.count() }
+
+// Queued yields the jobs in state Q: by priority, then in the order of submission.
+func (t *tables) Queued() iter.Seq[*Job] { return t.queued.all() }
+
+// QueuedCount returns the number of jobs in state Q.
+func (t *tables) QueuedCount() int { return t.queued.tree.Len() }
+
+// Running yields the jobs in states R and E in the order of their ids.
+func (t *tables) Running() iter.Seq[*Job] { return t.running.all() }
+
+// Script returns the body of a job's script.
+func (t *tables) Script(id pbs.JobID) ([]byte, bool) {
+	s, ok := t.scripts.get(&Script{Job: id})
+	if !ok {
+		return nil, false
+	}
+	return s.Body, true
+}
+
+// Orders yields the open orders of a mom in the order of their ids.
+func (t *tables) Orders(host pbs.HostName) iter.Seq[*Order] {
+	return func(yield func(*Order) bool) {
+		for o := range t.orders.from(&Order{Host: host}) {
+			if o.Host != host || !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// OpenOrder returns an order that is not confirmed yet.
+func (t *tables) OpenOrder(host pbs.HostName, id pbs.OrderID) (*Order, bool) {
+	return t.orders.get(&Order{Host: host, ID: id})
+}
+
+// HostsWithOrders yields the hosts whose moms have open orders, by name.
+func (t *tables) HostsWithOrders() iter.Seq[pbs.HostName] {
+	return func(yield func(pbs.HostName) bool) {
+		o, ok := t.orders.first()
+		for ok {
+			if !yield(o.Host) {
+				return
+			}
+			var next *Order
+			for n := range t.orders.from(&Order{Host: o.Host, ID: ^pbs.OrderID(0)}) {
+				next = n
+				break
+			}
+			o, ok = next, next != nil
+		}
+	}
+}
+
+// Request returns the remembered outcome of a request.
+func (t *tables) Request(asker pbs.User, id pbs.RequestID) (*Request, bool) {
+	return t.requests.get(&Request{Asker: asker, ID: id})
+}
+
+// Tombstones yields the jobs that were deleted, in the order of the entries that did it.
+func (t *tables) Tombstones() iter.Seq[*Tombstone] { return t.tombstones.all() }
+
+// Token returns an enrolment token by the hash of its secret.
+func (t *tables) Token(hash string) (*Token, bool) { return t.tokens.get(&Token{Hash: hash}) }
+
+// Identity returns an enrolled key.
+func (t *tables) Identity(keyHash string) (*Identity, bool) {
+	return t.identities.get(&Identity{KeyHash: keyHash})
+}
+
+// Replica returns a member of the cluster.
+func (t *tables) Replica(name pbs.ReplicaName) (*Replica, bool) {
+	return t.replicas.get(&Replica{Name: name})
+}
+
+// Replicas yields the members of the cluster by name.
+func (t *tables) Replicas() iter.Seq[*Replica] { return t.replicas.all() }
+
+// Resource returns the definition of a resource, built in or custom.
+func (t *tables) Resource(name string) (resource.Def, bool) {
+	if d, ok := (resource.Builtins{}).Resource(name); ok {
+		return d, true
+	}
+	if d, ok := t.resources.get(&ResourceDef{Def: resource.Def{Name: name}}); ok {
+		return d.Def, true
+	}
+	return resource.Def{}, false
+}
+
+// CustomResources yields the resources that the site defined, by name.
+func (t *tables) CustomResources() iter.Seq[resource.Def] {
+	return func(yield func(resource.Def) bool) {
+		t.resources.tree.Scan(func(r row[ResourceDef]) bool { return yield(r.rec.Def) })
+	}
+}
+
+// CountsOf returns how many jobs of a queue are in which state.
+func (t *tables) CountsOf(queue pbs.QueueName) Counts {
+	c, ok := t.counts.get(&counted{queue: queue})
+	if !ok {
+		return Counts{}
+	}
+	return c.counts
+}
+
+// AllCounts returns how many jobs are in which state, over all queues.
+func (t *tables) AllCounts() Counts {
+	var sum Counts
+	for c := range t.counts.all() {
+		for i, n := range c.counts {
+			sum[i] += n
+		}
+	}
+	return sum
+}
+
+var _ resource.Table = (*tables)(nil)
+
+// attrValue returns an attribute of the server, its default if it is not set.
+func attrValue(o attr.Object, list attr.List, name string) string {
+	if v, ok := list.Get(name, ""); ok {
+		return v
+	}
+	d, ok := attr.Lookup(o, name)
+	switch {
+	case !ok:
+		return ""
+	case d.Default != "":
+		return d.Default
+	}
+	return d.Implied
+}

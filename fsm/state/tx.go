@@ -1,0 +1,256 @@
+package state
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// Tx is one proposal's change of the state. It reads like a View, its own writes
+// included. One goroutine uses it; it leaves no trace unless it is committed.
+type Tx struct {
+	tables
+	index      uint64
+	events     []Event
+	ownCluster bool // tx.cluster is this transaction's own copy
+}
+
+// Index returns the index of the log entry that is being applied.
+func (tx *Tx) Index() uint64 { return tx.index }
+
+// Now returns the time of the entry.
+func (tx *Tx) Now() pbs.Time { return tx.cluster.Time }
+
+// EditCluster returns the record of what there is once, for changes; slices in it
+// are replaced, never written to.
+func (tx *Tx) EditCluster() *Cluster {
+	if !tx.ownCluster {
+		c := *tx.cluster
+		tx.cluster, tx.ownCluster = &c, true
+	}
+	return tx.cluster
+}
+
+// seal settles what was left for the end of the transaction.
+func (tx *Tx) seal() {
+	if tx.ownCluster {
+		sum := recordSum(tagCluster, tx.cluster)
+		tx.digest += sum - tx.sums.cluster
+		tx.sums.cluster, tx.ownCluster = sum, false
+	}
+}
+
+// PutServer replaces the server's attributes.
+func (tx *Tx) PutServer(s *Server) {
+	sum := recordSum(tagServer, s)
+	tx.digest += sum - tx.sums.server
+	tx.server, tx.sums.server = s, sum
+}
+
+// PutQueue stores a queue.
+func (tx *Tx) PutQueue(q *Queue) {
+	q.Modified = tx.index
+	_, delta := tx.queues.put(q)
+	tx.digest += delta
+}
+
+// DeleteQueue removes a queue.
+func (tx *Tx) DeleteQueue(name pbs.QueueName) {
+	_, delta := tx.queues.remove(&Queue{Name: name})
+	tx.digest += delta
+}
+
+// PutVnode stores a vnode.
+func (tx *Tx) PutVnode(v *Vnode) {
+	v.Modified = tx.index
+	old, delta := tx.vnodes.put(v)
+	tx.digest += delta
+	tx.bySeq.move(old, v, always)
+	tx.byHost.move(old, v, always)
+}
+
+func always(*Vnode) bool { return true }
+
+// DeleteVnode removes a vnode.
+func (tx *Tx) DeleteVnode(name pbs.VnodeName) {
+	old, delta := tx.vnodes.remove(&Vnode{Name: name})
+	tx.digest += delta
+	tx.bySeq.move(old, nil, always)
+	tx.byHost.move(old, nil, always)
+}
+
+// PutHost stores an execution host.
+func (tx *Tx) PutHost(h *Host) {
+	h.Modified = tx.index
+	_, delta := tx.hosts.put(h)
+	tx.digest += delta
+}
+
+// DeleteHost removes an execution host.
+func (tx *Tx) DeleteHost(name pbs.HostName) {
+	_, delta := tx.hosts.remove(&Host{Name: name})
+	tx.digest += delta
+}
+
+// PutJob stores a job and keeps the indexes and counts in step.
+func (tx *Tx) PutJob(j *Job) {
+	j.Modified = tx.index
+	j.Changed = tx.Now()
+	old, delta := tx.jobs.put(j)
+	tx.digest += delta
+	tx.reindexJob(old, j)
+}
+
+// DeleteJob removes a job and its script and leaves a tombstone.
+func (tx *Tx) DeleteJob(id pbs.JobID) {
+	j, ok := tx.Job(id)
+	if !ok {
+		return
+	}
+	old, delta := tx.jobs.remove(&Job{Seq: j.Seq})
+	tx.digest += delta
+	tx.reindexJob(old, nil)
+	tx.DeleteScript(id)
+	_, delta = tx.tombstones.put(&Tombstone{Job: id, Index: tx.index, At: tx.Now(), ExitStatus: j.ExitStatus})
+	tx.digest += delta
+}
+
+func (tx *Tx) reindexJob(old, j *Job) {
+	t := &tx.tables
+	t.queued.move(old, j, func(j *Job) bool { return j.State == pbs.Queued })
+	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
+	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
+	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State {
+		return
+	}
+	t.countJob(old, false)
+	t.countJob(j, true)
+}
+
+// countJob adds a job to the counts of its queue, or takes it away.
+func (t *tables) countJob(j *Job, in bool) {
+	if j == nil {
+		return
+	}
+	c := &counted{queue: j.Queue}
+	if old, ok := t.counts.get(c); ok {
+		*c = *old
+	}
+	by, sum := int32(-1), resource.Sub
+	if in {
+		by, sum = 1, resource.Add
+	}
+	c.counts[j.State] += by
+	if j.State == pbs.Running || j.State == pbs.Exiting {
+		if assigned, err := sum(c.assigned, j.Resources, t); err == nil {
+			c.assigned = assigned
+		}
+	}
+	if c.counts == (Counts{}) {
+		t.counts.edit().Delete(row[counted]{rec: c})
+		return
+	}
+	t.counts.edit().Set(row[counted]{rec: c})
+}
+
+// PutScript stores the body of a job's script.
+func (tx *Tx) PutScript(id pbs.JobID, body []byte) {
+	_, delta := tx.scripts.put(&Script{Job: id, Body: body})
+	tx.digest += delta
+}
+
+// DeleteScript drops the body of a job's script.
+func (tx *Tx) DeleteScript(id pbs.JobID) {
+	_, delta := tx.scripts.remove(&Script{Job: id})
+	tx.digest += delta
+}
+
+// Order adds an order for a mom, under that mom's next id, and returns it.
+func (tx *Tx) Order(o Order) *Order {
+	host, ok := tx.Host(o.Host)
+	if !ok {
+		host = &Host{Name: o.Host}
+	}
+	next := *host
+	next.NextOrder++
+	o.ID, o.Created = next.NextOrder, tx.Now()
+	tx.PutHost(&next)
+	_, delta := tx.orders.put(&o)
+	tx.digest += delta
+	return &o
+}
+
+// DeleteOrder removes an order that was confirmed or has become void.
+func (tx *Tx) DeleteOrder(host pbs.HostName, id pbs.OrderID) {
+	_, delta := tx.orders.remove(&Order{Host: host, ID: id})
+	tx.digest += delta
+}
+
+// PutToken stores an enrolment token.
+func (tx *Tx) PutToken(t *Token) {
+	_, delta := tx.tokens.put(t)
+	tx.digest += delta
+}
+
+// DeleteToken removes an enrolment token.
+func (tx *Tx) DeleteToken(hash string) {
+	_, delta := tx.tokens.remove(&Token{Hash: hash})
+	tx.digest += delta
+}
+
+// PutIdentity stores an enrolled key.
+func (tx *Tx) PutIdentity(i *Identity) {
+	_, delta := tx.identities.put(i)
+	tx.digest += delta
+}
+
+// PutReplica stores a member of the cluster.
+func (tx *Tx) PutReplica(r *Replica) {
+	_, delta := tx.replicas.put(r)
+	tx.digest += delta
+}
+
+// DeleteReplica removes a member of the cluster.
+func (tx *Tx) DeleteReplica(name pbs.ReplicaName) {
+	_, delta := tx.replicas.remove(&Replica{Name: name})
+	tx.digest += delta
+}
+
+// PutResource stores the definition of a custom resource.
+func (tx *Tx) PutResource(d *ResourceDef) {
+	_, delta := tx.resources.put(d)
+	tx.digest += delta
+}
+
+// DeleteResource removes the definition of a custom resource.
+func (tx *Tx) DeleteResource(name string) {
+	pivot := &ResourceDef{}
+	pivot.Def.Name = name
+	_, delta := tx.resources.remove(pivot)
+	tx.digest += delta
+}
+
+// NextJob takes the next sequence number for a job.
+func (tx *Tx) NextJob() uint64 {
+	c := tx.EditCluster()
+	c.NextJob++
+	return c.NextJob - 1
+}
+
+// NextSeq takes the next number of the order of creation.
+func (tx *Tx) NextSeq() uint64 {
+	c := tx.EditCluster()
+	c.NextSeq++
+	return c.NextSeq
+}
+
+func (tx *Tx) putRequest(r *Request) {
+	old, delta := tx.requests.put(r)
+	tx.digest += delta
+	tx.requestAge.move(old, r, func(*Request) bool { return true })
+}
+
+func (tx *Tx) deleteRequest(r *Request) {
+	old, delta := tx.requests.remove(r)
+	tx.digest += delta
+	tx.requestAge.move(old, nil, func(*Request) bool { return true })
+}

@@ -1,0 +1,156 @@
+package state
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// Available returns resources_available of the vnode: what the mom reports, with
+// what qmgr set on top.
+func (v *Vnode) Available() resource.List {
+	if len(v.Configured) == 0 {
+		return v.Reported
+	}
+	out := v.Reported
+	for _, it := range v.Configured {
+		out = out.Set(it.Name, it.Value)
+	}
+	return out
+}
+
+// Exclusive tells whether a run holds the whole vnode.
+func (v *Vnode) Exclusive() bool {
+	return slices.ContainsFunc(v.Jobs, func(j VnodeJob) bool { return j.Exclusive })
+}
+
+// Usable tells whether new runs may be placed on the vnode.
+func (v *Vnode) Usable() bool { return v.Flags == 0 && !v.Exclusive() }
+
+// State returns the vnode's state as pbsnodes prints it.
+func (v *Vnode) State() string {
+	var words []string
+	for _, f := range []struct {
+		flag VnodeFlags
+		word string
+	}{{VnodeUnknown, "state-unknown"}, {VnodeDown, "down"}, {VnodeOffline, "offline"}, {VnodeStale, "stale"}} {
+		if v.Flags&f.flag != 0 {
+			words = append(words, f.word)
+		}
+	}
+	switch {
+	case v.Exclusive():
+		words = append(words, "job-exclusive")
+	case v.full():
+		words = append(words, "job-busy")
+	}
+	if len(words) == 0 {
+		return "free"
+	}
+	return strings.Join(words, ",")
+}
+
+func (v *Vnode) full() bool {
+	if len(v.Jobs) == 0 {
+		return false
+	}
+	have, _ := v.Available().Get("ncpus")
+	used, _ := v.Assigned.Get("ncpus")
+	total, err1 := strconv.ParseInt(have, 10, 64)
+	busy, err2 := strconv.ParseInt(used, 10, 64)
+	return err1 == nil && err2 == nil && busy > 0 && busy >= total
+}
+
+// JobsText returns the jobs of the vnode with their cpu indexes, as pbsnodes
+// prints them: "12.srv/0, 12.srv/1".
+func (v *Vnode) JobsText() string {
+	var words []string
+	for _, j := range v.Jobs {
+		for _, cpu := range j.CPUs {
+			words = append(words, string(j.Job)+"/"+strconv.FormatUint(uint64(cpu), 10))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// FreeCPUs returns the n lowest cpu indexes that no run on the vnode has; one
+// index stands for a share without cpus.
+func (v *Vnode) FreeCPUs(n int) []uint32 {
+	taken := map[uint32]bool{}
+	for _, j := range v.Jobs {
+		for _, cpu := range j.CPUs {
+			taken[cpu] = true
+		}
+	}
+	free := make([]uint32, 0, max(n, 1))
+	for cpu := uint32(0); len(free) < max(n, 1); cpu++ {
+		if !taken[cpu] {
+			free = append(free, cpu)
+		}
+	}
+	return free
+}
+
+// VnodeAttributes returns every attribute of a vnode, in the order of the
+// attribute table.
+func (t *tables) VnodeAttributes(v *Vnode) attr.List {
+	host, ok := t.Host(v.Host)
+	if !ok {
+		host = &Host{Name: v.Host}
+	}
+	_, port, _ := strings.Cut(host.Address, ":")
+	hot := map[string]string{
+		"Mom":                    string(v.Host),
+		"Port":                   port,
+		"pbs_version":            host.Version,
+		"ntype":                  "PBS",
+		"state":                  v.State(),
+		"pcpus":                  positive(int64(host.PCPUs)),
+		"jobs":                   v.JobsText(),
+		"comment":                v.Comment,
+		"resv_enable":            boolText(!v.Unreserved),
+		"sharing":                v.SharingText(),
+		"license":                "l",
+		"last_state_change_time": seconds(v.LastStateChange),
+		"last_used_time":         seconds(v.LastUsed),
+	}
+	out := make(attr.List, 0, 32)
+	for _, def := range attr.All(attr.Vnode) {
+		switch value, computed := hot[def.Name]; {
+		case def.Name == "resources_available":
+			out = appendItems(out, def.Name, v.Available())
+		case def.Name == "resources_assigned":
+			out = appendItems(out, def.Name, v.shownAssigned())
+		case computed:
+			out = appendValue(out, def.Name, value)
+		default:
+			out = appendCold(out, def, v.Attrs)
+		}
+	}
+	return out
+}
+
+func (v *Vnode) shownAssigned() resource.List {
+	out := v.Assigned
+	for _, it := range resource.AssignedToVnodes() {
+		if _, ok := out.Get(it.Name); !ok {
+			out = out.Set(it.Name, it.Value)
+		}
+	}
+	return out
+}
+
+// SharingText returns the sharing attribute, PBS's default if it is not set.
+func (v *Vnode) SharingText() string {
+	if v.Sharing == "" {
+		return "default_shared"
+	}
+	return v.Sharing
+}
+
+// NaturalVnode returns the name of the vnode that stands for a host as a whole.
+func NaturalVnode(h pbs.HostName) pbs.VnodeName { return pbs.VnodeName(h) }
