@@ -1,0 +1,323 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A Program is what a scripted process does.
+type Program struct {
+	Runs        time.Duration // then it exits
+	Status      int
+	Output      string // on standard output, at its start
+	IgnoresTerm bool
+	CPU         float64 // seconds of cpu time per second
+	RSS         int64
+	StartError  error // Start fails with it
+}
+
+// Fake runs scripted processes in virtual time. It stands for the host and not for
+// the mom: it lives on when a mom crashes, and a new one finds the processes in it.
+type Fake struct {
+	program func(Spec) Program
+
+	mu      sync.Mutex
+	boot    int
+	lastPID int
+	jobs    map[string]*fakeJob // by folder
+	full    bool
+}
+
+type fakeJob struct {
+	handle  Handle
+	spec    Spec
+	program Program
+	begun   time.Time
+	timer   *time.Timer
+	gone    chan struct{}
+	exit    *Exit // nil after the loss of the host
+	signals []syscall.Signal
+}
+
+var _ System = (*Fake)(nil)
+
+// NewFake returns a host whose processes behave as program says; nil means Scripted.
+func NewFake(program func(Spec) Program) *Fake {
+	if program == nil {
+		program = Scripted
+	}
+	return &Fake{program: program, boot: 1, lastPID: 1000, jobs: make(map[string]*fakeJob)}
+}
+
+// Scripted reads the script whose path is on standard input, or the arguments, and
+// understands lines of the forms "sleep SECONDS", "exit STATUS" and "echo TEXT".
+func Scripted(spec Spec) Program {
+	lines := []string{strings.Join(spec.Args, " ")}
+	if path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec.Stdin), "exec ")); path != "" {
+		if script, err := os.ReadFile(strings.Trim(path, "'")); err == nil {
+			lines = strings.Split(string(script), "\n")
+		}
+	}
+	p := Program{CPU: 1, RSS: 1 << 20}
+	for _, line := range lines {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch filepath.Base(word) {
+		case "sleep":
+			s, _ := strconv.ParseFloat(rest, 64)
+			p.Runs += time.Duration(s * float64(time.Second))
+		case "exit":
+			p.Status, _ = strconv.Atoi(rest)
+		case "echo":
+			p.Output += rest + "\n"
+		}
+	}
+	return p
+}
+
+// Reboot ends all processes without a word, as the loss of power does.
+func (f *Fake) Reboot() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.boot++
+	for _, j := range f.jobs {
+		if j.running() {
+			j.timer.Stop()
+			close(j.gone)
+		}
+	}
+}
+
+// Running returns the names of the jobs whose programs run now, one entry for each
+// program: a name that comes twice is a job that runs twice.
+func (f *Fake) Running() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var names []string
+	for _, j := range f.jobs {
+		if j.running() {
+			names = append(names, j.spec.Job)
+		}
+	}
+	return names
+}
+
+// Starts returns how many programs were started for the job so far.
+func (f *Fake) Starts(job string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, j := range f.jobs {
+		if j.spec.Job == job {
+			n++
+		}
+	}
+	return n
+}
+
+// Signals returns the signals that the job's processes got, in their order.
+func (f *Fake) Signals(job string) []syscall.Signal {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []syscall.Signal
+	for _, j := range f.jobs {
+		if j.spec.Job == job {
+			all = append(all, j.signals...)
+		}
+	}
+	return all
+}
+
+// BootID implements System.
+func (f *Fake) BootID() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.bootLocked()
+}
+
+func (f *Fake) bootLocked() string { return fmt.Sprintf("boot-%d", f.boot) }
+
+// Start implements System.
+func (f *Fake) Start(ctx context.Context, dir string, spec Spec) (Handle, error) {
+	if err := ctx.Err(); err != nil {
+		return Handle{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if j, ok := f.jobs[dir]; ok {
+		return j.handle, nil
+	}
+	p := f.program(spec)
+	if p.StartError != nil {
+		return Handle{}, p.StartError
+	}
+	if err := writeOutputs(spec, p.Output); err != nil {
+		return Handle{}, err
+	}
+	f.lastPID += 2
+	j := &fakeJob{
+		handle: Handle{
+			PID: f.lastPID, Start: uint64(f.lastPID), BootID: f.bootLocked(),
+			Session: f.lastPID + 1, Cookie: spec.Cookie,
+		},
+		spec: spec, program: p, begun: time.Now(), gone: make(chan struct{}),
+	}
+	j.timer = time.AfterFunc(p.Runs, func() { f.end(j, p.Status) })
+	f.jobs[dir] = j
+	return j.handle, nil
+}
+
+func writeOutputs(spec Spec, text string) error {
+	for i, path := range []string{spec.Stdout, spec.Stderr} {
+		if path == "" || i == 1 && path == spec.Stdout {
+			continue
+		}
+		data := text
+		if i == 1 {
+			data = ""
+		}
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *fakeJob) running() bool {
+	select {
+	case <-j.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+func (f *Fake) end(j *fakeJob, status int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.endLocked(j, status)
+}
+
+func (f *Fake) endLocked(j *fakeJob, status int) {
+	if !j.running() {
+		return
+	}
+	j.timer.Stop()
+	wall := time.Since(j.begun)
+	j.exit = &Exit{
+		Version: specVersion, Status: status, Wall: wall, CPU: scale(wall, j.program.CPU),
+		MaxRSS: j.program.RSS, Finished: time.Now().UnixNano(),
+	}
+	close(j.gone)
+}
+
+func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
+
+// Find implements System.
+func (f *Fake) Find(dir string) (Handle, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j, ok := f.jobs[dir]
+	if !ok {
+		return Handle{}, false, nil
+	}
+	return j.handle, true, nil
+}
+
+// Wait implements System.
+func (f *Fake) Wait(ctx context.Context, dir string, h Handle) (Exit, error) {
+	f.mu.Lock()
+	j, ok := f.jobs[dir]
+	f.mu.Unlock()
+	if !ok || j.handle != h {
+		return Exit{}, ErrLost
+	}
+	select {
+	case <-j.gone:
+	case <-ctx.Done():
+		return Exit{}, ctx.Err()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if j.exit == nil {
+		return Exit{}, ErrLost
+	}
+	return *j.exit, nil
+}
+
+// Signal implements System: SIGKILL ends a program, and so does any other signal but
+// those that leave real programs alone.
+func (f *Fake) Signal(h Handle, sig syscall.Signal) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, j := range f.jobs {
+		if j.handle != h || !j.running() {
+			continue
+		}
+		j.signals = append(j.signals, sig)
+		harmless := sig == 0 || sig == syscall.SIGCONT || sig == syscall.SIGSTOP
+		if sig == syscall.SIGKILL || !harmless && !j.program.IgnoresTerm {
+			f.endLocked(j, 256+int(sig))
+		}
+	}
+	return nil
+}
+
+// Usage implements System.
+func (f *Fake) Usage(handles ...Handle) ([]Usage, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make([]Usage, len(handles))
+	for _, j := range f.jobs {
+		for i, h := range handles {
+			if j.handle == h && j.running() {
+				wall := time.Since(j.begun)
+				all[i] = Usage{
+					CPU: scale(wall, j.program.CPU), Wall: wall,
+					RSS: j.program.RSS, VSize: 2 * j.program.RSS, Processes: 1,
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// SetFull makes Move fail, as a full or closed target does.
+func (f *Fake) SetFull(full bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.full = full
+}
+
+// Move implements System on real files.
+func (f *Fake) Move(_ *Owner, file, target, name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.full {
+		return syscall.ENOSPC
+	}
+	if info, err := os.Stat(target); strings.HasSuffix(target, "/") || err == nil && info.IsDir() {
+		target = filepath.Join(target, name)
+	}
+	err := os.Rename(file, target)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, gone := os.Stat(file); gone != nil {
+			return nil // moved before
+		}
+	}
+	return err
+}
+
+// MakeDir implements System; the folder is not made, for nothing runs in it.
+func (f *Fake) MakeDir(*Owner, string) error { return nil }
+
+// RemoveDir implements System.
+func (f *Fake) RemoveDir(*Owner, string) error { return nil }

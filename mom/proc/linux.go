@@ -1,0 +1,297 @@
+//go:build linux
+
+package proc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Linux runs jobs as real processes of this host.
+type Linux struct {
+	shim string
+	boot string
+
+	mu       sync.Mutex
+	children map[int]*os.Process // shims of our own, to be waited for
+}
+
+var _ System = (*Linux)(nil)
+
+// NewLinux returns the host's processes; shim is the path of a program that calls
+// ShimMain when its argv[0] is ShimName.
+func NewLinux(shim string) (*Linux, error) {
+	boot, err := bootID()
+	if err != nil {
+		return nil, err
+	}
+	return &Linux{shim: shim, boot: boot, children: make(map[int]*os.Process)}, nil
+}
+
+// BootID implements System.
+func (l *Linux) BootID() string { return l.boot }
+
+// Start implements System.
+func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error) {
+	if h, ok, err := l.Find(dir); err != nil || ok {
+		return l.settle(ctx, dir, h, err)
+	}
+	spec.Version = specVersion
+	if err := writeRecord(filepath.Join(dir, specFile), spec, false); err != nil {
+		return Handle{}, fmt.Errorf("start shim: %w", err)
+	}
+	r, err := l.launch(ctx, dir)
+	switch {
+	case err != nil:
+		return Handle{}, fmt.Errorf("start shim: %w", err)
+	case r.Claimed:
+		h, _, err := l.Find(dir)
+		return l.settle(ctx, dir, h, err)
+	case r.Failed != "":
+		return r.Handle, &StartError{Reason: r.Failed}
+	}
+	return r.Handle, nil
+}
+
+func (l *Linux) launch(ctx context.Context, dir string) (reply, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return reply{}, err
+	}
+	defer r.Close()
+	err = l.spawn(dir, w)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return reply{}, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = r.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return reply{}, errors.Join(ctx.Err(), err)
+	}
+	var answer reply
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return reply{}, fmt.Errorf("the shim in %s gave no answer: %w", dir, err)
+	}
+	return answer, nil
+}
+
+func (l *Linux) spawn(dir string, w *os.File) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	log, err := os.OpenFile(filepath.Join(dir, "shim.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	p, err := os.StartProcess(l.shim, []string{ShimName, dir}, &os.ProcAttr{
+		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []*os.File{null, null, log, w},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.children[p.Pid] = p
+	return nil
+}
+
+// settle waits until a shim that was started by somebody else has its job running, or
+// has said that it will not.
+func (l *Linux) settle(ctx context.Context, dir string, h Handle, err error) (Handle, error) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for err == nil && h.Session == 0 && l.alive(h) {
+		var end Exit
+		if ok, _ := readRecord(filepath.Join(dir, exitFile), &end); ok {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return h, ctx.Err()
+		}
+		h, _, err = l.Find(dir)
+	}
+	return h, err
+}
+
+// Find implements System.
+func (l *Linux) Find(dir string) (Handle, bool, error) {
+	var h Handle
+	ok, err := readRecord(filepath.Join(dir, shimFile), &h)
+	if err != nil || !ok {
+		return Handle{}, false, err
+	}
+	var s started
+	if _, err := readRecord(filepath.Join(dir, startedFile), &s); err != nil {
+		return Handle{}, false, err
+	}
+	h.Session = s.Session
+	return h, true, nil
+}
+
+func (l *Linux) alive(h Handle) bool {
+	p, ok := readProcess(h.PID)
+	return ok && h.BootID == l.boot && p.start == h.Start && !p.zombie
+}
+
+// Wait implements System.
+func (l *Linux) Wait(ctx context.Context, dir string, h Handle) (Exit, error) {
+	if h.BootID == l.boot {
+		if err := l.waitGone(ctx, h); err != nil {
+			return Exit{}, err
+		}
+	}
+	var end Exit
+	ok, err := readRecord(filepath.Join(dir, exitFile), &end)
+	switch {
+	case err != nil:
+		return Exit{}, errors.Join(ErrLost, err)
+	case !ok:
+		return Exit{}, ErrLost
+	case end.Failed != "":
+		return end, &StartError{Reason: end.Failed}
+	}
+	return end, nil
+}
+
+func (l *Linux) waitGone(ctx context.Context, h Handle) error {
+	defer l.bury(h.PID)
+	fd, err := unix.PidfdOpen(h.PID, unix.PIDFD_NONBLOCK)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return nil
+	case err != nil:
+		return l.pollGone(ctx, h)
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	defer f.Close()
+	if !l.alive(h) {
+		return nil
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	// A readable pidfd is that of a process that has ended: no thread has to wait for it.
+	err = conn.Read(func(fd uintptr) bool {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, 0)
+		return err == nil && n > 0
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return l.pollGone(ctx, h)
+	}
+	return nil
+}
+
+// pollGone is for kernels without pidfds.
+func (l *Linux) pollGone(ctx context.Context, h Handle) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for l.alive(h) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// bury takes a shim of our own out of the process table, if it has ended.
+func (l *Linux) bury(pid int) {
+	if p, ok := readProcess(pid); ok && !p.zombie {
+		return
+	}
+	l.mu.Lock()
+	p := l.children[pid]
+	delete(l.children, pid)
+	l.mu.Unlock()
+	if p != nil {
+		_, _ = p.Wait()
+	}
+}
+
+// Signal implements System. SIGKILL is repeated until nothing new appears.
+func (l *Linux) Signal(h Handle, sig syscall.Signal) error {
+	if h.BootID != l.boot {
+		return nil
+	}
+	rounds := 1
+	if sig == syscall.SIGKILL {
+		rounds = 5
+	}
+	for range rounds {
+		t, err := readTable()
+		if err != nil {
+			return err
+		}
+		found := t.job(h)
+		if len(found) == 0 {
+			return nil
+		}
+		if err := signalAll(found, sig); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Usage implements System; all jobs are measured by one look at the process table.
+func (l *Linux) Usage(handles ...Handle) ([]Usage, error) {
+	t, err := readTable()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Usage, len(handles))
+	for i, h := range handles {
+		all[i] = t.usage(h)
+	}
+	return all, nil
+}
+
+func (t table) usage(h Handle) Usage {
+	u := Usage{Wall: boottime() - time.Duration(h.Start)*tick}
+	if shim, ok := t[h.PID]; ok && shim.start == h.Start {
+		u.CPU = shim.reaped // orphans of the job that have ended
+	}
+	for _, p := range t.job(h) {
+		u.CPU += p.cpu + p.reaped
+		u.RSS += p.rss
+		u.VSize += p.vsize
+		u.Processes++
+	}
+	return u
+}
+
+// Move implements System.
+func (l *Linux) Move(owner *Owner, file, target, name string) error {
+	return moveFile(owner, file, target, name)
+}
+
+// MakeDir implements System.
+func (l *Linux) MakeDir(owner *Owner, path string) error { return makeDir(owner, path) }
+
+// RemoveDir implements System.
+func (l *Linux) RemoveDir(owner *Owner, path string) error { return removeDir(owner, path) }

@@ -1,0 +1,455 @@
+//go:build linux
+
+package proc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMain makes the test binary a shim, or a mom that is killed, when it is run
+// under those names.
+func TestMain(m *testing.M) {
+	switch os.Args[0] {
+	case ShimName:
+		os.Exit(ShimMain(os.Args[1:]))
+	case "crashing-mom":
+		os.Exit(crashingMom(os.Args[1]))
+	}
+	os.Exit(m.Run())
+}
+
+func newLinux(t *testing.T) *Linux {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := NewLinux(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func shell(dir, script string) Spec {
+	return Spec{
+		Version: specVersion, Job: "1.srv", Path: "/bin/sh", Args: []string{"-sh"}, Stdin: script,
+		Env: []string{"PATH=/usr/bin:/bin", "PBS_JOBCOOKIE=" + filepath.Base(dir) + "cookie"},
+		Dir: dir, Cookie: filepath.Base(dir) + "cookie",
+		Stdout: filepath.Join(dir, "OU"), Stderr: filepath.Join(dir, "ER"), Umask: 0o77,
+	}
+}
+
+// start runs a script and kills whatever is left of it when the test ends.
+func start(t *testing.T, l *Linux, dir string, spec Spec) Handle {
+	t.Helper()
+	h, err := l.Start(within(t), dir, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Signal(h, syscall.SIGKILL) })
+	return h
+}
+
+func output(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// eventually waits for a condition and says what was last seen.
+func eventually(t *testing.T, what string, cond func() (bool, string)) {
+	t.Helper()
+	ctx := within(t)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, seen := cond()
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%s: last seen %s", what, seen)
+		}
+	}
+}
+
+func TestStart_RunsWritesAndExits(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	spec := shell(dir, "echo out; echo err >&2; pwd; umask; exit 5\n")
+	h := start(t, l, dir, spec)
+	end, err := l.Wait(within(t), dir, h)
+	if err != nil || end.Status != 5 {
+		t.Fatalf("end %+v, %v", end, err)
+	}
+	if got, want := output(t, spec.Stdout), "out\n"+dir+"\n0077\n"; got != want {
+		t.Errorf("stdout %q, want %q", got, want)
+	}
+	if got := output(t, spec.Stderr); got != "err\n" {
+		t.Errorf("stderr %q", got)
+	}
+	if h.Session == 0 || h.PID == h.Session || h.BootID != l.BootID() {
+		t.Errorf("handle %+v", h)
+	}
+}
+
+func TestWait_ExitStatus(t *testing.T) {
+	for script, want := range map[string]int{
+		"true\n": 0, "exit 255\n": 255, "kill -TERM $$\n": 256 + 15, "kill -KILL $$\n": 256 + 9,
+	} {
+		l, dir := newLinux(t), t.TempDir()
+		end, err := l.Wait(within(t), dir, start(t, l, dir, shell(dir, script)))
+		if err != nil || end.Status != want {
+			t.Errorf("%q: %+v, %v; want %d", script, end, err, want)
+		}
+	}
+}
+
+func TestStart_TwiceIsOnce(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	spec := shell(dir, "echo run >>runs; sleep 0.1\n")
+	h := start(t, l, dir, spec)
+	again, err := newLinux(t).Start(within(t), dir, spec)
+	if err != nil || again != h {
+		t.Errorf("second start: %+v, %v; want %+v", again, err, h)
+	}
+	// A third that does not look first meets the claim itself.
+	r, err := newLinux(t).launch(within(t), dir)
+	if err != nil || !r.Claimed {
+		t.Errorf("shim in a claimed folder: %+v, %v", r, err)
+	}
+	if _, err := l.Wait(within(t), dir, h); err != nil {
+		t.Fatal(err)
+	}
+	if got := output(t, filepath.Join(dir, "runs")); got != "run\n" {
+		t.Errorf("runs: %q", got)
+	}
+}
+
+func TestStart_ProgramOrFolderMissing(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	spec := shell(dir, "")
+	spec.Path = "/no/such/program"
+	end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
+	if err != nil || end.Status != 127 || !strings.Contains(output(t, spec.Stderr), "/no/such/program") {
+		t.Errorf("missing program: %+v, %v, %q", end, err, output(t, spec.Stderr))
+	}
+	dir = t.TempDir()
+	spec = shell(dir, "")
+	spec.Dir = "/no/such/folder"
+	_, err = l.Start(within(t), dir, spec)
+	if own, ok := errors.AsType[*StartError](err); !ok || !strings.Contains(own.Reason, "/no/such/folder") {
+		t.Errorf("missing folder: %v", err)
+	}
+}
+
+func TestSignal_ReachesTheWholeTree(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	// A child that ignores SIGTERM, and one that detaches itself twice into its own session.
+	h := start(t, l, dir, shell(dir, `trap '' TERM
+(setsid sh -c 'sleep 1000 & echo $! >detached; wait' >/dev/null 2>&1 &)
+while [ ! -s detached ]; do sleep 0.01; done
+echo ready >ready
+sleep 1000
+`))
+	eventually(t, "the job is ready", func() (bool, string) {
+		b, err := os.ReadFile(filepath.Join(dir, "ready"))
+		return len(b) > 0, fmt.Sprint(err)
+	})
+	pid, err := strconv.Atoi(strings.TrimSpace(output(t, filepath.Join(dir, "detached"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, ok := readProcess(pid)
+	if !ok {
+		t.Fatal("the detached process does not run")
+	}
+	if err := l.Signal(h, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	end, err := l.Wait(within(t), dir, h)
+	if err != nil || end.Status != 256+9 || end.Left != 0 {
+		t.Errorf("end %+v, %v", end, err)
+	}
+	if now, ok := readProcess(pid); ok && now.start == before.start && !now.zombie {
+		t.Error("the detached process survived")
+	}
+}
+
+func TestShim_EndsWhatTheJobLeftBehind(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	h := start(t, l, dir, shell(dir, "setsid sleep 1000 >/dev/null 2>&1 & echo $! >left; exit 3\n"))
+	end, err := l.Wait(within(t), dir, h)
+	if err != nil || end.Status != 3 {
+		t.Fatalf("end %+v, %v", end, err)
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(output(t, filepath.Join(dir, "left"))))
+	if p, ok := readProcess(pid); ok && !p.zombie && p.start >= h.Start {
+		t.Error("a process of the job survived it")
+	}
+}
+
+func TestSignal_FindsJobWhoseShimWasKilled(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	h := start(t, l, dir, shell(dir, "setsid sleep 1000 >/dev/null 2>&1 & echo $! >away; sleep 1000\n"))
+	eventually(t, "the child is there", func() (bool, string) {
+		b, err := os.ReadFile(filepath.Join(dir, "away"))
+		return len(b) > 0, fmt.Sprint(err)
+	})
+	if err := unix.Kill(h.PID, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Wait(within(t), dir, h); !errors.Is(err, ErrLost) {
+		t.Errorf("wait: %v", err)
+	}
+	if err := l.Signal(h, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "session and detached child are gone", func() (bool, string) {
+		tab, err := readTable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		alive := slices.DeleteFunc(tab.job(h), func(p process) bool { return p.zombie })
+		return len(alive) == 0, fmt.Sprint(alive)
+	})
+}
+
+// crashingMom starts a job and waits to be killed.
+func crashingMom(dir string) int {
+	self, _ := os.Executable()
+	l, err := NewLinux(self)
+	if err == nil {
+		_, err = l.Start(context.Background(), dir, shell(dir, "read _; while [ ! -e go ]; do sleep 0.02; done; exit 7\n\n"))
+	}
+	fmt.Println("started", err)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func TestShim_OutlivesTheMom(t *testing.T) {
+	dir := t.TempDir()
+	self, _ := os.Executable()
+	mom := exec.Command(self, dir)
+	mom.Args[0] = "crashing-mom"
+	stdin, err := mom.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	out, err := mom.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mom.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "started <nil>\n" {
+		t.Fatalf("mom says %q, %v", line, err)
+	}
+	if err := mom.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = mom.Wait()
+
+	l := newLinux(t)
+	h, ok, err := l.Find(dir)
+	if err != nil || !ok || !l.alive(h) {
+		t.Fatalf("after the mom's death: %+v, %v, %v", h, ok, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if end, err := l.Wait(within(t), dir, h); err != nil || end.Status != 7 {
+		t.Errorf("end %+v, %v", end, err)
+	}
+}
+
+func TestUsage_WholeTree(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	h := start(t, l, dir, shell(dir, `burn() { i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; }
+(burn)
+(setsid sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 1000' &)
+sleep 1000
+`))
+	eventually(t, "cpu time of the ended child and of the detached one", func() (bool, string) {
+		u, err := l.Usage(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := u[0]
+		return seen.CPU >= 50*time.Millisecond && seen.RSS > 0 && seen.VSize > seen.RSS && seen.Processes >= 3 &&
+			seen.Wall > 0 && seen.Wall < time.Minute, fmt.Sprintf("%+v", seen)
+	})
+	u, err := l.Usage(h, Handle{PID: 1 << 30, BootID: l.BootID()})
+	if err != nil || len(u) != 2 || u[1].Processes != 0 {
+		t.Errorf("usage of two: %+v, %v", u, err)
+	}
+	if err := l.Signal(h, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	end, err := l.Wait(within(t), dir, h)
+	if err != nil || end.CPU < 50*time.Millisecond || end.Wall <= 0 || end.MaxRSS <= 0 {
+		t.Errorf("end %+v, %v", end, err)
+	}
+}
+
+func TestShim_LimitsAndNice(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	spec := shell(dir, "ulimit -n; nice\n")
+	spec.Limits, spec.Nice = []Limit{{unix.RLIMIT_NOFILE, 77}}, 3
+	end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
+	if err != nil || end.Status != 0 || output(t, spec.Stdout) != "77\n3\n" {
+		t.Errorf("end %+v, %v, %q", end, err, output(t, spec.Stdout))
+	}
+}
+
+func TestShim_DeadlinePassed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deadline")
+	for at, want := range map[time.Duration]bool{0: false, 1: true, SinceBoot() + time.Hour: false} {
+		if err := WriteDeadline(path, at); err != nil {
+			t.Fatal(err)
+		}
+		if got := passed(path); got != want {
+			t.Errorf("deadline %v passed: %v", at, got)
+		}
+	}
+	if passed("") || passed(path+"none") {
+		t.Error("no deadline has passed")
+	}
+}
+
+func TestParseStat_NameWithParentheses(t *testing.T) {
+	p, ok := parseStat(42, "42 (a) b (c)) S 1 42 40 0 -1 4194304 100 0 0 0 3 4 5 6 20 0 1 0 777 4096000 10 18446744073709551615")
+	want := process{
+		pid: 42, ppid: 1, session: 40, start: 777, cpu: 70 * time.Millisecond, reaped: 110 * time.Millisecond,
+		vsize: 4096000, rss: 10 * int64(os.Getpagesize()),
+	}
+	if !ok || p != want {
+		t.Errorf("got %+v, %v", p, ok)
+	}
+	if _, ok := parseStat(1, "1 (short) S 1"); ok {
+		t.Error("a short line was read")
+	}
+}
+
+func TestMove_RepeatsAndTargets(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	src, folder := filepath.Join(dir, "1.srv.OU"), filepath.Join(dir, "out")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{filepath.Join(folder, "job.o1"), folder, folder + "/", os.DevNull} {
+		if err := os.WriteFile(src, []byte("text"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second finds nothing to move
+			if err := l.Move(nil, src, target, "named.o1"); err != nil {
+				t.Errorf("move to %s: %v", target, err)
+			}
+		}
+		if _, err := os.Stat(src); err == nil {
+			t.Errorf("move to %s left the source", target)
+		}
+	}
+	for _, name := range []string{"job.o1", "named.o1"} {
+		info, err := os.Stat(filepath.Join(folder, name))
+		if err != nil || info.Mode().Perm() != 0o640 || output(t, filepath.Join(folder, name)) != "text" {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Error("the null device was replaced")
+	}
+	if err := os.WriteFile(src, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Move(nil, src, filepath.Join(dir, "missing", "f"), "n"); err == nil {
+		t.Error("moved into a folder that is not there")
+	}
+	if _, err := os.Stat(src); err != nil {
+		t.Errorf("the source of a failed move: %v", err)
+	}
+}
+
+func TestOwner_RunsAndWritesAsOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	l := newLinux(t)
+	dir, err := os.MkdirTemp("/tmp", "proc") // t.TempDir is closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	owner := &Owner{UID: 12345, GID: 23456, Groups: []uint32{23456, 34567}}
+	home := filepath.Join(dir, "home")
+	if err := errors.Join(os.Mkdir(home, 0o700), os.Chown(home, 12345, 23456)); err != nil {
+		t.Fatal(err)
+	}
+	spec := shell(dir, "id -u; id -g; id -G; echo x >mine; cat "+dir+"/spec.json 2>/dev/null || echo closed\n")
+	spec.Owner, spec.Dir = owner, home
+	end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
+	if err != nil || end.Status != 0 {
+		t.Fatalf("end %+v, %v, %q", end, err, output(t, spec.Stderr))
+	}
+	if got := output(t, spec.Stdout); got != "12345\n23456\n23456 34567\nclosed\n" {
+		t.Errorf("ids: %q", got)
+	}
+	if err := l.Move(owner, spec.Stdout, filepath.Join(home, "o1"), "o1"); err != nil {
+		t.Fatal(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(filepath.Join(home, "o1"), &st); err != nil || st.Uid != 12345 || st.Gid != 23456 {
+		t.Errorf("delivered file: uid %d gid %d, %v", st.Uid, st.Gid, err)
+	}
+	secret := filepath.Join(dir, "secret")
+	if err := os.Mkdir(secret, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Move(owner, spec.Stderr, filepath.Join(secret, "e1"), "e1"); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("moved into a folder of root: %v", err)
+	}
+	if err := l.MakeDir(owner, filepath.Join(home, "tmp")); err != nil {
+		t.Error(err)
+	}
+	if err := l.MakeDir(owner, secret); err == nil {
+		t.Error("took a folder of somebody else")
+	}
+	if err := l.RemoveDir(owner, filepath.Join(home, "tmp")); err != nil {
+		t.Error(err)
+	}
+	if os.Geteuid() != 0 {
+		t.Error("the process lost its rights")
+	}
+}

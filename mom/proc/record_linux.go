@@ -1,0 +1,90 @@
+package proc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	specFile    = "spec.json"
+	shimFile    = "shim.json"
+	startedFile = "started.json"
+	exitFile    = "exit.json"
+)
+
+// A started record follows the shim's own once the job's first process exists.
+type started struct {
+	Session int `json:"session"`
+}
+
+// writeRecord puts v in place of the file by a rename. Without sync the record is
+// meant for this boot of the host only: it outlives every process, not the kernel.
+func writeRecord(path string, v any, sync bool) error {
+	tmp, err := writeTemp(path, v, sync)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	if !sync {
+		return nil
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// claimRecord makes the file with its content at once, or fails with fs.ErrExist.
+func claimRecord(path string, v any) error {
+	tmp, err := writeTemp(path, v, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Link(tmp, path), os.Remove(tmp))
+}
+
+func writeTemp(path string, v any, sync bool) (tmp string, err error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encode %s: %w", filepath.Base(path), err)
+	}
+	tmp = fmt.Sprintf("%s.%d", path, os.Getpid())
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if sync && err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(tmp))
+	}
+	return tmp, nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// readRecord reads a record; ok is false when there is none.
+func readRecord(path string, v any) (ok bool, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return false, fmt.Errorf("read %s: %w", path, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,344 @@
+package proc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ShimName is the name under which the lean binary is a shim.
+const ShimName = "pbs-shim"
+
+// replyFD is where the mom that started the shim waits for a reply.
+const replyFD = 3
+
+const (
+	deadlineEvery = 5 * time.Second       // how soon a newly set deadline is seen
+	sweepEvery    = 20 * time.Millisecond // between attempts to kill what is left
+	sweepFor      = 10 * time.Second      // then a process counts as one that survives SIGKILL
+)
+
+// A reply tells the mom that started the shim how it went.
+type reply struct {
+	Handle  Handle `json:"handle"`
+	Claimed bool   `json:"claimed"` // another shim has the folder
+	Failed  string `json:"failed"`
+}
+
+// ShimMain is the shim: it runs the spec in the folder args[0], outlives the mom, and
+// writes there how the job ended. It returns the process's exit status.
+func ShimMain(args []string) int {
+	if len(args) != 1 {
+		fmt.Fprintf(os.Stderr, "usage: %s FOLDER\n", ShimName)
+		return 2
+	}
+	unix.CloseOnExec(replyFD)
+	s := &shim{dir: args[0], reply: os.NewFile(replyFD, "reply")}
+	if err := s.run(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %s: %v\n", ShimName, s.dir, err)
+		return 1
+	}
+	return 0
+}
+
+type shim struct {
+	dir    string
+	reply  *os.File
+	spec   Spec
+	handle Handle
+	begun  time.Duration // since the boot
+	exit   Exit
+}
+
+func (s *shim) run() error {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	if err := s.claim(); err != nil {
+		s.answer(reply{Failed: err.Error(), Claimed: errors.Is(err, fs.ErrExist)})
+		return err
+	}
+	main, err := s.start()
+	if err != nil {
+		s.exit.Failed = err.Error()
+		s.answer(reply{Handle: s.handle, Failed: err.Error()})
+		return s.finish()
+	}
+	s.answer(reply{Handle: s.handle})
+	if main > 0 {
+		s.watch(main, ended)
+	}
+	return s.finish()
+}
+
+// claim reads the spec and makes this process the one shim of the folder.
+func (s *shim) claim() error {
+	ok, err := readRecord(filepath.Join(s.dir, specFile), &s.spec)
+	if err != nil {
+		return err
+	}
+	if !ok || s.spec.Version != specVersion {
+		return fmt.Errorf("no spec of version %d", specVersion)
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	boot, err := bootID()
+	if err != nil {
+		return err
+	}
+	self, ok := readProcess(os.Getpid())
+	if !ok {
+		return errors.New("read own start time")
+	}
+	s.handle = Handle{PID: os.Getpid(), Start: self.start, BootID: boot, Cookie: s.spec.Cookie}
+	return claimRecord(filepath.Join(s.dir, shimFile), s.handle)
+}
+
+// start runs the program and returns its pid, 0 if it could not be executed for a
+// reason that its user is told like a shell would.
+func (s *shim) start() (int, error) {
+	s.begun = boottime()
+	stdin, feed, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer feed.Close()
+	defer stdin.Close()
+	stdout, stderr, err := openOutputs(s.spec)
+	if err != nil {
+		return 0, err
+	}
+	defer stdout.Close()
+	defer stderr.Close()
+	pid, err := s.fork(stdin, stdout, stderr)
+	if err != nil {
+		return 0, s.notExecuted(stderr, err)
+	}
+	s.handle.Session = pid
+	if err := writeRecord(filepath.Join(s.dir, startedFile), started{Session: pid}, false); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: note session %d: %v\n", ShimName, pid, err) // the cookie finds it
+	}
+	s.limit(pid)
+	// The script's name comes last: a shell begins under its limits. What does not read
+	// it must not stop us, and what is too long for the pipe never happens here.
+	_ = feed.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = feed.WriteString(s.spec.Stdin)
+	return pid, nil
+}
+
+func (s *shim) fork(stdin, stdout, stderr *os.File) (int, error) {
+	attr := &syscall.ProcAttr{
+		Dir: s.spec.Dir, Env: s.spec.Env,
+		Files: []uintptr{stdin.Fd(), stdout.Fd(), stderr.Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	}
+	if o := s.spec.Owner; o != nil {
+		attr.Sys.Credential = &syscall.Credential{Uid: o.UID, Gid: o.GID, Groups: o.Groups}
+	}
+	old := syscall.Umask(s.spec.Umask)
+	defer syscall.Umask(old)
+	pid, _, err := syscall.StartProcess(s.spec.Path, s.spec.Args, attr)
+	return pid, err
+}
+
+// notExecuted tells the two reasons apart that the kernel gives in one: a folder that
+// the job cannot start in fails it, a program that does not run ends it as in a shell.
+func (s *shim) notExecuted(stderr *os.File, cause error) error {
+	folder := asOwner(s.spec.Owner, func() error {
+		_, err := os.Stat(filepath.Join(s.spec.Dir, "."))
+		return err
+	})
+	if folder != nil {
+		return fmt.Errorf("chdir to %s: %w", s.spec.Dir, folder)
+	}
+	fmt.Fprintf(stderr, "PBS: %s: %v\n", s.spec.Path, cause)
+	s.exit.Status = 126
+	if errors.Is(cause, fs.ErrNotExist) {
+		s.exit.Status = 127
+	}
+	return nil
+}
+
+func (s *shim) limit(pid int) {
+	for _, l := range s.spec.Limits {
+		to := unix.Rlimit{Cur: l.Value, Max: l.Value}
+		if err := unix.Prlimit(pid, l.Resource, &to, nil); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: limit %d to %d: %v\n", ShimName, l.Resource, l.Value, err)
+		}
+	}
+	if s.spec.Nice != 0 {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, pid, s.spec.Nice); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: nice %d: %v\n", ShimName, s.spec.Nice, err)
+		}
+	}
+}
+
+func (s *shim) answer(r reply) {
+	data, _ := json.Marshal(r)
+	_, _ = s.reply.Write(data) // the mom may be gone: then the files tell it
+	_ = s.reply.Close()
+}
+
+// watch waits for the first process, then ends what it left running.
+func (s *shim) watch(main int, ended <-chan os.Signal) {
+	reaped := make(chan int)
+	go s.reap(main, reaped)
+	tick := time.NewTicker(deadlineEvery)
+	defer tick.Stop()
+	for running := true; running; {
+		select {
+		case pid := <-reaped:
+			running = pid != main
+		case <-ended:
+			s.exit.ByOrder = true
+			s.sweep()
+		case <-tick.C:
+			if passed(s.spec.Deadline) {
+				s.exit.Fenced = true
+				s.sweep()
+			}
+		}
+	}
+	s.exit.Wall = boottime() - s.begun
+	s.endRest(reaped)
+}
+
+// reap takes in every child, orphans of the job included, and closes the channel when
+// none is left. The status of the first process is noted before its pid is sent.
+func (s *shim) reap(main int, reaped chan<- int) {
+	defer close(reaped)
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		if pid == main {
+			s.exit.Status = exitStatus(status)
+		}
+		reaped <- pid
+	}
+}
+
+func exitStatus(w syscall.WaitStatus) int {
+	if w.Signaled() {
+		return 256 + int(w.Signal())
+	}
+	return w.ExitStatus()
+}
+
+func (s *shim) endRest(reaped <-chan int) {
+	give := time.NewTimer(sweepFor)
+	defer give.Stop()
+	again := time.NewTicker(sweepEvery)
+	defer again.Stop()
+	first := time.After(0)
+	for {
+		select {
+		case _, more := <-reaped:
+			if !more {
+				return
+			}
+		case <-first:
+			s.sweep()
+		case <-again.C:
+			s.sweep()
+		case <-give.C:
+			s.exit.Left = s.sweep()
+			return
+		}
+	}
+}
+
+// sweep kills all processes of the job once and returns how many there were.
+func (s *shim) sweep() int {
+	t, err := readTable()
+	if err != nil {
+		return 0
+	}
+	found := t.job(s.handle)
+	_ = signalAll(found, syscall.SIGKILL)
+	return len(found)
+}
+
+// finish writes the end, however long the disk is full: the shim is the only one who
+// knows it.
+func (s *shim) finish() error {
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &used); err == nil {
+		s.exit.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano())
+		s.exit.MaxRSS = used.Maxrss * 1024
+	}
+	s.exit.Version, s.exit.Finished = specVersion, time.Now().UnixNano()
+	for {
+		err := writeRecord(filepath.Join(s.dir, exitFile), s.exit, true)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%s: %v\n", ShimName, err)
+		<-time.After(time.Second)
+	}
+}
+
+// openOutputs opens the files for standard output and error, as the owner's.
+func openOutputs(spec Spec) (stdout, stderr *os.File, err error) {
+	if stdout, err = openOutput(spec.Stdout, spec); err != nil {
+		return nil, nil, err
+	}
+	if spec.Stderr == spec.Stdout {
+		return stdout, stdout, nil
+	}
+	if stderr, err = openOutput(spec.Stderr, spec); err != nil {
+		return nil, nil, errors.Join(err, stdout.Close())
+	}
+	return stdout, stderr, nil
+}
+
+func openOutput(path string, spec Spec) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open output: %w", err)
+	}
+	err = f.Chmod(fs.FileMode(0o666 &^ spec.Umask & 0o777))
+	if spec.Owner != nil {
+		err = errors.Join(err, f.Chown(int(spec.Owner.UID), int(spec.Owner.GID)))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open output: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// WriteDeadline moves the deadline of all shims that were given this file to a time
+// since the boot; 0 disables it.
+func WriteDeadline(path string, at time.Duration) error {
+	return writeRecord(path, int64(at), false)
+}
+
+// SinceBoot is the clock of deadlines: it runs on while the host is suspended.
+func SinceBoot() time.Duration { return boottime() }
+
+func passed(path string) bool {
+	if path == "" {
+		return false
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	at, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+	return err == nil && at > 0 && boottime() > time.Duration(at)
+}

@@ -1,0 +1,111 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+)
+
+// System is the processes of one host.
+type System interface {
+	// BootID tells this boot of the host from any other.
+	BootID() string
+	// Start runs the program of spec under a new shim that keeps its files in dir.
+	// When a shim has claimed dir before, Start returns that one's handle: the same
+	// program is never started twice.
+	Start(ctx context.Context, dir string, spec Spec) (Handle, error)
+	// Find returns the handle of the shim that has claimed dir, false if none has.
+	Find(dir string) (Handle, bool, error)
+	// Wait blocks until the shim has ended and returns what it wrote about the end.
+	// ErrLost means that it left no word.
+	Wait(ctx context.Context, dir string, h Handle) (Exit, error)
+	// Signal sends a signal to every process of the job but the shim.
+	Signal(h Handle, sig syscall.Signal) error
+	// Usage measures the jobs of the handles, in their order.
+	Usage(handles ...Handle) ([]Usage, error)
+	// Move puts a file in place of target, as the owner, by a temporary file in the
+	// target's folder and a rename, so that a repeat does no harm. A target that is a
+	// folder, or ends in "/", gets the file under the given name.
+	Move(owner *Owner, file, target, name string) error
+	// MakeDir makes a private folder of the owner; it may exist already.
+	MakeDir(owner *Owner, path string) error
+	// RemoveDir removes the folder of the owner with all it holds.
+	RemoveDir(owner *Owner, path string) error
+}
+
+// ErrLost is returned by Wait when a shim is gone without a record of the end.
+var ErrLost = errors.New("the processes are gone without a record of their end")
+
+// A StartError is a failure to start that repeats however often it is tried: the
+// program, the folder or the account is at fault.
+type StartError struct{ Reason string }
+
+// Error returns the reason.
+func (e *StartError) Error() string { return e.Reason }
+
+// A Handle names a job's shim and its session for as long as the host runs.
+type Handle struct {
+	PID     int    `json:"pid"`     // of the shim
+	Start   uint64 `json:"start"`   // of the shim, in ticks since the boot
+	BootID  string `json:"boot_id"` //
+	Session int    `json:"session"` // pid of the job's first process; 0 until it runs
+	Cookie  string `json:"cookie"`  // PBS_JOBCOOKIE of the job
+}
+
+// An Owner is whom a job runs as.
+type Owner struct {
+	UID    uint32   `json:"uid"`
+	GID    uint32   `json:"gid"`
+	Groups []uint32 `json:"groups"`
+}
+
+// A Spec says what a shim is to run. It is a file format: see specVersion.
+type Spec struct {
+	Version  int      `json:"version"`
+	Job      string   `json:"job"`
+	Path     string   `json:"path"`  // of the program
+	Args     []string `json:"args"`  // with the program's own name first
+	Env      []string `json:"env"`   //
+	Dir      string   `json:"dir"`   // working directory
+	Stdin    string   `json:"stdin"` // text on standard input
+	Stdout   string   `json:"stdout"`
+	Stderr   string   `json:"stderr"` // equal to Stdout: one file for both
+	Owner    *Owner   `json:"owner"`  // nil: as the mom itself
+	Umask    int      `json:"umask"`
+	Nice     int      `json:"nice"`
+	Limits   []Limit  `json:"limits"`
+	Cookie   string   `json:"cookie"`
+	Deadline string   `json:"deadline"` // file with the host's deadline; "" for none
+}
+
+const specVersion = 1
+
+// A Limit is one rlimit, soft and hard.
+type Limit struct {
+	Resource int    `json:"resource"` // RLIMIT_*
+	Value    uint64 `json:"value"`
+}
+
+// An Exit is how a job's first process ended, and what all of them used.
+type Exit struct {
+	Version  int           `json:"version"`
+	Status   int           `json:"status"` // 256 + signal number when a signal ended it
+	CPU      time.Duration `json:"cpu"`
+	Wall     time.Duration `json:"wall"`
+	MaxRSS   int64         `json:"max_rss"`           // bytes, of the biggest process
+	Fenced   bool          `json:"fenced,omitempty"`  // the deadline passed
+	Failed   string        `json:"failed,omitempty"`  // the program could not be started
+	Left     int           `json:"left,omitempty"`    // processes that survived SIGKILL
+	ByOrder  bool          `json:"ordered,omitempty"` // the shim itself was told to end the job
+	Finished int64         `json:"finished"`          // wall clock, nanoseconds
+}
+
+// A Usage is what the live processes of a job use now.
+type Usage struct {
+	CPU       time.Duration // of the ended ones that were waited for, too
+	Wall      time.Duration
+	RSS       int64 // bytes
+	VSize     int64 // bytes
+	Processes int
+}
