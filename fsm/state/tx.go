@@ -115,15 +115,18 @@ func (tx *Tx) DeleteJob(id pbs.JobID) {
 }
 
 func (tx *Tx) reindexJob(old, j *Job) {
-	t := &tx.tables
-	t.queued.move(old, j, func(j *Job) bool { return j.State == pbs.Queued })
-	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
-	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
+	tx.indexJob(old, j)
 	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State {
 		return
 	}
-	t.countJob(old, false)
-	t.countJob(j, true)
+	tx.countJob(old, false)
+	tx.countJob(j, true)
+}
+
+func (t *tables) indexJob(old, j *Job) {
+	t.queued.move(old, j, func(j *Job) bool { return j.State == pbs.Queued })
+	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
+	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
 }
 
 // countJob adds a job to the counts of its queue, or takes it away.

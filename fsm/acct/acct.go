@@ -1,0 +1,166 @@
+// Package acct says which event becomes which accounting record, and with which
+// fields (specification: accounting). It is pure: the same event gives the same
+// line on every replica (L10). Writing the lines to files is cluster/ledger's.
+package acct
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// A Record is one line of the accounting log.
+type Record struct {
+	Number uint64 // L10: records are numbered without gaps
+	Day    string // YYYYMMDD of the file that it goes to
+	Line   string // with its newline
+}
+
+// types gives the one-letter type of each kind of event that is accounted.
+var types = map[state.EventKind]string{
+	state.JobQueued: "Q", state.JobStarted: "S", state.JobEnded: "E", state.JobRequeued: "R",
+	state.JobDeleteAsked: "D", state.JobAborted: "A", state.JobAltered: "a",
+}
+
+// Of returns the record of an event, in the time zone of the server attribute; it
+// reports false for events that are not accounted.
+func Of(e state.Event, zone *time.Location) (Record, bool) {
+	letter, ok := types[e.Kind]
+	if !ok || e.Job == nil {
+		return Record{}, false
+	}
+	at := time.Unix(0, int64(e.At)).In(zone)
+	line := at.Format("01/02/2006 15:04:05") + ";" + letter + ";" + string(e.Job.ID) + ";" + text(e) + "\n"
+	return Record{Number: e.Record, Day: at.Format("20060102"), Line: line}, true
+}
+
+func text(e state.Event) string {
+	var f fields
+	switch e.Kind {
+	case state.JobQueued:
+		f.common(e.Job, false)
+	case state.JobStarted:
+		f.common(e.Job, true)
+		f.assignment(e.Job)
+		f.list("resource_assigned", e.Job.Assigned)
+	case state.JobEnded, state.JobRequeued:
+		f.common(e.Job, true)
+		f.assignment(e.Job)
+		f.end(e.Job)
+	case state.JobDeleteAsked:
+		f.add("requestor", e.By.String())
+	case state.JobAltered:
+		for _, c := range e.Changes {
+			f.add(c.Name, c.Value)
+		}
+	case state.JobAborted:
+		return oneLine(e.Text)
+	}
+	return f.String()
+}
+
+// fields collects name=value pairs.
+type fields struct{ strings.Builder }
+
+func (f *fields) add(name, value string) {
+	if f.Len() > 0 {
+		f.WriteByte(' ')
+	}
+	f.WriteString(name)
+	f.WriteByte('=')
+	f.WriteString(quote(value))
+}
+
+// always adds a value in double quotes, whatever it holds.
+func (f *fields) always(name, value string) {
+	f.add(name, "")
+	f.WriteString(`"` + oneLine(value) + `"`)
+}
+
+func (f *fields) int(name string, n int64) { f.add(name, strconv.FormatInt(n, 10)) }
+
+func (f *fields) list(name string, items resource.List) {
+	for _, it := range items {
+		f.add(name+"."+it.Name, it.Value)
+	}
+}
+
+// common writes the fields that most records begin with.
+func (f *fields) common(j *state.Job, withStart bool) {
+	f.add("user", orElse(attribute(j, "euser"), j.Owner.Name))
+	f.add("group", attribute(j, "egroup"))
+	if account := attribute(j, "Account_Name"); account != "" {
+		f.always("account", account)
+	}
+	f.add("project", orElse(attribute(j, "project"), "_pbs_project_default"))
+	f.add("jobname", j.Name)
+	f.add("queue", string(j.Queue))
+	f.int("ctime", j.Created.Unix())
+	f.int("qtime", j.Queued.Unix())
+	f.int("etime", j.Eligible.Unix())
+	if withStart {
+		f.int("start", j.Started.Unix())
+	}
+	if depend := attribute(j, "depend"); depend != "" {
+		f.add("depend", depend)
+	}
+}
+
+func (f *fields) assignment(j *state.Job) {
+	f.add("exec_host", j.ExecHost)
+	f.add("exec_vnode", j.ExecVnode)
+	f.list("Resource_List", j.Resources)
+}
+
+func (f *fields) end(j *state.Job) {
+	f.int("session", j.Session)
+	f.int("end", j.Ended.Unix())
+	f.int("Exit_status", int64(j.ExitStatus))
+	f.list("resources_used", j.Used)
+	f.int("run_count", int64(j.RunCount))
+}
+
+func attribute(j *state.Job, name string) string {
+	v, _ := j.Attrs.Get(name, "")
+	return v
+}
+
+func orElse(value, other string) string {
+	if value == "" {
+		return other
+	}
+	return value
+}
+
+// quote encloses a value that holds a blank: in double quotes, or in single ones if
+// it contains double ones. JSON texts bring their own single quotes.
+func quote(value string) string {
+	value = oneLine(value)
+	switch {
+	case !strings.Contains(value, " "):
+		return value
+	case strings.HasPrefix(value, "'") && strings.HasSuffix(value, "'") && len(value) > 1:
+		return value
+	case strings.Contains(value, `"`):
+		return "'" + value + "'"
+	}
+	return `"` + value + `"`
+}
+
+// oneLine keeps a record on one line, whatever users put into names and comments.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(s)
+}
+
+// Zone returns the time zone of accounting and of the server's day files; UTC if
+// the attribute names none that is known.
+func Zone(name string) *time.Location {
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}

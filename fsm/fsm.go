@@ -1,0 +1,192 @@
+// Package fsm adapts the replicated state to Raft: Apply, Snapshot, Restore. It is
+// thin: what entries mean is in fsm/command, what is kept in fsm/state, how it lies
+// in a file in fsm/snapshot. Raft calls Apply, Snapshot and Restore from one
+// goroutine; View, Wait and Changed may be called from any.
+package fsm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/command"
+	"rampart/fsm/snapshot"
+	"rampart/fsm/state"
+)
+
+// Options connect the state machine with what follows the log.
+type Options struct {
+	// OnEvents is called after each entry that had events, in the order of the log,
+	// with the view that the entry left. It must not block.
+	OnEvents func(v *state.View, events []state.Event)
+	// BeforePersist is called before a snapshot is written, and may wait: a snapshot
+	// replaces the log, so all that follows the log must have caught up (L10).
+	BeforePersist func(v *state.View) error
+	// OnApplied is called after each batch with the number of commands and bytes in it.
+	OnApplied func(commands, bytes int)
+	// Check verifies the laws after every entry. It is for tests: its cost grows with
+	// the state.
+	Check bool
+}
+
+// FSM is the state machine of a replica.
+type FSM struct {
+	opts  Options
+	store atomic.Pointer[state.Store]
+
+	mu      sync.Mutex // guards changed
+	changed chan struct{}
+}
+
+var (
+	_ raft.FSM                = (*FSM)(nil)
+	_ raft.BatchingFSM        = (*FSM)(nil)
+	_ raft.ConfigurationStore = (*FSM)(nil)
+)
+
+// New returns a state machine with an empty state.
+func New(opts Options) *FSM {
+	f := &FSM{opts: opts, changed: make(chan struct{})}
+	f.store.Store(state.NewStore())
+	return f
+}
+
+// View returns the latest published state.
+func (f *FSM) View() *state.View { return f.store.Load().View() }
+
+// Changed returns a channel that is closed when the next view is published. Take
+// it before looking at the view that it should differ from.
+func (f *FSM) Changed() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed
+}
+
+// Wait returns a view that holds at least the entry at index.
+func (f *FSM) Wait(ctx context.Context, index uint64) (*state.View, error) {
+	for {
+		changed := f.Changed()
+		if v := f.View(); v.Index() >= index {
+			return v, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for index %d, now at %d: %w", index, f.View().Index(), ctx.Err())
+		}
+	}
+}
+
+// Apply changes the state by one log entry, the same way on every replica. It
+// returns the outcomes of the entry's proposals, a []command.Outcome.
+func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
+
+// ApplyBatch applies entries that were committed together and publishes one view
+// for each.
+func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
+	answers := make([]any, len(logs))
+	commands, bytes := 0, 0
+	for i, l := range logs {
+		if l.Type != raft.LogCommand {
+			f.skip(l.Index, l.Term)
+			continue
+		}
+		e, err := command.Decode(l.Data)
+		if err != nil {
+			// To skip what we cannot read is to drift from the replicas that can (L4).
+			panic(fmt.Sprintf("fsm: log entry %d: %v", l.Index, err))
+		}
+		answers[i] = f.apply(l.Index, l.Term, e)
+		for _, p := range e.Proposals {
+			commands += len(p.Commands)
+		}
+		bytes += len(l.Data)
+	}
+	f.announce()
+	if f.opts.OnApplied != nil {
+		f.opts.OnApplied(commands, bytes)
+	}
+	return answers
+}
+
+func (f *FSM) apply(index, term uint64, e command.Entry) []command.Outcome {
+	s := f.store.Load()
+	outcomes, events := command.Run(s, index, term, e)
+	v := s.Publish()
+	if f.opts.Check {
+		if err := v.Check(); err != nil {
+			panic(fmt.Sprintf("fsm: after log entry %d: %v", index, err))
+		}
+	}
+	if f.opts.OnEvents != nil && len(events) > 0 {
+		f.opts.OnEvents(v, events)
+	}
+	return outcomes
+}
+
+// skip moves the state's own index over an entry that holds no commands.
+func (f *FSM) skip(index, term uint64) {
+	s := f.store.Load()
+	s.Begin(index, term, 0)
+	s.Publish()
+}
+
+func (f *FSM) announce() {
+	f.mu.Lock()
+	close(f.changed)
+	f.changed = make(chan struct{})
+	f.mu.Unlock()
+}
+
+// StoreConfiguration notes that an entry of Raft's own was applied, so that reads
+// that wait for its index end (L11).
+func (f *FSM) StoreConfiguration(index uint64, _ raft.Configuration) {
+	f.skip(index, f.View().Term())
+	f.announce()
+}
+
+// Snapshot captures the present view; the writing happens in Persist.
+func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
+	return &capture{view: f.View(), before: f.opts.BeforePersist}, nil
+}
+
+// Restore replaces the state by that of a snapshot, or leaves it alone when the
+// snapshot is corrupt.
+func (f *FSM) Restore(r io.ReadCloser) error {
+	defer func() { _ = r.Close() }()
+	s, _, err := snapshot.Read(r)
+	if err != nil {
+		return err
+	}
+	f.store.Store(s)
+	f.announce()
+	return nil
+}
+
+// capture is a view on its way to disk.
+type capture struct {
+	view   *state.View
+	before func(*state.View) error
+}
+
+// Persist writes the snapshot.
+func (c *capture) Persist(sink raft.SnapshotSink) error {
+	if c.before != nil {
+		if err := c.before(c.view); err != nil {
+			_ = sink.Cancel()
+			return err
+		}
+	}
+	if err := snapshot.Write(sink, c.view); err != nil {
+		_ = sink.Cancel()
+		return err
+	}
+	return sink.Close()
+}
+
+// Release has nothing to give back: the view goes with its last reader.
+func (c *capture) Release() {}
