@@ -1,0 +1,72 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"connectrpc.com/connect"
+
+	"rampart/transport"
+)
+
+// judge tells of a failed attempt whether to make another, and whether this one
+// may have taken effect all the same.
+func judge(ctx context.Context, err error) (again, unknown bool) {
+	if connect.IsWireError(err) { // a replica has spoken
+		switch connect.CodeOf(err) {
+		case connect.CodeUnavailable:
+			return ctx.Err() == nil, false
+		case connect.CodeAborted, connect.CodeDeadlineExceeded:
+			return ctx.Err() == nil, true
+		default:
+			return false, false
+		}
+	}
+	if roam, ok := errors.AsType[*transport.RoamError](err); ok {
+		return ctx.Err() == nil, roam.Sent
+	}
+	switch connect.CodeOf(err) {
+	case connect.CodeInvalidArgument, connect.CodeResourceExhausted, connect.CodeUnimplemented:
+		return false, false // it could not even be sent, or the answer not be read
+	default:
+		return ctx.Err() == nil, true
+	}
+}
+
+// outcome turns the last attempt's error into the call's: a *pbs.Error if it
+// was refused or is unknown, ErrUnreachable if nobody was there.
+func (c *call) outcome(err error) error {
+	refusal := transport.FromWire(err)
+	_, roaming := errors.AsType[*transport.RoamError](err)
+	switch {
+	case c.unknown && !final(err):
+		return transport.UnknownResult(c.id)
+	case refusal != err:
+		return refusal
+	case roaming:
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	case connect.CodeOf(err) == connect.CodeUnavailable:
+		return transport.NoQuorum(err)
+	default:
+		return err
+	}
+}
+
+// final tells whether err is an answer that settles the request, an earlier
+// attempt with an unknown outcome included.
+func final(err error) bool {
+	if !connect.IsWireError(err) {
+		return false
+	}
+	switch connect.CodeOf(err) {
+	case connect.CodeUnavailable, connect.CodeAborted, connect.CodeDeadlineExceeded, connect.CodeCanceled:
+		return false
+	default:
+		return true
+	}
+}
+
+// isEOF tells the ordinary end of a stream from a failure.
+func isEOF(err error) bool { return errors.Is(err, io.EOF) && !connect.IsWireError(err) }

@@ -1,0 +1,115 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/transport"
+)
+
+const (
+	firstPause = 20 * time.Millisecond
+	maxPause   = 500 * time.Millisecond
+	// absence is how long a call goes on while every server refuses the
+	// connection: long enough for a daemon to be restarted, and not the whole
+	// budget, for the address may just be wrong.
+	absence = 3 * time.Second
+)
+
+// retrier is the interceptor of every call: request id, budget, repetition.
+type retrier struct{ options Options }
+
+// WrapUnary implements connect.Interceptor.
+func (r *retrier) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, r.options.Budget)
+		defer cancel()
+		id := requestID(ctx)
+		r.setHeaders(req.Header(), id)
+		var resp connect.AnyResponse
+		err := newCall(id).run(ctx, func() (err error) {
+			resp, err = next(ctx, req)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return resp, nil
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (r *retrier) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		if spec.StreamType != connect.StreamTypeServer {
+			return next(ctx, spec)
+		}
+		return newStream(ctx, r, spec, next)
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (r *retrier) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+func (r *retrier) setHeaders(h http.Header, id transport.RequestID) {
+	h.Set(transport.HeaderRequestID, string(id))
+	if r.options.User != "" {
+		h.Set(transport.HeaderUser, r.options.User)
+	}
+	if r.options.Token != "" {
+		h.Set("Authorization", "Bearer "+r.options.Token)
+	}
+}
+
+// A call is one request with all its attempts.
+type call struct {
+	id      transport.RequestID
+	start   time.Time
+	pause   time.Duration
+	unknown bool // an attempt may have taken effect
+}
+
+func newCall(id transport.RequestID) *call {
+	return &call{id: id, start: time.Now(), pause: firstPause}
+}
+
+// run attempts until there is an answer, or the budget is spent.
+func (c *call) run(ctx context.Context, attempt func() error) error {
+	for {
+		err := attempt()
+		if err == nil {
+			return nil
+		}
+		again, unknown := judge(ctx, err)
+		c.unknown = c.unknown || unknown
+		if !again || c.hopeless(err) || !c.wait(ctx) {
+			return c.outcome(err)
+		}
+	}
+}
+
+// hopeless tells that nobody has been there to answer for too long.
+func (c *call) hopeless(err error) bool {
+	roam, ok := errors.AsType[*transport.RoamError](err)
+	return ok && roam.Refused && time.Since(c.start) >= absence
+}
+
+// wait pauses before the next attempt, longer each time and never the same, so
+// that many clients do not come at once. It is false when the budget is spent.
+func (c *call) wait(ctx context.Context) bool {
+	pause := c.pause/2 + rand.N(c.pause/2)
+	c.pause = min(2*c.pause, maxPause)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return ctx.Err() == nil
+	}
+}

@@ -1,0 +1,99 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+)
+
+// ForwarderConfig is what a Forwarder needs.
+type ForwarderConfig struct {
+	Identity *Identity
+	Network  Network
+	Replicas *Replicas
+	Logger   *slog.Logger
+}
+
+// A Forwarder takes what a gateway's people ask to the replicas, over pooled
+// connections, and vouches for them. It stands behind the gateway of a mom or a
+// submit-only host; a replica's own gateway needs none.
+type Forwarder struct {
+	roamer *Roamer
+	proxy  *httputil.ReverseProxy
+	errors *connect.ErrorWriter
+}
+
+// NewForwarder returns the handler for GatewayConfig.Next.
+func NewForwarder(config ForwarderConfig) *Forwarder {
+	f := &Forwarder{
+		roamer: NewRoamer(RoamConfig{
+			Replicas: config.Replicas, Network: config.Network, TLS: config.Identity.ClientTLS(RoleReplica),
+		}),
+		errors: connect.NewErrorWriter(),
+	}
+	f.proxy = &httputil.ReverseProxy{
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			caller, _ := CallerFrom(pr.In.Context())
+			pr.Out.URL.Scheme, pr.Out.URL.Host = "https", "replica" // the Roamer finds one
+			pr.Out.Header.Set(HeaderUser, caller.User.Name)
+		},
+		Transport:     f.roamer,
+		FlushInterval: -1,
+		ErrorLog:      slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			f.fail(w, r, roamFailure(r.Context(), err))
+		},
+	}
+	return f
+}
+
+// Close ends the pooled connections. Call it when no request is in hand any more.
+func (f *Forwarder) Close() { f.roamer.Close() }
+
+// ServeHTTP passes on what a person may ask of the cluster; a person never
+// speaks with the daemon's own voice.
+func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	caller, ok := CallerFrom(r.Context())
+	rule, known := RuleOf(r.URL.Path)
+	if !ok || !known || !caller.Person() || !rule.For.admits(caller) {
+		f.fail(w, r, refuse(caller, r.URL.Path))
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, rpcPrefix) && r.Header.Get(HeaderRequestID) == "" {
+		r.Header.Set(HeaderRequestID, string(NewRequestID())) // one for all attempts
+	}
+	f.proxy.ServeHTTP(w, r)
+}
+
+func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
+	err = Failures{}.encode(err)
+	if f.errors.IsSupported(r) {
+		_ = f.errors.Write(w, r, err)
+		return
+	}
+	http.Error(w, err.Error(), httpStatus(connect.CodeOf(err)))
+}
+
+// roamFailure says what is known of a request that no replica answered.
+func roamFailure(ctx context.Context, err error) error {
+	roam, ok := errors.AsType[*RoamError](err)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case ok && roam.Sent:
+		return pbs.Refuse(pbs.UnknownResult)
+	case ok:
+		return connect.NewError(connect.CodeUnavailable, roam)
+	}
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		return pbs.Refuse(pbs.ScriptTooLarge)
+	}
+	return err
+}

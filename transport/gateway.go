@@ -1,0 +1,174 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+)
+
+// nobody is the uid of those whom a user namespace or NFS could not map.
+const nobody = 65534
+
+// GatewayConfig is what a Gateway needs.
+type GatewayConfig struct {
+	Listener net.Listener // of the Unix socket: ListenUnix
+	Identity *Identity
+	Accounts Accounts
+	// Peer tells the uid at the other end; nil means PeerUID.
+	Peer func(net.Conn) (uint32, error)
+	// Next does the requests: the Handler on a replica, a Forwarder elsewhere.
+	Next   http.Handler
+	Logger *slog.Logger
+}
+
+// A Gateway serves people on this host over a Unix socket. The kernel tells who
+// they are, and the daemon vouches for them.
+type Gateway struct {
+	config GatewayConfig
+	errors *connect.ErrorWriter
+	http   *http.Server
+}
+
+type peerKey struct{}
+
+type peerUID struct {
+	uid uint32
+	err error
+}
+
+// NewGateway returns a gateway; nothing is accepted before Run.
+func NewGateway(config GatewayConfig) *Gateway {
+	if config.Peer == nil {
+		config.Peer = PeerUID
+	}
+	g := &Gateway{config: config, errors: connect.NewErrorWriter()}
+	g.http = &http.Server{
+		Handler:           http.HandlerFunc(g.serve),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			uid, err := config.Peer(c)
+			return context.WithValue(ctx, peerKey{}, peerUID{uid, err})
+		},
+	}
+	return g
+}
+
+// Run serves until ctx ends, then lets requests in hand finish for a while.
+func (g *Gateway) Run(ctx context.Context) error {
+	served := make(chan error, 1)
+	go func() { served <- g.http.Serve(g.config.Listener) }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownBudget)
+	defer cancel()
+	if g.http.Shutdown(stop) != nil {
+		_ = g.http.Close()
+	}
+	if err == nil {
+		err = <-served
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve %s: %w", g.config.Listener.Addr(), err)
+}
+
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	// The first byte of an acknowledgement: a command that hears nothing for
+	// 300 ms takes the next gateway.
+	w.WriteHeader(http.StatusProcessing)
+	caller, err := g.identify(r.Context())
+	if err != nil {
+		g.config.Logger.Warn("gateway refused a caller", "err", err)
+		g.fail(w, r, err)
+		return
+	}
+	stripAssertions(r.Header)
+	g.config.Next.ServeHTTP(w, r.WithContext(WithCaller(r.Context(), caller)))
+}
+
+func (g *Gateway) identify(ctx context.Context) (Caller, error) {
+	p, _ := ctx.Value(peerKey{}).(peerUID)
+	if p.err != nil {
+		return Caller{}, fmt.Errorf("ask the kernel who calls: %w", p.err)
+	}
+	if p.uid == nobody {
+		return Caller{}, fmt.Errorf("uid %d is nobody: %w", p.uid, pbs.Refuse(pbs.Unauthorized))
+	}
+	account, err := g.config.Accounts.ByUID(ctx, p.uid)
+	if errors.Is(err, ErrNoAccount) {
+		return Caller{}, fmt.Errorf("uid %d has no name: %w", p.uid, pbs.Refuse(pbs.Unauthorized))
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	id := g.config.Identity
+	return Caller{
+		User: pbs.User{Name: account.Name, Host: id.Host()},
+		Role: id.Role(), Host: id.Host(), Key: id.KeyHash(), Vouched: true,
+	}, nil
+}
+
+func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
+	err = Failures{}.encode(err)
+	if g.errors.IsSupported(r) {
+		_ = g.errors.Write(w, r, err)
+		return
+	}
+	http.Error(w, err.Error(), httpStatus(connect.CodeOf(err)))
+}
+
+// ListenUnix opens the socket of a gateway, open to every user of the host: the
+// kernel tells them apart. A socket that a dead process left is replaced; one
+// that somebody serves is an error.
+func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("open gateway: %w", err)
+	}
+	if err := removeDeadSocket(ctx, path); err != nil {
+		return nil, fmt.Errorf("open gateway: %w", err)
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("open gateway: %w", err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		return nil, errors.Join(fmt.Errorf("open gateway: %w", err), ln.Close())
+	}
+	return ln, nil
+}
+
+func removeDeadSocket(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is in the way", path)
+	}
+	var d net.Dialer
+	if c, err := d.DialContext(ctx, "unix", path); err == nil {
+		return errors.Join(fmt.Errorf("%s is in use by another process", path), c.Close())
+	}
+	return os.Remove(path)
+}

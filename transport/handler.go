@@ -1,0 +1,208 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+)
+
+const (
+	// leaderWait is how long a request waits for a leader to be known before it
+	// is answered Unavailable: an election is over by then, as a rule.
+	leaderWait = 2 * time.Second
+	leaderPoll = 20 * time.Millisecond
+	// maxBody holds the greatest script in the base64 of JSON, and a margin.
+	maxBody = pbs.MaxScript/3*4 + 1<<20
+)
+
+// HandlerConfig is what a Handler needs.
+type HandlerConfig struct {
+	Identity *Identity
+	// Leader tells the leader's HOST:PORT, whether that is this process, and
+	// whether it is known. Nil on a process that does everything itself (a mom).
+	Leader func() (address string, self, ok bool)
+	// Network reaches the leader.
+	Network Network
+	// Login reads a login token. Nil: none is taken.
+	Login  func(token string) (pbs.User, error)
+	Logger *slog.Logger
+}
+
+// A Handler is what a process serves, in four steps: identify, permit, pass on
+// to the leader or handle. A gateway on the same host enters behind the first.
+type Handler struct {
+	config HandlerConfig
+	mux    *http.ServeMux
+	plain  map[string]Rule
+	errors *connect.ErrorWriter
+	proxy  *leaderProxy
+}
+
+// NewHandler returns a handler without services; Mount and Plain add them
+// before it serves.
+func NewHandler(config HandlerConfig) *Handler {
+	h := &Handler{
+		config: config, mux: http.NewServeMux(), plain: map[string]Rule{},
+		errors: connect.NewErrorWriter(),
+	}
+	if config.Leader != nil {
+		h.proxy = newLeaderProxy(config, h.fail)
+	}
+	return h
+}
+
+// Mount adds a Connect service, as apiconnect's New...Handler returns it.
+func (h *Handler) Mount(path string, service http.Handler) { h.mux.Handle(path, service) }
+
+// Plain adds a handler at a path of its own, such as "/metrics", for the given
+// audience.
+func (h *Handler) Plain(path string, who Audience, handler http.Handler) {
+	h.plain[path] = Rule{For: who, At: AtHere}
+	h.mux.Handle(path, handler)
+}
+
+// Close ends the pooled connections to the leader. Call it when no request is
+// in hand any more.
+func (h *Handler) Close() {
+	if h.proxy != nil {
+		h.proxy.transport.CloseIdleConnections()
+	}
+}
+
+// ServeHTTP identifies the caller, unless a gateway has, and goes on.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.config.Leader != nil {
+		if address, _, ok := h.config.Leader(); ok {
+			w.Header().Set(HeaderLeader, address)
+		}
+	}
+	_, forwarded := r.Header[HeaderForwarded]
+	caller, known := CallerFrom(r.Context())
+	if !known {
+		var err error
+		if caller, err = h.identify(r); err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		forwarded = forwarded && isReplica(r, h.config.Identity)
+	} else {
+		forwarded = false // a gateway's request has not been anywhere
+	}
+	stripAssertions(r.Header)
+	h.serve(w, r.WithContext(WithCaller(r.Context(), caller)), caller, forwarded)
+}
+
+// serve permits and routes.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, forwarded bool) {
+	rule, ok := h.rule(r.URL.Path)
+	if !ok || !rule.For.admits(caller) {
+		h.fail(w, r, refuse(caller, r.URL.Path))
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, rpcPrefix) {
+		ensureRequestID(w, r)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if rule.At == AtHere || h.proxy == nil {
+		h.mux.ServeHTTP(w, r)
+		return
+	}
+	address, self, err := h.waitLeader(r.Context(), forwarded)
+	switch {
+	case err != nil:
+		h.fail(w, r, err)
+	case self:
+		h.mux.ServeHTTP(w, r)
+	default:
+		h.proxy.forward(w, r, caller, address)
+	}
+}
+
+// rpcPrefix begins every procedure of ours.
+const rpcPrefix = "/rampart.v1."
+
+func (h *Handler) rule(path string) (Rule, bool) {
+	if rule, ok := RuleOf(path); ok {
+		return rule, true
+	}
+	rule, ok := h.plain[path]
+	return rule, ok
+}
+
+func ensureRequestID(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(HeaderRequestID)
+	if id == "" {
+		id = string(NewRequestID())
+		r.Header.Set(HeaderRequestID, id)
+	}
+	w.Header().Set(HeaderRequestID, id)
+}
+
+// waitLeader returns where the request goes. A forwarded one does not go on:
+// two replicas with different beliefs would send it round and round.
+func (h *Handler) waitLeader(ctx context.Context, forwarded bool) (address string, self bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, leaderWait)
+	defer cancel()
+	tick := time.NewTicker(leaderPoll)
+	defer tick.Stop()
+	for {
+		address, self, ok := h.config.Leader()
+		if ok && (self || !forwarded) {
+			return address, self, nil
+		}
+		if ok || forwarded {
+			return "", false, ErrNotLeader
+		}
+		select {
+		case <-ctx.Done():
+			return "", false, pbs.Refuse(pbs.NoQuorum)
+		case <-tick.C:
+		}
+	}
+}
+
+func refuse(caller Caller, path string) error {
+	if caller == (Caller{}) {
+		return connect.NewError(connect.CodeUnauthenticated, errors.New("a certificate or a login token is needed"))
+	}
+	who := string(caller.Role) + " " + string(caller.Host)
+	if caller.Person() {
+		who = caller.User.String()
+	}
+	if caller.Expired {
+		who += " with an expired certificate"
+	}
+	return fmt.Errorf("%s may not call %s: %w", who, path, pbs.Refuse(pbs.Unauthorized))
+}
+
+// fail answers with an error in the protocol of the request.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	h.config.Logger.Debug("request refused", "path", r.URL.Path, "peer", r.RemoteAddr, "err", err)
+	err = Failures{}.encode(err)
+	if h.errors.IsSupported(r) {
+		_ = h.errors.Write(w, r, err)
+		return
+	}
+	http.Error(w, err.Error(), httpStatus(connect.CodeOf(err)))
+}
+
+func httpStatus(c connect.Code) int {
+	switch c {
+	case connect.CodeUnauthenticated:
+		return http.StatusUnauthorized
+	case connect.CodePermissionDenied:
+		return http.StatusForbidden
+	case connect.CodeUnavailable:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}

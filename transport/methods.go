@@ -1,0 +1,102 @@
+package transport
+
+import "rampart/transport/api/apiconnect"
+
+// An Audience is who may call a method.
+type Audience uint8
+
+// The audiences. Those of daemons want the daemon itself: a person on its host,
+// for whom it vouches, is not it.
+const (
+	ForNobody   Audience = iota
+	ForAnybody           // no certificate needed; Join brings a token of its own
+	ForKnownKey          // a daemon, its certificate expired or not; only Renew
+	ForReplicas          // a replica itself
+	ForMoms              // a mom itself
+	ForKnown             // any certificate or login token
+	ForPeople            // a person, by a daemon's word or a login token
+	ForVouched           // a person by a daemon's word
+)
+
+// admits tells whether the caller belongs to the audience.
+func (a Audience) admits(c Caller) bool {
+	daemon := c.Role.Valid() && !c.Person()
+	switch {
+	case a == ForAnybody:
+		return true
+	case a == ForKnownKey:
+		return daemon
+	case c.Expired:
+		return false
+	}
+	switch a {
+	case ForReplicas:
+		return daemon && c.Role == RoleReplica
+	case ForMoms:
+		return daemon && c.Role == RoleMom
+	case ForKnown:
+		return daemon || c.Person()
+	case ForPeople:
+		return c.Person()
+	case ForVouched:
+		return c.Person() && c.Vouched
+	default:
+		return false
+	}
+}
+
+// A Place is where a method is done.
+type Place uint8
+
+// The places.
+const (
+	AtHere   Place = iota // at the process that was asked
+	AtLeader              // at the leader, wherever it was asked
+)
+
+// A Rule says who may call a method and where it is done.
+type Rule struct {
+	For Audience
+	At  Place
+}
+
+// methods is the permission of every method there is. What it does not name is
+// refused; what a person may do to which object is the service's business.
+var methods = map[string]Rule{
+	apiconnect.BatchSubmitProcedure:  {ForPeople, AtLeader},
+	apiconnect.BatchAlterProcedure:   {ForPeople, AtLeader},
+	apiconnect.BatchHoldProcedure:    {ForPeople, AtLeader},
+	apiconnect.BatchReleaseProcedure: {ForPeople, AtLeader},
+	apiconnect.BatchSignalProcedure:  {ForPeople, AtLeader},
+	apiconnect.BatchDeleteProcedure:  {ForPeople, AtLeader},
+	apiconnect.BatchRerunProcedure:   {ForPeople, AtLeader},
+	apiconnect.BatchManageProcedure:  {ForPeople, AtLeader},
+	apiconnect.BatchListProcedure:    {ForKnown, AtHere}, // served locally (L11)
+
+	apiconnect.ClusterStatusProcedure:       {ForKnown, AtHere}, // must answer without a leader
+	apiconnect.ClusterTransferProcedure:     {ForPeople, AtLeader},
+	apiconnect.ClusterSaveSnapshotProcedure: {ForPeople, AtHere}, // of the asked replica's state
+	apiconnect.ClusterCreateTokenProcedure:  {ForPeople, AtLeader},
+	apiconnect.ClusterJoinProcedure:         {ForAnybody, AtLeader},
+	apiconnect.ClusterRenewProcedure:        {ForKnownKey, AtHere}, // every replica has the CA's key
+	apiconnect.ClusterAddReplicaProcedure:   {ForReplicas, AtLeader},
+	apiconnect.ClusterLoginProcedure:        {ForVouched, AtHere}, // a login token does not prolong itself
+	apiconnect.ClusterReadIndexProcedure:    {ForReplicas, AtLeader},
+	apiconnect.ClusterClockProcedure:        {ForReplicas, AtHere},
+	apiconnect.ClusterRecordsProcedure:      {ForReplicas, AtHere},
+
+	apiconnect.AgentDeliverProcedure: {ForReplicas, AtHere},
+	apiconnect.AgentPingProcedure:    {ForReplicas, AtHere},
+
+	apiconnect.ReportRegisterProcedure: {ForMoms, AtLeader},
+	apiconnect.ReportFactsProcedure:    {ForMoms, AtLeader},
+	apiconnect.ReportSamplesProcedure:  {ForMoms, AtLeader},
+	apiconnect.ReportLeaseProcedure:    {ForMoms, AtLeader},
+	apiconnect.ReportScriptProcedure:   {ForMoms, AtHere},
+}
+
+// RuleOf returns the rule of a procedure ("/rampart.v1.Batch/Submit").
+func RuleOf(procedure string) (Rule, bool) {
+	r, ok := methods[procedure]
+	return r, ok
+}
