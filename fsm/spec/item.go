@@ -51,7 +51,7 @@ func unquote(s string) (string, bool) {
 		end := strings.IndexByte(inner, q)
 		return strings.TrimSuffix(inner, s[:1]), end == len(inner)-1 && end > 0 && !both(inner[:end])
 	}
-	return s, strings.IndexAny(s, `'"=() `) < 0
+	return s, !strings.ContainsAny(s, `'"=() `)
 }
 
 // both tells whether a value holds both kinds of quotes, so that no quoting can

@@ -29,10 +29,10 @@ func malformedSelect() error { return pbs.Attribute(pbs.BadAttributeValue, selec
 
 func malformedPlace() error { return pbs.Attribute(pbs.BadAttributeValue, placeAttribute) }
 
-// validWord tells whether s is a name without the signs of the languages.
+// validWord tells whether s is a name in ASCII without the signs of the languages.
 func validWord(s string) bool {
 	for i := range len(s) {
-		if s[i] <= ' ' || s[i] == 0x7f || strings.IndexByte(`()+:=,'"*`, s[i]) >= 0 {
+		if s[i] <= ' ' || s[i] >= 0x7f || strings.IndexByte(`()+:=,'"*`, s[i]) >= 0 {
 			return false
 		}
 	}
