@@ -1,0 +1,50 @@
+package attr
+
+import "testing"
+
+func TestOptions(t *testing.T) {
+	for _, letter := range []byte(OptionLetters()) {
+		o, ok := OptionOf(letter)
+		if !ok || o.Letter != letter {
+			t.Errorf("-%c is found as %+v", letter, o)
+		}
+		d, ok := Lookup(Job, o.Attribute)
+		if !ok || d.Write != User {
+			t.Errorf("-%c sets %s, which no user may", letter, o.Attribute)
+			continue
+		}
+		if o.Flag != (o.Value != "") {
+			t.Errorf("-%c is a flag without a value, or the other way round", letter)
+		}
+		if o.Alter && d.OnCreate {
+			t.Errorf("-%c of qalter sets %s, which is set on creation only", letter, o.Attribute)
+		}
+		if o.Flag {
+			if _, err := d.Parse(o.Value); err != nil {
+				t.Errorf("-%c: %v", letter, err)
+			}
+		}
+	}
+	for letter, want := range map[byte]string{'N': "Job_Name", 'o': "Output_Path", 'p': "Priority", 'l': "", 'q': "", 'Z': ""} {
+		if o, _ := OptionOf(letter); o.Attribute != want {
+			t.Errorf("-%c sets %q, want %q", letter, o.Attribute, want)
+		}
+	}
+}
+
+func TestAdditional(t *testing.T) {
+	for name, supported := range map[string]bool{
+		"umask": true, "run_count": true, "group_list": true, "pwd": true, "block": false, "depend": false, "sandbox": false,
+		"stagein": false, "stageout": false, "tolerate_node_failures": false, "release_nodes_on_stageout": false,
+	} {
+		d, ok := Additional(name)
+		if !ok || d.Unsupported == supported {
+			t.Errorf("-W %s: %+v, %v", name, d, ok)
+		}
+	}
+	for _, name := range []string{"blah", "Job_Name", "", "priority"} {
+		if _, ok := Additional(name); ok {
+			t.Errorf("-W %s is known", name)
+		}
+	}
+}
