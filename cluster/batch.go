@@ -1,0 +1,229 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+)
+
+const (
+	// entriesInFlight: one is written while the next one fills.
+	entriesInFlight = 2
+	// What may wait; beyond it a proposal is refused (ErrBusy).
+	maxWaiting      = 16_384
+	maxWaitingBytes = 64 << 20
+)
+
+// batcher is the group commit: all proposals that wait when an entry can go out
+// go out in it. It accepts proposals while this replica leads; they wait until
+// the term has started.
+type batcher struct {
+	apply func(data []byte) raft.ApplyFuture
+	now   func() pbs.Time
+	wake  chan struct{} // the queue is no longer empty
+
+	mu     sync.Mutex
+	open   bool
+	queue  []*request
+	bytes  int
+	inHand map[requestKey]*request // queued or in flight
+}
+
+// requestKey is what makes a request the same request (L8).
+type requestKey struct {
+	asker pbs.User
+	id    pbs.RequestID
+}
+
+// request is one proposal on its way; everybody who waits for it waits on done.
+type request struct {
+	key      requestKey
+	commands []command.Command
+	encoded  command.Encoded
+
+	done    chan struct{} // closed when the two below are set
+	outcome command.Outcome
+	err     error
+}
+
+func newBatcher(apply func([]byte) raft.ApplyFuture, now func() pbs.Time) *batcher {
+	return &batcher{apply: apply, now: now, wake: make(chan struct{}, 1), inHand: make(map[requestKey]*request)}
+}
+
+// accept begins to take proposals.
+func (b *batcher) accept() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open = true
+}
+
+// refuse takes no more proposals, and answers those that were not sent.
+func (b *batcher) refuse() {
+	b.mu.Lock()
+	waiting := b.queue
+	b.open, b.queue, b.bytes = false, nil, 0
+	b.mu.Unlock()
+	for _, r := range waiting {
+		b.answer(r, command.Outcome{}, ErrNotLeader)
+	}
+}
+
+// add queues a proposal. A twin of one in hand joins it; one with another body
+// goes its own way, and the state refuses it.
+func (b *batcher) add(p command.Proposal) (*request, error) {
+	encoded, err := command.EncodeProposal(p)
+	if err != nil {
+		return nil, fmt.Errorf("propose: %w", err)
+	}
+	r := &request{
+		key: requestKey{p.Asker, p.ID}, commands: p.Commands, encoded: encoded,
+		done: make(chan struct{}),
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.open {
+		return nil, ErrNotLeader
+	}
+	twin := b.inHand[r.key]
+	if twin != nil && reflect.DeepEqual(twin.commands, r.commands) {
+		return twin, nil
+	}
+	if len(b.queue) >= maxWaiting || b.bytes+encoded.Bytes() > maxWaitingBytes && len(b.queue) > 0 {
+		return nil, fmt.Errorf("%w: %w", ErrBusy, pbs.Refuse(pbs.ResourceBusy))
+	}
+	if twin == nil && p.ID != "" {
+		b.inHand[r.key] = r
+	}
+	b.queue = append(b.queue, r)
+	b.bytes += encoded.Bytes()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+	return r, nil
+}
+
+// next waits for proposals and takes as many as fit into one entry; nil when ctx
+// ends.
+func (b *batcher) next(ctx context.Context) []*request {
+	for {
+		if group := b.take(); len(group) > 0 {
+			return group
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-b.wake:
+		}
+	}
+}
+
+func (b *batcher) take() []*request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := fitting(b.queue)
+	group := b.queue[:n:n]
+	b.queue = b.queue[n:]
+	for _, r := range group {
+		b.bytes -= r.encoded.Bytes()
+	}
+	return group
+}
+
+// fitting returns how many requests from the front go into one entry: at least
+// one, if there is one.
+func fitting(queue []*request) int {
+	commands, bytes := 0, 0
+	for i, r := range queue {
+		commands += r.encoded.Commands()
+		bytes += r.encoded.Bytes()
+		if i > 0 && (commands > command.MaxCommands || bytes > command.MaxBytes) {
+			return i
+		}
+	}
+	return len(queue)
+}
+
+// run sends what waits until ctx ends; then it answers what was not sent, and
+// waits for what was.
+func (b *batcher) run(ctx context.Context) {
+	slots := make(chan struct{}, entriesInFlight)
+	var inFlight sync.WaitGroup
+	defer inFlight.Wait()
+	defer b.refuse()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case slots <- struct{}{}:
+		}
+		group := b.next(ctx)
+		if group == nil {
+			return
+		}
+		sent := b.send(group) // here, not in the goroutine: the order of entries is the order of proposals
+		inFlight.Go(func() {
+			b.deliver(group, sent)
+			<-slots
+		})
+	}
+}
+
+func (b *batcher) send(group []*request) raft.ApplyFuture {
+	proposals := make([]command.Encoded, len(group))
+	for i, r := range group {
+		proposals[i] = r.encoded
+	}
+	data, err := command.EncodeEntry(b.now(), proposals)
+	if err != nil {
+		return failedApply{err}
+	}
+	return b.apply(data)
+}
+
+// deliver waits for the entry and gives each request its outcome.
+func (b *batcher) deliver(group []*request, sent raft.ApplyFuture) {
+	outcomes, err := result(sent)
+	if err == nil && len(outcomes) != len(group) {
+		err = fmt.Errorf("%w: %d outcomes of %d proposals", ErrOutcomeUnknown, len(outcomes), len(group))
+	}
+	for i, r := range group {
+		if err != nil {
+			b.answer(r, command.Outcome{}, err)
+			continue
+		}
+		b.answer(r, outcomes[i], nil)
+	}
+}
+
+// answer tells all who wait. The state remembers the outcome by now, so a repeat
+// need not find the request in hand.
+func (b *batcher) answer(r *request, o command.Outcome, err error) {
+	r.outcome, r.err = o, err
+	b.mu.Lock()
+	if b.inHand[r.key] == r {
+		delete(b.inHand, r.key)
+	}
+	b.mu.Unlock()
+	close(r.done)
+}
+
+// entryClock returns the time of entries: that of the clock, never running backwards.
+func entryClock(clock func() time.Time) func() pbs.Time {
+	var mu sync.Mutex
+	var last pbs.Time
+	return func() pbs.Time {
+		now := pbs.Time(clock().UnixNano())
+		mu.Lock()
+		defer mu.Unlock()
+		last = max(last, now)
+		return last
+	}
+}

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/pbs"
+)
+
+const (
+	// maxClockError is how far a leader's clock may be from the median of the
+	// voters' clocks.
+	maxClockError = 2 * time.Second
+	clockTimeout  = time.Second
+	// laggards: when a majority has told its clock, the others get this long.
+	clockLaggards = 10 * time.Millisecond
+)
+
+var errClockOff = errors.New("clock is off")
+
+// clocks are those of a majority of the voters, as distances from our own, read
+// at one moment.
+type clocks struct {
+	now     time.Time
+	offsets []time.Duration // sorted; our own, 0, included
+}
+
+func newClocks(now time.Time, offsets []time.Duration) clocks {
+	slices.Sort(offsets)
+	return clocks{now: now, offsets: offsets}
+}
+
+// off is the distance of the median from our clock.
+func (c clocks) off() time.Duration {
+	n := len(c.offsets)
+	return (c.offsets[(n-1)/2] + c.offsets[n/2]) / 2
+}
+
+func (c clocks) check() error {
+	if off := c.off(); off.Abs() > maxClockError {
+		return fmt.Errorf("%w: by %s from the median of %d voters", errClockOff, -off, len(c.offsets))
+	}
+	return nil
+}
+
+func (c clocks) median() pbs.Time { return pbs.Time(c.now.Add(c.off()).UnixNano()) }
+
+func (c clocks) times() []pbs.Time {
+	times := make([]pbs.Time, len(c.offsets))
+	for i, o := range c.offsets {
+		times[i] = pbs.Time(c.now.Add(o).UnixNano())
+	}
+	return times
+}
+
+// readClocks asks all other voters at once, and is content with a majority.
+func (r *Replica) readClocks(ctx context.Context, n *node) (clocks, error) {
+	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
+	defer cancel()
+	others := n.otherVoters()
+	answers := make(chan time.Duration, len(others))
+	failures := make(chan error, len(others))
+	for _, s := range others {
+		go func() {
+			if off, err := r.clockOffset(ctx, s); err != nil {
+				failures <- err
+			} else {
+				answers <- off
+			}
+		}()
+	}
+	offsets, err := collect(answers, failures, len(others), n.quorum()-1, cancel)
+	if err != nil {
+		return clocks{}, fmt.Errorf("read the voters' clocks: %w", err)
+	}
+	return newClocks(r.cfg.Clock(), append(offsets, 0)), nil
+}
+
+// collect waits for all, and soon after enough have answered it hurries the rest.
+// It returns when every asker has.
+func collect(answers <-chan time.Duration, failures <-chan error, asked, enough int, hurry func()) ([]time.Duration, error) {
+	var offsets []time.Duration
+	var errs []error
+	var late <-chan time.Time
+	for len(offsets)+len(errs) < asked {
+		if len(offsets) >= enough && late == nil {
+			late = time.After(clockLaggards)
+		}
+		select {
+		case o := <-answers:
+			offsets = append(offsets, o)
+		case err := <-failures:
+			errs = append(errs, err)
+		case <-late:
+			hurry()
+			late = make(chan time.Time) // once is enough
+		}
+	}
+	if len(offsets) < enough {
+		return nil, fmt.Errorf("no majority: %w", errors.Join(errs...))
+	}
+	return offsets, nil
+}
+
+// clockOffset is how far the clock of another replica is ahead of ours; the
+// answer is taken to be made half way.
+func (r *Replica) clockOffset(ctx context.Context, s raft.Server) (time.Duration, error) {
+	sent := r.cfg.Clock()
+	theirs, err := r.cfg.Peers.Clock(ctx, string(s.Address))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", nameOf(s.ID), err)
+	}
+	took := r.cfg.Clock().Sub(sent)
+	return theirs.Sub(sent.Add(took / 2)), nil
+}

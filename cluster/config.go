@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/command"
+	"rampart/fsm/state"
+)
+
+// Machine is the replicated state machine; fsm.FSM is one.
+type Machine interface {
+	raft.BatchingFSM
+	raft.ConfigurationStore
+	// View returns the state as of the last entry applied.
+	View() *state.View
+	// Wait returns a view of at least this index.
+	Wait(ctx context.Context, index uint64) (*state.View, error)
+}
+
+// Peers asks other replicas at their HOST:PORT.
+type Peers interface {
+	// ReadIndex asks the leader what a linearizable read must wait for: its
+	// Replica.ReadIndex.
+	ReadIndex(ctx context.Context, addr string) (index, term uint64, err error)
+	// Clock reads a replica's wall clock.
+	Clock(ctx context.Context, addr string) (time.Time, error)
+	// Status returns what a replica tells of itself: its Replica.Status.
+	Status(ctx context.Context, addr string) (Status, error)
+}
+
+// Ledger is what must be on disk before a snapshot replaces the log (L10).
+type Ledger interface {
+	// WaitSynced returns when everything up to the index is on disk.
+	WaitSynced(ctx context.Context, index uint64) error
+}
+
+// Config is all that a replica needs from outside.
+type Config struct {
+	// Self is what this replica announces of itself: Name and Address at least.
+	// ServerID and Generation are filled in from the store.
+	Self state.Replica
+
+	Machine Machine
+	Stores  func() (Stores, error)
+
+	// Listener accepts Raft's streams; Dial opens one to another replica.
+	Listener net.Listener
+	Dial     func(ctx context.Context, addr string) (net.Conn, error)
+	Peers    Peers
+
+	// Init, if set, makes an empty store the first replica of a new cluster; this
+	// is then the first command of its log.
+	Init *command.InitCluster
+	// Work is the leader's duties. It begins when all that was committed before its
+	// term is in the state, and must return when ctx ends. An error stops the replica.
+	Work func(ctx context.Context, term uint64) error
+	// Ledger, if set, holds back snapshots until it has synced.
+	Ledger Ledger
+	// CheckGeneration, if set, is asked before Raft starts whether this store may be
+	// used: an older copy of it may not (design section 4, amnesia).
+	CheckGeneration func(ctx context.Context, serverID string, generation uint64) error
+
+	Clock  func() time.Time // nil: time.Now
+	Logger *slog.Logger
+}
+
+func (c *Config) validate() error {
+	var faults []error
+	need := func(ok bool, what string) {
+		if !ok {
+			faults = append(faults, fmt.Errorf("%s is missing", what))
+		}
+	}
+	need(c.Self.Name != "", "name")
+	need(c.Self.Address != "", "address")
+	need(c.Machine != nil, "state machine")
+	need(c.Stores != nil, "stores")
+	need(c.Listener != nil, "listener")
+	need(c.Dial != nil, "dial function")
+	need(c.Peers != nil, "peers")
+	need(c.Logger != nil, "logger")
+	return errors.Join(faults...)
+}

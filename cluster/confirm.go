@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// confirmer is Raft's transport, and notes which follower has acknowledged us in
+// which term, and when the acknowledged request was sent.
+//
+// raft.VerifyLeader alone does not prove that we lead *now*: it counts an answer
+// to a heartbeat that was sent before it was called (a process that was stopped
+// and woken finds such answers in its sockets), and it counts non-voters. So a
+// read asks VerifyLeader for its heartbeats, and then wants answers of a majority
+// of the voters to requests that were sent after the read began.
+type confirmer struct {
+	*raft.NetworkTransport
+
+	mu      sync.Mutex
+	now     uint64 // a logical clock: mark moves it on
+	acks    map[raft.ServerID]ack
+	changed chan struct{} // closed at the next ack
+}
+
+type ack struct {
+	term uint64
+	sent uint64 // now, when the request was sent
+}
+
+var (
+	_ raft.Transport   = (*confirmer)(nil)
+	_ raft.WithPreVote = (*confirmer)(nil)
+	_ raft.WithClose   = (*confirmer)(nil)
+)
+
+func newConfirmer(t *raft.NetworkTransport) *confirmer {
+	return &confirmer{NetworkTransport: t, acks: make(map[raft.ServerID]ack), changed: make(chan struct{})}
+}
+
+// AppendEntries sends entries or a heartbeat, and notes the answer.
+func (c *confirmer) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	c.mu.Lock()
+	sent := c.now
+	c.mu.Unlock()
+	if err := c.NetworkTransport.AppendEntries(id, target, args, resp); err != nil {
+		return err
+	}
+	if resp.Term == args.Term {
+		c.note(id, ack{term: args.Term, sent: sent})
+	}
+	return nil
+}
+
+func (c *confirmer) note(id raft.ServerID, a ack) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.acks[id]; old.term > a.term || old.term == a.term && old.sent >= a.sent {
+		return
+	}
+	c.acks[id] = a
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// mark begins a round: only what is sent after it counts for it.
+func (c *confirmer) mark() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now++
+	return c.now
+}
+
+// count returns how many of the servers have acknowledged the term since mark,
+// and a channel that is closed when more have.
+func (c *confirmer) count(servers []raft.Server, term, mark uint64) (int, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, s := range servers {
+		if a := c.acks[s.ID]; a.term == term && a.sent >= mark {
+			n++
+		}
+	}
+	return n, c.changed
+}
+
+// wait returns when enough of the servers have acknowledged the term since mark.
+func (c *confirmer) wait(ctx context.Context, servers []raft.Server, enough int, term, mark uint64) error {
+	for {
+		n, changed := c.count(servers, term, mark)
+		if n >= enough {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package gossip
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// A Kind says what happened to a member.
+type Kind uint8
+
+// The kinds of events.
+const (
+	Joined   Kind = iota + 1 // it is there, for the first time or again
+	Gone                     // nobody hears it
+	Rebooted                 // it was there all the time, but its boot id is another
+)
+
+// String returns the name of the kind.
+func (k Kind) String() string {
+	return [...]string{"none", "joined", "gone", "rebooted"}[k]
+}
+
+// An Event is a hint about another member.
+type Event struct {
+	Kind    Kind
+	Name    string
+	Address string
+	Meta    Meta
+}
+
+// events carries what memberlist tells to the reader of out. memberlist calls
+// with its locks held and must never wait, so what is not read yet is kept, one
+// event for each member.
+type events struct {
+	self string
+	out  chan Event
+	wake chan struct{}
+
+	mu      sync.Mutex
+	boot    map[string]string // of the members that are there
+	pending map[string]Event
+	order   []string // names in pending, oldest first
+}
+
+func newEvents(self string) *events {
+	return &events{
+		self: self, out: make(chan Event), wake: make(chan struct{}, 1),
+		boot: make(map[string]string), pending: make(map[string]Event),
+	}
+}
+
+// NotifyJoin implements memberlist.EventDelegate.
+func (e *events) NotifyJoin(n *memberlist.Node) { e.add(Joined, n) }
+
+// NotifyLeave implements memberlist.EventDelegate.
+func (e *events) NotifyLeave(n *memberlist.Node) { e.add(Gone, n) }
+
+// NotifyUpdate implements memberlist.EventDelegate.
+func (e *events) NotifyUpdate(n *memberlist.Node) { e.add(Rebooted, n) }
+
+func (e *events) add(kind Kind, n *memberlist.Node) {
+	if n.Name == e.self {
+		return
+	}
+	ev := Event{Kind: kind, Name: n.Name, Address: n.Address(), Meta: decodeMeta(n.Meta)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if kind == Rebooted && e.boot[ev.Name] == ev.Meta.BootID {
+		return // something else in its metadata
+	}
+	if kind == Gone {
+		delete(e.boot, ev.Name)
+	} else {
+		e.boot[ev.Name] = ev.Meta.BootID
+	}
+	e.put(ev)
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// put keeps ev as the latest about its member. A reboot does not hide a join
+// that nobody read: that event takes the new boot id instead. Caller holds mu.
+func (e *events) put(ev Event) {
+	old, waits := e.pending[ev.Name]
+	if !waits {
+		e.order = append(e.order, ev.Name)
+	}
+	if waits && old.Kind == Joined && ev.Kind == Rebooted {
+		ev.Kind = Joined
+	}
+	e.pending[ev.Name] = ev
+}
+
+func (e *events) take() (Event, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.order) == 0 {
+		return Event{}, false
+	}
+	ev := e.pending[e.order[0]]
+	delete(e.pending, e.order[0])
+	e.order = e.order[1:]
+	return ev, true
+}
+
+// pump hands events to the reader until ctx ends.
+func (e *events) pump(ctx context.Context) {
+	for {
+		ev, ok := e.take()
+		if !ok {
+			select {
+			case <-ctx.Done():
+				return
+			case <-e.wake:
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case e.out <- ev:
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package gossip
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/hashicorp/memberlist"
+)
+
+// Meta is what a member tells of itself. It travels in every announcement, so
+// it is small.
+type Meta struct {
+	Role    string `cbor:"1,keyasint,omitempty"` // replica or mom
+	BootID  string `cbor:"2,keyasint,omitempty"` // another one: the host, or the process, began anew
+	Address string `cbor:"3,keyasint,omitempty"` // HOST:PORT of the TLS port
+	Version string `cbor:"4,keyasint,omitempty"`
+}
+
+func (m Meta) encode() ([]byte, error) {
+	data, err := cbor.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	if len(data) > memberlist.MetaMaxSize {
+		return nil, fmt.Errorf("metadata has %d bytes, at most %d fit", len(data), memberlist.MetaMaxSize)
+	}
+	return data, nil
+}
+
+// decodeMeta reads the metadata of another member. What it cannot read is
+// empty: gossip is a hint, and a newer member may say what we do not know.
+func decodeMeta(data []byte) Meta {
+	var m Meta
+	if err := cbor.Unmarshal(data, &m); err != nil {
+		return Meta{}
+	}
+	return m
+}
+
+// delegate gives our metadata to memberlist and takes no messages of its own.
+type delegate struct{ meta Meta }
+
+func (d delegate) NodeMeta(limit int) []byte {
+	data, err := d.meta.encode()
+	if err != nil || len(data) > limit {
+		return nil // Open has refused such metadata
+	}
+	return data
+}
+
+func (delegate) NotifyMsg([]byte)                {}
+func (delegate) GetBroadcasts(_, _ int) [][]byte { return nil }
+func (delegate) LocalState(bool) []byte          { return nil }
+func (delegate) MergeRemoteState([]byte, bool)   {}

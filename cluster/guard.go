@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// guard stands before the log and the stable store and gives every write a
+// deadline. After the first miss or failure it fails every further write, so
+// that the replica steps down (L12): what the disk has written by then, only a
+// fresh open of it can tell.
+type guard struct {
+	raft.LogStore
+	stable raft.StableStore
+	limit  time.Duration
+
+	failed chan struct{} // closed at the first failure
+	writes sync.WaitGroup
+
+	mu  sync.Mutex
+	err error
+}
+
+func newGuard(s Stores, limit time.Duration) *guard {
+	return &guard{LogStore: s.Log(), stable: s.Stable(), limit: limit, failed: make(chan struct{})}
+}
+
+// failure returns why the store failed, nil if it works.
+func (g *guard) failure() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
+}
+
+func (g *guard) fail(err error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err == nil {
+		g.err = fmt.Errorf("%w: %w", ErrStore, err)
+		close(g.failed)
+	}
+	return g.err
+}
+
+func (g *guard) write(what string, do func() error) error {
+	if err := g.failure(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	g.writes.Go(func() { done <- do() })
+	late := time.NewTimer(g.limit)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			return g.fail(fmt.Errorf("%s: %w", what, err))
+		}
+		return nil
+	case <-late.C:
+		return g.fail(fmt.Errorf("%s: not done after %s", what, g.limit))
+	}
+}
+
+// settle waits for writes under way, but not for ever: a write may hang in the
+// kernel until the process ends.
+func (g *guard) settle() {
+	done := make(chan struct{})
+	go func() {
+		g.writes.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(g.limit):
+	}
+}
+
+// StoreLog implements raft.LogStore.
+func (g *guard) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }
+
+// StoreLogs implements raft.LogStore.
+func (g *guard) StoreLogs(logs []*raft.Log) error {
+	return g.write("store log", func() error { return g.LogStore.StoreLogs(logs) })
+}
+
+// deleteAtOnce bounds one transaction, so that deleting tens of thousands of
+// entries after a snapshot keeps the deadline and lets appends through between.
+const deleteAtOnce = 512
+
+// DeleteRange implements raft.LogStore. In whatever order it is interrupted, the
+// entries that are left have no gap: the beginning of the log goes from below,
+// its end from above.
+func (g *guard) DeleteRange(lo, hi uint64) error {
+	first, err := g.FirstIndex()
+	if err != nil {
+		return fmt.Errorf("delete range: %w", err)
+	}
+	for lo <= hi {
+		from, to := lo, min(hi, lo+deleteAtOnce-1)
+		if lo > first {
+			from, to = lo, hi
+			if hi-lo >= deleteAtOnce {
+				from = hi - deleteAtOnce + 1
+			}
+		}
+		if err := g.write("delete range", func() error { return g.LogStore.DeleteRange(from, to) }); err != nil {
+			return err
+		}
+		if lo > first {
+			hi = from - 1
+		} else {
+			lo, first = to+1, to+1
+		}
+	}
+	return nil
+}
+
+// guardedStable is the stable store behind a guard.
+type guardedStable struct{ g *guard }
+
+var _ raft.StableStore = guardedStable{}
+
+func (s guardedStable) Get(key []byte) ([]byte, error)       { return s.g.stable.Get(key) }
+func (s guardedStable) GetUint64(key []byte) (uint64, error) { return s.g.stable.GetUint64(key) }
+
+func (s guardedStable) Set(key, value []byte) error {
+	return s.g.write("store "+string(key), func() error { return s.g.stable.Set(key, value) })
+}
+
+var keyCurrentTerm = []byte("CurrentTerm") // Raft's own
+
+// SetUint64 implements raft.StableStore. Raft panics when it cannot save its
+// term, which would end the process with another status than it should. The term
+// in memory does no harm without the store: no vote is granted and no entry
+// taken, since both must be written first.
+func (s guardedStable) SetUint64(key []byte, value uint64) error {
+	err := s.g.write("store "+string(key), func() error { return s.g.stable.SetUint64(key, value) })
+	if bytes.Equal(key, keyCurrentTerm) && errors.Is(err, ErrStore) {
+		return nil
+	}
+	return err
+}

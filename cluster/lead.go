@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"rampart/fsm/command"
+)
+
+const (
+	tickEvery  = 10 * time.Second
+	retryEvery = 100 * time.Millisecond
+)
+
+// lead is one spell of leadership: it starts the term, then does the duties until
+// ctx ends. term.Run sees to it that there is never a second one beside it.
+func (r *Replica) lead(ctx context.Context) error {
+	n := r.node.Load()
+	r.spell.begin(ctx)
+	defer r.spell.end()
+	r.batch.accept()
+	defer r.batch.refuse()
+
+	term, ok := r.startTerm(ctx, n)
+	if !ok {
+		return nil
+	}
+	r.spell.start(term)
+	r.cfg.Logger.Info("leading", "term", term)
+	defer r.cfg.Logger.Info("no longer leading", "term", term)
+	return r.duties(ctx, n, term)
+}
+
+// duties runs what a leader does, until ctx ends or Work fails.
+func (r *Replica) duties(ctx context.Context, n *node, term uint64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failed error
+	var wg sync.WaitGroup
+	wg.Go(func() { r.batch.run(ctx) })
+	wg.Go(func() { r.tick(ctx, n) })
+	wg.Go(func() { r.keepMembers(ctx, n, term) })
+	wg.Go(func() {
+		if r.cfg.Work == nil {
+			return
+		}
+		if failed = r.cfg.Work(ctx, term); failed != nil {
+			cancel()
+		}
+	})
+	wg.Wait()
+	if failed != nil {
+		return fmt.Errorf("duties of term %d: %w", term, failed)
+	}
+	return nil
+}
+
+// startTerm commits TermStarted, and tries until that is done or ctx ends. A
+// leader whose clock is off hands over instead, and tries that, too, for as long
+// as it leads.
+func (r *Replica) startTerm(ctx context.Context, n *node) (uint64, bool) {
+	for ctx.Err() == nil {
+		term, err := r.tryStartTerm(ctx, n)
+		if err == nil {
+			return term, true
+		}
+		if ctx.Err() == nil {
+			r.cfg.Logger.Warn("cannot start the term", "term", n.raft.CurrentTerm(), "err", err)
+		}
+		if errors.Is(err, errClockOff) {
+			r.handOver(ctx, n)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryEvery):
+		}
+	}
+	return 0, false
+}
+
+func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
+	term := n.raft.CurrentTerm()
+	clocks, err := r.readClocks(ctx, n)
+	if err != nil {
+		return 0, err
+	}
+	if err := clocks.check(); err != nil {
+		return 0, err
+	}
+	if r.cfg.Init != nil && r.cfg.Machine.View().Cluster().ID == "" {
+		if err := r.proposeAlone(r.cfg.Init, command.Entry{Time: clocks.median()}); err != nil {
+			return 0, err
+		}
+	}
+	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times()}
+	if err := r.proposeAlone(started, command.Entry{Time: clocks.median()}); err != nil {
+		return 0, err
+	}
+	if !n.leads(term) {
+		// It was committed, in a later term perhaps: which one, nobody can tell.
+		return 0, fmt.Errorf("%w: term %d is over", ErrNotLeader, term)
+	}
+	return term, nil
+}
+
+// tick moves the log's time on, and checks the clock that all entries get their
+// time from.
+func (r *Replica) tick(ctx context.Context, n *node) {
+	every := time.NewTicker(tickEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		clocks, err := r.readClocks(ctx, n)
+		if err == nil {
+			err = clocks.check()
+		}
+		if errors.Is(err, errClockOff) {
+			r.cfg.Logger.Error("handing over", "err", err)
+			r.handOver(ctx, n)
+			continue
+		}
+		if err == nil {
+			_, err = r.Propose(ctx, command.Proposal{Commands: []command.Command{&command.TimeTick{}}})
+		}
+		if err != nil && ctx.Err() == nil {
+			r.cfg.Logger.Warn("time tick failed", "err", err)
+		}
+	}
+}
+
+// spell tells readers whether this replica leads, and since when it may answer.
+type spell struct {
+	mu      sync.Mutex
+	ctx     context.Context // of the spell; nil: we do not lead
+	term    uint64          // 0: not started yet
+	changed chan struct{}
+}
+
+func newSpell() *spell { return &spell{changed: make(chan struct{})} }
+
+func (s *spell) begin(ctx context.Context) { s.set(ctx, 0) }
+
+func (s *spell) start(term uint64) { s.set(s.ctx, term) }
+
+func (s *spell) end() { s.set(nil, 0) }
+
+func (s *spell) set(ctx context.Context, term uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx, s.term = ctx, term
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *spell) now() (context.Context, uint64, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ctx, s.term, s.changed
+}
+
+// enter waits until the term of a leader has started, and returns it with a
+// context that ends with the term; done releases it.
+func (s *spell) enter(ctx context.Context) (_ context.Context, term uint64, done func(), err error) {
+	for {
+		lead, term, changed := s.now()
+		if lead == nil {
+			return nil, 0, nil, ErrNotLeader
+		}
+		if term != 0 {
+			joined, cancel := context.WithCancelCause(ctx)
+			stop := context.AfterFunc(lead, func() { cancel(ErrNotLeader) })
+			return joined, term, func() { stop(); cancel(nil) }, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, 0, nil, fmt.Errorf("%w: term not started: %w", ErrNotLeader, ctx.Err())
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// raftLogger lets Raft write to a slog.Logger.
+type raftLogger struct {
+	log  *slog.Logger
+	name string
+	args []any
+}
+
+var _ hclog.Logger = raftLogger{}
+
+func newRaftLogger(l *slog.Logger) raftLogger {
+	return raftLogger{log: l.With("part", "raft"), name: "raft"}
+}
+
+var slogLevels = map[hclog.Level]slog.Level{
+	hclog.Trace: slog.LevelDebug - 4,
+	hclog.Debug: slog.LevelDebug,
+	hclog.Info:  slog.LevelInfo,
+	hclog.Warn:  slog.LevelWarn,
+	hclog.Error: slog.LevelError,
+}
+
+func (l raftLogger) Log(level hclog.Level, msg string, args ...any) {
+	if at := slogLevels[level]; l.log.Enabled(context.Background(), at) {
+		l.log.Log(context.Background(), at, msg, readable(args)...)
+	}
+}
+
+// readable turns hclog's lazy formats into text.
+func readable(args []any) []any {
+	out := make([]any, len(args))
+	for i, a := range args {
+		out[i] = a
+		if f, ok := a.(hclog.Format); ok && len(f) > 0 {
+			out[i] = fmt.Sprintf(fmt.Sprint(f[0]), f[1:]...)
+		}
+	}
+	return out
+}
+
+func (l raftLogger) Trace(msg string, args ...any) { l.Log(hclog.Trace, msg, args...) }
+func (l raftLogger) Debug(msg string, args ...any) { l.Log(hclog.Debug, msg, args...) }
+func (l raftLogger) Info(msg string, args ...any)  { l.Log(hclog.Info, msg, args...) }
+func (l raftLogger) Warn(msg string, args ...any)  { l.Log(hclog.Warn, msg, args...) }
+func (l raftLogger) Error(msg string, args ...any) { l.Log(hclog.Error, msg, args...) }
+
+func (l raftLogger) enabled(level slog.Level) bool {
+	return l.log.Enabled(context.Background(), level)
+}
+
+func (l raftLogger) IsTrace() bool { return l.enabled(slogLevels[hclog.Trace]) }
+func (l raftLogger) IsDebug() bool { return l.enabled(slog.LevelDebug) }
+func (l raftLogger) IsInfo() bool  { return l.enabled(slog.LevelInfo) }
+func (l raftLogger) IsWarn() bool  { return l.enabled(slog.LevelWarn) }
+func (l raftLogger) IsError() bool { return l.enabled(slog.LevelError) }
+
+func (l raftLogger) ImpliedArgs() []any { return l.args }
+
+func (l raftLogger) With(args ...any) hclog.Logger {
+	return raftLogger{log: l.log.With(readable(args)...), name: l.name, args: append(l.args[:len(l.args):len(l.args)], args...)}
+}
+
+func (l raftLogger) Name() string { return l.name }
+
+func (l raftLogger) Named(name string) hclog.Logger { return l.ResetNamed(l.name + "." + name) }
+
+func (l raftLogger) ResetNamed(name string) hclog.Logger {
+	l.name = name
+	return l
+}
+
+// SetLevel does nothing: the slog handler decides.
+func (l raftLogger) SetLevel(hclog.Level) {}
+
+func (l raftLogger) GetLevel() hclog.Level { return hclog.Debug }
+
+func (l raftLogger) StandardLogger(*hclog.StandardLoggerOptions) *log.Logger {
+	return slog.NewLogLogger(l.log.Handler(), slog.LevelInfo)
+}
+
+func (l raftLogger) StandardWriter(o *hclog.StandardLoggerOptions) io.Writer {
+	return l.StandardLogger(o).Writer()
+}

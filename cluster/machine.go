@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/command"
+)
+
+// observed is the state machine as Raft sees it: it counts what is applied, to
+// ask for snapshots, and holds a snapshot back until the ledger has what the
+// snapshot lets the log forget.
+type observed struct {
+	Machine
+	ledger Ledger
+	ctx    context.Context // ends the waits for the ledger
+	due    chan struct{}   // a snapshot is
+
+	proposals, bytes atomic.Int64 // applied since the last snapshot
+}
+
+func observe(ctx context.Context, m Machine, l Ledger) *observed {
+	return &observed{Machine: m, ledger: l, ctx: ctx, due: make(chan struct{}, 1)}
+}
+
+// Apply implements raft.FSM.
+func (o *observed) Apply(l *raft.Log) any {
+	out := o.Machine.Apply(l)
+	o.count(l, out)
+	return out
+}
+
+// ApplyBatch implements raft.BatchingFSM.
+func (o *observed) ApplyBatch(logs []*raft.Log) []any {
+	out := o.Machine.ApplyBatch(logs)
+	for i, l := range logs {
+		o.count(l, out[i])
+	}
+	return out
+}
+
+func (o *observed) count(l *raft.Log, response any) {
+	outcomes, _ := response.([]command.Outcome)
+	proposals := o.proposals.Add(int64(len(outcomes)))
+	bytes := o.bytes.Add(int64(len(l.Data)))
+	if proposals < snapshotProposals && bytes < snapshotBytes {
+		return
+	}
+	select {
+	case o.due <- struct{}{}:
+	default:
+	}
+}
+
+// Snapshot implements raft.FSM. Raft calls it between two entries, so the view
+// is the one that the snapshot holds.
+func (o *observed) Snapshot() (raft.FSMSnapshot, error) {
+	snap, err := o.Machine.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	o.proposals.Store(0)
+	o.bytes.Store(0)
+	return &heldSnapshot{FSMSnapshot: snap, index: o.View().Index(), o: o}, nil
+}
+
+// heldSnapshot is written when the ledger is synced.
+type heldSnapshot struct {
+	raft.FSMSnapshot
+	index uint64
+	o     *observed
+}
+
+// Persist implements raft.FSMSnapshot.
+func (s *heldSnapshot) Persist(sink raft.SnapshotSink) error {
+	if s.o.ledger != nil {
+		if err := s.o.ledger.WaitSynced(s.o.ctx, s.index); err != nil {
+			return fmt.Errorf("wait for the ledger to be synced to %d: %w", s.index, err)
+		}
+	}
+	return s.FSMSnapshot.Persist(sink)
+}

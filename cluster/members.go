@@ -1,0 +1,173 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+const (
+	// lookEvery is how often the leader looks after the members.
+	lookEvery = 500 * time.Millisecond
+	// A non-voter becomes a voter when it was no more than promoteLag entries behind
+	// for promoteAfter.
+	promoteLag   = 128
+	promoteAfter = 1500 * time.Millisecond
+	// changeTimeout bounds the wait for an earlier change of members.
+	changeTimeout = 5 * time.Second
+)
+
+var errOtherServer = errors.New("another server answers at this address")
+
+// AddReplica makes a replica, whose store is new, a non-voter; it becomes a voter
+// when it has caught up. A member with the same name and another disk is removed
+// first: it is the same host without its memory, and must not be counted twice.
+// Only the leader does this; repeating it does no harm.
+func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
+	n := r.node.Load()
+	if n == nil || !n.isLeader() {
+		return fmt.Errorf("add replica %s: %w", joined.Name, ErrNotLeader)
+	}
+	id, addr := raft.ServerID(joined.ServerID), raft.ServerAddress(joined.Address)
+	if nameOf(id) != joined.Name || addr == "" {
+		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s at %q is not a server of replica %s", id, addr, joined.Name))
+	}
+	for _, s := range n.servers() {
+		if nameOf(s.ID) == joined.Name && s.ID != id {
+			if err := n.raft.RemoveServer(s.ID, 0, changeTimeout).Error(); err != nil {
+				return fmt.Errorf("remove %s: %w", s.ID, entryError(err))
+			}
+		}
+	}
+	if m, ok := n.server(id); !ok || m.Address != addr {
+		if err := n.raft.AddNonvoter(id, addr, 0, changeTimeout).Error(); err != nil {
+			return fmt.Errorf("add %s: %w", id, entryError(err))
+		}
+	}
+	return r.announce(ctx, joined)
+}
+
+// announce puts into the state what a member tells of itself.
+func (r *Replica) announce(ctx context.Context, of state.Replica) error {
+	p := command.Proposal{Commands: []command.Command{&command.PutReplica{Replica: of}}}
+	if _, err := r.Propose(ctx, p); err != nil {
+		return fmt.Errorf("announce replica %s: %w", of.Name, err)
+	}
+	return nil
+}
+
+// keepMembers is a duty of the leader: what the members announce gets into the
+// state, and those that have caught up get a vote.
+func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
+	every := time.NewTicker(lookEvery)
+	defer every.Stop()
+	caughtUp := make(map[raft.ServerID]time.Time) // since when
+	for {
+		for _, m := range r.look(ctx, n) {
+			if err := r.keepMember(ctx, n, term, m, caughtUp); err != nil && ctx.Err() == nil {
+				r.cfg.Logger.Warn("cannot look after a member", "server", m.server.ID, "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+	}
+}
+
+// member is a server and what it answered.
+type member struct {
+	server raft.Server
+	status Status
+	err    error
+}
+
+func (r *Replica) look(ctx context.Context, n *node) []member {
+	servers := n.servers()
+	all := make([]member, len(servers))
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		wg.Go(func() {
+			status, err := r.statusOf(ctx, s)
+			all[i] = member{s, status, err}
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member, caughtUp map[raft.ServerID]time.Time) error {
+	if m.err != nil {
+		delete(caughtUp, m.server.ID)
+		return nil // status and gossip tell of it
+	}
+	known, ok := r.cfg.Machine.View().Replica(m.status.Self.Name)
+	if !ok || *known != m.status.Self {
+		if err := r.announce(ctx, m.status.Self); err != nil {
+			return err
+		}
+	}
+	if m.server.Suffrage == raft.Voter {
+		return nil
+	}
+	if m.status.Term != term || m.status.Applied+promoteLag < n.raft.CommitIndex() {
+		delete(caughtUp, m.server.ID)
+		return nil
+	}
+	since, ok := caughtUp[m.server.ID]
+	if !ok {
+		caughtUp[m.server.ID] = time.Now()
+		return nil
+	}
+	if time.Since(since) < promoteAfter {
+		return nil
+	}
+	delete(caughtUp, m.server.ID)
+	r.cfg.Logger.Info("promoting", "server", m.server.ID)
+	return n.raft.AddVoter(m.server.ID, m.server.Address, 0, changeTimeout).Error()
+}
+
+// Transfer hands leadership to the named replica, or to the best one if the name
+// is empty, and returns when this replica no longer leads.
+func (r *Replica) Transfer(ctx context.Context, to pbs.ReplicaName) error {
+	n := r.node.Load()
+	if n == nil || !n.isLeader() {
+		return fmt.Errorf("transfer leadership: %w", ErrNotLeader)
+	}
+	return r.transfer(ctx, n, to)
+}
+
+// transfer asks the candidates first: Raft would pick the one that it last sent
+// most to, dead or alive.
+func (r *Replica) transfer(ctx context.Context, n *node, to pbs.ReplicaName) error {
+	if to == r.cfg.Self.Name {
+		return nil
+	}
+	candidates := slices.DeleteFunc(r.look(ctx, n), func(m member) bool {
+		return m.err != nil || m.server.Suffrage != raft.Voter || m.server.ID == n.id || to != "" && nameOf(m.server.ID) != to
+	})
+	if len(candidates) == 0 {
+		return fmt.Errorf("transfer leadership: %w", pbs.Errorf(pbs.InvalidRequest, "no voter %s is reachable", to))
+	}
+	slices.SortStableFunc(candidates, func(a, b member) int { return cmp.Compare(b.status.Applied, a.status.Applied) })
+	var errs []error
+	for _, c := range candidates {
+		err := n.raft.LeadershipTransferToServer(c.server.ID, c.server.Address).Error()
+		if err == nil || !n.isLeader() {
+			return nil
+		}
+		errs = append(errs, fmt.Errorf("to %s: %w", nameOf(c.server.ID), err))
+	}
+	return fmt.Errorf("transfer leadership: %w", errors.Join(errs...))
+}

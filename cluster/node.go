@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/hashicorp/raft"
+)
+
+// node is a running Raft and what it stands on.
+type node struct {
+	id        raft.ServerID
+	raft      *raft.Raft
+	transport *confirmer
+	layer     *streamLayer
+}
+
+// start brings Raft up: the checks first, then what may answer others. base
+// outlives ctx until the replica has stopped.
+func (r *Replica) start(ctx, base context.Context) (*node, error) {
+	if check := r.cfg.CheckGeneration; check != nil {
+		if err := check(ctx, string(r.id), r.cfg.Self.Generation); err != nil {
+			return nil, fmt.Errorf("check generation %d of %s: %w", r.cfg.Self.Generation, r.id, err)
+		}
+	}
+	conf := r.raftConfig()
+	cache, err := raft.NewLogCache(logCacheSize, r.guard)
+	if err != nil {
+		return nil, err
+	}
+	layer := newStreamLayer(&r.cfg)
+	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
+		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
+	}))
+	n := &node{id: r.id, transport: transport, layer: layer}
+	if err = assertPreVote(conf, transport); err == nil {
+		err = r.bootstrap(conf, cache, transport)
+	}
+	if err == nil {
+		machine := observe(base, r.cfg.Machine, r.cfg.Ledger)
+		r.machine = machine
+		n.raft, err = raft.NewRaft(conf, machine, cache, guardedStable{r.guard}, r.stores.Snapshots(), transport)
+	}
+	if err != nil {
+		return nil, errors.Join(err, transport.Close(), layer.Close())
+	}
+	return n, nil
+}
+
+// bootstrap makes an empty store the first voter of a new cluster.
+func (r *Replica) bootstrap(conf *raft.Config, log raft.LogStore, t raft.Transport) error {
+	if r.cfg.Init == nil {
+		return nil
+	}
+	stable, snapshots := guardedStable{r.guard}, r.stores.Snapshots()
+	used, err := raft.HasExistingState(log, stable, snapshots)
+	if err != nil || used {
+		return err
+	}
+	self := raft.Server{Suffrage: raft.Voter, ID: r.id, Address: raft.ServerAddress(r.cfg.Self.Address)}
+	members := raft.Configuration{Servers: []raft.Server{self}}
+	return raft.BootstrapCluster(conf, log, stable, snapshots, t, members)
+}
+
+// stop ends Raft. The connections go first: Raft waits for its calls under way.
+func (n *node) stop() error {
+	down := n.raft.Shutdown()
+	err := n.layer.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	return errors.Join(err, down.Error())
+}
+
+func (n *node) isLeader() bool { return n.raft.State() == raft.Leader }
+
+func (n *node) leads(term uint64) bool { return n.isLeader() && n.raft.CurrentTerm() == term }
+
+// servers returns the members as of the latest configuration.
+func (n *node) servers() []raft.Server {
+	return n.raft.GetConfiguration().Configuration().Servers
+}
+
+func (n *node) voters() []raft.Server {
+	return slices.DeleteFunc(slices.Clone(n.servers()), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
+}
+
+func (n *node) otherVoters() []raft.Server {
+	return slices.DeleteFunc(n.voters(), func(s raft.Server) bool { return s.ID == n.id })
+}
+
+// quorum is how many voters must agree, ourselves included.
+func (n *node) quorum() int { return len(n.voters())/2 + 1 }
+
+func (n *node) server(id raft.ServerID) (raft.Server, bool) {
+	all := n.servers()
+	if i := slices.IndexFunc(all, func(s raft.Server) bool { return s.ID == id }); i >= 0 {
+		return all[i], true
+	}
+	return raft.Server{}, false
+}

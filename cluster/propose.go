@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/command"
+)
+
+// Propose commits a proposal and returns its outcome. The error wraps one of: a
+// refusal (*pbs.Error), which the outcome holds as well; ErrNotLeader, when the
+// proposal never entered the log; ErrOutcomeUnknown, when it may yet take effect.
+// A repeat of a request that is still in hand waits for the same outcome.
+func (r *Replica) Propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return command.Outcome{}, fmt.Errorf("propose: %w: %w", ErrNotLeader, err)
+	}
+	req, err := r.batch.add(p)
+	if err != nil {
+		return command.Outcome{}, err
+	}
+	select {
+	case <-req.done:
+	case <-ctx.Done():
+		return command.Outcome{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
+	}
+	if req.err != nil {
+		return command.Outcome{}, req.err
+	}
+	return req.outcome, req.outcome.Err()
+}
+
+// proposeAlone puts one command into an entry of its own, past the batcher: the
+// first commands of a term go before all that waits.
+func (r *Replica) proposeAlone(c command.Command, e command.Entry) error {
+	e.Proposals = []command.Proposal{{Commands: []command.Command{c}}}
+	data, err := command.Encode(e)
+	if err != nil {
+		return err
+	}
+	outcomes, err := result(r.applyEntry(data))
+	if err != nil {
+		return fmt.Errorf("propose %T: %w", c, err)
+	}
+	if len(outcomes) != 1 {
+		return fmt.Errorf("propose %T: %d outcomes", c, len(outcomes))
+	}
+	return outcomes[0].Err()
+}
+
+func (r *Replica) applyEntry(data []byte) raft.ApplyFuture {
+	n := r.node.Load()
+	if n == nil {
+		return failedApply{raft.ErrNotLeader}
+	}
+	return n.raft.Apply(data, 0)
+}
+
+// result waits for an entry to be applied here, or not.
+func result(f raft.ApplyFuture) ([]command.Outcome, error) {
+	if err := f.Error(); err != nil {
+		return nil, entryError(err)
+	}
+	outcomes, ok := f.Response().([]command.Outcome)
+	if !ok {
+		return nil, fmt.Errorf("%w: the state machine answered %T", ErrOutcomeUnknown, f.Response())
+	}
+	return outcomes, nil
+}
+
+// entryError sorts Raft's failures into those before and those after the entry
+// may have reached a disk. What is not known to be harmless is unknown.
+func entryError(err error) error {
+	switch {
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		return fmt.Errorf("%w: %w", ErrNotLeader, err)
+	default:
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+}
+
+// failedApply is an entry that did not even reach Raft.
+type failedApply struct{ err error }
+
+func (f failedApply) Error() error  { return f.err }
+func (f failedApply) Response() any { return nil }
+func (f failedApply) Index() uint64 { return 0 }

@@ -1,0 +1,160 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/cluster/term"
+)
+
+// Replica is one member of the cluster: it holds the state, and may lead.
+type Replica struct {
+	cfg     Config
+	id      raft.ServerID
+	stores  Stores
+	guard   *guard
+	batch   *batcher
+	fresh   *rounds // of the readers here
+	local   *rounds // at the leader, for all replicas
+	spell   *spell
+	machine *observed // set by Run
+	saves   chan saveRequest
+	stopped chan struct{} // closed when Run returns
+
+	ran  atomic.Bool
+	node atomic.Pointer[node] // nil unless running
+}
+
+// Open opens the stores and finds out who this replica is. It starts nothing;
+// whoever does not call Run calls Close.
+func Open(cfg Config) (*Replica, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("open replica: %w", err)
+	}
+	stores, err := cfg.Stores()
+	if err != nil {
+		return nil, fmt.Errorf("open replica %s: %w", cfg.Self.Name, err)
+	}
+	r := &Replica{
+		cfg: cfg, stores: stores, guard: newGuard(stores, storeDeadline),
+		spell: newSpell(), saves: make(chan saveRequest), stopped: make(chan struct{}),
+	}
+	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
+	r.fresh, r.local = newRounds(r.askIndex), newRounds(r.confirmIndex)
+	if err := r.identify(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), stores.Close())
+	}
+	return r, nil
+}
+
+// identify reads the identity from the store, and counts this start.
+func (r *Replica) identify() error {
+	id, err := serverID(guardedStable{r.guard}, r.cfg.Self.Name)
+	if err != nil {
+		return err
+	}
+	generation, err := nextGeneration(guardedStable{r.guard})
+	if err != nil {
+		return err
+	}
+	r.id = id
+	r.cfg.Self.ServerID, r.cfg.Self.Generation = string(id), generation
+	return nil
+}
+
+// Close closes the stores of a replica that was never run.
+func (r *Replica) Close() error {
+	if r.ran.Swap(true) {
+		return nil
+	}
+	r.fresh.end()
+	r.local.end()
+	close(r.stopped)
+	return r.stores.Close()
+}
+
+// Run takes part in the cluster until ctx ends; then it stops the duties, hands
+// leadership over, and stops Raft. An error that wraps ErrStore means that the
+// process must end (L12).
+func (r *Replica) Run(ctx context.Context) error {
+	if r.ran.Swap(true) {
+		return errors.New("run replica: it was run or closed already")
+	}
+	defer close(r.stopped)
+	base, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	n, err := r.start(ctx, base)
+	if err != nil {
+		r.fresh.end()
+		r.local.end()
+		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, err), r.stores.Close())
+	}
+	r.node.Store(n)
+
+	var services sync.WaitGroup
+	services.Go(func() { r.fresh.run(base) })
+	services.Go(func() { r.local.run(base) })
+	services.Go(func() { r.save(base, n) })
+
+	leading, resign := context.WithCancel(ctx)
+	defer resign()
+	led := make(chan error, 1)
+	go func() { led <- term.Run(leading, n.raft.LeaderCh(), r.lead) }()
+
+	err = r.attend(ctx, led)
+	resign()
+	killed := errors.Is(context.Cause(ctx), ErrKilled)
+	if killed {
+		_ = n.layer.Close() // before anything else gets out
+	}
+	err = errors.Join(err, <-led)
+	if !killed && r.guard.failure() == nil {
+		r.handOver(base, n)
+	}
+	release()
+	services.Wait()
+	r.node.Store(nil)
+	return errors.Join(err, n.stop(), r.closeStores())
+}
+
+// attend waits for a reason to stop. It leaves led with something to read.
+func (r *Replica) attend(ctx context.Context, led chan error) error {
+	select {
+	case <-ctx.Done():
+	case <-r.guard.failed:
+	case err := <-led:
+		led <- nil
+		return err
+	}
+	return r.guard.failure()
+}
+
+// handOver tries to leave the cluster with a leader.
+func (r *Replica) handOver(ctx context.Context, n *node) {
+	if !n.isLeader() || len(n.otherVoters()) == 0 {
+		return
+	}
+	if err := r.transfer(ctx, n, ""); err != nil {
+		r.cfg.Logger.Warn("stopping without a transfer of leadership", "err", err)
+	}
+}
+
+func (r *Replica) closeStores() error {
+	r.guard.settle()
+	if r.guard.failure() != nil {
+		return nil // to close a database whose write hangs would wait for that write
+	}
+	if err := r.stores.Close(); err != nil {
+		return fmt.Errorf("close stores: %w", err)
+	}
+	return nil
+}

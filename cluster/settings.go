@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// The figures that failover, throughput and snapshots rest on (design section 12).
+const (
+	heartbeatTimeout = 300 * time.Millisecond // below 200 ms is unsafe on small machines
+	electionTimeout  = 300 * time.Millisecond
+	leaseTimeout     = 150 * time.Millisecond
+	commitTimeout    = 20 * time.Millisecond
+	maxAppendEntries = 64 // entries are big
+	logCacheSize     = 512
+	trailingLogs     = 2000
+	snapshotsKept    = 2
+
+	// A replica takes a snapshot after this many proposals or bytes applied.
+	snapshotProposals = 50_000
+	snapshotBytes     = 64 << 20
+
+	// rpcTimeout bounds one Raft call; a snapshot gets more by its size.
+	rpcTimeout = 5 * time.Second
+	// connections kept to each replica: one for heartbeats, one for votes and the rest.
+	connsPerPeer = 3
+
+	// storeDeadline is how long a write to log or stable store may take.
+	storeDeadline = time.Second
+)
+
+func (r *Replica) raftConfig() *raft.Config {
+	c := raft.DefaultConfig()
+	c.LocalID = r.id
+	c.HeartbeatTimeout, c.ElectionTimeout = heartbeatTimeout, electionTimeout
+	c.LeaderLeaseTimeout, c.CommitTimeout = leaseTimeout, commitTimeout
+	c.MaxAppendEntries, c.BatchApplyCh = maxAppendEntries, true
+	c.TrailingLogs = trailingLogs
+	// The replica itself asks for snapshots.
+	c.SnapshotInterval, c.SnapshotThreshold = 24*time.Hour, math.MaxUint64
+	// A removed replica stays and says so; its process is not Raft's to end.
+	c.ShutdownOnRemove = false
+	c.NoLegacyTelemetry = true
+	c.Logger = newRaftLogger(r.cfg.Logger)
+	return c
+}
+
+// assertPreVote refuses a configuration in which a replica that comes back from a
+// partition could depose a healthy leader. Raft itself only warns.
+func assertPreVote(c *raft.Config, t raft.Transport) error {
+	if _, ok := t.(raft.WithPreVote); !ok || c.PreVoteDisabled {
+		return fmt.Errorf("raft: pre-vote is off")
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// saveRetry is the wait after a snapshot that failed (a transfer of leadership or
+// a change of members may be under way).
+const saveRetry = 5 * time.Second
+
+// Saved is a snapshot file.
+type Saved struct {
+	io.ReadCloser
+	Index uint64
+	Term  uint64
+	Size  int64
+}
+
+type saveRequest struct {
+	done chan saveResult
+}
+
+type saveResult struct {
+	saved *Saved
+	err   error
+}
+
+// Snapshot takes a snapshot now and opens it. Apply goes on meanwhile: only a
+// pointer is taken between two entries.
+func (r *Replica) Snapshot(ctx context.Context) (*Saved, error) {
+	req := saveRequest{done: make(chan saveResult, 1)}
+	select {
+	case r.saves <- req:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("take snapshot: %w", ctx.Err())
+	case <-r.stopped:
+		return nil, fmt.Errorf("take snapshot: %w", errStopped)
+	}
+	res := <-req.done // a snapshot is not interrupted half way
+	if res.err != nil {
+		return nil, fmt.Errorf("take snapshot: %w", res.err)
+	}
+	return res.saved, nil
+}
+
+// save takes the snapshots, those that are due and those asked for, one at a time.
+func (r *Replica) save(ctx context.Context, n *node) {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case req := <-r.saves:
+			saved, err := takeSnapshot(n)
+			req.done <- saveResult{saved, err}
+			continue
+		case <-r.machine.due:
+		case <-again:
+		}
+		again = nil
+		if err := n.raft.Snapshot().Error(); err != nil && ctx.Err() == nil {
+			r.cfg.Logger.Warn("snapshot failed", "err", err)
+			again = time.After(saveRetry)
+		}
+	}
+}
+
+func takeSnapshot(n *node) (*Saved, error) {
+	f := n.raft.Snapshot()
+	if err := f.Error(); err != nil {
+		if errors.Is(err, raft.ErrNothingNewToSnapshot) {
+			return nil, errors.New("the state is empty")
+		}
+		return nil, err
+	}
+	meta, file, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	return &Saved{ReadCloser: file, Index: meta.Index, Term: meta.Term, Size: meta.Size}, nil
+}

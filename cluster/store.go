@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/pbs"
+)
+
+// Stores hold what a replica must not forget: its log, Raft's votes and terms,
+// and its snapshots. OpenFiles keeps them on disk, Memory in memory.
+type Stores interface {
+	Log() raft.LogStore
+	Stable() raft.StableStore
+	Snapshots() raft.SnapshotStore
+	Close() error
+}
+
+// Keys in the stable store, beside Raft's own. They are on every disk.
+var (
+	keyDisk       = []byte("RampartDisk")
+	keyGeneration = []byte("RampartGeneration")
+)
+
+// serverID returns NAME.DISKID. The disk id is made with the store: an empty disk
+// is a new server, that has promised nothing and cannot break a promise (L1).
+func serverID(stable raft.StableStore, name pbs.ReplicaName) (raft.ServerID, error) {
+	disk, err := get(stable, keyDisk)
+	if err != nil {
+		return "", fmt.Errorf("read disk id: %w", err)
+	}
+	if len(disk) == 0 {
+		disk = []byte(strings.ToLower(rand.Text()[:10]))
+		if err := stable.Set(keyDisk, disk); err != nil {
+			return "", fmt.Errorf("make disk id: %w", err)
+		}
+	}
+	return raft.ServerID(string(name) + "." + string(disk)), nil
+}
+
+// nameOf returns the replica's name in a ServerID.
+func nameOf(id raft.ServerID) pbs.ReplicaName {
+	name := string(id)
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[:i]
+	}
+	return pbs.ReplicaName(name)
+}
+
+// nextGeneration counts the starts of this store.
+func nextGeneration(stable raft.StableStore) (uint64, error) {
+	n, err := stable.GetUint64(keyGeneration)
+	if err != nil && !missing(err) {
+		return 0, fmt.Errorf("read generation: %w", err)
+	}
+	if err := stable.SetUint64(keyGeneration, n+1); err != nil {
+		return 0, fmt.Errorf("write generation: %w", err)
+	}
+	return n + 1, nil
+}
+
+func get(stable raft.StableStore, key []byte) ([]byte, error) {
+	value, err := stable.Get(key)
+	if err != nil && !missing(err) {
+		return nil, err
+	}
+	return value, nil
+}
+
+// missing tells a key that is not there from a failure. Raft itself knows the
+// one from the other by this text only, so every stable store has it.
+func missing(err error) bool { return err.Error() == "not found" }
