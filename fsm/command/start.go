@@ -45,7 +45,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	tx.PutJob(&next)
 	tx.Order(state.Order{Host: next.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})
-	tx.Emit(state.Event{Kind: state.JobRun, Job: &next, Text: c.ExecVnode})
+	tx.Emit(state.Event{Kind: state.JobRun, Job: &next, By: m.Asker, Text: c.ExecVnode})
 	return nil
 }
 

@@ -1,0 +1,146 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A slot describes one record of a day file: the sidecar beside it is a row of
+// them. The form is on disk in every cluster.
+type slot struct {
+	number uint64
+	offset uint64 // of the line in the day file
+	length uint32
+	sum    uint32 // over number, offset and line
+}
+
+const slotSize = 24
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func newSlot(number, offset uint64, line []byte) slot {
+	s := slot{number: number, offset: offset, length: uint32(len(line))}
+	s.sum = s.check(line)
+	return s
+}
+
+// check returns the checksum that the slot must have if line is its record.
+func (s slot) check(line []byte) uint32 {
+	var head [16]byte
+	binary.BigEndian.PutUint64(head[:8], s.number)
+	binary.BigEndian.PutUint64(head[8:], s.offset)
+	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, line)
+}
+
+func (s slot) end() uint64 { return s.offset + uint64(s.length) }
+
+func (s slot) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, s.number)
+	b = binary.BigEndian.AppendUint64(b, s.offset)
+	b = binary.BigEndian.AppendUint32(b, s.length)
+	return binary.BigEndian.AppendUint32(b, s.sum)
+}
+
+func parseSlot(b []byte) slot {
+	return slot{
+		number: binary.BigEndian.Uint64(b),
+		offset: binary.BigEndian.Uint64(b[8:]),
+		length: binary.BigEndian.Uint32(b[16:]),
+		sum:    binary.BigEndian.Uint32(b[20:]),
+	}
+}
+
+func indexName(day string) string { return "." + day + ".idx" }
+
+// dayOf returns the day of a sidecar's file name.
+func dayOf(name string) (string, bool) {
+	day, ok := strings.CutPrefix(name, ".")
+	if !ok {
+		return "", false
+	}
+	day, ok = strings.CutSuffix(day, ".idx")
+	return day, ok && validDay(day)
+}
+
+// validDay guards file names: days come from peers too.
+func validDay(day string) bool {
+	if len(day) != 8 {
+		return false
+	}
+	return strings.Trim(day, "0123456789") == ""
+}
+
+// A span is the range of numbers in one day file. With a changed time zone the
+// spans of two days may overlap; a number is in one file only.
+type span struct {
+	day         string
+	first, last uint64
+	slots       int64
+}
+
+// spans lists the day files that hold records, by their last number.
+func spans(dir string) ([]span, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list accounting files: %w", err)
+	}
+	var all []span
+	for _, e := range entries {
+		day, ok := dayOf(e.Name())
+		if !ok {
+			continue
+		}
+		s, err := readSpan(dir, day)
+		if err != nil {
+			return nil, err
+		}
+		if s.slots > 0 {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int {
+		if a.last < b.last {
+			return -1
+		}
+		return 1
+	})
+	return all, nil
+}
+
+func readSpan(dir, day string) (span, error) {
+	f, err := os.Open(filepath.Join(dir, indexName(day)))
+	if err != nil {
+		return span{}, fmt.Errorf("open accounting sidecar: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return span{}, fmt.Errorf("read accounting sidecar: %w", err)
+	}
+	s := span{day: day, slots: info.Size() / slotSize}
+	if s.slots == 0 {
+		return s, nil
+	}
+	first, err1 := slotAt(f, 0)
+	last, err2 := slotAt(f, s.slots-1)
+	if err := errors.Join(err1, err2); err != nil {
+		return span{}, fmt.Errorf("read accounting sidecar of %s: %w", day, err)
+	}
+	s.first, s.last = first.number, last.number
+	return s, nil
+}
+
+func slotAt(r io.ReaderAt, i int64) (slot, error) {
+	var b [slotSize]byte
+	if _, err := r.ReadAt(b[:], i*slotSize); err != nil {
+		return slot{}, err
+	}
+	return parseSlot(b[:]), nil
+}

@@ -1,0 +1,254 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"rampart/fsm/state"
+)
+
+// A Log takes lines of the server log; transport/daylog's is one.
+type Log interface {
+	Write(at time.Time, event uint16, class, object, text string) error
+	SetMask(events uint16)
+	SetLocation(zone *time.Location)
+}
+
+// Options of a ledger.
+type Options struct {
+	Dir    string        // the accounting folder
+	Log    Log           // this replica's server log
+	Peers  func() []Peer // the other replicas, asked for records that are missing here
+	View   func() *state.View
+	Logger *slog.Logger
+}
+
+// Ledger writes one replica's accounting files and server log.
+type Ledger struct {
+	opts Options
+	wake chan struct{} // capacity 1
+
+	mu      sync.Mutex
+	room    sync.Cond // pending shrank, or a gap opened
+	pending []Batch
+	queued  int    // events in pending
+	gap     bool   // the writer waits for records of a peer
+	expect  uint64 // the state holds records up to this number
+	want    uint64 // somebody waits until this number is synced
+	synced  uint64 // records up to this number are on disk for good
+	written uint64 // records up to this number are in the files
+	changed chan struct{}
+	ended   bool
+}
+
+// A Batch is what one log entry gave rise to.
+type Batch struct {
+	Index     uint64 // of the entry
+	Zone      string // the server attribute timezone as the entry left it
+	LogEvents uint16 // the server attribute log_events as the entry left it
+	Events    []state.Event
+}
+
+// maxPending bounds the events that wait for the writer. When it is reached
+// Append waits, so a slow disk slows the log down; but while records of a peer
+// are awaited it drops the batch, and the gap grows by it.
+const maxPending = 100_000
+
+// syncEvery bounds what a power cut takes from the files; the log has it still.
+const syncEvery = 250 * time.Millisecond
+
+// retryAfter is the pause after a failed write or fetch.
+const retryAfter = time.Second
+
+// New returns a ledger that begins to write under Run.
+func New(opts Options) *Ledger {
+	l := &Ledger{opts: opts, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	l.room.L = &l.mu
+	return l
+}
+
+// OnEvents hands over what an entry gave rise to; it is fsm.Options.OnEvents.
+func (l *Ledger) OnEvents(v *state.View, events []state.Event) {
+	l.Append(Batch{
+		Index: v.Index(), Zone: v.Server().Get("timezone"), LogEvents: uint16(v.Server().Int("log_events")), Events: events,
+	})
+}
+
+// BeforePersist waits until what a view counts is on disk for good; it is
+// fsm.Options.BeforePersist. A ledger that has ended holds nothing back and says so.
+func (l *Ledger) BeforePersist(v *state.View) error {
+	return l.WaitSynced(context.Background(), v.Cluster().NextRecord)
+}
+
+// Append hands over the events of one entry, in the order of the log. Replayed
+// entries may come again.
+func (l *Ledger) Append(b Batch) {
+	if len(b.Events) == 0 {
+		return
+	}
+	l.mu.Lock()
+	for l.queued >= maxPending && !l.gap && !l.ended {
+		l.room.Wait()
+	}
+	if l.queued >= maxPending {
+		l.expect = max(l.expect, lastRecord(b.Events))
+	} else {
+		l.pending = append(l.pending, b)
+		l.queued += len(b.Events)
+	}
+	l.mu.Unlock()
+	l.poke()
+}
+
+// Expect says that the state holds records up to a number: after a snapshot was
+// installed, those that are not here are fetched from a peer.
+func (l *Ledger) Expect(number uint64) {
+	l.mu.Lock()
+	l.expect = max(l.expect, number)
+	l.mu.Unlock()
+	l.poke()
+}
+
+// Synced returns the number up to which the records are on disk for good.
+func (l *Ledger) Synced() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.synced
+}
+
+// WaitSynced returns when the records up to a number are on disk for good.
+func (l *Ledger) WaitSynced(ctx context.Context, number uint64) error {
+	for {
+		l.mu.Lock()
+		l.want = max(l.want, number)
+		done, ended, changed := l.synced >= number, l.ended, l.changed
+		l.mu.Unlock()
+		if done {
+			return nil
+		}
+		if ended {
+			return errEnded
+		}
+		l.poke()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+var errEnded = errors.New("wait for the ledger: it has ended")
+
+// Records yields the records of this replica with numbers first to last, for a
+// peer that lacks them.
+func (l *Ledger) Records(first, last uint64, yield func(Record) error) error {
+	for r, err := range Read(l.opts.Dir, first, last) {
+		if err != nil {
+			return err
+		}
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run writes until ctx ends. A failing disk is tried again, not given up: the
+// records stay in the log as long as they are not synced here.
+func (l *Ledger) Run(ctx context.Context) error {
+	defer l.finish()
+	w := &writer{ledger: l}
+	defer func() { l.report(w.close()) }()
+	tick := time.NewTicker(syncEvery)
+	defer tick.Stop()
+	for {
+		if err := w.step(ctx); err != nil && ctx.Err() == nil {
+			l.report(err)
+			pause(ctx, retryAfter)
+		}
+		select {
+		case <-ctx.Done():
+			return w.drain()
+		case <-l.wake:
+		case <-tick.C:
+			l.report(w.sync())
+			w.lookBehind()
+		}
+	}
+}
+
+func (l *Ledger) report(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		l.opts.Logger.Error("write the ledger", "error", err)
+	}
+}
+
+func (l *Ledger) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.room.Broadcast()
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *Ledger) poke() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take removes everything that is pending.
+func (l *Ledger) take() (batches []Batch, expect, want uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	batches, l.pending, l.queued = l.pending, nil, 0
+	l.room.Broadcast()
+	return batches, l.expect, l.want
+}
+
+// waiting returns the number of events that the writer has not taken.
+func (l *Ledger) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queued
+}
+
+// reached publishes the writer's progress.
+func (l *Ledger) reached(written, synced uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if written == l.written && synced == l.synced {
+		return
+	}
+	l.written, l.synced = written, synced
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *Ledger) setGap(open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gap = open
+	l.room.Broadcast()
+}
+
+func lastRecord(events []state.Event) uint64 {
+	var last uint64
+	for _, e := range events {
+		last = max(last, e.Record)
+	}
+	return last
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// The events of server log lines (specification: logs section 1).
+const (
+	logSystem   = 0x0002
+	logAdmin    = 0x0004
+	logJob      = 0x0008
+	logJobUsage = 0x0010
+	logDebug    = 0x0080
+	logDebug2   = 0x0100
+)
+
+// A line is one entry of the server log without time and daemon.
+type line struct {
+	event         uint16
+	class, object string
+	text          string
+}
+
+// log writes the lines of one event.
+func (w *writer) log(e state.Event) {
+	at := time.Unix(0, int64(e.At))
+	for _, l := range lines(e) {
+		if err := w.ledger.opts.Log.Write(at, l.event, l.class, l.object, l.text); err != nil {
+			w.ledger.opts.Logger.Error("write the server log", "error", err)
+			return
+		}
+	}
+}
+
+// lines returns what the server log says about an event.
+func lines(e state.Event) []line {
+	if e.Job != nil {
+		return jobLines(e)
+	}
+	switch e.Kind {
+	case state.HostWentUp:
+		return []line{{logSystem, "Node", e.Object, "node up"}}
+	case state.HostWentDown:
+		return []line{{logSystem, "Node", e.Object, join("node down", e.Text)}}
+	case state.LeaderChanged:
+		return []line{{logSystem, "Svr", e.Object, join("leader changed", e.Text)}}
+	case state.ObjectChanged:
+		return []line{{logAdmin, "Svr", e.Object, e.Text + " at request of " + e.By.String()}}
+	default:
+		return nil
+	}
+}
+
+func jobLines(e state.Event) []line {
+	j := e.Job
+	say := func(event uint16, text string) line { return line{event, "Job", string(j.ID), text} }
+	by := e.By.String()
+	switch e.Kind {
+	case state.JobQueued:
+		return []line{
+			say(logDebug2, "enqueuing into "+string(j.Queue)+", state "+j.State.Letter()+" hop 1"),
+			say(logJob, "Job Queued at request of "+by+", owner = "+j.Owner.String()+
+				", job name = "+j.Name+", queue = "+string(j.Queue)),
+		}
+	case state.JobRun:
+		return []line{say(logJob, "Job Run at request of "+by+" on exec_vnode "+j.ExecVnode)}
+	case state.JobEnded:
+		return []line{
+			say(logDebug, "Obit received momhop:1 serverhop:1 state:"+j.State.Letter()+" substate:"+strconv.Itoa(int(j.Substate))),
+			say(logJobUsage, exitText(j)),
+		}
+	case state.JobRequeued, state.JobRequeuedUnrun:
+		return []line{say(logJob, requeueText(e))}
+	case state.JobDeleteAsked:
+		return []line{say(logJob, "Job to be deleted at request of "+by)}
+	case state.JobAborted:
+		return []line{say(logJob, e.Text)}
+	case state.JobAltered:
+		return []line{say(logJob, "Job Modified at request of "+by)}
+	case state.JobHeld:
+		return []line{say(logJob, "Holds "+holdText(e)+" set at request of "+by)}
+	case state.JobReleased:
+		return []line{say(logJob, "Holds "+holdText(e)+" released at request of "+by)}
+	case state.JobSignaled:
+		return []line{say(logJob, "job signaled with "+e.Text+" by "+by)}
+	case state.JobRerunAsked:
+		return []line{say(logJob, "Job Rerun at request of "+by)}
+	case state.JobDequeued:
+		return []line{say(logDebug2, "dequeuing from "+string(j.Queue)+", state "+j.State.Letter())}
+	default:
+		return nil
+	}
+}
+
+func exitText(j *state.Job) string {
+	var b strings.Builder
+	b.WriteString("Exit_status=" + strconv.Itoa(int(j.ExitStatus)))
+	for _, u := range j.Used {
+		b.WriteString(" resources_used." + u.Name + "=" + u.Value)
+	}
+	return b.String()
+}
+
+func requeueText(e state.Event) string {
+	if e.Text == "" {
+		return "Job requeued"
+	}
+	if strings.HasPrefix(e.Text, "Job requeued") {
+		return e.Text
+	}
+	return "Job requeued, " + e.Text
+}
+
+func holdText(e state.Event) string {
+	if e.Text != "" {
+		return e.Text
+	}
+	return pbs.HoldUser.String()
+}
+
+func join(text, more string) string {
+	if more == "" {
+		return text
+	}
+	return text + ": " + more
+}

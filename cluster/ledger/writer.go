@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rampart/fsm/acct"
+)
+
+// A writer is the ledger's one goroutine at work.
+type writer struct {
+	ledger  *Ledger
+	book    *book
+	todo    []Record // taken from the queue and not written yet
+	zone    string
+	place   *time.Location
+	logged  cursor
+	missing time.Time // when the present gap was seen
+	behind  time.Time // since when the state has records that never came
+}
+
+// step writes all there is, fetches what is missing, and syncs if somebody waits.
+func (w *writer) step(ctx context.Context) error {
+	if err := w.open(); err != nil {
+		return err
+	}
+	batches, expect, want := w.ledger.take()
+	for _, b := range batches {
+		w.receive(b)
+	}
+	for {
+		err := w.write()
+		if err == nil && w.book.next > expect {
+			break
+		}
+		if err != nil && !errors.Is(err, errGap) {
+			return err
+		}
+		if err := w.closeGap(ctx, w.gapEnd(expect)); err != nil {
+			return err
+		}
+	}
+	if want >= w.book.next || w.book.open == nil || want == 0 {
+		w.progress()
+		return nil
+	}
+	return w.sync()
+}
+
+// lookBehind notices records that no entry will bring, because a snapshot was
+// installed: the state counts them, and nothing is on its way for a while.
+func (w *writer) lookBehind() {
+	if w.book == nil || w.ledger.opts.View == nil {
+		return
+	}
+	has := w.ledger.opts.View().Cluster().NextRecord
+	if has < w.book.next || w.ledger.waiting() > 0 {
+		w.behind = time.Time{}
+		return
+	}
+	if w.behind.IsZero() {
+		w.behind = time.Now()
+	}
+	if time.Since(w.behind) > behindFor {
+		w.ledger.Expect(has)
+	}
+}
+
+// behindFor is longer than an entry's events take to arrive here.
+const behindFor = 2 * time.Second
+
+// gapEnd returns the last number that is missing before what is here.
+func (w *writer) gapEnd(expect uint64) uint64 {
+	if len(w.todo) > 0 {
+		return w.todo[0].Number - 1
+	}
+	return expect
+}
+
+// open makes the files ready, after a failure too: a torn write is cut away.
+func (w *writer) open() error {
+	if w.book != nil {
+		return nil
+	}
+	b, err := openBook(w.ledger.opts.Dir)
+	if err != nil {
+		return err
+	}
+	if w.logged.file == nil {
+		if w.logged, err = openCursor(w.ledger.opts.Dir); err != nil {
+			return errors.Join(err, b.close())
+		}
+	}
+	w.book = b
+	w.ledger.reached(b.next-1, b.next-1)
+	return nil
+}
+
+// receive turns events into records and log lines. The lines go out at once: a
+// gap in the records does not hold them up.
+func (w *writer) receive(b Batch) {
+	loc := w.location(b.Zone)
+	fresh := w.logged.advance(b.Index)
+	if fresh {
+		w.ledger.opts.Log.SetMask(b.LogEvents)
+		w.ledger.opts.Log.SetLocation(loc)
+	}
+	for _, e := range b.Events {
+		if r, ok := acct.Of(e, loc); ok {
+			w.todo = append(w.todo, Record{Number: r.Number, Day: r.Day, Line: []byte(r.Line)})
+		}
+		if fresh {
+			w.log(e)
+		}
+	}
+}
+
+func (w *writer) location(zone string) *time.Location {
+	if w.place == nil || w.zone != zone {
+		w.zone, w.place = zone, acct.Zone(zone)
+	}
+	return w.place
+}
+
+// write writes what follows on; after any failure but a gap the files are opened
+// anew, and what is already in them is ignored by its number.
+func (w *writer) write() error {
+	err := w.book.write(w.todo)
+	w.dropWritten()
+	if err != nil && !errors.Is(err, errGap) {
+		w.reset()
+	}
+	return err
+}
+
+func (w *writer) dropWritten() {
+	for len(w.todo) > 0 && w.todo[0].Number < w.book.next {
+		w.todo = w.todo[1:]
+	}
+}
+
+func (w *writer) reset() {
+	_ = w.book.close()
+	w.book = nil
+}
+
+func (w *writer) sync() error {
+	if w.book == nil {
+		return nil
+	}
+	if err := errors.Join(w.book.sync(), w.logged.save()); err != nil {
+		w.reset()
+		return err
+	}
+	w.progress()
+	return nil
+}
+
+func (w *writer) progress() {
+	synced := w.ledger.Synced()
+	if !w.book.dirty {
+		synced = w.book.next - 1
+	}
+	w.ledger.reached(w.book.next-1, synced)
+}
+
+// drain writes what was appended before the end, without waiting for peers.
+func (w *writer) drain() error {
+	if w.book == nil {
+		return nil
+	}
+	batches, _, _ := w.ledger.take()
+	for _, b := range batches {
+		w.receive(b)
+	}
+	if err := w.write(); err != nil && !errors.Is(err, errGap) {
+		return err
+	}
+	return w.sync()
+}
+
+func (w *writer) close() error {
+	if w.book == nil {
+		return w.logged.close()
+	}
+	return errors.Join(w.book.close(), w.logged.close())
+}
