@@ -138,6 +138,10 @@ type ReplicaStatus struct {
 	LastContactMs int64                  `protobuf:"varint,9,opt,name=last_contact_ms,json=lastContactMs,proto3" json:"last_contact_ms,omitempty"`
 	Digest        string                 `protobuf:"bytes,10,opt,name=digest,proto3" json:"digest,omitempty"` // of the state at applied_index
 	Alarms        []string               `protobuf:"bytes,11,rep,name=alarms,proto3" json:"alarms,omitempty"`
+	Host          string                 `protobuf:"bytes,12,opt,name=host,proto3" json:"host,omitempty"` // server_host of qstat -Bf when it leads
+	GossipAddress string                 `protobuf:"bytes,13,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
+	FeatureLevel  uint32                 `protobuf:"varint,14,opt,name=feature_level,json=featureLevel,proto3" json:"feature_level,omitempty"`
+	Generation    uint64                 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"` // starts of its store
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -247,6 +251,34 @@ func (x *ReplicaStatus) GetAlarms() []string {
 		return x.Alarms
 	}
 	return nil
+}
+
+func (x *ReplicaStatus) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *ReplicaStatus) GetGossipAddress() string {
+	if x != nil {
+		return x.GossipAddress
+	}
+	return ""
+}
+
+func (x *ReplicaStatus) GetFeatureLevel() uint32 {
+	if x != nil {
+		return x.FeatureLevel
+	}
+	return 0
+}
+
+func (x *ReplicaStatus) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
 }
 
 type TransferRequest struct {
@@ -1288,7 +1320,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\vStatusReply\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x125\n" +
 	"\breplicas\x18\x02 \x03(\v2\x19.rampart.v1.ReplicaStatusR\breplicas\x12!\n" +
-	"\fdigest_index\x18\x03 \x01(\x03R\vdigestIndex\"\xbc\x02\n" +
+	"\fdigest_index\x18\x03 \x01(\x03R\vdigestIndex\"\xbc\x03\n" +
 	"\rReplicaStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -1301,7 +1333,13 @@ const file_cluster_proto_rawDesc = "" +
 	"\x0flast_contact_ms\x18\t \x01(\x03R\rlastContactMs\x12\x16\n" +
 	"\x06digest\x18\n" +
 	" \x01(\tR\x06digest\x12\x16\n" +
-	"\x06alarms\x18\v \x03(\tR\x06alarms\"!\n" +
+	"\x06alarms\x18\v \x03(\tR\x06alarms\x12\x12\n" +
+	"\x04host\x18\f \x01(\tR\x04host\x12%\n" +
+	"\x0egossip_address\x18\r \x01(\tR\rgossipAddress\x12#\n" +
+	"\rfeature_level\x18\x0e \x01(\rR\ffeatureLevel\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x0f \x01(\x04R\n" +
+	"generation\"!\n" +
 	"\x0fTransferRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"'\n" +
 	"\rTransferReply\x12\x16\n" +
