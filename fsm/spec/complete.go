@@ -10,27 +10,49 @@ import (
 // Complete returns the schedselect: each chunk with its count and with the
 // defaults that it lacks appended, every value in canonical form ("True", "10mb").
 // An unknown resource is refused with UnknownResource, one that is not a property
-// of hosts with BadSelect.
+// of hosts with BadSelect. What is returned can be parsed again.
 func Complete(sel Select, defaults resource.List, t resource.Table) (Select, error) {
 	next := Select{Chunks: make([]Chunk, 0, len(sel.Chunks))}
+	size := 0
 	for _, c := range sel.Chunks {
-		items := make(resource.List, 0, len(c.Items)+len(defaults))
-		items = append(items, c.Items...)
-		for _, d := range defaults {
-			if _, has := c.Items.Get(d.Name); !has {
-				items = append(items, d)
-			}
+		items, err := completeItems(c.Items, defaults, t)
+		if err != nil {
+			return Select{}, err
 		}
-		for i, item := range items {
-			value, err := canonical(item, t)
-			if err != nil {
-				return Select{}, err
-			}
-			items[i].Value = value
+		if size += chunkSize(items); size > maxText || len(items) > maxItems {
+			return Select{}, malformedSelect()
 		}
 		next.Chunks = append(next.Chunks, Chunk{Count: c.Count, Items: items})
 	}
 	return next, nil
+}
+
+func completeItems(given, defaults resource.List, t resource.Table) (resource.List, error) {
+	items := make(resource.List, 0, len(given)+len(defaults))
+	items = append(items, given...)
+	for _, d := range defaults {
+		if _, has := given.Get(d.Name); !has {
+			items = append(items, d)
+		}
+	}
+	for i, item := range items {
+		value, err := canonical(item, t)
+		if err != nil {
+			return nil, err
+		}
+		items[i].Value = value
+	}
+	return items, nil
+}
+
+// chunkSize is the greatest length to which a chunk is printed.
+func chunkSize(items resource.List) int {
+	const count, signs = len("+131072"), len(`:=""`)
+	size := count
+	for _, item := range items {
+		size += len(item.Name) + len(item.Value) + signs
+	}
+	return size
 }
 
 func canonical(item resource.Item, t resource.Table) (string, error) {

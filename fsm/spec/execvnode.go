@@ -70,13 +70,13 @@ func cutChunk(s string) (chunk, rest string, ok bool) {
 }
 
 func parseExecChunk(text string) (ExecChunk, error) {
-	parts, ok := split(text, '+')
+	parts, ok := split(text, '+', maxChunks)
 	if !ok {
 		return ExecChunk{}, malformedExecVnode()
 	}
 	c := ExecChunk{Parts: make([]ExecPart, 0, len(parts))}
 	for _, part := range parts {
-		words, ok := split(part, ':')
+		words, ok := split(part, ':', maxItems+1)
 		if !ok || !validWord(words[0]) {
 			return ExecChunk{}, malformedExecVnode()
 		}

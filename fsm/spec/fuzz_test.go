@@ -22,7 +22,7 @@ func fixedPoint[T fmt.Stringer](t *testing.T, text string, parse func(string) (T
 func FuzzParseSelect(f *testing.F) {
 	for _, seed := range []string{
 		"3:ncpus=2:mem=1gb", "ncpus=1+ncpus=2", "3", `1:software="a+b:c"`, `1:s='x"y'`, "1:ncpus=1+", "1:a=1:a=2", "", "0",
-		"1:vnode=hosta[0]", "1048577", `1:a="`, "1:é=ü",
+		"1:vnode=hosta[0]", "131073", `1:a="`, "1:é=ü",
 	} {
 		f.Add(seed)
 	}

@@ -7,8 +7,9 @@ import (
 	"rampart/fsm/resource"
 )
 
-// split cuts text at each sep outside quotes. It reports false for an open quote.
-func split(text string, sep byte) ([]string, bool) {
+// split cuts text at each sep outside quotes. It reports false for an open quote and
+// for more than limit parts.
+func split(text string, sep byte, limit int) ([]string, bool) {
 	var parts []string
 	start := 0
 	var quote byte
@@ -23,6 +24,9 @@ func split(text string, sep byte) ([]string, bool) {
 		case c == sep:
 			parts = append(parts, text[start:i])
 			start = i + 1
+			if len(parts) >= limit {
+				return nil, false
+			}
 		}
 	}
 	return append(parts, text[start:]), quote == 0

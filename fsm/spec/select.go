@@ -25,7 +25,7 @@ func ParseSelect(text string) (Select, error) {
 	if len(text) > maxText {
 		return Select{}, malformedSelect()
 	}
-	parts, ok := split(text, '+')
+	parts, ok := split(text, '+', maxChunks)
 	if !ok {
 		return Select{}, malformedSelect()
 	}
@@ -45,7 +45,7 @@ func ParseSelect(text string) (Select, error) {
 }
 
 func parseChunk(text string) (Chunk, error) {
-	parts, ok := split(text, ':')
+	parts, ok := split(text, ':', maxItems+1)
 	if !ok || text == "" {
 		return Chunk{}, malformedSelect()
 	}
@@ -64,9 +64,6 @@ func parseChunk(text string) (Chunk, error) {
 	c.Items = items
 	return c, nil
 }
-
-// maxItems bounds the resources of one chunk, and so the search for repeats.
-const maxItems = 256
 
 func parseItems(parts []string) (resource.List, error) {
 	if len(parts) > maxItems {

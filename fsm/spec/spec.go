@@ -11,12 +11,11 @@ import (
 	"rampart/fsm/pbs"
 )
 
+// Bounds of what is read, so that no request makes a replica work for long or grow.
 const (
-	// maxText bounds what a parser reads, so that one request cannot fill a log entry
-	// many times over.
-	maxText = 4 << 20
-	// maxChunks bounds the sum of the counts of a select: more than any site has vnodes.
-	maxChunks = 1 << 20
+	maxText   = 16 << 20
+	maxChunks = 1 << 17 // in all of a select: more than any site has vnodes
+	maxItems  = 128     // of one chunk; the search for repeats is quadratic in it
 )
 
 // The attributes that refusals name.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func TestParseSelect(t *testing.T) {
 		`1:software="plain"`:            `1:software=plain`,
 		"2:ncpus=1:mem=10mb+1:ncpus=2":  "2:ncpus=1:mem=10mb+1:ncpus=2",
 		"1:ncpus=1:aoe=a,b":             "1:ncpus=1:aoe=a,b",
-		"1048576:ncpus=1":               "1048576:ncpus=1",
+		"131072:ncpus=1":                "131072:ncpus=1",
 		"1:no_such_resource=anything/x": "1:no_such_resource=anything/x",
 	} {
 		s, err := ParseSelect(text)
@@ -75,9 +76,9 @@ func TestParseSelect_Refused(t *testing.T) {
 		"1:a=\xff":                     malformed,
 		"1:a=\x00":                     malformed,
 		"(1:ncpus=1)":                  malformed,
-		"1048577":                      malformed,
+		"131073":                       malformed,
 		"99999999999999999999:ncpus=1": malformed,
-		"1048576+1":                    malformed,
+		"131072+1":                     malformed,
 		strings.Repeat("1+", 1<<21):    malformed,
 		"1" + strings.Repeat(":a=1", 5): "duplicated resource within a section of a select specification, " +
 			"resource is: a",
@@ -135,6 +136,31 @@ func TestComplete_Refused(t *testing.T) {
 			t.Errorf("%s: %v (%d), want %v", text, err, pbs.CodeOf(err), want)
 		}
 	}
+}
+
+func TestComplete_BoundedAsTheParserIs(t *testing.T) {
+	var defaults resource.List
+	for i := range maxItems {
+		defaults = append(defaults, resource.Item{Name: fmt.Sprintf("b%03d", i), Value: "1"})
+	}
+	sel, _ := ParseSelect("2:ncpus=1")
+	if _, err := Complete(sel, defaults, anything{}); pbs.CodeOf(err) != pbs.BadAttributeValue {
+		t.Errorf("%d resources in a chunk: %v", maxItems+1, err)
+	}
+	got, err := Complete(sel, defaults[1:], anything{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseSelect(got.String()); err != nil {
+		t.Errorf("%d resources in a chunk cannot be read again: %v", maxItems, err)
+	}
+}
+
+// anything is a table in which every name is a long of hosts.
+type anything struct{}
+
+func (anything) Resource(name string) (resource.Def, bool) {
+	return resource.Def{Name: name, Type: resource.Long, Flags: resource.AtHost}, true
 }
 
 func TestComplete_LeavesItsArgumentsAlone(t *testing.T) {
