@@ -57,9 +57,6 @@ func parseMailPoints(text string) (string, bool) {
 	return canonical, ok && text != "j"
 }
 
-// parseYesNo reads qsub's y and n besides PBS's booleans.
-func parseYesNo(text string) (string, bool) { return parserOf(Boolean)(text) }
-
 // parsePath takes [host:]path.
 func parsePath(text string) (string, bool) {
 	path := text

@@ -1,9 +1,9 @@
 package attr
 
-// Rows with one name begin where they do because PBS shows them there.
-
+// shown is an attribute that only the server sets.
 func shown(name string, t Type) row { return row{Def: Def{Name: name, Type: t, Read: User}} }
 
+// hidden is one that is shown only where show_hidden_attribs asks for it.
 func hidden(name string, t Type) row {
 	return row{Def: Def{Name: name, Type: t, Read: User, Hidden: true}}
 }
@@ -59,7 +59,7 @@ var jobRows = []row{
 	set("Output_Path", Text, parsePath),
 	set("Priority", Number, numberIn(-1024, 1023)).or("0"),
 	shown("qtime", Epoch),
-	set("Rerunable", Boolean, parseYesNo).running().or("True"),
+	set("Rerunable", Boolean, nil).running().or("True"),
 	set("Resource_List", Resources, nil),
 	hidden("Resource_List_orig", Resources),
 	hidden("Resource_List_acct", Resources),

@@ -118,6 +118,7 @@ func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		kill(tx, j, 0, true)
 		next.Unconfirmed = append(next.Unconfirmed[:len(next.Unconfirmed):len(next.Unconfirmed)],
 			state.HostRun{Host: j.MS, RunCount: j.RunCount})
+		next.Ended = m.At
 		return requeue(tx, m, &next, state.JobRequeued, "")
 	}
 	if err := move(&next, pbs.EventRerun); err != nil {

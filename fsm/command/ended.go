@@ -1,10 +1,11 @@
 package command
 
 import (
+	"strconv"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
-	"strconv"
 )
 
 // maxFailedRuns is after how many starts in a row that came to nothing a job is

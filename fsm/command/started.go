@@ -67,8 +67,12 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 		next.Attrs = next.Attrs.Set("jobdir", "", c.JobDir)
 	}
 	next.Used = overlaid(resource.List{
-		{Name: "cpupercent", Value: "0"}, {Name: "cput", Value: "00:00:00"}, {Name: "mem", Value: "0kb"},
-		{Name: "ncpus", Value: "0"}, {Name: "vmem", Value: "0kb"}, {Name: "walltime", Value: "00:00:00"},
+		{Name: "cpupercent", Value: "0"},
+		{Name: "cput", Value: "00:00:00"},
+		{Name: "mem", Value: "0kb"},
+		{Name: "ncpus", Value: "0"},
+		{Name: "vmem", Value: "0kb"},
+		{Name: "walltime", Value: "00:00:00"},
 	}, cpusOf(j))
 	tx.PutJob(&next)
 	tx.Emit(state.Event{Kind: state.JobStarted, Job: &next})

@@ -156,3 +156,15 @@ func TestOnly(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func BenchmarkFits(b *testing.B) {
+	offered := list("arch", "linux", "host", "hosta", "mem", "8gb", "ncpus", "8", "vnode", "hosta")
+	used := list("mem", "1048576kb", "ncpus", "1")
+	request := list("mem", "1gb", "ncpus", "2")
+	b.ReportAllocs()
+	for b.Loop() {
+		if s := Fits(request, offered, used, site{}); s != nil {
+			b.Fatal(s)
+		}
+	}
+}
