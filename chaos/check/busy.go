@@ -1,0 +1,31 @@
+package check
+
+// The least that must have happened for a run to say anything.
+const (
+	leastFaults  = 1
+	leastSubmits = 5
+	leastLists   = 3
+	leastRuns    = 3
+)
+
+// Busy wants that enough has happened: a run that did nothing must not be green.
+var Busy = Law{Name: "enough happened", Judge: busy, Amount: true}
+
+func busy(e *Evidence) []string {
+	var f faults
+	for _, x := range []struct {
+		what       string
+		got, least int
+	}{
+		{"faults", len(e.Struck), leastFaults},
+		{"acknowledged submissions", e.History.count(Submit, Done), leastSubmits},
+		{"answered lists", e.History.count(List, Done), leastLists},
+		{"programs run", len(e.Runs), leastRuns},
+		{"views compared", len(e.Views), len(e.Replicas)},
+	} {
+		if x.got < x.least {
+			f.add("%d %s, want at least %d", x.got, x.what, x.least)
+		}
+	}
+	return f
+}

@@ -1,0 +1,96 @@
+package check
+
+import (
+	"fmt"
+	"time"
+)
+
+// Evidence is all that a run left behind.
+type Evidence struct {
+	History  History
+	Runs     []Run     // programs that were started, on all hosts
+	Replicas []Replica // as they were at the end, after all was healed and at rest
+	Views    []Digest  // seen on the way
+	Moves    []Move    // seen on the way
+	Struck   []string  // the faults that took effect
+	Restored int       // how often a replica took its state from a snapshot
+}
+
+// A Run is one program that a mom started.
+type Run struct {
+	Job   string
+	Count uint32 // the run_count under which it was started
+	Host  string
+	Start time.Duration
+	End   time.Duration // Never while it runs
+}
+
+// Never is the time of what has not happened.
+const Never = time.Duration(1<<63 - 1)
+
+// String returns the run as one line.
+func (r Run) String() string {
+	end := "now"
+	if r.End != Never {
+		end = fmt.Sprintf("%.3fs", r.End.Seconds())
+	}
+	return fmt.Sprintf("run %d of %s on %s from %.3fs to %s", r.Count, r.Job, r.Host, r.Start.Seconds(), end)
+}
+
+// A Digest is what a replica's state summed up to at an index.
+type Digest struct {
+	Replica string
+	Index   uint64
+	Sum     uint64
+}
+
+// A Move is a job in a state that it was not in when the replica was last looked
+// at. Several entries may lie between two moves.
+type Move struct {
+	Replica string
+	Start   int // which start of the replica: a restart replays the past
+	Index   uint64
+	Job     string
+	State   string // letter
+	Run     uint32
+}
+
+// A Job is what a replica's state says of a job at the end.
+type Job struct {
+	ID    string
+	Name  string
+	State string // letter
+	Run   uint32
+}
+
+// A Replica is one replica at the end of a run.
+type Replica struct {
+	Name    string
+	Index   uint64
+	Sum     uint64
+	Reread  uint64 // digest after the state went through a snapshot file
+	Jobs    []Job
+	Records uint64            // how many accounting records the state has numbered
+	Ledger  map[string][]byte // accounting files by day
+}
+
+// job finds a job by its id.
+func (r Replica) job(id string) (Job, bool) {
+	for _, j := range r.Jobs {
+		if j.ID == id {
+			return j, true
+		}
+	}
+	return Job{}, false
+}
+
+// named returns the jobs of that name.
+func (r Replica) named(name string) []Job {
+	var jobs []Job
+	for _, j := range r.Jobs {
+		if j.Name == name {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}

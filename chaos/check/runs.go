@@ -1,0 +1,54 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+)
+
+// OneRunEach is L2: one live run of a job at a time, each under a number of its
+// own, and no more runs than the ledger has returns to the queue.
+var OneRunEach = Law{Name: "L2 one run each", Judge: oneRunEach}
+
+func oneRunEach(e *Evidence) []string {
+	var f faults
+	byJob := make(map[string][]Run)
+	for _, r := range e.Runs {
+		byJob[r.Job] = append(byJob[r.Job], r)
+	}
+	for _, job := range sortedKeys(byJob) {
+		runs := byJob[job]
+		slices.SortFunc(runs, func(a, b Run) int { return cmp.Compare(a.Start, b.Start) })
+		for i := 1; i < len(runs); i++ {
+			judgePair(&f, runs[i-1], runs[i])
+		}
+	}
+	for _, r := range e.Replicas {
+		judgeRunCount(&f, r, byJob)
+	}
+	return f
+}
+
+func judgePair(f *faults, before, after Run) {
+	if after.Start < before.End {
+		f.add("two live runs: %s, and %s", before, after)
+	}
+	if after.Count <= before.Count {
+		f.add("%s does not follow %s", after, before)
+	}
+}
+
+func judgeRunCount(f *faults, r Replica, byJob map[string][]Run) {
+	books := recordsByJob(r, f)
+	for _, job := range sortedKeys(books) {
+		book, runs := books[job], len(byJob[job])
+		if most := 1 + countOf(book, "R"); runs > most {
+			f.add("%s ran %d times, %s has %d R records", job, runs, r.Name, most-1)
+		}
+		if starts := countOf(book, "S"); starts > runs {
+			f.add("%s has %d S records on %s and ran %d times", job, starts, r.Name, runs)
+		}
+		if ends := countOf(book, "E"); ends > 1 {
+			f.add("%s has %d E records on %s", job, ends, r.Name)
+		}
+	}
+}
