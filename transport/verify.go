@@ -94,11 +94,14 @@ func (id *Identity) ServerTLS() *tls.Config {
 
 // ClientTLS returns the configuration for calling a process of the given role:
 // it shows this identity, and verifies the peer by CA and role, not by name.
-func (id *Identity) ClientTLS(role Role) *tls.Config {
+func (id *Identity) ClientTLS(role Role) *tls.Config { return id.HostTLS(role, "") }
+
+// HostTLS is ClientTLS for a process of the given host; an empty one is any.
+func (id *Identity) HostTLS(role Role, host string) *tls.Config {
 	c := id.dialTLS()
 	c.NextProtos = []string{protoH2, protoH1}
 	c.VerifyConnection = func(cs tls.ConnectionState) error {
-		return id.verifyRole(cs, role)
+		return id.verifyRole(cs, role, host)
 	}
 	return c
 }
@@ -118,13 +121,16 @@ func (id *Identity) dialTLS() *tls.Config {
 	return c
 }
 
-func (id *Identity) verifyRole(cs tls.ConnectionState, role Role) error {
+func (id *Identity) verifyRole(cs tls.ConnectionState, role Role, host string) error {
 	p, err := id.peer(cs.PeerCertificates)
 	if err != nil {
 		return err
 	}
 	if p.Role != role {
 		return fmt.Errorf("peer %s is a %s, not a %s", p.Host, p.Role, role)
+	}
+	if host != "" && string(p.Host) != host {
+		return fmt.Errorf("peer is %s, not %s", p.Host, host)
 	}
 	if p.Expired {
 		return errExpired

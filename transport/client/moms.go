@@ -2,6 +2,7 @@ package client
 
 import (
 	"net/http"
+	"sync"
 
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
@@ -10,20 +11,43 @@ import (
 // Moms is a leader's pool of connections to moms. It makes one attempt per
 // call: whether and when to repeat an order is the dispatcher's to decide.
 type Moms struct {
-	transport *http.Transport
-	http      *http.Client
+	network transport.Network
+	id      *transport.Identity
+
+	mu    sync.Mutex
+	pools map[string]*http.Client // by the host that must be at the other end, "" for any
 }
 
 // NewMoms returns a pool for the given replica.
 func NewMoms(network transport.Network, id *transport.Identity) *Moms {
-	t := transport.NewTransport(network, id.ClientTLS(transport.RoleMom))
-	return &Moms{transport: t, http: &http.Client{Transport: t}}
+	return &Moms{network: network, id: id, pools: map[string]*http.Client{}}
 }
 
-// Agent returns the client of the mom at HOST:PORT.
-func (m *Moms) Agent(address string) apiconnect.AgentClient {
-	return apiconnect.NewAgentClient(m.http, "https://"+address)
+// Agent returns the client of whatever mom is at HOST:PORT.
+func (m *Moms) Agent(address string) apiconnect.AgentClient { return m.AgentOf("", address) }
+
+// AgentOf returns the client of a host's mom, which is expected at HOST:PORT: a
+// mom of another host does not get its orders when an address changes hands.
+func (m *Moms) AgentOf(host, address string) apiconnect.AgentClient {
+	return apiconnect.NewAgentClient(m.pool(host), "https://"+address)
+}
+
+func (m *Moms) pool(host string) *http.Client {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.pools[host]
+	if !ok {
+		c = &http.Client{Transport: transport.NewTransport(m.network, m.id.HostTLS(transport.RoleMom, host))}
+		m.pools[host] = c
+	}
+	return c
 }
 
 // Close ends the idle connections. Call it when no call is in hand any more.
-func (m *Moms) Close() { m.transport.CloseIdleConnections() }
+func (m *Moms) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.pools {
+		c.CloseIdleConnections()
+	}
+}

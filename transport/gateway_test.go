@@ -1,0 +1,245 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/api/apiconnect"
+	"rampart/transport/client"
+)
+
+var discard = slog.New(slog.DiscardHandler)
+
+// people are the accounts of a test's host.
+type people map[uint32]string
+
+func (p people) ByUID(_ context.Context, uid uint32) (transport.Account, error) {
+	if name, ok := p[uid]; ok {
+		return transport.Account{Name: name, UID: uid}, nil
+	}
+	return transport.Account{}, transport.ErrNoAccount
+}
+
+func (p people) ByName(_ context.Context, name string) (transport.Account, error) {
+	for uid, n := range p {
+		if n == name {
+			return transport.Account{Name: name, UID: uid}, nil
+		}
+	}
+	return transport.Account{}, transport.ErrNoAccount
+}
+
+func uid(n uint32) func(net.Conn) (uint32, error) {
+	return func(net.Conn) (uint32, error) { return n, nil }
+}
+
+func dialMem(w *world, host string) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return w.net.Host(host).Dial(ctx, host+":1")
+	}
+}
+
+// localReplica is a replica's handler without its port: the gateway enters it
+// directly.
+func localReplica(t *testing.T, ca *transport.CA) *process {
+	t.Helper()
+	id, err := ca.Issue(transport.RoleReplica, "s1", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{id: id}
+	p.handler = transport.NewHandler(transport.HandlerConfig{
+		Identity: id, Logger: discard, Network: transport.System{},
+		Leader: func() (string, bool, bool) { return "s1:15001", true, true },
+	})
+	p.handler.Mount(apiconnect.NewBatchHandler(p, connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, discard))))
+	return p
+}
+
+// serveGateway opens a real socket and returns its path.
+func serveGateway(t *testing.T, p *process, accounts transport.Accounts, peer func(net.Conn) (uint32, error)) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gw") // t.TempDir may be longer than a socket's name can be
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "run", "s1.sock")
+	ln, err := transport.ListenUnix(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gw := transport.NewGateway(transport.GatewayConfig{
+		Listener: ln, Identity: p.id, Accounts: accounts, Peer: peer, Next: p.handler, Logger: discard,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- gw.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("gateway: %v", err)
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return path
+}
+
+func overUnix(t *testing.T, paths ...string) *client.Client {
+	t.Helper()
+	var addresses []string
+	for _, p := range paths {
+		addresses = append(addresses, "unix:"+p)
+	}
+	c := client.New(client.Options{Replicas: addresses, Budget: 5 * time.Second})
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestGateway_TheKernelSaysWhoCalls(t *testing.T) {
+	p := localReplica(t, newCA(t))
+	me := people{uint32(os.Getuid()): "joe"}
+	path := serveGateway(t, p, me, nil)
+	job, err := submit(t.Context(), overUnix(t, path))
+	if err != nil || job != "1.s1" {
+		t.Fatalf("submit: %q, %v", job, err)
+	}
+	want := transport.Caller{
+		User: pbs.User{Name: "joe", Host: "s1"}, Role: transport.RoleReplica, Host: "s1", Key: p.id.KeyHash(), Vouched: true,
+	}
+	if got := p.lastCaller(); got != want {
+		t.Errorf("caller %+v, want %+v", got, want)
+	}
+	if mode, err := os.Stat(path); err != nil || mode.Mode().Perm() != 0o666 {
+		t.Errorf("socket: %v, %v", mode.Mode(), err)
+	}
+}
+
+func TestGateway_RefusesTheNameless(t *testing.T) {
+	for name, test := range map[string]struct {
+		accounts transport.Accounts
+		peer     func(net.Conn) (uint32, error)
+	}{
+		"nobody":       {people{65534: "nobody"}, uid(65534)},
+		"no name":      {people{}, uid(1234)},
+		"kernel fails": {people{0: "root"}, func(net.Conn) (uint32, error) { return 0, errors.New("no") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := localReplica(t, newCA(t))
+			_, err := submit(t.Context(), overUnix(t, serveGateway(t, p, test.accounts, test.peer)))
+			if code := pbs.CodeOf(err); code != pbs.Unauthorized && code != pbs.SystemError || p.calls() != 0 {
+				t.Errorf("submit: %v after %d calls", err, p.calls())
+			}
+		})
+	}
+}
+
+func TestGateway_TakesNoAssertions(t *testing.T) {
+	p := localReplica(t, newCA(t))
+	path := serveGateway(t, p, people{uint32(os.Getuid()): "joe"}, nil)
+	hc := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}}}
+	defer hc.CloseIdleConnections()
+	req, _ := http.NewRequest(http.MethodPost, "http://s1/rampart.v1.Batch/Submit", strings.NewReader("{}"))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer x")
+	req.Header.Set(transport.HeaderUser, "root")
+	req.Header.Set(transport.HeaderForwarded, "1")
+	req.Header.Set(transport.HeaderCaller, "user=root&role=replica")
+	resp, err := hc.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if got := p.lastCaller(); resp.StatusCode != http.StatusOK || got.User.Name != "joe" {
+		t.Errorf("%s, caller %+v", resp.Status, got)
+	}
+}
+
+// A stopped daemon accepts connections, for the kernel does it in its stead.
+func TestGateway_SilentOneIsPassedOver(t *testing.T) {
+	p := localReplica(t, newCA(t))
+	path := serveGateway(t, p, people{uint32(os.Getuid()): "joe"}, nil)
+	silent := filepath.Join(filepath.Dir(path), "silent.sock")
+	ln, err := transport.ListenUnix(t.Context(), silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	dead := filepath.Join(filepath.Dir(path), "dead.sock")
+	start := time.Now()
+	if _, err := submit(t.Context(), overUnix(t, dead, silent, path)); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d < 300*time.Millisecond || d > 2*time.Second {
+		t.Errorf("it took %v", d)
+	}
+	if p.calls() != 1 {
+		t.Errorf("%d calls", p.calls())
+	}
+}
+
+// The acknowledgement comes at once, the answer may take its time.
+func TestGateway_SlowAnswerIsWaitedFor(t *testing.T) {
+	p := localReplica(t, newCA(t))
+	path := serveGateway(t, p, people{uint32(os.Getuid()): "joe"}, nil)
+	p.answer = func(int) error {
+		<-time.After(500 * time.Millisecond)
+		return nil
+	}
+	if _, err := submit(t.Context(), overUnix(t, path, "/nonexistent.sock")); err != nil || p.calls() != 1 {
+		t.Errorf("%v after %d calls", err, p.calls())
+	}
+}
+
+func TestListenUnix(t *testing.T) {
+	dir, err := os.MkdirTemp("", "gw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "s.sock")
+	ln, err := transport.ListenUnix(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := transport.ListenUnix(t.Context(), path); err == nil {
+		t.Error("took the socket of a living process")
+	}
+	ln.(*net.UnixListener).SetUnlinkOnClose(false) // as a killed process leaves it
+	_ = ln.Close()
+	ln, err = transport.ListenUnix(t.Context(), path)
+	if err != nil {
+		t.Fatalf("a dead process's socket: %v", err)
+	}
+	_ = ln.Close()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := transport.ListenUnix(t.Context(), path); err == nil {
+		t.Error("removed a file that is not a socket")
+	}
+}
+
+func TestNobodyThere_SaysSo(t *testing.T) {
+	start := time.Now()
+	_, err := submit(t.Context(), overUnix(t, "/nonexistent/a.sock", "/nonexistent/b.sock"))
+	if !errors.Is(err, client.ErrUnreachable) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("submit: %v", err)
+	}
+	if d := time.Since(start); d > 4*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
