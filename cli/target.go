@@ -33,10 +33,10 @@ func (e *Env) Target(server string) Target {
 	t := Target{Home: conf["PBS_HOME"]}
 	for _, name := range e.servers(server, conf) {
 		t.Replicas = append(t.Replicas, withPort(name, conf["PBS_BATCH_SERVICE_PORT"]))
-		t.Server = first(t.Server, hostOf(name))
+		t.Server = First(t.Server, hostOf(name))
 	}
 	t.Gateways = e.gateways(t.Home)
-	t.Server = first(t.Server, e.hostname())
+	t.Server = First(t.Server, e.hostname())
 	if server == "" {
 		return t
 	}
@@ -60,7 +60,7 @@ func (e *Env) servers(flag string, conf map[string]string) []string {
 // gateways returns the sockets of PBS_GATEWAY, else all under PBS_HOME/run.
 func (e *Env) gateways(home string) []string {
 	if g := e.Getenv("PBS_GATEWAY"); g != "" {
-		return list(strings.ReplaceAll(g, ":", ","))
+		return strings.Split(g, ",")
 	}
 	dir := filepath.Join(home, "run")
 	f, err := e.Open(dir)
@@ -87,7 +87,7 @@ func (e *Env) gateways(home string) []string {
 // keys are ignored, and variables of the environment win.
 func (e *Env) conf() map[string]string {
 	conf := map[string]string{}
-	if f, err := e.Open(first(e.Getenv("PBS_CONF_FILE"), defaultConf)); err == nil {
+	if f, err := e.Open(First(e.Getenv("PBS_CONF_FILE"), defaultConf)); err == nil {
 		defer f.Close()
 		conf = parseConf(f)
 	}
@@ -96,8 +96,8 @@ func (e *Env) conf() map[string]string {
 			conf[key] = v
 		}
 	}
-	conf["PBS_HOME"] = first(conf["PBS_HOME"], defaultHome)
-	conf["PBS_BATCH_SERVICE_PORT"] = first(conf["PBS_BATCH_SERVICE_PORT"], defaultPort)
+	conf["PBS_HOME"] = First(conf["PBS_HOME"], defaultHome)
+	conf["PBS_BATCH_SERVICE_PORT"] = First(conf["PBS_BATCH_SERVICE_PORT"], defaultPort)
 	return conf
 }
 
@@ -139,7 +139,8 @@ func hostOf(name string) string {
 	return name
 }
 
-func first(values ...string) string {
+// First returns the first of the values that is not empty.
+func First(values ...string) string {
 	for _, v := range values {
 		if v != "" {
 			return v

@@ -23,8 +23,8 @@ const (
 // Long writes an object as qstat -f does, head ("Job Id: 12.srv") first. Unless
 // wide, long values are folded with newline and tab.
 func Long(w io.Writer, head string, o *api.Object, wide bool, zone *time.Location) {
-	b := buffered(w)
-	defer b.Flush()
+	b, flush := buffered(w)
+	defer flush()
 	fmt.Fprintln(b, head)
 	for _, a := range o.Attributes {
 		name, value := label(a), moment(a, zone)
@@ -68,14 +68,21 @@ func fold(b *bufio.Writer, value string, at int) {
 	}
 }
 
-// buffered returns w as a buffered writer, itself if it is one already.
-func buffered(w io.Writer) *bufio.Writer { return bufio.NewWriter(w) }
+// buffered returns w as a buffered writer. One that is buffered already is left
+// for its owner to flush: a listing may have 100,000 objects.
+func buffered(w io.Writer) (b *bufio.Writer, flush func()) {
+	if b, ok := w.(*bufio.Writer); ok {
+		return b, func() {}
+	}
+	b = bufio.NewWriter(w)
+	return b, func() { _ = b.Flush() }
+}
 
 // Wide writes an object on one line: head, then name=value, with the delimiter
 // between and escaped inside of values.
 func Wide(w io.Writer, head string, o *api.Object, delimiter string, value func(*api.Attribute) string) {
-	b := buffered(w)
-	defer b.Flush()
+	b, flush := buffered(w)
+	defer flush()
 	b.WriteString(head)
 	for _, a := range o.Attributes {
 		fmt.Fprintf(b, "%s%s=%s", delimiter, label(a), escape(value(a), delimiter))

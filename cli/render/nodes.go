@@ -58,15 +58,17 @@ func NothingAssigned(a *api.Attribute) bool {
 	return a.Name == "resources_assigned" && (a.Value == "0" || a.Value == "0kb" || a.Value == "0b")
 }
 
-// Unavailable writes the line of pbsnodes -l, if the node is offline or down.
-func Unavailable(w io.Writer, o *api.Object) {
+// Unavailable writes the line of pbsnodes -l, and tells whether there was one to
+// write: the node is offline or down.
+func Unavailable(w io.Writer, o *api.Object) bool {
 	state := Find(o, "state", "")
 	for _, word := range []string{"offline", "down", "stale", "state-unknown", "maintenance"} {
 		if strings.Contains(state, word) {
 			fmt.Fprintf(w, "%-20s %s %s\n", o.Name, state, Find(o, "comment", ""))
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // NodeSummary writes the table of pbsnodes -S.

@@ -67,7 +67,7 @@ var texts = map[Code]string{
 	UndefinedAttribute: "Undefined attribute ", // the blank at the end is PBS's own
 	ReadOnlyAttribute:  "Cannot set attribute, read only or insufficient permission ",
 	InvalidRequest:     "Invalid request",
-	Unauthorized:       "Unauthorized Request",
+	Unauthorized:       "Unauthorized Request ",
 	SystemError:        "system error",
 	BadSignal:          "Unknown/illegal signal name",
 	BadAttributeValue:  "Illegal attribute or resource value",

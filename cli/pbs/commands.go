@@ -1,0 +1,19 @@
+package pbs
+
+import "rampart/cli"
+
+// Commands returns all PBS commands.
+func Commands() []*cli.Command {
+	return []*cli.Command{
+		qsub(), qstat(), qdel(), qalter(), qhold(), qrls(), qsig(), qrerun(), pbsnodes(), qmgr(),
+	}
+}
+
+// own adds Rampart's long options to a getopt option string.
+func own(letters string, switches ...string) cli.Grammar {
+	long := map[string]bool{"server": true}
+	for _, name := range switches {
+		long[name] = false
+	}
+	return cli.Grammar{Letters: letters, Long: long}
+}

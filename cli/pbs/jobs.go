@@ -1,0 +1,171 @@
+package pbs
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"rampart/cli"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+// A change asks the server for something to happen to one job.
+type change func(ctx context.Context, s *session, job string) error
+
+// eachJob does the same to every job of the command line, failures or not.
+func eachJob(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options, do change) error {
+	if len(opts.Operands) == 0 {
+		return c.Misuse()
+	}
+	s, err := open(env, c, opts)
+	if err != nil {
+		return err
+	}
+	for _, job := range opts.Operands {
+		if s.changeJob(ctx, job, do) {
+			break
+		}
+	}
+	return s.end()
+}
+
+// changeJob tells of a failure, and whether it makes trying the others useless.
+func (s *session) changeJob(ctx context.Context, job string, do change) (fatal bool) {
+	call := s.next(ctx)
+	if _, err := pbs.ParseJobID(job, "server"); err != nil {
+		return s.fail(err, nil)
+	}
+	err := do(call, s, job)
+	if err == nil {
+		return false
+	}
+	return s.fail(err, func(text string) string { return s.about(ctx, err, text, job) })
+}
+
+// about adds the job to a message in PBS's form.
+func (s *session) about(ctx context.Context, err error, text, job string) string {
+	var r *pbs.Error
+	switch {
+	case errors.Is(err, pbs.Refuse(pbs.BadJobID)):
+		return text
+	case errors.As(err, &r) && r.Message == "":
+		return text + " for job " + s.fullID(ctx, job)
+	}
+	return text + " " + s.fullID(ctx, job)
+}
+
+func qdel() *cli.Command {
+	c := &cli.Command{
+		Name: "qdel", Summary: "delete jobs", Grammar: own("W:x"), UsageStatus: 2,
+		Usage: "usage:\n\tqdel [-W force|suppress_email=X] [-x] job_identifier...\n\tqdel --version\n",
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		force, ok := parseDelete(opts.All("W"))
+		if !ok {
+			return c.Misuse("illegal -W value")
+		}
+		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
+			_, err := s.batch.Delete(ctx, connect.NewRequest(&api.DeleteRequest{Job: job, Force: force, History: opts.Has("x")}))
+			return err
+		})
+	}
+	return c
+}
+
+// parseDelete reads qdel's -W. Mail is not sent yet, so its suppression has no effect.
+func parseDelete(values []string) (force, ok bool) {
+	for _, v := range values {
+		switch name, n, _ := strings.Cut(v, "="); {
+		case v == "force":
+			force = true
+		case name == "suppress_email" && isNumber(n):
+		default:
+			return false, false
+		}
+	}
+	return force, true
+}
+
+func qhold() *cli.Command {
+	c := &cli.Command{
+		Name: "qhold", Summary: "hold jobs", Grammar: own("h:"), UsageStatus: 2,
+		Usage: "usage: qhold [-h hold_list] job_identifier...\n       qhold --version\n",
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		holds, ok := parseHolds(opts)
+		if !ok {
+			return c.Misuse("illegal -h value")
+		}
+		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
+			_, err := s.batch.Hold(ctx, connect.NewRequest(&api.HoldRequest{Job: job, Holds: holds}))
+			return err
+		})
+	}
+	return c
+}
+
+func qrls() *cli.Command {
+	c := &cli.Command{
+		Name: "qrls", Summary: "release holds of jobs", Grammar: own("h:"), UsageStatus: 2,
+		Usage: "usage: qrls [-h hold_list] job_identifier...\n       qrls --version\n",
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		holds, ok := parseHolds(opts)
+		if !ok {
+			return c.Misuse("illegal -h value")
+		}
+		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
+			_, err := s.batch.Release(ctx, connect.NewRequest(&api.ReleaseRequest{Job: job, Holds: holds}))
+			return err
+		})
+	}
+	return c
+}
+
+// parseHolds returns the letters of -h, "u" without it.
+func parseHolds(opts *cli.Options) (string, bool) {
+	if !opts.Has("h") {
+		return "u", true
+	}
+	holds := opts.Last("h")
+	_, err := pbs.ParseHolds(holds)
+	return holds, err == nil
+}
+
+func qsig() *cli.Command {
+	c := &cli.Command{
+		Name: "qsig", Summary: "send signals to jobs", Grammar: own("s:"), UsageStatus: 2,
+		Usage: "usage: qsig [-s signal] job_identifier...\n       qsig --version\n",
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		signal := "SIGTERM"
+		if opts.Has("s") {
+			signal = opts.Last("s")
+		}
+		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
+			_, err := s.batch.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: job, Signal: signal}))
+			return err
+		})
+	}
+	return c
+}
+
+func qrerun() *cli.Command {
+	c := &cli.Command{
+		Name: "qrerun", Summary: "put running jobs back into the queue", Grammar: own("W:"), UsageStatus: 2,
+		Usage: "usage: qrerun [-W force] job_identifier...\n       qrerun --version\n",
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		if opts.Has("W") && opts.Last("W") != "force" {
+			return c.Misuse("illegal -W value")
+		}
+		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
+			_, err := s.batch.Rerun(ctx, connect.NewRequest(&api.RerunRequest{Job: job, Force: opts.Has("W")}))
+			return err
+		})
+	}
+	return c
+}

@@ -1,0 +1,199 @@
+package pbs
+
+import (
+	"strings"
+
+	"rampart/cli"
+	"rampart/fsm/attr"
+	"rampart/transport/api"
+)
+
+// A request collects what options say about a job. What is said later counts, so
+// directives are read before the command line.
+type request struct {
+	env     *cli.Env
+	qalter  bool
+	changes []*api.Attribute
+
+	destination string
+	prefix      string // of directives, if -C was given
+	prefixed    bool
+	silent      bool // -z
+	export      bool // -V
+	variables   string
+
+	faults      []string // "illegal -N value"
+	unsupported bool     // something of a feature that is yet to come
+}
+
+// submitLetters and alterLetters are the getopt option strings.
+const (
+	submitLetters = "a:A:c:C:e:fGhIj:J:k:l:m:M:N:o:p:P:q:r:R:S:u:v:VW:Xz"
+	alterLetters  = "a:A:c:e:h:j:k:l:m:M:N:o:p:P:r:R:S:u:W:"
+)
+
+// set makes an attribute, or a resource of one, what was said last. Without a
+// value qalter unsets it.
+func (r *request) set(name, resource, value string) {
+	op := api.Op_OP_SET
+	if r.qalter && value == "" {
+		op = api.Op_OP_UNSET
+	}
+	for _, a := range r.changes {
+		if a.Name == name && a.Resource == resource {
+			a.Value, a.Op = value, op
+			return
+		}
+	}
+	r.changes = append(r.changes, &api.Attribute{Name: name, Resource: resource, Value: value, Op: op})
+}
+
+// has tells whether the attribute was set.
+func (r *request) has(name string) bool {
+	for _, a := range r.changes {
+		if a.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *request) illegal(letter string) { r.faults = append(r.faults, "illegal -"+letter+" value") }
+
+// read takes over what opts say; what is wrong with it goes to faults.
+func (r *request) read(opts *cli.Options) {
+	for _, letter := range attr.OptionLetters() {
+		o, _ := attr.OptionOf(byte(letter))
+		for _, v := range opts.All(string(letter)) {
+			r.option(o, v)
+		}
+	}
+	for _, v := range opts.All("l") {
+		if !r.resources(v) {
+			r.illegal("l")
+		}
+	}
+	for _, v := range opts.All("W") {
+		if !r.extended(v) {
+			r.illegal("W")
+		}
+	}
+	r.others(opts)
+}
+
+// option reads one value of an option that sets an attribute.
+func (r *request) option(o attr.Option, v string) {
+	def, known := attr.Lookup(attr.Job, o.Attribute)
+	if !known {
+		r.unsupported = true
+		return
+	}
+	value, ok := r.prepare(o, v)
+	if ok {
+		value, ok = parse(def, value)
+	}
+	switch {
+	case !ok:
+		r.illegal(string(o.Letter))
+	case def.Unsupported:
+		r.unsupported = true
+	default:
+		r.set(o.Attribute, "", value)
+	}
+}
+
+// prepare completes what the user may leave out.
+func (r *request) prepare(o attr.Option, v string) (string, bool) {
+	switch {
+	case o.Flag && !(r.qalter && o.Letter == 'h'):
+		return o.Value, true
+	case o.Letter == 'o' || o.Letter == 'e':
+		return r.path(v)
+	case o.Letter == 'J':
+		return v, isRange(v)
+	}
+	return v, true
+}
+
+func parse(def *attr.Def, value string) (string, bool) {
+	canonical, err := def.Parse(value)
+	return canonical, err == nil
+}
+
+// others reads the options that are more, or less, than one attribute.
+func (r *request) others(opts *cli.Options) {
+	r.silent = r.silent || opts.Has("z")
+	r.export = r.export || opts.Has("V")
+	r.unsupported = r.unsupported || opts.Has("G") || opts.Has("X")
+	if opts.Has("v") {
+		r.variables = opts.Last("v")
+	}
+	if opts.Has("C") {
+		r.prefix, r.prefixed = opts.Last("C"), true
+	}
+	if !opts.Has("q") {
+		return
+	}
+	r.destination = opts.Last("q")
+	queue, server, at := strings.Cut(r.destination, "@")
+	if queue == "" && server == "" || at && server == "" {
+		r.illegal("q")
+	}
+}
+
+// resources reads -l.
+func (r *request) resources(v string) bool {
+	for _, item := range splitList(v) {
+		name, value, ok := strings.Cut(item, "=")
+		name = strings.TrimSpace(name)
+		if !ok || !isWord(name) {
+			return false
+		}
+		r.set("Resource_List", name, unquote(strings.TrimSpace(value)))
+	}
+	return v != ""
+}
+
+// extended reads -W. An item without "=" goes on with the value before it.
+func (r *request) extended(v string) bool {
+	var pairs [][2]string
+	for _, item := range splitList(v) {
+		name, value, ok := strings.Cut(item, "=")
+		switch {
+		case ok:
+			pairs = append(pairs, [2]string{strings.TrimSpace(name), value})
+		case len(pairs) == 0:
+			return false
+		default:
+			pairs[len(pairs)-1][1] += "," + item
+		}
+	}
+	for _, p := range pairs {
+		if !r.extendedOne(p[0], unquote(strings.TrimSpace(p[1]))) {
+			return false
+		}
+	}
+	return len(pairs) > 0
+}
+
+// extendedOne sets one attribute of -W. What qalter does not know is for the server
+// to judge, as in PBS.
+func (r *request) extendedOne(name, value string) bool {
+	attribute, resource, _ := strings.Cut(name, ".")
+	if !isWord(attribute) || value == "" {
+		return false
+	}
+	if def, ok := attr.Additional(name); ok {
+		if def.Unsupported {
+			r.unsupported = true
+			return true
+		}
+		if value, ok = parse(def, value); !ok {
+			return false
+		}
+	} else if _, known := attr.Lookup(attr.Job, attribute); !known && !r.qalter {
+		return false
+	}
+	r.set(attribute, resource, value)
+	return true
+}

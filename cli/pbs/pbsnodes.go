@@ -1,0 +1,248 @@
+package pbs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"rampart/cli"
+	"rampart/cli/render"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+const pbsnodesUsage = `usage:	pbsnodes [-{o|r}][-C comment][-s server] host host ...
+	pbsnodes -l [-s server]
+	pbsnodes [-s server] -v vnode vnode ...
+	pbsnodes -a[v][S[j][L]][-F format][-D delim][-s server]
+	pbsnodes -[H][S[j][L]][-F format][-D delim] host host ...
+	pbsnodes --version
+
+`
+
+func pbsnodes() *cli.Command {
+	c := &cli.Command{
+		Name: "pbsnodes", Summary: "show and mark hosts and vnodes", Usage: pbsnodesUsage, UsageStatus: 1,
+		Grammar: own("aC:D:F:HjLlors:Sv", "stale"),
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		if err := checkNodes(c, opts); err != nil {
+			return err
+		}
+		s, err := open(env, c, opts)
+		if err != nil {
+			return err
+		}
+		if err := s.checkServer(ctx, opts.Last("s")); err != nil {
+			return err
+		}
+		switch {
+		case opts.Has("o") || opts.Has("r") || opts.Has("C"):
+			s.markHosts(ctx, opts)
+		case opts.Has("l"):
+			s.unavailable(ctx, opts.Has("stale"))
+		default:
+			s.showNodes(ctx, opts)
+		}
+		return s.end()
+	}
+	return c
+}
+
+func checkNodes(c *cli.Command, opts *cli.Options) error {
+	format := opts.Last("F")
+	switch {
+	case opts.Has("o") && opts.Has("r"),
+		!opts.Has("a") && !opts.Has("l") && len(opts.Operands) == 0,
+		format != "" && format != "json" && format != "dsv",
+		opts.Has("D") && opts.Last("D") == "":
+		return c.Misuse()
+	case opts.Has("S") && opts.Has("j"):
+		return noSupport()
+	}
+	return nil
+}
+
+// showNodes lists hosts, or vnodes with -v.
+func (s *session) showNodes(ctx context.Context, opts *cli.Options) {
+	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_HOST, Names: opts.Operands, Stale: opts.Has("stale")}
+	if opts.Has("v") {
+		r.Kind = api.ObjectKind_OBJECT_KIND_VNODE
+	}
+	if opts.Has("a") {
+		r.Names = nil
+	}
+	header, found, err := s.objects(ctx, r)
+	if err != nil && !s.unknownNode(err, opts.Operands) {
+		s.fail(err, nil)
+		return
+	}
+	var nodes []*api.Object
+	for _, o := range found {
+		if o.Refusal != nil {
+			s.noNode(o.Name, refusal(o))
+			continue
+		}
+		nodes = append(nodes, o)
+	}
+	if len(found) == 0 && len(r.Names) == 0 && err == nil {
+		s.fail(pbs.Refuse(pbs.NoNodeList), nil)
+		s.status = 1
+		return
+	}
+	s.writeNodes(opts, header, nodes)
+}
+
+// unknownNode tells of a refusal that answers for a single operand.
+func (s *session) unknownNode(err error, operands []string) bool {
+	var r *pbs.Error
+	if !errors.As(err, &r) || r.Code != pbs.UnknownNode || len(operands) != 1 {
+		return false
+	}
+	s.noNode(operands[0], r)
+	return true
+}
+
+func (s *session) noNode(name string, r *pbs.Error) {
+	fmt.Fprintf(s.env.Stderr, "Node: %s,  Error: %s\n", name, r.Message)
+	s.status = 1
+}
+
+func (s *session) writeNodes(opts *cli.Options, header *api.ListHeader, nodes []*api.Object) {
+	out := bufio.NewWriter(s.env.Stdout)
+	defer out.Flush()
+	delimiter := cli.First(opts.Last("D"), "|")
+	switch {
+	case opts.Last("F") == "json":
+		writeNodesJSON(out, header, nodes, !opts.Has("v"))
+	case opts.Last("F") == "dsv":
+		for _, o := range nodes {
+			render.Wide(out, "Name="+o.Name, o, delimiter, render.Plain)
+		}
+	case opts.Has("S"):
+		render.NodeSummary(out, nodes)
+	default:
+		for _, o := range nodes {
+			render.Node(out, o, s.env.Zone)
+		}
+	}
+}
+
+func writeNodesJSON(out *bufio.Writer, header *api.ListHeader, nodes []*api.Object, summed bool) {
+	j := render.NewJSON(out, "nodes", header, render.Plain)
+	if summed {
+		j.Skip = render.NothingAssigned
+	}
+	for _, o := range nodes {
+		if summed {
+			o = render.Summed(o)
+		}
+		j.Object(o)
+	}
+	_ = j.End() // standard output is gone; nobody is left to tell
+}
+
+// placing are the attributes that tell where a vnode is and whether it is well.
+func placing() []string { return []string{"Mom", "state", "comment", "resources_available"} }
+
+// hosts returns all vnodes by host, hosts in the order of their first vnode.
+func (s *session) hosts(ctx context.Context, stale bool) (names []string, vnodes map[string][]*api.Object, err error) {
+	_, all, err := s.objects(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_VNODE, Attributes: placing(), Stale: stale,
+	})
+	vnodes = map[string][]*api.Object{}
+	for _, o := range all {
+		host := cli.First(render.Find(o, "resources_available", "host"), render.Find(o, "Mom", ""), o.Name)
+		if !slices.Contains(names, host) {
+			names = append(names, host)
+		}
+		vnodes[host] = append(vnodes[host], o)
+	}
+	return names, vnodes, err
+}
+
+// unavailable is pbsnodes -l: a host is listed for its first vnode that is.
+func (s *session) unavailable(ctx context.Context, stale bool) {
+	names, vnodes, err := s.hosts(ctx, stale)
+	if err != nil {
+		s.fail(err, nil)
+		return
+	}
+	for _, host := range names {
+		for _, o := range vnodes[host] {
+			if render.Unavailable(s.env.Stdout, &api.Object{Name: host, Attributes: o.Attributes}) {
+				break
+			}
+		}
+	}
+}
+
+// markHosts sets or clears offline, and the comment, on all vnodes of the hosts;
+// with -v the operands are vnodes.
+func (s *session) markHosts(ctx context.Context, opts *cli.Options) {
+	_, vnodes, err := s.hosts(ctx, false)
+	if err != nil {
+		s.fail(err, nil)
+		return
+	}
+	for _, name := range opts.Operands {
+		targets := namesOf(vnodes, name, opts.Has("v"))
+		if len(targets) == 0 {
+			s.noNode(name, pbs.Refuse(pbs.UnknownNode))
+			continue
+		}
+		for _, vnode := range targets {
+			if s.mark(ctx, vnode, opts) {
+				return
+			}
+		}
+	}
+}
+
+func namesOf(vnodes map[string][]*api.Object, name string, vnode bool) []string {
+	var out []string
+	for host, list := range vnodes {
+		for _, o := range list {
+			mom := render.Find(o, "Mom", "")
+			short, _, _ := strings.Cut(mom, ".")
+			if vnode && o.Name == name || !vnode && (name == host || name == mom || name == short) {
+				out = append(out, o.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *session) mark(ctx context.Context, vnode string, opts *cli.Options) (fatal bool) {
+	r := &api.ManageRequest{Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_VNODE, Name: vnode}
+	change := func(name, value string, op api.Op) {
+		r.Changes = append(r.Changes, &api.Attribute{Name: name, Value: value, Op: op})
+	}
+	switch {
+	case opts.Has("o"):
+		change("state", "offline", api.Op_OP_INCREASE)
+	case opts.Has("r"):
+		change("state", "offline", api.Op_OP_DECREASE)
+	}
+	if comment := opts.Last("C"); opts.Has("C") && comment == "" {
+		change("comment", "", api.Op_OP_UNSET)
+	} else if opts.Has("C") {
+		change("comment", comment, api.Op_OP_SET)
+	}
+	_, err := s.batch.Manage(s.next(ctx), connect.NewRequest(r))
+	if err == nil {
+		return false
+	}
+	if f := s.explain(err); f.Fatal {
+		return s.fail(err, nil)
+	}
+	fmt.Fprintf(s.env.Stderr, "Node: %s,  Error: %s\n", vnode, s.explain(err).Text)
+	s.status = 1
+	return false
+}

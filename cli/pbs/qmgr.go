@@ -1,0 +1,286 @@
+package pbs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"rampart/cli"
+	"rampart/cli/render"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+const (
+	qmgrUsage = "usage: qmgr [-a] [-c command] [-e] [-n] [-z] [server...]\n       qmgr --version\n"
+	qmgrHelp  = `General syntax: command [object] [names] [attr OP value, ...]
+commands: active, create, delete, set, unset, list, print, help, quit, exit
+objects:  server, sched, queue, node, resource
+names:    name[@server][,name[@server]...]; @default for all
+OP:       = (set), += (increment, append), -= (decrement, remove)
+Values with blanks, commas or # are put in quotes. Words may be shortened.
+`
+	// syntaxStatus is qmgr's exit status after a directive it cannot read.
+	syntaxStatus = 4
+)
+
+func qmgr() *cli.Command {
+	c := &cli.Command{
+		Name: "qmgr", Summary: "manage servers, queues, nodes and resources", Grammar: own("ac:enz"),
+		Usage: qmgrUsage, UsageStatus: 1,
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		s, err := open(env, c, opts)
+		if err != nil {
+			return err
+		}
+		for _, server := range opts.Operands {
+			if err := s.checkServer(ctx, server); err != nil {
+				return err
+			}
+		}
+		m := &manager{
+			session: s, abort: opts.Has("a"), echo: opts.Has("e"), dry: opts.Has("n"), quiet: opts.Has("z"),
+			active: map[string][]objectName{},
+		}
+		if opts.Has("c") {
+			for _, text := range opts.All("c") {
+				m.run(ctx, text)
+			}
+			return s.end()
+		}
+		return m.batch(ctx)
+	}
+	return c
+}
+
+// A manager carries out directives.
+type manager struct {
+	*session
+	abort, echo, dry, quiet bool
+	active                  map[string][]objectName
+	done                    bool // quit, or aborted
+}
+
+// batch reads directives from standard input, line by line so that a person can
+// talk with it.
+func (m *manager) batch(ctx context.Context) error {
+	in := bufio.NewReader(m.env.Stdin)
+	prompt := m.env.Terminal()
+	var text string
+	for !m.done {
+		if prompt {
+			io.WriteString(m.env.Stdout, "Qmgr: ")
+		}
+		line, err := in.ReadString('\n')
+		text += line
+		if err == nil && strings.HasSuffix(text, "\\\n") {
+			continue
+		}
+		m.run(ctx, text)
+		text = ""
+		if err != nil {
+			break
+		}
+	}
+	return m.end()
+}
+
+// run carries out the directives of a text.
+func (m *manager) run(ctx context.Context, text string) {
+	for _, line := range splitDirectives(text) {
+		if m.done {
+			return
+		}
+		if m.echo {
+			fmt.Fprintln(m.env.Stdout, line)
+		}
+		before := m.status
+		m.status = 0
+		m.directive(ctx, line)
+		if m.status != 0 && m.abort {
+			m.done = true
+		}
+		if m.status == 0 {
+			m.status = before
+		}
+	}
+}
+
+func (m *manager) directive(ctx context.Context, line string) {
+	d, err := parseDirective(line)
+	if err != nil {
+		m.unreadable(err)
+		return
+	}
+	switch d.verb {
+	case "help":
+		io.WriteString(m.env.Stdout, qmgrHelp)
+	case "quit", "exit":
+		m.done = true
+	case "active":
+		m.active[d.object.word] = d.names
+	default:
+		if !m.dry {
+			m.carryOut(ctx, d)
+		}
+	}
+}
+
+func (m *manager) unreadable(err error) {
+	var syntax *syntaxError
+	if errors.As(err, &syntax) {
+		m.say("qmgr: Syntax error\n%s\n%s^\n", syntax.line, strings.Repeat(" ", syntax.at))
+		m.status = syntaxStatus
+		return
+	}
+	m.say("qmgr: %s\nTry 'help' if you are having trouble.\n", err)
+	m.status = 1
+}
+
+func (m *manager) say(format string, args ...any) {
+	if !m.quiet {
+		fmt.Fprintf(m.env.Stderr, format, args...)
+	}
+}
+
+func (m *manager) carryOut(ctx context.Context, d *directive) {
+	names := d.names
+	if len(names) == 0 {
+		names = m.active[d.object.word]
+	}
+	reading := d.verb == "list" || d.verb == "print"
+	if len(names) == 0 {
+		if !reading && !d.object.single {
+			m.say("qmgr: No active %s, nothing done.\n", d.object.word)
+			m.status = 1
+			return
+		}
+		names = []objectName{{}}
+	}
+	for _, n := range names {
+		if m.done {
+			return
+		}
+		if err := m.one(ctx, d, n, reading); err != nil {
+			m.refused(n, err)
+		}
+	}
+}
+
+func (m *manager) one(ctx context.Context, d *directive, n objectName, reading bool) error {
+	if d.object.later || d.verb == "import" || d.verb == "export" {
+		return noSupport()
+	}
+	if err := m.checkServer(ctx, n.server); err != nil {
+		return err
+	}
+	if reading {
+		return m.read(ctx, d, n)
+	}
+	return m.change(ctx, d, n)
+}
+
+// refused tells of an error in qmgr's two lines.
+func (m *manager) refused(n objectName, err error) {
+	f := m.explain(err)
+	m.status = f.Status
+	if f.Fatal {
+		m.say("qmgr: %s\n", f.Text)
+		m.done = true
+		return
+	}
+	m.say("qmgr obj=%s svr=%s: %s\n", n.name, cli.First(n.server, "default"), f.Text)
+	m.say("qmgr: Error (%d) returned from server\n", pbs.CodeOf(err))
+}
+
+func (m *manager) change(ctx context.Context, d *directive, n objectName) error {
+	r := &api.ManageRequest{Kind: d.object.kind, Name: n.name, Changes: d.changes}
+	switch d.verb {
+	case "create":
+		r.Verb = api.Verb_VERB_CREATE
+	case "delete":
+		r.Verb = api.Verb_VERB_DELETE
+	case "set":
+		r.Verb = api.Verb_VERB_SET
+	case "unset":
+		r.Verb = api.Verb_VERB_UNSET
+	}
+	switch {
+	case d.object.word == "server":
+		r.Name = ""
+	case d.object.word == "sched":
+		r.Name = cli.First(n.name, "default")
+	case n.name == "":
+		r.Name = "@default"
+	}
+	_, err := m.session.batch.Manage(m.next(ctx), connect.NewRequest(r))
+	return err
+}
+
+// read lists or prints the objects that a name stands for.
+func (m *manager) read(ctx context.Context, d *directive, n objectName) error {
+	var only []string
+	for _, a := range d.changes {
+		name := a.Name
+		if a.Resource != "" {
+			name += "." + a.Resource
+		}
+		only = append(only, name)
+	}
+	if d.verb == "print" && d.object.word == "server" && len(only) == 0 {
+		for _, word := range []string{"resource", "queue"} {
+			object, _ := managedBy(word)
+			if err := m.print(ctx, object, "", nil); err != nil {
+				return err
+			}
+		}
+	}
+	if d.verb == "print" {
+		return m.print(ctx, d.object, n.name, only)
+	}
+	found, err := m.find(ctx, d.object, n.name)
+	for _, o := range found {
+		render.List(m.env.Stdout, d.object.render, o, only)
+	}
+	return err
+}
+
+func (m *manager) print(ctx context.Context, object *managed, name string, only []string) error {
+	found, err := m.find(ctx, object, name)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	out := m.env.Stdout
+	if object.word == "server" {
+		render.PrintServer(out, object.render, found[0], only)
+		return nil
+	}
+	render.PrintHead(out, object.render)
+	for _, o := range found {
+		render.Print(out, object.render, o, only)
+	}
+	return nil
+}
+
+func (m *manager) find(ctx context.Context, object *managed, name string) ([]*api.Object, error) {
+	r := &api.ListRequest{Kind: object.kind}
+	if name != "" && object.word != "server" {
+		r.Names = []string{name}
+	}
+	_, found, err := m.objects(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range found {
+		if o.Refusal != nil {
+			return nil, refusal(o)
+		}
+	}
+	return found, nil
+}

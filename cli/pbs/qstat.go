@@ -1,0 +1,292 @@
+package pbs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"strings"
+
+	"rampart/cli"
+	"rampart/cli/render"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+const qstatUsage = `usage: 
+qstat [-f] [-J] [-p] [-t] [-x] [-E] [-F format | -w] [-D delim] [ job_identifier... | destination... ]
+qstat [-a|-i|-r|-H|-T] [-J] [-t] [-u user] [-n] [-s] [-G|-M] [-1] [-w]
+	[ job_identifier... | destination... ]
+qstat -Q [-f] [-F format] [-D delim] [ destination... ]
+qstat -q [-G|-M] [ destination... ]
+qstat -B [-f] [-F format] [-D delim] [ server_name... ]
+qstat --version
+`
+
+// A view is what qstat was asked to show.
+type view struct {
+	kind      api.ObjectKind
+	long      bool
+	wide      bool
+	format    string // "", "json", "dsv"
+	delimiter string
+	history   bool
+	stale     bool
+	nothing   bool // -J: array parents only, of which there are none yet
+}
+
+func qstat() *cli.Command {
+	c := &cli.Command{
+		Name: "qstat", Summary: "show jobs, queues and servers", Usage: qstatUsage, UsageStatus: 2,
+		Grammar: own("aEfHinpqrsTu:wxGMJ1QBtF:D:", "stale"),
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		v, err := parseView(c, opts)
+		if err != nil {
+			return err
+		}
+		s, err := open(env, c, opts)
+		if err != nil {
+			return err
+		}
+		out := newStatus(s, v)
+		s.showAll(ctx, v, opts.Operands, out)
+		if err := out.end(); err != nil {
+			return err
+		}
+		return s.end()
+	}
+	return c
+}
+
+func parseView(c *cli.Command, opts *cli.Options) (view, error) {
+	v := view{
+		kind: api.ObjectKind_OBJECT_KIND_JOB, long: opts.Has("f"), wide: opts.Has("w"), delimiter: "|",
+		history: opts.Has("x"), stale: opts.Has("stale"), nothing: opts.Has("J"), format: opts.Last("F"),
+	}
+	if opts.Has("D") {
+		v.delimiter = opts.Last("D")
+	}
+	alternative := false
+	for _, letter := range []string{"a", "H", "i", "n", "r", "s", "T", "u", "G", "M", "1", "q", "p"} {
+		alternative = alternative || opts.Has(letter)
+	}
+	queue, server := opts.Has("Q"), opts.Has("B")
+	switch {
+	case queue && server, alternative && v.long, v.format != "" && !v.long, v.delimiter == "":
+		return v, c.Misuse()
+	case v.format != "" && v.format != "json" && v.format != "dsv":
+		return v, c.Misuse("illegal -F value")
+	case alternative:
+		return v, noSupport()
+	case queue:
+		v.kind = api.ObjectKind_OBJECT_KIND_QUEUE
+	case server:
+		v.kind = api.ObjectKind_OBJECT_KIND_SERVER
+	}
+	return v, nil
+}
+
+// A question is one List call.
+type question struct {
+	operand string // for messages; empty if the call is about several
+	server  string // after "@"
+	list    *api.ListRequest
+}
+
+// questions turns operands into calls: identifiers side by side share one.
+func (s *session) questions(v view, operands []string) []question {
+	var all []question
+	ask := func(operand, server string) *api.ListRequest {
+		r := &api.ListRequest{Kind: v.kind, History: v.history, Stale: v.stale}
+		if !v.long && v.kind == api.ObjectKind_OBJECT_KIND_JOB {
+			r.Attributes = render.JobColumns
+		}
+		all = append(all, question{operand, server, r})
+		return r
+	}
+	if len(operands) == 0 {
+		ask("", "")
+		return all
+	}
+	var ids *api.ListRequest
+	for _, operand := range operands {
+		if v.kind == api.ObjectKind_OBJECT_KIND_JOB && isJobID(operand) {
+			if _, err := pbs.ParseJobID(operand, "server"); err != nil {
+				s.fail(err, nil)
+				continue
+			}
+			if ids == nil {
+				ids = ask("", "")
+			}
+			ids.Names = append(ids.Names, operand)
+			continue
+		}
+		ids = nil
+		destination(v.kind, operand, ask)
+	}
+	return all
+}
+
+func isJobID(operand string) bool { return operand != "" && operand[0] >= '0' && operand[0] <= '9' }
+
+// destination asks for what a queue, a server, or queue@server stands for.
+func destination(kind api.ObjectKind, operand string, ask func(operand, server string) *api.ListRequest) {
+	name, server, _ := strings.Cut(operand, "@")
+	if kind == api.ObjectKind_OBJECT_KIND_SERVER {
+		ask(operand, strings.TrimPrefix(operand, "@"))
+		return
+	}
+	r := ask(operand, server)
+	switch {
+	case name == "":
+	case kind == api.ObjectKind_OBJECT_KIND_QUEUE:
+		r.Names = []string{name}
+	default:
+		r.Queues = []string{name}
+	}
+}
+
+func (s *session) showAll(ctx context.Context, v view, operands []string, out *status) {
+	if v.nothing {
+		return
+	}
+	for _, q := range s.questions(v, operands) {
+		if s.show(ctx, q, out) {
+			return
+		}
+	}
+}
+
+// show asks one question. It returns true if it is no use to ask more.
+func (s *session) show(ctx context.Context, q question, out *status) (fatal bool) {
+	if err := s.checkServer(ctx, q.server); err != nil {
+		return s.fail(err, nil)
+	}
+	err := s.list(ctx, q.list, out.begin, func(o *api.Object) error {
+		if o.Refusal != nil {
+			out.refused()
+			s.refuse(ctx, q, o.Name, refusal(o))
+			return nil
+		}
+		return out.object(o)
+	})
+	if err == nil {
+		return false
+	}
+	out.refused()
+	var r *pbs.Error
+	if errors.As(err, &r) && q.operand != "" {
+		s.refuse(ctx, q, q.operand, r)
+		return false
+	}
+	return s.fail(err, nil)
+}
+
+// refuse tells of an object that cannot be shown, in PBS's words for each case.
+func (s *session) refuse(ctx context.Context, q question, name string, r *pbs.Error) {
+	text := r.Message + " " + name
+	switch r.Code {
+	case pbs.UnknownQueue:
+		text = "Unknown queue destination " + cli.First(q.operand, name)
+	case pbs.HasFinished:
+		text = s.fullID(ctx, name) + " Job has finished, use -x or -H to obtain historical job information"
+	case pbs.UnknownJob:
+		text = r.Message + " " + s.fullID(ctx, name)
+	}
+	s.complain(text, r.Code.ExitStatus())
+}
+
+// A status is qstat's output in the making.
+type status struct {
+	s      *session
+	view   view
+	out    *bufio.Writer
+	header *api.ListHeader
+
+	table  *render.JobTable
+	json   *render.JSON
+	all    []*api.Object // queues and servers; jobs are written as they come
+	headed bool          // the table's head is out, or not wanted any more
+}
+
+func newStatus(s *session, v view) *status {
+	out := bufio.NewWriterSize(s.env.Stdout, 64<<10)
+	return &status{s: s, view: v, out: out, table: render.NewJobTable(out, v.wide)}
+}
+
+func (st *status) begin(h *api.ListHeader) error {
+	st.s.server = h.Server
+	if st.header != nil {
+		return nil
+	}
+	st.header = h
+	if st.view.format == "json" {
+		st.json = render.NewJSON(st.out, st.section(), h, render.Dated(st.s.env.Zone))
+	}
+	return nil
+}
+
+func (st *status) section() string {
+	switch st.view.kind {
+	case api.ObjectKind_OBJECT_KIND_QUEUE:
+		return "Queue"
+	case api.ObjectKind_OBJECT_KIND_SERVER:
+		return "Server"
+	}
+	return "Jobs"
+}
+
+// refused notes an error: PBS prints no head above rows that come after one.
+func (st *status) refused() {
+	_ = st.out.Flush() // so that output and errors keep their order on a terminal
+	st.headed = true
+}
+
+func (st *status) object(o *api.Object) error {
+	env := st.s.env
+	switch {
+	case st.json != nil:
+		st.json.Object(o)
+	case st.view.format == "dsv":
+		render.Wide(st.out, st.head()+o.Name, o, st.view.delimiter, render.Dated(env.Zone))
+	case st.view.long:
+		render.Long(st.out, st.head()+o.Name, o, st.view.wide, env.Zone)
+	case st.view.kind != api.ObjectKind_OBJECT_KIND_JOB:
+		st.all = append(st.all, o)
+	default:
+		st.row(o)
+	}
+	return nil
+}
+
+func (st *status) row(o *api.Object) {
+	if !st.headed {
+		st.table.Head()
+	}
+	st.headed = true
+	st.table.Row(o)
+}
+
+func (st *status) head() string {
+	if st.section() == "Jobs" {
+		return "Job Id: "
+	}
+	return st.section() + ": "
+}
+
+// end completes the output. A document that broke off stays incomplete, so that
+// nobody takes it for the whole.
+func (st *status) end() error {
+	switch {
+	case st.json != nil:
+		if err := st.json.End(); err != nil {
+			return err
+		}
+	case len(st.all) == 0:
+	case st.view.kind == api.ObjectKind_OBJECT_KIND_QUEUE:
+		render.Queues(st.out, st.all)
+	default:
+		render.Servers(st.out, st.all)
+	}
+	return st.out.Flush()
+}

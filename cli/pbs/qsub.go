@@ -1,0 +1,223 @@
+package pbs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"connectrpc.com/connect"
+
+	"rampart/cli"
+	"rampart/cli/script"
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+const qsubUsage = `usage: qsub [-a date_time] [-A account_string] [-c interval]
+	[-C directive_prefix] [-e path] [-f ] [-h ] [-I [-X]] [-j oe|eo] [-J X-Y[:Z]]
+	[-k keep] [-l resource_list] [-m mail_options] [-M user_list]
+	[-N jobname] [-o path] [-p priority] [-P project] [-q queue] [-r y|n]
+	[-R o|e|oe] [-S path] [-u user_list] [-W otherattributes=value...]
+	[-v variable_list] [-V ] [-z] [script | -- command [arg1 ...]]
+       qsub --version
+`
+
+func qsub() *cli.Command {
+	c := &cli.Command{
+		Name: "qsub", Summary: "submit a job", Grammar: own(submitLetters), Usage: qsubUsage, UsageStatus: 2,
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		return submit(ctx, env, c, opts)
+	}
+	return c
+}
+
+func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options) error {
+	job, err := describe(env, c, opts)
+	if err != nil {
+		return err
+	}
+	s, err := open(env, c, opts)
+	if err != nil {
+		return err
+	}
+	reply, err := s.batch.Submit(s.only(ctx), connect.NewRequest(job.message))
+	if err != nil {
+		s.fail(err, nil)
+		return s.end()
+	}
+	if !job.silent {
+		fmt.Fprintln(env.Stdout, reply.Msg.Job)
+	}
+	return nil
+}
+
+type described struct {
+	message *api.SubmitRequest
+	silent  bool
+}
+
+// describe turns a command line and its script into what the server is asked for.
+func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error) {
+	if opts.Dashed && len(opts.Operands) == 0 || !opts.Dashed && len(opts.Operands) > 1 {
+		return described{}, c.Misuse()
+	}
+	line := &request{env: env}
+	line.read(opts)
+	if err := line.verdict(c); err != nil {
+		return described{}, err
+	}
+	r := &request{env: env}
+	text, err := r.script(c, line, opts)
+	if err != nil {
+		return described{}, err
+	}
+	r.read(opts)
+	if err := r.verdict(c); err != nil {
+		return described{}, err
+	}
+	if err := r.complete(opts); err != nil {
+		return described{}, err
+	}
+	return described{
+		message: &api.SubmitRequest{Attributes: r.changes, Script: text, Destination: r.destination},
+		silent:  r.silent,
+	}, nil
+}
+
+func (r *request) verdict(c *cli.Command) error {
+	switch {
+	case len(r.faults) > 0:
+		return c.Misuse(r.faults...)
+	case r.unsupported:
+		return noSupport()
+	}
+	return nil
+}
+
+// script reads the job script, its directives into r; line is what the command
+// line says. With "--" there is none.
+func (r *request) script(c *cli.Command, line *request, opts *cli.Options) ([]byte, error) {
+	if opts.Dashed {
+		return nil, nil
+	}
+	text, err := r.text(opts.Operands)
+	if err != nil {
+		return nil, err
+	}
+	prefix := script.DefaultPrefix
+	if p, ok := r.env.Lookup("PBS_DPREFIX"); ok {
+		prefix = p
+	}
+	if line.prefixed {
+		prefix = line.prefix
+	}
+	all, err := script.Directives(text, prefix)
+	if err != nil {
+		return nil, err
+	}
+	for _, args := range all {
+		r.directive(c, args)
+	}
+	return text, nil
+}
+
+func (r *request) directive(c *cli.Command, args []string) {
+	l := c.Grammar.Parse(args)
+	r.faults = append(r.faults, l.Faults...)
+	if len(l.Operands) > 0 {
+		r.faults = append(r.faults, "directive error: "+strings.Join(args, " ")+" ")
+		return
+	}
+	r.read(cli.OptionsOf(l))
+}
+
+// text reads the script from the named file or standard input, and names the job
+// after it.
+func (r *request) text(operands []string) ([]byte, error) {
+	if len(operands) == 0 {
+		return limited(r.env.Stdin)
+	}
+	f, err := r.env.Open(operands[0])
+	if err != nil {
+		return nil, fmt.Errorf("script file:: %s", sentence(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, errors.New("script not a file")
+	}
+	text, err := limited(f)
+	if err != nil {
+		return nil, err
+	}
+	def, _ := attr.Lookup(attr.Job, "Job_Name")
+	name, ok := parse(def, filepath.Base(operands[0]))
+	if !ok {
+		return nil, errors.New("cannot form a valid job name from the script name")
+	}
+	r.set("Job_Name", "", name)
+	return text, nil
+}
+
+// limited reads a script, which has a limit.
+func limited(in io.Reader) ([]byte, error) {
+	var text bytes.Buffer
+	n, err := io.Copy(&text, io.LimitReader(in, pbs.MaxScript+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the script: %w", err)
+	case n > pbs.MaxScript:
+		return nil, pbs.Refuse(pbs.ScriptTooLarge)
+	}
+	return text.Bytes(), nil
+}
+
+// sentence returns the system's words for an error, as C prints them.
+func sentence(err error) string {
+	text := err.Error()
+	var n syscall.Errno
+	if errors.As(err, &n) {
+		text = n.Error()
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// complete adds what comes from the command's surroundings.
+func (r *request) complete(opts *cli.Options) error {
+	if !r.has("Job_Name") {
+		r.set("Job_Name", "", "STDIN")
+	}
+	list, err := r.variableList()
+	if err != nil {
+		return err
+	}
+	r.set("Variable_List", "", list)
+	if args := shown(opts.Raw); args != "" {
+		r.set("Submit_arguments", "", args)
+	}
+	if opts.Dashed {
+		r.set("executable", "", opts.Operands[0])
+		if args := shown(opts.Operands[1:]); args != "" {
+			r.set("argument_list", "", args)
+		}
+	}
+	return nil
+}
+
+// shown joins arguments so that a shell, or script.Split, takes them apart again.
+func shown(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = a
+		if a == "" || strings.ContainsAny(a, " \t\n\"'\\$`&|;<>()*?#~!") {
+			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,184 @@
+package pbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"rampart/cli"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+// A session is one command's talk with the server: where it asks, under which
+// request id, and what went wrong last.
+type session struct {
+	env     *cli.Env
+	command *cli.Command
+	target  cli.Target
+	batch   apiconnect.BatchClient
+
+	requestID string
+	calls     int
+	status    int    // of the last error
+	server    string // the cluster's server name, once it was needed
+}
+
+// open prepares to talk; nothing is sent yet.
+func open(env *cli.Env, c *cli.Command, opts *cli.Options) (*session, error) {
+	s := &session{env: env, command: c, target: env.Target(opts.Last("server"))}
+	batch, err := env.Batch(s.target)
+	if err != nil {
+		return nil, cli.Located(s.target.Server, err)
+	}
+	s.batch = batch
+	s.requestID = env.Getenv("PBS_REQUEST_ID")
+	if s.requestID == "" {
+		s.requestID = env.NewRequestID()
+	}
+	return s, nil
+}
+
+// only returns the context of a command's single change.
+func (s *session) only(ctx context.Context) context.Context {
+	return s.env.WithRequestID(ctx, s.requestID)
+}
+
+// next returns the context of the next of several changes: the id plus the
+// operand's number, so that a repeat of the whole command repeats each of them.
+func (s *session) next(ctx context.Context) context.Context {
+	s.calls++
+	return s.env.WithRequestID(ctx, fmt.Sprintf("%s.%d", s.requestID, s.calls))
+}
+
+// explain returns the failure, with what to do about an unknown outcome.
+func (s *session) explain(err error) cli.Failure {
+	located := cli.Located(s.target.Server, err)
+	f := cli.Explain(located)
+	if f.Status == pbs.UnknownResult.ExitStatus() {
+		f.Text += fmt.Sprintf("; to learn the outcome repeat the command with PBS_REQUEST_ID=%s", s.requestID)
+	}
+	return f
+}
+
+// fail tells the user and notes the status. It returns true if it is no use to go
+// on with further operands.
+func (s *session) fail(err error, format func(text string) string) bool {
+	f := s.explain(err)
+	text := f.Text
+	if !f.Fatal && format != nil {
+		text = format(text)
+	}
+	s.complain(text, f.Status)
+	return f.Fatal
+}
+
+func (s *session) complain(text string, status int) {
+	fmt.Fprintf(s.env.Stderr, "%s: %s\n", s.command.Name, text)
+	s.status = status
+}
+
+// end returns the command's error: nil, or the status of the last one told.
+func (s *session) end() error {
+	if s.status == 0 {
+		return nil
+	}
+	return cli.Status(s.status)
+}
+
+// fullID completes a job identifier with the server's name, for messages.
+func (s *session) fullID(ctx context.Context, id string) string {
+	bare, _, _ := strings.Cut(id, "@")
+	if strings.Contains(bare, ".") {
+		return bare
+	}
+	return bare + "." + s.serverName(ctx)
+}
+
+// serverName asks for the server's name; job identifiers end in it.
+func (s *session) serverName(ctx context.Context) string {
+	if s.server != "" {
+		return s.server
+	}
+	s.server = s.target.Server
+	_ = s.list(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"server_host"}},
+		func(h *api.ListHeader) error {
+			s.server = h.Server
+			return nil
+		}, nil) // on an error the name we know it by must do
+	return s.server
+}
+
+// list reads objects; begin is called once, each for every object as it comes.
+func (s *session) list(ctx context.Context, r *api.ListRequest, begin func(*api.ListHeader) error, each func(*api.Object) error) error {
+	stream, err := s.batch.List(ctx, connect.NewRequest(r))
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	begun := false
+	for stream.Receive() {
+		m := stream.Msg()
+		if !begun && m.Header != nil && begin != nil {
+			if err := begin(m.Header); err != nil {
+				return err
+			}
+		}
+		begun = true
+		for _, o := range m.Objects {
+			if each == nil {
+				continue
+			}
+			if err := each(o); err != nil {
+				return err
+			}
+		}
+	}
+	return stream.Err()
+}
+
+// objects reads all objects at once, for listings that are small.
+func (s *session) objects(ctx context.Context, r *api.ListRequest) (*api.ListHeader, []*api.Object, error) {
+	header := new(api.ListHeader)
+	var all []*api.Object
+	err := s.list(ctx, r, func(h *api.ListHeader) error {
+		header = h
+		return nil
+	}, func(o *api.Object) error {
+		all = append(all, o)
+		return nil
+	})
+	return header, all, err
+}
+
+// refusal returns the refusal that stands in place of an object.
+func refusal(o *api.Object) *pbs.Error {
+	return &pbs.Error{Code: pbs.Code(o.Refusal.Code), Message: o.Refusal.Message}
+}
+
+// checkServer refuses a server name after "@" that is nobody's.
+func (s *session) checkServer(ctx context.Context, name string) error {
+	if name == "" || name == "default" || name == s.target.Server {
+		return nil
+	}
+	_, found, err := s.objects(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_SERVER, Names: []string{name}, Attributes: []string{"server_host"},
+	})
+	for _, o := range found {
+		if o.Refusal != nil {
+			err = refusal(o)
+		}
+	}
+	var refused *pbs.Error
+	if errors.As(err, &refused) {
+		return &cli.Unreachable{Server: name}
+	}
+	return err
+}
+
+// noSupport is the answer to options of features that are yet to come.
+func noSupport() error { return pbs.Refuse(pbs.NotSupported) }

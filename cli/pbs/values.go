@@ -1,0 +1,99 @@
+package pbs
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// path makes [HOST:]PATH host-qualified, and absolute where it is on this host.
+func (r *request) path(v string) (string, bool) {
+	host, file, ok := strings.Cut(v, ":")
+	switch {
+	case !ok || strings.Contains(host, "/"):
+		host, file = r.hostname(), v
+	case host != "":
+		return v, file != "" // relative to the user's home on that host
+	default:
+		host = r.hostname()
+	}
+	if file == "" {
+		return "", false
+	}
+	return host + ":" + r.absolute(file), true
+}
+
+// absolute keeps the slash at the end: it says that the path is a directory.
+func (r *request) absolute(file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	full := filepath.Join(r.directory(), file)
+	if strings.HasSuffix(file, "/") && full != "/" {
+		full += "/"
+	}
+	return full
+}
+
+// isRange tells whether v is the range of an array: X-Y[:Z][%N].
+func isRange(v string) bool {
+	v, limit, limited := strings.Cut(v, "%")
+	v, step, stepped := strings.Cut(v, ":")
+	from, to, _ := strings.Cut(v, "-")
+	if !isNumber(from) || !isNumber(to) || limited && !isNumber(limit) || stepped && (!isNumber(step) || step == "0") {
+		return false
+	}
+	x, errX := strconv.Atoi(from)
+	y, errY := strconv.Atoi(to)
+	return errX == nil && errY == nil && x < y
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isWord tells whether s may be the name of an attribute or resource.
+func isWord(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
+		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// splitList splits at commas outside of quotes.
+func splitList(s string) []string {
+	items := []string{}
+	var quote byte
+	from := 0
+	for i := range len(s) {
+		switch {
+		case quote != 0:
+			if s[i] == quote {
+				quote = 0
+			}
+		case s[i] == '"' || s[i] == '\'':
+			quote = s[i]
+		case s[i] == ',':
+			items = append(items, s[from:i])
+			from = i + 1
+		}
+	}
+	return append(items, s[from:])
+}
+
+// unquote takes off quotes around a whole value.
+func unquote(s string) string {
+	if n := len(s); n >= 2 && s[0] == s[n-1] && (s[0] == '"' || s[0] == '\'') {
+		return s[1 : n-1]
+	}
+	return s
+}

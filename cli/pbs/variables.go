@@ -1,0 +1,133 @@
+package pbs
+
+import (
+	"errors"
+	"strings"
+
+	"rampart/fsm/attr"
+)
+
+var errEnvironment = errors.New("cannot send environment with the job")
+
+// origin are the variables of the submitter that a job finds as PBS_O_NAME.
+func origin() []string { return []string{"HOME", "LANG", "LOGNAME", "PATH", "MAIL", "SHELL", "TZ"} }
+
+// variableList builds the job's Variable_List: the PBS_O_ variables, then those of
+// -v, then with -V the whole environment; what came first counts.
+func (r *request) variableList() (string, error) {
+	v := variables{seen: map[string]bool{}}
+	for _, name := range origin() {
+		if value, ok := r.env.Lookup(name); ok {
+			v.add("PBS_O_"+name, value)
+		}
+	}
+	v.add("PBS_O_WORKDIR", r.directory())
+	v.add("PBS_O_SYSTEM", "Linux")
+	if queue, _, _ := strings.Cut(r.destination, "@"); queue != "" {
+		v.add("PBS_O_QUEUE", queue)
+	}
+	v.add("PBS_O_HOST", r.hostname())
+	if err := r.named(&v); err != nil {
+		return "", err
+	}
+	if r.export {
+		r.environment(&v)
+	}
+	return v.list.String(), nil
+}
+
+// named adds the variables of -v: NAME=VALUE, or NAME for the present value.
+func (r *request) named(v *variables) error {
+	if r.variables == "" {
+		return nil
+	}
+	for _, item := range splitVariables(r.variables) {
+		name, value, given := strings.Cut(item, "=")
+		if !given {
+			present := false
+			if value, present = r.env.Lookup(name); !present {
+				return errEnvironment
+			}
+		}
+		if name == "" {
+			return errEnvironment
+		}
+		v.add(name, value)
+	}
+	return nil
+}
+
+// environment adds all there is, but for what belongs to the submitting shell or
+// to a job that submits.
+func (r *request) environment(v *variables) {
+	for _, kv := range r.env.Environ() {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || name == "" || name == "_" || name == "PBS_ENVIRONMENT" || name == "PBS_REQUEST_ID" || strings.HasPrefix(name, "PBS_O_") {
+			continue
+		}
+		v.add(name, value)
+	}
+}
+
+type variables struct {
+	list strings.Builder
+	seen map[string]bool
+}
+
+func (v *variables) add(name, value string) {
+	if v.seen[name] {
+		return
+	}
+	v.seen[name] = true
+	if v.list.Len() > 0 {
+		v.list.WriteByte(',')
+	}
+	v.list.WriteString(name)
+	v.list.WriteByte('=')
+	v.list.WriteString(attr.EscapeVariable(value))
+}
+
+// splitVariables splits -v at commas; quotes keep a value together and are taken
+// off, a backslash takes the next character as it is.
+func splitVariables(s string) []string {
+	items := []string{""}
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		last := len(items) - 1
+		switch {
+		case s[i] == '\\' && i+1 < len(s) && quote != '\'':
+			i++
+			items[last] += s[i : i+1]
+		case quote != 0 && s[i] == quote:
+			quote = 0
+		case quote != 0:
+			items[last] += s[i : i+1]
+		case s[i] == '"' || s[i] == '\'':
+			quote = s[i]
+		case s[i] == ',':
+			items = append(items, "")
+		default:
+			items[last] += s[i : i+1]
+		}
+	}
+	return items
+}
+
+func (r *request) hostname() string {
+	if h, err := r.env.Hostname(); err == nil {
+		return h
+	}
+	return "localhost"
+}
+
+// directory is where the command runs, by the name the user knows it by.
+func (r *request) directory() string {
+	if d := r.env.Getenv("PWD"); strings.HasPrefix(d, "/") {
+		return d
+	}
+	d, err := r.env.Getwd()
+	if err != nil {
+		return "/"
+	}
+	return d
+}

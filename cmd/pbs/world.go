@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"rampart/cli"
+	"rampart/transport"
+	"rampart/transport/api/apiconnect"
+	"rampart/transport/client"
+)
+
+// world is the Env of a real process.
+func world() *cli.Env {
+	return &cli.Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Environ:  os.Environ,
+		Now:      time.Now,
+		Zone:     time.Local,
+		Hostname: os.Hostname,
+		Getwd:    os.Getwd,
+		Open:     func(name string) (fs.File, error) { return os.Open(name) },
+		Terminal: terminal,
+		Batch:    batch,
+		WithRequestID: func(ctx context.Context, id string) context.Context {
+			return client.WithRequestID(ctx, transport.RequestID(id))
+		},
+		NewRequestID: func() string { return string(client.NewRequestID()) },
+	}
+}
+
+func terminal() bool {
+	info, err := os.Stdin.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0
+}
+
+// batch returns a client that asks this host's daemons, which know the user by the
+// kernel's word; or, with a login token, the replicas themselves.
+func batch(t cli.Target) (apiconnect.BatchClient, error) {
+	o := client.Options{Token: os.Getenv("RAMPART_TOKEN")}
+	for _, path := range t.Gateways {
+		o.Replicas = append(o.Replicas, "unix:"+path)
+	}
+	if o.Token != "" {
+		config, err := trust(os.Getenv("RAMPART_CA"))
+		if err != nil {
+			return nil, err
+		}
+		o.TLS = config
+		o.Replicas = t.Replicas
+	}
+	if len(o.Replicas) == 0 {
+		return nil, &cli.Unreachable{Server: t.Server, Err: errors.New("no daemon of this host serves it, and there is no login token")}
+	}
+	return client.New(o).Batch(), nil
+}
+
+// trust reads the certificate of the cluster's CA.
+func trust(file string) (*tls.Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("RAMPART_TOKEN is set; RAMPART_CA must name the cluster's certificate: %w", err)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("RAMPART_CA: %s holds no certificate", file)
+	}
+	return transport.UserTLS(block.Bytes), nil
+}
