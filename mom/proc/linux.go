@@ -266,7 +266,9 @@ func (l *Linux) Usage(handles ...Handle) ([]Usage, error) {
 	}
 	all := make([]Usage, len(handles))
 	for i, h := range handles {
-		all[i] = t.usage(h)
+		if h.BootID == l.boot {
+			all[i] = t.usage(h)
+		}
 	}
 	return all, nil
 }

@@ -1,0 +1,129 @@
+package spool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Step names a point of a change on disk at which a fault may strike.
+type Step string
+
+// The steps of writing and removing, in their order.
+const (
+	Create  Step = "create"
+	Write   Step = "write"
+	Sync    Step = "sync"
+	Rename  Step = "rename"
+	SyncDir Step = "sync folder"
+	Remove  Step = "remove"
+)
+
+// disk makes changes that are whole or not at all.
+type disk struct {
+	noSync bool
+	fault  func(Step, string) error
+}
+
+func (d *disk) at(s Step, path string) error {
+	if d.fault == nil {
+		return nil
+	}
+	return d.fault(s, path)
+}
+
+// put replaces the file at path by data.
+func (d *disk) put(path string, data []byte, mode fs.FileMode) error {
+	tmp := path + ".tmp"
+	if err := d.fill(tmp, data, mode); err != nil {
+		return err
+	}
+	if err := d.at(Rename, path); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return err
+	}
+	return d.syncDir(filepath.Dir(path))
+}
+
+func (d *disk) putJSON(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
+	}
+	return d.put(path, data, 0o600)
+}
+
+func (d *disk) fill(tmp string, data []byte, mode fs.FileMode) error {
+	if err := d.at(Create, tmp); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(d.write(f, data), f.Chmod(mode)) // the umask does not count here
+	if err == nil {
+		err = d.sync(f)
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (d *disk) write(f *os.File, data []byte) error {
+	if err := d.at(Write, f.Name()); err != nil {
+		_, _ = f.Write(data[:len(data)/2]) // what a full disk or a crash leaves behind
+		return err
+	}
+	_, err := f.Write(data)
+	return err
+}
+
+func (d *disk) sync(f *os.File) error {
+	if err := d.at(Sync, f.Name()); err != nil {
+		return err
+	}
+	if d.noSync {
+		return nil
+	}
+	return f.Sync()
+}
+
+func (d *disk) syncDir(path string) error {
+	if err := d.at(SyncDir, path); err != nil {
+		return err
+	}
+	if d.noSync {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d *disk) remove(path string) error {
+	if err := d.at(Remove, path); err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// readJSON reads a file; ok is false when there is none.
+func readJSON(path string, v any) (ok bool, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return false, fmt.Errorf("read %s: %w", path, err)
+	}
+	return true, nil
+}

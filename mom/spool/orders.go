@@ -1,0 +1,97 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+)
+
+// A Refusal is the answer to an order that was not accepted.
+type Refusal struct {
+	Code    uint16 `json:"code"`
+	Message string `json:"message"`
+}
+
+// ErrNewEpoch is returned for orders of an epoch that the mom has not registered in.
+var ErrNewEpoch = errors.New("orders of another epoch: the mom must register first")
+
+// ErrOldTerm is returned for orders of a leader that has been succeeded.
+var ErrOldTerm = errors.New("orders of an earlier term")
+
+// Epoch returns the epoch that the mom obeys, 0 before its first registration.
+func (s *Spool) Epoch() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.memory.Epoch
+}
+
+// EnterEpoch is called when the mom has reported all its tasks to a cluster of the
+// given epoch. A new one makes all earlier answers and numbers void.
+func (s *Spool) EnterEpoch(epoch uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if epoch == s.memory.Epoch {
+		return nil
+	}
+	return s.rememberLocked(memory{Version: version, ID: s.memory.ID, Epoch: epoch})
+}
+
+// Orders begins a delivery: it checks epoch and term and forgets the answers below
+// lowestOpen, for ever.
+func (s *Spool) Orders(epoch, term, lowestOpen uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case epoch != s.memory.Epoch:
+		return ErrNewEpoch
+	case term < s.memory.Term:
+		return ErrOldTerm
+	case term == s.memory.Term && lowestOpen <= s.memory.LowestOpen:
+		return nil
+	}
+	next := s.memory
+	next.Term = term
+	if lowestOpen > next.LowestOpen {
+		next.LowestOpen = lowestOpen
+		next.Answers = maps.Clone(next.Answers)
+		maps.DeleteFunc(next.Answers, func(order uint64, _ *Refusal) bool { return order < lowestOpen })
+	}
+	return s.rememberLocked(next)
+}
+
+// Answered returns the answer that was given to an order; forgotten tells that the
+// order is below the lowest open one.
+func (s *Spool) Answered(order uint64) (answer *Refusal, answered, forgotten bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if order < s.memory.LowestOpen {
+		return nil, false, true
+	}
+	answer, answered = s.memory.Answers[order]
+	return answer, answered, false
+}
+
+// Answer remembers the answers to orders of the epoch, in one write.
+func (s *Spool) Answer(epoch uint64, answers map[uint64]*Refusal) error {
+	if len(answers) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if epoch != s.memory.Epoch {
+		return ErrNewEpoch
+	}
+	next := s.memory
+	next.Answers = make(map[uint64]*Refusal, len(s.memory.Answers)+len(answers))
+	maps.Copy(next.Answers, s.memory.Answers)
+	maps.Copy(next.Answers, answers)
+	return s.rememberLocked(next)
+}
+
+func (s *Spool) rememberLocked(next memory) error {
+	if err := s.disk.putJSON(s.memoryPath(), next); err != nil {
+		return fmt.Errorf("save answers to orders: %w", err)
+	}
+	s.memory = next
+	return nil
+}

@@ -1,0 +1,240 @@
+package spool
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"rampart/fsm/pbs"
+)
+
+// Options say where a spool lies and how it treats the disk.
+type Options struct {
+	Home   string    // PBS_HOME
+	Random io.Reader // of the spool's id; nil: the system's
+	NoSync bool      // for tests: a crash of the host may lose what was saved
+	// Fault, when it is set, may fail any step of a change and so leave what a crash or
+	// a full disk would.
+	Fault func(step Step, path string) error
+}
+
+// A Spool is the memory of one mom.
+type Spool struct {
+	home string
+	disk disk
+
+	mu      sync.Mutex
+	memory  memory
+	facts   []Fact // not acknowledged, rising
+	lastSeq uint64
+	changed chan struct{}
+}
+
+// memory is spool.json.
+type memory struct {
+	Version    int                 `json:"version"`
+	ID         string              `json:"id"`
+	Epoch      uint64              `json:"epoch"`
+	Term       uint64              `json:"term"`
+	LowestOpen uint64              `json:"lowest_open"`
+	Answers    map[uint64]*Refusal `json:"answers"` // nil: accepted
+}
+
+const version = 1
+
+// A TaskKey names one run of a job on this host.
+type TaskKey struct {
+	Job pbs.JobID
+	Run pbs.RunCount
+}
+
+// String returns the name of the task's folder.
+func (k TaskKey) String() string { return fmt.Sprintf("%s@%d", k.Job, k.Run) }
+
+func parseKey(name string) (TaskKey, bool) {
+	job, run, ok := strings.Cut(name, "@")
+	n, err := strconv.ParseUint(run, 10, 32)
+	return TaskKey{Job: pbs.JobID(job), Run: pbs.RunCount(n)}, ok && err == nil && job != ""
+}
+
+// folders are made with the modes that PBS gives them; those of the mom's own files
+// are closed to everybody else.
+var folders = []struct {
+	path string
+	mode os.FileMode
+}{
+	{"mom_priv", 0o751},
+	{"mom_priv/jobs", 0o711},
+	{"mom_priv/reports", 0o700},
+	{"spool", 0o755},
+	{"undelivered", 0o755},
+	{"aux", 0o755},
+}
+
+// Open makes or reads the spool below home.
+func Open(o Options) (*Spool, error) {
+	s := &Spool{home: o.Home, disk: disk{noSync: o.NoSync, fault: o.Fault}, changed: make(chan struct{})}
+	for _, f := range folders {
+		if err := os.MkdirAll(filepath.Join(o.Home, f.path), f.mode); err != nil {
+			return nil, fmt.Errorf("open spool: %w", err)
+		}
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if err := s.openMemory(o.Random); err != nil {
+		return nil, fmt.Errorf("open spool: %w", err)
+	}
+	if err := s.openFacts(); err != nil {
+		return nil, fmt.Errorf("open spool: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Spool) openMemory(random io.Reader) error {
+	ok, err := readJSON(s.memoryPath(), &s.memory)
+	if err != nil {
+		return err
+	}
+	if ok {
+		if s.memory.Version != version {
+			return fmt.Errorf("%s has version %d, not %d", s.memoryPath(), s.memory.Version, version)
+		}
+		return nil
+	}
+	var id [16]byte
+	if _, err := io.ReadFull(random, id[:]); err != nil {
+		return fmt.Errorf("make spool id: %w", err)
+	}
+	s.memory = memory{Version: version, ID: hex.EncodeToString(id[:])}
+	return s.disk.putJSON(s.memoryPath(), s.memory)
+}
+
+func (s *Spool) memoryPath() string { return filepath.Join(s.home, "mom_priv", "spool.json") }
+
+// ID returns the random name that the spool got when it was made.
+func (s *Spool) ID() string { return s.memory.ID }
+
+// TaskDir returns the folder of a task.
+func (s *Spool) TaskDir(k TaskKey) string {
+	return filepath.Join(s.home, "mom_priv", "jobs", k.String())
+}
+
+// Output returns the file that collects a job's output, for kind "OU" or "ER".
+func (s *Spool) Output(job pbs.JobID, kind string) string {
+	return filepath.Join(s.home, "spool", string(job)+"."+kind)
+}
+
+// Undelivered returns where output goes that could not be delivered.
+func (s *Spool) Undelivered(job pbs.JobID, kind string) string {
+	return filepath.Join(s.home, "undelivered", string(job)+"."+kind)
+}
+
+// NodeFile returns the path of a job's node file.
+func (s *Spool) NodeFile(job pbs.JobID) string { return filepath.Join(s.home, "aux", string(job)) }
+
+// SaveNodeFile writes the world readable node file of a job. It is made again with
+// every start, so it is not synced.
+func (s *Spool) SaveNodeFile(job pbs.JobID, text string) error {
+	quick := disk{noSync: true, fault: s.disk.fault}
+	if err := quick.put(s.NodeFile(job), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("save node file of %s: %w", job, err)
+	}
+	return nil
+}
+
+// SaveTask makes record the task's, whole or not at all. What is not durable outlives
+// the mom but perhaps not the host, which suffices for all that is void after a boot:
+// a record that the crash of the host has spoilt counts as a task that was lost.
+func (s *Spool) SaveTask(k TaskKey, record any, durable bool) error {
+	dir, d := s.TaskDir(k), s.disk
+	d.noSync = d.noSync || !durable
+	if err := s.makeTaskDir(dir); err != nil {
+		return fmt.Errorf("save task %s: %w", k, err)
+	}
+	if err := d.putJSON(filepath.Join(dir, "task.json"), record); err != nil {
+		return fmt.Errorf("save task %s: %w", k, err)
+	}
+	return nil
+}
+
+func (s *Spool) makeTaskDir(dir string) error {
+	if err := s.disk.at(Create, dir); err != nil {
+		return err
+	}
+	err := os.Mkdir(dir, 0o711) // the owner of the job must reach his script, and no more
+	if os.IsExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.disk.syncDir(filepath.Dir(dir))
+}
+
+// Script returns the path of a task's script, which keeps PBS's name for it.
+func (s *Spool) Script(k TaskKey) string {
+	return filepath.Join(s.TaskDir(k), string(k.Job)+".SC")
+}
+
+// SaveScript stores a task's script, for its owner to execute.
+func (s *Spool) SaveScript(k TaskKey, script []byte, own func(path string) error) error {
+	quick := disk{noSync: true, fault: s.disk.fault} // after a crash of the host it is fetched again
+	path := s.Script(k)
+	if err := quick.put(path, script, 0o700); err != nil {
+		return fmt.Errorf("save script of %s: %w", k, err)
+	}
+	if err := own(path); err != nil {
+		return fmt.Errorf("save script of %s: %w", k, err)
+	}
+	return nil
+}
+
+// A Record is a task as it was last saved. Data is nil when the crash of the host has
+// left a folder without a readable record.
+type Record struct {
+	Key  TaskKey
+	Data json.RawMessage
+}
+
+// Tasks returns all tasks, in the order of their names.
+func (s *Spool) Tasks() ([]Record, error) {
+	dir := filepath.Join(s.home, "mom_priv", "jobs")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list tasks: %w", err)
+	}
+	var all []Record
+	for _, e := range entries {
+		k, ok := parseKey(e.Name())
+		if !ok || !e.IsDir() {
+			continue
+		}
+		r := Record{Key: k}
+		data, err := os.ReadFile(filepath.Join(dir, e.Name(), "task.json"))
+		if os.IsNotExist(err) {
+			// The folder was made and the order not answered: it comes again.
+			continue
+		}
+		if err == nil && json.Valid(data) {
+			r.Data = data
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// Drop removes all that is kept of a task.
+func (s *Spool) Drop(k TaskKey) error {
+	if err := s.disk.remove(s.TaskDir(k)); err != nil {
+		return fmt.Errorf("drop task %s: %w", k, err)
+	}
+	return nil
+}

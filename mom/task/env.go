@@ -1,0 +1,234 @@
+package task
+
+import (
+	"fmt"
+	"html"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rampart/fsm/spec"
+)
+
+// TaskID is the number of a job's first program at the task manager.
+const taskID = "00000001"
+
+// environment returns what a job's program finds: the site's variables, then the
+// account's, then the submitter's, and over all of them PBS's own.
+func (s *Site) environment(t Task, a Account) []string {
+	env := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin"}
+	for name, value := range s.Settings().Environment {
+		env[name] = value
+	}
+	env["HOME"], env["USER"], env["LOGNAME"] = a.Home, a.Name, a.Name
+	env["SHELL"] = s.shell(t, a)
+	for _, v := range splitVariables(t.Attrs.Get("Variable_List")) {
+		env[v.name] = v.value
+	}
+	ncpus, threads := t.threads()
+	for name, value := range map[string]string{
+		"PBS_JOBID": string(t.Key.Job), "PBS_JOBNAME": t.Attrs.Get("Job_Name"),
+		"PBS_QUEUE": t.Attrs.Get("queue"), "PBS_ENVIRONMENT": "PBS_BATCH",
+		"PBS_JOBDIR": a.Home, "PBS_JOBCOOKIE": t.Cookie, "PBS_NODENUM": "0", "PBS_TASKNUM": "1",
+		"PBS_MOMPORT": strconv.Itoa(s.Port), "PBS_NODEFILE": s.Spool.NodeFile(t.Key.Job),
+		"NCPUS": ncpus, "OMP_NUM_THREADS": threads, "TMPDIR": s.tmpDir(t),
+	} {
+		env[name] = value
+	}
+	list := make([]string, 0, len(env))
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (s *Site) tmpDir(t Task) string {
+	parent := s.Settings().TmpDir
+	if parent == "" {
+		parent = "/var/tmp"
+	}
+	return filepath.Join(parent, "pbs."+string(t.Key.Job))
+}
+
+type variable struct{ name, value string }
+
+// splitVariables reads Variable_List: NAME=VALUE joined by commas, in which a
+// backslash takes the meaning from the character after it.
+func splitVariables(list string) []variable {
+	var all []variable
+	var item strings.Builder
+	flush := func() {
+		if name, value, ok := strings.Cut(item.String(), "="); ok && name != "" {
+			all = append(all, variable{name, value})
+		}
+		item.Reset()
+	}
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case c == '\\' && i+1 < len(list):
+			i++
+			item.WriteByte(list[i])
+		case c == ',':
+			flush()
+		default:
+			item.WriteByte(c)
+		}
+	}
+	flush()
+	return all
+}
+
+// shell chooses from Shell_Path_List, "path[@host],...": this host's entry, else the
+// one without a host, else the login shell.
+func (s *Site) shell(t Task, a Account) string {
+	anywhere := ""
+	for entry := range strings.SplitSeq(t.Attrs.Get("Shell_Path_List"), ",") {
+		shell, host, named := strings.Cut(entry, "@")
+		switch {
+		case shell == "":
+		case named && s.local(host):
+			return shell
+		case !named && anywhere == "":
+			anywhere = shell
+		}
+	}
+	switch {
+	case anywhere != "":
+		return anywhere
+	case a.Shell != "":
+		return a.Shell
+	}
+	return "/bin/sh"
+}
+
+// A program is what the shim executes.
+type program struct {
+	path  string
+	args  []string
+	stdin string
+}
+
+// shells read commands from standard input; other interpreters get the script's path
+// as an argument.
+var shells = []string{"sh", "bash", "dash", "ksh", "ksh93", "mksh", "zsh", "ash", "csh", "tcsh", "fish"}
+
+// program returns what runs: a login shell that becomes the script, so that the
+// script's first line is honoured and its traps are the job's; or the executable that
+// was submitted in place of a script.
+func (s *Site) program(t Task, a Account, env []string) program {
+	if !t.Script {
+		args := append([]string{unwrap(t.Attrs.Get("executable"), "Executable")[0]},
+			unwrap(t.Attrs.Get("argument_list"), "Argument")...)
+		return program{path: lookPath(args[0], env), args: args}
+	}
+	shell, script := s.shell(t, a), s.Spool.Script(t.Key)
+	if !slices.Contains(shells, path.Base(shell)) {
+		return program{path: shell, args: []string{path.Base(shell), script}}
+	}
+	return program{
+		path: shell, args: []string{"-" + path.Base(shell)},
+		stdin: "exec '" + strings.ReplaceAll(script, "'", `'\''`) + "'\n",
+	}
+}
+
+// unwrap reads the form in which PBS keeps executables and arguments:
+// <jsdl-hpcpa:Argument>600</jsdl-hpcpa:Argument>... A plain text is taken as one.
+func unwrap(text, element string) []string {
+	begin, end := "<jsdl-hpcpa:"+element+">", "</jsdl-hpcpa:"+element+">"
+	if !strings.Contains(text, begin) {
+		if text == "" && element == "Argument" {
+			return nil
+		}
+		return []string{text}
+	}
+	var all []string
+	for {
+		_, rest, found := strings.Cut(text, begin)
+		if !found {
+			return all
+		}
+		item, after, _ := strings.Cut(rest, end)
+		all, text = append(all, html.UnescapeString(item)), after
+	}
+}
+
+// nodeFile returns the lines of $PBS_NODEFILE: for each chunk mpiprocs times its host,
+// once if it has none and cpus.
+func (t Task) nodeFile(host string) (string, error) {
+	chunks, err := t.chunks()
+	if err != nil {
+		return "", err
+	}
+	hosts, err := spec.ParseExecHost(t.Attrs.Get("exec_host"))
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i, c := range chunks {
+		name := host
+		if i < len(hosts) {
+			name = hosts[i].Host
+		}
+		b.WriteString(strings.Repeat(name+"\n", c.mpiprocs))
+	}
+	return b.String(), nil
+}
+
+type chunk struct{ ncpus, mpiprocs, ompthreads int }
+
+// chunks joins what each chunk asked for with what it got.
+func (t Task) chunks() ([]chunk, error) {
+	got, err := spec.ParseExecVnode(t.Attrs.Get("exec_vnode"))
+	if err != nil {
+		return nil, err
+	}
+	var asked []spec.Chunk
+	if text := t.Attrs.Get("schedselect"); text != "" {
+		sel, err := spec.ParseSelect(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range sel.Chunks {
+			for range c.Count {
+				asked = append(asked, c)
+			}
+		}
+	}
+	all := make([]chunk, len(got))
+	for i, g := range got {
+		c := &all[i]
+		for _, part := range g.Parts {
+			c.ncpus += number(part.Items.Get("ncpus"))
+		}
+		if i < len(asked) {
+			c.mpiprocs = number(asked[i].Items.Get("mpiprocs"))
+			c.ompthreads = number(asked[i].Items.Get("ompthreads"))
+		}
+		if c.mpiprocs == 0 && c.ncpus > 0 {
+			c.mpiprocs = 1
+		}
+	}
+	return all, nil
+}
+
+func number(text string, _ bool) int {
+	n, _ := strconv.Atoi(text)
+	return max(n, 0)
+}
+
+// threads returns NCPUS and OMP_NUM_THREADS: both are those of the first chunk.
+func (t Task) threads() (ncpus, omp string) {
+	chunks, err := t.chunks()
+	if err != nil || len(chunks) == 0 {
+		return "1", "1"
+	}
+	first := chunks[0]
+	n := first.ncpus
+	if first.ompthreads > 0 {
+		n = first.ompthreads
+	}
+	return fmt.Sprint(max(n, 1)), fmt.Sprint(max(n, 1))
+}

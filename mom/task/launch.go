@@ -1,0 +1,197 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+)
+
+// ErrNoAccount is what Accounts return for an owner that this host does not know.
+var ErrNoAccount = errors.New("no account on this host")
+
+// fetchAgain is the pause between attempts to get a script while no server answers.
+const fetchAgain = 5 * time.Second
+
+// fetch gets the script on disk. It goes on trying until the servers answer, or the
+// task is killed.
+func (s *Site) fetch(ctx context.Context, t Task) Event {
+	if !t.Script {
+		return Fetched{}
+	}
+	return s.confirm(ctx, t)
+}
+
+// confirm asks for the script of a run, which the servers give while the run counts.
+func (s *Site) confirm(ctx context.Context, t Task) Event {
+	for {
+		script, err := s.Scripts.Script(ctx, t.Key)
+		if err == nil {
+			if !t.Script {
+				return Fetched{}
+			}
+			if err = s.Spool.SaveScript(t.Key, script, func(string) error { return nil }); err == nil {
+				return Fetched{}
+			}
+			return Failed{Status: ExitRetry, Reason: err.Error()}
+		}
+		if refusal, ok := errors.AsType[*pbs.Error](err); ok && refusal.Code != pbs.NoQuorum {
+			return Failed{Status: ExitRetry, Reason: fmt.Sprintf("fetch script: %v", err)}
+		}
+		s.Logger.Warn("script not fetched", "job", t.Key.Job, "err", err)
+		if !pause(ctx, fetchAgain) {
+			return nil
+		}
+	}
+}
+
+// pause waits; false says that the context ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// launch starts the shim, or finds the one that was started before.
+func (s *Site) launch(ctx context.Context, t Task) Event {
+	h, account, err := s.start(ctx, t)
+	switch {
+	case ctx.Err() != nil:
+		return nil // the mom goes away; the next one looks for the shim
+	case err == nil:
+		s.Lines.Job(eventJob, t.Key.Job, "Started, pid = "+strconv.Itoa(h.Session))
+		s.Lines.Job(eventJob, t.Key.Job, "task "+taskID+" started, "+s.programName(t))
+		return Launched{Handle: h, JobDir: account.Home, At: time.Now().UnixNano()}
+	}
+	status := ExitRetry
+	if _, own := errors.AsType[*proc.StartError](err); own || errors.Is(err, ErrNoAccount) {
+		status = ExitOwnFault
+	}
+	return Failed{Status: status, Reason: err.Error()}
+}
+
+// recover finds out whether a shim was started before the mom died.
+func (s *Site) recover(ctx context.Context, t Task) Event {
+	h, found, err := s.System.Find(s.Spool.TaskDir(t.Key))
+	switch {
+	case err != nil:
+		return Failed{Status: ExitRetry, Reason: err.Error()}
+	case !found:
+		return NotFound{}
+	}
+	account, _ := s.account(ctx, t)
+	return Launched{Handle: h, JobDir: account.Home, At: time.Now().UnixNano()}
+}
+
+func (s *Site) programName(t Task) string {
+	if t.Script {
+		return s.Spool.Script(t.Key)
+	}
+	return unwrap(t.Attrs.Get("executable"), "Executable")[0]
+}
+
+func (s *Site) start(ctx context.Context, t Task) (proc.Handle, Account, error) {
+	a, err := s.account(ctx, t)
+	if err != nil {
+		return proc.Handle{}, a, fmt.Errorf("account of the owner: %w", err)
+	}
+	nodes, err := t.nodeFile(string(s.Host))
+	if err != nil {
+		return proc.Handle{}, a, &proc.StartError{Reason: err.Error()}
+	}
+	if err := s.Spool.SaveNodeFile(t.Key.Job, nodes); err != nil {
+		return proc.Handle{}, a, err
+	}
+	if err := s.System.MakeDir(s.owner(a), s.tmpDir(t)); err != nil {
+		return proc.Handle{}, a, fmt.Errorf("make TMPDIR: %w", err)
+	}
+	if t.Script && s.SwitchUser {
+		if err := os.Chown(s.Spool.Script(t.Key), int(a.UID), int(a.GID)); err != nil {
+			return proc.Handle{}, a, fmt.Errorf("give script to its owner: %w", err)
+		}
+	}
+	h, err := s.System.Start(ctx, s.Spool.TaskDir(t.Key), s.spec(t, a))
+	return h, a, err
+}
+
+func (s *Site) spec(t Task, a Account) proc.Spec {
+	env := s.environment(t, a)
+	p := s.program(t, a, env)
+	spec := proc.Spec{
+		Job: string(t.Key.Job), Path: p.path, Args: p.args, Env: env, Dir: a.Home, Stdin: p.stdin,
+		Stdout: s.Spool.Output(t.Key.Job, stdout), Stderr: s.Spool.Output(t.Key.Job, stderr),
+		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline,
+	}
+	switch t.Attrs.Get("Join_Path") {
+	case "oe":
+		spec.Stderr = spec.Stdout
+	case "eo":
+		spec.Stdout = spec.Stderr
+	}
+	if nice, ok := t.limit("nice"); ok {
+		spec.Nice = int(nice)
+	}
+	return spec
+}
+
+// umask returns the job's umask; PBS's default closes the output to others.
+func (t Task) umask() int {
+	n, err := strconv.ParseInt(t.Attrs.Get("umask"), 8, 32)
+	if err != nil {
+		return 0o77
+	}
+	return int(n) & 0o777
+}
+
+func (t Task) rlimits() []proc.Limit {
+	var all []proc.Limit
+	for _, l := range []struct {
+		name  string
+		which int
+		unit  uint64
+	}{
+		{"pcput", unix.RLIMIT_CPU, 1},
+		{"pvmem", unix.RLIMIT_AS, 1024},
+		{"pmem", unix.RLIMIT_RSS, 1024},
+		{"file", unix.RLIMIT_FSIZE, 1024},
+	} {
+		if n, ok := t.limit(l.name); ok {
+			all = append(all, proc.Limit{Resource: l.which, Value: uint64(n) * l.unit})
+		}
+	}
+	return all
+}
+
+// lookPath finds a bare name in the PATH of the job's environment.
+func lookPath(name string, env []string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	for _, v := range env {
+		list, isPath := strings.CutPrefix(v, "PATH=")
+		if !isPath {
+			continue
+		}
+		for _, dir := range filepath.SplitList(list) {
+			full := filepath.Join(dir, name)
+			if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return full
+			}
+		}
+	}
+	return name
+}

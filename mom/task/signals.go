@@ -1,0 +1,35 @@
+package task
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"rampart/fsm/pbs"
+)
+
+// ParseSignal reads a signal as qsig takes it: a name with or without SIG, or a number.
+// Others are refused with BadSignal.
+func ParseSignal(name string) (syscall.Signal, error) {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n < 0 || n > 64 {
+			return 0, pbs.Refuse(pbs.BadSignal)
+		}
+		return syscall.Signal(n), nil
+	}
+	switch name {
+	case "suspend":
+		return syscall.SIGSTOP, nil
+	case "resume":
+		return syscall.SIGCONT, nil
+	case "NULL", "SIGNULL":
+		return 0, nil
+	}
+	sig := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG"))
+	if sig == 0 {
+		return 0, pbs.Refuse(pbs.BadSignal)
+	}
+	return sig, nil
+}

@@ -1,0 +1,99 @@
+package task
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+	"rampart/mom/spool"
+)
+
+// An Account is what the host knows of a job's owner.
+type Account struct {
+	Name   string
+	UID    uint32
+	GID    uint32
+	Groups []uint32
+	Home   string
+	Shell  string
+}
+
+// Accounts finds the account that a job runs under, with the group it asked for.
+// ErrNoAccount in the chain says that there is none.
+type Accounts interface {
+	Account(ctx context.Context, user, group string) (Account, error)
+}
+
+// Scripts fetches the script of a run from the servers. A *pbs.Error in the chain says
+// that they refuse, anything else that they did not answer.
+type Scripts interface {
+	Script(ctx context.Context, k spool.TaskKey) ([]byte, error)
+}
+
+// Lines writes the mom's log.
+type Lines interface {
+	// Job writes a line about a job, File one about its files.
+	Job(event uint16, job pbs.JobID, text string)
+	File(event uint16, job pbs.JobID, text string)
+}
+
+// Settings is the part of the mom's configuration that jobs feel.
+type Settings struct {
+	UseCopy     []UseCopy
+	TmpDir      string            // parent of TMPDIR
+	Environment map[string]string // of pbs_environment
+	EnforceMem  bool
+}
+
+// A UseCopy is one $usecp line: paths of the host that begin with From are found here
+// under To.
+type UseCopy struct{ Host, From, To string }
+
+// matches tells whether a host is meant by the line, which may be "*" or "*.domain".
+func (u UseCopy) matches(host string) bool {
+	if suffix, wild := strings.CutPrefix(u.Host, "*"); wild {
+		return strings.HasSuffix(host, suffix)
+	}
+	return u.Host == host
+}
+
+// A Site is what all tasks of a host share.
+type Site struct {
+	Host       pbs.HostName
+	Spool      *spool.Spool
+	System     proc.System
+	Accounts   Accounts
+	Scripts    Scripts
+	Settings   func() Settings
+	Lines      Lines
+	Logger     *slog.Logger
+	SwitchUser bool   // jobs run as their owners, else as the mom's own account
+	Self       string // name of that account
+	Deadline   string // file with the deadline of all shims; "" for none
+	Port       int    // of the mom, for PBS_MOMPORT
+	Cookie     func() string
+}
+
+// owner returns whom to act as; nil is the mom itself.
+func (s *Site) owner(a Account) *proc.Owner {
+	if !s.SwitchUser {
+		return nil
+	}
+	return &proc.Owner{UID: a.UID, GID: a.GID, Groups: a.Groups}
+}
+
+func (s *Site) account(ctx context.Context, t Task) (Account, error) {
+	if !s.SwitchUser {
+		return s.Accounts.Account(ctx, s.Self, "")
+	}
+	return s.Accounts.Account(ctx, t.Attrs.Get("euser"), t.Attrs.Get("egroup"))
+}
+
+// local tells whether a host's name is this one's, with or without the domain.
+func (s *Site) local(host string) bool {
+	short, _, _ := strings.Cut(host, ".")
+	own, _, _ := strings.Cut(string(s.Host), ".")
+	return host == string(s.Host) || strings.EqualFold(short, own) || host == "localhost"
+}

@@ -1,0 +1,39 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rampart/mom/proc"
+)
+
+// watch waits for the shim's end.
+func (s *Site) watch(ctx context.Context, t Task) Event {
+	exit, err := s.System.Wait(ctx, s.Spool.TaskDir(t.Key), t.Handle)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if own, ok := errors.AsType[*proc.StartError](err); ok {
+		// The program ran into what Start would have told, had the mom been there to hear.
+		s.Logger.Warn("job not started", "task", t.Key.String(), "err", own)
+		return Vanished{}
+	}
+	if err != nil {
+		s.Logger.Error("shim lost", "task", t.Key.String(), "err", err)
+		return Vanished{}
+	}
+	job := t.Key.Job
+	s.Lines.Job(eventDebug, job, "task "+taskID+" terminated")
+	s.Lines.Job(eventJob, job, "Terminated")
+	cput := exit.CPU.Truncate(time.Second)
+	s.Lines.Job(eventDebug2, job, fmt.Sprintf("task %s cput=%02d:%02d:%02d", taskID,
+		int(cput.Hours()), int(cput.Minutes())%60, int(cput.Seconds())%60))
+	s.Lines.Job(eventJob, job, "kill_job") // the shim ends what its first process left
+	s.Lines.Job(eventJob, job, "no active tasks")
+	if exit.Left > 0 {
+		s.Lines.Job(eventError, job, fmt.Sprintf("%d processes survived SIGKILL", exit.Left))
+	}
+	return Exited{Exit: exit}
+}
