@@ -144,6 +144,7 @@ type Order struct {
 	//	*Order_Signal
 	//	*Order_Kill
 	//	*Order_Forget
+	//	*Order_Alter
 	What          isOrder_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -243,6 +244,15 @@ func (x *Order) GetForget() *ForgetJob {
 	return nil
 }
 
+func (x *Order) GetAlter() *AlterJob {
+	if x != nil {
+		if x, ok := x.What.(*Order_Alter); ok {
+			return x.Alter
+		}
+	}
+	return nil
+}
+
 type isOrder_What interface {
 	isOrder_What()
 }
@@ -263,6 +273,10 @@ type Order_Forget struct {
 	Forget *ForgetJob `protobuf:"bytes,7,opt,name=forget,proto3,oneof"`
 }
 
+type Order_Alter struct {
+	Alter *AlterJob `protobuf:"bytes,8,opt,name=alter,proto3,oneof"`
+}
+
 func (*Order_Run) isOrder_What() {}
 
 func (*Order_Signal) isOrder_What() {}
@@ -270,6 +284,8 @@ func (*Order_Signal) isOrder_What() {}
 func (*Order_Kill) isOrder_What() {}
 
 func (*Order_Forget) isOrder_What() {}
+
+func (*Order_Alter) isOrder_What() {}
 
 // RunJob starts the job on its mother superior. The script is fetched by Report.Script.
 type RunJob struct {
@@ -460,6 +476,51 @@ func (*ForgetJob) Descriptor() ([]byte, []int) {
 	return file_agent_proto_rawDescGZIP(), []int{6}
 }
 
+// AlterJob changes attributes of a running job, such as its limits.
+type AlterJob struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Attributes    []*Attribute           `protobuf:"bytes,1,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlterJob) Reset() {
+	*x = AlterJob{}
+	mi := &file_agent_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlterJob) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlterJob) ProtoMessage() {}
+
+func (x *AlterJob) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlterJob.ProtoReflect.Descriptor instead.
+func (*AlterJob) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *AlterJob) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
 type Answer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Order         uint64                 `protobuf:"varint,1,opt,name=order,proto3" json:"order,omitempty"`
@@ -470,7 +531,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -482,7 +543,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -495,7 +556,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Answer) GetOrder() uint64 {
@@ -520,7 +581,7 @@ type PingRequest struct {
 
 func (x *PingRequest) Reset() {
 	*x = PingRequest{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -532,7 +593,7 @@ func (x *PingRequest) String() string {
 func (*PingRequest) ProtoMessage() {}
 
 func (x *PingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -545,7 +606,7 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 type PingReply struct {
@@ -558,7 +619,7 @@ type PingReply struct {
 
 func (x *PingReply) Reset() {
 	*x = PingReply{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -570,7 +631,7 @@ func (x *PingReply) String() string {
 func (*PingReply) ProtoMessage() {}
 
 func (x *PingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -583,7 +644,7 @@ func (x *PingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingReply.ProtoReflect.Descriptor instead.
 func (*PingReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PingReply) GetHost() string {
@@ -613,7 +674,7 @@ const file_agent_proto_rawDesc = "" +
 	"lowestOpen\x12)\n" +
 	"\x06orders\x18\x04 \x03(\v2\x11.rampart.v1.OrderR\x06orders\"<\n" +
 	"\fDeliverReply\x12,\n" +
-	"\aanswers\x18\x01 \x03(\v2\x12.rampart.v1.AnswerR\aanswers\"\x83\x02\n" +
+	"\aanswers\x18\x01 \x03(\v2\x12.rampart.v1.AnswerR\aanswers\"\xb1\x02\n" +
 	"\x05Order\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x1b\n" +
@@ -621,7 +682,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x03run\x18\x04 \x01(\v2\x12.rampart.v1.RunJobH\x00R\x03run\x12/\n" +
 	"\x06signal\x18\x05 \x01(\v2\x15.rampart.v1.SignalJobH\x00R\x06signal\x12)\n" +
 	"\x04kill\x18\x06 \x01(\v2\x13.rampart.v1.KillJobH\x00R\x04kill\x12/\n" +
-	"\x06forget\x18\a \x01(\v2\x15.rampart.v1.ForgetJobH\x00R\x06forgetB\x06\n" +
+	"\x06forget\x18\a \x01(\v2\x15.rampart.v1.ForgetJobH\x00R\x06forget\x12,\n" +
+	"\x05alter\x18\b \x01(\v2\x14.rampart.v1.AlterJobH\x00R\x05alterB\x06\n" +
 	"\x04what\"b\n" +
 	"\x06RunJob\x125\n" +
 	"\n" +
@@ -633,7 +695,11 @@ const file_agent_proto_rawDesc = "" +
 	"\aKillJob\x12\x19\n" +
 	"\bdelay_ms\x18\x01 \x01(\x03R\adelayMs\x12\x18\n" +
 	"\arequeue\x18\x02 \x01(\bR\arequeue\"\v\n" +
-	"\tForgetJob\"M\n" +
+	"\tForgetJob\"A\n" +
+	"\bAlterJob\x125\n" +
+	"\n" +
+	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
+	"attributes\"M\n" +
 	"\x06Answer\x12\x14\n" +
 	"\x05order\x18\x01 \x01(\x04R\x05order\x12-\n" +
 	"\arefusal\x18\x02 \x01(\v2\x13.rampart.v1.RefusalR\arefusal\"\r\n" +
@@ -657,7 +723,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 	return file_agent_proto_rawDescData
 }
 
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_agent_proto_goTypes = []any{
 	(*DeliverRequest)(nil), // 0: rampart.v1.DeliverRequest
 	(*DeliverReply)(nil),   // 1: rampart.v1.DeliverReply
@@ -666,30 +732,33 @@ var file_agent_proto_goTypes = []any{
 	(*SignalJob)(nil),      // 4: rampart.v1.SignalJob
 	(*KillJob)(nil),        // 5: rampart.v1.KillJob
 	(*ForgetJob)(nil),      // 6: rampart.v1.ForgetJob
-	(*Answer)(nil),         // 7: rampart.v1.Answer
-	(*PingRequest)(nil),    // 8: rampart.v1.PingRequest
-	(*PingReply)(nil),      // 9: rampart.v1.PingReply
-	(*Attribute)(nil),      // 10: rampart.v1.Attribute
-	(*Refusal)(nil),        // 11: rampart.v1.Refusal
+	(*AlterJob)(nil),       // 7: rampart.v1.AlterJob
+	(*Answer)(nil),         // 8: rampart.v1.Answer
+	(*PingRequest)(nil),    // 9: rampart.v1.PingRequest
+	(*PingReply)(nil),      // 10: rampart.v1.PingReply
+	(*Attribute)(nil),      // 11: rampart.v1.Attribute
+	(*Refusal)(nil),        // 12: rampart.v1.Refusal
 }
 var file_agent_proto_depIdxs = []int32{
 	2,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
-	7,  // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
+	8,  // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
 	3,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
 	4,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
 	5,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
 	6,  // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
-	10, // 6: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	11, // 7: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	0,  // 8: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	8,  // 9: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	1,  // 10: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	9,  // 11: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	10, // [10:12] is the sub-list for method output_type
-	8,  // [8:10] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	7,  // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
+	11, // 7: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
+	11, // 8: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	12, // 9: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	0,  // 10: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	9,  // 11: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	1,  // 12: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	10, // 13: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	12, // [12:14] is the sub-list for method output_type
+	10, // [10:12] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -703,6 +772,7 @@ func file_agent_proto_init() {
 		(*Order_Signal)(nil),
 		(*Order_Kill)(nil),
 		(*Order_Forget)(nil),
+		(*Order_Alter)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -710,7 +780,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

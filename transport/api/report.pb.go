@@ -844,6 +844,7 @@ type LeaseReply struct {
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
 	FenceSeconds  int64                  `protobuf:"varint,3,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"`
+	Register      bool                   `protobuf:"varint,4,opt,name=register,proto3" json:"register,omitempty"` // the state has the host as down, or not at all: register again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -897,6 +898,13 @@ func (x *LeaseReply) GetFenceSeconds() int64 {
 		return x.FenceSeconds
 	}
 	return 0
+}
+
+func (x *LeaseReply) GetRegister() bool {
+	if x != nil {
+		return x.Register
+	}
+	return false
 }
 
 type ScriptRequest struct {
@@ -1059,12 +1067,13 @@ const file_report_proto_rawDesc = "" +
 	"\fSamplesReply\";\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
-	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"[\n" +
+	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"w\n" +
 	"\n" +
 	"LeaseReply\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12#\n" +
-	"\rfence_seconds\x18\x03 \x01(\x03R\ffenceSeconds\">\n" +
+	"\rfence_seconds\x18\x03 \x01(\x03R\ffenceSeconds\x12\x1a\n" +
+	"\bregister\x18\x04 \x01(\bR\bregister\">\n" +
 	"\rScriptRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\"!\n" +
