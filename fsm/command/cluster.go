@@ -17,10 +17,8 @@ type InitCluster struct {
 	Server    attr.List `cbor:"5,keyasint,omitempty"` // server attributes to begin with
 }
 
-// defaultQueue is made at init (specification: drop-in section 2).
-const defaultQueue = "workq"
-
-// Apply sets up an empty state; a second one is refused.
+// Apply sets up an empty state with the default queue (specification: drop-in
+// section 2); a second one is refused.
 func (c *InitCluster) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	if tx.Cluster().ID != "" {
 		return pbs.Errorf(pbs.InvalidRequest, "init: the cluster %s exists already", tx.Cluster().Name)
@@ -30,11 +28,8 @@ func (c *InitCluster) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	if len(c.GossipKey) > 0 {
 		cl.GossipKeys = [][]byte{c.GossipKey}
 	}
-	tx.PutQueue(&state.Queue{Name: defaultQueue, Seq: tx.NextSeq(), Enabled: true, Started: true})
-	server := attr.List(nil).
-		Set("default_queue", "", defaultQueue).
-		Set("resources_default", "ncpus", "1").
-		Set("default_chunk", "ncpus", "1")
+	tx.PutQueue(&state.Queue{Name: "workq", Seq: tx.NextSeq(), Enabled: true, Started: true})
+	server := attr.Defaults(attr.Server)
 	for _, e := range c.Server {
 		server = server.Set(e.Name, e.Resource, e.Value)
 	}

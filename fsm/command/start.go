@@ -53,7 +53,11 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 type share struct {
 	vnode *state.Vnode
 	held  state.VnodeJob
+	cpus  int
 }
+
+// maxCPUs bounds what one run takes of one vnode: every cpu has an index.
+const maxCPUs = 1 << 16
 
 // assign charges the run to its vnodes and fills in exec_host and the mother superior.
 func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
@@ -146,9 +150,10 @@ func (s *share) add(tx *state.Tx, items resource.List) (int, error) {
 	s.held.Items = sum
 	text, _ := items.Get("ncpus")
 	cpus, _ := strconv.Atoi(text)
-	for range cpus {
-		s.held.CPUs = append(s.held.CPUs, 0) // numbered when the vnode is charged
+	if cpus > maxCPUs-s.cpus {
+		return 0, pbs.Attribute(pbs.BadAttributeValue, "exec_vnode")
 	}
+	s.cpus += cpus
 	return cpus, nil
 }
 
@@ -197,7 +202,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	if err != nil {
 		return err
 	}
-	s.held.CPUs = s.vnode.FreeCPUs(len(s.held.CPUs))
+	s.held.CPUs = s.vnode.FreeCPUs(s.cpus)
 	next := *s.vnode
 	next.Assigned = assigned
 	next.Jobs = append(next.Jobs[:len(next.Jobs):len(next.Jobs)], s.held)

@@ -144,7 +144,7 @@ func (t *tables) countJob(j *Job, in bool) {
 	}
 	c.counts[j.State] += by
 	if j.State == pbs.Running || j.State == pbs.Exiting {
-		if assigned, err := sum(c.assigned, j.Resources, t); err == nil {
+		if assigned, err := sum(c.assigned, resource.Only(j.Resources, t, resource.PerQueue), t); err == nil {
 			c.assigned = assigned
 		}
 	}
