@@ -21,7 +21,8 @@ func typicalSubmit(n int) *command.SubmitJob {
 		{Name: "Job_Name", Value: fmt.Sprintf("job%d", n)},
 		{Name: "Resource_List", Resource: "select", Value: "1:ncpus=2:mem=1gb"},
 		{Name: "Resource_List", Resource: "walltime", Value: "01:00:00"},
-		{Name: "euser", Value: "ann"}, {Name: "egroup", Value: "users"},
+		{Name: "euser", Value: "ann"},
+		{Name: "egroup", Value: "users"},
 		{Name: "Submit_arguments", Value: "-l select=1:ncpus=2:mem=1gb -l walltime=1:00:00 job.sh"},
 		{Name: "Variable_List", Value: "PBS_O_HOME=/home/ann,PBS_O_LANG=C.UTF-8,PBS_O_LOGNAME=ann,PBS_O_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin,PBS_O_MAIL=/var/mail/ann,PBS_O_SHELL=/bin/bash,PBS_O_WORKDIR=/home/ann/run,PBS_O_SYSTEM=Linux,PBS_O_QUEUE=workq,PBS_O_HOST=login"},
 	} {
