@@ -147,7 +147,11 @@ func (i *errorInterceptor) WrapStreamingClient(next connect.StreamingClientFunc)
 // WrapStreamingHandler implements connect.Interceptor.
 func (i *errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return i.translate(conn.Spec().Procedure, next(ctx, conn))
+		err := i.translate(conn.Spec().Procedure, next(ctx, conn))
+		if connect.CodeOf(err) == connect.CodeUnavailable {
+			conn.ResponseHeader().Set(HeaderElsewhere, "1") // lost if the stream has begun, and then of no use
+		}
+		return err
 	}
 }
 

@@ -84,17 +84,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set(HeaderLeader, address)
 		}
 	}
-	_, forwarded := r.Header[HeaderForwarded]
-	caller, known := CallerFrom(r.Context())
-	if !known {
+	caller, fromGateway := CallerFrom(r.Context())
+	forwarded := false
+	if !fromGateway {
 		var err error
-		if caller, err = h.identify(r); err != nil {
+		if caller, forwarded, err = h.identify(r); err != nil {
 			h.fail(w, r, err)
 			return
 		}
-		forwarded = forwarded && isReplica(r, h.config.Identity)
-	} else {
-		forwarded = false // a gateway's request has not been anywhere
 	}
 	stripAssertions(r.Header)
 	h.serve(w, r.WithContext(WithCaller(r.Context(), caller)), caller, forwarded)
@@ -107,8 +104,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 		h.fail(w, r, refuse(caller, r.URL.Path))
 		return
 	}
-	if strings.HasPrefix(r.URL.Path, rpcPrefix) {
-		ensureRequestID(w, r)
+	if err := ensureRequestID(w, r); err != nil {
+		h.fail(w, r, err)
+		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if rule.At == AtHere || h.proxy == nil {
@@ -137,13 +135,24 @@ func (h *Handler) rule(path string) (Rule, bool) {
 	return rule, ok
 }
 
-func ensureRequestID(w http.ResponseWriter, r *http.Request) {
+// maxRequestID leaves room for a UUID and the number of an operand.
+const maxRequestID = 64
+
+// ensureRequestID gives a request without an id one, and tells the caller.
+func ensureRequestID(w http.ResponseWriter, r *http.Request) error {
+	if !strings.HasPrefix(r.URL.Path, rpcPrefix) {
+		return nil
+	}
 	id := r.Header.Get(HeaderRequestID)
+	if len(id) > maxRequestID {
+		return fmt.Errorf("request id of %d bytes: %w", len(id), pbs.Refuse(pbs.InvalidRequest))
+	}
 	if id == "" {
 		id = string(NewRequestID())
 		r.Header.Set(HeaderRequestID, id)
 	}
 	w.Header().Set(HeaderRequestID, id)
+	return nil
 }
 
 // waitLeader returns where the request goes. A forwarded one does not go on:
@@ -155,11 +164,11 @@ func (h *Handler) waitLeader(ctx context.Context, forwarded bool) (address strin
 	defer tick.Stop()
 	for {
 		address, self, ok := h.config.Leader()
-		if ok && (self || !forwarded) {
-			return address, self, nil
-		}
-		if ok || forwarded {
+		switch {
+		case ok && forwarded && !self:
 			return "", false, ErrNotLeader
+		case ok:
+			return address, self, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -187,6 +196,9 @@ func refuse(caller Caller, path string) error {
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.config.Logger.Debug("request refused", "path", r.URL.Path, "peer", r.RemoteAddr, "err", err)
 	err = Failures{}.encode(err)
+	if connect.CodeOf(err) == connect.CodeUnavailable {
+		w.Header().Set(HeaderElsewhere, "1")
+	}
 	if h.errors.IsSupported(r) {
 		_ = h.errors.Write(w, r, err)
 		return

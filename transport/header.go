@@ -24,6 +24,9 @@ const (
 	HeaderCaller = "Rampart-Caller"
 	// HeaderLeader tells in every reply of a replica where the leader is.
 	HeaderLeader = "Rampart-Leader"
+	// HeaderElsewhere marks a reply that says no more than "not here": a stream's
+	// status does not tell.
+	HeaderElsewhere = "Rampart-Elsewhere"
 )
 
 // RequestID is the identity of a request for ever.

@@ -95,12 +95,14 @@ func (r *Roamer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, out
 }
 
-// judge learns from a reply where to go next time.
+// judge learns from a reply where to go next time. A replica that could not
+// serve is put behind the others, and its word on the leader is not taken: it
+// may still believe in a dead one.
 func (r *Roamer) judge(address string, resp *http.Response) {
-	if resp.StatusCode == http.StatusServiceUnavailable {
+	switch {
+	case resp.StatusCode == http.StatusServiceUnavailable, resp.Header.Get(HeaderElsewhere) != "":
 		r.config.Replicas.failed(address)
-	}
-	if r.config.TLS != nil && !strings.HasPrefix(address, unixPrefix) {
+	case resp.StatusCode == http.StatusOK && !strings.HasPrefix(address, unixPrefix):
 		r.config.Replicas.heard(resp.Header.Get(HeaderLeader))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -113,7 +114,7 @@ func (w *world) start(role transport.Role, name string) *process {
 	ctx, cancel := context.WithCancel(w.ctx)
 	p.kill = cancel
 	w.wg.Go(func() {
-		if err := p.server.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		if err := p.server.Run(ctx); err != nil && !errors.Is(err, net.ErrClosed) {
 			w.t.Errorf("server %s: %v", name, err)
 		}
 		p.handler.Close()

@@ -14,7 +14,7 @@ import (
 
 const (
 	firstPause = 20 * time.Millisecond
-	maxPause   = 500 * time.Millisecond
+	maxPause   = 250 * time.Millisecond
 	// absence is how long a call goes on while every server refuses the
 	// connection: long enough for a daemon to be restarted, and not the whole
 	// budget, for the address may just be wrong.
