@@ -67,6 +67,11 @@ type Config struct {
 	// used: an older copy of it may not (design section 4, amnesia).
 	CheckGeneration func(ctx context.Context, serverID string, generation uint64) error
 
+	// SnapshotAfter is how many proposals lie between two snapshots, and TrailingLogs
+	// how many entries stay in the log behind one; 0: the figures of design section 12.
+	SnapshotAfter int
+	TrailingLogs  uint64
+
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger
 }

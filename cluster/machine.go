@@ -18,12 +18,13 @@ type observed struct {
 	ledger Ledger
 	ctx    context.Context // ends the waits for the ledger
 	due    chan struct{}   // a snapshot is
+	after  int64           // proposals until one is
 
 	proposals, bytes atomic.Int64 // applied since the last snapshot
 }
 
-func observe(ctx context.Context, m Machine, l Ledger) *observed {
-	return &observed{Machine: m, ledger: l, ctx: ctx, due: make(chan struct{}, 1)}
+func observe(ctx context.Context, m Machine, l Ledger, after int) *observed {
+	return &observed{Machine: m, ledger: l, ctx: ctx, due: make(chan struct{}, 1), after: int64(after)}
 }
 
 // Apply implements raft.FSM.
@@ -46,7 +47,7 @@ func (o *observed) count(l *raft.Log, response any) {
 	outcomes, _ := response.([]command.Outcome)
 	proposals := o.proposals.Add(int64(len(outcomes)))
 	bytes := o.bytes.Add(int64(len(l.Data)))
-	if proposals < snapshotProposals && bytes < snapshotBytes {
+	if proposals < o.after && bytes < snapshotBytes {
 		return
 	}
 	select {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 		err = r.bootstrap(conf, cache, transport)
 	}
 	if err == nil {
-		machine := observe(base, r.cfg.Machine, r.cfg.Ledger)
+		machine := observe(base, r.cfg.Machine, r.cfg.Ledger, cmp.Or(r.cfg.SnapshotAfter, snapshotProposals))
 		r.machine = machine
 		n.raft, err = raft.NewRaft(conf, machine, cache, guardedStable{r.guard}, r.stores.Snapshots(), transport)
 	}

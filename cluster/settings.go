@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -38,7 +39,7 @@ func (r *Replica) raftConfig() *raft.Config {
 	c.HeartbeatTimeout, c.ElectionTimeout = heartbeatTimeout, electionTimeout
 	c.LeaderLeaseTimeout, c.CommitTimeout = leaseTimeout, commitTimeout
 	c.MaxAppendEntries, c.BatchApplyCh = maxAppendEntries, true
-	c.TrailingLogs = trailingLogs
+	c.TrailingLogs = cmp.Or(r.cfg.TrailingLogs, trailingLogs)
 	// The replica itself asks for snapshots.
 	c.SnapshotInterval, c.SnapshotThreshold = 24*time.Hour, math.MaxUint64
 	// A removed replica stays and says so; its process is not Raft's to end.
