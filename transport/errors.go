@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"connectrpc.com/connect"
 
@@ -65,7 +66,8 @@ func toWire(e *pbs.Error) *connect.Error {
 	return out
 }
 
-// FromWire returns the refusal in a Connect error's details, or err as it is.
+// FromWire returns the refusal in a Connect error's details, or err as it is. A
+// body over the limit of the port has no details; only a script can be so large.
 func FromWire(err error) error {
 	ce, ok := errors.AsType[*connect.Error](err)
 	if !ok {
@@ -76,6 +78,9 @@ func FromWire(err error) error {
 		if r, ok := msg.(*api.Refusal); ok && derr == nil {
 			return &pbs.Error{Code: pbs.Code(r.GetCode()), Message: r.GetMessage()}
 		}
+	}
+	if _, big := errors.AsType[*http.MaxBytesError](err); big || ce.Code() == connect.CodeResourceExhausted {
+		return pbs.Refuse(pbs.ScriptTooLarge)
 	}
 	return err
 }

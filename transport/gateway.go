@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 
 	"connectrpc.com/connect"
 
@@ -92,7 +89,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	// The first byte of an acknowledgement: a command that hears nothing for
 	// 300 ms takes the next gateway.
-	w.WriteHeader(http.StatusProcessing)
+	if r.ProtoAtLeast(1, 1) {
+		w.WriteHeader(http.StatusProcessing)
+	}
 	caller, err := g.identify(r.Context())
 	if err != nil {
 		g.config.Logger.Warn("gateway refused a caller", "err", err)
@@ -132,43 +131,4 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	http.Error(w, err.Error(), httpStatus(connect.CodeOf(err)))
-}
-
-// ListenUnix opens the socket of a gateway, open to every user of the host: the
-// kernel tells them apart. A socket that a dead process left is replaced; one
-// that somebody serves is an error.
-func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("open gateway: %w", err)
-	}
-	if err := removeDeadSocket(ctx, path); err != nil {
-		return nil, fmt.Errorf("open gateway: %w", err)
-	}
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("open gateway: %w", err)
-	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		return nil, errors.Join(fmt.Errorf("open gateway: %w", err), ln.Close())
-	}
-	return ln, nil
-}
-
-func removeDeadSocket(ctx context.Context, path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%s is in the way", path)
-	}
-	var d net.Dialer
-	if c, err := d.DialContext(ctx, "unix", path); err == nil {
-		return errors.Join(fmt.Errorf("%s is in use by another process", path), c.Close())
-	}
-	return os.Remove(path)
 }

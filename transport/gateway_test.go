@@ -71,11 +71,7 @@ func localReplica(t *testing.T, ca *transport.CA) *process {
 // serveGateway opens a real socket and returns its path.
 func serveGateway(t *testing.T, p *process, accounts transport.Accounts, peer func(net.Conn) (uint32, error)) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "gw") // t.TempDir may be longer than a socket's name can be
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "run", "s1.sock")
+	path := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30), "run", "s1.sock") // longer than the kernel likes
 	ln, err := transport.ListenUnix(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +87,9 @@ func serveGateway(t *testing.T, p *process, accounts transport.Accounts, peer fu
 		if err := <-done; err != nil {
 			t.Errorf("gateway: %v", err)
 		}
-		_ = os.RemoveAll(dir)
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			t.Errorf("the socket was left behind: %v", err)
+		}
 	})
 	return path
 }
@@ -149,7 +147,7 @@ func TestGateway_TakesNoAssertions(t *testing.T) {
 	p := localReplica(t, newCA(t))
 	path := serveGateway(t, p, people{uint32(os.Getuid()): "joe"}, nil)
 	hc := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		return transport.DialUnix(ctx, path)
 	}}}
 	defer hc.CloseIdleConnections()
 	req, _ := http.NewRequest(http.MethodPost, "http://s1/rampart.v1.Batch/Submit", strings.NewReader("{}"))
@@ -205,12 +203,7 @@ func TestGateway_SlowAnswerIsWaitedFor(t *testing.T) {
 }
 
 func TestListenUnix(t *testing.T) {
-	dir, err := os.MkdirTemp("", "gw")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	path := filepath.Join(dir, "s.sock")
+	path := filepath.Join(t.TempDir(), "s.sock")
 	ln, err := transport.ListenUnix(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -218,8 +211,13 @@ func TestListenUnix(t *testing.T) {
 	if _, err := transport.ListenUnix(t.Context(), path); err == nil {
 		t.Error("took the socket of a living process")
 	}
-	ln.(*net.UnixListener).SetUnlinkOnClose(false) // as a killed process leaves it
 	_ = ln.Close()
+	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.SetUnlinkOnClose(false) // as a killed process leaves it
+	_ = dead.Close()
 	ln, err = transport.ListenUnix(t.Context(), path)
 	if err != nil {
 		t.Fatalf("a dead process's socket: %v", err)

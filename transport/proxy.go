@@ -62,5 +62,8 @@ func proxyError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		return pbs.Refuse(pbs.ScriptTooLarge)
+	}
 	return pbs.Refuse(pbs.UnknownResult)
 }

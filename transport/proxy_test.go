@@ -340,3 +340,59 @@ func TestGracefulStop_LetsRequestsFinish(t *testing.T) {
 		}
 	})
 }
+
+// A joiner has no identity yet, and may ask any replica.
+func TestProxy_CarriesTheNamelessToo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.replica("s1")
+		s2 := w.replica("s2")
+		w.leader.Store("s2")
+		c := w.client("hosta", client.Options{
+			Replicas: []string{"s1:15001"}, TLS: transport.JoinTLS(transport.NewToken(w.ca, transport.RoleMom)),
+		})
+		if _, err := c.Cluster().Join(t.Context(), connect.NewRequest(&api.JoinRequest{Token: "x"})); err != nil {
+			t.Fatal(err)
+		}
+		if got := s2.lastCaller(); s2.calls() != 1 || got != (transport.Caller{}) {
+			t.Errorf("caller at the leader: %+v", got)
+		}
+	})
+}
+
+func TestOversizedScript_SaysSo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		s1 := w.replica("s1")
+		w.replica("s2")
+		w.leader.Store("s1")
+		id := w.identity(transport.RoleSubmit, "h")
+		script := make([]byte, 2*pbs.MaxScript)
+		for _, server := range []string{"s1:15001", "s2:15001"} {
+			c := w.client("h", client.Options{Replicas: []string{server}, Identity: id, User: "joe"})
+			_, err := c.Batch().Submit(t.Context(), connect.NewRequest(&api.SubmitRequest{Script: script}))
+			if pbs.CodeOf(err) != pbs.ScriptTooLarge {
+				t.Errorf("client, at %s: %v", server, err)
+			}
+			tr := transport.NewTransport(w.net.Host("h"), id.ClientTLS(transport.RoleReplica))
+			req := connect.NewRequest(&api.SubmitRequest{Script: script})
+			req.Header().Set(transport.HeaderUser, "joe")
+			_, err = apiconnect.NewBatchClient(&http.Client{Transport: tr}, "https://"+server).Submit(t.Context(), req)
+			if pbs.CodeOf(transport.FromWire(err)) != pbs.ScriptTooLarge {
+				t.Errorf("anybody, at %s: %v", server, err)
+			}
+			tr.CloseIdleConnections()
+		}
+		hc := w.forwarder("h", "s2:15001")
+		_, err := apiconnect.NewBatchClient(hc, "http://gateway").Submit(t.Context(), connect.NewRequest(&api.SubmitRequest{Script: script}))
+		if pbs.CodeOf(transport.FromWire(err)) != pbs.ScriptTooLarge {
+			t.Errorf("through a gateway: %v", err)
+		}
+		if s1.calls() != 0 {
+			t.Error("it came through")
+		}
+		largest := make([]byte, pbs.MaxScript)
+		req := connect.NewRequest(&api.SubmitRequest{Script: largest})
+		if _, err := apiconnect.NewBatchClient(hc, "http://gateway").Submit(t.Context(), req); err != nil {
+			t.Errorf("a script of the greatest size: %v", err)
+		}
+	})
+}

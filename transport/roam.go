@@ -192,8 +192,7 @@ func dialGateway(ctx context.Context, _, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, &dialError{address, err}
 	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", string(path))
+	c, err := DialUnix(ctx, string(path))
 	if err != nil {
 		return nil, &dialError{string(path), err}
 	}

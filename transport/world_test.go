@@ -192,6 +192,10 @@ func (p *process) Renew(ctx context.Context, _ *connect.Request[api.RenewRequest
 	return connect.NewResponse(&api.RenewReply{}), p.note(ctx, "")
 }
 
+func (p *process) Join(ctx context.Context, _ *connect.Request[api.JoinRequest]) (*connect.Response[api.JoinReply], error) {
+	return connect.NewResponse(&api.JoinReply{}), p.note(ctx, "")
+}
+
 func (p *process) Status(ctx context.Context, _ *connect.Request[api.StatusRequest]) (*connect.Response[api.StatusReply], error) {
 	return connect.NewResponse(&api.StatusReply{Server: string(p.id.Host())}), p.note(ctx, "")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"connectrpc.com/connect"
 
@@ -27,8 +28,9 @@ func judge(ctx context.Context, err error) (again, unknown bool) {
 	if roam, ok := errors.AsType[*transport.RoamError](err); ok {
 		return ctx.Err() == nil, roam.Sent
 	}
-	switch connect.CodeOf(err) {
-	case connect.CodeInvalidArgument, connect.CodeResourceExhausted, connect.CodeUnimplemented:
+	_, big := errors.AsType[*http.MaxBytesError](err)
+	switch code := connect.CodeOf(err); {
+	case big, code == connect.CodeInvalidArgument, code == connect.CodeUnimplemented:
 		return false, false // it could not even be sent, or the answer not be read
 	default:
 		return ctx.Err() == nil, true

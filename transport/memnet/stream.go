@@ -42,18 +42,23 @@ func (p *pipe) wakeLocked() {
 	p.changed = make(chan struct{})
 }
 
-// take reads what has arrived. Without anything it returns when to look again:
-// at a time, or at a change of the pipe or its link.
-func (p *pipe) take(b []byte) (n int, err error, at time.Time, pipe, link <-chan struct{}) {
+// wake says when to look again: at a time, or when a pipe or its link changes.
+type wake struct {
+	at            time.Time
+	changed, link <-chan struct{}
+}
+
+// take reads what has arrived; without anything it says when to look again.
+func (p *pipe) take(b []byte) (n int, again wake, err error) {
 	state, linkChanged := p.link.get()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if state.cut {
-		return 0, nil, time.Time{}, p.changed, linkChanged
+		return 0, wake{changed: p.changed, link: linkChanged}, nil
 	}
-	now := time.Now()
+	now, at := time.Now(), time.Time{}
 	if p.ended != nil && p.ended.err != io.EOF && !now.Before(p.ended.sent.Add(state.delay)) {
-		return 0, p.ended.err, at, nil, nil
+		return 0, wake{}, p.ended.err
 	}
 	for len(p.chunks) > 0 && n < len(b) {
 		c := &p.chunks[0]
@@ -69,28 +74,28 @@ func (p *pipe) take(b []byte) (n int, err error, at time.Time, pipe, link <-chan
 	}
 	if n > 0 {
 		p.wakeLocked() // there is room
-		return n, nil, at, nil, nil
+		return n, wake{}, nil
 	}
 	if len(p.chunks) == 0 && p.ended != nil {
 		if at = p.ended.sent.Add(state.delay); !now.Before(at) {
-			return 0, p.ended.err, at, nil, nil
+			return 0, wake{}, p.ended.err
 		}
 	}
-	return 0, nil, at, p.changed, linkChanged
+	return 0, wake{at, p.changed, linkChanged}, nil
 }
 
 // put writes as much as there is room for; with none it returns the channel of
 // the next change.
-func (p *pipe) put(b []byte) (n int, err error, changed <-chan struct{}) {
+func (p *pipe) put(b []byte) (n int, changed <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.ended != nil:
-		return 0, net.ErrClosed, nil
+		return 0, nil, net.ErrClosed
 	case p.readErr != nil:
-		return 0, p.readErr, nil
+		return 0, nil, p.readErr
 	case p.size == window:
-		return 0, nil, p.changed
+		return 0, p.changed, nil
 	}
 	n = min(len(b), window-p.size)
 	p.chunks = append(p.chunks, chunk{append([]byte(nil), b[:n]...), time.Now()})
@@ -157,27 +162,27 @@ func (s *stream) Read(b []byte) (int, error) {
 		if len(b) == 0 {
 			return 0, nil
 		}
-		n, err, at, changed, linkChanged := s.in.take(b)
+		n, again, err := s.in.take(b)
 		if n > 0 || err != nil {
 			return n, err
 		}
-		s.rest(at, over, changed, linkChanged)
+		s.rest(over, again)
 	}
 }
 
 // rest waits for any of the reasons to look again.
-func (s *stream) rest(at time.Time, over, changed, linkChanged <-chan struct{}) {
+func (s *stream) rest(over <-chan struct{}, again wake) {
 	var due <-chan time.Time
-	if !at.IsZero() {
-		t := time.NewTimer(time.Until(at))
+	if !again.at.IsZero() {
+		t := time.NewTimer(time.Until(again.at))
 		defer t.Stop()
 		due = t.C
 	}
 	select {
 	case <-s.done:
 	case <-over:
-	case <-changed:
-	case <-linkChanged:
+	case <-again.changed:
+	case <-again.link:
 	case <-due:
 	}
 }
@@ -193,13 +198,13 @@ func (s *stream) Write(b []byte) (int, error) {
 		if isClosed(over) {
 			return written, os.ErrDeadlineExceeded
 		}
-		n, err, changed := s.out.put(b[written:])
+		n, changed, err := s.out.put(b[written:])
 		written += n
 		if err != nil {
 			return written, err
 		}
 		if n == 0 {
-			s.rest(time.Time{}, over, changed, nil)
+			s.rest(over, wake{changed: changed})
 		}
 	}
 	return written, nil
