@@ -49,12 +49,12 @@ func (d *deadline) done() <-chan struct{} {
 	return d.over
 }
 
-// stop frees the timer.
+// stop frees the timer; a deadline may still be set after it.
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.timer != nil {
-		d.timer.Stop()
+	if d.timer != nil && d.timer.Stop() {
+		d.timer = nil
 	}
 }
 
