@@ -1,0 +1,150 @@
+package service
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// Batch is what PBS commands ask for.
+type Batch struct{ Config }
+
+// change carries out a request that changes the state: prepare parses and
+// permits, and the command that it returns is proposed. When prepare refuses
+// what was done already under the same request id, because it was done, the
+// first answer is given again (L8).
+func (c *Config) change(ctx context.Context, r connect.AnyRequest, prepare func(p person) (command.Command, error)) (state.Result, error) {
+	v, err := c.present(ctx)
+	if err != nil {
+		return state.Result{}, err
+	}
+	p, err := c.person(ctx, v)
+	if err != nil {
+		return state.Result{}, err
+	}
+	id := requestID(r)
+	cmd, err := prepare(p)
+	if err == nil {
+		return c.commit(ctx, id, p.user, cmd)
+	}
+	if first, ok := v.Request(p.user, id); ok {
+		return first.Result, command.Outcome{Refusal: first.Refusal}.Err()
+	}
+	return state.Result{}, err
+}
+
+// changeJob is change for a request about one job.
+func (c *Config) changeJob(ctx context.Context, r connect.AnyRequest, job string,
+	prepare func(p person, j *state.Job) (command.Command, error),
+) error {
+	_, err := c.change(ctx, r, func(p person) (command.Command, error) {
+		j, err := jobOf(p.view, job)
+		if err != nil {
+			return nil, err
+		}
+		return prepare(p, j)
+	})
+	return err
+}
+
+// Alter changes attributes of a job: qalter.
+func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest]) (*connect.Response[api.AlterReply], error) {
+	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
+		changes, err := parseChanges(p, attr.Job, r.Msg.GetChanges())
+		if err != nil {
+			return nil, err
+		}
+		return &command.AlterJob{Job: j.ID, Changes: changes}, b.mayChange(p, j, typeAlter)
+	})
+	return reply(&api.AlterReply{}, err)
+}
+
+// Hold sets holds on a job: qhold.
+func (b *Batch) Hold(ctx context.Context, r *connect.Request[api.HoldRequest]) (*connect.Response[api.HoldReply], error) {
+	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
+		holds, err := pbs.ParseHolds(r.Msg.GetHolds())
+		if err != nil {
+			return nil, err
+		}
+		return &command.HoldJob{Job: j.ID, Holds: holds}, b.mayHold(p, j, holds, typeHold)
+	})
+	return reply(&api.HoldReply{}, err)
+}
+
+// Release removes holds from a job: qrls.
+func (b *Batch) Release(ctx context.Context, r *connect.Request[api.ReleaseRequest]) (*connect.Response[api.ReleaseReply], error) {
+	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
+		holds, err := pbs.ParseHolds(r.Msg.GetHolds())
+		if err != nil {
+			return nil, err
+		}
+		return &command.ReleaseJob{Job: j.ID, Holds: holds}, b.mayHold(p, j, holds, typeRelease)
+	})
+	return reply(&api.ReleaseReply{}, err)
+}
+
+// mayHold permits each hold type to those who may set it.
+func (b *Batch) mayHold(p person, j *state.Job, holds pbs.Holds, request int) error {
+	need := attr.User
+	if holds&pbs.HoldOperator != 0 {
+		need = attr.Operator
+	}
+	if holds&(pbs.HoldSystem|pbs.HoldPassword) != 0 {
+		need = attr.Manager
+	}
+	if p.perm < need {
+		return b.denyJob(p, j, request)
+	}
+	return b.mayChange(p, j, request)
+}
+
+// Signal sends a signal to a running job: qsig.
+func (b *Batch) Signal(ctx context.Context, r *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error) {
+	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
+		if suspends(r.Msg.GetSignal()) {
+			if p.perm < attr.Operator {
+				return nil, b.denyJob(p, j, typeSignal)
+			}
+			return nil, pbs.Refuse(pbs.NotSupported)
+		}
+		signal, err := parseSignal(r.Msg.GetSignal())
+		if err != nil {
+			return nil, err
+		}
+		return &command.SignalJob{Job: j.ID, Signal: signal}, b.mayChange(p, j, typeSignal)
+	})
+	return reply(&api.SignalReply{}, err)
+}
+
+// Delete ends a job: qdel.
+func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error) {
+	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
+		cmd := &command.DeleteJob{Job: j.ID, Force: r.Msg.GetForce(), History: r.Msg.GetHistory()}
+		return cmd, b.mayChange(p, j, typeDelete)
+	})
+	return reply(&api.DeleteReply{}, err)
+}
+
+// Rerun ends the run of a job and queues it again: qrerun.
+func (b *Batch) Rerun(ctx context.Context, r *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error) {
+	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
+		if p.perm < attr.Operator {
+			return nil, b.denyJob(p, j, typeRerun)
+		}
+		return &command.RerunJob{Job: j.ID, Force: r.Msg.GetForce()}, nil
+	})
+	return reply(&api.RerunReply{}, err)
+}
+
+func reply[T any](msg *T, err error) (*connect.Response[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(msg), nil
+}

@@ -1,0 +1,84 @@
+package service
+
+import (
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+// maxValue bounds one attribute value: Variable_List is the longest in practice.
+const maxValue = 1 << 20
+
+// ops are the operations as commands carry them.
+var ops = map[api.Op]command.Op{
+	api.Op_OP_SET: command.OpSet, api.Op_OP_UNSET: command.OpUnset,
+	api.Op_OP_INCREASE: command.OpIncrease, api.Op_OP_DECREASE: command.OpDecrease,
+}
+
+// parseChanges reads changes of an object's attributes and permits each of them.
+func parseChanges(p person, o attr.Object, list []*api.Attribute) ([]command.AttrChange, error) {
+	out := make([]command.AttrChange, 0, len(list))
+	for _, a := range list {
+		ch, err := parseChange(p, o, a)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ch)
+	}
+	return out, nil
+}
+
+func parseChange(p person, o attr.Object, a *api.Attribute) (command.AttrChange, error) {
+	op, ok := ops[a.GetOp()]
+	if !ok {
+		return command.AttrChange{}, pbs.Refuse(pbs.InvalidRequest)
+	}
+	def, ok := attr.Lookup(o, a.GetName())
+	if !ok {
+		return command.AttrChange{}, pbs.Refuse(pbs.UndefinedAttribute)
+	}
+	if err := def.CheckWrite(a.GetResource(), p.perm, p.view); err != nil {
+		return command.AttrChange{}, err
+	}
+	ch := command.AttrChange{Op: op, Entry: attr.Entry{Name: def.Name, Resource: a.GetResource()}}
+	if op == command.OpUnset {
+		return ch, checkUnset(p, def, a.GetResource())
+	}
+	value, err := parseValue(p, def, a)
+	ch.Entry.Value = value
+	return ch, err
+}
+
+func parseValue(p person, def *attr.Def, a *api.Attribute) (string, error) {
+	if len(a.GetValue()) > maxValue {
+		return "", pbs.Attribute(pbs.BadAttributeValue, def.Full(a.GetResource()))
+	}
+	if a.GetValue() == "" { // as PBS: to set to nothing is to unset
+		return "", checkUnset(p, def, a.GetResource())
+	}
+	if def.Name == "restrict_res_to_release_on_suspend" {
+		for name := range strings.SplitSeq(a.GetValue(), ",") {
+			if _, ok := p.view.Resource(strings.TrimSpace(name)); !ok {
+				return "", pbs.Refuse(pbs.UnknownResource)
+			}
+		}
+	}
+	return def.ParseResource(a.GetResource(), a.GetValue(), p.view)
+}
+
+// checkUnset refuses a resource that is not there, or that the attribute has none of.
+func checkUnset(p person, def *attr.Def, res string) error {
+	if res == "" {
+		return nil
+	}
+	if !def.PerResource() {
+		return pbs.Refuse(pbs.UndefinedAttribute)
+	}
+	if _, ok := p.view.Resource(res); !ok {
+		return pbs.Attribute(pbs.UnknownResource, def.Full(res))
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cluster"
+	"rampart/cluster/ledger"
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// Cluster is administration, enrolment and what replicas ask each other.
+type Cluster struct{ Config }
+
+// Status is answered by every replica, without a leader too.
+func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusRequest]) (*connect.Response[api.StatusReply], error) {
+	v, err := c.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []cluster.Status{c.Replica.Status()}
+	if !r.Msg.GetLocal() {
+		all = c.Replica.Statuses(ctx)
+	}
+	out := &api.StatusReply{Server: v.Cluster().Name, DigestIndex: int64(v.Index())}
+	for _, s := range all {
+		out.Replicas = append(out.Replicas, StatusMessage(s))
+	}
+	return connect.NewResponse(out), nil
+}
+
+// StatusMessage writes a replica's status as it travels.
+func StatusMessage(s cluster.Status) *api.ReplicaStatus {
+	return &api.ReplicaStatus{
+		Name: string(s.Self.Name), ServerId: s.Self.ServerID, Address: s.Self.Address, Role: string(s.Role),
+		Term: s.Term, CommitIndex: s.Commit, AppliedIndex: s.Applied, Version: s.Self.Version,
+		LastContactMs: s.LastContact.Milliseconds(), Digest: fmt.Sprintf("%016x", s.Digest), Alarms: s.Alarms,
+	}
+}
+
+// Transfer hands leadership to a replica that has caught up.
+func (c *Cluster) Transfer(ctx context.Context, r *connect.Request[api.TransferRequest]) (*connect.Response[api.TransferReply], error) {
+	if err := c.onlyManagers(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.Replica.Transfer(ctx, pbs.ReplicaName(r.Msg.GetTo())); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.TransferReply{Leader: c.leaderName(ctx)}), nil
+}
+
+// leaderName returns the name of the leader, "" while none is known.
+func (c *Cluster) leaderName(ctx context.Context) string {
+	v, err := c.present(ctx)
+	address, _, ok := c.Replica.Leader()
+	if err != nil || !ok {
+		return ""
+	}
+	for r := range v.Replicas() {
+		if r.Address == address {
+			return string(r.Name)
+		}
+	}
+	return ""
+}
+
+// onlyManagers permits people who administrate the cluster.
+func (c *Config) onlyManagers(ctx context.Context) error {
+	v, err := c.present(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := c.person(ctx, v)
+	if err != nil {
+		return err
+	}
+	if p.perm < attr.Manager {
+		return c.deny(p, "Req", "Server", v.Cluster().Name, typeManage)
+	}
+	return nil
+}
+
+// snapshotChunk is how much of a snapshot file one message carries.
+const snapshotChunk = 256 << 10
+
+// SaveSnapshot takes a snapshot now and streams its file.
+func (c *Cluster) SaveSnapshot(ctx context.Context, _ *connect.Request[api.SaveSnapshotRequest], stream *connect.ServerStream[api.SaveSnapshotReply]) error {
+	if err := c.onlyManagers(ctx); err != nil {
+		return err
+	}
+	saved, err := c.Replica.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer saved.Close()
+	buf := make([]byte, snapshotChunk)
+	for {
+		n, err := io.ReadFull(saved, buf)
+		if n > 0 {
+			if err := stream.Send(&api.SaveSnapshotReply{Data: buf[:n]}); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read snapshot: %w", err)
+		}
+	}
+}
+
+// AddReplica makes a joined replica a non-voter; it is promoted when it has caught
+// up. A replica speaks for itself only.
+func (c *Cluster) AddReplica(ctx context.Context, r *connect.Request[api.AddReplicaRequest]) (*connect.Response[api.AddReplicaReply], error) {
+	m := r.Msg.GetReplica()
+	caller, _ := transport.CallerFrom(ctx)
+	if string(caller.Host) != m.GetName() {
+		return nil, fmt.Errorf("replica %s adds %s: %w", caller.Host, m.GetName(), pbs.Refuse(pbs.Unauthorized))
+	}
+	err := c.Replica.AddReplica(ctx, state.Replica{
+		Name: pbs.ReplicaName(m.GetName()), ServerID: m.GetServerId(), Address: m.GetAddress(), GossipAddress: m.GetGossipAddress(),
+	})
+	return reply(&api.AddReplicaReply{}, err)
+}
+
+// ReadIndex tells a follower which index a linearizable read must wait for.
+func (c *Cluster) ReadIndex(ctx context.Context, _ *connect.Request[api.ReadIndexRequest]) (*connect.Response[api.ReadIndexReply], error) {
+	index, term, err := c.Replica.ReadIndex(ctx)
+	return reply(&api.ReadIndexReply{Index: index, Term: term}, err)
+}
+
+// Clock tells this replica's wall clock.
+func (c *Cluster) Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error) {
+	return connect.NewResponse(&api.ClockReply{UnixNano: time.Now().UnixNano()}), nil
+}
+
+// recordsPerMessage bounds one message of a Records stream.
+const recordsPerMessage = 512
+
+// Records fills a gap in another replica's ledger.
+func (c *Cluster) Records(ctx context.Context, r *connect.Request[api.RecordsRequest], stream *connect.ServerStream[api.RecordsReply]) error {
+	msg := &api.RecordsReply{}
+	err := c.Ledger.Records(r.Msg.GetFirst(), r.Msg.GetLast(), func(rec ledger.Record) error {
+		msg.Records = append(msg.Records, &api.LedgerRecord{Number: rec.Number, Day: rec.Day, Line: rec.Line})
+		if len(msg.Records) < recordsPerMessage {
+			return ctx.Err()
+		}
+		full := msg
+		msg = &api.RecordsReply{}
+		return stream.Send(full)
+	})
+	if err == nil && len(msg.Records) > 0 {
+		err = stream.Send(msg)
+	}
+	return err
+}

@@ -1,0 +1,12 @@
+// Package service implements the RPC methods of a replica: Batch for PBS
+// commands, Cluster for administration and other replicas, Report for moms. Each
+// method does four things in this order: parse, permit, propose or read, reply.
+//
+// What lies around the methods is done elsewhere, once for all of them: identity,
+// audience and forwarding to the leader by package transport, agreement by
+// package cluster, meaning by fsm/command. Permission is judged here, from a
+// view, and nowhere else unless it depends on the state of the moment.
+//
+// Concurrency: all methods may be called at once; they hold no lock while they
+// wait. Nothing is started, so nothing has to stop.
+package service

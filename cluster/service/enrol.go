@@ -1,0 +1,146 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// The life of an enrolment token and of a login, unless the asker says otherwise.
+const (
+	tokenTTL    = time.Hour
+	maxTokenTTL = 30 * 24 * time.Hour
+	loginTTL    = 12 * time.Hour
+	maxLoginTTL = 7 * 24 * time.Hour
+)
+
+// CreateToken lets a host enrol: only the hash of the secret enters the state.
+func (c *Cluster) CreateToken(ctx context.Context, r *connect.Request[api.CreateTokenRequest]) (*connect.Response[api.CreateTokenReply], error) {
+	if err := c.onlyManagers(ctx); err != nil {
+		return nil, err
+	}
+	role := transport.Role(r.Msg.GetRole())
+	if !role.Valid() {
+		return nil, pbs.Errorf(pbs.InvalidRequest, "create token: %q is no role: replica, mom or submit", role)
+	}
+	ttl, err := seconds(r.Msg.GetTtlSeconds(), tokenTTL, maxTokenTTL)
+	if err != nil {
+		return nil, err
+	}
+	token := transport.NewToken(c.CA, role)
+	caller, _ := transport.CallerFrom(ctx)
+	// The id is not the request's: a repeat has another secret, and an unused token
+	// does no harm.
+	_, err = c.commit(ctx, "", caller.User, &command.CreateToken{Token: state.Token{
+		Hash: token.Hash(), Role: string(role), Host: pbs.HostName(r.Msg.GetHost()),
+		Expires: pbs.Time(time.Now().Add(ttl).UnixNano()), Reusable: r.Msg.GetReusable(), Submit: r.Msg.GetSubmit(),
+	}})
+	return reply(&api.CreateTokenReply{Token: token.String()}, err)
+}
+
+func seconds(n int64, normal, most time.Duration) (time.Duration, error) {
+	switch {
+	case n == 0:
+		return normal, nil
+	case n < 0 || n > int64(most/time.Second):
+		return 0, pbs.Errorf(pbs.InvalidRequest, "a life of %d seconds is not between 1 and %d", n, int64(most/time.Second))
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// Join turns a token and a certificate request into an identity. A repeat with
+// the same key is answered again, for the first answer may have been lost.
+func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest]) (*connect.Response[api.JoinReply], error) {
+	token, err := transport.ParseToken(r.Msg.GetToken())
+	if err != nil {
+		return nil, fmt.Errorf("join of %s: %w: %w", r.Msg.GetHost(), pbs.Refuse(pbs.BadToken), err)
+	}
+	key, err1 := transport.CSRKeyHash(r.Msg.GetCsr())
+	leaf, err2 := c.CA.Sign(r.Msg.GetCsr(), token.Role, pbs.HostName(r.Msg.GetHost()), time.Now())
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("%w: %w", pbs.Errorf(pbs.InvalidRequest, "join of %s: the certificate request cannot be signed", r.Msg.GetHost()), err)
+	}
+	_, err = c.commit(ctx, "", pbs.User{}, &command.Enrol{
+		TokenHash: token.Hash(),
+		Identity:  state.Identity{KeyHash: key, Role: string(token.Role), Host: pbs.HostName(r.Msg.GetHost())},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.welcome(ctx, token.Role, leaf)
+}
+
+// welcome tells an enrolled process all that it needs; the CA's key goes to
+// replicas only.
+func (c *Cluster) welcome(ctx context.Context, role transport.Role, leaf []byte) (*connect.Response[api.JoinReply], error) {
+	v, err := c.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.JoinReply{
+		Cluster: v.Cluster().ID, Server: v.Cluster().Name, Certificate: leaf, Ca: c.CA.Certificate(),
+	}
+	if role == transport.RoleReplica {
+		if out.CaKey, err = c.CA.MarshalKey(); err != nil {
+			return nil, fmt.Errorf("join: %w", err)
+		}
+	}
+	if keys := v.Cluster().GossipKeys; len(keys) > 0 && role != transport.RoleSubmit {
+		out.GossipKey = keys[0]
+	}
+	for r := range v.Replicas() {
+		out.Replicas = append(out.Replicas, &api.Replica{
+			Name: string(r.Name), ServerId: r.ServerID, Address: r.Address, GossipAddress: r.GossipAddress,
+		})
+	}
+	return connect.NewResponse(out), nil
+}
+
+// Renew turns an identity, expired or not, into a fresh one for the same key.
+func (c *Cluster) Renew(ctx context.Context, r *connect.Request[api.RenewRequest]) (*connect.Response[api.RenewReply], error) {
+	v, err := c.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	caller, _ := transport.CallerFrom(ctx)
+	id, ok := v.Identity(caller.Key)
+	if !ok || id.Host != caller.Host || id.Role != string(caller.Role) {
+		return nil, fmt.Errorf("renew %s %s: the key is not on record: %w", caller.Role, caller.Host, pbs.Refuse(pbs.Unauthorized))
+	}
+	key, err1 := transport.CSRKeyHash(r.Msg.GetCsr())
+	leaf, err2 := c.CA.Sign(r.Msg.GetCsr(), caller.Role, caller.Host, time.Now())
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("%w: %w", pbs.Errorf(pbs.InvalidRequest, "renew: the certificate request cannot be signed"), err)
+	}
+	if key != caller.Key {
+		return nil, fmt.Errorf("renew %s with another key: %w", caller.Host, pbs.Refuse(pbs.Unauthorized))
+	}
+	return connect.NewResponse(&api.RenewReply{Certificate: leaf}), nil
+}
+
+// Login issues a short-lived token for users without a local daemon.
+func (c *Cluster) Login(ctx context.Context, r *connect.Request[api.LoginRequest]) (*connect.Response[api.LoginReply], error) {
+	v, err := c.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.person(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	ttl, err := seconds(r.Msg.GetTtlSeconds(), loginTTL, maxLoginTTL)
+	if err != nil {
+		return nil, err
+	}
+	token, expires, err := c.Logins.Issue(p.user, ttl)
+	return reply(&api.LoginReply{Token: token, Expires: expires.Unix()}, err)
+}

@@ -1,0 +1,99 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+)
+
+// requestID returns the id that makes a repeat harmless (L8). The transport gives
+// one to every request; a method called without it has made none before.
+func requestID(r connect.AnyRequest) pbs.RequestID {
+	if id := r.Header().Get(transport.HeaderRequestID); id != "" {
+		return pbs.RequestID(id)
+	}
+	return transport.NewRequestID()
+}
+
+// jobOf finds the job that a user named.
+func jobOf(v *state.View, text string) (*state.Job, error) {
+	id, err := pbs.ParseJobID(text, v.Cluster().Name)
+	if err != nil {
+		return nil, err
+	}
+	if _, server, ok := strings.Cut(text, "@"); ok && !isAlias(v, server) {
+		return nil, pbs.Refuse(pbs.UnknownJob)
+	}
+	j, ok := v.Job(id)
+	if !ok {
+		return nil, pbs.Refuse(pbs.UnknownJob)
+	}
+	return j, nil
+}
+
+// isAlias tells whether a server name after "@" means this cluster: its own name,
+// a replica's, or a replica's host.
+func isAlias(v *state.View, name string) bool {
+	if name == "" || name == "default" || name == v.Cluster().Name {
+		return true
+	}
+	for r := range v.Replicas() {
+		if name == string(r.Name) || name == string(r.Host) || name == r.Address {
+			return true
+		}
+	}
+	return false
+}
+
+// queueOf splits a destination, [queue][@server].
+func queueOf(v *state.View, destination string) (pbs.QueueName, error) {
+	queue, server, _ := strings.Cut(destination, "@")
+	if !isAlias(v, server) {
+		return "", pbs.Refuse(pbs.UnknownQueue)
+	}
+	return pbs.QueueName(queue), nil
+}
+
+// Numbers of PBS's batch requests, as log lines tell them.
+const (
+	typeSubmit  = 1
+	typeDelete  = 6
+	typeHold    = 7
+	typeManage  = 9
+	typeAlter   = 11
+	typeRelease = 13
+	typeRerun   = 14
+	typeSignal  = 18
+)
+
+// logSecurity is the event of refused requests.
+const logSecurity = 0x0020
+
+// deny refuses, and logs that it did.
+func (c *Config) deny(p person, class, kind, object string, request int) error {
+	text := fmt.Sprintf("Unauthorized Request, request type: %d, Object: %s, Name: %s, request from: %s",
+		request, kind, object, p.user)
+	if err := c.Log.Write(time.Now(), logSecurity, class, object, text); err != nil {
+		c.Logger.Error("write the server log", "error", err)
+	}
+	return pbs.Refuse(pbs.Unauthorized)
+}
+
+func (c *Config) denyJob(p person, j *state.Job, request int) error {
+	return c.deny(p, "Job", "Job", string(j.ID), request)
+}
+
+// mayChange permits the owner of a job, Operators and Managers.
+func (c *Config) mayChange(p person, j *state.Job, request int) error {
+	if p.perm >= attr.Operator || p.owns(j) {
+		return nil
+	}
+	return c.denyJob(p, j, request)
+}

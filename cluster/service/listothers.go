@@ -1,0 +1,148 @@
+package service
+
+import (
+	"cmp"
+	"slices"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+func (l *listing) none() error { return l.once(func(*state.View, *page) {}) }
+
+func (l *listing) servers() error {
+	return l.once(func(v *state.View, p *page) {
+		for _, name := range l.req.GetNames() {
+			if !isAlias(v, name) {
+				p.refuse(name, pbs.Refuse(pbs.InvalidRequest))
+				return
+			}
+		}
+		p.add(v.Cluster().Name, p.fields.of(v.ServerAttributes(), v))
+	})
+}
+
+func (l *listing) queues() error {
+	return l.once(func(v *state.View, p *page) {
+		var all []*state.Queue
+		for _, name := range l.req.GetNames() {
+			q, ok := v.Queue(pbs.QueueName(name))
+			if !ok {
+				p.refuse(name, pbs.Refuse(pbs.UnknownQueue))
+				continue
+			}
+			all = append(all, q)
+		}
+		if len(l.req.GetNames()) == 0 {
+			all = slices.SortedFunc(v.Queues(), func(a, b *state.Queue) int { return cmp.Compare(a.Seq, b.Seq) })
+		}
+		for _, q := range all {
+			p.add(string(q.Name), p.fields.of(v.QueueAttributes(q), v))
+		}
+	})
+}
+
+// vnodes lists the named vnodes, or all in the order of their creation.
+func (l *listing) vnodes() error {
+	if len(l.req.GetNames()) > 0 {
+		return l.once(func(v *state.View, p *page) {
+			for _, name := range l.req.GetNames() {
+				vn, ok := v.Vnode(pbs.VnodeName(name))
+				if !ok {
+					p.refuse(name, pbs.Refuse(pbs.UnknownNode))
+					continue
+				}
+				p.add(name, p.fields.of(v.VnodeAttributes(vn), v))
+			}
+		})
+	}
+	next, more := uint64(0), true
+	for more {
+		var err error
+		more, err = l.page(func(v *state.View, p *page) bool {
+			for vn := range v.Vnodes() {
+				if vn.Seq < next {
+					continue
+				}
+				if p.full() {
+					return true
+				}
+				next = vn.Seq + 1
+				p.add(string(vn.Name), p.fields.of(v.VnodeAttributes(vn), v))
+			}
+			return false
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resources lists the resources that the site made; by name, built-in ones too.
+func (l *listing) resources() error {
+	return l.once(func(v *state.View, p *page) {
+		if len(l.req.GetNames()) == 0 {
+			for def := range v.CustomResources() {
+				p.add(def.Name, p.fields.of(resourceAttributes(def), v))
+			}
+			return
+		}
+		for _, name := range l.req.GetNames() {
+			def, ok := v.Resource(name)
+			if !ok {
+				p.refuse(name, pbs.Refuse(pbs.UnknownResource))
+				continue
+			}
+			p.add(name, p.fields.of(resourceAttributes(def), v))
+		}
+	})
+}
+
+func resourceAttributes(def resource.Def) attr.List {
+	list := attr.List{{Name: "type", Value: def.Type.String()}}
+	if flags := def.Flags.String(); flags != "" {
+		list = append(list, attr.Entry{Name: "flag", Value: flags})
+	}
+	return list
+}
+
+// schedName is the one scheduler there is.
+const schedName = "default"
+
+func (l *listing) scheds() error {
+	return l.once(func(v *state.View, p *page) {
+		for _, name := range l.req.GetNames() {
+			if name != schedName {
+				p.refuse(name, pbs.Refuse(pbs.InvalidRequest))
+				return
+			}
+		}
+		p.add(schedName, p.fields.of(schedAttributes(v), v))
+	})
+}
+
+// schedAttributes are those of the duty inside the leader.
+func schedAttributes(v *state.View) attr.List {
+	word := "idle"
+	if v.Server().Scheduling() {
+		word = "scheduling"
+	}
+	hot := map[string]string{
+		"sched_host": string(v.Cluster().LeaderHost), "scheduling": v.Server().Get("scheduling"),
+		"state": word, "pbs_version": pbs.Version, "log_events": "767",
+	}
+	var list attr.List
+	for _, def := range attr.All(attr.Sched) {
+		value, ok := hot[def.Name]
+		if !ok {
+			value = def.Default
+		}
+		if value != "" {
+			list = append(list, attr.Entry{Name: def.Name, Value: value})
+		}
+	}
+	return list
+}

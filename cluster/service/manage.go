@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+// everyone is qmgr's name for all objects of a kind.
+const everyone = "@default"
+
+// verbs are qmgr's verbs as commands carry them.
+var verbs = map[api.Verb]command.Verb{
+	api.Verb_VERB_CREATE: command.VerbCreate, api.Verb_VERB_DELETE: command.VerbDelete,
+	api.Verb_VERB_SET: command.VerbSet, api.Verb_VERB_UNSET: command.VerbUnset,
+}
+
+// A directive is one line of qmgr, parsed and permitted.
+type directive struct {
+	verb    command.Verb
+	name    string
+	changes []command.AttrChange
+}
+
+// Manage is one directive of qmgr on one object, or on all of a kind.
+func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
+	v, err := b.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.person(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	commands, err := b.directives(p, r.Msg)
+	if err == nil {
+		_, err = b.commit(ctx, requestID(r), p.user, commands...)
+	} else if first, ok := v.Request(p.user, requestID(r)); ok {
+		err = command.Outcome{Refusal: first.Refusal}.Err()
+	}
+	return reply(&api.ManageReply{}, err)
+}
+
+// directives returns the commands of a directive, one for each object.
+func (b *Batch) directives(p person, r *api.ManageRequest) ([]command.Command, error) {
+	verb, ok := verbs[r.GetVerb()]
+	if !ok {
+		return nil, pbs.Refuse(pbs.InvalidRequest)
+	}
+	kind, ok := managed[r.GetKind()]
+	if !ok {
+		return nil, pbs.Refuse(pbs.NotSupported)
+	}
+	if p.perm < attr.Operator || (p.perm < attr.Manager && (verb == command.VerbCreate || verb == command.VerbDelete)) {
+		return nil, b.deny(p, "Req", kind.word, r.GetName(), typeManage)
+	}
+	if verb == command.VerbUnset {
+		for _, a := range r.GetChanges() {
+			a.Op = api.Op_OP_UNSET
+		}
+	}
+	changes, err := parseChanges(p, kind.object, r.GetChanges())
+	if err != nil {
+		return nil, err
+	}
+	return kind.commands(p, directive{verb, r.GetName(), changes})
+}
+
+// managed says how each kind of object is managed.
+var managed = map[api.ObjectKind]struct {
+	word     string
+	object   attr.Object
+	commands func(p person, d directive) ([]command.Command, error)
+}{
+	api.ObjectKind_OBJECT_KIND_SERVER:   {"Server", attr.Server, manageServer},
+	api.ObjectKind_OBJECT_KIND_QUEUE:    {"Queue", attr.Queue, manageQueues},
+	api.ObjectKind_OBJECT_KIND_VNODE:    {"Node", attr.Vnode, manageVnodes},
+	api.ObjectKind_OBJECT_KIND_HOST:     {"Node", attr.Vnode, manageHosts},
+	api.ObjectKind_OBJECT_KIND_RESOURCE: {"Resource", attr.Resource, manageResource},
+}
+
+func manageServer(p person, d directive) ([]command.Command, error) {
+	if !isAlias(p.view, d.name) {
+		return nil, pbs.Refuse(pbs.InvalidRequest)
+	}
+	return []command.Command{&command.ManageServer{Verb: d.verb, Changes: d.changes}}, nil
+}
+
+func manageQueues(p person, d directive) ([]command.Command, error) {
+	if d.name != everyone {
+		return []command.Command{&command.ManageQueue{Verb: d.verb, Queue: pbs.QueueName(d.name), Changes: d.changes}}, nil
+	}
+	var all []command.Command
+	for q := range p.view.Queues() {
+		all = append(all, &command.ManageQueue{Verb: d.verb, Queue: q.Name, Changes: d.changes})
+	}
+	return all, nil
+}
+
+func manageVnodes(p person, d directive) ([]command.Command, error) {
+	if d.name != everyone {
+		return []command.Command{&command.ManageVnode{Verb: d.verb, Vnode: pbs.VnodeName(d.name), Changes: d.changes}}, nil
+	}
+	var all []command.Command
+	for v := range p.view.Vnodes() {
+		all = append(all, &command.ManageVnode{Verb: d.verb, Vnode: v.Name, Changes: d.changes})
+	}
+	if len(all) == 0 {
+		return nil, pbs.Refuse(pbs.NoNodeList)
+	}
+	return all, nil
+}
+
+// manageHosts changes all vnodes of a host: pbsnodes -o and -r.
+func manageHosts(p person, d directive) ([]command.Command, error) {
+	if d.verb != command.VerbSet && d.verb != command.VerbUnset {
+		return nil, pbs.Refuse(pbs.InvalidRequest)
+	}
+	var all []command.Command
+	for v := range p.view.VnodesOf(pbs.HostName(d.name)) {
+		all = append(all, &command.ManageVnode{Verb: d.verb, Vnode: v.Name, Changes: d.changes})
+	}
+	if len(all) == 0 {
+		return nil, pbs.Refuse(pbs.UnknownNode)
+	}
+	return all, nil
+}
+
+func manageResource(_ person, d directive) ([]command.Command, error) {
+	return []command.Command{&command.ManageResource{Verb: d.verb, Name: d.name, Changes: d.changes}}, nil
+}

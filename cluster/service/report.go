@@ -1,0 +1,267 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"connectrpc.com/connect"
+
+	"rampart/cluster"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// Report is what moms tell the servers.
+type Report struct{ Config }
+
+// mom returns the host whose mom asks; it speaks for itself only.
+func mom(ctx context.Context, host string) (pbs.HostName, error) {
+	caller, ok := transport.CallerFrom(ctx)
+	if !ok || caller.Role != transport.RoleMom || string(caller.Host) != host {
+		return "", fmt.Errorf("report of %s by %s: %w", host, caller.Host, pbs.Refuse(pbs.Unauthorized))
+	}
+	return caller.Host, nil
+}
+
+// Register tells who the mom is and what it offers.
+func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRequest]) (*connect.Response[api.RegisterReply], error) {
+	host, err := mom(ctx, r.Msg.GetHost())
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	up := &command.HostUp{
+		Host: host, Address: r.Msg.GetAddress(), GossipAddress: r.Msg.GetGossipAddress(), BootID: r.Msg.GetBootId(),
+		SpoolID: r.Msg.GetSpoolId(), Version: r.Msg.GetVersion(), PCPUs: r.Msg.GetPcpus(),
+	}
+	for _, vn := range r.Msg.GetVnodes() {
+		reported, err := parseVnode(v, vn)
+		if err != nil {
+			return nil, fmt.Errorf("register %s: %w", host, err)
+		}
+		up.Vnodes = append(up.Vnodes, reported)
+	}
+	result, err := s.commit(ctx, "", pbs.User{}, up)
+	if err != nil {
+		return nil, err
+	}
+	s.renewed(host)
+	return connect.NewResponse(&api.RegisterReply{Epoch: result.Epoch, AckedSeq: result.Acked}), nil
+}
+
+// parseVnode reads what a mom offers. A resource that the cluster does not know
+// is left out: it comes with the registration after it was made.
+func parseVnode(v *state.View, r *api.VnodeReport) (command.ReportedVnode, error) {
+	out := command.ReportedVnode{Name: pbs.VnodeName(r.GetName())}
+	if out.Name == "" {
+		return out, pbs.Errorf(pbs.InvalidRequest, "a vnode has no name")
+	}
+	for _, a := range r.GetAttributes() {
+		switch a.GetName() {
+		case "sharing":
+			out.Sharing = a.GetValue()
+		case "resources_available":
+			def, ok := v.Resource(a.GetResource())
+			if !ok {
+				continue
+			}
+			q, err := def.Parse(a.GetValue())
+			if err != nil {
+				return out, pbs.Attribute(pbs.BadAttributeValue, "resources_available."+a.GetResource())
+			}
+			out.Available = out.Available.Set(def.Name, q.String())
+		}
+	}
+	return out, nil
+}
+
+// Facts takes what happened to jobs, as one proposal: all of the facts or none.
+// What was taken before changes nothing (L9).
+func (s *Report) Facts(ctx context.Context, r *connect.Request[api.FactsRequest]) (*connect.Response[api.FactsReply], error) {
+	host, err := mom(ctx, r.Msg.GetHost())
+	if err != nil {
+		return nil, err
+	}
+	acked, err := s.acked(ctx, host, r.Msg.GetSpoolId())
+	if err != nil {
+		return nil, err
+	}
+	for _, chunk := range chunks(r.Msg.GetFacts(), command.MaxCommands) {
+		commands := make([]command.Command, len(chunk))
+		for i, f := range chunk {
+			if commands[i], err = fact(host, r.Msg.GetSpoolId(), f); err != nil {
+				return nil, err
+			}
+		}
+		result, err := s.commit(ctx, "", pbs.User{}, commands...)
+		if err != nil {
+			return nil, err
+		}
+		acked = result.Acked
+	}
+	return connect.NewResponse(&api.FactsReply{AckedSeq: acked}), nil
+}
+
+// acked returns the highest contiguous fact of a spool that was taken so far.
+func (s *Report) acked(ctx context.Context, host pbs.HostName, spool string) (uint64, error) {
+	v, err := s.present(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if h, ok := v.Host(host); ok && h.SpoolID == spool {
+		return h.Acked, nil
+	}
+	return 0, nil
+}
+
+func chunks[T any](all []T, size int) [][]T {
+	var out [][]T
+	for len(all) > size {
+		out, all = append(out, all[:size]), all[size:]
+	}
+	if len(all) > 0 {
+		out = append(out, all)
+	}
+	return out
+}
+
+func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error) {
+	source := command.Source{Host: host, Spool: spool, Seq: f.GetSeq()}
+	job, run := pbs.JobID(f.GetJob()), pbs.RunCount(f.GetRunCount())
+	switch what := f.GetWhat().(type) {
+	case *api.Fact_Started:
+		return &command.JobStarted{
+			Source: source, Job: job, RunCount: run, Session: what.Started.GetSession(), JobDir: what.Started.GetJobdir(),
+		}, nil
+	case *api.Fact_Ended:
+		e := what.Ended
+		return &command.JobEnded{
+			Source: source, Job: job, RunCount: run, ExitStatus: e.GetExitStatus(), Used: used(e.GetUsed()),
+			Comment: e.GetComment(), NeverStarted: e.GetNeverStarted(), Lost: e.GetLost(), StageoutStatus: e.GetStageoutStatus(),
+		}, nil
+	default:
+		return nil, pbs.Errorf(pbs.InvalidRequest, "fact %d of %s is of no known kind", f.GetSeq(), host)
+	}
+}
+
+// used reads resources_used; what is not in a form that can be shown is left out
+// rather than holding up the fact for ever.
+func used(list []*api.Attribute) resource.List {
+	var out resource.List
+	for _, a := range list {
+		name := a.GetResource()
+		if name == "" {
+			name = a.GetName()
+		}
+		if name != "" && a.GetValue() != "" && len(a.GetValue()) <= maxValue {
+			out = out.Set(name, a.GetValue())
+		}
+	}
+	return out
+}
+
+// Samples takes the latest usage of a mom's jobs; it is not committed when nothing
+// has changed.
+func (s *Report) Samples(ctx context.Context, r *connect.Request[api.SamplesRequest]) (*connect.Response[api.SamplesReply], error) {
+	host, err := mom(ctx, r.Msg.GetHost())
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sample := &command.UsageSample{Host: host}
+	for _, j := range r.Msg.GetJobs() {
+		known, ok := v.Job(pbs.JobID(j.GetJob()))
+		if !ok || known.MS != host || known.RunCount != pbs.RunCount(j.GetRunCount()) {
+			continue
+		}
+		sample.Jobs = append(sample.Jobs, command.JobUsage{
+			Job: known.ID, RunCount: known.RunCount, Used: used(j.GetUsed()),
+		})
+	}
+	if len(sample.Jobs) == 0 {
+		return connect.NewResponse(&api.SamplesReply{}), nil
+	}
+	_, err = s.commit(ctx, "", pbs.User{}, sample)
+	return reply(&api.SamplesReply{}, err)
+}
+
+// fenceDefault is node_fail_requeue in seconds while it is not set.
+const fenceDefault = 310
+
+// Lease answers a mom's renewal after it was made sure that this replica leads. A
+// mom that the state has down, or does not know, must register first: it is
+// refused with UnknownNode.
+func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]) (*connect.Response[api.LeaseReply], error) {
+	host, err := mom(ctx, r.Msg.GetHost())
+	if err != nil {
+		return nil, err
+	}
+	_, term, err := s.Replica.ReadIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h, ok := v.Host(host); !ok || !h.Up || h.BootID != r.Msg.GetBootId() {
+		return nil, fmt.Errorf("lease of %s: it has to register: %w", host, pbs.Refuse(pbs.UnknownNode))
+	}
+	s.renewed(host)
+	return connect.NewResponse(&api.LeaseReply{Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: fence(v)}), nil
+}
+
+func (s *Report) renewed(host pbs.HostName) {
+	if l := s.Leases(); l != nil {
+		l.Renewed(host)
+	}
+}
+
+// fence returns node_fail_requeue: 0 is never, and below 30 seconds is 30.
+func fence(v *state.View) int64 {
+	text := v.Server().Get("node_fail_requeue")
+	if text == "" {
+		return fenceDefault
+	}
+	n := v.Server().Int("node_fail_requeue")
+	if n > 0 {
+		return max(n, 30)
+	}
+	return 0
+}
+
+// scriptChunk is how much of a script one message carries.
+const scriptChunk = 256 << 10
+
+// Script returns a job's script, to the mother superior of its present run.
+func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptRequest], stream *connect.ServerStream[api.ScriptReply]) error {
+	caller, _ := transport.CallerFrom(ctx)
+	v, err := s.Replica.Read(ctx, cluster.Fresh)
+	if err != nil {
+		return err
+	}
+	j, ok := v.Job(pbs.JobID(r.Msg.GetJob()))
+	if !ok {
+		return pbs.Refuse(pbs.UnknownJob)
+	}
+	if j.MS != caller.Host || j.RunCount != pbs.RunCount(r.Msg.GetRunCount()) {
+		return fmt.Errorf("script of run %d of %s for %s: %w", r.Msg.GetRunCount(), j.ID, caller.Host, pbs.Refuse(pbs.Unauthorized))
+	}
+	body, _ := v.Script(j.ID)
+	for _, part := range chunks(body, scriptChunk) {
+		if err := stream.Send(&api.ScriptReply{Data: part}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

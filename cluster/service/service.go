@@ -1,0 +1,97 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"rampart/cluster"
+	"rampart/cluster/ledger"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api/apiconnect"
+)
+
+// Replica is what the services need of a replica; *cluster.Replica is one.
+type Replica interface {
+	Propose(ctx context.Context, p command.Proposal) (command.Outcome, error)
+	Read(ctx context.Context, mode cluster.Mode) (*state.View, error)
+	ReadIndex(ctx context.Context) (index, term uint64, err error)
+	Age() time.Duration
+	Status() cluster.Status
+	Statuses(ctx context.Context) []cluster.Status
+	Leader() (address string, self, ok bool)
+	Transfer(ctx context.Context, to pbs.ReplicaName) error
+	Snapshot(ctx context.Context) (*cluster.Saved, error)
+	AddReplica(ctx context.Context, joined state.Replica) error
+}
+
+var _ Replica = (*cluster.Replica)(nil)
+
+// Ledger holds the records that other replicas may lack.
+type Ledger interface {
+	Records(first, last uint64, yield func(ledger.Record) error) error
+}
+
+// Leases hears of each lease that this leader answered.
+type Leases interface {
+	Renewed(host pbs.HostName)
+}
+
+// Log takes lines of the server log: refusals are logged where they are decided.
+type Log interface {
+	Write(at time.Time, event uint16, class, object, text string) error
+}
+
+// Logins issues the tokens of `rampart login`.
+type Logins interface {
+	Issue(user pbs.User, ttl time.Duration) (token string, expires time.Time, err error)
+}
+
+// Config is what the services are made of.
+type Config struct {
+	Replica  Replica
+	Accounts transport.Accounts
+	CA       *transport.CA
+	Logins   Logins
+	Ledger   Ledger
+	Leases   func() Leases // of the present term; nil while this replica does not lead
+	Log      Log
+	Logger   *slog.Logger
+}
+
+// Services are the three services of a replica.
+type Services struct {
+	Batch   *Batch
+	Cluster *Cluster
+	Report  *Report
+}
+
+// New returns the services.
+func New(c Config) Services {
+	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Report: &Report{c}}
+}
+
+var (
+	_ apiconnect.BatchHandler   = (*Batch)(nil)
+	_ apiconnect.ClusterHandler = (*Cluster)(nil)
+	_ apiconnect.ReportHandler  = (*Report)(nil)
+)
+
+// present returns the state as this replica knows it now. Changes are permitted
+// by it: they are done at the leader, whose state is the newest there is, and
+// Apply looks again.
+func (c *Config) present(ctx context.Context) (*state.View, error) {
+	return c.Replica.Read(ctx, cluster.Stale)
+}
+
+// commit proposes commands in a request's name and returns what came of it.
+func (c *Config) commit(ctx context.Context, id pbs.RequestID, asker pbs.User, commands ...command.Command) (state.Result, error) {
+	out, err := c.Replica.Propose(ctx, command.Proposal{ID: id, Asker: asker, Commands: commands})
+	if err != nil {
+		return state.Result{}, err
+	}
+	return out.Result, out.Err()
+}

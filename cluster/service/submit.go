@@ -1,0 +1,157 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// badGroup is PBS's number for a group that the user is not in.
+const badGroup pbs.Code = 15024
+
+// Submit queues a job: qsub.
+func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest]) (*connect.Response[api.SubmitReply], error) {
+	result, err := b.change(ctx, r, func(p person) (command.Command, error) { return b.submission(ctx, p, r.Msg) })
+	return reply(&api.SubmitReply{Job: string(result.Job)}, err)
+}
+
+// submission returns the command that queues the job. All that a replica would
+// have to ask the world for, the account above all, is asked here.
+func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) (command.Command, error) {
+	if len(r.GetScript()) > pbs.MaxScript {
+		return nil, pbs.Refuse(pbs.ScriptTooLarge)
+	}
+	queue, err := queueOf(p.view, r.GetDestination())
+	if err != nil {
+		return nil, err
+	}
+	list, err := parseJob(p, r.GetAttributes())
+	if err != nil {
+		return nil, err
+	}
+	if p.user.Name == "root" && !listed(p.view.Server().List("acl_roots"), p.user, false) {
+		return nil, pbs.Refuse(pbs.BadUser)
+	}
+	account, err := b.account(ctx, p.user)
+	if err != nil {
+		return nil, err
+	}
+	group, err := groupOf(account, list, p.user.Host)
+	if err != nil {
+		return nil, err
+	}
+	list = list.Set("euser", "", account.Name).Set("egroup", "", group).Set("Submit_Host", "", string(p.user.Host))
+	return &command.SubmitJob{
+		Owner: p.user, Queue: queue, Attributes: withOrigin(p, list, queue), Script: r.GetScript(),
+	}, nil
+}
+
+// parseJob reads the attributes of a new job and permits each of them.
+func parseJob(p person, list []*api.Attribute) (attr.List, error) {
+	var out attr.List
+	for _, a := range list {
+		ch, err := parseChange(p, attr.Job, a)
+		if err != nil {
+			return nil, err
+		}
+		if ch.Op != command.OpSet {
+			return nil, pbs.Refuse(pbs.InvalidRequest)
+		}
+		if ch.Entry.Value != "" {
+			out = out.Set(ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value)
+		}
+	}
+	if users, ok := out.Get("User_List", ""); ok && !namesOnly(users, p.user.Name) {
+		return nil, pbs.Refuse(pbs.BadUser)
+	}
+	if holds, ok := out.Get("Hold_Types", ""); ok {
+		h, err := pbs.ParseHolds(holds)
+		if err != nil {
+			return nil, err
+		}
+		if h&^pbs.HoldUser != 0 && p.perm < attr.Operator {
+			return nil, pbs.Refuse(pbs.Unauthorized)
+		}
+	}
+	return out, nil
+}
+
+// namesOnly tells whether every user@host of a list is the same user.
+func namesOnly(list, name string) bool {
+	for item := range strings.SplitSeq(list, ",") {
+		if pbs.ParseUser(strings.TrimSpace(item)).Name != name {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *Batch) account(ctx context.Context, u pbs.User) (transport.Account, error) {
+	a, err := b.Accounts.ByName(ctx, u.Name)
+	switch {
+	case errors.Is(err, transport.ErrNoAccount):
+		return transport.Account{}, pbs.Refuse(pbs.NotAccountHolder)
+	case err != nil:
+		return transport.Account{}, fmt.Errorf("look up the account of %s: %w", u, err)
+	}
+	return a, nil
+}
+
+// groupOf returns the group under which the job runs: that of group_list which
+// names the host, else the one that names none, else the account's own.
+func groupOf(a transport.Account, list attr.List, host pbs.HostName) (string, error) {
+	wanted, ok := list.Get("group_list", "")
+	if !ok {
+		return a.Group, nil
+	}
+	group := ""
+	for item := range strings.SplitSeq(wanted, ",") {
+		name, at, hosted := strings.Cut(strings.TrimSpace(item), "@")
+		if hosted && at == string(host) || !hosted && group == "" {
+			group = name
+		}
+		if hosted && at == string(host) {
+			break
+		}
+	}
+	if group == "" {
+		return a.Group, nil
+	}
+	if group != a.Group && !slices.Contains(a.Groups, group) {
+		return "", pbs.Errorf(badGroup, "Bad GID for job execution")
+	}
+	return group, nil
+}
+
+// withOrigin adds to Variable_List where the job was submitted.
+func withOrigin(p person, list attr.List, queue pbs.QueueName) attr.List {
+	vars, _ := list.Get("Variable_List", "")
+	if queue == "" {
+		queue = p.view.Server().DefaultQueue()
+	}
+	for _, v := range []struct{ name, value string }{
+		{"PBS_O_QUEUE", string(queue)}, {"PBS_O_HOST", string(p.user.Host)},
+	} {
+		if _, ok := attr.Variable(vars, v.name); ok || v.value == "" {
+			continue
+		}
+		if vars != "" {
+			vars += ","
+		}
+		vars += v.name + "=" + attr.EscapeVariable(v.value)
+	}
+	if vars == "" {
+		return list
+	}
+	return list.Set("Variable_List", "", vars)
+}

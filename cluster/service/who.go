@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+)
+
+// A person is who asks, as one view knows him.
+type person struct {
+	user pbs.User
+	perm attr.Perm
+	view *state.View
+}
+
+// person returns who asks. A mom that was not enrolled to vouch for anybody
+// vouches for owners of jobs on it only.
+func (c *Config) person(ctx context.Context, v *state.View) (person, error) {
+	caller, ok := transport.CallerFrom(ctx)
+	if !ok || !caller.Person() {
+		return person{}, pbs.Refuse(pbs.Unauthorized)
+	}
+	if caller.Vouched && caller.Role == transport.RoleMom && !mayVouch(v, caller) {
+		return person{}, pbs.Refuse(pbs.Unauthorized)
+	}
+	return person{user: caller.User, perm: permOf(v, caller), view: v}, nil
+}
+
+// reader returns who reads: a daemon reads like a Manager.
+func (c *Config) reader(ctx context.Context, v *state.View) (person, error) {
+	if caller, ok := transport.CallerFrom(ctx); ok && !caller.Person() && caller.Role.Valid() {
+		return person{perm: attr.Manager, view: v}, nil
+	}
+	return c.person(ctx, v)
+}
+
+func mayVouch(v *state.View, caller transport.Caller) bool {
+	if id, ok := v.Identity(caller.Key); ok && id.Submit {
+		return true
+	}
+	for vn := range v.VnodesOf(caller.Host) {
+		for _, held := range vn.Jobs {
+			if j, ok := v.Job(held.Job); ok && j.Owner.Name == caller.User.Name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// permOf judges whether somebody is a Manager or an Operator. root and those who
+// are named count from replica hosts, and from hosts that their own pattern names
+// (specification: cli-contract section 1).
+func permOf(v *state.View, caller transport.Caller) attr.Perm {
+	home := onReplica(v, caller)
+	switch {
+	case caller.User.Name == "root" && home, listed(v.Server().List("managers"), caller.User, home):
+		return attr.Manager
+	case listed(v.Server().List("operators"), caller.User, home):
+		return attr.Operator
+	default:
+		return attr.User
+	}
+}
+
+func onReplica(v *state.View, caller transport.Caller) bool {
+	if caller.Role == transport.RoleReplica {
+		return true
+	}
+	for r := range v.Replicas() {
+		if caller.User.Host != "" && r.Host == caller.User.Host {
+			return true
+		}
+	}
+	return false
+}
+
+// listed tells whether a list of user@host patterns names the user.
+func listed(patterns []string, u pbs.User, home bool) bool {
+	for _, p := range patterns {
+		name, host, hosted := strings.Cut(p, "@")
+		if !matches(name, u.Name) {
+			continue
+		}
+		if home || !hosted || matches(host, string(u.Host)) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches compares with a pattern in which "*" stands for any text.
+func matches(pattern, text string) bool {
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == text
+	}
+	rest, ok := strings.CutPrefix(text, before)
+	if !ok {
+		return false
+	}
+	for i := range len(rest) + 1 {
+		if matches(after, rest[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// owns tells whether the job is the person's own: by name, and by a host that
+// vouches for the name.
+func (p person) owns(j *state.Job) bool {
+	if p.user.Name == "" || p.user.Name != j.Owner.Name {
+		return false
+	}
+	return p.user.Host == j.Owner.Host || p.view.Server().Bool("flatuid") || runsOn(p.view, j, p.user.Host)
+}
+
+// runsOn tells whether the job has a vnode on the host.
+func runsOn(v *state.View, j *state.Job, host pbs.HostName) bool {
+	if j.MS == "" || host == "" {
+		return false
+	}
+	for vn := range v.VnodesOf(host) {
+		for _, held := range vn.Jobs {
+			if held.Job == j.ID {
+				return true
+			}
+		}
+	}
+	return false
+}
