@@ -63,11 +63,13 @@ func (f Files) SaveIdentity(id *Identity) error {
 	if err != nil {
 		return fmt.Errorf("save identity: %w", err)
 	}
-	return errors.Join(
-		f.write(fileCA, "CERTIFICATE", id.root.Raw),
-		f.write(fileLeafKey, "PRIVATE KEY", key),
-		f.SaveLeaf(id.Certificate().Raw),
-	)
+	if err := f.write(fileCA, "CERTIFICATE", id.root.Raw); err != nil {
+		return err
+	}
+	if err := f.write(fileLeafKey, "PRIVATE KEY", key); err != nil {
+		return err
+	}
+	return f.SaveLeaf(id.Certificate().Raw)
 }
 
 // SaveLeaf writes a renewed leaf (DER) in the place of the old one.
@@ -79,10 +81,10 @@ func (f Files) SaveCA(ca *CA) error {
 	if err != nil {
 		return fmt.Errorf("save CA: %w", err)
 	}
-	return errors.Join(
-		f.write(fileCAKey, "PRIVATE KEY", key),
-		f.write(fileCA, "CERTIFICATE", ca.cert.Raw),
-	)
+	if err := f.write(fileCAKey, "PRIVATE KEY", key); err != nil {
+		return err
+	}
+	return f.write(fileCA, "CERTIFICATE", ca.cert.Raw)
 }
 
 func (f Files) read(name string) ([]byte, error) {
