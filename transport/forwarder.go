@@ -27,7 +27,7 @@ type ForwarderConfig struct {
 type Forwarder struct {
 	roamer *Roamer
 	proxy  *httputil.ReverseProxy
-	errors *connect.ErrorWriter
+	errors errorWriter
 }
 
 // NewForwarder returns the handler for GatewayConfig.Next.
@@ -36,7 +36,7 @@ func NewForwarder(config ForwarderConfig) *Forwarder {
 		roamer: NewRoamer(RoamConfig{
 			Replicas: config.Replicas, Network: config.Network, TLS: config.Identity.ClientTLS(RoleReplica),
 		}),
-		errors: connect.NewErrorWriter(),
+		errors: newErrorWriter(),
 	}
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
@@ -48,7 +48,7 @@ func NewForwarder(config ForwarderConfig) *Forwarder {
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			f.fail(w, r, roamFailure(r.Context(), err))
+			f.errors.write(w, r, roamFailure(r.Context(), err))
 		},
 	}
 	return f
@@ -63,22 +63,13 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	caller, ok := CallerFrom(r.Context())
 	rule, known := RuleOf(r.URL.Path)
 	if !ok || !known || !caller.Person() || !rule.For.admits(caller) {
-		f.fail(w, r, refuse(caller, r.URL.Path))
+		f.errors.write(w, r, refuse(caller, r.URL.Path))
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, rpcPrefix) && r.Header.Get(HeaderRequestID) == "" {
 		r.Header.Set(HeaderRequestID, string(NewRequestID())) // one for all attempts
 	}
 	f.proxy.ServeHTTP(w, r)
-}
-
-func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
-	err = Failures{}.encode(err)
-	if f.errors.IsSupported(r) {
-		_ = f.errors.Write(w, r, err)
-		return
-	}
-	http.Error(w, err.Error(), httpStatus(connect.CodeOf(err)))
 }
 
 // roamFailure says what is known of a request that no replica answered.

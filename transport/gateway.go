@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 
-	"connectrpc.com/connect"
-
 	"rampart/fsm/pbs"
 )
 
@@ -32,7 +30,7 @@ type GatewayConfig struct {
 // they are, and the daemon vouches for them.
 type Gateway struct {
 	config GatewayConfig
-	errors *connect.ErrorWriter
+	errors errorWriter
 	http   *http.Server
 }
 
@@ -48,7 +46,7 @@ func NewGateway(config GatewayConfig) *Gateway {
 	if config.Peer == nil {
 		config.Peer = PeerUID
 	}
-	g := &Gateway{config: config, errors: connect.NewErrorWriter()}
+	g := &Gateway{config: config, errors: newErrorWriter()}
 	g.http = &http.Server{
 		Handler:           http.HandlerFunc(g.serve),
 		ReadHeaderTimeout: headerTimeout,
@@ -95,7 +93,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	caller, err := g.identify(r.Context())
 	if err != nil {
 		g.config.Logger.Warn("gateway refused a caller", "err", err)
-		g.fail(w, r, err)
+		g.errors.write(w, r, err)
 		return
 	}
 	stripAssertions(r.Header)
@@ -122,13 +120,4 @@ func (g *Gateway) identify(ctx context.Context) (Caller, error) {
 		User: pbs.User{Name: account.Name, Host: id.Host()},
 		Role: id.Role(), Host: id.Host(), Key: id.KeyHash(), Vouched: true,
 	}, nil
-}
-
-func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
-	err = Failures{}.encode(err)
-	if g.errors.IsSupported(r) {
-		_ = g.errors.Write(w, r, err)
-		return
-	}
-	http.Error(w, err.Error(), httpStatus(connect.CodeOf(err)))
 }

@@ -42,7 +42,7 @@ type Handler struct {
 	config HandlerConfig
 	mux    *http.ServeMux
 	plain  map[string]Rule
-	errors *connect.ErrorWriter
+	errors errorWriter
 	proxy  *leaderProxy
 }
 
@@ -51,7 +51,7 @@ type Handler struct {
 func NewHandler(config HandlerConfig) *Handler {
 	h := &Handler{
 		config: config, mux: http.NewServeMux(), plain: map[string]Rule{},
-		errors: connect.NewErrorWriter(),
+		errors: newErrorWriter(),
 	}
 	if config.Leader != nil {
 		h.proxy = newLeaderProxy(config, h.fail)
@@ -192,29 +192,7 @@ func refuse(caller Caller, path string) error {
 	return fmt.Errorf("%s may not call %s: %w", who, path, pbs.Refuse(pbs.Unauthorized))
 }
 
-// fail answers with an error in the protocol of the request.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.config.Logger.Debug("request refused", "path", r.URL.Path, "peer", r.RemoteAddr, "err", err)
-	err = Failures{}.encode(err)
-	if connect.CodeOf(err) == connect.CodeUnavailable {
-		w.Header().Set(HeaderElsewhere, "1")
-	}
-	if h.errors.IsSupported(r) {
-		_ = h.errors.Write(w, r, err)
-		return
-	}
-	http.Error(w, err.Error(), httpStatus(connect.CodeOf(err)))
-}
-
-func httpStatus(c connect.Code) int {
-	switch c {
-	case connect.CodeUnauthenticated:
-		return http.StatusUnauthorized
-	case connect.CodePermissionDenied:
-		return http.StatusForbidden
-	case connect.CodeUnavailable:
-		return http.StatusServiceUnavailable
-	default:
-		return http.StatusInternalServerError
-	}
+	h.errors.write(w, r, err)
 }
