@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"go.etcd.io/bbolt"
+)
+
+// brokenStable fails every write.
+type brokenStable struct{ raft.StableStore }
+
+func (brokenStable) SetUint64([]byte, uint64) error { return errors.New("no space") }
+
+type brokenStores struct{ *Memory }
+
+func (s brokenStores) Stable() raft.StableStore { return brokenStable{s.store} }
+
+func TestGuard_OneFailureFailsAllLaterWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard(brokenStores{NewMemory()}, time.Second)
+		s := guardedStable{g}
+		if err := s.Set([]byte("k"), nil); err != nil {
+			t.Fatalf("a good write: %v", err)
+		}
+		if err := s.SetUint64([]byte("k"), 1); !errors.Is(err, ErrStore) {
+			t.Errorf("a bad write: %v", err)
+		}
+		if err := s.Set([]byte("k"), nil); !errors.Is(err, ErrStore) {
+			t.Errorf("a good write after a bad one: %v", err)
+		}
+		if err := g.StoreLog(&raft.Log{Index: 1}); !errors.Is(err, ErrStore) {
+			t.Errorf("an entry after a bad write: %v", err)
+		}
+		if err := s.SetUint64(keyCurrentTerm, 2); err != nil {
+			t.Errorf("the term, for which Raft would panic: %v", err)
+		}
+		<-g.failed
+		g.settle()
+	})
+}
+
+// countingLog notes ranges deleted.
+type countingLog struct {
+	*raft.InmemStore
+	ranges [][2]uint64
+}
+
+func (l *countingLog) DeleteRange(lo, hi uint64) error {
+	l.ranges = append(l.ranges, [2]uint64{lo, hi})
+	return l.InmemStore.DeleteRange(lo, hi)
+}
+
+func TestGuard_DeleteRangeLeavesNoGap(t *testing.T) {
+	cases := []struct {
+		name   string
+		lo, hi uint64
+		want   [][2]uint64
+	}{
+		{"the beginning, from below", 1, 1200, [][2]uint64{{1, 512}, {513, 1024}, {1025, 1200}}},
+		{"the end, from above", 1500, 3000, [][2]uint64{{2489, 3000}, {1977, 2488}, {1500, 1976}}},
+		{"one", 7, 7, [][2]uint64{{7, 7}}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			l := &countingLog{InmemStore: raft.NewInmemStore()}
+			for i := uint64(1); i <= 3000; i++ {
+				_ = l.StoreLog(&raft.Log{Index: i})
+			}
+			g := &guard{LogStore: l, limit: time.Minute, failed: make(chan struct{})}
+			if err := g.DeleteRange(c.lo, c.hi); err != nil {
+				t.Fatal(err)
+			}
+			if len(l.ranges) != len(c.want) {
+				t.Fatalf("deleted %v, want %v", l.ranges, c.want)
+			}
+			for i := range c.want {
+				if l.ranges[i] != c.want[i] {
+					t.Errorf("deleted %v, want %v", l.ranges, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestOpenFiles_CompactsWhenMostlyFree(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, logFile)
+	store := func(fill bool) {
+		s, err := OpenFiles(dir, discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		log := s.Log()
+		if fill {
+			for i := uint64(1); i <= 40; i++ {
+				if err := log.StoreLog(&raft.Log{Index: i, Data: make([]byte, 512<<10)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := log.DeleteRange(1, 38); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var l raft.Log
+		if err := log.GetLog(39, &l); err != nil || len(l.Data) != 512<<10 {
+			t.Errorf("entry 39: %d bytes, %v", len(l.Data), err)
+		}
+	}
+	size := func() int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	store(true)
+	before := size()
+	store(false)
+	if after := size(); after > before/2 {
+		t.Errorf("%d bytes before, %d after", before, after)
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %s", info.Mode())
+	}
+}
+
+func TestOpenFiles_InUse(t *testing.T) {
+	dir := t.TempDir()
+	held, err := bbolt.Open(filepath.Join(dir, logFile), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if _, err := OpenFiles(dir, discard()); !errors.Is(err, bbolt.ErrTimeout) {
+		t.Errorf("a second process gets %v", err)
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

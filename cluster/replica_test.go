@@ -1,0 +1,293 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/cluster"
+	"rampart/fsm/pbs"
+)
+
+// bubble runs a test of a cluster of n replicas in virtual time.
+func bubble(t *testing.T, n int, test func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t, n)) })
+}
+
+func mustWrite(t *testing.T, m *member, name string) {
+	t.Helper()
+	if err := m.write(name); err != nil {
+		t.Fatalf("write %s at %s: %v", name, m.name, err)
+	}
+}
+
+func mustSee(t *testing.T, m *member, name string) {
+	t.Helper()
+	if ok, err := m.sees(name); err != nil || !ok {
+		t.Errorf("%s sees %s: %t, %v", m.name, name, ok, err)
+	}
+}
+
+func TestReplica_CommitsEverywhere(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		mustWrite(t, w.leader(), "x")
+		for _, m := range w.members {
+			mustSee(t, m, "x")
+		}
+		w.same()
+		v := w.leader().machine.View()
+		if c := v.Cluster(); c.ID != "c1" || c.Leader != w.leader().name || c.Term != w.leader().replica.Term() {
+			t.Errorf("the state knows cluster %s led by %s in term %d", c.ID, c.Leader, c.Term)
+		}
+		for _, m := range w.members {
+			if r, ok := v.Replica(m.name); !ok || *r != m.replica.Self() {
+				t.Errorf("the state does not know what %s announces: %+v", m.name, r)
+			}
+		}
+	})
+}
+
+func TestReplica_Failover(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		old := w.leader()
+		mustWrite(t, old, "before")
+		old.kill()
+		dead := time.Now()
+		w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
+		if gap := time.Since(dead); gap > 2*time.Second {
+			t.Errorf("failover took %s", gap)
+		}
+		for _, m := range w.followers() {
+			mustSee(t, m, "before") // the cluster is idle: nothing but TermStarted follows
+		}
+		mustWrite(t, w.leader(), "after")
+		old.restart()
+		mustSee(t, old, "after")
+		w.same()
+	})
+}
+
+func TestPropose_AtAFollower(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		f := w.followers()[0]
+		if err := f.write("x"); !errors.Is(err, cluster.ErrNotLeader) || errors.Is(err, cluster.ErrOutcomeUnknown) {
+			t.Errorf("a follower answers %v", err)
+		}
+		addr, self, ok := f.replica.Leader()
+		if !ok || self || addr != w.leader().addr(raftPort) {
+			t.Errorf("Leader() = %q, %t, %t", addr, self, ok)
+		}
+	})
+}
+
+func TestPropose_RefusalIsFinal(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, w *world) {
+		out, err := w.leader().propose(request(), "")
+		if pbs.CodeOf(err) != pbs.InvalidRequest || out.Refusal == nil {
+			t.Errorf("outcome %+v, error %v", out, err)
+		}
+	})
+}
+
+func TestPropose_UnknownOutcomeInAPartition(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		old := w.leader()
+		w.isolate(old)
+		id := request()
+		_, err := old.propose(id, "x")
+		if !errors.Is(err, cluster.ErrOutcomeUnknown) {
+			t.Fatalf("a leader that is cut off answers %v", err)
+		}
+		if err := old.write("y"); !errors.Is(err, cluster.ErrNotLeader) {
+			t.Errorf("deposed, it answers %v", err)
+		}
+		w.until("another leader", 5*time.Second, func() bool { l := w.leader(); return l != nil && l != old })
+		if _, err := w.leader().propose(id, "x"); err != nil {
+			t.Errorf("asked again with the same id: %v", err)
+		}
+		w.net.HealAll()
+		mustSee(t, old, "x")
+		if out, err := w.leader().propose(id, "x"); err != nil || !out.Repeated {
+			t.Errorf("asked a third time: %+v, %v", out, err)
+		}
+		if seen, err := old.sees("y"); seen || err != nil {
+			t.Errorf("what was refused is there: %t, %v", seen, err)
+		}
+		w.same()
+	})
+}
+
+func TestPropose_CallerGivesUp(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		l := w.leader()
+		w.isolate(l)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := l.replica.Propose(ctx, note(request(), "x")); !errors.Is(err, cluster.ErrOutcomeUnknown) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("answer: %v", err)
+		}
+	})
+}
+
+func TestPropose_TwinsShareOneOutcome(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		l, id := w.leader(), request()
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if out, err := l.propose(id, "x"); err != nil || out.Repeated {
+					t.Errorf("twin: %+v, %v", out, err)
+				}
+			})
+		}
+		wg.Wait()
+		if out, err := l.propose(id, "x"); err != nil || !out.Repeated {
+			t.Errorf("later repeat: %+v, %v", out, err)
+		}
+		if _, err := l.propose(id, "other"); pbs.CodeOf(err) != pbs.ReusedRequest {
+			t.Errorf("another body under the same id: %v", err)
+		}
+	})
+}
+
+func TestPropose_TwinWithAnotherBodyInFlight(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		l, id := w.leader(), request()
+		errs := make(chan error, 2)
+		for _, name := range []string{"x", "y"} {
+			go func() {
+				_, err := l.propose(id, name)
+				errs <- err
+			}()
+		}
+		a, b := <-errs, <-errs
+		if (a == nil) == (b == nil) || pbs.CodeOf(errors.Join(a, b)) != pbs.ReusedRequest {
+			t.Errorf("answers %v and %v", a, b)
+		}
+	})
+}
+
+func TestPropose_GroupCommit(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		l := w.leader()
+		before := l.machine.View().Index()
+		var wg sync.WaitGroup
+		for range 1000 {
+			wg.Go(func() {
+				if err := l.write(string(request())); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := l.machine.View().Index() - before; n < 4 || n > 20 {
+			t.Errorf("1000 proposals took %d entries", n)
+		}
+		w.same()
+	})
+}
+
+func TestTransfer(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		old, to := w.leader(), w.followers()[1]
+		if err := old.replica.Transfer(t.Context(), to.name); err != nil {
+			t.Fatal(err)
+		}
+		w.until("the wanted leader", time.Second, func() bool { return w.leader() == to })
+		mustWrite(t, to, "x")
+		if err := old.replica.Transfer(t.Context(), ""); !errors.Is(err, cluster.ErrNotLeader) {
+			t.Errorf("a follower transfers: %v", err)
+		}
+	})
+}
+
+func TestRun_HandsOverBeforeItStops(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		dead := w.followers()[0]
+		dead.kill() // must not be chosen
+		old := w.leader()
+		began := time.Now()
+		if err := old.stop(nil); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		dead.restart()
+		w.until("another leader", 2*time.Second, func() bool { l := w.leader(); return l != nil && l != old })
+		if gap := time.Since(began); gap > 200*time.Millisecond {
+			t.Errorf("nobody led for %s", gap)
+		}
+	})
+}
+
+func TestAddReplica_PromotedWhenCaughtUp(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		mustWrite(t, w.leader(), "x")
+		m := w.add("s4")
+		m.open(false)
+		w.join(m)
+		<-time.After(10 * time.Second)
+		if n := w.voters(); n != 3 {
+			t.Errorf("%d voters before the new one runs", n)
+		}
+		m.run()
+		began := time.Now()
+		w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("promoted after %s, before it was stable", took)
+		}
+		mustSee(t, m, "x")
+	})
+}
+
+func TestAddReplica_EmptyDiskIsAnotherServer(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		m := w.followers()[0]
+		before := m.replica.Self().ServerID
+		m.kill()
+		fresh := cluster.NewMemory()
+		m.disk = func() (cluster.Stores, error) { return fresh, nil }
+		m.open(false)
+		if m.replica.Self().ServerID == before {
+			t.Fatal("the server id did not change")
+		}
+		w.join(m)
+		for _, s := range w.leader().replica.Statuses(t.Context()) {
+			if s.Self.ServerID == before {
+				t.Error("the server without its memory is still a member")
+			}
+		}
+		m.run()
+		w.until("all vote", 20*time.Second, func() bool { return w.voters() == 3 })
+	})
+}
+
+func TestStart_ClockOff(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		mad := w.followers()[0]
+		mad.clockOff = 365 * 24 * time.Hour
+		_ = w.leader().replica.Transfer(t.Context(), mad.name)
+		w.until("a leader with a good clock", 30*time.Second, func() bool { l := w.leader(); return l != nil && l != mad })
+		mustWrite(t, w.leader(), "x")
+		if now := time.Unix(0, int64(w.leader().machine.View().Now())); now.After(time.Now().Add(time.Minute)) {
+			t.Errorf("the log's time is %s", now)
+		}
+		if len(mad.spells) != 0 {
+			t.Error("duties ran under a mad clock")
+		}
+	})
+}
+
+func TestLead_ClockStepsLater(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		mad := w.leader()
+		mad.clockOff = -time.Minute
+		w.until("another leader", 30*time.Second, func() bool { l := w.leader(); return l != nil && l != mad })
+		mad.clockOff = 0
+		<-time.After(time.Minute) // time ticks
+		if now := time.Unix(0, int64(w.leader().machine.View().Now())); time.Since(now).Abs() > 15*time.Second {
+			t.Errorf("the log's time is %s, and it is %s", now, time.Now())
+		}
+	})
+}

@@ -1,0 +1,217 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/cluster"
+	"rampart/fsm/snapshot"
+)
+
+func TestRun_RestartsFromItsFiles(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		m := w.add("s1")
+		m.disk = func() (cluster.Stores, error) { return cluster.OpenFiles(dir, quiet()) }
+		m.open(true)
+		first := m.replica.Self()
+		m.run()
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		mustWrite(t, m, "x")
+		if _, err := m.replica.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mustWrite(t, m, "y")
+		if err := m.stop(nil); err != nil {
+			t.Fatal(err)
+		}
+		digest := m.machine.View().Digest()
+
+		m.restart()
+		if again := m.replica.Self(); again.ServerID != first.ServerID || again.Generation != first.Generation+1 {
+			t.Errorf("identity %s generation %d, before %s generation %d", again.ServerID, again.Generation, first.ServerID, first.Generation)
+		}
+		mustSee(t, m, "x")
+		mustSee(t, m, "y")
+		if m.machine.View().Digest() == digest {
+			t.Error("the digest does not know the new generation")
+		}
+	})
+}
+
+func TestSnapshot_FollowerIsBroughtUp(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		f := w.followers()[0]
+		f.kill()
+		for range 2100 { // one entry each: more than the trailing log holds
+			mustWrite(t, w.leader(), "x")
+		}
+		saved, err := w.leader().replica.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := snapshot.Read(saved); err != nil {
+			t.Errorf("the snapshot cannot be read: %v", err)
+		}
+		_ = saved.Close()
+		f.restart()
+		mustSee(t, f, "x")
+		w.same()
+	})
+}
+
+// ledger is synced up to where it is told.
+type ledger struct {
+	asked atomic.Uint64
+	free  chan struct{}
+}
+
+func (l *ledger) WaitSynced(ctx context.Context, index uint64) error {
+	l.asked.Store(index)
+	select {
+	case <-l.free:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestSnapshot_WaitsForTheLedgerAndApplyGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		m := w.add("s1")
+		l := &ledger{free: make(chan struct{})}
+		m.configure = func(c *cluster.Config) { c.Ledger = l }
+		m.open(true)
+		m.run()
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		index := m.machine.View().Index()
+		taken := make(chan error, 1)
+		go func() {
+			_, err := m.replica.Snapshot(t.Context())
+			taken <- err
+		}()
+		synctest.Wait()
+		mustWrite(t, m, "x")
+		select {
+		case err := <-taken:
+			t.Fatalf("the snapshot did not wait: %v", err)
+		default:
+		}
+		if l.asked.Load() < index {
+			t.Errorf("it waits for %d, not for %d", l.asked.Load(), index)
+		}
+		close(l.free)
+		if err := <-taken; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRun_StopsWhileTheLedgerHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		m := w.add("s1")
+		m.configure = func(c *cluster.Config) { c.Ledger = &ledger{} }
+		m.open(true)
+		m.run()
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		go func() { _, _ = m.replica.Snapshot(t.Context()) }()
+		synctest.Wait()
+		if err := m.stop(nil); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// sickStores hang or fail when told.
+type sickStores struct {
+	cluster.Stores
+	sick *sickLog
+}
+
+func (s sickStores) Log() raft.LogStore { return s.sick }
+
+type sickLog struct {
+	raft.LogStore
+	hang, fail atomic.Bool
+	wake       chan struct{}
+}
+
+func (l *sickLog) StoreLogs(logs []*raft.Log) error {
+	if l.hang.Load() {
+		<-l.wake
+	}
+	if l.fail.Load() {
+		return errors.New("input/output error")
+	}
+	return l.LogStore.StoreLogs(logs)
+}
+
+func TestRun_LeaderThatCannotWriteStepsDown(t *testing.T) {
+	for _, how := range []string{"hangs", "fails"} {
+		t.Run(how, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, w *world) {
+				m := w.add("s4")
+				disk := cluster.NewMemory()
+				sick := &sickLog{LogStore: disk.Log(), wake: make(chan struct{})}
+				m.disk = func() (cluster.Stores, error) { return sickStores{disk, sick}, nil }
+				m.open(false)
+				w.join(m)
+				m.run()
+				w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
+				if err := w.leader().replica.Transfer(t.Context(), m.name); err != nil {
+					t.Fatal(err)
+				}
+				w.until("the sick leader", 2*time.Second, func() bool { return w.leader() == m })
+				sick.hang.Store(how == "hangs")
+				sick.fail.Store(how == "fails")
+				began := time.Now()
+				if err := m.write("x"); !errors.Is(err, cluster.ErrOutcomeUnknown) {
+					t.Errorf("the write: %v", err)
+				}
+				err := <-m.done
+				if !errors.Is(err, cluster.ErrStore) {
+					t.Errorf("Run: %v", err)
+				}
+				if took := time.Since(began); took > 4*time.Second {
+					t.Errorf("it took %s to give up", took)
+				}
+				close(sick.wake)
+				m.done <- nil
+				m.kill()
+				w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
+				mustWrite(t, w.leader(), "y")
+			})
+		})
+	}
+}
+
+func TestRun_GenerationIsChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		m := w.add("s1")
+		old := errors.New("an older copy")
+		m.configure = func(c *cluster.Config) {
+			c.CheckGeneration = func(_ context.Context, id string, generation uint64) error {
+				if id == "" || generation != 1 {
+					t.Errorf("asked about %s generation %d", id, generation)
+				}
+				return old
+			}
+		}
+		m.open(true)
+		m.run()
+		if err := <-m.done; !errors.Is(err, old) {
+			t.Errorf("Run: %v", err)
+		}
+		m.done <- nil
+	})
+}

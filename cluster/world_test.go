@@ -1,0 +1,379 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"rampart/cluster"
+	"rampart/fsm"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/memnet"
+)
+
+// world is a cluster in one bubble.
+type world struct {
+	t       *testing.T
+	net     *memnet.Net
+	members []*member
+}
+
+// member is a host with its disk, and the replica that runs on it, if any.
+type member struct {
+	w         *world
+	name      pbs.ReplicaName
+	host      *memnet.Host
+	disk      func() (cluster.Stores, error)
+	clockOff  time.Duration
+	replica   *cluster.Replica
+	machine   *fsm.FSM
+	asked     atomic.Int32 // ReadIndex calls answered
+	spells    []uint64     // terms in which the duties ran
+	working   bool
+	cancel    context.CancelCauseFunc
+	done      chan error
+	api       net.Listener
+	configure func(*cluster.Config)
+}
+
+const (
+	raftPort = ":15001"
+	apiPort  = ":15002"
+
+	linkDelay = 500 * time.Microsecond
+)
+
+// newWorld starts n replicas, the first one with a new cluster, and waits until
+// all of them vote. They are killed when the test ends.
+func newWorld(t *testing.T, n int) *world {
+	t.Helper()
+	w := &world{t: t, net: memnet.New(1)}
+	t.Cleanup(func() {
+		for _, m := range w.members {
+			m.kill()
+		}
+	})
+	for i := range n {
+		m := w.add(fmt.Sprintf("s%d", i+1))
+		m.open(i == 0)
+		if i > 0 {
+			w.join(m)
+		}
+		m.run()
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() != nil })
+	}
+	w.until("all vote", 20*time.Second, func() bool { return w.voters() == n })
+	return w
+}
+
+func (w *world) add(name string) *member {
+	disk := cluster.NewMemory()
+	m := &member{
+		w: w, name: pbs.ReplicaName(name), host: w.net.Host(name),
+		disk: func() (cluster.Stores, error) { return disk, nil },
+	}
+	for _, o := range w.members {
+		w.net.Delay(name, string(o.name), linkDelay)
+	}
+	w.members = append(w.members, m)
+	return m
+}
+
+// join has the leader add m, which is open.
+func (w *world) join(m *member) {
+	w.t.Helper()
+	if err := w.leader().replica.AddReplica(w.t.Context(), m.replica.Self()); err != nil {
+		w.t.Fatalf("add %s: %v", m.name, err)
+	}
+}
+
+// until waits for a condition in virtual time.
+func (w *world) until(what string, limit time.Duration, ok func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(limit); !ok(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("no %s within %s: %s", what, limit, w.describe())
+		}
+	}
+}
+
+func (w *world) describe() string {
+	var b strings.Builder
+	for _, m := range w.members {
+		if m.done == nil {
+			fmt.Fprintf(&b, "%s is down; ", m.name)
+			continue
+		}
+		s := m.replica.Status()
+		fmt.Fprintf(&b, "%s: %s term %d commit %d applied %d; ", m.name, s.Role, s.Term, s.Commit, s.Applied)
+	}
+	return b.String()
+}
+
+// leader returns the leader of the highest term whose duties run; nil if none.
+func (w *world) leader() *member {
+	var best *member
+	for _, m := range w.members {
+		if m.done != nil && m.replica.IsLeader() && m.working && (best == nil || m.replica.Term() > best.replica.Term()) {
+			best = m
+		}
+	}
+	return best
+}
+
+func (w *world) followers() []*member {
+	l := w.leader()
+	return slices.DeleteFunc(slices.Clone(w.members), func(m *member) bool { return m == l || m.done == nil })
+}
+
+func (w *world) voters() int {
+	n := 0
+	if l := w.leader(); l != nil {
+		for _, s := range l.replica.Statuses(w.t.Context()) {
+			if s.Role == cluster.Leader || s.Role == cluster.Follower {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// isolate cuts m from all others.
+func (w *world) isolate(m *member) {
+	for _, o := range w.members {
+		if o != m {
+			w.net.Cut(string(m.name), string(o.name))
+		}
+	}
+}
+
+// same waits until all that run have the same state.
+func (w *world) same() {
+	w.t.Helper()
+	w.until("equal states", 10*time.Second, func() bool {
+		var first *state.View
+		for _, m := range w.members {
+			if m.done == nil {
+				continue
+			}
+			v := m.machine.View()
+			if first == nil {
+				first = v
+			}
+			if v.Index() != first.Index() || v.Digest() != first.Digest() {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (m *member) addr(port string) string { return m.host.IP().String() + port }
+
+func (m *member) clock() time.Time { return time.Now().Add(m.clockOff) }
+
+// open opens a replica on the member's disk.
+func (m *member) open(first bool) {
+	m.w.t.Helper()
+	ctx := m.w.t.Context()
+	listener, err := m.host.Listen(ctx, raftPort)
+	if err != nil {
+		m.w.t.Fatal(err)
+	}
+	m.machine = fsm.New(fsm.Options{Check: true})
+	cfg := cluster.Config{
+		Self:    state.Replica{Name: m.name, Address: m.addr(raftPort), Host: pbs.HostName(m.name)},
+		Machine: m.machine, Stores: m.disk,
+		Listener: listener, Dial: m.host.Dial, Peers: peers{m},
+		Work: m.work, Clock: m.clock, Logger: quiet().With("replica", m.name),
+	}
+	if first {
+		cfg.Init = &command.InitCluster{ID: "c1", Name: "srv", Epoch: 7}
+	}
+	if m.configure != nil {
+		m.configure(&cfg)
+	}
+	if m.replica, err = cluster.Open(cfg); err != nil {
+		m.w.t.Fatal(err)
+	}
+}
+
+func quiet() *slog.Logger {
+	if os.Getenv("RAMPART_TEST_LOG") != "" {
+		return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+// work is the duties: they note their terms, and take a moment to end.
+func (m *member) work(ctx context.Context, term uint64) error {
+	if m.working {
+		m.w.t.Errorf("%s: duties of term %d began before those of an earlier term had ended", m.name, term)
+	}
+	m.spells, m.working = append(m.spells, term), true
+	<-ctx.Done()
+	<-time.After(3 * time.Millisecond)
+	m.working = false
+	return nil
+}
+
+func (m *member) run() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	m.cancel, m.done = cancel, make(chan error, 1)
+	var err error
+	if m.api, err = m.host.Listen(ctx, apiPort); err != nil {
+		m.w.t.Fatal(err)
+	}
+	go m.serve(m.api)
+	go func(r *cluster.Replica, done chan error) { done <- r.Run(ctx) }(m.replica, m.done)
+}
+
+// stop ends the replica as its process's end does, and returns what Run returned.
+func (m *member) stop(cause error) error {
+	if m.done == nil {
+		return nil
+	}
+	m.cancel(cause)
+	err := <-m.done
+	m.done, m.working = nil, false
+	_ = m.api.Close()
+	m.host.Crash()
+	return err
+}
+
+func (m *member) kill() { _ = m.stop(cluster.ErrKilled) }
+
+func (m *member) restart() {
+	m.w.t.Helper()
+	m.open(false)
+	m.run()
+}
+
+// write commits a name that can be looked for.
+func (m *member) write(name string) error {
+	_, err := m.propose(request(), name)
+	return err
+}
+
+func (m *member) propose(id pbs.RequestID, name string) (command.Outcome, error) {
+	ctx, cancel := context.WithTimeout(m.w.t.Context(), 5*time.Second)
+	defer cancel()
+	return m.replica.Propose(ctx, note(id, name))
+}
+
+func note(id pbs.RequestID, name string) command.Proposal {
+	return command.Proposal{
+		ID: id, Asker: pbs.User{Name: "u", Host: "h"},
+		Commands: []command.Command{&command.PutReplica{Replica: state.Replica{Name: pbs.ReplicaName(name)}}},
+	}
+}
+
+func request() pbs.RequestID {
+	return pbs.RequestID(uuid.Must(uuid.NewV7()).String())
+}
+
+// sees reads and tells whether the name was committed.
+func (m *member) sees(name string) (bool, error) {
+	ctx, cancel := context.WithTimeout(m.w.t.Context(), 10*time.Second)
+	defer cancel()
+	v, err := m.replica.Read(ctx, cluster.Fresh)
+	if err != nil {
+		return false, err
+	}
+	_, ok := v.Replica(pbs.ReplicaName(name))
+	return ok, nil
+}
+
+// The replicas' API, as small as it can be: one question for each stream.
+
+type question struct{ What string }
+
+type answer struct {
+	Index, Term uint64
+	Clock       time.Time
+	Status      cluster.Status
+	Err         string
+}
+
+func (m *member) serve(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go m.reply(m.replica, conn)
+	}
+}
+
+func (m *member) reply(r *cluster.Replica, conn net.Conn) {
+	defer conn.Close()
+	var q question
+	if gob.NewDecoder(conn).Decode(&q) != nil {
+		return
+	}
+	a := answer{Clock: m.clock(), Status: r.Status()}
+	if q.What == "index" {
+		m.asked.Add(1)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		var err error
+		if a.Index, a.Term, err = r.ReadIndex(ctx); err != nil {
+			a.Err = err.Error()
+		}
+	}
+	_ = gob.NewEncoder(conn).Encode(a)
+}
+
+type peers struct{ m *member }
+
+func (p peers) ask(ctx context.Context, what, addr string) (answer, error) {
+	var a answer
+	conn, err := p.m.host.Dial(ctx, strings.TrimSuffix(addr, raftPort)+apiPort)
+	if err != nil {
+		return a, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if err := gob.NewEncoder(conn).Encode(question{what}); err != nil {
+		return a, err
+	}
+	if err := gob.NewDecoder(conn).Decode(&a); err != nil {
+		return a, err
+	}
+	if a.Err != "" {
+		return a, errors.New(a.Err)
+	}
+	return a, nil
+}
+
+func (p peers) ReadIndex(ctx context.Context, addr string) (index, term uint64, err error) {
+	a, err := p.ask(ctx, "index", addr)
+	return a.Index, a.Term, err
+}
+
+func (p peers) Clock(ctx context.Context, addr string) (time.Time, error) {
+	a, err := p.ask(ctx, "clock", addr)
+	return a.Clock, err
+}
+
+func (p peers) Status(ctx context.Context, addr string) (cluster.Status, error) {
+	a, err := p.ask(ctx, "status", addr)
+	return a.Status, err
+}
+
+var _ io.Closer = (*cluster.Replica)(nil)
