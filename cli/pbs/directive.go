@@ -123,7 +123,8 @@ func (p *scanner) object() (*managed, bool) {
 }
 
 // names reads the list of names, if there is one. A word that is an attribute of
-// the server or scheduler is none: their names may be left out.
+// the server or scheduler is none, for their names may be left out; nor is one
+// with an operator behind it, for an active object may be meant.
 func (p *scanner) names(d *directive) bool {
 	if !p.rest() {
 		return true
@@ -131,7 +132,7 @@ func (p *scanner) names(d *directive) bool {
 	start := p.at
 	word := p.until("=")
 	first, _, _ := strings.Cut(word, ",")
-	if d.object.single && isAttribute(d.object, strings.TrimRight(first, "+-")) {
+	if isAttribute(d.object, strings.TrimRight(first, "+-")) && (d.object.single || p.atOperator()) {
 		p.at = start
 		return true
 	}
@@ -144,6 +145,12 @@ func (p *scanner) names(d *directive) bool {
 		d.names = append(d.names, objectName{name, server})
 	}
 	return true
+}
+
+// atOperator tells whether an operator comes next, or was read with the word.
+func (p *scanner) atOperator() bool {
+	rest := strings.TrimLeft(p.line[p.at:], " \t+-")
+	return strings.HasPrefix(rest, "=")
 }
 
 func isAttribute(m *managed, word string) bool {

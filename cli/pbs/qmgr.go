@@ -65,6 +65,7 @@ type manager struct {
 	abort, echo, dry, quiet bool
 	active                  map[string][]objectName
 	done                    bool // quit, or aborted
+	headed                  bool // the comment above what is printed is out
 }
 
 // batch reads directives from standard input, line by line so that a person can
@@ -163,6 +164,7 @@ func (m *manager) carryOut(ctx context.Context, d *directive) {
 		}
 		names = []objectName{{}}
 	}
+	m.headed = false
 	for _, n := range names {
 		if m.done {
 			return
@@ -239,6 +241,7 @@ func (m *manager) read(ctx context.Context, d *directive, n objectName) error {
 			if err := m.print(ctx, object, "", nil); err != nil {
 				return err
 			}
+			m.headed = false
 		}
 	}
 	if d.verb == "print" {
@@ -261,7 +264,10 @@ func (m *manager) print(ctx context.Context, object *managed, name string, only 
 		render.PrintServer(out, object.render, found[0], only)
 		return nil
 	}
-	render.PrintHead(out, object.render)
+	if !m.headed {
+		render.PrintHead(out, object.render)
+	}
+	m.headed = true
 	for _, o := range found {
 		render.Print(out, object.render, o, only)
 	}

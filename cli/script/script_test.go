@@ -11,8 +11,10 @@ func TestDirectives(t *testing.T) {
 		name, script, prefix string
 		want                 [][]string
 	}{
-		{"the usual", "#!/bin/sh\n#PBS -N job\n#PBS -l select=1:ncpus=2,walltime=1\necho\n", "#PBS",
-			[][]string{{"-N", "job"}, {"-l", "select=1:ncpus=2,walltime=1"}}},
+		{
+			"the usual", "#!/bin/sh\n#PBS -N job\n#PBS -l select=1:ncpus=2,walltime=1\necho\n", "#PBS",
+			[][]string{{"-N", "job"}, {"-l", "select=1:ncpus=2,walltime=1"}},
+		},
 		{"ended by the first command", "#PBS -N a\necho\n#PBS -N b\n", "#PBS", [][]string{{"-N", "a"}}},
 		{"comments, blanks and colons do not end them", "# hello\n\n: note\n  \t\n#PBS -h\n", "#PBS", [][]string{{"-h"}}},
 		{"indented", "  #PBS -h", "#PBS", [][]string{{"-h"}}},

@@ -1,0 +1,68 @@
+package pbs
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestSplitDirectives(t *testing.T) {
+	for text, want := range map[string][]string{
+		"list server":                        {"list server"},
+		" a ; b\nc ":                         {"a", "b", "c"},
+		"# nothing\n\n":                      nil,
+		"a # said\nb":                        {"a", "b"},
+		"a x=b#c":                            {"a x=b#c"},
+		`a x="b;c # d"; e`:                   {`a x="b;c # d"`, "e"},
+		"a \\\nb":                            {"a b"},
+		"set s comment='it\nlist server":     {"set s comment='it", "list server"},
+		"create node 'x':y # a\nset s \\\n#": {"create node 'x':y", "set s"},
+	} {
+		if got := splitDirectives(text); !reflect.DeepEqual(got, want) {
+			t.Errorf("splitDirectives(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestParseDirective_Abbreviations(t *testing.T) {
+	for line, want := range map[string][2]string{
+		"c q a": {"create", "queue"}, "d n a": {"delete", "node"}, "s s scheduling=true": {"set", "server"},
+		"u sc partition": {"unset", "sched"}, "l r": {"list", "resource"}, "p sched": {"print", "sched"},
+		"l h": {"list", "hook"}, "i h x": {"import", "hook"}, "e h x": {"export", "hook"}, "LIST QUEUE": {"list", "queue"},
+	} {
+		d, err := parseDirective(line)
+		if err != nil || d.verb != want[0] || d.object.word != want[1] {
+			t.Errorf("parseDirective(%q) = %+v, %v; want %v", line, d, err, want)
+		}
+	}
+	for _, line := range []string{"h", "q", "quit", "exit"} {
+		if d, err := parseDirective(line); err != nil || d.object != nil {
+			t.Errorf("parseDirective(%q) = %+v, %v", line, d, err)
+		}
+	}
+}
+
+func FuzzParseDirective(f *testing.F) {
+	for _, line := range []string{
+		"set queue q2 enabled=true,max_run=[u:PBS_GENERIC=2]", "set server managers += a@*", "list node @default",
+		`set sched preempt_prio = "express_queue, normal_jobs"`, "unset server a,b", "set server nosuch=1", "c n a,b@c Mom=x",
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, line := range splitDirectives(text) {
+			d, err := parseDirective(line)
+			var syntax *syntaxError
+			switch {
+			case errors.As(err, &syntax) && (syntax.at < 0 || syntax.at > len(line)):
+				t.Errorf("%q: caret at %d", line, syntax.at)
+			case err == nil && d.verb == "set" && len(d.changes) == 0:
+				t.Errorf("%q: nothing to set", line)
+			}
+			if strings.Contains(line, "\n") {
+				t.Errorf("a newline in %q", line)
+			}
+		}
+	})
+}

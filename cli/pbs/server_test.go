@@ -1,0 +1,285 @@
+package pbs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"rampart/cli"
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+// A fakeServer answers as the server of the recordings would: hosta with a few jobs,
+// one queue and three vnodes. It notes what changes it was asked for.
+type fakeServer struct {
+	apiconnect.UnimplementedBatchHandler
+	t     *testing.T
+	asked []string
+}
+
+func newServer(t *testing.T) *fakeServer { return &fakeServer{t: t} }
+
+// RoundTrip makes the server an HTTP transport: nothing leaves the process.
+func (f *fakeServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, h := apiconnect.NewBatchHandler(f, connect.WithInterceptors(
+		transport.ServerErrors(transport.Failures{}, slog.New(slog.DiscardHandler))))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// client stands in for transport/client: it notes, and turns wire errors back into
+// refusals. Server names decide whether anybody is there.
+func (f *fakeServer) client(t cli.Target) (apiconnect.BatchClient, error) {
+	switch t.Server {
+	case "nowhere":
+		return nil, &cli.Unreachable{Server: t.Server, Err: syscall.ECONNREFUSED}
+	case "silent":
+		return apiconnect.NewBatchClient(&http.Client{Transport: refusing{}}, "http://none"), nil
+	}
+	return apiconnect.NewBatchClient(&http.Client{Transport: f}, "http://fake", connect.WithInterceptors(noting{f})), nil
+}
+
+type refusing struct{}
+
+func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, syscall.EHOSTUNREACH }
+
+type noting struct{ f *fakeServer }
+
+func (n noting) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+		id, _ := ctx.Value(idKey{}).(string)
+		procedure := r.Spec().Procedure
+		n.f.asked = append(n.f.asked, id+" "+procedure[strings.LastIndex(procedure, "/")+1:]+" "+compact(r.Any().(proto.Message)))
+		resp, err := next(ctx, r)
+		if err != nil {
+			return nil, transport.FromWire(err)
+		}
+		return resp, nil
+	}
+}
+
+func (n noting) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, s connect.Spec) connect.StreamingClientConn { return judged{next(ctx, s)} }
+}
+
+func (n noting) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+type judged struct{ connect.StreamingClientConn }
+
+func (j judged) Receive(m any) error { return transport.FromWire(j.StreamingClientConn.Receive(m)) }
+
+func compact(m proto.Message) string {
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		return err.Error()
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+// jobs that refuse everything, by number.
+func refusalOf(job string) error {
+	number, _, _ := strings.Cut(job, ".")
+	code, ok := map[string]pbs.Code{
+		"999999": pbs.UnknownJob, "10": pbs.Unauthorized, "11": pbs.BadState, "13": pbs.BadSignal,
+		"14": pbs.NotRerunnable, "15": pbs.HasFinished, "16": pbs.NoQuorum, "17": pbs.UnknownResult,
+	}[number]
+	switch {
+	case number == "18":
+		return pbs.Attribute(pbs.RunningAttribute, "Resource_List.select")
+	case number == "19":
+		return &pbs.Error{Code: pbs.SystemError}
+	case ok:
+		return pbs.Refuse(code)
+	}
+	return nil
+}
+
+func answer[T any](v *T, err error) (*connect.Response[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(v), nil
+}
+
+func (f *fakeServer) Submit(_ context.Context, r *connect.Request[api.SubmitRequest]) (*connect.Response[api.SubmitReply], error) {
+	if r.Msg.Destination == "nosuch" {
+		return nil, pbs.Refuse(pbs.UnknownQueue)
+	}
+	for _, a := range r.Msg.Attributes {
+		switch {
+		case a.Resource == "nosuch":
+			return nil, pbs.Attribute(pbs.UnknownResource, "Resource_List.nosuch")
+		case a.Name == "Job_Name" && a.Value == "lost":
+			return nil, pbs.Refuse(pbs.UnknownResult)
+		}
+	}
+	return connect.NewResponse(&api.SubmitReply{Job: "12.hosta"}), nil
+}
+
+func (f *fakeServer) Alter(_ context.Context, r *connect.Request[api.AlterRequest]) (*connect.Response[api.AlterReply], error) {
+	for _, a := range r.Msg.Changes {
+		if a.Name == "blah" {
+			return nil, pbs.Refuse(pbs.UndefinedAttribute)
+		}
+	}
+	return answer(new(api.AlterReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Hold(_ context.Context, r *connect.Request[api.HoldRequest]) (*connect.Response[api.HoldReply], error) {
+	return answer(new(api.HoldReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Release(_ context.Context, r *connect.Request[api.ReleaseRequest]) (*connect.Response[api.ReleaseReply], error) {
+	return answer(new(api.ReleaseReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Signal(_ context.Context, r *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error) {
+	return answer(new(api.SignalReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Delete(_ context.Context, r *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error) {
+	return answer(new(api.DeleteReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Rerun(_ context.Context, r *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error) {
+	return answer(new(api.RerunReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Manage(_ context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
+	var err error
+	switch {
+	case r.Msg.Name == "nosuch" && r.Msg.Kind == api.ObjectKind_OBJECT_KIND_VNODE:
+		err = pbs.Refuse(pbs.UnknownNode)
+	case r.Msg.Name == "nosuch":
+		err = pbs.Refuse(pbs.UnknownQueue)
+	case len(r.Msg.Changes) > 0 && r.Msg.Changes[0].Resource == "nosuch":
+		err = pbs.Attribute(pbs.UnknownResource, "resources_available.nosuch")
+	}
+	return answer(new(api.ManageReply), err)
+}
+
+// List shows the objects of the recordings.
+func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest], stream *connect.ServerStream[api.ListReply]) error {
+	m := r.Msg
+	if len(m.Queues) > 0 && m.Queues[0] != "workq" {
+		return pbs.Refuse(pbs.UnknownQueue)
+	}
+	header := &api.ListHeader{Server: "hosta", Version: "23.06.06", Timestamp: 1795242350}
+	if err := stream.Send(&api.ListReply{Header: header}); err != nil {
+		return err
+	}
+	all := f.objects(m)
+	if len(m.Names) == 0 {
+		return stream.Send(&api.ListReply{Objects: all})
+	}
+	for _, name := range m.Names {
+		if err := stream.Send(&api.ListReply{Objects: []*api.Object{pick(m.Kind, all, name)}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pick(kind api.ObjectKind, all []*api.Object, name string) *api.Object {
+	if kind == api.ObjectKind_OBJECT_KIND_JOB && !strings.Contains(name, ".") {
+		name += ".hosta"
+	}
+	if i := slices.IndexFunc(all, func(o *api.Object) bool { return o.Name == name }); i >= 0 {
+		return all[i]
+	}
+	code := map[api.ObjectKind]pbs.Code{
+		api.ObjectKind_OBJECT_KIND_JOB: pbs.UnknownJob, api.ObjectKind_OBJECT_KIND_QUEUE: pbs.UnknownQueue,
+		api.ObjectKind_OBJECT_KIND_VNODE: pbs.UnknownNode, api.ObjectKind_OBJECT_KIND_HOST: pbs.UnknownNode,
+		api.ObjectKind_OBJECT_KIND_RESOURCE: pbs.UnknownResource, api.ObjectKind_OBJECT_KIND_SERVER: pbs.InvalidRequest,
+	}[kind]
+	if name == "5.hosta" {
+		code = pbs.HasFinished
+	}
+	return &api.Object{Name: name, Refusal: &api.Refusal{Code: uint32(code), Message: code.Text()}}
+}
+
+func (f *fakeServer) objects(m *api.ListRequest) []*api.Object {
+	switch m.Kind {
+	case api.ObjectKind_OBJECT_KIND_JOB:
+		return fakeJobs(f.t, m.History)
+	case api.ObjectKind_OBJECT_KIND_QUEUE:
+		return block(f.t, "qstat-Qf.txt", "Queue: ")
+	case api.ObjectKind_OBJECT_KIND_SERVER:
+		return block(f.t, "qstat-Bf.txt", "Server: ")
+	case api.ObjectKind_OBJECT_KIND_SCHED:
+		return block(f.t, "qmgr-list-sched.txt", "Sched ")
+	case api.ObjectKind_OBJECT_KIND_RESOURCE:
+		return block(f.t, "qmgr-list-resource.txt", "Resource ")
+	case api.ObjectKind_OBJECT_KIND_HOST:
+		return block(f.t, "pbsnodes-a.txt", "")
+	}
+	vnodes := block(f.t, "pbsnodes-v.txt", "")
+	last := vnodes[len(vnodes)-1]
+	last.Attributes = append(last.Attributes, &api.Attribute{Name: "comment", Value: "broken fan"})
+	for _, a := range last.Attributes {
+		if a.Name == "state" {
+			a.Value = "offline"
+		}
+	}
+	return vnodes
+}
+
+func fakeJobs(t *testing.T, history bool) []*api.Object {
+	queued := &api.Object{Name: "1.hosta", Attributes: []*api.Attribute{
+		{Name: "Job_Name", Value: "held"},
+		{Name: "Job_Owner", Value: "pbsuser@hosta"},
+		{Name: "job_state", Value: "H"},
+		{Name: "queue", Value: "workq"},
+		{Name: "ctime", Value: "1795242337"},
+	}}
+	all := append([]*api.Object{queued}, block(t, "qstat-f-server.txt", "Job Id: ")...)
+	if history {
+		all = append(all, block(t, "qstat-f-finished.txt", "Job Id: ")...)
+	}
+	return all
+}
+
+// block reads objects from a recording of cli/render.
+func block(t *testing.T, file, head string) []*api.Object {
+	t.Helper()
+	text, err := os.ReadFile("../render/testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*api.Object
+	for line := range strings.SplitSeq(strings.ReplaceAll(string(text), "\n\t", ""), "\n") {
+		name, value, isAttribute := strings.Cut(line, " = ")
+		switch {
+		case line == "":
+		case line[0] != ' ':
+			all = append(all, &api.Object{Name: strings.TrimPrefix(line, head)})
+		case isAttribute:
+			name, resource, _ := strings.Cut(strings.TrimSpace(name), ".")
+			o := all[len(all)-1]
+			o.Attributes = append(o.Attributes, &api.Attribute{Name: name, Resource: resource, Value: value})
+		}
+	}
+	return all
+}
