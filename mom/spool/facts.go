@@ -117,12 +117,12 @@ func (s *Spool) Acknowledge(seq uint64) error {
 	s.lastSeq = max(s.lastSeq, seq)
 	var errs []error
 	for len(s.facts) > 0 && s.facts[0].Seq <= seq {
-		old := s.facts[0]
+		old := s.facts[0].Seq
 		s.facts = s.facts[1:]
-		if old.Seq == s.lastSeq {
-			continue // the next number follows from this file
+		if s.kept > 0 {
+			errs = append(errs, s.disk.remove(filepath.Join(s.reports(), factName(s.kept))))
 		}
-		errs = append(errs, s.disk.remove(filepath.Join(s.reports(), factName(old.Seq))))
+		s.kept = old // until there is a later one: the next number follows from it
 	}
 	return errors.Join(errs...)
 }

@@ -37,7 +37,8 @@ func (s *Spool) EnterEpoch(epoch uint64) error {
 }
 
 // Orders begins a delivery: it checks epoch and term and forgets the answers below
-// lowestOpen, for ever.
+// lowestOpen, for ever. On a full disk it does so in memory at least, for then nothing
+// but refusals is answered.
 func (s *Spool) Orders(epoch, term, lowestOpen uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +57,9 @@ func (s *Spool) Orders(epoch, term, lowestOpen uint64) error {
 		next.Answers = maps.Clone(next.Answers)
 		maps.DeleteFunc(next.Answers, func(order uint64, _ *Refusal) bool { return order < lowestOpen })
 	}
-	return s.rememberLocked(next)
+	err := s.rememberLocked(next)
+	s.memory = next
+	return err
 }
 
 // Answered returns the answer that was given to an order; forgotten tells that the
@@ -71,7 +74,9 @@ func (s *Spool) Answered(order uint64) (answer *Refusal, answered, forgotten boo
 	return answer, answered, false
 }
 
-// Answer remembers the answers to orders of the epoch, in one write.
+// Answer remembers the answers to orders of the epoch, in one write. When the disk does
+// not take them the refusals are remembered while the mom lives, so that they may be
+// given all the same: a full disk must be able to say so.
 func (s *Spool) Answer(epoch uint64, answers map[uint64]*Refusal) error {
 	if len(answers) == 0 {
 		return nil
@@ -85,7 +90,15 @@ func (s *Spool) Answer(epoch uint64, answers map[uint64]*Refusal) error {
 	next.Answers = make(map[uint64]*Refusal, len(s.memory.Answers)+len(answers))
 	maps.Copy(next.Answers, s.memory.Answers)
 	maps.Copy(next.Answers, answers)
-	return s.rememberLocked(next)
+	err := s.rememberLocked(next)
+	if err != nil {
+		maps.DeleteFunc(next.Answers, func(order uint64, refusal *Refusal) bool {
+			_, fresh := answers[order]
+			return fresh && refusal == nil
+		})
+		s.memory = next
+	}
+	return err
 }
 
 func (s *Spool) rememberLocked(next memory) error {

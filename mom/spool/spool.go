@@ -34,6 +34,7 @@ type Spool struct {
 	memory  memory
 	facts   []Fact // not acknowledged, rising
 	lastSeq uint64
+	kept    uint64 // the newest acknowledged fact, whose file is still there
 	changed chan struct{}
 }
 

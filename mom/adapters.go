@@ -1,0 +1,104 @@
+package mom
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/spool"
+	"rampart/mom/task"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+	"rampart/transport/daylog"
+)
+
+// accounts finds job owners for tasks.
+type accounts struct{ transport.Accounts }
+
+// Account implements task.Accounts; the group is the job's if the user is in it.
+func (a accounts) Account(ctx context.Context, user, group string) (task.Account, error) {
+	found, err := a.find(ctx, user)
+	if errors.Is(err, transport.ErrNoAccount) {
+		return task.Account{}, errors.Join(task.ErrNoAccount, err)
+	}
+	if err != nil {
+		return task.Account{}, err
+	}
+	gid := found.GID
+	if i := slices.Index(found.Groups, group); i >= 0 && i < len(found.GIDs) {
+		gid = found.GIDs[i]
+	}
+	return task.Account{
+		Name: found.Name, UID: found.UID, GID: gid, Groups: found.GIDs, Home: found.Home, Shell: found.Shell,
+	}, nil
+}
+
+// find looks a name up; "#UID" is the mom's own account.
+func (a accounts) find(ctx context.Context, user string) (transport.Account, error) {
+	if len(user) > 1 && user[0] == '#' {
+		uid, err := strconv.ParseUint(user[1:], 10, 32)
+		if err != nil {
+			return transport.Account{}, fmt.Errorf("own uid: %w", err)
+		}
+		return a.ByUID(ctx, uint32(uid))
+	}
+	return a.ByName(ctx, user)
+}
+
+// scripts fetches job scripts.
+type scripts struct {
+	host     pbs.HostName
+	reporter apiconnect.ReportClient
+}
+
+// Script implements task.Scripts.
+func (s scripts) Script(ctx context.Context, k spool.TaskKey) ([]byte, error) {
+	stream, err := s.reporter.Script(ctx, connect.NewRequest(&api.ScriptRequest{Job: string(k.Job), RunCount: uint32(k.Run)}))
+	if err != nil {
+		return nil, err
+	}
+	var script bytes.Buffer
+	for stream.Receive() {
+		script.Write(stream.Msg().GetData())
+		if script.Len() > pbs.MaxScript {
+			return nil, errors.Join(pbs.Refuse(pbs.ScriptTooLarge), stream.Close())
+		}
+	}
+	if err := errors.Join(stream.Err(), stream.Close()); err != nil {
+		return nil, err
+	}
+	return script.Bytes(), nil
+}
+
+// lines writes the mom's log in PBS's form.
+type lines struct {
+	log    *daylog.Log
+	logger *slog.Logger
+}
+
+// Job implements task.Lines.
+func (l lines) Job(event uint16, job pbs.JobID, text string) {
+	l.write(event, "Job", string(job), text)
+}
+
+// File implements task.Lines.
+func (l lines) File(event uint16, job pbs.JobID, text string) {
+	l.write(event, "Fil", string(job), text)
+}
+
+func (l lines) system(event uint16, object, text string) { l.write(event, "Svr", object, text) }
+
+func (l lines) write(event uint16, class, object, text string) {
+	if err := l.log.Write(time.Now(), event, class, object, text); err != nil {
+		l.logger.Error("log line not written", "line", text, "err", err)
+	}
+}

@@ -1,0 +1,214 @@
+package mom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/spool"
+	"rampart/mom/task"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+	"rampart/transport/daylog"
+)
+
+var _ apiconnect.AgentHandler = (*Mom)(nil)
+
+// Handler returns the path and the handler of the Agent service.
+func (m *Mom) Handler(opts ...connect.HandlerOption) (string, http.Handler) {
+	return apiconnect.NewAgentHandler(m, opts...)
+}
+
+// Ping says that the mom lives.
+func (m *Mom) Ping(context.Context, *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error) {
+	return connect.NewResponse(&api.PingReply{
+		Host: string(m.config.Host), BootId: m.config.System.BootID(),
+	}), nil
+}
+
+// Deliver takes orders: each is on disk before it is answered, done before is answered
+// as before, and below the lowest open one is refused (L9).
+func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest]) (*connect.Response[api.DeliverReply], error) {
+	l := m.running()
+	if l == nil || !l.registered.Load() {
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the mom has not registered yet"))
+	}
+	m.delivery.Lock()
+	defer m.delivery.Unlock()
+	req := r.Msg
+	if err := l.spool.Orders(req.GetEpoch(), req.GetTerm(), req.GetLowestOpen()); m.void(err) {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
+	}
+	reply, fresh := &api.DeliverReply{}, make(map[uint64]*spool.Refusal)
+	var undone error
+	for _, o := range req.GetOrders() {
+		a, err := m.answer(ctx, l, o, fresh)
+		if err != nil { // not refused, but not done either: it comes again
+			undone = fmt.Errorf("order %d: %w", o.GetId(), err)
+			break
+		}
+		reply.Answers = append(reply.Answers, a)
+	}
+	err := l.spool.Answer(req.GetEpoch(), fresh)
+	switch {
+	case m.void(err):
+		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
+	case err != nil: // what was accepted is not answered: it comes again
+		undone = errors.Join(undone, err)
+		reply.Answers = slices.DeleteFunc(reply.Answers, func(a *api.Answer) bool { return a.GetRefusal() == nil })
+	}
+	if undone != nil && len(reply.Answers) == 0 {
+		return nil, connect.NewError(connect.CodeUnavailable, undone)
+	}
+	return connect.NewResponse(reply), nil
+}
+
+// void tells whether orders must not be looked at: they are of another epoch, or of a
+// leader that was succeeded. Other errors are the disk's, and logged.
+func (m *Mom) void(err error) bool {
+	switch {
+	case err == nil:
+		return false
+	case errors.Is(err, spool.ErrNewEpoch):
+		m.registerAgain()
+		return true
+	case errors.Is(err, spool.ErrOldTerm):
+		return true
+	}
+	m.lines.system(daylog.Error, "Deliver", err.Error())
+	return false
+}
+
+func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, fresh map[uint64]*spool.Refusal) (*api.Answer, error) {
+	refusal, answered, forgotten := l.spool.Answered(o.GetId())
+	switch {
+	case forgotten:
+		refusal = &spool.Refusal{Code: uint16(pbs.InvalidRequest), Message: "the order was confirmed before"}
+	case !answered:
+		var err error
+		if refusal, err = m.obey(ctx, l, o); err != nil {
+			return nil, err
+		}
+		fresh[o.GetId()] = refusal
+	}
+	a := &api.Answer{Order: o.GetId()}
+	if refusal != nil {
+		a.Refusal = &api.Refusal{Code: uint32(refusal.Code), Message: refusal.Message}
+	}
+	return a, nil
+}
+
+// obey carries an order out. An error that is no refusal leaves the order undone.
+func (m *Mom) obey(ctx context.Context, l *life, o *api.Order) (*spool.Refusal, error) {
+	k := spool.TaskKey{Job: pbs.JobID(o.GetJob()), Run: pbs.RunCount(o.GetRunCount())}
+	var err error
+	switch {
+	case o.GetRun() != nil:
+		err = m.runJob(l, k, o.GetRun())
+	case o.GetKill() != nil:
+		err = m.killJob(ctx, l, k, o.GetKill())
+	case o.GetSignal() != nil:
+		err = m.signalJob(ctx, l, k, o.GetSignal().GetSignal())
+	case o.GetForget() != nil:
+		err = m.forgetJob(ctx, l, k)
+	case o.GetAlter() != nil:
+		err = l.tell(ctx, k, task.Alter{Attrs: attrs(o.GetAlter().GetAttributes())})
+	default:
+		err = pbs.Errorf(pbs.NotSupported, "%s", "the mom does not know this kind of order")
+	}
+	refusal, ok := errors.AsType[*pbs.Error](err)
+	if !ok {
+		return nil, err
+	}
+	return &spool.Refusal{Code: uint16(refusal.Code), Message: refusal.Message}, nil
+}
+
+// runJob saves a task and starts it. A task that is there already was saved by this
+// very order, before a crash.
+func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob) error {
+	if l.task(k) != nil {
+		return nil
+	}
+	if len(run.GetAttributes()) == 0 || k.Job == "" {
+		return pbs.Errorf(pbs.UnknownJob, "run job %s: it has no attributes", k.Job)
+	}
+	for _, o := range l.others(k) {
+		if t := o.Task(); t.Key.Run > k.Run || t.State != task.Ended {
+			return pbs.Errorf(pbs.BadState, "run job %s: run %d of it is %s on %s", k.Job, t.Key.Run, t.State, m.config.Host)
+		}
+	}
+	r, err := m.newTask(l, k, run)
+	if err != nil {
+		text := fmt.Sprintf("cannot save job: %v", err)
+		m.lines.Job(daylog.Error, k.Job, text)
+		return pbs.Errorf(pbs.SystemError, "%s: %s", m.config.Host, text)
+	}
+	if !l.start(r, task.Accept{}) {
+		return errors.Join(errEnding, l.spool.Drop(k))
+	}
+	return nil
+}
+
+var errEnding = errors.New("the mom is ending")
+
+func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob) (*task.Runner, error) {
+	cookie, err := m.config.cookie()
+	if err != nil {
+		return nil, err
+	}
+	t := task.New(k, attrs(run.GetAttributes()), run.GetScriptBytes() > 0, m.config.System.BootID(), cookie)
+	r := task.NewRunner(l.site, t)
+	if err := r.Save(); err != nil {
+		return nil, errors.Join(err, l.spool.Drop(k))
+	}
+	return r, nil
+}
+
+func attrs(list []*api.Attribute) task.Attrs {
+	all := make(task.Attrs, len(list))
+	for i, a := range list {
+		all[i] = task.Attr{Name: a.GetName(), Resource: a.GetResource(), Value: a.GetValue()}
+	}
+	return all
+}
+
+// killJob ends a run. One that is not known here has ended, or never came: the servers
+// learn it by a fact, for they wait for one.
+func (m *Mom) killJob(ctx context.Context, l *life, k spool.TaskKey, kill *api.KillJob) error {
+	if l.task(k) == nil {
+		return l.spool.Append(spool.Fact{Task: k, Ended: &spool.Ended{
+			ExitStatus: task.ExitAborted, NeverStarted: true, Comment: "the mom does not know the run",
+		}})
+	}
+	return l.tell(ctx, k, task.Kill{Killing: task.Killing{
+		Delay: time.Duration(kill.GetDelayMs()) * time.Millisecond, Requeue: kill.GetRequeue(),
+	}})
+}
+
+func (m *Mom) signalJob(ctx context.Context, l *life, k spool.TaskKey, name string) error {
+	m.lines.Job(daylog.Debug, k.Job, "signal job request received")
+	m.lines.Job(daylog.Admin, k.Job, "signal job with "+name)
+	return l.tell(ctx, k, task.Signal{Name: name})
+}
+
+func (m *Mom) forgetJob(ctx context.Context, l *life, k spool.TaskKey) error {
+	if l.task(k) == nil {
+		return nil
+	}
+	m.lines.Job(daylog.Debug, k.Job, "delete job request received")
+	return l.tell(ctx, k, task.Forget{})
+}
+
+func (l *life) tell(ctx context.Context, k spool.TaskKey, ev task.Event) error {
+	r := l.task(k)
+	if r == nil {
+		return pbs.Refuse(pbs.UnknownJob)
+	}
+	return r.Tell(ctx, ev)
+}

@@ -1,0 +1,108 @@
+package mom
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+// DefaultPort is the mom's TLS port.
+const DefaultPort = 15002
+
+// A Config is all that a mom needs from outside.
+type Config struct {
+	Host          pbs.HostName // its name, and that of its natural vnode
+	Home          string       // PBS_HOME
+	Address       string       // HOST:PORT at which it serves Agent
+	GossipAddress string
+	Adopt         bool // let the jobs of an earlier mom run on (-p), else end and requeue them
+	HighRes       bool // microseconds in the log
+
+	Reporter apiconnect.ReportClient // finds the replicas and repeats by itself
+	System   proc.System
+	Fence    Fence // nil: no deadlines
+	Accounts transport.Accounts
+	Probe    func() Hardware // what the natural vnode offers if nothing else says so
+
+	SwitchUser bool   // jobs run as their owners: the mom is root
+	SelfUID    uint32 // else they run under this account
+
+	TmpDir string // parent of TMPDIR; $tmpdir says another; "" is /var/tmp
+	PID    int    // for mom.lock
+	Logger *slog.Logger
+
+	NoSync bool                               // for tests: see spool.Options
+	Fault  func(step, path string) error      // for tests: see spool.Options
+	Random func([]byte) error                 // of cookies and the spool's id; nil: the system's
+	Vnodes func() ([]*api.VnodeReport, error) // instead of definition files; nil: those of the home
+	Local  *time.Location                     // of the log; nil: local time
+}
+
+// Hardware is what a probe found.
+type Hardware struct {
+	CPUs     int
+	MemoryKB int64
+	Arch     string
+}
+
+// A Fence holds the deadline after which the shims end their jobs. It counts in time
+// since the boot, which goes on while the host is suspended.
+type Fence interface {
+	Now() time.Duration
+	// Move sets the deadline; 0 lifts it.
+	Move(deadline time.Duration) error
+	// Path is where the shims read it, "" if they are told in another way.
+	Path() string
+}
+
+// Validate reports all faults of the configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	need := func(ok bool, what string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("mom configuration: %s is missing", what))
+		}
+	}
+	need(c.Host != "", "the name of the host (-name)")
+	need(c.Home != "", "the home (PBS_HOME)")
+	need(c.Address != "", "the address (-address)")
+	need(c.Reporter != nil, "the reporter")
+	need(c.System != nil, "the process system")
+	need(c.Accounts != nil, "the accounts")
+	need(c.Logger != nil, "the logger")
+	return errors.Join(errs...)
+}
+
+func (c *Config) random(b []byte) error {
+	if c.Random != nil {
+		return c.Random(b)
+	}
+	_, err := rand.Read(b)
+	return err
+}
+
+// Read makes Config the source of the spool's id.
+func (c *Config) Read(b []byte) (int, error) { return len(b), c.random(b) }
+
+// cookie returns a fresh PBS_JOBCOOKIE.
+func (c *Config) cookie() (string, error) {
+	var b [16]byte
+	if err := c.random(b[:]); err != nil {
+		return "", fmt.Errorf("make job cookie: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+func (c *Config) path(parts ...string) string {
+	return filepath.Join(append([]string{c.Home}, parts...)...)
+}

@@ -1,0 +1,347 @@
+package mom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/spool"
+	"rampart/mom/task"
+	"rampart/transport/daylog"
+)
+
+// How long a mom that is told to end its jobs waits for them, and for the servers to
+// hear of it.
+const (
+	killWait  = 15 * time.Second
+	flushWait = 3 * time.Second
+)
+
+// Mom is the agent of one host.
+type Mom struct {
+	config Config
+	log    *daylog.Log
+	lines  lines
+
+	settings atomic.Pointer[settings]
+	stop     chan bool     // the jobs are to end, too
+	again    chan struct{} // register again
+
+	delivery sync.Mutex // one Deliver at a time
+	mu       sync.Mutex
+	life     *life // nil while not running
+}
+
+// life is what exists while Run lasts.
+type life struct {
+	ctx        context.Context
+	spool      *spool.Spool
+	site       *task.Site
+	wg         sync.WaitGroup
+	registered atomic.Bool
+
+	mu    sync.Mutex
+	tasks map[spool.TaskKey]*task.Runner
+	ended bool // nothing new is begun
+}
+
+// New returns a mom; it starts nothing.
+func New(c Config) (*Mom, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1)}
+	m.log = daylog.New(c.path("mom_logs"), "pbs_mom", daylog.Options{
+		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask,
+	})
+	m.lines = lines{m.log, c.Logger}
+	return m, nil
+}
+
+// Stop makes Run return. With kill it ends the jobs first, as SIGTERM does; without,
+// as SIGINT does, they run on under their shims.
+func (m *Mom) Stop(kill bool) {
+	select {
+	case m.stop <- kill:
+	default:
+	}
+}
+
+// Reload reads configuration and vnode definition files again, as SIGHUP does.
+func (m *Mom) Reload() error {
+	if err := m.load(); err != nil {
+		return err
+	}
+	m.registerAgain()
+	return nil
+}
+
+func (m *Mom) load() error {
+	s, err := readSettings(m.config.path("mom_priv", "config"), m.config.path("pbs_environment"), m.config.TmpDir)
+	if err == nil {
+		_, err = m.config.vnodes()
+	}
+	if err != nil {
+		m.lines.system(daylog.Error, "read_config", err.Error())
+		return fmt.Errorf("read mom configuration: %w", err)
+	}
+	m.settings.Store(&s)
+	m.log.SetMask(s.logEvents)
+	return nil
+}
+
+func (m *Mom) registerAgain() {
+	select {
+	case m.again <- struct{}{}:
+	default:
+	}
+}
+
+// Run is the mom's life. It returns nil when ctx has ended or Stop was called, and an
+// error when it cannot begin.
+func (m *Mom) Run(ctx context.Context) error {
+	lock, err := m.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	defer m.log.Close()
+	if err := m.load(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l, err := m.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.end(l, cancel)
+	m.lines.system(daylog.System, string(m.config.Host), fmt.Sprintf("mom started, pid = %d", m.config.PID))
+	if err := m.resume(l); err != nil {
+		return err
+	}
+	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease} {
+		l.wg.Go(func() { work(ctx, l) })
+	}
+	select {
+	case <-ctx.Done():
+	case kill := <-m.stop:
+		if kill {
+			m.endJobs(ctx, l)
+		}
+	}
+	m.lines.system(daylog.System, string(m.config.Host), "Is down")
+	return nil
+}
+
+// lock makes this the only mom of the home, and leaves its pid where tools look.
+func (m *Mom) lock() (*os.File, error) {
+	if err := os.MkdirAll(m.config.path("mom_priv"), 0o751); err != nil {
+		return nil, fmt.Errorf("lock home: %w", err)
+	}
+	f, err := os.OpenFile(m.config.path("mom_priv", "mom.lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock home: %w", err)
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = errors.New("another mom is running")
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(m.config.PID)+"\n"), 0)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock home %s: %w", m.config.Home, err), f.Close())
+	}
+	return f, nil
+}
+
+func (m *Mom) begin(ctx context.Context) (*life, error) {
+	c := &m.config
+	options := spool.Options{Home: c.Home, Random: c, NoSync: c.NoSync}
+	if c.Fault != nil {
+		options.Fault = func(s spool.Step, path string) error { return c.Fault(string(s), path) }
+	}
+	sp, err := spool.Open(options)
+	if err != nil {
+		m.lines.system(daylog.Error, "spool", err.Error())
+		return nil, err
+	}
+	l := &life{ctx: ctx, spool: sp, tasks: make(map[spool.TaskKey]*task.Runner)}
+	l.site = &task.Site{
+		Host: c.Host, Spool: sp, System: c.System, Accounts: accounts{c.Accounts},
+		Scripts:  scripts{c.Host, c.Reporter},
+		Settings: func() task.Settings { return m.settings.Load().Settings },
+		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
+		Port: port(c.Address),
+	}
+	if c.Fence != nil {
+		l.site.Deadline = c.Fence.Path()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.life = l
+	return l, nil
+}
+
+func port(address string) int {
+	_, p, err := net.SplitHostPort(address)
+	n, convErr := strconv.Atoi(p)
+	if err != nil || convErr != nil {
+		return DefaultPort
+	}
+	return n
+}
+
+// end waits for all that was started; orders that come from now on are not taken.
+func (m *Mom) end(l *life, cancel context.CancelFunc) {
+	m.mu.Lock()
+	m.life = nil
+	m.mu.Unlock()
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
+	cancel()
+	l.wg.Wait()
+}
+
+// running returns the life, nil before and after it.
+func (m *Mom) running() *life {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.life
+}
+
+// resume takes up the tasks of an earlier mom.
+func (m *Mom) resume(l *life) error {
+	records, err := l.spool.Tasks()
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		r, err := task.Load(l.site, rec)
+		if err != nil {
+			return err
+		}
+		l.start(r, task.Resume{BootID: m.config.System.BootID(), Adopt: m.config.Adopt})
+	}
+	return nil
+}
+
+// start begins the life of a task; false says that the mom is ending.
+func (l *life) start(r *task.Runner, first task.Event) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return false
+	}
+	k := r.Task().Key
+	l.tasks[k] = r
+	l.wg.Go(func() {
+		r.Run(l.ctx, first)
+		if l.ctx.Err() != nil {
+			return // the mom goes; the task stays
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.tasks, k)
+	})
+	return true
+}
+
+func (l *life) task(k spool.TaskKey) *task.Runner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tasks[k]
+}
+
+// all returns the runners, in no order.
+func (l *life) all() []*task.Runner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]*task.Runner, 0, len(l.tasks))
+	for _, r := range l.tasks {
+		list = append(list, r)
+	}
+	return list
+}
+
+// others returns the runs of a job that this host knows besides the given one.
+func (l *life) others(k spool.TaskKey) []*task.Runner {
+	var list []*task.Runner
+	for _, r := range l.all() {
+		if o := r.Task().Key; o.Job == k.Job && o.Run != k.Run {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// endJobs kills every job and gives the servers a moment to hear of it; what they do
+// not hear is in the spool.
+func (m *Mom) endJobs(ctx context.Context, l *life) {
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, killWait)
+	defer cancel()
+	for _, r := range l.all() {
+		if err := r.Tell(ctx, task.Abort{}); err != nil {
+			m.config.Logger.Error("job not ended", "job", r.Task().Key.Job, "err", err)
+		}
+	}
+	await(ctx, func() bool {
+		for _, r := range l.all() {
+			if t := r.Task(); t.State != task.Ended || !t.Told {
+				return false
+			}
+		}
+		return true
+	})
+	flush, done := context.WithTimeout(ctx, flushWait)
+	defer done()
+	await(flush, func() bool {
+		facts, _ := l.spool.Pending(1)
+		return len(facts) == 0
+	})
+}
+
+// await looks now and then until cond holds or ctx ends.
+func await(ctx context.Context, cond func() bool) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Jobs returns the jobs that run on the host now, for whoever vouches for their owners.
+func (m *Mom) Jobs() []pbs.JobID {
+	l := m.running()
+	if l == nil {
+		return nil
+	}
+	var ids []pbs.JobID
+	for _, r := range l.all() {
+		if t := r.Task(); t.State != task.Ended {
+			ids = append(ids, t.Key.Job)
+		}
+	}
+	return ids
+}

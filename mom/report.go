@@ -1,0 +1,282 @@
+package mom
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+	"rampart/mom/spool"
+	"rampart/mom/task"
+	"rampart/transport/api"
+	"rampart/transport/daylog"
+)
+
+const (
+	registerAgainAfter = time.Second // a failed attempt; the client has spent its budget before
+	factsAgainAfter    = time.Second
+	factsAtOnce        = 256
+	leaseEvery         = 5 * time.Second
+	pollEvery          = 10 * time.Second // of the usage of jobs
+	pushEvery          = time.Minute      // of samples to the servers
+	callFor            = 20 * time.Second // bounds one call
+)
+
+// keepRegistered registers until it succeeds, and again whenever something asks for it.
+func (m *Mom) keepRegistered(ctx context.Context, l *life) {
+	for {
+		err := m.register(ctx, l)
+		if err != nil && ctx.Err() == nil {
+			m.config.Logger.Warn("not registered", "err", err)
+			m.lines.system(daylog.System, "register", err.Error())
+		}
+		if err != nil {
+			if !wait(ctx, registerAgainAfter) {
+				return
+			}
+			continue
+		}
+		select {
+		case <-m.again:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// register reports host, vnodes and all tasks; only then are orders of the epoch obeyed.
+func (m *Mom) register(ctx context.Context, l *life) error {
+	req, err := m.registration(l)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
+	reply, err := m.config.Reporter.Register(ctx, connect.NewRequest(req))
+	if err != nil {
+		return err
+	}
+	if err := l.spool.Acknowledge(reply.Msg.GetAckedSeq()); err != nil {
+		return err
+	}
+	if err := l.spool.EnterEpoch(reply.Msg.GetEpoch()); err != nil {
+		return err
+	}
+	if !l.registered.Swap(true) {
+		m.lines.system(daylog.System, string(m.config.Host), "registered with the servers")
+	}
+	return nil
+}
+
+func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
+	vnodes, err := m.config.vnodes()
+	if err != nil {
+		return nil, err
+	}
+	c := &m.config
+	req := &api.RegisterRequest{
+		Host: string(c.Host), Address: c.Address, GossipAddress: c.GossipAddress,
+		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: vnodes,
+	}
+	if c.Probe != nil {
+		req.Pcpus = uint32(max(c.Probe().CPUs, 0))
+	}
+	for _, r := range l.all() {
+		k := r.Task().Key
+		req.Tasks = append(req.Tasks, &api.TaskReport{Job: string(k.Job), RunCount: uint32(k.Run)})
+	}
+	return req, nil
+}
+
+// sendFacts sends the oldest facts until they are acknowledged, for ever.
+func (m *Mom) sendFacts(ctx context.Context, l *life) {
+	for {
+		facts, more := l.spool.Pending(factsAtOnce)
+		pause := factsAgainAfter
+		if len(facts) > 0 && l.registered.Load() {
+			acked, err := m.sendSome(ctx, l, facts)
+			if err == nil && acked {
+				continue
+			}
+			if err != nil && ctx.Err() == nil {
+				m.config.Logger.Warn("facts not acknowledged", "first", facts[0].Seq, "err", err)
+			}
+		} else if len(facts) == 0 {
+			select {
+			case <-more:
+				continue
+			case <-ctx.Done():
+				return
+			}
+		} else {
+			pause = 50 * time.Millisecond // the registration is under way
+		}
+		if !wait(ctx, pause) {
+			return
+		}
+	}
+}
+
+// sendSome tells whether the oldest fact was acknowledged.
+func (m *Mom) sendSome(ctx context.Context, l *life, facts []spool.Fact) (bool, error) {
+	req := &api.FactsRequest{Host: string(m.config.Host), SpoolId: l.spool.ID()}
+	for _, f := range facts {
+		req.Facts = append(req.Facts, fact(f))
+	}
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
+	reply, err := m.config.Reporter.Facts(ctx, connect.NewRequest(req))
+	if err != nil {
+		if errors.Is(err, pbs.Refuse(pbs.UnknownNode)) {
+			m.registerAgain()
+		}
+		return false, err
+	}
+	acked := reply.Msg.GetAckedSeq()
+	return acked >= facts[0].Seq, l.spool.Acknowledge(acked)
+}
+
+func fact(f spool.Fact) *api.Fact {
+	out := &api.Fact{Seq: f.Seq, Job: string(f.Task.Job), RunCount: uint32(f.Task.Run)}
+	switch {
+	case f.Started != nil:
+		out.What = &api.Fact_Started{Started: &api.Started{
+			Session: int64(f.Started.Session), Jobdir: f.Started.JobDir, UnixNano: f.Started.At,
+		}}
+	case f.Ended != nil:
+		e := f.Ended
+		out.What = &api.Fact_Ended{Ended: &api.Ended{
+			ExitStatus: int32(e.ExitStatus), Used: used(e.Used), Comment: e.Comment,
+			NeverStarted: e.NeverStarted, Lost: e.Lost, StageoutStatus: int32(e.StageOut),
+		}}
+	}
+	return out
+}
+
+func used(list []spool.Used) []*api.Attribute {
+	all := make([]*api.Attribute, len(list))
+	for i, u := range list {
+		all[i] = &api.Attribute{Name: "resources_used", Resource: u.Resource, Value: u.Value}
+	}
+	return all
+}
+
+// keepSampling measures the jobs, and pushes the figures once a minute, or at the next
+// measurement after a job has started.
+func (m *Mom) keepSampling(ctx context.Context, l *life) {
+	known := make(map[spool.TaskKey]bool)
+	pushed := time.Now()
+	for wait(ctx, pollEvery) {
+		live := m.sample(ctx, l)
+		now, fresh := make(map[spool.TaskKey]bool, len(live)), false
+		for _, t := range live {
+			now[t.Key] = true
+			fresh = fresh || !known[t.Key]
+		}
+		known = now
+		if len(live) > 0 && (fresh || time.Since(pushed) >= pushEvery-pollEvery/2) {
+			m.push(ctx, live)
+			pushed = time.Now()
+		}
+	}
+}
+
+// sample measures all running tasks by one look at the host, and returns them.
+func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
+	var runners []*task.Runner
+	var handles []proc.Handle
+	for _, r := range l.all() {
+		if t := r.Task(); t.State == task.Running || t.State == task.Ending {
+			runners, handles = append(runners, r), append(handles, t.Handle)
+		}
+	}
+	if len(handles) == 0 {
+		return nil
+	}
+	usage, err := m.config.System.Usage(handles...)
+	if err != nil {
+		m.config.Logger.Error("usage not measured", "err", err)
+		return nil
+	}
+	var live []task.Task
+	for i, r := range runners {
+		ev := task.Sampled{Usage: usage[i], EnforceMem: m.settings.Load().EnforceMem}
+		if err := r.Tell(ctx, ev); err == nil {
+			live = append(live, r.Task())
+		}
+	}
+	return live
+}
+
+func (m *Mom) push(ctx context.Context, live []task.Task) {
+	req := &api.SamplesRequest{Host: string(m.config.Host)}
+	for _, t := range live {
+		req.Jobs = append(req.Jobs, &api.JobSample{
+			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Used: used(t.Used()),
+		})
+	}
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
+	if _, err := m.config.Reporter.Samples(ctx, connect.NewRequest(req)); err != nil && ctx.Err() == nil {
+		m.config.Logger.Warn("samples not taken", "err", err)
+	}
+}
+
+// keepLease renews the lease. After renewals that failed the servers may have given the
+// host up meanwhile, so the mom registers again.
+func (m *Mom) keepLease(ctx context.Context, l *life) {
+	missed := false
+	for wait(ctx, leaseEvery) {
+		if !l.registered.Load() {
+			continue
+		}
+		again, err := m.renew(ctx, l)
+		if err != nil && ctx.Err() == nil {
+			m.config.Logger.Warn("lease not renewed", "err", err)
+		}
+		if err == nil && (again || missed) {
+			m.registerAgain()
+		}
+		missed = err != nil
+	}
+}
+
+// renew moves the deadline of the shims to the sending of this renewal plus the fence.
+func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, leaseEvery)
+	defer cancel()
+	var sent time.Duration
+	if m.config.Fence != nil {
+		sent = m.config.Fence.Now()
+	}
+	reply, err := m.config.Reporter.Lease(ctx, connect.NewRequest(&api.LeaseRequest{
+		Host: string(m.config.Host), BootId: m.config.System.BootID(),
+	}))
+	if err != nil {
+		return false, err
+	}
+	epoch := reply.Msg.GetEpoch()
+	again = reply.Msg.GetRegister() || epoch != 0 && epoch != l.spool.Epoch()
+	if m.config.Fence == nil {
+		return again, nil
+	}
+	deadline := time.Duration(0)
+	if f := reply.Msg.GetFenceSeconds(); f > 0 {
+		deadline = sent + time.Duration(f)*time.Second
+	}
+	return again, m.config.Fence.Move(deadline)
+}

@@ -1,0 +1,99 @@
+package mom
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"rampart/mom/task"
+	"rampart/transport/daylog"
+)
+
+// settings is mom_priv/config and pbs_environment.
+type settings struct {
+	task.Settings
+	logEvents uint16
+}
+
+// readSettings reads the files. Directives that it does not know are passed over, as
+// PBS does; a malformed one that it knows is an error that names the line.
+func readSettings(config, environment, tmpDir string) (settings, error) {
+	s := settings{logEvents: daylog.MomMask}
+	s.TmpDir = tmpDir
+	lines, err := readLines(config)
+	if err != nil {
+		return s, err
+	}
+	for i, line := range lines {
+		if err := s.directive(line); err != nil {
+			return s, fmt.Errorf("%s line %d: %w", config, i+1, err)
+		}
+	}
+	s.Environment = make(map[string]string)
+	lines, err = readLines(environment)
+	for _, line := range lines {
+		if name, value, ok := strings.Cut(line, "="); ok && name != "" && name[0] != '#' {
+			s.Environment[name] = value
+		} else if value, has := os.LookupEnv(line); has && line != "" {
+			s.Environment[line] = value // a bare name passes the mom's own on
+		}
+	}
+	return s, err
+}
+
+func (s *settings) directive(line string) error {
+	f := strings.Fields(line)
+	if len(f) == 0 || !strings.HasPrefix(f[0], "$") {
+		return nil
+	}
+	arg := func(i int) string {
+		if i < len(f) {
+			return f[i]
+		}
+		return ""
+	}
+	switch f[0] {
+	case "$logevent":
+		mask, err := strconv.ParseUint(arg(1), 0, 16)
+		if err != nil {
+			return fmt.Errorf("$logevent %q is no mask", arg(1))
+		}
+		s.logEvents = uint16(mask)
+	case "$usecp":
+		host, from, ok := strings.Cut(arg(1), ":")
+		if !ok || from == "" || arg(2) == "" {
+			return errors.New("$usecp wants HOST:FROM TO")
+		}
+		s.UseCopy = append(s.UseCopy, task.UseCopy{Host: host, From: from, To: arg(2)})
+	case "$tmpdir":
+		if !strings.HasPrefix(arg(1), "/") {
+			return errors.New("$tmpdir wants an absolute path")
+		}
+		s.TmpDir = arg(1)
+	case "$enforce":
+		s.EnforceMem = s.EnforceMem || arg(1) == "mem"
+	}
+	return nil
+}
+
+// readLines returns the lines of a file; one that is missing has none.
+func readLines(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var lines []string
+	scan := bufio.NewScanner(f)
+	for scan.Scan() {
+		lines = append(lines, strings.TrimSpace(scan.Text()))
+	}
+	return lines, scan.Err()
+}
