@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"rampart/cli"
+	"rampart/cli/admin"
+	"rampart/fsm/snapshot"
+	"rampart/transport/api/apiconnect"
+	"rampart/transport/client"
+)
+
+// adminEnv lets the administration commands ask like every command: through the
+// daemon of this host.
+func adminEnv() *admin.Env {
+	return &admin.Env{
+		Stdout:  os.Stdout,
+		Cluster: clusterClient,
+		Create: func(path string) (io.WriteCloser, error) {
+			return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		},
+		WithRequestID: func(ctx context.Context) context.Context {
+			return client.WithRequestID(ctx, client.NewRequestID())
+		},
+	}
+}
+
+func clusterClient(server string) (apiconnect.ClusterClient, error) {
+	env := &cli.Env{
+		Environ: os.Environ, Hostname: os.Hostname, Now: time.Now,
+		Open: func(name string) (fs.File, error) { return os.Open(name) },
+	}
+	t := env.Target(server)
+	if len(t.Gateways) == 0 {
+		return nil, fmt.Errorf("no daemon of this host is known: is there a socket in %s/run?", t.Home)
+	}
+	gateways := make([]string, len(t.Gateways))
+	for i, path := range t.Gateways {
+		gateways[i] = "unix:" + path
+	}
+	return client.New(client.Options{Replicas: gateways}).Cluster(), nil
+}
+
+// withInspect adds the one command that reads a file of the state itself, which no
+// command that talks to replicas needs.
+func withInspect(commands []*urfave.Command) []*urfave.Command {
+	inspect := &urfave.Command{
+		Name:      "inspect",
+		Usage:     "check a snapshot file and tell what it holds",
+		ArgsUsage: "FILE",
+		Action: func(c *urfave.Context) error {
+			if c.NArg() != 1 {
+				return errors.New("cluster snapshot inspect: name one file")
+			}
+			return inspectSnapshot(c.App.Writer, c.Args().First())
+		},
+	}
+	for _, c := range commands {
+		for _, sub := range c.Subcommands {
+			if c.Name == "cluster" && sub.Name == "snapshot" {
+				sub.Subcommands = append(sub.Subcommands, inspect)
+			}
+		}
+	}
+	return commands
+}
+
+func inspectSnapshot(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("cluster snapshot inspect: %w", err)
+	}
+	defer f.Close()
+	store, _, err := snapshot.Read(f)
+	if err != nil {
+		return fmt.Errorf("cluster snapshot inspect: %s: %w", path, err)
+	}
+	v := store.View()
+	jobs := 0
+	for range v.Jobs() {
+		jobs++
+	}
+	vnodes := 0
+	for range v.Vnodes() {
+		vnodes++
+	}
+	c := v.Cluster()
+	_, err = fmt.Fprintf(w, "cluster: %s\nid: %s\nindex: %d\nterm: %d\ntime: %s\njobs: %d\nvnodes: %d\ndigest: %016x\n",
+		c.Name, c.ID, v.Index(), v.Term(), time.Unix(0, int64(v.Now())).UTC().Format(time.RFC3339), jobs, vnodes, uint64(v.Digest()))
+	return err
+}

@@ -1,0 +1,115 @@
+// Command rampart is the batch server: replicas, moms, administration, and whole clusters
+// for development. It owns the flags and the exit status; the work is done by the packages
+// below it and by cluster and mom. A daemon ends with its signal, in order.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // records are dated in the cluster's zone, whatever the host has
+
+	urfave "github.com/urfave/cli/v2"
+
+	"rampart/cli"
+	"rampart/cli/admin"
+	"rampart/cluster"
+	"rampart/cmd/rampart/dev"
+	"rampart/fsm/pbs"
+)
+
+// exitStore tells a supervisor that the store failed (sysexits.h: EX_IOERR).
+const exitStore = 74
+
+func main() { os.Exit(run()) }
+
+func run() int { return finish(app().RunContext(context.Background(), os.Args)) }
+
+// untilSignal runs an action under a context that a signal ends. The mom does not use
+// it: to it, signals differ.
+func untilSignal(action urfave.ActionFunc) urfave.ActionFunc {
+	return func(c *urfave.Context) error {
+		ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		c.Context = ctx
+		return action(c)
+	}
+}
+
+func app() *urfave.App {
+	return &urfave.App{
+		Name:                      "rampart",
+		Usage:                     "a batch server that stays up when machines die",
+		Version:                   pbs.Version,
+		EnableBashCompletion:      true,
+		Suggest:                   true,
+		DisableSliceFlagSeparator: true, // a comma separates the resources of a mom
+		HideVersion:               true,
+		ExitErrHandler:            func(*urfave.Context, error) {}, // finish does it, once
+		CommandNotFound: func(c *urfave.Context, name string) {
+			fmt.Fprintf(os.Stderr, "rampart: no such command: %s\n", name)
+		},
+		Commands: append([]*urfave.Command{
+			serverCommand(), momCommand(), devCommand(), linksCommand(), completionCommand(), versionCommand(),
+		}, withInspect(admin.Commands(adminEnv()))...),
+	}
+}
+
+// finish turns an error into text and exit status, for all commands.
+func finish(err error) int {
+	var exit *dev.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.Status
+	case errors.Is(err, cluster.ErrStore):
+		fmt.Fprintf(os.Stderr, "rampart: %v\n", err)
+		return exitStore
+	}
+	var refusal *pbs.Error
+	if errors.As(err, &refusal) {
+		fmt.Fprintf(os.Stderr, "rampart: %v\n", err)
+		return max(1, refusal.Code.ExitStatus())
+	}
+	f := cli.Explain(err)
+	fmt.Fprintf(os.Stderr, "rampart: %s\n", f.Text)
+	return f.Status
+}
+
+func versionCommand() *urfave.Command {
+	return &urfave.Command{
+		Name:  "version",
+		Usage: "print the version",
+		Action: func(c *urfave.Context) error {
+			_, err := fmt.Fprintf(c.App.Writer, "pbs_version = %s\n", pbs.Version)
+			return err
+		},
+	}
+}
+
+func completionCommand() *urfave.Command {
+	return &urfave.Command{
+		Name:      "completion",
+		Usage:     "print a script that completes command lines of rampart",
+		ArgsUsage: "bash",
+		Action: func(c *urfave.Context) error {
+			if c.NArg() != 1 || c.Args().First() != "bash" {
+				return errors.New("completion: only bash is known")
+			}
+			_, err := fmt.Fprint(c.App.Writer, bashCompletion)
+			return err
+		},
+	}
+}
+
+const bashCompletion = `# bash completion for rampart
+_rampart_complete() {
+	local words=("${COMP_WORDS[@]:0:COMP_CWORD}")
+	COMPREPLY=($(compgen -W "$("${words[@]}" --generate-bash-completion 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _rampart_complete rampart
+`

@@ -1,0 +1,214 @@
+package mom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"syscall"
+
+	"connectrpc.com/connect"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"rampart/cluster/gossip"
+	"rampart/fsm/pbs"
+	agent "rampart/mom"
+	"rampart/mom/proc"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/client"
+)
+
+// Options is what a run of the mom needs besides its configuration.
+type Options struct {
+	Shim     string           // the program that is the shim
+	KillJobs bool             // end and requeue the jobs of an earlier mom, instead of adopting them
+	Signals  <-chan os.Signal // SIGTERM ends the jobs, SIGINT leaves them, SIGHUP reads the files again
+	Logger   *slog.Logger
+}
+
+// A daemon is the parts of a running mom.
+type daemon struct {
+	config   Config
+	options  Options
+	files    transport.Files
+	identity *transport.Identity
+	asker    *client.Client
+	forward  *transport.Forwarder
+	gateway  *transport.Gateway
+
+	mom     *agent.Mom         // nil on a login host
+	handler *transport.Handler // nil on a login host
+	port    *transport.Server
+	gossip  *gossip.Gossip
+}
+
+// Run runs the mom of the home until a signal or ctx ends it.
+func Run(ctx context.Context, c Config, o Options) error {
+	d := &daemon{config: c, options: o}
+	if err := d.open(ctx); err != nil {
+		return fmt.Errorf("mom: %w", err)
+	}
+	defer d.close()
+	return d.run(ctx)
+}
+
+func (d *daemon) open(ctx context.Context) (err error) {
+	d.files = transport.Files{Dir: d.config.Home.MomTLS()}
+	if d.identity, err = d.files.Identity(); err != nil {
+		return err
+	}
+	replicas := transport.NewReplicas(d.config.Replicas...)
+	d.asker = client.New(client.Options{Shared: replicas, Identity: d.identity})
+	d.forward = transport.NewForwarder(transport.ForwarderConfig{
+		Identity: d.identity, Network: transport.System{}, Replicas: replicas, Logger: d.options.Logger,
+	})
+	listener, err := transport.ListenUnix(ctx, d.config.Home.Gateway(d.config.Host))
+	if err != nil {
+		return err
+	}
+	d.gateway = transport.NewGateway(transport.GatewayConfig{
+		Listener: listener, Identity: d.identity, Accounts: transport.NewGetent(transport.Exec), Next: d.forward, Logger: d.options.Logger,
+	})
+	if d.config.SubmitOnly {
+		return nil
+	}
+	if err := errors.Join(d.openMom(), d.openGossip()); err != nil {
+		return err
+	}
+	return d.openPort(ctx)
+}
+
+func (d *daemon) openMom() error {
+	system, err := proc.NewLinux(d.options.Shim)
+	if err != nil {
+		return err
+	}
+	d.mom, err = agent.New(agent.Config{
+		Host: pbs.HostName(d.config.Host), Home: string(d.config.Home),
+		Address: d.config.Address(), GossipAddress: d.config.Gossip,
+		Adopt: !d.options.KillJobs, HighRes: os.Getenv("PBS_LOG_HIGHRES_TIMESTAMP") == "1",
+		Reporter: d.asker.Report(), System: system, Accounts: transport.NewGetent(transport.Exec), Probe: probe,
+		SwitchUser: os.Geteuid() == 0, SelfUID: uint32(os.Geteuid()), PID: os.Getpid(), Logger: d.options.Logger,
+	})
+	return err
+}
+
+// probe asks the host what it has.
+func probe() agent.Hardware {
+	h := agent.Hardware{CPUs: runtime.NumCPU(), Arch: runtime.GOOS}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		h.MemoryKB = int64(uint64(info.Totalram) * uint64(info.Unit) / 1024)
+	}
+	return h
+}
+
+func (d *daemon) openPort(ctx context.Context) (err error) {
+	d.handler = transport.NewHandler(transport.HandlerConfig{Identity: d.identity, Network: transport.System{}, Logger: d.options.Logger})
+	d.handler.Mount(d.mom.Handler(connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, d.options.Logger))))
+	d.port, err = transport.NewServer(ctx, transport.ServerConfig{
+		Network: transport.System{}, Address: d.config.Listen, Identity: d.identity, Handler: d.handler, Logger: d.options.Logger,
+	})
+	return err
+}
+
+func (d *daemon) openGossip() error {
+	key, err := os.ReadFile(d.config.gossipKeyPath())
+	if err != nil {
+		return err
+	}
+	carrier, err := gossip.NewTransport(transport.System{}, "", d.config.Gossip)
+	if err != nil {
+		return err
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/uuid") // of this process: a restart is news, too
+	if err != nil {
+		return err
+	}
+	d.gossip, err = gossip.Open(gossip.Config{
+		Name: d.config.Host, Transport: carrier, Key: key, Logger: d.options.Logger,
+		Seeds: func() []string { return d.config.Seeds },
+		Meta: gossip.Meta{
+			Role: string(transport.RoleMom), BootID: string(boot[:len(boot)-1]), Address: d.config.Address(), Version: pbs.Version,
+		},
+	})
+	return err
+}
+
+// run starts the parts. The mom ends first: its jobs may have to be ended, and the
+// servers be told, while the port still answers.
+func (d *daemon) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	others, ctx := errgroup.WithContext(ctx)
+	others.Go(func() error { return d.gateway.Run(ctx) })
+	others.Go(func() error { return d.renewer().Run(ctx) })
+	if d.mom == nil {
+		others.Go(func() error { return d.obey(ctx, stop) })
+		return others.Wait()
+	}
+	others.Go(func() error { return d.port.Run(ctx) })
+	others.Go(func() error { return d.gossip.Run(ctx) })
+	others.Go(func() error {
+		for range d.gossip.Events() { // hints are for the leader; ours are only to be taken off
+			continue
+		}
+		return nil
+	})
+	others.Go(func() error {
+		defer stop()
+		return d.mom.Run(ctx)
+	})
+	others.Go(func() error { return d.obey(ctx, stop) })
+	d.options.Logger.Info("mom runs", "address", d.config.Address(), "home", d.config.Home)
+	return others.Wait()
+}
+
+// obey does what signals say (specification: cli-contract section 9).
+func (d *daemon) obey(ctx context.Context, stop func()) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case sig := <-d.options.Signals:
+			d.options.Logger.Info("signal", "signal", sig.String())
+			switch {
+			case d.mom == nil && sig != syscall.SIGHUP:
+				stop()
+			case d.mom == nil:
+			case sig == syscall.SIGHUP:
+				if err := d.mom.Reload(); err != nil {
+					d.options.Logger.Error("the files are not taken over", "error", err)
+				}
+			default:
+				d.mom.Stop(sig == syscall.SIGTERM)
+			}
+		}
+	}
+}
+
+func (d *daemon) close() {
+	d.asker.Close()
+	d.forward.Close()
+	if d.handler != nil {
+		d.handler.Close()
+	}
+}
+
+// renewer asks the replicas for a fresh leaf.
+func (d *daemon) renewer() *transport.Renewer {
+	return &transport.Renewer{
+		Identity: d.identity, Save: d.files.SaveLeaf, Logger: d.options.Logger,
+		Sign: func(ctx context.Context, csr []byte) ([]byte, error) {
+			reply, err := d.asker.Cluster().Renew(ctx, connect.NewRequest(&api.RenewRequest{Csr: csr}))
+			if err != nil {
+				return nil, err
+			}
+			return reply.Msg.GetCertificate(), nil
+		},
+	}
+}

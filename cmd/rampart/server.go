@@ -1,0 +1,118 @@
+package main
+
+import (
+	"log/slog"
+	"net"
+	"os"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"rampart/cmd/rampart/home"
+	"rampart/cmd/rampart/server"
+)
+
+var homeFlag = &urfave.StringFlag{Name: "home", Usage: "PBS_HOME of this daemon", EnvVars: []string{"PBS_HOME"}, Value: home.Default}
+
+// addressFlags are common to init and join.
+func addressFlags() []urfave.Flag {
+	return []urfave.Flag{
+		homeFlag,
+		&urfave.StringFlag{Name: "host", Usage: "name of this replica (default: the short host name)"},
+		&urfave.StringFlag{Name: "listen", Usage: "`HOST:PORT` of the port for everything (default: this host's address, port 15001)"},
+		&urfave.StringFlag{Name: "advertise", Usage: "`HOST:PORT` that others use (default: as --listen)"},
+		&urfave.StringFlag{Name: "gossip", Usage: "`IP:PORT` of the gossip (default: this host's address, port 15003)"},
+	}
+}
+
+func serverCommand() *urfave.Command {
+	return &urfave.Command{
+		Name:   "server",
+		Usage:  "run a replica; init or join makes one",
+		Flags:  []urfave.Flag{homeFlag},
+		Action: untilSignal(runServer),
+		Subcommands: []*urfave.Command{
+			{
+				Name:  "init",
+				Usage: "make a new cluster with this host as its first replica",
+				Flags: append(addressFlags(), &urfave.StringFlag{Name: "name", Usage: "name of the cluster: the suffix of job ids (default: the name of the replica)"}),
+				Action: func(c *urfave.Context) error {
+					config, err := serverConfig(c)
+					if err != nil {
+						return err
+					}
+					return server.Init(config)
+				},
+			},
+			{
+				Name:  "join",
+				Usage: "make this host a replica of a cluster",
+				Flags: append(addressFlags(),
+					&urfave.StringFlag{Name: "token", Usage: "from `rampart token create --role replica`", Required: true},
+					&urfave.StringSliceFlag{Name: "replica", Usage: "`HOST:PORT` of a replica; may be repeated", Required: true}),
+				Action: func(c *urfave.Context) error {
+					config, err := serverConfig(c)
+					if err != nil {
+						return err
+					}
+					config.Replicas = c.StringSlice("replica")
+					return server.Join(c.Context, config, c.String("token"))
+				},
+			},
+		},
+	}
+}
+
+func serverConfig(c *urfave.Context) (server.Config, error) {
+	hostname, err := os.Hostname()
+	if err != nil {
+		return server.Config{}, err
+	}
+	if h := c.String("host"); h != "" {
+		hostname = h
+	}
+	config := server.Default(hostname, hostAddress())
+	config.Home = home.Home(c.String("home"))
+	override(&config.Host, c.String("host"))
+	override(&config.Server, c.String("name"))
+	override(&config.Listen, c.String("listen"))
+	override(&config.Advertise, c.String("advertise"))
+	override(&config.Gossip, c.String("gossip"))
+	return config, nil
+}
+
+func override(field *string, value string) {
+	if value != "" {
+		*field = value
+	}
+}
+
+// hostAddress returns the first address of this host that others can reach, or that of
+// the loopback.
+func hostAddress() string {
+	addresses, err := net.InterfaceAddrs()
+	if err == nil {
+		for _, a := range addresses {
+			if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+				return n.IP.String()
+			}
+		}
+	}
+	return "127.0.0.1"
+}
+
+func runServer(c *urfave.Context) error {
+	config, err := server.Load(home.Home(c.String("home")))
+	if err != nil {
+		return err
+	}
+	return server.Run(c.Context, config, newLogger(config.Host))
+}
+
+// newLogger writes structured logs to standard error; PBS's own logs are files.
+func newLogger(name string) *slog.Logger {
+	level := slog.LevelInfo
+	if os.Getenv("RAMPART_DEBUG") != "" {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})).With("daemon", name)
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"rampart/cmd/rampart/home"
+)
+
+// version of the configuration file.
+const version = 1
+
+// Ports of a replica.
+const (
+	defaultPort       = 15001
+	defaultGossipPort = 15003
+)
+
+// Config says who a replica is and where it listens.
+type Config struct {
+	Version   int      `json:"version"`
+	Host      string   `json:"host"`                // name of the replica
+	Server    string   `json:"server"`              // name of the cluster: the suffix of job ids
+	Listen    string   `json:"listen"`              // HOST:PORT of the port for everything
+	Advertise string   `json:"advertise,omitempty"` // HOST:PORT that others use; empty: Listen
+	Gossip    string   `json:"gossip"`              // IP:PORT
+	Replicas  []string `json:"replicas,omitempty"`  // HOST:PORT of others, to begin with
+
+	Home home.Home `json:"-"`
+}
+
+// Default returns the configuration of a replica on a host of that name, which the others
+// reach at that address.
+func Default(hostname, address string) Config {
+	short, _, _ := strings.Cut(hostname, ".")
+	return Config{
+		Version: version, Host: short, Server: short, Home: home.Default,
+		Listen: net.JoinHostPort(address, strconv.Itoa(defaultPort)),
+		Gossip: net.JoinHostPort(address, strconv.Itoa(defaultGossipPort)),
+	}
+}
+
+// Address is where others reach the replica.
+func (c Config) Address() string {
+	if c.Advertise != "" {
+		return c.Advertise
+	}
+	return c.Listen
+}
+
+// Validate reports all faults, each naming its flag.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if c.Version != version {
+		fault("version: %d, want %d", c.Version, version)
+	}
+	if !validName(c.Host) {
+		fault("--host: %q cannot be the name of a replica", c.Host)
+	}
+	if !validName(c.Server) {
+		fault("--name: %q cannot be the name of a cluster", c.Server)
+	}
+	if c.Home == "" {
+		fault("--home: empty")
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		fault("--listen: %w", err)
+	}
+	host, _, err := net.SplitHostPort(c.Address())
+	if err != nil {
+		fault("--advertise: %w", err)
+	} else if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		fault("--listen: %q cannot be told to others, set --advertise", c.Address())
+	}
+	if at, err := netip.ParseAddrPort(c.Gossip); err != nil || at.Addr().IsUnspecified() {
+		fault("--gossip: %q, want an IP address and a port that others can reach", c.Gossip)
+	}
+	return errors.Join(faults...)
+}
+
+func validName(s string) bool {
+	if s == "" || len(s) > 64 {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._", r))
+	}) < 0
+}
+
+// Load reads the configuration that init or join left in the home.
+func Load(h home.Home) (Config, error) {
+	c := Config{Home: h}
+	if err := home.ReadConfig(h.ServerConfig(), &c); err != nil {
+		return c, fmt.Errorf("no replica in %s (rampart server init or join makes one): %w", h, err)
+	}
+	return c, c.Validate()
+}
+
+// save writes the configuration, after all else: a home that has it is whole.
+func (c Config) save() error { return home.WriteConfig(c.Home.ServerConfig(), c) }

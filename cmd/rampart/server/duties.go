@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"golang.org/x/sync/errgroup"
+
+	"rampart/cluster/dispatch"
+	"rampart/cluster/gossip"
+	"rampart/cluster/sched"
+	"rampart/cluster/service"
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/client"
+)
+
+// lead does the leader's duties of one term, until ctx ends.
+func (s *Server) lead(ctx context.Context, term uint64) error {
+	options := dispatch.Options{Source: s.machine, Proposer: s.replica, Moms: s.moms, Term: term, Logger: s.logger}
+	watcher := dispatch.NewWatcher(options)
+	s.setWatcher(watcher)
+	defer s.setWatcher(nil)
+	duties, ctx := errgroup.WithContext(ctx)
+	duties.Go(func() error { return dispatch.New(options).Run(ctx) })
+	duties.Go(func() error { return watcher.Run(ctx) })
+	duties.Go(func() error {
+		return sched.New(sched.Options{
+			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Logger: s.logger,
+			Asker: pbs.User{Name: "Scheduler", Host: pbs.HostName(s.config.Host)},
+		}).Run(ctx)
+	})
+	return duties.Wait()
+}
+
+func (s *Server) setWatcher(w *dispatch.Watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watcher = w
+}
+
+func (s *Server) leases() service.Leases {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watcher == nil {
+		return nil // and not an interface that holds nil
+	}
+	return s.watcher
+}
+
+// hear passes what gossip says about moms to the watcher, if we lead: it is a hint (L13).
+func (s *Server) hear(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, ok := <-s.gossip.Events():
+			if !ok {
+				return nil
+			}
+			s.heard(e)
+		}
+	}
+}
+
+func (s *Server) heard(e gossip.Event) {
+	s.logger.Info("gossip", "member", e.Name, "event", e.Kind.String())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watcher != nil && e.Kind == gossip.Gone && e.Meta.Role == string(transport.RoleMom) {
+		s.watcher.Suspect(pbs.HostName(e.Name), "gossip does not hear it")
+	}
+}
+
+// enterAgain is how long a replica that is not a member yet waits between two requests.
+const enterAgain = time.Second
+
+// enter waits until the cluster is in this replica's state, asking to be made a
+// member as long as it is not.
+func (s *Server) enter(ctx context.Context) error {
+	asker := client.New(client.Options{Replicas: s.config.Replicas, Network: s.outside.Network, Identity: s.identity, Budget: 5 * time.Second})
+	defer asker.Close()
+	for {
+		if s.machine.View().Cluster().ID != "" && s.known() {
+			return s.config.founded()
+		}
+		if len(s.config.Replicas) > 0 {
+			if err := s.askToEnter(ctx, asker); err != nil && ctx.Err() == nil {
+				s.logger.Warn("ask to become a member", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(enterAgain):
+		}
+	}
+}
+
+// known tells whether the cluster knows this store of ours.
+func (s *Server) known() bool {
+	self := s.replica.Self()
+	r, ok := s.machine.View().Replica(self.Name)
+	return ok && r.ServerID == self.ServerID
+}
+
+func (s *Server) askToEnter(ctx context.Context, asker *client.Client) error {
+	self := s.replica.Self()
+	_, err := asker.Cluster().AddReplica(ctx, connect.NewRequest(&api.AddReplicaRequest{Replica: &api.Replica{
+		Name: string(self.Name), ServerId: self.ServerID, Address: self.Address, GossipAddress: self.GossipAddress,
+	}}))
+	return err
+}
+
+// bootID tells this start of the process from any other.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/uuid")
+	if err != nil {
+		return time.Now().Format(time.RFC3339Nano)
+	}
+	return strings.TrimSpace(string(id))
+}

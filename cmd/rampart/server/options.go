@@ -1,0 +1,19 @@
+package server
+
+import (
+	"log/slog"
+
+	"connectrpc.com/connect"
+
+	"rampart/transport"
+)
+
+// maxMessage is the greatest message of a service: a script and what goes with it.
+const maxMessage = 32 << 20
+
+func serviceOptions(f transport.Failures, logger *slog.Logger) []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithInterceptors(transport.ServerErrors(f, logger)),
+		connect.WithReadMaxBytes(maxMessage),
+	}
+}

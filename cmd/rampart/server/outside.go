@@ -1,0 +1,37 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net"
+
+	"rampart/cluster"
+	"rampart/transport"
+)
+
+// Outside is what a replica needs beyond the files of its home. Run takes it from the
+// operating system; a bubble passes its own.
+type Outside struct {
+	Network  transport.Network
+	Accounts transport.Accounts
+	Stores   func() (cluster.Stores, error)
+	// Gateway opens the socket for people on this host; nil: there is none.
+	Gateway func(ctx context.Context) (net.Listener, error)
+	// Check verifies the laws after each entry, at a cost that grows with the state.
+	Check bool
+	// SnapshotAfter and TrailingLogs are cluster.Config's; 0: its defaults.
+	SnapshotAfter int
+	TrailingLogs  uint64
+}
+
+// system returns the operating system of a replica's host.
+func system(c Config, logger *slog.Logger) Outside {
+	return Outside{
+		Network:  transport.System{},
+		Accounts: transport.NewGetent(transport.Exec),
+		Stores:   func() (cluster.Stores, error) { return cluster.OpenFiles(c.Home.Raft(), logger) },
+		Gateway: func(ctx context.Context) (net.Listener, error) {
+			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))
+		},
+	}
+}

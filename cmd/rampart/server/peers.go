@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cluster"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+// peers asks other replicas over pooled connections, one attempt per question:
+// whoever asks knows when to ask again.
+type peers struct {
+	transport *http.Transport
+	http      *http.Client
+}
+
+var _ cluster.Peers = (*peers)(nil)
+
+func newPeers(network transport.Network, id *transport.Identity) *peers {
+	t := transport.NewTransport(network, id.ClientTLS(transport.RoleReplica))
+	return &peers{transport: t, http: &http.Client{Transport: t}}
+}
+
+func (p *peers) close() { p.transport.CloseIdleConnections() }
+
+func (p *peers) at(address string) apiconnect.ClusterClient {
+	return apiconnect.NewClusterClient(p.http, "https://"+address)
+}
+
+// ReadIndex implements cluster.Peers.
+func (p *peers) ReadIndex(ctx context.Context, address string) (index, term uint64, err error) {
+	reply, err := p.at(address).ReadIndex(ctx, connect.NewRequest(&api.ReadIndexRequest{}))
+	if err != nil {
+		return 0, 0, transport.FromWire(err)
+	}
+	return reply.Msg.GetIndex(), reply.Msg.GetTerm(), nil
+}
+
+// Clock implements cluster.Peers.
+func (p *peers) Clock(ctx context.Context, address string) (time.Time, error) {
+	reply, err := p.at(address).Clock(ctx, connect.NewRequest(&api.ClockRequest{}))
+	if err != nil {
+		return time.Time{}, transport.FromWire(err)
+	}
+	return time.Unix(0, reply.Msg.GetUnixNano()), nil
+}
+
+// Status implements cluster.Peers.
+func (p *peers) Status(ctx context.Context, address string) (cluster.Status, error) {
+	reply, err := p.at(address).Status(ctx, connect.NewRequest(&api.StatusRequest{Local: true}))
+	if err != nil {
+		return cluster.Status{}, transport.FromWire(err)
+	}
+	if n := len(reply.Msg.GetReplicas()); n != 1 {
+		return cluster.Status{}, fmt.Errorf("%s told of %d replicas, want of itself", address, n)
+	}
+	return statusFromWire(reply.Msg.GetReplicas()[0])
+}
+
+func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
+	digest, err := strconv.ParseUint(r.GetDigest(), 16, 64)
+	if err != nil && r.GetDigest() != "" {
+		return cluster.Status{}, fmt.Errorf("status of %s: digest %q", r.GetName(), r.GetDigest())
+	}
+	return cluster.Status{
+		Self: state.Replica{
+			Name: pbs.ReplicaName(r.GetName()), ServerID: r.GetServerId(), Address: r.GetAddress(),
+			GossipAddress: r.GetGossipAddress(), Host: pbs.HostName(r.GetHost()), Version: r.GetVersion(),
+			FeatureLevel: r.GetFeatureLevel(), Generation: r.GetGeneration(),
+		},
+		Role: cluster.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),
+		Digest: digest, LastContact: time.Duration(r.GetLastContactMs()) * time.Millisecond, Alarms: r.GetAlarms(),
+	}, nil
+}

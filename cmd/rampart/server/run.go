@@ -1,0 +1,283 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"rampart/cluster"
+	"rampart/cluster/dispatch"
+	"rampart/cluster/gossip"
+	"rampart/cluster/ledger"
+	"rampart/cluster/service"
+	"rampart/fsm"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api/apiconnect"
+	"rampart/transport/client"
+	"rampart/transport/daylog"
+	"rampart/transport/login"
+)
+
+// A Server is the parts of a running replica.
+type Server struct {
+	config   Config
+	outside  Outside
+	logger   *slog.Logger
+	ca       *transport.CA
+	files    transport.Files
+	identity *transport.Identity
+
+	peers               *peers
+	moms                *client.Moms
+	serverLog, schedLog *daylog.Log
+	ledger              *ledger.Ledger
+	machine             *machine
+	replica             *cluster.Replica
+	gossip              *gossip.Gossip
+	handler             *transport.Handler
+	port                *transport.Server
+	gateway             *transport.Gateway
+
+	mu      sync.Mutex
+	watcher *dispatch.Watcher // of the present term; nil while we do not lead
+}
+
+// Run runs the replica of the home until ctx ends: then it hands leadership over and
+// stops. An error that wraps cluster.ErrStore means that the disk failed.
+func Run(ctx context.Context, c Config, logger *slog.Logger) error {
+	return New(c, system(c, logger), logger).Run(ctx)
+}
+
+// New returns the replica of the home; it starts and opens nothing.
+func New(c Config, o Outside, logger *slog.Logger) *Server {
+	s := &Server{config: c, outside: o, logger: logger}
+	s.openLogs()
+	s.ledger = ledger.New(ledger.Options{
+		Dir: c.Home.Accounting(), Log: s.serverLog, Peers: s.ledgerPeers, Logger: logger,
+		View: func() *state.View { return s.machine.View() },
+	})
+	s.machine = newMachine(s.ledger, o.Check)
+	return s
+}
+
+// Machine returns the state machine of the replica.
+func (s *Server) Machine() *fsm.FSM { return s.machine.FSM }
+
+// Run runs the replica as the function of that name does.
+func (s *Server) Run(ctx context.Context) error {
+	base, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	if err := s.open(base); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	defer s.close()
+	return s.run(ctx, base, release)
+}
+
+// open puts the parts together; nothing runs yet but the port's listener.
+func (s *Server) open(ctx context.Context) (err error) {
+	s.files = transport.Files{Dir: s.config.Home.ServerTLS()}
+	if s.identity, err = s.files.Identity(); err != nil {
+		return err
+	}
+	if s.ca, err = s.files.CA(); err != nil {
+		return err
+	}
+	s.peers, s.moms = newPeers(s.outside.Network, s.identity), client.NewMoms(s.outside.Network, s.identity)
+	s.handler = transport.NewHandler(transport.HandlerConfig{
+		Identity: s.identity, Leader: s.leader, Network: s.outside.Network, Login: login.Verifier(s.ca), Logger: s.logger,
+	})
+	s.port, err = transport.NewServer(ctx, transport.ServerConfig{
+		Network: s.outside.Network, Address: s.config.Listen, Identity: s.identity, Handler: s.handler, Raft: true, Logger: s.logger,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.openReplica(); err != nil {
+		return errors.Join(err, s.port.Close())
+	}
+	s.identity.Member = s.isMember
+	s.mount()
+	if err := errors.Join(s.openGateway(ctx), s.openGossip()); err != nil {
+		return errors.Join(err, s.replica.Close(), s.port.Close())
+	}
+	return nil
+}
+
+func (s *Server) openLogs() {
+	host := s.config.Host
+	options := daylog.Options{HighRes: os.Getenv("PBS_LOG_HIGHRES_TIMESTAMP") == "1", Mask: daylog.ServerMask}
+	s.serverLog = daylog.New(s.config.Home.ServerLogs(), "Server@"+host, options)
+	options.Mask = daylog.SchedMask
+	s.schedLog = daylog.New(s.config.Home.SchedLogs(), "pbs_sched", options)
+}
+
+func (s *Server) openReplica() error {
+	founding, err := s.config.founding()
+	if err != nil {
+		return err
+	}
+	s.replica, err = cluster.Open(cluster.Config{
+		Self: state.Replica{
+			Name: pbs.ReplicaName(s.config.Host), Address: s.config.Address(), GossipAddress: s.config.Gossip,
+			Host: pbs.HostName(s.config.Host), Version: pbs.Version,
+		},
+		Machine:       s.machine,
+		Stores:        s.outside.Stores,
+		Listener:      s.port.Raft(),
+		Dial:          s.identity.RaftDialer(s.outside.Network),
+		Peers:         s.peers,
+		Init:          founding,
+		Work:          s.lead,
+		SnapshotAfter: s.outside.SnapshotAfter, TrailingLogs: s.outside.TrailingLogs,
+		Logger: s.logger,
+	})
+	return err
+}
+
+// leader is known to the handler before there is a replica.
+func (s *Server) leader() (address string, self, ok bool) {
+	if s.replica == nil {
+		return "", false, false
+	}
+	return s.replica.Leader()
+}
+
+// isMember tells whether the key belongs to a replica on record, so that a site which
+// was dark for long can elect (design section 8).
+func (s *Server) isMember(key string) bool {
+	id, ok := s.machine.View().Identity(key)
+	return ok && id.Role == string(transport.RoleReplica)
+}
+
+func (s *Server) mount() {
+	services := service.New(service.Config{
+		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Logins: logins{s.ca},
+		Ledger: s.ledger, Leases: s.leases, Log: s.serverLog, Logger: s.logger,
+	})
+	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
+	options := serviceOptions(failures, s.logger)
+	s.handler.Mount(apiconnect.NewBatchHandler(services.Batch, options...))
+	s.handler.Mount(apiconnect.NewClusterHandler(services.Cluster, options...))
+	s.handler.Mount(apiconnect.NewReportHandler(services.Report, options...))
+}
+
+func (s *Server) openGateway(ctx context.Context) error {
+	if s.outside.Gateway == nil {
+		return nil
+	}
+	listener, err := s.outside.Gateway(ctx)
+	if err != nil {
+		return err
+	}
+	s.gateway = transport.NewGateway(transport.GatewayConfig{
+		Listener: listener, Identity: s.identity, Accounts: s.outside.Accounts, Next: s.handler, Logger: s.logger,
+	})
+	return nil
+}
+
+func (s *Server) openGossip() error {
+	key, err := os.ReadFile(s.config.gossipKeyPath())
+	if err != nil {
+		return err
+	}
+	carrier, err := gossip.NewTransport(s.outside.Network, "", s.config.Gossip)
+	if err != nil {
+		return err
+	}
+	s.gossip, err = gossip.Open(gossip.Config{
+		Name: s.config.Host, Transport: carrier, Key: key, Seeds: s.seeds, Logger: s.logger,
+		Meta: gossip.Meta{Role: string(transport.RoleReplica), BootID: bootID(), Address: s.config.Address(), Version: pbs.Version},
+	})
+	return err
+}
+
+// seeds are the gossip addresses of replicas and moms that the state knows.
+func (s *Server) seeds() []string {
+	v := s.machine.View()
+	var all []string
+	for r := range v.Replicas() {
+		if r.GossipAddress != "" && r.GossipAddress != s.config.Gossip {
+			all = append(all, r.GossipAddress)
+		}
+	}
+	for h := range v.Hosts() {
+		if h.GossipAddress != "" {
+			all = append(all, h.GossipAddress)
+		}
+	}
+	return all
+}
+
+// run starts the parts and stops them in the reverse order of need: the replica first,
+// while it can still talk; then the doors; the ledger last, when nothing more is applied.
+func (s *Server) run(ctx, base context.Context, release context.CancelFunc) error {
+	doors, closeDoors := context.WithCancel(base)
+	defer closeDoors()
+	var serving errgroup.Group
+	serving.Go(func() error { return s.port.Run(doors) })
+	if s.gateway != nil {
+		serving.Go(func() error { return s.gateway.Run(doors) })
+	}
+	var following errgroup.Group
+	following.Go(func() error { return s.ledger.Run(base) })
+
+	agreeing, ctx := errgroup.WithContext(ctx)
+	agreeing.Go(func() error { return s.replica.Run(ctx) })
+	agreeing.Go(func() error { return s.gossip.Run(ctx) })
+	agreeing.Go(func() error { return s.hear(ctx) })
+	agreeing.Go(func() error { return s.renewer().Run(ctx) })
+	agreeing.Go(func() error { return s.enter(ctx) })
+	s.logger.Info("replica runs", "address", s.config.Address(), "home", s.config.Home)
+	err := agreeing.Wait()
+	closeDoors()
+	err = errors.Join(err, serving.Wait())
+	release()
+	return errors.Join(err, following.Wait())
+}
+
+func (s *Server) close() {
+	s.handler.Close()
+	s.peers.close()
+	s.moms.Close()
+	if err := errors.Join(s.serverLog.Close(), s.schedLog.Close()); err != nil {
+		s.logger.Error("close the logs", "error", err)
+	}
+}
+
+// renewer signs its own leaf: a replica has the CA's key.
+func (s *Server) renewer() *transport.Renewer {
+	return &transport.Renewer{
+		Identity: s.identity, Save: s.files.SaveLeaf, Logger: s.logger,
+		Sign: func(_ context.Context, csr []byte) ([]byte, error) {
+			return s.ca.Sign(csr, transport.RoleReplica, pbs.HostName(s.config.Host), time.Now())
+		},
+	}
+}
+
+// logins issues login tokens with the CA's key.
+type logins struct{ ca *transport.CA }
+
+// Issue implements service.Logins.
+func (l logins) Issue(user pbs.User, ttl time.Duration) (string, time.Time, error) {
+	return login.Issue(l.ca, user, ttl, time.Now())
+}
+
+// ledgerPeers returns the other replicas, as the state knows them.
+func (s *Server) ledgerPeers() []ledger.Peer {
+	var all []ledger.Peer
+	for r := range s.machine.View().Replicas() {
+		if string(r.Name) != s.config.Host {
+			all = append(all, ledger.Remote{Replica: string(r.Name), Client: s.peers.at(r.Address)})
+		}
+	}
+	return all
+}
