@@ -3,9 +3,9 @@
 // suspicion, and others confirm. It does not tell that a member leaves on
 // purpose; that is said to the leader directly.
 //
-// Open starts nothing. Run starts everything, and all of it has ended or is
-// ending by itself within seconds (probes under way) when Run returns. All
-// methods may be called from any goroutine.
+// Open starts nothing. Run starts everything; when it returns, only probes of
+// memberlist may still be under way, which nobody can hurry: they end by
+// themselves within Linger. All methods may be called from any goroutine.
 package gossip
 
 import (
@@ -35,6 +35,11 @@ const (
 	// that two halves that forgot each other find together.
 	rejoinEvery = 5 * time.Second
 )
+
+// Linger is how long after Run a probe may last: the probe interval, stretched as
+// far as memberlist does when it doubts its own health. A bubble lets this much
+// time pass before it ends; a process need not.
+const Linger = 10 * probeInterval
 
 // Config says who we are and how to reach the others.
 type Config struct {
