@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"connectrpc.com/connect"
 
@@ -147,37 +145,21 @@ func writeNodesJSON(out *bufio.Writer, header *api.ListHeader, nodes []*api.Obje
 	_ = j.End() // standard output is gone; nobody is left to tell
 }
 
-// placing are the attributes that tell where a vnode is and whether it is well.
-func placing() []string { return []string{"Mom", "state", "comment", "resources_available"} }
-
-// hosts returns all vnodes by host, hosts in the order of their first vnode.
-func (s *session) hosts(ctx context.Context, stale bool) (names []string, vnodes map[string][]*api.Object, err error) {
-	_, all, err := s.objects(ctx, &api.ListRequest{
-		Kind: api.ObjectKind_OBJECT_KIND_VNODE, Attributes: placing(), Stale: stale,
-	})
-	vnodes = map[string][]*api.Object{}
-	for _, o := range all {
-		host := cli.First(render.Find(o, "resources_available", "host"), render.Find(o, "Mom", ""), o.Name)
-		if !slices.Contains(names, host) {
-			names = append(names, host)
-		}
-		vnodes[host] = append(vnodes[host], o)
-	}
-	return names, vnodes, err
-}
-
 // unavailable is pbsnodes -l: a host is listed for its first vnode that is.
 func (s *session) unavailable(ctx context.Context, stale bool) {
-	names, vnodes, err := s.hosts(ctx, stale)
+	_, vnodes, err := s.objects(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_VNODE, Stale: stale,
+		Attributes: []string{"Mom", "state", "comment", "resources_available.host"},
+	})
 	if err != nil {
 		s.fail(err, nil)
 		return
 	}
-	for _, host := range names {
-		for _, o := range vnodes[host] {
-			if render.Unavailable(s.env.Stdout, &api.Object{Name: host, Attributes: o.Attributes}) {
-				break
-			}
+	listed := map[string]bool{}
+	for _, o := range vnodes {
+		host := cli.First(render.Find(o, "resources_available", "host"), render.Find(o, "Mom", ""), o.Name)
+		if !listed[host] {
+			listed[host] = render.Unavailable(s.env.Stdout, &api.Object{Name: host, Attributes: o.Attributes})
 		}
 	}
 }
@@ -185,64 +167,40 @@ func (s *session) unavailable(ctx context.Context, stale bool) {
 // markHosts sets or clears offline, and the comment, on all vnodes of the hosts;
 // with -v the operands are vnodes.
 func (s *session) markHosts(ctx context.Context, opts *cli.Options) {
-	_, vnodes, err := s.hosts(ctx, false)
-	if err != nil {
-		s.fail(err, nil)
-		return
+	kind := api.ObjectKind_OBJECT_KIND_HOST
+	if opts.Has("v") {
+		kind = api.ObjectKind_OBJECT_KIND_VNODE
 	}
 	for _, name := range opts.Operands {
-		targets := namesOf(vnodes, name, opts.Has("v"))
-		if len(targets) == 0 {
-			s.noNode(name, pbs.Refuse(pbs.UnknownNode))
+		r := &api.ManageRequest{Verb: api.Verb_VERB_SET, Kind: kind, Name: name, Changes: marks(opts)}
+		_, err := s.batch.Manage(s.next(ctx), connect.NewRequest(r))
+		if err == nil {
 			continue
 		}
-		for _, vnode := range targets {
-			if s.mark(ctx, vnode, opts) {
-				return
-			}
+		f := s.explain(err)
+		if f.Fatal {
+			s.fail(err, nil)
+			return
 		}
+		s.noNode(name, &pbs.Error{Message: f.Text})
 	}
 }
 
-func namesOf(vnodes map[string][]*api.Object, name string, vnode bool) []string {
-	var out []string
-	for host, list := range vnodes {
-		for _, o := range list {
-			mom := render.Find(o, "Mom", "")
-			short, _, _ := strings.Cut(mom, ".")
-			if vnode && o.Name == name || !vnode && (name == host || name == mom || name == short) {
-				out = append(out, o.Name)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-func (s *session) mark(ctx context.Context, vnode string, opts *cli.Options) (fatal bool) {
-	r := &api.ManageRequest{Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_VNODE, Name: vnode}
-	change := func(name, value string, op api.Op) {
-		r.Changes = append(r.Changes, &api.Attribute{Name: name, Value: value, Op: op})
-	}
+// marks are the changes that -o, -r and -C ask for.
+func marks(opts *cli.Options) []*api.Attribute {
+	var all []*api.Attribute
 	switch {
 	case opts.Has("o"):
-		change("state", "offline", api.Op_OP_INCREASE)
+		all = append(all, &api.Attribute{Name: "state", Value: "offline", Op: api.Op_OP_INCREASE})
 	case opts.Has("r"):
-		change("state", "offline", api.Op_OP_DECREASE)
+		all = append(all, &api.Attribute{Name: "state", Value: "offline", Op: api.Op_OP_DECREASE})
 	}
-	if comment := opts.Last("C"); opts.Has("C") && comment == "" {
-		change("comment", "", api.Op_OP_UNSET)
-	} else if opts.Has("C") {
-		change("comment", comment, api.Op_OP_SET)
+	switch comment := opts.Last("C"); {
+	case !opts.Has("C"):
+	case comment == "":
+		all = append(all, &api.Attribute{Name: "comment", Op: api.Op_OP_UNSET})
+	default:
+		all = append(all, &api.Attribute{Name: "comment", Value: comment})
 	}
-	_, err := s.batch.Manage(s.next(ctx), connect.NewRequest(r))
-	if err == nil {
-		return false
-	}
-	if f := s.explain(err); f.Fatal {
-		return s.fail(err, nil)
-	}
-	fmt.Fprintf(s.env.Stderr, "Node: %s,  Error: %s\n", vnode, s.explain(err).Text)
-	s.status = 1
-	return false
+	return all
 }

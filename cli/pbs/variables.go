@@ -13,7 +13,9 @@ var errEnvironment = errors.New("cannot send environment with the job")
 func origin() []string { return []string{"HOME", "LANG", "LOGNAME", "PATH", "MAIL", "SHELL", "TZ"} }
 
 // variableList builds the job's Variable_List: the PBS_O_ variables, then those of
-// -v, then with -V the whole environment; what came first counts.
+// -v, then with -V the whole environment; what came first counts. PBS_O_QUEUE and
+// PBS_O_HOST the server adds: it knows the default queue, and by which name it knows
+// this host.
 func (r *request) variableList() (string, error) {
 	v := variables{seen: map[string]bool{}}
 	for _, name := range origin() {
@@ -23,10 +25,6 @@ func (r *request) variableList() (string, error) {
 	}
 	v.add("PBS_O_WORKDIR", r.directory())
 	v.add("PBS_O_SYSTEM", "Linux")
-	if queue, _, _ := strings.Cut(r.destination, "@"); queue != "" {
-		v.add("PBS_O_QUEUE", queue)
-	}
-	v.add("PBS_O_HOST", r.hostname())
 	if err := r.named(&v); err != nil {
 		return "", err
 	}
