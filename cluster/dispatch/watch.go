@@ -23,6 +23,7 @@ type Watcher struct {
 	mu       sync.Mutex
 	renewed  map[pbs.HostName]time.Time // last lease that this leader answered
 	suspects map[pbs.HostName]string    // why they are to be called
+	judged   map[pbs.HostName]bool      // those being called
 	wake     chan struct{}
 	calls    chan struct{} // bounds the calls under way
 }
@@ -33,6 +34,8 @@ const (
 	grace = 10 * time.Second
 	// lease is how often moms renew.
 	lease = 5 * time.Second
+	// leaseSlack is how late a renewal may come.
+	leaseSlack = 500 * time.Millisecond
 	// pingFor bounds one call; a mom gets pings of them before the verdict.
 	pingFor = time.Second
 	pings   = 2
@@ -44,7 +47,7 @@ const (
 func NewWatcher(opts Options) *Watcher {
 	return &Watcher{
 		opts: opts, renewed: map[pbs.HostName]time.Time{}, suspects: map[pbs.HostName]string{},
-		wake: make(chan struct{}, 1), calls: make(chan struct{}, atOnce),
+		judged: map[pbs.HostName]bool{}, wake: make(chan struct{}, 1), calls: make(chan struct{}, atOnce),
 	}
 }
 
@@ -85,6 +88,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			}
 			calls.Go(func() {
 				defer func() { <-w.calls }()
+				defer w.acquit(host)
 				w.judge(ctx, host, why)
 			})
 		}
@@ -108,6 +112,9 @@ func (w *Watcher) silent(began time.Time) map[pbs.HostName]string {
 			delete(w.renewed, h.Name)
 			continue
 		}
+		if w.judged[h.Name] {
+			continue
+		}
 		last, ok := w.renewed[h.Name]
 		if !ok {
 			last = began
@@ -119,6 +126,9 @@ func (w *Watcher) silent(began time.Time) map[pbs.HostName]string {
 		}
 	}
 	clear(w.suspects)
+	for host := range found {
+		w.judged[host] = true
+	}
 	return found
 }
 
@@ -135,7 +145,9 @@ func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 			return
 		}
 	}
-	if ctx.Err() != nil || w.heardSince(host, asked) {
+	// A mom that renews through another replica lives, though we cannot reach it:
+	// it gets the time for one more renewal.
+	if !sleep(ctx, time.Until(w.lastRenewal(host).Add(lease+leaseSlack))) || w.lastRenewal(host).After(asked) {
 		return
 	}
 	log := w.opts.Logger.With(slog.String("host", string(host)), slog.String("why", why))
@@ -151,11 +163,16 @@ func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 	}
 }
 
-// heardSince tells whether a lease came in while the mom was being called.
-func (w *Watcher) heardSince(host pbs.HostName, t time.Time) bool {
+func (w *Watcher) lastRenewal(host pbs.HostName) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.renewed[host].After(t)
+	return w.renewed[host]
+}
+
+func (w *Watcher) acquit(host pbs.HostName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.judged, host)
 }
 
 func (w *Watcher) ping(ctx context.Context, address string, host pbs.HostName) error {

@@ -1,0 +1,331 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cluster/dispatch"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+// A leader is a state with one writer: what is proposed is applied at once.
+type leader struct {
+	t *testing.T
+
+	mu      sync.Mutex
+	store   *state.Store
+	index   uint64
+	changed chan struct{}
+	lose    int // so many confirmations fail
+}
+
+func newLeader(t *testing.T) *leader {
+	l := &leader{t: t, store: state.NewStore(), changed: make(chan struct{})}
+	l.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 7})
+	return l
+}
+
+func (l *leader) View() *state.View { return l.store.View() }
+
+func (l *leader) Changed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
+}
+
+func (l *leader) Propose(_ context.Context, p command.Proposal) (command.Outcome, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := p.Commands[0].(*command.OrderConfirmed); ok && l.lose > 0 {
+		l.lose--
+		return command.Outcome{}, errors.New("not the leader")
+	}
+	l.index++
+	out, _ := command.Run(l.store, l.index, 3, command.Entry{Time: pbs.Time(time.Now().UnixNano()), Proposals: []command.Proposal{p}})
+	if err := l.store.Publish().Check(); err != nil {
+		l.t.Error(err)
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+	return out[0], nil
+}
+
+func (l *leader) do(commands ...command.Command) state.Result {
+	l.t.Helper()
+	out, err := l.Propose(l.t.Context(), command.Proposal{Asker: pbs.User{Name: "root", Host: "s1"}, Commands: commands})
+	if err != nil || out.Refusal != nil {
+		l.t.Fatalf("%T: %v %v", commands[0], err, out.Refusal)
+	}
+	return out.Result
+}
+
+// host registers a mom with one vnode.
+func (l *leader) host(name string) {
+	l.do(&command.HostUp{
+		Host: pbs.HostName(name), Address: name + ":15002", BootID: "b", SpoolID: "s",
+		Vnodes: []command.ReportedVnode{{Name: pbs.VnodeName(name), Available: resource.List{{Name: "ncpus", Value: "1000"}}}},
+	})
+}
+
+// run queues a job and gives it to the host.
+func (l *leader) run(host string) pbs.JobID {
+	id := l.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "s1"}, Script: []byte("date\n")}).Job
+	l.do(&command.StartJob{Job: id, ExecVnode: "(" + host + ":ncpus=1)"})
+	return id
+}
+
+func (l *leader) open(host string) int {
+	n := 0
+	for range l.View().Orders(pbs.HostName(host)) {
+		n++
+	}
+	return n
+}
+
+// A mom answers, unless it is down.
+type mom struct {
+	name string
+
+	mu     sync.Mutex
+	down   bool
+	slow   time.Duration
+	refuse map[uint64]*api.Refusal
+	got    []*api.DeliverRequest
+}
+
+func (m *mom) answer() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down {
+		return connect.NewError(connect.CodeUnavailable, errors.New("connection refused"))
+	}
+	return nil
+}
+
+func (m *mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest]) (*connect.Response[api.DeliverReply], error) {
+	if err := m.answer(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-time.After(m.slow):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.got = append(m.got, r.Msg)
+	reply := &api.DeliverReply{}
+	for _, o := range r.Msg.GetOrders() {
+		reply.Answers = append(reply.Answers, &api.Answer{Order: o.GetId(), Refusal: m.refuse[o.GetId()]})
+	}
+	return connect.NewResponse(reply), nil
+}
+
+func (m *mom) Ping(context.Context, *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error) {
+	if err := m.answer(); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.PingReply{Host: m.name}), nil
+}
+
+func (m *mom) set(down bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.down = down
+}
+
+// ids returns the orders as they came.
+func (m *mom) ids() []uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var ids []uint64
+	for _, r := range m.got {
+		for _, o := range r.GetOrders() {
+			ids = append(ids, o.GetId())
+		}
+	}
+	return ids
+}
+
+type moms map[string]*mom
+
+func (m moms) Agent(address string) apiconnect.AgentClient { return m[address] }
+
+func newMoms(l *leader, names ...string) moms {
+	all := moms{}
+	for _, n := range names {
+		l.host(n)
+		all[n+":15002"] = &mom{name: n}
+	}
+	return all
+}
+
+// start runs a duty in the bubble until the test ends.
+func start(t *testing.T, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func options(l *leader, m moms) dispatch.Options {
+	return dispatch.Options{Source: l, Proposer: l, Moms: m, Term: 3, Logger: slog.New(slog.DiscardHandler)}
+}
+
+func TestDispatcher_DeliversUntilConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(t)
+		all := newMoms(l, "hosta", "hostb")
+		job := l.run("hosta") // before the term began
+		start(t, dispatch.New(options(l, all)).Run)
+		synctest.Wait()
+		l.lose = 2 // the confirmation is lost: delivered again
+		l.run("hosta")
+		l.run("hostb")
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if a, b := l.open("hosta"), l.open("hostb"); a+b != 0 {
+			t.Errorf("open orders: %d and %d", a, b)
+		}
+		first := all["hosta:15002"].got[0]
+		if first.GetEpoch() != 7 || first.GetTerm() != 3 || first.GetLowestOpen() != 1 {
+			t.Errorf("delivery %v", first)
+		}
+		run := first.GetOrders()[0].GetRun()
+		if run.GetScriptBytes() != 5 || first.GetOrders()[0].GetJob() != string(job) || first.GetOrders()[0].GetRunCount() != 1 {
+			t.Errorf("order %v", first.GetOrders()[0])
+		}
+		if !slices.ContainsFunc(run.GetAttributes(), func(a *api.Attribute) bool {
+			return a.GetName() == "exec_vnode" && a.GetValue() == "(hosta:ncpus=1)"
+		}) {
+			t.Errorf("attributes %v", run.GetAttributes())
+		}
+	})
+}
+
+func TestDispatcher_DeadMomHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(t)
+		all := newMoms(l, "hosta", "hostb")
+		all["hosta:15002"].down = true
+		start(t, dispatch.New(options(l, all)).Run)
+		for range 300 {
+			l.run("hosta")
+		}
+		l.run("hostb")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if a, b := l.open("hosta"), l.open("hostb"); a != 300 || b != 0 {
+			t.Errorf("open orders: %d and %d", a, b)
+		}
+		// The mom comes back and registers: its orders do not wait for the backoff.
+		all["hosta:15002"].set(false)
+		l.host("hosta")
+		time.Sleep(500 * time.Millisecond)
+		synctest.Wait()
+		ids := all["hosta:15002"].ids()
+		if l.open("hosta") != 0 || len(ids) != 300 || !slices.IsSorted(ids) {
+			t.Errorf("%d open, delivered %v", l.open("hosta"), ids)
+		}
+		if n := len(all["hosta:15002"].got[0].GetOrders()); n > 128 {
+			t.Errorf("one delivery of %d orders", n)
+		}
+	})
+}
+
+func TestDispatcher_RefusedRunIsQueuedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(t)
+		all := newMoms(l, "hosta")
+		all["hosta:15002"].refuse = map[uint64]*api.Refusal{1: {Code: 15010, Message: "no such user"}}
+		start(t, dispatch.New(options(l, all)).Run)
+		id := l.run("hosta")
+		synctest.Wait()
+		j, _ := l.View().Job(id)
+		if j.State != pbs.Queued || j.Comment != "no such user" || l.open("hosta") != 0 {
+			t.Errorf("job is %s %q, %d orders open", j.State, j.Comment, l.open("hosta"))
+		}
+	})
+}
+
+func TestWatcher(t *testing.T) {
+	cases := []struct {
+		name    string
+		leases  bool
+		down    bool
+		suspect bool
+		upAfter bool // is the host up after a minute?
+	}{
+		{"renews", true, false, false, true},
+		{"silent, but answers the call", false, false, false, true},
+		{"suspected, but answers the call", true, false, true, true},
+		{"silent, and does not answer", false, true, false, false},
+		{"unreachable for the leader, but renews through another replica", true, true, true, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLeader(t)
+				all := newMoms(l, "hosta")
+				job := l.run("hosta")
+				all["hosta:15002"].down = c.down
+				w := dispatch.NewWatcher(options(l, all))
+				start(t, w.Run)
+				for range 12 {
+					time.Sleep(5 * time.Second)
+					if c.suspect {
+						w.Suspect("hosta", "gossip says it is gone")
+					}
+					if c.leases {
+						w.Renewed("hosta")
+					}
+				}
+				synctest.Wait()
+				if h, _ := l.View().Host("hosta"); h.Up != c.upAfter {
+					t.Errorf("up is %v", h.Up)
+				}
+				// L13: whatever the verdict, the job stays as it is.
+				if j, _ := l.View().Job(job); j.State != pbs.Running {
+					t.Errorf("the job is %s", j.State)
+				}
+			})
+		})
+	}
+}
+
+func TestWatcher_GraceAfterTheStartOfTheTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(t)
+		all := newMoms(l, "hosta")
+		all["hosta:15002"].down = true
+		start(t, dispatch.NewWatcher(options(l, all)).Run)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if h, _ := l.View().Host("hosta"); !h.Up {
+			t.Error("down within the grace")
+		}
+		time.Sleep(12 * time.Second)
+		synctest.Wait()
+		if h, _ := l.View().Host("hosta"); h.Up {
+			t.Error("still up")
+		}
+	})
+}
