@@ -44,6 +44,8 @@ func StatusMessage(s cluster.Status) *api.ReplicaStatus {
 		Name: string(s.Self.Name), ServerId: s.Self.ServerID, Address: s.Self.Address, Role: string(s.Role),
 		Term: s.Term, CommitIndex: s.Commit, AppliedIndex: s.Applied, Version: s.Self.Version,
 		LastContactMs: s.LastContact.Milliseconds(), Digest: fmt.Sprintf("%016x", s.Digest), Alarms: s.Alarms,
+		Host: string(s.Self.Host), GossipAddress: s.Self.GossipAddress,
+		FeatureLevel: s.Self.FeatureLevel, Generation: s.Self.Generation,
 	}
 }
 

@@ -1,0 +1,250 @@
+package service
+
+import (
+	"strings"
+	"testing"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+func TestSubmit(t *testing.T) {
+	b := newBench(t)
+	id := b.mustSubmit("ann@login1", set("Job_Name", "run1"), set("Resource_List.select", "2:ncpus=2"), set("group_list", "anns@login1,users"))
+	j := b.job(id)
+	get := func(name, res string) string { return b.store.View().JobAttribute(j, name, res) }
+	for name, want := range map[string]string{
+		"Job_Owner": "ann@login1", "euser": "ann", "egroup": "anns", "Submit_Host": "login1", "queue": "workq",
+		"Variable_List": "PBS_O_QUEUE=workq,PBS_O_HOST=login1",
+	} {
+		if got := get(name, ""); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if got := get("Resource_List", "ncpus"); got != "4" {
+		t.Errorf("Resource_List.ncpus is %q", got)
+	}
+}
+
+func TestSubmit_Refusals(t *testing.T) {
+	cases := []struct {
+		name, who string
+		attribute *api.Attribute
+		want      pbs.Code
+		message   string
+	}{
+		{"unknown attribute", "ann@h", set("nosuch", "1"), pbs.UndefinedAttribute, "Undefined attribute "},
+		{"read only", "ann@h", set("exec_host", "h/0"), pbs.ReadOnlyAttribute, ""},
+		{"unknown resource", "ann@h", set("Resource_List.nosuch", "1"), pbs.UnknownResource, "Unknown resource Resource_List.nosuch"},
+		{"bad value", "ann@h", set("Resource_List.ncpus", "abc"), pbs.BadAttributeValue, "Illegal attribute or resource value Resource_List.ncpus"},
+		{"bad select", "ann@h", set("Resource_List.select", "1:ncpus=1+"), pbs.BadAttributeValue, "Illegal attribute or resource value Resource_List.select"},
+		{"unknown resource in select", "ann@h", set("Resource_List.select", "1:nosuch=1"), pbs.UnknownResource, "Unknown resource: nosuch"},
+		{"binary name", "ann@h", set("Job_Name", "a\x00b"), pbs.BadAttributeValue, ""},
+		{"a feature to come", "ann@h", set("depend", "afterok:1"), pbs.NotSupported, ""},
+		{"foreign group", "ann@h", set("group_list", "wheel"), badGroup, ""},
+		{"no account", "ghost@h", set("Job_Name", "x"), pbs.NotAccountHolder, ""},
+		{"root", "root@h", set("Job_Name", "x"), pbs.BadUser, ""},
+		{"system hold by a user", "ann@h", set("Hold_Types", "s"), pbs.Unauthorized, ""},
+	}
+	b := newBench(t)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := b.submit(c.who, c.attribute)
+			if pbs.CodeOf(err) != c.want || (c.message != "" && err.Error() != c.message) {
+				t.Errorf("refused with %d %v, want %d %q", pbs.CodeOf(err), err, c.want, c.message)
+			}
+		})
+	}
+	if n := b.store.View().JobCount(); n != 0 {
+		t.Errorf("%d jobs were queued", n)
+	}
+	if _, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: make([]byte, pbs.MaxScript+1)}, "")); pbs.CodeOf(err) != pbs.ScriptTooLarge {
+		t.Errorf("a script too large: %v", err)
+	}
+	if _, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Destination: "nosuch"}, "")); pbs.CodeOf(err) != pbs.UnknownQueue {
+		t.Errorf("an unknown queue: %v", err)
+	}
+}
+
+// TestRepeats shows that the same request twice is one job, and that a delete
+// which was done is not an unknown job the second time (L8).
+func TestRepeats(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: entry("job_history_enable", "False")}}})
+	id := transport.NewRequestID()
+	var jobs []string
+	for range 2 {
+		r, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: []byte("x")}, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, r.Msg.GetJob())
+	}
+	if jobs[0] != jobs[1] || b.store.View().JobCount() != 1 {
+		t.Errorf("two submissions under one id: %v", jobs)
+	}
+	if _, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: []byte("y")}, id)); pbs.CodeOf(err) != pbs.ReusedRequest {
+		t.Errorf("another body under the id: %v", err)
+	}
+	id = transport.NewRequestID()
+	for i := range 2 {
+		if _, err := b.Batch.Delete(b.as("ann@h"), request(&api.DeleteRequest{Job: jobs[0]}, id)); err != nil {
+			t.Errorf("delete %d: %v", i, err)
+		}
+	}
+	if _, err := b.Batch.Delete(b.as("ann@h"), request(&api.DeleteRequest{Job: jobs[0]}, "")); pbs.CodeOf(err) != pbs.UnknownJob {
+		t.Errorf("a new delete: %v", err)
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	const job = "0.srv"
+	calls := map[string]func(b *bench, who string) error{
+		"alter": func(b *bench, who string) error {
+			_, err := b.Batch.Alter(b.as(who), request(&api.AlterRequest{Job: job, Changes: []*api.Attribute{set("Priority", "5")}}, ""))
+			return err
+		},
+		"hold u": func(b *bench, who string) error {
+			_, err := b.Batch.Hold(b.as(who), request(&api.HoldRequest{Job: job, Holds: "u"}, ""))
+			return err
+		},
+		"hold o": func(b *bench, who string) error {
+			_, err := b.Batch.Hold(b.as(who), request(&api.HoldRequest{Job: job, Holds: "o"}, ""))
+			return err
+		},
+		"release s": func(b *bench, who string) error {
+			_, err := b.Batch.Release(b.as(who), request(&api.ReleaseRequest{Job: job, Holds: "s"}, ""))
+			return err
+		},
+		"signal": func(b *bench, who string) error {
+			_, err := b.Batch.Signal(b.as(who), request(&api.SignalRequest{Job: job, Signal: "SIGUSR1"}, ""))
+			return err
+		},
+		"suspend": func(b *bench, who string) error {
+			_, err := b.Batch.Signal(b.as(who), request(&api.SignalRequest{Job: job, Signal: "suspend"}, ""))
+			return err
+		},
+		"rerun": func(b *bench, who string) error {
+			_, err := b.Batch.Rerun(b.as(who), request(&api.RerunRequest{Job: job}, ""))
+			return err
+		},
+		"delete": func(b *bench, who string) error {
+			_, err := b.Batch.Delete(b.as(who), request(&api.DeleteRequest{Job: job}, ""))
+			return err
+		},
+		"create queue": func(b *bench, who string) error {
+			_, err := b.Batch.Manage(b.as(who), request(&api.ManageRequest{
+				Verb: api.Verb_VERB_CREATE, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: "q2",
+			}, ""))
+			return err
+		},
+		"node offline": func(b *bench, who string) error {
+			_, err := b.Batch.Manage(b.as(who), request(&api.ManageRequest{
+				Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_HOST, Name: "hosta",
+				Changes: []*api.Attribute{{Name: "state", Value: "offline", Op: api.Op_OP_INCREASE}},
+			}, ""))
+			return err
+		},
+		"token": func(b *bench, who string) error {
+			_, err := b.Cluster.CreateToken(b.as(who), request(&api.CreateTokenRequest{Role: "mom"}, ""))
+			return err
+		},
+	}
+	users := []string{"ann@login1", "ann@login2", "ann@hosta", "bob@login1", "op@hosta", "op@login1", "op@replica:s1", "boss@login1", "root@login1", "root@replica:s1", "root@s1host"}
+	const yes, no = true, false
+	//                              ann@login1 ann@login2 ann@hosta bob op@hosta op@login1 op@s1 boss root root@s1 root@s1host
+	allowed := map[string][]bool{
+		"alter":        {yes, no, yes, no, yes, no, yes, yes, no, yes, yes},
+		"hold u":       {yes, no, yes, no, yes, no, yes, yes, no, yes, yes},
+		"hold o":       {no, no, no, no, yes, no, yes, yes, no, yes, yes},
+		"release s":    {no, no, no, no, no, no, no, yes, no, yes, yes},
+		"signal":       {yes, no, yes, no, yes, no, yes, yes, no, yes, yes},
+		"suspend":      {no, no, no, no, yes, no, yes, yes, no, yes, yes},
+		"rerun":        {no, no, no, no, yes, no, yes, yes, no, yes, yes},
+		"delete":       {yes, no, yes, no, yes, no, yes, yes, no, yes, yes},
+		"create queue": {no, no, no, no, no, no, no, yes, no, yes, yes},
+		"node offline": {no, no, no, no, yes, no, yes, yes, no, yes, yes},
+		"token":        {no, no, no, no, no, no, no, yes, no, yes, yes},
+	}
+	for name, call := range calls {
+		for i, who := range users {
+			b := newBench(t)
+			b.host("hosta", "hosta")
+			b.mustSubmit("ann@login1")
+			b.do(&command.StartJob{Job: job, ExecVnode: "(hosta:ncpus=1)"})
+			err := call(b, who)
+			if got := pbs.CodeOf(err) != pbs.Unauthorized; got != allowed[name][i] {
+				t.Errorf("%s by %s: %v", name, who, err)
+			}
+			if denied := len(b.log) > 0; denied == allowed[name][i] {
+				t.Errorf("%s by %s: security log %q", name, who, b.log)
+			}
+		}
+	}
+}
+
+func TestDenied_LogLine(t *testing.T) {
+	b := newBench(t)
+	id := b.mustSubmit("ann@login1")
+	_, _ = b.Batch.Delete(b.as("bob@login1"), request(&api.DeleteRequest{Job: id}, ""))
+	want := "Job;0.srv;Unauthorized Request, request type: 6, Object: Job, Name: 0.srv, request from: bob@login1"
+	if got := strings.Join(b.log, "\n"); got != want {
+		t.Errorf("log %q, want %q", got, want)
+	}
+}
+
+func TestMomVouches(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta")
+	id := b.mustSubmit("ann@login1")
+	b.do(&command.StartJob{Job: pbs.JobID(id), ExecVnode: "(hosta:ncpus=1)"})
+	for who, want := range map[string]pbs.Code{"ann": 0, "bob": pbs.Unauthorized} {
+		ctx := transport.WithCaller(t.Context(), transport.Caller{
+			User: pbs.User{Name: who, Host: "hosta"}, Role: transport.RoleMom, Host: "hosta", Vouched: true,
+		})
+		_, err := b.Batch.Alter(ctx, request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("Resource_List.walltime", "100")}}, ""))
+		if pbs.CodeOf(err) != want {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+}
+
+func TestSignalNames(t *testing.T) {
+	for text, want := range map[string]string{"": "TERM", "SIGUSR1": "USR1", "usr1": "USR1", "9": "9", "0": "0"} {
+		if got, err := parseSignal(text); err != nil || got != want {
+			t.Errorf("parseSignal(%q) = %q, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"nosuchsig", "SIG", "-1", "65", "HUP INT", " "} {
+		if got, err := parseSignal(text); pbs.CodeOf(err) != pbs.BadSignal {
+			t.Errorf("parseSignal(%q) = %q, %v", text, got, err)
+		}
+	}
+}
+
+func TestManage_Refusals(t *testing.T) {
+	b := newBench(t)
+	cases := []struct {
+		name string
+		kind api.ObjectKind
+		obj  string
+		attr *api.Attribute
+		want string
+	}{
+		{"undefined", api.ObjectKind_OBJECT_KIND_SERVER, "", set("nosuch", "1"), "Undefined attribute "},
+		{"unknown resource", api.ObjectKind_OBJECT_KIND_SERVER, "", set("resources_available.nosuch", "1"), "Unknown resource resources_available.nosuch"},
+		{"unknown queue", api.ObjectKind_OBJECT_KIND_QUEUE, "nosuch", set("enabled", "true"), "Unknown queue"},
+		{"unknown node", api.ObjectKind_OBJECT_KIND_VNODE, "nosuch", set("state", "offline"), "Unknown node "},
+		{"hook", api.ObjectKind_OBJECT_KIND_HOOK, "h", set("enabled", "true"), "No support for requested service"},
+	}
+	for _, c := range cases {
+		_, err := b.Batch.Manage(b.as("boss@h"), request(&api.ManageRequest{
+			Verb: api.Verb_VERB_SET, Kind: c.kind, Name: c.obj, Changes: []*api.Attribute{c.attr},
+		}, ""))
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cluster"
+	"rampart/cluster/ledger"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// A bench is the services over a state with one writer: what is proposed is
+// applied at once.
+type bench struct {
+	t *testing.T
+	Services
+
+	mu    sync.Mutex
+	store *state.Store
+	index uint64
+	reads int
+	log   []string
+	heard []pbs.HostName
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, store: state.NewStore()}
+	b.do(&command.InitCluster{
+		ID: "c1", Name: "srv", Epoch: 7, GossipKey: []byte("0123456789abcdef"),
+		Server: attr.List{}.Set("managers", "", "boss@*").Set("operators", "", "op@hosta").Set("job_history_enable", "", "True"),
+	}, &command.PutReplica{Replica: state.Replica{Name: "s1", Host: "s1host", Address: "s1:15001"}})
+	ca, err := transport.NewCA("c1", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Services = New(Config{
+		Replica: b, Accounts: accounts{}, CA: ca, Logins: b, Ledger: b, Leases: func() Leases { return b },
+		Log: b, Logger: slog.New(slog.DiscardHandler),
+	})
+	return b
+}
+
+func (b *bench) Propose(_ context.Context, p command.Proposal) (command.Outcome, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.index++
+	// Through the codec, so that bodies have the hash by which repeats are known.
+	data, err := command.Encode(command.Entry{Time: pbs.Time(time.Now().UnixNano()), Proposals: []command.Proposal{p}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	e, err := command.Decode(data)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, _ := command.Run(b.store, b.index, 1, e)
+	if err := b.store.Publish().Check(); err != nil {
+		b.t.Error(err)
+	}
+	return out[0], nil
+}
+
+func (b *bench) Read(context.Context, cluster.Mode) (*state.View, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reads++
+	return b.store.View(), nil
+}
+
+func (b *bench) ReadIndex(context.Context) (uint64, uint64, error)       { return b.index, 1, nil }
+func (b *bench) Age() time.Duration                                      { return 0 }
+func (b *bench) Status() cluster.Status                                  { return cluster.Status{Applied: b.index} }
+func (b *bench) Statuses(context.Context) []cluster.Status               { return []cluster.Status{b.Status()} }
+func (b *bench) Leader() (string, bool, bool)                            { return "s1:15001", true, true }
+func (b *bench) Transfer(context.Context, pbs.ReplicaName) error         { return nil }
+func (b *bench) Snapshot(context.Context) (*cluster.Saved, error)        { return nil, errors.New("none") }
+func (b *bench) AddReplica(context.Context, state.Replica) error         { return nil }
+func (b *bench) Records(uint64, uint64, func(ledger.Record) error) error { return nil }
+func (b *bench) Renewed(h pbs.HostName)                                  { b.heard = append(b.heard, h) }
+
+func (b *bench) Issue(u pbs.User, ttl time.Duration) (string, time.Time, error) {
+	return "token of " + u.String(), time.Now().Add(ttl), nil
+}
+
+func (b *bench) Write(_ time.Time, event uint16, class, object, text string) error {
+	if event == logSecurity {
+		b.log = append(b.log, class+";"+object+";"+text)
+	}
+	return nil
+}
+
+// accounts know everybody but ghost; ann is in two groups.
+type accounts struct{}
+
+func (accounts) ByUID(context.Context, uint32) (transport.Account, error) {
+	return transport.Account{}, transport.ErrNoAccount
+}
+
+func (accounts) ByName(_ context.Context, name string) (transport.Account, error) {
+	if name == "ghost" {
+		return transport.Account{}, transport.ErrNoAccount
+	}
+	return transport.Account{Name: name, Group: "users", Groups: []string{"users", name + "s"}}, nil
+}
+
+func (b *bench) do(commands ...command.Command) state.Result {
+	b.t.Helper()
+	out, _ := b.Propose(b.t.Context(), command.Proposal{Commands: commands})
+	if out.Refusal != nil {
+		b.t.Fatalf("%T: %v", commands[0], out.Refusal)
+	}
+	return out.Result
+}
+
+// as returns the context of a person whom a submit host, or "NAME@replica:s1",
+// vouches for.
+func (b *bench) as(who string) context.Context {
+	u := pbs.ParseUser(who)
+	c := transport.Caller{User: u, Role: transport.RoleSubmit, Host: u.Host, Vouched: true}
+	if name, ok := strings.CutPrefix(string(u.Host), "replica:"); ok {
+		c.Role, c.Host, c.User.Host = transport.RoleReplica, pbs.HostName(name), pbs.HostName(name)
+	}
+	return transport.WithCaller(b.t.Context(), c)
+}
+
+// asMom returns the context of a mom that speaks for itself.
+func (b *bench) asMom(host string) context.Context {
+	return transport.WithCaller(b.t.Context(), transport.Caller{Role: transport.RoleMom, Host: pbs.HostName(host)})
+}
+
+func request[T any](msg *T, id pbs.RequestID) *connect.Request[T] {
+	r := connect.NewRequest(msg)
+	if id != "" {
+		r.Header().Set(transport.HeaderRequestID, string(id))
+	}
+	return r
+}
+
+func (b *bench) submit(who string, attributes ...*api.Attribute) (string, error) {
+	r, err := b.Batch.Submit(b.as(who), request(&api.SubmitRequest{Attributes: attributes, Script: []byte("date\n")}, ""))
+	if err != nil {
+		return "", err
+	}
+	return r.Msg.GetJob(), nil
+}
+
+func (b *bench) mustSubmit(who string, attributes ...*api.Attribute) string {
+	b.t.Helper()
+	id, err := b.submit(who, attributes...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// host registers a mom with vnodes of 4 cpus.
+func (b *bench) host(name string, vnodes ...string) {
+	up := &command.HostUp{Host: pbs.HostName(name), Address: name + ":15002", BootID: "b", SpoolID: "s"}
+	for _, v := range vnodes {
+		up.Vnodes = append(up.Vnodes, command.ReportedVnode{
+			Name: pbs.VnodeName(v), Available: resource.List{}.Set("ncpus", "4").Set("mem", "1gb").Set("host", name).Set("vnode", v),
+		})
+	}
+	b.do(up)
+}
+
+func (b *bench) job(id string) *state.Job {
+	b.t.Helper()
+	j, ok := b.store.View().Job(pbs.JobID(id))
+	if !ok {
+		b.t.Fatalf("no job %s", id)
+	}
+	return j
+}
+
+func (b *bench) list(who string, r *api.ListRequest) ([]*api.Object, error) {
+	var all []*api.Object
+	err := b.Batch.list(b.as(who), r, func(m *api.ListReply) error {
+		all = append(all, m.GetObjects()...)
+		return nil
+	})
+	return all, err
+}
+
+func set(name, value string) *api.Attribute {
+	base, res, _ := strings.Cut(name, ".")
+	return &api.Attribute{Name: base, Resource: res, Value: value}
+}

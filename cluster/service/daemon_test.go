@@ -1,0 +1,204 @@
+package service
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"net/http/httptest"
+	"testing"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// csr returns a certificate request for a fresh key.
+func csr(t *testing.T) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}
+
+func (b *bench) token(r *api.CreateTokenRequest) string {
+	b.t.Helper()
+	reply, err := b.Cluster.CreateToken(b.as("root@replica:s1"), request(r, ""))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return reply.Msg.GetToken()
+}
+
+func TestJoin(t *testing.T) {
+	b := newBench(t)
+	join := func(token, host string, req []byte) (*api.JoinReply, error) {
+		r, err := b.Cluster.Join(t.Context(), request(&api.JoinRequest{Token: token, Host: host, Csr: req}, ""))
+		if err != nil {
+			return nil, err
+		}
+		return r.Msg, nil
+	}
+	mine := csr(t)
+	token := b.token(&api.CreateTokenRequest{Role: "mom", Host: "hosta"})
+	if _, err := join(token, "hostb", mine); pbs.CodeOf(err) != pbs.BadToken {
+		t.Errorf("another host: %v", err)
+	}
+	for range 2 { // the answer may have been lost
+		got, err := join(token, "hosta", mine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.GetCluster() != "c1" || len(got.GetCertificate()) == 0 || len(got.GetCaKey()) != 0 || len(got.GetGossipKey()) == 0 || len(got.GetReplicas()) != 1 {
+			t.Errorf("joined with %v", got)
+		}
+	}
+	if _, err := join(token, "hosta", csr(t)); pbs.CodeOf(err) != pbs.BadToken {
+		t.Errorf("a used token with another key: %v", err)
+	}
+	if got, err := join(b.token(&api.CreateTokenRequest{Role: "replica"}), "s2", csr(t)); err != nil || len(got.GetCaKey()) == 0 {
+		t.Errorf("a replica gets the CA's key: %v", err)
+	}
+	again := b.token(&api.CreateTokenRequest{Role: "submit", Reusable: true})
+	for _, host := range []string{"login1", "login2"} {
+		if got, err := join(again, host, csr(t)); err != nil || len(got.GetGossipKey()) != 0 {
+			t.Errorf("reusable token: %v", err)
+		}
+	}
+	if _, err := join("nonsense", "hosta", mine); pbs.CodeOf(err) != pbs.BadToken {
+		t.Errorf("nonsense: %v", err)
+	}
+	if _, err := join(token, "hosta", []byte("nonsense")); pbs.CodeOf(err) != pbs.InvalidRequest {
+		t.Errorf("no request: %v", err)
+	}
+}
+
+func TestRenew(t *testing.T) {
+	b := newBench(t)
+	mine := csr(t)
+	key, err := transport.CSRKeyHash(mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Cluster.Join(t.Context(), request(&api.JoinRequest{Token: b.token(&api.CreateTokenRequest{Role: "mom"}), Host: "hosta", Csr: mine}, "")); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name   string
+		caller transport.Caller
+		csr    []byte
+		want   pbs.Code
+	}{
+		{"expired, its own key", transport.Caller{Role: transport.RoleMom, Host: "hosta", Key: key, Expired: true}, mine, 0},
+		{"another key", transport.Caller{Role: transport.RoleMom, Host: "hosta", Key: key}, csr(t), pbs.Unauthorized},
+		{"another role", transport.Caller{Role: transport.RoleReplica, Host: "hosta", Key: key}, mine, pbs.Unauthorized},
+		{"not on record", transport.Caller{Role: transport.RoleMom, Host: "hostb", Key: "x"}, mine, pbs.Unauthorized},
+	}
+	for _, c := range cases {
+		_, err := b.Cluster.Renew(transport.WithCaller(t.Context(), c.caller), request(&api.RenewRequest{Csr: c.csr}, ""))
+		if pbs.CodeOf(err) != c.want {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestReport_Life(t *testing.T) {
+	b := newBench(t)
+	ctx := b.asMom("hosta")
+	register := func() *api.RegisterReply {
+		t.Helper()
+		r, err := b.Report.Register(ctx, request(&api.RegisterRequest{
+			Host: "hosta", Address: "hosta:15002", BootId: "b1", SpoolId: "sp", Pcpus: 4,
+			Vnodes: []*api.VnodeReport{{Name: "hosta", Attributes: []*api.Attribute{set("resources_available.ncpus", "4"), set("resources_available.nosuch", "1")}}},
+		}, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Msg
+	}
+	lease := func() error {
+		_, err := b.Report.Lease(ctx, request(&api.LeaseRequest{Host: "hosta", BootId: "b1"}, ""))
+		return err
+	}
+	if err := lease(); pbs.CodeOf(err) != pbs.UnknownNode {
+		t.Errorf("lease before it registers: %v", err)
+	}
+	if r := register(); r.GetEpoch() != 7 || r.GetAckedSeq() != 0 {
+		t.Errorf("registered with %v", r)
+	}
+	if err := lease(); err != nil || len(b.heard) != 2 {
+		t.Errorf("lease: %v, heard %v", err, b.heard)
+	}
+	id := b.mustSubmit("ann@h")
+	b.do(&command.StartJob{Job: pbs.JobID(id), ExecVnode: "(hosta:ncpus=1)"})
+
+	facts := &api.FactsRequest{Host: "hosta", SpoolId: "sp", Facts: []*api.Fact{
+		{Seq: 1, Job: id, RunCount: 1, What: &api.Fact_Started{Started: &api.Started{Session: 4711}}},
+		{Seq: 2, Job: id, RunCount: 1, What: &api.Fact_Ended{Ended: &api.Ended{ExitStatus: 5, Used: []*api.Attribute{set("resources_used.cput", "00:00:01")}}}},
+	}}
+	for range 2 { // a repeat changes nothing
+		r, err := b.Report.Facts(ctx, request(facts, ""))
+		if err != nil || r.Msg.GetAckedSeq() != 2 {
+			t.Fatalf("facts: %v, %v", r, err)
+		}
+	}
+	j := b.job(id)
+	if cput, _ := j.Used.Get("cput"); j.State != pbs.Finished || j.ExitStatus != 5 || cput != "00:00:01" {
+		t.Errorf("job %+v", j)
+	}
+	if r := register(); r.GetAckedSeq() != 2 {
+		t.Errorf("registered again with %v", r)
+	}
+	if n := b.store.View().Cluster().NextRecord; n != 3 {
+		t.Errorf("%d accounting records, want Q, S, E", n)
+	}
+}
+
+func TestReport_OnlyForItself(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta")
+	id := b.mustSubmit("ann@h")
+	b.do(&command.StartJob{Job: pbs.JobID(id), ExecVnode: "(hosta:ncpus=1)"})
+	b.host("hostb", "hostb")
+	if _, err := b.Report.Facts(b.asMom("hostb"), request(&api.FactsRequest{Host: "hosta", SpoolId: "s"}, "")); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("facts of another host: %v", err)
+	}
+	// A fact about a job that is not on the host is taken, and changes nothing.
+	_, err := b.Report.Facts(b.asMom("hostb"), request(&api.FactsRequest{Host: "hostb", SpoolId: "s", Facts: []*api.Fact{
+		{Seq: 1, Job: id, RunCount: 1, What: &api.Fact_Ended{Ended: &api.Ended{}}},
+	}}, ""))
+	if j := b.job(id); err != nil || j.State != pbs.Running {
+		t.Errorf("job is %s, %v", j.State, err)
+	}
+	_, err = b.Report.Samples(b.asMom("hostb"), request(&api.SamplesRequest{Host: "hostb", Jobs: []*api.JobSample{
+		{Job: id, RunCount: 1, Used: []*api.Attribute{set("resources_used.mem", "1gb")}},
+	}}, ""))
+	if j := b.job(id); err != nil || len(j.Used) != 0 {
+		t.Errorf("used %v, %v", j.Used, err)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	b := newBench(t)
+	for _, h := range []struct {
+		path string
+		code int
+	}{{"/healthz", 200}, {"/readyz", 200}} {
+		w := httptest.NewRecorder()
+		handler := b.Healthz()
+		if h.path == "/readyz" {
+			handler = b.Readyz()
+		}
+		handler.ServeHTTP(w, httptest.NewRequest("GET", h.path, nil))
+		if w.Code != h.code {
+			t.Errorf("%s: %d %s", h.path, w.Code, w.Body)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+func entry(name, value string) attr.Entry { return attr.Entry{Name: name, Value: value} }
+
+// shown writes objects as NAME{attr=value ...} or NAME!code.
+func shown(objects []*api.Object) string {
+	var all []string
+	for _, o := range objects {
+		if o.GetRefusal() != nil {
+			all = append(all, fmt.Sprintf("%s!%d %s", o.GetName(), o.GetRefusal().GetCode(), o.GetRefusal().GetMessage()))
+			continue
+		}
+		var words []string
+		for _, a := range o.GetAttributes() {
+			name := a.GetName()
+			if a.GetResource() != "" {
+				name += "." + a.GetResource()
+			}
+			words = append(words, name+"="+a.GetValue())
+		}
+		all = append(all, o.GetName()+"{"+strings.Join(words, " ")+"}")
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestList_Jobs(t *testing.T) {
+	b := newBench(t)
+	b.mustSubmit("ann@h", set("Job_Name", "a"))
+	b.mustSubmit("bob@h", set("Job_Name", "b"))
+	gone := b.mustSubmit("ann@h", set("Job_Name", "c"))
+	b.do(&command.ManageQueue{Verb: command.VerbCreate, Queue: "q2"})
+	if _, err := b.Batch.Delete(b.as("ann@h"), request(&api.DeleteRequest{Job: gone}, "")); err != nil {
+		t.Fatal(err)
+	}
+	jobs := func(r *api.ListRequest) *api.ListRequest {
+		r.Kind = api.ObjectKind_OBJECT_KIND_JOB
+		if r.Attributes == nil {
+			r.Attributes = []string{"job_state", "Job_Name"} // shown in the order of the table
+		}
+		return r
+	}
+	cases := []struct {
+		name string
+		r    *api.ListRequest
+		want string
+	}{
+		{"all", jobs(&api.ListRequest{}), "0.srv{Job_Name=a job_state=Q}\n1.srv{Job_Name=b job_state=Q}"},
+		{"history", jobs(&api.ListRequest{History: true}), "0.srv{Job_Name=a job_state=Q}\n1.srv{Job_Name=b job_state=Q}\n2.srv{Job_Name=c job_state=F}"},
+		{"named", jobs(&api.ListRequest{Names: []string{"1", "99", "2.srv", "0@s1", "0@elsewhere"}}), "1.srv{Job_Name=b job_state=Q}\n99!15001 Unknown Job Id\n2.srv!15139 Job has finished\n" +
+			"0.srv{Job_Name=a job_state=Q}\n0@elsewhere!15001 Unknown Job Id"},
+		{"named with history", jobs(&api.ListRequest{Names: []string{"2"}, History: true}), "2.srv{Job_Name=c job_state=F}"},
+		{"of a queue", jobs(&api.ListRequest{Queues: []string{"q2"}}), ""},
+		{"a resource", jobs(&api.ListRequest{Names: []string{"0"}, Attributes: []string{"Resource_List.ncpus", "Resource_List"}}), "0.srv{Resource_List.ncpus=1 Resource_List.ncpus=1 Resource_List.nodect=1 Resource_List.place=pack Resource_List.select=1:ncpus=1}"},
+	}
+	for _, c := range cases {
+		got, err := b.list("ann@h", c.r)
+		if err != nil || shown(got) != c.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.name, err, shown(got), c.want)
+		}
+	}
+	if _, err := b.list("ann@h", jobs(&api.ListRequest{Queues: []string{"nosuch"}})); pbs.CodeOf(err) != pbs.UnknownQueue {
+		t.Errorf("unknown queue: %v", err)
+	}
+	b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: entry("query_other_jobs", "False")}}})
+	if got, _ := b.list("bob@h", jobs(&api.ListRequest{})); shown(got) != "1.srv{Job_Name=b job_state=Q}" {
+		t.Errorf("with query_other_jobs False bob sees %s", shown(got))
+	}
+}
+
+func TestList_FullJobHasNoHiddenAttributes(t *testing.T) {
+	b := newBench(t)
+	b.mustSubmit("ann@h")
+	got, err := b.list("ann@h", &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB})
+	if err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	text := shown(got)
+	for _, want := range []string{"Job_Name=STDIN", "Priority=0", "Hold_Types=n", "euser=ann", "schedselect=1:ncpus=1", "project=_pbs_project_default"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "_orig") || strings.Contains(text, "_acct") {
+		t.Errorf("hidden attributes in %s", text)
+	}
+}
+
+func TestList_Hosts(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta[0]", "hosta[1]")
+	b.host("hostb", "hostb")
+	id := b.mustSubmit("ann@h")
+	b.do(&command.StartJob{Job: pbs.JobID(id), ExecVnode: "(hosta[1]:ncpus=4)"})
+	r := &api.ListRequest{
+		Kind:       api.ObjectKind_OBJECT_KIND_HOST,
+		Attributes: []string{"state", "jobs", "resources_available", "resources_assigned.ncpus"},
+	}
+	got, err := b.list("ann@h", r)
+	want := "hosta{state=<various> jobs=0.srv/0, 0.srv/1, 0.srv/2, 0.srv/3 resources_available.host=hosta resources_available.mem=2gb resources_available.ncpus=8 resources_available.vnode=<various> resources_assigned.ncpus=4}\n" +
+		"hostb{state=free resources_available.host=hostb resources_available.mem=1gb resources_available.ncpus=4 resources_available.vnode=hostb resources_assigned.ncpus=0}"
+	if err != nil || shown(got) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, shown(got), want)
+	}
+	r.Names = []string{"nosuch"}
+	if got, _ := b.list("ann@h", r); shown(got) != "nosuch!15062 Unknown node " {
+		t.Errorf("unknown host: %s", shown(got))
+	}
+}
+
+func TestList_EveryKind(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta")
+	b.do(&command.ManageResource{Verb: command.VerbCreate, Name: "lic", Changes: []command.AttrChange{{Entry: entry("type", "long")}, {Entry: entry("flag", "nh")}}})
+	want := map[api.ObjectKind]string{
+		api.ObjectKind_OBJECT_KIND_SERVER: "srv", api.ObjectKind_OBJECT_KIND_QUEUE: "workq", api.ObjectKind_OBJECT_KIND_VNODE: "hosta",
+		api.ObjectKind_OBJECT_KIND_RESOURCE: "lic", api.ObjectKind_OBJECT_KIND_SCHED: "default", api.ObjectKind_OBJECT_KIND_HOOK: "",
+		api.ObjectKind_OBJECT_KIND_HOST: "hosta", api.ObjectKind_OBJECT_KIND_JOB: "",
+	}
+	for kind, name := range want {
+		got, err := b.list("ann@h", &api.ListRequest{Kind: kind})
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", kind, err)
+		case name == "" && len(got) != 0, name != "" && (len(got) != 1 || got[0].GetName() != name || len(got[0].GetAttributes()) == 0):
+			t.Errorf("%s: %s", kind, shown(got))
+		}
+	}
+}
+
+// TestList_SlowReader shows that a listing goes on in a newer view when its reader
+// takes too long, without a job twice or left out.
+func TestList_SlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		all := make([]command.Command, 2500)
+		for i := range all {
+			all[i] = &command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}}
+		}
+		b.do(all...)
+		seen := map[string]int{}
+		headers, before := 0, b.reads
+		err := b.Batch.list(b.as("ann@h"), &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"Job_Name"}}, func(m *api.ListReply) error {
+			if m.GetHeader() != nil {
+				headers++
+			}
+			for _, o := range m.GetObjects() {
+				seen[o.GetName()]++
+			}
+			time.Sleep(40 * time.Second)
+			synctest.Wait()
+			return nil
+		})
+		if err != nil || len(seen) != 2500 || headers != 1 {
+			t.Errorf("%d jobs, %d headers, %v", len(seen), headers, err)
+		}
+		for name, n := range seen {
+			if n != 1 {
+				t.Errorf("%s came %d times", name, n)
+			}
+		}
+		if views := b.reads - before; views != 3 {
+			t.Errorf("%d views were used", views)
+		}
+	})
+}
