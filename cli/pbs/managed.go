@@ -21,6 +21,11 @@ func (m *managed) printed(a *api.Attribute) bool {
 	return ok && def.Write != attr.ServerOnly && !def.OnCreate
 }
 
+func (m *managed) listed(a *api.Attribute) bool {
+	def, ok := attr.Lookup(m.table, a.Name)
+	return ok && def.Type == attr.Array
+}
+
 // managedObjects in the order in which an abbreviation finds them.
 func managedObjects() []managed {
 	return []managed{
@@ -61,7 +66,7 @@ func managedBy(word string) (*managed, bool) {
 	for i := range all {
 		if word == "sc" && all[i].word == "sched" || ok && all[i].word == full {
 			m := &all[i]
-			m.render.Word, m.render.Printed = m.word, m.printed
+			m.render.Word, m.render.Printed, m.render.Listed = m.word, m.printed, m.listed
 			return m, true
 		}
 	}

@@ -170,7 +170,7 @@ func (f *fakeServer) Rerun(_ context.Context, r *connect.Request[api.RerunReques
 func (f *fakeServer) Manage(_ context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
 	var err error
 	switch {
-	case r.Msg.Name == "nosuch" && r.Msg.Kind == api.ObjectKind_OBJECT_KIND_VNODE:
+	case r.Msg.Name == "nosuch" && r.Msg.Kind != api.ObjectKind_OBJECT_KIND_QUEUE:
 		err = pbs.Refuse(pbs.UnknownNode)
 	case r.Msg.Name == "nosuch":
 		err = pbs.Refuse(pbs.UnknownQueue)

@@ -18,6 +18,8 @@ type Kind struct {
 	Unnamed bool   // set directives name no object
 	// Printed tells whether print shows the attribute: those that can be set.
 	Printed func(*api.Attribute) bool
+	// Listed tells whether print sets the attribute item by item.
+	Listed func(*api.Attribute) bool
 }
 
 // The column after which qmgr's list puts an item on a line of its own. It does
@@ -90,7 +92,7 @@ func settings(w io.Writer, k Kind, subject string, o *api.Object, only []string)
 		if k.Printed != nil && !k.Printed(a) {
 			continue
 		}
-		for n, value := range directiveValues(a) {
+		for n, value := range directiveValues(k, a) {
 			op := "="
 			if n > 0 {
 				op = "+="
@@ -100,14 +102,8 @@ func settings(w io.Writer, k Kind, subject string, o *api.Object, only []string)
 	}
 }
 
-// lists are the attributes that print sets item by item.
-var lists = map[string]bool{
-	"managers": true, "operators": true, "event": true, "acl_hosts": true, "acl_users": true, "acl_groups": true,
-	"acl_roots": true, "acl_svr_hosts": true, "route_destinations": true, "acl_host_moms": true,
-}
-
-func directiveValues(a *api.Attribute) []string {
-	if !lists[a.Name] {
+func directiveValues(k Kind, a *api.Attribute) []string {
+	if k.Listed == nil || !k.Listed(a) {
 		return []string{a.Value}
 	}
 	return strings.Split(a.Value, ",")

@@ -388,6 +388,7 @@ func TestPrint(t *testing.T) {
 func TestPrint_ListsItemByItem(t *testing.T) {
 	o := &api.Object{Attributes: []*api.Attribute{{Name: "managers", Value: "a@*,b@*"}, {Name: "comment", Value: `say "x"`}}}
 	var got bytes.Buffer
-	PrintServer(&got, Kind{Word: "server"}, o, nil)
+	listed := func(a *api.Attribute) bool { return a.Name == "managers" }
+	PrintServer(&got, Kind{Word: "server", Listed: listed}, o, nil)
 	same(t, got.String(), "#\n# Set server attributes.\n#\nset server managers = a@*\nset server managers += b@*\nset server comment = 'say \"x\"'\n")
 }

@@ -5,23 +5,27 @@ import (
 	"strings"
 	"time"
 
+	"rampart/fsm/attr"
 	"rampart/transport/api"
 )
 
 // ctime is how PBS prints a moment.
 const ctime = "Mon Jan _2 15:04:05 2006"
 
-// moments are the attributes that are seconds since the epoch on the wire and
-// dates on paper.
-var moments = map[string]bool{
-	"ctime": true, "qtime": true, "etime": true, "mtime": true, "stime": true, "obittime": true,
-	"Execution_Time": true, "last_state_change_time": true, "last_used_time": true,
-	"reserve_start": true, "reserve_end": true,
+// isMoment tells whether an attribute is seconds since the epoch on the wire and a
+// date on paper.
+func isMoment(name string) bool {
+	for _, o := range []attr.Object{attr.Job, attr.Vnode} {
+		if def, ok := attr.Lookup(o, name); ok && def.Type == attr.Epoch {
+			return true
+		}
+	}
+	return false
 }
 
 // moment returns the value as a date if the attribute is one.
 func moment(a *api.Attribute, zone *time.Location) string {
-	if !moments[a.Name] {
+	if !isMoment(a.Name) {
 		return a.Value
 	}
 	seconds, err := strconv.ParseInt(a.Value, 10, 64)
