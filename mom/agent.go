@@ -36,7 +36,7 @@ func (m *Mom) Ping(context.Context, *connect.Request[api.PingRequest]) (*connect
 // as before, and below the lowest open one is refused (L9).
 func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest]) (*connect.Response[api.DeliverReply], error) {
 	l := m.running()
-	if l == nil || !l.registered.Load() {
+	if l == nil || !l.known() {
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the mom has not registered yet"))
 	}
 	m.delivery.Lock()

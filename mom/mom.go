@@ -47,7 +47,8 @@ type life struct {
 	spool      *spool.Spool
 	site       *task.Site
 	wg         sync.WaitGroup
-	registered atomic.Bool
+	registered chan struct{} // closed when the servers know the mom
+	once       sync.Once     // closes it
 
 	mu    sync.Mutex
 	tasks map[spool.TaskKey]*task.Runner
@@ -179,7 +180,7 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		m.lines.system(daylog.Error, "spool", err.Error())
 		return nil, err
 	}
-	l := &life{ctx: ctx, spool: sp, tasks: make(map[spool.TaskKey]*task.Runner)}
+	l := &life{ctx: ctx, spool: sp, registered: make(chan struct{}), tasks: make(map[spool.TaskKey]*task.Runner)}
 	l.site = &task.Site{
 		Host: c.Host, Spool: sp, System: c.System, Accounts: accounts{c.Accounts},
 		Scripts:  scripts{c.Host, c.Reporter},
@@ -259,6 +260,16 @@ func (l *life) start(r *task.Runner, first task.Event) bool {
 		delete(l.tasks, k)
 	})
 	return true
+}
+
+// known tells whether the servers know the mom.
+func (l *life) known() bool {
+	select {
+	case <-l.registered:
+		return true
+	default:
+		return false
+	}
 }
 
 func (l *life) task(k spool.TaskKey) *task.Runner {

@@ -76,9 +76,10 @@ func (m *Mom) register(ctx context.Context, l *life) error {
 	if err := l.spool.EnterEpoch(reply.Msg.GetEpoch()); err != nil {
 		return err
 	}
-	if !l.registered.Swap(true) {
+	l.once.Do(func() {
 		m.lines.system(daylog.System, string(m.config.Host), "registered with the servers")
-	}
+		close(l.registered)
+	})
 	return nil
 }
 
@@ -104,30 +105,36 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 
 // sendFacts sends the oldest facts until they are acknowledged, for ever.
 func (m *Mom) sendFacts(ctx context.Context, l *life) {
+	if !l.untilKnown(ctx) {
+		return
+	}
 	for {
 		facts, more := l.spool.Pending(factsAtOnce)
-		pause := factsAgainAfter
-		if len(facts) > 0 && l.registered.Load() {
-			acked, err := m.sendSome(ctx, l, facts)
-			if err == nil && acked {
-				continue
-			}
-			if err != nil && ctx.Err() == nil {
-				m.config.Logger.Warn("facts not acknowledged", "first", facts[0].Seq, "err", err)
-			}
-		} else if len(facts) == 0 {
+		if len(facts) == 0 {
 			select {
 			case <-more:
 				continue
 			case <-ctx.Done():
 				return
 			}
-		} else {
-			pause = 50 * time.Millisecond // the registration is under way
 		}
-		if !wait(ctx, pause) {
+		acked, err := m.sendSome(ctx, l, facts)
+		if err != nil && ctx.Err() == nil {
+			m.config.Logger.Warn("facts not acknowledged", "first", facts[0].Seq, "err", err)
+		}
+		if (err != nil || !acked) && !wait(ctx, factsAgainAfter) {
 			return
 		}
+	}
+}
+
+// untilKnown waits for the registration; false says that the context ended.
+func (l *life) untilKnown(ctx context.Context) bool {
+	select {
+	case <-l.registered:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -240,10 +247,7 @@ func (m *Mom) push(ctx context.Context, live []task.Task) {
 // host up meanwhile, so the mom registers again.
 func (m *Mom) keepLease(ctx context.Context, l *life) {
 	missed := false
-	for wait(ctx, leaseEvery) {
-		if !l.registered.Load() {
-			continue
-		}
+	for l.untilKnown(ctx) && wait(ctx, leaseEvery) {
 		again, err := m.renew(ctx, l)
 		if err != nil && ctx.Err() == nil {
 			m.config.Logger.Warn("lease not renewed", "err", err)

@@ -1,0 +1,274 @@
+package spool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rampart/fsm/pbs"
+)
+
+func open(t *testing.T, o Options) *Spool {
+	t.Helper()
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func key(job string, run pbs.RunCount) TaskKey { return TaskKey{Job: pbs.JobID(job), Run: run} }
+
+type record struct{ Text string }
+
+func TestOpen_IDIsRandomAndStays(t *testing.T) {
+	home := t.TempDir()
+	first := open(t, Options{Home: home})
+	if again := open(t, Options{Home: home}); again.ID() != first.ID() || len(first.ID()) != 32 {
+		t.Errorf("ids %q and %q", first.ID(), again.ID())
+	}
+	if other := open(t, Options{Home: t.TempDir()}); other.ID() == first.ID() {
+		t.Error("two spools have one id")
+	}
+}
+
+func TestTasks_SavedListedDropped(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir()})
+	k := key("12[3].srv.example.org", 2)
+	for _, text := range []string{"one", "two"} {
+		if err := s.SaveTask(k, record{text}, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(s.TaskDir(key("13.srv", 1)), 0o700); err != nil {
+		t.Fatal(err) // a crash before the first record: the order comes again
+	}
+	all, err := s.Tasks()
+	if err != nil || len(all) != 1 || all[0].Key != k || string(all[0].Data) != `{"Text":"two"}` {
+		t.Fatalf("tasks %+v, %v", all, err)
+	}
+	if err := os.WriteFile(filepath.Join(s.TaskDir(k), "task.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all, err = s.Tasks(); err != nil || len(all) != 1 || all[0].Data != nil {
+		t.Errorf("spoilt record: %+v, %v", all, err)
+	}
+	if err := s.Drop(k); err != nil {
+		t.Fatal(err)
+	}
+	if all, err = s.Tasks(); err != nil || len(all) != 0 {
+		t.Errorf("after drop: %+v, %v", all, err)
+	}
+}
+
+func TestFacts_NumbersAreContiguousAcrossRestarts(t *testing.T) {
+	home := t.TempDir()
+	s := open(t, Options{Home: home})
+	for i := range 3 {
+		f := Fact{Task: key(fmt.Sprintf("%d.srv", i), 1), Ended: &Ended{ExitStatus: i}}
+		for range 2 { // a task that repeats itself
+			if err := s.Append(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if facts, _ := s.Pending(2); len(facts) != 2 || facts[0].Seq != 1 || facts[1].Seq != 2 {
+		t.Fatalf("pending %+v", facts)
+	}
+	if err := s.Acknowledge(3); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Home: home})
+	if err := s.Acknowledge(3); err != nil {
+		t.Fatal(err)
+	}
+	if facts, _ := s.Pending(9); len(facts) != 0 {
+		t.Errorf("acknowledged facts came back: %+v", facts)
+	}
+	for i := range 2 {
+		if err := s.Append(Fact{Task: key(fmt.Sprintf("%d.srv", 10+i), 1), Started: &Started{Session: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if facts, _ := s.Pending(9); len(facts) != 2 || facts[0].Seq != 4 || facts[1].Seq != 5 {
+		t.Errorf("after a restart: %+v", facts)
+	}
+	if err := s.Acknowledge(5); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(home, "mom_priv", "reports", "*")); len(left) != 1 {
+		t.Errorf("files that stay: %v", left)
+	}
+	if err := s.Acknowledge(9); err == nil {
+		t.Error("an old copy of the spool was not noticed")
+	}
+}
+
+func TestPending_WakesAtTheNextFact(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir()})
+	_, more := s.Pending(1)
+	if err := s.Append(Fact{Task: key("1.srv", 1), Started: &Started{}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-more:
+	default:
+		t.Error("nobody was woken")
+	}
+}
+
+func TestOrders_AnswersEpochTermLowest(t *testing.T) {
+	home := t.TempDir()
+	s := open(t, Options{Home: home})
+	step := func(name string, err, want error) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+	step("before the registration", s.Orders(7, 1, 1), ErrNewEpoch)
+	step("enter", s.EnterEpoch(7), nil)
+	step("first", s.Orders(7, 3, 1), nil)
+	step("answer", s.Answer(7, map[uint64]*Refusal{1: nil, 2: {Code: 15016, Message: "no"}}), nil)
+	step("earlier term", s.Orders(7, 2, 1), ErrOldTerm)
+	s = open(t, Options{Home: home})
+	if r, answered, forgotten := s.Answered(2); !answered || forgotten || r == nil || r.Code != 15016 {
+		t.Errorf("answer after a restart: %v %v %v", r, answered, forgotten)
+	}
+	if r, answered, _ := s.Answered(1); !answered || r != nil {
+		t.Errorf("accepted order after a restart: %v %v", r, answered)
+	}
+	step("the first is confirmed", s.Orders(7, 3, 2), nil)
+	if _, answered, forgotten := s.Answered(1); answered || !forgotten {
+		t.Error("a confirmed order is not forgotten")
+	}
+	step("a late delivery", s.Orders(7, 3, 1), nil)
+	s = open(t, Options{Home: home})
+	if _, _, forgotten := s.Answered(1); !forgotten {
+		t.Error("the lowest open order was forgotten")
+	}
+	step("earlier term after a restart", s.Orders(7, 2, 1), ErrOldTerm)
+	step("new epoch", s.EnterEpoch(8), nil)
+	step("orders of the old epoch", s.Orders(7, 3, 2), ErrNewEpoch)
+	step("orders of the new epoch", s.Orders(8, 1, 1), nil)
+	if _, answered, forgotten := s.Answered(2); answered || forgotten {
+		t.Error("an answer of the old epoch was given in the new one")
+	}
+}
+
+// TestCrash_EveryPoint strikes at every step of every change: what was there before
+// stays, or the change is there as a whole, and the spool opens again.
+func TestCrash_EveryPoint(t *testing.T) {
+	changes := map[string]func(*Spool) error{
+		"task":   func(s *Spool) error { return s.SaveTask(key("1.srv", 1), record{"new"}, true) },
+		"fact":   func(s *Spool) error { return s.Append(Fact{Task: key("1.srv", 1), Ended: &Ended{ExitStatus: 1}}) },
+		"answer": func(s *Spool) error { return s.Answer(7, map[uint64]*Refusal{1: nil}) },
+		"drop":   func(s *Spool) error { return s.Drop(key("1.srv", 1)) },
+		"script": func(s *Spool) error {
+			return s.SaveScript(key("1.srv", 1), []byte("new"), func(string) error { return nil })
+		},
+	}
+	crash := errors.New("crash")
+	for name, change := range changes {
+		for point := 0; ; point++ {
+			home := t.TempDir()
+			before := open(t, Options{Home: home, NoSync: true})
+			if err := errors.Join(before.SaveTask(key("1.srv", 1), record{"old"}, true), before.EnterEpoch(7)); err != nil {
+				t.Fatal(err)
+			}
+			seen, where := 0, ""
+			s := open(t, Options{Home: home, NoSync: true, Fault: func(step Step, path string) error {
+				if seen++; seen == point+1 {
+					where = fmt.Sprintf("%s of %s", step, filepath.Base(path))
+				}
+				if seen > point {
+					return crash
+				}
+				return nil
+			}})
+			err := change(s)
+			if where == "" {
+				if err != nil {
+					t.Errorf("%s without a crash: %v", name, err)
+				}
+				break
+			}
+			if !errors.Is(err, crash) {
+				t.Errorf("%s at %s: %v", name, where, err)
+			}
+			checkWhole(t, name+" at "+where, home)
+		}
+	}
+}
+
+func checkWhole(t *testing.T, what, home string) {
+	t.Helper()
+	s, err := Open(Options{Home: home, NoSync: true})
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	tasks, err := s.Tasks()
+	if err != nil || len(tasks) > 1 {
+		t.Errorf("%s: tasks %v, %v", what, tasks, err)
+	}
+	for _, rec := range tasks {
+		var r record
+		if err := json.Unmarshal(rec.Data, &r); err != nil || r.Text != "old" && r.Text != "new" {
+			t.Errorf("%s: record %q, %v", what, rec.Data, err)
+		}
+	}
+	if s.Epoch() != 7 {
+		t.Errorf("%s: epoch %d", what, s.Epoch())
+	}
+	facts, _ := s.Pending(9)
+	for i, f := range facts {
+		if f.Seq != uint64(i+1) || f.Ended == nil {
+			t.Errorf("%s: facts %+v", what, facts)
+		}
+	}
+	if err := s.Append(Fact{Task: key("2.srv", 1), Started: &Started{}}); err != nil {
+		t.Errorf("%s: next fact: %v", what, err)
+	}
+	if next, _ := s.Pending(9); next[len(next)-1].Seq != uint64(len(facts)+1) {
+		t.Errorf("%s: a gap in the numbers: %+v", what, next)
+	}
+}
+
+func TestAnswer_FullDiskRemembersRefusals(t *testing.T) {
+	full := false
+	s := open(t, Options{Home: t.TempDir(), NoSync: true, Fault: func(Step, string) error {
+		if full {
+			return errors.New("no space")
+		}
+		return nil
+	}})
+	if err := s.EnterEpoch(7); err != nil {
+		t.Fatal(err)
+	}
+	full = true
+	if err := s.Answer(7, map[uint64]*Refusal{1: nil, 2: {Message: "no"}}); err == nil {
+		t.Error("a full disk was not told")
+	}
+	if _, answered, _ := s.Answered(1); answered {
+		t.Error("an acceptance is remembered that is not on disk")
+	}
+	if _, answered, _ := s.Answered(2); !answered {
+		t.Error("the refusal is not remembered")
+	}
+}
+
+func TestNodeFile_WorldReadable(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir()})
+	if err := s.SaveNodeFile("1.srv", "hosta\n"); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(s.NodeFile("1.srv"))
+	if err != nil || info.Mode().Perm() != 0o644 || !strings.HasSuffix(s.NodeFile("1.srv"), "aux/1.srv") {
+		t.Errorf("%v, %v", info, err)
+	}
+}

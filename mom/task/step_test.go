@@ -1,0 +1,257 @@
+package task
+
+import (
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+	"rampart/mom/spool"
+)
+
+var testKey = spool.TaskKey{Job: "1.srv", Run: 2}
+
+// in returns a task in the given state, changed by the functions.
+func in(s State, change ...func(*Task)) Task {
+	t := New(testKey, Attrs{{Name: "Rerunable", Value: "True"}}, true, "boot", "cookie")
+	t.State = s
+	if s >= Running {
+		t.Handle = proc.Handle{PID: 10, Start: 1, BootID: "boot", Session: 11}
+	}
+	if s >= Delivering {
+		t.Result = &spool.Ended{ExitStatus: 1}
+	}
+	for _, f := range change {
+		f(&t)
+	}
+	return t
+}
+
+func killed(delay time.Duration, requeue bool) func(*Task) {
+	return func(t *Task) { t.Kill = &Killing{delay, requeue} }
+}
+
+func announced(t *Task) { t.Announced = true }
+
+func told(t *Task) { t.Told = true }
+
+func aborted(t *Task) { t.Aborted = true }
+
+func notRerunnable(t *Task) { t.Attrs = Attrs{{Name: "Rerunable", Value: "False"}} }
+
+func limited(name, value string) func(*Task) {
+	return func(t *Task) {
+		t.Attrs = append(t.Attrs, Attr{Name: "Resource_List", Resource: name, Value: value})
+	}
+}
+
+// words writes actions down, for a table to be read.
+func words(actions []Action) string {
+	var all []string
+	for _, a := range actions {
+		w := string(a.Do)
+		switch a.Do {
+		case Send:
+			w = "send " + a.Signal.String()
+		case Grace:
+			w += " of " + a.After.String()
+		case Note:
+			w += " " + a.Text
+		}
+		all = append(all, w)
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestStep(t *testing.T) {
+	handle := proc.Handle{PID: 10, Start: 1, BootID: "boot", Session: 11}
+	kill := func(d time.Duration, requeue bool) Event { return Kill{Killing{d, requeue}} }
+	const (
+		soft = "send terminated; allow a grace of 10s"
+		hard = "send killed; allow a grace of 10s"
+	)
+	for _, c := range []struct {
+		name    string
+		task    Task
+		event   Event
+		state   State
+		actions string
+	}{
+		{"an order", in(Accepted), Accept{}, Accepted, "fetch the script"},
+		{"the script is there", in(Accepted), Fetched{}, Starting, "launch"},
+		{"the script comes too late", in(Ended), Fetched{}, Ended, ""},
+		{"the shim runs", in(Starting), Launched{Handle: handle}, Running, "report the start; watch the shim"},
+		{
+			"the shim runs, a kill waits", in(Starting, killed(time.Second, false)),
+			Launched{Handle: handle},
+			Ending,
+			"report the start; watch the shim; send terminated; allow a grace of 1s",
+		},
+		{
+			"the shim runs, a signal waits", in(Starting, func(t *Task) { t.Signals = []string{"USR1"} }),
+			Launched{Handle: handle},
+			Running,
+			"report the start; watch the shim; send user defined signal 1",
+		},
+		{"a second word of the start", in(Running), Launched{Handle: handle}, Running, ""},
+		{"it cannot be started", in(Starting), Failed{Status: ExitRetry}, Delivering, "discard the output"},
+		{"the program exits", in(Running), Exited{}, Delivering, "deliver the output"},
+		{"the program of a requeued job exits", in(Ending, killed(0, true)), Exited{}, Delivering, "discard the output"},
+		{"a second word of the end", in(Delivering), Exited{}, Delivering, ""},
+		{"the shim vanishes", in(Running), Vanished{}, Delivering, "send killed; discard the output"},
+		{"the shim vanishes, no rerun", in(Running, notRerunnable), Vanished{}, Delivering, "send killed; deliver the output"},
+		{"the output is there", in(Delivering), Delivered{}, Ended, "report the end; clean up"},
+		{"a kill before the script", in(Accepted), kill(0, false), Delivering, "discard the output"},
+		{"a kill during the start", in(Starting), kill(0, false), Starting, ""},
+		{"a kill", in(Running), kill(10*time.Second, false), Ending, soft},
+		{"a kill at once", in(Running), kill(0, false), Ending, hard},
+		{"the same kill again", in(Ending, killed(10*time.Second, false)), kill(10*time.Second, false), Ending, ""},
+		{"a harder kill", in(Ending, killed(10*time.Second, false)), kill(0, false), Ending, hard},
+		{"a kill after the end", in(Ended), kill(0, false), Ended, ""},
+		{"the grace is over", in(Ending), GraceOver{}, Ending, hard},
+		{"the grace is over too late", in(Delivering), GraceOver{}, Delivering, ""},
+		{"the mom stops", in(Running), Abort{}, Ending, hard},
+		{"the mom stops before the start", in(Accepted), Abort{}, Delivering, "discard the output"},
+		{"a signal", in(Running), Signal{"SIGUSR1"}, Running, "send user defined signal 1"},
+		{"a signal before the start", in(Starting), Signal{"USR1"}, Starting, ""},
+		{"within the limit", in(Running, limited("cput", "00:01:00")), Sampled{Usage: proc.Usage{CPU: time.Minute}}, Running, ""},
+		{
+			"over the limit", in(Running, limited("cput", "00:01:00")),
+			Sampled{Usage: proc.Usage{CPU: 62 * time.Second}},
+			Ending,
+			"note on stderr =>> PBS: job killed: cput 62 exceeded limit 60; " + soft,
+		},
+		{"over memory that nobody enforces", in(Running, limited("mem", "1mb")), Sampled{Usage: proc.Usage{RSS: 2 << 20}}, Running, ""},
+		{
+			"over enforced memory", in(Running, limited("mem", "1mb")),
+			Sampled{proc.Usage{RSS: 2 << 20}, true},
+			Ending,
+			"note on stderr =>> PBS: job killed: mem 2048kb exceeded limit 1024kb; " + soft,
+		},
+		{"over the limit, again", in(Ending, limited("cput", "1")), Sampled{Usage: proc.Usage{CPU: time.Minute}}, Ending, ""},
+		{"forget", in(Ended), Forget{}, Ended, "drop"},
+
+		{"restart before the script", in(Accepted), Resume{"boot", true}, Accepted, "ask whether the run still counts"},
+		{"restart during the start", in(Starting), Resume{"boot", true}, Starting, "look for the shim"},
+		{"nothing was started", in(Starting), NotFound{}, Accepted, "ask whether the run still counts"},
+		{"nothing was started, and shall not", in(Starting, aborted), NotFound{}, Delivering, "discard the output"},
+		{"restart while it runs", in(Running, announced), Resume{"boot", true}, Running, "watch the shim"},
+		{"restart before the report", in(Running), Resume{"boot", true}, Running, "watch the shim; report the start"},
+		{"restart without adopting", in(Running, announced), Resume{"boot", false}, Ending, "watch the shim; " + hard},
+		{
+			"restart during the end", in(Ending, announced, killed(time.Second, false)),
+			Resume{"boot", true},
+			Ending,
+			"watch the shim; send terminated; allow a grace of 1s",
+		},
+		{"restart during the delivery", in(Delivering), Resume{"other", true}, Delivering, "deliver the output"},
+		{"restart before the last report", in(Ended), Resume{"boot", false}, Ended, "report the end; clean up"},
+		{"restart after it", in(Ended, told), Resume{"other", true}, Ended, "clean up"},
+		{"reboot", in(Running), Resume{"other", true}, Running, "watch the shim"},
+		{"reboot before the start", in(Accepted), Resume{"other", true}, Delivering, "discard the output"},
+		{"reboot during the start", in(Starting), Resume{"other", true}, Delivering, "discard the output"},
+		{"reboot, spoilt record", Lost(testKey), Resume{"boot", true}, Delivering, "discard the output"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := c.task
+			next, actions, err := step(c.task, c.event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next.State != c.state || words(actions) != c.actions {
+				t.Errorf("state %s, actions %q; want %s, %q", next.State, words(actions), c.state, c.actions)
+			}
+			if !reflect.DeepEqual(before, c.task) {
+				t.Error("the task was changed in place")
+			}
+		})
+	}
+}
+
+func TestStep_Result(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		task  Task
+		event Event
+		want  spool.Ended
+	}{
+		{"exit", in(Running), Exited{proc.Exit{Status: 5}}, spool.Ended{ExitStatus: 5}},
+		{"requeue", in(Ending, killed(0, true)), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: ExitRerun}},
+		{"limit", in(Ending, func(t *Task) { t.Limit = "over" }), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: 271, Comment: "over"}},
+		{
+			"mom stopped", in(Ending, aborted),
+			Exited{proc.Exit{Status: 265}},
+			spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the mom ended its jobs"},
+		},
+		{
+			"fence", in(Running),
+			Exited{proc.Exit{Status: 265, Fenced: true}},
+			spool.Ended{ExitStatus: 265, Comment: "the host ended the job: no server was heard of in time"},
+		},
+		{"lost", in(Running), Vanished{}, spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the job's processes are gone"}},
+		{"own fault", in(Starting), Failed{ExitOwnFault, "why"}, spool.Ended{ExitStatus: ExitOwnFault, NeverStarted: true, Comment: "why"}},
+		{"killed early", in(Accepted), Kill{}, spool.Ended{ExitStatus: 271, NeverStarted: true}},
+		{"requeued early", in(Accepted), Kill{Killing{0, true}}, spool.Ended{ExitStatus: ExitRerun, NeverStarted: true}},
+		{"spoilt", Lost(testKey), Resume{"b", true}, spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the host was restarted"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next, _, err := step(c.task, c.event)
+			if err != nil || next.Result == nil {
+				t.Fatalf("%+v, %v", next, err)
+			}
+			got := *next.Result
+			if len(got.Used) != 6 {
+				t.Errorf("used %v", got.Used)
+			}
+			got.Used = nil
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestStep_Refusals(t *testing.T) {
+	for _, c := range []struct {
+		task  Task
+		event Event
+		code  pbs.Code
+	}{
+		{in(Running), Signal{"NOSUCH"}, pbs.BadSignal},
+		{in(Ended), Signal{"TERM"}, pbs.BadState},
+		{in(Running), Forget{}, pbs.BadState},
+		{in(Ended), Alter{}, pbs.BadState},
+	} {
+		if _, _, err := step(c.task, c.event); pbs.CodeOf(err) != c.code {
+			t.Errorf("%T in %s: %v", c.event, c.task.State, err)
+		}
+	}
+}
+
+func TestParseSignal(t *testing.T) {
+	for name, want := range map[string]syscall.Signal{
+		"TERM": 15, "SIGTERM": 15, "sigusr1": 10, "9": 9, "0": 0, "suspend": syscall.SIGSTOP, "resume": syscall.SIGCONT, "SIGNULL": 0,
+	} {
+		if got, err := ParseSignal(name); err != nil || got != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"", "-1", "65", "FOO", "SIGSIGTERM"} {
+		if _, err := ParseSignal(name); pbs.CodeOf(err) != pbs.BadSignal {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestPeak_Percent(t *testing.T) {
+	var p Peak
+	for i := range 3 {
+		p = p.with(proc.Usage{CPU: time.Duration(20*i) * time.Second, Wall: time.Duration(10*i) * time.Second, RSS: int64(5 - i)})
+	}
+	if p.Percent != 200 || p.RSS != 5 || p.CPU != 40*time.Second {
+		t.Errorf("peak %+v", p)
+	}
+}
