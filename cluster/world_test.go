@@ -38,12 +38,12 @@ type member struct {
 	name      pbs.ReplicaName
 	host      *memnet.Host
 	disk      func() (cluster.Stores, error)
-	clockOff  time.Duration
+	clockOff  atomic.Int64 // nanoseconds ahead
 	replica   *cluster.Replica
 	machine   *fsm.FSM
 	asked     atomic.Int32 // ReadIndex calls answered
-	spells    []uint64     // terms in which the duties ran
-	working   bool
+	spells    atomic.Int32 // how often the duties ran
+	working   atomic.Bool
 	cancel    context.CancelCauseFunc
 	done      chan error
 	api       net.Listener
@@ -128,7 +128,7 @@ func (w *world) describe() string {
 func (w *world) leader() *member {
 	var best *member
 	for _, m := range w.members {
-		if m.done != nil && m.replica.IsLeader() && m.working && (best == nil || m.replica.Term() > best.replica.Term()) {
+		if m.done != nil && m.replica.IsLeader() && m.working.Load() && (best == nil || m.replica.Term() > best.replica.Term()) {
 			best = m
 		}
 	}
@@ -184,7 +184,7 @@ func (w *world) same() {
 
 func (m *member) addr(port string) string { return m.host.IP().String() + port }
 
-func (m *member) clock() time.Time { return time.Now().Add(m.clockOff) }
+func (m *member) clock() time.Time { return time.Now().Add(time.Duration(m.clockOff.Load())) }
 
 // open opens a replica on the member's disk.
 func (m *member) open(first bool) {
@@ -221,13 +221,13 @@ func quiet() *slog.Logger {
 
 // work is the duties: they note their terms, and take a moment to end.
 func (m *member) work(ctx context.Context, term uint64) error {
-	if m.working {
+	if m.working.Swap(true) {
 		m.w.t.Errorf("%s: duties of term %d began before those of an earlier term had ended", m.name, term)
 	}
-	m.spells, m.working = append(m.spells, term), true
+	m.spells.Add(1)
 	<-ctx.Done()
 	<-time.After(3 * time.Millisecond)
-	m.working = false
+	m.working.Store(false)
 	return nil
 }
 
@@ -249,7 +249,8 @@ func (m *member) stop(cause error) error {
 	}
 	m.cancel(cause)
 	err := <-m.done
-	m.done, m.working = nil, false
+	m.done = nil
+	m.working.Store(false)
 	_ = m.api.Close()
 	m.host.Crash()
 	return err
