@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"syscall"
 
 	"connectrpc.com/connect"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"rampart/cluster/gossip"
 	"rampart/fsm/pbs"
 	agent "rampart/mom"
-	"rampart/mom/proc"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
@@ -27,6 +24,7 @@ type Options struct {
 	Shim     string           // the program that is the shim
 	KillJobs bool             // end and requeue the jobs of an earlier mom, instead of adopting them
 	Signals  <-chan os.Signal // SIGTERM ends the jobs, SIGINT leaves them, SIGHUP reads the files again
+	Outside  *Outside         // nil: the operating system
 	Logger   *slog.Logger
 }
 
@@ -34,6 +32,7 @@ type Options struct {
 type daemon struct {
 	config   Config
 	options  Options
+	outside  Outside
 	files    transport.Files
 	identity *transport.Identity
 	asker    *client.Client
@@ -48,7 +47,11 @@ type daemon struct {
 
 // Run runs the mom of the home until a signal or ctx ends it.
 func Run(ctx context.Context, c Config, o Options) error {
-	d := &daemon{config: c, options: o}
+	outside, err := system(c, o)
+	if err != nil {
+		return fmt.Errorf("mom: %w", err)
+	}
+	d := &daemon{config: c, options: o, outside: outside}
 	if err := d.open(ctx); err != nil {
 		return fmt.Errorf("mom: %w", err)
 	}
@@ -62,17 +65,13 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return err
 	}
 	replicas := transport.NewReplicas(d.config.Replicas...)
-	d.asker = client.New(client.Options{Shared: replicas, Identity: d.identity})
+	d.asker = client.New(client.Options{Shared: replicas, Network: d.outside.Network, Identity: d.identity})
 	d.forward = transport.NewForwarder(transport.ForwarderConfig{
-		Identity: d.identity, Network: transport.System{}, Replicas: replicas, Logger: d.options.Logger,
+		Identity: d.identity, Network: d.outside.Network, Replicas: replicas, Logger: d.options.Logger,
 	})
-	listener, err := transport.ListenUnix(ctx, d.config.Home.Gateway(d.config.Host))
-	if err != nil {
+	if err := d.openGateway(ctx); err != nil {
 		return err
 	}
-	d.gateway = transport.NewGateway(transport.GatewayConfig{
-		Listener: listener, Identity: d.identity, Accounts: transport.NewGetent(transport.Exec), Next: d.forward, Logger: d.options.Logger,
-	})
 	if d.config.SubmitOnly {
 		return nil
 	}
@@ -82,36 +81,37 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	return d.openPort(ctx)
 }
 
-func (d *daemon) openMom() error {
-	system, err := proc.NewLinux(d.options.Shim)
+func (d *daemon) openGateway(ctx context.Context) error {
+	if d.outside.Gateway == nil {
+		return nil
+	}
+	listener, err := d.outside.Gateway(ctx)
 	if err != nil {
 		return err
 	}
+	d.gateway = transport.NewGateway(transport.GatewayConfig{
+		Listener: listener, Identity: d.identity, Accounts: d.outside.Accounts, Next: d.forward, Logger: d.options.Logger,
+	})
+	return nil
+}
+
+func (d *daemon) openMom() (err error) {
 	d.mom, err = agent.New(agent.Config{
 		Host: pbs.HostName(d.config.Host), Home: string(d.config.Home),
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
 		Adopt: !d.options.KillJobs, HighRes: os.Getenv("PBS_LOG_HIGHRES_TIMESTAMP") == "1",
-		Reporter: d.asker.Report(), System: system, Accounts: transport.NewGetent(transport.Exec), Probe: probe,
-		SwitchUser: os.Geteuid() == 0, SelfUID: uint32(os.Geteuid()), PID: os.Getpid(), Logger: d.options.Logger,
+		Reporter: d.asker.Report(), System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe,
+		NoSync: d.outside.NoSync,
+		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: os.Getpid(), Logger: d.options.Logger,
 	})
 	return err
 }
 
-// probe asks the host what it has.
-func probe() agent.Hardware {
-	h := agent.Hardware{CPUs: runtime.NumCPU(), Arch: runtime.GOOS}
-	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) == nil {
-		h.MemoryKB = int64(uint64(info.Totalram) * uint64(info.Unit) / 1024)
-	}
-	return h
-}
-
 func (d *daemon) openPort(ctx context.Context) (err error) {
-	d.handler = transport.NewHandler(transport.HandlerConfig{Identity: d.identity, Network: transport.System{}, Logger: d.options.Logger})
+	d.handler = transport.NewHandler(transport.HandlerConfig{Identity: d.identity, Network: d.outside.Network, Logger: d.options.Logger})
 	d.handler.Mount(d.mom.Handler(connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, d.options.Logger))))
 	d.port, err = transport.NewServer(ctx, transport.ServerConfig{
-		Network: transport.System{}, Address: d.config.Listen, Identity: d.identity, Handler: d.handler, Logger: d.options.Logger,
+		Network: d.outside.Network, Address: d.config.Listen, Identity: d.identity, Handler: d.handler, Logger: d.options.Logger,
 	})
 	return err
 }
@@ -121,7 +121,7 @@ func (d *daemon) openGossip() error {
 	if err != nil {
 		return err
 	}
-	carrier, err := gossip.NewTransport(transport.System{}, "", d.config.Gossip)
+	carrier, err := gossip.NewTransport(d.outside.Network, "", d.config.Gossip)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,9 @@ func (d *daemon) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	others, ctx := errgroup.WithContext(ctx)
-	others.Go(func() error { return d.gateway.Run(ctx) })
+	if d.gateway != nil {
+		others.Go(func() error { return d.gateway.Run(ctx) })
+	}
 	others.Go(func() error { return d.renewer().Run(ctx) })
 	if d.mom == nil {
 		others.Go(func() error { return d.obey(ctx, stop) })

@@ -1,0 +1,59 @@
+package mom
+
+import (
+	"context"
+	"net"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	agent "rampart/mom"
+	"rampart/mom/proc"
+	"rampart/transport"
+)
+
+// Outside is what a mom needs beyond the files of its home. Run takes it from the
+// operating system unless the options bring another; a bubble passes its own.
+type Outside struct {
+	Network  transport.Network
+	Accounts transport.Accounts
+	System   proc.System
+	Probe    func() agent.Hardware
+	// Gateway opens the socket for people on this host; nil: there is none.
+	Gateway func(ctx context.Context) (net.Listener, error)
+	// NoSync spares the disk, for tests.
+	NoSync bool
+	// SwitchUser runs jobs as their owners.
+	SwitchUser bool
+}
+
+// system returns what the options bring, or the operating system of this host.
+func system(c Config, o Options) (Outside, error) {
+	if o.Outside != nil {
+		return *o.Outside, nil
+	}
+	out := Outside{
+		Network: transport.System{}, Accounts: transport.NewGetent(transport.Exec), Probe: probe, SwitchUser: os.Geteuid() == 0,
+		Gateway: func(ctx context.Context) (net.Listener, error) {
+			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))
+		},
+	}
+	if c.SubmitOnly {
+		return out, nil
+	}
+	var err error
+	out.System, err = proc.NewLinux(o.Shim)
+	return out, err
+}
+
+// probe asks the host what it has.
+func probe() agent.Hardware {
+	h := agent.Hardware{CPUs: runtime.NumCPU(), Arch: runtime.GOOS}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		h.MemoryKB = int64(uint64(info.Totalram) * uint64(info.Unit) / 1024)
+	}
+	return h
+}
+
