@@ -54,7 +54,7 @@ func qmgr() *cli.Command {
 			}
 			return s.end()
 		}
-		return m.batch(ctx)
+		return m.converse(ctx)
 	}
 	return c
 }
@@ -68,9 +68,9 @@ type manager struct {
 	headed                  bool // the comment above what is printed is out
 }
 
-// batch reads directives from standard input, line by line so that a person can
+// converse reads directives from standard input, line by line so that a person can
 // talk with it.
-func (m *manager) batch(ctx context.Context) error {
+func (m *manager) converse(ctx context.Context) error {
 	in := bufio.NewReader(m.env.Stdin)
 	prompt := m.env.Terminal()
 	var text string
@@ -221,8 +221,27 @@ func (m *manager) change(ctx context.Context, d *directive, n objectName) error 
 	case n.name == "":
 		r.Name = "@default"
 	}
-	_, err := m.session.batch.Manage(m.next(ctx), connect.NewRequest(r))
+	if d.object.word == "resource" && n.name == "" {
+		return m.changeEach(ctx, d, r)
+	}
+	_, err := m.batch.Manage(m.next(ctx), connect.NewRequest(r))
 	return err
+}
+
+// changeEach is a change of all custom resources, which the server does not know as
+// one.
+func (m *manager) changeEach(ctx context.Context, d *directive, r *api.ManageRequest) error {
+	all, err := m.find(ctx, d.object, "")
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		one := &api.ManageRequest{Verb: r.Verb, Kind: r.Kind, Name: o.Name, Changes: r.Changes}
+		if _, err := m.batch.Manage(m.next(ctx), connect.NewRequest(one)); err != nil {
+			m.refused(objectName{name: o.Name}, err)
+		}
+	}
+	return nil
 }
 
 // read lists or prints the objects that a name stands for.

@@ -27,16 +27,34 @@ func Long(w io.Writer, head string, o *api.Object, wide bool, zone *time.Locatio
 	defer flush()
 	fmt.Fprintln(b, head)
 	for _, a := range o.Attributes {
-		name, value := label(a), moment(a, zone)
-		fmt.Fprintf(b, "    %s = ", name)
-		if wide {
+		value := moment(a, zone)
+		at := fixedAround + heading(b, a)
+		switch {
+		case wide:
 			b.WriteString(strings.ReplaceAll(value, "\n", `\n`))
-		} else {
-			fold(b, value, fixedAround+len(name))
+		case at+len(value) < foldItemAt && strings.IndexByte(value, '\n') < 0: // most of them
+			b.WriteString(value)
+		default:
+			fold(b, value, at)
 		}
 		b.WriteByte('\n')
 	}
 	b.WriteByte('\n')
+}
+
+// heading writes what stands before an attribute's value, and returns the length of
+// its name. There may be millions of attributes in a listing, so it does not format.
+func heading(b *bufio.Writer, a *api.Attribute) int {
+	b.WriteString("    ")
+	b.WriteString(a.Name)
+	n := len(a.Name)
+	if a.Resource != "" {
+		b.WriteByte('.')
+		b.WriteString(a.Resource)
+		n += 1 + len(a.Resource)
+	}
+	b.WriteString(" = ")
+	return n
 }
 
 // fold writes value, of which the first character comes to stand in column at
