@@ -142,6 +142,9 @@ func (r *request) directive(c *cli.Command, args []string) {
 // after it.
 func (r *request) text(operands []string) ([]byte, error) {
 	if len(operands) == 0 {
+		if r.env.Terminal() {
+			io.WriteString(r.env.Stderr, "Job script will be read from standard input. Submit with CTRL+D.\n")
+		}
 		return limited(r.env.Stdin)
 	}
 	f, err := r.env.Open(operands[0])

@@ -183,6 +183,9 @@ func (f *fakeServer) Manage(_ context.Context, r *connect.Request[api.ManageRequ
 // List shows the objects of the recordings.
 func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest], stream *connect.ServerStream[api.ListReply]) error {
 	m := r.Msg
+	if len(m.Queues) > 0 && m.Queues[0] == "lost" {
+		return pbs.Refuse(pbs.UnknownResult)
+	}
 	if len(m.Queues) > 0 && m.Queues[0] != "workq" {
 		return pbs.Refuse(pbs.UnknownQueue)
 	}

@@ -113,8 +113,17 @@ func (s *session) serverName(ctx context.Context) string {
 	return s.server
 }
 
-// list reads objects; begin is called once, each for every object as it comes.
+// list reads objects; begin is called once, each for every object as it comes. A
+// read has no outcome that could be unknown: nobody answered it.
 func (s *session) list(ctx context.Context, r *api.ListRequest, begin func(*api.ListHeader) error, each func(*api.Object) error) error {
+	err := s.stream(ctx, r, begin, each)
+	if errors.Is(err, pbs.Refuse(pbs.UnknownResult)) || errors.Is(err, context.DeadlineExceeded) {
+		return &cli.Unreachable{Server: s.target.Server, Err: errors.New("no answer in time")}
+	}
+	return err
+}
+
+func (s *session) stream(ctx context.Context, r *api.ListRequest, begin func(*api.ListHeader) error, each func(*api.Object) error) error {
 	stream, err := s.batch.List(ctx, connect.NewRequest(r))
 	if err != nil {
 		return err

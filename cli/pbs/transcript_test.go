@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -125,7 +126,7 @@ func told(server *fakeServer, stdout, stderr *bytes.Buffer) string {
 }
 
 // files is the file system of the transcripts.
-func files() fstest.MapFS {
+var files = sync.OnceValue(func() fstest.MapFS {
 	m := fstest.MapFS{
 		"pbs.conf":     {Data: []byte("# a comment\nPBS_HOME=home\nPBS_SERVER=s1:15001,s2\nPBS_UNHEARD_OF=1\n")},
 		"dir":          {Mode: fs.ModeDir},
@@ -148,7 +149,7 @@ func files() fstest.MapFS {
 		}
 	}
 	return m
-}
+})
 
 func world(server *fakeServer, env map[string]string, stdin io.Reader, stdout, stderr io.Writer) *cli.Env {
 	return &cli.Env{
