@@ -90,7 +90,8 @@ func (c *cluster) others(ctx context.Context) error {
 	return nil
 }
 
-// moms lets all execution hosts join at once.
+// moms lets all execution hosts join at once, and starts them one after the other: the
+// scheduler fills vnodes in the order in which they came.
 func (c *cluster) moms(ctx context.Context) error {
 	if len(c.plan.Moms) == 0 {
 		return nil
@@ -103,23 +104,36 @@ func (c *cluster) moms(ctx context.Context) error {
 	for _, m := range c.plan.Moms {
 		g.Go(func() error { return c.join(ctx, m, token) })
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, m := range c.plan.Moms {
+		if err := c.startDaemon(m.Name); err != nil {
+			return err
+		}
+		if err := c.until(ctx, m.Name, func() error { return c.vnodesUp(ctx, m) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// oneMachine is the configuration of moms that share all files.
+const oneMachine = "$usecp *:/ /\n"
 
 func (c *cluster) join(ctx context.Context, m Mom, token string) error {
 	file := filepath.Join(c.home(m.Name), "mom_priv", "config.d", "dev")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, []byte(m.definition()), 0o644); err != nil {
-		return err
-	}
-	_, err := c.rampart(ctx, m.Name, "mom", "join", "--token", token, "--host", m.Name,
-		"--replica", c.plan.listen(c.plan.Replicas[0]), "--listen", c.plan.listen(m.Name), "--gossip", c.plan.gossip(m.Name))
+	config := filepath.Join(c.home(m.Name), "mom_priv", "config")
+	err := errors.Join(os.WriteFile(file, []byte(m.definition()), 0o644), os.WriteFile(config, []byte(oneMachine), 0o644))
 	if err != nil {
 		return err
 	}
-	return c.startDaemon(m.Name)
+	_, err = c.rampart(ctx, m.Name, "mom", "join", "--token", token, "--host", m.Name,
+		"--replica", c.plan.listen(c.plan.Replicas[0]), "--listen", c.plan.listen(m.Name), "--gossip", c.plan.gossip(m.Name))
+	return err
 }
 
 // settings makes one machine pass for many: a user is the same on all hosts, and
@@ -227,7 +241,7 @@ func (c *cluster) token(ctx context.Context, role string) (string, error) {
 // until tries check until it has nothing to say, and fails with its last words when
 // ctx ends or a process dies.
 func (c *cluster) until(ctx context.Context, what string, check func() error) error {
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		last := check()

@@ -56,10 +56,10 @@ func (c *cluster) up(ctx context.Context) error {
 	if err != nil || len(c.plan.Moms) == 0 {
 		return err
 	}
-	return c.until(ctx, "all moms to be up", func() error { return c.vnodesUp(ctx) })
+	return c.until(ctx, "all moms to be up", func() error { return c.vnodesUp(ctx, c.plan.Moms...) })
 }
 
-func (c *cluster) vnodesUp(ctx context.Context) error {
+func (c *cluster) vnodesUp(ctx context.Context, moms ...Mom) error {
 	out, err := c.run(ctx, filepath.Join(c.bin(), "pbsnodes"), "-av", "-F", "json")
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *cluster) vnodesUp(ctx context.Context) error {
 		return fmt.Errorf("read the vnodes: %w", err)
 	}
 	var missing []string
-	for _, m := range c.plan.Moms {
+	for _, m := range moms {
 		for _, v := range m.Vnodes {
 			n, known := seen.Nodes[v.Name]
 			if !known || strings.Contains(n.State, "down") || strings.Contains(n.State, "unknown") {
