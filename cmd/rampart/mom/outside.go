@@ -56,4 +56,3 @@ func probe() agent.Hardware {
 	}
 	return h
 }
-

@@ -101,7 +101,7 @@ func (d *daemon) openMom() (err error) {
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
 		Adopt: !d.options.KillJobs, HighRes: os.Getenv("PBS_LOG_HIGHRES_TIMESTAMP") == "1",
 		Reporter: d.asker.Report(), System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe,
-		NoSync: d.outside.NoSync,
+		NoSync:     d.outside.NoSync,
 		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: os.Getpid(), Logger: d.options.Logger,
 	})
 	return err
