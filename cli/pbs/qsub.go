@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"path/filepath"
 	"strings"
@@ -205,12 +206,22 @@ func (r *request) complete(opts *cli.Options) error {
 		r.set("Submit_arguments", "", args)
 	}
 	if opts.Dashed {
-		r.set("executable", "", opts.Operands[0])
-		if args := shown(opts.Operands[1:]); args != "" {
+		r.set("executable", "", wrapped("Executable", opts.Operands[0]))
+		if args := wrapped("Argument", opts.Operands[1:]...); args != "" {
 			r.set("argument_list", "", args)
 		}
 	}
 	return nil
+}
+
+// wrapped writes words in the form in which PBS keeps a job's program and arguments, so
+// that the mom takes them apart as they were.
+func wrapped(element string, words ...string) string {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString("<jsdl-hpcpa:" + element + ">" + html.EscapeString(w) + "</jsdl-hpcpa:" + element + ">")
+	}
+	return b.String()
 }
 
 // shown joins arguments so that a shell, or script.Split, takes them apart again.
