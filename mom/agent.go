@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
+	"golang.org/x/sync/errgroup"
 
 	"rampart/fsm/pbs"
 	"rampart/mom/spool"
@@ -17,6 +19,9 @@ import (
 	"rampart/transport/api/apiconnect"
 	"rampart/transport/daylog"
 )
+
+// savesAtOnce bounds the tasks of one delivery that are being saved.
+const savesAtOnce = 16
 
 var _ apiconnect.AgentHandler = (*Mom)(nil)
 
@@ -46,9 +51,10 @@ func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest
 		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
 	}
 	reply, fresh := &api.DeliverReply{}, make(map[uint64]*spool.Refusal)
+	saved := m.runJobs(l, req.GetOrders())
 	var undone error
 	for _, o := range req.GetOrders() {
-		a, err := m.answer(ctx, l, o, fresh)
+		a, err := m.answer(ctx, l, o, saved, fresh)
 		if err != nil { // not refused, but not done either: it comes again
 			undone = fmt.Errorf("order %d: %w", o.GetId(), err)
 			break
@@ -85,14 +91,42 @@ func (m *Mom) void(err error) bool {
 	return false
 }
 
-func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, fresh map[uint64]*spool.Refusal) (*api.Answer, error) {
+// runJobs takes all orders to run a job that have no answer yet, several at a time,
+// because each has to wait for the disk.
+func (m *Mom) runJobs(l *life, orders []*api.Order) map[uint64]error {
+	var mu sync.Mutex
+	results := make(map[uint64]error)
+	var jobs errgroup.Group
+	jobs.SetLimit(savesAtOnce)
+	for _, o := range orders {
+		_, answered, forgotten := l.spool.Answered(o.GetId())
+		if o.GetRun() == nil || answered || forgotten {
+			continue
+		}
+		jobs.Go(func() error {
+			err := m.runJob(l, key(o), o.GetRun())
+			mu.Lock()
+			defer mu.Unlock()
+			results[o.GetId()] = err
+			return nil
+		})
+	}
+	_ = jobs.Wait() // each has its own result
+	return results
+}
+
+func key(o *api.Order) spool.TaskKey {
+	return spool.TaskKey{Job: pbs.JobID(o.GetJob()), Run: pbs.RunCount(o.GetRunCount())}
+}
+
+func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, saved map[uint64]error, fresh map[uint64]*spool.Refusal) (*api.Answer, error) {
 	refusal, answered, forgotten := l.spool.Answered(o.GetId())
 	switch {
 	case forgotten:
 		refusal = &spool.Refusal{Code: uint16(pbs.InvalidRequest), Message: "the order was confirmed before"}
 	case !answered:
 		var err error
-		if refusal, err = m.obey(ctx, l, o); err != nil {
+		if refusal, err = m.obey(ctx, l, o, saved); err != nil {
 			return nil, err
 		}
 		fresh[o.GetId()] = refusal
@@ -105,12 +139,12 @@ func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, fresh map[uint6
 }
 
 // obey carries an order out. An error that is no refusal leaves the order undone.
-func (m *Mom) obey(ctx context.Context, l *life, o *api.Order) (*spool.Refusal, error) {
-	k := spool.TaskKey{Job: pbs.JobID(o.GetJob()), Run: pbs.RunCount(o.GetRunCount())}
+func (m *Mom) obey(ctx context.Context, l *life, o *api.Order, saved map[uint64]error) (*spool.Refusal, error) {
+	k := key(o)
 	var err error
 	switch {
 	case o.GetRun() != nil:
-		err = m.runJob(l, k, o.GetRun())
+		err = saved[o.GetId()]
 	case o.GetKill() != nil:
 		err = m.killJob(ctx, l, k, o.GetKill())
 	case o.GetSignal() != nil:

@@ -216,6 +216,11 @@ func (m *Mom) end(l *life, cancel context.CancelFunc) {
 	l.mu.Unlock()
 	cancel()
 	l.wg.Wait()
+	m.delivery.Lock() // a delivery that was under way is over
+	defer m.delivery.Unlock()
+	if err := l.spool.Close(); err != nil {
+		m.config.Logger.Error("spool not closed", "err", err)
+	}
 }
 
 // running returns the life, nil before and after it.

@@ -20,6 +20,7 @@ const (
 	Rename  Step = "rename"
 	SyncDir Step = "sync folder"
 	Remove  Step = "remove"
+	Cut     Step = "cut"
 )
 
 // disk makes changes that are whole or not at all.

@@ -1,13 +1,8 @@
 package spool
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // A Fact is something that happened to a task. It is kept until a commit has
@@ -44,57 +39,63 @@ type Used struct {
 	Value    string `json:"value"`
 }
 
-// openFacts reads the reports. A temporary file is what a crash left; what it was to
-// say was acknowledged to nobody.
-func (s *Spool) openFacts() error {
-	entries, err := os.ReadDir(s.reports())
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".json") {
-			continue
-		}
-		var f Fact
-		if _, err := readJSON(filepath.Join(s.reports(), e.Name()), &f); err != nil {
-			return err
-		}
-		if f.Version != version || e.Name() != factName(f.Seq) {
-			return fmt.Errorf("%s: not a fact of version %d", e.Name(), version)
-		}
-		s.facts = append(s.facts, f)
-		s.lastSeq = max(s.lastSeq, f.Seq)
-	}
-	slices.SortFunc(s.facts, func(a, b Fact) int { return int(int64(a.Seq) - int64(b.Seq)) })
-	return nil
-}
-
-func (s *Spool) reports() string { return filepath.Join(s.home, "mom_priv", "reports") }
-
-func factName(seq uint64) string {
-	n := strconv.FormatUint(seq, 10)
-	return strings.Repeat("0", max(0, 20-len(n))) + n + ".json"
-}
-
-// Append saves a fact under the next number. The same fact of the same task that still
-// waits is not saved again, so that a task may repeat itself after a crash.
+// Append saves a fact under the next number and returns when it is synced; facts that
+// come together share one sync. The same fact of the same task that still waits is not
+// saved again, so that a task may repeat itself after a crash.
 func (s *Spool) Append(f Fact) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, old := range s.facts {
-		if old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) {
-			return nil
+	if s.knownLocked(f) {
+		s.mu.Unlock()
+		return nil
+	}
+	w := waiting{f, make(chan error, 1)}
+	s.queue = append(s.queue, w)
+	if !s.writing { // else whoever writes takes it along
+		s.writing = true
+		for len(s.queue) > 0 {
+			s.writeQueueLocked()
 		}
+		s.writing = false
 	}
-	f.Version, f.Seq = version, s.lastSeq+1
-	if err := s.disk.putJSON(filepath.Join(s.reports(), factName(f.Seq)), f); err != nil {
-		return fmt.Errorf("save fact %d of %s: %w", f.Seq, f.Task, err)
+	s.mu.Unlock()
+	return <-w.done
+}
+
+// A waiting fact has no number yet.
+type waiting struct {
+	fact Fact
+	done chan error
+}
+
+func (s *Spool) knownLocked(f Fact) bool {
+	return slices.ContainsFunc(s.facts, func(old Fact) bool {
+		return old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil)
+	})
+}
+
+// writeQueueLocked gives up the lock while it writes.
+func (s *Spool) writeQueueLocked() {
+	batch := s.queue
+	s.queue = nil
+	facts := make([]Fact, len(batch))
+	for i, w := range batch {
+		facts[i] = w.fact
+		facts[i].Version, facts[i].Seq = version, s.lastSeq+1+uint64(i)
 	}
-	s.lastSeq = f.Seq
-	s.facts = append(s.facts, f)
-	close(s.changed)
-	s.changed = make(chan struct{})
-	return nil
+	s.mu.Unlock()
+	err := s.journal.append(facts)
+	s.mu.Lock()
+	if err == nil {
+		s.lastSeq += uint64(len(facts))
+		s.facts = append(s.facts, facts...)
+		close(s.changed)
+		s.changed = make(chan struct{})
+	} else {
+		err = fmt.Errorf("save fact of %s: %w", batch[0].fact.Task, err)
+	}
+	for _, w := range batch {
+		w.done <- err
+	}
 }
 
 // Pending returns the oldest facts that are not acknowledged, at most limit, and a
@@ -111,18 +112,14 @@ func (s *Spool) Pending(limit int) ([]Fact, <-chan struct{}) {
 func (s *Spool) Acknowledge(seq uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if seq > s.lastSeq && s.lastSeq > 0 {
+	if seq > s.lastSeq {
 		return fmt.Errorf("acknowledge fact %d: this spool has only written %d: it is an old copy", seq, s.lastSeq)
 	}
-	s.lastSeq = max(s.lastSeq, seq)
-	var errs []error
 	for len(s.facts) > 0 && s.facts[0].Seq <= seq {
-		old := s.facts[0].Seq
 		s.facts = s.facts[1:]
-		if s.kept > 0 {
-			errs = append(errs, s.disk.remove(filepath.Join(s.reports(), factName(s.kept))))
-		}
-		s.kept = old // until there is a later one: the next number follows from it
 	}
-	return errors.Join(errs...)
+	if len(s.facts) > 0 || s.writing {
+		return nil
+	}
+	return s.journal.shrink(s.lastSeq + 1)
 }

@@ -30,11 +30,14 @@ type Spool struct {
 	home string
 	disk disk
 
+	journal *journal // of whoever writes, see writing
+
 	mu      sync.Mutex
 	memory  memory
 	facts   []Fact // not acknowledged, rising
 	lastSeq uint64
-	kept    uint64 // the newest acknowledged fact, whose file is still there
+	queue   []waiting
+	writing bool // somebody takes the queue to the journal
 	changed chan struct{}
 }
 
@@ -93,7 +96,9 @@ func Open(o Options) (*Spool, error) {
 	if err := s.openMemory(o.Random); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
-	if err := s.openFacts(); err != nil {
+	s.journal = &journal{dir: filepath.Join(o.Home, "mom_priv", "reports"), disk: &s.disk}
+	var err error
+	if s.facts, s.lastSeq, err = s.journal.open(); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
 	return s, nil
@@ -127,6 +132,9 @@ func (s *Spool) ID() string { return s.memory.ID }
 func (s *Spool) TaskDir(k TaskKey) string {
 	return filepath.Join(s.home, "mom_priv", "jobs", k.String())
 }
+
+// Close closes the files that are kept open. Nothing may be in hand any more.
+func (s *Spool) Close() error { return s.journal.close() }
 
 // Output returns the file that collects a job's output, for kind "OU" or "ER".
 func (s *Spool) Output(job pbs.JobID, kind string) string {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"rampart/fsm/pbs"
@@ -97,14 +98,94 @@ func TestFacts_NumbersAreContiguousAcrossRestarts(t *testing.T) {
 	if facts, _ := s.Pending(9); len(facts) != 2 || facts[0].Seq != 4 || facts[1].Seq != 5 {
 		t.Errorf("after a restart: %+v", facts)
 	}
+	if err := s.Acknowledge(9); err == nil {
+		t.Error("an old copy of the spool was not noticed")
+	}
+}
+
+func TestFacts_TornTailIsCut(t *testing.T) {
+	home := t.TempDir()
+	s := open(t, Options{Home: home})
+	for i := range 2 {
+		if err := s.Append(Fact{Task: key(fmt.Sprintf("%d.srv", i), 1), Started: &Started{Session: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := filepath.Join(home, "mom_priv", "reports", segment(1))
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := strings.IndexByte(string(whole), '\n') + 1
+	for n := range whole {
+		if err := os.WriteFile(name, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, Options{Home: home, NoSync: true})
+		want := 0
+		if n >= first {
+			want = 1
+		}
+		if facts, _ := s.Pending(9); len(facts) != want {
+			t.Fatalf("cut at %d: %d facts, want %d", n, len(facts), want)
+		}
+		if err := s.Append(Fact{Task: key("9.srv", 1), Started: &Started{}}); err != nil {
+			t.Fatal(err)
+		}
+		if facts, _ := open(t, Options{Home: home}).Pending(9); len(facts) != want+1 || facts[want].Task.Job != "9.srv" {
+			t.Fatalf("cut at %d, then one more: %+v", n, facts)
+		}
+	}
+}
+
+func TestFacts_ManyAtOnceShareSyncs(t *testing.T) {
+	home := t.TempDir()
+	syncs := 0
+	s := open(t, Options{Home: home, NoSync: true, Fault: func(step Step, _ string) error {
+		if step == Sync {
+			syncs++
+		}
+		return nil
+	}})
+	var wg sync.WaitGroup
+	const n = 200
+	for i := range n {
+		wg.Go(func() {
+			if err := s.Append(Fact{Task: key(fmt.Sprintf("%d.srv", i), 1), Ended: &Ended{}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	facts, _ := open(t, Options{Home: home}).Pending(2 * n)
+	if len(facts) != n || facts[n-1].Seq != n {
+		t.Errorf("%d facts on disk", len(facts))
+	}
+	t.Logf("%d facts with %d syncs", n, syncs)
+}
+
+func TestFacts_JournalShrinks(t *testing.T) {
+	home := t.TempDir()
+	s := open(t, Options{Home: home, NoSync: true})
+	long := strings.Repeat("x", shrinkAt/4)
+	for i := range 5 {
+		if err := s.Append(Fact{Task: key(fmt.Sprintf("%d.srv", i), 1), Ended: &Ended{Comment: long}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := s.Acknowledge(5); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(home, "mom_priv", "reports", "*")); len(left) != 1 {
-		t.Errorf("files that stay: %v", left)
+	files, _ := filepath.Glob(filepath.Join(home, "mom_priv", "reports", "*"))
+	if len(files) != 1 || filepath.Base(files[0]) != segment(6) {
+		t.Errorf("files %v", files)
 	}
-	if err := s.Acknowledge(9); err == nil {
-		t.Error("an old copy of the spool was not noticed")
+	s = open(t, Options{Home: home})
+	if err := s.Append(Fact{Task: key("9.srv", 1), Started: &Started{}}); err != nil {
+		t.Fatal(err)
+	}
+	if facts, _ := s.Pending(9); len(facts) != 1 || facts[0].Seq != 6 {
+		t.Errorf("facts %+v", facts)
 	}
 }
 
@@ -181,7 +262,11 @@ func TestCrash_EveryPoint(t *testing.T) {
 				t.Fatal(err)
 			}
 			seen, where := 0, ""
+			ready := false
 			s := open(t, Options{Home: home, NoSync: true, Fault: func(step Step, path string) error {
+				if !ready {
+					return nil
+				}
 				if seen++; seen == point+1 {
 					where = fmt.Sprintf("%s of %s", step, filepath.Base(path))
 				}
@@ -190,6 +275,7 @@ func TestCrash_EveryPoint(t *testing.T) {
 				}
 				return nil
 			}})
+			ready = true
 			err := change(s)
 			if where == "" {
 				if err != nil {
