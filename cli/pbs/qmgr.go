@@ -11,7 +11,6 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli"
-	"rampart/cli/render"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
@@ -242,70 +241,4 @@ func (m *manager) changeEach(ctx context.Context, d *directive, r *api.ManageReq
 		}
 	}
 	return nil
-}
-
-// read lists or prints the objects that a name stands for.
-func (m *manager) read(ctx context.Context, d *directive, n objectName) error {
-	var only []string
-	for _, a := range d.changes {
-		name := a.Name
-		if a.Resource != "" {
-			name += "." + a.Resource
-		}
-		only = append(only, name)
-	}
-	if d.verb == "print" && d.object.word == "server" && len(only) == 0 {
-		for _, word := range []string{"resource", "queue"} {
-			object, _ := managedBy(word)
-			if err := m.print(ctx, object, "", nil); err != nil {
-				return err
-			}
-			m.headed = false
-		}
-	}
-	if d.verb == "print" {
-		return m.print(ctx, d.object, n.name, only)
-	}
-	found, err := m.find(ctx, d.object, n.name)
-	for _, o := range found {
-		render.List(m.env.Stdout, d.object.render, o, only)
-	}
-	return err
-}
-
-func (m *manager) print(ctx context.Context, object *managed, name string, only []string) error {
-	found, err := m.find(ctx, object, name)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	out := m.env.Stdout
-	if object.word == "server" {
-		render.PrintServer(out, object.render, found[0], only)
-		return nil
-	}
-	if !m.headed {
-		render.PrintHead(out, object.render)
-	}
-	m.headed = true
-	for _, o := range found {
-		render.Print(out, object.render, o, only)
-	}
-	return nil
-}
-
-func (m *manager) find(ctx context.Context, object *managed, name string) ([]*api.Object, error) {
-	r := &api.ListRequest{Kind: object.kind}
-	if name != "" && object.word != "server" {
-		r.Names = []string{name}
-	}
-	_, found, err := m.objects(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range found {
-		if o.Refusal != nil {
-			return nil, refusal(o)
-		}
-	}
-	return found, nil
 }

@@ -1,0 +1,103 @@
+package pbs
+
+import (
+	"bufio"
+
+	"rampart/cli/render"
+	"rampart/transport/api"
+)
+
+// A status is qstat's output in the making.
+type status struct {
+	s      *session
+	view   view
+	out    *bufio.Writer
+	header *api.ListHeader
+
+	table  *render.JobTable
+	json   *render.JSON
+	all    []*api.Object // queues and servers; jobs are written as they come
+	headed bool          // the table's head is out, or not wanted any more
+}
+
+func newStatus(s *session, v view) *status {
+	out := bufio.NewWriterSize(s.env.Stdout, 64<<10)
+	return &status{s: s, view: v, out: out, table: render.NewJobTable(out, v.wide)}
+}
+
+func (st *status) begin(h *api.ListHeader) error {
+	st.s.server = h.Server
+	if st.header != nil {
+		return nil
+	}
+	st.header = h
+	if st.view.format == "json" {
+		st.json = render.NewJSON(st.out, st.section(), h, render.Dated(st.s.env.Zone))
+	}
+	return nil
+}
+
+func (st *status) section() string {
+	switch st.view.kind {
+	case api.ObjectKind_OBJECT_KIND_QUEUE:
+		return "Queue"
+	case api.ObjectKind_OBJECT_KIND_SERVER:
+		return "Server"
+	}
+	return "Jobs"
+}
+
+// refused notes an error: PBS prints no head above rows that come after one.
+func (st *status) refused() {
+	_ = st.out.Flush() // so that output and errors keep their order on a terminal
+	st.headed = true
+}
+
+func (st *status) object(o *api.Object) error {
+	env := st.s.env
+	switch {
+	case st.json != nil:
+		st.json.Object(o)
+	case st.view.format == "dsv":
+		render.Wide(st.out, st.head()+o.Name, o, st.view.delimiter, render.Dated(env.Zone))
+	case st.view.long:
+		render.Long(st.out, st.head()+o.Name, o, st.view.wide, env.Zone)
+	case st.view.kind != api.ObjectKind_OBJECT_KIND_JOB:
+		st.all = append(st.all, o)
+	default:
+		st.row(o)
+	}
+	return nil
+}
+
+func (st *status) row(o *api.Object) {
+	if !st.headed {
+		st.table.Head()
+	}
+	st.headed = true
+	st.table.Row(o)
+}
+
+func (st *status) head() string {
+	if st.section() == "Jobs" {
+		return "Job Id: "
+	}
+	return st.section() + ": "
+}
+
+// end completes the output. A document that broke off stays incomplete, so that
+// nobody takes it for the whole.
+func (st *status) end() error {
+	switch {
+	case st.json != nil:
+		if err := st.json.End(); err != nil {
+			return err
+		}
+	case len(st.all) == 0:
+	case st.view.kind == api.ObjectKind_OBJECT_KIND_QUEUE:
+		render.Queues(st.out, st.all)
+	default:
+		render.Servers(st.out, st.all)
+	}
+	return st.out.Flush()
+}
