@@ -35,10 +35,11 @@ type Peers interface {
 	Status(ctx context.Context, addr string) (Status, error)
 }
 
-// Ledger is what must be on disk before a snapshot replaces the log (L10).
+// Ledger is what must be on disk before a snapshot replaces the log (L10);
+// ledger.Ledger is one.
 type Ledger interface {
-	// WaitSynced returns when everything up to the index is on disk.
-	WaitSynced(ctx context.Context, index uint64) error
+	// WaitSynced returns when the records up to a number are on disk for good.
+	WaitSynced(ctx context.Context, number uint64) error
 }
 
 // Config is all that a replica needs from outside.
@@ -61,7 +62,8 @@ type Config struct {
 	// Work is the leader's duties. It begins when all that was committed before its
 	// term is in the state, and must return when ctx ends. An error stops the replica.
 	Work func(ctx context.Context, term uint64) error
-	// Ledger, if set, holds back snapshots until it has synced.
+	// Ledger, if set, holds back a snapshot until it has synced all records that the
+	// snapshot counts, or the replica stops.
 	Ledger Ledger
 	// CheckGeneration, if set, is asked before Raft starts whether this store may be
 	// used: an older copy of it may not (design section 4, amnesia).

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // brokenStable fails every write.
@@ -139,7 +140,7 @@ func TestOpenFiles_InUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	if _, err := OpenFiles(dir, discard()); !errors.Is(err, bbolt.ErrTimeout) {
+	if _, err := OpenFiles(dir, discard()); !errors.Is(err, bolterrors.ErrTimeout) {
 		t.Errorf("a second process gets %v", err)
 	}
 }

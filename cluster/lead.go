@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 )
 
 const (
@@ -91,7 +92,8 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 		return 0, err
 	}
 	if r.cfg.Init != nil && r.cfg.Machine.View().Cluster().ID == "" {
-		if err := r.proposeAlone(r.cfg.Init, command.Entry{Time: clocks.median()}); err != nil {
+		err := r.proposeAlone(r.cfg.Init, command.Entry{Time: clocks.median()})
+		if err != nil && pbs.CodeOf(err) != pbs.InvalidRequest { // refused: it was in the log already, not yet in the view
 			return 0, err
 		}
 	}
@@ -145,16 +147,16 @@ type spell struct {
 
 func newSpell() *spell { return &spell{changed: make(chan struct{})} }
 
-func (s *spell) begin(ctx context.Context) { s.set(ctx, 0) }
+func (s *spell) begin(ctx context.Context) { s.change(func() { s.ctx = ctx }) }
 
-func (s *spell) start(term uint64) { s.set(s.ctx, term) }
+func (s *spell) start(term uint64) { s.change(func() { s.term = term }) }
 
-func (s *spell) end() { s.set(nil, 0) }
+func (s *spell) end() { s.change(func() { s.ctx, s.term = nil, 0 }) }
 
-func (s *spell) set(ctx context.Context, term uint64) {
+func (s *spell) change(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ctx, s.term = ctx, term
+	do()
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

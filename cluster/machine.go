@@ -65,21 +65,21 @@ func (o *observed) Snapshot() (raft.FSMSnapshot, error) {
 	}
 	o.proposals.Store(0)
 	o.bytes.Store(0)
-	return &heldSnapshot{FSMSnapshot: snap, index: o.View().Index(), o: o}, nil
+	return &heldSnapshot{FSMSnapshot: snap, records: o.View().Cluster().NextRecord, o: o}, nil
 }
 
 // heldSnapshot is written when the ledger is synced.
 type heldSnapshot struct {
 	raft.FSMSnapshot
-	index uint64
-	o     *observed
+	records uint64
+	o       *observed
 }
 
 // Persist implements raft.FSMSnapshot.
 func (s *heldSnapshot) Persist(sink raft.SnapshotSink) error {
 	if s.o.ledger != nil {
-		if err := s.o.ledger.WaitSynced(s.o.ctx, s.index); err != nil {
-			return fmt.Errorf("wait for the ledger to be synced to %d: %w", s.index, err)
+		if err := s.o.ledger.WaitSynced(s.o.ctx, s.records); err != nil {
+			return fmt.Errorf("wait for the ledger to have record %d: %w", s.records, err)
 		}
 	}
 	return s.FSMSnapshot.Persist(sink)
