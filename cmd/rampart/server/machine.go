@@ -15,7 +15,7 @@ type machine struct {
 }
 
 func newMachine(l *ledger.Ledger, check bool) *machine {
-	return &machine{ledger: l, FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, BeforePersist: l.BeforePersist, Check: check})}
+	return &machine{ledger: l, FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, Check: check})}
 }
 
 // Restore implements raft.FSM.

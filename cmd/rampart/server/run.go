@@ -137,6 +137,7 @@ func (s *Server) openReplica() error {
 		Peers:         s.peers,
 		Init:          founding,
 		Work:          s.lead,
+		Ledger:        s.ledger,
 		SnapshotAfter: s.outside.SnapshotAfter, TrailingLogs: s.outside.TrailingLogs,
 		Logger: s.logger,
 	})
