@@ -569,7 +569,7 @@ func TestRestart_SpoiltRecordIsLost(t *testing.T) {
 		w.deliver(w.run("1.srv", "sleep 1000"))
 		w.down()
 		w.host.Reboot()
-		if err := os.WriteFile(filepath.Join(w.home, "mom_priv", "jobs", "1.srv@1", "task.json"), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(w.home, "mom_priv", "jobs", "1.srv@1", "task.log"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w.up()

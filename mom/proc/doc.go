@@ -11,8 +11,8 @@
 // The files, in the folder of a task:
 //
 //	spec.json     what to run (written by the mom)
-//	shim.json     who the shim is; made exclusively, so that there is only ever one
-//	started.json  the job's session
+//	shim.json     who the shim is; made exclusively, so that there is only ever one.
+//	              The job's session follows once it is there
 //	exit.json     how it ended; synced, for it must outlive the host's crash
 //
 // System is what the mom uses. Linux is the real one, Fake runs scripted processes

@@ -92,7 +92,7 @@ func (l *Linux) spawn(dir string, w *os.File) error {
 		return err
 	}
 	defer null.Close()
-	log, err := os.OpenFile(filepath.Join(dir, "shim.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(filepath.Dir(dir), "shim.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -132,17 +132,7 @@ func (l *Linux) settle(ctx context.Context, dir string, h Handle, err error) (Ha
 
 // Find implements System.
 func (l *Linux) Find(dir string) (Handle, bool, error) {
-	var h Handle
-	ok, err := readRecord(filepath.Join(dir, shimFile), &h)
-	if err != nil || !ok {
-		return Handle{}, false, err
-	}
-	var s started
-	if _, err := readRecord(filepath.Join(dir, startedFile), &s); err != nil {
-		return Handle{}, false, err
-	}
-	h.Session = s.Session
-	return h, true, nil
+	return readShim(filepath.Join(dir, shimFile))
 }
 
 func (l *Linux) alive(h Handle) bool {

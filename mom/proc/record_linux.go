@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,10 +11,9 @@ import (
 )
 
 const (
-	specFile    = "spec.json"
-	shimFile    = "shim.json"
-	startedFile = "started.json"
-	exitFile    = "exit.json"
+	specFile = "spec.json"
+	shimFile = "shim.json"
+	exitFile = "exit.json"
 )
 
 // A started record follows the shim's own once the job's first process exists.
@@ -44,6 +44,40 @@ func claimRecord(path string, v any) error {
 		return err
 	}
 	return errors.Join(os.Link(tmp, path), os.Remove(tmp))
+}
+
+// addRecord appends a record to a file, for readShim.
+func addRecord(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append([]byte("\n"), data...))
+	return errors.Join(err, f.Close())
+}
+
+// readShim reads who the shim of a folder is, and its session if that was added.
+func readShim(path string) (h Handle, ok bool, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, false, nil
+	}
+	if err != nil {
+		return h, false, err
+	}
+	claim, rest, _ := bytes.Cut(data, []byte("\n"))
+	if err := json.Unmarshal(claim, &h); err != nil {
+		return h, false, fmt.Errorf("read %s: %w", path, err)
+	}
+	var s started
+	if json.Unmarshal(rest, &s) == nil { // else it is not there yet
+		h.Session = s.Session
+	}
+	return h, true, nil
 }
 
 func writeTemp(path string, v any, sync bool) (tmp string, err error) {

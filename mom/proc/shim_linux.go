@@ -125,7 +125,7 @@ func (s *shim) start() (int, error) {
 		return 0, s.notExecuted(stderr, err)
 	}
 	s.handle.Session = pid
-	if err := writeRecord(filepath.Join(s.dir, startedFile), started{Session: pid}, false); err != nil {
+	if err := addRecord(filepath.Join(s.dir, shimFile), started{Session: pid}); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: note session %d: %v\n", ShimName, pid, err) // the cookie finds it
 	}
 	s.limit(pid)

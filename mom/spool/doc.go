@@ -10,7 +10,7 @@
 // starts none.
 //
 //	mom_priv/spool.json         the random id of this spool, epoch, answers to orders
-//	mom_priv/jobs/ID@RUN/       task.json, script and the shim's own files
+//	mom_priv/jobs/ID@RUN/       task.log, script and the shim's own files
 //	mom_priv/reports/SEQ.log    facts from that number on
 //	spool/ID.OU, ID.ER          output of running jobs
 //	undelivered/                output that could not be delivered

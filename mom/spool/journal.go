@@ -92,22 +92,25 @@ func (j *journal) read(name string, next uint64, newest bool) ([]Fact, error) {
 	return facts, nil
 }
 
-func formatLine(f Fact) ([]byte, error) {
-	data, err := json.Marshal(f)
+// formatLine writes a record on a line of its own, behind its checksum.
+func formatLine(record any) ([]byte, error) {
+	data, err := json.Marshal(record)
 	if err != nil {
-		return nil, fmt.Errorf("encode fact: %w", err)
+		return nil, fmt.Errorf("encode record: %w", err)
 	}
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(data), data), nil
 }
 
-func parseLine(line []byte) (Fact, bool) {
+// checkLine returns the record of a line that is whole.
+func checkLine(line []byte) (json.RawMessage, bool) {
 	sum, data, ok := bytes.Cut(line, []byte(" "))
 	want, err := strconv.ParseUint(string(sum), 16, 32)
-	if !ok || err != nil || uint32(want) != crc32.ChecksumIEEE(data) {
-		return Fact{}, false
-	}
-	var f Fact
-	return f, json.Unmarshal(data, &f) == nil
+	return data, ok && err == nil && uint32(want) == crc32.ChecksumIEEE(data)
+}
+
+func parseLine(line []byte) (f Fact, ok bool) {
+	data, ok := checkLine(line)
+	return f, ok && json.Unmarshal(data, &f) == nil
 }
 
 // begin opens a new file for the facts from seq on.

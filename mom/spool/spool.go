@@ -1,9 +1,11 @@
 package spool
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -159,19 +161,51 @@ func (s *Spool) SaveNodeFile(job pbs.JobID, text string) error {
 	return nil
 }
 
+// compactAt is the size at which a task's file is written anew.
+const compactAt = 64 << 10
+
 // SaveTask makes record the task's, whole or not at all. What is not durable outlives
-// the mom but perhaps not the host, which suffices for all that is void after a boot:
-// a record that the crash of the host has spoilt counts as a task that was lost.
+// the mom but perhaps not the host, which suffices for all that is void after a boot; it
+// is appended to the task's file, of which the last whole line counts.
 func (s *Spool) SaveTask(k TaskKey, record any, durable bool) error {
-	dir, d := s.TaskDir(k), s.disk
-	d.noSync = d.noSync || !durable
-	if err := s.makeTaskDir(dir); err != nil {
-		return fmt.Errorf("save task %s: %w", k, err)
+	line, err := formatLine(record)
+	if err != nil {
+		return err
 	}
-	if err := d.putJSON(filepath.Join(dir, "task.json"), record); err != nil {
+	path := filepath.Join(s.TaskDir(k), taskFile)
+	if durable {
+		if err = s.makeTaskDir(s.TaskDir(k)); err == nil {
+			err = s.disk.put(path, line, 0o600)
+		}
+	} else {
+		err = s.appendTask(path, line)
+	}
+	if err != nil {
 		return fmt.Errorf("save task %s: %w", k, err)
 	}
 	return nil
+}
+
+const taskFile = "task.log"
+
+// appendTask does not create the file: a task that was dropped stays so.
+func (s *Spool) appendTask(path string, line []byte) error {
+	quick := disk{noSync: true, fault: s.disk.fault}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() < compactAt {
+		if err = quick.write(f, line); err != nil { // a half line must not be followed by another
+			err = errors.Join(err, f.Truncate(info.Size()))
+		}
+		return errors.Join(err, f.Close())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return quick.put(path, line, 0o600)
 }
 
 func (s *Spool) makeTaskDir(dir string) error {
@@ -227,13 +261,15 @@ func (s *Spool) Tasks() ([]Record, error) {
 			continue
 		}
 		r := Record{Key: k}
-		data, err := os.ReadFile(filepath.Join(dir, e.Name(), "task.json"))
+		data, err := os.ReadFile(filepath.Join(dir, e.Name(), taskFile))
 		if os.IsNotExist(err) {
 			// The folder was made and the order not answered: it comes again.
 			continue
 		}
-		if err == nil && json.Valid(data) {
-			r.Data = data
+		for line := range bytes.Lines(data) {
+			if text, ok := checkLine(bytes.TrimSuffix(line, []byte("\n"))); ok {
+				r.Data = text
+			}
 		}
 		all = append(all, r)
 	}

@@ -40,8 +40,8 @@ func TestOpen_IDIsRandomAndStays(t *testing.T) {
 func TestTasks_SavedListedDropped(t *testing.T) {
 	s := open(t, Options{Home: t.TempDir()})
 	k := key("12[3].srv.example.org", 2)
-	for _, text := range []string{"one", "two"} {
-		if err := s.SaveTask(k, record{text}, true); err != nil {
+	for i, text := range []string{"one", "two"} {
+		if err := s.SaveTask(k, record{text}, i == 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,7 +52,7 @@ func TestTasks_SavedListedDropped(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Key != k || string(all[0].Data) != `{"Text":"two"}` {
 		t.Fatalf("tasks %+v, %v", all, err)
 	}
-	if err := os.WriteFile(filepath.Join(s.TaskDir(k), "task.json"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.TaskDir(k), taskFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = s.Tasks(); err != nil || len(all) != 1 || all[0].Data != nil {
@@ -63,6 +63,36 @@ func TestTasks_SavedListedDropped(t *testing.T) {
 	}
 	if all, err = s.Tasks(); err != nil || len(all) != 0 {
 		t.Errorf("after drop: %+v, %v", all, err)
+	}
+}
+
+func TestTasks_LastWholeLineCounts(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir(), NoSync: true})
+	k := key("1.srv", 1)
+	long := strings.Repeat("x", compactAt/8)
+	for i := range 30 {
+		if err := s.SaveTask(k, record{fmt.Sprint(i, " ", long)}, i == 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(s.TaskDir(k), taskFile)
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) > 2*compactAt {
+		t.Fatalf("%d bytes, %v", len(data), err)
+	}
+	if err := os.WriteFile(path, data[:len(data)-1-len(long)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var r record
+	all, err := s.Tasks()
+	if err != nil || len(all) != 1 || json.Unmarshal(all[0].Data, &r) != nil || !strings.HasPrefix(r.Text, "28 ") {
+		t.Errorf("read %.20s, %v", r.Text, err)
+	}
+	if err := s.Drop(k); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveTask(k, record{"late"}, false); err == nil {
+		t.Error("a dropped task was saved")
 	}
 }
 
@@ -245,7 +275,8 @@ func TestOrders_AnswersEpochTermLowest(t *testing.T) {
 // stays, or the change is there as a whole, and the spool opens again.
 func TestCrash_EveryPoint(t *testing.T) {
 	changes := map[string]func(*Spool) error{
-		"task":   func(s *Spool) error { return s.SaveTask(key("1.srv", 1), record{"new"}, true) },
+		"order":  func(s *Spool) error { return s.SaveTask(key("1.srv", 1), record{"new"}, true) },
+		"task":   func(s *Spool) error { return s.SaveTask(key("1.srv", 1), record{"new"}, false) },
 		"fact":   func(s *Spool) error { return s.Append(Fact{Task: key("1.srv", 1), Ended: &Ended{ExitStatus: 1}}) },
 		"answer": func(s *Spool) error { return s.Answer(7, map[uint64]*Refusal{1: nil}) },
 		"drop":   func(s *Spool) error { return s.Drop(key("1.srv", 1)) },
