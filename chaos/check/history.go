@@ -59,13 +59,12 @@ type Op struct {
 	Result Outcome
 	Text   string            // of the refusal
 	Seen   map[string]string // of a list: state letter by name
-	Via    string            // the replica that the client asked
 }
 
 // String returns the operation as one line.
 func (o Op) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%9.3fs %9.3fs client %d via %s: %s", o.Start.Seconds(), o.End.Seconds(), o.Client, o.Via, o.Kind)
+	fmt.Fprintf(&b, "%9.3fs %9.3fs client %d: %s", o.Start.Seconds(), o.End.Seconds(), o.Client, o.Kind)
 	if o.Name != "" {
 		fmt.Fprintf(&b, " %s", o.Name)
 	}

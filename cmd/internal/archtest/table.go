@@ -30,9 +30,11 @@ var Rules = []Rule{
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
 	{"cluster/service", "cluster fsm/* transport/*", "methods: parse, permit, propose or read, reply"},
 
-	{"transport", "fsm/pbs transport/api", "identity and routing do not know the state"},
+	{"transport", "fsm/pbs transport/api/*", "identity and routing do not know the state"},
 	{"transport/api/*", "transport/api", "definitions and generated code"},
 	{"transport/client", "transport transport/api/* fsm/pbs", "finding replicas knows no state"},
+	{"transport/daylog", "", "the form of a log line is every daemon's"},
+	{"transport/login", "transport fsm/pbs", "login tokens are the daemons' affair; commands do not carry them"},
 	{"transport/memnet", "", "a network in memory"},
 
 	{"mom", "mom/* transport/* fsm/pbs fsm/resource fsm/spec", "the mom never sees the tables or the log"},
@@ -49,7 +51,7 @@ var Rules = []Rule{
 // Nobody lists packages that only the named folders may import.
 var Nobody = []struct{ Package, But, Why string }{
 	{"chaos/*", "chaos/* cmd/*", "a program that serves people does not carry what breaks it"},
-	{"cmd/*", "cmd/*", "programs are the top of the tree"},
+	{"cmd/*", "cmd/* chaos/*", "programs are the top of the tree; the bubble runs their wiring"},
 }
 
 // Bans lists what must not be used under fsm: a replica that asked the world while

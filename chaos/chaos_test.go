@@ -1,0 +1,70 @@
+package chaos
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	firstSeed = flag.Uint64("seed", 1, "the first seed of TestSchedules")
+	runs      = flag.Int("runs", defaultRuns, "how many schedules TestSchedules runs")
+	keep      = flag.String("keep", "", "folder for the logs of every run; else only failures leave theirs in the test's log")
+)
+
+func TestSchedules(t *testing.T) {
+	for i := range *runs {
+		seed := *firstSeed + uint64(i)
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			play(t, Schedule(seed), seed)
+		})
+	}
+}
+
+// play runs a scenario in a bubble and prints all there is to know if it is not good.
+func play(t *testing.T, s Scenario, seed uint64) {
+	t.Helper()
+	dir, log := t.TempDir(), &lockedBuffer{}
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	begun := time.Now()
+	var report *Report
+	synctest.Test(t, func(t *testing.T) {
+		report = Run(t.Context(), s, seed, Options{Dir: dir, Logger: logger})
+	})
+	t.Logf("%s in %s", report.Summary(), time.Since(begun).Round(time.Millisecond))
+	if *keep != "" {
+		text := report.String() + "\n" + log.String()
+		if err := os.WriteFile(filepath.Join(*keep, fmt.Sprintf("%d.log", seed)), []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	if !report.Good() {
+		t.Errorf("go test ./chaos -run 'TestSchedules' -args -seed %d -runs 1\n%s", seed, report)
+	}
+}
+
+// lockedBuffer takes the log of many processes.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,134 @@
+// Package fault is what goes wrong in a run, and when: data, drawn from a seed or
+// written by hand, that can be printed and struck in any world. It knows no world,
+// starts nothing and waits for nothing.
+package fault
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// A Kind is what goes wrong.
+type Kind uint8
+
+// The kinds.
+const (
+	Crash   Kind = iota + 1 // the process dies as by kill -9
+	Tear                    // as Crash, and the last bytes of its ledger are lost with it
+	Reboot                  // the host of a mom is booted: its programs die, too
+	Restart                 // what is down starts again with what is on its disk
+	Isolate                 // nothing passes between the target and the other replicas
+	Exile                   // nothing passes between the target and anybody
+	Mute                    // what the target says to the other replicas is lost, what it hears is not
+	Deafen                  // the reverse
+	Heal                    // every link works
+)
+
+var kindNames = [...]string{
+	Crash: "crash", Tear: "tear", Reboot: "reboot", Restart: "restart", Isolate: "isolate", Exile: "exile",
+	Mute: "mute", Deafen: "deafen", Heal: "heal",
+}
+
+// String returns the kind as a word.
+func (k Kind) String() string {
+	if k == 0 || int(k) >= len(kindNames) {
+		return "?"
+	}
+	return kindNames[k]
+}
+
+// A Target is whom it hits; who that is, is decided when it strikes.
+type Target struct {
+	Role Role
+	N    int // which of the followers or moms, from 0
+}
+
+// A Role chooses among the processes.
+type Role uint8
+
+// The roles.
+const (
+	Nobody Role = iota
+	Leader
+	Follower
+	Mom
+	Crashed // everything that is down
+)
+
+// String returns the target as words.
+func (t Target) String() string {
+	switch t.Role {
+	case Leader:
+		return "the leader"
+	case Follower:
+		return fmt.Sprintf("follower %d", t.N)
+	case Mom:
+		return fmt.Sprintf("mom %d", t.N)
+	case Crashed:
+		return "the crashed"
+	default:
+		return "the network"
+	}
+}
+
+// A Step is one fault at its time after the start of the load.
+type Step struct {
+	At     time.Duration
+	Kind   Kind
+	Target Target
+}
+
+// String returns the step as one line.
+func (s Step) String() string { return fmt.Sprintf("%.3fs %s %s", s.At.Seconds(), s.Kind, s.Target) }
+
+// A Profile says how bad a drawn run is.
+type Profile struct {
+	Span    time.Duration // in which faults begin
+	Least   int           // faults of replicas
+	Most    int
+	Moms    int // how many moms may be hit, at most once each
+	Longest time.Duration
+}
+
+// Draw chooses faults from r, each with its end, in the order of their times.
+func (p Profile) Draw(r *rand.Rand) []Step {
+	var steps []Step
+	begin := func() time.Duration { return between(r, 0, p.Span) }
+	for range p.Least + r.IntN(p.Most-p.Least+1) {
+		steps = append(steps, p.pair(r, begin(), replicaKinds[r.IntN(len(replicaKinds))], anyReplica(r))...)
+	}
+	for n := range p.Moms {
+		if r.IntN(2) == 0 {
+			kinds := []Kind{Crash, Reboot, Exile}
+			steps = append(steps, p.pair(r, begin(), kinds[r.IntN(len(kinds))], Target{Mom, n})...)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	return steps
+}
+
+// replicaKinds are what happens to replicas, the likelier the oftener named.
+var replicaKinds = []Kind{Crash, Crash, Tear, Isolate, Isolate, Exile, Mute, Deafen}
+
+// pair returns a fault and its end.
+func (p Profile) pair(r *rand.Rand, at time.Duration, k Kind, t Target) []Step {
+	end := Step{At: at + between(r, 300*time.Millisecond, p.Longest), Kind: Heal}
+	if k == Crash || k == Tear || k == Reboot {
+		end.Kind, end.Target = Restart, Target{Role: Crashed}
+	}
+	return []Step{{at, k, t}, end}
+}
+
+func anyReplica(r *rand.Rand) Target {
+	if r.IntN(2) == 0 {
+		return Target{Role: Leader}
+	}
+	return Target{Follower, r.IntN(2)}
+}
+
+func between(r *rand.Rand, from, to time.Duration) time.Duration {
+	return from + time.Duration(r.Int64N(int64(to-from)+1)).Round(time.Millisecond)
+}

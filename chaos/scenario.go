@@ -1,0 +1,70 @@
+// Package chaos breaks the system and judges what it did: a Scenario names a world,
+// a load, faults and the laws to be checked; Run plays it in a synctest bubble and
+// returns a Report. See DESIGN.md beside this file.
+//
+// Run blocks until everything it started has ended. All choices come from the seed,
+// which is the first line of the report; the order of goroutines does not.
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"rampart/chaos/check"
+	"rampart/chaos/fault"
+	"rampart/chaos/load"
+	"rampart/chaos/world"
+)
+
+// A Scenario is one experiment, as data.
+type Scenario struct {
+	Name   string
+	World  world.Size
+	Load   load.Plan
+	Faults []fault.Step
+	For    time.Duration // at least so long after the start of the load
+	Rest   time.Duration // in which everything must come to its end
+	Checks []check.Law
+}
+
+// String returns the scenario as text.
+func (s Scenario) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d replicas, %d moms, %d clients of %d requests, %s", s.Name,
+		s.World.Servers, s.World.Moms, s.Load.Clients, s.Load.Ops, s.For)
+	for _, f := range s.Faults {
+		fmt.Fprintf(&b, "\n\t%s", f)
+	}
+	return b.String()
+}
+
+// Schedule draws the scenario of a seed: crashes, partitions and their ends under
+// submissions, deletions and lists.
+func Schedule(seed uint64) Scenario {
+	s := Scenario{
+		Name:  fmt.Sprintf("schedule %d", seed),
+		World: world.Size{Servers: 3, Moms: 2, Clients: 3},
+		Load: load.Plan{
+			Clients: 3, Ops: 16, Pause: 1200 * time.Millisecond, Longest: 4 * time.Second, Deletes: 15, Lists: 30,
+		},
+		For:    15 * time.Second,
+		Rest:   3 * time.Minute,
+		Checks: check.All(),
+	}
+	s.Faults = fault.Profile{
+		Span: 9 * time.Second, Least: 1, Most: 4, Moms: s.World.Moms, Longest: 5 * time.Second,
+	}.Draw(choices(seed, "faults"))
+	return s
+}
+
+// choices returns the source of one kind of choices, so that a change of the load
+// leaves the faults of a seed as they were.
+func choices(seed uint64, what string) *rand.Rand {
+	var salt uint64
+	for _, c := range []byte(what) {
+		salt = salt*31 + uint64(c)
+	}
+	return rand.New(rand.NewPCG(seed, salt))
+}

@@ -1,0 +1,147 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"rampart/chaos/check"
+	"rampart/cmd/rampart/home"
+	wiring "rampart/cmd/rampart/mom"
+	"rampart/fsm/pbs"
+	agent "rampart/mom"
+	"rampart/mom/proc"
+	"rampart/transport"
+	"rampart/transport/memnet"
+)
+
+// mom is an execution host with its disk and its programs, and the mom that runs on
+// it, if any.
+type mom struct {
+	w      *World
+	name   string
+	host   *memnet.Host
+	config wiring.Config
+	system *programs
+
+	cancel context.CancelFunc
+	done   chan struct{} // nil: it is down
+}
+
+func (w *World) newMom(name string) (*mom, error) {
+	host := w.net.Host(name)
+	m := &mom{w: w, name: name, host: host, system: &programs{Fake: proc.NewFake(nil), w: w, host: name}}
+	m.config = wiring.Default(name, host.IP().String())
+	m.config.Home, m.config.Replicas = home.Home(w.home(name)), w.addresses(0)
+	for _, r := range w.servers {
+		m.config.Seeds = append(m.config.Seeds, r.config.Gossip)
+	}
+	id, err := w.ca.Issue(transport.RoleMom, pbs.HostName(name), w.begun)
+	if err != nil {
+		return nil, err
+	}
+	key, err := os.ReadFile(filepath.Join(w.servers[0].config.Home.ServerTLS(), gossipKey))
+	if err != nil {
+		return nil, err
+	}
+	files := transport.Files{Dir: m.config.Home.MomTLS()}
+	return m, errors.Join(m.config.Home.Make(m.config.Home.MomPriv()), files.SaveIdentity(id),
+		home.Replace(filepath.Join(m.config.Home.MomTLS(), gossipKey), key))
+}
+
+// start starts the process; it adopts the programs that an earlier one has left.
+func (m *mom) start(ctx context.Context) {
+	ctx, m.cancel = context.WithCancel(ctx)
+	m.done = make(chan struct{})
+	go func(done chan struct{}) {
+		defer close(done)
+		err := wiring.Run(ctx, m.config, wiring.Options{
+			Logger: m.w.config.Logger.With("process", m.name),
+			Outside: &wiring.Outside{
+				Network: m.host, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true,
+				Probe: func() agent.Hardware { return agent.Hardware{CPUs: 4, MemoryKB: 8 << 20, Arch: "linux"} },
+			},
+		})
+		if ctx.Err() == nil {
+			m.w.failed(m.name, err)
+		}
+	}(m.done)
+}
+
+func (m *mom) kill() {
+	if m.done == nil {
+		return
+	}
+	m.cancel()
+	m.host.Crash()
+	<-m.done
+	m.host.Crash()
+	m.done = nil
+}
+
+// programs are a host's processes, with a book of what ran when.
+type programs struct {
+	*proc.Fake
+	w    *World
+	host string
+}
+
+// Start implements proc.System.
+func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.Handle, error) {
+	before := p.Starts(spec.Job)
+	h, err := p.Fake.Start(ctx, dir, spec)
+	if err != nil || p.Starts(spec.Job) == before {
+		return h, err
+	}
+	n := p.w.began(check.Run{Job: spec.Job, Count: runOf(dir), Host: p.host, Start: p.w.since(), End: check.Never})
+	p.w.watching.Go(func() {
+		// It outlives the mom, as the program does, and ends with the world.
+		if _, err := p.Wait(p.w.life, dir, h); !errors.Is(err, context.Canceled) {
+			p.w.ended(n)
+		}
+	})
+	return h, nil
+}
+
+// runOf reads the run count in the name of a task's folder, JOB@RUN.
+func runOf(dir string) uint32 {
+	_, run, _ := strings.Cut(filepath.Base(dir), "@")
+	n, _ := strconv.ParseUint(run, 10, 32)
+	return uint32(n)
+}
+
+func (w *World) began(r check.Run) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs = append(w.runs, r)
+	return len(w.runs) - 1
+}
+
+func (w *World) ended(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs[n].End = w.since()
+}
+
+// people are the accounts: everybody is there, with a home of his own.
+type people struct{ dir string }
+
+func (p people) account(name string, uid uint32) transport.Account {
+	return transport.Account{
+		Name: name, UID: uid, GID: 100, Home: filepath.Join(p.dir, name), Shell: "/bin/sh",
+		Group: "users", Groups: []string{"users"}, GIDs: []uint32{100},
+	}
+}
+
+// ByUID implements transport.Accounts.
+func (p people) ByUID(_ context.Context, uid uint32) (transport.Account, error) {
+	return p.account("user"+strconv.FormatUint(uint64(uid), 10), uid), nil
+}
+
+// ByName implements transport.Accounts.
+func (p people) ByName(_ context.Context, name string) (transport.Account, error) {
+	return p.account(name, 1000), nil
+}

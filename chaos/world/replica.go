@@ -1,0 +1,201 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/chaos/check"
+	"rampart/cluster"
+	"rampart/cmd/rampart/home"
+	"rampart/cmd/rampart/server"
+	"rampart/fsm"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/memnet"
+)
+
+// Snapshots come early and the log is short, so that restarts and laggards need them (L7).
+const (
+	snapshotAfter = 40
+	trailingLogs  = 20
+)
+
+// replica is a host with its disk, and the replica that runs on it, if any.
+type replica struct {
+	w      *World
+	name   string
+	host   *memnet.Host
+	config server.Config
+	disk   *disk
+
+	starts  int
+	machine *fsm.FSM    // of the present or last process
+	last    *state.View // that Rest has looked at
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // nil: it is down
+}
+
+func (w *World) newReplica(name string) *replica {
+	host := w.net.Host(name)
+	r := &replica{w: w, name: name, host: host, disk: &disk{Memory: cluster.NewMemory()}}
+	r.config = server.Default(name, host.IP().String())
+	r.config.Server, r.config.Home = "srv", home.Home(w.home(name))
+	return r
+}
+
+func (r *replica) files() transport.Files { return transport.Files{Dir: r.config.Home.ServerTLS()} }
+
+// enrol leaves on r's disk what a join leaves there.
+func (r *replica) enrol(first *replica) error {
+	id, err := r.w.ca.Issue(transport.RoleReplica, pbs.HostName(r.name), r.w.begun)
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(filepath.Join(first.config.Home.ServerTLS(), gossipKey))
+	if err != nil {
+		return err
+	}
+	r.config.Replicas = []string{first.config.Listen}
+	err = r.config.Home.Make(r.config.Home.ServerPriv())
+	return errors.Join(err, r.files().SaveCA(r.w.ca), r.files().SaveIdentity(id),
+		home.Replace(filepath.Join(r.config.Home.ServerTLS(), gossipKey), key))
+}
+
+const gossipKey = "gossip.key"
+
+// start starts the process.
+func (r *replica) start(ctx context.Context) {
+	ctx, r.cancel = context.WithCancelCause(ctx)
+	s := server.New(r.config, server.Outside{
+		Network: r.host, Accounts: people{r.w.home("people")}, Check: true,
+		Stores:        func() (cluster.Stores, error) { return r.disk, nil },
+		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs,
+	}, r.w.config.Logger.With("process", r.name))
+	r.machine, r.done, r.starts = s.Machine(), make(chan struct{}), r.starts+1
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		r.w.watch(ctx, r.name, r.starts, s.Machine())
+	}()
+	go func(done chan struct{}) {
+		defer close(done)
+		err := s.Run(ctx)
+		if ctx.Err() == nil {
+			r.w.failed(r.name, err)
+			r.cancel(nil)
+		}
+		<-watched
+	}(r.done)
+}
+
+// kill ends the process as kill -9 does: nothing more gets out, nothing is handed over.
+func (r *replica) kill() {
+	if r.done == nil {
+		return
+	}
+	r.cancel(cluster.ErrKilled)
+	r.host.Crash()
+	<-r.done
+	r.host.Crash()
+	r.done = nil
+}
+
+// tear takes the last bytes from the newest accounting file, as a loss of power does.
+func (r *replica) tear(bytes int64) error {
+	days, err := r.days()
+	if err != nil || len(days) == 0 {
+		return err
+	}
+	path := days[len(days)-1]
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(path, max(0, info.Size()-bytes))
+}
+
+// days returns the accounting files, the oldest first.
+func (r *replica) days() ([]string, error) {
+	all, err := filepath.Glob(filepath.Join(r.config.Home.Accounting(), "[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]"))
+	slices.Sort(all)
+	return all, err
+}
+
+func (r *replica) ledger() (map[string][]byte, error) {
+	days, err := r.days()
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string][]byte)
+	for _, path := range days {
+		if all[filepath.Base(path)], err = os.ReadFile(path); err != nil {
+			return nil, fmt.Errorf("read the ledger of %s: %w", r.name, err)
+		}
+	}
+	return all, nil
+}
+
+// watch writes down what the state of a process becomes, until ctx ends.
+func (w *World) watch(ctx context.Context, name string, start int, machine *fsm.FSM) {
+	seen := make(map[pbs.JobID]check.Move)
+	var last uint64
+	for {
+		changed := machine.Changed()
+		if v := machine.View(); v.Index() > last {
+			w.note(name, start, v, last, seen)
+			last = v.Index()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+func (w *World) note(name string, start int, v *state.View, since uint64, seen map[pbs.JobID]check.Move) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.views = append(w.views, check.Digest{Replica: name, Index: v.Index(), Sum: uint64(v.Digest())})
+	for j := range v.Jobs() {
+		if j.Modified <= since && since > 0 {
+			continue
+		}
+		m := check.Move{
+			Replica: name, Start: start, Index: v.Index(), Job: string(j.ID), State: j.State.Letter(), Run: uint32(j.RunCount),
+		}
+		if before := seen[j.ID]; before.State != m.State || before.Run != m.Run {
+			seen[j.ID] = m
+			w.moves = append(w.moves, m)
+		}
+	}
+}
+
+// disk keeps a replica's stores and counts how often a state was taken from a snapshot.
+type disk struct {
+	*cluster.Memory
+	restored atomic.Int64
+}
+
+// Snapshots implements cluster.Stores.
+func (d *disk) Snapshots() raft.SnapshotStore { return counted{d.Memory.Snapshots(), &d.restored} }
+
+type counted struct {
+	raft.SnapshotStore
+	opened *atomic.Int64
+}
+
+// Open implements raft.SnapshotStore.
+func (c counted) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	c.opened.Add(1)
+	return c.SnapshotStore.Open(id)
+}

@@ -1,0 +1,132 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// limit of what must happen when nothing is broken.
+const startLimit = time.Minute
+
+// Start brings everything up, and returns when jobs can run.
+func (w *World) Start(ctx context.Context) error {
+	for i, r := range w.servers {
+		r.start(w.life)
+		if i == 0 {
+			if err := w.await(ctx, startLimit, w.noLeader); err != nil {
+				return fmt.Errorf("found the cluster: %w", err)
+			}
+		}
+	}
+	if err := w.await(ctx, startLimit, func() string { return w.lacking(ctx) }); err != nil {
+		return fmt.Errorf("make the replicas voters: %w", err)
+	}
+	if err := w.keepHistory(ctx); err != nil {
+		return fmt.Errorf("keep the history of jobs: %w", err)
+	}
+	for _, m := range w.moms {
+		m.start(w.life)
+	}
+	if err := w.await(ctx, startLimit, w.idleVnodes); err != nil {
+		return fmt.Errorf("bring the moms up: %w", err)
+	}
+	return nil
+}
+
+// leader returns the replica that the newest term names, nil if it is down or none is.
+func (w *World) leader() *replica {
+	var best *replica
+	var term uint64
+	for _, r := range w.servers {
+		if r.done == nil {
+			continue
+		}
+		c := r.machine.View().Cluster()
+		if c.Term > term && c.Term > 0 {
+			term, best = c.Term, w.named(string(c.Leader))
+		}
+	}
+	if best == nil || best.done == nil {
+		return nil
+	}
+	return best
+}
+
+func (w *World) named(name string) *replica {
+	for _, r := range w.servers {
+		if r.name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+func (w *World) noLeader() string {
+	if w.leader() == nil {
+		return "there is no leader"
+	}
+	return ""
+}
+
+// lacking tells which replicas do not vote.
+func (w *World) lacking(ctx context.Context) string {
+	c, err := w.newClient(admin, transport.RoleReplica, "root", 0, 5*time.Second)
+	if err != nil {
+		return err.Error()
+	}
+	reply, err := c.Cluster().Status(ctx, connect.NewRequest(&api.StatusRequest{}))
+	if err != nil {
+		return err.Error()
+	}
+	var roles []string
+	voters := 0
+	for _, r := range reply.Msg.GetReplicas() {
+		roles = append(roles, r.GetName()+" is "+r.GetRole())
+		if r.GetRole() == "leader" || r.GetRole() == "follower" {
+			voters++
+		}
+	}
+	if voters == len(w.servers) {
+		return ""
+	}
+	return strings.Join(roles, ", ")
+}
+
+// keepHistory makes finished jobs stay, so that lists and the end show all of them,
+// and lets each client delete what another has submitted.
+func (w *World) keepHistory(ctx context.Context) error {
+	c, err := w.newClient(admin, transport.RoleReplica, "root", 0, 30*time.Second)
+	if err != nil {
+		return err
+	}
+	_, err = c.Batch().Manage(ctx, connect.NewRequest(&api.ManageRequest{
+		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_SERVER,
+		Changes: []*api.Attribute{{Name: "job_history_enable", Value: "True"}, {Name: "flatuid", Value: "True"}},
+	}))
+	return err
+}
+
+func (w *World) idleVnodes() string {
+	r := w.leader()
+	if r == nil {
+		return "there is no leader"
+	}
+	v, free := r.machine.View(), 0
+	for vn := range v.Vnodes() {
+		if vn.Flags&(state.VnodeDown|state.VnodeUnknown) == 0 {
+			free++
+		}
+	}
+	if free < len(w.moms) {
+		return fmt.Sprintf("%d of %d vnodes are up", free, len(w.moms))
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"rampart/chaos/check"
+	"rampart/cmd/rampart/server"
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/client"
+	"rampart/transport/memnet"
+)
+
+// Size says how many of what there are.
+type Size struct {
+	Servers, Moms, Clients int
+}
+
+// Config is what a world is made of.
+type Config struct {
+	Size   Size
+	Seed   uint64
+	Dir    string        // where the homes are
+	Delay  time.Duration // of everything that goes over the network, each way
+	Logger *slog.Logger
+}
+
+// World is the system with its network.
+type World struct {
+	config  Config
+	net     *memnet.Net
+	rand    *rand.Rand // of torn files
+	ca      *transport.CA
+	begun   time.Time
+	servers []*replica
+	moms    []*mom
+	clients []*client.Client
+
+	life     context.Context // of the world
+	end      context.CancelFunc
+	watching sync.WaitGroup // of programs
+
+	mu    sync.Mutex // what processes write down
+	views []check.Digest
+	moves []check.Move
+	runs  []check.Run
+	fatal []string
+}
+
+// New makes the hosts and the cluster's first replica; Start brings it all up.
+func New(c Config) (*World, error) {
+	w := &World{
+		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
+	}
+	w.life, w.end = context.WithCancel(context.Background())
+	for i := range c.Size.Servers {
+		w.servers = append(w.servers, w.newReplica(fmt.Sprintf("s%d", i+1)))
+	}
+	first := w.servers[0]
+	if err := server.Init(first.config); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.ca, err = first.files().CA(); err != nil {
+		return nil, err
+	}
+	for _, r := range w.servers[1:] {
+		if err := r.enrol(first); err != nil {
+			return nil, err
+		}
+	}
+	for i := range c.Size.Moms {
+		m, err := w.newMom(fmt.Sprintf("host%d", i+1))
+		if err != nil {
+			return nil, err
+		}
+		w.moms = append(w.moms, m)
+	}
+	w.connect()
+	return w, nil
+}
+
+// connect gives every link its delay; to heal is to begin so again.
+func (w *World) connect() {
+	names := w.names()
+	w.net.HealAll()
+	for i, a := range names {
+		for _, b := range names[i+1:] {
+			w.net.Delay(a, b, w.config.Delay)
+		}
+	}
+}
+
+func (w *World) names() []string {
+	var names []string
+	for _, r := range w.servers {
+		names = append(names, r.name)
+	}
+	for _, m := range w.moms {
+		names = append(names, m.name)
+	}
+	for i := range w.config.Size.Clients {
+		names = append(names, clientName(i))
+	}
+	return append(names, admin)
+}
+
+const admin = "admin"
+
+func clientName(i int) string { return fmt.Sprintf("c%d", i) }
+
+func (w *World) home(name string) string { return filepath.Join(w.config.Dir, name) }
+
+// addresses are those of the replicas, beginning with the nth.
+func (w *World) addresses(n int) []string {
+	var all []string
+	for i := range w.servers {
+		all = append(all, w.servers[(n+i)%len(w.servers)].config.Listen)
+	}
+	return all
+}
+
+// Client returns a client that asks the nth replica first, from a host of its own.
+func (w *World) Client(n int, budget time.Duration) (*client.Client, error) {
+	return w.newClient(clientName(n), transport.RoleSubmit, "ann", n, budget)
+}
+
+func (w *World) newClient(host string, role transport.Role, user string, first int, budget time.Duration) (*client.Client, error) {
+	id, err := w.ca.Issue(role, pbs.HostName(host), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	c := client.New(client.Options{
+		Replicas: w.addresses(first), Network: w.net.Host(host), Identity: id, User: user, Budget: budget,
+	})
+	w.clients = append(w.clients, c)
+	return c, nil
+}
+
+// await waits for a condition, and says what was missing when the time is over.
+func (w *World) await(ctx context.Context, limit time.Duration, missing func() string) error {
+	for end := time.Now().Add(limit); ; {
+		text := missing()
+		if text == "" {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("not within %s: %s", limit, text)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (w *World) since() time.Duration { return time.Since(w.begun) }
+
+// failed notes that a process ended by itself.
+func (w *World) failed(name string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fatal = append(w.fatal, fmt.Sprintf("%s ended at %s: %v", name, w.since(), err))
+}
+
+// Stop kills every process and returns when nothing of them is left.
+func (w *World) Stop() {
+	for _, c := range w.clients {
+		c.Close()
+	}
+	w.connect()
+	for _, m := range w.moms {
+		m.kill()
+	}
+	for _, r := range w.servers {
+		r.kill()
+	}
+	w.end()
+	w.watching.Wait()
+}
