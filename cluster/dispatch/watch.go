@@ -147,7 +147,7 @@ func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 	}
 	// A mom that renews through another replica lives, though we cannot reach it:
 	// it gets the time for one more renewal.
-	if !sleep(ctx, time.Until(w.lastRenewal(host).Add(lease+leaseSlack))) || w.lastRenewal(host).After(asked) {
+	if !sleep(ctx, time.Until(w.lastRenewal(host).Add(lease+leaseSlack))) || !w.lastRenewal(host).Before(asked) {
 		return
 	}
 	log := w.opts.Logger.With(slog.String("host", string(host)), slog.String("why", why))

@@ -177,7 +177,7 @@ func order(v *state.View, o *state.Order) *api.Order {
 // attributes: the mom refuses such an order, and nothing was run.
 func runJob(v *state.View, o *state.Order) *api.RunJob {
 	j, ok := v.Job(o.Job)
-	if !ok {
+	if !ok || j.RunCount != o.RunCount {
 		return &api.RunJob{}
 	}
 	list := v.JobAttributes(j)

@@ -110,7 +110,7 @@ func TestBook_TornBytesAreCutAway(t *testing.T) {
 
 func TestBook_RepeatsAndGaps(t *testing.T) {
 	dir := t.TempDir()
-	b := write(t, dir, records(1, 4))
+	write(t, dir, records(1, 4))
 	b, err := openBook(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rampart/fsm/state"
+	"rampart/transport/api"
 )
 
 // A Log takes lines of the server log; transport/daylog's is one.
@@ -145,12 +146,12 @@ var errEnded = errors.New("wait for the ledger: it has ended")
 
 // Records yields the records of this replica with numbers first to last, for a
 // peer that lacks them.
-func (l *Ledger) Records(first, last uint64, yield func(Record) error) error {
+func (l *Ledger) Records(first, last uint64, yield func(*api.LedgerRecord) error) error {
 	for r, err := range Read(l.opts.Dir, first, last) {
 		if err != nil {
 			return err
 		}
-		if err := yield(r); err != nil {
+		if err := yield(&api.LedgerRecord{Number: r.Number, Day: r.Day, Line: r.Line}); err != nil {
 			return err
 		}
 	}

@@ -41,11 +41,11 @@ func (w *writer) step(ctx context.Context) error {
 			return err
 		}
 	}
-	if want >= w.book.next || w.book.open == nil || want == 0 {
-		w.progress()
-		return nil
+	if want < w.book.next && want > w.ledger.Synced() {
+		return w.sync()
 	}
-	return w.sync()
+	w.progress()
+	return nil
 }
 
 // lookBehind notices records that no entry will bring, because a snapshot was

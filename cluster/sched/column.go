@@ -10,6 +10,8 @@ type column struct {
 	free, total []int64 // by node
 	tree        []int64 // a heap-shaped tree over the hosts; leaves from size on
 	size        int
+	allFree     int64 // over all hosts
+	allTotal    int64 // over all nodes
 }
 
 // grow makes the tree for n hosts.
@@ -25,6 +27,7 @@ func (c *column) grow(n int) {
 // set stores what host h has free.
 func (c *column) set(h int, free int64) {
 	i := h + c.size
+	c.allFree += free - max(0, c.tree[i])
 	c.tree[i] = free
 	for i /= 2; i > 0; i /= 2 {
 		c.tree[i] = max(c.tree[2*i], c.tree[2*i+1])

@@ -47,13 +47,7 @@ func beyondFree(want, free, _ int64) bool   { return want > free }
 // overall returns the first resource of which all vnodes together have too little.
 func (c *cycle) overall(cl *class, beyond func(want, free, total int64) bool) *resource.Shortage {
 	for _, s := range cl.sums {
-		var free, total int64
-		for h := range c.free.hosts {
-			free = plus(free, max(0, c.free.column(s.def).tree[h+c.free.column(s.def).size]))
-		}
-		for _, n := range c.idle.column(s.def).total {
-			total = plus(total, n)
-		}
+		free, total := c.free.column(s.def).allFree, c.idle.column(s.def).allTotal
 		if beyond(s.amount, free, total) {
 			if s.amount > total {
 				free = total // as if nothing ran

@@ -138,6 +138,7 @@ func (w *world) column(def resource.Def) *column {
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		c.total[i] = offered(def, n.offer)
+		c.allTotal = plus(c.allTotal, c.total[i])
 		c.free[i] = c.total[i]
 		if !w.idle {
 			c.free[i] = max(0, c.total[i]-charged(def, n.vnode.Assigned))

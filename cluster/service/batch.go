@@ -5,6 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/cluster"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -16,39 +17,53 @@ import (
 type Batch struct{ Config }
 
 // change carries out a request that changes the state: prepare parses and
-// permits, and the command that it returns is proposed. When prepare refuses
-// what was done already under the same request id, because it was done, the
-// first answer is given again (L8).
-func (c *Config) change(ctx context.Context, r connect.AnyRequest, prepare func(p person) (command.Command, error)) (state.Result, error) {
-	v, err := c.present(ctx)
+// permits, and the commands that it returns are proposed.
+func (c *Config) change(ctx context.Context, r connect.AnyRequest, prepare func(p person) ([]command.Command, error)) (state.Result, error) {
+	id := requestID(r)
+	p, commands, err := c.prepare(ctx, cluster.Stale, prepare)
 	if err != nil {
-		return state.Result{}, err
+		// The refusal may come from a state that is behind: a leader is asked before it
+		// has applied all that was committed. Only a fresh view can refuse.
+		p, commands, err = c.prepare(ctx, cluster.Fresh, prepare)
+	}
+	if err == nil {
+		return c.commit(ctx, id, p.user, commands...)
+	}
+	if p.view == nil {
+		return state.Result{}, c.told(err)
+	}
+	// What was done already under this id may be refused now because it was done:
+	// the first answer is given again (L8).
+	if first, ok := p.view.Request(p.user, id); ok {
+		return first.Result, command.Outcome{Refusal: first.Refusal}.Err()
+	}
+	return state.Result{}, c.told(err)
+}
+
+func (c *Config) prepare(ctx context.Context, mode cluster.Mode, prepare func(p person) ([]command.Command, error)) (person, []command.Command, error) {
+	v, err := c.Replica.Read(ctx, mode)
+	if err != nil {
+		return person{}, nil, err
 	}
 	p, err := c.person(ctx, v)
 	if err != nil {
-		return state.Result{}, err
+		return person{}, nil, err
 	}
-	id := requestID(r)
-	cmd, err := prepare(p)
-	if err == nil {
-		return c.commit(ctx, id, p.user, cmd)
-	}
-	if first, ok := v.Request(p.user, id); ok {
-		return first.Result, command.Outcome{Refusal: first.Refusal}.Err()
-	}
-	return state.Result{}, err
+	commands, err := prepare(p)
+	return p, commands, err
 }
 
 // changeJob is change for a request about one job.
 func (c *Config) changeJob(ctx context.Context, r connect.AnyRequest, job string,
 	prepare func(p person, j *state.Job) (command.Command, error),
 ) error {
-	_, err := c.change(ctx, r, func(p person) (command.Command, error) {
+	_, err := c.change(ctx, r, func(p person) ([]command.Command, error) {
 		j, err := jobOf(p.view, job)
 		if err != nil {
 			return nil, err
 		}
-		return prepare(p, j)
+		cmd, err := prepare(p, j)
+		return []command.Command{cmd}, err
 	})
 	return err
 }
@@ -60,7 +75,7 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err != nil {
 			return nil, err
 		}
-		return &command.AlterJob{Job: j.ID, Changes: changes}, b.mayChange(p, j, typeAlter)
+		return &command.AlterJob{Job: j.ID, Changes: changes}, mayChange(p, j, typeAlter)
 	})
 	return reply(&api.AlterReply{}, err)
 }
@@ -72,7 +87,7 @@ func (b *Batch) Hold(ctx context.Context, r *connect.Request[api.HoldRequest]) (
 		if err != nil {
 			return nil, err
 		}
-		return &command.HoldJob{Job: j.ID, Holds: holds}, b.mayHold(p, j, holds, typeHold)
+		return &command.HoldJob{Job: j.ID, Holds: holds}, mayHold(p, j, holds, typeHold)
 	})
 	return reply(&api.HoldReply{}, err)
 }
@@ -84,13 +99,13 @@ func (b *Batch) Release(ctx context.Context, r *connect.Request[api.ReleaseReque
 		if err != nil {
 			return nil, err
 		}
-		return &command.ReleaseJob{Job: j.ID, Holds: holds}, b.mayHold(p, j, holds, typeRelease)
+		return &command.ReleaseJob{Job: j.ID, Holds: holds}, mayHold(p, j, holds, typeRelease)
 	})
 	return reply(&api.ReleaseReply{}, err)
 }
 
 // mayHold permits each hold type to those who may set it.
-func (b *Batch) mayHold(p person, j *state.Job, holds pbs.Holds, request int) error {
+func mayHold(p person, j *state.Job, holds pbs.Holds, request int) error {
 	need := attr.User
 	if holds&pbs.HoldOperator != 0 {
 		need = attr.Operator
@@ -99,9 +114,9 @@ func (b *Batch) mayHold(p person, j *state.Job, holds pbs.Holds, request int) er
 		need = attr.Manager
 	}
 	if p.perm < need {
-		return b.denyJob(p, j, request)
+		return denyJob(p, j, request)
 	}
-	return b.mayChange(p, j, request)
+	return mayChange(p, j, request)
 }
 
 // Signal sends a signal to a running job: qsig.
@@ -109,7 +124,7 @@ func (b *Batch) Signal(ctx context.Context, r *connect.Request[api.SignalRequest
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		if suspends(r.Msg.GetSignal()) {
 			if p.perm < attr.Operator {
-				return nil, b.denyJob(p, j, typeSignal)
+				return nil, denyJob(p, j, typeSignal)
 			}
 			return nil, pbs.Refuse(pbs.NotSupported)
 		}
@@ -117,7 +132,7 @@ func (b *Batch) Signal(ctx context.Context, r *connect.Request[api.SignalRequest
 		if err != nil {
 			return nil, err
 		}
-		return &command.SignalJob{Job: j.ID, Signal: signal}, b.mayChange(p, j, typeSignal)
+		return &command.SignalJob{Job: j.ID, Signal: signal}, mayChange(p, j, typeSignal)
 	})
 	return reply(&api.SignalReply{}, err)
 }
@@ -126,7 +141,7 @@ func (b *Batch) Signal(ctx context.Context, r *connect.Request[api.SignalRequest
 func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		cmd := &command.DeleteJob{Job: j.ID, Force: r.Msg.GetForce(), History: r.Msg.GetHistory()}
-		return cmd, b.mayChange(p, j, typeDelete)
+		return cmd, mayChange(p, j, typeDelete)
 	})
 	return reply(&api.DeleteReply{}, err)
 }
@@ -135,7 +150,7 @@ func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest
 func (b *Batch) Rerun(ctx context.Context, r *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		if p.perm < attr.Operator {
-			return nil, b.denyJob(p, j, typeRerun)
+			return nil, denyJob(p, j, typeRerun)
 		}
 		return &command.RerunJob{Job: j.ID, Force: r.Msg.GetForce()}, nil
 	})

@@ -185,6 +185,20 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// TestOnlyAFreshViewRefuses: a leader is asked before it has applied all that was
+// acknowledged (L1).
+func TestOnlyAFreshViewRefuses(t *testing.T) {
+	b := newBench(t)
+	b.behind = b.store.View()
+	id := b.mustSubmit("ann@login1")
+	if _, err := b.Batch.Delete(b.as("bob@login1"), request(&api.DeleteRequest{Job: id}, "")); pbs.CodeOf(err) != pbs.Unauthorized || len(b.log) != 1 {
+		t.Errorf("by another user: %v, log %q", err, b.log)
+	}
+	if _, err := b.Batch.Delete(b.as("ann@login1"), request(&api.DeleteRequest{Job: id}, "")); err != nil {
+		t.Errorf("by the owner: %v", err)
+	}
+}
+
 func TestDenied_LogLine(t *testing.T) {
 	b := newBench(t)
 	id := b.mustSubmit("ann@login1")

@@ -12,7 +12,6 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
-	"rampart/cluster/ledger"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -28,12 +27,13 @@ type bench struct {
 	t *testing.T
 	Services
 
-	mu    sync.Mutex
-	store *state.Store
-	index uint64
-	reads int
-	log   []string
-	heard []pbs.HostName
+	mu     sync.Mutex
+	store  *state.Store
+	index  uint64
+	reads  int
+	log    []string
+	heard  []pbs.HostName
+	behind *state.View // what stale reads see
 }
 
 func newBench(t *testing.T) *bench {
@@ -73,23 +73,29 @@ func (b *bench) Propose(_ context.Context, p command.Proposal) (command.Outcome,
 	return out[0], nil
 }
 
-func (b *bench) Read(context.Context, cluster.Mode) (*state.View, error) {
+// Read returns the state; a stale one may be behind.
+func (b *bench) Read(_ context.Context, mode cluster.Mode) (*state.View, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reads++
+	if mode == cluster.Stale && b.behind != nil {
+		return b.behind, nil
+	}
 	return b.store.View(), nil
 }
 
-func (b *bench) ReadIndex(context.Context) (uint64, uint64, error)       { return b.index, 1, nil }
-func (b *bench) Age() time.Duration                                      { return 0 }
-func (b *bench) Status() cluster.Status                                  { return cluster.Status{Applied: b.index} }
-func (b *bench) Statuses(context.Context) []cluster.Status               { return []cluster.Status{b.Status()} }
-func (b *bench) Leader() (string, bool, bool)                            { return "s1:15001", true, true }
-func (b *bench) Transfer(context.Context, pbs.ReplicaName) error         { return nil }
-func (b *bench) Snapshot(context.Context) (*cluster.Saved, error)        { return nil, errors.New("none") }
-func (b *bench) AddReplica(context.Context, state.Replica) error         { return nil }
-func (b *bench) Records(uint64, uint64, func(ledger.Record) error) error { return nil }
-func (b *bench) Renewed(h pbs.HostName)                                  { b.heard = append(b.heard, h) }
+func (b *bench) ReadIndex(context.Context) (uint64, uint64, error) { return b.index, 1, nil }
+func (b *bench) Age() time.Duration                                { return 0 }
+func (b *bench) Status() cluster.Status                            { return cluster.Status{Applied: b.index} }
+
+func (b *bench) Statuses(context.Context) []cluster.Status { return []cluster.Status{b.Status()} }
+
+func (b *bench) Leader() (string, bool, bool)                                { return "s1:15001", true, true }
+func (b *bench) Transfer(context.Context, pbs.ReplicaName) error             { return nil }
+func (b *bench) Snapshot(context.Context) (*cluster.Saved, error)            { return nil, errors.New("none") }
+func (b *bench) AddReplica(context.Context, state.Replica) error             { return nil }
+func (b *bench) Records(uint64, uint64, func(*api.LedgerRecord) error) error { return nil }
+func (b *bench) Renewed(h pbs.HostName)                                      { b.heard = append(b.heard, h) }
 
 func (b *bench) Issue(u pbs.User, ttl time.Duration) (string, time.Time, error) {
 	return "token of " + u.String(), time.Now().Add(ttl), nil

@@ -10,7 +10,6 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
-	"rampart/cluster/ledger"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -86,7 +85,7 @@ func (c *Config) onlyManagers(ctx context.Context) error {
 		return err
 	}
 	if p.perm < attr.Manager {
-		return c.deny(p, "Req", "Server", v.Cluster().Name, typeManage)
+		return c.told(deny(p, "Req", "Server", v.Cluster().Name, typeManage))
 	}
 	return nil
 }
@@ -152,8 +151,8 @@ const recordsPerMessage = 512
 // Records fills a gap in another replica's ledger.
 func (c *Cluster) Records(ctx context.Context, r *connect.Request[api.RecordsRequest], stream *connect.ServerStream[api.RecordsReply]) error {
 	msg := &api.RecordsReply{}
-	err := c.Ledger.Records(r.Msg.GetFirst(), r.Msg.GetLast(), func(rec ledger.Record) error {
-		msg.Records = append(msg.Records, &api.LedgerRecord{Number: rec.Number, Day: rec.Day, Line: rec.Line})
+	err := c.Ledger.Records(r.Msg.GetFirst(), r.Msg.GetLast(), func(rec *api.LedgerRecord) error {
+		msg.Records = append(msg.Records, rec)
 		if len(msg.Records) < recordsPerMessage {
 			return ctx.Err()
 		}

@@ -123,19 +123,28 @@ func TestReport_Life(t *testing.T) {
 		}
 		return r.Msg
 	}
-	lease := func() error {
-		_, err := b.Report.Lease(ctx, request(&api.LeaseRequest{Host: "hosta", BootId: "b1"}, ""))
-		return err
+	lease := func() *api.LeaseReply {
+		t.Helper()
+		r, err := b.Report.Lease(ctx, request(&api.LeaseRequest{Host: "hosta", BootId: "b1"}, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Msg
 	}
-	if err := lease(); pbs.CodeOf(err) != pbs.UnknownNode {
-		t.Errorf("lease before it registers: %v", err)
+	if l := lease(); !l.GetRegister() {
+		t.Errorf("lease before it registers: %v", l)
 	}
 	if r := register(); r.GetEpoch() != 7 || r.GetAckedSeq() != 0 {
 		t.Errorf("registered with %v", r)
 	}
-	if err := lease(); err != nil || len(b.heard) != 2 {
-		t.Errorf("lease: %v, heard %v", err, b.heard)
+	if l := lease(); l.GetRegister() || l.GetEpoch() != 7 || l.GetTerm() != 1 || l.GetFenceSeconds() != 310 || len(b.heard) != 3 {
+		t.Errorf("lease: %v, heard %v", l, b.heard)
 	}
+	b.do(&command.HostDown{Host: "hosta"})
+	if l := lease(); !l.GetRegister() {
+		t.Errorf("lease of a host that is down: %v", l)
+	}
+	register()
 	id := b.mustSubmit("ann@h")
 	b.do(&command.StartJob{Job: pbs.JobID(id), ExecVnode: "(hosta:ncpus=1)"})
 

@@ -13,14 +13,13 @@ import (
 	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/login"
 )
 
-// The life of an enrolment token and of a login, unless the asker says otherwise.
+// The life of an enrolment token, unless the asker says otherwise.
 const (
 	tokenTTL    = time.Hour
 	maxTokenTTL = 30 * 24 * time.Hour
-	loginTTL    = 12 * time.Hour
-	maxLoginTTL = 7 * 24 * time.Hour
 )
 
 // CreateToken lets a host enrol: only the hash of the secret enters the state.
@@ -137,7 +136,7 @@ func (c *Cluster) Login(ctx context.Context, r *connect.Request[api.LoginRequest
 	if err != nil {
 		return nil, err
 	}
-	ttl, err := seconds(r.Msg.GetTtlSeconds(), loginTTL, maxLoginTTL)
+	ttl, err := seconds(r.Msg.GetTtlSeconds(), login.DefaultLife, login.MaxLife)
 	if err != nil {
 		return nil, err
 	}

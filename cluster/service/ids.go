@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -76,24 +77,39 @@ const (
 // logSecurity is the event of refused requests.
 const logSecurity = 0x0020
 
-// deny refuses, and logs that it did.
-func (c *Config) deny(p person, class, kind, object string, request int) error {
-	text := fmt.Sprintf("Unauthorized Request, request type: %d, Object: %s, Name: %s, request from: %s",
-		request, kind, object, p.user)
-	if err := c.Log.Write(time.Now(), logSecurity, class, object, text); err != nil {
-		c.Logger.Error("write the server log", "error", err)
-	}
-	return pbs.Refuse(pbs.Unauthorized)
+// denied is a refusal for lack of permission. It is logged once, where it ends.
+type denied struct{ class, object, text string }
+
+func (d *denied) Error() string { return d.text }
+
+// Unwrap makes it the refusal that the user reads.
+func (d *denied) Unwrap() error { return pbs.Refuse(pbs.Unauthorized) }
+
+func deny(p person, class, kind, object string, request int) error {
+	return &denied{class, object, fmt.Sprintf("Unauthorized Request, request type: %d, Object: %s, Name: %s, request from: %s",
+		request, kind, object, p.user)}
 }
 
-func (c *Config) denyJob(p person, j *state.Job, request int) error {
-	return c.deny(p, "Job", "Job", string(j.ID), request)
+func denyJob(p person, j *state.Job, request int) error {
+	return deny(p, "Job", "Job", string(j.ID), request)
+}
+
+// told logs a refusal for lack of permission and returns the error as it was.
+func (c *Config) told(err error) error {
+	d, ok := errors.AsType[*denied](err)
+	if !ok {
+		return err
+	}
+	if err := c.Log.Write(time.Now(), logSecurity, d.class, d.object, d.text); err != nil {
+		c.Logger.Error("write the server log", "error", err)
+	}
+	return d.Unwrap()
 }
 
 // mayChange permits the owner of a job, Operators and Managers.
-func (c *Config) mayChange(p person, j *state.Job, request int) error {
+func mayChange(p person, j *state.Job, request int) error {
 	if p.perm >= attr.Operator || p.owns(j) {
 		return nil
 	}
-	return c.denyJob(p, j, request)
+	return denyJob(p, j, request)
 }

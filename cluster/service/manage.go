@@ -29,25 +29,12 @@ type directive struct {
 
 // Manage is one directive of qmgr on one object, or on all of a kind.
 func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
-	v, err := b.present(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, err := b.person(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	commands, err := b.directives(p, r.Msg)
-	if err == nil {
-		_, err = b.commit(ctx, requestID(r), p.user, commands...)
-	} else if first, ok := v.Request(p.user, requestID(r)); ok {
-		err = command.Outcome{Refusal: first.Refusal}.Err()
-	}
+	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) { return directives(p, r.Msg) })
 	return reply(&api.ManageReply{}, err)
 }
 
 // directives returns the commands of a directive, one for each object.
-func (b *Batch) directives(p person, r *api.ManageRequest) ([]command.Command, error) {
+func directives(p person, r *api.ManageRequest) ([]command.Command, error) {
 	verb, ok := verbs[r.GetVerb()]
 	if !ok {
 		return nil, pbs.Refuse(pbs.InvalidRequest)
@@ -57,7 +44,7 @@ func (b *Batch) directives(p person, r *api.ManageRequest) ([]command.Command, e
 		return nil, pbs.Refuse(pbs.NotSupported)
 	}
 	if p.perm < attr.Operator || (p.perm < attr.Manager && (verb == command.VerbCreate || verb == command.VerbDelete)) {
-		return nil, b.deny(p, "Req", kind.word, r.GetName(), typeManage)
+		return nil, deny(p, "Req", kind.word, r.GetName(), typeManage)
 	}
 	if verb == command.VerbUnset {
 		for _, a := range r.GetChanges() {

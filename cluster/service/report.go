@@ -199,8 +199,8 @@ func (s *Report) Samples(ctx context.Context, r *connect.Request[api.SamplesRequ
 const fenceDefault = 310
 
 // Lease answers a mom's renewal after it was made sure that this replica leads. A
-// mom that the state has down, or does not know, must register first: it is
-// refused with UnknownNode.
+// mom that the state has down, under another boot or not at all is told to
+// register.
 func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]) (*connect.Response[api.LeaseReply], error) {
 	host, err := mom(ctx, r.Msg.GetHost())
 	if err != nil {
@@ -214,11 +214,12 @@ func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]
 	if err != nil {
 		return nil, err
 	}
-	if h, ok := v.Host(host); !ok || !h.Up || h.BootID != r.Msg.GetBootId() {
-		return nil, fmt.Errorf("lease of %s: it has to register: %w", host, pbs.Refuse(pbs.UnknownNode))
-	}
+	h, ok := v.Host(host)
 	s.renewed(host)
-	return connect.NewResponse(&api.LeaseReply{Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: fence(v)}), nil
+	return connect.NewResponse(&api.LeaseReply{
+		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: fence(v),
+		Register: !ok || !h.Up || h.BootID != r.Msg.GetBootId(),
+	}), nil
 }
 
 func (s *Report) renewed(host pbs.HostName) {

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"rampart/cluster"
-	"rampart/cluster/ledger"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
+	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
 
@@ -32,7 +32,7 @@ var _ Replica = (*cluster.Replica)(nil)
 
 // Ledger holds the records that other replicas may lack.
 type Ledger interface {
-	Records(first, last uint64, yield func(ledger.Record) error) error
+	Records(first, last uint64, yield func(*api.LedgerRecord) error) error
 }
 
 // Leases hears of each lease that this leader answered.

@@ -21,7 +21,10 @@ const badGroup pbs.Code = 15024
 
 // Submit queues a job: qsub.
 func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest]) (*connect.Response[api.SubmitReply], error) {
-	result, err := b.change(ctx, r, func(p person) (command.Command, error) { return b.submission(ctx, p, r.Msg) })
+	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
+		job, err := b.submission(ctx, p, r.Msg)
+		return []command.Command{job}, err
+	})
 	return reply(&api.SubmitReply{Job: string(result.Job)}, err)
 }
 

@@ -1,0 +1,151 @@
+package sched_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/cluster/sched"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// A leader lets a loop run on a bench.
+type leader struct {
+	*bench
+	mu        sync.Mutex
+	changed   chan struct{}
+	lines     []string
+	proposals int
+}
+
+func (l *leader) View() *state.View {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.store.View()
+}
+
+func (l *leader) Changed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
+}
+
+func (l *leader) Propose(_ context.Context, p command.Proposal) (command.Outcome, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.proposals++
+	out := l.try(p.Commands...)
+	l.tell()
+	return out, nil
+}
+
+func (l *leader) tell() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// now changes the state from outside the loop.
+func (l *leader) now(f func()) {
+	l.mu.Lock()
+	f()
+	l.tell()
+	l.mu.Unlock()
+}
+
+func (l *leader) Write(_ time.Time, _ uint16, class, object, text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, class+";"+object+";"+text)
+	return nil
+}
+
+func (l *leader) state(id pbs.JobID) string {
+	j, _ := l.View().Job(id)
+	return j.State.Letter()
+}
+
+func scheduling(value string) *command.ManageServer {
+	var ch command.AttrChange
+	ch.Entry.Name, ch.Entry.Value = "scheduling", value
+	return &command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{ch}}
+}
+
+func TestLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		loop := sched.New(sched.Options{
+			Source: l, Proposer: l, Log: l, Asker: pbs.User{Name: "Scheduler", Host: "s1"}, Logger: slog.New(slog.DiscardHandler),
+		})
+		done := make(chan error, 1)
+		go func() { done <- loop.Run(ctx) }()
+		settle := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
+
+		var first, second, third pbs.JobID
+		l.now(func() {
+			l.host("hosta", "hosta:ncpus=4")
+			first, second = l.submit("ncpus=4"), l.submit("ncpus=4")
+		})
+		settle(50 * time.Millisecond)
+		if a, b := l.state(first), l.state(second); a != "R" || b != "Q" {
+			t.Errorf("jobs are %s and %s", a, b)
+		}
+		j, _ := l.View().Job(first)
+		if j.Comment != "Job run at Sat Nov 21 at 06:25 on (hosta:ncpus=4)" {
+			t.Errorf("comment %q", j.Comment)
+		}
+		settle(2 * time.Second)
+		if j, _ := l.View().Job(second); j.Comment != "Not Running: Insufficient amount of resource: ncpus (R: 4 A: 0 T: 4)" {
+			t.Errorf("comment %q", j.Comment)
+		}
+		want := []string{
+			"Req;;Starting Scheduling Cycle", "Job;0.srv;Considering job to run", "Job;1.srv;Considering job to run",
+			"Job;1.srv;Insufficient amount of resource: ncpus (R: 4 A: 0 T: 4)", "Job;0.srv;Job run", "Req;;Leaving Scheduling Cycle",
+		}
+		if i := slices.Index(l.lines, want[1]); i < 1 || !slices.Equal(l.lines[i-1:i+5], want) {
+			t.Errorf("log is\n%s", strings.Join(l.lines, "\n"))
+		}
+
+		// Nothing new: the loop rests, its own comments do not keep it busy.
+		before := l.proposals
+		settle(5 * time.Minute)
+		if l.proposals != before {
+			t.Errorf("%d proposals without a change", l.proposals-before)
+		}
+
+		l.now(func() { l.do(scheduling("False")) })
+		l.now(func() { l.do(&command.DeleteJob{Job: first, Force: true}) })
+		settle(time.Minute)
+		if s := l.state(second); s != "Q" {
+			t.Errorf("with scheduling off the job is %s", s)
+		}
+		l.now(func() { l.do(scheduling("True")) })
+		settle(50 * time.Millisecond)
+		if s := l.state(second); s != "R" {
+			t.Errorf("with scheduling on the job is %s", s)
+		}
+
+		// A freed vnode is used soon.
+		l.now(func() { third = l.submit("ncpus=4") })
+		settle(time.Second)
+		l.now(func() { l.do(&command.DeleteJob{Job: second, Force: true}) })
+		settle(50 * time.Millisecond)
+		if s := l.state(third); s != "R" {
+			t.Errorf("the next job is %s", s)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
