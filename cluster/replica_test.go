@@ -70,6 +70,20 @@ func TestReplica_Failover(t *testing.T) {
 	})
 }
 
+func TestReplica_FiveLoseTwo(t *testing.T) {
+	bubble(t, 5, func(t *testing.T, w *world) {
+		mustWrite(t, w.leader(), "before")
+		w.followers()[0].kill()
+		w.leader().kill()
+		w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
+		mustWrite(t, w.leader(), "after")
+		for _, m := range w.followers() {
+			mustSee(t, m, "before")
+			mustSee(t, m, "after")
+		}
+	})
+}
+
 func TestPropose_AtAFollower(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		f := w.followers()[0]
