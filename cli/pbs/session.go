@@ -33,7 +33,7 @@ func open(env *cli.Env, c *cli.Command, opts *cli.Options) (*session, error) {
 	s := &session{env: env, command: c, target: env.Target(opts.Last("server"))}
 	batch, err := env.Batch(s.target)
 	if err != nil {
-		return nil, cli.Located(s.target.Server, err)
+		return nil, err
 	}
 	s.batch = batch
 	s.requestID = env.Getenv("PBS_REQUEST_ID")
@@ -118,7 +118,7 @@ func (s *session) serverName(ctx context.Context) string {
 func (s *session) list(ctx context.Context, r *api.ListRequest, begin func(*api.ListHeader) error, each func(*api.Object) error) error {
 	err := s.stream(ctx, r, begin, each)
 	if errors.Is(err, pbs.Refuse(pbs.UnknownResult)) || errors.Is(err, context.DeadlineExceeded) {
-		return &cli.Unreachable{Server: s.target.Server, Err: errors.New("no answer in time")}
+		return &cli.Unreachable{Server: s.target.Server, Err: errors.New("no answer in time; the replicas may lack a quorum")}
 	}
 	return err
 }
