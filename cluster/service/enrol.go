@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/cluster"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -106,13 +107,12 @@ func (c *Cluster) welcome(ctx context.Context, role transport.Role, leaf []byte)
 
 // Renew turns an identity, expired or not, into a fresh one for the same key.
 func (c *Cluster) Renew(ctx context.Context, r *connect.Request[api.RenewRequest]) (*connect.Response[api.RenewReply], error) {
-	v, err := c.present(ctx)
+	caller, _ := transport.CallerFrom(ctx)
+	known, err := c.onRecord(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
-	caller, _ := transport.CallerFrom(ctx)
-	id, ok := v.Identity(caller.Key)
-	if !ok || id.Host != caller.Host || id.Role != string(caller.Role) {
+	if !known {
 		return nil, fmt.Errorf("renew %s %s: the key is not on record: %w", caller.Role, caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}
 	key, err1 := transport.CSRKeyHash(r.Msg.GetCsr())
@@ -124,6 +124,21 @@ func (c *Cluster) Renew(ctx context.Context, r *connect.Request[api.RenewRequest
 		return nil, fmt.Errorf("renew %s with another key: %w", caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}
 	return connect.NewResponse(&api.RenewReply{Certificate: leaf}), nil
+}
+
+// onRecord looks the caller's key up; a replica that is behind asks for a fresh view
+// before it says no.
+func (c *Cluster) onRecord(ctx context.Context, caller transport.Caller) (bool, error) {
+	for _, mode := range []cluster.Mode{cluster.Stale, cluster.Fresh} {
+		v, err := c.Replica.Read(ctx, mode)
+		if err != nil {
+			return false, err
+		}
+		if id, ok := v.Identity(caller.Key); ok {
+			return id.Host == caller.Host && id.Role == string(caller.Role), nil
+		}
+	}
+	return false, nil
 }
 
 // Login issues a short-lived token for users without a local daemon.
