@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -95,10 +96,12 @@ func (c *call) run(ctx context.Context, attempt func() error) error {
 	}
 }
 
-// hopeless tells that nobody has been there to answer for too long.
+// hopeless tells that for too long nobody has been there to answer, or only a
+// server of another cluster.
 func (c *call) hopeless(err error) bool {
 	roam, ok := errors.AsType[*transport.RoamError](err)
-	return ok && roam.Refused && time.Since(c.start) >= absence
+	_, foreign := errors.AsType[x509.UnknownAuthorityError](err)
+	return ok && (roam.Refused || foreign && !roam.Sent) && time.Since(c.start) >= absence
 }
 
 // wait pauses before the next attempt, longer each time and never the same, so
