@@ -271,6 +271,12 @@ func (f *Fake) Signal(h Handle, sig syscall.Signal) error {
 	return nil
 }
 
+// Elapsed implements System.
+func (f *Fake) Elapsed(h Handle) time.Duration {
+	used, _ := f.Usage(h)
+	return used[0].Wall
+}
+
 // Usage implements System.
 func (f *Fake) Usage(handles ...Handle) ([]Usage, error) {
 	f.mu.Lock()

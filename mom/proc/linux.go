@@ -263,8 +263,18 @@ func (l *Linux) Usage(handles ...Handle) ([]Usage, error) {
 	return all, nil
 }
 
+// Elapsed implements System.
+func (l *Linux) Elapsed(h Handle) time.Duration {
+	if h.BootID != l.boot {
+		return 0
+	}
+	return sinceStart(h)
+}
+
+func sinceStart(h Handle) time.Duration { return boottime() - time.Duration(h.Start)*tick }
+
 func (t table) usage(h Handle) Usage {
-	u := Usage{Wall: boottime() - time.Duration(h.Start)*tick}
+	u := Usage{Wall: sinceStart(h)}
 	if shim, ok := t[h.PID]; ok && shim.start == h.Start {
 		u.CPU = shim.reaped // orphans of the job that have ended
 	}

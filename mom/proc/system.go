@@ -22,6 +22,8 @@ type System interface {
 	Wait(ctx context.Context, dir string, h Handle) (Exit, error)
 	// Signal sends a signal to every process of the job but the shim.
 	Signal(h Handle, sig syscall.Signal) error
+	// Elapsed returns how long the job has been running; it costs little.
+	Elapsed(h Handle) time.Duration
 	// Usage measures the jobs of the handles, in their order.
 	Usage(handles ...Handle) ([]Usage, error)
 	// Move puts a file in place of target, as the owner, by a temporary file in the

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
 
@@ -286,14 +287,10 @@ func (r *Runner) checkWall(ctx context.Context) {
 	if !ok || r.task.State != Running {
 		return
 	}
-	used, err := r.site.System.Usage(r.task.Handle)
-	if err != nil {
-		r.later(alarm{at: time.Now().Add(again), walled: true})
-		return
-	}
-	left := time.Duration(limit+1)*time.Second - used[0].Wall
+	wall := r.site.System.Elapsed(r.task.Handle)
+	left := time.Duration(limit+1)*time.Second - wall
 	if left <= 0 {
-		r.now(ctx, Sampled{Usage: used[0]})
+		r.now(ctx, Sampled{Usage: proc.Usage{Wall: wall}})
 		return
 	}
 	r.later(alarm{at: time.Now().Add(left), walled: true})

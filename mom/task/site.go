@@ -73,7 +73,6 @@ type Site struct {
 	Self       string // name of that account
 	Deadline   string // file with the deadline of all shims; "" for none
 	Port       int    // of the mom, for PBS_MOMPORT
-	Cookie     func() string
 }
 
 // owner returns whom to act as; nil is the mom itself.
