@@ -71,7 +71,7 @@ func jobLines(e state.Event) []line {
 		return []line{say(logJob, "Job Run at request of "+by+" on exec_vnode "+j.ExecVnode)}
 	case state.JobEnded:
 		return []line{
-			say(logDebug, "Obit received momhop:1 serverhop:1 state:"+j.State.Letter()+" substate:"+strconv.Itoa(int(j.Substate))),
+			say(logDebug, "Obit received"),
 			say(logJobUsage, exitText(j)),
 		}
 	case state.JobRequeued, state.JobRequeuedUnrun:
