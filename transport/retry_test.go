@@ -129,7 +129,7 @@ func TestBudget_Ends(t *testing.T) {
 			if pbs.CodeOf(err) != test.want {
 				t.Errorf("%s: %v", name, err)
 			}
-			if d := time.Since(start); d < 9*time.Second || d > 11*time.Second {
+			if d := time.Since(start); d < 6*time.Second || d > 11*time.Second {
 				t.Errorf("%s: it took %v", name, d)
 			}
 			if test.want == pbs.UnknownResult && !strings.Contains(err.Error(), string(id)) {

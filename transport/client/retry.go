@@ -20,6 +20,10 @@ const (
 	// connection: long enough for a daemon to be restarted, and not the whole
 	// budget, for the address may just be wrong.
 	absence = 3 * time.Second
+	// lastCall is how much of the budget another attempt needs. A replica waits for
+	// a leader before it says that there is none; to be cut off then would turn a
+	// definite no into an unknown outcome.
+	lastCall = 3500 * time.Millisecond
 )
 
 // retrier is the interceptor of every call: request id, budget, repetition.
@@ -90,7 +94,7 @@ func (c *call) run(ctx context.Context, attempt func() error) error {
 		}
 		again, unknown := judge(ctx, err)
 		c.unknown = c.unknown || unknown
-		if !again || c.hopeless(err) || !c.wait(ctx) {
+		if !again || c.hopeless(err) || c.late(ctx) || !c.wait(ctx) {
 			return c.outcome(err)
 		}
 	}
@@ -102,6 +106,12 @@ func (c *call) hopeless(err error) bool {
 	roam, ok := errors.AsType[*transport.RoamError](err)
 	_, foreign := errors.AsType[x509.UnknownAuthorityError](err)
 	return ok && (roam.Refused || foreign && !roam.Sent) && time.Since(c.start) >= absence
+}
+
+// late tells that all attempts had a definite end, and another might not have one.
+func (c *call) late(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && !c.unknown && time.Since(c.start) >= lastCall && time.Until(deadline) < lastCall
 }
 
 // wait pauses before the next attempt, longer each time and never the same, so
