@@ -280,7 +280,7 @@ func (s *shim) finish() error {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &used); err == nil {
 		s.exit.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano())
-		s.exit.MaxRSS = used.Maxrss * 1024
+		s.exit.MaxRSS = jobRSS(used.Maxrss) * 1024
 	}
 	s.exit.Version, s.exit.Finished = specVersion, time.Now().UnixNano()
 	for {
@@ -291,6 +291,16 @@ func (s *shim) finish() error {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", ShimName, err)
 		<-time.After(time.Second)
 	}
+}
+
+// jobRSS returns the peak of the children, 0 when it may be our own: a child counts our
+// memory as its until it executes its program.
+func jobRSS(children int64) int64 {
+	var self unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &self); err != nil || children <= self.Maxrss {
+		return 0
+	}
+	return children
 }
 
 // openOutputs opens the files for standard output and error, as the owner's.

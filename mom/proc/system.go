@@ -95,7 +95,7 @@ type Exit struct {
 	Status   int           `json:"status"` // 256 + signal number when a signal ended it
 	CPU      time.Duration `json:"cpu"`
 	Wall     time.Duration `json:"wall"`
-	MaxRSS   int64         `json:"max_rss"`           // bytes, of the biggest process
+	MaxRSS   int64         `json:"max_rss"`           // bytes, of the biggest process; 0: not known
 	Fenced   bool          `json:"fenced,omitempty"`  // the deadline passed
 	Failed   string        `json:"failed,omitempty"`  // the program could not be started
 	Left     int           `json:"left,omitempty"`    // processes that survived SIGKILL

@@ -230,9 +230,7 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Send:
 		r.send(a.Signal)
 	case Note:
-		if err := r.site.note(r.task, a.Text); err != nil {
-			r.site.Logger.Warn("note not written", "task", r.task.Key.String(), "err", err)
-		}
+		r.note(a.Text)
 	case Clean:
 		r.site.clean(ctx, r.task)
 	case Drop:
@@ -267,6 +265,14 @@ func (r *Runner) send(sig syscall.Signal) {
 	}
 	if err := r.site.System.Signal(r.task.Handle, sig); err != nil {
 		r.site.Logger.Error("signal not sent", "task", r.task.Key.String(), "signal", sig, "err", err)
+	}
+}
+
+// note tells of an exceeded limit in the log, and to the owner of the job.
+func (r *Runner) note(words string) {
+	r.site.Lines.Job(eventJob, r.task.Key.Job, words)
+	if err := r.site.note(r.task, "=>> PBS: job killed: "+words); err != nil {
+		r.site.Logger.Warn("note not written", "task", r.task.Key.String(), "err", err)
 	}
 }
 

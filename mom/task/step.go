@@ -256,7 +256,7 @@ func (t Task) exited(e proc.Exit) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t.Peak = t.Peak.with(proc.Usage{CPU: e.CPU, Wall: e.Wall, RSS: e.MaxRSS})
-	result := spool.Ended{ExitStatus: e.Status, Used: t.Used(), Comment: t.Limit}
+	result := spool.Ended{ExitStatus: e.Status, Used: t.Used()}
 	switch {
 	case t.requeued():
 		result.ExitStatus = ExitRerun
@@ -393,7 +393,7 @@ func (t Task) sampled(ev Sampled) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t.State, t.Limit = Ending, words
-	return t, append([]Action{{Do: Note, Text: "=>> PBS: job killed: " + words}}, t.terminate()...), nil
+	return t, append([]Action{{Do: Note, Text: words}}, t.terminate()...), nil
 }
 
 func (t Task) alter(changes Attrs) (Task, []Action, error) {

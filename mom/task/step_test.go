@@ -122,14 +122,14 @@ func TestStep(t *testing.T) {
 			"over the limit", in(Running, limited("cput", "00:01:00")),
 			Sampled{Usage: proc.Usage{CPU: 62 * time.Second}},
 			Ending,
-			"note on stderr =>> PBS: job killed: cput 62 exceeded limit 60; " + soft,
+			"note on stderr cput 62 exceeded limit 60; " + soft,
 		},
 		{"over memory that nobody enforces", in(Running, limited("mem", "1mb")), Sampled{Usage: proc.Usage{RSS: 2 << 20}}, Running, ""},
 		{
 			"over enforced memory", in(Running, limited("mem", "1mb")),
 			Sampled{proc.Usage{RSS: 2 << 20}, true},
 			Ending,
-			"note on stderr =>> PBS: job killed: mem 2048kb exceeded limit 1024kb; " + soft,
+			"note on stderr mem 2048kb exceeded limit 1024kb; " + soft,
 		},
 		{"over the limit, again", in(Ending, limited("cput", "1")), Sampled{Usage: proc.Usage{CPU: time.Minute}}, Ending, ""},
 		{"forget", in(Ended), Forget{}, Ended, "drop"},
@@ -180,7 +180,7 @@ func TestStep_Result(t *testing.T) {
 	}{
 		{"exit", in(Running), Exited{proc.Exit{Status: 5}}, spool.Ended{ExitStatus: 5}},
 		{"requeue", in(Ending, killed(0, true)), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: ExitRerun}},
-		{"limit", in(Ending, func(t *Task) { t.Limit = "over" }), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: 271, Comment: "over"}},
+		{"limit", in(Ending, func(t *Task) { t.Limit = "over" }), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: 271}},
 		{
 			"mom stopped", in(Ending, aborted),
 			Exited{proc.Exit{Status: 265}},
