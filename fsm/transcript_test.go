@@ -315,7 +315,7 @@ var shows = map[string]func(s *stage, operand string) []string{
 	"orders": func(s *stage, host string) []string {
 		var lines []string
 		for o := range s.store.View().Orders(pbs.HostName(host)) {
-			kind := [...]string{state.OrderRun: "run", state.OrderSignal: "signal", state.OrderKill: "kill", state.OrderForget: "forget"}[o.Kind]
+			kind := [...]string{state.OrderRun: "run", state.OrderSignal: "signal", state.OrderKill: "kill", state.OrderForget: "forget", state.OrderAlter: "alter"}[o.Kind]
 			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s run=%d %s", o.ID, kind, o.Job, o.RunCount, o.Signal)))
 		}
 		return lines

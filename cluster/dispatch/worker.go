@@ -7,6 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -169,6 +170,8 @@ func order(v *state.View, o *state.Order) *api.Order {
 		out.What = &api.Order_Kill{Kill: &api.KillJob{DelayMs: delay.Milliseconds(), Requeue: o.Requeue}}
 	case state.OrderForget:
 		out.What = &api.Order_Forget{Forget: &api.ForgetJob{}}
+	case state.OrderAlter:
+		out.What = &api.Order_Alter{Alter: &api.AlterJob{Attributes: attributes(o.Changes)}}
 	}
 	return out
 }
@@ -180,13 +183,17 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 	if !ok || j.RunCount != o.RunCount {
 		return &api.RunJob{}
 	}
-	list := v.JobAttributes(j)
-	run := &api.RunJob{Attributes: make([]*api.Attribute, len(list))}
-	for i, e := range list {
-		run.Attributes[i] = &api.Attribute{Name: e.Name, Resource: e.Resource, Value: e.Value}
-	}
+	run := &api.RunJob{Attributes: attributes(v.JobAttributes(j))}
 	if body, ok := v.Script(j.ID); ok {
 		run.ScriptBytes = uint64(len(body))
 	}
 	return run
+}
+
+func attributes(list attr.List) []*api.Attribute {
+	out := make([]*api.Attribute, len(list))
+	for i, e := range list {
+		out[i] = &api.Attribute{Name: e.Name, Resource: e.Resource, Value: e.Value}
+	}
+	return out
 }

@@ -63,8 +63,25 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	settle(&next, m.At)
 	tx.PutJob(&next)
+	if j.State == pbs.Running {
+		c.tellMom(tx, &next)
+	}
 	tx.Emit(state.Event{Kind: state.JobAltered, Job: &next, By: m.Asker, Changes: accountedChanges(&next, c.Changes)})
 	return nil
+}
+
+// tellMom orders the mother superior to enforce the new limits of a running job.
+func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
+	var changes attr.List
+	for _, ch := range c.Changes {
+		if ch.Entry.Name == "Resource_List" {
+			value, _ := j.Resources.Get(ch.Entry.Resource)
+			changes = changes.Set(ch.Entry.Name, ch.Entry.Resource, value)
+		}
+	}
+	if len(changes) > 0 {
+		tx.Order(state.Order{Host: j.MS, Kind: state.OrderAlter, Job: j.ID, RunCount: j.RunCount, Changes: changes})
+	}
 }
 
 func started(j *state.Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting }

@@ -174,6 +174,7 @@ const (
 	OrderSignal
 	OrderKill
 	OrderForget
+	OrderAlter
 )
 
 // Order is an effect on a mom that was committed and not yet confirmed (L9).
@@ -187,6 +188,7 @@ type Order struct {
 	Delay    int64        `cbor:"7,keyasint,omitempty"` // OrderKill: seconds from SIGTERM to SIGKILL
 	Requeue  bool         `cbor:"8,keyasint,omitempty"` // OrderKill: the job will run again
 	Created  pbs.Time     `cbor:"9,keyasint,omitempty"`
+	Changes  attr.List    `cbor:"10,keyasint,omitempty"` // OrderAlter: the new values
 }
 
 // Request is the remembered outcome of a request (L8).
