@@ -11,10 +11,12 @@ import (
 	"rampart/cmd/internal/devrun"
 )
 
-// shared is the cluster of the scripts, bin the folder of the programs.
+// shared is the cluster of the scripts, bin the folder of the programs, scratch a folder
+// that everybody may enter.
 var (
-	bin    string
-	shared *devrun.Cluster
+	bin     string
+	scratch string
+	shared  *devrun.Cluster
 )
 
 // complexP3 is the complex of the specification's cases, and a host with four cpus.
@@ -47,7 +49,10 @@ func run(m *testing.M) (int, error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // job owners must get through
 		return 1, err
 	}
-	bin = filepath.Join(dir, "bin")
+	bin, scratch = filepath.Join(dir, "bin"), filepath.Join(dir, "scripts")
+	if err := os.Mkdir(scratch, 0o755); err != nil {
+		return 1, err
+	}
 	if err := devrun.Build(ctx, "../..", bin); err != nil {
 		return 1, err
 	}

@@ -22,7 +22,8 @@ const patience = 30 * time.Second
 
 func TestCases(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir:         "testdata",
+		WorkdirRoot: scratch,
 		Setup: func(e *testscript.Env) error {
 			for _, v := range shared.Env {
 				name, value, _ := strings.Cut(v, "=")
@@ -32,7 +33,7 @@ func TestCases(t *testing.T) {
 			}
 			e.Setenv("SERVER", "srv")
 			e.Setenv("USER", "root")
-			return os.Chmod(e.WorkDir, 0o777) // jobs of other users write here
+			return os.Chmod(e.WorkDir, 0o777) // jobs of other users deliver to it
 		},
 		Condition: func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

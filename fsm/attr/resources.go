@@ -38,7 +38,18 @@ func (d *Def) ParseResource(res, text string, t resource.Table) (string, error) 
 	if canonical, ok := d.parseValue(def, text); ok {
 		return canonical, nil
 	}
-	return "", pbs.Attribute(pbs.BadAttributeValue, d.Full(res))
+	return "", d.refusal(res, text)
+}
+
+// refusal says why a value is not taken. A resource that stands twice in a select has
+// a code of its own.
+func (d *Def) refusal(res, text string) error {
+	if res == "select" {
+		if _, err := spec.ParseSelect(text); pbs.CodeOf(err) == pbs.DuplicateResource {
+			return err
+		}
+	}
+	return pbs.Attribute(pbs.BadAttributeValue, d.Full(res))
 }
 
 func (d *Def) parseValue(def resource.Def, text string) (string, bool) {
