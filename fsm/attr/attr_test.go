@@ -219,7 +219,7 @@ func TestParseResource(t *testing.T) {
 		{"Resource_List", "ncpus", "abc", "Illegal attribute or resource value Resource_List.ncpus"},
 		{"Resource_List", "walltime", "xx", "Illegal attribute or resource value Resource_List.walltime"},
 		{"Resource_List", "select", "1:ncpus=1+", "Illegal attribute or resource value Resource_List.select"},
-		{"Resource_List", "select", "1:a=1:a=2", "Illegal attribute or resource value Resource_List.select"},
+		{"Resource_List", "select", "1:a=1:a=2", "duplicated resource within a section of a select specification, resource is: a"},
 		{"Resource_List", "place", "nowhere", "Illegal attribute or resource value Resource_List.place"},
 		{"Resource_List", "", "1", "Unknown resource Resource_List"},
 		{"Priority", "", "5", "5"},
