@@ -23,7 +23,8 @@ GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 all: build test
 
 build: ## build bin/rampart and bin/pbs, static
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/rampart ./cmd/pbs
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/rampart
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -tags urfave_cli_no_docs -o bin/ ./cmd/pbs
 
 install: build ## install into PREFIX: bin/rampart, bin/pbs and a link for every user command
 	install -d "$(DESTDIR)$(PREFIX)/bin"
