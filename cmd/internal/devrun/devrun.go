@@ -93,6 +93,12 @@ func (c *Cluster) Stop() {
 	<-c.done
 }
 
+// Kill ends the supervisor as a crash would, and waits for it alone.
+func (c *Cluster) Kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.done
+}
+
 // environment returns what env.sh exports, over our own environment.
 func (c *Cluster) environment() ([]string, error) {
 	cmd := exec.Command("sh", "-c", `. "$0" && env -0`, filepath.Join(c.Dir, "env.sh"))
