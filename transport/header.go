@@ -1,9 +1,12 @@
 package transport
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -32,8 +35,17 @@ const (
 // RequestID is the identity of a request for ever.
 type RequestID = pbs.RequestID
 
-// NewRequestID makes a fresh id: a UUIDv7, which carries the time.
-func NewRequestID() RequestID { return RequestID(uuid.Must(uuid.NewV7()).String()) }
+// NewRequestID makes a fresh id: a UUIDv7, which carries the time. (That of package
+// uuid keeps a clock of its own for the whole process, which never goes back: wrong
+// for good after the host's clock was once ahead, and between bubbles.)
+func NewRequestID() RequestID {
+	var id uuid.UUID
+	_, _ = rand.Read(id[6:]) // never fails (crypto/rand)
+	binary.BigEndian.PutUint64(id[:8], uint64(time.Now().UnixMilli())<<16|uint64(id[6])<<8|uint64(id[7]))
+	id[6] = id[6]&0x0f | 0x70 // version
+	id[8] = id[8]&0x3f | 0x80 // variant
+	return RequestID(id.String())
+}
 
 // stripAssertions removes what only a daemon may say.
 func stripAssertions(h http.Header) {
