@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,7 +34,16 @@ func TestSchedules(t *testing.T) {
 func play(t *testing.T, s Scenario, seed uint64) {
 	t.Helper()
 	dir, log := t.TempDir(), &lockedBuffer{}
-	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var sink io.Writer = log
+	if *keep != "" {
+		f, err := os.Create(filepath.Join(*keep, fmt.Sprintf("%d.log", seed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		sink = io.MultiWriter(f, log)
+	}
+	logger := slog.New(slog.NewTextHandler(sink, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	begun := time.Now()
 	var report *Report
 	synctest.Test(t, func(t *testing.T) {
@@ -41,10 +51,7 @@ func play(t *testing.T, s Scenario, seed uint64) {
 	})
 	t.Logf("%s in %s", report.Summary(), time.Since(begun).Round(time.Millisecond))
 	if *keep != "" {
-		text := report.String() + "\n" + log.String()
-		if err := os.WriteFile(filepath.Join(*keep, fmt.Sprintf("%d.log", seed)), []byte(text), 0o600); err != nil {
-			t.Error(err)
-		}
+		fmt.Fprintln(sink, report)
 	}
 	if !report.Good() {
 		t.Errorf("go test ./chaos -run 'TestSchedules' -args -seed %d -runs 1\n%s", seed, report)

@@ -184,4 +184,8 @@ func (w *World) Stop() {
 	}
 	w.end()
 	w.watching.Wait()
+	<-time.After(drain) // the clock of a bubble stops with its first goroutine
 }
+
+// drain is how long what gossip has under way needs to end by itself.
+const drain = 30 * time.Second
