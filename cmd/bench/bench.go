@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"os"
 	"os/user"
@@ -240,4 +241,22 @@ func job(text string) *api.SubmitRequest {
 		},
 		Script: []byte("#!/bin/sh\n" + text + "\n"),
 	}
+}
+
+// program is a submission as that of qsub -- WORDS: no shell reads the user's profile,
+// which may take longer than all that is measured.
+func program(words ...string) *api.SubmitRequest {
+	m := job("")
+	m.Script = nil
+	var arguments strings.Builder
+	for _, w := range words[1:] {
+		arguments.WriteString("<jsdl-hpcpa:Argument>" + html.EscapeString(w) + "</jsdl-hpcpa:Argument>")
+	}
+	m.Attributes = append(m.Attributes, &api.Attribute{
+		Name: "executable", Value: "<jsdl-hpcpa:Executable>" + html.EscapeString(words[0]) + "</jsdl-hpcpa:Executable>",
+	})
+	if arguments.Len() > 0 {
+		m.Attributes = append(m.Attributes, &api.Attribute{Name: "argument_list", Value: arguments.String()})
+	}
+	return m
 }

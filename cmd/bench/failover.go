@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"rampart/transport/api"
 )
 
 const (
@@ -38,7 +40,7 @@ func (b *bench) failover(ctx context.Context) error {
 		kills = min(kills, 3)
 	}
 	var s stream
-	killed, err := b.underStream(ctx, w, &s, "echo >> "+marks+"/$PBS_JOBID", pace, func() ([]time.Time, error) {
+	killed, err := b.underStream(ctx, w, &s, program("/bin/sh", "-c", "echo >> "+marks+"/$PBS_JOBID"), pace, func() ([]time.Time, error) {
 		return w.killLeaders(ctx, &s, kills)
 	})
 	if err != nil {
@@ -56,7 +58,7 @@ func (b *bench) failover(ctx context.Context) error {
 }
 
 // underStream does something to the cluster while clients submit.
-func (b *bench) underStream(ctx context.Context, w *world, s *stream, script string, pause time.Duration, do func() ([]time.Time, error)) ([]time.Time, error) {
+func (b *bench) underStream(ctx context.Context, w *world, s *stream, m *api.SubmitRequest, pause time.Duration, do func() ([]time.Time, error)) ([]time.Time, error) {
 	all, err := w.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func (b *bench) underStream(ctx context.Context, w *world, s *stream, script str
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.run(streaming, w, addresses, clients, pause, job(script))
+		s.run(streaming, w, addresses, clients, pause, m)
 	}()
 	wait(ctx, 2*time.Second)
 	moments, err := do()

@@ -63,7 +63,7 @@ func (w *world) run(ctx context.Context, n int) error {
 	c := direct(w.id, leader.Address, w.user)
 	defer c.http.CloseIdleConnections()
 	for range n {
-		if _, err := c.submit(ctx, job("/bin/true")); err != nil {
+		if _, err := c.submit(ctx, program("/bin/true")); err != nil {
 			return err
 		}
 	}
