@@ -8,7 +8,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PREFIX ?= /usr/local
 FUZZTIME ?= 30s
-SEED ?=
+SEED ?= 1
+RUNS ?= 100
 TOOL := go tool -modfile=tools.mod
 GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | grep -vE '\.pb\.go$$|\.connect\.go$$')
 # The race detector needs a C compiler; a machine without one still runs every test.
@@ -37,10 +38,12 @@ demo: build ## three replicas, five moms, a real job, a killed leader; says what
 test: lint build ## lint and every test but the long ones
 	[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -short -timeout 8m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
+	[ -z "$(RACE)" ] || go test -short -timeout 8m ./chaos # all schedules; with the race detector it plays a few
 	go test -short -timeout 8m $(PROCESS_TESTS)
 
 test-long: lint generate-check build ## every test, with new seeds
 	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
+	go test -count 1 -timeout 60m ./chaos -run TestSchedules -args -seed $$(date +%s) -runs 1000
 	go test -timeout 60m $(PROCESS_TESTS)
 
 lint: vet generated-current ## go vet, staticcheck, gofumpt, generated code current
@@ -72,8 +75,8 @@ fuzz: ## fuzz every target for FUZZTIME each
 bench: build ## measure the figures of the design, as ratios against their references
 	go run ./cmd/bench
 
-chaos: build ## seeded faults in the bubble; SEED=N plays one again
-	go run ./cmd/chaos $(if $(SEED),-seed $(SEED))
+chaos: ## RUNS schedules of faults in the bubble from SEED on; RUNS=1 plays one again
+	go test -count 1 -v -timeout 60m ./chaos -run TestSchedules -args -seed $(SEED) -runs $(RUNS)
 
 clean: ## remove what was built
 	rm -rf bin

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,13 +31,22 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+func TestScenarios(t *testing.T) {
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			play(t, s, *firstSeed)
+		})
+	}
+}
+
 // play runs a scenario in a bubble and prints all there is to know if it is not good.
 func play(t *testing.T, s Scenario, seed uint64) {
 	t.Helper()
 	dir, log := t.TempDir(), &lockedBuffer{}
 	var sink io.Writer = log
 	if *keep != "" {
-		f, err := os.Create(filepath.Join(*keep, fmt.Sprintf("%d.log", seed)))
+		f, err := os.Create(filepath.Join(*keep, strings.ReplaceAll(t.Name(), "/", "_")+".log"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +64,7 @@ func play(t *testing.T, s Scenario, seed uint64) {
 		fmt.Fprintln(sink, report)
 	}
 	if !report.Good() {
-		t.Errorf("go test ./chaos -run 'TestSchedules' -args -seed %d -runs 1\n%s", seed, report)
+		t.Errorf("go test ./chaos -run '^%s$' -args -seed %d\n%s", t.Name(), seed, report)
 	}
 }
 

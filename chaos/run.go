@@ -22,9 +22,9 @@ type Options struct {
 // linkDelay makes time pass with every message, so that what came first is known.
 const linkDelay = 500 * time.Microsecond
 
-// shortestBudget is how long the least patient client waits for an answer; the nth
-// waits n+1 times as long. Some answers must be lost.
-const shortestBudget = 4 * time.Second
+// budget is how long the nth client waits for an answer: the first ones are less
+// patient than a failover takes, so that some answers are lost.
+func budget(n int) time.Duration { return 300 * time.Millisecond << (2 * n) }
 
 // Run plays a scenario. It must be called in a synctest bubble.
 func Run(ctx context.Context, s Scenario, seed uint64, o Options) *Report {
@@ -72,7 +72,7 @@ func (r *Report) exert(ctx context.Context, w *world.World, record *load.Record)
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	for n, steps := range r.Scenario.Load.Draw(choices(r.Seed, "load")) {
-		c, err := w.Client(n, time.Duration(n+1)*shortestBudget)
+		c, err := w.Client(n, budget(n))
 		if err != nil {
 			return nil, err
 		}

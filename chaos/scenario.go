@@ -43,16 +43,7 @@ func (s Scenario) String() string {
 // Schedule draws the scenario of a seed: crashes, partitions and their ends under
 // submissions, deletions and lists.
 func Schedule(seed uint64) Scenario {
-	s := Scenario{
-		Name:  fmt.Sprintf("schedule %d", seed),
-		World: world.Size{Servers: 3, Moms: 2, Clients: 3},
-		Load: load.Plan{
-			Clients: 3, Ops: 16, Pause: 1200 * time.Millisecond, Longest: 4 * time.Second, Deletes: 15, Lists: 30,
-		},
-		For:    15 * time.Second,
-		Rest:   3 * time.Minute,
-		Checks: check.All(),
-	}
+	s := usual(fmt.Sprintf("schedule %d", seed))
 	s.Faults = fault.Profile{
 		Span: 9 * time.Second, Least: 1, Most: 4, Moms: s.World.Moms, Longest: 5 * time.Second,
 	}.Draw(choices(seed, "faults"))

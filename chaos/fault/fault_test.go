@@ -1,0 +1,51 @@
+package fault
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+)
+
+var profile = Profile{Span: 9 * time.Second, Least: 1, Most: 4, Moms: 2, Longest: 5 * time.Second}
+
+func draw(seed uint64) []Step { return profile.Draw(rand.New(rand.NewPCG(seed, 1))) }
+
+func TestDraw_SeedRepeats(t *testing.T) {
+	if a, b := draw(7), draw(7); !reflect.DeepEqual(a, b) {
+		t.Errorf("%v\n%v", a, b)
+	}
+	if a, b := draw(7), draw(8); reflect.DeepEqual(a, b) {
+		t.Errorf("two seeds, one schedule: %v", a)
+	}
+}
+
+func TestDraw_EveryFaultEnds(t *testing.T) {
+	struck := make(map[Kind]bool)
+	for seed := range uint64(200) {
+		steps := draw(seed)
+		open := make(map[Kind]int)
+		for i, s := range steps {
+			struck[s.Kind] = true
+			if i > 0 && s.At < steps[i-1].At {
+				t.Errorf("seed %d: %s comes after %s", seed, steps[i-1], s)
+			}
+			switch s.Kind {
+			case Crash, Tear, Reboot:
+				open[Restart]++
+			case Restart, Heal:
+				open[s.Kind]--
+			default:
+				open[Heal]++
+			}
+		}
+		if open[Restart] != 0 || open[Heal] != 0 {
+			t.Errorf("seed %d: what begins does not end: %v", seed, steps)
+		}
+	}
+	for k := Crash; k <= Heal; k++ {
+		if !struck[k] {
+			t.Errorf("no schedule has a %s", k)
+		}
+	}
+}

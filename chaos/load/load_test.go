@@ -1,0 +1,59 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"rampart/chaos/check"
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/client"
+)
+
+func TestDraw(t *testing.T) {
+	p := Plan{Clients: 3, Ops: 50, Pause: time.Second, Longest: time.Second, Deletes: 20, Lists: 30}
+	draw := func(seed uint64) [][]Step { return p.Draw(rand.New(rand.NewPCG(seed, 1))) }
+	if !reflect.DeepEqual(draw(1), draw(1)) || reflect.DeepEqual(draw(1), draw(2)) {
+		t.Error("a seed must decide the plan")
+	}
+	names, kinds := make(map[string]bool), make(map[check.Kind]int)
+	for _, steps := range draw(1) {
+		for _, s := range steps {
+			if names[s.Name] {
+				t.Errorf("%s is there twice", s.Name)
+			}
+			names[s.Name] = true
+			kinds[s.Kind]++
+		}
+	}
+	for k, least := range map[check.Kind]int{check.Submit: 40, check.Delete: 10, check.List: 20} {
+		if kinds[k] < least {
+			t.Errorf("%d of %s, want at least %d", kinds[k], k, least)
+		}
+	}
+}
+
+// What a client may conclude from an error must never be more than is true.
+func TestOutcome(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want check.Outcome
+	}{
+		{nil, check.Done},
+		{pbs.Refuse(pbs.UnknownJob), check.Refused},
+		{fmt.Errorf("delete: %w", pbs.Refuse(pbs.HasFinished)), check.Refused},
+		{transport.UnknownResult("id"), check.Unknown},
+		{pbs.Refuse(pbs.SystemError), check.Unknown},
+		{errors.New("stream broke"), check.Unknown},
+		{pbs.Refuse(pbs.NoQuorum), check.Failed},
+		{fmt.Errorf("%w: refused", client.ErrUnreachable), check.Failed},
+	} {
+		if got := outcome(test.err); got != test.want {
+			t.Errorf("%v means %s, want %s", test.err, got, test.want)
+		}
+	}
+}
