@@ -36,7 +36,7 @@ demo: build ## three replicas, five moms, a real job, a killed leader; says what
 	bin/rampart dev --exec docs/demo.sh
 
 test: lint build ## lint and every test but the long ones
-	[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
+	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -short -timeout 8m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
 	[ -z "$(RACE)" ] || go test -short -timeout 8m ./chaos # all schedules; with the race detector it plays a few
 	go test -short -timeout 8m $(PROCESS_TESTS)
@@ -47,7 +47,7 @@ test-long: lint generate-check build ## every test, with new seeds
 	go test -timeout 60m $(PROCESS_TESTS)
 
 lint: vet generated-current ## go vet, staticcheck, gofumpt, generated code current
-	$(TOOL) staticcheck ./...
+	@$(TOOL) staticcheck ./...
 	unformatted=$$($(TOOL) gofumpt -l $(GO_FILES))
 	[ -z "$$unformatted" ] || { printf 'not gofumpt-ed:\n%s\n' "$$unformatted"; exit 1; }
 
@@ -55,7 +55,7 @@ vet:
 	go vet ./...
 
 generated-current:
-	sha256sum --check --quiet transport/api/generate.sum || { echo "generated code is not current: make generate"; exit 1; }
+	@sha256sum --check --quiet transport/api/generate.sum || { echo "generated code is not current: make generate"; exit 1; }
 
 generate: ## write the generated code again
 	$(TOOL) buf generate
@@ -65,7 +65,7 @@ generate-check: generate ## generate, and fail if that changed anything
 	git diff --exit-code -- transport/api
 
 fuzz: ## fuzz every target for FUZZTIME each
-	for package in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do
+	@for package in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do
 		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$package/*_test.go | cut -c6-); do
 			echo "$$package $$target"
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$package
@@ -82,4 +82,4 @@ clean: ## remove what was built
 	rm -rf bin
 
 help: ## list the targets
-	grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16

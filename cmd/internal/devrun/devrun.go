@@ -20,13 +20,19 @@ import (
 	"time"
 )
 
-// Build builds both programs of the module at root into dir.
+// Build builds both programs of the module at root into dir, as `make build` does.
 func Build(ctx context.Context, root, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", dir+string(filepath.Separator), "./cmd/rampart", "./cmd/pbs")
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the programs: %w\n%s", err, out)
+	for _, args := range [][]string{
+		{"./cmd/rampart"}, {"-tags", "urfave_cli_no_docs", "./cmd/pbs"},
+	} {
+		cmd := exec.CommandContext(ctx, "go", append([]string{
+			"build", "-trimpath", "-ldflags", "-s -w", "-o", dir + string(filepath.Separator),
+		}, args...)...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build the programs: %w\n%s", err, out)
+		}
 	}
 	return nil
 }

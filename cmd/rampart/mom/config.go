@@ -96,14 +96,6 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// role is what the mom asks the CA to be.
-func (c Config) role() transport.Role {
-	if c.SubmitOnly {
-		return transport.RoleSubmit
-	}
-	return transport.RoleMom
-}
-
 const gossipKeyFile = "gossip.key"
 
 func (c Config) gossipKeyPath() string { return filepath.Join(c.Home.MomTLS(), gossipKeyFile) }
