@@ -56,8 +56,13 @@ func (c *Cluster) Transfer(ctx context.Context, r *connect.Request[api.TransferR
 	if err := c.Replica.Transfer(ctx, pbs.ReplicaName(r.Msg.GetTo())); err != nil {
 		return nil, err
 	}
+	c.catchUp(ctx)
 	return connect.NewResponse(&api.TransferReply{Leader: c.leaderName(ctx)}), nil
 }
+
+// catchUp waits until this replica has applied all that was acknowledged, which takes
+// a leader. Without one there is nothing to wait for.
+func (c *Config) catchUp(ctx context.Context) { _, _ = c.Replica.Read(ctx, cluster.Fresh) }
 
 // leaderName returns the name of the leader, "" while none is known.
 func (c *Cluster) leaderName(ctx context.Context) string {
@@ -98,6 +103,7 @@ func (c *Cluster) SaveSnapshot(ctx context.Context, _ *connect.Request[api.SaveS
 	if err := c.onlyManagers(ctx); err != nil {
 		return err
 	}
+	c.catchUp(ctx)
 	saved, err := c.Replica.Snapshot(ctx)
 	if err != nil {
 		return err

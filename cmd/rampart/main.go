@@ -49,13 +49,30 @@ func app() *urfave.App {
 		DisableSliceFlagSeparator: true, // a comma separates the resources of a mom
 		HideVersion:               true,
 		ExitErrHandler:            func(*urfave.Context, error) {}, // finish does it, once
-		CommandNotFound: func(c *urfave.Context, name string) {
-			fmt.Fprintf(os.Stderr, "rampart: no such command: %s\n", name)
-		},
+		Action:                    noSuchCommand,
 		Commands: append([]*urfave.Command{
 			serverCommand(), momCommand(), devCommand(), linksCommand(), completionCommand(), versionCommand(),
-		}, withInspect(admin.Commands(adminEnv()))...),
+		}, withInspect(groups(admin.Commands(adminEnv())))...),
 	}
+}
+
+// groups gives commands that only hold others an answer to an unknown word.
+func groups(commands []*urfave.Command) []*urfave.Command {
+	for _, c := range commands {
+		if c.Action == nil {
+			c.Action = noSuchCommand
+		}
+		groups(c.Subcommands)
+	}
+	return commands
+}
+
+// noSuchCommand shows the help to those who named no command, and refuses any other word.
+func noSuchCommand(c *urfave.Context) error {
+	if c.NArg() == 0 {
+		return urfave.ShowSubcommandHelp(c)
+	}
+	return fmt.Errorf("%q is no command; see rampart help", c.Args().First())
 }
 
 // finish turns an error into text and exit status, for all commands.

@@ -54,6 +54,9 @@ func joinMom(c *urfave.Context) error {
 }
 
 func runMom(c *urfave.Context) error {
+	if c.NArg() > 0 {
+		return noSuchCommand(c)
+	}
 	if c.Bool("p") && c.Bool("r") {
 		return errors.New("mom: -p and -r: one of them")
 	}

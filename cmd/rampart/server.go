@@ -101,6 +101,9 @@ func hostAddress() string {
 }
 
 func runServer(c *urfave.Context) error {
+	if c.NArg() > 0 {
+		return noSuchCommand(c)
+	}
 	config, err := server.Load(home.Home(c.String("home")))
 	if err != nil {
 		return err

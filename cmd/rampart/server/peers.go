@@ -34,7 +34,7 @@ func newPeers(network transport.Network, id *transport.Identity) *peers {
 func (p *peers) close() { p.transport.CloseIdleConnections() }
 
 func (p *peers) at(address string) apiconnect.ClusterClient {
-	return apiconnect.NewClusterClient(p.http, "https://"+address)
+	return apiconnect.NewClusterClient(p.http, "https://"+address, transport.Uncompressed())
 }
 
 // ReadIndex implements cluster.Peers.
