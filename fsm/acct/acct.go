@@ -151,9 +151,10 @@ func quote(value string) string {
 }
 
 // oneLine keeps a record on one line, whatever users put into names and comments.
-func oneLine(s string) string {
-	return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(s)
-}
+func oneLine(s string) string { return lineEnds.Replace(s) }
+
+// A Replacer builds its tables when it is first used: one for all records.
+var lineEnds = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // Zone returns the time zone of accounting and of the server's day files; UTC if
 // the attribute names none that is known.

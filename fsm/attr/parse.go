@@ -150,6 +150,7 @@ func unescape(s string) string {
 }
 
 // EscapeVariable returns a value as it stands in a Variable_List.
-func EscapeVariable(value string) string {
-	return strings.NewReplacer(`\`, `\\`, `,`, `\,`).Replace(value)
-}
+func EscapeVariable(value string) string { return variableEscapes.Replace(value) }
+
+// A Replacer builds its tables when it is first used: one for all values.
+var variableEscapes = strings.NewReplacer(`\`, `\\`, `,`, `\,`)
