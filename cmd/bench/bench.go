@@ -197,7 +197,7 @@ type caller struct {
 // direct returns a caller that asks one replica and repeats nothing.
 func direct(id *transport.Identity, address, user string) *caller {
 	t := transport.NewTransport(transport.System{}, id.ClientTLS(transport.RoleReplica))
-	return &caller{batch: apiconnect.NewBatchClient(&http.Client{Transport: t}, "https://"+address), http: t, user: user}
+	return &caller{batch: apiconnect.NewBatchClient(&http.Client{Transport: t}, "https://"+address, transport.Uncompressed()), http: t, user: user}
 }
 
 func (c *caller) submit(ctx context.Context, m *api.SubmitRequest) (string, error) {

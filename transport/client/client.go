@@ -67,7 +67,7 @@ func New(o Options) *Client {
 	c := &Client{options: o}
 	c.roamer = transport.NewRoamer(transport.RoamConfig{Replicas: o.Shared, Network: o.Network, TLS: o.TLS})
 	c.http = &http.Client{Transport: c.roamer}
-	c.connect = []connect.ClientOption{connect.WithInterceptors(&retrier{options: o})}
+	c.connect = []connect.ClientOption{transport.Uncompressed(), connect.WithInterceptors(&retrier{options: o})}
 	return c
 }
 

@@ -29,7 +29,7 @@ func (m *Moms) Agent(address string) apiconnect.AgentClient { return m.AgentOf("
 // AgentOf returns the client of a host's mom, which is expected at HOST:PORT: a
 // mom of another host does not get its orders when an address changes hands.
 func (m *Moms) AgentOf(host, address string) apiconnect.AgentClient {
-	return apiconnect.NewAgentClient(m.pool(host), "https://"+address)
+	return apiconnect.NewAgentClient(m.pool(host), "https://"+address, transport.Uncompressed())
 }
 
 func (m *Moms) pool(host string) *http.Client {
