@@ -50,6 +50,7 @@ type memory struct {
 	Epoch      uint64              `json:"epoch"`
 	Term       uint64              `json:"term"`
 	LowestOpen uint64              `json:"lowest_open"`
+	Highest    uint64              `json:"highest"` // order that was answered
 	Answers    map[uint64]*Refusal `json:"answers"` // nil: accepted
 }
 
@@ -128,7 +129,11 @@ func (s *Spool) openMemory(random io.Reader) error {
 func (s *Spool) memoryPath() string { return filepath.Join(s.home, "mom_priv", "spool.json") }
 
 // ID returns the random name that the spool got when it was made.
-func (s *Spool) ID() string { return s.memory.ID }
+func (s *Spool) ID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.memory.ID
+}
 
 // TaskDir returns the folder of a task.
 func (s *Spool) TaskDir(k TaskKey) string {
