@@ -38,7 +38,7 @@ func (m *Mom) Ping(context.Context, *connect.Request[api.PingRequest]) (*connect
 }
 
 // Deliver takes orders: each is on disk before it is answered, done before is answered
-// as before, and below the lowest open one is refused (L9).
+// as before, and one that is not open any more is refused (L9).
 func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest]) (*connect.Response[api.DeliverReply], error) {
 	l := m.running()
 	if l == nil || !l.known() {
@@ -99,8 +99,8 @@ func (m *Mom) runJobs(l *life, orders []*api.Order) map[uint64]error {
 	var jobs errgroup.Group
 	jobs.SetLimit(savesAtOnce)
 	for _, o := range orders {
-		_, answered, forgotten := l.spool.Answered(o.GetId())
-		if o.GetRun() == nil || answered || forgotten {
+		_, answered, void := l.spool.Answered(o.GetId())
+		if o.GetRun() == nil || answered || void {
 			continue
 		}
 		jobs.Go(func() error {
@@ -120,10 +120,10 @@ func key(o *api.Order) spool.TaskKey {
 }
 
 func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, saved map[uint64]error, fresh map[uint64]*spool.Refusal) (*api.Answer, error) {
-	refusal, answered, forgotten := l.spool.Answered(o.GetId())
+	refusal, answered, void := l.spool.Answered(o.GetId())
 	switch {
-	case forgotten:
-		refusal = &spool.Refusal{Code: uint16(pbs.InvalidRequest), Message: "the order was confirmed before"}
+	case void:
+		refusal = &spool.Refusal{Code: uint16(pbs.InvalidRequest), Message: "the order is not open any more"}
 	case !answered:
 		var err error
 		if refusal, err = m.obey(ctx, l, o, saved); err != nil {

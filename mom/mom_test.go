@@ -496,9 +496,9 @@ func TestWalltime_Enforced(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.up()
 		limit := &api.Attribute{Name: "Resource_List", Resource: "walltime", Value: "00:01:00"}
+		w.deliver(w.run("1.srv", "sleep 1000", limit), w.run("2.srv", "sleep 100", limit))
 		longer := w.next("2.srv", 1)
 		longer.What = &api.Order_Alter{Alter: &api.AlterJob{Attributes: []*api.Attribute{{Name: "Resource_List", Resource: "walltime", Value: "01:00:00"}}}}
-		w.deliver(w.run("1.srv", "sleep 1000", limit), w.run("2.srv", "sleep 100", limit))
 		w.deliver(longer)
 		sleep(61*time.Second + time.Millisecond)
 		w.wants("1.srv", "1 started", "1 ended 271")
@@ -650,6 +650,31 @@ func TestRunJob_FullDisk(t *testing.T) {
 		w.setFull(false)
 		sleep(10 * time.Second)
 		w.wants("1.srv", "1 started", "1 ended 0")
+	})
+}
+
+// A delivery that was held up arrives after the one that ended its run (L2).
+func TestDeliver_OvertakenRunStartsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.up()
+		first, late := w.run("1.srv", "sleep 9"), w.run("2.srv", "sleep 9")
+		kill := w.kill("2.srv", 0, true)
+		deliver := func(orders ...*api.Order) *api.DeliverReply {
+			t.Helper()
+			r, err := w.tryDeliver(w.term, first.GetId(), orders...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		deliver(first, kill)
+		w.wants("2.srv", "1 never -4")
+		r := deliver(first, late)
+		if a := r.GetAnswers(); len(a) != 2 || a[0].GetRefusal() != nil || a[1].GetRefusal() == nil {
+			t.Errorf("answers %v", a)
+		}
+		sleep(20 * time.Second)
+		w.wants("2.srv", "1 never -4")
 	})
 }
 

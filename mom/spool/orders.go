@@ -62,16 +62,19 @@ func (s *Spool) Orders(epoch, term, lowestOpen uint64) error {
 	return err
 }
 
-// Answered returns the answer that was given to an order; forgotten tells that the
-// order is below the lowest open one.
-func (s *Spool) Answered(order uint64) (answer *Refusal, answered, forgotten bool) {
+// Answered returns the answer that was given to an order; void tells that there is
+// none and must not be one: the order is below the lowest open one, or below one that
+// was answered. Deliveries carry the oldest open orders and are answered in their
+// order, so what was passed over was not open any more: a delivery has been overtaken,
+// and the run that it would start was given up (L2).
+func (s *Spool) Answered(order uint64) (answer *Refusal, answered, void bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if order < s.memory.LowestOpen {
 		return nil, false, true
 	}
 	answer, answered = s.memory.Answers[order]
-	return answer, answered, false
+	return answer, answered, !answered && order < s.memory.Highest
 }
 
 // Answer remembers the answers to orders of the epoch, in one write. When the disk does
@@ -90,8 +93,12 @@ func (s *Spool) Answer(epoch uint64, answers map[uint64]*Refusal) error {
 	next.Answers = make(map[uint64]*Refusal, len(s.memory.Answers)+len(answers))
 	maps.Copy(next.Answers, s.memory.Answers)
 	maps.Copy(next.Answers, answers)
+	for order := range answers {
+		next.Highest = max(next.Highest, order)
+	}
 	err := s.rememberLocked(next)
 	if err != nil {
+		next.Highest = s.memory.Highest // what was accepted below comes again
 		maps.DeleteFunc(next.Answers, func(order uint64, refusal *Refusal) bool {
 			_, fresh := answers[order]
 			return fresh && refusal == nil

@@ -356,6 +356,26 @@ func checkWhole(t *testing.T, what, home string) {
 	}
 }
 
+func TestAnswered_PassedOverIsVoid(t *testing.T) {
+	home := t.TempDir()
+	s := open(t, Options{Home: home, NoSync: true})
+	if err := errors.Join(s.EnterEpoch(7), s.Orders(7, 1, 1), s.Answer(7, map[uint64]*Refusal{1: nil, 3: nil})); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Home: home, NoSync: true})
+	for order, want := range map[uint64]bool{1: false, 2: true, 3: false, 4: false} {
+		if _, _, void := s.Answered(order); void != want {
+			t.Errorf("order %d: void is %v", order, void)
+		}
+	}
+	if err := s.EnterEpoch(8); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, void := s.Answered(2); void {
+		t.Error("an order of the new epoch is void")
+	}
+}
+
 func TestAnswer_FullDiskRemembersRefusals(t *testing.T) {
 	full := false
 	s := open(t, Options{Home: t.TempDir(), NoSync: true, Fault: func(Step, string) error {
@@ -371,8 +391,8 @@ func TestAnswer_FullDiskRemembersRefusals(t *testing.T) {
 	if err := s.Answer(7, map[uint64]*Refusal{1: nil, 2: {Message: "no"}}); err == nil {
 		t.Error("a full disk was not told")
 	}
-	if _, answered, _ := s.Answered(1); answered {
-		t.Error("an acceptance is remembered that is not on disk")
+	if _, answered, void := s.Answered(1); answered || void {
+		t.Error("an acceptance is remembered that is not on disk, or cannot come again")
 	}
 	if _, answered, _ := s.Answered(2); !answered {
 		t.Error("the refusal is not remembered")
