@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -25,7 +26,7 @@ func devCommand() *urfave.Command {
 			&urfave.StringFlag{Name: "dir", Usage: "keep the cluster in this folder (default: a temporary one, removed at the end)"},
 			&urfave.StringFlag{Name: "exec", Usage: "run this shell line in the cluster and exit with its status"},
 		},
-		Action:      untilSignal(runDev),
+		Action:      untilSignal(runDev, syscall.SIGHUP),
 		Subcommands: []*urfave.Command{devRestartCommand(), devKeepCommand()},
 	}
 }

@@ -28,11 +28,11 @@ func main() { os.Exit(run()) }
 
 func run() int { return finish(app().RunContext(context.Background(), os.Args)) }
 
-// untilSignal runs an action under a context that a signal ends. The mom does not use
-// it: to it, signals differ.
-func untilSignal(action urfave.ActionFunc) urfave.ActionFunc {
+// untilSignal runs an action under a context that SIGINT, SIGTERM or one of the others
+// ends. The mom does not use it: to it, signals differ.
+func untilSignal(action urfave.ActionFunc, others ...os.Signal) urfave.ActionFunc {
 	return func(c *urfave.Context) error {
-		ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		ctx, stop := signal.NotifyContext(c.Context, append(others, syscall.SIGINT, syscall.SIGTERM)...)
 		defer stop()
 		c.Context = ctx
 		return action(c)

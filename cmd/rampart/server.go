@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -104,6 +106,7 @@ func runServer(c *urfave.Context) error {
 	if c.NArg() > 0 {
 		return noSuchCommand(c)
 	}
+	signal.Ignore(syscall.SIGHUP) // there is no file to read again
 	config, err := server.Load(home.Home(c.String("home")))
 	if err != nil {
 		return err
