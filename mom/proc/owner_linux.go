@@ -108,7 +108,11 @@ func replace(src *os.File, target string) error {
 		return err
 	}
 	tmp := filepath.Join(filepath.Dir(target), "."+filepath.Base(src.Name())+".tmp")
-	dst, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) { // a crash may have left it
+		return err
+	}
+	// Where others may write, one of them may have made it to read along.
+	dst, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -128,7 +132,11 @@ func replace(src *os.File, target string) error {
 	return nil
 }
 
+// overwrite begins at the start of src: an attempt to replace may have read it.
 func overwrite(src *os.File, target string, flags int) error {
+	if _, err := src.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
 	dst, err := os.OpenFile(target, os.O_WRONLY|flags, 0)
 	if err != nil {
 		return err

@@ -399,6 +399,30 @@ func TestMove_RepeatsAndTargets(t *testing.T) {
 	}
 }
 
+// In a folder like /tmp another's file can be written but not replaced.
+func TestMove_OverFileOfAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	dir, err := os.MkdirTemp("/tmp", "proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	src, target := filepath.Join(t.TempDir(), "1.srv.OU"), filepath.Join(dir, "o1")
+	err = errors.Join(os.Chmod(dir, 0o777|os.ModeSticky), os.WriteFile(src, []byte("text"), 0o600),
+		os.WriteFile(target, []byte("what was there"), 0o600), os.Chmod(target, 0o666), os.Chown(target, 54321, 54321))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newLinux(t).Move(&Owner{UID: 12345, GID: 23456}, src, target, "o1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := output(t, target); got != "text" {
+		t.Errorf("delivered %q", got)
+	}
+}
+
 func TestOwner_RunsAndWritesAsOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become somebody else")
