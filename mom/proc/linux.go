@@ -53,7 +53,7 @@ func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error
 	r, err := l.launch(ctx, dir)
 	switch {
 	case err != nil:
-		return Handle{}, fmt.Errorf("start shim: %w", err)
+		return l.unanswered(ctx, dir, err)
 	case r.Claimed:
 		h, _, err := l.Find(dir)
 		return l.settle(ctx, dir, h, err)
@@ -61,6 +61,16 @@ func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error
 		return r.Handle, &StartError{Reason: r.Failed}
 	}
 	return r.Handle, nil
+}
+
+// unanswered finds out what became of a shim that did not say: one that was killed may
+// have left the program running, so that the job must not count as never started (L2).
+func (l *Linux) unanswered(ctx context.Context, dir string, cause error) (Handle, error) {
+	h, found, err := l.Find(dir)
+	if err == nil && !found {
+		return Handle{}, fmt.Errorf("start shim: %w", cause)
+	}
+	return l.settle(ctx, dir, h, err)
 }
 
 func (l *Linux) launch(ctx context.Context, dir string) (reply, error) {

@@ -153,6 +153,34 @@ func TestStart_TwiceIsOnce(t *testing.T) {
 	}
 }
 
+// A shim that is killed before it answers may have started the program.
+func TestStart_ShimDiesUnheard(t *testing.T) {
+	for script, begun := range map[string]bool{
+		"exit 1": false,
+		`echo '{"pid":'$$',"start":1,"boot_id":"b"}' >"$1/shim.json"`: true,
+	} {
+		dir := t.TempDir()
+		shim := filepath.Join(dir, "shim")
+		if err := os.WriteFile(shim, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := NewLinux(shim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := l.Start(within(t), dir, shell(dir, ""))
+		if begun != (err == nil) || begun != (h.PID != 0) {
+			t.Errorf("%s: %+v, %v", script, h, err)
+		}
+		if !begun {
+			continue
+		}
+		if _, err := l.Wait(within(t), dir, h); !errors.Is(err, ErrLost) {
+			t.Errorf("end of a shim that was killed: %v", err)
+		}
+	}
+}
+
 func TestStart_ProgramOrFolderMissing(t *testing.T) {
 	l, dir := newLinux(t), t.TempDir()
 	spec := shell(dir, "")
