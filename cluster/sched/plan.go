@@ -63,7 +63,10 @@ const (
 // vnodes in the order of their creation. When a job does not fit, no job with the
 // same request is tried.
 func Make(v *state.View, _ pbs.Time) Plan {
-	c := cycle{view: v, free: newWorld(v, false), classes: map[key]*class{}, reasons: map[*class]*reason{}}
+	c := cycle{
+		view: v, free: newWorld(v, false),
+		queues: map[pbs.QueueName]bool{}, classes: map[key]*class{}, reasons: map[*class]*reason{},
+	}
 	for j := range v.Queued() {
 		if len(c.plan.Starts) == maxStarts {
 			c.plan.More = true
@@ -78,6 +81,7 @@ type cycle struct {
 	view    *state.View
 	free    *world // what is left as jobs are placed
 	idle    *world // as if nothing ran; made when the first job does not fit
+	queues  map[pbs.QueueName]bool // whether it is started
 	classes map[key]*class
 	reasons map[*class]*reason
 	plan    Plan
@@ -96,7 +100,7 @@ func (c *cycle) consider(j *state.Job) {
 	if len(j.Unconfirmed) > 0 {
 		return
 	}
-	if q, ok := c.view.Queue(j.Queue); !ok || !q.Started {
+	if !c.started(j.Queue) {
 		c.explain(j, notStarted)
 		return
 	}
@@ -116,6 +120,17 @@ func (c *cycle) consider(j *state.Job) {
 		}
 	}
 	c.explain(j, why.comment)
+}
+
+// started looks a queue up once: a cycle sees very many jobs of a few queues.
+func (c *cycle) started(name pbs.QueueName) bool {
+	started, known := c.queues[name]
+	if !known {
+		q, ok := c.view.Queue(name)
+		started = ok && q.Started
+		c.queues[name] = started
+	}
+	return started
 }
 
 func (c *cycle) class(j *state.Job) *class {
