@@ -155,6 +155,9 @@ func unwrap(text, element string) []string {
 	}
 }
 
+// maxNodeLines bounds the node file: users choose mpiprocs as they like.
+const maxNodeLines = 1 << 20
+
 // nodeFile returns the lines of $PBS_NODEFILE: for each chunk mpiprocs times its host,
 // once if it has none and cpus.
 func (t Task) nodeFile(host string) (string, error) {
@@ -167,7 +170,12 @@ func (t Task) nodeFile(host string) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
+	lines := 0
 	for i, c := range chunks {
+		if c.mpiprocs > maxNodeLines-lines {
+			return "", fmt.Errorf("write the node file: more than %d processes", maxNodeLines)
+		}
+		lines += c.mpiprocs
 		name := host
 		if i < len(hosts) {
 			name = hosts[i].Host
