@@ -79,8 +79,8 @@ func Make(v *state.View, _ pbs.Time) Plan {
 
 type cycle struct {
 	view    *state.View
-	free    *world // what is left as jobs are placed
-	idle    *world // as if nothing ran; made when the first job does not fit
+	free    *world                 // what is left as jobs are placed
+	idle    *world                 // as if nothing ran; made when the first job does not fit
 	queues  map[pbs.QueueName]bool // whether it is started
 	classes map[key]*class
 	reasons map[*class]*reason
