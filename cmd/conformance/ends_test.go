@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -180,4 +182,29 @@ func grep(dir, text string) error {
 		}
 	}
 	return fmt.Errorf("no %q in %s", text, dir)
+}
+
+// TestDevWithoutRoot runs a cluster as an ordinary user, who manages it and runs jobs as
+// himself; the exit status is that of his command.
+func TestDevWithoutRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("every other test shows it")
+	}
+	const daemon = 1
+	dir := filepath.Join(scratch, "user")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, daemon, daemon)); err != nil {
+		t.Fatal(err)
+	}
+	script := `qmgr -c 'set server job_history_enable = True' && id=$(qsub -j oe -o ` + dir + `/out -- /usr/bin/id -u) &&
+		until qstat -xf $id | grep -q 'job_state = F'; do sleep 0.1; done; exit 7`
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "rampart"), "dev", "--dir", filepath.Join(dir, "d"), "--moms", "1", "--replicas", "1", "--exec", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: daemon, Gid: daemon}}
+	cmd.Env, cmd.Dir = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, dir
+	said, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 7 {
+		t.Errorf("exit status of --exec: %v, want 7\n%s", err, said)
+	}
+	if out, err := os.ReadFile(filepath.Join(dir, "out")); string(out) != "1\n" {
+		t.Errorf("the job ran as %q, %v", out, err)
+	}
 }

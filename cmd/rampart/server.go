@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
+	"rampart/transport"
 )
 
 var homeFlag = &urfave.StringFlag{Name: "home", Usage: "PBS_HOME of this daemon", EnvVars: []string{"PBS_HOME"}, Value: home.Default}
@@ -42,6 +44,9 @@ func serverCommand() *urfave.Command {
 					if err != nil {
 						return err
 					}
+					if config.Manager, err = manager(c.Context, config.Host); err != nil {
+						return err
+					}
 					return server.Init(config)
 				},
 			},
@@ -62,6 +67,16 @@ func serverCommand() *urfave.Command {
 			},
 		},
 	}
+}
+
+// manager returns who makes the cluster, if it is not root: he must be able to manage it.
+func manager(ctx context.Context, host string) (string, error) {
+	uid := os.Geteuid()
+	if uid == 0 {
+		return "", nil
+	}
+	account, err := transport.NewGetent(transport.Exec).ByUID(ctx, uint32(uid))
+	return account.Name + "@" + host, err
 }
 
 func serverConfig(c *urfave.Context) (server.Config, error) {

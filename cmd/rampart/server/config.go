@@ -30,7 +30,8 @@ type Config struct {
 	Gossip    string   `json:"gossip"`              // IP:PORT
 	Replicas  []string `json:"replicas,omitempty"`  // HOST:PORT of others, to begin with
 
-	Home home.Home `json:"-"`
+	Home    home.Home `json:"-"`
+	Manager string    `json:"-"` // user@host, of a cluster to be made; root is one anyway
 }
 
 // Default returns the configuration of a replica on a host of that name, which the others

@@ -32,6 +32,7 @@ type founding struct {
 	Epoch     uint64 `json:"epoch"`
 	GossipKey []byte `json:"gossip_key"`
 	Timezone  string `json:"timezone"`
+	Manager   string `json:"manager,omitempty"` // Config.Manager
 }
 
 const (
@@ -51,7 +52,7 @@ func Init(c Config) error {
 	if err := prepare(c); err != nil {
 		return fmt.Errorf("server init: %w", err)
 	}
-	f := founding{ID: uuid.NewString(), GossipKey: make([]byte, gossipKeySize), Timezone: timezone()}
+	f := founding{ID: uuid.NewString(), GossipKey: make([]byte, gossipKeySize), Timezone: timezone(), Manager: c.Manager}
 	_, _ = rand.Read(f.GossipKey) // never fails (crypto/rand)
 	f.Epoch = randomEpoch()
 	now := time.Now()
@@ -120,10 +121,11 @@ func (c Config) founding() (*command.InitCluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &command.InitCluster{
-		ID: f.ID, Name: c.Server, Epoch: f.Epoch, GossipKey: f.GossipKey,
-		Server: attr.List(nil).Set("timezone", "", f.Timezone),
-	}, nil
+	server := attr.List(nil).Set("timezone", "", f.Timezone)
+	if f.Manager != "" {
+		server = server.Set("managers", "", f.Manager)
+	}
+	return &command.InitCluster{ID: f.ID, Name: c.Server, Epoch: f.Epoch, GossipKey: f.GossipKey, Server: server}, nil
 }
 
 // founded notes that the cluster is in the log.
