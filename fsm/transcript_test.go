@@ -178,7 +178,7 @@ var builders = map[string]func(s *stage, operand string, args map[string]string)
 		return c
 	},
 	"start": func(_ *stage, id string, args map[string]string) command.Command {
-		return &command.StartJob{Job: jobID(id), ExecVnode: args["on"], Comment: "Job run"}
+		return &command.StartJob{Job: jobID(id), ExecVnode: args["on"], Select: args["select"], Comment: "Job run"}
 	},
 	"started": func(s *stage, id string, args map[string]string) command.Command {
 		return &command.JobStarted{Source: s.source(args), Job: jobID(id), RunCount: run(args), Session: 4711}

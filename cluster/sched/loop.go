@@ -131,14 +131,14 @@ func (l *Loop) start(ctx context.Context, v *state.View, starts []Start) {
 			out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
 				Asker: l.opts.Asker,
 				Commands: []command.Command{&command.StartJob{
-					Job: s.Job, ExecVnode: s.ExecVnode, Comment: "Job run at " + when + " on " + s.ExecVnode,
+					Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Comment: "Job run at " + when + " on " + s.ExecVnode,
 				}},
 			})
 			switch {
-			case err != nil:
-				l.fail(ctx, s.Job, err)
 			case out.Refusal != nil: // the plan was old: the next cycle sees why
 				l.log(logSched, "Job", string(s.Job), "Not Running: "+out.Refusal.Message)
+			case err != nil:
+				l.fail(ctx, s.Job, err)
 			default:
 				l.log(logSched, "Job", string(s.Job), "Job run")
 			}

@@ -43,7 +43,7 @@ func (l *leader) Propose(_ context.Context, p command.Proposal) (command.Outcome
 	l.proposals++
 	out := l.try(p.Commands...)
 	l.tell()
-	return out, nil
+	return out, out.Err()
 }
 
 func (l *leader) tell() {
@@ -75,6 +75,39 @@ func scheduling(value string) *command.ManageServer {
 	var ch command.AttrChange
 	ch.Entry.Name, ch.Entry.Value = "scheduling", value
 	return &command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{ch}}
+}
+
+// stale sees the state as it was.
+type stale struct {
+	*leader
+	view *state.View
+}
+
+func (s stale) View() *state.View { return s.view }
+
+// TestLoop_AlteredSincePlanned: a job does not start with what it no longer asks for.
+func TestLoop_AlteredSincePlanned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=4")
+		job := l.submit("ncpus=1")
+		old := stale{l, l.View()}
+		var ch command.AttrChange
+		ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value = "Resource_List", "ncpus", "4"
+		l.do(&command.AlterJob{Job: job, Changes: []command.AttrChange{ch}})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		loop := sched.New(sched.Options{Source: old, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)})
+		if err := loop.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if got := l.state(job); got != "Q" {
+			t.Errorf("the job is %s", got)
+		}
+		if want := "Job;0.srv;Not Running: start 0.srv: its request was altered"; !slices.Contains(l.lines, want) {
+			t.Errorf("log is\n%s", strings.Join(l.lines, "\n"))
+		}
+	})
 }
 
 func TestLoop(t *testing.T) {

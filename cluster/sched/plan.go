@@ -18,7 +18,7 @@ type Plan struct {
 // A Start gives vnodes to a job.
 type Start struct {
 	Job       pbs.JobID
-	RunCount  pbs.RunCount // of the job when it was planned
+	Select    string // of the job when it was planned
 	ExecVnode string
 }
 
@@ -110,7 +110,7 @@ func (c *cycle) consider(j *state.Job) {
 		c.line(logDebug, j.ID, "Considering job to run")
 		placed, ok := c.free.place(cl)
 		if ok {
-			c.plan.Starts = append(c.plan.Starts, Start{Job: j.ID, RunCount: j.RunCount, ExecVnode: placed.String()})
+			c.plan.Starts = append(c.plan.Starts, Start{Job: j.ID, Select: j.SchedSelect, ExecVnode: placed.String()})
 			return
 		}
 		why = c.why(cl)

@@ -16,6 +16,7 @@ type StartJob struct {
 	Job       pbs.JobID `cbor:"1,keyasint"`
 	ExecVnode string    `cbor:"2,keyasint"`
 	Comment   string    `cbor:"3,keyasint,omitempty"`
+	Select    string    `cbor:"4,keyasint,omitempty"` // schedselect that was placed; empty: whatever the job has
 }
 
 // Apply charges the vnodes and starts the run, or refuses with ResourceBusy when
@@ -31,6 +32,9 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	if len(j.Unconfirmed) > 0 {
 		return pbs.Errorf(pbs.BadState, "start %s: the end of an earlier run on %s is not confirmed", j.ID, j.Unconfirmed[0].Host)
+	}
+	if c.Select != "" && c.Select != j.SchedSelect {
+		return pbs.Errorf(pbs.ResourceBusy, "start %s: its request was altered", j.ID)
 	}
 	parts, err := spec.ParseExecVnode(c.ExecVnode)
 	if err != nil {
