@@ -1,6 +1,7 @@
 package attr
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -111,23 +112,35 @@ func SplitVariables(text string) []string {
 		return nil
 	}
 	var parts []string
-	start := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case ',':
-			parts = append(parts, text[start:i])
-			start = i + 1
-		}
+	for v := range eachVariable(text) {
+		parts = append(parts, v)
 	}
-	return append(parts, text[start:])
+	return parts
+}
+
+// eachVariable yields the items of a Variable_List with their backslashes.
+func eachVariable(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := 0
+		for i := 0; i < len(text); i++ {
+			switch text[i] {
+			case '\\':
+				i++
+			case ',':
+				if !yield(text[start:i]) {
+					return
+				}
+				start = i + 1
+			}
+		}
+		yield(text[start:])
+	}
 }
 
 // Variable returns the value of one variable of a Variable_List, without the
 // backslashes.
 func Variable(list, name string) (string, bool) {
-	for _, v := range SplitVariables(list) {
+	for v := range eachVariable(list) {
 		if n, value, _ := strings.Cut(v, "="); n == name {
 			return unescape(value), true
 		}

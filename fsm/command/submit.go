@@ -208,13 +208,14 @@ func checkLimits(tx *state.Tx, q *state.Queue, j *state.Job) error {
 // setPaths fills in where stdout and stderr go when the user did not say:
 // NAME.oSEQ in the directory from which the job was submitted.
 func setPaths(j *state.Job) {
-	vars := variables(j)
-	host, dir := vars["PBS_O_HOST"], vars["PBS_O_WORKDIR"]
+	vars, _ := j.Attrs.Get("Variable_List", "")
+	host, _ := attr.Variable(vars, "PBS_O_HOST")
+	dir, _ := attr.Variable(vars, "PBS_O_WORKDIR")
 	if host == "" {
 		host = string(j.Owner.Host)
 	}
 	if dir == "" {
-		dir = vars["PBS_O_HOME"]
+		dir, _ = attr.Variable(vars, "PBS_O_HOME")
 	}
 	base := host + ":" + strings.TrimSuffix(dir, "/") + "/"
 	for _, f := range []struct{ name, ext string }{{"Output_Path", ".o"}, {"Error_Path", ".e"}} {
@@ -222,44 +223,4 @@ func setPaths(j *state.Job) {
 			j.Attrs = j.Attrs.Set(f.name, "", base+j.Name+f.ext+strconv.FormatUint(j.Seq, 10))
 		}
 	}
-}
-
-// variables reads what setPaths needs of Variable_List. A comma in a value is
-// escaped with a backslash.
-func variables(j *state.Job) map[string]string {
-	text, _ := j.Attrs.Get("Variable_List", "")
-	vars := map[string]string{}
-	for _, name := range []string{"PBS_O_HOST", "PBS_O_WORKDIR", "PBS_O_HOME"} {
-		vars[name] = variable(text, name)
-	}
-	return vars
-}
-
-// variable returns one variable of a Variable_List, with the escapes taken away.
-func variable(list, name string) string {
-	rest := list
-	for rest != "" {
-		item, next := cutItem(rest)
-		if value, ok := strings.CutPrefix(item, name+"="); ok {
-			return value
-		}
-		rest = next
-	}
-	return ""
-}
-
-func cutItem(s string) (item, rest string) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-			b.WriteByte(s[i])
-		case s[i] == ',':
-			return b.String(), s[i+1:]
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String(), ""
 }
