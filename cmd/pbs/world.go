@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"rampart/cli"
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
@@ -36,8 +38,8 @@ func world() *cli.Env {
 }
 
 func terminal() bool {
-	info, err := os.Stdin.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0
+	_, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS) // /dev/null is a device too
+	return err == nil
 }
 
 // batch returns a client that asks this host's daemons, which know the user by the
