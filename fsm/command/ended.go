@@ -47,9 +47,15 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	next.ExitStatus, next.HasExited = c.ExitStatus, true
 	next.Ended = m.At
 	if c.StageoutStatus != 0 {
-		next.Attrs = next.Attrs.Set("Stageout_status", "", strconv.Itoa(int(c.StageoutStatus)))
+		next.Attrs = next.Attrs.Set("Stageout_status", "", stageoutStatus(c.StageoutStatus))
 	}
 	return c.settle(tx, m, &next)
+}
+
+// stageoutStatus returns PBS's word for what became of the output: 1 when all of it was
+// delivered. A mom that had none to deliver says 0, so failure is below it.
+func stageoutStatus(s int32) string {
+	return strconv.Itoa(int(max(s, 0)))
 }
 
 // settle decides what becomes of the job.

@@ -117,14 +117,16 @@ var shells = []string{"sh", "bash", "dash", "ksh", "ksh93", "mksh", "zsh", "ash"
 
 // program returns what runs: a login shell that becomes the script, so that the
 // script's first line is honoured and its traps are the job's; or the executable that
-// was submitted in place of a script.
+// was submitted in place of a script. An empty script is a shell with nothing to do.
 func (s *Site) program(t Task, a Account, env []string) program {
-	if !t.Script {
-		args := append([]string{unwrap(t.Attrs.Get("executable"), "Executable")[0]},
-			unwrap(t.Attrs.Get("argument_list"), "Argument")...)
-		return program{path: lookPath(args[0], env), args: args}
+	if executable := t.executable(); !t.Script && executable != "" {
+		args := append([]string{executable}, unwrap(t.Attrs.Get("argument_list"), "Argument")...)
+		return program{path: lookPath(executable, env), args: args}
 	}
 	shell, script := s.shell(t, a), s.Spool.Script(t.Key)
+	if !t.Script {
+		return program{path: shell, args: []string{"-" + path.Base(shell)}}
+	}
 	if !slices.Contains(shells, path.Base(shell)) {
 		return program{path: shell, args: []string{path.Base(shell), script}}
 	}
@@ -132,6 +134,10 @@ func (s *Site) program(t Task, a Account, env []string) program {
 		path: shell, args: []string{"-" + path.Base(shell)},
 		stdin: "exec '" + strings.ReplaceAll(script, "'", `'\''`) + "'\n",
 	}
+}
+
+func (t Task) executable() string {
+	return unwrap(t.Attrs.Get("executable"), "Executable")[0]
 }
 
 // unwrap reads the form in which PBS keeps executables and arguments:

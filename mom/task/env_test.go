@@ -114,9 +114,18 @@ func TestProgram(t *testing.T) {
 			Task{Key: k, Attrs: Attrs{{Name: "executable", Value: "<jsdl-hpcpa:Executable>/bin/true</jsdl-hpcpa:Executable>"}}},
 			program{"/bin/true", []string{"/bin/true"}, ""},
 		},
+		{Task{Key: k}, program{"/bin/bash", []string{"-bash"}, ""}},
 	} {
 		if got := s.program(c.task, ann, nil); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("got %+v, want %+v", got, c.want)
+		}
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	for pwd, want := range map[string]string{"": ann.Home, "/tmp": "/tmp"} {
+		if got := (Task{Attrs: Attrs{{Name: "pwd", Value: pwd}}}).directory(ann); got != want {
+			t.Errorf("pwd %q: %s, want %s", pwd, got, want)
 		}
 	}
 }

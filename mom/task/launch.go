@@ -101,7 +101,7 @@ func (s *Site) programName(t Task) string {
 	if t.Script {
 		return s.Spool.Script(t.Key)
 	}
-	return unwrap(t.Attrs.Get("executable"), "Executable")[0]
+	return t.executable()
 }
 
 func (s *Site) start(ctx context.Context, t Task) (proc.Handle, Account, error) {
@@ -132,7 +132,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	env := s.environment(t, a)
 	p := s.program(t, a, env)
 	spec := proc.Spec{
-		Job: string(t.Key.Job), Path: p.path, Args: p.args, Env: env, Dir: a.Home, Stdin: p.stdin,
+		Job: string(t.Key.Job), Path: p.path, Args: p.args, Env: env, Dir: t.directory(a), Stdin: p.stdin,
 		Stdout: s.Spool.Output(t.Key.Job, stdout), Stderr: s.Spool.Output(t.Key.Job, stderr),
 		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline,
 	}
@@ -146,6 +146,14 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 		spec.Nice = int(nice)
 	}
 	return spec
+}
+
+// directory is where the program starts: where the user asked for with -W pwd, or at home.
+func (t Task) directory(a Account) string {
+	if dir := t.Attrs.Get("pwd"); dir != "" {
+		return dir
+	}
+	return a.Home
 }
 
 // umask returns the job's umask; PBS's default closes the output to others.

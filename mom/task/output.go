@@ -16,8 +16,12 @@ const (
 	stderr = "ER"
 )
 
-// stageOutFailed is the Stageout_status of a job with output in undelivered/.
-const stageOutFailed = 1
+// What Delivered says of the output of a run that counts: all of it is where its owner
+// wants it, or some is in undelivered/.
+const (
+	stageOutDone   = 1
+	stageOutFailed = -1
+)
 
 // The log events that tasks use, by PBS's numbers.
 const (
@@ -53,7 +57,7 @@ func (s *Site) deliver(ctx context.Context, t Task) Event {
 	if len(failures) > 0 {
 		return Delivered{StageOut: stageOutFailed, Comment: "output not delivered: " + errors.Join(failures...).Error()}
 	}
-	return Delivered{}
+	return Delivered{StageOut: stageOutDone}
 }
 
 // streams returns the streams that have a file of their own.
