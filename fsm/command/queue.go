@@ -21,6 +21,9 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if ok {
 			return pbs.Refuse(pbs.QueueExists)
 		}
+		if !c.Queue.Valid() {
+			return pbs.Refuse(pbs.BadAttributeValue)
+		}
 		q = &state.Queue{Name: c.Queue, Seq: tx.NextSeq()}
 	case VerbSet, VerbUnset:
 		if !ok {

@@ -24,6 +24,9 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if ok {
 			return pbs.Refuse(pbs.NodeExists)
 		}
+		if !c.Vnode.Valid() {
+			return pbs.Refuse(pbs.BadAttributeValue)
+		}
 		v, changes = c.create(tx, m)
 	case VerbSet, VerbUnset:
 		if !ok {

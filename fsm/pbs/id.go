@@ -82,6 +82,23 @@ func isNameRune(r rune) bool {
 		r == '-' || r == '.' || r == '_' || r == ':'
 }
 
+// Valid tells whether a queue may have the name: a letter or digit, then letters,
+// digits, "-", "_" and ".".
+func (n QueueName) Valid() bool {
+	for i, r := range string(n) {
+		if !isNameRune(r) || r == ':' || i == 0 && (r == '-' || r == '.' || r == '_') {
+			return false
+		}
+	}
+	return n != ""
+}
+
+// Valid tells whether a vnode may have the name: as a queue's, and "[" and "]" for the
+// parts of a host. Anything else would be lost in an exec_vnode or in a list of names.
+func (n VnodeName) Valid() bool {
+	return QueueName(strings.NewReplacer("[", "", "]", "").Replace(string(n))).Valid() && n[0] != '['
+}
+
 // Seq returns the sequence number of the job, 0 for a malformed identifier.
 func (id JobID) Seq() uint64 {
 	number, _, _ := strings.Cut(string(id), ".")

@@ -105,3 +105,14 @@ func TestCodes_ExitStatus(t *testing.T) {
 		t.Error("CodeOf does not find the code in the chain")
 	}
 }
+
+func TestNames_Valid(t *testing.T) {
+	for name, want := range map[string][2]bool{
+		"workq": {true, true}, "q-1.a_b": {true, true}, "hostb[0]": {false, true}, "": {false, false}, "[0]": {false, false},
+		"a b": {false, false}, "a\x01": {false, false}, "a:b": {false, false}, "a+b": {false, false}, "(a)": {false, false}, "-a": {false, false},
+	} {
+		if got := [2]bool{pbs.QueueName(name).Valid(), pbs.VnodeName(name).Valid()}; got != want {
+			t.Errorf("%q: queue, vnode %v, want %v", name, got, want)
+		}
+	}
+}
