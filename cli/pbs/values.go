@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// path makes [HOST:]PATH host-qualified, and absolute where it is on this host.
+// path makes [HOST:]PATH absolute where it is on this host. The server adds the host:
+// it knows by which name the cluster knows it.
 func (r *request) path(v string) (string, bool) {
 	host, file, ok := strings.Cut(v, ":")
 	switch {
 	case !ok || strings.Contains(host, "/"):
-		host, file = r.hostname(), v
+		file = v
 	case host != "":
 		return v, file != "" // relative to the user's home on that host
-	default:
-		host = r.hostname()
 	}
 	if file == "" {
 		return "", false
 	}
-	return host + ":" + r.absolute(file), true
+	return r.absolute(file), true
 }
 
 // absolute keeps the slash at the end: it says that the path is a directory.

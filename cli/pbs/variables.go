@@ -111,13 +111,6 @@ func splitVariables(s string) []string {
 	return items
 }
 
-func (r *request) hostname() string {
-	if h, err := r.env.Hostname(); err == nil {
-		return h
-	}
-	return "localhost"
-}
-
 // directory is where the command runs, by the name the user knows it by.
 func (r *request) directory() string {
 	if d := r.env.Getenv("PWD"); strings.HasPrefix(d, "/") {

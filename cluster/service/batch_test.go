@@ -262,3 +262,24 @@ func TestManage_Refusals(t *testing.T) {
 		}
 	}
 }
+
+// TestPathsOfTheSubmitter: a client says only where on its host the output goes.
+func TestPathsOfTheSubmitter(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/ann/out": "login1:/home/ann/out", "hosta:/data/out": "hosta:/data/out", "/data/a:b": "login1:/data/a:b",
+	} {
+		if got := onHost("login1", path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	b := newBench(t)
+	id := b.mustSubmit("ann@login1")
+	_, err := b.Batch.Alter(b.as("ann@login1"), request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("Output_Path", "/data/out")}}, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, _ := b.store.View().Job(pbs.JobID(id))
+	if got, _ := j.Attrs.Get("Output_Path", ""); got != "login1:/data/out" {
+		t.Errorf("Output_Path %s", got)
+	}
+}

@@ -66,7 +66,19 @@ func parseValue(p person, def *attr.Def, a *api.Attribute) (string, error) {
 			}
 		}
 	}
-	return def.ParseResource(a.GetResource(), a.GetValue(), p.view)
+	value, err := def.ParseResource(a.GetResource(), a.GetValue(), p.view)
+	if err == nil && (def.Name == "Output_Path" || def.Name == "Error_Path") {
+		value = onHost(p.user.Host, value)
+	}
+	return value, err
+}
+
+// onHost says of which host a path is when its writer meant their own.
+func onHost(host pbs.HostName, path string) string {
+	if named, _, ok := strings.Cut(path, ":"); ok && !strings.Contains(named, "/") || host == "" {
+		return path
+	}
+	return string(host) + ":" + path
 }
 
 // checkUnset refuses a resource that is not there, or that the attribute has none of.

@@ -57,7 +57,31 @@ func (c *Cluster) Transfer(ctx context.Context, r *connect.Request[api.TransferR
 		return nil, err
 	}
 	c.catchUp(ctx)
-	return connect.NewResponse(&api.TransferReply{Leader: c.leaderName(ctx)}), nil
+	return connect.NewResponse(&api.TransferReply{Leader: c.newLeader(ctx)}), nil
+}
+
+// This replica hears who leads with the first message of the new term.
+const (
+	newLeaderWithin = 5 * time.Second
+	newLeaderEvery  = 20 * time.Millisecond
+)
+
+// newLeader returns the name of the leader as soon as one is known, "" if that takes long.
+func (c *Cluster) newLeader(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, newLeaderWithin)
+	defer cancel()
+	look := time.NewTicker(newLeaderEvery)
+	defer look.Stop()
+	for {
+		if name := c.leaderName(ctx); name != "" {
+			return name
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ""
+		}
+	}
 }
 
 // catchUp waits until this replica has applied all that was acknowledged, which takes

@@ -145,6 +145,15 @@ func TestReport_Life(t *testing.T) {
 		t.Errorf("lease of a host that is down: %v", l)
 	}
 	register()
+	b.do(&command.ManageVnode{Verb: command.VerbDelete, Vnode: "hosta"})
+	b.do(&command.ManageVnode{Verb: command.VerbCreate, Vnode: "hosta"})
+	if l := lease(); !l.GetRegister() {
+		t.Errorf("lease of a host whose vnode was made anew: %v", l)
+	}
+	register()
+	if l := lease(); l.GetRegister() {
+		t.Errorf("lease after it told of the vnode: %v", l)
+	}
 	id := b.mustSubmit("ann@h")
 	b.do(&command.StartJob{Job: pbs.JobID(id), ExecVnode: "(hosta:ncpus=1)"})
 

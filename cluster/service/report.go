@@ -60,8 +60,8 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 // is left out: it comes with the registration after it was made.
 func parseVnode(v *state.View, r *api.VnodeReport) (command.ReportedVnode, error) {
 	out := command.ReportedVnode{Name: pbs.VnodeName(r.GetName())}
-	if out.Name == "" {
-		return out, pbs.Errorf(pbs.InvalidRequest, "a vnode has no name")
+	if !out.Name.Valid() {
+		return out, pbs.Errorf(pbs.InvalidRequest, "a vnode cannot have the name %q", out.Name)
 	}
 	for _, a := range r.GetAttributes() {
 		switch a.GetName() {
@@ -218,8 +218,19 @@ func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]
 	s.renewed(host)
 	return connect.NewResponse(&api.LeaseReply{
 		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: fence(v),
-		Register: !ok || !h.Up || h.BootID != r.Msg.GetBootId(),
+		Register: !ok || !h.Up || h.BootID != r.Msg.GetBootId() || unreported(v, host),
 	}), nil
+}
+
+// unreported tells whether the host has a vnode that was made by qmgr since its mom
+// registered: what it offers, only the mom knows.
+func unreported(v *state.View, host pbs.HostName) bool {
+	for vn := range v.VnodesOf(host) {
+		if vn.Flags&state.VnodeUnknown != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Report) renewed(host pbs.HostName) {

@@ -55,7 +55,7 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	}
 	list = list.Set("euser", "", account.Name).Set("egroup", "", group).Set("Submit_Host", "", string(p.user.Host))
 	return &command.SubmitJob{
-		Owner: p.user, Queue: queue, Attributes: withOrigin(p, list, queue), Script: r.GetScript(),
+		Owner: p.user, Queue: queue, Attributes: withOrigin(p, list, queue, account.Home), Script: r.GetScript(),
 	}, nil
 }
 
@@ -137,13 +137,13 @@ func groupOf(a transport.Account, list attr.List, host pbs.HostName) (string, er
 }
 
 // withOrigin adds to Variable_List where the job was submitted.
-func withOrigin(p person, list attr.List, queue pbs.QueueName) attr.List {
+func withOrigin(p person, list attr.List, queue pbs.QueueName, home string) attr.List {
 	vars, _ := list.Get("Variable_List", "")
 	if queue == "" {
 		queue = p.view.Server().DefaultQueue()
 	}
 	for _, v := range []struct{ name, value string }{
-		{"PBS_O_QUEUE", string(queue)}, {"PBS_O_HOST", string(p.user.Host)},
+		{"PBS_O_HOME", home}, {"PBS_O_QUEUE", string(queue)}, {"PBS_O_HOST", string(p.user.Host)},
 	} {
 		if _, ok := attr.Variable(vars, v.name); ok || v.value == "" {
 			continue
