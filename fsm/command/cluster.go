@@ -60,9 +60,23 @@ type TimeTick struct{}
 
 // Apply drops tombstones and finished jobs that are old enough.
 func (c *TimeTick) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
-	keep := pbs.Time(tx.Server().Seconds("job_history_duration")) * pbs.Time(time.Second)
-	tx.Expire(keep)
+	tx.Expire(historyKept(tx))
 	return nil
+}
+
+// historyKept is how long finished jobs stay in the history: job_history_duration.
+func historyKept(tx *state.Tx) pbs.Time {
+	return pbs.Time(tx.Server().Seconds("job_history_duration")) * pbs.Time(time.Second)
+}
+
+// retire removes a job that has just ended, or keeps it and drops such as have
+// been kept for long enough.
+func retire(tx *state.Tx, id pbs.JobID, forget bool) {
+	if forget || !tx.Server().KeepsHistory() {
+		tx.DeleteJob(id)
+		return
+	}
+	tx.ExpireHistory(historyKept(tx))
 }
 
 // PutReplica tells the cluster what a member announced of itself.

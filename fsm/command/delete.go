@@ -56,9 +56,7 @@ func (c *DeleteJob) remove(tx *state.Tx, m Meta, j *state.Job) error {
 	tx.PutJob(j)
 	tx.DeleteScript(j.ID)
 	tx.Emit(state.Event{Kind: state.JobDequeued, Job: j})
-	if c.History || !tx.Server().KeepsHistory() {
-		tx.DeleteJob(j.ID)
-	}
+	retire(tx, j.ID, c.History)
 	return nil
 }
 

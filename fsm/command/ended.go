@@ -127,9 +127,7 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 	}
 	tx.PutJob(j)
 	tx.DeleteScript(j.ID)
-	if !tx.Server().KeepsHistory() {
-		tx.DeleteJob(j.ID)
-	}
+	retire(tx, j.ID, false)
 	return nil
 }
 

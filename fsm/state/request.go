@@ -34,15 +34,26 @@ func (tx *Tx) Remember(r *Request) {
 // Expire drops tombstones and finished jobs whose time is over: finished jobs
 // after keep nanoseconds (job_history_duration). It does a bounded amount of work.
 func (tx *Tx) Expire(keep pbs.Time) {
-	for range expireAtOnce {
+	tx.expireTombstones(expireAtOnce)
+	tx.expireHistory(keep, expireAtOnce)
+}
+
+// ExpireHistory makes room for a job that has just ended: two out for one in.
+func (tx *Tx) ExpireHistory(keep pbs.Time) { tx.expireHistory(keep, 2) }
+
+func (tx *Tx) expireTombstones(most int) {
+	for range most {
 		t, ok := tx.tombstones.first()
 		if !ok || t.At > tx.Now()-tombstoneTTL {
-			break
+			return
 		}
 		_, delta := tx.tombstones.remove(t)
 		tx.digest += delta
 	}
-	for range expireAtOnce {
+}
+
+func (tx *Tx) expireHistory(keep pbs.Time, most int) {
+	for range most {
 		j, ok := tx.history.tree.Min()
 		if !ok || j.Ended > tx.Now()-keep {
 			return

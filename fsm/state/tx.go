@@ -112,6 +112,7 @@ func (tx *Tx) DeleteJob(id pbs.JobID) {
 	tx.DeleteScript(id)
 	_, delta = tx.tombstones.put(&Tombstone{Job: id, Index: tx.index, At: tx.Now(), ExitStatus: j.ExitStatus})
 	tx.digest += delta
+	tx.expireTombstones(2) // two out for one in: the ticks alone do not keep up with a busy cluster
 }
 
 func (tx *Tx) reindexJob(old, j *Job) {
