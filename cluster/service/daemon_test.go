@@ -72,6 +72,10 @@ func TestJoin(t *testing.T) {
 			t.Errorf("reusable token: %v", err)
 		}
 	}
+	before := b.index
+	if _, err := join(transport.NewToken(b.Cluster.CA, transport.RoleMom).String(), "hosta", mine); pbs.CodeOf(err) != pbs.BadToken || b.index != before {
+		t.Errorf("a token that is not on record: %v, %d entries", err, b.index-before)
+	}
 	if _, err := join("nonsense", "hosta", mine); pbs.CodeOf(err) != pbs.BadToken {
 		t.Errorf("nonsense: %v", err)
 	}

@@ -64,6 +64,9 @@ func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest])
 	if err != nil {
 		return nil, fmt.Errorf("join of %s: %w: %w", r.Msg.GetHost(), pbs.Refuse(pbs.BadToken), err)
 	}
+	if err := c.mayEnrol(ctx, token); err != nil {
+		return nil, err
+	}
 	key, err1 := transport.CSRKeyHash(r.Msg.GetCsr())
 	leaf, err2 := c.CA.Sign(r.Msg.GetCsr(), token.Role, pbs.HostName(r.Msg.GetHost()), time.Now())
 	if err := errors.Join(err1, err2); err != nil {
@@ -77,6 +80,21 @@ func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest])
 		return nil, err
 	}
 	return c.welcome(ctx, token.Role, leaf)
+}
+
+// mayEnrol refuses a token that is not on record before anything is signed or
+// proposed for it: anybody may call Join.
+func (c *Cluster) mayEnrol(ctx context.Context, token transport.Token) error {
+	for _, mode := range []cluster.Mode{cluster.Stale, cluster.Fresh} {
+		v, err := c.Replica.Read(ctx, mode)
+		if err != nil {
+			return err
+		}
+		if _, ok := v.Token(token.Hash()); ok {
+			return nil
+		}
+	}
+	return pbs.Refuse(pbs.BadToken)
 }
 
 // welcome tells an enrolled process all that it needs; the CA's key goes to
