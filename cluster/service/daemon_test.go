@@ -163,7 +163,7 @@ func TestReport_Life(t *testing.T) {
 
 	facts := &api.FactsRequest{Host: "hosta", SpoolId: "sp", Facts: []*api.Fact{
 		{Seq: 1, Job: id, RunCount: 1, What: &api.Fact_Started{Started: &api.Started{Session: 4711}}},
-		{Seq: 2, Job: id, RunCount: 1, What: &api.Fact_Ended{Ended: &api.Ended{ExitStatus: 5, Used: []*api.Attribute{set("resources_used.cput", "00:00:01")}}}},
+		{Seq: 2, Job: id, RunCount: 1, What: &api.Fact_Ended{Ended: &api.Ended{ExitStatus: 5, Used: []*api.Attribute{set("resources_used.cput", "00:00:01"), set("resources_used.a\nb", "1")}}}},
 	}}
 	for range 2 { // a repeat changes nothing
 		r, err := b.Report.Facts(ctx, request(facts, ""))
@@ -172,7 +172,7 @@ func TestReport_Life(t *testing.T) {
 		}
 	}
 	j := b.job(id)
-	if cput, _ := j.Used.Get("cput"); j.State != pbs.Finished || j.ExitStatus != 5 || cput != "00:00:01" {
+	if cput, _ := j.Used.Get("cput"); j.State != pbs.Finished || j.ExitStatus != 5 || cput != "00:00:01" || len(j.Used) != 6 {
 		t.Errorf("job %+v", j)
 	}
 	if r := register(); r.GetAckedSeq() != 2 {

@@ -160,7 +160,7 @@ func used(list []*api.Attribute) resource.List {
 		if name == "" {
 			name = a.GetName()
 		}
-		if name != "" && a.GetValue() != "" && len(a.GetValue()) <= maxValue {
+		if resource.ValidName(name) && a.GetValue() != "" && len(a.GetValue()) <= maxValue {
 			out = out.Set(name, a.GetValue())
 		}
 	}
