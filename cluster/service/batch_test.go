@@ -46,6 +46,7 @@ func TestSubmit_Refusals(t *testing.T) {
 		{"foreign group", "ann@h", set("group_list", "wheel"), badGroup, ""},
 		{"no account", "ghost@h", set("Job_Name", "x"), pbs.NotAccountHolder, ""},
 		{"root", "root@h", set("Job_Name", "x"), pbs.BadUser, ""},
+		{"root by another name", "toor@h", set("Job_Name", "x"), pbs.BadUser, ""},
 		{"system hold by a user", "ann@h", set("Hold_Types", "s"), pbs.Unauthorized, ""},
 	}
 	b := newBench(t)

@@ -108,7 +108,7 @@ func (b *bench) Write(_ time.Time, event uint16, class, object, text string) err
 	return nil
 }
 
-// accounts know everybody but ghost; ann is in two groups.
+// accounts know everybody but ghost; ann is in two groups, and toor is root.
 type accounts struct{}
 
 func (accounts) ByUID(context.Context, uint32) (transport.Account, error) {
@@ -119,7 +119,11 @@ func (accounts) ByName(_ context.Context, name string) (transport.Account, error
 	if name == "ghost" {
 		return transport.Account{}, transport.ErrNoAccount
 	}
-	return transport.Account{Name: name, Group: "users", Groups: []string{"users", name + "s"}}, nil
+	uid := uint32(1000)
+	if name == "root" || name == "toor" {
+		uid = 0
+	}
+	return transport.Account{Name: name, UID: uid, Group: "users", Groups: []string{"users", name + "s"}}, nil
 }
 
 func (b *bench) do(commands ...command.Command) state.Result {

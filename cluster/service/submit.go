@@ -42,12 +42,12 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if p.user.Name == "root" && !listed(p.view.Server().List("acl_roots"), p.user, false) {
-		return nil, pbs.Refuse(pbs.BadUser)
-	}
 	account, err := b.account(ctx, p.user)
 	if err != nil {
 		return nil, err
+	}
+	if root := account.UID == 0 || p.user.Name == "root"; root && !listed(p.view.Server().List("acl_roots"), p.user, false) {
+		return nil, pbs.Refuse(pbs.BadUser)
 	}
 	group, err := groupOf(account, list, p.user.Host)
 	if err != nil {
