@@ -24,7 +24,7 @@ const linkDelay = 500 * time.Microsecond
 
 // budget is how long the nth client waits for an answer: the first ones are less
 // patient than a failover takes, so that some answers are lost.
-func budget(n int) time.Duration { return 300 * time.Millisecond << (2 * n) }
+func budget(n int) time.Duration { return 300 * time.Millisecond << (3 * n) }
 
 // Run plays a scenario. It must be called in a synctest bubble.
 func Run(ctx context.Context, s Scenario, seed uint64, o Options) *Report {
@@ -85,7 +85,7 @@ func (r *Report) exert(ctx context.Context, w *world.World, record *load.Record)
 		}
 		if text, ok := w.Strike(f); ok {
 			struck = append(struck, fmt.Sprintf("at %.3fs %s", record.Since().Seconds(), text))
-			if f.Kind != fault.Heal && f.Kind != fault.Restart {
+			if f.Kind != fault.Heal && f.Kind != fault.Restart && f.Kind != fault.Sever {
 				r.Strikes++
 			}
 		}

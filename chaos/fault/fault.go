@@ -24,12 +24,15 @@ const (
 	Exile                   // nothing passes between the target and anybody
 	Mute                    // what the target says to the other replicas is lost, what it hears is not
 	Deafen                  // the reverse
+	Hush                    // what the target says to clients is lost: answers above all
+	Sever                   // the connections of all clients break; they ask again
 	Heal                    // every link works
 )
 
 var kindNames = [...]string{
 	Crash: "crash", Tear: "tear", Reboot: "reboot", Restart: "restart", Isolate: "isolate", Exile: "exile",
-	Mute: "mute", Deafen: "deafen", Heal: "heal",
+	Mute: "mute", Deafen: "deafen",
+	Hush: "hush", Sever: "sever", Heal: "heal",
 }
 
 // String returns the kind as a word.
@@ -111,10 +114,14 @@ func (p Profile) Draw(r *rand.Rand) []Step {
 }
 
 // replicaKinds are what happens to replicas, the likelier the oftener named.
-var replicaKinds = []Kind{Crash, Crash, Tear, Isolate, Isolate, Exile, Mute, Deafen}
+var replicaKinds = []Kind{Crash, Crash, Tear, Isolate, Isolate, Exile, Mute, Deafen, Hush, Hush}
 
 // pair returns a fault and its end.
 func (p Profile) pair(r *rand.Rand, at time.Duration, k Kind, t Target) []Step {
+	if k == Hush { // an answer counts as lost only when its connection broke
+		broken := at + between(r, 300*time.Millisecond, 2*time.Second)
+		return []Step{{at, Hush, Target{Role: Leader}}, {broken, Sever, Target{}}, {broken + time.Second, Heal, Target{}}}
+	}
 	end := Step{At: at + between(r, 300*time.Millisecond, p.Longest), Kind: Heal}
 	if k == Crash || k == Tear || k == Reboot {
 		end.Kind, end.Target = Restart, Target{Role: Crashed}

@@ -35,6 +35,7 @@ func TestDraw_EveryFaultEnds(t *testing.T) {
 				open[Restart]++
 			case Restart, Heal:
 				open[s.Kind]--
+			case Sever:
 			default:
 				open[Heal]++
 			}

@@ -16,6 +16,11 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return s.String(), true
 	case fault.Restart:
 		return s.String(), w.Restart()
+	case fault.Sever:
+		for _, c := range w.clientNames() {
+			w.net.Host(c).Crash()
+		}
+		return s.String(), true
 	}
 	if s.Target.Role == fault.Mom {
 		return w.strikeMom(s)
@@ -57,6 +62,10 @@ func (w *World) strikeReplica(r *replica, k fault.Kind) {
 		}
 	case fault.Exile:
 		w.exile(r.name)
+	case fault.Hush:
+		for _, c := range w.clientNames() {
+			w.net.CutOneWay(r.name, c)
+		}
 	default:
 		for _, o := range w.servers {
 			if o == r {

@@ -105,10 +105,15 @@ func (w *World) names() []string {
 	for _, m := range w.moms {
 		names = append(names, m.name)
 	}
+	return append(append(names, w.clientNames()...), admin)
+}
+
+func (w *World) clientNames() []string {
+	var names []string
 	for i := range w.config.Size.Clients {
 		names = append(names, clientName(i))
 	}
-	return append(names, admin)
+	return names
 }
 
 const admin = "admin"
