@@ -69,7 +69,8 @@ func TestNodeFile(t *testing.T) {
 func TestNodeFile_TooManyProcesses(t *testing.T) {
 	for _, sel := range []string{"1:ncpus=1:mpiprocs=9000000000000000000", "2:ncpus=1:mpiprocs=600000"} {
 		task := Task{Attrs: Attrs{
-			{Name: "exec_vnode", Value: "(hosta:ncpus=1)+(hosta:ncpus=1)"}, {Name: "exec_host", Value: "hosta/0+hosta/1"},
+			{Name: "exec_vnode", Value: "(hosta:ncpus=1)+(hosta:ncpus=1)"},
+			{Name: "exec_host", Value: "hosta/0+hosta/1"},
 			{Name: "schedselect", Value: sel},
 		}}
 		if got, err := task.nodeFile("hosta"); err == nil {
