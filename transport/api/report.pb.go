@@ -516,8 +516,8 @@ type Ended struct {
 	ExitStatus     int32                  `protobuf:"varint,1,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"` // 256 + signal when killed by one; negative: internal causes
 	Used           []*Attribute           `protobuf:"bytes,2,rep,name=used,proto3" json:"used,omitempty"`                                // resources_used.*, final
 	Comment        string                 `protobuf:"bytes,3,opt,name=comment,proto3" json:"comment,omitempty"`
-	NeverStarted   bool                   `protobuf:"varint,4,opt,name=never_started,json=neverStarted,proto3" json:"never_started,omitempty"` // the program did not run
-	Lost           bool                   `protobuf:"varint,5,opt,name=lost,proto3" json:"lost,omitempty"`                                     // the host rebooted, or the task cannot be found
+	NeverStarted   bool                   `protobuf:"varint,4,opt,name=never_started,json=neverStarted,proto3" json:"never_started,omitempty"`       // the program did not run
+	Lost           bool                   `protobuf:"varint,5,opt,name=lost,proto3" json:"lost,omitempty"`                                           // the host rebooted, or the task cannot be found
 	StageoutStatus int32                  `protobuf:"varint,6,opt,name=stageout_status,json=stageoutStatus,proto3" json:"stageout_status,omitempty"` // 1: output delivered, -1: some is in undelivered/, 0: there was none
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
