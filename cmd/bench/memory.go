@@ -93,6 +93,9 @@ func (b *bench) restart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if l.jobs > n {
+			continue // there are more already: the next size
+		}
 		var all times
 		for range 3 {
 			took, err := l.restartFollower(ctx, b.user)

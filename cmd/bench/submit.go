@@ -14,8 +14,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/client"
 )
 
 const submitters = 64
@@ -196,11 +199,16 @@ func freeAddresses(n int) (all []string, err error) {
 	return all, nil
 }
 
-// fill submits n jobs that stay queued, as fast as it goes.
+// fill submits n jobs that stay queued, as fast as it goes; a change of leader only
+// delays it.
 func (w *world) fill(ctx context.Context, n int) error {
-	leader, err := w.replica(ctx, "leader")
+	all, err := w.Status(ctx)
 	if err != nil {
 		return err
+	}
+	var addresses []string
+	for _, r := range all {
+		addresses = append(addresses, r.Address)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -209,10 +217,10 @@ func (w *world) fill(ctx context.Context, n int) error {
 	var wg sync.WaitGroup
 	for range submitters {
 		wg.Go(func() {
-			c := direct(w.id, leader.Address, w.user)
-			defer c.http.CloseIdleConnections()
+			c := client.New(client.Options{Replicas: addresses, Identity: w.id, User: w.user})
+			defer c.Close()
 			for left.Add(-1) >= 0 && ctx.Err() == nil {
-				if _, err := c.submit(ctx, job("sleep 10")); err != nil {
+				if _, err := c.Batch().Submit(ctx, connect.NewRequest(job("sleep 10"))); err != nil {
 					cancel(err)
 				}
 			}
