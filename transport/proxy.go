@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
+	"sync/atomic"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -15,6 +17,7 @@ import (
 // leaderProxy passes requests on to the leader over pooled connections, with
 // the caller whom this replica has identified.
 type leaderProxy struct {
+	leader    func() (address string, self, ok bool)
 	transport *http.Transport
 	proxy     *httputil.ReverseProxy
 }
@@ -22,17 +25,24 @@ type leaderProxy struct {
 type target struct {
 	address string
 	caller  Caller
+	heard   func() // the head of the reply is here
 }
 
 type targetKey struct{}
 
 func newLeaderProxy(config HandlerConfig, fail func(http.ResponseWriter, *http.Request, error)) *leaderProxy {
-	p := &leaderProxy{transport: NewTransport(config.Network, config.Identity.ClientTLS(RoleReplica))}
+	p := &leaderProxy{leader: config.Leader, transport: NewTransport(config.Network, config.Identity.ClientTLS(RoleReplica))}
 	p.proxy = &httputil.ReverseProxy{
 		Rewrite:       rewriteToLeader,
 		Transport:     p.transport,
 		FlushInterval: -1, // streams go on message by message
-		ErrorLog:      slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
+		ModifyResponse: func(r *http.Response) error {
+			if t, ok := r.Request.Context().Value(targetKey{}).(target); ok {
+				t.heard()
+			}
+			return nil
+		},
+		ErrorLog: slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			fail(w, r, proxyError(r.Context(), err))
 		},
@@ -41,10 +51,43 @@ func newLeaderProxy(config HandlerConfig, fail func(http.ResponseWriter, *http.R
 }
 
 func (p *leaderProxy) forward(w http.ResponseWriter, r *http.Request, caller Caller, address string) {
-	ctx := context.WithValue(r.Context(), targetKey{}, target{address, caller})
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	heard := p.whileLeading(address, cancel)
+	defer heard()
+	ctx = context.WithValue(ctx, targetKey{}, target{address, caller, heard})
 	w.Header().Del(HeaderLeader)
 	w.Header().Del(HeaderRequestID)
 	p.proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// errDeposed ends a request to a replica that leads no longer.
+var errDeposed = errors.New("another replica leads now")
+
+// deposedAfter is how often a request without a reply looks who leads.
+const deposedAfter = 100 * time.Millisecond
+
+// whileLeading cancels a request once another replica leads: one that was stopped, or
+// cut off, holds its connections open and says nothing for seconds. The function that
+// it returns ends the watch.
+func (p *leaderProxy) whileLeading(address string, cancel context.CancelCauseFunc) func() {
+	var ended atomic.Bool
+	var look func()
+	look = func() {
+		if ended.Load() {
+			return
+		}
+		if now, _, ok := p.leader(); ok && now != address {
+			cancel(errDeposed)
+			return
+		}
+		time.AfterFunc(deposedAfter, look)
+	}
+	timer := time.AfterFunc(deposedAfter, look)
+	return func() {
+		ended.Store(true)
+		timer.Stop()
+	}
 }
 
 func rewriteToLeader(pr *httputil.ProxyRequest) {
@@ -59,7 +102,7 @@ func proxyError(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*dialError](err); ok {
 		return connect.NewError(connect.CodeUnavailable, err) // it was never sent
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errDeposed) {
 		return ctx.Err()
 	}
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {

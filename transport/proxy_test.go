@@ -142,6 +142,30 @@ func TestProxy_WaitsForALeader(t *testing.T) {
 	})
 }
 
+// A leader that was stopped keeps its connections and says nothing.
+func TestProxy_LeavesALeaderThatIsDeposed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.replica("s1")
+		stopped := w.replica("s2")
+		stopped.answer = func(int) error { time.Sleep(time.Minute); return nil }
+		w.leader.Store("s2")
+		tr := transport.NewTransport(w.net.Host("h"), w.identity(transport.RoleSubmit, "h").ClientTLS(transport.RoleReplica))
+		defer tr.CloseIdleConnections()
+		c := apiconnect.NewBatchClient(&http.Client{Transport: tr}, "https://s1:15001")
+		time.AfterFunc(time.Second, func() { w.leader.Store("s3") })
+		start := time.Now()
+		req := connect.NewRequest(&api.SubmitRequest{})
+		req.Header().Set(transport.HeaderUser, "joe")
+		_, err := c.Submit(t.Context(), req)
+		if pbs.CodeOf(transport.FromWire(err)) != pbs.UnknownResult {
+			t.Errorf("a request that may have taken effect: %v", err)
+		}
+		if d := time.Since(start); d > 1200*time.Millisecond {
+			t.Errorf("answered after %v", d)
+		}
+	})
+}
+
 // Two replicas that each believe the other leads must not play ball.
 func TestProxy_DoesNotLoop(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
