@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -58,6 +60,14 @@ func ParseToken(text string) (Token, error) {
 		return Token{}, errToken
 	}
 	return t, nil
+}
+
+// For refuses a token that makes something else than what its bearer is about to become.
+func (t Token) For(roles ...Role) error {
+	if slices.Contains(roles, t.Role) {
+		return nil
+	}
+	return fmt.Errorf("it is a token for role %s", t.Role)
 }
 
 // decodeExactly fills dst from base64 text that has no other length or spelling.

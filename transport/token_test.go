@@ -56,3 +56,13 @@ func FuzzDecodeCaller(f *testing.F) {
 		}
 	})
 }
+
+func TestToken_For(t *testing.T) {
+	mom := Token{Role: RoleMom}
+	if err := mom.For(RoleMom, RoleSubmit); err != nil {
+		t.Error(err)
+	}
+	if err := mom.For(RoleReplica); err == nil || !strings.Contains(err.Error(), "mom") {
+		t.Errorf("a mom's token for a replica: %v", err)
+	}
+}

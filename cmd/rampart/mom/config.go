@@ -114,6 +114,9 @@ func (c Config) save() error { return home.WriteConfig(c.Home.MomConfig(), c) }
 // Join enrols this host at the cluster that the token is of.
 func Join(ctx context.Context, c Config, tokenText string) error {
 	token, err := transport.ParseToken(tokenText)
+	if err == nil {
+		err = token.For(transport.RoleMom, transport.RoleSubmit)
+	}
 	if err != nil {
 		return fmt.Errorf("mom join: --token: %w", err)
 	}

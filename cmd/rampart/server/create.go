@@ -140,6 +140,9 @@ func (c Config) founded() error {
 // voting when it runs and has caught up.
 func Join(ctx context.Context, c Config, tokenText string) error {
 	token, err := transport.ParseToken(tokenText)
+	if err == nil {
+		err = token.For(transport.RoleReplica)
+	}
 	if err != nil {
 		return fmt.Errorf("server join: --token: %w", err)
 	}
