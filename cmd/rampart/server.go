@@ -54,7 +54,7 @@ func serverCommand() *urfave.Command {
 				Name:  "join",
 				Usage: "make this host a replica of a cluster",
 				Flags: append(addressFlags(),
-					&urfave.StringFlag{Name: "token", Usage: "from `rampart token create --role replica`", Required: true},
+					&urfave.StringFlag{Name: "token", Usage: "`TOKEN` from rampart token create --role replica", Required: true},
 					&urfave.StringSliceFlag{Name: "replica", Usage: "`HOST:PORT` of a replica; may be repeated", Required: true}),
 				Action: func(c *urfave.Context) error {
 					config, err := serverConfig(c)
