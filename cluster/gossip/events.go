@@ -2,6 +2,8 @@ package gossip
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/memberlist"
@@ -40,6 +42,7 @@ type events struct {
 
 	mu      sync.Mutex
 	boot    map[string]string // of the members that are there
+	present map[string]Member // ourselves included
 	pending map[string]Event
 	order   []string // names in pending, oldest first
 }
@@ -47,7 +50,7 @@ type events struct {
 func newEvents(self string) *events {
 	return &events{
 		self: self, out: make(chan Event), wake: make(chan struct{}, 1),
-		boot: make(map[string]string), pending: make(map[string]Event),
+		boot: make(map[string]string), present: make(map[string]Member), pending: make(map[string]Event),
 	}
 }
 
@@ -60,7 +63,27 @@ func (e *events) NotifyLeave(n *memberlist.Node) { e.add(Gone, n) }
 // NotifyUpdate implements memberlist.EventDelegate.
 func (e *events) NotifyUpdate(n *memberlist.Node) { e.add(Rebooted, n) }
 
+// note keeps who is there: the nodes that memberlist itself lists change under
+// their readers' hands.
+func (e *events) note(kind Kind, m Member) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if kind == Gone {
+		delete(e.present, m.Name)
+	} else {
+		e.present[m.Name] = m
+	}
+}
+
+// members returns those that are there, in no order.
+func (e *events) members() []Member {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Values(e.present))
+}
+
 func (e *events) add(kind Kind, n *memberlist.Node) {
+	e.note(kind, Member{Name: n.Name, Address: n.Address(), Meta: decodeMeta(n.Meta)})
 	if n.Name == e.self {
 		return
 	}

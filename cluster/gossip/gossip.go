@@ -126,7 +126,7 @@ func (g *Gossip) rejoin(ctx context.Context, list *memberlist.Memberlist) {
 	tick := time.NewTicker(rejoinEvery)
 	defer tick.Stop()
 	for {
-		if seeds := g.missing(list); len(seeds) > 0 {
+		if seeds := g.missing(); len(seeds) > 0 {
 			if _, err := list.Join(seeds); err != nil && ctx.Err() == nil {
 				g.cfg.Logger.Debug("gossip: no seed answers", "seeds", seeds, "err", err)
 			}
@@ -139,13 +139,13 @@ func (g *Gossip) rejoin(ctx context.Context, list *memberlist.Memberlist) {
 	}
 }
 
-func (g *Gossip) missing(list *memberlist.Memberlist) []string {
+func (g *Gossip) missing() []string {
 	if g.cfg.Seeds == nil {
 		return nil
 	}
 	present := make(map[string]bool)
-	for _, n := range list.Members() {
-		present[n.Address()] = true
+	for _, m := range g.events.members() {
+		present[m.Address] = true
 	}
 	return slices.DeleteFunc(slices.Clone(g.cfg.Seeds()), func(addr string) bool { return present[addr] })
 }
@@ -160,14 +160,10 @@ type Member struct {
 // Members lists those believed to be there, by name, ourselves included;
 // nothing unless running.
 func (g *Gossip) Members() []Member {
-	list := g.getList()
-	if list == nil {
+	if g.getList() == nil {
 		return nil
 	}
-	var all []Member
-	for _, n := range list.Members() {
-		all = append(all, Member{Name: n.Name, Address: n.Address(), Meta: decodeMeta(n.Meta)})
-	}
+	all := g.events.members()
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
