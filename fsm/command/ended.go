@@ -122,8 +122,11 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 	} else if j.Comment != "" {
 		j.Comment += finishedWords(j, deleted)
 	}
-	if j.Session != 0 {
+	switch {
+	case j.Session != 0:
 		tx.Emit(state.Event{Kind: state.JobEnded, Job: j})
+	case !deleted: // accounting never saw it start, and would wait for it for ever
+		tx.Emit(state.Event{Kind: state.JobAborted, Job: j, Text: j.Comment})
 	}
 	tx.PutJob(j)
 	tx.DeleteScript(j.ID)
@@ -169,6 +172,9 @@ func requeue(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	if j.FailedRuns >= maxFailedRuns {
 		j.Holds |= pbs.HoldSystem
 		j.Comment = "job held, too many failed attempts to run"
+		if comment != "" {
+			j.Comment += ": " + comment
+		}
 	}
 	settle(j, m.At)
 	tx.PutJob(j)
