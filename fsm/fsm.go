@@ -21,7 +21,7 @@ import (
 // Options connect the state machine with what follows the log.
 type Options struct {
 	// OnEvents is called after each entry that had events, in the order of the log,
-	// with the view that the entry left. It must not block.
+	// with the view that the entry left. While it waits, so does Apply.
 	OnEvents func(v *state.View, events []state.Event)
 	// BeforePersist is called before a snapshot is written, and may wait: a snapshot
 	// replaces the log, so all that follows the log must have caught up (L10).

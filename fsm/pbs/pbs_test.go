@@ -40,13 +40,13 @@ func FuzzParseJobID(f *testing.F) {
 // TestAfter_Table is L5: the legal moves, all pairs of state and event, as a picture.
 func TestAfter_Table(t *testing.T) {
 	const want = `
-     hold release run started delete rerun ended requeue force
-Q    H    -       R   -       F      -     -     -       -
-H    H    Q       -   -       F      -     -     -       -
-W    -    -       -   -       -      -     -     -       -
-R    R    R       -   R       E      E     F     Q       F
-E    E    E       -   E       E      -     F     Q       F
-F    -    -       -   -       -      -     -     -       -
+     hold release run started delete rerun ended requeue
+Q    H    -       R   -       F      -     -     -
+H    H    Q       -   -       F      -     -     -
+W    -    -       -   -       -      -     -     -
+R    R    R       -   R       E      E     F     Q
+E    E    E       -   E       E      -     F     Q
+F    -    -       -   -       -      -     -     -
 `
 	var b strings.Builder
 	b.WriteString("\n    ")

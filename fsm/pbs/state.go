@@ -65,12 +65,11 @@ const (
 	EventRerun                    // somebody wants it back in the queue
 	EventEnded                    // the mother superior reports the end
 	EventRequeue                  // the run is over and the job is to run again
-	EventForce                    // the tables change at once, the mom is told later
 )
 
 var eventNames = [...]string{
 	EventHold: "hold", EventRelease: "release", EventRun: "run", EventStarted: "started", EventDelete: "delete",
-	EventRerun: "rerun", EventEnded: "ended", EventRequeue: "requeue", EventForce: "force",
+	EventRerun: "rerun", EventEnded: "ended", EventRequeue: "requeue",
 }
 
 // Events lists the events in the order of their numbers.
@@ -112,7 +111,6 @@ var transitions = map[edge]JobState{
 	{Running, EventRerun}:   Exiting,
 	{Running, EventEnded}:   Finished,
 	{Running, EventRequeue}: Queued,
-	{Running, EventForce}:   Finished,
 
 	{Exiting, EventHold}:    Exiting,
 	{Exiting, EventRelease}: Exiting,
@@ -120,7 +118,6 @@ var transitions = map[edge]JobState{
 	{Exiting, EventDelete}:  Exiting,
 	{Exiting, EventEnded}:   Finished,
 	{Exiting, EventRequeue}: Queued,
-	{Exiting, EventForce}:   Finished,
 }
 
 // After returns the state that follows from ev. An illegal move is refused with
