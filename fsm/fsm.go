@@ -23,11 +23,6 @@ type Options struct {
 	// OnEvents is called after each entry that had events, in the order of the log,
 	// with the view that the entry left. While it waits, so does Apply.
 	OnEvents func(v *state.View, events []state.Event)
-	// BeforePersist is called before a snapshot is written, and may wait: a snapshot
-	// replaces the log, so all that follows the log must have caught up (L10).
-	BeforePersist func(v *state.View) error
-	// OnApplied is called after each batch with the number of commands and bytes in it.
-	OnApplied func(commands, bytes int)
 	// Check verifies the laws after every entry. It is for tests: its cost grows with
 	// the state.
 	Check bool
@@ -89,7 +84,6 @@ func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 // for each.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	answers := make([]any, len(logs))
-	commands, bytes := 0, 0
 	for i, l := range logs {
 		if l.Type != raft.LogCommand {
 			f.skip(l.Index, l.Term)
@@ -101,15 +95,8 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 			panic(fmt.Sprintf("fsm: log entry %d: %v", l.Index, err))
 		}
 		answers[i] = f.apply(l.Index, l.Term, e)
-		for _, p := range e.Proposals {
-			commands += len(p.Commands)
-		}
-		bytes += len(l.Data)
 	}
 	f.announce()
-	if f.opts.OnApplied != nil {
-		f.opts.OnApplied(commands, bytes)
-	}
 	return answers
 }
 
@@ -151,7 +138,7 @@ func (f *FSM) StoreConfiguration(index uint64, _ raft.Configuration) {
 
 // Snapshot captures the present view; the writing happens in Persist.
 func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
-	return &capture{view: f.View(), before: f.opts.BeforePersist}, nil
+	return &capture{view: f.View()}, nil
 }
 
 // Restore replaces the state by that of a snapshot, or leaves it alone when the
@@ -168,19 +155,10 @@ func (f *FSM) Restore(r io.ReadCloser) error {
 }
 
 // capture is a view on its way to disk.
-type capture struct {
-	view   *state.View
-	before func(*state.View) error
-}
+type capture struct{ view *state.View }
 
 // Persist writes the snapshot.
 func (c *capture) Persist(sink raft.SnapshotSink) error {
-	if c.before != nil {
-		if err := c.before(c.view); err != nil {
-			_ = sink.Cancel()
-			return err
-		}
-	}
 	if err := snapshot.Write(sink, c.view); err != nil {
 		_ = sink.Cancel()
 		return err

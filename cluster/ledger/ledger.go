@@ -78,12 +78,6 @@ func (l *Ledger) OnEvents(v *state.View, events []state.Event) {
 	})
 }
 
-// BeforePersist waits until what a view counts is on disk for good; it is
-// fsm.Options.BeforePersist. A ledger that has ended holds nothing back and says so.
-func (l *Ledger) BeforePersist(v *state.View) error {
-	return l.WaitSynced(context.Background(), v.Cluster().NextRecord)
-}
-
 // Append hands over the events of one entry, in the order of the log. Replayed
 // entries may come again.
 func (l *Ledger) Append(b Batch) {
