@@ -65,7 +65,7 @@ func (o *observed) Snapshot() (raft.FSMSnapshot, error) {
 	}
 	o.proposals.Store(0)
 	o.bytes.Store(0)
-	return &heldSnapshot{FSMSnapshot: snap, records: o.View().Cluster().NextRecord, o: o}, nil
+	return &heldSnapshot{FSMSnapshot: snap, records: o.View().Cluster().LastRecord, o: o}, nil
 }
 
 // heldSnapshot is written when the ledger is synced.

@@ -77,7 +77,7 @@ func (r *replica) unwritten(v *state.View) string {
 	for _, text := range files {
 		lines += bytes.Count(text, []byte("\n"))
 	}
-	if want := v.Cluster().NextRecord; uint64(lines) < want {
+	if want := v.Cluster().LastRecord; uint64(lines) < want {
 		return fmt.Sprintf("the ledger of %s has %d of %d records", r.name, lines, want)
 	}
 	return ""
@@ -110,7 +110,7 @@ func (w *World) Fatal() []string {
 
 func (r *replica) evidence() (check.Replica, error) {
 	v := r.last
-	left := check.Replica{Name: r.name, Index: v.Index(), Sum: uint64(v.Digest()), Records: v.Cluster().NextRecord}
+	left := check.Replica{Name: r.name, Index: v.Index(), Sum: uint64(v.Digest()), Records: v.Cluster().LastRecord}
 	for j := range v.Jobs() {
 		left.Jobs = append(left.Jobs, check.Job{ID: string(j.ID), Name: j.Name, State: j.State.Letter(), Run: uint32(j.RunCount)})
 	}

@@ -54,7 +54,7 @@ func (w *writer) lookBehind() {
 	if w.book == nil || w.ledger.opts.View == nil {
 		return
 	}
-	has := w.ledger.opts.View().Cluster().NextRecord
+	has := w.ledger.opts.View().Cluster().LastRecord
 	if has < w.book.next || w.ledger.waiting() > 0 {
 		w.behind = time.Time{}
 		return

@@ -178,7 +178,7 @@ func TestReport_Life(t *testing.T) {
 	if r := register(); r.GetAckedSeq() != 2 {
 		t.Errorf("registered again with %v", r)
 	}
-	if n := b.store.View().Cluster().NextRecord; n != 3 {
+	if n := b.store.View().Cluster().LastRecord; n != 3 {
 		t.Errorf("%d accounting records, want Q, S, E", n)
 	}
 }

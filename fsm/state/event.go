@@ -57,8 +57,8 @@ func (tx *Tx) Emit(e Event) {
 	e.At = tx.Now()
 	if accounted[e.Kind] {
 		c := tx.EditCluster()
-		c.NextRecord++
-		e.Record = c.NextRecord
+		c.LastRecord++
+		e.Record = c.LastRecord
 	}
 	tx.events = append(tx.events, e)
 }

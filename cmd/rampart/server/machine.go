@@ -23,6 +23,6 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	if err := m.FSM.Restore(r); err != nil {
 		return err
 	}
-	m.ledger.Expect(m.View().Cluster().NextRecord)
+	m.ledger.Expect(m.View().Cluster().LastRecord)
 	return nil
 }
