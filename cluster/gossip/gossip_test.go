@@ -118,13 +118,17 @@ func bubble(t *testing.T, test func(t *testing.T, s *swarm)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newSwarm(t)) })
 }
 
+// joinWithin lets members that started at the same moment miss each other once: the
+// seeds are asked again after five seconds.
+const joinWithin = 15 * time.Second
+
 func TestGossip_JoinedAndGone(t *testing.T) {
 	bubble(t, func(t *testing.T, s *swarm) {
 		a := s.start("a", "1", key)
 		for i := range 10 {
 			s.start(fmt.Sprint("m", i), "1", key)
 		}
-		ev := s.until(a, gossip.Joined, "m9", 5*time.Second)
+		ev := s.until(a, gossip.Joined, "m9", joinWithin)
 		if ev.Meta != (gossip.Meta{Role: "replica", BootID: "1"}) || ev.Address != s.all["m9"].addr {
 			t.Errorf("event %+v", ev)
 		}
@@ -147,8 +151,8 @@ func TestGossip_JoinedAndGone(t *testing.T) {
 func TestGossip_RebootedWithoutBeingMissed(t *testing.T) {
 	bubble(t, func(t *testing.T, s *swarm) {
 		a, b := s.start("a", "1", key), s.start("b", "1", key)
-		s.until(a, gossip.Joined, "b", 5*time.Second)
-		s.until(b, gossip.Joined, "a", 5*time.Second)
+		s.until(a, gossip.Joined, "b", joinWithin)
+		s.until(b, gossip.Joined, "a", joinWithin)
 		s.stop("b")
 		b.host.Crash()
 		s.start("b", "2", key)
@@ -161,7 +165,7 @@ func TestGossip_RebootedWithoutBeingMissed(t *testing.T) {
 func TestGossip_RestartWithTheSameBootIsNoEvent(t *testing.T) {
 	bubble(t, func(t *testing.T, s *swarm) {
 		a, b := s.start("a", "1", key), s.start("b", "1", key)
-		s.until(a, gossip.Joined, "b", 5*time.Second)
+		s.until(a, gossip.Joined, "b", joinWithin)
 		s.stop("b")
 		b.host.Crash()
 		s.start("b", "1", key)
@@ -186,7 +190,7 @@ func TestGossip_AnotherKeyIsKeptOut(t *testing.T) {
 func TestGossip_KeyRotationLosesNobody(t *testing.T) {
 	bubble(t, func(t *testing.T, s *swarm) {
 		a, b := s.start("a", "1", key), s.start("b", "1", key)
-		s.until(a, gossip.Joined, "b", 5*time.Second)
+		s.until(a, gossip.Joined, "b", joinWithin)
 		fresh := bytes.Repeat([]byte{9}, 32)
 		steps := []struct {
 			primary []byte
@@ -214,7 +218,7 @@ func TestGossip_KeyRotationLosesNobody(t *testing.T) {
 func TestGossip_HalvesFindTogether(t *testing.T) {
 	bubble(t, func(t *testing.T, s *swarm) {
 		a, b := s.start("a", "1", key), s.start("b", "1", key)
-		s.until(a, gossip.Joined, "b", 5*time.Second)
+		s.until(a, gossip.Joined, "b", joinWithin)
 		s.net.Cut("a", "b")
 		s.until(a, gossip.Gone, "b", 20*time.Second)
 		<-time.After(10 * time.Minute) // long past gossip to the dead
