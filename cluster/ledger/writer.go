@@ -12,7 +12,7 @@ import (
 type writer struct {
 	ledger  *Ledger
 	book    *book
-	todo    []Record // taken from the queue and not written yet
+	pending []Record // taken from the queue and not written yet
 	zone    string
 	place   *time.Location
 	logged  cursor
@@ -72,8 +72,8 @@ const behindFor = 2 * time.Second
 
 // gapEnd returns the last number that is missing before what is here.
 func (w *writer) gapEnd(expect uint64) uint64 {
-	if len(w.todo) > 0 {
-		return w.todo[0].Number - 1
+	if len(w.pending) > 0 {
+		return w.pending[0].Number - 1
 	}
 	return expect
 }
@@ -108,7 +108,7 @@ func (w *writer) receive(b Batch) {
 	}
 	for _, e := range b.Events {
 		if r, ok := acct.Of(e, loc); ok {
-			w.todo = append(w.todo, Record{Number: r.Number, Day: r.Day, Line: []byte(r.Line)})
+			w.pending = append(w.pending, Record{Number: r.Number, Day: r.Day, Line: []byte(r.Line)})
 		}
 		if fresh {
 			w.log(e)
@@ -126,7 +126,7 @@ func (w *writer) location(zone string) *time.Location {
 // write writes what follows on; after any failure but a gap the files are opened
 // anew, and what is already in them is ignored by its number.
 func (w *writer) write() error {
-	err := w.book.write(w.todo)
+	err := w.book.write(w.pending)
 	w.dropWritten()
 	if err != nil && !errors.Is(err, errGap) {
 		w.reset()
@@ -135,8 +135,8 @@ func (w *writer) write() error {
 }
 
 func (w *writer) dropWritten() {
-	for len(w.todo) > 0 && w.todo[0].Number < w.book.next {
-		w.todo = w.todo[1:]
+	for len(w.pending) > 0 && w.pending[0].Number < w.book.next {
+		w.pending = w.pending[1:]
 	}
 }
 
