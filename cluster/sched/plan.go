@@ -2,6 +2,7 @@ package sched
 
 import (
 	"strings"
+	"time"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -62,9 +63,9 @@ const (
 // Make plans one cycle: jobs by priority, then in the order of their submission;
 // vnodes in the order of their creation. When a job does not fit, no job with the
 // same request is tried.
-func Make(v *state.View, _ pbs.Time) Plan {
+func Make(v *state.View, now pbs.Time) Plan {
 	c := cycle{
-		view: v, free: newWorld(v, false),
+		view: v, now: now, free: newWorld(v, false),
 		queues: map[pbs.QueueName]bool{}, classes: map[key]*class{}, reasons: map[*class]*reason{},
 	}
 	for j := range v.Queued() {
@@ -79,6 +80,7 @@ func Make(v *state.View, _ pbs.Time) Plan {
 
 type cycle struct {
 	view    *state.View
+	now     pbs.Time
 	free    *world                 // what is left as jobs are placed
 	idle    *world                 // as if nothing ran; made when the first job does not fit
 	queues  map[pbs.QueueName]bool // whether it is started
@@ -97,7 +99,7 @@ type reason struct {
 // consider starts a job or says why not. A job whose earlier runs are not
 // confirmed to be over must not start, whatever is free (L2).
 func (c *cycle) consider(j *state.Job) {
-	if len(j.Unconfirmed) > 0 {
+	if len(j.Unconfirmed) > 0 || c.now < j.Eligible+pause(j.FailedRuns) {
 		return
 	}
 	if !c.started(j.Queue) {
@@ -120,6 +122,17 @@ func (c *cycle) consider(j *state.Job) {
 		}
 	}
 	c.explain(j, why.comment)
+}
+
+// pause is how long a job waits after starts that came to nothing: the first few
+// are tried again at once, for they may have met a mom that was going down; then
+// ever later, so that a mom that is ill (a full disk) does not use up its tries.
+func pause(failed uint32) pbs.Time {
+	const atOnce, longest = 3, 6 // doublings of a second
+	if failed < atOnce {
+		return 0
+	}
+	return pbs.Time(time.Second) << min(failed-atOnce+1, longest)
 }
 
 // started looks a queue up once: a cycle sees very many jobs of a few queues.

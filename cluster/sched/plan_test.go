@@ -325,3 +325,25 @@ func TestMake_NeverPromisesTooMuch(t *testing.T) {
 		}
 	})
 }
+
+// TestMake_PausesAfterFailedStarts: three starts that came to nothing follow at
+// once, the next one waits.
+func TestMake_PausesAfterFailedStarts(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=1")
+	b.submit("select=1:ncpus=1")
+	for i := range 3 {
+		p := b.plan()
+		if len(p.Starts) != 1 {
+			t.Fatalf("after %d failed starts: %+v", i, p)
+		}
+		b.apply(p)
+		h, _ := b.store.View().Host("hosta")
+		b.do(&command.OrderConfirmed{Host: "hosta", Order: h.NextOrder, Refusal: pbs.Refuse(pbs.SystemError)})
+	}
+	for after, want := range map[pbs.Time]int{0: 0, 1: 0, 2: 1} {
+		if p := sched.Make(b.store.View(), start+after*1e9); len(p.Starts) != want {
+			t.Errorf("after %d s: %d starts, want %d", after, len(p.Starts), want)
+		}
+	}
+}
