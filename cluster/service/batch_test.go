@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
+
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport"
@@ -223,6 +225,13 @@ func TestMomVouches(t *testing.T) {
 		if pbs.CodeOf(err) != want {
 			t.Errorf("%s: %v", who, err)
 		}
+		// Neither gets a token, which would outlive the job.
+		if _, err := b.Cluster.Login(ctx, connect.NewRequest(&api.LoginRequest{})); pbs.CodeOf(err) != pbs.Unauthorized {
+			t.Errorf("%s got a token: %v", who, err)
+		}
+	}
+	if _, err := b.Cluster.Login(b.as("ann@login1"), connect.NewRequest(&api.LoginRequest{})); err != nil {
+		t.Errorf("ann from a login host: %v", err)
 	}
 }
 

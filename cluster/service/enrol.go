@@ -169,6 +169,11 @@ func (c *Cluster) Login(ctx context.Context, r *connect.Request[api.LoginRequest
 	if err != nil {
 		return nil, err
 	}
+	// A mom that vouches for the owners of its jobs does so while they run; a token
+	// would outlive them.
+	if caller, _ := transport.CallerFrom(ctx); caller.Role == transport.RoleMom && !vouchesForAll(v, caller) {
+		return nil, pbs.Refuse(pbs.Unauthorized)
+	}
 	ttl, err := seconds(r.Msg.GetTtlSeconds(), login.DefaultLife, login.MaxLife)
 	if err != nil {
 		return nil, err
