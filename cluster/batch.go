@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
@@ -29,24 +28,15 @@ type batcher struct {
 	now   func() pbs.Time
 	wake  chan struct{} // the queue is no longer empty
 
-	mu     sync.Mutex
-	open   bool
-	queue  []*request
-	bytes  int
-	inHand map[requestKey]*request // queued or in flight
+	mu    sync.Mutex
+	open  bool
+	queue []*request
+	bytes int
 }
 
-// requestKey is what makes a request the same request (L8).
-type requestKey struct {
-	asker pbs.User
-	id    pbs.RequestID
-}
-
-// request is one proposal on its way; everybody who waits for it waits on done.
+// request is one proposal on its way.
 type request struct {
-	key      requestKey
-	commands []command.Command
-	encoded  command.Encoded
+	encoded command.Encoded
 
 	done    chan struct{} // closed when the two below are set
 	outcome command.Outcome
@@ -54,7 +44,7 @@ type request struct {
 }
 
 func newBatcher(apply func([]byte) raft.ApplyFuture, now func() pbs.Time) *batcher {
-	return &batcher{apply: apply, now: now, wake: make(chan struct{}, 1), inHand: make(map[requestKey]*request)}
+	return &batcher{apply: apply, now: now, wake: make(chan struct{}, 1)}
 }
 
 // accept begins to take proposals.
@@ -71,35 +61,24 @@ func (b *batcher) refuse() {
 	b.open, b.queue, b.bytes = false, nil, 0
 	b.mu.Unlock()
 	for _, r := range waiting {
-		b.answer(r, command.Outcome{}, ErrNotLeader)
+		r.answer(command.Outcome{}, ErrNotLeader)
 	}
 }
 
-// add queues a proposal. A twin of one in hand joins it; one with another body
-// goes its own way, and the state refuses it.
+// add queues a proposal.
 func (b *batcher) add(p command.Proposal) (*request, error) {
 	encoded, err := command.EncodeProposal(p)
 	if err != nil {
 		return nil, fmt.Errorf("propose: %w", err)
 	}
-	r := &request{
-		key: requestKey{p.Asker, p.ID}, commands: p.Commands, encoded: encoded,
-		done: make(chan struct{}),
-	}
+	r := &request{encoded: encoded, done: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.open {
 		return nil, ErrNotLeader
 	}
-	twin := b.inHand[r.key]
-	if twin != nil && reflect.DeepEqual(twin.commands, r.commands) {
-		return twin, nil
-	}
 	if len(b.queue) >= maxWaiting || b.bytes+encoded.Bytes() > maxWaitingBytes && len(b.queue) > 0 {
 		return nil, fmt.Errorf("%w: %w", ErrBusy, pbs.Refuse(pbs.ResourceBusy))
-	}
-	if twin == nil && p.ID != "" {
-		b.inHand[r.key] = r
 	}
 	b.queue = append(b.queue, r)
 	b.bytes += encoded.Bytes()
@@ -196,22 +175,15 @@ func (b *batcher) deliver(group []*request, sent raft.ApplyFuture) {
 	}
 	for i, r := range group {
 		if err != nil {
-			b.answer(r, command.Outcome{}, err)
+			r.answer(command.Outcome{}, err)
 			continue
 		}
-		b.answer(r, outcomes[i], nil)
+		r.answer(outcomes[i], nil)
 	}
 }
 
-// answer tells all who wait. The state remembers the outcome by now, so a repeat
-// need not find the request in hand.
-func (b *batcher) answer(r *request, o command.Outcome, err error) {
+func (r *request) answer(o command.Outcome, err error) {
 	r.outcome, r.err = o, err
-	b.mu.Lock()
-	if b.inHand[r.key] == r {
-		delete(b.inHand, r.key)
-	}
-	b.mu.Unlock()
 	close(r.done)
 }
 

@@ -13,7 +13,7 @@ import (
 // Propose commits a proposal and returns its outcome. The error wraps one of: a
 // refusal (*pbs.Error), which the outcome holds as well; ErrNotLeader, when the
 // proposal never entered the log; ErrOutcomeUnknown, when it may yet take effect.
-// A repeat of a request that is still in hand waits for the same outcome.
+// A repeat is answered by the state, which remembers (L8).
 func (r *Replica) Propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return command.Outcome{}, fmt.Errorf("propose: %w: %w", ErrNotLeader, err)

@@ -202,9 +202,10 @@ func (d *drawer) start() command.Command {
 func TestLaws_RepeatReturnsFirstAnswer(t *testing.T) {
 	s := state.NewStore()
 	now := pbs.Time(1_800_000_000 * time.Second)
-	apply := func(index uint64, at pbs.Time, id pbs.RequestID, c command.Command) command.Outcome {
+	asked := func(index uint64, at pbs.Time, id pbs.RequestID, body uint64, c command.Command) command.Outcome {
 		t.Helper()
-		data, err := command.Encode(command.Entry{Time: at, Proposals: []command.Proposal{{ID: id, Asker: pbs.User{Name: "ann", Host: "a"}, Commands: []command.Command{c}}}})
+		p := command.Proposal{ID: id, Asker: pbs.User{Name: "ann", Host: "a"}, Body: body, Commands: []command.Command{c}}
+		data, err := command.Encode(command.Entry{Time: at, Proposals: []command.Proposal{p}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,6 +216,10 @@ func TestLaws_RepeatReturnsFirstAnswer(t *testing.T) {
 		out, _ := command.Run(s, index, 1, e)
 		s.Publish()
 		return out[0]
+	}
+	apply := func(index uint64, at pbs.Time, id pbs.RequestID, c command.Command) command.Outcome {
+		t.Helper()
+		return asked(index, at, id, 0, c)
 	}
 	submit := func(name string) command.Command {
 		return &command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Attributes: attr.List(nil).Set("Job_Name", "", name)}
@@ -231,6 +236,16 @@ func TestLaws_RepeatReturnsFirstAnswer(t *testing.T) {
 	}
 	if out := apply(4, now, id, submit("y")); pbs.CodeOf(out.Err()) != pbs.ReusedRequest {
 		t.Errorf("another request under the same id: %v", out.Err())
+	}
+	// What was asked makes a repeat, not the commands that it led to.
+	if out := asked(7, now, requestID(now, 4), 17, submit("x")); out.Err() != nil || out.Repeated {
+		t.Errorf("a new request: %+v", out)
+	}
+	if out := asked(8, now, requestID(now, 4), 17, submit("by other defaults")); !out.Repeated || out.Err() != nil {
+		t.Errorf("its repeat, after the defaults changed: %+v", out)
+	}
+	if out := asked(9, now, requestID(now, 4), 18, submit("x")); pbs.CodeOf(out.Err()) != pbs.ReusedRequest {
+		t.Errorf("something else asked under its id: %v", out.Err())
 	}
 	if out := apply(5, now, requestID(now-pbs.Time(11*time.Minute), 2), submit("z")); pbs.CodeOf(out.Err()) != pbs.ExpiredRequest {
 		t.Errorf("an id that is too old: %v", out.Err())

@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport"
 	"rampart/transport/api"
 )
 
@@ -17,40 +18,47 @@ import (
 type Batch struct{ Config }
 
 // change carries out a request that changes the state: prepare parses and
-// permits, and the commands that it returns are proposed.
+// permits, and the commands that it returns are proposed. A repeat is answered as
+// the first one was (L8).
 func (c *Config) change(ctx context.Context, r connect.AnyRequest, prepare func(p person) ([]command.Command, error)) (state.Result, error) {
-	id := requestID(r)
-	p, commands, err := c.prepare(ctx, cluster.Stale, prepare)
+	caller, _ := transport.CallerFrom(ctx)
+	body, err := bodyHash(r)
 	if err != nil {
-		// The refusal may come from a state that is behind: a leader is asked before it
-		// has applied all that was committed. Only a fresh view can refuse.
-		p, commands, err = c.prepare(ctx, cluster.Fresh, prepare)
+		return state.Result{}, err
 	}
-	if err == nil {
-		return c.commit(ctx, id, p.user, commands...)
-	}
-	if p.view == nil {
-		return state.Result{}, c.told(err)
-	}
-	// What was done already under this id may be refused now because it was done:
-	// the first answer is given again (L8).
-	if first, ok := p.view.Request(p.user, id); ok {
-		return first.Result, command.Outcome{Refusal: first.Refusal}.Err()
-	}
-	return state.Result{}, c.told(err)
+	id := requestID(r)
+	return c.requests.do(ctx, requestKey{caller.User, id}, body, func() (state.Result, error) {
+		return c.attempt(ctx, id, body, prepare)
+	})
 }
 
-func (c *Config) prepare(ctx context.Context, mode cluster.Mode, prepare func(p person) ([]command.Command, error)) (person, []command.Command, error) {
-	v, err := c.Replica.Read(ctx, mode)
-	if err != nil {
-		return person{}, nil, err
+// attempt proposes what prepare makes of the request. A refusal may come from a
+// state that is behind, for a leader is asked before it has applied all that was
+// committed: only a fresh view can refuse.
+func (c *Config) attempt(ctx context.Context, id pbs.RequestID, body uint64, prepare func(p person) ([]command.Command, error)) (state.Result, error) {
+	var refused error
+	for _, mode := range []cluster.Mode{cluster.Stale, cluster.Fresh} {
+		v, err := c.Replica.Read(ctx, mode)
+		if err != nil {
+			return state.Result{}, err
+		}
+		p, err := c.person(ctx, v)
+		if err != nil {
+			refused = err
+			continue
+		}
+		// What was done under this id may be refused now because it was done.
+		if first, ok := v.Request(p.user, id); ok {
+			out := command.Repeated(first, body)
+			return out.Result, out.Err()
+		}
+		commands, err := prepare(p)
+		if err == nil {
+			return c.propose(ctx, command.Proposal{ID: id, Asker: p.user, Body: body, Commands: commands})
+		}
+		refused = err
 	}
-	p, err := c.person(ctx, v)
-	if err != nil {
-		return person{}, nil, err
-	}
-	commands, err := prepare(p)
-	return p, commands, err
+	return state.Result{}, c.told(refused)
 }
 
 // changeJob is change for a request about one job.

@@ -40,7 +40,7 @@ func (c *Cluster) CreateToken(ctx context.Context, r *connect.Request[api.Create
 	caller, _ := transport.CallerFrom(ctx)
 	// The id is not the request's: a repeat has another secret, and an unused token
 	// does no harm.
-	_, err = c.commit(ctx, "", caller.User, &command.CreateToken{Token: state.Token{
+	_, err = c.commit(ctx, caller.User, &command.CreateToken{Token: state.Token{
 		Hash: token.Hash(), Role: string(role), Host: pbs.HostName(r.Msg.GetHost()),
 		Expires: pbs.Time(time.Now().Add(ttl).UnixNano()), Reusable: r.Msg.GetReusable(), Submit: r.Msg.GetSubmit(),
 	}})
@@ -72,7 +72,7 @@ func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest])
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, fmt.Errorf("%w: %w", pbs.Errorf(pbs.InvalidRequest, "join of %s: the certificate request cannot be signed", r.Msg.GetHost()), err)
 	}
-	_, err = c.commit(ctx, "", pbs.User{}, &command.Enrol{
+	_, err = c.commit(ctx, pbs.User{}, &command.Enrol{
 		TokenHash: token.Hash(),
 		Identity:  state.Identity{KeyHash: key, Role: string(token.Role), Host: pbs.HostName(r.Msg.GetHost())},
 	})

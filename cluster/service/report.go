@@ -48,7 +48,7 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 		}
 		up.Vnodes = append(up.Vnodes, reported)
 	}
-	result, err := s.commit(ctx, "", pbs.User{}, up)
+	result, err := s.commit(ctx, pbs.User{}, up)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Report) Facts(ctx context.Context, r *connect.Request[api.FactsRequest]
 				return nil, err
 			}
 		}
-		result, err := s.commit(ctx, "", pbs.User{}, commands...)
+		result, err := s.commit(ctx, pbs.User{}, commands...)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func (s *Report) Samples(ctx context.Context, r *connect.Request[api.SamplesRequ
 	if len(sample.Jobs) == 0 {
 		return connect.NewResponse(&api.SamplesReply{}), nil
 	}
-	_, err = s.commit(ctx, "", pbs.User{}, sample)
+	_, err = s.commit(ctx, pbs.User{}, sample)
 	return reply(&api.SamplesReply{}, err)
 }
 

@@ -60,6 +60,8 @@ type Config struct {
 	Leases   func() Leases // of the present term; nil while this replica does not lead
 	Log      Log
 	Logger   *slog.Logger
+
+	requests *requests // of all services together; set by New
 }
 
 // Services are the three services of a replica.
@@ -71,6 +73,7 @@ type Services struct {
 
 // New returns the services.
 func New(c Config) Services {
+	c.requests = newRequests()
 	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Report: &Report{c}}
 }
 
@@ -87,9 +90,13 @@ func (c *Config) present(ctx context.Context) (*state.View, error) {
 	return c.Replica.Read(ctx, cluster.Stale)
 }
 
-// commit proposes commands in a request's name and returns what came of it.
-func (c *Config) commit(ctx context.Context, id pbs.RequestID, asker pbs.User, commands ...command.Command) (state.Result, error) {
-	out, err := c.Replica.Propose(ctx, command.Proposal{ID: id, Asker: asker, Commands: commands})
+// commit proposes what is nobody's repeatable request: a mom's report, an enrolment.
+func (c *Config) commit(ctx context.Context, asker pbs.User, commands ...command.Command) (state.Result, error) {
+	return c.propose(ctx, command.Proposal{Asker: asker, Commands: commands})
+}
+
+func (c *Config) propose(ctx context.Context, p command.Proposal) (state.Result, error) {
+	out, err := c.Replica.Propose(ctx, p)
 	if err != nil {
 		return state.Result{}, err
 	}

@@ -20,6 +20,7 @@ type (
 		ID       pbs.RequestID `cbor:"1,keyasint,omitempty"`
 		Asker    pbs.User      `cbor:"2,keyasint,omitempty"`
 		Commands []wireCommand `cbor:"3,keyasint"`
+		Body     uint64        `cbor:"4,keyasint,omitempty"`
 	}
 	wireCommand struct {
 		_    struct{} `cbor:",toarray"`
@@ -63,7 +64,7 @@ func (e Encoded) Bytes() int { return e.bytes }
 // EncodeProposal prepares a proposal for an entry. It fails for a command of a
 // kind that is not in the vocabulary.
 func EncodeProposal(p Proposal) (Encoded, error) {
-	e := Encoded{wire: wireProposal{ID: p.ID, Asker: p.Asker}, commands: len(p.Commands), bytes: 64}
+	e := Encoded{wire: wireProposal{ID: p.ID, Asker: p.Asker, Body: p.Body}, commands: len(p.Commands), bytes: 64}
 	for _, c := range p.Commands {
 		kind, ok := numbers[reflect.TypeOf(c)]
 		if !ok {
@@ -113,7 +114,10 @@ func Decode(b []byte) (Entry, error) {
 	}
 	e := Entry{Time: w.Time, Proposals: make([]Proposal, len(w.Proposals))}
 	for i, wp := range w.Proposals {
-		p := Proposal{ID: wp.ID, Asker: wp.Asker, Commands: make([]Command, len(wp.Commands)), body: bodyHash(wp.Commands)}
+		p := Proposal{ID: wp.ID, Asker: wp.Asker, Commands: make([]Command, len(wp.Commands)), Body: wp.Body, body: wp.Body}
+		if p.body == 0 {
+			p.body = bodyHash(wp.Commands)
+		}
 		for k, wc := range wp.Commands {
 			c, err := decodeCommand(wc)
 			if err != nil {
@@ -138,7 +142,8 @@ func decodeCommand(wc wireCommand) (Command, error) {
 	return c, nil
 }
 
-// bodyHash tells apart requests with the same id.
+// bodyHash tells apart requests with the same id whose asker did not say what was
+// asked.
 func bodyHash(commands []wireCommand) uint64 {
 	h := xxhash.New()
 	for _, c := range commands {

@@ -27,8 +27,11 @@ type Proposal struct {
 	ID       pbs.RequestID
 	Asker    pbs.User
 	Commands []Command
+	// Body is a hash of what was asked: another one under a known ID is refused.
+	// 0: that of the commands.
+	Body uint64
 
-	body uint64 // hash of the commands
+	body uint64 // Body, or the hash of the commands
 }
 
 // An Entry is what one entry of the Raft log carries.

@@ -63,7 +63,7 @@ func runProposal(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 		return runCommands(s, m, p)
 	}
 	if r, ok := s.Remembered(p.Asker, p.ID); ok {
-		return remembered(r, p), nil
+		return Repeated(r, p.body), nil
 	}
 	if err := checkAge(p.ID, m.At); err != nil {
 		return Outcome{Refusal: err}, nil
@@ -75,8 +75,10 @@ func runProposal(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 	return out, events
 }
 
-func remembered(r *state.Request, p *Proposal) Outcome {
-	if r.Body != p.body {
+// Repeated returns the answer to a request that is remembered: the first one's, or
+// a refusal if something else was asked under its id (L8).
+func Repeated(r *state.Request, body uint64) Outcome {
+	if r.Body != body {
 		return Outcome{Refusal: pbs.Refuse(pbs.ReusedRequest)}
 	}
 	return Outcome{Result: r.Result, Refusal: r.Refusal, Repeated: true}

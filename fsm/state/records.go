@@ -197,7 +197,7 @@ type Request struct {
 	ID      pbs.RequestID `cbor:"2,keyasint"`
 	Seq     uint64        `cbor:"3,keyasint"`
 	At      pbs.Time      `cbor:"4,keyasint"`
-	Body    uint64        `cbor:"5,keyasint"` // hash of the proposal's commands
+	Body    uint64        `cbor:"5,keyasint"` // hash of what was asked
 	Result  Result        `cbor:"6,keyasint,omitempty"`
 	Refusal *pbs.Error    `cbor:"7,keyasint,omitempty"`
 }
