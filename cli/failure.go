@@ -37,9 +37,14 @@ func (e *Unreachable) Unwrap() error { return e.Err }
 // trusted; refusals pass unchanged.
 func Located(server string, err error) error {
 	var refusal *pbs.Error
+	var known *Unreachable
 	var foreign *tls.CertificateVerificationError
 	switch {
-	case err == nil, errors.As(err, &refusal):
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, &refusal) && refusal.Code == pbs.UnknownHost:
+		return &Unreachable{Server: server, Err: refusal}
+	case err == nil, refusal != nil:
 		return err
 	case errors.As(err, &foreign):
 		return fmt.Errorf("server %s is not of this cluster: %w", server, foreign)
@@ -54,10 +59,10 @@ func Explain(err error) Failure {
 	var refusal *pbs.Error
 	var down *Unreachable
 	switch {
-	case errors.As(err, &refusal):
-		return explainRefusal(refusal)
 	case errors.As(err, &down):
 		return Failure{Text: withCause(down), Status: status(errno(down.Err)), Fatal: true}
+	case errors.As(err, &refusal):
+		return explainRefusal(refusal)
 	case errors.Is(err, context.DeadlineExceeded), connect.CodeOf(err) == connect.CodeDeadlineExceeded:
 		return Failure{Text: pbs.UnknownResult.Text(), Status: status(int(pbs.UnknownResult)), Fatal: true}
 	}
@@ -90,11 +95,15 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// errno returns the system's error number, or PBS's for a system error.
+// errno returns the system's error number, or PBS's own.
 func errno(err error) int {
 	var n syscall.Errno
 	if errors.As(err, &n) {
 		return int(n)
+	}
+	var refusal *pbs.Error
+	if errors.As(err, &refusal) {
+		return int(refusal.Code)
 	}
 	return int(pbs.SystemError)
 }

@@ -103,13 +103,13 @@ func TestTarget(t *testing.T) {
 		environ      []string
 		want         Target
 	}{
-		{"pbs.conf", "", nil, Target{Server: "s1", Home: "/srv", Replicas: []string{"s1:17001", "s2:15001"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
-		{"PBS_CONF_FILE", "", []string{"PBS_CONF_FILE=/other.conf"}, Target{Server: "login1", Home: "/else", Gateways: []string{"/else/run/mom.sock"}}},
-		{"PBS_DEFAULT", "", []string{"PBS_DEFAULT=s9"}, Target{Server: "s9", Home: "/srv", Replicas: []string{"s9:15001"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
-		{"PBS_GATEWAY", "", []string{"PBS_GATEWAY=/a.sock,/b.sock"}, Target{Server: "s1", Home: "/srv", Replicas: []string{"s1:17001", "s2:15001"}, Gateways: []string{"/a.sock", "/b.sock"}}},
-		{"environment over file", "", []string{"PBS_SERVER=s3", "PBS_HOME=/none"}, Target{Server: "s3", Home: "/none", Replicas: []string{"s3:15001"}}},
-		{"--server", "s2", nil, Target{Server: "s2", Home: "/srv", Replicas: []string{"s2:15001"}, Gateways: []string{"/srv/run/s2.sock"}, Direct: true}},
-		{"--server with port", "[::1]:99", nil, Target{Server: "::1", Home: "/srv", Replicas: []string{"[::1]:99"}, Gateways: []string{}, Direct: true}},
+		{"pbs.conf", "", nil, Target{Server: "s1", Home: "/srv", Names: []string{"s1:17001", "s2"}, Replicas: []string{"s1:17001", "s2:15001"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
+		{"PBS_CONF_FILE", "", []string{"PBS_CONF_FILE=/other.conf"}, Target{Server: "login1", Home: "/else", Names: []string{}, Gateways: []string{"/else/run/mom.sock"}}},
+		{"PBS_DEFAULT", "", []string{"PBS_DEFAULT=s9"}, Target{Server: "s9", Home: "/srv", Names: []string{"s9"}, Replicas: []string{"s9:15001"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
+		{"PBS_GATEWAY", "", []string{"PBS_GATEWAY=/a.sock,/b.sock"}, Target{Server: "s1", Home: "/srv", Names: []string{"s1:17001", "s2"}, Replicas: []string{"s1:17001", "s2:15001"}, Gateways: []string{"/a.sock", "/b.sock"}}},
+		{"environment over file", "", []string{"PBS_SERVER=s3", "PBS_HOME=/none"}, Target{Server: "s3", Home: "/none", Names: []string{"s3"}, Replicas: []string{"s3:15001"}}},
+		{"--server", "s2", nil, Target{Server: "s2", Home: "/srv", Names: []string{"s2"}, Replicas: []string{"s2:15001"}, Gateways: []string{"/srv/run/s2.sock"}}},
+		{"--server with port", "[::1]:99", nil, Target{Server: "::1", Home: "/srv", Names: []string{"[::1]:99"}, Replicas: []string{"[::1]:99"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			env, _, _ := testEnv(files, c.environ...)
@@ -128,6 +128,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{pbs.Refuse(pbs.Unauthorized), "Unauthorized Request ", 159},
 		{&pbs.Error{Code: pbs.SystemError}, "Server returned error 15010", 162},
+		{pbs.Refuse(pbs.UnknownHost), "cannot connect to server srv (errno=15008)", 160},
 		{fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "cannot connect to server srv (errno=111)", 111},
 		{connect.NewError(connect.CodeUnavailable, errors.New("gone")), "cannot connect to server srv (errno=15010): gone", 162},
 		{&tls.CertificateVerificationError{Err: errors.New("unknown authority")}, "server srv is not of this cluster: tls: failed to verify certificate: unknown authority", 1},

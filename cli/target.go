@@ -20,30 +20,30 @@ const (
 // replicas themselves.
 type Target struct {
 	Server   string   // as users call it, for messages
-	Replicas []string // HOST:PORT
+	Names    []string // of the server or of hosts of it, as the user gave them
+	Replicas []string // the same as HOST:PORT
 	Gateways []string // Unix sockets, tried in order
 	Home     string   // PBS_HOME
-	Direct   bool     // --server named a replica: no other may answer
 }
 
 // Target resolves who to ask: --server (empty if not given), PBS_GATEWAY,
-// PBS_DEFAULT, pbs.conf. The environment wins over the file.
+// PBS_DEFAULT, pbs.conf. The environment wins over the file. A name picks the gateway
+// of the replica that is called so; whether a gateway's cluster goes by another name, only
+// its replicas can tell.
 func (e *Env) Target(server string) Target {
 	conf := e.conf()
 	t := Target{Home: conf["PBS_HOME"]}
-	for _, name := range e.servers(server, conf) {
+	t.Names = e.servers(server, conf)
+	for _, name := range t.Names {
 		t.Replicas = append(t.Replicas, withPort(name, conf["PBS_BATCH_SERVICE_PORT"]))
 		t.Server = First(t.Server, hostOf(name))
 	}
 	t.Gateways = e.gateways(t.Home)
 	t.Server = First(t.Server, e.hostname())
-	if server == "" {
-		return t
+	i := slices.IndexFunc(t.Gateways, func(path string) bool { return filepath.Base(path) == t.Server+".sock" })
+	if server != "" && i >= 0 {
+		t.Gateways = t.Gateways[i : i+1]
 	}
-	t.Direct = true
-	t.Gateways = slices.DeleteFunc(t.Gateways, func(path string) bool {
-		return filepath.Base(path) != t.Server+".sock"
-	})
 	return t
 }
 

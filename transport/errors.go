@@ -31,6 +31,7 @@ var wireCodes = map[pbs.Code]connect.Code{
 	pbs.UnknownJob:         connect.CodeNotFound,
 	pbs.UnknownQueue:       connect.CodeNotFound,
 	pbs.UnknownNode:        connect.CodeNotFound,
+	pbs.UnknownHost:        connect.CodeNotFound,
 	pbs.Unauthorized:       connect.CodePermissionDenied,
 	pbs.BadUser:            connect.CodePermissionDenied,
 	pbs.BadToken:           connect.CodePermissionDenied,

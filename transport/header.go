@@ -27,6 +27,9 @@ const (
 	HeaderCaller = "Rampart-Caller"
 	// HeaderLeader tells in every reply of a replica where the leader is.
 	HeaderLeader = "Rampart-Leader"
+	// HeaderServer lists the servers, separated by commas, one of which the caller
+	// means: a replica of another cluster refuses the request.
+	HeaderServer = "Rampart-Server"
 	// HeaderElsewhere marks a reply that says no more than "not here": a stream's
 	// status does not tell.
 	HeaderElsewhere = "Rampart-Elsewhere"

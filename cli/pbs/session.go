@@ -184,7 +184,7 @@ func (s *session) checkServer(ctx context.Context, name string) error {
 	}
 	var refused *pbs.Error
 	if errors.As(err, &refused) {
-		return &cli.Unreachable{Server: name}
+		return &cli.Unreachable{Server: name, Err: pbs.Refuse(pbs.UnknownHost)}
 	}
 	return err
 }

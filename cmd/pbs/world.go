@@ -45,7 +45,7 @@ func terminal() bool {
 // batch returns a client that asks this host's daemons, which know the user by the
 // kernel's word; or, with a login token, the replicas themselves.
 func batch(t cli.Target) (apiconnect.BatchClient, error) {
-	o := client.Options{Token: os.Getenv("RAMPART_TOKEN")}
+	o := client.Options{Token: os.Getenv("RAMPART_TOKEN"), Servers: t.Names}
 	for _, path := range t.Gateways {
 		o.Replicas = append(o.Replicas, "unix:"+path)
 	}
@@ -55,7 +55,7 @@ func batch(t cli.Target) (apiconnect.BatchClient, error) {
 			return nil, err
 		}
 		o.TLS = config
-		o.Replicas = t.Replicas
+		o.Replicas, o.Servers = t.Replicas, nil // the address is asked itself, whatever it is called
 	}
 	if len(o.Replicas) == 0 {
 		return nil, &cli.Unreachable{Server: t.Server, Err: errors.New("no daemon of this host serves it, and there is no login token")}

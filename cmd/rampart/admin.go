@@ -46,7 +46,7 @@ func clusterClient(server string) (apiconnect.ClusterClient, error) {
 	for i, path := range t.Gateways {
 		gateways[i] = "unix:" + path
 	}
-	return client.New(client.Options{Replicas: gateways}).Cluster(), nil
+	return client.New(client.Options{Replicas: gateways, Servers: t.Names}).Cluster(), nil
 }
 
 // withInspect adds the one command that reads a file of the state itself, which no

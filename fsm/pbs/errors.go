@@ -16,6 +16,7 @@ const (
 	ReadOnlyAttribute  Code = 15003
 	InvalidRequest     Code = 15004
 	Unauthorized       Code = 15007
+	UnknownHost        Code = 15008
 	SystemError        Code = 15010
 	BadSignal          Code = 15013
 	BadAttributeValue  Code = 15014
@@ -68,6 +69,7 @@ var texts = map[Code]string{
 	ReadOnlyAttribute:  "Cannot set attribute, read only or insufficient permission ",
 	InvalidRequest:     "Invalid request",
 	Unauthorized:       "Unauthorized Request ",
+	UnknownHost:        "Access from host not allowed, or unknown host",
 	SystemError:        "system error",
 	BadSignal:          "Unknown/illegal signal name",
 	BadAttributeValue:  "Illegal attribute or resource value",

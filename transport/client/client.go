@@ -34,6 +34,9 @@ type Options struct {
 	Token string
 	// User is whom a daemon vouches for; empty when it asks for itself.
 	User string
+	// Servers are the names by which the user knows the server, if he named any: a
+	// cluster that goes by none of them refuses with UnknownHost.
+	Servers []string
 	// Budget bounds a call with all its attempts; 0 is DefaultBudget.
 	Budget time.Duration
 }

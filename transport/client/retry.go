@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -67,6 +68,9 @@ func (r *retrier) setHeaders(h http.Header, id transport.RequestID) {
 	h.Set(transport.HeaderRequestID, string(id))
 	if r.options.User != "" {
 		h.Set(transport.HeaderUser, r.options.User)
+	}
+	if len(r.options.Servers) > 0 {
+		h.Set(transport.HeaderServer, strings.Join(r.options.Servers, ","))
 	}
 	if r.options.Token != "" {
 		h.Set("Authorization", "Bearer "+r.options.Token)

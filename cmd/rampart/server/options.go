@@ -11,9 +11,9 @@ import (
 // maxMessage is the greatest message of a service: a script and what goes with it.
 const maxMessage = 32 << 20
 
-func serviceOptions(f transport.Failures, logger *slog.Logger) []connect.HandlerOption {
+func serviceOptions(f transport.Failures, named connect.Interceptor, logger *slog.Logger) []connect.HandlerOption {
 	return []connect.HandlerOption{
-		connect.WithInterceptors(transport.ServerErrors(f, logger)),
+		connect.WithInterceptors(transport.ServerErrors(f, logger), named),
 		connect.WithReadMaxBytes(maxMessage),
 	}
 }

@@ -17,6 +17,8 @@ type Outside struct {
 	Stores   func() (cluster.Stores, error)
 	// Gateway opens the socket for people on this host; nil: there is none.
 	Gateway func(ctx context.Context) (net.Listener, error)
+	// Resolve asks the name service for the addresses of a host; nil: there is none.
+	Resolve func(ctx context.Context, host string) ([]string, error)
 	// Check verifies the laws after each entry, at a cost that grows with the state.
 	Check bool
 	// SnapshotAfter and TrailingLogs are cluster.Config's; 0: its defaults.
@@ -29,6 +31,7 @@ func system(c Config, logger *slog.Logger) Outside {
 	return Outside{
 		Network:  transport.System{},
 		Accounts: transport.NewGetent(transport.Exec),
+		Resolve:  net.DefaultResolver.LookupHost,
 		Stores:   func() (cluster.Stores, error) { return cluster.OpenFiles(c.Home.Raft(), logger) },
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))

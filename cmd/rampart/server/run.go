@@ -165,7 +165,7 @@ func (s *Server) mount() {
 		Ledger: s.ledger, Leases: s.leases, Log: s.serverLog, Logger: s.logger,
 	})
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
-	options := serviceOptions(failures, s.logger)
+	options := serviceOptions(failures, service.Named(s.replica, s.outside.Resolve), s.logger)
 	s.handler.Mount(apiconnect.NewBatchHandler(services.Batch, options...))
 	s.handler.Mount(apiconnect.NewClusterHandler(services.Cluster, options...))
 	s.handler.Mount(apiconnect.NewReportHandler(services.Report, options...))

@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cluster"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport"
+)
+
+// Named returns the interceptor that refuses, with UnknownHost, a request of somebody
+// who means another server: the gateway that he came through says nothing about whom he
+// named in PBS_DEFAULT or pbs.conf. resolve returns the addresses of a host, for names
+// that only the site's name service knows to be ours; nil: there are none.
+func Named(replica Replica, resolve func(ctx context.Context, host string) ([]string, error)) connect.Interceptor {
+	return &named{replica, resolve}
+}
+
+type named struct {
+	replica Replica
+	resolve func(ctx context.Context, host string) ([]string, error)
+}
+
+// resolveWithin bounds all look-ups of a request: a name service that is down must not
+// hold up the budget of the caller, who may then try another server.
+const resolveWithin = 3 * time.Second
+
+func (n *named) check(ctx context.Context, header string) error {
+	if header == "" {
+		return nil
+	}
+	names := strings.Split(header, ",")
+	var v *state.View
+	for _, mode := range []cluster.Mode{cluster.Stale, cluster.Fresh} { // one that is behind may not know all replicas
+		var err error
+		if v, err = n.replica.Read(ctx, mode); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return goesBy(v, name) }) {
+			return nil
+		}
+	}
+	if n.resolve != nil && n.sameHost(ctx, v, names) {
+		return nil
+	}
+	return pbs.Errorf(pbs.UnknownHost, "no server of cluster %s is called %s", v.Cluster().Name, strings.Join(names, " or "))
+}
+
+// goesBy tells whether NAME[:PORT] means this cluster or a replica of it: by name, by
+// host, with or without its domain, or by address.
+func goesBy(v *state.View, name string) bool {
+	if isAlias(v, name) {
+		return true
+	}
+	host, port, err := net.SplitHostPort(name)
+	if err != nil {
+		host, port = strings.Trim(name, "[]"), ""
+	}
+	for r := range v.Replicas() {
+		h, p, _ := net.SplitHostPort(r.Address)
+		if port != "" && port != p {
+			continue
+		}
+		if host == v.Cluster().Name || host == h || sameName(host, string(r.Name)) || sameName(host, string(r.Host)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameName tells whether one of two host names is the other with its domain.
+func sameName(a, b string) bool {
+	return a == b || b != "" && strings.HasPrefix(a, b+".") || a != "" && strings.HasPrefix(b, a+".")
+}
+
+// sameHost tells whether one of the names leads to an address of a replica.
+func (n *named) sameHost(ctx context.Context, v *state.View, names []string) bool {
+	ctx, cancel := context.WithTimeout(ctx, resolveWithin)
+	defer cancel()
+	ours := map[string]bool{}
+	for r := range v.Replicas() {
+		host, port, _ := net.SplitHostPort(r.Address)
+		for _, ip := range n.addresses(ctx, host) {
+			ours[ip], ours[net.JoinHostPort(ip, port)] = true, true
+		}
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		host, port, err := net.SplitHostPort(name)
+		if err != nil {
+			host, port = strings.Trim(name, "[]"), ""
+		}
+		return slices.ContainsFunc(n.addresses(ctx, host), func(ip string) bool {
+			return port == "" && ours[ip] || port != "" && ours[net.JoinHostPort(ip, port)]
+		})
+	})
+}
+
+func (n *named) addresses(ctx context.Context, host string) []string {
+	if net.ParseIP(host) != nil {
+		return []string{host}
+	}
+	all, _ := n.resolve(ctx, host) // a name that nobody knows has none
+	return all
+}
+
+// WrapUnary implements connect.Interceptor.
+func (n *named) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+		if err := n.check(ctx, r.Header().Get(transport.HeaderServer)); err != nil {
+			return nil, err
+		}
+		return next(ctx, r)
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (n *named) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (n *named) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		if err := n.check(ctx, conn.RequestHeader().Get(transport.HeaderServer)); err != nil {
+			return err
+		}
+		return next(ctx, conn)
+	}
+}
