@@ -9,7 +9,6 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/fsm/state"
-	"rampart/transport"
 	"rampart/transport/api"
 )
 
@@ -78,11 +77,7 @@ func (w *World) noLeader() string {
 
 // lacking tells which replicas do not vote.
 func (w *World) lacking(ctx context.Context) string {
-	c, err := w.newClient(admin, transport.RoleReplica, "root", 0, 5*time.Second)
-	if err != nil {
-		return err.Error()
-	}
-	reply, err := c.Cluster().Status(ctx, connect.NewRequest(&api.StatusRequest{}))
+	reply, err := w.admin.Status(ctx, connect.NewRequest(&api.StatusRequest{}))
 	if err != nil {
 		return err.Error()
 	}
@@ -103,11 +98,7 @@ func (w *World) lacking(ctx context.Context) string {
 // keepHistory makes finished jobs stay, so that lists and the end show all of them,
 // and lets each client delete what another has submitted.
 func (w *World) keepHistory(ctx context.Context) error {
-	c, err := w.newClient(admin, transport.RoleReplica, "root", 0, 30*time.Second)
-	if err != nil {
-		return err
-	}
-	_, err = c.Batch().Manage(ctx, connect.NewRequest(&api.ManageRequest{
+	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
 		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_SERVER,
 		Changes: []*api.Attribute{{Name: "job_history_enable", Value: "True"}, {Name: "flatuid", Value: "True"}},
 	}))

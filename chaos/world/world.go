@@ -13,6 +13,7 @@ import (
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/transport"
+	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
 	"rampart/transport/memnet"
 )
@@ -41,6 +42,8 @@ type World struct {
 	servers []*replica
 	moms    []*mom
 	clients []*client.Client
+	admin   apiconnect.ClusterClient
+	manager apiconnect.BatchClient
 
 	life     context.Context // of the world
 	end      context.CancelFunc
@@ -83,6 +86,11 @@ func New(c Config) (*World, error) {
 		w.moms = append(w.moms, m)
 	}
 	w.connect()
+	asker, err := w.newClient(admin, transport.RoleReplica, "root", 0, 30*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	w.admin, w.manager = asker.Cluster(), asker.Batch()
 	return w, nil
 }
 

@@ -112,6 +112,7 @@ func (g *Gossip) memberlistConfig() *memberlist.Config {
 	c.ProbeInterval, c.ProbeTimeout = probeInterval, probeTimeout
 	c.SuspicionMult, c.SuspicionMaxTimeoutMult = suspicionMult, suspicionMaxTimeoutMult
 	c.GossipInterval = gossipInterval
+	c.EnableCompression = false // the packets are smaller than the tables it would build for each
 	c.DeadNodeReclaimTime = reclaimAfter
 	c.MsgpackUseNewTimeFormat = true
 	c.Keyring = g.ring

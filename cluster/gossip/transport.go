@@ -82,8 +82,8 @@ func (t *Transport) open(ctx context.Context) error {
 }
 
 func (t *Transport) receive() {
+	buf := make([]byte, packetSize)
 	for {
-		buf := make([]byte, packetSize)
 		n, from, err := t.packet.ReadFrom(buf)
 		now := time.Now()
 		if err != nil {

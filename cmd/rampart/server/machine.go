@@ -14,8 +14,11 @@ type machine struct {
 	ledger *ledger.Ledger
 }
 
+// checkRecords is how often a tested replica reads all its records again.
+const checkRecords = 16
+
 func newMachine(l *ledger.Ledger, check bool) *machine {
-	return &machine{ledger: l, FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, Check: check})}
+	return &machine{ledger: l, FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, Check: check, CheckRecords: checkRecords})}
 }
 
 // Restore implements raft.FSM.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -22,6 +23,7 @@ import (
 type peers struct {
 	transport *http.Transport
 	http      *http.Client
+	clients   sync.Map // address -> apiconnect.ClusterClient; there are as many as replicas
 }
 
 var _ cluster.Peers = (*peers)(nil)
@@ -34,7 +36,11 @@ func newPeers(network transport.Network, id *transport.Identity) *peers {
 func (p *peers) close() { p.transport.CloseIdleConnections() }
 
 func (p *peers) at(address string) apiconnect.ClusterClient {
-	return apiconnect.NewClusterClient(p.http, "https://"+address, transport.Uncompressed())
+	if c, ok := p.clients.Load(address); ok {
+		return c.(apiconnect.ClusterClient)
+	}
+	c, _ := p.clients.LoadOrStore(address, apiconnect.NewClusterClient(p.http, "https://"+address, transport.Uncompressed()))
+	return c.(apiconnect.ClusterClient)
 }
 
 // ReadIndex implements cluster.Peers.
