@@ -50,12 +50,12 @@ func (t *tables) checkIndexes() error {
 		name      string
 		want, got int
 	}{
-		{"queued", fresh.queued.tree.Len(), t.queued.tree.Len()},
-		{"running", fresh.running.tree.Len(), t.running.tree.Len()},
-		{"history", fresh.history.tree.Len(), t.history.tree.Len()},
-		{"vnodes by creation", t.vnodes.count(), t.bySeq.tree.Len()},
-		{"vnodes by host", t.vnodes.count(), t.byHost.tree.Len()},
-		{"requests by age", t.requests.count(), t.requestAge.tree.Len()},
+		{"queued", fresh.queued.items.Len(), t.queued.items.Len()},
+		{"running", fresh.running.items.Len(), t.running.items.Len()},
+		{"history", fresh.history.items.Len(), t.history.items.Len()},
+		{"vnodes by creation", t.vnodes.count(), t.bySeq.items.Len()},
+		{"vnodes by host", t.vnodes.count(), t.byHost.items.Len()},
+		{"requests by age", t.requests.count(), t.requestAge.items.Len()},
 	} {
 		if x.want != x.got {
 			errs = append(errs, fmt.Errorf("index %s has %d entries, want %d", x.name, x.got, x.want))

@@ -23,7 +23,7 @@ func (tx *Tx) Remember(r *Request) {
 	r.Seq, r.At = tx.NextSeq(), tx.Now()
 	tx.putRequest(r)
 	for range 2 { // two out for one in, so that a backlog shrinks
-		oldest, ok := tx.requestAge.tree.Min()
+		oldest, ok := tx.requestAge.items.Min()
 		if !ok || tx.requests.count() <= requestKeep || oldest.At > tx.Now()-requestTTL {
 			return
 		}
@@ -54,7 +54,7 @@ func (tx *Tx) expireTombstones(most int) {
 
 func (tx *Tx) expireHistory(keep pbs.Time, most int) {
 	for range most {
-		j, ok := tx.history.tree.Min()
+		j, ok := tx.history.items.Min()
 		if !ok || j.Ended > tx.Now()-keep {
 			return
 		}

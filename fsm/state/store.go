@@ -37,10 +37,12 @@ func (s *Store) Begin(index, term uint64, at pbs.Time) {
 	s.Commit(tx)
 }
 
-// Tx starts a transaction on the present state.
+// Tx starts a transaction on the present state. There is one at a time: what an
+// earlier one wrote and did not commit is taken back.
 func (s *Store) Tx() *Tx {
+	s.settle()
 	tx := &Tx{tables: s.cur, index: s.index}
-	tx.disown()
+	tx.undo.on = true
 	return tx
 }
 
@@ -48,11 +50,18 @@ func (s *Store) Tx() *Tx {
 func (s *Store) Commit(tx *Tx) []Event {
 	tx.seal()
 	s.cur = tx.tables
+	s.cur.undo.forget()
 	return tx.events
 }
 
+// settle takes back what a transaction wrote that was not committed. Its own
+// copies are gone with it; trees that were owned before it are the same still.
+func (s *Store) settle() { s.cur.undo.run() }
+
 // Publish makes the present state what readers see.
 func (s *Store) Publish() *View {
+	s.settle()
+	s.cur.disown()
 	v := &View{tables: s.cur, index: s.index, term: s.term}
 	s.view.Store(v)
 	return v
@@ -64,5 +73,6 @@ func (s *Store) Clock() pbs.Time { return s.cur.cluster.Time }
 // Remembered returns the outcome of a request that the writer's present state
 // remembers.
 func (s *Store) Remembered(asker pbs.User, id pbs.RequestID) (*Request, bool) {
+	s.settle()
 	return s.cur.Request(asker, id)
 }

@@ -1,23 +1,19 @@
 package state
 
 import (
+	"bytes"
 	"iter"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/fxamacker/cbor/v2"
-	"github.com/tidwall/btree"
 )
-
-// treeDegree is the least fan-out of the trees: small, because each proposal
-// copies the path to what it changes.
-const treeDegree = 16
 
 // encMode writes records the same way everywhere, for digests and snapshots.
 var encMode = mustEncMode()
 
-func mustEncMode() cbor.EncMode {
-	opts := cbor.CoreDetEncOptions()
-	mode, err := opts.EncMode()
+func mustEncMode() cbor.UserBufferEncMode {
+	mode, err := cbor.CoreDetEncOptions().UserBufferEncMode()
 	if err != nil {
 		panic(err)
 	}
@@ -30,111 +26,88 @@ type row[R any] struct {
 	sum uint64
 }
 
-// table is a copy-on-write tree of records. The value is cheap to copy; edit
-// makes a copy one's own before the first write.
+// table is a tree of records that count in the digest.
 type table[R any] struct {
-	tree  *btree.BTreeG[row[R]]
-	tag   byte // sets equal records of different tables apart in the digest
-	owned bool
+	tree[row[R]]
+	tag byte // sets equal records of different tables apart in the digest
 }
 
-func newTable[R any](tag byte, less func(a, b *R) bool) table[R] {
-	tree := btree.NewBTreeGOptions(
-		func(a, b row[R]) bool { return less(a.rec, b.rec) },
-		btree.Options{NoLocks: true, Degree: treeDegree})
-	return table[R]{tree: tree, tag: tag}
-}
-
-// edit returns the tree for writing; what was seen of it before stays as it was.
-func (t *table[R]) edit() *btree.BTreeG[row[R]] {
-	if !t.owned {
-		t.tree, t.owned = t.tree.IsoCopy(), true
-	}
-	return t.tree
+func newTable[R any](u *undo, tag byte, less func(a, b *R) bool) table[R] {
+	return table[R]{tree: newTree(u, func(a, b row[R]) bool { return less(a.rec, b.rec) }), tag: tag}
 }
 
 // get returns the record with the key of pivot.
 func (t *table[R]) get(pivot *R) (*R, bool) {
-	r, ok := t.tree.Get(row[R]{rec: pivot})
+	r, ok := t.items.Get(row[R]{rec: pivot})
 	return r.rec, ok
 }
 
 // put stores rec and returns what it replaced and by how much the digest changes.
 func (t *table[R]) put(rec *R) (old *R, delta uint64) {
 	r := row[R]{rec: rec, sum: recordSum(t.tag, rec)}
-	prev, _ := t.edit().Set(r)
+	prev, _ := t.set(r)
 	return prev.rec, r.sum - prev.sum
 }
 
 // remove drops the record with the key of pivot.
 func (t *table[R]) remove(pivot *R) (old *R, delta uint64) {
-	if _, ok := t.tree.Get(row[R]{rec: pivot}); !ok {
+	if _, ok := t.get(pivot); !ok {
 		return nil, 0
 	}
-	prev, _ := t.edit().Delete(row[R]{rec: pivot})
+	prev := t.drop(row[R]{rec: pivot})
 	return prev.rec, -prev.sum
 }
 
-func (t *table[R]) all() iter.Seq[*R] {
-	return func(yield func(*R) bool) {
-		t.tree.Scan(func(r row[R]) bool { return yield(r.rec) })
-	}
-}
+func (t *table[R]) all() iter.Seq[*R] { return records(t.tree.all()) }
 
 // from yields the records at and after pivot.
-func (t *table[R]) from(pivot *R) iter.Seq[*R] {
+func (t *table[R]) from(pivot *R) iter.Seq[*R] { return records(t.tree.from(row[R]{rec: pivot})) }
+
+func records[R any](rows iter.Seq[row[R]]) iter.Seq[*R] {
 	return func(yield func(*R) bool) {
-		t.tree.Ascend(row[R]{rec: pivot}, func(r row[R]) bool { return yield(r.rec) })
+		for r := range rows {
+			if !yield(r.rec) {
+				return
+			}
+		}
 	}
 }
 
-func (t *table[R]) count() int { return t.tree.Len() }
+func (t *table[R]) count() int { return t.items.Len() }
 
 func (t *table[R]) first() (*R, bool) {
-	r, ok := t.tree.Min()
+	r, ok := t.items.Min()
 	return r.rec, ok
 }
 
-// index is a table of references to records of another: it adds nothing to the
+// index is a tree of references to records of a table: it adds nothing to the
 // digest and is rebuilt on restore.
-type index[R any] struct {
-	tree  *btree.BTreeG[*R]
-	owned bool
-}
+type index[R any] struct{ tree[*R] }
 
-func newIndex[R any](less func(a, b *R) bool) index[R] {
-	return index[R]{tree: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: treeDegree})}
-}
-
-func (x *index[R]) edit() *btree.BTreeG[*R] {
-	if !x.owned {
-		x.tree, x.owned = x.tree.IsoCopy(), true
-	}
-	return x.tree
-}
-
-func (x *index[R]) all() iter.Seq[*R] {
-	return func(yield func(*R) bool) { x.tree.Scan(yield) }
-}
+func newIndex[R any](u *undo, less func(a, b *R) bool) index[R] { return index[R]{newTree(u, less)} }
 
 // move takes old out of the index and puts rec into it, where in says that they belong.
 func (x *index[R]) move(old, rec *R, in func(*R) bool) {
-	if old != nil && in(old) {
-		x.edit().Delete(old)
+	stays := rec != nil && in(rec)
+	if old != nil && in(old) && !(stays && x.same(old, rec)) {
+		x.drop(old)
 	}
-	if rec != nil && in(rec) {
-		x.edit().Set(rec)
+	if stays {
+		x.set(rec)
 	}
 }
 
+// buffers are where records are encoded to be hashed.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // recordSum hashes a record for the digest.
 func recordSum(tag byte, rec any) uint64 {
-	b, err := encMode.Marshal(rec)
-	if err != nil {
+	b := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(b)
+	b.Reset()
+	b.WriteByte(tag)
+	if err := encMode.MarshalToBuffer(rec, b); err != nil {
 		panic("state: encode record: " + err.Error()) // a record type that cannot be encoded is a fault of the program
 	}
-	h := xxhash.New()
-	_, _ = h.Write([]byte{tag})
-	_, _ = h.Write(b)
-	return h.Sum64()
+	return xxhash.Sum64(b.Bytes())
 }

@@ -30,13 +30,15 @@ type tables struct {
 	replicas   table[Replica]
 	resources  table[ResourceDef]
 
-	queued     index[Job]     // jobs in state Q, in the order in which they are considered
+	queued     tree[waiting]  // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]     // jobs in states R and E
 	history    index[Job]     // finished jobs, by their end
 	bySeq      index[Vnode]   // vnodes in the order of their creation
 	byHost     index[Vnode]   // vnodes by host, then creation
 	requestAge index[Request] // requests, oldest first
 	counts     table[counted] // jobs by queue and state; derived, no part of the digest
+
+	undo *undo // of the transaction under way; its trees have it too
 }
 
 // counted is how many jobs of a queue are in which state.
@@ -64,41 +66,41 @@ func (c *Counts) Total() int {
 }
 
 func newTables() tables {
+	u := new(undo)
 	t := tables{
+		undo:    u,
 		cluster: &Cluster{},
 		server:  &Server{},
-		queues:  newTable(1, func(a, b *Queue) bool { return a.Name < b.Name }),
-		vnodes:  newTable(2, func(a, b *Vnode) bool { return a.Name < b.Name }),
-		hosts:   newTable(3, func(a, b *Host) bool { return a.Name < b.Name }),
-		jobs:    newTable(4, func(a, b *Job) bool { return a.Seq < b.Seq }),
-		scripts: newTable(5, func(a, b *Script) bool { return a.Job < b.Job }),
-		orders: newTable(6, func(a, b *Order) bool {
+		queues:  newTable(u, 1, func(a, b *Queue) bool { return a.Name < b.Name }),
+		vnodes:  newTable(u, 2, func(a, b *Vnode) bool { return a.Name < b.Name }),
+		hosts:   newTable(u, 3, func(a, b *Host) bool { return a.Name < b.Name }),
+		jobs:    newTable(u, 4, func(a, b *Job) bool { return a.Seq < b.Seq }),
+		scripts: newTable(u, 5, func(a, b *Script) bool { return a.Job < b.Job }),
+		orders: newTable(u, 6, func(a, b *Order) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ID, b.ID)) < 0
 		}),
-		requests: newTable(7, func(a, b *Request) bool {
+		requests: newTable(u, 7, func(a, b *Request) bool {
 			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Asker.Name, b.Asker.Name), cmp.Compare(a.Asker.Host, b.Asker.Host)) < 0
 		}),
-		tombstones: newTable(8, func(a, b *Tombstone) bool {
+		tombstones: newTable(u, 8, func(a, b *Tombstone) bool {
 			return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Job, b.Job)) < 0
 		}),
-		tokens:     newTable(9, func(a, b *Token) bool { return a.Hash < b.Hash }),
-		identities: newTable(10, func(a, b *Identity) bool { return a.KeyHash < b.KeyHash }),
-		replicas:   newTable(11, func(a, b *Replica) bool { return a.Name < b.Name }),
-		resources:  newTable(12, func(a, b *ResourceDef) bool { return a.Def.Name < b.Def.Name }),
+		tokens:     newTable(u, 9, func(a, b *Token) bool { return a.Hash < b.Hash }),
+		identities: newTable(u, 10, func(a, b *Identity) bool { return a.KeyHash < b.KeyHash }),
+		replicas:   newTable(u, 11, func(a, b *Replica) bool { return a.Name < b.Name }),
+		resources:  newTable(u, 12, func(a, b *ResourceDef) bool { return a.Def.Name < b.Def.Name }),
 
-		queued: newIndex(func(a, b *Job) bool {
-			return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Seq, b.Seq)) < 0
-		}),
-		running: newIndex(func(a, b *Job) bool { return a.Seq < b.Seq }),
-		history: newIndex(func(a, b *Job) bool {
+		queued:  newTree(u, waiting.less),
+		running: newIndex(u, func(a, b *Job) bool { return a.Seq < b.Seq }),
+		history: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
-		bySeq: newIndex(func(a, b *Vnode) bool { return a.Seq < b.Seq }),
-		byHost: newIndex(func(a, b *Vnode) bool {
+		bySeq: newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
+		byHost: newIndex(u, func(a, b *Vnode) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
-		requestAge: newIndex(func(a, b *Request) bool { return a.Seq < b.Seq }),
-		counts:     newTable(0, func(a, b *counted) bool { return a.queue < b.queue }),
+		requestAge: newIndex(u, func(a, b *Request) bool { return a.Seq < b.Seq }),
+		counts:     newTable(u, 0, func(a, b *counted) bool { return a.queue < b.queue }),
 	}
 	t.sums.cluster, t.sums.server = recordSum(tagCluster, t.cluster), recordSum(tagServer, t.server)
 	t.digest = t.sums.cluster + t.sums.server
@@ -113,11 +115,13 @@ const (
 
 // disown makes every tree foreign, so that the next write copies it first.
 func (t *tables) disown() {
-	t.queues.owned, t.vnodes.owned, t.hosts.owned, t.jobs.owned = false, false, false, false
-	t.scripts.owned, t.orders.owned, t.requests.owned, t.tombstones.owned = false, false, false, false
-	t.tokens.owned, t.identities.owned, t.replicas.owned, t.resources.owned = false, false, false, false
-	t.queued.owned, t.running.owned, t.history.owned = false, false, false
-	t.bySeq.owned, t.byHost.owned, t.requestAge.owned, t.counts.owned = false, false, false, false
+	for _, tree := range []interface{ disown() }{
+		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
+		&t.identities, &t.replicas, &t.resources,
+		&t.queued, &t.running, &t.history, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+	} {
+		tree.disown()
+	}
 }
 
 // Cluster returns what there is once: identity, clocks, counters.
@@ -141,7 +145,11 @@ func (t *tables) Vnodes() iter.Seq[*Vnode] { return t.bySeq.all() }
 // VnodesOf yields the vnodes of a host in the order of their creation.
 func (t *tables) VnodesOf(host pbs.HostName) iter.Seq[*Vnode] {
 	return func(yield func(*Vnode) bool) {
-		t.byHost.tree.Ascend(&Vnode{Host: host}, func(v *Vnode) bool { return v.Host == host && yield(v) })
+		for v := range t.byHost.from(&Vnode{Host: host}) {
+			if v.Host != host || !yield(v) {
+				return
+			}
+		}
 	}
 }
 
@@ -171,12 +179,6 @@ func (t *tables) JobsFrom(seq uint64) iter.Seq[*Job] { return t.jobs.from(&Job{S
 
 // JobCount returns the number of jobs, finished ones of the history included.
 func (t *tables) JobCount() int { return t.jobs.count() }
-
-// Queued yields the jobs in state Q: by priority, then in the order of submission.
-func (t *tables) Queued() iter.Seq[*Job] { return t.queued.all() }
-
-// QueuedCount returns the number of jobs in state Q.
-func (t *tables) QueuedCount() int { return t.queued.tree.Len() }
 
 // Running yields the jobs in states R and E in the order of their ids.
 func (t *tables) Running() iter.Seq[*Job] { return t.running.all() }
@@ -262,7 +264,11 @@ func (t *tables) Resource(name string) (resource.Def, bool) {
 // CustomResources yields the resources that the site defined, by name.
 func (t *tables) CustomResources() iter.Seq[resource.Def] {
 	return func(yield func(resource.Def) bool) {
-		t.resources.tree.Scan(func(r row[ResourceDef]) bool { return yield(r.rec.Def) })
+		for d := range t.resources.all() {
+			if !yield(d.Def) {
+				return
+			}
+		}
 	}
 }
 

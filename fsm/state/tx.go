@@ -125,7 +125,7 @@ func (tx *Tx) reindexJob(old, j *Job) {
 }
 
 func (t *tables) indexJob(old, j *Job) {
-	t.queued.move(old, j, func(j *Job) bool { return j.State == pbs.Queued })
+	t.queue(old, j)
 	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
 	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
 }
@@ -150,10 +150,10 @@ func (t *tables) countJob(j *Job, in bool) {
 		}
 	}
 	if c.counts == (Counts{}) {
-		t.counts.edit().Delete(row[counted]{rec: c})
+		t.counts.drop(row[counted]{rec: c})
 		return
 	}
-	t.counts.edit().Set(row[counted]{rec: c})
+	t.counts.set(row[counted]{rec: c})
 }
 
 // PutScript stores the body of a job's script.
