@@ -139,6 +139,73 @@ func TestBudget_Ends(t *testing.T) {
 	}
 }
 
+// Without a leader nothing was done, and it is not worth the whole budget to say so;
+// somebody who waits is told before (design section 7).
+func TestNoQuorum_IsToldBeforeTheBudgetEnds(t *testing.T) {
+	call := map[string]func(*client.Client) error{
+		"a change": func(c *client.Client) error {
+			_, err := submit(context.Background(), c)
+			return err
+		},
+		"a listing": func(c *client.Client) error {
+			s, err := c.Batch().List(context.Background(), connect.NewRequest(&api.ListRequest{}))
+			if err != nil {
+				return err
+			}
+			defer func() { _ = s.Close() }()
+			for s.Receive() {
+			}
+			return s.Err()
+		},
+	}
+	for name, do := range call {
+		inWorld(t, func(t *testing.T, w *world) {
+			all := []*process{w.replica("s1"), w.replica("s2"), w.replica("s3")}
+			for _, p := range all {
+				p.answer = func(int) error { return pbs.Refuse(pbs.NoQuorum) }
+			}
+			w.leader.Store("s1")
+			start := time.Now()
+			var told []time.Duration
+			c := w.client("login", client.Options{
+				Replicas: []string{"s1:15001", "s2:15001", "s3:15001"}, Identity: w.identity(transport.RoleSubmit, "login"), User: "joe",
+				Waiting: func() { told = append(told, time.Since(start)) },
+			})
+			if err := do(c); pbs.CodeOf(err) != pbs.NoQuorum {
+				t.Errorf("%s: %v", name, err)
+			}
+			if d := time.Since(start); d < 10*time.Second || d > 16*time.Second {
+				t.Errorf("%s: it took %v", name, d)
+			}
+			if len(told) != 1 || told[0] > 5*time.Second {
+				t.Errorf("%s: the user was told after %v", name, told)
+			}
+		})
+	}
+}
+
+// Whatever becomes of a listing, there is no outcome that could be unknown.
+func TestStream_SilenceIsNoUnknownOutcome(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		all, c := three(w, 10*time.Second)
+		all[0].answer = func(calls int) error {
+			if calls == 1 {
+				return pbs.Refuse(pbs.UnknownResult)
+			}
+			return pbs.Refuse(pbs.NoQuorum)
+		}
+		all[1].answer, all[2].answer = all[0].answer, all[0].answer
+		s, err := c.Batch().List(t.Context(), connect.NewRequest(&api.ListRequest{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Receive() || pbs.CodeOf(s.Err()) == pbs.UnknownResult || s.Err() == nil {
+			t.Errorf("%v", s.Err())
+		}
+		_ = s.Close()
+	})
+}
+
 // What one attempt left open, a later "nobody is here" does not settle.
 func TestBudget_UnknownStaysUnknown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -174,7 +174,7 @@ func (s *session) show(ctx context.Context, q question, out *status) (fatal bool
 	}
 	out.refused()
 	var r *pbs.Error
-	if errors.As(err, &r) && q.operand != "" {
+	if errors.As(err, &r) && q.operand != "" && !s.explain(err).Fatal {
 		s.refuse(ctx, q, q.operand, r)
 		return false
 	}

@@ -186,6 +186,9 @@ func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest]
 	if len(m.Queues) > 0 && m.Queues[0] == "lost" {
 		return pbs.Refuse(pbs.UnknownResult)
 	}
+	if len(m.Queues) > 0 && m.Queues[0] == "noquorum" {
+		return pbs.Refuse(pbs.NoQuorum)
+	}
 	if len(m.Queues) > 0 && m.Queues[0] != "workq" {
 		return pbs.Refuse(pbs.UnknownQueue)
 	}

@@ -117,8 +117,8 @@ func (s *session) serverName(ctx context.Context) string {
 // read has no outcome that could be unknown: nobody answered it.
 func (s *session) list(ctx context.Context, r *api.ListRequest, begin func(*api.ListHeader) error, each func(*api.Object) error) error {
 	err := s.stream(ctx, r, begin, each)
-	if errors.Is(err, pbs.Refuse(pbs.UnknownResult)) || errors.Is(err, context.DeadlineExceeded) {
-		return &cli.Unreachable{Server: s.target.Server, Err: errors.New("no answer in time; the replicas may lack a quorum")}
+	if errors.Is(err, pbs.Refuse(pbs.UnknownResult)) || connect.CodeOf(err) == connect.CodeDeadlineExceeded {
+		return &cli.Unreachable{Server: s.target.Server, Err: errors.New("no answer in time")}
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,9 +38,16 @@ func world() *cli.Env {
 	}
 }
 
-func terminal() bool {
-	_, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS) // /dev/null is a device too
+func terminal() bool { return isTerminal(os.Stdin) }
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS) // /dev/null is a device too
 	return err == nil
+}
+
+// waiting tells somebody at a terminal why nothing comes; scripts compare what is said.
+func waiting() {
+	fmt.Fprintf(os.Stderr, "%s: no answer yet; waiting for the replicas to have a leader\n", filepath.Base(os.Args[0]))
 }
 
 // batch returns a client that asks this host's daemons, which know the user by the
@@ -56,6 +64,9 @@ func batch(t cli.Target) (apiconnect.BatchClient, error) {
 		}
 		o.TLS = config
 		o.Replicas, o.Servers = t.Replicas, nil // the address is asked itself, whatever it is called
+	}
+	if isTerminal(os.Stderr) {
+		o.Waiting = waiting
 	}
 	if len(o.Replicas) == 0 {
 		return nil, &cli.Unreachable{Server: t.Server, Err: errors.New("no daemon of this host serves it, and there is no login token")}

@@ -37,6 +37,8 @@ type Options struct {
 	// Servers are the names by which the user knows the server, if he named any: a
 	// cluster that goes by none of them refuses with UnknownHost.
 	Servers []string
+	// Waiting, if set, is called once in a call that has had no answer for 3 seconds.
+	Waiting func()
 	// Budget bounds a call with all its attempts; 0 is DefaultBudget.
 	Budget time.Duration
 }

@@ -21,6 +21,12 @@ const (
 	// connection: long enough for a daemon to be restarted, and not the whole
 	// budget, for the address may just be wrong.
 	absence = 3 * time.Second
+	// leaderless is how long a call goes on while the answer is that there is no leader:
+	// a dozen elections, two of a wide area. Nothing was done, so that the caller can be
+	// told well before the budget ends.
+	leaderless = 12 * time.Second
+	// noticeAfter is when somebody who waits is told so.
+	noticeAfter = 3 * time.Second
 	// lastCall is how much of the budget another attempt needs. A replica waits for
 	// a leader before it says that there is none; to be cut off then would turn a
 	// definite no into an unknown outcome.
@@ -38,6 +44,7 @@ func (r *retrier) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		id := requestID(ctx)
 		r.setHeaders(req.Header(), id)
 		var resp connect.AnyResponse
+		defer r.notice()()
 		err := newCall(id).run(ctx, func() (err error) {
 			resp, err = next(ctx, req)
 			return err
@@ -64,6 +71,16 @@ func (r *retrier) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	return next
 }
 
+// notice tells somebody who waits for long that he does; the function that it returns
+// ends the watch.
+func (r *retrier) notice() func() {
+	if r.options.Waiting == nil {
+		return func() {}
+	}
+	t := time.AfterFunc(noticeAfter, r.options.Waiting)
+	return func() { t.Stop() }
+}
+
 func (r *retrier) setHeaders(h http.Header, id transport.RequestID) {
 	h.Set(transport.HeaderRequestID, string(id))
 	if r.options.User != "" {
@@ -82,6 +99,7 @@ type call struct {
 	id      transport.RequestID
 	start   time.Time
 	pause   time.Duration
+	read    bool // it changes nothing, whatever became of an attempt
 	unknown bool // an attempt may have taken effect
 }
 
@@ -97,8 +115,8 @@ func (c *call) run(ctx context.Context, attempt func() error) error {
 			return nil
 		}
 		again, unknown := judge(ctx, err)
-		c.unknown = c.unknown || unknown
-		if !again || c.hopeless(err) || c.late(ctx) || !c.wait(ctx) {
+		c.unknown = c.unknown || unknown && !c.read
+		if !again || c.hopeless(err) || c.leaderless(err) || c.late(ctx) || !c.wait(ctx) {
 			return c.outcome(err)
 		}
 	}
@@ -110,6 +128,13 @@ func (c *call) hopeless(err error) bool {
 	roam, ok := errors.AsType[*transport.RoamError](err)
 	_, foreign := errors.AsType[x509.UnknownAuthorityError](err)
 	return ok && (roam.Refused || foreign && !roam.Sent) && time.Since(c.start) >= absence
+}
+
+// leaderless tells that for too long the replicas have answered, and none could find a
+// leader. An attempt that may have taken effect is followed up to the end of the budget.
+func (c *call) leaderless(err error) bool {
+	return !c.unknown && connect.IsWireError(err) && connect.CodeOf(err) == connect.CodeUnavailable &&
+		time.Since(c.start) >= leaderless
 }
 
 // late tells that all attempts had a definite end, and another might not have one.

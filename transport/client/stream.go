@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	timer  *time.Timer
+	quiet  func() // ends the watch of somebody who waits
 	start  func(context.Context) connect.StreamingClientConn
 	call   *call
 
@@ -26,13 +28,15 @@ type stream struct {
 }
 
 func newStream(ctx context.Context, r *retrier, spec connect.Spec, next connect.StreamingClientFunc) *stream {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	id := requestID(ctx)
 	s := &stream{
-		ctx: ctx, cancel: cancel, call: newCall(id),
-		timer: time.AfterFunc(r.options.Budget, cancel),
+		ctx: ctx, cancel: func() { cancel(nil) }, call: newCall(id),
+		timer: time.AfterFunc(r.options.Budget, func() { cancel(context.DeadlineExceeded) }),
+		quiet: r.notice(),
 		start: func(ctx context.Context) connect.StreamingClientConn { return next(ctx, spec) },
 	}
+	s.call.read = true
 	s.conn = s.start(ctx)
 	r.setHeaders(s.conn.RequestHeader(), id)
 	return s
@@ -77,11 +81,20 @@ func (s *stream) Receive(msg any) error {
 		return err
 	})
 	s.timer.Stop()
+	s.quiet()
 	s.begun = true
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	return end
+}
+
+// explain says of a call that was cut off whether it was the budget that ended.
+func (s *stream) explain(err error) error {
+	if errors.Is(context.Cause(s.ctx), context.DeadlineExceeded) && connect.CodeOf(err) == connect.CodeCanceled {
+		return connect.NewError(connect.CodeDeadlineExceeded, context.DeadlineExceeded)
+	}
+	return err
 }
 
 // again starts the stream anew with the same headers and message.
@@ -121,6 +134,7 @@ func (s *stream) ResponseTrailer() http.Header { return s.current().ResponseTrai
 // CloseResponse implements connect.StreamingClientConn.
 func (s *stream) CloseResponse() error {
 	s.timer.Stop()
+	s.quiet()
 	s.cancel()
 	return s.current().CloseResponse()
 }
