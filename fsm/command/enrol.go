@@ -27,7 +27,9 @@ type Enrol struct {
 }
 
 // Apply uses the token up and notes the key. A token that is unknown, expired, used,
-// or of another host or role is refused with BadToken.
+// or of another host or role is refused with BadToken; so is the name of a host that is
+// in the cluster already, unless the token was made for it: whoever takes a host's name
+// vouches for its users, and root of a replica's host manages the cluster.
 func (c *Enrol) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	t, ok := tx.Token(c.TokenHash)
 	if !ok || t.Expires < m.At || t.Role != c.Identity.Role || (t.Host != "" && t.Host != c.Identity.Host) {
@@ -37,6 +39,10 @@ func (c *Enrol) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if t.Used && !t.Reusable && !(again && known.Host == c.Identity.Host && known.Role == c.Identity.Role) {
 		return pbs.Refuse(pbs.BadToken)
 	}
+	if t.Host == "" && t.Role != replicaRole && taken(tx, &c.Identity) {
+		return pbs.Errorf(pbs.BadToken, "%s is in the cluster already: create a token for it alone, with --host %s",
+			c.Identity.Host, c.Identity.Host)
+	}
 	next := *t
 	next.Used = true
 	tx.PutToken(&next)
@@ -44,4 +50,23 @@ func (c *Enrol) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	id.Created, id.Submit = m.At, t.Submit
 	tx.PutIdentity(&id)
 	return nil
+}
+
+// replicaRole is the role whose tokens carry all trust there is.
+const replicaRole = "replica"
+
+// taken tells whether the host is a replica's, or known by another key. It looks at all
+// identities: a host is enrolled once in its life.
+func taken(tx *state.Tx, id *state.Identity) bool {
+	for r := range tx.Replicas() {
+		if r.Host == id.Host {
+			return true
+		}
+	}
+	for other := range tx.Identities() {
+		if other.Host == id.Host && other.KeyHash != id.KeyHash {
+			return true
+		}
+	}
+	return false
 }

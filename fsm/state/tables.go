@@ -242,6 +242,9 @@ func (t *tables) Identity(keyHash string) (*Identity, bool) {
 	return t.identities.get(&Identity{KeyHash: keyHash})
 }
 
+// Identities yields all enrolled keys.
+func (t *tables) Identities() iter.Seq[*Identity] { return t.identities.all() }
+
 // Replica returns a member of the cluster.
 func (t *tables) Replica(name pbs.ReplicaName) (*Replica, bool) {
 	return t.replicas.get(&Replica{Name: name})

@@ -73,7 +73,7 @@ func (c *cluster) others(ctx context.Context) error {
 	if len(c.plan.Replicas) == 1 {
 		return nil
 	}
-	token, err := c.token(ctx, "replica")
+	token, err := c.token(ctx, "replica", "--reusable")
 	if err != nil {
 		return err
 	}
@@ -96,13 +96,9 @@ func (c *cluster) moms(ctx context.Context) error {
 	if len(c.plan.Moms) == 0 {
 		return nil
 	}
-	token, err := c.token(ctx, "mom")
-	if err != nil {
-		return err
-	}
 	var g errgroup.Group
 	for _, m := range c.plan.Moms {
-		g.Go(func() error { return c.join(ctx, m, token) })
+		g.Go(func() error { return c.join(ctx, m) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -121,13 +117,17 @@ func (c *cluster) moms(ctx context.Context) error {
 // oneMachine is the configuration of moms that share all files.
 const oneMachine = "$usecp *:/ /\n"
 
-func (c *cluster) join(ctx context.Context, m Mom, token string) error {
+func (c *cluster) join(ctx context.Context, m Mom) error {
 	file := filepath.Join(c.home(m.Name), "mom_priv", "config.d", "dev")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
 	config := filepath.Join(c.home(m.Name), "mom_priv", "config")
 	err := errors.Join(os.WriteFile(file, []byte(m.definition()), 0o644), os.WriteFile(config, []byte(oneMachine), 0o644))
+	if err != nil {
+		return err
+	}
+	token, err := c.token(ctx, "mom", "--host", m.Name)
 	if err != nil {
 		return err
 	}
@@ -234,8 +234,8 @@ func output(cmd *exec.Cmd) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-func (c *cluster) token(ctx context.Context, role string) (string, error) {
-	return c.run(ctx, c.opts.Binary, "token", "create", "--role", role, "--reusable")
+func (c *cluster) token(ctx context.Context, role string, more ...string) (string, error) {
+	return c.run(ctx, append([]string{c.opts.Binary, "token", "create", "--role", role}, more...)...)
 }
 
 // until tries check until it has nothing to say, and fails with its last words when
