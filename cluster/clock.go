@@ -74,26 +74,27 @@ func (r *Replica) readClocks(ctx context.Context, n *node) (clocks, error) {
 			}
 		}()
 	}
-	offsets, err := collect(answers, failures, len(others), n.quorum()-1, cancel)
+	offsets, err := collect(answers, failures, len(others), n.quorum()-1, clockLaggards, cancel)
 	if err != nil {
 		return clocks{}, fmt.Errorf("read the voters' clocks: %w", err)
 	}
 	return newClocks(r.cfg.Clock(), append(offsets, 0)), nil
 }
 
-// collect waits for all, and soon after enough have answered it hurries the rest.
+// collect waits for all, and when enough have answered it hurries the rest after a
+// moment of patience.
 // It returns when every asker has.
-func collect(answers <-chan time.Duration, failures <-chan error, asked, enough int, hurry func()) ([]time.Duration, error) {
-	var offsets []time.Duration
+func collect[A any](answers <-chan A, failures <-chan error, asked, enough int, patience time.Duration, hurry func()) ([]A, error) {
+	var got []A
 	var errs []error
 	var late <-chan time.Time
-	for len(offsets)+len(errs) < asked {
-		if len(offsets) >= enough && late == nil {
-			late = time.After(clockLaggards)
+	for len(got)+len(errs) < asked {
+		if len(got) >= enough && late == nil {
+			late = time.After(patience)
 		}
 		select {
-		case o := <-answers:
-			offsets = append(offsets, o)
+		case a := <-answers:
+			got = append(got, a)
 		case err := <-failures:
 			errs = append(errs, err)
 		case <-late:
@@ -101,10 +102,10 @@ func collect(answers <-chan time.Duration, failures <-chan error, asked, enough 
 			late = make(chan time.Time) // once is enough
 		}
 	}
-	if len(offsets) < enough {
-		return nil, fmt.Errorf("no majority: %w", errors.Join(errs...))
+	if len(got) < enough {
+		return got, fmt.Errorf("no majority: %w", errors.Join(errs...))
 	}
-	return offsets, nil
+	return got, nil
 }
 
 // clockOffset is how far the clock of another replica is ahead of ours; the

@@ -33,6 +33,8 @@ type Peers interface {
 	Clock(ctx context.Context, addr string) (time.Time, error)
 	// Status returns what a replica tells of itself: its Replica.Status.
 	Status(ctx context.Context, addr string) (Status, error)
+	// LastStart asks a replica what it knows of a server: its Replica.LastStart.
+	LastStart(ctx context.Context, addr string, q StartQuestion) (StartAnswer, error)
 }
 
 // Ledger is what must be on disk before a snapshot replaces the log (L10);
@@ -45,7 +47,7 @@ type Ledger interface {
 // Config is all that a replica needs from outside.
 type Config struct {
 	// Self is what this replica announces of itself: Name and Address at least.
-	// ServerID and Generation are filled in from the store.
+	// ServerID, Generation and Start are filled in from the store.
 	Self state.Replica
 
 	Machine Machine
@@ -65,10 +67,6 @@ type Config struct {
 	// Ledger, if set, holds back a snapshot until it has synced all records that the
 	// snapshot counts, or the replica stops.
 	Ledger Ledger
-	// CheckGeneration, if set, is asked before Raft starts whether this store may be
-	// used: an older copy of it may not (design section 4, amnesia).
-	CheckGeneration func(ctx context.Context, serverID string, generation uint64) error
-
 	// SnapshotAfter is how many proposals lie between two snapshots, and TrailingLogs
 	// how many entries stay in the log behind one; 0: the figures of design section 12.
 	SnapshotAfter int

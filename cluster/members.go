@@ -54,6 +54,10 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 			return fmt.Errorf("add %s: %w", id, entryError(err))
 		}
 	}
+	joined.Generation, joined.Start = 0, "" // this start may never be: its Raft has not started
+	if known, ok := r.cfg.Machine.View().Replica(joined.Name); ok && known.ServerID == joined.ServerID {
+		joined.Generation, joined.Start = known.Generation, known.Start
+	}
 	return r.announce(ctx, joined)
 }
 
@@ -111,6 +115,9 @@ func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member
 	if m.err != nil {
 		delete(caughtUp, m.server.ID)
 		return nil // status and gossip tell of it
+	}
+	if m.status.Term == 0 {
+		return nil // its Raft has not started, and this start may never have been
 	}
 	known, ok := r.cfg.Machine.View().Replica(m.status.Self.Name)
 	if !ok || *known != m.status.Self {

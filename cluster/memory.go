@@ -2,8 +2,11 @@ package cluster
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,7 +17,7 @@ import (
 // Memory keeps stores in memory, for bubbles. What it holds outlives Close, as a
 // disk outlives the process: open it again to restart a replica.
 type Memory struct {
-	store     *raft.InmemStore
+	store     *memoryStore
 	snapshots *memorySnapshots
 }
 
@@ -22,7 +25,24 @@ var _ Stores = (*Memory)(nil)
 
 // NewMemory returns an empty disk.
 func NewMemory() *Memory {
-	return &Memory{store: raft.NewInmemStore(), snapshots: &memorySnapshots{}}
+	return &Memory{
+		store:     &memoryStore{logs: make(map[uint64]*raft.Log), values: make(map[string][]byte)},
+		snapshots: &memorySnapshots{},
+	}
+}
+
+// Copy returns a disk with the same content, as a backup holds it.
+func (m *Memory) Copy() *Memory {
+	m.store.mu.Lock()
+	defer m.store.mu.Unlock()
+	m.snapshots.mu.Lock()
+	defer m.snapshots.mu.Unlock()
+	return &Memory{
+		store: &memoryStore{
+			logs: maps.Clone(m.store.logs), first: m.store.first, last: m.store.last, values: maps.Clone(m.store.values),
+		},
+		snapshots: &memorySnapshots{next: m.snapshots.next, kept: slices.Clone(m.snapshots.kept)},
+	}
 }
 
 // Log returns the log.
@@ -36,6 +56,109 @@ func (m *Memory) Snapshots() raft.SnapshotStore { return m.snapshots }
 
 // Close does nothing.
 func (m *Memory) Close() error { return nil }
+
+// memoryStore is log and stable store. What was put into it is never changed, only
+// replaced.
+type memoryStore struct {
+	mu          sync.Mutex
+	logs        map[uint64]*raft.Log
+	first, last uint64
+	values      map[string][]byte
+}
+
+var (
+	_ raft.LogStore    = (*memoryStore)(nil)
+	_ raft.StableStore = (*memoryStore)(nil)
+)
+
+func (s *memoryStore) FirstIndex() (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first, nil
+}
+
+func (s *memoryStore) LastIndex() (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, nil
+}
+
+func (s *memoryStore) GetLog(index uint64, l *raft.Log) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.logs[index]
+	if !ok {
+		return raft.ErrLogNotFound
+	}
+	*l = *found
+	return nil
+}
+
+func (s *memoryStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+
+func (s *memoryStore) StoreLogs(logs []*raft.Log) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range logs {
+		kept := *l
+		s.logs[l.Index] = &kept
+		s.include(l.Index)
+	}
+	return nil
+}
+
+func (s *memoryStore) DeleteRange(lo, hi uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.logs {
+		if i >= lo && i <= hi {
+			delete(s.logs, i)
+		}
+	}
+	s.first, s.last = 0, 0
+	for i := range s.logs {
+		s.include(i)
+	}
+	return nil
+}
+
+func (s *memoryStore) include(index uint64) {
+	if s.last == 0 {
+		s.first = index
+	}
+	s.first, s.last = min(s.first, index), max(s.last, index)
+}
+
+var errMissing = errors.New("not found") // see missing
+
+func (s *memoryStore) Set(key, value []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values[string(key)] = bytes.Clone(value)
+	return nil
+}
+
+func (s *memoryStore) Get(key []byte) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, ok := s.values[string(key)]
+	if !ok {
+		return nil, errMissing
+	}
+	return bytes.Clone(value), nil
+}
+
+func (s *memoryStore) SetUint64(key []byte, value uint64) error {
+	return s.Set(key, binary.BigEndian.AppendUint64(nil, value))
+}
+
+func (s *memoryStore) GetUint64(key []byte) (uint64, error) {
+	value, err := s.Get(key)
+	if err != nil || len(value) != 8 {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(value), nil
+}
 
 // memorySnapshots keeps the snapshots that were completed. (Raft's own keeps
 // the latest that was begun.)

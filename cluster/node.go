@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 
@@ -22,10 +21,8 @@ type node struct {
 // start brings Raft up: the checks first, then what may answer others. base
 // outlives ctx until the replica has stopped.
 func (r *Replica) start(ctx, base context.Context) (*node, error) {
-	if check := r.cfg.CheckGeneration; check != nil {
-		if err := check(ctx, string(r.id), r.cfg.Self.Generation); err != nil {
-			return nil, fmt.Errorf("check generation %d of %s: %w", r.cfg.Self.Generation, r.id, err)
-		}
+	if err := r.checkStart(ctx); err != nil {
+		return nil, err
 	}
 	conf := r.raftConfig()
 	cache, err := raft.NewLogCache(logCacheSize, r.guard)

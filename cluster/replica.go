@@ -27,6 +27,14 @@ type Replica struct {
 	saves   chan saveRequest
 	stopped chan struct{} // closed when Run returns
 
+	began Start // the last start that the store knew when it was opened
+
+	knowing sync.Mutex
+	known   knowledge
+	asked   map[string]StartQuestion // by server, who asked last and was not refused
+
+	waiting atomic.Pointer[string] // what Run waits for before Raft starts
+
 	ran  atomic.Bool
 	node atomic.Pointer[node] // nil unless running
 }
@@ -46,7 +54,7 @@ func Open(cfg Config) (*Replica, error) {
 	}
 	r := &Replica{
 		cfg: cfg, stores: stores, guard: newGuard(stores, storeDeadline),
-		spell: newSpell(), saves: make(chan saveRequest), stopped: make(chan struct{}),
+		spell: newSpell(), saves: make(chan saveRequest), asked: make(map[string]StartQuestion), stopped: make(chan struct{}),
 	}
 	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
 	r.fresh, r.local = newRounds(r.askIndex), newRounds(r.confirmIndex)
@@ -56,18 +64,24 @@ func Open(cfg Config) (*Replica, error) {
 	return r, nil
 }
 
-// identify reads the identity from the store, and counts this start.
+// identify reads the identity from the store. This start is written there when
+// the others have not objected to it.
 func (r *Replica) identify() error {
-	id, err := serverID(guardedStable{r.guard}, r.cfg.Self.Name)
+	stable := guardedStable{r.guard}
+	id, err := serverID(stable, r.cfg.Self.Name)
 	if err != nil {
 		return err
 	}
-	generation, err := nextGeneration(guardedStable{r.guard})
-	if err != nil {
+	if r.began, err = lastStart(stable); err != nil {
 		return err
 	}
+	r.known = make(knowledge)
+	if err := load(stable, keyKnown, &r.known); err != nil {
+		return err
+	}
+	this := r.began.next()
 	r.id = id
-	r.cfg.Self.ServerID, r.cfg.Self.Generation = string(id), generation
+	r.cfg.Self.ServerID, r.cfg.Self.Generation, r.cfg.Self.Start = string(id), this.Generation, this.Token
 	return nil
 }
 
@@ -96,6 +110,9 @@ func (r *Replica) Run(ctx context.Context) error {
 	if err != nil {
 		r.fresh.end()
 		r.local.end()
+		if ctx.Err() != nil {
+			return r.stores.Close() // told to stop while it waited for the others
+		}
 		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, err), r.stores.Close())
 	}
 	r.node.Store(n)
@@ -104,13 +121,15 @@ func (r *Replica) Run(ctx context.Context) error {
 	services.Go(func() { r.fresh.run(base) })
 	services.Go(func() { r.local.run(base) })
 	services.Go(func() { r.save(base, n) })
+	twice := make(chan error, 1)
+	services.Go(func() { r.watchStarts(base, n, twice) })
 
 	leading, resign := context.WithCancel(ctx)
 	defer resign()
 	led := make(chan error, 1)
 	go func() { led <- term.Run(leading, n.raft.LeaderCh(), r.lead) }()
 
-	err = r.attend(ctx, led)
+	err = r.attend(ctx, led, twice)
 	resign()
 	killed := errors.Is(context.Cause(ctx), ErrKilled)
 	if killed {
@@ -127,9 +146,11 @@ func (r *Replica) Run(ctx context.Context) error {
 }
 
 // attend waits for a reason to stop. It leaves led with something to read.
-func (r *Replica) attend(ctx context.Context, led chan error) error {
+func (r *Replica) attend(ctx context.Context, led, twice chan error) error {
 	select {
 	case <-ctx.Done():
+	case err := <-twice:
+		return err
 	case <-r.guard.failed:
 	case err := <-led:
 		led <- nil

@@ -43,6 +43,9 @@ func (r *Replica) Status() Status {
 		Self: r.cfg.Self, Role: Nonvoter, LastContact: r.Age(),
 		Applied: view.Index(), Digest: uint64(view.Digest()),
 	}
+	if what := r.waiting.Load(); what != nil {
+		s.Alarms = append(s.Alarms, *what)
+	}
 	n := r.node.Load()
 	if n == nil {
 		return s

@@ -19,11 +19,9 @@ type Stores interface {
 	Close() error
 }
 
-// Keys in the stable store, beside Raft's own. They are on every disk.
-var (
-	keyDisk       = []byte("RampartDisk")
-	keyGeneration = []byte("RampartGeneration")
-)
+// keyDisk is in the stable store of every disk, as keyStart and keyKnown are, beside
+// Raft's own.
+var keyDisk = []byte("RampartDisk")
 
 // serverID returns NAME.DISKID. The disk id is made with the store: an empty disk
 // is a new server, that has promised nothing and cannot break a promise (L1).
@@ -48,18 +46,6 @@ func nameOf(id raft.ServerID) pbs.ReplicaName {
 		name = name[:i]
 	}
 	return pbs.ReplicaName(name)
-}
-
-// nextGeneration counts the starts of this store.
-func nextGeneration(stable raft.StableStore) (uint64, error) {
-	n, err := stable.GetUint64(keyGeneration)
-	if err != nil && !missing(err) {
-		return 0, fmt.Errorf("read generation: %w", err)
-	}
-	if err := stable.SetUint64(keyGeneration, n+1); err != nil {
-		return 0, fmt.Errorf("write generation: %w", err)
-	}
-	return n + 1, nil
 }
 
 func get(stable raft.StableStore, key []byte) ([]byte, error) {

@@ -194,25 +194,3 @@ func TestRun_LeaderThatCannotWriteStepsDown(t *testing.T) {
 		})
 	}
 }
-
-func TestRun_GenerationIsChecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 0)
-		m := w.add("s1")
-		old := errors.New("an older copy")
-		m.configure = func(c *cluster.Config) {
-			c.CheckGeneration = func(_ context.Context, id string, generation uint64) error {
-				if id == "" || generation != 1 {
-					t.Errorf("asked about %s generation %d", id, generation)
-				}
-				return old
-			}
-		}
-		m.open(true)
-		m.run()
-		if err := <-m.done; !errors.Is(err, old) {
-			t.Errorf("Run: %v", err)
-		}
-		m.done <- nil
-	})
-}

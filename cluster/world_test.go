@@ -301,12 +301,16 @@ func (m *member) sees(name string) (bool, error) {
 
 // The replicas' API, as small as it can be: one question for each stream.
 
-type question struct{ What string }
+type question struct {
+	What  string
+	Start cluster.StartQuestion
+}
 
 type answer struct {
 	Index, Term uint64
 	Clock       time.Time
 	Status      cluster.Status
+	Start       cluster.StartAnswer
 	Err         string
 }
 
@@ -336,12 +340,22 @@ func (m *member) reply(r *cluster.Replica, conn net.Conn) {
 			a.Err = err.Error()
 		}
 	}
+	if q.What == "start" {
+		var err error
+		if a.Start, err = r.LastStart(context.Background(), q.Start); err != nil {
+			a.Err = err.Error()
+		}
+	}
 	_ = gob.NewEncoder(conn).Encode(a)
 }
 
 type peers struct{ m *member }
 
 func (p peers) ask(ctx context.Context, what, addr string) (answer, error) {
+	return p.question(ctx, question{What: what}, addr)
+}
+
+func (p peers) question(ctx context.Context, q question, addr string) (answer, error) {
 	var a answer
 	conn, err := p.m.host.Dial(ctx, strings.TrimSuffix(addr, raftPort)+apiPort)
 	if err != nil {
@@ -350,7 +364,7 @@ func (p peers) ask(ctx context.Context, what, addr string) (answer, error) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if err := gob.NewEncoder(conn).Encode(question{what}); err != nil {
+	if err := gob.NewEncoder(conn).Encode(q); err != nil {
 		return a, err
 	}
 	if err := gob.NewDecoder(conn).Decode(&a); err != nil {
@@ -375,6 +389,11 @@ func (p peers) Clock(ctx context.Context, addr string) (time.Time, error) {
 func (p peers) Status(ctx context.Context, addr string) (cluster.Status, error) {
 	a, err := p.ask(ctx, "status", addr)
 	return a.Status, err
+}
+
+func (p peers) LastStart(ctx context.Context, addr string, q cluster.StartQuestion) (cluster.StartAnswer, error) {
+	a, err := p.question(ctx, question{What: "start", Start: q}, addr)
+	return a.Start, err
 }
 
 var _ io.Closer = (*cluster.Replica)(nil)

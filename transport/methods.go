@@ -83,6 +83,7 @@ var methods = map[string]Rule{
 	apiconnect.ClusterLoginProcedure:        {ForVouched, AtHere}, // a login token does not prolong itself
 	apiconnect.ClusterReadIndexProcedure:    {ForReplicas, AtLeader},
 	apiconnect.ClusterClockProcedure:        {ForReplicas, AtHere},
+	apiconnect.ClusterLastStartProcedure:    {ForReplicas, AtHere}, // before there is a leader
 	apiconnect.ClusterRecordsProcedure:      {ForReplicas, AtHere},
 
 	apiconnect.AgentDeliverProcedure: {ForReplicas, AtHere},

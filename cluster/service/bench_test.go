@@ -90,10 +90,13 @@ func (b *bench) Status() cluster.Status                            { return clus
 
 func (b *bench) Statuses(context.Context) []cluster.Status { return []cluster.Status{b.Status()} }
 
-func (b *bench) Leader() (string, bool, bool)                                { return "s1:15001", true, true }
-func (b *bench) Transfer(context.Context, pbs.ReplicaName) error             { return nil }
-func (b *bench) Snapshot(context.Context) (*cluster.Saved, error)            { return nil, errors.New("none") }
-func (b *bench) AddReplica(context.Context, state.Replica) error             { return nil }
+func (b *bench) Leader() (string, bool, bool)                     { return "s1:15001", true, true }
+func (b *bench) Transfer(context.Context, pbs.ReplicaName) error  { return nil }
+func (b *bench) Snapshot(context.Context) (*cluster.Saved, error) { return nil, errors.New("none") }
+func (b *bench) AddReplica(context.Context, state.Replica) error  { return nil }
+func (b *bench) LastStart(context.Context, cluster.StartQuestion) (cluster.StartAnswer, error) {
+	return cluster.StartAnswer{}, nil
+}
 func (b *bench) Records(uint64, uint64, func(*api.LedgerRecord) error) error { return nil }
 func (b *bench) Renewed(h pbs.HostName)                                      { b.heard = append(b.heard, h) }
 

@@ -44,7 +44,7 @@ func StatusMessage(s cluster.Status) *api.ReplicaStatus {
 		Term: s.Term, CommitIndex: s.Commit, AppliedIndex: s.Applied, Version: s.Self.Version,
 		LastContactMs: s.LastContact.Milliseconds(), Digest: fmt.Sprintf("%016x", s.Digest), Alarms: s.Alarms,
 		Host: string(s.Self.Host), GossipAddress: s.Self.GossipAddress,
-		FeatureLevel: s.Self.FeatureLevel, Generation: s.Self.Generation,
+		FeatureLevel: s.Self.FeatureLevel, Generation: s.Self.Generation, Start: s.Self.Start,
 	}
 }
 
@@ -173,6 +173,17 @@ func (c *Cluster) ReadIndex(ctx context.Context, _ *connect.Request[api.ReadInde
 // Clock tells this replica's wall clock.
 func (c *Cluster) Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error) {
 	return connect.NewResponse(&api.ClockReply{UnixNano: time.Now().UnixNano()}), nil
+}
+
+// LastStart tells what this replica knows of the starts of the one that asks.
+func (c *Cluster) LastStart(ctx context.Context, r *connect.Request[api.LastStartRequest]) (*connect.Response[api.LastStartReply], error) {
+	a, err := c.Replica.LastStart(ctx, cluster.StartQuestion{
+		ServerID: r.Msg.GetServerId(), Address: r.Msg.GetAddress(), Decided: r.Msg.GetDecided(),
+		Start: cluster.Start{Generation: r.Msg.GetGeneration(), Token: r.Msg.GetStart()},
+	})
+	return reply(&api.LastStartReply{
+		Generation: a.Known.Generation, Start: a.Known.Token, ReplacedBy: a.ReplacedBy, RunsAt: a.RunsAt,
+	}, err)
 }
 
 // recordsPerMessage bounds one message of a Records stream.

@@ -34,14 +34,14 @@ func (s Services) unready() string {
 	status := replica.Status()
 	_, _, known := replica.Leader()
 	switch {
+	case len(status.Alarms) > 0:
+		return status.Alarms[0]
 	case !known:
 		return "no leader is known"
 	case replica.Age() > readyAge:
 		return fmt.Sprintf("no word of the leader for %s", replica.Age().Round(time.Second))
 	case status.Applied == 0:
 		return "the state has not been loaded"
-	case len(status.Alarms) > 0:
-		return status.Alarms[0]
 	}
 	return ""
 }

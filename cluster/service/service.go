@@ -26,6 +26,7 @@ type Replica interface {
 	Transfer(ctx context.Context, to pbs.ReplicaName) error
 	Snapshot(ctx context.Context) (*cluster.Saved, error)
 	AddReplica(ctx context.Context, joined state.Replica) error
+	LastStart(ctx context.Context, q cluster.StartQuestion) (cluster.StartAnswer, error)
 }
 
 var _ Replica = (*cluster.Replica)(nil)

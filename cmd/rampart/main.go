@@ -21,8 +21,16 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// exitStore tells a supervisor that the store failed (sysexits.h: EX_IOERR).
-const exitStore = 74
+// exits are the statuses of a replica that stops by itself, for its supervisor: what
+// each means and what to do is in docs/operation.md. The names are those of sysexits.h.
+var exits = []struct {
+	err    error
+	status int
+}{
+	{cluster.ErrStore, 74},   // EX_IOERR: start it again
+	{cluster.ErrOldDisk, 77}, // EX_NOPERM
+	{cluster.ErrTwice, 77},
+}
 
 func main() { os.Exit(run()) }
 
@@ -83,9 +91,12 @@ func finish(err error) int {
 		return 0
 	case errors.As(err, &exit):
 		return exit.Status
-	case errors.Is(err, cluster.ErrStore):
-		fmt.Fprintf(os.Stderr, "rampart: %v\n", err)
-		return exitStore
+	}
+	for _, x := range exits {
+		if errors.Is(err, x.err) {
+			fmt.Fprintf(os.Stderr, "rampart: %v\n", err)
+			return x.status
+		}
 	}
 	var refusal *pbs.Error
 	if errors.As(err, &refusal) {

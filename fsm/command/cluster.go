@@ -84,12 +84,17 @@ type PutReplica struct {
 	Replica state.Replica `cbor:"1,keyasint"`
 }
 
-// Apply stores it.
+// Apply stores it. What an older copy of the replica's disk announces, or a second
+// one beside it, is refused (design section 4, amnesia).
 func (c *PutReplica) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	if c.Replica.Name == "" {
 		return pbs.Errorf(pbs.InvalidRequest, "a replica needs a name")
 	}
 	r := c.Replica
+	if known, ok := tx.Replica(r.Name); ok && known.ServerID == r.ServerID && known.Generation >= r.Generation &&
+		known.Start != "" && known.Start != r.Start {
+		return pbs.Errorf(pbs.InvalidRequest, "replica %s has been started %d times, not %d times", r.Name, known.Generation, r.Generation)
+	}
 	tx.PutReplica(&r)
 	return nil
 }

@@ -248,7 +248,8 @@ type Replica struct {
 	Host          pbs.HostName    `cbor:"5,keyasint,omitempty"`
 	Version       string          `cbor:"6,keyasint,omitempty"`
 	FeatureLevel  uint32          `cbor:"7,keyasint,omitempty"`
-	Generation    uint64          `cbor:"8,keyasint,omitempty"`
+	Generation    uint64          `cbor:"8,keyasint,omitempty"` // how often its store was started
+	Start         string          `cbor:"9,keyasint,omitempty"` // token of that start: copies of a store count alike
 }
 
 // ResourceDef is a custom resource as qmgr made it.

@@ -142,6 +142,7 @@ type ReplicaStatus struct {
 	GossipAddress string                 `protobuf:"bytes,13,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
 	FeatureLevel  uint32                 `protobuf:"varint,14,opt,name=feature_level,json=featureLevel,proto3" json:"feature_level,omitempty"`
 	Generation    uint64                 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"` // starts of its store
+	Start         string                 `protobuf:"bytes,16,opt,name=start,proto3" json:"start,omitempty"`            // token of this start
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -279,6 +280,13 @@ func (x *ReplicaStatus) GetGeneration() uint64 {
 		return x.Generation
 	}
 	return 0
+}
+
+func (x *ReplicaStatus) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
 }
 
 type TransferRequest struct {
@@ -1153,6 +1161,150 @@ func (x *ClockReply) GetUnixNano() int64 {
 	return 0
 }
 
+type LastStartRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ServerId      string                 `protobuf:"bytes,1,opt,name=server_id,json=serverId,proto3" json:"server_id,omitempty"` // of the replica that asks
+	Address       string                 `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	Start         string                 `protobuf:"bytes,3,opt,name=start,proto3" json:"start,omitempty"` // token of the start that it is about to make
+	Generation    uint64                 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
+	Decided       bool                   `protobuf:"varint,5,opt,name=decided,proto3" json:"decided,omitempty"` // it is on the asker's disk; remember it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LastStartRequest) Reset() {
+	*x = LastStartRequest{}
+	mi := &file_cluster_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LastStartRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LastStartRequest) ProtoMessage() {}
+
+func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LastStartRequest.ProtoReflect.Descriptor instead.
+func (*LastStartRequest) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *LastStartRequest) GetServerId() string {
+	if x != nil {
+		return x.ServerId
+	}
+	return ""
+}
+
+func (x *LastStartRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *LastStartRequest) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
+}
+
+func (x *LastStartRequest) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *LastStartRequest) GetDecided() bool {
+	if x != nil {
+		return x.Decided
+	}
+	return false
+}
+
+type LastStartReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Generation    uint64                 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`                  // of the latest start that is known; 0: none
+	Start         string                 `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`                             // its token
+	ReplacedBy    string                 `protobuf:"bytes,3,opt,name=replaced_by,json=replacedBy,proto3" json:"replaced_by,omitempty"` // server id that took its place
+	RunsAt        string                 `protobuf:"bytes,4,opt,name=runs_at,json=runsAt,proto3" json:"runs_at,omitempty"`             // where another process answers under its id
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LastStartReply) Reset() {
+	*x = LastStartReply{}
+	mi := &file_cluster_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LastStartReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LastStartReply) ProtoMessage() {}
+
+func (x *LastStartReply) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LastStartReply.ProtoReflect.Descriptor instead.
+func (*LastStartReply) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *LastStartReply) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *LastStartReply) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
+}
+
+func (x *LastStartReply) GetReplacedBy() string {
+	if x != nil {
+		return x.ReplacedBy
+	}
+	return ""
+}
+
+func (x *LastStartReply) GetRunsAt() string {
+	if x != nil {
+		return x.RunsAt
+	}
+	return ""
+}
+
 type RecordsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	First         uint64                 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"` // number of the first record wanted
@@ -1163,7 +1315,7 @@ type RecordsRequest struct {
 
 func (x *RecordsRequest) Reset() {
 	*x = RecordsRequest{}
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1175,7 +1327,7 @@ func (x *RecordsRequest) String() string {
 func (*RecordsRequest) ProtoMessage() {}
 
 func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1188,7 +1340,7 @@ func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsRequest.ProtoReflect.Descriptor instead.
 func (*RecordsRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{21}
+	return file_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RecordsRequest) GetFirst() uint64 {
@@ -1214,7 +1366,7 @@ type RecordsReply struct {
 
 func (x *RecordsReply) Reset() {
 	*x = RecordsReply{}
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1378,7 @@ func (x *RecordsReply) String() string {
 func (*RecordsReply) ProtoMessage() {}
 
 func (x *RecordsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1391,7 @@ func (x *RecordsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsReply.ProtoReflect.Descriptor instead.
 func (*RecordsReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{22}
+	return file_cluster_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RecordsReply) GetRecords() []*LedgerRecord {
@@ -1260,7 +1412,7 @@ type LedgerRecord struct {
 
 func (x *LedgerRecord) Reset() {
 	*x = LedgerRecord{}
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1424,7 @@ func (x *LedgerRecord) String() string {
 func (*LedgerRecord) ProtoMessage() {}
 
 func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1437,7 @@ func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerRecord.ProtoReflect.Descriptor instead.
 func (*LedgerRecord) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{23}
+	return file_cluster_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LedgerRecord) GetNumber() uint64 {
@@ -1320,7 +1472,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\vStatusReply\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x125\n" +
 	"\breplicas\x18\x02 \x03(\v2\x19.rampart.v1.ReplicaStatusR\breplicas\x12!\n" +
-	"\fdigest_index\x18\x03 \x01(\x03R\vdigestIndex\"\xbc\x03\n" +
+	"\fdigest_index\x18\x03 \x01(\x03R\vdigestIndex\"\xd2\x03\n" +
 	"\rReplicaStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -1339,7 +1491,8 @@ const file_cluster_proto_rawDesc = "" +
 	"\rfeature_level\x18\x0e \x01(\rR\ffeatureLevel\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x0f \x01(\x04R\n" +
-	"generation\"!\n" +
+	"generation\x12\x14\n" +
+	"\x05start\x18\x10 \x01(\tR\x05start\"!\n" +
 	"\x0fTransferRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"'\n" +
 	"\rTransferReply\x12\x16\n" +
@@ -1391,7 +1544,23 @@ const file_cluster_proto_rawDesc = "" +
 	"\fClockRequest\")\n" +
 	"\n" +
 	"ClockReply\x12\x1b\n" +
-	"\tunix_nano\x18\x01 \x01(\x03R\bunixNano\":\n" +
+	"\tunix_nano\x18\x01 \x01(\x03R\bunixNano\"\x99\x01\n" +
+	"\x10LastStartRequest\x12\x1b\n" +
+	"\tserver_id\x18\x01 \x01(\tR\bserverId\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
+	"\x05start\x18\x03 \x01(\tR\x05start\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x04 \x01(\x04R\n" +
+	"generation\x12\x18\n" +
+	"\adecided\x18\x05 \x01(\bR\adecided\"\x80\x01\n" +
+	"\x0eLastStartReply\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x04R\n" +
+	"generation\x12\x14\n" +
+	"\x05start\x18\x02 \x01(\tR\x05start\x12\x1f\n" +
+	"\vreplaced_by\x18\x03 \x01(\tR\n" +
+	"replacedBy\x12\x17\n" +
+	"\aruns_at\x18\x04 \x01(\tR\x06runsAt\":\n" +
 	"\x0eRecordsRequest\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\"B\n" +
@@ -1400,7 +1569,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\fLedgerRecord\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x10\n" +
 	"\x03day\x18\x02 \x01(\tR\x03day\x12\x12\n" +
-	"\x04line\x18\x03 \x01(\fR\x04line2\xe7\x05\n" +
+	"\x04line\x18\x03 \x01(\fR\x04line2\xae\x06\n" +
 	"\aCluster\x12<\n" +
 	"\x06Status\x12\x19.rampart.v1.StatusRequest\x1a\x17.rampart.v1.StatusReply\x12B\n" +
 	"\bTransfer\x12\x1b.rampart.v1.TransferRequest\x1a\x19.rampart.v1.TransferReply\x12P\n" +
@@ -1412,7 +1581,8 @@ const file_cluster_proto_rawDesc = "" +
 	"AddReplica\x12\x1d.rampart.v1.AddReplicaRequest\x1a\x1b.rampart.v1.AddReplicaReply\x129\n" +
 	"\x05Login\x12\x18.rampart.v1.LoginRequest\x1a\x16.rampart.v1.LoginReply\x12E\n" +
 	"\tReadIndex\x12\x1c.rampart.v1.ReadIndexRequest\x1a\x1a.rampart.v1.ReadIndexReply\x129\n" +
-	"\x05Clock\x12\x18.rampart.v1.ClockRequest\x1a\x16.rampart.v1.ClockReply\x12A\n" +
+	"\x05Clock\x12\x18.rampart.v1.ClockRequest\x1a\x16.rampart.v1.ClockReply\x12E\n" +
+	"\tLastStart\x12\x1c.rampart.v1.LastStartRequest\x1a\x1a.rampart.v1.LastStartReply\x12A\n" +
 	"\aRecords\x12\x1a.rampart.v1.RecordsRequest\x1a\x18.rampart.v1.RecordsReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
@@ -1427,7 +1597,7 @@ func file_cluster_proto_rawDescGZIP() []byte {
 	return file_cluster_proto_rawDescData
 }
 
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_cluster_proto_goTypes = []any{
 	(*StatusRequest)(nil),       // 0: rampart.v1.StatusRequest
 	(*StatusReply)(nil),         // 1: rampart.v1.StatusReply
@@ -1450,16 +1620,18 @@ var file_cluster_proto_goTypes = []any{
 	(*ReadIndexReply)(nil),      // 18: rampart.v1.ReadIndexReply
 	(*ClockRequest)(nil),        // 19: rampart.v1.ClockRequest
 	(*ClockReply)(nil),          // 20: rampart.v1.ClockReply
-	(*RecordsRequest)(nil),      // 21: rampart.v1.RecordsRequest
-	(*RecordsReply)(nil),        // 22: rampart.v1.RecordsReply
-	(*LedgerRecord)(nil),        // 23: rampart.v1.LedgerRecord
-	(*Replica)(nil),             // 24: rampart.v1.Replica
+	(*LastStartRequest)(nil),    // 21: rampart.v1.LastStartRequest
+	(*LastStartReply)(nil),      // 22: rampart.v1.LastStartReply
+	(*RecordsRequest)(nil),      // 23: rampart.v1.RecordsRequest
+	(*RecordsReply)(nil),        // 24: rampart.v1.RecordsReply
+	(*LedgerRecord)(nil),        // 25: rampart.v1.LedgerRecord
+	(*Replica)(nil),             // 26: rampart.v1.Replica
 }
 var file_cluster_proto_depIdxs = []int32{
 	2,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
-	24, // 1: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
-	24, // 2: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
-	23, // 3: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
+	26, // 1: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
+	26, // 2: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
+	25, // 3: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
 	0,  // 4: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
 	3,  // 5: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
 	5,  // 6: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
@@ -1470,20 +1642,22 @@ var file_cluster_proto_depIdxs = []int32{
 	15, // 11: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
 	17, // 12: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
 	19, // 13: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
-	21, // 14: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
-	1,  // 15: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
-	4,  // 16: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
-	6,  // 17: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
-	8,  // 18: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
-	10, // 19: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
-	12, // 20: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
-	14, // 21: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
-	16, // 22: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
-	18, // 23: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
-	20, // 24: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
-	22, // 25: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
-	15, // [15:26] is the sub-list for method output_type
-	4,  // [4:15] is the sub-list for method input_type
+	21, // 14: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
+	23, // 15: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
+	1,  // 16: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
+	4,  // 17: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
+	6,  // 18: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
+	8,  // 19: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
+	10, // 20: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
+	12, // 21: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
+	14, // 22: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
+	16, // 23: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
+	18, // 24: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
+	20, // 25: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
+	22, // 26: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
+	24, // 27: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
+	16, // [16:28] is the sub-list for method output_type
+	4,  // [4:16] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -1501,7 +1675,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -73,6 +73,20 @@ func (p *peers) Status(ctx context.Context, address string) (cluster.Status, err
 	return statusFromWire(reply.Msg.GetReplicas()[0])
 }
 
+// LastStart implements cluster.Peers.
+func (p *peers) LastStart(ctx context.Context, address string, q cluster.StartQuestion) (cluster.StartAnswer, error) {
+	reply, err := p.at(address).LastStart(ctx, connect.NewRequest(&api.LastStartRequest{
+		ServerId: q.ServerID, Address: q.Address, Generation: q.Start.Generation, Start: q.Start.Token, Decided: q.Decided,
+	}))
+	if err != nil {
+		return cluster.StartAnswer{}, transport.FromWire(err)
+	}
+	return cluster.StartAnswer{
+		Known:      cluster.Start{Generation: reply.Msg.GetGeneration(), Token: reply.Msg.GetStart()},
+		ReplacedBy: reply.Msg.GetReplacedBy(), RunsAt: reply.Msg.GetRunsAt(),
+	}, nil
+}
+
 func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 	digest, err := strconv.ParseUint(r.GetDigest(), 16, 64)
 	if err != nil && r.GetDigest() != "" {
@@ -82,7 +96,7 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 		Self: state.Replica{
 			Name: pbs.ReplicaName(r.GetName()), ServerID: r.GetServerId(), Address: r.GetAddress(),
 			GossipAddress: r.GetGossipAddress(), Host: pbs.HostName(r.GetHost()), Version: r.GetVersion(),
-			FeatureLevel: r.GetFeatureLevel(), Generation: r.GetGeneration(),
+			FeatureLevel: r.GetFeatureLevel(), Generation: r.GetGeneration(), Start: r.GetStart(),
 		},
 		Role: cluster.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),
 		Digest: digest, LastContact: time.Duration(r.GetLastContactMs()) * time.Millisecond, Alarms: r.GetAlarms(),

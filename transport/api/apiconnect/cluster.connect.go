@@ -53,6 +53,8 @@ const (
 	ClusterReadIndexProcedure = "/rampart.v1.Cluster/ReadIndex"
 	// ClusterClockProcedure is the fully-qualified name of the Cluster's Clock RPC.
 	ClusterClockProcedure = "/rampart.v1.Cluster/Clock"
+	// ClusterLastStartProcedure is the fully-qualified name of the Cluster's LastStart RPC.
+	ClusterLastStartProcedure = "/rampart.v1.Cluster/LastStart"
 	// ClusterRecordsProcedure is the fully-qualified name of the Cluster's Records RPC.
 	ClusterRecordsProcedure = "/rampart.v1.Cluster/Records"
 )
@@ -78,6 +80,9 @@ type ClusterClient interface {
 	ReadIndex(context.Context, *connect.Request[api.ReadIndexRequest]) (*connect.Response[api.ReadIndexReply], error)
 	// Clock tells a replica's wall clock, for the median of the voters' clocks.
 	Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error)
+	// LastStart tells what this replica knows of the starts of a server, before it may
+	// start its Raft.
+	LastStart(context.Context, *connect.Request[api.LastStartRequest]) (*connect.Response[api.LastStartReply], error)
 	// Records fills a gap in another replica's ledger.
 	Records(context.Context, *connect.Request[api.RecordsRequest]) (*connect.ServerStreamForClient[api.RecordsReply], error)
 }
@@ -153,6 +158,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(clusterMethods.ByName("Clock")),
 			connect.WithClientOptions(opts...),
 		),
+		lastStart: connect.NewClient[api.LastStartRequest, api.LastStartReply](
+			httpClient,
+			baseURL+ClusterLastStartProcedure,
+			connect.WithSchema(clusterMethods.ByName("LastStart")),
+			connect.WithClientOptions(opts...),
+		),
 		records: connect.NewClient[api.RecordsRequest, api.RecordsReply](
 			httpClient,
 			baseURL+ClusterRecordsProcedure,
@@ -174,6 +185,7 @@ type clusterClient struct {
 	login        *connect.Client[api.LoginRequest, api.LoginReply]
 	readIndex    *connect.Client[api.ReadIndexRequest, api.ReadIndexReply]
 	clock        *connect.Client[api.ClockRequest, api.ClockReply]
+	lastStart    *connect.Client[api.LastStartRequest, api.LastStartReply]
 	records      *connect.Client[api.RecordsRequest, api.RecordsReply]
 }
 
@@ -227,6 +239,11 @@ func (c *clusterClient) Clock(ctx context.Context, req *connect.Request[api.Cloc
 	return c.clock.CallUnary(ctx, req)
 }
 
+// LastStart calls rampart.v1.Cluster.LastStart.
+func (c *clusterClient) LastStart(ctx context.Context, req *connect.Request[api.LastStartRequest]) (*connect.Response[api.LastStartReply], error) {
+	return c.lastStart.CallUnary(ctx, req)
+}
+
 // Records calls rampart.v1.Cluster.Records.
 func (c *clusterClient) Records(ctx context.Context, req *connect.Request[api.RecordsRequest]) (*connect.ServerStreamForClient[api.RecordsReply], error) {
 	return c.records.CallServerStream(ctx, req)
@@ -253,6 +270,9 @@ type ClusterHandler interface {
 	ReadIndex(context.Context, *connect.Request[api.ReadIndexRequest]) (*connect.Response[api.ReadIndexReply], error)
 	// Clock tells a replica's wall clock, for the median of the voters' clocks.
 	Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error)
+	// LastStart tells what this replica knows of the starts of a server, before it may
+	// start its Raft.
+	LastStart(context.Context, *connect.Request[api.LastStartRequest]) (*connect.Response[api.LastStartReply], error)
 	// Records fills a gap in another replica's ledger.
 	Records(context.Context, *connect.Request[api.RecordsRequest], *connect.ServerStream[api.RecordsReply]) error
 }
@@ -324,6 +344,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(clusterMethods.ByName("Clock")),
 		connect.WithHandlerOptions(opts...),
 	)
+	clusterLastStartHandler := connect.NewUnaryHandler(
+		ClusterLastStartProcedure,
+		svc.LastStart,
+		connect.WithSchema(clusterMethods.ByName("LastStart")),
+		connect.WithHandlerOptions(opts...),
+	)
 	clusterRecordsHandler := connect.NewServerStreamHandler(
 		ClusterRecordsProcedure,
 		svc.Records,
@@ -352,6 +378,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 			clusterReadIndexHandler.ServeHTTP(w, r)
 		case ClusterClockProcedure:
 			clusterClockHandler.ServeHTTP(w, r)
+		case ClusterLastStartProcedure:
+			clusterLastStartHandler.ServeHTTP(w, r)
 		case ClusterRecordsProcedure:
 			clusterRecordsHandler.ServeHTTP(w, r)
 		default:
@@ -401,6 +429,10 @@ func (UnimplementedClusterHandler) ReadIndex(context.Context, *connect.Request[a
 
 func (UnimplementedClusterHandler) Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Cluster.Clock is not implemented"))
+}
+
+func (UnimplementedClusterHandler) LastStart(context.Context, *connect.Request[api.LastStartRequest]) (*connect.Response[api.LastStartReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Cluster.LastStart is not implemented"))
 }
 
 func (UnimplementedClusterHandler) Records(context.Context, *connect.Request[api.RecordsRequest], *connect.ServerStream[api.RecordsReply]) error {

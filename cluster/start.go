@@ -1,0 +1,142 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// A Start is one start of a store. The number tells the later from the earlier;
+// the token tells apart those that two copies of a disk counted alike.
+type Start struct {
+	Generation uint64 `json:"generation"`
+	Token      string `json:"token"`
+}
+
+// after tells whether the start came after o, or beside it on a copy of the disk:
+// whoever knows only o has forgotten something.
+func (s Start) after(o Start) bool {
+	return s.Generation > o.Generation || s.Generation == o.Generation && s.Token != o.Token
+}
+
+func startOf(r state.Replica) Start { return Start{Generation: r.Generation, Token: r.Start} }
+
+// Keys in the stable store, beside Raft's own. They are on every disk.
+var (
+	keyStart = []byte("RampartStart")
+	keyKnown = []byte("RampartKnown")
+)
+
+// lastStart returns the last start that was written to the store.
+func lastStart(stable raft.StableStore) (Start, error) {
+	var s Start
+	return s, load(stable, keyStart, &s)
+}
+
+// next is the start that follows.
+func (s Start) next() Start { return Start{Generation: s.Generation + 1, Token: rand.Text()} }
+
+func load(stable raft.StableStore, key []byte, v any) error {
+	b, err := get(stable, key)
+	if err == nil && len(b) > 0 {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", key, err)
+	}
+	return nil
+}
+
+func save(stable raft.StableStore, key []byte, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = stable.Set(key, b)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	return nil
+}
+
+// knowledge is what this disk knows of the starts of all members, so that it can
+// be asked before the state is there.
+type knowledge map[pbs.ReplicaName]known
+
+type known struct {
+	ServerID string   `json:"server"`
+	Address  string   `json:"address"`
+	Start    Start    `json:"start"`
+	Gone     []string `json:"gone,omitempty"` // ids that others have replaced, the latest goneKept
+}
+
+const goneKept = 16
+
+// learn takes over what the state says of the members, and tells whether that was
+// news.
+func (k knowledge) learn(v *state.View) bool {
+	news := false
+	for r := range v.Replicas() {
+		if r.ServerID == "" {
+			continue
+		}
+		old := k[r.Name]
+		now := known{ServerID: r.ServerID, Address: r.Address, Start: startOf(*r), Gone: old.Gone}
+		same := old.ServerID == now.ServerID
+		if same && old.Address == now.Address && old.Start == now.Start {
+			continue
+		}
+		if same && old.Start.Generation > now.Start.Generation || slices.Contains(old.Gone, now.ServerID) {
+			continue // a state that is still catching up
+		}
+		if old.ServerID != "" && old.ServerID != now.ServerID {
+			now.Gone = append(slices.Clone(old.Gone), old.ServerID)
+			now.Gone = now.Gone[max(0, len(now.Gone)-goneKept):]
+		}
+		k[r.Name], news = now, true
+	}
+	return news
+}
+
+// latestMembers returns the latest configuration on the disk, which is all that a
+// replica knows of the others before Raft runs.
+func latestMembers(log raft.LogStore, snapshots raft.SnapshotStore) (raft.Configuration, error) {
+	first, err := log.FirstIndex()
+	if err != nil {
+		return raft.Configuration{}, err
+	}
+	last, err := log.LastIndex()
+	if err != nil {
+		return raft.Configuration{}, err
+	}
+	var l raft.Log
+	for i := last; i >= first && i > 0; i-- {
+		if err := log.GetLog(i, &l); err != nil {
+			return raft.Configuration{}, fmt.Errorf("entry %d of the log: %w", i, err)
+		}
+		if l.Type == raft.LogConfiguration {
+			return raft.DecodeConfiguration(l.Data), nil
+		}
+	}
+	all, err := snapshots.List()
+	if err != nil || len(all) == 0 {
+		return raft.Configuration{}, err
+	}
+	return all[0].Configuration, nil
+}
+
+var (
+	// ErrOldDisk means that the store is an older copy: the cluster knows a later
+	// start of it, or has another server in its place. To run on it could break what
+	// the later one promised (L1).
+	ErrOldDisk = errors.New("this disk is an older copy")
+
+	// ErrTwice means that another process runs under this replica's identity.
+	ErrTwice = errors.New("another process runs on a copy of this disk")
+)
