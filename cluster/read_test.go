@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,6 +94,67 @@ func TestRead_WaitsForAFollowerThatLags(t *testing.T) {
 			name := fmt.Sprint("x", i)
 			mustWrite(t, w.leader(), name)
 			mustSee(t, f, name)
+		}
+	})
+}
+
+// Nothing is written after the election: the new leader's own first command must be
+// enough for every replica to answer, and to answer with all that was acknowledged.
+func TestRead_OnAnIdleClusterAfterAnElection(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		mustWrite(t, w.leader(), "x")
+		old := w.leader()
+		old.kill()
+		for _, m := range w.members {
+			if m != old {
+				mustSee(t, m, "x") // outwaits the election
+			}
+		}
+		w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
+		for range 20 {
+			for _, m := range w.members {
+				if m != old {
+					mustSee(t, m, "x")
+				}
+			}
+		}
+	})
+}
+
+// Readers at every replica go on while leadership is handed around: each read that
+// begins after an acknowledgement sees it.
+func TestRead_DuringTransfers(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		var acked atomic.Int64
+		mustWrite(t, w.leader(), "x0")
+		ctx, stop := context.WithCancel(t.Context())
+		var readers sync.WaitGroup
+		for _, m := range w.members {
+			readers.Go(func() {
+				for ctx.Err() == nil {
+					mustSee(t, m, fmt.Sprint("x", acked.Load()))
+				}
+			})
+		}
+		terms := map[uint64]bool{}
+		for i := range int64(40) {
+			l := w.leader()
+			if l == nil {
+				w.until("a leader", 5*time.Second, func() bool { return w.leader() != nil })
+				l = w.leader()
+			}
+			terms[l.replica.Term()] = true
+			if err := l.write(fmt.Sprint("x", i+1)); err == nil {
+				acked.Store(i + 1)
+			}
+			if i%5 == 4 {
+				_ = l.replica.Transfer(t.Context(), "") // to whoever is best; a refused one changes nothing
+			}
+		}
+		stop()
+		readers.Wait()
+		if len(terms) < 4 || acked.Load() < 20 {
+			t.Errorf("%d terms, %d writes: too little happened", len(terms), acked.Load())
 		}
 	})
 }
