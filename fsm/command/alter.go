@@ -3,6 +3,7 @@ package command
 import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -113,6 +114,9 @@ func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
 	if !ok {
 		return pbs.Refuse(pbs.UnknownQueue)
 	}
+	if err := mixed(tx, old, changes); err != nil {
+		return err
+	}
 	if !touches(changes, "select") && touchesChunks(tx, changes) {
 		j.Resources = j.Resources.Unset("select") // the one chunk follows -l ncpus= and the like
 	}
@@ -123,6 +127,41 @@ func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
 		return err
 	}
 	return checkLimits(tx, q, j)
+}
+
+// mixed refuses changes of chunk resources beside a select, the new one or one that says
+// more than they do: it would be lost.
+func mixed(tx *state.Tx, old *state.Job, changes []AttrChange) error {
+	chosen := touches(changes, "select")
+	if !chosen && derived(old) {
+		return nil
+	}
+	for _, ch := range changes {
+		unset := ch.Op == OpUnset || ch.Entry.Value == ""
+		if ch.Entry.Name != "Resource_List" || chosen && unset {
+			continue
+		}
+		if err := besides(tx, ch.Entry.Resource); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// derived tells whether the job's select says no more than its other resources do: it
+// was, or might have been, made of them.
+func derived(j *state.Job) bool {
+	text, _ := j.Resources.Get("select")
+	sel, err := spec.ParseSelect(text)
+	if err != nil || len(sel.Chunks) != 1 || sel.Chunks[0].Count != 1 {
+		return false
+	}
+	for _, it := range sel.Chunks[0].Items {
+		if value, ok := j.Resources.Get(it.Name); !ok || value != it.Value {
+			return false
+		}
+	}
+	return true
 }
 
 func touches(changes []AttrChange, res string) bool {

@@ -39,6 +39,13 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 			return err
 		}
 	}
+	if _, ok := j.Resources.Get("select"); ok {
+		for _, it := range j.Resources {
+			if err := besides(tx, it.Name); err != nil {
+				return err
+			}
+		}
+	}
 	if err := completeResources(tx, queue, j); err != nil {
 		return err
 	}
@@ -75,6 +82,15 @@ func submitQueue(tx *state.Tx, name pbs.QueueName) (*state.Queue, error) {
 		return nil, pbs.Refuse(pbs.QueueDisabled)
 	}
 	return q, nil
+}
+
+// besides refuses a resource of chunks that stands beside a select: nobody could tell
+// which of the two counts.
+func besides(tx *state.Tx, res string) error {
+	if def, ok := tx.Resource(res); ok && def.AtHost() {
+		return pbs.Errorf(pbs.ResourceBesides, "%s%s", pbs.ResourceBesides.Text(), res)
+	}
+	return nil
 }
 
 // completeResources merges the defaults into Resource_List, makes the select whole,

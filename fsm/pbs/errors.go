@@ -39,6 +39,7 @@ const (
 	BadNodeState       Code = 15067
 	NoMom              Code = 15070
 	BadSelect          Code = 15108
+	ResourceBesides    Code = 15109
 	DuplicateResource  Code = 15116
 	HookError          Code = 15136
 	HasFinished        Code = 15139
@@ -92,6 +93,7 @@ var texts = map[Code]string{
 	BadNodeState:       "Illegal value for node state",
 	NoMom:              "could not contact mom",
 	BadSelect:          `Resource invalid in "select" specification: `,
+	ResourceBesides:    `"-lresource=" cannot be used with "select" or "place", resource is: `,
 	DuplicateResource:  "duplicated resource within a section of a select specification, resource is: ",
 	HookError:          "hook error",
 	HasFinished:        "Job has finished",
