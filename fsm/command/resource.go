@@ -1,9 +1,13 @@
 package command
 
 import (
+	"slices"
+	"strings"
+
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -86,11 +90,27 @@ func inUse(tx *state.Tx, name string) bool {
 		}
 	}
 	for j := range tx.Jobs() {
-		if _, ok := j.Resources.Get(name); ok && j.State != pbs.Finished {
+		if j.State == pbs.Finished {
+			continue
+		}
+		asked, _ := j.Resources.Get("select")
+		if _, ok := j.Resources.Get(name); ok || selects(asked, name) || selects(j.SchedSelect, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// selects tells whether a chunk asks for the resource.
+func selects(text, name string) bool {
+	if !strings.Contains(text, name) { // most do not, and to parse takes longer
+		return false
+	}
+	sel, err := spec.ParseSelect(text)
+	return err == nil && slices.ContainsFunc(sel.Chunks, func(c spec.Chunk) bool {
+		_, ok := c.Items.Get(name)
+		return ok
+	})
 }
 
 func names(list attr.List, res string) bool {
