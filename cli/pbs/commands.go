@@ -4,9 +4,9 @@ import "rampart/cli"
 
 // Commands returns all PBS commands.
 func Commands() []*cli.Command {
-	return []*cli.Command{
+	return append([]*cli.Command{
 		qsub(), qstat(), qdel(), qalter(), qhold(), qrls(), qsig(), qrerun(), pbsnodes(), qmgr(),
-	}
+	}, reservations()...)
 }
 
 // own adds Rampart's long options to a getopt option string.
