@@ -224,11 +224,13 @@ func (m *manager) change(ctx context.Context, d *directive, n objectName) error 
 		return m.changeEach(ctx, d, r)
 	}
 	_, err := m.batch.Manage(m.next(ctx), connect.NewRequest(r))
+	if code := pbs.CodeOf(err); d.verb == "delete" && n.name == "" && (code == pbs.BusyObject || code == pbs.ResourceBusy) {
+		return m.changeEach(ctx, d, r) // all at once was refused for some; the others go all the same
+	}
 	return err
 }
 
-// changeEach is a change of all custom resources, which the server does not know as
-// one.
+// changeEach is a change of all objects of a kind, one after the other.
 func (m *manager) changeEach(ctx context.Context, d *directive, r *api.ManageRequest) error {
 	all, err := m.find(ctx, d.object, "")
 	if err != nil {

@@ -170,6 +170,8 @@ func (f *fakeServer) Rerun(_ context.Context, r *connect.Request[api.RerunReques
 func (f *fakeServer) Manage(_ context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
 	var err error
 	switch {
+	case r.Msg.Name == "@default" && r.Msg.Verb == api.Verb_VERB_DELETE, r.Msg.Name == "hosta" && r.Msg.Verb == api.Verb_VERB_DELETE:
+		err = pbs.Refuse(pbs.BusyObject)
 	case r.Msg.Name == "nosuch" && r.Msg.Kind != api.ObjectKind_OBJECT_KIND_QUEUE:
 		err = pbs.Refuse(pbs.UnknownNode)
 	case r.Msg.Name == "nosuch":
