@@ -176,3 +176,33 @@ func TestList_SlowReader(t *testing.T) {
 		}
 	})
 }
+
+// The server counts its finished jobs too, a queue does not (recorded: 10 and 9).
+func TestList_TotalJobs(t *testing.T) {
+	b := newBench(t)
+	b.mustSubmit("ann@login1", set("Job_Name", "a"))
+	b.do(&command.DeleteJob{Job: pbs.JobID(b.mustSubmit("ann@login1", set("Job_Name", "b")))})
+	for kind, want := range map[api.ObjectKind]string{
+		api.ObjectKind_OBJECT_KIND_SERVER: "total_jobs=2", api.ObjectKind_OBJECT_KIND_QUEUE: "total_jobs=1",
+	} {
+		got, err := b.list("ann@login1", &api.ListRequest{Kind: kind, Attributes: []string{"total_jobs"}})
+		if err != nil || !strings.Contains(shown(got), want) {
+			t.Errorf("%v: %v, %s, want %s", kind, err, shown(got), want)
+		}
+	}
+}
+
+// Tools find the scheduler's files by its attributes (specification: drop-in section 2).
+func TestList_SchedFiles(t *testing.T) {
+	b := newBench(t)
+	b.Batch.Home = "/var/spool/pbs"
+	got, err := b.list("ann@login1", &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SCHED})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"partition=pbs-default", "sched_priv=/var/spool/pbs/sched_priv", "sched_log=/var/spool/pbs/sched_logs"} {
+		if !strings.Contains(shown(got), want) {
+			t.Errorf("%s is missing from %s", want, shown(got))
+		}
+	}
+}

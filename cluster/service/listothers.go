@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 
 	"rampart/fsm/attr"
@@ -120,18 +121,20 @@ func (l *listing) scheds() error {
 				return
 			}
 		}
-		p.add(schedName, p.fields.of(schedAttributes(v), v))
+		p.add(schedName, p.fields.of(schedAttributes(v, l.config.Home), v))
 	})
 }
 
-// schedAttributes are those of the duty inside the leader.
-func schedAttributes(v *state.View) attr.List {
+// schedAttributes are those of the duty inside the leader; home is the PBS_HOME in which
+// tools look for the scheduler's files.
+func schedAttributes(v *state.View, home string) attr.List {
 	word := "idle"
 	if v.Server().Scheduling() {
 		word = "scheduling"
 	}
 	hot := map[string]string{
 		"sched_host": string(v.Cluster().LeaderHost), "scheduling": v.Server().Get("scheduling"),
+		"sched_priv": filepath.Join(home, "sched_priv"), "sched_log": filepath.Join(home, "sched_logs"),
 		"state": word, "pbs_version": pbs.Version, "log_events": "767",
 	}
 	var list attr.List

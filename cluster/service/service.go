@@ -60,6 +60,7 @@ type Config struct {
 	Ledger   Ledger
 	Leases   func() Leases // of the present term; nil while this replica does not lead
 	Log      Log
+	Home     string // PBS_HOME, for those who ask where files are
 	Logger   *slog.Logger
 
 	requests *requests // of all services together; set by New

@@ -46,7 +46,7 @@ var schedRows = []row{
 	managed("only_explicit_psets", Boolean, nil).or("False"),
 	managed("throughput_mode", Boolean, nil).or("True"),
 	managed("job_run_wait", Text, oneOf("none", "runjob_hook", "execjob_hook")).or("runjob_hook"),
-	managed("partition", Text, nil),
+	managed("partition", Text, nil).or("pbs-default"),
 	managed("sched_priv", Text, parseDirectory),
 	managed("sched_log", Text, parseDirectory),
 	operated("scheduling", Boolean, nil).or("True"),

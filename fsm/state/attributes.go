@@ -194,7 +194,7 @@ func (t *tables) ServerAttributes() attr.List {
 	hot := map[string]string{
 		"server_state":  t.serverState(),
 		"server_host":   string(t.cluster.LeaderHost),
-		"total_jobs":    strconv.Itoa(counts.Total()),
+		"total_jobs":    strconv.Itoa(counts.Total() + counts.Of(pbs.Finished)), // of the history too, unlike a queue's
 		"state_count":   counts.String(),
 		"pbs_version":   pbs.Version,
 		"license_count": "Avail_Global:1000000 Avail_Local:1000000 Used:0 High_Use:0",

@@ -162,7 +162,7 @@ func (s *Server) isMember(key string) bool {
 func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Logins: logins{s.ca},
-		Ledger: s.ledger, Leases: s.leases, Log: s.serverLog, Logger: s.logger,
+		Ledger: s.ledger, Leases: s.leases, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
 	})
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
 	options := serviceOptions(failures, service.Named(s.replica, s.outside.Resolve), s.logger)
