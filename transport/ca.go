@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
 	"net/url"
 	"time"
 
@@ -152,9 +153,23 @@ func (ca *CA) Sign(csr []byte, role Role, host pbs.HostName, now time.Time) ([]b
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
+	if role == RoleReplica {
+		named(tmpl, string(host))
+	}
 	leaf, err := x509.CreateCertificate(rand.Reader, tmpl, ca.cert, req.PublicKey, ca.key)
 	if err != nil {
 		return nil, fmt.Errorf("sign certificate: %w", err)
 	}
 	return leaf, nil
+}
+
+// named adds the host's name for programs that know nothing of our URIs, curl above all.
+// Our own processes look at the URI alone. People ask replicas only: a mom's leaf proves
+// no name to them.
+func named(tmpl *x509.Certificate, host string) {
+	if ip := net.ParseIP(host); ip != nil {
+		tmpl.IPAddresses = []net.IP{ip}
+		return
+	}
+	tmpl.DNSNames = []string{host}
 }

@@ -197,3 +197,40 @@ func TestVerify_ALeafIsNoCA(t *testing.T) {
 		t.Error("a leaf signed by a leaf was taken")
 	}
 }
+
+// A program that knows no URIs, like curl, believes a replica's leaf for its host's name,
+// and no other process's for any; our own still go by the URI alone.
+func TestSign_NamesReplicasForStrangers(t *testing.T) {
+	ca := testCA(t)
+	pool := x509.NewCertPool()
+	root, err := x509.ParseCertificate(ca.Certificate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.AddCert(root)
+	believed := func(role Role, host pbs.HostName, name string) bool {
+		_, err := issue(t, ca, role, host).Certificate().Verify(x509.VerifyOptions{Roots: pool, DNSName: name})
+		return err == nil
+	}
+	for _, c := range []struct {
+		role Role
+		host pbs.HostName
+		name string
+		want bool
+	}{
+		{RoleReplica, "s1", "s1", true},
+		{RoleReplica, "s1.site.org", "s1.site.org", true},
+		{RoleReplica, "10.0.0.1", "10.0.0.1", true},
+		{RoleReplica, "s1", "s2", false},
+		{RoleMom, "s1", "s1", false},
+		{RoleSubmit, "s1", "s1", false},
+	} {
+		if got := believed(c.role, c.host, c.name); got != c.want {
+			t.Errorf("%s of %s as %s: %v, want %v", c.role, c.host, c.name, got, c.want)
+		}
+	}
+	p, err := peerOf(issue(t, ca, RoleReplica, "s1").Certificate())
+	if err != nil || p.Host != "s1" || p.Role != RoleReplica {
+		t.Errorf("peer %+v, %v", p, err)
+	}
+}
