@@ -47,6 +47,10 @@ func lines(e state.Event) []line {
 		return []line{{logSystem, "Node", e.Object, "node up"}}
 	case state.HostWentDown:
 		return []line{{logSystem, "Node", e.Object, join("node down", e.Text)}}
+	case state.HostGivenUp:
+		return []line{{logSystem, "Node", e.Object, givenUpText(e)}}
+	case state.HostTroubled:
+		return []line{{logSystem, "Node", e.Object, troubleText(e)}}
 	case state.LeaderChanged:
 		return []line{{logSystem, "Svr", e.Object, join("leader changed", e.Text)}}
 	case state.ObjectChanged:
@@ -95,6 +99,20 @@ func jobLines(e state.Event) []line {
 	default:
 		return nil
 	}
+}
+
+func givenUpText(e state.Event) string {
+	if e.By.Name == "" {
+		return "node given up, " + e.Text
+	}
+	return "node given up, " + e.Text + " at request of " + e.By.String()
+}
+
+func troubleText(e state.Event) string {
+	if e.Text == "" {
+		return "node takes jobs again"
+	}
+	return "node takes no jobs: " + e.Text
 }
 
 func exitText(j *state.Job) string {

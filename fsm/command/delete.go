@@ -60,11 +60,14 @@ func (c *DeleteJob) remove(tx *state.Tx, m Meta, j *state.Job) error {
 	return nil
 }
 
+// exitKilled is the exit status of a job that SIGTERM has ended.
+const exitKilled = 271
+
 // forceEnd frees everything without waiting for the mom; the order to kill stays.
 func forceEnd(tx *state.Tx, m Meta, j *state.Job) error {
 	next := *j
 	next.Ending, next.Ended = state.EndingDelete, m.At
-	next.ExitStatus, next.HasExited = 271, true
+	next.ExitStatus, next.HasExited = exitKilled, true
 	kill(tx, j, 0, false)
 	return finish(tx, &next, "")
 }

@@ -94,12 +94,7 @@ func dropOrders(tx *state.Tx, host pbs.HostName, job pbs.JobID, run pbs.RunCount
 
 // confirmEnd notes that an earlier run is over on a host.
 func confirmEnd(tx *state.Tx, j *state.Job, ended state.HostRun) {
-	var open []state.HostRun
-	for _, r := range j.Unconfirmed {
-		if r != ended {
-			open = append(open, r)
-		}
-	}
+	open := without(j.Unconfirmed, ended)
 	if len(open) == len(j.Unconfirmed) {
 		return
 	}

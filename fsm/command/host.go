@@ -16,6 +16,14 @@ type HostUp struct {
 	Version       string          `cbor:"6,keyasint,omitempty"`
 	PCPUs         uint32          `cbor:"7,keyasint,omitempty"`
 	Vnodes        []ReportedVnode `cbor:"8,keyasint,omitempty"`
+	Tasks         []ReportedTask  `cbor:"9,keyasint,omitempty"`  // the runs that the mom knows and that have not ended
+	Trouble       string          `cbor:"10,keyasint,omitempty"` // why it cannot take jobs
+}
+
+// ReportedTask is a run that a mom knows.
+type ReportedTask struct {
+	Job      pbs.JobID    `cbor:"1,keyasint"`
+	RunCount pbs.RunCount `cbor:"2,keyasint"`
 }
 
 // ReportedVnode is one vnode as its mom tells of it.
@@ -35,9 +43,13 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !ok {
 		h = &state.Host{Name: c.Host}
 	}
-	next := *h
-	if next.SpoolID != c.SpoolID {
+	next, newDisk := *h, h.SpoolID != "" && h.SpoolID != c.SpoolID
+	if newDisk || h.SpoolID == "" {
 		next.SpoolID, next.Acked = c.SpoolID, 0
+	}
+	next.Registered, next.GivenUp, next.Trouble = next.Registered+1, false, c.Trouble
+	if next.Fence = state.LongerFence(h.Fence, tx.Server().Fence()); h.Registered == 0 {
+		next.Fence = tx.Server().Fence() // it holds no deadline of ours yet
 	}
 	if !next.Up {
 		next.Up, next.Changed = true, m.At
@@ -48,6 +60,10 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	tx.PutHost(&next)
 	res.Acked, res.Epoch = next.Acked, tx.Cluster().Epoch
 	c.putVnodes(tx, m)
+	c.endUnknown(tx)
+	if newDisk {
+		return c.endForgotten(tx, m, res)
+	}
 	return nil
 }
 
@@ -66,7 +82,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 			next.Seq = tx.NextSeq()
 		}
 		next.Reported, next.Sharing = r.Available, r.Sharing
-		setFlags(&next, next.Flags&state.VnodeOffline, m.At)
+		setFlags(&next, next.Flags&state.VnodeOffline|troubled(c.Trouble), m.At)
 		next.OverCommitted = overCommitted(tx, &next)
 		tx.PutVnode(&next)
 	}

@@ -33,6 +33,10 @@ var kinds = map[Kind]func() Command{
 	23: func() Command { return new(PutReplica) },
 	24: func() Command { return new(UsageSample) },
 	25: func() Command { return new(SetComments) },
+	26: func() Command { return new(HostFenced) },
+	27: func() Command { return new(ForgetHost) },
+	28: func() Command { return new(ShortenFence) },
+	29: func() Command { return new(HostTrouble) },
 }
 
 // numbers is kinds the other way round.

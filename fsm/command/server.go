@@ -21,11 +21,15 @@ func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
-	next := &state.Server{Attrs: list}
+	next := &state.Server{Attrs: list, FenceChanged: tx.Server().FenceChanged}
 	if q := next.DefaultQueue(); q != "" && q != tx.Server().DefaultQueue() {
 		if _, ok := tx.Queue(q); !ok {
 			return pbs.Refuse(pbs.UnknownQueue)
 		}
+	}
+	if next.Fence() != tx.Server().Fence() {
+		next.FenceChanged = m.Index
+		lengthenFences(tx, next.Fence())
 	}
 	tx.PutServer(next)
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "server", By: m.Asker, Text: describe(c.Changes)})

@@ -25,6 +25,8 @@ const (
 	HostWentDown                          // log only: Text
 	ObjectChanged                         // log only: qmgr; Text
 	LeaderChanged                         // log only
+	HostGivenUp                           // log only: Text; By is who forgot it, zero when its fence has fallen
+	HostTroubled                          // log only: Text is why it takes no jobs; empty: it does again
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on

@@ -31,7 +31,8 @@ type Fault struct {
 
 // Server holds the server's attributes as qmgr sets them.
 type Server struct {
-	Attrs attr.List `cbor:"1,keyasint,omitempty"`
+	Attrs        attr.List `cbor:"1,keyasint,omitempty"`
+	FenceChanged uint64    `cbor:"2,keyasint,omitempty"` // index at which node_fail_requeue got its value
 }
 
 // Queue is an execution queue.
@@ -49,10 +50,11 @@ type VnodeFlags uint16
 
 // The conditions. The numbers are in every log and snapshot: append only.
 const (
-	VnodeOffline VnodeFlags = 1 << iota // set by an operator
-	VnodeDown                           // its mom is down
-	VnodeUnknown                        // its mom was not heard since it was declared gone or created
-	VnodeStale                          // its mom no longer reports it
+	VnodeOffline  VnodeFlags = 1 << iota // set by an operator
+	VnodeDown                            // its mom is down
+	VnodeUnknown                         // its mom was not heard since it was declared gone or created
+	VnodeStale                           // its mom no longer reports it
+	VnodeTroubled                        // its mom lives, and cannot take jobs: Host.Trouble says why
 )
 
 // Vnode is one schedulable part of a host.
@@ -99,6 +101,13 @@ type Host struct {
 	PCPUs         uint32       `cbor:"10,keyasint,omitempty"`
 	Changed       pbs.Time     `cbor:"11,keyasint,omitempty"` // when Up last changed
 	Modified      uint64       `cbor:"12,keyasint,omitempty"`
+	Registered    uint64       `cbor:"13,keyasint,omitempty"` // how often its mom has registered
+	// Fence is how many seconds at most pass between the sending of a renewal and the
+	// deadline that the host holds for it, whatever node_fail_requeue is by now; 0: there
+	// may be no deadline (L2).
+	Fence   int64  `cbor:"14,keyasint,omitempty"`
+	GivenUp bool   `cbor:"15,keyasint,omitempty"` // its fence has fallen, or it was forgotten: no run of it counts
+	Trouble string `cbor:"16,keyasint,omitempty"` // why it cannot take jobs; empty: it can
 }
 
 // Job is one job. Times are zero until they happened.
@@ -209,6 +218,9 @@ type Result struct {
 	Host  pbs.HostName `cbor:"3,keyasint,omitempty"` // of Order
 	Acked uint64       `cbor:"4,keyasint,omitempty"`
 	Epoch uint64       `cbor:"5,keyasint,omitempty"`
+
+	Requeued uint32 `cbor:"6,keyasint,omitempty"` // jobs of a host that was given up
+	Finished uint32 `cbor:"7,keyasint,omitempty"` // such as are not rerunnable
 }
 
 // Tombstone remembers a deleted job for those who watch (design section 4).

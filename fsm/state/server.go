@@ -63,3 +63,26 @@ func (s *Server) Seconds(name string) int64 {
 	}
 	return q.Int()
 }
+
+// leastFence is what smaller values of node_fail_requeue act as, in seconds.
+const leastFence = 30
+
+// Fence returns how many seconds after the sending of a renewal a mom's jobs may run on:
+// node_fail_requeue. 0 is for ever, as it is when it was unset (specification: ramp-down
+// section 18).
+func (s *Server) Fence() int64 {
+	text, ok := s.Attrs.Get("node_fail_requeue", "")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil || n <= 0 {
+		return 0
+	}
+	return max(n, leastFence)
+}
+
+// LongerFence returns the longer one of two fences; 0 is for ever.
+func LongerFence(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return max(a, b)
+}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func (v *Vnode) State() string {
 	for _, f := range []struct {
 		flag VnodeFlags
 		word string
-	}{{VnodeUnknown, "state-unknown"}, {VnodeDown, "down"}, {VnodeOffline, "offline"}, {VnodeStale, "stale"}} {
+	}{{VnodeUnknown, "state-unknown"}, {VnodeDown | VnodeTroubled, "down"}, {VnodeOffline, "offline"}, {VnodeStale, "stale"}} {
 		if v.Flags&f.flag != 0 {
 			words = append(words, f.word)
 		}
@@ -111,7 +112,7 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		"state":                  v.State(),
 		"pcpus":                  positive(int64(host.PCPUs)),
 		"jobs":                   v.JobsText(),
-		"comment":                v.Comment,
+		"comment":                cmp.Or(v.Comment, host.Trouble),
 		"resv_enable":            boolText(!v.Unreserved),
 		"sharing":                v.SharingText(),
 		"license":                "l",
