@@ -81,6 +81,7 @@ var methods = map[string]Rule{
 	apiconnect.ClusterRenewProcedure:        {ForKnownKey, AtHere}, // every replica has the CA's key
 	apiconnect.ClusterAddReplicaProcedure:   {ForReplicas, AtLeader},
 	apiconnect.ClusterLoginProcedure:        {ForVouched, AtHere}, // a login token does not prolong itself
+	apiconnect.ClusterForgetHostProcedure:   {ForPeople, AtLeader},
 	apiconnect.ClusterReadIndexProcedure:    {ForReplicas, AtLeader},
 	apiconnect.ClusterClockProcedure:        {ForReplicas, AtHere},
 	apiconnect.ClusterLastStartProcedure:    {ForReplicas, AtHere}, // before there is a leader

@@ -129,19 +129,19 @@ func TestReport_Life(t *testing.T) {
 	}
 	lease := func() *api.LeaseReply {
 		t.Helper()
-		r, err := b.Report.Lease(ctx, request(&api.LeaseRequest{Host: "hosta", BootId: "b1"}, ""))
+		r, err := b.Report.Lease(ctx, request(&api.LeaseRequest{Host: "hosta", BootId: "b1", SpoolId: "sp"}, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.Msg
 	}
-	if l := lease(); !l.GetRegister() {
-		t.Errorf("lease before it registers: %v", l)
+	if _, err := b.Report.Lease(ctx, request(&api.LeaseRequest{Host: "hosta"}, "")); pbs.CodeOf(err) != pbs.UnknownNode || len(b.heard) != 0 {
+		t.Errorf("lease before it registers: %v", err)
 	}
 	if r := register(); r.GetEpoch() != 7 || r.GetAckedSeq() != 0 {
 		t.Errorf("registered with %v", r)
 	}
-	if l := lease(); l.GetRegister() || l.GetEpoch() != 7 || l.GetTerm() != 1 || l.GetFenceSeconds() != 310 || len(b.heard) != 3 {
+	if l := lease(); l.GetRegister() || l.GetEpoch() != 7 || l.GetTerm() != 1 || l.GetFenceSeconds() != 310 || len(b.heard) != 2 {
 		t.Errorf("lease: %v, heard %v", l, b.heard)
 	}
 	b.do(&command.HostDown{Host: "hosta"})

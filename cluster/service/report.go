@@ -39,7 +39,12 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 	}
 	up := &command.HostUp{
 		Host: host, Address: r.Msg.GetAddress(), GossipAddress: r.Msg.GetGossipAddress(), BootID: r.Msg.GetBootId(),
-		SpoolID: r.Msg.GetSpoolId(), Version: r.Msg.GetVersion(), PCPUs: r.Msg.GetPcpus(),
+		SpoolID: r.Msg.GetSpoolId(), Version: r.Msg.GetVersion(), PCPUs: r.Msg.GetPcpus(), Trouble: trouble(r.Msg.GetTrouble()),
+	}
+	for _, t := range r.Msg.GetTasks() {
+		if !t.GetEnded() {
+			up.Tasks = append(up.Tasks, command.ReportedTask{Job: pbs.JobID(t.GetJob()), RunCount: pbs.RunCount(t.GetRunCount())})
+		}
 	}
 	for _, vn := range r.Msg.GetVnodes() {
 		reported, err := parseVnode(v, vn)
@@ -53,7 +58,13 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 		return nil, err
 	}
 	s.renewed(host)
-	return connect.NewResponse(&api.RegisterReply{Epoch: result.Epoch, AckedSeq: result.Acked}), nil
+	if v, err = s.present(ctx); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&api.RegisterReply{
+		Epoch: result.Epoch, AckedSeq: result.Acked,
+		FenceSeconds: v.Server().Fence(), Term: v.Cluster().Term, LowestOpen: uint64(lowestOpen(v, host)),
+	}), nil
 }
 
 // parseVnode reads what a mom offers. A resource that the cluster does not know
@@ -193,63 +204,6 @@ func (s *Report) Samples(ctx context.Context, r *connect.Request[api.SamplesRequ
 	}
 	_, err = s.commit(ctx, pbs.User{}, sample)
 	return reply(&api.SamplesReply{}, err)
-}
-
-// fenceDefault is node_fail_requeue in seconds while it is not set.
-const fenceDefault = 310
-
-// Lease answers a mom's renewal after it was made sure that this replica leads. A
-// mom that the state has down, under another boot or not at all is told to
-// register.
-func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]) (*connect.Response[api.LeaseReply], error) {
-	host, err := mom(ctx, r.Msg.GetHost())
-	if err != nil {
-		return nil, err
-	}
-	_, term, err := s.Replica.ReadIndex(ctx)
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.present(ctx)
-	if err != nil {
-		return nil, err
-	}
-	h, ok := v.Host(host)
-	s.renewed(host)
-	return connect.NewResponse(&api.LeaseReply{
-		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: fence(v),
-		Register: !ok || !h.Up || h.BootID != r.Msg.GetBootId() || unreported(v, host),
-	}), nil
-}
-
-// unreported tells whether the host has a vnode that was made by qmgr since its mom
-// registered: what it offers, only the mom knows.
-func unreported(v *state.View, host pbs.HostName) bool {
-	for vn := range v.VnodesOf(host) {
-		if vn.Flags&state.VnodeUnknown != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Report) renewed(host pbs.HostName) {
-	if l := s.Leases(); l != nil {
-		l.Renewed(host)
-	}
-}
-
-// fence returns node_fail_requeue: 0 is never, and below 30 seconds is 30.
-func fence(v *state.View) int64 {
-	text := v.Server().Get("node_fail_requeue")
-	if text == "" {
-		return fenceDefault
-	}
-	n := v.Server().Int("node_fail_requeue")
-	if n > 0 {
-		return max(n, 30)
-	}
-	return 0
 }
 
 // scriptChunk is how much of a script one message carries.

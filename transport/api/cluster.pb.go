@@ -1081,6 +1081,102 @@ func (x *ReadIndexReply) GetTerm() uint64 {
 	return 0
 }
 
+type ForgetHostRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Host          string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetHostRequest) Reset() {
+	*x = ForgetHostRequest{}
+	mi := &file_cluster_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetHostRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetHostRequest) ProtoMessage() {}
+
+func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetHostRequest.ProtoReflect.Descriptor instead.
+func (*ForgetHostRequest) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ForgetHostRequest) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+type ForgetHostReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Requeued      uint32                 `protobuf:"varint,1,opt,name=requeued,proto3" json:"requeued,omitempty"` // jobs that are queued again
+	Ended         uint32                 `protobuf:"varint,2,opt,name=ended,proto3" json:"ended,omitempty"`       // jobs that were not rerunnable
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetHostReply) Reset() {
+	*x = ForgetHostReply{}
+	mi := &file_cluster_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetHostReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetHostReply) ProtoMessage() {}
+
+func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetHostReply.ProtoReflect.Descriptor instead.
+func (*ForgetHostReply) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ForgetHostReply) GetRequeued() uint32 {
+	if x != nil {
+		return x.Requeued
+	}
+	return 0
+}
+
+func (x *ForgetHostReply) GetEnded() uint32 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
 type ClockRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1089,7 +1185,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1197,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1210,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{19}
+	return file_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 type ClockReply struct {
@@ -1126,7 +1222,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1138,7 +1234,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1151,7 +1247,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{20}
+	return file_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ClockReply) GetUnixNano() int64 {
@@ -1174,7 +1270,7 @@ type LastStartRequest struct {
 
 func (x *LastStartRequest) Reset() {
 	*x = LastStartRequest{}
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1282,7 @@ func (x *LastStartRequest) String() string {
 func (*LastStartRequest) ProtoMessage() {}
 
 func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1295,7 @@ func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartRequest.ProtoReflect.Descriptor instead.
 func (*LastStartRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{21}
+	return file_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LastStartRequest) GetServerId() string {
@@ -1249,7 +1345,7 @@ type LastStartReply struct {
 
 func (x *LastStartReply) Reset() {
 	*x = LastStartReply{}
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1357,7 @@ func (x *LastStartReply) String() string {
 func (*LastStartReply) ProtoMessage() {}
 
 func (x *LastStartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1370,7 @@ func (x *LastStartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartReply.ProtoReflect.Descriptor instead.
 func (*LastStartReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{22}
+	return file_cluster_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LastStartReply) GetGeneration() uint64 {
@@ -1315,7 +1411,7 @@ type RecordsRequest struct {
 
 func (x *RecordsRequest) Reset() {
 	*x = RecordsRequest{}
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1423,7 @@ func (x *RecordsRequest) String() string {
 func (*RecordsRequest) ProtoMessage() {}
 
 func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1436,7 @@ func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsRequest.ProtoReflect.Descriptor instead.
 func (*RecordsRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{23}
+	return file_cluster_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RecordsRequest) GetFirst() uint64 {
@@ -1366,7 +1462,7 @@ type RecordsReply struct {
 
 func (x *RecordsReply) Reset() {
 	*x = RecordsReply{}
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1474,7 @@ func (x *RecordsReply) String() string {
 func (*RecordsReply) ProtoMessage() {}
 
 func (x *RecordsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1487,7 @@ func (x *RecordsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsReply.ProtoReflect.Descriptor instead.
 func (*RecordsReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{24}
+	return file_cluster_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RecordsReply) GetRecords() []*LedgerRecord {
@@ -1412,7 +1508,7 @@ type LedgerRecord struct {
 
 func (x *LedgerRecord) Reset() {
 	*x = LedgerRecord{}
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1520,7 @@ func (x *LedgerRecord) String() string {
 func (*LedgerRecord) ProtoMessage() {}
 
 func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1533,7 @@ func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerRecord.ProtoReflect.Descriptor instead.
 func (*LedgerRecord) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{25}
+	return file_cluster_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LedgerRecord) GetNumber() uint64 {
@@ -1540,7 +1636,12 @@ const file_cluster_proto_rawDesc = "" +
 	"\x10ReadIndexRequest\":\n" +
 	"\x0eReadIndexReply\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
-	"\x04term\x18\x02 \x01(\x04R\x04term\"\x0e\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\"'\n" +
+	"\x11ForgetHostRequest\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\"C\n" +
+	"\x0fForgetHostReply\x12\x1a\n" +
+	"\brequeued\x18\x01 \x01(\rR\brequeued\x12\x14\n" +
+	"\x05ended\x18\x02 \x01(\rR\x05ended\"\x0e\n" +
 	"\fClockRequest\")\n" +
 	"\n" +
 	"ClockReply\x12\x1b\n" +
@@ -1569,7 +1670,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\fLedgerRecord\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x10\n" +
 	"\x03day\x18\x02 \x01(\tR\x03day\x12\x12\n" +
-	"\x04line\x18\x03 \x01(\fR\x04line2\xae\x06\n" +
+	"\x04line\x18\x03 \x01(\fR\x04line2\xf8\x06\n" +
 	"\aCluster\x12<\n" +
 	"\x06Status\x12\x19.rampart.v1.StatusRequest\x1a\x17.rampart.v1.StatusReply\x12B\n" +
 	"\bTransfer\x12\x1b.rampart.v1.TransferRequest\x1a\x19.rampart.v1.TransferReply\x12P\n" +
@@ -1580,7 +1681,9 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"AddReplica\x12\x1d.rampart.v1.AddReplicaRequest\x1a\x1b.rampart.v1.AddReplicaReply\x129\n" +
 	"\x05Login\x12\x18.rampart.v1.LoginRequest\x1a\x16.rampart.v1.LoginReply\x12E\n" +
-	"\tReadIndex\x12\x1c.rampart.v1.ReadIndexRequest\x1a\x1a.rampart.v1.ReadIndexReply\x129\n" +
+	"\tReadIndex\x12\x1c.rampart.v1.ReadIndexRequest\x1a\x1a.rampart.v1.ReadIndexReply\x12H\n" +
+	"\n" +
+	"ForgetHost\x12\x1d.rampart.v1.ForgetHostRequest\x1a\x1b.rampart.v1.ForgetHostReply\x129\n" +
 	"\x05Clock\x12\x18.rampart.v1.ClockRequest\x1a\x16.rampart.v1.ClockReply\x12E\n" +
 	"\tLastStart\x12\x1c.rampart.v1.LastStartRequest\x1a\x1a.rampart.v1.LastStartReply\x12A\n" +
 	"\aRecords\x12\x1a.rampart.v1.RecordsRequest\x1a\x18.rampart.v1.RecordsReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
@@ -1597,7 +1700,7 @@ func file_cluster_proto_rawDescGZIP() []byte {
 	return file_cluster_proto_rawDescData
 }
 
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_cluster_proto_goTypes = []any{
 	(*StatusRequest)(nil),       // 0: rampart.v1.StatusRequest
 	(*StatusReply)(nil),         // 1: rampart.v1.StatusReply
@@ -1618,20 +1721,22 @@ var file_cluster_proto_goTypes = []any{
 	(*LoginReply)(nil),          // 16: rampart.v1.LoginReply
 	(*ReadIndexRequest)(nil),    // 17: rampart.v1.ReadIndexRequest
 	(*ReadIndexReply)(nil),      // 18: rampart.v1.ReadIndexReply
-	(*ClockRequest)(nil),        // 19: rampart.v1.ClockRequest
-	(*ClockReply)(nil),          // 20: rampart.v1.ClockReply
-	(*LastStartRequest)(nil),    // 21: rampart.v1.LastStartRequest
-	(*LastStartReply)(nil),      // 22: rampart.v1.LastStartReply
-	(*RecordsRequest)(nil),      // 23: rampart.v1.RecordsRequest
-	(*RecordsReply)(nil),        // 24: rampart.v1.RecordsReply
-	(*LedgerRecord)(nil),        // 25: rampart.v1.LedgerRecord
-	(*Replica)(nil),             // 26: rampart.v1.Replica
+	(*ForgetHostRequest)(nil),   // 19: rampart.v1.ForgetHostRequest
+	(*ForgetHostReply)(nil),     // 20: rampart.v1.ForgetHostReply
+	(*ClockRequest)(nil),        // 21: rampart.v1.ClockRequest
+	(*ClockReply)(nil),          // 22: rampart.v1.ClockReply
+	(*LastStartRequest)(nil),    // 23: rampart.v1.LastStartRequest
+	(*LastStartReply)(nil),      // 24: rampart.v1.LastStartReply
+	(*RecordsRequest)(nil),      // 25: rampart.v1.RecordsRequest
+	(*RecordsReply)(nil),        // 26: rampart.v1.RecordsReply
+	(*LedgerRecord)(nil),        // 27: rampart.v1.LedgerRecord
+	(*Replica)(nil),             // 28: rampart.v1.Replica
 }
 var file_cluster_proto_depIdxs = []int32{
 	2,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
-	26, // 1: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
-	26, // 2: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
-	25, // 3: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
+	28, // 1: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
+	28, // 2: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
+	27, // 3: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
 	0,  // 4: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
 	3,  // 5: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
 	5,  // 6: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
@@ -1641,23 +1746,25 @@ var file_cluster_proto_depIdxs = []int32{
 	13, // 10: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
 	15, // 11: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
 	17, // 12: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
-	19, // 13: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
-	21, // 14: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
-	23, // 15: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
-	1,  // 16: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
-	4,  // 17: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
-	6,  // 18: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
-	8,  // 19: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
-	10, // 20: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
-	12, // 21: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
-	14, // 22: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
-	16, // 23: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
-	18, // 24: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
-	20, // 25: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
-	22, // 26: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
-	24, // 27: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
-	16, // [16:28] is the sub-list for method output_type
-	4,  // [4:16] is the sub-list for method input_type
+	19, // 13: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
+	21, // 14: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
+	23, // 15: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
+	25, // 16: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
+	1,  // 17: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
+	4,  // 18: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
+	6,  // 19: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
+	8,  // 20: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
+	10, // 21: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
+	12, // 22: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
+	14, // 23: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
+	16, // 24: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
+	18, // 25: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
+	20, // 26: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
+	22, // 27: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
+	24, // 28: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
+	26, // 29: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
+	17, // [17:30] is the sub-list for method output_type
+	4,  // [4:17] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -1675,7 +1782,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,8 @@ type RegisterRequest struct {
 	Vnodes        []*VnodeReport         `protobuf:"bytes,7,rep,name=vnodes,proto3" json:"vnodes,omitempty"` // the natural one first
 	Tasks         []*TaskReport          `protobuf:"bytes,8,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	GossipAddress string                 `protobuf:"bytes,9,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
+	FenceSeconds  int64                  `protobuf:"varint,10,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // of the last renewal that was answered, as in LeaseRequest
+	Trouble       string                 `protobuf:"bytes,11,opt,name=trouble,proto3" json:"trouble,omitempty"`                                // why no job can be taken, as in LeaseRequest
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -129,6 +131,20 @@ func (x *RegisterRequest) GetGossipAddress() string {
 	return ""
 }
 
+func (x *RegisterRequest) GetFenceSeconds() int64 {
+	if x != nil {
+		return x.FenceSeconds
+	}
+	return 0
+}
+
+func (x *RegisterRequest) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
+}
+
 type VnodeReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -185,6 +201,7 @@ type TaskReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Ended         bool                   `protobuf:"varint,3,opt,name=ended,proto3" json:"ended,omitempty"` // nothing of it lives; the fact is on its way
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -233,10 +250,21 @@ func (x *TaskReport) GetRunCount() uint32 {
 	return 0
 }
 
+func (x *TaskReport) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
+}
+
+// A registration renews the lease, too.
 type RegisterReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	AckedSeq      uint64                 `protobuf:"varint,2,opt,name=acked_seq,json=ackedSeq,proto3" json:"acked_seq,omitempty"` // highest contiguous fact of this spool in the state
+	AckedSeq      uint64                 `protobuf:"varint,2,opt,name=acked_seq,json=ackedSeq,proto3" json:"acked_seq,omitempty"`             // highest contiguous fact of this spool in the state
+	FenceSeconds  int64                  `protobuf:"varint,3,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // as in LeaseReply
+	Term          uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`                                     // of the leader: orders of an earlier one are not obeyed
+	LowestOpen    uint64                 `protobuf:"varint,5,opt,name=lowest_open,json=lowestOpen,proto3" json:"lowest_open,omitempty"`       // nor those below this id
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -281,6 +309,27 @@ func (x *RegisterReply) GetEpoch() uint64 {
 func (x *RegisterReply) GetAckedSeq() uint64 {
 	if x != nil {
 		return x.AckedSeq
+	}
+	return 0
+}
+
+func (x *RegisterReply) GetFenceSeconds() int64 {
+	if x != nil {
+		return x.FenceSeconds
+	}
+	return 0
+}
+
+func (x *RegisterReply) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *RegisterReply) GetLowestOpen() uint64 {
+	if x != nil {
+		return x.LowestOpen
 	}
 	return 0
 }
@@ -791,6 +840,9 @@ type LeaseRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Host          string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
 	BootId        string                 `protobuf:"bytes,2,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	SpoolId       string                 `protobuf:"bytes,3,opt,name=spool_id,json=spoolId,proto3" json:"spool_id,omitempty"`
+	FenceSeconds  int64                  `protobuf:"varint,4,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // of the last renewal that was answered: no shim counts longer; 0: no deadline
+	Trouble       string                 `protobuf:"bytes,5,opt,name=trouble,proto3" json:"trouble,omitempty"`                                // why no job can be taken, such as a full disk; empty: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -839,12 +891,33 @@ func (x *LeaseRequest) GetBootId() string {
 	return ""
 }
 
+func (x *LeaseRequest) GetSpoolId() string {
+	if x != nil {
+		return x.SpoolId
+	}
+	return ""
+}
+
+func (x *LeaseRequest) GetFenceSeconds() int64 {
+	if x != nil {
+		return x.FenceSeconds
+	}
+	return 0
+}
+
+func (x *LeaseRequest) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
+}
+
 type LeaseReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
-	FenceSeconds  int64                  `protobuf:"varint,3,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"`
-	Register      bool                   `protobuf:"varint,4,opt,name=register,proto3" json:"register,omitempty"` // the state has the host as down, or not at all: register again
+	FenceSeconds  int64                  `protobuf:"varint,3,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // from the sending of the request to the deadline of the jobs; 0: none
+	Register      bool                   `protobuf:"varint,4,opt,name=register,proto3" json:"register,omitempty"`                             // the state has the host as down, or not at all: register again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1008,7 +1081,7 @@ var File_report_proto protoreflect.FileDescriptor
 const file_report_proto_rawDesc = "" +
 	"\n" +
 	"\freport.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\"\xa9\x02\n" +
+	"rampart.v1\x1a\fcommon.proto\"\xe8\x02\n" +
 	"\x0fRegisterRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x17\n" +
@@ -1018,19 +1091,27 @@ const file_report_proto_rawDesc = "" +
 	"\x05pcpus\x18\x06 \x01(\rR\x05pcpus\x12/\n" +
 	"\x06vnodes\x18\a \x03(\v2\x17.rampart.v1.VnodeReportR\x06vnodes\x12,\n" +
 	"\x05tasks\x18\b \x03(\v2\x16.rampart.v1.TaskReportR\x05tasks\x12%\n" +
-	"\x0egossip_address\x18\t \x01(\tR\rgossipAddress\"X\n" +
+	"\x0egossip_address\x18\t \x01(\tR\rgossipAddress\x12#\n" +
+	"\rfence_seconds\x18\n" +
+	" \x01(\x03R\ffenceSeconds\x12\x18\n" +
+	"\atrouble\x18\v \x01(\tR\atrouble\"X\n" +
 	"\vVnodeReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\n" +
 	"attributes\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\n" +
-	"attributes\";\n" +
+	"attributes\"Q\n" +
 	"\n" +
 	"TaskReport\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
-	"\trun_count\x18\x02 \x01(\rR\brunCount\"B\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x14\n" +
+	"\x05ended\x18\x03 \x01(\bR\x05ended\"\x9c\x01\n" +
 	"\rRegisterReply\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x1b\n" +
-	"\tacked_seq\x18\x02 \x01(\x04R\backedSeq\"e\n" +
+	"\tacked_seq\x18\x02 \x01(\x04R\backedSeq\x12#\n" +
+	"\rfence_seconds\x18\x03 \x01(\x03R\ffenceSeconds\x12\x12\n" +
+	"\x04term\x18\x04 \x01(\x04R\x04term\x12\x1f\n" +
+	"\vlowest_open\x18\x05 \x01(\x04R\n" +
+	"lowestOpen\"e\n" +
 	"\fFactsRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\bspool_id\x18\x02 \x01(\tR\aspoolId\x12&\n" +
@@ -1064,10 +1145,13 @@ const file_report_proto_rawDesc = "" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12)\n" +
 	"\x04used\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x04used\"\x0e\n" +
-	"\fSamplesReply\";\n" +
+	"\fSamplesReply\"\x95\x01\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
-	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"w\n" +
+	"\aboot_id\x18\x02 \x01(\tR\x06bootId\x12\x19\n" +
+	"\bspool_id\x18\x03 \x01(\tR\aspoolId\x12#\n" +
+	"\rfence_seconds\x18\x04 \x01(\x03R\ffenceSeconds\x12\x18\n" +
+	"\atrouble\x18\x05 \x01(\tR\atrouble\"w\n" +
 	"\n" +
 	"LeaseReply\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +

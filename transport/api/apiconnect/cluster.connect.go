@@ -51,6 +51,8 @@ const (
 	ClusterLoginProcedure = "/rampart.v1.Cluster/Login"
 	// ClusterReadIndexProcedure is the fully-qualified name of the Cluster's ReadIndex RPC.
 	ClusterReadIndexProcedure = "/rampart.v1.Cluster/ReadIndex"
+	// ClusterForgetHostProcedure is the fully-qualified name of the Cluster's ForgetHost RPC.
+	ClusterForgetHostProcedure = "/rampart.v1.Cluster/ForgetHost"
 	// ClusterClockProcedure is the fully-qualified name of the Cluster's Clock RPC.
 	ClusterClockProcedure = "/rampart.v1.Cluster/Clock"
 	// ClusterLastStartProcedure is the fully-qualified name of the Cluster's LastStart RPC.
@@ -78,6 +80,8 @@ type ClusterClient interface {
 	Login(context.Context, *connect.Request[api.LoginRequest]) (*connect.Response[api.LoginReply], error)
 	// ReadIndex tells a follower which index a linearizable read must wait for.
 	ReadIndex(context.Context, *connect.Request[api.ReadIndexRequest]) (*connect.Response[api.ReadIndexReply], error)
+	// ForgetHost is the operator's word that a silent host is dead.
+	ForgetHost(context.Context, *connect.Request[api.ForgetHostRequest]) (*connect.Response[api.ForgetHostReply], error)
 	// Clock tells a replica's wall clock, for the median of the voters' clocks.
 	Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error)
 	// LastStart tells what this replica knows of the starts of a server, before it may
@@ -152,6 +156,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(clusterMethods.ByName("ReadIndex")),
 			connect.WithClientOptions(opts...),
 		),
+		forgetHost: connect.NewClient[api.ForgetHostRequest, api.ForgetHostReply](
+			httpClient,
+			baseURL+ClusterForgetHostProcedure,
+			connect.WithSchema(clusterMethods.ByName("ForgetHost")),
+			connect.WithClientOptions(opts...),
+		),
 		clock: connect.NewClient[api.ClockRequest, api.ClockReply](
 			httpClient,
 			baseURL+ClusterClockProcedure,
@@ -184,6 +194,7 @@ type clusterClient struct {
 	addReplica   *connect.Client[api.AddReplicaRequest, api.AddReplicaReply]
 	login        *connect.Client[api.LoginRequest, api.LoginReply]
 	readIndex    *connect.Client[api.ReadIndexRequest, api.ReadIndexReply]
+	forgetHost   *connect.Client[api.ForgetHostRequest, api.ForgetHostReply]
 	clock        *connect.Client[api.ClockRequest, api.ClockReply]
 	lastStart    *connect.Client[api.LastStartRequest, api.LastStartReply]
 	records      *connect.Client[api.RecordsRequest, api.RecordsReply]
@@ -234,6 +245,11 @@ func (c *clusterClient) ReadIndex(ctx context.Context, req *connect.Request[api.
 	return c.readIndex.CallUnary(ctx, req)
 }
 
+// ForgetHost calls rampart.v1.Cluster.ForgetHost.
+func (c *clusterClient) ForgetHost(ctx context.Context, req *connect.Request[api.ForgetHostRequest]) (*connect.Response[api.ForgetHostReply], error) {
+	return c.forgetHost.CallUnary(ctx, req)
+}
+
 // Clock calls rampart.v1.Cluster.Clock.
 func (c *clusterClient) Clock(ctx context.Context, req *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error) {
 	return c.clock.CallUnary(ctx, req)
@@ -268,6 +284,8 @@ type ClusterHandler interface {
 	Login(context.Context, *connect.Request[api.LoginRequest]) (*connect.Response[api.LoginReply], error)
 	// ReadIndex tells a follower which index a linearizable read must wait for.
 	ReadIndex(context.Context, *connect.Request[api.ReadIndexRequest]) (*connect.Response[api.ReadIndexReply], error)
+	// ForgetHost is the operator's word that a silent host is dead.
+	ForgetHost(context.Context, *connect.Request[api.ForgetHostRequest]) (*connect.Response[api.ForgetHostReply], error)
 	// Clock tells a replica's wall clock, for the median of the voters' clocks.
 	Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error)
 	// LastStart tells what this replica knows of the starts of a server, before it may
@@ -338,6 +356,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(clusterMethods.ByName("ReadIndex")),
 		connect.WithHandlerOptions(opts...),
 	)
+	clusterForgetHostHandler := connect.NewUnaryHandler(
+		ClusterForgetHostProcedure,
+		svc.ForgetHost,
+		connect.WithSchema(clusterMethods.ByName("ForgetHost")),
+		connect.WithHandlerOptions(opts...),
+	)
 	clusterClockHandler := connect.NewUnaryHandler(
 		ClusterClockProcedure,
 		svc.Clock,
@@ -376,6 +400,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 			clusterLoginHandler.ServeHTTP(w, r)
 		case ClusterReadIndexProcedure:
 			clusterReadIndexHandler.ServeHTTP(w, r)
+		case ClusterForgetHostProcedure:
+			clusterForgetHostHandler.ServeHTTP(w, r)
 		case ClusterClockProcedure:
 			clusterClockHandler.ServeHTTP(w, r)
 		case ClusterLastStartProcedure:
@@ -425,6 +451,10 @@ func (UnimplementedClusterHandler) Login(context.Context, *connect.Request[api.L
 
 func (UnimplementedClusterHandler) ReadIndex(context.Context, *connect.Request[api.ReadIndexRequest]) (*connect.Response[api.ReadIndexReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Cluster.ReadIndex is not implemented"))
+}
+
+func (UnimplementedClusterHandler) ForgetHost(context.Context, *connect.Request[api.ForgetHostRequest]) (*connect.Response[api.ForgetHostReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Cluster.ForgetHost is not implemented"))
 }
 
 func (UnimplementedClusterHandler) Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error) {

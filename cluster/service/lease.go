@@ -1,0 +1,99 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// Lease answers a mom's renewal after it was made sure that this replica leads. A
+// mom that the state has down, under another boot or disk is told to register; one that
+// it does not have at all gets no lease.
+func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]) (*connect.Response[api.LeaseReply], error) {
+	host, err := mom(ctx, r.Msg.GetHost())
+	if err != nil {
+		return nil, err
+	}
+	_, term, err := s.Replica.ReadIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, ok := v.Host(host)
+	if !ok {
+		return nil, pbs.Refuse(pbs.UnknownNode)
+	}
+	s.heard(ctx, v, h, r.Msg)
+	s.renewed(host)
+	return connect.NewResponse(&api.LeaseReply{
+		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: v.Server().Fence(),
+		Register: !h.Up || h.BootID != r.Msg.GetBootId() || h.SpoolID != r.Msg.GetSpoolId() || unreported(v, host),
+	}), nil
+}
+
+// heard commits what is new in a renewal. What was not taken comes with the next one.
+func (s *Report) heard(ctx context.Context, v *state.View, h *state.Host, r *api.LeaseRequest) {
+	var news []command.Command
+	if held := r.GetFenceSeconds(); held > 0 {
+		if now := state.LongerFence(held, v.Server().Fence()); now != h.Fence && state.LongerFence(now, h.Fence) == h.Fence {
+			news = append(news, &command.ShortenFence{Host: h.Name, Held: held, Changed: v.Server().FenceChanged})
+		}
+	}
+	if text := trouble(r.GetTrouble()); text != h.Trouble {
+		news = append(news, &command.HostTrouble{Host: h.Name, Text: text})
+	}
+	if len(news) == 0 {
+		return
+	}
+	if _, err := s.commit(ctx, pbs.User{}, news...); err != nil {
+		s.Logger.Warn("commit what a mom says of itself", "host", h.Name, "error", err)
+	}
+}
+
+// trouble returns a mom's words as they may be shown: one line that is not too long.
+func trouble(text string) string {
+	const most = 200
+	line := strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "?")
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "")
+	}
+	return line
+}
+
+// unreported tells whether the host has a vnode that was made by qmgr since its mom
+// registered: what it offers, only the mom knows.
+func unreported(v *state.View, host pbs.HostName) bool {
+	for vn := range v.VnodesOf(host) {
+		if vn.Flags&state.VnodeUnknown != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// renewed is called before the answer to a renewal is given.
+func (s *Report) renewed(host pbs.HostName) {
+	if l := s.Leases(); l != nil {
+		l.Renewed(host)
+	}
+}
+
+// lowestOpen returns the id below which no order for the host is open any more.
+func lowestOpen(v *state.View, host pbs.HostName) pbs.OrderID {
+	for o := range v.Orders(host) {
+		return o.ID
+	}
+	if h, ok := v.Host(host); ok {
+		return h.NextOrder + 1
+	}
+	return 0
+}
