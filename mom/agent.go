@@ -44,6 +44,12 @@ func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest
 	if l == nil || !l.known() {
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the mom has not registered yet"))
 	}
+	// What is accepted below counts under the deadline of this moment, however long we
+	// are stopped on the way: it was not given up yet.
+	lapse, ok := l.fence.lapse()
+	if !ok {
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the lease of the mom is over"))
+	}
 	m.delivery.Lock()
 	defer m.delivery.Unlock()
 	req := r.Msg
@@ -51,7 +57,7 @@ func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest
 		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
 	}
 	reply, fresh := &api.DeliverReply{}, make(map[uint64]*spool.Refusal)
-	saved := m.runJobs(l, req.GetOrders())
+	saved := m.runJobs(l, req.GetOrders(), lapse)
 	var undone error
 	for _, o := range req.GetOrders() {
 		a, err := m.answer(ctx, l, o, saved, fresh)
@@ -93,7 +99,7 @@ func (m *Mom) void(err error) bool {
 
 // runJobs takes all orders to run a job that have no answer yet, several at a time,
 // because each has to wait for the disk.
-func (m *Mom) runJobs(l *life, orders []*api.Order) map[uint64]error {
+func (m *Mom) runJobs(l *life, orders []*api.Order, lapse uint64) map[uint64]error {
 	var mu sync.Mutex
 	results := make(map[uint64]error)
 	var jobs errgroup.Group
@@ -104,7 +110,7 @@ func (m *Mom) runJobs(l *life, orders []*api.Order) map[uint64]error {
 			continue
 		}
 		jobs.Go(func() error {
-			err := m.runJob(l, key(o), o.GetRun())
+			err := m.runJob(l, key(o), o.GetRun(), lapse)
 			mu.Lock()
 			defer mu.Unlock()
 			results[o.GetId()] = err
@@ -165,7 +171,7 @@ func (m *Mom) obey(ctx context.Context, l *life, o *api.Order, saved map[uint64]
 
 // runJob saves a task and starts it. A task that is there already was saved by this
 // very order, before a crash.
-func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob) error {
+func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) error {
 	if l.task(k) != nil {
 		return nil
 	}
@@ -177,7 +183,7 @@ func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob) error {
 			return pbs.Errorf(pbs.BadState, "run job %s: run %d of it is %s on %s", k.Job, t.Key.Run, t.State, m.config.Host)
 		}
 	}
-	r, err := m.newTask(l, k, run)
+	r, err := m.newTask(l, k, run, lapse)
 	if err != nil {
 		text := fmt.Sprintf("cannot save job: %v", err)
 		m.lines.Job(daylog.Error, k.Job, text)
@@ -191,12 +197,13 @@ func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob) error {
 
 var errEnding = errors.New("the mom is ending")
 
-func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob) (*task.Runner, error) {
+func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) (*task.Runner, error) {
 	cookie, err := m.config.cookie()
 	if err != nil {
 		return nil, err
 	}
 	t := task.New(k, attrs(run.GetAttributes()), run.GetScriptBytes() > 0, m.config.System.BootID(), cookie)
+	t.Lapse = lapse
 	r := task.NewRunner(l.site, t)
 	if err := r.Save(); err != nil {
 		return nil, errors.Join(err, l.spool.Drop(k))

@@ -30,7 +30,6 @@ type Config struct {
 
 	Reporter apiconnect.ReportClient // finds the replicas and repeats by itself
 	System   proc.System
-	Fence    Fence // nil: no deadlines
 	Accounts transport.Accounts
 	Probe    func() Hardware // what the natural vnode offers if nothing else says so
 
@@ -53,16 +52,6 @@ type Hardware struct {
 	CPUs     int
 	MemoryKB int64
 	Arch     string
-}
-
-// A Fence holds the deadline after which the shims end their jobs. It counts in time
-// since the boot, which goes on while the host is suspended.
-type Fence interface {
-	Now() time.Duration
-	// Move sets the deadline; 0 lifts it.
-	Move(deadline time.Duration) error
-	// Path is where the shims read it, "" if they are told in another way.
-	Path() string
 }
 
 // Validate reports all faults of the configuration.

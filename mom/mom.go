@@ -46,9 +46,12 @@ type life struct {
 	ctx        context.Context
 	spool      *spool.Spool
 	site       *task.Site
+	fence      *fence
 	wg         sync.WaitGroup
 	registered chan struct{} // closed when the servers know the mom
 	once       sync.Once     // closes it
+	lapsed     atomic.Bool   // since the last registration a deadline has passed
+	renewing   sync.Mutex    // one lease or registration at a time: answers are not overtaken
 
 	mu    sync.Mutex
 	tasks map[spool.TaskKey]*task.Runner
@@ -175,26 +178,44 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 	if c.Fault != nil {
 		options.Fault = func(s spool.Step, path string) error { return c.Fault(string(s), path) }
 	}
+	if !spool.Exists(c.Home) {
+		if err := m.endStrays(); err != nil {
+			return nil, err
+		}
+	}
 	sp, err := spool.Open(options)
 	if err != nil {
 		m.lines.system(daylog.Error, "spool", err.Error())
 		return nil, err
 	}
-	l := &life{ctx: ctx, spool: sp, registered: make(chan struct{}), tasks: make(map[spool.TaskKey]*task.Runner)}
+	l := &life{
+		ctx: ctx, spool: sp, registered: make(chan struct{}), tasks: make(map[spool.TaskKey]*task.Runner),
+		fence: &fence{path: c.path("mom_priv", "deadline"), system: c.System},
+	}
 	l.site = &task.Site{
 		Host: c.Host, Spool: sp, System: c.System, Accounts: accounts{c.Accounts},
 		Scripts:  scripts{c.Host, c.Reporter},
 		Settings: func() task.Settings { return m.settings.Load().Settings },
 		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
-		Port: port(c.Address),
-	}
-	if c.Fence != nil {
-		l.site.Deadline = c.Fence.Path()
+		Port: port(c.Address), Deadline: l.fence.path,
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.life = l
 	return l, nil
+}
+
+// endStrays ends the jobs of a mom that had this home before and whose memory is gone:
+// the servers take the new one's registration as the word that they are over.
+func (m *Mom) endStrays() error {
+	n, err := m.config.System.EndStrays(spool.TasksDir(m.config.Home))
+	if err != nil {
+		return fmt.Errorf("end the jobs of an earlier mom: %w", err)
+	}
+	if n > 0 {
+		m.lines.system(daylog.Admin, string(m.config.Host), fmt.Sprintf("the memory of this mom is new: ended %d jobs that it does not know", n))
+	}
+	return nil
 }
 
 func port(address string) int {
@@ -241,6 +262,9 @@ func (m *Mom) resume(l *life) error {
 		if err != nil {
 			return err
 		}
+		if t := r.Task(); t.BootID == m.config.System.BootID() {
+			l.fence.seen(t.Lapse)
+		}
 		l.start(r, task.Resume{BootID: m.config.System.BootID(), Adopt: m.config.Adopt})
 	}
 	return nil
@@ -267,11 +291,11 @@ func (l *life) start(r *task.Runner, first task.Event) bool {
 	return true
 }
 
-// known tells whether the servers know the mom.
+// known tells whether the servers know the mom, and what lives here.
 func (l *life) known() bool {
 	select {
 	case <-l.registered:
-		return true
+		return !l.lapsed.Load()
 	default:
 		return false
 	}

@@ -3,11 +3,8 @@ package mom
 import (
 	"runtime"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
-
-	"rampart/mom/proc"
 )
 
 // Probe returns what this host has, for Config.Probe.
@@ -19,17 +16,3 @@ func Probe() Hardware {
 	}
 	return hw
 }
-
-// FileFence is a Fence that the shims read from a file.
-type FileFence string
-
-var _ Fence = FileFence("")
-
-// Now implements Fence.
-func (f FileFence) Now() time.Duration { return proc.SinceBoot() }
-
-// Move implements Fence.
-func (f FileFence) Move(deadline time.Duration) error { return proc.WriteDeadline(string(f), deadline) }
-
-// Path implements Fence.
-func (f FileFence) Path() string { return string(f) }

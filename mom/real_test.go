@@ -85,7 +85,7 @@ func newReal(t *testing.T) *real {
 	w.config = Config{
 		Host: "hosta", Home: home, Address: "10.0.0.1:15002", Adopt: true, TmpDir: tmp,
 		Reporter: apiconnect.NewReportClient(&http.Client{Transport: direct{handler}}, "http://servers"),
-		System:   system, Accounts: owner{user}, Probe: Probe, Fence: FileFence(filepath.Join(home, "mom_priv", "deadline")),
+		System:   system, Accounts: owner{user}, Probe: Probe,
 		SwitchUser: os.Getuid() == 0, SelfUID: uint32(os.Getuid()),
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), PID: os.Getpid(),
 	}

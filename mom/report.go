@@ -58,29 +58,49 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// register reports host, vnodes and all tasks; only then are orders of the epoch obeyed.
+// register reports host, vnodes and all tasks; only then are orders of the epoch obeyed,
+// and of them those that are open by then.
 func (m *Mom) register(ctx context.Context, l *life) error {
+	l.renewing.Lock()
+	defer l.renewing.Unlock()
 	req, err := m.registration(l)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
+	sent := m.config.System.Now()
 	reply, err := m.config.Reporter.Register(ctx, connect.NewRequest(req))
 	if err != nil {
 		return err
 	}
-	if err := l.spool.Acknowledge(reply.Msg.GetAckedSeq()); err != nil {
+	if err := m.renewed(ctx, l, sent, reply.Msg.GetFenceSeconds()); err != nil {
 		return err
 	}
-	if err := l.spool.EnterEpoch(reply.Msg.GetEpoch()); err != nil {
+	if err := l.enter(reply.Msg); err != nil {
 		return err
 	}
+	l.lapsed.Store(false)
 	l.once.Do(func() {
 		m.lines.system(daylog.System, string(m.config.Host), "registered with the servers")
 		close(l.registered)
 	})
 	return nil
+}
+
+// enter makes the spool agree with what the servers have of it.
+func (l *life) enter(r *api.RegisterReply) error {
+	if err := l.spool.Acknowledge(r.GetAckedSeq()); err != nil {
+		return err
+	}
+	if err := l.spool.EnterEpoch(r.GetEpoch()); err != nil {
+		return err
+	}
+	err := l.spool.Orders(r.GetEpoch(), r.GetTerm(), r.GetLowestOpen())
+	if errors.Is(err, spool.ErrOldTerm) { // a later leader was heard of since
+		return nil
+	}
+	return err
 }
 
 func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
@@ -92,13 +112,16 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	req := &api.RegisterRequest{
 		Host: string(c.Host), Address: c.Address, GossipAddress: c.GossipAddress,
 		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: vnodes,
+		FenceSeconds: l.fence.held(), Trouble: l.trouble(),
 	}
 	if c.Probe != nil {
 		req.Pcpus = uint32(max(c.Probe().CPUs, 0))
 	}
 	for _, r := range l.all() {
-		k := r.Task().Key
-		req.Tasks = append(req.Tasks, &api.TaskReport{Job: string(k.Job), RunCount: uint32(k.Run)})
+		t := r.Task()
+		req.Tasks = append(req.Tasks, &api.TaskReport{
+			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Ended: t.State == task.Ended,
+		})
 	}
 	return req, nil
 }
@@ -241,46 +264,4 @@ func (m *Mom) push(ctx context.Context, live []task.Task) {
 	if _, err := m.config.Reporter.Samples(ctx, connect.NewRequest(req)); err != nil && ctx.Err() == nil {
 		m.config.Logger.Warn("samples not taken", "err", err)
 	}
-}
-
-// keepLease renews the lease. After renewals that failed the servers may have given the
-// host up meanwhile, so the mom registers again.
-func (m *Mom) keepLease(ctx context.Context, l *life) {
-	missed := false
-	for l.untilKnown(ctx) && wait(ctx, leaseEvery) {
-		again, err := m.renew(ctx, l)
-		if err != nil && ctx.Err() == nil {
-			m.config.Logger.Warn("lease not renewed", "err", err)
-		}
-		if err == nil && (again || missed) {
-			m.registerAgain()
-		}
-		missed = err != nil
-	}
-}
-
-// renew moves the deadline of the shims to the sending of this renewal plus the fence.
-func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, leaseEvery)
-	defer cancel()
-	var sent time.Duration
-	if m.config.Fence != nil {
-		sent = m.config.Fence.Now()
-	}
-	reply, err := m.config.Reporter.Lease(ctx, connect.NewRequest(&api.LeaseRequest{
-		Host: string(m.config.Host), BootId: m.config.System.BootID(),
-	}))
-	if err != nil {
-		return false, err
-	}
-	epoch := reply.Msg.GetEpoch()
-	again = reply.Msg.GetRegister() || epoch != 0 && epoch != l.spool.Epoch()
-	if m.config.Fence == nil {
-		return again, nil
-	}
-	deadline := time.Duration(0)
-	if f := reply.Msg.GetFenceSeconds(); f > 0 {
-		deadline = sent + time.Duration(f)*time.Second
-	}
-	return again, m.config.Fence.Move(deadline)
 }

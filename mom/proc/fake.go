@@ -34,7 +34,9 @@ type Fake struct {
 	boot    int
 	lastPID int
 	jobs    map[string]*fakeJob // by folder
+	barred  map[string]bool     // folders in which nothing starts any more
 	full    bool
+	begun   time.Time
 }
 
 type fakeJob struct {
@@ -43,6 +45,8 @@ type fakeJob struct {
 	program Program
 	begun   time.Time
 	timer   *time.Timer
+	fence   fence
+	look    *time.Timer // at the deadline
 	gone    chan struct{}
 	exit    *Exit // nil after the loss of the host
 	signals []syscall.Signal
@@ -55,7 +59,10 @@ func NewFake(program func(Spec) Program) *Fake {
 	if program == nil {
 		program = Scripted
 	}
-	return &Fake{program: program, boot: 1, lastPID: 1000, jobs: make(map[string]*fakeJob)}
+	return &Fake{
+		program: program, boot: 1, lastPID: 1000, begun: time.Now(),
+		jobs: make(map[string]*fakeJob), barred: make(map[string]bool),
+	}
 }
 
 // Scripted reads the script whose path is on standard input, or the arguments, and
@@ -89,11 +96,18 @@ func (f *Fake) Reboot() {
 	defer f.mu.Unlock()
 	f.boot++
 	for _, j := range f.jobs {
-		if j.running() {
-			j.timer.Stop()
-			close(j.gone)
-		}
+		j.vanish()
 	}
+}
+
+// vanish ends a program without a record of the end.
+func (j *fakeJob) vanish() {
+	if !j.running() {
+		return
+	}
+	j.timer.Stop()
+	j.look.Stop()
+	close(j.gone)
 }
 
 // Running returns the names of the jobs whose programs run now, one entry for each
@@ -143,6 +157,9 @@ func (f *Fake) BootID() string {
 	return f.bootLocked()
 }
 
+// Now implements System. The boot was an hour before the host was made.
+func (f *Fake) Now() time.Duration { return time.Hour + time.Since(f.begun) }
+
 func (f *Fake) bootLocked() string { return fmt.Sprintf("boot-%d", f.boot) }
 
 // Start implements System.
@@ -154,6 +171,14 @@ func (f *Fake) Start(ctx context.Context, dir string, spec Spec) (Handle, error)
 	defer f.mu.Unlock()
 	if j, ok := f.jobs[dir]; ok {
 		return j.handle, nil
+	}
+	if f.barred[dir] {
+		return Handle{}, fmt.Errorf("start shim: %s is claimed", dir)
+	}
+	guard := fence{path: spec.Deadline, boot: f.bootLocked(), lapse: spec.Lapse}
+	if guard.fallen(f.Now()) {
+		f.barred[dir] = true
+		return Handle{}, ErrFenced
 	}
 	p := f.program(spec)
 	if p.StartError != nil {
@@ -168,11 +193,31 @@ func (f *Fake) Start(ctx context.Context, dir string, spec Spec) (Handle, error)
 			PID: f.lastPID, Start: uint64(f.lastPID), BootID: f.bootLocked(),
 			Session: f.lastPID + 1, Cookie: spec.Cookie,
 		},
-		spec: spec, program: p, begun: time.Now(), gone: make(chan struct{}),
+		spec: spec, program: p, begun: time.Now(), gone: make(chan struct{}), fence: guard,
 	}
 	j.timer = time.AfterFunc(p.Runs, func() { f.end(j, p.Status) })
+	j.look = time.AfterFunc(j.untilLook(f.Now()), func() { f.lookAtFence(j) })
 	f.jobs[dir] = j
 	return j.handle, nil
+}
+
+func (j *fakeJob) untilLook(now time.Duration) time.Duration {
+	return j.fence.next(now, deadlineEvery) - now
+}
+
+// lookAtFence ends a program whose fence has fallen.
+func (f *Fake) lookAtFence(j *fakeJob) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !j.running() {
+		return
+	}
+	if !j.fence.fallen(f.Now()) {
+		j.look.Reset(j.untilLook(f.Now()))
+		return
+	}
+	f.endLocked(j, 256+int(syscall.SIGKILL))
+	j.exit.Fenced = true
 }
 
 func writeOutputs(spec Spec, text string) error {
@@ -211,6 +256,7 @@ func (f *Fake) endLocked(j *fakeJob, status int) {
 		return
 	}
 	j.timer.Stop()
+	j.look.Stop()
 	wall := time.Since(j.begun)
 	j.exit = &Exit{
 		Version: specVersion, Status: status, Wall: wall, CPU: scale(wall, j.program.CPU),
@@ -230,6 +276,31 @@ func (f *Fake) Find(dir string) (Handle, bool, error) {
 		return Handle{}, false, nil
 	}
 	return j.handle, true, nil
+}
+
+// Forestall implements System.
+func (f *Fake) Forestall(dir string) (Handle, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if j, ok := f.jobs[dir]; ok {
+		return j.handle, true, nil
+	}
+	f.barred[dir] = true
+	return Handle{}, false, nil
+}
+
+// EndStrays implements System.
+func (f *Fake) EndStrays(parent string) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for dir, j := range f.jobs {
+		if filepath.Dir(dir) == filepath.Clean(parent) && j.running() {
+			j.vanish()
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Wait implements System.

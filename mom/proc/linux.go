@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -41,6 +44,9 @@ func NewLinux(shim string) (*Linux, error) {
 // BootID implements System.
 func (l *Linux) BootID() string { return l.boot }
 
+// Now implements System.
+func (l *Linux) Now() time.Duration { return boottime() }
+
 // Start implements System.
 func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error) {
 	if h, ok, err := l.Find(dir); err != nil || ok {
@@ -57,6 +63,8 @@ func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error
 	case r.Claimed:
 		h, _, err := l.Find(dir)
 		return l.settle(ctx, dir, h, err)
+	case r.Fenced:
+		return r.Handle, ErrFenced
 	case r.Failed != "":
 		return r.Handle, &StartError{Reason: r.Failed}
 	}
@@ -145,6 +153,51 @@ func (l *Linux) Find(dir string) (Handle, bool, error) {
 	return readShim(filepath.Join(dir, shimFile))
 }
 
+// Forestall implements System.
+func (l *Linux) Forestall(dir string) (Handle, bool, error) {
+	path := filepath.Join(dir, shimFile)
+	err := claimRecord(path, Handle{BootID: l.boot})
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist): // without a folder there is nothing to claim
+		return Handle{}, false, nil
+	case !errors.Is(err, fs.ErrExist):
+		return Handle{}, false, fmt.Errorf("forestall shim: %w", err)
+	}
+	h, found, err := readShim(path)
+	if err != nil || !found || h.PID == 0 {
+		return Handle{}, false, err
+	}
+	var end Exit
+	ended, err := readRecord(filepath.Join(dir, exitFile), &end)
+	return h, !ended || end.Failed == "", err
+}
+
+// EndStrays implements System.
+func (l *Linux) EndStrays(parent string) (int, error) {
+	t, err := readTable()
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	n := 0
+	for pid, p := range t {
+		if !shimBelow(pid, parent) {
+			continue
+		}
+		n++
+		errs = append(errs, signalAll([]process{p}, syscall.SIGSTOP), // it must not start anything meanwhile
+			l.Signal(Handle{PID: pid, Start: p.start, BootID: l.boot}, syscall.SIGKILL), signalAll([]process{p}, syscall.SIGKILL))
+	}
+	return n, errors.Join(errs...)
+}
+
+// shimBelow tells whether a process is a shim whose folder is below parent.
+func shimBelow(pid int, parent string) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	args := strings.Split(string(line), "\x00")
+	return err == nil && len(args) > 1 && args[0] == ShimName && filepath.Dir(args[1]) == filepath.Clean(parent)
+}
+
 func (l *Linux) alive(h Handle) bool {
 	p, ok := readProcess(h.PID)
 	return ok && h.BootID == l.boot && p.start == h.Start && !p.zombie
@@ -164,6 +217,8 @@ func (l *Linux) Wait(ctx context.Context, dir string, h Handle) (Exit, error) {
 		return Exit{}, errors.Join(ErrLost, err)
 	case !ok:
 		return Exit{}, ErrLost
+	case end.Failed != "" && end.Fenced:
+		return end, ErrFenced
 	case end.Failed != "":
 		return end, &StartError{Reason: end.Failed}
 	}

@@ -359,21 +359,6 @@ func TestShim_LimitsAndNice(t *testing.T) {
 	}
 }
 
-func TestShim_DeadlinePassed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deadline")
-	for at, want := range map[time.Duration]bool{0: false, 1: true, SinceBoot() + time.Hour: false} {
-		if err := WriteDeadline(path, at); err != nil {
-			t.Fatal(err)
-		}
-		if got := passed(path); got != want {
-			t.Errorf("deadline %v passed: %v", at, got)
-		}
-	}
-	if passed("") || passed(path+"none") {
-		t.Error("no deadline has passed")
-	}
-}
-
 func TestParseStat_NameWithParentheses(t *testing.T) {
 	p, ok := parseStat(42, "42 (a) b (c)) S 1 42 40 0 -1 4194304 100 0 0 0 3 4 5 6 20 0 1 0 777 4096000 10 18446744073709551615")
 	want := process{

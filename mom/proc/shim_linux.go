@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -23,16 +23,34 @@ const ShimName = "pbs-shim"
 const replyFD = 3
 
 const (
-	deadlineEvery = 5 * time.Second       // how soon a newly set deadline is seen
-	sweepEvery    = 20 * time.Millisecond // between attempts to kill what is left
-	sweepFor      = 10 * time.Second      // then a process counts as one that survives SIGKILL
+	sweepEvery = 20 * time.Millisecond // between attempts to kill what is left
+	sweepFor   = 10 * time.Second      // then a process counts as one that survives SIGKILL
 )
+
+// closeStray keeps what the mom's own parent has left open from the job. Descriptors
+// that Go opens are closed by themselves.
+func closeStray() {
+	if unix.CloseRange(replyFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	unix.CloseOnExec(replyFD)
+	open, err := os.ReadDir("/proc/self/fd") // a kernel before 5.11
+	if err != nil {
+		return
+	}
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > replyFD {
+			unix.CloseOnExec(fd)
+		}
+	}
+}
 
 // A reply tells the mom that started the shim how it went.
 type reply struct {
 	Handle  Handle `json:"handle"`
 	Claimed bool   `json:"claimed"` // another shim has the folder
 	Failed  string `json:"failed"`
+	Fenced  bool   `json:"fenced"` // the fence had fallen before the program ran
 }
 
 // ShimMain is the shim: it runs the spec in the folder args[0], outlives the mom, and
@@ -42,7 +60,7 @@ func ShimMain(args []string) int {
 		fmt.Fprintf(os.Stderr, "usage: %s FOLDER\n", ShimName)
 		return 2
 	}
-	unix.CloseOnExec(replyFD)
+	closeStray()
 	s := &shim{dir: args[0], reply: os.NewFile(replyFD, "reply")}
 	if err := s.run(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %s: %v\n", ShimName, s.dir, err)
@@ -56,6 +74,7 @@ type shim struct {
 	reply  *os.File
 	spec   Spec
 	handle Handle
+	fence  fence
 	begun  time.Duration // since the boot
 	exit   Exit
 }
@@ -69,8 +88,8 @@ func (s *shim) run() error {
 	}
 	main, err := s.start()
 	if err != nil {
-		s.exit.Failed = err.Error()
-		s.answer(reply{Handle: s.handle, Failed: err.Error()})
+		s.exit.Failed, s.exit.Fenced = err.Error(), errors.Is(err, ErrFenced)
+		s.answer(reply{Handle: s.handle, Failed: s.exit.Failed, Fenced: s.exit.Fenced})
 		return s.finish()
 	}
 	s.answer(reply{Handle: s.handle})
@@ -101,6 +120,7 @@ func (s *shim) claim() error {
 		return errors.New("read own start time")
 	}
 	s.handle = Handle{PID: os.Getpid(), Start: self.start, BootID: boot, Cookie: s.spec.Cookie}
+	s.fence = fence{path: s.spec.Deadline, boot: boot, lapse: s.spec.Lapse}
 	return claimRecord(filepath.Join(s.dir, shimFile), s.handle)
 }
 
@@ -120,6 +140,9 @@ func (s *shim) start() (int, error) {
 	}
 	defer stdout.Close()
 	defer stderr.Close()
+	if s.fence.fallen(boottime()) {
+		return 0, ErrFenced
+	}
 	pid, err := s.fork(stdin, stdout, stderr)
 	if err != nil {
 		return 0, s.notExecuted(stderr, err)
@@ -193,24 +216,35 @@ func (s *shim) answer(r reply) {
 func (s *shim) watch(main int, ended <-chan os.Signal) {
 	reaped := make(chan int)
 	go s.reap(main, reaped)
-	tick := time.NewTicker(deadlineEvery)
-	defer tick.Stop()
+	alarm := newAlarm()
 	for running := true; running; {
+		if !s.exit.Fenced && s.fence.fallen(boottime()) {
+			s.exit.Fenced = true
+		}
+		if s.exit.Fenced {
+			s.sweep()
+		}
+		alarm.set(s.nextLook())
 		select {
 		case pid := <-reaped:
 			running = pid != main
 		case <-ended:
 			s.exit.ByOrder = true
 			s.sweep()
-		case <-tick.C:
-			if passed(s.spec.Deadline) {
-				s.exit.Fenced = true
-				s.sweep()
-			}
+		case <-alarm.rings:
 		}
 	}
 	s.exit.Wall = boottime() - s.begun
 	s.endRest(reaped)
+}
+
+// nextLook returns when to look at the deadline again, or at what did not die of it.
+func (s *shim) nextLook() time.Duration {
+	now := boottime()
+	if s.exit.Fenced {
+		return now + sweepEvery
+	}
+	return s.fence.next(now, deadlineEvery)
 }
 
 // reap takes in every child, orphans of the job included, and closes the channel when
@@ -280,7 +314,7 @@ func (s *shim) finish() error {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &used); err == nil {
 		s.exit.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano())
-		s.exit.MaxRSS = jobRSS(used.Maxrss) * 1024
+		s.exit.MaxRSS, s.exit.ShimRSS = used.Maxrss*1024, ownRSS()*1024
 	}
 	s.exit.Version, s.exit.Finished = specVersion, time.Now().UnixNano()
 	for {
@@ -293,14 +327,14 @@ func (s *shim) finish() error {
 	}
 }
 
-// jobRSS returns the peak of the children, 0 when it may be our own: a child counts our
-// memory as its until it executes its program.
-func jobRSS(children int64) int64 {
+// ownRSS returns the shim's own peak: a child counts it as its own until it executes
+// its program, so a smaller peak of the children says little.
+func ownRSS() int64 {
 	var self unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &self); err != nil || children <= self.Maxrss {
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &self); err != nil {
 		return 0
 	}
-	return children
+	return self.Maxrss
 }
 
 // openOutputs opens the files for standard output and error, as the owner's.
@@ -332,23 +366,5 @@ func openOutput(path string, spec Spec) (*os.File, error) {
 	return f, nil
 }
 
-// WriteDeadline moves the deadline of all shims that were given this file to a time
-// since the boot; 0 disables it.
-func WriteDeadline(path string, at time.Duration) error {
-	return writeRecord(path, int64(at), false)
-}
-
 // SinceBoot is the clock of deadlines: it runs on while the host is suspended.
 func SinceBoot() time.Duration { return boottime() }
-
-func passed(path string) bool {
-	if path == "" {
-		return false
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return false
-	}
-	at, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
-	return err == nil && at > 0 && boottime() > time.Duration(at)
-}

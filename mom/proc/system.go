@@ -11,12 +11,21 @@ import (
 type System interface {
 	// BootID tells this boot of the host from any other.
 	BootID() string
+	// Now is the clock of deadlines: the time since the boot, suspension included.
+	Now() time.Duration
 	// Start runs the program of spec under a new shim that keeps its files in dir.
 	// When a shim has claimed dir before, Start returns that one's handle: the same
 	// program is never started twice.
 	Start(ctx context.Context, dir string, spec Spec) (Handle, error)
 	// Find returns the handle of the shim that has claimed dir, false if none has.
 	Find(dir string) (Handle, bool, error)
+	// Forestall claims dir, so that no shim will ever start there, not even one that is
+	// on its way. It returns the handle of a shim that has claimed dir before and may
+	// have started its program; false: nothing was started in dir and nothing will be.
+	Forestall(dir string) (Handle, bool, error)
+	// EndStrays kills what runs under shims that have claimed folders below parent: the
+	// jobs of a mom that has lost its memory of them. It returns how many there were.
+	EndStrays(parent string) (int, error)
 	// Wait blocks until the shim has ended and returns what it wrote about the end.
 	// ErrLost means that it left no word.
 	Wait(ctx context.Context, dir string, h Handle) (Exit, error)
@@ -35,6 +44,10 @@ type System interface {
 	// RemoveDir removes the folder of the owner with all it holds.
 	RemoveDir(owner *Owner, path string) error
 }
+
+// ErrFenced is returned when the fence had fallen before the program could run: it
+// did not, and will not in this folder.
+var ErrFenced = errors.New("the fence fell before the job was started: no server was heard of in time")
 
 // ErrLost is returned by Wait when a shim is gone without a record of the end.
 var ErrLost = errors.New("the processes are gone without a record of their end")
@@ -79,6 +92,7 @@ type Spec struct {
 	Limits   []Limit  `json:"limits"`
 	Cookie   string   `json:"cookie"`
 	Deadline string   `json:"deadline"` // file with the host's deadline; "" for none
+	Lapse    uint64   `json:"lapse"`    // of the deadline when the job was accepted
 }
 
 const specVersion = 1
@@ -95,8 +109,9 @@ type Exit struct {
 	Status   int           `json:"status"` // 256 + signal number when a signal ended it
 	CPU      time.Duration `json:"cpu"`
 	Wall     time.Duration `json:"wall"`
-	MaxRSS   int64         `json:"max_rss"`           // bytes, of the biggest process; 0: not known
-	Fenced   bool          `json:"fenced,omitempty"`  // the deadline passed
+	MaxRSS   int64         `json:"max_rss"`           // bytes, of the biggest process, or of the shim: see ShimRSS
+	ShimRSS  int64         `json:"shim_rss"`          // bytes; a MaxRSS that is not above may be the shim's
+	Fenced   bool          `json:"fenced,omitempty"`  // the fence fell
 	Failed   string        `json:"failed,omitempty"`  // the program could not be started
 	Left     int           `json:"left,omitempty"`    // processes that survived SIGKILL
 	ByOrder  bool          `json:"ordered,omitempty"` // the shim itself was told to end the job

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -126,7 +127,15 @@ func (s *Spool) openMemory(random io.Reader) error {
 	return s.disk.putJSON(s.memoryPath(), s.memory)
 }
 
-func (s *Spool) memoryPath() string { return filepath.Join(s.home, "mom_priv", "spool.json") }
+func (s *Spool) memoryPath() string { return memoryPath(s.home) }
+
+func memoryPath(home string) string { return filepath.Join(home, "mom_priv", "spool.json") }
+
+// Exists tells whether there is a spool below home; if not, Open makes one.
+func Exists(home string) bool {
+	_, err := os.Stat(memoryPath(home))
+	return !errors.Is(err, fs.ErrNotExist)
+}
 
 // ID returns the random name that the spool got when it was made.
 func (s *Spool) ID() string {
@@ -135,10 +144,11 @@ func (s *Spool) ID() string {
 	return s.memory.ID
 }
 
+// TasksDir returns the folder of the tasks' folders, of a spool below home.
+func TasksDir(home string) string { return filepath.Join(home, "mom_priv", "jobs") }
+
 // TaskDir returns the folder of a task.
-func (s *Spool) TaskDir(k TaskKey) string {
-	return filepath.Join(s.home, "mom_priv", "jobs", k.String())
-}
+func (s *Spool) TaskDir(k TaskKey) string { return filepath.Join(TasksDir(s.home), k.String()) }
 
 // Close closes the files that are kept open. Nothing may be in hand any more.
 func (s *Spool) Close() error { return s.journal.close() }
@@ -254,7 +264,7 @@ type Record struct {
 
 // Tasks returns all tasks, in the order of their names.
 func (s *Spool) Tasks() ([]Record, error) {
-	dir := filepath.Join(s.home, "mom_priv", "jobs")
+	dir := TasksDir(s.home)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list tasks: %w", err)
@@ -287,4 +297,24 @@ func (s *Spool) Drop(k TaskKey) error {
 		return fmt.Errorf("drop task %s: %w", k, err)
 	}
 	return nil
+}
+
+// probeBytes is about what the order of a job takes.
+const probeBytes = 16 << 10
+
+// Probe tells whether the disk would take an order now: it writes as much, and removes
+// it again.
+func (s *Spool) Probe() error {
+	path := filepath.Join(TasksDir(s.home), ".probe")
+	err := s.disk.at(Write, path)
+	if err == nil {
+		err = os.WriteFile(path, make([]byte, probeBytes), 0o600)
+	}
+	if gone := os.Remove(path); err == nil {
+		err = gone
+	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err // the path would tell users nothing
+	}
+	return err
 }

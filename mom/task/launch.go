@@ -78,10 +78,31 @@ func (s *Site) launch(ctx context.Context, t Task) Event {
 		return Launched{Handle: h, JobDir: account.Home, At: time.Now().UnixNano()}
 	}
 	status := ExitRetry
-	if _, own := errors.AsType[*proc.StartError](err); own || errors.Is(err, ErrNoAccount) {
+	_, own := errors.AsType[*proc.StartError](err)
+	if own || errors.Is(err, ErrNoAccount) {
 		status = ExitOwnFault
 	}
-	return Failed{Status: status, Reason: err.Error()}
+	return Failed{Status: status, Reason: err.Error(), Barred: own || errors.Is(err, proc.ErrFenced)}
+}
+
+// bar makes sure that no shim starts any more. One that a mom has spawned and that has
+// not come to claim its folder is found nowhere, and would start a run that was reported
+// as never started (L2).
+func (s *Site) bar(ctx context.Context, t Task) Event {
+	for {
+		h, found, err := s.System.Forestall(s.Spool.TaskDir(t.Key))
+		switch {
+		case err == nil && !found:
+			return s.discard(t)
+		case err == nil:
+			account, _ := s.account(ctx, t)
+			return Found{Launched{Handle: h, JobDir: account.Home, At: time.Now().UnixNano()}}
+		}
+		s.Logger.Warn("shim not forestalled", "task", t.Key.String(), "err", err)
+		if !pause(ctx, again) {
+			return nil
+		}
+	}
 }
 
 // recover finds out whether a shim was started before the mom died.
@@ -134,7 +155,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	spec := proc.Spec{
 		Job: string(t.Key.Job), Path: p.path, Args: p.args, Env: env, Dir: t.directory(a), Stdin: p.stdin,
 		Stdout: s.Spool.Output(t.Key.Job, stdout), Stderr: s.Spool.Output(t.Key.Job, stderr),
-		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline,
+		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
 	}
 	switch t.Attrs.Get("Join_Path") {
 	case "oe":

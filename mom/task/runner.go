@@ -218,6 +218,8 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.async(ctx, r.site.watch)
 	case Deliver:
 		r.async(ctx, r.site.deliver)
+	case Bar:
+		r.async(ctx, r.site.bar)
 	case Discard:
 		r.now(ctx, r.site.discard(r.task))
 	case Announce:

@@ -32,7 +32,13 @@ type (
 	Failed struct {
 		Status int
 		Reason string
+		Barred bool // the shim itself said so: there is none on its way
 	}
+	// Found says that a shim has claimed the folder of a task that was about to end as
+	// never started.
+	Found struct{ Launched }
+	// Lapsed says that the host's deadline has passed, and which number the next one has.
+	Lapsed struct{ Now uint64 }
 	// NotFound says that no shim was started before the mom's restart.
 	NotFound struct{}
 	// Announced says that the fact Started is in the spool.
@@ -73,6 +79,7 @@ func (Fetched) event()   {}
 func (Launched) event()  {}
 func (Failed) event()    {}
 func (NotFound) event()  {}
+func (Lapsed) event()    {}
 func (Announced) event() {}
 func (Exited) event()    {}
 func (Vanished) event()  {}
@@ -102,6 +109,7 @@ const (
 	Note     Deed = "note on stderr"
 	Deliver  Deed = "deliver the output"
 	Discard  Deed = "discard the output"
+	Bar      Deed = "forestall a shim"
 	Report   Deed = "report the end"
 	Clean    Deed = "clean up"
 	Drop     Deed = "drop"
@@ -130,6 +138,10 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 		return t.failed(ev)
 	case NotFound:
 		return t.notFound()
+	case Found:
+		return t.found(ev.Launched)
+	case Lapsed:
+		return t.lapsed(ev.Now)
 	case Announced:
 		t.Announced = true
 		return t, nil, nil
@@ -188,7 +200,7 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	if !t.Announced {
 		actions = append(actions, Action{Do: Announce})
 	}
-	if t.Aborted {
+	if t.Aborted || t.Fenced {
 		t.State = Ending
 	}
 	if t.State == Ending {
@@ -214,7 +226,7 @@ func (t Task) launched(ev Launched) (Task, []Action, error) {
 		t.StartedAt, t.JobDir = ev.At, ev.JobDir
 	}
 	actions := []Action{{Do: Announce}, {Do: Watch}}
-	if t.Kill != nil || t.Aborted {
+	if t.Kill != nil || t.Aborted || t.Fenced {
 		t.State = Ending
 		return t, append(actions, t.terminate()...), nil
 	}
@@ -233,7 +245,7 @@ func (t Task) notFound() (Task, []Action, error) {
 	switch {
 	case t.State != Starting:
 		return t, nil, nil
-	case t.Aborted || t.Kill != nil:
+	case t.Aborted || t.Kill != nil || t.Fenced:
 		return t.failed(Failed{Status: ExitAborted, Reason: "it was not started"})
 	}
 	t.State = Accepted
@@ -248,22 +260,69 @@ func (t Task) failed(ev Failed) (Task, []Action, error) {
 	if t.Aborted {
 		status = ExitAborted
 	}
-	return t.end(spool.Ended{ExitStatus: status, Comment: ev.Reason, NeverStarted: true, Lost: t.Aborted}, Discard)
+	t.Barred = t.Barred || ev.Barred
+	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted})
+}
+
+// neverStarted ends a task whose program did not run, once it is sure that it will not.
+func (t Task) neverStarted(result spool.Ended) (Task, []Action, error) {
+	if t.requeued() && !result.Lost {
+		result.ExitStatus = ExitRerun
+	}
+	result.NeverStarted, result.Used = true, t.Used()
+	t.State, t.Result = Delivering, &result
+	return t, t.delivery(), nil
+}
+
+// found takes back that the program did not run: a shim that an earlier mom spawned has
+// come before the bar.
+func (t Task) found(ev Launched) (Task, []Action, error) {
+	if t.State != Delivering || !t.Result.NeverStarted {
+		return t, nil, nil
+	}
+	t.State, t.Result = Starting, nil
+	return t.launched(ev)
+}
+
+// comment of a job that the fence has ended.
+const fencedComment = "the host ended the job: no server was heard of in time"
+
+// lapsed ends a task of an earlier deadline: its run may have been given up.
+func (t Task) lapsed(now uint64) (Task, []Action, error) {
+	if t.Lapse >= now || t.Fenced {
+		return t, nil, nil
+	}
+	switch t.State {
+	case Accepted:
+		t.Fenced = true
+		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
+	case Starting:
+		t.Fenced = true
+		return t, nil, nil
+	case Running, Ending:
+		t.Fenced, t.State = true, Ending
+		return t, t.terminate(), nil
+	}
+	return t, nil, nil
 }
 
 func (t Task) exited(e proc.Exit) (Task, []Action, error) {
 	if t.State != Running && t.State != Ending {
 		return t, nil, nil
 	}
-	t.Peak = t.Peak.with(proc.Usage{CPU: e.CPU, Wall: e.Wall, RSS: e.MaxRSS})
+	rss := e.MaxRSS
+	if rss <= e.ShimRSS && t.Peak.RSS > 0 {
+		rss = 0 // it may be the shim's, and we have seen the job's own
+	}
+	t.Peak = t.Peak.with(proc.Usage{CPU: e.CPU, Wall: e.Wall, RSS: rss})
 	result := spool.Ended{ExitStatus: e.Status, Used: t.Used()}
 	switch {
 	case t.requeued():
 		result.ExitStatus = ExitRerun
 	case t.Aborted:
 		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "the mom ended its jobs"
-	case e.Fenced:
-		result.Comment = "the host ended the job: no server was heard of in time"
+	case e.Fenced || t.Fenced:
+		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, fencedComment
 	}
 	t.State, t.Result = Delivering, &result
 	return t, t.delivery(), nil
@@ -293,22 +352,14 @@ func (t Task) lost(why string) (Task, []Action, error) {
 
 // delivery throws the output of a run away that will be repeated.
 func (t Task) delivery() []Action {
+	if t.Result.NeverStarted && !t.Barred {
+		return []Action{{Do: Bar}}
+	}
 	again := t.requeued() || t.Result.Lost && t.rerunnable()
 	if again || t.Result.NeverStarted {
 		return []Action{{Do: Discard}}
 	}
 	return []Action{{Do: Deliver}}
-}
-
-func (t Task) end(result spool.Ended, output Deed) (Task, []Action, error) {
-	if t.requeued() && !result.Lost {
-		result.ExitStatus = ExitRerun
-	}
-	if result.Used == nil {
-		result.Used = t.Used()
-	}
-	t.State, t.Result = Delivering, &result
-	return t, []Action{{Do: output}}, nil
 }
 
 func (t Task) kill(k Killing) (Task, []Action, error) {
@@ -320,7 +371,7 @@ func (t Task) kill(k Killing) (Task, []Action, error) {
 	switch t.State {
 	case Accepted:
 		t.Kill = &k
-		return t.end(spool.Ended{ExitStatus: 256 + int(syscall.SIGTERM), NeverStarted: true}, Discard)
+		return t.neverStarted(spool.Ended{ExitStatus: 256 + int(syscall.SIGTERM)})
 	case Starting:
 		t.Kill = &k
 		return t, nil, nil
@@ -355,7 +406,7 @@ func (t Task) terminate() []Action {
 	if t.Kill != nil {
 		delay = t.Kill.Delay
 	}
-	if t.Aborted || delay <= 0 {
+	if t.Aborted || t.Fenced || delay <= 0 {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
 	}
 	return []Action{{Do: Send, Signal: syscall.SIGTERM}, {Do: Grace, After: delay}}
@@ -426,6 +477,7 @@ func (t Task) delivered(ev Delivered) (Task, []Action, error) {
 		result.Comment = ev.Comment
 	}
 	t.State, t.Result = Ended, &result
+	t.Barred = t.Barred || result.NeverStarted
 	return t, []Action{{Do: Report}, {Do: Clean}}, nil
 }
 

@@ -40,6 +40,13 @@ func told(t *Task) { t.Told = true }
 
 func aborted(t *Task) { t.Aborted = true }
 
+func fenced(t *Task) { t.Fenced = true }
+
+// neverStarted is a task that is about to be reported so.
+func neverStarted(t *Task) { t.Result = &spool.Ended{ExitStatus: ExitRetry, NeverStarted: true} }
+
+func barred(t *Task) { t.Barred = true }
+
 func notRerunnable(t *Task) { t.Attrs = Attrs{{Name: "Rerunable", Value: "False"}} }
 
 func limited(name, value string) func(*Task) {
@@ -97,14 +104,15 @@ func TestStep(t *testing.T) {
 			"report the start; watch the shim; send user defined signal 1",
 		},
 		{"a second word of the start", in(Running), Launched{Handle: handle}, Running, ""},
-		{"it cannot be started", in(Starting), Failed{Status: ExitRetry}, Delivering, "discard the output"},
+		{"it cannot be started", in(Starting), Failed{Status: ExitRetry}, Delivering, "forestall a shim"},
+		{"the shim cannot start it", in(Starting), Failed{Status: ExitRetry, Barred: true}, Delivering, "discard the output"},
 		{"the program exits", in(Running), Exited{}, Delivering, "deliver the output"},
 		{"the program of a requeued job exits", in(Ending, killed(0, true)), Exited{}, Delivering, "discard the output"},
 		{"a second word of the end", in(Delivering), Exited{}, Delivering, ""},
 		{"the shim vanishes", in(Running), Vanished{}, Delivering, "send killed; discard the output"},
 		{"the shim vanishes, no rerun", in(Running, notRerunnable), Vanished{}, Delivering, "send killed; deliver the output"},
 		{"the output is there", in(Delivering), Delivered{}, Ended, "report the end; clean up"},
-		{"a kill before the script", in(Accepted), kill(0, false), Delivering, "discard the output"},
+		{"a kill before the script", in(Accepted), kill(0, false), Delivering, "forestall a shim"},
 		{"a kill during the start", in(Starting), kill(0, false), Starting, ""},
 		{"a kill", in(Running), kill(10*time.Second, false), Ending, soft},
 		{"a kill at once", in(Running), kill(0, false), Ending, hard},
@@ -114,7 +122,7 @@ func TestStep(t *testing.T) {
 		{"the grace is over", in(Ending), GraceOver{}, Ending, hard},
 		{"the grace is over too late", in(Delivering), GraceOver{}, Delivering, ""},
 		{"the mom stops", in(Running), Abort{}, Ending, hard},
-		{"the mom stops before the start", in(Accepted), Abort{}, Delivering, "discard the output"},
+		{"the mom stops before the start", in(Accepted), Abort{}, Delivering, "forestall a shim"},
 		{"a signal", in(Running), Signal{"SIGUSR1"}, Running, "send user defined signal 1"},
 		{"a signal before the start", in(Starting), Signal{"USR1"}, Starting, ""},
 		{"within the limit", in(Running, limited("cput", "00:01:00")), Sampled{Usage: proc.Usage{CPU: time.Minute}}, Running, ""},
@@ -137,7 +145,21 @@ func TestStep(t *testing.T) {
 		{"restart before the script", in(Accepted), Resume{"boot", true}, Accepted, "ask whether the run still counts"},
 		{"restart during the start", in(Starting), Resume{"boot", true}, Starting, "look for the shim"},
 		{"nothing was started", in(Starting), NotFound{}, Accepted, "ask whether the run still counts"},
-		{"nothing was started, and shall not", in(Starting, aborted), NotFound{}, Delivering, "discard the output"},
+		{"nothing was started, and shall not", in(Starting, aborted), NotFound{}, Delivering, "forestall a shim"},
+		{
+			"a shim came before the bar, and shall not", in(Delivering, neverStarted, aborted),
+			Found{Launched{Handle: handle}},
+			Ending,
+			"report the start; watch the shim; " + hard,
+		},
+		{
+			"a shim came before the bar", in(Delivering, neverStarted),
+			Found{Launched{Handle: handle}},
+			Running,
+			"report the start; watch the shim",
+		},
+		{"restart before the bar", in(Delivering, neverStarted), Resume{"boot", true}, Delivering, "forestall a shim"},
+		{"restart behind the bar", in(Delivering, neverStarted, barred), Resume{"boot", true}, Delivering, "discard the output"},
 		{"restart while it runs", in(Running, announced), Resume{"boot", true}, Running, "watch the shim"},
 		{"restart before the report", in(Running), Resume{"boot", true}, Running, "watch the shim; report the start"},
 		{"restart without adopting", in(Running, announced), Resume{"boot", false}, Ending, "watch the shim; " + hard},
@@ -151,9 +173,20 @@ func TestStep(t *testing.T) {
 		{"restart before the last report", in(Ended), Resume{"boot", false}, Ended, "report the end; clean up"},
 		{"restart after it", in(Ended, told), Resume{"other", true}, Ended, "clean up"},
 		{"reboot", in(Running), Resume{"other", true}, Running, "watch the shim"},
-		{"reboot before the start", in(Accepted), Resume{"other", true}, Delivering, "discard the output"},
+		{"reboot before the start", in(Accepted), Resume{"other", true}, Delivering, "forestall a shim"},
 		{"reboot during the start", in(Starting), Resume{"other", true}, Delivering, "discard the output"},
 		{"reboot, spoilt record", Lost(testKey), Resume{"boot", true}, Delivering, "discard the output"},
+
+		{"the fence falls before the script", in(Accepted), Lapsed{1}, Delivering, "forestall a shim"},
+		{"the fence falls during the start", in(Starting), Lapsed{1}, Starting, ""},
+		{"a shim runs behind the fence", in(Starting, fenced), Launched{Handle: handle}, Ending, "report the start; watch the shim; " + hard},
+		{"no shim runs behind the fence", in(Starting, fenced), NotFound{}, Delivering, "forestall a shim"},
+		{"the fence falls", in(Running), Lapsed{1}, Ending, hard},
+		{"the fence falls on a job that is being ended", in(Ending, killed(time.Hour, false)), Lapsed{1}, Ending, hard},
+		{"the fence has fallen before", in(Ending, fenced), Lapsed{2}, Ending, ""},
+		{"the fence falls after the end", in(Delivering), Lapsed{1}, Delivering, ""},
+		{"a fence that fell before the order came", in(Running, func(t *Task) { t.Lapse = 1 }), Lapsed{1}, Running, ""},
+		{"restart behind the fence", in(Ending, announced, fenced), Resume{"boot", true}, Ending, "watch the shim; " + hard},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := c.task
@@ -189,10 +222,20 @@ func TestStep_Result(t *testing.T) {
 		{
 			"fence", in(Running),
 			Exited{proc.Exit{Status: 265, Fenced: true}},
-			spool.Ended{ExitStatus: 265, Comment: "the host ended the job: no server was heard of in time"},
+			spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the host ended the job: no server was heard of in time"},
+		},
+		{
+			"fence, the shim did not see it", in(Ending, fenced),
+			Exited{proc.Exit{Status: 265}},
+			spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the host ended the job: no server was heard of in time"},
+		},
+		{
+			"fence before the start", in(Accepted),
+			Lapsed{1},
+			spool.Ended{ExitStatus: ExitRetry, NeverStarted: true, Comment: "the host ended the job: no server was heard of in time"},
 		},
 		{"lost", in(Running), Vanished{}, spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the job's processes are gone"}},
-		{"own fault", in(Starting), Failed{ExitOwnFault, "why"}, spool.Ended{ExitStatus: ExitOwnFault, NeverStarted: true, Comment: "why"}},
+		{"own fault", in(Starting), Failed{Status: ExitOwnFault, Reason: "why"}, spool.Ended{ExitStatus: ExitOwnFault, NeverStarted: true, Comment: "why"}},
 		{"killed early", in(Accepted), Kill{}, spool.Ended{ExitStatus: 271, NeverStarted: true}},
 		{"requeued early", in(Accepted), Kill{Killing{0, true}}, spool.Ended{ExitStatus: ExitRerun, NeverStarted: true}},
 		{"spoilt", Lost(testKey), Resume{"b", true}, spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the host was restarted"}},
@@ -242,6 +285,30 @@ func TestParseSignal(t *testing.T) {
 	for _, name := range []string{"", "-1", "65", "FOO", "SIGSIGTERM"} {
 		if _, err := ParseSignal(name); pbs.CodeOf(err) != pbs.BadSignal {
 			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// What samples saw is better than a peak that may be the shim's own.
+func TestPeak_MemoryOfShortJobs(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		seen, peak, shim int64
+		want             string
+	}{
+		{"nothing was seen", 0, 3 << 20, 8 << 20, "3072kb"},
+		{"less than the shim", 2 << 20, 3 << 20, 8 << 20, "2048kb"},
+		{"more than the shim", 2 << 20, 9 << 20, 8 << 20, "9216kb"},
+	} {
+		task := in(Running, func(t *Task) { t.Peak.RSS = c.seen })
+		next, _, err := step(task, Exited{proc.Exit{MaxRSS: c.peak, ShimRSS: c.shim}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range next.Used() {
+			if u.Resource == "mem" && u.Value != c.want {
+				t.Errorf("%s: mem %s, want %s", c.name, u.Value, c.want)
+			}
 		}
 	}
 }

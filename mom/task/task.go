@@ -79,6 +79,7 @@ type Task struct {
 	Attrs   Attrs         `json:"attrs"`
 	Script  bool          `json:"script"` // else it runs executable and argument_list
 	Cookie  string        `json:"cookie"`
+	Lapse   uint64        `json:"lapse"` // of the host's deadline when the order came
 
 	Handle    proc.Handle `json:"handle"`
 	JobDir    string      `json:"jobdir,omitempty"`
@@ -88,10 +89,14 @@ type Task struct {
 	Kill    *Killing     `json:"kill,omitempty"`
 	Limit   string       `json:"limit,omitempty"` // what it exceeded, in PBS's words
 	Aborted bool         `json:"aborted,omitempty"`
+	Fenced  bool         `json:"fenced,omitempty"`  // the deadline passed: the servers may have given it up
 	Signals []string     `json:"signals,omitempty"` // to be sent once it runs
 	Peak    Peak         `json:"peak"`
 	Result  *spool.Ended `json:"result,omitempty"`
 	Told    bool         `json:"told,omitempty"` // the fact Ended is in the spool
+	// Barred says that no shim has run the program, nor ever will: only then may the end
+	// say that it was never started.
+	Barred bool `json:"barred,omitempty"`
 }
 
 const recordVersion = 1

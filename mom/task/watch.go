@@ -15,6 +15,9 @@ func (s *Site) watch(ctx context.Context, t Task) Event {
 	if ctx.Err() != nil {
 		return nil
 	}
+	if errors.Is(err, proc.ErrFenced) {
+		return Exited{Exit: exit}
+	}
 	if own, ok := errors.AsType[*proc.StartError](err); ok {
 		// The program ran into what Start would have told, had the mom been there to hear.
 		s.Logger.Warn("job not started", "task", t.Key.String(), "err", own)
