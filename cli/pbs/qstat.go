@@ -114,6 +114,11 @@ func (s *session) questions(v view, operands []string) []question {
 				s.fail(err, nil)
 				continue
 			}
+			if _, server, at := strings.Cut(operand, "@"); at {
+				ask("", server).Names = []string{operand}
+				ids = nil
+				continue
+			}
 			if ids == nil {
 				ids = ask("", "")
 			}
@@ -159,7 +164,7 @@ func (s *session) showAll(ctx context.Context, v view, operands []string, out *s
 // show asks one question. It returns true if it is no use to ask more.
 func (s *session) show(ctx context.Context, q question, out *status) (fatal bool) {
 	if err := s.checkServer(ctx, q.server); err != nil {
-		return s.fail(err, nil)
+		return s.elsewhere(err)
 	}
 	err := s.list(ctx, q.list, out.begin, func(o *api.Object) error {
 		if o.Refusal != nil {

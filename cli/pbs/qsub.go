@@ -48,6 +48,11 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 	if err != nil {
 		return err
 	}
+	_, server, _ := strings.Cut(job.message.Destination, "@")
+	if err := s.checkServer(ctx, server); err != nil {
+		s.fail(err, nil)
+		return s.end()
+	}
 	reply, err := s.batch.Submit(s.only(ctx), connect.NewRequest(job.message))
 	if err != nil {
 		s.fail(err, nil)

@@ -189,5 +189,11 @@ func (s *session) checkServer(ctx context.Context, name string) error {
 	return err
 }
 
+// elsewhere tells of an operand's server that checkServer refused. It returns true if it
+// is no use to go on: other operands may be of a server that is there.
+func (s *session) elsewhere(err error) (fatal bool) {
+	return s.fail(err, nil) && !errors.Is(err, pbs.Refuse(pbs.UnknownHost))
+}
+
 // noSupport is the answer to options of features that are yet to come.
 func noSupport() error { return pbs.Refuse(pbs.NotSupported) }
