@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 // A Record is one numbered line of the accounting log.
@@ -25,6 +26,7 @@ type book struct {
 	next  uint64 // number of the next record
 	open  *page
 	dirty bool
+	watch func(day string) // is told of files that are finished or not what was written
 }
 
 // A page is the day file being written.
@@ -32,20 +34,30 @@ type page struct {
 	day   string
 	data  *os.File
 	index *os.File
-	size  uint64
+	size  uint64 // of data
+	slots uint64 // bytes of index
 }
 
 // openBook cuts what a crash may have left behind the last whole record and
 // returns a book that goes on after it; the first record of an empty folder is 1.
-func openBook(dir string) (*book, error) {
+// Records up to synced were on disk for good: if one of them is not whole, no
+// crash did that, and those after it are kept.
+func openBook(dir string, synced uint64) (*book, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("make accounting folder: %w", err)
 	}
-	last, err := repair(dir)
+	if err := settle(dir); err != nil {
+		return nil, err
+	}
+	last, err := repair(dir, synced)
 	if err != nil {
 		return nil, err
 	}
-	return &book{dir: dir, next: last + 1}, nil
+	return newBook(dir, last+1), nil
+}
+
+func newBook(dir string, next uint64) *book {
+	return &book{dir: dir, next: next, watch: func(string) {}}
 }
 
 // write appends records with rising numbers. Those already written are ignored;
@@ -90,14 +102,22 @@ func (b *book) writeDay(records []Record) error {
 		size += uint64(len(r.Line))
 	}
 	b.dirty = true
-	if _, err := b.open.data.Write(lines); err != nil {
+	if err := b.open.append(lines, slots); err != nil {
+		return err
+	}
+	b.next += uint64(len(records))
+	return nil
+}
+
+func (p *page) append(lines, slots []byte) error {
+	if _, err := p.data.Write(lines); err != nil {
 		return fmt.Errorf("write accounting file: %w", err)
 	}
-	if _, err := b.open.index.Write(slots); err != nil {
+	if _, err := p.index.Write(slots); err != nil {
 		return fmt.Errorf("write accounting sidecar: %w", err)
 	}
-	b.open.size = size
-	b.next += uint64(len(records))
+	p.size += uint64(len(lines))
+	p.slots += uint64(len(slots))
 	return nil
 }
 
@@ -107,11 +127,17 @@ func (b *book) skip(to uint64) { b.next = max(b.next, to) }
 // turnTo makes day the file being written. The one before is synced first, so
 // that after a crash only the file with the highest number can be torn.
 func (b *book) turnTo(day string) error {
+	if err := b.look(); err != nil {
+		return err
+	}
 	if b.open != nil && b.open.day == day {
 		return nil
 	}
 	if !validDay(day) {
 		return fmt.Errorf("write accounting record: %q is no day", day)
+	}
+	if b.open != nil {
+		b.watch(b.open.day)
 	}
 	if err := b.close(); err != nil {
 		return err
@@ -124,6 +150,29 @@ func (b *book) turnTo(day string) error {
 	return nil
 }
 
+// look closes the page if its files are no longer the ones that were written: an
+// editor put another one in its place, or somebody cut it. The next record opens
+// what is there now and goes on at its end; the numbers that are lost are mended.
+func (b *book) look() error {
+	if b.open == nil || b.open.stands(b.dir) {
+		return nil
+	}
+	b.watch(b.open.day)
+	return b.close()
+}
+
+// stands tells whether the page's files are in their places with the sizes that
+// the writer gave them.
+func (p *page) stands(dir string) bool {
+	return stands(p.data, filepath.Join(dir, p.day), p.size) && stands(p.index, filepath.Join(dir, indexName(p.day)), p.slots)
+}
+
+func stands(f *os.File, path string, size uint64) bool {
+	mine, err1 := f.Stat()
+	there, err2 := os.Stat(path)
+	return err1 == nil && err2 == nil && os.SameFile(mine, there) && uint64(mine.Size()) == size
+}
+
 func openPage(dir, day string) (*page, error) {
 	if err := setAside(dir, day); err != nil {
 		return nil, err
@@ -133,14 +182,23 @@ func openPage(dir, day string) (*page, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, errors.Join(err, closeFile(data), closeFile(index))
 	}
-	info, err := data.Stat()
-	if err == nil {
-		err = syncDir(dir)
-	}
-	if err != nil {
+	p := &page{day: day, data: data, index: index}
+	if err := errors.Join(p.measure(), syncDir(dir)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open accounting file: %w", err), data.Close(), index.Close())
 	}
-	return &page{day: day, data: data, index: index, size: uint64(info.Size())}, nil
+	return p, nil
+}
+
+// measure takes the sizes, and cuts a piece of a slot that somebody left.
+func (p *page) measure() error {
+	data, err1 := p.data.Stat()
+	index, err2 := p.index.Stat()
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	p.size = uint64(data.Size())
+	p.slots = uint64(index.Size() / slotSize * slotSize)
+	return p.index.Truncate(int64(p.slots))
 }
 
 // setAside renames a day file whose records have no numbers: it is not ours (a
@@ -155,12 +213,23 @@ func setAside(dir, day string) error {
 	}
 	path := filepath.Join(dir, day)
 	if data, missing := os.Stat(path); missing == nil && data.Size() > 0 {
-		err = os.Rename(path, path+".unnumbered")
+		err = os.Rename(path, unused(path+".unnumbered"))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("set a foreign accounting file aside: %w", err)
 	}
 	return nil
+}
+
+// unused returns a name that no file has: the given one, or that with a number.
+func unused(path string) string {
+	name := path
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+		name = path + "." + strconv.Itoa(n)
+	}
 }
 
 // sync makes all that was written survive a power cut.

@@ -44,7 +44,7 @@ func files(t *testing.T, dir string) map[string]string {
 
 func write(t *testing.T, dir string, rs []Record) *book {
 	t.Helper()
-	b, err := openBook(dir)
+	b, err := openBook(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestBook_TornBytesAreCutAway(t *testing.T) {
 func TestBook_RepeatsAndGaps(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, records(1, 4))
-	b, err := openBook(dir)
+	b, err := openBook(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

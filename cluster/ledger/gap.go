@@ -3,22 +3,13 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 )
 
-// A Peer is another replica that can be asked for its records.
-type Peer interface {
-	Name() string
-	// Records calls yield for the records that the peer has with numbers first to
-	// last, by number.
-	Records(ctx context.Context, first, last uint64, yield func(Record) error) error
-}
-
-// How long records that no replica has are waited for. A replica writes by
-// number, so one that has a later record and not this one has it no more; but
-// one that has neither may still be about to write it.
+// How long the writer waits for records before it goes on without them and leaves
+// them to mending. A peer that has a later record and not this one may be mending
+// too, and one that has neither may be about to write it.
 const (
 	patience      = 10 * time.Minute
 	patienceAlone = 10 * time.Second
@@ -28,7 +19,14 @@ const (
 func (w *writer) closeGap(ctx context.Context, last uint64) error {
 	w.ledger.setGap(true)
 	defer w.ledger.setGap(false)
-	w.missing = time.Now()
+	if w.missing.IsZero() {
+		w.missing = time.Now()
+	}
+	defer func() {
+		if w.book != nil && w.book.next > last {
+			w.missing = time.Time{}
+		}
+	}()
 	for w.book.next <= last {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -38,13 +36,16 @@ func (w *writer) closeGap(ctx context.Context, last uint64) error {
 		if err != nil {
 			return err
 		}
-		if w.book.next == before && goesOn > before {
-			w.giveUp(goesOn - 1)
+		if w.book.next > before {
+			w.missing = time.Now()
+			continue
 		}
-		if w.book.next == before && time.Since(w.missing) > w.patience() {
-			w.giveUp(last)
-		}
-		if w.book.next == before {
+		waited := time.Since(w.missing)
+		if goesOn > before && waited >= patienceAlone {
+			w.goWithout(min(last, goesOn-1))
+		} else if waited >= w.patience() {
+			w.goWithout(last)
+		} else {
 			pause(ctx, retryAfter)
 		}
 	}
@@ -58,9 +59,12 @@ func (w *writer) patience() time.Duration {
 	return patience
 }
 
-func (w *writer) giveUp(last uint64) {
-	w.ledger.opts.Logger.Error("accounting records exist on no replica any more", "first", w.book.next, "last", last)
+// goWithout leaves the records up to last to mending.
+func (w *writer) goWithout(last uint64) {
+	w.ledger.opts.Logger.Warn("accounting goes on without records that no replica has given yet", "first", w.book.next, "last", last)
 	w.book.skip(last + 1)
+	w.missing = time.Now()
+	w.ledger.suspect("")
 }
 
 // fetch asks one peer after the other. When all have answered and none had the
@@ -86,37 +90,40 @@ func (w *writer) fetch(ctx context.Context, last uint64) (goesOn uint64, err err
 	return lowest, nil
 }
 
-var errPeer = errors.New("ask a peer")
+// atOnce bounds the records that are held while they are fetched.
+const atOnce = 1024
 
 // fetchFrom writes what the peer has of the gap. has is the number of its first
 // record when that is above the one wanted.
 func (w *writer) fetchFrom(ctx context.Context, p Peer, last uint64) (has uint64, err error) {
 	var batch []Record
-	var broken error
 	has = math.MaxUint64
-	asked := p.Records(ctx, w.book.next, last, func(r Record) error {
-		if next := w.book.next + uint64(len(batch)); r.Number != next {
-			if len(batch) == 0 {
+	next := w.book.next
+	err = ask(ctx, p, next, last, func(r Record) error {
+		if r.Number != next {
+			if next == w.book.next {
 				has = r.Number
 			}
 			return errGap
 		}
-		if batch = append(batch, r); len(batch) < 1024 {
+		next++
+		if batch = append(batch, r); len(batch) < atOnce {
 			return nil
 		}
-		broken, batch = w.keep(batch), nil
-		return broken
+		full := batch
+		batch = nil
+		return w.keep(full)
 	})
-	if broken == nil {
-		broken = w.keep(batch)
+	if err != nil && !errors.Is(err, errGap) && !errors.Is(err, errPeer) {
+		return has, err
 	}
-	if broken != nil {
-		return has, broken
+	if kept := w.keep(batch); kept != nil {
+		return has, kept
 	}
-	if asked != nil && !errors.Is(asked, errGap) {
-		return has, fmt.Errorf("%w: %w", errPeer, asked)
+	if errors.Is(err, errGap) {
+		err = nil
 	}
-	return has, nil
+	return has, err
 }
 
 func (w *writer) keep(batch []Record) error {

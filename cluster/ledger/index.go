@@ -1,11 +1,13 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,19 +87,33 @@ type span struct {
 	slots       int64
 }
 
-// spans lists the day files that hold records, by their last number.
-func spans(dir string) ([]span, error) {
+// sidecars lists the days that have one.
+func sidecars(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list accounting files: %w", err)
 	}
-	var all []span
+	var days []string
 	for _, e := range entries {
-		day, ok := dayOf(e.Name())
-		if !ok {
-			continue
+		if day, ok := dayOf(e.Name()); ok && !e.IsDir() {
+			days = append(days, day)
 		}
+	}
+	return days, nil
+}
+
+// spans lists the day files that hold records, by their last number.
+func spans(dir string) ([]span, error) {
+	days, err := sidecars(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []span
+	for _, day := range days {
 		s, err := readSpan(dir, day)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it is being mended
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -105,12 +121,7 @@ func spans(dir string) ([]span, error) {
 			all = append(all, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b span) int {
-		if a.last < b.last {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.last, b.last) })
 	return all, nil
 }
 
@@ -144,3 +155,5 @@ func slotAt(r io.ReaderAt, i int64) (slot, error) {
 	}
 	return parseSlot(b[:]), nil
 }
+
+func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -3,9 +3,13 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"rampart/fsm/state"
 	"rampart/transport/api"
@@ -29,8 +33,11 @@ type Options struct {
 
 // Ledger writes one replica's accounting files and server log.
 type Ledger struct {
-	opts Options
-	wake chan struct{} // capacity 1
+	opts      Options
+	wake      chan struct{} // capacity 1
+	suspicion chan struct{} // of a file; capacity 1
+	calls     chan call     // for the writer's goroutine
+	spools    atomic.Uint64 // folders of records that were made
 
 	mu      sync.Mutex
 	room    sync.Cond // pending shrank, or a gap opened
@@ -42,7 +49,16 @@ type Ledger struct {
 	synced  uint64 // records up to this number are on disk for good
 	written uint64 // records up to this number are in the files
 	changed chan struct{}
+	opened  bool
 	ended   bool
+
+	suspects map[string]bool // day files that may be damaged
+}
+
+// A call is something that only the writer may do.
+type call struct {
+	do   func(w *writer) error
+	done chan error
 }
 
 // A Batch is what one log entry gave rise to.
@@ -66,7 +82,7 @@ const retryAfter = time.Second
 
 // New returns a ledger that begins to write under Run.
 func New(opts Options) *Ledger {
-	l := &Ledger{opts: opts, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	l := &Ledger{opts: opts, wake: make(chan struct{}, 1), suspicion: make(chan struct{}, 1), calls: make(chan call), changed: make(chan struct{})}
 	l.room.L = &l.mu
 	return l
 }
@@ -139,15 +155,25 @@ func (l *Ledger) WaitSynced(ctx context.Context, number uint64) error {
 var errEnded = errors.New("wait for the ledger: it has ended")
 
 // Records yields the records of this replica with numbers first to last, for a
-// peer that lacks them.
+// peer that lacks them. It leaves out those that are nowhere here; those that may
+// still come are an error after the last one.
 func (l *Ledger) Records(first, last uint64, yield func(*api.LedgerRecord) error) error {
-	for r, err := range Read(l.opts.Dir, first, last) {
+	l.mu.Lock()
+	written, opened := l.written, l.opened
+	l.mu.Unlock()
+	if !opened {
+		return connect.NewError(connect.CodeUnavailable, errors.New("the accounting files are not open yet"))
+	}
+	for r, err := range read(l.opts.Dir, first, min(last, written), l.suspect) {
 		if err != nil {
 			return err
 		}
 		if err := yield(&api.LedgerRecord{Number: r.Number, Day: r.Day, Line: r.Line}); err != nil {
 			return err
 		}
+	}
+	if last > written {
+		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("accounting is written up to record %d only", written))
 	}
 	return nil
 }
@@ -158,6 +184,8 @@ func (l *Ledger) Run(ctx context.Context) error {
 	defer l.finish()
 	w := &writer{ledger: l}
 	defer func() { l.report(w.close()) }()
+	var mending sync.WaitGroup
+	mending.Go(func() { (&mender{ledger: l}).run(ctx) })
 	tick := time.NewTicker(syncEvery)
 	defer tick.Stop()
 	for {
@@ -167,13 +195,60 @@ func (l *Ledger) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			mending.Wait()
 			return w.drain()
 		case <-l.wake:
+		case c := <-l.calls:
+			c.done <- c.do(w)
 		case <-tick.C:
 			l.report(w.sync())
 			w.lookBehind()
 		}
 	}
+}
+
+// do has the writer do something between two batches.
+func (l *Ledger) do(ctx context.Context, f func(w *writer) error) error {
+	c := call{f, make(chan error, 1)}
+	select {
+	case l.calls <- c:
+		return <-c.done
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// suspect has a day file verified again, or, without a day, those that changed.
+func (l *Ledger) suspect(day string) {
+	l.mu.Lock()
+	if l.suspects == nil {
+		l.suspects = map[string]bool{}
+	}
+	l.suspects[day] = true
+	l.mu.Unlock()
+	select {
+	case l.suspicion <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Ledger) takeSuspects() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	days := l.suspects
+	l.suspects = nil
+	return days
+}
+
+// logError is the server log's event of internal errors.
+const logError = 0x0001
+
+// alarm says something that an administrator should know, in the structured log
+// and in the server log.
+func (l *Ledger) alarm(text, what string, value any) {
+	l.opts.Logger.Warn(text, what, value)
+	text = fmt.Sprintf("%s: %s %v", text, what, value)
+	l.report(l.opts.Log.Write(time.Now(), logError, "Svr", "accounting", text))
 }
 
 func (l *Ledger) report(err error) {
@@ -218,9 +293,10 @@ func (l *Ledger) waiting() int {
 func (l *Ledger) reached(written, synced uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if written == l.written && synced == l.synced {
+	if l.opened && written == l.written && synced == l.synced {
 		return
 	}
+	l.opened = true
 	l.written, l.synced = written, synced
 	close(l.changed)
 	l.changed = make(chan struct{})

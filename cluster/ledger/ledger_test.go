@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,9 +14,19 @@ import (
 	"rampart/fsm/state"
 )
 
-type memLog struct{ lines []string }
+type memLog struct {
+	mu     sync.Mutex
+	alarms []string
+	lines  []string
+}
 
 func (l *memLog) Write(_ time.Time, _ uint16, _, object, text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if object == "accounting" {
+		l.alarms = append(l.alarms, text)
+		return nil
+	}
 	l.lines = append(l.lines, object+";"+text)
 	return nil
 }

@@ -1,11 +1,14 @@
 package ledger
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"math"
 	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -13,19 +16,26 @@ import (
 const readAtOnce = 4096
 
 // Read yields the records of a folder with numbers first to last, by number. It
-// may run while the folder is written. Numbers that are not there are left out.
+// may run while the folder is written. Numbers that are not there, or whose record
+// is damaged, are left out.
 func Read(dir string, first, last uint64) iter.Seq2[Record, error] {
+	return read(dir, first, last, func(string) {})
+}
+
+// read is Read, and tells of the days whose files are damaged.
+func read(dir string, first, last uint64, damaged func(day string)) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		all, err := spans(dir)
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
-		if len(all) > 0 {
-			last = min(last, all[len(all)-1].last)
-		}
-		for from := first; from <= last && len(all) > 0; from += readAtOnce {
-			records, err := collect(dir, all, from, min(last, from+readAtOnce-1))
+		for from := first; from <= last; {
+			if from = firstIn(all, from); from > last {
+				return
+			}
+			to := from + min(readAtOnce-1, last-from)
+			records, err := collect(dir, all, from, to, damaged)
 			if err != nil {
 				yield(Record{}, err)
 				return
@@ -35,57 +45,80 @@ func Read(dir string, first, last uint64) iter.Seq2[Record, error] {
 					return
 				}
 			}
+			if from = to + 1; from == 0 {
+				return
+			}
 		}
 	}
 }
 
+// firstIn returns the lowest number from one on that a file may hold: a range, or a
+// damaged sidecar, may name numbers far above all there are.
+func firstIn(all []span, from uint64) uint64 {
+	low := uint64(math.MaxUint64)
+	for _, s := range all {
+		if s.last >= from {
+			low = min(low, max(from, s.first))
+		}
+	}
+	return low
+}
+
 // collect reads a range that fits in memory.
-func collect(dir string, all []span, first, last uint64) ([]Record, error) {
+func collect(dir string, all []span, first, last uint64, damaged func(day string)) ([]Record, error) {
 	var records []Record
 	for _, s := range all {
 		if s.last < first || s.first > last {
 			continue
 		}
-		found, err := readDay(dir, s, first, last)
+		found, whole, err := readDay(dir, s, first, last)
+		if errors.Is(err, fs.ErrNotExist) {
+			whole, err = false, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read accounting file %s: %w", s.day, err)
 		}
+		if !whole {
+			damaged(s.day)
+		}
 		records = append(records, found...)
 	}
-	slices.SortFunc(records, func(a, b Record) int { return int(int64(a.Number - b.Number)) })
+	slices.SortFunc(records, func(a, b Record) int { return cmp.Compare(a.Number, b.Number) })
 	return records, nil
 }
 
-func readDay(dir string, s span, first, last uint64) ([]Record, error) {
-	data, err1 := os.Open(filepath.Join(dir, s.day))
-	index, err2 := os.Open(filepath.Join(dir, indexName(s.day)))
-	defer func() { _ = errors.Join(closeFile(data), closeFile(index)) }()
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	at, err := search(index, s.slots, first)
+// readDay reads what one day file has of a range; whole says that no slot of the
+// range is without its line.
+func readDay(dir string, s span, first, last uint64) (records []Record, whole bool, err error) {
+	sc, err := openScan(dir, s.day, nil)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var records []Record
-	for ; at < s.slots; at++ {
-		sl, err := slotAt(index, at)
+	defer sc.close()
+	slots := sc.rest / slotSize
+	at, err := search(sc.index, slots, first)
+	if err != nil {
+		return nil, false, err
+	}
+	for whole = true; at < slots; at++ {
+		sl, err := slotAt(sc.index, at)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if sl.number > last {
 			break
 		}
-		line := make([]byte, sl.length)
-		if _, err := data.ReadAt(line, int64(sl.offset)); err != nil {
-			return nil, err
+		ok, err := sc.isAt(sl, sl.offset)
+		if err != nil {
+			return nil, false, err
 		}
-		if sl.check(line) != sl.sum {
-			return nil, fmt.Errorf("record %d is damaged", sl.number)
+		if !ok || sl.number < first {
+			whole = false
+			continue
 		}
-		records = append(records, Record{Number: sl.number, Day: s.day, Line: line})
+		records = append(records, Record{Number: sl.number, Day: s.day, Line: bytes.Clone(sc.line)})
 	}
-	return records, nil
+	return records, whole, nil
 }
 
 // search returns the place of the first slot with a number of at least first.

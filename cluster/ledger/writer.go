@@ -18,6 +18,11 @@ type writer struct {
 	logged  cursor
 	missing time.Time // when the present gap was seen
 	behind  time.Time // since when the state has records that never came
+	swept   bool
+
+	replay  replay  // compares records that come again with what is in the files
+	offers  *spool  // those that come again and are not
+	offered numbers // what a spool that was taken holds
 }
 
 // step writes all there is, fetches what is missing, and syncs if somebody waits.
@@ -83,16 +88,26 @@ func (w *writer) open() error {
 	if w.book != nil {
 		return nil
 	}
-	b, err := openBook(w.ledger.opts.Dir)
+	dir := w.ledger.opts.Dir
+	if w.logged.file == nil {
+		c, err := openCursor(dir)
+		if err != nil {
+			return err
+		}
+		w.logged = c
+	}
+	b, err := openBook(dir, max(w.logged.synced, w.ledger.Synced()))
 	if err != nil {
 		return err
 	}
-	if w.logged.file == nil {
-		if w.logged, err = openCursor(w.ledger.opts.Dir); err != nil {
-			return errors.Join(err, b.close())
+	if !w.swept {
+		if err := sweep(dir); err != nil {
+			return err
 		}
+		w.swept = true
 	}
-	w.book = b
+	w.book, b.watch = b, w.ledger.suspect
+	w.ledger.suspect("")
 	w.ledger.reached(b.next-1, b.next-1)
 	return nil
 }
@@ -108,11 +123,29 @@ func (w *writer) receive(b Batch) {
 	}
 	for _, e := range b.Events {
 		if r, ok := acct.Of(e, loc); ok {
-			w.pending = append(w.pending, Record{Number: r.Number, Day: r.Day, Line: []byte(r.Line)})
+			w.take(Record{Number: r.Number, Day: r.Day, Line: []byte(r.Line)})
 		}
 		if fresh {
 			w.log(e)
 		}
+	}
+}
+
+// take keeps a record for writing. One that should be in the files already is
+// looked up: if it was damaged, the log has given it again.
+func (w *writer) take(r Record) {
+	if r.Number >= w.book.next {
+		w.pending = append(w.pending, r)
+		return
+	}
+	there, err := w.replay.has(w.ledger.opts.Dir, r)
+	if !there { // or the file has grown since it was opened
+		w.replay.close()
+		there, err = w.replay.has(w.ledger.opts.Dir, r)
+	}
+	w.ledger.report(err)
+	if !there && err == nil {
+		w.ledger.report(w.offer(r))
 	}
 }
 
@@ -149,7 +182,14 @@ func (w *writer) sync() error {
 	if w.book == nil {
 		return nil
 	}
-	if err := errors.Join(w.book.sync(), w.logged.save()); err != nil {
+	err := w.book.look()
+	if err == nil {
+		err = w.book.sync()
+	}
+	if err == nil {
+		err = w.logged.save(w.book.next - 1)
+	}
+	if err != nil {
 		w.reset()
 		return err
 	}
@@ -181,6 +221,10 @@ func (w *writer) drain() error {
 }
 
 func (w *writer) close() error {
+	w.replay.close()
+	if w.offers != nil {
+		w.ledger.report(w.offers.close())
+	}
 	if w.book == nil {
 		return w.logged.close()
 	}

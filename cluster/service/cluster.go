@@ -201,8 +201,10 @@ func (c *Cluster) Records(ctx context.Context, r *connect.Request[api.RecordsReq
 		msg = &api.RecordsReply{}
 		return stream.Send(full)
 	})
-	if err == nil && len(msg.Records) > 0 {
-		err = stream.Send(msg)
+	if len(msg.Records) > 0 { // what there is goes out before what went wrong
+		if sent := stream.Send(msg); err == nil {
+			err = sent
+		}
 	}
 	return err
 }
