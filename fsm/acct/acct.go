@@ -155,13 +155,3 @@ func oneLine(s string) string { return lineEnds.Replace(s) }
 
 // A Replacer builds its tables when it is first used: one for all records.
 var lineEnds = strings.NewReplacer("\n", `\n`, "\r", `\r`)
-
-// Zone returns the time zone of accounting and of the server's day files; UTC if
-// the attribute names none that is known.
-func Zone(name string) *time.Location {
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		return time.UTC
-	}
-	return loc
-}
