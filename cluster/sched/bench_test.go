@@ -27,7 +27,43 @@ func BenchmarkMake(b *testing.B) {
 	}
 }
 
+// BenchmarkPlanner_OneEvent is the cycle after one job has ended on full vnodes, for
+// a planner that has seen the state before.
+func BenchmarkPlanner_OneEvent(b *testing.B) {
+	s := bigStore(100_000, 1000, 10_000, true)
+	p := sched.NewPlanner()
+	comment(s, p.Plan(s.View(), start))
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		v, _ := s.View().Vnode(pbs.VnodeName(fmt.Sprintf("h%05d", i%10_000)))
+		next := *v
+		next.Assigned = resource.List{}.Set("mem", "1048576kb").Set("ncpus", "63")
+		tx := s.Tx()
+		tx.PutVnode(&next)
+		s.Commit(tx)
+		view := s.Publish()
+		b.StartTimer()
+		p.Plan(view, start)
+	}
+}
+
+// comment tells all jobs why they wait.
+func comment(s *state.Store, p sched.Plan) {
+	tx := s.Tx()
+	for j := range s.View().Jobs() {
+		next := *j
+		next.Comment = p.Comments[0].Text
+		tx.PutJob(&next)
+	}
+	s.Commit(tx)
+	s.Publish()
+}
+
 func bigState(jobs, classes, vnodes int, full bool) *state.View {
+	return bigStore(jobs, classes, vnodes, full).View()
+}
+
+func bigStore(jobs, classes, vnodes int, full bool) *state.Store {
 	s := state.NewStore()
 	entry := func(commands ...command.Command) {
 		command.Run(s, 1, 1, command.Entry{Time: start, Proposals: []command.Proposal{{Commands: commands}}})
@@ -53,5 +89,6 @@ func bigState(jobs, classes, vnodes int, full bool) *state.View {
 		})
 	}
 	s.Commit(tx)
-	return s.Publish()
+	s.Publish()
+	return s
 }

@@ -19,6 +19,13 @@ type class struct {
 	place  spec.Place
 	sums   []need // over all chunks, by name
 	bad    string // the request cannot be understood
+
+	cycle uint64 // in which a job of it was queued last
+	fit   struct {
+		age  uint64 // Planner.idleAge at which it was tried on idle vnodes
+		host int
+		ok   bool
+	}
 }
 
 // A chunk is wanted count times.

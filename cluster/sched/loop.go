@@ -43,6 +43,7 @@ type Options struct {
 // Loop plans whenever the state has changed, and proposes what was planned.
 type Loop struct {
 	opts      Options
+	planner   *Planner
 	commented time.Time // when comments were proposed last
 }
 
@@ -60,7 +61,7 @@ const (
 )
 
 // New returns a loop for one term of leadership.
-func New(opts Options) *Loop { return &Loop{opts: opts} }
+func New(opts Options) *Loop { return &Loop{opts: opts, planner: NewPlanner()} }
 
 // Run plans and proposes until ctx ends.
 func (l *Loop) Run(ctx context.Context) error {
@@ -107,7 +108,7 @@ const forever = time.Duration(math.MaxInt64)
 // even if nothing changes.
 func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.log(logDebug, "Req", "", "Starting Scheduling Cycle")
-	plan := Make(v, v.Now())
+	plan := l.planner.Plan(v, v.Now())
 	for _, line := range plan.Lines {
 		l.log(line.Event, "Job", string(line.Job), line.Text)
 	}
@@ -177,7 +178,7 @@ func (l *Loop) comment(ctx context.Context, comments []Comment) time.Duration {
 			l.fail(ctx, chunk[0].Job, err)
 		}
 	}
-	if len(comments) == maxComments {
+	if len(comments) == usual.comments {
 		return commentsEvery
 	}
 	return forever

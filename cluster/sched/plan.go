@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"strings"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -36,15 +35,15 @@ type Line struct {
 	Text  string
 }
 
-// The bounds of one cycle, so that a freed vnode does not wait for a long one.
-const (
-	maxStarts   = 1000
-	maxComments = 1000
-	maxLines    = 2000
-	// exactComments is how many waiting jobs get their comment renewed when only
-	// its numbers have changed.
-	exactComments = 100
-)
+// limits bound one cycle, so that a freed vnode does not wait for a long one.
+type limits struct {
+	starts, comments, lines int
+	// exact is how many waiting jobs get their comment renewed when only its numbers
+	// have changed.
+	exact int
+}
+
+var usual = limits{starts: 1000, comments: 1000, lines: 2000, exact: 100}
 
 // The events of the scheduler's log lines.
 const (
@@ -60,34 +59,56 @@ const (
 	neverLine    = "Job will never run with the resources currently configured in the complex"
 )
 
-// Make plans one cycle: jobs by priority, then in the order of their submission;
-// vnodes in the order of their creation. When a job does not fit, no job with the
-// same request is tried.
-func Make(v *state.View, now pbs.Time) Plan {
-	c := cycle{
-		view: v, now: now, free: newWorld(v, false),
-		queues: map[pbs.QueueName]bool{}, classes: map[key]*class{}, reasons: map[*class]*reason{},
-	}
-	for j := range v.Queued() {
-		if len(c.plan.Starts) == maxStarts {
-			c.plan.More = true
-			break
-		}
-		c.consider(j)
-	}
-	return c.plan
-}
+// Make plans one cycle from nothing but the view. See Planner.
+func Make(v *state.View, now pbs.Time) Plan { return NewPlanner().Plan(v, now) }
 
 type cycle struct {
+	limits
 	view    *state.View
 	now     pbs.Time
+	planner *Planner
 	free    *world                 // what is left as jobs are placed
-	idle    *world                 // as if nothing ran; made when the first job does not fit
+	idle    *world                 // as if nothing ran; there when the first job does not fit
 	queues  map[pbs.QueueName]bool // whether it is started
-	classes map[key]*class
 	reasons map[*class]*reason
 	plan    Plan
 	waiting int
+}
+
+// run looks at the queued jobs in their order, but at no more of a class than
+// there is to say of it.
+func (c *cycle) run(waits lines) {
+	for len(waits) > 0 {
+		first := waits[0]
+		if c.saidAll(first) {
+			waits.leave()
+			continue
+		}
+		if len(c.plan.Starts) == c.starts {
+			c.plan.More = true
+			return
+		}
+		c.consider(first.job, first.class)
+		if next, ok := c.view.NextOf(first.of, first.job); ok {
+			waits.advance(next)
+		} else {
+			waits.leave()
+		}
+	}
+}
+
+// saidAll tells whether nothing would come of looking at the first job of a line,
+// or any behind it: they cannot start, and their comments say why.
+func (c *cycle) saidAll(l line) bool {
+	comment := notStarted
+	if c.started(l.of.Queue) {
+		why, tried := c.reasons[l.class]
+		if !tried {
+			return false
+		}
+		comment = why.comment
+	}
+	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Reason == state.CommentReason(comment)
 }
 
 // A reason says why a class cannot start now.
@@ -98,7 +119,7 @@ type reason struct {
 
 // consider starts a job or says why not. A job whose earlier runs are not
 // confirmed to be over must not start, whatever is free (L2).
-func (c *cycle) consider(j *state.Job) {
+func (c *cycle) consider(j *state.Job, cl *class) {
 	if len(j.Unconfirmed) > 0 || c.now < j.Eligible+pause(j.FailedRuns) {
 		return
 	}
@@ -106,10 +127,9 @@ func (c *cycle) consider(j *state.Job) {
 		c.explain(j, notStarted)
 		return
 	}
-	cl := c.class(j)
 	why, tried := c.reasons[cl]
 	if !tried {
-		c.line(logDebug, j.ID, "Considering job to run")
+		c.log(logDebug, j.ID, "Considering job to run")
 		placed, ok := c.free.place(cl)
 		if ok {
 			c.plan.Starts = append(c.plan.Starts, Start{Job: j.ID, Select: j.SchedSelect, ExecVnode: placed.String()})
@@ -118,7 +138,7 @@ func (c *cycle) consider(j *state.Job) {
 		why = c.why(cl)
 		c.reasons[cl] = why
 		for _, text := range why.lines {
-			c.line(logSched, j.ID, text)
+			c.log(logSched, j.ID, text)
 		}
 	}
 	c.explain(j, why.comment)
@@ -146,38 +166,22 @@ func (c *cycle) started(name pbs.QueueName) bool {
 	return started
 }
 
-func (c *cycle) class(j *state.Job) *class {
-	place, _ := j.Resources.Get("place")
-	k := key{j.SchedSelect, place}
-	cl, ok := c.classes[k]
-	if !ok {
-		cl = newClass(k, c.view)
-		c.classes[k] = cl
-	}
-	return cl
-}
-
 // explain proposes a comment if it says something new. Of jobs far down the
 // queue one that differs in its numbers only is left as it is: else every start
 // would rewrite the comments of all.
 func (c *cycle) explain(j *state.Job, text string) {
 	c.waiting++
-	if j.Comment == text || len(c.plan.Comments) >= maxComments {
+	if j.Comment == text || len(c.plan.Comments) >= c.comments {
 		return
 	}
-	if c.waiting > exactComments && withoutNumbers(j.Comment) == withoutNumbers(text) {
+	if c.waiting > c.exact && state.CommentReason(j.Comment) == state.CommentReason(text) {
 		return
 	}
 	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Text: text})
 }
 
-func withoutNumbers(comment string) string {
-	words, _, _ := strings.Cut(comment, " (R:")
-	return words
-}
-
-func (c *cycle) line(event uint16, job pbs.JobID, text string) {
-	if len(c.plan.Lines) < maxLines {
+func (c *cycle) log(event uint16, job pbs.JobID, text string) {
+	if len(c.plan.Lines) < c.lines {
 		c.plan.Lines = append(c.plan.Lines, Line{event, job, text})
 	}
 }

@@ -15,12 +15,12 @@ func (c *cycle) why(cl *class) *reason {
 		return &reason{comment: noNodes, lines: []string{"Not enough free nodes available"}}
 	}
 	if c.idle == nil {
-		c.idle = newWorld(c.view, true)
+		c.idle = c.planner.empty(c.view)
 	}
 	if short := c.overall(cl, beyondTotal); short != nil {
 		return never(short.Error())
 	}
-	h, ok := c.idle.fits(cl)
+	h, ok := c.fitsIdle(cl)
 	if !ok {
 		return c.whyNever(cl)
 	}
@@ -31,6 +31,15 @@ func (c *cycle) why(cl *class) *reason {
 		return notNow(short.Error())
 	}
 	return &reason{comment: noNodes, lines: []string{"Not enough free nodes available"}}
+}
+
+// fitsIdle returns the first host on which the class fits if nothing runs there.
+func (c *cycle) fitsIdle(cl *class) (int, bool) {
+	if f := &cl.fit; f.age != c.planner.idleAge {
+		f.host, f.ok = c.idle.fits(cl)
+		f.age = c.planner.idleAge
+	}
+	return cl.fit.host, cl.fit.ok
 }
 
 func never(text string) *reason {

@@ -19,6 +19,8 @@ type world struct {
 	byVnode map[pbs.VnodeName]int
 	columns map[string]*column
 	tried   int // number of the present attempt
+
+	offersNew bool // what idle vnodes offer has changed since it was looked at
 }
 
 type node struct {
@@ -27,7 +29,8 @@ type node struct {
 	host   int
 	usable bool
 	jobs   int
-	mine   int // the attempt that took of it last
+	mine   int  // the attempt that took of it last
+	alone  bool // a job has it for itself
 }
 
 type host struct {
@@ -60,7 +63,7 @@ func (w *world) add(vn *state.Vnode) {
 	}
 	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true}
 	if !w.idle {
-		n.usable, n.jobs = vn.Usable(), len(vn.Jobs)
+		n.usable, n.jobs, n.alone = vn.Usable(), len(vn.Jobs), vn.Exclusive()
 		w.hosts[h].jobs += n.jobs
 		w.hosts[h].shut = w.hosts[h].shut || w.takesHost(vn)
 	}
@@ -139,10 +142,7 @@ func (w *world) column(def resource.Def) *column {
 		n := &w.nodes[i]
 		c.total[i] = offered(def, n.offer)
 		c.allTotal = plus(c.allTotal, c.total[i])
-		c.free[i] = c.total[i]
-		if !w.idle {
-			c.free[i] = max(0, c.total[i]-charged(def, n.vnode.Assigned))
-		}
+		c.free[i] = w.left(c, i)
 	}
 	c.grow(len(w.hosts))
 	for h := range w.hosts {
@@ -150,6 +150,14 @@ func (w *world) column(def resource.Def) *column {
 	}
 	w.columns[def.Name] = c
 	return c
+}
+
+// left returns what a vnode has of a resource beside what runs there.
+func (w *world) left(c *column, i int) int64 {
+	if w.idle {
+		return c.total[i]
+	}
+	return max(0, c.total[i]-charged(c.def, w.nodes[i].vnode.Assigned))
 }
 
 // freeOn returns what a host's usable vnodes have of a resource together.

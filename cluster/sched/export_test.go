@@ -1,0 +1,43 @@
+package sched
+
+import (
+	"slices"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// Limit bounds the cycles of a planner tighter than usual.
+func (p *Planner) Limit(starts, comments, lines, exact int) {
+	p.limits = limits{starts, comments, lines, exact}
+}
+
+// MakeByWalking plans as Make does, but looks at every queued job and keeps
+// nothing: what a plan is, in the simplest words.
+func MakeByWalking(v *state.View, now pbs.Time, starts, comments, lines, exact int) Plan {
+	p := NewPlanner()
+	p.Limit(starts, comments, lines, exact)
+	p.prepare(v)
+	c := p.begin(v, now)
+	var jobs []*state.Job
+	for j := range v.Jobs() {
+		if j.State == pbs.Queued {
+			jobs = append(jobs, j)
+		}
+	}
+	slices.SortFunc(jobs, func(a, b *state.Job) int {
+		if state.Before(a, b) {
+			return -1
+		}
+		return 1
+	})
+	for _, j := range jobs {
+		if len(c.plan.Starts) == c.starts {
+			c.plan.More = true
+			break
+		}
+		place, _ := j.Resources.Get("place")
+		c.consider(j, p.classes[key{j.SchedSelect, place}])
+	}
+	return c.plan
+}

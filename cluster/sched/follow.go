@@ -1,0 +1,121 @@
+package sched
+
+import (
+	"maps"
+	"slices"
+
+	"rampart/fsm/state"
+)
+
+// follow brings a world up to a later view, and tells whether it can: not if
+// vnodes have come or gone.
+func (w *world) follow(v *state.View) bool {
+	w.view = v
+	var changed []*state.Vnode
+	i := 0
+	for vn := range v.Vnodes() {
+		if w.idle && vn.Flags&state.VnodeStale != 0 {
+			continue
+		}
+		if i == len(w.nodes) || !w.nodes[i].stands(vn) {
+			return false
+		}
+		if w.nodes[i].vnode != vn {
+			changed = append(changed, vn)
+		}
+		i++
+	}
+	if i < len(w.nodes) {
+		return false
+	}
+	dirty := map[int]bool{}
+	for _, vn := range changed {
+		i := w.byVnode[vn.Name]
+		w.renew(i, vn)
+		dirty[w.nodes[i].host] = true
+	}
+	w.reshut(dirty)
+	for h := range dirty {
+		for _, c := range w.columns {
+			c.set(h, w.freeOn(h, c))
+		}
+	}
+	return true
+}
+
+// stands tells whether the node is the one of a vnode.
+func (n *node) stands(vn *state.Vnode) bool {
+	return n.vnode == vn || n.vnode.Name == vn.Name && n.vnode.Host == vn.Host
+}
+
+// renew reads one vnode again.
+func (w *world) renew(i int, vn *state.Vnode) {
+	n := &w.nodes[i]
+	old := n.vnode
+	n.vnode = vn
+	if !slices.Equal(old.Reported, vn.Reported) || !slices.Equal(old.Configured, vn.Configured) {
+		n.offer = vn.Available()
+		w.offersNew = true
+		for _, c := range w.columns {
+			c.offer(i, offered(c.def, n.offer))
+		}
+	}
+	w.offersNew = w.offersNew || old.Sharing != vn.Sharing
+	if !w.idle {
+		w.hosts[n.host].jobs += len(vn.Jobs) - n.jobs
+		n.usable, n.jobs, n.alone = vn.Usable(), len(vn.Jobs), vn.Exclusive()
+	}
+	for _, c := range w.columns {
+		c.free[i] = w.left(c, i)
+	}
+}
+
+// offer notes what a vnode offers now.
+func (c *column) offer(i int, amount int64) {
+	c.total[i], c.allTotal = amount, 0
+	for _, t := range c.total {
+		c.allTotal = plus(c.allTotal, t)
+	}
+}
+
+// reshut finds the hosts again that a job has for itself; those where that has
+// changed become dirty.
+func (w *world) reshut(dirty map[int]bool) {
+	if w.idle {
+		return
+	}
+	shut := map[int]bool{}
+	for i := range w.nodes {
+		if n := &w.nodes[i]; n.alone && w.takesHost(n.vnode) {
+			shut[n.host] = true
+		}
+	}
+	for h := range w.hosts {
+		if w.hosts[h].shut != shut[h] {
+			w.hosts[h].shut, dirty[h] = shut[h], true
+		}
+	}
+}
+
+// copyTo makes dst, or a new world if it is nil, a copy in which jobs can be placed.
+func (w *world) copyTo(dst *world) *world {
+	if dst == nil {
+		dst = &world{columns: map[string]*column{}}
+	}
+	dst.view, dst.idle, dst.tried = w.view, w.idle, 0
+	dst.byHost, dst.byVnode = w.byHost, w.byVnode // the same as long as no vnode comes or goes
+	dst.nodes = append(dst.nodes[:0], w.nodes...)
+	dst.hosts = append(dst.hosts[:0], w.hosts...)
+	maps.DeleteFunc(dst.columns, func(name string, _ *column) bool { return w.columns[name] == nil })
+	for name, from := range w.columns {
+		to := dst.columns[name]
+		if to == nil {
+			to = &column{}
+			dst.columns[name] = to
+		}
+		free, tree := append(to.free[:0], from.free...), append(to.tree[:0], from.tree...)
+		*to = *from
+		to.free, to.tree = free, tree
+	}
+	return dst
+}
