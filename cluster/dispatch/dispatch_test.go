@@ -329,3 +329,13 @@ func TestWatcher_GraceAfterTheStartOfTheTerm(t *testing.T) {
 		}
 	})
 }
+
+// refusal proposes a command and returns how it was refused.
+func (l *leader) refusal(c command.Command) error {
+	l.t.Helper()
+	out, err := l.Propose(l.t.Context(), command.Proposal{Asker: pbs.User{Name: "root", Host: "s1"}, Commands: []command.Command{c}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return out.Err()
+}

@@ -11,19 +11,23 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport/api"
 )
 
 // Watcher finds out which moms are silent. Leases and gossip make it suspicious,
 // its own call confirms, and a commit makes the verdict; the verdict changes
-// vnodes and never requeues a job (L13).
+// vnodes and never requeues a job (L13). That is for the fence: when a host that is
+// down has been silent for so long that its jobs have ended themselves, they are given
+// up (L2).
 type Watcher struct {
 	opts Options
 
 	mu       sync.Mutex
 	renewed  map[pbs.HostName]time.Time // last lease that this leader answered
 	suspects map[pbs.HostName]string    // why they are to be called
-	judged   map[pbs.HostName]bool      // those being called
+	judged   map[pbs.HostName]bool      // those being called or given up
+	began    time.Time                  // the term, for us
 	wake     chan struct{}
 	calls    chan struct{} // bounds the calls under way
 }
@@ -73,14 +77,16 @@ func (w *Watcher) Suspect(host pbs.HostName, why string) {
 func (w *Watcher) Run(ctx context.Context) error {
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	began := time.Now()
+	w.mu.Lock()
+	w.began = time.Now()
+	w.mu.Unlock()
 	if !sleep(ctx, grace) {
 		return nil
 	}
 	tick := time.NewTicker(lease)
 	defer tick.Stop()
 	for {
-		for host, why := range w.silent(began) {
+		for _, verdict := range w.verdicts() {
 			select {
 			case <-ctx.Done():
 				return nil
@@ -88,8 +94,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			}
 			calls.Go(func() {
 				defer func() { <-w.calls }()
-				defer w.acquit(host)
-				w.judge(ctx, host, why)
+				verdict(ctx)
 			})
 		}
 		select {
@@ -101,35 +106,56 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// silent returns the moms to be called, with the reason.
-func (w *Watcher) silent(began time.Time) map[pbs.HostName]string {
+// verdicts returns what is to be found out or decided now.
+func (w *Watcher) verdicts() []func(context.Context) {
 	v := w.opts.Source.View()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	found := map[pbs.HostName]string{}
+	var all []func(context.Context)
 	for h := range v.Hosts() {
-		if !h.Up {
-			delete(w.renewed, h.Name)
-			continue
-		}
 		if w.judged[h.Name] {
 			continue
 		}
-		last, ok := w.renewed[h.Name]
-		if !ok {
-			last = began
+		var verdict func(context.Context)
+		if why := w.silentLocked(h); why != "" {
+			verdict = func(ctx context.Context) { w.judge(ctx, h.Name, why) }
+		} else if w.fencedLocked(h) {
+			verdict = func(ctx context.Context) { w.giveUp(ctx, h) }
+		} else {
+			continue
 		}
-		if why, ok := w.suspects[h.Name]; ok {
-			found[h.Name] = why
-		} else if d := time.Since(last); d > grace {
-			found[h.Name] = fmt.Sprintf("no lease for %s", d.Round(time.Second))
-		}
+		w.judged[h.Name] = true
+		all = append(all, func(ctx context.Context) {
+			defer w.acquit(h.Name)
+			verdict(ctx)
+		})
 	}
 	clear(w.suspects)
-	for host := range found {
-		w.judged[host] = true
+	return all
+}
+
+// silentLocked tells why a mom is to be called, "" if it is not.
+func (w *Watcher) silentLocked(h *state.Host) string {
+	if !h.Up {
+		return ""
 	}
-	return found
+	if why, ok := w.suspects[h.Name]; ok {
+		return why
+	}
+	if d := w.silenceLocked(h.Name); d > grace {
+		return fmt.Sprintf("no lease for %s", d.Round(time.Second))
+	}
+	return ""
+}
+
+// silenceLocked is how long ago this leader answered the last renewal of a mom. What
+// earlier leaders have answered was sent before our term began.
+func (w *Watcher) silenceLocked(host pbs.HostName) time.Duration {
+	last := w.began
+	if renewed := w.renewed[host]; renewed.After(last) {
+		last = renewed
+	}
+	return time.Since(last)
 }
 
 // judge calls a mom and proposes that it is down if it does not answer.
@@ -152,15 +178,17 @@ func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 	}
 	log := w.opts.Logger.With(slog.String("host", string(host)), slog.String("why", why))
 	log.Warn("a mom does not answer", "error", err)
-	out, err := w.opts.Proposer.Propose(ctx, command.Proposal{
-		Commands: []command.Command{&command.HostDown{Host: host, Reason: why}},
-	})
-	if err == nil {
-		err = out.Err()
-	}
-	if err != nil {
+	if err := w.propose(ctx, &command.HostDown{Host: host, Reason: why}); err != nil {
 		log.Warn("propose that a host is down", "error", err)
 	}
+}
+
+func (w *Watcher) propose(ctx context.Context, c command.Command) error {
+	out, err := w.opts.Proposer.Propose(ctx, command.Proposal{Commands: []command.Command{c}})
+	if err != nil {
+		return err
+	}
+	return out.Err()
 }
 
 func (w *Watcher) lastRenewal(host pbs.HostName) time.Time {
