@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"iter"
-	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -111,22 +110,6 @@ func (t *tables) NextOf(c *Class, j *Job) (*Job, bool) {
 		return nil, false
 	}
 	return w.job, true
-}
-
-// Queued yields the jobs in state Q in the order in which they are considered. It
-// sorts them all.
-func (t *tables) Queued() iter.Seq[*Job] {
-	jobs := make([]*Job, 0, t.QueuedCount())
-	for w := range t.queued.all() {
-		jobs = append(jobs, w.job)
-	}
-	slices.SortFunc(jobs, func(a, b *Job) int {
-		if Before(a, b) {
-			return -1
-		}
-		return 1
-	})
-	return slices.Values(jobs)
 }
 
 // QueuedCount returns the number of jobs in state Q.
