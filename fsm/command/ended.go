@@ -151,12 +151,16 @@ func finishedWords(j *state.Job, deleted bool) string {
 
 // requeue puts the job back into its queue after its run is over.
 func requeue(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment string) error {
+	if j.Session == 0 {
+		kind = state.JobRequeuedUnrun // accounting never saw it start
+	}
+	return putBack(tx, m, j, kind, comment)
+}
+
+func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment string) error {
 	free(tx, j)
 	if err := move(j, pbs.EventRequeue); err != nil {
 		return err
-	}
-	if j.Session == 0 {
-		kind = state.JobRequeuedUnrun // accounting never saw it start
 	}
 	ended := *j // what the records of the end show
 	tx.Emit(state.Event{Kind: kind, Job: &ended, Text: comment})

@@ -89,7 +89,10 @@ func (l loss) end(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
 		return finish(tx, &next, "")
 	case j.Ending == state.EndingRerun, !j.NotRerunnable:
 		res.Requeued++
-		return requeue(tx, m, &next, state.JobRequeued, "Job requeued, "+l.why)
+		if j.Session == 0 { // it may have run all the same, and be seen on its vnodes
+			next.Used = overlaid(j.Used, cpusOf(j))
+		}
+		return putBack(tx, m, &next, state.JobRequeued, "Job requeued, "+l.why)
 	}
 	next.ExitStatus, next.HasExited = exitLost, true
 	res.Finished++
