@@ -39,7 +39,11 @@ type servers struct {
 	samples  []*api.SamplesRequest
 	regs     []*api.RegisterRequest
 	leases   int
-	refusals map[string]bool // jobs whose script is refused
+	fence    int64 // seconds
+	term     uint64
+	lowest   uint64
+	held     *api.LeaseRequest // the last one
+	refusals map[string]bool   // jobs whose script is refused
 }
 
 var _ apiconnect.ReportHandler = (*servers)(nil)
@@ -55,7 +59,7 @@ func (s *servers) Register(_ context.Context, r *connect.Request[api.RegisterReq
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.regs = append(s.regs, r.Msg)
-	return connect.NewResponse(&api.RegisterReply{Epoch: s.epoch, AckedSeq: s.acked[r.Msg.GetSpoolId()]}), s.here()
+	return connect.NewResponse(&api.RegisterReply{Epoch: s.epoch, AckedSeq: s.acked[r.Msg.GetSpoolId()], FenceSeconds: s.fence, Term: s.term, LowestOpen: s.lowest}), s.here()
 }
 
 func (s *servers) Facts(_ context.Context, r *connect.Request[api.FactsRequest]) (*connect.Response[api.FactsReply], error) {
@@ -81,13 +85,13 @@ func (s *servers) Samples(_ context.Context, r *connect.Request[api.SamplesReque
 	return connect.NewResponse(&api.SamplesReply{}), s.here()
 }
 
-func (s *servers) Lease(context.Context, *connect.Request[api.LeaseRequest]) (*connect.Response[api.LeaseReply], error) {
+func (s *servers) Lease(_ context.Context, r *connect.Request[api.LeaseRequest]) (*connect.Response[api.LeaseReply], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leases++
 	again := s.again
-	s.again = false
-	return connect.NewResponse(&api.LeaseReply{Epoch: s.epoch, Register: again}), s.here()
+	s.again, s.held = false, r.Msg
+	return connect.NewResponse(&api.LeaseReply{Epoch: s.epoch, Register: again, FenceSeconds: s.fence}), s.here()
 }
 
 func (s *servers) Script(_ context.Context, r *connect.Request[api.ScriptRequest], out *connect.ServerStream[api.ScriptReply]) error {
