@@ -21,8 +21,11 @@ import (
 
 // TestMain makes the test binary a shim when it is run as one.
 func TestMain(m *testing.M) {
-	if os.Args[0] == proc.ShimName {
+	switch os.Args[0] {
+	case proc.ShimName:
 		os.Exit(proc.ShimMain(os.Args[1:]))
+	case stoppableMom:
+		os.Exit(runStoppable(os.Args[1:]))
 	}
 	os.Exit(m.Run())
 }
@@ -69,27 +72,34 @@ func newReal(t *testing.T) *real {
 			t.Fatal(err)
 		}
 	}
+	r := &real{&world{
+		t: t, home: home, user: user, term: 1,
+		servers: &servers{epoch: 7, scripts: map[string]string{}, acked: map[string]uint64{}, refusals: map[string]bool{}},
+	}, tmp}
+	_, handler := apiconnect.NewReportHandler(r.servers)
+	if err := r.configure(direct{handler}, "http://servers"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *real) configure(servers http.RoundTripper, url string) error {
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	system, err := proc.NewLinux(self)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	w := &world{
-		t: t, home: home, user: user, term: 1,
-		servers: &servers{epoch: 7, scripts: map[string]string{}, acked: map[string]uint64{}, refusals: map[string]bool{}},
-	}
-	_, handler := apiconnect.NewReportHandler(w.servers)
-	w.config = Config{
-		Host: "hosta", Home: home, Address: "10.0.0.1:15002", Adopt: true, TmpDir: tmp,
-		Reporter: apiconnect.NewReportClient(&http.Client{Transport: direct{handler}}, "http://servers"),
-		System:   system, Accounts: owner{user}, Probe: Probe,
+	r.config = Config{
+		Host: "hosta", Home: r.home, Address: "10.0.0.1:15002", Adopt: true, TmpDir: r.tmp,
+		Reporter: apiconnect.NewReportClient(&http.Client{Transport: servers}, url),
+		System:   system, Accounts: owner{r.user}, Probe: Probe,
 		SwitchUser: os.Getuid() == 0, SelfUID: uint32(os.Getuid()),
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), PID: os.Getpid(),
 	}
-	return &real{w, tmp}
+	return nil
 }
 
 // up starts a mom and waits until it obeys.
