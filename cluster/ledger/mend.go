@@ -31,7 +31,7 @@ type mender struct {
 type checked struct {
 	whole       numbers
 	clean       bool
-	data, index os.FileInfo // nil if there is none
+	data, index os.FileInfo // nil if there is none, or it was being written
 }
 
 // mendRetry is the longest pause between two tries to fetch what is missing.
@@ -133,7 +133,9 @@ func (m *mender) verify(ctx context.Context, writing string, limit uint64) error
 		if err != nil {
 			return err
 		}
-		c.data, c.index = data, index
+		if day != writing { // the next round reads on in that one
+			c.data, c.index = data, index
+		}
 		m.days[day] = c
 		m.warn(day, c)
 	}
