@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"rampart/fsm/planted"
 )
 
 // How long the writer waits for records before it goes on without them and leaves
@@ -17,6 +19,10 @@ const (
 
 // closeGap fetches the records up to last from the peers.
 func (w *writer) closeGap(ctx context.Context, last uint64) error {
+	if planted.Bug == planted.LedgerGaps {
+		w.book.skip(last + 1)
+		return nil
+	}
 	w.ledger.setGap(true)
 	defer w.ledger.setGap(false)
 	if w.missing.IsZero() {

@@ -3,6 +3,7 @@ package command
 import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -63,6 +64,9 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		}
 	}
 	settle(&next, m.At)
+	if planted.Bug == planted.LostAlterations && m.Index%2 == 0 {
+		return nil
+	}
 	tx.PutJob(&next)
 	if j.State == pbs.Running {
 		c.tellMom(tx, &next)
@@ -229,6 +233,10 @@ func liveJob(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
 
 // move takes the job along the table of legal moves (L5).
 func move(j *state.Job, ev pbs.Event) error {
+	if planted.Bug == planted.IllegalMove && ev == pbs.EventHold {
+		j.State = pbs.Held
+		return nil
+	}
 	next, err := j.State.After(ev)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package command
 
 import (
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
@@ -135,5 +136,8 @@ func (c *HostDown) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		tx.PutVnode(&down)
 	}
 	tx.Emit(state.Event{Kind: state.HostWentDown, Object: string(c.Host), Text: c.Reason})
+	if planted.Bug == planted.RequeueOnSilence {
+		return giveUpHost(tx, m, &next, "it is silent", &state.Result{})
+	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/state"
 )
 
@@ -69,6 +70,9 @@ func runProposal(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 		return Outcome{Refusal: err}, nil
 	}
 	out, events := runCommands(s, m, p)
+	if planted.Bug == planted.ForgottenRequests {
+		return out, events
+	}
 	tx := s.Tx()
 	tx.Remember(&state.Request{Asker: p.Asker, ID: p.ID, Body: p.body, Result: out.Result, Refusal: out.Refusal})
 	s.Commit(tx)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -199,7 +200,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", s.vnode.Name)
 	}
 	available := s.vnode.Available()
-	if short := resource.Fits(s.held.Items, available, s.vnode.Assigned, tx); short != nil {
+	if short := resource.Fits(s.held.Items, available, s.vnode.Assigned, tx); short != nil && planted.Bug != planted.OverCommit {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", s.vnode.Name, short.Error())
 	}
 	assigned, err := resource.Add(s.vnode.Assigned, s.held.Items, tx)

@@ -6,6 +6,7 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -55,6 +56,11 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	j.Seq = tx.NextJob()
 	j.ID = pbs.NewJobID(j.Seq, tx.Cluster().Name)
 	setPaths(j)
+	if planted.Bug == planted.MapOrder {
+		for n := range map[pbs.Time]bool{1: true, 2: true, 3: true} {
+			j.Eligible += n
+		}
+	}
 	if j.Holds != 0 {
 		j.State, j.Substate, j.Eligible = pbs.Held, pbs.SubHeld, 0
 	}
@@ -78,7 +84,7 @@ func submitQueue(tx *state.Tx, name pbs.QueueName) (*state.Queue, error) {
 	if !ok {
 		return nil, pbs.Refuse(pbs.UnknownQueue)
 	}
-	if !q.Enabled {
+	if !q.Enabled && planted.Bug != planted.ClosedQueuesOpen {
 		return nil, pbs.Refuse(pbs.QueueDisabled)
 	}
 	return q, nil

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+
+	"rampart/fsm/planted"
 )
 
 // A Refusal is the answer to an order that was not accepted.
@@ -70,10 +72,13 @@ func (s *Spool) Orders(epoch, term, lowestOpen uint64) error {
 func (s *Spool) Answered(order uint64) (answer *Refusal, answered, void bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if order < s.memory.LowestOpen {
+	if order < s.memory.LowestOpen && planted.Bug != planted.VoidOrders {
 		return nil, false, true
 	}
 	answer, answered = s.memory.Answers[order]
+	if planted.Bug == planted.OrdersTwice {
+		return nil, false, false
+	}
 	return answer, answered, !answered && order < s.memory.Highest
 }
 

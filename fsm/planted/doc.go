@@ -1,0 +1,29 @@
+// Package planted names the bugs that can be put into a build to show that the tests
+// see them. In every build without the tag bug_planted, Bug is the constant None, so
+// that a hook such as
+//
+//	if planted.Bug == planted.StaleReads { ... }
+//
+// is removed by the compiler. It owns names only: what a bug does stands where it is
+// planted, and which test must see it in chaos. It starts nothing and holds nothing.
+package planted
+
+// The bugs, each with the law of the design that it breaks.
+const (
+	None              = ""
+	UnknownIsDone     = "unknown_is_done"    // L1, L6: what may never be committed is acknowledged
+	RequeueOnSilence  = "requeue_on_silence" // L2, L13: the jobs of a silent host are requeued at once
+	OverCommit        = "over_commit"        // L3: Apply does not look whether an assignment fits
+	MapOrder          = "map_order"          // L4: Apply goes by the order of a map
+	IllegalMove       = "illegal_move"       // L5: a hold takes a running job out of its run
+	ForgottenRequests = "forgotten_requests" // L8: outcomes are not remembered
+	ThinSnapshots     = "thin_snapshots"     // L7: a snapshot leaves a table out
+	OrdersTwice       = "orders_twice"       // L9: a mom obeys an order again
+	VoidOrders        = "void_orders"        // L9: a mom obeys an order that is not open any more
+	LedgerGaps        = "ledger_gaps"        // L10: missing records are given up, not fetched
+	RecordsTwice      = "records_twice"      // L10: a restart writes the last record again
+	StaleReads        = "stale_reads"        // L11: every read is a stale one
+	ClosedQueuesOpen  = "closed_queues_open" // L11: a disabled queue takes jobs
+	LostAlterations   = "lost_alterations"   // L1: an alteration is acknowledged and not made
+	SwallowedErrors   = "swallowed_errors"   // L12: a write that failed counts as done
+)
