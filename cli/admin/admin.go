@@ -1,5 +1,5 @@
 // Package admin holds the administration commands that talk to the replicas: cluster
-// status, transfer and snapshots, enrolment tokens, logins. Each is an urfave command
+// status, transfer and snapshots, hosts, enrolment tokens, logins. Each is an urfave command
 // that turns its flags into plain options for one function; errors are returned, and
 // cmd/rampart turns them into text and exit status. Nothing outlives a command.
 package admin
@@ -28,7 +28,7 @@ var serverFlag = &cli.StringFlag{Name: "server", Usage: "ask this replica, `HOST
 
 // Commands returns the command trees of this package.
 func Commands(env *Env) []*cli.Command {
-	return []*cli.Command{clusterCommand(env), tokenCommand(env), loginCommand(env)}
+	return []*cli.Command{clusterCommand(env), hostCommand(env), tokenCommand(env), loginCommand(env)}
 }
 
 func clusterCommand(env *Env) *cli.Command {
