@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 PREFIX ?= /usr/local
 FUZZTIME ?= 30s
 SEED ?= 1
-RUNS ?= 100
+RUNS ?= 500
 TOOL := go tool -modfile=tools.mod
 GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | grep -vE '\.pb\.go$$|\.connect\.go$$')
 # The race detector needs a C compiler; a machine without one still runs every test.
@@ -19,7 +19,7 @@ PROCESS_TESTS := rampart/cmd/conformance
 # What the generated code was made from, and what was made.
 GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 
-.PHONY: all build install demo test test-long lint vet generated-current generate generate-check fuzz bench chaos clean help
+.PHONY: all build install demo test test-long lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
 
 all: build test
 
@@ -38,12 +38,13 @@ demo: build ## three replicas, five moms, a real job, a killed leader; says what
 test: lint build ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	go test $(RACE) -short -timeout 8m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
-	[ -z "$(RACE)" ] || go test -short -timeout 8m ./chaos # all schedules; with the race detector it plays a few
+	[ -z "$(RACE)" ] || go test -short -timeout 15m ./chaos # all schedules; with the race detector it plays a few, in files
 	go test -short -timeout 8m $(PROCESS_TESTS)
 
 test-long: lint generate-check build ## every test, with new seeds
 	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
-	go test -count 1 -timeout 60m ./chaos -run TestSchedules -args -seed $$(date +%s) -runs 1000
+	$(MAKE) bugs
+	go test -count 1 -timeout 240m ./chaos -run 'TestSchedules|TestScenarios' -args -seed $$(date +%s) -runs 20000
 	go test -timeout 60m $(PROCESS_TESTS)
 
 lint: vet generated-current ## go vet, staticcheck, gofumpt, generated code current
@@ -74,6 +75,9 @@ fuzz: ## fuzz every target for FUZZTIME each
 
 bench: build ## measure the figures of the design, as ratios against their references
 	go run ./cmd/bench
+
+bugs: ## plant each bug that the tests must see, and see it
+	go test -count 1 -v -timeout 60m ./chaos -run TestPlantedBugs
 
 chaos: ## RUNS schedules of faults in the bubble from SEED on; RUNS=1 plays one again
 	go test -count 1 -v -timeout 60m ./chaos -run TestSchedules -args -seed $(SEED) -runs $(RUNS)

@@ -18,6 +18,7 @@ import (
 var (
 	firstSeed = flag.Uint64("seed", 1, "the first seed of TestSchedules")
 	runs      = flag.Int("runs", defaultRuns, "how many schedules TestSchedules runs")
+	inFiles   = flag.Int("files", defaultFiles, "how many schedules TestRealStores runs")
 	keep      = flag.String("keep", "", "folder for the logs of every run; else only failures leave theirs in the test's log")
 )
 
@@ -31,6 +32,17 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// Schedules with the stores that a replica has in production: a crash leaves files.
+func TestRealStores(t *testing.T) {
+	for i := range *inFiles {
+		seed := *firstSeed + uint64(i)
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			playIn(t, Schedule(seed), seed, true)
+		})
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	for _, s := range Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -40,10 +52,15 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// play runs a scenario in a bubble and prints all there is to know if it is not good.
 func play(t *testing.T, s Scenario, seed uint64) {
 	t.Helper()
-	dir, log := t.TempDir(), &lockedBuffer{}
+	playIn(t, s, seed, false)
+}
+
+// playIn runs a scenario in a bubble and prints all there is to know if it is not good.
+func playIn(t *testing.T, s Scenario, seed uint64, files bool) {
+	t.Helper()
+	dir, log := homes(t), &lockedBuffer{}
 	var sink io.Writer = log
 	if *keep != "" {
 		f, err := os.Create(filepath.Join(*keep, strings.ReplaceAll(t.Name(), "/", "_")+".log"))
@@ -57,7 +74,7 @@ func play(t *testing.T, s Scenario, seed uint64) {
 	begun := time.Now()
 	var report *Report
 	synctest.Test(t, func(t *testing.T) {
-		report = Run(t.Context(), s, seed, Options{Dir: dir, Logger: logger})
+		report = Run(t.Context(), s, seed, Options{Dir: dir, Files: files, Logger: logger})
 	})
 	t.Logf("%s in %s", report.Summary(), time.Since(begun).Round(time.Millisecond))
 	if *keep != "" {
@@ -66,6 +83,18 @@ func play(t *testing.T, s Scenario, seed uint64) {
 	if !report.Good() {
 		t.Errorf("go test ./chaos -run '^%s$' -args -seed %d\n%s", t.Name(), seed, report)
 	}
+}
+
+// homes is a folder for the files of a run: in memory if the machine has such a place,
+// for what they would wait for there is a disk and not a law.
+func homes(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "rampart-chaos-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // lockedBuffer takes the log of many processes.

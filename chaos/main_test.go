@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"flag"
 	"os"
 	"runtime/debug"
 	"testing"
@@ -9,6 +10,8 @@ import (
 // TestMain lets garbage wait: a schedule's is gone with it, and collecting it while it
 // is played would cost a quarter of the time.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	plant()
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(2 << 30)
 	os.Exit(m.Run())

@@ -16,6 +16,7 @@ import (
 // Options are what a run needs besides the scenario and its seed.
 type Options struct {
 	Dir    string // for the homes; empty at the start
+	Files  bool   // logs and snapshots of the replicas lie there, not in memory
 	Logger *slog.Logger
 }
 
@@ -29,7 +30,7 @@ func budget(n int) time.Duration { return 300 * time.Millisecond << (3 * n) }
 // Run plays a scenario. It must be called in a synctest bubble.
 func Run(ctx context.Context, s Scenario, seed uint64, o Options) *Report {
 	r := &Report{Scenario: s, Seed: seed, Evidence: &check.Evidence{}}
-	w, err := world.New(world.Config{Size: s.World, Seed: seed, Dir: o.Dir, Delay: linkDelay, Logger: o.Logger})
+	w, err := world.New(world.Config{Size: s.World, Seed: seed, Dir: o.Dir, Delay: linkDelay, Files: o.Files, Logger: o.Logger})
 	if err != nil {
 		r.Trouble = append(r.Trouble, err.Error())
 		return r
@@ -76,7 +77,11 @@ func (r *Report) exert(ctx context.Context, w *world.World, record *load.Record)
 		if err != nil {
 			return nil, err
 		}
-		client := &load.Client{N: n, Batch: c.Batch(), Record: record}
+		m, err := w.Manager(n, budget(n))
+		if err != nil {
+			return nil, err
+		}
+		client := &load.Client{N: n, Batch: c.Batch(), Manager: m.Batch(), Record: record}
 		asking.Go(func() { client.Follow(ctx, steps) })
 	}
 	for _, f := range r.Scenario.Faults {

@@ -2,5 +2,9 @@
 
 package chaos
 
-// defaultRuns is small under the race detector, which makes everything slower.
-const defaultRuns = 8
+// What is played when nobody says otherwise: less under the race detector, which makes
+// everything slower.
+const (
+	defaultRuns  = 8
+	defaultFiles = 20
+)

@@ -2,5 +2,8 @@
 
 package chaos
 
-// defaultRuns is what is played when nobody says otherwise.
-const defaultRuns = 100
+// What is played when nobody says otherwise.
+const (
+	defaultRuns  = 500
+	defaultFiles = 5
+)

@@ -58,7 +58,12 @@ func usual(name string) Scenario {
 		Name:  name,
 		World: world.Size{Servers: 3, Moms: 2, Clients: 3},
 		Load: load.Plan{
-			Clients: 3, Ops: 16, Pause: 1200 * time.Millisecond, Longest: 4 * time.Second, Deletes: 15, Lists: 30,
+			Clients: 3, Ops: 26, Pause: 800 * time.Millisecond, Longest: 4 * time.Second, Queue: world.SecondQueue,
+			Mix: []load.Share{
+				{Kind: check.List, Percent: 20}, {Kind: check.Look, Percent: 8}, {Kind: check.Delete, Percent: 8},
+				{Kind: check.Hold, Percent: 7}, {Kind: check.Release, Percent: 7}, {Kind: check.Alter, Percent: 6},
+				{Kind: check.Rerun, Percent: 4}, {Kind: check.SetQueue, Percent: 4}, {Kind: check.LookQueues, Percent: 3},
+			},
 		},
 		For:    15 * time.Second,
 		Rest:   3 * time.Minute,

@@ -5,6 +5,8 @@ const (
 	leastFaults  = 1
 	leastSubmits = 5
 	leastLists   = 3
+	leastLooks   = 3
+	leastChanges = 3 // of jobs: holds, releases, alterations, reruns
 	leastRuns    = 3
 )
 
@@ -20,6 +22,8 @@ func busy(e *Evidence) []string {
 		{"faults", len(e.Struck), leastFaults},
 		{"acknowledged submissions", e.History.count(Submit, Done), leastSubmits},
 		{"answered lists", e.History.count(List, Done), leastLists},
+		{"answered looks at jobs and queues", e.History.count(Look, Done) + e.History.count(LookQueues, Done), leastLooks},
+		{"answered changes of jobs", e.History.answered(Hold, Release, Alter, Rerun), leastChanges},
 		{"programs run", len(e.Runs), leastRuns},
 		{"views compared", len(e.Views), len(e.Replicas)},
 	} {

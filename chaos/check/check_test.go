@@ -17,20 +17,32 @@ const ledger = `11/21/2027 10:00:00;Q;1.srv;user=ann
 11/21/2027 10:00:05;E;1.srv;user=ann
 `
 
+// seen makes what a list shows of name, state letter and run count.
+func seen(pairs ...string) map[string]Seen {
+	all := make(map[string]Seen)
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i]] = Seen{State: pairs[i+1][:1], Run: uint32(pairs[i+1][1] - '0'), Holds: "n", Priority: "5"}
+	}
+	return all
+}
+
+// show puts another sight of a job into the nth operation.
+func show(e *Evidence, n int, name, sight string) { maps.Copy(e.History[n].Seen, seen(name, sight)) }
+
 // good is the evidence of a run in which job 1 was requeued once and job 2 deleted
 // before it ran. Each test breaks it in one place.
 func good() *Evidence {
 	at := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 	e := &Evidence{
 		History: History{
-			{Client: 0, Kind: Submit, Name: "a", Job: "1.srv", Start: at(0), End: at(0.1), Result: Done},
-			{Client: 0, Kind: List, Start: at(0.2), End: at(0.3), Result: Done, Seen: map[string]string{"a": "R"}},
-			{Client: 1, Kind: Submit, Name: "b", Job: "2.srv", Start: at(1), End: at(1.2), Result: Done},
+			{Client: 0, Kind: Submit, Name: "a", Job: "1.srv", Start: at(0), End: at(0.1), Result: Done, Value: "5"},
+			{Client: 0, Kind: List, Start: at(0.2), End: at(0.3), Result: Done, Seen: seen("a", "R1")},
+			{Client: 1, Kind: Submit, Name: "b", Job: "2.srv", Start: at(1), End: at(1.2), Result: Done, Value: "5"},
 			{Client: 1, Kind: Delete, Name: "b", Job: "2.srv", Start: at(2), End: at(2.1), Result: Done},
-			{Client: 0, Kind: List, Start: at(3), End: at(3.1), Result: Done, Seen: map[string]string{"a": "Q", "b": "F"}},
+			{Client: 0, Kind: List, Start: at(3), End: at(3.1), Result: Done, Seen: seen("a", "Q1", "b", "F0")},
 			{Client: 0, Kind: Submit, Name: "c", Start: at(4), End: at(4.1), Result: Refused, Text: "no such queue"},
-			{Client: 0, Kind: Submit, Name: "d", Start: at(4), End: at(9), Result: Unknown},
-			{Client: 1, Kind: List, Start: at(9), End: at(9.1), Result: Done, Seen: map[string]string{"a": "F", "b": "F"}},
+			{Client: 0, Kind: Submit, Name: "d", Start: at(4), End: at(9), Result: Unknown, Value: "5"},
+			{Client: 1, Kind: List, Start: at(9), End: at(9.1), Result: Done, Seen: seen("a", "F2", "b", "F0")},
 		},
 		Runs: []Run{
 			{Job: "1.srv", Count: 1, Host: "hosta", Start: at(1), End: at(3)},
@@ -85,16 +97,21 @@ func TestJudge_BrokenLaws(t *testing.T) {
 		"a job was never queued": {NoJobLost, func(e *Evidence) {
 			inLedgers(e, "11/21/2027 10:00:01;Q;2.srv;user=ann\n", "", 6)
 		}, "0 Q records"},
-		"a job was queued twice":     {NoJobLost, func(e *Evidence) { inLedgers(e, ";D;2.srv", ";Q;2.srv", 7) }, "2 Q records"},
-		"the end is not accounted":   {NoJobLost, func(e *Evidence) { inLedgers(e, lastEnd, "", 6) }, "no E record"},
-		"deleted by nobody":          {NoJobLost, func(e *Evidence) { e.History[3].Result = Refused }, "nobody has deleted it"},
-		"two live runs":              {OneRunEach, func(e *Evidence) { e.Runs[0].End = e.Runs[1].Start + 1 }, "two live runs"},
-		"a run that never ended":     {OneRunEach, func(e *Evidence) { e.Runs[0].End = Never }, "two live runs"},
-		"one number for two runs":    {OneRunEach, func(e *Evidence) { e.Runs[1].Count = 1 }, "does not follow"},
-		"a run without a requeue":    {OneRunEach, func(e *Evidence) { inLedgers(e, ";R;1.srv", ";a;1.srv", 7) }, "ran 2 times"},
-		"a start that never was":     {OneRunEach, func(e *Evidence) { e.Runs = e.Runs[1:] }, "2 S records"},
-		"two ends":                   {OneRunEach, func(e *Evidence) { inLedgers(e, lastEnd, lastEnd+lastEnd, 8) }, "2 E records"},
-		"one submission, two jobs":   {OneJobPerRequest, func(e *Evidence) { e.Replicas[2].Jobs[1].Name = "a" }, "2 times"},
+		"a job was queued twice":   {NoJobLost, func(e *Evidence) { inLedgers(e, ";D;2.srv", ";Q;2.srv", 7) }, "2 Q records"},
+		"the end is not accounted": {NoJobLost, func(e *Evidence) { inLedgers(e, lastEnd, "", 6) }, "no E record"},
+		"deleted by nobody":        {NoJobLost, func(e *Evidence) { e.History[3].Result = Refused }, "nobody has deleted it"},
+		"two live runs":            {OneRunEach, func(e *Evidence) { e.Runs[0].End = e.Runs[1].Start + 1 }, "two live runs"},
+		"a run that never ended":   {OneRunEach, func(e *Evidence) { e.Runs[0].End = Never }, "two live runs"},
+		"one number for two runs":  {OneRunEach, func(e *Evidence) { e.Runs[1].Count = 1 }, "does not follow"},
+		"a run without a requeue":  {OneRunEach, func(e *Evidence) { inLedgers(e, ";R;1.srv", ";a;1.srv", 7) }, "ran 2 times"},
+		"a start that never was":   {OneRunEach, func(e *Evidence) { e.Runs = e.Runs[1:] }, "2 S records"},
+		"two ends":                 {OneRunEach, func(e *Evidence) { inLedgers(e, lastEnd, lastEnd+lastEnd, 8) }, "2 E records"},
+		"one submission, two jobs": {OneJobPerRequest, func(e *Evidence) { e.Replicas[2].Jobs[1].Name = "a" }, "2 times"},
+		"altered by nobody":        {OneJobPerRequest, func(e *Evidence) { inLedgers(e, ";R;1.srv", ";a;1.srv", 7) }, "0 times at most"},
+		"a rerun without effect": {TrueAnswers, func(e *Evidence) {
+			e.History = append(e.History, Op{Kind: Rerun, Name: "a", Job: "1.srv", Result: Done})
+			e.Replicas[0].Jobs = []Job{{"1.srv", "a", "F", 1}, {"2.srv", "b", "F", 0}}
+		}, "has run 1 of it"},
 		"states differ on the way":   {SameState, func(e *Evidence) { e.Views[1].Sum = 71 }, "at index 7"},
 		"states differ at the end":   {SameState, func(e *Evidence) { e.Replicas[2].Sum = 6 }, "at the end"},
 		"one stays behind":           {SameState, func(e *Evidence) { e.Replicas[2].Index = 19 }, "at the end"},
@@ -119,11 +136,11 @@ func TestJudge_BrokenLaws(t *testing.T) {
 		"half a line":                  {SameLedger, func(e *Evidence) { inLedgers(e, lastEnd, "11/21/2027 10:0", 7) }, "has the line"},
 		"a list misses an old job":     {Linearizable, func(e *Evidence) { delete(e.History[4].Seen, "a") }, "of a"},
 		"a list does not see an ack":   {Linearizable, func(e *Evidence) { e.History[1].Seen = nil }, "of a"},
-		"the dead come back":           {Linearizable, func(e *Evidence) { e.History[7].Seen["b"] = "R" }, "of b"},
-		"deleted and still queued":     {Linearizable, func(e *Evidence) { e.History[4].Seen["b"] = "Q" }, "of b"},
-		"refused and seen":             {Linearizable, func(e *Evidence) { e.History[7].Seen["c"] = "Q" }, "of c"},
-		"seen before it was asked":     {Linearizable, func(e *Evidence) { e.History[1].Seen["b"] = "Q" }, "of b"},
-		"refused to delete a live one": {Linearizable, func(e *Evidence) { e.History[3].Result = Refused; e.History[4].Seen["b"] = "Q" }, "of b"},
+		"the dead come back":           {Linearizable, func(e *Evidence) { show(e, 7, "b", "R2") }, "of b"},
+		"deleted and still queued":     {Linearizable, func(e *Evidence) { show(e, 4, "b", "Q0") }, "of b"},
+		"refused and seen":             {Linearizable, func(e *Evidence) { show(e, 7, "c", "Q0") }, "of c"},
+		"seen before it was asked":     {Linearizable, func(e *Evidence) { show(e, 1, "b", "Q0") }, "of b"},
+		"refused to delete a live one": {Linearizable, func(e *Evidence) { e.History[3].Result = Refused; show(e, 4, "b", "Q0") }, "of b"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,14 +163,14 @@ func TestJudge_BrokenLaws(t *testing.T) {
 // What a lost answer leaves open may turn out either way.
 func TestLinearizable_UnknownOutcomes(t *testing.T) {
 	for name, mend := range map[string]func(e *Evidence){
-		"it took effect":     func(e *Evidence) { e.History[7].Seen["d"] = "Q" },
+		"it took effect":     func(e *Evidence) { show(e, 7, "d", "Q0") },
 		"it never did":       func(*Evidence) {},
 		"a deletion did":     func(e *Evidence) { e.History[3].Result = Unknown },
-		"a deletion did not": func(e *Evidence) { e.History[3].Result = Unknown; e.History[4].Seen["b"] = "R" },
+		"a deletion did not": func(e *Evidence) { e.History[3].Result = Unknown; show(e, 4, "b", "R2"); show(e, 7, "b", "F2") },
 		"a deletion was late": func(e *Evidence) {
 			e.History[3].Result = Unknown
-			e.History[4].Seen["b"] = "R"
-			e.History[7].Seen["b"] = "E"
+			show(e, 4, "b", "R2")
+			show(e, 7, "b", "E2")
 		},
 		"a list got no answer": func(e *Evidence) { e.History[4].Result, e.History[4].Seen = Failed, nil },
 	} {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"rampart/fsm/pbs"
 )
 
 // A Kind is what a client asked for.
@@ -14,9 +16,19 @@ const (
 	Submit Kind = iota + 1
 	Delete
 	List // every job, linearizable
+	Look // at one job, linearizable
+	Hold
+	Release
+	Alter // of the priority
+	Rerun
+	SetQueue   // an attribute of a queue that is True or False
+	LookQueues // at those attributes of all queues
 )
 
-var kindNames = [...]string{Submit: "submit", Delete: "delete", List: "list"}
+var kindNames = [...]string{
+	Submit: "submit", Delete: "delete", List: "list", Look: "look at", Hold: "hold", Release: "release", Alter: "alter",
+	Rerun: "rerun", SetQueue: "set queue", LookQueues: "look at queues",
+}
 
 // String returns the kind as a word.
 func (k Kind) String() string {
@@ -25,6 +37,9 @@ func (k Kind) String() string {
 	}
 	return kindNames[k]
 }
+
+// reads tells whether the operation only looks.
+func (k Kind) reads() bool { return k == List || k == Look || k == LookQueues }
 
 // An Outcome is what a client learned of its request (L6).
 type Outcome uint8
@@ -57,9 +72,27 @@ type Op struct {
 	Start  time.Duration
 	End    time.Duration // of an unknown outcome: when the client gave up
 	Result Outcome
-	Text   string            // of the refusal
-	Seen   map[string]string // of a list: state letter by name
+	Code   pbs.Code // of the refusal
+	Text   string   // of the refusal
+
+	Value  string          // the priority, or the attribute's new value
+	Held   bool            // submitted with a user hold
+	Queue  string          // of a submission, or that is set; empty: the default one
+	Attr   string          // that is set of the queue
+	Seen   map[string]Seen // of a list or look: by name
+	Queues map[string]bool // of a look at queues: by queue and attribute
 }
+
+// Seen is what an answer shows of a job.
+type Seen struct {
+	State    string // letter
+	Run      uint32 // run_count
+	Holds    string // letters, n for none
+	Priority string
+}
+
+// Attribute names a register: what SetQueue sets, and LookQueues sees.
+func Attribute(queue, attr string) string { return queue + " " + attr }
 
 // String returns the operation as one line.
 func (o Op) String() string {
@@ -70,6 +103,15 @@ func (o Op) String() string {
 	}
 	if o.Job != "" {
 		fmt.Fprintf(&b, " (%s)", o.Job)
+	}
+	if o.Queue != "" {
+		fmt.Fprintf(&b, " %s", strings.TrimSpace(o.Queue+" "+o.Attr))
+	}
+	if o.Value != "" {
+		fmt.Fprintf(&b, " %s", o.Value)
+	}
+	if o.Held {
+		b.WriteString(" held")
 	}
 	fmt.Fprintf(&b, " = %s", o.Result)
 	if o.Text != "" {
@@ -95,6 +137,32 @@ func (h History) about(name string) History {
 	return ops
 }
 
+// aboutQueue returns the operations that set, see or depend on an attribute of a queue.
+func (h History) aboutQueue(queue, attr string) History {
+	var ops History
+	for _, o := range h {
+		switch {
+		case o.Kind == SetQueue && o.Queue == queue && o.Attr == attr, o.Kind == LookQueues,
+			o.Kind == Submit && o.Queue == queue && attr == "enabled":
+			ops = append(ops, o)
+		}
+	}
+	return ops
+}
+
+// registers returns the attributes of queues that were set.
+func (h History) registers() []Op {
+	seen := make(map[string]bool)
+	var all []Op
+	for _, o := range h {
+		if key := Attribute(o.Queue, o.Attr); o.Kind == SetQueue && !seen[key] {
+			seen[key] = true
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 // names returns the names of the jobs that were to be submitted, in their order.
 func (h History) names() []string {
 	var names []string
@@ -104,6 +172,26 @@ func (h History) names() []string {
 		}
 	}
 	return names
+}
+
+// tried tells how many operations of a kind may have changed a job.
+func (h History) tried(k Kind, job string) int {
+	n := 0
+	for _, o := range h {
+		if o.Kind == k && o.Job == job && (o.Result == Done || o.Result == Unknown) {
+			n++
+		}
+	}
+	return n
+}
+
+// answered tells how many operations of these kinds a server did or refused.
+func (h History) answered(kinds ...Kind) int {
+	n := 0
+	for _, k := range kinds {
+		n += h.count(k, Done) + h.count(k, Refused)
+	}
+	return n
 }
 
 // count tells how many operations of a kind ended so.

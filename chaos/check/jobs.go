@@ -61,6 +61,11 @@ func oneJobPerRequest(e *Evidence) []string {
 				f.add("%s was submitted once, %s has it %d times: %v", name, r.Name, len(jobs), jobs)
 			}
 		}
+		for id, book := range recordsByJob(r, &f) {
+			if n, most := countOf(book, "a"), e.History.tried(Alter, id); n > most {
+				f.add("%s was altered %d times at most, %s has %d records of it", id, most, r.Name, n)
+			}
+		}
 	}
 	return f
 }
@@ -97,6 +102,11 @@ func judgeAnswer(f *faults, r Replica, o Op, books map[string][]record) {
 	case o.Kind == Delete && o.Result == Done:
 		if countOf(books[o.Job], "D") == 0 {
 			f.add("the deletion of %s was acknowledged and has no D record on %s", o.Job, r.Name)
+		}
+	case o.Kind == Rerun && o.Result == Done:
+		// A run of which accounting saw no start has no R record.
+		if j, ok := r.job(o.Job); ok && j.Run < 2 && countOf(books[o.Job], "D") == 0 {
+			f.add("the rerun of %s was acknowledged, and %s has run %d of it", o.Job, r.Name, j.Run)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -49,20 +50,24 @@ func (r *Record) add(o check.Op) {
 	}
 }
 
+// fresh is how many of the newest jobs are asked about: older ones are over.
+const fresh = 6
+
 func (r *Record) victim(n int) (known, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.known) == 0 {
 		return known{}, false
 	}
-	return r.known[n%len(r.known)], true
+	return r.known[len(r.known)-1-n%min(fresh, len(r.known))], true
 }
 
-// A Client asks as one person.
+// A Client asks as one person, and sets queues as a manager.
 type Client struct {
-	N      int
-	Batch  apiconnect.BatchClient
-	Record *Record
+	N       int
+	Batch   apiconnect.BatchClient
+	Manager apiconnect.BatchClient
+	Record  *Record
 }
 
 // Follow does the steps of a plan, until ctx ends.
@@ -78,38 +83,75 @@ func (c *Client) Follow(ctx context.Context, steps []Step) {
 }
 
 func (c *Client) do(ctx context.Context, s Step) {
-	op := check.Op{Client: c.N, Kind: s.Kind, Start: c.Record.Since()}
-	var err error
+	op := check.Op{Client: c.N, Kind: s.Kind, Value: s.Value, Queue: s.Queue, Attr: s.Attr, Held: s.Held, Name: s.Name}
 	switch s.Kind {
 	case check.Submit:
-		op.Name = s.Name
-		op.Job, err = c.submit(ctx, s)
-	case check.Delete:
+	case check.List, check.LookQueues, check.SetQueue:
+		op.Name = ""
+	default:
 		v, ok := c.Record.victim(s.Victim)
 		if !ok {
 			return
 		}
 		op.Name, op.Job = v.name, v.id
-		_, err = c.Batch.Delete(ctx, connect.NewRequest(&api.DeleteRequest{Job: v.id}))
-	case check.List:
-		op.Seen, err = c.list(ctx)
 	}
+	if s.Kind != check.Submit && s.Kind != check.Alter && s.Kind != check.SetQueue {
+		op.Value = ""
+	}
+	op.Start = c.Record.Since()
+	err := c.ask(ctx, &op, s.Runs)
 	op.End = c.Record.Since()
-	op.Result = outcome(err)
+	op.Result, op.Code = outcome(err), pbs.CodeOf(err)
 	if err != nil {
 		op.Text = err.Error()
 	}
 	c.Record.add(op)
 }
 
-func (c *Client) submit(ctx context.Context, s Step) (string, error) {
+// ask makes the request and notes what it shows.
+func (c *Client) ask(ctx context.Context, op *check.Op, runs time.Duration) (err error) {
+	switch op.Kind {
+	case check.Submit:
+		op.Job, err = c.submit(ctx, op, runs)
+	case check.List:
+		op.Seen, err = c.look(ctx)
+	case check.Look:
+		op.Seen, err = c.look(ctx, op.Job)
+	case check.LookQueues:
+		op.Queues, err = c.queues(ctx)
+	case check.SetQueue:
+		_, err = c.Manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+			Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: op.Queue,
+			Changes: []*api.Attribute{{Name: op.Attr, Value: op.Value}},
+		}))
+	case check.Delete:
+		_, err = c.Batch.Delete(ctx, connect.NewRequest(&api.DeleteRequest{Job: op.Job}))
+	case check.Hold:
+		_, err = c.Batch.Hold(ctx, connect.NewRequest(&api.HoldRequest{Job: op.Job, Holds: "u"}))
+	case check.Release:
+		_, err = c.Batch.Release(ctx, connect.NewRequest(&api.ReleaseRequest{Job: op.Job, Holds: "u"}))
+	case check.Alter:
+		_, err = c.Batch.Alter(ctx, connect.NewRequest(&api.AlterRequest{
+			Job: op.Job, Changes: []*api.Attribute{{Name: "Priority", Value: op.Value}},
+		}))
+	case check.Rerun:
+		_, err = c.Manager.Rerun(ctx, connect.NewRequest(&api.RerunRequest{Job: op.Job}))
+	}
+	return err
+}
+
+func (c *Client) submit(ctx context.Context, op *check.Op, runs time.Duration) (string, error) {
+	attributes := []*api.Attribute{
+		{Name: "Job_Name", Value: op.Name},
+		{Name: "Keep_Files", Value: "oe"},
+		{Name: "Priority", Value: op.Value},
+		{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1"},
+	}
+	if op.Held {
+		attributes = append(attributes, &api.Attribute{Name: "Hold_Types", Value: "u"})
+	}
 	reply, err := c.Batch.Submit(ctx, connect.NewRequest(&api.SubmitRequest{
-		Attributes: []*api.Attribute{
-			{Name: "Job_Name", Value: s.Name},
-			{Name: "Keep_Files", Value: "oe"},
-			{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1"},
-		},
-		Script: fmt.Appendf(nil, "sleep %.3f\n", s.Runs.Seconds()),
+		Attributes: attributes, Destination: op.Queue, Script: fmt.Appendf(nil, "sleep %.3f\n", runs.Seconds()),
 	}))
 	if err != nil {
 		return "", err
@@ -117,22 +159,47 @@ func (c *Client) submit(ctx context.Context, s Step) (string, error) {
 	return reply.Msg.GetJob(), nil
 }
 
-// list returns the state letters of all jobs by name.
-func (c *Client) list(ctx context.Context) (map[string]string, error) {
-	stream, err := c.Batch.List(ctx, connect.NewRequest(&api.ListRequest{
-		Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"Job_Name", "job_state"}, History: true,
-	}))
+// look returns what is shown of jobs, by their names: of all without ids.
+func (c *Client) look(ctx context.Context, ids ...string) (map[string]check.Seen, error) {
+	seen := make(map[string]check.Seen)
+	err := c.list(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: ids, History: true,
+		Attributes: []string{"Job_Name", "job_state", "run_count", "Hold_Types", "Priority"},
+	}, func(o *api.Object) {
+		run, _ := strconv.ParseUint(valueOf(o, "run_count"), 10, 32)
+		if o.GetRefusal() == nil {
+			seen[valueOf(o, "Job_Name")] = check.Seen{
+				State: valueOf(o, "job_state"), Run: uint32(run), Holds: valueOf(o, "Hold_Types"), Priority: valueOf(o, "Priority"),
+			}
+		}
+	})
+	return seen, err
+}
+
+func (c *Client) queues(ctx context.Context) (map[string]bool, error) {
+	seen := make(map[string]bool)
+	err := c.list(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Attributes: []string{"enabled", "started"},
+	}, func(o *api.Object) {
+		for _, attr := range []string{"enabled", "started"} {
+			seen[check.Attribute(o.GetName(), attr)] = valueOf(o, attr) == "True"
+		}
+	})
+	return seen, err
+}
+
+func (c *Client) list(ctx context.Context, what *api.ListRequest, yield func(*api.Object)) error {
+	stream, err := c.Batch.List(ctx, connect.NewRequest(what))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer stream.Close()
-	seen := make(map[string]string)
+	defer func() { _ = stream.Close() }()
 	for stream.Receive() {
 		for _, o := range stream.Msg().GetObjects() {
-			seen[valueOf(o, "Job_Name")] = valueOf(o, "job_state")
+			yield(o)
 		}
 	}
-	return seen, stream.Err()
+	return stream.Err()
 }
 
 func valueOf(o *api.Object, name string) string {

@@ -7,6 +7,7 @@ package load
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"rampart/chaos/check"
@@ -18,8 +19,14 @@ type Plan struct {
 	Ops     int           // of each client
 	Pause   time.Duration // greatest, between two requests of a client
 	Longest time.Duration // of a job
-	Deletes int           // of 100 requests
-	Lists   int           // of 100 requests
+	Mix     []Share
+	Queue   string // a second queue, whose attributes are set; it gets a third of the jobs
+}
+
+// A Share is how many of 100 requests are of a kind; the rest submits jobs.
+type Share struct {
+	Kind    check.Kind
+	Percent int
 }
 
 // A Step is one request of a client.
@@ -28,7 +35,11 @@ type Step struct {
 	Kind   check.Kind
 	Name   string        // of the job that is submitted
 	Runs   time.Duration // how long that takes
-	Victim int           // which of the known jobs is deleted, modulo their number
+	Victim int           // which of the newest known jobs it is about, modulo their number
+	Held   bool          // submitted with a user hold
+	Value  string        // the priority, or the attribute's new value
+	Queue  string
+	Attr   string // of the queue
 }
 
 // Draw chooses the requests of each client from r.
@@ -46,14 +57,36 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	s := Step{
 		After: time.Duration(r.Int64N(int64(p.Pause))).Round(time.Millisecond),
 		Kind:  check.Submit, Name: name, Victim: r.IntN(1 << 16),
-		Runs: time.Duration(r.Int64N(int64(p.Longest))).Round(time.Millisecond),
+		Runs:  time.Duration(r.Int64N(int64(p.Longest))).Round(time.Millisecond),
+		Value: strconv.Itoa(r.IntN(1000)),
 	}
-	switch dice := r.IntN(100); {
-	case n == 0: // there must be something to list and delete
-	case dice < p.Deletes:
-		s.Kind = check.Delete
-	case dice < p.Deletes+p.Lists:
-		s.Kind = check.List
+	dice, aside, held, on := r.IntN(100), r.IntN(3) == 0, r.IntN(8) == 0, r.IntN(2) == 0
+	if n > 0 { // first there must be something to ask about
+		s.Kind = p.kind(dice)
+	}
+	switch {
+	case s.Kind == check.SetQueue:
+		s.Queue, s.Attr, s.Value = p.Queue, queueAttrs[r.IntN(len(queueAttrs))], "False"
+		if on {
+			s.Value = "True"
+		}
+	case s.Kind == check.Submit && n > 0:
+		s.Held = held
+		if aside {
+			s.Queue = p.Queue
+		}
 	}
 	return s
+}
+
+// queueAttrs are the attributes of the second queue that are set.
+var queueAttrs = []string{"enabled", "enabled", "started"}
+
+func (p Plan) kind(dice int) check.Kind {
+	for _, share := range p.Mix {
+		if dice -= share.Percent; dice < 0 {
+			return share.Kind
+		}
+	}
+	return check.Submit
 }

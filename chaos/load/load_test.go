@@ -15,7 +15,7 @@ import (
 )
 
 func TestDraw(t *testing.T) {
-	p := Plan{Clients: 3, Ops: 50, Pause: time.Second, Longest: time.Second, Deletes: 20, Lists: 30}
+	p := Plan{Clients: 3, Ops: 50, Pause: time.Second, Longest: time.Second, Mix: []Share{{check.Delete, 20}, {check.List, 30}}}
 	draw := func(seed uint64) [][]Step { return p.Draw(rand.New(rand.NewPCG(seed, 1))) }
 	if !reflect.DeepEqual(draw(1), draw(1)) || reflect.DeepEqual(draw(1), draw(2)) {
 		t.Error("a seed must decide the plan")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,9 +47,12 @@ type replica struct {
 
 func (w *World) newReplica(name string) *replica {
 	host := w.net.Host(name)
-	r := &replica{w: w, name: name, host: host, disk: &disk{Memory: cluster.NewMemory()}}
+	r := &replica{w: w, name: name, host: host, disk: &disk{}}
 	r.config = server.Default(name, host.IP().String())
 	r.config.Server, r.config.Home = "srv", home.Home(w.home(name))
+	if r.disk.dir = r.config.Home.Raft(); !w.config.Files {
+		r.disk.memory = cluster.NewMemory()
+	}
 	return r
 }
 
@@ -77,7 +81,7 @@ func (r *replica) start(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	s := server.New(r.config, server.Outside{
 		Network: r.host, Accounts: people{r.w.home("people")}, Check: true,
-		Stores:        func() (cluster.Stores, error) { return r.disk, nil },
+		Stores:        func() (cluster.Stores, error) { return r.disk.open(r.w.config.Logger) },
 		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs,
 	}, r.w.config.Logger.With("process", r.name))
 	r.machine, r.done, r.starts = s.Machine(), make(chan struct{}), r.starts+1
@@ -180,22 +184,39 @@ func (w *World) note(name string, start int, v *state.View, since uint64, seen m
 	}
 }
 
-// disk keeps a replica's stores and counts how often a state was taken from a snapshot.
+// disk keeps what outlives a replica, and counts how often a state was taken from a
+// snapshot.
 type disk struct {
-	*cluster.Memory
+	memory   *cluster.Memory // nil: files in dir
+	dir      string
 	restored atomic.Int64
 }
 
-// Snapshots implements cluster.Stores.
-func (d *disk) Snapshots() raft.SnapshotStore { return counted{d.Memory.Snapshots(), &d.restored} }
+func (d *disk) open(logger *slog.Logger) (cluster.Stores, error) {
+	if d.memory != nil {
+		return counted{d.memory, &d.restored}, nil
+	}
+	stores, err := cluster.OpenFiles(d.dir, logger)
+	return counted{stores, &d.restored}, err
+}
 
 type counted struct {
+	cluster.Stores
+	restored *atomic.Int64
+}
+
+// Snapshots implements cluster.Stores.
+func (c counted) Snapshots() raft.SnapshotStore {
+	return countedSnapshots{c.Stores.Snapshots(), c.restored}
+}
+
+type countedSnapshots struct {
 	raft.SnapshotStore
 	opened *atomic.Int64
 }
 
 // Open implements raft.SnapshotStore.
-func (c counted) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+func (c countedSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	c.opened.Add(1)
 	return c.SnapshotStore.Open(id)
 }

@@ -7,10 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"rampart/chaos/check"
 	"rampart/fsm/pbs"
 	"rampart/fsm/snapshot"
 	"rampart/fsm/state"
+	"rampart/transport/api"
 )
 
 // Rest heals and restarts everything, and waits until every job has ended, every
@@ -19,6 +22,9 @@ import (
 func (w *World) Rest(ctx context.Context, limit time.Duration) error {
 	w.connect()
 	w.Restart()
+	if err := w.await(ctx, limit, func() string { return w.waiting(ctx) }); err != nil {
+		return fmt.Errorf("let every job go: %w", err)
+	}
 	if err := w.await(ctx, limit, w.unrest); err != nil {
 		return fmt.Errorf("come to rest: %w", err)
 	}
@@ -29,6 +35,33 @@ func (w *World) Rest(ctx context.Context, limit time.Duration) error {
 		return fmt.Errorf("come to rest after a restart of %s: %w", r.name, err)
 	}
 	return nil
+}
+
+// waiting starts the second queue and releases what is held there, until nothing is.
+func (w *World) waiting(ctx context.Context) string {
+	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: SecondQueue,
+		Changes: []*api.Attribute{{Name: "started", Value: "True"}},
+	}))
+	if err != nil {
+		return err.Error()
+	}
+	r := w.leader()
+	if r == nil {
+		return "there is no leader"
+	}
+	held := ""
+	for j := range r.machine.View().Jobs() {
+		if j.Holds == 0 || j.State == pbs.Finished {
+			continue
+		}
+		held = fmt.Sprintf("%s is held", j.ID)
+		_, err := w.manager.Release(ctx, connect.NewRequest(&api.ReleaseRequest{Job: string(j.ID), Holds: "uos"}))
+		if err != nil {
+			held += ": " + err.Error()
+		}
+	}
+	return held
 }
 
 // unrest tells what still goes on.

@@ -31,6 +31,9 @@ func (w *World) Start(ctx context.Context) error {
 	if err := w.keepHistory(ctx); err != nil {
 		return fmt.Errorf("keep the history of jobs: %w", err)
 	}
+	if err := w.makeQueue(ctx); err != nil {
+		return fmt.Errorf("make a second queue: %w", err)
+	}
 	for _, m := range w.moms {
 		m.start(w.life)
 	}
@@ -101,6 +104,19 @@ func (w *World) keepHistory(ctx context.Context) error {
 	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
 		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_SERVER,
 		Changes: []*api.Attribute{{Name: "job_history_enable", Value: "True"}, {Name: "flatuid", Value: "True"}},
+	}))
+	return err
+}
+
+// SecondQueue is a queue beside the default one, for jobs that may have to wait.
+const SecondQueue = "later"
+
+func (w *World) makeQueue(ctx context.Context) error {
+	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+		Verb: api.Verb_VERB_CREATE, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: SecondQueue,
+		Changes: []*api.Attribute{
+			{Name: "queue_type", Value: "Execution"}, {Name: "enabled", Value: "True"}, {Name: "started", Value: "True"},
+		},
 	}))
 	return err
 }

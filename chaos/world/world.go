@@ -29,6 +29,7 @@ type Config struct {
 	Seed   uint64
 	Dir    string        // where the homes are
 	Delay  time.Duration // of everything that goes over the network, each way
+	Files  bool          // logs and snapshots lie in files, and a killed replica opens them again
 	Logger *slog.Logger
 }
 
@@ -142,6 +143,11 @@ func (w *World) addresses(n int) []string {
 // Client returns a client that asks the nth replica first, from a host of its own.
 func (w *World) Client(n int, budget time.Duration) (*client.Client, error) {
 	return w.newClient(clientName(n), transport.RoleSubmit, "ann", n, budget)
+}
+
+// Manager returns a client as Client does, for somebody who may set queues.
+func (w *World) Manager(n int, budget time.Duration) (*client.Client, error) {
+	return w.newClient(clientName(n), transport.RoleReplica, "root", n, budget)
 }
 
 func (w *World) newClient(host string, role transport.Role, user string, first int, budget time.Duration) (*client.Client, error) {
