@@ -99,6 +99,7 @@ func parts() []part {
 		{"qsub", (*bench).qsub},
 		{"failover", (*bench).failover},
 		{"transfer", (*bench).transfer},
+		{"bubble", (*bench).bubble},
 		{"jobs", (*bench).jobs},
 		{"follower", (*bench).follower},
 		{"list", (*bench).list},
