@@ -58,7 +58,7 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	setPaths(j)
 	if planted.Bug == planted.MapOrder {
 		for n := range map[pbs.Time]bool{1: true, 2: true, 3: true} {
-			j.Eligible += n
+			j.Eligible = n // the last one wins
 		}
 	}
 	if j.Holds != 0 {
