@@ -171,6 +171,7 @@ func Defaults(o Object) List {
 	return List{
 		{Name: "default_chunk", Resource: "ncpus", Value: "1"},
 		{Name: "default_queue", Value: "workq"},
+		{Name: "node_fail_requeue", Value: "310"}, // here, since unset means never
 		{Name: "resources_default", Resource: "ncpus", Value: "1"},
 		{Name: "timezone", Value: "UTC"},
 	}

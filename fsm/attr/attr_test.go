@@ -106,7 +106,7 @@ func TestDefaults(t *testing.T) {
 		o          Object
 		name, want string
 	}{
-		{Server, "node_fail_requeue", "310"},
+		{Server, "node_fail_requeue", ""}, // never
 		{Server, "log_events", "511"},
 		{Server, "scheduler_iteration", "600"},
 		{Server, "query_other_jobs", "True"},
@@ -127,7 +127,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s %s is %q when unset, want %q", c.o, c.name, d.WhenUnset(), c.want)
 		}
 	}
-	for name, want := range map[string]string{"default_queue": "workq", "resources_default.ncpus": "1", "default_chunk.ncpus": "1"} {
+	for name, want := range map[string]string{"default_queue": "workq", "resources_default.ncpus": "1", "default_chunk.ncpus": "1", "node_fail_requeue": "310"} {
 		name, res, _ := strings.Cut(name, ".")
 		if v, _ := Defaults(Server).Get(name, res); v != want {
 			t.Errorf("a new server has %s %q, want %q", name, v, want)

@@ -50,7 +50,7 @@ var serverRows = []row{
 	operated("scheduler_iteration", Number, numberIn(1, 1<<31-1)).or("600"),
 	managed("flatuid", Boolean, nil).or("False"),
 	managed("resv_enable", Boolean, nil).or("True"),
-	managed("node_fail_requeue", Number, numberIn(-1<<31, 1<<31-1)).or("310"),
+	managed("node_fail_requeue", Number, numberIn(-1<<31, 1<<31-1)),
 	managed("max_array_size", Number, numberIn(0, 10_000_000)).or("10000"),
 	managed("node_group_enable", Boolean, nil),
 	managed("node_group_key", Array, nil),
