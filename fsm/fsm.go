@@ -6,6 +6,7 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -29,6 +30,8 @@ type Options struct {
 	// CheckRecords is how many entries lie between two checks that read every record
 	// again; those between see the laws, indexes and sums. Zero reads them every time.
 	CheckRecords uint64
+	// FeatureLevel is what the machine passes for; 0: command.FeatureLevel. Tests set it.
+	FeatureLevel uint32
 }
 
 // FSM is the state machine of a replica.
@@ -36,8 +39,12 @@ type FSM struct {
 	opts  Options
 	store atomic.Pointer[state.Store]
 
-	mu      sync.Mutex // guards changed
+	stopped chan struct{}
+
+	mu      sync.Mutex // guards what follows
 	changed chan struct{}
+	err     error          // why it stopped
+	marks   []command.Mark // never written to, only replaced
 }
 
 var (
@@ -48,7 +55,10 @@ var (
 
 // New returns a state machine with an empty state.
 func New(opts Options) *FSM {
-	f := &FSM{opts: opts, changed: make(chan struct{})}
+	if opts.FeatureLevel == 0 {
+		opts.FeatureLevel = command.FeatureLevel
+	}
+	f := &FSM{opts: opts, changed: make(chan struct{}), stopped: make(chan struct{})}
 	f.store.Store(state.NewStore())
 	return f
 }
@@ -84,10 +94,13 @@ func (f *FSM) Wait(ctx context.Context, index uint64) (*state.View, error) {
 func (f *FSM) Apply(l *raft.Log) any { return f.ApplyBatch([]*raft.Log{l})[0] }
 
 // ApplyBatch applies entries that were committed together and publishes one view
-// for each.
+// for each. Once the machine has stopped it applies none, and answers nil.
 func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 	answers := make([]any, len(logs))
 	for i, l := range logs {
+		if f.Err() != nil {
+			break
+		}
 		if l.Type != raft.LogCommand {
 			f.skip(l.Index, l.Term)
 			continue
@@ -95,7 +108,8 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 		e, err := command.Decode(l.Data)
 		if err != nil {
 			// To skip what we cannot read is to drift from the replicas that can (L4).
-			panic(fmt.Sprintf("fsm: log entry %d: %v", l.Index, err))
+			_ = f.stop(fmt.Errorf("log entry %d: %w", l.Index, err))
+			break
 		}
 		answers[i] = f.apply(l.Index, l.Term, e)
 	}
@@ -115,6 +129,10 @@ func (f *FSM) apply(index, term uint64, e command.Entry) []command.Outcome {
 	if f.opts.OnEvents != nil && len(events) > 0 {
 		f.opts.OnEvents(v, events)
 	}
+	if c := e.Comparison(); c != nil {
+		f.compare(c, v)
+	}
+	_ = f.checkLevel(v)
 	return outcomes
 }
 
@@ -142,23 +160,42 @@ func (f *FSM) announce() {
 // StoreConfiguration notes that an entry of Raft's own was applied, so that reads
 // that wait for its index end (L11).
 func (f *FSM) StoreConfiguration(index uint64, _ raft.Configuration) {
+	if f.Err() != nil {
+		return
+	}
 	f.skip(index, f.View().Term())
 	f.announce()
 }
 
-// Snapshot captures the present view; the writing happens in Persist.
+// Snapshot captures the present view; the writing happens in Persist. A machine that
+// has stopped gives none: Raft would take it for newer than it is.
 func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
 	return &capture{view: f.View()}, nil
 }
 
 // Restore replaces the state by that of a snapshot, or leaves it alone when the
-// snapshot is corrupt.
+// snapshot is corrupt or of a newer build.
 func (f *FSM) Restore(r io.ReadCloser) error {
 	defer func() { _ = r.Close() }()
+	if err := f.Err(); err != nil {
+		return err
+	}
 	s, _, err := snapshot.Read(r)
+	if errors.Is(err, command.ErrTooOld) {
+		return f.stop(err)
+	}
 	if err != nil {
 		return err
 	}
+	if err := f.checkLevel(s.View()); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.marks = nil // they were of another past
+	f.mu.Unlock()
 	f.store.Store(s)
 	f.announce()
 	return nil

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -110,7 +111,7 @@ func Encode(e Entry) ([]byte, error) {
 func Decode(b []byte) (Entry, error) {
 	var w wireEntry
 	if err := decMode.Unmarshal(b, &w); err != nil {
-		return Entry{}, fmt.Errorf("decode entry: %w", err)
+		return Entry{}, fmt.Errorf("decode entry: %w", unknown(err))
 	}
 	e := Entry{Time: w.Time, Proposals: make([]Proposal, len(w.Proposals))}
 	for i, wp := range w.Proposals {
@@ -133,13 +134,21 @@ func Decode(b []byte) (Entry, error) {
 func decodeCommand(wc wireCommand) (Command, error) {
 	make, ok := kinds[wc.Kind]
 	if !ok {
-		return nil, fmt.Errorf("decode entry: command of unknown kind %d; this replica is too old for the cluster", wc.Kind)
+		return nil, fmt.Errorf("decode entry: %w: command of unknown kind %d", ErrTooOld, wc.Kind)
 	}
 	c := make()
 	if err := decMode.Unmarshal(wc.Body, c); err != nil {
-		return nil, fmt.Errorf("decode %T: %w", c, err)
+		return nil, fmt.Errorf("decode %T: %w", c, unknown(err))
 	}
 	return c, nil
+}
+
+// unknown tells a field that this build does not know from other faults.
+func unknown(err error) error {
+	if _, ok := errors.AsType[*cbor.UnknownFieldError](err); ok {
+		return fmt.Errorf("%w: %w", ErrTooOld, err)
+	}
+	return err
 }
 
 // bodyHash tells apart requests with the same id whose asker did not say what was

@@ -37,6 +37,8 @@ var kinds = map[Kind]func() Command{
 	27: func() Command { return new(ForgetHost) },
 	28: func() Command { return new(ShortenFence) },
 	29: func() Command { return new(HostTrouble) },
+	30: func() Command { return new(CompareDigests) },
+	31: func() Command { return new(RaiseLevel) },
 }
 
 // numbers is kinds the other way round.

@@ -17,6 +17,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"github.com/klauspost/compress/zstd"
 
+	"rampart/fsm/command"
 	"rampart/fsm/planted"
 	"rampart/fsm/state"
 )
@@ -140,6 +141,9 @@ func newReader(z io.Reader) (*reader, error) {
 func (r *reader) decode(v any) error {
 	before := r.dec.NumBytesRead()
 	if err := r.dec.Decode(v); err != nil {
+		if _, ok := errors.AsType[*cbor.UnknownFieldError](err); ok {
+			return fmt.Errorf("%w, or corrupt: %w", command.ErrTooOld, err)
+		}
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	r.src.settle(r.dec.NumBytesRead() - before)
@@ -222,7 +226,11 @@ func (r *reader) sections(l *state.Loader) error {
 			return r.finish()
 		}
 		for range s.Count {
-			if err := l.Load(s.Tag, r.decode); err != nil {
+			err := l.Load(s.Tag, r.decode)
+			if errors.Is(err, state.ErrUnknownSection) {
+				return fmt.Errorf("%w, or corrupt: %w", command.ErrTooOld, err)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 )
@@ -43,11 +44,14 @@ type Loader struct{ tx Tx }
 // NewLoader returns a loader of an empty store.
 func NewLoader() *Loader { return &Loader{tx: Tx{tables: newTables()}} }
 
+// ErrUnknownSection means that a snapshot holds a table that this build does not know.
+var ErrUnknownSection = errors.New("unknown section")
+
 // Load reads one record of the table with the tag through decode.
 func (l *Loader) Load(tag byte, decode func(rec any) error) error {
 	load, ok := loaders[tag]
 	if !ok {
-		return fmt.Errorf("section %d is unknown to this build", tag)
+		return fmt.Errorf("%w %d", ErrUnknownSection, tag)
 	}
 	return load(&l.tx, decode)
 }

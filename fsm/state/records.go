@@ -21,6 +21,14 @@ type Cluster struct {
 	NextSeq      uint64          `cbor:"11,keyasint,omitempty"` // order of creation of queues, vnodes and requests
 	GossipKeys   [][]byte        `cbor:"12,keyasint,omitempty"` // the first one encrypts
 	Faults       []Fault         `cbor:"13,keyasint,omitempty"` // commands that panicked, the latest maxFaults
+	Differences  []Difference    `cbor:"14,keyasint,omitempty"` // replicas that drifted, the latest first
+}
+
+// A Difference is a replica whose state differed from that of a majority.
+type Difference struct {
+	Replica pbs.ReplicaName `cbor:"1,keyasint"`
+	Index   uint64          `cbor:"2,keyasint"` // of the states that were compared
+	At      pbs.Time        `cbor:"3,keyasint"` // when it was found
 }
 
 // A Fault is a command whose Apply panicked; its proposal was rolled back.

@@ -1,0 +1,38 @@
+package command
+
+import (
+	"errors"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// FeatureLevel is what this build knows of kinds, fields and meanings. It rises by
+// one with each release that adds to them; what a level brought is proposed only
+// when the state is at that level.
+const FeatureLevel uint32 = 1
+
+var (
+	// ErrTooOld means that the log or a snapshot holds what this build does not know:
+	// to skip it would be to drift from the replicas that know it (L4).
+	ErrTooOld = errors.New("this build is too old for the cluster")
+
+	// ErrDiffers means that the state of this replica differs from that of a majority
+	// at the same index. It must not serve it, and is to be installed anew.
+	ErrDiffers = errors.New("the state differs from that of the majority")
+)
+
+// RaiseLevel raises the feature level of the cluster. The leader proposes it when
+// every voter reports that its build knows the level; no older one may run after it.
+type RaiseLevel struct {
+	Level uint32 `cbor:"1,keyasint"`
+}
+
+// Apply raises the level; it is never lowered.
+func (c *RaiseLevel) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	if level := tx.Cluster().FeatureLevel; c.Level <= level {
+		return pbs.Errorf(pbs.InvalidRequest, "the feature level is %d already", level)
+	}
+	tx.EditCluster().FeatureLevel = c.Level
+	return nil
+}
