@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rampart/fsm/state"
 )
 
 const (
@@ -46,11 +48,7 @@ type StartAnswer struct {
 // the disk as it was is an old one. An error that wraps ErrOldDisk or ErrTwice is
 // final; a start that was refused does not count.
 func (r *Replica) checkStart(ctx context.Context) error {
-	members, err := latestMembers(r.guard, r.stores.Snapshots())
-	if err != nil {
-		return err
-	}
-	voters := slices.DeleteFunc(members.Servers, func(s raft.Server) bool { return s.Suffrage != raft.Voter })
+	voters := slices.DeleteFunc(slices.Clone(r.members.Servers), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
 	this := startOf(r.cfg.Self)
 	if !slices.ContainsFunc(voters, func(s raft.Server) bool { return s.ID == r.id }) {
 		voters = nil // it has no promise to break, and nobody to ask
@@ -159,7 +157,7 @@ func (r *Replica) recall(q StartQuestion) (a StartAnswer, candidates []string, e
 	}
 	r.asked[q.ServerID] = q
 	name := nameOf(raft.ServerID(q.ServerID))
-	k, ok := r.known[name]
+	k, ok := r.known.Members[name]
 	switch {
 	case !ok:
 	case k.ServerID == q.ServerID:
@@ -169,13 +167,24 @@ func (r *Replica) recall(q StartQuestion) (a StartAnswer, candidates []string, e
 		a.ReplacedBy = k.ServerID
 	}
 	if q.Decided && a.ReplacedBy == "" && !a.Known.after(q.Start) && (!ok || k.ServerID == q.ServerID) {
-		r.known[name] = known{ServerID: q.ServerID, Address: q.Address, Start: q.Start, Gone: k.Gone}
+		r.known.Members[name] = known{ServerID: q.ServerID, Address: q.Address, Start: q.Start, Gone: k.Gone}
 		if err := save(guardedStable{r.guard}, keyKnown, r.known); err != nil {
 			return a, nil, err
 		}
 	}
 	slices.Sort(candidates)
 	return a, slices.Compact(candidates), nil
+}
+
+// replaced returns the server that has taken the place of this one, "" if none has.
+func (r *Replica) replaced(joined state.Replica) string {
+	r.knowing.Lock()
+	defer r.knowing.Unlock()
+	r.known.learn(r.cfg.Machine.View())
+	if k := r.known.Members[joined.Name]; slices.Contains(k.Gone, joined.ServerID) {
+		return k.ServerID
+	}
+	return ""
 }
 
 // watchStarts writes down what the state says of the members, and notices when it

@@ -262,7 +262,11 @@ func TestAmnesia_EmptyDiskIsNoVoter(t *testing.T) {
 
 		m.kill()
 		m.use(old)
-		m.restart()
+		m.open(false)
+		if err := w.leader().replica.AddReplica(t.Context(), m.replica.Self()); err == nil {
+			t.Error("the disk that was replaced is taken in again")
+		}
+		m.run()
 		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrOldDisk) || !strings.Contains(err.Error(), "taken the place") {
 			t.Errorf("the disk that was replaced: %v", err)
 		}

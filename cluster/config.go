@@ -22,6 +22,11 @@ type Machine interface {
 	View() *state.View
 	// Wait returns a view of at least this index.
 	Wait(ctx context.Context, index uint64) (*state.View, error)
+	// Marks returns the latest digests noted at CompareDigests.
+	Marks() []command.Mark
+	// Stopped is closed when the machine will apply nothing more; Err says why.
+	Stopped() <-chan struct{}
+	Err() error
 }
 
 // Peers asks other replicas at their HOST:PORT.
@@ -47,7 +52,8 @@ type Ledger interface {
 // Config is all that a replica needs from outside.
 type Config struct {
 	// Self is what this replica announces of itself: Name and Address at least.
-	// ServerID, Generation and Start are filled in from the store.
+	// ServerID, Generation and Start are filled in from the store. FeatureLevel 0 stands
+	// for command.FeatureLevel; tests set another.
 	Self state.Replica
 
 	Machine Machine

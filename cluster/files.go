@@ -17,6 +17,7 @@ import (
 // files are the stores of a replica on disk: DIR/log.db (log, votes, terms,
 // identity) and DIR/snapshots.
 type files struct {
+	dir       string
 	db        *raftboltdb.BoltStore
 	snapshots raft.SnapshotStore
 }
@@ -24,7 +25,8 @@ type files struct {
 var _ Stores = (*files)(nil)
 
 const (
-	logFile = "log.db"
+	logFile      = "log.db"
+	snapshotsDir = "snapshots" // of raft.FileSnapshotStore
 	// lockPatience is how long we wait for another process to let go of the file.
 	lockPatience = 2 * time.Second
 	// compactBatch bounds the transactions of a compaction.
@@ -40,7 +42,13 @@ func OpenFiles(dir string, logger *slog.Logger) (Stores, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open stores: %w", err)
 	}
+	if err := finishAside(dir); err != nil {
+		return nil, fmt.Errorf("set aside what is in %s: %w", dir, err)
+	}
 	path := filepath.Join(dir, logFile)
+	if err := checkPages(path); err != nil {
+		return nil, fmt.Errorf("open stores: %w", damaged(err, dir))
+	}
 	if err := compact(path, logger); err != nil {
 		return nil, fmt.Errorf("compact %s: %w", path, err)
 	}
@@ -52,13 +60,16 @@ func OpenFiles(dir string, logger *slog.Logger) (Stores, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open snapshots in %s: %w", dir, err), db.Close())
 	}
-	return &files{db: db, snapshots: snapshots}, nil
+	return &files{dir: dir, db: db, snapshots: snapshots}, nil
 }
 
 func (f *files) Log() raft.LogStore            { return f.db }
 func (f *files) Stable() raft.StableStore      { return f.db }
 func (f *files) Snapshots() raft.SnapshotStore { return f.snapshots }
 func (f *files) Close() error                  { return f.db.Close() }
+
+// Dir implements Stores.
+func (f *files) Dir() string { return f.dir }
 
 // boltOptions: the list of free pages is not written with every commit, but
 // found anew at open.

@@ -29,6 +29,7 @@ func (r *Replica) lead(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
+	r.split.Store(nil) // an earlier spell's
 	r.spell.start(term)
 	r.cfg.Logger.Info("leading", "term", term)
 	defer r.cfg.Logger.Info("no longer leading", "term", term)
@@ -92,13 +93,13 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 		return 0, err
 	}
 	if r.cfg.Init != nil && r.cfg.Machine.View().Cluster().ID == "" {
-		err := r.proposeAlone(r.cfg.Init, command.Entry{Time: clocks.median()})
+		err := r.proposeAlone(command.Entry{Time: clocks.median()}, r.cfg.Init)
 		if err != nil && pbs.CodeOf(err) != pbs.InvalidRequest { // refused: it was in the log already, not yet in the view
 			return 0, err
 		}
 	}
 	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times()}
-	if err := r.proposeAlone(started, command.Entry{Time: clocks.median()}); err != nil {
+	if err := r.proposeAlone(command.Entry{Time: clocks.median()}, started); err != nil {
 		return 0, err
 	}
 	if !n.leads(term) {
@@ -108,8 +109,8 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 	return term, nil
 }
 
-// tick moves the log's time on, and checks the clock that all entries get their
-// time from.
+// tick moves the log's time on, checks the clock that all entries get their time
+// from, and has the voters' states compared.
 func (r *Replica) tick(ctx context.Context, n *node) {
 	every := time.NewTicker(tickEvery)
 	defer every.Stop()
@@ -129,7 +130,9 @@ func (r *Replica) tick(ctx context.Context, n *node) {
 			continue
 		}
 		if err == nil {
-			_, err = r.Propose(ctx, command.Proposal{Commands: []command.Command{&command.TimeTick{}}})
+			found := r.compareDigests(ctx, n)
+			r.heed(found)
+			err = r.proposeAlone(command.Entry{Time: r.batch.now()}, &command.TimeTick{}, &found.compare)
 		}
 		if err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("time tick failed", "err", err)

@@ -42,6 +42,9 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 	if nameOf(id) != joined.Name || addr == "" {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s at %q is not a server of replica %s", id, addr, joined.Name))
 	}
+	if by := r.replaced(joined); by != "" {
+		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s has taken the place of %s", by, id))
+	}
 	for _, s := range n.servers() {
 		if nameOf(s.ID) == joined.Name && s.ID != id {
 			if err := n.raft.RemoveServer(s.ID, 0, changeTimeout).Error(); err != nil {
@@ -77,10 +80,14 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	defer every.Stop()
 	caughtUp := make(map[raft.ServerID]time.Time) // since when
 	for {
-		for _, m := range r.look(ctx, n) {
+		members := r.look(ctx, n)
+		for _, m := range members {
 			if err := r.keepMember(ctx, n, term, m, caughtUp); err != nil && ctx.Err() == nil {
 				r.cfg.Logger.Warn("cannot look after a member", "server", m.server.ID, "err", err)
 			}
+		}
+		if err := r.raiseLevel(ctx, members); err != nil && ctx.Err() == nil {
+			r.cfg.Logger.Warn("cannot raise the feature level", "err", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -19,6 +19,7 @@ import (
 type Memory struct {
 	store     *memoryStore
 	snapshots *memorySnapshots
+	aside     []byte
 }
 
 var _ Stores = (*Memory)(nil)
@@ -56,6 +57,23 @@ func (m *Memory) Snapshots() raft.SnapshotStore { return m.snapshots }
 
 // Close does nothing.
 func (m *Memory) Close() error { return nil }
+
+// Dir implements Stores.
+func (m *Memory) Dir() string { return "memory" }
+
+// SetAside empties the disk; of what was on it, it keeps the state.
+func (m *Memory) SetAside(index uint64, write func(io.Writer) error) (string, error) {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return "", err
+	}
+	empty := NewMemory()
+	m.store, m.snapshots, m.aside = empty.store, empty.snapshots, b.Bytes()
+	return fmt.Sprintf("memory, as of index %d", index), nil
+}
+
+// Aside returns the state that was set aside last, nil if none was.
+func (m *Memory) Aside() []byte { return m.aside }
 
 // memoryStore is log and stable store. What was put into it is never changed, only
 // replaced.

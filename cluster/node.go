@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 
@@ -21,6 +22,9 @@ type node struct {
 // start brings Raft up: the checks first, then what may answer others. base
 // outlives ctx until the replica has stopped.
 func (r *Replica) start(ctx, base context.Context) (*node, error) {
+	if err := r.checkLevel(); err != nil {
+		return nil, err
+	}
 	if err := r.checkStart(ctx); err != nil {
 		return nil, err
 	}
@@ -41,12 +45,27 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	if err == nil {
 		machine := observe(base, r.cfg.Machine, r.cfg.Ledger, cmp.Or(r.cfg.SnapshotAfter, snapshotProposals))
 		r.machine = machine
-		n.raft, err = raft.NewRaft(conf, machine, cache, guardedStable{r.guard}, r.stores.Snapshots(), transport)
+		n.raft, err = r.newRaft(conf, machine, cache, transport)
 	}
 	if err != nil {
 		return nil, errors.Join(err, transport.Close(), layer.Close())
 	}
 	return n, nil
+}
+
+// newRaft brings Raft up. It panics on a log with a gap, as one has that falls back
+// to a snapshot that is too old for it.
+func (r *Replica) newRaft(conf *raft.Config, m raft.FSM, log raft.LogStore, t raft.Transport) (_ *raft.Raft, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = damaged(fmt.Errorf("%w: %v", ErrDamaged, p), r.stores.Dir())
+		}
+	}()
+	n, err := raft.NewRaft(conf, m, log, guardedStable{r.guard}, r.stores.Snapshots(), t)
+	if err != nil && r.guard.failure() == nil {
+		err = damaged(fmt.Errorf("%w: %w", ErrDamaged, err), r.stores.Dir()) // no snapshot can be read
+	}
+	return n, err
 }
 
 // bootstrap makes an empty store the first voter of a new cluster.

@@ -19,6 +19,9 @@ func (r *Replica) Propose(ctx context.Context, p command.Proposal) (command.Outc
 	if err := ctx.Err(); err != nil {
 		return command.Outcome{}, fmt.Errorf("propose: %w: %w", ErrNotLeader, err)
 	}
+	if why := r.split.Load(); why != nil {
+		return command.Outcome{}, fmt.Errorf("propose: %w: %s", ErrNotLeader, *why)
+	}
 	req, err := r.batch.add(p)
 	if err != nil {
 		return command.Outcome{}, err
@@ -37,20 +40,20 @@ func (r *Replica) Propose(ctx context.Context, p command.Proposal) (command.Outc
 	return req.outcome, req.outcome.Err()
 }
 
-// proposeAlone puts one command into an entry of its own, past the batcher: the
-// first commands of a term go before all that waits.
-func (r *Replica) proposeAlone(c command.Command, e command.Entry) error {
-	e.Proposals = []command.Proposal{{Commands: []command.Command{c}}}
+// proposeAlone puts commands into an entry of their own, past the batcher: the first
+// ones of a term go before all that waits, and ticks go on when writes have stopped.
+func (r *Replica) proposeAlone(e command.Entry, commands ...command.Command) error {
+	e.Proposals = []command.Proposal{{Commands: commands}}
 	data, err := command.Encode(e)
 	if err != nil {
 		return err
 	}
 	outcomes, err := result(r.applyEntry(data))
 	if err != nil {
-		return fmt.Errorf("propose %T: %w", c, err)
+		return fmt.Errorf("propose %T: %w", commands[0], err)
 	}
 	if len(outcomes) != 1 {
-		return fmt.Errorf("propose %T: %d outcomes", c, len(outcomes))
+		return fmt.Errorf("propose %T: %d outcomes", commands[0], len(outcomes))
 	}
 	return outcomes[0].Err()
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/cluster/term"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 )
 
 // Replica is one member of the cluster: it holds the state, and may lead.
@@ -27,6 +29,8 @@ type Replica struct {
 	saves   chan saveRequest
 	stopped chan struct{} // closed when Run returns
 
+	members raft.Configuration // the latest on the disk when it was opened
+
 	began Start // the last start that the store knew when it was opened
 
 	knowing sync.Mutex
@@ -34,6 +38,7 @@ type Replica struct {
 	asked   map[string]StartQuestion // by server, who asked last and was not refused
 
 	waiting atomic.Pointer[string] // what Run waits for before Raft starts
+	split   atomic.Pointer[string] // why this leader takes no proposals
 
 	ran  atomic.Bool
 	node atomic.Pointer[node] // nil unless running
@@ -45,15 +50,22 @@ func Open(cfg Config) (*Replica, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
+	if cfg.Self.FeatureLevel == 0 {
+		cfg.Self.FeatureLevel = command.FeatureLevel
+	}
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("open replica: %w", err)
 	}
-	stores, err := cfg.Stores()
+	raw, err := cfg.Stores()
 	if err != nil {
 		return nil, fmt.Errorf("open replica %s: %w", cfg.Self.Name, err)
 	}
+	stores, members, err := openSealed(raw, cfg.Logger)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, damaged(err, raw.Dir())), raw.Close())
+	}
 	r := &Replica{
-		cfg: cfg, stores: stores, guard: newGuard(stores, storeDeadline),
+		cfg: cfg, stores: stores, members: members, guard: newGuard(stores, storeDeadline),
 		spell: newSpell(), saves: make(chan saveRequest), asked: make(map[string]StartQuestion), stopped: make(chan struct{}),
 	}
 	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
@@ -75,9 +87,11 @@ func (r *Replica) identify() error {
 	if r.began, err = lastStart(stable); err != nil {
 		return err
 	}
-	r.known = make(knowledge)
 	if err := load(stable, keyKnown, &r.known); err != nil {
 		return err
+	}
+	if r.known.Members == nil {
+		r.known.Members = make(map[pbs.ReplicaName]known)
 	}
 	this := r.began.next()
 	r.id = id
@@ -113,6 +127,9 @@ func (r *Replica) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return r.stores.Close() // told to stop while it waited for the others
 		}
+		if stopped := r.cfg.Machine.Err(); stopped != nil {
+			err = stopped // Raft tells of its consequences only
+		}
 		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, err), r.stores.Close())
 	}
 	r.node.Store(n)
@@ -142,7 +159,8 @@ func (r *Replica) Run(ctx context.Context) error {
 	release()
 	services.Wait()
 	r.node.Store(nil)
-	return errors.Join(err, n.stop(), r.closeStores())
+	err = errors.Join(err, n.stop())
+	return errors.Join(err, r.setAside(err), r.closeStores())
 }
 
 // attend waits for a reason to stop. It leaves led with something to read.
@@ -152,6 +170,8 @@ func (r *Replica) attend(ctx context.Context, led, twice chan error) error {
 	case err := <-twice:
 		return err
 	case <-r.guard.failed:
+	case <-r.cfg.Machine.Stopped():
+		return r.cfg.Machine.Err()
 	case err := <-led:
 		led <- nil
 		return err

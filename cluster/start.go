@@ -65,9 +65,12 @@ func save(stable raft.StableStore, key []byte, v any) error {
 	return nil
 }
 
-// knowledge is what this disk knows of the starts of all members, so that it can
-// be asked before the state is there.
-type knowledge map[pbs.ReplicaName]known
+// knowledge is what this disk knows of the cluster before the state is there: the
+// starts of all members, of which it is asked, and the feature level.
+type knowledge struct {
+	Members map[pbs.ReplicaName]known `json:"members"`
+	Level   uint32                    `json:"level"`
+}
 
 type known struct {
 	ServerID string   `json:"server"`
@@ -78,15 +81,16 @@ type known struct {
 
 const goneKept = 16
 
-// learn takes over what the state says of the members, and tells whether that was
+// learn takes over what the state says, and tells whether that was
 // news.
-func (k knowledge) learn(v *state.View) bool {
-	news := false
+func (k *knowledge) learn(v *state.View) bool {
+	news := v.Cluster().FeatureLevel > k.Level
+	k.Level = max(k.Level, v.Cluster().FeatureLevel)
 	for r := range v.Replicas() {
 		if r.ServerID == "" {
 			continue
 		}
-		old := k[r.Name]
+		old := k.Members[r.Name]
 		now := known{ServerID: r.ServerID, Address: r.Address, Start: startOf(*r), Gone: old.Gone}
 		same := old.ServerID == now.ServerID
 		if same && old.Address == now.Address && old.Start == now.Start {
@@ -99,36 +103,9 @@ func (k knowledge) learn(v *state.View) bool {
 			now.Gone = append(slices.Clone(old.Gone), old.ServerID)
 			now.Gone = now.Gone[max(0, len(now.Gone)-goneKept):]
 		}
-		k[r.Name], news = now, true
+		k.Members[r.Name], news = now, true
 	}
 	return news
-}
-
-// latestMembers returns the latest configuration on the disk, which is all that a
-// replica knows of the others before Raft runs.
-func latestMembers(log raft.LogStore, snapshots raft.SnapshotStore) (raft.Configuration, error) {
-	first, err := log.FirstIndex()
-	if err != nil {
-		return raft.Configuration{}, err
-	}
-	last, err := log.LastIndex()
-	if err != nil {
-		return raft.Configuration{}, err
-	}
-	var l raft.Log
-	for i := last; i >= first && i > 0; i-- {
-		if err := log.GetLog(i, &l); err != nil {
-			return raft.Configuration{}, fmt.Errorf("entry %d of the log: %w", i, err)
-		}
-		if l.Type == raft.LogConfiguration {
-			return raft.DecodeConfiguration(l.Data), nil
-		}
-	}
-	all, err := snapshots.List()
-	if err != nil || len(all) == 0 {
-		return raft.Configuration{}, err
-	}
-	return all[0].Configuration, nil
 }
 
 var (

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/fsm/command"
 	"rampart/fsm/state"
 )
 
@@ -27,9 +28,10 @@ type Status struct {
 	Role        Role
 	Term        uint64
 	Commit      uint64
-	Applied     uint64        // of the state itself
-	Digest      uint64        // of the state at Applied
-	LastContact time.Duration // since it heard of a leader; 0 at the leader
+	Applied     uint64         // of the state itself
+	Digest      uint64         // of the state at Applied
+	LastContact time.Duration  // since it heard of a leader; 0 at the leader
+	Marks       []command.Mark // digests noted, to be compared
 	Alarms      []string
 }
 
@@ -41,11 +43,9 @@ func (r *Replica) Status() Status {
 	view := r.cfg.Machine.View()
 	s := Status{
 		Self: r.cfg.Self, Role: Nonvoter, LastContact: r.Age(),
-		Applied: view.Index(), Digest: uint64(view.Digest()),
+		Applied: view.Index(), Digest: uint64(view.Digest()), Marks: r.cfg.Machine.Marks(),
 	}
-	if what := r.waiting.Load(); what != nil {
-		s.Alarms = append(s.Alarms, *what)
-	}
+	s.Alarms = r.alarms()
 	n := r.node.Load()
 	if n == nil {
 		return s
@@ -57,10 +57,23 @@ func (r *Replica) Status() Status {
 	if n.isLeader() {
 		s.Role = Leader
 	}
-	if err := r.guard.failure(); err != nil {
-		s.Alarms = append(s.Alarms, err.Error())
-	}
 	return s
+}
+
+// alarms are what a person should look at, the worst first.
+func (r *Replica) alarms() []string {
+	var all []string
+	for _, err := range []error{r.guard.failure(), r.cfg.Machine.Err()} {
+		if err != nil {
+			all = append(all, err.Error())
+		}
+	}
+	for _, what := range []*string{r.split.Load(), r.waiting.Load()} {
+		if what != nil {
+			all = append(all, *what)
+		}
+	}
+	return all
 }
 
 // Statuses asks every member; those that do not answer in time are unreachable.
@@ -133,6 +146,10 @@ func (r *Replica) Term() uint64 {
 	}
 	return 0
 }
+
+// Runs tells whether Raft runs here: nothing speaks against this disk, and it may ask
+// to become a member.
+func (r *Replica) Runs() bool { return r.node.Load() != nil }
 
 // Self returns what this replica announces of itself.
 func (r *Replica) Self() state.Replica { return r.cfg.Self }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/hashicorp/raft"
@@ -16,6 +17,12 @@ type Stores interface {
 	Log() raft.LogStore
 	Stable() raft.StableStore
 	Snapshots() raft.SnapshotStore
+	// Dir is where they are, for people.
+	Dir() string
+	// SetAside writes a state of the index to where people can look at it, and sees to
+	// it that the next open finds no log and no snapshot. It returns where all that is.
+	// Nothing is used after it but Close.
+	SetAside(index uint64, write func(io.Writer) error) (where string, err error)
 	Close() error
 }
 

@@ -189,6 +189,15 @@ func (m *member) clock() time.Time { return time.Now().Add(time.Duration(m.clock
 // open opens a replica on the member's disk.
 func (m *member) open(first bool) {
 	m.w.t.Helper()
+	if err := m.tryOpen(first); err != nil {
+		m.w.t.Fatal(err)
+	}
+}
+
+func (m *member) named(i int) pbs.ReplicaName { return pbs.ReplicaName(fmt.Sprintf("n%d", i)) }
+
+func (m *member) tryOpen(first bool) error {
+	m.w.t.Helper()
 	ctx := m.w.t.Context()
 	listener, err := m.host.Listen(ctx, raftPort)
 	if err != nil {
@@ -208,8 +217,9 @@ func (m *member) open(first bool) {
 		m.configure(&cfg)
 	}
 	if m.replica, err = cluster.Open(cfg); err != nil {
-		m.w.t.Fatal(err)
+		_ = listener.Close()
 	}
+	return err
 }
 
 func quiet() *slog.Logger {
@@ -283,8 +293,16 @@ func note(id pbs.RequestID, name string) command.Proposal {
 	}
 }
 
+// request makes an id of this bubble's time: uuid.NewV7 never goes back behind what
+// it was once told, in another bubble.
 func request() pbs.RequestID {
-	return pbs.RequestID(uuid.Must(uuid.NewV7()).String())
+	id := uuid.New()
+	ms := time.Now().UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	id[6] = id[6]&0x0f | 0x70
+	return pbs.RequestID(id.String())
 }
 
 // sees reads and tells whether the name was committed.

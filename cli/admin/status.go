@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/urfave/cli/v2"
@@ -46,6 +48,17 @@ func Status(ctx context.Context, env *Env, o StatusOptions) error {
 	return statusTable(env.Stdout, reply.Msg)
 }
 
+type faultJSON struct {
+	Index uint64 `json:"index"`
+	Text  string `json:"text"`
+}
+
+type differenceJSON struct {
+	Replica string    `json:"replica"`
+	Index   uint64    `json:"index"`
+	Found   time.Time `json:"found"`
+}
+
 type replicaJSON struct {
 	Name          string   `json:"name"`
 	ID            string   `json:"id,omitempty"`
@@ -62,9 +75,18 @@ type replicaJSON struct {
 
 func statusJSON(w io.Writer, s *api.StatusReply) error {
 	out := struct {
-		Server   string        `json:"server"`
-		Replicas []replicaJSON `json:"replicas"`
-	}{Server: s.GetServer(), Replicas: []replicaJSON{}}
+		Server       string           `json:"server"`
+		FeatureLevel uint32           `json:"feature_level"`
+		Replicas     []replicaJSON    `json:"replicas"`
+		Faults       []faultJSON      `json:"faults,omitempty"`
+		Differences  []differenceJSON `json:"differences,omitempty"`
+	}{Server: s.GetServer(), FeatureLevel: s.GetFeatureLevel(), Replicas: []replicaJSON{}}
+	for _, f := range s.GetFaults() {
+		out.Faults = append(out.Faults, faultJSON{f.GetIndex(), f.GetText()})
+	}
+	for _, d := range s.GetDifferences() {
+		out.Differences = append(out.Differences, differenceJSON{d.GetReplica(), d.GetIndex(), time.Unix(0, d.GetUnixNano()).UTC()})
+	}
 	for _, r := range s.GetReplicas() {
 		out.Replicas = append(out.Replicas, replicaJSON{
 			Name: r.GetName(), ID: r.GetServerId(), Address: r.GetAddress(), Role: r.GetRole(), Term: r.GetTerm(),
@@ -87,12 +109,19 @@ func statusTable(w io.Writer, s *api.StatusReply) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	var notes []string
 	for _, r := range s.GetReplicas() {
 		for _, alarm := range r.GetAlarms() {
-			if _, err := fmt.Fprintf(w, "%s: %s\n", r.GetName(), alarm); err != nil {
-				return err
-			}
+			notes = append(notes, fmt.Sprintf("%s: %s\n", r.GetName(), alarm))
 		}
 	}
-	return nil
+	for _, f := range s.GetFaults() {
+		notes = append(notes, fmt.Sprintf("fault at index %d, rolled back on every replica: %s\n", f.GetIndex(), f.GetText()))
+	}
+	for _, d := range s.GetDifferences() {
+		notes = append(notes, fmt.Sprintf("%s: %s had drifted at index %d and was installed anew\n",
+			time.Unix(0, d.GetUnixNano()).UTC().Format(time.DateTime), d.GetReplica(), d.GetIndex()))
+	}
+	_, err := io.WriteString(w, strings.Join(notes, ""))
+	return err
 }

@@ -30,7 +30,13 @@ func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusReque
 	if !r.Msg.GetLocal() {
 		all = c.Replica.Statuses(ctx)
 	}
-	out := &api.StatusReply{Server: v.Cluster().Name, DigestIndex: int64(v.Index())}
+	out := &api.StatusReply{Server: v.Cluster().Name, DigestIndex: int64(v.Index()), FeatureLevel: v.Cluster().FeatureLevel}
+	for _, f := range v.Cluster().Faults {
+		out.Faults = append(out.Faults, &api.Fault{Index: f.Index, Text: f.Text})
+	}
+	for _, d := range v.Cluster().Differences {
+		out.Differences = append(out.Differences, &api.Difference{Replica: string(d.Replica), Index: d.Index, UnixNano: int64(d.At)})
+	}
 	for _, s := range all {
 		out.Replicas = append(out.Replicas, StatusMessage(s))
 	}
@@ -39,13 +45,17 @@ func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusReque
 
 // StatusMessage writes a replica's status as it travels.
 func StatusMessage(s cluster.Status) *api.ReplicaStatus {
-	return &api.ReplicaStatus{
+	out := &api.ReplicaStatus{
 		Name: string(s.Self.Name), ServerId: s.Self.ServerID, Address: s.Self.Address, Role: string(s.Role),
 		Term: s.Term, CommitIndex: s.Commit, AppliedIndex: s.Applied, Version: s.Self.Version,
 		LastContactMs: s.LastContact.Milliseconds(), Digest: fmt.Sprintf("%016x", s.Digest), Alarms: s.Alarms,
 		Host: string(s.Self.Host), GossipAddress: s.Self.GossipAddress,
 		FeatureLevel: s.Self.FeatureLevel, Generation: s.Self.Generation, Start: s.Self.Start,
 	}
+	for _, m := range s.Marks {
+		out.Marks = append(out.Marks, &api.DigestMark{Index: m.Index, Digest: m.Digest})
+	}
+	return out
 }
 
 // Transfer hands leadership to a replica that has caught up.

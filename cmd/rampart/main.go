@@ -18,6 +18,7 @@ import (
 	"rampart/cli/admin"
 	"rampart/cluster"
 	"rampart/cmd/rampart/dev"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
 
@@ -28,6 +29,9 @@ var exits = []struct {
 	status int
 }{
 	{cluster.ErrStore, 74},   // EX_IOERR: start it again
+	{cluster.ErrDamaged, 65}, // EX_DATAERR
+	{command.ErrDiffers, 75}, // EX_TEMPFAIL: start it again
+	{command.ErrTooOld, 76},  // EX_PROTOCOL
 	{cluster.ErrOldDisk, 77}, // EX_NOPERM
 	{cluster.ErrTwice, 77},
 }

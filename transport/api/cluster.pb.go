@@ -70,6 +70,9 @@ type StatusReply struct {
 	Server        string                 `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"` // name of the cluster
 	Replicas      []*ReplicaStatus       `protobuf:"bytes,2,rep,name=replicas,proto3" json:"replicas,omitempty"`
 	DigestIndex   int64                  `protobuf:"varint,3,opt,name=digest_index,json=digestIndex,proto3" json:"digest_index,omitempty"`
+	FeatureLevel  uint32                 `protobuf:"varint,4,opt,name=feature_level,json=featureLevel,proto3" json:"feature_level,omitempty"` // of the cluster
+	Faults        []*Fault               `protobuf:"bytes,5,rep,name=faults,proto3" json:"faults,omitempty"`                                  // the latest first
+	Differences   []*Difference          `protobuf:"bytes,6,rep,name=differences,proto3" json:"differences,omitempty"`                        // the latest first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -125,6 +128,194 @@ func (x *StatusReply) GetDigestIndex() int64 {
 	return 0
 }
 
+func (x *StatusReply) GetFeatureLevel() uint32 {
+	if x != nil {
+		return x.FeatureLevel
+	}
+	return 0
+}
+
+func (x *StatusReply) GetFaults() []*Fault {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
+func (x *StatusReply) GetDifferences() []*Difference {
+	if x != nil {
+		return x.Differences
+	}
+	return nil
+}
+
+// Fault is a command whose Apply panicked, on every replica alike.
+type Fault struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fault) Reset() {
+	*x = Fault{}
+	mi := &file_cluster_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fault) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fault) ProtoMessage() {}
+
+func (x *Fault) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fault.ProtoReflect.Descriptor instead.
+func (*Fault) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Fault) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Fault) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// Difference is a replica whose state differed from that of a majority of the voters.
+type Difference struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Replica       string                 `protobuf:"bytes,1,opt,name=replica,proto3" json:"replica,omitempty"`
+	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	UnixNano      int64                  `protobuf:"varint,3,opt,name=unix_nano,json=unixNano,proto3" json:"unix_nano,omitempty"` // when it was found
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Difference) Reset() {
+	*x = Difference{}
+	mi := &file_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Difference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Difference) ProtoMessage() {}
+
+func (x *Difference) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Difference.ProtoReflect.Descriptor instead.
+func (*Difference) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Difference) GetReplica() string {
+	if x != nil {
+		return x.Replica
+	}
+	return ""
+}
+
+func (x *Difference) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Difference) GetUnixNano() int64 {
+	if x != nil {
+		return x.UnixNano
+	}
+	return 0
+}
+
+// DigestMark is the digest of a replica's state at an index.
+type DigestMark struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Digest        uint64                 `protobuf:"fixed64,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DigestMark) Reset() {
+	*x = DigestMark{}
+	mi := &file_cluster_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DigestMark) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DigestMark) ProtoMessage() {}
+
+func (x *DigestMark) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DigestMark.ProtoReflect.Descriptor instead.
+func (*DigestMark) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *DigestMark) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *DigestMark) GetDigest() uint64 {
+	if x != nil {
+		return x.Digest
+	}
+	return 0
+}
+
 type ReplicaStatus struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -143,13 +334,14 @@ type ReplicaStatus struct {
 	FeatureLevel  uint32                 `protobuf:"varint,14,opt,name=feature_level,json=featureLevel,proto3" json:"feature_level,omitempty"`
 	Generation    uint64                 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"` // starts of its store
 	Start         string                 `protobuf:"bytes,16,opt,name=start,proto3" json:"start,omitempty"`            // token of this start
+	Marks         []*DigestMark          `protobuf:"bytes,17,rep,name=marks,proto3" json:"marks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReplicaStatus) Reset() {
 	*x = ReplicaStatus{}
-	mi := &file_cluster_proto_msgTypes[2]
+	mi := &file_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -161,7 +353,7 @@ func (x *ReplicaStatus) String() string {
 func (*ReplicaStatus) ProtoMessage() {}
 
 func (x *ReplicaStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[2]
+	mi := &file_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -174,7 +366,7 @@ func (x *ReplicaStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaStatus.ProtoReflect.Descriptor instead.
 func (*ReplicaStatus) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{2}
+	return file_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ReplicaStatus) GetName() string {
@@ -289,6 +481,13 @@ func (x *ReplicaStatus) GetStart() string {
 	return ""
 }
 
+func (x *ReplicaStatus) GetMarks() []*DigestMark {
+	if x != nil {
+		return x.Marks
+	}
+	return nil
+}
+
 type TransferRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	To            string                 `protobuf:"bytes,1,opt,name=to,proto3" json:"to,omitempty"` // replica name; empty: the best one
@@ -298,7 +497,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_cluster_proto_msgTypes[3]
+	mi := &file_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +509,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[3]
+	mi := &file_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +522,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{3}
+	return file_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TransferRequest) GetTo() string {
@@ -342,7 +541,7 @@ type TransferReply struct {
 
 func (x *TransferReply) Reset() {
 	*x = TransferReply{}
-	mi := &file_cluster_proto_msgTypes[4]
+	mi := &file_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -354,7 +553,7 @@ func (x *TransferReply) String() string {
 func (*TransferReply) ProtoMessage() {}
 
 func (x *TransferReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[4]
+	mi := &file_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -367,7 +566,7 @@ func (x *TransferReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferReply.ProtoReflect.Descriptor instead.
 func (*TransferReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{4}
+	return file_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TransferReply) GetLeader() string {
@@ -385,7 +584,7 @@ type SaveSnapshotRequest struct {
 
 func (x *SaveSnapshotRequest) Reset() {
 	*x = SaveSnapshotRequest{}
-	mi := &file_cluster_proto_msgTypes[5]
+	mi := &file_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -397,7 +596,7 @@ func (x *SaveSnapshotRequest) String() string {
 func (*SaveSnapshotRequest) ProtoMessage() {}
 
 func (x *SaveSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[5]
+	mi := &file_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -410,7 +609,7 @@ func (x *SaveSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*SaveSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{5}
+	return file_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 type SaveSnapshotReply struct {
@@ -422,7 +621,7 @@ type SaveSnapshotReply struct {
 
 func (x *SaveSnapshotReply) Reset() {
 	*x = SaveSnapshotReply{}
-	mi := &file_cluster_proto_msgTypes[6]
+	mi := &file_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -434,7 +633,7 @@ func (x *SaveSnapshotReply) String() string {
 func (*SaveSnapshotReply) ProtoMessage() {}
 
 func (x *SaveSnapshotReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[6]
+	mi := &file_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -447,7 +646,7 @@ func (x *SaveSnapshotReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveSnapshotReply.ProtoReflect.Descriptor instead.
 func (*SaveSnapshotReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{6}
+	return file_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SaveSnapshotReply) GetData() []byte {
@@ -470,7 +669,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_cluster_proto_msgTypes[7]
+	mi := &file_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -482,7 +681,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[7]
+	mi := &file_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -495,7 +694,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{7}
+	return file_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateTokenRequest) GetRole() string {
@@ -542,7 +741,7 @@ type CreateTokenReply struct {
 
 func (x *CreateTokenReply) Reset() {
 	*x = CreateTokenReply{}
-	mi := &file_cluster_proto_msgTypes[8]
+	mi := &file_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +753,7 @@ func (x *CreateTokenReply) String() string {
 func (*CreateTokenReply) ProtoMessage() {}
 
 func (x *CreateTokenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[8]
+	mi := &file_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +766,7 @@ func (x *CreateTokenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenReply.ProtoReflect.Descriptor instead.
 func (*CreateTokenReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{8}
+	return file_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateTokenReply) GetToken() string {
@@ -588,7 +787,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_cluster_proto_msgTypes[9]
+	mi := &file_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -600,7 +799,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[9]
+	mi := &file_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -613,7 +812,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{9}
+	return file_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *JoinRequest) GetToken() string {
@@ -652,7 +851,7 @@ type JoinReply struct {
 
 func (x *JoinReply) Reset() {
 	*x = JoinReply{}
-	mi := &file_cluster_proto_msgTypes[10]
+	mi := &file_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -664,7 +863,7 @@ func (x *JoinReply) String() string {
 func (*JoinReply) ProtoMessage() {}
 
 func (x *JoinReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[10]
+	mi := &file_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -677,7 +876,7 @@ func (x *JoinReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinReply.ProtoReflect.Descriptor instead.
 func (*JoinReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{10}
+	return file_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *JoinReply) GetCluster() string {
@@ -738,7 +937,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_cluster_proto_msgTypes[11]
+	mi := &file_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +949,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[11]
+	mi := &file_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +962,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{11}
+	return file_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RenewRequest) GetCsr() []byte {
@@ -782,7 +981,7 @@ type RenewReply struct {
 
 func (x *RenewReply) Reset() {
 	*x = RenewReply{}
-	mi := &file_cluster_proto_msgTypes[12]
+	mi := &file_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +993,7 @@ func (x *RenewReply) String() string {
 func (*RenewReply) ProtoMessage() {}
 
 func (x *RenewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[12]
+	mi := &file_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +1006,7 @@ func (x *RenewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewReply.ProtoReflect.Descriptor instead.
 func (*RenewReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{12}
+	return file_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RenewReply) GetCertificate() []byte {
@@ -826,7 +1025,7 @@ type AddReplicaRequest struct {
 
 func (x *AddReplicaRequest) Reset() {
 	*x = AddReplicaRequest{}
-	mi := &file_cluster_proto_msgTypes[13]
+	mi := &file_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +1037,7 @@ func (x *AddReplicaRequest) String() string {
 func (*AddReplicaRequest) ProtoMessage() {}
 
 func (x *AddReplicaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[13]
+	mi := &file_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +1050,7 @@ func (x *AddReplicaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddReplicaRequest.ProtoReflect.Descriptor instead.
 func (*AddReplicaRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{13}
+	return file_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AddReplicaRequest) GetReplica() *Replica {
@@ -869,7 +1068,7 @@ type AddReplicaReply struct {
 
 func (x *AddReplicaReply) Reset() {
 	*x = AddReplicaReply{}
-	mi := &file_cluster_proto_msgTypes[14]
+	mi := &file_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +1080,7 @@ func (x *AddReplicaReply) String() string {
 func (*AddReplicaReply) ProtoMessage() {}
 
 func (x *AddReplicaReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[14]
+	mi := &file_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +1093,7 @@ func (x *AddReplicaReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddReplicaReply.ProtoReflect.Descriptor instead.
 func (*AddReplicaReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{14}
+	return file_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 type LoginRequest struct {
@@ -906,7 +1105,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_cluster_proto_msgTypes[15]
+	mi := &file_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +1117,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[15]
+	mi := &file_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1130,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{15}
+	return file_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LoginRequest) GetTtlSeconds() int64 {
@@ -951,7 +1150,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_cluster_proto_msgTypes[16]
+	mi := &file_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1162,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[16]
+	mi := &file_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1175,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{16}
+	return file_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LoginReply) GetToken() string {
@@ -1001,7 +1200,7 @@ type ReadIndexRequest struct {
 
 func (x *ReadIndexRequest) Reset() {
 	*x = ReadIndexRequest{}
-	mi := &file_cluster_proto_msgTypes[17]
+	mi := &file_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1212,7 @@ func (x *ReadIndexRequest) String() string {
 func (*ReadIndexRequest) ProtoMessage() {}
 
 func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[17]
+	mi := &file_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1225,7 @@ func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexRequest.ProtoReflect.Descriptor instead.
 func (*ReadIndexRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{17}
+	return file_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 type ReadIndexReply struct {
@@ -1039,7 +1238,7 @@ type ReadIndexReply struct {
 
 func (x *ReadIndexReply) Reset() {
 	*x = ReadIndexReply{}
-	mi := &file_cluster_proto_msgTypes[18]
+	mi := &file_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1051,7 +1250,7 @@ func (x *ReadIndexReply) String() string {
 func (*ReadIndexReply) ProtoMessage() {}
 
 func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[18]
+	mi := &file_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1064,7 +1263,7 @@ func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexReply.ProtoReflect.Descriptor instead.
 func (*ReadIndexReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{18}
+	return file_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReadIndexReply) GetIndex() uint64 {
@@ -1090,7 +1289,7 @@ type ForgetHostRequest struct {
 
 func (x *ForgetHostRequest) Reset() {
 	*x = ForgetHostRequest{}
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +1301,7 @@ func (x *ForgetHostRequest) String() string {
 func (*ForgetHostRequest) ProtoMessage() {}
 
 func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +1314,7 @@ func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetHostRequest.ProtoReflect.Descriptor instead.
 func (*ForgetHostRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{19}
+	return file_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ForgetHostRequest) GetHost() string {
@@ -1135,7 +1334,7 @@ type ForgetHostReply struct {
 
 func (x *ForgetHostReply) Reset() {
 	*x = ForgetHostReply{}
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1147,7 +1346,7 @@ func (x *ForgetHostReply) String() string {
 func (*ForgetHostReply) ProtoMessage() {}
 
 func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1160,7 +1359,7 @@ func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetHostReply.ProtoReflect.Descriptor instead.
 func (*ForgetHostReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{20}
+	return file_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ForgetHostReply) GetRequeued() uint32 {
@@ -1185,7 +1384,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1396,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1409,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{21}
+	return file_cluster_proto_rawDescGZIP(), []int{24}
 }
 
 type ClockReply struct {
@@ -1222,7 +1421,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1234,7 +1433,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1247,7 +1446,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{22}
+	return file_cluster_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ClockReply) GetUnixNano() int64 {
@@ -1270,7 +1469,7 @@ type LastStartRequest struct {
 
 func (x *LastStartRequest) Reset() {
 	*x = LastStartRequest{}
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1481,7 @@ func (x *LastStartRequest) String() string {
 func (*LastStartRequest) ProtoMessage() {}
 
 func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1494,7 @@ func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartRequest.ProtoReflect.Descriptor instead.
 func (*LastStartRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{23}
+	return file_cluster_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LastStartRequest) GetServerId() string {
@@ -1345,7 +1544,7 @@ type LastStartReply struct {
 
 func (x *LastStartReply) Reset() {
 	*x = LastStartReply{}
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1357,7 +1556,7 @@ func (x *LastStartReply) String() string {
 func (*LastStartReply) ProtoMessage() {}
 
 func (x *LastStartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1370,7 +1569,7 @@ func (x *LastStartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartReply.ProtoReflect.Descriptor instead.
 func (*LastStartReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{24}
+	return file_cluster_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LastStartReply) GetGeneration() uint64 {
@@ -1411,7 +1610,7 @@ type RecordsRequest struct {
 
 func (x *RecordsRequest) Reset() {
 	*x = RecordsRequest{}
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1622,7 @@ func (x *RecordsRequest) String() string {
 func (*RecordsRequest) ProtoMessage() {}
 
 func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1635,7 @@ func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsRequest.ProtoReflect.Descriptor instead.
 func (*RecordsRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{25}
+	return file_cluster_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RecordsRequest) GetFirst() uint64 {
@@ -1462,7 +1661,7 @@ type RecordsReply struct {
 
 func (x *RecordsReply) Reset() {
 	*x = RecordsReply{}
-	mi := &file_cluster_proto_msgTypes[26]
+	mi := &file_cluster_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1673,7 @@ func (x *RecordsReply) String() string {
 func (*RecordsReply) ProtoMessage() {}
 
 func (x *RecordsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[26]
+	mi := &file_cluster_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1686,7 @@ func (x *RecordsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsReply.ProtoReflect.Descriptor instead.
 func (*RecordsReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{26}
+	return file_cluster_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RecordsReply) GetRecords() []*LedgerRecord {
@@ -1508,7 +1707,7 @@ type LedgerRecord struct {
 
 func (x *LedgerRecord) Reset() {
 	*x = LedgerRecord{}
-	mi := &file_cluster_proto_msgTypes[27]
+	mi := &file_cluster_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1520,7 +1719,7 @@ func (x *LedgerRecord) String() string {
 func (*LedgerRecord) ProtoMessage() {}
 
 func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[27]
+	mi := &file_cluster_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1533,7 +1732,7 @@ func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerRecord.ProtoReflect.Descriptor instead.
 func (*LedgerRecord) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{27}
+	return file_cluster_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LedgerRecord) GetNumber() uint64 {
@@ -1564,11 +1763,26 @@ const file_cluster_proto_rawDesc = "" +
 	"\rcluster.proto\x12\n" +
 	"rampart.v1\x1a\fcommon.proto\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05local\x18\x01 \x01(\bR\x05local\"\x7f\n" +
+	"\x05local\x18\x01 \x01(\bR\x05local\"\x89\x02\n" +
 	"\vStatusReply\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x125\n" +
 	"\breplicas\x18\x02 \x03(\v2\x19.rampart.v1.ReplicaStatusR\breplicas\x12!\n" +
-	"\fdigest_index\x18\x03 \x01(\x03R\vdigestIndex\"\xd2\x03\n" +
+	"\fdigest_index\x18\x03 \x01(\x03R\vdigestIndex\x12#\n" +
+	"\rfeature_level\x18\x04 \x01(\rR\ffeatureLevel\x12)\n" +
+	"\x06faults\x18\x05 \x03(\v2\x11.rampart.v1.FaultR\x06faults\x128\n" +
+	"\vdifferences\x18\x06 \x03(\v2\x16.rampart.v1.DifferenceR\vdifferences\"1\n" +
+	"\x05Fault\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"Y\n" +
+	"\n" +
+	"Difference\x12\x18\n" +
+	"\areplica\x18\x01 \x01(\tR\areplica\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x1b\n" +
+	"\tunix_nano\x18\x03 \x01(\x03R\bunixNano\":\n" +
+	"\n" +
+	"DigestMark\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\x80\x04\n" +
 	"\rReplicaStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -1588,7 +1802,8 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x0f \x01(\x04R\n" +
 	"generation\x12\x14\n" +
-	"\x05start\x18\x10 \x01(\tR\x05start\"!\n" +
+	"\x05start\x18\x10 \x01(\tR\x05start\x12,\n" +
+	"\x05marks\x18\x11 \x03(\v2\x16.rampart.v1.DigestMarkR\x05marks\"!\n" +
 	"\x0fTransferRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"'\n" +
 	"\rTransferReply\x12\x16\n" +
@@ -1700,74 +1915,80 @@ func file_cluster_proto_rawDescGZIP() []byte {
 	return file_cluster_proto_rawDescData
 }
 
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_cluster_proto_goTypes = []any{
 	(*StatusRequest)(nil),       // 0: rampart.v1.StatusRequest
 	(*StatusReply)(nil),         // 1: rampart.v1.StatusReply
-	(*ReplicaStatus)(nil),       // 2: rampart.v1.ReplicaStatus
-	(*TransferRequest)(nil),     // 3: rampart.v1.TransferRequest
-	(*TransferReply)(nil),       // 4: rampart.v1.TransferReply
-	(*SaveSnapshotRequest)(nil), // 5: rampart.v1.SaveSnapshotRequest
-	(*SaveSnapshotReply)(nil),   // 6: rampart.v1.SaveSnapshotReply
-	(*CreateTokenRequest)(nil),  // 7: rampart.v1.CreateTokenRequest
-	(*CreateTokenReply)(nil),    // 8: rampart.v1.CreateTokenReply
-	(*JoinRequest)(nil),         // 9: rampart.v1.JoinRequest
-	(*JoinReply)(nil),           // 10: rampart.v1.JoinReply
-	(*RenewRequest)(nil),        // 11: rampart.v1.RenewRequest
-	(*RenewReply)(nil),          // 12: rampart.v1.RenewReply
-	(*AddReplicaRequest)(nil),   // 13: rampart.v1.AddReplicaRequest
-	(*AddReplicaReply)(nil),     // 14: rampart.v1.AddReplicaReply
-	(*LoginRequest)(nil),        // 15: rampart.v1.LoginRequest
-	(*LoginReply)(nil),          // 16: rampart.v1.LoginReply
-	(*ReadIndexRequest)(nil),    // 17: rampart.v1.ReadIndexRequest
-	(*ReadIndexReply)(nil),      // 18: rampart.v1.ReadIndexReply
-	(*ForgetHostRequest)(nil),   // 19: rampart.v1.ForgetHostRequest
-	(*ForgetHostReply)(nil),     // 20: rampart.v1.ForgetHostReply
-	(*ClockRequest)(nil),        // 21: rampart.v1.ClockRequest
-	(*ClockReply)(nil),          // 22: rampart.v1.ClockReply
-	(*LastStartRequest)(nil),    // 23: rampart.v1.LastStartRequest
-	(*LastStartReply)(nil),      // 24: rampart.v1.LastStartReply
-	(*RecordsRequest)(nil),      // 25: rampart.v1.RecordsRequest
-	(*RecordsReply)(nil),        // 26: rampart.v1.RecordsReply
-	(*LedgerRecord)(nil),        // 27: rampart.v1.LedgerRecord
-	(*Replica)(nil),             // 28: rampart.v1.Replica
+	(*Fault)(nil),               // 2: rampart.v1.Fault
+	(*Difference)(nil),          // 3: rampart.v1.Difference
+	(*DigestMark)(nil),          // 4: rampart.v1.DigestMark
+	(*ReplicaStatus)(nil),       // 5: rampart.v1.ReplicaStatus
+	(*TransferRequest)(nil),     // 6: rampart.v1.TransferRequest
+	(*TransferReply)(nil),       // 7: rampart.v1.TransferReply
+	(*SaveSnapshotRequest)(nil), // 8: rampart.v1.SaveSnapshotRequest
+	(*SaveSnapshotReply)(nil),   // 9: rampart.v1.SaveSnapshotReply
+	(*CreateTokenRequest)(nil),  // 10: rampart.v1.CreateTokenRequest
+	(*CreateTokenReply)(nil),    // 11: rampart.v1.CreateTokenReply
+	(*JoinRequest)(nil),         // 12: rampart.v1.JoinRequest
+	(*JoinReply)(nil),           // 13: rampart.v1.JoinReply
+	(*RenewRequest)(nil),        // 14: rampart.v1.RenewRequest
+	(*RenewReply)(nil),          // 15: rampart.v1.RenewReply
+	(*AddReplicaRequest)(nil),   // 16: rampart.v1.AddReplicaRequest
+	(*AddReplicaReply)(nil),     // 17: rampart.v1.AddReplicaReply
+	(*LoginRequest)(nil),        // 18: rampart.v1.LoginRequest
+	(*LoginReply)(nil),          // 19: rampart.v1.LoginReply
+	(*ReadIndexRequest)(nil),    // 20: rampart.v1.ReadIndexRequest
+	(*ReadIndexReply)(nil),      // 21: rampart.v1.ReadIndexReply
+	(*ForgetHostRequest)(nil),   // 22: rampart.v1.ForgetHostRequest
+	(*ForgetHostReply)(nil),     // 23: rampart.v1.ForgetHostReply
+	(*ClockRequest)(nil),        // 24: rampart.v1.ClockRequest
+	(*ClockReply)(nil),          // 25: rampart.v1.ClockReply
+	(*LastStartRequest)(nil),    // 26: rampart.v1.LastStartRequest
+	(*LastStartReply)(nil),      // 27: rampart.v1.LastStartReply
+	(*RecordsRequest)(nil),      // 28: rampart.v1.RecordsRequest
+	(*RecordsReply)(nil),        // 29: rampart.v1.RecordsReply
+	(*LedgerRecord)(nil),        // 30: rampart.v1.LedgerRecord
+	(*Replica)(nil),             // 31: rampart.v1.Replica
 }
 var file_cluster_proto_depIdxs = []int32{
-	2,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
-	28, // 1: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
-	28, // 2: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
-	27, // 3: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
-	0,  // 4: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
-	3,  // 5: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
-	5,  // 6: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
-	7,  // 7: rampart.v1.Cluster.CreateToken:input_type -> rampart.v1.CreateTokenRequest
-	9,  // 8: rampart.v1.Cluster.Join:input_type -> rampart.v1.JoinRequest
-	11, // 9: rampart.v1.Cluster.Renew:input_type -> rampart.v1.RenewRequest
-	13, // 10: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
-	15, // 11: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
-	17, // 12: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
-	19, // 13: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
-	21, // 14: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
-	23, // 15: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
-	25, // 16: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
-	1,  // 17: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
-	4,  // 18: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
-	6,  // 19: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
-	8,  // 20: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
-	10, // 21: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
-	12, // 22: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
-	14, // 23: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
-	16, // 24: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
-	18, // 25: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
-	20, // 26: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
-	22, // 27: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
-	24, // 28: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
-	26, // 29: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
-	17, // [17:30] is the sub-list for method output_type
-	4,  // [4:17] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	5,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
+	2,  // 1: rampart.v1.StatusReply.faults:type_name -> rampart.v1.Fault
+	3,  // 2: rampart.v1.StatusReply.differences:type_name -> rampart.v1.Difference
+	4,  // 3: rampart.v1.ReplicaStatus.marks:type_name -> rampart.v1.DigestMark
+	31, // 4: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
+	31, // 5: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
+	30, // 6: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
+	0,  // 7: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
+	6,  // 8: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
+	8,  // 9: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
+	10, // 10: rampart.v1.Cluster.CreateToken:input_type -> rampart.v1.CreateTokenRequest
+	12, // 11: rampart.v1.Cluster.Join:input_type -> rampart.v1.JoinRequest
+	14, // 12: rampart.v1.Cluster.Renew:input_type -> rampart.v1.RenewRequest
+	16, // 13: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
+	18, // 14: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
+	20, // 15: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
+	22, // 16: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
+	24, // 17: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
+	26, // 18: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
+	28, // 19: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
+	1,  // 20: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
+	7,  // 21: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
+	9,  // 22: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
+	11, // 23: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
+	13, // 24: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
+	15, // 25: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
+	17, // 26: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
+	19, // 27: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
+	21, // 28: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
+	23, // 29: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
+	25, // 30: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
+	27, // 31: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
+	29, // 32: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
+	20, // [20:33] is the sub-list for method output_type
+	7,  // [7:20] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_cluster_proto_init() }
@@ -1782,7 +2003,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -82,13 +82,17 @@ const enterAgain = time.Second
 // enter waits until the cluster is in this replica's state, asking to be made a
 // member as long as it is not.
 func (s *Server) enter(ctx context.Context) error {
-	asker := client.New(client.Options{Replicas: s.config.Replicas, Network: s.outside.Network, Identity: s.identity, Budget: 5 * time.Second})
+	others, err := s.config.others()
+	if err != nil {
+		return err
+	}
+	asker := client.New(client.Options{Replicas: others, Network: s.outside.Network, Identity: s.identity, Budget: 5 * time.Second})
 	defer asker.Close()
 	for {
 		if s.machine.View().Cluster().ID != "" && s.known() {
 			return s.config.founded()
 		}
-		if len(s.config.Replicas) > 0 {
+		if len(others) > 0 && s.replica.Runs() {
 			if err := s.askToEnter(ctx, asker); err != nil && ctx.Err() == nil {
 				s.logger.Warn("ask to become a member", "error", err)
 			}

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
@@ -92,6 +93,10 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 	if err != nil && r.GetDigest() != "" {
 		return cluster.Status{}, fmt.Errorf("status of %s: digest %q", r.GetName(), r.GetDigest())
 	}
+	var marks []command.Mark
+	for _, m := range r.GetMarks() {
+		marks = append(marks, command.Mark{Index: m.GetIndex(), Digest: m.GetDigest()})
+	}
 	return cluster.Status{
 		Self: state.Replica{
 			Name: pbs.ReplicaName(r.GetName()), ServerID: r.GetServerId(), Address: r.GetAddress(),
@@ -100,5 +105,6 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 		},
 		Role: cluster.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),
 		Digest: digest, LastContact: time.Duration(r.GetLastContactMs()) * time.Millisecond, Alarms: r.GetAlarms(),
+		Marks: marks,
 	}, nil
 }

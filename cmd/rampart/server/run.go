@@ -237,6 +237,7 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.hear(ctx) })
 	agreeing.Go(func() error { return s.renewer().Run(ctx) })
 	agreeing.Go(func() error { return s.enter(ctx) })
+	agreeing.Go(func() error { return s.keepMembers(ctx) })
 	s.logger.Info("replica runs", "address", s.config.Address(), "home", s.config.Home)
 	err := agreeing.Wait()
 	closeDoors()

@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	asidePrefix = "aside-"
+	// asideNote names the folder that the next open moves the stores to.
+	asideNote = "set-aside"
+	// asidesKept bounds what a replica that drifts again and again leaves behind.
+	asidesKept = 2
+)
+
+// SetAside implements Stores: DIR/aside-INDEX gets the state now, and log and
+// snapshots at the next open.
+func (f *files) SetAside(index uint64, write func(io.Writer) error) (string, error) {
+	name := fmt.Sprintf("%s%012d", asidePrefix, index)
+	dir := filepath.Join(f.dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := writeFile(filepath.Join(dir, "state.snapshot"), write); err != nil {
+		return "", err
+	}
+	if err := syncDir(dir); err != nil {
+		return "", err
+	}
+	err := writeFile(filepath.Join(f.dir, asideNote), func(w io.Writer) error {
+		_, err := io.WriteString(w, name)
+		return err
+	})
+	return dir, errors.Join(err, syncDir(f.dir))
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Sync(), file.Close())
+}
+
+// finishAside moves the stores out of the way, if the last process wanted that. It
+// may be interrupted anywhere, and is done again.
+func finishAside(dir string) error {
+	note := filepath.Join(dir, asideNote)
+	name, err := os.ReadFile(note)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(string(name), asidePrefix) {
+		return os.Remove(note) // cut off while it was written: nothing has been moved
+	}
+	aside := filepath.Join(dir, filepath.Base(string(name)))
+	for _, what := range []string{snapshotsDir, logFile} {
+		err := os.Rename(filepath.Join(dir, what), filepath.Join(aside, what))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := errors.Join(syncDir(aside), syncDir(dir)); err != nil {
+		return err
+	}
+	if err := os.Remove(note); err != nil {
+		return err
+	}
+	return dropAsides(dir)
+}
+
+// dropAsides removes all but the latest.
+func dropAsides(dir string) error {
+	all, err := filepath.Glob(filepath.Join(dir, asidePrefix+"*"))
+	if err != nil {
+		return err
+	}
+	slices.Sort(all)
+	for _, old := range all[:max(0, len(all)-asidesKept)] {
+		if err := os.RemoveAll(old); err != nil {
+			return err
+		}
+	}
+	return nil
+}

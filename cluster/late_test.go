@@ -1,0 +1,186 @@
+package cluster_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/cluster"
+)
+
+// stallable gives m a disk that can be made to hang.
+func (m *member) stallable() *sickLog {
+	disk := cluster.NewMemory()
+	sick := &sickLog{LogStore: disk.Log(), wake: make(chan struct{})}
+	m.disk = func() (cluster.Stores, error) { return sickStores{disk, sick}, nil }
+	return sick
+}
+
+// stalledLeader is a world whose leader's next write to the log will hang.
+func stalledLeader(t *testing.T, w *world) (*member, *sickLog) {
+	t.Helper()
+	m := w.add("s4")
+	sick := m.stallable()
+	m.open(false)
+	w.join(m)
+	m.run()
+	w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
+	if err := w.leader().replica.Transfer(t.Context(), m.name); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the sick leader", 2*time.Second, func() bool { return w.leader() == m })
+	w.same()
+	sick.hang.Store(true)
+	return m, sick
+}
+
+// TestStore_LateWriteOfADeposedLeader: the write lands after the process has ended,
+// and the others have gone on. The next start finds the entry, and drops it (L1); the
+// request was repeated elsewhere and took effect once (L8).
+func TestStore_LateWriteOfADeposedLeader(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		m, sick := stalledLeader(t, w)
+		id := request()
+		if _, err := m.propose(id, "x"); !errors.Is(err, cluster.ErrOutcomeUnknown) {
+			t.Errorf("the write: %v", err)
+		}
+		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) {
+			t.Fatalf("Run: %v", err)
+		}
+		w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
+		before := lastOf(t, sick)
+		sick.hang.Store(false)
+		close(sick.wake)
+		w.until("the late write", time.Second, func() bool { return lastOf(t, sick) > before })
+		if out, err := w.leader().propose(id, "x"); err != nil || out.Repeated {
+			t.Errorf("repeated at the new leader: %+v, %v", out, err)
+		}
+		m.restart()
+		m.follows()
+		mustSee(t, m, "x")
+		w.same()
+		if out, err := w.leader().propose(id, "x"); err != nil || !out.Repeated {
+			t.Errorf("repeated again: %+v, %v", out, err)
+		}
+	})
+}
+
+// TestStore_LateWriteThatIsCommittedAfterAll: everything goes down with the leader.
+// Its log is the longest then, and the entry of unknown outcome is committed: asked
+// again with the same id, it has been done, once (L6, L8).
+func TestStore_LateWriteThatIsCommittedAfterAll(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		m, sick := stalledLeader(t, w)
+		for _, o := range w.members[1:3] {
+			o.kill() // two of four are left: no majority without the sick one
+		}
+		id := request()
+		if _, err := m.propose(id, "x"); !errors.Is(err, cluster.ErrOutcomeUnknown) {
+			t.Errorf("the write: %v", err)
+		}
+		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) {
+			t.Fatalf("Run: %v", err)
+		}
+		w.members[0].kill()
+		before := lastOf(t, sick)
+		sick.hang.Store(false)
+		close(sick.wake)
+		w.until("the late write", time.Second, func() bool { return lastOf(t, sick) > before })
+		for _, o := range []*member{w.members[0], w.members[1], m} { // no majority without it
+			o.restart()
+		}
+		w.until("a leader", 20*time.Second, func() bool { return w.leader() != nil })
+		w.members[2].restart()
+		out, err := w.leader().propose(id, "x")
+		if err != nil || !out.Repeated {
+			t.Errorf("asked again: %+v, %v", out, err)
+		}
+		for _, o := range w.members {
+			mustSee(t, o, "x")
+		}
+		w.same()
+	})
+}
+
+// TestStore_FollowerThatCannotWriteEnds, and the others go on.
+func TestStore_FollowerThatCannotWriteEnds(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		m := w.add("s4")
+		sick := m.stallable()
+		m.open(false)
+		w.join(m)
+		m.run()
+		w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
+		if m.replica.IsLeader() {
+			t.Fatal("it leads")
+		}
+		sick.hang.Store(true)
+		mustWrite(t, w.leader(), "x")
+		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) {
+			t.Errorf("Run: %v", err)
+		}
+		mustWrite(t, w.leader(), "y")
+		sick.hang.Store(false)
+		close(sick.wake)
+		m.restart()
+		m.follows()
+		mustSee(t, m, "y")
+	})
+}
+
+// sickStable hangs when told, as a vote is written.
+type sickStable struct {
+	raft.StableStore
+	sick *sickLog
+}
+
+func (s sickStable) Set(key, value []byte) error {
+	if s.sick.hang.Load() {
+		<-s.sick.wake
+	}
+	return s.StableStore.Set(key, value)
+}
+
+type stablySick struct {
+	*cluster.Memory
+	sick *sickLog
+}
+
+func (s stablySick) Stable() raft.StableStore { return sickStable{s.Memory.Stable(), s.sick} }
+
+// TestStore_VoteThatCannotBeWrittenIsNotGiven: of two that are left, one cannot save
+// its vote, so nobody is elected by it.
+func TestStore_VoteThatCannotBeWrittenIsNotGiven(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, w *world) {
+		m := w.add("s3")
+		sick := &sickLog{wake: make(chan struct{})}
+		disk := cluster.NewMemory()
+		m.disk = func() (cluster.Stores, error) { return stablySick{disk, sick}, nil }
+		m.open(false)
+		w.join(m)
+		m.run()
+		w.until("third voter", 20*time.Second, func() bool { return w.voters() == 3 })
+		sick.hang.Store(true)
+		w.leader().kill()
+		if err := m.ended(10 * time.Second); !errors.Is(err, cluster.ErrStore) {
+			t.Errorf("Run: %v", err)
+		}
+		<-time.After(10 * time.Second)
+		if w.leader() != nil {
+			t.Error("a vote that was never written has elected somebody")
+		}
+		close(sick.wake)
+	})
+}
+
+func lastOf(t *testing.T, s *sickLog) uint64 {
+	t.Helper()
+	var n uint64
+	var l raft.Log
+	for i := uint64(1); s.GetLog(i, &l) == nil; i++ {
+		n = i
+	}
+	return n
+}
