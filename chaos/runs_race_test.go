@@ -6,5 +6,5 @@ package chaos
 // everything slower.
 const (
 	defaultRuns  = 8
-	defaultFiles = 20
+	defaultFiles = 4
 )

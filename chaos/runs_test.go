@@ -4,6 +4,6 @@ package chaos
 
 // What is played when nobody says otherwise.
 const (
-	defaultRuns  = 500
+	defaultRuns  = 100
 	defaultFiles = 5
 )

@@ -60,9 +60,15 @@ func usual(name string) Scenario {
 		Load: load.Plan{
 			Clients: 3, Ops: 26, Pause: 800 * time.Millisecond, Longest: 4 * time.Second, Queue: world.SecondQueue,
 			Mix: []load.Share{
-				{Kind: check.List, Percent: 20}, {Kind: check.Look, Percent: 8}, {Kind: check.Delete, Percent: 8},
-				{Kind: check.Hold, Percent: 7}, {Kind: check.Release, Percent: 7}, {Kind: check.Alter, Percent: 6},
-				{Kind: check.Rerun, Percent: 4}, {Kind: check.SetQueue, Percent: 4}, {Kind: check.LookQueues, Percent: 3},
+				{Kind: check.List, Percent: 20},
+				{Kind: check.Look, Percent: 8},
+				{Kind: check.Delete, Percent: 8},
+				{Kind: check.Hold, Percent: 7},
+				{Kind: check.Release, Percent: 7},
+				{Kind: check.Alter, Percent: 6},
+				{Kind: check.Rerun, Percent: 4},
+				{Kind: check.SetQueue, Percent: 4},
+				{Kind: check.LookQueues, Percent: 3},
 			},
 		},
 		For:    15 * time.Second,
