@@ -20,33 +20,41 @@ func mustEncMode() cbor.UserBufferEncMode {
 	return mode
 }
 
-// row is a record with the hash that it adds to the digest.
-type row[R any] struct {
-	rec *R
+// row is a record with the hash that it adds to the digest. It names no type: a B-tree
+// for each kind of record would make the compiled package three times as big, and dear
+// for all that import it.
+type row struct {
+	rec any // *R
 	sum uint64
 }
 
 // table is a tree of records that count in the digest.
 type table[R any] struct {
-	tree[row[R]]
+	tree[row]
 	tag byte // sets equal records of different tables apart in the digest
 }
 
 func newTable[R any](u *undo, tag byte, less func(a, b *R) bool) table[R] {
-	return table[R]{tree: newTree(u, func(a, b row[R]) bool { return less(a.rec, b.rec) }), tag: tag}
+	return table[R]{tree: newTree(u, func(a, b row) bool { return less(a.rec.(*R), b.rec.(*R)) }), tag: tag}
+}
+
+// record returns what a row of the table holds, nil if it is none.
+func (t *table[R]) record(r row) *R {
+	rec, _ := r.rec.(*R)
+	return rec
 }
 
 // get returns the record with the key of pivot.
 func (t *table[R]) get(pivot *R) (*R, bool) {
-	r, ok := t.items.Get(row[R]{rec: pivot})
-	return r.rec, ok
+	r, ok := t.items.Get(row{rec: pivot})
+	return t.record(r), ok
 }
 
 // put stores rec and returns what it replaced and by how much the digest changes.
 func (t *table[R]) put(rec *R) (old *R, delta uint64) {
-	r := row[R]{rec: rec, sum: recordSum(t.tag, rec)}
+	r := row{rec: rec, sum: recordSum(t.tag, rec)}
 	prev, _ := t.set(r)
-	return prev.rec, r.sum - prev.sum
+	return t.record(prev), r.sum - prev.sum
 }
 
 // remove drops the record with the key of pivot.
@@ -54,19 +62,19 @@ func (t *table[R]) remove(pivot *R) (old *R, delta uint64) {
 	if _, ok := t.get(pivot); !ok {
 		return nil, 0
 	}
-	prev := t.drop(row[R]{rec: pivot})
-	return prev.rec, -prev.sum
+	prev := t.drop(row{rec: pivot})
+	return t.record(prev), -prev.sum
 }
 
-func (t *table[R]) all() iter.Seq[*R] { return records(t.tree.all()) }
+func (t *table[R]) all() iter.Seq[*R] { return t.records(t.tree.all()) }
 
 // from yields the records at and after pivot.
-func (t *table[R]) from(pivot *R) iter.Seq[*R] { return records(t.tree.from(row[R]{rec: pivot})) }
+func (t *table[R]) from(pivot *R) iter.Seq[*R] { return t.records(t.tree.from(row{rec: pivot})) }
 
-func records[R any](rows iter.Seq[row[R]]) iter.Seq[*R] {
+func (t *table[R]) records(rows iter.Seq[row]) iter.Seq[*R] {
 	return func(yield func(*R) bool) {
 		for r := range rows {
-			if !yield(r.rec) {
+			if !yield(t.record(r)) {
 				return
 			}
 		}
@@ -77,7 +85,7 @@ func (t *table[R]) count() int { return t.items.Len() }
 
 func (t *table[R]) first() (*R, bool) {
 	r, ok := t.items.Min()
-	return r.rec, ok
+	return t.record(r), ok
 }
 
 // index is a tree of references to records of a table: it adds nothing to the

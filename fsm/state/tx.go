@@ -150,10 +150,10 @@ func (t *tables) countJob(j *Job, in bool) {
 		}
 	}
 	if c.counts == (Counts{}) {
-		t.counts.drop(row[counted]{rec: c})
+		t.counts.drop(row{rec: c})
 		return
 	}
-	t.counts.set(row[counted]{rec: c})
+	t.counts.set(row{rec: c})
 }
 
 // PutScript stores the body of a job's script.
