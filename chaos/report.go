@@ -12,7 +12,8 @@ import (
 type Report struct {
 	Scenario Scenario
 	Seed     uint64
-	Took     time.Duration // in the time of the bubble
+	Begun    time.Time     // the load; times of the history count from here
+	Took     time.Duration // in the time of the world
 	Strikes  int           // faults that hit somebody
 	Evidence *check.Evidence
 	Verdict  check.Verdict

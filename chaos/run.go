@@ -11,7 +11,28 @@ import (
 	"rampart/chaos/fault"
 	"rampart/chaos/load"
 	"rampart/chaos/world"
+	"rampart/transport/api"
+	"rampart/transport/client"
 )
+
+// A World is a system that can be loaded, broken and looked at; it runs.
+type World interface {
+	// Client and Manager return who asks the nth replica first, with that much patience.
+	Client(n int, budget time.Duration) (*client.Client, error)
+	Manager(n int, budget time.Duration) (*client.Client, error)
+	// Job is a job that takes so long.
+	Job(runs time.Duration) *api.SubmitRequest
+	// Strike makes a fault happen, and tells to whom; not ok if there is nobody to hit.
+	Strike(s fault.Step) (text string, ok bool)
+	// Rest heals everything and waits until all has come to its end.
+	Rest(ctx context.Context, limit time.Duration) error
+	// Evidence is what was left behind, but for the history of the clients.
+	Evidence() (*check.Evidence, error)
+	// Fatal tells what ended by itself.
+	Fatal() []string
+}
+
+var _ World = (*world.World)(nil)
 
 // Options are what a run needs besides the scenario and its seed.
 type Options struct {
@@ -29,7 +50,7 @@ func budget(n int) time.Duration { return 300 * time.Millisecond << (3 * n) }
 
 // Run plays a scenario. It must be called in a synctest bubble.
 func Run(ctx context.Context, s Scenario, seed uint64, o Options) *Report {
-	r := &Report{Scenario: s, Seed: seed, Evidence: &check.Evidence{}}
+	r := newReport(s, seed)
 	w, err := world.New(world.Config{Size: s.World, Seed: seed, Dir: o.Dir, Delay: linkDelay, Files: o.Files, Logger: o.Logger})
 	if err != nil {
 		r.Trouble = append(r.Trouble, err.Error())
@@ -44,9 +65,21 @@ func Run(ctx context.Context, s Scenario, seed uint64, o Options) *Report {
 	return r
 }
 
+// Play plays a scenario in a world that runs already, and goes on running.
+func Play(ctx context.Context, w World, s Scenario, seed uint64) *Report {
+	r := newReport(s, seed)
+	r.play(ctx, w)
+	return r
+}
+
+func newReport(s Scenario, seed uint64) *Report {
+	return &Report{Scenario: s, Seed: seed, Evidence: &check.Evidence{}}
+}
+
 // play loads and breaks the world, lets it come to rest, and judges.
-func (r *Report) play(ctx context.Context, w *world.World) {
+func (r *Report) play(ctx context.Context, w World) {
 	record := load.NewRecord()
+	r.Begun = record.Begun()
 	struck, err := r.exert(ctx, w, record)
 	if err == nil {
 		err = w.Rest(ctx, r.Scenario.Rest)
@@ -69,9 +102,16 @@ func (r *Report) play(ctx context.Context, w *world.World) {
 }
 
 // exert lets the clients ask while the faults strike, and returns when both are done.
-func (r *Report) exert(ctx context.Context, w *world.World, record *load.Record) (struck []string, err error) {
-	var asking sync.WaitGroup
-	defer asking.Wait()
+func (r *Report) exert(ctx context.Context, w World, record *load.Record) (struck []string, err error) {
+	asking, end := context.WithCancel(ctx)
+	var askers sync.WaitGroup
+	defer func() {
+		if r.Scenario.Cut {
+			end()
+		}
+		askers.Wait()
+		end()
+	}()
 	for n, steps := range r.Scenario.Load.Draw(choices(r.Seed, "load")) {
 		c, err := w.Client(n, budget(n))
 		if err != nil {
@@ -81,21 +121,25 @@ func (r *Report) exert(ctx context.Context, w *world.World, record *load.Record)
 		if err != nil {
 			return nil, err
 		}
-		client := &load.Client{N: n, Batch: c.Batch(), Manager: m.Batch(), Record: record}
-		asking.Go(func() { client.Follow(ctx, steps) })
+		client := &load.Client{N: n, Batch: c.Batch(), Manager: m.Batch(), Job: w.Job, Record: record}
+		askers.Go(func() { client.Follow(asking, steps) })
 	}
+	var late time.Duration // a strike that takes its time moves what comes after it
 	for _, f := range r.Scenario.Faults {
-		if !until(ctx, record, f.At) {
+		if !until(ctx, record, f.At+late) {
 			return struck, ctx.Err()
 		}
-		if text, ok := w.Strike(f); ok {
+		begun := record.Since()
+		text, ok := w.Strike(f)
+		late += record.Since() - begun
+		if ok {
 			struck = append(struck, fmt.Sprintf("at %.3fs %s", record.Since().Seconds(), text))
 			if f.Kind != fault.Heal && f.Kind != fault.Restart && f.Kind != fault.Sever {
 				r.Strikes++
 			}
 		}
 	}
-	until(ctx, record, r.Scenario.For)
+	until(ctx, record, r.Scenario.For+late)
 	return struck, ctx.Err()
 }
 

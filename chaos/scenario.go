@@ -23,6 +23,7 @@ type Scenario struct {
 	Name   string
 	World  world.Size
 	Load   load.Plan
+	Cut    bool // the load ends with the faults, however much of it is left
 	Faults []fault.Step
 	For    time.Duration // at least so long after the start of the load
 	Rest   time.Duration // in which everything must come to its end

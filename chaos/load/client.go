@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -30,6 +29,9 @@ type known struct{ name, id string }
 
 // NewRecord returns an empty record; times count from now.
 func NewRecord() *Record { return &Record{begun: time.Now()} }
+
+// Begun returns when the run began.
+func (r *Record) Begun() time.Time { return r.begun }
 
 // Since returns the time of the run.
 func (r *Record) Since() time.Duration { return time.Since(r.begun) }
@@ -67,6 +69,7 @@ type Client struct {
 	N       int
 	Batch   apiconnect.BatchClient
 	Manager apiconnect.BatchClient
+	Job     func(runs time.Duration) *api.SubmitRequest // that takes so long
 	Record  *Record
 }
 
@@ -141,18 +144,17 @@ func (c *Client) ask(ctx context.Context, op *check.Op, runs time.Duration) (err
 }
 
 func (c *Client) submit(ctx context.Context, op *check.Op, runs time.Duration) (string, error) {
-	attributes := []*api.Attribute{
-		{Name: "Job_Name", Value: op.Name},
-		{Name: "Keep_Files", Value: "oe"},
-		{Name: "Priority", Value: op.Value},
-		{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1"},
-	}
+	job := c.Job(runs)
+	job.Destination = op.Queue
+	job.Attributes = append(job.Attributes,
+		&api.Attribute{Name: "Job_Name", Value: op.Name},
+		&api.Attribute{Name: "Priority", Value: op.Value},
+		&api.Attribute{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1"},
+	)
 	if op.Held {
-		attributes = append(attributes, &api.Attribute{Name: "Hold_Types", Value: "u"})
+		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Hold_Types", Value: "u"})
 	}
-	reply, err := c.Batch.Submit(ctx, connect.NewRequest(&api.SubmitRequest{
-		Attributes: attributes, Destination: op.Queue, Script: fmt.Appendf(nil, "sleep %.3f\n", runs.Seconds()),
-	}))
+	reply, err := c.Batch.Submit(ctx, connect.NewRequest(job))
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/transport"
+	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
 	"rampart/transport/memnet"
@@ -148,6 +149,14 @@ func (w *World) Client(n int, budget time.Duration) (*client.Client, error) {
 // Manager returns a client as Client does, for somebody who may set queues.
 func (w *World) Manager(n int, budget time.Duration) (*client.Client, error) {
 	return w.newClient(clientName(n), transport.RoleReplica, "root", n, budget)
+}
+
+// Job is a script that sleeps.
+func (w *World) Job(runs time.Duration) *api.SubmitRequest {
+	return &api.SubmitRequest{
+		Attributes: []*api.Attribute{{Name: "Keep_Files", Value: "oe"}},
+		Script:     fmt.Appendf(nil, "sleep %.3f\n", runs.Seconds()),
+	}
 }
 
 func (w *World) newClient(host string, role transport.Role, user string, first int, budget time.Duration) (*client.Client, error) {
