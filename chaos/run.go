@@ -134,7 +134,7 @@ func (r *Report) exert(ctx context.Context, w World, record *load.Record) (struc
 		late += record.Since() - begun
 		if ok {
 			struck = append(struck, fmt.Sprintf("at %.3fs %s", record.Since().Seconds(), text))
-			if f.Kind != fault.Heal && f.Kind != fault.Restart && f.Kind != fault.Sever {
+			if !f.Kind.Mends() {
 				r.Strikes++
 			}
 		}

@@ -27,12 +27,14 @@ const (
 	Hush                    // what the target says to clients is lost: answers above all
 	Sever                   // the connections of all clients break; they ask again
 	Heal                    // every link works
+	Freeze                  // the process stops where it is, as by SIGSTOP
+	Thaw                    // what was frozen goes on
 )
 
 var kindNames = [...]string{
 	Crash: "crash", Tear: "tear", Reboot: "reboot", Restart: "restart", Isolate: "isolate", Exile: "exile",
 	Mute: "mute", Deafen: "deafen",
-	Hush: "hush", Sever: "sever", Heal: "heal",
+	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 }
 
 // String returns the kind as a word.
@@ -42,6 +44,9 @@ func (k Kind) String() string {
 	}
 	return kindNames[k]
 }
+
+// Mends tells whether it is the end of another fault.
+func (k Kind) Mends() bool { return k == Restart || k == Sever || k == Heal || k == Thaw }
 
 // A Target is whom it hits; who that is, is decided when it strikes.
 type Target struct {
