@@ -3,17 +3,15 @@ package world
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 
-	"rampart/chaos/check"
+	"rampart/chaos/look"
 	"rampart/cluster"
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
@@ -115,7 +113,7 @@ func (r *replica) kill() {
 
 // tear takes the last bytes from the newest accounting file, as a loss of power does.
 func (r *replica) tear(bytes int64) error {
-	days, err := r.days()
+	days, err := look.Days(r.config.Home.Accounting())
 	if err != nil || len(days) == 0 {
 		return err
 	}
@@ -127,59 +125,17 @@ func (r *replica) tear(bytes int64) error {
 	return os.Truncate(path, max(0, info.Size()-bytes))
 }
 
-// days returns the accounting files, the oldest first.
-func (r *replica) days() ([]string, error) {
-	all, err := filepath.Glob(filepath.Join(r.config.Home.Accounting(), "[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]"))
-	slices.Sort(all)
-	return all, err
-}
-
-func (r *replica) ledger() (map[string][]byte, error) {
-	days, err := r.days()
-	if err != nil {
-		return nil, err
-	}
-	all := make(map[string][]byte)
-	for _, path := range days {
-		if all[filepath.Base(path)], err = os.ReadFile(path); err != nil {
-			return nil, fmt.Errorf("read the ledger of %s: %w", r.name, err)
-		}
-	}
-	return all, nil
-}
+func (r *replica) ledger() (map[string][]byte, error) { return look.Ledger(r.config.Home.Accounting()) }
 
 // watch writes down what the state of a process becomes, until ctx ends.
 func (w *World) watch(ctx context.Context, name string, start int, machine *fsm.FSM) {
-	seen := make(map[pbs.JobID]check.Move)
-	var last uint64
 	for {
 		changed := machine.Changed()
-		if v := machine.View(); v.Index() > last {
-			w.note(name, start, v, last, seen)
-			last = v.Index()
-		}
+		w.watcher.Note(name, start, machine.View())
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
-		}
-	}
-}
-
-func (w *World) note(name string, start int, v *state.View, since uint64, seen map[pbs.JobID]check.Move) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.views = append(w.views, check.Digest{Replica: name, Index: v.Index(), Sum: uint64(v.Digest())})
-	for j := range v.Jobs() {
-		if j.Modified <= since && since > 0 {
-			continue
-		}
-		m := check.Move{
-			Replica: name, Start: start, Index: v.Index(), Job: string(j.ID), State: j.State.Letter(), Run: uint32(j.RunCount),
-		}
-		if before := seen[j.ID]; before.State != m.State || before.Run != m.Run {
-			seen[j.ID] = m
-			w.moves = append(w.moves, m)
 		}
 	}
 }

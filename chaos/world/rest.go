@@ -1,18 +1,15 @@
 package world
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"rampart/chaos/check"
+	"rampart/chaos/look"
 	"rampart/fsm/pbs"
-	"rampart/fsm/snapshot"
-	"rampart/fsm/state"
 	"rampart/transport/api"
 )
 
@@ -74,44 +71,17 @@ func (w *World) unrest() string {
 			return fmt.Sprintf("%s is at index %d, %s at %d", w.servers[0].name, first.Index(), r.name, v.Index())
 		}
 	}
-	if text := busyIn(first); text != "" {
+	if text := look.Busy(first); text != "" {
 		return text
 	}
 	for _, r := range w.servers {
-		if text := r.unwritten(first); text != "" {
-			return text
+		files, err := r.ledger()
+		if err != nil {
+			return err.Error()
 		}
-	}
-	return ""
-}
-
-func busyIn(v *state.View) string {
-	var busy []string
-	for j := range v.Jobs() {
-		if j.State != pbs.Finished {
-			busy = append(busy, fmt.Sprintf("%s is in state %s, substate %d, run %d on %q: %s", j.ID, j.State, j.Substate, j.RunCount, j.MS, j.Comment))
+		if text := look.Unwritten(files, first); text != "" {
+			return r.name + ": " + text
 		}
-	}
-	for h := range v.Hosts() {
-		for o := range v.Orders(h.Name) {
-			busy = append(busy, fmt.Sprintf("order %d for %s about run %d of %s is open", o.ID, o.Host, o.RunCount, o.Job))
-		}
-	}
-	return strings.Join(busy, "; ")
-}
-
-// unwritten tells what the ledger of r lacks.
-func (r *replica) unwritten(v *state.View) string {
-	files, err := r.ledger()
-	if err != nil {
-		return err.Error()
-	}
-	lines := 0
-	for _, text := range files {
-		lines += bytes.Count(text, []byte("\n"))
-	}
-	if want := v.Cluster().LastRecord; uint64(lines) < want {
-		return fmt.Sprintf("the ledger of %s has %d of %d records", r.name, lines, want)
 	}
 	return ""
 }
@@ -128,9 +98,10 @@ func (w *World) Evidence() (*check.Evidence, error) {
 		e.Replicas = append(e.Replicas, left)
 		e.Restored += int(r.disk.restored.Load())
 	}
+	e.Views, e.Moves = w.watcher.Seen()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.Runs, e.Views, e.Moves = w.runs, w.views, w.moves
+	e.Runs = w.runs
 	return e, nil
 }
 
@@ -142,20 +113,9 @@ func (w *World) Fatal() []string {
 }
 
 func (r *replica) evidence() (check.Replica, error) {
-	v := r.last
-	left := check.Replica{Name: r.name, Index: v.Index(), Sum: uint64(v.Digest()), Records: v.Cluster().LastRecord}
-	for j := range v.Jobs() {
-		left.Jobs = append(left.Jobs, check.Job{ID: string(j.ID), Name: j.Name, State: j.State.Letter(), Run: uint32(j.RunCount)})
-	}
-	var file bytes.Buffer
-	if err := snapshot.Write(&file, v); err != nil {
-		return left, fmt.Errorf("write a snapshot of %s: %w", r.name, err)
-	}
-	s, _, err := snapshot.Read(&file)
+	files, err := r.ledger()
 	if err != nil {
-		return left, fmt.Errorf("read a snapshot of %s: %w", r.name, err)
+		return check.Replica{}, err
 	}
-	left.Reread = uint64(s.View().Digest())
-	left.Ledger, err = r.ledger()
-	return left, err
+	return look.Replica(r.name, r.last, files)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rampart/chaos/check"
+	"rampart/chaos/look"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/transport"
@@ -51,9 +52,9 @@ type World struct {
 	end      context.CancelFunc
 	watching sync.WaitGroup // of programs
 
+	watcher look.Watcher // of every replica
+
 	mu    sync.Mutex // what processes write down
-	views []check.Digest
-	moves []check.Move
 	runs  []check.Run
 	fatal []string
 }
