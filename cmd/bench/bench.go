@@ -15,7 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"rampart/cmd/internal/devrun"
+	"rampart/cmd/devrun"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
@@ -121,12 +121,7 @@ func (b *bench) start(ctx context.Context, args ...string) (w *world, stop func(
 		c.Stop()
 		_ = os.RemoveAll(dir)
 	}
-	ca, err := transport.Files{Dir: filepath.Join(c.Home("s1"), "server_priv", "tls")}.CA()
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	id, err := ca.Issue(transport.RoleSubmit, "login", time.Now())
+	id, err := c.Issue(transport.RoleSubmit, "login")
 	if err != nil {
 		stop()
 		return nil, nil, err

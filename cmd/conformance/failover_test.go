@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"rampart/cmd/internal/devrun"
+	"rampart/cmd/devrun"
 )
 
 // waitFor polls until check has nothing to say.

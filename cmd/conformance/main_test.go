@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"rampart/cmd/internal/devrun"
+	"rampart/cmd/devrun"
 )
 
 // shared is the cluster of the scripts, bin the folder of the programs, scratch a folder

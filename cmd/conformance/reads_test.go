@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"rampart/cmd/internal/devrun"
+	"rampart/cmd/devrun"
 )
 
 // ask begins a qstat that can be answered by one replica only.

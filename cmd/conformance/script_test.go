@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"rampart/cmd/internal/devrun"
+	"rampart/cmd/devrun"
 )
 
 // patience is how long a script waits for what must come.

@@ -18,6 +18,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/transport"
 )
 
 // Build builds both programs of the module at root into dir, as `make build` does.
@@ -199,6 +202,15 @@ func (c *Cluster) Leader(ctx context.Context) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no leader: %+v", all)
+}
+
+// Issue returns a certificate of this cluster, for a load that asks by itself.
+func (c *Cluster) Issue(role transport.Role, host pbs.HostName) (*transport.Identity, error) {
+	ca, err := transport.Files{Dir: filepath.Join(c.Home("s1"), "server_priv", "tls")}.CA()
+	if err != nil {
+		return nil, err
+	}
+	return ca.Issue(role, host, time.Now())
 }
 
 // Home returns the PBS_HOME of a replica or mom.
