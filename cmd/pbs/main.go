@@ -1,7 +1,11 @@
 // Command pbs is every PBS user command, by the name of the link it is started
 // through, and the shim that a mom leaves behind for each job. People start it
 // thousands of times: it carries nothing of the daemons, and nothing is set up
-// that the one command does not need.
+// that the one command does not need; the runtime, too, is kept from looking for limits
+// of processors that a process of milliseconds would not use.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
 package main
 
 import (

@@ -8,6 +8,7 @@ package attr
 
 import (
 	"slices"
+	"sync"
 
 	"rampart/fsm/pbs"
 )
@@ -98,15 +99,18 @@ type index struct {
 	byName map[string]*Def
 }
 
-// tables is built once from the literal rows and only read afterwards.
-var tables = [objects]index{
-	Server:   build(Server, serverRows),
-	Queue:    build(Queue, queueRows),
-	Vnode:    build(Vnode, vnodeRows),
-	Job:      build(Job, jobRows),
-	Resource: build(Resource, resourceRows),
-	Sched:    build(Sched, schedRows),
-}
+// tables is built from the literal rows at its first use, since most commands of users
+// have none, and only read afterwards.
+var tables = sync.OnceValue(func() *[objects]index {
+	return &[objects]index{
+		Server:   build(Server, serverRows()),
+		Queue:    build(Queue, queueRows()),
+		Vnode:    build(Vnode, vnodeRows()),
+		Job:      build(Job, jobRows()),
+		Resource: build(Resource, resourceRows()),
+		Sched:    build(Sched, schedRows()),
+	}
+})
 
 func build(o Object, rows []row) index {
 	x := index{byName: make(map[string]*Def, len(rows))}
@@ -141,7 +145,7 @@ func Lookup(o Object, name string) (*Def, bool) {
 	if o >= objects {
 		return nil, false
 	}
-	d, ok := tables[o].byName[name]
+	d, ok := tables()[o].byName[name]
 	return d, ok
 }
 
@@ -151,7 +155,7 @@ func All(o Object) []*Def {
 	if o >= objects {
 		return nil
 	}
-	return slices.Clip(tables[o].all)
+	return slices.Clip(tables()[o].all)
 }
 
 // WhenUnset returns the value in force when the attribute is not set.
