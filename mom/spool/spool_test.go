@@ -219,6 +219,27 @@ func TestFacts_JournalShrinks(t *testing.T) {
 	}
 }
 
+// That a fact was sent says nothing: it stays until a commit has it (L9).
+func TestPending_StaysUntilAcknowledged(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir()})
+	for _, job := range []string{"1.srv", "2.srv"} {
+		if err := s.Append(Fact{Task: key(job, 1), Started: &Started{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if facts, _ := s.Pending(9); len(facts) != 2 || facts[0].Seq != 1 {
+			t.Fatalf("pending %+v", facts)
+		}
+	}
+	if err := s.Acknowledge(1); err != nil {
+		t.Fatal(err)
+	}
+	if facts, _ := s.Pending(9); len(facts) != 1 || facts[0].Seq != 2 {
+		t.Errorf("after the first was acknowledged: %+v", facts)
+	}
+}
+
 func TestPending_WakesAtTheNextFact(t *testing.T) {
 	s := open(t, Options{Home: t.TempDir()})
 	_, more := s.Pending(1)
