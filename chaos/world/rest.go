@@ -113,6 +113,9 @@ func (w *World) Fatal() []string {
 }
 
 func (r *replica) evidence() (check.Replica, error) {
+	if r.last == nil {
+		return check.Replica{}, fmt.Errorf("%s has come to no state that could be judged", r.name)
+	}
 	files, err := r.ledger()
 	if err != nil {
 		return check.Replica{}, err
