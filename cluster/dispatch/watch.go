@@ -11,6 +11,7 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/state"
 	"rampart/transport/api"
 )
@@ -164,16 +165,8 @@ func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 	if !ok || !h.Up {
 		return
 	}
-	asked := time.Now()
-	var err error
-	for range pings {
-		if err = w.ping(ctx, h.Address, host); err == nil {
-			return
-		}
-	}
-	// A mom that renews through another replica lives, though we cannot reach it:
-	// it gets the time for one more renewal.
-	if !sleep(ctx, time.Until(w.lastRenewal(host).Add(lease+leaseSlack))) || !w.lastRenewal(host).Before(asked) {
+	err := w.confirm(ctx, h)
+	if err == nil && planted.Bug != planted.GossipIsBelieved {
 		return
 	}
 	log := w.opts.Logger.With(slog.String("host", string(host)), slog.String("why", why))
@@ -181,6 +174,22 @@ func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 	if err := w.propose(ctx, &command.HostDown{Host: host, Reason: why}); err != nil {
 		log.Warn("propose that a host is down", "error", err)
 	}
+}
+
+// confirm returns why a mom counts as down, nil if it lives or the term is over.
+func (w *Watcher) confirm(ctx context.Context, h *state.Host) (err error) {
+	asked := time.Now()
+	for range pings {
+		if err = w.ping(ctx, h.Address, h.Name); err == nil {
+			return nil
+		}
+	}
+	// A mom that renews through another replica lives, though we cannot reach it:
+	// it gets the time for one more renewal.
+	if !sleep(ctx, time.Until(w.lastRenewal(h.Name).Add(lease+leaseSlack))) || !w.lastRenewal(h.Name).Before(asked) {
+		return nil
+	}
+	return err
 }
 
 func (w *Watcher) propose(ctx context.Context, c command.Command) error {

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -154,7 +155,7 @@ func (w *world) column(def resource.Def) *column {
 
 // left returns what a vnode has of a resource beside what runs there.
 func (w *world) left(c *column, i int) int64 {
-	if w.idle {
+	if w.idle || planted.Bug == planted.OverCommit {
 		return c.total[i]
 	}
 	return max(0, c.total[i]-charged(c.def, w.nodes[i].vnode.Assigned))

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
@@ -38,7 +39,7 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !ok {
 		return nil
 	}
-	if !started(j) || j.RunCount != c.RunCount || j.MS != c.Source.Host {
+	if !started(j) || (j.RunCount != c.RunCount || j.MS != c.Source.Host) && planted.Bug != planted.OldRunsCount {
 		confirmEnd(tx, j, state.HostRun{Host: c.Source.Host, RunCount: c.RunCount})
 		return nil
 	}

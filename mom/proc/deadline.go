@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"rampart/fsm/planted"
 )
 
 // A Deadline says until when the jobs of a host may run. The mom moves it, the shims
@@ -104,7 +106,7 @@ type fence struct {
 
 // fallen tells whether the job must end, or must not start.
 func (f *fence) fallen(now time.Duration) bool {
-	if f.path == "" {
+	if f.path == "" || planted.Bug == planted.DeadlineIgnored {
 		return false
 	}
 	if d, err := ReadDeadline(f.path); err == nil {

@@ -3,6 +3,8 @@ package spool
 import (
 	"fmt"
 	"slices"
+
+	"rampart/fsm/planted"
 )
 
 // A Fact is something that happened to a task. It is kept until a commit has
@@ -103,7 +105,11 @@ func (s *Spool) writeQueueLocked() {
 func (s *Spool) Pending(limit int) ([]Fact, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.facts[:min(limit, len(s.facts))]), s.changed
+	facts := slices.Clone(s.facts[:min(limit, len(s.facts))])
+	if planted.Bug == planted.FactsForgotten {
+		s.facts = s.facts[len(facts):]
+	}
+	return facts, s.changed
 }
 
 // Acknowledge forgets the facts up to seq, which a commit has. It returns an error
