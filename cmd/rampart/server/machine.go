@@ -3,22 +3,48 @@ package server
 import (
 	"io"
 
+	"github.com/hashicorp/raft"
+
 	"rampart/cluster/ledger"
 	"rampart/fsm"
+	"rampart/fsm/command"
 )
 
 // machine is the state machine with the ledger behind it: what the log gives rise to
 // is handed over, and what a snapshot brought in its stead is fetched from a peer (L10).
 type machine struct {
 	*fsm.FSM
-	ledger *ledger.Ledger
+	ledger  *ledger.Ledger
+	witness Witness
 }
 
 // checkRecords is how often a tested replica reads all its records again.
 const checkRecords = 16
 
-func newMachine(l *ledger.Ledger, check bool) *machine {
-	return &machine{ledger: l, FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, Check: check, CheckRecords: checkRecords})}
+func newMachine(l *ledger.Ledger, o Outside) *machine {
+	return &machine{
+		ledger: l, witness: o.Witness,
+		FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, Check: o.Check, CheckRecords: checkRecords}),
+	}
+}
+
+// Apply implements raft.FSM.
+func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
+
+// ApplyBatch implements raft.BatchingFSM.
+func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	if m.witness == nil {
+		return m.FSM.ApplyBatch(logs)
+	}
+	answers := make([]any, len(logs))
+	for i, l := range logs {
+		answers[i] = m.FSM.Apply(l)
+		if outcomes, ok := answers[i].([]command.Outcome); ok {
+			e, _ := command.Decode(l.Data) // it was read just now
+			m.witness.Applied(l.Index, e, outcomes)
+		}
+	}
+	return answers
 }
 
 // Restore implements raft.FSM.
@@ -27,5 +53,8 @@ func (m *machine) Restore(r io.ReadCloser) error {
 		return err
 	}
 	m.ledger.Expect(m.View().Cluster().LastRecord)
+	if m.witness != nil {
+		m.witness.Restored(m.View())
+	}
 	return nil
 }

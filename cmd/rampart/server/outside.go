@@ -6,6 +6,8 @@ import (
 	"net"
 
 	"rampart/cluster"
+	"rampart/fsm/command"
+	"rampart/fsm/state"
 	"rampart/transport"
 )
 
@@ -24,6 +26,17 @@ type Outside struct {
 	// SnapshotAfter and TrailingLogs are cluster.Config's; 0: its defaults.
 	SnapshotAfter int
 	TrailingLogs  uint64
+	// Witness sees what becomes of the state; nil: nobody does.
+	Witness Witness
+}
+
+// A Witness is told what a replica's state goes through, in its order. While it is told,
+// the state machine waits.
+type Witness interface {
+	// Applied tells of an entry of commands, and of what came of each of its proposals.
+	Applied(index uint64, e command.Entry, outcomes []command.Outcome)
+	// Restored tells of a state that was taken from a snapshot.
+	Restored(v *state.View)
 }
 
 // system returns the operating system of a replica's host.

@@ -64,7 +64,7 @@ func New(c Config, o Outside, logger *slog.Logger) *Server {
 		Dir: c.Home.Accounting(), Log: s.serverLog, Peers: s.ledgerPeers, Logger: logger,
 		View: func() *state.View { return s.machine.View() },
 	})
-	s.machine = newMachine(s.ledger, o.Check)
+	s.machine = newMachine(s.ledger, o)
 	return s
 }
 
