@@ -237,6 +237,8 @@ type Tombstone struct {
 	Index      uint64    `cbor:"2,keyasint"`
 	At         pbs.Time  `cbor:"3,keyasint"`
 	ExitStatus int32     `cbor:"4,keyasint,omitempty"`
+	HasExited  bool      `cbor:"5,keyasint,omitempty"` // ExitStatus means something
+	Owner      pbs.User  `cbor:"6,keyasint,omitempty"` // who may be told
 }
 
 // Token lets a host enrol. Its secret is never in the state, only the hash.

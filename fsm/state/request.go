@@ -15,7 +15,8 @@ const (
 	expireAtOnce = 512
 )
 
-// tombstoneTTL is how long a deleted job can be told from one that never was.
+// tombstoneTTL is how long a deleted job can be told from one that never was. The last
+// that is so old stays, as the mark up to which deletions are forgotten.
 const tombstoneTTL = pbs.Time(10 * time.Minute)
 
 // Remember keeps the outcome of a request and drops some that are old enough.
@@ -42,12 +43,16 @@ func (tx *Tx) Expire(keep pbs.Time) {
 func (tx *Tx) ExpireHistory(keep pbs.Time) { tx.expireHistory(keep, 2) }
 
 func (tx *Tx) expireTombstones(most int) {
+	forgettable := func(t *Tombstone) bool { return t.At <= tx.Now()-tombstoneTTL }
 	for range most {
-		t, ok := tx.tombstones.first()
-		if !ok || t.At > tx.Now()-tombstoneTTL {
+		oldest, ok := tx.tombstones.first()
+		if !ok || !forgettable(oldest) {
 			return
 		}
-		_, delta := tx.tombstones.remove(t)
+		if next, ok := tx.tombstones.after(oldest); !ok || !forgettable(next) {
+			return
+		}
+		_, delta := tx.tombstones.remove(oldest)
 		tx.digest += delta
 	}
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,86 @@ func TestExpire_KeepsUp(t *testing.T) {
 		v := s.Publish()
 		if got, most := v.JobCount()+v.tombstones.count(), 2*int(time.Hour/(5*time.Second)); got > most {
 			t.Errorf("%s: %d records are left, want at most %d", name, got, most)
+		}
+	}
+}
+
+// TestTombstones_TellWhatTheyForgot: a deletion has its tombstone, or the state knows
+// that it cannot tell; the mark survives however long nothing is deleted.
+func TestTombstones_TellWhatTheyForgot(t *testing.T) {
+	s := NewStore()
+	at := func(index uint64, minutes int, do func(tx *Tx)) *View {
+		s.Begin(index, 1, pbs.Time(time.Duration(minutes)*time.Minute))
+		tx := s.Tx()
+		do(tx)
+		s.Commit(tx)
+		return s.Publish()
+	}
+	remove := func(seq uint64) func(*Tx) {
+		return func(tx *Tx) { tx.DeleteJob(pbs.NewJobID(seq, "srv")) }
+	}
+	v := at(1, 1, func(tx *Tx) {
+		for seq := range uint64(4) {
+			tx.PutJob(&Job{ID: pbs.NewJobID(seq, "srv"), Seq: seq})
+		}
+	})
+	if !v.Remembers(0) {
+		t.Error("deletions are forgotten before there was one")
+	}
+	at(2, 2, remove(0))
+	at(3, 3, remove(1))
+	v = at(4, 20, func(tx *Tx) { tx.Expire(0) })
+	if v.Remembers(2) || !v.Remembers(3) {
+		t.Errorf("remembers from 2: %v, from 3: %v; want from 3 only", v.Remembers(2), v.Remembers(3))
+	}
+	v = at(5, 500, func(tx *Tx) { tx.Expire(0) })
+	if v.Remembers(2) || !v.Remembers(3) {
+		t.Error("the mark is gone")
+	}
+	v = at(6, 501, remove(2))
+	if v = at(7, 501, func(tx *Tx) { tx.Expire(0) }); v.Remembers(2) || !v.Remembers(3) {
+		t.Error("the mark moved")
+	}
+	var told []pbs.JobID
+	for g := range v.Tombstones(3) {
+		told = append(told, g.Job)
+	}
+	if !slices.Equal(told, []pbs.JobID{pbs.NewJobID(2, "srv")}) {
+		t.Errorf("deleted since entry 3: %v", told)
+	}
+}
+
+// TestJobsChanged_SinceAnEntry: each job is told once, at its last change.
+func TestJobsChanged_SinceAnEntry(t *testing.T) {
+	s := NewStore()
+	put := func(index uint64, seqs ...uint64) *View {
+		s.Begin(index, 1, pbs.Time(index))
+		tx := s.Tx()
+		for _, seq := range seqs {
+			tx.PutJob(&Job{ID: pbs.NewJobID(seq, "srv"), Seq: seq})
+		}
+		s.Commit(tx)
+		return s.Publish()
+	}
+	put(1, 0, 1, 2, 3)
+	put(2, 1)
+	v := put(3, 0, 2)
+	for _, c := range []struct {
+		index, seq uint64
+		want       []uint64
+	}{
+		{0, 0, []uint64{3, 1, 0, 2}},
+		{1, 4, []uint64{1, 0, 2}},
+		{3, 0, []uint64{0, 2}},
+		{3, 1, []uint64{2}},
+		{3, 3, nil},
+	} {
+		var got []uint64
+		for j := range v.JobsChanged(c.index, c.seq) {
+			got = append(got, j.Seq)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("from job %d of entry %d: %v, want %v", c.seq, c.index, got, c.want)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type tables struct {
 	queued     tree[waiting]  // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]     // jobs in states R and E
 	history    index[Job]     // finished jobs, by their end
+	changed    index[Job]     // all jobs, by the entry that changed them last
 	bySeq      index[Vnode]   // vnodes in the order of their creation
 	byHost     index[Vnode]   // vnodes by host, then creation
 	requestAge index[Request] // requests, oldest first
@@ -95,6 +96,9 @@ func newTables() tables {
 		history: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
+		changed: newIndex(u, func(a, b *Job) bool {
+			return cmp.Or(cmp.Compare(a.Modified, b.Modified), cmp.Compare(a.Seq, b.Seq)) < 0
+		}),
 		bySeq: newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		byHost: newIndex(u, func(a, b *Vnode) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
@@ -118,7 +122,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources,
-		&t.queued, &t.running, &t.history, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.queued, &t.running, &t.history, &t.changed, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
 	} {
 		tree.disown()
 	}
@@ -231,8 +235,23 @@ func (t *tables) Request(asker pbs.User, id pbs.RequestID) (*Request, bool) {
 	return t.requests.get(&Request{Asker: asker, ID: id})
 }
 
-// Tombstones yields the jobs that were deleted, in the order of the entries that did it.
-func (t *tables) Tombstones() iter.Seq[*Tombstone] { return t.tombstones.all() }
+// JobsChanged yields the jobs in the order of the entries that changed them last, from
+// the job with sequence number seq among those of the entry at index on. Jobs that are
+// gone have tombstones.
+func (t *tables) JobsChanged(index, seq uint64) iter.Seq[*Job] {
+	return t.changed.from(&Job{Modified: index, Seq: seq})
+}
+
+// Tombstones yields the jobs that entries after index deleted, in the order of these.
+func (t *tables) Tombstones(index uint64) iter.Seq[*Tombstone] {
+	return t.tombstones.from(&Tombstone{Index: index + 1})
+}
+
+// Remembers tells whether every deletion after index still has its tombstone.
+func (t *tables) Remembers(index uint64) bool {
+	oldest, ok := t.tombstones.first()
+	return !ok || index >= oldest.Index
+}
 
 // Token returns an enrolment token by the hash of its secret.
 func (t *tables) Token(hash string) (*Token, bool) { return t.tokens.get(&Token{Hash: hash}) }

@@ -110,7 +110,9 @@ func (tx *Tx) DeleteJob(id pbs.JobID) {
 	tx.digest += delta
 	tx.reindexJob(old, nil)
 	tx.DeleteScript(id)
-	_, delta = tx.tombstones.put(&Tombstone{Job: id, Index: tx.index, At: tx.Now(), ExitStatus: j.ExitStatus})
+	_, delta = tx.tombstones.put(&Tombstone{
+		Job: id, Index: tx.index, At: tx.Now(), ExitStatus: j.ExitStatus, HasExited: j.HasExited, Owner: j.Owner,
+	})
 	tx.digest += delta
 	tx.expireTombstones(2) // two out for one in: the ticks alone do not keep up with a busy cluster
 }
@@ -128,6 +130,7 @@ func (t *tables) indexJob(old, j *Job) {
 	t.queue(old, j)
 	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
 	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
+	t.changed.move(old, j, func(*Job) bool { return true })
 }
 
 // countJob adds a job to the counts of its queue, or takes it away.
