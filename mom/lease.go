@@ -32,8 +32,11 @@ func (m *Mom) keepLease(ctx context.Context, l *life) {
 
 // renew renews the lease once; again says that the servers want a registration.
 func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
-	l.renewing.Lock()
-	defer l.renewing.Unlock()
+	next, err := l.alone(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer next()
 	ctx, cancel := context.WithTimeout(ctx, leaseEvery)
 	defer cancel()
 	req := &api.LeaseRequest{
@@ -48,6 +51,16 @@ func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
 	epoch := reply.Msg.GetEpoch()
 	again = reply.Msg.GetRegister() || epoch != 0 && epoch != l.spool.Epoch()
 	return again || l.lapsed.Load(), m.renewed(ctx, l, sent, reply.Msg.GetFenceSeconds())
+}
+
+// alone waits until no lease or registration is under way; next lets another one begin.
+func (l *life) alone(ctx context.Context) (next func(), err error) {
+	select {
+	case l.renewing <- struct{}{}:
+		return func() { <-l.renewing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // renewed moves the deadline of the shims. If it had passed by now, what ran under it is

@@ -51,7 +51,7 @@ type life struct {
 	registered chan struct{} // closed when the servers know the mom
 	once       sync.Once     // closes it
 	lapsed     atomic.Bool   // since the last registration a deadline has passed
-	renewing   sync.Mutex    // one lease or registration at a time: answers are not overtaken
+	renewing   chan struct{} // holds one lease or registration at a time: answers are not overtaken
 
 	mu    sync.Mutex
 	tasks map[spool.TaskKey]*task.Runner
@@ -189,7 +189,8 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		return nil, err
 	}
 	l := &life{
-		ctx: ctx, spool: sp, registered: make(chan struct{}), tasks: make(map[spool.TaskKey]*task.Runner),
+		ctx: ctx, spool: sp, registered: make(chan struct{}), renewing: make(chan struct{}, 1),
+		tasks: make(map[spool.TaskKey]*task.Runner),
 		fence: &fence{path: c.path("mom_priv", "deadline"), system: c.System},
 	}
 	l.site = &task.Site{

@@ -61,8 +61,11 @@ func wait(ctx context.Context, d time.Duration) bool {
 // register reports host, vnodes and all tasks; only then are orders of the epoch obeyed,
 // and of them those that are open by then.
 func (m *Mom) register(ctx context.Context, l *life) error {
-	l.renewing.Lock()
-	defer l.renewing.Unlock()
+	next, err := l.alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer next()
 	req, err := m.registration(l)
 	if err != nil {
 		return err
