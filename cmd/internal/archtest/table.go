@@ -37,6 +37,7 @@ var Rules = []Rule{
 	{"transport/daylog", "", "the form of a log line is every daemon's"},
 	{"transport/login", "transport fsm/pbs", "login tokens are the daemons' affair; commands do not carry them"},
 	{"transport/memnet", "", "a network in memory"},
+	{"transport/meter", "", "what the metrics of all daemons share knows none of them"},
 
 	{"mom", "mom/* transport/* fsm/pbs fsm/resource fsm/spec", "the mom never sees the tables or the log"},
 	{"mom/task", "fsm/pbs fsm/resource fsm/spec mom/proc mom/spool", "a job's life on one host: decide, then do"},
