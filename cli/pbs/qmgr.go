@@ -178,7 +178,11 @@ func (m *manager) one(ctx context.Context, d *directive, n objectName, reading b
 	if d.object.later || d.verb == "import" || d.verb == "export" {
 		return noSupport()
 	}
-	if err := m.checkServer(ctx, n.server); err != nil {
+	server := n.server
+	if d.object.word == "server" {
+		server = cli.First(n.name, n.server)
+	}
+	if err := m.checkServer(ctx, server); err != nil {
 		return err
 	}
 	if reading {

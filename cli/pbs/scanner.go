@@ -59,9 +59,9 @@ func (p *scanner) object() (*managed, bool) {
 	return managedBy(strings.ToLower(p.word()))
 }
 
-// names reads the list of names, if there is one. A word that is an attribute of
-// the server or scheduler is none, for their names may be left out; nor is one
-// with an operator behind it, for an active object may be meant.
+// names reads the list of names, if there is one. Of the server and scheduler, whose
+// names may be left out, a word that is an attribute or has an operator behind it is
+// none; of others one that is both, for an active object may be meant.
 func (p *scanner) names(d *directive) bool {
 	if !p.rest() {
 		return true
@@ -69,7 +69,8 @@ func (p *scanner) names(d *directive) bool {
 	start := p.at
 	word := p.until("=")
 	first, _, _ := strings.Cut(word, ",")
-	if isAttribute(d.object, strings.TrimRight(first, "+-")) && (d.object.single || p.atOperator()) {
+	known := isAttribute(d.object, strings.TrimRight(first, "+-"))
+	if d.object.single && (known || p.atOperator()) || known && p.atOperator() {
 		p.at = start
 		return true
 	}
