@@ -143,6 +143,8 @@ func TestTarget(t *testing.T) {
 		{"hostb:/home/ann/x.o12", "n", ""},
 		{"hostb:/home/ann/x.o12", "oe", "/home/ann/work.o12"},
 		{"hosta:/home/ann/x.o12", "e", "/home/ann/x.o12"},
+		{"hosta:/scratch/x.o12", "oe", "/home/ann/work.o12"},
+		{"hosta:/scratch/x.o12", "oed", "/scratch/x.o12"},
 		{"", "n", "/home/ann/work.o12"},
 	} {
 		task := Task{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{

@@ -103,7 +103,8 @@ func (s *Site) target(t Task, a Account, kind string) (string, error) {
 	if kind == stderr {
 		name, letter = "Error_Path", "e"
 	}
-	if keep := t.Attrs.Get("Keep_Files"); strings.Contains(keep, letter) && keep != "n" {
+	// With "d" a stream goes to its own path, as if it were not kept at home.
+	if keep := t.Attrs.Get("Keep_Files"); strings.Contains(keep, letter) && !strings.Contains(keep, "d") {
 		return filepath.Join(a.Home, t.defaultName(kind)), nil
 	}
 	where := t.Attrs.Get(name)
