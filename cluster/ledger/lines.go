@@ -51,6 +51,8 @@ func lines(e state.Event) []line {
 		return []line{{logSystem, "Node", e.Object, givenUpText(e)}}
 	case state.HostTroubled:
 		return []line{{logSystem, "Node", e.Object, troubleText(e)}}
+	case state.TrustChanged:
+		return []line{{logAdmin, "Svr", e.Object, e.Text}}
 	case state.LeaderChanged:
 		return []line{{logSystem, "Svr", e.Object, join("leader changed", e.Text)}}
 	case state.ObjectChanged:

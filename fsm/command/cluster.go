@@ -58,9 +58,12 @@ func (c *TermStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 // TimeTick moves the log's time on, and drops what has had its time.
 type TimeTick struct{}
 
-// Apply drops tombstones and finished jobs that are old enough.
+// Apply drops tombstones, finished jobs and tokens that are old enough.
 func (c *TimeTick) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	tx.Expire(historyKept(tx))
+	if tx.Cluster().FeatureLevel >= LevelTrust {
+		tx.ExpireTokens()
+	}
 	return nil
 }
 

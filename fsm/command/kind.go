@@ -39,6 +39,10 @@ var kinds = map[Kind]func() Command{
 	29: func() Command { return new(HostTrouble) },
 	30: func() Command { return new(CompareDigests) },
 	31: func() Command { return new(RaiseLevel) },
+	32: func() Command { return new(RevokeToken) },
+	33: func() Command { return new(RenewIdentity) },
+	34: func() Command { return new(RevokeIdentity) },
+	35: func() Command { return new(TurnGossipKeys) },
 }
 
 // numbers is kinds the other way round.

@@ -10,7 +10,11 @@ import (
 // FeatureLevel is what this build knows of kinds, fields and meanings. It rises by
 // one with each release that adds to them; what a level brought is proposed only
 // when the state is at that level.
-const FeatureLevel uint32 = 1
+const FeatureLevel uint32 = 2
+
+// LevelTrust is the feature level from which keys and leaves are kept on record, keys and
+// tokens can be revoked, and the gossip key can be replaced.
+const LevelTrust uint32 = 2
 
 var (
 	// ErrTooOld means that the log or a snapshot holds what this build does not know:

@@ -27,6 +27,7 @@ const (
 	LeaderChanged                         // log only
 	HostGivenUp                           // log only: Text; By is who forgot it, zero when its fence has fallen
 	HostTroubled                          // log only: Text is why it takes no jobs; empty: it does again
+	TrustChanged                          // log only: Text is what became of tokens, keys and certificates
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on

@@ -22,6 +22,10 @@ type Cluster struct {
 	GossipKeys   [][]byte        `cbor:"12,keyasint,omitempty"` // the first one encrypts
 	Faults       []Fault         `cbor:"13,keyasint,omitempty"` // commands that panicked, the latest maxFaults
 	Differences  []Difference    `cbor:"14,keyasint,omitempty"` // replicas that drifted, the latest first
+	Forgotten    uint64          `cbor:"20,keyasint,omitempty"` // index of the last tombstone that was dropped
+
+	Revocations      uint64 `cbor:"15,keyasint,omitempty"` // how often keys were revoked: who keeps connections compares
+	GossipGeneration uint64 `cbor:"16,keyasint,omitempty"` // how often GossipKeys was changed
 }
 
 // A Difference is a replica whose state differed from that of a majority.
@@ -250,6 +254,7 @@ type Token struct {
 	Reusable bool         `cbor:"5,keyasint,omitempty"`
 	Submit   bool         `cbor:"6,keyasint,omitempty"` // a mom that vouches for any user
 	Used     bool         `cbor:"7,keyasint,omitempty"`
+	Created  pbs.Time     `cbor:"8,keyasint,omitempty"` // 0: below the feature level of trust
 }
 
 // Identity is a key that was enrolled.
@@ -259,6 +264,9 @@ type Identity struct {
 	Host    pbs.HostName `cbor:"3,keyasint"`
 	Created pbs.Time     `cbor:"4,keyasint"`
 	Submit  bool         `cbor:"5,keyasint,omitempty"`
+	Renewed pbs.Time     `cbor:"6,keyasint,omitempty"` // when the present leaf was made; 0: not known
+	Expires pbs.Time     `cbor:"7,keyasint,omitempty"` // of the present leaf; 0: not known
+	Revoked pbs.Time     `cbor:"8,keyasint,omitempty"` // 0: it is not
 }
 
 // Replica is a member of the cluster as it announced itself.

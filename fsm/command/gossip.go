@@ -1,0 +1,53 @@
+package command
+
+import (
+	"bytes"
+	"slices"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// TurnGossipKeys takes one step of replacing the key that encrypts gossip. There are three:
+// a second key is added, which all learn to understand; it becomes the one that encrypts;
+// the old one is dropped. Between two steps the leader waits for every member.
+type TurnGossipKeys struct {
+	From uint64   `cbor:"1,keyasint"` // the generation that the step starts from
+	Keys [][]byte `cbor:"2,keyasint"` // as they are to be; the first one encrypts
+}
+
+// GossipKeySize is the length of a key in bytes.
+const GossipKeySize = 32
+
+// Apply takes the step, if nobody took one before.
+func (c *TurnGossipKeys) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	cl := tx.Cluster()
+	if c.From != cl.GossipGeneration {
+		return pbs.Errorf(pbs.InvalidRequest, "turn the gossip key: it was turned meanwhile")
+	}
+	text := gossipStep(cl.GossipKeys, c.Keys)
+	if text == "" {
+		return pbs.Errorf(pbs.InvalidRequest, "turn the gossip key: this is no step from the present keys")
+	}
+	cl = tx.EditCluster()
+	cl.GossipKeys, cl.GossipGeneration = c.Keys, cl.GossipGeneration+1
+	emitTrust(tx, m, "", text)
+	return nil
+}
+
+// gossipStep names the step from the old keys to the new ones, "" if it is none.
+func gossipStep(old, keys [][]byte) string {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return len(k) != GossipKeySize }) {
+		return ""
+	}
+	same := func(a, b []byte) bool { return bytes.Equal(a, b) }
+	switch {
+	case len(old) == 1 && len(keys) == 2 && same(keys[0], old[0]) && !same(keys[1], old[0]):
+		return "a second gossip key was added"
+	case len(old) == 2 && len(keys) == 2 && same(keys[0], old[1]) && same(keys[1], old[0]):
+		return "the new gossip key is in use"
+	case len(old) == 2 && len(keys) == 1 && same(keys[0], old[0]):
+		return "the old gossip key was dropped"
+	}
+	return ""
+}
