@@ -27,7 +27,7 @@ func (c *Config) change(ctx context.Context, r connect.AnyRequest, prepare func(
 		return state.Result{}, err
 	}
 	id := requestID(r)
-	return c.requests.do(ctx, requestKey{caller.User, id}, body, func() (state.Result, error) {
+	return c.requests.do(ctx, requestKey{command.Requester(caller.User), id}, body, func() (state.Result, error) {
 		return c.attempt(ctx, id, body, prepare)
 	})
 }
@@ -48,7 +48,7 @@ func (c *Config) attempt(ctx context.Context, id pbs.RequestID, body uint64, pre
 			continue
 		}
 		// What was done under this id may be refused now because it was done.
-		if first, ok := v.Request(p.user, id); ok {
+		if first, ok := v.Request(command.Requester(p.user), id); ok {
 			out := command.Repeated(first, body)
 			return out.Result, out.Err()
 		}

@@ -73,6 +73,30 @@ func TestRepeats_JoinBeforeTheProposal(t *testing.T) {
 	})
 }
 
+// TestRepeats_ThroughAnotherHost: a command whose daemon died with its replica asks
+// again through the daemon of another host; one qsub is one job (L8).
+func TestRepeats_ThroughAnotherHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, opened := newBench(t), make(chan struct{})
+		b.Batch.Accounts = directory{open: opened}
+		id := transport.NewRequestID()
+		first := b.submitLater(b.as("ann@h1"), "x", id)
+		second := b.submitLater(b.as("ann@h2"), "x", id)
+		close(opened)
+		one, two := <-first, <-second
+		three := <-b.submitLater(b.as("ann@h3"), "x", id)
+		if one.err != nil || two != one || three != one {
+			t.Errorf("through three hosts: %+v, %+v, %+v", one, two, three)
+		}
+		b.behind = b.store.View()
+		id = transport.NewRequestID()
+		one, two = <-b.submitLater(b.as("ann@h1"), "x", id), <-b.submitLater(b.as("ann@h2"), "x", id)
+		if one.err != nil || two != one {
+			t.Errorf("at a leader that is behind: %+v, %+v", one, two)
+		}
+	})
+}
+
 // TestRepeats_OutliveTheFirstAsker: a client whose first attempt was cut off asks
 // again, and gets an outcome, not the end of the first attempt (L8).
 func TestRepeats_OutliveTheFirstAsker(t *testing.T) {

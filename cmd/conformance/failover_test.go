@@ -169,6 +169,9 @@ func checkLedger(t *testing.T, c *devrun.Cluster, acked []string) {
 			t.Errorf("records of %s: %q, want QSE", id, of[id])
 		}
 	}
+	if len(of) != len(acked) {
+		t.Errorf("the ledger has %d jobs, and %d were acknowledged: one qsub is one job (L8)", len(of), len(acked))
+	}
 }
 
 // TestLeaderStopped stops the leader like a machine that hangs, and wakes it when

@@ -63,7 +63,7 @@ func runProposal(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 	if p.ID == "" {
 		return runCommands(s, m, p)
 	}
-	if r, ok := s.Remembered(p.Asker, p.ID); ok {
+	if r, ok := s.Remembered(Requester(p.Asker), p.ID); ok {
 		return Repeated(r, p.body), nil
 	}
 	if err := checkAge(p.ID, m.At); err != nil {
@@ -74,10 +74,15 @@ func runProposal(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 		return out, events
 	}
 	tx := s.Tx()
-	tx.Remember(&state.Request{Asker: p.Asker, ID: p.ID, Body: p.body, Result: out.Result, Refusal: out.Refusal})
+	tx.Remember(&state.Request{Asker: Requester(p.Asker), ID: p.ID, Body: p.body, Result: out.Result, Refusal: out.Refusal})
 	s.Commit(tx)
 	return out, events
 }
+
+// Requester returns whom a request is remembered by: the user's name. The host whose
+// daemon vouches is left out, for a command that has lost its daemon asks again through
+// that of another host (L8); nobody of the same name can guess an id.
+func Requester(u pbs.User) pbs.User { return pbs.User{Name: u.Name} }
 
 // Repeated returns the answer to a request that is remembered: the first one's, or
 // a refusal if something else was asked under its id (L8).
