@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rampart/cluster/sched"
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -324,6 +325,23 @@ func TestMake_NeverPromisesTooMuch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is planned on a vnode that has less than it was promised is what Apply takes.
+func TestMake_NoneOfAnOvercommittedResource(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=2,mem=2gb")
+	b.submit("select=1:ncpus=2:mem=1gb")
+	b.apply(b.plan())
+	lower := attr.Entry{Name: "resources_available", Resource: "ncpus", Value: "1"}
+	b.do(&command.ManageVnode{Verb: command.VerbSet, Vnode: "hosta", Changes: []command.AttrChange{{Entry: lower}}})
+	none := b.submit("select=1:ncpus=0:mem=1gb")
+	b.submit("select=1:ncpus=1")
+	p := b.plan()
+	if len(p.Starts) != 1 || p.Starts[0].Job != none {
+		t.Fatalf("planned:\n%s", text(p))
+	}
+	b.apply(p)
 }
 
 // TestMake_PausesAfterFailedStarts: three starts that came to nothing follow at

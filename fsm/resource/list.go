@@ -179,8 +179,8 @@ func (s *Shortage) Error() string {
 
 // Fits tells whether a request fits into what is offered and not yet used: nil, or
 // the first resource of the request that does not suffice. A consumable resource
-// that is not offered is offered 0 times; a boolean one that is not offered is
-// False.
+// that is not offered is offered 0 times, and 0 of it always fits, even where more is
+// used than offered by now; a boolean one that is not offered is False.
 func Fits(request, offered, used List, t Table) *Shortage {
 	for _, item := range request {
 		def, ok := t.Resource(item.Name)
@@ -207,6 +207,9 @@ func fitsOne(def Def, want Quantity, offered, used List) *Shortage {
 		if !Matches(def, want, text, ok) {
 			return &Shortage{Resource: def.Name}
 		}
+		return nil
+	}
+	if want.IsZero() {
 		return nil
 	}
 	total, err := amount(offered, def, want)

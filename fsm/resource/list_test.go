@@ -142,6 +142,9 @@ func TestFits_OfferLowered(t *testing.T) {
 	if s == nil || s.Free != "0" {
 		t.Errorf("got %v, want nothing free", s)
 	}
+	if s := Fits(list("mem", "0kb", "ncpus", "0"), list("ncpus", "2"), list("mem", "1gb", "ncpus", "3"), site{}); s != nil {
+		t.Errorf("asking for nothing does not fit: %v", s)
+	}
 }
 
 func TestFits_UnsetBoolean(t *testing.T) {
