@@ -54,6 +54,7 @@ func (t *tables) checkIndexes() error {
 		{"running", fresh.running.items.Len(), t.running.items.Len()},
 		{"history", fresh.history.items.Len(), t.history.items.Len()},
 		{"jobs by change", t.jobs.count(), t.changed.items.Len()},
+		{"tombstones by job", t.tombstones.count(), t.buried.items.Len()},
 		{"vnodes by creation", t.vnodes.count(), t.bySeq.items.Len()},
 		{"vnodes by host", t.vnodes.count(), t.byHost.items.Len()},
 		{"requests by age", t.requests.count(), t.requestAge.items.Len()},

@@ -83,7 +83,9 @@ var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
 			tx.requestAge.move(nil, r, func(*Request) bool { return true })
 		})
 	},
-	8:  func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.tombstones, decode, nil) },
+	8: func(tx *Tx, decode func(any) error) error {
+		return reload(tx, &tx.tombstones, decode, func(t *Tombstone) { tx.buried.set(t) })
+	},
 	9:  func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.tokens, decode, nil) },
 	10: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.identities, decode, nil) },
 	11: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.replicas, decode, nil) },

@@ -15,8 +15,7 @@ const (
 	expireAtOnce = 512
 )
 
-// tombstoneTTL is how long a deleted job can be told from one that never was. The last
-// that is so old stays, as the mark up to which deletions are forgotten.
+// tombstoneTTL is how long a deleted job can be told from one that never was.
 const tombstoneTTL = pbs.Time(10 * time.Minute)
 
 // Remember keeps the outcome of a request and drops some that are old enough.
@@ -43,17 +42,13 @@ func (tx *Tx) Expire(keep pbs.Time) {
 func (tx *Tx) ExpireHistory(keep pbs.Time) { tx.expireHistory(keep, 2) }
 
 func (tx *Tx) expireTombstones(most int) {
-	forgettable := func(t *Tombstone) bool { return t.At <= tx.Now()-tombstoneTTL }
 	for range most {
-		oldest, ok := tx.tombstones.first()
-		if !ok || !forgettable(oldest) {
+		t, ok := tx.tombstones.first()
+		if !ok || t.At > tx.Now()-tombstoneTTL {
 			return
 		}
-		if next, ok := tx.tombstones.after(oldest); !ok || !forgettable(next) {
-			return
-		}
-		_, delta := tx.tombstones.remove(oldest)
-		tx.digest += delta
+		tx.exhume(t)
+		tx.EditCluster().Forgotten = t.Index
 	}
 }
 

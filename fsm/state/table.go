@@ -88,18 +88,6 @@ func (t *table[R]) first() (*R, bool) {
 	return t.record(r), ok
 }
 
-// after returns the record that follows that with the key of pivot.
-func (t *table[R]) after(pivot *R) (next *R, ok bool) {
-	t.items.Ascend(row{rec: pivot}, func(r row) bool {
-		next, ok = t.record(r), t.items.Less(row{rec: pivot}, r)
-		return !ok
-	})
-	if !ok {
-		return nil, false
-	}
-	return next, true
-}
-
 // index is a tree of references to records of a table: it adds nothing to the
 // digest and is rebuilt on restore.
 type index[R any] struct{ tree[*R] }

@@ -30,14 +30,15 @@ type tables struct {
 	replicas   table[Replica]
 	resources  table[ResourceDef]
 
-	queued     tree[waiting]  // jobs in state Q by class, then in the order in which they are considered
-	running    index[Job]     // jobs in states R and E
-	history    index[Job]     // finished jobs, by their end
-	changed    index[Job]     // all jobs, by the entry that changed them last
-	bySeq      index[Vnode]   // vnodes in the order of their creation
-	byHost     index[Vnode]   // vnodes by host, then creation
-	requestAge index[Request] // requests, oldest first
-	counts     table[counted] // jobs by queue and state; derived, no part of the digest
+	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
+	running    index[Job]       // jobs in states R and E
+	history    index[Job]       // finished jobs, by their end
+	changed    index[Job]       // all jobs, by the entry that changed them last
+	buried     index[Tombstone] // tombstones by job
+	bySeq      index[Vnode]     // vnodes in the order of their creation
+	byHost     index[Vnode]     // vnodes by host, then creation
+	requestAge index[Request]   // requests, oldest first
+	counts     table[counted]   // jobs by queue and state; derived, no part of the digest
 
 	undo *undo // of the transaction under way; its trees have it too
 }
@@ -99,7 +100,8 @@ func newTables() tables {
 		changed: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Modified, b.Modified), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
-		bySeq: newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
+		buried: newIndex(u, func(a, b *Tombstone) bool { return a.Job < b.Job }),
+		bySeq:  newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		byHost: newIndex(u, func(a, b *Vnode) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
@@ -122,7 +124,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources,
-		&t.queued, &t.running, &t.history, &t.changed, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.queued, &t.running, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
 	} {
 		tree.disown()
 	}
@@ -247,11 +249,13 @@ func (t *tables) Tombstones(index uint64) iter.Seq[*Tombstone] {
 	return t.tombstones.from(&Tombstone{Index: index + 1})
 }
 
-// Remembers tells whether every deletion after index still has its tombstone.
-func (t *tables) Remembers(index uint64) bool {
-	oldest, ok := t.tombstones.first()
-	return !ok || index >= oldest.Index
+// Tombstone returns what is left of a job that was deleted lately.
+func (t *tables) Tombstone(id pbs.JobID) (*Tombstone, bool) {
+	return t.buried.items.Get(&Tombstone{Job: id})
 }
+
+// Remembers tells whether every deletion after index still has its tombstone.
+func (t *tables) Remembers(index uint64) bool { return index >= t.cluster.Forgotten }
 
 // Token returns an enrolment token by the hash of its secret.
 func (t *tables) Token(hash string) (*Token, bool) { return t.tokens.get(&Token{Hash: hash}) }

@@ -110,11 +110,26 @@ func (tx *Tx) DeleteJob(id pbs.JobID) {
 	tx.digest += delta
 	tx.reindexJob(old, nil)
 	tx.DeleteScript(id)
-	_, delta = tx.tombstones.put(&Tombstone{
+	tx.bury(&Tombstone{
 		Job: id, Index: tx.index, At: tx.Now(), ExitStatus: j.ExitStatus, HasExited: j.HasExited, Owner: j.Owner,
 	})
-	tx.digest += delta
 	tx.expireTombstones(2) // two out for one in: the ticks alone do not keep up with a busy cluster
+}
+
+// bury stores the tombstone of a job, of which there is one.
+func (tx *Tx) bury(t *Tombstone) {
+	if earlier, ok := tx.Tombstone(t.Job); ok {
+		tx.exhume(earlier)
+	}
+	_, delta := tx.tombstones.put(t)
+	tx.digest += delta
+	tx.buried.set(t)
+}
+
+func (tx *Tx) exhume(t *Tombstone) {
+	_, delta := tx.tombstones.remove(t)
+	tx.digest += delta
+	tx.buried.drop(t)
 }
 
 func (tx *Tx) reindexJob(old, j *Job) {
