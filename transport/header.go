@@ -33,6 +33,9 @@ const (
 	// HeaderElsewhere marks a reply that says no more than "not here": a stream's
 	// status does not tell.
 	HeaderElsewhere = "Rampart-Elsewhere"
+	// HeaderUncertain marks a reply to a request that was sent to another replica
+	// before and may have taken effect there: that this one did nothing says little.
+	HeaderUncertain = "Rampart-Uncertain"
 )
 
 // RequestID is the identity of a request for ever.

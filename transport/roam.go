@@ -86,6 +86,9 @@ func (r *Roamer) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		if err == nil {
 			r.judge(address, resp)
+			if out.Sent {
+				resp.Header.Set(HeaderUncertain, "1")
+			}
 			return resp, nil
 		}
 		r.config.Replicas.failed(address)

@@ -18,7 +18,7 @@ func judge(ctx context.Context, err error) (again, unknown bool) {
 	if connect.IsWireError(err) { // a replica has spoken
 		switch connect.CodeOf(err) {
 		case connect.CodeUnavailable:
-			return ctx.Err() == nil, false
+			return ctx.Err() == nil, uncertain(err)
 		case connect.CodeAborted, connect.CodeDeadlineExceeded:
 			return ctx.Err() == nil, true
 		default:
@@ -35,6 +35,13 @@ func judge(ctx context.Context, err error) (again, unknown bool) {
 	default:
 		return ctx.Err() == nil, true
 	}
+}
+
+// uncertain tells whether another replica than the one that answers may have done what
+// was asked: its connection broke, and the next one was asked in the same attempt.
+func uncertain(err error) bool {
+	said, ok := errors.AsType[*connect.Error](err)
+	return ok && said.Meta().Get(transport.HeaderUncertain) != ""
 }
 
 // outcome turns the last attempt's error into the call's: a *pbs.Error if it
