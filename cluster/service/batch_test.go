@@ -259,6 +259,8 @@ func TestManage_Refusals(t *testing.T) {
 	}{
 		{"undefined", api.ObjectKind_OBJECT_KIND_SERVER, "", set("nosuch", "1"), "Undefined attribute "},
 		{"unknown resource", api.ObjectKind_OBJECT_KIND_SERVER, "", set("resources_available.nosuch", "1"), "Unknown resource resources_available.nosuch"},
+		{"unknown zone", api.ObjectKind_OBJECT_KIND_SERVER, "", set("timezone", "Nowhere/Land"), "Illegal attribute or resource value timezone"},
+		{"zone of a host", api.ObjectKind_OBJECT_KIND_SERVER, "", set("timezone", "Local"), "Illegal attribute or resource value timezone"},
 		{"unknown queue", api.ObjectKind_OBJECT_KIND_QUEUE, "nosuch", set("enabled", "true"), "Unknown queue"},
 		{"unknown node", api.ObjectKind_OBJECT_KIND_VNODE, "nosuch", set("state", "offline"), "Unknown node "},
 		{"hook", api.ObjectKind_OBJECT_KIND_HOOK, "h", set("enabled", "true"), "No support for requested service"},

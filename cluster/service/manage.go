@@ -5,6 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/fsm/acct"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -74,6 +75,11 @@ var managed = map[api.ObjectKind]struct {
 func manageServer(p person, d directive) ([]command.Command, error) {
 	if !isAlias(p.view, d.name) {
 		return nil, pbs.Refuse(pbs.InvalidRequest)
+	}
+	for _, c := range d.changes {
+		if c.Entry.Name == "timezone" && c.Op != command.OpUnset && !acct.IsZone(c.Entry.Value) {
+			return nil, pbs.Attribute(pbs.BadAttributeValue, "timezone")
+		}
 	}
 	return []command.Command{&command.ManageServer{Verb: d.verb, Changes: d.changes}}, nil
 }

@@ -29,6 +29,16 @@ func Zone(name string) *time.Location {
 	return zone
 }
 
+// IsZone tells whether the name is one of the time zones that Zone knows.
+func IsZone(name string) bool {
+	data, err := zoneData(name)
+	if err != nil {
+		return false
+	}
+	_, err = time.LoadLocationFromTZData(name, data)
+	return err == nil
+}
+
 func zoneData(name string) ([]byte, error) {
 	all, err := zip.NewReader(strings.NewReader(zoneinfo), int64(len(zoneinfo)))
 	if err != nil {

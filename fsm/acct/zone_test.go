@@ -20,6 +20,9 @@ func TestZone_DoesNotDependOnTheHost(t *testing.T) {
 		if got := acct.Zone(name).String(); got != want {
 			t.Errorf("Zone(%q) = %s, want %s", name, got, want)
 		}
+		if got := acct.IsZone(name); got != (name == want) {
+			t.Errorf("IsZone(%q) is %v", name, got)
+		}
 	}
 }
 

@@ -171,13 +171,13 @@ func parseHost(text string) (string, bool) {
 	return text, text != "" && len(text) <= 255
 }
 
-// parseZone takes the form of a name of the tz database; whether it exists is
-// checked where the database is.
+// parseZone takes the form of a name of the tz database, and not Go's name for the zone
+// of the host; whether it exists is checked where the database is.
 func parseZone(text string) (string, bool) {
 	for i := range len(text) {
 		if !isAlnum(text[i]) && strings.IndexByte("/_+-", text[i]) < 0 {
 			return "", false
 		}
 	}
-	return text, text != "" && len(text) <= 64 && text[0] != '/'
+	return text, text != "" && text != "Local" && len(text) <= 64 && text[0] != '/'
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"rampart/cmd/rampart/home"
+	"rampart/fsm/acct"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -103,7 +104,7 @@ func timezone() string {
 	}
 	for _, name := range candidates {
 		if name = strings.TrimPrefix(name, ":"); name != "" {
-			if _, err := time.LoadLocation(name); err == nil {
+			if acct.IsZone(name) {
 				return name
 			}
 		}
