@@ -70,10 +70,11 @@ func (s *settings) directive(line string) error {
 		}
 		s.UseCopy = append(s.UseCopy, task.UseCopy{Host: host, From: from, To: arg(2)})
 	case "$tmpdir":
-		if !strings.HasPrefix(arg(1), "/") {
+		dir := strings.TrimSpace(strings.TrimPrefix(line, f[0])) // it may hold blanks
+		if !strings.HasPrefix(dir, "/") {
 			return errors.New("$tmpdir wants an absolute path")
 		}
-		s.TmpDir = arg(1)
+		s.TmpDir = dir
 	case "$enforce":
 		s.EnforceMem = s.EnforceMem || arg(1) == "mem"
 	}

@@ -114,17 +114,30 @@ func (c *cluster) moms(ctx context.Context) error {
 	return nil
 }
 
-// oneMachine is the configuration of moms that share all files.
-const oneMachine = "$usecp *:/ /\n"
+// momConfig is the configuration of a mom on a machine that passes for many: all share
+// their files, and each has a TMPDIR of its own, for job ids of several clusters are the
+// same.
+func (l layout) momConfig(name string) string {
+	return "$usecp *:/ /\n$tmpdir " + l.tmp(name) + "\n"
+}
+
+// furnish writes what a mom reads at its start.
+func (l layout) furnish(m Mom) error {
+	file := filepath.Join(l.home(m.Name), "mom_priv", "config.d", "dev")
+	for _, d := range []string{filepath.Dir(file), l.tmp(m.Name)} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		os.Chmod(l.tmp(m.Name), 0o777|os.ModeSticky),
+		os.WriteFile(file, []byte(m.definition()), 0o644),
+		os.WriteFile(filepath.Join(l.home(m.Name), "mom_priv", "config"), []byte(l.momConfig(m.Name)), 0o644),
+	)
+}
 
 func (c *cluster) join(ctx context.Context, m Mom) error {
-	file := filepath.Join(c.home(m.Name), "mom_priv", "config.d", "dev")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	config := filepath.Join(c.home(m.Name), "mom_priv", "config")
-	err := errors.Join(os.WriteFile(file, []byte(m.definition()), 0o644), os.WriteFile(config, []byte(oneMachine), 0o644))
-	if err != nil {
+	if err := c.furnish(m); err != nil {
 		return err
 	}
 	token, err := c.token(ctx, "mom", "--host", m.Name)

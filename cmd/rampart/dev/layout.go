@@ -16,6 +16,7 @@ import (
 type layout struct{ dir string }
 
 func (l layout) home(name string) string    { return filepath.Join(l.dir, "homes", name) }
+func (l layout) tmp(name string) string     { return filepath.Join(l.home(name), "tmp") }
 func (l layout) pidFile(name string) string { return filepath.Join(l.dir, "run", name+".pid") }
 func (l layout) logFile(name string) string { return filepath.Join(l.dir, "logs", name+".log") }
 func (l layout) bin() string                { return filepath.Join(l.dir, "bin") }
