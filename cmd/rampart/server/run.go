@@ -169,6 +169,8 @@ func (s *Server) mount() {
 	s.handler.Mount(apiconnect.NewBatchHandler(services.Batch, options...))
 	s.handler.Mount(apiconnect.NewClusterHandler(services.Cluster, options...))
 	s.handler.Mount(apiconnect.NewReportHandler(services.Report, options...))
+	s.handler.Plain("/healthz", transport.ForAnybody, services.Healthz())
+	s.handler.Plain("/readyz", transport.ForAnybody, services.Readyz())
 }
 
 func (s *Server) openGateway(ctx context.Context) error {
