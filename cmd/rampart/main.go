@@ -38,7 +38,16 @@ var exits = []struct {
 
 func main() { os.Exit(run()) }
 
-func run() int { return finish(app().RunContext(context.Background(), os.Args)) }
+func run() int { return finish(app().RunContext(context.Background(), arguments(os.Args))) }
+
+// arguments lets --version as the only argument ask for the version, as with every
+// command of PBS.
+func arguments(args []string) []string {
+	if len(args) == 2 && args[1] == "--version" {
+		return []string{args[0], "version"}
+	}
+	return args
+}
 
 // untilSignal runs an action under a context that SIGINT, SIGTERM or one of the others
 // ends. The mom does not use it: to it, signals differ.
@@ -138,10 +147,17 @@ func completionCommand() *urfave.Command {
 	}
 }
 
+// After "--" nothing is completed: there the question would be an operand, and the command
+// would be carried out. "-" asks for options in its place.
 const bashCompletion = `# bash completion for rampart
 _rampart_complete() {
-	local words=("${COMP_WORDS[@]:0:COMP_CWORD}")
-	COMPREPLY=($(compgen -W "$("${words[@]}" --generate-bash-completion 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
+	local word=${COMP_WORDS[COMP_CWORD]} words=("${COMP_WORDS[@]:0:COMP_CWORD}")
+	[[ " ${words[*]} " != *" -- "* ]] || return
+	case $word in
+	--) words+=(-) ;;
+	-*) words+=("$word") ;;
+	esac
+	COMPREPLY=($(compgen -W "$("${words[@]}" --generate-bash-completion 2>/dev/null)" -- "$word"))
 }
 complete -o default -F _rampart_complete rampart
 `
