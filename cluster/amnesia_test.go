@@ -187,7 +187,7 @@ func TestAmnesia_OneAloneWaitsAndSaysSo(t *testing.T) {
 		first.restart()
 		<-time.After(time.Minute)
 		s := first.replica.Status()
-		if s.Term != 0 || len(s.Alarms) != 1 || !strings.Contains(s.Alarms[0], "waiting for a majority") {
+		if s.Term != 0 || len(s.Alarms) != 1 || !strings.Contains(s.Alarms[0].Text, "waiting for a majority") {
 			t.Errorf("alone it says %+v", s)
 		}
 		if err := first.stop(nil); err != nil {

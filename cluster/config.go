@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/fsm/command"
 	"rampart/fsm/state"
@@ -80,6 +81,11 @@ type Config struct {
 
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger
+	// Alarms tells what else of this process a person should look at; nil: nothing.
+	Alarms func() []Alarm
+	// Registry takes the replica's metrics; nil: nobody reads them.
+	Registry prometheus.Registerer
+
 }
 
 func (c *Config) validate() error {

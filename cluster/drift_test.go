@@ -152,7 +152,7 @@ func TestDrift_NoMajorityStopsWrites(t *testing.T) {
 		drift(machines, map[*member]string{f[0]: "wrong", f[1]: "other"})
 		mustWrite(t, l, "split")
 		w.until("an alarm", 40*time.Second, func() bool { return len(l.replica.Status().Alarms) > 0 })
-		if a := l.replica.Status().Alarms[0]; !strings.Contains(a, "no majority of the voters agrees") {
+		if a := l.replica.Status().Alarms[0].Text; !strings.Contains(a, "no majority of the voters agrees") {
 			t.Errorf("alarm %q", a)
 		}
 		if err := l.write("x"); !errors.Is(err, cluster.ErrNotLeader) {

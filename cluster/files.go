@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
 )
 
 // files are the stores of a replica on disk: DIR/log.db (log, votes, terms,
@@ -71,6 +72,15 @@ func (f *files) Close() error                  { return f.db.Close() }
 // Dir implements Stores.
 func (f *files) Dir() string { return f.dir }
 
+// Room implements Stores.
+func (f *files) Room() (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(f.dir, &s); err != nil {
+		return -1, fmt.Errorf("ask for the room in %s: %w", f.dir, err)
+	}
+	return int64(s.Bavail) * s.Bsize, nil
+}
+
 // boltOptions: the list of free pages is not written with every commit, but
 // found anew at open.
 func boltOptions() *bbolt.Options {
@@ -93,6 +103,10 @@ func compact(path string, logger *slog.Logger) error {
 	}
 	began := time.Now()
 	err = copyInto(src, path+".compact")
+	if errors.Is(err, unix.ENOSPC) {
+		logger.Warn("no room to compact the log", "file", path, "bytes", size, "free", free)
+		return errors.Join(src.Close(), os.Remove(path+".compact"))
+	}
 	if err = errors.Join(err, src.Close()); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/fsm/planted"
 )
@@ -23,6 +24,8 @@ type guard struct {
 
 	failed chan struct{} // closed at the first failure
 	writes sync.WaitGroup
+	took   latencies
+	meter  *prometheus.HistogramVec // nil: nobody measures
 
 	mu  sync.Mutex
 	err error
@@ -49,10 +52,30 @@ func (g *guard) fail(err error) error {
 	return g.err
 }
 
-func (g *guard) write(what string, do func() error) error {
+// The kinds of writes, as the metrics name them.
+const (
+	writeAppend = "append"
+	writeStable = "stable"
+	writeDelete = "delete"
+)
+
+// measure notes how long a write took. Deleting is left out of the latency that is
+// watched: it follows a snapshot, in great pieces, and nobody waits for it.
+func (g *guard) measure(kind string, took time.Duration) {
+	if kind != writeDelete {
+		g.took.note(time.Now(), took)
+	}
+	if g.meter != nil {
+		g.meter.WithLabelValues(kind).Observe(took.Seconds())
+	}
+}
+
+func (g *guard) write(kind, what string, do func() error) error {
 	if err := g.failure(); err != nil {
 		return err
 	}
+	began := time.Now()
+	defer func() { g.measure(kind, time.Since(began)) }()
 	done := make(chan error, 1)
 	g.writes.Go(func() { done <- do() })
 	late := time.NewTimer(g.limit)
@@ -87,7 +110,7 @@ func (g *guard) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l})
 
 // StoreLogs implements raft.LogStore.
 func (g *guard) StoreLogs(logs []*raft.Log) error {
-	return g.write("store log", func() error { return g.LogStore.StoreLogs(logs) })
+	return g.write(writeAppend, "store log", func() error { return g.LogStore.StoreLogs(logs) })
 }
 
 // deleteAtOnce bounds one transaction, so that deleting tens of thousands of
@@ -110,7 +133,7 @@ func (g *guard) DeleteRange(lo, hi uint64) error {
 				from = hi - deleteAtOnce + 1
 			}
 		}
-		if err := g.write("delete range", func() error { return g.LogStore.DeleteRange(from, to) }); err != nil {
+		if err := g.write(writeDelete, "delete range", func() error { return g.LogStore.DeleteRange(from, to) }); err != nil {
 			return err
 		}
 		if lo > first {
@@ -131,7 +154,7 @@ func (s guardedStable) Get(key []byte) ([]byte, error)       { return s.g.stable
 func (s guardedStable) GetUint64(key []byte) (uint64, error) { return s.g.stable.GetUint64(key) }
 
 func (s guardedStable) Set(key, value []byte) error {
-	return s.g.write("store "+string(key), func() error { return s.g.stable.Set(key, value) })
+	return s.g.write(writeStable, "store "+string(key), func() error { return s.g.stable.Set(key, value) })
 }
 
 var keyCurrentTerm = []byte("CurrentTerm") // Raft's own
@@ -141,7 +164,7 @@ var keyCurrentTerm = []byte("CurrentTerm") // Raft's own
 // in memory does no harm without the store: no vote is granted and no entry
 // taken, since both must be written first.
 func (s guardedStable) SetUint64(key []byte, value uint64) error {
-	err := s.g.write("store "+string(key), func() error { return s.g.stable.SetUint64(key, value) })
+	err := s.g.write(writeStable, "store "+string(key), func() error { return s.g.stable.SetUint64(key, value) })
 	if bytes.Equal(key, keyCurrentTerm) && errors.Is(err, ErrStore) {
 		return nil
 	}

@@ -19,16 +19,18 @@ type observed struct {
 	ctx    context.Context // ends the waits for the ledger
 	due    chan struct{}   // a snapshot is
 	after  int64           // proposals until one is
+	meter  meter
 
 	proposals, bytes atomic.Int64 // applied since the last snapshot
 }
 
-func observe(ctx context.Context, m Machine, l Ledger, after int) *observed {
-	return &observed{Machine: m, ledger: l, ctx: ctx, due: make(chan struct{}, 1), after: int64(after)}
+func observe(ctx context.Context, m Machine, l Ledger, after int, meter meter) *observed {
+	return &observed{Machine: m, ledger: l, ctx: ctx, due: make(chan struct{}, 1), after: int64(after), meter: meter}
 }
 
 // Apply implements raft.FSM.
 func (o *observed) Apply(l *raft.Log) any {
+	defer o.meter.apply(1)()
 	out := o.Machine.Apply(l)
 	o.count(l, out)
 	return out
@@ -36,6 +38,7 @@ func (o *observed) Apply(l *raft.Log) any {
 
 // ApplyBatch implements raft.BatchingFSM.
 func (o *observed) ApplyBatch(logs []*raft.Log) []any {
+	defer o.meter.apply(len(logs))()
 	out := o.Machine.ApplyBatch(logs)
 	for i, l := range logs {
 		o.count(l, out[i])

@@ -86,6 +86,9 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 				r.cfg.Logger.Warn("cannot look after a member", "server", m.server.ID, "err", err)
 			}
 		}
+		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil {
+			r.cfg.Logger.Warn("cannot hand over for the sake of the disk", "err", err)
+		}
 		if err := r.raiseLevel(ctx, members); err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("cannot raise the feature level", "err", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -60,6 +61,9 @@ func (m *Memory) Close() error { return nil }
 
 // Dir implements Stores.
 func (m *Memory) Dir() string { return "memory" }
+
+// Room implements Stores.
+func (m *Memory) Room() (int64, error) { return math.MaxInt64, nil }
 
 // SetAside empties the disk; of what was on it, it keeps the state.
 func (m *Memory) SetAside(index uint64, write func(io.Writer) error) (string, error) {

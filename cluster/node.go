@@ -25,6 +25,9 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	if err := r.checkLevel(); err != nil {
 		return nil, err
 	}
+	if err := r.awaitRoom(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.checkStart(ctx); err != nil {
 		return nil, err
 	}
@@ -43,13 +46,14 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 		err = r.bootstrap(conf, cache, transport)
 	}
 	if err == nil {
-		machine := observe(base, r.cfg.Machine, r.cfg.Ledger, cmp.Or(r.cfg.SnapshotAfter, snapshotProposals))
+		machine := observe(base, r.cfg.Machine, r.cfg.Ledger, cmp.Or(r.cfg.SnapshotAfter, snapshotProposals), r.meter)
 		r.machine = machine
 		n.raft, err = r.newRaft(conf, machine, cache, transport)
 	}
 	if err != nil {
 		return nil, errors.Join(err, transport.Close(), layer.Close())
 	}
+	n.raft.RegisterObserver(r.meter.observer())
 	return n, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 )
 
@@ -16,11 +17,21 @@ import (
 // proposal never entered the log; ErrOutcomeUnknown, when it may yet take effect.
 // A repeat is answered by the state, which remembers (L8).
 func (r *Replica) Propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
+	end := r.meter.propose()
+	out, err := r.propose(ctx, p)
+	end(err)
+	return out, err
+}
+
+func (r *Replica) propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return command.Outcome{}, fmt.Errorf("propose: %w: %w", ErrNotLeader, err)
 	}
 	if why := r.split.Load(); why != nil {
 		return command.Outcome{}, fmt.Errorf("propose: %w: %s", ErrNotLeader, *why)
+	}
+	if a := r.full.Load(); a != nil {
+		return command.Outcome{}, fmt.Errorf("propose: %w: %w", ErrNoRoom, pbs.Errorf(pbs.ResourceBusy, "%s", a.Text))
 	}
 	req, err := r.batch.add(p)
 	if err != nil {

@@ -37,8 +37,14 @@ type Replica struct {
 	known   knowledge
 	asked   map[string]StartQuestion // by server, who asked last and was not refused
 
-	waiting atomic.Pointer[string] // what Run waits for before Raft starts
+	waiting atomic.Pointer[Alarm]  // what Run waits for before Raft starts
 	split   atomic.Pointer[string] // why this leader takes no proposals
+	full    atomic.Pointer[Alarm]  // the same, for lack of room
+	unsaved atomic.Pointer[Alarm]  // why there is no newer snapshot
+
+	room     room
+	relieved time.Time // when this leader last handed over for the sake of its disk
+	meter    meter
 
 	ran  atomic.Bool
 	node atomic.Pointer[node] // nil unless running
@@ -58,7 +64,7 @@ func Open(cfg Config) (*Replica, error) {
 	}
 	raw, err := cfg.Stores()
 	if err != nil {
-		return nil, fmt.Errorf("open replica %s: %w", cfg.Self.Name, err)
+		return nil, fmt.Errorf("open replica %s: %w", cfg.Self.Name, storeError(err))
 	}
 	stores, members, err := openSealed(raw, cfg.Logger)
 	if err != nil {
@@ -68,8 +74,12 @@ func Open(cfg Config) (*Replica, error) {
 		cfg: cfg, stores: stores, members: members, guard: newGuard(stores, storeDeadline),
 		spell: newSpell(), saves: make(chan saveRequest), asked: make(map[string]StartQuestion), stopped: make(chan struct{}),
 	}
+	r.meter = newMeter(cfg.Registry)
+	r.guard.meter = r.meter.writes
 	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
-	r.fresh, r.local = newRounds(r.askIndex), newRounds(r.confirmIndex)
+	r.fresh, r.local = newRounds(r.askIndex), newRounds(r.meter.round(r.confirmIndex))
+	r.room.look(stores, cfg.Logger)
+	r.gauges(cfg.Registry)
 	if err := r.identify(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), stores.Close())
 	}
@@ -140,6 +150,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	services.Go(func() { r.save(base, n) })
 	twice := make(chan error, 1)
 	services.Go(func() { r.watchStarts(base, n, twice) })
+	services.Go(func() { r.watchRoom(base) })
 
 	leading, resign := context.WithCancel(ctx)
 	defer resign()

@@ -14,6 +14,9 @@ import (
 // a change of members may be under way).
 const saveRetry = 5 * time.Second
 
+// saveFailures in a row are more than a transfer or a change of members.
+const saveFailures = 3
+
 // Saved is a snapshot file.
 type Saved struct {
 	io.ReadCloser
@@ -52,6 +55,7 @@ func (r *Replica) Snapshot(ctx context.Context) (*Saved, error) {
 // save takes the snapshots, those that are due and those asked for, one at a time.
 func (r *Replica) save(ctx context.Context, n *node) {
 	var again <-chan time.Time
+	failed := 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,9 +68,21 @@ func (r *Replica) save(ctx context.Context, n *node) {
 		case <-again:
 		}
 		again = nil
-		if err := n.raft.Snapshot().Error(); err != nil && ctx.Err() == nil {
+		err := n.raft.Snapshot().Error()
+		if err == nil {
+			failed = 0
+			r.unsaved.Store(nil)
+			continue
+		}
+		if ctx.Err() == nil {
 			r.cfg.Logger.Warn("snapshot failed", "err", err)
 			again = time.After(saveRetry)
+		}
+		if failed++; failed >= saveFailures {
+			r.unsaved.Store(&Alarm{
+				Kind: AlarmSnapshot, Serves: true, Text: fmt.Sprintf("the last %d snapshots failed: %v", failed, err),
+				Todo: "look at the disk: without snapshots the log grows",
+			})
 		}
 	}
 }

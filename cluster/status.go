@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +33,9 @@ type Status struct {
 	Digest      uint64         // of the state at Applied
 	LastContact time.Duration  // since it heard of a leader; 0 at the leader
 	Marks       []command.Mark // digests noted, to be compared
-	Alarms      []string
+	Disk        Disk
+	Alarms      []Alarm // the worst first
+	Voter       bool    // as the replica that was asked has it; set by Statuses
 }
 
 // statusTimeout bounds how long one replica may take to tell its status.
@@ -45,14 +48,15 @@ func (r *Replica) Status() Status {
 		Self: r.cfg.Self, Role: Nonvoter, LastContact: r.Age(),
 		Applied: view.Index(), Digest: uint64(view.Digest()), Marks: r.cfg.Machine.Marks(),
 	}
-	s.Alarms = r.alarms()
+	s.Disk = r.disk()
+	s.Alarms = r.alarms(s.Disk)
 	n := r.node.Load()
 	if n == nil {
 		return s
 	}
 	s.Term, s.Commit = n.raft.CurrentTerm(), n.raft.CommitIndex()
 	if member, ok := n.server(n.id); ok && member.Suffrage == raft.Voter {
-		s.Role = Follower
+		s.Role, s.Voter = Follower, true
 	}
 	if n.isLeader() {
 		s.Role = Leader
@@ -60,29 +64,16 @@ func (r *Replica) Status() Status {
 	return s
 }
 
-// alarms are what a person should look at, the worst first.
-func (r *Replica) alarms() []string {
-	var all []string
-	for _, err := range []error{r.guard.failure(), r.cfg.Machine.Err()} {
-		if err != nil {
-			all = append(all, err.Error())
-		}
-	}
-	for _, what := range []*string{r.split.Load(), r.waiting.Load()} {
-		if what != nil {
-			all = append(all, *what)
-		}
-	}
-	return all
-}
-
-// Statuses asks every member; those that do not answer in time are unreachable.
+// Statuses asks every member; those that do not answer in time are unreachable. Before
+// Raft runs here, the members are those that the disk knows.
 func (r *Replica) Statuses(ctx context.Context) []Status {
-	n := r.node.Load()
-	if n == nil {
-		return []Status{r.Status()}
+	members := r.members.Servers
+	if n := r.node.Load(); n != nil {
+		members = n.servers()
 	}
-	members := n.servers()
+	if !slices.ContainsFunc(members, func(m raft.Server) bool { return m.ID == r.id }) {
+		members = append(slices.Clone(members), raft.Server{ID: r.id, Suffrage: raft.Nonvoter, Address: raft.ServerAddress(r.cfg.Self.Address)})
+	}
 	all := make([]Status, len(members))
 	var wg sync.WaitGroup
 	for i, m := range members {
@@ -91,6 +82,7 @@ func (r *Replica) Statuses(ctx context.Context) []Status {
 			if err != nil {
 				s = r.unreachable(m)
 			}
+			s.Voter = m.Suffrage == raft.Voter
 			all[i] = s
 		})
 	}

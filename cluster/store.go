@@ -19,6 +19,8 @@ type Stores interface {
 	Snapshots() raft.SnapshotStore
 	// Dir is where they are, for people.
 	Dir() string
+	// Room is how many bytes may still be written.
+	Room() (int64, error)
 	// SetAside writes a state of the index to where people can look at it, and sees to
 	// it that the next open finds no log and no snapshot. It returns where all that is.
 	// Nothing is used after it but Close.

@@ -62,7 +62,7 @@ next=$(qsub -N next -j oe -o "$work/next.out" -- /bin/echo "submitted while ther
 printf '$ qsub -N next -- /bin/echo ...\n%s\n' "$next"
 gap=$((($(now) - died) / 1000000))
 say "The next qsub was acknowledged $gap ms after the leader's death; nobody had to try again."
-show rampart cluster status
+show rampart cluster status || [ $? = 3 ] # it serves, and one replica is dead
 [ "$(leader)" != "$old" ] || fail "$old still leads"
 
 say "The job does not notice; the dead replica comes back and catches up."

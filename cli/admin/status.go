@@ -42,10 +42,40 @@ func Status(ctx context.Context, env *Env, o StatusOptions) error {
 	if err != nil {
 		return fmt.Errorf("cluster status: %w", err)
 	}
+	write := statusTable
 	if o.JSON {
-		return statusJSON(env.Stdout, reply.Msg)
+		write = statusJSON
 	}
-	return statusTable(env.Stdout, reply.Msg)
+	if err := write(env.Stdout, reply.Msg); err != nil {
+		return err
+	}
+	return unhealthy(reply.Msg.GetHealth())
+}
+
+// Exit statuses of cluster status. A failure to ask anybody has those of any command.
+const (
+	StatusDegraded = 3 // the cluster serves, and something is to be done
+	StatusNoQuorum = 4 // nothing can be changed
+)
+
+// An UnhealthyError says that the status was told and is not healthy: it is an exit
+// status and no message.
+type UnhealthyError struct {
+	Health string
+	Status int
+}
+
+// Error returns how the cluster does.
+func (e *UnhealthyError) Error() string { return "the cluster is " + e.Health }
+
+func unhealthy(health string) error {
+	switch health {
+	case "healthy", "": // a replica of an earlier version does not say
+		return nil
+	case "no quorum":
+		return &UnhealthyError{health, StatusNoQuorum}
+	}
+	return &UnhealthyError{health, StatusDegraded}
 }
 
 type faultJSON struct {
@@ -71,16 +101,35 @@ type replicaJSON struct {
 	LastContactMS int64    `json:"last_contact_ms"`
 	Digest        string   `json:"digest,omitempty"`
 	Alarms        []string `json:"alarms,omitempty"`
+	Voter         bool     `json:"voter"`
+	Lag           uint64   `json:"lag_entries"`
+	Disk          diskJSON `json:"disk"`
+	Health        string   `json:"health,omitempty"`
+	Todo          []string `json:"todo,omitempty"`
 }
+
+// diskJSON is what log and votes are on: writes of the last 15 seconds, in milliseconds.
+type diskJSON struct {
+	Writes uint64  `json:"writes"`
+	P99    float64 `json:"write_p99_ms"`
+	Max    float64 `json:"write_max_ms"`
+	Slow   bool    `json:"slow"`
+	Free   int64   `json:"free_bytes"`
+	Low    bool    `json:"low"`
+}
+
+func milliseconds(us int64) float64 { return float64(us) / 1000 }
 
 func statusJSON(w io.Writer, s *api.StatusReply) error {
 	out := struct {
 		Server       string           `json:"server"`
 		FeatureLevel uint32           `json:"feature_level"`
+		Health       string           `json:"health,omitempty"`
+		MayFail      uint32           `json:"may_fail"`
 		Replicas     []replicaJSON    `json:"replicas"`
 		Faults       []faultJSON      `json:"faults,omitempty"`
 		Differences  []differenceJSON `json:"differences,omitempty"`
-	}{Server: s.GetServer(), FeatureLevel: s.GetFeatureLevel(), Replicas: []replicaJSON{}}
+	}{Server: s.GetServer(), FeatureLevel: s.GetFeatureLevel(), Health: s.GetHealth(), MayFail: s.GetMayFail(), Replicas: []replicaJSON{}}
 	for _, f := range s.GetFaults() {
 		out.Faults = append(out.Faults, faultJSON{f.GetIndex(), f.GetText()})
 	}
@@ -92,6 +141,11 @@ func statusJSON(w io.Writer, s *api.StatusReply) error {
 			Name: r.GetName(), ID: r.GetServerId(), Address: r.GetAddress(), Role: r.GetRole(), Term: r.GetTerm(),
 			CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(), Version: r.GetVersion(),
 			LastContactMS: r.GetLastContactMs(), Digest: r.GetDigest(), Alarms: r.GetAlarms(),
+			Voter: r.GetVoter(), Lag: r.GetLag(), Health: r.GetHealth(), Todo: r.GetTodo(),
+			Disk: diskJSON{
+				Writes: r.GetWrites(), P99: milliseconds(r.GetWriteP99Us()), Max: milliseconds(r.GetWriteMaxUs()),
+				Slow: r.GetDiskSlow(), Free: r.GetDiskFree(), Low: r.GetDiskLow(),
+			},
 		})
 	}
 	enc := json.NewEncoder(w)
@@ -101,18 +155,20 @@ func statusJSON(w io.Writer, s *api.StatusReply) error {
 
 func statusTable(w io.Writer, s *api.StatusReply) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "REPLICA\tROLE\tTERM\tCOMMIT\tAPPLIED\tADDRESS\tVERSION")
+	fmt.Fprintln(t, "REPLICA\tROLE\tTERM\tCOMMIT\tAPPLIED\tLAG\tCONTACT\tWRITE P99\tADDRESS\tVERSION\tHEALTH")
 	for _, r := range s.GetReplicas() {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", r.GetName(), r.GetRole(), r.GetTerm(), r.GetCommitIndex(),
-			r.GetAppliedIndex(), r.GetAddress(), r.GetVersion())
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.GetName(), r.GetRole(), progress(r), r.GetAddress(), tail(r))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	var notes []string
+	notes := []string{summary(s)}
 	for _, r := range s.GetReplicas() {
 		for _, alarm := range r.GetAlarms() {
 			notes = append(notes, fmt.Sprintf("%s: %s\n", r.GetName(), alarm))
+		}
+		for _, todo := range r.GetTodo() {
+			notes = append(notes, fmt.Sprintf("%s: %s: %s\n", r.GetName(), whatToDo, todo))
 		}
 	}
 	for _, f := range s.GetFaults() {
@@ -124,4 +180,40 @@ func statusTable(w io.Writer, s *api.StatusReply) error {
 	}
 	_, err := io.WriteString(w, strings.Join(notes, ""))
 	return err
+}
+
+const whatToDo = "to do"
+
+// progress is how far a replica has come, "-" where it did not say.
+func progress(r *api.ReplicaStatus) string {
+	if r.GetRole() == "unreachable" {
+		return "-\t-\t-\t-\t-\t-"
+	}
+	contact, write := "-", "-" // the leader hears nobody lead, and an idle disk is not measured
+	if r.GetRole() != "leader" {
+		contact = (time.Duration(r.GetLastContactMs()) * time.Millisecond).String()
+	}
+	if r.GetWrites() > 0 {
+		write = fmt.Sprintf("%.1fms", milliseconds(r.GetWriteP99Us()))
+	}
+	return fmt.Sprintf("%d\t%d\t%d\t%d\t%s\t%s", r.GetTerm(), r.GetCommitIndex(), r.GetAppliedIndex(), r.GetLag(), contact, write)
+}
+
+func tail(r *api.ReplicaStatus) string {
+	version := r.GetVersion()
+	if version == "" {
+		version = "-"
+	}
+	return version + "\t" + r.GetHealth()
+}
+
+// summary says in a line how the cluster does, nothing if it is not said.
+func summary(s *api.StatusReply) string {
+	switch s.GetHealth() {
+	case "":
+		return ""
+	case "no quorum":
+		return "no quorum: nothing can be changed\n"
+	}
+	return fmt.Sprintf("%s: %d more may fail\n", s.GetHealth(), s.GetMayFail())
 }

@@ -40,7 +40,19 @@ func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusReque
 	for _, s := range all {
 		out.Replicas = append(out.Replicas, StatusMessage(s))
 	}
+	if !r.Msg.GetLocal() {
+		assess(out, all)
+	}
 	return connect.NewResponse(out), nil
+}
+
+// assess adds what this replica makes of what all of them told.
+func assess(out *api.StatusReply, all []cluster.Status) {
+	verdicts, condition, mayFail := cluster.Assess(all)
+	out.Health, out.MayFail = string(condition), uint32(mayFail)
+	for i, v := range verdicts {
+		out.Replicas[i].Health, out.Replicas[i].Lag, out.Replicas[i].Todo = string(v.Health), v.Lag, v.Todo
+	}
 }
 
 // StatusMessage writes a replica's status as it travels.
@@ -48,12 +60,18 @@ func StatusMessage(s cluster.Status) *api.ReplicaStatus {
 	out := &api.ReplicaStatus{
 		Name: string(s.Self.Name), ServerId: s.Self.ServerID, Address: s.Self.Address, Role: string(s.Role),
 		Term: s.Term, CommitIndex: s.Commit, AppliedIndex: s.Applied, Version: s.Self.Version,
-		LastContactMs: s.LastContact.Milliseconds(), Digest: fmt.Sprintf("%016x", s.Digest), Alarms: s.Alarms,
+		LastContactMs: s.LastContact.Milliseconds(), Digest: fmt.Sprintf("%016x", s.Digest),
 		Host: string(s.Self.Host), GossipAddress: s.Self.GossipAddress,
 		FeatureLevel: s.Self.FeatureLevel, Generation: s.Self.Generation, Start: s.Self.Start,
+		Writes: uint64(s.Disk.Writes), WriteP99Us: s.Disk.P99.Microseconds(), WriteMaxUs: s.Disk.Max.Microseconds(),
+		DiskSlow: s.Disk.Sick, DiskFree: s.Disk.Free, DiskLow: s.Disk.Low, DiskDir: s.Disk.Dir, Voter: s.Voter,
 	}
 	for _, m := range s.Marks {
 		out.Marks = append(out.Marks, &api.DigestMark{Index: m.Index, Digest: m.Digest})
+	}
+	for _, a := range s.Alarms {
+		out.Alarms = append(out.Alarms, a.Text)
+		out.AlarmDetails = append(out.AlarmDetails, &api.Alarm{Kind: string(a.Kind), Text: a.Text, Todo: a.Todo, Serves: a.Serves})
 	}
 	return out
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"rampart/cluster"
 )
 
 // readyAge is how long a replica may not have heard of its leader and still call
@@ -29,13 +31,23 @@ func (s Services) Readyz() http.Handler {
 	})
 }
 
+// stops returns the first alarm that keeps the replica from serving.
+func stops(alarms []cluster.Alarm) string {
+	for _, a := range alarms {
+		if !a.Serves {
+			return a.Text
+		}
+	}
+	return ""
+}
+
 func (s Services) unready() string {
 	replica := s.Cluster.Replica
 	status := replica.Status()
 	_, _, known := replica.Leader()
 	switch {
-	case len(status.Alarms) > 0:
-		return status.Alarms[0]
+	case stops(status.Alarms) != "":
+		return stops(status.Alarms)
 	case !known:
 		return "no leader is known"
 	case replica.Age() > readyAge:

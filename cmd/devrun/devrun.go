@@ -207,7 +207,7 @@ func (c *Cluster) Leader(ctx context.Context) (string, error) {
 // Issue returns a certificate of this cluster, for a load that asks by itself.
 func (c *Cluster) Issue(role transport.Role, host pbs.HostName) (*transport.Identity, error) {
 	ca, err := transport.Files{Dir: filepath.Join(c.Home("s1"), "server_priv", "tls")}.CA()
-	if err != nil {
+	if err != nil && out == "" { // its exit status tells health
 		return nil, err
 	}
 	return ca.Issue(role, host, time.Now())

@@ -23,7 +23,7 @@ import (
 )
 
 // exits are the statuses of a replica that stops by itself, for its supervisor: what
-// each means and what to do is in docs/operation.md. The names are those of sysexits.h.
+// each means and what to do is in docs/operations.md. The names are those of sysexits.h.
 var exits = []struct {
 	err    error
 	status int
@@ -104,6 +104,9 @@ func finish(err error) int {
 		return 0
 	case errors.As(err, &exit):
 		return exit.Status
+	}
+	if u, ok := errors.AsType[*admin.UnhealthyError](err); ok {
+		return u.Status // the table has said why
 	}
 	for _, x := range exits {
 		if errors.Is(err, x.err) {

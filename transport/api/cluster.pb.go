@@ -73,6 +73,8 @@ type StatusReply struct {
 	FeatureLevel  uint32                 `protobuf:"varint,4,opt,name=feature_level,json=featureLevel,proto3" json:"feature_level,omitempty"` // of the cluster
 	Faults        []*Fault               `protobuf:"bytes,5,rep,name=faults,proto3" json:"faults,omitempty"`                                  // the latest first
 	Differences   []*Difference          `protobuf:"bytes,6,rep,name=differences,proto3" json:"differences,omitempty"`                        // the latest first
+	Health        string                 `protobuf:"bytes,7,opt,name=health,proto3" json:"health,omitempty"`                                  // healthy, degraded, no quorum
+	MayFail       uint32                 `protobuf:"varint,8,opt,name=may_fail,json=mayFail,proto3" json:"may_fail,omitempty"`                // so many more voters, and the cluster still serves
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -147,6 +149,20 @@ func (x *StatusReply) GetDifferences() []*Difference {
 		return x.Differences
 	}
 	return nil
+}
+
+func (x *StatusReply) GetHealth() string {
+	if x != nil {
+		return x.Health
+	}
+	return ""
+}
+
+func (x *StatusReply) GetMayFail() uint32 {
+	if x != nil {
+		return x.MayFail
+	}
+	return 0
 }
 
 // Fault is a command whose Apply panicked, on every replica alike.
@@ -335,6 +351,20 @@ type ReplicaStatus struct {
 	Generation    uint64                 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"` // starts of its store
 	Start         string                 `protobuf:"bytes,16,opt,name=start,proto3" json:"start,omitempty"`            // token of this start
 	Marks         []*DigestMark          `protobuf:"bytes,17,rep,name=marks,proto3" json:"marks,omitempty"`
+	// Writes to log and stable store in the last 15 seconds; nothing was written: all 0.
+	Writes       uint64   `protobuf:"varint,18,opt,name=writes,proto3" json:"writes,omitempty"`
+	WriteP99Us   int64    `protobuf:"varint,19,opt,name=write_p99_us,json=writeP99Us,proto3" json:"write_p99_us,omitempty"`
+	WriteMaxUs   int64    `protobuf:"varint,20,opt,name=write_max_us,json=writeMaxUs,proto3" json:"write_max_us,omitempty"`
+	DiskSlow     bool     `protobuf:"varint,21,opt,name=disk_slow,json=diskSlow,proto3" json:"disk_slow,omitempty"`
+	DiskFree     int64    `protobuf:"varint,22,opt,name=disk_free,json=diskFree,proto3" json:"disk_free,omitempty"` // bytes; -1: not known
+	DiskLow      bool     `protobuf:"varint,23,opt,name=disk_low,json=diskLow,proto3" json:"disk_low,omitempty"`
+	DiskDir      string   `protobuf:"bytes,24,opt,name=disk_dir,json=diskDir,proto3" json:"disk_dir,omitempty"`
+	AlarmDetails []*Alarm `protobuf:"bytes,25,rep,name=alarm_details,json=alarmDetails,proto3" json:"alarm_details,omitempty"` // what alarms tells, for programs
+	// What the replica that was asked makes of it all; not in a local status.
+	Health        string   `protobuf:"bytes,26,opt,name=health,proto3" json:"health,omitempty"` // ok, joining, degraded, unreachable
+	Todo          []string `protobuf:"bytes,27,rep,name=todo,proto3" json:"todo,omitempty"`     // what to do about it
+	Lag           uint64   `protobuf:"varint,28,opt,name=lag,proto3" json:"lag,omitempty"`      // entries behind the leader
+	Voter         bool     `protobuf:"varint,29,opt,name=voter,proto3" json:"voter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -488,6 +518,159 @@ func (x *ReplicaStatus) GetMarks() []*DigestMark {
 	return nil
 }
 
+func (x *ReplicaStatus) GetWrites() uint64 {
+	if x != nil {
+		return x.Writes
+	}
+	return 0
+}
+
+func (x *ReplicaStatus) GetWriteP99Us() int64 {
+	if x != nil {
+		return x.WriteP99Us
+	}
+	return 0
+}
+
+func (x *ReplicaStatus) GetWriteMaxUs() int64 {
+	if x != nil {
+		return x.WriteMaxUs
+	}
+	return 0
+}
+
+func (x *ReplicaStatus) GetDiskSlow() bool {
+	if x != nil {
+		return x.DiskSlow
+	}
+	return false
+}
+
+func (x *ReplicaStatus) GetDiskFree() int64 {
+	if x != nil {
+		return x.DiskFree
+	}
+	return 0
+}
+
+func (x *ReplicaStatus) GetDiskLow() bool {
+	if x != nil {
+		return x.DiskLow
+	}
+	return false
+}
+
+func (x *ReplicaStatus) GetDiskDir() string {
+	if x != nil {
+		return x.DiskDir
+	}
+	return ""
+}
+
+func (x *ReplicaStatus) GetAlarmDetails() []*Alarm {
+	if x != nil {
+		return x.AlarmDetails
+	}
+	return nil
+}
+
+func (x *ReplicaStatus) GetHealth() string {
+	if x != nil {
+		return x.Health
+	}
+	return ""
+}
+
+func (x *ReplicaStatus) GetTodo() []string {
+	if x != nil {
+		return x.Todo
+	}
+	return nil
+}
+
+func (x *ReplicaStatus) GetLag() uint64 {
+	if x != nil {
+		return x.Lag
+	}
+	return 0
+}
+
+func (x *ReplicaStatus) GetVoter() bool {
+	if x != nil {
+		return x.Voter
+	}
+	return false
+}
+
+// Alarm is what a person should look at.
+type Alarm struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Todo          string                 `protobuf:"bytes,3,opt,name=todo,proto3" json:"todo,omitempty"`
+	Serves        bool                   `protobuf:"varint,4,opt,name=serves,proto3" json:"serves,omitempty"` // the replica does its part all the same
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Alarm) Reset() {
+	*x = Alarm{}
+	mi := &file_cluster_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Alarm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Alarm) ProtoMessage() {}
+
+func (x *Alarm) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Alarm.ProtoReflect.Descriptor instead.
+func (*Alarm) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Alarm) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Alarm) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Alarm) GetTodo() string {
+	if x != nil {
+		return x.Todo
+	}
+	return ""
+}
+
+func (x *Alarm) GetServes() bool {
+	if x != nil {
+		return x.Serves
+	}
+	return false
+}
+
 type TransferRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	To            string                 `protobuf:"bytes,1,opt,name=to,proto3" json:"to,omitempty"` // replica name; empty: the best one
@@ -497,7 +680,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_cluster_proto_msgTypes[6]
+	mi := &file_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +692,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[6]
+	mi := &file_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +705,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{6}
+	return file_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TransferRequest) GetTo() string {
@@ -541,7 +724,7 @@ type TransferReply struct {
 
 func (x *TransferReply) Reset() {
 	*x = TransferReply{}
-	mi := &file_cluster_proto_msgTypes[7]
+	mi := &file_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -553,7 +736,7 @@ func (x *TransferReply) String() string {
 func (*TransferReply) ProtoMessage() {}
 
 func (x *TransferReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[7]
+	mi := &file_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -566,7 +749,7 @@ func (x *TransferReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferReply.ProtoReflect.Descriptor instead.
 func (*TransferReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{7}
+	return file_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TransferReply) GetLeader() string {
@@ -584,7 +767,7 @@ type SaveSnapshotRequest struct {
 
 func (x *SaveSnapshotRequest) Reset() {
 	*x = SaveSnapshotRequest{}
-	mi := &file_cluster_proto_msgTypes[8]
+	mi := &file_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +779,7 @@ func (x *SaveSnapshotRequest) String() string {
 func (*SaveSnapshotRequest) ProtoMessage() {}
 
 func (x *SaveSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[8]
+	mi := &file_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +792,7 @@ func (x *SaveSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*SaveSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{8}
+	return file_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 type SaveSnapshotReply struct {
@@ -621,7 +804,7 @@ type SaveSnapshotReply struct {
 
 func (x *SaveSnapshotReply) Reset() {
 	*x = SaveSnapshotReply{}
-	mi := &file_cluster_proto_msgTypes[9]
+	mi := &file_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +816,7 @@ func (x *SaveSnapshotReply) String() string {
 func (*SaveSnapshotReply) ProtoMessage() {}
 
 func (x *SaveSnapshotReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[9]
+	mi := &file_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +829,7 @@ func (x *SaveSnapshotReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveSnapshotReply.ProtoReflect.Descriptor instead.
 func (*SaveSnapshotReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{9}
+	return file_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SaveSnapshotReply) GetData() []byte {
@@ -669,7 +852,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_cluster_proto_msgTypes[10]
+	mi := &file_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +864,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[10]
+	mi := &file_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +877,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{10}
+	return file_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateTokenRequest) GetRole() string {
@@ -741,7 +924,7 @@ type CreateTokenReply struct {
 
 func (x *CreateTokenReply) Reset() {
 	*x = CreateTokenReply{}
-	mi := &file_cluster_proto_msgTypes[11]
+	mi := &file_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +936,7 @@ func (x *CreateTokenReply) String() string {
 func (*CreateTokenReply) ProtoMessage() {}
 
 func (x *CreateTokenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[11]
+	mi := &file_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +949,7 @@ func (x *CreateTokenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenReply.ProtoReflect.Descriptor instead.
 func (*CreateTokenReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{11}
+	return file_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CreateTokenReply) GetToken() string {
@@ -787,7 +970,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_cluster_proto_msgTypes[12]
+	mi := &file_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +982,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[12]
+	mi := &file_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +995,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{12}
+	return file_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *JoinRequest) GetToken() string {
@@ -851,7 +1034,7 @@ type JoinReply struct {
 
 func (x *JoinReply) Reset() {
 	*x = JoinReply{}
-	mi := &file_cluster_proto_msgTypes[13]
+	mi := &file_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1046,7 @@ func (x *JoinReply) String() string {
 func (*JoinReply) ProtoMessage() {}
 
 func (x *JoinReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[13]
+	mi := &file_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1059,7 @@ func (x *JoinReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinReply.ProtoReflect.Descriptor instead.
 func (*JoinReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{13}
+	return file_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *JoinReply) GetCluster() string {
@@ -937,7 +1120,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_cluster_proto_msgTypes[14]
+	mi := &file_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -949,7 +1132,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[14]
+	mi := &file_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -962,7 +1145,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{14}
+	return file_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RenewRequest) GetCsr() []byte {
@@ -981,7 +1164,7 @@ type RenewReply struct {
 
 func (x *RenewReply) Reset() {
 	*x = RenewReply{}
-	mi := &file_cluster_proto_msgTypes[15]
+	mi := &file_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1176,7 @@ func (x *RenewReply) String() string {
 func (*RenewReply) ProtoMessage() {}
 
 func (x *RenewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[15]
+	mi := &file_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1189,7 @@ func (x *RenewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewReply.ProtoReflect.Descriptor instead.
 func (*RenewReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{15}
+	return file_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RenewReply) GetCertificate() []byte {
@@ -1025,7 +1208,7 @@ type AddReplicaRequest struct {
 
 func (x *AddReplicaRequest) Reset() {
 	*x = AddReplicaRequest{}
-	mi := &file_cluster_proto_msgTypes[16]
+	mi := &file_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1220,7 @@ func (x *AddReplicaRequest) String() string {
 func (*AddReplicaRequest) ProtoMessage() {}
 
 func (x *AddReplicaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[16]
+	mi := &file_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1233,7 @@ func (x *AddReplicaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddReplicaRequest.ProtoReflect.Descriptor instead.
 func (*AddReplicaRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{16}
+	return file_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AddReplicaRequest) GetReplica() *Replica {
@@ -1068,7 +1251,7 @@ type AddReplicaReply struct {
 
 func (x *AddReplicaReply) Reset() {
 	*x = AddReplicaReply{}
-	mi := &file_cluster_proto_msgTypes[17]
+	mi := &file_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1263,7 @@ func (x *AddReplicaReply) String() string {
 func (*AddReplicaReply) ProtoMessage() {}
 
 func (x *AddReplicaReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[17]
+	mi := &file_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1276,7 @@ func (x *AddReplicaReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddReplicaReply.ProtoReflect.Descriptor instead.
 func (*AddReplicaReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{17}
+	return file_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 type LoginRequest struct {
@@ -1105,7 +1288,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_cluster_proto_msgTypes[18]
+	mi := &file_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1300,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[18]
+	mi := &file_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1313,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{18}
+	return file_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LoginRequest) GetTtlSeconds() int64 {
@@ -1150,7 +1333,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1345,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1358,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{19}
+	return file_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *LoginReply) GetToken() string {
@@ -1200,7 +1383,7 @@ type ReadIndexRequest struct {
 
 func (x *ReadIndexRequest) Reset() {
 	*x = ReadIndexRequest{}
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1395,7 @@ func (x *ReadIndexRequest) String() string {
 func (*ReadIndexRequest) ProtoMessage() {}
 
 func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1408,7 @@ func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexRequest.ProtoReflect.Descriptor instead.
 func (*ReadIndexRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{20}
+	return file_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 type ReadIndexReply struct {
@@ -1238,7 +1421,7 @@ type ReadIndexReply struct {
 
 func (x *ReadIndexReply) Reset() {
 	*x = ReadIndexReply{}
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1433,7 @@ func (x *ReadIndexReply) String() string {
 func (*ReadIndexReply) ProtoMessage() {}
 
 func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1446,7 @@ func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexReply.ProtoReflect.Descriptor instead.
 func (*ReadIndexReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{21}
+	return file_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReadIndexReply) GetIndex() uint64 {
@@ -1289,7 +1472,7 @@ type ForgetHostRequest struct {
 
 func (x *ForgetHostRequest) Reset() {
 	*x = ForgetHostRequest{}
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1484,7 @@ func (x *ForgetHostRequest) String() string {
 func (*ForgetHostRequest) ProtoMessage() {}
 
 func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1497,7 @@ func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetHostRequest.ProtoReflect.Descriptor instead.
 func (*ForgetHostRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{22}
+	return file_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ForgetHostRequest) GetHost() string {
@@ -1334,7 +1517,7 @@ type ForgetHostReply struct {
 
 func (x *ForgetHostReply) Reset() {
 	*x = ForgetHostReply{}
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1346,7 +1529,7 @@ func (x *ForgetHostReply) String() string {
 func (*ForgetHostReply) ProtoMessage() {}
 
 func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1359,7 +1542,7 @@ func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetHostReply.ProtoReflect.Descriptor instead.
 func (*ForgetHostReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{23}
+	return file_cluster_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ForgetHostReply) GetRequeued() uint32 {
@@ -1384,7 +1567,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1579,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1592,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{24}
+	return file_cluster_proto_rawDescGZIP(), []int{25}
 }
 
 type ClockReply struct {
@@ -1421,7 +1604,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1616,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,7 +1629,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{25}
+	return file_cluster_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ClockReply) GetUnixNano() int64 {
@@ -1469,7 +1652,7 @@ type LastStartRequest struct {
 
 func (x *LastStartRequest) Reset() {
 	*x = LastStartRequest{}
-	mi := &file_cluster_proto_msgTypes[26]
+	mi := &file_cluster_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1664,7 @@ func (x *LastStartRequest) String() string {
 func (*LastStartRequest) ProtoMessage() {}
 
 func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[26]
+	mi := &file_cluster_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1677,7 @@ func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartRequest.ProtoReflect.Descriptor instead.
 func (*LastStartRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{26}
+	return file_cluster_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LastStartRequest) GetServerId() string {
@@ -1544,7 +1727,7 @@ type LastStartReply struct {
 
 func (x *LastStartReply) Reset() {
 	*x = LastStartReply{}
-	mi := &file_cluster_proto_msgTypes[27]
+	mi := &file_cluster_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1556,7 +1739,7 @@ func (x *LastStartReply) String() string {
 func (*LastStartReply) ProtoMessage() {}
 
 func (x *LastStartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[27]
+	mi := &file_cluster_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1569,7 +1752,7 @@ func (x *LastStartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartReply.ProtoReflect.Descriptor instead.
 func (*LastStartReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{27}
+	return file_cluster_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LastStartReply) GetGeneration() uint64 {
@@ -1610,7 +1793,7 @@ type RecordsRequest struct {
 
 func (x *RecordsRequest) Reset() {
 	*x = RecordsRequest{}
-	mi := &file_cluster_proto_msgTypes[28]
+	mi := &file_cluster_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1805,7 @@ func (x *RecordsRequest) String() string {
 func (*RecordsRequest) ProtoMessage() {}
 
 func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[28]
+	mi := &file_cluster_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1818,7 @@ func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsRequest.ProtoReflect.Descriptor instead.
 func (*RecordsRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{28}
+	return file_cluster_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RecordsRequest) GetFirst() uint64 {
@@ -1661,7 +1844,7 @@ type RecordsReply struct {
 
 func (x *RecordsReply) Reset() {
 	*x = RecordsReply{}
-	mi := &file_cluster_proto_msgTypes[29]
+	mi := &file_cluster_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1673,7 +1856,7 @@ func (x *RecordsReply) String() string {
 func (*RecordsReply) ProtoMessage() {}
 
 func (x *RecordsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[29]
+	mi := &file_cluster_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1686,7 +1869,7 @@ func (x *RecordsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsReply.ProtoReflect.Descriptor instead.
 func (*RecordsReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{29}
+	return file_cluster_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RecordsReply) GetRecords() []*LedgerRecord {
@@ -1707,7 +1890,7 @@ type LedgerRecord struct {
 
 func (x *LedgerRecord) Reset() {
 	*x = LedgerRecord{}
-	mi := &file_cluster_proto_msgTypes[30]
+	mi := &file_cluster_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +1902,7 @@ func (x *LedgerRecord) String() string {
 func (*LedgerRecord) ProtoMessage() {}
 
 func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[30]
+	mi := &file_cluster_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +1915,7 @@ func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerRecord.ProtoReflect.Descriptor instead.
 func (*LedgerRecord) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{30}
+	return file_cluster_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *LedgerRecord) GetNumber() uint64 {
@@ -1763,14 +1946,16 @@ const file_cluster_proto_rawDesc = "" +
 	"\rcluster.proto\x12\n" +
 	"rampart.v1\x1a\fcommon.proto\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05local\x18\x01 \x01(\bR\x05local\"\x89\x02\n" +
+	"\x05local\x18\x01 \x01(\bR\x05local\"\xbc\x02\n" +
 	"\vStatusReply\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x125\n" +
 	"\breplicas\x18\x02 \x03(\v2\x19.rampart.v1.ReplicaStatusR\breplicas\x12!\n" +
 	"\fdigest_index\x18\x03 \x01(\x03R\vdigestIndex\x12#\n" +
 	"\rfeature_level\x18\x04 \x01(\rR\ffeatureLevel\x12)\n" +
 	"\x06faults\x18\x05 \x03(\v2\x11.rampart.v1.FaultR\x06faults\x128\n" +
-	"\vdifferences\x18\x06 \x03(\v2\x16.rampart.v1.DifferenceR\vdifferences\"1\n" +
+	"\vdifferences\x18\x06 \x03(\v2\x16.rampart.v1.DifferenceR\vdifferences\x12\x16\n" +
+	"\x06health\x18\a \x01(\tR\x06health\x12\x19\n" +
+	"\bmay_fail\x18\b \x01(\rR\amayFail\"1\n" +
 	"\x05Fault\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"Y\n" +
@@ -1782,7 +1967,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"DigestMark\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\x80\x04\n" +
+	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\xd8\x06\n" +
 	"\rReplicaStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -1803,7 +1988,26 @@ const file_cluster_proto_rawDesc = "" +
 	"generation\x18\x0f \x01(\x04R\n" +
 	"generation\x12\x14\n" +
 	"\x05start\x18\x10 \x01(\tR\x05start\x12,\n" +
-	"\x05marks\x18\x11 \x03(\v2\x16.rampart.v1.DigestMarkR\x05marks\"!\n" +
+	"\x05marks\x18\x11 \x03(\v2\x16.rampart.v1.DigestMarkR\x05marks\x12\x16\n" +
+	"\x06writes\x18\x12 \x01(\x04R\x06writes\x12 \n" +
+	"\fwrite_p99_us\x18\x13 \x01(\x03R\n" +
+	"writeP99Us\x12 \n" +
+	"\fwrite_max_us\x18\x14 \x01(\x03R\n" +
+	"writeMaxUs\x12\x1b\n" +
+	"\tdisk_slow\x18\x15 \x01(\bR\bdiskSlow\x12\x1b\n" +
+	"\tdisk_free\x18\x16 \x01(\x03R\bdiskFree\x12\x19\n" +
+	"\bdisk_low\x18\x17 \x01(\bR\adiskLow\x12\x19\n" +
+	"\bdisk_dir\x18\x18 \x01(\tR\adiskDir\x126\n" +
+	"\ralarm_details\x18\x19 \x03(\v2\x11.rampart.v1.AlarmR\falarmDetails\x12\x16\n" +
+	"\x06health\x18\x1a \x01(\tR\x06health\x12\x12\n" +
+	"\x04todo\x18\x1b \x03(\tR\x04todo\x12\x10\n" +
+	"\x03lag\x18\x1c \x01(\x04R\x03lag\x12\x14\n" +
+	"\x05voter\x18\x1d \x01(\bR\x05voter\"[\n" +
+	"\x05Alarm\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04todo\x18\x03 \x01(\tR\x04todo\x12\x16\n" +
+	"\x06serves\x18\x04 \x01(\bR\x06serves\"!\n" +
 	"\x0fTransferRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"'\n" +
 	"\rTransferReply\x12\x16\n" +
@@ -1915,7 +2119,7 @@ func file_cluster_proto_rawDescGZIP() []byte {
 	return file_cluster_proto_rawDescData
 }
 
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_cluster_proto_goTypes = []any{
 	(*StatusRequest)(nil),       // 0: rampart.v1.StatusRequest
 	(*StatusReply)(nil),         // 1: rampart.v1.StatusReply
@@ -1923,72 +2127,74 @@ var file_cluster_proto_goTypes = []any{
 	(*Difference)(nil),          // 3: rampart.v1.Difference
 	(*DigestMark)(nil),          // 4: rampart.v1.DigestMark
 	(*ReplicaStatus)(nil),       // 5: rampart.v1.ReplicaStatus
-	(*TransferRequest)(nil),     // 6: rampart.v1.TransferRequest
-	(*TransferReply)(nil),       // 7: rampart.v1.TransferReply
-	(*SaveSnapshotRequest)(nil), // 8: rampart.v1.SaveSnapshotRequest
-	(*SaveSnapshotReply)(nil),   // 9: rampart.v1.SaveSnapshotReply
-	(*CreateTokenRequest)(nil),  // 10: rampart.v1.CreateTokenRequest
-	(*CreateTokenReply)(nil),    // 11: rampart.v1.CreateTokenReply
-	(*JoinRequest)(nil),         // 12: rampart.v1.JoinRequest
-	(*JoinReply)(nil),           // 13: rampart.v1.JoinReply
-	(*RenewRequest)(nil),        // 14: rampart.v1.RenewRequest
-	(*RenewReply)(nil),          // 15: rampart.v1.RenewReply
-	(*AddReplicaRequest)(nil),   // 16: rampart.v1.AddReplicaRequest
-	(*AddReplicaReply)(nil),     // 17: rampart.v1.AddReplicaReply
-	(*LoginRequest)(nil),        // 18: rampart.v1.LoginRequest
-	(*LoginReply)(nil),          // 19: rampart.v1.LoginReply
-	(*ReadIndexRequest)(nil),    // 20: rampart.v1.ReadIndexRequest
-	(*ReadIndexReply)(nil),      // 21: rampart.v1.ReadIndexReply
-	(*ForgetHostRequest)(nil),   // 22: rampart.v1.ForgetHostRequest
-	(*ForgetHostReply)(nil),     // 23: rampart.v1.ForgetHostReply
-	(*ClockRequest)(nil),        // 24: rampart.v1.ClockRequest
-	(*ClockReply)(nil),          // 25: rampart.v1.ClockReply
-	(*LastStartRequest)(nil),    // 26: rampart.v1.LastStartRequest
-	(*LastStartReply)(nil),      // 27: rampart.v1.LastStartReply
-	(*RecordsRequest)(nil),      // 28: rampart.v1.RecordsRequest
-	(*RecordsReply)(nil),        // 29: rampart.v1.RecordsReply
-	(*LedgerRecord)(nil),        // 30: rampart.v1.LedgerRecord
-	(*Replica)(nil),             // 31: rampart.v1.Replica
+	(*Alarm)(nil),               // 6: rampart.v1.Alarm
+	(*TransferRequest)(nil),     // 7: rampart.v1.TransferRequest
+	(*TransferReply)(nil),       // 8: rampart.v1.TransferReply
+	(*SaveSnapshotRequest)(nil), // 9: rampart.v1.SaveSnapshotRequest
+	(*SaveSnapshotReply)(nil),   // 10: rampart.v1.SaveSnapshotReply
+	(*CreateTokenRequest)(nil),  // 11: rampart.v1.CreateTokenRequest
+	(*CreateTokenReply)(nil),    // 12: rampart.v1.CreateTokenReply
+	(*JoinRequest)(nil),         // 13: rampart.v1.JoinRequest
+	(*JoinReply)(nil),           // 14: rampart.v1.JoinReply
+	(*RenewRequest)(nil),        // 15: rampart.v1.RenewRequest
+	(*RenewReply)(nil),          // 16: rampart.v1.RenewReply
+	(*AddReplicaRequest)(nil),   // 17: rampart.v1.AddReplicaRequest
+	(*AddReplicaReply)(nil),     // 18: rampart.v1.AddReplicaReply
+	(*LoginRequest)(nil),        // 19: rampart.v1.LoginRequest
+	(*LoginReply)(nil),          // 20: rampart.v1.LoginReply
+	(*ReadIndexRequest)(nil),    // 21: rampart.v1.ReadIndexRequest
+	(*ReadIndexReply)(nil),      // 22: rampart.v1.ReadIndexReply
+	(*ForgetHostRequest)(nil),   // 23: rampart.v1.ForgetHostRequest
+	(*ForgetHostReply)(nil),     // 24: rampart.v1.ForgetHostReply
+	(*ClockRequest)(nil),        // 25: rampart.v1.ClockRequest
+	(*ClockReply)(nil),          // 26: rampart.v1.ClockReply
+	(*LastStartRequest)(nil),    // 27: rampart.v1.LastStartRequest
+	(*LastStartReply)(nil),      // 28: rampart.v1.LastStartReply
+	(*RecordsRequest)(nil),      // 29: rampart.v1.RecordsRequest
+	(*RecordsReply)(nil),        // 30: rampart.v1.RecordsReply
+	(*LedgerRecord)(nil),        // 31: rampart.v1.LedgerRecord
+	(*Replica)(nil),             // 32: rampart.v1.Replica
 }
 var file_cluster_proto_depIdxs = []int32{
 	5,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
 	2,  // 1: rampart.v1.StatusReply.faults:type_name -> rampart.v1.Fault
 	3,  // 2: rampart.v1.StatusReply.differences:type_name -> rampart.v1.Difference
 	4,  // 3: rampart.v1.ReplicaStatus.marks:type_name -> rampart.v1.DigestMark
-	31, // 4: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
-	31, // 5: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
-	30, // 6: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
-	0,  // 7: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
-	6,  // 8: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
-	8,  // 9: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
-	10, // 10: rampart.v1.Cluster.CreateToken:input_type -> rampart.v1.CreateTokenRequest
-	12, // 11: rampart.v1.Cluster.Join:input_type -> rampart.v1.JoinRequest
-	14, // 12: rampart.v1.Cluster.Renew:input_type -> rampart.v1.RenewRequest
-	16, // 13: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
-	18, // 14: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
-	20, // 15: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
-	22, // 16: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
-	24, // 17: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
-	26, // 18: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
-	28, // 19: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
-	1,  // 20: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
-	7,  // 21: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
-	9,  // 22: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
-	11, // 23: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
-	13, // 24: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
-	15, // 25: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
-	17, // 26: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
-	19, // 27: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
-	21, // 28: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
-	23, // 29: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
-	25, // 30: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
-	27, // 31: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
-	29, // 32: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
-	20, // [20:33] is the sub-list for method output_type
-	7,  // [7:20] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	6,  // 4: rampart.v1.ReplicaStatus.alarm_details:type_name -> rampart.v1.Alarm
+	32, // 5: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
+	32, // 6: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
+	31, // 7: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
+	0,  // 8: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
+	7,  // 9: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
+	9,  // 10: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
+	11, // 11: rampart.v1.Cluster.CreateToken:input_type -> rampart.v1.CreateTokenRequest
+	13, // 12: rampart.v1.Cluster.Join:input_type -> rampart.v1.JoinRequest
+	15, // 13: rampart.v1.Cluster.Renew:input_type -> rampart.v1.RenewRequest
+	17, // 14: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
+	19, // 15: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
+	21, // 16: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
+	23, // 17: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
+	25, // 18: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
+	27, // 19: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
+	29, // 20: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
+	1,  // 21: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
+	8,  // 22: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
+	10, // 23: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
+	12, // 24: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
+	14, // 25: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
+	16, // 26: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
+	18, // 27: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
+	20, // 28: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
+	22, // 29: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
+	24, // 30: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
+	26, // 31: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
+	28, // 32: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
+	30, // 33: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
+	21, // [21:34] is the sub-list for method output_type
+	8,  // [8:21] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_cluster_proto_init() }
@@ -2003,7 +2209,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,7 +24,9 @@ func (a agent) Ping(context.Context, *connect.Request[api.PingRequest]) (*connec
 	return connect.NewResponse(&api.PingReply{}), a.err
 }
 
-type script struct{ apiconnect.UnimplementedReportHandler }
+type script struct {
+	apiconnect.UnimplementedReportHandler
+}
 
 func (script) Script(_ context.Context, _ *connect.Request[api.ScriptRequest], s *connect.ServerStream[api.ScriptReply]) error {
 	_ = s.Send(&api.ScriptReply{})

@@ -32,7 +32,7 @@ func (s clusterStatus) count(role string) int {
 func (c *cluster) status(ctx context.Context) (clusterStatus, error) {
 	var s clusterStatus
 	out, err := c.run(ctx, c.opts.Binary, "cluster", "status", "--json")
-	if err != nil {
+	if err != nil && out == "" { // its exit status tells health
 		return s, err
 	}
 	if err := json.Unmarshal([]byte(out), &s); err != nil {

@@ -44,6 +44,11 @@ func (p *peers) at(address string) apiconnect.ClusterClient {
 	return c.(apiconnect.ClusterClient)
 }
 
+// trustAt returns the client of a replica's word on certificates and keys.
+func (p *peers) trustAt(address string) apiconnect.TrustClient {
+	return apiconnect.NewTrustClient(p.http, "https://"+address, transport.Uncompressed())
+}
+
 // ReadIndex implements cluster.Peers.
 func (p *peers) ReadIndex(ctx context.Context, address string) (index, term uint64, err error) {
 	reply, err := p.at(address).ReadIndex(ctx, connect.NewRequest(&api.ReadIndexRequest{}))
@@ -104,7 +109,22 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 			FeatureLevel: r.GetFeatureLevel(), Generation: r.GetGeneration(), Start: r.GetStart(),
 		},
 		Role: cluster.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),
-		Digest: digest, LastContact: time.Duration(r.GetLastContactMs()) * time.Millisecond, Alarms: r.GetAlarms(),
-		Marks: marks,
+		Digest: digest, LastContact: time.Duration(r.GetLastContactMs()) * time.Millisecond,
+		Alarms: alarmsFromWire(r), Marks: marks, Voter: r.GetVoter(),
+		Disk: cluster.Disk{
+			WriteLatency: cluster.WriteLatency{
+				Writes: int(r.GetWrites()), P99: time.Duration(r.GetWriteP99Us()) * time.Microsecond,
+				Max: time.Duration(r.GetWriteMaxUs()) * time.Microsecond, Sick: r.GetDiskSlow(),
+			},
+			Free: r.GetDiskFree(), Low: r.GetDiskLow(), Dir: r.GetDiskDir(),
+		},
 	}, nil
+}
+
+func alarmsFromWire(r *api.ReplicaStatus) []cluster.Alarm {
+	var all []cluster.Alarm
+	for _, a := range r.GetAlarmDetails() {
+		all = append(all, cluster.Alarm{Kind: cluster.AlarmKind(a.GetKind()), Text: a.GetText(), Todo: a.GetTodo(), Serves: a.GetServes()})
+	}
+	return all
 }

@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"errors"
+	"syscall"
+)
+
+// An AlarmKind is the stable word for what is wrong; docs/operations.md has a line for
+// each.
+type AlarmKind string
+
+// The kinds of alarms.
+const (
+	AlarmStore    AlarmKind = "store_failed"     // a write failed; the process is about to end
+	AlarmMachine  AlarmKind = "machine_stopped"  // nothing more is applied; the process is about to end
+	AlarmSplit    AlarmKind = "states_differ"    // no majority of the voters has the same state
+	AlarmWaiting  AlarmKind = "waiting"          // for a majority to say which start they know
+	AlarmFull     AlarmKind = "disk_full"        // too little room to start on
+	AlarmNoWrites AlarmKind = "writes_refused"   // too few voters have room for more
+	AlarmLow      AlarmKind = "disk_low"         // little room is left
+	AlarmSick     AlarmKind = "disk_slow"        // writes to the log take long
+	AlarmSnapshot AlarmKind = "snapshots_failed" // the log grows meanwhile
+	AlarmLedger   AlarmKind = "ledger_stuck"     // accounting files cannot be written
+)
+
+// AlarmKinds lists all kinds.
+func AlarmKinds() []AlarmKind {
+	return []AlarmKind{
+		AlarmStore, AlarmMachine, AlarmSplit, AlarmWaiting, AlarmFull, AlarmNoWrites, AlarmLow, AlarmSick, AlarmSnapshot, AlarmLedger,
+	}
+}
+
+// An Alarm is what a person should look at.
+type Alarm struct {
+	Kind AlarmKind
+	Text string
+	Todo string // what to do about it
+	// Serves is set when the replica does its part all the same.
+	Serves bool
+}
+
+// alarms returns what is wrong here, the worst first.
+func (r *Replica) alarms(disk Disk) []Alarm {
+	var all []Alarm
+	if err := r.guard.failure(); err != nil {
+		all = append(all, storeAlarm(err))
+	}
+	if err := r.cfg.Machine.Err(); err != nil {
+		all = append(all, Alarm{Kind: AlarmMachine, Text: err.Error(), Todo: "see the exit status of the process"})
+	}
+	if why := r.split.Load(); why != nil {
+		all = append(all, Alarm{Kind: AlarmSplit, Text: *why, Todo: "stop the cluster and keep a copy of every server_priv/raft; see docs/operations.md"})
+	}
+	for _, a := range []*Alarm{r.waiting.Load(), r.full.Load(), r.unsaved.Load()} {
+		if a != nil {
+			all = append(all, *a)
+		}
+	}
+	all = append(all, disk.alarms()...)
+	if r.cfg.Alarms != nil {
+		all = append(all, r.cfg.Alarms()...)
+	}
+	return all
+}
+
+func storeAlarm(err error) Alarm {
+	a := Alarm{Kind: AlarmStore, Text: err.Error(), Todo: "look at the disk; the process ends with status 74 and may be started again"}
+	if errors.Is(err, syscall.ENOSPC) {
+		a.Todo = "make room on the disk; the process ends with status 74, and once started again it waits for room"
+	}
+	return a
+}

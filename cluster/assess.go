@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"rampart/fsm/pbs"
+)
+
+// Health is how a replica does, in the eyes of the one that was asked.
+type Health string
+
+// The healths of a replica.
+const (
+	Healthy  Health = "ok"
+	Joining  Health = "joining"     // it has no vote yet, and nothing is wrong
+	Degraded Health = "degraded"    // something is to be done
+	Silent   Health = "unreachable" // it does not answer
+)
+
+// A Condition is how the whole cluster does.
+type Condition string
+
+// The conditions.
+const (
+	AllWell  Condition = "healthy"
+	Impaired Condition = "degraded"  // it serves
+	NoQuorum Condition = "no quorum" // it changes nothing, and only stale reads are answered
+)
+
+const (
+	// farBehind is more than what two replicas that are asked one after the other
+	// differ by under load.
+	farBehind = 1000
+	// longSilent: a follower that has not heard of its leader for so long is cut off.
+	longSilent = 3 * time.Second
+)
+
+// A Verdict is how one replica does, and what to do about it.
+type Verdict struct {
+	Health Health
+	Lag    uint64 // committed entries that it has not applied
+	Todo   []string
+}
+
+// Assess says how the cluster and each of its replicas do. MayFail is how many more
+// voters may fail before it stops.
+func Assess(all []Status) (verdicts []Verdict, c Condition, mayFail int) {
+	leader := leading(all)
+	voters, answer := 0, 0
+	c = AllWell
+	for _, s := range all {
+		v := assess(s, leader)
+		verdicts = append(verdicts, v)
+		if v.Health == Degraded || v.Health == Silent {
+			c = Impaired
+		}
+		if s.Voter {
+			voters++
+			if s.Role != Unreachable && s.Term > 0 {
+				answer++
+			}
+		}
+	}
+	quorum := voters/2 + 1
+	if leader == nil || answer < quorum {
+		return verdicts, NoQuorum, 0
+	}
+	return verdicts, c, answer - quorum
+}
+
+// leading returns the leader of the highest term, nil if there is none: one that was
+// cut off may believe for a moment that it still leads.
+func leading(all []Status) *Status {
+	var leader *Status
+	for i, s := range all {
+		if s.Role == Leader && (leader == nil || s.Term > leader.Term) {
+			leader = &all[i]
+		}
+	}
+	return leader
+}
+
+func assess(s Status, leader *Status) Verdict {
+	v := Verdict{Health: Healthy}
+	bad := func(todo string) { v.Health, v.Todo = Degraded, append(v.Todo, todo) }
+	if s.Role == Unreachable {
+		return Verdict{Health: Silent, Todo: []string{unreachableTodo(s.Self.Name, string(s.Self.Host))}}
+	}
+	for _, a := range s.Alarms {
+		bad(a.Todo)
+	}
+	if leader == nil {
+		return v
+	}
+	v.Lag = max(leader.Commit, s.Applied) - s.Applied
+	switch {
+	case s.Term == 0: // its Raft has not started; an alarm says why
+	case s.Voter && v.Lag > farBehind:
+		bad("wait: it catches up. If it does not, look at its disk and CPU")
+	case s.Voter && s.LastContact > longSilent:
+		bad(fmt.Sprintf("look at the network between it and %s: it does not hear the leader", leader.Self.Name))
+	case !s.Voter && v.Health == Healthy:
+		v.Health, v.Todo = Joining, []string{"wait: it gets a vote when it has caught up"}
+	}
+	return v
+}
+
+func unreachableTodo(name pbs.ReplicaName, host string) string {
+	if host == "" {
+		host = string(name)
+	}
+	return fmt.Sprintf("look at host %s: is it up, does `rampart server` run there, and can it be reached?", host)
+}

@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"rampart/fsm/state"
+)
+
+// status makes one of a replica that is well.
+func status(role Role) Status {
+	return Status{Self: state.Replica{Name: "s1", Host: "h1"}, Role: role, Term: 3, Commit: 5000, Applied: 5000, Voter: true}
+}
+
+func TestAssess(t *testing.T) {
+	leader, follower := status(Leader), status(Follower)
+	gone := Status{Role: Unreachable, Voter: true, Self: state.Replica{Name: "s3", Host: "h3"}}
+	cutOff := leader
+	cutOff.Term = 2
+	sick := follower
+	sick.Alarms = []Alarm{{Kind: AlarmSick, Todo: "look at the disk", Serves: true}}
+	waits := Status{Role: Nonvoter, Voter: true, Alarms: []Alarm{{Kind: AlarmFull, Todo: "make room"}}}
+	behind := follower
+	behind.Applied = 10
+	deaf := follower
+	deaf.LastContact = time.Minute
+	joins := Status{Role: Nonvoter, Term: 3, Applied: 1}
+	cases := []struct {
+		name    string
+		all     []Status
+		want    Condition
+		mayFail int
+		healths []Health
+		todo    string // among those of the last one
+	}{
+		{"all well", []Status{leader, follower, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},
+		{"one alone", []Status{leader}, AllWell, 0, []Health{Healthy}, ""},
+		{"five", []Status{leader, follower, follower, follower, gone}, Impaired, 1, []Health{Healthy, Healthy, Healthy, Healthy, Silent}, "look at host h3: is it up, does `rampart server` run there, and can it be reached?"},
+		{"one gone", []Status{leader, follower, gone}, Impaired, 0, []Health{Healthy, Healthy, Silent}, ""},
+		{"two gone", []Status{cutOff, gone, gone}, NoQuorum, 0, []Health{Healthy, Silent, Silent}, ""},
+		{"nobody leads", []Status{follower, follower, follower}, NoQuorum, 0, []Health{Healthy, Healthy, Healthy}, ""},
+		{"one was cut off", []Status{cutOff, leader, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},
+		{"sick disk", []Status{leader, follower, sick}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, "look at the disk"},
+		{"waits for room", []Status{leader, follower, waits}, Impaired, 0, []Health{Healthy, Healthy, Degraded}, "make room"},
+		{"behind", []Status{leader, follower, behind}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, "wait: it catches up. If it does not, look at its disk and CPU"},
+		{"deaf", []Status{leader, follower, deaf}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, ""},
+		{"joins", []Status{leader, joins}, AllWell, 0, []Health{Healthy, Joining}, "wait: it gets a vote when it has caught up"},
+	}
+	for _, c := range cases {
+		verdicts, got, mayFail := Assess(c.all)
+		if got != c.want || mayFail != c.mayFail {
+			t.Errorf("%s: %s, %d may fail", c.name, got, mayFail)
+		}
+		for i, h := range c.healths {
+			if verdicts[i].Health != h {
+				t.Errorf("%s: replica %d is %s, want %s", c.name, i, verdicts[i].Health, h)
+			}
+		}
+		if last := verdicts[len(verdicts)-1]; c.todo != "" && !slices.Contains(last.Todo, c.todo) {
+			t.Errorf("%s: %q", c.name, last.Todo)
+		}
+	}
+	if v, _, _ := Assess([]Status{leader, behind}); v[1].Lag != 4990 {
+		t.Errorf("lag %d", v[1].Lag)
+	}
+}

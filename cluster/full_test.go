@@ -1,0 +1,104 @@
+package cluster_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rampart/cluster"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// smallDisk mounts a real file system of so many MiB, for which it takes root.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("cannot mount a small disk: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
+
+// fill takes all the room there is.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for chunk := bytes.Repeat([]byte{1}, 1<<20); err == nil; {
+		_, err = f.Write(chunk)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+}
+
+// TestDisk_RealFileSystemFullAndRoomAgain: the log is on a file system that fills up
+// under it. The replica ends (L12), starts on the full disk, waits, and has lost nothing
+// that was acknowledged when there is room again (L1).
+func TestDisk_RealFileSystemFullAndRoomAgain(t *testing.T) {
+	dir := smallDisk(t, "128m")
+	filler := filepath.Join(dir, "filler")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		m := w.add("s1")
+		var stores cluster.Stores
+		m.disk = func() (_ cluster.Stores, err error) {
+			stores, err = cluster.OpenFiles(filepath.Join(dir, "raft"), quiet())
+			return stores, err
+		}
+		m.open(true)
+		m.run()
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		fill(t, filler)
+		// The room is looked at every two seconds; this is faster.
+		var err error
+		acknowledged := 0
+		for err == nil && acknowledged < 10_000 {
+			if _, err = m.replica.Propose(t.Context(), big(acknowledged)); err == nil {
+				acknowledged++
+			}
+		}
+		if !errors.Is(err, cluster.ErrOutcomeUnknown) {
+			t.Fatalf("after %d: %v", acknowledged, err)
+		}
+		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) || !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("Run: %v", err)
+		}
+		if err := stores.Close(); err != nil { // as the end of the process does
+			t.Fatal(err)
+		}
+		m.restart()
+		w.until("the word that it waits", 5*time.Second, func() bool { return alarm(m, cluster.AlarmFull) != nil })
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		w.until("a leader", 10*time.Second, func() bool { return w.leader() == m })
+		for i := range acknowledged {
+			mustSee(t, m, string(m.named(i)))
+		}
+		w.until("changes again", 10*time.Second, func() bool { return m.write("after") == nil })
+	})
+}
+
+// big is a proposal that takes its room in the log.
+func big(i int) command.Proposal {
+	return command.Proposal{
+		ID: request(), Asker: pbs.User{Name: "u", Host: "h"},
+		Commands: []command.Command{&command.PutReplica{Replica: state.Replica{
+			Name: (*member)(nil).named(i), Address: string(bytes.Repeat([]byte{'a'}, 100<<10)),
+		}}},
+	}
+}

@@ -1,0 +1,48 @@
+package service
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"rampart/cluster"
+)
+
+// ill is a replica with a status of its own.
+type ill struct {
+	*bench
+	status cluster.Status
+}
+
+func (i ill) Status() cluster.Status { return i.status }
+
+// TestReadyz_AlarmsThatStopAndThoseThatDoNot: a replica with a slow disk serves, one
+// that waits for room does not, and says why.
+func TestReadyz_AlarmsThatStopAndThoseThatDoNot(t *testing.T) {
+	slow := cluster.Alarm{Kind: cluster.AlarmSick, Text: "writes are slow", Serves: true}
+	full := cluster.Alarm{Kind: cluster.AlarmFull, Text: "waiting for room"}
+	for _, c := range []struct {
+		name   string
+		status cluster.Status
+		code   int
+		says   string
+	}{
+		{"well", cluster.Status{Applied: 1}, 200, "ok"},
+		{"slow", cluster.Status{Applied: 1, Alarms: []cluster.Alarm{slow}}, 200, "ok"},
+		{"full", cluster.Status{Applied: 1, Alarms: []cluster.Alarm{slow, full}}, 503, "waiting for room"},
+		{"empty", cluster.Status{}, 503, "the state has not been loaded"},
+	} {
+		b := newBench(t)
+		b.Cluster.Replica = ill{b, c.status}
+		w := httptest.NewRecorder()
+		b.Readyz().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
+		}
+		w = httptest.NewRecorder()
+		b.Healthz().ServeHTTP(w, httptest.NewRequest("GET", "/healthz", nil))
+		if w.Code != 200 {
+			t.Errorf("%s: healthz %d", c.name, w.Code)
+		}
+	}
+}
