@@ -92,9 +92,12 @@ func (l *life) endLapsed(ctx context.Context) {
 	}
 }
 
-// trouble tells why the host cannot take jobs: a spool that cannot be written. A job
-// that is offered to such a host fails, and so would the next one.
+// trouble tells why the host cannot take jobs: the mom goes, or its spool cannot be
+// written. A job that is offered to such a host fails, and so would the next one.
 func (l *life) trouble() string {
+	if l.leaving.Load() {
+		return "the mom was stopped"
+	}
 	if err := l.spool.Probe(); err != nil {
 		return "the spool cannot be written: " + err.Error()
 	}

@@ -19,9 +19,10 @@ import (
 	"rampart/transport/daylog"
 )
 
-// How long a mom that is told to end its jobs waits for them, and for the servers to
-// hear of it.
+// How long a mom that is told to stop waits for the servers to hear of it, for its jobs
+// to end, and for the servers to hear of that.
 const (
+	leaveWait = 3 * time.Second
 	killWait  = 15 * time.Second
 	flushWait = 3 * time.Second
 )
@@ -51,6 +52,7 @@ type life struct {
 	registered chan struct{} // closed when the servers know the mom
 	once       sync.Once     // closes it
 	lapsed     atomic.Bool   // since the last registration a deadline has passed
+	leaving    atomic.Bool   // the mom was told to stop
 	renewing   chan struct{} // holds one lease or registration at a time: answers are not overtaken
 
 	mu    sync.Mutex
@@ -139,6 +141,7 @@ func (m *Mom) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case kill := <-m.stop:
+		m.leave(ctx, l)
 		if kill {
 			m.endJobs(ctx, l)
 		}
@@ -328,6 +331,21 @@ func (l *life) others(k spool.TaskKey) []*task.Runner {
 		}
 	}
 	return list
+}
+
+// leave tells the servers that this mom takes no more jobs: what they would still send to
+// a mom that goes would wait for its return, or for its fence. Those who do not hear it
+// find out by themselves.
+func (m *Mom) leave(ctx context.Context, l *life) {
+	l.leaving.Store(true)
+	if !l.known() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaveWait)
+	defer cancel()
+	if _, err := m.renew(ctx, l); err != nil {
+		m.config.Logger.Warn("servers not told that the mom stops", "err", err)
+	}
 }
 
 // endJobs kills every job and gives the servers a moment to hear of it; what they do

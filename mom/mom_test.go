@@ -43,7 +43,8 @@ type servers struct {
 	term     uint64
 	lowest   uint64
 	held     *api.LeaseRequest // the last one
-	refusals map[string]bool   // jobs whose script is refused
+	onLease  func(*api.LeaseRequest)
+	refusals map[string]bool // jobs whose script is refused
 }
 
 var _ apiconnect.ReportHandler = (*servers)(nil)
@@ -89,6 +90,9 @@ func (s *servers) Lease(_ context.Context, r *connect.Request[api.LeaseRequest])
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leases++
+	if s.onLease != nil {
+		s.onLease(r.Msg)
+	}
 	again := s.again
 	s.again, s.held = false, r.Msg
 	return connect.NewResponse(&api.LeaseReply{Epoch: s.epoch, Register: again, FenceSeconds: s.fence}), s.here()
@@ -613,6 +617,48 @@ func TestStop_KillEndsJobsFirst(t *testing.T) {
 		if len(w.host.Running()) != 0 {
 			t.Error("a job survived SIGTERM to the mom")
 		}
+	})
+}
+
+// TestStop_TakesNoMoreJobs: the servers hear that the host is out before its jobs end, so
+// that none of them is sent back to it.
+func TestStop_TakesNoMoreJobs(t *testing.T) {
+	for _, kill := range []bool{true, false} {
+		bubble(t, func(t *testing.T, w *world) {
+			w.up()
+			w.deliver(w.run("1.srv", "sleep 1000"))
+			synctest.Wait()
+			before := len(w.servers.facts)
+			w.servers.set(func(s *servers) {
+				s.onLease = func(r *api.LeaseRequest) {
+					s.onLease = nil
+					if r.GetTrouble() == "" || len(s.facts) != before {
+						t.Errorf("kill %v: trouble %q after %d facts, want some after %d", kill, r.GetTrouble(), len(s.facts), before)
+					}
+				}
+			})
+			leases := w.servers.leases
+			w.mom.Stop(kill)
+			synctest.Wait()
+			if w.servers.leases == leases {
+				t.Errorf("kill %v: the servers were not told", kill)
+			}
+			w.down()
+		})
+	}
+}
+
+// TestStop_WithoutServers: nobody to tell delays the end a little, and no more.
+func TestStop_WithoutServers(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.up()
+		w.servers.set(func(s *servers) { s.away = true })
+		w.mom.Stop(false)
+		sleep(leaveWait + time.Second)
+		if w.mom.running() != nil {
+			t.Error("the mom waits for servers that are away")
+		}
+		w.down()
 	})
 }
 
