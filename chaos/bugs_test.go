@@ -3,10 +3,14 @@
 package chaos
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,27 +19,72 @@ import (
 	"rampart/fsm/planted"
 )
 
-// bugRuns is in how many schedules a bug must be seen.
-const bugRuns = 60
+// A bug is played ten seeds at a time until two runs or more have seen it; one that this
+// is too little for would be found by luck only.
+const (
+	bugBatch   = 10
+	bugBatches = 6
+	bugRuns    = 2
+)
 
-// bugs are the planted bugs and who must see them: the schedules and scenarios, in
-// words of their report, or the tests of a package.
-var bugs = []struct{ name, seen, pkg, run string }{
-	{name: planted.UnknownIsDone, seen: `L1 |L6 |L11 `},
-	{name: planted.OverCommit, pkg: "./fsm/...", run: "."},
-	{name: planted.MapOrder, seen: `L4 |digest`},
-	{name: planted.IllegalMove, seen: `is held by .* in state H|L5 |L11 `},
-	{name: planted.ThinSnapshots, seen: `snapshot is corrupt|L7 `},
-	{name: planted.ForgottenRequests, seen: `L8 |L11 `},
-	{name: planted.RequeueOnSilence, seen: `L2 `},
-	{name: planted.OrdersTwice, pkg: "./mom/...", run: "."},
-	{name: planted.VoidOrders, pkg: "./mom/...", run: "."},
-	{name: planted.LedgerGaps, pkg: "./cluster/ledger", run: "."},
-	{name: planted.RecordsTwice, pkg: "./cluster/ledger", run: "."},
-	{name: planted.StaleReads, seen: `L11 `},
-	{name: planted.ClosedQueuesOpen, seen: `L11 .*later enabled`},
-	{name: planted.LostAlterations, seen: `L11 `},
-	{name: planted.SwallowedErrors, pkg: "./cluster", run: "."},
+// A planting is a bug and who must see it.
+type planting struct {
+	bug    string
+	bubble sight
+	tests  []sight
+}
+
+// A sight is one way to see a bug. In the bubble, seen is what the report of a run says
+// of it; of the tests of a package, each one that is named must fail.
+type sight struct{ pkg, run, seen string }
+
+const (
+	drawn = "TestSchedules"
+	named = "TestScenarios"
+)
+
+var plantings = []planting{
+	{bug: planted.UnknownIsDone, bubble: sight{run: drawn, seen: `L1 no job lost|L6 true|L11 lin`}},
+	{bug: planted.RequeueOnSilence, bubble: sight{run: drawn, seen: `L2 one run|L5 legal`}},
+	{bug: planted.FenceForgotten, tests: []sight{
+		{pkg: "./cluster/dispatch", run: "TestFence_ANewLeaderWaitsAnew"},
+	}},
+	{bug: planted.DeadlineIgnored, tests: []sight{
+		{pkg: "./mom/proc", run: "TestFence_FallsByTimeLapseAndBoot|TestFence_NothingStartsBehindIt"},
+		{pkg: "./mom", run: "TestFence_CutOffFromEverybody|TestFence_MomDeadOrServersDown"},
+	}},
+	{bug: planted.OldRunsCount, tests: []sight{{pkg: "./fsm", run: "TestTranscripts/law2"}}},
+	{bug: planted.OverCommit, bubble: sight{run: drawn, seen: `promised more than it has \(L3\)`}, tests: []sight{
+		{pkg: "./fsm", run: "TestTranscripts/law3"},
+		{pkg: "./cluster/sched", run: "TestMake_NeverPromisesTooMuch"},
+	}},
+	{bug: planted.MapOrder, bubble: sight{run: drawn, seen: `L4 same state`}},
+	{bug: planted.UnknownIsSkipped, tests: []sight{{pkg: "./fsm/command", run: "TestDecode_Unknown"}}},
+	{bug: planted.IllegalMove, bubble: sight{run: drawn, seen: `is held by .* in state H`}},
+	{bug: planted.ThinSnapshots, bubble: sight{run: drawn, seen: `the store is damaged`}, tests: []sight{
+		{pkg: "./fsm/snapshot", run: "TestRead_EverySection"},
+	}},
+	{bug: planted.ForgottenRequests, bubble: sight{run: drawn, seen: `L8 one job`}},
+	{bug: planted.OperandsAlike, tests: []sight{{pkg: "./cli/pbs", run: "TestTranscripts/jobs.txt"}}},
+	{bug: planted.OrdersTwice, tests: []sight{
+		{pkg: "./mom", run: "TestDeliver_OvertakenRunStartsNothing"},
+		{pkg: "./mom/spool", run: "TestOrders_AnswersEpochTermLowest"},
+	}},
+	{bug: planted.VoidOrders, tests: []sight{{pkg: "./mom", run: "TestDeliver_OlderThanTheRegistration"}}},
+	{bug: planted.FactsForgotten, tests: []sight{{pkg: "./mom/spool", run: "TestPending_StaysUntilAcknowledged"}}},
+	{bug: planted.LedgerGaps, tests: []sight{
+		{pkg: "./cluster/ledger", run: "TestLedger_SameFilesEverywhere|TestGap_FullDisk"},
+	}},
+	{bug: planted.RecordsTwice, tests: []sight{
+		{pkg: "./cluster/ledger", run: "TestLedger_SameFilesEverywhere|TestMidnight_SameFilesWhateverHappensInBetween"},
+	}},
+	{bug: planted.StaleReads, bubble: sight{run: drawn, seen: `L11 linearizable`}},
+	{bug: planted.ClosedQueuesOpen, bubble: sight{run: drawn, seen: `L11 .*later enabled`}},
+	{bug: planted.LostAlterations, bubble: sight{run: drawn, seen: `L11 linearizable`}},
+	{bug: planted.SwallowedErrors, tests: []sight{
+		{pkg: "./cluster", run: "TestGuard_OneFailureFailsAllLaterWrites"},
+	}},
+	{bug: planted.GossipIsBelieved, tests: []sight{{pkg: "./cluster/dispatch", run: "TestWatcher"}}},
 }
 
 // Every planted bug must be seen: a checker that has never found anything is not
@@ -44,55 +93,111 @@ func TestPlantedBugs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and plays the bugs: see make test-long")
 	}
-	schedules := filepath.Join(t.TempDir(), "chaos.test")
-	if out, err := goTool(t, "test", "-c", "-tags", "bug_planted", "-o", schedules, "."); err != nil {
+	binary := filepath.Join(t.TempDir(), "chaos.test")
+	if out, err := goTool(t, ".", "test", "-c", "-tags", "bug_planted", "-o", binary, "."); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	for _, b := range bugs {
-		t.Run(b.name, func(t *testing.T) {
-			if b.pkg == "" {
-				seenBySchedules(t, schedules, b.name, b.seen)
-			} else {
-				seenByPackage(t, b.name, b.pkg, b.run)
+	for _, p := range plantings {
+		t.Run(p.bug, func(t *testing.T) {
+			if p.bubble.run != "" {
+				seenInBubble(t, binary, p.bug, p.bubble)
+			}
+			for _, s := range p.tests {
+				seenByTests(t, p.bug, s)
 			}
 		})
 	}
 }
 
-func seenBySchedules(t *testing.T, binary, bug, seen string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "-test.run", "TestSchedules|TestScenarios", "-bug", bug,
-		"-runs", strconv.Itoa(bugRuns), "-files", "0", "-seed", strconv.FormatUint(*firstSeed, 10))
-	out, err := cmd.CombinedOutput()
-	if err == nil || !regexp.MustCompile(seen).Match(out) {
-		t.Errorf("not seen (%q), %v:\n%s", seen, err, tail(out))
-		return
+// A bug that nobody has to see might as well not be planted.
+func TestPlantedBugs_AllAreListed(t *testing.T) {
+	source, err := os.ReadFile("../fsm/planted/doc.go")
+	if err != nil {
+		t.Fatal(err)
 	}
-	runs := strings.Count(string(out), "--- FAIL: TestSchedules/") + strings.Count(string(out), "--- FAIL: TestScenarios/")
-	t.Logf("seen in %d runs of %d (0: the first one ended the process)", runs, bugRuns+len(Scenarios()))
-}
-
-func seenByPackage(t *testing.T, bug, pkg, run string) {
-	t.Helper()
-	out, err := goTool(t, "test", "-tags", "bug_planted", "-ldflags", "-X rampart/fsm/planted.Bug="+bug, "-run", run, pkg)
-	failed := regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`).FindAllSubmatch(out, -1)
-	if err == nil || len(failed) == 0 {
-		t.Errorf("not seen by %s, %v:\n%s", pkg, err, tail(out))
-		return
+	var bugs, listed []string
+	for _, m := range regexp.MustCompile(`(?m)^\t\w+ += "(\w+)"`).FindAllSubmatch(source, -1) {
+		bugs = append(bugs, string(m[1]))
 	}
-	for _, f := range failed {
-		t.Logf("seen by %s", f[1])
+	for _, p := range plantings {
+		if p.bubble.run == "" && len(p.tests) == 0 {
+			t.Errorf("nobody has to see %s", p.bug)
+		}
+		listed = append(listed, p.bug)
+	}
+	slices.Sort(bugs)
+	slices.Sort(listed)
+	if len(bugs) == 0 || !slices.Equal(bugs, listed) {
+		t.Errorf("planted: %v\nlisted:  %v", bugs, listed)
 	}
 }
 
-func goTool(t *testing.T, args ...string) ([]byte, error) {
+// seenInBubble plays seeds until enough runs have seen the bug.
+func seenInBubble(t *testing.T, binary, bug string, s sight) {
+	t.Helper()
+	begun, seen, played, last := time.Now(), 0, 0, []byte(nil)
+	for batch := range bugBatches {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		cmd := exec.CommandContext(ctx, binary, "-test.run", s.run, "-bug", bug, "-files", "0",
+			"-runs", strconv.Itoa(bugBatch), "-seed", fmt.Sprint(*firstSeed+uint64(batch*bugBatch)))
+		out, _ := cmd.CombinedOutput()
+		cancel()
+		n, all := sightings(out, regexp.MustCompile(s.seen))
+		seen, played, last = seen+n, played+all, out
+		if seen >= bugRuns {
+			break
+		}
+	}
+	if seen < bugRuns {
+		t.Errorf("%q seen in %d runs of %d; the last ones:\n%s", s.seen, seen, played, tail(last))
+		return
+	}
+	t.Logf("seen in %d runs of %d, in %s", seen, played, time.Since(begun).Round(time.Second))
+}
+
+// failure is where the report of a run begins, and a panic that ended all of them.
+var failure = regexp.MustCompile(`(?m)^(    --- FAIL: Test\w+/|panic: |fatal error: )`)
+
+// sightings counts the runs whose report shows the bug, among those that were played to
+// their end. A run that ends the process is the last one of its batch.
+func sightings(out []byte, seen *regexp.Regexp) (n, played int) {
+	starts := failure.FindAllIndex(out, -1)
+	played, died := bugBatch, false
+	for i, at := range starts {
+		end := len(out)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		died = died || !bytes.HasPrefix(out[at[0]:], []byte("    "))
+		if seen.Match(out[at[0]:end]) {
+			n++
+		}
+	}
+	if died {
+		played = len(starts)
+	}
+	return n, played
+}
+
+// seenByTests runs the named tests of a package: each of them must fail.
+func seenByTests(t *testing.T, bug string, s sight) {
+	t.Helper()
+	begun, run := time.Now(), strings.Replace("^("+s.run+")$", "/", ")$/^(", 1)
+	out, _ := goTool(t, "..", "test", "-count", "1", "-timeout", "5m", "-tags", "bug_planted",
+		"-ldflags", "-X rampart/fsm/planted.Bug="+bug, "-run", run, s.pkg)
+	for _, test := range strings.Split(s.run, "|") {
+		if !bytes.Contains(out, []byte("--- FAIL: "+test)) {
+			t.Errorf("not seen by %s in %s:\n%s", test, s.pkg, tail(out))
+			return
+		}
+	}
+	t.Logf("seen by %s in %s, in %s", s.run, s.pkg, time.Since(begun).Round(time.Second))
+}
+
+func goTool(t *testing.T, dir string, args ...string) ([]byte, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
-	if args[len(args)-1] != "." {
-		cmd.Dir = ".."
-	}
+	cmd.Dir = dir
 	return cmd.CombinedOutput()
 }
 
