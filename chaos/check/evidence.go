@@ -14,6 +14,17 @@ type Evidence struct {
 	Moves    []Move    // seen on the way
 	Struck   []string  // the faults that took effect
 	Restored int       // how often a replica took its state from a snapshot
+	Fences   []Fence   // that fell
+	Killed   []string  // the kinds of commands at which a leader was killed
+	Lies     int       // members of whom gossip told a replica what is not so
+}
+
+// A Fence is the verdict that no run of a host lives any more.
+type Fence struct {
+	Index    uint64
+	Host     string
+	Requeued int // jobs
+	Ended    int // jobs that must not run again
 }
 
 // A Run is one program that a mom started.
@@ -23,6 +34,8 @@ type Run struct {
 	Host  string
 	Start time.Duration
 	End   time.Duration // Never while it runs
+
+	Fenced bool // its shim ended it at its deadline
 }
 
 // Never is the time of what has not happened.
@@ -33,6 +46,9 @@ func (r Run) String() string {
 	end := "now"
 	if r.End != Never {
 		end = fmt.Sprintf("%.3fs", r.End.Seconds())
+	}
+	if r.Fenced {
+		end += ", at its deadline"
 	}
 	return fmt.Sprintf("run %d of %s on %s from %.3fs to %s", r.Count, r.Job, r.Host, r.Start.Seconds(), end)
 }

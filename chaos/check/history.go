@@ -77,6 +77,7 @@ type Op struct {
 
 	Value  string          // the priority, or the attribute's new value
 	Held   bool            // submitted with a user hold
+	Once   bool            // submitted as a job that must not run again
 	Queue  string          // of a submission, or that is set; empty: the default one
 	Attr   string          // that is set of the queue
 	Seen   map[string]Seen // of a list or look: by name
@@ -112,6 +113,9 @@ func (o Op) String() string {
 	}
 	if o.Held {
 		b.WriteString(" held")
+	}
+	if o.Once {
+		b.WriteString(" once")
 	}
 	fmt.Fprintf(&b, " = %s", o.Result)
 	if o.Text != "" {
@@ -168,6 +172,17 @@ func (h History) names() []string {
 	var names []string
 	for _, o := range h {
 		if o.Kind == Submit {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// once returns the names of the jobs that must not run again.
+func (h History) once() []string {
+	var names []string
+	for _, o := range h {
+		if o.Kind == Submit && o.Once {
 			names = append(names, o.Name)
 		}
 	}

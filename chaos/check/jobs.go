@@ -32,6 +32,9 @@ func judgeJob(f *faults, e *Evidence, r Replica, o Op, book []record) {
 		f.add("%s has %d Q records on %s, want 1", o.Job, n, r.Name)
 	}
 	ends, asked := countOf(book, "E"), countOf(book, "D")
+	if o.Once && len(e.Fences) > 0 { // its start may not have been told
+		ends += countOf(book, "A")
+	}
 	if ends == 0 && asked == 0 {
 		f.add("%s has no E record on %s and was not deleted", o.Job, r.Name)
 	}

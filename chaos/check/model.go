@@ -24,6 +24,7 @@ const (
 type job struct {
 	phase    phase
 	held     bool // by its user
+	once     bool // it must not run again
 	priority string
 	run      uint32 // it had at least so many
 }
@@ -58,7 +59,7 @@ func submitted(j job, o Op) (bool, job) {
 	if o.Result == Refused {
 		return j.phase == absent, j
 	}
-	next := job{phase: live, held: o.Held, priority: o.Value}
+	next := job{phase: live, held: o.Held, once: o.Once, priority: o.Value}
 	if o.Held {
 		next.phase = pinned
 	}
@@ -92,7 +93,7 @@ func changed(j job, o Op) (bool, job) {
 	case Alter: // of a live one: it did not run
 		j.priority = o.Value
 	case Rerun: // it ran
-		return j.phase == live || o.Result == Unknown, j
+		return j.phase == live && !j.once || o.Result == Unknown, j
 	default:
 		return false, j
 	}
@@ -108,6 +109,8 @@ func stepRefused(j job, o Op) (bool, job) {
 		return legal, j
 	case pbs.RunningAttribute:
 		return o.Kind == Alter && (j.phase == live || j.phase == dying), j
+	case pbs.NotRerunnable:
+		return o.Kind == Rerun && j.once && j.phase != absent, j
 	case pbs.BadState:
 		return o.Kind == Rerun && j.phase != absent && j.phase != over, j
 	default:

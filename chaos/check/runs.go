@@ -24,6 +24,13 @@ func oneRunEach(e *Evidence) []string {
 	}
 	for _, r := range e.Replicas {
 		judgeRunCount(&f, r, byJob)
+		for _, name := range e.History.once() {
+			for _, j := range r.named(name) {
+				if n := len(byJob[j.ID]); n > 1 {
+					f.add("%s must not run again, and ran %d times", j.ID, n)
+				}
+			}
+		}
 	}
 	return f
 }

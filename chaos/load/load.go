@@ -20,7 +20,16 @@ type Plan struct {
 	Pause   time.Duration // greatest, between two requests of a client
 	Longest time.Duration // of a job
 	Mix     []Share
+	Long    Tail
+	Once    int    // of 100 jobs so many must not run again
 	Queue   string // a second queue, whose attributes are set; it gets a third of the jobs
+}
+
+// A Tail is the jobs that take longer than the rest.
+type Tail struct {
+	Percent int
+	From    time.Duration
+	To      time.Duration
 }
 
 // A Share is how many of 100 requests are of a kind; the rest submits jobs.
@@ -37,6 +46,7 @@ type Step struct {
 	Runs   time.Duration // how long that takes
 	Victim int           // which of the newest known jobs it is about, modulo their number
 	Held   bool          // submitted with a user hold
+	Once   bool          // submitted as one that must not run again
 	Value  string        // the priority, or the attribute's new value
 	Queue  string
 	Attr   string // of the queue
@@ -76,6 +86,10 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 			s.Queue = p.Queue
 		}
 	}
+	if p.Long.Percent > 0 && r.IntN(100) < p.Long.Percent {
+		s.Runs = p.Long.From + time.Duration(r.Int64N(int64(p.Long.To-p.Long.From))).Round(time.Millisecond)
+	}
+	s.Once = p.Once > 0 && r.IntN(100) < p.Once && s.Kind == check.Submit
 	return s
 }
 

@@ -1,0 +1,61 @@
+package check
+
+import "slices"
+
+// FenceFell wants that a fence has fallen under jobs: a run about the fence in which none
+// did says nothing.
+var FenceFell = Law{Name: "a fence fell", Amount: true, Judge: func(e *Evidence) []string {
+	var f faults
+	if !slices.ContainsFunc(e.Fences, func(x Fence) bool { return x.Requeued+x.Ended > 0 }) {
+		f.add("no host was given up with jobs on it: %v", e.Fences)
+	}
+	return f
+}}
+
+// DeadlinePassed wants that shims have ended jobs at their deadline.
+var DeadlinePassed = Law{Name: "a deadline passed", Amount: true, Judge: func(e *Evidence) []string {
+	var f faults
+	if !slices.ContainsFunc(e.Runs, func(r Run) bool { return r.Fenced }) {
+		f.add("no program was ended at its deadline")
+	}
+	return f
+}}
+
+// GossipLied wants that gossip has told somebody what was not so.
+var GossipLied = Law{Name: "gossip lied", Amount: true, Judge: func(e *Evidence) []string {
+	var f faults
+	if e.Lies == 0 {
+		f.add("nobody was deceived")
+	}
+	return f
+}}
+
+// KilledAt wants that a leader was killed when it had applied that kind of command.
+func KilledAt(kind string) Law {
+	return Law{Name: "the leader died at " + kind, Amount: true, Judge: func(e *Evidence) []string {
+		var f faults
+		if !slices.Contains(e.Killed, kind) {
+			f.add("none did, but at %q", e.Killed)
+		}
+		return f
+	}}
+}
+
+// NothingRequeued is L13 with L2 for runs in which no fence may fall: no silence of a mom
+// and no word of gossip makes a job run again that nobody asked to run again.
+var NothingRequeued = Law{Name: "L13 nothing requeued", Judge: func(e *Evidence) []string {
+	var f faults
+	for _, x := range e.Fences {
+		f.add("%s was given up at index %d", x.Host, x.Index)
+	}
+	runs := make(map[string]int)
+	for _, r := range e.Runs {
+		runs[r.Job]++
+	}
+	for _, job := range sortedKeys(runs) {
+		if most := 1 + e.History.tried(Rerun, job); runs[job] > most {
+			f.add("%s ran %d times, and %d at most were asked for", job, runs[job], most)
+		}
+	}
+	return f
+}}
