@@ -16,25 +16,31 @@ type Kind uint8
 
 // The kinds.
 const (
-	Crash   Kind = iota + 1 // the process dies as by kill -9
-	Tear                    // as Crash, and the last bytes of its ledger are lost with it
-	Reboot                  // the host of a mom is booted: its programs die, too
-	Restart                 // what is down starts again with what is on its disk
-	Isolate                 // nothing passes between the target and the other replicas
-	Exile                   // nothing passes between the target and anybody
-	Mute                    // what the target says to the other replicas is lost, what it hears is not
-	Deafen                  // the reverse
-	Hush                    // what the target says to clients is lost: answers above all
-	Sever                   // the connections of all clients break; they ask again
-	Heal                    // every link works
-	Freeze                  // the process stops where it is, as by SIGSTOP
-	Thaw                    // what was frozen goes on
+	Crash    Kind = iota + 1 // the process dies as by kill -9
+	Tear                     // as Crash, and the last bytes of its ledger are lost with it
+	Reboot                   // the host of a mom is booted: its programs die, too
+	Restart                  // what is down starts again with what is on its disk
+	Isolate                  // nothing passes between the target and the other replicas
+	Exile                    // nothing passes between the target and anybody
+	Mute                     // what the target says to the other replicas is lost, what it hears is not
+	Deafen                   // the reverse
+	Hush                     // what the target says to clients is lost: answers above all
+	Sever                    // the connections of all clients break; they ask again
+	Heal                     // every link works
+	Freeze                   // the process stops where it is, as by SIGSTOP
+	Thaw                     // what was frozen goes on
+	Estrange                 // nothing passes between the target and who leads at that moment
+	Ambush                   // the leader dies when it has applied a command of a kind, before anybody hears of it
+	SetFence                 // node_fail_requeue becomes the value; empty: it is unset
+	Slander                  // gossip says again and again that the target is dead
+	Vouch                    // gossip says again and again that the target lives
 )
 
 var kindNames = [...]string{
 	Crash: "crash", Tear: "tear", Reboot: "reboot", Restart: "restart", Isolate: "isolate", Exile: "exile",
 	Mute: "mute", Deafen: "deafen",
 	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
+	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
 }
 
 // String returns the kind as a word.
@@ -46,7 +52,9 @@ func (k Kind) String() string {
 }
 
 // Mends tells whether it is the end of another fault.
-func (k Kind) Mends() bool { return k == Restart || k == Sever || k == Heal || k == Thaw }
+func (k Kind) Mends() bool {
+	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence
+}
 
 // A Target is whom it hits; who that is, is decided when it strikes.
 type Target struct {
@@ -63,7 +71,8 @@ const (
 	Leader
 	Follower
 	Mom
-	Crashed // everything that is down
+	Crashed  // everything that is down
+	Replicas // all of them; to heal and restart them leaves the moms as they are
 )
 
 // String returns the target as words.
@@ -77,6 +86,8 @@ func (t Target) String() string {
 		return fmt.Sprintf("mom %d", t.N)
 	case Crashed:
 		return "the crashed"
+	case Replicas:
+		return "the replicas"
 	default:
 		return "the network"
 	}
@@ -87,10 +98,20 @@ type Step struct {
 	At     time.Duration
 	Kind   Kind
 	Target Target
+	Value  string // the kind of command of an Ambush, the seconds of SetFence
 }
 
 // String returns the step as one line.
-func (s Step) String() string { return fmt.Sprintf("%.3fs %s %s", s.At.Seconds(), s.Kind, s.Target) }
+func (s Step) String() string {
+	text := fmt.Sprintf("%.3fs %s", s.At.Seconds(), s.Kind)
+	switch s.Kind {
+	case Ambush:
+		return text + " the leader at " + s.Value
+	case SetFence:
+		return text + fmt.Sprintf(" to %q", s.Value)
+	}
+	return text + " " + s.Target.String()
+}
 
 // A Profile says how bad a drawn run is.
 type Profile struct {
@@ -111,7 +132,7 @@ func (p Profile) Draw(r *rand.Rand) []Step {
 	for n := range p.Moms {
 		if r.IntN(2) == 0 {
 			kinds := []Kind{Crash, Reboot, Exile}
-			steps = append(steps, p.pair(r, begin(), kinds[r.IntN(len(kinds))], Target{Mom, n})...)
+			steps = append(steps, p.pair(r, begin(), kinds[r.IntN(len(kinds))], Target{Role: Mom, N: n})...)
 		}
 	}
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
@@ -125,13 +146,13 @@ var replicaKinds = []Kind{Crash, Crash, Tear, Isolate, Isolate, Exile, Mute, Dea
 func (p Profile) pair(r *rand.Rand, at time.Duration, k Kind, t Target) []Step {
 	if k == Hush { // an answer counts as lost only when its connection broke
 		broken := at + between(r, 300*time.Millisecond, 2*time.Second)
-		return []Step{{at, Hush, Target{Role: Leader}}, {broken, Sever, Target{}}, {broken + time.Second, Heal, Target{}}}
+		return []Step{{At: at, Kind: Hush, Target: Target{Role: Leader}}, {At: broken, Kind: Sever}, {At: broken + time.Second, Kind: Heal}}
 	}
 	end := Step{At: at + between(r, 300*time.Millisecond, p.Longest), Kind: Heal}
 	if k == Crash || k == Tear || k == Reboot {
 		end.Kind, end.Target = Restart, Target{Role: Crashed}
 	}
-	return []Step{{at, k, t}, end}
+	return []Step{{At: at, Kind: k, Target: t}, end}
 }
 
 func anyReplica(r *rand.Rand) Target {

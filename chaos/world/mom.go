@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"rampart/chaos/check"
 	"rampart/cmd/rampart/home"
@@ -29,6 +30,7 @@ type mom struct {
 
 	cancel context.CancelFunc
 	done   chan struct{} // nil: it is down
+	away   bool          // nobody reaches it, or not everybody does
 }
 
 func (w *World) newMom(name string) (*mom, error) {
@@ -77,6 +79,7 @@ func (m *mom) kill() {
 	}
 	m.cancel()
 	m.host.Crash()
+	m.system.thaw()
 	<-m.done
 	m.host.Crash()
 	m.done = nil
@@ -87,10 +90,14 @@ type programs struct {
 	*proc.Fake
 	w    *World
 	host string
+
+	mu     sync.Mutex
+	frozen *frost // nil: its mom goes on
 }
 
 // Start implements proc.System.
 func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.Handle, error) {
+	p.caught(ctx)
 	before := p.Starts(spec.Job)
 	h, err := p.Fake.Start(ctx, dir, spec)
 	if err != nil || p.Starts(spec.Job) == before {
@@ -99,8 +106,8 @@ func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.
 	n := p.w.began(check.Run{Job: spec.Job, Count: runOf(dir), Host: p.host, Start: p.w.since(), End: check.Never})
 	p.w.watching.Go(func() {
 		// It outlives the mom, as the program does, and ends with the world.
-		if _, err := p.Wait(p.w.life, dir, h); !errors.Is(err, context.Canceled) {
-			p.w.ended(n)
+		if exit, err := p.Fake.Wait(p.w.life, dir, h); !errors.Is(err, context.Canceled) {
+			p.w.ended(n, exit.Fenced)
 		}
 	})
 	return h, nil
@@ -120,10 +127,10 @@ func (w *World) began(r check.Run) int {
 	return len(w.runs) - 1
 }
 
-func (w *World) ended(n int) {
+func (w *World) ended(n int, fenced bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.runs[n].End = w.since()
+	w.runs[n].End, w.runs[n].Fenced = w.since(), fenced
 }
 
 // people are the accounts: everybody is there, with a home of his own.

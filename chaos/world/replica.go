@@ -3,13 +3,9 @@ package world
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync/atomic"
-
-	"github.com/hashicorp/raft"
 
 	"rampart/chaos/look"
 	"rampart/cluster"
@@ -80,8 +76,8 @@ func (r *replica) start(ctx context.Context) {
 	s := server.New(r.config, server.Outside{
 		Network: r.host, Accounts: people{r.w.home("people")}, Check: true,
 		Stores:        func() (cluster.Stores, error) { return r.disk.open(r.w.config.Logger) },
-		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs,
-	}, r.w.config.Logger.With("process", r.name))
+		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs, Witness: &witness{r, r.cancel},
+	}, slog.New(ear{r.w.config.Logger.Handler(), r.w}).With("process", r.name))
 	r.machine, r.done, r.starts = s.Machine(), make(chan struct{}), r.starts+1
 	watched := make(chan struct{})
 	go func() {
@@ -140,39 +136,15 @@ func (w *World) watch(ctx context.Context, name string, start int, machine *fsm.
 	}
 }
 
-// disk keeps what outlives a replica, and counts how often a state was taken from a
-// snapshot.
+// disk keeps what outlives a replica.
 type disk struct {
-	memory   *cluster.Memory // nil: files in dir
-	dir      string
-	restored atomic.Int64
+	memory *cluster.Memory // nil: files in dir
+	dir    string
 }
 
 func (d *disk) open(logger *slog.Logger) (cluster.Stores, error) {
 	if d.memory != nil {
-		return counted{d.memory, &d.restored}, nil
+		return d.memory, nil
 	}
-	stores, err := cluster.OpenFiles(d.dir, logger)
-	return counted{stores, &d.restored}, err
-}
-
-type counted struct {
-	cluster.Stores
-	restored *atomic.Int64
-}
-
-// Snapshots implements cluster.Stores.
-func (c counted) Snapshots() raft.SnapshotStore {
-	return countedSnapshots{c.Stores.Snapshots(), c.restored}
-}
-
-type countedSnapshots struct {
-	raft.SnapshotStore
-	opened *atomic.Int64
-}
-
-// Open implements raft.SnapshotStore.
-func (c countedSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
-	c.opened.Add(1)
-	return c.SnapshotStore.Open(id)
+	return cluster.OpenFiles(d.dir, logger)
 }

@@ -3,11 +3,14 @@ package world
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"rampart/chaos/check"
+	"rampart/chaos/fault"
 	"rampart/chaos/look"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
@@ -19,6 +22,7 @@ import (
 func (w *World) Rest(ctx context.Context, limit time.Duration) error {
 	w.connect()
 	w.Restart()
+	w.thaw(fault.Target{})
 	if err := w.await(ctx, limit, func() string { return w.waiting(ctx) }); err != nil {
 		return fmt.Errorf("let every job go: %w", err)
 	}
@@ -96,12 +100,14 @@ func (w *World) Evidence() (*check.Evidence, error) {
 			return nil, err
 		}
 		e.Replicas = append(e.Replicas, left)
-		e.Restored += int(r.disk.restored.Load())
 	}
 	e.Views, e.Moves = w.watcher.Seen()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.Runs = w.runs
+	e.Runs, e.Restored, e.Killed, e.Lies = w.runs, w.restored, w.killed, w.lies
+	for _, index := range slices.Sorted(maps.Keys(w.fences)) {
+		e.Fences = append(e.Fences, w.fences[index])
+	}
 	return e, nil
 }
 

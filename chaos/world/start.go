@@ -1,13 +1,17 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"rampart/chaos/fault"
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
 )
@@ -17,6 +21,9 @@ const startLimit = time.Minute
 
 // Start brings everything up, and returns when jobs can run.
 func (w *World) Start(ctx context.Context) error {
+	if w.config.Ambush != "" {
+		w.early = w.lay(w.config.Ambush)
+	}
 	for i, r := range w.servers {
 		r.start(w.life)
 		if i == 0 {
@@ -40,7 +47,25 @@ func (w *World) Start(ctx context.Context) error {
 	if err := w.await(ctx, startLimit, w.idleVnodes); err != nil {
 		return fmt.Errorf("bring the moms up: %w", err)
 	}
+	w.sortMoms()
 	return nil
+}
+
+// deadFor is how long a leader is away that died while the world started.
+const deadFor = time.Second
+
+// revive starts a leader again that has died while the world started.
+func (w *World) revive() {
+	if w.early == nil {
+		return
+	}
+	select {
+	case hit := <-w.early.struck:
+		w.bury(hit, w.early.command)
+		<-time.After(deadFor)
+		hit.r.start(w.life)
+	default:
+	}
 }
 
 // leader returns the replica that the newest term names, nil if it is down or none is.
@@ -101,12 +126,17 @@ func (w *World) lacking(ctx context.Context) string {
 // keepHistory makes finished jobs stay, so that lists and the end show all of them,
 // and lets each client delete what another has submitted.
 func (w *World) keepHistory(ctx context.Context) error {
+	changes := []*api.Attribute{{Name: "job_history_enable", Value: "True"}, {Name: "flatuid", Value: "True"}}
+	if w.config.Size.Fence > 0 {
+		changes = append(changes, &api.Attribute{Name: fenceAttribute, Value: fault.Seconds(w.config.Size.Fence)})
+	}
 	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
-		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_SERVER,
-		Changes: []*api.Attribute{{Name: "job_history_enable", Value: "True"}, {Name: "flatuid", Value: "True"}},
+		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_SERVER, Changes: changes,
 	}))
 	return err
 }
+
+const fenceAttribute = "node_fail_requeue"
 
 // SecondQueue is a queue beside the default one, for jobs that may have to wait.
 const SecondQueue = "later"
@@ -119,6 +149,16 @@ func (w *World) makeQueue(ctx context.Context) error {
 		},
 	}))
 	return err
+}
+
+// sortMoms puts first the mom that gets jobs first: it is the one to be hit.
+func (w *World) sortMoms() {
+	v := w.leader().machine.View()
+	seq := func(m *mom) uint64 {
+		vn, _ := v.Vnode(pbs.VnodeName(m.name))
+		return vn.Seq
+	}
+	slices.SortFunc(w.moms, func(a, b *mom) int { return cmp.Compare(seq(a), seq(b)) })
 }
 
 func (w *World) idleVnodes() string {

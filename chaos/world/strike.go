@@ -1,7 +1,12 @@
 package world
 
 import (
+	"slices"
+
+	"connectrpc.com/connect"
+
 	"rampart/chaos/fault"
+	"rampart/transport/api"
 )
 
 // mostTorn is how much of a ledger's end a Tear takes at most.
@@ -12,15 +17,21 @@ const mostTorn = 400
 func (w *World) Strike(s fault.Step) (text string, ok bool) {
 	switch s.Kind {
 	case fault.Heal:
-		w.connect()
+		w.heal(s.Target)
 		return s.String(), true
 	case fault.Restart:
-		return s.String(), w.Restart()
+		return s.String(), w.restart(s.Target)
+	case fault.Thaw:
+		return s.String(), w.thaw(s.Target)
 	case fault.Sever:
 		for _, c := range w.clientNames() {
 			w.net.Host(c).Crash()
 		}
 		return s.String(), true
+	case fault.SetFence:
+		return s.String(), w.setFence(s.Value)
+	case fault.Ambush:
+		return w.ambush(s)
 	}
 	if s.Target.Role == fault.Mom {
 		return w.strikeMom(s)
@@ -90,13 +101,29 @@ func (w *World) exile(name string) {
 }
 
 func (w *World) strikeMom(s fault.Step) (string, bool) {
-	m := w.moms[s.Target.N%len(w.moms)]
+	m := w.mom(s.Target)
+	if s.Kind == fault.Vouch || s.Kind == fault.Slander {
+		w.lie(m, s.Kind == fault.Vouch)
+		return s.String() + ": " + m.name, true
+	}
 	if m.done == nil {
 		return s.String(), false
 	}
 	switch s.Kind {
 	case fault.Exile:
+		m.away = true
 		w.exile(m.name)
+	case fault.Estrange:
+		lead := w.leader()
+		if lead == nil {
+			return s.String(), false
+		}
+		m.away = true
+		w.net.Cut(m.name, lead.name)
+		return s.String() + ": " + m.name + " and " + lead.name, true
+	case fault.Freeze:
+		m.away = true
+		m.freeze()
 	case fault.Reboot:
 		m.kill()
 		m.system.Reboot()
@@ -106,20 +133,68 @@ func (w *World) strikeMom(s fault.Step) (string, bool) {
 	return s.String() + ": " + m.name, true
 }
 
+func (w *World) mom(t fault.Target) *mom { return w.moms[t.N%len(w.moms)] }
+
+// heal mends all links, or those of one mom, or all but those of the moms that are away.
+func (w *World) heal(t fault.Target) {
+	switch t.Role {
+	case fault.Mom:
+		m := w.mom(t)
+		m.away = false
+		w.mend(func(a, b string) bool { return a == m.name || b == m.name })
+	case fault.Replicas:
+		away := make(map[string]bool)
+		for _, m := range w.moms {
+			away[m.name] = m.away
+		}
+		w.mend(func(a, b string) bool { return !away[a] && !away[b] })
+	default:
+		w.connect()
+	}
+}
+
 // Restart starts everything that is down; not ok if nothing was.
-func (w *World) Restart() bool {
+func (w *World) Restart() bool { return w.restart(fault.Target{Role: fault.Crashed}) }
+
+// restart starts what is down of the target.
+func (w *World) restart(t fault.Target) bool {
 	any := false
 	for _, r := range w.servers {
-		if r.done == nil {
+		if r.done == nil && t.Role != fault.Mom {
 			r.start(w.life)
 			any = true
 		}
 	}
 	for _, m := range w.moms {
-		if m.done == nil {
+		if m.done == nil && (t.Role != fault.Mom || m == w.mom(t)) && t.Role != fault.Replicas {
 			m.start(w.life)
 			any = true
 		}
 	}
 	return any
+}
+
+// thaw lets a frozen mom go on, or all of them; not ok if none was.
+func (w *World) thaw(t fault.Target) bool {
+	any := false
+	for _, m := range w.moms {
+		if (t.Role != fault.Mom || m == w.mom(t)) && m.system.thaw() {
+			w.heal(fault.Target{Role: fault.Mom, N: slices.Index(w.moms, m)})
+			any = true
+		}
+	}
+	return any
+}
+
+// setFence sets node_fail_requeue, to seconds or to nothing.
+func (w *World) setFence(seconds string) bool {
+	verb := api.Verb_VERB_SET
+	if seconds == "" {
+		verb = api.Verb_VERB_UNSET
+	}
+	_, err := w.manager.Manage(w.life, connect.NewRequest(&api.ManageRequest{
+		Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SERVER,
+		Changes: []*api.Attribute{{Name: fenceAttribute, Value: seconds}},
+	}))
+	return err == nil
 }

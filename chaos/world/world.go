@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rampart/chaos/check"
@@ -23,6 +24,8 @@ import (
 // Size says how many of what there are.
 type Size struct {
 	Servers, Moms, Clients int
+
+	Fence time.Duration // the server's node_fail_requeue, whole seconds; 0: what a new one has
 }
 
 // Config is what a world is made of.
@@ -32,6 +35,7 @@ type Config struct {
 	Dir    string        // where the homes are
 	Delay  time.Duration // of everything that goes over the network, each way
 	Files  bool          // logs and snapshots lie in files, and a killed replica opens them again
+	Ambush string        // the kind of command at which a leader dies while the world starts; empty: none does
 	Logger *slog.Logger
 }
 
@@ -53,16 +57,24 @@ type World struct {
 	watching sync.WaitGroup // of programs
 
 	watcher look.Watcher // of every replica
+	trap    atomic.Pointer[trap]
+	early   *trap                // that was laid before the start; nil: none was
+	liar    atomic.Pointer[liar] // nil: gossip is honest
 
-	mu    sync.Mutex // what processes write down
-	runs  []check.Run
-	fatal []string
+	mu       sync.Mutex // what processes write down
+	runs     []check.Run
+	fatal    []string
+	restored int
+	fences   map[uint64]check.Fence // by index
+	killed   []string
+	lies     int
 }
 
 // New makes the hosts and the cluster's first replica; Start brings it all up.
 func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
+		fences: make(map[uint64]check.Fence),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	for i := range c.Size.Servers {
@@ -97,13 +109,24 @@ func New(c Config) (*World, error) {
 	return w, nil
 }
 
-// connect gives every link its delay; to heal is to begin so again.
+// connect takes every fault off every link and gives it its delay.
 func (w *World) connect() {
+	for _, m := range w.moms {
+		m.away = false
+	}
+	w.mend(func(_, _ string) bool { return true })
+	w.hush()
+}
+
+// mend does so with the links that are chosen.
+func (w *World) mend(chosen func(a, b string) bool) {
 	names := w.names()
-	w.net.HealAll()
 	for i, a := range names {
 		for _, b := range names[i+1:] {
-			w.net.Delay(a, b, w.config.Delay)
+			if chosen(a, b) {
+				w.net.Heal(a, b)
+				w.net.Delay(a, b, w.config.Delay)
+			}
 		}
 	}
 }
@@ -116,7 +139,7 @@ func (w *World) names() []string {
 	for _, m := range w.moms {
 		names = append(names, m.name)
 	}
-	return append(append(names, w.clientNames()...), admin)
+	return append(append(names, w.clientNames()...), admin, liarName)
 }
 
 func (w *World) clientNames() []string {
@@ -175,6 +198,7 @@ func (w *World) newClient(host string, role transport.Role, user string, first i
 // await waits for a condition, and says what was missing when the time is over.
 func (w *World) await(ctx context.Context, limit time.Duration, missing func() string) error {
 	for end := time.Now().Add(limit); ; {
+		w.revive()
 		text := missing()
 		if text == "" {
 			return nil

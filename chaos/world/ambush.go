@@ -1,0 +1,181 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/chaos/fault"
+	"rampart/mom/spool"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// ambushFor is how long an ambush waits for the command.
+const ambushFor = 2 * time.Minute
+
+// ambush kills the leader when it has applied a command of a kind, which it provokes
+// unless it comes by itself. Who asked for it must get an answer from the next leader.
+func (w *World) ambush(s fault.Step) (string, bool) {
+	t := w.lay(s.Value)
+	defer w.trap.Store(nil)
+	ctx, cancel := context.WithTimeout(w.life, ambushFor)
+	defer cancel()
+	undo := func() error { return nil }
+	if act := deeds[s.Value]; act != nil {
+		var err error
+		if undo, err = act(w); err != nil {
+			w.failed("ambush", err)
+		}
+	}
+	if ask := requests[s.Value]; ask != nil {
+		w.watching.Go(func() {
+			if err := ask(w.life, w); err != nil && w.life.Err() == nil {
+				w.failed("ambush", fmt.Errorf("ask for %s: %w", s.Value, err))
+			}
+		})
+	}
+	select {
+	case hit := <-t.struck:
+		w.bury(hit, s.Value)
+		if err := undo(); err != nil {
+			w.failed("ambush", err)
+		}
+		return fmt.Sprintf("%s: %s at index %d", s, hit.r.name, hit.index), true
+	case <-ctx.Done():
+		if err := undo(); err != nil {
+			w.failed("ambush", err)
+		}
+		return s.String(), false
+	}
+}
+
+// deeds are what must be done to processes so that a kind of command comes; each returns
+// what takes it back.
+var deeds = map[string]func(w *World) (undo func() error, err error){
+	"TermStarted": func(w *World) (func() error, error) { return w.put(w.leader().kill) },
+	"HostUp":      func(w *World) (func() error, error) { return w.put(w.moms[0].kill, func() { w.moms[0].start(w.life) }) },
+	"HostDown":    func(w *World) (func() error, error) { return w.put(w.moms[0].kill) },
+	"HostFenced":  func(w *World) (func() error, error) { return w.put(w.moms[0].kill) },
+	"ForgetHost":  func(w *World) (func() error, error) { return w.put(w.moms[0].kill) },
+	"HostTrouble": func(w *World) (func() error, error) {
+		// Nobody can write what is a folder, nor remove one that is not empty.
+		probe := filepath.Join(spool.TasksDir(string(w.moms[0].config.Home)), ".probe")
+		return func() error { return os.RemoveAll(probe) }, os.MkdirAll(filepath.Join(probe, "x"), 0o700)
+	},
+}
+
+// put does what is not taken back: the next steps of a scenario start what is down.
+func (*World) put(deeds ...func()) (func() error, error) {
+	for _, do := range deeds {
+		do()
+	}
+	return func() error { return nil }, nil
+}
+
+// requests are what somebody must ask for so that a kind of command comes.
+var requests = map[string]func(ctx context.Context, w *World) error{
+	"ManageServer":   manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", "comment", "a word"),
+	"ManageQueue":    manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_QUEUE, SecondQueue, "Priority", "7"),
+	"ManageVnode":    manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_VNODE, "host1", "comment", "a word"),
+	"ManageResource": manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_RESOURCE, "colour", "type", "string"),
+	"ShortenFence":   manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", fenceAttribute, "200"),
+	"SignalJob":      signal,
+	"CreateToken": func(ctx context.Context, w *World) error {
+		_, err := w.token(ctx)
+		return err
+	},
+	"Enrol":      enrol,
+	"ForgetHost": forget,
+}
+
+func manage(verb api.Verb, kind api.ObjectKind, name, attr, value string) func(context.Context, *World) error {
+	return func(ctx context.Context, w *World) error {
+		_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+			Verb: verb, Kind: kind, Name: name, Changes: []*api.Attribute{{Name: attr, Value: value}},
+		}))
+		return err
+	}
+}
+
+// signal sends a harmless signal to a job that runs, as soon as one does.
+func signal(ctx context.Context, w *World) error {
+	for {
+		stream, err := w.manager.List(ctx, connect.NewRequest(&api.ListRequest{
+			Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"job_state"},
+		}))
+		if err != nil {
+			return err
+		}
+		var running []string
+		for stream.Receive() {
+			for _, o := range stream.Msg().GetObjects() {
+				if len(o.GetAttributes()) == 1 && o.GetAttributes()[0].GetValue() == "R" {
+					running = append(running, o.GetName())
+				}
+			}
+		}
+		if err := errors.Join(stream.Err(), stream.Close()); err != nil {
+			return err
+		}
+		for _, id := range running {
+			if _, err = w.manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: id, Signal: "CONT"})); err == nil {
+				return nil
+			}
+		}
+		if !pause(ctx) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (w *World) token(ctx context.Context) (string, error) {
+	reply, err := w.admin.CreateToken(ctx, connect.NewRequest(&api.CreateTokenRequest{Role: string(transport.RoleMom)}))
+	if err != nil {
+		return "", err
+	}
+	return reply.Msg.GetToken(), nil
+}
+
+// enrol enrols a host that never comes.
+func enrol(ctx context.Context, w *World) error {
+	token, err := w.token(ctx)
+	if err != nil {
+		return err
+	}
+	key, err := transport.NewKey()
+	if err != nil {
+		return err
+	}
+	csr, err := transport.NewCSR(key)
+	if err != nil {
+		return err
+	}
+	_, err = w.admin.Join(ctx, connect.NewRequest(&api.JoinRequest{Token: token, Host: "host9", Csr: csr}))
+	return err
+}
+
+// forget says that a host is dead, until it is believed: that is when it is down.
+func forget(ctx context.Context, w *World) error {
+	for {
+		_, err := w.admin.ForgetHost(ctx, connect.NewRequest(&api.ForgetHostRequest{Host: w.moms[0].name}))
+		if err == nil || !pause(ctx) {
+			return err
+		}
+	}
+}
+
+// pause lets a moment pass before something is asked again; not ok if ctx ended.
+func pause(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(500 * time.Millisecond):
+		return true
+	}
+}

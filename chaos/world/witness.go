@@ -1,0 +1,108 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"rampart/chaos/check"
+	"rampart/cluster"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// witness sees what one start of a replica applies.
+type witness struct {
+	r      *replica
+	cancel context.CancelCauseFunc // of that start
+}
+
+// Applied implements server.Witness.
+func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outcome) {
+	for i, p := range e.Proposals {
+		if outcomes[i].Refusal != nil {
+			continue
+		}
+		for _, c := range p.Commands {
+			switch c := c.(type) {
+			case *command.HostFenced:
+				w.r.w.fell(index, c.Host, outcomes[i].Result)
+			case *command.ForgetHost:
+				w.r.w.fell(index, c.Host, outcomes[i].Result)
+			case *command.HostDown:
+				w.r.w.wentDown(string(c.Host))
+			}
+			w.spring(index, kindOf(c))
+		}
+	}
+}
+
+// Restored implements server.Witness.
+func (w *witness) Restored(*state.View) {
+	w.r.w.mu.Lock()
+	defer w.r.w.mu.Unlock()
+	w.r.w.restored++
+}
+
+// kindOf is the name of a kind of command.
+func kindOf(c command.Command) string {
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", c), ".")
+	return name
+}
+
+// fell notes that a host was given up, by its fence or by an operator.
+func (w *World) fell(index uint64, host pbs.HostName, r state.Result) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fences[index] = check.Fence{Index: index, Host: string(host), Requeued: int(r.Requeued), Ended: int(r.Finished)}
+}
+
+// A trap waits for a leader that applies a command of a kind.
+type trap struct {
+	command string
+	after   uint64 // index: what was applied before is only replayed
+	struck  chan sprung
+}
+
+// sprung says where a trap has struck.
+type sprung struct {
+	r     *replica
+	index uint64
+}
+
+// lay lays a trap; there is one at most.
+func (w *World) lay(kind string) *trap {
+	t := &trap{command: kind, struck: make(chan sprung, 1)}
+	for _, r := range w.servers {
+		if r.machine != nil {
+			t.after = max(t.after, r.machine.View().Index())
+		}
+	}
+	w.trap.Store(t)
+	return t
+}
+
+// spring kills a leader that has just applied what the trap waits for. The leader applies
+// first, and what it says in the same moment is lost: nobody has heard of the commit.
+func (w *witness) spring(index uint64, kind string) {
+	t := w.r.w.trap.Load()
+	if t == nil || t.command != kind || index <= t.after {
+		return
+	}
+	leader := w.r.machine.View().Cluster().Leader
+	if leader != "" && string(leader) != w.r.name || !w.r.w.trap.CompareAndSwap(t, nil) {
+		return
+	}
+	w.cancel(cluster.ErrKilled)
+	w.r.host.Crash()
+	t.struck <- sprung{w.r, index}
+}
+
+// bury ends what is left of a process that a trap has struck.
+func (w *World) bury(s sprung, kind string) {
+	s.r.kill()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.killed = append(w.killed, kind)
+}
