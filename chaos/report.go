@@ -29,8 +29,8 @@ func (r *Report) Summary() string {
 	for _, o := range r.Evidence.History {
 		counts[o.Kind.String()+" "+o.Result.String()]++
 	}
-	return fmt.Sprintf("seed %d: %s, %d faults, %v, %d programs, %d views, %d snapshots taken up",
-		r.Seed, r.Took.Round(time.Millisecond), r.Strikes, counts, len(r.Evidence.Runs), len(r.Evidence.Views), r.Evidence.Restored)
+	return fmt.Sprintf("seed %d: %s, %d faults, %v, %d programs, %d views, %d snapshots taken up, %d fences fell",
+		r.Seed, r.Took.Round(time.Millisecond), r.Strikes, counts, len(r.Evidence.Runs), len(r.Evidence.Views), r.Evidence.Restored, len(r.Evidence.Fences))
 }
 
 // String returns the report: the seed, what was planned, what struck, what is wrong,

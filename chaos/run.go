@@ -51,7 +51,9 @@ func budget(n int) time.Duration { return 300 * time.Millisecond << (3 * n) }
 // Run plays a scenario. It must be called in a synctest bubble.
 func Run(ctx context.Context, s Scenario, seed uint64, o Options) *Report {
 	r := newReport(s, seed)
-	w, err := world.New(world.Config{Size: s.World, Seed: seed, Dir: o.Dir, Delay: linkDelay, Files: o.Files, Logger: o.Logger})
+	w, err := world.New(world.Config{
+		Size: s.World, Seed: seed, Dir: o.Dir, Delay: linkDelay, Files: o.Files, Ambush: s.Early, Logger: o.Logger,
+	})
 	if err != nil {
 		r.Trouble = append(r.Trouble, err.Error())
 		return r

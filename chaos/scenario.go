@@ -23,7 +23,8 @@ type Scenario struct {
 	Name   string
 	World  world.Size
 	Load   load.Plan
-	Cut    bool // the load ends with the faults, however much of it is left
+	Cut    bool   // the load ends with the faults, however much of it is left
+	Early  string // the kind of command at which a leader dies while the world starts; empty: none does
 	Faults []fault.Step
 	For    time.Duration // at least so long after the start of the load
 	Rest   time.Duration // in which everything must come to its end
@@ -41,9 +42,15 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
+// siegeEvery is how many seeds there are for one that tries the fence.
+const siegeEvery = 8
+
 // Schedule draws the scenario of a seed: crashes, partitions and their ends under
-// submissions, deletions and lists.
+// submissions, deletions and lists; for some seeds a mom that is away beyond its fence.
 func Schedule(seed uint64) Scenario {
+	if seed%siegeEvery == 5 {
+		return siege(seed)
+	}
 	s := usual(fmt.Sprintf("schedule %d", seed))
 	s.Faults = fault.Profile{
 		Span: 9 * time.Second, Least: 1, Most: 4, Moms: s.World.Moms, Longest: 5 * time.Second,

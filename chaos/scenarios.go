@@ -49,7 +49,9 @@ func Scenarios() []Scenario {
 		all[i] = usual(s.Name)
 		all[i].Faults = s.Faults
 	}
-	return all
+	all = append(all, Sieges()...)
+	all = append(all, Lies()...)
+	return append(all, Ambushes()...)
 }
 
 // usual is a scenario without faults.

@@ -1,0 +1,76 @@
+package chaos
+
+import (
+	"time"
+
+	"rampart/chaos/check"
+	"rampart/chaos/fault"
+	"rampart/chaos/load"
+)
+
+// Early are the kinds of commands that come while a cluster starts: the leader dies at
+// one and is started again, before anybody submits.
+func Early() []string { return []string{"InitCluster", "PutReplica", "RaiseLevel"} }
+
+// Later are the kinds that come under load, by themselves or since the world provokes
+// them.
+func Later() []string {
+	return []string{
+		"TermStarted", "TimeTick", "ManageServer", "ManageQueue", "ManageVnode", "ManageResource",
+		"SubmitJob", "AlterJob", "HoldJob", "ReleaseJob", "SignalJob", "DeleteJob", "RerunJob",
+		"StartJob", "JobStarted", "JobEnded", "HostUp", "HostDown", "OrderConfirmed", "CreateToken", "Enrol",
+		"UsageSample", "SetComments", "HostFenced", "ForgetHost", "ShortenFence", "HostTrouble", "CompareDigests",
+	}
+}
+
+// Ambushes are the scenarios in which a leader is killed when it has applied a command of
+// a kind and nobody else knows that it is committed: one for each kind (L1, L6, L8, L9).
+func Ambushes() []Scenario {
+	var all []Scenario
+	crash := []fault.Step{
+		{At: 3 * time.Second, Kind: fault.Crash, Target: fault.Target{Role: fault.Leader}},
+		{At: 5 * time.Second, Kind: fault.Restart, Target: fault.Target{Role: fault.Crashed}},
+	}
+	for _, kind := range Early() {
+		s := usual("the leader dies at " + kind)
+		s.Early, s.Faults = kind, crash
+		s.Checks = append(s.Checks, check.KilledAt(kind))
+		all = append(all, s)
+	}
+	for _, kind := range Later() {
+		s := usual("the leader dies at " + kind)
+		s.Faults = []fault.Step{
+			{At: 3 * time.Second, Kind: fault.Ambush, Value: kind},
+			{At: 6 * time.Second, Kind: fault.Restart, Target: fault.Target{Role: fault.Crashed}},
+		}
+		s.Load.Mix = mixFor(s.Load.Mix, kind)
+		s.Checks = append(s.Checks, check.KilledAt(kind))
+		switch kind {
+		case "HostFenced":
+			s.World.Fence = siegeFence
+			s.Load.Long = load.Tail{Percent: 50, From: 20 * time.Second, To: 60 * time.Second}
+		case "SetComments", "UsageSample", "AlterJob":
+			s.Load.Long = load.Tail{Percent: 60, From: 30 * time.Second, To: 70 * time.Second}
+		case "SignalJob":
+			s.Load.Longest = 12 * time.Second
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// mixFor asks oftener for what gives a kind of command, so that it comes in time.
+func mixFor(mix []load.Share, kind string) []load.Share {
+	often := map[string]check.Kind{
+		"AlterJob": check.Alter, "HoldJob": check.Hold, "ReleaseJob": check.Release, "DeleteJob": check.Delete,
+		"RerunJob": check.Rerun, "OrderConfirmed": check.Delete,
+	}[kind]
+	var all []load.Share
+	for _, share := range mix {
+		if share.Kind == often {
+			share.Percent += 12
+		}
+		all = append(all, share)
+	}
+	return all
+}
