@@ -10,24 +10,10 @@ import (
 // A token that names no host lets newcomers in, and nobody take another's name: root of
 // a replica's host is a Manager, and a host vouches for its users.
 func TestEnrol_TakesNoNameOfAnother(t *testing.T) {
-	s := state.NewStore()
-	index := uint64(0)
-	run := func(c Command) error {
-		index++
-		out, _ := Run(s, index, 1, Entry{Time: pbs.Time(index), Proposals: []Proposal{{Commands: []Command{c}}}})
-		s.Publish()
-		return out[0].Err()
-	}
-	must := func(c Command) {
-		t.Helper()
-		if err := run(c); err != nil {
-			t.Fatalf("%T: %v", c, err)
-		}
-	}
-	must(&InitCluster{ID: "c", Name: "srv"})
-	must(&PutReplica{Replica: state.Replica{Name: "s1", Host: "head1"}})
+	w := newWriter(t)
+	w.must(&PutReplica{Replica: state.Replica{Name: "s1", Host: "head1"}})
 	token := func(hash, role string, host pbs.HostName) {
-		must(&CreateToken{Token: state.Token{Hash: hash, Role: role, Host: host, Expires: 1000, Reusable: true}})
+		w.must(&CreateToken{Token: state.Token{Hash: hash, Role: role, Host: host, Expires: 1000, Reusable: true}})
 	}
 	token("moms", "mom", "")
 	token("logins", "submit", "")
@@ -50,11 +36,11 @@ func TestEnrol_TakesNoNameOfAnother(t *testing.T) {
 		{"a token for the replica's host", "for head1", "mom", "head1", "k7", 0},
 		{"a replica", "replicas", "replica", "node1", "k8", 0},
 	} {
-		err := run(&Enrol{TokenHash: c.token, Identity: state.Identity{KeyHash: c.key, Role: c.role, Host: c.host}})
+		err := w.run(&Enrol{TokenHash: c.token, Identity: state.Identity{KeyHash: c.key, Role: c.role, Host: c.host}})
 		if pbs.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want code %d", c.name, err, c.want)
 		}
-		if _, ok := s.View().Identity(c.key); ok != (c.want == 0) {
+		if _, ok := w.View().Identity(c.key); ok != (c.want == 0) {
 			t.Errorf("%s: the key is on record: %v", c.name, ok)
 		}
 	}

@@ -5,37 +5,22 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
-	"rampart/fsm/state"
 )
 
 // A resource that a job asks for cannot be deleted, wherever the job asks for it: one
 // that is not consumable stands in its select only (specification: cli-contract section 5).
 func TestManageResource_KeepsWhatJobsAskFor(t *testing.T) {
-	s := state.NewStore()
-	index := uint64(0)
-	run := func(c Command) error {
-		index++
-		out, _ := Run(s, index, 1, Entry{Time: pbs.Time(index), Proposals: []Proposal{{Commands: []Command{c}}}})
-		s.Publish()
-		return out[0].Err()
-	}
-	must := func(c Command) {
-		t.Helper()
-		if err := run(c); err != nil {
-			t.Fatalf("%T: %v", c, err)
-		}
-	}
-	must(&InitCluster{ID: "c", Name: "srv"})
+	w := newWriter(t)
 	for _, name := range []string{"gpu_type", "gpu", "gpu_type_x"} {
-		must(&ManageResource{Verb: VerbCreate, Name: name, Changes: []AttrChange{
+		w.must(&ManageResource{Verb: VerbCreate, Name: name, Changes: []AttrChange{
 			{Entry: attr.Entry{Name: "type", Value: "string"}}, {Entry: attr.Entry{Name: "flag", Value: "h"}},
 		}})
 	}
-	must(&SubmitJob{
+	w.must(&SubmitJob{
 		Owner:      pbs.User{Name: "ann", Host: "a"},
 		Attributes: attr.List{}.Set("Resource_List", "select", "2:ncpus=1+1:ncpus=1:gpu_type=fast"),
 	})
-	remove := func(name string) error { return run(&ManageResource{Verb: VerbDelete, Name: name}) }
+	remove := func(name string) error { return w.run(&ManageResource{Verb: VerbDelete, Name: name}) }
 	if err := remove("gpu_type"); pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Errorf("a resource in a job's select was deleted: %v", err)
 	}
@@ -44,7 +29,7 @@ func TestManageResource_KeepsWhatJobsAskFor(t *testing.T) {
 			t.Errorf("%s is in nobody's select: %v", name, err)
 		}
 	}
-	must(&DeleteJob{Job: "0.srv"})
+	w.must(&DeleteJob{Job: "0.srv"})
 	if err := remove("gpu_type"); err != nil {
 		t.Errorf("the job is gone: %v", err)
 	}

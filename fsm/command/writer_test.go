@@ -1,0 +1,38 @@
+package command
+
+import (
+	"testing"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// A writer applies commands to a state, each in an entry of its own.
+type writer struct {
+	*state.Store
+	t     *testing.T
+	index uint64
+}
+
+// newWriter returns the writer of a new cluster with the server srv.
+func newWriter(t *testing.T) *writer {
+	w := &writer{Store: state.NewStore(), t: t}
+	w.must(&InitCluster{ID: "c", Name: "srv"})
+	return w
+}
+
+// run returns why the command was refused, if it was.
+func (w *writer) run(c Command) error {
+	w.index++
+	out, _ := Run(w.Store, w.index, 1, Entry{Time: pbs.Time(w.index), Proposals: []Proposal{{Commands: []Command{c}}}})
+	w.Publish()
+	return out[0].Err()
+}
+
+// must expects the command to take effect.
+func (w *writer) must(c Command) {
+	w.t.Helper()
+	if err := w.run(c); err != nil {
+		w.t.Fatalf("%T: %v", c, err)
+	}
+}
