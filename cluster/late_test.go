@@ -18,19 +18,32 @@ func (m *member) stallable() *sickLog {
 	return sick
 }
 
-// stalledLeader is a world whose leader's next write to the log will hang.
-func stalledLeader(t *testing.T, w *world) (*member, *sickLog) {
-	t.Helper()
+// sickVoter adds a fourth voter whose disk can be made to fail.
+func sickVoter(w *world) (*member, *sickLog) {
 	m := w.add("s4")
 	sick := m.stallable()
 	m.open(false)
 	w.join(m)
 	m.run()
 	w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
+	return m, sick
+}
+
+// sickLeader is a leader whose disk can be made to fail.
+func sickLeader(t *testing.T, w *world) (*member, *sickLog) {
+	t.Helper()
+	m, sick := sickVoter(w)
 	if err := w.leader().replica.Transfer(t.Context(), m.name); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the sick leader", 2*time.Second, func() bool { return w.leader() == m })
+	return m, sick
+}
+
+// stalledLeader is a leader whose next write to the log will hang.
+func stalledLeader(t *testing.T, w *world) (*member, *sickLog) {
+	t.Helper()
+	m, sick := sickLeader(t, w)
 	w.same()
 	sick.hang.Store(true)
 	return m, sick
@@ -107,12 +120,7 @@ func TestStore_LateWriteThatIsCommittedAfterAll(t *testing.T) {
 // TestStore_FollowerThatCannotWriteEnds, and the others go on.
 func TestStore_FollowerThatCannotWriteEnds(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
-		m := w.add("s4")
-		sick := m.stallable()
-		m.open(false)
-		w.join(m)
-		m.run()
-		w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
+		m, sick := sickVoter(w)
 		if m.replica.IsLeader() {
 			t.Fatal("it leads")
 		}

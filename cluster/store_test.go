@@ -160,18 +160,7 @@ func TestRun_LeaderThatCannotWriteStepsDown(t *testing.T) {
 	for _, how := range []string{"hangs", "fails"} {
 		t.Run(how, func(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, w *world) {
-				m := w.add("s4")
-				disk := cluster.NewMemory()
-				sick := &sickLog{LogStore: disk.Log(), wake: make(chan struct{})}
-				m.disk = func() (cluster.Stores, error) { return sickStores{disk, sick}, nil }
-				m.open(false)
-				w.join(m)
-				m.run()
-				w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
-				if err := w.leader().replica.Transfer(t.Context(), m.name); err != nil {
-					t.Fatal(err)
-				}
-				w.until("the sick leader", 2*time.Second, func() bool { return w.leader() == m })
+				m, sick := sickLeader(t, w)
 				sick.hang.Store(how == "hangs")
 				sick.fail.Store(how == "fails")
 				began := time.Now()
