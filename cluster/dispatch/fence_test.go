@@ -30,6 +30,16 @@ func (l *leader) stateOf(id pbs.JobID) pbs.JobState {
 	return j.State
 }
 
+// silentHost returns a leader with the fence, and the job of a host that does not answer.
+func silentHost(t *testing.T, fence string) (*leader, moms, pbs.JobID) {
+	l := newLeader(t)
+	l.fence(fence)
+	all := newMoms(l, "hosta")
+	job := l.run("hosta")
+	all["hosta:15002"].down = true
+	return l, all, job
+}
+
 // pass lets time go by, in steps in which a mom would renew.
 func pass(d time.Duration) {
 	time.Sleep(d)
@@ -71,11 +81,7 @@ func TestFence_LeaderWaitsForTheLongestThatTheHostMayHold(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLeader(t)
-				l.fence(c.before)
-				all := newMoms(l, "hosta")
-				job := l.run("hosta")
-				all["hosta:15002"].down = true
+				l, all, job := silentHost(t, c.before)
 				start(t, dispatch.NewWatcher(options(l, all)).Run)
 				c.change(l)
 				pass(min(c.want, time.Hour))
@@ -93,11 +99,7 @@ func TestFence_LeaderWaitsForTheLongestThatTheHostMayHold(t *testing.T) {
 
 func TestFence_CountsFromTheLastRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeader(t)
-		l.fence("30")
-		all := newMoms(l, "hosta")
-		job := l.run("hosta")
-		all["hosta:15002"].down = true
+		l, all, job := silentHost(t, "30")
 		w := dispatch.NewWatcher(options(l, all))
 		start(t, w.Run)
 		pass(25 * time.Second)
@@ -115,11 +117,7 @@ func TestFence_CountsFromTheLastRenewal(t *testing.T) {
 
 func TestFence_ANewLeaderWaitsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeader(t)
-		l.fence("30")
-		all := newMoms(l, "hosta")
-		job := l.run("hosta")
-		all["hosta:15002"].down = true
+		l, all, job := silentHost(t, "30")
 		for range 3 {
 			start(t, func(ctx context.Context) error {
 				ctx, cancel := context.WithTimeout(ctx, 35*time.Second)
