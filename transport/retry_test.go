@@ -184,17 +184,20 @@ func TestNoQuorum_IsToldBeforeTheBudgetEnds(t *testing.T) {
 	}
 }
 
+// leftOpen answers as a replica does that cannot tell what became of the first attempt,
+// and has no quorum afterwards.
+func leftOpen(calls int) error {
+	if calls == 1 {
+		return pbs.Refuse(pbs.UnknownResult)
+	}
+	return pbs.Refuse(pbs.NoQuorum)
+}
+
 // Whatever becomes of a listing, there is no outcome that could be unknown.
 func TestStream_SilenceIsNoUnknownOutcome(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		all, c := three(w, 10*time.Second)
-		all[0].answer = func(calls int) error {
-			if calls == 1 {
-				return pbs.Refuse(pbs.UnknownResult)
-			}
-			return pbs.Refuse(pbs.NoQuorum)
-		}
-		all[1].answer, all[2].answer = all[0].answer, all[0].answer
+		all[0].answer, all[1].answer, all[2].answer = leftOpen, leftOpen, leftOpen
 		s, err := c.Batch().List(t.Context(), connect.NewRequest(&api.ListRequest{}))
 		if err != nil {
 			t.Fatal(err)
@@ -210,12 +213,7 @@ func TestStream_SilenceIsNoUnknownOutcome(t *testing.T) {
 func TestBudget_UnknownStaysUnknown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		all, c := three(w, 10*time.Second)
-		all[0].answer = func(calls int) error {
-			if calls == 1 {
-				return pbs.Refuse(pbs.UnknownResult)
-			}
-			return pbs.Refuse(pbs.NoQuorum)
-		}
+		all[0].answer = leftOpen
 		if _, err := submit(t.Context(), c); pbs.CodeOf(err) != pbs.UnknownResult {
 			t.Errorf("submit: %v", err)
 		}
