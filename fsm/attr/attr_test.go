@@ -254,7 +254,6 @@ func TestRefusals_NameNoAttributeWherePBSDoesNot(t *testing.T) {
 		{Vnode, "state", "badstate", "Illegal value for node state", pbs.BadNodeState},
 		{Resource, "type", "nosuch", "Illegal attribute or resource value", pbs.BadAttributeValue},
 		{Resource, "flag", "x", "Illegal attribute or resource value", pbs.BadAttributeValue},
-		{Queue, "queue_type", "route", "No support for requested service", pbs.NotSupported},
 	} {
 		d, _ := Lookup(c.o, c.name)
 		_, err := d.Parse(c.text)

@@ -85,7 +85,12 @@ func parseACL(text string) (string, bool) {
 
 func parseQueueType(text string) (string, bool) {
 	lower := strings.ToLower(text)
-	return "Execution", lower != "" && strings.HasPrefix("execution", lower)
+	for _, kind := range []string{"Execution", "Route"} {
+		if lower != "" && strings.HasPrefix(strings.ToLower(kind), lower) {
+			return kind, true
+		}
+	}
+	return "", false
 }
 
 // settableStates are the states that qmgr may give to a vnode; the others follow

@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 		{Server, "job_history_duration", values{"336:00:00": "336:00:00", "60": "00:01:00", "x": ""}},
 		{Server, "node_fail_requeue", values{"0": "0", "-1": "-1", "x": ""}},
 		{Server, "comment", values{"hello there": "hello there", "a\x07": ""}},
-		{Queue, "queue_type", values{"execution": "Execution", "E": "Execution", "exec": "Execution", "route": "", "": ""}},
+		{Queue, "queue_type", values{"execution": "Execution", "E": "Execution", "exec": "Execution", "route": "Route", "R": "Route", "x": "", "": ""}},
 		{Queue, "enabled", values{"true": "True", "1": "True", "x": ""}},
 		{Vnode, "state", values{"offline": "offline", "free": "free", "offline,down": "offline,down", "job-busy": "", "": ""}},
 		{Vnode, "Mom", values{"hosta": "hosta", "hosta.example.org": "hosta.example.org", "a b": "", "": ""}},

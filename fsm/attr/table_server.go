@@ -84,7 +84,7 @@ func serverRows() []row {
 // queueRows are the attributes of a queue in the order of qstat -Qf.
 func queueRows() []row {
 	return []row{
-		managed("queue_type", Text, parseQueueType).refusing(pbs.NotSupported).or("Execution"),
+		managed("queue_type", Text, parseQueueType).or("Execution"),
 		managed("Priority", Number, numberIn(-1024, 1023)).implying("0"),
 		managed("max_queuable", Number, numberIn(0, 1<<31-1)),
 		managed("max_running", Number, numberIn(0, 1<<31-1)),
