@@ -23,6 +23,8 @@ type Machine interface {
 	View() *state.View
 	// Wait returns a view of at least this index.
 	Wait(ctx context.Context, index uint64) (*state.View, error)
+	// Changed returns a channel that is closed when View returns a newer state.
+	Changed() <-chan struct{}
 	// Marks returns the latest digests noted at CompareDigests.
 	Marks() []command.Mark
 	// Stopped is closed when the machine will apply nothing more; Err says why.
@@ -79,13 +81,13 @@ type Config struct {
 	SnapshotAfter int
 	TrailingLogs  uint64
 
-	Clock  func() time.Time // nil: time.Now
-	Logger *slog.Logger
 	// Alarms tells what else of this process a person should look at; nil: nothing.
 	Alarms func() []Alarm
 	// Registry takes the replica's metrics; nil: nobody reads them.
 	Registry prometheus.Registerer
 
+	Clock  func() time.Time // nil: time.Now
+	Logger *slog.Logger
 }
 
 func (c *Config) validate() error {

@@ -49,6 +49,10 @@ func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
 	return view, nil
 }
 
+// Changed returns a channel that is closed when this replica has a newer state. Take it
+// before reading the state that it should differ from.
+func (r *Replica) Changed() <-chan struct{} { return r.cfg.Machine.Changed() }
+
 func (r *Replica) freshIndex(ctx context.Context) (uint64, error) {
 	until := time.Now().Add(readPatience)
 	for {

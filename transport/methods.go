@@ -72,6 +72,7 @@ var methods = map[string]Rule{
 	apiconnect.BatchRerunProcedure:   {ForPeople, AtLeader},
 	apiconnect.BatchManageProcedure:  {ForPeople, AtLeader},
 	apiconnect.BatchListProcedure:    {ForKnown, AtHere}, // served locally (L11)
+	apiconnect.BatchWatchProcedure:   {ForKnown, AtHere},
 
 	apiconnect.ClusterStatusProcedure:       {ForKnown, AtHere}, // must answer without a leader
 	apiconnect.ClusterTransferProcedure:     {ForPeople, AtLeader},

@@ -48,14 +48,14 @@ func (r *request) set(name, resource, value string) {
 	r.changes = append(r.changes, &api.Attribute{Name: name, Resource: resource, Value: value, Op: op})
 }
 
-// has tells whether the attribute was set.
-func (r *request) has(name string) bool {
+// value returns what the attribute was set to.
+func (r *request) value(name string) string {
 	for _, a := range r.changes {
 		if a.Name == name {
-			return true
+			return a.Value
 		}
 	}
-	return false
+	return ""
 }
 
 func (r *request) illegal(letter string) { r.faults = append(r.faults, "illegal -"+letter+" value") }

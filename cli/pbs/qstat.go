@@ -30,13 +30,14 @@ type view struct {
 	delimiter string
 	history   bool
 	stale     bool
+	watch     bool
 	nothing   bool // -J: array parents only, of which there are none yet
 }
 
 func qstat() *cli.Command {
 	c := &cli.Command{
 		Name: "qstat", Summary: "show jobs, queues and servers", Usage: qstatUsage, UsageStatus: 2,
-		Grammar: own("aEfHinpqrsTu:wxGMJ1QBtF:D:", "stale"),
+		Grammar: own("aEfHinpqrsTu:wxGMJ1QBtF:D:", "stale", "watch"),
 	}
 	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
 		v, err := parseView(c, opts)
@@ -48,6 +49,9 @@ func qstat() *cli.Command {
 			return err
 		}
 		out := newStatus(s, v)
+		if v.watch {
+			return s.watchJobs(ctx, opts.Operands, out)
+		}
 		s.showAll(ctx, v, opts.Operands, out)
 		if err := out.end(); err != nil {
 			return err
@@ -60,7 +64,7 @@ func qstat() *cli.Command {
 func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 	v := view{
 		kind: api.ObjectKind_OBJECT_KIND_JOB, long: opts.Has("f"), wide: opts.Has("w"), delimiter: "|",
-		history: opts.Has("x"), stale: opts.Has("stale"), nothing: opts.Has("J"), format: opts.Last("F"),
+		history: opts.Has("x"), stale: opts.Has("stale"), watch: opts.Has("watch"), nothing: opts.Has("J"), format: opts.Last("F"),
 	}
 	if opts.Has("D") {
 		v.delimiter = opts.Last("D")
@@ -75,6 +79,8 @@ func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 		return v, c.Misuse()
 	case v.format != "" && v.format != "json" && v.format != "dsv":
 		return v, c.Misuse("illegal -F value")
+	case v.watch && (queue || server || v.stale || v.format != ""):
+		return v, c.Misuse("--watch goes with the table of jobs, -f, -w and -x only")
 	case alternative:
 		return v, noSupport()
 	case queue:

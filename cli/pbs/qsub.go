@@ -61,12 +61,16 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 	if !job.silent {
 		fmt.Fprintln(env.Stdout, reply.Msg.Job)
 	}
+	if job.block {
+		return s.block(ctx, reply.Msg.Job)
+	}
 	return nil
 }
 
 type described struct {
 	message *api.SubmitRequest
 	silent  bool
+	block   bool // wait for its end
 }
 
 // describe turns a command line and its script into what the server is asked for.
@@ -94,6 +98,7 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error
 	return described{
 		message: &api.SubmitRequest{Attributes: r.changes, Script: text, Destination: r.destination},
 		silent:  r.silent,
+		block:   r.value("block") == "True",
 	}, nil
 }
 
@@ -199,7 +204,7 @@ func sentence(err error) string {
 
 // complete adds what comes from the command's surroundings.
 func (r *request) complete(opts *cli.Options) error {
-	if !r.has("Job_Name") {
+	if r.value("Job_Name") == "" {
 		r.set("Job_Name", "", "STDIN")
 	}
 	list, err := r.variableList()

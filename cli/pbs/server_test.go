@@ -30,6 +30,7 @@ type fakeServer struct {
 	apiconnect.UnimplementedBatchHandler
 	t     *testing.T
 	asked []string
+	aired int // streams of Watch
 }
 
 func newServer(t *testing.T) *fakeServer { return &fakeServer{t: t} }
@@ -123,6 +124,9 @@ func answer[T any](v *T, err error) (*connect.Response[T], error) {
 	return connect.NewResponse(v), nil
 }
 
+// submittedAs are the jobs with a name that get an id of their own.
+var submittedAs = map[string]string{"norun": "13.hosta", "killed": "14.hosta", "quick": "15.hosta", "away": "16.hosta"}
+
 func (f *fakeServer) Submit(_ context.Context, r *connect.Request[api.SubmitRequest]) (*connect.Response[api.SubmitReply], error) {
 	if r.Msg.Destination == "nosuch" {
 		return nil, pbs.Refuse(pbs.UnknownQueue)
@@ -135,7 +139,13 @@ func (f *fakeServer) Submit(_ context.Context, r *connect.Request[api.SubmitRequ
 			return nil, pbs.Refuse(pbs.UnknownResult)
 		}
 	}
-	return connect.NewResponse(&api.SubmitReply{Job: "12.hosta"}), nil
+	job := "12.hosta"
+	for _, a := range r.Msg.Attributes {
+		if other, ok := submittedAs[a.Value]; ok && a.Name == "Job_Name" {
+			job = other
+		}
+	}
+	return connect.NewResponse(&api.SubmitReply{Job: job}), nil
 }
 
 func (f *fakeServer) Alter(_ context.Context, r *connect.Request[api.AlterRequest]) (*connect.Response[api.AlterReply], error) {

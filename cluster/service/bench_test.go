@@ -34,6 +34,9 @@ type bench struct {
 	log    []string
 	heard  []pbs.HostName
 	behind *state.View // what stale reads see
+	cutOff error       // of fresh reads
+
+	changed chan struct{}
 }
 
 func newBench(t *testing.T) *bench {
@@ -67,6 +70,7 @@ func (b *bench) Propose(_ context.Context, p command.Proposal) (command.Outcome,
 		b.t.Fatal(err)
 	}
 	out, _ := command.Run(b.store, b.index, 1, e)
+	defer b.announce()
 	if err := b.store.Publish().Check(); err != nil {
 		b.t.Error(err)
 	}
@@ -78,6 +82,9 @@ func (b *bench) Read(_ context.Context, mode cluster.Mode) (*state.View, error) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reads++
+	if mode == cluster.Fresh && b.cutOff != nil {
+		return nil, b.cutOff
+	}
 	if mode == cluster.Stale && b.behind != nil {
 		return b.behind, nil
 	}
@@ -94,6 +101,24 @@ func (b *bench) Leader() (string, bool, bool)                     { return "s1:1
 func (b *bench) Transfer(context.Context, pbs.ReplicaName) error  { return nil }
 func (b *bench) Snapshot(context.Context) (*cluster.Saved, error) { return nil, errors.New("none") }
 func (b *bench) AddReplica(context.Context, state.Replica) error  { return nil }
+
+// announce wakes those who wait for a newer state.
+func (b *bench) announce() {
+	if b.changed != nil {
+		close(b.changed)
+	}
+	b.changed = nil
+}
+
+func (b *bench) Changed() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.changed == nil {
+		b.changed = make(chan struct{})
+	}
+	return b.changed
+}
+
 func (b *bench) LastStart(context.Context, cluster.StartQuestion) (cluster.StartAnswer, error) {
 	return cluster.StartAnswer{}, nil
 }

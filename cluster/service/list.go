@@ -77,14 +77,18 @@ func (l *listing) read() (*state.View, error) {
 		return nil, err
 	}
 	if l.header == nil {
-		l.header = &api.ListHeader{
-			Server: v.Cluster().Name, Version: pbs.Version, Timestamp: time.Now().Unix(), Index: v.Index(),
-		}
+		l.header = header(v)
 		if l.req.GetStale() {
 			l.header.AgeMs = l.config.Replica.Age().Milliseconds()
 		}
 	}
 	return v, nil
+}
+
+func header(v *state.View) *api.ListHeader {
+	return &api.ListHeader{
+		Server: v.Cluster().Name, Version: pbs.Version, Timestamp: time.Now().Unix(), Index: v.Index(),
+	}
 }
 
 // hold keeps a view for the pages to come, for a while.

@@ -20,6 +20,7 @@ type Replica interface {
 	Read(ctx context.Context, mode cluster.Mode) (*state.View, error)
 	ReadIndex(ctx context.Context) (index, term uint64, err error)
 	Age() time.Duration
+	Changed() <-chan struct{} // closed when the state is a newer one
 	Status() cluster.Status
 	Statuses(ctx context.Context) []cluster.Status
 	Leader() (address string, self, ok bool)

@@ -89,7 +89,7 @@ func jobRows() []row {
 		shown("alt_id", Text),
 		shown("etime", Epoch),
 		set("umask", Number, parseUmask),
-		set("block", Boolean, nil).onCreate().later(),
+		set("block", Boolean, nil).onCreate(),
 		set("run_count", Number, numberIn(0, 1<<31-1)),
 		shown("eligible_time", Duration).writtenBy(Operator),
 		shown("accrue_type", Number),

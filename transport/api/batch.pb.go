@@ -1093,6 +1093,235 @@ func (x *Object) GetRefusal() *Refusal {
 	return nil
 }
 
+type WatchRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Names         []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`           // of jobs; empty: all that the caller may see
+	Attributes    []string               `protobuf:"bytes,2,rep,name=attributes,proto3" json:"attributes,omitempty"` // empty: all that the caller may read
+	History       bool                   `protobuf:"varint,3,opt,name=history,proto3" json:"history,omitempty"`      // without names: begin with the finished jobs, too
+	Epoch         uint64                 `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"`          // with from: of the cluster that gave the index
+	From          uint64                 `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`            // tell what changed after this index; 0: begin with what there is
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchRequest) Reset() {
+	*x = WatchRequest{}
+	mi := &file_batch_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchRequest) ProtoMessage() {}
+
+func (x *WatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
+func (*WatchRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *WatchRequest) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *WatchRequest) GetAttributes() []string {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *WatchRequest) GetHistory() bool {
+	if x != nil {
+		return x.History
+	}
+	return false
+}
+
+func (x *WatchRequest) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *WatchRequest) GetFrom() uint64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+type WatchReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Header        *ListHeader            `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"` // in the first message
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`  // in the first message
+	Objects       []*Object              `protobuf:"bytes,3,rep,name=objects,proto3" json:"objects,omitempty"`
+	Gone          []*Gone                `protobuf:"bytes,4,rep,name=gone,proto3" json:"gone,omitempty"`
+	Index         uint64                 `protobuf:"varint,5,opt,name=index,proto3" json:"index,omitempty"`   // all changes up to here have been told; 0: more follow
+	Resync        bool                   `protobuf:"varint,6,opt,name=resync,proto3" json:"resync,omitempty"` // what changed since from is forgotten: begin with what there is
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchReply) Reset() {
+	*x = WatchReply{}
+	mi := &file_batch_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchReply) ProtoMessage() {}
+
+func (x *WatchReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
+func (*WatchReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *WatchReply) GetHeader() *ListHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *WatchReply) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *WatchReply) GetObjects() []*Object {
+	if x != nil {
+		return x.Objects
+	}
+	return nil
+}
+
+func (x *WatchReply) GetGone() []*Gone {
+	if x != nil {
+		return x.Gone
+	}
+	return nil
+}
+
+func (x *WatchReply) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *WatchReply) GetResync() bool {
+	if x != nil {
+		return x.Resync
+	}
+	return false
+}
+
+// Gone is a job that was deleted, out of the history or because none is kept.
+type Gone struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Exited        bool                   `protobuf:"varint,2,opt,name=exited,proto3" json:"exited,omitempty"` // it has run, and exit_status means something
+	ExitStatus    int32                  `protobuf:"varint,3,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"`
+	Index         uint64                 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"` // of the deletion
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Gone) Reset() {
+	*x = Gone{}
+	mi := &file_batch_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gone) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gone) ProtoMessage() {}
+
+func (x *Gone) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gone.ProtoReflect.Descriptor instead.
+func (*Gone) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Gone) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Gone) GetExited() bool {
+	if x != nil {
+		return x.Exited
+	}
+	return false
+}
+
+func (x *Gone) GetExitStatus() int32 {
+	if x != nil {
+		return x.ExitStatus
+	}
+	return 0
+}
+
+func (x *Gone) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
 var File_batch_proto protoreflect.FileDescriptor
 
 const file_batch_proto_rawDesc = "" +
@@ -1164,14 +1393,36 @@ const file_batch_proto_rawDesc = "" +
 	"\n" +
 	"attributes\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12-\n" +
-	"\arefusal\x18\x03 \x01(\v2\x13.rampart.v1.RefusalR\arefusal*\\\n" +
+	"\arefusal\x18\x03 \x01(\v2\x13.rampart.v1.RefusalR\arefusal\"\x88\x01\n" +
+	"\fWatchRequest\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\x12\x1e\n" +
+	"\n" +
+	"attributes\x18\x02 \x03(\tR\n" +
+	"attributes\x12\x18\n" +
+	"\ahistory\x18\x03 \x01(\bR\ahistory\x12\x14\n" +
+	"\x05epoch\x18\x04 \x01(\x04R\x05epoch\x12\x12\n" +
+	"\x04from\x18\x05 \x01(\x04R\x04from\"\xd4\x01\n" +
+	"\n" +
+	"WatchReply\x12.\n" +
+	"\x06header\x18\x01 \x01(\v2\x16.rampart.v1.ListHeaderR\x06header\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12,\n" +
+	"\aobjects\x18\x03 \x03(\v2\x12.rampart.v1.ObjectR\aobjects\x12$\n" +
+	"\x04gone\x18\x04 \x03(\v2\x10.rampart.v1.GoneR\x04gone\x12\x14\n" +
+	"\x05index\x18\x05 \x01(\x04R\x05index\x12\x16\n" +
+	"\x06resync\x18\x06 \x01(\bR\x06resync\"i\n" +
+	"\x04Gone\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06exited\x18\x02 \x01(\bR\x06exited\x12\x1f\n" +
+	"\vexit_status\x18\x03 \x01(\x05R\n" +
+	"exitStatus\x12\x14\n" +
+	"\x05index\x18\x04 \x01(\x04R\x05index*\\\n" +
 	"\x04Verb\x12\x14\n" +
 	"\x10VERB_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vVERB_CREATE\x10\x01\x12\x0f\n" +
 	"\vVERB_DELETE\x10\x02\x12\f\n" +
 	"\bVERB_SET\x10\x03\x12\x0e\n" +
 	"\n" +
-	"VERB_UNSET\x10\x042\xa8\x04\n" +
+	"VERB_UNSET\x10\x042\xe5\x04\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -1181,7 +1432,8 @@ const file_batch_proto_rawDesc = "" +
 	"\x06Delete\x12\x19.rampart.v1.DeleteRequest\x1a\x17.rampart.v1.DeleteReply\x129\n" +
 	"\x05Rerun\x12\x18.rampart.v1.RerunRequest\x1a\x16.rampart.v1.RerunReply\x12<\n" +
 	"\x06Manage\x12\x19.rampart.v1.ManageRequest\x1a\x17.rampart.v1.ManageReply\x128\n" +
-	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01\x12;\n" +
+	"\x05Watch\x12\x18.rampart.v1.WatchRequest\x1a\x16.rampart.v1.WatchReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_batch_proto_rawDescOnce sync.Once
@@ -1196,7 +1448,7 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_batch_proto_goTypes = []any{
 	(Verb)(0),              // 0: rampart.v1.Verb
 	(*SubmitRequest)(nil),  // 1: rampart.v1.SubmitRequest
@@ -1219,44 +1471,52 @@ var file_batch_proto_goTypes = []any{
 	(*ListReply)(nil),      // 18: rampart.v1.ListReply
 	(*ListHeader)(nil),     // 19: rampart.v1.ListHeader
 	(*Object)(nil),         // 20: rampart.v1.Object
-	(*Attribute)(nil),      // 21: rampart.v1.Attribute
-	(ObjectKind)(0),        // 22: rampart.v1.ObjectKind
-	(*Refusal)(nil),        // 23: rampart.v1.Refusal
+	(*WatchRequest)(nil),   // 21: rampart.v1.WatchRequest
+	(*WatchReply)(nil),     // 22: rampart.v1.WatchReply
+	(*Gone)(nil),           // 23: rampart.v1.Gone
+	(*Attribute)(nil),      // 24: rampart.v1.Attribute
+	(ObjectKind)(0),        // 25: rampart.v1.ObjectKind
+	(*Refusal)(nil),        // 26: rampart.v1.Refusal
 }
 var file_batch_proto_depIdxs = []int32{
-	21, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	21, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	24, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	24, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 2: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	22, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	21, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
-	22, // 5: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	25, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	24, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	25, // 5: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
 	19, // 6: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
 	20, // 7: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	21, // 8: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	23, // 9: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	1,  // 10: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	3,  // 11: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	5,  // 12: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	7,  // 13: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	9,  // 14: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	11, // 15: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	13, // 16: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	15, // 17: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	17, // 18: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	2,  // 19: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	4,  // 20: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	6,  // 21: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	8,  // 22: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	10, // 23: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	12, // 24: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	14, // 25: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	16, // 26: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	18, // 27: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	19, // [19:28] is the sub-list for method output_type
-	10, // [10:19] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	24, // 8: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	26, // 9: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	19, // 10: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	20, // 11: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	23, // 12: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	1,  // 13: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	3,  // 14: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	5,  // 15: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	7,  // 16: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	9,  // 17: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	11, // 18: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	13, // 19: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	15, // 20: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	17, // 21: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	21, // 22: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	2,  // 23: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	4,  // 24: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	6,  // 25: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	8,  // 26: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	10, // 27: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	12, // 28: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	14, // 29: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	16, // 30: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	18, // 31: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	22, // 32: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	23, // [23:33] is the sub-list for method output_type
+	13, // [13:23] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }
@@ -1271,7 +1531,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -51,6 +51,8 @@ const (
 	BatchManageProcedure = "/rampart.v1.Batch/Manage"
 	// BatchListProcedure is the fully-qualified name of the Batch's List RPC.
 	BatchListProcedure = "/rampart.v1.Batch/List"
+	// BatchWatchProcedure is the fully-qualified name of the Batch's Watch RPC.
+	BatchWatchProcedure = "/rampart.v1.Batch/Watch"
 )
 
 // BatchClient is a client for the rampart.v1.Batch service.
@@ -66,6 +68,9 @@ type BatchClient interface {
 	Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error)
 	// List reads objects at any replica, served locally (L11).
 	List(context.Context, *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
+	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
+	// is left, and goes on elsewhere from the index where it broke off.
+	Watch(context.Context, *connect.Request[api.WatchRequest]) (*connect.ServerStreamForClient[api.WatchReply], error)
 }
 
 // NewBatchClient constructs a client for the rampart.v1.Batch service. By default, it uses the
@@ -133,6 +138,12 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("List")),
 			connect.WithClientOptions(opts...),
 		),
+		watch: connect.NewClient[api.WatchRequest, api.WatchReply](
+			httpClient,
+			baseURL+BatchWatchProcedure,
+			connect.WithSchema(batchMethods.ByName("Watch")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -147,6 +158,7 @@ type batchClient struct {
 	rerun   *connect.Client[api.RerunRequest, api.RerunReply]
 	manage  *connect.Client[api.ManageRequest, api.ManageReply]
 	list    *connect.Client[api.ListRequest, api.ListReply]
+	watch   *connect.Client[api.WatchRequest, api.WatchReply]
 }
 
 // Submit calls rampart.v1.Batch.Submit.
@@ -194,6 +206,11 @@ func (c *batchClient) List(ctx context.Context, req *connect.Request[api.ListReq
 	return c.list.CallServerStream(ctx, req)
 }
 
+// Watch calls rampart.v1.Batch.Watch.
+func (c *batchClient) Watch(ctx context.Context, req *connect.Request[api.WatchRequest]) (*connect.ServerStreamForClient[api.WatchReply], error) {
+	return c.watch.CallServerStream(ctx, req)
+}
+
 // BatchHandler is an implementation of the rampart.v1.Batch service.
 type BatchHandler interface {
 	Submit(context.Context, *connect.Request[api.SubmitRequest]) (*connect.Response[api.SubmitReply], error)
@@ -207,6 +224,9 @@ type BatchHandler interface {
 	Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error)
 	// List reads objects at any replica, served locally (L11).
 	List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error
+	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
+	// is left, and goes on elsewhere from the index where it broke off.
+	Watch(context.Context, *connect.Request[api.WatchRequest], *connect.ServerStream[api.WatchReply]) error
 }
 
 // NewBatchHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -270,6 +290,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("List")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchWatchHandler := connect.NewServerStreamHandler(
+		BatchWatchProcedure,
+		svc.Watch,
+		connect.WithSchema(batchMethods.ByName("Watch")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rampart.v1.Batch/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case BatchSubmitProcedure:
@@ -290,6 +316,8 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchManageHandler.ServeHTTP(w, r)
 		case BatchListProcedure:
 			batchListHandler.ServeHTTP(w, r)
+		case BatchWatchProcedure:
+			batchWatchHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -333,4 +361,8 @@ func (UnimplementedBatchHandler) Manage(context.Context, *connect.Request[api.Ma
 
 func (UnimplementedBatchHandler) List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.List is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Watch(context.Context, *connect.Request[api.WatchRequest], *connect.ServerStream[api.WatchReply]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Watch is not implemented"))
 }

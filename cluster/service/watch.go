@@ -1,0 +1,239 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cluster"
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+const (
+	// watchPause lets changes gather: a busy cluster has thousands of entries a second.
+	watchPause = 50 * time.Millisecond
+	// watchBeat is how often a watcher hears how far it has come though nothing changed
+	// for it, and how long a replica that is cut off may go on telling an old state.
+	watchBeat = 5 * time.Second
+)
+
+// A watch is one Watch call. It keeps no view: each page is read from the newest one,
+// in which what has changed since stands behind what was told.
+type watch struct {
+	replica Replica
+	send    func(*api.WatchReply) error
+	fields  fields
+	me      person // its view is nil: a page puts in the one it reads
+	first   *api.WatchReply
+
+	at   uint64      // all changes of jobs up to here have been told
+	gone uint64      // all deletions
+	past uint64      // jobs that ended before are not told of
+	left []pbs.JobID // of the jobs that were named
+}
+
+// Watch tells of jobs as they change (L11, design section 4).
+func (b *Batch) Watch(ctx context.Context, r *connect.Request[api.WatchRequest], stream *connect.ServerStream[api.WatchReply]) error {
+	return b.watch(ctx, r.Msg, stream.Send)
+}
+
+func (b *Batch) watch(ctx context.Context, req *api.WatchRequest, send func(*api.WatchReply) error) error {
+	v, err := b.Replica.Read(ctx, cluster.Fresh)
+	if err != nil {
+		return err
+	}
+	w := &watch{replica: b.Replica, send: send, at: req.GetFrom(), gone: req.GetFrom()}
+	if w.me, err = b.reader(ctx, v); err != nil {
+		return err
+	}
+	w.me.view = nil
+	if w.fields, err = newFields(attr.Job, req.GetAttributes(), w.me.perm, v); err != nil {
+		return err
+	}
+	w.first = &api.WatchReply{Header: header(v), Epoch: v.Cluster().Epoch}
+	if w.at > 0 && (req.GetEpoch() != w.first.Epoch || w.at > v.Index() || !v.Remembers(w.at)) {
+		w.first.Resync = true
+		return send(w.first)
+	}
+	if w.at == 0 {
+		w.gone = v.Index()
+	}
+	if w.at == 0 && !req.GetHistory() {
+		w.past = v.Index()
+	}
+	if len(req.GetNames()) == 0 {
+		return w.follow(ctx, w.tellAll)
+	}
+	w.resolve(v, req.GetNames())
+	return w.follow(ctx, w.tellNamed)
+}
+
+// follow tells until there is nothing more to come.
+func (w *watch) follow(ctx context.Context, tell func(ctx context.Context) (more bool, err error)) error {
+	beat := time.NewTicker(watchBeat)
+	defer beat.Stop()
+	for {
+		changed := w.replica.Changed()
+		more, err := tell(ctx)
+		if err != nil || !more {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		case <-beat.C:
+			if err := w.beat(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(watchPause):
+		}
+	}
+}
+
+// beat makes sure that this replica still hears the cluster, so that the watcher goes
+// elsewhere if not, and tells how far it has come.
+func (w *watch) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, watchBeat)
+	defer cancel()
+	if _, err := w.replica.Read(ctx, cluster.Fresh); err != nil {
+		return err
+	}
+	return w.send(&api.WatchReply{Index: w.at})
+}
+
+// resolve reads the names of jobs; those that name none are refused in the first message.
+func (w *watch) resolve(v *state.View, names []string) {
+	refused := new(page)
+	for _, name := range names {
+		id, err := pbs.ParseJobID(name, v.Cluster().Name)
+		if err != nil {
+			refused.refuse(name, err)
+			continue
+		}
+		w.left = append(w.left, id)
+	}
+	w.first.Objects = refused.objects
+}
+
+// tellAll tells of every job that the caller may see.
+func (w *watch) tellAll(ctx context.Context) (more bool, err error) {
+	index, seq := w.at+1, uint64(0)
+	for {
+		m, full, err := w.page(ctx, &index, &seq)
+		if err != nil {
+			return false, err
+		}
+		if err := w.tell(m); err != nil || m.Resync {
+			return false, err
+		}
+		if !full {
+			return true, ctx.Err()
+		}
+	}
+}
+
+// page is apart from tellAll so that the view is no longer referred to while the
+// message is sent.
+func (w *watch) page(ctx context.Context, index, seq *uint64) (m *api.WatchReply, full bool, err error) {
+	v, err := w.replica.Read(ctx, cluster.Stale)
+	if err != nil {
+		return nil, false, err
+	}
+	if !v.Remembers(w.gone) { // the reader was too slow
+		return &api.WatchReply{Resync: true}, false, nil
+	}
+	p := w.newPage(v)
+	for j := range v.JobsChanged(*index, *seq) {
+		if full = p.full(); full {
+			break
+		}
+		*index, *seq = j.Modified, j.Seq+1
+		if maySee(p.me, j) && !(j.State == pbs.Finished && j.Modified <= w.past) {
+			p.add(string(j.ID), w.fields.ofJob(v, j))
+		}
+	}
+	m = &api.WatchReply{Objects: p.objects}
+	if !full {
+		for g := range v.Tombstones(w.gone) {
+			if maySee(p.me, &state.Job{Owner: g.Owner}) {
+				m.Gone = append(m.Gone, gone(g))
+			}
+		}
+		m.Index, w.at, w.gone = v.Index(), v.Index(), v.Index()
+	}
+	return m, full, nil
+}
+
+// tellNamed tells of the jobs that were asked for by name.
+func (w *watch) tellNamed(ctx context.Context) (more bool, err error) {
+	v, err := w.replica.Read(ctx, cluster.Stale)
+	if err != nil {
+		return false, err
+	}
+	p, m := w.newPage(v), new(api.WatchReply)
+	left := w.left[:0]
+	for _, id := range w.left {
+		j, ok := v.Job(id)
+		switch {
+		case !ok:
+			w.lost(v, p, m, id)
+			continue
+		case !maySee(p.me, j):
+			p.refuse(string(id), pbs.Refuse(pbs.Unauthorized))
+			continue
+		case j.Modified > w.at:
+			p.add(string(id), w.fields.ofJob(v, j))
+		}
+		if j.State != pbs.Finished {
+			left = append(left, id)
+		}
+	}
+	m.Objects, m.Index = p.objects, v.Index()
+	w.left, w.at = left, v.Index()
+	return len(left) > 0, w.tell(m)
+}
+
+// lost tells what became of a job that is not there.
+func (w *watch) lost(v *state.View, p *page, m *api.WatchReply, id pbs.JobID) {
+	g, ok := v.Tombstone(id)
+	switch {
+	case !ok:
+		p.refuse(string(id), pbs.Refuse(pbs.UnknownJob))
+	case !maySee(p.me, &state.Job{Owner: g.Owner}):
+		p.refuse(string(id), pbs.Refuse(pbs.Unauthorized))
+	default:
+		m.Gone = append(m.Gone, gone(g))
+	}
+}
+
+func gone(t *state.Tombstone) *api.Gone {
+	return &api.Gone{Name: string(t.Job), Exited: t.HasExited, ExitStatus: t.ExitStatus, Index: t.Index}
+}
+
+func (w *watch) newPage(v *state.View) *page {
+	p := &page{fields: w.fields, me: w.me}
+	p.me.view = v
+	return p
+}
+
+// tell sends a message if it says something; the first one always does.
+func (w *watch) tell(m *api.WatchReply) error {
+	if w.first != nil {
+		m.Header, m.Epoch = w.first.Header, w.first.Epoch
+		m.Objects = append(w.first.Objects, m.Objects...)
+		w.first = nil
+	} else if len(m.Objects)+len(m.Gone) == 0 && !m.Resync {
+		return nil
+	}
+	return w.send(m)
+}
