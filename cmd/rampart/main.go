@@ -71,9 +71,10 @@ func app() *urfave.App {
 		HideVersion:               true,
 		ExitErrHandler:            func(*urfave.Context, error) {}, // finish does it, once
 		Action:                    noSuchCommand,
-		Commands: append([]*urfave.Command{
+		OnUsageError:              refuseUsage,
+		Commands: strict(append([]*urfave.Command{
 			serverCommand(), momCommand(), devCommand(), linksCommand(), completionCommand(), versionCommand(),
-		}, withInspect(groups(admin.Commands(adminEnv())))...),
+		}, withInspect(groups(admin.Commands(adminEnv())))...)),
 	}
 }
 

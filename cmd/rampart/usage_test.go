@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestUsage_IsRefusedWithoutResults: what reads a command's standard output never takes
+// a help text for a result.
+func TestUsage_IsRefusedWithoutResults(t *testing.T) {
+	for line, want := range map[string]string{
+		"rampart token create":                     "token create: --role is missing",
+		"rampart token create --role mom --ttl 5x": `invalid value "5x" for flag -ttl`,
+		"rampart token create --nosuch":            "-nosuch",
+		"rampart server join --replica a:1":        "server join: --token is missing",
+		"rampart mom join --token x":               "mom join: --replica is missing",
+		"rampart mom --nosuch":                     "-nosuch",
+		"rampart cluster nosuch":                   `"nosuch" is no command`,
+		"rampart --nosuch":                         "-nosuch",
+		"rampart links":                            "links: --dir is missing",
+	} {
+		var out bytes.Buffer
+		a := app()
+		a.Writer, a.ErrWriter = &out, &out
+		err := a.Run(strings.Fields(line))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+		if out.Len() > 0 {
+			t.Errorf("%s: printed %q", line, out.String())
+		}
+	}
+}
