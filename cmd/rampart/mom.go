@@ -27,7 +27,7 @@ func momCommand() *urfave.Command {
 		Subcommands: []*urfave.Command{{
 			Name:  "join",
 			Usage: "make this host an execution host of a cluster, or a login host with a token for that",
-			Flags: append(addressFlags(),
+			Flags: append(addressFlags("host", 15002, 15004),
 				&urfave.StringFlag{Name: "token", Usage: "`TOKEN` from rampart token create --role mom", Required: true},
 				&urfave.StringSliceFlag{Name: "replica", Usage: "`HOST:PORT` of a replica; may be repeated", Required: true}),
 			Action: joinMom,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -17,14 +18,15 @@ import (
 
 var homeFlag = &urfave.StringFlag{Name: "home", Usage: "PBS_HOME of this daemon", EnvVars: []string{"PBS_HOME"}, Value: home.Default}
 
-// addressFlags are common to init and join.
-func addressFlags() []urfave.Flag {
+// addressFlags are common to all that make a replica or a host; the ports are those of
+// design section 3.
+func addressFlags(what string, port, gossip int) []urfave.Flag {
 	return []urfave.Flag{
 		homeFlag,
-		&urfave.StringFlag{Name: "host", Usage: "name of this replica (default: the short host name)"},
-		&urfave.StringFlag{Name: "listen", Usage: "`HOST:PORT` of the port for everything (default: this host's address, port 15001)"},
+		&urfave.StringFlag{Name: "host", Usage: "name of this " + what + " (default: the short host name)"},
+		&urfave.StringFlag{Name: "listen", Usage: fmt.Sprintf("`HOST:PORT` of the port for everything (default: this host's address, port %d)", port)},
 		&urfave.StringFlag{Name: "advertise", Usage: "`HOST:PORT` that others use (default: as --listen)"},
-		&urfave.StringFlag{Name: "gossip", Usage: "`IP:PORT` of the gossip (default: this host's address, port 15003)"},
+		&urfave.StringFlag{Name: "gossip", Usage: fmt.Sprintf("`IP:PORT` of the gossip (default: this host's address, port %d)", gossip)},
 	}
 }
 
@@ -38,7 +40,7 @@ func serverCommand() *urfave.Command {
 			{
 				Name:  "init",
 				Usage: "make a new cluster with this host as its first replica",
-				Flags: append(addressFlags(), &urfave.StringFlag{Name: "name", Usage: "name of the cluster: the suffix of job ids (default: the name of the replica)"}),
+				Flags: append(addressFlags("replica", 15001, 15003), &urfave.StringFlag{Name: "name", Usage: "name of the cluster: the suffix of job ids (default: the name of the replica)"}),
 				Action: func(c *urfave.Context) error {
 					config, err := serverConfig(c)
 					if err != nil {
@@ -53,7 +55,7 @@ func serverCommand() *urfave.Command {
 			{
 				Name:  "join",
 				Usage: "make this host a replica of a cluster",
-				Flags: append(addressFlags(),
+				Flags: append(addressFlags("replica", 15001, 15003),
 					&urfave.StringFlag{Name: "token", Usage: "`TOKEN` from rampart token create --role replica", Required: true},
 					&urfave.StringSliceFlag{Name: "replica", Usage: "`HOST:PORT` of a replica; may be repeated", Required: true}),
 				Action: func(c *urfave.Context) error {
