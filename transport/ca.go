@@ -17,9 +17,11 @@ import (
 	"rampart/fsm/pbs"
 )
 
+// LeafLife is how long a certificate is good, from the moment when it was signed.
+const LeafLife = 7 * 24 * time.Hour
+
 const (
-	leafLife = 7 * 24 * time.Hour
-	caLife   = 20 * 365 * 24 * time.Hour
+	caLife = 20 * 365 * 24 * time.Hour
 	// backdate lets a host whose clock is behind use its certificate at once.
 	backdate = 10 * time.Minute
 )
@@ -149,7 +151,7 @@ func (ca *CA) Sign(csr []byte, role Role, host pbs.HostName, now time.Time) ([]b
 		Subject:      pkix.Name{CommonName: string(role) + " " + string(host)},
 		URIs:         []*url.URL{Peer{Cluster: ca.cluster, Role: role, Host: host}.uri()},
 		NotBefore:    now.Add(-backdate),
-		NotAfter:     now.Add(leafLife),
+		NotAfter:     now.Add(LeafLife),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}

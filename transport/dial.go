@@ -55,13 +55,17 @@ func dialTLS(ctx context.Context, network Network, address string, config *tls.C
 		_ = raw.Close()
 		return nil, &dialError{address, err}
 	}
+	if err := meets(raw, conn.ConnectionState().PeerCertificates); err != nil {
+		_ = raw.Close()
+		return nil, &dialError{address, err}
+	}
 	return conn, nil
 }
 
 // RaftDialer returns the dial half of Raft's stream layer; Server.Raft is the
 // listening half.
 func (id *Identity) RaftDialer(network Network) func(ctx context.Context, address string) (net.Conn, error) {
-	config := id.raftTLS()
+	config, network := id.raftTLS(), id.Over(network)
 	return func(ctx context.Context, address string) (net.Conn, error) {
 		return dialTLS(ctx, network, address, config)
 	}

@@ -34,7 +34,7 @@ type Forwarder struct {
 func NewForwarder(config ForwarderConfig) *Forwarder {
 	f := &Forwarder{
 		roamer: NewRoamer(RoamConfig{
-			Replicas: config.Replicas, Network: config.Network, TLS: config.Identity.ClientTLS(RoleReplica),
+			Replicas: config.Replicas, Network: config.Identity.Over(config.Network), TLS: config.Identity.ClientTLS(RoleReplica),
 		}),
 		errors: newErrorWriter(),
 	}

@@ -84,6 +84,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set(HeaderLeader, address)
 		}
 	}
+	retire(w, r)
 	caller, fromGateway := CallerFrom(r.Context())
 	forwarded := false
 	if !fromGateway {
@@ -95,6 +96,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	stripAssertions(r.Header)
 	h.serve(w, r.WithContext(WithCaller(r.Context(), caller)), caller, forwarded)
+}
+
+// retire lets a connection end, behind the requests in hand, once half of the life of the
+// caller's certificate is over: the caller has renewed it long since, and goes on under the
+// new one. A connection that is never idle would else outlive the certificate that it was
+// opened with, and its owner be taken for expired.
+func retire(w http.ResponseWriter, r *http.Request) {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return
+	}
+	c := r.TLS.PeerCertificates[0]
+	if time.Until(c.NotAfter) < c.NotAfter.Sub(c.NotBefore)/2 {
+		w.Header().Set("Connection", "close") // over HTTP/2, too, it says goodbye
+	}
 }
 
 // serve permits and routes.

@@ -18,12 +18,12 @@ func (h *Handler) identify(r *http.Request) (c Caller, forwarded bool, err error
 		c, err = h.identifyToken(r)
 		return c, false, err
 	}
-	peer, err := h.config.Identity.met(r.TLS.PeerCertificates[0])
+	peer, err := h.config.Identity.known(r.TLS.PeerCertificates[0])
 	if err != nil {
 		return Caller{}, false, connect.NewError(connect.CodeUnauthenticated, err)
 	}
 	if peer.Role == RoleReplica && !peer.Expired && r.Header.Get(HeaderForwarded) != "" {
-		c, err = decodeCaller(r.Header.Get(HeaderCaller))
+		c, err = h.passedOn(r)
 		return c, true, err
 	}
 	c = Caller{Role: peer.Role, Host: peer.Host, Key: peer.Key, Expired: peer.Expired}
@@ -33,6 +33,19 @@ func (h *Handler) identify(r *http.Request) (c Caller, forwarded bool, err error
 		c.Vouched = true
 	}
 	return c, false, nil
+}
+
+// passedOn returns the caller as another replica has identified it. That replica may not
+// have heard yet of whom this one no longer lets in.
+func (h *Handler) passedOn(r *http.Request) (Caller, error) {
+	c, err := decodeCaller(r.Header.Get(HeaderCaller))
+	if err != nil || !c.Role.Valid() {
+		return c, err
+	}
+	if err := h.config.Identity.check(Peer{Role: c.Role, Host: c.Host, Key: c.Key}); err != nil {
+		return Caller{}, connect.NewError(connect.CodeUnauthenticated, err)
+	}
+	return c, nil
 }
 
 func (h *Handler) identifyToken(r *http.Request) (Caller, error) {

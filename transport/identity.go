@@ -20,6 +20,7 @@ type Identity struct {
 	root *x509.Certificate
 	pool *x509.CertPool
 	leaf atomic.Pointer[leaf]
+	met  meetings
 
 	// Check, if set before the identity is used, judges every peer that the CA
 	// vouches for: an error cuts it off (revocation).

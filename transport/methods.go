@@ -13,6 +13,7 @@ const (
 	ForKnownKey          // a daemon, its certificate expired or not; only Renew
 	ForReplicas          // a replica itself
 	ForMoms              // a mom itself
+	ForDaemons           // a daemon itself, of any role
 	ForKnown             // any certificate or login token
 	ForPeople            // a person, by a daemon's word or a login token
 	ForVouched           // a person by a daemon's word
@@ -34,6 +35,8 @@ func (a Audience) admits(c Caller) bool {
 		return daemon && c.Role == RoleReplica
 	case ForMoms:
 		return daemon && c.Role == RoleMom
+	case ForDaemons:
+		return daemon
 	case ForKnown:
 		return daemon || c.Person()
 	case ForPeople:
@@ -79,7 +82,7 @@ var methods = map[string]Rule{
 	apiconnect.ClusterSaveSnapshotProcedure: {ForPeople, AtHere}, // of the asked replica's state
 	apiconnect.ClusterCreateTokenProcedure:  {ForPeople, AtLeader},
 	apiconnect.ClusterJoinProcedure:         {ForAnybody, AtLeader},
-	apiconnect.ClusterRenewProcedure:        {ForKnownKey, AtHere}, // every replica has the CA's key
+	apiconnect.ClusterRenewProcedure:        {ForKnownKey, AtLeader}, // which puts the leaf on record
 	apiconnect.ClusterAddReplicaProcedure:   {ForReplicas, AtLeader},
 	apiconnect.ClusterLoginProcedure:        {ForVouched, AtHere}, // a login token does not prolong itself
 	apiconnect.ClusterForgetHostProcedure:   {ForPeople, AtLeader},
@@ -87,6 +90,14 @@ var methods = map[string]Rule{
 	apiconnect.ClusterClockProcedure:        {ForReplicas, AtHere},
 	apiconnect.ClusterLastStartProcedure:    {ForReplicas, AtHere}, // before there is a leader
 	apiconnect.ClusterRecordsProcedure:      {ForReplicas, AtHere},
+
+	apiconnect.TrustListTokensProcedure:        {ForPeople, AtLeader},
+	apiconnect.TrustRevokeTokenProcedure:       {ForPeople, AtLeader},
+	apiconnect.TrustListCertificatesProcedure:  {ForPeople, AtLeader},
+	apiconnect.TrustRevokeCertificateProcedure: {ForPeople, AtLeader},
+	apiconnect.TrustPresentProcedure:           {ForReplicas, AtLeader},
+	apiconnect.TrustNewsProcedure:              {ForDaemons, AtLeader},
+	apiconnect.TrustTurnGossipKeyProcedure:     {ForPeople, AtLeader},
 
 	apiconnect.AgentDeliverProcedure: {ForReplicas, AtHere},
 	apiconnect.AgentPingProcedure:    {ForReplicas, AtHere},

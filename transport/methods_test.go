@@ -12,7 +12,7 @@ import (
 func procedures() map[string]bool {
 	all := map[string]bool{}
 	for _, f := range []protoreflect.FileDescriptor{
-		api.File_batch_proto, api.File_cluster_proto, api.File_agent_proto, api.File_report_proto,
+		api.File_batch_proto, api.File_cluster_proto, api.File_agent_proto, api.File_report_proto, api.File_trust_proto,
 	} {
 		for i := range f.Services().Len() {
 			s := f.Services().Get(i)
@@ -53,6 +53,7 @@ func TestAudience(t *testing.T) {
 		ForNobody:   {},
 		ForKnownKey: {"replica", "mom", "submit", "expired mom"},
 		ForReplicas: {"replica"},
+		ForDaemons:  {"replica", "mom", "submit"},
 		ForMoms:     {"mom"},
 		ForKnown:    {"replica", "mom", "submit", "person", "person by replica", "token"},
 		ForPeople:   {"person", "person by replica", "token"},

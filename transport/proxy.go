@@ -31,7 +31,7 @@ type target struct {
 type targetKey struct{}
 
 func newLeaderProxy(config HandlerConfig, fail func(http.ResponseWriter, *http.Request, error)) *leaderProxy {
-	p := &leaderProxy{leader: config.Leader, transport: NewTransport(config.Network, config.Identity.ClientTLS(RoleReplica))}
+	p := &leaderProxy{leader: config.Leader, transport: NewTransport(config.Identity.Over(config.Network), config.Identity.ClientTLS(RoleReplica))}
 	p.proxy = &httputil.ReverseProxy{
 		Rewrite:       rewriteToLeader,
 		Transport:     p.transport,

@@ -46,10 +46,14 @@ func NewServer(ctx context.Context, config ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open port %s: %w", config.Address, err)
 	}
-	s := &Server{config: config, listener: ln}
+	s := &Server{config: config, listener: overListener{ln, config.Identity}}
+	tlsConfig := config.Identity.ServerTLS()
+	if config.Raft {
+		tlsConfig.NextProtos = append(tlsConfig.NextProtos, protoRaft)
+	}
 	s.http = &http.Server{
 		Handler:           config.Handler,
-		TLSConfig:         config.Identity.ServerTLS(),
+		TLSConfig:         meeting(tlsConfig),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
@@ -61,7 +65,6 @@ func NewServer(ctx context.Context, config ServerConfig) (*Server, error) {
 	s.http.Protocols.SetHTTP2(true)
 	if config.Raft {
 		s.raft = newRaftListener(ln.Addr())
-		s.http.TLSConfig.NextProtos = append(s.http.TLSConfig.NextProtos, protoRaft)
 		s.http.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
 			protoRaft: func(_ *http.Server, c *tls.Conn, _ http.Handler) { s.raft.serve(c) },
 		}

@@ -59,10 +59,10 @@ func (id *Identity) peer(certs []*x509.Certificate) (Peer, error) {
 	return p, id.check(p)
 }
 
-// met judges once more the peer of a connection whose handshake verified it: a
+// known judges once more the peer of a connection whose handshake verified it: a
 // connection may outlive its certificate, or its host's right to be here. The
 // signature needs no second look.
-func (id *Identity) met(cert *x509.Certificate) (Peer, error) {
+func (id *Identity) known(cert *x509.Certificate) (Peer, error) {
 	p, err := peerOf(cert)
 	if err != nil {
 		return Peer{}, err

@@ -68,6 +68,7 @@ func New(o Options) *Client {
 	}
 	if o.Identity != nil {
 		o.TLS = o.Identity.ClientTLS(transport.RoleReplica)
+		o.Network = o.Identity.Over(o.Network)
 	}
 	c := &Client{options: o}
 	c.roamer = transport.NewRoamer(transport.RoamConfig{Replicas: o.Shared, Network: o.Network, TLS: o.TLS})
@@ -87,6 +88,11 @@ func (c *Client) Batch() apiconnect.BatchClient {
 // Cluster returns the client of administration.
 func (c *Client) Cluster() apiconnect.ClusterClient {
 	return apiconnect.NewClusterClient(c.http, baseURL, c.connect...)
+}
+
+// Trust returns the client of tokens, certificates and keys.
+func (c *Client) Trust() apiconnect.TrustClient {
+	return apiconnect.NewTrustClient(c.http, baseURL, c.connect...)
 }
 
 // Report returns the client of a mom's reports.

@@ -37,7 +37,7 @@ func (m *Moms) pool(host string) *http.Client {
 	defer m.mu.Unlock()
 	c, ok := m.pools[host]
 	if !ok {
-		c = &http.Client{Transport: transport.NewTransport(m.network, m.id.HostTLS(transport.RoleMom, host))}
+		c = &http.Client{Transport: transport.NewTransport(m.id.Over(m.network), m.id.HostTLS(transport.RoleMom, host))}
 		m.pools[host] = c
 	}
 	return c

@@ -1,0 +1,98 @@
+package transport_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/client"
+)
+
+// renew keeps an identity fresh until the world ends, by the CA itself.
+func (w *world) renew(id *transport.Identity, down func() bool) {
+	r := &transport.Renewer{
+		Identity: id, Logger: slog.New(slog.DiscardHandler),
+		Sign: func(_ context.Context, csr []byte) ([]byte, error) {
+			if down() {
+				return nil, pbs.Refuse(pbs.NoQuorum)
+			}
+			return w.ca.Sign(csr, id.Role(), id.Host(), time.Now())
+		},
+	}
+	w.wg.Go(func() { _ = r.Run(w.ctx) })
+}
+
+func TestRenewer_KeepsEveryRoleFresh(t *testing.T) {
+	for _, role := range []transport.Role{transport.RoleReplica, transport.RoleMom, transport.RoleSubmit} {
+		inWorld(t, func(t *testing.T, w *world) {
+			id, outage := w.identity(role, "h"), false
+			w.renew(id, func() bool { return outage })
+			left := func() time.Duration { return time.Until(id.Certificate().NotAfter) }
+			for range 14 * 24 {
+				<-time.After(time.Hour)
+				if left() < 4*24*time.Hour {
+					t.Fatalf("%s: %s are left", role, left())
+				}
+			}
+			outage = true
+			<-time.After(9 * 24 * time.Hour)
+			if left() > 0 {
+				t.Fatalf("%s: the outage was too short", role)
+			}
+			outage = false
+			<-time.After(time.Minute)
+			if left() < 6*24*time.Hour {
+				t.Errorf("%s: %s are left a minute after the outage", role, left())
+			}
+		})
+	}
+}
+
+// TestRenewer_AConnectionThatIsNeverIdleOutlivesNoCertificate: a mom renews its lease every
+// few seconds, for ever.
+func TestRenewer_AConnectionThatIsNeverIdleOutlivesNoCertificate(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.replica("s1")
+		w.leader.Store("s1")
+		id := w.identity(transport.RoleMom, "hosta")
+		w.renew(id, func() bool { return false })
+		c := w.client("hosta", client.Options{Replicas: []string{"s1:15001"}, Identity: id})
+		for end := time.Now().Add(8 * 24 * time.Hour); time.Now().Before(end); <-time.After(100 * time.Second) {
+			if _, err := c.Report().Lease(t.Context(), connect.NewRequest(&api.LeaseRequest{})); err != nil {
+				t.Fatalf("%s before the end: %v", time.Until(end), err)
+			}
+		}
+	})
+}
+
+// TestRenew_TheNextRequestIsMadeUnderTheNewLeaf, though the one that renewed it went over a
+// connection with the expired one.
+func TestRenew_TheNextRequestIsMadeUnderTheNewLeaf(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		id := w.identity(transport.RoleMom, "hosta")
+		<-time.After(8 * 24 * time.Hour)
+		s1 := w.replica("s1")
+		w.leader.Store("s1")
+		c := w.client("hosta", client.Options{Replicas: []string{"s1:15001"}, Identity: id})
+		if _, err := c.Cluster().Renew(t.Context(), connect.NewRequest(&api.RenewRequest{})); err != nil || !s1.lastCaller().Expired {
+			t.Fatalf("renew: %v, by %+v", err, s1.lastCaller())
+		}
+		csr, _ := id.CSR()
+		leaf, err := w.ca.Sign(csr, transport.RoleMom, "hosta", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := id.Swap(leaf); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Report().Lease(t.Context(), connect.NewRequest(&api.LeaseRequest{})); err != nil {
+			t.Errorf("lease: %v", err)
+		}
+	})
+}
