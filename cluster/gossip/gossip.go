@@ -10,6 +10,7 @@ package gossip
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -57,6 +58,8 @@ type Gossip struct {
 	cfg    Config
 	ring   *memberlist.Keyring
 	events *events
+	self   *delegate
+	tell   chan struct{} // our metadata has changed
 
 	mu   sync.Mutex
 	list *memberlist.Memberlist // nil unless running
@@ -71,7 +74,9 @@ func Open(cfg Config) (*Gossip, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open gossip of %s: key ring: %w", cfg.Name, err)
 	}
-	return &Gossip{cfg: cfg, ring: ring, events: newEvents(cfg.Name)}, nil
+	return &Gossip{
+		cfg: cfg, ring: ring, events: newEvents(cfg.Name), self: &delegate{meta: cfg.Meta}, tell: make(chan struct{}, 1),
+	}, nil
 }
 
 // Events returns what happened to the other members. A reader that is slow gets
@@ -96,6 +101,7 @@ func (g *Gossip) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { g.events.pump(ctx) })
 	wg.Go(func() { g.rejoin(ctx, list) })
+	wg.Go(func() { g.keepTelling(ctx, list) })
 	<-ctx.Done()
 	err = list.Shutdown()
 	wg.Wait()
@@ -116,7 +122,7 @@ func (g *Gossip) memberlistConfig() *memberlist.Config {
 	c.DeadNodeReclaimTime = reclaimAfter
 	c.MsgpackUseNewTimeFormat = true
 	c.Keyring = g.ring
-	c.Delegate = delegate{meta: g.cfg.Meta}
+	c.Delegate = g.self
 	c.Events = g.events
 	c.Logger = log.New(logWriter{g.cfg.Logger}, "", 0)
 	return c
@@ -167,6 +173,41 @@ func (g *Gossip) Members() []Member {
 	all := g.events.members()
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// Hold makes the first of the keys the one that we encrypt with, understands the others as
+// well, and forgets all else. The generation of the keys is told to the other members.
+func (g *Gossip) Hold(generation uint64, keys [][]byte) error {
+	if len(keys) == 0 {
+		return errors.New("set gossip key: there is none")
+	}
+	if err := g.SetKeys(keys[0], keys[1:]...); err != nil {
+		return err
+	}
+	if g.self.hold(generation) {
+		select {
+		case g.tell <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// tellWithin bounds the wait for news of ourselves to be on its way.
+const tellWithin = time.Second
+
+// keepTelling spreads our metadata when it has changed.
+func (g *Gossip) keepTelling(ctx context.Context, list *memberlist.Memberlist) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.tell:
+		}
+		if err := list.UpdateNode(tellWithin); err != nil && ctx.Err() == nil {
+			g.cfg.Logger.Debug("gossip: tell what has changed of us", "err", err)
+		}
+	}
 }
 
 // SetKeys makes primary the key that we encrypt with, understands old ones as

@@ -215,6 +215,37 @@ func TestGossip_KeyRotationLosesNobody(t *testing.T) {
 	})
 }
 
+// TestGossip_MembersTellWhichKeysTheyHold: whoever drops a key waits for that.
+func TestGossip_MembersTellWhichKeysTheyHold(t *testing.T) {
+	bubble(t, func(t *testing.T, s *swarm) {
+		a, b := s.start("a", "1", key), s.start("b", "1", key)
+		s.until(a, gossip.Joined, "b", joinWithin)
+		fresh := bytes.Repeat([]byte{9}, 32)
+		if err := b.g.Hold(7, [][]byte{key, fresh}); err != nil {
+			t.Fatal(err)
+		}
+		held := func() uint64 {
+			for _, m := range a.g.Members() {
+				if m.Name == "b" {
+					return m.Meta.Keys
+				}
+			}
+			return 0
+		}
+		for end := time.Now().Add(5 * time.Second); held() != 7; <-time.After(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("a believes that b has generation %d", held())
+			}
+		}
+		if len(a.events()) != 1 {
+			t.Errorf("events %v", a.events())
+		}
+		if b.g.Hold(8, nil) == nil {
+			t.Error("no key at all was taken")
+		}
+	})
+}
+
 func TestGossip_HalvesFindTogether(t *testing.T) {
 	bubble(t, func(t *testing.T, s *swarm) {
 		a, b := s.start("a", "1", key), s.start("b", "1", key)

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/hashicorp/memberlist"
@@ -14,6 +15,7 @@ type Meta struct {
 	BootID  string `cbor:"2,keyasint,omitempty"` // another one: the host, or the process, began anew
 	Address string `cbor:"3,keyasint,omitempty"` // HOST:PORT of the TLS port
 	Version string `cbor:"4,keyasint,omitempty"`
+	Keys    uint64 `cbor:"5,keyasint,omitempty"` // generation of the keys that it has; 0: not known
 }
 
 func (m Meta) encode() ([]byte, error) {
@@ -38,9 +40,23 @@ func decodeMeta(data []byte) Meta {
 }
 
 // delegate gives our metadata to memberlist and takes no messages of its own.
-type delegate struct{ meta Meta }
+type delegate struct {
+	mu   sync.Mutex
+	meta Meta
+}
 
-func (d delegate) NodeMeta(limit int) []byte {
+// hold notes the generation of our keys, and tells whether that is news.
+func (d *delegate) hold(generation uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	news := d.meta.Keys != generation
+	d.meta.Keys = generation
+	return news
+}
+
+func (d *delegate) NodeMeta(limit int) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	data, err := d.meta.encode()
 	if err != nil || len(data) > limit {
 		return nil // Open has refused such metadata
@@ -48,7 +64,7 @@ func (d delegate) NodeMeta(limit int) []byte {
 	return data
 }
 
-func (delegate) NotifyMsg([]byte)                {}
-func (delegate) GetBroadcasts(_, _ int) [][]byte { return nil }
-func (delegate) LocalState(bool) []byte          { return nil }
-func (delegate) MergeRemoteState([]byte, bool)   {}
+func (*delegate) NotifyMsg([]byte)                {}
+func (*delegate) GetBroadcasts(_, _ int) [][]byte { return nil }
+func (*delegate) LocalState(bool) []byte          { return nil }
+func (*delegate) MergeRemoteState([]byte, bool)   {}
