@@ -1,5 +1,5 @@
 // Package admin holds the administration commands that talk to the replicas: cluster
-// status, transfer and snapshots, hosts, enrolment tokens, logins. Each is an urfave command
+// status, transfer and snapshots, hosts, enrolment tokens, certificates, logins. Each is an urfave command
 // that turns its flags into plain options for one function; errors are returned, and
 // cmd/rampart turns them into text and exit status. Nothing outlives a command.
 package admin
@@ -18,6 +18,8 @@ type Env struct {
 	Stdout io.Writer
 	// Cluster returns a client of the replicas, or of the one that server names.
 	Cluster func(server string) (apiconnect.ClusterClient, error)
+	// Trust is Cluster for tokens, certificates and keys.
+	Trust func(server string) (apiconnect.TrustClient, error)
 	// Create opens a file for writing, for nobody else to read: snapshots hold secrets.
 	Create func(path string) (io.WriteCloser, error)
 	// WithRequestID makes a change under ctx repeatable (L8).
@@ -28,7 +30,7 @@ var serverFlag = &cli.StringFlag{Name: "server", Usage: "ask this replica, `HOST
 
 // Commands returns the command trees of this package.
 func Commands(env *Env) []*cli.Command {
-	return []*cli.Command{clusterCommand(env), hostCommand(env), tokenCommand(env), loginCommand(env)}
+	return []*cli.Command{clusterCommand(env), hostCommand(env), tokenCommand(env), certCommand(env), loginCommand(env)}
 }
 
 func clusterCommand(env *Env) *cli.Command {
@@ -36,7 +38,7 @@ func clusterCommand(env *Env) *cli.Command {
 		Name:  "cluster",
 		Usage: "look at and lead the replicas",
 		Subcommands: []*cli.Command{
-			statusCommand(env), transferCommand(env),
+			statusCommand(env), transferCommand(env), gossipKeyCommand(env),
 			{Name: "snapshot", Usage: "save the state to a file", Subcommands: []*cli.Command{saveCommand(env)}},
 		},
 	}

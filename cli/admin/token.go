@@ -59,7 +59,7 @@ func tokenCommand(env *Env) *cli.Command {
 			})
 		},
 	}
-	return &cli.Command{Name: "token", Usage: "let processes join", Subcommands: []*cli.Command{create}}
+	return &cli.Command{Name: "token", Usage: "let processes join", Subcommands: []*cli.Command{create, tokenListCommand(env), tokenRevokeCommand(env)}}
 }
 
 // CreateToken prints a fresh enrolment token.

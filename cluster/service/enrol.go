@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -72,14 +73,27 @@ func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest])
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, fmt.Errorf("%w: %w", pbs.Errorf(pbs.InvalidRequest, "join of %s: the certificate request cannot be signed", r.Msg.GetHost()), err)
 	}
-	_, err = c.commit(ctx, pbs.User{}, &command.Enrol{
-		TokenHash: token.Hash(),
-		Identity:  state.Identity{KeyHash: key, Role: string(token.Role), Host: pbs.HostName(r.Msg.GetHost())},
-	})
-	if err != nil {
+	identity := state.Identity{KeyHash: key, Role: string(token.Role), Host: pbs.HostName(r.Msg.GetHost())}
+	if identity.Expires, err = c.expiry(ctx, leaf); err != nil {
+		return nil, err
+	}
+	if _, err = c.commit(ctx, pbs.User{}, &command.Enrol{TokenHash: token.Hash(), Identity: identity}); err != nil {
 		return nil, err
 	}
 	return c.welcome(ctx, token.Role, leaf)
+}
+
+// expiry returns when a leaf expires, 0 below the level from which that is on record.
+func (c *Cluster) expiry(ctx context.Context, leaf []byte) (pbs.Time, error) {
+	v, err := c.present(ctx)
+	if err != nil || atLevel(v, command.LevelTrust) != nil {
+		return 0, err
+	}
+	cert, err := x509.ParseCertificate(leaf)
+	if err != nil {
+		return 0, fmt.Errorf("join: %w", err)
+	}
+	return pbs.Time(cert.NotAfter.UnixNano()), nil
 }
 
 // mayEnrol refuses a token that is not on record before anything is signed or
@@ -115,11 +129,7 @@ func (c *Cluster) welcome(ctx context.Context, role transport.Role, leaf []byte)
 	if keys := v.Cluster().GossipKeys; len(keys) > 0 && role != transport.RoleSubmit {
 		out.GossipKey = keys[0]
 	}
-	for r := range v.Replicas() {
-		out.Replicas = append(out.Replicas, &api.Replica{
-			Name: string(r.Name), ServerId: r.ServerID, Address: r.Address, GossipAddress: r.GossipAddress,
-		})
-	}
+	out.Replicas = replicasOf(v)
 	return connect.NewResponse(out), nil
 }
 
@@ -141,6 +151,13 @@ func (c *Cluster) Renew(ctx context.Context, r *connect.Request[api.RenewRequest
 	if key != caller.Key {
 		return nil, fmt.Errorf("renew %s with another key: %w", caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}
+	// Operators want to see who renews and who does not; the leaf is as good without.
+	if cert, err := x509.ParseCertificate(leaf); err == nil {
+		err = c.record(ctx, caller, time.Now(), cert.NotAfter)
+		if err != nil && pbs.CodeOf(err) != pbs.NotSupported {
+			c.Logger.Warn("put a renewed certificate on record", "role", caller.Role, "host", caller.Host, "error", err)
+		}
+	}
 	return connect.NewResponse(&api.RenewReply{Certificate: leaf}), nil
 }
 
@@ -153,7 +170,7 @@ func (c *Cluster) onRecord(ctx context.Context, caller transport.Caller) (bool, 
 			return false, err
 		}
 		if id, ok := v.Identity(caller.Key); ok {
-			return id.Host == caller.Host && id.Role == string(caller.Role), nil
+			return id.Host == caller.Host && id.Role == string(caller.Role) && id.Revoked == 0, nil
 		}
 	}
 	return false, nil

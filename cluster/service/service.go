@@ -60,30 +60,34 @@ type Config struct {
 	Logins   Logins
 	Ledger   Ledger
 	Leases   func() Leases // of the present term; nil while this replica does not lead
-	Log      Log
-	Home     string // PBS_HOME, for those who ask where files are
-	Logger   *slog.Logger
+	// GossipBehind names the members that do not have the present gossip keys yet; nil: nobody.
+	GossipBehind func() []string
+	Log          Log
+	Home         string // PBS_HOME, for those who ask where files are
+	Logger       *slog.Logger
 
 	requests *requests // of all services together; set by New
 }
 
-// Services are the three services of a replica.
+// Services are the services of a replica.
 type Services struct {
 	Batch   *Batch
 	Cluster *Cluster
 	Report  *Report
+	Trust   *Trust
 }
 
 // New returns the services.
 func New(c Config) Services {
 	c.requests = newRequests()
-	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Report: &Report{c}}
+	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Report: &Report{c}, Trust: &Trust{c}}
 }
 
 var (
 	_ apiconnect.BatchHandler   = (*Batch)(nil)
 	_ apiconnect.ClusterHandler = (*Cluster)(nil)
 	_ apiconnect.ReportHandler  = (*Report)(nil)
+	_ apiconnect.TrustHandler   = (*Trust)(nil)
 )
 
 // present returns the state as this replica knows it now. Changes are permitted

@@ -24,6 +24,7 @@ func adminEnv() *admin.Env {
 	return &admin.Env{
 		Stdout:  os.Stdout,
 		Cluster: clusterClient,
+		Trust:   trustClient,
 		Create: func(path string) (io.WriteCloser, error) {
 			return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		},
@@ -34,6 +35,22 @@ func adminEnv() *admin.Env {
 }
 
 func clusterClient(server string) (apiconnect.ClusterClient, error) {
+	c, err := replicaClient(server)
+	if err != nil {
+		return nil, err
+	}
+	return c.Cluster(), nil
+}
+
+func trustClient(server string) (apiconnect.TrustClient, error) {
+	c, err := replicaClient(server)
+	if err != nil {
+		return nil, err
+	}
+	return c.Trust(), nil
+}
+
+func replicaClient(server string) (*client.Client, error) {
 	env := &cli.Env{
 		Environ: os.Environ, Hostname: os.Hostname, Now: time.Now,
 		Open: func(name string) (fs.File, error) { return os.Open(name) },
@@ -46,7 +63,7 @@ func clusterClient(server string) (apiconnect.ClusterClient, error) {
 	for i, path := range t.Gateways {
 		gateways[i] = "unix:" + path
 	}
-	return client.New(client.Options{Replicas: gateways, Servers: t.Names}).Cluster(), nil
+	return client.New(client.Options{Replicas: gateways, Servers: t.Names}), nil
 }
 
 // withInspect adds the one command that reads a file of the state itself, which no

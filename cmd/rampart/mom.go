@@ -11,6 +11,7 @@ import (
 
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/mom"
+	"rampart/transport"
 )
 
 func momCommand() *urfave.Command {
@@ -50,7 +51,7 @@ func joinMom(c *urfave.Context) error {
 	override(&config.Listen, c.String("listen"))
 	override(&config.Advertise, c.String("advertise"))
 	override(&config.Gossip, c.String("gossip"))
-	return mom.Join(c.Context, config, c.String("token"))
+	return mom.Join(c.Context, transport.System{}, config, c.String("token"))
 }
 
 func runMom(c *urfave.Context) error {

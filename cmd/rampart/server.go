@@ -64,7 +64,7 @@ func serverCommand() *urfave.Command {
 						return err
 					}
 					config.Replicas = c.StringSlice("replica")
-					return server.Join(c.Context, config, c.String("token"))
+					return server.Join(c.Context, transport.System{}, config, c.String("token"))
 				},
 			},
 		},

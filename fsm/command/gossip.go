@@ -16,8 +16,14 @@ type TurnGossipKeys struct {
 	Keys [][]byte `cbor:"2,keyasint"` // as they are to be; the first one encrypts
 }
 
-// GossipKeySize is the length of a key in bytes.
+// GossipSteps is how many steps there are: a generation that it divides has one key.
+const GossipSteps = 3
+
+// GossipKeySize is the length of a new key in bytes.
 const GossipKeySize = 32
+
+// gossipKeySizes are those of AES.
+var gossipKeySizes = []int{16, 24, 32}
 
 // Apply takes the step, if nobody took one before.
 func (c *TurnGossipKeys) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
@@ -25,7 +31,7 @@ func (c *TurnGossipKeys) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if c.From != cl.GossipGeneration {
 		return pbs.Errorf(pbs.InvalidRequest, "turn the gossip key: it was turned meanwhile")
 	}
-	text := gossipStep(cl.GossipKeys, c.Keys)
+	text := gossipStep(cl, c.Keys)
 	if text == "" {
 		return pbs.Errorf(pbs.InvalidRequest, "turn the gossip key: this is no step from the present keys")
 	}
@@ -35,18 +41,18 @@ func (c *TurnGossipKeys) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// gossipStep names the step from the old keys to the new ones, "" if it is none.
-func gossipStep(old, keys [][]byte) string {
-	if slices.ContainsFunc(keys, func(k []byte) bool { return len(k) != GossipKeySize }) {
+// gossipStep names the step from the present keys to the new ones, "" if it is none.
+func gossipStep(cl *state.Cluster, keys [][]byte) string {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return !slices.Contains(gossipKeySizes, len(k)) }) {
 		return ""
 	}
-	same := func(a, b []byte) bool { return bytes.Equal(a, b) }
-	switch {
-	case len(old) == 1 && len(keys) == 2 && same(keys[0], old[0]) && !same(keys[1], old[0]):
+	old, same := cl.GossipKeys, bytes.Equal
+	switch step := cl.GossipGeneration % GossipSteps; {
+	case step == 0 && len(old) == 1 && len(keys) == 2 && same(keys[0], old[0]) && !same(keys[1], old[0]):
 		return "a second gossip key was added"
-	case len(old) == 2 && len(keys) == 2 && same(keys[0], old[1]) && same(keys[1], old[0]):
+	case step == 1 && len(old) == 2 && len(keys) == 2 && same(keys[0], old[1]) && same(keys[1], old[0]):
 		return "the new gossip key is in use"
-	case len(old) == 2 && len(keys) == 1 && same(keys[0], old[0]):
+	case step == 2 && len(old) == 2 && len(keys) == 1 && same(keys[0], old[0]):
 		return "the old gossip key was dropped"
 	}
 	return ""

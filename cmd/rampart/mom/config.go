@@ -111,8 +111,8 @@ func Load(h home.Home) (Config, error) {
 
 func (c Config) save() error { return home.WriteConfig(c.Home.MomConfig(), c) }
 
-// Join enrols this host at the cluster that the token is of.
-func Join(ctx context.Context, c Config, tokenText string) error {
+// Join enrols this host at the cluster that the token is of, which it reaches over the network.
+func Join(ctx context.Context, network transport.Network, c Config, tokenText string) error {
 	token, err := transport.ParseToken(tokenText)
 	if err == nil {
 		err = token.For(transport.RoleMom, transport.RoleSubmit)
@@ -130,13 +130,13 @@ func Join(ctx context.Context, c Config, tokenText string) error {
 	if err := c.Home.Make(c.Home.MomPriv()); err != nil {
 		return fmt.Errorf("mom join: %w", err)
 	}
-	if err := c.enrol(ctx, token, tokenText); err != nil {
+	if err := c.enrol(ctx, network, token, tokenText); err != nil {
 		return fmt.Errorf("mom join: %w", err)
 	}
 	return nil
 }
 
-func (c Config) enrol(ctx context.Context, token transport.Token, tokenText string) error {
+func (c Config) enrol(ctx context.Context, network transport.Network, token transport.Token, tokenText string) error {
 	key, err := transport.NewKey()
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (c Config) enrol(ctx context.Context, token transport.Token, tokenText stri
 	if err != nil {
 		return err
 	}
-	asker := client.New(client.Options{Replicas: c.Replicas, TLS: transport.JoinTLS(token)})
+	asker := client.New(client.Options{Replicas: c.Replicas, Network: network, TLS: transport.JoinTLS(token)})
 	defer asker.Close()
 	reply, err := asker.Cluster().Join(ctx, connect.NewRequest(&api.JoinRequest{Token: tokenText, Host: c.Host, Csr: csr}))
 	if err != nil {
@@ -161,5 +161,9 @@ func (c Config) enrol(ctx context.Context, token transport.Token, tokenText stri
 		c.Replicas, c.Seeds = append(c.Replicas, r.GetAddress()), append(c.Seeds, r.GetGossipAddress())
 	}
 	files := transport.Files{Dir: c.Home.MomTLS()}
-	return errors.Join(files.SaveIdentity(id), home.Replace(c.gossipKeyPath(), joined.GetGossipKey()), c.save())
+	err = files.SaveIdentity(id)
+	if len(joined.GetGossipKey()) > 0 { // a login host gets none
+		err = errors.Join(err, home.Replace(c.gossipKeyPath(), joined.GetGossipKey()))
+	}
+	return errors.Join(err, c.save())
 }

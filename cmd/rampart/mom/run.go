@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"connectrpc.com/connect"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"rampart/cluster/gossip"
+	"rampart/cmd/rampart/home"
 	"rampart/fsm/pbs"
 	agent "rampart/mom"
 	"rampart/transport"
@@ -42,7 +45,10 @@ type daemon struct {
 	mom     *agent.Mom         // nil on a login host
 	handler *transport.Handler // nil on a login host
 	port    *transport.Server
-	gossip  *gossip.Gossip
+	gossip  *gossip.Gossip // nil on a login host
+
+	seeds   atomic.Pointer[[]string] // gossip addresses of the replicas
+	shunned atomic.Pointer[[]string] // keys of replicas that were revoked
 }
 
 // Run runs the mom of the home until a signal or ctx ends it.
@@ -66,6 +72,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 	replicas := transport.NewReplicas(d.config.Replicas...)
 	d.asker = client.New(client.Options{Shared: replicas, Network: d.outside.Network, Identity: d.identity})
+	d.identity.Check = d.check
 	d.forward = transport.NewForwarder(transport.ForwarderConfig{
 		Identity: d.identity, Network: d.outside.Network, Replicas: replicas, Logger: d.options.Logger,
 	})
@@ -117,7 +124,7 @@ func (d *daemon) openPort(ctx context.Context) (err error) {
 }
 
 func (d *daemon) openGossip() error {
-	key, err := os.ReadFile(d.config.gossipKeyPath())
+	keys, err := home.ReadKeys(d.config.gossipKeyPath())
 	if err != nil {
 		return err
 	}
@@ -130,10 +137,12 @@ func (d *daemon) openGossip() error {
 		return err
 	}
 	d.gossip, err = gossip.Open(gossip.Config{
-		Name: d.config.Host, Transport: carrier, Key: key, Logger: d.options.Logger,
-		Seeds: func() []string { return d.config.Seeds },
+		Name: d.config.Host, Transport: carrier, Key: keys[0], OldKeys: keys[1:], Logger: d.options.Logger,
+		Seeds: func() []string { return *d.seeds.Load() },
 		Meta: gossip.Meta{
 			Role: string(transport.RoleMom), BootID: string(boot[:len(boot)-1]), Address: d.config.Address(), Version: pbs.Version,
+	seeds := d.config.Seeds
+	d.seeds.Store(&seeds)
 		},
 	})
 	return err
@@ -165,6 +174,7 @@ func (d *daemon) run(ctx context.Context) error {
 		defer stop()
 		return d.mom.Run(ctx)
 	})
+	others.Go(func() error { return d.keepUp(ctx) })
 	others.Go(func() error { return d.obey(ctx, stop) })
 	d.options.Logger.Info("mom runs", "address", d.config.Address(), "home", d.config.Home)
 	return others.Wait()

@@ -137,9 +137,9 @@ func (c Config) founded() error {
 	return nil
 }
 
-// Join makes this replica a member of the cluster that the token is of. It starts
-// voting when it runs and has caught up.
-func Join(ctx context.Context, c Config, tokenText string) error {
+// Join makes this replica a member of the cluster that the token is of, which it reaches
+// over the network. It starts voting when it runs and has caught up.
+func Join(ctx context.Context, network transport.Network, c Config, tokenText string) error {
 	token, err := transport.ParseToken(tokenText)
 	if err == nil {
 		err = token.For(transport.RoleReplica)
@@ -161,7 +161,7 @@ func Join(ctx context.Context, c Config, tokenText string) error {
 	if err != nil {
 		return fmt.Errorf("server join: %w", err)
 	}
-	asker := client.New(client.Options{Replicas: c.Replicas, TLS: transport.JoinTLS(token)})
+	asker := client.New(client.Options{Replicas: c.Replicas, Network: network, TLS: transport.JoinTLS(token)})
 	defer asker.Close()
 	reply, err := asker.Cluster().Join(ctx, connect.NewRequest(&api.JoinRequest{Token: tokenText, Host: c.Host, Csr: csr}))
 	if err != nil {

@@ -30,7 +30,7 @@ type peers struct {
 var _ cluster.Peers = (*peers)(nil)
 
 func newPeers(network transport.Network, id *transport.Identity) *peers {
-	t := transport.NewTransport(network, id.ClientTLS(transport.RoleReplica))
+	t := transport.NewTransport(id.Over(network), id.ClientTLS(transport.RoleReplica))
 	return &peers{transport: t, http: &http.Client{Transport: t}}
 }
 

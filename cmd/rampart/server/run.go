@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +17,7 @@ import (
 	"rampart/cluster/gossip"
 	"rampart/cluster/ledger"
 	"rampart/cluster/service"
+	"rampart/cmd/rampart/home"
 	"rampart/fsm"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -48,6 +50,8 @@ type Server struct {
 
 	mu      sync.Mutex
 	watcher *dispatch.Watcher // of the present term; nil while we do not lead
+	revoked atomic.Pointer[revoked]
+
 }
 
 // Run runs the replica of the home until ctx ends: then it hands leadership over and
@@ -108,6 +112,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.mount()
 	if err := errors.Join(s.openGateway(ctx), s.openGossip()); err != nil {
 		return errors.Join(err, s.replica.Close(), s.port.Close())
+	s.identity.Check = s.check
 	}
 	return nil
 }
@@ -156,14 +161,15 @@ func (s *Server) leader() (address string, self, ok bool) {
 // was dark for long can elect (design section 8).
 func (s *Server) isMember(key string) bool {
 	id, ok := s.machine.View().Identity(key)
-	return ok && id.Role == string(transport.RoleReplica)
+	return ok && id.Role == string(transport.RoleReplica) && id.Revoked == 0
 }
 
 func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Logins: logins{s.ca},
-		Ledger: s.ledger, Leases: s.leases, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
+		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
 	})
+	s.handler.Mount(apiconnect.NewTrustHandler(services.Trust, options...))
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
 	options := serviceOptions(failures, service.Named(s.replica, s.outside.Resolve), s.logger)
 	s.handler.Mount(apiconnect.NewBatchHandler(services.Batch, options...))
@@ -188,7 +194,7 @@ func (s *Server) openGateway(ctx context.Context) error {
 }
 
 func (s *Server) openGossip() error {
-	key, err := os.ReadFile(s.config.gossipKeyPath())
+	keys, err := home.ReadKeys(s.config.gossipKeyPath())
 	if err != nil {
 		return err
 	}
@@ -197,7 +203,7 @@ func (s *Server) openGossip() error {
 		return err
 	}
 	s.gossip, err = gossip.Open(gossip.Config{
-		Name: s.config.Host, Transport: carrier, Key: key, Seeds: s.seeds, Logger: s.logger,
+		Name: s.config.Host, Transport: carrier, Key: keys[0], OldKeys: keys[1:], Seeds: s.seeds, Logger: s.logger,
 		Meta: gossip.Meta{Role: string(transport.RoleReplica), BootID: bootID(), Address: s.config.Address(), Version: pbs.Version},
 	})
 	return err
@@ -249,6 +255,8 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 }
 
 func (s *Server) close() {
+	agreeing.Go(func() error { return s.followTrust(ctx) })
+	agreeing.Go(func() error { return s.keepPresented(ctx) })
 	s.handler.Close()
 	s.peers.close()
 	s.moms.Close()

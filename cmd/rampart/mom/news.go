@@ -1,0 +1,100 @@
+package mom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cmd/rampart/home"
+	"rampart/fsm/pbs"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+const (
+	// newsEvery is how often this daemon asks what has changed of the cluster: for so long
+	// it may still talk to a replica that was revoked.
+	newsEvery = 10 * time.Second
+	newsLimit = 5 * time.Second
+)
+
+// keepUp asks for the news of the cluster, at once and then now and again: where the replicas
+// are, which keys gossip has, and which replicas are not to be believed any more.
+func (d *daemon) keepUp(ctx context.Context) error {
+	every := time.NewTicker(newsEvery)
+	defer every.Stop()
+	known := d.config
+	for {
+		if err := d.hear(ctx, &known); err != nil && ctx.Err() == nil {
+			d.options.Logger.Debug("no news of the cluster", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+	}
+}
+
+func (d *daemon) hear(ctx context.Context, known *Config) error {
+	ctx, cancel := context.WithTimeout(ctx, newsLimit)
+	defer cancel()
+	reply, err := d.asker.Trust().News(ctx, connect.NewRequest(&api.NewsRequest{}))
+	if err != nil {
+		return err
+	}
+	d.shun(reply.Msg.GetRevokedReplicas())
+	return errors.Join(d.holdGossipKeys(reply.Msg), d.keepReplicas(known, reply.Msg.GetReplicas()))
+}
+
+// shun cuts off the replicas whose keys were revoked.
+func (d *daemon) shun(keys []string) {
+	if old := d.shunned.Load(); old != nil && slices.Equal(*old, keys) || old == nil && len(keys) == 0 {
+		return
+	}
+	d.shunned.Store(&keys)
+	d.identity.Recheck()
+}
+
+// check is transport.Identity.Check.
+func (d *daemon) check(role transport.Role, host pbs.HostName, key string) error {
+	if keys := d.shunned.Load(); keys != nil && slices.Contains(*keys, key) {
+		return fmt.Errorf("the certificate of %s %s was revoked", role, host)
+	}
+	return nil
+}
+
+// holdGossipKeys takes the keys over, and writes them down before others hear of it.
+func (d *daemon) holdGossipKeys(news *api.NewsReply) error {
+	if d.gossip == nil || len(news.GetGossipKeys()) == 0 {
+		return nil
+	}
+	if err := home.ReplaceKeys(d.config.gossipKeyPath(), news.GetGossipKeys()); err != nil {
+		return err
+	}
+	return d.gossip.Hold(news.GetGossipGeneration(), news.GetGossipKeys())
+}
+
+// keepReplicas notes where the replicas are, for this process and for the next one.
+func (d *daemon) keepReplicas(known *Config, all []*api.Replica) error {
+	var addresses, seeds []string
+	for _, r := range all {
+		if r.GetAddress() != "" {
+			addresses = append(addresses, r.GetAddress())
+		}
+		if r.GetGossipAddress() != "" {
+			seeds = append(seeds, r.GetGossipAddress())
+		}
+	}
+	if len(addresses) == 0 || slices.Equal(addresses, known.Replicas) && slices.Equal(seeds, known.Seeds) {
+		return nil
+	}
+	d.seeds.Store(&seeds)
+	d.asker.Replicas().Set(addresses)
+	known.Replicas, known.Seeds = addresses, seeds
+	return known.save()
+}

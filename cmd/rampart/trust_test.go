@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+func (s *site) revoke(host, role string) (*api.RevokeCertificateReply, error) {
+	reply, err := s.trust().RevokeCertificate(s.t.Context(), connect.NewRequest(&api.RevokeCertificateRequest{Host: host, Role: role}))
+	if err != nil {
+		return nil, err
+	}
+	return reply.Msg, nil
+}
+
+func (s *site) mustRevoke(host, role string) {
+	s.t.Helper()
+	if _, err := s.revoke(host, role); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestRevoke_AMomIsCutOffAndComesBackByANewToken(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		old := s.token("mom", "hosta")
+		s.mustRevoke("hosta", "mom")
+		if s.up("hosta") {
+			t.Error("its vnodes take jobs")
+		}
+		<-time.After(time.Minute)
+		if s.up("hosta") {
+			t.Error("it came back by itself")
+		}
+		gone := s.client("hosta", "")
+		for name, call := range map[string]func(ctx context.Context) error{
+			"renew": func(ctx context.Context) error {
+				_, err := gone.Cluster().Renew(ctx, connect.NewRequest(&api.RenewRequest{}))
+				return err
+			},
+			"news": func(ctx context.Context) error {
+				_, err := gone.Trust().News(ctx, connect.NewRequest(&api.NewsRequest{}))
+				return err
+			},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			if call(ctx) == nil {
+				t.Errorf("%s: answered", name)
+			}
+			cancel()
+		}
+		s.kill("hosta")
+		if err := os.RemoveAll(string(s.home("hosta"))); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.joinMom("hosta", old); err == nil {
+			t.Error("an older token lets it in again")
+		}
+		s.mustJoinMom("hosta", "mom")
+		s.until("host that is back", time.Minute, func() bool { return s.up("hosta") })
+	})
+}
+
+// TestRevoke_CutsAStreamOfALoginHost: on every replica, the moment it has applied it.
+func TestRevoke_CutsAStreamOfALoginHost(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		for _, replica := range []string{"s1", "s2", "s3"} {
+			c := s.client("login", "ann", s.daemons[replica].server.Listen)
+			if _, err := c.Cluster().Status(t.Context(), connect.NewRequest(&api.StatusRequest{})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.mustRevoke("login", "submit")
+		s.until("replicas that have applied it", 5*time.Second, func() bool {
+			for _, replica := range []string{"s1", "s2", "s3"} {
+				if s.daemons[replica].machine.View().Cluster().Revocations == 0 {
+					return false
+				}
+			}
+			return true
+		})
+		for _, replica := range []string{"s1", "s2", "s3"} {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			c := s.client("login", "ann", s.daemons[replica].server.Listen)
+			if _, err := c.Cluster().Status(ctx, connect.NewRequest(&api.StatusRequest{})); err == nil {
+				t.Errorf("%s answers", replica)
+			}
+			cancel()
+		}
+	})
+}
+
+func (s *site) followers() []string {
+	var all []string
+	for _, name := range s.order {
+		if d := s.daemons[name]; d.disk != nil && d.done != nil && d != s.leader() {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func TestRevoke_AReplicaIsOutOfRaftAndOneIsEnough(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		if _, err := s.revoke(s.leader().name, ""); err == nil {
+			t.Error("the leader was revoked")
+		}
+		leader, out, other := s.leader().name, s.followers()[0], s.followers()[1]
+		admin := s.client(leader, "root", s.daemons[leader].server.Listen)
+		_, err := admin.Trust().RevokeCertificate(t.Context(), connect.NewRequest(&api.RevokeCertificateRequest{Host: out}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := s.daemons[out].machine.View().Index()
+		<-time.After(30 * time.Second) // ticks and leases go on
+		if n := s.daemons[out].machine.View().Index(); n > before+2 {
+			t.Errorf("%s has applied %d entries since", out, n-before)
+		}
+		if s.leader() == nil || !s.up("hosta") || s.daemons[other].machine.View().Index() < before+2 {
+			t.Error("the others do not go on")
+		}
+		_, err = admin.Trust().RevokeCertificate(t.Context(), connect.NewRequest(&api.RevokeCertificateRequest{Host: other}))
+		if pbs.CodeOf(err) != pbs.InvalidRequest {
+			t.Errorf("the quorum was revoked: %v", err)
+		}
+		// Moms hear of it with the news: they talk to it no longer.
+		news, err := s.client("hosta", "", s.daemons[leader].server.Listen).Trust().News(t.Context(), connect.NewRequest(&api.NewsRequest{}))
+		if err != nil || len(news.Msg.GetReplicas()) != 2 || len(news.Msg.GetRevokedReplicas()) != 1 {
+			t.Errorf("news %v, %v", news, err)
+		}
+		// It comes back under its name by a token for it, with a new key and an empty disk.
+		s.kill(out)
+		again, err := admin.Cluster().CreateToken(t.Context(), connect.NewRequest(&api.CreateTokenRequest{Role: "replica", Host: out}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.rejoin(out, again.Msg.GetToken(), s.daemons[leader].server.Listen)
+		s.until("a replica that is back", 2*time.Minute, s.whole)
+	})
+}
+
+// gossip tells how far the replacement of the key is.
+func (s *site) gossip() *state.Cluster { return s.view().Cluster() }
+
+// TestGossipKey_IsReplacedThoughLeadersDie: one dies in each step, a mom is away for all of
+// it, and nobody who is there is ever missed.
+func TestGossipKey_IsReplacedThoughLeadersDie(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		old := s.gossip().GossipKeys[0]
+		hosta, _ := s.view().Host("hosta")
+		s.kill("hostb")
+		s.until("a mom that is missed", 2*time.Minute, func() bool { return !s.up("hostb") })
+		if _, err := s.trust().TurnGossipKey(t.Context(), connect.NewRequest(&api.TurnGossipKeyRequest{})); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			dead := s.leader().name
+			s.kill(dead)
+			s.until("another leader", time.Minute, func() bool { return s.leader() != nil })
+			s.start(dead)
+			s.until("all replicas", 2*time.Minute, func() bool { return s.leader() != nil && s.voters() == 3 })
+		}
+		s.until("the end of the old key", 5*time.Minute, func() bool {
+			return s.leader() != nil && s.gossip().GossipGeneration == 3 && len(s.gossip().GossipKeys) == 1
+		})
+		fresh := s.gossip().GossipKeys[0]
+		if bytes.Equal(old, fresh) {
+			t.Fatal("it is the old key")
+		}
+		s.until("the new key on all disks", 30*time.Second, func() bool {
+			for _, path := range []string{s.home("s1").ServerTLS(), s.home("s2").ServerTLS(), s.home("s3").ServerTLS(), s.home("hosta").MomTLS()} {
+				if held, err := os.ReadFile(filepath.Join(path, "gossip.key")); err != nil || !bytes.Equal(held, fresh) {
+					return false
+				}
+			}
+			return true
+		})
+		if h, _ := s.view().Host("hosta"); !h.Up || h.Changed != hosta.Changed {
+			t.Errorf("hosta was lost: %+v, before %+v", h, hosta)
+		}
+		s.start("hostb") // with the old key on its disk
+		s.until("a mom that was away", time.Minute, func() bool {
+			held, err := os.ReadFile(filepath.Join(s.home("hostb").MomTLS(), "gossip.key"))
+			return s.up("hostb") && err == nil && bytes.Equal(held, fresh)
+		})
+	})
+}
