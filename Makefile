@@ -15,7 +15,7 @@ GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | grep -v
 # The race detector needs a C compiler; a machine without one still runs every test.
 RACE := $(shell command -v "$${CC:-gcc}" >/dev/null 2>&1 && echo -race)
 # Tests of real processes run alone, so that nothing else takes their time.
-PROCESS_TESTS := rampart/cmd/conformance
+PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # What the generated code was made from, and what was made.
 GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 
@@ -37,15 +37,15 @@ demo: build ## three replicas, five moms, a real job, a killed leader; says what
 
 test: lint build ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	go test $(RACE) -short -timeout 8m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
+	go test $(RACE) -short -timeout 8m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))
 	[ -z "$(RACE)" ] || go test -short -timeout 15m ./chaos # all schedules; with the race detector it plays a few, in files
-	go test -short -timeout 8m $(PROCESS_TESTS)
+	go test -short -p 1 -timeout 8m $(PROCESS_TESTS)
 
 test-long: lint generate-check build ## every test, with new seeds
-	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF "$(PROCESS_TESTS)")
+	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))
 	$(MAKE) bugs
 	go test -count 1 -timeout 240m ./chaos -run 'TestSchedules|TestScenarios' -args -seed $$(date +%s) -runs 20000
-	go test -timeout 60m $(PROCESS_TESTS)
+	go test -v -p 1 -timeout 60m $(PROCESS_TESTS)
 
 lint: vet generated-current ## go vet, staticcheck, gofumpt, generated code current
 	@$(TOOL) staticcheck ./...

@@ -9,6 +9,7 @@ import (
 type Evidence struct {
 	History  History
 	Runs     []Run     // programs that were started, on all hosts
+	OwnBook  bool      // programs wrote Runs themselves: one that was killed at once left no word
 	Replicas []Replica // as they were at the end, after all was healed and at rest
 	Views    []Digest  // seen on the way
 	Moves    []Move    // seen on the way
@@ -16,6 +17,7 @@ type Evidence struct {
 	Restored int       // how often a replica took its state from a snapshot
 	Fences   []Fence   // that fell
 	Killed   []string  // the kinds of commands at which a leader was killed
+	Downs    []string  // hosts found down that lived, by the word of gossip alone
 	Lies     int       // members of whom gossip told a replica what is not so
 }
 

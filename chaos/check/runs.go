@@ -23,7 +23,7 @@ func oneRunEach(e *Evidence) []string {
 		}
 	}
 	for _, r := range e.Replicas {
-		judgeRunCount(&f, r, byJob)
+		judgeRunCount(&f, e, r, byJob)
 		for _, name := range e.History.once() {
 			for _, j := range r.named(name) {
 				if n := len(byJob[j.ID]); n > 1 {
@@ -44,15 +44,19 @@ func judgePair(f *faults, before, after Run) {
 	}
 }
 
-func judgeRunCount(f *faults, r Replica, byJob map[string][]Run) {
+func judgeRunCount(f *faults, e *Evidence, r Replica, byJob map[string][]Run) {
 	books := recordsByJob(r, f)
 	for _, job := range sortedKeys(books) {
 		book, runs := books[job], len(byJob[job])
 		if most := 1 + countOf(book, "R"); runs > most {
 			f.add("%s ran %d times, %s has %d R records", job, runs, r.Name, most-1)
 		}
-		if starts := countOf(book, "S"); starts > runs {
-			f.add("%s has %d S records on %s and ran %d times", job, starts, r.Name, runs)
+		starts := countOf(book, "S")
+		if e.OwnBook { // who was sent back to the queue or deleted was killed
+			starts -= countOf(book, "R") + countOf(book, "D")
+		}
+		if starts > runs {
+			f.add("%s has %d S records on %s and ran %d times", job, countOf(book, "S"), r.Name, runs)
 		}
 		if ends := countOf(book, "E"); ends > 1 {
 			f.add("%s has %d E records on %s", job, ends, r.Name)

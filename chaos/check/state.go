@@ -102,8 +102,9 @@ func reachable() map[[2]string]bool {
 }
 
 // mayFollow names the records that may come next in a job's life. D and a may come
-// at any time before the end.
-var mayFollow = map[string]string{"": "Q", "Q": "SA", "S": "RE", "R": "SA", "E": "", "A": ""}
+// at any time before the end. R without S is a run of which nobody heard, on a host that
+// was given up.
+var mayFollow = map[string]string{"": "Q", "Q": "SRA", "S": "RE", "R": "SRA", "E": "", "A": ""}
 
 // judgeOrder judges the records of a job. When a host was given up, a run may be accounted
 // as over of whose start nobody was told: it may have run all the same.

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,13 +25,19 @@ import (
 )
 
 // Build builds both programs of the module at root into dir, as `make build` does.
-func Build(ctx context.Context, root, dir string) error {
-	for _, args := range [][]string{
-		{"./cmd/rampart"}, {"-tags", "urfave_cli_no_docs", "./cmd/pbs"},
+func Build(ctx context.Context, root, dir string) error { return build(ctx, root, dir, "", "-s -w") }
+
+// BuildPlanted builds them with a bug of fsm/planted in them.
+func BuildPlanted(ctx context.Context, root, dir, bug string) error {
+	return build(ctx, root, dir, "bug_planted", "-s -w -X rampart/fsm/planted.Bug="+bug)
+}
+
+func build(ctx context.Context, root, dir, tag, link string) error {
+	for _, p := range []struct{ tags, program string }{
+		{tag, "./cmd/rampart"}, {strings.Trim("urfave_cli_no_docs,"+tag, ","), "./cmd/pbs"},
 	} {
-		cmd := exec.CommandContext(ctx, "go", append([]string{
-			"build", "-trimpath", "-ldflags", "-s -w", "-o", dir + string(filepath.Separator),
-		}, args...)...)
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", p.tags, "-ldflags", link,
+			"-o", dir+string(filepath.Separator), p.program)
 		cmd.Dir = root
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -47,8 +54,26 @@ type Cluster struct {
 
 	cmd  *exec.Cmd
 	bin  string
-	err  bytes.Buffer
+	err  text
 	done chan struct{}
+}
+
+// text is what the supervisor says on standard error.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
 }
 
 // startWithin bounds the wait for "ready".
@@ -91,7 +116,7 @@ func Start(ctx context.Context, bin, dir string, args ...string) (*Cluster, erro
 	}
 	if err != nil {
 		c.Stop()
-		return nil, fmt.Errorf("start a cluster: %w\n%s", err, c.err.Bytes())
+		return nil, fmt.Errorf("start a cluster: %w\n%s", err, c.err.String())
 	}
 	return c, nil
 }
@@ -159,6 +184,18 @@ func (c *Cluster) Signal(name string, sig syscall.Signal) error {
 	return syscall.Kill(pid, sig)
 }
 
+// Ended returns how the ended processes of a replica or mom ended, the first one first,
+// in the words of the supervisor: "exit status 74", "signal: killed".
+func (c *Cluster) Ended(name string) []string {
+	var all []string
+	for line := range strings.Lines(c.err.String()) {
+		if how, ok := strings.CutPrefix(strings.TrimSpace(line), "rampart dev: "+name+" ended: "); ok {
+			all = append(all, how)
+		}
+	}
+	return all
+}
+
 // Restart starts ended processes again.
 func (c *Cluster) Restart(ctx context.Context, names ...string) error {
 	_, err := c.Output(ctx, "rampart", append([]string{"dev", "restart"}, names...)...)
@@ -178,7 +215,7 @@ type Replica struct {
 // Status asks for the state of all replicas.
 func (c *Cluster) Status(ctx context.Context) ([]Replica, error) {
 	out, err := c.Output(ctx, "rampart", "cluster", "status", "--json")
-	if err != nil {
+	if err != nil && out == "" { // its exit status tells health
 		return nil, err
 	}
 	var s struct {
@@ -207,7 +244,7 @@ func (c *Cluster) Leader(ctx context.Context) (string, error) {
 // Issue returns a certificate of this cluster, for a load that asks by itself.
 func (c *Cluster) Issue(role transport.Role, host pbs.HostName) (*transport.Identity, error) {
 	ca, err := transport.Files{Dir: filepath.Join(c.Home("s1"), "server_priv", "tls")}.CA()
-	if err != nil && out == "" { // its exit status tells health
+	if err != nil {
 		return nil, err
 	}
 	return ca.Issue(role, host, time.Now())

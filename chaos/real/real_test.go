@@ -1,0 +1,209 @@
+package real
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rampart/chaos"
+	"rampart/chaos/check"
+	"rampart/cmd/devrun"
+	"rampart/fsm/planted"
+)
+
+var (
+	kills = flag.Int("kills", 0, "how often TestReal_LeadersDie kills the leader (default: 100, a few with -short)")
+	each  = flag.Int("each", 25, "how many of the kills each cluster of TestReal_LeadersDie takes")
+	seed  = flag.Uint64("seed", 1, "of the load")
+	built = flag.String("bin", "", "folder of the programs; else they are built")
+	keep  = flag.Bool("keep", false, "keep the folders of the clusters; else only failures leave theirs")
+)
+
+// bin is the folder of the programs.
+var bin string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	status, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func run(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "rr-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // job owners must get through
+		return 1, err
+	}
+	if bin = *built; bin != "" {
+		return m.Run(), nil
+	}
+	bin = filepath.Join(dir, "bin")
+	if err := devrun.Build(context.Background(), "../..", bin); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// play plays a scenario in a cluster of its own, and wants every law to hold.
+func play(t *testing.T, seed uint64, s chaos.Scenario, fence time.Duration) (*World, *chaos.Report) {
+	t.Helper()
+	w := start(t, bin, s, fence)
+	begun := time.Now()
+	r := chaos.Play(t.Context(), w, s, seed)
+	t.Logf("%s in %s; a replica had to be started again %d times", r.Summary(), time.Since(begun).Round(time.Millisecond), w.Sick())
+	if !r.Good() {
+		t.Errorf("go test ./chaos/real -run '^%s$' -args -seed %d\n%s", t.Name(), seed, r)
+	}
+	return w, r
+}
+
+func start(t *testing.T, bin string, s chaos.Scenario, fence time.Duration) *World {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rr-") // short: paths of sockets are below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Start(t.Context(), Config{Bin: bin, Dir: dir, Size: s.World, Fence: fence, Cores: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.Stop()
+		if t.Failed() || *keep {
+			t.Logf("the cluster's folder is kept: %s", dir)
+			return
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// Leaders die under load, one after the other, and start again: nothing is lost, nothing
+// happens twice, and the gap is told.
+func TestReal_LeadersDie(t *testing.T) {
+	t.Parallel()
+	n := *kills
+	if n == 0 {
+		n = 100
+		if testing.Short() {
+			n = 3
+		}
+	}
+	var gaps Gaps
+	for left := n; left > 0; left -= *each {
+		s := LeaderKills(min(left, *each))
+		w, r := play(t, *seed+uint64(n-left), s, 0)
+		gaps = gaps.Join(w.Gaps(r))
+		if t.Failed() {
+			break
+		}
+	}
+	if gaps.Kills < n || len(gaps.Acked) < n {
+		t.Errorf("%d kills, after %d of them a submission was acknowledged, want %d", gaps.Kills, len(gaps.Acked), n)
+	}
+	t.Logf("\n%s", gaps)
+}
+
+// The jobs of a mom that is stopped for longer than its fence are started elsewhere, when
+// nothing of them lives any more (L2).
+func TestReal_MomFrozenBeyondItsFence(t *testing.T) {
+	t.Parallel()
+	play(t, *seed, MomFrozenBeyondItsFence(), fence) // that a job has moved, it waits for
+}
+
+// What is wrong with a run of real processes is seen by its evidence: each edit breaks one
+// law. The run itself is good.
+func TestReal_ProcessesDieAndFreeze(t *testing.T) {
+	t.Parallel()
+	_, r := play(t, *seed, Everything(), 0)
+	if t.Failed() {
+		return
+	}
+	for law, edit := range edits {
+		broken := *r.Evidence
+		broken.Replicas = slices.Clone(r.Evidence.Replicas)
+		edit(&broken)
+		if v := check.Judge(&broken, Laws()); !strings.Contains(strings.Join(v.Broken, "\n"), law) {
+			t.Errorf("%s is broken and not seen: %v", law, v.Broken)
+		}
+	}
+}
+
+// edits are what might have been found, by the law that it breaks.
+var edits = map[string]func(*check.Evidence){
+	"L1 ": func(e *check.Evidence) { e.Replicas[1].Jobs = e.Replicas[1].Jobs[1:] },
+	"L2 ": func(e *check.Evidence) {
+		twice := e.Runs[0]
+		twice.Count++
+		e.Runs = append(slices.Clone(e.Runs), twice)
+	},
+	"L4 ": func(e *check.Evidence) { e.Replicas[2].Sum++ },
+	"L7 ": func(e *check.Evidence) { e.Replicas[0].Reread++ },
+	"L8 ": func(e *check.Evidence) {
+		e.Replicas[0].Jobs = append(slices.Clone(e.Replicas[0].Jobs), check.Job{ID: "9999.srv", Name: e.Replicas[0].Jobs[0].Name})
+	},
+	"L10 ": func(e *check.Evidence) {
+		e.Replicas[1].Ledger = maps.Clone(e.Replicas[1].Ledger)
+		for day, text := range e.Replicas[1].Ledger {
+			e.Replicas[1].Ledger[day] = append(bytes.Clone(text), "11/21/2026 00:00:00;Q;0.srv;x\n"...)
+		}
+	},
+	"L11 ": func(e *check.Evidence) { // an alteration that was made is not
+		e.History = slices.Clone(e.History)
+		for i, o := range e.History {
+			if o.Kind == check.List && o.Result == check.Done {
+				e.History[i].Seen = map[string]check.Seen{}
+			}
+		}
+	},
+}
+
+// Daemons with a bug in them are found out by their processes alone.
+func TestReal_PlantedBugsAreSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds daemons with bugs in them: see make test-long")
+	}
+	for _, b := range []struct {
+		bug, law string
+		fence    time.Duration
+		s        chaos.Scenario
+	}{
+		{planted.RequeueOnSilence, "L2 ", fence, MomFrozenBeyondItsFence()},
+		{planted.LostAlterations, "L11 ", 0, LeaderKills(3)},
+	} {
+		t.Run(b.bug, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := devrun.BuildPlanted(t.Context(), "../..", dir, b.bug); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			r := chaos.Play(t.Context(), start(t, dir, b.s, b.fence), b.s, *seed)
+			t.Logf("%s; broken: %q", r.Summary(), r.Verdict.Broken)
+			if !strings.Contains(strings.Join(r.Verdict.Broken, "\n"), b.law) {
+				t.Errorf("%s is not seen: %v", b.bug, r.Trouble)
+			}
+		})
+	}
+}

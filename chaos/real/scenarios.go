@@ -1,0 +1,101 @@
+package real
+
+import (
+	"time"
+
+	"rampart/chaos"
+	"rampart/chaos/check"
+	"rampart/chaos/fault"
+	"rampart/chaos/load"
+	"rampart/chaos/world"
+)
+
+// Laws are those of the bubble. Three see less here than there: that a vnode is never
+// promised more than it has (L3) and the moves of jobs (L5) are judged of the states that
+// were looked at on the way and of the ledgers, not after every entry; and equal states at
+// equal index (L4) of what the replicas say of themselves, and of the end.
+func Laws() []check.Law { return check.All() }
+
+// on names who is hit; the network, and all of it, by Nobody.
+func on(r fault.Role) fault.Target { return fault.Target{Role: r} }
+
+// usual is a scenario without faults, whose clients ask until it ends.
+func usual(name string) chaos.Scenario {
+	return chaos.Scenario{
+		Name:  name,
+		World: world.Size{Servers: 3, Moms: 2, Clients: 8},
+		Load: load.Plan{
+			Clients: 8, Ops: 10000, Pause: 500 * time.Millisecond, Longest: 3 * time.Second, Queue: world.SecondQueue,
+			Mix: []load.Share{
+				{Kind: check.List, Percent: 4},
+				{Kind: check.Look, Percent: 10},
+				{Kind: check.Delete, Percent: 5},
+				{Kind: check.Hold, Percent: 5},
+				{Kind: check.Release, Percent: 5},
+				{Kind: check.Alter, Percent: 5},
+				{Kind: check.Rerun, Percent: 3},
+				{Kind: check.SetQueue, Percent: 2},
+				{Kind: check.LookQueues, Percent: 2},
+			},
+		},
+		Cut:    true,
+		Rest:   3 * time.Minute,
+		Checks: Laws(),
+	}
+}
+
+// LeaderKills kills the leader n times under load, each time when all replicas are level,
+// and starts it again when the others have gone on without it.
+func LeaderKills(n int) chaos.Scenario {
+	s := usual("every leader dies")
+	for i := range n {
+		at := 2*time.Second + time.Duration(i)*3*time.Second
+		s.Faults = append(s.Faults,
+			fault.Step{At: at, Kind: fault.Crash, Target: on(fault.Leader)},
+			fault.Step{At: at + 2*time.Second, Kind: fault.Restart, Target: on(fault.Crashed)},
+		)
+	}
+	s.For = time.Duration(n)*3*time.Second + 3*time.Second
+	return s
+}
+
+// Everything kills and freezes one process after the other.
+func Everything() chaos.Scenario {
+	s := usual("processes die and freeze, one after the other")
+	at := func(t float64, k fault.Kind, target fault.Target) {
+		s.Faults = append(s.Faults, fault.Step{At: time.Duration(t * float64(time.Second)), Kind: k, Target: target})
+	}
+	at(1.5, fault.Crash, on(fault.Leader))
+	at(3, fault.Restart, on(fault.Crashed))
+	at(4, fault.Freeze, on(fault.Leader))
+	at(5, fault.Crash, on(fault.Mom))
+	at(6.5, fault.Thaw, on(fault.Nobody))
+	at(7, fault.Restart, on(fault.Crashed))
+	at(8, fault.Crash, on(fault.Follower))
+	at(9, fault.Freeze, fault.Target{Role: fault.Mom, N: 1})
+	at(10, fault.Restart, on(fault.Crashed))
+	at(11, fault.Freeze, on(fault.Follower))
+	at(12, fault.Thaw, on(fault.Nobody))
+	at(12.5, fault.Crash, on(fault.Leader))
+	at(14, fault.Restart, on(fault.Crashed))
+	s.For = 15 * time.Second
+	return s
+}
+
+// fence is the shortest that there is.
+const fence = 30 * time.Second
+
+// MomFrozenBeyondItsFence stops a mom for longer than its fence and wakes it: its shims have
+// ended its jobs by then, the leader has started them on the other host, and what the mom
+// then does changes nothing.
+func MomFrozenBeyondItsFence() chaos.Scenario {
+	s := usual("a mom is frozen for longer than its fence")
+	s.Load.Clients, s.World.Clients = 3, 3 // the other host has room for all jobs of both
+	s.Load.Pause, s.Load.Longest = 1200*time.Millisecond, 3*fence/2
+	s.Faults = []fault.Step{
+		{At: 3 * time.Second, Kind: fault.Freeze, Target: on(fault.Mom)},
+		{At: 3*time.Second + fence, Kind: fault.Thaw},
+	}
+	s.For = fence + 5*time.Second
+	return s
+}
