@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/fsm/pbs"
+	"rampart/transport/api/apiconnect"
 )
 
 // ForwarderConfig is what a Forwarder needs.
@@ -68,6 +69,18 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if strings.HasPrefix(r.URL.Path, rpcPrefix) && r.Header.Get(HeaderRequestID) == "" {
 		r.Header.Set(HeaderRequestID, string(NewRequestID())) // one for all attempts
+	}
+	if r.URL.Path == apiconnect.BatchWatchProcedure { // it would outlast us
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		go func() {
+			select {
+			case <-Stopping(ctx):
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		r = r.WithContext(ctx)
 	}
 	f.proxy.ServeHTTP(w, r)
 }

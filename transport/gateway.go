@@ -63,25 +63,7 @@ func NewGateway(config GatewayConfig) *Gateway {
 
 // Run serves until ctx ends, then lets requests in hand finish for a while.
 func (g *Gateway) Run(ctx context.Context) error {
-	served := make(chan error, 1)
-	go func() { served <- g.http.Serve(g.config.Listener) }()
-	var err error
-	select {
-	case err = <-served:
-	case <-ctx.Done():
-	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownBudget)
-	defer cancel()
-	if g.http.Shutdown(stop) != nil {
-		_ = g.http.Close()
-	}
-	if err == nil {
-		err = <-served
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("serve %s: %w", g.config.Listener.Addr(), err)
+	return serveUntil(ctx, g.http, g.config.Listener.Addr(), func() error { return g.http.Serve(g.config.Listener) }, nil)
 }
 
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {

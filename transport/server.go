@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,10 +11,9 @@ import (
 )
 
 const (
-	headerTimeout  = 10 * time.Second
-	maxHeader      = 64 << 10
-	shutdownBudget = 5 * time.Second
-	maxStreams     = 1000
+	headerTimeout = 10 * time.Second
+	maxHeader     = 64 << 10
+	maxStreams    = 1000
 )
 
 // ServerConfig is what a Server needs.
@@ -86,28 +84,11 @@ func (s *Server) Raft() net.Listener {
 
 // Run serves until ctx ends, then lets requests in hand finish for a while.
 func (s *Server) Run(ctx context.Context) error {
-	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
-	var err error
-	select {
-	case err = <-served:
-	case <-ctx.Done():
-	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownBudget)
-	defer cancel()
-	if s.raft != nil {
-		_ = s.raft.Close() // else Shutdown would wait for connections that never rest
-	}
-	if s.http.Shutdown(stop) != nil {
-		_ = s.http.Close()
-	}
-	if err == nil {
-		err = <-served
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("serve %s: %w", s.config.Address, err)
+	return serveUntil(ctx, s.http, s.Addr(), func() error { return s.http.ServeTLS(s.listener, "", "") }, func() {
+		if s.raft != nil {
+			_ = s.raft.Close() // else Shutdown would wait for connections that never rest
+		}
+	})
 }
 
 // Close gives the port back without Run having been called.

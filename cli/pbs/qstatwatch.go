@@ -68,6 +68,10 @@ func (w *watching) take(ctx context.Context, m *api.WatchReply) error {
 		w.whole()
 	}
 	for _, g := range m.Gone {
+		if g.Finished {
+			delete(w.known, g.Name)
+			continue
+		}
 		w.over(g.Name)
 	}
 	return w.out.out.Flush()
@@ -79,7 +83,11 @@ func (w *watching) whole() {
 	all := w.fresh
 	w.fresh = nil
 	for _, name := range sorted(w.known) {
-		if all[name] == nil {
+		switch {
+		case all[name] != nil:
+		case value(w.known[name], "job_state") == "F":
+			delete(w.known, name)
+		default:
 			w.over(name)
 		}
 	}
@@ -94,25 +102,19 @@ func (w *watching) whole() {
 func (w *watching) show(o *api.Object) {
 	w.known[o.Name] = o
 	_ = w.out.object(o) // it writes to a buffer
-	if value(o, "job_state") == "F" {
-		delete(w.known, o.Name)
-	}
 }
 
 // over shows a job that is gone, as it was last, finished.
 func (w *watching) over(name string) {
-	o, ok := w.known[name]
-	if !ok {
-		return // its end was shown, or it was never seen
-	}
 	last := &api.Object{Name: name}
-	for _, a := range o.Attributes {
-		if a.Name == "job_state" {
-			a = &api.Attribute{Name: a.Name, Value: "F"}
+	for _, a := range w.known[name].GetAttributes() { // none: it came and went between two looks
+		if a.Name != "job_state" {
+			last.Attributes = append(last.Attributes, a)
 		}
-		last.Attributes = append(last.Attributes, a)
 	}
+	last.Attributes = append(last.Attributes, &api.Attribute{Name: "job_state", Value: "F"})
 	w.show(last)
+	delete(w.known, name)
 }
 
 func same(a, b *api.Object) bool {

@@ -23,8 +23,10 @@ func beginning(m *api.WatchReply) *api.WatchReply {
 
 func job(name, state string, more ...string) *api.Object {
 	o := &api.Object{Name: name, Attributes: []*api.Attribute{
-		{Name: "Job_Name", Value: "j"}, {Name: "Job_Owner", Value: "ann@hosta"},
-		{Name: "job_state", Value: state}, {Name: "queue", Value: "workq"},
+		{Name: "Job_Name", Value: "j"},
+		{Name: "Job_Owner", Value: "ann@hosta"},
+		{Name: "job_state", Value: state},
+		{Name: "queue", Value: "workq"},
 	}}
 	for i := 0; i < len(more); i += 2 {
 		o.Attributes = append(o.Attributes, &api.Attribute{Name: more[i], Value: more[i+1]})

@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport"
 	"rampart/transport/api"
 )
 
@@ -85,6 +86,8 @@ func (w *watch) follow(ctx context.Context, tell func(ctx context.Context) (more
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-transport.Stopping(ctx):
+			return cluster.ErrNotLeader // another replica goes on
 		case <-changed:
 		case <-beat.C:
 			if err := w.beat(ctx); err != nil {
@@ -217,7 +220,7 @@ func (w *watch) lost(v *state.View, p *page, m *api.WatchReply, id pbs.JobID) {
 }
 
 func gone(t *state.Tombstone) *api.Gone {
-	return &api.Gone{Name: string(t.Job), Exited: t.HasExited, ExitStatus: t.ExitStatus, Index: t.Index}
+	return &api.Gone{Name: string(t.Job), Exited: t.HasExited, ExitStatus: t.ExitStatus, Index: t.Index, Finished: t.Finished}
 }
 
 func (w *watch) newPage(v *state.View) *page {

@@ -46,7 +46,7 @@ func (b *bench) watch(who string, r *api.WatchRequest) *watcher {
 				w.news = append(w.news, shown(m.GetObjects()))
 			}
 			for _, g := range m.GetGone() {
-				w.news = append(w.news, fmt.Sprintf("%s gone %v %d", g.GetName(), g.GetExited(), g.GetExitStatus()))
+				w.news = append(w.news, fmt.Sprintf("%s gone %v %d %v", g.GetName(), g.GetExited(), g.GetExitStatus(), g.GetFinished()))
 			}
 			w.index, w.resync = max(w.index, m.GetIndex()), w.resync || m.GetResync()
 			return nil
@@ -102,14 +102,14 @@ func TestWatch_TellsWhatChanges(t *testing.T) {
 		b.hold(a)
 		w.expect("a new job and one that is held", "1.srv{Job_Name=b job_state=Q}\n0.srv{Job_Name=a job_state=H}")
 		b.delete("ann@h", a)
-		w.expect("a deletion", "0.srv gone false 0")
+		w.expect("a deletion", "0.srv gone false 0 false")
 		w.expect("nothing")
 		from := w.stop()
 
 		b.mustSubmit("ann@h", set("Job_Name", "c"))
 		b.delete("ann@h", "1.srv")
 		w = b.watch("ann@h", &api.WatchRequest{Epoch: 7, From: from})
-		w.expect("what was missed", "2.srv{Job_Name=c job_state=Q}", "1.srv gone false 0")
+		w.expect("what was missed", "2.srv{Job_Name=c job_state=Q}", "1.srv gone false 0 false")
 		w.stop()
 	})
 }
@@ -131,13 +131,13 @@ func TestWatch_NamedJobsToTheirEnd(t *testing.T) {
 		b.do(&command.JobEnded{Source: command.Source{Host: "hosta", Spool: "s", Seq: 2}, Job: pbs.JobID(first), RunCount: 1, ExitStatus: 3})
 		w.expect("it has ended", "0.srv{job_state=F Exit_status=3}")
 		b.delete("ann@h", second)
-		w.expect("the other one is deleted", "1.srv gone false 0")
+		w.expect("the other one is deleted", "1.srv gone false 0 false")
 		if err := <-w.done; err != nil {
 			t.Errorf("the watch ends with %v", err)
 		}
 		b.delete("ann@h", first)
 		w = b.watch("ann@h", &api.WatchRequest{Names: []string{first}})
-		w.expect("one that is gone before it is watched", "0.srv gone true 3")
+		w.expect("one that is gone before it is watched", "0.srv gone true 3 true")
 		if err := <-w.done; err != nil {
 			t.Errorf("the watch ends with %v", err)
 		}
@@ -180,7 +180,7 @@ func TestWatch_OnlyWhatOneMaySee(t *testing.T) {
 		w.expect("at first", "0.srv{Job_Name=STDIN job_state=Q}")
 		b.delete("bob@h", other)
 		b.delete("ann@h", mine)
-		w.expect("of two deletions", "0.srv gone false 0")
+		w.expect("of two deletions", "0.srv gone false 0 false")
 		w.stop()
 		w = b.watch("ann@h", &api.WatchRequest{Names: []string{other}})
 		w.expect("another's job, by name", "1.srv!15007 Unauthorized Request ")

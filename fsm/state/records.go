@@ -243,6 +243,7 @@ type Tombstone struct {
 	ExitStatus int32     `cbor:"4,keyasint,omitempty"`
 	HasExited  bool      `cbor:"5,keyasint,omitempty"` // ExitStatus means something
 	Owner      pbs.User  `cbor:"6,keyasint,omitempty"` // who may be told
+	Finished   bool      `cbor:"7,keyasint,omitempty"` // by an earlier entry: it went out of the history
 }
 
 // Token lets a host enrol. Its secret is never in the state, only the hash.

@@ -112,6 +112,7 @@ func (tx *Tx) DeleteJob(id pbs.JobID) {
 	tx.DeleteScript(id)
 	tx.bury(&Tombstone{
 		Job: id, Index: tx.index, At: tx.Now(), ExitStatus: j.ExitStatus, HasExited: j.HasExited, Owner: j.Owner,
+		Finished: j.State == pbs.Finished && j.Modified < tx.index,
 	})
 	tx.expireTombstones(2) // two out for one in: the ticks alone do not keep up with a busy cluster
 }

@@ -1259,7 +1259,8 @@ type Gone struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Exited        bool                   `protobuf:"varint,2,opt,name=exited,proto3" json:"exited,omitempty"` // it has run, and exit_status means something
 	ExitStatus    int32                  `protobuf:"varint,3,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"`
-	Index         uint64                 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"` // of the deletion
+	Index         uint64                 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`       // of the deletion
+	Finished      bool                   `protobuf:"varint,5,opt,name=finished,proto3" json:"finished,omitempty"` // that was told before: now it is out of the history, too
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1320,6 +1321,13 @@ func (x *Gone) GetIndex() uint64 {
 		return x.Index
 	}
 	return 0
+}
+
+func (x *Gone) GetFinished() bool {
+	if x != nil {
+		return x.Finished
+	}
+	return false
 }
 
 var File_batch_proto protoreflect.FileDescriptor
@@ -1409,13 +1417,14 @@ const file_batch_proto_rawDesc = "" +
 	"\aobjects\x18\x03 \x03(\v2\x12.rampart.v1.ObjectR\aobjects\x12$\n" +
 	"\x04gone\x18\x04 \x03(\v2\x10.rampart.v1.GoneR\x04gone\x12\x14\n" +
 	"\x05index\x18\x05 \x01(\x04R\x05index\x12\x16\n" +
-	"\x06resync\x18\x06 \x01(\bR\x06resync\"i\n" +
+	"\x06resync\x18\x06 \x01(\bR\x06resync\"\x85\x01\n" +
 	"\x04Gone\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06exited\x18\x02 \x01(\bR\x06exited\x12\x1f\n" +
 	"\vexit_status\x18\x03 \x01(\x05R\n" +
 	"exitStatus\x12\x14\n" +
-	"\x05index\x18\x04 \x01(\x04R\x05index*\\\n" +
+	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x1a\n" +
+	"\bfinished\x18\x05 \x01(\bR\bfinished*\\\n" +
 	"\x04Verb\x12\x14\n" +
 	"\x10VERB_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vVERB_CREATE\x10\x01\x12\x0f\n" +
