@@ -204,7 +204,7 @@ func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest]
 	if len(m.Queues) > 0 && m.Queues[0] != "workq" {
 		return pbs.Refuse(pbs.UnknownQueue)
 	}
-	header := &api.ListHeader{Server: "hosta", Version: "23.06.06", Timestamp: 1795242350}
+	header := &api.ListHeader{Server: "hosta", Version: "23.06.06", Timestamp: 1795242350, AgeMs: 1250}
 	if err := stream.Send(&api.ListReply{Header: header}); err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package pbs
 
 import (
 	"bufio"
+	"fmt"
+	"time"
 
 	"rampart/cli/render"
 	"rampart/transport/api"
@@ -31,10 +33,18 @@ func (st *status) begin(h *api.ListHeader) error {
 		return nil
 	}
 	st.header = h
+	if st.view.stale {
+		st.tellAge(time.Duration(h.AgeMs) * time.Millisecond)
+	}
 	if st.view.format == "json" {
 		st.json = render.NewJSON(st.out, st.section(), h, render.Dated(st.s.env.Zone))
 	}
 	return nil
+}
+
+// tellAge says what --stale costs, where no script reads it as a job.
+func (st *status) tellAge(age time.Duration) {
+	fmt.Fprintf(st.s.env.Stderr, "qstat: as known to a replica that heard of its leader %s ago\n", age)
 }
 
 func (st *status) section() string {
