@@ -252,8 +252,8 @@ func (c *cluster) token(ctx context.Context, role string, more ...string) (strin
 }
 
 // until tries check until it has nothing to say, and fails with its last words when
-// ctx ends or a process dies.
-func (c *cluster) until(ctx context.Context, what string, check func() error) error {
+// ctx ends or a process dies: one of those named, or any.
+func (c *cluster) until(ctx context.Context, what string, check func() error, names ...string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -261,7 +261,7 @@ func (c *cluster) until(ctx context.Context, what string, check func() error) er
 		if last == nil {
 			return nil
 		}
-		if name, dead := c.dead(); dead {
+		if name, dead := c.dead(names); dead {
 			return fmt.Errorf("wait for %s: %s has ended:\n%s", what, name, c.tail(name))
 		}
 		select {
@@ -272,10 +272,13 @@ func (c *cluster) until(ctx context.Context, what string, check func() error) er
 	}
 }
 
-func (c *cluster) dead() (string, bool) {
+func (c *cluster) dead(names []string) (string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(c.processes)) {
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(c.processes))
+	}
+	for _, name := range names {
 		if !c.processes[name].alive() {
 			return name, true
 		}

@@ -83,7 +83,7 @@ func (c *cluster) restart(ctx context.Context, names []string) error {
 		}
 	}
 	for _, name := range names {
-		if err := c.until(ctx, name, func() error { return dial(ctx, c.plan.listen(name)) }); err != nil {
+		if err := c.until(ctx, name, func() error { return dial(ctx, c.plan.listen(name)) }, name); err != nil {
 			return err
 		}
 	}
