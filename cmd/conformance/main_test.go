@@ -19,6 +19,8 @@ var (
 	shared  *devrun.Cluster
 )
 
+var built = flag.String("bin", "", "folder of the programs; else they are built")
+
 // complexP3 is the complex of the specification's cases, and a host with four cpus.
 var complexP3 = []string{
 	"--mom", "hosta/hosta[0]:ncpus=1,mem=1gb/hosta[1]:ncpus=1,mem=1gb/hosta[2]:ncpus=1,mem=1gb/hosta[3]:ncpus=1,mem=1gb",
@@ -53,7 +55,9 @@ func run(m *testing.M) (int, error) {
 	if err := os.Mkdir(scratch, 0o755); err != nil {
 		return 1, err
 	}
-	if err := devrun.Build(ctx, "../..", bin); err != nil {
+	if *built != "" {
+		bin = *built
+	} else if err := devrun.Build(ctx, "../..", bin); err != nil {
 		return 1, err
 	}
 	if shared, err = devrun.Start(ctx, bin, filepath.Join(dir, "p3"), complexP3...); err != nil {
@@ -65,6 +69,12 @@ func run(m *testing.M) (int, error) {
 
 // newCluster starts a cluster for one test.
 func newCluster(t *testing.T, args ...string) *devrun.Cluster {
+	t.Helper()
+	return clusterOf(t, bin, args...)
+}
+
+// clusterOf starts a cluster of these programs.
+func clusterOf(t *testing.T, bin string, args ...string) *devrun.Cluster {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rc-")
 	if err != nil {
