@@ -19,12 +19,12 @@ type observed struct {
 	ctx    context.Context // ends the waits for the ledger
 	due    chan struct{}   // a snapshot is
 	after  int64           // proposals until one is
-	meter  meter
+	meter  *meter
 
 	proposals, bytes atomic.Int64 // applied since the last snapshot
 }
 
-func observe(ctx context.Context, m Machine, l Ledger, after int, meter meter) *observed {
+func observe(ctx context.Context, m Machine, l Ledger, after int, meter *meter) *observed {
 	return &observed{Machine: m, ledger: l, ctx: ctx, due: make(chan struct{}, 1), after: int64(after), meter: meter}
 }
 

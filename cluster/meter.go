@@ -45,7 +45,7 @@ const (
 	roundFailed    = "failed"
 )
 
-func newMeter(reg prometheus.Registerer) meter {
+func newMeter(reg prometheus.Registerer) *meter {
 	with := promauto.With(reg)
 	counters := func(name, help, label string, values ...string) map[string]prometheus.Counter {
 		vec := with.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
@@ -61,7 +61,7 @@ func newMeter(reg prometheus.Registerer) meter {
 	counter := func(name, help string) prometheus.Counter {
 		return with.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	return meter{
+	return &meter{
 		writes: with.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "rampart_store_write_duration_seconds", Buckets: diskBuckets,
 			Help: "Time of a write to the log (append, delete) or to Raft's votes and terms (stable), its fsync included.",
@@ -82,7 +82,7 @@ func newMeter(reg prometheus.Registerer) meter {
 }
 
 // apply notes that entries are being applied; the function that it returns, that they are.
-func (m meter) apply(entries int) func() {
+func (m *meter) apply(entries int) func() {
 	began := time.Now()
 	return func() {
 		m.applied.Add(float64(entries))
@@ -91,7 +91,7 @@ func (m meter) apply(entries int) func() {
 }
 
 // propose notes a proposal; the function that it returns, its outcome.
-func (m meter) propose() func(error) {
+func (m *meter) propose() func(error) {
 	m.inFlight.Inc()
 	began := time.Now()
 	return func(err error) {
@@ -117,7 +117,7 @@ func outcomeOf(err error) string {
 }
 
 // round measures the rounds of a question.
-func (m meter) round(ask func(context.Context) (uint64, error)) func(context.Context) (uint64, error) {
+func (m *meter) round(ask func(context.Context) (uint64, error)) func(context.Context) (uint64, error) {
 	return func(ctx context.Context) (uint64, error) {
 		began := time.Now()
 		index, err := ask(ctx)
@@ -132,7 +132,7 @@ func (m meter) round(ask func(context.Context) (uint64, error)) func(context.Con
 }
 
 // observer counts in its filter, which Raft calls, so that nobody has to read it.
-func (m meter) observer() *raft.Observer {
+func (m *meter) observer() *raft.Observer {
 	return raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		switch what := o.Data.(type) {
 		case raft.RaftState:

@@ -44,7 +44,7 @@ type Replica struct {
 
 	room     room
 	relieved time.Time // when this leader last handed over for the sake of its disk
-	meter    meter
+	meter    *meter
 
 	ran  atomic.Bool
 	node atomic.Pointer[node] // nil unless running

@@ -24,6 +24,9 @@ type Options struct {
 	// OnEvents is called after each entry that had events, in the order of the log,
 	// with the view that the entry left. While it waits, so does Apply.
 	OnEvents func(v *state.View, events []state.Event)
+	// OnEntry is called with each entry when it has been applied, to be counted; it must
+	// not be kept.
+	OnEntry func(e command.Entry)
 	// Check verifies the laws after every entry. It is for tests: its cost grows with
 	// the state.
 	Check bool
@@ -125,6 +128,9 @@ func (f *FSM) apply(index, term uint64, e command.Entry) []command.Outcome {
 		if err := f.check(v); err != nil {
 			panic(fmt.Sprintf("fsm: after log entry %d: %v", index, err))
 		}
+	}
+	if f.opts.OnEntry != nil {
+		f.opts.OnEntry(e)
 	}
 	if f.opts.OnEvents != nil && len(events) > 0 {
 		f.opts.OnEvents(v, events)

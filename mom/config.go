@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/transport"
@@ -39,6 +41,8 @@ type Config struct {
 	TmpDir string // parent of TMPDIR; $tmpdir says another; "" is /var/tmp
 	PID    int    // for mom.lock
 	Logger *slog.Logger
+
+	Registry prometheus.Registerer // takes the metrics; nil: nobody reads them
 
 	NoSync bool                               // for tests: see spool.Options
 	Fault  func(step, path string) error      // for tests: see spool.Options

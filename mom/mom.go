@@ -32,6 +32,7 @@ type Mom struct {
 	config Config
 	log    *daylog.Log
 	lines  lines
+	meter  *meter
 
 	settings atomic.Pointer[settings]
 	stop     chan bool     // the jobs are to end, too
@@ -70,6 +71,9 @@ func New(c Config) (*Mom, error) {
 		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask,
 	})
 	m.lines = lines{m.log, c.Logger}
+	m.meter = newMeter(c.Registry, c.Reporter)
+	m.config.Reporter = m.meter
+	m.gauges(c.Registry)
 	return m, nil
 }
 

@@ -35,6 +35,7 @@ type Options struct {
 	Proposer Proposer
 	Moms     Moms
 	Term     uint64 // under which orders are sent
+	Meter    *Meter // nil: nobody counts
 	Logger   *slog.Logger
 }
 
@@ -61,6 +62,9 @@ const (
 
 // New returns a dispatcher for one term of leadership.
 func New(opts Options) *Dispatcher {
+	if opts.Meter == nil {
+		opts.Meter = NewMeter(nil)
+	}
 	return &Dispatcher{opts: opts, workers: map[pbs.HostName]*worker{}}
 }
 

@@ -101,8 +101,12 @@ func (w *worker) deliverSome(ctx context.Context) (bool, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
+	began := time.Now()
 	reply, err := w.opts.Moms.Agent(h.Address).Deliver(bounded, connect.NewRequest(req))
+	w.opts.Meter.took.Observe(time.Since(began).Seconds())
+	w.opts.Meter.sent.Add(float64(len(req.GetOrders())))
 	if err != nil {
+		w.opts.Meter.failed.Inc()
 		return false, fmt.Errorf("call %s: %w", h.Address, err)
 	}
 	return false, w.confirm(ctx, req, reply.Msg)
@@ -132,6 +136,7 @@ func (w *worker) confirm(ctx context.Context, req *api.DeliverRequest, reply *ap
 	if err != nil {
 		return fmt.Errorf("confirm orders: %w", err)
 	}
+	w.opts.Meter.confirmed(p.Commands)
 	return nil
 }
 

@@ -43,6 +43,7 @@ type events struct {
 	mu      sync.Mutex
 	boot    map[string]string // of the members that are there
 	present map[string]Member // ourselves included
+	gone    map[string]string // roles of those that were there
 	pending map[string]Event
 	order   []string // names in pending, oldest first
 }
@@ -50,7 +51,7 @@ type events struct {
 func newEvents(self string) *events {
 	return &events{
 		self: self, out: make(chan Event), wake: make(chan struct{}, 1),
-		boot: make(map[string]string), present: make(map[string]Member), pending: make(map[string]Event),
+		boot: make(map[string]string), present: make(map[string]Member), gone: make(map[string]string), pending: make(map[string]Event),
 	}
 }
 
@@ -70,9 +71,31 @@ func (e *events) note(kind Kind, m Member) {
 	defer e.mu.Unlock()
 	if kind == Gone {
 		delete(e.present, m.Name)
+		e.gone[m.Name] = m.Meta.Role
 	} else {
 		e.present[m.Name] = m
+		delete(e.gone, m.Name)
 	}
+}
+
+// standing is what members are counted by.
+type standing struct{ role, state string }
+
+// count returns how many members of a role are there, and how many are gone.
+func (e *events) count() map[standing]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := make(map[standing]int)
+	for _, role := range []string{"replica", "mom"} {
+		n[standing{role, "alive"}], n[standing{role, "gone"}] = 0, 0
+	}
+	for _, m := range e.present {
+		n[standing{m.Meta.Role, "alive"}]++
+	}
+	for _, role := range e.gone {
+		n[standing{role, "gone"}]++
+	}
+	return n
 }
 
 // members returns those that are there, in no order.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/fsm/state"
 	"rampart/transport/api"
@@ -29,6 +30,8 @@ type Options struct {
 	Peers  func() []Peer // the other replicas, asked for records that are missing here
 	View   func() *state.View
 	Logger *slog.Logger
+
+	Registry prometheus.Registerer // takes the metrics; nil: nobody reads them
 }
 
 // Ledger writes one replica's accounting files and server log.
@@ -38,6 +41,7 @@ type Ledger struct {
 	suspicion chan struct{} // of a file; capacity 1
 	calls     chan call     // for the writer's goroutine
 	spools    atomic.Uint64 // folders of records that were made
+	meter     meter
 
 	mu      sync.Mutex
 	room    sync.Cond // pending shrank, or a gap opened
@@ -51,6 +55,7 @@ type Ledger struct {
 	changed chan struct{}
 	opened  bool
 	ended   bool
+	trouble string // why the last attempt to write failed; "": it did not
 
 	suspects map[string]bool // day files that may be damaged
 }
@@ -84,6 +89,8 @@ const retryAfter = time.Second
 func New(opts Options) *Ledger {
 	l := &Ledger{opts: opts, wake: make(chan struct{}, 1), suspicion: make(chan struct{}, 1), calls: make(chan call), changed: make(chan struct{})}
 	l.room.L = &l.mu
+	l.meter = newMeter(opts.Registry)
+	l.gauges(opts.Registry)
 	return l
 }
 
@@ -190,6 +197,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := w.step(ctx); err != nil && ctx.Err() == nil {
+			l.note(err)
 			l.report(err)
 			pause(ctx, retryAfter)
 		}
@@ -201,7 +209,11 @@ func (l *Ledger) Run(ctx context.Context) error {
 		case c := <-l.calls:
 			c.done <- c.do(w)
 		case <-tick.C:
-			l.report(w.sync())
+			if w.book != nil { // else the step before has said why
+				err := w.sync()
+				l.note(err)
+				l.report(err)
+			}
 			w.lookBehind()
 		}
 	}

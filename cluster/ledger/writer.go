@@ -172,9 +172,13 @@ func (w *writer) write() error {
 }
 
 func (w *writer) dropWritten() {
+	bytes, records := 0, 0
 	for len(w.pending) > 0 && w.pending[0].Number < w.book.next {
+		bytes, records = bytes+len(w.pending[0].Line), records+1
 		w.pending = w.pending[1:]
 	}
+	w.ledger.meter.bytes.Add(float64(bytes))
+	w.ledger.meter.records.Add(float64(records))
 }
 
 func (w *writer) reset() {

@@ -37,6 +37,7 @@ type Options struct {
 	Proposer Proposer
 	Log      Log
 	Asker    pbs.User // Scheduler@HOST, with this replica's host
+	Meter    *Meter   // nil: nobody counts
 	Logger   *slog.Logger
 }
 
@@ -61,7 +62,12 @@ const (
 )
 
 // New returns a loop for one term of leadership.
-func New(opts Options) *Loop { return &Loop{opts: opts, planner: NewPlanner()} }
+func New(opts Options) *Loop {
+	if opts.Meter == nil {
+		opts.Meter = NewMeter(nil)
+	}
+	return &Loop{opts: opts, planner: NewPlanner()}
+}
 
 // Run plans and proposes until ctx ends.
 func (l *Loop) Run(ctx context.Context) error {
@@ -108,7 +114,11 @@ const forever = time.Duration(math.MaxInt64)
 // even if nothing changes.
 func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.log(logDebug, "Req", "", "Starting Scheduling Cycle")
+	defer timed(l.opts.Meter.cycle)()
+	planned := timed(l.opts.Meter.plan)
 	plan := l.planner.Plan(v, v.Now())
+	planned()
+	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
 	for _, line := range plan.Lines {
 		l.log(line.Event, "Job", string(line.Job), line.Text)
 	}
@@ -137,10 +147,12 @@ func (l *Loop) start(ctx context.Context, v *state.View, starts []Start) {
 			})
 			switch {
 			case out.Refusal != nil: // the plan was old: the next cycle sees why
+				l.opts.Meter.rejected.Inc()
 				l.log(logSched, "Job", string(s.Job), "Not Running: "+out.Refusal.Message)
 			case err != nil:
 				l.fail(ctx, s.Job, err)
 			default:
+				l.opts.Meter.started.Inc()
 				l.log(logSched, "Job", string(s.Job), "Job run")
 			}
 			return nil

@@ -100,6 +100,13 @@ func (s *Spool) writeQueueLocked() {
 	}
 }
 
+// Depth returns how many facts are not acknowledged.
+func (s *Spool) Depth() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.facts)
+}
+
 // Pending returns the oldest facts that are not acknowledged, at most limit, and a
 // channel that is closed when another is appended.
 func (s *Spool) Pending(limit int) ([]Fact, <-chan struct{}) {

@@ -38,6 +38,8 @@ type Config struct {
 	Replicas   []string `json:"replicas"`            // HOST:PORT
 	Seeds      []string `json:"seeds,omitempty"`     // gossip addresses of replicas
 	SubmitOnly bool     `json:"submit_only,omitempty"`
+	// OpenMetrics lets anybody read /metrics, not only who has a certificate.
+	OpenMetrics bool `json:"open_metrics,omitempty"`
 
 	Home home.Home `json:"-"`
 }

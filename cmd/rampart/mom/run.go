@@ -20,6 +20,7 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
+	"rampart/transport/meter"
 )
 
 // Options is what a run of the mom needs besides its configuration.
@@ -42,6 +43,7 @@ type daemon struct {
 	forward  *transport.Forwarder
 	gateway  *transport.Gateway
 
+	metrics *prometheus.Registry
 	mom     *agent.Mom         // nil on a login host
 	handler *transport.Handler // nil on a login host
 	port    *transport.Server
@@ -57,7 +59,7 @@ func Run(ctx context.Context, c Config, o Options) error {
 	if err != nil {
 		return fmt.Errorf("mom: %w", err)
 	}
-	d := &daemon{config: c, options: o, outside: outside}
+	d := newDaemon(c, o, outside)
 	if err := d.open(ctx); err != nil {
 		return fmt.Errorf("mom: %w", err)
 	}
@@ -65,14 +67,18 @@ func Run(ctx context.Context, c Config, o Options) error {
 	return d.run(ctx)
 }
 
+func newDaemon(c Config, o Options, outside Outside) *daemon {
+	return &daemon{config: c, options: o, outside: outside, metrics: meter.New(string(transport.RoleMom), pbs.Version)}
+}
+
 func (d *daemon) open(ctx context.Context) (err error) {
 	d.files = transport.Files{Dir: d.config.Home.MomTLS()}
 	if d.identity, err = d.files.Identity(); err != nil {
 		return err
 	}
+	d.identity.Check = d.check
 	replicas := transport.NewReplicas(d.config.Replicas...)
 	d.asker = client.New(client.Options{Shared: replicas, Network: d.outside.Network, Identity: d.identity})
-	d.identity.Check = d.check
 	d.forward = transport.NewForwarder(transport.ForwarderConfig{
 		Identity: d.identity, Network: d.outside.Network, Replicas: replicas, Logger: d.options.Logger,
 	})
@@ -108,7 +114,7 @@ func (d *daemon) openMom() (err error) {
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
 		Adopt: !d.options.KillJobs, HighRes: os.Getenv("PBS_LOG_HIGHRES_TIMESTAMP") == "1",
 		Reporter: d.asker.Report(), System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe,
-		NoSync:     d.outside.NoSync,
+		Registry: d.metrics, NoSync: d.outside.NoSync,
 		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: os.Getpid(), Logger: d.options.Logger,
 	})
 	return err
@@ -116,11 +122,22 @@ func (d *daemon) openMom() (err error) {
 
 func (d *daemon) openPort(ctx context.Context) (err error) {
 	d.handler = transport.NewHandler(transport.HandlerConfig{Identity: d.identity, Network: d.outside.Network, Logger: d.options.Logger})
-	d.handler.Mount(d.mom.Handler(connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, d.options.Logger))))
+	d.handler.Mount(d.mom.Handler(connect.WithInterceptors(meter.Calls(d.metrics), transport.ServerErrors(transport.Failures{}, d.options.Logger))))
+	d.handler.Plain("/healthz", transport.ForAnybody, d.mom.Healthz())
+	d.handler.Plain("/readyz", transport.ForAnybody, d.mom.Readyz())
+	d.handler.Plain("/metrics", d.readers(), meter.Handler(d.metrics))
 	d.port, err = transport.NewServer(ctx, transport.ServerConfig{
 		Network: d.outside.Network, Address: d.config.Listen, Identity: d.identity, Handler: d.handler, Logger: d.options.Logger,
 	})
 	return err
+}
+
+// readers are who may read the metrics.
+func (d *daemon) readers() transport.Audience {
+	if d.config.OpenMetrics {
+		return transport.ForAnybody
+	}
+	return transport.ForKnown
 }
 
 func (d *daemon) openGossip() error {
@@ -128,6 +145,8 @@ func (d *daemon) openGossip() error {
 	if err != nil {
 		return err
 	}
+	seeds := d.config.Seeds
+	d.seeds.Store(&seeds)
 	carrier, err := gossip.NewTransport(d.outside.Network, "", d.config.Gossip)
 	if err != nil {
 		return err
@@ -141,11 +160,12 @@ func (d *daemon) openGossip() error {
 		Seeds: func() []string { return *d.seeds.Load() },
 		Meta: gossip.Meta{
 			Role: string(transport.RoleMom), BootID: string(boot[:len(boot)-1]), Address: d.config.Address(), Version: pbs.Version,
-	seeds := d.config.Seeds
-	d.seeds.Store(&seeds)
 		},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return d.gossip.Register(d.metrics)
 }
 
 // run starts the parts. The mom ends first: its jobs may have to be ended, and the
@@ -158,6 +178,7 @@ func (d *daemon) run(ctx context.Context) error {
 		others.Go(func() error { return d.gateway.Run(ctx) })
 	}
 	others.Go(func() error { return d.renewer().Run(ctx) })
+	others.Go(func() error { return d.keepUp(ctx) })
 	if d.mom == nil {
 		others.Go(func() error { return d.obey(ctx, stop) })
 		return others.Wait()
@@ -174,7 +195,6 @@ func (d *daemon) run(ctx context.Context) error {
 		defer stop()
 		return d.mom.Run(ctx)
 	})
-	others.Go(func() error { return d.keepUp(ctx) })
 	others.Go(func() error { return d.obey(ctx, stop) })
 	d.options.Logger.Info("mom runs", "address", d.config.Address(), "home", d.config.Home)
 	return others.Wait()

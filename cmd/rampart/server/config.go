@@ -29,6 +29,8 @@ type Config struct {
 	Advertise string   `json:"advertise,omitempty"` // HOST:PORT that others use; empty: Listen
 	Gossip    string   `json:"gossip"`              // IP:PORT
 	Replicas  []string `json:"replicas,omitempty"`  // HOST:PORT of others, to begin with
+	// OpenMetrics lets anybody read /metrics, not only who has a certificate or a login token.
+	OpenMetrics bool `json:"open_metrics,omitempty"`
 
 	Home    home.Home `json:"-"`
 	Manager string    `json:"-"` // user@host, of a cluster to be made; root is one anyway

@@ -21,7 +21,7 @@ import (
 
 // lead does the leader's duties of one term, until ctx ends.
 func (s *Server) lead(ctx context.Context, term uint64) error {
-	options := dispatch.Options{Source: s.machine, Proposer: s.replica, Moms: s.moms, Term: term, Logger: s.logger}
+	options := dispatch.Options{Source: s.machine, Proposer: s.replica, Moms: s.moms, Term: term, Meter: s.metrics.orders, Logger: s.logger}
 	watcher := dispatch.NewWatcher(options)
 	s.setWatcher(watcher)
 	defer s.setWatcher(nil)
@@ -31,7 +31,7 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	duties.Go(func() error { return s.turnGossipKeys(ctx) })
 	duties.Go(func() error {
 		return sched.New(sched.Options{
-			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Logger: s.logger,
+			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Meter: s.metrics.sched, Logger: s.logger,
 			Asker: pbs.User{Name: "Scheduler", Host: pbs.HostName(s.config.Host)},
 		}).Run(ctx)
 	})

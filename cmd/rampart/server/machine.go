@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/hashicorp/raft"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"rampart/cluster/ledger"
 	"rampart/fsm"
@@ -21,10 +23,28 @@ type machine struct {
 // checkRecords is how often a tested replica reads all its records again.
 const checkRecords = 16
 
-func newMachine(l *ledger.Ledger, o Outside) *machine {
+func newMachine(l *ledger.Ledger, reg prometheus.Registerer, o Outside) *machine {
 	return &machine{
 		ledger: l, witness: o.Witness,
-		FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, Check: o.Check, CheckRecords: checkRecords}),
+		FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, OnEntry: countCommands(reg), Check: o.Check, CheckRecords: checkRecords}),
+	}
+}
+
+// countCommands counts what is applied by kind.
+func countCommands(reg prometheus.Registerer) func(command.Entry) {
+	vec := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+		Name: "rampart_apply_commands_total", Help: "Commands applied to the state, refused ones included, by kind.",
+	}, []string{"kind"})
+	applied := make(map[string]prometheus.Counter)
+	for _, name := range command.Names() {
+		applied[name] = vec.WithLabelValues(name)
+	}
+	return func(e command.Entry) {
+		for i := range e.Proposals {
+			for _, c := range e.Proposals[i].Commands {
+				applied[command.NameOf(c)].Inc()
+			}
+		}
 	}
 }
 

@@ -11,9 +11,10 @@ import (
 // maxMessage is the greatest message of a service: a script and what goes with it.
 const maxMessage = 32 << 20
 
-func serviceOptions(f transport.Failures, named connect.Interceptor, logger *slog.Logger) []connect.HandlerOption {
+// serviceOptions: calls are counted by the code that the caller sees, so outermost.
+func serviceOptions(calls connect.Interceptor, f transport.Failures, named connect.Interceptor, logger *slog.Logger) []connect.HandlerOption {
 	return []connect.HandlerOption{
-		connect.WithInterceptors(transport.ServerErrors(f, logger), named),
+		connect.WithInterceptors(calls, transport.ServerErrors(f, logger), named),
 		connect.WithReadMaxBytes(maxMessage),
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"rampart/transport/client"
 	"rampart/transport/daylog"
 	"rampart/transport/login"
+	"rampart/transport/meter"
 )
 
 // A Server is the parts of a running replica.
@@ -42,16 +43,17 @@ type Server struct {
 	serverLog, schedLog *daylog.Log
 	ledger              *ledger.Ledger
 	machine             *machine
+	metrics             metrics
 	replica             *cluster.Replica
 	gossip              *gossip.Gossip
 	handler             *transport.Handler
 	port                *transport.Server
 	gateway             *transport.Gateway
 
-	mu      sync.Mutex
-	watcher *dispatch.Watcher // of the present term; nil while we do not lead
 	revoked atomic.Pointer[revoked]
 
+	mu      sync.Mutex
+	watcher *dispatch.Watcher // of the present term; nil while we do not lead
 }
 
 // Run runs the replica of the home until ctx ends: then it hands leadership over and
@@ -62,13 +64,14 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 
 // New returns the replica of the home; it starts and opens nothing.
 func New(c Config, o Outside, logger *slog.Logger) *Server {
-	s := &Server{config: c, outside: o, logger: logger}
+	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics()}
 	s.openLogs()
 	s.ledger = ledger.New(ledger.Options{
 		Dir: c.Home.Accounting(), Log: s.serverLog, Peers: s.ledgerPeers, Logger: logger,
-		View: func() *state.View { return s.machine.View() },
+		View: func() *state.View { return s.machine.View() }, Registry: s.metrics.registry,
 	})
-	s.machine = newMachine(s.ledger, o)
+	s.machine = newMachine(s.ledger, s.metrics.registry, o)
+	s.metrics.registry.MustRegister(census{s.machine.View})
 	return s
 }
 
@@ -109,10 +112,10 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return errors.Join(err, s.port.Close())
 	}
 	s.identity.Member = s.isMember
+	s.identity.Check = s.check
 	s.mount()
 	if err := errors.Join(s.openGateway(ctx), s.openGossip()); err != nil {
 		return errors.Join(err, s.replica.Close(), s.port.Close())
-	s.identity.Check = s.check
 	}
 	return nil
 }
@@ -143,6 +146,8 @@ func (s *Server) openReplica() error {
 		Init:          founding,
 		Work:          s.lead,
 		Ledger:        s.ledger,
+		Alarms:        s.alarms,
+		Registry:      s.metrics.registry,
 		SnapshotAfter: s.outside.SnapshotAfter, TrailingLogs: s.outside.TrailingLogs,
 		Logger: s.logger,
 	})
@@ -169,14 +174,15 @@ func (s *Server) mount() {
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Logins: logins{s.ca},
 		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
 	})
-	s.handler.Mount(apiconnect.NewTrustHandler(services.Trust, options...))
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
-	options := serviceOptions(failures, service.Named(s.replica, s.outside.Resolve), s.logger)
+	options := serviceOptions(meter.Calls(s.metrics.registry), failures, service.Named(s.replica, s.outside.Resolve), s.logger)
 	s.handler.Mount(apiconnect.NewBatchHandler(services.Batch, options...))
 	s.handler.Mount(apiconnect.NewClusterHandler(services.Cluster, options...))
-	s.handler.Mount(apiconnect.NewReportHandler(services.Report, options...))
+	s.handler.Mount(apiconnect.NewReportHandler(service.CountReports(s.metrics.registry, services.Report), options...))
+	s.handler.Mount(apiconnect.NewTrustHandler(services.Trust, options...))
 	s.handler.Plain("/healthz", transport.ForAnybody, services.Healthz())
 	s.handler.Plain("/readyz", transport.ForAnybody, services.Readyz())
+	s.handler.Plain("/metrics", readers(s.config.OpenMetrics), meter.Handler(s.metrics.registry))
 }
 
 func (s *Server) openGateway(ctx context.Context) error {
@@ -206,7 +212,10 @@ func (s *Server) openGossip() error {
 		Name: s.config.Host, Transport: carrier, Key: keys[0], OldKeys: keys[1:], Seeds: s.seeds, Logger: s.logger,
 		Meta: gossip.Meta{Role: string(transport.RoleReplica), BootID: bootID(), Address: s.config.Address(), Version: pbs.Version},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return s.gossip.Register(s.metrics.registry)
 }
 
 // seeds are the gossip addresses of replicas and moms that the state knows.
@@ -246,6 +255,8 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.renewer().Run(ctx) })
 	agreeing.Go(func() error { return s.enter(ctx) })
 	agreeing.Go(func() error { return s.keepMembers(ctx) })
+	agreeing.Go(func() error { return s.followTrust(ctx) })
+	agreeing.Go(func() error { return s.keepPresented(ctx) })
 	s.logger.Info("replica runs", "address", s.config.Address(), "home", s.config.Home)
 	err := agreeing.Wait()
 	closeDoors()
@@ -255,8 +266,6 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 }
 
 func (s *Server) close() {
-	agreeing.Go(func() error { return s.followTrust(ctx) })
-	agreeing.Go(func() error { return s.keepPresented(ctx) })
 	s.handler.Close()
 	s.peers.close()
 	s.moms.Close()
