@@ -54,7 +54,7 @@ type Cluster struct {
 
 	cmd  *exec.Cmd
 	bin  string
-	err  text
+	err  *text
 	done chan struct{}
 }
 
@@ -82,10 +82,10 @@ const startWithin = 2 * time.Minute
 // Start starts a cluster with the programs in bin, in the folder dir, and waits until
 // it is ready.
 func Start(ctx context.Context, bin, dir string, args ...string) (*Cluster, error) {
-	c := &Cluster{Dir: dir, bin: bin, done: make(chan struct{})}
+	c := &Cluster{Dir: dir, bin: bin, err: new(text), done: make(chan struct{})}
 	c.cmd = exec.Command(filepath.Join(bin, "rampart"), append([]string{"dev", "--dir", dir}, args...)...)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.cmd.Stderr = &c.err
+	c.cmd.Stderr = c.err
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
