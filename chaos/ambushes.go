@@ -20,6 +20,7 @@ func Later() []string {
 		"SubmitJob", "AlterJob", "HoldJob", "ReleaseJob", "SignalJob", "DeleteJob", "RerunJob",
 		"StartJob", "JobStarted", "JobEnded", "HostUp", "HostDown", "OrderConfirmed", "CreateToken", "Enrol",
 		"UsageSample", "SetComments", "HostFenced", "ForgetHost", "ShortenFence", "HostTrouble", "CompareDigests",
+		"RevokeToken", "RenewIdentity", "RevokeIdentity", "TurnGossipKeys",
 	}
 }
 
@@ -53,6 +54,8 @@ func Ambushes() []Scenario {
 			s.Load.Long = load.Tail{Percent: 60, From: 30 * time.Second, To: 70 * time.Second}
 		case "SignalJob":
 			s.Load.Longest = 12 * time.Second
+		case "RenewIdentity": // replicas put themselves on record soon after their start
+			s.Faults[0].At = 0
 		}
 		all = append(all, s)
 	}

@@ -23,6 +23,11 @@ type Report struct {
 // Good tells whether the run came to its end and every law holds.
 func (r *Report) Good() bool { return len(r.Trouble) == 0 && r.Verdict.Good() }
 
+// SaysNothing tells whether nothing is wrong but that too little happened.
+func (r *Report) SaysNothing() bool {
+	return len(r.Trouble) == 0 && len(r.Verdict.Broken) == 0 && len(r.Verdict.Inconclusive) > 0
+}
+
 // Summary returns the run in one line.
 func (r *Report) Summary() string {
 	counts := make(map[string]int)

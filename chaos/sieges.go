@@ -61,6 +61,10 @@ func Sieges() []Scenario {
 	add("a mom is cut off from everybody, and the leader dies", siegeFence, []fault.Step{
 		at(8, fault.Exile, mom), at(30, fault.Crash, leader), at(35, fault.Restart, replicas), at(100, fault.Heal, mom),
 	}, fell, passed)
+	add("a mom is cut off from everybody, and the leader dies at once", 60*time.Second, []fault.Step{
+		at(8, fault.Exile, mom), at(9, fault.Crash, leader), at(12, fault.Restart, replicas), at(120, fault.Heal, mom),
+	}, fell)
+	all[len(all)-1].Load.Ops = 24 // there is room elsewhere for what would be given up too early
 	add("a mom is cut off from the leader and not from the followers", siegeFence, []fault.Step{
 		at(8, fault.Estrange, mom), at(80, fault.Heal, mom),
 	}, nothing)
@@ -120,11 +124,11 @@ func Lies() []Scenario {
 		s.Checks = append(s.Checks, laws...)
 		all = append(all, s)
 	}
-	nothing := []check.Law{check.NothingRequeued}
-	add("a live mom is said to be dead", nothing, at(6, fault.Slander, mom), at(66, fault.Heal, fault.Target{}))
-	add("a live mom is said to be dead, and the leader dies", nothing,
+	nothing, alive := []check.Law{check.NothingRequeued}, []check.Law{check.NothingRequeued, check.LiveMomsAreUp}
+	add("a live mom is said to be dead", alive, at(6, fault.Slander, mom), at(66, fault.Heal, fault.Target{}))
+	add("a live mom is said to be dead, and the leader dies", alive,
 		at(6, fault.Slander, mom), at(12, fault.Crash, leader), at(15, fault.Restart, replicas), at(66, fault.Heal, fault.Target{}))
-	add("live moms are said to be dead, one after the other", nothing,
+	add("live moms are said to be dead, one after the other", alive,
 		at(6, fault.Slander, mom), at(20, fault.Slander, other), at(40, fault.Slander, mom), at(60, fault.Heal, fault.Target{}))
 	add("a dead mom is said to live, and is there again in time", nothing,
 		at(8, fault.Crash, mom), at(8.2, fault.Vouch, mom), at(28, fault.Restart, mom), at(40, fault.Heal, fault.Target{}))

@@ -30,6 +30,9 @@ var GossipLied = Law{Name: "gossip lied", Amount: true, Judge: func(e *Evidence)
 	return f
 }}
 
+// LiveMomsAreUp is L13: a mom that answers is not down, whatever gossip says of it.
+var LiveMomsAreUp = Law{Name: "L13 live moms are up", Judge: func(e *Evidence) []string { return e.Downs }}
+
 // KilledAt wants that a leader was killed when it had applied that kind of command.
 func KilledAt(kind string) Law {
 	return Law{Name: "the leader died at " + kind, Amount: true, Judge: func(e *Evidence) []string {

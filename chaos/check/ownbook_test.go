@@ -31,7 +31,7 @@ func TestOneRunEach_OwnBook(t *testing.T) {
 
 func TestLegalMoves_RequeuedUnheard(t *testing.T) {
 	text := "11/21/2026 10:00:00;Q;1.srv;x\n11/21/2026 10:00:00;R;1.srv;x\n11/21/2026 10:00:00;S;1.srv;x\n11/21/2026 10:00:00;E;1.srv;x\n"
-	e := &Evidence{Replicas: []Replica{{Name: "s1", Ledger: map[string][]byte{"20261121": []byte(text)}}}}
+	e := &Evidence{OwnBook: true, Replicas: []Replica{{Name: "s1", Ledger: map[string][]byte{"20261121": []byte(text)}}}}
 	if got := LegalMoves.Judge(e); len(got) > 0 {
 		t.Errorf("a run of which nobody heard, on a host that was given up: %v", got)
 	}

@@ -64,7 +64,7 @@ func legalMoves(e *Evidence) []string {
 	for _, r := range e.Replicas {
 		books := recordsByJob(r, &f)
 		for _, job := range sortedKeys(books) {
-			judgeOrder(&f, r.Name, job, books[job], len(e.Fences) > 0)
+			judgeOrder(&f, r.Name, job, books[job], e.OwnBook || len(e.Fences) > 0)
 		}
 	}
 	return f
@@ -102,12 +102,12 @@ func reachable() map[[2]string]bool {
 }
 
 // mayFollow names the records that may come next in a job's life. D and a may come
-// at any time before the end. R without S is a run of which nobody heard, on a host that
-// was given up.
-var mayFollow = map[string]string{"": "Q", "Q": "SRA", "S": "RE", "R": "SRA", "E": "", "A": ""}
+// at any time before the end.
+var mayFollow = map[string]string{"": "Q", "Q": "SA", "S": "RE", "R": "SA", "E": "", "A": ""}
 
 // judgeOrder judges the records of a job. When a host was given up, a run may be accounted
-// as over of whose start nobody was told: it may have run all the same.
+// as over of whose start nobody was told: it may have run all the same. With an own book
+// of programs nobody has seen whether one was.
 func judgeOrder(f *faults, replica, job string, book []record, gaveUp bool) {
 	last := ""
 	for _, r := range book {

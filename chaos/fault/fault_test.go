@@ -50,3 +50,48 @@ func TestDraw_EveryFaultEnds(t *testing.T) {
 		}
 	}
 }
+
+// The absence of a mom ends for that mom alone: what mends the replicas leaves it away.
+func TestSiege_EveryAbsenceEndsForItsMom(t *testing.T) {
+	siege := Siege{Fence: 30 * time.Second, From: 5 * time.Second, Span: 9 * time.Second, Moms: 2}
+	must, struck := 0, make(map[Kind]bool)
+	for seed := range uint64(300) {
+		steps, falls := siege.Draw(rand.New(rand.NewPCG(seed, 1)))
+		away := make(map[Target]Step)
+		for i, s := range steps {
+			struck[s.Kind] = true
+			if i > 0 && s.At < steps[i-1].At {
+				t.Errorf("seed %d: %s comes after %s", seed, steps[i-1], s)
+			}
+			switch {
+			case s.Target.Role != Mom && s.Kind.Mends() && s.Kind != SetFence && s.Target.Role != Replicas:
+				t.Errorf("seed %d: %s ends what it should not", seed, s)
+			case s.Target.Role != Mom:
+			case !s.Kind.Mends():
+				away[s.Target] = s
+			default:
+				if begun, ok := away[s.Target]; !ok {
+					t.Errorf("seed %d: %s ends nothing", seed, s)
+				} else if falls && s.At-begun.At > siege.falls() {
+					falls = false
+					must++
+				}
+				delete(away, s.Target)
+			}
+		}
+		if len(away) > 0 {
+			t.Errorf("seed %d: %v does not end", seed, away)
+		}
+		if falls {
+			t.Errorf("seed %d: no absence is so long that a fence must fall: %v", seed, steps)
+		}
+	}
+	for _, k := range []Kind{Exile, Crash, Freeze, Reboot, Estrange, SetFence, Tear, Heal, Restart, Thaw} {
+		if !struck[k] {
+			t.Errorf("no siege has a %s", k)
+		}
+	}
+	if must < 100 {
+		t.Errorf("a fence must fall in %d of 300 sieges only", must)
+	}
+}

@@ -92,6 +92,24 @@ var requests = map[string]func(ctx context.Context, w *World) error{
 	},
 	"Enrol":      enrol,
 	"ForgetHost": forget,
+	"RevokeToken": func(ctx context.Context, w *World) error {
+		token, err := w.token(ctx)
+		if err == nil {
+			_, err = w.trust.RevokeToken(ctx, connect.NewRequest(&api.RevokeTokenRequest{Token: token}))
+		}
+		return err
+	},
+	"RevokeIdentity": func(ctx context.Context, w *World) error {
+		err := enrol(ctx, w)
+		if err == nil {
+			_, err = w.trust.RevokeCertificate(ctx, connect.NewRequest(&api.RevokeCertificateRequest{Host: "host9"}))
+		}
+		return err
+	},
+	"TurnGossipKeys": func(ctx context.Context, w *World) error {
+		_, err := w.trust.TurnGossipKey(ctx, connect.NewRequest(&api.TurnGossipKeyRequest{}))
+		return err
+	},
 }
 
 func manage(verb api.Verb, kind api.ObjectKind, name, attr, value string) func(context.Context, *World) error {

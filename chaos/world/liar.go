@@ -6,6 +6,7 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -212,10 +213,17 @@ func (w *World) heard(member, event string) {
 	}
 }
 
-// wentDown counts a host that is found dead while gossip believes that it lives.
-func (w *World) wentDown(host string) {
+// wentDown counts a host that is found dead while gossip believes that it lives, and notes
+// one that lives while gossip says that it is dead.
+func (w *World) wentDown(index uint64, host string) {
 	l := w.liar.Load()
-	if l == nil || l.subject != host || !l.alive {
+	if l == nil || l.subject != host {
+		return
+	}
+	if !l.alive {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.downs = append(w.downs, fmt.Sprintf("%s is down at index %d by the word of gossip", host, index))
 		return
 	}
 	l.mu.Lock()

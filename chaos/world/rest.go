@@ -104,7 +104,7 @@ func (w *World) Evidence() (*check.Evidence, error) {
 	e.Views, e.Moves = w.watcher.Seen()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.Runs, e.Restored, e.Killed, e.Lies = w.runs, w.restored, w.killed, w.lies
+	e.Runs, e.Restored, e.Killed, e.Lies, e.Downs = w.runs, w.restored, w.killed, w.lies, w.downs
 	for _, index := range slices.Sorted(maps.Keys(w.fences)) {
 		e.Fences = append(e.Fences, w.fences[index])
 	}

@@ -2,8 +2,6 @@ package world
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"rampart/chaos/check"
 	"rampart/cluster"
@@ -31,9 +29,9 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 			case *command.ForgetHost:
 				w.r.w.fell(index, c.Host, outcomes[i].Result)
 			case *command.HostDown:
-				w.r.w.wentDown(string(c.Host))
+				w.r.w.wentDown(index, string(c.Host))
 			}
-			w.spring(index, kindOf(c))
+			w.spring(index, command.NameOf(c))
 		}
 	}
 }
@@ -43,12 +41,6 @@ func (w *witness) Restored(*state.View) {
 	w.r.w.mu.Lock()
 	defer w.r.w.mu.Unlock()
 	w.r.w.restored++
-}
-
-// kindOf is the name of a kind of command.
-func kindOf(c command.Command) string {
-	_, name, _ := strings.Cut(fmt.Sprintf("%T", c), ".")
-	return name
 }
 
 // fell notes that a host was given up, by its fence or by an operator.

@@ -51,6 +51,7 @@ type World struct {
 	clients []*client.Client
 	admin   apiconnect.ClusterClient
 	manager apiconnect.BatchClient
+	trust   apiconnect.TrustClient
 
 	life     context.Context // of the world
 	end      context.CancelFunc
@@ -68,6 +69,7 @@ type World struct {
 	fences   map[uint64]check.Fence // by index
 	killed   []string
 	lies     int
+	downs    []string
 }
 
 // New makes the hosts and the cluster's first replica; Start brings it all up.
@@ -105,7 +107,7 @@ func New(c Config) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.admin, w.manager = asker.Cluster(), asker.Batch()
+	w.admin, w.manager, w.trust = asker.Cluster(), asker.Batch(), asker.Trust()
 	return w, nil
 }
 

@@ -1,0 +1,91 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"rampart/fsm/pbs"
+)
+
+// A run about fences, lies or ambushes in which there was none says nothing.
+func TestAmounts_WithoutThemARunSaysNothing(t *testing.T) {
+	for name, law := range map[string]Law{
+		"fence": FenceFell, "deadline": DeadlinePassed, "gossip": GossipLied, "ambush": KilledAt("SubmitJob"),
+	} {
+		e := good()
+		if v := Judge(e, []Law{law}); v.Good() || len(v.Inconclusive) != 1 || len(v.Broken) != 0 {
+			t.Errorf("%s: %+v", name, v)
+		}
+		e.Fences = []Fence{{Index: 9, Host: "hosta", Requeued: 1}}
+		e.Runs[0].Fenced, e.Lies, e.Killed = true, 1, []string{"TimeTick", "SubmitJob"}
+		if v := Judge(e, []Law{law}); !v.Good() {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	e := good()
+	e.Fences = []Fence{{Index: 9, Host: "hosta"}}
+	if Judge(e, []Law{FenceFell}).Good() {
+		t.Error("a fence without jobs behind it counts")
+	}
+}
+
+func TestNothingRequeued(t *testing.T) {
+	e := good() // job 1 ran twice
+	if v := Judge(e, []Law{NothingRequeued}); !strings.Contains(strings.Join(v.Broken, " "), "1.srv ran 2 times") {
+		t.Error(v)
+	}
+	e.History = append(e.History, Op{Kind: Rerun, Name: "a", Job: "1.srv", Result: Unknown})
+	if v := Judge(e, []Law{NothingRequeued}); !v.Good() {
+		t.Error(v)
+	}
+	e.Fences = []Fence{{Index: 9, Host: "hosta"}}
+	if Judge(e, []Law{NothingRequeued}).Good() {
+		t.Error("a host may be given up")
+	}
+}
+
+func TestLiveMomsAreUp(t *testing.T) {
+	e := good()
+	if v := Judge(e, []Law{LiveMomsAreUp}); !v.Good() {
+		t.Error(v)
+	}
+	e.Downs = []string{"hosta is down at index 7 by the word of gossip"}
+	if Judge(e, []Law{LiveMomsAreUp}).Good() {
+		t.Error("a live mom may be down")
+	}
+}
+
+// A job that must not run again does not, however it was lost.
+func TestOneRunEach_NotAgainIfItMustNot(t *testing.T) {
+	e := good()
+	e.History[0].Once = true
+	if v := Judge(e, []Law{OneRunEach}); !strings.Contains(strings.Join(v.Broken, " "), "must not run again") {
+		t.Error(v)
+	}
+}
+
+func TestLinearizable_StoriesOfAJobThatRunsOnce(t *testing.T) {
+	submit, rerun := Op{Kind: Submit, Value: "5", Once: true}, Op{Kind: Rerun}
+	for name, s := range map[string]struct {
+		ops  History
+		good bool
+	}{
+		"its rerun is refused":              {story(submit, sight("R", 1, "n", "5"), refusal(Rerun, pbs.NotRerunnable)), true},
+		"it is run again":                   {story(submit, sight("R", 1, "n", "5"), rerun), false},
+		"refused to one that may run again": {story(Op{Kind: Submit, Value: "5"}, sight("R", 1, "n", "5"), refusal(Rerun, pbs.NotRerunnable)), false},
+	} {
+		t.Run(name, func(t *testing.T) { judgeStory(t, s.ops, s.good) })
+	}
+}
+
+// A run of which nobody heard is accounted as over only if its host was given up.
+func TestLegalMoves_RunsNobodyHeardOf(t *testing.T) {
+	e := good()
+	inLedgers(e, "11/21/2027 10:00:01;S;1.srv;user=ann\n", "", 6)
+	heard := slices.ContainsFunc(Judge(e, []Law{LegalMoves}).Broken, func(s string) bool { return strings.Contains(s, `"R" after "Q"`) })
+	e.Fences = []Fence{{Index: 9, Host: "hosta", Requeued: 1}}
+	if v := Judge(e, []Law{LegalMoves}); !heard || !v.Good() {
+		t.Errorf("%t, %v", heard, v)
+	}
+}
