@@ -48,14 +48,15 @@ func usual(name string) chaos.Scenario {
 // and starts it again when the others have gone on without it.
 func LeaderKills(n int) chaos.Scenario {
 	s := usual("every leader dies")
+	const every, away = 2500 * time.Millisecond, 1500 * time.Millisecond
 	for i := range n {
-		at := 2*time.Second + time.Duration(i)*3*time.Second
+		at := 2*time.Second + time.Duration(i)*every
 		s.Faults = append(s.Faults,
 			fault.Step{At: at, Kind: fault.Crash, Target: on(fault.Leader)},
-			fault.Step{At: at + 2*time.Second, Kind: fault.Restart, Target: on(fault.Crashed)},
+			fault.Step{At: at + away, Kind: fault.Restart, Target: on(fault.Crashed)},
 		)
 	}
-	s.For = time.Duration(n)*3*time.Second + 3*time.Second
+	s.For = time.Duration(n)*every + 3*time.Second
 	return s
 }
 

@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"rampart/chaos/real"
 )
 
 // A row is one line of the table: a figure, what it is compared with, and the aim.
@@ -46,18 +47,10 @@ func line(cells [5]string, widths [5]int) string {
 }
 
 // times is a sample of durations.
-type times []time.Duration
+type times real.Times
 
-// at returns the quantile q (0 to 1): the least value that this part of the sample does
-// not exceed.
-func (t times) at(q float64) time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(t))
-	i := int(q*float64(len(sorted))+0.9999999) - 1
-	return sorted[min(max(i, 0), len(sorted)-1)]
-}
+// at returns the quantile q (0 to 1).
+func (t times) at(q float64) time.Duration { return real.Times(t).At(q) }
 
 // seconds and millis print the median, the 99th of a hundred, and the greatest.
 func (t times) seconds() string { return t.text("%.2f s", time.Second) }

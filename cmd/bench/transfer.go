@@ -5,7 +5,12 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"rampart/transport/api"
 )
+
+// clients is how many ask in a stream.
+const clients = 8
 
 // transfer hands leadership over again and again under a dense stream of submissions.
 func (b *bench) transfer(ctx context.Context) error {
@@ -57,4 +62,28 @@ func (s *stream) gap(from, until time.Time) (longest time.Duration) {
 		last = a.at
 	}
 	return longest
+}
+
+// underStream does something to the cluster while clients submit.
+func (b *bench) underStream(ctx context.Context, w *world, s *stream, m *api.SubmitRequest, pause time.Duration, do func() ([]time.Time, error)) ([]time.Time, error) {
+	all, err := w.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var addresses []string
+	for _, r := range all {
+		addresses = append(addresses, r.Address)
+	}
+	streaming, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.run(streaming, w, addresses, clients, pause, m)
+	}()
+	wait(ctx, 2*time.Second)
+	moments, err := do()
+	wait(ctx, time.Second)
+	end()
+	<-ended
+	return moments, err
 }
