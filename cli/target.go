@@ -10,8 +10,10 @@ import (
 	"strings"
 )
 
+// DefaultConf is the site's configuration unless PBS_CONF_FILE names another file.
+const DefaultConf = "/etc/pbs.conf"
+
 const (
-	defaultConf = "/etc/pbs.conf"
 	defaultHome = "/var/spool/rampart"
 	defaultPort = "15001"
 )
@@ -87,9 +89,9 @@ func (e *Env) gateways(home string) []string {
 // keys are ignored, and variables of the environment win.
 func (e *Env) conf() map[string]string {
 	conf := map[string]string{}
-	if f, err := e.Open(First(e.Getenv("PBS_CONF_FILE"), defaultConf)); err == nil {
+	if f, err := e.Open(First(e.Getenv("PBS_CONF_FILE"), DefaultConf)); err == nil {
 		defer f.Close()
-		conf = parseConf(f)
+		conf = ParseConf(f)
 	}
 	for _, key := range []string{"PBS_HOME", "PBS_SERVER", "PBS_BATCH_SERVICE_PORT"} {
 		if v := e.Getenv(key); v != "" {
@@ -101,7 +103,8 @@ func (e *Env) conf() map[string]string {
 	return conf
 }
 
-func parseConf(r io.Reader) map[string]string {
+// ParseConf reads the lines KEY=value of a pbs.conf; others are passed over.
+func ParseConf(r io.Reader) map[string]string {
 	conf := map[string]string{}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {

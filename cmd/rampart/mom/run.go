@@ -112,7 +112,7 @@ func (d *daemon) openMom() (err error) {
 	d.mom, err = agent.New(agent.Config{
 		Host: pbs.HostName(d.config.Host), Home: string(d.config.Home),
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
-		Adopt: !d.options.KillJobs, HighRes: os.Getenv("PBS_LOG_HIGHRES_TIMESTAMP") == "1",
+		Adopt: !d.options.KillJobs, HighRes: home.HighRes(),
 		Reporter: d.asker.Report(), System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe,
 		Registry: d.metrics, NoSync: d.outside.NoSync,
 		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: os.Getpid(), Logger: d.options.Logger,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,7 +121,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 func (s *Server) openLogs() {
 	host := s.config.Host
-	options := daylog.Options{HighRes: os.Getenv("PBS_LOG_HIGHRES_TIMESTAMP") == "1", Mask: daylog.ServerMask}
+	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask}
 	s.serverLog = daylog.New(s.config.Home.ServerLogs(), "Server@"+host, options)
 	options.Mask = daylog.SchedMask
 	s.schedLog = daylog.New(s.config.Home.SchedLogs(), "pbs_sched", options)

@@ -1,0 +1,25 @@
+package home
+
+import (
+	"os"
+
+	"rampart/cli"
+)
+
+// Conf returns a setting of this host: the environment's, else that of pbs.conf, which
+// daemons read with the tolerance of the commands.
+func Conf(key string) string {
+	if v, ok := os.LookupEnv(key); ok {
+		return v
+	}
+	f, err := os.Open(cli.First(os.Getenv("PBS_CONF_FILE"), cli.DefaultConf))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return cli.ParseConf(f)[key]
+}
+
+// HighRes tells whether the lines of PBS's logs have microseconds (specification: logs
+// section 1).
+func HighRes() bool { return Conf("PBS_LOG_HIGHRES_TIMESTAMP") == "1" }
