@@ -5,7 +5,6 @@ package chaos
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,12 +18,12 @@ import (
 	"rampart/fsm/planted"
 )
 
-// A bug is played ten seeds at a time until two runs or more have seen it; one that this
-// is too little for would be found by luck only.
+// A bug is played ten seeds at a time, or a few scenarios, until two runs or more have seen
+// it; one that this is too little for would be found by luck only.
 const (
-	bugBatch   = 10
-	bugBatches = 6
-	bugRuns    = 2
+	bugBatch = 10
+	bugMost  = 60
+	bugRuns  = 2
 )
 
 // A planting is a bug and who must see it.
@@ -34,26 +33,31 @@ type planting struct {
 	tests  []sight
 }
 
-// A sight is one way to see a bug. In the bubble, seen is what the report of a run says
-// of it; of the tests of a package, each one that is named must fail.
+// A sight is one way to see a bug. In the bubble, run is drawn, or how the names of
+// scenarios begin, and seen is what the report of a run says of the bug; of the tests of a
+// package, each one that is named in run must fail.
 type sight struct{ pkg, run, seen string }
 
 const (
-	drawn = "TestSchedules"
-	named = "TestScenarios"
+	drawn  = "schedules"
+	exiles = "fence: a mom is cut off from everybody"
+	deaths = "fence: a mom dies and its jobs do not"
+	lies   = "gossip: "
 )
 
 var plantings = []planting{
 	{bug: planted.UnknownIsDone, bubble: sight{run: drawn, seen: `L1 no job lost|L6 true|L11 lin`}},
-	{bug: planted.RequeueOnSilence, bubble: sight{run: drawn, seen: `L2 one run|L5 legal`}},
-	{bug: planted.FenceForgotten, tests: []sight{
+	{bug: planted.RequeueOnSilence, bubble: sight{run: exiles, seen: `L2 one run`}},
+	{bug: planted.FenceForgotten, bubble: sight{run: exiles, seen: `L2 one run`}, tests: []sight{
 		{pkg: "./cluster/dispatch", run: "TestFence_ANewLeaderWaitsAnew"},
 	}},
-	{bug: planted.DeadlineIgnored, tests: []sight{
+	{bug: planted.DeadlineIgnored, bubble: sight{run: deaths, seen: `L2 one run|no program was ended at its deadline`}, tests: []sight{
 		{pkg: "./mom/proc", run: "TestFence_FallsByTimeLapseAndBoot|TestFence_NothingStartsBehindIt"},
 		{pkg: "./mom", run: "TestFence_CutOffFromEverybody|TestFence_MomDeadOrServersDown"},
 	}},
-	{bug: planted.OldRunsCount, tests: []sight{{pkg: "./fsm", run: "TestTranscripts/law2"}}},
+	{bug: planted.OldRunsCount, bubble: sight{run: exiles, seen: `L2 one run`}, tests: []sight{
+		{pkg: "./fsm", run: "TestTranscripts/law2"},
+	}},
 	{bug: planted.OverCommit, bubble: sight{run: drawn, seen: `promised more than it has \(L3\)`}, tests: []sight{
 		{pkg: "./fsm", run: "TestTranscripts/law3"},
 		{pkg: "./cluster/sched", run: "TestMake_NeverPromisesTooMuch"},
@@ -84,7 +88,9 @@ var plantings = []planting{
 	{bug: planted.SwallowedErrors, tests: []sight{
 		{pkg: "./cluster", run: "TestGuard_OneFailureFailsAllLaterWrites"},
 	}},
-	{bug: planted.GossipIsBelieved, tests: []sight{{pkg: "./cluster/dispatch", run: "TestWatcher"}}},
+	{bug: planted.GossipIsBelieved, bubble: sight{run: lies, seen: `L13 live moms`}, tests: []sight{
+		{pkg: "./cluster/dispatch", run: "TestWatcher"},
+	}},
 }
 
 // Every planted bug must be seen: a checker that has never found anything is not
@@ -135,18 +141,16 @@ func TestPlantedBugs_AllAreListed(t *testing.T) {
 // seenInBubble plays seeds until enough runs have seen the bug.
 func seenInBubble(t *testing.T, binary, bug string, s sight) {
 	t.Helper()
+	run, each := s.games()
 	begun, seen, played, last := time.Now(), 0, 0, []byte(nil)
-	for batch := range bugBatches {
+	for seed := *firstSeed; seen < bugRuns && played < bugMost; seed += bugBatch {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		cmd := exec.CommandContext(ctx, binary, "-test.run", s.run, "-bug", bug, "-files", "0",
-			"-runs", strconv.Itoa(bugBatch), "-seed", fmt.Sprint(*firstSeed+uint64(batch*bugBatch)))
-		out, _ := cmd.CombinedOutput()
+		cmd := exec.CommandContext(ctx, binary, "-test.run", run, "-bug", bug,
+			"-runs", strconv.Itoa(bugBatch), "-seed", strconv.FormatUint(seed, 10))
+		last, _ = cmd.CombinedOutput()
 		cancel()
-		n, all := sightings(out, regexp.MustCompile(s.seen))
-		seen, played, last = seen+n, played+all, out
-		if seen >= bugRuns {
-			break
-		}
+		n, all := sightings(last, regexp.MustCompile(s.seen), each)
+		seen, played = seen+n, played+all
 	}
 	if seen < bugRuns {
 		t.Errorf("%q seen in %d runs of %d; the last ones:\n%s", s.seen, seen, played, tail(last))
@@ -155,14 +159,26 @@ func seenInBubble(t *testing.T, binary, bug string, s sight) {
 	t.Logf("seen in %d runs of %d, in %s", seen, played, time.Since(begun).Round(time.Second))
 }
 
+// games returns what to run and how many runs that are.
+func (s sight) games() (run string, n int) {
+	if s.run == drawn {
+		return "TestSchedules", bugBatch
+	}
+	for _, scenario := range Scenarios() {
+		if strings.HasPrefix(scenario.Name, s.run) {
+			n++
+		}
+	}
+	return "TestScenarios/^" + s.run, n
+}
+
 // failure is where the report of a run begins, and a panic that ended all of them.
 var failure = regexp.MustCompile(`(?m)^(    --- FAIL: Test\w+/|panic: |fatal error: )`)
 
 // sightings counts the runs whose report shows the bug, among those that were played to
 // their end. A run that ends the process is the last one of its batch.
-func sightings(out []byte, seen *regexp.Regexp) (n, played int) {
-	starts := failure.FindAllIndex(out, -1)
-	played, died := bugBatch, false
+func sightings(out []byte, seen *regexp.Regexp, runs int) (n, played int) {
+	starts, died := failure.FindAllIndex(out, -1), false
 	for i, at := range starts {
 		end := len(out)
 		if i+1 < len(starts) {
@@ -174,9 +190,9 @@ func sightings(out []byte, seen *regexp.Regexp) (n, played int) {
 		}
 	}
 	if died {
-		played = len(starts)
+		runs = len(starts)
 	}
-	return n, played
+	return n, runs
 }
 
 // seenByTests runs the named tests of a package: each of them must fail.
