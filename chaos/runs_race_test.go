@@ -6,5 +6,7 @@ package chaos
 // everything slower.
 const (
 	defaultRuns  = 8
-	defaultFiles = 4
+	defaultFiles = 20
+	// scenarioStep leaves out scenarios: one in so many is played.
+	scenarioStep = 4
 )

@@ -4,6 +4,7 @@ package chaos
 
 // What is played when nobody says otherwise.
 const (
-	defaultRuns  = 100
+	defaultRuns  = 500
 	defaultFiles = 5
+	scenarioStep = 1
 )
