@@ -15,6 +15,7 @@ import (
 
 	"rampart/chaos"
 	"rampart/chaos/check"
+	"rampart/chaos/fault"
 	"rampart/cmd/devrun"
 	"rampart/fsm/planted"
 )
@@ -124,11 +125,19 @@ func TestReal_LeadersDie(t *testing.T) {
 	t.Logf("\n%s", gaps)
 }
 
-// The jobs of a mom that is stopped for longer than its fence are started elsewhere, when
-// nothing of them lives any more (L2).
+// The jobs of a mom that is stopped for longer than its fence, or dead, are started
+// elsewhere, when nothing of them lives any more (L2): that one has been, the world waits for.
 func TestReal_MomFrozenBeyondItsFence(t *testing.T) {
 	t.Parallel()
-	play(t, *seed, MomFrozenBeyondItsFence(), fence) // that a job has moved, it waits for
+	play(t, *seed, MomSilentBeyondItsFence(fault.Freeze), fence)
+}
+
+func TestReal_MomDeadBeyondItsFence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute for what a frozen mom shows as well: see make test-long")
+	}
+	t.Parallel()
+	play(t, *seed, MomSilentBeyondItsFence(fault.Crash), fence)
 }
 
 // What is wrong with a run of real processes is seen by its evidence: each edit breaks one
@@ -188,8 +197,8 @@ func TestReal_PlantedBugsAreSeen(t *testing.T) {
 		fence    time.Duration
 		s        chaos.Scenario
 	}{
-		{planted.RequeueOnSilence, "L2 ", fence, MomFrozenBeyondItsFence()},
-		{planted.LostAlterations, "L11 ", 0, LeaderKills(3)},
+		{planted.RequeueOnSilence, "L2 ", fence, MomSilentBeyondItsFence(fault.Freeze)},
+		{planted.ClosedQueuesOpen, "L11 ", 0, LeaderKills(3)},
 	} {
 		t.Run(b.bug, func(t *testing.T) {
 			dir := t.TempDir()

@@ -50,8 +50,7 @@ func (w *World) Rest(ctx context.Context, limit time.Duration) error {
 	if err := w.cluster.Signal(last, syscall.SIGKILL); err != nil {
 		return err
 	}
-	delete(w.pids, last)
-	w.restart()
+	w.start(last)
 	if err := await(ctx, limit, w.calm); err != nil {
 		return fmt.Errorf("come to rest after a restart of %s: %w", last, err)
 	}

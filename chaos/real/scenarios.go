@@ -86,17 +86,18 @@ func Everything() chaos.Scenario {
 // fence is the shortest that there is.
 const fence = 30 * time.Second
 
-// MomFrozenBeyondItsFence stops a mom for longer than its fence and wakes it: its shims have
-// ended its jobs by then, the leader has started them on the other host, and what the mom
-// then does changes nothing.
-func MomFrozenBeyondItsFence() chaos.Scenario {
-	s := usual("a mom is frozen for longer than its fence")
+// MomSilentBeyondItsFence kills or freezes a mom, and lets it come back when its fence has
+// fallen: its shims have ended its jobs by then, the leader has started them on the other
+// host, and what the mom then does changes nothing.
+func MomSilentBeyondItsFence(k fault.Kind) chaos.Scenario {
+	s := usual("a mom is silent for longer than its fence")
 	s.Load.Clients, s.World.Clients = 3, 3 // the other host has room for all jobs of both
 	s.Load.Pause, s.Load.Longest = 1200*time.Millisecond, 3*fence/2
-	s.Faults = []fault.Step{
-		{At: 3 * time.Second, Kind: fault.Freeze, Target: on(fault.Mom)},
-		{At: 3*time.Second + fence, Kind: fault.Thaw},
+	back := fault.Step{At: 3*time.Second + fence, Kind: fault.Thaw}
+	if k == fault.Crash {
+		back.Kind, back.Target = fault.Restart, on(fault.Crashed)
 	}
+	s.Faults = []fault.Step{{At: 3 * time.Second, Kind: k, Target: on(fault.Mom)}, back}
 	s.For = fence + 5*time.Second
 	return s
 }

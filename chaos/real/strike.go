@@ -104,26 +104,40 @@ func (w *World) restart() bool {
 	if len(down) == 0 {
 		return false
 	}
-	if err := w.cluster.Restart(w.life, down...); err != nil {
-		w.failed("start %v again: %v", down, err)
+	w.outlast(down)
+	return w.start(down...)
+}
+
+func (w *World) start(names ...string) bool {
+	if err := w.cluster.Restart(w.life, names...); err != nil {
+		w.failed("start %v again: %v", names, err)
 		return false
 	}
 	for i, r := range w.replicas {
-		if slices.Contains(down, r.name) {
+		if slices.Contains(names, r.name) {
 			w.replicas[i].starts++
 		}
 	}
-	if err := w.notePids(down...); err != nil {
-		w.failed("start %v again: %v", down, err)
+	if err := w.notePids(names...); err != nil {
+		w.failed("start %v again: %v", names, err)
 	}
 	return true
 }
 
-// thaw wakes what is frozen; a mom in a world with a short fence not before that has fallen
-// and a job of it runs elsewhere.
 func (w *World) thaw() bool {
 	any := len(w.frozen) > 0
+	w.outlast(w.frozen)
 	for _, name := range w.frozen {
+		w.wake(name)
+	}
+	w.frozen = nil
+	return any
+}
+
+// outlast waits, in a world with a short fence, until that of each mom has fallen and a job
+// of it runs elsewhere.
+func (w *World) outlast(names []string) {
+	for _, name := range names {
 		if w.config.Fence == 0 || !slices.Contains(w.moms, name) {
 			continue
 		}
@@ -131,11 +145,6 @@ func (w *World) thaw() bool {
 			w.failed("wait for the fence of %s: %v", name, err)
 		}
 	}
-	for _, name := range w.frozen {
-		w.wake(name)
-	}
-	w.frozen = nil
-	return any
 }
 
 // moved wants a job that ran on a host and was started on another one after.
@@ -177,8 +186,7 @@ func (w *World) supervise() {
 			continue
 		}
 		w.sick++
-		delete(w.pids, r.name)
-		w.restart()
+		w.start(r.name)
 	}
 }
 
