@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"time"
 
 	"rampart/chaos/check"
@@ -60,6 +61,24 @@ func Ambushes() []Scenario {
 		all = append(all, s)
 	}
 	return all
+}
+
+// frequent are the kinds that a few seconds of load bring for sure.
+var frequent = []string{
+	"SubmitJob", "SubmitJob", "StartJob", "StartJob", "JobStarted", "JobEnded", "JobEnded", "TermStarted", "HostUp", "TimeTick",
+}
+
+// waylay draws the scenario of a seed in which three leaders die, each at a command.
+func waylay(seed uint64) Scenario {
+	s, r := usual(fmt.Sprintf("ambushes %d", seed)), choices(seed, "ambushes")
+	for at := time.Second; at < 10*time.Second; at += 3 * time.Second {
+		back := at + 300*time.Millisecond + time.Duration(r.Int64N(int64(2500*time.Millisecond))).Round(time.Millisecond)
+		s.Faults = append(s.Faults,
+			fault.Step{At: at, Kind: fault.Ambush, Value: frequent[r.IntN(len(frequent))]},
+			fault.Step{At: back, Kind: fault.Restart, Target: fault.Target{Role: fault.Crashed}},
+		)
+	}
+	return s
 }
 
 // mixFor asks oftener for what gives a kind of command, so that it comes in time.

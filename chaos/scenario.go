@@ -42,14 +42,18 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
-// siegeEvery is how many seeds there are for one that tries the fence.
-const siegeEvery = 8
+// Of so many seeds one tries the fence, and one kills leaders at a command.
+const drawnEvery = 8
 
 // Schedule draws the scenario of a seed: crashes, partitions and their ends under
-// submissions, deletions and lists; for some seeds a mom that is away beyond its fence.
+// submissions, deletions and lists; for some seeds a mom that is away beyond its fence, or
+// leaders that die at a command.
 func Schedule(seed uint64) Scenario {
-	if seed%siegeEvery == 5 {
+	switch seed % drawnEvery {
+	case 5:
 		return siege(seed)
+	case 1:
+		return waylay(seed)
 	}
 	s := usual(fmt.Sprintf("schedule %d", seed))
 	s.Faults = fault.Profile{
