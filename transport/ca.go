@@ -61,14 +61,23 @@ func NewCA(cluster string, now time.Time) (*CA, error) {
 	return newCA(der, key)
 }
 
-// ParseCA reads a CA from its certificate (DER) and key (PKCS#8 DER), as they
-// travel in a JoinReply to a replica.
-func ParseCA(cert, pkcs8 []byte) (*CA, error) {
+// ParseCA reads a CA from its key (PKCS#8 DER) and its certificate (DER), as they
+// travel in a JoinReply to a replica. Certificates of other CAs may stand beside that one.
+func ParseCA(certs, pkcs8 []byte) (*CA, error) {
 	key, err := parseKey(pkcs8)
 	if err != nil {
 		return nil, fmt.Errorf("read CA key: %w", err)
 	}
-	return newCA(cert, key)
+	all, err := x509.ParseCertificates(certs)
+	if err != nil {
+		return nil, fmt.Errorf("read CA certificate: %w", err)
+	}
+	for _, c := range all {
+		if pub, ok := c.PublicKey.(*ecdsa.PublicKey); ok && pub.Equal(key.Public()) {
+			return newCA(c.Raw, key)
+		}
+	}
+	return nil, errors.New("read CA: key and certificate are not a pair")
 }
 
 func newCA(der []byte, key *ecdsa.PrivateKey) (*CA, error) {

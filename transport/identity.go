@@ -16,11 +16,10 @@ import (
 // An Identity is who this process is: a leaf of the cluster's CA and its key.
 // Swap changes the leaf while connections go on; new handshakes use the new one.
 type Identity struct {
-	key  *ecdsa.PrivateKey
-	root *x509.Certificate
-	pool *x509.CertPool
-	leaf atomic.Pointer[leaf]
-	met  meetings
+	key   *ecdsa.PrivateKey
+	trust atomic.Pointer[trusted]
+	leaf  atomic.Pointer[leaf]
+	met   meetings
 
 	// Check, if set before the identity is used, judges every peer that the CA
 	// vouches for: an error cuts it off (revocation).
@@ -52,15 +51,15 @@ func NewCSR(key *ecdsa.PrivateKey) ([]byte, error) {
 	return csr, nil
 }
 
-// NewIdentity puts together a CA certificate, a leaf (both DER) and its key.
-// The leaf may be expired: Renew is still open to it.
-func NewIdentity(ca, leaf []byte, key *ecdsa.PrivateKey) (*Identity, error) {
-	root, _, err := parseRoot(ca)
+// NewIdentity puts together CA certificates, one behind the other, a leaf (both DER) and its
+// key. The leaf may be expired: Renew is still open to it.
+func NewIdentity(cas, leaf []byte, key *ecdsa.PrivateKey) (*Identity, error) {
+	t, err := trust(cas)
 	if err != nil {
 		return nil, err
 	}
-	id := &Identity{key: key, root: root, pool: x509.NewCertPool()}
-	id.pool.AddCert(root)
+	id := &Identity{key: key}
+	id.trust.Store(t)
 	if err := id.Swap(leaf); err != nil {
 		return nil, err
 	}
@@ -94,11 +93,15 @@ func (id *Identity) Swap(der []byte) error {
 	if pub, ok := cert.PublicKey.(*ecdsa.PublicKey); !ok || !pub.Equal(id.key.Public()) {
 		return fmt.Errorf("read certificate: it is for another key")
 	}
-	peer, err := verifyLeaf(id.pool, cert)
+	trusts := id.trust.Load()
+	peer, err := verifyLeaf(trusts.pool, cert)
 	if err != nil {
 		return fmt.Errorf("read certificate: %w", err)
 	}
-	chain := [][]byte{cert.Raw, id.root.Raw} // a joiner finds the CA by its hash in the chain
+	chain := [][]byte{cert.Raw} // a joiner finds the CA by its hash in the chain
+	if root, ok := trusts.signerOf(cert); ok {
+		chain = append(chain, root.Raw)
+	}
 	id.leaf.Store(&leaf{tls: tls.Certificate{Certificate: chain, PrivateKey: id.key, Leaf: cert}, cert: cert, peer: peer})
 	return nil
 }
@@ -114,9 +117,6 @@ func (id *Identity) Host() pbs.HostName { return id.leaf.Load().peer.Host }
 
 // KeyHash returns the name under which the state keeps this identity.
 func (id *Identity) KeyHash() string { return id.leaf.Load().peer.Key }
-
-// Root returns the CA's certificate (DER).
-func (id *Identity) Root() []byte { return id.root.Raw }
 
 // Certificate returns the present leaf.
 func (id *Identity) Certificate() *x509.Certificate { return id.leaf.Load().cert }

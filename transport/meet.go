@@ -11,16 +11,16 @@ import (
 // meetings are the open connections whose other end is known, so that Recheck can cut them.
 type meetings struct {
 	mu   sync.Mutex
-	open map[*metConn]Peer
+	open map[*metConn]*x509.Certificate
 }
 
 // Recheck judges the other end of every open connection again, and closes those whose
-// right to be here is gone (Check): streams, orders and Raft included.
+// right to be here is gone (Check, Trust): streams, orders and Raft included.
 func (id *Identity) Recheck() {
 	var gone []*metConn
 	id.met.mu.Lock()
-	for c, peer := range id.met.open {
-		if id.check(peer) != nil {
+	for c, cert := range id.met.open {
+		if _, err := id.peer([]*x509.Certificate{cert}); err != nil {
 			gone = append(gone, c)
 		}
 	}
@@ -83,9 +83,9 @@ func meets(c net.Conn, certs []*x509.Certificate) error {
 	m := &conn.id.met
 	m.mu.Lock()
 	if m.open == nil {
-		m.open = make(map[*metConn]Peer)
+		m.open = make(map[*metConn]*x509.Certificate)
 	}
-	m.open[conn] = peer
+	m.open[conn] = certs[0]
 	m.mu.Unlock()
 	return conn.id.check(peer)
 }

@@ -98,6 +98,8 @@ var methods = map[string]Rule{
 	apiconnect.TrustPresentProcedure:           {ForReplicas, AtLeader},
 	apiconnect.TrustNewsProcedure:              {ForDaemons, AtLeader},
 	apiconnect.TrustTurnGossipKeyProcedure:     {ForPeople, AtLeader},
+	apiconnect.TrustTurnCAProcedure:            {ForPeople, AtLeader},
+	apiconnect.TrustKeyOfCAProcedure:           {ForReplicas, AtHere},
 
 	apiconnect.AgentDeliverProcedure: {ForReplicas, AtHere},
 	apiconnect.AgentPingProcedure:    {ForReplicas, AtHere},

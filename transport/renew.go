@@ -18,6 +18,9 @@ type Renewer struct {
 	// Save, if set, puts the new leaf on disk before it is used.
 	Save   func(leaf []byte) error
 	Logger *slog.Logger
+	// Stale, if set, tells that the present leaf is to be renewed before its time: another CA
+	// signs now.
+	Stale func() bool
 }
 
 // The waits of a Renewer. The look is short because a timer stands still while
@@ -25,14 +28,15 @@ type Renewer struct {
 const (
 	renewLook  = 5 * time.Minute
 	renewRetry = 30 * time.Second
+	staleLook  = 10 * time.Second
 )
 
 // Run renews until ctx ends.
 func (r *Renewer) Run(ctx context.Context) error {
 	for {
-		wait := min(time.Until(renewAt(r.Identity.Certificate())), renewLook)
+		wait := r.wait()
 		if wait <= 0 {
-			wait = renewLook
+			wait = r.look()
 			if err := r.renew(ctx); err != nil && ctx.Err() == nil {
 				r.Logger.Warn("certificate not renewed", "err", err, "expires", r.Identity.Certificate().NotAfter)
 				wait = renewRetry
@@ -44,6 +48,21 @@ func (r *Renewer) Run(ctx context.Context) error {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// wait is how long nothing is to be done.
+func (r *Renewer) wait() time.Duration {
+	if r.Stale != nil && r.Stale() {
+		return 0
+	}
+	return min(time.Until(renewAt(r.Identity.Certificate())), r.look())
+}
+
+func (r *Renewer) look() time.Duration {
+	if r.Stale != nil {
+		return staleLook
+	}
+	return renewLook
 }
 
 func renewAt(c *x509.Certificate) time.Time {

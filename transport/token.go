@@ -26,9 +26,10 @@ type Token struct {
 	CA     [sha256.Size]byte
 }
 
-// NewToken makes a token of the cluster's CA.
-func NewToken(ca *CA, role Role) Token {
-	t := Token{Role: role, CA: [sha256.Size]byte(ca.Hash())}
+// NewToken makes a token of a cluster, by what has the Hash of its CA.
+func NewToken(ca interface{ Hash() []byte }, role Role) Token {
+	t := Token{Role: role}
+	copy(t.CA[:], ca.Hash())
 	_, _ = rand.Read(t.Secret[:]) // never fails (crypto/rand)
 	return t
 }

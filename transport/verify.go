@@ -52,7 +52,7 @@ func (id *Identity) peer(certs []*x509.Certificate) (Peer, error) {
 	if len(certs) == 0 {
 		return Peer{}, errNoCertificate
 	}
-	p, err := verifyLeaf(id.pool, certs[0])
+	p, err := verifyLeaf(id.trust.Load().pool, certs[0])
 	if err != nil {
 		return Peer{}, err
 	}

@@ -30,7 +30,7 @@ var serverFlag = &cli.StringFlag{Name: "server", Usage: "ask this replica, `HOST
 
 // Commands returns the command trees of this package.
 func Commands(env *Env) []*cli.Command {
-	return []*cli.Command{clusterCommand(env), hostCommand(env), tokenCommand(env), certCommand(env), loginCommand(env)}
+	return []*cli.Command{clusterCommand(env), hostCommand(env), tokenCommand(env), certCommand(env), caCommand(env), loginCommand(env)}
 }
 
 func clusterCommand(env *Env) *cli.Command {

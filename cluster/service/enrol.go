@@ -74,7 +74,7 @@ func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest])
 		return nil, fmt.Errorf("%w: %w", pbs.Errorf(pbs.InvalidRequest, "join of %s: the certificate request cannot be signed", r.Msg.GetHost()), err)
 	}
 	identity := state.Identity{KeyHash: key, Role: string(token.Role), Host: pbs.HostName(r.Msg.GetHost())}
-	if identity.Expires, err = c.expiry(ctx, leaf); err != nil {
+	if identity.Expires, identity.Root, err = c.described(ctx, leaf); err != nil {
 		return nil, err
 	}
 	if _, err = c.commit(ctx, pbs.User{}, &command.Enrol{TokenHash: token.Hash(), Identity: identity}); err != nil {
@@ -83,17 +83,18 @@ func (c *Cluster) Join(ctx context.Context, r *connect.Request[api.JoinRequest])
 	return c.welcome(ctx, token.Role, leaf)
 }
 
-// expiry returns when a leaf expires, 0 below the level from which that is on record.
-func (c *Cluster) expiry(ctx context.Context, leaf []byte) (pbs.Time, error) {
+// described returns what is on record of a leaf: when it expires, and the hash of the CA that
+// signed it. Below the level from which that is so, it returns nothing.
+func (c *Cluster) described(ctx context.Context, leaf []byte) (expires pbs.Time, root string, err error) {
 	v, err := c.present(ctx)
 	if err != nil || atLevel(v, command.LevelTrust) != nil {
-		return 0, err
+		return 0, "", err
 	}
 	cert, err := x509.ParseCertificate(leaf)
 	if err != nil {
-		return 0, fmt.Errorf("join: %w", err)
+		return 0, "", fmt.Errorf("join: %w", err)
 	}
-	return pbs.Time(cert.NotAfter.UnixNano()), nil
+	return pbs.Time(cert.NotAfter.UnixNano()), transport.SignedBy(c.CA.Roots(), cert), nil
 }
 
 // mayEnrol refuses a token that is not on record before anything is signed or
@@ -119,7 +120,7 @@ func (c *Cluster) welcome(ctx context.Context, role transport.Role, leaf []byte)
 		return nil, err
 	}
 	out := &api.JoinReply{
-		Cluster: v.Cluster().ID, Server: v.Cluster().Name, Certificate: leaf, Ca: c.CA.Certificate(),
+		Cluster: v.Cluster().ID, Server: v.Cluster().Name, Certificate: leaf, Ca: c.CA.Roots(),
 	}
 	if role == transport.RoleReplica {
 		if out.CaKey, err = c.CA.MarshalKey(); err != nil {
@@ -153,7 +154,10 @@ func (c *Cluster) Renew(ctx context.Context, r *connect.Request[api.RenewRequest
 	}
 	// Operators want to see who renews and who does not; the leaf is as good without.
 	if cert, err := x509.ParseCertificate(leaf); err == nil {
-		err = c.record(ctx, caller, time.Now(), cert.NotAfter)
+		err = c.record(ctx, state.Identity{
+			KeyHash: caller.Key, Role: string(caller.Role), Host: caller.Host, Root: transport.SignedBy(c.CA.Roots(), cert),
+			Renewed: pbs.Time(time.Now().UnixNano()), Expires: pbs.Time(cert.NotAfter.UnixNano()),
+		})
 		if err != nil && pbs.CodeOf(err) != pbs.NotSupported {
 			c.Logger.Warn("put a renewed certificate on record", "role", caller.Role, "host", caller.Host, "error", err)
 		}

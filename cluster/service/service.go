@@ -56,7 +56,8 @@ type Logins interface {
 type Config struct {
 	Replica  Replica
 	Accounts transport.Accounts
-	CA       *transport.CA
+	CA       CA
+	Keys     Keys
 	Logins   Logins
 	Ledger   Ledger
 	Leases   func() Leases // of the present term; nil while this replica does not lead

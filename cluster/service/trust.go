@@ -207,12 +207,16 @@ func (t *Trust) mayLose(ctx context.Context, host pbs.HostName) error {
 // Present puts on record the leaf that a replica has made for itself.
 func (t *Trust) Present(ctx context.Context, r *connect.Request[api.PresentRequest]) (*connect.Response[api.PresentReply], error) {
 	caller, _ := transport.CallerFrom(ctx)
-	err := t.record(ctx, caller, time.Unix(r.Msg.GetMade(), 0), time.Unix(r.Msg.GetExpires(), 0))
+	second := pbs.Time(time.Second)
+	err := t.record(ctx, state.Identity{
+		KeyHash: caller.Key, Role: string(caller.Role), Host: caller.Host, Root: r.Msg.GetRoot(), Holds: r.Msg.GetHolds(),
+		Renewed: pbs.Time(r.Msg.GetMade()) * second, Expires: pbs.Time(r.Msg.GetExpires()) * second,
+	})
 	return reply(&api.PresentReply{}, err)
 }
 
-// record notes the present leaf of a caller's key.
-func (c *Config) record(ctx context.Context, of transport.Caller, made, expires time.Time) error {
+// record notes the present leaf of a key.
+func (c *Config) record(ctx context.Context, id state.Identity) error {
 	v, err := c.present(ctx)
 	if err == nil {
 		err = atLevel(v, command.LevelTrust)
@@ -220,10 +224,7 @@ func (c *Config) record(ctx context.Context, of transport.Caller, made, expires 
 	if err != nil {
 		return err
 	}
-	_, err = c.commit(ctx, pbs.User{}, &command.RenewIdentity{Identity: state.Identity{
-		KeyHash: of.Key, Role: string(of.Role), Host: of.Host,
-		Renewed: pbs.Time(made.UnixNano()), Expires: pbs.Time(expires.UnixNano()),
-	}})
+	_, err = c.commit(ctx, pbs.User{}, &command.RenewIdentity{Identity: id})
 	return err
 }
 
@@ -234,7 +235,7 @@ func (t *Trust) News(ctx context.Context, _ *connect.Request[api.NewsRequest]) (
 	if err != nil {
 		return nil, err
 	}
-	out := &api.NewsReply{Replicas: replicasOf(v)}
+	out := &api.NewsReply{Replicas: replicasOf(v), Roots: v.Cluster().Roots, Signer: signerFor(v, caller.Role)}
 	if caller.Role != transport.RoleSubmit {
 		out.GossipGeneration, out.GossipKeys = v.Cluster().GossipGeneration, v.Cluster().GossipKeys
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 
 	"rampart/cli"
 	"rampart/cli/admin"
+	"rampart/cmd/rampart/home"
+	"rampart/cmd/rampart/server"
 	"rampart/fsm/snapshot"
 	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
@@ -66,8 +69,8 @@ func replicaClient(server string) (*client.Client, error) {
 	return client.New(client.Options{Replicas: gateways, Servers: t.Names}), nil
 }
 
-// withInspect adds the one command that reads a file of the state itself, which no
-// command that talks to replicas needs.
+// withInspect adds the commands that read files themselves, which no command that talks to
+// replicas needs.
 func withInspect(commands []*urfave.Command) []*urfave.Command {
 	inspect := &urfave.Command{
 		Name:      "inspect",
@@ -81,6 +84,9 @@ func withInspect(commands []*urfave.Command) []*urfave.Command {
 		},
 	}
 	for _, c := range commands {
+		if c.Name == "ca" {
+			c.Subcommands = append(c.Subcommands, exportCommand())
+		}
 		for _, sub := range c.Subcommands {
 			if c.Name == "cluster" && sub.Name == "snapshot" {
 				sub.Subcommands = append(sub.Subcommands, inspect)
@@ -88,6 +94,34 @@ func withInspect(commands []*urfave.Command) []*urfave.Command {
 		}
 	}
 	return commands
+}
+
+func exportCommand() *urfave.Command {
+	return &urfave.Command{
+		Name:      "export",
+		Usage:     "write certificate and key of the CA from this replica's disk to FILE: whoever has it can be anybody",
+		ArgsUsage: "FILE",
+		Flags:     []urfave.Flag{homeFlag},
+		Action: func(c *urfave.Context) error {
+			if c.NArg() != 1 {
+				return errors.New("ca export: name one file")
+			}
+			return exportCA(home.Home(c.String("home")), c.Args().First())
+		},
+	}
+}
+
+func exportCA(h home.Home, path string) error {
+	var text bytes.Buffer
+	if err := server.ExportCA(h, &text); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("ca export: %w", err)
+	}
+	_, err = text.WriteTo(f)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 func inspectSnapshot(w io.Writer, path string) error {

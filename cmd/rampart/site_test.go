@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +40,30 @@ type site struct {
 	dir     string
 	daemons map[string]*daemon
 	order   []string
+	log     journal
+}
+
+// journal keeps what the daemons log, to be searched.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Write implements io.Writer: one line each.
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, string(line))
+	return len(line), nil
+}
+
+// with returns the lines that hold all the words.
+func (j *journal) with(words ...string) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(j.lines), func(line string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })
+	})
 }
 
 // daemon is a replica or a mom with its disk.
@@ -203,10 +229,7 @@ func (s *site) start(name string) {
 	d := s.daemons[name]
 	ctx, cancel := context.WithCancelCause(context.Background())
 	d.cancel, d.done = cancel, make(chan error, 1)
-	logger := slog.New(slog.DiscardHandler)
-	if testing.Verbose() {
-		logger = slog.New(slog.NewTextHandler(s.t.Output(), nil)).With("daemon", name)
-	}
+	logger := slog.New(slog.NewTextHandler(&s.log, nil)).With("daemon", name)
 	if d.disk == nil {
 		system, config := proc.NewFake(nil), d.mom
 		done := d.done

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/client"
 )
 
 func (s *site) revoke(host, role string) (*api.RevokeCertificateReply, error) {
@@ -187,10 +190,164 @@ func TestGossipKey_IsReplacedThoughLeadersDie(t *testing.T) {
 		if h, _ := s.view().Host("hosta"); !h.Up || h.Changed != hosta.Changed {
 			t.Errorf("hosta was lost: %+v, before %+v", h, hosta)
 		}
+		if missed := s.log.with("msg=gossip", "member=hosta", "event=gone"); len(missed) > 0 {
+			t.Errorf("hosta was not heard: %s", missed)
+		}
 		s.start("hostb") // with the old key on its disk
 		s.until("a mom that was away", time.Minute, func() bool {
 			held, err := os.ReadFile(filepath.Join(s.home("hostb").MomTLS(), "gossip.key"))
 			return s.up("hostb") && err == nil && bytes.Equal(held, fresh)
 		})
+	})
+}
+
+func (s *site) turnCA(way api.TurnCARequest_Way) (*api.TurnCAReply, error) {
+	reply, err := s.trust().TurnCA(s.t.Context(), connect.NewRequest(&api.TurnCARequest{Way: way}))
+	if err != nil {
+		return nil, err
+	}
+	return reply.Msg, nil
+}
+
+// signers are the CAs that signed the certificates on all disks.
+func (s *site) signers() map[string][]string {
+	all := map[string][]string{}
+	for _, name := range s.order {
+		by := s.identity(name).SignedBy()
+		all[by] = append(all[by], name)
+	}
+	return all
+}
+
+// TestCA_IsReplacedThoughLeadersDie: both are trusted during the change; a mom that was away
+// holds it up until it is back, and at the end nobody believes the old CA any more.
+func TestCA_IsReplacedThoughLeadersDie(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		old, err := transport.Files{Dir: s.home("s1").ServerTLS()}.CA()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosta, _ := s.view().Host("hosta")
+		s.kill("hostb")
+		if _, err := s.turnCA(api.TurnCARequest_WAY_BEGIN); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.turnCA(api.TurnCARequest_WAY_BEGIN); err != nil || len(s.view().Cluster().Roots) != 2 {
+			t.Fatalf("begun twice: %v, %d CAs", err, len(s.view().Cluster().Roots))
+		}
+		for range 2 {
+			dead := s.leader().name
+			s.kill(dead)
+			s.until("another leader", time.Minute, func() bool { return s.leader() != nil })
+			s.start(dead)
+			s.until("all replicas", 2*time.Minute, func() bool { return s.leader() != nil && s.voters() == 3 })
+		}
+		s.until("a change that waits for one host", 2*time.Minute, func() bool {
+			r, err := s.turnCA(api.TurnCARequest_WAY_LOOK)
+			return err == nil && transport.RootStep(r.GetStep()) == transport.RootsLeaves && slices.Equal(r.GetWaiting(), []string{"hostb"})
+		})
+		if _, err := s.turnCA(api.TurnCARequest_WAY_ABANDON); err == nil {
+			t.Error("a CA that has signed was given up")
+		}
+		s.mustJoinMom("hostc", "mom") // in the middle of it
+		s.start("hostb")
+		s.until("the end of the old CA", 5*time.Minute, func() bool {
+			return s.leader() != nil && s.view().Cluster().RootTurns == 4 && len(s.signers()) == 1
+		})
+		fresh := transport.RootHash(s.view().Cluster().Roots[0])
+		if len(s.signers()[fresh]) != len(s.order) || fresh == transport.RootHash(old.Certificate()) {
+			t.Errorf("signed by %v, the new CA is %s", s.signers(), fresh)
+		}
+		s.until("one CA on all disks", time.Minute, func() bool {
+			for _, name := range s.order {
+				if roots := s.identity(name).Roots(); transport.RootHash(roots) != fresh {
+					return false
+				}
+			}
+			return true
+		})
+		for _, name := range []string{"s1", "s2", "s3"} {
+			ca, err := transport.Files{Dir: s.home(name).ServerTLS()}.CA()
+			if err != nil || transport.RootHash(ca.Certificate()) != fresh {
+				t.Errorf("the CA of %s: %v", name, err)
+			}
+			if _, err := os.Stat(filepath.Join(s.home(name).ServerTLS(), "ca-next.key")); !os.IsNotExist(err) {
+				t.Errorf("%s keeps a second key: %v", name, err)
+			}
+		}
+		if h, _ := s.view().Host("hosta"); !h.Up || h.Changed != hosta.Changed {
+			t.Errorf("hosta was lost: %+v, before %+v", h, hosta)
+		}
+		s.forged(old)
+		for _, name := range s.order { // and all of it from the disks
+			s.kill(name)
+		}
+		for _, name := range s.order {
+			s.start(name)
+		}
+		s.until("a site that is whole", 2*time.Minute, func() bool { return s.leader() != nil && s.whole() })
+		s.mustJoinMom("hostd", "mom")
+		s.until("a new host", time.Minute, func() bool { return s.up("hostd") })
+	})
+}
+
+// forged tries what somebody can do who has the key of the old CA.
+func (s *site) forged(old *transport.CA) {
+	s.t.Helper()
+	id, err := old.Issue(transport.RoleReplica, "s1", time.Now())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := id.Trust(append(s.identity("s1").Roots(), old.Certificate()...)); err != nil {
+		s.t.Fatal(err)
+	}
+	c := client.New(client.Options{Replicas: s.addresses(), Network: s.daemons["hosta"].host, Identity: id, User: "root", Budget: 5 * time.Second})
+	defer c.Close()
+	if _, err := c.Cluster().Status(s.t.Context(), connect.NewRequest(&api.StatusRequest{})); err == nil {
+		s.t.Error("the old CA is still believed")
+	}
+}
+
+// TestCA_IsGivenUpOrHurried: a leader that made a CA and died for good takes its key along;
+// a host that is away for good holds up the change no longer than an operator lets it.
+func TestCA_IsGivenUpOrHurried(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		before := s.signers()
+		s.kill(s.followers()[0]) // nobody goes on without it
+		if _, err := s.turnCA(api.TurnCARequest_WAY_BEGIN); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.turnCA(api.TurnCARequest_WAY_FINISH); err == nil {
+			t.Error("hurried on though a replica lacks the key")
+		}
+		if _, err := s.turnCA(api.TurnCARequest_WAY_ABANDON); err != nil || len(s.view().Cluster().Roots) != 1 {
+			t.Fatalf("given up: %v", err)
+		}
+		if now := s.signers(); len(now) != 1 || len(before) != 1 {
+			t.Errorf("signed by %v", now)
+		}
+		for _, name := range s.order {
+			if s.daemons[name].done == nil {
+				s.start(name)
+			}
+		}
+		s.until("all replicas", 2*time.Minute, func() bool { return s.leader() != nil && s.voters() == 3 })
+		s.kill("hostb")
+		if _, err := s.turnCA(api.TurnCARequest_WAY_BEGIN); err != nil {
+			t.Fatal(err)
+		}
+		s.until("a change that waits for one host", 2*time.Minute, func() bool {
+			r, err := s.turnCA(api.TurnCARequest_WAY_LOOK)
+			return err == nil && slices.Equal(r.GetWaiting(), []string{"hostb"})
+		})
+		if _, err := s.turnCA(api.TurnCARequest_WAY_FINISH); err != nil {
+			t.Fatal(err)
+		}
+		s.until("the end of the old CA", 2*time.Minute, func() bool { return s.leader() != nil && len(s.view().Cluster().Roots) == 1 })
+		if err := os.RemoveAll(string(s.home("hostb"))); err != nil {
+			t.Fatal(err)
+		}
+		s.mustJoinMom("hostb", "mom")
+		s.until("a host that has joined again", time.Minute, func() bool { return s.up("hostb") })
 	})
 }

@@ -43,6 +43,7 @@ var kinds = map[Kind]func() Command{
 	33: func() Command { return new(RenewIdentity) },
 	34: func() Command { return new(RevokeIdentity) },
 	35: func() Command { return new(TurnGossipKeys) },
+	36: func() Command { return new(TurnRoots) },
 }
 
 // numbers is kinds the other way round.

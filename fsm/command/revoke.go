@@ -43,6 +43,7 @@ func (c *RenewIdentity) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	next := *known
 	next.Renewed, next.Expires = cmp.Or(news.Renewed, m.At), news.Expires
+	next.Root, next.Holds = news.Root, news.Holds
 	tx.PutIdentity(&next)
 	return nil
 }

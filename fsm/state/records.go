@@ -26,6 +26,9 @@ type Cluster struct {
 
 	Revocations      uint64 `cbor:"15,keyasint,omitempty"` // how often keys were revoked: who keeps connections compares
 	GossipGeneration uint64 `cbor:"16,keyasint,omitempty"` // how often GossipKeys was changed
+
+	Roots     [][]byte `cbor:"17,keyasint,omitempty"` // certificates of the CAs (DER), the old one first; none: that of the beginning
+	RootTurns uint64   `cbor:"18,keyasint,omitempty"` // steps that were taken to replace the CA
 }
 
 // A Difference is a replica whose state differed from that of a majority.
@@ -265,9 +268,11 @@ type Identity struct {
 	Host    pbs.HostName `cbor:"3,keyasint"`
 	Created pbs.Time     `cbor:"4,keyasint"`
 	Submit  bool         `cbor:"5,keyasint,omitempty"`
-	Renewed pbs.Time     `cbor:"6,keyasint,omitempty"` // when the present leaf was made; 0: not known
-	Expires pbs.Time     `cbor:"7,keyasint,omitempty"` // of the present leaf; 0: not known
-	Revoked pbs.Time     `cbor:"8,keyasint,omitempty"` // 0: it is not
+	Renewed pbs.Time     `cbor:"6,keyasint,omitempty"`  // when the present leaf was made; 0: not known
+	Expires pbs.Time     `cbor:"7,keyasint,omitempty"`  // of the present leaf; 0: not known
+	Revoked pbs.Time     `cbor:"8,keyasint,omitempty"`  // 0: it is not
+	Root    string       `cbor:"9,keyasint,omitempty"`  // hash of the CA that signed the present leaf; empty: not known
+	Holds   string       `cbor:"10,keyasint,omitempty"` // of a replica: hash of the newest CA whose key it has
 }
 
 // Replica is a member of the cluster as it announced itself.

@@ -21,6 +21,58 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type TurnCARequest_Way int32
+
+const (
+	TurnCARequest_WAY_LOOK    TurnCARequest_Way = 0 // only tell
+	TurnCARequest_WAY_BEGIN   TurnCARequest_Way = 1 // make a new CA, if none is being introduced
+	TurnCARequest_WAY_FINISH  TurnCARequest_Way = 2 // do not wait for hosts that have not renewed; they have to join again
+	TurnCARequest_WAY_ABANDON TurnCARequest_Way = 3 // give the new CA up, as long as it has signed nothing
+)
+
+// Enum value maps for TurnCARequest_Way.
+var (
+	TurnCARequest_Way_name = map[int32]string{
+		0: "WAY_LOOK",
+		1: "WAY_BEGIN",
+		2: "WAY_FINISH",
+		3: "WAY_ABANDON",
+	}
+	TurnCARequest_Way_value = map[string]int32{
+		"WAY_LOOK":    0,
+		"WAY_BEGIN":   1,
+		"WAY_FINISH":  2,
+		"WAY_ABANDON": 3,
+	}
+)
+
+func (x TurnCARequest_Way) Enum() *TurnCARequest_Way {
+	p := new(TurnCARequest_Way)
+	*p = x
+	return p
+}
+
+func (x TurnCARequest_Way) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TurnCARequest_Way) Descriptor() protoreflect.EnumDescriptor {
+	return file_trust_proto_enumTypes[0].Descriptor()
+}
+
+func (TurnCARequest_Way) Type() protoreflect.EnumType {
+	return &file_trust_proto_enumTypes[0]
+}
+
+func (x TurnCARequest_Way) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TurnCARequest_Way.Descriptor instead.
+func (TurnCARequest_Way) EnumDescriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{16, 0}
+}
+
 type ListTokensRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -593,6 +645,8 @@ type PresentRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Expires       int64                  `protobuf:"varint,1,opt,name=expires,proto3" json:"expires,omitempty"` // of the leaf, seconds since the epoch
 	Made          int64                  `protobuf:"varint,2,opt,name=made,proto3" json:"made,omitempty"`
+	Root          string                 `protobuf:"bytes,3,opt,name=root,proto3" json:"root,omitempty"`   // hash of the CA that signed it
+	Holds         string                 `protobuf:"bytes,4,opt,name=holds,proto3" json:"holds,omitempty"` // hash of the newest CA whose key the replica has
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -639,6 +693,20 @@ func (x *PresentRequest) GetMade() int64 {
 		return x.Made
 	}
 	return 0
+}
+
+func (x *PresentRequest) GetRoot() string {
+	if x != nil {
+		return x.Root
+	}
+	return ""
+}
+
+func (x *PresentRequest) GetHolds() string {
+	if x != nil {
+		return x.Holds
+	}
+	return ""
 }
 
 type PresentReply struct {
@@ -719,6 +787,8 @@ type NewsReply struct {
 	GossipGeneration uint64                 `protobuf:"varint,2,opt,name=gossip_generation,json=gossipGeneration,proto3" json:"gossip_generation,omitempty"`
 	GossipKeys       [][]byte               `protobuf:"bytes,3,rep,name=gossip_keys,json=gossipKeys,proto3" json:"gossip_keys,omitempty"`                // the first one encrypts; not for submit hosts
 	RevokedReplicas  []string               `protobuf:"bytes,4,rep,name=revoked_replicas,json=revokedReplicas,proto3" json:"revoked_replicas,omitempty"` // keys of replicas that are not to be believed
+	Roots            [][]byte               `protobuf:"bytes,5,rep,name=roots,proto3" json:"roots,omitempty"`                                            // certificates (DER) of the CAs that are trusted; none: as before
+	Signer           string                 `protobuf:"bytes,6,opt,name=signer,proto3" json:"signer,omitempty"`                                          // hash of the CA that signs for the asker now; empty: as before
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -779,6 +849,20 @@ func (x *NewsReply) GetRevokedReplicas() []string {
 		return x.RevokedReplicas
 	}
 	return nil
+}
+
+func (x *NewsReply) GetRoots() [][]byte {
+	if x != nil {
+		return x.Roots
+	}
+	return nil
+}
+
+func (x *NewsReply) GetSigner() string {
+	if x != nil {
+		return x.Signer
+	}
+	return ""
 }
 
 type TurnGossipKeyRequest struct {
@@ -885,6 +969,206 @@ func (x *TurnGossipKeyReply) GetWaiting() []string {
 	return nil
 }
 
+type TurnCARequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Way           TurnCARequest_Way      `protobuf:"varint,1,opt,name=way,proto3,enum=rampart.v1.TurnCARequest_Way" json:"way,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnCARequest) Reset() {
+	*x = TurnCARequest{}
+	mi := &file_trust_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnCARequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnCARequest) ProtoMessage() {}
+
+func (x *TurnCARequest) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnCARequest.ProtoReflect.Descriptor instead.
+func (*TurnCARequest) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *TurnCARequest) GetWay() TurnCARequest_Way {
+	if x != nil {
+		return x.Way
+	}
+	return TurnCARequest_WAY_LOOK
+}
+
+type TurnCAReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          uint64                 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`      // transport.RootStep
+	Waiting       []string               `protobuf:"bytes,2,rep,name=waiting,proto3" json:"waiting,omitempty"` // hosts that have not followed yet
+	Roots         [][]byte               `protobuf:"bytes,3,rep,name=roots,proto3" json:"roots,omitempty"`     // certificates (DER), the old one first
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnCAReply) Reset() {
+	*x = TurnCAReply{}
+	mi := &file_trust_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnCAReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnCAReply) ProtoMessage() {}
+
+func (x *TurnCAReply) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnCAReply.ProtoReflect.Descriptor instead.
+func (*TurnCAReply) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *TurnCAReply) GetStep() uint64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *TurnCAReply) GetWaiting() []string {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *TurnCAReply) GetRoots() [][]byte {
+	if x != nil {
+		return x.Roots
+	}
+	return nil
+}
+
+type KeyOfCARequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hash          string                 `protobuf:"bytes,1,opt,name=hash,proto3" json:"hash,omitempty"` // SHA-256 of its certificate, hexadecimal
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeyOfCARequest) Reset() {
+	*x = KeyOfCARequest{}
+	mi := &file_trust_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeyOfCARequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeyOfCARequest) ProtoMessage() {}
+
+func (x *KeyOfCARequest) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeyOfCARequest.ProtoReflect.Descriptor instead.
+func (*KeyOfCARequest) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *KeyOfCARequest) GetHash() string {
+	if x != nil {
+		return x.Hash
+	}
+	return ""
+}
+
+type KeyOfCAReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Certificate   []byte                 `protobuf:"bytes,1,opt,name=certificate,proto3" json:"certificate,omitempty"` // DER
+	Key           []byte                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`                 // PKCS#8 DER
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeyOfCAReply) Reset() {
+	*x = KeyOfCAReply{}
+	mi := &file_trust_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeyOfCAReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeyOfCAReply) ProtoMessage() {}
+
+func (x *KeyOfCAReply) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeyOfCAReply.ProtoReflect.Descriptor instead.
+func (*KeyOfCAReply) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *KeyOfCAReply) GetCertificate() []byte {
+	if x != nil {
+		return x.Certificate
+	}
+	return nil
+}
+
+func (x *KeyOfCAReply) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
 var File_trust_proto protoreflect.FileDescriptor
 
 const file_trust_proto_rawDesc = "" +
@@ -926,18 +1210,22 @@ const file_trust_proto_rawDesc = "" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12\x12\n" +
 	"\x04keys\x18\x02 \x01(\rR\x04keys\x12%\n" +
 	"\x0egossip_turning\x18\x03 \x01(\bR\rgossipTurning\x12%\n" +
-	"\x0egossip_pending\x18\x04 \x01(\bR\rgossipPending\">\n" +
+	"\x0egossip_pending\x18\x04 \x01(\bR\rgossipPending\"h\n" +
 	"\x0ePresentRequest\x12\x18\n" +
 	"\aexpires\x18\x01 \x01(\x03R\aexpires\x12\x12\n" +
-	"\x04made\x18\x02 \x01(\x03R\x04made\"\x0e\n" +
+	"\x04made\x18\x02 \x01(\x03R\x04made\x12\x12\n" +
+	"\x04root\x18\x03 \x01(\tR\x04root\x12\x14\n" +
+	"\x05holds\x18\x04 \x01(\tR\x05holds\"\x0e\n" +
 	"\fPresentReply\"\r\n" +
-	"\vNewsRequest\"\xb5\x01\n" +
+	"\vNewsRequest\"\xe3\x01\n" +
 	"\tNewsReply\x12/\n" +
 	"\breplicas\x18\x01 \x03(\v2\x13.rampart.v1.ReplicaR\breplicas\x12+\n" +
 	"\x11gossip_generation\x18\x02 \x01(\x04R\x10gossipGeneration\x12\x1f\n" +
 	"\vgossip_keys\x18\x03 \x03(\fR\n" +
 	"gossipKeys\x12)\n" +
-	"\x10revoked_replicas\x18\x04 \x03(\tR\x0frevokedReplicas\"*\n" +
+	"\x10revoked_replicas\x18\x04 \x03(\tR\x0frevokedReplicas\x12\x14\n" +
+	"\x05roots\x18\x05 \x03(\fR\x05roots\x12\x16\n" +
+	"\x06signer\x18\x06 \x01(\tR\x06signer\"*\n" +
 	"\x14TurnGossipKeyRequest\x12\x12\n" +
 	"\x04look\x18\x01 \x01(\bR\x04look\"b\n" +
 	"\x12TurnGossipKeyReply\x12\x1e\n" +
@@ -945,7 +1233,24 @@ const file_trust_proto_rawDesc = "" +
 	"generation\x18\x01 \x01(\x04R\n" +
 	"generation\x12\x12\n" +
 	"\x04keys\x18\x02 \x01(\rR\x04keys\x12\x18\n" +
-	"\awaiting\x18\x03 \x03(\tR\awaiting2\xa5\x04\n" +
+	"\awaiting\x18\x03 \x03(\tR\awaiting\"\x85\x01\n" +
+	"\rTurnCARequest\x12/\n" +
+	"\x03way\x18\x01 \x01(\x0e2\x1d.rampart.v1.TurnCARequest.WayR\x03way\"C\n" +
+	"\x03Way\x12\f\n" +
+	"\bWAY_LOOK\x10\x00\x12\r\n" +
+	"\tWAY_BEGIN\x10\x01\x12\x0e\n" +
+	"\n" +
+	"WAY_FINISH\x10\x02\x12\x0f\n" +
+	"\vWAY_ABANDON\x10\x03\"Q\n" +
+	"\vTurnCAReply\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x12\x18\n" +
+	"\awaiting\x18\x02 \x03(\tR\awaiting\x12\x14\n" +
+	"\x05roots\x18\x03 \x03(\fR\x05roots\"$\n" +
+	"\x0eKeyOfCARequest\x12\x12\n" +
+	"\x04hash\x18\x01 \x01(\tR\x04hash\"B\n" +
+	"\fKeyOfCAReply\x12 \n" +
+	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\fR\x03key2\xa4\x05\n" +
 	"\x05Trust\x12H\n" +
 	"\n" +
 	"ListTokens\x12\x1d.rampart.v1.ListTokensRequest\x1a\x1b.rampart.v1.ListTokensReply\x12K\n" +
@@ -954,7 +1259,9 @@ const file_trust_proto_rawDesc = "" +
 	"\x11RevokeCertificate\x12$.rampart.v1.RevokeCertificateRequest\x1a\".rampart.v1.RevokeCertificateReply\x12?\n" +
 	"\aPresent\x12\x1a.rampart.v1.PresentRequest\x1a\x18.rampart.v1.PresentReply\x126\n" +
 	"\x04News\x12\x17.rampart.v1.NewsRequest\x1a\x15.rampart.v1.NewsReply\x12Q\n" +
-	"\rTurnGossipKey\x12 .rampart.v1.TurnGossipKeyRequest\x1a\x1e.rampart.v1.TurnGossipKeyReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\rTurnGossipKey\x12 .rampart.v1.TurnGossipKeyRequest\x1a\x1e.rampart.v1.TurnGossipKeyReply\x12<\n" +
+	"\x06TurnCA\x12\x19.rampart.v1.TurnCARequest\x1a\x17.rampart.v1.TurnCAReply\x12?\n" +
+	"\aKeyOfCA\x12\x1a.rampart.v1.KeyOfCARequest\x1a\x18.rampart.v1.KeyOfCAReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_trust_proto_rawDescOnce sync.Once
@@ -968,49 +1275,60 @@ func file_trust_proto_rawDescGZIP() []byte {
 	return file_trust_proto_rawDescData
 }
 
-var file_trust_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_trust_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_trust_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_trust_proto_goTypes = []any{
-	(*ListTokensRequest)(nil),        // 0: rampart.v1.ListTokensRequest
-	(*ListTokensReply)(nil),          // 1: rampart.v1.ListTokensReply
-	(*TokenInfo)(nil),                // 2: rampart.v1.TokenInfo
-	(*RevokeTokenRequest)(nil),       // 3: rampart.v1.RevokeTokenRequest
-	(*RevokeTokenReply)(nil),         // 4: rampart.v1.RevokeTokenReply
-	(*ListCertificatesRequest)(nil),  // 5: rampart.v1.ListCertificatesRequest
-	(*ListCertificatesReply)(nil),    // 6: rampart.v1.ListCertificatesReply
-	(*CertificateInfo)(nil),          // 7: rampart.v1.CertificateInfo
-	(*RevokeCertificateRequest)(nil), // 8: rampart.v1.RevokeCertificateRequest
-	(*RevokeCertificateReply)(nil),   // 9: rampart.v1.RevokeCertificateReply
-	(*PresentRequest)(nil),           // 10: rampart.v1.PresentRequest
-	(*PresentReply)(nil),             // 11: rampart.v1.PresentReply
-	(*NewsRequest)(nil),              // 12: rampart.v1.NewsRequest
-	(*NewsReply)(nil),                // 13: rampart.v1.NewsReply
-	(*TurnGossipKeyRequest)(nil),     // 14: rampart.v1.TurnGossipKeyRequest
-	(*TurnGossipKeyReply)(nil),       // 15: rampart.v1.TurnGossipKeyReply
-	(*Replica)(nil),                  // 16: rampart.v1.Replica
+	(TurnCARequest_Way)(0),           // 0: rampart.v1.TurnCARequest.Way
+	(*ListTokensRequest)(nil),        // 1: rampart.v1.ListTokensRequest
+	(*ListTokensReply)(nil),          // 2: rampart.v1.ListTokensReply
+	(*TokenInfo)(nil),                // 3: rampart.v1.TokenInfo
+	(*RevokeTokenRequest)(nil),       // 4: rampart.v1.RevokeTokenRequest
+	(*RevokeTokenReply)(nil),         // 5: rampart.v1.RevokeTokenReply
+	(*ListCertificatesRequest)(nil),  // 6: rampart.v1.ListCertificatesRequest
+	(*ListCertificatesReply)(nil),    // 7: rampart.v1.ListCertificatesReply
+	(*CertificateInfo)(nil),          // 8: rampart.v1.CertificateInfo
+	(*RevokeCertificateRequest)(nil), // 9: rampart.v1.RevokeCertificateRequest
+	(*RevokeCertificateReply)(nil),   // 10: rampart.v1.RevokeCertificateReply
+	(*PresentRequest)(nil),           // 11: rampart.v1.PresentRequest
+	(*PresentReply)(nil),             // 12: rampart.v1.PresentReply
+	(*NewsRequest)(nil),              // 13: rampart.v1.NewsRequest
+	(*NewsReply)(nil),                // 14: rampart.v1.NewsReply
+	(*TurnGossipKeyRequest)(nil),     // 15: rampart.v1.TurnGossipKeyRequest
+	(*TurnGossipKeyReply)(nil),       // 16: rampart.v1.TurnGossipKeyReply
+	(*TurnCARequest)(nil),            // 17: rampart.v1.TurnCARequest
+	(*TurnCAReply)(nil),              // 18: rampart.v1.TurnCAReply
+	(*KeyOfCARequest)(nil),           // 19: rampart.v1.KeyOfCARequest
+	(*KeyOfCAReply)(nil),             // 20: rampart.v1.KeyOfCAReply
+	(*Replica)(nil),                  // 21: rampart.v1.Replica
 }
 var file_trust_proto_depIdxs = []int32{
-	2,  // 0: rampart.v1.ListTokensReply.tokens:type_name -> rampart.v1.TokenInfo
-	7,  // 1: rampart.v1.ListCertificatesReply.certificates:type_name -> rampart.v1.CertificateInfo
-	16, // 2: rampart.v1.NewsReply.replicas:type_name -> rampart.v1.Replica
-	0,  // 3: rampart.v1.Trust.ListTokens:input_type -> rampart.v1.ListTokensRequest
-	3,  // 4: rampart.v1.Trust.RevokeToken:input_type -> rampart.v1.RevokeTokenRequest
-	5,  // 5: rampart.v1.Trust.ListCertificates:input_type -> rampart.v1.ListCertificatesRequest
-	8,  // 6: rampart.v1.Trust.RevokeCertificate:input_type -> rampart.v1.RevokeCertificateRequest
-	10, // 7: rampart.v1.Trust.Present:input_type -> rampart.v1.PresentRequest
-	12, // 8: rampart.v1.Trust.News:input_type -> rampart.v1.NewsRequest
-	14, // 9: rampart.v1.Trust.TurnGossipKey:input_type -> rampart.v1.TurnGossipKeyRequest
-	1,  // 10: rampart.v1.Trust.ListTokens:output_type -> rampart.v1.ListTokensReply
-	4,  // 11: rampart.v1.Trust.RevokeToken:output_type -> rampart.v1.RevokeTokenReply
-	6,  // 12: rampart.v1.Trust.ListCertificates:output_type -> rampart.v1.ListCertificatesReply
-	9,  // 13: rampart.v1.Trust.RevokeCertificate:output_type -> rampart.v1.RevokeCertificateReply
-	11, // 14: rampart.v1.Trust.Present:output_type -> rampart.v1.PresentReply
-	13, // 15: rampart.v1.Trust.News:output_type -> rampart.v1.NewsReply
-	15, // 16: rampart.v1.Trust.TurnGossipKey:output_type -> rampart.v1.TurnGossipKeyReply
-	10, // [10:17] is the sub-list for method output_type
-	3,  // [3:10] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	3,  // 0: rampart.v1.ListTokensReply.tokens:type_name -> rampart.v1.TokenInfo
+	8,  // 1: rampart.v1.ListCertificatesReply.certificates:type_name -> rampart.v1.CertificateInfo
+	21, // 2: rampart.v1.NewsReply.replicas:type_name -> rampart.v1.Replica
+	0,  // 3: rampart.v1.TurnCARequest.way:type_name -> rampart.v1.TurnCARequest.Way
+	1,  // 4: rampart.v1.Trust.ListTokens:input_type -> rampart.v1.ListTokensRequest
+	4,  // 5: rampart.v1.Trust.RevokeToken:input_type -> rampart.v1.RevokeTokenRequest
+	6,  // 6: rampart.v1.Trust.ListCertificates:input_type -> rampart.v1.ListCertificatesRequest
+	9,  // 7: rampart.v1.Trust.RevokeCertificate:input_type -> rampart.v1.RevokeCertificateRequest
+	11, // 8: rampart.v1.Trust.Present:input_type -> rampart.v1.PresentRequest
+	13, // 9: rampart.v1.Trust.News:input_type -> rampart.v1.NewsRequest
+	15, // 10: rampart.v1.Trust.TurnGossipKey:input_type -> rampart.v1.TurnGossipKeyRequest
+	17, // 11: rampart.v1.Trust.TurnCA:input_type -> rampart.v1.TurnCARequest
+	19, // 12: rampart.v1.Trust.KeyOfCA:input_type -> rampart.v1.KeyOfCARequest
+	2,  // 13: rampart.v1.Trust.ListTokens:output_type -> rampart.v1.ListTokensReply
+	5,  // 14: rampart.v1.Trust.RevokeToken:output_type -> rampart.v1.RevokeTokenReply
+	7,  // 15: rampart.v1.Trust.ListCertificates:output_type -> rampart.v1.ListCertificatesReply
+	10, // 16: rampart.v1.Trust.RevokeCertificate:output_type -> rampart.v1.RevokeCertificateReply
+	12, // 17: rampart.v1.Trust.Present:output_type -> rampart.v1.PresentReply
+	14, // 18: rampart.v1.Trust.News:output_type -> rampart.v1.NewsReply
+	16, // 19: rampart.v1.Trust.TurnGossipKey:output_type -> rampart.v1.TurnGossipKeyReply
+	18, // 20: rampart.v1.Trust.TurnCA:output_type -> rampart.v1.TurnCAReply
+	20, // 21: rampart.v1.Trust.KeyOfCA:output_type -> rampart.v1.KeyOfCAReply
+	13, // [13:22] is the sub-list for method output_type
+	4,  // [4:13] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_trust_proto_init() }
@@ -1024,13 +1342,14 @@ func file_trust_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trust_proto_rawDesc), len(file_trust_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   16,
+			NumEnums:      1,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_trust_proto_goTypes,
 		DependencyIndexes: file_trust_proto_depIdxs,
+		EnumInfos:         file_trust_proto_enumTypes,
 		MessageInfos:      file_trust_proto_msgTypes,
 	}.Build()
 	File_trust_proto = out.File

@@ -1,6 +1,7 @@
 package mom
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (d *daemon) hear(ctx context.Context, known *Config) error {
 		return err
 	}
 	d.shun(reply.Msg.GetRevokedReplicas())
-	return errors.Join(d.holdGossipKeys(reply.Msg), d.keepReplicas(known, reply.Msg.GetReplicas()))
+	return errors.Join(d.turnRoots(reply.Msg), d.holdGossipKeys(reply.Msg), d.keepReplicas(known, reply.Msg.GetReplicas()))
 }
 
 // shun cuts off the replicas whose keys were revoked.
@@ -66,6 +67,28 @@ func (d *daemon) check(role transport.Role, host pbs.HostName, key string) error
 		return fmt.Errorf("the certificate of %s %s was revoked", role, host)
 	}
 	return nil
+}
+
+// turnRoots trusts the CAs that the cluster has now, and has the leaf renewed when another
+// one signs.
+func (d *daemon) turnRoots(news *api.NewsReply) error {
+	if bundle := bytes.Join(news.GetRoots(), nil); len(bundle) > 0 && !bytes.Equal(bundle, d.identity.Roots()) {
+		if err := d.identity.Trust(bundle); err != nil {
+			return err
+		}
+		if err := d.files.SaveRoots(bundle); err != nil {
+			return err
+		}
+	}
+	signer := news.GetSigner()
+	d.signer.Store(&signer)
+	return nil
+}
+
+// stale tells whether another CA signs for this daemon than that which signed its leaf.
+func (d *daemon) stale() bool {
+	signer := d.signer.Load()
+	return signer != nil && *signer != "" && *signer != d.identity.SignedBy()
 }
 
 // holdGossipKeys takes the keys over, and writes them down before others hear of it.

@@ -51,6 +51,7 @@ type daemon struct {
 
 	seeds   atomic.Pointer[[]string] // gossip addresses of the replicas
 	shunned atomic.Pointer[[]string] // keys of replicas that were revoked
+	signer  atomic.Pointer[string]   // hash of the CA that signs for this daemon; nil: not known
 }
 
 // Run runs the mom of the home until a signal or ctx ends it.
@@ -234,7 +235,7 @@ func (d *daemon) close() {
 // renewer asks the replicas for a fresh leaf.
 func (d *daemon) renewer() *transport.Renewer {
 	return &transport.Renewer{
-		Identity: d.identity, Save: d.files.SaveLeaf, Logger: d.options.Logger,
+		Identity: d.identity, Save: d.files.SaveLeaf, Stale: d.stale, Logger: d.options.Logger,
 		Sign: func(ctx context.Context, csr []byte) ([]byte, error) {
 			reply, err := d.asker.Cluster().Renew(ctx, connect.NewRequest(&api.RenewRequest{Csr: csr}))
 			if err != nil {

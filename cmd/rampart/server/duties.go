@@ -29,6 +29,7 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	duties.Go(func() error { return dispatch.New(options).Run(ctx) })
 	duties.Go(func() error { return watcher.Run(ctx) })
 	duties.Go(func() error { return s.turnGossipKeys(ctx) })
+	duties.Go(func() error { return s.replaceCA(ctx) })
 	duties.Go(func() error {
 		return sched.New(sched.Options{
 			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Meter: s.metrics.sched, Logger: s.logger,

@@ -24,7 +24,6 @@ import (
 	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
 	"rampart/transport/daylog"
-	"rampart/transport/login"
 	"rampart/transport/meter"
 )
 
@@ -33,7 +32,7 @@ type Server struct {
 	config   Config
 	outside  Outside
 	logger   *slog.Logger
-	ca       *transport.CA
+	ca       *authority
 	files    transport.Files
 	identity *transport.Identity
 
@@ -94,12 +93,12 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.identity, err = s.files.Identity(); err != nil {
 		return err
 	}
-	if s.ca, err = s.files.CA(); err != nil {
+	if s.ca, err = openAuthority(s.files); err != nil {
 		return err
 	}
 	s.peers, s.moms = newPeers(s.outside.Network, s.identity), client.NewMoms(s.outside.Network, s.identity)
 	s.handler = transport.NewHandler(transport.HandlerConfig{
-		Identity: s.identity, Leader: s.leader, Network: s.outside.Network, Login: login.Verifier(s.ca), Logger: s.logger,
+		Identity: s.identity, Leader: s.leader, Network: s.outside.Network, Login: s.ca.read, Logger: s.logger,
 	})
 	s.port, err = transport.NewServer(ctx, transport.ServerConfig{
 		Network: s.outside.Network, Address: s.config.Listen, Identity: s.identity, Handler: s.handler, Raft: true, Logger: s.logger,
@@ -170,7 +169,7 @@ func (s *Server) isMember(key string) bool {
 
 func (s *Server) mount() {
 	services := service.New(service.Config{
-		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Logins: logins{s.ca},
+		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
 		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
 	})
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
@@ -256,6 +255,7 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.keepMembers(ctx) })
 	agreeing.Go(func() error { return s.followTrust(ctx) })
 	agreeing.Go(func() error { return s.keepPresented(ctx) })
+	agreeing.Go(func() error { return s.fetchKeys(ctx) })
 	s.logger.Info("replica runs", "address", s.config.Address(), "home", s.config.Home)
 	err := agreeing.Wait()
 	closeDoors()
@@ -277,18 +277,11 @@ func (s *Server) close() {
 func (s *Server) renewer() *transport.Renewer {
 	return &transport.Renewer{
 		Identity: s.identity, Save: s.files.SaveLeaf, Logger: s.logger,
+		Stale: s.stale,
 		Sign: func(_ context.Context, csr []byte) ([]byte, error) {
 			return s.ca.Sign(csr, transport.RoleReplica, pbs.HostName(s.config.Host), time.Now())
 		},
 	}
-}
-
-// logins issues login tokens with the CA's key.
-type logins struct{ ca *transport.CA }
-
-// Issue implements service.Logins.
-func (l logins) Issue(user pbs.User, ttl time.Duration) (string, time.Time, error) {
-	return login.Issue(l.ca, user, ttl, time.Now())
 }
 
 // ledgerPeers returns the other replicas, as the state knows them.

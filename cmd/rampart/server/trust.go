@@ -62,9 +62,9 @@ func (s *Server) check(role transport.Role, host pbs.HostName, key string) error
 }
 
 // followTrust does at this replica what the state says of certificates and keys, as soon as
-// it is applied: connections of the revoked are cut, and gossip gets its keys.
+// it is applied: connections of the revoked are cut, gossip gets its keys, and CAs are changed.
 func (s *Server) followTrust(ctx context.Context) error {
-	var revocations, generation uint64
+	var revocations, generation, turns uint64
 	var keys [][]byte
 	for {
 		changed := s.machine.Changed()
@@ -72,6 +72,12 @@ func (s *Server) followTrust(ctx context.Context) error {
 		if c.Revocations != revocations {
 			revocations = c.Revocations
 			s.identity.Recheck()
+		}
+		if c.RootTurns != turns {
+			turns = c.RootTurns
+			if err := s.turnRoots(c); err != nil {
+				s.logger.Error("take over the CAs", "error", err)
+			}
 		}
 		if len(c.GossipKeys) > 0 && (keys == nil || c.GossipGeneration != generation) {
 			generation, keys = c.GossipGeneration, c.GossipKeys
@@ -120,7 +126,8 @@ func (s *Server) keepPresented(ctx context.Context) error {
 
 func (s *Server) onRecord(v *state.View) bool {
 	id, ok := v.Identity(s.identity.KeyHash())
-	return ok && int64(id.Expires)/int64(time.Second) == s.identity.Certificate().NotAfter.Unix()
+	return ok && int64(id.Expires)/int64(time.Second) == s.identity.Certificate().NotAfter.Unix() &&
+		id.Root == s.identity.SignedBy() && id.Holds == s.holds(v.Cluster())
 }
 
 func (s *Server) present(ctx context.Context) error {
@@ -129,19 +136,22 @@ func (s *Server) present(ctx context.Context) error {
 	address, self, ok := s.replica.Leader()
 	cert := s.identity.Certificate()
 	made := cert.NotAfter.Add(-transport.LeafLife)
+	root, holds := s.identity.SignedBy(), s.holds(s.machine.View().Cluster())
 	switch {
 	case !ok:
 		return nil // the next look finds one
 	case self:
 		out, err := s.replica.Propose(ctx, command.Proposal{Commands: []command.Command{&command.RenewIdentity{Identity: state.Identity{
 			KeyHash: s.identity.KeyHash(), Role: string(transport.RoleReplica), Host: pbs.HostName(s.config.Host),
-			Renewed: pbs.Time(made.UnixNano()), Expires: pbs.Time(cert.NotAfter.UnixNano()),
+			Renewed: pbs.Time(made.UnixNano()), Expires: pbs.Time(cert.NotAfter.UnixNano()), Root: root, Holds: holds,
 		}}}})
 		if err != nil {
 			return err
 		}
 		return out.Err()
 	}
-	_, err := s.peers.trustAt(address).Present(ctx, connect.NewRequest(&api.PresentRequest{Made: made.Unix(), Expires: cert.NotAfter.Unix()}))
+	_, err := s.peers.trustAt(address).Present(ctx, connect.NewRequest(&api.PresentRequest{
+		Made: made.Unix(), Expires: cert.NotAfter.Unix(), Root: root, Holds: holds,
+	}))
 	return transport.FromWire(err)
 }

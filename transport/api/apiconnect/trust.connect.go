@@ -47,6 +47,10 @@ const (
 	TrustNewsProcedure = "/rampart.v1.Trust/News"
 	// TrustTurnGossipKeyProcedure is the fully-qualified name of the Trust's TurnGossipKey RPC.
 	TrustTurnGossipKeyProcedure = "/rampart.v1.Trust/TurnGossipKey"
+	// TrustTurnCAProcedure is the fully-qualified name of the Trust's TurnCA RPC.
+	TrustTurnCAProcedure = "/rampart.v1.Trust/TurnCA"
+	// TrustKeyOfCAProcedure is the fully-qualified name of the Trust's KeyOfCA RPC.
+	TrustKeyOfCAProcedure = "/rampart.v1.Trust/KeyOfCA"
 )
 
 // TrustClient is a client for the rampart.v1.Trust service.
@@ -66,6 +70,11 @@ type TrustClient interface {
 	// TurnGossipKey begins to replace the key that encrypts gossip, if none is being
 	// replaced, and tells how far that is.
 	TurnGossipKey(context.Context, *connect.Request[api.TurnGossipKeyRequest]) (*connect.Response[api.TurnGossipKeyReply], error)
+	// TurnCA begins to replace the CA, or hurries or gives up what is under way, and tells how
+	// far that is.
+	TurnCA(context.Context, *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error)
+	// KeyOfCA gives a replica the key of a CA.
+	KeyOfCA(context.Context, *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error)
 }
 
 // NewTrustClient constructs a client for the rampart.v1.Trust service. By default, it uses the
@@ -121,6 +130,18 @@ func NewTrustClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(trustMethods.ByName("TurnGossipKey")),
 			connect.WithClientOptions(opts...),
 		),
+		turnCA: connect.NewClient[api.TurnCARequest, api.TurnCAReply](
+			httpClient,
+			baseURL+TrustTurnCAProcedure,
+			connect.WithSchema(trustMethods.ByName("TurnCA")),
+			connect.WithClientOptions(opts...),
+		),
+		keyOfCA: connect.NewClient[api.KeyOfCARequest, api.KeyOfCAReply](
+			httpClient,
+			baseURL+TrustKeyOfCAProcedure,
+			connect.WithSchema(trustMethods.ByName("KeyOfCA")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -133,6 +154,8 @@ type trustClient struct {
 	present           *connect.Client[api.PresentRequest, api.PresentReply]
 	news              *connect.Client[api.NewsRequest, api.NewsReply]
 	turnGossipKey     *connect.Client[api.TurnGossipKeyRequest, api.TurnGossipKeyReply]
+	turnCA            *connect.Client[api.TurnCARequest, api.TurnCAReply]
+	keyOfCA           *connect.Client[api.KeyOfCARequest, api.KeyOfCAReply]
 }
 
 // ListTokens calls rampart.v1.Trust.ListTokens.
@@ -170,6 +193,16 @@ func (c *trustClient) TurnGossipKey(ctx context.Context, req *connect.Request[ap
 	return c.turnGossipKey.CallUnary(ctx, req)
 }
 
+// TurnCA calls rampart.v1.Trust.TurnCA.
+func (c *trustClient) TurnCA(ctx context.Context, req *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error) {
+	return c.turnCA.CallUnary(ctx, req)
+}
+
+// KeyOfCA calls rampart.v1.Trust.KeyOfCA.
+func (c *trustClient) KeyOfCA(ctx context.Context, req *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error) {
+	return c.keyOfCA.CallUnary(ctx, req)
+}
+
 // TrustHandler is an implementation of the rampart.v1.Trust service.
 type TrustHandler interface {
 	// ListTokens tells which enrolment tokens are still good; never their secrets.
@@ -187,6 +220,11 @@ type TrustHandler interface {
 	// TurnGossipKey begins to replace the key that encrypts gossip, if none is being
 	// replaced, and tells how far that is.
 	TurnGossipKey(context.Context, *connect.Request[api.TurnGossipKeyRequest]) (*connect.Response[api.TurnGossipKeyReply], error)
+	// TurnCA begins to replace the CA, or hurries or gives up what is under way, and tells how
+	// far that is.
+	TurnCA(context.Context, *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error)
+	// KeyOfCA gives a replica the key of a CA.
+	KeyOfCA(context.Context, *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error)
 }
 
 // NewTrustHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -238,6 +276,18 @@ func NewTrustHandler(svc TrustHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(trustMethods.ByName("TurnGossipKey")),
 		connect.WithHandlerOptions(opts...),
 	)
+	trustTurnCAHandler := connect.NewUnaryHandler(
+		TrustTurnCAProcedure,
+		svc.TurnCA,
+		connect.WithSchema(trustMethods.ByName("TurnCA")),
+		connect.WithHandlerOptions(opts...),
+	)
+	trustKeyOfCAHandler := connect.NewUnaryHandler(
+		TrustKeyOfCAProcedure,
+		svc.KeyOfCA,
+		connect.WithSchema(trustMethods.ByName("KeyOfCA")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rampart.v1.Trust/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case TrustListTokensProcedure:
@@ -254,6 +304,10 @@ func NewTrustHandler(svc TrustHandler, opts ...connect.HandlerOption) (string, h
 			trustNewsHandler.ServeHTTP(w, r)
 		case TrustTurnGossipKeyProcedure:
 			trustTurnGossipKeyHandler.ServeHTTP(w, r)
+		case TrustTurnCAProcedure:
+			trustTurnCAHandler.ServeHTTP(w, r)
+		case TrustKeyOfCAProcedure:
+			trustKeyOfCAHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -289,4 +343,12 @@ func (UnimplementedTrustHandler) News(context.Context, *connect.Request[api.News
 
 func (UnimplementedTrustHandler) TurnGossipKey(context.Context, *connect.Request[api.TurnGossipKeyRequest]) (*connect.Response[api.TurnGossipKeyReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Trust.TurnGossipKey is not implemented"))
+}
+
+func (UnimplementedTrustHandler) TurnCA(context.Context, *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Trust.TurnCA is not implemented"))
+}
+
+func (UnimplementedTrustHandler) KeyOfCA(context.Context, *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Trust.KeyOfCA is not implemented"))
 }
