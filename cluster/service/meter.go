@@ -45,12 +45,18 @@ type reports struct {
 
 func (c reports) note(kind string, n int, err error) {
 	result := reportTaken
-	if refusal, ok := errors.AsType[*pbs.Error](err); ok && refusal.Code != pbs.NoQuorum && refusal.Code != pbs.UnknownResult {
-		result = reportRefused
-	} else if err != nil {
+	if err != nil {
 		result = reportFailed
 	}
+	if refusal, ok := errors.AsType[*pbs.Error](err); ok && !passes(refusal.Code) {
+		result = reportRefused
+	}
 	c.total.WithLabelValues(kind, result).Add(float64(n))
+}
+
+// passes tells the refusals that a repeat may not meet: they say nothing of the report.
+func passes(c pbs.Code) bool {
+	return c == pbs.NoQuorum || c == pbs.UnknownResult || c == pbs.ResourceBusy
 }
 
 // Register implements apiconnect.ReportHandler.

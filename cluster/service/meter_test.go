@@ -5,8 +5,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
+
+// TestCountReports_WhatPassesIsNoRefusal: full disks and lost quorums say nothing of the
+// report, so nobody is woken for it.
+func TestCountReports_WhatPassesIsNoRefusal(t *testing.T) {
+	for code, want := range map[pbs.Code]bool{pbs.NoQuorum: true, pbs.ResourceBusy: true, pbs.Unauthorized: false, pbs.UnknownNode: false} {
+		if passes(code) != want {
+			t.Errorf("%d passes: %t", code, !want)
+		}
+	}
+}
 
 // TestCountReports_TakenAndRefused: a mom that speaks for another is refused.
 func TestCountReports_TakenAndRefused(t *testing.T) {
