@@ -71,10 +71,11 @@ type stage struct {
 	index uint64
 	now   pbs.Time
 	facts map[pbs.HostName]uint64
+	disks map[pbs.HostName]string // the spools of moms with new ones
 }
 
 func newStage(t *testing.T) *stage {
-	return &stage{t: t, store: state.NewStore(), now: pbs.Time(1826791200 * time.Second), facts: map[pbs.HostName]uint64{}}
+	return &stage{t: t, store: state.NewStore(), now: pbs.Time(1826791200 * time.Second), facts: map[pbs.HostName]uint64{}, disks: map[pbs.HostName]string{}}
 }
 
 func (s *stage) perform(commands string) string {
@@ -154,11 +155,27 @@ var builders = map[string]func(s *stage, operand string, args map[string]string)
 	"init": func(_ *stage, _ string, _ map[string]string) command.Command {
 		return &command.InitCluster{ID: "c1", Name: "srv", Epoch: 7}
 	},
-	"register": func(_ *stage, host string, args map[string]string) command.Command {
-		return &command.HostUp{
-			Host: pbs.HostName(host), Address: host + ":15002", BootID: "b1", SpoolID: "spool-" + host, PCPUs: 4,
-			Vnodes: []command.ReportedVnode{{Name: pbs.VnodeName(host), Available: items(args)}},
+	"register": func(s *stage, name string, args map[string]string) command.Command {
+		host := pbs.HostName(name)
+		if disk, ok := take(args, "disk"); ok {
+			s.disks[host], s.facts[host] = disk, 0
 		}
+		c := &command.HostUp{Host: host, Address: name + ":15002", BootID: "b1", SpoolID: s.spool(host), PCPUs: 4}
+		c.Trouble, _ = take(args, "trouble")
+		tasks, _ := take(args, "tasks")
+		for task := range strings.SplitSeq(tasks, ",") {
+			if id, n, ok := strings.Cut(task, "@"); ok {
+				c.Tasks = append(c.Tasks, command.ReportedTask{Job: jobID(id), RunCount: run(map[string]string{"run": n})})
+			}
+		}
+		c.Vnodes = []command.ReportedVnode{{Name: pbs.VnodeName(name), Available: items(args)}}
+		return c
+	},
+	"trouble": func(_ *stage, host string, args map[string]string) command.Command {
+		return &command.HostTrouble{Host: pbs.HostName(host), Text: args["text"]}
+	},
+	"forget": func(_ *stage, host string, _ map[string]string) command.Command {
+		return &command.ForgetHost{Host: pbs.HostName(host)}
 	},
 	"down": func(_ *stage, host string, _ map[string]string) command.Command {
 		return &command.HostDown{Host: pbs.HostName(host), Reason: "it does not answer"}
@@ -243,12 +260,21 @@ var builders = map[string]func(s *stage, operand string, args map[string]string)
 	},
 }
 
+func (s *stage) spool(host pbs.HostName) string { return "spool-" + string(host) + s.disks[host] }
+
+// take takes an argument out.
+func take(args map[string]string, name string) (value string, ok bool) {
+	value, ok = args[name]
+	delete(args, name)
+	return value, ok
+}
+
 func (s *stage) source(args map[string]string) command.Source {
 	host := pbs.HostName(args["host"])
 	if args["again"] == "" {
 		s.facts[host]++
 	}
-	return command.Source{Host: host, Spool: "spool-" + string(host), Seq: s.facts[host]}
+	return command.Source{Host: host, Spool: s.spool(host), Seq: s.facts[host]}
 }
 
 func run(args map[string]string) pbs.RunCount {
