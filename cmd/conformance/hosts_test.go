@@ -181,6 +181,9 @@ func TestForcedRerun_MomAndLeaderDie(t *testing.T) {
 	if err := c.Signal(host, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := c.Output(t.Context(), "pbsnodes", "-o", host); err != nil { // so that it would start elsewhere
+		t.Fatal(err)
+	}
 	if _, err := c.Output(t.Context(), "qrerun", "-W", "force", job.id); err != nil {
 		t.Fatal(err)
 	}
@@ -204,6 +207,8 @@ func TestForcedRerun_MomAndLeaderDie(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitGone(t, pid)
-	job.runs(t, 2)
+	if on, _ := job.runs(t, 2); on != other {
+		t.Errorf("the second run is on %s, which takes no jobs", on)
+	}
 	job.ends(t, "QSRSE")
 }
