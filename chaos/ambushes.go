@@ -21,7 +21,7 @@ func Later() []string {
 		"SubmitJob", "AlterJob", "HoldJob", "ReleaseJob", "SignalJob", "DeleteJob", "RerunJob",
 		"StartJob", "JobStarted", "JobEnded", "HostUp", "HostDown", "OrderConfirmed", "CreateToken", "Enrol",
 		"UsageSample", "SetComments", "HostFenced", "ForgetHost", "ShortenFence", "HostTrouble", "CompareDigests",
-		"RevokeToken", "RenewIdentity", "RevokeIdentity", "TurnGossipKeys",
+		"RevokeToken", "RenewIdentity", "RevokeIdentity", "TurnGossipKeys", "TurnRoots",
 	}
 }
 

@@ -110,6 +110,7 @@ var requests = map[string]func(ctx context.Context, w *World) error{
 		_, err := w.trust.TurnGossipKey(ctx, connect.NewRequest(&api.TurnGossipKeyRequest{}))
 		return err
 	},
+	"TurnRoots": turnRoots,
 }
 
 func manage(verb api.Verb, kind api.ObjectKind, name, attr, value string) func(context.Context, *World) error {
@@ -176,6 +177,17 @@ func enrol(ctx context.Context, w *World) error {
 	}
 	_, err = w.admin.Join(ctx, connect.NewRequest(&api.JoinRequest{Token: token, Host: "host9", Csr: csr}))
 	return err
+}
+
+// turnRoots begins to replace the CA, whose new key is lost to the others with the leader,
+// and gives it up: nobody here would learn of a new one.
+func turnRoots(ctx context.Context, w *World) error {
+	for _, way := range []api.TurnCARequest_Way{api.TurnCARequest_WAY_BEGIN, api.TurnCARequest_WAY_ABANDON} {
+		if _, err := w.trust.TurnCA(ctx, connect.NewRequest(&api.TurnCARequest{Way: way})); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forget says that a host is dead, until it is believed: that is when it is down.
