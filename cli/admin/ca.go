@@ -73,6 +73,9 @@ func RotateCA(ctx context.Context, env *Env, server string, way api.TurnCAReques
 	if err != nil {
 		return err
 	}
+	if settled(reply) && way == api.TurnCARequest_WAY_FINISH { // there was nothing to hurry
+		way = api.TurnCARequest_WAY_LOOK
+	}
 	look := way == api.TurnCARequest_WAY_LOOK
 	for end := time.Now().Add(wait); !look && !settled(reply) && time.Now().Before(end); {
 		select {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -155,8 +156,16 @@ func signerFor(v *state.View, role transport.Role) string {
 	return transport.RootHash(roots[0])
 }
 
-// KeyOfCA gives a replica the key of a CA. It goes nowhere else.
-func (t *Trust) KeyOfCA(_ context.Context, r *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error) {
+// KeyOfCA gives a replica whose key is on record the key of a CA. It goes nowhere else.
+func (t *Trust) KeyOfCA(ctx context.Context, r *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error) {
+	caller, _ := transport.CallerFrom(ctx)
+	v, err := t.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if id, ok := v.Identity(caller.Key); !ok || id.Revoked != 0 || id.Role != string(transport.RoleReplica) || id.Host != caller.Host {
+		return nil, fmt.Errorf("key of the CA for %s: its key is not on record: %w", caller.Host, pbs.Refuse(pbs.Unauthorized))
+	}
 	ca, ok := t.Keys.Key(r.Msg.GetHash())
 	if !ok {
 		return nil, pbs.Errorf(pbs.InvalidRequest, "this replica does not have the key of the CA %.16s", r.Msg.GetHash())

@@ -53,6 +53,11 @@ func TestTurnCA_WaitsForThoseWhoMustFollow(t *testing.T) {
 			t.Errorf("the next step is %v", next)
 		}
 	}
+	replica := func(name, root, holds string) {
+		b.do(&command.RenewIdentity{Identity: state.Identity{KeyHash: "k" + name, Role: "replica", Host: pbs.HostName(name), Root: root, Holds: holds}})
+	}
+	replica("s1", "old", "")
+	replica("s2", "old", "")
 	waits(transport.RootsSettled)
 	for range 2 { // the second time it is under way
 		if _, err := turn(api.TurnCARequest_WAY_BEGIN); err != nil {
@@ -62,9 +67,6 @@ func TestTurnCA_WaitsForThoseWhoMustFollow(t *testing.T) {
 	waits(transport.RootsLearned, "s1", "s2")
 	if _, err := turn(api.TurnCARequest_WAY_FINISH); pbs.CodeOf(err) != pbs.InvalidRequest {
 		t.Errorf("hurried on without the key: %v", err)
-	}
-	replica := func(name, root, holds string) {
-		b.do(&command.RenewIdentity{Identity: state.Identity{KeyHash: "k" + name, Role: "replica", Host: pbs.HostName(name), Root: root, Holds: holds}})
 	}
 	replica("s1", "old", fresh)
 	waits(transport.RootsLearned, "s2")
@@ -92,12 +94,20 @@ func TestTurnCA_WaitsForThoseWhoMustFollow(t *testing.T) {
 	b.do(NextRoots(b.store.View()))
 	waits(transport.RootsSettled)
 
-	key, err := b.Trust.KeyOfCA(t.Context(), request(&api.KeyOfCARequest{Hash: fresh}, ""))
-	if err != nil || len(key.Msg.GetKey()) == 0 {
-		t.Errorf("key of the new CA: %v", err)
-	}
-	if _, err := b.Trust.KeyOfCA(t.Context(), request(&api.KeyOfCARequest{Hash: "x"}, "")); pbs.CodeOf(err) != pbs.InvalidRequest {
-		t.Errorf("key of another: %v", err)
+	for name, c := range map[string]struct {
+		caller transport.Caller
+		hash   string
+		want   pbs.Code
+	}{
+		"a replica":                   {transport.Caller{Role: transport.RoleReplica, Host: "s1", Key: "ks1"}, fresh, 0},
+		"another CA":                  {transport.Caller{Role: transport.RoleReplica, Host: "s1", Key: "ks1"}, "x", pbs.InvalidRequest},
+		"a replica that is not known": {transport.Caller{Role: transport.RoleReplica, Host: "s1", Key: "forged"}, fresh, pbs.Unauthorized},
+		"a replica by another's key":  {transport.Caller{Role: transport.RoleReplica, Host: "s3", Key: "ks1"}, fresh, pbs.Unauthorized},
+	} {
+		key, err := b.Trust.KeyOfCA(transport.WithCaller(t.Context(), c.caller), request(&api.KeyOfCARequest{Hash: c.hash}, ""))
+		if pbs.CodeOf(err) != c.want || c.want == 0 && len(key.Msg.GetKey()) == 0 {
+			t.Errorf("key of the CA for %s: %v", name, err)
+		}
 	}
 	if _, err := b.Trust.TurnCA(b.as("ann@hosta"), request(&api.TurnCARequest{Way: api.TurnCARequest_WAY_BEGIN}, "")); pbs.CodeOf(err) != pbs.Unauthorized {
 		t.Errorf("begun by a user: %v", err)

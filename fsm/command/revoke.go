@@ -24,8 +24,9 @@ func (c *RevokeToken) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// RenewIdentity puts the present leaf of a key on record. The key of a replica, which makes
-// its own leaf, is taken even when it was not there before: the first replica never enrolled.
+// RenewIdentity puts the present leaf of a key on record. The first replica never enrolled:
+// the key of a member that has none on record is taken, but not while the CA is replaced, since
+// a replica on record is given the new one's key.
 type RenewIdentity struct {
 	Identity state.Identity `cbor:"1,keyasint"`
 }
@@ -36,7 +37,7 @@ func (c *RenewIdentity) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	known, ok := tx.Identity(news.KeyHash)
 	switch {
 	case ok && (known.Role != news.Role || known.Host != news.Host || known.Revoked != 0),
-		!ok && (news.Role != replicaRole || tx.Revoked(news.Role, news.Host)):
+		!ok && !firstKey(tx, &news):
 		return pbs.Refuse(pbs.Unauthorized)
 	case !ok:
 		known = &state.Identity{KeyHash: news.KeyHash, Role: news.Role, Host: news.Host, Created: m.At}
@@ -46,6 +47,20 @@ func (c *RenewIdentity) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next.Root, next.Holds = news.Root, news.Holds
 	tx.PutIdentity(&next)
 	return nil
+}
+
+// firstKey tells whether the key may be put on record without enrolment.
+func firstKey(tx *state.Tx, id *state.Identity) bool {
+	_, member := tx.Replica(pbs.ReplicaName(id.Host))
+	if id.Role != replicaRole || !member || tx.Cluster().RootTurns%RootSteps != 0 {
+		return false
+	}
+	for other := range tx.Identities() {
+		if other.Role == id.Role && other.Host == id.Host {
+			return false
+		}
+	}
+	return true
 }
 
 // RevokeIdentity takes a host's place in a role from it: none of its keys counts any more,

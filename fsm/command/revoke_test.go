@@ -148,8 +148,20 @@ func TestRenewIdentity_OnlyOfKeysOnRecord(t *testing.T) {
 		t.Errorf("identity %+v", id)
 	}
 	w.must(&RevokeIdentity{Role: "replica", Host: "s3"})
-	if w.run(&RenewIdentity{Identity: state.Identity{KeyHash: "another", Role: "replica", Host: "s3"}}) == nil {
-		t.Error("a revoked replica put a key of its own making on record")
+	own := func(host pbs.HostName) error {
+		return w.run(&RenewIdentity{Identity: state.Identity{KeyHash: "made by " + string(host), Role: "replica", Host: host}})
+	}
+	if own("s3") == nil || own("s2") == nil || own("s4") == nil {
+		t.Error("a replica put a key of its own making on record")
+	}
+	w.must(&PutReplica{Replica: state.Replica{Name: "s4"}})
+	w.must(&TurnRoots{Roots: [][]byte{{1}, {2}}})
+	if own("s4") == nil {
+		t.Error("a key was put on record while the CA is replaced")
+	}
+	w.must(&TurnRoots{From: 1, Roots: [][]byte{{1}}})
+	if err := own("s4"); err != nil {
+		t.Errorf("a member that has no key on record: %v", err)
 	}
 }
 
