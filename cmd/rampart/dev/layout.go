@@ -36,12 +36,35 @@ func (l layout) create() error {
 	if n := len(l.gateway("a-name-of-16-lett")); n > maxSocketPath {
 		return fmt.Errorf("--dir %s: too long by %d characters for the sockets in it", l.dir, n-maxSocketPath)
 	}
+	if err := l.ours(); err != nil {
+		return err
+	}
 	for _, d := range []string{l.dir, filepath.Join(l.dir, "run"), filepath.Join(l.dir, "logs"), filepath.Join(l.dir, "homes"), l.bin()} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return fmt.Errorf("--dir %s: %w", l.dir, err)
 		}
 		if err := os.Chmod(d, 0o755); err != nil {
 			return fmt.Errorf("--dir %s: %w", l.dir, err)
+		}
+	}
+	return nil
+}
+
+// ours refuses a folder of something else: a cluster opens its folder to everybody and
+// fills it.
+func (l layout) ours() error {
+	if _, err := os.Stat(l.plan()); err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(l.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--dir %s: %w", l.dir, err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case "bin", "dev.lock", "homes", "logs", "run": // of a start that was broken off
+		default:
+			return fmt.Errorf("--dir %s: holds %s, so it is no cluster's; name an empty folder or a new one", l.dir, e.Name())
 		}
 	}
 	return nil
