@@ -22,7 +22,8 @@ type Siege struct {
 func (p Siege) falls() time.Duration { return p.Fence + p.Fence/10 + 25*time.Second }
 
 // Draw chooses faults from r, in the order of their times. If falls is true the fence of
-// a host must fall in the run.
+// a host must fall in the run, and under jobs: it is the first to get some, and has had
+// the time.
 func (p Siege) Draw(r *rand.Rand) (steps []Step, falls bool) {
 	mom := Target{Role: Mom, N: r.IntN(p.Moms)}
 	begin := p.From + between(r, 0, p.Span)
@@ -47,7 +48,7 @@ func (p Siege) Draw(r *rand.Rand) (steps []Step, falls bool) {
 		steps = append(steps, p.episode(r, Target{Role: Mom, N: (mom.N + 1) % p.Moms}, begin+length)...)
 	}
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
-	return steps, !changed && kind != Estrange
+	return steps, !changed && kind != Estrange && mom.N == 0 && begin >= p.From+p.Span/3
 }
 
 // absences are how a mom is away.

@@ -71,7 +71,11 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 		Value: strconv.Itoa(r.IntN(1000)),
 	}
 	dice, aside, held, on := r.IntN(100), r.IntN(3) == 0, r.IntN(8) == 0, r.IntN(2) == 0
-	if n > 0 { // first there must be something to ask about
+	switch {
+	case n == 0: // first there must be something to ask about
+	case n%lookEvery == 0 && len(p.Mix) > 0:
+		s.Kind = check.Look
+	default:
 		s.Kind = p.kind(dice)
 	}
 	switch {
@@ -92,6 +96,9 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	s.Once = p.Once > 0 && r.IntN(100) < p.Once && s.Kind == check.Submit
 	return s
 }
+
+// lookEvery is how often at least a client looks at a job: chance may draw no look at all.
+const lookEvery = 8
 
 // queueAttrs are the attributes of the second queue that are set.
 var queueAttrs = []string{"enabled", "enabled", "started"}
