@@ -84,6 +84,9 @@ func leading(all []Status) *Status {
 func assess(s Status, leader *Status) Verdict {
 	v := Verdict{Health: Healthy}
 	bad := func(todo string) { v.Health, v.Todo = Degraded, append(v.Todo, todo) }
+	if s.Revoked {
+		return Verdict{Health: Silent, Todo: []string{revokedTodo(s.Self.Name)}}
+	}
 	if s.Role == Unreachable {
 		return Verdict{Health: Silent, Todo: []string{unreachableTodo(s.Self.Name, string(s.Self.Host))}}
 	}
@@ -104,6 +107,11 @@ func assess(s Status, leader *Status) Verdict {
 		v.Health, v.Todo = Joining, []string{"wait: it gets a vote when it has caught up"}
 	}
 	return v
+}
+
+func revokedTodo(name pbs.ReplicaName) string {
+	return fmt.Sprintf("its certificate was revoked, and it counts as a member that is down: stop it, and let a replica join "+
+		"under its name (rampart token create --role replica --host %s)", name)
 }
 
 func unreachableTodo(name pbs.ReplicaName, host string) string {

@@ -16,6 +16,8 @@ func status(role Role) Status {
 func TestAssess(t *testing.T) {
 	leader, follower := status(Leader), status(Follower)
 	gone := Status{Role: Unreachable, Voter: true, Self: state.Replica{Name: "s3", Host: "h3"}}
+	revoked := gone
+	revoked.Revoked = true
 	cutOff := leader
 	cutOff.Term = 2
 	sick := follower
@@ -38,6 +40,7 @@ func TestAssess(t *testing.T) {
 		{"one alone", []Status{leader}, AllWell, 0, []Health{Healthy}, ""},
 		{"five", []Status{leader, follower, follower, follower, gone}, Impaired, 1, []Health{Healthy, Healthy, Healthy, Healthy, Silent}, "look at host h3: is it up, does `rampart server` run there, and can it be reached?"},
 		{"one gone", []Status{leader, follower, gone}, Impaired, 0, []Health{Healthy, Healthy, Silent}, ""},
+		{"one revoked", []Status{leader, follower, revoked}, Impaired, 0, []Health{Healthy, Healthy, Silent}, revokedTodo("s3")},
 		{"two gone", []Status{cutOff, gone, gone}, NoQuorum, 0, []Health{Healthy, Silent, Silent}, ""},
 		{"nobody leads", []Status{follower, follower, follower}, NoQuorum, 0, []Health{Healthy, Healthy, Healthy}, ""},
 		{"one was cut off", []Status{cutOff, leader, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},

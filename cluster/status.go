@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
 
@@ -36,6 +37,7 @@ type Status struct {
 	Disk        Disk
 	Alarms      []Alarm // the worst first
 	Voter       bool    // as the replica that was asked has it; set by Statuses
+	Revoked     bool    // of an unreachable one: its certificate was revoked
 }
 
 // statusTimeout bounds how long one replica may take to tell its status.
@@ -106,10 +108,11 @@ func (r *Replica) statusOf(ctx context.Context, m raft.Server) (Status, error) {
 }
 
 func (r *Replica) unreachable(m raft.Server) Status {
-	s := Status{Role: Unreachable}
-	if known, ok := r.cfg.Machine.View().Replica(nameOf(m.ID)); ok {
+	s, view := Status{Role: Unreachable}, r.cfg.Machine.View()
+	if known, ok := view.Replica(nameOf(m.ID)); ok {
 		s.Self = *known
 	}
+	s.Revoked = view.Revoked("replica", pbs.HostName(nameOf(m.ID)))
 	s.Self.Name, s.Self.ServerID, s.Self.Address = nameOf(m.ID), string(m.ID), string(m.Address)
 	return s
 }

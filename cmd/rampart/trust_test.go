@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +135,10 @@ func TestRevoke_AReplicaIsOutOfRaftAndOneIsEnough(t *testing.T) {
 		_, err = admin.Trust().RevokeCertificate(t.Context(), connect.NewRequest(&api.RevokeCertificateRequest{Host: other}))
 		if pbs.CodeOf(err) != pbs.InvalidRequest {
 			t.Errorf("the quorum was revoked: %v", err)
+		}
+		status, err := admin.Cluster().Status(t.Context(), connect.NewRequest(&api.StatusRequest{}))
+		if err != nil || !strings.Contains(status.Msg.String(), "its certificate was revoked") {
+			t.Errorf("status: %v, %v", status, err)
 		}
 		// Moms hear of it with the news: they talk to it no longer.
 		news, err := s.client("hosta", "", s.daemons[leader].server.Listen).Trust().News(t.Context(), connect.NewRequest(&api.NewsRequest{}))
