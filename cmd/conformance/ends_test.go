@@ -22,7 +22,7 @@ func TestDevEnds(t *testing.T) {
 	c := newCluster(t, "--moms", "2")
 	marker := "3217"
 	for _, host := range []string{"borg", "federer"} {
-		id, err := c.Output(t.Context(), "qsub", "-l", "select=1:ncpus=1:host="+host, "--", "/bin/sleep", marker)
+		id, err := c.Output(t.Context(), "qsub", "-o", "/dev/null", "-j", "oe", "-l", "select=1:ncpus=1:host="+host, "--", "/bin/sleep", marker)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func TestMetrics_OfReplicasAndMoms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Output(t.Context(), "qsub", "--", "/bin/true"); err != nil {
+	if _, err := c.Output(t.Context(), "qsub", "-o", "/dev/null", "-j", "oe", "--", "/bin/true"); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, patience, "health", func() error {
