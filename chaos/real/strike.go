@@ -43,12 +43,16 @@ func (w *World) target(t fault.Target) (string, error) {
 	if t.Role == fault.Mom {
 		return w.nth(w.moms, t.N), nil
 	}
-	if t.Role == fault.Leader {
-		if err := await(w.life, strikeWithin, w.level); err != nil {
-			return "", err
+	var leader string
+	err := await(w.life, strikeWithin, func(ctx context.Context) (err error) {
+		if t.Role == fault.Leader {
+			err = w.level(ctx)
 		}
-	}
-	leader, err := w.cluster.Leader(w.life)
+		if err == nil {
+			leader, err = w.cluster.Leader(ctx)
+		}
+		return err
+	})
 	if err != nil || t.Role == fault.Leader {
 		return leader, err
 	}

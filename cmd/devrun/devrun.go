@@ -233,12 +233,16 @@ func (c *Cluster) Leader(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	var newest Replica // an older one may not have heard yet
 	for _, r := range all {
-		if r.Role == "leader" {
-			return r.Name, nil
+		if r.Role == "leader" && r.Term > newest.Term {
+			newest = r
 		}
 	}
-	return "", fmt.Errorf("no leader: %+v", all)
+	if newest.Name == "" {
+		return "", fmt.Errorf("no leader: %+v", all)
+	}
+	return newest.Name, nil
 }
 
 // Issue returns a certificate of this cluster, for a load that asks by itself.
