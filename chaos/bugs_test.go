@@ -195,6 +195,26 @@ func sightings(out []byte, seen *regexp.Regexp, runs int) (n, played int) {
 	return n, runs
 }
 
+// What another run says, or the history of one, is not taken for a sight of the bug.
+func TestPlantedBugs_Sightings(t *testing.T) {
+	const fail, law = "    --- FAIL: TestSchedules/seed=1 (0.10s)\n", "            \tL5 legal moves: 1.srv\n"
+	seen := regexp.MustCompile("L5 legal")
+	for _, c := range []struct {
+		name, out string
+		n, runs   int
+	}{
+		{"nothing", "PASS\n", 0, 10},
+		{"one of two", fail + law + fail + "L4 same state\n", 1, 10},
+		{"twice in one", fail + law + law, 1, 10},
+		{"before any report", law + fail, 0, 10},
+		{"the process ended", fail + "L4 same state\npanic: L5 legal\n", 1, 2},
+	} {
+		if n, runs := sightings([]byte(c.out), seen, 10); n != c.n || runs != c.runs {
+			t.Errorf("%s: seen in %d of %d, want %d of %d", c.name, n, runs, c.n, c.runs)
+		}
+	}
+}
+
 // seenByTests runs the named tests of a package: each of them must fail.
 func seenByTests(t *testing.T, bug string, s sight) {
 	t.Helper()
