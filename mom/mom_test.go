@@ -524,6 +524,19 @@ func TestWalltime_Enforced(t *testing.T) {
 	})
 }
 
+func TestWalltime_HeedsTheKillDelayOfTheQueue(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.host = proc.NewFake(func(proc.Spec) proc.Program { return proc.Program{Runs: time.Hour, IgnoresTerm: true} })
+		w.config.System = w.host
+		w.up()
+		limit := &api.Attribute{Name: "Resource_List", Resource: "walltime", Value: "00:01:00"}
+		delay := &api.Attribute{Name: "kill_delay", Value: "3"}
+		w.deliver(w.run("1.srv", "x", limit, delay))
+		sleep(65 * time.Second)
+		w.wants("1.srv", "1 started", "1 ended 265")
+	})
+}
+
 func TestRestart_AdoptsAndReportsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.up()

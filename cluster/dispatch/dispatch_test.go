@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster/dispatch"
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -215,6 +216,27 @@ func TestDispatcher_DeliversUntilConfirmed(t *testing.T) {
 		}
 		if !slices.ContainsFunc(run.GetAttributes(), func(a *api.Attribute) bool {
 			return a.GetName() == "exec_vnode" && a.GetValue() == "(hosta:ncpus=1)"
+		}) {
+			t.Errorf("attributes %v", run.GetAttributes())
+		}
+	})
+}
+
+// TestDispatcher_TellsTheKillDelay: a mom that ends a job over its walltime heeds the
+// queue's kill_delay, too.
+func TestDispatcher_TellsTheKillDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(t)
+		all := newMoms(l, "hosta")
+		l.do(&command.ManageQueue{Verb: command.VerbSet, Queue: "workq", Changes: []command.AttrChange{
+			{Entry: attr.Entry{Name: "kill_delay", Value: "3"}},
+		}})
+		l.run("hosta")
+		start(t, dispatch.New(options(l, all)).Run)
+		synctest.Wait()
+		run := all["hosta:15002"].got[0].GetOrders()[0].GetRun()
+		if !slices.ContainsFunc(run.GetAttributes(), func(a *api.Attribute) bool {
+			return a.GetName() == "kill_delay" && a.GetValue() == "3"
 		}) {
 			t.Errorf("attributes %v", run.GetAttributes())
 		}

@@ -188,11 +188,23 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 	if !ok || j.RunCount != o.RunCount {
 		return &api.RunJob{}
 	}
-	run := &api.RunJob{Attributes: attributes(v.JobAttributes(j))}
+	run := &api.RunJob{Attributes: attributes(withKillDelay(v, j))}
 	if body, ok := v.Script(j.ID); ok {
 		run.ScriptBytes = uint64(len(body))
 	}
 	return run
+}
+
+// withKillDelay adds to the job's attributes the queue's kill_delay, for what the mom ends
+// by itself.
+func withKillDelay(v *state.View, j *state.Job) attr.List {
+	list := v.JobAttributes(j)
+	if q, ok := v.Queue(j.Queue); ok {
+		if delay, set := q.Attrs.Get("kill_delay", ""); set {
+			list = append(list, attr.Entry{Name: "kill_delay", Value: delay})
+		}
+	}
+	return list
 }
 
 func attributes(list attr.List) []*api.Attribute {

@@ -402,10 +402,7 @@ func (t Task) abort() (Task, []Action, error) {
 
 // terminate asks the processes to end, or makes them.
 func (t Task) terminate() []Action {
-	delay := killGrace
-	if t.Kill != nil {
-		delay = t.Kill.Delay
-	}
+	delay := t.killDelay()
 	if t.Aborted || t.Fenced || delay <= 0 {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
 	}

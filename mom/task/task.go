@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -44,8 +45,20 @@ const (
 	ExitRerun    = -11 // it was sent back to the queue
 )
 
-// killGrace is the time between SIGTERM and SIGKILL when no order says another.
+// killGrace is the time between SIGTERM and SIGKILL when nobody says another.
 const killGrace = 10 * time.Second
+
+// killDelay returns the time between SIGTERM and SIGKILL: that of the order to kill the
+// job, else that of the queue, which came with the order to run it.
+func (t Task) killDelay() time.Duration {
+	if t.Kill != nil {
+		return t.Kill.Delay
+	}
+	if n, err := strconv.ParseInt(t.Attrs.Get("kill_delay"), 10, 32); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	return killGrace
+}
 
 // An Attr is one attribute of the job, or one resource of a list.
 type Attr struct {
