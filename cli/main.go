@@ -23,6 +23,32 @@ func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 // The name of the command is that of the program, or its first argument.
 func Main(ctx context.Context, env *Env, argv []string, commands []*Command) int {
 	name, args := program(argv)
+	out := &checked{Writer: env.Stdout}
+	inner := *env
+	inner.Stdout = out
+	status := dispatch(ctx, &inner, name, args, commands)
+	if out.err != nil && status == 0 {
+		fmt.Fprintf(env.Stderr, "%s: %v\n", name, out.err)
+		return 1
+	}
+	return status
+}
+
+// checked remembers the first failure to write: what was asked for did not arrive.
+type checked struct {
+	io.Writer
+	err error
+}
+
+func (c *checked) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+func dispatch(ctx context.Context, env *Env, name string, args []string, commands []*Command) int {
 	if name == "completion" {
 		return Completion(env, args, commands)
 	}

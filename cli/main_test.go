@@ -57,6 +57,24 @@ func TestMain_ThroughUrfave(t *testing.T) {
 	}
 }
 
+// full is a file on a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestMain_OutputThatDoesNotArrive: a command that cannot say what it was asked for has
+// not succeeded.
+func TestMain_OutputThatDoesNotArrive(t *testing.T) {
+	for _, args := range []string{"echo|x", "echo|--version", "pbs|completion|bash"} {
+		env, _, stderr := testEnv(nil)
+		env.Stdout = full{}
+		status := Main(t.Context(), env, strings.Split(args, "|"), []*Command{echo()})
+		if status != 1 || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%s: status %d, %q", args, status, stderr)
+		}
+	}
+}
+
 func TestMain_NamesAndUsage(t *testing.T) {
 	for _, c := range []struct {
 		args, stdout, stderr string

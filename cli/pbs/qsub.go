@@ -59,7 +59,9 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 		return s.end()
 	}
 	if !job.silent {
-		fmt.Fprintln(env.Stdout, reply.Msg.Job)
+		if _, err := fmt.Fprintln(env.Stdout, reply.Msg.Job); err != nil {
+			return fmt.Errorf("job %s is queued: %w", reply.Msg.Job, err)
+		}
 	}
 	if job.block {
 		return s.block(ctx, reply.Msg.Job)
