@@ -88,6 +88,27 @@ func (a *Authority) Sign(csr []byte, role Role, host pbs.HostName, now time.Time
 	return ca.Sign(csr, role, host, now)
 }
 
+// Renew is Sign for a process that trusts the CAs with the RootHashes: one that has not heard
+// of the new one yet goes on under the old one.
+func (a *Authority) Renew(csr []byte, role Role, host pbs.HostName, now time.Time, trusts []string) ([]byte, error) {
+	ca, ok := a.Signer(role)
+	if ok && !slices.Contains(trusts, RootHash(ca.Certificate())) {
+		ca, ok = a.first()
+	}
+	if !ok {
+		return nil, errNoKey
+	}
+	return ca.Sign(csr, role, host, now)
+}
+
+// first returns the CA that was there first.
+func (a *Authority) first() (*CA, bool) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	ca, ok := a.keys[RootHash(a.roots[0])]
+	return ca, ok
+}
+
 // Hash returns the hash of the CA that signs the leaves of replicas: a token carries it, for
 // whoever joins talks to one.
 func (a *Authority) Hash() []byte {
@@ -124,6 +145,11 @@ func (a *Authority) All() []*CA {
 		}
 	}
 	return all
+}
+
+// Renew is Sign: there is no other CA that the asker could trust instead.
+func (ca *CA) Renew(csr []byte, role Role, host pbs.HostName, now time.Time, _ []string) ([]byte, error) {
+	return ca.Sign(csr, role, host, now)
 }
 
 // Roots returns the CA's certificate, as Authority.Roots does of several.
@@ -199,6 +225,15 @@ func (id *Identity) Trust(ders []byte) error {
 // Roots returns the certificates of the CAs that this process trusts, one behind the other
 // (DER).
 func (id *Identity) Roots() []byte { return id.trust.Load().ders() }
+
+// Trusts returns the RootHashes of the CAs that this process trusts.
+func (id *Identity) Trusts() []string {
+	var all []string
+	for _, r := range id.trust.Load().roots {
+		all = append(all, RootHash(r.Raw))
+	}
+	return all
+}
 
 // SignedBy returns the RootHash of the CA that signed the present leaf.
 func (id *Identity) SignedBy() string { return SignedBy(id.Roots(), id.Certificate()) }

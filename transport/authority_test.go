@@ -31,6 +31,24 @@ func TestAuthority_SignsByTheStep(t *testing.T) {
 			t.Errorf("step %d: another CA signs", c.step)
 		}
 	}
+	key := newTestKey(t)
+	csr, err := NewCSR(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := append(bytes.Clone(old.Certificate()), fresh.Certificate()...)
+	for _, c := range []struct {
+		trusts []string
+		by     *CA
+	}{{nil, old}, {[]string{RootHash(old.Certificate())}, old}, {[]string{RootHash(old.Certificate()), RootHash(fresh.Certificate())}, fresh}} {
+		leaf, err := a.Renew(csr, RoleMom, "hosta", time.Now(), c.trusts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cert, _ := x509.ParseCertificate(leaf); SignedBy(both, cert) != RootHash(c.by.Certificate()) {
+			t.Errorf("a mom that trusts %v gets a leaf that it cannot use", c.trusts)
+		}
+	}
 	a.Turn(roots[1:], RootsSettled)
 	if ca, _ := a.Signer(RoleReplica); ca != fresh || !bytes.Equal(a.Roots(), fresh.Certificate()) || len(a.All()) != 1 {
 		t.Error("the old CA is still there")

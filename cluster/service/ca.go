@@ -20,6 +20,7 @@ import (
 // *transport.Authority one of two CAs while one takes the place of the other.
 type CA interface {
 	Sign(csr []byte, role transport.Role, host pbs.HostName, now time.Time) ([]byte, error)
+	Renew(csr []byte, role transport.Role, host pbs.HostName, now time.Time, trusts []string) ([]byte, error)
 	Hash() []byte  // of the one that signs for replicas
 	Roots() []byte // certificates of all that are trusted (DER)
 	MarshalKey() ([]byte, error)

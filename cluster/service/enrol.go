@@ -145,7 +145,7 @@ func (c *Cluster) Renew(ctx context.Context, r *connect.Request[api.RenewRequest
 		return nil, fmt.Errorf("renew %s %s: the key is not on record: %w", caller.Role, caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}
 	key, err1 := transport.CSRKeyHash(r.Msg.GetCsr())
-	leaf, err2 := c.CA.Sign(r.Msg.GetCsr(), caller.Role, caller.Host, time.Now())
+	leaf, err2 := c.CA.Renew(r.Msg.GetCsr(), caller.Role, caller.Host, time.Now(), r.Msg.GetTrusts())
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, fmt.Errorf("%w: %w", pbs.Errorf(pbs.InvalidRequest, "renew: the certificate request cannot be signed"), err)
 	}

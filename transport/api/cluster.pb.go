@@ -1114,6 +1114,7 @@ func (x *JoinReply) GetReplicas() []*Replica {
 type RenewRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Csr           []byte                 `protobuf:"bytes,1,opt,name=csr,proto3" json:"csr,omitempty"`
+	Trusts        []string               `protobuf:"bytes,2,rep,name=trusts,proto3" json:"trusts,omitempty"` // hashes of the CAs that the asker trusts; none: that of the beginning
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1151,6 +1152,13 @@ func (*RenewRequest) Descriptor() ([]byte, []int) {
 func (x *RenewRequest) GetCsr() []byte {
 	if x != nil {
 		return x.Csr
+	}
+	return nil
+}
+
+func (x *RenewRequest) GetTrusts() []string {
+	if x != nil {
+		return x.Trusts
 	}
 	return nil
 }
@@ -2036,9 +2044,10 @@ const file_cluster_proto_rawDesc = "" +
 	"\x06ca_key\x18\x05 \x01(\fR\x05caKey\x12\x1d\n" +
 	"\n" +
 	"gossip_key\x18\x06 \x01(\fR\tgossipKey\x12/\n" +
-	"\breplicas\x18\a \x03(\v2\x13.rampart.v1.ReplicaR\breplicas\" \n" +
+	"\breplicas\x18\a \x03(\v2\x13.rampart.v1.ReplicaR\breplicas\"8\n" +
 	"\fRenewRequest\x12\x10\n" +
-	"\x03csr\x18\x01 \x01(\fR\x03csr\".\n" +
+	"\x03csr\x18\x01 \x01(\fR\x03csr\x12\x16\n" +
+	"\x06trusts\x18\x02 \x03(\tR\x06trusts\".\n" +
 	"\n" +
 	"RenewReply\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"B\n" +

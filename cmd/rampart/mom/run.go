@@ -237,7 +237,7 @@ func (d *daemon) renewer() *transport.Renewer {
 	return &transport.Renewer{
 		Identity: d.identity, Save: d.files.SaveLeaf, Stale: d.stale, Logger: d.options.Logger,
 		Sign: func(ctx context.Context, csr []byte) ([]byte, error) {
-			reply, err := d.asker.Cluster().Renew(ctx, connect.NewRequest(&api.RenewRequest{Csr: csr}))
+			reply, err := d.asker.Cluster().Renew(ctx, connect.NewRequest(&api.RenewRequest{Csr: csr, Trusts: d.identity.Trusts()}))
 			if err != nil {
 				return nil, err
 			}
