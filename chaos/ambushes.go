@@ -45,13 +45,17 @@ func Ambushes() []Scenario {
 			{At: 3 * time.Second, Kind: fault.Ambush, Value: kind},
 			{At: 6 * time.Second, Kind: fault.Restart, Target: fault.Target{Role: fault.Crashed}},
 		}
-		s.Load.Mix = mixFor(s.Load.Mix, kind)
+		if often, ok := asked[kind]; ok {
+			s.Load.Mix, s.Load.Ops = mixFor(s.Load.Mix, often), 50
+		}
 		s.Checks = append(s.Checks, check.KilledAt(kind))
 		switch kind {
 		case "HostFenced":
 			s.World.Fence = siegeFence
 			s.Load.Long = load.Tail{Percent: 50, From: 20 * time.Second, To: 60 * time.Second}
-		case "SetComments", "UsageSample", "AlterJob":
+		case "AlterJob": // of those that wait
+			s.Load.Long = load.Tail{Percent: 90, From: 10 * time.Second, To: 20 * time.Second}
+		case "SetComments", "UsageSample":
 			s.Load.Long = load.Tail{Percent: 60, From: 30 * time.Second, To: 70 * time.Second}
 		case "SignalJob":
 			s.Load.Longest = 12 * time.Second
@@ -81,12 +85,14 @@ func waylay(seed uint64) Scenario {
 	return s
 }
 
-// mixFor asks oftener for what gives a kind of command, so that it comes in time.
-func mixFor(mix []load.Share, kind string) []load.Share {
-	often := map[string]check.Kind{
-		"AlterJob": check.Alter, "HoldJob": check.Hold, "ReleaseJob": check.Release, "DeleteJob": check.Delete,
-		"RerunJob": check.Rerun, "OrderConfirmed": check.Delete,
-	}[kind]
+// asked are the kinds of commands that clients give rise to now and then.
+var asked = map[string]check.Kind{
+	"AlterJob": check.Alter, "HoldJob": check.Hold, "ReleaseJob": check.Release, "DeleteJob": check.Delete,
+	"RerunJob": check.Rerun, "OrderConfirmed": check.Delete,
+}
+
+// mixFor asks oftener for one kind, so that it comes in time.
+func mixFor(mix []load.Share, often check.Kind) []load.Share {
 	var all []load.Share
 	for _, share := range mix {
 		if share.Kind == often {
