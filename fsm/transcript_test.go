@@ -152,9 +152,11 @@ func (s *stage) told(o command.Outcome, events []state.Event) []string {
 }
 
 var builders = map[string]func(s *stage, operand string, args map[string]string) command.Command{
-	"init": func(_ *stage, _ string, _ map[string]string) command.Command {
-		return &command.InitCluster{ID: "c1", Name: "srv", Epoch: 7}
+	"init": func(_ *stage, _ string, args map[string]string) command.Command {
+		return &command.InitCluster{ID: "c1", Name: "srv", Epoch: 7, GossipKey: gossipKey(args["gossip"])}
 	},
+	"level": raiseLevel, "replica": putReplica, "token": createToken, "enrol": enrol, "present": present,
+	"revoke": revoke, "revoketoken": revokeToken, "turngossip": turnGossip, "turnroots": turnRoots,
 	"register": func(s *stage, name string, args map[string]string) command.Command {
 		host := pbs.HostName(name)
 		if disk, ok := take(args, "disk"); ok {
@@ -309,6 +311,7 @@ func sortedKeys(m map[string]string) []string {
 
 // shows are the verbs that print a part of the state.
 var shows = map[string]func(s *stage, operand string) []string{
+	"trust": showTrust,
 	"jobs": func(s *stage, _ string) []string {
 		var lines []string
 		for j := range s.store.View().Jobs() {

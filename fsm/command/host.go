@@ -40,6 +40,9 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if c.Host == "" || c.SpoolID == "" {
 		return pbs.Errorf(pbs.InvalidRequest, "register: a mom needs a host name and a spool id")
 	}
+	if tx.Cluster().Revocations > 0 && tx.Revoked(momRole, c.Host) {
+		return pbs.Refuse(pbs.Unauthorized) // it was on its way when the host was cut off
+	}
 	h, ok := tx.Host(c.Host)
 	if !ok {
 		h = &state.Host{Name: c.Host}
