@@ -23,9 +23,7 @@ func TestMomStopped(t *testing.T) {
 	if out, err := c.Output(t.Context(), "pbsnodes", "-l"); err != nil || !strings.HasPrefix(out, first) {
 		t.Errorf("pbsnodes -l: %q, %v", out, err)
 	}
-	if err := c.Restart(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	waitFor(t, patience, "the stopped mom to be gone, and another to start", func() error { return c.Restart(t.Context(), first) })
 	waitFor(t, patience, "the host to be back", func() error {
 		if out, err := c.Output(t.Context(), "pbsnodes", "-l"); err != nil || out != "" {
 			return fmt.Errorf("%q, %v", out, err)
