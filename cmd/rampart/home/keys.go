@@ -9,8 +9,16 @@ import (
 // keySize is the length of a key of gossip, in bytes.
 const keySize = 32
 
-// ReadKeys reads the keys of gossip, the one that encrypts first.
+// ReadKeys reads the keys of gossip, the one that encrypts first, from a file that nobody
+// else may read.
 func ReadKeys(path string) ([][]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("read %s: it may be read by others (mode %04o); make it 0600", path, info.Mode().Perm())
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

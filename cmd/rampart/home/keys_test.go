@@ -22,6 +22,15 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%v, %v", info, err)
 		}
 	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadKeys(path); err == nil {
+		t.Error("keys that others may read were taken")
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, bad := range [][]byte{nil, make([]byte, keySize-1)} {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
