@@ -53,9 +53,9 @@ func Ambushes() []Scenario {
 		case "HostFenced":
 			s.World.Fence = siegeFence
 			s.Load.Long = load.Tail{Percent: 50, From: 20 * time.Second, To: 60 * time.Second}
-		case "AlterJob": // of those that wait
-			s.Load.Long = load.Tail{Percent: 90, From: 10 * time.Second, To: 20 * time.Second}
-		case "SetComments", "UsageSample":
+		case "AlterJob", "SetComments": // of those that wait
+			s.Load.Ops, s.Load.Long = 50, load.Tail{Percent: 90, From: 10 * time.Second, To: 20 * time.Second}
+		case "UsageSample":
 			s.Load.Long = load.Tail{Percent: 60, From: 30 * time.Second, To: 70 * time.Second}
 		case "SignalJob":
 			s.Load.Longest = 12 * time.Second
