@@ -20,6 +20,9 @@ func strict(commands []*urfave.Command) []*urfave.Command {
 		if names := needed[c]; len(names) > 0 {
 			c.Action = wanting(names, c.Action)
 		}
+		if c.ArgsUsage == "" && len(c.Subcommands) == 0 {
+			c.Action = withoutOperands(c.Action)
+		}
 	})
 	return commands
 }
@@ -58,9 +61,23 @@ func wanting(names []string, action urfave.ActionFunc) urfave.ActionFunc {
 	return func(c *urfave.Context) error {
 		for _, name := range names {
 			if !c.IsSet(name) {
-				return fmt.Errorf("%s: --%s is missing", strings.TrimPrefix(c.Command.HelpName, c.App.Name+" "), name)
+				return fmt.Errorf("%s: --%s is missing", fullName(c), name)
 			}
 		}
 		return action(c)
 	}
+}
+
+// withoutOperands carries the action out when there are no words that it would not heed.
+func withoutOperands(action urfave.ActionFunc) urfave.ActionFunc {
+	return func(c *urfave.Context) error {
+		if c.NArg() > 0 {
+			return fmt.Errorf("%s: %q is one word too many", fullName(c), c.Args().First())
+		}
+		return action(c)
+	}
+}
+
+func fullName(c *urfave.Context) string {
+	return strings.TrimPrefix(c.Command.HelpName, c.App.Name+" ")
 }

@@ -19,6 +19,9 @@ func TestUsage_IsRefusedWithoutResults(t *testing.T) {
 		"rampart cluster nosuch":                   `"nosuch" is no command`,
 		"rampart --nosuch":                         "-nosuch",
 		"rampart links":                            "links: --dir is missing",
+		"rampart cluster status s1":                `cluster status: "s1" is one word too many`,
+		"rampart token list mom":                   `token list: "mom" is one word too many`,
+		"rampart version 2":                        `version: "2" is one word too many`,
 	} {
 		var out bytes.Buffer
 		a := app()
