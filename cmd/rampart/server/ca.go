@@ -116,27 +116,20 @@ const keyEvery = time.Second
 
 // fetchKeys asks the other replicas for the key of a CA that this one lacks.
 func (s *Server) fetchKeys(ctx context.Context) error {
-	every := time.NewTicker(keyEvery)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-every.C:
-		}
+	return look(ctx, keyEvery, func() {
 		v := s.machine.View()
 		roots := v.Cluster().Roots
 		if len(roots) == 0 {
-			continue
+			return
 		}
 		hash := transport.RootHash(roots[len(roots)-1])
 		if _, ok := s.ca.Key(hash); ok {
-			continue
+			return
 		}
 		if err := s.fetchKey(ctx, v, hash); err != nil && ctx.Err() == nil {
 			s.logger.Warn("get the key of the new CA", "error", err)
 		}
-	}
+	})
 }
 
 func (s *Server) fetchKey(ctx context.Context, v *state.View, hash string) error {
@@ -194,23 +187,16 @@ func (s *Server) holds(c *state.Cluster) string {
 // replaceCA is a duty of the leader: it takes the next step of replacing the CA when all who
 // must have followed the last one.
 func (s *Server) replaceCA(ctx context.Context) error {
-	every := time.NewTicker(turnEvery)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-every.C:
-		}
+	return look(ctx, turnEvery, func() {
 		step := service.NextRoots(s.machine.View())
 		if step == nil {
-			continue
+			return
 		}
 		s.logger.Info("turning the CA", "step", step.From+1)
 		if _, err := s.replica.Propose(ctx, command.Proposal{Commands: []command.Command{step}}); err != nil && ctx.Err() == nil {
 			s.logger.Warn("turn the CA", "error", err)
 		}
-	}
+	})
 }
 
 // ExportCA writes certificate and key of the cluster's CA, and of the one that takes its

@@ -24,32 +24,25 @@ const (
 // when every member has the keys of the last one. What is done is in the state, so the next
 // leader goes on.
 func (s *Server) turnGossipKeys(ctx context.Context) error {
-	every := time.NewTicker(turnEvery)
-	defer every.Stop()
 	var since time.Time // of the present step, as far as this leader knows
 	var generation uint64
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-every.C:
-		}
+	return look(ctx, turnEvery, func() {
 		v := s.machine.View()
 		step := nextGossipKeys(v.Cluster())
 		if step == nil {
-			continue
+			return
 		}
 		if since.IsZero() || step.From != generation {
 			since, generation = time.Now(), step.From
 		}
 		if waiting := behindInGossip(v, s.gossip.Members(), time.Since(since) < turnPatience); len(waiting) > 0 {
-			continue
+			return
 		}
 		s.logger.Info("turning the gossip key", "generation", step.From+1, "keys", len(step.Keys))
 		if _, err := s.replica.Propose(ctx, command.Proposal{Commands: []command.Command{step}}); err != nil && ctx.Err() == nil {
 			s.logger.Warn("turn the gossip key", "error", err)
 		}
-	}
+	})
 }
 
 // nextGossipKeys is the next step, nil if no key is being replaced.

@@ -42,15 +42,8 @@ func (c Config) others() ([]string, error) {
 
 // keepMembers writes down who the others are, whenever that changes.
 func (s *Server) keepMembers(ctx context.Context) error {
-	every := time.NewTicker(membersEvery)
-	defer every.Stop()
 	var written []string
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-every.C:
-		}
+	return look(ctx, membersEvery, func() {
 		var now []string
 		for r := range s.machine.View().Replicas() {
 			if r.Address != "" && r.Address != s.config.Address() {
@@ -58,12 +51,12 @@ func (s *Server) keepMembers(ctx context.Context) error {
 			}
 		}
 		if len(now) == 0 || slices.Equal(now, written) {
-			continue
+			return
 		}
 		if err := home.WriteConfig(s.config.membersPath(), members{now}); err != nil {
 			s.logger.Warn("write down who the others are", "error", err)
-			continue
+			return
 		}
 		written = now
-	}
+	})
 }

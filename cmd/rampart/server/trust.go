@@ -106,22 +106,15 @@ const presentEvery = 5 * time.Second
 
 // keepPresented puts the leaf that this replica made for itself on record, at the leader.
 func (s *Server) keepPresented(ctx context.Context) error {
-	every := time.NewTicker(presentEvery)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-every.C:
-		}
+	return look(ctx, presentEvery, func() {
 		v := s.machine.View()
 		if v.Cluster().FeatureLevel < command.LevelTrust || s.onRecord(v) {
-			continue
+			return
 		}
 		if err := s.present(ctx); err != nil && ctx.Err() == nil {
 			s.logger.Warn("put the certificate of this replica on record", "error", err)
 		}
-	}
+	})
 }
 
 func (s *Server) onRecord(v *state.View) bool {
