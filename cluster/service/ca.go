@@ -8,7 +8,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"rampart/cluster"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -42,14 +41,8 @@ type Keys interface {
 
 // TurnCA begins to replace the CA, or hurries or gives up what is under way.
 func (t *Trust) TurnCA(ctx context.Context, r *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error) {
-	if err := t.onlyManagers(ctx); err != nil {
-		return nil, err
-	}
-	v, err := t.Replica.Read(ctx, cluster.Fresh)
+	v, err := t.managed(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := atLevel(v, command.LevelTrust); err != nil {
 		return nil, err
 	}
 	turn, err := t.turnOf(v, r.Msg.GetWay())

@@ -45,6 +45,18 @@ func atLevel(v *state.View, level uint32) error {
 	return nil
 }
 
+// managed returns the state for a manager who is about to replace keys.
+func (t *Trust) managed(ctx context.Context) (*state.View, error) {
+	if err := t.onlyManagers(ctx); err != nil {
+		return nil, err
+	}
+	v, err := t.Replica.Read(ctx, cluster.Fresh)
+	if err != nil {
+		return nil, err
+	}
+	return v, atLevel(v, command.LevelTrust)
+}
+
 // ListTokens tells which enrolment tokens are still good.
 func (t *Trust) ListTokens(ctx context.Context, _ *connect.Request[api.ListTokensRequest]) (*connect.Response[api.ListTokensReply], error) {
 	if err := t.onlyManagers(ctx); err != nil {
@@ -265,14 +277,8 @@ func replicasOf(v *state.View) []*api.Replica {
 
 // TurnGossipKey begins to replace the key that encrypts gossip, and tells how far that is.
 func (t *Trust) TurnGossipKey(ctx context.Context, r *connect.Request[api.TurnGossipKeyRequest]) (*connect.Response[api.TurnGossipKeyReply], error) {
-	if err := t.onlyManagers(ctx); err != nil {
-		return nil, err
-	}
-	v, err := t.Replica.Read(ctx, cluster.Fresh)
+	v, err := t.managed(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := atLevel(v, command.LevelTrust); err != nil {
 		return nil, err
 	}
 	if !r.Msg.GetLook() && len(v.Cluster().GossipKeys) == 1 {
