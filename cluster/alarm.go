@@ -32,9 +32,9 @@ func AlarmKinds() []AlarmKind {
 
 // An Alarm is what a person should look at.
 type Alarm struct {
-	Kind AlarmKind
-	Text string
-	Todo string // what to do about it
+	Kind   AlarmKind
+	Text   string
+	Advice string // what to do about it
 	// Serves is set when the replica does its part all the same.
 	Serves bool
 }
@@ -46,10 +46,10 @@ func (r *Replica) alarms(disk Disk) []Alarm {
 		all = append(all, storeAlarm(err))
 	}
 	if err := r.cfg.Machine.Err(); err != nil {
-		all = append(all, Alarm{Kind: AlarmMachine, Text: err.Error(), Todo: "see the exit status of the process"})
+		all = append(all, Alarm{Kind: AlarmMachine, Text: err.Error(), Advice: "see the exit status of the process"})
 	}
 	if why := r.split.Load(); why != nil {
-		all = append(all, Alarm{Kind: AlarmSplit, Text: *why, Todo: "stop the cluster and keep a copy of every server_priv/raft; see docs/operations.md"})
+		all = append(all, Alarm{Kind: AlarmSplit, Text: *why, Advice: "stop the cluster and keep a copy of every server_priv/raft; see docs/operations.md"})
 	}
 	for _, a := range []*Alarm{r.waiting.Load(), r.full.Load(), r.unsaved.Load()} {
 		if a != nil {
@@ -64,9 +64,9 @@ func (r *Replica) alarms(disk Disk) []Alarm {
 }
 
 func storeAlarm(err error) Alarm {
-	a := Alarm{Kind: AlarmStore, Text: err.Error(), Todo: "look at the disk; the process ends with status 74 and may be started again"}
+	a := Alarm{Kind: AlarmStore, Text: err.Error(), Advice: "look at the disk; the process ends with status 74 and may be started again"}
 	if errors.Is(err, syscall.ENOSPC) {
-		a.Todo = "make room on the disk; the process ends with status 74, and once started again it waits for room"
+		a.Advice = "make room on the disk; the process ends with status 74, and once started again it waits for room"
 	}
 	return a
 }

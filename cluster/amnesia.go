@@ -72,7 +72,7 @@ func (r *Replica) settleStart(ctx context.Context, voters []raft.Server, mine St
 			return err
 		}
 		text := fmt.Sprintf("waiting for a majority of the voters to say which start of this replica they know: %v", missing)
-		r.waiting.Store(&Alarm{Kind: AlarmWaiting, Text: text, Todo: "start the other replicas"})
+		r.waiting.Store(&Alarm{Kind: AlarmWaiting, Text: text, Advice: "start the other replicas"})
 		if time.Since(told) >= startTold {
 			told = time.Now()
 			r.cfg.Logger.Warn("not started yet", "why", text)

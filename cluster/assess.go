@@ -40,7 +40,7 @@ const (
 type Verdict struct {
 	Health Health
 	Lag    uint64 // committed entries that it has not applied
-	Todo   []string
+	Advice []string
 }
 
 // Assess says how the cluster and each of its replicas do. MayFail is how many more
@@ -83,15 +83,15 @@ func leading(all []Status) *Status {
 
 func assess(s Status, leader *Status) Verdict {
 	v := Verdict{Health: Healthy}
-	bad := func(todo string) { v.Health, v.Todo = Degraded, append(v.Todo, todo) }
+	bad := func(advice string) { v.Health, v.Advice = Degraded, append(v.Advice, advice) }
 	if s.Revoked {
-		return Verdict{Health: Silent, Todo: []string{revokedTodo(s.Self.Name)}}
+		return Verdict{Health: Silent, Advice: []string{revokedAdvice(s.Self.Name)}}
 	}
 	if s.Role == Unreachable {
-		return Verdict{Health: Silent, Todo: []string{unreachableTodo(s.Self.Name, string(s.Self.Host))}}
+		return Verdict{Health: Silent, Advice: []string{unreachableAdvice(s.Self.Name, string(s.Self.Host))}}
 	}
 	for _, a := range s.Alarms {
-		bad(a.Todo)
+		bad(a.Advice)
 	}
 	if leader == nil {
 		return v
@@ -104,17 +104,17 @@ func assess(s Status, leader *Status) Verdict {
 	case s.Voter && s.LastContact > longSilent:
 		bad(fmt.Sprintf("look at the network between it and %s: it does not hear the leader", leader.Self.Name))
 	case !s.Voter && v.Health == Healthy:
-		v.Health, v.Todo = Joining, []string{"wait: it gets a vote when it has caught up"}
+		v.Health, v.Advice = Joining, []string{"wait: it gets a vote when it has caught up"}
 	}
 	return v
 }
 
-func revokedTodo(name pbs.ReplicaName) string {
+func revokedAdvice(name pbs.ReplicaName) string {
 	return fmt.Sprintf("its certificate was revoked, and it counts as a member that is down: stop it, and let a replica join "+
 		"under its name (rampart token create --role replica --host %s)", name)
 }
 
-func unreachableTodo(name pbs.ReplicaName, host string) string {
+func unreachableAdvice(name pbs.ReplicaName, host string) string {
 	if host == "" {
 		host = string(name)
 	}

@@ -21,8 +21,8 @@ func TestAssess(t *testing.T) {
 	cutOff := leader
 	cutOff.Term = 2
 	sick := follower
-	sick.Alarms = []Alarm{{Kind: AlarmSick, Todo: "look at the disk", Serves: true}}
-	waits := Status{Role: Nonvoter, Voter: true, Alarms: []Alarm{{Kind: AlarmFull, Todo: "make room"}}}
+	sick.Alarms = []Alarm{{Kind: AlarmSick, Advice: "look at the disk", Serves: true}}
+	waits := Status{Role: Nonvoter, Voter: true, Alarms: []Alarm{{Kind: AlarmFull, Advice: "make room"}}}
 	behind := follower
 	behind.Applied = 10
 	deaf := follower
@@ -34,13 +34,13 @@ func TestAssess(t *testing.T) {
 		want    Condition
 		mayFail int
 		healths []Health
-		todo    string // among those of the last one
+		advice  string // among those of the last one
 	}{
 		{"all well", []Status{leader, follower, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},
 		{"one alone", []Status{leader}, AllWell, 0, []Health{Healthy}, ""},
 		{"five", []Status{leader, follower, follower, follower, gone}, Impaired, 1, []Health{Healthy, Healthy, Healthy, Healthy, Silent}, "look at host h3: is it up, does `rampart server` run there, and can it be reached?"},
 		{"one gone", []Status{leader, follower, gone}, Impaired, 0, []Health{Healthy, Healthy, Silent}, ""},
-		{"one revoked", []Status{leader, follower, revoked}, Impaired, 0, []Health{Healthy, Healthy, Silent}, revokedTodo("s3")},
+		{"one revoked", []Status{leader, follower, revoked}, Impaired, 0, []Health{Healthy, Healthy, Silent}, revokedAdvice("s3")},
 		{"two gone", []Status{cutOff, gone, gone}, NoQuorum, 0, []Health{Healthy, Silent, Silent}, ""},
 		{"nobody leads", []Status{follower, follower, follower}, NoQuorum, 0, []Health{Healthy, Healthy, Healthy}, ""},
 		{"one was cut off", []Status{cutOff, leader, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},
@@ -60,8 +60,8 @@ func TestAssess(t *testing.T) {
 				t.Errorf("%s: replica %d is %s, want %s", c.name, i, verdicts[i].Health, h)
 			}
 		}
-		if last := verdicts[len(verdicts)-1]; c.todo != "" && !slices.Contains(last.Todo, c.todo) {
-			t.Errorf("%s: %q", c.name, last.Todo)
+		if last := verdicts[len(verdicts)-1]; c.advice != "" && !slices.Contains(last.Advice, c.advice) {
+			t.Errorf("%s: %q", c.name, last.Advice)
 		}
 	}
 	if v, _, _ := Assess([]Status{leader, behind}); v[1].Lag != 4990 {

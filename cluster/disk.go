@@ -52,14 +52,14 @@ func (d Disk) alarms() []Alarm {
 	if d.Low {
 		all = append(all, Alarm{
 			Kind: AlarmLow, Serves: true, Text: fmt.Sprintf("%s left in %s", megabytes(d.Free), d.Dir),
-			Todo: "make room: when none is left, the replica stops",
+			Advice: "make room: when none is left, the replica stops",
 		})
 	}
 	if d.Sick {
 		all = append(all, Alarm{
 			Kind: AlarmSick, Serves: true,
-			Text: fmt.Sprintf("writes to %s are slow: p99 %s, at most %s", d.Dir, d.P99.Round(time.Millisecond), d.Max.Round(time.Millisecond)),
-			Todo: "look at the disk and at who else uses it; at a second a write the replica stops",
+			Text:   fmt.Sprintf("writes to %s are slow: p99 %s, at most %s", d.Dir, d.P99.Round(time.Millisecond), d.Max.Round(time.Millisecond)),
+			Advice: "look at the disk and at who else uses it; at a second a write the replica stops",
 		})
 	}
 	return all
@@ -121,7 +121,7 @@ func (r *Replica) awaitRoom(ctx context.Context) error {
 		}
 		a := &Alarm{
 			Kind: AlarmFull, Text: fmt.Sprintf("waiting for room in %s: %s are free, and %s needed", r.stores.Dir(), megabytes(free), megabytes(roomToStart)),
-			Todo: "make room on the disk; the replica goes on by itself",
+			Advice: "make room on the disk; the replica goes on by itself",
 		}
 		if r.waiting.Swap(a) == nil {
 			r.cfg.Logger.Warn("not started yet", "why", a.Text)
@@ -175,7 +175,7 @@ func (r *Replica) heedRoom(members []member) {
 	switch {
 	case len(low) > 0 && len(low) > voters-(voters/2+1):
 		text := fmt.Sprintf("no changes are taken: little room is left on the disks of %v", low)
-		r.full.Store(&Alarm{Kind: AlarmNoWrites, Text: text, Todo: "make room on these disks; changes are taken again by themselves"})
+		r.full.Store(&Alarm{Kind: AlarmNoWrites, Text: text, Advice: "make room on these disks; changes are taken again by themselves"})
 		if was == nil {
 			r.cfg.Logger.Error("writes stop", "why", text)
 		}

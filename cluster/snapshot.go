@@ -81,7 +81,7 @@ func (r *Replica) save(ctx context.Context, n *node) {
 		if failed++; failed >= saveFailures {
 			r.unsaved.Store(&Alarm{
 				Kind: AlarmSnapshot, Serves: true, Text: fmt.Sprintf("the last %d snapshots failed: %v", failed, err),
-				Todo: "look at the disk: without snapshots the log grows",
+				Advice: "look at the disk: without snapshots the log grows",
 			})
 		}
 	}

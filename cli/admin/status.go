@@ -105,7 +105,7 @@ type replicaJSON struct {
 	Lag           uint64   `json:"lag_entries"`
 	Disk          diskJSON `json:"disk"`
 	Health        string   `json:"health,omitempty"`
-	Todo          []string `json:"todo,omitempty"`
+	Advice        []string `json:"advice,omitempty"`
 }
 
 // diskJSON is what log and votes are on: writes of the last 15 seconds, in milliseconds.
@@ -141,7 +141,7 @@ func statusJSON(w io.Writer, s *api.StatusReply) error {
 			Name: r.GetName(), ID: r.GetServerId(), Address: r.GetAddress(), Role: r.GetRole(), Term: r.GetTerm(),
 			CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(), Version: r.GetVersion(),
 			LastContactMS: r.GetLastContactMs(), Digest: r.GetDigest(), Alarms: r.GetAlarms(),
-			Voter: r.GetVoter(), Lag: r.GetLag(), Health: r.GetHealth(), Todo: r.GetTodo(),
+			Voter: r.GetVoter(), Lag: r.GetLag(), Health: r.GetHealth(), Advice: r.GetAdvice(),
 			Disk: diskJSON{
 				Writes: r.GetWrites(), P99: milliseconds(r.GetWriteP99Us()), Max: milliseconds(r.GetWriteMaxUs()),
 				Slow: r.GetDiskSlow(), Free: r.GetDiskFree(), Low: r.GetDiskLow(),
@@ -167,8 +167,8 @@ func statusTable(w io.Writer, s *api.StatusReply) error {
 		for _, alarm := range r.GetAlarms() {
 			notes = append(notes, fmt.Sprintf("%s: %s\n", r.GetName(), alarm))
 		}
-		for _, todo := range r.GetTodo() {
-			notes = append(notes, fmt.Sprintf("%s: %s: %s\n", r.GetName(), whatToDo, todo))
+		for _, advice := range r.GetAdvice() {
+			notes = append(notes, fmt.Sprintf("%s: advice: %s\n", r.GetName(), advice))
 		}
 	}
 	for _, f := range s.GetFaults() {
@@ -181,8 +181,6 @@ func statusTable(w io.Writer, s *api.StatusReply) error {
 	_, err := io.WriteString(w, strings.Join(notes, ""))
 	return err
 }
-
-const whatToDo = "to do"
 
 // progress is how far a replica has come, "-" where it did not say.
 func progress(r *api.ReplicaStatus) string {

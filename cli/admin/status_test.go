@@ -60,9 +60,9 @@ func three(health string) *api.StatusReply {
 		},
 		{
 			Name: "s2", Role: "follower", Term: 3, CommitIndex: 37, AppliedIndex: 36, Lag: 2, LastContactMs: 21, Address: "h2:15001", Version: "1.2",
-			DiskSlow: true, Voter: true, Health: "degraded", Alarms: []string{"writes to /raft are slow"}, Todo: []string{"look at the disk"},
+			DiskSlow: true, Voter: true, Health: "degraded", Alarms: []string{"writes to /raft are slow"}, Advice: []string{"look at the disk"},
 		},
-		{Name: "s3", Role: "unreachable", Address: "h3:15001", Voter: true, Health: "unreachable", Todo: []string{"look at host h3"}},
+		{Name: "s3", Role: "unreachable", Address: "h3:15001", Voter: true, Health: "unreachable", Advice: []string{"look at host h3"}},
 	}}
 }
 
@@ -77,8 +77,8 @@ s2       follower     3     37      36       2    21ms     -          h2:15001  
 s3       unreachable  -     -       -        -    -        -          h3:15001  -        unreachable
 degraded: 0 more may fail
 s2: writes to /raft are slow
-s2: to do: look at the disk
-s3: to do: look at host h3
+s2: advice: look at the disk
+s3: advice: look at host h3
 `
 	if out.String() != want {
 		t.Errorf("got:\n%s", &out)

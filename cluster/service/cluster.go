@@ -51,7 +51,7 @@ func assess(out *api.StatusReply, all []cluster.Status) {
 	verdicts, condition, mayFail := cluster.Assess(all)
 	out.Health, out.MayFail = string(condition), uint32(mayFail)
 	for i, v := range verdicts {
-		out.Replicas[i].Health, out.Replicas[i].Lag, out.Replicas[i].Todo = string(v.Health), v.Lag, v.Todo
+		out.Replicas[i].Health, out.Replicas[i].Lag, out.Replicas[i].Advice = string(v.Health), v.Lag, v.Advice
 	}
 }
 
@@ -71,7 +71,7 @@ func StatusMessage(s cluster.Status) *api.ReplicaStatus {
 	}
 	for _, a := range s.Alarms {
 		out.Alarms = append(out.Alarms, a.Text)
-		out.AlarmDetails = append(out.AlarmDetails, &api.Alarm{Kind: string(a.Kind), Text: a.Text, Todo: a.Todo, Serves: a.Serves})
+		out.AlarmDetails = append(out.AlarmDetails, &api.Alarm{Kind: string(a.Kind), Text: a.Text, Advice: a.Advice, Serves: a.Serves})
 	}
 	return out
 }

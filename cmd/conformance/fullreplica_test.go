@@ -46,7 +46,7 @@ func told(t *testing.T, c *devrun.Cluster, name string) string {
 	var s struct {
 		Replicas []struct {
 			Name, Role, Health string
-			Alarms, Todo       []string
+			Alarms, Advice     []string
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
@@ -54,7 +54,7 @@ func told(t *testing.T, c *devrun.Cluster, name string) string {
 	}
 	for _, r := range s.Replicas {
 		if r.Name == name {
-			return fmt.Sprint(r.Role, " ", r.Health, " ", r.Alarms, " ", r.Todo)
+			return fmt.Sprint(r.Role, " ", r.Health, " ", r.Alarms, " ", r.Advice)
 		}
 	}
 	return ""

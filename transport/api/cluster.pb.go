@@ -362,7 +362,7 @@ type ReplicaStatus struct {
 	AlarmDetails []*Alarm `protobuf:"bytes,25,rep,name=alarm_details,json=alarmDetails,proto3" json:"alarm_details,omitempty"` // what alarms tells, for programs
 	// What the replica that was asked makes of it all; not in a local status.
 	Health        string   `protobuf:"bytes,26,opt,name=health,proto3" json:"health,omitempty"` // ok, joining, degraded, unreachable
-	Todo          []string `protobuf:"bytes,27,rep,name=todo,proto3" json:"todo,omitempty"`     // what to do about it
+	Advice        []string `protobuf:"bytes,27,rep,name=advice,proto3" json:"advice,omitempty"` // what to do about it
 	Lag           uint64   `protobuf:"varint,28,opt,name=lag,proto3" json:"lag,omitempty"`      // entries behind the leader
 	Voter         bool     `protobuf:"varint,29,opt,name=voter,proto3" json:"voter,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -581,9 +581,9 @@ func (x *ReplicaStatus) GetHealth() string {
 	return ""
 }
 
-func (x *ReplicaStatus) GetTodo() []string {
+func (x *ReplicaStatus) GetAdvice() []string {
 	if x != nil {
-		return x.Todo
+		return x.Advice
 	}
 	return nil
 }
@@ -607,7 +607,7 @@ type Alarm struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	Todo          string                 `protobuf:"bytes,3,opt,name=todo,proto3" json:"todo,omitempty"`
+	Advice        string                 `protobuf:"bytes,3,opt,name=advice,proto3" json:"advice,omitempty"`
 	Serves        bool                   `protobuf:"varint,4,opt,name=serves,proto3" json:"serves,omitempty"` // the replica does its part all the same
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -657,9 +657,9 @@ func (x *Alarm) GetText() string {
 	return ""
 }
 
-func (x *Alarm) GetTodo() string {
+func (x *Alarm) GetAdvice() string {
 	if x != nil {
-		return x.Todo
+		return x.Advice
 	}
 	return ""
 }
@@ -1975,7 +1975,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"DigestMark\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\xd8\x06\n" +
+	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\xdc\x06\n" +
 	"\rReplicaStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -2007,14 +2007,14 @@ const file_cluster_proto_rawDesc = "" +
 	"\bdisk_low\x18\x17 \x01(\bR\adiskLow\x12\x19\n" +
 	"\bdisk_dir\x18\x18 \x01(\tR\adiskDir\x126\n" +
 	"\ralarm_details\x18\x19 \x03(\v2\x11.rampart.v1.AlarmR\falarmDetails\x12\x16\n" +
-	"\x06health\x18\x1a \x01(\tR\x06health\x12\x12\n" +
-	"\x04todo\x18\x1b \x03(\tR\x04todo\x12\x10\n" +
+	"\x06health\x18\x1a \x01(\tR\x06health\x12\x16\n" +
+	"\x06advice\x18\x1b \x03(\tR\x06advice\x12\x10\n" +
 	"\x03lag\x18\x1c \x01(\x04R\x03lag\x12\x14\n" +
-	"\x05voter\x18\x1d \x01(\bR\x05voter\"[\n" +
+	"\x05voter\x18\x1d \x01(\bR\x05voter\"_\n" +
 	"\x05Alarm\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
-	"\x04todo\x18\x03 \x01(\tR\x04todo\x12\x16\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
+	"\x06advice\x18\x03 \x01(\tR\x06advice\x12\x16\n" +
 	"\x06serves\x18\x04 \x01(\bR\x06serves\"!\n" +
 	"\x0fTransferRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"'\n" +

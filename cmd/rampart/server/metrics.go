@@ -43,7 +43,7 @@ func (s *Server) alarms() []cluster.Alarm {
 	}
 	return []cluster.Alarm{{
 		Kind: cluster.AlarmLedger, Text: why, Serves: !holdsUp,
-		Todo: "look at the disk of " + s.config.Home.Accounting() + "; what is not written yet is in the log",
+		Advice: "look at the disk of " + s.config.Home.Accounting() + "; what is not written yet is in the log",
 	}}
 }
 

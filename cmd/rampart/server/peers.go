@@ -124,7 +124,7 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 func alarmsFromWire(r *api.ReplicaStatus) []cluster.Alarm {
 	var all []cluster.Alarm
 	for _, a := range r.GetAlarmDetails() {
-		all = append(all, cluster.Alarm{Kind: cluster.AlarmKind(a.GetKind()), Text: a.GetText(), Todo: a.GetTodo(), Serves: a.GetServes()})
+		all = append(all, cluster.Alarm{Kind: cluster.AlarmKind(a.GetKind()), Text: a.GetText(), Advice: a.GetAdvice(), Serves: a.GetServes()})
 	}
 	return all
 }
