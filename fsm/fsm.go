@@ -33,7 +33,8 @@ type Options struct {
 	// CheckRecords is how many entries lie between two checks that read every record
 	// again; those between see the laws, indexes and sums. Zero reads them every time.
 	CheckRecords uint64
-	// FeatureLevel is what the machine passes for; 0: command.FeatureLevel. Tests set it.
+	// FeatureLevel is what the machine passes for; 0: command.FeatureLevel. Tests set it:
+	// a lower one stops at kinds of commands that such a build does not know.
 	FeatureLevel uint32
 }
 
@@ -114,6 +115,9 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 			_ = f.stop(fmt.Errorf("log entry %d: %w", l.Index, err))
 			break
 		}
+		if err := f.checkKinds(l.Index, e); err != nil {
+			break
+		}
 		answers[i] = f.apply(l.Index, l.Term, e)
 	}
 	f.announce()
@@ -122,6 +126,7 @@ func (f *FSM) ApplyBatch(logs []*raft.Log) []any {
 
 func (f *FSM) apply(index, term uint64, e command.Entry) []command.Outcome {
 	s := f.store.Load()
+	e.LendReader(ReadSnapshot)
 	outcomes, events := command.Run(s, index, term, e)
 	v := s.Publish()
 	if f.opts.Check {
@@ -205,6 +210,12 @@ func (f *FSM) Restore(r io.ReadCloser) error {
 	f.store.Store(s)
 	f.announce()
 	return nil
+}
+
+// ReadSnapshot is what commands read snapshot files with.
+func ReadSnapshot(r io.Reader) (*state.Store, error) {
+	s, _, err := snapshot.Read(r)
+	return s, err
 }
 
 // capture is a view on its way to disk.

@@ -58,6 +58,7 @@ func throughSnapshot(t *rapid.T, f *fsm.FSM) *fsm.FSM {
 func drawLog(t *rapid.T) []*raft.Log {
 	d := &drawer{t: t, now: pbs.Time(1_800_000_000 * time.Second), acked: map[pbs.HostName]uint64{}}
 	d.add(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
+	d.add(&command.RaiseLevel{Level: command.LevelObjects})
 	d.add(d.hostUp("a"))
 	d.add(d.hostUp("b"))
 	for range rapid.IntRange(1, 60).Draw(t, "length") {
@@ -100,7 +101,8 @@ func (d *drawer) hostUp(name pbs.HostName) *command.HostUp {
 }
 
 func (d *drawer) job() pbs.JobID {
-	return pbs.NewJobID(rapid.Uint64Range(0, 8).Draw(d.t, "job"), "srv")
+	brackets := rapid.SampledFrom([]string{"", "", "[]", "[1]", "[2]", "[1-2]"}).Draw(d.t, "brackets")
+	return pbs.JobID(fmt.Sprintf("%d%s.srv", rapid.Uint64Range(0, 8).Draw(d.t, "job"), brackets))
 }
 
 func (d *drawer) host() pbs.HostName {
@@ -148,6 +150,10 @@ func (d *drawer) command() command.Command {
 			}}
 		},
 		func() command.Command {
+			return &command.AlterJob{Job: d.job(), Changes: []command.AttrChange{{Entry: attr.Entry{Name: "depend", Value: d.depend()}}}}
+		},
+		func() command.Command { return &command.ReleaseJob{Job: d.job(), Holds: pbs.HoldSystem | pbs.HoldUser} },
+		func() command.Command {
 			return &command.OrderConfirmed{
 				Host: d.host(), Order: pbs.OrderID(rapid.Uint64Range(1, 12).Draw(d.t, "order")),
 				Refusal: rapid.SampledFrom([]*pbs.Error{nil, pbs.Refuse(pbs.SystemError)}).Draw(d.t, "refusal"),
@@ -172,21 +178,39 @@ func (d *drawer) command() command.Command {
 		func() command.Command {
 			return &command.SetComments{Comments: []command.JobComment{{Job: d.job(), Text: "Not Running"}}}
 		},
+		d.manage, d.manage,
 	}).Draw(d.t, "kind")
 	return draw()
 }
 
 func (d *drawer) submit() command.Command {
-	c := &command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Script: []byte("true\n")}
+	c := &command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Queue: d.queue(), Script: []byte("true\n")}
 	for _, e := range []attr.Entry{
 		{Name: "Resource_List", Resource: "select", Value: rapid.SampledFrom([]string{"1:ncpus=1", "2:ncpus=1:mem=1gb", "1:ncpus=3"}).Draw(d.t, "select")},
 		{Name: "Resource_List", Resource: "place", Value: rapid.SampledFrom([]string{"free", "pack", "free:excl"}).Draw(d.t, "place")},
 		{Name: "Hold_Types", Value: rapid.SampledFrom([]string{"n", "n", "u"}).Draw(d.t, "holds")},
 		{Name: "Rerunable", Value: rapid.SampledFrom([]string{"True", "True", "False"}).Draw(d.t, "rerunable")},
+		{Name: "array_indices_submitted", Value: rapid.SampledFrom([]string{"", "", "1-2", "1-3"}).Draw(d.t, "array")},
+		{Name: "depend", Value: d.depend()},
+		{Name: "Execution_Time", Value: rapid.SampledFrom([]string{"", "", "1800000100", "1800009000"}).Draw(d.t, "time")},
 	} {
-		c.Attributes = c.Attributes.Set(e.Name, e.Resource, e.Value)
+		if e.Value != "" {
+			c.Attributes = c.Attributes.Set(e.Name, e.Resource, e.Value)
+		}
 	}
 	return c
+}
+
+// depend draws what a job waits for; most wait for nothing.
+func (d *drawer) depend() string {
+	if rapid.IntRange(0, 2).Draw(d.t, "waits") > 0 {
+		return ""
+	}
+	kind := rapid.SampledFrom([]string{"after", "afterok", "afternotok", "afterany", "beforeok", "beforeany", "on"}).Draw(d.t, "depend")
+	if kind == "on" {
+		return "on:2"
+	}
+	return kind + ":" + string(d.job())
 }
 
 func (d *drawer) start() command.Command {

@@ -42,6 +42,17 @@ func (f *FSM) checkLevel(v *state.View) error {
 	return nil
 }
 
+// checkKinds stops a machine that passes for an older build at what that would not know.
+func (f *FSM) checkKinds(index uint64, e command.Entry) error {
+	if f.opts.FeatureLevel >= command.FeatureLevel {
+		return nil // Decode has read it
+	}
+	if level := e.Level(); level > f.opts.FeatureLevel {
+		return f.stop(fmt.Errorf("log entry %d: %w: it holds a command of feature level %d, this build knows %d", index, command.ErrTooOld, level, f.opts.FeatureLevel))
+	}
+	return nil
+}
+
 // compare notes the digest at a CompareDigests, and stops the machine if a majority
 // had another one at an earlier one.
 func (f *FSM) compare(c *command.CompareDigests, v *state.View) {

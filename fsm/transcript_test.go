@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rampart/fsm"
 	"rampart/fsm/acct"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
@@ -72,10 +73,11 @@ type stage struct {
 	now   pbs.Time
 	facts map[pbs.HostName]uint64
 	disks map[pbs.HostName]string // the spools of moms with new ones
+	files map[string][]byte       // snapshots that were saved
 }
 
 func newStage(t *testing.T) *stage {
-	return &stage{t: t, store: state.NewStore(), now: pbs.Time(1826791200 * time.Second), facts: map[pbs.HostName]uint64{}, disks: map[pbs.HostName]string{}}
+	return &stage{t: t, store: state.NewStore(), now: pbs.Time(1826791200 * time.Second), facts: map[pbs.HostName]uint64{}, disks: map[pbs.HostName]string{}, files: map[string][]byte{}}
 }
 
 func (s *stage) perform(commands string) string {
@@ -126,6 +128,7 @@ func (s *stage) propose(c command.Command) []string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	entry.LendReader(fsm.ReadSnapshot)
 	outcomes, events := command.Run(s.store, s.index, 1, entry)
 	if err := s.store.Publish().Check(); err != nil {
 		s.t.Errorf("after %T: %v", c, err)
@@ -155,6 +158,8 @@ var builders = map[string]func(s *stage, operand string, args map[string]string)
 	"init": func(_ *stage, _ string, args map[string]string) command.Command {
 		return &command.InitCluster{ID: "c1", Name: "srv", Epoch: 7, GossipKey: gossipKey(args["gossip"])}
 	},
+	"stage": stagePart, "restore": restoreState,
+	"queue": manageQueue, "resource": createResource, "unset": unsetServer, "submitas": submitAs, "schedule": schedule, "move": moveJob, "tick": tick,
 	"level": raiseLevel, "replica": putReplica, "token": createToken, "enrol": enrol, "present": present,
 	"revoke": revoke, "revoketoken": revokeToken, "turngossip": turnGossip, "turnroots": turnRoots,
 	"register": func(s *stage, name string, args map[string]string) command.Command {
@@ -197,7 +202,11 @@ var builders = map[string]func(s *stage, operand string, args map[string]string)
 		return c
 	},
 	"start": func(_ *stage, id string, args map[string]string) command.Command {
-		return &command.StartJob{Job: jobID(id), ExecVnode: args["on"], Select: args["select"], Comment: "Job run"}
+		comment := "Job run"
+		if strings.Contains(id, "[") {
+			comment = "Job run at Sun Nov 21 at 10:00 on " + args["on"]
+		}
+		return &command.StartJob{Job: jobID(id), ExecVnode: args["on"], Select: args["select"], Comment: comment}
 	},
 	"started": func(s *stage, id string, args map[string]string) command.Command {
 		return &command.JobStarted{Source: s.source(args), Job: jobID(id), RunCount: run(args), Session: 4711}
@@ -287,6 +296,13 @@ func run(args map[string]string) pbs.RunCount {
 	return pbs.RunCount(n)
 }
 
+func orNone(value string) string {
+	if value == "" {
+		return "none"
+	}
+	return value
+}
+
 func jobID(n string) pbs.JobID { return pbs.JobID(n + ".srv") }
 
 func items(args map[string]string) resource.List {
@@ -311,7 +327,28 @@ func sortedKeys(m map[string]string) []string {
 
 // shows are the verbs that print a part of the state.
 var shows = map[string]func(s *stage, operand string) []string{
-	"trust": showTrust,
+	"trust": showTrust, "save": saveState, "cluster": showCluster, "elsewhere": elsewhere,
+	"array": func(s *stage, id string) []string {
+		v := s.store.View()
+		j, ok := v.Job(jobID(id))
+		if !ok {
+			return []string{"gone"}
+		}
+		var lines []string
+		for _, name := range []string{"job_state", "array_state_count", "array_indices_remaining", "comment"} {
+			lines = append(lines, strings.TrimSpace(name+" = "+v.JobAttribute(j, name, "")))
+		}
+		return lines
+	},
+	"attribute": func(s *stage, operand string) []string {
+		id, name, _ := strings.Cut(operand, "/")
+		v := s.store.View()
+		j, ok := v.Job(jobID(id))
+		if !ok {
+			return []string{"gone"}
+		}
+		return []string{orNone(v.JobAttribute(j, name, ""))}
+	},
 	"jobs": func(s *stage, _ string) []string {
 		var lines []string
 		for j := range s.store.View().Jobs() {

@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -64,7 +66,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	caller, ok := CallerFrom(r.Context())
 	rule, known := RuleOf(r.URL.Path)
 	if !ok || !known || !caller.Person() || !rule.For.admits(caller) {
-		f.errors.write(w, r, refuse(caller, r.URL.Path))
+		f.errors.write(w, r, refuseCall(caller, r.URL.Path, known))
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, rpcPrefix) && r.Header.Get(HeaderRequestID) == "" {
@@ -82,7 +84,19 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}()
 		r = r.WithContext(ctx)
 	}
-	f.proxy.ServeHTTP(w, r)
+	ctx, cancel := withBudget(r)
+	defer cancel()
+	f.proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// withBudget returns the context of a request that ends when its asker gives up, if he
+// says when.
+func withBudget(r *http.Request) (context.Context, context.CancelFunc) {
+	ms, err := strconv.ParseInt(r.Header.Get("Connect-Timeout-Ms"), 10, 32)
+	if err != nil || ms <= 0 {
+		return r.Context(), func() {}
+	}
+	return context.WithTimeout(r.Context(), time.Duration(ms)*time.Millisecond)
 }
 
 // roamFailure says what is known of a request that no replica answered.

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/transport"
+	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
 )
@@ -87,8 +90,8 @@ func serveGateway(t *testing.T, p *process, accounts transport.Accounts, peer fu
 		if err := <-done; err != nil {
 			t.Errorf("gateway: %v", err)
 		}
-		if _, err := os.Lstat(path); !os.IsNotExist(err) {
-			t.Errorf("the socket was left behind: %v", err)
+		if info, err := os.Lstat(path); err != nil || info.Mode().Type() != os.ModeSocket {
+			t.Errorf("nothing tells that there was a daemon: %v, %v", info, err)
 		}
 	})
 	return path
@@ -211,23 +214,78 @@ func TestListenUnix(t *testing.T) {
 	if _, err := transport.ListenUnix(t.Context(), path); err == nil {
 		t.Error("took the socket of a living process")
 	}
-	_ = ln.Close()
-	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead.SetUnlinkOnClose(false) // as a killed process leaves it
-	_ = dead.Close()
+	_ = ln.Close() // which leaves what a killed process would
 	ln, err = transport.ListenUnix(t.Context(), path)
 	if err != nil {
 		t.Fatalf("a dead process's socket: %v", err)
 	}
-	_ = ln.Close()
+	if err := errors.Join(ln.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := transport.ListenUnix(t.Context(), path); err == nil {
 		t.Error("removed a file that is not a socket")
+	}
+}
+
+// A daemon that is restarted leaves its socket: a command waits for it, and fails only when
+// it stays away.
+func TestGateway_RestartIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	p := localReplica(t, newCA(t))
+	path := filepath.Join(t.TempDir(), "s1.sock")
+	old, err := transport.ListenUnix(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		<-time.After(4 * time.Second) // as long as a replica with many jobs takes
+		ln, err := transport.ListenUnix(ctx, path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		gw := transport.NewGateway(transport.GatewayConfig{
+			Listener: ln, Identity: p.id, Accounts: people{uint32(os.Getuid()): "joe"}, Next: p.handler, Logger: discard,
+		})
+		if err := gw.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	defer serving.Wait()
+	defer end()
+	c := client.New(client.Options{Replicas: []string{"unix:" + path}})
+	defer c.Close()
+	if _, err := submit(t.Context(), c); err != nil || p.calls() != 1 {
+		t.Errorf("%v after %d calls", err, p.calls())
+	}
+}
+
+func TestGateway_NobodyStartsItAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s1.sock")
+	old, err := transport.ListenUnix(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := client.New(client.Options{Replicas: []string{"unix:" + path}})
+	defer c.Close()
+	start := time.Now()
+	if _, err := submit(t.Context(), c); !errors.Is(err, client.ErrUnreachable) || !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("submit: %v", err)
+	}
+	if d := time.Since(start); d < 4*time.Second {
+		t.Errorf("it took %v", d)
 	}
 }
 
@@ -239,5 +297,21 @@ func TestNobodyThere_SaysSo(t *testing.T) {
 	}
 	if d := time.Since(start); d > 4*time.Second {
 		t.Errorf("it took %v", d)
+	}
+}
+
+// A command that is newer than the daemon of its host is told so, not that its user has no
+// right to ask.
+func TestGateway_SaysThatItsVersionDoesNotKnowTheRequest(t *testing.T) {
+	p := localReplica(t, newCA(t))
+	path := serveGateway(t, p, people{uint32(os.Getuid()): "joe"}, nil)
+	over := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return transport.DialUnix(ctx, path) },
+	}}
+	defer over.CloseIdleConnections()
+	ask := connect.NewClient[api.SubmitRequest, api.SubmitReply](over, "http://gateway/rampart.v1.Batch/Tomorrow")
+	_, err := ask.CallUnary(t.Context(), connect.NewRequest(&api.SubmitRequest{}))
+	if err = transport.FromWire(err); pbs.CodeOf(err) != pbs.NotSupported || !strings.Contains(err.Error(), "runs a version that does not know the request") {
+		t.Errorf("a method of a later version: %v", err)
 	}
 }

@@ -116,7 +116,7 @@ func retire(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, forwarded bool) {
 	rule, ok := h.rule(r.URL.Path)
 	if !ok || !rule.For.admits(caller) {
-		h.fail(w, r, refuse(caller, r.URL.Path))
+		h.fail(w, r, refuseCall(caller, r.URL.Path, ok))
 		return
 	}
 	if err := ensureRequestID(w, r); err != nil {
@@ -188,9 +188,20 @@ func (h *Handler) waitLeader(ctx context.Context, forwarded bool) (address strin
 		select {
 		case <-ctx.Done():
 			return "", false, pbs.Refuse(pbs.NoQuorum)
+		case <-Stopping(ctx): // whoever leads next, this process will not hear of it
+			return "", false, pbs.Refuse(pbs.NoQuorum)
 		case <-tick.C:
 		}
 	}
+}
+
+// refuseCall refuses a call. Who has a name is told of a method that this version does not
+// know: in the midst of an upgrade his command may be newer than the replica that he asked.
+func refuseCall(caller Caller, path string, known bool) error {
+	if !known && caller != (Caller{}) && strings.HasPrefix(path, rpcPrefix) {
+		return pbs.Errorf(pbs.NotSupported, "the replica that was asked runs a version that does not know the request: upgrade it first")
+	}
+	return refuse(caller, path)
 }
 
 func refuse(caller Caller, path string) error {

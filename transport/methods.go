@@ -73,6 +73,12 @@ var methods = map[string]Rule{
 	apiconnect.BatchSignalProcedure:  {ForPeople, AtLeader},
 	apiconnect.BatchDeleteProcedure:  {ForPeople, AtLeader},
 	apiconnect.BatchRerunProcedure:   {ForPeople, AtLeader},
+	apiconnect.BatchMoveProcedure:    {ForPeople, AtLeader},
+	apiconnect.BatchSwapProcedure:    {ForPeople, AtLeader},
+	apiconnect.BatchRunProcedure:     {ForPeople, AtLeader},
+	apiconnect.BatchMessageProcedure: {ForPeople, AtLeader},
+	apiconnect.HaltStopProcedure:     {ForPeople, AtLeader},
+	apiconnect.HaltEndProcedure:      {ForReplicas, AtHere},
 	apiconnect.BatchManageProcedure:  {ForPeople, AtLeader},
 	apiconnect.BatchListProcedure:    {ForKnown, AtHere}, // served locally (L11)
 	apiconnect.BatchWatchProcedure:   {ForKnown, AtHere},
@@ -100,6 +106,18 @@ var methods = map[string]Rule{
 	apiconnect.TrustTurnGossipKeyProcedure:     {ForPeople, AtLeader},
 	apiconnect.TrustTurnCAProcedure:            {ForPeople, AtLeader},
 	apiconnect.TrustKeyOfCAProcedure:           {ForReplicas, AtHere},
+
+	apiconnect.MembersRemoveReplicaProcedure: {ForPeople, AtLeader},
+	apiconnect.MembersRTTClassProcedure:      {ForPeople, AtLeader},
+	apiconnect.MembersStandingProcedure:      {ForAnybody, AtHere}, // its certificate counts no more
+
+	apiconnect.RecoveryLogEndProcedure:  {ForReplicas, AtHere},
+	apiconnect.RecoveryRecoverProcedure: {ForKnown, AtHere}, // without a leader; a replica relays it
+
+	apiconnect.SnapshotsStageSnapshotProcedure:   {ForPeople, AtLeader},
+	apiconnect.SnapshotsRestoreSnapshotProcedure: {ForPeople, AtLeader},
+	apiconnect.SnapshotsScheduleBackupsProcedure: {ForPeople, AtLeader},
+	apiconnect.SnapshotsListBackupsProcedure:     {ForPeople, AtHere}, // each replica has its own
 
 	apiconnect.AgentDeliverProcedure: {ForReplicas, AtHere},
 	apiconnect.AgentPingProcedure:    {ForReplicas, AtHere},

@@ -12,6 +12,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
 )
 
@@ -281,5 +282,43 @@ func TestStream_RefusalIsFinal(t *testing.T) {
 			t.Errorf("%v after %d calls", s.Err(), all[0].calls())
 		}
 		_ = s.Close()
+	})
+}
+
+// hangs lets the leader take a request and say nothing for long, while its connections
+// live; another one leads soon.
+func hangs(w *world, leader *process) {
+	leader.answer = func(int) error {
+		<-time.After(time.Minute)
+		return nil
+	}
+	time.AfterFunc(time.Second, func() { w.leader.Store("s2") })
+}
+
+// A short budget is shared among the replicas: one that says nothing does not take it all.
+func TestBudget_SilentReplicaTakesItsShareOnly(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		all, c := three(w, 6*time.Second)
+		hangs(w, all[0])
+		if job, err := submit(t.Context(), c); err != nil || job != "1.s2" {
+			t.Fatalf("submit: %q, %v", job, err)
+		}
+		if a, b := all[0].requestIDs()[0], all[1].requestIDs()[0]; a != b {
+			t.Errorf("asked %q at one and %q at the next", a, b)
+		}
+	})
+}
+
+// A gateway heeds the budget of the command behind it.
+func TestForwarder_SharesTheBudgetOfItsAsker(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		all, _ := three(w, 0)
+		hangs(w, all[0])
+		people := apiconnect.NewBatchClient(w.forwarder("hosta", "s1:15001", "s2:15001", "s3:15001"), "http://gateway")
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+		defer cancel()
+		if reply, err := people.Submit(ctx, connect.NewRequest(&api.SubmitRequest{})); err != nil || reply.Msg.GetJob() != "1.s2" {
+			t.Errorf("submit: %v, %v", reply, err)
+		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -19,6 +20,8 @@ const (
 	// attemptTimeout bounds the wait for the head of a replica's reply. Pings
 	// find a hung process earlier; this is for one that answers pings only.
 	attemptTimeout = 10 * time.Second
+	// shortestAttempt lets a replica find out that there is no leader.
+	shortestAttempt = leaderWait + 500*time.Millisecond
 	// firstByte is how long a gateway may take to acknowledge a request while
 	// there is another one to try.
 	firstByte = 300 * time.Millisecond
@@ -61,6 +64,7 @@ func (r *Roamer) Close() { r.transport.CloseIdleConnections() }
 type RoamError struct {
 	Sent    bool  // a request may have arrived at one of them
 	Refused bool  // every one refused the connection: nobody is there
+	Away    bool  // one of them is a socket that a daemon of this host has left
 	Err     error // of the last attempt
 }
 
@@ -80,7 +84,7 @@ func (r *Roamer) RoundTrip(req *http.Request) (*http.Response, error) {
 	addresses := r.config.Replicas.order(rule.At)
 	out := &RoamError{Refused: len(addresses) > 0, Err: errors.New("no address is known")}
 	for i, address := range addresses {
-		resp, err := r.attempt(req, address, body, i == len(addresses)-1)
+		resp, err := r.attempt(req, address, body, len(addresses)-i)
 		if req.Context().Err() != nil && err != nil {
 			return nil, req.Context().Err()
 		}
@@ -94,6 +98,7 @@ func (r *Roamer) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.config.Replicas.failed(address)
 		_, unsent := errors.AsType[*dialError](err)
 		out.Err, out.Sent, out.Refused = err, out.Sent || !unsent, out.Refused && unsent && refused(err)
+		out.Away = out.Away || strings.HasPrefix(address, unixPrefix) && errors.Is(err, syscall.ECONNREFUSED)
 	}
 	return nil, out
 }
@@ -131,18 +136,18 @@ var (
 	errNoAck  = errors.New("no acknowledgement in time")
 )
 
-// attempt sends the request to one address. Its own time limit ends with the
-// head of the reply; the body may take as long as the caller lets it.
-func (r *Roamer) attempt(req *http.Request, address string, body []byte, last bool) (*http.Response, error) {
+// attempt sends the request to one address, of so many that are left. Its own time limit
+// ends with the head of the reply; the body may take as long as the caller lets it.
+func (r *Roamer) attempt(req *http.Request, address string, body []byte, left int) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	stop := func() bool { return true }
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
-		if !last {
+		if left > 1 {
 			ctx, stop = withFirstByte(ctx, cancel)
 		}
 		req = withURL(req.WithContext(ctx), "http", hex.EncodeToString([]byte(path))+unixDomain)
 	} else {
-		t := time.AfterFunc(attemptTimeout, func() { cancel(errSilent) })
+		t := time.AfterFunc(share(ctx, left), func() { cancel(errSilent) })
 		stop = t.Stop
 		req = withURL(req.WithContext(ctx), "https", address)
 	}
@@ -161,6 +166,16 @@ func (r *Roamer) attempt(req *http.Request, address string, body []byte, last bo
 	}
 	resp.Body = &attemptBody{resp.Body, cancel}
 	return resp, nil
+}
+
+// share is how long one of the attempts that are left may wait for the head of a reply, so
+// that a silent replica does not take the whole budget.
+func share(ctx context.Context, left int) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return attemptTimeout
+	}
+	return min(attemptTimeout, max(shortestAttempt, time.Until(deadline)/time.Duration(left)))
 }
 
 // withFirstByte cancels the attempt unless something of a reply is heard soon.

@@ -27,6 +27,8 @@ func serveUntil(ctx context.Context, s *http.Server, where net.Addr, serve func(
 	s.BaseContext = func(net.Listener) context.Context {
 		return context.WithValue(context.Background(), stoppingKey{}, ctx.Done())
 	}
+	var inHand busy
+	s.ConnState = inHand.note
 	served := make(chan error, 1)
 	go func() { served <- serve() }()
 	var err error
@@ -39,9 +41,17 @@ func serveUntil(ctx context.Context, s *http.Server, where net.Addr, serve func(
 	if first != nil {
 		first()
 	}
+	quiet := make(chan struct{})
+	go func() {
+		defer close(quiet)
+		inHand.quiet(stop)
+		cancel()
+	}()
 	if s.Shutdown(stop) != nil {
 		_ = s.Close()
 	}
+	cancel()
+	<-quiet
 	if err == nil {
 		err = <-served
 	}

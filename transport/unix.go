@@ -16,8 +16,9 @@ import (
 const maxSocketPath = 107
 
 // ListenUnix opens the socket of a gateway, open to every user of the host: the
-// kernel tells them apart. A socket that a dead process left is replaced; one
-// that somebody serves is an error.
+// kernel tells them apart. A socket that another process left is replaced; one
+// that somebody serves is an error. To close the listener leaves the socket behind: a
+// command then knows that this host has a daemon, and waits for it to be started again.
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("open gateway: %w", err)
@@ -46,15 +47,6 @@ func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 type unixListener struct {
 	*net.UnixListener
 	path string
-}
-
-// Close implements net.Listener and removes the socket.
-func (l *unixListener) Close() error {
-	err := l.UnixListener.Close()
-	if errors.Is(err, net.ErrClosed) {
-		return err // another process may have the path by now
-	}
-	return errors.Join(err, removeIfThere(l.path))
 }
 
 // Addr implements net.Listener.

@@ -76,6 +76,7 @@ type process struct {
 	handler *transport.Handler
 	server  *transport.Server
 	kill    context.CancelFunc
+	ended   chan struct{}
 
 	mu      sync.Mutex
 	callers []transport.Caller
@@ -112,8 +113,9 @@ func (w *world) start(role transport.Role, name string) *process {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(w.ctx)
-	p.kill = cancel
+	p.kill, p.ended = cancel, make(chan struct{})
 	w.wg.Go(func() {
+		defer close(p.ended)
 		if err := p.server.Run(ctx); err != nil && !errors.Is(err, net.ErrClosed) {
 			w.t.Errorf("server %s: %v", name, err)
 		}
@@ -138,13 +140,14 @@ func (w *world) client(host string, o client.Options) *client.Client {
 // note remembers who asked, and returns what the process is told to answer.
 func (p *process) note(ctx context.Context, id string) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	c, _ := transport.CallerFrom(ctx)
 	p.callers, p.ids = append(p.callers, c), append(p.ids, id)
-	if p.answer == nil {
+	answer, calls := p.answer, len(p.callers)
+	p.mu.Unlock()
+	if answer == nil {
 		return nil
 	}
-	return p.answer(len(p.callers))
+	return answer(calls)
 }
 
 func (p *process) calls() int {

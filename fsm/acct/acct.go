@@ -22,7 +22,7 @@ type Record struct {
 // types gives the one-letter type of each kind of event that is accounted.
 var types = map[state.EventKind]string{
 	state.JobQueued: "Q", state.JobStarted: "S", state.JobEnded: "E", state.JobRequeued: "R",
-	state.JobDeleteAsked: "D", state.JobAborted: "A", state.JobAltered: "a",
+	state.JobDeleteAsked: "D", state.JobAborted: "A", state.JobAltered: "a", state.JobMoved: "M",
 }
 
 // Of returns the record of an event, in the time zone of the server attribute; it
@@ -56,6 +56,8 @@ func text(e state.Event) string {
 		for _, c := range e.Changes {
 			f.add(c.Name, c.Value)
 		}
+	case state.JobMoved:
+		f.add("destination", e.Text)
 	case state.JobAborted:
 		return oneLine(e.Text)
 	}
@@ -104,14 +106,19 @@ func (f *fields) common(j *state.Job, withStart bool) {
 	if withStart {
 		f.int("start", j.Started.Unix())
 	}
-	if depend := attribute(j, "depend"); depend != "" {
+	if depend := j.DependText(); depend != "" {
 		f.add("depend", depend)
+	}
+	if j.Array != nil {
+		f.add("array_indices", j.Array.Indices.String())
 	}
 }
 
 func (f *fields) assignment(j *state.Job) {
-	f.add("exec_host", j.ExecHost)
-	f.add("exec_vnode", j.ExecVnode)
+	if j.Array == nil {
+		f.add("exec_host", j.ExecHost)
+		f.add("exec_vnode", j.ExecVnode)
+	}
 	f.list("Resource_List", j.Resources)
 }
 

@@ -82,6 +82,7 @@ type Def struct {
 	Unsupported  bool   // known, and refused until its feature is there
 	Default      string // shown and in force when unset
 	Implied      string // in force when unset, and not shown
+	Level        uint32 // feature level of the cluster from which it may be set; 0: always
 	// Parse returns the canonical text of a value, or refuses it with a message that
 	// names the attribute. Attributes with resources use ParseResource.
 	Parse func(text string) (string, error)

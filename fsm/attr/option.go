@@ -55,7 +55,7 @@ func OptionLetters() string {
 
 // additional are the names that -W knows; each is the name of its attribute.
 var additional = map[string]bool{
-	"block": true, "depend": true, "group_list": true, "pwd": true, "release_nodes_on_stageout": true,
+	"block": true, "depend": true, "group_list": true, "max_run_subjobs": true, "pwd": true, "release_nodes_on_stageout": true,
 	"run_count": true, "sandbox": true, "stagein": true, "stageout": true,
 	"tolerate_node_failures": true, "umask": true,
 }

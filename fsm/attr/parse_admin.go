@@ -49,7 +49,8 @@ func parseLimit(entry string, value func(string) (string, bool)) (subject, limit
 	limit, ok = value(strings.Trim(entry[at+1:], " "))
 	kind, name, cut := strings.Cut(subject, ":")
 	name = strings.Trim(name, `"'`)
-	if !ok || !cut || name == "" || strings.ContainsAny(name, "[]=,:\n\t") {
+	_, printable := parseText(name)
+	if !ok || !cut || !printable || strings.ContainsAny(name, "[]=,:\t") || strings.Trim(name, ` "'`) != name {
 		return "", "", false
 	}
 	switch {
@@ -164,6 +165,18 @@ func parsePreemptPrio(text string) (string, bool) {
 // parseQueueName takes a letter, then letters, digits, - and _; 15 characters.
 func parseQueueName(text string) (string, bool) {
 	return text, len(text) <= 15 && resource.ValidName(text)
+}
+
+// parseDestinations takes a list of queues, each QUEUE or QUEUE@SERVER.
+func parseDestinations(text string) (string, bool) {
+	list, ok := parseArray(text)
+	for item := range strings.SplitSeq(list, ",") {
+		queue, server, at := strings.Cut(item, "@")
+		if _, valid := parseQueueName(queue); !valid || at && server == "" {
+			return "", false
+		}
+	}
+	return list, ok
 }
 
 // parseHost takes a host's name or address.

@@ -120,3 +120,23 @@ func parseTolerate(text string) (string, bool) { return oneOf("none", "job_start
 func parseLines(text string) (string, bool) {
 	return text, text != "" && len(text) <= maxValue && strings.IndexByte(text, 0) < 0 && utf8.ValidString(text)
 }
+
+// parseIndices takes X-Y[:Z], the indices of an array.
+func parseIndices(text string) (string, bool) {
+	set, err := pbs.ParseIndices(text)
+	return set.String(), err == nil && len(set) == 1 && set.Count() > 1
+}
+
+// parseDepend takes what may be read as dependencies; what they mean is for the state,
+// which knows the other jobs.
+func parseDepend(text string) (string, bool) {
+	_, ok := parseText(text)
+	for item := range strings.SplitSeq(text, ",") {
+		kind, rest, named := strings.Cut(strings.TrimSpace(item), ":")
+		ok = ok && named && rest != "" && strings.Contains(dependKinds, " "+kind+" ")
+	}
+	return text, ok
+}
+
+// dependKinds are the words of -W depend=.
+const dependKinds = " after afterok afternotok afterany before beforeok beforenotok beforeany on "

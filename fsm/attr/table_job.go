@@ -39,7 +39,7 @@ func jobRows() []row {
 		set("Account_Name", Text, nil),
 		set("Checkpoint", Text, parseCheckpoint).or("u"),
 		shown("ctime", Epoch),
-		set("depend", Text, nil).later(),
+		set("depend", Text, parseDepend).since(levelObjects),
 		set("Error_Path", Text, parsePath),
 		shown("exec_host", Text),
 		shown("exec_vnode", Text),
@@ -48,7 +48,7 @@ func jobRows() []row {
 		hidden("exec_vnode_orig", Text),
 		hidden("exec_vnode_acct", Text),
 		hidden("exec_vnode_deallocated", Text),
-		set("Execution_Time", Epoch, nil).later(),
+		set("Execution_Time", Epoch, nil).since(levelObjects),
 		set("group_list", Array, parseHosted),
 		set("Hold_Types", Text, parseHolds).running().or("n"),
 		set("interactive", Number, nil).onCreate().later(),
@@ -78,7 +78,7 @@ func jobRows() []row {
 		set("stagein", Array, nil).later(),
 		set("stageout", Array, nil).later(),
 		shown("substate", Number),
-		set("User_List", Array, parseHosted).later(),
+		set("User_List", Array, parseHosted).since(levelObjects),
 		set("Variable_List", Variables, nil),
 		shown("euser", Text),
 		shown("egroup", Text),
@@ -104,7 +104,7 @@ func jobRows() []row {
 		shown("array_id", Text),
 		shown("array_index", Text),
 		shown("array_state_count", Text),
-		set("array_indices_submitted", Text, nil).onCreate().later(),
+		set("array_indices_submitted", Text, parseIndices).onCreate().since(levelObjects),
 		shown("array_indices_remaining", Text),
 		set("Remove_Files", Text, letters('n', "oe")).running().later(),
 		set("tolerate_node_failures", Text, parseTolerate).running().later(),
@@ -114,6 +114,7 @@ func jobRows() []row {
 		set("project", Text, parseProject).or(DefaultProject),
 		shown("run_version", Number),
 		shown("Submit_Host", Text),
+		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
 	}
 }
 

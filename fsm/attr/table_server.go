@@ -1,6 +1,11 @@
 package attr
 
-import "rampart/fsm/pbs"
+import (
+	"slices"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
 
 // managed is an attribute that Managers may set.
 func managed(name string, t Type, f func(string) (string, bool)) row {
@@ -12,28 +17,69 @@ func operated(name string, t Type, f func(string) (string, bool)) row {
 	return managed(name, t, f).writtenBy(Operator)
 }
 
-// serverRows are the attributes of the server in the order of qstat -Bf.
-func serverRows() []row {
+// levelObjects is the feature level that brought the attributes of limits, routing and
+// access (fsm/command, LevelObjects).
+const levelObjects = 3
+
+// since says which feature level brought the attribute.
+func (r row) since(level uint32) row { r.Level = level; return r }
+
+// limitRows are the limits that server and queues have in common: the ones by kind and
+// name, and the older ones that know no names.
+func limitRows() []row {
+	count := numberIn(0, 1<<31-1)
 	return []row{
-		shown("server_state", Text),
-		shown("server_host", Text),
-		operated("scheduling", Boolean, nil).or("True"),
-		managed("max_running", Number, numberIn(0, 1<<31-1)),
 		managed("max_queued", Limits, nil),
 		managed("max_queued_res", Limits, nil),
+		managed("queued_jobs_threshold", Limits, nil).since(levelObjects),
+		managed("queued_jobs_threshold_res", Limits, nil).since(levelObjects),
 		managed("max_run", Limits, nil),
 		managed("max_run_res", Limits, nil),
 		managed("max_run_soft", Limits, nil),
 		managed("max_run_res_soft", Limits, nil),
-		managed("max_user_run", Number, numberIn(0, 1<<31-1)),
-		managed("max_group_run", Number, numberIn(0, 1<<31-1)),
-		shown("total_jobs", Number),
-		shown("state_count", Text),
+		managed("max_running", Number, count),
+		managed("max_user_run", Number, count),
+		managed("max_group_run", Number, count),
+		managed("max_user_run_soft", Number, count).since(levelObjects),
+		managed("max_group_run_soft", Number, count).since(levelObjects),
+		managed("max_user_res", Resources, nil).since(levelObjects),
+		managed("max_user_res_soft", Resources, nil).since(levelObjects),
+		managed("max_group_res", Resources, nil).since(levelObjects),
+		managed("max_group_res_soft", Resources, nil).since(levelObjects),
+	}
+}
+
+// accessRows are the lists of who may use a server or a queue; groups is the feature
+// level from which it has those of groups.
+func accessRows(groups uint32) []row {
+	return []row{
 		managed("acl_host_enable", Boolean, nil),
 		managed("acl_hosts", Array, parseACL),
-		managed("acl_roots", Array, parseACL),
+		managed("acl_group_enable", Boolean, nil).since(groups),
+		managed("acl_groups", Array, parseACL).since(groups),
 		managed("acl_user_enable", Boolean, nil),
 		managed("acl_users", Array, parseACL),
+	}
+}
+
+// serverRows are the attributes of the server in the order of qstat -Bf.
+func serverRows() []row {
+	return slices.Concat([]row{
+		shown("server_state", Text),
+		shown("server_host", Text),
+		operated("scheduling", Boolean, nil).or("True"),
+	}, limitRows(), []row{
+		shown("total_jobs", Number),
+		shown("state_count", Text),
+	}, accessRows(levelObjects), []row{
+		managed("acl_host_moms_enable", Boolean, nil).since(levelObjects),
+		managed("acl_roots", Array, parseACL),
+		managed("acl_resv_host_enable", Boolean, nil).since(levelObjects),
+		managed("acl_resv_hosts", Array, parseACL).since(levelObjects),
+		managed("acl_resv_group_enable", Boolean, nil).since(levelObjects),
+		managed("acl_resv_groups", Array, parseACL).since(levelObjects),
+		managed("acl_resv_user_enable", Boolean, nil).since(levelObjects),
+		managed("acl_resv_users", Array, parseACL).since(levelObjects),
 		managed("managers", Array, parseUsers),
 		managed("operators", Array, parseUsers),
 		operated("comment", Text, nil),
@@ -77,48 +123,55 @@ func serverRows() []row {
 		managed("restrict_res_to_release_on_suspend", Array, nil),
 		managed("prune_at_job_start", Boolean, nil).implying("False"),
 		managed("timezone", Text, parseZone).implying("UTC"),
+		managed("reserve_retry_time", Number, numberIn(1, 1<<31-1)).since(levelObjects),
+		managed("resv_post_processing_time", Duration, nil).since(levelObjects),
+		managed("est_start_time_freq", Duration, nil).since(levelObjects),
+		managed("python_restart_max_hooks", Number, numberIn(1, 1<<31-1)).since(levelObjects),
+		managed("python_restart_max_objects", Number, numberIn(1, 1<<31-1)).since(levelObjects),
+		managed("python_restart_min_interval", Duration, nil).since(levelObjects),
+		managed("python_gc_min_interval", Number, numberIn(0, 1<<31-1)).since(levelObjects),
+		managed("sync_mom_hookfiles_timeout", Duration, nil).since(levelObjects),
+		managed("jobscript_max_size", Text, typed(resource.Size)).since(levelObjects),
 		managed("max_job_sequence_id", Number, numberIn(9999999, 999999999999)).or("9999999"),
-	}
+	})
 }
 
 // queueRows are the attributes of a queue in the order of qstat -Qf.
 func queueRows() []row {
-	return []row{
+	return slices.Concat([]row{
 		managed("queue_type", Text, parseQueueType).or("Execution"),
 		managed("Priority", Number, numberIn(-1024, 1023)).implying("0"),
 		managed("max_queuable", Number, numberIn(0, 1<<31-1)),
-		managed("max_running", Number, numberIn(0, 1<<31-1)),
-		managed("max_user_run", Number, numberIn(0, 1<<31-1)),
-		managed("max_group_run", Number, numberIn(0, 1<<31-1)),
 		shown("total_jobs", Number),
 		shown("state_count", Text),
-		managed("acl_host_enable", Boolean, nil),
-		managed("acl_hosts", Array, parseACL),
-		managed("acl_group_enable", Boolean, nil),
-		managed("acl_groups", Array, parseACL),
-		managed("acl_user_enable", Boolean, nil),
-		managed("acl_users", Array, parseACL),
+	}, accessRows(0), []row{
 		managed("from_route_only", Boolean, nil),
 		managed("resources_max", Resources, nil),
 		managed("resources_min", Resources, nil),
 		managed("resources_default", Resources, nil),
 		managed("default_chunk", Resources, nil),
-		managed("max_queued", Limits, nil),
-		managed("max_queued_res", Limits, nil),
-		managed("max_run", Limits, nil),
-		managed("max_run_res", Limits, nil),
-		managed("max_run_soft", Limits, nil),
-		managed("max_run_res_soft", Limits, nil),
+	}, limitRows(), []row{
+		managed("max_array_size", Number, numberIn(1, 10_000_000)).since(levelObjects),
 		managed("checkpoint_min", Number, numberIn(0, 1<<31-1)),
 		managed("resources_available", Resources, nil),
 		shown("resources_assigned", Resources),
 		managed("kill_delay", Number, numberIn(0, 1<<31-1)).implying("10"),
 		managed("node_group_key", Array, nil),
+		managed("backfill_depth", Number, numberIn(0, 1<<31-1)).since(levelObjects),
+		managed("partition", Text, nil).since(levelObjects),
+		managed("require_cred", Text, nil).since(levelObjects),
+		managed("require_cred_enable", Boolean, nil).since(levelObjects),
 		shown("hasnodes", Boolean),
+		managed("route_destinations", Array, parseDestinations).since(levelObjects),
+		managed("alt_router", Text, nil).since(levelObjects),
+		managed("route_held_jobs", Boolean, nil).since(levelObjects),
+		managed("route_waiting_jobs", Boolean, nil).since(levelObjects),
+		managed("route_retry_time", Number, numberIn(1, 1<<31-1)).since(levelObjects),
+		managed("route_lifetime", Number, numberIn(0, 1<<31-1)).since(levelObjects),
 		operated("enabled", Boolean, nil).or("False"),
 		operated("started", Boolean, nil).or("False"),
 		managed("comment", Text, nil).writtenBy(Operator),
-	}
+	})
 }
 
 // resourceRows are the attributes of a custom resource.

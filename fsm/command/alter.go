@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
@@ -43,6 +45,9 @@ type AlterJob struct {
 // Apply makes all the changes or none. While a job runs only those are allowed
 // that the attribute table says so for.
 func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	if err := wholeOnly(c.Job); err != nil {
+		return err
+	}
 	j, err := liveJob(tx, c.Job)
 	if err != nil {
 		return err
@@ -56,10 +61,20 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if err := applyChange(&next, ch); err != nil {
 			return err
 		}
-		structural = structural || ch.Entry.Name == "Resource_List"
+		if ch.Entry.Name == "Resource_List" {
+			structural, next.Defaults = true, withoutName(next.Defaults, ch.Entry.Resource)
+		}
 	}
 	if structural {
 		if err := recomplete(tx, j, &next, c.Changes); err != nil {
+			return err
+		}
+	}
+	if err := checkArray(j, &next); err != nil {
+		return err
+	}
+	if altersDepend(c.Changes) {
+		if err := relink(tx, &next, m.At); err != nil {
 			return err
 		}
 	}
@@ -71,6 +86,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if j.State == pbs.Running {
 		c.tellMom(tx, &next)
 	}
+	followParent(tx, next.ID, false)
 	tx.Emit(state.Event{Kind: state.JobAltered, Job: &next, By: m.Asker, Changes: accountedChanges(&next, c.Changes)})
 	return nil
 }
@@ -130,7 +146,7 @@ func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
 	if err := completeResources(tx, q, j); err != nil {
 		return err
 	}
-	return checkLimits(tx, q, j)
+	return stillAdmitted(tx, q, old, j)
 }
 
 // mixed refuses changes of chunk resources beside a select, the new one or one that says
@@ -168,6 +184,10 @@ func derived(j *state.Job) bool {
 	return true
 }
 
+func altersDepend(changes []AttrChange) bool {
+	return slices.ContainsFunc(changes, func(ch AttrChange) bool { return ch.Entry.Name == "depend" })
+}
+
 func touches(changes []AttrChange, res string) bool {
 	for _, ch := range changes {
 		if ch.Entry.Name == "Resource_List" && ch.Entry.Resource == res {
@@ -195,13 +215,34 @@ func dropSums(tx *state.Tx, j *state.Job) {
 	}
 }
 
-// settle brings state and holds of a job that does not run into line.
+// settle brings the state of a job that does not run into line with its holds and its
+// time. An array that has begun does not wait for a time any more.
 func settle(j *state.Job, at pbs.Time) {
+	holdBack(j)
+	begun := j.Array != nil && j.Array.Begun
+	want, substate, eligible := pbs.Queued, pbs.SubQueued, at
 	switch {
-	case j.State == pbs.Queued && j.Holds != 0:
-		j.State, j.Substate, j.Eligible = pbs.Held, pbs.SubHeld, 0
-	case j.State == pbs.Held && j.Holds == 0:
-		j.State, j.Substate, j.Eligible = pbs.Queued, pbs.SubQueued, at
+	case j.State != pbs.Queued && j.State != pbs.Begun && j.State != pbs.Held && j.State != pbs.Waiting:
+		return
+	case j.Holds != 0:
+		want, substate, eligible = pbs.Held, pbs.SubHeld, 0
+		if j.WaitsForJobs() {
+			substate = pbs.SubDependent
+		}
+	case begun:
+		want, substate = pbs.Begun, pbs.SubBegun
+	case j.ExecAt > at:
+		want, substate, eligible = pbs.Waiting, pbs.SubWaiting, 0
+	}
+	if j.State == want {
+		if j.State == pbs.Held {
+			j.Substate = substate
+		}
+		return
+	}
+	j.State, j.Substate = want, substate
+	if !begun {
+		j.Eligible = eligible
 	}
 }
 

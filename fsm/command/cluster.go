@@ -51,6 +51,7 @@ func (c *TermStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	cl := tx.EditCluster()
 	cl.Term, cl.Leader, cl.LeaderHost = m.Term, c.Leader, c.Host
 	res.Epoch = cl.Epoch
+	resume(tx, m, true)
 	tx.Emit(state.Event{Kind: state.LeaderChanged, Object: string(c.Leader)})
 	return nil
 }
@@ -59,11 +60,17 @@ func (c *TermStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 type TimeTick struct{}
 
 // Apply drops tombstones, finished jobs and tokens that are old enough.
-func (c *TimeTick) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+func (c *TimeTick) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	tx.Expire(historyKept(tx))
 	if tx.Cluster().FeatureLevel >= LevelTrust {
 		tx.ExpireTokens()
 	}
+	if tx.Cluster().FeatureLevel >= LevelObjects {
+		wake(tx, m.At)
+		routeWaiting(tx, m)
+	}
+	expireParts(tx)
+	resume(tx, m, false)
 	return nil
 }
 
@@ -88,12 +95,15 @@ type PutReplica struct {
 }
 
 // Apply stores it. What an older copy of the replica's disk announces, or a second
-// one beside it, is refused (design section 4, amnesia).
+// one beside it, is refused (design section 4, amnesia); so is a server that was removed.
 func (c *PutReplica) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	if c.Replica.Name == "" {
 		return pbs.Errorf(pbs.InvalidRequest, "a replica needs a name")
 	}
 	r := c.Replica
+	if tx.Barred(r.ServerID) {
+		return pbs.Errorf(pbs.InvalidRequest, "replica %s was removed", r.Name)
+	}
 	if known, ok := tx.Replica(r.Name); ok && known.ServerID == r.ServerID && known.Generation >= r.Generation &&
 		known.Start != "" && known.Start != r.Start {
 		return pbs.Errorf(pbs.InvalidRequest, "replica %s has been started %d times, not %d times", r.Name, known.Generation, r.Generation)

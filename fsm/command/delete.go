@@ -16,12 +16,19 @@ type DeleteJob struct {
 
 // Apply removes a job that does not run; of one that runs it orders the end.
 func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	some, several, err := subsetOf(tx, c.Job)
+	if err != nil {
+		return err
+	}
+	if several {
+		return c.deleteSubjobs(tx, m, some)
+	}
 	j, ok := tx.Job(c.Job)
 	if !ok {
 		return pbs.Refuse(pbs.UnknownJob)
 	}
 	if j.State == pbs.Finished {
-		if !c.History {
+		if !c.History || tx.Expired(j) {
 			return pbs.Refuse(pbs.HasFinished)
 		}
 		tx.DeleteJob(j.ID)
@@ -56,7 +63,11 @@ func (c *DeleteJob) remove(tx *state.Tx, m Meta, j *state.Job) error {
 	tx.PutJob(j)
 	tx.DeleteScript(j.ID)
 	tx.Emit(state.Event{Kind: state.JobDequeued, Job: j})
+	concluded(tx, j)
 	retire(tx, j.ID, c.History)
+	if j.IsSubjob() {
+		return endArray(tx, j.ID.Parent(), false)
+	}
 	return nil
 }
 
@@ -103,6 +114,16 @@ type RerunJob struct {
 // Apply orders the end of the run. Forced, the job is queued at once, and starts
 // again when the mom has confirmed that the earlier run is over (L2).
 func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	some, several, err := subsetOf(tx, c.Job)
+	if err != nil {
+		return err
+	}
+	if several {
+		return some.eachLive(tx, func(id pbs.JobID) error {
+			one := RerunJob{Job: id, Force: c.Force}
+			return one.Apply(tx, m, nil)
+		})
+	}
 	j, err := liveJob(tx, c.Job)
 	if err != nil {
 		return err

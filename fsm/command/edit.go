@@ -84,6 +84,9 @@ func checkedValue(tx *state.Tx, e attr.Entry) (string, error) {
 	if e.Value == "" {
 		return "", nil
 	}
+	if strings.HasPrefix(e.Value, "[") && tx.Cluster().FeatureLevel >= LevelObjects {
+		return e.Value, nil // limits: the attribute table has parsed each of them by the resource
+	}
 	q, err := def.Parse(e.Value)
 	if err != nil {
 		return "", pbs.Attribute(pbs.BadAttributeValue, name)
@@ -95,7 +98,7 @@ func checkedValue(tx *state.Tx, e attr.Entry) (string, error) {
 // equal item for lists.
 func combined(tx *state.Tx, def *attr.Def, e attr.Entry, old, value string, op Op) (string, error) {
 	if e.Resource != "" {
-		if rd, ok := tx.Resource(e.Resource); ok && rd.Type.Numeric() {
+		if rd, ok := tx.Resource(e.Resource); ok && rd.Type.Numeric() && def.Type != attr.Limits {
 			return arithmetic(rd.Type, old, value, op)
 		}
 	}
@@ -104,6 +107,10 @@ func combined(tx *state.Tx, def *attr.Def, e attr.Entry, old, value string, op O
 		return arithmetic(resource.Long, old, value, op)
 	case attr.Duration:
 		return arithmetic(resource.Time, old, value, op)
+	case attr.Limits:
+		if tx.Cluster().FeatureLevel >= LevelObjects {
+			return combinedLimits(old, value, op), nil
+		}
 	}
 	var items []string
 	if old != "" {
@@ -119,6 +126,13 @@ func combined(tx *state.Tx, def *attr.Def, e attr.Entry, old, value string, op O
 		}
 	}
 	return strings.Join(items, ","), nil
+}
+
+func combinedLimits(old, value string, op Op) string {
+	if op == OpIncrease {
+		return attr.WithLimits(old, value)
+	}
+	return attr.WithoutLimits(old, value)
 }
 
 func arithmetic(t resource.Type, old, value string, op Op) (string, error) {

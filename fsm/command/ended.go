@@ -126,8 +126,9 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 	}
 	tx.PutJob(j)
 	tx.DeleteScript(j.ID)
+	concluded(tx, j)
 	retire(tx, j.ID, false)
-	return nil
+	return subjobEnded(tx, j)
 }
 
 func finishedSubstate(j *state.Job, deleted bool) pbs.Substate {
@@ -176,6 +177,7 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 			j.Comment += ": " + comment
 		}
 	}
+	subjobReturned(tx, m, j)
 	settle(j, m.At)
 	tx.PutJob(j)
 	return nil

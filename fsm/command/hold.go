@@ -14,6 +14,9 @@ type HoldJob struct {
 
 // Apply sets the holds.
 func (c *HoldJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	if err := wholeOnly(c.Job); err != nil {
+		return err
+	}
 	j, err := liveJob(tx, c.Job)
 	if err != nil {
 		return err
@@ -24,9 +27,15 @@ func (c *HoldJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	next.Holds |= c.Holds
 	if next.State == pbs.Held {
-		next.Substate, next.Eligible = pbs.SubHeld, 0
+		if next.Substate != pbs.SubDependent {
+			next.Substate = pbs.SubHeld
+		}
+		if next.Array == nil || !next.Array.Begun {
+			next.Eligible = 0
+		}
 	}
 	tx.PutJob(&next)
+	followParent(tx, next.ID, false)
 	tx.Emit(state.Event{Kind: state.JobHeld, Job: &next, By: m.Asker, Text: c.Holds.String()})
 	return nil
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/resource"
@@ -19,6 +20,10 @@ type HostUp struct {
 	Vnodes        []ReportedVnode `cbor:"8,keyasint,omitempty"`
 	Tasks         []ReportedTask  `cbor:"9,keyasint,omitempty"`  // the runs that the mom knows and that have not ended
 	Trouble       string          `cbor:"10,keyasint,omitempty"` // why it cannot take jobs
+	Epoch         uint64          `cbor:"11,keyasint,omitempty"` // in which it was registered last; 0: it does not say
+	Told          uint64          `cbor:"12,keyasint,omitempty"` // number of the last fact that was acknowledged to it
+	Ending        []ReportedTask  `cbor:"13,keyasint,omitempty"` // runs that have ended and whose facts are to come
+	For           uint64          `cbor:"14,keyasint,omitempty"` // no order of another epoch was obeyed since the runs were listed; 0: it does not say
 }
 
 // ReportedTask is a run that a mom knows.
@@ -32,6 +37,7 @@ type ReportedVnode struct {
 	Name      pbs.VnodeName `cbor:"1,keyasint"`
 	Available resource.List `cbor:"2,keyasint,omitempty"`
 	Sharing   string        `cbor:"3,keyasint,omitempty"`
+	Attrs     attr.List     `cbor:"4,keyasint,omitempty"` // others of its definition files
 }
 
 // Apply takes the host and its vnodes over; vnodes of the host that are no longer
@@ -47,9 +53,20 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !ok {
 		h = &state.Host{Name: c.Host}
 	}
+	epoch := tx.Cluster().Epoch
+	newEpoch := c.Epoch != 0 && c.Epoch != epoch && h.Epoch != epoch
+	if res.Epoch = epoch; newEpoch && c.For != 0 && c.For != epoch {
+		return nil // runs that it has accepted since may be missing in its lists (L2)
+	}
 	next, newDisk := *h, h.SpoolID != "" && h.SpoolID != c.SpoolID
 	if newDisk || h.SpoolID == "" {
 		next.SpoolID, next.Acked = c.SpoolID, 0
+	}
+	if tx.Cluster().FeatureLevel >= LevelMembers {
+		next.Epoch = epoch
+	}
+	if newEpoch { // facts between the two were taken, and this state does not have them
+		next.Acked = max(next.Acked, c.Told)
 	}
 	next.Registered, next.GivenUp, next.Trouble = next.Registered+1, false, c.Trouble
 	if next.Fence = state.LongerFence(h.Fence, tx.Server().Fence()); h.Registered == 0 {
@@ -62,21 +79,27 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	next.Address, next.GossipAddress, next.BootID = c.Address, c.GossipAddress, c.BootID
 	next.Version, next.PCPUs = c.Version, c.PCPUs
 	tx.PutHost(&next)
-	res.Acked, res.Epoch = next.Acked, tx.Cluster().Epoch
+	res.Acked = next.Acked
 	c.putVnodes(tx, m)
 	c.endUnknown(tx)
-	if newDisk {
-		return c.endForgotten(tx, m, res)
+	switch {
+	case newDisk:
+		return c.endForgotten(tx, m, "the disk of "+string(c.Host)+" is new", res)
+	case newEpoch:
+		return c.endForgotten(tx, m, string(c.Host)+" does not know of it any more", res)
 	}
 	return nil
 }
 
 func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
-	reported := map[pbs.VnodeName]bool{}
+	reported, removed := map[pbs.VnodeName]bool{}, false
+	if h, ok := tx.Host(c.Host); ok {
+		removed = h.Removed
+	}
 	for _, r := range c.Vnodes {
 		reported[r.Name] = true
 		v, ok := tx.Vnode(r.Name)
-		if ok && v.Host != c.Host {
+		if ok && v.Host != c.Host || !ok && removed {
 			continue
 		}
 		next := state.Vnode{Name: r.Name, Host: c.Host, LastStateChange: m.At}
@@ -85,7 +108,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 		} else {
 			next.Seq = tx.NextSeq()
 		}
-		next.Reported, next.Sharing = r.Available, r.Sharing
+		next.Reported, next.Sharing, next.ReportedAttrs = r.Available, r.Sharing, r.Attrs
 		setFlags(&next, next.Flags&state.VnodeOffline|troubled(c.Trouble), m.At)
 		next.OverCommitted = overCommitted(tx, &next)
 		tx.PutVnode(&next)

@@ -44,6 +44,20 @@ var kinds = map[Kind]func() Command{
 	34: func() Command { return new(RevokeIdentity) },
 	35: func() Command { return new(TurnGossipKeys) },
 	36: func() Command { return new(TurnRoots) },
+	37: func() Command { return new(RemoveReplica) },
+	38: func() Command { return new(ReplicaLeft) },
+	39: func() Command { return new(NewEpoch) },
+	40: func() Command { return new(ManageSched) },
+	41: func() Command { return new(StagePart) },
+	42: func() Command { return new(Restore) },
+	43: func() Command { return new(ReplaceReplica) },
+	44: func() Command { return new(KeepReplica) },
+	45: func() Command { return new(MoveJob) },
+	46: func() Command { return new(SwapJobs) },
+	47: func() Command { return new(MessageJob) },
+	48: func() Command { return new(SetRTTClass) },
+	49: func() Command { return new(HaltServers) },
+	50: func() Command { return new(ScheduleBackups) },
 }
 
 // numbers is kinds the other way round.

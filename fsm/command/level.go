@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"reflect"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -10,11 +11,50 @@ import (
 // FeatureLevel is what this build knows of kinds, fields and meanings. It rises by
 // one with each release that adds to them; what a level brought is proposed only
 // when the state is at that level.
-const FeatureLevel uint32 = 2
+const FeatureLevel uint32 = 3
 
 // LevelTrust is the feature level from which keys and leaves are kept on record, keys and
 // tokens can be revoked, and the gossip key can be replaced.
 const LevelTrust uint32 = 2
+
+// LevelMembers is the feature level from which replicas carry zones and can be removed, a
+// class of round-trip time is in the state, and a state can be put back from a snapshot.
+const LevelMembers uint32 = 3
+
+// LevelObjects is the feature level from which jobs can be arrays, wait for each other and
+// for a time, and carry files; it came with LevelMembers.
+const LevelObjects uint32 = 3
+
+// firstKinds are the first kinds of the feature levels that brought any. What comes before
+// them, every build knows.
+var firstKinds = []struct {
+	kind  Kind
+	level uint32
+}{
+	{32, LevelTrust},
+	{37, LevelMembers},
+}
+
+// LevelOf returns the feature level that brought the kind of a command.
+func LevelOf(c Command) (level uint32) {
+	kind := numbers[reflect.TypeOf(c)]
+	for _, f := range firstKinds {
+		if kind >= f.kind {
+			level = f.level
+		}
+	}
+	return level
+}
+
+// Level returns the feature level of the oldest builds that know every command of the entry.
+func (e Entry) Level() (level uint32) {
+	for i := range e.Proposals {
+		for _, c := range e.Proposals[i].Commands {
+			level = max(level, LevelOf(c))
+		}
+	}
+	return level
+}
 
 var (
 	// ErrTooOld means that the log or a snapshot holds what this build does not know:

@@ -43,6 +43,9 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
+	if err := complete(tx, &next); err != nil {
+		return err
+	}
 	tx.PutQueue(&next)
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "queue " + string(c.Queue), By: m.Asker, Text: describe(c.Changes)})
 	return nil
@@ -56,9 +59,7 @@ func editQueue(tx *state.Tx, q *state.Queue, ch AttrChange) error {
 	case "started":
 		q.Started = on
 	case "queue_type":
-		if ch.Op == OpUnset || ch.Entry.Value != "Execution" {
-			return pbs.Refuse(pbs.NotSupported)
-		}
+		return editQueueType(tx, q, ch)
 	default:
 		list, err := editOne(tx, attr.Queue, q.Attrs, ch)
 		if err != nil {
@@ -69,6 +70,34 @@ func editQueue(tx *state.Tx, q *state.Queue, ch AttrChange) error {
 	return nil
 }
 
+// editQueueType makes a queue an execution or a routing queue. Jobs do not bear that: those
+// of the one run from it, those of the other are on their way.
+func editQueueType(tx *state.Tx, q *state.Queue, ch AttrChange) error {
+	if tx.Cluster().FeatureLevel < LevelObjects {
+		if ch.Op == OpUnset || ch.Entry.Value != "Execution" {
+			return pbs.Refuse(pbs.NotSupported)
+		}
+		return nil
+	}
+	before := q.Routes()
+	q.Attrs = q.Attrs.Unset(ch.Entry.Name, "")
+	if ch.Op != OpUnset && ch.Entry.Value != q.Get(ch.Entry.Name) {
+		q.Attrs = q.Attrs.Set(ch.Entry.Name, "", ch.Entry.Value)
+	}
+	if counts := tx.CountsOf(q.Name); q.Routes() != before && counts.Total() > 0 {
+		return pbs.Refuse(pbs.BusyObject)
+	}
+	return nil
+}
+
+// complete refuses a routing queue that would take jobs and has nowhere to bring them.
+func complete(tx *state.Tx, q *state.Queue) error {
+	if tx.Cluster().FeatureLevel < LevelObjects || !q.Routes() || !q.Enabled || len(q.List("route_destinations")) > 0 {
+		return nil
+	}
+	return pbs.Refuse(pbs.QueueIncomplete)
+}
+
 func deleteQueue(tx *state.Tx, name pbs.QueueName) error {
 	counts := tx.CountsOf(name)
 	if counts.Total() > 0 {
@@ -76,7 +105,11 @@ func deleteQueue(tx *state.Tx, name pbs.QueueName) error {
 	}
 	tx.DeleteQueue(name)
 	if tx.Server().DefaultQueue() == name {
-		tx.PutServer(&state.Server{Attrs: tx.Server().Attrs.Unset("default_queue", "")})
+		server := *tx.Server()
+		if server.Attrs = server.Attrs.Unset("default_queue", ""); tx.Cluster().FeatureLevel < LevelObjects {
+			server.FenceChanged = 0 // as older builds do
+		}
+		tx.PutServer(&server)
 	}
 	return nil
 }

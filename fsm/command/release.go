@@ -13,19 +13,22 @@ type ReleaseJob struct {
 
 // Apply removes the holds; with the last one the job is queued again.
 func (c *ReleaseJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	if err := wholeOnly(c.Job); err != nil {
+		return err
+	}
 	j, err := liveJob(tx, c.Job)
 	if err != nil {
 		return err
 	}
 	next := *j
 	next.Holds &^= c.Holds
+	holdBack(&next)
 	if next.State == pbs.Held && next.Holds == 0 {
-		if err := move(&next, pbs.EventRelease); err != nil {
-			return err
-		}
-		next.Substate, next.Eligible, next.FailedRuns = pbs.SubQueued, m.At, 0
+		settle(&next, m.At)
+		next.FailedRuns = 0
 	}
 	tx.PutJob(&next)
+	followParent(tx, next.ID, next.Holds == 0)
 	tx.Emit(state.Event{Kind: state.JobReleased, Job: &next, By: m.Asker, Text: c.Holds.String()})
 	return nil
 }

@@ -21,7 +21,9 @@ func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
-	next := &state.Server{Attrs: list, FenceChanged: tx.Server().FenceChanged}
+	server := *tx.Server()
+	server.Attrs = list
+	next := &server
 	if q := next.DefaultQueue(); q != "" && q != tx.Server().DefaultQueue() {
 		if _, ok := tx.Queue(q); !ok {
 			return pbs.Refuse(pbs.UnknownQueue)

@@ -18,12 +18,13 @@ type StartJob struct {
 	ExecVnode string    `cbor:"2,keyasint"`
 	Comment   string    `cbor:"3,keyasint,omitempty"`
 	Select    string    `cbor:"4,keyasint,omitempty"` // schedselect that was placed; empty: whatever the job has
+	Heed      bool      `cbor:"5,keyasint,omitempty"` // keep to the limits of server and queue: who starts a job by hand does not
 }
 
 // Apply charges the vnodes and starts the run, or refuses with ResourceBusy when
 // the assignment does not fit.
 func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
-	j, err := liveJob(tx, c.Job)
+	j, err := toStart(tx, c.Job)
 	if err != nil {
 		return err
 	}
@@ -31,15 +32,26 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err := move(&next, pbs.EventRun); err != nil {
 		return err
 	}
+	if tx.Server().HaltedAt != 0 {
+		return pbs.Errorf(pbs.BadState, "start %s: the servers are about to end", j.ID)
+	}
 	if len(j.Unconfirmed) > 0 {
 		return pbs.Errorf(pbs.BadState, "start %s: the end of an earlier run on %s is not confirmed", j.ID, j.Unconfirmed[0].Host)
 	}
 	if c.Select != "" && c.Select != j.SchedSelect {
 		return pbs.Errorf(pbs.ResourceBusy, "start %s: its request was altered", j.ID)
 	}
+	if q, ok := tx.Queue(j.Queue); ok && q.Routes() {
+		return pbs.Refuse(pbs.BadState)
+	}
 	parts, err := spec.ParseExecVnode(c.ExecVnode)
 	if err != nil {
 		return err
+	}
+	if c.Heed {
+		if err := heeded(tx, j, parts.Vnodes()); err != nil {
+			return err
+		}
 	}
 	next.RunCount++
 	next.Substate, next.Started, next.Session, next.Used = pbs.SubStarting, m.At, 0, nil
@@ -51,7 +63,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	tx.PutJob(&next)
 	tx.Order(state.Order{Host: next.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})
 	tx.Emit(state.Event{Kind: state.JobRun, Job: &next, By: m.Asker, Text: c.ExecVnode})
-	return nil
+	return subjobStarted(tx, m, &next, c.Comment)
 }
 
 // share is what one run takes of one vnode.

@@ -40,6 +40,13 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 			return err
 		}
 	}
+	if err := completeArray(tx, j); err != nil {
+		return err
+	}
+	wanted, err := takeDepend(tx, j)
+	if err != nil {
+		return err
+	}
 	if _, ok := j.Resources.Get("select"); ok {
 		for _, it := range j.Resources {
 			if err := besides(tx, it.Name); err != nil {
@@ -47,22 +54,27 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 			}
 		}
 	}
-	if err := completeResources(tx, queue, j); err != nil {
-		return err
-	}
-	if err := checkLimits(tx, queue, j); err != nil {
+	if _, err := enter(tx, queue, j, submitted); err != nil {
 		return err
 	}
 	j.Seq = tx.NextJob()
 	j.ID = pbs.NewJobID(j.Seq, tx.Cluster().Name)
+	if j.Array != nil {
+		j.ID = pbs.NewArrayID(j.Seq, tx.Cluster().Name)
+	}
 	setPaths(j)
+	why, err := link(tx, j, wanted)
+	if err != nil {
+		return err
+	}
 	if planted.Bug == planted.MapOrder {
 		for n := range map[pbs.Time]bool{1: true, 2: true, 3: true} {
 			j.Eligible = n // the last one wins
 		}
 	}
-	if j.Holds != 0 {
-		j.State, j.Substate, j.Eligible = pbs.Held, pbs.SubHeld, 0
+	settle(j, m.At)
+	if why != nil { // as PBS: it is queued, and at once deleted
+		j.State, j.Substate, j.Eligible = pbs.Held, pbs.SubDependent, 0
 	}
 	tx.PutJob(j)
 	if len(c.Script) > 0 {
@@ -70,6 +82,9 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	tx.Emit(state.Event{Kind: state.JobQueued, Job: j, By: c.Owner})
 	res.Job = j.ID
+	if why != nil {
+		concluded(tx, abort(tx, j, why.text))
+	}
 	return nil
 }
 
@@ -228,7 +243,8 @@ func checkLimits(tx *state.Tx, q *state.Queue, j *state.Job) error {
 }
 
 // setPaths fills in where stdout and stderr go when the user did not say:
-// NAME.oSEQ in the directory from which the job was submitted.
+// NAME.oSEQ in the directory from which the job was submitted, of an array with the
+// index of each subjob behind.
 func setPaths(j *state.Job) {
 	vars, _ := j.Attrs.Get("Variable_List", "")
 	host, _ := attr.Variable(vars, "PBS_O_HOST")
@@ -242,7 +258,11 @@ func setPaths(j *state.Job) {
 	base := host + ":" + strings.TrimSuffix(dir, "/") + "/"
 	for _, f := range []struct{ name, ext string }{{"Output_Path", ".o"}, {"Error_Path", ".e"}} {
 		if _, ok := j.Attrs.Get(f.name, ""); !ok {
-			j.Attrs = j.Attrs.Set(f.name, "", base+j.Name+f.ext+strconv.FormatUint(j.Seq, 10))
+			name := base + j.Name + f.ext + strconv.FormatUint(j.Seq, 10)
+			if j.Array != nil {
+				name += "." + state.ArrayIndex
+			}
+			j.Attrs = j.Attrs.Set(f.name, "", name)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -27,6 +29,9 @@ func (c *HostUp) endTask(tx *state.Tx, t ReportedTask) {
 	if ok && started(j) && j.MS == c.Host && j.RunCount == t.RunCount {
 		return
 	}
+	if !ok {
+		j, ok = awaited(tx, t.Job)
+	}
 	again := ok && j.State != pbs.Finished
 	tx.Order(state.Order{Host: c.Host, Kind: state.OrderKill, Job: t.Job, RunCount: t.RunCount, Requeue: again})
 	if !again {
@@ -41,12 +46,13 @@ func (c *HostUp) endTask(tx *state.Tx, t ReportedTask) {
 	tx.PutJob(&next)
 }
 
-// endForgotten ends the runs of which a mom with a new disk does not know: it has
-// killed what was left of them before it registered. Those that it was not yet told to
-// run are still to come.
-func (c *HostUp) endForgotten(tx *state.Tx, m Meta, res *state.Result) error {
-	spared := make(map[ReportedTask]bool, len(c.Tasks))
-	for _, t := range c.Tasks {
+// endForgotten ends the runs of which a mom does not know that has a new disk, or is new
+// to the epoch: what was left of them it has killed before it registered, or it was told that
+// their end is on record. Those that it was not yet told to run are still to come, and those
+// whose facts are on their way end by them.
+func (c *HostUp) endForgotten(tx *state.Tx, m Meta, why string, res *state.Result) error {
+	spared := make(map[ReportedTask]bool, len(c.Tasks)+len(c.Ending))
+	for _, t := range slices.Concat(c.Tasks, c.Ending) {
 		spared[t] = true
 	}
 	for o := range tx.Orders(c.Host) {
@@ -54,7 +60,7 @@ func (c *HostUp) endForgotten(tx *state.Tx, m Meta, res *state.Result) error {
 			spared[ReportedTask{o.Job, o.RunCount}] = true
 		}
 	}
-	return giveUp(tx, m, loss{host: c.Host, why: "the disk of " + string(c.Host) + " is new", spared: spared}, res)
+	return giveUp(tx, m, loss{host: c.Host, why: why, spared: spared}, res)
 }
 
 // without returns a copy of the list in which a run is not.

@@ -28,6 +28,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return pbs.Refuse(pbs.BadAttributeValue)
 		}
 		v, changes = c.create(tx, m)
+		takeBack(tx, v)
 	case VerbSet, VerbUnset:
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
@@ -40,6 +41,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return pbs.Refuse(pbs.BusyObject)
 		}
 		tx.DeleteVnode(v.Name)
+		remove(tx, v, true)
 		return nil
 	default:
 		return pbs.Refuse(pbs.InvalidRequest)
@@ -54,6 +56,21 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	tx.PutVnode(&next)
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "node " + string(c.Vnode), By: m.Asker, Text: describe(c.Changes)})
 	return nil
+}
+
+// takeBack lets the mom of a natural vnode that is made again report its other vnodes.
+func takeBack(tx *state.Tx, v *state.Vnode) { remove(tx, v, false) }
+
+// remove notes of a host that its natural vnode was deleted, or was made again: a mom
+// whose vnodes were deleted would else make them anew with its next registration.
+func remove(tx *state.Tx, v *state.Vnode, removed bool) {
+	h, ok := tx.Host(v.Host)
+	if !ok || v.Name != state.NaturalVnode(v.Host) || h.Removed == removed || tx.Cluster().FeatureLevel < LevelObjects {
+		return
+	}
+	next := *h
+	next.Removed = removed
+	tx.PutHost(&next)
 }
 
 // create makes a vnode that belongs to the host that Mom names, or to the host of

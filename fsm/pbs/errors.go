@@ -23,11 +23,15 @@ const (
 	RunningAttribute   Code = 15015
 	BadState           Code = 15016
 	UnknownQueue       Code = 15018
+	QueueAccess        Code = 15022
 	BadUser            Code = 15023
 	QueueExists        Code = 15025
 	BusyObject         Code = 15027
 	QueueDisabled      Code = 15021
+	RouteRejected      Code = 15039
+	RouteExpired       Code = 15040
 	NotSupported       Code = 15029
+	QueueIncomplete    Code = 15030
 	NoDefaultQueue     Code = 15037
 	UnknownResource    Code = 15035
 	ResourceLimit      Code = 15036
@@ -38,11 +42,14 @@ const (
 	NodeExists         Code = 15066
 	BadNodeState       Code = 15067
 	NoMom              Code = 15070
+	ArrayTooLarge      Code = 15107
 	BadSelect          Code = 15108
 	ResourceBesides    Code = 15109
 	DuplicateResource  Code = 15116
 	HookError          Code = 15136
 	HasFinished        Code = 15139
+	TooManyJobs        Code = 15160
+	TooMuchResource    Code = 15161
 	ResourceBusy       Code = 15174
 	BadResume          Code = 15177
 )
@@ -78,10 +85,16 @@ var texts = map[Code]string{
 	BadState:           "Request invalid for state of job",
 	UnknownQueue:       "Unknown queue",
 	BadUser:            "Bad UID for job execution",
+	QueueAccess:        "Access to queue is denied",
+	RouteRejected:      "Job rejected by all possible destinations",
+	RouteExpired:       "Time in Route Queue Expired",
+	TooManyJobs:        "would exceed a limit on jobs",
+	TooMuchResource:    "would exceed a limit on resources",
 	QueueExists:        "Queue already exists",
 	BusyObject:         "Cannot delete busy object",
 	QueueDisabled:      "Queue is not enabled",
 	NotSupported:       "No support for requested service",
+	QueueIncomplete:    "Cannot enable queue, incomplete definition",
 	NoDefaultQueue:     "No default queue specified",
 	UnknownResource:    "Unknown resource",
 	ResourceLimit:      "Job violates queue and/or server resource limits",
@@ -92,6 +105,7 @@ var texts = map[Code]string{
 	NodeExists:         "Node name already exists",
 	BadNodeState:       "Illegal value for node state",
 	NoMom:              "could not contact mom",
+	ArrayTooLarge:      "Array job exceeds server or queue size limit",
 	BadSelect:          `Resource invalid in "select" specification: `,
 	ResourceBesides:    `"-lresource=" cannot be used with "select" or "place", resource is: `,
 	DuplicateResource:  "duplicated resource within a section of a select specification, resource is: ",

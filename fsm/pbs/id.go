@@ -40,21 +40,41 @@ func NewJobID(seq uint64, server string) JobID {
 	return JobID(strconv.FormatUint(seq, 10) + "." + server)
 }
 
-// ParseJobID reads an identifier as a user types it, <number>[.<server>][@<server>],
-// and completes it with the default server's name. Server names after @ are aliases
+// NewArrayID returns the identifier of the job array with the given sequence number.
+func NewArrayID(seq uint64, server string) JobID {
+	return JobID(strconv.FormatUint(seq, 10) + "[]." + server)
+}
+
+// ParseJobID reads an identifier as a user types it, <number>[.<server>][@<server>], with
+// "[]" after the number for a job array, "[i]" for a subjob and "[x-y:z]" for several of
+// them, and completes it with the default server's name. Server names after @ are aliases
 // that the caller has to check; they are dropped. A text of another form is refused
 // with BadJobID.
 func ParseJobID(text, defaultServer string) (JobID, error) {
 	bare, _, _ := strings.Cut(text, "@")
 	number, server, dotted := strings.Cut(bare, ".")
-	seq, ok := parseSeq(number)
-	if !ok || (dotted && !validServer(server)) {
-		return "", Errorf(BadJobID, "illegally formed job identifier: %s", text)
-	}
 	if !dotted {
 		server = defaultServer
 	}
-	return NewJobID(seq, server), nil
+	number, brackets, array := strings.Cut(number, "[")
+	seq, ok := parseSeq(number)
+	if array && ok {
+		brackets, ok = parseBrackets(brackets)
+	}
+	if !ok || (dotted && !validServer(server)) {
+		return "", Errorf(BadJobID, "illegally formed job identifier: %s", text)
+	}
+	return JobID(strconv.FormatUint(seq, 10) + brackets + "." + server), nil
+}
+
+// parseBrackets reads what follows the bracket of an array, and returns it with brackets.
+func parseBrackets(text string) (string, bool) {
+	inner, closed := strings.CutSuffix(text, "]")
+	if inner == "" || !closed {
+		return "[]", closed
+	}
+	set, err := ParseIndices(inner)
+	return "[" + set.String() + "]", err == nil
 }
 
 func parseSeq(s string) (uint64, bool) {
@@ -101,15 +121,72 @@ func (n VnodeName) Valid() bool {
 
 // Seq returns the sequence number of the job, 0 for a malformed identifier.
 func (id JobID) Seq() uint64 {
-	number, _, _ := strings.Cut(string(id), ".")
-	seq, _ := parseSeq(number)
+	seq, _ := parseSeq(id.Number())
 	return seq
 }
 
-// Number returns the part before the server's name, as in default file names: "12".
+// Number returns the digits in front, as in default file names: "12".
 func (id JobID) Number() string {
+	if i := strings.IndexAny(string(id), "[."); i >= 0 {
+		return string(id[:i])
+	}
+	return string(id)
+}
+
+// brackets returns what stands between the brackets of an array's identifier.
+func (id JobID) brackets() (inner string, array bool) {
 	number, _, _ := strings.Cut(string(id), ".")
-	return number
+	_, rest, array := strings.Cut(number, "[")
+	return strings.TrimSuffix(rest, "]"), array
+}
+
+// IsArray tells whether the identifier is that of a whole array.
+func (id JobID) IsArray() bool {
+	inner, array := id.brackets()
+	return array && inner == ""
+}
+
+// Indices returns the subjobs that the identifier names; false for a job and for a whole
+// array.
+func (id JobID) Indices() (Indices, bool) {
+	inner, _ := id.brackets()
+	if inner == "" {
+		return nil, false
+	}
+	set, err := ParseIndices(inner)
+	return set, err == nil
+}
+
+// Sub returns one more than the index of a subjob, 0 for what is not one.
+func (id JobID) Sub() uint32 {
+	inner, array := id.brackets()
+	if i, ok := parseIndex(inner); ok && array {
+		return i + 1
+	}
+	return 0
+}
+
+// Parent returns the identifier of the array that a subjob, or a range, belongs to.
+func (id JobID) Parent() JobID {
+	number, server, _ := strings.Cut(string(id), ".")
+	bare, _, array := strings.Cut(number, "[")
+	if !array {
+		return id
+	}
+	return JobID(bare + "[]." + server)
+}
+
+// Subjob returns the identifier of a subjob of the array.
+func (id JobID) Subjob(index uint32) JobID {
+	return id.withBrackets(strconv.FormatUint(uint64(index), 10))
+}
+
+// Subjobs returns the identifier that names several subjobs of the array.
+func (id JobID) Subjobs(set Indices) JobID { return id.withBrackets(set.String()) }
+
+func (id JobID) withBrackets(inner string) JobID {
+	_, server, _ := strings.Cut(string(id), ".")
+	return JobID(id.Number() + "[" + inner + "]." + server)
 }
 
 // A User is a person as one host's daemon knows him.

@@ -13,13 +13,17 @@ const (
 	Running
 	Exiting
 	Finished
+	Begun // an array of which a subjob was started
 )
 
-var stateLetters = [...]byte{Queued: 'Q', Held: 'H', Waiting: 'W', Running: 'R', Exiting: 'E', Finished: 'F'}
+// LetterExpired is the letter of a finished subjob whose array goes on.
+const LetterExpired = "X"
+
+var stateLetters = [...]byte{Queued: 'Q', Held: 'H', Waiting: 'W', Running: 'R', Exiting: 'E', Finished: 'F', Begun: 'B'}
 
 // JobStates lists the states in the order of their numbers.
 func JobStates() []JobState {
-	return []JobState{Queued, Held, Waiting, Running, Exiting, Finished}
+	return []JobState{Queued, Held, Waiting, Running, Exiting, Finished, Begun}
 }
 
 // Letter returns the state as qstat prints it, "?" for an unknown one.
@@ -40,6 +44,7 @@ type Substate uint16
 const (
 	SubQueued     Substate = 10
 	SubHeld       Substate = 20
+	SubDependent  Substate = 22 // held by dependencies
 	SubWaiting    Substate = 30
 	SubStarting   Substate = 41
 	SubRunning    Substate = 42
@@ -47,6 +52,7 @@ const (
 	SubExiting    Substate = 53
 	SubAborting   Substate = 55
 	SubRerunning  Substate = 60
+	SubBegun      Substate = 70
 	SubTerminated Substate = 91
 	SubFinished   Substate = 92
 	SubFailed     Substate = 93
@@ -65,11 +71,15 @@ const (
 	EventRerun                    // somebody wants it back in the queue
 	EventEnded                    // the mother superior reports the end
 	EventRequeue                  // the run is over and the job is to run again
+	EventBegin                    // the first subjob of an array was started
+	EventWait                     // its time to be eligible is to come
+	EventDue                      // that time has come
 )
 
 var eventNames = [...]string{
 	EventHold: "hold", EventRelease: "release", EventRun: "run", EventStarted: "started", EventDelete: "delete",
 	EventRerun: "rerun", EventEnded: "ended", EventRequeue: "requeue",
+	EventBegin: "begin", EventWait: "wait", EventDue: "due",
 }
 
 // Events lists the events in the order of their numbers.
@@ -99,10 +109,19 @@ var transitions = map[edge]JobState{
 	{Queued, EventHold}:   Held,
 	{Queued, EventRun}:    Running,
 	{Queued, EventDelete}: Finished,
+	{Queued, EventBegin}:  Begun,
+	{Queued, EventWait}:   Waiting,
 
 	{Held, EventHold}:    Held,
 	{Held, EventRelease}: Queued,
 	{Held, EventDelete}:  Finished,
+
+	{Waiting, EventHold}:   Held,
+	{Waiting, EventDelete}: Finished,
+	{Waiting, EventDue}:    Queued,
+
+	{Begun, EventHold}:  Held, // subjobs that run go on
+	{Begun, EventEnded}: Finished,
 
 	{Running, EventHold}:    Running, // takes effect when it is requeued
 	{Running, EventRelease}: Running,

@@ -177,6 +177,13 @@ func (s *Shortage) Error() string {
 		s.Resource, s.Request, s.Free, s.Offered)
 }
 
+// At returns the scheduler's comment on a resource of which the server or the queue, not
+// a vnode, has too little.
+func (s *Shortage) At(level string) string {
+	return fmt.Sprintf("Insufficient amount of %s resource: %s (R: %s A: %s T: %s)",
+		level, s.Resource, s.Request, s.Free, s.Offered)
+}
+
 // Fits tells whether a request fits into what is offered and not yet used: nil, or
 // the first resource of the request that does not suffice. A consumable resource
 // that is not offered is offered 0 times, and 0 of it always fits, even where more is

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
@@ -15,26 +16,33 @@ import (
 // hotJob reads the attributes that are typed fields of the job. An empty text is
 // an attribute that is not set.
 var hotJob = map[string]func(t *tables, j *Job) string{
-	"Job_Name":    func(_ *tables, j *Job) string { return j.Name },
-	"Job_Owner":   func(_ *tables, j *Job) string { return j.Owner.String() },
-	"job_state":   func(_ *tables, j *Job) string { return j.State.Letter() },
-	"queue":       func(_ *tables, j *Job) string { return string(j.Queue) },
-	"server":      func(t *tables, _ *Job) string { return t.cluster.Name },
-	"ctime":       func(_ *tables, j *Job) string { return seconds(j.Created) },
-	"qtime":       func(_ *tables, j *Job) string { return seconds(j.Queued) },
-	"etime":       func(_ *tables, j *Job) string { return seconds(j.Eligible) },
-	"stime":       func(_ *tables, j *Job) string { return seconds(j.Started) },
-	"obittime":    func(_ *tables, j *Job) string { return seconds(j.Ended) },
-	"mtime":       func(_ *tables, j *Job) string { return seconds(j.Changed) },
-	"exec_host":   func(_ *tables, j *Job) string { return j.ExecHost },
-	"exec_vnode":  func(_ *tables, j *Job) string { return j.ExecVnode },
-	"Hold_Types":  func(_ *tables, j *Job) string { return j.Holds.String() },
-	"Priority":    func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Priority)) },
-	"Rerunable":   func(_ *tables, j *Job) string { return boolText(!j.NotRerunnable) },
-	"schedselect": func(_ *tables, j *Job) string { return j.SchedSelect },
-	"session_id":  func(_ *tables, j *Job) string { return positive(j.Session) },
-	"substate":    func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Substate)) },
-	"queue_type":  func(*tables, *Job) string { return "E" },
+	"Job_Name":       func(_ *tables, j *Job) string { return j.Name },
+	"Job_Owner":      func(_ *tables, j *Job) string { return j.Owner.String() },
+	"job_state":      (*tables).jobLetter,
+	"depend":         func(_ *tables, j *Job) string { return j.DependText() },
+	"Execution_Time": func(_ *tables, j *Job) string { return seconds(j.ExecAt) },
+	"queue":          func(_ *tables, j *Job) string { return string(j.Queue) },
+	"server":         func(t *tables, _ *Job) string { return t.cluster.Name },
+	"ctime":          func(_ *tables, j *Job) string { return seconds(j.Created) },
+	"qtime":          func(_ *tables, j *Job) string { return seconds(j.Queued) },
+	"etime":          func(_ *tables, j *Job) string { return seconds(j.Eligible) },
+	"stime":          func(_ *tables, j *Job) string { return seconds(j.Started) },
+	"obittime":       func(_ *tables, j *Job) string { return seconds(j.Ended) },
+	"mtime":          func(_ *tables, j *Job) string { return seconds(j.Changed) },
+	"exec_host":      func(_ *tables, j *Job) string { return j.ExecHost },
+	"exec_vnode":     func(_ *tables, j *Job) string { return j.ExecVnode },
+	"Hold_Types":     func(_ *tables, j *Job) string { return j.Holds.String() },
+	"Priority":       func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Priority)) },
+	"Rerunable":      func(_ *tables, j *Job) string { return boolText(!j.NotRerunnable) },
+	"schedselect":    func(_ *tables, j *Job) string { return j.SchedSelect },
+	"session_id":     func(_ *tables, j *Job) string { return positive(j.Session) },
+	"substate":       func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Substate)) },
+	"queue_type": func(t *tables, j *Job) string {
+		if q, ok := t.Queue(j.Queue); ok && q.Routes() {
+			return "R"
+		}
+		return "E"
+	},
 	"comment":     func(_ *tables, j *Job) string { return j.Comment },
 	"run_count":   func(_ *tables, j *Job) string { return positive(int64(j.RunCount)) },
 	"run_version": func(_ *tables, j *Job) string { return positive(int64(j.RunCount)) },
@@ -50,6 +58,15 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 		}
 		return seconds(j.Ended)
 	},
+}
+
+// hotAttribute returns how an attribute is read that is a typed field of the job.
+func hotAttribute(j *Job, name string) (get func(t *tables, j *Job) string, hot bool) {
+	if get, hot = hotJob[name]; hot || j.Array == nil && !j.IsSubjob() {
+		return get, hot
+	}
+	get, hot = arrayAttributes[name]
+	return get, hot
 }
 
 func seconds(t pbs.Time) string { return positive(t.Unix()) }
@@ -73,7 +90,8 @@ func boolText(b bool) string {
 func (t *tables) JobAttributes(j *Job) attr.List {
 	out := make(attr.List, 0, 48)
 	for _, def := range attr.All(attr.Job) {
-		switch get, hot := hotJob[def.Name]; {
+		get, hot := hotAttribute(j, def.Name)
+		switch {
 		case def.Name == "Resource_List":
 			out = appendItems(out, def.Name, j.Resources)
 		case def.Name == "resources_used":
@@ -89,7 +107,7 @@ func (t *tables) JobAttributes(j *Job) attr.List {
 
 // JobAttribute returns one attribute of a job, "" if it is not set.
 func (t *tables) JobAttribute(j *Job, name, res string) string {
-	if get, hot := hotJob[name]; hot {
+	if get, hot := hotAttribute(j, name); hot {
 		return get(t, j)
 	}
 	switch name {
@@ -154,6 +172,16 @@ func (j *Job) SetAttribute(e attr.Entry) error {
 		j.NotRerunnable = e.Value != "True"
 	case "comment":
 		j.Comment = e.Value
+	case "array_indices_submitted":
+		return j.setIndices(e)
+	case "depend":
+		j.Attrs = j.Attrs.Set(e.Name, "", e.Value) // until Apply knows the other jobs
+	case "Execution_Time":
+		n, err := strconv.ParseInt(e.Value, 10, 64)
+		if err != nil {
+			return pbs.Attribute(pbs.BadAttributeValue, e.Name)
+		}
+		j.ExecAt = pbs.Time(n) * pbs.Time(time.Second)
 	case "run_count":
 		n, err := strconv.ParseUint(e.Value, 10, 31)
 		if err != nil {
@@ -179,6 +207,8 @@ func (j *Job) UnsetAttribute(name, res string) error {
 		return j.SetAttribute(attr.Entry{Name: name, Value: d.Default})
 	case "comment":
 		j.Comment = ""
+	case "Execution_Time":
+		j.ExecAt = 0
 	case "Resource_List":
 		j.Resources = j.Resources.Unset(res)
 	default:
@@ -222,8 +252,8 @@ func (t *tables) serverState() string {
 
 // String returns the counts as state_count shows them, the blank at the end included.
 func (c Counts) String() string {
-	return fmt.Sprintf("Transit:0 Queued:%d Held:%d Waiting:%d Running:%d Exiting:%d Begun:0 ",
-		c.Of(pbs.Queued), c.Of(pbs.Held), c.Of(pbs.Waiting), c.Of(pbs.Running), c.Of(pbs.Exiting))
+	return fmt.Sprintf("Transit:0 Queued:%d Held:%d Waiting:%d Running:%d Exiting:%d Begun:%d ",
+		c.Of(pbs.Queued), c.Of(pbs.Held), c.Of(pbs.Waiting), c.Of(pbs.Running), c.Of(pbs.Exiting), c.Of(pbs.Begun))
 }
 
 // assigned returns what the running jobs of a queue, or of all, were promised.
@@ -261,7 +291,7 @@ func nonZero(list resource.List, t resource.Table) resource.List {
 func (t *tables) QueueAttributes(q *Queue) attr.List {
 	counts := t.CountsOf(q.Name)
 	hot := map[string]string{
-		"queue_type":  "Execution",
+		"queue_type":  q.Get("queue_type"),
 		"total_jobs":  strconv.Itoa(counts.Total()),
 		"state_count": counts.String(),
 		"enabled":     boolText(q.Enabled),

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -15,15 +16,15 @@ func (v *View) Check() error { return errors.Join(v.checkDigest(), v.CheckLaws()
 
 // CheckLaws is Check but for the digest, whose proof reads every record: it is what a
 // test can afford after each of many entries.
-func (v *View) CheckLaws() error {
-	return errors.Join(v.checkIndexes(), v.checkVnodes(), v.checkJobs())
+func (t *tables) CheckLaws() error {
+	return errors.Join(t.checkIndexes(), t.checkVnodes(), t.checkJobs())
 }
 
 func (t *tables) checkDigest() error {
 	sum := recordSum(tagCluster, t.cluster) + recordSum(tagServer, t.server)
 	sum += sumOf(&t.queues) + sumOf(&t.vnodes) + sumOf(&t.hosts) + sumOf(&t.jobs) + sumOf(&t.scripts) +
 		sumOf(&t.orders) + sumOf(&t.requests) + sumOf(&t.tombstones) + sumOf(&t.tokens) + sumOf(&t.identities) +
-		sumOf(&t.replicas) + sumOf(&t.resources)
+		sumOf(&t.replicas) + sumOf(&t.resources) + sumOf(&t.parts)
 	if sum != t.digest {
 		return fmt.Errorf("digest is %x, the records sum to %x", t.digest, sum)
 	}
@@ -40,6 +41,7 @@ func sumOf[R any](t *table[R]) uint64 {
 
 func (t *tables) checkIndexes() error {
 	fresh := newTables()
+	fresh.queues, fresh.resources, fresh.limited, fresh.whose = t.queues, t.resources, t.limitedResources(), t.limitsSomebody()
 	for j := range t.Jobs() {
 		tx := Tx{tables: fresh}
 		tx.reindexJob(nil, j)
@@ -52,6 +54,9 @@ func (t *tables) checkIndexes() error {
 	}{
 		{"queued", fresh.queued.items.Len(), t.queued.items.Len()},
 		{"running", fresh.running.items.Len(), t.running.items.Len()},
+		{"returned subjobs", fresh.returned.items.Len(), t.returned.items.Len()},
+		{"routing", fresh.routing.items.Len(), t.routing.items.Len()},
+		{"jobs by their time", fresh.due.items.Len(), t.due.items.Len()},
 		{"history", fresh.history.items.Len(), t.history.items.Len()},
 		{"jobs by change", t.jobs.count(), t.changed.items.Len()},
 		{"tombstones by job", t.tombstones.count(), t.buried.items.Len()},
@@ -63,6 +68,7 @@ func (t *tables) checkIndexes() error {
 			errs = append(errs, fmt.Errorf("index %s has %d entries, want %d", x.name, x.got, x.want))
 		}
 	}
+	errs = append(errs, t.checkTallies(&fresh), t.checkClasses(&fresh))
 	for q := range fresh.counts.all() {
 		if got := t.CountsOf(q.queue); got != q.counts {
 			errs = append(errs, fmt.Errorf("queue %s counts %v, want %v", q.queue, got, q.counts))
@@ -125,6 +131,59 @@ func (t *tables) checkJobs() error {
 		if j.Seq >= t.cluster.NextJob {
 			errs = append(errs, fmt.Errorf("job %s is beyond the next job id %d", j.ID, t.cluster.NextJob))
 		}
+		errs = append(errs, t.checkArray(j), t.checkDepends(j))
 	}
 	return errors.Join(errs...)
+}
+
+// checkArray verifies that each subjob is queued, or has a record, or is over, and that
+// the parent counts the live ones.
+func (t *tables) checkArray(j *Job) error {
+	if j.IsSubjob() {
+		if parent, ok := t.Parent(j); j.State != pbs.Finished && (!ok || parent.State == pbs.Finished) {
+			return fmt.Errorf("subjob %s in state %s has lost its array", j.ID, j.State)
+		}
+		return nil
+	}
+	if j.Array == nil {
+		return nil
+	}
+	live := 0
+	for sub := range t.RecordedSubjobs(j) {
+		if j.Array.Queued.Has(sub.Index()) {
+			return fmt.Errorf("subjob %s is queued in its array and has a record (L2)", sub.ID)
+		}
+		if sub.State == pbs.Running || sub.State == pbs.Exiting {
+			live++
+		}
+	}
+	if live != int(j.Array.Live) {
+		return fmt.Errorf("array %s counts %d live subjobs, and has %d", j.ID, j.Array.Live, live)
+	}
+	if left := j.Array.Queued.Minus(j.Array.Indices); len(left) > 0 {
+		return fmt.Errorf("array %s has %s queued beyond %s", j.ID, left, j.Array.Indices)
+	}
+	return nil
+}
+
+// checkDepends verifies that both ends of a dependency know of each other, and that who
+// waits is held.
+func (t *tables) checkDepends(j *Job) error {
+	if j.State == pbs.Finished {
+		return nil
+	}
+	if j.WaitsForJobs() && (j.State == pbs.Queued || j.State == pbs.Waiting) {
+		return fmt.Errorf("job %s in state %s waits for other jobs: %s", j.ID, j.State, j.DependText())
+	}
+	for _, d := range j.Depends {
+		for _, id := range d.Jobs {
+			other, ok := t.Job(id)
+			if !ok || !slices.ContainsFunc(other.Depends, func(o Dependency) bool {
+				return o.Kind == d.Kind.Mirror() && slices.Contains(o.Jobs, j.ID)
+			}) {
+				return fmt.Errorf("job %s depends on %s, which does not know: %s", j.ID, id, j.DependText())
+			}
+		}
+	}
+	return nil
 }

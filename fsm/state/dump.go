@@ -21,6 +21,7 @@ func (v *View) Sections() []Section {
 		section(&v.queues), section(&v.vnodes), section(&v.hosts), section(&v.jobs), section(&v.scripts),
 		section(&v.orders), section(&v.requests), section(&v.tombstones), section(&v.tokens),
 		section(&v.identities), section(&v.replicas), section(&v.resources),
+		section(&v.parts),
 	}
 }
 
@@ -90,6 +91,7 @@ var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
 	10: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.identities, decode, nil) },
 	11: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.replicas, decode, nil) },
 	12: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.resources, decode, nil) },
+	20: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.parts, decode, nil) },
 }
 
 func load[R any](decode func(any) error, put func(*R)) error {
@@ -120,6 +122,11 @@ func reload[R any](tx *Tx, t *table[R], decode func(any) error, index func(*R)) 
 func (l *Loader) Store(index, term uint64) *Store {
 	for j := range l.tx.Jobs() {
 		l.tx.countJob(j, true)
+	}
+	l.tx.limited = l.tx.limitedResources()
+	l.tx.reclass()
+	for j := range l.tx.Jobs() {
+		l.tx.tally(nil, j)
 	}
 	s := &Store{cur: l.tx.tables, index: index, term: term}
 	s.cur.disown()

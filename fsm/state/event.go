@@ -28,6 +28,8 @@ const (
 	HostGivenUp                           // log only: Text; By is who forgot it, zero when its fence has fallen
 	HostTroubled                          // log only: Text is why it takes no jobs; empty: it does again
 	TrustChanged                          // log only: Text is what became of tokens, keys and certificates
+	EpochBegan                            // log only: Text is why
+	JobMoved                              // M: Text is QUEUE@SERVER, Object the queue that it left
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on
@@ -52,7 +54,7 @@ type Change struct {
 // accounted are the kinds that become accounting records.
 var accounted = map[EventKind]bool{
 	JobQueued: true, JobStarted: true, JobEnded: true, JobRequeued: true,
-	JobDeleteAsked: true, JobAborted: true, JobAltered: true,
+	JobDeleteAsked: true, JobAborted: true, JobAltered: true, JobMoved: true,
 }
 
 // Emit adds an event and numbers it if it becomes an accounting record.

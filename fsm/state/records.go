@@ -29,7 +29,32 @@ type Cluster struct {
 
 	Roots     [][]byte `cbor:"17,keyasint,omitempty"` // certificates of the CAs (DER), the old one first; none: that of the beginning
 	RootTurns uint64   `cbor:"18,keyasint,omitempty"` // steps that were taken to replace the CA
+
+	Backups *BackupPlan `cbor:"26,keyasint,omitempty"` // nil: none are made
+
+	Staging *Staging `cbor:"24,keyasint,omitempty"` // a snapshot file that is about to be put back; nil: none
+
+	RTTClass pbs.RTTClass `cbor:"30,keyasint,omitempty"` // how far the replicas are from each other; empty: lan
+
+	Removals []Removal `cbor:"21,keyasint,omitempty"` // replicas that leave or have left, the latest first
+
+	Recoveries []Recovery `cbor:"22,keyasint,omitempty"` // after losses of the quorum, the latest first
 }
+
+// A Removal is a replica that leaves the cluster, or has left it.
+type Removal struct {
+	Name     pbs.ReplicaName `cbor:"1,keyasint"`
+	ServerID string          `cbor:"2,keyasint,omitempty"`
+	At       pbs.Time        `cbor:"3,keyasint,omitempty"` // when it was decided
+	By       pbs.User        `cbor:"4,keyasint,omitempty"` // who asked for it
+	// ReplacedBy is the server that takes its place because it was silent; empty: somebody
+	// has removed it, and it must not come back.
+	ReplacedBy string   `cbor:"5,keyasint,omitempty"`
+	Left       pbs.Time `cbor:"6,keyasint,omitempty"` // when it was out; 0: not yet
+}
+
+// Barred tells whether the server must not be a member again.
+func (r Removal) Barred() bool { return r.ReplacedBy == "" }
 
 // A Difference is a replica whose state differed from that of a majority.
 type Difference struct {
@@ -48,9 +73,12 @@ type Fault struct {
 type Server struct {
 	Attrs        attr.List `cbor:"1,keyasint,omitempty"`
 	FenceChanged uint64    `cbor:"2,keyasint,omitempty"` // index at which node_fail_requeue got its value
+	Sched        attr.List `cbor:"3,keyasint,omitempty"` // those of the scheduler, as far as they are its own
+	HaltedAt     pbs.Time  `cbor:"4,keyasint,omitempty"` // no job starts: the servers are about to end; 0: they are not
+	LiftedAt     pbs.Time  `cbor:"5,keyasint,omitempty"` // the hosts' deadlines are lifted; 0: they are not
 }
 
-// Queue is an execution queue.
+// Queue is an execution queue, or a routing queue.
 type Queue struct {
 	Name     pbs.QueueName `cbor:"1,keyasint"`
 	Seq      uint64        `cbor:"2,keyasint"` // order of creation
@@ -58,6 +86,9 @@ type Queue struct {
 	Started  bool          `cbor:"4,keyasint,omitempty"`
 	Attrs    attr.List     `cbor:"5,keyasint,omitempty"` // the others
 	Modified uint64        `cbor:"6,keyasint,omitempty"` // index of the last change
+
+	Routed    pbs.Time `cbor:"7,keyasint,omitempty"` // when its jobs were tried to be routed last
+	RouteNext uint64   `cbor:"8,keyasint,omitempty"` // sequence number of the job to go on with; 0: the first
 }
 
 // VnodeFlags are the conditions of a vnode that do not follow from its jobs.
@@ -90,6 +121,7 @@ type Vnode struct {
 	Modified        uint64        `cbor:"14,keyasint,omitempty"`
 	Unreserved      bool          `cbor:"15,keyasint,omitempty"` // resv_enable is False
 	OverCommitted   bool          `cbor:"16,keyasint,omitempty"` // less is available now than was when assigned (L3)
+	ReportedAttrs   attr.List     `cbor:"17,keyasint,omitempty"` // of the definition files; Attrs win over them
 }
 
 // A VnodeJob is a run that holds a share of a vnode.
@@ -123,6 +155,8 @@ type Host struct {
 	Fence   int64  `cbor:"14,keyasint,omitempty"`
 	GivenUp bool   `cbor:"15,keyasint,omitempty"` // its fence has fallen, or it was forgotten: no run of it counts
 	Trouble string `cbor:"16,keyasint,omitempty"` // why it cannot take jobs; empty: it can
+	Removed bool   `cbor:"17,keyasint,omitempty"` // its natural vnode was deleted: none is made before qmgr makes that one again
+	Epoch   uint64 `cbor:"18,keyasint,omitempty"` // in which its mom has registered last; 0: that was not noted yet
 }
 
 // Job is one job. Times are zero until they happened.
@@ -166,6 +200,15 @@ type Job struct {
 	Modified   uint64        `cbor:"31,keyasint,omitempty"` // index of the last change
 	FailedRuns uint32        `cbor:"32,keyasint,omitempty"` // starts in a row that came to nothing
 	Assigned   resource.List `cbor:"33,keyasint,omitempty"` // charged by the present or last run: resource_assigned.* of accounting
+
+	Rank  uint64 `cbor:"41,keyasint,omitempty"` // one more than the place that qorder gave it; 0: Seq
+	Sub   uint32 `cbor:"34,keyasint,omitempty"` // one more than the index of a subjob; 0: it is none
+	Array *Array `cbor:"35,keyasint,omitempty"` // of the parent of subjobs
+
+	ExecAt  pbs.Time     `cbor:"36,keyasint,omitempty"` // Execution_Time: it waits until then
+	Depends []Dependency `cbor:"37,keyasint,omitempty"` // on other jobs, and theirs on this one
+
+	Defaults []string `cbor:"40,keyasint,omitempty"` // names in Resource_List that nobody asked for: another queue has others
 }
 
 // Ending says what is to become of a job in state E when its mom reports the end.
@@ -199,6 +242,7 @@ const (
 	OrderKill
 	OrderForget
 	OrderAlter
+	OrderMessage
 )
 
 // Order is an effect on a mom that was committed and not yet confirmed (L9).
@@ -213,6 +257,9 @@ type Order struct {
 	Requeue  bool         `cbor:"8,keyasint,omitempty"` // OrderKill: the job will run again
 	Created  pbs.Time     `cbor:"9,keyasint,omitempty"`
 	Changes  attr.List    `cbor:"10,keyasint,omitempty"` // OrderAlter: the new values
+	Text     string       `cbor:"11,keyasint,omitempty"` // OrderMessage: the line
+	Output   bool         `cbor:"12,keyasint,omitempty"` // OrderMessage: into standard output
+	Error    bool         `cbor:"13,keyasint,omitempty"` // OrderMessage: into standard error
 }
 
 // Request is the remembered outcome of a request (L8).
@@ -284,8 +331,9 @@ type Replica struct {
 	Host          pbs.HostName    `cbor:"5,keyasint,omitempty"`
 	Version       string          `cbor:"6,keyasint,omitempty"`
 	FeatureLevel  uint32          `cbor:"7,keyasint,omitempty"`
-	Generation    uint64          `cbor:"8,keyasint,omitempty"` // how often its store was started
-	Start         string          `cbor:"9,keyasint,omitempty"` // token of that start: copies of a store count alike
+	Generation    uint64          `cbor:"8,keyasint,omitempty"`  // how often its store was started
+	Start         string          `cbor:"9,keyasint,omitempty"`  // token of that start: copies of a store count alike
+	Zone          string          `cbor:"10,keyasint,omitempty"` // failure domain; empty: none is set
 }
 
 // ResourceDef is a custom resource as qmgr made it.

@@ -97,7 +97,7 @@ func TestJobsChanged_SinceAnEntry(t *testing.T) {
 		{3, 3, nil},
 	} {
 		var got []uint64
-		for j := range v.JobsChanged(c.index, c.seq) {
+		for j := range v.JobsChanged(c.index, c.seq, 0) {
 			got = append(got, j.Seq)
 		}
 		if !slices.Equal(got, c.want) {

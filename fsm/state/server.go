@@ -12,6 +12,9 @@ import (
 // Get returns an attribute of the server, its default if it is not set.
 func (s *Server) Get(name string) string { return attrValue(attr.Server, s.Attrs, name) }
 
+// SchedGet returns an attribute of the scheduler, its default if it is not set.
+func (s *Server) SchedGet(name string) string { return attrValue(attr.Sched, s.Sched, name) }
+
 // Bool returns a boolean attribute of the server.
 func (s *Server) Bool(name string) bool { return s.Get(name) == "True" }
 
@@ -38,6 +41,32 @@ func (s *Server) DefaultQueue() pbs.QueueName { return pbs.QueueName(s.Get("defa
 
 // Resources returns the entries of a resource list attribute such as default_chunk.
 func (s *Server) Resources(name string) resource.List { return itemsOf(s.Attrs, name) }
+
+// Get returns an attribute of the queue, its default if it is not set; not enabled and
+// started, which are its fields.
+func (q *Queue) Get(name string) string { return attrValue(attr.Queue, q.Attrs, name) }
+
+// Bool returns a boolean attribute of the queue.
+func (q *Queue) Bool(name string) bool { return q.Get(name) == "True" }
+
+// Int returns a numeric attribute of the queue, 0 if it is not set.
+func (q *Queue) Int(name string) int64 {
+	n, _ := strconv.ParseInt(q.Get(name), 10, 64)
+	return n
+}
+
+// List returns the items of an attribute that is a list.
+func (q *Queue) List(name string) []string {
+	v := q.Get(name)
+	if v == "" {
+		return nil
+	}
+	return strings.Split(v, ",")
+}
+
+// Routes tells whether the queue is a routing one: jobs do not run from it, but go on to
+// one of its destinations.
+func (q *Queue) Routes() bool { return q.Get("queue_type") == "Route" }
 
 // Resources returns the entries of a resource list attribute such as default_chunk.
 func (q *Queue) Resources(name string) resource.List { return itemsOf(q.Attrs, name) }
@@ -71,6 +100,9 @@ const leastFence = 30
 // node_fail_requeue. 0 is for ever, as it is when it was unset (specification: ramp-down
 // section 18).
 func (s *Server) Fence() int64 {
+	if s.LiftedAt != 0 {
+		return 0
+	}
 	text, ok := s.Attrs.Get("node_fail_requeue", "")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if !ok || err != nil || n <= 0 {

@@ -29,9 +29,12 @@ type tables struct {
 	identities table[Identity]
 	replicas   table[Replica]
 	resources  table[ResourceDef]
+	parts      table[Part]
 
 	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]       // jobs in states R and E
+	returned   index[Job]       // subjobs that were started and are to start again
+	due        index[Job]       // jobs in state W, by their time
 	history    index[Job]       // finished jobs, by their end
 	changed    index[Job]       // all jobs, by the entry that changed them last
 	buried     index[Tombstone] // tombstones by job
@@ -39,6 +42,10 @@ type tables struct {
 	byHost     index[Vnode]     // vnodes by host, then creation
 	requestAge index[Request]   // requests, oldest first
 	counts     table[counted]   // jobs by queue and state; derived, no part of the digest
+	routing    index[Job]       // jobs in routing queues, by queue
+	tallies    tree[*tallied]   // jobs and what they ask for, by whose they are; derived
+	limited    []string         // resources that tallies count, sorted; replaced, never written to
+	whose      bool             // a limit on running jobs counts by user, group or project
 
 	undo *undo // of the transaction under way; its trees have it too
 }
@@ -67,8 +74,9 @@ func (c *Counts) Total() int {
 	return n
 }
 
-func newTables() tables {
-	u := new(undo)
+func newTables() tables { return newTablesUnder(new(undo)) }
+
+func newTablesUnder(u *undo) tables {
 	t := tables{
 		undo:    u,
 		cluster: &Cluster{},
@@ -76,7 +84,7 @@ func newTables() tables {
 		queues:  newTable(u, 1, func(a, b *Queue) bool { return a.Name < b.Name }),
 		vnodes:  newTable(u, 2, func(a, b *Vnode) bool { return a.Name < b.Name }),
 		hosts:   newTable(u, 3, func(a, b *Host) bool { return a.Name < b.Name }),
-		jobs:    newTable(u, 4, func(a, b *Job) bool { return a.Seq < b.Seq }),
+		jobs:    newTable(u, 4, bySeqAndSub),
 		scripts: newTable(u, 5, func(a, b *Script) bool { return a.Job < b.Job }),
 		orders: newTable(u, 6, func(a, b *Order) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ID, b.ID)) < 0
@@ -91,14 +99,18 @@ func newTables() tables {
 		identities: newTable(u, 10, func(a, b *Identity) bool { return a.KeyHash < b.KeyHash }),
 		replicas:   newTable(u, 11, func(a, b *Replica) bool { return a.Name < b.Name }),
 		resources:  newTable(u, 12, func(a, b *ResourceDef) bool { return a.Def.Name < b.Def.Name }),
+		parts:      newTable(u, 20, func(a, b *Part) bool { return a.Number < b.Number }),
 
 		queued:  newTree(u, waiting.less),
-		running: newIndex(u, func(a, b *Job) bool { return a.Seq < b.Seq }),
+		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub),
+		due: newIndex(u, func(a, b *Job) bool {
+			return cmp.Or(cmp.Compare(a.ExecAt, b.ExecAt), cmp.Compare(a.Seq, b.Seq)) < 0
+		}),
 		history: newIndex(u, func(a, b *Job) bool {
-			return cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Seq, b.Seq)) < 0
+			return cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
 		changed: newIndex(u, func(a, b *Job) bool {
-			return cmp.Or(cmp.Compare(a.Modified, b.Modified), cmp.Compare(a.Seq, b.Seq)) < 0
+			return cmp.Or(cmp.Compare(a.Modified, b.Modified), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
 		buried: newIndex(u, func(a, b *Tombstone) bool { return a.Job < b.Job }),
 		bySeq:  newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
@@ -107,10 +119,19 @@ func newTables() tables {
 		}),
 		requestAge: newIndex(u, func(a, b *Request) bool { return a.Seq < b.Seq }),
 		counts:     newTable(u, 0, func(a, b *counted) bool { return a.queue < b.queue }),
+		routing: newIndex(u, func(a, b *Job) bool {
+			return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Seq, b.Seq)) < 0
+		}),
+		tallies: newTree(u, func(a, b *tallied) bool { return a.compare(b) < 0 }),
 	}
 	t.sums.cluster, t.sums.server = recordSum(tagCluster, t.cluster), recordSum(tagServer, t.server)
 	t.digest = t.sums.cluster + t.sums.server
 	return t
+}
+
+// bySeqAndSub is the order of jobs by their ids: an array is followed by its subjobs.
+func bySeqAndSub(a, b *Job) bool {
+	return a.Seq < b.Seq || a.Seq == b.Seq && a.Sub < b.Sub
 }
 
 // The tags of the two records that are no tables.
@@ -123,8 +144,9 @@ const (
 func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
-		&t.identities, &t.replicas, &t.resources,
-		&t.queued, &t.running, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.identities, &t.replicas, &t.resources, &t.parts,
+		&t.queued, &t.running, &t.returned, &t.due, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.tallies, &t.routing,
 	} {
 		tree.disown()
 	}
@@ -170,7 +192,7 @@ func (t *tables) Hosts() iter.Seq[*Host] { return t.hosts.all() }
 
 // Job returns a job, finished ones of the history included.
 func (t *tables) Job(id pbs.JobID) (*Job, bool) {
-	j, ok := t.jobs.get(&Job{Seq: id.Seq()})
+	j, ok := t.jobs.get(&Job{Seq: id.Seq(), Sub: id.Sub()})
 	if !ok || j.ID != id {
 		return nil, false
 	}
@@ -180,8 +202,11 @@ func (t *tables) Job(id pbs.JobID) (*Job, bool) {
 // Jobs yields all jobs in the order of their ids, finished ones of the history included.
 func (t *tables) Jobs() iter.Seq[*Job] { return t.jobs.all() }
 
-// JobsFrom yields the jobs from a sequence number on.
-func (t *tables) JobsFrom(seq uint64) iter.Seq[*Job] { return t.jobs.from(&Job{Seq: seq}) }
+// JobsFrom yields the jobs from a sequence number on, and there from the subjob with the
+// index sub-1 on.
+func (t *tables) JobsFrom(seq uint64, sub uint32) iter.Seq[*Job] {
+	return t.jobs.from(&Job{Seq: seq, Sub: sub})
+}
 
 // JobCount returns the number of jobs, finished ones of the history included.
 func (t *tables) JobCount() int { return t.jobs.count() }
@@ -189,9 +214,12 @@ func (t *tables) JobCount() int { return t.jobs.count() }
 // Running yields the jobs in states R and E in the order of their ids.
 func (t *tables) Running() iter.Seq[*Job] { return t.running.all() }
 
-// Script returns the body of a job's script.
+// Due yields the jobs in state W in the order of their times.
+func (t *tables) Due() iter.Seq[*Job] { return t.due.all() }
+
+// Script returns the body of a job's script; subjobs have that of their array.
 func (t *tables) Script(id pbs.JobID) ([]byte, bool) {
-	s, ok := t.scripts.get(&Script{Job: id})
+	s, ok := t.scripts.get(&Script{Job: id.Parent()})
 	if !ok {
 		return nil, false
 	}
@@ -238,10 +266,10 @@ func (t *tables) Request(asker pbs.User, id pbs.RequestID) (*Request, bool) {
 }
 
 // JobsChanged yields the jobs in the order of the entries that changed them last, from
-// the job with sequence number seq among those of the entry at index on. Jobs that are
-// gone have tombstones.
-func (t *tables) JobsChanged(index, seq uint64) iter.Seq[*Job] {
-	return t.changed.from(&Job{Modified: index, Seq: seq})
+// the job with sequence number seq, and its subjob sub-1, among those of the entry at
+// index on. Jobs that are gone have tombstones.
+func (t *tables) JobsChanged(index, seq uint64, sub uint32) iter.Seq[*Job] {
+	return t.changed.from(&Job{Modified: index, Seq: seq, Sub: sub})
 }
 
 // Tombstones yields the jobs that entries after index deleted, in the order of these.

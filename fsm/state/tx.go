@@ -44,6 +44,7 @@ func (tx *Tx) PutServer(s *Server) {
 	sum := recordSum(tagServer, s)
 	tx.digest += sum - tx.sums.server
 	tx.server, tx.sums.server = s, sum
+	tx.relimit()
 }
 
 // PutQueue stores a queue.
@@ -51,12 +52,14 @@ func (tx *Tx) PutQueue(q *Queue) {
 	q.Modified = tx.index
 	_, delta := tx.queues.put(q)
 	tx.digest += delta
+	tx.relimit()
 }
 
 // DeleteQueue removes a queue.
 func (tx *Tx) DeleteQueue(name pbs.QueueName) {
 	_, delta := tx.queues.remove(&Queue{Name: name})
 	tx.digest += delta
+	tx.relimit()
 }
 
 // PutVnode stores a vnode.
@@ -106,7 +109,7 @@ func (tx *Tx) DeleteJob(id pbs.JobID) {
 	if !ok {
 		return
 	}
-	old, delta := tx.jobs.remove(&Job{Seq: j.Seq})
+	old, delta := tx.jobs.remove(&Job{Seq: j.Seq, Sub: j.Sub})
 	tx.digest += delta
 	tx.reindexJob(old, nil)
 	tx.DeleteScript(id)
@@ -135,6 +138,7 @@ func (tx *Tx) exhume(t *Tombstone) {
 
 func (tx *Tx) reindexJob(old, j *Job) {
 	tx.indexJob(old, j)
+	tx.tally(old, j)
 	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State {
 		return
 	}
@@ -145,6 +149,9 @@ func (tx *Tx) reindexJob(old, j *Job) {
 func (t *tables) indexJob(old, j *Job) {
 	t.queue(old, j)
 	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
+	t.returned.move(old, j, (*Job).returned)
+	t.routing.move(old, j, t.inRouting)
+	t.due.move(old, j, func(j *Job) bool { return j.State == pbs.Waiting })
 	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
 	t.changed.move(old, j, func(*Job) bool { return true })
 }

@@ -129,11 +129,23 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		case computed:
 			out = appendValue(out, def.Name, value)
 		default:
-			out = appendCold(out, def, v.Attrs)
+			out = appendCold(out, def, v.cold(def.Name))
 		}
 	}
 	return out
 }
+
+// cold returns the list that has an attribute: what qmgr set, else what the mom reports.
+func (v *Vnode) cold(name string) attr.List {
+	if len(v.Attrs.Of(name)) > 0 {
+		return v.Attrs
+	}
+	return v.ReportedAttrs
+}
+
+// Get returns an attribute of the vnode that is kept as it was set, its default if it is
+// not set.
+func (v *Vnode) Get(name string) string { return attrValue(attr.Vnode, v.cold(name), name) }
 
 func (v *Vnode) shownAssigned() resource.List {
 	out := v.Assigned

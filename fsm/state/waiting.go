@@ -3,17 +3,20 @@ package state
 import (
 	"cmp"
 	"iter"
+	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
 )
 
-// A Class is what queued jobs have in common for whom the scheduler has one
+// A Class is what jobs that wait have in common for whom the scheduler has one
 // answer: the same request, queue, and reason why they wait.
 type Class struct {
 	Select string // Job.SchedSelect
 	Place  string // Resource_List.place
 	Queue  pbs.QueueName
+	Whose  Whose  // whose jobs a limit may hold back, and not those of others; empty while there is none
+	Asked  string // of Resource_List beside the select
 	Reason string // CommentReason of the comment
 }
 
@@ -23,8 +26,14 @@ func (c *Class) compare(o *Class) int {
 	}
 	return cmp.Or(
 		strings.Compare(c.Select, o.Select), strings.Compare(c.Place, o.Place),
-		strings.Compare(string(c.Queue), string(o.Queue)), strings.Compare(c.Reason, o.Reason))
+		strings.Compare(string(c.Queue), string(o.Queue)), c.Whose.compare(o.Whose),
+		strings.Compare(c.Asked, o.Asked), strings.Compare(c.Reason, o.Reason))
 }
+
+// Whose is the user, group and project of a job.
+type Whose [3]string
+
+func (w Whose) compare(o Whose) int { return slices.Compare(w[:], o[:]) }
 
 // CommentReason returns a comment without the numbers that follow a reason.
 func CommentReason(comment string) string {
@@ -32,7 +41,7 @@ func CommentReason(comment string) string {
 	return words
 }
 
-// waiting is a queued job and its class.
+// waiting is a job that may start and its class.
 type waiting struct {
 	class *Class
 	job   *Job // nil is before all jobs of the class
@@ -49,22 +58,35 @@ func (w waiting) less(o waiting) bool {
 }
 
 // Before tells whether the scheduler considers a before b: by priority, then in
-// the order of submission.
+// the order of submission. A subjob that is to start again comes before those of its
+// array that were never started.
 func Before(a, b *Job) bool {
 	if a.Priority != b.Priority {
 		return a.Priority > b.Priority
 	}
-	return a.Seq < b.Seq
+	if a.Place() != b.Place() {
+		return a.Place() < b.Place()
+	}
+	return a.Seq < b.Seq || a.Seq == b.Seq && a.Index() < b.Index() // an array wraps around
 }
 
-// queue moves a job in the index of the queued ones.
+// Place returns the job's place in the order of submission: its own, or the one that
+// qorder gave it.
+func (j *Job) Place() uint64 {
+	if j.Rank != 0 {
+		return j.Rank - 1
+	}
+	return j.Seq
+}
+
+// queue moves a job in the index of those that may start.
 func (t *tables) queue(old, j *Job) {
 	w := waiting{job: j}
-	if j != nil && j.State == pbs.Queued {
+	if j != nil && j.Startable() {
 		w.class = t.classOf(j)
 	}
-	if old != nil && old.State == pbs.Queued {
-		was := waiting{newClass(old), old}
+	if old != nil && old.Startable() {
+		was := waiting{t.newClass(old), old}
 		if w.class == nil || !t.queued.same(was, w) {
 			t.queued.drop(was)
 		}
@@ -76,19 +98,31 @@ func (t *tables) queue(old, j *Job) {
 
 // classOf returns the class of a job, one copy for all its jobs.
 func (t *tables) classOf(j *Job) *Class {
-	c := newClass(j)
+	c := t.newClass(j)
 	if other, ok := t.queued.at(waiting{class: c}); ok && other.class.compare(c) == 0 {
 		return other.class
 	}
 	return c
 }
 
-func newClass(j *Job) *Class {
+func (t *tables) newClass(j *Job) *Class {
 	place, _ := j.Resources.Get("place")
-	return &Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, Reason: CommentReason(j.Comment)}
+	c := &Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), Reason: CommentReason(j.Comment)}
+	if t.whose {
+		s := j.Subjects()
+		c.Whose = Whose{s[1].Name, s[2].Name, s[3].Name}
+	}
+	return c
 }
 
-// Classes yields the classes of the jobs in state Q with the first job of each, in
+// ClassOf returns the class of a job, whatever it waits for.
+func (t *tables) ClassOf(j *Job) Class {
+	c := *t.newClass(j)
+	c.Reason = ""
+	return c
+}
+
+// Classes yields the classes of the jobs that may start with the first job of each, in
 // the order of their names.
 func (t *tables) Classes() iter.Seq2[*Class, *Job] {
 	return func(yield func(*Class, *Job) bool) {
@@ -104,13 +138,15 @@ var lastJob = &Job{Priority: -1 << 31, Seq: 1<<64 - 1}
 
 // NextOf returns the job of the class that is considered after j.
 func (t *tables) NextOf(c *Class, j *Job) (*Job, bool) {
-	after := Job{Priority: j.Priority, Seq: j.Seq + 1}
-	w, ok := t.queued.at(waiting{c, &after})
-	if !ok || w.class.compare(c) != 0 {
-		return nil, false
-	}
-	return w.job, true
+	var next *Job
+	t.queued.items.Ascend(waiting{c, j}, func(w waiting) bool {
+		if w.class.compare(c) == 0 && Before(j, w.job) {
+			next = w.job
+		}
+		return next == nil && w.class.compare(c) == 0
+	})
+	return next, next != nil
 }
 
-// QueuedCount returns the number of jobs in state Q.
+// QueuedCount returns the number of jobs that may start; an array is one.
 func (t *tables) QueuedCount() int { return t.queued.items.Len() }

@@ -145,6 +145,7 @@ type Order struct {
 	//	*Order_Kill
 	//	*Order_Forget
 	//	*Order_Alter
+	//	*Order_Message
 	What          isOrder_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -253,6 +254,15 @@ func (x *Order) GetAlter() *AlterJob {
 	return nil
 }
 
+func (x *Order) GetMessage() *MessageJob {
+	if x != nil {
+		if x, ok := x.What.(*Order_Message); ok {
+			return x.Message
+		}
+	}
+	return nil
+}
+
 type isOrder_What interface {
 	isOrder_What()
 }
@@ -277,6 +287,10 @@ type Order_Alter struct {
 	Alter *AlterJob `protobuf:"bytes,8,opt,name=alter,proto3,oneof"`
 }
 
+type Order_Message struct {
+	Message *MessageJob `protobuf:"bytes,9,opt,name=message,proto3,oneof"`
+}
+
 func (*Order_Run) isOrder_What() {}
 
 func (*Order_Signal) isOrder_What() {}
@@ -286,6 +300,8 @@ func (*Order_Kill) isOrder_What() {}
 func (*Order_Forget) isOrder_What() {}
 
 func (*Order_Alter) isOrder_What() {}
+
+func (*Order_Message) isOrder_What() {}
 
 // RunJob starts the job on its mother superior. The script is fetched by Report.Script.
 type RunJob struct {
@@ -521,6 +537,67 @@ func (x *AlterJob) GetAttributes() []*Attribute {
 	return nil
 }
 
+// MessageJob writes a line into the job's output.
+type MessageJob struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	Output        bool                   `protobuf:"varint,2,opt,name=output,proto3" json:"output,omitempty"` // into standard output
+	Error         bool                   `protobuf:"varint,3,opt,name=error,proto3" json:"error,omitempty"`   // into standard error
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessageJob) Reset() {
+	*x = MessageJob{}
+	mi := &file_agent_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessageJob) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessageJob) ProtoMessage() {}
+
+func (x *MessageJob) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessageJob.ProtoReflect.Descriptor instead.
+func (*MessageJob) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *MessageJob) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *MessageJob) GetOutput() bool {
+	if x != nil {
+		return x.Output
+	}
+	return false
+}
+
+func (x *MessageJob) GetError() bool {
+	if x != nil {
+		return x.Error
+	}
+	return false
+}
+
 type Answer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Order         uint64                 `protobuf:"varint,1,opt,name=order,proto3" json:"order,omitempty"`
@@ -531,7 +608,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -543,7 +620,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -556,7 +633,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Answer) GetOrder() uint64 {
@@ -581,7 +658,7 @@ type PingRequest struct {
 
 func (x *PingRequest) Reset() {
 	*x = PingRequest{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -593,7 +670,7 @@ func (x *PingRequest) String() string {
 func (*PingRequest) ProtoMessage() {}
 
 func (x *PingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -606,7 +683,7 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 type PingReply struct {
@@ -619,7 +696,7 @@ type PingReply struct {
 
 func (x *PingReply) Reset() {
 	*x = PingReply{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +708,7 @@ func (x *PingReply) String() string {
 func (*PingReply) ProtoMessage() {}
 
 func (x *PingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +721,7 @@ func (x *PingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingReply.ProtoReflect.Descriptor instead.
 func (*PingReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PingReply) GetHost() string {
@@ -674,7 +751,7 @@ const file_agent_proto_rawDesc = "" +
 	"lowestOpen\x12)\n" +
 	"\x06orders\x18\x04 \x03(\v2\x11.rampart.v1.OrderR\x06orders\"<\n" +
 	"\fDeliverReply\x12,\n" +
-	"\aanswers\x18\x01 \x03(\v2\x12.rampart.v1.AnswerR\aanswers\"\xb1\x02\n" +
+	"\aanswers\x18\x01 \x03(\v2\x12.rampart.v1.AnswerR\aanswers\"\xe5\x02\n" +
 	"\x05Order\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x1b\n" +
@@ -683,7 +760,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x06signal\x18\x05 \x01(\v2\x15.rampart.v1.SignalJobH\x00R\x06signal\x12)\n" +
 	"\x04kill\x18\x06 \x01(\v2\x13.rampart.v1.KillJobH\x00R\x04kill\x12/\n" +
 	"\x06forget\x18\a \x01(\v2\x15.rampart.v1.ForgetJobH\x00R\x06forget\x12,\n" +
-	"\x05alter\x18\b \x01(\v2\x14.rampart.v1.AlterJobH\x00R\x05alterB\x06\n" +
+	"\x05alter\x18\b \x01(\v2\x14.rampart.v1.AlterJobH\x00R\x05alter\x122\n" +
+	"\amessage\x18\t \x01(\v2\x16.rampart.v1.MessageJobH\x00R\amessageB\x06\n" +
 	"\x04what\"b\n" +
 	"\x06RunJob\x125\n" +
 	"\n" +
@@ -699,7 +777,12 @@ const file_agent_proto_rawDesc = "" +
 	"\bAlterJob\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
-	"attributes\"M\n" +
+	"attributes\"N\n" +
+	"\n" +
+	"MessageJob\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x16\n" +
+	"\x06output\x18\x02 \x01(\bR\x06output\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\bR\x05error\"M\n" +
 	"\x06Answer\x12\x14\n" +
 	"\x05order\x18\x01 \x01(\x04R\x05order\x12-\n" +
 	"\arefusal\x18\x02 \x01(\v2\x13.rampart.v1.RefusalR\arefusal\"\r\n" +
@@ -723,7 +806,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 	return file_agent_proto_rawDescData
 }
 
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_agent_proto_goTypes = []any{
 	(*DeliverRequest)(nil), // 0: rampart.v1.DeliverRequest
 	(*DeliverReply)(nil),   // 1: rampart.v1.DeliverReply
@@ -733,32 +816,34 @@ var file_agent_proto_goTypes = []any{
 	(*KillJob)(nil),        // 5: rampart.v1.KillJob
 	(*ForgetJob)(nil),      // 6: rampart.v1.ForgetJob
 	(*AlterJob)(nil),       // 7: rampart.v1.AlterJob
-	(*Answer)(nil),         // 8: rampart.v1.Answer
-	(*PingRequest)(nil),    // 9: rampart.v1.PingRequest
-	(*PingReply)(nil),      // 10: rampart.v1.PingReply
-	(*Attribute)(nil),      // 11: rampart.v1.Attribute
-	(*Refusal)(nil),        // 12: rampart.v1.Refusal
+	(*MessageJob)(nil),     // 8: rampart.v1.MessageJob
+	(*Answer)(nil),         // 9: rampart.v1.Answer
+	(*PingRequest)(nil),    // 10: rampart.v1.PingRequest
+	(*PingReply)(nil),      // 11: rampart.v1.PingReply
+	(*Attribute)(nil),      // 12: rampart.v1.Attribute
+	(*Refusal)(nil),        // 13: rampart.v1.Refusal
 }
 var file_agent_proto_depIdxs = []int32{
 	2,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
-	8,  // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
+	9,  // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
 	3,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
 	4,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
 	5,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
 	6,  // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
 	7,  // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
-	11, // 7: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	11, // 8: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
-	12, // 9: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	0,  // 10: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	9,  // 11: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	1,  // 12: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	10, // 13: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	12, // [12:14] is the sub-list for method output_type
-	10, // [10:12] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	8,  // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
+	12, // 8: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
+	12, // 9: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	13, // 10: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	0,  // 11: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	10, // 12: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	1,  // 13: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	11, // 14: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	13, // [13:15] is the sub-list for method output_type
+	11, // [11:13] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -773,6 +858,7 @@ func file_agent_proto_init() {
 		(*Order_Kill)(nil),
 		(*Order_Forget)(nil),
 		(*Order_Alter)(nil),
+		(*Order_Message)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -780,7 +866,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

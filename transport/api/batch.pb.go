@@ -76,6 +76,64 @@ func (Verb) EnumDescriptor() ([]byte, []int) {
 	return file_batch_proto_rawDescGZIP(), []int{0}
 }
 
+type Relation int32
+
+const (
+	Relation_RELATION_EQUAL            Relation = 0
+	Relation_RELATION_NOT_EQUAL        Relation = 1
+	Relation_RELATION_LESS             Relation = 2
+	Relation_RELATION_LESS_OR_EQUAL    Relation = 3
+	Relation_RELATION_GREATER          Relation = 4
+	Relation_RELATION_GREATER_OR_EQUAL Relation = 5
+)
+
+// Enum value maps for Relation.
+var (
+	Relation_name = map[int32]string{
+		0: "RELATION_EQUAL",
+		1: "RELATION_NOT_EQUAL",
+		2: "RELATION_LESS",
+		3: "RELATION_LESS_OR_EQUAL",
+		4: "RELATION_GREATER",
+		5: "RELATION_GREATER_OR_EQUAL",
+	}
+	Relation_value = map[string]int32{
+		"RELATION_EQUAL":            0,
+		"RELATION_NOT_EQUAL":        1,
+		"RELATION_LESS":             2,
+		"RELATION_LESS_OR_EQUAL":    3,
+		"RELATION_GREATER":          4,
+		"RELATION_GREATER_OR_EQUAL": 5,
+	}
+)
+
+func (x Relation) Enum() *Relation {
+	p := new(Relation)
+	*p = x
+	return p
+}
+
+func (x Relation) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Relation) Descriptor() protoreflect.EnumDescriptor {
+	return file_batch_proto_enumTypes[1].Descriptor()
+}
+
+func (Relation) Type() protoreflect.EnumType {
+	return &file_batch_proto_enumTypes[1]
+}
+
+func (x Relation) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Relation.Descriptor instead.
+func (Relation) EnumDescriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{1}
+}
+
 type SubmitRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Attributes    []*Attribute           `protobuf:"bytes,1,rep,name=attributes,proto3" json:"attributes,omitempty"`
@@ -716,6 +774,374 @@ func (*RerunReply) Descriptor() ([]byte, []int) {
 	return file_batch_proto_rawDescGZIP(), []int{13}
 }
 
+type MoveRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Destination   string                 `protobuf:"bytes,2,opt,name=destination,proto3" json:"destination,omitempty"` // queue[@server]
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveRequest) Reset() {
+	*x = MoveRequest{}
+	mi := &file_batch_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveRequest) ProtoMessage() {}
+
+func (x *MoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
+func (*MoveRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MoveRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *MoveRequest) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
+type MoveReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveReply) Reset() {
+	*x = MoveReply{}
+	mi := &file_batch_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveReply) ProtoMessage() {}
+
+func (x *MoveReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveReply.ProtoReflect.Descriptor instead.
+func (*MoveReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{15}
+}
+
+type SwapRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Other         string                 `protobuf:"bytes,2,opt,name=other,proto3" json:"other,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SwapRequest) Reset() {
+	*x = SwapRequest{}
+	mi := &file_batch_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SwapRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SwapRequest) ProtoMessage() {}
+
+func (x *SwapRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SwapRequest.ProtoReflect.Descriptor instead.
+func (*SwapRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SwapRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *SwapRequest) GetOther() string {
+	if x != nil {
+		return x.Other
+	}
+	return ""
+}
+
+type SwapReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SwapReply) Reset() {
+	*x = SwapReply{}
+	mi := &file_batch_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SwapReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SwapReply) ProtoMessage() {}
+
+func (x *SwapReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SwapReply.ProtoReflect.Descriptor instead.
+func (*SwapReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{17}
+}
+
+type RunRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Vnodes        string                 `protobuf:"bytes,2,opt,name=vnodes,proto3" json:"vnodes,omitempty"` // exec_vnode, or names with "+" between; empty: where there is room
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunRequest) Reset() {
+	*x = RunRequest{}
+	mi := &file_batch_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunRequest) ProtoMessage() {}
+
+func (x *RunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
+func (*RunRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *RunRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *RunRequest) GetVnodes() string {
+	if x != nil {
+		return x.Vnodes
+	}
+	return ""
+}
+
+type RunReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunReply) Reset() {
+	*x = RunReply{}
+	mi := &file_batch_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunReply) ProtoMessage() {}
+
+func (x *RunReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunReply.ProtoReflect.Descriptor instead.
+func (*RunReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{19}
+}
+
+type MessageRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Output        bool                   `protobuf:"varint,3,opt,name=output,proto3" json:"output,omitempty"` // into standard output
+	Error         bool                   `protobuf:"varint,4,opt,name=error,proto3" json:"error,omitempty"`   // into standard error
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessageRequest) Reset() {
+	*x = MessageRequest{}
+	mi := &file_batch_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessageRequest) ProtoMessage() {}
+
+func (x *MessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessageRequest.ProtoReflect.Descriptor instead.
+func (*MessageRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *MessageRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *MessageRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *MessageRequest) GetOutput() bool {
+	if x != nil {
+		return x.Output
+	}
+	return false
+}
+
+func (x *MessageRequest) GetError() bool {
+	if x != nil {
+		return x.Error
+	}
+	return false
+}
+
+type MessageReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MessageReply) Reset() {
+	*x = MessageReply{}
+	mi := &file_batch_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MessageReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MessageReply) ProtoMessage() {}
+
+func (x *MessageReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MessageReply.ProtoReflect.Descriptor instead.
+func (*MessageReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{21}
+}
+
 type ManageRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Verb          Verb                   `protobuf:"varint,1,opt,name=verb,proto3,enum=rampart.v1.Verb" json:"verb,omitempty"`
@@ -728,7 +1154,7 @@ type ManageRequest struct {
 
 func (x *ManageRequest) Reset() {
 	*x = ManageRequest{}
-	mi := &file_batch_proto_msgTypes[14]
+	mi := &file_batch_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -740,7 +1166,7 @@ func (x *ManageRequest) String() string {
 func (*ManageRequest) ProtoMessage() {}
 
 func (x *ManageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[14]
+	mi := &file_batch_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -753,7 +1179,7 @@ func (x *ManageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageRequest.ProtoReflect.Descriptor instead.
 func (*ManageRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{14}
+	return file_batch_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ManageRequest) GetVerb() Verb {
@@ -792,7 +1218,7 @@ type ManageReply struct {
 
 func (x *ManageReply) Reset() {
 	*x = ManageReply{}
-	mi := &file_batch_proto_msgTypes[15]
+	mi := &file_batch_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -804,7 +1230,7 @@ func (x *ManageReply) String() string {
 func (*ManageReply) ProtoMessage() {}
 
 func (x *ManageReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[15]
+	mi := &file_batch_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -817,7 +1243,7 @@ func (x *ManageReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageReply.ProtoReflect.Descriptor instead.
 func (*ManageReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{15}
+	return file_batch_proto_rawDescGZIP(), []int{23}
 }
 
 type ListRequest struct {
@@ -828,13 +1254,16 @@ type ListRequest struct {
 	History       bool                   `protobuf:"varint,4,opt,name=history,proto3" json:"history,omitempty"`      // finished jobs too
 	Stale         bool                   `protobuf:"varint,5,opt,name=stale,proto3" json:"stale,omitempty"`          // no round trip for freshness
 	Queues        []string               `protobuf:"bytes,6,rep,name=queues,proto3" json:"queues,omitempty"`         // jobs of these queues only; empty: of all
+	Where         []*Criterion           `protobuf:"bytes,7,rep,name=where,proto3" json:"where,omitempty"`           // jobs that meet all of these
+	Subjobs       bool                   `protobuf:"varint,8,opt,name=subjobs,proto3" json:"subjobs,omitempty"`      // those of each array behind it
+	Arrays        bool                   `protobuf:"varint,9,opt,name=arrays,proto3" json:"arrays,omitempty"`        // nothing but arrays, or with subjobs nothing but these
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_batch_proto_msgTypes[16]
+	mi := &file_batch_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +1275,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[16]
+	mi := &file_batch_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +1288,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{16}
+	return file_batch_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListRequest) GetKind() ObjectKind {
@@ -904,6 +1333,96 @@ func (x *ListRequest) GetQueues() []string {
 	return nil
 }
 
+func (x *ListRequest) GetWhere() []*Criterion {
+	if x != nil {
+		return x.Where
+	}
+	return nil
+}
+
+func (x *ListRequest) GetSubjobs() bool {
+	if x != nil {
+		return x.Subjobs
+	}
+	return false
+}
+
+func (x *ListRequest) GetArrays() bool {
+	if x != nil {
+		return x.Arrays
+	}
+	return false
+}
+
+// Criterion compares an attribute of a job with a value, as qselect does.
+type Criterion struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Resource      string                 `protobuf:"bytes,2,opt,name=resource,proto3" json:"resource,omitempty"` // empty unless the attribute is a resource list
+	Relation      Relation               `protobuf:"varint,3,opt,name=relation,proto3,enum=rampart.v1.Relation" json:"relation,omitempty"`
+	Value         string                 `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"` // job_state: letters of states; Job_Owner: user[@host],...
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Criterion) Reset() {
+	*x = Criterion{}
+	mi := &file_batch_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Criterion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Criterion) ProtoMessage() {}
+
+func (x *Criterion) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Criterion.ProtoReflect.Descriptor instead.
+func (*Criterion) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Criterion) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Criterion) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *Criterion) GetRelation() Relation {
+	if x != nil {
+		return x.Relation
+	}
+	return Relation_RELATION_EQUAL
+}
+
+func (x *Criterion) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 type ListReply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The first message of a stream carries the header and may carry objects.
@@ -915,7 +1434,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_batch_proto_msgTypes[17]
+	mi := &file_batch_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -927,7 +1446,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[17]
+	mi := &file_batch_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -940,7 +1459,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{17}
+	return file_batch_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListReply) GetHeader() *ListHeader {
@@ -964,13 +1483,14 @@ type ListHeader struct {
 	Timestamp     int64                  `protobuf:"varint,3,opt,name=timestamp,proto3" json:"timestamp,omitempty"`      // seconds since the epoch
 	Index         uint64                 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`              // applied index of the view
 	AgeMs         int64                  `protobuf:"varint,5,opt,name=age_ms,json=ageMs,proto3" json:"age_ms,omitempty"` // of a stale read: since the last contact with the leader
+	Chosen        bool                   `protobuf:"varint,6,opt,name=chosen,proto3" json:"chosen,omitempty"`            // the criteria were heeded; a replica of an older build does not know them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListHeader) Reset() {
 	*x = ListHeader{}
-	mi := &file_batch_proto_msgTypes[18]
+	mi := &file_batch_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +1502,7 @@ func (x *ListHeader) String() string {
 func (*ListHeader) ProtoMessage() {}
 
 func (x *ListHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[18]
+	mi := &file_batch_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +1515,7 @@ func (x *ListHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeader.ProtoReflect.Descriptor instead.
 func (*ListHeader) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{18}
+	return file_batch_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListHeader) GetServer() string {
@@ -1033,6 +1553,13 @@ func (x *ListHeader) GetAgeMs() int64 {
 	return 0
 }
 
+func (x *ListHeader) GetChosen() bool {
+	if x != nil {
+		return x.Chosen
+	}
+	return false
+}
+
 type Object struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1044,7 +1571,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_batch_proto_msgTypes[19]
+	mi := &file_batch_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1583,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[19]
+	mi := &file_batch_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1596,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{19}
+	return file_batch_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Object) GetName() string {
@@ -1106,7 +1633,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[20]
+	mi := &file_batch_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1118,7 +1645,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[20]
+	mi := &file_batch_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1131,7 +1658,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{20}
+	return file_batch_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -1183,7 +1710,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[21]
+	mi := &file_batch_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1722,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[21]
+	mi := &file_batch_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1735,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{21}
+	return file_batch_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -1267,7 +1794,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[22]
+	mi := &file_batch_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +1806,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[22]
+	mi := &file_batch_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +1819,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{22}
+	return file_batch_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Gone) GetName() string {
@@ -1370,13 +1897,33 @@ const file_batch_proto_rawDesc = "" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\"\f\n" +
 	"\n" +
-	"RerunReply\"\xa6\x01\n" +
+	"RerunReply\"A\n" +
+	"\vMoveRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12 \n" +
+	"\vdestination\x18\x02 \x01(\tR\vdestination\"\v\n" +
+	"\tMoveReply\"5\n" +
+	"\vSwapRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
+	"\x05other\x18\x02 \x01(\tR\x05other\"\v\n" +
+	"\tSwapReply\"6\n" +
+	"\n" +
+	"RunRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
+	"\x06vnodes\x18\x02 \x01(\tR\x06vnodes\"\n" +
+	"\n" +
+	"\bRunReply\"d\n" +
+	"\x0eMessageRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
+	"\x06output\x18\x03 \x01(\bR\x06output\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\bR\x05error\"\x0e\n" +
+	"\fMessageReply\"\xa6\x01\n" +
 	"\rManageRequest\x12$\n" +
 	"\x04verb\x18\x01 \x01(\x0e2\x10.rampart.v1.VerbR\x04verb\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.rampart.v1.ObjectKindR\x04kind\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12/\n" +
 	"\achanges\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\achanges\"\r\n" +
-	"\vManageReply\"\xb7\x01\n" +
+	"\vManageReply\"\x96\x02\n" +
 	"\vListRequest\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.rampart.v1.ObjectKindR\x04kind\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\x12\x1e\n" +
@@ -1385,17 +1932,26 @@ const file_batch_proto_rawDesc = "" +
 	"attributes\x12\x18\n" +
 	"\ahistory\x18\x04 \x01(\bR\ahistory\x12\x14\n" +
 	"\x05stale\x18\x05 \x01(\bR\x05stale\x12\x16\n" +
-	"\x06queues\x18\x06 \x03(\tR\x06queues\"i\n" +
+	"\x06queues\x18\x06 \x03(\tR\x06queues\x12+\n" +
+	"\x05where\x18\a \x03(\v2\x15.rampart.v1.CriterionR\x05where\x12\x18\n" +
+	"\asubjobs\x18\b \x01(\bR\asubjobs\x12\x16\n" +
+	"\x06arrays\x18\t \x01(\bR\x06arrays\"\x83\x01\n" +
+	"\tCriterion\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\bresource\x18\x02 \x01(\tR\bresource\x120\n" +
+	"\brelation\x18\x03 \x01(\x0e2\x14.rampart.v1.RelationR\brelation\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\tR\x05value\"i\n" +
 	"\tListReply\x12.\n" +
 	"\x06header\x18\x01 \x01(\v2\x16.rampart.v1.ListHeaderR\x06header\x12,\n" +
-	"\aobjects\x18\x02 \x03(\v2\x12.rampart.v1.ObjectR\aobjects\"\x89\x01\n" +
+	"\aobjects\x18\x02 \x03(\v2\x12.rampart.v1.ObjectR\aobjects\"\xa1\x01\n" +
 	"\n" +
 	"ListHeader\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1c\n" +
 	"\ttimestamp\x18\x03 \x01(\x03R\ttimestamp\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x15\n" +
-	"\x06age_ms\x18\x05 \x01(\x03R\x05ageMs\"\x82\x01\n" +
+	"\x06age_ms\x18\x05 \x01(\x03R\x05ageMs\x12\x16\n" +
+	"\x06chosen\x18\x06 \x01(\bR\x06chosen\"\x82\x01\n" +
 	"\x06Object\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\n" +
@@ -1431,7 +1987,14 @@ const file_batch_proto_rawDesc = "" +
 	"\vVERB_DELETE\x10\x02\x12\f\n" +
 	"\bVERB_SET\x10\x03\x12\x0e\n" +
 	"\n" +
-	"VERB_UNSET\x10\x042\xe5\x04\n" +
+	"VERB_UNSET\x10\x04*\x9a\x01\n" +
+	"\bRelation\x12\x12\n" +
+	"\x0eRELATION_EQUAL\x10\x00\x12\x16\n" +
+	"\x12RELATION_NOT_EQUAL\x10\x01\x12\x11\n" +
+	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
+	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
+	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xcb\x06\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -1439,7 +2002,11 @@ const file_batch_proto_rawDesc = "" +
 	"\aRelease\x12\x1a.rampart.v1.ReleaseRequest\x1a\x18.rampart.v1.ReleaseReply\x12<\n" +
 	"\x06Signal\x12\x19.rampart.v1.SignalRequest\x1a\x17.rampart.v1.SignalReply\x12<\n" +
 	"\x06Delete\x12\x19.rampart.v1.DeleteRequest\x1a\x17.rampart.v1.DeleteReply\x129\n" +
-	"\x05Rerun\x12\x18.rampart.v1.RerunRequest\x1a\x16.rampart.v1.RerunReply\x12<\n" +
+	"\x05Rerun\x12\x18.rampart.v1.RerunRequest\x1a\x16.rampart.v1.RerunReply\x126\n" +
+	"\x04Move\x12\x17.rampart.v1.MoveRequest\x1a\x15.rampart.v1.MoveReply\x126\n" +
+	"\x04Swap\x12\x17.rampart.v1.SwapRequest\x1a\x15.rampart.v1.SwapReply\x123\n" +
+	"\x03Run\x12\x16.rampart.v1.RunRequest\x1a\x14.rampart.v1.RunReply\x12?\n" +
+	"\aMessage\x12\x1a.rampart.v1.MessageRequest\x1a\x18.rampart.v1.MessageReply\x12<\n" +
 	"\x06Manage\x12\x19.rampart.v1.ManageRequest\x1a\x17.rampart.v1.ManageReply\x128\n" +
 	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01\x12;\n" +
 	"\x05Watch\x12\x18.rampart.v1.WatchRequest\x1a\x16.rampart.v1.WatchReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
@@ -1456,76 +2023,96 @@ func file_batch_proto_rawDescGZIP() []byte {
 	return file_batch_proto_rawDescData
 }
 
-var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_batch_proto_goTypes = []any{
 	(Verb)(0),              // 0: rampart.v1.Verb
-	(*SubmitRequest)(nil),  // 1: rampart.v1.SubmitRequest
-	(*SubmitReply)(nil),    // 2: rampart.v1.SubmitReply
-	(*AlterRequest)(nil),   // 3: rampart.v1.AlterRequest
-	(*AlterReply)(nil),     // 4: rampart.v1.AlterReply
-	(*HoldRequest)(nil),    // 5: rampart.v1.HoldRequest
-	(*HoldReply)(nil),      // 6: rampart.v1.HoldReply
-	(*ReleaseRequest)(nil), // 7: rampart.v1.ReleaseRequest
-	(*ReleaseReply)(nil),   // 8: rampart.v1.ReleaseReply
-	(*SignalRequest)(nil),  // 9: rampart.v1.SignalRequest
-	(*SignalReply)(nil),    // 10: rampart.v1.SignalReply
-	(*DeleteRequest)(nil),  // 11: rampart.v1.DeleteRequest
-	(*DeleteReply)(nil),    // 12: rampart.v1.DeleteReply
-	(*RerunRequest)(nil),   // 13: rampart.v1.RerunRequest
-	(*RerunReply)(nil),     // 14: rampart.v1.RerunReply
-	(*ManageRequest)(nil),  // 15: rampart.v1.ManageRequest
-	(*ManageReply)(nil),    // 16: rampart.v1.ManageReply
-	(*ListRequest)(nil),    // 17: rampart.v1.ListRequest
-	(*ListReply)(nil),      // 18: rampart.v1.ListReply
-	(*ListHeader)(nil),     // 19: rampart.v1.ListHeader
-	(*Object)(nil),         // 20: rampart.v1.Object
-	(*WatchRequest)(nil),   // 21: rampart.v1.WatchRequest
-	(*WatchReply)(nil),     // 22: rampart.v1.WatchReply
-	(*Gone)(nil),           // 23: rampart.v1.Gone
-	(*Attribute)(nil),      // 24: rampart.v1.Attribute
-	(ObjectKind)(0),        // 25: rampart.v1.ObjectKind
-	(*Refusal)(nil),        // 26: rampart.v1.Refusal
+	(Relation)(0),          // 1: rampart.v1.Relation
+	(*SubmitRequest)(nil),  // 2: rampart.v1.SubmitRequest
+	(*SubmitReply)(nil),    // 3: rampart.v1.SubmitReply
+	(*AlterRequest)(nil),   // 4: rampart.v1.AlterRequest
+	(*AlterReply)(nil),     // 5: rampart.v1.AlterReply
+	(*HoldRequest)(nil),    // 6: rampart.v1.HoldRequest
+	(*HoldReply)(nil),      // 7: rampart.v1.HoldReply
+	(*ReleaseRequest)(nil), // 8: rampart.v1.ReleaseRequest
+	(*ReleaseReply)(nil),   // 9: rampart.v1.ReleaseReply
+	(*SignalRequest)(nil),  // 10: rampart.v1.SignalRequest
+	(*SignalReply)(nil),    // 11: rampart.v1.SignalReply
+	(*DeleteRequest)(nil),  // 12: rampart.v1.DeleteRequest
+	(*DeleteReply)(nil),    // 13: rampart.v1.DeleteReply
+	(*RerunRequest)(nil),   // 14: rampart.v1.RerunRequest
+	(*RerunReply)(nil),     // 15: rampart.v1.RerunReply
+	(*MoveRequest)(nil),    // 16: rampart.v1.MoveRequest
+	(*MoveReply)(nil),      // 17: rampart.v1.MoveReply
+	(*SwapRequest)(nil),    // 18: rampart.v1.SwapRequest
+	(*SwapReply)(nil),      // 19: rampart.v1.SwapReply
+	(*RunRequest)(nil),     // 20: rampart.v1.RunRequest
+	(*RunReply)(nil),       // 21: rampart.v1.RunReply
+	(*MessageRequest)(nil), // 22: rampart.v1.MessageRequest
+	(*MessageReply)(nil),   // 23: rampart.v1.MessageReply
+	(*ManageRequest)(nil),  // 24: rampart.v1.ManageRequest
+	(*ManageReply)(nil),    // 25: rampart.v1.ManageReply
+	(*ListRequest)(nil),    // 26: rampart.v1.ListRequest
+	(*Criterion)(nil),      // 27: rampart.v1.Criterion
+	(*ListReply)(nil),      // 28: rampart.v1.ListReply
+	(*ListHeader)(nil),     // 29: rampart.v1.ListHeader
+	(*Object)(nil),         // 30: rampart.v1.Object
+	(*WatchRequest)(nil),   // 31: rampart.v1.WatchRequest
+	(*WatchReply)(nil),     // 32: rampart.v1.WatchReply
+	(*Gone)(nil),           // 33: rampart.v1.Gone
+	(*Attribute)(nil),      // 34: rampart.v1.Attribute
+	(ObjectKind)(0),        // 35: rampart.v1.ObjectKind
+	(*Refusal)(nil),        // 36: rampart.v1.Refusal
 }
 var file_batch_proto_depIdxs = []int32{
-	24, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	24, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	34, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	34, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 2: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	25, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	24, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
-	25, // 5: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
-	19, // 6: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
-	20, // 7: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	24, // 8: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	26, // 9: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	19, // 10: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	20, // 11: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	23, // 12: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	1,  // 13: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	3,  // 14: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	5,  // 15: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	7,  // 16: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	9,  // 17: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	11, // 18: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	13, // 19: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	15, // 20: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	17, // 21: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	21, // 22: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	2,  // 23: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	4,  // 24: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	6,  // 25: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	8,  // 26: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	10, // 27: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	12, // 28: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	14, // 29: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	16, // 30: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	18, // 31: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	22, // 32: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	23, // [23:33] is the sub-list for method output_type
-	13, // [13:23] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	35, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	34, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	35, // 5: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	27, // 6: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
+	1,  // 7: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
+	29, // 8: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
+	30, // 9: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
+	34, // 10: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	36, // 11: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	29, // 12: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	30, // 13: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	33, // 14: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	2,  // 15: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	4,  // 16: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	6,  // 17: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	8,  // 18: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	10, // 19: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	12, // 20: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	14, // 21: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	16, // 22: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	18, // 23: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	20, // 24: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	22, // 25: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	24, // 26: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	26, // 27: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	31, // 28: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	3,  // 29: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	5,  // 30: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	7,  // 31: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	9,  // 32: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	11, // 33: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	13, // 34: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	15, // 35: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	17, // 36: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	19, // 37: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	21, // 38: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	23, // 39: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	25, // 40: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	28, // 41: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	32, // 42: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	29, // [29:43] is the sub-list for method output_type
+	15, // [15:29] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }
@@ -1539,8 +2126,8 @@ func file_batch_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   23,
+			NumEnums:      2,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -75,6 +75,10 @@ type StatusReply struct {
 	Differences   []*Difference          `protobuf:"bytes,6,rep,name=differences,proto3" json:"differences,omitempty"`                        // the latest first
 	Health        string                 `protobuf:"bytes,7,opt,name=health,proto3" json:"health,omitempty"`                                  // healthy, degraded, no quorum
 	MayFail       uint32                 `protobuf:"varint,8,opt,name=may_fail,json=mayFail,proto3" json:"may_fail,omitempty"`                // so many more voters, and the cluster still serves
+	Moms          []*Build               `protobuf:"bytes,20,rep,name=moms,proto3" json:"moms,omitempty"`                                     // that gossip hears, as the replica that was asked does
+	Removals      []*Removal             `protobuf:"bytes,21,rep,name=removals,proto3" json:"removals,omitempty"`                             // the latest first
+	Advice        []string               `protobuf:"bytes,22,rep,name=advice,proto3" json:"advice,omitempty"`                                 // what to do about all of it
+	RttClass      string                 `protobuf:"bytes,23,opt,name=rtt_class,json=rttClass,proto3" json:"rtt_class,omitempty"`             // lan, metro, wan
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,6 +169,172 @@ func (x *StatusReply) GetMayFail() uint32 {
 	return 0
 }
 
+func (x *StatusReply) GetMoms() []*Build {
+	if x != nil {
+		return x.Moms
+	}
+	return nil
+}
+
+func (x *StatusReply) GetRemovals() []*Removal {
+	if x != nil {
+		return x.Removals
+	}
+	return nil
+}
+
+func (x *StatusReply) GetAdvice() []string {
+	if x != nil {
+		return x.Advice
+	}
+	return nil
+}
+
+func (x *StatusReply) GetRttClass() string {
+	if x != nil {
+		return x.RttClass
+	}
+	return ""
+}
+
+// Removal is a replica that leaves or has left the cluster.
+type Removal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Replica       string                 `protobuf:"bytes,1,opt,name=replica,proto3" json:"replica,omitempty"`
+	ReplacedBy    string                 `protobuf:"bytes,2,opt,name=replaced_by,json=replacedBy,proto3" json:"replaced_by,omitempty"` // name of the one that takes its place; empty: it was removed
+	Asker         string                 `protobuf:"bytes,3,opt,name=asker,proto3" json:"asker,omitempty"`                             // who has removed it, user@host
+	Decided       int64                  `protobuf:"varint,4,opt,name=decided,proto3" json:"decided,omitempty"`                        // seconds since the epoch
+	Left          int64                  `protobuf:"varint,5,opt,name=left,proto3" json:"left,omitempty"`                              // 0: not yet
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Removal) Reset() {
+	*x = Removal{}
+	mi := &file_cluster_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Removal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Removal) ProtoMessage() {}
+
+func (x *Removal) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Removal.ProtoReflect.Descriptor instead.
+func (*Removal) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Removal) GetReplica() string {
+	if x != nil {
+		return x.Replica
+	}
+	return ""
+}
+
+func (x *Removal) GetReplacedBy() string {
+	if x != nil {
+		return x.ReplacedBy
+	}
+	return ""
+}
+
+func (x *Removal) GetAsker() string {
+	if x != nil {
+		return x.Asker
+	}
+	return ""
+}
+
+func (x *Removal) GetDecided() int64 {
+	if x != nil {
+		return x.Decided
+	}
+	return 0
+}
+
+func (x *Removal) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+// Build is what a member runs.
+type Build struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	FeatureLevel  uint32                 `protobuf:"varint,3,opt,name=feature_level,json=featureLevel,proto3" json:"feature_level,omitempty"` // 0: it does not say
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Build) Reset() {
+	*x = Build{}
+	mi := &file_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Build) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Build) ProtoMessage() {}
+
+func (x *Build) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Build.ProtoReflect.Descriptor instead.
+func (*Build) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Build) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Build) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Build) GetFeatureLevel() uint32 {
+	if x != nil {
+		return x.FeatureLevel
+	}
+	return 0
+}
+
 // Fault is a command whose Apply panicked, on every replica alike.
 type Fault struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -176,7 +346,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_cluster_proto_msgTypes[2]
+	mi := &file_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -188,7 +358,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[2]
+	mi := &file_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -201,7 +371,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{2}
+	return file_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Fault) GetIndex() uint64 {
@@ -230,7 +400,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_cluster_proto_msgTypes[3]
+	mi := &file_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -242,7 +412,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[3]
+	mi := &file_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -255,7 +425,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{3}
+	return file_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Difference) GetReplica() string {
@@ -290,7 +460,7 @@ type DigestMark struct {
 
 func (x *DigestMark) Reset() {
 	*x = DigestMark{}
-	mi := &file_cluster_proto_msgTypes[4]
+	mi := &file_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -302,7 +472,7 @@ func (x *DigestMark) String() string {
 func (*DigestMark) ProtoMessage() {}
 
 func (x *DigestMark) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[4]
+	mi := &file_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -315,7 +485,7 @@ func (x *DigestMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestMark.ProtoReflect.Descriptor instead.
 func (*DigestMark) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{4}
+	return file_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DigestMark) GetIndex() uint64 {
@@ -365,13 +535,15 @@ type ReplicaStatus struct {
 	Advice        []string `protobuf:"bytes,27,rep,name=advice,proto3" json:"advice,omitempty"` // what to do about it
 	Lag           uint64   `protobuf:"varint,28,opt,name=lag,proto3" json:"lag,omitempty"`      // entries behind the leader
 	Voter         bool     `protobuf:"varint,29,opt,name=voter,proto3" json:"voter,omitempty"`
+	Zone          string   `protobuf:"bytes,30,opt,name=zone,proto3" json:"zone,omitempty"`                         // failure domain; empty: none is set
+	RttClass      string   `protobuf:"bytes,31,opt,name=rtt_class,json=rttClass,proto3" json:"rtt_class,omitempty"` // with whose times it runs
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReplicaStatus) Reset() {
 	*x = ReplicaStatus{}
-	mi := &file_cluster_proto_msgTypes[5]
+	mi := &file_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +555,7 @@ func (x *ReplicaStatus) String() string {
 func (*ReplicaStatus) ProtoMessage() {}
 
 func (x *ReplicaStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[5]
+	mi := &file_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +568,7 @@ func (x *ReplicaStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicaStatus.ProtoReflect.Descriptor instead.
 func (*ReplicaStatus) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{5}
+	return file_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReplicaStatus) GetName() string {
@@ -602,6 +774,20 @@ func (x *ReplicaStatus) GetVoter() bool {
 	return false
 }
 
+func (x *ReplicaStatus) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *ReplicaStatus) GetRttClass() string {
+	if x != nil {
+		return x.RttClass
+	}
+	return ""
+}
+
 // Alarm is what a person should look at.
 type Alarm struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -615,7 +801,7 @@ type Alarm struct {
 
 func (x *Alarm) Reset() {
 	*x = Alarm{}
-	mi := &file_cluster_proto_msgTypes[6]
+	mi := &file_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +813,7 @@ func (x *Alarm) String() string {
 func (*Alarm) ProtoMessage() {}
 
 func (x *Alarm) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[6]
+	mi := &file_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +826,7 @@ func (x *Alarm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alarm.ProtoReflect.Descriptor instead.
 func (*Alarm) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{6}
+	return file_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Alarm) GetKind() string {
@@ -680,7 +866,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_cluster_proto_msgTypes[7]
+	mi := &file_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +878,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[7]
+	mi := &file_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +891,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{7}
+	return file_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TransferRequest) GetTo() string {
@@ -724,7 +910,7 @@ type TransferReply struct {
 
 func (x *TransferReply) Reset() {
 	*x = TransferReply{}
-	mi := &file_cluster_proto_msgTypes[8]
+	mi := &file_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -736,7 +922,7 @@ func (x *TransferReply) String() string {
 func (*TransferReply) ProtoMessage() {}
 
 func (x *TransferReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[8]
+	mi := &file_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -749,7 +935,7 @@ func (x *TransferReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferReply.ProtoReflect.Descriptor instead.
 func (*TransferReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{8}
+	return file_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TransferReply) GetLeader() string {
@@ -767,7 +953,7 @@ type SaveSnapshotRequest struct {
 
 func (x *SaveSnapshotRequest) Reset() {
 	*x = SaveSnapshotRequest{}
-	mi := &file_cluster_proto_msgTypes[9]
+	mi := &file_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +965,7 @@ func (x *SaveSnapshotRequest) String() string {
 func (*SaveSnapshotRequest) ProtoMessage() {}
 
 func (x *SaveSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[9]
+	mi := &file_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +978,7 @@ func (x *SaveSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*SaveSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{9}
+	return file_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 type SaveSnapshotReply struct {
@@ -804,7 +990,7 @@ type SaveSnapshotReply struct {
 
 func (x *SaveSnapshotReply) Reset() {
 	*x = SaveSnapshotReply{}
-	mi := &file_cluster_proto_msgTypes[10]
+	mi := &file_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +1002,7 @@ func (x *SaveSnapshotReply) String() string {
 func (*SaveSnapshotReply) ProtoMessage() {}
 
 func (x *SaveSnapshotReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[10]
+	mi := &file_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1015,7 @@ func (x *SaveSnapshotReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveSnapshotReply.ProtoReflect.Descriptor instead.
 func (*SaveSnapshotReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{10}
+	return file_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SaveSnapshotReply) GetData() []byte {
@@ -852,7 +1038,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_cluster_proto_msgTypes[11]
+	mi := &file_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -864,7 +1050,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[11]
+	mi := &file_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -877,7 +1063,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{11}
+	return file_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CreateTokenRequest) GetRole() string {
@@ -924,7 +1110,7 @@ type CreateTokenReply struct {
 
 func (x *CreateTokenReply) Reset() {
 	*x = CreateTokenReply{}
-	mi := &file_cluster_proto_msgTypes[12]
+	mi := &file_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1122,7 @@ func (x *CreateTokenReply) String() string {
 func (*CreateTokenReply) ProtoMessage() {}
 
 func (x *CreateTokenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[12]
+	mi := &file_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1135,7 @@ func (x *CreateTokenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenReply.ProtoReflect.Descriptor instead.
 func (*CreateTokenReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{12}
+	return file_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CreateTokenReply) GetToken() string {
@@ -970,7 +1156,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_cluster_proto_msgTypes[13]
+	mi := &file_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -982,7 +1168,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[13]
+	mi := &file_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -995,7 +1181,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{13}
+	return file_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *JoinRequest) GetToken() string {
@@ -1028,13 +1214,14 @@ type JoinReply struct {
 	CaKey         []byte                 `protobuf:"bytes,5,opt,name=ca_key,json=caKey,proto3" json:"ca_key,omitempty"` // PKCS#8 DER, for the replica role only
 	GossipKey     []byte                 `protobuf:"bytes,6,opt,name=gossip_key,json=gossipKey,proto3" json:"gossip_key,omitempty"`
 	Replicas      []*Replica             `protobuf:"bytes,7,rep,name=replicas,proto3" json:"replicas,omitempty"`
+	RttClass      string                 `protobuf:"bytes,8,opt,name=rtt_class,json=rttClass,proto3" json:"rtt_class,omitempty"` // lan, metro, wan; empty: lan
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JoinReply) Reset() {
 	*x = JoinReply{}
-	mi := &file_cluster_proto_msgTypes[14]
+	mi := &file_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1046,7 +1233,7 @@ func (x *JoinReply) String() string {
 func (*JoinReply) ProtoMessage() {}
 
 func (x *JoinReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[14]
+	mi := &file_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1059,7 +1246,7 @@ func (x *JoinReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinReply.ProtoReflect.Descriptor instead.
 func (*JoinReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{14}
+	return file_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *JoinReply) GetCluster() string {
@@ -1111,6 +1298,13 @@ func (x *JoinReply) GetReplicas() []*Replica {
 	return nil
 }
 
+func (x *JoinReply) GetRttClass() string {
+	if x != nil {
+		return x.RttClass
+	}
+	return ""
+}
+
 type RenewRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Csr           []byte                 `protobuf:"bytes,1,opt,name=csr,proto3" json:"csr,omitempty"`
@@ -1121,7 +1315,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_cluster_proto_msgTypes[15]
+	mi := &file_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1327,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[15]
+	mi := &file_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1340,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{15}
+	return file_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RenewRequest) GetCsr() []byte {
@@ -1172,7 +1366,7 @@ type RenewReply struct {
 
 func (x *RenewReply) Reset() {
 	*x = RenewReply{}
-	mi := &file_cluster_proto_msgTypes[16]
+	mi := &file_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1184,7 +1378,7 @@ func (x *RenewReply) String() string {
 func (*RenewReply) ProtoMessage() {}
 
 func (x *RenewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[16]
+	mi := &file_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1197,7 +1391,7 @@ func (x *RenewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewReply.ProtoReflect.Descriptor instead.
 func (*RenewReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{16}
+	return file_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RenewReply) GetCertificate() []byte {
@@ -1216,7 +1410,7 @@ type AddReplicaRequest struct {
 
 func (x *AddReplicaRequest) Reset() {
 	*x = AddReplicaRequest{}
-	mi := &file_cluster_proto_msgTypes[17]
+	mi := &file_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1422,7 @@ func (x *AddReplicaRequest) String() string {
 func (*AddReplicaRequest) ProtoMessage() {}
 
 func (x *AddReplicaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[17]
+	mi := &file_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1435,7 @@ func (x *AddReplicaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddReplicaRequest.ProtoReflect.Descriptor instead.
 func (*AddReplicaRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{17}
+	return file_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AddReplicaRequest) GetReplica() *Replica {
@@ -1259,7 +1453,7 @@ type AddReplicaReply struct {
 
 func (x *AddReplicaReply) Reset() {
 	*x = AddReplicaReply{}
-	mi := &file_cluster_proto_msgTypes[18]
+	mi := &file_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1271,7 +1465,7 @@ func (x *AddReplicaReply) String() string {
 func (*AddReplicaReply) ProtoMessage() {}
 
 func (x *AddReplicaReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[18]
+	mi := &file_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1284,7 +1478,7 @@ func (x *AddReplicaReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddReplicaReply.ProtoReflect.Descriptor instead.
 func (*AddReplicaReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{18}
+	return file_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 type LoginRequest struct {
@@ -1296,7 +1490,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1502,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1515,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{19}
+	return file_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *LoginRequest) GetTtlSeconds() int64 {
@@ -1341,7 +1535,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1547,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1560,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{20}
+	return file_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LoginReply) GetToken() string {
@@ -1391,7 +1585,7 @@ type ReadIndexRequest struct {
 
 func (x *ReadIndexRequest) Reset() {
 	*x = ReadIndexRequest{}
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1597,7 @@ func (x *ReadIndexRequest) String() string {
 func (*ReadIndexRequest) ProtoMessage() {}
 
 func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1610,7 @@ func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexRequest.ProtoReflect.Descriptor instead.
 func (*ReadIndexRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{21}
+	return file_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 type ReadIndexReply struct {
@@ -1429,7 +1623,7 @@ type ReadIndexReply struct {
 
 func (x *ReadIndexReply) Reset() {
 	*x = ReadIndexReply{}
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1635,7 @@ func (x *ReadIndexReply) String() string {
 func (*ReadIndexReply) ProtoMessage() {}
 
 func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1648,7 @@ func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexReply.ProtoReflect.Descriptor instead.
 func (*ReadIndexReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{22}
+	return file_cluster_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReadIndexReply) GetIndex() uint64 {
@@ -1480,7 +1674,7 @@ type ForgetHostRequest struct {
 
 func (x *ForgetHostRequest) Reset() {
 	*x = ForgetHostRequest{}
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1492,7 +1686,7 @@ func (x *ForgetHostRequest) String() string {
 func (*ForgetHostRequest) ProtoMessage() {}
 
 func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1505,7 +1699,7 @@ func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetHostRequest.ProtoReflect.Descriptor instead.
 func (*ForgetHostRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{23}
+	return file_cluster_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ForgetHostRequest) GetHost() string {
@@ -1525,7 +1719,7 @@ type ForgetHostReply struct {
 
 func (x *ForgetHostReply) Reset() {
 	*x = ForgetHostReply{}
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1731,7 @@ func (x *ForgetHostReply) String() string {
 func (*ForgetHostReply) ProtoMessage() {}
 
 func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1744,7 @@ func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetHostReply.ProtoReflect.Descriptor instead.
 func (*ForgetHostReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{24}
+	return file_cluster_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ForgetHostReply) GetRequeued() uint32 {
@@ -1575,7 +1769,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1587,7 +1781,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1600,7 +1794,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{25}
+	return file_cluster_proto_rawDescGZIP(), []int{27}
 }
 
 type ClockReply struct {
@@ -1612,7 +1806,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_cluster_proto_msgTypes[26]
+	mi := &file_cluster_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1818,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[26]
+	mi := &file_cluster_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1831,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{26}
+	return file_cluster_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ClockReply) GetUnixNano() int64 {
@@ -1660,7 +1854,7 @@ type LastStartRequest struct {
 
 func (x *LastStartRequest) Reset() {
 	*x = LastStartRequest{}
-	mi := &file_cluster_proto_msgTypes[27]
+	mi := &file_cluster_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1866,7 @@ func (x *LastStartRequest) String() string {
 func (*LastStartRequest) ProtoMessage() {}
 
 func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[27]
+	mi := &file_cluster_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1879,7 @@ func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartRequest.ProtoReflect.Descriptor instead.
 func (*LastStartRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{27}
+	return file_cluster_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LastStartRequest) GetServerId() string {
@@ -1729,13 +1923,16 @@ type LastStartReply struct {
 	Start         string                 `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`                             // its token
 	ReplacedBy    string                 `protobuf:"bytes,3,opt,name=replaced_by,json=replacedBy,proto3" json:"replaced_by,omitempty"` // server id that took its place
 	RunsAt        string                 `protobuf:"bytes,4,opt,name=runs_at,json=runsAt,proto3" json:"runs_at,omitempty"`             // where another process answers under its id
+	Removed       bool                   `protobuf:"varint,5,opt,name=removed,proto3" json:"removed,omitempty"`                        // somebody has removed it from the cluster
+	Parted        int64                  `protobuf:"varint,6,opt,name=parted,proto3" json:"parted,omitempty"`                          // when the cluster went on without it, seconds since the epoch; 0: it did not
+	Anew          bool                   `protobuf:"varint,7,opt,name=anew,proto3" json:"anew,omitempty"`                              // it was there then
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LastStartReply) Reset() {
 	*x = LastStartReply{}
-	mi := &file_cluster_proto_msgTypes[28]
+	mi := &file_cluster_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +1944,7 @@ func (x *LastStartReply) String() string {
 func (*LastStartReply) ProtoMessage() {}
 
 func (x *LastStartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[28]
+	mi := &file_cluster_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +1957,7 @@ func (x *LastStartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartReply.ProtoReflect.Descriptor instead.
 func (*LastStartReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{28}
+	return file_cluster_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LastStartReply) GetGeneration() uint64 {
@@ -1791,6 +1988,27 @@ func (x *LastStartReply) GetRunsAt() string {
 	return ""
 }
 
+func (x *LastStartReply) GetRemoved() bool {
+	if x != nil {
+		return x.Removed
+	}
+	return false
+}
+
+func (x *LastStartReply) GetParted() int64 {
+	if x != nil {
+		return x.Parted
+	}
+	return 0
+}
+
+func (x *LastStartReply) GetAnew() bool {
+	if x != nil {
+		return x.Anew
+	}
+	return false
+}
+
 type RecordsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	First         uint64                 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"` // number of the first record wanted
@@ -1801,7 +2019,7 @@ type RecordsRequest struct {
 
 func (x *RecordsRequest) Reset() {
 	*x = RecordsRequest{}
-	mi := &file_cluster_proto_msgTypes[29]
+	mi := &file_cluster_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1813,7 +2031,7 @@ func (x *RecordsRequest) String() string {
 func (*RecordsRequest) ProtoMessage() {}
 
 func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[29]
+	mi := &file_cluster_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1826,7 +2044,7 @@ func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsRequest.ProtoReflect.Descriptor instead.
 func (*RecordsRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{29}
+	return file_cluster_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RecordsRequest) GetFirst() uint64 {
@@ -1846,13 +2064,14 @@ func (x *RecordsRequest) GetLast() uint64 {
 type RecordsReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Records       []*LedgerRecord        `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
+	Kept          uint64                 `protobuf:"varint,2,opt,name=kept,proto3" json:"kept,omitempty"` // number of the lowest record that is kept there; in the first message
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecordsReply) Reset() {
 	*x = RecordsReply{}
-	mi := &file_cluster_proto_msgTypes[30]
+	mi := &file_cluster_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +2083,7 @@ func (x *RecordsReply) String() string {
 func (*RecordsReply) ProtoMessage() {}
 
 func (x *RecordsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[30]
+	mi := &file_cluster_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +2096,7 @@ func (x *RecordsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsReply.ProtoReflect.Descriptor instead.
 func (*RecordsReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{30}
+	return file_cluster_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RecordsReply) GetRecords() []*LedgerRecord {
@@ -1885,6 +2104,13 @@ func (x *RecordsReply) GetRecords() []*LedgerRecord {
 		return x.Records
 	}
 	return nil
+}
+
+func (x *RecordsReply) GetKept() uint64 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
 }
 
 type LedgerRecord struct {
@@ -1898,7 +2124,7 @@ type LedgerRecord struct {
 
 func (x *LedgerRecord) Reset() {
 	*x = LedgerRecord{}
-	mi := &file_cluster_proto_msgTypes[31]
+	mi := &file_cluster_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +2136,7 @@ func (x *LedgerRecord) String() string {
 func (*LedgerRecord) ProtoMessage() {}
 
 func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[31]
+	mi := &file_cluster_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +2149,7 @@ func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerRecord.ProtoReflect.Descriptor instead.
 func (*LedgerRecord) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{31}
+	return file_cluster_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LedgerRecord) GetNumber() uint64 {
@@ -1954,7 +2180,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\rcluster.proto\x12\n" +
 	"rampart.v1\x1a\fcommon.proto\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05local\x18\x01 \x01(\bR\x05local\"\xbc\x02\n" +
+	"\x05local\x18\x01 \x01(\bR\x05local\"\xc9\x03\n" +
 	"\vStatusReply\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x125\n" +
 	"\breplicas\x18\x02 \x03(\v2\x19.rampart.v1.ReplicaStatusR\breplicas\x12!\n" +
@@ -1963,7 +2189,22 @@ const file_cluster_proto_rawDesc = "" +
 	"\x06faults\x18\x05 \x03(\v2\x11.rampart.v1.FaultR\x06faults\x128\n" +
 	"\vdifferences\x18\x06 \x03(\v2\x16.rampart.v1.DifferenceR\vdifferences\x12\x16\n" +
 	"\x06health\x18\a \x01(\tR\x06health\x12\x19\n" +
-	"\bmay_fail\x18\b \x01(\rR\amayFail\"1\n" +
+	"\bmay_fail\x18\b \x01(\rR\amayFail\x12%\n" +
+	"\x04moms\x18\x14 \x03(\v2\x11.rampart.v1.BuildR\x04moms\x12/\n" +
+	"\bremovals\x18\x15 \x03(\v2\x13.rampart.v1.RemovalR\bremovals\x12\x16\n" +
+	"\x06advice\x18\x16 \x03(\tR\x06advice\x12\x1b\n" +
+	"\trtt_class\x18\x17 \x01(\tR\brttClass\"\x88\x01\n" +
+	"\aRemoval\x12\x18\n" +
+	"\areplica\x18\x01 \x01(\tR\areplica\x12\x1f\n" +
+	"\vreplaced_by\x18\x02 \x01(\tR\n" +
+	"replacedBy\x12\x14\n" +
+	"\x05asker\x18\x03 \x01(\tR\x05asker\x12\x18\n" +
+	"\adecided\x18\x04 \x01(\x03R\adecided\x12\x12\n" +
+	"\x04left\x18\x05 \x01(\x03R\x04left\"Z\n" +
+	"\x05Build\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12#\n" +
+	"\rfeature_level\x18\x03 \x01(\rR\ffeatureLevel\"1\n" +
 	"\x05Fault\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"Y\n" +
@@ -1975,7 +2216,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"DigestMark\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\xdc\x06\n" +
+	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\x8d\a\n" +
 	"\rReplicaStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -2010,7 +2251,9 @@ const file_cluster_proto_rawDesc = "" +
 	"\x06health\x18\x1a \x01(\tR\x06health\x12\x16\n" +
 	"\x06advice\x18\x1b \x03(\tR\x06advice\x12\x10\n" +
 	"\x03lag\x18\x1c \x01(\x04R\x03lag\x12\x14\n" +
-	"\x05voter\x18\x1d \x01(\bR\x05voter\"_\n" +
+	"\x05voter\x18\x1d \x01(\bR\x05voter\x12\x12\n" +
+	"\x04zone\x18\x1e \x01(\tR\x04zone\x12\x1b\n" +
+	"\trtt_class\x18\x1f \x01(\tR\brttClass\"_\n" +
 	"\x05Alarm\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
@@ -2035,7 +2278,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\vJoinRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x10\n" +
-	"\x03csr\x18\x03 \x01(\fR\x03csr\"\xd6\x01\n" +
+	"\x03csr\x18\x03 \x01(\fR\x03csr\"\xf3\x01\n" +
 	"\tJoinReply\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x16\n" +
 	"\x06server\x18\x02 \x01(\tR\x06server\x12 \n" +
@@ -2044,7 +2287,8 @@ const file_cluster_proto_rawDesc = "" +
 	"\x06ca_key\x18\x05 \x01(\fR\x05caKey\x12\x1d\n" +
 	"\n" +
 	"gossip_key\x18\x06 \x01(\fR\tgossipKey\x12/\n" +
-	"\breplicas\x18\a \x03(\v2\x13.rampart.v1.ReplicaR\breplicas\"8\n" +
+	"\breplicas\x18\a \x03(\v2\x13.rampart.v1.ReplicaR\breplicas\x12\x1b\n" +
+	"\trtt_class\x18\b \x01(\tR\brttClass\"8\n" +
 	"\fRenewRequest\x12\x10\n" +
 	"\x03csr\x18\x01 \x01(\fR\x03csr\x12\x16\n" +
 	"\x06trusts\x18\x02 \x03(\tR\x06trusts\".\n" +
@@ -2081,7 +2325,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
 	"generation\x12\x18\n" +
-	"\adecided\x18\x05 \x01(\bR\adecided\"\x80\x01\n" +
+	"\adecided\x18\x05 \x01(\bR\adecided\"\xc6\x01\n" +
 	"\x0eLastStartReply\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -2089,12 +2333,16 @@ const file_cluster_proto_rawDesc = "" +
 	"\x05start\x18\x02 \x01(\tR\x05start\x12\x1f\n" +
 	"\vreplaced_by\x18\x03 \x01(\tR\n" +
 	"replacedBy\x12\x17\n" +
-	"\aruns_at\x18\x04 \x01(\tR\x06runsAt\":\n" +
+	"\aruns_at\x18\x04 \x01(\tR\x06runsAt\x12\x18\n" +
+	"\aremoved\x18\x05 \x01(\bR\aremoved\x12\x16\n" +
+	"\x06parted\x18\x06 \x01(\x03R\x06parted\x12\x12\n" +
+	"\x04anew\x18\a \x01(\bR\x04anew\":\n" +
 	"\x0eRecordsRequest\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\x04R\x04last\"B\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\"V\n" +
 	"\fRecordsReply\x122\n" +
-	"\arecords\x18\x01 \x03(\v2\x18.rampart.v1.LedgerRecordR\arecords\"L\n" +
+	"\arecords\x18\x01 \x03(\v2\x18.rampart.v1.LedgerRecordR\arecords\x12\x12\n" +
+	"\x04kept\x18\x02 \x01(\x04R\x04kept\"L\n" +
 	"\fLedgerRecord\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x10\n" +
 	"\x03day\x18\x02 \x01(\tR\x03day\x12\x12\n" +
@@ -2128,82 +2376,86 @@ func file_cluster_proto_rawDescGZIP() []byte {
 	return file_cluster_proto_rawDescData
 }
 
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_cluster_proto_goTypes = []any{
 	(*StatusRequest)(nil),       // 0: rampart.v1.StatusRequest
 	(*StatusReply)(nil),         // 1: rampart.v1.StatusReply
-	(*Fault)(nil),               // 2: rampart.v1.Fault
-	(*Difference)(nil),          // 3: rampart.v1.Difference
-	(*DigestMark)(nil),          // 4: rampart.v1.DigestMark
-	(*ReplicaStatus)(nil),       // 5: rampart.v1.ReplicaStatus
-	(*Alarm)(nil),               // 6: rampart.v1.Alarm
-	(*TransferRequest)(nil),     // 7: rampart.v1.TransferRequest
-	(*TransferReply)(nil),       // 8: rampart.v1.TransferReply
-	(*SaveSnapshotRequest)(nil), // 9: rampart.v1.SaveSnapshotRequest
-	(*SaveSnapshotReply)(nil),   // 10: rampart.v1.SaveSnapshotReply
-	(*CreateTokenRequest)(nil),  // 11: rampart.v1.CreateTokenRequest
-	(*CreateTokenReply)(nil),    // 12: rampart.v1.CreateTokenReply
-	(*JoinRequest)(nil),         // 13: rampart.v1.JoinRequest
-	(*JoinReply)(nil),           // 14: rampart.v1.JoinReply
-	(*RenewRequest)(nil),        // 15: rampart.v1.RenewRequest
-	(*RenewReply)(nil),          // 16: rampart.v1.RenewReply
-	(*AddReplicaRequest)(nil),   // 17: rampart.v1.AddReplicaRequest
-	(*AddReplicaReply)(nil),     // 18: rampart.v1.AddReplicaReply
-	(*LoginRequest)(nil),        // 19: rampart.v1.LoginRequest
-	(*LoginReply)(nil),          // 20: rampart.v1.LoginReply
-	(*ReadIndexRequest)(nil),    // 21: rampart.v1.ReadIndexRequest
-	(*ReadIndexReply)(nil),      // 22: rampart.v1.ReadIndexReply
-	(*ForgetHostRequest)(nil),   // 23: rampart.v1.ForgetHostRequest
-	(*ForgetHostReply)(nil),     // 24: rampart.v1.ForgetHostReply
-	(*ClockRequest)(nil),        // 25: rampart.v1.ClockRequest
-	(*ClockReply)(nil),          // 26: rampart.v1.ClockReply
-	(*LastStartRequest)(nil),    // 27: rampart.v1.LastStartRequest
-	(*LastStartReply)(nil),      // 28: rampart.v1.LastStartReply
-	(*RecordsRequest)(nil),      // 29: rampart.v1.RecordsRequest
-	(*RecordsReply)(nil),        // 30: rampart.v1.RecordsReply
-	(*LedgerRecord)(nil),        // 31: rampart.v1.LedgerRecord
-	(*Replica)(nil),             // 32: rampart.v1.Replica
+	(*Removal)(nil),             // 2: rampart.v1.Removal
+	(*Build)(nil),               // 3: rampart.v1.Build
+	(*Fault)(nil),               // 4: rampart.v1.Fault
+	(*Difference)(nil),          // 5: rampart.v1.Difference
+	(*DigestMark)(nil),          // 6: rampart.v1.DigestMark
+	(*ReplicaStatus)(nil),       // 7: rampart.v1.ReplicaStatus
+	(*Alarm)(nil),               // 8: rampart.v1.Alarm
+	(*TransferRequest)(nil),     // 9: rampart.v1.TransferRequest
+	(*TransferReply)(nil),       // 10: rampart.v1.TransferReply
+	(*SaveSnapshotRequest)(nil), // 11: rampart.v1.SaveSnapshotRequest
+	(*SaveSnapshotReply)(nil),   // 12: rampart.v1.SaveSnapshotReply
+	(*CreateTokenRequest)(nil),  // 13: rampart.v1.CreateTokenRequest
+	(*CreateTokenReply)(nil),    // 14: rampart.v1.CreateTokenReply
+	(*JoinRequest)(nil),         // 15: rampart.v1.JoinRequest
+	(*JoinReply)(nil),           // 16: rampart.v1.JoinReply
+	(*RenewRequest)(nil),        // 17: rampart.v1.RenewRequest
+	(*RenewReply)(nil),          // 18: rampart.v1.RenewReply
+	(*AddReplicaRequest)(nil),   // 19: rampart.v1.AddReplicaRequest
+	(*AddReplicaReply)(nil),     // 20: rampart.v1.AddReplicaReply
+	(*LoginRequest)(nil),        // 21: rampart.v1.LoginRequest
+	(*LoginReply)(nil),          // 22: rampart.v1.LoginReply
+	(*ReadIndexRequest)(nil),    // 23: rampart.v1.ReadIndexRequest
+	(*ReadIndexReply)(nil),      // 24: rampart.v1.ReadIndexReply
+	(*ForgetHostRequest)(nil),   // 25: rampart.v1.ForgetHostRequest
+	(*ForgetHostReply)(nil),     // 26: rampart.v1.ForgetHostReply
+	(*ClockRequest)(nil),        // 27: rampart.v1.ClockRequest
+	(*ClockReply)(nil),          // 28: rampart.v1.ClockReply
+	(*LastStartRequest)(nil),    // 29: rampart.v1.LastStartRequest
+	(*LastStartReply)(nil),      // 30: rampart.v1.LastStartReply
+	(*RecordsRequest)(nil),      // 31: rampart.v1.RecordsRequest
+	(*RecordsReply)(nil),        // 32: rampart.v1.RecordsReply
+	(*LedgerRecord)(nil),        // 33: rampart.v1.LedgerRecord
+	(*Replica)(nil),             // 34: rampart.v1.Replica
 }
 var file_cluster_proto_depIdxs = []int32{
-	5,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
-	2,  // 1: rampart.v1.StatusReply.faults:type_name -> rampart.v1.Fault
-	3,  // 2: rampart.v1.StatusReply.differences:type_name -> rampart.v1.Difference
-	4,  // 3: rampart.v1.ReplicaStatus.marks:type_name -> rampart.v1.DigestMark
-	6,  // 4: rampart.v1.ReplicaStatus.alarm_details:type_name -> rampart.v1.Alarm
-	32, // 5: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
-	32, // 6: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
-	31, // 7: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
-	0,  // 8: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
-	7,  // 9: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
-	9,  // 10: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
-	11, // 11: rampart.v1.Cluster.CreateToken:input_type -> rampart.v1.CreateTokenRequest
-	13, // 12: rampart.v1.Cluster.Join:input_type -> rampart.v1.JoinRequest
-	15, // 13: rampart.v1.Cluster.Renew:input_type -> rampart.v1.RenewRequest
-	17, // 14: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
-	19, // 15: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
-	21, // 16: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
-	23, // 17: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
-	25, // 18: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
-	27, // 19: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
-	29, // 20: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
-	1,  // 21: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
-	8,  // 22: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
-	10, // 23: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
-	12, // 24: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
-	14, // 25: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
-	16, // 26: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
-	18, // 27: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
-	20, // 28: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
-	22, // 29: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
-	24, // 30: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
-	26, // 31: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
-	28, // 32: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
-	30, // 33: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
-	21, // [21:34] is the sub-list for method output_type
-	8,  // [8:21] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	7,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
+	4,  // 1: rampart.v1.StatusReply.faults:type_name -> rampart.v1.Fault
+	5,  // 2: rampart.v1.StatusReply.differences:type_name -> rampart.v1.Difference
+	3,  // 3: rampart.v1.StatusReply.moms:type_name -> rampart.v1.Build
+	2,  // 4: rampart.v1.StatusReply.removals:type_name -> rampart.v1.Removal
+	6,  // 5: rampart.v1.ReplicaStatus.marks:type_name -> rampart.v1.DigestMark
+	8,  // 6: rampart.v1.ReplicaStatus.alarm_details:type_name -> rampart.v1.Alarm
+	34, // 7: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
+	34, // 8: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
+	33, // 9: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
+	0,  // 10: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
+	9,  // 11: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
+	11, // 12: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
+	13, // 13: rampart.v1.Cluster.CreateToken:input_type -> rampart.v1.CreateTokenRequest
+	15, // 14: rampart.v1.Cluster.Join:input_type -> rampart.v1.JoinRequest
+	17, // 15: rampart.v1.Cluster.Renew:input_type -> rampart.v1.RenewRequest
+	19, // 16: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
+	21, // 17: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
+	23, // 18: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
+	25, // 19: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
+	27, // 20: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
+	29, // 21: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
+	31, // 22: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
+	1,  // 23: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
+	10, // 24: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
+	12, // 25: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
+	14, // 26: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
+	16, // 27: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
+	18, // 28: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
+	20, // 29: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
+	22, // 30: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
+	24, // 31: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
+	26, // 32: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
+	28, // 33: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
+	30, // 34: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
+	32, // 35: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
+	23, // [23:36] is the sub-list for method output_type
+	10, // [10:23] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_cluster_proto_init() }
@@ -2218,7 +2470,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

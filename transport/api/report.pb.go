@@ -34,6 +34,9 @@ type RegisterRequest struct {
 	GossipAddress string                 `protobuf:"bytes,9,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
 	FenceSeconds  int64                  `protobuf:"varint,10,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // of the last renewal that was answered, as in LeaseRequest
 	Trouble       string                 `protobuf:"bytes,11,opt,name=trouble,proto3" json:"trouble,omitempty"`                                // why no job can be taken, as in LeaseRequest
+	Epoch         uint64                 `protobuf:"varint,12,opt,name=epoch,proto3" json:"epoch,omitempty"`                                   // in which the mom is registered; 0: in none yet
+	ToldSeq       uint64                 `protobuf:"varint,13,opt,name=told_seq,json=toldSeq,proto3" json:"told_seq,omitempty"`                // of the last fact that was acknowledged to the mom
+	ForEpoch      uint64                 `protobuf:"varint,14,opt,name=for_epoch,json=forEpoch,proto3" json:"for_epoch,omitempty"`             // no order of another epoch was or will be obeyed since the tasks were listed; 0: the mom does not say
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -145,6 +148,27 @@ func (x *RegisterRequest) GetTrouble() string {
 	return ""
 }
 
+func (x *RegisterRequest) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *RegisterRequest) GetToldSeq() uint64 {
+	if x != nil {
+		return x.ToldSeq
+	}
+	return 0
+}
+
+func (x *RegisterRequest) GetForEpoch() uint64 {
+	if x != nil {
+		return x.ForEpoch
+	}
+	return 0
+}
+
 type VnodeReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -201,7 +225,8 @@ type TaskReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
-	Ended         bool                   `protobuf:"varint,3,opt,name=ended,proto3" json:"ended,omitempty"` // nothing of it lives; the fact is on its way
+	Ended         bool                   `protobuf:"varint,3,opt,name=ended,proto3" json:"ended,omitempty"` // nothing of it lives; the fact is on its way, or on record
+	Told          bool                   `protobuf:"varint,4,opt,name=told,proto3" json:"told,omitempty"`   // the fact is on record: it was acknowledged to the mom
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -257,10 +282,17 @@ func (x *TaskReport) GetEnded() bool {
 	return false
 }
 
+func (x *TaskReport) GetTold() bool {
+	if x != nil {
+		return x.Told
+	}
+	return false
+}
+
 // A registration renews the lease, too.
 type RegisterReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`                                   // if another than for_epoch, nothing was done: the tasks are to be listed anew, for this one
 	AckedSeq      uint64                 `protobuf:"varint,2,opt,name=acked_seq,json=ackedSeq,proto3" json:"acked_seq,omitempty"`             // highest contiguous fact of this spool in the state
 	FenceSeconds  int64                  `protobuf:"varint,3,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // as in LeaseReply
 	Term          uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`                                     // of the leader: orders of an earlier one are not obeyed
@@ -1081,7 +1113,7 @@ var File_report_proto protoreflect.FileDescriptor
 const file_report_proto_rawDesc = "" +
 	"\n" +
 	"\freport.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\"\xe8\x02\n" +
+	"rampart.v1\x1a\fcommon.proto\"\xb6\x03\n" +
 	"\x0fRegisterRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x17\n" +
@@ -1094,17 +1126,21 @@ const file_report_proto_rawDesc = "" +
 	"\x0egossip_address\x18\t \x01(\tR\rgossipAddress\x12#\n" +
 	"\rfence_seconds\x18\n" +
 	" \x01(\x03R\ffenceSeconds\x12\x18\n" +
-	"\atrouble\x18\v \x01(\tR\atrouble\"X\n" +
+	"\atrouble\x18\v \x01(\tR\atrouble\x12\x14\n" +
+	"\x05epoch\x18\f \x01(\x04R\x05epoch\x12\x19\n" +
+	"\btold_seq\x18\r \x01(\x04R\atoldSeq\x12\x1b\n" +
+	"\tfor_epoch\x18\x0e \x01(\x04R\bforEpoch\"X\n" +
 	"\vVnodeReport\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\n" +
 	"attributes\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\n" +
-	"attributes\"Q\n" +
+	"attributes\"e\n" +
 	"\n" +
 	"TaskReport\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x14\n" +
-	"\x05ended\x18\x03 \x01(\bR\x05ended\"\x9c\x01\n" +
+	"\x05ended\x18\x03 \x01(\bR\x05ended\x12\x12\n" +
+	"\x04told\x18\x04 \x01(\bR\x04told\"\x9c\x01\n" +
 	"\rRegisterReply\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x1b\n" +
 	"\tacked_seq\x18\x02 \x01(\x04R\backedSeq\x12#\n" +

@@ -95,6 +95,21 @@ func (c *Client) Trust() apiconnect.TrustClient {
 	return apiconnect.NewTrustClient(c.http, baseURL, c.connect...)
 }
 
+// Recovery returns the client of what is left to do without a quorum.
+func (c *Client) Recovery() apiconnect.RecoveryClient {
+	return apiconnect.NewRecoveryClient(c.http, baseURL, c.connect...)
+}
+
+// Members returns the client of who belongs to the replicas.
+func (c *Client) Members() apiconnect.MembersClient {
+	return apiconnect.NewMembersClient(c.http, baseURL, c.connect...)
+}
+
+// Halt returns the client of the service that ends replicas.
+func (c *Client) Halt() apiconnect.HaltClient {
+	return apiconnect.NewHaltClient(c.http, baseURL, c.connect...)
+}
+
 // Report returns the client of a mom's reports.
 func (c *Client) Report() apiconnect.ReportClient {
 	return apiconnect.NewReportClient(c.http, baseURL, c.connect...)

@@ -18,9 +18,11 @@ const (
 	firstPause = 20 * time.Millisecond
 	maxPause   = 250 * time.Millisecond
 	// absence is how long a call goes on while every server refuses the
-	// connection: long enough for a daemon to be restarted, and not the whole
-	// budget, for the address may just be wrong.
+	// connection: not the whole budget, for the address may just be wrong.
 	absence = 3 * time.Second
+	// restart is how long it goes on if one of them is a daemon of this host that has left
+	// its socket: it ends within 5 s of a signal, and starts in less.
+	restart = 10 * time.Second
 	// leaderless is how long a call goes on while the answer is that there is no leader:
 	// a dozen elections, two of a wide area. Nothing was done, so that the caller can be
 	// told well before the budget ends.
@@ -101,6 +103,9 @@ type call struct {
 	pause   time.Duration
 	read    bool // it changes nothing, whatever became of an attempt
 	unknown bool // an attempt may have taken effect
+
+	alone time.Time // since when nobody has been there; zero: somebody was
+	away  bool      // a daemon of this host was, meanwhile
 }
 
 func newCall(id transport.RequestID) *call {
@@ -123,11 +128,23 @@ func (c *call) run(ctx context.Context, attempt func() error) error {
 }
 
 // hopeless tells that for too long nobody has been there to answer, or only a
-// server of another cluster.
+// server of another cluster. An attempt that may have taken effect is followed up.
 func (c *call) hopeless(err error) bool {
 	roam, ok := errors.AsType[*transport.RoamError](err)
 	_, foreign := errors.AsType[x509.UnknownAuthorityError](err)
-	return ok && (roam.Refused || foreign && !roam.Sent) && time.Since(c.start) >= absence
+	if !ok || !roam.Refused && (!foreign || roam.Sent) {
+		c.alone, c.away = time.Time{}, false
+		return false
+	}
+	if c.alone.IsZero() {
+		c.alone = time.Now()
+	}
+	c.away = c.away || roam.Away
+	patience := absence
+	if c.away {
+		patience = restart
+	}
+	return !c.unknown && time.Since(c.alone) >= patience
 }
 
 // leaderless tells that for too long the replicas have answered, and none could find a

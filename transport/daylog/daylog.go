@@ -43,6 +43,7 @@ type Options struct {
 	HighRes  bool           // microseconds in the time of a line
 	Location *time.Location // of dates and times; nil: local time
 	Mask     uint16         // events that are written; 0 writes only forced ones
+	KeepDays int            // older files are removed when one is begun; 0: none are
 }
 
 // A Log appends lines to the file of their day.
@@ -88,12 +89,16 @@ func (l *Log) Write(at time.Time, event uint16, class, object, text string) erro
 		return nil
 	}
 	at = at.In(l.opts.Location)
-	if err := l.openLocked(at.Format("20060102")); err != nil {
+	begun, err := l.openLocked(at.Format(dayForm))
+	if err != nil {
 		return fmt.Errorf("write log line: %w", err)
 	}
 	line := Format(at, l.opts.HighRes, event, l.daemon, class, object, text)
 	if _, err := l.file.WriteString(line); err != nil {
 		return fmt.Errorf("write log line: %w", err)
+	}
+	if begun {
+		return l.dropExpiredLocked()
 	}
 	return nil
 }
@@ -114,22 +119,23 @@ func (l *Log) closeLocked() error {
 	return f.Close()
 }
 
-func (l *Log) openLocked(day string) error {
+// openLocked makes the file of the day the open one, and tells whether it was another.
+func (l *Log) openLocked(day string) (begun bool, err error) {
 	if l.file != nil && l.day == day {
-		return nil
+		return false, nil
 	}
 	if err := l.closeLocked(); err != nil {
-		return err
+		return false, err
 	}
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
-		return err
+		return false, err
 	}
 	f, err := os.OpenFile(filepath.Join(l.dir, day), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return err
+		return false, err
 	}
 	l.file, l.day = f, day
-	return nil
+	return true, nil
 }
 
 // Format returns one line with its newline. Newlines in the text, which would

@@ -47,6 +47,14 @@ const (
 	BatchDeleteProcedure = "/rampart.v1.Batch/Delete"
 	// BatchRerunProcedure is the fully-qualified name of the Batch's Rerun RPC.
 	BatchRerunProcedure = "/rampart.v1.Batch/Rerun"
+	// BatchMoveProcedure is the fully-qualified name of the Batch's Move RPC.
+	BatchMoveProcedure = "/rampart.v1.Batch/Move"
+	// BatchSwapProcedure is the fully-qualified name of the Batch's Swap RPC.
+	BatchSwapProcedure = "/rampart.v1.Batch/Swap"
+	// BatchRunProcedure is the fully-qualified name of the Batch's Run RPC.
+	BatchRunProcedure = "/rampart.v1.Batch/Run"
+	// BatchMessageProcedure is the fully-qualified name of the Batch's Message RPC.
+	BatchMessageProcedure = "/rampart.v1.Batch/Message"
 	// BatchManageProcedure is the fully-qualified name of the Batch's Manage RPC.
 	BatchManageProcedure = "/rampart.v1.Batch/Manage"
 	// BatchListProcedure is the fully-qualified name of the Batch's List RPC.
@@ -64,6 +72,14 @@ type BatchClient interface {
 	Signal(context.Context, *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error)
 	Delete(context.Context, *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error)
 	Rerun(context.Context, *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error)
+	// Move puts a job into another queue: qmove.
+	Move(context.Context, *connect.Request[api.MoveRequest]) (*connect.Response[api.MoveReply], error)
+	// Swap exchanges the places of two jobs in their queues: qorder.
+	Swap(context.Context, *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error)
+	// Run starts a job at an operator's wish: qrun.
+	Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error)
+	// Message writes a line into the output of a running job: qmsg.
+	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
 	// Manage is one directive of qmgr on one object.
 	Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error)
 	// List reads objects at any replica, served locally (L11).
@@ -126,6 +142,30 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("Rerun")),
 			connect.WithClientOptions(opts...),
 		),
+		move: connect.NewClient[api.MoveRequest, api.MoveReply](
+			httpClient,
+			baseURL+BatchMoveProcedure,
+			connect.WithSchema(batchMethods.ByName("Move")),
+			connect.WithClientOptions(opts...),
+		),
+		swap: connect.NewClient[api.SwapRequest, api.SwapReply](
+			httpClient,
+			baseURL+BatchSwapProcedure,
+			connect.WithSchema(batchMethods.ByName("Swap")),
+			connect.WithClientOptions(opts...),
+		),
+		run: connect.NewClient[api.RunRequest, api.RunReply](
+			httpClient,
+			baseURL+BatchRunProcedure,
+			connect.WithSchema(batchMethods.ByName("Run")),
+			connect.WithClientOptions(opts...),
+		),
+		message: connect.NewClient[api.MessageRequest, api.MessageReply](
+			httpClient,
+			baseURL+BatchMessageProcedure,
+			connect.WithSchema(batchMethods.ByName("Message")),
+			connect.WithClientOptions(opts...),
+		),
 		manage: connect.NewClient[api.ManageRequest, api.ManageReply](
 			httpClient,
 			baseURL+BatchManageProcedure,
@@ -156,6 +196,10 @@ type batchClient struct {
 	signal  *connect.Client[api.SignalRequest, api.SignalReply]
 	delete  *connect.Client[api.DeleteRequest, api.DeleteReply]
 	rerun   *connect.Client[api.RerunRequest, api.RerunReply]
+	move    *connect.Client[api.MoveRequest, api.MoveReply]
+	swap    *connect.Client[api.SwapRequest, api.SwapReply]
+	run     *connect.Client[api.RunRequest, api.RunReply]
+	message *connect.Client[api.MessageRequest, api.MessageReply]
 	manage  *connect.Client[api.ManageRequest, api.ManageReply]
 	list    *connect.Client[api.ListRequest, api.ListReply]
 	watch   *connect.Client[api.WatchRequest, api.WatchReply]
@@ -196,6 +240,26 @@ func (c *batchClient) Rerun(ctx context.Context, req *connect.Request[api.RerunR
 	return c.rerun.CallUnary(ctx, req)
 }
 
+// Move calls rampart.v1.Batch.Move.
+func (c *batchClient) Move(ctx context.Context, req *connect.Request[api.MoveRequest]) (*connect.Response[api.MoveReply], error) {
+	return c.move.CallUnary(ctx, req)
+}
+
+// Swap calls rampart.v1.Batch.Swap.
+func (c *batchClient) Swap(ctx context.Context, req *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error) {
+	return c.swap.CallUnary(ctx, req)
+}
+
+// Run calls rampart.v1.Batch.Run.
+func (c *batchClient) Run(ctx context.Context, req *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error) {
+	return c.run.CallUnary(ctx, req)
+}
+
+// Message calls rampart.v1.Batch.Message.
+func (c *batchClient) Message(ctx context.Context, req *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error) {
+	return c.message.CallUnary(ctx, req)
+}
+
 // Manage calls rampart.v1.Batch.Manage.
 func (c *batchClient) Manage(ctx context.Context, req *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
 	return c.manage.CallUnary(ctx, req)
@@ -220,6 +284,14 @@ type BatchHandler interface {
 	Signal(context.Context, *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error)
 	Delete(context.Context, *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error)
 	Rerun(context.Context, *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error)
+	// Move puts a job into another queue: qmove.
+	Move(context.Context, *connect.Request[api.MoveRequest]) (*connect.Response[api.MoveReply], error)
+	// Swap exchanges the places of two jobs in their queues: qorder.
+	Swap(context.Context, *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error)
+	// Run starts a job at an operator's wish: qrun.
+	Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error)
+	// Message writes a line into the output of a running job: qmsg.
+	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
 	// Manage is one directive of qmgr on one object.
 	Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error)
 	// List reads objects at any replica, served locally (L11).
@@ -278,6 +350,30 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("Rerun")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchMoveHandler := connect.NewUnaryHandler(
+		BatchMoveProcedure,
+		svc.Move,
+		connect.WithSchema(batchMethods.ByName("Move")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchSwapHandler := connect.NewUnaryHandler(
+		BatchSwapProcedure,
+		svc.Swap,
+		connect.WithSchema(batchMethods.ByName("Swap")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchRunHandler := connect.NewUnaryHandler(
+		BatchRunProcedure,
+		svc.Run,
+		connect.WithSchema(batchMethods.ByName("Run")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchMessageHandler := connect.NewUnaryHandler(
+		BatchMessageProcedure,
+		svc.Message,
+		connect.WithSchema(batchMethods.ByName("Message")),
+		connect.WithHandlerOptions(opts...),
+	)
 	batchManageHandler := connect.NewUnaryHandler(
 		BatchManageProcedure,
 		svc.Manage,
@@ -312,6 +408,14 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchDeleteHandler.ServeHTTP(w, r)
 		case BatchRerunProcedure:
 			batchRerunHandler.ServeHTTP(w, r)
+		case BatchMoveProcedure:
+			batchMoveHandler.ServeHTTP(w, r)
+		case BatchSwapProcedure:
+			batchSwapHandler.ServeHTTP(w, r)
+		case BatchRunProcedure:
+			batchRunHandler.ServeHTTP(w, r)
+		case BatchMessageProcedure:
+			batchMessageHandler.ServeHTTP(w, r)
 		case BatchManageProcedure:
 			batchManageHandler.ServeHTTP(w, r)
 		case BatchListProcedure:
@@ -353,6 +457,22 @@ func (UnimplementedBatchHandler) Delete(context.Context, *connect.Request[api.De
 
 func (UnimplementedBatchHandler) Rerun(context.Context, *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Rerun is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Move(context.Context, *connect.Request[api.MoveRequest]) (*connect.Response[api.MoveReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Move is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Swap(context.Context, *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Swap is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Run is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Message is not implemented"))
 }
 
 func (UnimplementedBatchHandler) Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {

@@ -1,0 +1,214 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// arrival is how a job comes to a queue.
+type arrival uint8
+
+const (
+	submitted arrival = iota // qsub
+	moved                    // qmove by its owner
+	routed                   // from a routing queue
+	placed                   // qmove by an operator, who is above what users may
+)
+
+// admit tells whether a job may come into a queue: whether the queue is enabled, who may
+// use it, how much one job may ask for, and how much all jobs of its user, group and
+// project may.
+func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
+	if tx.Cluster().FeatureLevel < LevelObjects {
+		return checkLimits(tx, q, j)
+	}
+	if by != placed {
+		if !q.Enabled && planted.Bug != planted.ClosedQueuesOpen {
+			return pbs.Refuse(pbs.QueueDisabled)
+		}
+		if by != routed && q.Bool("from_route_only") {
+			return pbs.Refuse(pbs.QueueAccess)
+		}
+		if err := permitted(tx, q, j); err != nil {
+			return err
+		}
+	}
+	if err := withinBounds(tx, q, j); err != nil {
+		return err
+	}
+	if most := q.Int("max_array_size"); j.Array != nil && most > 0 && int64(j.Array.Indices.Count()) > most {
+		return pbs.Refuse(pbs.ArrayTooLarge)
+	}
+	if by == placed || q.Routes() {
+		return nil
+	}
+	in := *j
+	in.Queue = q.Name
+	return roomFor(tx, &in)
+}
+
+// permitted compares a job with the access lists of the queue, and with that of groups of
+// the server: its others hold for every request, whatever it asks for (cluster/service).
+func permitted(tx *state.Tx, q *state.Queue, j *state.Job) error {
+	group := j.Subjects()[2].Name
+	inGroup := func(item string) bool { return item == group }
+	s := tx.Server()
+	switch {
+	case s.Bool("acl_group_enable") && !access(s.List("acl_groups"), inGroup),
+		q.Bool("acl_group_enable") && !access(q.List("acl_groups"), inGroup),
+		q.Bool("acl_host_enable") && !HostListed(q.List("acl_hosts"), j.Owner.Host),
+		q.Bool("acl_user_enable") && !UserListed(q.List("acl_users"), j.Owner):
+		return pbs.Refuse(pbs.QueueAccess)
+	}
+	return nil
+}
+
+// HostListed tells whether an access list of hosts lets a host in.
+func HostListed(items []string, host pbs.HostName) bool {
+	return access(items, matchHost(string(host)))
+}
+
+// UserListed tells whether an access list of users lets somebody in.
+func UserListed(items []string, u pbs.User) bool { return access(items, matchUser(u)) }
+
+// access looks for the first item that matches: with - in front it forbids. Who is not
+// named is not let in.
+func access(items []string, matches func(item string) bool) bool {
+	for _, item := range items {
+		name, minus := strings.CutPrefix(item, "-")
+		if !minus {
+			name = strings.TrimPrefix(item, "+")
+		}
+		if name == "" || matches(name) { // a sign alone is for all others
+			return !minus
+		}
+	}
+	return false
+}
+
+// matchHost compares a host with patterns such as *.example.org; * alone is any.
+func matchHost(host string) func(pattern string) bool {
+	return func(pattern string) bool { return Matches(strings.ToLower(pattern), strings.ToLower(host)) }
+}
+
+// matchUser compares a user with patterns such as ann, ann@hosta, *@*.example.org.
+func matchUser(u pbs.User) func(pattern string) bool {
+	return func(pattern string) bool {
+		name, host, hosted := strings.Cut(pattern, "@")
+		return Matches(name, u.Name) && (!hosted || matchHost(string(u.Host))(host))
+	}
+}
+
+// Matches compares with a pattern in which "*" stands for any text.
+func Matches(pattern, text string) bool {
+	first, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, first)
+	for ok {
+		var part string
+		if part, rest, star = strings.Cut(rest, "*"); !star {
+			return strings.HasSuffix(text, part)
+		}
+		_, text, ok = strings.Cut(text, part)
+	}
+	return false
+}
+
+// withinBounds compares a job with resources_min and resources_max. A bound of the queue
+// takes the place of the server's.
+func withinBounds(tx *state.Tx, q *state.Queue, j *state.Job) error {
+	for _, bound := range []struct {
+		name  string
+		wrong int
+	}{{"resources_max", +1}, {"resources_min", -1}} {
+		for _, limit := range merged(q.Resources(bound.name), tx.Server().Resources(bound.name)) {
+			asked, ok := j.Resources.Get(limit.Name)
+			if def, known := tx.Resource(limit.Name); ok && known && beyond(def, asked, limit.Value, bound.wrong) {
+				return pbs.Refuse(pbs.ResourceLimit)
+			}
+		}
+	}
+	return nil
+}
+
+// beyond compares numbers; a value that is none must be the same.
+func beyond(def resource.Def, asked, bound string, wrong int) bool {
+	a, err1 := def.Parse(asked)
+	b, err2 := def.Parse(bound)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	if !def.Type.Numeric() {
+		return def.Type != resource.StringArray && a.Cmp(b) != 0
+	}
+	return a.Cmp(b) == wrong
+}
+
+// roomFor compares a job that is about to come into its queue with the limits on how much
+// may be queued.
+func roomFor(tx *state.Tx, j *state.Job) error {
+	limits := tx.QueueLimits(j)
+	for i, l := range limits {
+		if text := tx.Reached(limits[i:i+1], false, j.Weight(), nil); text != "" {
+			code := pbs.TooManyJobs
+			if l.Resource != "" {
+				code = pbs.TooMuchResource
+			}
+			return pbs.Errorf(code, "%s", text)
+		}
+	}
+	return nil
+}
+
+// stillAdmitted compares what a queued job asks for after qalter with the bounds of its
+// queue, and what it asks for beyond what it did with the limits.
+func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
+	if tx.Cluster().FeatureLevel < LevelObjects {
+		return checkLimits(tx, q, j)
+	}
+	if err := withinBounds(tx, q, j); err != nil {
+		return err
+	}
+	for _, l := range tx.QueueLimits(j) {
+		if l.Resource == "" {
+			continue
+		}
+		def, _ := tx.Resource(l.Resource)
+		before, _ := old.Resources.Get(l.Resource)
+		l.Need -= def.Measure(before)
+		if text := tx.Reached([]state.Limit{l}, false, j.Weight(), nil); text != "" {
+			return pbs.Errorf(pbs.TooMuchResource, "%s", text)
+		}
+	}
+	return nil
+}
+
+// heeded refuses a start that a limit of server, queue or vnode forbids by now.
+func heeded(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
+	for _, name := range vnodes {
+		v, ok := tx.Vnode(name)
+		if !ok {
+			continue // for the assignment to refuse
+		}
+		if q := pbs.QueueName(v.Get("queue")); q != "" && q != j.Queue {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is for jobs of queue %s", name, q)
+		}
+		if most, err := strconv.Atoi(v.Get("max_running")); err == nil && most > 0 && len(v.Jobs) >= most {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s has %d jobs, which is max_running", name, len(v.Jobs))
+		}
+	}
+	if name := tx.Unmatched(j); name != "" {
+		return pbs.Errorf(pbs.ResourceBusy, "Insufficient amount of resource: %s", name)
+	}
+	if text := tx.Reached(tx.RunLimits(j), true, 1, nil); text != "" {
+		return pbs.Errorf(pbs.ResourceBusy, "%s", text)
+	}
+	return nil
+}

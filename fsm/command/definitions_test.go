@@ -1,0 +1,88 @@
+package command
+
+import (
+	"testing"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// definedHost registers a host with a natural vnode and another one, as its definition
+// files say.
+func definedHost(w *writer) {
+	w.t.Helper()
+	w.must(&HostUp{Host: "hosta", Address: "hosta:15002", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{
+		{Name: "hosta", Available: resource.List{}.Set("ncpus", "0")},
+		{Name: "hosta[0]", Available: resource.List{}.Set("ncpus", "1"), Attrs: attr.List{}.Set("Priority", "", "5"), Sharing: "default_excl"},
+	}})
+}
+
+func (w *writer) shown(name pbs.VnodeName, attribute, res string) string {
+	v := w.View()
+	vn, ok := v.Vnode(name)
+	if !ok {
+		return "no such vnode"
+	}
+	for _, e := range v.VnodeAttributes(vn) {
+		if e.Name == attribute && e.Resource == res {
+			return e.Value
+		}
+	}
+	return ""
+}
+
+// Attributes set with qmgr win over those of the definition files, which show again when
+// they are unset (specification: cli-contract section 9).
+func TestManageVnode_WinsOverDefinitionFiles(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	definedHost(w)
+	change := func(verb Verb, name, res, value string) {
+		t.Helper()
+		ch := AttrChange{Entry: attr.Entry{Name: name, Resource: res, Value: value}}
+		if verb == VerbUnset {
+			ch.Op = OpUnset
+		}
+		w.must(&ManageVnode{Verb: verb, Vnode: "hosta[0]", Changes: []AttrChange{ch}})
+	}
+	check := func(priority, cpus string) {
+		t.Helper()
+		if p, n := w.shown("hosta[0]", "Priority", ""), w.shown("hosta[0]", "resources_available", "ncpus"); p != priority || n != cpus {
+			t.Errorf("Priority %s, ncpus %s; want %s, %s", p, n, priority, cpus)
+		}
+	}
+	check("5", "1")
+	change(VerbSet, "Priority", "", "9")
+	change(VerbSet, "resources_available", "ncpus", "3")
+	check("9", "3")
+	definedHost(w)
+	check("9", "3")
+	change(VerbUnset, "Priority", "", "")
+	change(VerbUnset, "resources_available", "ncpus", "")
+	check("5", "1")
+}
+
+// The vnodes of a host whose natural vnode was deleted do not come back with the mom's
+// next registration, but when qmgr makes that one again.
+func TestManageVnode_DeletedHostsStayDeleted(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	definedHost(w)
+	for _, name := range []pbs.VnodeName{"hosta", "hosta[0]"} {
+		w.must(&ManageVnode{Verb: VerbDelete, Vnode: name})
+	}
+	definedHost(w)
+	if n := w.View().VnodeCount(); n != 0 {
+		t.Errorf("%d vnodes came back", n)
+	}
+	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "hosta"})
+	if v, _ := w.View().Vnode("hosta"); v.Flags&state.VnodeUnknown == 0 {
+		t.Errorf("a vnode that its mom has not reported is %s", v.State())
+	}
+	definedHost(w)
+	if n := w.View().VnodeCount(); n != 2 {
+		t.Errorf("%d vnodes after the mom has told of them, want 2", n)
+	}
+}

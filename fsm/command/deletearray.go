@@ -1,0 +1,57 @@
+package command
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// deleteSubjobs ends an array, or some subjobs of it. Those that were never started are
+// taken out of it together, as one.
+func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
+	parent, whole := some.parent, c.Job.IsArray()
+	if parent.State == pbs.Finished {
+		return c.forgetArray(tx, some)
+	}
+	next := *parent
+	a := next.EditArray()
+	gone := a.Queued.Both(some.indices)
+	a.Queued = a.Queued.Minus(some.indices)
+	asked := next
+	if whole {
+		next.Ending, a.Failed = state.EndingDelete, a.Failed || a.Begun
+	} else {
+		asked.ID = next.ID.Subjobs(gone)
+	}
+	if whole && parent.Ending != state.EndingDelete || !whole && len(gone) > 0 {
+		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: &asked, By: m.Asker})
+	}
+	if whole && !a.Begun {
+		next.Comment = "Job deleted by " + m.Asker.String()
+	}
+	tx.PutJob(&next)
+	recorded := append(some.of(tx.LiveSubjobs(parent)), some.of(tx.ReturnedSubjobs(parent))...)
+	for _, j := range recorded {
+		one := DeleteJob{Job: j.ID, Force: c.Force, History: c.History}
+		if err := one.Apply(tx, m, nil); err != nil {
+			return err
+		}
+	}
+	if !whole && len(gone) == 0 && len(recorded) == 0 {
+		return pbs.Refuse(pbs.HasFinished)
+	}
+	return endArray(tx, parent.ID, c.History)
+}
+
+// forgetArray takes a finished array out of the history.
+func (c *DeleteJob) forgetArray(tx *state.Tx, some subset) error {
+	if !c.History {
+		return pbs.Refuse(pbs.HasFinished)
+	}
+	for _, j := range some.of(tx.RecordedSubjobs(some.parent)) {
+		tx.DeleteJob(j.ID)
+	}
+	if c.Job.IsArray() {
+		tx.DeleteJob(some.parent.ID)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package command
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// takeDepend takes the dependencies that a user asks for out of a job's attributes.
+func takeDepend(tx *state.Tx, j *state.Job) ([]state.Dependency, error) {
+	text, ok := j.Attrs.Get("depend", "")
+	if !ok {
+		return nil, nil
+	}
+	j.Attrs = j.Attrs.Unset("depend", "")
+	return state.ParseDepend(text, tx.Cluster().Name)
+}
+
+// lost says why a job can never run: what it waits for is gone, or ended otherwise.
+type lost struct{ text string }
+
+// link makes a job depend on others, and notes it with these. What has come true already
+// is left out; nil is returned unless something can no longer come true.
+func link(tx *state.Tx, j *state.Job, wanted []state.Dependency) (*lost, error) {
+	for _, d := range wanted {
+		if d.Kind == state.DependOn {
+			j.Depends = append(j.Depends[:len(j.Depends):len(j.Depends)], d)
+			continue
+		}
+		for _, id := range d.Jobs {
+			why, err := linkOne(tx, j, d.Kind, id)
+			if why != nil || err != nil {
+				return why, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+func linkOne(tx *state.Tx, j *state.Job, kind state.DependKind, id pbs.JobID) (*lost, error) {
+	if id == j.ID {
+		return nil, pbs.Attribute(pbs.BadAttributeValue, "depend")
+	}
+	other, ok := tx.Job(id)
+	if !ok {
+		return &lost{"Reject reply code=15001, aux=0, type=52, from @" + tx.Cluster().Name + " " + pbs.UnknownJob.Text()}, nil
+	}
+	if !kind.Waits() {
+		return nil, linkBefore(tx, j, kind, other)
+	}
+	switch verdict(kind, other) {
+	case comeTrue:
+		return nil, nil
+	case neverTrue:
+		return &lost{dependencyLost(id)}, nil
+	}
+	next := *other
+	next.Depend(kind.Mirror(), j.ID)
+	tx.PutJob(&next)
+	j.Depend(kind, id)
+	return nil, nil
+}
+
+// linkBefore makes another job wait for this one. The other must have been waiting for
+// such with on:N, and be of the same owner.
+func linkBefore(tx *state.Tx, j *state.Job, kind state.DependKind, other *state.Job) error {
+	next := *other
+	if other.State == pbs.Finished || other.Owner.Name != j.Owner.Name || !next.CountDown() {
+		return pbs.Attribute(pbs.BadAttributeValue, "depend")
+	}
+	next.Depend(kind.Mirror(), j.ID)
+	j.Depend(kind, other.ID)
+	tx.PutJob(&next)
+	return nil
+}
+
+// whether is what is known of a dependency.
+type whether uint8
+
+const (
+	notYet whether = iota
+	comeTrue
+	neverTrue
+)
+
+// verdict judges a dependency by the job that is waited for.
+func verdict(kind state.DependKind, other *state.Job) whether {
+	over := other.State == pbs.Finished
+	begun := other.Session != 0 || other.Array != nil && other.Array.Begun
+	well := other.HasExited && other.ExitStatus == 0
+	switch {
+	case kind == state.DependAfter && begun, over && kind == state.DependAfterAny,
+		over && kind == state.DependAfterOK && well, over && kind == state.DependAfterNotOK && !well:
+		return comeTrue
+	case over:
+		return neverTrue
+	}
+	return notYet
+}
+
+func dependencyLost(id pbs.JobID) string {
+	return "Job deleted as result of dependency on job " + string(id)
+}
+
+// holdBack holds a job that waits for others, whoever takes its holds off.
+func holdBack(j *state.Job) {
+	if j.WaitsForJobs() {
+		j.Holds |= pbs.HoldSystem
+	}
+}
+
+// concluded tells those who wait for a finished job, and those for whom it waited. A job
+// whose condition can no longer come true is deleted, and with it those who wait for it.
+func concluded(tx *state.Tx, j *state.Job) {
+	work := []*state.Job{j}
+	for len(work) > 0 {
+		j, work = work[0], work[1:]
+		unlink(tx, j)
+		work = append(work, judgeDependents(tx, j)...)
+	}
+}
+
+// judgeDependents judges all that wait for a job, and returns those that it deleted.
+func judgeDependents(tx *state.Tx, j *state.Job) (deleted []*state.Job) {
+	for _, d := range j.Depends {
+		if d.Kind.Waits() {
+			continue
+		}
+		for _, id := range d.Jobs {
+			waiting, ok := tx.Job(id)
+			if !ok || waiting.State == pbs.Finished {
+				continue
+			}
+			switch verdict(d.Kind.Mirror(), j) {
+			case comeTrue:
+				letGo(tx, waiting, d.Kind.Mirror(), j.ID)
+			case neverTrue:
+				if !started(waiting) && (waiting.Array == nil || waiting.Array.Live == 0) {
+					deleted = append(deleted, abort(tx, waiting, dependencyLost(j.ID)))
+				}
+			}
+		}
+	}
+	return deleted
+}
+
+// letGo takes a dependency off a job; with the last one its hold.
+func letGo(tx *state.Tx, waiting *state.Job, kind state.DependKind, id pbs.JobID) {
+	next := *waiting
+	if !next.Undepend(kind, id) {
+		return
+	}
+	unhold(&next, tx.Now())
+	tx.PutJob(&next)
+	if other, ok := tx.Job(id); ok {
+		free := *other
+		free.Undepend(kind.Mirror(), waiting.ID)
+		tx.PutJob(&free)
+	}
+}
+
+// unhold takes off the hold that dependencies have set once there are none.
+func unhold(j *state.Job, at pbs.Time) {
+	if j.Substate == pbs.SubDependent && !j.WaitsForJobs() {
+		j.Holds &^= pbs.HoldSystem
+		j.Substate = pbs.SubHeld
+		settle(j, at)
+	}
+}
+
+// unlink forgets what a job waits for, and who waits by its wish: at the others.
+func unlink(tx *state.Tx, j *state.Job) {
+	for _, d := range j.Depends {
+		if !d.Kind.Waits() {
+			continue
+		}
+		for _, id := range d.Jobs {
+			if other, ok := tx.Job(id); ok {
+				next := *other
+				next.Undepend(d.Kind.Mirror(), j.ID)
+				tx.PutJob(&next)
+			}
+		}
+	}
+}
+
+// relink gives a job that does not run other dependencies: qalter -W depend=.
+func relink(tx *state.Tx, j *state.Job, at pbs.Time) error {
+	unlink(tx, j)
+	var kept []state.Dependency
+	for _, d := range j.Depends {
+		if !d.Kind.Waits() {
+			kept = append(kept, d)
+		}
+	}
+	j.Depends = kept
+	wanted, err := takeDepend(tx, j)
+	if err != nil {
+		return err
+	}
+	why, err := link(tx, j, wanted)
+	switch {
+	case err != nil:
+		return err
+	case why != nil:
+		return pbs.Refuse(pbs.UnknownJob)
+	}
+	unhold(j, at)
+	return nil
+}
+
+// abort deletes a job that never ran, by the server's own will.
+func abort(tx *state.Tx, j *state.Job, why string) *state.Job {
+	next := *j
+	if next.Array != nil {
+		next.EditArray().Queued = nil
+	}
+	next.State, next.Substate, next.Ended, next.Comment = pbs.Finished, pbs.SubTerminated, tx.Now(), why
+	tx.Emit(state.Event{Kind: state.JobAborted, Job: &next, Text: why})
+	tx.PutJob(&next)
+	tx.DeleteScript(next.ID)
+	retire(tx, next.ID, false)
+	return &next
+}

@@ -1,0 +1,41 @@
+package command
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// MessageJob writes a line into the output of a running job: qmsg.
+type MessageJob struct {
+	Job    pbs.JobID `cbor:"1,keyasint"`
+	Text   string    `cbor:"2,keyasint"`
+	Output bool      `cbor:"3,keyasint,omitempty"` // into standard output
+	Error  bool      `cbor:"4,keyasint,omitempty"` // into standard error
+}
+
+// Apply orders the mother superior to write it.
+func (c *MessageJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	some, several, err := subsetOf(tx, c.Job)
+	if err != nil {
+		return err
+	}
+	if several {
+		return some.eachLive(tx, func(id pbs.JobID) error {
+			one := *c
+			one.Job = id
+			return one.Apply(tx, m, res)
+		})
+	}
+	j, err := liveJob(tx, c.Job)
+	if err != nil {
+		return err
+	}
+	if j.State != pbs.Running {
+		return pbs.Refuse(pbs.BadState)
+	}
+	o := tx.Order(state.Order{
+		Host: j.MS, Kind: state.OrderMessage, Job: j.ID, RunCount: j.RunCount, Text: c.Text, Output: c.Output, Error: c.Error,
+	})
+	res.Order, res.Host = o.ID, o.Host
+	return nil
+}

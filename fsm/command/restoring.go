@@ -1,0 +1,220 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// restoring is a Restore under way.
+//
+// Of hosts that are registered it is known which runs live: those of before. One that the
+// file knows, too, lives on, and its job stays as it is. One that the file does not know is
+// ended, and its job, if the file has it, waits for that (L2). One that only the file has is
+// over: its job is queued again, or ended if it is not rerunnable. Of hosts that only the
+// file knows nothing is known: what it says of them stands until they have registered, or
+// their fence has fallen.
+type restoring struct {
+	next     *state.Tx // what comes of it
+	before   *state.Tx // what there is
+	file     *state.View
+	meta     Meta
+	res      *state.Result
+	founding bool
+
+	runs map[pbs.HostName][]ReportedTask // of before; made by live
+}
+
+// objects takes over what people have set.
+func (r *restoring) objects() {
+	for d := range r.file.CustomResources() {
+		r.next.PutResource(&state.ResourceDef{Def: d})
+	}
+	for q := range r.file.Queues() {
+		next := *q
+		r.next.PutQueue(&next)
+	}
+	server := *r.file.Server()
+	server.FenceChanged = r.meta.Index
+	if mine := r.before.Server().Get("managers"); r.founding && mine != "" { // who has founded the cluster must be able to lead it
+		all := append(server.List("managers"), r.before.Server().List("managers")...)
+		slices.Sort(all)
+		server.Attrs = server.Attrs.Set("managers", "", strings.Join(slices.Compact(all), ","))
+	}
+	r.next.PutServer(&server)
+}
+
+// hosts numbers orders above all that moms have had, and takes in the hosts that only the
+// file knows.
+func (r *restoring) hosts() {
+	var all []*state.Host
+	for h := range r.before.Hosts() {
+		next := *h
+		if old, ok := r.file.Host(h.Name); ok {
+			next.NextOrder = max(h.NextOrder, old.NextOrder)
+		}
+		all = append(all, &next)
+	}
+	for h := range r.file.Hosts() {
+		if !r.here(h.Name) {
+			next := *h
+			next.Up, next.Changed = false, r.meta.At
+			all = append(all, &next)
+		}
+	}
+	for _, h := range all {
+		h.NextOrder += EpochSkip
+		r.next.PutHost(h)
+	}
+	lengthenFences(r.next, r.next.Server().Fence())
+}
+
+// here tells whether the present state knows the host's runs.
+func (r *restoring) here(host pbs.HostName) bool {
+	_, ok := r.before.Host(host)
+	return ok
+}
+
+// vnodes takes over the vnodes as the file has them; what moms report of them is as now.
+func (r *restoring) vnodes() {
+	for v := range r.file.Vnodes() {
+		next := *v
+		now, ok := r.before.Vnode(v.Name)
+		switch {
+		case ok && now.Host == v.Host:
+			next.Reported = now.Reported
+			setFlags(&next, v.Flags&state.VnodeOffline|now.Flags&^state.VnodeOffline, r.meta.At)
+		default: // until its mom has registered in the new epoch
+			setFlags(&next, v.Flags&state.VnodeOffline|state.VnodeDown|state.VnodeUnknown, r.meta.At)
+		}
+		next.OverCommitted = overCommitted(r.next, &next)
+		r.next.PutVnode(&next)
+	}
+}
+
+// jobs takes over the jobs and their scripts.
+func (r *restoring) jobs() {
+	for j := range r.file.Jobs() {
+		next := *j
+		if now, ok := r.before.Job(j.ID); ok && !started(j) {
+			next.RunCount = max(j.RunCount, now.RunCount)
+		}
+		next.Unconfirmed = nil
+		for _, run := range j.Unconfirmed {
+			if !r.here(run.Host) { // of the others it is known now
+				next.Unconfirmed = append(next.Unconfirmed, run)
+			}
+		}
+		r.next.KeepJob(&next)
+		if body, ok := r.file.Script(j.ID); ok {
+			r.next.PutScript(j.ID, body)
+		}
+	}
+}
+
+// survivor returns the job as it is now if a run of the file lives.
+func (r *restoring) survivor(j *state.Job) (*state.Job, bool) {
+	if !started(j) {
+		return nil, false
+	}
+	if !r.here(j.MS) {
+		return j, true
+	}
+	now, ok := r.before.Job(j.ID)
+	if !ok || !started(now) || now.MS != j.MS || now.RunCount != j.RunCount {
+		return nil, false
+	}
+	return now, true
+}
+
+// endRuns puts back, or ends, the jobs whose runs are over. Accounting has been told.
+func (r *restoring) endRuns() error {
+	for j := range r.file.Running() {
+		if _, lives := r.survivor(j); lives {
+			continue
+		}
+		j, _ := r.next.Job(j.ID)
+		if err := r.next.Silently(func() error { return r.endRun(j) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *restoring) endRun(j *state.Job) error {
+	next := *j
+	next.Ended = r.meta.At
+	now, ok := r.before.Job(j.ID)
+	if !j.NotRerunnable {
+		if err := putBack(r.next, r.meta, &next, state.JobRequeued, "Job requeued, it was not running when the state was put back"); err != nil {
+			return err
+		}
+		if again, there := r.next.Job(j.ID); ok && there && again.RunCount < now.RunCount {
+			next := *again
+			next.RunCount = now.RunCount
+			r.next.KeepJob(&next)
+		}
+		return nil
+	}
+	next.ExitStatus, next.HasExited = exitLost, true
+	if ok && now.State == pbs.Finished {
+		next.ExitStatus, next.HasExited, next.Ended = now.ExitStatus, now.HasExited, now.Ended
+	}
+	return finish(r.next, &next, "Job ended after the snapshot was taken")
+}
+
+// keepRuns leaves the jobs whose runs live as they are, and their vnodes with them.
+func (r *restoring) keepRuns() {
+	for j := range r.file.Running() {
+		if now, lives := r.survivor(j); lives && r.here(j.MS) {
+			r.next.KeepJob(now)
+		}
+	}
+	for v := range r.next.Vnodes() {
+		r.share(v)
+	}
+	for v := range r.before.Vnodes() {
+		if _, ok := r.next.Vnode(v.Name); !ok && len(r.held(v)) > 0 {
+			next := *v
+			next.Seq = r.next.NextSeq()
+			r.next.PutVnode(&next)
+			r.share(&next)
+		}
+	}
+}
+
+// held returns the shares of a vnode of before that runs hold which live on.
+func (r *restoring) held(v *state.Vnode) []state.VnodeJob {
+	var all []state.VnodeJob
+	for _, h := range v.Jobs {
+		if j, ok := r.next.Job(h.Job); ok && started(j) && j.RunCount == h.RunCount {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// share gives a vnode the shares that runs hold now; those of hosts that only the file
+// knows stand.
+func (r *restoring) share(v *state.Vnode) {
+	next := *v
+	next.Jobs, next.Assigned = nil, nil
+	for _, h := range v.Jobs {
+		if j, ok := r.next.Job(h.Job); ok && started(j) && !r.here(j.MS) {
+			next.Jobs = append(next.Jobs, h)
+		}
+	}
+	if now, ok := r.before.Vnode(v.Name); ok {
+		next.Jobs = append(next.Jobs, r.held(now)...)
+	}
+	for _, h := range next.Jobs {
+		if sum, err := resource.Add(next.Assigned, h.Items, r.next); err == nil {
+			next.Assigned = sum
+		}
+	}
+	next.OverCommitted = overCommitted(r.next, &next)
+	r.next.PutVnode(&next)
+}

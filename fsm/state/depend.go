@@ -1,0 +1,149 @@
+package state
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"rampart/fsm/pbs"
+)
+
+// DependKind says how two jobs depend on each other. The numbers are in every log and
+// snapshot: append only.
+type DependKind uint8
+
+// The kinds: what a job waits for, and, on the job that is waited for, who waits.
+const (
+	DependAfter DependKind = iota + 1 // has started
+	DependAfterOK
+	DependAfterNotOK
+	DependAfterAny
+	DependBefore
+	DependBeforeOK
+	DependBeforeNotOK
+	DependBeforeAny
+	DependOn // a number of jobs that are to name this one in before...
+)
+
+var dependNames = [...]string{
+	DependAfter: "after", DependAfterOK: "afterok", DependAfterNotOK: "afternotok", DependAfterAny: "afterany", DependBefore: "before",
+	DependBeforeOK: "beforeok", DependBeforeNotOK: "beforenotok", DependBeforeAny: "beforeany", DependOn: "on",
+}
+
+// String returns PBS's word.
+func (k DependKind) String() string { return dependNames[k] }
+
+// Waits tells whether the job that has a dependency of the kind is held by it.
+func (k DependKind) Waits() bool { return k < DependBefore || k == DependOn }
+
+// Mirror returns what the other job has: afterok for beforeok, and the other way round.
+func (k DependKind) Mirror() DependKind {
+	if k < DependBefore {
+		return k + DependBefore - DependAfter
+	}
+	return k - DependBefore + DependAfter
+}
+
+// Dependency is all jobs that a job depends on in one way, or that depend on it.
+type Dependency struct {
+	Kind  DependKind  `cbor:"1,keyasint"`
+	Jobs  []pbs.JobID `cbor:"2,keyasint,omitempty"`
+	Count uint32      `cbor:"3,keyasint,omitempty"` // of On
+}
+
+// ParseDepend reads KIND:ID[:ID...][,KIND:...] and on:N; server completes identifiers.
+// What is not of this form is refused with BadAttributeValue, a subjob too: an array is
+// waited for as a whole.
+func ParseDepend(text, server string) ([]Dependency, error) {
+	var list []Dependency
+	refused := pbs.Attribute(pbs.BadAttributeValue, "depend")
+	for item := range strings.SplitSeq(text, ",") {
+		word, rest, ok := strings.Cut(strings.TrimSpace(item), ":")
+		kind := DependKind(slices.Index(dependNames[:], word))
+		if !ok || word == "" || kind > DependOn {
+			return nil, refused
+		}
+		if kind == DependOn {
+			n, err := strconv.ParseUint(rest, 10, 31)
+			if err != nil || n == 0 {
+				return nil, refused
+			}
+			list = append(list, Dependency{Kind: DependOn, Count: uint32(n)})
+			continue
+		}
+		for name := range strings.SplitSeq(rest, ":") {
+			id, err := pbs.ParseJobID(name, server)
+			if _, some := id.Indices(); err != nil || some {
+				return nil, refused
+			}
+			list = withDepend(list, kind, id)
+		}
+	}
+	return list, nil
+}
+
+// withDepend returns the list with a job in it.
+func withDepend(list []Dependency, kind DependKind, id pbs.JobID) []Dependency {
+	out := slices.Clone(list)
+	i := slices.IndexFunc(out, func(d Dependency) bool { return d.Kind == kind })
+	if i < 0 {
+		return append(out, Dependency{Kind: kind, Jobs: []pbs.JobID{id}})
+	}
+	if !slices.Contains(out[i].Jobs, id) {
+		out[i].Jobs = append(slices.Clone(out[i].Jobs), id)
+	}
+	return out
+}
+
+// Depend adds a job to those that this one depends on, or that depend on it.
+func (j *Job) Depend(kind DependKind, id pbs.JobID) { j.Depends = withDepend(j.Depends, kind, id) }
+
+// Undepend takes it out again, and tells whether it was there.
+func (j *Job) Undepend(kind DependKind, id pbs.JobID) bool {
+	i := slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == kind && slices.Contains(d.Jobs, id) })
+	if i < 0 {
+		return false
+	}
+	d := j.Depends[i]
+	d.Jobs = slices.DeleteFunc(slices.Clone(d.Jobs), func(other pbs.JobID) bool { return other == id })
+	j.Depends = slices.Clone(j.Depends)
+	j.Depends[i] = d
+	if len(d.Jobs) == 0 {
+		j.Depends = slices.Delete(j.Depends, i, i+1)
+	}
+	return true
+}
+
+// CountDown takes one from the number of on:N, and tells whether there was one.
+func (j *Job) CountDown() bool {
+	i := slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependOn })
+	if i < 0 {
+		return false
+	}
+	j.Depends = slices.Clone(j.Depends)
+	if j.Depends[i].Count--; j.Depends[i].Count == 0 {
+		j.Depends = slices.Delete(j.Depends, i, i+1)
+	}
+	return true
+}
+
+// WaitsForJobs tells whether a dependency holds the job.
+func (j *Job) WaitsForJobs() bool {
+	return slices.ContainsFunc(j.Depends, func(d Dependency) bool { return d.Kind.Waits() })
+}
+
+// DependText returns the attribute depend as PBS shows it.
+func (j *Job) DependText() string {
+	_, server, _ := strings.Cut(string(j.ID), ".")
+	words := make([]string, len(j.Depends))
+	for i, d := range j.Depends {
+		words[i] = d.Kind.String()
+		if d.Kind == DependOn {
+			words[i] += ":" + strconv.FormatUint(uint64(d.Count), 10)
+		}
+		for _, id := range d.Jobs {
+			words[i] += ":" + string(id) + "@" + server
+		}
+	}
+	return strings.Join(words, ",")
+}
