@@ -21,12 +21,14 @@ const (
 	AlarmSick     AlarmKind = "disk_slow"        // writes to the log take long
 	AlarmSnapshot AlarmKind = "snapshots_failed" // the log grows meanwhile
 	AlarmLedger   AlarmKind = "ledger_stuck"     // accounting files cannot be written
+	AlarmBackup   AlarmKind = "backup_failed"    // the last backup on schedule was not made
+	AlarmRemoved  AlarmKind = "removed"          // it is no member any more
 )
 
 // AlarmKinds lists all kinds.
 func AlarmKinds() []AlarmKind {
 	return []AlarmKind{
-		AlarmStore, AlarmMachine, AlarmSplit, AlarmWaiting, AlarmFull, AlarmNoWrites, AlarmLow, AlarmSick, AlarmSnapshot, AlarmLedger,
+		AlarmStore, AlarmMachine, AlarmSplit, AlarmWaiting, AlarmFull, AlarmNoWrites, AlarmLow, AlarmSick, AlarmSnapshot, AlarmLedger, AlarmBackup, AlarmRemoved,
 	}
 }
 
@@ -51,7 +53,7 @@ func (r *Replica) alarms(disk Disk) []Alarm {
 	if why := r.split.Load(); why != nil {
 		all = append(all, Alarm{Kind: AlarmSplit, Text: *why, Advice: "stop the cluster and keep a copy of every server_priv/raft; see docs/operations.md"})
 	}
-	for _, a := range []*Alarm{r.waiting.Load(), r.full.Load(), r.unsaved.Load()} {
+	for _, a := range []*Alarm{r.gone.Load(), r.waiting.Load(), r.full.Load(), r.unsaved.Load()} {
 		if a != nil {
 			all = append(all, *a)
 		}

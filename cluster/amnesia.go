@@ -24,6 +24,8 @@ const (
 	learnEvery = time.Second
 	// A replica that hears of no leader for this long asks whether it was superseded.
 	lonely = 5 * time.Second
+	// leaderAsks is how often a leader asks.
+	leaderAsks = 10 * time.Second
 )
 
 // A StartQuestion is what a voter asks the others before its Raft starts.
@@ -39,6 +41,11 @@ type StartAnswer struct {
 	Known      Start  // the latest start of it; zero: none
 	ReplacedBy string // the server that took its place; empty: none did
 	RunsAt     string // where another process answers under its id; empty: nowhere
+	Removed    bool   // somebody has removed it from the cluster
+	// Parted is when the cluster went on without it, after the loss of a majority, and Anew
+	// whether it was there then; zero: it did not.
+	Parted time.Time
+	Anew   bool
 }
 
 // checkStart asks the other voters whether the cluster knows a later start of this
@@ -68,6 +75,11 @@ func (r *Replica) settleStart(ctx context.Context, voters []raft.Server, mine St
 	var told time.Time
 	for {
 		missing, err := r.askStarts(ctx, voters, mine, decided)
+		if errors.Is(err, ErrRemoved) {
+			r.removed()
+			<-ctx.Done()
+			return ctx.Err()
+		}
 		if err != nil || missing == nil {
 			return err
 		}
@@ -88,7 +100,7 @@ func (r *Replica) settleStart(ctx context.Context, voters []raft.Server, mine St
 // askStarts asks all other voters once. missing says why there was no majority; err
 // is an objection: mine is the latest that this store knows of its starts.
 func (r *Replica) askStarts(ctx context.Context, voters []raft.Server, mine Start, decided bool) (missing, err error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.far(startTimeout))
 	defer cancel()
 	others := slices.DeleteFunc(slices.Clone(voters), func(s raft.Server) bool { return s.ID == r.id })
 	answers, failures := make(chan StartAnswer, len(others)), make(chan error, len(others))
@@ -103,7 +115,7 @@ func (r *Replica) askStarts(ctx context.Context, voters []raft.Server, mine Star
 			}
 		}()
 	}
-	got, missing := collect(answers, failures, len(others), len(voters)/2, startLaggards, cancel)
+	got, missing := collect(answers, failures, len(others), len(voters)/2, r.far(startLaggards), cancel)
 	for _, a := range got {
 		if err := a.objection(mine); err != nil {
 			return nil, err
@@ -115,6 +127,10 @@ func (r *Replica) askStarts(ctx context.Context, voters []raft.Server, mine Star
 // objection says why a store that knows of its starts up to mine must not be used.
 func (a StartAnswer) objection(mine Start) error {
 	switch {
+	case a.Removed:
+		return ErrRemoved
+	case !a.Parted.IsZero():
+		return partedError(a.Parted, a.Anew)
 	case a.ReplacedBy != "":
 		return fmt.Errorf("%w: server %s has taken the place of this one", ErrOldDisk, a.ReplacedBy)
 	case a.RunsAt != "":
@@ -127,6 +143,12 @@ func (a StartAnswer) objection(mine Start) error {
 
 // LastStart answers another replica's question, before Raft runs here too.
 func (r *Replica) LastStart(ctx context.Context, q StartQuestion) (StartAnswer, error) {
+	if r.cfg.Machine.View().Barred(q.ServerID) {
+		return StartAnswer{Removed: true}, nil
+	}
+	if p := r.separated(q.ServerID); p != nil {
+		return StartAnswer{Parted: p.At, Anew: p.Anew}, nil
+	}
 	a, candidates, err := r.recall(q)
 	if err != nil {
 		return StartAnswer{}, err
@@ -134,7 +156,7 @@ func (r *Replica) LastStart(ctx context.Context, q StartQuestion) (StartAnswer, 
 	if a.ReplacedBy != "" || a.Known.after(q.Start) {
 		return a, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.far(statusTimeout))
 	defer cancel()
 	for _, at := range candidates {
 		s, err := r.cfg.Peers.Status(ctx, at)
@@ -151,7 +173,7 @@ func (r *Replica) LastStart(ctx context.Context, q StartQuestion) (StartAnswer, 
 func (r *Replica) recall(q StartQuestion) (a StartAnswer, candidates []string, err error) {
 	r.knowing.Lock()
 	defer r.knowing.Unlock()
-	r.known.learn(r.cfg.Machine.View())
+	r.learnLocked()
 	if last, ok := r.asked[q.ServerID]; ok && last.Start.Token != q.Start.Token {
 		candidates = append(candidates, last.Address)
 	}
@@ -180,7 +202,7 @@ func (r *Replica) recall(q StartQuestion) (a StartAnswer, candidates []string, e
 func (r *Replica) replaced(joined state.Replica) string {
 	r.knowing.Lock()
 	defer r.knowing.Unlock()
-	r.known.learn(r.cfg.Machine.View())
+	r.learnLocked()
 	if k := r.known.Members[joined.Name]; slices.Contains(k.Gone, joined.ServerID) {
 		return k.ServerID
 	}
@@ -192,6 +214,7 @@ func (r *Replica) replaced(joined state.Replica) string {
 func (r *Replica) watchStarts(ctx context.Context, n *node, twice chan<- error) {
 	every := time.NewTicker(learnEvery)
 	defer every.Stop()
+	var asked time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -201,10 +224,13 @@ func (r *Replica) watchStarts(ctx context.Context, n *node, twice chan<- error) 
 		}
 		r.learn()
 		err := r.superseded()
-		if err == nil && !n.isLeader() && r.Age() > lonely {
+		if err == nil && r.mayBeAlone(n, &asked) {
 			_, err = r.askStarts(ctx, n.voters(), startOf(r.cfg.Self), false)
 		}
-		if errors.Is(err, ErrOldDisk) || errors.Is(err, ErrTwice) {
+		if errors.Is(err, ErrRemoved) || r.cfg.Machine.View().Barred(string(r.id)) {
+			r.removed()
+		}
+		if errors.Is(err, ErrOldDisk) || errors.Is(err, ErrTwice) || errors.Is(err, ErrParted) || errors.Is(err, errAnew) {
 			select {
 			case twice <- err:
 			default:
@@ -213,9 +239,28 @@ func (r *Replica) watchStarts(ctx context.Context, n *node, twice chan<- error) 
 	}
 }
 
+// mayBeAlone tells whether it is time to ask the others: a follower does when it hears of no
+// leader, and a leader now and then, since the cluster may have gone on without it and those
+// that follow it.
+func (r *Replica) mayBeAlone(n *node, asked *time.Time) bool {
+	if !n.isLeader() {
+		return r.Age() > r.far(lonely)
+	}
+	if time.Since(*asked) < leaderAsks {
+		return false
+	}
+	*asked = time.Now()
+	return true
+}
+
 func (r *Replica) learn() {
 	r.knowing.Lock()
 	defer r.knowing.Unlock()
+	r.learnLocked()
+}
+
+// learnLocked writes down what is news, since it is news only once.
+func (r *Replica) learnLocked() {
 	if !r.known.learn(r.cfg.Machine.View()) {
 		return
 	}

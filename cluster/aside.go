@@ -22,7 +22,10 @@ const (
 // SetAside implements Stores: DIR/aside-INDEX gets the state now, and log and
 // snapshots at the next open.
 func (f *files) SetAside(index uint64, write func(io.Writer) error) (string, error) {
-	name := fmt.Sprintf("%s%012d", asidePrefix, index)
+	name, err := freeAside(f.dir, index)
+	if err != nil {
+		return "", err
+	}
 	dir := filepath.Join(f.dir, name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -33,11 +36,39 @@ func (f *files) SetAside(index uint64, write func(io.Writer) error) (string, err
 	if err := syncDir(dir); err != nil {
 		return "", err
 	}
-	err := writeFile(filepath.Join(f.dir, asideNote), func(w io.Writer) error {
+	err = writeFile(filepath.Join(f.dir, asideNote), func(w io.Writer) error {
 		_, err := io.WriteString(w, name)
 		return err
 	})
 	return dir, errors.Join(err, syncDir(f.dir))
+}
+
+// freeAside returns the name of a folder that holds no stores yet: an index may come again,
+// when the cluster has lost entries.
+func freeAside(dir string, index uint64) (string, error) {
+	name := fmt.Sprintf("%s%012d", asidePrefix, index)
+	for free, i := name, 1; ; free, i = fmt.Sprintf("%s-%d", name, i), i+1 {
+		_, err := os.Stat(filepath.Join(dir, free, logFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			return free, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// recoveryNote tells people of recoveries, beside the log that went on.
+const recoveryNote = "recoveries.txt"
+
+// Note implements Stores.
+func (f *files) Note(text string) error {
+	file, err := os.OpenFile(filepath.Join(f.dir, recoveryNote), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, text)
+	return errors.Join(err, file.Sync(), file.Close())
 }
 
 func writeFile(path string, write func(io.Writer) error) error {
@@ -75,17 +106,18 @@ func finishAside(dir string) error {
 	if err := os.Remove(note); err != nil {
 		return err
 	}
-	return dropAsides(dir)
+	return dropAsides(dir, aside)
 }
 
-// dropAsides removes all but the latest.
-func dropAsides(dir string) error {
+// dropAsides removes all but the latest, of which newest is one.
+func dropAsides(dir, newest string) error {
 	all, err := filepath.Glob(filepath.Join(dir, asidePrefix+"*"))
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(path string) bool { return path == newest })
 	slices.Sort(all)
-	for _, old := range all[:max(0, len(all)-asidesKept)] {
+	for _, old := range all[:max(0, len(all)+1-asidesKept)] {
 		if err := os.RemoveAll(old); err != nil {
 			return err
 		}

@@ -66,6 +66,9 @@ func Assess(all []Status) (verdicts []Verdict, c Condition, mayFail int) {
 	if leader == nil || answer < quorum {
 		return verdicts, NoQuorum, 0
 	}
+	if len(Advise(all)) > 0 {
+		c = Impaired
+	}
 	return verdicts, c, answer - quorum
 }
 
@@ -88,7 +91,10 @@ func assess(s Status, leader *Status) Verdict {
 		return Verdict{Health: Silent, Advice: []string{revokedAdvice(s.Self.Name)}}
 	}
 	if s.Role == Unreachable {
-		return Verdict{Health: Silent, Advice: []string{unreachableAdvice(s.Self.Name, string(s.Self.Host))}}
+		if s.ReplacedBy != "" {
+			return Verdict{Health: Silent, Advice: []string{fmt.Sprintf("wait: %s takes its place. If it comes back, it joins again by itself", s.ReplacedBy)}}
+		}
+		return Verdict{Health: Silent, Advice: []string{unreachableAdvice(s.Self.Name, string(s.Self.Host), leader != nil)}}
 	}
 	for _, a := range s.Alarms {
 		bad(a.Advice)
@@ -101,22 +107,30 @@ func assess(s Status, leader *Status) Verdict {
 	case s.Term == 0: // its Raft has not started; an alarm says why
 	case s.Voter && v.Lag > farBehind:
 		bad("wait: it catches up. If it does not, look at its disk and CPU")
-	case s.Voter && s.LastContact > longSilent:
+	case s.Voter && s.LastContact > longSilent*time.Duration(s.Class.Factor()):
 		bad(fmt.Sprintf("look at the network between it and %s: it does not hear the leader", leader.Self.Name))
+	case s.Wants != "":
+		bad(fmt.Sprintf("restart it: it runs with the times of class %s, and the cluster is of class %s", s.Class.OrLan(), s.Wants))
+	case !s.Voter && v.Health == Healthy && s.Takes != "":
+		v.Health, v.Advice = Joining, []string{fmt.Sprintf("wait: it takes the place of %s, which is silent", s.Takes)}
 	case !s.Voter && v.Health == Healthy:
-		v.Health, v.Advice = Joining, []string{"wait: it gets a vote when it has caught up"}
+		v.Health, v.Advice = Joining, []string{"wait: it gets a vote when it has caught up; while another is silent, when that is back or has been silent for 30 s"}
 	}
 	return v
 }
 
 func revokedAdvice(name pbs.ReplicaName) string {
-	return fmt.Sprintf("its certificate was revoked, and it counts as a member that is down: stop it, and let a replica join "+
-		"under its name (rampart token create --role replica --host %s)", name)
+	return fmt.Sprintf("its certificate was revoked, and it counts as a member that is down: rampart cluster remove %s", name)
 }
 
-func unreachableAdvice(name pbs.ReplicaName, host string) string {
+// unreachableAdvice speaks of a newcomer only while somebody leads who could let it in.
+func unreachableAdvice(name pbs.ReplicaName, host string, led bool) string {
 	if host == "" {
 		host = string(name)
 	}
-	return fmt.Sprintf("look at host %s: is it up, does `rampart server` run there, and can it be reached?", host)
+	advice := fmt.Sprintf("look at host %s: is it up, does `rampart server` run there, and can it be reached?", host)
+	if led {
+		advice += " If it will not come back, let another replica join: it takes its place"
+	}
+	return advice
 }

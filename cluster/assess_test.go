@@ -18,6 +18,8 @@ func TestAssess(t *testing.T) {
 	gone := Status{Role: Unreachable, Voter: true, Self: state.Replica{Name: "s3", Host: "h3"}}
 	revoked := gone
 	revoked.Revoked = true
+	replaced := gone
+	replaced.ReplacedBy = "s4"
 	cutOff := leader
 	cutOff.Term = 2
 	sick := follower
@@ -38,17 +40,19 @@ func TestAssess(t *testing.T) {
 	}{
 		{"all well", []Status{leader, follower, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},
 		{"one alone", []Status{leader}, AllWell, 0, []Health{Healthy}, ""},
-		{"five", []Status{leader, follower, follower, follower, gone}, Impaired, 1, []Health{Healthy, Healthy, Healthy, Healthy, Silent}, "look at host h3: is it up, does `rampart server` run there, and can it be reached?"},
+		{"five", []Status{leader, follower, follower, follower, gone}, Impaired, 1, []Health{Healthy, Healthy, Healthy, Healthy, Silent}, "look at host h3: is it up, does `rampart server` run there, and can it be reached? If it will not come back, let another replica join: it takes its place"},
 		{"one gone", []Status{leader, follower, gone}, Impaired, 0, []Health{Healthy, Healthy, Silent}, ""},
 		{"one revoked", []Status{leader, follower, revoked}, Impaired, 0, []Health{Healthy, Healthy, Silent}, revokedAdvice("s3")},
+		{"one being replaced", []Status{leader, follower, replaced}, Impaired, 0, []Health{Healthy, Healthy, Silent}, "wait: s4 takes its place. If it comes back, it joins again by itself"},
 		{"two gone", []Status{cutOff, gone, gone}, NoQuorum, 0, []Health{Healthy, Silent, Silent}, ""},
+		{"nobody could let a newcomer in", []Status{follower, gone, gone}, NoQuorum, 0, []Health{Healthy, Silent, Silent}, "look at host h3: is it up, does `rampart server` run there, and can it be reached?"},
 		{"nobody leads", []Status{follower, follower, follower}, NoQuorum, 0, []Health{Healthy, Healthy, Healthy}, ""},
 		{"one was cut off", []Status{cutOff, leader, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},
 		{"sick disk", []Status{leader, follower, sick}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, "look at the disk"},
 		{"waits for room", []Status{leader, follower, waits}, Impaired, 0, []Health{Healthy, Healthy, Degraded}, "make room"},
 		{"behind", []Status{leader, follower, behind}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, "wait: it catches up. If it does not, look at its disk and CPU"},
 		{"deaf", []Status{leader, follower, deaf}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, ""},
-		{"joins", []Status{leader, joins}, AllWell, 0, []Health{Healthy, Joining}, "wait: it gets a vote when it has caught up"},
+		{"joins", []Status{leader, joins}, AllWell, 0, []Health{Healthy, Joining}, "wait: it gets a vote when it has caught up; while another is silent, when that is back or has been silent for 30 s"},
 	}
 	for _, c := range cases {
 		verdicts, got, mayFail := Assess(c.all)

@@ -60,7 +60,7 @@ func (c clocks) times() []pbs.Time {
 
 // readClocks asks all other voters at once, and is content with a majority.
 func (r *Replica) readClocks(ctx context.Context, n *node) (clocks, error) {
-	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.far(clockTimeout))
 	defer cancel()
 	others := n.otherVoters()
 	answers := make(chan time.Duration, len(others))
@@ -74,7 +74,7 @@ func (r *Replica) readClocks(ctx context.Context, n *node) (clocks, error) {
 			}
 		}()
 	}
-	offsets, err := collect(answers, failures, len(others), n.quorum()-1, clockLaggards, cancel)
+	offsets, err := collect(answers, failures, len(others), n.quorum()-1, r.far(clockLaggards), cancel)
 	if err != nil {
 		return clocks{}, fmt.Errorf("read the voters' clocks: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
 
@@ -43,6 +44,10 @@ type Peers interface {
 	Status(ctx context.Context, addr string) (Status, error)
 	// LastStart asks a replica what it knows of a server: its Replica.LastStart.
 	LastStart(ctx context.Context, addr string, q StartQuestion) (StartAnswer, error)
+	// LogEnd asks a replica how far its log reaches: its Replica.LogEnd.
+	LogEnd(ctx context.Context, addr string) (LogEnd, error)
+	// Recover relays a request to the replica whose log is the furthest: its Replica.Recover.
+	Recover(ctx context.Context, addr string, d Disaster) (Rescue, error)
 }
 
 // Ledger is what must be on disk before a snapshot replaces the log (L10);
@@ -67,9 +72,14 @@ type Config struct {
 	Dial     func(ctx context.Context, addr string) (net.Conn, error)
 	Peers    Peers
 
+	// Class is for how long round trips a new replica begins; later its disk knows.
+	Class pbs.RTTClass
+
 	// Init, if set, makes an empty store the first replica of a new cluster; this
 	// is then the first command of its log.
 	Init *command.InitCluster
+	// Beginning, if set, is what that cluster begins with.
+	Beginning *Beginning
 	// Work is the leader's duties. It begins when all that was committed before its
 	// term is in the state, and must return when ctx ends. An error stops the replica.
 	Work func(ctx context.Context, term uint64) error

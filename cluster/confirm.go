@@ -22,6 +22,11 @@ type confirmer struct {
 	now     uint64 // a logical clock: mark moves it on
 	acks    map[raft.ServerID]ack
 	changed chan struct{} // closed at the next ack
+
+	refuse func(raft.RPC) bool // answers what must not reach Raft
+	taken  chan raft.RPC
+	closed chan struct{}
+	once   sync.Once // closes closed
 }
 
 type ack struct {
@@ -36,7 +41,54 @@ var (
 )
 
 func newConfirmer(t *raft.NetworkTransport) *confirmer {
-	return &confirmer{NetworkTransport: t, acks: make(map[raft.ServerID]ack), changed: make(chan struct{})}
+	return &confirmer{
+		NetworkTransport: t, acks: make(map[raft.ServerID]ack), changed: make(chan struct{}),
+		taken: make(chan raft.RPC), closed: make(chan struct{}),
+	}
+}
+
+// screen begins to let through what is not refused.
+func (c *confirmer) screen(refuse func(raft.RPC) bool) *confirmer {
+	c.refuse = refuse
+	go c.take()
+	return c
+}
+
+// take passes on what is not refused. It ends with Close.
+func (c *confirmer) take() {
+	for {
+		select {
+		case rpc := <-c.NetworkTransport.Consumer():
+			if c.refuse(rpc) {
+				continue
+			}
+			select {
+			case c.taken <- rpc:
+			case <-c.closed:
+				return
+			}
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+// Consumer implements raft.Transport.
+func (c *confirmer) Consumer() <-chan raft.RPC { return c.taken }
+
+// SetHeartbeatHandler implements raft.Transport.
+func (c *confirmer) SetHeartbeatHandler(handle func(raft.RPC)) {
+	c.NetworkTransport.SetHeartbeatHandler(func(rpc raft.RPC) {
+		if !c.refuse(rpc) {
+			handle(rpc)
+		}
+	})
+}
+
+// Close implements raft.WithClose.
+func (c *confirmer) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.NetworkTransport.Close()
 }
 
 // AppendEntries sends entries or a heartbeat, and notes the answer.

@@ -24,6 +24,9 @@ var (
 	// to end (L12): with exit status 74.
 	ErrStore = errors.New("store failed")
 
+	// ErrRemoved means that somebody has taken this replica out of the cluster.
+	ErrRemoved = errors.New("this replica was removed from the cluster")
+
 	// ErrKilled, as the cause of the end of Run's context, makes Run stop as a killed
 	// process would: no transfer of leadership, nothing more sent.
 	ErrKilled = errors.New("killed")

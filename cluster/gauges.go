@@ -8,7 +8,7 @@ import (
 type gauges struct {
 	replica *Replica
 	role, term, commit, applied, lag, contact,
-	voters, last, p99, most, sick, free, low, alarm *prometheus.Desc
+	voters, zone, last, p99, most, sick, free, low, alarm *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*gauges)(nil)
@@ -30,6 +30,7 @@ func (r *Replica) gauges(reg prometheus.Registerer) {
 		lag:     desc("rampart_raft_lag_entries", "Committed entries that are not in the state yet."),
 		contact: desc("rampart_raft_last_contact_seconds", "Time since the leader was heard of; 0 at the leader."),
 		voters:  desc("rampart_raft_voters", "Members that have a vote."),
+		zone:    desc("rampart_raft_zone_holds_quorum", "1 while the loss of one zone would leave no quorum of the voters."),
 		last:    desc("rampart_raft_last_log_index", "Highest index in the log of this replica."),
 		p99:     desc("rampart_store_write_p99_seconds", "99th percentile of the writes of the last 15 seconds; 0 when there were none."),
 		most:    desc("rampart_store_write_max_seconds", "The longest write of the last 15 seconds."),
@@ -43,7 +44,7 @@ func (r *Replica) gauges(reg prometheus.Registerer) {
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		g.role, g.term, g.commit, g.applied, g.lag, g.contact, g.voters, g.last, g.p99, g.most, g.sick, g.free, g.low, g.alarm,
+		g.role, g.term, g.commit, g.applied, g.lag, g.contact, g.voters, g.zone, g.last, g.p99, g.most, g.sick, g.free, g.low, g.alarm,
 	} {
 		out <- d
 	}
@@ -65,6 +66,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	put(g.contact, s.LastContact.Seconds())
 	if n := g.replica.node.Load(); n != nil {
 		put(g.voters, float64(len(n.voters())))
+		put(g.zone, one(g.replica.zoneHolds(n.voters())))
 		put(g.last, float64(n.raft.LastIndex()))
 	}
 	put(g.p99, s.Disk.P99.Seconds())

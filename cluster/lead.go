@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"rampart/fsm/command"
-	"rampart/fsm/pbs"
 )
 
 const (
@@ -51,7 +50,7 @@ func (r *Replica) duties(ctx context.Context, n *node, term uint64) error {
 		if r.cfg.Work == nil {
 			return
 		}
-		if failed = r.cfg.Work(ctx, term); failed != nil {
+		if failed = r.workByEpoch(ctx, term); failed != nil {
 			cancel()
 		}
 	})
@@ -94,14 +93,14 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 	if err := clocks.check(); err != nil {
 		return 0, err
 	}
-	if r.cfg.Init != nil && r.cfg.Machine.View().Cluster().ID == "" {
-		err := r.proposeAlone(command.Entry{Time: clocks.median()}, r.cfg.Init)
-		if err != nil && pbs.CodeOf(err) != pbs.InvalidRequest { // refused: it was in the log already, not yet in the view
-			return 0, err
-		}
+	if err := r.found(clocks.median()); err != nil {
+		return 0, err
 	}
 	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times()}
 	if err := r.proposeAlone(command.Entry{Time: clocks.median()}, started); err != nil {
+		return 0, err
+	}
+	if err := r.beginEpoch(clocks.median()); err != nil {
 		return 0, err
 	}
 	if !n.leads(term) {

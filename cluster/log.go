@@ -6,21 +6,54 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
 
 // raftLogger lets Raft write to a slog.Logger.
 type raftLogger struct {
-	log  *slog.Logger
-	name string
-	args []any
+	log     *slog.Logger
+	name    string
+	args    []any
+	repeats *repeats
 }
 
 var _ hclog.Logger = raftLogger{}
 
 func newRaftLogger(l *slog.Logger) raftLogger {
-	return raftLogger{log: l.With("part", "raft"), name: "raft"}
+	return raftLogger{log: l.With("part", "raft"), name: "raft", repeats: &repeats{}}
+}
+
+// repeatAfter is how often the log has the same failure of the same peer. Raft calls one
+// that is gone several times a second, for days.
+const repeatAfter = time.Minute
+
+// repeats knows which failures were told lately.
+type repeats struct {
+	mu   sync.Mutex
+	told map[string]time.Time // by message and peer
+}
+
+// lately tells whether the log has it already. What concerns no peer is always told.
+func (r *repeats) lately(msg string, args []any) bool {
+	i := slices.Index(args, any("peer"))
+	if i < 0 || i+1 == len(args) {
+		return false
+	}
+	key := fmt.Sprint(msg, " ", args[i+1])
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at, ok := r.told[key]; ok && time.Since(at) < repeatAfter {
+		return true
+	}
+	if r.told == nil {
+		r.told = make(map[string]time.Time)
+	}
+	r.told[key] = time.Now()
+	return false
 }
 
 var slogLevels = map[hclog.Level]slog.Level{
@@ -32,6 +65,9 @@ var slogLevels = map[hclog.Level]slog.Level{
 }
 
 func (l raftLogger) Log(level hclog.Level, msg string, args ...any) {
+	if level == hclog.Error && l.repeats.lately(msg, args) {
+		return
+	}
 	if at := slogLevels[level]; l.log.Enabled(context.Background(), at) {
 		l.log.Log(context.Background(), at, msg, readable(args)...)
 	}
@@ -68,7 +104,8 @@ func (l raftLogger) IsError() bool { return l.enabled(slog.LevelError) }
 func (l raftLogger) ImpliedArgs() []any { return l.args }
 
 func (l raftLogger) With(args ...any) hclog.Logger {
-	return raftLogger{log: l.log.With(readable(args)...), name: l.name, args: append(l.args[:len(l.args):len(l.args)], args...)}
+	l.log, l.args = l.log.With(readable(args)...), append(l.args[:len(l.args):len(l.args)], args...)
+	return l
 }
 
 func (l raftLogger) Name() string { return l.name }

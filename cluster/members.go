@@ -42,6 +42,9 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 	if nameOf(id) != joined.Name || addr == "" {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s at %q is not a server of replica %s", id, addr, joined.Name))
 	}
+	if r.cfg.Machine.View().Barred(joined.ServerID) {
+		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s was removed; a new token for its host brings it back, into an empty home", id))
+	}
 	if by := r.replaced(joined); by != "" {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s has taken the place of %s", by, id))
 	}
@@ -57,8 +60,12 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 			return fmt.Errorf("add %s: %w", id, entryError(err))
 		}
 	}
+	known, ok := r.cfg.Machine.View().Replica(joined.Name)
+	if ok && known.ServerID == joined.ServerID && known.Address == joined.Address {
+		return nil // what else it announces, the leader asks it for
+	}
 	joined.Generation, joined.Start = 0, "" // this start may never be: its Raft has not started
-	if known, ok := r.cfg.Machine.View().Replica(joined.Name); ok && known.ServerID == joined.ServerID {
+	if ok && known.ServerID == joined.ServerID {
 		joined.Generation, joined.Start = known.Generation, known.Start
 	}
 	return r.announce(ctx, joined)
@@ -78,16 +85,23 @@ func (r *Replica) announce(ctx context.Context, of state.Replica) error {
 func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
-	caughtUp := make(map[raft.ServerID]time.Time) // since when
+	k := newRoll()
 	for {
 		members := r.look(ctx, n)
+		k.call(members, time.Now())
 		for _, m := range members {
-			if err := r.keepMember(ctx, n, term, m, caughtUp); err != nil && ctx.Err() == nil {
+			if err := r.keepMember(ctx, n, term, m, k); err != nil && ctx.Err() == nil {
 				r.cfg.Logger.Warn("cannot look after a member", "server", m.server.ID, "err", err)
 			}
 		}
 		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("cannot hand over for the sake of the disk", "err", err)
+		}
+		if err := r.keepRemovals(ctx, n, k); err != nil && ctx.Err() == nil {
+			r.cfg.Logger.Warn("cannot remove a replica yet", "err", err)
+		}
+		if err := r.keepClass(ctx); err != nil && ctx.Err() == nil {
+			r.cfg.Logger.Warn("cannot set the class of round-trip times", "err", err)
 		}
 		if err := r.raiseLevel(ctx, members); err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("cannot raise the feature level", "err", err)
@@ -121,17 +135,20 @@ func (r *Replica) look(ctx context.Context, n *node) []member {
 	return all
 }
 
-func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member, caughtUp map[raft.ServerID]time.Time) error {
+func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member, k *roll) error {
 	if m.err != nil {
-		delete(caughtUp, m.server.ID)
+		delete(k.caughtUp, m.server.ID)
 		return nil // status and gossip tell of it
+	}
+	if r.cfg.Machine.View().Barred(string(m.server.ID)) {
+		return nil // it leaves
 	}
 	if m.status.Term == 0 {
 		return nil // its Raft has not started, and this start may never have been
 	}
 	known, ok := r.cfg.Machine.View().Replica(m.status.Self.Name)
-	if !ok || *known != m.status.Self {
-		if err := r.announce(ctx, m.status.Self); err != nil {
+	if self := r.announced(m.status.Self); !ok || *known != self {
+		if err := r.announce(ctx, self); err != nil {
 			return err
 		}
 	}
@@ -139,20 +156,18 @@ func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member
 		return nil
 	}
 	if m.status.Term != term || m.status.Applied+promoteLag < n.raft.CommitIndex() {
-		delete(caughtUp, m.server.ID)
+		delete(k.caughtUp, m.server.ID)
 		return nil
 	}
-	since, ok := caughtUp[m.server.ID]
+	since, ok := k.caughtUp[m.server.ID]
 	if !ok {
-		caughtUp[m.server.ID] = time.Now()
+		k.caughtUp[m.server.ID] = time.Now()
 		return nil
 	}
 	if time.Since(since) < promoteAfter {
 		return nil
 	}
-	delete(caughtUp, m.server.ID)
-	r.cfg.Logger.Info("promoting", "server", m.server.ID)
-	return n.raft.AddVoter(m.server.ID, m.server.Address, 0, changeTimeout).Error()
+	return r.promote(ctx, n, k, m.server)
 }
 
 // Transfer hands leadership to the named replica, or to the best one if the name

@@ -21,6 +21,7 @@ type Memory struct {
 	store     *memoryStore
 	snapshots *memorySnapshots
 	aside     []byte
+	notes     string
 }
 
 var _ Stores = (*Memory)(nil)
@@ -75,6 +76,15 @@ func (m *Memory) SetAside(index uint64, write func(io.Writer) error) (string, er
 	m.store, m.snapshots, m.aside = empty.store, empty.snapshots, b.Bytes()
 	return fmt.Sprintf("memory, as of index %d", index), nil
 }
+
+// Note implements Stores.
+func (m *Memory) Note(text string) error {
+	m.notes += text
+	return nil
+}
+
+// Notes returns what was noted.
+func (m *Memory) Notes() string { return m.notes }
 
 // Aside returns the state that was set aside last, nil if none was.
 func (m *Memory) Aside() []byte { return m.aside }

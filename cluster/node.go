@@ -40,7 +40,7 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
 		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
-	}))
+	})).screen(r.refuseParted)
 	n := &node{id: r.id, transport: transport, layer: layer}
 	if err = assertPreVote(conf, transport); err == nil {
 		err = r.bootstrap(conf, cache, transport)

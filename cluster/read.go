@@ -54,7 +54,7 @@ func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
 func (r *Replica) Changed() <-chan struct{} { return r.cfg.Machine.Changed() }
 
 func (r *Replica) freshIndex(ctx context.Context) (uint64, error) {
-	until := time.Now().Add(readPatience)
+	until := time.Now().Add(r.far(readPatience))
 	for {
 		index, err := r.fresh.wait(ctx)
 		if err == nil || ctx.Err() != nil || errors.Is(err, errStopped) || time.Now().After(until) {
@@ -144,8 +144,9 @@ var errStopped = fmt.Errorf("%w: the replica stops", ErrNotLeader)
 // has not begun yet, never the one under way: that one may have looked before
 // the read began.
 type rounds struct {
-	ask  func(ctx context.Context) (uint64, error)
-	wake chan struct{}
+	limit time.Duration // of one round
+	ask   func(ctx context.Context) (uint64, error)
+	wake  chan struct{}
 
 	mu    sync.Mutex
 	next  *round // has not begun; nil: nobody waits
@@ -158,8 +159,8 @@ type round struct {
 	err   error
 }
 
-func newRounds(ask func(context.Context) (uint64, error)) *rounds {
-	return &rounds{ask: ask, wake: make(chan struct{}, 1)}
+func newRounds(limit time.Duration, ask func(context.Context) (uint64, error)) *rounds {
+	return &rounds{limit: limit, ask: ask, wake: make(chan struct{}, 1)}
 }
 
 // wait returns the answer of a round that begins after the call.
@@ -196,7 +197,7 @@ func (s *rounds) run(ctx context.Context) {
 		r := s.next
 		s.next = nil
 		s.mu.Unlock()
-		limited, cancel := context.WithTimeout(ctx, roundLimit)
+		limited, cancel := context.WithTimeout(ctx, s.limit)
 		r.index, r.err = s.ask(limited)
 		cancel()
 		close(r.done)

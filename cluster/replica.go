@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,12 +32,15 @@ type Replica struct {
 
 	members raft.Configuration // the latest on the disk when it was opened
 
-	began Start // the last start that the store knew when it was opened
+	class  pbs.RTTClass // with whose times this replica runs
+	began  Start        // the last start that the store knew when it was opened
+	rescue *decision    // to go on alone; nil: there is none, or its epoch has begun
 
 	knowing sync.Mutex
 	known   knowledge
 	asked   map[string]StartQuestion // by server, who asked last and was not refused
 
+	gone    atomic.Pointer[Alarm]  // that it was removed
 	waiting atomic.Pointer[Alarm]  // what Run waits for before Raft starts
 	split   atomic.Pointer[string] // why this leader takes no proposals
 	full    atomic.Pointer[Alarm]  // the same, for lack of room
@@ -47,7 +51,8 @@ type Replica struct {
 	meter    *meter
 
 	ran  atomic.Bool
-	node atomic.Pointer[node] // nil unless running
+	ends atomic.Pointer[context.CancelCauseFunc] // ends Run
+	node atomic.Pointer[node]                    // nil unless running
 }
 
 // Open opens the stores and finds out who this replica is. It starts nothing;
@@ -77,12 +82,13 @@ func Open(cfg Config) (*Replica, error) {
 	r.meter = newMeter(cfg.Registry)
 	r.guard.meter = r.meter.writes
 	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
-	r.fresh, r.local = newRounds(r.askIndex), newRounds(r.meter.round(r.confirmIndex))
 	r.room.look(stores, cfg.Logger)
 	r.gauges(cfg.Registry)
 	if err := r.identify(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), stores.Close())
 	}
+	limit := r.far(roundLimit)
+	r.fresh, r.local = newRounds(limit, r.askIndex), newRounds(limit, r.meter.round(r.confirmIndex))
 	return r, nil
 }
 
@@ -103,10 +109,11 @@ func (r *Replica) identify() error {
 	if r.known.Members == nil {
 		r.known.Members = make(map[pbs.ReplicaName]known)
 	}
+	r.class = cmp.Or(r.known.Class, r.cfg.Class).OrLan()
 	this := r.began.next()
 	r.id = id
 	r.cfg.Self.ServerID, r.cfg.Self.Generation, r.cfg.Self.Start = string(id), this.Generation, this.Token
-	return nil
+	return r.resume()
 }
 
 // Close closes the stores of a replica that was never run.
@@ -122,25 +129,30 @@ func (r *Replica) Close() error {
 
 // Run takes part in the cluster until ctx ends; then it stops the duties, hands
 // leadership over, and stops Raft. An error that wraps ErrStore means that the
-// process must end (L12).
+// process must end (L12), one that wraps ErrAgain that a replica is to be opened and run
+// anew on the same stores.
 func (r *Replica) Run(ctx context.Context) error {
 	if r.ran.Swap(true) {
 		return errors.New("run replica: it was run or closed already")
 	}
 	defer close(r.stopped)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r.ends.Store(&end)
+	defer r.ends.Store(nil)
 	base, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	n, err := r.start(ctx, base)
 	if err != nil {
 		r.fresh.end()
 		r.local.end()
-		if ctx.Err() != nil {
-			return r.stores.Close() // told to stop while it waited for the others
+		if ctx.Err() != nil { // told to stop while it waited for the others
+			return errors.Join(wantsAgain(ctx), r.stores.Close())
 		}
 		if stopped := r.cfg.Machine.Err(); stopped != nil {
 			err = stopped // Raft tells of its consequences only
 		}
-		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, err), r.stores.Close())
+		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, r.beginAnew(err)), r.stores.Close())
 	}
 	r.node.Store(n)
 
@@ -170,8 +182,16 @@ func (r *Replica) Run(ctx context.Context) error {
 	release()
 	services.Wait()
 	r.node.Store(nil)
-	err = errors.Join(err, n.stop())
+	err = errors.Join(r.beginAnew(err), n.stop(), wantsAgain(ctx))
 	return errors.Join(err, r.setAside(err), r.closeStores())
+}
+
+// restart returns what ends Run, nil if it does not run.
+func (r *Replica) restart() context.CancelCauseFunc {
+	if end := r.ends.Load(); end != nil {
+		return *end
+	}
+	return nil
 }
 
 // attend waits for a reason to stop. It leaves led with something to read.

@@ -85,6 +85,22 @@ func TestReplica_FiveLoseTwo(t *testing.T) {
 	})
 }
 
+func TestReplica_SevenLoseThree(t *testing.T) {
+	bubble(t, 7, func(t *testing.T, w *world) {
+		mustWrite(t, w.leader(), "before")
+		for _, f := range w.followers()[:2] {
+			f.kill()
+		}
+		w.leader().kill()
+		w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
+		mustWrite(t, w.leader(), "after")
+		for _, m := range w.followers() {
+			mustSee(t, m, "before")
+			mustSee(t, m, "after")
+		}
+	})
+}
+
 func TestPropose_AtAFollower(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		f := w.followers()[0]

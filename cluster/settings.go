@@ -36,8 +36,8 @@ const (
 func (r *Replica) raftConfig() *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = r.id
-	c.HeartbeatTimeout, c.ElectionTimeout = heartbeatTimeout, electionTimeout
-	c.LeaderLeaseTimeout, c.CommitTimeout = leaseTimeout, commitTimeout
+	c.HeartbeatTimeout, c.ElectionTimeout = r.far(heartbeatTimeout), r.far(electionTimeout)
+	c.LeaderLeaseTimeout, c.CommitTimeout = r.far(leaseTimeout), commitTimeout
 	c.MaxAppendEntries, c.BatchApplyCh = maxAppendEntries, true
 	c.TrailingLogs = cmp.Or(r.cfg.TrailingLogs, trailingLogs)
 	// The replica itself asks for snapshots.

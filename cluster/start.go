@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -70,6 +71,8 @@ func save(stable raft.StableStore, key []byte, v any) error {
 type knowledge struct {
 	Members map[pbs.ReplicaName]known `json:"members"`
 	Level   uint32                    `json:"level"`
+	Class   pbs.RTTClass              `json:"class,omitempty"`
+	Parted  []parted                  `json:"parted,omitempty"` // the latest partedKept
 }
 
 type known struct {
@@ -86,6 +89,12 @@ const goneKept = 16
 func (k *knowledge) learn(v *state.View) bool {
 	news := v.Cluster().FeatureLevel > k.Level
 	k.Level = max(k.Level, v.Cluster().FeatureLevel)
+	if class := v.Cluster().RTTClass; class != "" && class != k.Class {
+		k.Class, news = class, true
+	}
+	for _, past := range slices.Backward(v.Cluster().Recoveries) {
+		news = k.part(past, time.Unix(0, int64(past.At))) || news
+	}
 	for r := range v.Replicas() {
 		if r.ServerID == "" {
 			continue
@@ -96,7 +105,7 @@ func (k *knowledge) learn(v *state.View) bool {
 		if same && old.Address == now.Address && old.Start == now.Start {
 			continue
 		}
-		if same && old.Start.Generation > now.Start.Generation || slices.Contains(old.Gone, now.ServerID) {
+		if same && old.Start.Generation > now.Start.Generation || slices.Contains(old.Gone, now.ServerID) || k.parted(now.ServerID) != nil {
 			continue // a state that is still catching up
 		}
 		if old.ServerID != "" && old.ServerID != now.ServerID {

@@ -35,9 +35,13 @@ type Status struct {
 	LastContact time.Duration  // since it heard of a leader; 0 at the leader
 	Marks       []command.Mark // digests noted, to be compared
 	Disk        Disk
-	Alarms      []Alarm // the worst first
-	Voter       bool    // as the replica that was asked has it; set by Statuses
-	Revoked     bool    // of an unreachable one: its certificate was revoked
+	Alarms      []Alarm      // the worst first
+	Voter       bool         // as the replica that was asked has it; set by Statuses
+	Revoked     bool         // of an unreachable one: its certificate was revoked
+	Class       pbs.RTTClass // with whose times it runs
+	Wants       pbs.RTTClass // of one that answers: that of the cluster, if it runs with another; set by Statuses
+	// ReplacedBy is who takes its place, or whose place it takes: Takes. Set by Statuses.
+	ReplacedBy, Takes pbs.ReplicaName
 }
 
 // statusTimeout bounds how long one replica may take to tell its status.
@@ -47,7 +51,7 @@ const statusTimeout = 500 * time.Millisecond
 func (r *Replica) Status() Status {
 	view := r.cfg.Machine.View()
 	s := Status{
-		Self: r.cfg.Self, Role: Nonvoter, LastContact: r.Age(),
+		Self: r.cfg.Self, Role: Nonvoter, LastContact: r.Age(), Class: r.class,
 		Applied: view.Index(), Digest: uint64(view.Digest()), Marks: r.cfg.Machine.Marks(),
 	}
 	s.Disk = r.disk()
@@ -67,11 +71,15 @@ func (r *Replica) Status() Status {
 }
 
 // Statuses asks every member; those that do not answer in time are unreachable. Before
-// Raft runs here, the members are those that the disk knows.
+// Raft runs here, the members are those that the disk knows. One that was removed knows of
+// nobody but itself: it is not answered any more.
 func (r *Replica) Statuses(ctx context.Context) []Status {
 	members := r.members.Servers
 	if n := r.node.Load(); n != nil {
 		members = n.servers()
+	}
+	if r.gone.Load() != nil {
+		members = nil
 	}
 	if !slices.ContainsFunc(members, func(m raft.Server) bool { return m.ID == r.id }) {
 		members = append(slices.Clone(members), raft.Server{ID: r.id, Suffrage: raft.Nonvoter, Address: raft.ServerAddress(r.cfg.Self.Address)})
@@ -85,6 +93,8 @@ func (r *Replica) Statuses(ctx context.Context) []Status {
 				s = r.unreachable(m)
 			}
 			s.Voter = m.Suffrage == raft.Voter
+			r.replacement(&s, string(m.ID))
+			r.misfit(&s)
 			all[i] = s
 		})
 	}
@@ -98,13 +108,26 @@ func (r *Replica) statusOf(ctx context.Context, m raft.Server) (Status, error) {
 	if m.ID == r.id {
 		return r.Status(), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.far(statusTimeout))
 	defer cancel()
 	s, err := r.cfg.Peers.Status(ctx, string(m.Address))
 	if err == nil && s.Self.ServerID != string(m.ID) {
 		err = errOtherServer
 	}
 	return s, err
+}
+
+// replacement notes what the state says of a replacement that is under way.
+func (r *Replica) replacement(s *Status, id string) {
+	for _, x := range r.cfg.Machine.View().Leaving() {
+		switch {
+		case x.Barred():
+		case x.ServerID == id:
+			s.ReplacedBy = nameOf(raft.ServerID(x.ReplacedBy))
+		case x.ReplacedBy == id:
+			s.Takes = x.Name
+		}
+	}
 }
 
 func (r *Replica) unreachable(m raft.Server) Status {

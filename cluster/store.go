@@ -25,6 +25,8 @@ type Stores interface {
 	// it that the next open finds no log and no snapshot. It returns where all that is.
 	// Nothing is used after it but Close.
 	SetAside(index uint64, write func(io.Writer) error) (where string, err error)
+	// Note appends to what people find beside them.
+	Note(text string) error
 	Close() error
 }
 

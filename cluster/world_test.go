@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -30,6 +31,7 @@ type world struct {
 	t       *testing.T
 	net     *memnet.Net
 	members []*member
+	delay   time.Duration // between all, each way; 0: linkDelay
 }
 
 // member is a host with its disk, and the replica that runs on it, if any.
@@ -87,7 +89,7 @@ func (w *world) add(name string) *member {
 		disk: func() (cluster.Stores, error) { return disk, nil },
 	}
 	for _, o := range w.members {
-		w.net.Delay(name, string(o.name), linkDelay)
+		w.net.Delay(name, string(o.name), cmp.Or(w.delay, linkDelay))
 	}
 	w.members = append(w.members, m)
 	return m
@@ -248,7 +250,7 @@ func (m *member) run() {
 	if m.api, err = m.host.Listen(ctx, apiPort); err != nil {
 		m.w.t.Fatal(err)
 	}
-	go m.serve(m.api)
+	go m.serve(m.replica, m.api)
 	go func(r *cluster.Replica, done chan error) { done <- r.Run(ctx) }(m.replica, m.done)
 }
 
@@ -320,8 +322,9 @@ func (m *member) sees(name string) (bool, error) {
 // The replicas' API, as small as it can be: one question for each stream.
 
 type question struct {
-	What  string
-	Start cluster.StartQuestion
+	What     string
+	Start    cluster.StartQuestion
+	Disaster cluster.Disaster
 }
 
 type answer struct {
@@ -329,16 +332,18 @@ type answer struct {
 	Clock       time.Time
 	Status      cluster.Status
 	Start       cluster.StartAnswer
+	End         cluster.LogEnd
+	Rescue      cluster.Rescue
 	Err         string
 }
 
-func (m *member) serve(l net.Listener) {
+func (m *member) serve(r *cluster.Replica, l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go m.reply(m.replica, conn)
+		go m.reply(r, conn)
 	}
 }
 
@@ -361,6 +366,18 @@ func (m *member) reply(r *cluster.Replica, conn net.Conn) {
 	if q.What == "start" {
 		var err error
 		if a.Start, err = r.LastStart(context.Background(), q.Start); err != nil {
+			a.Err = err.Error()
+		}
+	}
+	if q.What == "end" {
+		var err error
+		if a.End, err = r.LogEnd(); err != nil {
+			a.Err = err.Error()
+		}
+	}
+	if q.What == "recover" {
+		var err error
+		if a.Rescue, err = r.Recover(context.Background(), q.Disaster); err != nil {
 			a.Err = err.Error()
 		}
 	}
@@ -412,6 +429,16 @@ func (p peers) Status(ctx context.Context, addr string) (cluster.Status, error) 
 func (p peers) LastStart(ctx context.Context, addr string, q cluster.StartQuestion) (cluster.StartAnswer, error) {
 	a, err := p.question(ctx, question{What: "start", Start: q}, addr)
 	return a.Start, err
+}
+
+func (p peers) LogEnd(ctx context.Context, addr string) (cluster.LogEnd, error) {
+	a, err := p.ask(ctx, "end", addr)
+	return a.End, err
+}
+
+func (p peers) Recover(ctx context.Context, addr string, d cluster.Disaster) (cluster.Rescue, error) {
+	a, err := p.question(ctx, question{What: "recover", Disaster: d}, addr)
+	return a.Rescue, err
 }
 
 var _ io.Closer = (*cluster.Replica)(nil)

@@ -52,6 +52,9 @@ func (m *Mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest
 	}
 	m.delivery.Lock()
 	defer m.delivery.Unlock()
+	if l.betweenEpochs() {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, spool.ErrNewEpoch)
+	}
 	req := r.Msg
 	if err := l.spool.Orders(req.GetEpoch(), req.GetTerm(), req.GetLowestOpen()); m.void(err) {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
@@ -159,6 +162,8 @@ func (m *Mom) obey(ctx context.Context, l *life, o *api.Order, saved map[uint64]
 		err = m.forgetJob(ctx, l, k)
 	case o.GetAlter() != nil:
 		err = l.tell(ctx, k, task.Alter{Attrs: attrs(o.GetAlter().GetAttributes())})
+	case o.GetMessage() != nil:
+		err = m.messageJob(l, k, o.GetMessage())
 	default:
 		err = pbs.Errorf(pbs.NotSupported, "%s", "the mom does not know this kind of order")
 	}
@@ -236,6 +241,16 @@ func (m *Mom) signalJob(ctx context.Context, l *life, k spool.TaskKey, name stri
 	m.lines.Job(daylog.Debug, k.Job, "signal job request received")
 	m.lines.Job(daylog.Admin, k.Job, "signal job with "+name)
 	return l.tell(ctx, k, task.Signal{Name: name})
+}
+
+// messageJob writes a line where the owner of a job looks.
+func (m *Mom) messageJob(l *life, k spool.TaskKey, msg *api.MessageJob) error {
+	r := l.task(k)
+	if r == nil {
+		return pbs.Refuse(pbs.UnknownJob)
+	}
+	m.lines.Job(daylog.Debug, k.Job, "message job request received")
+	return r.Write(msg.GetText(), msg.GetOutput(), msg.GetError())
 }
 
 func (m *Mom) forgetJob(ctx context.Context, l *life, k spool.TaskKey) error {

@@ -54,6 +54,7 @@ type life struct {
 	once       sync.Once     // closes it
 	lapsed     atomic.Bool   // since the last registration a deadline has passed
 	leaving    atomic.Bool   // the mom was told to stop
+	entering   atomic.Uint64 // the epoch for which it registers; 0: that which it is in. Changes under Mom.delivery
 	renewing   chan struct{} // holds one lease or registration at a time: answers are not overtaken
 
 	mu    sync.Mutex
@@ -106,6 +107,7 @@ func (m *Mom) load() error {
 	}
 	m.settings.Store(&s)
 	m.log.SetMask(s.logEvents)
+	m.log.SetKeep(s.keepDays)
 	return nil
 }
 

@@ -44,7 +44,8 @@ type servers struct {
 	lowest   uint64
 	held     *api.LeaseRequest // the last one
 	onLease  func(*api.LeaseRequest)
-	refusals map[string]bool // jobs whose script is refused
+	onAnew   func(*api.RegisterRequest) // a registration for the epoch, from another one
+	refusals map[string]bool            // jobs whose script is refused
 }
 
 var _ apiconnect.ReportHandler = (*servers)(nil)
@@ -60,6 +61,15 @@ func (s *servers) Register(_ context.Context, r *connect.Request[api.RegisterReq
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.regs = append(s.regs, r.Msg)
+	if f := r.Msg.GetForEpoch(); f != 0 && f != s.epoch {
+		return connect.NewResponse(&api.RegisterReply{Epoch: s.epoch}), s.here()
+	}
+	if e := r.Msg.GetEpoch(); !s.away && e != 0 && e != s.epoch {
+		if s.onAnew != nil {
+			s.onAnew(r.Msg)
+		}
+		s.acked[r.Msg.GetSpoolId()] = max(s.acked[r.Msg.GetSpoolId()], r.Msg.GetToldSeq())
+	}
 	return connect.NewResponse(&api.RegisterReply{Epoch: s.epoch, AckedSeq: s.acked[r.Msg.GetSpoolId()], FenceSeconds: s.fence, Term: s.term, LowestOpen: s.lowest}), s.here()
 }
 

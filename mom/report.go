@@ -1,6 +1,7 @@
 package mom
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -66,14 +67,9 @@ func (m *Mom) register(ctx context.Context, l *life) error {
 		return err
 	}
 	defer next()
-	req, err := m.registration(l)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
-	sent := m.config.System.Now()
-	reply, err := m.config.Reporter.Register(ctx, connect.NewRequest(req))
+	reply, sent, err := m.callRegister(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -89,6 +85,36 @@ func (m *Mom) register(ctx context.Context, l *life) error {
 		close(l.registered)
 	})
 	return nil
+}
+
+// callRegister registers, at the time of this host that it returns, and once more when the servers are in another epoch than the
+// tasks were listed for: what was accepted between the list and the epoch must be in it.
+func (m *Mom) callRegister(ctx context.Context, l *life) (*connect.Response[api.RegisterReply], time.Duration, error) {
+	for {
+		req, err := m.registration(l)
+		if err != nil {
+			return nil, 0, err
+		}
+		sent := m.config.System.Now()
+		reply, err := m.config.Reporter.Register(ctx, connect.NewRequest(req))
+		if err != nil || req.GetForEpoch() == 0 || req.GetForEpoch() == reply.Msg.GetEpoch() {
+			return reply, sent, err
+		}
+		m.leaveEpoch(l, reply.Msg.GetEpoch())
+	}
+}
+
+// leaveEpoch makes the mom obey nobody before it has entered the next epoch.
+func (m *Mom) leaveEpoch(l *life, next uint64) {
+	m.delivery.Lock() // what was being accepted is in the next list
+	defer m.delivery.Unlock()
+	l.entering.Store(next)
+}
+
+// betweenEpochs tells whether the mom has left one epoch and not entered the next.
+func (l *life) betweenEpochs() bool {
+	next := l.entering.Load()
+	return next != 0 && next != l.spool.Epoch()
 }
 
 // enter makes the spool agree with what the servers have of it.
@@ -115,15 +141,21 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	req := &api.RegisterRequest{
 		Host: string(c.Host), Address: c.Address, GossipAddress: c.GossipAddress,
 		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: vnodes,
-		FenceSeconds: l.fence.held(), Trouble: l.trouble(),
+		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Epoch: l.spool.Epoch(),
 	}
+	req.ForEpoch = cmp.Or(l.entering.Load(), req.GetEpoch())
 	if c.Probe != nil {
 		req.Pcpus = uint32(max(c.Probe().CPUs, 0))
 	}
+	var tasks []task.Task
 	for _, r := range l.all() {
-		t := r.Task()
+		tasks = append(tasks, r.Task())
+	}
+	told, untold := l.spool.Told() // after the tasks: their facts are in it by now
+	req.ToldSeq = told
+	for _, t := range tasks {
 		req.Tasks = append(req.Tasks, &api.TaskReport{
-			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Ended: t.State == task.Ended,
+			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Ended: t.State == task.Ended, Told: t.Told && !untold[t.Key],
 		})
 	}
 	return req, nil

@@ -17,6 +17,7 @@ import (
 type settings struct {
 	task.Settings
 	logEvents uint16
+	keepDays  int // of log files; 0: for ever
 }
 
 // readSettings reads the files. Directives that it does not know are passed over, as
@@ -63,6 +64,12 @@ func (s *settings) directive(line string) error {
 			return fmt.Errorf("$logevent %q is no mask", arg(1))
 		}
 		s.logEvents = uint16(mask)
+	case "$log_keep_days":
+		days, err := strconv.ParseUint(arg(1), 10, 16)
+		if err != nil {
+			return fmt.Errorf("$log_keep_days %q is no number of days", arg(1))
+		}
+		s.keepDays = int(days)
 	case "$usecp":
 		host, from, ok := strings.Cut(arg(1), ":")
 		if !ok || from == "" || arg(2) == "" {

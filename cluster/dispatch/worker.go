@@ -177,6 +177,8 @@ func order(v *state.View, o *state.Order) *api.Order {
 		out.What = &api.Order_Forget{Forget: &api.ForgetJob{}}
 	case state.OrderAlter:
 		out.What = &api.Order_Alter{Alter: &api.AlterJob{Attributes: attributes(o.Changes)}}
+	case state.OrderMessage:
+		out.What = &api.Order_Message{Message: &api.MessageJob{Text: o.Text, Output: o.Output, Error: o.Error}}
 	}
 	return out
 }

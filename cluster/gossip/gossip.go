@@ -50,7 +50,9 @@ type Config struct {
 	OldKeys   [][]byte // still understood
 	Meta      Meta
 	Seeds     func() []string // addresses of members to join and to join again, as known now
-	Logger    *slog.Logger
+	// Factor stretches all times, for members that are far from each other; 0: 1.
+	Factor int
+	Logger *slog.Logger
 }
 
 // Gossip is one member. Open makes it.
@@ -115,9 +117,10 @@ func (g *Gossip) memberlistConfig() *memberlist.Config {
 	c := memberlist.DefaultLANConfig()
 	c.Name = g.cfg.Name
 	c.Transport = g.cfg.Transport
-	c.ProbeInterval, c.ProbeTimeout = probeInterval, probeTimeout
+	far := func(d time.Duration) time.Duration { return d * time.Duration(max(1, g.cfg.Factor)) }
+	c.ProbeInterval, c.ProbeTimeout = far(probeInterval), far(probeTimeout)
 	c.SuspicionMult, c.SuspicionMaxTimeoutMult = suspicionMult, suspicionMaxTimeoutMult
-	c.GossipInterval = gossipInterval
+	c.GossipInterval = far(gossipInterval)
 	c.EnableCompression = false // the packets are smaller than the tables it would build for each
 	c.DeadNodeReclaimTime = reclaimAfter
 	c.MsgpackUseNewTimeFormat = true

@@ -16,6 +16,7 @@ type Meta struct {
 	Address string `cbor:"3,keyasint,omitempty"` // HOST:PORT of the TLS port
 	Version string `cbor:"4,keyasint,omitempty"`
 	Keys    uint64 `cbor:"5,keyasint,omitempty"` // generation of the keys that it has; 0: not known
+	Level   uint32 `cbor:"6,keyasint,omitempty"` // feature level that its build knows; 0: it does not say
 }
 
 func (m Meta) encode() ([]byte, error) {

@@ -47,7 +47,8 @@ func (w *writer) closeGap(ctx context.Context, last uint64) error {
 			continue
 		}
 		waited := time.Since(w.missing)
-		if goesOn > before && waited >= patienceAlone {
+		removed := goesOn > before && goesOn <= w.ledger.removedBelow()
+		if removed || goesOn > before && waited >= patienceAlone {
 			w.goWithout(min(last, goesOn-1))
 		} else if waited >= w.patience() {
 			w.goWithout(last)
@@ -90,7 +91,12 @@ func (w *writer) fetch(ctx context.Context, last uint64) (goesOn uint64, err err
 			return 0, err
 		}
 	}
-	if !asked || lowest == math.MaxUint64 {
+	switch {
+	case !asked:
+		return 0, nil
+	case lowest == math.MaxUint64 && w.ledger.removedBelow() > last:
+		return last + 1, nil
+	case lowest == math.MaxUint64:
 		return 0, nil
 	}
 	return lowest, nil
@@ -105,7 +111,7 @@ func (w *writer) fetchFrom(ctx context.Context, p Peer, last uint64) (has uint64
 	var batch []Record
 	has = math.MaxUint64
 	next := w.book.next
-	err = ask(ctx, p, next, last, func(r Record) error {
+	err = w.ledger.ask(ctx, p, next, last, func(r Record) error {
 		if r.Number != next {
 			if next == w.book.next {
 				has = r.Number

@@ -22,13 +22,14 @@ type scriptedPeer struct {
 }
 
 func (p *scriptedPeer) Name() string { return "scripted" }
-func (p *scriptedPeer) Records(ctx context.Context, first, last uint64, yield func(Record) error) error {
+func (p *scriptedPeer) Records(ctx context.Context, first, last uint64, yield func(Record) error) (kept uint64, err error) {
 	p.calls++
-	return p.answer(ctx, p.calls, first, last, yield)
+	return 0, p.answer(ctx, p.calls, first, last, yield)
 }
 
 func give(dir string, first, last uint64, yield func(Record) error) error {
-	return (&other{dir: dir}).Records(context.Background(), first, last, yield)
+	_, err := (&other{dir: dir}).Records(context.Background(), first, last, yield)
+	return err
 }
 
 var errDied = errors.New("connection reset")

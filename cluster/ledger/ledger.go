@@ -31,6 +31,9 @@ type Options struct {
 	View   func() *state.View
 	Logger *slog.Logger
 
+	// KeepDays is how many days the files are kept; 0: for ever.
+	KeepDays int
+
 	Registry prometheus.Registerer // takes the metrics; nil: nobody reads them
 }
 
@@ -56,6 +59,7 @@ type Ledger struct {
 	opened  bool
 	ended   bool
 	trouble string // why the last attempt to write failed; "": it did not
+	removed uint64 // peers have removed records below this number
 
 	suspects map[string]bool // day files that may be damaged
 }
@@ -213,6 +217,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 				err := w.sync()
 				l.note(err)
 				l.report(err)
+				l.report(w.prune())
 			}
 			w.lookBehind()
 		}

@@ -53,6 +53,8 @@ func lines(e state.Event) []line {
 		return []line{{logSystem, "Node", e.Object, troubleText(e)}}
 	case state.TrustChanged:
 		return []line{{logAdmin, "Svr", e.Object, e.Text}}
+	case state.EpochBegan:
+		return []line{{logSystem | logAdmin, "Svr", e.Object, e.Text}}
 	case state.LeaderChanged:
 		return []line{{logSystem, "Svr", e.Object, join("leader changed", e.Text)}}
 	case state.ObjectChanged:
@@ -96,11 +98,25 @@ func jobLines(e state.Event) []line {
 		return []line{say(logJob, "job signaled with "+e.Text+" by "+by)}
 	case state.JobRerunAsked:
 		return []line{say(logJob, "Job Rerun at request of "+by)}
+	case state.JobMoved:
+		return []line{
+			say(logDebug2, "dequeuing from "+e.Object+", state "+j.State.Letter()),
+			say(logDebug2, "enqueuing into "+string(j.Queue)+", state "+j.State.Letter()+" hop 1"),
+			say(logJob, "Job moved to "+string(j.Queue)+movedBy(e)),
+		}
 	case state.JobDequeued:
 		return []line{say(logDebug2, "dequeuing from "+string(j.Queue)+", state "+j.State.Letter())}
 	default:
 		return nil
 	}
+}
+
+// movedBy says at whose request a job was moved; routing queues have nobody's.
+func movedBy(e state.Event) string {
+	if e.By.Name == "" {
+		return ""
+	}
+	return " at request of " + e.By.String()
 }
 
 func givenUpText(e state.Event) string {

@@ -19,6 +19,7 @@ type mender struct {
 	days   map[string]checked
 	pace   pace
 	lost   numbers
+	kept   uint64          // nothing below is missed
 	told   map[string]bool // damaged files that were warned of
 
 	spools []string  // folders of records that were fetched
@@ -82,6 +83,9 @@ func (m *mender) round(ctx context.Context) (again bool, err error) {
 	if m.lost, err = readLost(m.ledger.opts.Dir); err != nil {
 		return false, err
 	}
+	if m.kept, err = readKept(m.ledger.opts.Dir); err != nil {
+		return false, err
+	}
 	if err := m.verify(ctx, writing, limit); err != nil {
 		return false, err
 	}
@@ -99,10 +103,10 @@ func (m *mender) round(ctx context.Context) (again bool, err error) {
 
 // missing returns the numbers up to limit that are in no file and not lost.
 func (m *mender) missing(limit uint64) numbers {
-	if limit == 0 {
+	if limit < m.kept {
 		return nil
 	}
-	missing := numbers{{1, limit}}.without(m.lost)
+	missing := numbers{{m.kept, limit}}.without(m.lost)
 	for _, c := range m.days {
 		missing = missing.without(c.whole)
 	}
@@ -187,12 +191,15 @@ func (m *mender) collect(ctx context.Context, missing numbers) (numbers, error) 
 	}
 	if n := left.count(); n != m.wanted || n == 0 {
 		m.wanted, m.since = n, time.Now()
-		if n > 0 {
+		if len(left.without(m.ledger.oldElsewhere())) > 0 {
 			m.ledger.alarm("accounting records are missing and are fetched from the other replicas", "records", left.String())
 		}
 	}
 	left, all, err := m.fetch(ctx, left)
 	if err != nil || len(left) == 0 {
+		return left, err
+	}
+	if left, err = m.removedElsewhere(left, all); err != nil || len(left) == 0 {
 		return left, err
 	}
 	if n := left.count(); n != m.wanted {
@@ -207,6 +214,24 @@ func (m *mender) collect(ctx context.Context, missing numbers) (numbers, error) 
 	m.lost = m.lost.plus(left)
 	m.ledger.alarm("accounting records exist on no replica any more", "records", left.String())
 	return nil, nil
+}
+
+// removedElsewhere gives up what every peer was asked for and one has removed as old.
+func (m *mender) removedElsewhere(missing numbers, all bool) (left numbers, err error) {
+	left = missing.without(m.ledger.oldElsewhere())
+	if !all {
+		return missing, nil
+	}
+	gone := missing.without(left)
+	if len(gone) == 0 {
+		return missing, nil
+	}
+	if err := noteLost(m.ledger.opts.Dir, gone); err != nil {
+		return nil, err
+	}
+	m.lost = m.lost.plus(gone)
+	m.ledger.opts.Logger.Info("old accounting records are kept on no replica any more", "records", gone.String())
+	return left, nil
 }
 
 // fetch asks the log's replay first, and then every peer, for what is missing; all
@@ -245,7 +270,7 @@ func (m *mender) fetch(ctx context.Context, missing numbers) (left numbers, all 
 func (m *mender) fetchFrom(ctx context.Context, p Peer, missing numbers) (got numbers, err error) {
 	s := newSpool(m.ledger.spoolDir())
 	for _, r := range missing {
-		if err = ask(ctx, p, r.first, r.last, s.add); err != nil {
+		if err = m.ledger.ask(ctx, p, r.first, r.last, s.add); err != nil {
 			break
 		}
 	}

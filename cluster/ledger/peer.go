@@ -21,18 +21,19 @@ var _ Peer = Remote{}
 func (p Remote) Name() string { return p.Replica }
 
 // Records asks the replica for its records.
-func (p Remote) Records(ctx context.Context, first, last uint64, yield func(Record) error) error {
+func (p Remote) Records(ctx context.Context, first, last uint64, yield func(Record) error) (kept uint64, err error) {
 	stream, err := p.Client.Records(ctx, connect.NewRequest(&api.RecordsRequest{First: first, Last: last}))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer stream.Close()
 	for stream.Receive() {
+		kept = max(kept, stream.Msg().GetKept())
 		for _, r := range stream.Msg().GetRecords() {
 			if err := yield(Record{Number: r.GetNumber(), Day: r.GetDay(), Line: r.GetLine()}); err != nil {
-				return err
+				return kept, err
 			}
 		}
 	}
-	return stream.Err()
+	return kept, stream.Err()
 }

@@ -20,6 +20,8 @@ type writer struct {
 	missing time.Time // when the present gap was seen
 	behind  time.Time // since when the state has records that never came
 	swept   bool
+	pruned  string // day on which it was seen to what is old
+	kept    uint64 // records below this number were removed as old
 
 	replay  replay  // compares records that come again with what is in the files
 	offers  *spool  // those that come again and are not
@@ -101,6 +103,9 @@ func (w *writer) open() error {
 	if err != nil {
 		return err
 	}
+	if w.kept, err = readKept(dir); err != nil {
+		return err
+	}
 	if !w.swept {
 		if err := sweep(dir); err != nil {
 			return err
@@ -140,6 +145,9 @@ func (w *writer) receive(b Batch) {
 func (w *writer) take(r Record) {
 	if r.Number >= w.book.next {
 		w.pending = append(w.pending, r)
+		return
+	}
+	if r.Number < w.kept {
 		return
 	}
 	there, err := w.replay.has(w.ledger.opts.Dir, r)

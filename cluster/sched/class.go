@@ -11,7 +11,10 @@ import (
 )
 
 // A key is what makes the requests of two jobs the same.
-type key struct{ sel, place string }
+type key struct {
+	sel, place string
+	queue      pbs.QueueName // empty: it has no vnodes of its own
+}
 
 // A class is the parsed request of all jobs with one key.
 type class struct {
@@ -19,6 +22,7 @@ type class struct {
 	place  spec.Place
 	sums   []need // over all chunks, by name
 	bad    string // the request cannot be understood
+	queue  pbs.QueueName
 
 	cycle uint64 // in which a job of it was queued last
 	fit   struct {
@@ -54,7 +58,7 @@ type prop struct {
 var layout = [...]string{"mpiprocs", "ompthreads"}
 
 func newClass(k key, t resource.Table) *class {
-	c := &class{}
+	c := &class{queue: k.queue}
 	sel, err := spec.ParseSelect(k.sel)
 	if err != nil {
 		c.bad = err.Error()
@@ -72,8 +76,10 @@ func newClass(k key, t resource.Table) *class {
 			c.bad = err.Error()
 			return c
 		}
-		c.chunks = append(c.chunks, ch)
-		c.add(ch)
+		for _, ch := range onlyFirst(ch, len(c.chunks) == 0) {
+			c.chunks = append(c.chunks, ch)
+			c.add(ch)
+		}
 	}
 	slices.SortFunc(c.sums, func(a, b need) int {
 		if a.def.Name < b.def.Name {
@@ -110,6 +116,21 @@ func newChunk(written spec.Chunk, t resource.Table) (chunk, error) {
 	return ch, nil
 }
 
+// onlyFirst takes what is consumed at the first host only (flag f) from all chunks but the
+// very first.
+func onlyFirst(ch chunk, first bool) []chunk {
+	rest := ch
+	rest.needs = slices.DeleteFunc(slices.Clone(ch.needs), func(n need) bool { return n.def.Flags&resource.FirstHost != 0 })
+	switch {
+	case len(rest.needs) == len(ch.needs), first && ch.count == 1:
+		return []chunk{ch}
+	case !first:
+		return []chunk{rest}
+	}
+	ch.count, rest.count = 1, ch.count-1
+	return []chunk{ch, rest}
+}
+
 // add counts a chunk into the sums.
 func (c *class) add(ch chunk) {
 	for _, n := range ch.needs {
@@ -135,7 +156,7 @@ func (c *class) total() int {
 // alone returns the class of one of its chunks, once.
 func (c *class) alone(ch chunk) *class {
 	ch.count = 1
-	one := &class{chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}}
+	one := &class{queue: c.queue, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}}
 	one.add(ch)
 	return one
 }

@@ -21,7 +21,7 @@ func MakeByWalking(v *state.View, now pbs.Time, starts, comments, lines, exact i
 	c := p.begin(v, now)
 	var jobs []*state.Job
 	for j := range v.Jobs() {
-		if j.State == pbs.Queued {
+		if j.Startable() {
 			jobs = append(jobs, j)
 		}
 	}
@@ -37,7 +37,7 @@ func MakeByWalking(v *state.View, now pbs.Time, starts, comments, lines, exact i
 			break
 		}
 		place, _ := j.Resources.Get("place")
-		c.consider(j, p.classes[key{j.SchedSelect, place}])
+		c.consider(j, p.classes[p.key(j.SchedSelect, place, j.Queue)])
 	}
 	return c.plan
 }

@@ -60,7 +60,9 @@ func (w *world) renew(i int, vn *state.Vnode) {
 			c.offer(i, offered(c.def, n.offer))
 		}
 	}
-	w.offersNew = w.offersNew || old.Sharing != vn.Sharing
+	now := tieOf(vn)
+	w.offersNew = w.offersNew || old.Sharing != vn.Sharing || n.tie != now
+	n.tie = now
 	if !w.idle {
 		w.hosts[n.host].jobs += len(vn.Jobs) - n.jobs
 		n.usable, n.jobs, n.alone = vn.Usable(), len(vn.Jobs), vn.Exclusive()

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -46,6 +47,7 @@ type Loop struct {
 	opts      Options
 	planner   *Planner
 	commented time.Time // when comments were proposed last
+	mask      uint16    // of events that are logged: the scheduler's log_events
 }
 
 const (
@@ -74,6 +76,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	for {
 		changed := l.opts.Source.Changed()
 		v := l.opts.Source.View()
+		l.mask = logEvents(v)
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
 		rest := coalesce
 		if v.Server().Scheduling() {
@@ -136,13 +139,13 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 func (l *Loop) start(ctx context.Context, v *state.View, starts []Start) {
 	var g errgroup.Group
 	g.SetLimit(inFlight)
-	when := runTime(v)
+	when, heed := runTime(v), v.Cluster().FeatureLevel >= command.LevelObjects
 	for _, s := range starts {
 		g.Go(func() error {
 			out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
 				Asker: l.opts.Asker,
 				Commands: []command.Command{&command.StartJob{
-					Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Comment: "Job run at " + when + " on " + s.ExecVnode,
+					Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
 				}},
 			})
 			switch {
@@ -204,7 +207,16 @@ func (l *Loop) fail(ctx context.Context, job pbs.JobID, err error) {
 	}
 }
 
+// logEvents returns the events that the scheduler's log takes.
+func logEvents(v *state.View) uint16 {
+	mask, _ := strconv.ParseUint(v.Server().SchedGet("log_events"), 10, 16)
+	return uint16(mask)
+}
+
 func (l *Loop) log(event uint16, class, object, text string) {
+	if event&l.mask == 0 {
+		return
+	}
 	if err := l.opts.Log.Write(time.Now(), event, class, object, text); err != nil {
 		l.opts.Logger.Error("write the scheduler's log", "error", err)
 	}

@@ -71,6 +71,8 @@ type cycle struct {
 	idle    *world                 // as if nothing ran; there when the first job does not fit
 	queues  map[pbs.QueueName]bool // whether it is started
 	reasons map[*class]*reason
+	limiter limiter
+	rooms   map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
 	plan    Plan
 	waiting int
 }
@@ -100,13 +102,18 @@ func (c *cycle) run(waits lines) {
 // saidAll tells whether nothing would come of looking at the first job of a line,
 // or any behind it: they cannot start, and their comments say why.
 func (c *cycle) saidAll(l line) bool {
-	comment := notStarted
-	if c.started(l.of.Queue) {
-		why, tried := c.reasons[l.class]
-		if !tried {
-			return false
-		}
+	if c.limiter.routes(c.view, l.of.Queue) {
+		return true // its jobs are on their way to other queues
+	}
+	why, tried := c.reasons[l.class]
+	comment, held := c.limiter.holds(*l.of)
+	switch {
+	case !c.started(l.of.Queue):
+		comment = notStarted
+	case tried:
 		comment = why.comment
+	case !held:
+		return false
 	}
 	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Reason == state.CommentReason(comment)
 }
@@ -123,25 +130,75 @@ func (c *cycle) consider(j *state.Job, cl *class) {
 	if len(j.Unconfirmed) > 0 || c.now < j.Eligible+pause(j.FailedRuns) {
 		return
 	}
-	if !c.started(j.Queue) {
+	switch {
+	case c.limiter.routes(c.view, j.Queue):
+	case !c.started(j.Queue):
 		c.explain(j, notStarted)
-		return
+	case j.Array != nil:
+		c.considerArray(j, cl)
+	case !j.IsSubjob():
+		c.try(j, j.ID, cl)
+	case *c.room(j) > 0 && c.try(j, j.ID, cl):
+		*c.room(j)--
 	}
+}
+
+// considerArray starts as many subjobs of an array as there is room for.
+func (c *cycle) considerArray(j *state.Job, cl *class) {
+	room := c.room(j)
+	for index := range j.Array.Queued.From(0) {
+		switch {
+		case *room == 0:
+			return
+		case len(c.plan.Starts) == c.starts:
+			c.plan.More = true
+			return
+		case !c.try(j, j.ID.Subjob(index), cl):
+			return
+		}
+		*room--
+	}
+}
+
+// room returns how many more subjobs may run of the array that the job is or belongs to.
+func (c *cycle) room(j *state.Job) *int {
+	room, known := c.rooms[j.Seq]
+	if !known {
+		room = new(int)
+		if j.Array != nil {
+			*room = j.Room()
+		} else if parent, ok := c.view.Parent(j); ok {
+			*room = parent.Room()
+		}
+		c.rooms[j.Seq] = room
+	}
+	return room
+}
+
+// try plans the start of a job, or of the subjob of the array j that id names, or says
+// why not.
+func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	why, tried := c.reasons[cl]
 	if !tried {
-		c.log(logDebug, j.ID, "Considering job to run")
+		if text := c.reached(j, id); text != "" {
+			c.explain(j, text)
+			return false
+		}
+		c.log(logDebug, id, "Considering job to run")
 		placed, ok := c.free.place(cl)
 		if ok {
-			c.plan.Starts = append(c.plan.Starts, Start{Job: j.ID, Select: j.SchedSelect, ExecVnode: placed.String()})
-			return
+			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed.String()})
+			c.planned(j)
+			return true
 		}
 		why = c.why(cl)
 		c.reasons[cl] = why
 		for _, text := range why.lines {
-			c.log(logSched, j.ID, text)
+			c.log(logSched, id, text)
 		}
 	}
 	c.explain(j, why.comment)
+	return false
 }
 
 // pause is how long a job waits after starts that came to nothing: the first few
@@ -168,10 +225,10 @@ func (c *cycle) started(name pbs.QueueName) bool {
 
 // explain proposes a comment if it says something new. Of jobs far down the
 // queue one that differs in its numbers only is left as it is: else every start
-// would rewrite the comments of all.
+// would rewrite the comments of all. That of an array says when it began.
 func (c *cycle) explain(j *state.Job, text string) {
 	c.waiting++
-	if j.Comment == text || len(c.plan.Comments) >= c.comments {
+	if j.State != pbs.Queued || j.Comment == text || len(c.plan.Comments) >= c.comments {
 		return
 	}
 	if c.waiting > c.exact && state.CommentReason(j.Comment) == state.CommentReason(text) {

@@ -26,6 +26,7 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	b := &bench{t: t, store: state.NewStore()}
 	b.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1})
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	return b
 }
 
@@ -79,8 +80,10 @@ func (b *bench) submit(request string) pbs.JobID {
 	list := (&command.SubmitJob{}).Attributes
 	for word := range strings.FieldsSeq(request) {
 		name, value, _ := strings.Cut(word, "=")
-		if name == "priority" {
-			list = list.Set("Priority", "", value)
+		if direct, ok := map[string]string{
+			"priority": "Priority", "array": "array_indices_submitted", "most": "max_run_subjobs",
+		}[name]; ok {
+			list = list.Set(direct, "", value)
 			continue
 		}
 		list = list.Set("Resource_List", name, value)
@@ -98,7 +101,7 @@ func (b *bench) plan() sched.Plan { return sched.Make(b.store.View(), start) }
 func (b *bench) apply(p sched.Plan) {
 	b.t.Helper()
 	for _, s := range p.Starts {
-		b.do(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode})
+		b.do(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode, Comment: "Job run at noon on " + s.ExecVnode})
 	}
 	for _, c := range p.Comments {
 		b.do(&command.SetComments{Comments: []command.JobComment{{Job: c.Job, Text: c.Text}}})

@@ -14,7 +14,8 @@ import (
 // depend on what it keeps. One goroutine uses it.
 type Planner struct {
 	limits
-	custom  []resource.Def // of the view that it has seen last
+	custom  []resource.Def  // of the view that it has seen last
+	tied    []pbs.QueueName // queues with vnodes of their own, in that view
 	classes map[key]*class
 	cycle   uint64
 	all     *world // free and full, as in the view
@@ -47,6 +48,9 @@ func (p *Planner) prepare(v *state.View) lines {
 	if p.all == nil || !p.all.follow(v) {
 		p.all = newWorld(v, false)
 	}
+	if tied := p.all.tied(); !slices.Equal(tied, p.tied) {
+		p.tied, p.classes = tied, map[key]*class{}
+	}
 	var waits lines
 	for of, j := range v.Classes() {
 		waits = append(waits, line{of, j, p.class(v, of)})
@@ -58,7 +62,7 @@ func (p *Planner) prepare(v *state.View) lines {
 // class returns the request of a class, parsed when it is new, and makes sure that
 // the columns are there that it asks for.
 func (p *Planner) class(v *state.View, of *state.Class) *class {
-	k := key{of.Select, of.Place}
+	k := p.key(of.Select, of.Place, of.Queue)
 	c, ok := p.classes[k]
 	if !ok {
 		c = newClass(k, v)
@@ -77,7 +81,7 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
 	return &cycle{
 		limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
-		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{},
+		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
 	}
 }
 

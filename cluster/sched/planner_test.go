@@ -90,17 +90,22 @@ func (b *bench) step(r *rapid.T) {
 			b.submit(fmt.Sprintf("select=%d:ncpus=%d%s place=%s priority=%d", rapid.IntRange(1, 2).Draw(r, "count"),
 				rapid.IntRange(0, 5).Draw(r, "cpus"), rapid.SampledFrom([]string{"", ":mem=100mb", ":host=h1", ":lic=1", ":arch=vax"}).Draw(r, "more"),
 				rapid.SampledFrom([]string{"free", "pack", "scatter", "excl", "pack:exclhost"}).Draw(r, "place"),
-				rapid.IntRange(0, 1).Draw(r, "priority")))
+				rapid.IntRange(0, 1).Draw(r, "priority")) + rapid.SampledFrom([]string{"", "", " array=0-2", " array=1-9:3 most=1", " array=5-7 most=2"}).Draw(r, "array"))
 		}
 	}
 	steps := []func(){
 		submit, submit, submit, submit,
+		func() { b.drawLimit(r) },
+		func() {
+			b.submitAs(rapid.SampledFrom([]string{"ann", "bob"}).Draw(r, "user"), "users", "select=1:ncpus=1")
+		},
 		func() { b.setHost(r) },
 		func() { b.try(&command.DeleteJob{Job: job, Force: true}) },
 		func() { b.try(&command.DeleteJob{Job: job, Force: true}) },
 		func() { b.try(&command.RerunJob{Job: job, Force: true}) },
 		func() { b.try(&command.HoldJob{Job: job, Holds: pbs.HoldUser}) },
 		func() { b.try(&command.ReleaseJob{Job: job, Holds: pbs.HoldUser}) },
+		func() { b.try(&command.ForgetHost{Host: vnode.Host}) },
 		func() { b.try(&command.HostDown{Host: vnode.Host}) },
 		func() {
 			b.try(&command.OrderConfirmed{Host: vnode.Host, Order: pbs.OrderID(rapid.IntRange(1, 6).Draw(r, "order")), Refusal: pbs.Refuse(pbs.SystemError)})

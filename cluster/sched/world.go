@@ -32,6 +32,7 @@ type node struct {
 	jobs   int
 	mine   int  // the attempt that took of it last
 	alone  bool // a job has it for itself
+	tie    tie
 }
 
 type host struct {
@@ -62,7 +63,7 @@ func (w *world) add(vn *state.Vnode) {
 		w.byHost[vn.Host] = h
 		w.hosts = append(w.hosts, host{name: vn.Host})
 	}
-	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true}
+	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true, tie: tieOf(vn)}
 	if !w.idle {
 		n.usable, n.jobs, n.alone = vn.Usable(), len(vn.Jobs), vn.Exclusive()
 		w.hosts[h].jobs += n.jobs
@@ -93,7 +94,7 @@ func (w *world) takesHost(vn *state.Vnode) bool {
 
 // open tells whether the class may use the node.
 func (w *world) open(n *node, c *class) bool {
-	if !n.usable || w.hosts[n.host].shut {
+	if !n.usable || w.hosts[n.host].shut || !n.lets(c, w.tried) {
 		return false
 	}
 	if n.mine == w.tried {

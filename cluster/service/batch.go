@@ -79,7 +79,11 @@ func (c *Config) changeJob(ctx context.Context, r connect.AnyRequest, job string
 // Alter changes attributes of a job: qalter.
 func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest]) (*connect.Response[api.AlterReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
-		changes, err := parseChanges(p, attr.Job, r.Msg.GetChanges())
+		asked, err := fromNodes(r.Msg.GetChanges(), p.view)
+		if err != nil {
+			return nil, err
+		}
+		changes, err := parseChanges(p, attr.Job, asked)
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,7 @@ func TestSubmit_Refusals(t *testing.T) {
 		{"bad select", "ann@h", set("Resource_List.select", "1:ncpus=1+"), pbs.BadAttributeValue, "Illegal attribute or resource value Resource_List.select"},
 		{"unknown resource in select", "ann@h", set("Resource_List.select", "1:nosuch=1"), pbs.UnknownResource, "Unknown resource: nosuch"},
 		{"binary name", "ann@h", set("Job_Name", "a\x00b"), pbs.BadAttributeValue, ""},
-		{"a feature to come", "ann@h", set("depend", "afterok:1"), pbs.NotSupported, ""},
+		{"a feature to come", "ann@h", set("stagein", "a@h:b"), pbs.NotSupported, ""},
 		{"foreign group", "ann@h", set("group_list", "wheel"), badGroup, ""},
 		{"no account", "ghost@h", set("Job_Name", "x"), pbs.NotAccountHolder, ""},
 		{"root", "root@h", set("Job_Name", "x"), pbs.BadUser, ""},

@@ -24,7 +24,8 @@ import (
 // A bench is the services over a state with one writer: what is proposed is
 // applied at once.
 type bench struct {
-	t *testing.T
+	disasters []cluster.Disaster // of which it was told
+	t         *testing.T
 	Services
 
 	mu     sync.Mutex
@@ -102,6 +103,12 @@ func (b *bench) Transfer(context.Context, pbs.ReplicaName) error  { return nil }
 func (b *bench) Snapshot(context.Context) (*cluster.Saved, error) { return nil, errors.New("none") }
 func (b *bench) AddReplica(context.Context, state.Replica) error  { return nil }
 
+func (b *bench) MayRemove(context.Context, pbs.ReplicaName) error { return nil }
+
+func (b *bench) Withdraw(context.Context, pbs.ReplicaName) error { return nil }
+
+func (b *bench) FinishRemoval(context.Context, pbs.ReplicaName) error { return nil }
+
 // announce wakes those who wait for a newer state.
 func (b *bench) announce() {
 	if b.changed != nil {
@@ -119,11 +126,22 @@ func (b *bench) Changed() <-chan struct{} {
 	return b.changed
 }
 
+func (b *bench) LogEnd() (cluster.LogEnd, error) {
+	return cluster.LogEnd{ServerID: "s1.disk", Index: 9, Term: 2}, nil
+}
+
+func (b *bench) Recover(_ context.Context, d cluster.Disaster) (cluster.Rescue, error) {
+	b.disasters = append(b.disasters, d)
+	return cluster.Rescue{Survivors: []cluster.LogEnd{{ServerID: "s1.disk", Index: 9, Term: 2}}, Lost: []string{"s2.disk"}, Epoch: 5}, nil
+}
+
 func (b *bench) LastStart(context.Context, cluster.StartQuestion) (cluster.StartAnswer, error) {
 	return cluster.StartAnswer{}, nil
 }
 func (b *bench) Records(uint64, uint64, func(*api.LedgerRecord) error) error { return nil }
-func (b *bench) Renewed(h pbs.HostName)                                      { b.heard = append(b.heard, h) }
+func (b *bench) Kept() uint64                                                { return 1 }
+
+func (b *bench) Renewed(h pbs.HostName) { b.heard = append(b.heard, h) }
 
 func (b *bench) Issue(u pbs.User, ttl time.Duration) (string, time.Time, error) {
 	return "token of " + u.String(), time.Now().Add(ttl), nil

@@ -40,6 +40,9 @@ func parseChange(p person, o attr.Object, a *api.Attribute) (command.AttrChange,
 	if !ok {
 		return command.AttrChange{}, pbs.Refuse(pbs.UndefinedAttribute)
 	}
+	if err := atLevel(p.view, def.Level); err != nil {
+		return command.AttrChange{}, err
+	}
 	if err := def.CheckWrite(a.GetResource(), p.perm, p.view); err != nil {
 		return command.AttrChange{}, err
 	}

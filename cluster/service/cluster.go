@@ -37,11 +37,13 @@ func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusReque
 	for _, d := range v.Cluster().Differences {
 		out.Differences = append(out.Differences, &api.Difference{Replica: string(d.Replica), Index: d.Index, UnixNano: int64(d.At)})
 	}
+	out.Removals, out.RttClass = removals(v), string(v.Cluster().RTTClass.OrLan())
 	for _, s := range all {
 		out.Replicas = append(out.Replicas, StatusMessage(s))
 	}
 	if !r.Msg.GetLocal() {
 		assess(out, all)
+		out.Moms = c.moms()
 	}
 	return connect.NewResponse(out), nil
 }
@@ -50,6 +52,10 @@ func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusReque
 func assess(out *api.StatusReply, all []cluster.Status) {
 	verdicts, condition, mayFail := cluster.Assess(all)
 	out.Health, out.MayFail = string(condition), uint32(mayFail)
+	out.Advice = cluster.Advise(all)
+	if advice := cluster.WithoutQuorum(all); advice != "" {
+		out.Advice = append(out.Advice, advice)
+	}
 	for i, v := range verdicts {
 		out.Replicas[i].Health, out.Replicas[i].Lag, out.Replicas[i].Advice = string(v.Health), v.Lag, v.Advice
 	}
@@ -64,7 +70,7 @@ func StatusMessage(s cluster.Status) *api.ReplicaStatus {
 		Host: string(s.Self.Host), GossipAddress: s.Self.GossipAddress,
 		FeatureLevel: s.Self.FeatureLevel, Generation: s.Self.Generation, Start: s.Self.Start,
 		Writes: uint64(s.Disk.Writes), WriteP99Us: s.Disk.P99.Microseconds(), WriteMaxUs: s.Disk.Max.Microseconds(),
-		DiskSlow: s.Disk.Sick, DiskFree: s.Disk.Free, DiskLow: s.Disk.Low, DiskDir: s.Disk.Dir, Voter: s.Voter,
+		DiskSlow: s.Disk.Sick, DiskFree: s.Disk.Free, DiskLow: s.Disk.Low, DiskDir: s.Disk.Dir, Voter: s.Voter, Zone: s.Self.Zone, RttClass: string(s.Class),
 	}
 	for _, m := range s.Marks {
 		out.Marks = append(out.Marks, &api.DigestMark{Index: m.Index, Digest: m.Digest})
@@ -209,9 +215,13 @@ func (c *Cluster) LastStart(ctx context.Context, r *connect.Request[api.LastStar
 		ServerID: r.Msg.GetServerId(), Address: r.Msg.GetAddress(), Decided: r.Msg.GetDecided(),
 		Start: cluster.Start{Generation: r.Msg.GetGeneration(), Token: r.Msg.GetStart()},
 	})
-	return reply(&api.LastStartReply{
-		Generation: a.Known.Generation, Start: a.Known.Token, ReplacedBy: a.ReplacedBy, RunsAt: a.RunsAt,
-	}, err)
+	out := &api.LastStartReply{
+		Generation: a.Known.Generation, Start: a.Known.Token, ReplacedBy: a.ReplacedBy, RunsAt: a.RunsAt, Removed: a.Removed, Anew: a.Anew,
+	}
+	if !a.Parted.IsZero() {
+		out.Parted = a.Parted.Unix()
+	}
+	return reply(out, err)
 }
 
 // recordsPerMessage bounds one message of a Records stream.
@@ -219,7 +229,7 @@ const recordsPerMessage = 512
 
 // Records fills a gap in another replica's ledger.
 func (c *Cluster) Records(ctx context.Context, r *connect.Request[api.RecordsRequest], stream *connect.ServerStream[api.RecordsReply]) error {
-	msg := &api.RecordsReply{}
+	msg := &api.RecordsReply{Kept: c.Ledger.Kept()}
 	err := c.Ledger.Records(r.Msg.GetFirst(), r.Msg.GetLast(), func(rec *api.LedgerRecord) error {
 		msg.Records = append(msg.Records, rec)
 		if len(msg.Records) < recordsPerMessage {
@@ -229,7 +239,7 @@ func (c *Cluster) Records(ctx context.Context, r *connect.Request[api.RecordsReq
 		msg = &api.RecordsReply{}
 		return stream.Send(full)
 	})
-	if len(msg.Records) > 0 { // what there is goes out before what went wrong
+	if len(msg.Records) > 0 || msg.Kept > 0 { // what there is goes out before what went wrong
 		if sent := stream.Send(msg); err == nil {
 			err = sent
 		}

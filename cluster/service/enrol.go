@@ -122,6 +122,7 @@ func (c *Cluster) welcome(ctx context.Context, role transport.Role, leaf []byte)
 	out := &api.JoinReply{
 		Cluster: v.Cluster().ID, Server: v.Cluster().Name, Certificate: leaf, Ca: c.CA.Roots(),
 	}
+	out.RttClass = string(v.Cluster().RTTClass)
 	if role == transport.RoleReplica {
 		if out.CaKey, err = c.CA.MarshalKey(); err != nil {
 			return nil, fmt.Errorf("join: %w", err)

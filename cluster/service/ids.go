@@ -23,7 +23,8 @@ func requestID(r connect.AnyRequest) pbs.RequestID {
 	return transport.NewRequestID()
 }
 
-// jobOf finds the job that a user named.
+// jobOf finds the job that a user named, or the subjob, whether it has a record or not.
+// Several subjobs are found as their array, under the identifier that names them.
 func jobOf(v *state.View, text string) (*state.Job, error) {
 	id, err := pbs.ParseJobID(text, v.Cluster().Name)
 	if err != nil {
@@ -32,7 +33,16 @@ func jobOf(v *state.View, text string) (*state.Job, error) {
 	if _, server, ok := strings.Cut(text, "@"); ok && !isAlias(v, server) {
 		return nil, pbs.Refuse(pbs.UnknownJob)
 	}
-	j, ok := v.Job(id)
+	if set, ok := id.Indices(); ok && id.Sub() == 0 {
+		parent, ok := v.Job(id.Parent())
+		if !ok || parent.Array == nil || len(parent.Array.Indices.Both(set)) == 0 {
+			return nil, pbs.Refuse(pbs.UnknownJob)
+		}
+		several := *parent
+		several.ID = id
+		return &several, nil
+	}
+	j, ok := v.Named(id)
 	if !ok {
 		return nil, pbs.Refuse(pbs.UnknownJob)
 	}
@@ -71,7 +81,12 @@ const (
 	typeAlter   = 11
 	typeRelease = 13
 	typeRerun   = 14
+	typeRun     = 15
 	typeSignal  = 18
+	typeMessage = 10
+	typeMove    = 12
+	typeTerm    = 17
+	typeOrder   = 50
 )
 
 // logSecurity is the event of refused requests.

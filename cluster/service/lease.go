@@ -33,6 +33,7 @@ func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]
 		return nil, pbs.Refuse(pbs.UnknownNode)
 	}
 	s.heard(ctx, v, h, r.Msg)
+	s.deadlines.note(host, r.Msg.GetFenceSeconds())
 	s.renewed(host)
 	return connect.NewResponse(&api.LeaseReply{
 		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: v.Server().Fence(),

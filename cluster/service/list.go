@@ -34,6 +34,7 @@ type listing struct {
 	send   func(*api.ListReply) error
 	held   atomic.Pointer[state.View]
 	fields fields
+	where  []criterion
 	me     person // its view is nil: a page puts in the one it reads
 	sent   bool
 	header *api.ListHeader
@@ -61,6 +62,10 @@ func (b *Batch) list(ctx context.Context, req *api.ListRequest, send func(*api.L
 	if l.fields, err = newFields(kind.object, req.GetAttributes(), l.me.perm, v); err != nil {
 		return err
 	}
+	if l.where, err = newCriteria(req.GetWhere(), v); err != nil {
+		return err
+	}
+	l.header.Chosen = len(l.where) > 0
 	l.hold(v)
 	defer l.held.Store(nil)
 	return kind.list(l)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strings"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
@@ -16,15 +17,20 @@ func (l *listing) jobs() error {
 	if err := l.checkQueues(); err != nil {
 		return err
 	}
-	next, more := uint64(0), true
-	for more {
+	var seq uint64
+	var sub uint32
+	for more := true; more; {
 		var err error
 		more, err = l.page(func(v *state.View, p *page) bool {
-			for j := range v.JobsFrom(next) {
+			from := v.JobsFrom
+			if l.req.GetSubjobs() {
+				from = v.AllFrom
+			}
+			for j := range from(seq, sub) {
 				if p.full() {
 					return true
 				}
-				next = j.Seq + 1
+				seq, sub = j.Seq, j.Sub+1
 				if l.wants(p.me, j) {
 					p.add(string(j.ID), p.fields.ofJob(v, j))
 				}
@@ -54,13 +60,24 @@ func (l *listing) checkQueues() error {
 
 // wants tells whether an unnamed job belongs to the listing.
 func (l *listing) wants(me person, j *state.Job) bool {
-	if j.State == pbs.Finished && !l.req.GetHistory() {
+	if !l.chooses(j) || j.State == pbs.Finished && !l.req.GetHistory() && !me.view.Expired(j) {
 		return false
 	}
 	if qs := l.req.GetQueues(); len(qs) > 0 && !slices.Contains(qs, string(j.Queue)) {
 		return false
 	}
-	return maySee(me, j)
+	return meet(l.where, me.view, j) && maySee(me, j)
+}
+
+// chooses tells whether a job is of the kind that is listed: subjobs are only if asked for.
+func (l *listing) chooses(j *state.Job) bool {
+	switch {
+	case l.req.GetArrays() && l.req.GetSubjobs():
+		return j.IsSubjob()
+	case l.req.GetArrays():
+		return j.Array != nil
+	}
+	return l.req.GetSubjobs() || !j.IsSubjob()
 }
 
 // maySee hides other people's jobs where the site says so.
@@ -70,7 +87,10 @@ func maySee(me person, j *state.Job) bool {
 
 // namedJobs lists the jobs asked for, each or the reason why not.
 func (l *listing) namedJobs() error {
-	names := l.req.GetNames()
+	names, err := l.expanded()
+	if err != nil {
+		return err
+	}
 	for more := true; more; {
 		var err error
 		more, err = l.page(func(v *state.View, p *page) bool {
@@ -87,11 +107,52 @@ func (l *listing) namedJobs() error {
 	return nil
 }
 
+// expanded returns the names asked for, with one for each subjob of a range, and of an
+// array if its subjobs are wanted.
+func (l *listing) expanded() ([]string, error) {
+	v, err := l.view()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, name := range l.req.GetNames() {
+		names = append(names, l.expand(v, name)...)
+	}
+	return names, nil
+}
+
+func (l *listing) expand(v *state.View, name string) []string {
+	id, err := pbs.ParseJobID(name, v.Cluster().Name)
+	set, ranged := id.Indices()
+	if err != nil || id.Sub() > 0 || !ranged && !(id.IsArray() && l.req.GetSubjobs()) {
+		return []string{name}
+	}
+	parent, ok := v.Job(id.Parent())
+	if !ok || parent.Array == nil {
+		return []string{name}
+	}
+	var names []string
+	if !ranged {
+		set = parent.Array.Indices
+		if !l.req.GetArrays() {
+			names = append(names, name)
+		}
+	}
+	_, at, _ := strings.Cut(name, "@")
+	for index := range parent.Array.Indices.Both(set).From(0) {
+		names = append(names, strings.TrimSuffix(string(parent.ID.Subjob(index))+"@"+at, "@"))
+	}
+	if len(names) == 0 {
+		return []string{name}
+	}
+	return names
+}
+
 func (l *listing) namedJob(v *state.View, p *page, name string) {
 	j, err := jobOf(v, name)
 	switch {
 	case err != nil:
-	case j.State == pbs.Finished && !l.req.GetHistory():
+	case j.State == pbs.Finished && !l.req.GetHistory() && !v.Expired(j):
 		err = pbs.Refuse(pbs.HasFinished)
 	case !maySee(p.me, j):
 		err = pbs.Refuse(pbs.Unauthorized)
@@ -100,5 +161,7 @@ func (l *listing) namedJob(v *state.View, p *page, name string) {
 		p.refuse(name, err)
 		return
 	}
-	p.add(string(j.ID), p.fields.ofJob(v, j))
+	if meet(l.where, v, j) && (!l.req.GetArrays() || j.Array != nil || j.IsSubjob()) {
+		p.add(string(j.ID), p.fields.ofJob(v, j))
+	}
 }

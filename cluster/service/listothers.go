@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
@@ -133,15 +134,18 @@ func schedAttributes(v *state.View, home string) attr.List {
 		word = "scheduling"
 	}
 	hot := map[string]string{
-		"sched_host": string(v.Cluster().LeaderHost), "scheduling": v.Server().Get("scheduling"),
+		"sched_host": string(v.Cluster().LeaderHost),
 		"sched_priv": filepath.Join(home, "sched_priv"), "sched_log": filepath.Join(home, "sched_logs"),
-		"state": word, "pbs_version": pbs.Version, "log_events": "767",
+		"state": word, "pbs_version": pbs.Version,
 	}
 	var list attr.List
 	for _, def := range attr.All(attr.Sched) {
 		value, ok := hot[def.Name]
+		if command.SharedWithServer(def.Name) {
+			value, ok = v.Server().Get(def.Name), true
+		}
 		if !ok {
-			value = def.Default
+			value = v.Server().SchedGet(def.Name)
 		}
 		if value != "" {
 			list = append(list, attr.Entry{Name: def.Name, Value: value})

@@ -70,6 +70,7 @@ var managed = map[api.ObjectKind]struct {
 	api.ObjectKind_OBJECT_KIND_VNODE:    {"Node", attr.Vnode, manageVnodes},
 	api.ObjectKind_OBJECT_KIND_HOST:     {"Node", attr.Vnode, manageHosts},
 	api.ObjectKind_OBJECT_KIND_RESOURCE: {"Resource", attr.Resource, manageResource},
+	api.ObjectKind_OBJECT_KIND_SCHED:    {"Sched", attr.Sched, manageSched},
 }
 
 func manageServer(p person, d directive) ([]command.Command, error) {
@@ -122,6 +123,28 @@ func manageHosts(p person, d directive) ([]command.Command, error) {
 		return nil, pbs.Refuse(pbs.UnknownNode)
 	}
 	return all, nil
+}
+
+// fixed are attributes of the scheduler that follow from where the leader runs: PBS
+// refuses to set them for its default scheduler, too.
+var fixed = map[string]bool{"sched_host": true, "sched_priv": true, "sched_log": true, "state": true, "partition": true}
+
+func manageSched(p person, d directive) ([]command.Command, error) {
+	if d.verb != command.VerbSet && d.verb != command.VerbUnset {
+		return nil, pbs.Refuse(pbs.NotSupported) // there is the one
+	}
+	if d.name != "" && d.name != everyone && d.name != schedName {
+		return nil, pbs.Refuse(pbs.InvalidRequest)
+	}
+	if err := atLevel(p.view, command.LevelObjects); err != nil {
+		return nil, err
+	}
+	for _, c := range d.changes {
+		if fixed[c.Entry.Name] && c.Op != command.OpUnset {
+			return nil, pbs.Errorf(pbs.InvalidRequest, "Operation is not permitted on default scheduler")
+		}
+	}
+	return []command.Command{&command.ManageSched{Verb: d.verb, Changes: d.changes}}, nil
 }
 
 func manageResource(_ person, d directive) ([]command.Command, error) {

@@ -43,6 +43,9 @@ func (n *named) check(ctx context.Context, header string) error {
 		if v, err = n.replica.Read(ctx, mode); err != nil {
 			return err
 		}
+		if v.Cluster().ID == "" || !announced(v) { // it has not loaded its state: what it can be asked now is why
+			return nil
+		}
 		if slices.ContainsFunc(names, func(name string) bool { return goesBy(v, name) }) {
 			return nil
 		}
@@ -51,6 +54,15 @@ func (n *named) check(ctx context.Context, header string) error {
 		return nil
 	}
 	return pbs.Errorf(pbs.UnknownHost, "no server of cluster %s is called %s", v.Cluster().Name, strings.Join(names, " or "))
+}
+
+// announced tells whether any replica has said who it is: the first one does so when its
+// first term has begun, and may be asked before.
+func announced(v *state.View) bool {
+	for range v.Replicas() {
+		return true
+	}
+	return false
 }
 
 // goesBy tells whether NAME[:PORT] means this cluster or a replica of it: by name, by

@@ -7,7 +7,9 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -62,5 +64,42 @@ func TestNamed_RefusesAnotherServer(t *testing.T) {
 		if ours := asked > before; ours != c.ours || !ours && pbs.CodeOf(err) != pbs.UnknownHost {
 			t.Errorf("%q: done %v, %v; want %v", c.server, ours, err, c.ours)
 		}
+	}
+}
+
+// A replica that waits for the others has no state that could tell who it is, and must be
+// able to say what it waits for, and to be recovered.
+func TestNamed_BeforeTheStateIsLoaded(t *testing.T) {
+	b := &bench{t: t, store: state.NewStore()}
+	asked := 0
+	call := Named(b, nil).WrapUnary(func(context.Context, connect.AnyRequest) (connect.AnyResponse, error) {
+		asked++
+		return nil, nil
+	})
+	r := connect.NewRequest(&api.StatusRequest{})
+	r.Header().Set(transport.HeaderServer, "srv")
+	if _, err := call(t.Context(), r); err != nil || asked != 1 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+}
+
+// The first replica of a new cluster has begun its term before it has said who it is: who
+// asks by its address in between is not refused.
+func TestNamed_BeforeAnyReplicaHasAnnouncedItself(t *testing.T) {
+	b := &bench{t: t, store: state.NewStore()}
+	b.do(&command.InitCluster{ID: "c1", Name: "srv", Epoch: 7})
+	asked := 0
+	call := Named(b, nil).WrapUnary(func(context.Context, connect.AnyRequest) (connect.AnyResponse, error) {
+		asked++
+		return nil, nil
+	})
+	r := connect.NewRequest(&api.CreateTokenRequest{})
+	r.Header().Set(transport.HeaderServer, "127.0.0.1")
+	if _, err := call(t.Context(), r); err != nil || asked != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+	b.do(&command.PutReplica{Replica: state.Replica{Name: "s1", Host: "s1host", Address: "s1:15001"}})
+	if _, err := call(t.Context(), r); pbs.CodeOf(err) != pbs.UnknownHost {
+		t.Errorf("afterwards: %v", err)
 	}
 }

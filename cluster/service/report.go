@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -41,9 +42,17 @@ func (s *Report) Register(ctx context.Context, r *connect.Request[api.RegisterRe
 		Host: host, Address: r.Msg.GetAddress(), GossipAddress: r.Msg.GetGossipAddress(), BootID: r.Msg.GetBootId(),
 		SpoolID: r.Msg.GetSpoolId(), Version: r.Msg.GetVersion(), PCPUs: r.Msg.GetPcpus(), Trouble: trouble(r.Msg.GetTrouble()),
 	}
+	newer := atLevel(v, command.LevelMembers) == nil
+	if newer {
+		up.Epoch, up.Told, up.For = r.Msg.GetEpoch(), r.Msg.GetToldSeq(), r.Msg.GetForEpoch()
+	}
 	for _, t := range r.Msg.GetTasks() {
-		if !t.GetEnded() {
-			up.Tasks = append(up.Tasks, command.ReportedTask{Job: pbs.JobID(t.GetJob()), RunCount: pbs.RunCount(t.GetRunCount())})
+		run := command.ReportedTask{Job: pbs.JobID(t.GetJob()), RunCount: pbs.RunCount(t.GetRunCount())}
+		switch {
+		case !t.GetEnded():
+			up.Tasks = append(up.Tasks, run)
+		case newer && !t.GetTold():
+			up.Ending = append(up.Ending, run)
 		}
 	}
 	for _, vn := range r.Msg.GetVnodes() {
@@ -88,10 +97,32 @@ func parseVnode(v *state.View, r *api.VnodeReport) (command.ReportedVnode, error
 				return out, pbs.Attribute(pbs.BadAttributeValue, "resources_available."+a.GetResource())
 			}
 			out.Available = out.Available.Set(def.Name, q.String())
+		default:
+			if err := reportAttribute(v, &out, a); err != nil {
+				return out, err
+			}
 		}
 	}
 	return out, nil
 }
+
+// reportAttribute reads an attribute that a definition file gives to a vnode: any that
+// qmgr could set, and that no replica is too old for.
+func reportAttribute(v *state.View, out *command.ReportedVnode, a *api.Attribute) error {
+	def, ok := attr.Lookup(attr.Vnode, a.GetName())
+	if !ok || def.Write == attr.ServerOnly || def.OnCreate || definedElsewhere[def.Name] || atLevel(v, command.LevelObjects) != nil {
+		return nil
+	}
+	value, err := def.ParseResource(a.GetResource(), a.GetValue(), v)
+	if err != nil {
+		return err
+	}
+	out.Attrs = out.Attrs.Set(def.Name, a.GetResource(), value)
+	return nil
+}
+
+// definedElsewhere are attributes that are no matter of definition files.
+var definedElsewhere = map[string]bool{"state": true, "comment": true, "resv_enable": true, "resources_available": true}
 
 // Facts takes what happened to jobs, as one proposal: all of the facts or none.
 // What was taken before changes nothing (L9).

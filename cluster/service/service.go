@@ -27,7 +27,12 @@ type Replica interface {
 	Transfer(ctx context.Context, to pbs.ReplicaName) error
 	Snapshot(ctx context.Context) (*cluster.Saved, error)
 	AddReplica(ctx context.Context, joined state.Replica) error
+	MayRemove(ctx context.Context, name pbs.ReplicaName) error
+	Withdraw(ctx context.Context, name pbs.ReplicaName) error
+	FinishRemoval(ctx context.Context, name pbs.ReplicaName) error
 	LastStart(ctx context.Context, q cluster.StartQuestion) (cluster.StartAnswer, error)
+	LogEnd() (cluster.LogEnd, error)
+	Recover(ctx context.Context, d cluster.Disaster) (cluster.Rescue, error)
 }
 
 var _ Replica = (*cluster.Replica)(nil)
@@ -35,6 +40,8 @@ var _ Replica = (*cluster.Replica)(nil)
 // Ledger holds the records that other replicas may lack.
 type Ledger interface {
 	Records(first, last uint64, yield func(*api.LedgerRecord) error) error
+	// Kept is the number of the lowest record that is kept here.
+	Kept() uint64
 }
 
 // Leases hears of each lease that this leader answered.
@@ -63,32 +70,52 @@ type Config struct {
 	Leases   func() Leases // of the present term; nil while this replica does not lead
 	// GossipBehind names the members that do not have the present gossip keys yet; nil: nobody.
 	GossipBehind func() []string
-	Log          Log
-	Home         string // PBS_HOME, for those who ask where files are
-	Logger       *slog.Logger
+	// Place finds vnodes for a job that is to start at somebody's wish, or says why there
+	// are none; nil: only who names vnodes can start one.
+	Place func(v *state.View, j *state.Job) (execVnode, why string)
+	// Moms tells what the moms run that gossip hears; nil: nothing is known.
+	Moms    func() []Build
+	Log     Log
+	Backups func() Backups // that this replica has made on schedule; nil: it makes none
+	Home    string         // PBS_HOME, for those who ask where files are
+	Logger  *slog.Logger
 
-	requests *requests // of all services together; set by New
+	// EndReplica asks a replica to end, this one too; EndSelf ends this one in a while. nil: they
+	// cannot be ended so.
+	EndReplica func(ctx context.Context, r *state.Replica) error
+	EndSelf    func(after time.Duration)
+
+	requests  *requests  // of all services together; set by New
+	deadlines *deadlines // that moms hold; set by New
 }
 
 // Services are the services of a replica.
 type Services struct {
-	Batch   *Batch
-	Cluster *Cluster
-	Report  *Report
-	Trust   *Trust
+	Batch     *Batch
+	Cluster   *Cluster
+	Members   *Members
+	Halt      *Halt
+	Recovery  *Recovery
+	Report    *Report
+	Snapshots *Snapshots
+	Trust     *Trust
 }
 
 // New returns the services.
 func New(c Config) Services {
-	c.requests = newRequests()
-	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Report: &Report{c}, Trust: &Trust{c}}
+	c.requests, c.deadlines = newRequests(), &deadlines{held: map[pbs.HostName]int64{}}
+	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Trust: &Trust{c}}
 }
 
 var (
-	_ apiconnect.BatchHandler   = (*Batch)(nil)
-	_ apiconnect.ClusterHandler = (*Cluster)(nil)
-	_ apiconnect.ReportHandler  = (*Report)(nil)
-	_ apiconnect.TrustHandler   = (*Trust)(nil)
+	_ apiconnect.BatchHandler     = (*Batch)(nil)
+	_ apiconnect.ClusterHandler   = (*Cluster)(nil)
+	_ apiconnect.MembersHandler   = (*Members)(nil)
+	_ apiconnect.HaltHandler      = (*Halt)(nil)
+	_ apiconnect.RecoveryHandler  = (*Recovery)(nil)
+	_ apiconnect.ReportHandler    = (*Report)(nil)
+	_ apiconnect.SnapshotsHandler = (*Snapshots)(nil)
+	_ apiconnect.TrustHandler     = (*Trust)(nil)
 )
 
 // present returns the state as this replica knows it now. Changes are permitted

@@ -38,7 +38,11 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	list, err := parseJob(p, r.GetAttributes())
+	asked, err := fromNodes(r.GetAttributes(), p.view)
+	if err != nil {
+		return nil, err
+	}
+	list, err := parseJob(p, asked)
 	if err != nil {
 		return nil, err
 	}

@@ -130,9 +130,9 @@ func (w *watch) resolve(v *state.View, names []string) {
 
 // tellAll tells of every job that the caller may see.
 func (w *watch) tellAll(ctx context.Context) (more bool, err error) {
-	index, seq := w.at+1, uint64(0)
+	at := state.Job{Modified: w.at + 1}
 	for {
-		m, full, err := w.page(ctx, &index, &seq)
+		m, full, err := w.page(ctx, &at)
 		if err != nil {
 			return false, err
 		}
@@ -145,9 +145,9 @@ func (w *watch) tellAll(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// page is apart from tellAll so that the view is no longer referred to while the
-// message is sent.
-func (w *watch) page(ctx context.Context, index, seq *uint64) (m *api.WatchReply, full bool, err error) {
+// page tells of the jobs that follow at in the order of their changes, and moves it on. It
+// is apart from tellAll so that the view is no longer referred to while the message is sent.
+func (w *watch) page(ctx context.Context, at *state.Job) (m *api.WatchReply, full bool, err error) {
 	v, err := w.replica.Read(ctx, cluster.Stale)
 	if err != nil {
 		return nil, false, err
@@ -156,11 +156,11 @@ func (w *watch) page(ctx context.Context, index, seq *uint64) (m *api.WatchReply
 		return &api.WatchReply{Resync: true}, false, nil
 	}
 	p := w.newPage(v)
-	for j := range v.JobsChanged(*index, *seq) {
+	for j := range v.JobsChanged(at.Modified, at.Seq, at.Sub) {
 		if full = p.full(); full {
 			break
 		}
-		*index, *seq = j.Modified, j.Seq+1
+		at.Modified, at.Seq, at.Sub = j.Modified, j.Seq, j.Sub+1
 		if maySee(p.me, j) && !(j.State == pbs.Finished && j.Modified <= w.past) {
 			p.add(string(j.ID), w.fields.ofJob(v, j))
 		}
@@ -187,6 +187,9 @@ func (w *watch) tellNamed(ctx context.Context) (more bool, err error) {
 	left := w.left[:0]
 	for _, id := range w.left {
 		j, ok := v.Job(id)
+		if _, buried := v.Tombstone(id); !ok && !buried {
+			j, ok = v.Named(id) // a subjob without a record
+		}
 		switch {
 		case !ok:
 			w.lost(v, p, m, id)

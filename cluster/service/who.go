@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
@@ -26,6 +27,9 @@ func (c *Config) person(ctx context.Context, v *state.View) (person, error) {
 	}
 	if caller.Vouched && caller.Role == transport.RoleMom && !mayVouch(v, caller) {
 		return person{}, pbs.Refuse(pbs.Unauthorized)
+	}
+	if err := admitted(v, caller); err != nil {
+		return person{}, err
 	}
 	return person{user: caller.User, perm: permOf(v, caller), view: v}, nil
 }
@@ -89,28 +93,10 @@ func onReplica(v *state.View, caller transport.Caller) bool {
 func listed(patterns []string, u pbs.User, home bool) bool {
 	for _, p := range patterns {
 		name, host, hosted := strings.Cut(p, "@")
-		if !matches(name, u.Name) {
+		if !command.Matches(name, u.Name) {
 			continue
 		}
-		if home || !hosted || matches(host, string(u.Host)) {
-			return true
-		}
-	}
-	return false
-}
-
-// matches compares with a pattern in which "*" stands for any text.
-func matches(pattern, text string) bool {
-	before, after, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	rest, ok := strings.CutPrefix(text, before)
-	if !ok {
-		return false
-	}
-	for i := range len(rest) + 1 {
-		if matches(after, rest[i:]) {
+		if home || !hosted || command.Matches(host, string(u.Host)) {
 			return true
 		}
 	}

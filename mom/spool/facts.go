@@ -119,6 +119,23 @@ func (s *Spool) Pending(limit int) ([]Fact, <-chan struct{}) {
 	return facts, s.changed
 }
 
+// Told returns the number of the last fact that was acknowledged, and the tasks whose end
+// still waits to be.
+func (s *Spool) Told() (seq uint64, untold map[TaskKey]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seq, untold = s.lastSeq, make(map[TaskKey]bool)
+	if len(s.facts) > 0 {
+		seq = s.facts[0].Seq - 1
+	}
+	for _, f := range s.facts {
+		if f.Ended != nil {
+			untold[f.Task] = true
+		}
+	}
+	return seq, untold
+}
+
 // Acknowledge forgets the facts up to seq, which a commit has. It returns an error
 // when the cluster knows more facts of this spool than there are: the disk is an old
 // copy, and what it numbers from now on would be taken for repeats.

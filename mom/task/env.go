@@ -37,6 +37,9 @@ func (s *Site) environment(t Task, a Account) []string {
 	} {
 		env[name] = value
 	}
+	if index := t.Attrs.Get("array_index"); index != "" {
+		env["PBS_ARRAY_INDEX"], env["PBS_ARRAY_ID"] = index, t.Attrs.Get("array_id")
+	}
 	list := make([]string, 0, len(env))
 	for name, value := range env {
 		list = append(list, name+"="+value)

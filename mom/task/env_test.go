@@ -52,6 +52,21 @@ func TestEnvironment_WhoWins(t *testing.T) {
 	}
 }
 
+func TestEnvironment_OfSubjob(t *testing.T) {
+	task := New(spool.TaskKey{Job: "12[3].srv", Run: 1}, Attrs{
+		{Name: "Job_Name", Value: "work"}, {Name: "array_id", Value: "12[].srv"}, {Name: "array_index", Value: "3"},
+	}, true, "b", "c00kie")
+	env := testSite(t).environment(task, ann)
+	for _, want := range []string{"PBS_JOBID=12[3].srv", "PBS_ARRAY_ID=12[].srv", "PBS_ARRAY_INDEX=3"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("lacks %s: %q", want, env)
+		}
+	}
+	if got := task.defaultName(stderr); got != "work.e12.3" {
+		t.Errorf("stderr goes to %s", got)
+	}
+}
+
 func TestNodeFile(t *testing.T) {
 	for _, c := range []struct{ vnodes, hosts, sel, want string }{
 		{"(hosta:ncpus=2)", "hosta/0*2", "1:ncpus=2", "hosta\n"},

@@ -129,7 +129,8 @@ func (s *Site) target(t Task, a Account, kind string) (string, error) {
 	return path, nil
 }
 
-// defaultName is the file's name when none was asked for: "STDIN.o12".
+// defaultName is the file's name when none was asked for: "STDIN.o12", of a subjob
+// "STDIN.o12.3".
 func (t Task) defaultName(kind string) string {
 	letter := "o"
 	if kind == stderr {
@@ -139,7 +140,11 @@ func (t Task) defaultName(kind string) string {
 	if name == "" {
 		name = "STDIN"
 	}
-	return name + "." + letter + t.Key.Job.Number()
+	name += "." + letter + t.Key.Job.Number()
+	if index := t.Attrs.Get("array_index"); index != "" {
+		name += "." + index
+	}
+	return name
 }
 
 // discard removes the output of a run that counts for nothing.
@@ -153,10 +158,26 @@ func (s *Site) discard(t Task) Event {
 }
 
 // note appends PBS's words to the job's standard error, where its owner looks.
-func (s *Site) note(t Task, text string) error {
-	kind := stderr
-	if t.Attrs.Get("Join_Path") == "oe" {
-		kind = stdout
+func (s *Site) note(t Task, text string) error { return s.write(t, stderr, text) }
+
+// Write appends a line to the streams of a job that has them; without one it is the
+// standard error.
+func (r *Runner) Write(text string, output, failure bool) error {
+	var errs []error
+	t := r.Task()
+	if output {
+		errs = append(errs, r.site.write(t, stdout, text))
+	}
+	if failure || !output {
+		errs = append(errs, r.site.write(t, stderr, text))
+	}
+	return errors.Join(errs...)
+}
+
+// write appends a line to a stream; joined ones are the same file.
+func (s *Site) write(t Task, kind, text string) error {
+	if streams := t.streams(); len(streams) == 1 {
+		kind = streams[0]
 	}
 	f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
 	if err != nil {

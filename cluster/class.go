@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+)
+
+// Class returns with the times of which class this replica runs. It takes up another one when
+// it is started next: Raft cannot change the lease of its leader while it runs.
+func (r *Replica) Class() pbs.RTTClass { return r.class }
+
+// far stretches a time that suits replicas of one site.
+func (r *Replica) far(d time.Duration) time.Duration { return d * time.Duration(r.class.Factor()) }
+
+// keepClass is a duty of the leader: it puts the class with which the cluster was founded into
+// the state. Whoever joined was told it.
+func (r *Replica) keepClass(ctx context.Context) error {
+	c := r.cfg.Machine.View().Cluster()
+	if r.cfg.Class == "" || c.RTTClass != "" || c.FeatureLevel < command.LevelMembers {
+		return nil
+	}
+	return r.decide(ctx, &command.SetRTTClass{Class: r.cfg.Class})
+}
+
+// misfit notes that a replica runs with the times of another class than that of the cluster.
+func (r *Replica) misfit(s *Status) {
+	wanted := r.cfg.Machine.View().Cluster().RTTClass.OrLan()
+	if s.Role != Unreachable && s.Class.OrLan() != wanted {
+		s.Wants = wanted
+	}
+}

@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+)
+
+// A Beginning is a snapshot that a new cluster begins with.
+type Beginning struct {
+	// Open opens the snapshot file.
+	Open func() (io.ReadCloser, error)
+	// Epoch is random, and not that of the founding; LastRecord is the number up to which
+	// accounting was brought along.
+	Epoch, LastRecord uint64
+}
+
+// found makes the cluster, before its first term starts: so nobody sees it without the state
+// that it begins with. What was done before a crash is not done again.
+func (r *Replica) found(at pbs.Time) error {
+	if r.cfg.Init != nil && r.cfg.Machine.View().Cluster().ID == "" {
+		if err := refusedIsDone(r.proposeAlone(command.Entry{Time: at}, r.cfg.Init)); err != nil {
+			return err
+		}
+	}
+	b := r.cfg.Beginning
+	if b == nil || r.cfg.Machine.View().Cluster().Epoch == b.Epoch {
+		return nil
+	}
+	r.cfg.Logger.Info("beginning with the state of a snapshot")
+	if err := r.begin(*b, at); err != nil {
+		return fmt.Errorf("begin with the state of a snapshot: %w", err)
+	}
+	return nil
+}
+
+// refusedIsDone drops a refusal: it was in the log already, not yet in the view.
+func refusedIsDone(err error) error {
+	if pbs.CodeOf(err) == pbs.InvalidRequest {
+		return nil
+	}
+	return err
+}
+
+// begin raises the level, at which states can be put back, and puts this one in.
+func (r *Replica) begin(b Beginning, at pbs.Time) (err error) {
+	level := &command.RaiseLevel{Level: r.cfg.Self.FeatureLevel}
+	if err := refusedIsDone(r.proposeAlone(command.Entry{Time: at}, level)); err != nil {
+		return err
+	}
+	file, err := b.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	parts := uint32(0)
+	for buf := make([]byte, command.MaxPart); ; parts++ {
+		n, err := io.ReadFull(file, buf)
+		if n == 0 && errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		part := &command.StagePart{Key: beginning, Number: parts, Data: buf[:n]}
+		if err := r.proposeAlone(command.Entry{Time: at}, part); err != nil {
+			return err
+		}
+	}
+	restore := &command.Restore{Key: beginning, Parts: parts, Epoch: b.Epoch, Founding: true, LastRecord: b.LastRecord}
+	err = r.proposeAlone(command.Entry{Time: at}, restore)
+	if err != nil && r.cfg.Machine.View().Cluster().Epoch == b.Epoch {
+		return r.proposeAlone(command.Entry{Time: at}, &command.StagePart{}) // it had been done
+	}
+	return err
+}
+
+// beginning is the key of the pieces of the file that a cluster begins with.
+const beginning = "beginning"

@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/daylog"
+)
+
+// The server log takes the classes of event that log_events names as of each entry: LG-3,
+// with other lines than those of a release. One file begins at each midnight of the zone,
+// for log and accounting alike (specification: logs sections 1 and 4, accounting section 1).
+func TestLG3_LogEventsAndMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		records, logs := t.TempDir(), t.TempDir()
+		log := daylog.New(logs, "Server@s1", daylog.Options{Mask: daylog.ServerMask, Location: time.UTC})
+		l, stop := start(t, records, log)
+		midnight := time.Date(2027, 11, 22, 0, 0, 0, 0, time.UTC)
+		at := func(d time.Duration) pbs.Time { return pbs.Time(midnight.Add(d).UnixNano()) }
+		event := func(n uint64, d time.Duration) state.Event {
+			j := &state.Job{ID: pbs.NewJobID(n, "srv"), Seq: n, Queue: "workq", State: pbs.Queued, Name: "x"}
+			return state.Event{Kind: state.JobQueued, Record: n, At: at(d), Job: j, By: pbs.User{Name: "ann", Host: "h"}}
+		}
+		for n, mask := range []uint16{0, 511, 0x0008, 0x0100, 0} {
+			l.Append(Batch{Index: uint64(n + 1), Zone: "UTC", LogEvents: mask, Events: []state.Event{event(uint64(n+1), time.Duration(2*n-3)*time.Second)}})
+		}
+		if err := l.WaitSynced(t.Context(), 5); err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		for day, want := range map[string][]string{
+			"20271121": {"0100;2.srv", "0008;2.srv"}, // 511, the last second of the day
+			"20271122": {"0008;3.srv", "0100;4.srv"},
+		} {
+			data, err := os.ReadFile(filepath.Join(logs, day))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for line := range strings.Lines(string(data)) {
+				if f := strings.SplitN(line, ";", 6); len(f) == 6 && f[3] == "Job" {
+					got = append(got, f[1]+";"+f[4])
+				}
+			}
+			if strings.Join(got, " ") != strings.Join(want, " ") {
+				t.Errorf("the log of %s has %q, want %q", day, got, want)
+			}
+		}
+		for day, want := range map[string]int{"20271121": 2, "20271122": 3} {
+			data, err := os.ReadFile(filepath.Join(records, day))
+			if n := strings.Count(string(data), ";Q;"); err != nil || n != want {
+				t.Errorf("%d accounting records on %s, want %d: whatever log_events says; %v", n, day, want, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// finishAfter is how long a leader leaves a removal to whoever asked for it: his answer
+// may go through the replica that is removed.
+const finishAfter = 2 * time.Second
+
+// removed notes, once, that this replica is no member any more. It keeps answering, so
+// that whoever looks is told why.
+func (r *Replica) removed() {
+	a := &Alarm{
+		Kind: AlarmRemoved, Text: ErrRemoved.Error(),
+		Advice: "stop it; to take its host in again, empty its home and join with a new token: rampart token create --role replica --host " + string(r.cfg.Self.Name),
+	}
+	if r.gone.Swap(a) == nil {
+		r.cfg.Logger.Error("no member any more", "why", a.Text, "advice", a.Advice)
+	}
+}
+
+// MayRemove refuses to remove a replica when those that are left, and answer, would be no
+// quorum.
+func (r *Replica) MayRemove(ctx context.Context, name pbs.ReplicaName) error {
+	n := r.node.Load()
+	if n == nil || !n.isLeader() {
+		return fmt.Errorf("remove %s: %w", name, ErrNotLeader)
+	}
+	return mayLose(r.look(ctx, n), name)
+}
+
+// mayLose tells whether the voters but one would still be a quorum of themselves.
+func mayLose(members []member, without pbs.ReplicaName) error {
+	others, answer := 0, 0
+	var silent []pbs.ReplicaName
+	for _, m := range members {
+		if m.server.Suffrage != raft.Voter || nameOf(m.server.ID) == without {
+			continue
+		}
+		others++
+		if m.err == nil && m.status.Term > 0 {
+			answer++
+		} else {
+			silent = append(silent, nameOf(m.server.ID))
+		}
+	}
+	switch {
+	case others == 0:
+		return pbs.Errorf(pbs.InvalidRequest, "remove %s: it is the last voter", without)
+	case answer < others/2+1:
+		return pbs.Errorf(pbs.InvalidRequest, "remove %s: of the %d voters that would be left only %d answer, which is no quorum; "+
+			"start %v first, or let another replica join", without, others, answer, silent)
+	}
+	return nil
+}
+
+// Withdraw takes the votes from a replica whose removal is on record, so that it counts no
+// more; FinishRemoval does the rest. Only the leader does this; repeating it does no harm.
+func (r *Replica) Withdraw(ctx context.Context, name pbs.ReplicaName) error {
+	return r.eachLeaving(name, func(n *node, x state.Removal) error { return r.withdraw(ctx, n, x) })
+}
+
+// FinishRemoval does all that is left to do for a replica whose removal is on record: it is
+// off the record, and cut off, when it returns. Only the leader does this; repeating it
+// does no harm.
+func (r *Replica) FinishRemoval(ctx context.Context, name pbs.ReplicaName) error {
+	return r.eachLeaving(name, func(n *node, x state.Removal) error { return r.finish(ctx, n, x) })
+}
+
+func (r *Replica) eachLeaving(name pbs.ReplicaName, do func(n *node, x state.Removal) error) error {
+	n := r.node.Load()
+	if n == nil || !n.isLeader() {
+		return fmt.Errorf("remove %s: %w", name, ErrNotLeader)
+	}
+	var errs []error
+	for _, x := range r.cfg.Machine.View().Leaving() {
+		if x.Name == name && x.Barred() {
+			errs = append(errs, do(n, x))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keepRemovals is a duty of the leader: it finishes what an earlier one has left, and what
+// takes the place of the dead.
+func (r *Replica) keepRemovals(ctx context.Context, n *node, k *roll) error {
+	var errs []error
+	for _, x := range r.cfg.Machine.View().Leaving() {
+		if _, ok := k.leaving[x.ServerID]; !ok {
+			k.leaving[x.ServerID] = time.Now()
+		}
+		switch {
+		case !x.Barred():
+			errs = append(errs, r.replace(ctx, n, k, x))
+		case time.Since(k.leaving[x.ServerID]) >= finishAfter:
+			errs = append(errs, r.finish(ctx, n, x))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// withdraw takes a server out of Raft. The order matters: a server that counts and is cut
+// off would cost an even number of voters their quorum.
+func (r *Replica) withdraw(ctx context.Context, n *node, x state.Removal) error {
+	id := raft.ServerID(x.ServerID)
+	s, ok := n.server(id)
+	if !ok {
+		return nil
+	}
+	if s.Suffrage == raft.Voter {
+		if err := mayLose(r.look(ctx, n), x.Name); err != nil {
+			return err
+		}
+	}
+	if id == n.id {
+		if err := r.transfer(ctx, n, ""); err != nil {
+			return err
+		}
+		return fmt.Errorf("remove %s: %w", x.Name, ErrNotLeader)
+	}
+	r.cfg.Logger.Info("removing", "server", id)
+	if err := n.raft.RemoveServer(id, 0, changeTimeout).Error(); err != nil {
+		return fmt.Errorf("remove %s: %w", id, entryError(err))
+	}
+	return nil
+}
+
+func (r *Replica) finish(ctx context.Context, n *node, x state.Removal) error {
+	if err := r.withdraw(ctx, n, x); err != nil {
+		return err
+	}
+	_, err := r.Propose(ctx, command.Proposal{Commands: leftCommands(r.cfg.Machine.View(), x)})
+	if err != nil {
+		return fmt.Errorf("take %s off the record: %w", x.ServerID, err)
+	}
+	return nil
+}
+
+// leftCommands take a server off the record; the gossip key that a barred one knows is
+// replaced, unless that is under way already.
+func leftCommands(v *state.View, x state.Removal) []command.Command {
+	all := []command.Command{&command.ReplicaLeft{ServerID: x.ServerID}}
+	if c := v.Cluster(); x.Barred() && len(c.GossipKeys) == 1 {
+		key := make([]byte, command.GossipKeySize)
+		_, _ = rand.Read(key) // never fails (crypto/rand)
+		all = append(all, &command.TurnGossipKeys{From: c.GossipGeneration, Keys: append(slices.Clone(c.GossipKeys), key)})
+	}
+	return all
+}

@@ -1,0 +1,48 @@
+package sched_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/cluster/sched"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+)
+
+// The scheduler's log takes the events of its own log_events, from the next cycle on
+// (specification: logs section 1).
+func TestLoop_KeepsToLogEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=4")
+		mask := func(value string) {
+			l.do(&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "log_events", Value: value}}}})
+		}
+		mask("64") // SCHED, without DEBUG
+		ctx, cancel := context.WithCancel(t.Context())
+		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)})
+		done := make(chan error, 1)
+		go func() { done <- loop.Run(ctx) }()
+		l.now(func() { l.submit("ncpus=1") })
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !slices.Equal(l.lines, []string{"Job;0.srv;Job run"}) {
+			t.Errorf("with log_events 64 the log has %q", l.lines)
+		}
+		l.now(func() { mask("0") })
+		l.now(func() { l.submit("ncpus=1") })
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(l.lines) != 1 {
+			t.Errorf("with log_events 0 the log has %q", l.lines)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,22 @@
+package service
+
+import "rampart/transport/api"
+
+// A Build is what a member of gossip says that it runs.
+type Build struct {
+	Name    string
+	Version string
+	Level   uint32 // the feature level that it knows; 0: it does not say
+}
+
+// moms tells what the moms run, as this replica hears them.
+func (c *Config) moms() []*api.Build {
+	if c.Moms == nil {
+		return nil
+	}
+	var all []*api.Build
+	for _, b := range c.Moms() {
+		all = append(all, &api.Build{Name: b.Name, Version: b.Version, FeatureLevel: b.Level})
+	}
+	return all
+}

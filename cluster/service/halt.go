@@ -1,0 +1,177 @@
+package service
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"golang.org/x/sync/errgroup"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// Halt ends replicas on purpose.
+type Halt struct{ Config }
+
+const (
+	// A mom renews every 5 s; with the next renewal it says that it holds no deadline.
+	liftWithin = 12 * time.Second
+	endWithin  = 3 * time.Second
+	// A replica ends when its answers have gone out; the leader when the others are gone.
+	endSoon = 500 * time.Millisecond
+	endLast = 3 * time.Second
+)
+
+// Stop prepares the end of all replicas, and ends them: qterm.
+func (h *Halt) Stop(ctx context.Context, r *connect.Request[api.StopRequest]) (*connect.Response[api.StopReply], error) {
+	v, err := h.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.person(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if p.perm < attr.Operator {
+		return nil, h.told(deny(p, "Req", "Server", v.Cluster().Name, typeTerm))
+	}
+	if name := r.Msg.GetReplica(); name != "" {
+		return reply(&api.StopReply{}, h.endOne(ctx, v, name))
+	}
+	if err := atLevel(v, command.LevelObjects); err != nil {
+		return nil, err
+	}
+	return reply(&api.StopReply{}, h.stopAll(ctx, p, r.Msg))
+}
+
+func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) error {
+	if _, err := h.commit(ctx, p.user, &command.HaltServers{Lift: r.GetLift()}); err != nil {
+		return err
+	}
+	if r.GetRequeue() {
+		if err := h.requeue(ctx, p); err != nil {
+			return err
+		}
+	}
+	if r.GetLift() {
+		h.awaitLifted(ctx)
+	}
+	if !r.GetEnd() {
+		return nil
+	}
+	if _, err := h.commit(ctx, p.user, &command.HaltServers{Lift: r.GetLift(), End: true}); err != nil {
+		return err
+	}
+	h.endAll(ctx)
+	return nil
+}
+
+// requeue orders the end of all that runs; what cannot run again is aborted.
+func (h *Halt) requeue(ctx context.Context, p person) error {
+	v, err := h.present(ctx)
+	if err != nil {
+		return err
+	}
+	for j := range v.Running() {
+		var end command.Command = &command.RerunJob{Job: j.ID}
+		if j.NotRerunnable {
+			end = &command.DeleteJob{Job: j.ID}
+		}
+		// One that is ending already needs no order.
+		if _, err := h.commit(ctx, p.user, end); err != nil && pbs.CodeOf(err) != pbs.BadState && pbs.CodeOf(err) != pbs.UnknownJob {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitLifted waits until every host that is up has said that it holds no deadline; what
+// is silent for so long ends its jobs by itself.
+func (h *Halt) awaitLifted(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, liftWithin)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		v, err := h.present(ctx)
+		if err == nil && h.deadlines.lifted(v) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// endAll ends the others, and this replica when they are gone: none of them is to lead,
+// and start jobs, in between.
+func (h *Halt) endAll(ctx context.Context) {
+	v, err := h.present(ctx)
+	if err != nil || h.EndReplica == nil {
+		return
+	}
+	defer h.EndSelf(endLast)
+	var others errgroup.Group
+	for r := range v.Replicas() {
+		if r.Name == v.Cluster().Leader {
+			continue
+		}
+		others.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, endWithin)
+			defer cancel()
+			if err := h.EndReplica(ctx, r); err != nil {
+				h.Logger.Warn("end a replica", "replica", r.Name, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = others.Wait() // each tells its own failure
+}
+
+func (h *Halt) endOne(ctx context.Context, v *state.View, name string) error {
+	for r := range v.Replicas() {
+		if string(r.Name) == name && h.EndReplica != nil {
+			return h.EndReplica(ctx, r)
+		}
+	}
+	return pbs.Refuse(pbs.UnknownHost)
+}
+
+// End ends this replica when the answer has gone out.
+func (h *Halt) End(context.Context, *connect.Request[api.EndRequest]) (*connect.Response[api.EndReply], error) {
+	if h.EndSelf == nil {
+		return nil, pbs.Refuse(pbs.NotSupported)
+	}
+	h.EndSelf(endSoon)
+	return connect.NewResponse(&api.EndReply{}), nil
+}
+
+// deadlines are those that moms said they hold, by host; no deadline is 0.
+type deadlines struct {
+	mu   sync.Mutex
+	held map[pbs.HostName]int64
+}
+
+func (d *deadlines) note(host pbs.HostName, seconds int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held[host] = seconds
+}
+
+// lifted tells whether no host that is up holds a deadline.
+func (d *deadlines) lifted(v *state.View) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for h := range v.Hosts() {
+		if seconds, known := d.held[h.Name]; h.Up && (!known || seconds != 0) {
+			return false
+		}
+	}
+	return true
+}

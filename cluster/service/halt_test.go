@@ -1,0 +1,133 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+func (b *bench) stop(who string, r *api.StopRequest) error {
+	_, err := b.Halt.Stop(b.as(who), request(r, ""))
+	return err
+}
+
+// haltBench has two hosts that renew, and one job on the first.
+func haltBench(t *testing.T) (b *bench, job string) {
+	b = newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	b.host("hosta", "hosta")
+	b.host("hostb", "hostb")
+	job = b.mustSubmit("ann@h")
+	b.do(&command.StartJob{Job: pbs.JobID(job), ExecVnode: "(hosta:ncpus=1)"})
+	return b, job
+}
+
+func (b *bench) fence(host pbs.HostName) int64 {
+	h, _ := b.store.View().Host(host)
+	return h.Fence
+}
+
+func TestStop_LiftsTheDeadlinesBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := haltBench(t)
+		var ended []pbs.ReplicaName
+		b.Halt.EndReplica = func(_ context.Context, r *state.Replica) error {
+			ended = append(ended, r.Name)
+			return nil
+		}
+		self := time.Duration(0)
+		b.Halt.EndSelf = func(after time.Duration) { self = after }
+		began := time.Now()
+		for _, host := range []pbs.HostName{"hosta", "hostb"} {
+			b.Halt.deadlines.note(host, 310)
+			time.AfterFunc(4*time.Second, func() { b.Halt.deadlines.note(host, 0) }) // it renews
+		}
+		if err := b.stop("root@replica:s1", &api.StopRequest{Lift: true, End: true}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 4*time.Second || took > 5*time.Second {
+			t.Errorf("ended after %s", took)
+		}
+		if b.store.View().Server().Fence() != 0 || b.fence("hosta") != 0 || b.fence("hostb") != 0 {
+			t.Errorf("the fence is %d, those of the hosts %d and %d", b.store.View().Server().Fence(), b.fence("hosta"), b.fence("hostb"))
+		}
+		if slices.Contains(ended, b.store.View().Cluster().Leader) || self == 0 {
+			t.Errorf("ended %v, itself after %s", ended, self)
+		}
+	})
+}
+
+func TestStop_DoesNotWaitForASilentHostForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := haltBench(t)
+		began := time.Now()
+		if err := b.stop("root@replica:s1", &api.StopRequest{Lift: true, End: true}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != liftWithin {
+			t.Errorf("waited %s", took)
+		}
+	})
+}
+
+func TestStop_NoJobStartsMeanwhile(t *testing.T) {
+	b, job := haltBench(t)
+	other := b.mustSubmit("ann@h")
+	if err := b.stop("ann@h", &api.StopRequest{End: true}); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("by an ordinary user: %v", err)
+	}
+	if err := b.stop("root@replica:s1", &api.StopRequest{Requeue: true}); err != nil {
+		t.Fatal(err)
+	}
+	if j := b.job(job); j.Ending != state.EndingRerun {
+		t.Errorf("the running job is %s, its end %d", j.State, j.Ending)
+	}
+	start := func() error {
+		out, _ := b.Propose(t.Context(), command.Proposal{Commands: []command.Command{&command.StartJob{Job: pbs.JobID(other), ExecVnode: "(hostb:ncpus=1)"}}})
+		return out.Err()
+	}
+	if err := start(); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("start: %v", err)
+	}
+	b.do(&command.TermStarted{Leader: "s1"})
+	if err := start(); err != nil {
+		t.Errorf("start in the next term: %v", err)
+	}
+}
+
+func TestStop_OneReplica(t *testing.T) {
+	b, _ := haltBench(t)
+	var ended []pbs.ReplicaName
+	b.Halt.EndReplica = func(_ context.Context, r *state.Replica) error {
+		ended = append(ended, r.Name)
+		return nil
+	}
+	b.do(&command.PutReplica{Replica: state.Replica{Name: "s7", Host: "s7"}})
+	if err := b.stop("root@replica:s1", &api.StopRequest{Replica: "s7"}); err != nil || !slices.Equal(ended, []pbs.ReplicaName{"s7"}) {
+		t.Errorf("ended %v: %v", ended, err)
+	}
+	if err := b.stop("root@replica:s1", &api.StopRequest{Replica: "s8"}); pbs.CodeOf(err) != pbs.UnknownHost {
+		t.Errorf("no such replica: %v", err)
+	}
+	if b.store.View().Server().HaltedAt != 0 {
+		t.Error("jobs do not start any more")
+	}
+}
+
+// A mom's renewal says which deadline it holds.
+func TestLease_NotesTheDeadlineThatIsHeld(t *testing.T) {
+	b, _ := haltBench(t)
+	for _, seconds := range []int64{310, 0} {
+		_, _ = b.Report.Lease(b.asMom("hosta"), request(&api.LeaseRequest{Host: "hosta", BootId: "b", SpoolId: "s", FenceSeconds: seconds}, ""))
+		if got := b.Halt.deadlines.held["hosta"]; got != seconds {
+			t.Errorf("held %d, want %d", got, seconds)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package service
+
+import (
+	"testing"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+// objects brings the bench to the feature level of the whole object model.
+func (b *bench) objects() *bench {
+	b.t.Helper()
+	if level := b.store.View().Cluster().FeatureLevel; level < command.LevelObjects {
+		b.do(&command.RaiseLevel{Level: command.LevelObjects})
+	}
+	return b
+}
+
+// manage is one directive of qmgr by a manager.
+func (b *bench) manage(verb api.Verb, kind api.ObjectKind, name string, changes ...*api.Attribute) error {
+	_, err := b.Batch.Manage(b.as("root@replica:s1"), request(&api.ManageRequest{Verb: verb, Kind: kind, Name: name, Changes: changes}, ""))
+	return err
+}
+
+// Every attribute that is shown can be unset, together with others in one comma list,
+// except the read-only ones (specification: drop-in section 2).
+func TestManage_EveryAttributeCanBeUnset(t *testing.T) {
+	b := newBench(t).objects()
+	b.host("hosta", "hosta")
+	for _, o := range []struct {
+		kind  api.ObjectKind
+		table attr.Object
+		name  string
+	}{
+		{api.ObjectKind_OBJECT_KIND_SERVER, attr.Server, ""},
+		{api.ObjectKind_OBJECT_KIND_QUEUE, attr.Queue, "workq"},
+		{api.ObjectKind_OBJECT_KIND_VNODE, attr.Vnode, "hosta"},
+		{api.ObjectKind_OBJECT_KIND_SCHED, attr.Sched, ""},
+	} {
+		var all []*api.Attribute
+		for _, def := range attr.All(o.table) {
+			if def.Write != attr.ServerOnly && !def.OnCreate {
+				all = append(all, &api.Attribute{Name: def.Name})
+			}
+		}
+		if err := b.manage(api.Verb_VERB_UNSET, o.kind, o.name, all...); err != nil {
+			t.Errorf("unset everything of %s: %v", o.table, err)
+		}
+	}
+	v := b.store.View()
+	if got := v.Server().Get("log_events"); got != "511" {
+		t.Errorf("log_events is %q after unset, want its default", got)
+	}
+	if q, _ := v.Queue("workq"); q.Enabled || q.Started || len(q.Attrs) != 0 {
+		t.Errorf("the queue has %+v after unset", q)
+	}
+}
+
+// All queues, the default one too, all nodes and all custom resources can be deleted and
+// made again (specification: drop-in section 2); the fence stays what it is.
+func TestManage_EverythingCanBeMadeAgain(t *testing.T) {
+	b := newBench(t).objects()
+	b.host("hosta", "hosta")
+	before := b.store.View().Server().FenceChanged
+	for _, d := range []struct {
+		verb api.Verb
+		kind api.ObjectKind
+		name string
+		set  []*api.Attribute
+	}{
+		{api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", []*api.Attribute{set("node_fail_requeue", "600")}},
+		{api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_RESOURCE, "foo", []*api.Attribute{set("type", "long"), set("flag", "nh")}},
+		{api.Verb_VERB_DELETE, api.ObjectKind_OBJECT_KIND_QUEUE, "@default", nil},
+		{api.Verb_VERB_DELETE, api.ObjectKind_OBJECT_KIND_VNODE, "@default", nil},
+		{api.Verb_VERB_DELETE, api.ObjectKind_OBJECT_KIND_RESOURCE, "foo", nil},
+		{api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_QUEUE, "workq", []*api.Attribute{set("queue_type", "e"), set("enabled", "t"), set("started", "1")}},
+		{api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_VNODE, "hosta", nil},
+		{api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_RESOURCE, "foo", []*api.Attribute{set("type", "size"), set("flag", "q")}},
+		{api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", []*api.Attribute{set("default_queue", "workq")}},
+	} {
+		if err := b.manage(d.verb, d.kind, d.name, d.set...); err != nil {
+			t.Fatalf("%v %v %s: %v", d.verb, d.kind, d.name, err)
+		}
+	}
+	v := b.store.View()
+	if v.Server().DefaultQueue() != "workq" || v.Server().FenceChanged <= before || v.VnodeCount() != 1 {
+		t.Errorf("server %+v", v.Server())
+	}
+	b.mustSubmit("ann@h")
+}
+
+// The scheduler's own attributes are kept; those that it shares with the server are the
+// server's, and those that follow from where the leader runs cannot be set.
+func TestManage_Scheduler(t *testing.T) {
+	b := newBench(t).objects()
+	sched := func(changes ...*api.Attribute) error {
+		return b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SCHED, "", changes...)
+	}
+	if err := sched(set("preempt_order", "SC"), set("scheduling", "False"), set("log_events", "1023")); err != nil {
+		t.Fatal(err)
+	}
+	server := b.store.View().Server()
+	if server.SchedGet("preempt_order") != "SC" || server.Scheduling() || server.SchedGet("log_events") != "1023" || server.Int("log_events") != 511 {
+		t.Errorf("server %+v", server)
+	}
+	for _, c := range []struct {
+		err  error
+		code pbs.Code
+	}{
+		{sched(set("sched_priv", "/tmp")), pbs.InvalidRequest},
+		{sched(set("preempt_order", "X")), pbs.BadAttributeValue},
+		{sched(set("nosuch", "1")), pbs.UndefinedAttribute},
+		{b.manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_SCHED, "mine"), pbs.NotSupported},
+		{b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SCHED, "mine", set("log_events", "1")), pbs.InvalidRequest},
+	} {
+		if pbs.CodeOf(c.err) != c.code {
+			t.Errorf("refused with %v, want %d", c.err, c.code)
+		}
+	}
+	if err := b.manage(api.Verb_VERB_UNSET, api.ObjectKind_OBJECT_KIND_SCHED, "default", set("preempt_order", ""), set("partition", "")); err != nil {
+		t.Error(err)
+	}
+	if got := b.store.View().Server().SchedGet("preempt_order"); got != "SCR" {
+		t.Errorf("preempt_order is %q after unset", got)
+	}
+}
+
+// What a feature level brought cannot be set before every replica has it.
+func TestManage_KeepsToTheFeatureLevel(t *testing.T) {
+	b := newBench(t)
+	if b.store.View().Cluster().FeatureLevel >= command.LevelObjects {
+		t.Skip("the bench begins at the level")
+	}
+	for kind, change := range map[api.ObjectKind]*api.Attribute{
+		api.ObjectKind_OBJECT_KIND_SERVER: set("queued_jobs_threshold", "[u:PBS_GENERIC=1]"),
+		api.ObjectKind_OBJECT_KIND_SCHED:  set("preempt_order", "SC"),
+	} {
+		if err := b.manage(api.Verb_VERB_SET, kind, "", change); pbs.CodeOf(err) != pbs.NotSupported {
+			t.Errorf("%v: %v", kind, err)
+		}
+	}
+}
+
+// Limits are changed entry by entry (specification: drop-in section 2; += and -= of
+// cli-contract section 5).
+func TestManage_Limits(t *testing.T) {
+	b := newBench(t).objects()
+	change := func(op api.Op, name, value string) {
+		t.Helper()
+		a := set(name, value)
+		a.Op = op
+		if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(api.Op_OP_SET, "max_run", "[u:PBS_GENERIC=2],[o:PBS_ALL=10]")
+	change(api.Op_OP_INCREASE, "max_run", "[u:ann=5]")
+	change(api.Op_OP_DECREASE, "max_run", "[o:PBS_ALL=10]")
+	change(api.Op_OP_SET, "max_run_res.mem", "[u:PBS_GENERIC=2gb]")
+	attrs := b.store.View().Server().Attrs
+	if got, _ := attrs.Get("max_run", ""); got != "[u:PBS_GENERIC=2],[u:ann=5]" {
+		t.Errorf("max_run is %q", got)
+	}
+	if got, _ := attrs.Get("max_run_res", "mem"); got != "[u:PBS_GENERIC=2gb]" {
+		t.Errorf("max_run_res.mem is %q", got)
+	}
+	for _, bad := range []*api.Attribute{
+		set("max_run", "5"), set("max_run", "[u:ann]"), set("max_run", "[x:ann=1]"), set("max_run", "[o:ann=1]"),
+		set("max_run", "[u:ann=1],[u:ann=2]"), set("max_run_res.mem", "[u:ann=abc]"),
+	} {
+		if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", bad); pbs.CodeOf(err) != pbs.BadAttributeValue {
+			t.Errorf("%s = %s: %v", bad.GetName(), bad.GetValue(), err)
+		}
+	}
+}

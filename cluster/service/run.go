@@ -1,0 +1,102 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/acct"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// Run starts a job at an operator's wish, whatever its queue, its turn and the limits say:
+// qrun. Without vnodes it is placed where the scheduler would.
+func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error) {
+	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
+		if p.perm < attr.Operator {
+			return nil, denyJob(p, j, typeRun)
+		}
+		if _, err := j.State.After(pbs.EventRun); err != nil {
+			return nil, err
+		}
+		where, err := b.placed(p.view, j, r.Msg.GetVnodes())
+		if err != nil {
+			return nil, err
+		}
+		when := time.Unix(p.view.Now().Unix(), 0).In(acct.Zone(p.view.Server().Get("timezone"))).Format("Mon Jan 02 at 15:04")
+		return &command.StartJob{
+			Job: j.ID, Select: j.SchedSelect, ExecVnode: where, Comment: "Job run at " + when + " on " + where,
+		}, nil
+	})
+	return reply(&api.RunReply{}, err)
+}
+
+// placed returns the exec_vnode of a job that is to run on the vnodes named; of one for
+// which none are named, where there is room.
+func (b *Batch) placed(v *state.View, j *state.Job, vnodes string) (string, error) {
+	switch {
+	case strings.HasPrefix(vnodes, "("):
+		where, err := spec.ParseExecVnode(vnodes)
+		if err != nil {
+			return "", err
+		}
+		return where.String(), nil
+	case vnodes != "":
+		return spread(v, j, strings.Split(vnodes, "+"))
+	case b.Place == nil:
+		return "", pbs.Refuse(pbs.NotSupported)
+	}
+	where, why := b.Place(v, j)
+	if why != "" {
+		return "", &pbs.Error{Code: pbs.ResourceBusy, Message: why}
+	}
+	return where, nil
+}
+
+// spread gives the chunks of a job to vnodes by turns.
+func spread(v *state.View, j *state.Job, names []string) (string, error) {
+	sel, err := spec.ParseSelect(j.SchedSelect)
+	if err != nil {
+		return "", err
+	}
+	var all spec.ExecVnode
+	for _, chunk := range sel.Chunks {
+		items, err := charged(chunk.Items, v)
+		if err != nil {
+			return "", err
+		}
+		for range chunk.Count {
+			name := pbs.VnodeName(strings.TrimSpace(names[len(all)%len(names)]))
+			if _, ok := v.Vnode(name); !ok {
+				return "", pbs.Refuse(pbs.UnknownNode)
+			}
+			all = append(all, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: name, Items: items}}})
+		}
+	}
+	return all.String(), nil
+}
+
+// charged returns what a chunk takes of a vnode.
+func charged(asked resource.List, t resource.Table) (resource.List, error) {
+	var out resource.List
+	for _, it := range asked {
+		def, ok := t.Resource(it.Name)
+		if !ok || !def.Consumable() {
+			continue
+		}
+		q, err := def.Parse(it.Value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, resource.Item{Name: it.Name, Value: q.InKB().String()})
+	}
+	return out, nil
+}

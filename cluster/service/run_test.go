@@ -1,0 +1,186 @@
+package service
+
+import (
+	"testing"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+func (b *bench) run(who, job, vnodes string) error {
+	_, err := b.Batch.Run(b.as(who), request(&api.RunRequest{Job: job, Vnodes: vnodes}, ""))
+	return err
+}
+
+func TestRun_AtAnOperatorsWish(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	b.host("hosta", "hosta")
+	b.host("hostb", "hostb")
+	b.Batch.Place = func(*state.View, *state.Job) (string, string) { return "(hosta:ncpus=1)", "" }
+	b.do(&command.ManageQueue{Verb: command.VerbSet, Queue: "workq", Changes: []command.AttrChange{{Entry: entry("started", "False")}}})
+	ids := []string{}
+	for range 5 {
+		ids = append(ids, b.mustSubmit("ann@h", &api.Attribute{Name: "Resource_List", Resource: "select", Value: "2:ncpus=1:mem=1mb"}))
+	}
+	if err := b.run("ann@h", ids[0], ""); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("the owner: %v", err)
+	}
+	for _, c := range []struct{ job, vnodes, want string }{
+		{ids[0], "", "(hosta:ncpus=1)"},
+		{ids[1], "(hostb:ncpus=2:mem=1024kb)", "(hostb:ncpus=2:mem=1024kb)"},
+		{ids[2], "hostb", "(hostb:ncpus=1:mem=1024kb)+(hostb:ncpus=1:mem=1024kb)"},
+	} {
+		if err := b.run("root@replica:s1", c.job, c.vnodes); err != nil {
+			t.Errorf("qrun -H %q %s: %v", c.vnodes, c.job, err)
+		}
+		if got := b.job(c.job); got.State != pbs.Running || got.ExecVnode != c.want || got.RunCount != 1 {
+			t.Errorf("qrun -H %q: %s on %s, run %d, want on %s", c.vnodes, got.State, got.ExecVnode, got.RunCount, c.want)
+		}
+	}
+	for _, c := range []struct {
+		job, vnodes string
+		code        pbs.Code
+	}{
+		{ids[0], "", pbs.BadState},
+		{ids[3], "(hostb:ncpus=99)", pbs.ResourceBusy}, // L3: whoever wishes it
+		{ids[3], "(hosta", pbs.BadAttributeValue},
+		{ids[3], "nosuch", pbs.UnknownNode},
+		{"99", "", pbs.UnknownJob},
+	} {
+		if err := b.run("root@replica:s1", c.job, c.vnodes); pbs.CodeOf(err) != c.code {
+			t.Errorf("qrun -H %q %s: %v, want %d", c.vnodes, c.job, err, c.code)
+		}
+	}
+	b.Batch.Place = func(*state.View, *state.Job) (string, string) { return "", "too much" }
+	if err := b.run("root@replica:s1", ids[3], ""); err == nil || err.Error() != "too much" {
+		t.Errorf("no room: %v", err)
+	}
+}
+
+func TestSwap_ChangesTheOrder(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	first, second, third := b.mustSubmit("ann@h"), b.mustSubmit("ann@h"), b.mustSubmit("bob@h")
+	swap := func(who, job, other string) error {
+		_, err := b.Batch.Swap(b.as(who), request(&api.SwapRequest{Job: job, Other: other}, ""))
+		return err
+	}
+	order := func() string {
+		v := b.store.Publish()
+		out := ""
+		for class, j := range v.Classes() {
+			for ok := true; ok; j, ok = v.NextOf(class, j) {
+				out += " " + j.ID.Number()
+			}
+		}
+		return out
+	}
+	if err := swap("ann@h", first, second); err != nil || order() != " 1 0 2" {
+		t.Errorf("0 with 1: %v, order%s", err, order())
+	}
+	if err := swap("ann@h", first, third); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("with another's job: %v", err)
+	}
+	if err := swap("root@replica:s1", second, third); err != nil || order() != " 2 0 1" {
+		t.Errorf("1 with 2: %v, order%s", err, order())
+	}
+	if err := swap("root@replica:s1", third, first); err != nil || order() != " 0 2 1" {
+		t.Errorf("2 with 0: %v, order%s", err, order())
+	}
+	if err := swap("root@replica:s1", first, "99"); pbs.CodeOf(err) != pbs.UnknownJob {
+		t.Errorf("with none: %v", err)
+	}
+	b.host("hosta", "hosta")
+	b.do(&command.StartJob{Job: pbs.JobID(first), ExecVnode: "(hosta:ncpus=1)"})
+	if err := swap("root@replica:s1", first, third); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("with a running job: %v", err)
+	}
+	if err := b.store.Publish().Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSwap_AcrossQueues(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	b.do(&command.ManageQueue{Verb: command.VerbCreate, Queue: "q2", Changes: []command.AttrChange{
+		{Entry: entry("queue_type", "Execution")}, {Entry: entry("enabled", "True")},
+	}})
+	here, there := b.mustSubmit("ann@h"), b.mustSubmit("ann@h")
+	if _, err := b.Batch.Move(b.as("ann@h"), request(&api.MoveRequest{Job: there, Destination: "q2"}, "")); err != nil {
+		t.Fatal(err)
+	}
+	swap := func() error {
+		_, err := b.Batch.Swap(b.as("ann@h"), request(&api.SwapRequest{Job: here, Other: there}, ""))
+		return err
+	}
+	if err := swap(); err != nil || b.job(here).Queue != "q2" || b.job(there).Queue != "workq" {
+		t.Errorf("%v: in %s and %s", err, b.job(here).Queue, b.job(there).Queue)
+	}
+	if b.job(here).Place() != b.job(there).Seq || b.job(there).Place() != b.job(here).Seq {
+		t.Errorf("places %d and %d", b.job(here).Place(), b.job(there).Place())
+	}
+	b.do(&command.ManageQueue{Verb: command.VerbSet, Queue: "q2", Changes: []command.AttrChange{{Entry: entry("enabled", "False")}}})
+	if err := swap(); pbs.CodeOf(err) != pbs.QueueDisabled || b.job(here).Queue != "q2" {
+		t.Errorf("into a closed queue: %v", err)
+	}
+}
+
+func TestMove_ToAnotherQueue(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	b.do(&command.ManageQueue{Verb: command.VerbCreate, Queue: "q2", Changes: []command.AttrChange{
+		{Entry: entry("queue_type", "Execution")}, {Entry: entry("enabled", "True")},
+	}})
+	id := b.mustSubmit("ann@h")
+	move := func(who, destination string) error {
+		_, err := b.Batch.Move(b.as(who), request(&api.MoveRequest{Job: id, Destination: destination}, ""))
+		return err
+	}
+	if err := move("bob@h", "q2"); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("by another: %v", err)
+	}
+	if err := move("ann@h", "nosuch"); pbs.CodeOf(err) != pbs.UnknownQueue {
+		t.Errorf("to no queue: %v", err)
+	}
+	if err := move("ann@h", "q2@srv"); err != nil || b.job(id).Queue != "q2" {
+		t.Errorf("by its owner: %v, in %s", err, b.job(id).Queue)
+	}
+	if err := move("ann@h", "@srv"); err != nil || b.job(id).Queue != "workq" {
+		t.Errorf("to the default queue: %v, in %s", err, b.job(id).Queue)
+	}
+}
+
+func TestMessage_IsAnOrder(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	b.host("hosta", "hosta")
+	id := b.mustSubmit("ann@h")
+	tell := func(who, text string) error {
+		_, err := b.Batch.Message(b.as(who), request(&api.MessageRequest{Job: id, Text: text, Output: true}, ""))
+		return err
+	}
+	if err := tell("ann@h", "hello"); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("to a queued job: %v", err)
+	}
+	b.do(&command.StartJob{Job: pbs.JobID(id), ExecVnode: "(hosta:ncpus=1)"})
+	if err := tell("bob@h", "hello"); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("by another: %v", err)
+	}
+	if err := tell("ann@h", string(make([]byte, 1))); pbs.CodeOf(err) != pbs.InvalidRequest {
+		t.Errorf("a zero byte: %v", err)
+	}
+	if err := tell("ann@h", "hello"); err != nil {
+		t.Fatal(err)
+	}
+	var last *state.Order
+	for o := range b.store.Publish().Orders("hosta") {
+		last = o
+	}
+	if last == nil || last.Kind != state.OrderMessage || last.Text != "hello" || !last.Output || last.Error || last.RunCount != 1 {
+		t.Errorf("the order is %+v", last)
+	}
+}

@@ -1,0 +1,24 @@
+package mom
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestSettings_LogKeepDays(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "$logevent 0x1ff\n$log_keep_days 30\n": 30, "$log_keep_days 0": 0} {
+		path := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := readSettings(path, path+".none", ""); err != nil || s.keepDays != want {
+			t.Errorf("%q: %d days, %v", text, s.keepDays, err)
+		}
+	}
+	for _, text := range []string{"$log_keep_days", "$log_keep_days -1", "$log_keep_days ever"} {
+		if err := new(settings).directive(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
