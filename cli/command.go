@@ -60,6 +60,13 @@ func (o *Options) Last(name string) string {
 	return ""
 }
 
+// Only returns the options with some of the operands.
+func (o *Options) Only(operands []string) *Options {
+	some := *o
+	some.Operands = operands
+	return &some
+}
+
 // OptionsOf returns the options of a line that did not come from a command line,
 // such as a #PBS directive.
 func OptionsOf(l Line) *Options {

@@ -27,6 +27,8 @@ type Env struct {
 
 	// Batch returns a client of the replicas or gateways of t.
 	Batch func(t Target) (apiconnect.BatchClient, error)
+	// Halt returns a client that ends replicas.
+	Halt func(t Target) (apiconnect.HaltClient, error)
 	// WithRequestID makes the calls under ctx carry the id (L8).
 	WithRequestID func(ctx context.Context, id string) context.Context
 	// NewRequestID returns a fresh id: a UUIDv7.

@@ -85,6 +85,15 @@ func program(argv []string) (name string, args []string) {
 	return name, argv[1:]
 }
 
+// Environment tells the variables that every command heeds.
+const Environment = `environment:
+  PBS_CONF_FILE   the configuration, instead of /etc/pbs.conf
+  PBS_GATEWAY     sockets of daemons to ask, in order, with commas; else those in PBS_HOME/run
+  PBS_TIMEOUT     seconds that a command may wait for an answer, 5 to 86400; 30 if it is not set
+  PBS_REQUEST_ID  the request id of an earlier command whose outcome is unknown: to repeat that
+                  command with it does nothing twice, and tells the outcome
+`
+
 func unknown(env *Env, name string, commands []*Command) int {
 	names := make([]string, len(commands))
 	for i, c := range commands {
@@ -94,6 +103,9 @@ func unknown(env *Env, name string, commands []*Command) int {
 		fmt.Fprintf(env.Stderr, "pbs: unknown command: %s\n", name)
 	}
 	fmt.Fprintf(env.Stderr, "usage: pbs COMMAND [argument ...]\ncommands: %s\n", strings.Join(names, " "))
+	if name == "pbs" {
+		io.WriteString(env.Stderr, Environment)
+	}
 	return 2
 }
 

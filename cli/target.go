@@ -26,6 +26,7 @@ type Target struct {
 	Replicas []string // the same as HOST:PORT
 	Gateways []string // Unix sockets, tried in order
 	Home     string   // PBS_HOME
+	Timeout  string   // seconds that a command may wait for an answer, as it was said; see Budget
 }
 
 // Target resolves who to ask: --server (empty if not given), PBS_GATEWAY,
@@ -34,7 +35,7 @@ type Target struct {
 // its replicas can tell.
 func (e *Env) Target(server string) Target {
 	conf := e.conf()
-	t := Target{Home: conf["PBS_HOME"]}
+	t := Target{Home: conf["PBS_HOME"], Timeout: conf[timeoutKey]}
 	t.Names = e.servers(server, conf)
 	for _, name := range t.Names {
 		t.Replicas = append(t.Replicas, withPort(name, conf["PBS_BATCH_SERVICE_PORT"]))
@@ -93,7 +94,7 @@ func (e *Env) conf() map[string]string {
 		defer f.Close()
 		conf = ParseConf(f)
 	}
-	for _, key := range []string{"PBS_HOME", "PBS_SERVER", "PBS_BATCH_SERVICE_PORT"} {
+	for _, key := range []string{"PBS_HOME", "PBS_SERVER", "PBS_BATCH_SERVICE_PORT", timeoutKey} {
 		if v := e.Getenv(key); v != "" {
 			conf[key] = v
 		}

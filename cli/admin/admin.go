@@ -20,13 +20,21 @@ type Env struct {
 	Cluster func(server string) (apiconnect.ClusterClient, error)
 	// Trust is Cluster for tokens, certificates and keys.
 	Trust func(server string) (apiconnect.TrustClient, error)
+	// Recovery is Cluster for what is left to do without a quorum.
+	Recovery func(server string) (apiconnect.RecoveryClient, error)
+	// Members is Cluster for who belongs to the replicas.
+	Members func(server string) (apiconnect.MembersClient, error)
+	// Snapshots is Cluster for putting a state back.
+	Snapshots func(server string) (apiconnect.SnapshotsClient, error)
+	// Open opens a file for reading.
+	Open func(path string) (io.ReadCloser, error)
 	// Create opens a file for writing, for nobody else to read: snapshots hold secrets.
 	Create func(path string) (io.WriteCloser, error)
 	// WithRequestID makes a change under ctx repeatable (L8).
 	WithRequestID func(ctx context.Context) context.Context
 }
 
-var serverFlag = &cli.StringFlag{Name: "server", Usage: "ask this replica, `HOST[:PORT]`, and no other"}
+var serverFlag = &cli.StringFlag{Name: "server", Usage: "the cluster of this replica, `HOST[:PORT]`, is meant; its socket is asked if this host has it"}
 
 // Commands returns the command trees of this package.
 func Commands(env *Env) []*cli.Command {
@@ -38,8 +46,8 @@ func clusterCommand(env *Env) *cli.Command {
 		Name:  "cluster",
 		Usage: "look at and lead the replicas",
 		Subcommands: []*cli.Command{
-			statusCommand(env), transferCommand(env), gossipKeyCommand(env),
-			{Name: "snapshot", Usage: "save the state to a file", Subcommands: []*cli.Command{saveCommand(env)}},
+			statusCommand(env), transferCommand(env), recoverCommand(env), removeCommand(env), rttClassCommand(env), gossipKeyCommand(env),
+			{Name: "snapshot", Usage: "save the state to a file, and put it back", Subcommands: []*cli.Command{saveCommand(env), restoreCommand(env), scheduleCommand(env), listBackupsCommand(env)}},
 		},
 	}
 }

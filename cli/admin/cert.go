@@ -139,8 +139,7 @@ func revokedText(host string, r *api.RevokeCertificateReply) string {
 	switch transport.Role(r.GetRole()) {
 	case transport.RoleReplica:
 		lines = append(lines,
-			"it still counts as a member when the quorum is counted, until a replica joins under its name:",
-			"  stop it, and rampart token create --role replica --host "+host,
+			"it still counts as a member when the quorum is counted: rampart cluster remove "+host,
 			"it has the key of the CA: if that may have been taken, only a new CA shuts its holder out: rampart ca rotate")
 	case transport.RoleMom:
 		lines = append(lines, "its jobs end by themselves, and are queued again, when node_fail_requeue has passed; rampart host forget "+host+" does not wait")

@@ -98,10 +98,13 @@ type replicaJSON struct {
 	CommitIndex   uint64   `json:"commit_index"`
 	AppliedIndex  uint64   `json:"applied_index"`
 	Version       string   `json:"version,omitempty"`
+	FeatureLevel  uint32   `json:"feature_level,omitempty"`
 	LastContactMS int64    `json:"last_contact_ms"`
 	Digest        string   `json:"digest,omitempty"`
 	Alarms        []string `json:"alarms,omitempty"`
 	Voter         bool     `json:"voter"`
+	Zone          string   `json:"zone,omitempty"`
+	RTTClass      string   `json:"rtt_class,omitempty"`
 	Lag           uint64   `json:"lag_entries"`
 	Disk          diskJSON `json:"disk"`
 	Health        string   `json:"health,omitempty"`
@@ -129,7 +132,12 @@ func statusJSON(w io.Writer, s *api.StatusReply) error {
 		Replicas     []replicaJSON    `json:"replicas"`
 		Faults       []faultJSON      `json:"faults,omitempty"`
 		Differences  []differenceJSON `json:"differences,omitempty"`
-	}{Server: s.GetServer(), FeatureLevel: s.GetFeatureLevel(), Health: s.GetHealth(), MayFail: s.GetMayFail(), Replicas: []replicaJSON{}}
+		Removals     []removalJSON    `json:"removals,omitempty"`
+		Advice       []string         `json:"advice,omitempty"`
+		RTTClass     string           `json:"rtt_class,omitempty"`
+		Moms         []buildJSON      `json:"moms,omitempty"`
+	}{Server: s.GetServer(), FeatureLevel: s.GetFeatureLevel(), Health: s.GetHealth(), MayFail: s.GetMayFail(), Replicas: []replicaJSON{}, Moms: momsJSON(s.GetMoms())}
+	out.Removals, out.Advice, out.RTTClass = removalsJSON(s.GetRemovals()), s.GetAdvice(), s.GetRttClass()
 	for _, f := range s.GetFaults() {
 		out.Faults = append(out.Faults, faultJSON{f.GetIndex(), f.GetText()})
 	}
@@ -139,9 +147,9 @@ func statusJSON(w io.Writer, s *api.StatusReply) error {
 	for _, r := range s.GetReplicas() {
 		out.Replicas = append(out.Replicas, replicaJSON{
 			Name: r.GetName(), ID: r.GetServerId(), Address: r.GetAddress(), Role: r.GetRole(), Term: r.GetTerm(),
-			CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(), Version: r.GetVersion(),
+			CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(), Version: r.GetVersion(), FeatureLevel: r.GetFeatureLevel(),
 			LastContactMS: r.GetLastContactMs(), Digest: r.GetDigest(), Alarms: r.GetAlarms(),
-			Voter: r.GetVoter(), Lag: r.GetLag(), Health: r.GetHealth(), Advice: r.GetAdvice(),
+			Voter: r.GetVoter(), Zone: r.GetZone(), RTTClass: r.GetRttClass(), Lag: r.GetLag(), Health: r.GetHealth(), Advice: r.GetAdvice(),
 			Disk: diskJSON{
 				Writes: r.GetWrites(), P99: milliseconds(r.GetWriteP99Us()), Max: milliseconds(r.GetWriteMaxUs()),
 				Slow: r.GetDiskSlow(), Free: r.GetDiskFree(), Low: r.GetDiskLow(),
@@ -155,14 +163,15 @@ func statusJSON(w io.Writer, s *api.StatusReply) error {
 
 func statusTable(w io.Writer, s *api.StatusReply) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "REPLICA\tROLE\tTERM\tCOMMIT\tAPPLIED\tLAG\tCONTACT\tWRITE P99\tADDRESS\tVERSION\tHEALTH")
+	zone, zoned := zones(s.GetReplicas())
+	fmt.Fprintf(t, "REPLICA\t%sROLE\tTERM\tCOMMIT\tAPPLIED\tLAG\tCONTACT\tWRITE P99\tADDRESS\tVERSION\tHEALTH\n", zoned)
 	for _, r := range s.GetReplicas() {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.GetName(), r.GetRole(), progress(r), r.GetAddress(), tail(r))
+		fmt.Fprintf(t, "%s\t%s%s\t%s\t%s\t%s\n", r.GetName(), zone(r), r.GetRole(), progress(r), r.GetAddress(), tail(r))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	notes := []string{summary(s)}
+	notes := []string{summary(s), levels(s), momBuilds(s)}
 	for _, r := range s.GetReplicas() {
 		for _, alarm := range r.GetAlarms() {
 			notes = append(notes, fmt.Sprintf("%s: %s\n", r.GetName(), alarm))
@@ -171,6 +180,10 @@ func statusTable(w io.Writer, s *api.StatusReply) error {
 			notes = append(notes, fmt.Sprintf("%s: advice: %s\n", r.GetName(), advice))
 		}
 	}
+	for _, advice := range s.GetAdvice() {
+		notes = append(notes, fmt.Sprintf("advice: %s\n", advice))
+	}
+	notes = append(notes, left(s.GetRemovals())...)
 	for _, f := range s.GetFaults() {
 		notes = append(notes, fmt.Sprintf("fault at index %d, rolled back on every replica: %s\n", f.GetIndex(), f.GetText()))
 	}
@@ -187,8 +200,8 @@ func progress(r *api.ReplicaStatus) string {
 	if r.GetRole() == "unreachable" {
 		return "-\t-\t-\t-\t-\t-"
 	}
-	contact, write := "-", "-" // the leader hears nobody lead, and an idle disk is not measured
-	if r.GetRole() != "leader" {
+	contact, write := "-", "-" // the leader hears nobody lead, nor does who is in no term, and an idle disk is not measured
+	if r.GetRole() != "leader" && r.GetTerm() > 0 {
 		contact = (time.Duration(r.GetLastContactMs()) * time.Millisecond).String()
 	}
 	if r.GetWrites() > 0 {

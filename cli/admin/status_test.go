@@ -85,6 +85,13 @@ s3: advice: look at host h3
 	}
 }
 
+func TestStatus_NoContactOfOneThatIsInNoTerm(t *testing.T) {
+	removed := &api.ReplicaStatus{Name: "s5", Role: "nonvoter", LastContactMs: 1795305100440}
+	if got, want := progress(removed), "0\t0\t0\t0\t-\t-"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestStatus_ExitStatusTellsHealth: the table or JSON is printed whatever it is.
 func TestStatus_ExitStatusTellsHealth(t *testing.T) {
 	for health, want := range map[string]int{"healthy": 0, "": 0, "degraded": StatusDegraded, "no quorum": StatusNoQuorum} {

@@ -102,7 +102,7 @@ func TestRotateGossipKey_WaitsAndTells(t *testing.T) {
 
 func TestRevokeCertificate_TellsWhatIsLeftToDo(t *testing.T) {
 	for role, want := range map[string]string{
-		"replica": "rampart token create --role replica --host h", "mom": "rampart host forget h", "submit": "h is cut off as submit\n",
+		"replica": "rampart cluster remove h", "mom": "rampart host forget h", "submit": "h is cut off as submit\n",
 	} {
 		env, out := trustEnv(&trustStub{})
 		if err := RevokeCertificate(t.Context(), env, "", "h", role); err != nil || !strings.Contains(out.String(), want) {

@@ -1,12 +1,17 @@
 package pbs
 
-import "rampart/cli"
+import (
+	"slices"
+
+	"rampart/cli"
+)
 
 // Commands returns all PBS commands.
 func Commands() []*cli.Command {
-	return append([]*cli.Command{
-		qsub(), qstat(), qdel(), qalter(), qhold(), qrls(), qsig(), qrerun(), pbsnodes(), qmgr(),
-	}, reservations()...)
+	return slices.Concat([]*cli.Command{
+		qsub(), qstat(), qdel(), qalter(), qhold(), qrls(), qsig(), qrerun(), qrun(), qmove(), qorder(), qmsg(),
+		qselect(), tracejob(), pbsnodes(), qmgr(), qterm(),
+	}, queueStates(), reservations())
 }
 
 // own adds Rampart's long options to a getopt option string.

@@ -10,9 +10,10 @@ import (
 // A directive is one instruction of qmgr, taken apart.
 type directive struct {
 	verb    string
-	object  *managed // nil for help, quit and exit
+	object  *managed // nil for help, history, quit, exit, and active alone
 	names   []objectName
 	changes []*api.Attribute
+	topic   string // of help
 }
 
 // An objectName is a name as written: NAME, NAME@SERVER or @SERVER.
@@ -33,7 +34,7 @@ func (e *wordError) Error() string { return "Illegal " + e.what + ": " + e.word 
 
 // verbs in the order in which an abbreviation finds them.
 func verbs() []string {
-	return []string{"active", "create", "delete", "set", "unset", "list", "print", "import", "export", "help", "quit", "exit"}
+	return []string{"active", "create", "delete", "set", "unset", "list", "print", "import", "export", "help", "history", "quit", "exit"}
 }
 
 // expand returns the first of words that begins with prefix.
@@ -54,7 +55,11 @@ func parseDirective(line string) (*directive, error) {
 		return nil, &wordError{"operation", word}
 	}
 	d := &directive{verb: verb}
-	if verb == "help" || verb == "quit" || verb == "exit" {
+	switch {
+	case verb == "help":
+		d.topic = strings.ToLower(p.word())
+		return d, nil
+	case verb == "history", verb == "quit", verb == "exit", verb == "active" && !p.rest():
 		return d, nil
 	}
 	if d.object, ok = p.object(); !ok {

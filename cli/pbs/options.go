@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"strconv"
 	"strings"
 
 	"rampart/cli"
@@ -104,7 +105,7 @@ func (r *request) option(o attr.Option, v string) {
 
 // isLater tells of options whose features are yet to come, and whose values are not
 // looked at before.
-func isLater(letter byte) bool { return strings.IndexByte("acIR", letter) >= 0 }
+func isLater(letter byte) bool { return strings.IndexByte("IR", letter) >= 0 }
 
 // prepare completes what the user may leave out.
 func (r *request) prepare(o attr.Option, v string) (string, bool) {
@@ -113,8 +114,15 @@ func (r *request) prepare(o attr.Option, v string) (string, bool) {
 		return o.Value, true
 	case o.Letter == 'o' || o.Letter == 'e':
 		return r.path(v)
+	case o.Letter == 'a':
+		at, ok := moment(r.env, v)
+		return strconv.FormatInt(at, 10), ok
 	case o.Letter == 'J':
-		return v, isRange(v)
+		span, most, limited := strings.Cut(v, "%")
+		if limited && isRange(v) {
+			r.set("max_run_subjobs", "", most)
+		}
+		return span, isRange(v)
 	}
 	return v, true
 }

@@ -58,10 +58,10 @@ func checkNodes(c *cli.Command, opts *cli.Options) error {
 	case opts.Has("o") && opts.Has("r"),
 		!opts.Has("a") && !opts.Has("l") && len(opts.Operands) == 0,
 		format != "" && format != "json" && format != "dsv",
+		(opts.Has("j") || opts.Has("L")) && !opts.Has("S"),
+		opts.Has("S") && format != "",
 		opts.Has("D") && opts.Last("D") == "":
 		return c.Misuse()
-	case opts.Has("S") && opts.Has("j"):
-		return noSupport()
 	}
 	return nil
 }
@@ -122,8 +122,10 @@ func (s *session) writeNodes(opts *cli.Options, header *api.ListHeader, nodes []
 		for _, o := range nodes {
 			render.Wide(out, "Name="+o.Name, o, delimiter, render.Plain)
 		}
+	case opts.Has("j"):
+		render.NodeJobs(out, nodes, opts.Has("L"))
 	case opts.Has("S"):
-		render.NodeSummary(out, nodes)
+		render.NodeSummary(out, nodes, opts.Has("L"))
 	default:
 		for _, o := range nodes {
 			render.Node(out, o, s.env.Zone)

@@ -17,13 +17,6 @@ import (
 
 const (
 	qmgrUsage = "usage: qmgr [-a] [-c command] [-e] [-n] [-z] [server...]\n       qmgr --version\n"
-	qmgrHelp  = `General syntax: command [object] [names] [attr OP value, ...]
-commands: active, create, delete, set, unset, list, print, help, quit, exit
-objects:  server, sched, queue, node, resource
-names:    name[@server][,name[@server]...]; @default for all
-OP:       = (set), += (increment, append), -= (decrement, remove)
-Values with blanks, commas or # are put in quotes. Words may be shortened.
-`
 	// syntaxStatus is qmgr's exit status after a directive it cannot read.
 	syntaxStatus = 4
 )
@@ -63,8 +56,9 @@ type manager struct {
 	*session
 	abort, echo, dry, quiet bool
 	active                  map[string][]objectName
-	done                    bool // quit, or aborted
-	headed                  bool // the comment above what is printed is out
+	past                    []string // directives of this conversation
+	done                    bool     // quit, or aborted
+	headed                  bool     // the comment above what is printed is out
 }
 
 // converse reads directives from standard input, line by line so that a person can
@@ -75,7 +69,7 @@ func (m *manager) converse(ctx context.Context) error {
 	var text string
 	for !m.done {
 		if prompt {
-			io.WriteString(m.env.Stdout, "Qmgr: ")
+			io.WriteString(m.env.Stdout, promptFor(text))
 		}
 		line, err := in.ReadString('\n')
 		text += line
@@ -85,10 +79,21 @@ func (m *manager) converse(ctx context.Context) error {
 		m.run(ctx, text)
 		text = ""
 		if err != nil {
+			if prompt {
+				io.WriteString(m.env.Stdout, "\n")
+			}
 			break
 		}
 	}
 	return m.end()
+}
+
+// promptFor asks for a directive, or for the rest of one.
+func promptFor(text string) string {
+	if text == "" {
+		return "Qmgr: "
+	}
+	return "Qmgr< "
 }
 
 // run carries out the directives of a text.
@@ -102,6 +107,7 @@ func (m *manager) run(ctx context.Context, text string) {
 		}
 		before := m.status
 		m.status = 0
+		m.past = append(m.past, line)
 		m.directive(ctx, line)
 		if m.status != 0 && m.abort {
 			m.done = true
@@ -120,14 +126,36 @@ func (m *manager) directive(ctx context.Context, line string) {
 	}
 	switch d.verb {
 	case "help":
-		io.WriteString(m.env.Stdout, qmgrHelp)
+		io.WriteString(m.env.Stdout, helpOn(d.topic))
+	case "history":
+		for i, line := range m.past {
+			fmt.Fprintf(m.env.Stdout, "%5d  %s\n", i+1, line)
+		}
 	case "quit", "exit":
 		m.done = true
 	case "active":
-		m.active[d.object.word] = d.names
+		m.activate(d)
 	default:
 		if !m.dry {
 			m.carryOut(ctx, d)
+		}
+	}
+}
+
+// activate makes objects those that are meant when none is named; without names it tells
+// which they are.
+func (m *manager) activate(d *directive) {
+	if len(d.names) > 0 {
+		m.active[d.object.word] = d.names
+		return
+	}
+	for _, object := range managedObjects() {
+		if d.object != nil && d.object.word != object.word || d.object == nil && len(m.active[object.word]) == 0 {
+			continue
+		}
+		fmt.Fprintf(m.env.Stdout, "Active %s:\n", cli.First(object.render.Plural, object.word+"s"))
+		for _, n := range m.active[object.word] {
+			fmt.Fprintf(m.env.Stdout, "    %s@%s\n", n.name, cli.First(n.server, "default"))
 		}
 	}
 }

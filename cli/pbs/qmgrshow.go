@@ -30,6 +30,9 @@ func (m *manager) read(ctx context.Context, d *directive, n objectName) error {
 		return m.print(ctx, d.object, n.name, only)
 	}
 	found, err := m.find(ctx, d.object, n.name)
+	if d.object.word == "resource" && n.name == "" && len(found) > 0 {
+		render.PrintHead(m.env.Stdout, d.object.render) // PBS heads the list of all resources so
+	}
 	for _, o := range found {
 		render.List(m.env.Stdout, d.object.render, o, only)
 	}
@@ -46,7 +49,7 @@ func (m *manager) print(ctx context.Context, object *managed, name string, only 
 		render.PrintServer(out, object.render, found[0], only)
 		return nil
 	}
-	if !m.headed {
+	if !m.headed && (object.word != "resource" || name == "") {
 		render.PrintHead(out, object.render)
 	}
 	m.headed = true

@@ -31,7 +31,13 @@ type view struct {
 	history   bool
 	stale     bool
 	watch     bool
-	nothing   bool // -J: array parents only, of which there are none yet
+	arrays    bool // -J
+	subjobs   bool // -t
+	percent   bool // -p
+	limits    bool // -q
+	unit      render.Unit
+	where     []*api.Criterion
+	table     *render.Alternative // -a and its family; nil: the default table
 }
 
 func qstat() *cli.Command {
@@ -64,31 +70,69 @@ func qstat() *cli.Command {
 func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 	v := view{
 		kind: api.ObjectKind_OBJECT_KIND_JOB, long: opts.Has("f"), wide: opts.Has("w"), delimiter: "|",
-		history: opts.Has("x"), stale: opts.Has("stale"), watch: opts.Has("watch"), nothing: opts.Has("J"), format: opts.Last("F"),
+		history: opts.Has("x") || opts.Has("H"), stale: opts.Has("stale"), watch: opts.Has("watch"), arrays: opts.Has("J"), subjobs: opts.Has("t"),
+		format: opts.Last("F"), percent: opts.Has("p"), limits: opts.Has("q"), unit: unit(opts),
 	}
 	if opts.Has("D") {
 		v.delimiter = opts.Last("D")
 	}
-	alternative := false
-	for _, letter := range []string{"a", "H", "i", "n", "r", "s", "T", "u", "G", "M", "1", "q", "p"} {
-		alternative = alternative || opts.Has(letter)
-	}
 	queue, server := opts.Has("Q"), opts.Has("B")
+	v.table = alternative(opts)
+	other := v.table != nil || v.percent || v.limits
 	switch {
-	case queue && server, alternative && v.long, v.format != "" && !v.long, v.delimiter == "":
+	case queue && server, v.long && other, v.limits && v.table != nil, v.limits && (queue || server), other && (queue || server),
+		v.format != "" && !v.long, v.delimiter == "", v.percent && v.table != nil:
 		return v, c.Misuse()
 	case v.format != "" && v.format != "json" && v.format != "dsv":
 		return v, c.Misuse("illegal -F value")
-	case v.watch && (queue || server || v.stale || v.format != ""):
+	case v.watch && (queue || server || v.stale || v.format != "" || other):
 		return v, c.Misuse("--watch goes with the table of jobs, -f, -w and -x only")
-	case alternative:
-		return v, noSupport()
-	case queue:
+	case queue || v.limits:
 		v.kind = api.ObjectKind_OBJECT_KIND_QUEUE
 	case server:
 		v.kind = api.ObjectKind_OBJECT_KIND_SERVER
 	}
+	v.where = choice(opts)
 	return v, nil
+}
+
+// alternative returns the table of -a and its family if one of them was given.
+func alternative(opts *cli.Options) *render.Alternative {
+	given := false
+	for _, letter := range []string{"a", "H", "i", "n", "r", "s", "T", "u"} {
+		given = given || opts.Has(letter)
+	}
+	units := opts.Has("G") || opts.Has("M")
+	if !given && (!units && !opts.Has("1") || opts.Has("q")) {
+		return nil
+	}
+	return &render.Alternative{
+		Wide: opts.Has("w"), Nodes: opts.Has("n"), Comment: opts.Has("s"), OneLine: opts.Has("1"), Start: opts.Has("T"), Unit: unit(opts),
+	}
+}
+
+func unit(opts *cli.Options) render.Unit {
+	switch {
+	case opts.Has("G"):
+		return render.Gigabytes
+	case opts.Has("M"):
+		return render.Megawords
+	}
+	return 0
+}
+
+// choice returns which jobs -i, -r, -H and -u choose.
+func choice(opts *cli.Options) []*api.Criterion {
+	var all []*api.Criterion
+	for _, c := range []struct{ letter, states string }{{"i", "QHWT"}, {"r", "RSUE"}, {"H", "FM"}} {
+		if opts.Has(c.letter) {
+			all = append(all, &api.Criterion{Name: "job_state", Value: c.states})
+		}
+	}
+	if opts.Has("u") {
+		all = append(all, &api.Criterion{Name: "Job_Owner", Value: opts.Last("u")})
+	}
+	return all
 }
 
 // A question is one List call.
@@ -102,9 +146,10 @@ type question struct {
 func (s *session) questions(v view, operands []string) []question {
 	var all []question
 	ask := func(operand, server string) *api.ListRequest {
-		r := &api.ListRequest{Kind: v.kind, History: v.history, Stale: v.stale}
+		r := &api.ListRequest{Kind: v.kind, History: v.history, Stale: v.stale, Where: v.where}
+		r.Arrays, r.Subjobs = v.arrays, v.subjobs
 		if !v.long && v.kind == api.ObjectKind_OBJECT_KIND_JOB {
-			r.Attributes = render.JobColumns
+			r.Attributes = v.columns()
 		}
 		all = append(all, question{operand, server, r})
 		return r
@@ -137,6 +182,18 @@ func (s *session) questions(v view, operands []string) []question {
 	return all
 }
 
+// columns returns the attributes that the table of jobs needs.
+func (v view) columns() []string {
+	if v.table != nil {
+		return v.table.Columns()
+	}
+	t := render.NewJobTable(nil, v.wide)
+	if v.percent {
+		t.Percent()
+	}
+	return t.Columns()
+}
+
 func isJobID(operand string) bool { return operand != "" && operand[0] >= '0' && operand[0] <= '9' }
 
 // destination asks for what a queue, a server, or queue@server stands for.
@@ -157,9 +214,6 @@ func destination(kind api.ObjectKind, operand string, ask func(operand, server s
 }
 
 func (s *session) showAll(ctx context.Context, v view, operands []string, out *status) {
-	if v.nothing {
-		return
-	}
 	for _, q := range s.questions(v, operands) {
 		if s.show(ctx, q, out) {
 			return

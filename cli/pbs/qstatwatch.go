@@ -125,6 +125,6 @@ func same(a, b *api.Object) bool {
 
 func sorted(objects map[string]*api.Object) []string {
 	return slices.SortedFunc(maps.Keys(objects), func(a, b string) int {
-		return cmp.Or(cmp.Compare(pbs.JobID(a).Seq(), pbs.JobID(b).Seq()), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(pbs.JobID(a).Seq(), pbs.JobID(b).Seq()), cmp.Compare(pbs.JobID(a).Sub(), pbs.JobID(b).Sub()), cmp.Compare(a, b))
 	})
 }

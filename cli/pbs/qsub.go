@@ -41,6 +41,10 @@ func qsub() *cli.Command {
 
 func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options) error {
 	job, err := describe(env, c, opts)
+	if errors.Is(err, errNoTerminal) {
+		fmt.Fprintf(env.Stderr, "%s:\t%v\n", c.Name, err)
+		return cli.Status(1)
+	}
 	if err != nil {
 		return err
 	}
@@ -69,6 +73,9 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 	return nil
 }
 
+// errNoTerminal has PBS's words, which do not follow "qsub: " on a blank.
+var errNoTerminal = errors.New("standard input and output must be a terminal for\n\tinteractive job submission")
+
 type described struct {
 	message *api.SubmitRequest
 	silent  bool
@@ -79,6 +86,9 @@ type described struct {
 func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error) {
 	if opts.Dashed && len(opts.Operands) == 0 || !opts.Dashed && len(opts.Operands) > 1 {
 		return described{}, c.Misuse()
+	}
+	if opts.Has("I") && !env.Terminal() {
+		return described{}, errNoTerminal
 	}
 	line := &request{env: env}
 	line.read(opts)
@@ -92,6 +102,9 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error
 	}
 	r.read(opts)
 	if err := r.verdict(c); err != nil {
+		return described{}, err
+	}
+	if err := r.checkArray(); err != nil {
 		return described{}, err
 	}
 	if err := r.complete(opts); err != nil {
@@ -202,6 +215,19 @@ func sentence(err error) string {
 		text = n.Error()
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// checkArray refuses what an array of jobs cannot be, in PBS's words.
+func (r *request) checkArray() error {
+	switch {
+	case r.value("array_indices_submitted") == "":
+		return nil
+	case r.value("interactive") != "":
+		return errors.New("interactive and array job submission is not supported")
+	case r.value("Rerunable") == "False":
+		return errors.New("cannot submit non-rerunable Array Job")
+	}
+	return nil
 }
 
 // complete adds what comes from the command's surroundings.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -31,6 +32,8 @@ type fakeServer struct {
 	t     *testing.T
 	asked []string
 	aired int // streams of Watch
+
+	drained bool // no job runs any more
 }
 
 func newServer(t *testing.T) *fakeServer { return &fakeServer{t: t} }
@@ -177,6 +180,28 @@ func (f *fakeServer) Rerun(_ context.Context, r *connect.Request[api.RerunReques
 	return answer(new(api.RerunReply), refusalOf(r.Msg.Job))
 }
 
+func (f *fakeServer) Run(_ context.Context, r *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error) {
+	if r.Msg.Job == "2.hosta" {
+		return nil, &pbs.Error{Code: pbs.ResourceBusy, Message: "Insufficient amount of resource: ncpus (R: 64 A: 24 T: 24)"}
+	}
+	return answer(new(api.RunReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Move(_ context.Context, r *connect.Request[api.MoveRequest]) (*connect.Response[api.MoveReply], error) {
+	if r.Msg.Destination != "workq" {
+		return nil, pbs.Refuse(pbs.UnknownQueue)
+	}
+	return answer(new(api.MoveReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Swap(_ context.Context, r *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error) {
+	return answer(new(api.SwapReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) Message(_ context.Context, r *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error) {
+	return answer(new(api.MessageReply), refusalOf(r.Msg.Job))
+}
+
 func (f *fakeServer) Manage(_ context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
 	var err error
 	switch {
@@ -195,20 +220,31 @@ func (f *fakeServer) Manage(_ context.Context, r *connect.Request[api.ManageRequ
 // List shows the objects of the recordings.
 func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest], stream *connect.ServerStream[api.ListReply]) error {
 	m := r.Msg
+	for _, c := range m.Where {
+		f.asked = append(f.asked, "where "+compact(c))
+	}
 	if len(m.Queues) > 0 && m.Queues[0] == "lost" {
 		return pbs.Refuse(pbs.UnknownResult)
 	}
 	if len(m.Queues) > 0 && m.Queues[0] == "noquorum" {
 		return pbs.Refuse(pbs.NoQuorum)
 	}
-	if len(m.Queues) > 0 && m.Queues[0] != "workq" {
+	if len(m.Queues) > 0 && m.Queues[0] != "workq" && m.Queues[0] != "oldq" {
 		return pbs.Refuse(pbs.UnknownQueue)
 	}
-	header := &api.ListHeader{Server: "hosta", Version: "23.06.06", Timestamp: 1795242350, AgeMs: 1250}
+	header := &api.ListHeader{
+		Server: "hosta", Version: "23.06.06", Timestamp: 1795242350, AgeMs: 1250,
+		Chosen: len(m.Where) > 0 && (len(m.Queues) == 0 || m.Queues[0] != "oldq"),
+	}
 	if err := stream.Send(&api.ListReply{Header: header}); err != nil {
 		return err
 	}
-	all := f.objects(m)
+	if m.Arrays || m.Subjobs {
+		f.asked = append(f.asked, fmt.Sprintf("arrays %t subjobs %t", m.Arrays, m.Subjobs))
+	}
+	all := slices.DeleteFunc(f.objects(m), func(o *api.Object) bool {
+		return f.drained && m.Kind == api.ObjectKind_OBJECT_KIND_JOB || !chosen(o, m.Where) || m.Arrays && !strings.Contains(o.Name, "[")
+	})
 	if len(m.Names) == 0 {
 		return stream.Send(&api.ListReply{Objects: all})
 	}
@@ -218,6 +254,17 @@ func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest]
 		}
 	}
 	return nil
+}
+
+// chosen knows just enough of criteria for the transcripts.
+func chosen(o *api.Object, where []*api.Criterion) bool {
+	for _, c := range where {
+		value := value(o, c.Name)
+		if c.Name == "job_state" && !strings.Contains(c.Value, value) || c.Name == "Job_Owner" && c.Value != strings.TrimSuffix(value, "@hosta") {
+			return false
+		}
+	}
+	return true
 }
 
 func pick(kind api.ObjectKind, all []*api.Object, name string) *api.Object {

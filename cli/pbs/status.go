@@ -18,13 +18,18 @@ type status struct {
 
 	table  *render.JobTable
 	json   *render.JSON
-	all    []*api.Object // queues and servers; jobs are written as they come
+	all    []*api.Object // queues and servers, jobs of -T; others are written as they come
+	ending bool          // what is in all may be written
 	headed bool          // the table's head is out, or not wanted any more
 }
 
 func newStatus(s *session, v view) *status {
 	out := bufio.NewWriterSize(s.env.Stdout, 64<<10)
-	return &status{s: s, view: v, out: out, table: render.NewJobTable(out, v.wide)}
+	st := &status{s: s, view: v, out: out, table: render.NewJobTable(out, v.wide)}
+	if v.percent {
+		st.table.Percent()
+	}
+	return st
 }
 
 func (st *status) begin(h *api.ListHeader) error {
@@ -80,12 +85,25 @@ func (st *status) object(o *api.Object) error {
 	return nil
 }
 
+// row writes a job. Those of -T come last, when all are known.
 func (st *status) row(o *api.Object) {
-	if !st.headed {
-		st.table.Head()
+	table := st.view.table
+	switch {
+	case table == nil:
+		if !st.headed {
+			st.table.Head()
+		}
+		st.table.Row(o)
+	case table.Start && !st.ending:
+		st.all = append(st.all, o)
+		return
+	default:
+		if !st.headed {
+			table.Head(st.out, st.header.GetServer())
+		}
+		table.Row(st.out, o)
 	}
 	st.headed = true
-	st.table.Row(o)
 }
 
 func (st *status) head() string {
@@ -103,11 +121,27 @@ func (st *status) end() error {
 		if err := st.json.End(); err != nil {
 			return err
 		}
+	case st.view.limits:
+		st.limits()
 	case len(st.all) == 0:
+	case st.view.table != nil:
+		st.ending = true
+		for _, o := range render.ByStart(st.all) {
+			st.row(o)
+		}
 	case st.view.kind == api.ObjectKind_OBJECT_KIND_QUEUE:
 		render.Queues(st.out, st.all)
 	default:
 		render.Servers(st.out, st.all)
 	}
 	return st.out.Flush()
+}
+
+// limits writes the table of -q, unless there is nobody to tell of.
+func (st *status) limits() {
+	if st.header == nil || len(st.all) == 0 && st.s.status != 0 {
+		return
+	}
+	table := &render.Alternative{Unit: st.view.unit}
+	table.QueueLimits(st.out, st.header.GetServer(), st.all)
 }

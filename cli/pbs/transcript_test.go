@@ -30,6 +30,8 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 // status. Lines before the first command tell the story, and those after "## ".
 //
 //	$ [NAME=VALUE...] command [argument...] [< file]
+//
+// TERMINAL=1 makes the file one that a person types at a terminal.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -138,6 +140,9 @@ var files = sync.OnceValue(func() fstest.MapFS {
 		"own.sh":       {Data: []byte("#PBS -N no\n#BATCH -N yes\n")},
 		"large":        {Data: bytes.Repeat([]byte("#"), 16<<20+1)},
 	}
+	for name, lines := range logFiles {
+		m[name] = &fstest.MapFile{Data: []byte(strings.Join(lines, "\n") + "\n")}
+	}
 	dir, err := os.ReadDir("testdata")
 	if err != nil {
 		return m
@@ -150,6 +155,29 @@ var files = sync.OnceValue(func() fstest.MapFS {
 	}
 	return m
 })
+
+// logFiles are the logs of the transcripts' PBS_HOME.
+var logFiles = map[string][]string{
+	"home/server_logs/20261120": {"11/20/2026 23:59:59;0008;Server@hosta;Job;5.hosta;Job Modified at request of ann@hosta"},
+	"home/server_logs/20261121": {
+		"11/21/2026 06:25:41;0100;Server@hosta;Job;5.hosta;enqueuing into workq, state Q hop 1",
+		"11/21/2026 06:25:41;0008;Server@hosta;Job;5.hosta;Job Queued at request of ann@hosta; really",
+		"11/21/2026 06:25:41;0008;Server@hosta;Job;55.hosta;Job Queued at request of ann@hosta",
+		"11/21/2026 06:25:42;0010;Server@hosta;Job;5.hosta;Exit_status=5 resources_used.cpupercent=0 resources_used.cput=00:00:00",
+		"no line of a log", "11/21/2026;0010;Server@hosta;Job;5.hosta;no moment",
+		"11/21/2026 07:00:00;0008;Server@hosta;Job;7.other;of another server",
+	},
+	"home/sched_logs/20261121": {
+		"11/21/2026 06:25:40;0080;pbs_sched;Job;5.hosta;Considering job to run",
+		"11/21/2026 06:25:41;0080;pbs_sched;Job;5.hosta;Considering job to run",
+		"11/21/2026 06:25:41;0040;pbs_sched;Job;5.hosta;Job run",
+	},
+	"home/server_priv/accounting/20261121": {"11/21/2026 06:25:41;Q;5.hosta;user=ann group=users"},
+	"other/mom_logs/20261121":              {"11/21/2026 06:25:41.000123;0008;pbs_mom;Job;5.hosta;Started, pid = 839"},
+	"other/server_priv/accounting/20261121": {
+		"11/21/2026 06:25:41;Q;5.hosta;user=ann group=users",
+	},
+}
 
 func world(server *fakeServer, env map[string]string, stdin io.Reader, stdout, stderr io.Writer) *cli.Env {
 	return &cli.Env{
@@ -169,8 +197,9 @@ func world(server *fakeServer, env map[string]string, stdin io.Reader, stdout, s
 		Hostname:      func() (string, error) { return "login1", nil },
 		Getwd:         func() (string, error) { return "/home/ann/work", nil },
 		Open:          openFile,
-		Terminal:      func() bool { return false },
+		Terminal:      func() bool { return env["TERMINAL"] != "" },
 		Batch:         func(t cli.Target) (apiconnect.BatchClient, error) { return server.client(t) },
+		Halt:          func(t cli.Target) (apiconnect.HaltClient, error) { return server.halt(t) },
 		WithRequestID: func(ctx context.Context, id string) context.Context { return context.WithValue(ctx, idKey{}, id) },
 		NewRequestID:  func() string { return "fresh" },
 	}

@@ -39,7 +39,7 @@ func isRange(v string) bool {
 	v, limit, limited := strings.Cut(v, "%")
 	v, step, stepped := strings.Cut(v, ":")
 	from, to, _ := strings.Cut(v, "-")
-	if !isNumber(from) || !isNumber(to) || limited && !isNumber(limit) || stepped && (!isNumber(step) || step == "0") {
+	if !isNumber(from) || !isNumber(to) || limited && (!isNumber(limit) || strings.Trim(limit, "0") == "") || stepped && (!isNumber(step) || step == "0") {
 		return false
 	}
 	x, errX := strconv.Atoi(from)

@@ -132,18 +132,20 @@ func literal(value string) string {
 	if n := len(value); n > 3 && value[0] == '\'' && value[n-1] == '\'' && value[1] == '{' && json.Valid([]byte(value[1:n-1])) {
 		return value[1 : n-1]
 	}
-	if n := len(value); n > 1 && value[0] == '{' && json.Valid([]byte(value)) {
+	if n := len(value); n > 1 && value[0] == '{' && value[n-1] == '}' && json.Valid([]byte(value)) {
 		return value
 	}
 	return quote(value)
 }
 
 func isNumber(s string) bool {
-	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
+	if s == "" || s[0] != '-' && !isDigit(s[0]) || !isDigit(s[len(s)-1]) { // blanks around it are part of the value
 		return false
 	}
 	return json.Valid([]byte(s))
 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 const hex = "0123456789abcdef"
 

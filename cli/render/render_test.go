@@ -128,7 +128,7 @@ func TestNode(t *testing.T) {
 func TestNodeSummary(t *testing.T) {
 	_, objects := unfold(recorded(t, "pbsnodes-a.txt"))
 	var got bytes.Buffer
-	NodeSummary(&got, objects)
+	NodeSummary(&got, objects, false)
 	same(t, got.String(), recorded(t, "pbsnodes-aS.txt"))
 }
 

@@ -3,14 +3,18 @@ package render
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
+	"rampart/fsm/resource"
 	"rampart/transport/api"
 )
 
 // A JobTable is qstat's default table; rows are written as they come.
 type JobTable struct {
-	w    io.Writer
-	wide bool
+	w       io.Writer
+	wide    bool
+	percent bool
 }
 
 // The attributes a row needs; to ask for no others keeps a listing of 100,000
@@ -18,22 +22,43 @@ type JobTable struct {
 var JobColumns = []string{"Job_Name", "Job_Owner", "resources_used", "job_state", "queue"}
 
 // NewJobTable returns a table on w, with the wider columns of -w if wide.
-func NewJobTable(w io.Writer, wide bool) *JobTable { return &JobTable{w, wide} }
+func NewJobTable(w io.Writer, wide bool) *JobTable { return &JobTable{w: w, wide: wide} }
+
+// Percent makes it the table of -p: how much of the time asked for is used up.
+func (t *JobTable) Percent() *JobTable {
+	t.percent = true
+	return t
+}
+
+// Columns returns the attributes that a row needs.
+func (t *JobTable) Columns() []string {
+	if t.percent {
+		return append([]string{"Resource_List.walltime", "Resource_List.cput", "array_state_count"}, JobColumns...)
+	}
+	return JobColumns
+}
 
 // Head writes the two lines above the rows.
 func (t *JobTable) Head() {
+	time := "Time Use"
+	if t.percent {
+		time = " % done "
+	}
 	if t.wide {
-		io.WriteString(t.w, "Job id                         Name            User             Time Use S Queue\n"+
+		io.WriteString(t.w, "Job id                         Name            User             "+time+" S Queue\n"+
 			"-----------------------------  --------------- ---------------  -------- - ---------------\n")
 		return
 	}
-	io.WriteString(t.w, "Job id            Name             User              Time Use S Queue\n"+
+	io.WriteString(t.w, "Job id            Name             User              "+time+" S Queue\n"+
 		"----------------  ---------------- ----------------  -------- - -----\n")
 }
 
 // Row writes one job.
 func (t *JobTable) Row(o *api.Object) {
 	name, owner, used, state, queue := jobCells(o)
+	if t.percent {
+		used = percentDone(newCells(o)) + " "
+	}
 	if t.wide {
 		fmt.Fprintf(t.w, "%-30s %-15s %-15s  %8s %1s %-15s\n",
 			short(o.Name, 30), short(name, 15), cut(owner, 15), used, state, cut(queue, 15))
@@ -60,6 +85,35 @@ func jobCells(o *api.Object) (name, owner, used, state, queue string) {
 		}
 	}
 	return name, owner, used, state, queue
+}
+
+// percentDone compares the time used with the time asked for; of an array it counts the
+// subjobs that are over.
+func percentDone(c cells) string {
+	if n := counts(c.get("array_state_count", "")); len(n) > 0 {
+		over, all := number(n["Expired"]), 0
+		for _, word := range n {
+			all += int(number(word))
+		}
+		return strconv.Itoa(int(over) * 100 / max(all, 1))
+	}
+	if !strings.Contains("RSUEF", orElse(c.get("job_state", ""), " ")) {
+		return "--"
+	}
+	done := int64(0)
+	for _, kind := range []string{"walltime", "cput"} {
+		used, err1 := resource.Parse(resource.Time, orElse(c.get("resources_used", kind), "0"))
+		asked, err2 := resource.Parse(resource.Time, orElse(c.get("Resource_List", kind), "0"))
+		if err1 == nil && err2 == nil && asked.Int() > 0 {
+			done = max(done, used.Int()*100/asked.Int())
+		}
+	}
+	return strconv.FormatInt(done, 10)
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64) // what is no number counts nothing
+	return n
 }
 
 func beforeAt(s string) string {
@@ -93,6 +147,32 @@ func yes(value string) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// QueueLimits writes the table of qstat -q.
+func (t *Alternative) QueueLimits(w io.Writer, server string, queues []*api.Object) {
+	fmt.Fprintf(w, "\nserver: %s\n\n"+
+		"Queue            Memory CPU Time Walltime Node   Run   Que   Lm  State\n"+
+		"---------------- ------ -------- -------- ---- ----- ----- ----  -----\n", server)
+	running, waiting := int64(0), int64(0)
+	for _, q := range queues {
+		n := counts(Find(q, "state_count", ""))
+		run, que := number(n["Running"]), number(n["Queued"])+number(n["Held"])+number(n["Waiting"])
+		running, waiting = running+run, waiting+que
+		limit := func(resource string) string { return Find(q, "resources_max", resource) }
+		fmt.Fprintf(w, "%-16s %6s %8s %8s %4s %5d %5d %4s   %c %c\n", short(q.Name, 16),
+			orElse(t.memory(limit("mem")), "--  "), orElse(limit("cput"), "--   "), orElse(limit("walltime"), "--   "),
+			orElse(limit("nodect"), "-- "), run, que, orElse(Find(q, "max_running", ""), "--"),
+			letter(Find(q, "enabled", ""), 'E', 'D'), letter(Find(q, "started", ""), 'R', 'S'))
+	}
+	fmt.Fprintf(w, "%52s %s\n%52d %5d\n", "-----", "-----", running, waiting)
+}
+
+func letter(value string, yes, no rune) rune {
+	if value == "True" {
+		return yes
+	}
+	return no
 }
 
 // Servers writes the table of qstat -B.

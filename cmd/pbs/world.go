@@ -31,6 +31,7 @@ func world() *cli.Env {
 		Open:     func(name string) (fs.File, error) { return os.Open(name) },
 		Terminal: terminal,
 		Batch:    batch,
+		Halt:     halt,
 		WithRequestID: func(ctx context.Context, id string) context.Context {
 			return client.WithRequestID(ctx, transport.RequestID(id))
 		},
@@ -50,10 +51,30 @@ func waiting() {
 	fmt.Fprintf(os.Stderr, "%s: no answer yet; waiting for the replicas to have a leader\n", filepath.Base(os.Args[0]))
 }
 
-// batch returns a client that asks this host's daemons, which know the user by the
-// kernel's word; or, with a login token, the replicas themselves.
 func batch(t cli.Target) (apiconnect.BatchClient, error) {
-	o := client.Options{Token: os.Getenv("RAMPART_TOKEN"), Servers: t.Names}
+	c, err := dial(t)
+	if err != nil {
+		return nil, err
+	}
+	return c.Batch(), nil
+}
+
+func halt(t cli.Target) (apiconnect.HaltClient, error) {
+	c, err := dial(t)
+	if err != nil {
+		return nil, err
+	}
+	return c.Halt(), nil
+}
+
+// dial returns a client that asks this host's daemons, which know the user by the
+// kernel's word; or, with a login token, the replicas themselves.
+func dial(t cli.Target) (*client.Client, error) {
+	budget, err := t.Budget()
+	if err != nil {
+		return nil, err
+	}
+	o := client.Options{Token: os.Getenv("RAMPART_TOKEN"), Servers: t.Names, Budget: budget}
 	for _, path := range t.Gateways {
 		o.Replicas = append(o.Replicas, "unix:"+path)
 	}
@@ -71,7 +92,7 @@ func batch(t cli.Target) (apiconnect.BatchClient, error) {
 	if len(o.Replicas) == 0 {
 		return nil, &cli.Unreachable{Server: t.Server, Err: errors.New("no daemon of this host serves it, and there is no login token")}
 	}
-	return client.New(o).Batch(), nil
+	return client.New(o), nil
 }
 
 // trust reads the certificate of the cluster's CA.

@@ -1,0 +1,72 @@
+package pbs
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"rampart/cli"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+func qmove() *cli.Command {
+	c := &cli.Command{
+		Name: "qmove", Summary: "move jobs to another queue", Grammar: own(""), UsageStatus: 2,
+		Usage: "usage: qmove destination job_identifier...\n       qmove --version\n",
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		if len(opts.Operands) < 2 {
+			return c.Misuse()
+		}
+		destination, jobs := opts.Operands[0], opts.Only(opts.Operands[1:])
+		return eachJob(ctx, env, c, jobs, func(ctx context.Context, s *session, job string) error {
+			_, err := s.batch.Move(ctx, connect.NewRequest(&api.MoveRequest{Job: job, Destination: destination}))
+			return err
+		})
+	}
+	return c
+}
+
+func qorder() *cli.Command {
+	c := &cli.Command{
+		Name: "qorder", Summary: "exchange the places of two jobs", Grammar: own(""), UsageStatus: 2,
+		Usage: "usage: qorder job_identifier job_identifier\n       qorder --version\n",
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		if len(opts.Operands) != 2 {
+			return c.Misuse()
+		}
+		other := opts.Operands[1]
+		if _, err := pbs.ParseJobID(other, "server"); err != nil {
+			return err
+		}
+		jobs := opts.Only(opts.Operands[:1])
+		return eachJob(ctx, env, c, jobs, func(ctx context.Context, s *session, job string) error {
+			_, err := s.batch.Swap(ctx, connect.NewRequest(&api.SwapRequest{Job: job, Other: other}))
+			return err
+		})
+	}
+	return c
+}
+
+func qmsg() *cli.Command {
+	c := &cli.Command{
+		Name: "qmsg", Summary: "write messages into the output of jobs", Grammar: own("EO"), UsageStatus: 2,
+		Usage: "usage: qmsg [-O] [-E] string job_identifier...\n       qmsg --version\n",
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		if len(opts.Operands) < 2 {
+			return c.Misuse()
+		}
+		r := &api.MessageRequest{Text: opts.Operands[0], Output: opts.Has("O"), Error: opts.Has("E") || !opts.Has("O")}
+		jobs := opts.Only(opts.Operands[1:])
+		return eachJob(ctx, env, c, jobs, func(ctx context.Context, s *session, job string) error {
+			_, err := s.batch.Message(ctx, connect.NewRequest(&api.MessageRequest{
+				Job: job, Text: r.Text, Output: r.Output, Error: r.Error,
+			}))
+			return err
+		})
+	}
+	return c
+}

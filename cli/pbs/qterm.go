@@ -1,0 +1,113 @@
+package pbs
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cli"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+const qtermUsage = `usage: qterm [-s] [-t immediate|delay|quick] [server | replica...]
+       qterm --version
+`
+
+// How long qterm waits for the ends of jobs that it ordered, and how often it looks.
+const (
+	qtermPatience = 30 * time.Second
+	qtermLooks    = time.Second
+)
+
+func qterm() *cli.Command {
+	c := &cli.Command{
+		Name: "qterm", Summary: "end the servers", Grammar: own("fFimst:"), Usage: qtermUsage, UsageStatus: 2,
+	}
+	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		kind := cli.First(opts.Last("t"), "quick")
+		if kind != "quick" && kind != "immediate" && kind != "delay" {
+			return c.Misuse("illegal -t value")
+		}
+		if opts.Has("f") || opts.Has("F") || opts.Has("i") || opts.Has("m") { // there is no secondary server, and moms have units
+			return noSupport()
+		}
+		s, err := open(env, c, opts)
+		if err != nil {
+			return err
+		}
+		halt, err := env.Halt(s.target)
+		if err != nil {
+			return err
+		}
+		t := &termination{session: s, halt: halt, kind: kind}
+		if err := t.run(ctx, opts.Operands); err != nil {
+			s.fail(err, nil)
+		}
+		return s.end()
+	}
+	return c
+}
+
+// A termination is the planned end of servers.
+type termination struct {
+	*session
+	halt apiconnect.HaltClient
+	kind string
+}
+
+// run ends all replicas, or those named; the server's own name stands for all.
+func (t *termination) run(ctx context.Context, names []string) error {
+	server := t.serverName(ctx)
+	if len(names) == 0 || slices.Contains(names, server) || slices.Contains(names, "default") {
+		return t.all(ctx)
+	}
+	for _, name := range names {
+		if _, err := t.halt.Stop(ctx, connect.NewRequest(&api.StopRequest{Replica: name})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *termination) all(ctx context.Context) error {
+	last := &api.StopRequest{Lift: t.kind == "quick", End: true}
+	if t.kind != "quick" {
+		if err := t.drain(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := t.halt.Stop(ctx, connect.NewRequest(last))
+	return err
+}
+
+// drain waits until no job runs. No new one starts as long as the servers are told so; the
+// ends that were ordered are waited for a while, those of -t delay as long as it takes.
+func (t *termination) drain(ctx context.Context) error {
+	deadline := t.env.Now().Add(qtermPatience)
+	for first := true; ; first = false {
+		r := &api.StopRequest{Requeue: first && t.kind == "immediate"}
+		if _, err := t.halt.Stop(ctx, connect.NewRequest(r)); err != nil {
+			return err
+		}
+		running, err := t.running(ctx)
+		if err != nil || !running || t.kind == "immediate" && t.env.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(qtermLooks):
+		}
+	}
+}
+
+func (t *termination) running(ctx context.Context) (bool, error) {
+	_, found, err := t.objects(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"job_state"}, Subjobs: true,
+		Where: []*api.Criterion{{Name: "job_state", Value: "RE"}},
+	})
+	return len(found) > 0, err
+}
