@@ -22,7 +22,7 @@ import (
 )
 
 // partWithin bounds each part: a cluster that hangs must not hang the bench.
-const partWithin = 10 * time.Minute
+const partWithin = 20 * time.Minute
 
 // A bench is one run: where things are, who asks, and the table so far.
 type bench struct {

@@ -101,6 +101,9 @@ func (b *bench) list(ctx context.Context) error {
 		reference, aim, fullReference, fullAim := listingAims(n)
 		b.note(row{"qstat of " + thousands(l.jobs) + " queued jobs, from a follower", sec(short), "OpenPBS " + sec(reference) + ", elsewhere", ratio(short.Seconds(), reference.Seconds()), aim})
 		b.note(row{"qstat -f of " + thousands(l.jobs) + " queued jobs, from a follower", sec(full), "OpenPBS " + sec(fullReference) + ", elsewhere", ratio(full.Seconds(), fullReference.Seconds()), fullAim})
+		if err := b.chosen(ctx, l, at, r.Address); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type options struct {
 	large bool
 	kills int
 
+	transfers int
+
 	bareDir, bareAddresses string
 	bareSelf               int
 }
@@ -44,8 +46,9 @@ func parse() options {
 	flag.StringVar(&o.bin, "bin", "bin", "`folder` of the programs rampart and pbs")
 	flag.StringVar(&o.dir, "dir", "", "`folder` for the clusters' files: it decides which disk is measured (default: the temporary one)")
 	flag.BoolVar(&o.quick, "quick", false, "fewer repetitions: a look, not a measurement")
-	flag.BoolVar(&o.large, "large", false, "100,000 queued jobs too")
+	flag.BoolVar(&o.large, "large", false, "100,000 queued jobs too, and 1,000,000 in the snapshot")
 	flag.IntVar(&o.kills, "kills", 20, "how often the leader is killed")
+	flag.IntVar(&o.transfers, "transfers", 20, "how often leadership is handed over")
 	flag.StringVar(&o.bareDir, "bare-dir", "", "be a replica of the bare submit in this `folder` (bench starts itself so)")
 	flag.StringVar(&o.bareAddresses, "bare-addresses", "", "addresses of the bare replicas")
 	flag.IntVar(&o.bareSelf, "bare-self", 0, "which of them this one is")
@@ -99,6 +102,8 @@ func parts() []part {
 		{"qsub", (*bench).qsub},
 		{"failover", (*bench).failover},
 		{"transfer", (*bench).transfer},
+		{"slowdisk", (*bench).slowDisk},
+		{"snapshot", (*bench).snapshot},
 		{"bubble", (*bench).bubble},
 		{"jobs", (*bench).jobs},
 		{"follower", (*bench).follower},

@@ -21,7 +21,7 @@ func (b *bench) transfer(ctx context.Context) error {
 	defer stop()
 	var s stream
 	moments, err := b.underStream(ctx, w, &s, job("true"), 10*time.Millisecond, func() (all []time.Time, err error) {
-		for range b.few(20) {
+		for range b.few(b.transfers) {
 			all = append(all, time.Now())
 			if _, err := w.Output(ctx, "rampart", "cluster", "transfer"); err != nil {
 				return nil, err

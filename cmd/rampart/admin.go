@@ -17,6 +17,7 @@ import (
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/snapshot"
+	"rampart/transport"
 	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
 )
@@ -25,15 +26,34 @@ import (
 // daemon of this host.
 func adminEnv() *admin.Env {
 	return &admin.Env{
-		Stdout:  os.Stdout,
-		Cluster: clusterClient,
-		Trust:   trustClient,
+		Stdout:    os.Stdout,
+		Cluster:   clusterClient,
+		Trust:     trustClient,
+		Members:   membersClient,
+		Recovery:  recoveryClient,
+		Snapshots: snapshotsClient,
+		Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
 		Create: func(path string) (io.WriteCloser, error) {
 			return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		},
-		WithRequestID: func(ctx context.Context) context.Context {
-			return client.WithRequestID(ctx, client.NewRequestID())
-		},
+		WithRequestID: requestIDs(os.Getenv("PBS_REQUEST_ID")),
+	}
+}
+
+// requestIDs gives each call of a command its request id: a fresh one or, of an earlier
+// command that is repeated, the same ones in the same order.
+func requestIDs(first string) func(context.Context) context.Context {
+	calls := 0
+	return func(ctx context.Context) context.Context {
+		id := client.NewRequestID()
+		if first != "" {
+			id = transport.RequestID(first)
+			if calls > 0 {
+				id = transport.RequestID(fmt.Sprintf("%s.%d", first, calls))
+			}
+		}
+		calls++
+		return client.WithRequestID(ctx, id)
 	}
 }
 
@@ -53,6 +73,30 @@ func trustClient(server string) (apiconnect.TrustClient, error) {
 	return c.Trust(), nil
 }
 
+func recoveryClient(server string) (apiconnect.RecoveryClient, error) {
+	c, err := replicaClient(server)
+	if err != nil {
+		return nil, err
+	}
+	return c.Recovery(), nil
+}
+
+func membersClient(server string) (apiconnect.MembersClient, error) {
+	c, err := replicaClient(server)
+	if err != nil {
+		return nil, err
+	}
+	return c.Members(), nil
+}
+
+func snapshotsClient(server string) (apiconnect.SnapshotsClient, error) {
+	c, err := replicaClient(server)
+	if err != nil {
+		return nil, err
+	}
+	return c.Snapshots(), nil
+}
+
 func replicaClient(server string) (*client.Client, error) {
 	env := &cli.Env{
 		Environ: os.Environ, Hostname: os.Hostname, Now: time.Now,
@@ -62,11 +106,15 @@ func replicaClient(server string) (*client.Client, error) {
 	if len(t.Gateways) == 0 {
 		return nil, fmt.Errorf("no daemon of this host is known: is there a socket in %s/run?", t.Home)
 	}
+	budget, err := t.Budget()
+	if err != nil {
+		return nil, err
+	}
 	gateways := make([]string, len(t.Gateways))
 	for i, path := range t.Gateways {
 		gateways[i] = "unix:" + path
 	}
-	return client.New(client.Options{Replicas: gateways, Servers: t.Names}), nil
+	return client.New(client.Options{Replicas: gateways, Servers: t.Names, Budget: budget}), nil
 }
 
 // withInspect adds the commands that read files themselves, which no command that talks to
@@ -74,11 +122,14 @@ func replicaClient(server string) (*client.Client, error) {
 func withInspect(commands []*urfave.Command) []*urfave.Command {
 	inspect := &urfave.Command{
 		Name:      "inspect",
-		Usage:     "check a snapshot file and tell what it holds",
+		Usage:     "check a snapshot file, or the folder of a backup, and tell what it holds",
 		ArgsUsage: "FILE",
 		Action: func(c *urfave.Context) error {
 			if c.NArg() != 1 {
 				return errors.New("cluster snapshot inspect: name one file")
+			}
+			if info, err := os.Stat(c.Args().First()); err == nil && info.IsDir() {
+				return inspectBackup(c.Context, c.App.Writer, c.Args().First())
 			}
 			return inspectSnapshot(c.App.Writer, c.Args().First())
 		},
@@ -122,6 +173,18 @@ func exportCA(h home.Home, path string) error {
 	}
 	_, err = text.WriteTo(f)
 	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func inspectBackup(ctx context.Context, w io.Writer, dir string) error {
+	file, records, err := server.VerifyBackup(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("cluster snapshot inspect: %w", err)
+	}
+	if err := inspectSnapshot(w, file); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "accounting: whole, up to record %d\n", records)
+	return err
 }
 
 func inspectSnapshot(w io.Writer, path string) error {

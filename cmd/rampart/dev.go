@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	urfave "github.com/urfave/cli/v2"
@@ -20,6 +21,7 @@ func devCommand() *urfave.Command {
 		Usage: "run a whole cluster of real processes on this machine",
 		Flags: []urfave.Flag{
 			&urfave.IntFlag{Name: "replicas", Usage: "how many replicas", Value: 3},
+			&urfave.StringFlag{Name: "zones", Usage: "zones of the replicas in turn, as in a,b,c"},
 			&urfave.IntFlag{Name: "moms", Usage: "how many execution hosts", Value: 5},
 			&urfave.StringSliceFlag{Name: "mom", Usage: "an execution host, `NAME[:RES=VALUE,...][/VNODE[:RES=VALUE,...]]...`; may be repeated"},
 			&urfave.StringFlag{Name: "name", Usage: "name of the cluster: the suffix of job ids", Value: "srv"},
@@ -44,10 +46,17 @@ func runDev(c *urfave.Context) error {
 		return err
 	}
 	return dev.Run(c.Context, dev.Options{
-		Server: c.String("name"), Replicas: c.Int("replicas"), Moms: moms,
+		Server: c.String("name"), Replicas: c.Int("replicas"), Zones: zonesOf(c.String("zones")), Moms: moms,
 		Dir: c.String("dir"), Exec: c.String("exec"), Binary: binary, Commands: userCommands(),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	})
+}
+
+func zonesOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
 }
 
 func devMoms(specs []string, n int) ([]dev.Mom, error) {

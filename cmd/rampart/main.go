@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // records are dated in the cluster's zone, whatever the host has
 
@@ -34,6 +37,7 @@ var exits = []struct {
 	{command.ErrTooOld, 76},  // EX_PROTOCOL
 	{cluster.ErrOldDisk, 77}, // EX_NOPERM
 	{cluster.ErrTwice, 77},
+	{cluster.ErrParted, 77},
 }
 
 func main() { os.Exit(run()) }
@@ -41,12 +45,25 @@ func main() { os.Exit(run()) }
 func run() int { return finish(app().RunContext(context.Background(), arguments(os.Args))) }
 
 // arguments lets --version as the only argument ask for the version, as with every
-// command of PBS.
+// command of PBS; and under the name of PBS's mom the program is that.
 func arguments(args []string) []string {
+	if len(args) > 0 && filepath.Base(args[0]) == "pbs_mom" && (len(args) != 2 || args[1] != "--version") {
+		return momArguments(args)
+	}
 	if len(args) == 2 && args[1] == "--version" {
 		return []string{args[0], "version"}
 	}
 	return args
+}
+
+// momArguments are those of the mom. PBS's kills the jobs that are left, unless it is
+// started with -p (specification: cli-contract section 9).
+func momArguments(args []string) []string {
+	line := []string{args[0], "mom"}
+	if !slices.Contains(args, "-p") && !slices.Contains(args, "-r") && !slices.Contains(args, "-s") {
+		line = append(line, "-r")
+	}
+	return append(line, args[1:]...)
 }
 
 // untilSignal runs an action under a context that SIGINT, SIGTERM or one of the others
@@ -64,6 +81,7 @@ func app() *urfave.App {
 	return &urfave.App{
 		Name:                      "rampart",
 		Usage:                     "a batch server that stays up when machines die",
+		Description:               strings.TrimSuffix(cli.Environment, "\n"),
 		Version:                   pbs.Version,
 		EnableBashCompletion:      true,
 		Suggest:                   true,

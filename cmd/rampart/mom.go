@@ -22,6 +22,7 @@ func momCommand() *urfave.Command {
 			homeFlag,
 			&urfave.BoolFlag{Name: "p", Usage: "adopt the jobs that are still there (the default)"},
 			&urfave.BoolFlag{Name: "r", Usage: "kill the jobs that are still there and requeue them"},
+			&urfave.StringFlag{Name: "s", Usage: "manage vnode definition files and end: `WORD` is list, show NAME, insert NAME FILE, replace NAME FILE or remove NAME"},
 			&urfave.BoolFlag{Name: "submit-only", Usage: "be a login host's gateway, with no vnodes"},
 		},
 		Action: runMom,
@@ -55,6 +56,9 @@ func joinMom(c *urfave.Context) error {
 }
 
 func runMom(c *urfave.Context) error {
+	if c.IsSet("s") {
+		return mom.Define(home.Home(c.String("home")), c.App.Writer, c.String("s"), c.Args().Slice())
+	}
 	if c.NArg() > 0 {
 		return noSuchCommand(c)
 	}

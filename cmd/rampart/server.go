@@ -13,6 +13,7 @@ import (
 
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
+	"rampart/fsm/pbs"
 	"rampart/transport"
 )
 
@@ -30,6 +31,8 @@ func addressFlags(what string, port, gossip int) []urfave.Flag {
 	}
 }
 
+var zoneFlag = &urfave.StringFlag{Name: "zone", Usage: "`LABEL` of what fails together with this host: a site, a room, a rack"}
+
 func serverCommand() *urfave.Command {
 	return &urfave.Command{
 		Name:   "server",
@@ -40,14 +43,20 @@ func serverCommand() *urfave.Command {
 			{
 				Name:  "init",
 				Usage: "make a new cluster with this host as its first replica",
-				Flags: append(addressFlags("replica", 15001, 15003), &urfave.StringFlag{Name: "name", Usage: "name of the cluster: the suffix of job ids (default: the name of the replica)"}),
+				Flags: append(addressFlags("replica", 15001, 15003), zoneFlag, &urfave.StringFlag{Name: "name", Usage: "name of the cluster: the suffix of job ids (default: the name of the replica)"},
+					&urfave.StringFlag{Name: "from", Usage: "begin with the state in `FILE`, a snapshot, or with that and the accounting in a folder of backups"},
+					&urfave.StringFlag{Name: "rtt-class", Usage: "how far the replicas will be from each other: `lan`, metro or wan (default: lan)"}),
 				Action: func(c *urfave.Context) error {
 					config, err := serverConfig(c)
 					if err != nil {
 						return err
 					}
+					config.RTTClass = pbs.RTTClass(c.String("rtt-class"))
 					if config.Manager, err = manager(c.Context, config.Host); err != nil {
 						return err
+					}
+					if from := c.String("from"); from != "" {
+						return server.InitFrom(c.Context, config, from, c.String("name") == "")
 					}
 					return server.Init(config)
 				},
@@ -55,7 +64,7 @@ func serverCommand() *urfave.Command {
 			{
 				Name:  "join",
 				Usage: "make this host a replica of a cluster",
-				Flags: append(addressFlags("replica", 15001, 15003),
+				Flags: append(addressFlags("replica", 15001, 15003), zoneFlag,
 					&urfave.StringFlag{Name: "token", Usage: "`TOKEN` from rampart token create --role replica", Required: true},
 					&urfave.StringSliceFlag{Name: "replica", Usage: "`HOST:PORT` of a replica; may be repeated", Required: true}),
 				Action: func(c *urfave.Context) error {
@@ -96,6 +105,7 @@ func serverConfig(c *urfave.Context) (server.Config, error) {
 	override(&config.Listen, c.String("listen"))
 	override(&config.Advertise, c.String("advertise"))
 	override(&config.Gossip, c.String("gossip"))
+	override(&config.Zone, c.String("zone"))
 	return config, nil
 }
 

@@ -40,6 +40,7 @@ type site struct {
 	dir     string
 	daemons map[string]*daemon
 	order   []string
+	class   pbs.RTTClass // with which the cluster is founded
 	log     journal
 }
 
@@ -64,6 +65,12 @@ func (j *journal) with(words ...string) []string {
 	return slices.DeleteFunc(slices.Clone(j.lines), func(line string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })
 	})
+}
+
+func (j *journal) clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = nil
 }
 
 // daemon is a replica or a mom with its disk.
@@ -111,6 +118,7 @@ func (s *site) found(name string) {
 	d := s.add(name)
 	d.server = server.Default(name, d.host.IP().String())
 	d.server.Server, d.server.Home, d.disk = "srv", s.home(name), cluster.NewMemory()
+	d.server.RTTClass = s.class
 	if err := server.Init(d.server); err != nil {
 		s.t.Fatal(err)
 	}
@@ -136,19 +144,24 @@ func (s *site) joinReplica(name string) {
 // rejoin joins a replica again that has lost everything, by way of another one.
 func (s *site) rejoin(name, token, by string) {
 	s.t.Helper()
+	if err := s.tryRejoin(name, token, by); err != nil {
+		s.t.Fatal(err)
+	}
 	d := s.daemons[name]
-	if err := os.RemoveAll(string(d.server.Home)); err != nil {
-		s.t.Fatal(err)
-	}
-	d.disk, d.server.Replicas = cluster.NewMemory(), []string{by}
-	if err := server.Join(s.t.Context(), d.host, d.server, token); err != nil {
-		s.t.Fatal(err)
-	}
 	var err error
 	if d.server, err = server.Load(d.server.Home); err != nil {
 		s.t.Fatal(err)
 	}
 	s.start(name)
+}
+
+func (s *site) tryRejoin(name, token, by string) error {
+	d := s.daemons[name]
+	if err := os.RemoveAll(string(d.server.Home)); err != nil {
+		return err
+	}
+	d.disk, d.server.Replicas = cluster.NewMemory(), []string{by}
+	return server.Join(s.t.Context(), d.host, d.server, token)
 }
 
 func (s *site) joinMom(name, token string) error {
@@ -375,8 +388,8 @@ func (s *site) describe() string {
 // everybody are the accounts.
 type everybody struct{}
 
-func (everybody) ByUID(context.Context, uint32) (transport.Account, error) {
-	return transport.Account{}, transport.ErrNoAccount
+func (e everybody) ByUID(ctx context.Context, _ uint32) (transport.Account, error) {
+	return e.ByName(ctx, "root") // as whom the moms run
 }
 
 func (everybody) ByName(_ context.Context, name string) (transport.Account, error) {

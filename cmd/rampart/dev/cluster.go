@@ -48,7 +48,7 @@ func (c *cluster) boot(ctx context.Context, again bool) error {
 func (c *cluster) first(ctx context.Context) error {
 	name := c.plan.Replicas[0]
 	_, err := c.rampart(ctx, name, "server", "init", "--name", c.plan.Server, "--host", name,
-		"--listen", c.plan.listen(name), "--gossip", c.plan.gossip(name))
+		"--listen", c.plan.listen(name), "--gossip", c.plan.gossip(name), "--zone", c.opts.zone(0))
 	if err != nil {
 		return err
 	}
@@ -77,9 +77,9 @@ func (c *cluster) others(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range c.plan.Replicas[1:] {
+	for i, name := range c.plan.Replicas[1:] {
 		_, err := c.rampart(ctx, name, "server", "join", "--token", token, "--host", name,
-			"--replica", c.plan.listen(c.plan.Replicas[0]), "--listen", c.plan.listen(name), "--gossip", c.plan.gossip(name))
+			"--replica", c.plan.listen(c.plan.Replicas[0]), "--listen", c.plan.listen(name), "--gossip", c.plan.gossip(name), "--zone", c.opts.zone(i+1))
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 type Options struct {
 	Server   string // name of the cluster: the suffix of job ids
 	Replicas int
+	Zones    []string // of the replicas in turn; empty: none
 	Moms     []Mom
 	Dir      string   // empty: a new temporary folder, removed at the end
 	Exec     string   // a shell line to run in the cluster's environment; empty: until ctx ends
@@ -46,6 +47,14 @@ func (o Options) Validate() error {
 		seen[m.Name] = true
 	}
 	return errors.Join(faults...)
+}
+
+// zone is that of the replica with the number.
+func (o Options) zone(replica int) string {
+	if len(o.Zones) == 0 {
+		return ""
+	}
+	return o.Zones[replica%len(o.Zones)]
 }
 
 // An ExitError is the status of the command that ran in the cluster.

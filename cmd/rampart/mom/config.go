@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -105,8 +106,10 @@ func (c Config) gossipKeyPath() string { return filepath.Join(c.Home.MomTLS(), g
 // Load reads the configuration that join left in the home.
 func Load(h home.Home) (Config, error) {
 	c := Config{Home: h}
-	if err := home.ReadConfig(h.MomConfig(), &c); err != nil {
+	if err := home.ReadConfig(h.MomConfig(), &c); errors.Is(err, fs.ErrNotExist) {
 		return c, fmt.Errorf("no mom in %s (rampart mom join makes one): %w", h, err)
+	} else if err != nil {
+		return c, err
 	}
 	return c, c.Validate()
 }

@@ -20,16 +20,22 @@ const (
 	// newsEvery is how often this daemon asks what has changed of the cluster: for so long
 	// it may still talk to a replica that was revoked.
 	newsEvery = 10 * time.Second
+	// newsSoon is how often it asks in the first newsEvery: a daemon that was enrolled when the
+	// cluster was made knows one replica, and must know the others before that one dies.
+	newsSoon  = time.Second
 	newsLimit = 5 * time.Second
 )
 
 // keepUp asks for the news of the cluster, at once and then now and again: where the replicas
 // are, which keys gossip has, and which replicas are not to be believed any more.
 func (d *daemon) keepUp(ctx context.Context) error {
-	every := time.NewTicker(newsEvery)
+	every := time.NewTicker(newsSoon)
 	defer every.Stop()
 	known := d.config
-	for {
+	for n := 0; ; n++ {
+		if n == int(newsEvery/newsSoon) {
+			every.Reset(newsEvery)
+		}
 		if err := d.hear(ctx, &known); err != nil && ctx.Err() == nil {
 			d.options.Logger.Debug("no news of the cluster", "error", err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"rampart/cluster/gossip"
 	"rampart/cmd/rampart/home"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	agent "rampart/mom"
 	"rampart/transport"
@@ -160,7 +161,7 @@ func (d *daemon) openGossip() error {
 		Name: d.config.Host, Transport: carrier, Key: keys[0], OldKeys: keys[1:], Logger: d.options.Logger,
 		Seeds: func() []string { return *d.seeds.Load() },
 		Meta: gossip.Meta{
-			Role: string(transport.RoleMom), BootID: string(boot[:len(boot)-1]), Address: d.config.Address(), Version: pbs.Version,
+			Role: string(transport.RoleMom), BootID: string(boot[:len(boot)-1]), Address: d.config.Address(), Version: pbs.Version, Level: command.FeatureLevel,
 		},
 	})
 	if err != nil {

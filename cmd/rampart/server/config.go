@@ -3,12 +3,14 @@ package server
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"strconv"
 	"strings"
 
 	"rampart/cmd/rampart/home"
+	"rampart/fsm/pbs"
 )
 
 // version of the configuration file.
@@ -29,8 +31,14 @@ type Config struct {
 	Advertise string   `json:"advertise,omitempty"` // HOST:PORT that others use; empty: Listen
 	Gossip    string   `json:"gossip"`              // IP:PORT
 	Replicas  []string `json:"replicas,omitempty"`  // HOST:PORT of others, to begin with
+	Zone      string   `json:"zone,omitempty"`      // failure domain: what fails together
+	// RTTClass is how far the replicas were from each other when this one was made; the state
+	// says how far they are.
+	RTTClass pbs.RTTClass `json:"rtt_class,omitempty"`
 	// OpenMetrics lets anybody read /metrics, not only who has a certificate or a login token.
 	OpenMetrics bool `json:"open_metrics,omitempty"`
+	// LogKeepDays is how many days accounting files and logs are kept; 0: for ever.
+	LogKeepDays int `json:"log_keep_days,omitempty"`
 
 	Home    home.Home `json:"-"`
 	Manager string    `json:"-"` // user@host, of a cluster to be made; root is one anyway
@@ -62,11 +70,20 @@ func (c Config) Validate() error {
 	if c.Version != version {
 		fault("version: %d, want %d", c.Version, version)
 	}
+	if c.LogKeepDays < 0 {
+		fault("log_keep_days: %d, want a number of days, or 0 to keep all", c.LogKeepDays)
+	}
 	if !validName(c.Host) {
 		fault("--host: %q cannot be the name of a replica", c.Host)
 	}
 	if !validName(c.Server) {
 		fault("--name: %q cannot be the name of a cluster", c.Server)
+	}
+	if _, err := pbs.ParseRTTClass(string(c.RTTClass.OrLan())); err != nil {
+		fault("--rtt-class: %w", err)
+	}
+	if c.Zone != "" && !validName(c.Zone) {
+		fault("--zone: %q cannot be the label of a zone", c.Zone)
 	}
 	if c.Home == "" {
 		fault("--home: empty")
@@ -98,8 +115,10 @@ func validName(s string) bool {
 // Load reads the configuration that init or join left in the home.
 func Load(h home.Home) (Config, error) {
 	c := Config{Home: h}
-	if err := home.ReadConfig(h.ServerConfig(), &c); err != nil {
+	if err := home.ReadConfig(h.ServerConfig(), &c); errors.Is(err, fs.ErrNotExist) {
 		return c, fmt.Errorf("no replica in %s (rampart server init or join makes one): %w", h, err)
+	} else if err != nil {
+		return c, err
 	}
 	return c, c.Validate()
 }

@@ -34,6 +34,8 @@ type founding struct {
 	GossipKey []byte `json:"gossip_key"`
 	Timezone  string `json:"timezone"`
 	Manager   string `json:"manager,omitempty"` // Config.Manager
+
+	From *beginning `json:"from,omitempty"` // of a snapshot: nil: the cluster begins with nothing
 }
 
 const (
@@ -49,11 +51,14 @@ func (c Config) gossipKeyPath() string {
 
 // Init makes a cluster with its CA, and this replica as the first one. The replica
 // founds it when it is started.
-func Init(c Config) error {
+func Init(c Config) error { return initWith(c, nil, func() error { return nil }) }
+
+// initWith is Init, and lays beside the founding what the cluster begins with.
+func initWith(c Config, from *beginning, lay func() error) error {
 	if err := prepare(c); err != nil {
 		return fmt.Errorf("server init: %w", err)
 	}
-	f := founding{ID: uuid.NewString(), GossipKey: make([]byte, gossipKeySize), Timezone: timezone(), Manager: c.Manager}
+	f := founding{ID: uuid.NewString(), GossipKey: make([]byte, gossipKeySize), Timezone: timezone(), Manager: c.Manager, From: from}
 	_, _ = rand.Read(f.GossipKey) // never fails (crypto/rand)
 	f.Epoch = randomEpoch()
 	now := time.Now()
@@ -66,7 +71,7 @@ func Init(c Config) error {
 		return fmt.Errorf("server init: %w", err)
 	}
 	files := transport.Files{Dir: c.Home.ServerTLS()}
-	err = errors.Join(files.SaveCA(ca), files.SaveIdentity(id), home.Replace(c.gossipKeyPath(), f.GossipKey),
+	err = errors.Join(files.SaveCA(ca), files.SaveIdentity(id), home.Replace(c.gossipKeyPath(), f.GossipKey), lay(),
 		home.WriteConfig(c.foundingPath(), f))
 	if err == nil {
 		err = c.save()
@@ -131,8 +136,10 @@ func (c Config) founding() (*command.InitCluster, error) {
 
 // founded notes that the cluster is in the log.
 func (c Config) founded() error {
-	if err := os.Remove(c.foundingPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, path := range []string{c.foundingPath(), c.beginningPath()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
@@ -179,7 +186,7 @@ func keepJoined(c Config, id *transport.Identity, joined *api.JoinReply) error {
 	if err != nil {
 		return fmt.Errorf("server join: %w", err)
 	}
-	c.Server, c.Replicas = joined.GetServer(), nil
+	c.Server, c.Replicas, c.RTTClass = joined.GetServer(), nil, pbs.RTTClass(joined.GetRttClass())
 	for _, r := range joined.GetReplicas() {
 		c.Replicas = append(c.Replicas, r.GetAddress())
 	}

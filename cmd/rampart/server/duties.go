@@ -92,7 +92,10 @@ func (s *Server) enter(ctx context.Context) error {
 	defer asker.Close()
 	for {
 		if s.machine.View().Cluster().ID != "" && s.known() {
-			return s.config.founded()
+			if err := s.config.founded(); err != nil {
+				return err
+			}
+			return s.stay(ctx)
 		}
 		if len(others) > 0 && s.replica.Runs() {
 			if err := s.askToEnter(ctx, asker); err != nil && ctx.Err() == nil {
@@ -105,6 +108,25 @@ func (s *Server) enter(ctx context.Context) error {
 		case <-time.After(enterAgain):
 		}
 	}
+}
+
+// A replica that hears of no leader for strayed asks every strayed to be taken in again: it
+// may have been replaced while it was away. Of one that is a member that changes nothing.
+const strayed = 5 * time.Second
+
+// stay asks to be made a member again when nobody leads this replica, until ctx ends.
+func (s *Server) stay(ctx context.Context) error {
+	return look(ctx, strayed, func() {
+		others, err := s.config.others()
+		if err != nil || len(others) == 0 || !s.replica.Runs() || s.replica.IsLeader() || s.replica.Age() < strayed {
+			return
+		}
+		asker := client.New(client.Options{Replicas: others, Network: s.outside.Network, Identity: s.identity, Budget: strayed})
+		defer asker.Close()
+		if err := s.askToEnter(ctx, asker); err != nil && ctx.Err() == nil {
+			s.logger.Debug("ask to become a member again", "error", err)
+		}
+	})
 }
 
 // known tells whether the cluster knows this store of ours.

@@ -26,7 +26,7 @@ const checkRecords = 16
 func newMachine(l *ledger.Ledger, reg prometheus.Registerer, o Outside) *machine {
 	return &machine{
 		ledger: l, witness: o.Witness,
-		FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, OnEntry: countCommands(reg), Check: o.Check, CheckRecords: checkRecords}),
+		FSM: fsm.New(fsm.Options{OnEvents: l.OnEvents, OnEntry: countCommands(reg), Check: o.Check, CheckRecords: checkRecords, FeatureLevel: o.Level}),
 	}
 }
 

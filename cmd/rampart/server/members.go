@@ -16,7 +16,7 @@ import (
 // there to be taken in again.
 const (
 	membersFile  = "members.json"
-	membersEvery = 5 * time.Second
+	membersEvery = time.Second
 )
 
 type members struct {

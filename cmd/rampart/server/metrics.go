@@ -37,14 +37,15 @@ func readers(open bool) transport.Audience {
 
 // alarms are those of the parts that the replica does not know.
 func (s *Server) alarms() []cluster.Alarm {
+	all := s.backup.alarms()
 	why, holdsUp := s.ledger.Trouble()
 	if why == "" {
-		return nil
+		return all
 	}
-	return []cluster.Alarm{{
+	return append(all, cluster.Alarm{
 		Kind: cluster.AlarmLedger, Text: why, Serves: !holdsUp,
 		Advice: "look at the disk of " + s.config.Home.Accounting() + "; what is not written yet is in the log",
-	}}
+	})
 }
 
 // census is what the state holds, counted when somebody looks.

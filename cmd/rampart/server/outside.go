@@ -26,6 +26,8 @@ type Outside struct {
 	// SnapshotAfter and TrailingLogs are cluster.Config's; 0: its defaults.
 	SnapshotAfter int
 	TrailingLogs  uint64
+	// Level is the feature level that the replica passes for; 0: command.FeatureLevel.
+	Level uint32
 	// Witness sees what becomes of the state; nil: nobody does.
 	Witness Witness
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -25,16 +26,23 @@ type peers struct {
 	transport *http.Transport
 	http      *http.Client
 	clients   sync.Map // address -> apiconnect.ClusterClient; there are as many as replicas
+	// nameless shows no certificate: a replica that was removed has none that counts.
+	nameless *http.Transport
 }
 
 var _ cluster.Peers = (*peers)(nil)
 
 func newPeers(network transport.Network, id *transport.Identity) *peers {
 	t := transport.NewTransport(id.Over(network), id.ClientTLS(transport.RoleReplica))
-	return &peers{transport: t, http: &http.Client{Transport: t}}
+	hidden := id.ClientTLS(transport.RoleReplica)
+	hidden.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &tls.Certificate{}, nil }
+	return &peers{transport: t, http: &http.Client{Transport: t}, nameless: transport.NewTransport(id.Over(network), hidden)}
 }
 
-func (p *peers) close() { p.transport.CloseIdleConnections() }
+func (p *peers) close() {
+	p.transport.CloseIdleConnections()
+	p.nameless.CloseIdleConnections()
+}
 
 func (p *peers) at(address string) apiconnect.ClusterClient {
 	if c, ok := p.clients.Load(address); ok {
@@ -85,12 +93,26 @@ func (p *peers) LastStart(ctx context.Context, address string, q cluster.StartQu
 		ServerId: q.ServerID, Address: q.Address, Generation: q.Start.Generation, Start: q.Start.Token, Decided: q.Decided,
 	}))
 	if err != nil {
-		return cluster.StartAnswer{}, transport.FromWire(err)
+		return p.standing(ctx, address, q.ServerID, transport.FromWire(err))
 	}
-	return cluster.StartAnswer{
+	a := cluster.StartAnswer{
 		Known:      cluster.Start{Generation: reply.Msg.GetGeneration(), Token: reply.Msg.GetStart()},
-		ReplacedBy: reply.Msg.GetReplacedBy(), RunsAt: reply.Msg.GetRunsAt(),
-	}, nil
+		ReplacedBy: reply.Msg.GetReplacedBy(), RunsAt: reply.Msg.GetRunsAt(), Removed: reply.Msg.GetRemoved(), Anew: reply.Msg.GetAnew(),
+	}
+	if at := reply.Msg.GetParted(); at != 0 {
+		a.Parted = time.Unix(at, 0)
+	}
+	return a, nil
+}
+
+// standing asks without a certificate whether a server that gets no answer was removed.
+func (p *peers) standing(ctx context.Context, address, serverID string, unanswered error) (cluster.StartAnswer, error) {
+	asker := apiconnect.NewMembersClient(&http.Client{Transport: p.nameless}, "https://"+address, transport.Uncompressed())
+	reply, err := asker.Standing(ctx, connect.NewRequest(&api.StandingRequest{ServerId: serverID}))
+	if err != nil || !reply.Msg.GetRemoved() {
+		return cluster.StartAnswer{}, unanswered
+	}
+	return cluster.StartAnswer{Removed: true}, nil
 }
 
 func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
@@ -106,11 +128,11 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 		Self: state.Replica{
 			Name: pbs.ReplicaName(r.GetName()), ServerID: r.GetServerId(), Address: r.GetAddress(),
 			GossipAddress: r.GetGossipAddress(), Host: pbs.HostName(r.GetHost()), Version: r.GetVersion(),
-			FeatureLevel: r.GetFeatureLevel(), Generation: r.GetGeneration(), Start: r.GetStart(),
+			FeatureLevel: r.GetFeatureLevel(), Generation: r.GetGeneration(), Start: r.GetStart(), Zone: r.GetZone(),
 		},
 		Role: cluster.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),
 		Digest: digest, LastContact: time.Duration(r.GetLastContactMs()) * time.Millisecond,
-		Alarms: alarmsFromWire(r), Marks: marks, Voter: r.GetVoter(),
+		Alarms: alarmsFromWire(r), Marks: marks, Voter: r.GetVoter(), Class: pbs.RTTClass(r.GetRttClass()),
 		Disk: cluster.Disk{
 			WriteLatency: cluster.WriteLatency{
 				Writes: int(r.GetWrites()), P99: time.Duration(r.GetWriteP99Us()) * time.Microsecond,

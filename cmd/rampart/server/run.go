@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +16,11 @@ import (
 	"rampart/cluster/dispatch"
 	"rampart/cluster/gossip"
 	"rampart/cluster/ledger"
+	"rampart/cluster/sched"
 	"rampart/cluster/service"
 	"rampart/cmd/rampart/home"
 	"rampart/fsm"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
@@ -49,27 +52,43 @@ type Server struct {
 	gateway             *transport.Gateway
 
 	revoked atomic.Pointer[revoked]
+	backup  *backupMaker
+	ending  chan time.Duration // somebody wished the end, in so long
 
 	mu      sync.Mutex
 	watcher *dispatch.Watcher // of the present term; nil while we do not lead
 }
 
 // Run runs the replica of the home until ctx ends: then it hands leadership over and
-// stops. An error that wraps cluster.ErrStore means that the disk failed.
+// stops. An error that wraps cluster.ErrStore means that the disk failed. After a recovery of
+// the cluster it begins again, on what that has left on the disk.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
-	return New(c, system(c, logger), logger).Run(ctx)
+	return Keep(ctx, logger, func() *Server { return New(c, system(c, logger), logger) })
+}
+
+// Keep runs what next returns, and again as long as that asks for it.
+func Keep(ctx context.Context, logger *slog.Logger, next func() *Server) error {
+	for {
+		err := next().Run(ctx)
+		if !errors.Is(err, cluster.ErrAgain) || ctx.Err() != nil {
+			return err
+		}
+		logger.Warn("starting again", "why", err)
+	}
 }
 
 // New returns the replica of the home; it starts and opens nothing.
 func New(c Config, o Outside, logger *slog.Logger) *Server {
-	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics()}
+	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics(), ending: make(chan time.Duration, 1)}
 	s.openLogs()
 	s.ledger = ledger.New(ledger.Options{
 		Dir: c.Home.Accounting(), Log: s.serverLog, Peers: s.ledgerPeers, Logger: logger,
 		View: func() *state.View { return s.machine.View() }, Registry: s.metrics.registry,
+		KeepDays: c.LogKeepDays,
 	})
 	s.machine = newMachine(s.ledger, s.metrics.registry, o)
 	s.metrics.registry.MustRegister(census{s.machine.View})
+	s.backup = newBackupMaker(s)
 	return s
 }
 
@@ -120,7 +139,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 func (s *Server) openLogs() {
 	host := s.config.Host
-	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask}
+	options := daylog.Options{HighRes: home.HighRes(), Mask: daylog.ServerMask, KeepDays: s.config.LogKeepDays}
 	s.serverLog = daylog.New(s.config.Home.ServerLogs(), "Server@"+host, options)
 	options.Mask = daylog.SchedMask
 	s.schedLog = daylog.New(s.config.Home.SchedLogs(), "pbs_sched", options)
@@ -131,10 +150,14 @@ func (s *Server) openReplica() error {
 	if err != nil {
 		return err
 	}
+	beginning, err := s.config.beginning()
+	if err != nil {
+		return err
+	}
 	s.replica, err = cluster.Open(cluster.Config{
 		Self: state.Replica{
 			Name: pbs.ReplicaName(s.config.Host), Address: s.config.Address(), GossipAddress: s.config.Gossip,
-			Host: pbs.HostName(s.config.Host), Version: pbs.Version,
+			Host: pbs.HostName(s.config.Host), Version: pbs.Version, Zone: s.config.Zone, FeatureLevel: s.outside.Level,
 		},
 		Machine:       s.machine,
 		Stores:        s.outside.Stores,
@@ -142,6 +165,8 @@ func (s *Server) openReplica() error {
 		Dial:          s.identity.RaftDialer(s.outside.Network),
 		Peers:         s.peers,
 		Init:          founding,
+		Beginning:     beginning,
+		Class:         s.config.RTTClass,
 		Work:          s.lead,
 		Ledger:        s.ledger,
 		Alarms:        s.alarms,
@@ -170,13 +195,19 @@ func (s *Server) isMember(key string) bool {
 func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
-		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
+		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
+		Backups: s.backups,
+		Place:   sched.PlaceOne, EndReplica: s.endReplica, EndSelf: s.endSelf,
 	})
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
 	options := serviceOptions(meter.Calls(s.metrics.registry), failures, service.Named(s.replica, s.outside.Resolve), s.logger)
 	s.handler.Mount(apiconnect.NewBatchHandler(services.Batch, options...))
 	s.handler.Mount(apiconnect.NewClusterHandler(services.Cluster, options...))
+	s.handler.Mount(apiconnect.NewHaltHandler(services.Halt, options...))
+	s.handler.Mount(apiconnect.NewMembersHandler(services.Members, options...))
+	s.handler.Mount(apiconnect.NewRecoveryHandler(services.Recovery, options...))
 	s.handler.Mount(apiconnect.NewReportHandler(service.CountReports(s.metrics.registry, services.Report), options...))
+	s.handler.Mount(apiconnect.NewSnapshotsHandler(services.Snapshots, options...))
 	s.handler.Mount(apiconnect.NewTrustHandler(services.Trust, options...))
 	s.handler.Plain("/healthz", transport.ForAnybody, services.Healthz())
 	s.handler.Plain("/readyz", transport.ForAnybody, services.Readyz())
@@ -208,7 +239,10 @@ func (s *Server) openGossip() error {
 	}
 	s.gossip, err = gossip.Open(gossip.Config{
 		Name: s.config.Host, Transport: carrier, Key: keys[0], OldKeys: keys[1:], Seeds: s.seeds, Logger: s.logger,
-		Meta: gossip.Meta{Role: string(transport.RoleReplica), BootID: bootID(), Address: s.config.Address(), Version: pbs.Version},
+		Factor: s.replica.Class().Factor(),
+		Meta: gossip.Meta{
+			Role: string(transport.RoleReplica), BootID: bootID(), Address: s.config.Address(), Version: pbs.Version, Level: cmp.Or(s.outside.Level, command.FeatureLevel),
+		},
 	})
 	if err != nil {
 		return err
@@ -246,7 +280,10 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	var following errgroup.Group
 	following.Go(func() error { return s.ledger.Run(base) })
 
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	agreeing, ctx := errgroup.WithContext(ctx)
+	agreeing.Go(func() error { return s.awaitEnd(ctx, end) })
 	agreeing.Go(func() error { return s.replica.Run(ctx) })
 	agreeing.Go(func() error { return s.gossip.Run(ctx) })
 	agreeing.Go(func() error { return s.hear(ctx) })
@@ -256,6 +293,7 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.followTrust(ctx) })
 	agreeing.Go(func() error { return s.keepPresented(ctx) })
 	agreeing.Go(func() error { return s.fetchKeys(ctx) })
+	agreeing.Go(func() error { return s.keepBackups(ctx) })
 	s.logger.Info("replica runs", "address", s.config.Address(), "home", s.config.Home)
 	err := agreeing.Wait()
 	closeDoors()

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/state"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+// endReplica asks a replica to end, this one too.
+func (s *Server) endReplica(ctx context.Context, r *state.Replica) error {
+	c := apiconnect.NewHaltClient(s.peers.http, "https://"+r.Address, transport.Uncompressed())
+	_, err := c.End(ctx, connect.NewRequest(&api.EndRequest{}))
+	return err
+}
+
+// endSelf ends this replica after a while; the first word counts.
+func (s *Server) endSelf(after time.Duration) {
+	select {
+	case s.ending <- after:
+	default:
+	}
+}
+
+// awaitEnd ends the replica, as a signal does, when it was asked to end.
+func (s *Server) awaitEnd(ctx context.Context, end func()) error {
+	var after time.Duration
+	select {
+	case <-ctx.Done():
+		return nil
+	case after = <-s.ending:
+	}
+	s.logger.Info("ending, as somebody wished", "after", after)
+	select {
+	case <-ctx.Done():
+	case <-time.After(after):
+		end()
+	}
+	return nil
+}
