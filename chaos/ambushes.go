@@ -22,6 +22,7 @@ func Later() []string {
 		"StartJob", "JobStarted", "JobEnded", "HostUp", "HostDown", "OrderConfirmed", "CreateToken", "Enrol",
 		"UsageSample", "SetComments", "HostFenced", "ForgetHost", "ShortenFence", "HostTrouble", "CompareDigests",
 		"RevokeToken", "RenewIdentity", "RevokeIdentity", "TurnGossipKeys", "TurnRoots",
+		"ManageSched", "MessageJob", "MoveJob", "SwapJobs", "SetRTTClass",
 	}
 }
 
@@ -53,11 +54,11 @@ func Ambushes() []Scenario {
 		case "HostFenced":
 			s.World.Fence = siegeFence
 			s.Load.Long = load.Tail{Percent: 50, From: 20 * time.Second, To: 60 * time.Second}
-		case "AlterJob", "SetComments": // of those that wait
+		case "AlterJob", "SetComments", "MoveJob", "SwapJobs": // of those that wait
 			s.Load.Ops, s.Load.Long = 50, load.Tail{Percent: 90, From: 10 * time.Second, To: 20 * time.Second}
 		case "UsageSample":
 			s.Load.Long = load.Tail{Percent: 60, From: 30 * time.Second, To: 70 * time.Second}
-		case "SignalJob":
+		case "SignalJob", "MessageJob":
 			s.Load.Longest = 12 * time.Second
 		case "RenewIdentity": // replicas put themselves on record soon after their start
 			s.Faults[0].At = 0

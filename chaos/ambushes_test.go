@@ -8,7 +8,17 @@ import (
 )
 
 // unprovoked are the kinds of commands at which no scenario kills a leader, and why.
-var unprovoked = map[string]string{}
+var unprovoked = map[string]string{
+	"ScheduleBackups": "it sets what replicas do on their own disks, by the way that ManageServer takes",
+	"StagePart":       "the state is to be put back: TestRestore_LeadersDie of cmd/rampart kills leaders there",
+	"Restore":         "what was acknowledged since is gone, and the judge would miss it: TestRestore_LeadersDie of cmd/rampart",
+	"HaltServers":     "all replicas end after it: TestQterm_* of cmd/conformance",
+	"RemoveReplica":   "the world's disks keep their names: TestRemove_LeadersDieBetweenTheSteps of cluster",
+	"ReplicaLeft":     "the last step of a removal: TestRemove_LeadersDieBetweenTheSteps of cluster",
+	"ReplaceReplica":  "a newcomer and half a minute are needed: TestReplace_LeadersDieInIt of cluster",
+	"KeepReplica":     "it takes a replacement back, and the next leader looks again: TestReplace_OneThatIsHeardAgainKeepsItsPlace of cluster",
+	"NewEpoch":        "it is the first command of a cluster of one: nobody could lead after it",
+}
 
 // Every kind of command has a scenario in which a leader dies at it, or a reason.
 func TestAmbushes_EveryKindOfCommand(t *testing.T) {

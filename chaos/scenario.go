@@ -56,10 +56,23 @@ func Schedule(seed uint64) Scenario {
 		return waylay(seed)
 	}
 	s := usual(fmt.Sprintf("schedule %d", seed))
+	s.World.Servers = replicas(seed)
 	s.Faults = fault.Profile{
-		Span: 9 * time.Second, Least: 1, Most: 4, Moms: s.World.Moms, Longest: 5 * time.Second,
+		Span: 9 * time.Second, Least: 1, Most: 4, Moms: s.World.Moms, Longest: 5 * time.Second, Followers: s.World.Servers - 1,
 	}.Draw(choices(seed, "faults"))
 	return s
+}
+
+// replicas draws how many there are: three as a rule, for a world of five or seven costs about
+// twice as much, and few bugs need it.
+func replicas(seed uint64) int {
+	switch n := choices(seed, "replicas").IntN(30); {
+	case n == 0:
+		return 7
+	case n <= 2:
+		return 5
+	}
+	return 3
 }
 
 // choices returns the source of one kind of choices, so that a change of the load

@@ -49,8 +49,11 @@ func Scenarios() []Scenario {
 		all[i] = usual(s.Name)
 		all[i].Faults = s.Faults
 	}
+	all = append(all, Crowds()...)
+	all = append(all, Disasters()...)
 	all = append(all, Sieges()...)
 	all = append(all, Lies()...)
+	all = append(all, Upgrades()...)
 	return append(all, Ambushes()...)
 }
 

@@ -121,6 +121,7 @@ func breaches() map[string]breach {
 		"moves against the table":    {LegalMoves, func(e *Evidence) { e.Moves = append(e.Moves, Move{"s1", 0, 12, "1.srv", "R", 2}) }, "from F to R"},
 		"the run count falls":        {LegalMoves, func(e *Evidence) { e.Moves[2].Run = 0 }, "fell from 1 to 0"},
 		"started twice":              {LegalMoves, func(e *Evidence) { inLedgers(e, "R;1.srv", "S;1.srv", 7) }, `"S" after "S"`},
+		"moved while it runs":        {LegalMoves, func(e *Evidence) { inLedgers(e, "R;1.srv", "M;1.srv", 7) }, `"M" after "S"`},
 		"ended before it began":      {LegalMoves, func(e *Evidence) { inLedgers(e, "Q;1.srv", "E;1.srv", 7) }, `"E" after ""`},
 		"another job than told":      {TrueAnswers, func(e *Evidence) { e.Replicas[0].Jobs[0].Name = "z" }, "told that a is 1.srv"},
 		"refused and done":           {TrueAnswers, func(e *Evidence) { e.Replicas[0].Jobs[1].Name = "c" }, "was refused"},

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type Evidence struct {
 	Fences   []Fence   // that fell
 	Killed   []string  // the kinds of commands at which a leader was killed
 	Downs    []string  // hosts found down that lived, by the word of gossip alone
+	Epochs   int       // that began since a majority was lost
+	Loss     *Loss     // what no survivor of that had; nil: nothing
 	Lies     int       // members of whom gossip told a replica what is not so
 }
 
@@ -88,6 +91,7 @@ type Replica struct {
 	Sum     uint64
 	Reread  uint64 // digest after the state went through a snapshot file
 	Jobs    []Job
+	Level   uint32            // the feature level of the state
 	Records uint64            // how many accounting records the state has numbered
 	Ledger  map[string][]byte // accounting files by day
 }
@@ -102,13 +106,17 @@ func (r Replica) job(id string) (Job, bool) {
 	return Job{}, false
 }
 
-// named returns the jobs of that name.
+// named returns the jobs of that name; subjobs, which have that of their array, are none.
 func (r Replica) named(name string) []Job {
 	var jobs []Job
 	for _, j := range r.Jobs {
-		if j.Name == name {
+		if j.Name == name && !isSubjob(j.ID) {
 			jobs = append(jobs, j)
 		}
 	}
 	return jobs
 }
+
+// isArray and isSubjob tell of the identifiers N[] and N[i].
+func isArray(id string) bool  { return strings.Contains(id, "[]") }
+func isSubjob(id string) bool { return strings.Contains(id, "[") && !isArray(id) }

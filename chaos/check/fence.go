@@ -44,6 +44,17 @@ func KilledAt(kind string) Law {
 	}}
 }
 
+// Recovered wants that the cluster was recovered so many times.
+func Recovered(times int) Law {
+	return Law{Name: "the cluster was recovered", Amount: true, Judge: func(e *Evidence) []string {
+		var f faults
+		if e.Epochs != times {
+			f.add("%d times, want %d", e.Epochs, times)
+		}
+		return f
+	}}
+}
+
 // NothingRequeued is L13 with L2 for runs in which no fence may fall: no silence of a mom
 // and no word of gossip makes a job run again that nobody asked to run again.
 var NothingRequeued = Law{Name: "L13 nothing requeued", Judge: func(e *Evidence) []string {

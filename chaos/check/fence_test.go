@@ -11,13 +11,14 @@ import (
 // A run about fences, lies or ambushes in which there was none says nothing.
 func TestAmounts_WithoutThemARunSaysNothing(t *testing.T) {
 	for name, law := range map[string]Law{
-		"fence": FenceFell, "deadline": DeadlinePassed, "gossip": GossipLied, "ambush": KilledAt("SubmitJob"),
+		"fence": FenceFell, "deadline": DeadlinePassed, "gossip": GossipLied, "ambush": KilledAt("SubmitJob"), "disaster": Recovered(2),
 	} {
 		e := good()
 		if v := Judge(e, []Law{law}); v.Good() || len(v.Inconclusive) != 1 || len(v.Broken) != 0 {
 			t.Errorf("%s: %+v", name, v)
 		}
 		e.Fences = []Fence{{Index: 9, Host: "hosta", Requeued: 1}}
+		e.Epochs = 2
 		e.Runs[0].Fenced, e.Lies, e.Killed = true, 1, []string{"TimeTick", "SubmitJob"}
 		if v := Judge(e, []Law{law}); !v.Good() {
 			t.Errorf("%s: %+v", name, v)

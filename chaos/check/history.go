@@ -78,6 +78,7 @@ type Op struct {
 	Value  string          // the priority, or the attribute's new value
 	Held   bool            // submitted with a user hold
 	Once   bool            // submitted as a job that must not run again
+	Array  bool            // submitted as an array
 	Queue  string          // of a submission, or that is set; empty: the default one
 	Attr   string          // that is set of the queue
 	Seen   map[string]Seen // of a list or look: by name

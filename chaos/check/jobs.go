@@ -106,7 +106,7 @@ func judgeAnswer(f *faults, r Replica, o Op, books map[string][]record) {
 		if countOf(books[o.Job], "D") == 0 {
 			f.add("the deletion of %s was acknowledged and has no D record on %s", o.Job, r.Name)
 		}
-	case o.Kind == Rerun && o.Result == Done:
+	case o.Kind == Rerun && o.Result == Done && !isArray(o.Job):
 		// A run of which accounting saw no start has no R record.
 		if j, ok := r.job(o.Job); ok && j.Run < 2 && countOf(books[o.Job], "D") == 0 {
 			f.add("the rerun of %s was acknowledged, and %s has run %d of it", o.Job, r.Name, j.Run)

@@ -30,6 +30,10 @@ func (v Verdict) Good() bool { return len(v.Broken) == 0 && len(v.Inconclusive) 
 // Judge applies the laws.
 func Judge(e *Evidence, laws []Law) Verdict {
 	var v Verdict
+	if e.Loss != nil {
+		v.Broken = e.Loss.overlaps(e.Runs)
+		e = e.withoutLoss()
+	}
 	for _, law := range laws {
 		for _, fault := range law.Judge(e) {
 			text := law.Name + ": " + fault

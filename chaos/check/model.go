@@ -25,6 +25,7 @@ type job struct {
 	phase    phase
 	held     bool // by its user
 	once     bool // it must not run again
+	array    bool // subjobs run on when it is held or deleted
 	priority string
 	run      uint32 // it had at least so many
 }
@@ -47,7 +48,7 @@ func step(j job, o Op, name string) (bool, job) {
 		return stepSeen(j, o.Seen[name])
 	case o.Result == Refused:
 		return stepRefused(j, o)
-	case j.phase == absent || j.phase == over || j.phase == dying && o.Kind != Delete:
+	case j.phase == absent || j.phase == over || j.phase == dying && o.Kind != Delete && !j.array:
 		// An outcome that nobody knows may be that nothing was changed.
 		legal := o.Result == Unknown || j.phase == dying && (o.Kind == Hold || o.Kind == Release)
 		return legal, marked(j, o.Kind)
@@ -59,8 +60,8 @@ func submitted(j job, o Op) (bool, job) {
 	if o.Result == Refused {
 		return j.phase == absent, j
 	}
-	next := job{phase: live, held: o.Held, once: o.Once, priority: o.Value}
-	if o.Held {
+	next := job{phase: live, held: o.Held, once: o.Once, array: o.Array, priority: o.Value}
+	if o.Held && !o.Array {
 		next.phase = pinned
 	}
 	return j.phase == absent, next
@@ -141,11 +142,13 @@ func stepSeen(j job, s Seen) (bool, job) {
 		return s.Run > 0 && (j.phase == live || j.phase == dying), j
 	case "R":
 		return s.Run > 0 && j.phase == live, j
+	case "B":
+		return s.Holds == "n" && j.array && (j.phase == live || j.phase == dying), j
 	case "Q":
 		return s.Holds == "n" && j.phase == live, j
 	case "H":
-		legal := s.Holds != "n" && (j.phase == live || j.phase == pinned)
-		if held {
+		legal := s.Holds != "n" && (j.phase == live || j.phase == pinned || j.array && j.phase == dying)
+		if held && !j.array {
 			j.phase = pinned
 		}
 		return legal, j

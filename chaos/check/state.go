@@ -102,7 +102,7 @@ func reachable() map[[2]string]bool {
 }
 
 // mayFollow names the records that may come next in a job's life. D and a may come
-// at any time before the end.
+// at any time before the end, M while the job waits.
 var mayFollow = map[string]string{"": "Q", "Q": "SA", "S": "RE", "R": "SA", "E": "", "A": ""}
 
 // judgeOrder judges the records of a job. When a host was given up, a run may be accounted
@@ -110,9 +110,14 @@ var mayFollow = map[string]string{"": "Q", "Q": "SA", "S": "RE", "R": "SA", "E":
 // of programs nobody has seen whether one was.
 func judgeOrder(f *faults, replica, job string, book []record, gaveUp bool) {
 	last := ""
+	if isSubjob(job) { // its array was queued
+		last = "Q"
+	}
 	for _, r := range book {
 		switch {
 		case (r.kind == "D" || r.kind == "a") && last != "" && last != "E" && last != "A":
+			continue
+		case r.kind == "M" && (last == "Q" || last == "R"):
 			continue
 		case gaveUp && r.kind == "R" && (last == "Q" || last == "R"):
 		case len(r.kind) != 1 || !contains(mayFollow[last], r.kind):

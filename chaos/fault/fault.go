@@ -16,24 +16,28 @@ type Kind uint8
 
 // The kinds.
 const (
-	Crash    Kind = iota + 1 // the process dies as by kill -9
-	Tear                     // as Crash, and the last bytes of its ledger are lost with it
-	Reboot                   // the host of a mom is booted: its programs die, too
-	Restart                  // what is down starts again with what is on its disk
-	Isolate                  // nothing passes between the target and the other replicas
-	Exile                    // nothing passes between the target and anybody
-	Mute                     // what the target says to the other replicas is lost, what it hears is not
-	Deafen                   // the reverse
-	Hush                     // what the target says to clients is lost: answers above all
-	Sever                    // the connections of all clients break; they ask again
-	Heal                     // every link works
-	Freeze                   // the process stops where it is, as by SIGSTOP
-	Thaw                     // what was frozen goes on
-	Estrange                 // nothing passes between the target and who leads at that moment
-	Ambush                   // the leader dies when it has applied a command of a kind, before anybody hears of it
-	SetFence                 // node_fail_requeue becomes the value; empty: it is unset
-	Slander                  // gossip says again and again that the target is dead
-	Vouch                    // gossip says again and again that the target lives
+	Crash     Kind = iota + 1 // the process dies as by kill -9
+	Tear                      // as Crash, and the last bytes of its ledger are lost with it
+	Reboot                    // the host of a mom is booted: its programs die, too
+	Restart                   // what is down starts again with what is on its disk
+	Isolate                   // nothing passes between the target and the other replicas
+	Exile                     // nothing passes between the target and anybody
+	Mute                      // what the target says to the other replicas is lost, what it hears is not
+	Deafen                    // the reverse
+	Hush                      // what the target says to clients is lost: answers above all
+	Sever                     // the connections of all clients break; they ask again
+	Heal                      // every link works
+	Freeze                    // the process stops where it is, as by SIGSTOP
+	Thaw                      // what was frozen goes on
+	Estrange                  // nothing passes between the target and who leads at that moment
+	Ambush                    // the leader dies when it has applied a command of a kind, before anybody hears of it
+	SetFence                  // node_fail_requeue becomes the value; empty: it is unset
+	Slander                   // gossip says again and again that the target is dead
+	Vouch                     // gossip says again and again that the target lives
+	Upgrade                   // the target hands over, ends, and starts as the present build
+	Downgrade                 // and as one that knows a feature level less
+	Wreck                     // as Crash, and log and ledger are gone with it for good
+	Recover                   // the replicas that run go on without those that do not
 )
 
 var kindNames = [...]string{
@@ -41,6 +45,7 @@ var kindNames = [...]string{
 	Mute: "mute", Deafen: "deafen",
 	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
+	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover",
 }
 
 // String returns the kind as a word.
@@ -53,7 +58,7 @@ func (k Kind) String() string {
 
 // Mends tells whether it is the end of another fault.
 func (k Kind) Mends() bool {
-	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence
+	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover
 }
 
 // A Target is whom it hits; who that is, is decided when it strikes.
@@ -120,6 +125,8 @@ type Profile struct {
 	Most    int
 	Moms    int // how many moms may be hit, at most once each
 	Longest time.Duration
+	// Followers is among how many of them those are chosen that are hit; 0: 2.
+	Followers int
 }
 
 // Draw chooses faults from r, each with its end, in the order of their times.
@@ -127,7 +134,7 @@ func (p Profile) Draw(r *rand.Rand) []Step {
 	var steps []Step
 	begin := func() time.Duration { return between(r, 0, p.Span) }
 	for range p.Least + r.IntN(p.Most-p.Least+1) {
-		steps = append(steps, p.pair(r, begin(), replicaKinds[r.IntN(len(replicaKinds))], anyReplica(r))...)
+		steps = append(steps, p.pair(r, begin(), replicaKinds[r.IntN(len(replicaKinds))], anyReplica(r, cmp.Or(p.Followers, 2)))...)
 	}
 	for n := range p.Moms {
 		if r.IntN(2) == 0 {
@@ -155,11 +162,11 @@ func (p Profile) pair(r *rand.Rand, at time.Duration, k Kind, t Target) []Step {
 	return []Step{{At: at, Kind: k, Target: t}, end}
 }
 
-func anyReplica(r *rand.Rand) Target {
+func anyReplica(r *rand.Rand, followers int) Target {
 	if r.IntN(2) == 0 {
 		return Target{Role: Leader}
 	}
-	return Target{Follower, r.IntN(2)}
+	return Target{Follower, r.IntN(followers)}
 }
 
 func between(r *rand.Rand, from, to time.Duration) time.Duration {

@@ -61,7 +61,7 @@ var fences = []string{"30", "45", "90", "310", "0", ""}
 func (p Siege) death(r *rand.Rand, at time.Duration) []Step {
 	kind := []Kind{Crash, Crash, Tear}[r.IntN(3)]
 	return []Step{
-		{At: at, Kind: kind, Target: anyReplica(r)},
+		{At: at, Kind: kind, Target: anyReplica(r, 2)},
 		{At: at + between(r, 300*time.Millisecond, 5*time.Second), Kind: Restart, Target: Target{Role: Replicas}},
 	}
 }

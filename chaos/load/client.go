@@ -86,7 +86,7 @@ func (c *Client) Follow(ctx context.Context, steps []Step) {
 }
 
 func (c *Client) do(ctx context.Context, s Step) {
-	op := check.Op{Client: c.N, Kind: s.Kind, Value: s.Value, Queue: s.Queue, Attr: s.Attr, Held: s.Held, Once: s.Once, Name: s.Name}
+	op := check.Op{Client: c.N, Kind: s.Kind, Value: s.Value, Queue: s.Queue, Attr: s.Attr, Held: s.Held, Once: s.Once, Array: s.Array, Name: s.Name}
 	switch s.Kind {
 	case check.Submit:
 	case check.List, check.LookQueues, check.SetQueue:
@@ -156,6 +156,9 @@ func (c *Client) submit(ctx context.Context, op *check.Op, runs time.Duration) (
 	}
 	if op.Once {
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Rerunable", Value: "False"})
+	}
+	if op.Array {
+		job.Attributes = append(job.Attributes, &api.Attribute{Name: "array_indices_submitted", Value: "1-2"})
 	}
 	reply, err := c.Batch.Submit(ctx, connect.NewRequest(job))
 	if err != nil {

@@ -47,6 +47,7 @@ type Step struct {
 	Victim int           // which of the newest known jobs it is about, modulo their number
 	Held   bool          // submitted with a user hold
 	Once   bool          // submitted as one that must not run again
+	Array  bool          // submitted as an array of two
 	Value  string        // the priority, or the attribute's new value
 	Queue  string
 	Attr   string // of the queue
@@ -94,8 +95,12 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 		s.Runs = p.Long.From + time.Duration(r.Int64N(int64(p.Long.To-p.Long.From))).Round(time.Millisecond)
 	}
 	s.Once = p.Once > 0 && r.IntN(100) < p.Once && s.Kind == check.Submit
+	s.Array = s.Kind == check.Submit && n > 0 && !s.Once && s.Victim%arrayEvery == 0
 	return s
 }
+
+// arrayEvery is of how many jobs one is an array.
+const arrayEvery = 6
 
 // lookEvery is how often at least a client looks at a job: chance may draw no look at all.
 const lookEvery = 8

@@ -75,7 +75,7 @@ func Unwritten(ledger map[string][]byte, v *state.View) string {
 // written to a snapshot and read again for the other one (L7).
 func Replica(name string, v *state.View, ledger map[string][]byte) (check.Replica, error) {
 	r := check.Replica{
-		Name: name, Index: v.Index(), Sum: uint64(v.Digest()), Records: v.Cluster().LastRecord, Ledger: ledger,
+		Name: name, Index: v.Index(), Sum: uint64(v.Digest()), Records: v.Cluster().LastRecord, Ledger: ledger, Level: v.Cluster().FeatureLevel,
 	}
 	for j := range v.Jobs() {
 		r.Jobs = append(r.Jobs, check.Job{ID: string(j.ID), Name: j.Name, State: j.State.Letter(), Run: uint32(j.RunCount)})
@@ -146,6 +146,14 @@ func (w *Watcher) Digest(d check.Digest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.views = append(w.views, d)
+}
+
+// Forget drops what a replica came to above an index: it was no part of the past that went on.
+func (w *Watcher) Forget(replica string, above uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.views = slices.DeleteFunc(w.views, func(d check.Digest) bool { return d.Replica == replica && d.Index > above })
+	w.moves = slices.DeleteFunc(w.moves, func(m check.Move) bool { return m.Replica == replica && m.Index > above })
 }
 
 // Seen returns all that was written down.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -85,7 +87,15 @@ var requests = map[string]func(ctx context.Context, w *World) error{
 	"ManageVnode":    manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_VNODE, "host1", "comment", "a word"),
 	"ManageResource": manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_RESOURCE, "colour", "type", "string"),
 	"ShortenFence":   manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", fenceAttribute, "200"),
-	"SignalJob":      signal,
+	"ManageSched":    manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SCHED, "", "comment", "a word"),
+	"SignalJob":      ofJobs("R", 1, signal),
+	"MessageJob":     ofJobs("R", 1, message),
+	"MoveJob":        ofJobs("Q", 1, move),
+	"SwapJobs":       ofJobs("Q", 2, swap),
+	"SetRTTClass": func(ctx context.Context, w *World) error {
+		_, err := w.members.RTTClass(ctx, connect.NewRequest(&api.RTTClassRequest{RttClass: "metro"}))
+		return err
+	},
 	"CreateToken": func(ctx context.Context, w *World) error {
 		_, err := w.token(ctx)
 		return err
@@ -122,35 +132,64 @@ func manage(verb api.Verb, kind api.ObjectKind, name, attr, value string) func(c
 	}
 }
 
-// signal sends a harmless signal to a job that runs, as soon as one does.
-func signal(ctx context.Context, w *World) error {
-	for {
-		stream, err := w.manager.List(ctx, connect.NewRequest(&api.ListRequest{
-			Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"job_state"},
-		}))
-		if err != nil {
-			return err
-		}
-		var running []string
-		for stream.Receive() {
-			for _, o := range stream.Msg().GetObjects() {
-				if len(o.GetAttributes()) == 1 && o.GetAttributes()[0].GetValue() == "R" {
-					running = append(running, o.GetName())
+// ofJobs asks something of so many jobs of a state, as soon as there are some of which it is
+// not refused.
+func ofJobs(letter string, count int, ask func(ctx context.Context, w *World, jobs []string) error) func(context.Context, *World) error {
+	return func(ctx context.Context, w *World) error {
+		for {
+			found, err := w.jobsIn(ctx, letter)
+			if err != nil {
+				return err
+			}
+			for jobs := range slices.Chunk(found, count) {
+				if len(jobs) == count && ask(ctx, w, jobs) == nil {
+					return nil
 				}
 			}
-		}
-		if err := errors.Join(stream.Err(), stream.Close()); err != nil {
-			return err
-		}
-		for _, id := range running {
-			if _, err = w.manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: id, Signal: "CONT"})); err == nil {
-				return nil
+			if !pause(ctx) {
+				return ctx.Err()
 			}
 		}
-		if !pause(ctx) {
-			return ctx.Err()
+	}
+}
+
+// jobsIn lists the jobs of a state, without arrays and subjobs.
+func (w *World) jobsIn(ctx context.Context, letter string) ([]string, error) {
+	stream, err := w.manager.List(ctx, connect.NewRequest(&api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"job_state"},
+	}))
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for stream.Receive() {
+		for _, o := range stream.Msg().GetObjects() {
+			if len(o.GetAttributes()) == 1 && o.GetAttributes()[0].GetValue() == letter && !strings.Contains(o.GetName(), "[") {
+				found = append(found, o.GetName())
+			}
 		}
 	}
+	return found, errors.Join(stream.Err(), stream.Close())
+}
+
+func signal(ctx context.Context, w *World, jobs []string) error {
+	_, err := w.manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: jobs[0], Signal: "CONT"})) // it does no harm
+	return err
+}
+
+func message(ctx context.Context, w *World, jobs []string) error {
+	_, err := w.manager.Message(ctx, connect.NewRequest(&api.MessageRequest{Job: jobs[0], Text: "a word", Error: true}))
+	return err
+}
+
+func move(ctx context.Context, w *World, jobs []string) error {
+	_, err := w.manager.Move(ctx, connect.NewRequest(&api.MoveRequest{Job: jobs[0], Destination: SecondQueue}))
+	return err
+}
+
+func swap(ctx context.Context, w *World, jobs []string) error {
+	_, err := w.manager.Swap(ctx, connect.NewRequest(&api.SwapRequest{Job: jobs[0], Other: jobs[1]}))
+	return err
 }
 
 func (w *World) token(ctx context.Context) (string, error) {

@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"rampart/chaos/look"
 	"rampart/cluster"
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
@@ -32,16 +34,18 @@ type replica struct {
 	config server.Config
 	disk   *disk
 
+	older   bool // its build knows a feature level less than the present one
 	starts  int
 	machine *fsm.FSM    // of the present or last process
 	last    *state.View // that Rest has looked at
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // nil: it is down
+	again   atomic.Bool   // it has ended to be started again
 }
 
 func (w *World) newReplica(name string) *replica {
 	host := w.net.Host(name)
-	r := &replica{w: w, name: name, host: host, disk: &disk{}}
+	r := &replica{w: w, name: name, host: host, disk: &disk{}, older: w.config.Size.Older}
 	r.config = server.Default(name, host.IP().String())
 	r.config.Server, r.config.Home = "srv", home.Home(w.home(name))
 	if r.disk.dir = r.config.Home.Raft(); !w.config.Files {
@@ -76,7 +80,7 @@ func (r *replica) start(ctx context.Context) {
 	s := server.New(r.config, server.Outside{
 		Network: r.host, Accounts: people{r.w.home("people")}, Check: true,
 		Stores:        func() (cluster.Stores, error) { return r.disk.open(r.w.config.Logger) },
-		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs, Witness: &witness{r, r.cancel},
+		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs, Witness: &witness{r, r.cancel}, Level: r.level(),
 	}, slog.New(ear{r.w.config.Logger.Handler(), r.w}).With("process", r.name))
 	r.machine, r.done, r.starts = s.Machine(), make(chan struct{}), r.starts+1
 	watched := make(chan struct{})
@@ -88,11 +92,33 @@ func (r *replica) start(ctx context.Context) {
 		defer close(done)
 		err := s.Run(ctx)
 		if ctx.Err() == nil {
-			r.w.failed(r.name, err)
+			if again := errors.Is(err, cluster.ErrAgain); again {
+				r.again.Store(true)
+			} else {
+				r.w.failed(r.name, err)
+			}
 			r.cancel(nil)
 		}
 		<-watched
 	}(r.done)
+}
+
+// level is the feature level that the replica's build knows.
+func (r *replica) level() uint32 {
+	if r.older {
+		return command.FeatureLevel - 1
+	}
+	return command.FeatureLevel
+}
+
+// change puts another build in the place of r's, and restarts it as an administrator does:
+// leadership is handed over.
+func (r *replica) change(older bool) {
+	r.cancel(nil)
+	<-r.done
+	r.host.Crash() // what still listens
+	r.older = older
+	r.start(r.w.life)
 }
 
 // kill ends the process as kill -9 does: nothing more gets out, nothing is handed over.

@@ -101,6 +101,7 @@ func (w *World) Evidence() (*check.Evidence, error) {
 		}
 		e.Replicas = append(e.Replicas, left)
 	}
+	e.Epochs, e.Loss = len(w.servers[0].last.Cluster().Recoveries), w.loss
 	e.Views, e.Moves = w.watcher.Seen()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -32,11 +32,16 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return s.String(), w.setFence(s.Value)
 	case fault.Ambush:
 		return w.ambush(s)
+	case fault.Recover:
+		return w.recover(w.life)
 	}
 	if s.Target.Role == fault.Mom {
 		return w.strikeMom(s)
 	}
 	r := w.target(s.Target)
+	if s.Kind == fault.Upgrade || s.Kind == fault.Downgrade {
+		r = w.build(s)
+	}
 	if r == nil {
 		return s.String(), false
 	}
@@ -62,10 +67,24 @@ func (w *World) target(t fault.Target) *replica {
 	return others[t.N%len(others)]
 }
 
+// build returns the replica that runs and gets another build than it has: the leader or
+// another one, as the step says.
+func (w *World) build(s fault.Step) *replica {
+	lead := w.leader()
+	for _, r := range w.servers {
+		if r.done != nil && r.older == (s.Kind == fault.Upgrade) && (r == lead) == (s.Target.Role == fault.Leader) {
+			return r
+		}
+	}
+	return nil
+}
+
 func (w *World) strikeReplica(r *replica, k fault.Kind) {
 	switch k {
 	case fault.Crash:
 		r.kill()
+	case fault.Wreck:
+		w.wreck(r)
 	case fault.Tear:
 		r.kill()
 		if err := r.tear(w.rand.Int64N(mostTorn)); err != nil {
@@ -73,6 +92,8 @@ func (w *World) strikeReplica(r *replica, k fault.Kind) {
 		}
 	case fault.Exile:
 		w.exile(r.name)
+	case fault.Upgrade, fault.Downgrade:
+		r.change(k == fault.Downgrade)
 	case fault.Hush:
 		for _, c := range w.clientNames() {
 			w.net.CutOneWay(r.name, c)

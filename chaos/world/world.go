@@ -14,6 +14,7 @@ import (
 	"rampart/chaos/look"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
@@ -26,6 +27,7 @@ type Size struct {
 	Servers, Moms, Clients int
 
 	Fence time.Duration // the server's node_fail_requeue, whole seconds; 0: what a new one has
+	Older bool          // the replicas begin as builds that know a feature level less
 }
 
 // Config is what a world is made of.
@@ -52,6 +54,7 @@ type World struct {
 	admin   apiconnect.ClusterClient
 	manager apiconnect.BatchClient
 	trust   apiconnect.TrustClient
+	members apiconnect.MembersClient
 
 	life     context.Context // of the world
 	end      context.CancelFunc
@@ -60,6 +63,8 @@ type World struct {
 	watcher look.Watcher // of every replica
 	trap    atomic.Pointer[trap]
 	early   *trap                // that was laid before the start; nil: none was
+	wrecked *state.View          // the furthest that a wrecked replica has come to
+	loss    *check.Loss          // what no survivor had; nil: nothing
 	liar    atomic.Pointer[liar] // nil: gossip is honest
 
 	mu       sync.Mutex // what processes write down
@@ -107,7 +112,7 @@ func New(c Config) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.admin, w.manager, w.trust = asker.Cluster(), asker.Batch(), asker.Trust()
+	w.admin, w.manager, w.trust, w.members = asker.Cluster(), asker.Batch(), asker.Trust(), asker.Members()
 	return w, nil
 }
 
