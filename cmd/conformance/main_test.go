@@ -19,7 +19,12 @@ var (
 	shared  *devrun.Cluster
 )
 
-var built = flag.String("bin", "", "folder of the programs; else they are built")
+// Folders of the programs of each version; those that are not given are built.
+var (
+	built         = flag.String("bin", "", "`folder` of the present programs")
+	builtOlder    = flag.String("older", "", "`folder` of the present ones with the feature level lowered by one")
+	builtPrevious = flag.String("previous", "", "`folder` of those of the last commit below the present feature level")
+)
 
 // complexP3 is the complex of the specification's cases, and a host with four cpus.
 var complexP3 = []string{

@@ -20,12 +20,35 @@ import (
 // patience is how long a script waits for what must come.
 const patience = 30 * time.Second
 
-func TestCases(t *testing.T) {
+func TestCases(t *testing.T) { cases(t, "*.txtar") }
+
+// TestCases_AtAFollower plays the cases of the specification again, by the gateway of a
+// replica that does not lead.
+func TestCases_AtAFollower(t *testing.T) {
+	leader, err := shared.Leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := followers(leader)[0]
+	cases(t, "[A-Z]*.txtar", "PBS_GATEWAY="+filepath.Join(shared.Home(name), "run", name+".sock"))
+}
+
+// cases plays the scripts whose names match, with some variables more.
+func cases(t *testing.T, names string, more ...string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", names))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts %s: %v", names, err)
+	}
+	root := filepath.Join(scratch, t.Name()) // the folders of scripts are kept
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:         "testdata",
-		WorkdirRoot: scratch,
+		Files:       files,
+		WorkdirRoot: root,
 		Setup: func(e *testscript.Env) error {
-			for _, v := range shared.Env {
+			for _, v := range slices.Concat(shared.Env, more) {
 				name, value, _ := strings.Cut(v, "=")
 				if strings.HasPrefix(name, "PBS_") || name == "PATH" || name == "RAMPART_DEV" {
 					e.Setenv(name, value)

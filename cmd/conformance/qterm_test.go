@@ -1,0 +1,120 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"rampart/cmd/devrun"
+)
+
+// ended waits until all replicas have ended, each with exit status 0: units that restart on
+// failure leave them down.
+func ended(t *testing.T, c *devrun.Cluster, names ...string) {
+	t.Helper()
+	waitFor(t, patience, "the replicas to end", func() error {
+		for _, name := range names {
+			if got := c.Ended(name); len(got) == 0 || got[len(got)-1] != "exit status 0" {
+				return fmt.Errorf("%s: %v", name, got)
+			}
+		}
+		return nil
+	})
+}
+
+func stateOf(t *testing.T, c *devrun.Cluster, job string) string {
+	t.Helper()
+	out, err := c.Output(t.Context(), "qstat", "-x", "-f", job)
+	if err != nil {
+		return err.Error()
+	}
+	return out
+}
+
+func awaitState(t *testing.T, c *devrun.Cluster, job string, words ...string) {
+	t.Helper()
+	waitFor(t, 2*patience, strings.Join(words, ", "), func() error {
+		text := stateOf(t, c, job)
+		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			return errors.New(text)
+		}
+		return nil
+	})
+}
+
+// TestQterm_QuickLeavesJobsRunning: all replicas end, the job does not notice; when they are
+// back it still is in its first run.
+func TestQterm_QuickLeavesJobsRunning(t *testing.T) {
+	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
+	job := submitSteady(t, c)
+	_, pid := job.runs(t, 1)
+	if _, err := c.Output(t.Context(), "qterm"); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, c, replicas...)
+	if !alive(pid) {
+		t.Fatal("the job has ended with the servers")
+	}
+	if err := c.Restart(t.Context(), replicas...); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, c, job.id, "job_state = R", "run_count = 1\n")
+	if !alive(pid) {
+		t.Error("the job has ended when the servers came back")
+	}
+	if _, err := c.Output(t.Context(), "qsub", "-o", "/dev/null", "-j", "oe", "--", "/bin/true"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQterm_ImmediateRequeues: running jobs are queued again, or aborted, before the servers
+// end; nothing starts in between.
+func TestQterm_ImmediateRequeues(t *testing.T) {
+	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
+	if _, err := c.Output(t.Context(), "qmgr", "-c", "set server job_history_enable = True"); err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Output(t.Context(), "qsub", "-o", "/dev/null", "-j", "oe", "--", "/bin/sleep", "1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	once, err := c.Output(t.Context(), "qsub", "-o", "/dev/null", "-j", "oe", "-r", "n", "--", "/bin/sleep", "1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, c, again, "session_id = ")
+	awaitState(t, c, once, "session_id = ")
+	if _, err := c.Output(t.Context(), "qterm", "-t", "immediate"); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, c, replicas...)
+	if err := c.Restart(t.Context(), replicas...); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, c, again, "job_state = R", "run_count = 2\n")
+	awaitState(t, c, once, "job_state = F", "run_count = 1\n")
+}
+
+// TestQterm_OneReplica: the others go on, and it comes back.
+func TestQterm_OneReplica(t *testing.T) {
+	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
+	leader, err := c.Leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Output(t.Context(), "qterm", leader); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, c, leader)
+	if _, err := c.Output(t.Context(), "qsub", "-o", "/dev/null", "-j", "oe", "--", "/bin/true"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Output(t.Context(), "qterm", "nosuch"); err == nil {
+		t.Error("qterm of nobody succeeded")
+	}
+	if err := c.Restart(t.Context(), leader); err != nil {
+		t.Fatal(err)
+	}
+}
