@@ -10,6 +10,7 @@ PREFIX ?= /usr/local
 FUZZTIME ?= 30s
 SEED ?= 1
 RUNS ?= 500
+BENCH ?=
 TOOL := go tool -modfile=tools.mod
 GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | grep -vE '\.pb\.go$$|\.connect\.go$$')
 # The race detector needs a C compiler; a machine without one still runs every test.
@@ -73,8 +74,8 @@ fuzz: ## fuzz every target for FUZZTIME each
 		done
 	done
 
-bench: build ## measure the figures of the design, as ratios against their references
-	go run ./cmd/bench
+bench: build ## measure the figures of the design; BENCH="-only failover -kills 100" measures one
+	go run ./cmd/bench $(BENCH)
 
 bugs: ## plant each bug that the tests must see, and see it
 	go test -count 1 -v -timeout 60m ./chaos -run TestPlantedBugs
