@@ -1,0 +1,193 @@
+package task
+
+import (
+	"syscall"
+
+	"rampart/mom/proc"
+	"rampart/mom/spool"
+)
+
+func (t Task) failed(ev Failed) (Task, []Action, error) {
+	if t.State != Accepted && t.State != Starting {
+		return t, nil, nil
+	}
+	status := ev.Status
+	if t.Aborted {
+		status = ExitAborted
+	}
+	t.Barred = t.Barred || ev.Barred
+	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted})
+}
+
+// neverStarted ends a task whose program did not run, once it is sure that it will not.
+func (t Task) neverStarted(result spool.Ended) (Task, []Action, error) {
+	if t.requeued() && !result.Lost {
+		result.ExitStatus = ExitRerun
+	}
+	result.NeverStarted, result.Used = true, t.Used()
+	t.State, t.Result = Delivering, &result
+	return t, t.delivery(), nil
+}
+
+// found takes back that the program did not run: a shim that an earlier mom spawned has
+// come before the bar.
+func (t Task) found(ev Launched) (Task, []Action, error) {
+	if t.State != Delivering || !t.Result.NeverStarted {
+		return t, nil, nil
+	}
+	t.State, t.Result = Starting, nil
+	return t.launched(ev)
+}
+
+// comment of a job that the fence has ended.
+const fencedComment = "the host ended the job: no server was heard of in time"
+
+// lapsed ends a task of an earlier deadline: its run may have been given up.
+func (t Task) lapsed(now uint64) (Task, []Action, error) {
+	if t.Lapse >= now || t.Fenced {
+		return t, nil, nil
+	}
+	switch t.State {
+	case Accepted:
+		t.Fenced = true
+		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
+	case Starting:
+		t.Fenced = true
+		return t, nil, nil
+	case Running, Ending:
+		t.Fenced, t.State = true, Ending
+		return t, t.terminate(), nil
+	}
+	return t, nil, nil
+}
+
+func (t Task) exited(e proc.Exit) (Task, []Action, error) {
+	if t.State != Running && t.State != Ending {
+		return t, nil, nil
+	}
+	rss := e.MaxRSS
+	if rss <= e.ShimRSS && t.Peak.RSS > 0 {
+		rss = 0 // it may be the shim's, and we have seen the job's own
+	}
+	t.Peak = t.Peak.with(proc.Usage{CPU: e.CPU, Wall: e.Wall, RSS: rss})
+	result := spool.Ended{ExitStatus: e.Status, Used: t.Used()}
+	switch {
+	case t.requeued():
+		result.ExitStatus = ExitRerun
+	case t.Aborted:
+		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "the mom ended its jobs"
+	case e.Fenced || t.Fenced:
+		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, fencedComment
+	}
+	t.State, t.Result = Delivering, &result
+	return t, t.delivery(), nil
+}
+
+func (t Task) vanished() (Task, []Action, error) {
+	if t.State != Running && t.State != Ending {
+		return t, nil, nil
+	}
+	next, actions, err := t.lost("the job's processes are gone")
+	// What the shim left behind must not outlive the report (L2).
+	return next, append([]Action{{Do: Send, Signal: syscall.SIGKILL}}, actions...), err
+}
+
+// lost ends a task whose program can neither be watched nor have an exit status.
+func (t Task) lost(why string) (Task, []Action, error) {
+	result := spool.Ended{
+		ExitStatus: ExitAborted, Used: t.Used(), Comment: why, Lost: true,
+		NeverStarted: t.State == Accepted && t.Attrs != nil,
+	}
+	if t.requeued() {
+		result.ExitStatus = ExitRerun
+	}
+	t.State, t.Result = Delivering, &result
+	return t, t.delivery(), nil
+}
+
+// delivery throws the output of a run away that will be repeated.
+func (t Task) delivery() []Action {
+	if t.Result.NeverStarted && !t.Barred {
+		return []Action{{Do: Bar}}
+	}
+	again := t.requeued() || t.Result.Lost && t.rerunnable()
+	if again || t.Result.NeverStarted {
+		return []Action{{Do: Discard}}
+	}
+	return []Action{{Do: Deliver}}
+}
+
+func (t Task) kill(k Killing) (Task, []Action, error) {
+	if t.Kill != nil {
+		k.Requeue = k.Requeue || t.Kill.Requeue
+		k.Delay = min(k.Delay, t.Kill.Delay)
+	}
+	sooner := t.Kill == nil || k.Delay < t.Kill.Delay
+	switch t.State {
+	case Accepted:
+		t.Kill = &k
+		return t.neverStarted(spool.Ended{ExitStatus: 256 + int(syscall.SIGTERM)})
+	case Starting:
+		t.Kill = &k
+		return t, nil, nil
+	case Running, Ending:
+		t.Kill, t.State = &k, Ending
+		if sooner {
+			return t, t.terminate(), nil
+		}
+		return t, nil, nil
+	}
+	return t, nil, nil // it has ended, and the report is on its way
+}
+
+func (t Task) abort() (Task, []Action, error) {
+	switch t.State {
+	case Accepted:
+		t.Aborted = true
+		return t.lost("the mom was stopped")
+	case Starting:
+		t.Aborted = true
+		return t, nil, nil
+	case Running, Ending:
+		t.Aborted, t.State = true, Ending
+		return t, t.terminate(), nil
+	}
+	return t, nil, nil
+}
+
+// terminate asks the processes to end, or makes them.
+func (t Task) terminate() []Action {
+	delay := t.killDelay()
+	if t.Aborted || t.Fenced || delay <= 0 {
+		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
+	}
+	return []Action{{Do: Send, Signal: syscall.SIGTERM}, {Do: Grace, After: delay}}
+}
+
+func (t Task) graceOver() (Task, []Action, error) {
+	if t.State != Ending {
+		return t, nil, nil
+	}
+	return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
+}
+
+func (t Task) delivered(ev Delivered) (Task, []Action, error) {
+	if t.State != Delivering {
+		return t, nil, nil
+	}
+	result := *t.Result
+	result.StageOut = ev.StageOut
+	if ev.Comment != "" {
+		result.Comment = ev.Comment
+	}
+	t.State, t.Result = Ended, &result
+	t.Barred = t.Barred || result.NeverStarted
+	return t, []Action{{Do: Report}, {Do: Clean}}, nil
+}
+
+func (t Task) forget() (Task, []Action, error) {
+	if t.State != Ended {
+		return t, nil, t.refused("forget")
+	}
+	return t, []Action{{Do: Drop}}, nil
+}

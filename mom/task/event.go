@@ -1,0 +1,123 @@
+package task
+
+import (
+	"syscall"
+	"time"
+
+	"rampart/mom/proc"
+)
+
+// An Event is something that happened to a task.
+type Event interface{ event() }
+
+// The events of a task's life.
+type (
+	// Accept is the first event of a task: its order has come.
+	Accept struct{}
+	// Resume is the first event after a restart of the mom.
+	Resume struct {
+		BootID string
+		Adopt  bool // let it run on
+	}
+	// Fetched says that the script is on disk.
+	Fetched struct{}
+	// Launched says that the shim runs.
+	Launched struct {
+		Handle proc.Handle
+		JobDir string
+		At     int64
+	}
+	// Failed says that the job cannot be started, with one of the Exit statuses.
+	Failed struct {
+		Status int
+		Reason string
+		Barred bool // the shim itself said so: there is none on its way
+	}
+	// Found says that a shim has claimed the folder of a task that was about to end as
+	// never started.
+	Found struct{ Launched }
+	// Lapsed says that the host's deadline has passed, and which number the next one has.
+	Lapsed struct{ Now uint64 }
+	// NotFound says that no shim was started before the mom's restart.
+	NotFound struct{}
+	// Announced says that the fact Started is in the spool.
+	Announced struct{}
+	// Exited says that the shim has ended.
+	Exited struct{ Exit proc.Exit }
+	// Vanished says that the shim has ended without a word.
+	Vanished struct{}
+	// Kill asks for the end of the job.
+	Kill struct{ Killing }
+	// Abort ends the job because the mom is told to stop.
+	Abort struct{}
+	// GraceOver says that SIGTERM was not enough.
+	GraceOver struct{}
+	// Signal asks for a signal to all processes.
+	Signal struct{ Name string }
+	// Sampled is a measurement.
+	Sampled struct {
+		Usage      proc.Usage
+		EnforceMem bool
+	}
+	// Alter changes attributes of the running job, such as its limits.
+	Alter struct{ Attrs Attrs }
+	// Delivered says where the output went.
+	Delivered struct {
+		StageOut int
+		Comment  string
+	}
+	// Told says that the fact Ended is in the spool.
+	Told struct{}
+	// Forget lets the mom drop an ended task.
+	Forget struct{}
+)
+
+func (Accept) event()    {}
+func (Resume) event()    {}
+func (Fetched) event()   {}
+func (Launched) event()  {}
+func (Failed) event()    {}
+func (NotFound) event()  {}
+func (Lapsed) event()    {}
+func (Announced) event() {}
+func (Exited) event()    {}
+func (Vanished) event()  {}
+func (Kill) event()      {}
+func (Abort) event()     {}
+func (GraceOver) event() {}
+func (Signal) event()    {}
+func (Sampled) event()   {}
+func (Alter) event()     {}
+func (Delivered) event() {}
+func (Told) event()      {}
+func (Forget) event()    {}
+
+// A Deed is a kind of Action.
+type Deed string
+
+// The deeds. Each can be repeated.
+const (
+	Fetch    Deed = "fetch the script"
+	Confirm  Deed = "ask whether the run still counts"
+	Launch   Deed = "launch"
+	Recover  Deed = "look for the shim"
+	Announce Deed = "report the start"
+	Watch    Deed = "watch the shim"
+	Send     Deed = "signal"
+	Grace    Deed = "allow a grace"
+	Note     Deed = "note on stderr"
+	Deliver  Deed = "deliver the output"
+	Discard  Deed = "discard the output"
+	Bar      Deed = "forestall a shim"
+	Report   Deed = "report the end"
+	Clean    Deed = "clean up"
+	Drop     Deed = "drop"
+)
+
+// An Action is something to be done; its result comes back as another Event.
+type Action struct {
+	Do     Deed
+	Signal syscall.Signal // of Send
+	After  time.Duration  // of Grace
+	Text   string         // of Note
+}

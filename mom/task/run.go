@@ -1,0 +1,92 @@
+package task
+
+func (t Task) fetched() (Task, []Action, error) {
+	if t.State != Accepted {
+		return t, nil, nil // it was killed in the meantime
+	}
+	t.State = Starting
+	return t, []Action{{Do: Launch}}, nil
+}
+
+func (t Task) launched(ev Launched) (Task, []Action, error) {
+	if t.State != Starting {
+		return t, nil, nil
+	}
+	t.State, t.Handle = Running, ev.Handle
+	if t.StartedAt == 0 {
+		t.StartedAt, t.JobDir = ev.At, ev.JobDir
+	}
+	actions := []Action{{Do: Announce}, {Do: Watch}}
+	if t.Kill != nil || t.Aborted || t.Fenced {
+		t.State = Ending
+		return t, append(actions, t.terminate()...), nil
+	}
+	for _, name := range t.Signals {
+		if sig, err := ParseSignal(name); err == nil {
+			actions = append(actions, Action{Do: Send, Signal: sig})
+		}
+	}
+	t.Signals = nil
+	return t, actions, nil
+}
+
+// notFound goes back to the order: nothing was started, and nothing will be before the
+// servers have confirmed the run.
+func (t Task) notFound() (Task, []Action, error) {
+	switch {
+	case t.State != Starting:
+		return t, nil, nil
+	case t.Aborted || t.Kill != nil || t.Fenced:
+		return t.failed(Failed{Status: ExitAborted, Reason: "it was not started"})
+	}
+	t.State = Accepted
+	return t, []Action{{Do: Confirm}}, nil
+}
+
+func (t Task) signal(name string) (Task, []Action, error) {
+	sig, err := ParseSignal(name)
+	if err != nil {
+		return t, nil, err
+	}
+	switch t.State {
+	case Accepted, Starting:
+		t.Signals = append(t.Signals[:len(t.Signals):len(t.Signals)], name)
+		return t, nil, nil
+	case Running, Ending:
+		return t, []Action{{Do: Send, Signal: sig}}, nil
+	}
+	return t, nil, t.refused("signal")
+}
+
+func (t Task) sampled(ev Sampled) (Task, []Action, error) {
+	if t.State != Running && t.State != Ending {
+		return t, nil, nil
+	}
+	t.Peak = t.Peak.with(ev.Usage)
+	words := t.exceeded(ev.EnforceMem)
+	if t.State == Ending || words == "" {
+		return t, nil, nil
+	}
+	t.State, t.Limit = Ending, words
+	return t, append([]Action{{Do: Note, Text: words}}, t.terminate()...), nil
+}
+
+func (t Task) alter(changes Attrs) (Task, []Action, error) {
+	if t.State == Delivering || t.State == Ended {
+		return t, nil, t.refused("alter")
+	}
+	attrs := append(Attrs(nil), t.Attrs...)
+	for _, c := range changes {
+		found := false
+		for i := range attrs {
+			if attrs[i].Name == c.Name && attrs[i].Resource == c.Resource {
+				attrs[i], found = c, true
+			}
+		}
+		if !found {
+			attrs = append(attrs, c)
+		}
+	}
+	t.Attrs = attrs
+	return t, nil, nil
+}
