@@ -40,12 +40,12 @@ type events struct {
 	out  chan Event
 	wake chan struct{}
 
-	mu      sync.Mutex
+	mu      sync.Mutex // the maps are by memberName
 	boot    map[string]string // of the members that are there
 	present map[string]Member // ourselves included
 	gone    map[string]string // roles of those that were there
 	pending map[string]Event
-	order   []string // names in pending, oldest first
+	order   []string // ids in pending, oldest first
 }
 
 func newEvents(self string) *events {
@@ -66,15 +66,15 @@ func (e *events) NotifyUpdate(n *memberlist.Node) { e.add(Rebooted, n) }
 
 // note keeps who is there: the nodes that memberlist itself lists change under
 // their readers' hands.
-func (e *events) note(kind Kind, m Member) {
+func (e *events) note(kind Kind, id string, m Member) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if kind == Gone {
-		delete(e.present, m.Name)
-		e.gone[m.Name] = m.Meta.Role
+		delete(e.present, id)
+		e.gone[id] = m.Meta.Role
 	} else {
-		e.present[m.Name] = m
-		delete(e.gone, m.Name)
+		e.present[id] = m
+		delete(e.gone, id)
 	}
 }
 
@@ -106,22 +106,22 @@ func (e *events) members() []Member {
 }
 
 func (e *events) add(kind Kind, n *memberlist.Node) {
-	e.note(kind, Member{Name: n.Name, Address: n.Address(), Meta: decodeMeta(n.Meta)})
+	m := Member{Name: hostOf(n.Name), Address: n.Address(), Meta: decodeMeta(n.Meta)}
+	e.note(kind, n.Name, m)
 	if n.Name == e.self {
 		return
 	}
-	ev := Event{Kind: kind, Name: n.Name, Address: n.Address(), Meta: decodeMeta(n.Meta)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if kind == Rebooted && e.boot[ev.Name] == ev.Meta.BootID {
+	if kind == Rebooted && e.boot[n.Name] == m.Meta.BootID {
 		return // something else in its metadata
 	}
 	if kind == Gone {
-		delete(e.boot, ev.Name)
+		delete(e.boot, n.Name)
 	} else {
-		e.boot[ev.Name] = ev.Meta.BootID
+		e.boot[n.Name] = m.Meta.BootID
 	}
-	e.put(ev)
+	e.put(n.Name, Event{Kind: kind, Name: m.Name, Address: m.Address, Meta: m.Meta})
 	select {
 	case e.wake <- struct{}{}:
 	default:
@@ -130,15 +130,15 @@ func (e *events) add(kind Kind, n *memberlist.Node) {
 
 // put keeps ev as the latest about its member. A reboot does not hide a join
 // that nobody read: that event takes the new boot id instead. Caller holds mu.
-func (e *events) put(ev Event) {
-	old, waits := e.pending[ev.Name]
+func (e *events) put(id string, ev Event) {
+	old, waits := e.pending[id]
 	if !waits {
-		e.order = append(e.order, ev.Name)
+		e.order = append(e.order, id)
 	}
 	if waits && old.Kind == Joined && ev.Kind == Rebooted {
 		ev.Kind = Joined
 	}
-	e.pending[ev.Name] = ev
+	e.pending[id] = ev
 }
 
 func (e *events) take() (Event, bool) {

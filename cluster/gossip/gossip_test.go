@@ -52,10 +52,16 @@ func newSwarm(t *testing.T) *swarm {
 	return s
 }
 
-// start runs a member that knows the others as seeds.
+// start runs a replica that knows the others as seeds.
 func (s *swarm) start(name, boot string, key []byte) *member {
 	s.t.Helper()
-	host := s.net.Host(name)
+	return s.startAs("replica", name, name, boot, key)
+}
+
+// startAs runs a member on a host of the network that goes by a name.
+func (s *swarm) startAs(role, on, name, boot string, key []byte) *member {
+	s.t.Helper()
+	host := s.net.Host(on)
 	addr := host.IP().String() + ":15003"
 	transport, err := gossip.NewTransport(host, "", addr)
 	if err != nil {
@@ -66,7 +72,7 @@ func (s *swarm) start(name, boot string, key []byte) *member {
 		seeds = append(seeds, m.addr)
 	}
 	g, err := gossip.Open(gossip.Config{
-		Name: name, Transport: transport, Key: key, Meta: gossip.Meta{Role: "replica", BootID: boot},
+		Name: name, Transport: transport, Key: key, Meta: gossip.Meta{Role: role, BootID: boot},
 		Seeds:  func() []string { return seeds },
 		Logger: slog.New(slog.DiscardHandler),
 	})
@@ -75,7 +81,7 @@ func (s *swarm) start(name, boot string, key []byte) *member {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &member{g: g, addr: addr, host: host, cancel: cancel, done: make(chan error, 1)}
-	s.all[name] = m
+	s.all[on] = m
 	go func() { m.done <- g.Run(ctx) }()
 	go func() {
 		for ev := range g.Events() {
@@ -144,6 +150,31 @@ func TestGossip_JoinedAndGone(t *testing.T) {
 		s.until(a, gossip.Joined, "m9", 40*time.Second)
 		if n := len(a.g.Members()); n != 11 {
 			t.Errorf("%d members", n)
+		}
+	})
+}
+
+// TestGossip_ReplicaAndMomOfOneHost: both go by the host's name and are members each for itself.
+func TestGossip_ReplicaAndMomOfOneHost(t *testing.T) {
+	bubble(t, func(t *testing.T, s *swarm) {
+		a := s.start("a", "1", key)
+		s.start("b", "1", key)
+		s.until(a, gossip.Joined, "b", joinWithin)
+		s.startAs("mom", "b2", "b", "2", key)
+		for end := time.Now().Add(joinWithin); len(a.g.Members()) < 3 && time.Now().Before(end); {
+			<-time.After(10 * time.Millisecond)
+		}
+		var roles []string
+		for _, m := range a.g.Members() {
+			roles = append(roles, m.Name+" "+m.Meta.Role)
+		}
+		slices.Sort(roles)
+		if want := []string{"a replica", "b mom", "b replica"}; !slices.Equal(roles, want) {
+			t.Errorf("members are %v, want %v", roles, want)
+		}
+		s.stop("b2")
+		if ev := s.until(a, gossip.Gone, "b", 20*time.Second); ev.Meta.Role != "mom" {
+			t.Errorf("gone is %+v", ev)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/fxamacker/cbor/v2"
@@ -29,6 +30,20 @@ func (m Meta) encode() ([]byte, error) {
 	}
 	return data, nil
 }
+
+// momSuffix keeps a mom apart from the replica of the same host.
+const momSuffix = "/mom"
+
+// memberName is what memberlist calls a member of that role: a host may have a replica and
+// a mom, and no two members may share a name.
+func memberName(role, host string) string {
+	if role == "mom" {
+		return host + momSuffix
+	}
+	return host
+}
+
+func hostOf(memberName string) string { return strings.TrimSuffix(memberName, momSuffix) }
 
 // decodeMeta reads the metadata of another member. What it cannot read is
 // empty: gossip is a hint, and a newer member may say what we do not know.

@@ -60,13 +60,14 @@ func nextGossipKeys(c *state.Cluster) *command.TurnGossipKeys {
 // hears, and with absent those that should be there and that it does not. The revoked are
 // waited for by nobody.
 func behindInGossip(v *state.View, heard []gossip.Member, absent bool) []string {
-	holds := make(map[string]uint64)
+	type member struct{ role, name string }
+	holds := make(map[member]uint64)
 	for _, m := range heard {
-		holds[m.Name] = m.Meta.Keys
+		holds[member{m.Meta.Role, m.Name}] = m.Meta.Keys
 	}
 	var behind []string
 	look := func(role transport.Role, name string, up bool) {
-		held, ok := holds[name]
+		held, ok := holds[member{string(role), name}]
 		if ok && held >= v.Cluster().GossipGeneration || !ok && !(absent && up) {
 			return
 		}
