@@ -45,6 +45,7 @@ func (r *Replica) duties(ctx context.Context, n *node, term uint64) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { r.batch.run(ctx) })
 	wg.Go(func() { r.tick(ctx, n) })
+	wg.Go(func() { r.wake(ctx) })
 	wg.Go(func() { r.keepMembers(ctx, n, term) })
 	wg.Go(func() {
 		if r.cfg.Work == nil {

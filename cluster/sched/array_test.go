@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rampart/cluster/sched"
 	"rampart/fsm/command"
@@ -109,5 +110,41 @@ func TestArray_InCycles(t *testing.T) {
 	}
 	if j, _ := b.store.View().Job("0[].srv"); j.State != pbs.Begun || j.Array.Live != 10 {
 		t.Errorf("the array is in state %s with %d live subjobs", j.State, j.Array.Live)
+	}
+}
+
+// TestArray_FailingIsSlowedAsAWhole: when starts of several subjobs in a row came to
+// nothing, the others wait as one job that fails would; one that runs lets all go on.
+func TestArray_FailingIsSlowedAsAWhole(t *testing.T) {
+	b := newBench(t)
+	b.raise()
+	b.host("h", "h:ncpus=1,mem=4gb")
+	b.submit("ncpus=1 array=0-9")
+	fail := func() {
+		t.Helper()
+		p := b.plan()
+		if len(p.Starts) != 1 {
+			t.Fatalf("started %q", started(p))
+		}
+		b.apply(p)
+		h, _ := b.store.View().Host("h")
+		b.do(&command.OrderConfirmed{Host: "h", Order: h.NextOrder, Refusal: pbs.Errorf(pbs.SystemError, "no space")})
+		b.do(&command.DeleteJob{Job: p.Starts[0].Job, Force: true}) // another one is next
+	}
+	for range 3 {
+		fail()
+	}
+	if p := b.plan(); len(p.Starts) > 0 {
+		t.Fatalf("started %s at once", started(p))
+	}
+	p := sched.Make(b.store.View(), start+3*pbs.Time(time.Second))
+	if len(p.Starts) != 1 {
+		t.Fatalf("started %q after the pause", started(p))
+	}
+	b.apply(p)
+	b.do(&command.JobStarted{Source: command.Source{Host: "h", Spool: "s", Seq: 1}, Job: p.Starts[0].Job, RunCount: 1, Session: 7})
+	b.do(&command.DeleteJob{Job: p.Starts[0].Job, Force: true})
+	if p := b.plan(); len(p.Starts) != 1 {
+		t.Errorf("started %q after one has run", started(p))
 	}
 }

@@ -168,6 +168,24 @@ func TestLoop(t *testing.T) {
 			t.Errorf("with scheduling on the job is %s", s)
 		}
 
+		// Said again it starts another cycle (specification: drop-in section 2).
+		cycles := func() int {
+			n := 0
+			for _, line := range l.lines {
+				if line == "Req;;Starting Scheduling Cycle" {
+					n++
+				}
+			}
+			return n
+		}
+		settle(time.Second)
+		were := cycles()
+		l.now(func() { l.do(scheduling("True")) })
+		settle(50 * time.Millisecond)
+		if now := cycles(); now != were+1 {
+			t.Errorf("%d cycles, %d before", now, were)
+		}
+
 		// A freed vnode is used soon.
 		l.now(func() { third = l.submit("ncpus=4") })
 		settle(time.Second)

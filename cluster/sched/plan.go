@@ -127,7 +127,7 @@ type reason struct {
 // consider starts a job or says why not. A job whose earlier runs are not
 // confirmed to be over must not start, whatever is free (L2).
 func (c *cycle) consider(j *state.Job, cl *class) {
-	if len(j.Unconfirmed) > 0 || c.now < j.Eligible+pause(j.FailedRuns) {
+	if len(j.Unconfirmed) > 0 || c.now < j.Eligible+pause(j.FailedRuns) || c.slowed(j) {
 		return
 	}
 	switch {
@@ -210,6 +210,16 @@ func pause(failed uint32) pbs.Time {
 		return 0
 	}
 	return pbs.Time(time.Second) << min(failed-atOnce+1, longest)
+}
+
+// slowed tells whether the job is or belongs to an array whose last starts came to
+// nothing: what fails one of its subjobs will fail the others.
+func (c *cycle) slowed(j *state.Job) bool {
+	parent := j
+	if j.IsSubjob() {
+		parent, _ = c.view.Parent(j)
+	}
+	return parent != nil && parent.Array != nil && c.now < parent.Array.FruitlessAt+pause(parent.Array.Fruitless)
 }
 
 // started looks a queue up once: a cycle sees very many jobs of a few queues.

@@ -97,6 +97,18 @@ func subjobStarted(tx *state.Tx, m Meta, sub *state.Job, comment string) error {
 	return nil
 }
 
+// subjobRuns notes in the array that one of its starts has come to something.
+func subjobRuns(tx *state.Tx, sub *state.Job) {
+	parent, ok := tx.Parent(sub)
+	if !ok || parent.Array.Fruitless == 0 {
+		return
+	}
+	next := *parent
+	a := next.EditArray()
+	a.Fruitless, a.FruitlessAt = 0, 0
+	tx.PutJob(&next)
+}
+
 // subjobEnded notes in the array that a live subjob is over for good; with the last one
 // the array ends.
 func subjobEnded(tx *state.Tx, sub *state.Job) error {
@@ -120,7 +132,11 @@ func subjobReturned(tx *state.Tx, m Meta, sub *state.Job) {
 		return
 	}
 	next := *parent
-	next.EditArray().Live--
+	a := next.EditArray()
+	a.Live--
+	if sub.FailedRuns > 0 {
+		a.Fruitless, a.FruitlessAt = a.Fruitless+1, m.At
+	}
 	next.Holds |= sub.Holds
 	sub.Holds = next.Holds
 	settle(&next, m.At)

@@ -26,6 +26,10 @@ func (c *ReleaseJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if next.State == pbs.Held && next.Holds == 0 {
 		settle(&next, m.At)
 		next.FailedRuns = 0
+		if next.Array != nil {
+			a := next.EditArray()
+			a.Fruitless, a.FruitlessAt = 0, 0
+		}
 	}
 	tx.PutJob(&next)
 	followParent(tx, next.ID, next.Holds == 0)

@@ -75,6 +75,7 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 		{Name: "walltime", Value: "00:00:00"},
 	}, cpusOf(j))
 	tx.PutJob(&next)
+	subjobRuns(tx, &next)
 	tx.Emit(state.Event{Kind: state.JobStarted, Job: &next})
 	judgeDependents(tx, &next)
 	return nil

@@ -17,6 +17,10 @@ type Array struct {
 	Live    uint32      `cbor:"3,keyasint,omitempty"` // subjobs in states R and E
 	Begun   bool        `cbor:"4,keyasint,omitempty"` // one was started
 	Failed  bool        `cbor:"5,keyasint,omitempty"` // one has ended with another exit status than 0
+	// Fruitless is how many starts of its subjobs in a row came to nothing, the last of them
+	// at FruitlessAt.
+	Fruitless   uint32   `cbor:"6,keyasint,omitempty"`
+	FruitlessAt pbs.Time `cbor:"7,keyasint,omitempty"`
 }
 
 // ArrayIndex is where the index of a subjob stands in paths.
