@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// maxHops bounds how many routing queues a job goes through on its way.
-	maxHops = 20
 	// maxRouted is how many jobs one tick of the clock tries to route.
 	maxRouted = 500
 	// routeRetry is PBS's route_retry_time in seconds.
@@ -25,15 +23,20 @@ func enter(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) (*state.Queue
 	if err := arrive(tx, q, j, by); err != nil {
 		return nil, err
 	}
-	return onward(tx, q, j, 0)
+	return onward(tx, q, j, tried{})
 }
 
+// tried are the routing queues that a job was in on its way. Each is tried once: one that
+// found no destination finds none when it is reached by another way, and the ways through
+// queues that lead to each other are too many.
+type tried map[pbs.QueueName]bool
+
 // onward routes a job that has come into a queue, if it is to go on now.
-func onward(tx *state.Tx, q *state.Queue, j *state.Job, hops int) (*state.Queue, error) {
+func onward(tx *state.Tx, q *state.Queue, j *state.Job, before tried) (*state.Queue, error) {
 	if tx.Cluster().FeatureLevel < LevelObjects || !q.Routes() || !q.Started || !mayLeave(q, j, tx.Now()) {
 		return q, nil
 	}
-	to, err := route(tx, q, j, hops)
+	to, err := route(tx, q, j, before)
 	if err != nil || to != nil {
 		return to, err
 	}
@@ -87,11 +90,12 @@ func mayLeave(q *state.Queue, j *state.Job, now pbs.Time) bool {
 
 // route finds the first destination that takes the job: nil if there is none now, and one
 // may be later; a refusal if none ever will.
-func route(tx *state.Tx, from *state.Queue, j *state.Job, hops int) (*state.Queue, error) {
+func route(tx *state.Tx, from *state.Queue, j *state.Job, before tried) (*state.Queue, error) {
+	before[from.Name] = true
 	later := false
 	for _, destination := range from.List("route_destinations") {
 		q, ok := destinationOf(tx, destination)
-		if !ok || hops >= maxHops {
+		if !ok || before[q.Name] {
 			continue
 		}
 		next := *j
@@ -99,7 +103,7 @@ func route(tx *state.Tx, from *state.Queue, j *state.Job, hops int) (*state.Queu
 			later = later || passes(err)
 			continue
 		}
-		to, err := onward(tx, q, &next, hops+1)
+		to, err := onward(tx, q, &next, before)
 		if err != nil {
 			continue
 		}
@@ -219,7 +223,7 @@ func routeOne(tx *state.Tx, m Meta, q *state.Queue, j *state.Job) {
 		return
 	}
 	next := *j
-	switch to, err := route(tx, q, &next, 0); {
+	switch to, err := route(tx, q, &next, tried{}); {
 	case err != nil:
 		endRouting(tx, m, j, pbs.RouteRejected.Text())
 	case to != nil:
