@@ -77,6 +77,8 @@ type shim struct {
 	fence  fence
 	begun  time.Duration // since the boot
 	exit   Exit
+
+	terminal *terminal // nil: the job has none
 }
 
 func (s *shim) run() error {
@@ -95,6 +97,14 @@ func (s *shim) run() error {
 	s.answer(reply{Handle: s.handle})
 	if main > 0 {
 		s.watch(main, ended)
+	}
+	if s.terminal != nil {
+		stop := make(chan struct{})
+		go func() {
+			<-ended
+			close(stop)
+		}()
+		s.terminal.finish(stop)
 	}
 	return s.finish()
 }
@@ -128,6 +138,9 @@ func (s *shim) claim() error {
 // reason that its user is told like a shell would.
 func (s *shim) start() (int, error) {
 	s.begun = boottime()
+	if s.spec.Terminal {
+		return s.startAtTerminal()
+	}
 	stdin, feed, err := os.Pipe()
 	if err != nil {
 		return 0, err
@@ -147,11 +160,7 @@ func (s *shim) start() (int, error) {
 	if err != nil {
 		return 0, s.notExecuted(stderr, err)
 	}
-	s.handle.Session = pid
-	if err := addRecord(filepath.Join(s.dir, shimFile), started{Session: pid}); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: note session %d: %v\n", ShimName, pid, err) // the cookie finds it
-	}
-	s.limit(pid)
+	s.begin(pid)
 	// The script's name comes last: a shell begins under its limits. What does not read
 	// it must not stop us, and what is too long for the pipe never happens here.
 	_ = feed.SetWriteDeadline(time.Now().Add(time.Second))
@@ -159,11 +168,40 @@ func (s *shim) start() (int, error) {
 	return pid, nil
 }
 
+// begin notes the session, and sets its limits.
+func (s *shim) begin(pid int) {
+	s.handle.Session = pid
+	if err := addRecord(filepath.Join(s.dir, shimFile), started{Session: pid}); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: note session %d: %v\n", ShimName, pid, err) // the cookie finds it
+	}
+	s.limit(pid)
+}
+
+// startAtTerminal is start for a job that somebody attaches to.
+func (s *shim) startAtTerminal() (int, error) {
+	t, err := openTerminal(s.dir, s.spec.Owner)
+	if err != nil {
+		return 0, err
+	}
+	if s.fence.fallen(boottime()) {
+		t.close()
+		return 0, ErrFenced
+	}
+	s.terminal = t
+	t.serve()
+	pid, err := s.fork(t.slave, t.slave, t.slave)
+	if err != nil {
+		return 0, s.notExecuted(t.slave, err)
+	}
+	s.begin(pid)
+	return pid, nil
+}
+
 func (s *shim) fork(stdin, stdout, stderr *os.File) (int, error) {
 	attr := &syscall.ProcAttr{
 		Dir: s.spec.Dir, Env: s.spec.Env,
 		Files: []uintptr{stdin.Fd(), stdout.Fd(), stderr.Fd()},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: s.spec.Terminal},
 	}
 	if o := s.spec.Owner; o != nil {
 		attr.Sys.Credential = &syscall.Credential{Uid: o.UID, Gid: o.GID, Groups: o.Groups}

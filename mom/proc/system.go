@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"errors"
+	"net"
 	"syscall"
 	"time"
 )
@@ -29,6 +30,9 @@ type System interface {
 	// Wait blocks until the shim has ended and returns what it wrote about the end.
 	// ErrLost means that it left no word.
 	Wait(ctx context.Context, dir string, h Handle) (Exit, error)
+	// Attach connects to the session of a job that has a terminal; frames go both ways.
+	// ErrNoTerminal says that there is none, or not any more.
+	Attach(dir string) (net.Conn, error)
 	// Signal sends a signal to every process of the job but the shim.
 	Signal(h Handle, sig syscall.Signal) error
 	// Elapsed returns how long the job has been running; it costs little.
@@ -51,6 +55,9 @@ var ErrFenced = errors.New("the fence fell before the job was started: no server
 
 // ErrLost is returned by Wait when a shim is gone without a record of the end.
 var ErrLost = errors.New("the processes are gone without a record of their end")
+
+// ErrNoTerminal is returned for jobs without a terminal, or whose session is over.
+var ErrNoTerminal = errors.New("the job has no terminal")
 
 // A StartError is a failure to start that repeats however often it is tried: the
 // program, the folder or the account is at fault.
@@ -93,6 +100,8 @@ type Spec struct {
 	Cookie   string   `json:"cookie"`
 	Deadline string   `json:"deadline"` // file with the host's deadline; "" for none
 	Lapse    uint64   `json:"lapse"`    // of the deadline when the job was accepted
+	// Terminal runs the program at a pseudo-terminal; Stdin, Stdout and Stderr are not used.
+	Terminal bool `json:"terminal,omitempty"`
 }
 
 const specVersion = 1

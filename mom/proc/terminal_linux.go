@@ -1,0 +1,157 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminalFile is the socket in a shim's folder by which its session is attached to.
+const terminalFile = "terminal"
+
+// terminal is the pseudo-terminal of a shim's job.
+type terminal struct {
+	master, slave *os.File
+	listener      *net.UnixListener
+	session       *session
+}
+
+// openTerminal opens a pseudo-terminal that belongs to the owner, and the socket at which
+// it is attached to. Nothing is listened to before serve.
+func openTerminal(dir string, owner *Owner) (*terminal, error) {
+	master, slave, err := openPTY()
+	if err != nil {
+		return nil, fmt.Errorf("open a terminal: %w", err)
+	}
+	t := &terminal{master: master, slave: slave}
+	if owner != nil {
+		err = errors.Join(slave.Chown(int(owner.UID), int(owner.GID)), slave.Chmod(0o620))
+	}
+	err = errors.Join(err, setSize(master, 24, 80))
+	if err == nil {
+		t.listener, err = listenTerminal(dir)
+	}
+	if err != nil {
+		t.close()
+		return nil, fmt.Errorf("open a terminal: %w", err)
+	}
+	return t, nil
+}
+
+// openPTY opens both sides of a pseudo-terminal. The master must not block: a read that
+// waits would keep it open when the line is to be cut (a library that asks for its
+// descriptor makes it block).
+func openPTY() (master, slave *os.File, err error) {
+	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	number := 0
+	err = control(master, func(fd int) (err error) {
+		if err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err == nil {
+			number, err = unix.IoctlGetInt(fd, unix.TIOCGPTN)
+		}
+		return err
+	})
+	if err == nil {
+		slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, master.Close())
+	}
+	return master, slave, nil
+}
+
+func setSize(master *os.File, rows, columns uint16) error {
+	return control(master, func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
+	})
+}
+
+// control lends the descriptor of a file without making it block.
+func control(f *os.File, do func(fd int) error) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	inner := raw.Control(func(fd uintptr) { err = do(int(fd)) })
+	return errors.Join(inner, err)
+}
+
+func listenTerminal(dir string) (l *net.UnixListener, err error) {
+	err = inFolder(dir, func(short string) error {
+		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, terminalFile), Net: "unix"})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // it goes with the folder
+	return l, os.Chmod(filepath.Join(dir, terminalFile), 0o600)
+}
+
+// inFolder lends a name of a folder that is short enough for sockets.
+func inFolder(dir string, do func(short string) error) error {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: dir, Err: err}
+	}
+	defer unix.Close(fd)
+	return do("/proc/self/fd/" + strconv.Itoa(fd))
+}
+
+// serve lets the session be attached to.
+func (t *terminal) serve() {
+	t.session = newSession(t.master, func(rows, columns uint16) {
+		_ = setSize(t.master, rows, columns) // a terminal of any size will do
+	})
+	go t.session.serve(t.listener, ownUser)
+}
+
+// ownUser tells whether the same user, who is the mom, is at the other end.
+func ownUser(c net.Conn) bool {
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return false
+	}
+	own := false
+	err = raw.Control(func(fd uintptr) {
+		peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		own = err == nil && int(peer.Uid) == os.Geteuid()
+	})
+	return err == nil && own
+}
+
+// finish waits until the last output was seen, when all of the job is gone.
+func (t *terminal) finish(stop <-chan struct{}) {
+	_ = t.slave.Close() // the last one: what is in the line can be read, and then its end
+	t.session.finish(stop)
+	t.close()
+}
+
+func (t *terminal) close() {
+	if t.listener != nil {
+		_ = t.listener.Close()
+	}
+	_ = t.slave.Close()
+	_ = t.master.Close()
+}
+
+// Attach implements System.
+func (l *Linux) Attach(dir string) (net.Conn, error) {
+	var c net.Conn
+	err := inFolder(dir, func(short string) (err error) {
+		c, err = net.Dial("unix", filepath.Join(short, terminalFile))
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED) {
+		return nil, ErrNoTerminal
+	}
+	return c, err
+}
