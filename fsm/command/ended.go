@@ -39,6 +39,10 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !ok {
 		return nil
 	}
+	if j.RunCount == c.RunCount && sisterOf(j, c.Source.Host) {
+		sisterEnded(tx, j, c.Source.Host)
+		return nil
+	}
 	if !started(j) || (j.RunCount != c.RunCount || j.MS != c.Source.Host) && planted.Bug != planted.OldRunsCount {
 		confirmEnd(tx, j, state.HostRun{Host: c.Source.Host, RunCount: c.RunCount})
 		return nil
@@ -108,6 +112,7 @@ func confirmEnd(tx *state.Tx, j *state.Job, ended state.HostRun) {
 // history or leaves a tombstone.
 func finish(tx *state.Tx, j *state.Job, comment string) error {
 	free(tx, j)
+	endSisters(tx, j, false)
 	deleted := j.Ending == state.EndingDelete
 	if err := move(j, pbs.EventEnded); err != nil {
 		return err
@@ -161,6 +166,7 @@ func requeue(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 
 func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment string) error {
 	free(tx, j)
+	endSisters(tx, j, true)
 	if err := move(j, pbs.EventRequeue); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ type loss struct {
 func giveUp(tx *state.Tx, m Meta, l loss, res *state.Result) error {
 	var touched []*state.Job
 	for j := range tx.Jobs() {
-		if started(j) && j.MS == l.host || len(j.Unconfirmed) > 0 {
+		if started(j) && (j.MS == l.host || j.Sister(l.host)) || len(j.Unconfirmed) > 0 {
 			touched = append(touched, j)
 		}
 	}
@@ -60,10 +60,15 @@ func giveUp(tx *state.Tx, m Meta, l loss, res *state.Result) error {
 				j, _ = tx.Job(j.ID)
 			}
 		}
-		if started(j) && j.MS == l.host && !l.spared[ReportedTask{j.ID, j.RunCount}] {
-			if err := l.end(tx, m, j, res); err != nil {
-				return err
-			}
+		if !partOf(j, l.host, j.RunCount) || l.spared[ReportedTask{j.ID, j.RunCount}] {
+			continue
+		}
+		end := l.loseSister
+		if j.MS == l.host {
+			end = func(tx *state.Tx, m Meta, j *state.Job) error { return l.end(tx, m, j, res) }
+		}
+		if err := end(tx, m, j); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -25,6 +25,10 @@ const LevelMembers uint32 = 3
 // for a time, and carry files; it came with LevelMembers.
 const LevelObjects uint32 = 3
 
+// LevelHosts is the feature level from which jobs can run on several hosts; it came with
+// LevelMembers.
+const LevelHosts uint32 = 3
+
 // firstKinds are the first kinds of the feature levels that brought any. What comes before
 // them, every build knows.
 var firstKinds = []struct {

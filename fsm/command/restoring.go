@@ -37,6 +37,7 @@ func (r *restoring) objects() {
 		next := *q
 		r.next.PutQueue(&next)
 	}
+	r.hooks()
 	server := *r.file.Server()
 	server.FenceChanged = r.meta.Index
 	if mine := r.before.Server().Get("managers"); r.founding && mine != "" { // who has founded the cluster must be able to lead it
@@ -45,6 +46,25 @@ func (r *restoring) objects() {
 		server.Attrs = server.Attrs.Set("managers", "", strings.Join(slices.Compact(all), ","))
 	}
 	r.next.PutServer(&server)
+}
+
+// hooks takes over the hooks and their files.
+func (r *restoring) hooks() {
+	for h := range r.file.Hooks() {
+		if h.Seq == 0 {
+			continue // built in, and as it was made
+		}
+		next := *h
+		r.next.PutHook(&next)
+		for _, kind := range []state.HookFileKind{state.HookScript, state.HookConfig} {
+			if body, ok := r.file.HookFile(h.Name, kind); ok {
+				r.next.PutHookFile(&state.HookFile{Hook: h.Name, Kind: kind, Body: body})
+			}
+		}
+	}
+	if r.next.Cluster().FeatureLevel >= LevelObjects {
+		r.next.RecountHooks()
+	}
 }
 
 // hosts numbers orders above all that moms have had, and takes in the hosts that only the
@@ -147,6 +167,7 @@ func (r *restoring) endRuns() error {
 func (r *restoring) endRun(j *state.Job) error {
 	next := *j
 	next.Ended = r.meta.At
+	next.Sisters, next.Over = nil, nil // orderEnds sees to them
 	now, ok := r.before.Job(j.ID)
 	if !j.NotRerunnable {
 		if err := putBack(r.next, r.meta, &next, state.JobRequeued, "Job requeued, it was not running when the state was put back"); err != nil {

@@ -16,7 +16,7 @@ func (r *restoring) orderEnds() {
 }
 
 func (r *restoring) orderEnd(h *state.Host, t ReportedTask) {
-	if j, ok := r.next.Job(t.Job); ok && started(j) && j.MS == h.Name && j.RunCount == t.RunCount {
+	if j, ok := r.next.Job(t.Job); ok && partOf(j, h.Name, t.RunCount) {
 		return
 	}
 	if h.GivenUp {
@@ -55,7 +55,11 @@ func (r *restoring) live() map[pbs.HostName][]ReportedTask {
 		r.runs = map[pbs.HostName][]ReportedTask{}
 		for j := range r.before.Jobs() {
 			if started(j) {
-				r.runs[j.MS] = append(r.runs[j.MS], ReportedTask{j.ID, j.RunCount})
+				for _, host := range j.Hosts() {
+					if partOf(j, host, j.RunCount) {
+						r.runs[host] = append(r.runs[host], ReportedTask{j.ID, j.RunCount})
+					}
+				}
 			}
 			for _, u := range j.Unconfirmed {
 				r.runs[u.Host] = append(r.runs[u.Host], ReportedTask{j.ID, u.RunCount})
@@ -85,7 +89,7 @@ func (r *restoring) orders() {
 // order takes over an order: those for runs that live on, and those to forget runs.
 func (r *restoring) order(o *state.Order) {
 	j, ok := r.next.Job(o.Job)
-	lives := ok && started(j) && j.MS == o.Host && j.RunCount == o.RunCount
+	lives := ok && partOf(j, o.Host, o.RunCount)
 	if lives || o.Kind == state.OrderForget || o.Kind == state.OrderKill && !r.here(o.Host) {
 		r.next.Order(*o)
 	}

@@ -63,6 +63,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	tx.PutJob(&next)
 	tx.Order(state.Order{Host: next.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})
 	tx.Emit(state.Event{Kind: state.JobRun, Job: &next, By: m.Asker, Text: c.ExecVnode})
+	hooksPending(tx, parts.Vnodes())
 	return subjobStarted(tx, m, &next, c.Comment)
 }
 
@@ -110,18 +111,33 @@ func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
 		}
 		slot := slots.next(tx, first.vnode.Host)
 		first.held.Slots = append(first.held.Slots, slot)
-		hosts = append(hosts, spec.HostSlot{Host: string(first.vnode.Host), Slot: int(slot), CPUs: max(cpus, 1)})
+		hosts = append(hosts, spec.HostSlot{Host: string(first.vnode.Host), Slot: int(slot), CPUs: shownCPUs(tx, chunk, cpus)})
 	}
 	if len(order) == 0 {
 		return pbs.Attribute(pbs.BadAttributeValue, "exec_vnode")
 	}
 	j.MS, j.ExecHost, j.Assigned = shares[order[0]].vnode.Host, hosts.String(), nil
+	if err := spread(tx, j, shares, order); err != nil {
+		return err
+	}
 	for _, name := range order {
 		if err := charge(tx, j, shares[name]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shownCPUs is the number behind the star of an entry of exec_host: a chunk over several
+// vnodes always shows 0 (specification: ramp-down section 1).
+func shownCPUs(tx *state.Tx, chunk spec.ExecChunk, cpus int) int {
+	switch {
+	case tx.Cluster().FeatureLevel < LevelHosts:
+		return max(cpus, 1)
+	case len(chunk.Parts) > 1:
+		return 0
+	}
+	return cpus
 }
 
 func placeOf(j *state.Job) spec.Place {
@@ -205,9 +221,6 @@ func (c *slotCounter) next(tx *state.Tx, host pbs.HostName) uint32 {
 
 // charge adds the run to its vnode if it fits there (L3).
 func charge(tx *state.Tx, j *state.Job, s *share) error {
-	if s.vnode.Host != j.MS {
-		return pbs.Errorf(pbs.NotSupported, "jobs over several hosts are not yet supported")
-	}
 	if s.held.Exclusive && len(s.vnode.Jobs) > 0 {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", s.vnode.Name)
 	}

@@ -26,7 +26,7 @@ func (c *HostUp) endUnknown(tx *state.Tx) {
 
 func (c *HostUp) endTask(tx *state.Tx, t ReportedTask) {
 	j, ok := tx.Job(t.Job)
-	if ok && started(j) && j.MS == c.Host && j.RunCount == t.RunCount {
+	if ok && partOf(j, c.Host, t.RunCount) {
 		return
 	}
 	if !ok {

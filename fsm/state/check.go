@@ -24,7 +24,8 @@ func (t *tables) checkDigest() error {
 	sum := recordSum(tagCluster, t.cluster) + recordSum(tagServer, t.server)
 	sum += sumOf(&t.queues) + sumOf(&t.vnodes) + sumOf(&t.hosts) + sumOf(&t.jobs) + sumOf(&t.scripts) +
 		sumOf(&t.orders) + sumOf(&t.requests) + sumOf(&t.tombstones) + sumOf(&t.tokens) + sumOf(&t.identities) +
-		sumOf(&t.replicas) + sumOf(&t.resources) + sumOf(&t.parts)
+		sumOf(&t.replicas) + sumOf(&t.resources) + sumOf(&t.parts) +
+		sumOf(&t.hooks) + sumOf(&t.hookFiles) + sumOf(&t.hookTasks)
 	if sum != t.digest {
 		return fmt.Errorf("digest is %x, the records sum to %x", t.digest, sum)
 	}
@@ -54,6 +55,7 @@ func (t *tables) checkIndexes() error {
 	}{
 		{"queued", fresh.queued.items.Len(), t.queued.items.Len()},
 		{"running", fresh.running.items.Len(), t.running.items.Len()},
+		{"suspended", fresh.suspended.items.Len(), t.suspended.items.Len()},
 		{"returned subjobs", fresh.returned.items.Len(), t.returned.items.Len()},
 		{"routing", fresh.routing.items.Len(), t.routing.items.Len()},
 		{"jobs by their time", fresh.due.items.Len(), t.due.items.Len()},
@@ -86,7 +88,7 @@ func (t *tables) checkVnodes() error {
 			if more, err := resource.Add(sum, j.Items, t); err == nil {
 				sum = more
 			}
-			if j.Exclusive {
+			if j.Exclusive && !j.Suspended {
 				exclusive++
 			}
 			errs = append(errs, t.checkHolder(v, j))
@@ -94,8 +96,8 @@ func (t *tables) checkVnodes() error {
 		if fmt.Sprint(nonZero(sum, t)) != fmt.Sprint(nonZero(v.Assigned, t)) {
 			errs = append(errs, fmt.Errorf("vnode %s has %v assigned, its jobs hold %v", v.Name, v.Assigned, sum))
 		}
-		if exclusive > 0 && len(v.Jobs) > 1 {
-			errs = append(errs, fmt.Errorf("vnode %s is exclusive and has %d jobs (L3)", v.Name, len(v.Jobs)))
+		if active := v.Active(); exclusive > 0 && active > 1 {
+			errs = append(errs, fmt.Errorf("vnode %s is exclusive and has %d jobs (L3)", v.Name, active))
 		}
 		if short := resource.Fits(v.Assigned, v.Available(), nil, t); short != nil && !v.OverCommitted {
 			errs = append(errs, fmt.Errorf("vnode %s is promised more than it has (L3): %w", v.Name, short))
@@ -114,6 +116,8 @@ func (t *tables) checkHolder(v *Vnode, held VnodeJob) error {
 		return fmt.Errorf("vnode %s is held by %s in state %s", v.Name, held.Job, j.State)
 	case j.RunCount != held.RunCount:
 		return fmt.Errorf("vnode %s is held by run %d of %s, which is at run %d (L2)", v.Name, held.RunCount, held.Job, j.RunCount)
+	case j.Suspended() && !held.Suspended || j.State == pbs.Running && !j.Suspended() && held.Suspended:
+		return fmt.Errorf("vnode %s and job %s differ about its being suspended", v.Name, held.Job)
 	}
 	return nil
 }
@@ -131,7 +135,7 @@ func (t *tables) checkJobs() error {
 		if j.Seq >= t.cluster.NextJob {
 			errs = append(errs, fmt.Errorf("job %s is beyond the next job id %d", j.ID, t.cluster.NextJob))
 		}
-		errs = append(errs, t.checkArray(j), t.checkDepends(j))
+		errs = append(errs, t.checkArray(j), t.checkDepends(j), t.checkSisters(j))
 	}
 	return errors.Join(errs...)
 }

@@ -39,6 +39,9 @@ type Cluster struct {
 	Removals []Removal `cbor:"21,keyasint,omitempty"` // replicas that leave or have left, the latest first
 
 	Recoveries []Recovery `cbor:"22,keyasint,omitempty"` // after losses of the quorum, the latest first
+
+	HookEvents     uint64 `cbor:"33,keyasint,omitempty"` // bits of the events at which enabled hooks with scripts run
+	HookGeneration uint64 `cbor:"34,keyasint,omitempty"` // how often what moms know of hooks and resources has changed
 }
 
 // A Removal is a replica that leaves the cluster, or has left it.
@@ -122,6 +125,7 @@ type Vnode struct {
 	Unreserved      bool          `cbor:"15,keyasint,omitempty"` // resv_enable is False
 	OverCommitted   bool          `cbor:"16,keyasint,omitempty"` // less is available now than was when assigned (L3)
 	ReportedAttrs   attr.List     `cbor:"17,keyasint,omitempty"` // of the definition files; Attrs win over them
+	ByHook          bool          `cbor:"19,keyasint,omitempty"` // made by a hook on its mom, which does not report it
 }
 
 // A VnodeJob is a run that holds a share of a vnode.
@@ -131,7 +135,10 @@ type VnodeJob struct {
 	Items     resource.List `cbor:"3,keyasint,omitempty"` // consumables charged
 	CPUs      []uint32      `cbor:"4,keyasint,omitempty"` // indexes shown by pbsnodes; one when no cpus
 	Exclusive bool          `cbor:"5,keyasint,omitempty"`
-	Slots     []uint32      `cbor:"6,keyasint,omitempty"` // of exec_host; counted per mom
+	Slots     []uint32      `cbor:"6,keyasint,omitempty"`  // of exec_host; counted per mom
+	Suspended bool          `cbor:"10,keyasint,omitempty"` // Items is what it did not give back; it has no cpus
+	Admin     bool          `cbor:"11,keyasint,omitempty"` // admin-suspended: the vnode is in maintenance
+	Whole     bool          `cbor:"12,keyasint,omitempty"` // suspended, and gave nothing of this vnode back
 }
 
 // Host is an execution host as its mom registered it.
@@ -157,6 +164,7 @@ type Host struct {
 	Trouble string `cbor:"16,keyasint,omitempty"` // why it cannot take jobs; empty: it can
 	Removed bool   `cbor:"17,keyasint,omitempty"` // its natural vnode was deleted: none is made before qmgr makes that one again
 	Epoch   uint64 `cbor:"18,keyasint,omitempty"` // in which its mom has registered last; 0: that was not noted yet
+	Hooks   uint64 `cbor:"25,keyasint,omitempty"` // HookGeneration that the mom has confirmed since it registered
 }
 
 // Job is one job. Times are zero until they happened.
@@ -207,6 +215,11 @@ type Job struct {
 
 	ExecAt  pbs.Time     `cbor:"36,keyasint,omitempty"` // Execution_Time: it waits until then
 	Depends []Dependency `cbor:"37,keyasint,omitempty"` // on other jobs, and theirs on this one
+
+	// Sisters are the other hosts of the present run, in the order of exec_host; Over are those
+	// of them whose part of it has ended (L2).
+	Sisters []pbs.HostName `cbor:"60,keyasint,omitempty"`
+	Over    []pbs.HostName `cbor:"61,keyasint,omitempty"`
 
 	Defaults []string `cbor:"40,keyasint,omitempty"` // names in Resource_List that nobody asked for: another queue has others
 }
@@ -283,6 +296,8 @@ type Result struct {
 
 	Requeued uint32 `cbor:"6,keyasint,omitempty"` // jobs of a host that was given up
 	Finished uint32 `cbor:"7,keyasint,omitempty"` // such as are not rerunnable
+
+	Overwritten bool `cbor:"12,keyasint,omitempty"` // a hook's file was there before
 }
 
 // Tombstone remembers a deleted job for those who watch (design section 4).

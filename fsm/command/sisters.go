@@ -1,0 +1,81 @@
+package command
+
+import (
+	"slices"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// sisterOf tells whether the host is a sister of the job's present run whose part may live.
+func sisterOf(j *state.Job, host pbs.HostName) bool {
+	return started(j) && j.Sister(host)
+}
+
+// partOf tells whether the run may live on the host: it is its mother superior, or a sister
+// that has not confirmed its end.
+func partOf(j *state.Job, host pbs.HostName, run pbs.RunCount) bool {
+	return started(j) && j.RunCount == run && (j.MS == host || j.Sister(host))
+}
+
+// sisterEnded notes that the part of the present run on a sister is over, so that nobody
+// waits for that host later (L2). What becomes of the job its mother superior says.
+func sisterEnded(tx *state.Tx, j *state.Job, host pbs.HostName) {
+	next := *j
+	next.Over = append(slices.Clip(j.Over), host)
+	tx.PutJob(&next)
+}
+
+// endSisters is called when a run is over by the word of its mother superior, or without: the
+// sisters that have not confirmed their part are ordered to end it, and the job does not start
+// again before they have (L2). It changes j, which the caller stores.
+func endSisters(tx *state.Tx, j *state.Job, again bool) {
+	for _, host := range j.Sisters {
+		if !j.Sister(host) {
+			continue
+		}
+		dropOrders(tx, host, j.ID, j.RunCount)
+		tx.Order(state.Order{Host: host, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount, Requeue: again})
+		if h, ok := tx.Host(host); again && ok && !h.GivenUp {
+			j.Unconfirmed = append(slices.Clip(j.Unconfirmed), state.HostRun{Host: host, RunCount: j.RunCount})
+		}
+	}
+	j.Sisters, j.Over = nil, nil
+}
+
+// loseSister ends a run of which a sister's part is lost: its mother superior ends the rest.
+func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
+	sisterEnded(tx, j, l.host)
+	j, _ = tx.Job(j.ID)
+	if !l.orders {
+		dropOrders(tx, l.host, j.ID, j.RunCount)
+	}
+	if j.State != pbs.Running {
+		return nil // it ends as it is
+	}
+	next := *j
+	next.Comment = "Job ended, " + l.why
+	if !j.NotRerunnable {
+		if err := move(&next, pbs.EventRerun); err != nil {
+			return err
+		}
+		next.Substate, next.Ending = pbs.SubRerunning, state.EndingRerun
+	}
+	tx.PutJob(&next)
+	kill(tx, &next, 0, !j.NotRerunnable)
+	return nil
+}
+
+// spread names the sisters of a run: the hosts of its vnodes but the first one's, in their
+// order. While a replica may be too old for them there are none.
+func spread(tx *state.Tx, j *state.Job, shares map[pbs.VnodeName]*share, order []pbs.VnodeName) error {
+	for _, name := range order {
+		if host := shares[name].vnode.Host; host != j.MS && !slices.Contains(j.Sisters, host) {
+			j.Sisters = append(j.Sisters, host)
+		}
+	}
+	if len(j.Sisters) > 0 && tx.Cluster().FeatureLevel < LevelHosts {
+		return pbs.Errorf(pbs.NotSupported, "jobs over several hosts are not yet supported")
+	}
+	return nil
+}
