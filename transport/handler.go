@@ -123,7 +123,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 		h.fail(w, r, err)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if !endless[r.URL.Path] {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	}
 	if rule.At == AtHere || h.proxy == nil {
 		h.mux.ServeHTTP(w, r)
 		return

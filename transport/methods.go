@@ -122,12 +122,21 @@ var methods = map[string]Rule{
 	apiconnect.AgentDeliverProcedure: {ForReplicas, AtHere},
 	apiconnect.AgentPingProcedure:    {ForReplicas, AtHere},
 
+	apiconnect.FilesPutProcedure:      {ForMoms, AtHere}, // for a run of the asking mom: Staging.Permit
+	apiconnect.FilesGetProcedure:      {ForMoms, AtHere},
+	apiconnect.StagingLocateProcedure: {ForMoms, AtHere},
+	apiconnect.StagingPermitProcedure: {ForDaemons, AtHere},
+
 	apiconnect.ReportRegisterProcedure: {ForMoms, AtLeader},
 	apiconnect.ReportFactsProcedure:    {ForMoms, AtLeader},
 	apiconnect.ReportSamplesProcedure:  {ForMoms, AtLeader},
 	apiconnect.ReportLeaseProcedure:    {ForMoms, AtLeader},
 	apiconnect.ReportScriptProcedure:   {ForMoms, AtHere},
 }
+
+// endless are the methods whose requests are streams of any length. Who serves them bounds
+// what they keep of one.
+var endless = map[string]bool{apiconnect.FilesPutProcedure: true}
 
 // RuleOf returns the rule of a procedure ("/rampart.v1.Batch/Submit").
 func RuleOf(procedure string) (Rule, bool) {

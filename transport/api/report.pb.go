@@ -435,6 +435,7 @@ type Fact struct {
 	//
 	//	*Fact_Started
 	//	*Fact_Ended
+	//	*Fact_Exiting
 	What          isFact_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -516,6 +517,15 @@ func (x *Fact) GetEnded() *Ended {
 	return nil
 }
 
+func (x *Fact) GetExiting() *Exiting {
+	if x != nil {
+		if x, ok := x.What.(*Fact_Exiting); ok {
+			return x.Exiting
+		}
+	}
+	return nil
+}
+
 type isFact_What interface {
 	isFact_What()
 }
@@ -528,9 +538,15 @@ type Fact_Ended struct {
 	Ended *Ended `protobuf:"bytes,5,opt,name=ended,proto3,oneof"`
 }
 
+type Fact_Exiting struct {
+	Exiting *Exiting `protobuf:"bytes,6,opt,name=exiting,proto3,oneof"`
+}
+
 func (*Fact_Started) isFact_What() {}
 
 func (*Fact_Ended) isFact_What() {}
+
+func (*Fact_Exiting) isFact_What() {}
 
 type Started struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -592,6 +608,43 @@ func (x *Started) GetUnixNano() int64 {
 	return 0
 }
 
+// Exiting says that the program has ended, and that its files are on their way.
+type Exiting struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Exiting) Reset() {
+	*x = Exiting{}
+	mi := &file_report_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Exiting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Exiting) ProtoMessage() {}
+
+func (x *Exiting) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Exiting.ProtoReflect.Descriptor instead.
+func (*Exiting) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{7}
+}
+
 type Ended struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	ExitStatus     int32                  `protobuf:"varint,1,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"` // 256 + signal when killed by one; negative: internal causes
@@ -600,13 +653,14 @@ type Ended struct {
 	NeverStarted   bool                   `protobuf:"varint,4,opt,name=never_started,json=neverStarted,proto3" json:"never_started,omitempty"`       // the program did not run
 	Lost           bool                   `protobuf:"varint,5,opt,name=lost,proto3" json:"lost,omitempty"`                                           // the host rebooted, or the task cannot be found
 	StageoutStatus int32                  `protobuf:"varint,6,opt,name=stageout_status,json=stageoutStatus,proto3" json:"stageout_status,omitempty"` // 1: output delivered, -1: some is in undelivered/, 0: there was none
+	StageinFailed  bool                   `protobuf:"varint,7,opt,name=stagein_failed,json=stageinFailed,proto3" json:"stagein_failed,omitempty"`    // never started, since its files did not come
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_report_proto_msgTypes[7]
+	mi := &file_report_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +672,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[7]
+	mi := &file_report_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +685,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{7}
+	return file_report_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Ended) GetExitStatus() int32 {
@@ -676,6 +730,13 @@ func (x *Ended) GetStageoutStatus() int32 {
 	return 0
 }
 
+func (x *Ended) GetStageinFailed() bool {
+	if x != nil {
+		return x.StageinFailed
+	}
+	return false
+}
+
 type FactsReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	AckedSeq      uint64                 `protobuf:"varint,1,opt,name=acked_seq,json=ackedSeq,proto3" json:"acked_seq,omitempty"`
@@ -685,7 +746,7 @@ type FactsReply struct {
 
 func (x *FactsReply) Reset() {
 	*x = FactsReply{}
-	mi := &file_report_proto_msgTypes[8]
+	mi := &file_report_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -697,7 +758,7 @@ func (x *FactsReply) String() string {
 func (*FactsReply) ProtoMessage() {}
 
 func (x *FactsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[8]
+	mi := &file_report_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -710,7 +771,7 @@ func (x *FactsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FactsReply.ProtoReflect.Descriptor instead.
 func (*FactsReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{8}
+	return file_report_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *FactsReply) GetAckedSeq() uint64 {
@@ -730,7 +791,7 @@ type SamplesRequest struct {
 
 func (x *SamplesRequest) Reset() {
 	*x = SamplesRequest{}
-	mi := &file_report_proto_msgTypes[9]
+	mi := &file_report_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +803,7 @@ func (x *SamplesRequest) String() string {
 func (*SamplesRequest) ProtoMessage() {}
 
 func (x *SamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[9]
+	mi := &file_report_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +816,7 @@ func (x *SamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SamplesRequest.ProtoReflect.Descriptor instead.
 func (*SamplesRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{9}
+	return file_report_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SamplesRequest) GetHost() string {
@@ -783,7 +844,7 @@ type JobSample struct {
 
 func (x *JobSample) Reset() {
 	*x = JobSample{}
-	mi := &file_report_proto_msgTypes[10]
+	mi := &file_report_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -795,7 +856,7 @@ func (x *JobSample) String() string {
 func (*JobSample) ProtoMessage() {}
 
 func (x *JobSample) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[10]
+	mi := &file_report_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -808,7 +869,7 @@ func (x *JobSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSample.ProtoReflect.Descriptor instead.
 func (*JobSample) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{10}
+	return file_report_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *JobSample) GetJob() string {
@@ -840,7 +901,7 @@ type SamplesReply struct {
 
 func (x *SamplesReply) Reset() {
 	*x = SamplesReply{}
-	mi := &file_report_proto_msgTypes[11]
+	mi := &file_report_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -852,7 +913,7 @@ func (x *SamplesReply) String() string {
 func (*SamplesReply) ProtoMessage() {}
 
 func (x *SamplesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[11]
+	mi := &file_report_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -865,7 +926,7 @@ func (x *SamplesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SamplesReply.ProtoReflect.Descriptor instead.
 func (*SamplesReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{11}
+	return file_report_proto_rawDescGZIP(), []int{12}
 }
 
 type LeaseRequest struct {
@@ -881,7 +942,7 @@ type LeaseRequest struct {
 
 func (x *LeaseRequest) Reset() {
 	*x = LeaseRequest{}
-	mi := &file_report_proto_msgTypes[12]
+	mi := &file_report_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +954,7 @@ func (x *LeaseRequest) String() string {
 func (*LeaseRequest) ProtoMessage() {}
 
 func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[12]
+	mi := &file_report_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +967,7 @@ func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
 func (*LeaseRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{12}
+	return file_report_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LeaseRequest) GetHost() string {
@@ -956,7 +1017,7 @@ type LeaseReply struct {
 
 func (x *LeaseReply) Reset() {
 	*x = LeaseReply{}
-	mi := &file_report_proto_msgTypes[13]
+	mi := &file_report_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1029,7 @@ func (x *LeaseReply) String() string {
 func (*LeaseReply) ProtoMessage() {}
 
 func (x *LeaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[13]
+	mi := &file_report_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +1042,7 @@ func (x *LeaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseReply.ProtoReflect.Descriptor instead.
 func (*LeaseReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{13}
+	return file_report_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LeaseReply) GetEpoch() uint64 {
@@ -1022,7 +1083,7 @@ type ScriptRequest struct {
 
 func (x *ScriptRequest) Reset() {
 	*x = ScriptRequest{}
-	mi := &file_report_proto_msgTypes[14]
+	mi := &file_report_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1034,7 +1095,7 @@ func (x *ScriptRequest) String() string {
 func (*ScriptRequest) ProtoMessage() {}
 
 func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[14]
+	mi := &file_report_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1047,7 +1108,7 @@ func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptRequest.ProtoReflect.Descriptor instead.
 func (*ScriptRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{14}
+	return file_report_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ScriptRequest) GetJob() string {
@@ -1073,7 +1134,7 @@ type ScriptReply struct {
 
 func (x *ScriptReply) Reset() {
 	*x = ScriptReply{}
-	mi := &file_report_proto_msgTypes[15]
+	mi := &file_report_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1146,7 @@ func (x *ScriptReply) String() string {
 func (*ScriptReply) ProtoMessage() {}
 
 func (x *ScriptReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[15]
+	mi := &file_report_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1159,7 @@ func (x *ScriptReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptReply.ProtoReflect.Descriptor instead.
 func (*ScriptReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{15}
+	return file_report_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ScriptReply) GetData() []byte {
@@ -1151,18 +1212,20 @@ const file_report_proto_rawDesc = "" +
 	"\fFactsRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\bspool_id\x18\x02 \x01(\tR\aspoolId\x12&\n" +
-	"\x05facts\x18\x03 \x03(\v2\x10.rampart.v1.FactR\x05facts\"\xab\x01\n" +
+	"\x05facts\x18\x03 \x03(\v2\x10.rampart.v1.FactR\x05facts\"\xdc\x01\n" +
 	"\x04Fact\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x03 \x01(\rR\brunCount\x12/\n" +
 	"\astarted\x18\x04 \x01(\v2\x13.rampart.v1.StartedH\x00R\astarted\x12)\n" +
-	"\x05ended\x18\x05 \x01(\v2\x11.rampart.v1.EndedH\x00R\x05endedB\x06\n" +
+	"\x05ended\x18\x05 \x01(\v2\x11.rampart.v1.EndedH\x00R\x05ended\x12/\n" +
+	"\aexiting\x18\x06 \x01(\v2\x13.rampart.v1.ExitingH\x00R\aexitingB\x06\n" +
 	"\x04what\"X\n" +
 	"\aStarted\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x03R\asession\x12\x16\n" +
 	"\x06jobdir\x18\x02 \x01(\tR\x06jobdir\x12\x1b\n" +
-	"\tunix_nano\x18\x03 \x01(\x03R\bunixNano\"\xcf\x01\n" +
+	"\tunix_nano\x18\x03 \x01(\x03R\bunixNano\"\t\n" +
+	"\aExiting\"\xf6\x01\n" +
 	"\x05Ended\x12\x1f\n" +
 	"\vexit_status\x18\x01 \x01(\x05R\n" +
 	"exitStatus\x12)\n" +
@@ -1170,7 +1233,8 @@ const file_report_proto_rawDesc = "" +
 	"\acomment\x18\x03 \x01(\tR\acomment\x12#\n" +
 	"\rnever_started\x18\x04 \x01(\bR\fneverStarted\x12\x12\n" +
 	"\x04lost\x18\x05 \x01(\bR\x04lost\x12'\n" +
-	"\x0fstageout_status\x18\x06 \x01(\x05R\x0estageoutStatus\")\n" +
+	"\x0fstageout_status\x18\x06 \x01(\x05R\x0estageoutStatus\x12%\n" +
+	"\x0estagein_failed\x18\a \x01(\bR\rstageinFailed\")\n" +
 	"\n" +
 	"FactsReply\x12\x1b\n" +
 	"\tacked_seq\x18\x01 \x01(\x04R\backedSeq\"O\n" +
@@ -1218,7 +1282,7 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_report_proto_goTypes = []any{
 	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
 	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
@@ -1227,42 +1291,44 @@ var file_report_proto_goTypes = []any{
 	(*FactsRequest)(nil),    // 4: rampart.v1.FactsRequest
 	(*Fact)(nil),            // 5: rampart.v1.Fact
 	(*Started)(nil),         // 6: rampart.v1.Started
-	(*Ended)(nil),           // 7: rampart.v1.Ended
-	(*FactsReply)(nil),      // 8: rampart.v1.FactsReply
-	(*SamplesRequest)(nil),  // 9: rampart.v1.SamplesRequest
-	(*JobSample)(nil),       // 10: rampart.v1.JobSample
-	(*SamplesReply)(nil),    // 11: rampart.v1.SamplesReply
-	(*LeaseRequest)(nil),    // 12: rampart.v1.LeaseRequest
-	(*LeaseReply)(nil),      // 13: rampart.v1.LeaseReply
-	(*ScriptRequest)(nil),   // 14: rampart.v1.ScriptRequest
-	(*ScriptReply)(nil),     // 15: rampart.v1.ScriptReply
-	(*Attribute)(nil),       // 16: rampart.v1.Attribute
+	(*Exiting)(nil),         // 7: rampart.v1.Exiting
+	(*Ended)(nil),           // 8: rampart.v1.Ended
+	(*FactsReply)(nil),      // 9: rampart.v1.FactsReply
+	(*SamplesRequest)(nil),  // 10: rampart.v1.SamplesRequest
+	(*JobSample)(nil),       // 11: rampart.v1.JobSample
+	(*SamplesReply)(nil),    // 12: rampart.v1.SamplesReply
+	(*LeaseRequest)(nil),    // 13: rampart.v1.LeaseRequest
+	(*LeaseReply)(nil),      // 14: rampart.v1.LeaseReply
+	(*ScriptRequest)(nil),   // 15: rampart.v1.ScriptRequest
+	(*ScriptReply)(nil),     // 16: rampart.v1.ScriptReply
+	(*Attribute)(nil),       // 17: rampart.v1.Attribute
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
 	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	16, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	17, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
 	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
 	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
-	7,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
-	16, // 6: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	10, // 7: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	16, // 8: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	0,  // 9: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 10: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	9,  // 11: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	12, // 12: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	14, // 13: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	3,  // 14: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	8,  // 15: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	11, // 16: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	13, // 17: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	15, // 18: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	14, // [14:19] is the sub-list for method output_type
-	9,  // [9:14] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	8,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
+	7,  // 6: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
+	17, // 7: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	11, // 8: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
+	17, // 9: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	0,  // 10: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 11: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	10, // 12: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	13, // 13: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	15, // 14: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	3,  // 15: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	9,  // 16: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	12, // 17: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	14, // 18: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	16, // 19: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	15, // [15:20] is the sub-list for method output_type
+	10, // [10:15] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -1274,6 +1340,7 @@ func file_report_proto_init() {
 	file_report_proto_msgTypes[5].OneofWrappers = []any{
 		(*Fact_Started)(nil),
 		(*Fact_Ended)(nil),
+		(*Fact_Exiting)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1281,7 +1348,7 @@ func file_report_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

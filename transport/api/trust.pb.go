@@ -747,6 +747,7 @@ func (*PresentReply) Descriptor() ([]byte, []int) {
 
 type NewsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Address       string                 `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"` // HOST:PORT of a login host at which it moves files; empty: it has no port
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -779,6 +780,13 @@ func (x *NewsRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use NewsRequest.ProtoReflect.Descriptor instead.
 func (*NewsRequest) Descriptor() ([]byte, []int) {
 	return file_trust_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *NewsRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
 }
 
 type NewsReply struct {
@@ -1216,8 +1224,9 @@ const file_trust_proto_rawDesc = "" +
 	"\x04made\x18\x02 \x01(\x03R\x04made\x12\x12\n" +
 	"\x04root\x18\x03 \x01(\tR\x04root\x12\x14\n" +
 	"\x05holds\x18\x04 \x01(\tR\x05holds\"\x0e\n" +
-	"\fPresentReply\"\r\n" +
-	"\vNewsRequest\"\xe3\x01\n" +
+	"\fPresentReply\"'\n" +
+	"\vNewsRequest\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xe3\x01\n" +
 	"\tNewsReply\x12/\n" +
 	"\breplicas\x18\x01 \x03(\v2\x13.rampart.v1.ReplicaR\breplicas\x12+\n" +
 	"\x11gossip_generation\x18\x02 \x01(\x04R\x10gossipGeneration\x12\x1f\n" +

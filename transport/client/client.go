@@ -115,6 +115,11 @@ func (c *Client) Report() apiconnect.ReportClient {
 	return apiconnect.NewReportClient(c.http, baseURL, c.connect...)
 }
 
+// Staging returns the client of what the servers tell those who move files.
+func (c *Client) Staging() apiconnect.StagingClient {
+	return apiconnect.NewStagingClient(c.http, baseURL, c.connect...)
+}
+
 // Replicas returns the addresses that the client tries; their owner may change
 // them.
 func (c *Client) Replicas() *transport.Replicas { return c.options.Shared }
