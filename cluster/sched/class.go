@@ -20,6 +20,7 @@ type key struct {
 type class struct {
 	chunks []chunk
 	place  spec.Place
+	group  resource.Def // whose value all vnodes must share, if place says so
 	sums   []need // over all chunks, by name
 	bad    string // the request cannot be understood
 	queue  pbs.QueueName
@@ -67,6 +68,13 @@ func newClass(k key, t resource.Table) *class {
 	if k.place != "" {
 		if c.place, err = spec.ParsePlace(k.place); err != nil {
 			c.bad = err.Error()
+			return c
+		}
+	}
+	if name := c.place.Group; name != "" {
+		var known bool
+		if c.group, known = t.Resource(name); !known {
+			c.bad = pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", name).Error()
 			return c
 		}
 	}

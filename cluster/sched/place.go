@@ -6,44 +6,89 @@ import (
 	"rampart/fsm/spec"
 )
 
-// place gives the class vnodes of the first host on which all of it fits.
+// place gives the class vnodes: of the first host on which all of it fits, else of several.
 func (w *world) place(c *class) (spec.ExecVnode, bool) {
-	h, placed, ok := w.find(c)
+	placed, ok := w.find(c)
 	if !ok {
 		return nil, false
 	}
-	w.settle(h, c)
+	w.settle(c)
 	return placed, true
 }
 
-// fits returns the first host on which all of the class fits, and takes nothing.
+// fits returns the host on which all of the class fits, -1 when it takes several, and takes
+// nothing.
 func (w *world) fits(c *class) (int, bool) {
-	h, placed, ok := w.find(c)
-	if ok {
-		w.undo(placed)
+	placed, ok := w.find(c)
+	if !ok {
+		return 0, false
 	}
-	return h, ok
+	w.undo(placed)
+	if len(w.touched) > 1 {
+		return -1, true
+	}
+	return w.touched[0], true
 }
 
-// find takes what the class needs and returns where.
-func (w *world) find(c *class) (int, spec.ExecVnode, bool) {
-	if c.bad != "" || (c.place.Arrangement == spec.Scatter && c.total() > 1) {
-		return 0, nil, false
+// find takes what the class needs; the hosts that it is on are the touched ones.
+func (w *world) find(c *class) (spec.ExecVnode, bool) {
+	if c.bad != "" {
+		return nil, false
 	}
-	only, ok := w.named(c)
-	if !ok {
-		return 0, nil, false
+	if c.place.Group == "" {
+		return w.findIn(c)
 	}
-	if only >= 0 {
-		placed, ok := w.try(only, c)
-		return only, placed, ok
-	}
-	for h := w.next(0, c); h >= 0; h = w.next(h+1, c) {
-		if placed, ok := w.try(h, c); ok {
-			return h, placed, true
+	defer func() { w.set = "" }()
+	for _, w.set = range w.sets(c.group) {
+		if placed, ok := w.findIn(c); ok {
+			return placed, true
 		}
 	}
-	return 0, nil, false
+	return nil, false
+}
+
+// findIn finds room in the present placement set, or anywhere.
+func (w *world) findIn(c *class) (spec.ExecVnode, bool) {
+	several := c.total() > 1
+	if c.place.Arrangement != spec.Scatter || !several {
+		if placed, ok := w.onOne(c); ok || !several || c.place.Arrangement == spec.Pack {
+			return placed, ok
+		}
+	}
+	return w.onSeveral(c)
+}
+
+// onOne finds the first host on which all of the class fits.
+func (w *world) onOne(c *class) (spec.ExecVnode, bool) {
+	only, ok := w.named(c)
+	if !ok {
+		return nil, false
+	}
+	if only >= 0 {
+		return w.try(only, c)
+	}
+	for h := w.next(0, c.sums); h >= 0; h = w.next(h+1, c.sums) {
+		if placed, ok := w.try(h, c); ok {
+			return placed, true
+		}
+	}
+	return nil, false
+}
+
+// attempt begins to place a class anew.
+func (w *world) attempt() {
+	w.tried++
+	w.touched = w.touched[:0]
+}
+
+// mark notes that the attempt has taken of a vnode.
+func (w *world) mark(i int) {
+	n := &w.nodes[i]
+	n.mine = w.tried
+	if h := &w.hosts[n.host]; h.mine != w.tried {
+		h.mine = w.tried
+		w.touched = append(w.touched, n.host)
+	}
 }
 
 // named returns the host that the class names by host= or vnode=, -1 if it names
@@ -90,10 +135,10 @@ func (w *world) hostOffering(name string) (int, bool) {
 
 // next returns the first host from h on that has enough of everything, added up
 // over its vnodes; -1 if there is none.
-func (w *world) next(h int, c *class) int {
+func (w *world) next(h int, needs []need) int {
 	for {
 		at := h
-		for _, s := range c.sums {
+		for _, s := range needs {
 			if at = w.column(s.def).next(at, s.amount); at < 0 {
 				return -1
 			}
@@ -110,23 +155,31 @@ func (w *world) next(h int, c *class) int {
 
 // try places all chunks on one host, or leaves it as it was.
 func (w *world) try(h int, c *class) (spec.ExecVnode, bool) {
-	w.tried++
+	w.attempt()
 	placed := make(spec.ExecVnode, 0, c.total())
 	for _, ch := range c.chunks {
-		from := 0
-		for range ch.count {
-			var parts []spec.ExecPart
-			if parts, from = w.whole(h, c, ch, from); parts == nil && c.place.Arrangement != spec.VScatter {
-				parts = w.split(h, c, ch)
-			}
-			if parts == nil {
-				w.undo(placed)
-				return nil, false
-			}
-			placed = append(placed, spec.ExecChunk{Parts: parts})
+		if n := w.fill(h, c, ch, ch.count, &placed); n < ch.count {
+			w.undo(placed)
+			return nil, false
 		}
 	}
 	return placed, true
+}
+
+// fill places up to count chunks of one kind on a host and returns how many.
+func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnode) int {
+	from := 0
+	for n := range count {
+		var parts []spec.ExecPart
+		if parts, from = w.whole(h, c, ch, from); parts == nil && c.place.Arrangement != spec.VScatter {
+			parts = w.split(h, c, ch)
+		}
+		if parts == nil {
+			return n
+		}
+		*placed = append(*placed, spec.ExecChunk{Parts: parts})
+	}
+	return count
 }
 
 // whole takes a chunk from one vnode, the first that has it from the place on
@@ -138,7 +191,7 @@ func (w *world) whole(h int, c *class, ch chunk, from int) ([]spec.ExecPart, int
 		if !w.serves(i, c, ch) || !w.holds(i, ch) {
 			continue
 		}
-		w.nodes[i].mine = w.tried
+		w.mark(i)
 		return []spec.ExecPart{w.take(i, ch.needs)}, at
 	}
 	return nil, len(nodes)
@@ -147,7 +200,7 @@ func (w *world) whole(h int, c *class, ch chunk, from int) ([]spec.ExecPart, int
 // serves tells whether a vnode may give something to a chunk.
 func (w *world) serves(i int, c *class, ch chunk) bool {
 	n := &w.nodes[i]
-	if !w.open(n, c) || (ch.vnode != "" && n.vnode.Name != ch.vnode) {
+	if !w.open(n, c) || (ch.vnode != "" && n.vnode.Name != ch.vnode) || !n.in(c.group, w.set) {
 		return false
 	}
 	if c.place.Arrangement == spec.VScatter && n.mine == w.tried {
@@ -176,6 +229,7 @@ func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
 	rest := make([]need, len(ch.needs))
 	copy(rest, ch.needs)
 	var parts []spec.ExecPart
+	var from []int
 	for _, i := range w.hosts[h].nodes {
 		if !w.serves(i, c, ch) {
 			continue
@@ -184,7 +238,7 @@ func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
 		if len(share) == 0 {
 			continue
 		}
-		w.nodes[i].mine = w.tried
+		from = append(from, i)
 		parts = append(parts, w.take(i, share))
 	}
 	for _, n := range rest {
@@ -195,6 +249,9 @@ func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
 	}
 	if len(parts) == 0 {
 		return nil
+	}
+	for _, i := range from {
+		w.mark(i)
 	}
 	return parts
 }
@@ -235,7 +292,13 @@ func (w *world) undo(placed spec.ExecVnode) {
 
 // settle makes the attempt final: its vnodes have one job more, and none for
 // others if it wants them for itself.
-func (w *world) settle(h int, c *class) {
+func (w *world) settle(c *class) {
+	for _, h := range w.touched {
+		w.settleOn(h, c)
+	}
+}
+
+func (w *world) settleOn(h int, c *class) {
 	for _, i := range w.hosts[h].nodes {
 		n := &w.nodes[i]
 		if n.mine != w.tried {

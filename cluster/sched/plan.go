@@ -53,8 +53,8 @@ const (
 
 // Comments with fixed words.
 const (
-	severalHosts = "Not Running: jobs over several hosts are not yet supported"
 	notStarted   = "Not Running: Queue not started."
+	noTotal      = "Not enough total nodes available"
 	noNodes      = "Not Running: Not enough free nodes available"
 	neverLine    = "Job will never run with the resources currently configured in the complex"
 )

@@ -130,6 +130,15 @@ func TestMake(t *testing.T) {
 		b.host("hosta", "hosta:ncpus=0,mem=0kb", "hosta[0]:ncpus=1,mem=1gb", "hosta[1]:ncpus=1,mem=1gb")
 		b.host("hostb", "hostb:ncpus=2,mem=4gb")
 	}
+	switches := func(b *bench) {
+		b.do(&command.ManageResource{Verb: command.VerbCreate, Name: "switch", Changes: []command.AttrChange{
+			{Entry: attr.Entry{Name: "type", Value: "string"}}, {Entry: attr.Entry{Name: "flag", Value: "h"}},
+		}})
+		b.host("hosta", "hosta:ncpus=8,switch=s1")
+		b.host("hostc", "hostc:ncpus=4,switch=s2")
+		b.host("hostb", "hostb:ncpus=8,switch=s1")
+		b.host("hostd", "hostd:ncpus=4,switch=s2")
+	}
 	cases := []struct {
 		name  string
 		setup func(b *bench)
@@ -163,10 +172,46 @@ comment 2 Not Running: Insufficient amount of resource: ncpus (R: 8 A: 1 T: 24)`
 		},
 		{
 			"several hosts", threeHosts,
-			[]string{"select=3:ncpus=2 place=scatter", "select=3:ncpus=8", "select=3:ncpus=8 place=pack"},
-			`comment 0 Not Running: jobs over several hosts are not yet supported
-comment 1 Not Running: jobs over several hosts are not yet supported
-comment 2 Can Never Run: Insufficient amount of resource: ncpus (R: 24 A: 8 T: 8)`,
+			[]string{"select=3:ncpus=2 place=scatter", "select=2:ncpus=8", "select=3:ncpus=6", "select=3:ncpus=8 place=pack", "select=4:ncpus=1 place=scatter"},
+			`start 0 (hosta:ncpus=2)+(hostb:ncpus=2)+(hostc:ncpus=2)
+start 2 (hosta:ncpus=6)+(hostb:ncpus=6)+(hostc:ncpus=6)
+comment 1 Not Running: Not enough free nodes available
+comment 3 Can Never Run: Insufficient amount of resource: ncpus (R: 24 A: 8 T: 8)
+comment 4 Can Never Run: Not enough total nodes available`,
+		},
+		{
+			"free fills one host after the other", threeHosts,
+			[]string{"select=5:ncpus=3", "select=1:ncpus=2+3:ncpus=2"},
+			`start 0 (hosta:ncpus=3)+(hosta:ncpus=3)+(hostb:ncpus=3)+(hostb:ncpus=3)+(hostc:ncpus=3)
+start 1 (hosta:ncpus=2)+(hostb:ncpus=2)+(hostc:ncpus=2)+(hostc:ncpus=2)`,
+		},
+		{
+			"named hosts", threeHosts,
+			[]string{"select=1:ncpus=1:host=hostc+1:ncpus=1:vnode=hosta+1:ncpus=1", "select=2:ncpus=1:host=hostb place=scatter"},
+			`start 0 (hostc:ncpus=1)+(hosta:ncpus=1)+(hosta:ncpus=1)
+comment 1 Can Never Run: Not enough total nodes available`,
+		},
+		{
+			"vscatter over hosts", complexP3,
+			[]string{"select=3:ncpus=1 place=vscatter:excl", "select=1:ncpus=1"},
+			`start 0 (hosta[0]:ncpus=1)+(hosta[1]:ncpus=1)+(hostb:ncpus=1)
+comment 1 Not Running: Insufficient amount of resource: ncpus (R: 1 A: 0 T: 4)`,
+		},
+		{
+			"exclusive hosts", threeHosts,
+			[]string{"select=1:ncpus=1:host=hostb", "select=2:ncpus=1 place=scatter:exclhost", "select=3:ncpus=1 place=scatter:exclhost", "select=1:ncpus=1"},
+			`start 0 (hostb:ncpus=1)
+start 1 (hosta:ncpus=1)+(hostc:ncpus=1)
+start 3 (hostb:ncpus=1)
+comment 2 Not Running: Not enough free nodes available`,
+		},
+		{
+			"group=", switches,
+			[]string{"select=2:ncpus=4 place=scatter:group=switch", "select=2:ncpus=2 place=scatter:group=switch", "select=4:ncpus=1 place=scatter:group=switch", "select=1:ncpus=1 place=group=nosuch"},
+			`start 0 (hostc:ncpus=4)+(hostd:ncpus=4)
+start 1 (hosta:ncpus=2)+(hostb:ncpus=2)
+comment 2 Can Never Run: Not enough total nodes available
+comment 3 Can Never Run: Unknown resource: nosuch`,
 		},
 		{
 			"several chunks on one host", threeHosts,

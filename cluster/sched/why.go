@@ -73,8 +73,12 @@ func shortage(s need, free, total int64) *resource.Shortage {
 	}
 }
 
-// shortOn returns what a host, which would be enough if it were idle, lacks now.
+// shortOn returns what a host, which would be enough if it were idle, lacks now; of several
+// hosts nothing is told.
 func (c *cycle) shortOn(h int, cl *class) *resource.Shortage {
+	if h < 0 {
+		return nil
+	}
 	busy, ok := c.free.byHost[c.idle.hosts[h].name]
 	if !ok {
 		return nil
@@ -100,7 +104,7 @@ func (c *cycle) whyNever(cl *class) *reason {
 	if cl.place.Arrangement == spec.Pack {
 		return never(c.largest(cl).Error())
 	}
-	return &reason{comment: severalHosts, lines: []string{"Job wants several hosts"}}
+	return never(noTotal)
 }
 
 // lacking says what no vnode or host has enough of for one chunk.

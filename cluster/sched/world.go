@@ -19,7 +19,9 @@ type world struct {
 	byHost  map[pbs.HostName]int
 	byVnode map[pbs.VnodeName]int
 	columns map[string]*column
-	tried   int // number of the present attempt
+	tried   int    // number of the present attempt
+	touched []int  // hosts of which it has taken
+	set     string // value of the resource that its vnodes must share; empty: any
 
 	offersNew bool // what idle vnodes offer has changed since it was looked at
 }
@@ -40,6 +42,7 @@ type host struct {
 	nodes []int
 	shut  bool // a job has the host for itself
 	jobs  int
+	mine  int // the attempt that took of it last
 }
 
 func newWorld(v *state.View, idle bool) *world {
@@ -65,7 +68,7 @@ func (w *world) add(vn *state.Vnode) {
 	}
 	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true, tie: tieOf(vn)}
 	if !w.idle {
-		n.usable, n.jobs, n.alone = vn.Usable(), len(vn.Jobs), vn.Exclusive()
+		n.usable, n.jobs, n.alone = vn.Usable(), vn.Active(), vn.Exclusive()
 		w.hosts[h].jobs += n.jobs
 		w.hosts[h].shut = w.hosts[h].shut || w.takesHost(vn)
 	}
@@ -77,7 +80,7 @@ func (w *world) add(vn *state.Vnode) {
 // takesHost tells whether a job on the vnode has its whole host for itself.
 func (w *world) takesHost(vn *state.Vnode) bool {
 	for _, held := range vn.Jobs {
-		if !held.Exclusive {
+		if !held.Exclusive || held.Suspended {
 			continue
 		}
 		j, ok := w.view.Job(held.Job)

@@ -1,0 +1,89 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// onSeveral places the chunks one after the other, on as many hosts as it takes: one on each
+// host when they are to be scattered, else as many as there is room for.
+func (w *world) onSeveral(c *class) (spec.ExecVnode, bool) {
+	w.attempt()
+	placed := make(spec.ExecVnode, 0, c.total())
+	for _, ch := range c.chunks {
+		if !w.spread(c, ch, &placed) {
+			w.undo(placed)
+			return nil, false
+		}
+	}
+	return placed, true
+}
+
+// spread places all chunks of one kind.
+func (w *world) spread(c *class, ch chunk, placed *spec.ExecVnode) bool {
+	only, ok := w.namedBy(ch)
+	if !ok {
+		return false
+	}
+	if only >= 0 {
+		return w.some(only, c, ch, ch.count, placed) == ch.count
+	}
+	left := ch.count
+	for h := w.next(0, ch.needs); h >= 0 && left > 0; h = w.next(h+1, ch.needs) {
+		left -= w.some(h, c, ch, left, placed)
+	}
+	return left == 0
+}
+
+// some places as many chunks of one kind on a host as may and do stand there.
+func (w *world) some(h int, c *class, ch chunk, count int, placed *spec.ExecVnode) int {
+	if c.place.Arrangement == spec.Scatter {
+		if w.hosts[h].mine == w.tried {
+			return 0
+		}
+		count = 1
+	}
+	return w.fill(h, c, ch, count, placed)
+}
+
+// sets returns the values of a resource that vnodes share, the set with the fewest cpus first:
+// a job must not break up a set that a bigger one needs.
+func (w *world) sets(group resource.Def) []string {
+	sizes := map[string]int64{}
+	var values []string
+	ncpus, counted := w.columns["ncpus"]
+	for i := range w.nodes {
+		for _, value := range w.nodes[i].values(group) {
+			if _, known := sizes[value]; !known {
+				values = append(values, value)
+			}
+			sizes[value]++
+			if counted {
+				sizes[value] = plus(sizes[value], ncpus.total[i])
+			}
+		}
+	}
+	slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(sizes[a], sizes[b]) })
+	return values
+}
+
+// values returns what a vnode has of a resource that groups vnodes.
+func (n *node) values(group resource.Def) []string {
+	offer, ok := n.offer.Get(group.Name)
+	switch {
+	case !ok || offer == "":
+		return nil
+	case group.Type == resource.StringArray:
+		return strings.Split(offer, ",")
+	}
+	return []string{offer}
+}
+
+// in tells whether a vnode belongs to a placement set; every vnode is in none.
+func (n *node) in(group resource.Def, set string) bool {
+	return set == "" || slices.Contains(n.values(group), set)
+}
