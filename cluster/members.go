@@ -20,9 +20,9 @@ const (
 	// lookEvery is how often the leader looks after the members.
 	lookEvery = 500 * time.Millisecond
 	// A non-voter becomes a voter when it was no more than promoteLag entries behind
-	// for promoteAfter.
+	// for promoteAfter: at two looks, one after the other.
 	promoteLag   = 128
-	promoteAfter = 1500 * time.Millisecond
+	promoteAfter = lookEvery * 4 / 5
 	// changeTimeout bounds the wait for an earlier change of members.
 	changeTimeout = 5 * time.Second
 )

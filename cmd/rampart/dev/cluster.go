@@ -254,7 +254,7 @@ func (c *cluster) token(ctx context.Context, role string, more ...string) (strin
 // until tries check until it has nothing to say, and fails with its last words when
 // ctx ends or a process dies: one of those named, or any.
 func (c *cluster) until(ctx context.Context, what string, check func() error, names ...string) error {
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond) // most checks are a process each
 	defer tick.Stop()
 	for {
 		last := check()

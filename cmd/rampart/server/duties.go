@@ -78,8 +78,12 @@ func (s *Server) heard(e gossip.Event) {
 	}
 }
 
-// enterAgain is how long a replica that is not a member yet waits between two requests.
-const enterAgain = time.Second
+// A replica that is not a member yet asks as soon as its Raft runs, which it looks for every
+// enterSoon, and again every enterAgain.
+const (
+	enterSoon  = 50 * time.Millisecond
+	enterAgain = time.Second
+)
 
 // enter waits until the cluster is in this replica's state, asking to be made a
 // member as long as it is not.
@@ -97,7 +101,9 @@ func (s *Server) enter(ctx context.Context) error {
 			}
 			return s.stay(ctx)
 		}
+		wait := enterSoon
 		if len(others) > 0 && s.replica.Runs() {
+			wait = enterAgain
 			if err := s.askToEnter(ctx, asker); err != nil && ctx.Err() == nil {
 				s.logger.Warn("ask to become a member", "error", err)
 			}
@@ -105,7 +111,7 @@ func (s *Server) enter(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(enterAgain):
+		case <-time.After(wait):
 		}
 	}
 }
