@@ -7,6 +7,7 @@ package load
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -76,6 +77,8 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	case n == 0: // first there must be something to ask about
 	case n%lookEvery == 0 && len(p.Mix) > 0:
 		s.Kind = check.Look
+	case n%listEvery == listEvery/2 && p.asks(check.List):
+		s.Kind = check.List
 	default:
 		s.Kind = p.kind(dice)
 	}
@@ -102,11 +105,19 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 // arrayEvery is of how many jobs one is an array.
 const arrayEvery = 6
 
-// lookEvery is how often at least a client looks at a job: chance may draw no look at all.
-const lookEvery = 8
+// How often at least a client looks at a job, and lists all: chance may draw neither at all.
+const (
+	lookEvery = 8
+	listEvery = 12
+)
 
 // queueAttrs are the attributes of the second queue that are set.
 var queueAttrs = []string{"enabled", "enabled", "started"}
+
+// asks tells whether a kind of request belongs to the plan.
+func (p Plan) asks(k check.Kind) bool {
+	return slices.ContainsFunc(p.Mix, func(s Share) bool { return s.Kind == k })
+}
 
 func (p Plan) kind(dice int) check.Kind {
 	for _, share := range p.Mix {

@@ -37,6 +37,20 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// A run of few requests must not say nothing because chance drew no list.
+func TestDraw_ListsAndLooks(t *testing.T) {
+	p := Plan{Clients: 1, Ops: 26, Pause: time.Second, Longest: time.Second, Mix: []Share{{check.List, 1}, {check.Look, 1}}}
+	for seed := range uint64(100) {
+		kinds := make(map[check.Kind]int)
+		for _, s := range p.Draw(rand.New(rand.NewPCG(seed, 1)))[0] {
+			kinds[s.Kind]++
+		}
+		if kinds[check.List] < 2 || kinds[check.Look] < 3 {
+			t.Fatalf("seed %d: %d lists and %d looks of 26 requests", seed, kinds[check.List], kinds[check.Look])
+		}
+	}
+}
+
 // What a client may conclude from an error must never be more than is true.
 func TestOutcome(t *testing.T) {
 	for _, test := range []struct {
