@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,20 @@ func asOwner(o *Owner, fn func() error) error {
 		done <- fn()
 	}()
 	return <-done
+}
+
+// AsOwner calls fn with the owner's rights to files, and no more, in a thread of its own;
+// nil is the mom itself. When ctx ends before fn does, for a file system may hang, it
+// returns the context's cause and leaves fn alone: fn must touch only what is its own.
+func AsOwner(ctx context.Context, o *Owner, fn func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- asOwner(o, fn) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // becomeOwner changes this thread only; the wrappers of package syscall would change
