@@ -161,6 +161,7 @@ func (l *land) found(t *testing.T) {
 // TestMovesOn_PartitionedReplica: the leader's network is cut, and everybody's connections to
 // it hang: the login host's, the other replicas', and those of its own people.
 func TestMovesOn_PartitionedReplica(t *testing.T) {
+	t.Parallel()
 	l := newLand(t, "s1", "s2", "s3", "login")
 	l.found(t)
 	victim := leads(t, l.Cluster)

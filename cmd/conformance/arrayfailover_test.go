@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"rampart/cmd/devrun"
@@ -14,6 +13,7 @@ import (
 // TestArray_LeaderKilledInItsMidst shows L2 and L10 for subjobs on real processes: the
 // leader dies while an array runs, and each subjob has run once and is accounted for once.
 func TestArray_LeaderKilledInItsMidst(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "2")
 	marks := filepath.Join(c.Dir, "marks")
 	if err := os.Mkdir(marks, 0o777); err != nil {
@@ -31,13 +31,7 @@ func TestArray_LeaderKilledInItsMidst(t *testing.T) {
 		}
 		return nil
 	})
-	leader, err := c.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Signal(leader, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	leader := killLeader(t, c)
 	if ran, _ := os.ReadDir(marks); len(ran) == subjobs {
 		t.Log("the array was over before the leader died")
 	}

@@ -32,6 +32,7 @@ func seen(t *testing.T, c *devrun.Cluster, what string, want func(out string) bo
 // Vnode definition files are inserted, read at SIGHUP, and removed; what qmgr deletes stays
 // deleted until it is created again (specification: cli-contract section 9).
 func TestVnodes_DefinitionFiles(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--replicas", "1", "--mom", "hosta:ncpus=2,mem=2gb")
 	file := filepath.Join(t.TempDir(), "two")
 	text := "$configversion 2\nhosta[7]: resources_available.ncpus = 1\nhosta[7]: Priority = 5\nhosta[8]: resources_available.ncpus = 1\n"

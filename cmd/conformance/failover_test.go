@@ -84,13 +84,7 @@ func TestLeaderKilled(t *testing.T) {
 		}
 		return nil
 	})
-	leader, err := c.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Signal(leader, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	leader := killLeader(t, c)
 	wg.Wait()
 	if err := c.Restart(t.Context(), leader); err != nil {
 		t.Fatal(err)
@@ -177,6 +171,7 @@ func checkLedger(t *testing.T, c *devrun.Cluster, acked []string) {
 // TestLeaderStopped stops the leader like a machine that hangs, and wakes it when
 // another leads: what it held back changes nothing.
 func TestLeaderStopped(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "1")
 	leader, err := c.Leader(t.Context())
 	if err != nil {
@@ -217,6 +212,7 @@ func TestLeaderStopped(t *testing.T) {
 // TestMomKilled kills a mom under a running job: the job goes on under its shim, and its
 // end is reported once by the next mom.
 func TestMomKilled(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--mom", "borg:ncpus=4,mem=8gb")
 	out := filepath.Join(c.Dir, "out")
 	release := filepath.Join(c.Dir, "release")

@@ -63,6 +63,7 @@ func told(t *testing.T, c *devrun.Cluster, name string) string {
 // TestFullDisk_OfAReplica: it ends with 74 and nothing else does; started again it waits,
 // tells everybody for what, and votes again by itself when there is room.
 func TestFullDisk_OfAReplica(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount a small file system")
 	}

@@ -31,6 +31,7 @@ func stranger(t *testing.T, c *devrun.Cluster) *http.Client {
 // TestHealth_AnswersAnybody asks every replica as a load balancer would; one that has
 // lost its quorum lives and is not ready.
 func TestHealth_AnswersAnybody(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "1")
 	all, err := c.Status(t.Context())
 	if err != nil {

@@ -126,11 +126,7 @@ func TestForget_HostWhoseJobLives(t *testing.T) {
 // leaderDies kills the leader and starts it again when another one has answered.
 func leaderDies(t *testing.T, c *devrun.Cluster) {
 	t.Helper()
-	leader, err := c.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kill(t, c, leader)
+	leader := killLeader(t, c)
 	if _, err := c.Output(t.Context(), "qsub", "-h", "--", "/bin/true"); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"rampart/cmd/devrun"
@@ -38,12 +40,21 @@ var complexP3 = []string{
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	atOnce()
 	status, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		status = 1
 	}
 	os.Exit(status)
+}
+
+// atOnce lets more tests run at once than there are processors, unless -parallel says
+// otherwise: most of them wait for time to pass.
+func atOnce() {
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = flag.Set(f.Name, strconv.Itoa(1+runtime.GOMAXPROCS(0)))
+	}
 }
 
 func run(m *testing.M) (int, error) {

@@ -42,6 +42,7 @@ func page(hc *http.Client, url string) (int, string, error) {
 // TestMetrics_OfReplicasAndMoms: they are for those who have a certificate; the exit
 // status of cluster status follows the health of the cluster.
 func TestMetrics_OfReplicasAndMoms(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "1")
 	id, err := c.Issue(transport.RoleSubmit, "prometheus")
 	if err != nil {

@@ -47,7 +47,7 @@ func movesOn(t *testing.T, c *devrun.Cluster, gateways map[string]*devrun.Cluste
 	}
 }
 
-// leads makes a replica the leader and returns its name.
+// leads returns the name of the leader.
 func leads(t *testing.T, c *devrun.Cluster) string {
 	t.Helper()
 	leader, err := c.Leader(t.Context())
@@ -95,15 +95,16 @@ func withMom(t *testing.T) *devrun.Cluster {
 
 // TestMovesOn_DeadReplica: the leader is dead.
 func TestMovesOn_DeadReplica(t *testing.T) {
+	t.Parallel()
 	c := withMom(t)
-	victim := leads(t, c)
-	kill(t, c, victim)
+	victim := killLeader(t, c)
 	movesOn(t, c, from(c, victim))
 	restart(t, c, victim)
 }
 
 // TestMovesOn_StoppedReplica: the leader is stopped, and holds its connections open.
 func TestMovesOn_StoppedReplica(t *testing.T) {
+	t.Parallel()
 	c := withMom(t)
 	victim := leads(t, c)
 	if err := c.Signal(victim, syscall.SIGSTOP); err != nil {
@@ -116,6 +117,7 @@ func TestMovesOn_StoppedReplica(t *testing.T) {
 // TestMovesOn_DeposedReplica: a leader was stopped, another one leads, and the old one is
 // woken by the request: it must not believe that it leads.
 func TestMovesOn_DeposedReplica(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "1")
 	victim := leads(t, c)
 	if err := c.Signal(victim, syscall.SIGSTOP); err != nil {
@@ -134,6 +136,7 @@ func TestMovesOn_DeposedReplica(t *testing.T) {
 // with its budget and names the request id; repeated under that id it tells the outcome,
 // and does nothing twice.
 func TestUnknownOutcome_IsAskedAgain(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "0")
 	victim := follower(t, c)
 	if err := c.Signal(victim, syscall.SIGSTOP); err != nil {

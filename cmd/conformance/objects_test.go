@@ -11,6 +11,7 @@ import (
 // attribute of the server unset, and all made again: what test suites and rescue scripts do
 // (specification: drop-in section 2).
 func TestDropIn_EverythingIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--mom", "hosta:ncpus=2,mem=2gb")
 	do := func(name string, args ...string) string {
 		t.Helper()
@@ -70,6 +71,7 @@ var settable = regexp.MustCompile(`^set server ([a-z_A-Z]+)`)
 // What `print server` says makes the same queues, resources and server again, as scripts
 // that save and restore a configuration rely on.
 func TestDropIn_PrintedServerMakesTheSame(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--replicas", "1", "--mom", "hosta:ncpus=2,mem=2gb")
 	qmgr := func(text string) {
 		t.Helper()

@@ -47,6 +47,7 @@ func awaitState(t *testing.T, c *devrun.Cluster, job string, words ...string) {
 // TestQterm_QuickLeavesJobsRunning: all replicas end, the job does not notice; when they are
 // back it still is in its first run.
 func TestQterm_QuickLeavesJobsRunning(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
 	job := submitSteady(t, c)
 	_, pid := job.runs(t, 1)
@@ -72,6 +73,7 @@ func TestQterm_QuickLeavesJobsRunning(t *testing.T) {
 // TestQterm_ImmediateRequeues: running jobs are queued again, or aborted, before the servers
 // end; nothing starts in between.
 func TestQterm_ImmediateRequeues(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
 	if _, err := c.Output(t.Context(), "qmgr", "-c", "set server job_history_enable = True"); err != nil {
 		t.Fatal(err)
@@ -99,6 +101,7 @@ func TestQterm_ImmediateRequeues(t *testing.T) {
 
 // TestQterm_OneReplica: the others go on, and it comes back.
 func TestQterm_OneReplica(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
 	leader, err := c.Leader(t.Context())
 	if err != nil {

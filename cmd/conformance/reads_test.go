@@ -31,6 +31,7 @@ func ask(t *testing.T, c *devrun.Cluster, replica, id string) (answer func() (st
 // job, and the old one is woken. A question that reached it meanwhile, and one that
 // comes right after, is answered by what was acknowledged, or not at all (L11).
 func TestReads_AtALeaderThatWasFrozen(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "1")
 	for range 3 {
 		leader, err := c.Leader(t.Context())

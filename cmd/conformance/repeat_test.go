@@ -34,6 +34,7 @@ func (ch change) run(t *testing.T, c *devrun.Cluster) error {
 // write to jobs and that open and close queues: each is asked at a follower, and asked
 // again under its id when the leader has died. It is done once.
 func TestChanges_OnceThroughADeadLeader(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
 	run := func(args ...string) string {
 		t.Helper()

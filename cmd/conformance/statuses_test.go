@@ -60,6 +60,14 @@ func kill(t *testing.T, c *devrun.Cluster, name string) {
 	})
 }
 
+// killLeader kills the leader, waits until its process is gone, and returns its name.
+func killLeader(t *testing.T, c *devrun.Cluster) string {
+	t.Helper()
+	leader := leads(t, c)
+	kill(t, c, leader)
+	return leader
+}
+
 // restart starts a process and wants it to be a voter with the state of the others.
 func restart(t *testing.T, c *devrun.Cluster, name string) {
 	t.Helper()

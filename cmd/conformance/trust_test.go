@@ -56,10 +56,6 @@ func succeed(t *testing.T, c *devrun.Cluster, args ...string) string {
 // underFailover runs a command, kills the leader while it waits, and starts it again.
 func underFailover(t *testing.T, c *devrun.Cluster, want string, args ...string) {
 	t.Helper()
-	leader, err := c.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	type answer struct {
 		out string
 		err error
@@ -77,11 +73,7 @@ func underFailover(t *testing.T, c *devrun.Cluster, want string, args ...string)
 		}
 		return err
 	})
-	if err := c.Signal(leader, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	awaitEnd(t, c, leader)
-	if err := c.Restart(t.Context(), leader); err != nil {
+	if err := c.Restart(t.Context(), killLeader(t, c)); err != nil {
 		t.Fatal(err)
 	}
 	if a := <-done; a.err != nil || !strings.Contains(a.out, want) {
@@ -104,6 +96,7 @@ func awaitEnd(t *testing.T, c *devrun.Cluster, name string) {
 // does, a mom that is revoked while the leader dies, and new keys for gossip and CA while
 // leaders die, under a job that runs.
 func TestTrust(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "2")
 	job, err := c.Output(t.Context(), "qsub", "-o", "/dev/null", "-j", "oe", "-l", "select=1:host=federer", "--", "/bin/sleep", "600")
 	if err != nil {
@@ -194,14 +187,8 @@ func joins(t *testing.T, c *devrun.Cluster) {
 }
 
 func revokes(t *testing.T, c *devrun.Cluster) {
-	leader, err := c.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	succeed(t, c, "cert", "revoke", "borg")
-	if err := c.Signal(leader, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	leader := killLeader(t, c)
 	waitFor(t, patience, "another leader that knows it", func() error {
 		out, err := c.Output(t.Context(), "rampart", "cert", "list", "--json")
 		if err != nil {
@@ -229,7 +216,6 @@ func revokes(t *testing.T, c *devrun.Cluster) {
 		return nil
 	}
 	waitFor(t, patience, "a mom that is refused", refused)
-	awaitEnd(t, c, leader)
 	if err := c.Restart(t.Context(), leader); err != nil {
 		t.Fatal(err)
 	}

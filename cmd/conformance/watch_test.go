@@ -41,6 +41,7 @@ func (o *output) shows(words string) func() error {
 // TestWatch_OutlivesEveryReplica: those who wait for a job learn its end although each
 // replica, theirs included, is killed meanwhile, and no change is left out.
 func TestWatch_OutlivesEveryReplica(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--moms", "1")
 	gate := filepath.Join(c.Dir, "gate")
 	var shown, blocked output
