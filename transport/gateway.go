@@ -52,12 +52,15 @@ func NewGateway(config GatewayConfig) *Gateway {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		Protocols:         new(http.Protocols),
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			uid, err := config.Peer(c)
 			return context.WithValue(ctx, peerKey{}, peerUID{uid, err})
 		},
 	}
+	g.http.Protocols.SetHTTP1(true)
+	g.http.Protocols.SetUnencryptedHTTP2(true) // for whoever talks while he is answered
 	return g
 }
 

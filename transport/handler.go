@@ -124,7 +124,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 		return
 	}
 	if !endless[r.URL.Path] {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if !twoWay(r.URL.Path) {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		}
 	}
 	if rule.At == AtHere || h.proxy == nil {
 		h.mux.ServeHTTP(w, r)

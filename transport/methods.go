@@ -66,22 +66,25 @@ type Rule struct {
 // methods is the permission of every method there is. What it does not name is
 // refused; what a person may do to which object is the service's business.
 var methods = map[string]Rule{
-	apiconnect.BatchSubmitProcedure:  {ForPeople, AtLeader},
-	apiconnect.BatchAlterProcedure:   {ForPeople, AtLeader},
-	apiconnect.BatchHoldProcedure:    {ForPeople, AtLeader},
-	apiconnect.BatchReleaseProcedure: {ForPeople, AtLeader},
-	apiconnect.BatchSignalProcedure:  {ForPeople, AtLeader},
-	apiconnect.BatchDeleteProcedure:  {ForPeople, AtLeader},
-	apiconnect.BatchRerunProcedure:   {ForPeople, AtLeader},
-	apiconnect.BatchMoveProcedure:    {ForPeople, AtLeader},
-	apiconnect.BatchSwapProcedure:    {ForPeople, AtLeader},
-	apiconnect.BatchRunProcedure:     {ForPeople, AtLeader},
-	apiconnect.BatchMessageProcedure: {ForPeople, AtLeader},
-	apiconnect.HaltStopProcedure:     {ForPeople, AtLeader},
-	apiconnect.HaltEndProcedure:      {ForReplicas, AtHere},
-	apiconnect.BatchManageProcedure:  {ForPeople, AtLeader},
-	apiconnect.BatchListProcedure:    {ForKnown, AtHere}, // served locally (L11)
-	apiconnect.BatchWatchProcedure:   {ForKnown, AtHere},
+	apiconnect.BatchSubmitProcedure:     {ForPeople, AtLeader},
+	apiconnect.BatchAlterProcedure:      {ForPeople, AtLeader},
+	apiconnect.BatchHoldProcedure:       {ForPeople, AtLeader},
+	apiconnect.BatchReleaseProcedure:    {ForPeople, AtLeader},
+	apiconnect.BatchSignalProcedure:     {ForPeople, AtLeader},
+	apiconnect.BatchDeleteProcedure:     {ForPeople, AtLeader},
+	apiconnect.BatchRerunProcedure:      {ForPeople, AtLeader},
+	apiconnect.BatchMoveProcedure:       {ForPeople, AtLeader},
+	apiconnect.BatchSwapProcedure:       {ForPeople, AtLeader},
+	apiconnect.BatchRunProcedure:        {ForPeople, AtLeader},
+	apiconnect.BatchMessageProcedure:    {ForPeople, AtLeader},
+	apiconnect.HaltStopProcedure:        {ForPeople, AtLeader},
+	apiconnect.HaltEndProcedure:         {ForReplicas, AtHere},
+	apiconnect.BatchManageProcedure:     {ForPeople, AtLeader},
+	apiconnect.BatchImportHookProcedure: {ForPeople, AtLeader},
+	apiconnect.BatchExportHookProcedure: {ForPeople, AtLeader},
+	apiconnect.BatchListProcedure:       {ForKnown, AtHere}, // served locally (L11)
+	apiconnect.BatchWatchProcedure:      {ForKnown, AtHere},
+	apiconnect.BatchAttachProcedure:     {ForPeople, AtHere}, // the state knows whose job it is
 
 	apiconnect.ClusterStatusProcedure:       {ForKnown, AtHere}, // must answer without a leader
 	apiconnect.ClusterTransferProcedure:     {ForPeople, AtLeader},
@@ -119,8 +122,10 @@ var methods = map[string]Rule{
 	apiconnect.SnapshotsScheduleBackupsProcedure: {ForPeople, AtLeader},
 	apiconnect.SnapshotsListBackupsProcedure:     {ForPeople, AtHere}, // each replica has its own
 
-	apiconnect.AgentDeliverProcedure: {ForReplicas, AtHere},
-	apiconnect.AgentPingProcedure:    {ForReplicas, AtHere},
+	apiconnect.AgentDeliverProcedure:  {ForReplicas, AtHere},
+	apiconnect.AgentPingProcedure:     {ForReplicas, AtHere},
+	apiconnect.AgentTerminalProcedure: {ForReplicas, AtHere},
+	apiconnect.AgentSetHooksProcedure: {ForReplicas, AtHere},
 
 	apiconnect.FilesPutProcedure:      {ForMoms, AtHere}, // for a run of the asking mom: Staging.Permit
 	apiconnect.FilesGetProcedure:      {ForMoms, AtHere},
@@ -137,6 +142,12 @@ var methods = map[string]Rule{
 // endless are the methods whose requests are streams of any length. Who serves them bounds
 // what they keep of one.
 var endless = map[string]bool{apiconnect.FilesPutProcedure: true}
+
+// twoWay tells whether the caller of a method goes on talking while it is answered: what
+// he says cannot be kept for another attempt, and has no end that could be bounded.
+func twoWay(path string) bool {
+	return path == apiconnect.BatchAttachProcedure || path == apiconnect.AgentTerminalProcedure
+}
 
 // RuleOf returns the rule of a procedure ("/rampart.v1.Batch/Submit").
 func RuleOf(procedure string) (Rule, bool) {

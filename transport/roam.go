@@ -43,6 +43,7 @@ type RoamConfig struct {
 type Roamer struct {
 	config    RoamConfig
 	transport *http.Transport
+	twoWay    *http.Transport // to gateways, for callers who talk while they are answered
 }
 
 // NewRoamer returns a RoundTripper that knows several ways.
@@ -54,11 +55,19 @@ func NewRoamer(config RoamConfig) *Roamer {
 		r.transport = NewTransport(config.Network, config.TLS)
 	}
 	r.transport.DialContext = dialGateway
+	r.twoWay = &http.Transport{
+		DialContext: dialGateway, DisableCompression: true, Protocols: new(http.Protocols),
+		HTTP2: &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: pingTimeout},
+	}
+	r.twoWay.Protocols.SetUnencryptedHTTP2(true)
 	return r
 }
 
 // Close ends the pooled connections that no request uses.
-func (r *Roamer) Close() { r.transport.CloseIdleConnections() }
+func (r *Roamer) Close() {
+	r.transport.CloseIdleConnections()
+	r.twoWay.CloseIdleConnections()
+}
 
 // A RoamError says that no replica answered.
 type RoamError struct {
@@ -76,6 +85,9 @@ func (e *RoamError) Unwrap() error { return e.Err }
 
 // RoundTrip implements http.RoundTripper; the request's own address is ignored.
 func (r *Roamer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if twoWay(req.URL.Path) {
+		return r.connect(req)
+	}
 	body, err := readBody(req)
 	if err != nil {
 		return nil, err

@@ -59,6 +59,12 @@ type Logins interface {
 	Issue(user pbs.User, ttl time.Duration) (token string, expires time.Time, err error)
 }
 
+// Hooks runs the scripts of hooks.
+type Hooks interface {
+	// Compile returns a *hook.SyntaxError for a script that cannot be read.
+	Compile(ctx context.Context, name string, script []byte) error
+}
+
 // Config is what the services are made of.
 type Config struct {
 	Replica  Replica
@@ -74,8 +80,11 @@ type Config struct {
 	// are none; nil: only who names vnodes can start one.
 	Place func(v *state.View, j *state.Job) (execVnode, why string)
 	// Moms tells what the moms run that gossip hears; nil: nothing is known.
-	Moms    func() []Build
+	Moms func() []Build
+	// Agent returns the client of a host's mom at HOST:PORT; nil: none can be reached.
+	Agent   func(host, address string) apiconnect.AgentClient
 	Log     Log
+	Hooks   Hooks          // runs scripts; nil: there is nothing to run them
 	Backups func() Backups // that this replica has made on schedule; nil: it makes none
 	Home    string         // PBS_HOME, for those who ask where files are
 	Logger  *slog.Logger

@@ -30,7 +30,7 @@ func (s *Site) environment(t Task, a Account) []string {
 	ncpus, threads := t.threads()
 	for name, value := range map[string]string{
 		"PBS_JOBID": string(t.Key.Job), "PBS_JOBNAME": t.Attrs.Get("Job_Name"),
-		"PBS_QUEUE": t.Attrs.Get("queue"), "PBS_ENVIRONMENT": "PBS_BATCH",
+		"PBS_QUEUE": t.Attrs.Get("queue"), "PBS_ENVIRONMENT": t.kind(),
 		"PBS_JOBDIR": a.Home, "PBS_JOBCOOKIE": t.Cookie, "PBS_NODENUM": "0", "PBS_TASKNUM": "1",
 		"PBS_MOMPORT": strconv.Itoa(s.Port), "PBS_NODEFILE": s.Spool.NodeFile(t.Key.Job),
 		"NCPUS": ncpus, "OMP_NUM_THREADS": threads, "TMPDIR": s.tmpDir(t),
@@ -46,6 +46,14 @@ func (s *Site) environment(t Task, a Account) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// kind is what the job finds in PBS_ENVIRONMENT.
+func (t Task) kind() string {
+	if t.interactive() {
+		return "PBS_INTERACTIVE"
+	}
+	return "PBS_BATCH"
 }
 
 func (s *Site) tmpDir(t Task) string {

@@ -163,6 +163,9 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	case "eo":
 		spec.Stdout = spec.Stderr
 	}
+	if t.interactive() {
+		spec.Terminal, spec.Stdout, spec.Stderr = true, "", ""
+	}
 	if nice, ok := t.limit("nice"); ok {
 		spec.Nice = int(nice)
 	}

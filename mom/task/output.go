@@ -60,8 +60,12 @@ func (s *Site) deliver(ctx context.Context, t Task) Event {
 	return Delivered{StageOut: stageOutDone}
 }
 
-// streams returns the streams that have a file of their own.
+// streams returns the streams that have a file of their own; those of an interactive job
+// go to its terminal.
 func (t Task) streams() []string {
+	if t.interactive() {
+		return nil
+	}
 	switch t.Attrs.Get("Join_Path") {
 	case "oe":
 		return []string{stdout}
@@ -176,7 +180,10 @@ func (r *Runner) Write(text string, output, failure bool) error {
 
 // write appends a line to a stream; joined ones are the same file.
 func (s *Site) write(t Task, kind, text string) error {
-	if streams := t.streams(); len(streams) == 1 {
+	switch streams := t.streams(); len(streams) {
+	case 0:
+		return s.tell(t, text)
+	case 1:
 		kind = streams[0]
 	}
 	f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)

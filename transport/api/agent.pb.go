@@ -21,6 +21,79 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type FrameKind int32
+
+const (
+	FrameKind_FRAME_KIND_UNSPECIFIED FrameKind = 0
+	FrameKind_FRAME_KIND_ATTACH      FrameKind = 1  // up: output was seen up to offset
+	FrameKind_FRAME_KIND_INPUT       FrameKind = 2  // up: data typed, the first byte at offset
+	FrameKind_FRAME_KIND_SEEN        FrameKind = 3  // up: output up to offset need not be kept
+	FrameKind_FRAME_KIND_WINDOW      FrameKind = 4  // up: data is rows and columns, 16 bits each, big-endian
+	FrameKind_FRAME_KIND_HANGUP      FrameKind = 5  // up: the terminal is gone for good
+	FrameKind_FRAME_KIND_LEFT        FrameKind = 6  // of the mom: who was attached is cut off
+	FrameKind_FRAME_KIND_NOTICE      FrameKind = 7  // of the mom: data is shown besides the output
+	FrameKind_FRAME_KIND_OUTPUT      FrameKind = 8  // down: data, the first byte at offset
+	FrameKind_FRAME_KIND_TAKEN       FrameKind = 9  // down: input up to offset was passed on
+	FrameKind_FRAME_KIND_END         FrameKind = 10 // down: the session is over, its output ended at offset
+)
+
+// Enum value maps for FrameKind.
+var (
+	FrameKind_name = map[int32]string{
+		0:  "FRAME_KIND_UNSPECIFIED",
+		1:  "FRAME_KIND_ATTACH",
+		2:  "FRAME_KIND_INPUT",
+		3:  "FRAME_KIND_SEEN",
+		4:  "FRAME_KIND_WINDOW",
+		5:  "FRAME_KIND_HANGUP",
+		6:  "FRAME_KIND_LEFT",
+		7:  "FRAME_KIND_NOTICE",
+		8:  "FRAME_KIND_OUTPUT",
+		9:  "FRAME_KIND_TAKEN",
+		10: "FRAME_KIND_END",
+	}
+	FrameKind_value = map[string]int32{
+		"FRAME_KIND_UNSPECIFIED": 0,
+		"FRAME_KIND_ATTACH":      1,
+		"FRAME_KIND_INPUT":       2,
+		"FRAME_KIND_SEEN":        3,
+		"FRAME_KIND_WINDOW":      4,
+		"FRAME_KIND_HANGUP":      5,
+		"FRAME_KIND_LEFT":        6,
+		"FRAME_KIND_NOTICE":      7,
+		"FRAME_KIND_OUTPUT":      8,
+		"FRAME_KIND_TAKEN":       9,
+		"FRAME_KIND_END":         10,
+	}
+)
+
+func (x FrameKind) Enum() *FrameKind {
+	p := new(FrameKind)
+	*p = x
+	return p
+}
+
+func (x FrameKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FrameKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_agent_proto_enumTypes[0].Descriptor()
+}
+
+func (FrameKind) Type() protoreflect.EnumType {
+	return &file_agent_proto_enumTypes[0]
+}
+
+func (x FrameKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FrameKind.Descriptor instead.
+func (FrameKind) EnumDescriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{0}
+}
+
 type DeliverRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`                             // compared first; a new one: report all tasks, then obey
@@ -738,6 +811,524 @@ func (x *PingReply) GetBootId() string {
 	return ""
 }
 
+// TerminalUp goes from a terminal to the session. The replica that passes it on fills in
+// the run; who is attached says what he has seen of the output, by an ATTACH.
+type TerminalUp struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"` // in the first message
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Frame         *Frame                 `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TerminalUp) Reset() {
+	*x = TerminalUp{}
+	mi := &file_agent_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TerminalUp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TerminalUp) ProtoMessage() {}
+
+func (x *TerminalUp) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TerminalUp.ProtoReflect.Descriptor instead.
+func (*TerminalUp) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *TerminalUp) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *TerminalUp) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *TerminalUp) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+// TerminalDown goes from the session to the terminal. The first message has no frame: it
+// says that the session was found.
+type TerminalDown struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Frame         *Frame                 `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TerminalDown) Reset() {
+	*x = TerminalDown{}
+	mi := &file_agent_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TerminalDown) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TerminalDown) ProtoMessage() {}
+
+func (x *TerminalDown) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TerminalDown.ProtoReflect.Descriptor instead.
+func (*TerminalDown) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *TerminalDown) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+// A Frame is a piece of a session. Bytes are numbered from its beginning, so that whoever
+// was cut off goes on where he was, by way of another replica.
+type Frame struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          FrameKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=rampart.v1.FrameKind" json:"kind,omitempty"`
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
+	Data          []byte                 `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"` // at most 16 KiB
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Frame) Reset() {
+	*x = Frame{}
+	mi := &file_agent_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Frame) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Frame) ProtoMessage() {}
+
+func (x *Frame) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Frame.ProtoReflect.Descriptor instead.
+func (*Frame) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Frame) GetKind() FrameKind {
+	if x != nil {
+		return x.Kind
+	}
+	return FrameKind_FRAME_KIND_UNSPECIFIED
+}
+
+func (x *Frame) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *Frame) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type SetHooksRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"` // of the sending leader; an older one is refused
+	Generation    uint64                 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	Hooks         []*Hook                `protobuf:"bytes,4,rep,name=hooks,proto3" json:"hooks,omitempty"`         // all that have an event on moms
+	Resources     []*ResourceDefinition  `protobuf:"bytes,5,rep,name=resources,proto3" json:"resources,omitempty"` // all custom ones
+	Files         []*HookFile            `protobuf:"bytes,6,rep,name=files,proto3" json:"files,omitempty"`         // contents, of those that the mom lacks
+	Server        string                 `protobuf:"bytes,7,opt,name=server,proto3" json:"server,omitempty"`       // name of the cluster's server
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetHooksRequest) Reset() {
+	*x = SetHooksRequest{}
+	mi := &file_agent_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetHooksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetHooksRequest) ProtoMessage() {}
+
+func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetHooksRequest.ProtoReflect.Descriptor instead.
+func (*SetHooksRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SetHooksRequest) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *SetHooksRequest) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *SetHooksRequest) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SetHooksRequest) GetHooks() []*Hook {
+	if x != nil {
+		return x.Hooks
+	}
+	return nil
+}
+
+func (x *SetHooksRequest) GetResources() []*ResourceDefinition {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+func (x *SetHooksRequest) GetFiles() []*HookFile {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+func (x *SetHooksRequest) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+type Hook struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Attributes    []*Attribute           `protobuf:"bytes,2,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	Seq           uint64                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`      // order of creation
+	Script        string                 `protobuf:"bytes,4,opt,name=script,proto3" json:"script,omitempty"` // SHA-256, hexadecimal; empty: there is none
+	Config        string                 `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
+	Suffix        string                 `protobuf:"bytes,6,opt,name=suffix,proto3" json:"suffix,omitempty"` // of the configuration file, ".json"
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hook) Reset() {
+	*x = Hook{}
+	mi := &file_agent_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hook) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hook) ProtoMessage() {}
+
+func (x *Hook) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hook.ProtoReflect.Descriptor instead.
+func (*Hook) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Hook) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Hook) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *Hook) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Hook) GetScript() string {
+	if x != nil {
+		return x.Script
+	}
+	return ""
+}
+
+func (x *Hook) GetConfig() string {
+	if x != nil {
+		return x.Config
+	}
+	return ""
+}
+
+func (x *Hook) GetSuffix() string {
+	if x != nil {
+		return x.Suffix
+	}
+	return ""
+}
+
+type ResourceDefinition struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	Flags         string                 `protobuf:"bytes,3,opt,name=flags,proto3" json:"flags,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceDefinition) Reset() {
+	*x = ResourceDefinition{}
+	mi := &file_agent_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceDefinition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceDefinition) ProtoMessage() {}
+
+func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceDefinition.ProtoReflect.Descriptor instead.
+func (*ResourceDefinition) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ResourceDefinition) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ResourceDefinition) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ResourceDefinition) GetFlags() string {
+	if x != nil {
+		return x.Flags
+	}
+	return ""
+}
+
+type HookFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sum           string                 `protobuf:"bytes,1,opt,name=sum,proto3" json:"sum,omitempty"` // SHA-256, hexadecimal
+	Content       []byte                 `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HookFile) Reset() {
+	*x = HookFile{}
+	mi := &file_agent_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HookFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HookFile) ProtoMessage() {}
+
+func (x *HookFile) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HookFile.ProtoReflect.Descriptor instead.
+func (*HookFile) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *HookFile) GetSum() string {
+	if x != nil {
+		return x.Sum
+	}
+	return ""
+}
+
+func (x *HookFile) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+type SetHooksReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Missing       []string               `protobuf:"bytes,1,rep,name=missing,proto3" json:"missing,omitempty"` // checksums of contents to be sent; none: all is there
+	Sent          []string               `protobuf:"bytes,2,rep,name=sent,proto3" json:"sent,omitempty"`       // names of files that are new on this mom
+	Deleted       []string               `protobuf:"bytes,3,rep,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetHooksReply) Reset() {
+	*x = SetHooksReply{}
+	mi := &file_agent_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetHooksReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetHooksReply) ProtoMessage() {}
+
+func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetHooksReply.ProtoReflect.Descriptor instead.
+func (*SetHooksReply) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *SetHooksReply) GetMissing() []string {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *SetHooksReply) GetSent() []string {
+	if x != nil {
+		return x.Sent
+	}
+	return nil
+}
+
+func (x *SetHooksReply) GetDeleted() []string {
+	if x != nil {
+		return x.Deleted
+	}
+	return nil
+}
+
 var File_agent_proto protoreflect.FileDescriptor
 
 const file_agent_proto_rawDesc = "" +
@@ -789,10 +1380,66 @@ const file_agent_proto_rawDesc = "" +
 	"\vPingRequest\"8\n" +
 	"\tPingReply\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
-	"\aboot_id\x18\x02 \x01(\tR\x06bootId2\x80\x01\n" +
+	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"d\n" +
+	"\n" +
+	"TerminalUp\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12'\n" +
+	"\x05frame\x18\x03 \x01(\v2\x11.rampart.v1.FrameR\x05frame\"7\n" +
+	"\fTerminalDown\x12'\n" +
+	"\x05frame\x18\x01 \x01(\v2\x11.rampart.v1.FrameR\x05frame\"^\n" +
+	"\x05Frame\x12)\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x15.rampart.v1.FrameKindR\x04kind\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x12\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\"\x85\x02\n" +
+	"\x0fSetHooksRequest\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
+	"generation\x12&\n" +
+	"\x05hooks\x18\x04 \x03(\v2\x10.rampart.v1.HookR\x05hooks\x12<\n" +
+	"\tresources\x18\x05 \x03(\v2\x1e.rampart.v1.ResourceDefinitionR\tresources\x12*\n" +
+	"\x05files\x18\x06 \x03(\v2\x14.rampart.v1.HookFileR\x05files\x12\x16\n" +
+	"\x06server\x18\a \x01(\tR\x06server\"\xab\x01\n" +
+	"\x04Hook\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
+	"\n" +
+	"attributes\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\n" +
+	"attributes\x12\x10\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12\x16\n" +
+	"\x06script\x18\x04 \x01(\tR\x06script\x12\x16\n" +
+	"\x06config\x18\x05 \x01(\tR\x06config\x12\x16\n" +
+	"\x06suffix\x18\x06 \x01(\tR\x06suffix\"R\n" +
+	"\x12ResourceDefinition\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
+	"\x05flags\x18\x03 \x01(\tR\x05flags\"6\n" +
+	"\bHookFile\x12\x10\n" +
+	"\x03sum\x18\x01 \x01(\tR\x03sum\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\fR\acontent\"W\n" +
+	"\rSetHooksReply\x12\x18\n" +
+	"\amissing\x18\x01 \x03(\tR\amissing\x12\x12\n" +
+	"\x04sent\x18\x02 \x03(\tR\x04sent\x12\x18\n" +
+	"\adeleted\x18\x03 \x03(\tR\adeleted*\x84\x02\n" +
+	"\tFrameKind\x12\x1a\n" +
+	"\x16FRAME_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11FRAME_KIND_ATTACH\x10\x01\x12\x14\n" +
+	"\x10FRAME_KIND_INPUT\x10\x02\x12\x13\n" +
+	"\x0fFRAME_KIND_SEEN\x10\x03\x12\x15\n" +
+	"\x11FRAME_KIND_WINDOW\x10\x04\x12\x15\n" +
+	"\x11FRAME_KIND_HANGUP\x10\x05\x12\x13\n" +
+	"\x0fFRAME_KIND_LEFT\x10\x06\x12\x15\n" +
+	"\x11FRAME_KIND_NOTICE\x10\a\x12\x15\n" +
+	"\x11FRAME_KIND_OUTPUT\x10\b\x12\x14\n" +
+	"\x10FRAME_KIND_TAKEN\x10\t\x12\x12\n" +
+	"\x0eFRAME_KIND_END\x10\n" +
+	"2\x86\x02\n" +
 	"\x05Agent\x12?\n" +
 	"\aDeliver\x12\x1a.rampart.v1.DeliverRequest\x1a\x18.rampart.v1.DeliverReply\x126\n" +
-	"\x04Ping\x12\x17.rampart.v1.PingRequest\x1a\x15.rampart.v1.PingReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\x04Ping\x12\x17.rampart.v1.PingRequest\x1a\x15.rampart.v1.PingReply\x12B\n" +
+	"\bSetHooks\x12\x1b.rampart.v1.SetHooksRequest\x1a\x19.rampart.v1.SetHooksReply\x12@\n" +
+	"\bTerminal\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_agent_proto_rawDescOnce sync.Once
@@ -806,44 +1453,65 @@ func file_agent_proto_rawDescGZIP() []byte {
 	return file_agent_proto_rawDescData
 }
 
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_agent_proto_goTypes = []any{
-	(*DeliverRequest)(nil), // 0: rampart.v1.DeliverRequest
-	(*DeliverReply)(nil),   // 1: rampart.v1.DeliverReply
-	(*Order)(nil),          // 2: rampart.v1.Order
-	(*RunJob)(nil),         // 3: rampart.v1.RunJob
-	(*SignalJob)(nil),      // 4: rampart.v1.SignalJob
-	(*KillJob)(nil),        // 5: rampart.v1.KillJob
-	(*ForgetJob)(nil),      // 6: rampart.v1.ForgetJob
-	(*AlterJob)(nil),       // 7: rampart.v1.AlterJob
-	(*MessageJob)(nil),     // 8: rampart.v1.MessageJob
-	(*Answer)(nil),         // 9: rampart.v1.Answer
-	(*PingRequest)(nil),    // 10: rampart.v1.PingRequest
-	(*PingReply)(nil),      // 11: rampart.v1.PingReply
-	(*Attribute)(nil),      // 12: rampart.v1.Attribute
-	(*Refusal)(nil),        // 13: rampart.v1.Refusal
+	(FrameKind)(0),             // 0: rampart.v1.FrameKind
+	(*DeliverRequest)(nil),     // 1: rampart.v1.DeliverRequest
+	(*DeliverReply)(nil),       // 2: rampart.v1.DeliverReply
+	(*Order)(nil),              // 3: rampart.v1.Order
+	(*RunJob)(nil),             // 4: rampart.v1.RunJob
+	(*SignalJob)(nil),          // 5: rampart.v1.SignalJob
+	(*KillJob)(nil),            // 6: rampart.v1.KillJob
+	(*ForgetJob)(nil),          // 7: rampart.v1.ForgetJob
+	(*AlterJob)(nil),           // 8: rampart.v1.AlterJob
+	(*MessageJob)(nil),         // 9: rampart.v1.MessageJob
+	(*Answer)(nil),             // 10: rampart.v1.Answer
+	(*PingRequest)(nil),        // 11: rampart.v1.PingRequest
+	(*PingReply)(nil),          // 12: rampart.v1.PingReply
+	(*TerminalUp)(nil),         // 13: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),       // 14: rampart.v1.TerminalDown
+	(*Frame)(nil),              // 15: rampart.v1.Frame
+	(*SetHooksRequest)(nil),    // 16: rampart.v1.SetHooksRequest
+	(*Hook)(nil),               // 17: rampart.v1.Hook
+	(*ResourceDefinition)(nil), // 18: rampart.v1.ResourceDefinition
+	(*HookFile)(nil),           // 19: rampart.v1.HookFile
+	(*SetHooksReply)(nil),      // 20: rampart.v1.SetHooksReply
+	(*Attribute)(nil),          // 21: rampart.v1.Attribute
+	(*Refusal)(nil),            // 22: rampart.v1.Refusal
 }
 var file_agent_proto_depIdxs = []int32{
-	2,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
-	9,  // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
-	3,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
-	4,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
-	5,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
-	6,  // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
-	7,  // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
-	8,  // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
-	12, // 8: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	12, // 9: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
-	13, // 10: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	0,  // 11: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	10, // 12: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	1,  // 13: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	11, // 14: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	13, // [13:15] is the sub-list for method output_type
-	11, // [11:13] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	3,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
+	10, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
+	4,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
+	5,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
+	6,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
+	7,  // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
+	8,  // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
+	9,  // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
+	21, // 8: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
+	21, // 9: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	22, // 10: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	15, // 11: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
+	15, // 12: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
+	0,  // 13: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
+	17, // 14: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
+	18, // 15: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
+	19, // 16: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
+	21, // 17: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
+	1,  // 18: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	11, // 19: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	16, // 20: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
+	13, // 21: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
+	2,  // 22: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	12, // 23: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	20, // 24: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
+	14, // 25: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
+	22, // [22:26] is the sub-list for method output_type
+	18, // [18:22] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -865,13 +1533,14 @@ func file_agent_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   12,
+			NumEnums:      1,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_agent_proto_goTypes,
 		DependencyIndexes: file_agent_proto_depIdxs,
+		EnumInfos:         file_agent_proto_enumTypes,
 		MessageInfos:      file_agent_proto_msgTypes,
 	}.Build()
 	File_agent_proto = out.File

@@ -76,6 +76,55 @@ func (Verb) EnumDescriptor() ([]byte, []int) {
 	return file_batch_proto_rawDescGZIP(), []int{0}
 }
 
+type HookFileKind int32
+
+const (
+	HookFileKind_HOOK_FILE_KIND_UNSPECIFIED HookFileKind = 0
+	HookFileKind_HOOK_FILE_KIND_SCRIPT      HookFileKind = 1
+	HookFileKind_HOOK_FILE_KIND_CONFIG      HookFileKind = 2
+)
+
+// Enum value maps for HookFileKind.
+var (
+	HookFileKind_name = map[int32]string{
+		0: "HOOK_FILE_KIND_UNSPECIFIED",
+		1: "HOOK_FILE_KIND_SCRIPT",
+		2: "HOOK_FILE_KIND_CONFIG",
+	}
+	HookFileKind_value = map[string]int32{
+		"HOOK_FILE_KIND_UNSPECIFIED": 0,
+		"HOOK_FILE_KIND_SCRIPT":      1,
+		"HOOK_FILE_KIND_CONFIG":      2,
+	}
+)
+
+func (x HookFileKind) Enum() *HookFileKind {
+	p := new(HookFileKind)
+	*p = x
+	return p
+}
+
+func (x HookFileKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HookFileKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_batch_proto_enumTypes[1].Descriptor()
+}
+
+func (HookFileKind) Type() protoreflect.EnumType {
+	return &file_batch_proto_enumTypes[1]
+}
+
+func (x HookFileKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HookFileKind.Descriptor instead.
+func (HookFileKind) EnumDescriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{1}
+}
+
 type Relation int32
 
 const (
@@ -118,11 +167,11 @@ func (x Relation) String() string {
 }
 
 func (Relation) Descriptor() protoreflect.EnumDescriptor {
-	return file_batch_proto_enumTypes[1].Descriptor()
+	return file_batch_proto_enumTypes[2].Descriptor()
 }
 
 func (Relation) Type() protoreflect.EnumType {
-	return &file_batch_proto_enumTypes[1]
+	return &file_batch_proto_enumTypes[2]
 }
 
 func (x Relation) Number() protoreflect.EnumNumber {
@@ -131,7 +180,7 @@ func (x Relation) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Relation.Descriptor instead.
 func (Relation) EnumDescriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{1}
+	return file_batch_proto_rawDescGZIP(), []int{2}
 }
 
 type SubmitRequest struct {
@@ -1246,6 +1295,230 @@ func (*ManageReply) Descriptor() ([]byte, []int) {
 	return file_batch_proto_rawDescGZIP(), []int{23}
 }
 
+type ImportHookRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hook          string                 `protobuf:"bytes,1,opt,name=hook,proto3" json:"hook,omitempty"`
+	Kind          HookFileKind           `protobuf:"varint,2,opt,name=kind,proto3,enum=rampart.v1.HookFileKind" json:"kind,omitempty"`
+	File          string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"` // name of the file it came from: its ending says how it is checked
+	Content       []byte                 `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	Builtin       bool                   `protobuf:"varint,5,opt,name=builtin,proto3" json:"builtin,omitempty"` // the hook was addressed as pbshook
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportHookRequest) Reset() {
+	*x = ImportHookRequest{}
+	mi := &file_batch_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportHookRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportHookRequest) ProtoMessage() {}
+
+func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportHookRequest.ProtoReflect.Descriptor instead.
+func (*ImportHookRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ImportHookRequest) GetHook() string {
+	if x != nil {
+		return x.Hook
+	}
+	return ""
+}
+
+func (x *ImportHookRequest) GetKind() HookFileKind {
+	if x != nil {
+		return x.Kind
+	}
+	return HookFileKind_HOOK_FILE_KIND_UNSPECIFIED
+}
+
+func (x *ImportHookRequest) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *ImportHookRequest) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *ImportHookRequest) GetBuiltin() bool {
+	if x != nil {
+		return x.Builtin
+	}
+	return false
+}
+
+type ImportHookReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Overwritten   bool                   `protobuf:"varint,1,opt,name=overwritten,proto3" json:"overwritten,omitempty"` // there was one before
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportHookReply) Reset() {
+	*x = ImportHookReply{}
+	mi := &file_batch_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportHookReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportHookReply) ProtoMessage() {}
+
+func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportHookReply.ProtoReflect.Descriptor instead.
+func (*ImportHookReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ImportHookReply) GetOverwritten() bool {
+	if x != nil {
+		return x.Overwritten
+	}
+	return false
+}
+
+type ExportHookRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hook          string                 `protobuf:"bytes,1,opt,name=hook,proto3" json:"hook,omitempty"`
+	Kind          HookFileKind           `protobuf:"varint,2,opt,name=kind,proto3,enum=rampart.v1.HookFileKind" json:"kind,omitempty"`
+	Builtin       bool                   `protobuf:"varint,3,opt,name=builtin,proto3" json:"builtin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportHookRequest) Reset() {
+	*x = ExportHookRequest{}
+	mi := &file_batch_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportHookRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportHookRequest) ProtoMessage() {}
+
+func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportHookRequest.ProtoReflect.Descriptor instead.
+func (*ExportHookRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ExportHookRequest) GetHook() string {
+	if x != nil {
+		return x.Hook
+	}
+	return ""
+}
+
+func (x *ExportHookRequest) GetKind() HookFileKind {
+	if x != nil {
+		return x.Kind
+	}
+	return HookFileKind_HOOK_FILE_KIND_UNSPECIFIED
+}
+
+func (x *ExportHookRequest) GetBuiltin() bool {
+	if x != nil {
+		return x.Builtin
+	}
+	return false
+}
+
+type ExportHookReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Content       []byte                 `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportHookReply) Reset() {
+	*x = ExportHookReply{}
+	mi := &file_batch_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportHookReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportHookReply) ProtoMessage() {}
+
+func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportHookReply.ProtoReflect.Descriptor instead.
+func (*ExportHookReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ExportHookReply) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
 type ListRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          ObjectKind             `protobuf:"varint,1,opt,name=kind,proto3,enum=rampart.v1.ObjectKind" json:"kind,omitempty"`
@@ -1263,7 +1536,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_batch_proto_msgTypes[24]
+	mi := &file_batch_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1548,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[24]
+	mi := &file_batch_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1561,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{24}
+	return file_batch_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListRequest) GetKind() ObjectKind {
@@ -1367,7 +1640,7 @@ type Criterion struct {
 
 func (x *Criterion) Reset() {
 	*x = Criterion{}
-	mi := &file_batch_proto_msgTypes[25]
+	mi := &file_batch_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1652,7 @@ func (x *Criterion) String() string {
 func (*Criterion) ProtoMessage() {}
 
 func (x *Criterion) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[25]
+	mi := &file_batch_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1392,7 +1665,7 @@ func (x *Criterion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Criterion.ProtoReflect.Descriptor instead.
 func (*Criterion) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{25}
+	return file_batch_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Criterion) GetName() string {
@@ -1434,7 +1707,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1719,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1732,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{26}
+	return file_batch_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListReply) GetHeader() *ListHeader {
@@ -1490,7 +1763,7 @@ type ListHeader struct {
 
 func (x *ListHeader) Reset() {
 	*x = ListHeader{}
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1775,7 @@ func (x *ListHeader) String() string {
 func (*ListHeader) ProtoMessage() {}
 
 func (x *ListHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1788,7 @@ func (x *ListHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeader.ProtoReflect.Descriptor instead.
 func (*ListHeader) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{27}
+	return file_batch_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListHeader) GetServer() string {
@@ -1571,7 +1844,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1856,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1869,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{28}
+	return file_batch_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Object) GetName() string {
@@ -1633,7 +1906,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1918,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +1931,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{29}
+	return file_batch_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -1710,7 +1983,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1722,7 +1995,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1735,7 +2008,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{30}
+	return file_batch_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -1794,7 +2067,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +2079,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +2092,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{31}
+	return file_batch_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Gone) GetName() string {
@@ -1862,7 +2135,7 @@ var File_batch_proto protoreflect.FileDescriptor
 const file_batch_proto_rawDesc = "" +
 	"\n" +
 	"\vbatch.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\"\x80\x01\n" +
+	"rampart.v1\x1a\vagent.proto\x1a\fcommon.proto\"\x80\x01\n" +
 	"\rSubmitRequest\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
@@ -1923,7 +2196,21 @@ const file_batch_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.rampart.v1.ObjectKindR\x04kind\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12/\n" +
 	"\achanges\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\achanges\"\r\n" +
-	"\vManageReply\"\x96\x02\n" +
+	"\vManageReply\"\x9d\x01\n" +
+	"\x11ImportHookRequest\x12\x12\n" +
+	"\x04hook\x18\x01 \x01(\tR\x04hook\x12,\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x18.rampart.v1.HookFileKindR\x04kind\x12\x12\n" +
+	"\x04file\x18\x03 \x01(\tR\x04file\x12\x18\n" +
+	"\acontent\x18\x04 \x01(\fR\acontent\x12\x18\n" +
+	"\abuiltin\x18\x05 \x01(\bR\abuiltin\"3\n" +
+	"\x0fImportHookReply\x12 \n" +
+	"\voverwritten\x18\x01 \x01(\bR\voverwritten\"o\n" +
+	"\x11ExportHookRequest\x12\x12\n" +
+	"\x04hook\x18\x01 \x01(\tR\x04hook\x12,\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x18.rampart.v1.HookFileKindR\x04kind\x12\x18\n" +
+	"\abuiltin\x18\x03 \x01(\bR\abuiltin\"+\n" +
+	"\x0fExportHookReply\x12\x18\n" +
+	"\acontent\x18\x01 \x01(\fR\acontent\"\x96\x02\n" +
 	"\vListRequest\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.rampart.v1.ObjectKindR\x04kind\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\x12\x1e\n" +
@@ -1987,14 +2274,18 @@ const file_batch_proto_rawDesc = "" +
 	"\vVERB_DELETE\x10\x02\x12\f\n" +
 	"\bVERB_SET\x10\x03\x12\x0e\n" +
 	"\n" +
-	"VERB_UNSET\x10\x04*\x9a\x01\n" +
+	"VERB_UNSET\x10\x04*d\n" +
+	"\fHookFileKind\x12\x1e\n" +
+	"\x1aHOOK_FILE_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15HOOK_FILE_KIND_SCRIPT\x10\x01\x12\x19\n" +
+	"\x15HOOK_FILE_KIND_CONFIG\x10\x02*\x9a\x01\n" +
 	"\bRelation\x12\x12\n" +
 	"\x0eRELATION_EQUAL\x10\x00\x12\x16\n" +
 	"\x12RELATION_NOT_EQUAL\x10\x01\x12\x11\n" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xcb\x06\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\x9f\b\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -2007,9 +2298,14 @@ const file_batch_proto_rawDesc = "" +
 	"\x04Swap\x12\x17.rampart.v1.SwapRequest\x1a\x15.rampart.v1.SwapReply\x123\n" +
 	"\x03Run\x12\x16.rampart.v1.RunRequest\x1a\x14.rampart.v1.RunReply\x12?\n" +
 	"\aMessage\x12\x1a.rampart.v1.MessageRequest\x1a\x18.rampart.v1.MessageReply\x12<\n" +
-	"\x06Manage\x12\x19.rampart.v1.ManageRequest\x1a\x17.rampart.v1.ManageReply\x128\n" +
+	"\x06Manage\x12\x19.rampart.v1.ManageRequest\x1a\x17.rampart.v1.ManageReply\x12H\n" +
+	"\n" +
+	"ImportHook\x12\x1d.rampart.v1.ImportHookRequest\x1a\x1b.rampart.v1.ImportHookReply\x12H\n" +
+	"\n" +
+	"ExportHook\x12\x1d.rampart.v1.ExportHookRequest\x1a\x1b.rampart.v1.ExportHookReply\x128\n" +
 	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01\x12;\n" +
-	"\x05Watch\x12\x18.rampart.v1.WatchRequest\x1a\x16.rampart.v1.WatchReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\x05Watch\x12\x18.rampart.v1.WatchRequest\x1a\x16.rampart.v1.WatchReply0\x01\x12>\n" +
+	"\x06Attach\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_batch_proto_rawDescOnce sync.Once
@@ -2023,96 +2319,111 @@ func file_batch_proto_rawDescGZIP() []byte {
 	return file_batch_proto_rawDescData
 }
 
-var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_batch_proto_goTypes = []any{
-	(Verb)(0),              // 0: rampart.v1.Verb
-	(Relation)(0),          // 1: rampart.v1.Relation
-	(*SubmitRequest)(nil),  // 2: rampart.v1.SubmitRequest
-	(*SubmitReply)(nil),    // 3: rampart.v1.SubmitReply
-	(*AlterRequest)(nil),   // 4: rampart.v1.AlterRequest
-	(*AlterReply)(nil),     // 5: rampart.v1.AlterReply
-	(*HoldRequest)(nil),    // 6: rampart.v1.HoldRequest
-	(*HoldReply)(nil),      // 7: rampart.v1.HoldReply
-	(*ReleaseRequest)(nil), // 8: rampart.v1.ReleaseRequest
-	(*ReleaseReply)(nil),   // 9: rampart.v1.ReleaseReply
-	(*SignalRequest)(nil),  // 10: rampart.v1.SignalRequest
-	(*SignalReply)(nil),    // 11: rampart.v1.SignalReply
-	(*DeleteRequest)(nil),  // 12: rampart.v1.DeleteRequest
-	(*DeleteReply)(nil),    // 13: rampart.v1.DeleteReply
-	(*RerunRequest)(nil),   // 14: rampart.v1.RerunRequest
-	(*RerunReply)(nil),     // 15: rampart.v1.RerunReply
-	(*MoveRequest)(nil),    // 16: rampart.v1.MoveRequest
-	(*MoveReply)(nil),      // 17: rampart.v1.MoveReply
-	(*SwapRequest)(nil),    // 18: rampart.v1.SwapRequest
-	(*SwapReply)(nil),      // 19: rampart.v1.SwapReply
-	(*RunRequest)(nil),     // 20: rampart.v1.RunRequest
-	(*RunReply)(nil),       // 21: rampart.v1.RunReply
-	(*MessageRequest)(nil), // 22: rampart.v1.MessageRequest
-	(*MessageReply)(nil),   // 23: rampart.v1.MessageReply
-	(*ManageRequest)(nil),  // 24: rampart.v1.ManageRequest
-	(*ManageReply)(nil),    // 25: rampart.v1.ManageReply
-	(*ListRequest)(nil),    // 26: rampart.v1.ListRequest
-	(*Criterion)(nil),      // 27: rampart.v1.Criterion
-	(*ListReply)(nil),      // 28: rampart.v1.ListReply
-	(*ListHeader)(nil),     // 29: rampart.v1.ListHeader
-	(*Object)(nil),         // 30: rampart.v1.Object
-	(*WatchRequest)(nil),   // 31: rampart.v1.WatchRequest
-	(*WatchReply)(nil),     // 32: rampart.v1.WatchReply
-	(*Gone)(nil),           // 33: rampart.v1.Gone
-	(*Attribute)(nil),      // 34: rampart.v1.Attribute
-	(ObjectKind)(0),        // 35: rampart.v1.ObjectKind
-	(*Refusal)(nil),        // 36: rampart.v1.Refusal
+	(Verb)(0),                 // 0: rampart.v1.Verb
+	(HookFileKind)(0),         // 1: rampart.v1.HookFileKind
+	(Relation)(0),             // 2: rampart.v1.Relation
+	(*SubmitRequest)(nil),     // 3: rampart.v1.SubmitRequest
+	(*SubmitReply)(nil),       // 4: rampart.v1.SubmitReply
+	(*AlterRequest)(nil),      // 5: rampart.v1.AlterRequest
+	(*AlterReply)(nil),        // 6: rampart.v1.AlterReply
+	(*HoldRequest)(nil),       // 7: rampart.v1.HoldRequest
+	(*HoldReply)(nil),         // 8: rampart.v1.HoldReply
+	(*ReleaseRequest)(nil),    // 9: rampart.v1.ReleaseRequest
+	(*ReleaseReply)(nil),      // 10: rampart.v1.ReleaseReply
+	(*SignalRequest)(nil),     // 11: rampart.v1.SignalRequest
+	(*SignalReply)(nil),       // 12: rampart.v1.SignalReply
+	(*DeleteRequest)(nil),     // 13: rampart.v1.DeleteRequest
+	(*DeleteReply)(nil),       // 14: rampart.v1.DeleteReply
+	(*RerunRequest)(nil),      // 15: rampart.v1.RerunRequest
+	(*RerunReply)(nil),        // 16: rampart.v1.RerunReply
+	(*MoveRequest)(nil),       // 17: rampart.v1.MoveRequest
+	(*MoveReply)(nil),         // 18: rampart.v1.MoveReply
+	(*SwapRequest)(nil),       // 19: rampart.v1.SwapRequest
+	(*SwapReply)(nil),         // 20: rampart.v1.SwapReply
+	(*RunRequest)(nil),        // 21: rampart.v1.RunRequest
+	(*RunReply)(nil),          // 22: rampart.v1.RunReply
+	(*MessageRequest)(nil),    // 23: rampart.v1.MessageRequest
+	(*MessageReply)(nil),      // 24: rampart.v1.MessageReply
+	(*ManageRequest)(nil),     // 25: rampart.v1.ManageRequest
+	(*ManageReply)(nil),       // 26: rampart.v1.ManageReply
+	(*ImportHookRequest)(nil), // 27: rampart.v1.ImportHookRequest
+	(*ImportHookReply)(nil),   // 28: rampart.v1.ImportHookReply
+	(*ExportHookRequest)(nil), // 29: rampart.v1.ExportHookRequest
+	(*ExportHookReply)(nil),   // 30: rampart.v1.ExportHookReply
+	(*ListRequest)(nil),       // 31: rampart.v1.ListRequest
+	(*Criterion)(nil),         // 32: rampart.v1.Criterion
+	(*ListReply)(nil),         // 33: rampart.v1.ListReply
+	(*ListHeader)(nil),        // 34: rampart.v1.ListHeader
+	(*Object)(nil),            // 35: rampart.v1.Object
+	(*WatchRequest)(nil),      // 36: rampart.v1.WatchRequest
+	(*WatchReply)(nil),        // 37: rampart.v1.WatchReply
+	(*Gone)(nil),              // 38: rampart.v1.Gone
+	(*Attribute)(nil),         // 39: rampart.v1.Attribute
+	(ObjectKind)(0),           // 40: rampart.v1.ObjectKind
+	(*Refusal)(nil),           // 41: rampart.v1.Refusal
+	(*TerminalUp)(nil),        // 42: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),      // 43: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	34, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	34, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	39, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	39, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 2: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	35, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	34, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
-	35, // 5: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
-	27, // 6: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
-	1,  // 7: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
-	29, // 8: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
-	30, // 9: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	34, // 10: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	36, // 11: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	29, // 12: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	30, // 13: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	33, // 14: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	2,  // 15: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	4,  // 16: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	6,  // 17: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	8,  // 18: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	10, // 19: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	12, // 20: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	14, // 21: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	16, // 22: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	18, // 23: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	20, // 24: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	22, // 25: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	24, // 26: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	26, // 27: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	31, // 28: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	3,  // 29: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	5,  // 30: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	7,  // 31: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	9,  // 32: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	11, // 33: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	13, // 34: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	15, // 35: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	17, // 36: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	19, // 37: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	21, // 38: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	23, // 39: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	25, // 40: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	28, // 41: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	32, // 42: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	29, // [29:43] is the sub-list for method output_type
-	15, // [15:29] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	40, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	39, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	1,  // 5: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
+	1,  // 6: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
+	40, // 7: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	32, // 8: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
+	2,  // 9: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
+	34, // 10: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
+	35, // 11: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
+	39, // 12: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	41, // 13: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	34, // 14: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	35, // 15: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	38, // 16: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	3,  // 17: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	5,  // 18: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	7,  // 19: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	9,  // 20: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	11, // 21: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	13, // 22: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	15, // 23: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	17, // 24: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	19, // 25: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	21, // 26: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	23, // 27: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	25, // 28: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	27, // 29: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	29, // 30: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	31, // 31: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	36, // 32: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	42, // 33: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	4,  // 34: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	6,  // 35: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	8,  // 36: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	10, // 37: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	12, // 38: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	14, // 39: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	16, // 40: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	18, // 41: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	20, // 42: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	22, // 43: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	24, // 44: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	26, // 45: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	28, // 46: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	30, // 47: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	33, // 48: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	37, // 49: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	43, // 50: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	34, // [34:51] is the sub-list for method output_type
+	17, // [17:34] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }
@@ -2120,14 +2431,15 @@ func file_batch_proto_init() {
 	if File_batch_proto != nil {
 		return
 	}
+	file_agent_proto_init()
 	file_common_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   32,
+			NumEnums:      3,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

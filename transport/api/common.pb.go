@@ -84,21 +84,23 @@ const (
 	ObjectKind_OBJECT_KIND_RESOURCE    ObjectKind = 5
 	ObjectKind_OBJECT_KIND_SCHED       ObjectKind = 6
 	ObjectKind_OBJECT_KIND_HOOK        ObjectKind = 7
-	ObjectKind_OBJECT_KIND_HOST        ObjectKind = 8 // vnodes summed by execution host
+	ObjectKind_OBJECT_KIND_HOST        ObjectKind = 8  // vnodes summed by execution host
+	ObjectKind_OBJECT_KIND_PBSHOOK     ObjectKind = 20 // built-in hooks
 )
 
 // Enum value maps for ObjectKind.
 var (
 	ObjectKind_name = map[int32]string{
-		0: "OBJECT_KIND_UNSPECIFIED",
-		1: "OBJECT_KIND_SERVER",
-		2: "OBJECT_KIND_QUEUE",
-		3: "OBJECT_KIND_VNODE",
-		4: "OBJECT_KIND_JOB",
-		5: "OBJECT_KIND_RESOURCE",
-		6: "OBJECT_KIND_SCHED",
-		7: "OBJECT_KIND_HOOK",
-		8: "OBJECT_KIND_HOST",
+		0:  "OBJECT_KIND_UNSPECIFIED",
+		1:  "OBJECT_KIND_SERVER",
+		2:  "OBJECT_KIND_QUEUE",
+		3:  "OBJECT_KIND_VNODE",
+		4:  "OBJECT_KIND_JOB",
+		5:  "OBJECT_KIND_RESOURCE",
+		6:  "OBJECT_KIND_SCHED",
+		7:  "OBJECT_KIND_HOOK",
+		8:  "OBJECT_KIND_HOST",
+		20: "OBJECT_KIND_PBSHOOK",
 	}
 	ObjectKind_value = map[string]int32{
 		"OBJECT_KIND_UNSPECIFIED": 0,
@@ -110,6 +112,7 @@ var (
 		"OBJECT_KIND_SCHED":       6,
 		"OBJECT_KIND_HOOK":        7,
 		"OBJECT_KIND_HOST":        8,
+		"OBJECT_KIND_PBSHOOK":     20,
 	}
 )
 
@@ -356,7 +359,7 @@ const file_common_proto_rawDesc = "" +
 	"\x06OP_SET\x10\x00\x12\f\n" +
 	"\bOP_UNSET\x10\x01\x12\x0f\n" +
 	"\vOP_INCREASE\x10\x02\x12\x0f\n" +
-	"\vOP_DECREASE\x10\x03*\xe1\x01\n" +
+	"\vOP_DECREASE\x10\x03*\xfa\x01\n" +
 	"\n" +
 	"ObjectKind\x12\x1b\n" +
 	"\x17OBJECT_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -367,7 +370,8 @@ const file_common_proto_rawDesc = "" +
 	"\x14OBJECT_KIND_RESOURCE\x10\x05\x12\x15\n" +
 	"\x11OBJECT_KIND_SCHED\x10\x06\x12\x14\n" +
 	"\x10OBJECT_KIND_HOOK\x10\a\x12\x14\n" +
-	"\x10OBJECT_KIND_HOST\x10\bB\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\x10OBJECT_KIND_HOST\x10\b\x12\x17\n" +
+	"\x13OBJECT_KIND_PBSHOOK\x10\x14B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_common_proto_rawDescOnce sync.Once

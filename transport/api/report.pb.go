@@ -435,6 +435,7 @@ type Fact struct {
 	//
 	//	*Fact_Started
 	//	*Fact_Ended
+	//	*Fact_Hooks
 	//	*Fact_Exiting
 	What          isFact_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
@@ -517,6 +518,15 @@ func (x *Fact) GetEnded() *Ended {
 	return nil
 }
 
+func (x *Fact) GetHooks() *HookWishes {
+	if x != nil {
+		if x, ok := x.What.(*Fact_Hooks); ok {
+			return x.Hooks
+		}
+	}
+	return nil
+}
+
 func (x *Fact) GetExiting() *Exiting {
 	if x != nil {
 		if x, ok := x.What.(*Fact_Exiting); ok {
@@ -538,6 +548,10 @@ type Fact_Ended struct {
 	Ended *Ended `protobuf:"bytes,5,opt,name=ended,proto3,oneof"`
 }
 
+type Fact_Hooks struct {
+	Hooks *HookWishes `protobuf:"bytes,16,opt,name=hooks,proto3,oneof"`
+}
+
 type Fact_Exiting struct {
 	Exiting *Exiting `protobuf:"bytes,6,opt,name=exiting,proto3,oneof"`
 }
@@ -545,6 +559,8 @@ type Fact_Exiting struct {
 func (*Fact_Started) isFact_What() {}
 
 func (*Fact_Ended) isFact_What() {}
+
+func (*Fact_Hooks) isFact_What() {}
 
 func (*Fact_Exiting) isFact_What() {}
 
@@ -1169,6 +1185,167 @@ func (x *ScriptReply) GetData() []byte {
 	return nil
 }
 
+// HookWishes are what a hook that ran on the mom wants of vnodes and jobs.
+type HookWishes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hook          string                 `protobuf:"bytes,1,opt,name=hook,proto3" json:"hook,omitempty"`
+	Vnodes        []*HookVnode           `protobuf:"bytes,2,rep,name=vnodes,proto3" json:"vnodes,omitempty"`
+	Offline       string                 `protobuf:"bytes,3,opt,name=offline,proto3" json:"offline,omitempty"`  // comment with which all vnodes of the host go offline
+	Clear         string                 `protobuf:"bytes,4,opt,name=clear,proto3" json:"clear,omitempty"`      // comment of those that are to be cleared
+	Restart       bool                   `protobuf:"varint,5,opt,name=restart,proto3" json:"restart,omitempty"` // a scheduling cycle is wanted
+	Rerun         []*TaskReport          `protobuf:"bytes,6,rep,name=rerun,proto3" json:"rerun,omitempty"`
+	Delete        []*TaskReport          `protobuf:"bytes,7,rep,name=delete,proto3" json:"delete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HookWishes) Reset() {
+	*x = HookWishes{}
+	mi := &file_report_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HookWishes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HookWishes) ProtoMessage() {}
+
+func (x *HookWishes) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HookWishes.ProtoReflect.Descriptor instead.
+func (*HookWishes) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *HookWishes) GetHook() string {
+	if x != nil {
+		return x.Hook
+	}
+	return ""
+}
+
+func (x *HookWishes) GetVnodes() []*HookVnode {
+	if x != nil {
+		return x.Vnodes
+	}
+	return nil
+}
+
+func (x *HookWishes) GetOffline() string {
+	if x != nil {
+		return x.Offline
+	}
+	return ""
+}
+
+func (x *HookWishes) GetClear() string {
+	if x != nil {
+		return x.Clear
+	}
+	return ""
+}
+
+func (x *HookWishes) GetRestart() bool {
+	if x != nil {
+		return x.Restart
+	}
+	return false
+}
+
+func (x *HookWishes) GetRerun() []*TaskReport {
+	if x != nil {
+		return x.Rerun
+	}
+	return nil
+}
+
+func (x *HookWishes) GetDelete() []*TaskReport {
+	if x != nil {
+		return x.Delete
+	}
+	return nil
+}
+
+type HookVnode struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Set           []*Attribute           `protobuf:"bytes,2,rep,name=set,proto3" json:"set,omitempty"`
+	Unset         []string               `protobuf:"bytes,3,rep,name=unset,proto3" json:"unset,omitempty"` // NAME or NAME.RESOURCE
+	Types         []*Attribute           `protobuf:"bytes,4,rep,name=types,proto3" json:"types,omitempty"` // of resources, by name, that may not be known yet
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HookVnode) Reset() {
+	*x = HookVnode{}
+	mi := &file_report_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HookVnode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HookVnode) ProtoMessage() {}
+
+func (x *HookVnode) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HookVnode.ProtoReflect.Descriptor instead.
+func (*HookVnode) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *HookVnode) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *HookVnode) GetSet() []*Attribute {
+	if x != nil {
+		return x.Set
+	}
+	return nil
+}
+
+func (x *HookVnode) GetUnset() []string {
+	if x != nil {
+		return x.Unset
+	}
+	return nil
+}
+
+func (x *HookVnode) GetTypes() []*Attribute {
+	if x != nil {
+		return x.Types
+	}
+	return nil
+}
+
 var File_report_proto protoreflect.FileDescriptor
 
 const file_report_proto_rawDesc = "" +
@@ -1212,13 +1389,14 @@ const file_report_proto_rawDesc = "" +
 	"\fFactsRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\bspool_id\x18\x02 \x01(\tR\aspoolId\x12&\n" +
-	"\x05facts\x18\x03 \x03(\v2\x10.rampart.v1.FactR\x05facts\"\xdc\x01\n" +
+	"\x05facts\x18\x03 \x03(\v2\x10.rampart.v1.FactR\x05facts\"\x8c\x02\n" +
 	"\x04Fact\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x03 \x01(\rR\brunCount\x12/\n" +
 	"\astarted\x18\x04 \x01(\v2\x13.rampart.v1.StartedH\x00R\astarted\x12)\n" +
-	"\x05ended\x18\x05 \x01(\v2\x11.rampart.v1.EndedH\x00R\x05ended\x12/\n" +
+	"\x05ended\x18\x05 \x01(\v2\x11.rampart.v1.EndedH\x00R\x05ended\x12.\n" +
+	"\x05hooks\x18\x10 \x01(\v2\x16.rampart.v1.HookWishesH\x00R\x05hooks\x12/\n" +
 	"\aexiting\x18\x06 \x01(\v2\x13.rampart.v1.ExitingH\x00R\aexitingB\x06\n" +
 	"\x04what\"X\n" +
 	"\aStarted\x12\x18\n" +
@@ -1262,7 +1440,21 @@ const file_report_proto_rawDesc = "" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\"!\n" +
 	"\vScriptReply\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data2\xc3\x02\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"\xf7\x01\n" +
+	"\n" +
+	"HookWishes\x12\x12\n" +
+	"\x04hook\x18\x01 \x01(\tR\x04hook\x12-\n" +
+	"\x06vnodes\x18\x02 \x03(\v2\x15.rampart.v1.HookVnodeR\x06vnodes\x12\x18\n" +
+	"\aoffline\x18\x03 \x01(\tR\aoffline\x12\x14\n" +
+	"\x05clear\x18\x04 \x01(\tR\x05clear\x12\x18\n" +
+	"\arestart\x18\x05 \x01(\bR\arestart\x12,\n" +
+	"\x05rerun\x18\x06 \x03(\v2\x16.rampart.v1.TaskReportR\x05rerun\x12.\n" +
+	"\x06delete\x18\a \x03(\v2\x16.rampart.v1.TaskReportR\x06delete\"\x8b\x01\n" +
+	"\tHookVnode\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
+	"\x03set\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\x03set\x12\x14\n" +
+	"\x05unset\x18\x03 \x03(\tR\x05unset\x12+\n" +
+	"\x05types\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\x05types2\xc3\x02\n" +
 	"\x06Report\x12B\n" +
 	"\bRegister\x12\x1b.rampart.v1.RegisterRequest\x1a\x19.rampart.v1.RegisterReply\x129\n" +
 	"\x05Facts\x12\x18.rampart.v1.FactsRequest\x1a\x16.rampart.v1.FactsReply\x12?\n" +
@@ -1282,7 +1474,7 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_report_proto_goTypes = []any{
 	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
 	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
@@ -1301,34 +1493,42 @@ var file_report_proto_goTypes = []any{
 	(*LeaseReply)(nil),      // 14: rampart.v1.LeaseReply
 	(*ScriptRequest)(nil),   // 15: rampart.v1.ScriptRequest
 	(*ScriptReply)(nil),     // 16: rampart.v1.ScriptReply
-	(*Attribute)(nil),       // 17: rampart.v1.Attribute
+	(*HookWishes)(nil),      // 17: rampart.v1.HookWishes
+	(*HookVnode)(nil),       // 18: rampart.v1.HookVnode
+	(*Attribute)(nil),       // 19: rampart.v1.Attribute
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
 	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	17, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	19, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
 	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
 	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
 	8,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
-	7,  // 6: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
-	17, // 7: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	11, // 8: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	17, // 9: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	0,  // 10: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 11: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	10, // 12: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	13, // 13: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	15, // 14: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	3,  // 15: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	9,  // 16: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	12, // 17: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	14, // 18: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	16, // 19: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	17, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
+	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
+	19, // 8: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	11, // 9: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
+	19, // 10: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	18, // 11: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	2,  // 12: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
+	2,  // 13: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
+	19, // 14: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	19, // 15: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	0,  // 16: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 17: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	10, // 18: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	13, // 19: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	15, // 20: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	3,  // 21: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	9,  // 22: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	12, // 23: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	14, // 24: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	16, // 25: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	21, // [21:26] is the sub-list for method output_type
+	16, // [16:21] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -1340,6 +1540,7 @@ func file_report_proto_init() {
 	file_report_proto_msgTypes[5].OneofWrappers = []any{
 		(*Fact_Started)(nil),
 		(*Fact_Ended)(nil),
+		(*Fact_Hooks)(nil),
 		(*Fact_Exiting)(nil),
 	}
 	type x struct{}
@@ -1348,7 +1549,7 @@ func file_report_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -195,7 +195,7 @@ func (s *Server) isMember(key string) bool {
 func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
-		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
+		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
 		Backups: s.backups,
 		Place:   sched.PlaceOne, EndReplica: s.endReplica, EndSelf: s.endSelf,
 	})

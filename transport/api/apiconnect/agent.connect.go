@@ -37,6 +37,10 @@ const (
 	AgentDeliverProcedure = "/rampart.v1.Agent/Deliver"
 	// AgentPingProcedure is the fully-qualified name of the Agent's Ping RPC.
 	AgentPingProcedure = "/rampart.v1.Agent/Ping"
+	// AgentSetHooksProcedure is the fully-qualified name of the Agent's SetHooks RPC.
+	AgentSetHooksProcedure = "/rampart.v1.Agent/SetHooks"
+	// AgentTerminalProcedure is the fully-qualified name of the Agent's Terminal RPC.
+	AgentTerminalProcedure = "/rampart.v1.Agent/Terminal"
 )
 
 // AgentClient is a client for the rampart.v1.Agent service.
@@ -46,6 +50,12 @@ type AgentClient interface {
 	Deliver(context.Context, *connect.Request[api.DeliverRequest]) (*connect.Response[api.DeliverReply], error)
 	// Ping is the leader's direct call before a verdict on a silent mom (L13).
 	Ping(context.Context, *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error)
+	// SetHooks tells all that a mom has to know of hooks and custom resources. Files go
+	// along that it said it lacks; it answers when what it has is on its disk.
+	SetHooks(context.Context, *connect.Request[api.SetHooksRequest]) (*connect.Response[api.SetHooksReply], error)
+	// Terminal connects a terminal to the session of an interactive job. The first message
+	// names the run; frames follow, both ways, until either side is gone.
+	Terminal(context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown]
 }
 
 // NewAgentClient constructs a client for the rampart.v1.Agent service. By default, it uses the
@@ -71,13 +81,27 @@ func NewAgentClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(agentMethods.ByName("Ping")),
 			connect.WithClientOptions(opts...),
 		),
+		setHooks: connect.NewClient[api.SetHooksRequest, api.SetHooksReply](
+			httpClient,
+			baseURL+AgentSetHooksProcedure,
+			connect.WithSchema(agentMethods.ByName("SetHooks")),
+			connect.WithClientOptions(opts...),
+		),
+		terminal: connect.NewClient[api.TerminalUp, api.TerminalDown](
+			httpClient,
+			baseURL+AgentTerminalProcedure,
+			connect.WithSchema(agentMethods.ByName("Terminal")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // agentClient implements AgentClient.
 type agentClient struct {
-	deliver *connect.Client[api.DeliverRequest, api.DeliverReply]
-	ping    *connect.Client[api.PingRequest, api.PingReply]
+	deliver  *connect.Client[api.DeliverRequest, api.DeliverReply]
+	ping     *connect.Client[api.PingRequest, api.PingReply]
+	setHooks *connect.Client[api.SetHooksRequest, api.SetHooksReply]
+	terminal *connect.Client[api.TerminalUp, api.TerminalDown]
 }
 
 // Deliver calls rampart.v1.Agent.Deliver.
@@ -90,6 +114,16 @@ func (c *agentClient) Ping(ctx context.Context, req *connect.Request[api.PingReq
 	return c.ping.CallUnary(ctx, req)
 }
 
+// SetHooks calls rampart.v1.Agent.SetHooks.
+func (c *agentClient) SetHooks(ctx context.Context, req *connect.Request[api.SetHooksRequest]) (*connect.Response[api.SetHooksReply], error) {
+	return c.setHooks.CallUnary(ctx, req)
+}
+
+// Terminal calls rampart.v1.Agent.Terminal.
+func (c *agentClient) Terminal(ctx context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown] {
+	return c.terminal.CallBidiStream(ctx)
+}
+
 // AgentHandler is an implementation of the rampart.v1.Agent service.
 type AgentHandler interface {
 	// Deliver hands over orders, in the order of their ids; every order is delivered
@@ -97,6 +131,12 @@ type AgentHandler interface {
 	Deliver(context.Context, *connect.Request[api.DeliverRequest]) (*connect.Response[api.DeliverReply], error)
 	// Ping is the leader's direct call before a verdict on a silent mom (L13).
 	Ping(context.Context, *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error)
+	// SetHooks tells all that a mom has to know of hooks and custom resources. Files go
+	// along that it said it lacks; it answers when what it has is on its disk.
+	SetHooks(context.Context, *connect.Request[api.SetHooksRequest]) (*connect.Response[api.SetHooksReply], error)
+	// Terminal connects a terminal to the session of an interactive job. The first message
+	// names the run; frames follow, both ways, until either side is gone.
+	Terminal(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error
 }
 
 // NewAgentHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -118,12 +158,28 @@ func NewAgentHandler(svc AgentHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(agentMethods.ByName("Ping")),
 		connect.WithHandlerOptions(opts...),
 	)
+	agentSetHooksHandler := connect.NewUnaryHandler(
+		AgentSetHooksProcedure,
+		svc.SetHooks,
+		connect.WithSchema(agentMethods.ByName("SetHooks")),
+		connect.WithHandlerOptions(opts...),
+	)
+	agentTerminalHandler := connect.NewBidiStreamHandler(
+		AgentTerminalProcedure,
+		svc.Terminal,
+		connect.WithSchema(agentMethods.ByName("Terminal")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rampart.v1.Agent/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AgentDeliverProcedure:
 			agentDeliverHandler.ServeHTTP(w, r)
 		case AgentPingProcedure:
 			agentPingHandler.ServeHTTP(w, r)
+		case AgentSetHooksProcedure:
+			agentSetHooksHandler.ServeHTTP(w, r)
+		case AgentTerminalProcedure:
+			agentTerminalHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -139,4 +195,12 @@ func (UnimplementedAgentHandler) Deliver(context.Context, *connect.Request[api.D
 
 func (UnimplementedAgentHandler) Ping(context.Context, *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.Ping is not implemented"))
+}
+
+func (UnimplementedAgentHandler) SetHooks(context.Context, *connect.Request[api.SetHooksRequest]) (*connect.Response[api.SetHooksReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.SetHooks is not implemented"))
+}
+
+func (UnimplementedAgentHandler) Terminal(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Agent.Terminal is not implemented"))
 }

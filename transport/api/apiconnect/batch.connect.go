@@ -57,10 +57,16 @@ const (
 	BatchMessageProcedure = "/rampart.v1.Batch/Message"
 	// BatchManageProcedure is the fully-qualified name of the Batch's Manage RPC.
 	BatchManageProcedure = "/rampart.v1.Batch/Manage"
+	// BatchImportHookProcedure is the fully-qualified name of the Batch's ImportHook RPC.
+	BatchImportHookProcedure = "/rampart.v1.Batch/ImportHook"
+	// BatchExportHookProcedure is the fully-qualified name of the Batch's ExportHook RPC.
+	BatchExportHookProcedure = "/rampart.v1.Batch/ExportHook"
 	// BatchListProcedure is the fully-qualified name of the Batch's List RPC.
 	BatchListProcedure = "/rampart.v1.Batch/List"
 	// BatchWatchProcedure is the fully-qualified name of the Batch's Watch RPC.
 	BatchWatchProcedure = "/rampart.v1.Batch/Watch"
+	// BatchAttachProcedure is the fully-qualified name of the Batch's Attach RPC.
+	BatchAttachProcedure = "/rampart.v1.Batch/Attach"
 )
 
 // BatchClient is a client for the rampart.v1.Batch service.
@@ -82,11 +88,18 @@ type BatchClient interface {
 	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
 	// Manage is one directive of qmgr on one object.
 	Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error)
+	// ImportHook stores a hook's script or configuration file: qmgr import.
+	ImportHook(context.Context, *connect.Request[api.ImportHookRequest]) (*connect.Response[api.ImportHookReply], error)
+	// ExportHook returns it, byte for byte.
+	ExportHook(context.Context, *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error)
 	// List reads objects at any replica, served locally (L11).
 	List(context.Context, *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
 	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
 	// is left, and goes on elsewhere from the index where it broke off.
 	Watch(context.Context, *connect.Request[api.WatchRequest]) (*connect.ServerStreamForClient[api.WatchReply], error)
+	// Attach connects the terminal of a job's owner to its session (qsub -I), by way of any
+	// replica. The first message names the job.
+	Attach(context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown]
 }
 
 // NewBatchClient constructs a client for the rampart.v1.Batch service. By default, it uses the
@@ -172,6 +185,18 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("Manage")),
 			connect.WithClientOptions(opts...),
 		),
+		importHook: connect.NewClient[api.ImportHookRequest, api.ImportHookReply](
+			httpClient,
+			baseURL+BatchImportHookProcedure,
+			connect.WithSchema(batchMethods.ByName("ImportHook")),
+			connect.WithClientOptions(opts...),
+		),
+		exportHook: connect.NewClient[api.ExportHookRequest, api.ExportHookReply](
+			httpClient,
+			baseURL+BatchExportHookProcedure,
+			connect.WithSchema(batchMethods.ByName("ExportHook")),
+			connect.WithClientOptions(opts...),
+		),
 		list: connect.NewClient[api.ListRequest, api.ListReply](
 			httpClient,
 			baseURL+BatchListProcedure,
@@ -184,25 +209,34 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("Watch")),
 			connect.WithClientOptions(opts...),
 		),
+		attach: connect.NewClient[api.TerminalUp, api.TerminalDown](
+			httpClient,
+			baseURL+BatchAttachProcedure,
+			connect.WithSchema(batchMethods.ByName("Attach")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // batchClient implements BatchClient.
 type batchClient struct {
-	submit  *connect.Client[api.SubmitRequest, api.SubmitReply]
-	alter   *connect.Client[api.AlterRequest, api.AlterReply]
-	hold    *connect.Client[api.HoldRequest, api.HoldReply]
-	release *connect.Client[api.ReleaseRequest, api.ReleaseReply]
-	signal  *connect.Client[api.SignalRequest, api.SignalReply]
-	delete  *connect.Client[api.DeleteRequest, api.DeleteReply]
-	rerun   *connect.Client[api.RerunRequest, api.RerunReply]
-	move    *connect.Client[api.MoveRequest, api.MoveReply]
-	swap    *connect.Client[api.SwapRequest, api.SwapReply]
-	run     *connect.Client[api.RunRequest, api.RunReply]
-	message *connect.Client[api.MessageRequest, api.MessageReply]
-	manage  *connect.Client[api.ManageRequest, api.ManageReply]
-	list    *connect.Client[api.ListRequest, api.ListReply]
-	watch   *connect.Client[api.WatchRequest, api.WatchReply]
+	submit     *connect.Client[api.SubmitRequest, api.SubmitReply]
+	alter      *connect.Client[api.AlterRequest, api.AlterReply]
+	hold       *connect.Client[api.HoldRequest, api.HoldReply]
+	release    *connect.Client[api.ReleaseRequest, api.ReleaseReply]
+	signal     *connect.Client[api.SignalRequest, api.SignalReply]
+	delete     *connect.Client[api.DeleteRequest, api.DeleteReply]
+	rerun      *connect.Client[api.RerunRequest, api.RerunReply]
+	move       *connect.Client[api.MoveRequest, api.MoveReply]
+	swap       *connect.Client[api.SwapRequest, api.SwapReply]
+	run        *connect.Client[api.RunRequest, api.RunReply]
+	message    *connect.Client[api.MessageRequest, api.MessageReply]
+	manage     *connect.Client[api.ManageRequest, api.ManageReply]
+	importHook *connect.Client[api.ImportHookRequest, api.ImportHookReply]
+	exportHook *connect.Client[api.ExportHookRequest, api.ExportHookReply]
+	list       *connect.Client[api.ListRequest, api.ListReply]
+	watch      *connect.Client[api.WatchRequest, api.WatchReply]
+	attach     *connect.Client[api.TerminalUp, api.TerminalDown]
 }
 
 // Submit calls rampart.v1.Batch.Submit.
@@ -265,6 +299,16 @@ func (c *batchClient) Manage(ctx context.Context, req *connect.Request[api.Manag
 	return c.manage.CallUnary(ctx, req)
 }
 
+// ImportHook calls rampart.v1.Batch.ImportHook.
+func (c *batchClient) ImportHook(ctx context.Context, req *connect.Request[api.ImportHookRequest]) (*connect.Response[api.ImportHookReply], error) {
+	return c.importHook.CallUnary(ctx, req)
+}
+
+// ExportHook calls rampart.v1.Batch.ExportHook.
+func (c *batchClient) ExportHook(ctx context.Context, req *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error) {
+	return c.exportHook.CallUnary(ctx, req)
+}
+
 // List calls rampart.v1.Batch.List.
 func (c *batchClient) List(ctx context.Context, req *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error) {
 	return c.list.CallServerStream(ctx, req)
@@ -273,6 +317,11 @@ func (c *batchClient) List(ctx context.Context, req *connect.Request[api.ListReq
 // Watch calls rampart.v1.Batch.Watch.
 func (c *batchClient) Watch(ctx context.Context, req *connect.Request[api.WatchRequest]) (*connect.ServerStreamForClient[api.WatchReply], error) {
 	return c.watch.CallServerStream(ctx, req)
+}
+
+// Attach calls rampart.v1.Batch.Attach.
+func (c *batchClient) Attach(ctx context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown] {
+	return c.attach.CallBidiStream(ctx)
 }
 
 // BatchHandler is an implementation of the rampart.v1.Batch service.
@@ -294,11 +343,18 @@ type BatchHandler interface {
 	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
 	// Manage is one directive of qmgr on one object.
 	Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error)
+	// ImportHook stores a hook's script or configuration file: qmgr import.
+	ImportHook(context.Context, *connect.Request[api.ImportHookRequest]) (*connect.Response[api.ImportHookReply], error)
+	// ExportHook returns it, byte for byte.
+	ExportHook(context.Context, *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error)
 	// List reads objects at any replica, served locally (L11).
 	List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error
 	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
 	// is left, and goes on elsewhere from the index where it broke off.
 	Watch(context.Context, *connect.Request[api.WatchRequest], *connect.ServerStream[api.WatchReply]) error
+	// Attach connects the terminal of a job's owner to its session (qsub -I), by way of any
+	// replica. The first message names the job.
+	Attach(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error
 }
 
 // NewBatchHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -380,6 +436,18 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("Manage")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchImportHookHandler := connect.NewUnaryHandler(
+		BatchImportHookProcedure,
+		svc.ImportHook,
+		connect.WithSchema(batchMethods.ByName("ImportHook")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchExportHookHandler := connect.NewUnaryHandler(
+		BatchExportHookProcedure,
+		svc.ExportHook,
+		connect.WithSchema(batchMethods.ByName("ExportHook")),
+		connect.WithHandlerOptions(opts...),
+	)
 	batchListHandler := connect.NewServerStreamHandler(
 		BatchListProcedure,
 		svc.List,
@@ -390,6 +458,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		BatchWatchProcedure,
 		svc.Watch,
 		connect.WithSchema(batchMethods.ByName("Watch")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchAttachHandler := connect.NewBidiStreamHandler(
+		BatchAttachProcedure,
+		svc.Attach,
+		connect.WithSchema(batchMethods.ByName("Attach")),
 		connect.WithHandlerOptions(opts...),
 	)
 	return "/rampart.v1.Batch/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -418,10 +492,16 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchMessageHandler.ServeHTTP(w, r)
 		case BatchManageProcedure:
 			batchManageHandler.ServeHTTP(w, r)
+		case BatchImportHookProcedure:
+			batchImportHookHandler.ServeHTTP(w, r)
+		case BatchExportHookProcedure:
+			batchExportHookHandler.ServeHTTP(w, r)
 		case BatchListProcedure:
 			batchListHandler.ServeHTTP(w, r)
 		case BatchWatchProcedure:
 			batchWatchHandler.ServeHTTP(w, r)
+		case BatchAttachProcedure:
+			batchAttachHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -479,10 +559,22 @@ func (UnimplementedBatchHandler) Manage(context.Context, *connect.Request[api.Ma
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Manage is not implemented"))
 }
 
+func (UnimplementedBatchHandler) ImportHook(context.Context, *connect.Request[api.ImportHookRequest]) (*connect.Response[api.ImportHookReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.ImportHook is not implemented"))
+}
+
+func (UnimplementedBatchHandler) ExportHook(context.Context, *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.ExportHook is not implemented"))
+}
+
 func (UnimplementedBatchHandler) List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.List is not implemented"))
 }
 
 func (UnimplementedBatchHandler) Watch(context.Context, *connect.Request[api.WatchRequest], *connect.ServerStream[api.WatchReply]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Watch is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Attach(context.Context, *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Attach is not implemented"))
 }
