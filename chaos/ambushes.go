@@ -23,6 +23,7 @@ func Later() []string {
 		"UsageSample", "SetComments", "HostFenced", "ForgetHost", "ShortenFence", "HostTrouble", "CompareDigests",
 		"RevokeToken", "RenewIdentity", "RevokeIdentity", "TurnGossipKeys", "TurnRoots",
 		"ManageSched", "MessageJob", "MoveJob", "SwapJobs", "SetRTTClass",
+		"ManageHook", "ImportHook", "HooksTold",
 	}
 }
 

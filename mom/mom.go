@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rampart/fsm/pbs"
+	"rampart/mom/hook"
 	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport/daylog"
@@ -56,6 +57,8 @@ type life struct {
 	leaving    atomic.Bool   // the mom was told to stop
 	entering   atomic.Uint64 // the epoch for which it registers; 0: that which it is in. Changes under Mom.delivery
 	renewing   chan struct{} // holds one lease or registration at a time: answers are not overtaken
+
+	hooks momHooks
 
 	mu    sync.Mutex
 	tasks map[spool.TaskKey]*task.Runner
@@ -208,6 +211,9 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		Settings: func() task.Settings { return m.settings.Load().Settings },
 		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
 		Port: port(c.Address), Deadline: l.fence.path,
+	}
+	if l.hooks.store, err = hook.OpenStore(c.path("mom_priv", "hooks")); err != nil {
+		return nil, errors.Join(err, sp.Close())
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

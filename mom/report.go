@@ -80,6 +80,7 @@ func (m *Mom) register(ctx context.Context, l *life) error {
 		return err
 	}
 	l.lapsed.Store(false)
+	l.hooks.greeted.Store(false)
 	l.once.Do(func() {
 		m.lines.system(daylog.System, string(m.config.Host), "registered with the servers")
 		close(l.registered)

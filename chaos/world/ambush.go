@@ -87,6 +87,9 @@ var requests = map[string]func(ctx context.Context, w *World) error{
 	"ManageVnode":    manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_VNODE, "host1", "comment", "a word"),
 	"ManageResource": manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_RESOURCE, "colour", "type", "string"),
 	"ShortenFence":   manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", fenceAttribute, "200"),
+	"ManageHook":     manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_HOOK, "prepare", "event", "execjob_begin"),
+	"HooksTold":      manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_HOOK, "prepare", "event", "execjob_begin"),
+	"ImportHook":     importHook,
 	"ManageSched":    manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SCHED, "", "comment", "a word"),
 	"SignalJob":      ofJobs("R", 1, signal),
 	"MessageJob":     ofJobs("R", 1, message),
@@ -130,6 +133,17 @@ func manage(verb api.Verb, kind api.ObjectKind, name, attr, value string) func(c
 		}))
 		return err
 	}
+}
+
+// importHook gives a hook a configuration file; no interpreter looks at it.
+func importHook(ctx context.Context, w *World) error {
+	if err := manage(api.Verb_VERB_CREATE, api.ObjectKind_OBJECT_KIND_HOOK, "prepare", "event", "execjob_begin")(ctx, w); err != nil {
+		return err
+	}
+	_, err := w.manager.ImportHook(ctx, connect.NewRequest(&api.ImportHookRequest{
+		Hook: "prepare", Kind: api.HookFileKind_HOOK_FILE_KIND_CONFIG, Content: []byte("a word\n"),
+	}))
+	return err
 }
 
 // ofJobs asks something of so many jobs of a state, as soon as there are some of which it is

@@ -30,6 +30,8 @@ type Options struct {
 	Peers  func() []Peer // the other replicas, asked for records that are missing here
 	View   func() *state.View
 	Logger *slog.Logger
+	Home   string // PBS_HOME, for lines that name files in it
+	Self   string // Server@HOST, for lines about the daemon itself
 
 	// KeepDays is how many days the files are kept; 0: for ever.
 	KeepDays int

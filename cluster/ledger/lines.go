@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,10 @@ type line struct {
 // log writes the lines of one event.
 func (w *writer) log(e state.Event) {
 	at := time.Unix(0, int64(e.At))
-	for _, l := range lines(e) {
+	for _, l := range lines(e, w.ledger.opts.Home) {
+		if l.object == "" {
+			l.object = w.ledger.opts.Self
+		}
 		if err := w.ledger.opts.Log.Write(at, l.event, l.class, l.object, l.text); err != nil {
 			w.ledger.opts.Logger.Error("write the server log", "error", err)
 			return
@@ -37,12 +41,23 @@ func (w *writer) log(e state.Event) {
 	}
 }
 
-// lines returns what the server log says about an event.
-func lines(e state.Event) []line {
+// lines returns what the server log of the replica with the home says about an event. An
+// object that is empty stands for the daemon itself.
+func lines(e state.Event, home string) []line {
 	if e.Job != nil {
 		return jobLines(e)
 	}
 	switch e.Kind {
+	case state.HookFileSent:
+		return []line{{logDebug, "Req", "", "successfully sent hook file " + filepath.Join(home, "server_priv", "hooks", e.Object) + " to " + e.Text}}
+	case state.HookFileDeleted:
+		return []line{{logDebug, "Req", "", "successfully deleted hook file " + e.Object + " from " + e.Text}}
+	case state.HookAsked:
+		return []line{{logSystem, "Node", e.Object, e.Text}}
+	case state.HookVnodeChanged, state.HookVnodeRefused:
+		return []line{{logDebug2, "Node", e.Object, e.Text}}
+	case state.HookNewsPending:
+		return []line{{logSystem, "Node", e.Object, e.Text}}
 	case state.HostWentUp:
 		return []line{{logSystem, "Node", e.Object, "node up"}}
 	case state.HostWentDown:

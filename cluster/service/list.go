@@ -176,6 +176,11 @@ func (p *page) refuse(name string, err error) {
 	p.objects = append(p.objects, &api.Object{Name: name, Refusal: &api.Refusal{Code: uint32(e.Code), Message: e.Message}})
 }
 
+// refuseWith is refuse with the words of the error.
+func (p *page) refuseWith(name string, e *pbs.Error) {
+	p.objects = append(p.objects, &api.Object{Name: name, Refusal: &api.Refusal{Code: uint32(e.Code), Message: e.Message}})
+}
+
 // kinds says how each kind of object is listed.
 var kinds = map[api.ObjectKind]struct {
 	object attr.Object
@@ -188,5 +193,6 @@ var kinds = map[api.ObjectKind]struct {
 	api.ObjectKind_OBJECT_KIND_JOB:      {attr.Job, (*listing).jobs},
 	api.ObjectKind_OBJECT_KIND_RESOURCE: {attr.Resource, (*listing).resources},
 	api.ObjectKind_OBJECT_KIND_SCHED:    {attr.Sched, (*listing).scheds},
-	api.ObjectKind_OBJECT_KIND_HOOK:     {attr.Server, (*listing).none},
+	api.ObjectKind_OBJECT_KIND_HOOK:     {attr.Hook, func(l *listing) error { return l.hooks(false) }},
+	api.ObjectKind_OBJECT_KIND_PBSHOOK:  {attr.Hook, func(l *listing) error { return l.hooks(true) }},
 }

@@ -12,8 +12,6 @@ import (
 	"rampart/fsm/state"
 )
 
-func (l *listing) none() error { return l.once(func(*state.View, *page) {}) }
-
 func (l *listing) servers() error {
 	return l.once(func(v *state.View, p *page) {
 		for _, name := range l.req.GetNames() {

@@ -44,6 +44,9 @@ func directives(p person, r *api.ManageRequest) ([]command.Command, error) {
 	if !ok {
 		return nil, pbs.Refuse(pbs.NotSupported)
 	}
+	if kind.object == attr.Hook && (p.user.Name != "root" || !p.home) { // nobody else (specification: hooks section 1)
+		return nil, deny(p, "Req", kind.word, r.GetName(), typeManage)
+	}
 	if p.perm < attr.Operator || (p.perm < attr.Manager && (verb == command.VerbCreate || verb == command.VerbDelete)) {
 		return nil, deny(p, "Req", kind.word, r.GetName(), typeManage)
 	}
@@ -71,6 +74,8 @@ var managed = map[api.ObjectKind]struct {
 	api.ObjectKind_OBJECT_KIND_HOST:     {"Node", attr.Vnode, manageHosts},
 	api.ObjectKind_OBJECT_KIND_RESOURCE: {"Resource", attr.Resource, manageResource},
 	api.ObjectKind_OBJECT_KIND_SCHED:    {"Sched", attr.Sched, manageSched},
+	api.ObjectKind_OBJECT_KIND_HOOK:     {"Hook", attr.Hook, manageHooks(false)},
+	api.ObjectKind_OBJECT_KIND_PBSHOOK:  {"Hook", attr.Hook, manageHooks(true)},
 }
 
 func manageServer(p person, d directive) ([]command.Command, error) {

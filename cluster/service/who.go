@@ -15,6 +15,7 @@ import (
 type person struct {
 	user pbs.User
 	perm attr.Perm
+	home bool // on a replica's host
 	view *state.View
 }
 
@@ -31,7 +32,7 @@ func (c *Config) person(ctx context.Context, v *state.View) (person, error) {
 	if err := admitted(v, caller); err != nil {
 		return person{}, err
 	}
-	return person{user: caller.User, perm: permOf(v, caller), view: v}, nil
+	return person{user: caller.User, perm: permOf(v, caller), home: onReplica(v, caller), view: v}, nil
 }
 
 // reader returns who reads: a daemon reads like a Manager.

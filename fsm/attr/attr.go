@@ -1,5 +1,5 @@
 // Package attr owns the attribute table: every attribute of server, queue, vnode,
-// job, resource and scheduler once, with its type, who may read and set it, its
+// job, resource, scheduler and hook once, with its type, who may read and set it, its
 // default and its parser, in the order in which PBS shows them; and the options of
 // qsub and qalter that set them. It does not hold values (fsm/state does), nor print
 // them (cli/render does). The tables never change after the program's start, so any
@@ -24,11 +24,12 @@ const (
 	Job
 	Resource
 	Sched
+	Hook
 	objects
 )
 
 var objectNames = [objects]string{
-	Server: "server", Queue: "queue", Vnode: "node", Job: "job", Resource: "resource", Sched: "sched",
+	Server: "server", Queue: "queue", Vnode: "node", Job: "job", Resource: "resource", Sched: "sched", Hook: "hook",
 }
 
 // String returns qmgr's word for the object.
@@ -91,8 +92,9 @@ type Def struct {
 // A row is one line of a table: a Def and what becomes its Parse.
 type row struct {
 	Def
-	parse   func(text string) (string, bool) // nil: by type
-	refusal pbs.Code                         // 0: BadAttributeValue, naming the attribute
+	parse   func(text string) (string, bool)  // nil: by type
+	refusal pbs.Code                          // 0: BadAttributeValue, naming the attribute
+	explain func(text string) (string, error) // instead of parse: it has words of its own
 }
 
 type index struct {
@@ -110,6 +112,7 @@ var tables = sync.OnceValue(func() *[objects]index {
 		Job:      build(Job, jobRows()),
 		Resource: build(Resource, resourceRows()),
 		Sched:    build(Sched, schedRows()),
+		Hook:     build(Hook, hookRows()),
 	}
 })
 
@@ -126,6 +129,9 @@ func build(o Object, rows []row) index {
 }
 
 func (r row) parser() func(string) (string, error) {
+	if r.explain != nil {
+		return r.explain
+	}
 	parse, refusal := r.parse, error(pbs.Attribute(pbs.BadAttributeValue, r.Name))
 	if parse == nil {
 		parse = parserOf(r.Type)

@@ -77,7 +77,7 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		tx.Emit(state.Event{Kind: state.HostWentUp, Object: string(c.Host)})
 	}
 	next.Address, next.GossipAddress, next.BootID = c.Address, c.GossipAddress, c.BootID
-	next.Version, next.PCPUs = c.Version, c.PCPUs
+	next.Version, next.PCPUs, next.Hooks = c.Version, c.PCPUs, 0
 	tx.PutHost(&next)
 	res.Acked = next.Acked
 	c.putVnodes(tx, m)
@@ -109,16 +109,23 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 			next.Seq = tx.NextSeq()
 		}
 		next.Reported, next.Sharing, next.ReportedAttrs = r.Available, r.Sharing, r.Attrs
+		if sharing, ok := next.Attrs.Get("sharing", ""); ok { // a hook has set it
+			next.Sharing = sharing
+		}
 		setFlags(&next, next.Flags&state.VnodeOffline|troubled(c.Trouble), m.At)
 		next.OverCommitted = overCommitted(tx, &next)
 		tx.PutVnode(&next)
 	}
 	for _, v := range vnodesOf(tx, c.Host) {
-		if !reported[v.Name] {
-			next := *v
-			setFlags(&next, next.Flags&state.VnodeOffline|state.VnodeStale, m.At)
-			tx.PutVnode(&next)
+		if reported[v.Name] {
+			continue
 		}
+		next, flags := *v, state.VnodeStale
+		if v.ByHook {
+			flags = troubled(c.Trouble)
+		}
+		setFlags(&next, next.Flags&state.VnodeOffline|flags, m.At)
+		tx.PutVnode(&next)
 	}
 }
 

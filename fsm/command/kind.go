@@ -58,6 +58,12 @@ var kinds = map[Kind]func() Command{
 	48: func() Command { return new(SetRTTClass) },
 	49: func() Command { return new(HaltServers) },
 	50: func() Command { return new(ScheduleBackups) },
+	51: func() Command { return new(ManageHook) },
+	52: func() Command { return new(ImportHook) },
+	53: func() Command { return new(HooksTold) },
+	54: func() Command { return new(HookTasksDone) },
+	55: func() Command { return new(HookWishes) },
+	56: func() Command { return new(JobExiting) },
 }
 
 // numbers is kinds the other way round.

@@ -39,6 +39,7 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return pbs.Refuse(pbs.ResourceBusy)
 		}
 		tx.DeleteResource(c.Name)
+		resourcesChanged(tx)
 		return nil
 	}
 	next, err := c.edit(def)
@@ -49,8 +50,16 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return pbs.Refuse(pbs.ResourceBusy)
 	}
 	tx.PutResource(&state.ResourceDef{Def: next})
+	resourcesChanged(tx)
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "resource " + c.Name, By: m.Asker, Text: describe(c.Changes)})
 	return nil
+}
+
+// resourcesChanged makes moms be told.
+func resourcesChanged(tx *state.Tx) {
+	if tx.Cluster().FeatureLevel >= LevelObjects {
+		tx.NewsForMoms()
+	}
 }
 
 func (c *ManageResource) edit(def resource.Def) (resource.Def, error) {

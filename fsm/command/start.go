@@ -54,7 +54,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		}
 	}
 	next.RunCount++
-	next.Substate, next.Started, next.Session, next.Used = pbs.SubStarting, m.At, 0, nil
+	next.Substate, next.Started, next.Session, next.Used = substateAtStart(&next), m.At, 0, nil
 	next.ExecVnode, next.Comment = c.ExecVnode, c.Comment
 	next.ExitStatus, next.HasExited, next.Ending, next.Ended = 0, false, 0, 0
 	if err := assign(tx, &next, parts); err != nil {
@@ -221,7 +221,7 @@ func (c *slotCounter) next(tx *state.Tx, host pbs.HostName) uint32 {
 
 // charge adds the run to its vnode if it fits there (L3).
 func charge(tx *state.Tx, j *state.Job, s *share) error {
-	if s.held.Exclusive && len(s.vnode.Jobs) > 0 {
+	if s.held.Exclusive && s.vnode.Active() > 0 {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", s.vnode.Name)
 	}
 	available := s.vnode.Available()
@@ -248,6 +248,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 
 // free gives the vnodes of the present run back.
 func free(tx *state.Tx, j *state.Job) {
+	unrecord(j)
 	parts, err := spec.ParseExecVnode(j.ExecVnode)
 	if err != nil {
 		return

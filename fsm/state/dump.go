@@ -21,7 +21,7 @@ func (v *View) Sections() []Section {
 		section(&v.queues), section(&v.vnodes), section(&v.hosts), section(&v.jobs), section(&v.scripts),
 		section(&v.orders), section(&v.requests), section(&v.tombstones), section(&v.tokens),
 		section(&v.identities), section(&v.replicas), section(&v.resources),
-		section(&v.parts),
+		section(&v.parts), section(&v.hooks), section(&v.hookFiles), section(&v.hookTasks),
 	}
 }
 
@@ -91,6 +91,9 @@ var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
 	10: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.identities, decode, nil) },
 	11: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.replicas, decode, nil) },
 	12: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.resources, decode, nil) },
+	13: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hooks, decode, nil) },
+	14: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hookFiles, decode, nil) },
+	15: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hookTasks, decode, nil) },
 	20: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.parts, decode, nil) },
 }
 

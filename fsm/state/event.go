@@ -30,6 +30,14 @@ const (
 	TrustChanged                          // log only: Text is what became of tokens, keys and certificates
 	EpochBegan                            // log only: Text is why
 	JobMoved                              // M: Text is QUEUE@SERVER, Object the queue that it left
+	JobSuspended                          // z: Text is resources_released
+	JobResumed                            // r
+	HookFileSent                          // log only: Object is the file, Text the mom's HOST:PORT
+	HookFileDeleted                       // log only: the same
+	HookAsked                             // log only: Object is the host, Text what a hook on it asked for
+	HookVnodeChanged                      // log only: Object is the vnode, Text the change
+	HookVnodeRefused                      // log only: Object is the host, Text why
+	HookNewsPending                       // log only: Object is the vnode, Text says which mom has hooks to come
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on
@@ -55,6 +63,7 @@ type Change struct {
 var accounted = map[EventKind]bool{
 	JobQueued: true, JobStarted: true, JobEnded: true, JobRequeued: true,
 	JobDeleteAsked: true, JobAborted: true, JobAltered: true, JobMoved: true,
+	JobSuspended: true, JobResumed: true,
 }
 
 // Emit adds an event and numbers it if it becomes an accounting record.
@@ -66,4 +75,17 @@ func (tx *Tx) Emit(e Event) {
 		e.Record = c.LastRecord
 	}
 	tx.events = append(tx.events, e)
+	switch e.Kind {
+	case JobQueued:
+		tx.hookJob("postqueuejob", e)
+	case JobEnded, JobAborted:
+		tx.hookJob("jobobit", e)
+	}
+}
+
+// hookJob notes that hooks have still to hear of the event; most clusters have none.
+func (tx *Tx) hookJob(event string, e Event) {
+	if tx.HasHooksAt(event) && e.Job != nil {
+		tx.PutHookTask(&HookTask{Event: event, By: e.By, Job: e.Job.ID, Attrs: tx.JobAttributes(e.Job)})
+	}
 }

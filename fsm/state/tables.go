@@ -30,9 +30,13 @@ type tables struct {
 	replicas   table[Replica]
 	resources  table[ResourceDef]
 	parts      table[Part]
+	hooks      table[Hook]
+	hookFiles  table[HookFile]
+	hookTasks  table[HookTask]
 
 	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]       // jobs in states R and E
+	suspended  index[Job]       // running jobs that are suspended
 	returned   index[Job]       // subjobs that were started and are to start again
 	due        index[Job]       // jobs in state W, by their time
 	history    index[Job]       // finished jobs, by their end
@@ -100,9 +104,14 @@ func newTablesUnder(u *undo) tables {
 		replicas:   newTable(u, 11, func(a, b *Replica) bool { return a.Name < b.Name }),
 		resources:  newTable(u, 12, func(a, b *ResourceDef) bool { return a.Def.Name < b.Def.Name }),
 		parts:      newTable(u, 20, func(a, b *Part) bool { return a.Number < b.Number }),
+		hooks:      newTable(u, 13, func(a, b *Hook) bool { return a.Name < b.Name }),
+		hookFiles: newTable(u, 14, func(a, b *HookFile) bool {
+			return cmp.Or(cmp.Compare(a.Hook, b.Hook), cmp.Compare(a.Kind, b.Kind)) < 0
+		}),
+		hookTasks: newTable(u, 15, func(a, b *HookTask) bool { return a.Seq < b.Seq }),
 
 		queued:  newTree(u, waiting.less),
-		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub),
+		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub),
 		due: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.ExecAt, b.ExecAt), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
@@ -144,8 +153,8 @@ const (
 func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
-		&t.identities, &t.replicas, &t.resources, &t.parts,
-		&t.queued, &t.running, &t.returned, &t.due, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks,
+		&t.queued, &t.running, &t.suspended, &t.returned, &t.due, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
 		&t.tallies, &t.routing,
 	} {
 		tree.disown()

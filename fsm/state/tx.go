@@ -69,6 +69,9 @@ func (tx *Tx) PutVnode(v *Vnode) {
 	tx.digest += delta
 	tx.bySeq.move(old, v, always)
 	tx.byHost.move(old, v, always)
+	if tx.HasHooksAt("modifyvnode") && old != nil && old.State() != v.State() {
+		tx.PutHookTask(&HookTask{Event: "modifyvnode", Vnode: v.Name, Attrs: tx.VnodeAttributes(v), Old: tx.VnodeAttributes(old)})
+	}
 }
 
 func always(*Vnode) bool { return true }
@@ -139,7 +142,7 @@ func (tx *Tx) exhume(t *Tombstone) {
 func (tx *Tx) reindexJob(old, j *Job) {
 	tx.indexJob(old, j)
 	tx.tally(old, j)
-	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State {
+	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State && old.Suspended() == j.Suspended() {
 		return
 	}
 	tx.countJob(old, false)
@@ -149,6 +152,7 @@ func (tx *Tx) reindexJob(old, j *Job) {
 func (t *tables) indexJob(old, j *Job) {
 	t.queue(old, j)
 	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
+	t.suspended.move(old, j, (*Job).Suspended)
 	t.returned.move(old, j, (*Job).returned)
 	t.routing.move(old, j, t.inRouting)
 	t.due.move(old, j, func(j *Job) bool { return j.State == pbs.Waiting })
@@ -171,7 +175,7 @@ func (t *tables) countJob(j *Job, in bool) {
 	}
 	c.counts[j.State] += by
 	if j.State == pbs.Running || j.State == pbs.Exiting {
-		if assigned, err := sum(c.assigned, resource.Only(j.Resources, t, resource.PerQueue), t); err == nil {
+		if assigned, err := sum(c.assigned, t.charged(j), t); err == nil {
 			c.assigned = assigned
 		}
 	}

@@ -24,13 +24,15 @@ func (v *Vnode) Available() resource.List {
 	return out
 }
 
-// Exclusive tells whether a run holds the whole vnode.
+// Exclusive tells whether a run that is not suspended holds the whole vnode.
 func (v *Vnode) Exclusive() bool {
-	return slices.ContainsFunc(v.Jobs, func(j VnodeJob) bool { return j.Exclusive })
+	return slices.ContainsFunc(v.Jobs, func(j VnodeJob) bool { return j.Exclusive && !j.Suspended })
 }
 
 // Usable tells whether new runs may be placed on the vnode.
-func (v *Vnode) Usable() bool { return v.Flags == 0 && !v.Exclusive() }
+func (v *Vnode) Usable() bool {
+	return v.Flags == 0 && !v.Exclusive() && !v.reserved() && !v.InMaintenance()
+}
 
 // State returns the vnode's state as pbsnodes prints it.
 func (v *Vnode) State() string {
@@ -42,6 +44,9 @@ func (v *Vnode) State() string {
 		if v.Flags&f.flag != 0 {
 			words = append(words, f.word)
 		}
+	}
+	if v.InMaintenance() {
+		words = append(words, "maintenance")
 	}
 	switch {
 	case v.Exclusive():
@@ -56,7 +61,7 @@ func (v *Vnode) State() string {
 }
 
 func (v *Vnode) full() bool {
-	if len(v.Jobs) == 0 {
+	if v.Active() == 0 {
 		return false
 	}
 	have, _ := v.Available().Get("ncpus")
@@ -110,8 +115,9 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		"pbs_version":            host.Version,
 		"ntype":                  "PBS",
 		"state":                  v.State(),
-		"pcpus":                  positive(int64(host.PCPUs)),
+		"pcpus":                  v.pcpus(host),
 		"jobs":                   v.JobsText(),
+		"maintenance_jobs":       v.maintenanceJobs(),
 		"comment":                cmp.Or(v.Comment, host.Trouble),
 		"resv_enable":            boolText(!v.Unreserved),
 		"sharing":                v.SharingText(),
@@ -133,6 +139,14 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		}
 	}
 	return out
+}
+
+// pcpus is what a hook has set, else what the mom reports.
+func (v *Vnode) pcpus(host *Host) string {
+	if n, ok := v.Attrs.Get("pcpus", ""); ok {
+		return n
+	}
+	return positive(int64(host.PCPUs))
 }
 
 // cold returns the list that has an attribute: what qmgr set, else what the mom reports.

@@ -29,7 +29,7 @@ var Rules = []Rule{
 	{"cluster/sched", "fsm/*", "Plan is pure; its loop proposes through an interface"},
 	{"cluster/dispatch", "fsm/* transport/*", "orders come from the state and go to moms"},
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
-	{"cluster/service", "cluster fsm/* transport/*", "methods: parse, permit, propose or read, reply"},
+	{"cluster/service", "cluster fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
 
 	{"transport", "fsm/pbs transport/api/*", "identity and routing do not know the state"},
 	{"transport/api/*", "transport/api", "definitions and generated code"},
@@ -42,6 +42,9 @@ var Rules = []Rule{
 	{"mom", "mom/* transport/* fsm/pbs fsm/resource fsm/spec", "the mom never sees the tables or the log"},
 	{"mom/task", "fsm/pbs fsm/resource fsm/spec mom/proc mom/spool", "a job's life on one host: decide, then do"},
 	{"mom/proc/*", "fsm/pbs fsm/resource fsm/planted mom/proc", "processes; the shim is part of the lean binary"},
+	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr", "the hook runtime serves moms and replicas, and knows neither"},
+	{"mom/files", "", "files of a host, as whoever calls; jobs and networks are others' affair"},
+	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
 	{"mom/spool", "fsm/pbs fsm/planted", "files, whatever is in them"},
 
 	{"cli/*", "cli/* transport transport/client transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec", "commands know words and messages, never the tables"},

@@ -1,0 +1,133 @@
+package service
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// mayHooks permits root on a replica's host, and nobody else (specification: hooks section 1).
+func mayHooks(p person, name string) error {
+	if p.user.Name == "root" && p.home {
+		return nil
+	}
+	return deny(p, "Req", "Hook", name, typeManage)
+}
+
+func manageHooks(builtin bool) func(p person, d directive) ([]command.Command, error) {
+	return func(p person, d directive) ([]command.Command, error) {
+		if err := atLevel(p.view, command.LevelObjects); err != nil {
+			return nil, err
+		}
+		if d.name != everyone && d.name != "" {
+			return []command.Command{&command.ManageHook{Verb: d.verb, Name: d.name, Builtin: builtin, Changes: d.changes}}, nil
+		}
+		var all []command.Command
+		for h := range p.view.Hooks() {
+			if h.Builtin() == builtin {
+				all = append(all, &command.ManageHook{Verb: d.verb, Name: h.Name, Builtin: builtin, Changes: d.changes})
+			}
+		}
+		return all, nil
+	}
+}
+
+var hookFiles = map[api.HookFileKind]state.HookFileKind{
+	api.HookFileKind_HOOK_FILE_KIND_SCRIPT: state.HookScript,
+	api.HookFileKind_HOOK_FILE_KIND_CONFIG: state.HookConfig,
+}
+
+// hookOf finds a hook by the name and the kind of object that it was addressed as. A site
+// hook's configuration and that of a built-in one are imported by the same word.
+func hookOf(v *state.View, name string, builtin bool) (*state.Hook, error) {
+	h, ok := v.Hook(name)
+	if !ok || builtin && !h.Builtin() {
+		return nil, pbs.Errorf(pbs.HookError, "%s hook not found", name)
+	}
+	return h, nil
+}
+
+// ImportHook stores a hook's script or configuration, if an interpreter or parser can read it.
+func (b *Batch) ImportHook(ctx context.Context, r *connect.Request[api.ImportHookRequest]) (*connect.Response[api.ImportHookReply], error) {
+	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
+		if err := mayHooks(p, r.Msg.GetHook()); err != nil {
+			return nil, err
+		}
+		if err := atLevel(p.view, command.LevelObjects); err != nil {
+			return nil, err
+		}
+		kind, ok := hookFiles[r.Msg.GetKind()]
+		if !ok {
+			return nil, pbs.Refuse(pbs.InvalidRequest)
+		}
+		h, err := hookOf(p.view, r.Msg.GetHook(), r.Msg.GetBuiltin())
+		if err != nil {
+			return nil, err
+		}
+		suffix, err := b.readable(ctx, h, kind, r.Msg)
+		if err != nil {
+			return nil, err
+		}
+		return []command.Command{&command.ImportHook{Name: h.Name, Kind: kind, Suffix: suffix, Body: r.Msg.GetContent()}}, nil
+	})
+	return reply(&api.ImportHookReply{Overwritten: result.Overwritten}, err)
+}
+
+// ExportHook returns a hook's script or configuration.
+func (b *Batch) ExportHook(ctx context.Context, r *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error) {
+	v, err := b.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.person(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayHooks(p, r.Msg.GetHook()); err != nil {
+		return nil, b.told(err)
+	}
+	h, err := hookOf(v, r.Msg.GetHook(), r.Msg.GetBuiltin())
+	if err != nil {
+		return nil, err
+	}
+	body, _ := v.HookFile(h.Name, hookFiles[r.Msg.GetKind()])
+	return connect.NewResponse(&api.ExportHookReply{Content: body}), nil
+}
+
+func (l *listing) hooks(builtin bool) error {
+	return l.once(func(v *state.View, p *page) {
+		if l.me.perm < attr.Manager || l.me.user.Name != "root" || !l.me.home {
+			p.refuse(l.firstName(), pbs.Refuse(pbs.Unauthorized))
+			return
+		}
+		names := l.req.GetNames()
+		if len(names) == 0 {
+			for h := range v.Hooks() {
+				if h.Builtin() == builtin {
+					p.add(h.Name, p.fields.of(state.HookAttributes(h), v))
+				}
+			}
+		}
+		for _, name := range names {
+			h, ok := v.Hook(name)
+			if !ok || h.Builtin() != builtin {
+				p.refuseWith(name, pbs.Errorf(pbs.HookError, "%s hook not found", name))
+				continue
+			}
+			p.add(name, p.fields.of(state.HookAttributes(h), v))
+		}
+	})
+}
+
+func (l *listing) firstName() string {
+	if names := l.req.GetNames(); len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}

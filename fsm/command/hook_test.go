@@ -1,0 +1,280 @@
+package command
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// hookChange is one NAME=VALUE, parsed as the services parse it.
+func hookChange(t *testing.T, name, value string) (AttrChange, error) {
+	t.Helper()
+	def, ok := attr.Lookup(attr.Hook, name)
+	if !ok {
+		t.Fatalf("no attribute %s", name)
+	}
+	ch := AttrChange{Entry: attr.Entry{Name: name, Value: value}}
+	if value == "" {
+		ch.Op = OpUnset
+		return ch, nil
+	}
+	var err error
+	ch.Entry.Value, err = def.Parse(value)
+	return ch, err
+}
+
+func (w *writer) hook(name string, settings ...string) error {
+	w.t.Helper()
+	return w.hookVerb(VerbCreate, name, settings...)
+}
+
+func (w *writer) hookVerb(verb Verb, name string, settings ...string) error {
+	w.t.Helper()
+	c := &ManageHook{Verb: verb, Name: name}
+	for _, s := range settings {
+		attribute, value, _ := strings.Cut(s, "=")
+		ch, err := hookChange(w.t, attribute, value)
+		if err != nil {
+			return err
+		}
+		c.Changes = append(c.Changes, ch)
+	}
+	return w.run(c)
+}
+
+func (w *writer) hookText(name string) string {
+	h, ok := w.View().Hook(name)
+	if !ok {
+		return ""
+	}
+	var b strings.Builder
+	for _, e := range state.HookAttributes(h) {
+		b.WriteString(e.Name + " = " + e.Value + "\n")
+	}
+	return b.String()
+}
+
+// HK-2: the attributes of a new hook, in their order.
+func TestHook_Defaults(t *testing.T) {
+	w := newWriter(t)
+	if err := w.hook("h1", "event=execjob_epilogue"); err != nil {
+		t.Fatal(err)
+	}
+	want := "type = site\nenabled = true\nevent = execjob_epilogue\nuser = pbsadmin\nalarm = 30\norder = 1\ndebug = false\nfail_action = none\n"
+	if got := w.hookText("h1"); got != want {
+		t.Errorf("listed as\n%swant\n%s", got, want)
+	}
+	if err := w.hook("p", "event=exechost_periodic"); err != nil || !strings.Contains(w.hookText("p"), "alarm = 30\nfreq = 120\norder = 1\n") {
+		t.Errorf("a periodic hook, %v:\n%s", err, w.hookText("p"))
+	}
+	if err := w.hook("n"); err != nil || !strings.Contains(w.hookText("n"), `event = ""`) {
+		t.Errorf("a hook without events, %v:\n%s", err, w.hookText("n"))
+	}
+}
+
+// HK-3: each refusal has its text, and nothing changes.
+func TestHook_Refusals(t *testing.T) {
+	w := newWriter(t)
+	if err := w.hook("h1", "event=execjob_epilogue"); err != nil {
+		t.Fatal(err)
+	}
+	before := w.hookText("h1")
+	for setting, want := range map[string]string{
+		"order=0":                       "order given (0) is outside the acceptable range of [1, 1000] for type 'site'.",
+		"order=1001":                    "order given (1001) is outside the acceptable range of [1, 1000] for type 'site'.",
+		"alarm=0":                       "alarm value '0' of a hook must be > 0",
+		"user=joe":                      "user value of a hook must be pbsadmin,pbsuser",
+		"event=nonsense":                "invalid argument (nonsense) to event. Should be one or more of:",
+		"enabled=maybe":                 "unexpected value 'maybe', must be (not case sensitive)",
+		"debug=2":                       "unexpected value '2', must be (not case sensitive)",
+		"fail_action=x":                 "fail_action value of a hook must be",
+		"fail_action=offline_vnodes":    "Can't set hook fail_action value to 'offline_vnodes'",
+		"freq=5":                        "Can't set hook freq value: hook event must contain at least",
+		"freq=0":                        "freq value '0' of a hook must be > 0",
+		"type=nothing":                  "invalid argument to type, must be",
+		"event=execjob_begin,user=user": "",
+	} {
+		if want == "" {
+			continue
+		}
+		err := w.hookVerb(VerbSet, "h1", setting)
+		if pbs.CodeOf(err) != pbs.HookError || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", setting, err, want)
+		}
+	}
+	if err := w.hookVerb(VerbSet, "h1", "event=queuejob", "user=pbsuser"); err == nil || !strings.Contains(err.Error(), "Can't set hook user value to 'pbsuser': hook event must contain at least") {
+		t.Errorf("pbsuser at a server's event: %v", err)
+	}
+	if got := w.hookText("h1"); got != before {
+		t.Errorf("changed to\n%s", got)
+	}
+	for name, want := range map[string]string{"h1": "already registered", "PBS_x": "reserved", "pbs2": "reserved", "a/b": "letters", "": "letters"} {
+		if err := w.hook(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("create %q: %v", name, err)
+		}
+	}
+	for _, verb := range []Verb{VerbSet, VerbUnset, VerbDelete} {
+		if err := w.hookVerb(verb, "h2"); err == nil || !strings.Contains(err.Error(), "hook not found") {
+			t.Errorf("verb %d of an unknown hook: %v", verb, err)
+		}
+	}
+	if err := w.hookVerb(VerbSet, state.Cgroups, "enabled=true"); err == nil {
+		t.Error("a built-in hook was changed as a site hook")
+	}
+}
+
+func TestHook_EventsAddAndTakeAway(t *testing.T) {
+	w := newWriter(t)
+	if err := w.hook("h1", "event=queuejob"); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		op    Op
+		value string
+		want  string
+	}{
+		{OpIncrease, "modifyjob", "queuejob,modifyjob"},
+		{OpDecrease, "queuejob", "modifyjob"},
+		{OpDecrease, "modifyjob", ""},
+		{OpSet, "execjob_begin,execjob_end", "execjob_begin,execjob_end"},
+		{OpUnset, "", ""},
+	} {
+		w.must(&ManageHook{Verb: VerbSet, Name: "h1", Changes: []AttrChange{{Op: step.op, Entry: attr.Entry{Name: "event", Value: step.value}}}})
+		if h, _ := w.View().Hook("h1"); h.Get("event") != step.want {
+			t.Fatalf("after %d %s: %q, want %q", step.op, step.value, h.Get("event"), step.want)
+		}
+	}
+}
+
+// The scripts decide at which events hooks run, and in which order.
+func TestHook_RunsInOrder(t *testing.T) {
+	w := newWriter(t)
+	for _, s := range [][]string{{"second", "order=2"}, {"first", "order=1"}, {"third", "order=2"}, {"off", "enabled=false"}} {
+		if err := w.hook(s[0], "event=queuejob", s[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.View().HasHooksAt("queuejob") {
+		t.Error("hooks without a script run")
+	}
+	for _, name := range []string{"second", "first", "third", "off"} {
+		w.must(&ImportHook{Name: name, Kind: state.HookScript, Body: []byte("pass")})
+	}
+	var names []string
+	for _, h := range w.View().HooksAt("queuejob") {
+		names = append(names, h.Name)
+	}
+	if want := []string{"first", "second", "third"}; !reflect.DeepEqual(names, want) || !w.View().HasHooksAt("queuejob") || w.View().HasHooksAt("modifyjob") {
+		t.Errorf("hooks run as %v, want %v", names, want)
+	}
+	w.must(&ManageHook{Verb: VerbDelete, Name: "first"})
+	if _, ok := w.View().HookFile("first", state.HookScript); ok {
+		t.Error("a deleted hook left its script")
+	}
+}
+
+// What moms have to know has a generation; what only the servers know has none.
+func TestHook_MomsAreTold(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	gen := func() uint64 { return w.View().Cluster().HookGeneration }
+	_ = w.hook("s", "event=queuejob")
+	if gen() != 0 {
+		t.Error("moms are told of a server's hook")
+	}
+	_ = w.hook("m", "event=execjob_begin")
+	first := gen()
+	w.must(&ImportHook{Name: "m", Kind: state.HookScript, Body: []byte("pass")})
+	second := gen()
+	w.must(&ManageResource{Verb: VerbCreate, Name: "foo"})
+	if first == 0 || second <= first || gen() <= second {
+		t.Errorf("generations %d, %d, %d", first, second, gen())
+	}
+	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s"})
+	told := func() uint64 { h, _ := w.View().Host("a"); return h.Hooks }
+	w.must(&HooksTold{Host: "a", Registered: 0, Generation: gen()})
+	if told() != 0 {
+		t.Error("word of an earlier registration counts")
+	}
+	w.must(&HooksTold{Host: "a", Registered: 1, Generation: gen()})
+	if told() != gen() {
+		t.Error("word of the mom does not count")
+	}
+	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s"})
+	if told() != 0 {
+		t.Error("a mom that registers again is not told again")
+	}
+}
+
+// Hooks that run after the commit wait in the state, so that the next leader runs them.
+func TestHook_TasksOfCommittedEvents(t *testing.T) {
+	w := newWriter(t)
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}})
+	_ = w.hook("h", "event=postqueuejob")
+	w.must(&ImportHook{Name: "h", Kind: state.HookScript, Body: []byte("pass")})
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}})
+	var tasks []*state.HookTask
+	for task := range w.View().HookTasks() {
+		tasks = append(tasks, task)
+	}
+	if len(tasks) != 1 || tasks[0].Job != "1.srv" || tasks[0].Event != "postqueuejob" {
+		t.Fatalf("tasks %+v", tasks)
+	}
+	w.must(&HookTasksDone{Seqs: []uint64{tasks[0].Seq}})
+	for range w.View().HookTasks() {
+		t.Error("the task is still there")
+	}
+	if err := w.View().Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What hooks on a mom want: of its own vnodes it is done, of others refused (HK-1).
+func TestHookWishes(t *testing.T) {
+	w := newWriter(t)
+	for _, host := range []pbs.HostName{"a", "b"} {
+		w.must(&HostUp{Host: host, Address: string(host) + ":1", SpoolID: "s", Vnodes: []ReportedVnode{{
+			Name: pbs.VnodeName(host), Available: resource.List{{Name: "ncpus", Value: "2"}},
+		}}})
+	}
+	set := attr.List{}.Set("state", "", "offline").Set("resources_available", "ncpus", "17").Set("pcpus", "", "7").
+		Set("comment", "", "by hook").Set("sharing", "", "force_excl").Set("resources_available", "foo_i", "7")
+	wish := func(host pbs.HostName, seq uint64) *HookWishes {
+		return &HookWishes{Source: Source{Host: host, Spool: "s", Seq: seq}, Hook: "p", Vnodes: []HookVnode{
+			{Name: pbs.VnodeName(host), Set: set, Types: attr.List{{Name: "foo_i", Value: "long"}}},
+			{Name: "aspasia", Set: attr.List{}.Set("resources_available", "mem", "300gb")},
+		}}
+	}
+	w.must(wish("a", 1))
+	w.must(wish("b", 1))
+	w.must(wish("b", 1)) // a repeat
+	v := w.View()
+	for _, name := range []pbs.VnodeName{"a", "b"} {
+		vn, _ := v.Vnode(name)
+		n, _ := vn.Available().Get("ncpus")
+		foo, _ := vn.Available().Get("foo_i")
+		if n != "17" || foo != "7" || vn.State() != "offline" || vn.Comment != "by hook" || vn.SharingText() != "force_excl" {
+			t.Errorf("%s: %+v", name, vn)
+		}
+	}
+	if def, ok := v.Resource("foo_i"); !ok || def.Type != resource.Long {
+		t.Errorf("resource %+v", def)
+	}
+	if vn, ok := v.Vnode("aspasia"); !ok || vn.Host != "a" {
+		t.Errorf("aspasia: %+v", vn)
+	}
+	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "a"}}})
+	if vn, _ := w.View().Vnode("aspasia"); vn.State() != "free" {
+		t.Errorf("a vnode that a hook has made is %s after the mom has registered again", vn.State())
+	}
+	w.must(&HookWishes{Source: Source{Host: "b", Spool: "s", Seq: 2}, Hook: "p", Offline: "offlined by hook 'p' due to hook error"})
+	w.must(&HookWishes{Source: Source{Host: "b", Spool: "s", Seq: 3}, Hook: "p", Clear: "offlined by hook 'p' due to hook error"})
+	if vn, _ := w.View().Vnode("b"); vn.State() != "free" || vn.Comment != "" {
+		t.Errorf("a vnode that was cleared is %s, %q", vn.State(), vn.Comment)
+	}
+}

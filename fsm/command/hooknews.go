@@ -1,0 +1,232 @@
+package command
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// HooksTold says that a mom has all hooks and resource definitions of a generation.
+type HooksTold struct {
+	Host       pbs.HostName `cbor:"1,keyasint"`
+	Registered uint64       `cbor:"2,keyasint"` // of the host when it was told: a later registration wants it again
+	Generation uint64       `cbor:"3,keyasint"`
+	Sent       []string     `cbor:"4,keyasint,omitempty"` // names of the files that it did not have
+	Deleted    []string     `cbor:"5,keyasint,omitempty"` // names of those that it has removed
+}
+
+// Apply notes it. Word of a mom that has registered since is void.
+func (c *HooksTold) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	h, ok := tx.Host(c.Host)
+	if !ok || h.Registered != c.Registered || c.Generation <= h.Hooks {
+		return nil
+	}
+	next := *h
+	next.Hooks = c.Generation
+	tx.PutHost(&next)
+	for _, name := range c.Sent {
+		tx.Emit(state.Event{Kind: state.HookFileSent, Object: name, Text: h.Address})
+	}
+	for _, name := range c.Deleted {
+		tx.Emit(state.Event{Kind: state.HookFileDeleted, Object: name, Text: h.Address})
+	}
+	return nil
+}
+
+// HookTasksDone forgets events whose hooks have run.
+type HookTasksDone struct {
+	Seqs []uint64 `cbor:"1,keyasint"`
+}
+
+// Apply forgets them.
+func (c *HookTasksDone) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	for _, seq := range c.Seqs {
+		tx.DeleteHookTask(seq)
+	}
+	return nil
+}
+
+// HookWishes are what hooks on a mom want of vnodes and jobs (specification: hooks section 5).
+type HookWishes struct {
+	Source  Source         `cbor:"1,keyasint"`
+	Hook    string         `cbor:"2,keyasint"`
+	Vnodes  []HookVnode    `cbor:"3,keyasint,omitempty"`
+	Offline string         `cbor:"4,keyasint,omitempty"` // comment with which the host's vnodes go offline; empty: they do not
+	Clear   string         `cbor:"5,keyasint,omitempty"` // comment that such vnodes have which are to be cleared
+	Restart bool           `cbor:"6,keyasint,omitempty"` // a scheduling cycle is wanted
+	Rerun   []ReportedTask `cbor:"7,keyasint,omitempty"`
+	Delete  []ReportedTask `cbor:"8,keyasint,omitempty"`
+}
+
+// A HookVnode is a vnode as a hook wants it.
+type HookVnode struct {
+	Name  pbs.VnodeName `cbor:"1,keyasint"`
+	Set   attr.List     `cbor:"2,keyasint,omitempty"`
+	Unset []string      `cbor:"3,keyasint,omitempty"` // NAME or NAME.RESOURCE
+	Types attr.List     `cbor:"4,keyasint,omitempty"` // of resources that may not be known yet, by name
+}
+
+// Apply changes the vnodes that the mom owns; one that is not known is made for it.
+func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	fresh, err := c.Source.take(tx, res)
+	if err != nil || !fresh {
+		return err
+	}
+	for _, v := range c.Vnodes {
+		c.vnode(tx, m, v)
+	}
+	if c.Offline != "" || c.Clear != "" {
+		c.offline(tx, m)
+	}
+	for _, t := range c.Rerun {
+		c.ask(tx, "rerun", t)
+		if j, ok := c.run(tx, t); ok {
+			again := RerunJob{Job: j.ID}
+			if err := again.Apply(tx, m, &state.Result{}); err != nil && pbs.CodeOf(err) == pbs.SystemError {
+				return err
+			}
+		}
+	}
+	for _, t := range c.Delete {
+		c.ask(tx, "delete", t)
+		if j, ok := c.run(tx, t); ok {
+			end := DeleteJob{Job: j.ID}
+			if err := end.Apply(tx, m, &state.Result{}); err != nil && pbs.CodeOf(err) == pbs.SystemError {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *HookWishes) ask(tx *state.Tx, what string, t ReportedTask) {
+	tx.Emit(state.Event{Kind: state.HookAsked, Object: string(c.Source.Host), Text: "hook request " + what + " " + string(t.Job)})
+}
+
+// run returns the job if the run is its present one and the mom's (L2).
+func (c *HookWishes) run(tx *state.Tx, t ReportedTask) (*state.Job, bool) {
+	j, ok := tx.Job(t.Job)
+	return j, ok && started(j) && j.RunCount == t.RunCount && j.MS == c.Source.Host
+}
+
+// vnode changes one vnode as far as the mom may: what cannot be taken is left out.
+func (c *HookWishes) vnode(tx *state.Tx, m Meta, w HookVnode) {
+	host := c.Source.Host
+	v, ok := tx.Vnode(w.Name)
+	switch {
+	case ok && v.Host != host:
+		tx.Emit(state.Event{
+			Kind: state.HookVnodeRefused, Object: string(host),
+			Text: "Not allowed to update vnode '" + string(w.Name) + "', as it is owned by a different mom",
+		})
+		return
+	case !ok && !w.Name.Valid():
+		return
+	case !ok:
+		v = &state.Vnode{Name: w.Name, Host: host, Seq: tx.NextSeq(), LastStateChange: m.At, ByHook: true}
+	}
+	next := *v
+	for _, e := range w.Set {
+		c.setVnode(tx, m, &next, w, e)
+	}
+	for _, name := range w.Unset {
+		base, res, _ := strings.Cut(name, ".")
+		_ = editVnode(tx, &next, AttrChange{Op: OpUnset, Entry: attr.Entry{Name: base, Resource: res}}, m.At)
+	}
+	next.OverCommitted = overCommitted(tx, &next)
+	tx.PutVnode(&next)
+}
+
+func (c *HookWishes) setVnode(tx *state.Tx, m Meta, v *state.Vnode, w HookVnode, e attr.Entry) {
+	what := "attribute " + e.Name
+	switch e.Name {
+	case "state":
+		flags := v.Flags &^ state.VnodeOffline
+		if slices.Contains(strings.Split(e.Value, ","), "offline") {
+			flags |= state.VnodeOffline
+		}
+		setFlags(v, flags, m.At)
+	case "comment":
+		v.Comment = e.Value
+	case "sharing":
+		if !slices.Contains(attr.Sharings(), e.Value) {
+			return
+		}
+		v.Sharing, v.Attrs = e.Value, v.Attrs.Set(e.Name, "", e.Value)
+	case "pcpus":
+		if n, err := strconv.ParseUint(e.Value, 10, 31); err != nil || n == 0 {
+			return
+		}
+		v.Attrs = v.Attrs.Set(e.Name, "", e.Value)
+	case "resources_available":
+		what = "resource " + e.Resource
+		if !define(tx, w, e.Resource) || editAvailable(tx, v, AttrChange{Entry: e}) != nil {
+			return
+		}
+	default: // ntype has one value, and nobody else knows the rest
+		return
+	}
+	tx.Emit(state.Event{
+		Kind: state.HookVnodeChanged, Object: string(v.Name),
+		Text: "Updated vnode " + string(v.Name) + "'s " + what + "=" + e.Value + " per mom hook request",
+	})
+}
+
+// define makes a resource that a hook has given a value and nobody has made yet.
+func define(tx *state.Tx, w HookVnode, name string) bool {
+	if _, ok := tx.Resource(name); ok {
+		return true
+	}
+	word, _ := w.Types.Get(name, "")
+	t, err := resource.ParseType(word)
+	if err != nil || !resource.ValidName(name) {
+		return false
+	}
+	tx.PutResource(&state.ResourceDef{Def: resource.Def{Name: name, Type: t, Flags: resource.AtHost}})
+	tx.NewsForMoms()
+	return true
+}
+
+// offline sets the vnodes of the host offline, or clears those that were set offline so.
+func (c *HookWishes) offline(tx *state.Tx, m Meta) {
+	for _, v := range vnodesOf(tx, c.Source.Host) {
+		next := *v
+		switch {
+		case c.Offline != "":
+			next.Comment = c.Offline
+			setFlags(&next, v.Flags|state.VnodeOffline, m.At)
+		case v.Flags&state.VnodeOffline != 0 && v.Comment == c.Clear:
+			next.Comment = ""
+			setFlags(&next, v.Flags&^state.VnodeOffline, m.At)
+		default:
+			continue
+		}
+		tx.PutVnode(&next)
+	}
+}
+
+// hooksPending tells in the log which vnodes of a job that starts have a mom that has yet
+// to get copies of hooks (specification: hooks section 3).
+func hooksPending(tx *state.Tx, vnodes []pbs.VnodeName) {
+	generation := tx.Cluster().HookGeneration
+	if generation == 0 {
+		return
+	}
+	for _, name := range vnodes {
+		v, ok := tx.Vnode(name)
+		if !ok {
+			continue
+		}
+		if h, ok := tx.Host(v.Host); ok && h.Hooks < generation {
+			tx.Emit(state.Event{
+				Kind: state.HookNewsPending, Object: string(name),
+				Text: "vnode " + string(name) + "'s parent mom " + h.Address + " has a pending copy hook or delete hook request",
+			})
+		}
+	}
+}

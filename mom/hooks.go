@@ -1,0 +1,93 @@
+package mom
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"connectrpc.com/connect"
+
+	"rampart/mom/hook"
+	"rampart/transport/api"
+	"rampart/transport/daylog"
+)
+
+// momHooks are the hooks of a host; the lock is that of changes.
+type momHooks struct {
+	sync.Mutex
+	store   *hook.Store
+	greeted atomic.Bool // since the last registration the servers have sent what they have
+}
+
+// SetHooks takes what the servers say of hooks and custom resources. Its answer says that
+// it is on disk and in use, or what has to come along.
+func (m *Mom) SetHooks(ctx context.Context, r *connect.Request[api.SetHooksRequest]) (*connect.Response[api.SetHooksReply], error) {
+	l := m.running()
+	if l == nil || !l.known() {
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the mom has not registered yet"))
+	}
+	req := r.Msg
+	m.delivery.Lock()
+	err := l.spool.Orders(req.GetEpoch(), req.GetTerm(), 0)
+	m.delivery.Unlock()
+	if m.void(err) {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
+	}
+	contents := make(map[string][]byte, len(req.GetFiles()))
+	for _, f := range req.GetFiles() {
+		contents[f.GetSum()] = f.GetContent()
+	}
+	l.hooks.Lock()
+	defer l.hooks.Unlock()
+	change, err := l.hooks.store.Set(manifest(req), contents)
+	if err != nil {
+		m.lines.write(daylog.Error, "Hook", "SetHooks", err.Error())
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	if len(change.Missing) > 0 {
+		return connect.NewResponse(&api.SetHooksReply{Missing: change.Missing}), nil
+	}
+	m.noteHooks(l, change)
+	return connect.NewResponse(&api.SetHooksReply{Sent: change.Sent, Deleted: change.Deleted}), nil
+}
+
+const (
+	copyHook     = "copy hook-related file request received"
+	deleteHook   = "delete hook-related file request received"
+	resourceFile = "resourcedef"
+)
+
+// noteHooks tells in the log what came, as tools look for it; after a registration the
+// resource definitions count as new (specification: drop-in section 3).
+func (m *Mom) noteHooks(l *life, c hook.Change) {
+	resources := false
+	for _, name := range c.Sent {
+		resources = resources || name == resourceFile
+		m.lines.write(daylog.Debug, "Hook", name, copyHook)
+	}
+	if l.hooks.greeted.CompareAndSwap(false, true) && !resources {
+		m.lines.write(daylog.Debug, "Hook", resourceFile, copyHook)
+	}
+	for _, name := range c.Deleted {
+		m.lines.write(daylog.Debug, "Hook", name, deleteHook)
+	}
+}
+
+func manifest(r *api.SetHooksRequest) *hook.Manifest {
+	m := &hook.Manifest{Generation: r.GetGeneration(), Server: r.GetServer()}
+	for _, h := range r.GetHooks() {
+		one := hook.Hook{
+			Name: h.GetName(), Seq: h.GetSeq(), Attrs: map[string]string{},
+			Script: h.GetScript(), Config: h.GetConfig(), Suffix: h.GetSuffix(),
+		}
+		for _, a := range h.GetAttributes() {
+			one.Attrs[a.GetName()] = a.GetValue()
+		}
+		m.Hooks = append(m.Hooks, one)
+	}
+	for _, d := range r.GetResources() {
+		m.Resources = append(m.Resources, hook.Resource{Name: d.GetName(), Type: d.GetType(), Flags: d.GetFlags()})
+	}
+	return m
+}
