@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"connectrpc.com/connect"
 
 	"rampart/cli"
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
@@ -56,22 +58,22 @@ type manager struct {
 	*session
 	abort, echo, dry, quiet bool
 	active                  map[string][]objectName
-	past                    []string // directives of this conversation
-	done                    bool     // quit, or aborted
-	headed                  bool     // the comment above what is printed is out
+	past                    []string // directives of this conversation, and of earlier ones at a terminal
+	keep                    func(line string)
+	done                    bool          // quit, or aborted
+	in                      *bufio.Reader // standard input; nil: nothing was read from it
+	headed                  bool          // the comment above what is printed is out
 }
 
 // converse reads directives from standard input, line by line so that a person can
 // talk with it.
 func (m *manager) converse(ctx context.Context) error {
-	in := bufio.NewReader(m.env.Stdin)
 	prompt := m.env.Terminal()
+	next, end := m.reader(prompt)
+	defer end()
 	var text string
 	for !m.done {
-		if prompt {
-			io.WriteString(m.env.Stdout, promptFor(text))
-		}
-		line, err := in.ReadString('\n')
+		line, err := next(promptFor(text))
 		text += line
 		if err == nil && strings.HasSuffix(text, "\\\n") {
 			continue
@@ -84,8 +86,43 @@ func (m *manager) converse(ctx context.Context) error {
 			}
 			break
 		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
 	return m.end()
+}
+
+// reader returns what reads the lines, each with its end, and what must be called at last.
+func (m *manager) reader(prompt bool) (next func(prompt string) (string, error), end func()) {
+	if prompt && m.env.Editor != nil {
+		if e := m.env.Editor(historyFile(m.env)); e != nil {
+			m.past, m.keep = e.Past(), e.Keep
+			return func(prompt string) (string, error) {
+				line, err := e.Read(prompt)
+				if err != nil {
+					return "", err
+				}
+				return line + "\n", nil
+			}, func() { _ = e.Close() }
+		}
+	}
+	in := m.input()
+	return func(ask string) (string, error) {
+		if prompt {
+			io.WriteString(m.env.Stdout, ask)
+		}
+		return in.ReadString('\n')
+	}, func() {}
+}
+
+// historyFile is where PBS's qmgr keeps what was typed; "" for somebody without a home.
+func historyFile(env *cli.Env) string {
+	home := env.Getenv("HOME")
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".pbs_qmgr_history")
 }
 
 // promptFor asks for a directive, or for the rest of one.
@@ -108,6 +145,9 @@ func (m *manager) run(ctx context.Context, text string) {
 		before := m.status
 		m.status = 0
 		m.past = append(m.past, line)
+		if m.keep != nil {
+			m.keep(line)
+		}
 		m.directive(ctx, line)
 		if m.status != 0 && m.abort {
 			m.done = true
@@ -203,7 +243,7 @@ func (m *manager) carryOut(ctx context.Context, d *directive) {
 }
 
 func (m *manager) one(ctx context.Context, d *directive, n objectName, reading bool) error {
-	if d.object.later || d.verb == "import" || d.verb == "export" {
+	if d.object.later || d.content != nil && d.object.table != attr.Hook {
 		return noSupport()
 	}
 	server := n.server
@@ -213,14 +253,25 @@ func (m *manager) one(ctx context.Context, d *directive, n objectName, reading b
 	if err := m.checkServer(ctx, server); err != nil {
 		return err
 	}
-	if reading {
+	switch {
+	case reading:
 		return m.read(ctx, d, n)
+	case d.verb == "import":
+		return m.importHook(ctx, d, n)
+	case d.verb == "export":
+		return m.exportHook(ctx, d, n)
 	}
 	return m.change(ctx, d, n)
 }
 
 // refused tells of an error in qmgr's two lines.
 func (m *manager) refused(n objectName, err error) {
+	var file *fileError
+	if errors.As(err, &file) {
+		m.say("qmgr: %s\n", file)
+		m.status = 1
+		return
+	}
 	f := m.explain(err)
 	m.status = f.Status
 	if f.Fatal {
@@ -229,6 +280,10 @@ func (m *manager) refused(n objectName, err error) {
 		return
 	}
 	m.say("qmgr obj=%s svr=%s: %s\n", n.name, cli.First(n.server, "default"), f.Text)
+	if pbs.CodeOf(err) == pbs.HookError {
+		m.say("qmgr: %s returned from server\n", pbs.HookError.Text())
+		return
+	}
 	m.say("qmgr: Error (%d) returned from server\n", pbs.CodeOf(err))
 }
 

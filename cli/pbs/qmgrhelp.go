@@ -47,7 +47,7 @@ Loads a hook's script or configuration.
 Writes a hook's script or configuration.
 `,
 	"help":    "help [command]\nTells how directives are written.\n",
-	"history": "history\nLists the directives of this session.\n",
+	"history": "history\nLists the directives of this session and, at a terminal, of those before.\n",
 	"quit":    "quit\nEnds qmgr.\n",
 	"exit":    "exit\nEnds qmgr.\n",
 }
