@@ -66,25 +66,31 @@ type Rule struct {
 // methods is the permission of every method there is. What it does not name is
 // refused; what a person may do to which object is the service's business.
 var methods = map[string]Rule{
-	apiconnect.BatchSubmitProcedure:     {ForPeople, AtLeader},
-	apiconnect.BatchAlterProcedure:      {ForPeople, AtLeader},
-	apiconnect.BatchHoldProcedure:       {ForPeople, AtLeader},
-	apiconnect.BatchReleaseProcedure:    {ForPeople, AtLeader},
-	apiconnect.BatchSignalProcedure:     {ForPeople, AtLeader},
-	apiconnect.BatchDeleteProcedure:     {ForPeople, AtLeader},
-	apiconnect.BatchRerunProcedure:      {ForPeople, AtLeader},
-	apiconnect.BatchMoveProcedure:       {ForPeople, AtLeader},
-	apiconnect.BatchSwapProcedure:       {ForPeople, AtLeader},
-	apiconnect.BatchRunProcedure:        {ForPeople, AtLeader},
-	apiconnect.BatchMessageProcedure:    {ForPeople, AtLeader},
-	apiconnect.HaltStopProcedure:        {ForPeople, AtLeader},
-	apiconnect.HaltEndProcedure:         {ForReplicas, AtHere},
-	apiconnect.BatchManageProcedure:     {ForPeople, AtLeader},
-	apiconnect.BatchImportHookProcedure: {ForPeople, AtLeader},
-	apiconnect.BatchExportHookProcedure: {ForPeople, AtLeader},
-	apiconnect.BatchListProcedure:       {ForKnown, AtHere}, // served locally (L11)
-	apiconnect.BatchWatchProcedure:      {ForKnown, AtHere},
-	apiconnect.BatchAttachProcedure:     {ForPeople, AtHere}, // the state knows whose job it is
+	apiconnect.BatchSubmitProcedure:  {ForPeople, AtLeader},
+	apiconnect.BatchAlterProcedure:   {ForPeople, AtLeader},
+	apiconnect.BatchHoldProcedure:    {ForPeople, AtLeader},
+	apiconnect.BatchReleaseProcedure: {ForPeople, AtLeader},
+	apiconnect.BatchSignalProcedure:  {ForPeople, AtLeader},
+	apiconnect.BatchDeleteProcedure:  {ForPeople, AtLeader},
+	apiconnect.BatchRerunProcedure:   {ForPeople, AtLeader},
+	apiconnect.BatchMoveProcedure:    {ForPeople, AtLeader},
+	apiconnect.BatchSwapProcedure:    {ForPeople, AtLeader},
+	apiconnect.BatchRunProcedure:     {ForPeople, AtLeader},
+	apiconnect.BatchMessageProcedure: {ForPeople, AtLeader},
+	apiconnect.SisterJoinProcedure:   {ForMoms, AtHere},
+	apiconnect.SisterEndProcedure:    {ForMoms, AtHere},
+	apiconnect.SisterPollProcedure:   {ForMoms, AtHere},
+	apiconnect.SisterSignalProcedure: {ForMoms, AtHere},
+	apiconnect.SisterSpawnProcedure:  {ForMoms, AtHere},
+	apiconnect.SisterFollowProcedure: {ForMoms, AtHere},
+	apiconnect.HaltStopProcedure:          {ForPeople, AtLeader},
+	apiconnect.HaltEndProcedure:           {ForReplicas, AtHere},
+	apiconnect.BatchManageProcedure:       {ForPeople, AtLeader},
+	apiconnect.BatchImportHookProcedure:   {ForPeople, AtLeader},
+	apiconnect.BatchExportHookProcedure:   {ForPeople, AtLeader},
+	apiconnect.BatchListProcedure:         {ForKnown, AtHere}, // served locally (L11)
+	apiconnect.BatchWatchProcedure:        {ForKnown, AtHere},
+	apiconnect.BatchAttachProcedure:       {ForPeople, AtHere}, // the state knows whose job it is
 
 	apiconnect.ClusterStatusProcedure:       {ForKnown, AtHere}, // must answer without a leader
 	apiconnect.ClusterTransferProcedure:     {ForPeople, AtLeader},

@@ -381,6 +381,7 @@ type RunJob struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Attributes    []*Attribute           `protobuf:"bytes,1,rep,name=attributes,proto3" json:"attributes,omitempty"`                       // the job's, as qstat -f shows them, hidden ones included
 	ScriptBytes   uint64                 `protobuf:"varint,2,opt,name=script_bytes,json=scriptBytes,proto3" json:"script_bytes,omitempty"` // 0: the job runs executable and argument_list
+	Hosts         []*RunHost             `protobuf:"bytes,8,rep,name=hosts,proto3" json:"hosts,omitempty"`                                 // of a job over several: the mother superior first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -427,6 +428,13 @@ func (x *RunJob) GetScriptBytes() uint64 {
 		return x.ScriptBytes
 	}
 	return 0
+}
+
+func (x *RunJob) GetHosts() []*RunHost {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
 }
 
 // SignalJob sends a signal to every process of the job.
@@ -1334,7 +1342,7 @@ var File_agent_proto protoreflect.FileDescriptor
 const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"\vagent.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\"\x86\x01\n" +
+	"rampart.v1\x1a\fcommon.proto\x1a\fsister.proto\"\x86\x01\n" +
 	"\x0eDeliverRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x1f\n" +
@@ -1353,12 +1361,13 @@ const file_agent_proto_rawDesc = "" +
 	"\x06forget\x18\a \x01(\v2\x15.rampart.v1.ForgetJobH\x00R\x06forget\x12,\n" +
 	"\x05alter\x18\b \x01(\v2\x14.rampart.v1.AlterJobH\x00R\x05alter\x122\n" +
 	"\amessage\x18\t \x01(\v2\x16.rampart.v1.MessageJobH\x00R\amessageB\x06\n" +
-	"\x04what\"b\n" +
+	"\x04what\"\x8d\x01\n" +
 	"\x06RunJob\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12!\n" +
-	"\fscript_bytes\x18\x02 \x01(\x04R\vscriptBytes\"#\n" +
+	"\fscript_bytes\x18\x02 \x01(\x04R\vscriptBytes\x12)\n" +
+	"\x05hosts\x18\b \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\"#\n" +
 	"\tSignalJob\x12\x16\n" +
 	"\x06signal\x18\x01 \x01(\tR\x06signal\">\n" +
 	"\aKillJob\x12\x19\n" +
@@ -1478,7 +1487,8 @@ var file_agent_proto_goTypes = []any{
 	(*HookFile)(nil),           // 19: rampart.v1.HookFile
 	(*SetHooksReply)(nil),      // 20: rampart.v1.SetHooksReply
 	(*Attribute)(nil),          // 21: rampart.v1.Attribute
-	(*Refusal)(nil),            // 22: rampart.v1.Refusal
+	(*RunHost)(nil),            // 22: rampart.v1.RunHost
+	(*Refusal)(nil),            // 23: rampart.v1.Refusal
 }
 var file_agent_proto_depIdxs = []int32{
 	3,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
@@ -1490,28 +1500,29 @@ var file_agent_proto_depIdxs = []int32{
 	8,  // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
 	9,  // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
 	21, // 8: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	21, // 9: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
-	22, // 10: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	15, // 11: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
-	15, // 12: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
-	0,  // 13: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
-	17, // 14: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
-	18, // 15: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
-	19, // 16: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
-	21, // 17: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
-	1,  // 18: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	11, // 19: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	16, // 20: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
-	13, // 21: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
-	2,  // 22: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	12, // 23: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	20, // 24: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
-	14, // 25: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
-	22, // [22:26] is the sub-list for method output_type
-	18, // [18:22] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	22, // 9: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
+	21, // 10: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	23, // 11: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	15, // 12: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
+	15, // 13: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
+	0,  // 14: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
+	17, // 15: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
+	18, // 16: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
+	19, // 17: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
+	21, // 18: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
+	1,  // 19: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	11, // 20: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	16, // 21: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
+	13, // 22: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
+	2,  // 23: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	12, // 24: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	20, // 25: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
+	14, // 26: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
+	23, // [23:27] is the sub-list for method output_type
+	19, // [19:23] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -1520,6 +1531,7 @@ func file_agent_proto_init() {
 		return
 	}
 	file_common_proto_init()
+	file_sister_proto_init()
 	file_agent_proto_msgTypes[2].OneofWrappers = []any{
 		(*Order_Run)(nil),
 		(*Order_Signal)(nil),

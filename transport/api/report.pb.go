@@ -1093,6 +1093,7 @@ type ScriptRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Confirm       bool                   `protobuf:"varint,8,opt,name=confirm,proto3" json:"confirm,omitempty"` // only say that the run counts; for sisters, too
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1139,6 +1140,13 @@ func (x *ScriptRequest) GetRunCount() uint32 {
 		return x.RunCount
 	}
 	return 0
+}
+
+func (x *ScriptRequest) GetConfirm() bool {
+	if x != nil {
+		return x.Confirm
+	}
+	return false
 }
 
 type ScriptReply struct {
@@ -1435,10 +1443,11 @@ const file_report_proto_rawDesc = "" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12#\n" +
 	"\rfence_seconds\x18\x03 \x01(\x03R\ffenceSeconds\x12\x1a\n" +
-	"\bregister\x18\x04 \x01(\bR\bregister\">\n" +
+	"\bregister\x18\x04 \x01(\bR\bregister\"X\n" +
 	"\rScriptRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
-	"\trun_count\x18\x02 \x01(\rR\brunCount\"!\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x18\n" +
+	"\aconfirm\x18\b \x01(\bR\aconfirm\"!\n" +
 	"\vScriptReply\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"\xf7\x01\n" +
 	"\n" +
