@@ -13,7 +13,8 @@ type directive struct {
 	object  *managed // nil for help, history, quit, exit, and active alone
 	names   []objectName
 	changes []*api.Attribute
-	topic   string // of help
+	topic   string   // of help
+	content *content // of import and export
 }
 
 // An objectName is a name as written: NAME, NAME@SERVER or @SERVER.
@@ -68,8 +69,13 @@ func parseDirective(line string) (*directive, error) {
 	if !p.names(d) {
 		return nil, p.fault()
 	}
-	if verb == "import" || verb == "export" || verb == "active" {
+	switch verb {
+	case "active":
 		return d, nil
+	case "import", "export":
+		var err error
+		d.content, err = p.content(verb)
+		return d, err
 	}
 	return d, p.attributes(d)
 }

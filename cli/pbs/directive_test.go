@@ -29,7 +29,7 @@ func TestParseDirective_Abbreviations(t *testing.T) {
 	for line, want := range map[string][2]string{
 		"c q a": {"create", "queue"}, "d n a": {"delete", "node"}, "s s scheduling=true": {"set", "server"},
 		"u sc partition": {"unset", "sched"}, "l r": {"list", "resource"}, "p sched": {"print", "sched"},
-		"l h": {"list", "hook"}, "i h x": {"import", "hook"}, "e h x": {"export", "hook"}, "LIST QUEUE": {"list", "queue"},
+		"l h": {"list", "hook"}, "i h x application/x-python default f": {"import", "hook"}, "e h x application/x-config base64": {"export", "hook"}, "LIST QUEUE": {"list", "queue"},
 	} {
 		d, err := parseDirective(line)
 		if err != nil || d.verb != want[0] || d.object.word != want[1] {

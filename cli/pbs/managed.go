@@ -23,7 +23,7 @@ func (m *managed) printed(a *api.Attribute) bool {
 
 func (m *managed) listed(a *api.Attribute) bool {
 	def, ok := attr.Lookup(m.table, a.Name)
-	return ok && def.Type == attr.Array
+	return ok && def.Type == attr.Array && m.table != attr.Hook
 }
 
 // managedObjects in the order in which an abbreviation finds them.
@@ -49,8 +49,14 @@ func managedObjects() []managed {
 			word: "sched", kind: api.ObjectKind_OBJECT_KIND_SCHED, table: attr.Sched, single: true,
 			render: render.Kind{Title: "Sched", Define: "scheduler", Unnamed: true},
 		},
-		{word: "hook", kind: api.ObjectKind_OBJECT_KIND_HOOK, later: true},
-		{word: "pbshook", kind: api.ObjectKind_OBJECT_KIND_HOOK, later: true},
+		{
+			word: "hook", kind: api.ObjectKind_OBJECT_KIND_HOOK, table: attr.Hook,
+			render: render.Kind{Title: "Hook", Plural: "hooks", What: "properties"},
+		},
+		{
+			word: "pbshook", kind: api.ObjectKind_OBJECT_KIND_PBSHOOK, table: attr.Hook,
+			render: render.Kind{Title: "Hook", What: "properties"},
+		},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rampart/cli/render"
+	"rampart/fsm/attr"
 	"rampart/transport/api"
 )
 
@@ -55,6 +56,11 @@ func (m *manager) print(ctx context.Context, object *managed, name string, only 
 	m.headed = true
 	for _, o := range found {
 		render.Print(out, object.render, o, only)
+		if object.table == attr.Hook && len(only) == 0 {
+			if err := m.printContents(ctx, object, o.Name); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

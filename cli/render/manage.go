@@ -112,6 +112,8 @@ func directiveValues(k Kind, a *api.Attribute) []string {
 // quoted puts quotes around a value that qmgr would otherwise take apart.
 func quoted(value string) string {
 	switch {
+	case value == `""`:
+		return value // it stands for nothing already
 	case value == "" || !strings.ContainsAny(value, " ,#\"'\t\n;"):
 		return orElse(value, `""`)
 	case strings.Contains(value, `"`):
