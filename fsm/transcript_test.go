@@ -215,9 +215,12 @@ var builders = map[string]func(s *stage, operand string, args map[string]string)
 		exit, _ := strconv.Atoi(args["exit"])
 		return &command.JobEnded{
 			Source: s.source(args), Job: jobID(id), RunCount: run(args), ExitStatus: int32(exit),
-			NeverStarted: args["never"] != "", Lost: args["lost"] != "",
+			NeverStarted: args["never"] != "", Lost: args["lost"] != "", StageInFailed: args["stagein"] != "",
 			Used: resource.List{{Name: "cput", Value: "00:00:01"}, {Name: "walltime", Value: "00:00:05"}},
 		}
+	},
+	"exiting": func(s *stage, id string, args map[string]string) command.Command {
+		return &command.JobExiting{Source: s.source(args), Job: jobID(id), RunCount: run(args)}
 	},
 	"delete": func(_ *stage, id string, args map[string]string) command.Command {
 		return &command.DeleteJob{Job: jobID(id), Force: args["force"] != ""}

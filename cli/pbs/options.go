@@ -85,7 +85,7 @@ func (r *request) read(opts *cli.Options) {
 // option reads one value of an option that sets an attribute.
 func (r *request) option(o attr.Option, v string) {
 	def, known := attr.Lookup(attr.Job, o.Attribute)
-	if !known || isLater(o.Letter) {
+	if !known {
 		r.unsupported = true
 		return
 	}
@@ -102,10 +102,6 @@ func (r *request) option(o attr.Option, v string) {
 		r.set(o.Attribute, "", value)
 	}
 }
-
-// isLater tells of options whose features are yet to come, and whose values are not
-// looked at before.
-func isLater(letter byte) bool { return strings.IndexByte("IR", letter) >= 0 }
 
 // prepare completes what the user may leave out.
 func (r *request) prepare(o attr.Option, v string) (string, bool) {

@@ -182,11 +182,14 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 		return &command.JobStarted{
 			Source: source, Job: job, RunCount: run, Session: what.Started.GetSession(), JobDir: what.Started.GetJobdir(),
 		}, nil
+	case *api.Fact_Exiting:
+		return &command.JobExiting{Source: source, Job: job, RunCount: run}, nil
 	case *api.Fact_Ended:
 		e := what.Ended
 		return &command.JobEnded{
 			Source: source, Job: job, RunCount: run, ExitStatus: e.GetExitStatus(), Used: used(e.GetUsed()),
 			Comment: e.GetComment(), NeverStarted: e.GetNeverStarted(), Lost: e.GetLost(), StageoutStatus: e.GetStageoutStatus(),
+			StageInFailed: e.GetStageinFailed(),
 		}, nil
 	default:
 		return nil, pbs.Errorf(pbs.InvalidRequest, "fact %d of %s is of no known kind", f.GetSeq(), host)

@@ -107,13 +107,14 @@ type Services struct {
 	Recovery  *Recovery
 	Report    *Report
 	Snapshots *Snapshots
+	Staging   *Staging
 	Trust     *Trust
 }
 
 // New returns the services.
 func New(c Config) Services {
 	c.requests, c.deadlines = newRequests(), &deadlines{held: map[pbs.HostName]int64{}}
-	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Trust: &Trust{c}}
+	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Staging: &Staging{c}, Trust: &Trust{c}}
 }
 
 var (
@@ -124,6 +125,7 @@ var (
 	_ apiconnect.RecoveryHandler  = (*Recovery)(nil)
 	_ apiconnect.ReportHandler    = (*Report)(nil)
 	_ apiconnect.SnapshotsHandler = (*Snapshots)(nil)
+	_ apiconnect.StagingHandler   = (*Staging)(nil)
 	_ apiconnect.TrustHandler     = (*Trust)(nil)
 )
 

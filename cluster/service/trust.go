@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -241,9 +242,12 @@ func (c *Config) record(ctx context.Context, id state.Identity) error {
 }
 
 // News tells a daemon what has changed of the cluster since it enrolled.
-func (t *Trust) News(ctx context.Context, _ *connect.Request[api.NewsRequest]) (*connect.Response[api.NewsReply], error) {
+func (t *Trust) News(ctx context.Context, r *connect.Request[api.NewsRequest]) (*connect.Response[api.NewsReply], error) {
 	caller, _ := transport.CallerFrom(ctx)
 	v, err := t.present(ctx)
+	if err == nil {
+		err = t.noteAddress(ctx, v, caller, r.Msg.GetAddress())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -259,6 +263,20 @@ func (t *Trust) News(ctx context.Context, _ *connect.Request[api.NewsRequest]) (
 		}
 	}
 	return connect.NewResponse(out), nil
+}
+
+// noteAddress puts on record where a login host moves files of jobs.
+func (t *Trust) noteAddress(ctx context.Context, v *state.View, caller transport.Caller, address string) error {
+	known, ok := v.Identity(caller.Key)
+	if caller.Role != transport.RoleSubmit || address == "" || !ok || known.Address == address || atLevel(v, command.LevelObjects) != nil {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil || len(address) > 300 {
+		return pbs.Errorf(pbs.InvalidRequest, "the address %.300q is not HOST:PORT", address)
+	}
+	id := *known
+	id.Address = address
+	return t.record(ctx, id)
 }
 
 // replicasOf tells where the replicas are that may still be talked to.

@@ -34,8 +34,8 @@ func TestOptions(t *testing.T) {
 
 func TestAdditional(t *testing.T) {
 	for name, supported := range map[string]bool{
-		"umask": true, "run_count": true, "group_list": true, "pwd": true, "block": true, "max_run_subjobs": true, "depend": true, "sandbox": false,
-		"stagein": false, "stageout": false, "tolerate_node_failures": false, "release_nodes_on_stageout": false,
+		"umask": true, "run_count": true, "group_list": true, "pwd": true, "block": true, "max_run_subjobs": true, "depend": true, "sandbox": true,
+		"stagein": true, "stageout": true, "tolerate_node_failures": false, "release_nodes_on_stageout": false,
 	} {
 		d, ok := Additional(name)
 		if !ok || d.Unsupported == supported {

@@ -101,6 +101,16 @@ func parseUmask(text string) (string, bool) {
 	return strconv.FormatUint(n, 8), err == nil && n <= 0o777
 }
 
+// parseStaging takes a list of local@host:remote paths of files.
+func parseStaging(text string) (string, bool) {
+	list, ok := parseArray(text)
+	for item := range strings.SplitSeq(list, ",") {
+		_, valid := pbs.ParseStaged(item)
+		ok = ok && valid
+	}
+	return list, ok
+}
+
 // parseProject refuses the signs that PBS keeps for the syntax of limits.
 func parseProject(text string) (string, bool) {
 	_, ok := parseText(text)

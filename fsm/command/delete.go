@@ -46,6 +46,8 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return c.remove(tx, m, &next)
 	case c.Force:
 		return forceEnd(tx, m, j)
+	case stagingOut(j):
+		return pbs.Refuse(pbs.BadState)
 	}
 	again := j.Ending == state.EndingDelete
 	next.Substate, next.Ending = pbs.SubExiting, state.EndingDelete

@@ -24,6 +24,7 @@ type JobEnded struct {
 	NeverStarted   bool          `cbor:"7,keyasint,omitempty"`
 	Lost           bool          `cbor:"8,keyasint,omitempty"` // the host was booted, or the task is gone
 	StageoutStatus int32         `cbor:"9,keyasint,omitempty"`
+	StageInFailed  bool          `cbor:"10,keyasint,omitempty"` // never started: its files did not come
 }
 
 // Apply ends the run. A report of an earlier run confirms that run's end and
@@ -70,6 +71,8 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 		return finish(tx, j, "")
 	case j.Ending == state.EndingRerun:
 		return requeue(tx, m, j, state.JobRequeued, "")
+	case c.NeverStarted && c.StageInFailed:
+		return c.awaitFiles(tx, m, j)
 	case c.NeverStarted && retryable(c.ExitStatus):
 		j.FailedRuns++
 		return requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment)

@@ -45,6 +45,9 @@ func (c *RenewIdentity) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *known
 	next.Renewed, next.Expires = cmp.Or(news.Renewed, m.At), news.Expires
 	next.Root, next.Holds = news.Root, news.Holds
+	if tx.Cluster().FeatureLevel >= LevelObjects {
+		next.Address = cmp.Or(news.Address, known.Address)
+	}
 	tx.PutIdentity(&next)
 	return nil
 }

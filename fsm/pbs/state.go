@@ -42,20 +42,25 @@ type Substate uint16
 
 // The substates in use (specification: cli-contract section 3).
 const (
-	SubQueued     Substate = 10
-	SubHeld       Substate = 20
-	SubDependent  Substate = 22 // held by dependencies
-	SubWaiting    Substate = 30
-	SubStarting   Substate = 41
-	SubRunning    Substate = 42
-	SubStageOut   Substate = 51
-	SubExiting    Substate = 53
-	SubAborting   Substate = 55
-	SubRerunning  Substate = 60
-	SubBegun      Substate = 70
-	SubTerminated Substate = 91
-	SubFinished   Substate = 92
-	SubFailed     Substate = 93
+	SubQueued      Substate = 10
+	SubStageIn     Substate = 13 // its files are on their way, then it runs
+	SubHeld        Substate = 20
+	SubDependent   Substate = 22 // held by dependencies
+	SubWaiting     Substate = 30
+	SubStageFailed Substate = 37 // waits since its files did not come
+	SubStarting    Substate = 41
+	SubRunning     Substate = 42
+	SubSuspended   Substate = 43 // by somebody's request
+	// SubSchedSuspended is suspended until the scheduler finds it room again.
+	SubSchedSuspended Substate = 45
+	SubStageOut       Substate = 51
+	SubExiting        Substate = 53
+	SubAborting       Substate = 55
+	SubRerunning      Substate = 60
+	SubBegun          Substate = 70
+	SubTerminated     Substate = 91
+	SubFinished       Substate = 92
+	SubFailed         Substate = 93
 )
 
 // An Event is what may happen to a job.
@@ -74,12 +79,14 @@ const (
 	EventBegin                    // the first subjob of an array was started
 	EventWait                     // its time to be eligible is to come
 	EventDue                      // that time has come
+	EventExiting                  // the program has ended, its files are on their way
 )
 
 var eventNames = [...]string{
 	EventHold: "hold", EventRelease: "release", EventRun: "run", EventStarted: "started", EventDelete: "delete",
 	EventRerun: "rerun", EventEnded: "ended", EventRequeue: "requeue",
 	EventBegin: "begin", EventWait: "wait", EventDue: "due",
+	EventExiting: "exiting",
 }
 
 // Events lists the events in the order of their numbers.
@@ -128,6 +135,7 @@ var transitions = map[edge]JobState{
 	{Running, EventStarted}: Running,
 	{Running, EventDelete}:  Exiting,
 	{Running, EventRerun}:   Exiting,
+	{Running, EventExiting}: Exiting,
 	{Running, EventEnded}:   Finished,
 	{Running, EventRequeue}: Queued,
 
@@ -135,6 +143,7 @@ var transitions = map[edge]JobState{
 	{Exiting, EventRelease}: Exiting,
 	{Exiting, EventStarted}: Exiting, // the report was under way when the job was deleted
 	{Exiting, EventDelete}:  Exiting,
+	{Exiting, EventExiting}: Exiting,
 	{Exiting, EventEnded}:   Finished,
 	{Exiting, EventRequeue}: Queued,
 }

@@ -83,7 +83,7 @@ func (j *Job) Subjob(index uint32) *Job {
 	sub.Attrs = nil
 	for _, e := range j.Attrs {
 		switch e.Name {
-		case "Output_Path", "Error_Path":
+		case "Output_Path", "Error_Path", "stagein", "stageout":
 			e.Value = strings.ReplaceAll(e.Value, ArrayIndex, strconv.FormatUint(uint64(index), 10))
 		case "max_run_subjobs":
 			continue

@@ -335,6 +335,7 @@ type Identity struct {
 	Revoked pbs.Time     `cbor:"8,keyasint,omitempty"`  // 0: it is not
 	Root    string       `cbor:"9,keyasint,omitempty"`  // hash of the CA that signed the present leaf; empty: not known
 	Holds   string       `cbor:"10,keyasint,omitempty"` // of a replica: hash of the newest CA whose key it has
+	Address string       `cbor:"11,keyasint,omitempty"` // HOST:PORT of a login host where files of jobs are moved; empty: it has no port
 }
 
 // Replica is a member of the cluster as it announced itself.

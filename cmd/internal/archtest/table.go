@@ -43,7 +43,7 @@ var Rules = []Rule{
 	{"mom/task", "fsm/pbs fsm/resource fsm/spec mom/proc mom/spool", "a job's life on one host: decide, then do"},
 	{"mom/proc/*", "fsm/pbs fsm/resource fsm/planted mom/proc", "processes; the shim is part of the lean binary"},
 	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr", "the hook runtime serves moms and replicas, and knows neither"},
-	{"mom/files", "", "files of a host, as whoever calls; jobs and networks are others' affair"},
+	{"mom/files", "fsm/pbs mom/proc", "files of a host, as whoever calls; networks are others' affair"},
 	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
 	{"mom/spool", "fsm/pbs fsm/planted", "files, whatever is in them"},
 

@@ -208,6 +208,7 @@ func (s *Server) mount() {
 	s.handler.Mount(apiconnect.NewRecoveryHandler(services.Recovery, options...))
 	s.handler.Mount(apiconnect.NewReportHandler(service.CountReports(s.metrics.registry, services.Report), options...))
 	s.handler.Mount(apiconnect.NewSnapshotsHandler(services.Snapshots, options...))
+	s.handler.Mount(apiconnect.NewStagingHandler(services.Staging, options...))
 	s.handler.Mount(apiconnect.NewTrustHandler(services.Trust, options...))
 	s.handler.Plain("/healthz", transport.ForAnybody, services.Healthz())
 	s.handler.Plain("/readyz", transport.ForAnybody, services.Readyz())
