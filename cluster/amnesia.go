@@ -264,6 +264,7 @@ func (r *Replica) learnLocked() {
 	if !r.known.learn(r.cfg.Machine.View()) {
 		return
 	}
+	r.publishParted()
 	if err := save(guardedStable{r.guard}, keyKnown, r.known); err != nil && !errors.Is(err, ErrStore) {
 		r.cfg.Logger.Warn("cannot write down who the members are", "err", err)
 	}

@@ -54,15 +54,20 @@ func (k *knowledge) parted(id string) *parted {
 	return nil
 }
 
+// publishParted lets separated see what is known without the lock of it: that is held while
+// the disk is written, and each heartbeat asks.
+func (r *Replica) publishParted() {
+	all := slices.Clone(r.known.Parted)
+	r.apart.Store(&all)
+}
+
 // separated returns what is known of a server that the cluster went on without, nil if it
 // did not.
 func (r *Replica) separated(id string) *parted {
 	if v := r.cfg.Machine.View().Parted(id); v != nil {
 		return &parted{ServerID: id, Anew: !slices.Contains(v.Lost, id), At: time.Unix(0, int64(v.At))}
 	}
-	r.knowing.Lock()
-	defer r.knowing.Unlock()
-	return r.known.parted(id)
+	return (&knowledge{Parted: *r.apart.Load()}).parted(id)
 }
 
 // partedError says to a server what it has to do.

@@ -39,6 +39,7 @@ type Replica struct {
 	knowing sync.Mutex
 	known   knowledge
 	asked   map[string]StartQuestion // by server, who asked last and was not refused
+	apart   atomic.Pointer[[]parted] // known.Parted, for those who must not wait for knowing
 
 	gone    atomic.Pointer[Alarm]  // that it was removed
 	waiting atomic.Pointer[Alarm]  // what Run waits for before Raft starts
@@ -113,6 +114,7 @@ func (r *Replica) identify() error {
 	this := r.began.next()
 	r.id = id
 	r.cfg.Self.ServerID, r.cfg.Self.Generation, r.cfg.Self.Start = string(id), this.Generation, this.Token
+	defer r.publishParted()
 	return r.resume()
 }
 
