@@ -1,0 +1,34 @@
+package files
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+)
+
+// An Errand is to copy something of one run of a job, between this host and another or on
+// this one.
+type Errand struct {
+	Job  pbs.JobID
+	Run  pbs.RunCount
+	Out  bool   // from here to there, else from there to here
+	Here string // absolute path on this host, a pattern if Out
+	// Owner has the rights that count on this host, and User is his name. A nil Owner is the
+	// daemon itself.
+	Owner *proc.Owner
+	User  string
+	Home  string // of the owner, on this host
+	Host  string // the other host; empty: this one
+	There string // path on Host as the job's attribute has it, on this host an absolute one
+	// Remote is the owner's name on Host.
+	Remote string
+	Name   string // of a single file that goes into a folder; empty: its own
+	// Output says that Here is a stream's file in the spool, which the daemon reads itself.
+	Output bool
+}
+
+// Moved is what became of an Errand.
+type Moved struct {
+	Sent  []string // paths that were read on this host, for Remove
+	Wrote []string // paths that were made on this host, for Remove
+	Same  bool     // both sides are the same file somewhere: Sent must stay
+}

@@ -1,0 +1,186 @@
+package mover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/files"
+	"rampart/mom/proc"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+// A Service moves files of other hosts' jobs to and from this host.
+type Service struct {
+	Accounts transport.Accounts
+	// Servers say what a mom may do.
+	Servers apiconnect.StagingClient
+	// SwitchUser says that the daemon is root and acts as the owners. Without it all is done as
+	// the account SelfUID, if that is the owner, or if Jobs of everybody run under it here, too.
+	SwitchUser bool
+	SelfUID    uint32
+	Jobs       bool
+	Logger     *slog.Logger
+}
+
+var _ apiconnect.FilesHandler = (*Service)(nil)
+
+// Handler returns the path and the handler of the Files service.
+func (s *Service) Handler(opts ...connect.HandlerOption) (string, http.Handler) {
+	return apiconnect.NewFilesHandler(s, opts...)
+}
+
+// A permit is who may touch a path, and where his home is.
+type permit struct {
+	owner *proc.Owner
+	home  string
+}
+
+// permit asks the servers whether the run of the asking mom may touch the path, and finds out
+// as whom. A *files.Error says that it may not.
+func (s *Service) permit(ctx context.Context, job string, run uint32, path string, out bool) (permit, error) {
+	caller, _ := transport.CallerFrom(ctx)
+	reply, err := s.Servers.Permit(ctx, connect.NewRequest(&api.PermitRequest{
+		Job: job, RunCount: run, Mom: string(caller.Host), Path: path, Out: out,
+	}))
+	if err != nil {
+		if refusal, ok := errors.AsType[*pbs.Error](err); ok && final(err) {
+			return permit{}, &files.Error{Reason: refusal.Message}
+		}
+		return permit{}, fmt.Errorf("ask for permission: %w", err)
+	}
+	user := reply.Msg.GetUser()
+	a, err := s.Accounts.ByName(ctx, user)
+	switch {
+	case errors.Is(err, transport.ErrNoAccount):
+		return permit{}, &files.Error{Reason: "no account " + user}
+	case err != nil:
+		return permit{}, fmt.Errorf("account of %s: %w", user, err)
+	case a.UID == 0 && !reply.Msg.GetRoot():
+		return permit{}, &files.Error{Reason: pbs.Unauthorized.Text()}
+	case !s.SwitchUser && a.UID != s.SelfUID && !s.Jobs:
+		return permit{}, connect.NewError(connect.CodeUnimplemented, errors.New("the daemon does not run as root, and cannot act as "+user))
+	case !s.SwitchUser:
+		if own, err := s.Accounts.ByUID(ctx, s.SelfUID); err == nil {
+			a = own
+		}
+		return permit{home: a.Home}, nil
+	}
+	return permit{owner: &proc.Owner{UID: a.UID, GID: a.GID, Groups: a.GIDs}, home: a.Home}, nil
+}
+
+// Put writes what a job leaves on this host.
+func (s *Service) Put(ctx context.Context, stream *connect.ClientStream[api.PutRequest]) (*connect.Response[api.PutReply], error) {
+	ctx, moving, done := watched(ctx)
+	defer done()
+	if !stream.Receive() {
+		return nil, ended(stream.Err())
+	}
+	begin := stream.Msg().GetBegin()
+	if begin == nil {
+		return nil, pbs.Refuse(pbs.InvalidRequest)
+	}
+	p, err := s.permit(ctx, begin.GetJob(), begin.GetRunCount(), begin.GetPath(), true)
+	same := new(bool)
+	if err == nil {
+		err = proc.AsOwner(ctx, p.owner, func() error {
+			r := files.NewReceiver(files.Target{
+				Path: files.Absolute(p.home, begin.GetPath()), Name: begin.GetName(), Many: begin.GetMany(), Tag: begin.GetJob(),
+			})
+			defer r.Close()
+			if err := take(stream, &seen{r, moving}); err != nil {
+				return err
+			}
+			*same = r.Same()
+			return r.Finish()
+		})
+	}
+	s.note(begin.GetJob(), begin.GetPath(), err)
+	if own, ok := errors.AsType[*files.Error](err); ok {
+		return connect.NewResponse(&api.PutReply{Failure: own.Reason}), nil
+	}
+	if err != nil {
+		return nil, ended(err)
+	}
+	return connect.NewResponse(&api.PutReply{Same: *same}), nil
+}
+
+func take(stream *connect.ClientStream[api.PutRequest], sink files.Sink) error {
+	for stream.Receive() {
+		var err error
+		switch what := stream.Msg().GetWhat().(type) {
+		case *api.PutRequest_Entry:
+			err = sink.Entry(unwire(what.Entry))
+		case *api.PutRequest_Data:
+			_, err = sink.Write(what.Data)
+		case *api.PutRequest_End:
+			return nil
+		default:
+			err = &files.Error{Reason: pbs.InvalidRequest.Text()}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return err
+	}
+	return io.ErrUnexpectedEOF
+}
+
+// Get sends what a job needs from this host.
+func (s *Service) Get(ctx context.Context, r *connect.Request[api.GetRequest], stream *connect.ServerStream[api.GetReply]) error {
+	ctx, moving, done := watched(ctx)
+	defer done()
+	p, err := s.permit(ctx, r.Msg.GetJob(), r.Msg.GetRunCount(), r.Msg.GetPath(), false)
+	if err == nil {
+		err = proc.AsOwner(ctx, p.owner, func() error {
+			_, err := files.Send(files.Absolute(p.home, r.Msg.GetPath()), &seen{downlink{stream}, moving})
+			return err
+		})
+	}
+	s.note(r.Msg.GetJob(), r.Msg.GetPath(), err)
+	if own, ok := errors.AsType[*files.Error](err); ok {
+		return stream.Send(&api.GetReply{What: &api.GetReply_Failure{Failure: own.Reason}})
+	}
+	if err != nil {
+		return ended(err)
+	}
+	return stream.Send(&api.GetReply{What: &api.GetReply_End{End: &api.FilesEnd{}}})
+}
+
+type downlink struct {
+	stream *connect.ServerStream[api.GetReply]
+}
+
+func (d downlink) Entry(e files.Entry) error {
+	return d.stream.Send(&api.GetReply{What: &api.GetReply_Entry{Entry: wire(e)}})
+}
+
+func (d downlink) Write(p []byte) (int, error) {
+	return len(p), d.stream.Send(&api.GetReply{What: &api.GetReply_Data{Data: p}})
+}
+
+// ended is the error of a transfer that may go well another time.
+func ended(err error) error {
+	if code := connect.CodeOf(err); err != nil && code != connect.CodeUnknown {
+		return err
+	}
+	return connect.NewError(connect.CodeUnavailable, fmt.Errorf("the transfer has ended: %w", errors.Join(err, io.ErrUnexpectedEOF)))
+}
+
+func (s *Service) note(job, path string, err error) {
+	if err != nil {
+		s.Logger.Warn("file of a job not moved", "job", job, "path", path, "err", err)
+		return
+	}
+	s.Logger.Info("file of a job moved", "job", job, "path", path)
+}
