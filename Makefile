@@ -28,10 +28,13 @@ build: ## build bin/rampart and bin/pbs, static
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/rampart
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -tags urfave_cli_no_docs -o bin/ ./cmd/pbs
 
-install: build ## install into PREFIX: bin/rampart, bin/pbs and a link for every user command
-	install -d "$(DESTDIR)$(PREFIX)/bin"
-	install -m 755 bin/rampart bin/pbs "$(DESTDIR)$(PREFIX)/bin"
-	bin/rampart links --dir "$(DESTDIR)$(PREFIX)/bin"
+install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexec, etc
+	root="$(DESTDIR)$(PREFIX)"
+	install -d "$$root/bin" "$$root/sbin" "$$root/libexec" "$$root/etc"
+	install -m 755 bin/rampart bin/pbs "$$root/bin"
+	install -m 755 packaging/libexec/pbs_init.d "$$root/libexec"
+	install -m 644 packaging/etc/* "$$root/etc"
+	bin/rampart links --dir "$$root/bin" --daemons "$$root/sbin"
 
 demo: build ## three replicas, five moms, a real job, a killed leader; says what it shows
 	bin/rampart dev --exec docs/demo.sh

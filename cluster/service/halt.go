@@ -116,12 +116,14 @@ func (h *Halt) endAll(ctx context.Context) {
 	if err != nil || h.EndReplica == nil {
 		return
 	}
-	defer h.EndSelf(endLast)
+	after := endSoon
+	defer func() { h.EndSelf(after) }()
 	var others errgroup.Group
 	for r := range v.Replicas() {
 		if r.Name == v.Cluster().Leader {
 			continue
 		}
+		after = endLast
 		others.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, endWithin)
 			defer cancel()

@@ -26,6 +26,9 @@ func run() int {
 	if filepath.Base(os.Args[0]) == proc.ShimName {
 		return proc.ShimMain(os.Args[1:])
 	}
+	if local := locals[filepath.Base(os.Args[0])]; local != nil {
+		return local(os.Args[1:])
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return cli.Main(ctx, world(), os.Args, pbs.Commands())

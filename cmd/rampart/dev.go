@@ -13,6 +13,7 @@ import (
 
 	"rampart/cli/pbs"
 	"rampart/cmd/rampart/dev"
+	"rampart/cmd/rampart/dropin"
 )
 
 func devCommand() *urfave.Command {
@@ -109,15 +110,22 @@ func devKeepCommand() *urfave.Command {
 func linksCommand() *urfave.Command {
 	return &urfave.Command{
 		Name:   "links",
-		Usage:  "make a link for every user command beside the programs in a folder",
+		Usage:  "make a link for every user command beside the programs in a folder, and for PBS's daemons in another",
 		Hidden: true,
-		Flags:  []urfave.Flag{&urfave.StringFlag{Name: "dir", Usage: "the folder", Required: true}},
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "dir", Usage: "the folder", Required: true},
+			&urfave.StringFlag{Name: "daemons", Usage: "the folder for links that are called as PBS's daemons, beside the other one"},
+		},
 		Action: func(c *urfave.Context) error {
 			dir, err := filepath.Abs(c.String("dir"))
 			if err != nil {
 				return err
 			}
-			return dev.Link(dir, filepath.Join(dir, "rampart"), userCommands())
+			err = dev.Link(dir, filepath.Join(dir, "rampart"), userCommands())
+			if err == nil && c.IsSet("daemons") {
+				err = dev.LinkDaemons(c.String("daemons"), filepath.Join("..", filepath.Base(dir), "rampart"), dropin.Names())
+			}
+			return err
 		},
 	}
 }
@@ -128,5 +136,5 @@ func userCommands() []string {
 	for _, c := range pbs.Commands() {
 		names = append(names, c.Name)
 	}
-	return names
+	return append(names, pbs.LocalNames()...)
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // records are dated in the cluster's zone, whatever the host has
@@ -21,6 +20,7 @@ import (
 	"rampart/cli/admin"
 	"rampart/cluster"
 	"rampart/cmd/rampart/dev"
+	"rampart/cmd/rampart/dropin"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -42,28 +42,20 @@ var exits = []struct {
 
 func main() { os.Exit(run()) }
 
-func run() int { return finish(app().RunContext(context.Background(), arguments(os.Args))) }
+func run() int {
+	if name := filepath.Base(os.Args[0]); dropin.Knows(name) {
+		return finish(name, runAs(name))
+	}
+	return finish("rampart", app().RunContext(context.Background(), arguments(os.Args)))
+}
 
 // arguments lets --version as the only argument ask for the version, as with every
-// command of PBS; and under the name of PBS's mom the program is that.
+// command of PBS.
 func arguments(args []string) []string {
-	if len(args) > 0 && filepath.Base(args[0]) == "pbs_mom" && (len(args) != 2 || args[1] != "--version") {
-		return momArguments(args)
-	}
 	if len(args) == 2 && args[1] == "--version" {
 		return []string{args[0], "version"}
 	}
 	return args
-}
-
-// momArguments are those of the mom. PBS's kills the jobs that are left, unless it is
-// started with -p (specification: cli-contract section 9).
-func momArguments(args []string) []string {
-	line := []string{args[0], "mom"}
-	if !slices.Contains(args, "-p") && !slices.Contains(args, "-r") && !slices.Contains(args, "-s") {
-		line = append(line, "-r")
-	}
-	return append(line, args[1:]...)
 }
 
 // untilSignal runs an action under a context that SIGINT, SIGTERM or one of the others
@@ -115,31 +107,35 @@ func noSuchCommand(c *urfave.Context) error {
 	return fmt.Errorf("%q is no command; see rampart help", c.Args().First())
 }
 
-// finish turns an error into text and exit status, for all commands.
-func finish(err error) int {
+// finish turns an error into text and exit status, for all commands and daemons.
+func finish(name string, err error) int {
 	var exit *dev.ExitError
+	var ended *dropin.StatusError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &exit):
 		return exit.Status
+	case errors.As(err, &ended):
+		fmt.Fprintln(os.Stderr, ended.Text) // which begins with its name
+		return ended.Status
 	}
 	if u, ok := errors.AsType[*admin.UnhealthyError](err); ok {
 		return u.Status // the table has said why
 	}
 	for _, x := range exits {
 		if errors.Is(err, x.err) {
-			fmt.Fprintf(os.Stderr, "rampart: %v\n", err)
+			fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 			return x.status
 		}
 	}
 	var refusal *pbs.Error
 	if errors.As(err, &refusal) {
-		fmt.Fprintf(os.Stderr, "rampart: %v\n", err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		return max(1, refusal.Code.ExitStatus())
 	}
 	f := cli.Explain(err)
-	fmt.Fprintf(os.Stderr, "rampart: %s\n", f.Text)
+	fmt.Fprintf(os.Stderr, "%s: %s\n", name, f.Text)
 	return f.Status
 }
 

@@ -17,7 +17,7 @@ import (
 	"rampart/transport"
 )
 
-var homeFlag = &urfave.StringFlag{Name: "home", Usage: "PBS_HOME of this daemon", EnvVars: []string{"PBS_HOME"}, Value: home.Default}
+var homeFlag = &urfave.StringFlag{Name: "home", Usage: "PBS_HOME of this daemon", Value: home.Of()}
 
 // addressFlags are common to all that make a replica or a host; the ports are those of
 // design section 3.
@@ -138,6 +138,11 @@ func runServer(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
+	lock, err := home.Lock(config.Home.ServerLock())
+	if err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	defer lock.Close()
 	return server.Run(c.Context, config, newLogger(config.Host))
 }
 

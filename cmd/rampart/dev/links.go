@@ -35,6 +35,19 @@ func Link(dir, binary string, commands []string) error {
 	return nil
 }
 
+// LinkDaemons makes links of these names in dir to one program.
+func LinkDaemons(dir, program string, names []string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := replace(program, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func replace(target, link string) error {
 	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

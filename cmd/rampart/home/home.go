@@ -4,6 +4,7 @@
 package home
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 // Default is PBS_HOME if nobody says otherwise.
 const Default = "/var/spool/rampart"
 
+// Of is PBS_HOME as this host has it: of the environment, of pbs.conf, or Default.
+func Of() string { return cmp.Or(Conf("PBS_HOME"), Default) }
+
 // A Home is the folder of one daemon.
 type Home string
 
@@ -24,13 +28,24 @@ func (h Home) Raft() string       { return h.join("server_priv", "raft") }
 func (h Home) ServerTLS() string  { return h.join("server_priv", "tls") }
 func (h Home) Accounting() string { return h.join("server_priv", "accounting") }
 func (h Home) ServerLogs() string { return h.join("server_logs") }
+func (h Home) SchedPriv() string  { return h.join("sched_priv") }
 func (h Home) SchedLogs() string  { return h.join("sched_logs") }
+func (h Home) CommLogs() string   { return h.join("comm_logs") }
 func (h Home) MomPriv() string    { return h.join("mom_priv") }
 func (h Home) MomTLS() string     { return h.join("mom_priv", "tls") }
 func (h Home) MomLogs() string    { return h.join("mom_logs") }
 
 // Gateway is the socket of the named daemon.
 func (h Home) Gateway(name string) string { return h.join("run", name+".sock") }
+
+// MomGateway is the socket of the mom of that name. At a home that has a replica, commands
+// are to find that one's, so the mom's is elsewhere.
+func (h Home) MomGateway(name string) string {
+	if _, err := os.Stat(h.ServerConfig()); err == nil {
+		return h.join("run", "mom", name+".sock")
+	}
+	return h.Gateway(name)
+}
 
 // ServerConfig is the configuration file of a replica.
 func (h Home) ServerConfig() string { return h.join("server_priv", "replica.json") }

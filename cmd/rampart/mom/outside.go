@@ -36,7 +36,7 @@ func system(c Config, o Options) (Outside, error) {
 	out := Outside{
 		Network: transport.System{}, Accounts: transport.NewGetent(transport.Exec), Probe: probe, SwitchUser: os.Geteuid() == 0,
 		Gateway: func(ctx context.Context) (net.Listener, error) {
-			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))
+			return transport.ListenUnix(ctx, c.Home.MomGateway(c.Host))
 		},
 	}
 	if c.SubmitOnly {

@@ -30,6 +30,9 @@ type Options struct {
 	KillJobs bool             // end and requeue the jobs of an earlier mom, instead of adopting them
 	Signals  <-chan os.Signal // SIGTERM ends the jobs, SIGINT leaves them, SIGHUP reads the files again
 	Outside  *Outside         // nil: the operating system
+	// Up is told, when the parts run, how to ask why the mom takes no jobs yet; "": it does.
+	// Of a login host, which takes none, it is told as well. nil: nobody wants to know.
+	Up func(unready func() string)
 	Logger   *slog.Logger
 }
 
@@ -176,6 +179,9 @@ func (d *daemon) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	others, ctx := errgroup.WithContext(ctx)
+	if d.options.Up != nil {
+		d.options.Up(d.unready)
+	}
 	if d.gateway != nil {
 		others.Go(func() error { return d.gateway.Run(ctx) })
 	}
@@ -200,6 +206,14 @@ func (d *daemon) run(ctx context.Context) error {
 	others.Go(func() error { return d.obey(ctx, stop) })
 	d.options.Logger.Info("mom runs", "address", d.config.Address(), "home", d.config.Home)
 	return others.Wait()
+}
+
+// unready is Options.Up's.
+func (d *daemon) unready() string {
+	if d.mom == nil {
+		return ""
+	}
+	return d.mom.Unready()
 }
 
 // obey does what signals say (specification: cli-contract section 9).

@@ -1,0 +1,10 @@
+package pbs
+
+// The commands that ask no server: the program itself carries them out.
+const (
+	PythonName = "pbs_python"
+	SleepName  = "pbs_sleep"
+)
+
+// LocalNames are those commands.
+func LocalNames() []string { return []string{PythonName, SleepName} }

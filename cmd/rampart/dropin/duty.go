@@ -1,0 +1,124 @@
+package dropin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"rampart/cmd/rampart/home"
+	"rampart/cmd/rampart/mom"
+	"rampart/cmd/rampart/server"
+	"rampart/transport/daylog"
+)
+
+// lookEvery is how often the small processes look at the duties.
+const lookEvery = 5 * time.Second
+
+// A duty is a small process that stands where PBS has a daemon of its own.
+type duty struct {
+	lock  string
+	begin func(ctx context.Context)
+	again func(ctx context.Context) // SIGHUP
+	look  func(ctx context.Context) // now and then
+	every time.Duration
+}
+
+// run is the life of the process: in the background, unless -N was given.
+func (c *call) run(ctx context.Context, d duty) error {
+	if !c.has("N") {
+		if err := c.free(d.lock); err != nil {
+			return err
+		}
+		return c.background(ctx)
+	}
+	pipe := upPipe()
+	lock, err := home.Lock(d.lock)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	sayUp(ctx, pipe, func() string { return "" })
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	hups := make(chan struct{}, 1)
+	go func() { // ends with the process, which the signal ends
+		for sig := range signals {
+			if sig != syscall.SIGHUP {
+				stop()
+				return
+			}
+			select {
+			case hups <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	d.begin(ctx)
+	tick := time.NewTicker(d.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hups:
+			d.again(ctx)
+		case <-tick.C:
+			d.look(ctx)
+		}
+	}
+}
+
+// commMain is pbs_comm: what PBS routes between its daemons goes over the replicas' own
+// port, so it reports whether that of this host serves.
+func commMain(ctx context.Context, c *call) error {
+	log := newJournal(c.home.CommLogs(), "Comm@"+c.hostname(), "TPP", daylog.ServerMask)
+	defer log.Close()
+	last := "-"
+	look := func(ctx context.Context) {
+		text := "this host has neither a replica nor a mom"
+		if socket, page := c.daemon(); socket != "" {
+			text = "the daemon of this host serves"
+			if why := watchPage(socket, page)(ctx); why != "" {
+				text += " not: " + why
+			}
+		}
+		if ctx.Err() == nil && text != last {
+			last = text
+			log.say(daylog.System, "comm", text)
+		}
+	}
+	begin := func(ctx context.Context) {
+		log.say(daylog.System, "comm", fmt.Sprintf("pbs_comm started, pid = %d", os.Getpid()))
+		look(ctx)
+	}
+	err := c.run(ctx, duty{lock: c.home.CommLock(), begin: begin, again: look, look: look, every: lookEvery})
+	if c.has("N") && err == nil {
+		log.say(daylog.System, "comm", "Is down")
+	}
+	return err
+}
+
+// daemon returns the socket of the daemon of this home, and the page that tells how it does.
+func (c *call) daemon() (socket, page string) {
+	if replica, err := server.Load(c.home); err == nil {
+		return c.home.Gateway(replica.Host), "/readyz"
+	}
+	if agent, err := mom.Load(c.home); err == nil {
+		return c.home.MomGateway(agent.Host), "/readyz"
+	}
+	return "", ""
+}
+
+func (c *call) hostname() string {
+	me, err := c.self(context.Background())
+	if err != nil {
+		return "localhost"
+	}
+	return me.short
+}

@@ -1,0 +1,120 @@
+package dropin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"rampart/cli"
+	"rampart/cmd/rampart/home"
+	"rampart/fsm/pbs"
+)
+
+// World is what the daemons need of the program that they are part of.
+type World struct {
+	Program string   // the path of the program itself, beside which the shim is
+	Args    []string // as the process was started, the name included
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Logger  func(name string) *slog.Logger
+	Address func() string // of this host, by which others reach it
+}
+
+// ErrUsage is a command line that the daemon does not know.
+var ErrUsage = errors.New("wrong usage")
+
+// A program is one of PBS's names.
+type program struct {
+	letters string // getopt's; those that are not in knows are PBS's, and refused
+	knows   string
+	usage   string
+	run     func(context.Context, *call) error
+}
+
+func programs() map[string]program {
+	return map[string]program{
+		"pbs_server": {"a:A:Cd:e:F:L:M:Np:R:S:s:t:", "CdNpt", "pbs_server [-d PBS_HOME] [-N] [-p port] [-t hot|warm]", serverMain},
+		"pbs_mom": {
+			"a:c:C:d:L:M:n:NpQrR:s:S:x", "dMNpQrsx",
+			"pbs_mom [-d PBS_HOME] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]", momMain,
+		},
+		"pbs_sched": {"a:c:d:I:L:nNp:S:t:", "dINn", "pbs_sched [-d PBS_HOME] [-I default] [-N]", schedMain},
+		"pbs_comm":  {"d:Nr:t:", "dNt", "pbs_comm [-d PBS_HOME] [-N]", commMain},
+		"pbsfs":     {"c:dD:eg:I:ps:t", "cdDegIpst", "pbsfs [-t]", sharesMain},
+	}
+}
+
+// Knows tells whether a program of this name is one of the daemons.
+func Knows(name string) bool {
+	_, ok := programs()[name]
+	return ok
+}
+
+// Names are those of all the daemons.
+func Names() []string { return slices.Sorted(maps.Keys(programs())) }
+
+// A call is one command line, taken apart.
+type call struct {
+	world    World
+	name     string
+	options  map[string]string // of those that were given, the last value
+	operands []string
+	home     home.Home
+}
+
+func (c *call) has(letter string) bool {
+	_, ok := c.options[letter]
+	return ok
+}
+
+// Run is the daemon of that name until ctx ends, or its way into the background: then it
+// returns when the daemon is up.
+func Run(ctx context.Context, w World, name string) error {
+	p := programs()[name]
+	args := w.Args[1:]
+	if len(args) == 1 && args[0] == "--version" {
+		_, err := fmt.Fprintf(w.Stdout, "pbs_version = %s\n", pbs.Version)
+		return err
+	}
+	c, err := p.parse(w, name, args)
+	if err != nil {
+		return err
+	}
+	return p.run(ctx, c)
+}
+
+func (p program) parse(w World, name string, args []string) (*call, error) {
+	line := cli.Grammar{Letters: p.letters}.Parse(args)
+	faults := slices.Clone(line.Faults)
+	c := &call{world: w, name: name, options: map[string]string{}, operands: line.Operands, home: home.Home(home.Of())}
+	for _, o := range line.Options {
+		if !strings.Contains(p.knows, o.Name) {
+			faults = append(faults, fmt.Sprintf("option -%s is not supported", o.Name))
+		}
+		c.options[o.Name] = o.Value
+	}
+	if len(c.operands) > 0 && !c.has("s") && name != "pbsfs" {
+		faults = append(faults, fmt.Sprintf("%q is one word too many", c.operands[0]))
+	}
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%w: %s\nusage: %s", ErrUsage, strings.Join(faults, "; "), p.usage)
+	}
+	if dir := c.options["d"]; c.has("d") && name != "pbsfs" {
+		c.home = home.Home(dir)
+	}
+	return c, nil
+}
+
+// sharesMain prints the tree of shares of a site that has none.
+func sharesMain(_ context.Context, c *call) error {
+	_, err := io.WriteString(c.world.Stdout, `Fairshare usage units are in: cput
+TREEROOT  : Grp: -1     cgrp: 0      Shares: -1     Usage: 1      Perc: 100.000%
+unknown   : Grp: 0      cgrp: 1      Shares: 0      Usage: 1      Perc:   0.000%
+`)
+	return err
+}

@@ -1,0 +1,229 @@
+package dropin
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"rampart/cmd/rampart/home"
+	"rampart/fsm/attr"
+	"rampart/transport/daylog"
+)
+
+// The files of sched_priv and the defaults in PBS_EXEC/etc.
+const configFile = "sched_config"
+
+var schedFiles = map[string]string{
+	configFile: "pbs_sched_config", "resource_group": "pbs_resource_group", "holidays": "pbs_holidays", "dedicated_time": "pbs_dedicated",
+}
+
+// retryEvery is how long settings wait that no replica would take.
+const retryEvery = 2 * time.Second
+
+// A scheduler is the process pbs_sched: the leader does the work; it takes the files of
+// sched_priv into the replicated state and reports who schedules.
+type scheduler struct {
+	call   *call
+	log    journal
+	server schedServer
+	want   *schedConfig // not yet taken over
+	sum    string       // of the file that it is of
+	last   string       // what was reported
+	tried  time.Time
+}
+
+func schedMain(ctx context.Context, c *call) error {
+	if id := c.options["I"]; c.has("I") && id != "default" {
+		return fmt.Errorf("%w: -I %s: there is one scheduler, default", ErrUsage, id)
+	}
+	s := &scheduler{
+		call: c, log: newJournal(c.home.SchedLogs(), "pbs_sched", "Sched", daylog.SchedMask),
+		server: newSchedServer(c),
+	}
+	defer s.log.Close()
+	defer s.server.close()
+	err := c.run(ctx, duty{lock: c.home.SchedLock(), begin: s.begin, again: s.reconfigure, look: s.look, every: retryEvery})
+	if c.has("N") && err == nil {
+		s.log.say(daylog.System, "pbs_sched", "Is down")
+	}
+	return err
+}
+
+// begin reads the files. What this host's files said before they were last taken over, and
+// what they say as they are installed, is no wish: settings that were made since by qmgr, or
+// on another replica's host, stay.
+func (s *scheduler) begin(ctx context.Context) {
+	s.log.say(daylog.System, "pbs_sched", fmt.Sprintf("pbs_sched started, pid = %d", os.Getpid()))
+	if err := s.install(); err != nil {
+		s.log.say(daylog.Error, "sched_priv", err.Error())
+	}
+	text, sum, err := s.read(configFile)
+	if err != nil {
+		s.log.say(daylog.Error, configFile, err.Error())
+		return
+	}
+	known, _ := os.ReadFile(s.notePath())
+	standard, _ := os.ReadFile(s.standard(configFile))
+	if sum != strings.TrimSpace(string(known)) && (len(known) > 0 || text != string(standard)) {
+		s.read1(ctx, text, sum)
+	}
+	s.look(ctx)
+}
+
+// reconfigure is SIGHUP: the files say what is to be.
+func (s *scheduler) reconfigure(ctx context.Context) {
+	s.log.say(daylog.Sched, "reconfigure", "Scheduler is reconfiguring")
+	if err := s.install(); err != nil {
+		s.log.say(daylog.Error, "sched_priv", err.Error())
+	}
+	text, sum, err := s.read(configFile)
+	if err != nil {
+		s.log.say(daylog.Error, configFile, err.Error())
+		return
+	}
+	s.read1(ctx, text, sum)
+	for _, name := range slices.Sorted(maps.Keys(schedFiles)) {
+		if name == configFile {
+			continue
+		}
+		text, _, err := s.read(name)
+		if err != nil {
+			s.log.say(daylog.Error, name, err.Error())
+		} else if n := sayings(text); n > 0 && name != "holidays" {
+			s.log.say(daylog.Sched, name, fmt.Sprintf("%d lines have no effect: there are neither shares nor dedicated times", n))
+		}
+	}
+}
+
+// sayings counts the lines that are no comments.
+func sayings(text string) (n int) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line[0] != '*' {
+			n++
+		}
+	}
+	return n
+}
+
+// read1 takes a sched_config for what is wished, and tries to have it.
+func (s *scheduler) read1(ctx context.Context, text, sum string) {
+	c := parseSchedConfig(text)
+	for _, fault := range c.faults {
+		s.log.say(daylog.Error, configFile, fault)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.values)) {
+		if idle(name, c.values[name]) {
+			s.log.say(daylog.Sched, configFile, fmt.Sprintf("%s: %s has no effect", name, c.values[name]))
+		}
+	}
+	s.want, s.sum, s.tried = &c, sum, time.Time{}
+	s.take(ctx)
+}
+
+// idle tells whether a setting says something that nothing here heeds.
+func idle(name, value string) bool {
+	_, heeded := attr.Lookup(attr.Sched, name)
+	return !heeded && value != "" && !strings.EqualFold(value, settings[name])
+}
+
+// look retries what was not taken, and reports who schedules when that changes.
+func (s *scheduler) look(ctx context.Context) {
+	if time.Since(s.tried) < lookEvery && s.want == nil {
+		return
+	}
+	s.take(ctx)
+	s.tried = time.Now()
+	now, err := s.server.attributes(ctx)
+	text := "no replica answers"
+	if err == nil {
+		text = fmt.Sprintf("the replica on %s schedules, state %s", cmp.Or(now["sched_host"], "no host"), now["state"])
+	}
+	if ctx.Err() == nil && text != s.last {
+		s.last = text
+		s.log.say(daylog.System, "pbs_sched", text)
+	}
+}
+
+// take has the settings of the file become those of the state, and says what has changed.
+func (s *scheduler) take(ctx context.Context) {
+	if s.want == nil {
+		return
+	}
+	now, err := s.server.attributes(ctx)
+	if err != nil {
+		return // look tries again, and reports it
+	}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		def, heeded := attr.Lookup(attr.Sched, name)
+		value, said := s.want.values[name]
+		if !heeded || !said && now[name] == def.WhenUnset() {
+			continue
+		}
+		if canonical, err := def.Parse(value); said && err == nil && canonical == cmp.Or(now[name], def.WhenUnset()) {
+			continue
+		}
+		switch err := s.server.set(ctx, name, value); {
+		case errors.Is(err, errRefused):
+			s.log.say(daylog.Error, configFile, fmt.Sprintf("%s: %s: %v", name, value, err))
+		case err != nil:
+			return
+		default:
+			s.log.say(daylog.Sched, "reconfigure", fmt.Sprintf("%s = %s (was %s)", name, cmp.Or(value, "unset"), cmp.Or(now[name], "unset")))
+		}
+	}
+	if err := home.Replace(s.notePath(), []byte(s.sum+"\n")); err != nil {
+		s.log.say(daylog.Error, configFile, err.Error())
+	}
+	s.want = nil
+}
+
+// install lays the installed files where there are none.
+func (s *scheduler) install() error {
+	var faults []error
+	for name := range schedFiles {
+		path := s.path(name)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		text, err := os.ReadFile(s.standard(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // not installed with PBS's files
+		}
+		if err == nil {
+			err = os.WriteFile(path, text, 0o644)
+		}
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// read returns a file and its sum; one that is missing is empty.
+func (s *scheduler) read(name string) (text, sum string, err error) {
+	data, err := os.ReadFile(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = nil, nil
+	}
+	h := sha256.Sum256(data)
+	return string(data), hex.EncodeToString(h[:]), err
+}
+
+func (s *scheduler) path(name string) string { return filepath.Join(s.call.home.SchedPriv(), name) }
+
+// notePath is where the sum of the sched_config that was last taken over is kept.
+func (s *scheduler) notePath() string { return s.path("." + configFile + ".taken") }
+
+// standard is the path of an installed file.
+func (s *scheduler) standard(name string) string {
+	exec := cmp.Or(home.Conf("PBS_EXEC"), filepath.Dir(filepath.Dir(s.call.world.Program)))
+	return filepath.Join(exec, "etc", schedFiles[name])
+}

@@ -1,0 +1,79 @@
+package dropin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// settings are PBS's names in sched_config with their defaults, which need no word when
+// Rampart has nothing of the kind.
+var settings = map[string]string{
+	"aggressive_provision": "", "backfill": "true", "backfill_depth": "", "backfill_prime": "false", "by_queue": "true",
+	"cpus_per_ssinode": "", "dedicated_prefix": "ded", "fair_share": "false", "fairshare_decay_factor": "0.5",
+	"fairshare_decay_time": "24:00:00", "fairshare_enforce_no_shares": "true", "fairshare_entity": "euser",
+	"fairshare_usage_res": "cput", "half_life": "24:00:00", "help_starving_jobs": "true", "job_sort_key": "",
+	"load_balancing": "false", "log_filter": "3328", "max_starve": "24:00:00", "mem_per_ssinode": "", "mom_resources": "",
+	"node_sort_key": "sort_priority HIGH", "nonprimetime_prefix": "np_", "peer_queue": "", "preempt_order": "",
+	"preempt_prio": "", "preempt_queue_prio": "", "preempt_sort": "", "preemptive_sched": "true",
+	"prime_exempt_anytime_queues": "false", "prime_spill": "", "primetime_prefix": "p_",
+	"provision_policy": "aggressive_provision", "resource_unset_infinite": "", "resources": "",
+	"round_robin": "false", "server_dyn_res": "", "smp_cluster_dist": "pack", "sort_by": "", "sort_queues": "true",
+	"strict_fifo": "false", "strict_ordering": "false", "sync_time": "1:00:00", "unknown_shares": "10",
+}
+
+// A schedConfig is what a sched_config says: values by name, those of several lines with
+// commas between them; and what is wrong with it.
+type schedConfig struct {
+	values map[string]string
+	faults []string
+}
+
+// parseSchedConfig reads lines of the form NAME: VALUE [prime|non_prime|all]. What holds in
+// prime time alone is left out: there is none.
+func parseSchedConfig(text string) schedConfig {
+	c := schedConfig{values: map[string]string{}}
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, rest, ok := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if !ok || strings.ContainsAny(name, " \t") {
+			c.faults = append(c.faults, fmt.Sprintf("line %d: want NAME: VALUE", i+1))
+			continue
+		}
+		if _, known := settings[name]; !known {
+			c.faults = append(c.faults, fmt.Sprintf("line %d: %s is no setting of the scheduler", i+1, name))
+			continue
+		}
+		value, when := splitPrime(strings.TrimSpace(rest))
+		switch {
+		case when == "prime":
+			c.faults = append(c.faults, fmt.Sprintf("line %d: %s in prime time: there is none, so the line has no effect", i+1, name))
+		case c.values[name] != "" && value != "":
+			c.values[name] += ", " + value
+		default:
+			c.values[name] = value
+		}
+	}
+	return c
+}
+
+// splitPrime takes the word about prime time off a value, and the quotes.
+func splitPrime(text string) (value, when string) {
+	if strings.HasPrefix(text, `"`) {
+		if value, rest, ok := strings.Cut(text[1:], `"`); ok {
+			return strings.TrimSpace(value), strings.ToLower(strings.TrimSpace(rest))
+		}
+	}
+	text, _, _ = strings.Cut(text, "#")
+	text = strings.TrimSpace(text)
+	i := strings.LastIndexAny(text, " \t")
+	last := strings.ToLower(text[i+1:])
+	if slices.Contains([]string{"prime", "non_prime", "all", "none"}, last) {
+		return strings.TrimSpace(text[:i+1]), last
+	}
+	return text, ""
+}

@@ -1,0 +1,77 @@
+package dropin
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"rampart/cmd/rampart/home"
+)
+
+// Ports of the daemons unless pbs.conf has others (design section 3).
+const (
+	serverPort = "15001"
+	momPort    = "15002"
+)
+
+// A self is this host as pbs.conf and the system describe it.
+type self struct {
+	name    string   // PBS_LEAF_NAME, or the host name
+	short   string   // the first label of it
+	address string   // by which others reach it
+	servers []string // PBS_SERVER; this host if it is not set
+}
+
+func (c *call) self(context.Context) (self, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return self{}, err
+	}
+	name = cmp.Or(strings.TrimSpace(home.Conf("PBS_LEAF_NAME")), name)
+	me := self{name: name, address: c.world.Address()}
+	me.short, _, _ = strings.Cut(name, ".")
+	me.servers = strings.FieldsFunc(home.Conf("PBS_SERVER"), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+	return me, nil
+}
+
+// first is the first name of PBS_SERVER without its port.
+func (s self) first() string {
+	if len(s.servers) == 0 {
+		return s.name
+	}
+	if host, _, err := net.SplitHostPort(s.servers[0]); err == nil {
+		return host
+	}
+	return s.servers[0]
+}
+
+// port is that of pbs.conf, else the usual one.
+func (s self) port(key, usual string) string { return cmp.Or(home.Conf(key), usual) }
+
+// resolveWithin bounds a question to the name service.
+const resolveWithin = 5 * time.Second
+
+// is tells whether the name means this host: by name, or by an address of it.
+func (s self) is(ctx context.Context, name string) bool {
+	if strings.EqualFold(name, s.name) || strings.EqualFold(name, s.short) || name == "localhost" {
+		return true
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolveWithin)
+	defer cancel()
+	addresses, err := net.DefaultResolver.LookupHost(ctx, name)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && slices.Contains(addresses, n.IP.String())
+	})
+}

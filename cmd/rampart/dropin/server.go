@@ -1,0 +1,128 @@
+package dropin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"rampart/cmd/rampart/home"
+	"rampart/cmd/rampart/server"
+	"rampart/transport"
+)
+
+// serverMain is pbs_server. On a fresh host it makes a cluster of this one replica, if
+// PBS_SERVER means this host (specification: drop-in; a single-host installation of PBS).
+func serverMain(ctx context.Context, c *call) error {
+	if kind := c.options["t"]; c.has("t") && !slices.Contains([]string{"hot", "warm"}, kind) {
+		return fmt.Errorf("%w: -t %s: jobs, queues and vnodes are in the replicated state, which a start leaves as it is", ErrUsage, kind)
+	}
+	if err := c.foundServer(ctx); err != nil {
+		return err
+	}
+	if !c.has("N") {
+		if err := c.free(c.home.ServerLock()); err != nil {
+			return err
+		}
+		return c.background(ctx)
+	}
+	pipe := upPipe()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	signal.Ignore(syscall.SIGHUP) // there is no file to read again
+	config, err := server.Load(c.home)
+	if err != nil {
+		return err
+	}
+	lock, err := home.Lock(c.home.ServerLock())
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	look := watchPage(c.home.Gateway(config.Host), "/readyz")
+	go sayUp(ctx, pipe, func() string { return look(ctx) }) // ends with its word, or with ctx
+	return server.Run(ctx, config, c.world.Logger(config.Host))
+}
+
+// free refuses a start while the lock is held, before anything is begun.
+func (c *call) free(path string) error {
+	lock, err := home.Lock(path)
+	if err != nil {
+		return err
+	}
+	return lock.Close()
+}
+
+// foundServer makes the replica of a home that has none.
+func (c *call) foundServer(ctx context.Context) error {
+	_, err := server.Load(c.home)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	me, err := c.self(ctx)
+	if err != nil {
+		return err
+	}
+	if first := me.first(); !me.is(ctx, first) {
+		return fmt.Errorf("no replica in %s, and PBS_SERVER names %s first; on that host run\n\trampart token create --role replica --host %s\n"+
+			"and on this one\n\trampart server join --home %s --token TOKEN --replica %s",
+			c.home, first, me.short, c.home, net.JoinHostPort(first, me.port("PBS_BATCH_SERVICE_PORT", serverPort)))
+	}
+	config := server.Default(me.short, me.address)
+	config.Home = c.home
+	port := me.port("PBS_BATCH_SERVICE_PORT", serverPort)
+	if c.has("p") {
+		port = c.options["p"]
+	}
+	config.Listen = net.JoinHostPort(me.address, port)
+	if config.Manager, err = manager(ctx, me.short); err != nil {
+		return err
+	}
+	return server.Init(config)
+}
+
+// manager is who makes the cluster, if he is not root: he must be able to manage it.
+func manager(ctx context.Context, host string) (string, error) {
+	uid := os.Geteuid()
+	if uid == 0 {
+		return "", nil
+	}
+	account, err := transport.NewGetent(transport.Exec).ByUID(ctx, uint32(uid))
+	return account.Name + "@" + host, err
+}
+
+// watchPage returns a function that asks a daemon's page through its socket, and returns
+// why it does not answer with success.
+func watchPage(socket, page string) func(ctx context.Context) string {
+	asker := &http.Client{
+		Timeout: time.Second,
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return transport.DialUnix(ctx, socket)
+		}},
+	}
+	return func(ctx context.Context) string {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://gateway"+page, http.NoBody)
+		if err != nil {
+			return err.Error()
+		}
+		reply, err := asker.Do(r)
+		if err != nil {
+			return "it does not answer yet"
+		}
+		defer reply.Body.Close()
+		if reply.StatusCode == http.StatusOK {
+			return ""
+		}
+		text, _ := io.ReadAll(io.LimitReader(reply.Body, 1<<10))
+		return strings.TrimSpace(string(text))
+	}
+}
