@@ -24,6 +24,8 @@ type Env struct {
 	Open     func(name string) (fs.File, error)
 	// Terminal tells whether standard input is one, for qmgr's prompt.
 	Terminal func() bool
+	// Console returns the terminal of standard input and output; false: they are none.
+	Console func() (Console, bool)
 	// Editor returns an editor of the lines that are typed at the terminal; nil where they
 	// cannot be edited. It keeps them in the file history, "" for nowhere.
 	Editor func(history string) LineEditor

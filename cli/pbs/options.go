@@ -20,6 +20,7 @@ type request struct {
 	prefix      string // of directives, if -C was given
 	prefixed    bool
 	silent      bool // -z
+	graphic     bool // -X
 	export      bool // -V
 	variables   string
 
@@ -132,7 +133,8 @@ func parse(def *attr.Def, value string) (string, bool) {
 func (r *request) others(opts *cli.Options) {
 	r.silent = r.silent || opts.Has("z")
 	r.export = r.export || opts.Has("V")
-	r.unsupported = r.unsupported || opts.Has("G") || opts.Has("X")
+	r.unsupported = r.unsupported || opts.Has("G")
+	r.graphic = r.graphic || opts.Has("X")
 	if opts.Has("v") {
 		r.variables = opts.Last("v")
 	}

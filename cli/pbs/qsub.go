@@ -62,6 +62,9 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 		s.fail(err, nil)
 		return s.end()
 	}
+	if job.console != nil {
+		return s.interact(ctx, job.console, reply.Msg.Job)
+	}
 	if !job.silent {
 		if _, err := fmt.Fprintln(env.Stdout, reply.Msg.Job); err != nil {
 			return fmt.Errorf("job %s is queued: %w", reply.Msg.Job, err)
@@ -79,7 +82,8 @@ var errNoTerminal = errors.New("standard input and output must be a terminal for
 type described struct {
 	message *api.SubmitRequest
 	silent  bool
-	block   bool // wait for its end
+	block   bool        // wait for its end
+	console cli.Console // of an interactive job
 }
 
 // describe turns a command line and its script into what the server is asked for.
@@ -87,8 +91,12 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error
 	if opts.Dashed && len(opts.Operands) == 0 || !opts.Dashed && len(opts.Operands) > 1 {
 		return described{}, c.Misuse()
 	}
-	if opts.Has("I") && !env.Terminal() {
-		return described{}, errNoTerminal
+	var console cli.Console
+	if opts.Has("I") {
+		var err error
+		if console, err = consoleOf(env); err != nil {
+			return described{}, err
+		}
 	}
 	line := &request{env: env}
 	line.read(opts)
@@ -107,6 +115,17 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error
 	if err := r.checkArray(); err != nil {
 		return described{}, err
 	}
+	if r.interactive() {
+		if console == nil { // a directive asks for it
+			if console, err = consoleOf(env); err != nil {
+				return described{}, err
+			}
+		}
+		if err := r.completeInteractive(); err != nil {
+			return described{}, err
+		}
+		text = nil // its directives count, its body is not run
+	}
 	if err := r.complete(opts); err != nil {
 		return described{}, err
 	}
@@ -114,7 +133,33 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error
 		message: &api.SubmitRequest{Attributes: r.changes, Script: text, Destination: r.destination},
 		silent:  r.silent,
 		block:   r.value("block") == "True",
+		console: console,
 	}, nil
+}
+
+// consoleOf returns the terminal of whoever wants an interactive job.
+func consoleOf(env *cli.Env) (cli.Console, error) {
+	if env.Terminal() && env.Console != nil {
+		if c, ok := env.Console(); ok {
+			return c, nil
+		}
+	}
+	return nil, errNoTerminal
+}
+
+func (r *request) interactive() bool { return r.value("interactive") == "True" }
+
+// completeInteractive refuses what an interactive job cannot be, and says which terminal
+// it will have.
+func (r *request) completeInteractive() error {
+	if r.value("block") == "True" {
+		return errors.New("interactive and block job submission is not supported")
+	}
+	if r.value("Rerunable") == "True" {
+		io.WriteString(r.env.Stderr, "qsub (Warning): Interactive jobs will be treated as not rerunnable\n")
+	}
+	r.set("Rerunable", "", "False")
+	return nil
 }
 
 func (r *request) verdict(c *cli.Command) error {
@@ -123,6 +168,8 @@ func (r *request) verdict(c *cli.Command) error {
 		return c.Misuse(r.faults...)
 	case r.unsupported:
 		return noSupport()
+	case r.graphic:
+		return pbs.Errorf(pbs.NotSupported, "X11 forwarding is not supported: leave out -X")
 	}
 	return nil
 }
@@ -131,6 +178,9 @@ func (r *request) verdict(c *cli.Command) error {
 // line says. With "--" there is none.
 func (r *request) script(c *cli.Command, line *request, opts *cli.Options) ([]byte, error) {
 	if opts.Dashed {
+		return nil, nil
+	}
+	if len(opts.Operands) == 0 && line.interactive() {
 		return nil, nil
 	}
 	text, err := r.text(opts.Operands)

@@ -28,6 +28,9 @@ func (r *request) variableList() (string, error) {
 	if err := r.named(&v); err != nil {
 		return "", err
 	}
+	if term, ok := r.env.Lookup("TERM"); ok && r.interactive() {
+		v.add("TERM", term)
+	}
 	if r.export {
 		r.environment(&v)
 	}

@@ -30,6 +30,7 @@ func world() *cli.Env {
 		Getwd:    os.Getwd,
 		Open:     func(name string) (fs.File, error) { return os.Open(name) },
 		Terminal: terminal,
+		Console:  console,
 		Editor:   editor,
 		Batch:    batch,
 		Halt:     halt,

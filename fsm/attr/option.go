@@ -18,7 +18,7 @@ var options = [...]Option{
 	{Letter: 'c', Attribute: "Checkpoint", Alter: true},
 	{Letter: 'e', Attribute: "Error_Path", Alter: true},
 	{Letter: 'h', Attribute: "Hold_Types", Flag: true, Value: "u", Alter: true}, // qalter's takes a value
-	{Letter: 'I', Attribute: "interactive", Flag: true, Value: "1"},
+	{Letter: 'I', Attribute: "interactive", Flag: true, Value: "True"},
 	{Letter: 'j', Attribute: "Join_Path", Alter: true},
 	{Letter: 'J', Attribute: "array_indices_submitted"},
 	{Letter: 'k', Attribute: "Keep_Files", Alter: true},

@@ -10,6 +10,8 @@ func hidden(name string, t Type) row {
 
 func (r row) writtenBy(p Perm) row { r.Write = p; return r }
 
+func (r row) readBy(p Perm) row { r.Read = p; return r }
+
 func (r row) onCreate() row { r.OnCreate = true; return r }
 
 func (r row) running() row { r.AlterRunning = true; return r }
@@ -51,7 +53,7 @@ func jobRows() []row {
 		set("Execution_Time", Epoch, nil).since(levelObjects),
 		set("group_list", Array, parseHosted),
 		set("Hold_Types", Text, parseHolds).running().or("n"),
-		set("interactive", Number, nil).onCreate().later(),
+		set("interactive", Boolean, nil).onCreate().since(levelObjects),
 		set("Join_Path", Text, parseJoin).or("n"),
 		set("Keep_Files", Text, parseKeep).running().or("n"),
 		set("Mail_Points", Text, parseMailPoints).running().or("a"),
@@ -64,8 +66,8 @@ func jobRows() []row {
 		set("Resource_List", Resources, nil),
 		hidden("Resource_List_orig", Resources),
 		hidden("Resource_List_acct", Resources),
-		shown("resources_released", Text),
-		shown("resource_released_list", Resources),
+		shown("resources_released", Text).readBy(Operator),
+		shown("resource_released_list", Resources).readBy(Operator),
 		shown("schedselect", Text),
 		hidden("schedselect_orig", Text),
 		shown("stime", Epoch),

@@ -43,6 +43,12 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err := completeArray(tx, j); err != nil {
 		return err
 	}
+	if interactive(j) {
+		if j.Array != nil {
+			return pbs.Errorf(pbs.InvalidRequest, "an array of jobs cannot be interactive")
+		}
+		j.NotRerunnable = true // who works in it will not come back
+	}
 	wanted, err := takeDepend(tx, j)
 	if err != nil {
 		return err
@@ -86,6 +92,11 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		concluded(tx, abort(tx, j, why.text))
 	}
 	return nil
+}
+
+func interactive(j *state.Job) bool {
+	v, _ := j.Attrs.Get("interactive", "")
+	return v == "True"
 }
 
 func submitQueue(tx *state.Tx, name pbs.QueueName) (*state.Queue, error) {

@@ -62,7 +62,9 @@ func (r *retrier) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 func (r *retrier) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		if spec.StreamType != connect.StreamTypeServer {
-			return next(ctx, spec)
+			conn := next(ctx, spec) // whoever talks both ways comes again by himself
+			r.setHeaders(conn.RequestHeader(), requestID(ctx))
+			return conn
 		}
 		return newStream(ctx, r, spec, next)
 	}
