@@ -59,6 +59,7 @@ func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) error 
 		}
 	}
 	if r.GetLift() {
+		h.deadlines.forget() // what was said before may be true no more
 		h.awaitLifted(ctx)
 	}
 	if !r.GetEnd() {
@@ -154,7 +155,8 @@ func (h *Halt) End(context.Context, *connect.Request[api.EndRequest]) (*connect.
 	return connect.NewResponse(&api.EndReply{}), nil
 }
 
-// deadlines are those that moms said they hold, by host; no deadline is 0.
+// deadlines are those that moms hold as of their last renewals, in seconds by host: what
+// they said, or the answer to it if that is longer. No deadline is 0.
 type deadlines struct {
 	mu   sync.Mutex
 	held map[pbs.HostName]int64
@@ -164,6 +166,12 @@ func (d *deadlines) note(host pbs.HostName, seconds int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.held[host] = seconds
+}
+
+func (d *deadlines) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.held)
 }
 
 // lifted tells whether no host that is up holds a deadline.

@@ -77,6 +77,33 @@ func TestStop_DoesNotWaitForASilentHostForEver(t *testing.T) {
 	})
 }
 
+// What moms said before the deadlines were lifted counts no more: they may hold one by now,
+// from an answer of another leader or of this one.
+func TestStop_WaitsForWordsThatAreNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := haltBench(t)
+		renew := func(host string) {
+			_, err := b.Report.Lease(b.asMom(host), request(&api.LeaseRequest{Host: host, BootId: "b", SpoolId: "s"}, ""))
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		renew("hosta") // it says that it holds none, and is told to hold one
+		b.Halt.deadlines.note("hostb", 0)
+		if b.Halt.deadlines.lifted(b.store.View()) {
+			t.Error("a host that is told a deadline is taken for one that has none")
+		}
+		time.AfterFunc(4*time.Second, func() { renew("hosta"); renew("hostb") })
+		began := time.Now()
+		if err := b.stop("root@replica:s1", &api.StopRequest{Lift: true, End: true}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 4*time.Second || took > 5*time.Second {
+			t.Errorf("ended after %s", took)
+		}
+	})
+}
+
 func TestStop_NoJobStartsMeanwhile(t *testing.T) {
 	b, job := haltBench(t)
 	other := b.mustSubmit("ann@h")
@@ -121,13 +148,19 @@ func TestStop_OneReplica(t *testing.T) {
 	}
 }
 
-// A mom's renewal says which deadline it holds.
+// A mom holds what its renewal says, until it hears the answer.
 func TestLease_NotesTheDeadlineThatIsHeld(t *testing.T) {
 	b, _ := haltBench(t)
-	for _, seconds := range []int64{310, 0} {
-		_, _ = b.Report.Lease(b.asMom("hosta"), request(&api.LeaseRequest{Host: "hosta", BootId: "b", SpoolId: "s", FenceSeconds: seconds}, ""))
-		if got := b.Halt.deadlines.held["hosta"]; got != seconds {
-			t.Errorf("held %d, want %d", got, seconds)
+	check := func(said, want int64) {
+		t.Helper()
+		_, _ = b.Report.Lease(b.asMom("hosta"), request(&api.LeaseRequest{Host: "hosta", BootId: "b", SpoolId: "s", FenceSeconds: said}, ""))
+		if got := b.Halt.deadlines.held["hosta"]; got != want {
+			t.Errorf("said %d: held %d, want %d", said, got, want)
 		}
 	}
+	check(400, 400)
+	check(0, b.store.View().Server().Fence())
+	b.do(&command.HaltServers{Lift: true})
+	check(310, 310)
+	check(0, 0)
 }

@@ -33,10 +33,11 @@ func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]
 		return nil, pbs.Refuse(pbs.UnknownNode)
 	}
 	s.heard(ctx, v, h, r.Msg)
-	s.deadlines.note(host, r.Msg.GetFenceSeconds())
+	fence := v.Server().Fence()
+	s.deadlines.note(host, max(r.Msg.GetFenceSeconds(), fence))
 	s.renewed(host)
 	return connect.NewResponse(&api.LeaseReply{
-		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: v.Server().Fence(),
+		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: fence,
 		Register: !h.Up || h.BootID != r.Msg.GetBootId() || h.SpoolID != r.Msg.GetSpoolId() || unreported(v, host),
 	}), nil
 }
