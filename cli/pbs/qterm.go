@@ -107,7 +107,7 @@ func (t *termination) drain(ctx context.Context) error {
 func (t *termination) running(ctx context.Context) (bool, error) {
 	_, found, err := t.objects(ctx, &api.ListRequest{
 		Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"job_state"}, Subjobs: true,
-		Where: []*api.Criterion{{Name: "job_state", Value: "RE"}},
+		Where: []*api.Criterion{{Name: "job_state", Value: "RSE"}},
 	})
 	return len(found) > 0, err
 }

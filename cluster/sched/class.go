@@ -21,8 +21,8 @@ type class struct {
 	chunks []chunk
 	place  spec.Place
 	group  resource.Def // whose value all vnodes must share, if place says so
-	sums   []need // over all chunks, by name
-	bad    string // the request cannot be understood
+	sums   []need       // over all chunks, by name
+	bad    string       // the request cannot be understood
 	queue  pbs.QueueName
 
 	cycle uint64 // in which a job of it was queued last

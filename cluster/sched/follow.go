@@ -64,8 +64,8 @@ func (w *world) renew(i int, vn *state.Vnode) {
 	w.offersNew = w.offersNew || old.Sharing != vn.Sharing || n.tie != now
 	n.tie = now
 	if !w.idle {
-		w.hosts[n.host].jobs += len(vn.Jobs) - n.jobs
-		n.usable, n.jobs, n.alone = vn.Usable(), len(vn.Jobs), vn.Exclusive()
+		w.hosts[n.host].jobs += vn.Active() - n.jobs
+		n.usable, n.jobs, n.alone = vn.Usable(), vn.Active(), vn.Exclusive()
 	}
 	for _, c := range w.columns {
 		c.free[i] = w.left(c, i)

@@ -125,6 +125,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	for _, line := range plan.Lines {
 		l.log(line.Event, "Job", string(line.Job), line.Text)
 	}
+	l.resume(ctx, plan.Resumes)
 	l.start(ctx, v, plan.Starts)
 	due := l.comment(ctx, plan.Comments)
 	l.log(logDebug, "Req", "", "Leaving Scheduling Cycle")
@@ -162,6 +163,23 @@ func (l *Loop) start(ctx context.Context, v *state.View, starts []Start) {
 		})
 	}
 	_ = g.Wait()
+}
+
+// resume proposes to resume suspended jobs.
+func (l *Loop) resume(ctx context.Context, jobs []pbs.JobID) {
+	for _, id := range jobs {
+		out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
+			Asker: l.opts.Asker, Commands: []command.Command{&command.SignalJob{Job: id, Signal: command.Resume, Scheduled: true}},
+		})
+		switch {
+		case out.Refusal != nil:
+			l.log(logSched, "Job", string(id), "Not resumed: "+out.Refusal.Message)
+		case err != nil:
+			l.fail(ctx, id, err)
+		default:
+			l.log(logSched, "Job", string(id), "Job resumed")
+		}
+	}
 }
 
 // runTime returns the time as comments of running jobs have it.

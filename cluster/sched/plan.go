@@ -10,6 +10,7 @@ import (
 // A Plan is what one cycle wants to happen.
 type Plan struct {
 	Starts   []Start
+	Resumes  []pbs.JobID // suspended jobs for which there is room again
 	Comments []Comment
 	Lines    []Line // for the scheduler's log, bounded
 	More     bool   // more jobs could start than one cycle takes
@@ -53,10 +54,10 @@ const (
 
 // Comments with fixed words.
 const (
-	notStarted   = "Not Running: Queue not started."
-	noTotal      = "Not enough total nodes available"
-	noNodes      = "Not Running: Not enough free nodes available"
-	neverLine    = "Job will never run with the resources currently configured in the complex"
+	notStarted = "Not Running: Queue not started."
+	noTotal    = "Not enough total nodes available"
+	noNodes    = "Not Running: Not enough free nodes available"
+	neverLine  = "Job will never run with the resources currently configured in the complex"
 )
 
 // Make plans one cycle from nothing but the view. See Planner.
@@ -80,6 +81,7 @@ type cycle struct {
 // run looks at the queued jobs in their order, but at no more of a class than
 // there is to say of it.
 func (c *cycle) run(waits lines) {
+	c.resume()
 	for len(waits) > 0 {
 		first := waits[0]
 		if c.saidAll(first) {

@@ -133,13 +133,10 @@ func mayHold(p person, j *state.Job, holds pbs.Holds, request int) error {
 
 // Signal sends a signal to a running job: qsig.
 func (b *Batch) Signal(ctx context.Context, r *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error) {
+	if command.Suspends(r.Msg.GetSignal()) {
+		return reply(&api.SignalReply{}, b.suspend(ctx, r))
+	}
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
-		if suspends(r.Msg.GetSignal()) {
-			if p.perm < attr.Operator {
-				return nil, denyJob(p, j, typeSignal)
-			}
-			return nil, pbs.Refuse(pbs.NotSupported)
-		}
 		signal, err := parseSignal(r.Msg.GetSignal())
 		if err != nil {
 			return nil, err

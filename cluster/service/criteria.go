@@ -52,7 +52,7 @@ func meaning(def *attr.Def, c *api.Criterion, t resource.Table) (criterion, erro
 	switch def.Name {
 	case "job_state":
 		return func(_ *state.View, j *state.Job) bool {
-			return strings.Contains(c.GetValue(), j.State.String()) == wanted
+			return strings.Contains(c.GetValue(), j.Letter()) == wanted
 		}, nil
 	case "Job_Owner":
 		patterns := strings.Split(c.GetValue(), ",")

@@ -14,16 +14,6 @@ const signals = " NULL HUP INT QUIT ILL TRAP ABRT IOT BUS FPE KILL USR1 SEGV USR
 // maxSignal is the last of Linux's real-time signals.
 const maxSignal = 64
 
-// suspends tells whether the signal is one of those that only Operators and
-// Managers may send.
-func suspends(signal string) bool {
-	switch signal {
-	case "suspend", "resume", "admin-suspend", "admin-resume":
-		return true
-	}
-	return false
-}
-
 // parseSignal returns a signal's name without SIG, or its number; none is TERM.
 func parseSignal(text string) (string, error) {
 	if text == "" {

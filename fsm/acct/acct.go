@@ -23,6 +23,7 @@ type Record struct {
 var types = map[state.EventKind]string{
 	state.JobQueued: "Q", state.JobStarted: "S", state.JobEnded: "E", state.JobRequeued: "R",
 	state.JobDeleteAsked: "D", state.JobAborted: "A", state.JobAltered: "a", state.JobMoved: "M",
+	state.JobSuspended: "z", state.JobResumed: "r",
 }
 
 // Of returns the record of an event, in the time zone of the server attribute; it
@@ -55,6 +56,11 @@ func text(e state.Event) string {
 	case state.JobAltered:
 		for _, c := range e.Changes {
 			f.add(c.Name, c.Value)
+		}
+	case state.JobSuspended:
+		f.list("resources_used", e.Job.Used)
+		if e.Text != "" {
+			f.add("resources_released", e.Text)
 		}
 	case state.JobMoved:
 		f.add("destination", e.Text)

@@ -77,7 +77,7 @@ func TestTables_AreSound(t *testing.T) {
 				t.Errorf("%s %s comes twice, or is found as %+v", o, d.Name, got)
 			}
 			seen[d.Name] = true
-			if d.Type == 0 || d.Read != User || d.Parse == nil {
+			if d.Type == 0 || d.Read == ServerOnly || d.Parse == nil {
 				t.Errorf("%s %s: %+v", o, d.Name, d)
 			}
 			if v := d.WhenUnset(); v != "" && d.Write != ServerOnly {

@@ -200,8 +200,8 @@ func heeded(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 		if q := pbs.QueueName(v.Get("queue")); q != "" && q != j.Queue {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is for jobs of queue %s", name, q)
 		}
-		if most, err := strconv.Atoi(v.Get("max_running")); err == nil && most > 0 && len(v.Jobs) >= most {
-			return pbs.Errorf(pbs.ResourceBusy, "vnode %s has %d jobs, which is max_running", name, len(v.Jobs))
+		if most, err := strconv.Atoi(v.Get("max_running")); err == nil && most > 0 && v.Active() >= most {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s has %d jobs, which is max_running", name, v.Active())
 		}
 	}
 	if name := tx.Unmatched(j); name != "" {

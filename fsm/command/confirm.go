@@ -19,6 +19,9 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return nil
 	}
 	tx.DeleteOrder(c.Host, c.Order)
+	if c.Refusal == nil && suspends(o) {
+		return suspended(tx, o)
+	}
 	if c.Refusal == nil || o.Kind != state.OrderRun {
 		return nil
 	}

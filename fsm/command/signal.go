@@ -8,7 +8,9 @@ import (
 // SignalJob sends a signal to the processes of a running job: qsig.
 type SignalJob struct {
 	Job    pbs.JobID `cbor:"1,keyasint"`
-	Signal string    `cbor:"2,keyasint"` // name without SIG, or a number
+	Signal string    `cbor:"2,keyasint"` // name without SIG, or a number, or one that Suspends
+	// Scheduled says that the scheduler asks, so that what is not free now is refused.
+	Scheduled bool `cbor:"3,keyasint,omitempty"`
 }
 
 // Apply orders the mother superior to send it.
@@ -29,6 +31,14 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	if j.State != pbs.Running {
 		return pbs.Refuse(pbs.BadState)
+	}
+	if Suspends(c.Signal) {
+		if err := maySuspend(tx, j, c.Signal); err != nil {
+			return err
+		}
+		if c.Signal == Resume || c.Signal == AdminResume {
+			return c.resume(tx, m, j, res)
+		}
 	}
 	o := tx.Order(state.Order{Host: j.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})
 	tx.Emit(state.Event{Kind: state.JobSignaled, Job: j, By: m.Asker, Text: c.Signal})

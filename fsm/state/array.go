@@ -269,7 +269,7 @@ func (t *tables) jobLetter(j *Job) string {
 	if t.Expired(j) {
 		return pbs.LetterExpired
 	}
-	return j.State.Letter()
+	return j.Letter()
 }
 
 // setIndices makes the job an array.

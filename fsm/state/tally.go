@@ -120,7 +120,7 @@ func (t *tables) Tally(j *Job) Tally {
 	}
 	var sum Tally
 	running := int64(0)
-	if sum.Jobs = j.Weight(); j.Array == nil && (j.State == pbs.Running || j.State == pbs.Exiting) {
+	if sum.Jobs = j.Weight(); j.Array == nil && (j.State == pbs.Running && !j.Suspended() || j.State == pbs.Exiting) {
 		running = 1
 	}
 	sum.Running = running

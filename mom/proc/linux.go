@@ -288,13 +288,13 @@ func (l *Linux) bury(pid int) {
 	}
 }
 
-// Signal implements System. SIGKILL is repeated until nothing new appears.
+// Signal implements System. SIGKILL and SIGSTOP are repeated until nothing new appears.
 func (l *Linux) Signal(h Handle, sig syscall.Signal) error {
 	if h.BootID != l.boot {
 		return nil
 	}
 	rounds := 1
-	if sig == syscall.SIGKILL {
+	if sig == syscall.SIGKILL || sig == syscall.SIGSTOP {
 		rounds = 5
 	}
 	for range rounds {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"slices"
 	"syscall"
 
 	"rampart/mom/proc"
@@ -8,7 +9,7 @@ import (
 )
 
 func (t Task) failed(ev Failed) (Task, []Action, error) {
-	if t.State != Accepted && t.State != Starting {
+	if t.State != Accepted && t.State != Joining && t.State != Starting {
 		return t, nil, nil
 	}
 	status := ev.Status
@@ -25,8 +26,7 @@ func (t Task) neverStarted(result spool.Ended) (Task, []Action, error) {
 		result.ExitStatus = ExitRerun
 	}
 	result.NeverStarted, result.Used = true, t.Used()
-	t.State, t.Result = Delivering, &result
-	return t, t.delivery(), nil
+	return t.conclude(result)
 }
 
 // found takes back that the program did not run: a shim that an earlier mom spawned has
@@ -36,6 +36,7 @@ func (t Task) found(ev Launched) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t.State, t.Result = Starting, nil
+	t.Aborted = t.Aborted || t.Gathered // its sisters have left it
 	return t.launched(ev)
 }
 
@@ -47,8 +48,12 @@ func (t Task) lapsed(now uint64) (Task, []Action, error) {
 	if t.Lapse >= now || t.Fenced {
 		return t, nil, nil
 	}
+	if t.State == Accepted && t.Staging {
+		t.Fenced = true
+		return t, []Action{{Do: Halt}}, nil
+	}
 	switch t.State {
-	case Accepted:
+	case Accepted, Joining:
 		t.Fenced = true
 		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
 	case Starting:
@@ -69,18 +74,20 @@ func (t Task) exited(e proc.Exit) (Task, []Action, error) {
 	if rss <= e.ShimRSS && t.Peak.RSS > 0 {
 		rss = 0 // it may be the shim's, and we have seen the job's own
 	}
-	t.Peak = t.Peak.with(proc.Usage{CPU: e.CPU, Wall: e.Wall, RSS: rss})
+	t.Spent += e.CPU
+	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, Wall: t.active(e.Wall), RSS: rss})
 	result := spool.Ended{ExitStatus: e.Status, Used: t.Used()}
 	switch {
 	case t.requeued():
 		result.ExitStatus = ExitRerun
 	case t.Aborted:
 		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "the mom ended its jobs"
+	case t.LostHost != "":
+		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "Job ended, the part on host "+string(t.LostHost)+" is lost"
 	case e.Fenced || t.Fenced:
 		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, fencedComment
 	}
-	t.State, t.Result = Delivering, &result
-	return t, t.delivery(), nil
+	return t.conclude(result)
 }
 
 func (t Task) vanished() (Task, []Action, error) {
@@ -96,13 +103,12 @@ func (t Task) vanished() (Task, []Action, error) {
 func (t Task) lost(why string) (Task, []Action, error) {
 	result := spool.Ended{
 		ExitStatus: ExitAborted, Used: t.Used(), Comment: why, Lost: true,
-		NeverStarted: t.State == Accepted && t.Attrs != nil,
+		NeverStarted: (t.State == Accepted || t.State == Joining) && t.Attrs != nil,
 	}
 	if t.requeued() {
 		result.ExitStatus = ExitRerun
 	}
-	t.State, t.Result = Delivering, &result
-	return t, t.delivery(), nil
+	return t.conclude(result)
 }
 
 // delivery throws the output of a run away that will be repeated.
@@ -114,6 +120,9 @@ func (t Task) delivery() []Action {
 	if again || t.Result.NeverStarted {
 		return []Action{{Do: Discard}}
 	}
+	if len(t.itemsOut()) > 0 && !t.OutDone {
+		return []Action{{Do: StageOut}}
+	}
 	return []Action{{Do: Deliver}}
 }
 
@@ -123,10 +132,14 @@ func (t Task) kill(k Killing) (Task, []Action, error) {
 		k.Delay = min(k.Delay, t.Kill.Delay)
 	}
 	sooner := t.Kill == nil || k.Delay < t.Kill.Delay
-	switch t.State {
-	case Accepted:
+	if t.State == Accepted && t.Staging {
 		t.Kill = &k
-		return t.neverStarted(spool.Ended{ExitStatus: 256 + int(syscall.SIGTERM)})
+		return t, []Action{{Do: Halt}}, nil
+	}
+	switch t.State {
+	case Accepted, Joining:
+		t.Kill = &k
+		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
 	case Starting:
 		t.Kill = &k
 		return t, nil, nil
@@ -140,9 +153,16 @@ func (t Task) kill(k Killing) (Task, []Action, error) {
 	return t, nil, nil // it has ended, and the report is on its way
 }
 
+// exitKilled is the exit status of a job that was ended before it had begun.
+const exitKilled = 256 + int(syscall.SIGTERM)
+
 func (t Task) abort() (Task, []Action, error) {
+	if t.State == Accepted && t.Staging {
+		t.Aborted = true
+		return t, []Action{{Do: Halt}}, nil
+	}
 	switch t.State {
-	case Accepted:
+	case Accepted, Joining:
 		t.Aborted = true
 		return t.lost("the mom was stopped")
 	case Starting:
@@ -161,11 +181,15 @@ func (t Task) terminate() []Action {
 	if t.Aborted || t.Fenced || delay <= 0 {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
 	}
-	return []Action{{Do: Send, Signal: syscall.SIGTERM}, {Do: Grace, After: delay}}
+	actions := []Action{{Do: Send, Signal: syscall.SIGTERM}, {Do: Grace, After: delay}}
+	if t.Halted { // else it does not see the signal
+		actions = slices.Insert(actions, 1, Action{Do: Send, Signal: syscall.SIGCONT})
+	}
+	return actions
 }
 
 func (t Task) graceOver() (Task, []Action, error) {
-	if t.State != Ending {
+	if t.State != Ending && (t.State != Gathering || !t.live()) {
 		return t, nil, nil
 	}
 	return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
@@ -179,6 +203,9 @@ func (t Task) delivered(ev Delivered) (Task, []Action, error) {
 	result.StageOut = ev.StageOut
 	if ev.Comment != "" {
 		result.Comment = ev.Comment
+	}
+	if t.OutFailed != "" {
+		result.StageOut, result.Comment = stageOutFailed, t.OutFailed
 	}
 	t.State, t.Result = Ended, &result
 	t.Barred = t.Barred || result.NeverStarted

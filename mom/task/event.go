@@ -52,8 +52,11 @@ type (
 	Abort struct{}
 	// GraceOver says that SIGTERM was not enough.
 	GraceOver struct{}
-	// Signal asks for a signal to all processes.
-	Signal struct{ Name string }
+	// Signal asks for a signal to all processes; Elapsed is how long they have been there.
+	Signal struct {
+		Name    string
+		Elapsed time.Duration
+	}
 	// Sampled is a measurement.
 	Sampled struct {
 		Usage      proc.Usage
@@ -61,6 +64,10 @@ type (
 	}
 	// Alter changes attributes of the running job, such as its limits.
 	Alter struct{ Attrs Attrs }
+	// StagedIn says that the job's files have come, or why not.
+	StagedIn struct{ Failure string }
+	// StagedOut says that the job's files are where they belong, or why not all of them.
+	StagedOut struct{ Failure string }
 	// Delivered says where the output went.
 	Delivered struct {
 		StageOut int
@@ -88,6 +95,8 @@ func (GraceOver) event() {}
 func (Signal) event()    {}
 func (Sampled) event()   {}
 func (Alter) event()     {}
+func (StagedIn) event()  {}
+func (StagedOut) event() {}
 func (Delivered) event() {}
 func (Told) event()      {}
 func (Forget) event()    {}
@@ -106,6 +115,9 @@ const (
 	Send     Deed = "signal"
 	Grace    Deed = "allow a grace"
 	Note     Deed = "note on stderr"
+	StageIn  Deed = "stage files in"
+	Halt     Deed = "stop the staging"
+	StageOut Deed = "stage files out"
 	Deliver  Deed = "deliver the output"
 	Discard  Deed = "discard the output"
 	Bar      Deed = "forestall a shim"
@@ -119,5 +131,7 @@ type Action struct {
 	Do     Deed
 	Signal syscall.Signal // of Send
 	After  time.Duration  // of Grace
-	Text   string         // of Note
+	// Program is the number of the one meant, of StartProgram, RecoverProgram and WatchProgram.
+	Program uint32
+	Text    string // of Note
 }

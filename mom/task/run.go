@@ -1,11 +1,14 @@
 package task
 
 func (t Task) fetched() (Task, []Action, error) {
-	if t.State != Accepted {
+	if t.State != Accepted || t.Staging {
 		return t, nil, nil // it was killed in the meantime
 	}
-	t.State = Starting
-	return t, []Action{{Do: Launch}}, nil
+	if len(t.itemsIn()) > 0 && !t.Staged {
+		t.Staging = true
+		return t, []Action{{Do: StageIn}}, nil
+	}
+	return t.begin()
 }
 
 func (t Task) launched(ev Launched) (Task, []Action, error) {
@@ -43,17 +46,18 @@ func (t Task) notFound() (Task, []Action, error) {
 	return t, []Action{{Do: Confirm}}, nil
 }
 
-func (t Task) signal(name string) (Task, []Action, error) {
+func (t Task) signal(ev Signal) (Task, []Action, error) {
+	name := ev.Name
 	sig, err := ParseSignal(name)
 	if err != nil {
 		return t, nil, err
 	}
 	switch t.State {
-	case Accepted, Starting:
+	case Accepted, Joining, Starting:
 		t.Signals = append(t.Signals[:len(t.Signals):len(t.Signals)], name)
 		return t, nil, nil
 	case Running, Ending:
-		return t, []Action{{Do: Send, Signal: sig}}, nil
+		return t.halt(ev), []Action{{Do: Send, Signal: sig}}, nil
 	}
 	return t, nil, t.refused("signal")
 }
@@ -62,6 +66,8 @@ func (t Task) sampled(ev Sampled) (Task, []Action, error) {
 	if t.State != Running && t.State != Ending {
 		return t, nil, nil
 	}
+	ev.Usage.Wall = t.active(ev.Usage.Wall)
+	ev.Usage = t.all(ev.Usage)
 	t.Peak = t.Peak.with(ev.Usage)
 	words := t.exceeded(ev.EnforceMem)
 	if t.State == Ending || words == "" {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
@@ -27,7 +28,11 @@ type Runner struct {
 	done chan struct{}
 	wg   sync.WaitGroup
 
+	changed atomic.Pointer[chan struct{}] // closed when there is a newer view
+	heard   map[pbs.HostName]time.Time    // when each sister has answered last; of the goroutine of Run
+
 	alarms []alarm
+	halt   context.CancelFunc // stops the staging
 }
 
 // A letter is an event whose sender may wait for its being saved.
@@ -46,8 +51,9 @@ type alarm struct {
 
 // NewRunner returns the runner of a task; it starts nothing.
 func NewRunner(site *Site, t Task) *Runner {
-	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{})}
+	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), halt: func() {}}
 	r.view.Store(&t)
+	r.changed.Store(new(make(chan struct{})))
 	return r
 }
 
@@ -165,6 +171,13 @@ func (r *Runner) ring(ctx context.Context) {
 
 // handle decides, saves, and does. It is called from Run's goroutine only.
 func (r *Runner) handle(ctx context.Context, ev Event) error {
+	if s, ok := ev.(Signal); ok && r.task.Handle.PID != 0 {
+		s.Elapsed = r.site.System.Elapsed(r.task.Handle)
+		ev = s
+	}
+	if p, ok := ev.(Polled); ok {
+		ev = r.listened(p)
+	}
 	next, actions, err := step(r.task, ev)
 	if err != nil {
 		return fmt.Errorf("job %s: %w", r.task.Key.Job, err)
@@ -177,8 +190,9 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 		}
 	}
 	limited := r.task.Attrs.Resource("Resource_List", "walltime") != next.Attrs.Resource("Resource_List", "walltime")
+	limited = limited || r.task.Halted != next.Halted
 	r.task = next
-	r.view.Store(&next)
+	r.publish(next)
 	for _, a := range actions {
 		r.perform(ctx, a)
 	}
@@ -203,6 +217,25 @@ func (r *Runner) async(ctx context.Context, do func(context.Context, Task) Event
 	})
 }
 
+// stageIn can be stopped before the mom is: by halt.
+func (r *Runner) stageIn(ctx context.Context) {
+	r.halt()
+	staging, halt := context.WithCancel(ctx)
+	r.halt = halt
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		defer halt()
+		return unless(ctx, r.site.stageIn(staging, t))
+	})
+}
+
+// unless returns no event when the mom goes away: the next one does the deed again.
+func unless(ctx context.Context, ev Event) Event {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return ev
+}
+
 func (r *Runner) perform(ctx context.Context, a Action) {
 	switch a.Do {
 	case Fetch:
@@ -216,6 +249,12 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Watch:
 		r.checkWall(ctx)
 		r.async(ctx, r.site.watch)
+	case StageIn:
+		r.stageIn(ctx)
+	case Halt:
+		r.halt()
+	case StageOut:
+		r.async(ctx, func(ctx context.Context, t Task) Event { return unless(ctx, r.site.stageOut(ctx, t)) })
 	case Deliver:
 		r.async(ctx, r.site.deliver)
 	case Bar:
@@ -230,9 +269,21 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { _, is := a.event.(GraceOver); return is })
 		r.later(alarm{at: time.Now().Add(a.After), event: GraceOver{}})
 	case Send:
-		r.send(a.Signal)
+		r.send(ctx, a.Signal)
 	case Note:
 		r.note(a.Text)
+	case Join:
+		r.async(ctx, r.site.join)
+	case Poll:
+		r.async(ctx, r.site.poll)
+	case Gather:
+		r.async(ctx, r.site.gather)
+	case StartProgram:
+		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.startProgram(ctx, t, a.Program) })
+	case RecoverProgram:
+		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.recoverProgram(ctx, t, a.Program) })
+	case WatchProgram:
+		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.watchProgram(ctx, t, a.Program) })
 	case Clean:
 		r.site.clean(ctx, r.task)
 	case Drop:
@@ -261,12 +312,19 @@ func (t Task) startedFact() spool.Fact {
 
 func (t Task) endedFact() spool.Fact { return spool.Fact{Task: t.Key, Ended: t.Result} }
 
-func (r *Runner) send(sig syscall.Signal) {
+// send sends a signal to all processes of the job: those of this host, and, at a mother
+// superior, those of its sisters.
+func (r *Runner) send(ctx context.Context, sig syscall.Signal) {
 	if sig == syscall.SIGTERM || sig == syscall.SIGKILL {
 		r.site.Lines.Job(eventJob, r.task.Key.Job, "kill_job")
 	}
-	if err := r.site.System.Signal(r.task.Handle, sig); err != nil {
-		r.site.Logger.Error("signal not sent", "task", r.task.Key.String(), "signal", sig, "err", err)
+	for _, h := range r.task.handles() {
+		if err := r.site.System.Signal(h, sig); err != nil {
+			r.site.Logger.Error("signal not sent", "task", r.task.Key.String(), "signal", sig, "err", err)
+		}
+	}
+	if r.task.Asked && !r.task.Gathered && r.task.State != Gathering {
+		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.pass(ctx, t, sig) })
 	}
 }
 
@@ -292,13 +350,14 @@ func (r *Runner) drop(ctx context.Context, a Action) {
 func (r *Runner) checkWall(ctx context.Context) {
 	r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { return a.walled })
 	limit, ok := r.task.limit("walltime")
-	if !ok || r.task.State != Running {
+	if !ok || r.task.State != Running || r.task.Halted {
 		return
 	}
-	wall := r.site.System.Elapsed(r.task.Handle)
+	elapsed := r.site.System.Elapsed(r.task.Handle)
+	wall := r.task.active(elapsed)
 	left := time.Duration(limit+1)*time.Second - wall
 	if left <= 0 {
-		r.now(ctx, Sampled{Usage: proc.Usage{Wall: wall}})
+		r.now(ctx, Sampled{Usage: proc.Usage{Wall: elapsed}})
 		return
 	}
 	r.later(alarm{at: time.Now().Add(left), walled: true})

@@ -20,9 +20,9 @@ func ParseSignal(name string) (syscall.Signal, error) {
 		return syscall.Signal(n), nil
 	}
 	switch name {
-	case "suspend":
+	case "suspend", "admin-suspend":
 		return syscall.SIGSTOP, nil
-	case "resume":
+	case "resume", "admin-resume":
 		return syscall.SIGCONT, nil
 	case "NULL", "SIGNULL":
 		return 0, nil

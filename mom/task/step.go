@@ -2,11 +2,26 @@ package task
 
 // step decides what follows from ev. It starts nothing and reads no clock.
 func step(t Task, ev Event) (next Task, actions []Action, err error) {
+	if resume, ok := ev.(Resume); ok {
+		return t.resumeAll(resume)
+	}
+	if next, actions, err, ok := t.stepProgram(ev); ok {
+		return next, actions, err
+	}
+	if t.Sister {
+		return t.stepSister(ev)
+	}
 	switch ev := ev.(type) {
 	case Accept:
 		return t, []Action{{Do: Fetch}}, nil
-	case Resume:
-		return t.resume(ev)
+	case Joined:
+		return t.joined()
+	case JoinFailed:
+		return t.joinFailed(ev)
+	case Polled:
+		return t.polled(ev)
+	case Gathered:
+		return t.gathered(ev)
 	case Fetched:
 		return t.fetched()
 	case Launched:
@@ -33,11 +48,15 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	case GraceOver:
 		return t.graceOver()
 	case Signal:
-		return t.signal(ev.Name)
+		return t.signal(ev)
 	case Sampled:
 		return t.sampled(ev)
 	case Alter:
 		return t.alter(ev.Attrs)
+	case StagedIn:
+		return t.stagedIn(ev)
+	case StagedOut:
+		return t.stagedOut(ev)
 	case Delivered:
 		return t.delivered(ev)
 	case Told:
@@ -49,6 +68,18 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	return t, nil, t.refused("unknown event")
 }
 
+// resumeAll takes up what an earlier mom has left: the programs that the job has started, then
+// the job.
+func (t Task) resumeAll(ev Resume) (Task, []Action, error) {
+	t, programs := t.resumePrograms(ev)
+	resume := t.resume
+	if t.Sister {
+		resume = t.resumeSister
+	}
+	next, actions, err := resume(ev)
+	return next, append(programs, actions...), err
+}
+
 func (t Task) resume(ev Resume) (Task, []Action, error) {
 	switch {
 	case t.State == Ended && t.Told:
@@ -57,23 +88,34 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 		return t, []Action{{Do: Report}, {Do: Clean}}, nil
 	case t.State == Delivering:
 		return t, t.delivery(), nil
-	case t.BootID != ev.BootID && (t.State == Accepted || t.State == Starting):
+	case t.State == Gathering && len(t.gather()) > 0:
+		return t, t.gather(), nil
+	case t.State == Gathering:
+		return t.together()
+	case t.BootID != ev.BootID && (t.State == Accepted || t.State == Joining || t.State == Starting):
 		return t.lost("the host was restarted")
 	case t.BootID != ev.BootID: // what the shim may have written before is on disk
 		return t, []Action{{Do: Watch}}, nil
 	}
+	t.Staging = false // it begins anew
 	if !ev.Adopt {
 		t.Aborted = true
 	}
 	switch {
-	case t.State == Accepted && t.Aborted:
+	case (t.State == Accepted || t.State == Joining) && t.Aborted:
 		return t.lost("the mom was restarted")
+	case t.State == Joining:
+		t.State = Accepted
+		return t, []Action{{Do: Confirm}}, nil
 	case t.State == Accepted: // while we were away the servers may have given the run up
 		return t, []Action{{Do: Confirm}}, nil
 	case t.State == Starting:
 		return t, []Action{{Do: Recover}}, nil
 	}
 	actions := []Action{{Do: Watch}}
+	if len(t.sisters()) > 0 {
+		actions = append(actions, Action{Do: Poll})
+	}
 	if !t.Announced {
 		actions = append(actions, Action{Do: Announce})
 	}

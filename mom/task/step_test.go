@@ -123,8 +123,8 @@ func TestStep(t *testing.T) {
 		{"the grace is over too late", in(Delivering), GraceOver{}, Delivering, ""},
 		{"the mom stops", in(Running), Abort{}, Ending, hard},
 		{"the mom stops before the start", in(Accepted), Abort{}, Delivering, "forestall a shim"},
-		{"a signal", in(Running), Signal{"SIGUSR1"}, Running, "send user defined signal 1"},
-		{"a signal before the start", in(Starting), Signal{"USR1"}, Starting, ""},
+		{"a signal", in(Running), Signal{Name: "SIGUSR1"}, Running, "send user defined signal 1"},
+		{"a signal before the start", in(Starting), Signal{Name: "USR1"}, Starting, ""},
 		{"within the limit", in(Running, limited("cput", "00:01:00")), Sampled{Usage: proc.Usage{CPU: time.Minute}}, Running, ""},
 		{
 			"over the limit", in(Running, limited("cput", "00:01:00")),
@@ -263,8 +263,8 @@ func TestStep_Refusals(t *testing.T) {
 		event Event
 		code  pbs.Code
 	}{
-		{in(Running), Signal{"NOSUCH"}, pbs.BadSignal},
-		{in(Ended), Signal{"TERM"}, pbs.BadState},
+		{in(Running), Signal{Name: "NOSUCH"}, pbs.BadSignal},
+		{in(Ended), Signal{Name: "TERM"}, pbs.BadState},
 		{in(Running), Forget{}, pbs.BadState},
 		{in(Ended), Alter{}, pbs.BadState},
 	} {

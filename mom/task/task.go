@@ -22,11 +22,14 @@ const (
 	Ending                      // signals were sent, or are about to be
 	Delivering                  // all processes are gone, the output is on its way
 	Ended                       // nothing is left to do but to be told to forget
+	Joining                     // the script is on disk, the sisters are being asked
+	Gathering                   // the job's first program has ended; other programs and the sisters' parts are to
 )
 
 var stateNames = [...]string{
 	Accepted: "accepted", Starting: "starting", Running: "running",
 	Ending: "ending", Delivering: "delivering", Ended: "ended",
+	Joining: "joining", Gathering: "ending",
 }
 
 // String returns the state as a word.
@@ -94,19 +97,45 @@ type Task struct {
 	Cookie  string        `json:"cookie"`
 	Lapse   uint64        `json:"lapse"` // of the host's deadline when the order came
 
+	// Of a run over several hosts: its hosts, the mother superior first, and whether this one,
+	// Host, is a sister.
+	Hosts  []Host       `json:"hosts,omitempty"`
+	Host   pbs.HostName `json:"host,omitempty"`
+	Sister bool         `json:"sister,omitempty"`
+	// Of a mother superior: the sisters may have joined; they were told to end; what each has
+	// used; the one whose loss ends the run.
+	Asked    bool                  `json:"asked,omitempty"`
+	Gathered bool                  `json:"gathered,omitempty"`
+	Shares   map[pbs.HostName]Peak `json:"shares,omitempty"`
+	LostHost pbs.HostName          `json:"lost_host,omitempty"`
+
+	Programs []Program     `json:"programs,omitempty"`
+	Spent    time.Duration `json:"spent,omitempty"` // cpu time of those that have ended, the first one included
+
 	Handle    proc.Handle `json:"handle"`
 	JobDir    string      `json:"jobdir,omitempty"`
 	StartedAt int64       `json:"started_at,omitempty"` // nanoseconds of the wall clock
 	Announced bool        `json:"announced,omitempty"`  // the fact Started is in the spool
 
-	Kill    *Killing     `json:"kill,omitempty"`
-	Limit   string       `json:"limit,omitempty"` // what it exceeded, in PBS's words
-	Aborted bool         `json:"aborted,omitempty"`
-	Fenced  bool         `json:"fenced,omitempty"`  // the deadline passed: the servers may have given it up
-	Signals []string     `json:"signals,omitempty"` // to be sent once it runs
-	Peak    Peak         `json:"peak"`
-	Result  *spool.Ended `json:"result,omitempty"`
-	Told    bool         `json:"told,omitempty"` // the fact Ended is in the spool
+	Kill    *Killing `json:"kill,omitempty"`
+	Limit   string   `json:"limit,omitempty"` // what it exceeded, in PBS's words
+	Aborted bool     `json:"aborted,omitempty"`
+	Fenced  bool     `json:"fenced,omitempty"`  // the deadline passed: the servers may have given it up
+	Signals []string `json:"signals,omitempty"` // to be sent once it runs
+	Peak    Peak     `json:"peak"`
+	// Staging says that the job's files are on their way, while its state is Accepted; Staged
+	// that they have come; OutDone that they were staged out, but for what OutFailed tells.
+	Staging   bool   `json:"staging,omitempty"`
+	Staged    bool   `json:"staged,omitempty"`
+	OutDone   bool   `json:"out_done,omitempty"`
+	OutFailed string `json:"out_failed,omitempty"`
+	// Halted says that the job is suspended, since it had been there for HaltedAt; Idle is
+	// how long it was suspended before. Neither counts as walltime.
+	Halted   bool          `json:"halted,omitempty"`
+	HaltedAt time.Duration `json:"halted_at,omitempty"`
+	Idle     time.Duration `json:"idle,omitempty"`
+	Result   *spool.Ended  `json:"result,omitempty"`
+	Told     bool          `json:"told,omitempty"` // the fact Ended is in the spool
 	// Barred says that no shim has run the program, nor ever will: only then may the end
 	// say that it was never started.
 	Barred bool `json:"barred,omitempty"`
@@ -154,22 +183,36 @@ func (p Peak) with(u proc.Usage) Peak {
 	return next
 }
 
-// Used returns resources_used as the servers are told, sorted by name.
+// Used returns resources_used as the servers are told, sorted by name: of all hosts, but for
+// the walltime.
 func (t Task) Used() []spool.Used {
 	ncpus := t.Attrs.Resource("Resource_List", "ncpus")
 	if ncpus == "" {
 		ncpus = "0"
 	}
+	total := t.total()
 	seconds := func(d time.Duration) string { return resource.Seconds(int64(d / time.Second)).String() }
 	size := func(n int64) string { return resource.Kilobytes((n + 1023) / 1024).String() }
 	return []spool.Used{
-		{Resource: "cpupercent", Value: fmt.Sprint(t.Peak.Percent)},
-		{Resource: "cput", Value: seconds(t.Peak.CPU)},
-		{Resource: "mem", Value: size(t.Peak.RSS)},
+		{Resource: "cpupercent", Value: fmt.Sprint(total.Percent)},
+		{Resource: "cput", Value: seconds(total.CPU)},
+		{Resource: "mem", Value: size(total.RSS)},
 		{Resource: "ncpus", Value: ncpus},
-		{Resource: "vmem", Value: size(t.Peak.VSize)},
+		{Resource: "vmem", Value: size(total.VSize)},
 		{Resource: "walltime", Value: seconds(t.Peak.Wall)},
 	}
+}
+
+// total is what the parts of the run have used together.
+func (t Task) total() Peak {
+	sum := t.Peak
+	for _, s := range t.Shares {
+		sum.CPU += s.CPU
+		sum.RSS += s.RSS
+		sum.VSize += s.VSize
+		sum.Percent += s.Percent
+	}
+	return sum
 }
 
 // limit returns a limit of the job in the unit of resource.Quantity.Int; ok is false
@@ -193,12 +236,13 @@ func (t Task) exceeded(enforceMem bool) string {
 		}
 		return ""
 	}
+	total := t.total()
 	checks := []string{
 		over("walltime", "", int64(t.Peak.Wall/time.Second)),
-		over("cput", "", int64(t.Peak.CPU/time.Second)),
+		over("cput", "", int64(total.CPU/time.Second)),
 	}
 	if enforceMem {
-		checks = append(checks, over("mem", "kb", t.Peak.RSS/1024), over("vmem", "kb", t.Peak.VSize/1024))
+		checks = append(checks, over("mem", "kb", total.RSS/1024), over("vmem", "kb", total.VSize/1024))
 	}
 	for _, words := range checks {
 		if words != "" {

@@ -1,0 +1,81 @@
+package sched
+
+import (
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// resume plans to resume the jobs that are suspended until there is room for them: they
+// come before the jobs that were not started yet.
+func (c *cycle) resume() {
+	for j := range c.view.Suspensions() {
+		if j.Substate == pbs.SubSchedSuspended && len(c.plan.Resumes) < c.starts && c.regain(j) {
+			c.plan.Resumes = append(c.plan.Resumes, j.ID)
+		}
+	}
+}
+
+// regain takes what the job gave back, if all of it is free.
+func (c *cycle) regain(j *state.Job) bool {
+	gone := command.ReleasedOn(j)
+	for name, items := range gone {
+		if i, ok := c.free.byVnode[name]; !ok || !c.free.gives(i, j, items) {
+			return false
+		}
+	}
+	for name, items := range gone {
+		c.free.regive(c.free.byVnode[name], j, items)
+	}
+	return true
+}
+
+// gives tells whether a vnode has what a suspended job wants back.
+func (w *world) gives(i int, j *state.Job, items []resource.List) bool {
+	n := &w.nodes[i]
+	own := false
+	for _, held := range n.vnode.Jobs {
+		if held.Job == j.ID {
+			own = held.Exclusive
+		} else if held.Admin || held.Exclusive && !held.Suspended {
+			return false
+		}
+	}
+	if own && n.jobs > 0 || n.alone || w.hosts[n.host].shut {
+		return false
+	}
+	want := map[string]int64{}
+	for _, list := range items {
+		for _, it := range list {
+			if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
+				want[it.Name] += charged(def, resource.List{it})
+				if want[it.Name] > w.column(def).free[i] && want[it.Name] > 0 {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (w *world) regive(i int, j *state.Job, items []resource.List) {
+	n := &w.nodes[i]
+	n.jobs++
+	w.hosts[n.host].jobs++
+	for _, held := range n.vnode.Jobs {
+		if held.Job == j.ID && held.Exclusive {
+			n.alone, n.usable = true, false
+		}
+	}
+	for _, list := range items {
+		for _, it := range list {
+			if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
+				w.column(def).free[i] -= charged(def, resource.List{it})
+			}
+		}
+	}
+	for _, col := range w.columns {
+		col.set(n.host, w.freeOn(n.host, col))
+	}
+}

@@ -1,0 +1,61 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/cluster"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// confirmWithin is how long a suspension waits for the mom's answer. It is an order, and
+// takes effect later if the mom is not heard of sooner.
+const confirmWithin = 5 * time.Second
+
+// suspend suspends or resumes a job: qsig -s suspend and its kin, which are for Operators
+// and Managers only. It waits for the mom, so that what is suspended is seen to be.
+func (b *Batch) suspend(ctx context.Context, r *connect.Request[api.SignalRequest]) error {
+	res, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
+		j, err := jobOf(p.view, r.Msg.GetJob())
+		if err != nil {
+			return nil, err
+		}
+		if p.perm < attr.Operator {
+			return nil, denyJob(p, j, typeSignal)
+		}
+		if err := atLevel(p.view, command.LevelObjects); err != nil {
+			return nil, err
+		}
+		return []command.Command{&command.SignalJob{Job: j.ID, Signal: r.Msg.GetSignal()}}, nil
+	})
+	if err == nil && res.Order != 0 {
+		b.awaitOrder(ctx, res)
+	}
+	return err
+}
+
+// awaitOrder waits until the mom has confirmed an order, but not for ever.
+func (c *Config) awaitOrder(ctx context.Context, res state.Result) {
+	ctx, cancel := context.WithTimeout(ctx, confirmWithin)
+	defer cancel()
+	for {
+		changed := c.Replica.Changed()
+		v, err := c.Replica.Read(ctx, cluster.Stale)
+		if err != nil {
+			return
+		}
+		if _, open := v.OpenOrder(res.Host, res.Order); !open {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}

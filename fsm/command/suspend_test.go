@@ -1,0 +1,222 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// suspending is a state with one host of two vnodes on which jobs run.
+type suspending struct {
+	*writer
+	facts uint64
+}
+
+func newSuspending(t *testing.T, restricted string) *suspending {
+	w := &suspending{writer: newWriter(t)}
+	w.must(&RaiseLevel{Level: LevelObjects})
+	offer := resource.List{{Name: "mem", Value: "2gb"}, {Name: "ncpus", Value: "4"}}
+	w.must(&HostUp{Host: "h", Address: "h:1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: offer}, {Name: "h[1]", Available: offer}}})
+	if restricted != "" {
+		w.must(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "restrict_res_to_release_on_suspend", Value: restricted}}}})
+	}
+	return w
+}
+
+// started submits a job and runs it on what is given.
+func (w *suspending) started(selected, on string) pbs.JobID {
+	w.t.Helper()
+	id := pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List(nil).Set("Resource_List", "select", selected)})
+	w.must(&StartJob{Job: id, ExecVnode: on})
+	w.facts++
+	w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1, Session: 7})
+	return id
+}
+
+// signal sends a signal, and the mom confirms it.
+func (w *suspending) signal(id pbs.JobID, signal string) error {
+	if err := w.run(&SignalJob{Job: id, Signal: signal}); err != nil {
+		return err
+	}
+	h, _ := w.View().Host("h")
+	w.must(&OrderConfirmed{Host: "h", Order: h.NextOrder})
+	if err := w.View().Check(); err != nil {
+		w.t.Error(err)
+	}
+	return nil
+}
+
+// look returns job_state and substate, and what the vnode shows.
+func (w *suspending) look(id pbs.JobID) string {
+	v := w.View()
+	j, _ := v.Job(id)
+	vn, _ := v.Vnode("h")
+	words := []string{v.JobAttribute(j, "job_state", ""), v.JobAttribute(j, "substate", ""), vn.State(), vn.JobsText()}
+	for _, res := range []string{"mem", "ncpus"} {
+		n, _ := vn.Assigned.Get(res)
+		words = append(words, n)
+	}
+	released := v.JobAttribute(j, "resources_released", "")
+	for _, e := range j.Attrs.Of("resource_released_list") {
+		released += " " + e.Resource + "=" + e.Value
+	}
+	return strings.Join(append(words, released), "|")
+}
+
+// What a suspended job gives back, and that it has all of it again when it is resumed
+// (specification: suspend-release sections 2 to 4).
+func TestSuspend_GivesBack(t *testing.T) {
+	const running = "R|42|job-busy|0.srv/0, 0.srv/1, 0.srv/2, 0.srv/3|524288kb|4|"
+	for _, c := range []struct{ restricted, want string }{
+		{"", "S|43|free||0kb|0|"},
+		{"ncpus", "S|43|free||524288kb|0|(h:ncpus=4) ncpus=4"},
+		{"ncpus,mem", "S|43|free||0kb|0|(h:ncpus=4:mem=524288kb) mem=524288kb ncpus=4"},
+		{"license,mem", "S|43|job-busy||0kb|4|(h:mem=524288kb) mem=524288kb"},
+		{"nothing", "S|43|job-busy||524288kb|4|(h:ncpus=0)"},
+	} {
+		w := newSuspending(t, c.restricted)
+		id := w.started("1:ncpus=4:mem=512mb", "(h:ncpus=4:mem=524288kb)")
+		if got := w.look(id); got != running {
+			t.Fatalf("runs with %s", got)
+		}
+		if err := w.signal(id, Suspend); err != nil {
+			t.Fatal(err)
+		}
+		want := c.want
+		if strings.Contains(want, "job-busy") { // no cpu is shown in use, so it is not busy
+			want = strings.Replace(want, "job-busy", "free", 1)
+		}
+		if got := w.look(id); got != want {
+			t.Errorf("%q: %s, want %s", c.restricted, got, want)
+		}
+		if err := w.signal(id, Suspend); pbs.CodeOf(err) != pbs.BadState {
+			t.Errorf("suspended twice: %v", err)
+		}
+		if err := w.signal(id, AdminResume); pbs.CodeOf(err) != pbs.BadResume {
+			t.Errorf("resumed as an administrator: %v", err)
+		}
+		if err := w.signal(id, Resume); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.look(id); got != running {
+			t.Errorf("%q: resumed with %s", c.restricted, got)
+		}
+	}
+}
+
+// A job that cannot be resumed yet waits for the scheduler, which is refused as long as
+// others have what the job gave back (L3).
+func TestResume_WaitsForRoom(t *testing.T) {
+	w := newSuspending(t, "")
+	id := w.started("2:ncpus=4", "(h:ncpus=4)+(h[1]:ncpus=4)")
+	if err := w.signal(id, Suspend); err != nil {
+		t.Fatal(err)
+	}
+	other := w.started("1:ncpus=2", "(h[1]:ncpus=2)")
+	if err := w.signal(id, Resume); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.look(id); got != "S|45|free|||0|" {
+		t.Errorf("it is %s", got)
+	}
+	try := &SignalJob{Job: id, Signal: Resume, Scheduled: true}
+	if err := w.run(try); pbs.CodeOf(err) != pbs.ResourceBusy {
+		t.Errorf("the scheduler is told %v", err)
+	}
+	w.must(&DeleteJob{Job: other, Force: true})
+	w.must(try)
+	if got := w.look(id); !strings.HasPrefix(got, "R|42|job-busy|0.srv/0") {
+		t.Errorf("it is %s", got)
+	}
+}
+
+// A vnode is in maintenance while a job on it is admin-suspended, whatever becomes of it.
+func TestAdminSuspend_Maintenance(t *testing.T) {
+	for _, end := range []string{"resume", "delete"} {
+		w := newSuspending(t, "")
+		id := w.started("1:ncpus=1", "(h:ncpus=1)")
+		if err := w.signal(id, AdminSuspend); err != nil {
+			t.Fatal(err)
+		}
+		vn, _ := w.View().Vnode("h")
+		if jobs := shownAs(w.View().VnodeAttributes(vn), "maintenance_jobs", ""); vn.State() != "maintenance" || jobs != "0.srv" {
+			t.Errorf("the vnode is %s for %q", vn.State(), jobs)
+		}
+		w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})
+		if err := w.run(&StartJob{Job: "1.srv", ExecVnode: "(h:ncpus=1)"}); pbs.CodeOf(err) != pbs.ResourceBusy {
+			t.Errorf("a job was started there: %v", err)
+		}
+		if err := w.signal(id, Resume); pbs.CodeOf(err) != pbs.BadResume {
+			t.Errorf("it was resumed by anybody: %v", err)
+		}
+		if end == "delete" {
+			w.must(&DeleteJob{Job: id, Force: true})
+		} else if err := w.signal(id, AdminResume); err != nil {
+			t.Fatal(err)
+		}
+		if vn, _ := w.View().Vnode("h"); vn.State() != "free" {
+			t.Errorf("after the %s the vnode is %s", end, vn.State())
+		}
+	}
+}
+
+// An exclusive job that is suspended lets others onto its vnode, and does not come back
+// beside them.
+func TestSuspend_Exclusive(t *testing.T) {
+	w := newSuspending(t, "")
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List(nil).
+		Set("Resource_List", "select", "1:ncpus=1").Set("Resource_List", "place", "excl")})
+	w.must(&StartJob{Job: "0.srv", ExecVnode: "(h:ncpus=1)"})
+	w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: 1}, Job: "0.srv", RunCount: 1, Session: 7})
+	w.facts = 1
+	if err := w.signal("0.srv", Suspend); err != nil {
+		t.Fatal(err)
+	}
+	w.started("1:ncpus=1", "(h:ncpus=1)")
+	if err := w.signal("0.srv", Resume); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.look("0.srv"); !strings.HasPrefix(got, "S|45|free|1.srv/0|") {
+		t.Errorf("it is %s", got)
+	}
+}
+
+// Limits and the server's counts do not count what is suspended.
+func TestSuspend_CountsAndLimits(t *testing.T) {
+	w := newSuspending(t, "ncpus")
+	w.must(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "max_run", Value: "[u:PBS_GENERIC=1]"}}}})
+	id := w.started("1:ncpus=4:mem=512mb", "(h:ncpus=4:mem=524288kb)")
+	assigned := func() string {
+		list := w.View().ServerAttributes()
+		return shownAs(list, "resources_assigned", "mem") + " " + shownAs(list, "resources_assigned", "ncpus")
+	}
+	if got := assigned(); got != "512mb 4" {
+		t.Errorf("assigned %s", got)
+	}
+	if err := w.signal(id, Suspend); err != nil {
+		t.Fatal(err)
+	}
+	if got := assigned(); got != "512mb " {
+		t.Errorf("assigned while suspended: %s", got)
+	}
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})
+	w.must(&StartJob{Job: "1.srv", ExecVnode: "(h:ncpus=1)", Heed: true})
+	w.must(&DeleteJob{Job: id, Force: true})
+	if got := assigned(); got != "0kb 1" && got != " 1" {
+		t.Errorf("assigned at the end: %s", got)
+	}
+}
+
+// shownAs returns a value of a list in the order of the attribute table.
+func shownAs(list attr.List, name, res string) string {
+	for _, e := range list {
+		if e.Name == name && e.Resource == res {
+			return e.Value
+		}
+	}
+	return ""
+}
