@@ -25,6 +25,8 @@ const (
 	// A replica ends when its answers have gone out; the leader when the others are gone.
 	endSoon = 500 * time.Millisecond
 	endLast = 3 * time.Second
+	// requeueAtOnce is how many orders may wait for one commit together.
+	requeueAtOnce = 128
 )
 
 // Stop prepares the end of all replicas, and ends them: qterm.
@@ -78,17 +80,23 @@ func (h *Halt) requeue(ctx context.Context, p person) error {
 	if err != nil {
 		return err
 	}
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(requeueAtOnce)
 	for j := range v.Running() {
 		var end command.Command = &command.RerunJob{Job: j.ID}
 		if j.NotRerunnable {
 			end = &command.DeleteJob{Job: j.ID}
 		}
-		// One that is ending already needs no order.
-		if _, err := h.commit(ctx, p.user, end); err != nil && pbs.CodeOf(err) != pbs.BadState && pbs.CodeOf(err) != pbs.UnknownJob {
+		all.Go(func() error {
+			_, err := h.commit(ctx, p.user, end)
+			switch pbs.CodeOf(err) {
+			case pbs.BadState, pbs.HasFinished, pbs.UnknownJob: // it ends, or has ended, without an order
+				return nil
+			}
 			return err
-		}
+		})
 	}
-	return nil
+	return all.Wait()
 }
 
 // awaitLifted waits until every host that is up has said that it holds no deadline; what
@@ -117,14 +125,12 @@ func (h *Halt) endAll(ctx context.Context) {
 	if err != nil || h.EndReplica == nil {
 		return
 	}
-	after := endSoon
-	defer func() { h.EndSelf(after) }()
+	defer h.EndSelf(endLast)
 	var others errgroup.Group
 	for r := range v.Replicas() {
 		if r.Name == v.Cluster().Leader {
 			continue
 		}
-		after = endLast
 		others.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, endWithin)
 			defer cancel()

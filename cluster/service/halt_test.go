@@ -129,6 +129,40 @@ func TestStop_NoJobStartsMeanwhile(t *testing.T) {
 	}
 }
 
+// tardy takes its time for each commit.
+type tardy struct{ *bench }
+
+func (r tardy) Propose(ctx context.Context, p command.Proposal) (command.Outcome, error) {
+	<-time.After(10 * time.Millisecond)
+	return r.bench.Propose(ctx, p)
+}
+
+// Jobs are put back beside each other: the budget of a request is soon spent on commits one
+// after the other.
+func TestStop_PutsJobsBackTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := haltBench(t)
+		for range 100 {
+			b.do(&command.StartJob{Job: pbs.JobID(b.mustSubmit("ann@h")), ExecVnode: "(hosta:ncpus=0)"})
+		}
+		b.behind = b.store.View() // one ends before its turn comes
+		b.do(&command.DeleteJob{Job: slices.Collect(b.behind.Running())[7].ID, Force: true})
+		b.Halt.Replica = tardy{b}
+		began := time.Now()
+		if err := b.stop("root@replica:s1", &api.StopRequest{Requeue: true}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 200*time.Millisecond {
+			t.Errorf("it took %s", took)
+		}
+		for j := range b.store.View().Running() {
+			if j.Ending != state.EndingRerun {
+				t.Errorf("job %s goes on", j.ID)
+			}
+		}
+	})
+}
+
 func TestStop_OneReplica(t *testing.T) {
 	b, _ := haltBench(t)
 	var ended []pbs.ReplicaName
