@@ -644,6 +644,7 @@ type DeleteRequest struct {
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	Force         bool                   `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`     // -W force
 	History       bool                   `protobuf:"varint,3,opt,name=history,proto3" json:"history,omitempty"` // -x: also out of the history
+	Quiet         bool                   `protobuf:"varint,4,opt,name=quiet,proto3" json:"quiet,omitempty"`     // -W suppress_email: the owner gets no mail
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -695,6 +696,13 @@ func (x *DeleteRequest) GetForce() bool {
 func (x *DeleteRequest) GetHistory() bool {
 	if x != nil {
 		return x.History
+	}
+	return false
+}
+
+func (x *DeleteRequest) GetQuiet() bool {
+	if x != nil {
+		return x.Quiet
 	}
 	return false
 }
@@ -2160,11 +2168,12 @@ const file_batch_proto_rawDesc = "" +
 	"\rSignalRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
 	"\x06signal\x18\x02 \x01(\tR\x06signal\"\r\n" +
-	"\vSignalReply\"Q\n" +
+	"\vSignalReply\"g\n" +
 	"\rDeleteRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x18\n" +
-	"\ahistory\x18\x03 \x01(\bR\ahistory\"\r\n" +
+	"\ahistory\x18\x03 \x01(\bR\ahistory\x12\x14\n" +
+	"\x05quiet\x18\x04 \x01(\bR\x05quiet\"\r\n" +
 	"\vDeleteReply\"6\n" +
 	"\fRerunRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
