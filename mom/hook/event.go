@@ -1,0 +1,178 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// An Attr is one value of an object: name, resource ("" unless the attribute is a list of
+// resources) and text.
+type Attr [3]string
+
+// An Object is a job, vnode, queue or server as a hook sees it.
+type Object struct {
+	Name  string `json:"name"`
+	Attrs []Attr `json:"attrs"`
+	MS    bool   `json:"ms,omitempty"` // of jobs on a host: it is the mother superior
+}
+
+// Get returns a value, "" if it is not set.
+func (o *Object) Get(name, resource string) string {
+	for _, a := range o.Attrs {
+		if a[0] == name && a[1] == resource {
+			return a[2]
+		}
+	}
+	return ""
+}
+
+// set gives an attribute a value, or with nil takes it away.
+func (o *Object) set(name, resource string, value *string) {
+	var kept []Attr
+	done := value == nil
+	for _, a := range o.Attrs {
+		switch {
+		case a[0] != name || a[1] != resource && (resource != "" || value != nil):
+			kept = append(kept, a)
+		case value != nil:
+			kept, done = append(kept, Attr{name, resource, *value}), true
+		}
+	}
+	if !done {
+		kept = append(kept, Attr{name, resource, *value})
+	}
+	o.Attrs = kept
+}
+
+// A Management is a directive of qmgr as hooks see it.
+type Management struct {
+	Cmd     string       `json:"cmd"`
+	ObjType string       `json:"objtype"`
+	ObjName string       `json:"objname"`
+	Attribs []Attributed `json:"attribs"`
+}
+
+// Attributed is one change of a directive.
+type Attributed struct {
+	Name     string `json:"name"`
+	Resource string `json:"resource"`
+	Value    string `json:"value"`
+	Op       string `json:"op"`
+}
+
+// An Event is something that happened, or is about to, with all that hooks may see of it.
+// What an event does not have is left empty.
+type Event struct {
+	Event         string `json:"event"` // "queuejob"
+	Requestor     string `json:"requestor"`
+	RequestorHost string `json:"requestor_host"`
+	Mom           bool   `json:"mom,omitempty"` // it happens on a mom
+	MS            bool   `json:"ms,omitempty"`  // which is the job's mother superior
+
+	Job        *Object           `json:"job,omitempty"`
+	JobBefore  *Object           `json:"job_o,omitempty"`
+	SrcQueue   string            `json:"src_queue,omitempty"`
+	Vnode      *Object           `json:"vnode,omitempty"`
+	VnodeOld   *Object           `json:"vnode_o,omitempty"`
+	Vnodes     []Object          `json:"vnode_list,omitempty"`
+	Failed     []Object          `json:"vnode_list_fail,omitempty"`
+	Jobs       []Object          `json:"job_list,omitempty"`
+	Program    string            `json:"progname,omitempty"`
+	Args       []string          `json:"argv,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	PID        int               `json:"pid,omitempty"`
+	Management *Management       `json:"management,omitempty"`
+
+	// Settable are the attributes of jobs that hooks may change.
+	Settable []string `json:"settable,omitempty"`
+	// VnodesSettable tells whether hooks may change vnodes.
+	VnodesSettable bool `json:"vnodes_settable,omitempty"`
+}
+
+// Edits are changes of one object: NAME or NAME.RESOURCE, with nil for what is unset.
+type Edits struct {
+	Set   map[string]*string `json:"set"`
+	Types map[string]string  `json:"types"` // of resources that are not known yet
+	Wish  string             `json:"wish"`  // of jobs: "rerun" or "delete"
+}
+
+// An Answer is what came of one hook.
+type Answer struct {
+	Accept  bool   `json:"accept"`
+	Message string `json:"message"` // of a rejection
+	Code    int    `json:"code"`    // of a rejection
+	// Failure says why the hook did not come to its end; empty: it did. Then it counts as
+	// a rejection, and nothing that it has changed takes effect.
+	Failure   string `json:"failed"`
+	TimedOut  bool   `json:"-"` // Failure is that the alarm has rung
+	Traceback string `json:"traceback"`
+
+	Job     *Edits            `json:"job"`
+	Jobs    map[string]*Edits `json:"jobs"`
+	Vnodes  map[string]*Edits `json:"vnodes"`
+	Program *string           `json:"progname"`
+	Args    []string          `json:"argv"`
+	Env     map[string]string `json:"env"`
+	Restart bool              `json:"restart"` // a scheduling cycle is wanted
+	Reboot  string            `json:"reboot"`  // the host is to be restarted, by this command
+
+	Output string `json:"-"` // what the script printed, bounded
+}
+
+// apply makes the changes of a hook what the next one sees.
+func (e *Event) apply(a *Answer) {
+	if a.Job != nil && e.Job != nil {
+		next := *e.Job
+		next.edit(a.Job)
+		e.Job = &next
+	}
+	jobs := append([]Object(nil), e.Jobs...)
+	for i := range jobs {
+		if edits := a.Jobs[jobs[i].Name]; edits != nil {
+			jobs[i].edit(edits)
+		}
+	}
+	e.Jobs = jobs
+	vnodes := append([]Object(nil), e.Vnodes...)
+	for i := range vnodes {
+		if edits := a.Vnodes[vnodes[i].Name]; edits != nil {
+			vnodes[i].edit(edits)
+		}
+	}
+	e.Vnodes = vnodes
+	if a.Program != nil {
+		e.Program = *a.Program
+	}
+	if a.Args != nil {
+		e.Args = a.Args
+	}
+	if a.Env != nil {
+		e.Env = a.Env
+	}
+}
+
+func (o *Object) edit(edits *Edits) {
+	for name, value := range edits.Set {
+		base, resource := splitName(name)
+		o.set(base, resource, value)
+	}
+}
+
+// A Line is what a hook writes into the log.
+type Line struct {
+	Level int    // 7 debug, 4 warning, 3 error
+	Job   string // a line about a job; empty: about nothing
+	Text  string
+}
+
+// A Source answers what hooks ask about the cluster: kind is "server", "queue", "vnode" or
+// "job", and name one object, or "" for all of the kind.
+type Source interface {
+	Objects(ctx context.Context, kind, name string, yield func(Object) error) error
+}
+
+// jsonText is a value as one line of JSON.
+func jsonText(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(text, '\n'), err
+}

@@ -1,0 +1,512 @@
+"""The objects of the module pbs. What a hook changes is kept beside what was there."""
+
+import pbs._types as types
+
+schema = {"job": {}, "vnode": {}, "queue": {}, "server": {}, "resv": {}, "resources": {}, "events": {}}
+
+_BITS = {}
+
+STATES = {
+    "free": 0, "offline": 0x1, "down": 0x2, "stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20,
+    "busy": 0x80, "state-unknown": 0x100, "resv-exclusive": 0x2000, "provisioning": 0x8000,
+    "wait-provisioning": 0x10000, "unresolvable": 0x20000, "sleep": 0x40000,
+}
+SHARINGS = ["default_shared", "ignore_excl", "force_excl", "default_excl", "default_exclhost", "force_exclhost"]
+JOB_STATES = {"T": 0, "Q": 1, "H": 2, "W": 3, "R": 4, "E": 5, "X": 6, "B": 7, "M": 8, "F": 9, "S": 400, "U": 410}
+
+_SPECIAL = {
+    "job": {
+        "Hold_Types": types.hold_types, "exec_vnode": types.exec_vnode, "exec_host": types.exec_host,
+        "Join_Path": types.join_path, "Keep_Files": types.keep_files, "Mail_Points": types.mail_points,
+        "Checkpoint": types.checkpoint, "depend": types.depend, "schedselect": types.select,
+        "Variable_List": types.pbs_env, "group_list": types.group_list, "User_List": types.user_list,
+        "Mail_Users": types.email_list, "Shell_Path_List": types.path_list, "stagein": types.staging_list,
+        "stageout": types.staging_list, "array_indices_submitted": types.range, "array_indices_remaining": types.range,
+        "argument_list": types.args,
+    },
+    "server": {
+        "acl_hosts": types.acl, "acl_users": types.acl, "acl_groups": types.acl, "managers": types.acl, "operators": types.acl,
+        "job_sort_formula": types.job_sort_formula, "license_count": types.license_count,
+        "state_count": types.state_count, "node_group_key": types.node_group_key, "pbs_version": types.version,
+    },
+    "queue": {
+        "acl_hosts": types.acl, "acl_users": types.acl, "acl_groups": types.acl, "state_count": types.state_count,
+        "node_group_key": types.node_group_key, "route_destinations": types.route_destinations,
+    },
+    "vnode": {"pbs_version": types.version},
+    "resv": {},
+}
+
+
+def _boolean(text):
+    return str(text).lower() in ("true", "t", "yes", "y", "1")
+
+
+def _resource_string(text):
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" and False else text
+
+
+_RESOURCE = {
+    "long": int, "float": float, "size": types.size, "time": types.duration, "boolean": _boolean,
+    "string": str, "string_array": str,
+}
+_RESOURCE_CLASS = {"select": types.select, "place": types.place, "software": types.software}
+
+
+def resource_value(name, text):
+    """The value of a resource from its text."""
+    if text is None:
+        return None
+    make = _RESOURCE_CLASS.get(name) or _RESOURCE.get(schema["resources"].get(name), str)
+    try:
+        return make(text)
+    except ValueError:
+        return text
+
+
+def _type_of(value):
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, types.size):
+        return "size"
+    if isinstance(value, types.duration):
+        return "long"
+    if isinstance(value, int):
+        return "long"
+    if isinstance(value, float):
+        return "float"
+    return "string"
+
+
+def resource_text(name, value):
+    """The text of a value that a hook sets, checked by the type of the resource."""
+    kind = schema["resources"].get(name)
+    if isinstance(value, bool):
+        return "True" if value else "False"
+    if isinstance(value, (list, tuple, dict)):
+        raise types.BadResourceValueTypeError("%s: %r is no value of a resource" % (name, value))
+    text = repr(value) if isinstance(value, float) else str(value)
+    try:
+        if kind == "long" and not isinstance(value, int):
+            int(text)
+        elif kind == "float":
+            float(text)
+        elif kind == "size":
+            text = str(types.size(value if isinstance(value, (int, types.size)) else text))
+        elif kind == "time":
+            text = str(types.duration(value if isinstance(value, (int, float)) else text))
+    except (TypeError, ValueError):
+        raise types.BadResourceValueError("%s: %r is no value of type %s" % (name, value, kind)) from None
+    return text
+
+
+class resources:
+    """The values of a resource list by their names."""
+
+    def __init__(self, owner, attribute, values):
+        self.__dict__.update(_owner=owner, _attribute=attribute, _values=values)
+
+    def _known(self, name):
+        if name not in schema["resources"] and name not in self._values:
+            raise types.UnsetResourceNameError("resource attribute '%s' not found" % name)
+
+    def __getitem__(self, name):
+        self._known(name)
+        return resource_value(name, self._values.get(name))
+
+    def __setitem__(self, name, value):
+        self._owner._may(self._attribute)
+        if name not in schema["resources"]:
+            if not self._owner._defines:
+                self._known(name)
+            self._owner._types[name] = _type_of(value)
+        if value is None:
+            self._values.pop(name, None)
+        else:
+            self._values[name] = resource_text(name, value)
+        self._owner._changes[self._attribute + "." + name] = self._values.get(name)
+
+    def __delitem__(self, name):
+        self[name] = None
+
+    def __contains__(self, name):
+        return name in self._values
+
+    def __iter__(self):
+        return iter(self.keys())
+
+    def __len__(self):
+        return len(self._values)
+
+    def keys(self):
+        return list(self._values)
+
+    def values(self):
+        return [self[k] for k in self._values]
+
+    def items(self):
+        return [(k, self[k]) for k in self._values]
+
+    def get(self, name, default=None):
+        value = self[name] if name in self._values else None
+        return default if value is None else value
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError as e:
+            raise AttributeError(str(e)) from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+    def __str__(self):
+        return ",".join("%s=%s" % item for item in self._values.items())
+
+    __repr__ = __str__
+
+
+class _object:
+    _kind = "job"
+
+    def __init__(self, name, attrs=(), settable=(), defines=False):
+        values, lists = {}, {}
+        for attribute, resource, value in attrs:
+            if resource or schema[self._kind].get(attribute) == "resources":
+                lists.setdefault(attribute, {})[resource] = value
+            else:
+                values[attribute] = value
+        self.__dict__.update(
+            _name=name, _values=values, _lists=lists, _settable=frozenset(settable), _defines=defines, _changes={}, _types={}
+        )
+
+    @property
+    def attributes(self):
+        """The names of all attributes."""
+        return list(schema[self._kind])
+
+    def _may(self, attribute):
+        if attribute not in self._settable:
+            raise types.BadAttributeValueError("attribute '%s' of a %s cannot be set here" % (attribute, self._kind))
+
+    def __getattr__(self, name):
+        kind = schema[self._kind].get(name)
+        if kind is None:
+            raise types.UnsetAttributeNameError("%s attribute '%s' not found" % (self._kind, name))
+        if kind == "resources":
+            return resources(self, name, self._lists.setdefault(name, {}))
+        return self._typed(name, kind, self._values.get(name))
+
+    def _typed(self, name, kind, text):
+        if text is None:
+            return None
+        special = _SPECIAL[self._kind].get(name)
+        try:
+            if special:
+                return special(text)
+            if kind in ("number", "epoch"):
+                return int(text)
+            if kind == "boolean":
+                return _boolean(text)
+            if kind == "duration":
+                return types.duration(text)
+        except ValueError:
+            pass
+        return text
+
+    def __setattr__(self, name, value):
+        kind = schema[self._kind].get(name)
+        if kind is None:
+            raise types.UnsetAttributeNameError("%s attribute '%s' not found" % (self._kind, name))
+        self._may(name)
+        if value is None:
+            self._values.pop(name, None)
+            self._lists.pop(name, None)
+            self._changes[name] = None
+            return
+        if kind == "resources":
+            raise types.BadAttributeValueError("%s is a list of resources: set one of them" % name)
+        self._values[name] = self._changes[name] = self._text(name, kind, value)
+
+    def _text(self, name, kind, value):
+        if isinstance(value, bool):
+            return "True" if value else "False"
+        if kind in ("number", "epoch"):
+            try:
+                return str(int(value))
+            except (TypeError, ValueError):
+                raise types.BadAttributeValueError("%s: %r is no number" % (name, value)) from None
+        if kind == "variables" and isinstance(value, dict):
+            return str(types.pbs_env(value))
+        if isinstance(value, (list, tuple, set)):
+            return ",".join(str(v) for v in value)
+        if isinstance(value, (bytes, dict)):
+            raise types.BadAttributeValueTypeError("%s: %r has no text" % (name, value))
+        return str(value)
+
+    def _answer(self):
+        for name in ("Variable_List",):
+            pass
+        return {"set": self._changes, "types": self._types}
+
+
+class job(_object):
+    """A job."""
+
+    _kind = "job"
+
+    def __init__(self, name, attrs=(), settable=(), ms=False, jobdir=""):
+        super().__init__(name, attrs, settable)
+        self.__dict__.update(_ms=ms, _wish=None)
+        self.__dict__["_variables"] = None
+
+    @property
+    def id(self):
+        return self._name
+
+    def __getattr__(self, name):
+        if name == "job_state":
+            return JOB_STATES.get(self._values.get(name))
+        if name == "queue":
+            text = self._values.get(name)
+            return queue(text) if text else None
+        if name == "server":
+            return self._values.get(name)
+        if name == "Variable_List":
+            if self._variables is None:
+                self.__dict__["_variables"] = types.pbs_env(self._values.get(name) or "")
+                self.__dict__["_before"] = str(self._variables)
+            return self._variables
+        if name == "select_requested":
+            return super().__getattr__("Resource_List").get("select_requested")
+        return super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        if name == "Variable_List":
+            self.__dict__["_variables"] = None
+        super().__setattr__(name, value)
+
+    def in_ms_mom(self):
+        """Whether this host is the mother superior."""
+        return self._ms
+
+    def rerun(self):
+        """Have the job queued again when the hook has ended."""
+        self.__dict__["_wish"] = "rerun"
+
+    def delete(self):
+        """Have the job deleted when the hook has ended."""
+        self.__dict__["_wish"] = "delete"
+
+    def is_checkpointed(self):
+        """Whether there is a checkpoint of the job."""
+        return False
+
+    def stdout_file(self):
+        """The path of the standard output on this host, while the job is here."""
+        return self._values.get("_stdout")
+
+    def stderr_file(self):
+        """The path of the standard error on this host, while the job is here."""
+        return self._values.get("_stderr")
+
+    def release_nodes(self, *args, **kwargs):
+        """Give back what the job does not need: nothing can be given back of a job on one host."""
+        return None
+
+    def _answer(self):
+        if self._variables is not None and str(self._variables) != self._before and "Variable_List" in self._settable:
+            self._changes["Variable_List"] = str(self._variables)
+        out = super()._answer()
+        if self._wish:
+            out["wish"] = self._wish
+        return out
+
+    def __str__(self):
+        return self._name
+
+
+class vnode(_object):
+    """A vnode. One that a hook makes has nothing but what the hook sets."""
+
+    _kind = "vnode"
+
+    def __init__(self, name, attrs=(), settable=None, defines=True):
+        super().__init__(name, attrs, SETTABLE_VNODE if settable is None else settable, defines)
+
+    @property
+    def name(self):
+        return self._name
+
+    def __getattr__(self, name):
+        text = self.__dict__.get("_values", {}).get(name)
+        if name == "state":
+            bits = 0
+            for word in (text or "free").split(","):
+                bits |= STATES.get(word.strip(), 0)
+            return bits
+        if name == "sharing":
+            return SHARINGS.index(text) if text in SHARINGS else None
+        if name == "ntype":
+            return 0
+        if name.startswith("hpcbp_"):
+            return text
+        return super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        if name.startswith("hpcbp_"):
+            self._may("hpcbp_*")
+            return
+        if name == "state" and isinstance(value, int):
+            value = "offline" if value & STATES["offline"] else "free"
+        if name == "sharing" and isinstance(value, int):
+            if not 0 <= value < len(SHARINGS):
+                raise types.BadAttributeValueError("sharing: %r is none" % (value,))
+            value = SHARINGS[value]
+        if name == "ntype":
+            self._may(name)
+            if value not in (0, None):
+                raise types.BadAttributeValueError("ntype: %r is none" % (value,))
+            return
+        super().__setattr__(name, value)
+
+    def __str__(self):
+        return self._name
+
+
+SETTABLE_VNODE = ("state", "sharing", "ntype", "pcpus", "comment", "hpcbp_*", "resources_available", "current_aoe")
+
+
+class queue(_object):
+    """A queue. It equals its name."""
+
+    _kind = "queue"
+
+    def __init__(self, name, attrs=None):
+        super().__init__(name, attrs or ())
+        self.__dict__["_loaded"] = attrs is not None
+
+    def _load(self):
+        if not self._loaded:
+            found = _server().queue(self._name)
+            self.__dict__.update(_loaded=True)
+            if found is not None:
+                self.__dict__.update(_values=found._values, _lists=found._lists)
+
+    @property
+    def name(self):
+        return self._name
+
+    def __getattr__(self, name):
+        if not name.startswith("_"):
+            self._load()
+        return super().__getattr__(name)
+
+    def job(self, name):
+        """The job of this queue with the id, None if there is none."""
+        found = _server().job(name)
+        return found if found is not None and str(found.queue) == self._name else None
+
+    def jobs(self):
+        """The jobs of this queue."""
+        return (j for j in _server().jobs() if str(j.queue) == self._name)
+
+    def __str__(self):
+        return self._name
+
+    __repr__ = __str__
+
+    def __eq__(self, other):
+        return str(self) == str(other)
+
+    def __hash__(self):
+        return hash(self._name)
+
+
+class resv(_object):
+    """A reservation."""
+
+    _kind = "resv"
+
+    @property
+    def resvid(self):
+        return self._name
+
+
+class server(_object):
+    """The server as it was when it was first asked for."""
+
+    _kind = "server"
+
+    def __init__(self, ask):
+        super().__init__("", ())
+        self.__dict__.update(_ask=ask, _loaded=False, _restart=False)
+
+    def _load(self):
+        if self._loaded:
+            return
+        self.__dict__["_loaded"] = True
+        for found in self._ask("server", ""):
+            fresh = _object.__new__(server)
+            _object.__init__(fresh, found["name"], found["attrs"])
+            self.__dict__.update(_name=fresh._name, _values=fresh._values, _lists=fresh._lists)
+
+    @property
+    def name(self):
+        self._load()
+        return self._name
+
+    def __getattr__(self, name):
+        if name in schema["server"]:
+            self._load()
+        return super().__getattr__(name)
+
+    def _one(self, kind, make, name):
+        for found in self._ask(kind, str(name)):
+            return make(found["name"], found["attrs"])
+        return None
+
+    def _all(self, kind, make):
+        return (make(found["name"], found["attrs"]) for found in self._ask(kind, ""))
+
+    def job(self, name):
+        """The job with the id, None if there is none."""
+        return self._one("job", lambda n, a: job(n, a), name)
+
+    def queue(self, name):
+        """The queue with the name, None if there is none."""
+        return self._one("queue", lambda n, a: queue(n, a), name)
+
+    def vnode(self, name):
+        """The vnode with the name, None if there is none."""
+        return self._one("vnode", lambda n, a: vnode(n, a, ()), name)
+
+    def resv(self, name):
+        """The reservation with the id, None if there is none."""
+        return None
+
+    def jobs(self):
+        """All jobs."""
+        return self._all("job", lambda n, a: job(n, a))
+
+    def queues(self):
+        """All queues."""
+        return self._all("queue", lambda n, a: queue(n, a))
+
+    def vnodes(self):
+        """All vnodes in the order of their creation."""
+        return self._all("vnode", lambda n, a: vnode(n, a, ()))
+
+    def resvs(self):
+        """All reservations."""
+        return iter(())
+
+    def scheduler_restart_cycle(self):
+        """Have a scheduling cycle begin when the hook has ended."""
+        self.__dict__["_restart"] = True
+
+
+def _server():
+    import pbs
+
+    return pbs.server()

