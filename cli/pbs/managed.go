@@ -39,7 +39,7 @@ func managedObjects() []managed {
 		},
 		{
 			word: "node", kind: api.ObjectKind_OBJECT_KIND_VNODE, table: attr.Vnode,
-			render: render.Kind{Title: "Node", Plural: "nodes", What: "properties"},
+			render: render.Kind{Title: "Node", Plural: "nodes", What: "properties", Besides: "Mom"},
 		},
 		{
 			word: "resource", kind: api.ObjectKind_OBJECT_KIND_RESOURCE, table: attr.Resource,

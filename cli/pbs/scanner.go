@@ -93,7 +93,7 @@ func (p *scanner) atOperator() bool {
 
 func isAttribute(m *managed, word string) bool {
 	name, _, _ := strings.Cut(word, ".")
-	_, ok := attr.Lookup(m.table, name)
+	_, ok := attr.Find(m.table, name)
 	return ok
 }
 
@@ -112,6 +112,9 @@ func (p *scanner) attributes(d *directive) error {
 		a, err := p.attribute(assigns)
 		if err != nil {
 			return err
+		}
+		if def, ok := attr.Find(d.object.table, a.Name); ok {
+			a.Name = def.Name // what is read is chosen by it
 		}
 		d.changes = append(d.changes, a)
 		if !p.rest() {

@@ -16,6 +16,7 @@ type Kind struct {
 	Define  string // in the comments of print: "scheduler"
 	What    string // "attributes" or "properties"
 	Unnamed bool   // set directives name no object
+	Besides string // attribute that create must give unless it is as the object's name
 	// Printed tells whether print shows the attribute: those that can be set.
 	Printed func(*api.Attribute) bool
 	// Listed tells whether print sets the attribute item by item.
@@ -73,12 +74,21 @@ func PrintHead(w io.Writer, k Kind) {
 
 // Print writes the directives that make an object again.
 func Print(w io.Writer, k Kind, o *api.Object, only []string) {
-	fmt.Fprintf(w, "#\n# Create and define %s %s\n#\ncreate %s %s\n", orElse(k.Define, k.Word), o.Name, k.Word, o.Name)
+	fmt.Fprintf(w, "#\n# Create and define %s %s\n#\ncreate %s %s%s\n", orElse(k.Define, k.Word), o.Name, k.Word, o.Name, besides(k, o))
 	subject := k.Word + " " + o.Name
 	if k.Unnamed {
 		subject = k.Word
 	}
 	settings(w, k, subject, o, only)
+}
+
+func besides(k Kind, o *api.Object) string {
+	for _, a := range o.Attributes {
+		if a.Name == k.Besides && a.Value != o.Name {
+			return " " + a.Name + "=" + a.Value
+		}
+	}
+	return ""
 }
 
 // PrintServer writes the server's part of qmgr's print server.

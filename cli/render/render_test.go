@@ -392,3 +392,15 @@ func TestPrint_ListsItemByItem(t *testing.T) {
 	PrintServer(&got, Kind{Word: "server", Listed: listed}, o, nil)
 	same(t, got.String(), "#\n# Set server attributes.\n#\nset server managers = a@*\nset server managers += b@*\nset server comment = 'say \"x\"'\n")
 }
+
+func TestPrint_SaysWhoseVnodeItIs(t *testing.T) {
+	of := func(name string) *api.Object {
+		return &api.Object{Name: name, Attributes: []*api.Attribute{{Name: "Mom", Value: "hosta"}}}
+	}
+	kind := Kind{Word: "node", Besides: "Mom", Printed: func(*api.Attribute) bool { return false }}
+	for name, want := range map[string]string{"hosta": "create node hosta\n", "hosta[0]": "create node hosta[0] Mom=hosta\n"} {
+		var got bytes.Buffer
+		Print(&got, kind, of(name), nil)
+		same(t, got.String(), "#\n# Create and define node "+name+"\n#\n"+want)
+	}
+}

@@ -36,7 +36,7 @@ func parseChange(p person, o attr.Object, a *api.Attribute) (command.AttrChange,
 	if !ok {
 		return command.AttrChange{}, pbs.Refuse(pbs.InvalidRequest)
 	}
-	def, ok := attr.Lookup(o, a.GetName())
+	def, ok := attr.Find(o, a.GetName())
 	if !ok {
 		return command.AttrChange{}, pbs.Refuse(pbs.UndefinedAttribute)
 	}

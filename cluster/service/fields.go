@@ -29,7 +29,7 @@ func newFields(o attr.Object, names []string, perm attr.Perm, v *state.View) (fi
 	f := fields{object: o, perm: perm, hidden: v.Server().Bool("show_hidden_attribs")}
 	for _, name := range names {
 		base, res, _ := strings.Cut(name, ".")
-		def, ok := attr.Lookup(o, base)
+		def, ok := attr.Find(o, base)
 		if !ok {
 			return fields{}, pbs.Refuse(pbs.UndefinedAttribute)
 		}

@@ -8,6 +8,7 @@ package attr
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"rampart/fsm/pbs"
@@ -154,6 +155,19 @@ func Lookup(o Object, name string) (*Def, bool) {
 	}
 	d, ok := tables()[o].byName[name]
 	return d, ok
+}
+
+// Find is Lookup of a name as people write it: upper and lower case are the same to PBS.
+func Find(o Object, name string) (*Def, bool) {
+	if d, ok := Lookup(o, name); ok {
+		return d, true
+	}
+	all := All(o)
+	i := slices.IndexFunc(all, func(d *Def) bool { return strings.EqualFold(d.Name, name) })
+	if i < 0 {
+		return nil, false
+	}
+	return all[i], true
 }
 
 // All returns the attributes of the object in the order in which PBS shows them.
