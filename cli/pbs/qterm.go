@@ -12,7 +12,7 @@ import (
 	"rampart/transport/api/apiconnect"
 )
 
-const qtermUsage = `usage: qterm [-s] [-t immediate|delay|quick] [server | replica...]
+const qtermUsage = `usage: qterm [-f|-F|-i] [-s] [-t immediate|delay|quick] [server | replica...]
        qterm --version
 `
 
@@ -31,8 +31,11 @@ func qterm() *cli.Command {
 		if kind != "quick" && kind != "immediate" && kind != "delay" {
 			return c.Misuse("illegal -t value")
 		}
-		if opts.Has("f") || opts.Has("F") || opts.Has("i") || opts.Has("m") { // there is no secondary server, and moms have units
+		if opts.Has("m") { // moms have units
 			return noSupport()
+		}
+		if opts.Has("F") { // only the secondary server, which PBS does not miss either when there is none
+			return nil
 		}
 		s, err := open(env, c, opts)
 		if err != nil {
