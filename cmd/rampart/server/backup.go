@@ -26,14 +26,13 @@ const (
 )
 
 // makeBackup puts a snapshot and the accounting that it counts into a new folder in dir,
-// reads both back, and returns the folder. Files of finished days are links to those of the
-// backup before.
+// reads both back, and returns the folder.
 func makeBackup(ctx context.Context, dir, accounting string, take func(context.Context) (*cluster.Saved, error), now time.Time) (string, error) {
 	making := filepath.Join(dir, backupMaking)
 	if err := os.RemoveAll(making); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Join(making, backupAccounting), 0o700); err != nil {
+	if err := os.MkdirAll(making, 0o700); err != nil {
 		return "", err
 	}
 	if err := saveState(ctx, filepath.Join(making, backupState), take); err != nil {
@@ -43,15 +42,11 @@ func makeBackup(ctx context.Context, dir, accounting string, take func(context.C
 	if err != nil {
 		return "", err
 	}
-	if before, err := listBackups(dir); err == nil && len(before) > 0 {
-		if err := linkDays(filepath.Join(dir, before[0].GetName(), backupAccounting), filepath.Join(making, backupAccounting)); err != nil {
-			return "", err
-		}
+	before := ""
+	if all, err := listBackups(dir); err == nil && len(all) > 0 {
+		before = filepath.Join(dir, all[0].GetName(), backupAccounting)
 	}
-	if err := ledger.Copy(ctx, accounting, filepath.Join(making, backupAccounting), v.Cluster().LastRecord); err != nil {
-		return "", err
-	}
-	if _, err := ledger.Verify(ctx, filepath.Join(making, backupAccounting)); err != nil {
+	if err := saveAccounting(ctx, accounting, before, filepath.Join(making, backupAccounting), v.Cluster().LastRecord); err != nil {
 		return "", err
 	}
 	made := filepath.Join(dir, backupPrefix+now.UTC().Format(backupTime))
@@ -59,6 +54,28 @@ func makeBackup(ctx context.Context, dir, accounting string, take func(context.C
 		return "", err
 	}
 	return made, syncFolder(dir)
+}
+
+// saveAccounting copies the accounting up to a record into a new folder and reads it back. It
+// shares the files of finished days with the backup before, if there is one that is whole.
+func saveAccounting(ctx context.Context, from, before, to string, last uint64) error {
+	fill := func(share func() error) error {
+		if err := errors.Join(os.RemoveAll(to), os.Mkdir(to, 0o700)); err != nil {
+			return err
+		}
+		if err := share(); err != nil {
+			return err
+		}
+		if err := ledger.Copy(ctx, from, to, last); err != nil {
+			return err
+		}
+		_, err := ledger.Verify(ctx, to)
+		return err
+	}
+	if before != "" && fill(func() error { return linkDays(before, to) }) == nil {
+		return nil
+	}
+	return fill(func() error { return nil })
 }
 
 // saveState writes a snapshot file that survives a power cut.
