@@ -113,6 +113,30 @@ func TestClass_FarReplicasAreCalmInTheirs(t *testing.T) {
 	})
 }
 
+// A survivor that is far and answers late, since packets are lost, is not taken for a lost one.
+func TestClass_RecoveryWaitsForTheFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := farWorld(t, farDelay, pbs.RTTWan)
+		for _, name := range []string{"s4", "s5"} {
+			m := w.add(name)
+			m.configure = func(c *cluster.Config) { c.Class = pbs.RTTWan }
+			m.open(false)
+			w.join(m)
+			m.run()
+		}
+		w.until("five voters", 5*time.Minute, func() bool { return w.voters() == 5 })
+		for _, m := range w.members[2:] {
+			m.kill()
+		}
+		<-time.After(time.Minute)
+		w.delays(lostDelay)
+		plan, err := w.members[0].replica.Recover(t.Context(), cluster.Disaster{Look: true})
+		if err != nil || len(plan.Survivors) != 2 || len(plan.Lost) != 3 {
+			t.Errorf("survivors %+v, lost %v: %v", plan.Survivors, plan.Lost, err)
+		}
+	})
+}
+
 // misfits counts the replicas that are told to restart.
 func (w *world) misfits() (n int) {
 	verdicts, _, _ := cluster.Assess(w.leader().replica.Statuses(w.t.Context()))

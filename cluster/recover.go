@@ -172,7 +172,7 @@ func quorumIsLost(members []raft.Server, survivors []LogEnd) error {
 
 // askEnds asks all members at once how far their logs reach.
 func (r *Replica) askEnds(ctx context.Context, members []raft.Server) (ends []LogEnd, failures []error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.far(startTimeout))
 	defer cancel()
 	ends, failures = make([]LogEnd, len(members)), make([]error, len(members))
 	var wg sync.WaitGroup
