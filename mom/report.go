@@ -223,11 +223,14 @@ func fact(f spool.Fact) *api.Fact {
 		out.What = &api.Fact_Started{Started: &api.Started{
 			Session: int64(f.Started.Session), Jobdir: f.Started.JobDir, UnixNano: f.Started.At,
 		}}
+	case f.Exiting != nil:
+		out.What = &api.Fact_Exiting{Exiting: &api.Exiting{}}
 	case f.Ended != nil:
 		e := f.Ended
 		out.What = &api.Fact_Ended{Ended: &api.Ended{
 			ExitStatus: int32(e.ExitStatus), Used: used(e.Used), Comment: e.Comment,
 			NeverStarted: e.NeverStarted, Lost: e.Lost, StageoutStatus: int32(e.StageOut),
+			StageinFailed: e.StageInFailed,
 		}}
 	}
 	return out
@@ -265,9 +268,11 @@ func (m *Mom) keepSampling(ctx context.Context, l *life) {
 func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
 	var runners []*task.Runner
 	var handles []proc.Handle
+	var counts []int // of the handles of each
 	for _, r := range l.all() {
 		if t := r.Task(); t.State == task.Running || t.State == task.Ending {
-			runners, handles = append(runners, r), append(handles, t.Handle)
+			own := t.Handles()
+			runners, counts, handles = append(runners, r), append(counts, len(own)), append(handles, own...)
 		}
 	}
 	if len(handles) == 0 {
@@ -280,12 +285,26 @@ func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
 	}
 	var live []task.Task
 	for i, r := range runners {
-		ev := task.Sampled{Usage: usage[i], EnforceMem: m.settings.Load().EnforceMem}
-		if err := r.Tell(ctx, ev); err == nil {
+		var own proc.Usage
+		own, usage = sum(usage[:counts[i]]), usage[counts[i]:]
+		ev := task.Sampled{Usage: own, EnforceMem: m.settings.Load().EnforceMem}
+		if err := r.Tell(ctx, ev); err == nil && !r.Task().Sister {
 			live = append(live, r.Task())
 		}
 	}
 	return live
+}
+
+// sum adds up what the parts of a job use; it has been there as long as the oldest of them.
+func sum(parts []proc.Usage) (all proc.Usage) {
+	for _, u := range parts {
+		all.CPU += u.CPU
+		all.RSS += u.RSS
+		all.VSize += u.VSize
+		all.Processes += u.Processes
+		all.Wall = max(all.Wall, u.Wall)
+	}
+	return all
 }
 
 func (m *Mom) push(ctx context.Context, live []task.Task) {

@@ -82,6 +82,12 @@ func (s *settings) directive(line string) error {
 			return errors.New("$tmpdir wants an absolute path")
 		}
 		s.TmpDir = dir
+	case "$jobdir_root":
+		dir := strings.TrimSpace(strings.TrimPrefix(line, f[0])) // it may hold blanks
+		if !strings.HasPrefix(dir, "/") {
+			return errors.New("$jobdir_root wants an absolute path")
+		}
+		s.JobDirRoot = dir
 	case "$enforce":
 		s.EnforceMem = s.EnforceMem || arg(1) == "mem"
 	}

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"errors"
+
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 )
@@ -25,6 +27,10 @@ type Errand struct {
 	// Output says that Here is a stream's file in the spool, which the daemon reads itself.
 	Output bool
 }
+
+// ErrUnreachable is in the chain of the error of an errand to a host that did not answer to the
+// last: other errands to it would fare no better now.
+var ErrUnreachable = errors.New("the host cannot be reached")
 
 // Moved is what became of an Errand.
 type Moved struct {

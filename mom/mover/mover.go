@@ -25,10 +25,6 @@ const stall = time.Minute
 // pauses are what lies between the attempts at one errand.
 var pauses = []time.Duration{time.Second, 5 * time.Second, 15 * time.Second}
 
-// ErrUnreachable is in the chain when the other host did not answer to the last: other errands
-// to it would fare no better now.
-var ErrUnreachable = errors.New("the host cannot be reached")
-
 // errStalled is the end of an attempt in which nothing moved.
 var errStalled = fmt.Errorf("nothing has moved for %s", stall)
 
@@ -63,7 +59,7 @@ func (m *Mover) Close() {
 }
 
 // Do carries out an errand, with a few attempts if the network or the other host fails. An
-// error in whose chain is a *files.Error, or a refusal, would come again; ErrUnreachable says
+// error in whose chain is a *files.Error, or a refusal, would come again; files.ErrUnreachable says
 // that the other host did not answer. When ctx ends, Do returns soon, with its error.
 func (m *Mover) Do(ctx context.Context, e files.Errand) (files.Moved, error) {
 	if e.Host == "" {
@@ -75,7 +71,7 @@ func (m *Mover) Do(ctx context.Context, e files.Errand) (files.Moved, error) {
 		case err == nil, ctx.Err() != nil, final(err):
 			return moved, err
 		case attempt == len(pauses):
-			return moved, fmt.Errorf("%w: %w", ErrUnreachable, err)
+			return moved, fmt.Errorf("%w: %w", files.ErrUnreachable, err)
 		}
 		m.config.Logger.Warn("files not moved, trying again", "job", e.Job, "host", e.Host, "err", err)
 		if !wait(ctx, pauses[attempt]) {

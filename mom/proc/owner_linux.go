@@ -183,6 +183,36 @@ func makeDir(owner *Owner, path string) error {
 	})
 }
 
+// MakeDirFor makes a private folder of the owner where only the mom may write.
+func MakeDirFor(owner *Owner, path string) error {
+	if owner == nil {
+		return makeDir(nil, path)
+	}
+	err := os.Mkdir(path, 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return err
+	}
+	// A crash may have left it as it was made.
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Uid != owner.UID && st.Uid != uint32(os.Geteuid()) {
+		return fmt.Errorf("make %s: something else stands there", path)
+	}
+	return os.Lchown(path, int(owner.UID), int(owner.GID))
+}
+
+// RemoveEmptyDir removes the folder that MakeDirFor has made, when its owner has removed what
+// is in it.
+func RemoveEmptyDir(path string) error {
+	err := unix.Rmdir(path)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}
+
 func removeDir(owner *Owner, path string) error {
 	return asOwner(owner, func() error { return os.RemoveAll(path) })
 }

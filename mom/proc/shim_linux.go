@@ -377,19 +377,32 @@ func ownRSS() int64 {
 
 // openOutputs opens the files for standard output and error, as the owner's.
 func openOutputs(spec Spec) (stdout, stderr *os.File, err error) {
-	if stdout, err = openOutput(spec.Stdout, spec); err != nil {
+	if stdout, err = openOutput(spec.Stdout, spec.StdoutInPlace, spec); err != nil {
 		return nil, nil, err
 	}
 	if spec.Stderr == spec.Stdout {
 		return stdout, stdout, nil
 	}
-	if stderr, err = openOutput(spec.Stderr, spec); err != nil {
+	if stderr, err = openOutput(spec.Stderr, spec.StderrInPlace, spec); err != nil {
 		return nil, nil, errors.Join(err, stdout.Close())
 	}
 	return stdout, stderr, nil
 }
 
-func openOutput(path string, spec Spec) (*os.File, error) {
+// openOutput opens the file of a stream: in its place if the owner may, else in the spool,
+// from where it is delivered.
+func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
+	if inPlace != "" {
+		var f *os.File
+		err := asOwner(spec.Owner, func() (err error) {
+			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777))
+			return err
+		})
+		if err == nil {
+			return f, nil
+		}
+		fmt.Fprintf(os.Stderr, "%s: output of %s goes to the spool: %v\n", ShimName, spec.Job, err)
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open output: %w", err)
@@ -400,6 +413,25 @@ func openOutput(path string, spec Spec) (*os.File, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open output: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// openInPlace makes a file empty, or opens what is no file and takes output, such as /dev/null.
+func openInPlace(path string, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NONBLOCK, mode)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = errors.Join(f.Truncate(0), f.Chmod(mode))
+	}
+	if err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		err = errors.New("it is a pipe")
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }

@@ -84,22 +84,26 @@ type Owner struct {
 
 // A Spec says what a shim is to run. It is a file format: see specVersion.
 type Spec struct {
-	Version  int      `json:"version"`
-	Job      string   `json:"job"`
-	Path     string   `json:"path"`  // of the program
-	Args     []string `json:"args"`  // with the program's own name first
-	Env      []string `json:"env"`   //
-	Dir      string   `json:"dir"`   // working directory
-	Stdin    string   `json:"stdin"` // text on standard input
-	Stdout   string   `json:"stdout"`
-	Stderr   string   `json:"stderr"` // equal to Stdout: one file for both
-	Owner    *Owner   `json:"owner"`  // nil: as the mom itself
-	Umask    int      `json:"umask"`
-	Nice     int      `json:"nice"`
-	Limits   []Limit  `json:"limits"`
-	Cookie   string   `json:"cookie"`
-	Deadline string   `json:"deadline"` // file with the host's deadline; "" for none
-	Lapse    uint64   `json:"lapse"`    // of the deadline when the job was accepted
+	Version int      `json:"version"`
+	Job     string   `json:"job"`
+	Path    string   `json:"path"`  // of the program
+	Args    []string `json:"args"`  // with the program's own name first
+	Env     []string `json:"env"`   //
+	Dir     string   `json:"dir"`   // working directory
+	Stdin   string   `json:"stdin"` // text on standard input
+	Stdout  string   `json:"stdout"`
+	Stderr  string   `json:"stderr"` // equal to Stdout: one file for both
+	Owner   *Owner   `json:"owner"`  // nil: as the mom itself
+	// StdoutInPlace and StderrInPlace are files of the owner that take the streams instead, if
+	// he may write them; "" for none.
+	StdoutInPlace string  `json:"stdout_in_place,omitempty"`
+	StderrInPlace string  `json:"stderr_in_place,omitempty"`
+	Umask         int     `json:"umask"`
+	Nice          int     `json:"nice"`
+	Limits        []Limit `json:"limits"`
+	Cookie        string  `json:"cookie"`
+	Deadline      string  `json:"deadline"` // file with the host's deadline; "" for none
+	Lapse         uint64  `json:"lapse"`    // of the deadline when the job was accepted
 	// Terminal runs the program at a pseudo-terminal; Stdin, Stdout and Stderr are not used.
 	Terminal bool `json:"terminal,omitempty"`
 }

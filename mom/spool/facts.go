@@ -16,7 +16,11 @@ type Fact struct {
 
 	Started *Started `json:"started,omitempty"`
 	Ended   *Ended   `json:"ended,omitempty"`
+	Exiting *Exiting `json:"exiting,omitempty"`
 }
+
+// Exiting says that the program has ended and that its files are on their way.
+type Exiting struct{}
 
 // Started says that a job's first process runs.
 type Started struct {
@@ -33,6 +37,8 @@ type Ended struct {
 	NeverStarted bool   `json:"never_started,omitempty"`
 	Lost         bool   `json:"lost,omitempty"`
 	StageOut     int    `json:"stageout_status,omitempty"`
+	// StageInFailed says that the program was never started since its files did not come.
+	StageInFailed bool `json:"stagein_failed,omitempty"`
 }
 
 // Used is one value of resources_used.
@@ -71,7 +77,8 @@ type waiting struct {
 
 func (s *Spool) knownLocked(f Fact) bool {
 	return slices.ContainsFunc(s.facts, func(old Fact) bool {
-		return old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil)
+		return old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) &&
+			(old.Exiting != nil) == (f.Exiting != nil)
 	})
 }
 

@@ -9,8 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 )
+
+// taskSocket names the socket at which programs of a job find the mom of their host.
+const taskSocket = "PBS_TASK_SOCKET"
 
 // TaskID is the number of a job's first program at the task manager.
 const taskID = "00000001"
@@ -31,7 +35,7 @@ func (s *Site) environment(t Task, a Account) []string {
 	for name, value := range map[string]string{
 		"PBS_JOBID": string(t.Key.Job), "PBS_JOBNAME": t.Attrs.Get("Job_Name"),
 		"PBS_QUEUE": t.Attrs.Get("queue"), "PBS_ENVIRONMENT": t.kind(),
-		"PBS_JOBDIR": a.Home, "PBS_JOBCOOKIE": t.Cookie, "PBS_NODENUM": "0", "PBS_TASKNUM": "1",
+		"PBS_JOBDIR": s.jobDir(t, a), "PBS_JOBCOOKIE": t.Cookie, "PBS_NODENUM": "0", "PBS_TASKNUM": "1", taskSocket: s.Socket,
 		"PBS_MOMPORT": strconv.Itoa(s.Port), "PBS_NODEFILE": s.Spool.NodeFile(t.Key.Job),
 		"NCPUS": ncpus, "OMP_NUM_THREADS": threads, "TMPDIR": s.tmpDir(t),
 	} {
@@ -200,6 +204,16 @@ func (t Task) nodeFile(host string) (string, error) {
 		b.WriteString(strings.Repeat(name+"\n", c.mpiprocs))
 	}
 	return b.String(), nil
+}
+
+// Nodes is the node table: the host of each line of the node file. Nodes without any are those
+// of this host.
+func (t Task) Nodes(host pbs.HostName) ([]string, error) {
+	text, err := t.nodeFile(string(host))
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(text), nil
 }
 
 type chunk struct{ ncpus, mpiprocs, ompthreads int }

@@ -139,35 +139,63 @@ func TestProgram(t *testing.T) {
 }
 
 func TestDirectory(t *testing.T) {
-	for pwd, want := range map[string]string{"": ann.Home, "/tmp": "/tmp"} {
-		if got := (Task{Attrs: Attrs{{Name: "pwd", Value: pwd}}}).directory(ann); got != want {
-			t.Errorf("pwd %q: %s, want %s", pwd, got, want)
+	s := testSite(t)
+	for _, c := range []struct{ pwd, sandbox, root, want, jobdir string }{
+		{"", "", "", "/home/ann", "/home/ann"},
+		{"/tmp", "", "", "/tmp", "/home/ann"},
+		{"", "HOME", "", "/home/ann", "/home/ann"},
+		{"", "PRIVATE", "", "/home/ann/pbs.12.srv.x8z", "/home/ann/pbs.12.srv.x8z"},
+		{"", "PRIVATE", "/scratch", "/scratch/pbs.12.srv.x8z", "/scratch/pbs.12.srv.x8z"},
+		{"/tmp", "PRIVATE", "", "/tmp", "/home/ann/pbs.12.srv.x8z"},
+		{"", "O_WORKDIR", "", "/work", "/work"},
+	} {
+		settings := s.Settings()
+		settings.JobDirRoot = c.root
+		s.Settings = func() Settings { return settings }
+		task := Task{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{
+			{Name: "pwd", Value: c.pwd}, {Name: "sandbox", Value: c.sandbox}, {Name: "Variable_List", Value: "PBS_O_WORKDIR=/work"},
+		}}
+		if got := s.directory(task, ann); got != c.want {
+			t.Errorf("%+v: starts in %s", c, got)
+		}
+		if got := s.jobDir(task, ann); got != c.jobdir {
+			t.Errorf("%+v: PBS_JOBDIR %s", c, got)
 		}
 	}
 }
 
 func TestTarget(t *testing.T) {
 	s := testSite(t)
-	for _, c := range []struct{ path, keep, want string }{
-		{"hosta:/home/ann/x.o12", "n", "/home/ann/x.o12"},
-		{"hosta.example.org:/home/ann/dir/", "", "/home/ann/dir/"},
-		{"hosta:x.o12", "n", "/home/ann/x.o12"},
-		{"/abs/with:colon", "n", "/abs/with:colon"},
-		{"login.example.org:/home/ann/x.o12", "n", "/net/home/ann/x.o12"},
-		{"a.other.org:/scratch/x", "n", "/mnt/x"},
-		{"hostb:/home/ann/x.o12", "n", ""},
-		{"hostb:/home/ann/x.o12", "oe", "/home/ann/work.o12"},
-		{"hosta:/home/ann/x.o12", "e", "/home/ann/x.o12"},
-		{"hosta:/scratch/x.o12", "oe", "/home/ann/work.o12"},
-		{"hosta:/scratch/x.o12", "oed", "/scratch/x.o12"},
-		{"", "n", "/home/ann/work.o12"},
+	for _, c := range []struct{ path, keep, want, direct string }{
+		{"hosta:/home/ann/x.o12", "n", "/home/ann/x.o12", ""},
+		{"hosta.example.org:/home/ann/dir/", "", "/home/ann/dir/", ""},
+		{"hosta:x.o12", "n", "/home/ann/x.o12", ""},
+		{"/abs/with:colon", "n", "/abs/with:colon", ""},
+		{"login.example.org:/home/ann/x.o12", "n", "/net/home/ann/x.o12", ""},
+		{"a.other.org:/scratch/x", "n", "/mnt/x", ""},
+		{"hostb:/home/ann/x.o12", "n", "hostb:/home/ann/x.o12", ""},
+		{"hostb:x.o12", "n", "hostb:x.o12", ""},
+		{"hostb:/home/ann/x.o12", "oe", "/home/ann/work.o12", "/home/ann/work.o12"},
+		{"hosta:/home/ann/x.o12", "e", "/home/ann/x.o12", ""},
+		{"hosta:/scratch/x.o12", "oe", "/home/ann/work.o12", "/home/ann/work.o12"},
+		{"hosta:/scratch/x.o12", "oed", "/scratch/x.o12", "/scratch/x.o12"},
+		{"hosta:/scratch/", "od", "/scratch/", "/scratch/work.o12"},
+		{"hostb:/scratch/x.o12", "oed", "hostb:/scratch/x.o12", ""},
+		{"", "n", "/home/ann/work.o12", ""},
 	} {
 		task := Task{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{
 			{Name: "Job_Name", Value: "work"}, {Name: "Output_Path", Value: c.path}, {Name: "Keep_Files", Value: c.keep},
 		}}
-		got, err := s.target(task, ann, stdout)
-		if got != c.want || (err != nil) != (c.want == "") {
-			t.Errorf("%s keep %s: %q, %v; want %q", c.path, c.keep, got, err, c.want)
+		at := s.target(task, ann, stdout)
+		got := at.path
+		if at.host != "" {
+			got = at.host + ":" + got
+		}
+		if got != c.want {
+			t.Errorf("%s keep %s: %q, want %q", c.path, c.keep, got, c.want)
+		}
+		if got := s.direct(task, ann, stdout); got != c.direct {
+			t.Errorf("%s keep %s: written to %q, want %q", c.path, c.keep, got, c.direct)
 		}
 	}
 }

@@ -34,7 +34,13 @@ func (s *Site) fetch(ctx context.Context, t Task) Event {
 // confirm asks for the script of a run, which the servers give while the run counts.
 func (s *Site) confirm(ctx context.Context, t Task) Event {
 	for {
-		script, err := s.Scripts.Script(ctx, t.Key)
+		var script []byte
+		var err error
+		if t.Sister {
+			err = s.admit(ctx, t)
+		} else {
+			script, err = s.Scripts.Script(ctx, t.Key)
+		}
 		if err == nil {
 			if !t.Script {
 				return Fetched{}
@@ -52,6 +58,19 @@ func (s *Site) confirm(ctx context.Context, t Task) Event {
 			return nil
 		}
 	}
+}
+
+// admit tells whether a sister may take part: the servers say that the run counts, and the
+// host knows the owner.
+func (s *Site) admit(ctx context.Context, t Task) error {
+	if err := s.Scripts.Counts(ctx, t.Key); err != nil {
+		return err
+	}
+	_, err := s.account(ctx, t)
+	if errors.Is(err, ErrNoAccount) {
+		return pbs.Errorf(pbs.BadUser, "%s: %v", s.Host, err)
+	}
+	return err
 }
 
 // pause waits; false says that the context ended.
@@ -75,7 +94,7 @@ func (s *Site) launch(ctx context.Context, t Task) Event {
 	case err == nil:
 		s.Lines.Job(eventJob, t.Key.Job, "Started, pid = "+strconv.Itoa(h.Session))
 		s.Lines.Job(eventJob, t.Key.Job, "task "+taskID+" started, "+s.programName(t))
-		return Launched{Handle: h, JobDir: account.Home, At: time.Now().UnixNano()}
+		return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano()}
 	}
 	status := ExitRetry
 	_, own := errors.AsType[*proc.StartError](err)
@@ -96,7 +115,7 @@ func (s *Site) bar(ctx context.Context, t Task) Event {
 			return s.discard(t)
 		case err == nil:
 			account, _ := s.account(ctx, t)
-			return Found{Launched{Handle: h, JobDir: account.Home, At: time.Now().UnixNano()}}
+			return Found{Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano()}}
 		}
 		s.Logger.Warn("shim not forestalled", "task", t.Key.String(), "err", err)
 		if !pause(ctx, again) {
@@ -115,7 +134,7 @@ func (s *Site) recover(ctx context.Context, t Task) Event {
 		return NotFound{}
 	}
 	account, _ := s.account(ctx, t)
-	return Launched{Handle: h, JobDir: account.Home, At: time.Now().UnixNano()}
+	return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano()}
 }
 
 func (s *Site) programName(t Task) string {
@@ -140,6 +159,9 @@ func (s *Site) start(ctx context.Context, t Task) (proc.Handle, Account, error) 
 	if err := s.System.MakeDir(s.owner(a), s.tmpDir(t)); err != nil {
 		return proc.Handle{}, a, fmt.Errorf("make TMPDIR: %w", err)
 	}
+	if err := s.makeJobDir(t, a); err != nil {
+		return proc.Handle{}, a, err
+	}
 	if t.Script && s.SwitchUser {
 		if err := os.Chown(s.Spool.Script(t.Key), int(a.UID), int(a.GID)); err != nil {
 			return proc.Handle{}, a, fmt.Errorf("give script to its owner: %w", err)
@@ -153,7 +175,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	env := s.environment(t, a)
 	p := s.program(t, a, env)
 	spec := proc.Spec{
-		Job: string(t.Key.Job), Path: p.path, Args: p.args, Env: env, Dir: t.directory(a), Stdin: p.stdin,
+		Job: string(t.Key.Job), Path: p.path, Args: p.args, Env: env, Dir: s.directory(t, a), Stdin: p.stdin,
 		Stdout: s.Spool.Output(t.Key.Job, stdout), Stderr: s.Spool.Output(t.Key.Job, stderr),
 		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
 	}
@@ -163,6 +185,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	case "eo":
 		spec.Stdout = spec.Stderr
 	}
+	spec.StdoutInPlace, spec.StderrInPlace = s.direct(t, a, stdout), s.direct(t, a, stderr)
 	if t.interactive() {
 		spec.Terminal, spec.Stdout, spec.Stderr = true, "", ""
 	}
@@ -172,12 +195,13 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	return spec
 }
 
-// directory is where the program starts: where the user asked for with -W pwd, or at home.
-func (t Task) directory(a Account) string {
+// directory is where the program starts: where the user asked for with -W pwd, or in the
+// job's folder, which is his home unless sandbox says another.
+func (s *Site) directory(t Task, a Account) string {
 	if dir := t.Attrs.Get("pwd"); dir != "" {
 		return dir
 	}
-	return a.Home
+	return s.jobDir(t, a)
 }
 
 // umask returns the job's umask; PBS's default closes the output to others.

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
+
+	"rampart/mom/files"
+	"rampart/mom/proc"
 )
 
 // The two streams, by the ending of their files in the spool.
@@ -23,6 +27,9 @@ const (
 	stageOutFailed = -1
 )
 
+// noteWait bounds a line into a file of the owner's.
+const noteWait = 5 * time.Second
+
 // The log events that tasks use, by PBS's numbers.
 const (
 	eventError  = 0x0001
@@ -32,20 +39,28 @@ const (
 	eventDebug2 = 0x0100
 )
 
-// deliver brings the output to where its owner wants it. It ends in every case: what
-// cannot be delivered is kept in undelivered/.
+// deliver brings the output to where its owner wants it, and removes what was staged. It ends
+// in every case: what cannot be delivered is kept in undelivered/.
 func (s *Site) deliver(ctx context.Context, t Task) Event {
-	s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
+	if !t.OutDone { // else it was asked for before
+		s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
+	}
 	a, accountErr := s.account(ctx, t)
 	if ctx.Err() != nil {
 		return nil
 	}
+	if accountErr == nil && t.OutFailed == "" && !t.private() {
+		s.sweep(ctx, t, a)
+	}
 	var failures []error
-	streams := t.streams()
+	streams, dead := t.streams(), make(map[string]error)
 	for _, kind := range streams {
 		err := accountErr
 		if err == nil {
-			err = s.deliverOne(t, a, kind)
+			err = s.deliverOne(ctx, t, a, kind, dead)
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 		if err != nil {
 			failures = append(failures, err)
@@ -75,16 +90,42 @@ func (t Task) streams() []string {
 	return []string{stdout, stderr}
 }
 
-func (s *Site) deliverOne(t Task, a Account, kind string) error {
-	target, err := s.target(t, a, kind)
-	if err != nil {
-		return err
-	}
+// deliverOne delivers what a stream has in the spool. What is not there was delivered before,
+// or was written into its place by the program itself.
+func (s *Site) deliverOne(ctx context.Context, t Task, a Account, kind string, dead map[string]error) error {
 	file := s.Spool.Output(t.Key.Job, kind)
-	if err := s.System.Move(s.owner(a), file, target, t.defaultName(kind)); err != nil {
-		return fmt.Errorf("copy to %s: %w", target, err)
+	if t.Result.ExitStatus == 0 && strings.Contains(t.Attrs.Get("Remove_Files"), letterOf(kind)) {
+		return s.removeOutput(ctx, t, a, kind)
 	}
-	return nil
+	target := s.target(t, a, kind)
+	if target.host == "" {
+		if err := s.System.Move(s.owner(a), file, target.path, t.defaultName(kind)); err != nil {
+			return fmt.Errorf("copy to %s: %w", target.path, err)
+		}
+		return nil
+	}
+	if _, err := os.Lstat(file); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	s.announceExiting(t)
+	e := s.carriage(t, a)
+	e.Out, e.Output, e.Here, e.Host, e.There, e.Name = true, true, file, target.host, target.path, t.defaultName(kind)
+	if _, err := s.do(ctx, e, dead); err != nil {
+		return fmt.Errorf("copy to %s:%s: %w", target.host, target.path, err)
+	}
+	return os.Remove(file)
+}
+
+// removeOutput is what -R asks for when the job has ended well.
+func (s *Site) removeOutput(ctx context.Context, t Task, a Account, kind string) error {
+	err := os.Remove(s.Spool.Output(t.Key.Job, kind))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if path := s.direct(t, a, kind); path != "" {
+		err = errors.Join(err, proc.AsOwner(ctx, s.owner(a), func() error { return files.Remove([]string{path}) }))
+	}
+	return err
 }
 
 func (s *Site) keepUndelivered(t Task, kind string, cause error) {
@@ -101,36 +142,54 @@ func (s *Site) keepUndelivered(t Task, kind string, cause error) {
 	s.Lines.File(eventAdmin, t.Key.Job, "Output retained on that host in: "+kept)
 }
 
-// target returns the path on this host that a stream is to be delivered to.
-func (s *Site) target(t Task, a Account, kind string) (string, error) {
-	name, letter := "Output_Path", "o"
-	if kind == stderr {
-		name, letter = "Error_Path", "e"
+// target returns where a stream is to be delivered to.
+func (s *Site) target(t Task, a Account, kind string) place {
+	if t.kept(kind) && !strings.Contains(t.Attrs.Get("Keep_Files"), "d") {
+		return place{path: filepath.Join(a.Home, t.defaultName(kind))}
 	}
-	// With "d" a stream goes to its own path, as if it were not kept at home.
-	if keep := t.Attrs.Get("Keep_Files"); strings.Contains(keep, letter) && !strings.Contains(keep, "d") {
-		return filepath.Join(a.Home, t.defaultName(kind)), nil
+	name := "Output_Path"
+	if kind == stderr {
+		name = "Error_Path"
 	}
 	where := t.Attrs.Get(name)
 	if where == "" {
-		return filepath.Join(a.Home, t.defaultName(kind)), nil
+		return place{path: filepath.Join(a.Home, t.defaultName(kind))}
 	}
 	host, path, named := strings.Cut(where, ":")
 	if !named || strings.Contains(host, "/") {
 		host, path = "", where
 	}
-	for _, u := range s.Settings().UseCopy {
-		if rest, below := strings.CutPrefix(path, u.From); below && u.matches(host) {
-			return u.To + rest, nil
-		}
+	return s.route(a, host, path)
+}
+
+// letterOf is the letter of a stream in -k, -R and -j.
+func letterOf(kind string) string {
+	if kind == stderr {
+		return "e"
 	}
-	if host != "" && !s.local(host) {
-		return "", fmt.Errorf("copy to %s: no $usecp line leads from here to that host", where)
+	return "o"
+}
+
+// kept tells whether -k names the stream: it is written into its place from the beginning, which
+// is a file at home, or with "d" that of its own path.
+func (t Task) kept(kind string) bool {
+	return strings.Contains(t.Attrs.Get("Keep_Files"), letterOf(kind))
+}
+
+// direct returns the file that the program itself writes into its place, "" if it is collected
+// in the spool.
+func (s *Site) direct(t Task, a Account, kind string) string {
+	if streams := t.streams(); len(streams) == 1 {
+		kind = streams[0]
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.Home, path)
+	target := s.target(t, a, kind)
+	switch {
+	case !t.kept(kind) || target.host != "" || t.interactive():
+		return ""
+	case strings.HasSuffix(target.path, "/"):
+		return target.path + t.defaultName(kind)
 	}
-	return path, nil
+	return target.path
 }
 
 // defaultName is the file's name when none was asked for: "STDIN.o12", of a subjob
@@ -178,6 +237,30 @@ func (r *Runner) Write(text string, output, failure bool) error {
 	return errors.Join(errs...)
 }
 
+// Append adds output of a program to that of the job, if this host keeps it.
+func (r *Runner) Append(output, failure []byte) error {
+	t := r.Task()
+	if t.Sister || t.interactive() {
+		return nil
+	}
+	return errors.Join(r.site.append(t, stdout, output), r.site.append(t, stderr, failure))
+}
+
+func (s *Site) append(t Task, kind string, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	if streams := t.streams(); len(streams) == 1 {
+		kind = streams[0]
+	}
+	f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
 // write appends a line to a stream; joined ones are the same file.
 func (s *Site) write(t Task, kind, text string) error {
 	switch streams := t.streams(); len(streams) {
@@ -187,6 +270,9 @@ func (s *Site) write(t Task, kind, text string) error {
 		kind = streams[0]
 	}
 	f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, os.ErrNotExist) && t.kept(kind) {
+		return s.writeDirect(t, kind, text)
+	}
 	if err != nil {
 		return err
 	}
@@ -194,14 +280,33 @@ func (s *Site) write(t Task, kind, text string) error {
 	return errors.Join(err, f.Close())
 }
 
+// writeDirect appends a line to a file that the program writes in its place.
+func (s *Site) writeDirect(t Task, kind, text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), noteWait)
+	defer cancel()
+	a, err := s.account(ctx, t)
+	if err != nil {
+		return err
+	}
+	path := s.direct(t, a, kind)
+	return proc.AsOwner(ctx, s.owner(a), func() error {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(text + "\n")
+		return errors.Join(err, f.Close())
+	})
+}
+
 // clean removes what only a running job needs.
 func (s *Site) clean(ctx context.Context, t Task) {
 	a, err := s.account(ctx, t)
 	if err == nil {
-		err = s.System.RemoveDir(s.owner(a), s.tmpDir(t))
+		err = errors.Join(s.System.RemoveDir(s.owner(a), s.tmpDir(t)), s.removeJobDir(t, a))
 	}
 	if err != nil && !errors.Is(err, ErrNoAccount) {
-		s.Logger.Warn("TMPDIR not removed", "job", t.Key.Job, "err", err)
+		s.Logger.Warn("folders of the job not removed", "job", t.Key.Job, "err", err)
 	}
 	if err := os.Remove(s.Spool.NodeFile(t.Key.Job)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		s.Logger.Warn("node file not removed", "job", t.Key.Job, "err", err)

@@ -30,6 +30,8 @@ type Accounts interface {
 // that they refuse, anything else that they did not answer.
 type Scripts interface {
 	Script(ctx context.Context, k spool.TaskKey) ([]byte, error)
+	// Counts returns nil while a run counts, to its sisters, too.
+	Counts(ctx context.Context, k spool.TaskKey) error
 }
 
 // Lines writes the mom's log.
@@ -43,6 +45,7 @@ type Lines interface {
 type Settings struct {
 	UseCopy     []UseCopy
 	TmpDir      string            // parent of TMPDIR
+	JobDirRoot  string            // parent of the folders of jobs with sandbox=PRIVATE; empty: their owners' homes
 	Environment map[string]string // of pbs_environment
 	EnforceMem  bool
 }
@@ -66,6 +69,8 @@ type Site struct {
 	System     proc.System
 	Accounts   Accounts
 	Scripts    Scripts
+	Mover      Mover // nil: files stay on this host
+	Peers      Peers
 	Settings   func() Settings
 	Lines      Lines
 	Logger     *slog.Logger
@@ -73,6 +78,7 @@ type Site struct {
 	Self       string // name of that account
 	Deadline   string // file with the deadline of all shims; "" for none
 	Port       int    // of the mom, for PBS_MOMPORT
+	Socket     string // of the mom, for programs of jobs
 }
 
 // owner returns whom to act as; nil is the mom itself.
@@ -81,6 +87,12 @@ func (s *Site) owner(a Account) *proc.Owner {
 		return nil
 	}
 	return &proc.Owner{UID: a.UID, GID: a.GID, Groups: a.Groups}
+}
+
+// Owner returns the uid that a job runs under.
+func (s *Site) Owner(ctx context.Context, t Task) (uint32, error) {
+	a, err := s.account(ctx, t)
+	return a.UID, err
 }
 
 func (s *Site) account(ctx context.Context, t Task) (Account, error) {

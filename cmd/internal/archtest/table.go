@@ -40,7 +40,7 @@ var Rules = []Rule{
 	{"transport/meter", "", "what the metrics of all daemons share knows none of them"},
 
 	{"mom", "mom/* transport/* fsm/pbs fsm/resource fsm/spec", "the mom never sees the tables or the log"},
-	{"mom/task", "fsm/pbs fsm/resource fsm/spec mom/proc mom/spool", "a job's life on one host: decide, then do"},
+	{"mom/task", "fsm/pbs fsm/resource fsm/spec mom/proc mom/spool mom/files", "a job's life on one host: decide, then do"},
 	{"mom/proc/*", "fsm/pbs fsm/resource fsm/planted mom/proc", "processes; the shim is part of the lean binary"},
 	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr", "the hook runtime serves moms and replicas, and knows neither"},
 	{"mom/files", "fsm/pbs mom/proc", "files of a host, as whoever calls; networks are others' affair"},

@@ -2,6 +2,7 @@ package home
 
 import (
 	"os"
+	"os/exec"
 
 	"rampart/cli"
 )
@@ -23,3 +24,16 @@ func Conf(key string) string {
 // HighRes tells whether the lines of PBS's logs have microseconds (specification: logs
 // section 1).
 func HighRes() bool { return Conf("PBS_LOG_HIGHRES_TIMESTAMP") == "1" }
+
+// SCP returns the program that copies files of jobs to hosts that are not in the cluster: that
+// of pbs.conf, else the system's, "" if there is none.
+func SCP() string {
+	if program := Conf("PBS_SCP"); program != "" {
+		return program
+	}
+	program, err := exec.LookPath("scp")
+	if err != nil {
+		return ""
+	}
+	return program
+}

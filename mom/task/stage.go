@@ -1,0 +1,238 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/files"
+	"rampart/mom/proc"
+	"rampart/mom/spool"
+)
+
+// stagedIn goes on when the files of the job have come, or will not.
+func (t Task) stagedIn(ev StagedIn) (Task, []Action, error) {
+	if t.State != Accepted || !t.Staging {
+		return t, nil, nil
+	}
+	t.Staging = false
+	switch {
+	case t.Aborted:
+		return t.lost("the mom was stopped")
+	case t.Fenced:
+		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
+	case t.Kill != nil:
+		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
+	case ev.Failure != "":
+		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: ev.Failure, StageInFailed: true})
+	}
+	t.Staged = true
+	return t.fetched()
+}
+
+// stagedOut goes on to the output; what could not be moved is told with it.
+func (t Task) stagedOut(ev StagedOut) (Task, []Action, error) {
+	if t.State != Delivering || t.Result.NeverStarted {
+		return t, nil, nil
+	}
+	t.OutDone, t.OutFailed = true, ev.Failure
+	return t, []Action{{Do: Deliver}}, nil
+}
+
+// itemsIn and itemsOut are the job's lists.
+func (t Task) itemsIn() []pbs.Staged  { return pbs.ParseStagedList(t.Attrs.Get("stagein")) }
+func (t Task) itemsOut() []pbs.Staged { return pbs.ParseStagedList(t.Attrs.Get("stageout")) }
+
+// A Mover copies files of jobs. A *files.Error or a refusal in the chain of its error would come
+// again, files.ErrUnreachable says that the other host does not answer.
+type Mover interface {
+	Do(ctx context.Context, e files.Errand) (files.Moved, error)
+}
+
+// A place is a path of a host: of this one if host is empty, and then it is absolute. It is the
+// folder's if folder is set.
+type place struct{ host, path string }
+
+// route finds out where a path of a host is reached from here: $usecp leads to a path of this
+// host, and so does its own name.
+func (s *Site) route(a Account, host, path string) place {
+	for _, u := range s.Settings().UseCopy {
+		if rest, below := strings.CutPrefix(path, u.From); below && u.matches(host) {
+			return place{path: u.To + rest}
+		}
+	}
+	if host != "" && !s.local(host) {
+		return place{host, path}
+	}
+	return place{path: files.Absolute(a.Home, path)}
+}
+
+// errand returns what is to be done for one item.
+func (s *Site) errand(t Task, a Account, item pbs.Staged, out bool) files.Errand {
+	there := s.route(a, item.Host, item.Remote)
+	e := s.carriage(t, a)
+	e.Out, e.Here, e.Host, e.There = out, files.Absolute(s.jobDir(t, a), item.Local), there.host, there.path
+	return e
+}
+
+// carriage is what all errands of a job have in common.
+func (s *Site) carriage(t Task, a Account) files.Errand {
+	remote, _, _ := strings.Cut(t.Attrs.Get("Job_Owner"), "@")
+	return files.Errand{
+		Job: t.Key.Job, Run: t.Key.Run, Owner: s.owner(a), User: a.Name, Home: a.Home, Remote: remote,
+	}
+}
+
+// do carries an errand out, but not to a host that has not answered to the last one.
+func (s *Site) do(ctx context.Context, e files.Errand, dead map[string]error) (files.Moved, error) {
+	if err, known := dead[e.Host]; known {
+		return files.Moved{}, err
+	}
+	if s.Mover == nil {
+		return files.Moved{}, &files.Error{Reason: "this mom does not move files"}
+	}
+	moved, err := s.Mover.Do(ctx, e)
+	if errors.Is(err, files.ErrUnreachable) {
+		dead[e.Host] = err
+	}
+	return moved, err
+}
+
+// stageIn brings the files that the job needs. A job whose files do not all come keeps none.
+func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
+	s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
+	a, err := s.account(ctx, t)
+	if err == nil {
+		err = s.makeJobDir(t, a)
+	}
+	if err != nil {
+		return StagedIn{Failure: "File stage in failed: " + err.Error()}
+	}
+	dead := make(map[string]error)
+	for _, item := range t.itemsIn() {
+		moved, err := s.do(ctx, s.errand(t, a, item, false), dead)
+		if note := s.Spool.NoteStaged(t.Key, moved.Wrote); err == nil {
+			err = note
+		}
+		if err != nil {
+			text := fmt.Sprintf("Unable to copy file %s from %s:%s: %v", item.Local, item.Host, item.Remote, err)
+			if ctx.Err() == nil {
+				s.Lines.File(eventAdmin, t.Key.Job, text)
+			}
+			s.sweep(context.WithoutCancel(ctx), t, a)
+			return StagedIn{Failure: "File stage in failed: " + text}
+		}
+	}
+	n := len(t.itemsIn())
+	s.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items in over 0:00:00", n, n))
+	return StagedIn{}
+}
+
+// stageOut brings what the job has made to where its owner wants it. What was moved is noted
+// for its removal, which begins when it is on record that all of it was.
+func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
+	s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
+	s.announceExiting(t)
+	a, err := s.account(ctx, t)
+	if err != nil {
+		return StagedOut{Failure: "File stage out failed: " + err.Error()}
+	}
+	dead := make(map[string]error)
+	var failures, sent []string
+	for _, item := range t.itemsOut() {
+		moved, err := s.do(ctx, s.errand(t, a, item, true), dead)
+		if err != nil {
+			text := fmt.Sprintf("Unable to copy file %s to %s:%s: %v", item.Local, item.Host, item.Remote, err)
+			failures = append(failures, text)
+			if ctx.Err() == nil {
+				s.Lines.File(eventAdmin, t.Key.Job, text)
+			}
+			continue
+		}
+		if !moved.Same {
+			sent = append(sent, moved.Sent...)
+		}
+	}
+	n := len(t.itemsOut())
+	s.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items out over 0:00:00", n-len(failures), n))
+	if len(failures) > 0 {
+		return StagedOut{Failure: "File stage out failed: " + strings.Join(failures, "; ")}
+	}
+	if err := s.Spool.NoteStaged(t.Key, sent); err != nil {
+		s.Logger.Warn("staged files stay", "job", t.Key.Job, "err", err)
+	}
+	return StagedOut{}
+}
+
+// announceExiting lets users see that the job's files are on their way, which may take long.
+func (s *Site) announceExiting(t Task) {
+	if err := s.Spool.Append(spool.Fact{Task: t.Key, Exiting: &spool.Exiting{}}); err != nil {
+		s.Logger.Warn("stage-out not reported", "job", t.Key.Job, "err", err)
+	}
+}
+
+// sweep removes files that were staged and are needed no more.
+func (s *Site) sweep(ctx context.Context, t Task, a Account) {
+	paths, err := s.Spool.Staged(t.Key)
+	if err == nil && len(paths) > 0 {
+		err = proc.AsOwner(ctx, s.owner(a), func() error { return files.Remove(paths) })
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Lines.File(eventAdmin, t.Key.Job, fmt.Sprintf("Unable to delete file %v", err))
+	}
+}
+
+// jobDir is the staging and execution folder of the job, as sandbox says.
+func (s *Site) jobDir(t Task, a Account) string {
+	switch t.Attrs.Get("sandbox") {
+	case "PRIVATE":
+		parent := s.Settings().JobDirRoot
+		if parent == "" {
+			parent = a.Home
+		}
+		return filepath.Join(parent, "pbs."+string(t.Key.Job)+".x8z") // as PBS calls it
+	case "O_WORKDIR":
+		for _, v := range splitVariables(t.Attrs.Get("Variable_List")) {
+			if v.name == "PBS_O_WORKDIR" && filepath.IsAbs(v.value) {
+				return v.value
+			}
+		}
+	}
+	return a.Home
+}
+
+// private tells whether the job has a folder of its own.
+func (t Task) private() bool { return t.Attrs.Get("sandbox") == "PRIVATE" }
+
+func (s *Site) makeJobDir(t Task, a Account) error {
+	if !t.private() {
+		return nil
+	}
+	dir := s.jobDir(t, a)
+	var err error
+	if s.Settings().JobDirRoot == "" {
+		err = s.System.MakeDir(s.owner(a), dir)
+	} else {
+		err = proc.MakeDirFor(s.owner(a), dir)
+	}
+	if err != nil {
+		return fmt.Errorf("make job directory: %w", err)
+	}
+	return nil
+}
+
+// removeJobDir leaves the folder of a job whose files could not be staged out.
+func (s *Site) removeJobDir(t Task, a Account) error {
+	if !t.private() || t.OutFailed != "" {
+		return nil
+	}
+	dir := s.jobDir(t, a)
+	err := s.System.RemoveDir(s.owner(a), dir)
+	if s.Settings().JobDirRoot != "" {
+		err = proc.RemoveEmptyDir(dir)
+	}
+	return err
+}
