@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -35,10 +34,11 @@ func certCommand(env *Env) *cli.Command {
 			"left without it; what else to do for one is printed.",
 		Flags: []cli.Flag{&cli.StringFlag{Name: "role", Usage: "replica, mom or submit, for a host that has several"}, serverFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 || c.Args().First() == "" {
-				return errors.New("cert revoke: name one host")
+			host, err := Operand(c, "cert revoke", "host")
+			if err != nil {
+				return err
 			}
-			return RevokeCertificate(c.Context, env, c.String("server"), c.Args().First(), c.String("role"))
+			return RevokeCertificate(c.Context, env, c.String("server"), host, c.String("role"))
 		},
 	}
 	return &cli.Command{Name: "cert", Usage: "look at and revoke certificates", Subcommands: []*cli.Command{list, revoke}}

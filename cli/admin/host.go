@@ -2,10 +2,8 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"connectrpc.com/connect"
 	"github.com/urfave/cli/v2"
 
 	"rampart/transport/api"
@@ -30,10 +28,11 @@ func forgetCommand(env *Env) *cli.Command {
 			"A host that is up is refused. If the host comes back, what it still runs is killed.",
 		Flags: []cli.Flag{serverFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 || c.Args().First() == "" {
-				return errors.New("host forget: name one host")
+			host, err := Operand(c, "host forget", "host")
+			if err != nil {
+				return err
 			}
-			return ForgetHost(c.Context, env, c.String("server"), c.Args().First())
+			return ForgetHost(c.Context, env, c.String("server"), host)
 		},
 	}
 }
@@ -44,11 +43,7 @@ func ForgetHost(ctx context.Context, env *Env, server, host string) error {
 	if err != nil {
 		return err
 	}
-	reply, err := client.ForgetHost(env.WithRequestID(ctx), connect.NewRequest(&api.ForgetHostRequest{Host: host}))
-	if err != nil {
-		return fmt.Errorf("host forget: %w", err)
-	}
-	_, err = fmt.Fprintf(env.Stdout, "%s is taken for dead: %d jobs queued again, %d ended\n",
-		host, reply.Msg.GetRequeued(), reply.Msg.GetEnded())
-	return err
+	return do(ctx, env, "host forget", client.ForgetHost, &api.ForgetHostRequest{Host: host}, func(r *api.ForgetHostReply) string {
+		return fmt.Sprintf("%s is taken for dead: %d jobs queued again, %d ended\n", host, r.GetRequeued(), r.GetEnded())
+	})
 }

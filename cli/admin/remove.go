@@ -2,12 +2,8 @@ package admin
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 
-	"connectrpc.com/connect"
 	"github.com/urfave/cli/v2"
 
 	"rampart/transport/api"
@@ -24,10 +20,11 @@ func removeCommand(env *Env) *cli.Command {
 			"rampart token create --role replica --host REPLICA.",
 		Flags: []cli.Flag{serverFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 || c.Args().First() == "" {
-				return errors.New("cluster remove: name one replica")
+			name, err := Operand(c, "cluster remove", "replica")
+			if err != nil {
+				return err
 			}
-			return RemoveReplica(c.Context, env, c.String("server"), c.Args().First())
+			return RemoveReplica(c.Context, env, c.String("server"), name)
 		},
 	}
 }
@@ -38,12 +35,9 @@ func RemoveReplica(ctx context.Context, env *Env, server, name string) error {
 	if err != nil {
 		return err
 	}
-	reply, err := client.RemoveReplica(env.WithRequestID(ctx), connect.NewRequest(&api.RemoveReplicaRequest{Replica: name}))
-	if err != nil {
-		return fmt.Errorf("cluster remove: %w", err)
-	}
-	_, err = io.WriteString(env.Stdout, removedText(name, reply.Msg))
-	return err
+	return do(ctx, env, "cluster remove", client.RemoveReplica, &api.RemoveReplicaRequest{Replica: name}, func(r *api.RemoveReplicaReply) string {
+		return removedText(name, r)
+	})
 }
 
 func removedText(name string, r *api.RemoveReplicaReply) string {

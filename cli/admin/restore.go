@@ -34,10 +34,11 @@ func restoreCommand(env *Env) *cli.Command {
 			serverFlag,
 		},
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return errors.New("cluster snapshot restore: name one file")
+			file, err := Operand(c, "cluster snapshot restore", "file")
+			if err != nil {
+				return err
 			}
-			return Restore(c.Context, env, c.String("server"), c.Args().First(), c.Bool("look"))
+			return Restore(c.Context, env, c.String("server"), file, c.Bool("look"))
 		},
 	}
 }

@@ -2,11 +2,8 @@ package admin
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
-	"connectrpc.com/connect"
 	"github.com/urfave/cli/v2"
 
 	"rampart/transport/api"
@@ -21,10 +18,11 @@ func rttClassCommand(env *Env) *cli.Command {
 			"replicas of up to some 20, 50 or 150 milliseconds. A replica takes it up when it is started next.",
 		Flags: []cli.Flag{serverFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 1 {
-				return errors.New("cluster rtt-class: name one class at most")
+			class, err := OperandAtMost(c, "cluster rtt-class")
+			if err != nil {
+				return err
 			}
-			return RTTClass(c.Context, env, c.String("server"), c.Args().First())
+			return RTTClass(c.Context, env, c.String("server"), class)
 		},
 	}
 }
@@ -36,14 +34,11 @@ func RTTClass(ctx context.Context, env *Env, server, class string) error {
 	if err != nil {
 		return err
 	}
-	reply, err := client.RTTClass(env.WithRequestID(ctx), connect.NewRequest(&api.RTTClassRequest{RttClass: class}))
-	if err != nil {
-		return fmt.Errorf("cluster rtt-class: %w", err)
-	}
-	text := reply.Msg.GetRttClass() + "\n"
-	if waiting := reply.Msg.GetWaiting(); len(waiting) > 0 {
-		text += "restart these one after the other: " + strings.Join(waiting, ", ") + "\n"
-	}
-	_, err = fmt.Fprint(env.Stdout, text)
-	return err
+	return do(ctx, env, "cluster rtt-class", client.RTTClass, &api.RTTClassRequest{RttClass: class}, func(r *api.RTTClassReply) string {
+		text := r.GetRttClass() + "\n"
+		if waiting := r.GetWaiting(); len(waiting) > 0 {
+			text += "restart these one after the other: " + strings.Join(waiting, ", ") + "\n"
+		}
+		return text
+	})
 }

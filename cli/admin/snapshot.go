@@ -19,10 +19,11 @@ func saveCommand(env *Env) *cli.Command {
 		ArgsUsage: "FILE",
 		Flags:     []cli.Flag{serverFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return errors.New("cluster snapshot save: name one file")
+			file, err := Operand(c, "cluster snapshot save", "file")
+			if err != nil {
+				return err
 			}
-			return Save(c.Context, env, c.String("server"), c.Args().First())
+			return Save(c.Context, env, c.String("server"), file)
 		},
 	}
 }

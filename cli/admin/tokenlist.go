@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -82,10 +81,11 @@ func tokenRevokeCommand(env *Env) *cli.Command {
 			"is that of rampart token list.",
 		Flags: []cli.Flag{serverFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 || c.Args().First() == "" {
-				return errors.New("token revoke: name one token")
+			token, err := Operand(c, "token revoke", "token")
+			if err != nil {
+				return err
 			}
-			return RevokeToken(c.Context, env, c.String("server"), c.Args().First())
+			return RevokeToken(c.Context, env, c.String("server"), token)
 		},
 	}
 }

@@ -2,9 +2,7 @@ package admin
 
 import (
 	"context"
-	"fmt"
 
-	"connectrpc.com/connect"
 	"github.com/urfave/cli/v2"
 
 	"rampart/transport/api"
@@ -17,10 +15,11 @@ func transferCommand(env *Env) *cli.Command {
 		ArgsUsage: "[REPLICA]",
 		Flags:     []cli.Flag{serverFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 1 {
-				return fmt.Errorf("cluster transfer: name one replica at most")
+			to, err := OperandAtMost(c, "cluster transfer")
+			if err != nil {
+				return err
 			}
-			return Transfer(c.Context, env, c.String("server"), c.Args().First())
+			return Transfer(c.Context, env, c.String("server"), to)
 		},
 	}
 }
@@ -31,10 +30,7 @@ func Transfer(ctx context.Context, env *Env, server, to string) error {
 	if err != nil {
 		return err
 	}
-	reply, err := client.Transfer(env.WithRequestID(ctx), connect.NewRequest(&api.TransferRequest{To: to}))
-	if err != nil {
-		return fmt.Errorf("cluster transfer: %w", err)
-	}
-	_, err = fmt.Fprintf(env.Stdout, "leader: %s\n", reply.Msg.GetLeader())
-	return err
+	return do(ctx, env, "cluster transfer", client.Transfer, &api.TransferRequest{To: to}, func(r *api.TransferReply) string {
+		return "leader: " + r.GetLeader() + "\n"
+	})
 }

@@ -125,13 +125,14 @@ func withInspect(commands []*urfave.Command) []*urfave.Command {
 		Usage:     "check a snapshot file, or the folder of a backup, and tell what it holds",
 		ArgsUsage: "FILE",
 		Action: func(c *urfave.Context) error {
-			if c.NArg() != 1 {
-				return errors.New("cluster snapshot inspect: name one file")
+			file, err := admin.Operand(c, "cluster snapshot inspect", "file")
+			if err != nil {
+				return err
 			}
-			if info, err := os.Stat(c.Args().First()); err == nil && info.IsDir() {
-				return inspectBackup(c.Context, c.App.Writer, c.Args().First())
+			if info, err := os.Stat(file); err == nil && info.IsDir() {
+				return inspectBackup(c.Context, c.App.Writer, file)
 			}
-			return inspectSnapshot(c.App.Writer, c.Args().First())
+			return inspectSnapshot(c.App.Writer, file)
 		},
 	}
 	for _, c := range commands {
@@ -154,10 +155,11 @@ func exportCommand() *urfave.Command {
 		ArgsUsage: "FILE",
 		Flags:     []urfave.Flag{homeFlag},
 		Action: func(c *urfave.Context) error {
-			if c.NArg() != 1 {
-				return errors.New("ca export: name one file")
+			file, err := admin.Operand(c, "ca export", "file")
+			if err != nil {
+				return err
 			}
-			return exportCA(home.Home(c.String("home")), c.Args().First())
+			return exportCA(home.Home(c.String("home")), file)
 		},
 	}
 }

@@ -83,7 +83,7 @@ func (c Config) Validate() error {
 		fault("--rtt-class: %w", err)
 	}
 	if c.Zone != "" && !validName(c.Zone) {
-		fault("--zone: %q cannot be the label of a zone", c.Zone)
+		fault("--zone: %q cannot be the label of a zone, which is 1 to 64 of a-z, A-Z, 0-9, \"-\", \".\" and \"_\"", c.Zone)
 	}
 	if c.Home == "" {
 		fault("--home: empty")
