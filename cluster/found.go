@@ -26,15 +26,19 @@ func (r *Replica) found(at pbs.Time) error {
 			return err
 		}
 	}
-	b := r.cfg.Beginning
-	if b == nil || r.cfg.Machine.View().Cluster().Epoch == b.Epoch {
-		return nil
-	}
-	r.cfg.Logger.Info("beginning with the state of a snapshot")
-	if err := r.begin(*b, at); err != nil {
-		return fmt.Errorf("begin with the state of a snapshot: %w", err)
+	if b := r.cfg.Beginning; b != nil && !r.begun() {
+		r.cfg.Logger.Info("beginning with the state of a snapshot")
+		if err := r.begin(*b, at); err != nil {
+			return fmt.Errorf("begin with the state of a snapshot: %w", err)
+		}
 	}
 	return nil
+}
+
+// begun tells whether the cluster has left the epoch of its founding: by its beginning, and
+// maybe by later ones. The process that founded it may live, and lead, for years.
+func (r *Replica) begun() bool {
+	return r.cfg.Init == nil || r.cfg.Machine.View().Cluster().Epoch != r.cfg.Init.Epoch
 }
 
 // refusedIsDone drops a refusal: it was in the log already, not yet in the view.
@@ -50,6 +54,9 @@ func (r *Replica) begin(b Beginning, at pbs.Time) (err error) {
 	level := &command.RaiseLevel{Level: r.cfg.Self.FeatureLevel}
 	if err := refusedIsDone(r.proposeAlone(command.Entry{Time: at}, level)); err != nil {
 		return err
+	}
+	if r.begun() { // it was in the log already, not yet in the view
+		return nil
 	}
 	file, err := b.Open()
 	if err != nil {
@@ -71,11 +78,7 @@ func (r *Replica) begin(b Beginning, at pbs.Time) (err error) {
 		}
 	}
 	restore := &command.Restore{Key: beginning, Parts: parts, Epoch: b.Epoch, Founding: true, LastRecord: b.LastRecord}
-	err = r.proposeAlone(command.Entry{Time: at}, restore)
-	if err != nil && r.cfg.Machine.View().Cluster().Epoch == b.Epoch {
-		return r.proposeAlone(command.Entry{Time: at}, &command.StagePart{}) // it had been done
-	}
-	return err
+	return r.proposeAlone(command.Entry{Time: at}, restore)
 }
 
 // beginning is the key of the pieces of the file that a cluster begins with.
