@@ -79,6 +79,18 @@ func (s scripts) Script(ctx context.Context, k spool.TaskKey) ([]byte, error) {
 	return script.Bytes(), nil
 }
 
+// Counts implements task.Scripts.
+func (s scripts) Counts(ctx context.Context, k spool.TaskKey) error {
+	stream, err := s.reporter.Script(ctx, connect.NewRequest(&api.ScriptRequest{Job: string(k.Job), RunCount: uint32(k.Run), Confirm: true}))
+	if err != nil {
+		return err
+	}
+	for stream.Receive() {
+		continue
+	}
+	return errors.Join(stream.Err(), stream.Close())
+}
+
 // lines writes the mom's log in PBS's form.
 type lines struct {
 	log    *daylog.Log

@@ -183,10 +183,8 @@ func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) er
 	if len(run.GetAttributes()) == 0 || k.Job == "" {
 		return pbs.Errorf(pbs.UnknownJob, "run job %s: it has no attributes", k.Job)
 	}
-	for _, o := range l.others(k) {
-		if t := o.Task(); t.Key.Run > k.Run || t.State != task.Ended {
-			return pbs.Errorf(pbs.BadState, "run job %s: run %d of it is %s on %s", k.Job, t.Key.Run, t.State, m.config.Host)
-		}
+	if err := m.unmixed(l, k); err != nil {
+		return err
 	}
 	r, err := m.newTask(l, k, run, lapse)
 	if err != nil {
@@ -200,6 +198,16 @@ func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) er
 	return nil
 }
 
+// unmixed refuses a run while an earlier one of the job is not over here, or a later one is known.
+func (m *Mom) unmixed(l *life, k spool.TaskKey) error {
+	for _, o := range l.others(k) {
+		if t := o.Task(); t.Key.Run > k.Run || t.State != task.Ended {
+			return pbs.Errorf(pbs.BadState, "run job %s: run %d of it is %s on %s", k.Job, t.Key.Run, t.State, m.config.Host)
+		}
+	}
+	return nil
+}
+
 var errEnding = errors.New("the mom is ending")
 
 func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) (*task.Runner, error) {
@@ -209,6 +217,7 @@ func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) (
 	}
 	t := task.New(k, attrs(run.GetAttributes()), run.GetScriptBytes() > 0, m.config.System.BootID(), cookie)
 	t.Lapse = lapse
+	t.Hosts, t.Host = runHosts(run.GetHosts()), m.config.Host
 	r := task.NewRunner(l.site, t)
 	if err := r.Save(); err != nil {
 		return nil, errors.Join(err, l.spool.Drop(k))

@@ -13,6 +13,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
+	"rampart/mom/task"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
@@ -31,12 +32,17 @@ type Config struct {
 	HighRes       bool // microseconds in the log
 
 	Reporter apiconnect.ReportClient // finds the replicas and repeats by itself
+	Sisters  Sisters // reaches the moms of other hosts; nil: none
 	System   proc.System
 	Accounts transport.Accounts
+	Mover    task.Mover // carries files of jobs between hosts; nil: they stay on this one
 	Probe    func() Hardware // what the natural vnode offers if nothing else says so
 
 	SwitchUser bool   // jobs run as their owners: the mom is root
 	SelfUID    uint32 // else they run under this account
+
+	// Socket is where programs of jobs find this mom; empty: they do not.
+	Socket string
 
 	TmpDir string // parent of TMPDIR; $tmpdir says another; "" is /var/tmp
 	PID    int    // for mom.lock

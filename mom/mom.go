@@ -208,9 +208,10 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 	l.site = &task.Site{
 		Host: c.Host, Spool: sp, System: c.System, Accounts: accounts{c.Accounts},
 		Scripts:  scripts{c.Host, c.Reporter},
+		Peers:    peers{c.Sisters}, Socket: c.Socket,
 		Settings: func() task.Settings { return m.settings.Load().Settings },
 		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
-		Port: port(c.Address), Deadline: l.fence.path,
+		Port: port(c.Address), Deadline: l.fence.path, Mover: c.Mover,
 	}
 	if l.hooks.store, err = hook.OpenStore(c.path("mom_priv", "hooks")); err != nil {
 		return nil, errors.Join(err, sp.Close())

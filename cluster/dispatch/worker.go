@@ -190,11 +190,27 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 	if !ok || j.RunCount != o.RunCount {
 		return &api.RunJob{}
 	}
-	run := &api.RunJob{Attributes: attributes(withKillDelay(v, j))}
+	run := &api.RunJob{Attributes: attributes(withKillDelay(v, j)), Hosts: runHosts(v, j)}
 	if body, ok := v.Script(j.ID); ok {
 		run.ScriptBytes = uint64(len(body))
 	}
 	return run
+}
+
+// runHosts is where the moms of a run over several hosts are.
+func runHosts(v *state.View, j *state.Job) []*api.RunHost {
+	if len(j.Sisters) == 0 {
+		return nil
+	}
+	var all []*api.RunHost
+	for _, name := range j.Hosts() {
+		host := &api.RunHost{Name: string(name)}
+		if h, ok := v.Host(name); ok {
+			host.Address = h.Address
+		}
+		all = append(all, host)
+	}
+	return all
 }
 
 // withKillDelay adds to the job's attributes the queue's kill_delay, for what the mom ends

@@ -243,7 +243,8 @@ func (s *Report) Samples(ctx context.Context, r *connect.Request[api.SamplesRequ
 // scriptChunk is how much of a script one message carries.
 const scriptChunk = 256 << 10
 
-// Script returns a job's script, to the mother superior of its present run.
+// Script returns a job's script, to the mother superior of its present run. Whoever only wants
+// to hear that the run counts may be a sister whose part is not over.
 func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptRequest], stream *connect.ServerStream[api.ScriptReply]) error {
 	caller, _ := transport.CallerFrom(ctx)
 	v, err := s.Replica.Read(ctx, cluster.Fresh)
@@ -254,8 +255,12 @@ func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptReques
 	if !ok {
 		return pbs.Refuse(pbs.UnknownJob)
 	}
-	if j.MS != caller.Host || j.RunCount != pbs.RunCount(r.Msg.GetRunCount()) {
+	allowed := j.MS == caller.Host || r.Msg.GetConfirm() && j.Sister(caller.Host)
+	if !allowed || j.RunCount != pbs.RunCount(r.Msg.GetRunCount()) {
 		return fmt.Errorf("script of run %d of %s for %s: %w", r.Msg.GetRunCount(), j.ID, caller.Host, pbs.Refuse(pbs.Unauthorized))
+	}
+	if r.Msg.GetConfirm() {
+		return nil
 	}
 	body, _ := v.Script(j.ID)
 	for _, part := range chunks(body, scriptChunk) {

@@ -320,7 +320,7 @@ func (f *Fake) EndStrays(parent string) (int, error) {
 	defer f.mu.Unlock()
 	n := 0
 	for dir, j := range f.jobs {
-		if filepath.Dir(dir) == filepath.Clean(parent) && j.running() {
+		if strings.HasPrefix(filepath.Clean(dir), filepath.Clean(parent)+"/") && j.running() {
 			j.vanish()
 			n++
 		}

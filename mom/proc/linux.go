@@ -195,7 +195,7 @@ func (l *Linux) EndStrays(parent string) (int, error) {
 func shimBelow(pid int, parent string) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	args := strings.Split(string(line), "\x00")
-	return err == nil && len(args) > 1 && args[0] == ShimName && filepath.Dir(args[1]) == filepath.Clean(parent)
+	return err == nil && len(args) > 1 && args[0] == ShimName && strings.HasPrefix(filepath.Clean(args[1]), filepath.Clean(parent)+"/")
 }
 
 func (l *Linux) alive(h Handle) bool {

@@ -97,10 +97,13 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	case t.BootID != ev.BootID: // what the shim may have written before is on disk
 		return t, []Action{{Do: Watch}}, nil
 	}
-	t.Staging = false // it begins anew
 	if !ev.Adopt {
 		t.Aborted = true
 	}
+	if t.Staging && (t.Kill != nil || t.Fenced) {
+		return t.stagedIn(StagedIn{})
+	}
+	t.Staging = false // it begins anew
 	switch {
 	case (t.State == Accepted || t.State == Joining) && t.Aborted:
 		return t.lost("the mom was restarted")

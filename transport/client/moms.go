@@ -32,6 +32,12 @@ func (m *Moms) AgentOf(host, address string) apiconnect.AgentClient {
 	return apiconnect.NewAgentClient(m.pool(host), "https://"+address, transport.Uncompressed())
 }
 
+// SisterOf returns the client of what a host's mom does for others of the same job; it is
+// expected at HOST:PORT.
+func (m *Moms) SisterOf(host, address string) apiconnect.SisterClient {
+	return apiconnect.NewSisterClient(m.pool(host), "https://"+address, transport.Uncompressed())
+}
+
 func (m *Moms) pool(host string) *http.Client {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -47,6 +47,9 @@ func (h Home) MomGateway(name string) string {
 	return h.Gateway(name)
 }
 
+// MomTasks is the socket at which programs of jobs find the mom of that name.
+func (h Home) MomTasks(name string) string { return h.join("run", name+".tasks") }
+
 // ServerConfig is the configuration file of a replica.
 func (h Home) ServerConfig() string { return h.join("server_priv", "replica.json") }
 

@@ -50,7 +50,7 @@ func (d *daemon) keepUp(ctx context.Context) error {
 func (d *daemon) hear(ctx context.Context, known *Config) error {
 	ctx, cancel := context.WithTimeout(ctx, newsLimit)
 	defer cancel()
-	reply, err := d.asker.Trust().News(ctx, connect.NewRequest(&api.NewsRequest{}))
+	reply, err := d.asker.Trust().News(ctx, connect.NewRequest(&api.NewsRequest{Address: d.filesAddress()}))
 	if err != nil {
 		return err
 	}

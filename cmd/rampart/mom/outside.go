@@ -22,6 +22,9 @@ type Outside struct {
 	Probe    func() agent.Hardware
 	// Gateway opens the socket for people on this host; nil: there is none.
 	Gateway func(ctx context.Context) (net.Listener, error)
+	// Socket is where programs of jobs find the mom, and Tasks opens it; nil: they do not.
+	Socket string
+	Tasks  func(ctx context.Context) (net.Listener, error)
 	// NoSync spares the disk, for tests.
 	NoSync bool
 	// SwitchUser runs jobs as their owners.
@@ -42,6 +45,8 @@ func system(c Config, o Options) (Outside, error) {
 	if c.SubmitOnly {
 		return out, nil
 	}
+	out.Socket = c.Home.MomTasks(c.Host)
+	out.Tasks = func(ctx context.Context) (net.Listener, error) { return transport.ListenUnix(ctx, out.Socket) }
 	var err error
 	out.System, err = proc.NewLinux(o.Shim)
 	return out, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	agent "rampart/mom"
+	"rampart/mom/mover"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
@@ -32,8 +34,8 @@ type Options struct {
 	Outside  *Outside         // nil: the operating system
 	// Up is told, when the parts run, how to ask why the mom takes no jobs yet; "": it does.
 	// Of a login host, which takes none, it is told as well. nil: nobody wants to know.
-	Up func(unready func() string)
-	Logger   *slog.Logger
+	Up     func(unready func() string)
+	Logger *slog.Logger
 }
 
 // A daemon is the parts of a running mom.
@@ -43,15 +45,18 @@ type daemon struct {
 	outside  Outside
 	files    transport.Files
 	identity *transport.Identity
+	tasks    net.Listener // of the programs of jobs; nil: there is none
 	asker    *client.Client
+	sisters  *client.Moms // of other hosts
 	forward  *transport.Forwarder
 	gateway  *transport.Gateway
 
 	metrics *prometheus.Registry
-	mom     *agent.Mom         // nil on a login host
-	handler *transport.Handler // nil on a login host
-	port    *transport.Server
-	gossip  *gossip.Gossip // nil on a login host
+	mom     *agent.Mom   // nil on a login host
+	mover   *mover.Mover // nil on a login host
+	handler *transport.Handler
+	port    *transport.Server // nil on a login host that has none
+	gossip  *gossip.Gossip    // nil on a login host
 
 	seeds   atomic.Pointer[[]string] // gossip addresses of the replicas
 	shunned atomic.Pointer[[]string] // keys of replicas that were revoked
@@ -84,6 +89,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.identity.Check = d.check
 	replicas := transport.NewReplicas(d.config.Replicas...)
 	d.asker = client.New(client.Options{Shared: replicas, Network: d.outside.Network, Identity: d.identity})
+	d.sisters = client.NewMoms(d.outside.Network, d.identity)
 	d.forward = transport.NewForwarder(transport.ForwarderConfig{
 		Identity: d.identity, Network: d.outside.Network, Replicas: replicas, Logger: d.options.Logger,
 	})
@@ -91,9 +97,11 @@ func (d *daemon) open(ctx context.Context) (err error) {
 		return err
 	}
 	if d.config.SubmitOnly {
+		d.openLoginPort(ctx)
 		return nil
 	}
-	if err := errors.Join(d.openMom(), d.openGossip()); err != nil {
+	d.openMover()
+	if err := errors.Join(d.openMom(), d.openGossip(), d.openTasks(ctx)); err != nil {
 		return err
 	}
 	return d.openPort(ctx)
@@ -113,12 +121,19 @@ func (d *daemon) openGateway(ctx context.Context) error {
 	return nil
 }
 
+func (d *daemon) openTasks(ctx context.Context) (err error) {
+	if d.outside.Tasks != nil {
+		d.tasks, err = d.outside.Tasks(ctx)
+	}
+	return err
+}
+
 func (d *daemon) openMom() (err error) {
 	d.mom, err = agent.New(agent.Config{
 		Host: pbs.HostName(d.config.Host), Home: string(d.config.Home),
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
 		Adopt: !d.options.KillJobs, HighRes: home.HighRes(),
-		Reporter: d.asker.Report(), System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe,
+		Reporter: d.asker.Report(), Sisters: d.sisters, Socket: d.outside.Socket, System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe, Mover: d.mover,
 		Registry: d.metrics, NoSync: d.outside.NoSync,
 		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: os.Getpid(), Logger: d.options.Logger,
 	})
@@ -127,7 +142,10 @@ func (d *daemon) openMom() (err error) {
 
 func (d *daemon) openPort(ctx context.Context) (err error) {
 	d.handler = transport.NewHandler(transport.HandlerConfig{Identity: d.identity, Network: d.outside.Network, Logger: d.options.Logger})
-	d.handler.Mount(d.mom.Handler(connect.WithInterceptors(meter.Calls(d.metrics), transport.ServerErrors(transport.Failures{}, d.options.Logger))))
+	around := connect.WithInterceptors(meter.Calls(d.metrics), transport.ServerErrors(transport.Failures{}, d.options.Logger))
+	d.handler.Mount(d.mom.Handler(around))
+	d.handler.Mount(d.mom.SisterHandler(around))
+	d.serveFiles()
 	d.handler.Plain("/healthz", transport.ForAnybody, d.mom.Healthz())
 	d.handler.Plain("/readyz", transport.ForAnybody, d.mom.Readyz())
 	d.handler.Plain("/metrics", d.readers(), meter.Handler(d.metrics))
@@ -188,8 +206,14 @@ func (d *daemon) run(ctx context.Context) error {
 	others.Go(func() error { return d.renewer().Run(ctx) })
 	others.Go(func() error { return d.keepUp(ctx) })
 	if d.mom == nil {
+		if d.port != nil {
+			others.Go(func() error { return d.port.Run(ctx) })
+		}
 		others.Go(func() error { return d.obey(ctx, stop) })
 		return others.Wait()
+	}
+	if d.tasks != nil {
+		others.Go(func() error { return d.mom.ServeTasks(ctx, d.tasks) })
 	}
 	others.Go(func() error { return d.port.Run(ctx) })
 	others.Go(func() error { return d.gossip.Run(ctx) })
@@ -242,8 +266,12 @@ func (d *daemon) obey(ctx context.Context, stop func()) error {
 func (d *daemon) close() {
 	d.asker.Close()
 	d.forward.Close()
+	d.sisters.Close()
 	if d.handler != nil {
 		d.handler.Close()
+	}
+	if d.mover != nil {
+		d.mover.Close()
 	}
 }
 

@@ -1,0 +1,232 @@
+package task
+
+import (
+	"slices"
+	"syscall"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+)
+
+// A Program is one that a job has started on this host besides its first, or a session of
+// the host that was made the job's.
+type Program struct {
+	ID     uint32       `json:"id"`
+	Key    string       `json:"key"`  // of whoever asked: a repeat starts nothing more
+	Node   int          `json:"node"` // line of the node file
+	Args   []string     `json:"args,omitempty"`
+	Env    []string     `json:"env,omitempty"`
+	State  ProgramState `json:"state"`
+	Handle proc.Handle  `json:"handle"`
+	Status int          `json:"status,omitempty"` // 256 + signal when killed by one
+	Failed string       `json:"failed,omitempty"` // it could not be started
+	// Attached says that there is no shim: the handle is the process's own.
+	Attached bool `json:"attached,omitempty"`
+}
+
+// A ProgramState is where a program stands. The numbers are in records on disk.
+type ProgramState uint8
+
+// The states of a program.
+const (
+	ProgramStarting ProgramState = iota + 1
+	ProgramRunning
+	ProgramEnded
+)
+
+// The events of programs.
+type (
+	// Spawn asks for a program.
+	Spawn struct {
+		Key       string
+		Node      int
+		Args, Env []string
+	}
+	// Attach makes a session of the host the job's.
+	Attach struct{ Handle proc.Handle }
+	// ProgramUp says that a program runs.
+	ProgramUp struct {
+		ID     uint32
+		Handle proc.Handle
+	}
+	// ProgramDown says that it has ended, or could not be started.
+	ProgramDown struct {
+		ID     uint32
+		Exit   proc.Exit
+		Failed string
+	}
+)
+
+func (Spawn) event()       {}
+func (Attach) event()      {}
+func (ProgramUp) event()   {}
+func (ProgramDown) event() {}
+
+// The deeds of programs.
+const (
+	StartProgram   Deed = "start a program"
+	RecoverProgram Deed = "look for a program"
+	WatchProgram   Deed = "watch a program"
+)
+
+// maxPrograms bounds what one run may start on one host.
+const maxPrograms = 1 << 16
+
+// Program returns a program of the job.
+func (t Task) Program(id uint32) (Program, bool) {
+	for _, p := range t.Programs {
+		if p.ID == id {
+			return p, true
+		}
+	}
+	return Program{}, false
+}
+
+// live tells whether programs run, or may.
+func (t Task) live() bool {
+	return slices.ContainsFunc(t.Programs, func(p Program) bool { return p.State != ProgramEnded })
+}
+
+// Handles returns the handles of all live processes of the job on this host.
+func (t Task) Handles() []proc.Handle {
+	var all []proc.Handle
+	if t.Handle.PID != 0 && (t.State == Running || t.State == Ending) {
+		all = append(all, t.Handle)
+	}
+	for _, p := range t.Programs {
+		if p.State == ProgramRunning {
+			all = append(all, p.Handle)
+		}
+	}
+	return all
+}
+
+// handles returns the handles of all that may live, the first program's once it was there.
+func (t Task) handles() []proc.Handle {
+	all := t.Handles()
+	if t.Handle.PID != 0 && !slices.Contains(all, t.Handle) {
+		all = append(all, t.Handle)
+	}
+	return all
+}
+
+// stepProgram decides what follows from an event of a program; ok is false if it is none.
+func (t Task) stepProgram(ev Event) (next Task, actions []Action, err error, ok bool) {
+	switch ev := ev.(type) {
+	case Spawn:
+		next, actions, err = t.spawn(ev)
+	case Attach:
+		next, actions, err = t.attach(ev)
+	case ProgramUp:
+		next, actions, err = t.programUp(ev)
+	case ProgramDown:
+		next, actions, err = t.programDown(ev)
+	default:
+		return t, nil, nil, false
+	}
+	return next, actions, err, true
+}
+
+func (t Task) spawn(ev Spawn) (Task, []Action, error) {
+	if slices.ContainsFunc(t.Programs, func(p Program) bool { return p.Key == ev.Key }) {
+		return t, nil, nil
+	}
+	return t.add(Program{Key: ev.Key, Node: ev.Node, Args: ev.Args, Env: ev.Env, State: ProgramStarting}, StartProgram)
+}
+
+func (t Task) attach(ev Attach) (Task, []Action, error) {
+	if slices.ContainsFunc(t.Programs, func(p Program) bool {
+		return p.Attached && p.Handle.Session == ev.Handle.Session && p.State == ProgramRunning
+	}) {
+		return t, nil, nil
+	}
+	return t.add(Program{Handle: ev.Handle, State: ProgramRunning, Attached: true}, WatchProgram)
+}
+
+func (t Task) add(p Program, do Deed) (Task, []Action, error) {
+	if t.State != Running {
+		return t, nil, t.refused("program")
+	}
+	if len(t.Programs) >= maxPrograms {
+		return t, nil, pbs.Errorf(pbs.BadState, "the job has started %d programs on this host", len(t.Programs))
+	}
+	p.ID = t.firstProgram() + uint32(len(t.Programs))
+	t.Programs = append(slices.Clip(t.Programs), p)
+	return t, []Action{{Do: do, Program: p.ID}}, nil
+}
+
+// firstProgram leaves the number 1 to the job's first program; every host has its own range.
+func (t Task) firstProgram() uint32 {
+	n := uint32(2)
+	for i, h := range t.Hosts {
+		if h.Name == t.Host {
+			n += uint32(i) << 17
+		}
+	}
+	return n
+}
+
+func (t Task) change(id uint32, do func(p *Program)) (Task, bool) {
+	i := slices.IndexFunc(t.Programs, func(p Program) bool { return p.ID == id })
+	if i < 0 || t.Programs[i].State == ProgramEnded {
+		return t, false
+	}
+	t.Programs = slices.Clone(t.Programs)
+	do(&t.Programs[i])
+	return t, true
+}
+
+func (t Task) programUp(ev ProgramUp) (Task, []Action, error) {
+	t, ok := t.change(ev.ID, func(p *Program) { p.State, p.Handle = ProgramRunning, ev.Handle })
+	if !ok {
+		return t, nil, nil
+	}
+	actions := []Action{{Do: WatchProgram, Program: ev.ID}}
+	if t.State != Running { // the job ended meanwhile
+		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL})
+	}
+	return t, actions, nil
+}
+
+func (t Task) programDown(ev ProgramDown) (Task, []Action, error) {
+	t, ok := t.change(ev.ID, func(p *Program) {
+		p.State, p.Status, p.Failed = ProgramEnded, ev.Exit.Status, ev.Failed
+		p.Args, p.Env = nil, nil
+	})
+	if !ok {
+		return t, nil, nil
+	}
+	t.Spent += ev.Exit.CPU
+	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, RSS: ev.Exit.MaxRSS})
+	switch {
+	case t.live():
+	case t.State == Gathering:
+		return t.together()
+	case t.State == Ending && t.Sister:
+		return t.left()
+	}
+	return t, nil, nil
+}
+
+// resumePrograms finds the programs again after a restart of the mom.
+func (t Task) resumePrograms(ev Resume) (Task, []Action) {
+	var actions []Action
+	t.Programs = slices.Clone(t.Programs)
+	for i := range t.Programs {
+		p := &t.Programs[i]
+		switch {
+		case p.State == ProgramEnded:
+		case t.BootID != ev.BootID:
+			p.State, p.Status = ProgramEnded, 256+int(syscall.SIGKILL)
+		case p.State == ProgramStarting:
+			actions = append(actions, Action{Do: RecoverProgram, Program: p.ID})
+		default:
+			actions = append(actions, Action{Do: WatchProgram, Program: p.ID})
+		}
+	}
+	return t, actions
+}
+
+// attachedEvery is how often a session without a shim is looked at.
+const attachedEvery = time.Second

@@ -1,0 +1,140 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/mom/proc"
+)
+
+// programDir is where the shim of a program keeps its files, and the program its output.
+func (s *Site) programDir(t Task, id uint32) string {
+	return filepath.Join(s.Spool.TaskDir(t.Key), fmt.Sprintf("task-%08x", id))
+}
+
+// ProgramOutput returns the files that a program's output and error output are in.
+func (r *Runner) ProgramOutput(id uint32) (output, failure string) {
+	dir := r.site.programDir(r.Task(), id)
+	return filepath.Join(dir, stdout), filepath.Join(dir, stderr)
+}
+
+// startProgram starts a program, or finds the one that was started before.
+func (s *Site) startProgram(ctx context.Context, t Task, id uint32) Event {
+	p, ok := t.Program(id)
+	if !ok {
+		return nil
+	}
+	h, err := s.spawn(ctx, t, p)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		if found, there, barErr := s.System.Forestall(s.programDir(t, id)); barErr == nil && there {
+			return ProgramUp{ID: id, Handle: found}
+		}
+		return ProgramDown{ID: id, Failed: err.Error(), Exit: proc.Exit{Status: 255}}
+	}
+	s.Lines.Job(eventJob, t.Key.Job, fmt.Sprintf("task %08x started, %s", id, p.Args[0]))
+	return ProgramUp{ID: id, Handle: h}
+}
+
+func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error) {
+	a, err := s.account(ctx, t)
+	if err != nil {
+		return proc.Handle{}, fmt.Errorf("account of the owner: %w", err)
+	}
+	dir := s.programDir(t, p.ID)
+	if err := os.Mkdir(dir, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
+		return proc.Handle{}, err
+	}
+	if err := s.System.MakeDir(s.owner(a), s.tmpDir(t)); err != nil {
+		return proc.Handle{}, fmt.Errorf("make TMPDIR: %w", err)
+	}
+	env := s.programEnvironment(t, a, p)
+	return s.System.Start(ctx, dir, proc.Spec{
+		Job: string(t.Key.Job), Path: lookPath(p.Args[0], env), Args: p.Args, Env: env, Dir: a.Home,
+		Stdout: filepath.Join(dir, stdout), Stderr: filepath.Join(dir, stderr),
+		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
+	})
+}
+
+// programEnvironment is the job's, with what was sent along, and the number of task and node.
+func (s *Site) programEnvironment(t Task, a Account, p Program) []string {
+	env := s.environment(t, a)
+	set := func(assignment string) {
+		name, _, _ := strings.Cut(assignment, "=")
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		env = append(env, assignment)
+	}
+	for _, e := range p.Env {
+		set(e)
+	}
+	for _, e := range s.environment(t, a) { // what tells job and host apart is not to be replaced
+		if name, _, _ := strings.Cut(e, "="); slices.Contains(ownVariables, name) {
+			set(e)
+		}
+	}
+	set("PBS_NODENUM=" + strconv.Itoa(p.Node))
+	set("PBS_TASKNUM=" + strconv.FormatUint(uint64(p.ID), 10))
+	return env
+}
+
+// ownVariables are those that are of the host and the job whoever starts a program.
+var ownVariables = []string{"PBS_JOBID", "PBS_JOBCOOKIE", "PBS_MOMPORT", taskSocket, "TMPDIR"}
+
+// recoverProgram finds out whether a program was started before the mom died. One that was
+// not is not started any more: whoever asked for it may be gone.
+func (s *Site) recoverProgram(_ context.Context, t Task, id uint32) Event {
+	h, found, err := s.System.Forestall(s.programDir(t, id))
+	switch {
+	case err != nil:
+		return ProgramDown{ID: id, Failed: err.Error(), Exit: proc.Exit{Status: 255}}
+	case !found:
+		return ProgramDown{ID: id, Failed: "the mom was restarted before it ran", Exit: proc.Exit{Status: 255}}
+	}
+	return ProgramUp{ID: id, Handle: h}
+}
+
+// watchProgram waits for a program's end.
+func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
+	p, ok := t.Program(id)
+	if !ok {
+		return nil
+	}
+	if p.Attached {
+		for {
+			used, err := s.System.Usage(p.Handle)
+			if err == nil && used[0].Processes == 0 {
+				return ProgramDown{ID: id}
+			}
+			if !pause(ctx, attachedEvery) {
+				return nil
+			}
+		}
+	}
+	exit, err := s.System.Wait(ctx, s.programDir(t, id), p.Handle)
+	if ctx.Err() != nil {
+		return nil
+	}
+	job := t.Key.Job
+	s.Lines.Job(eventDebug, job, fmt.Sprintf("task %08x terminated", id))
+	if own, failed := errors.AsType[*proc.StartError](err); failed {
+		return ProgramDown{ID: id, Failed: own.Reason, Exit: proc.Exit{Status: 255}}
+	}
+	if err != nil {
+		s.Logger.Warn("program lost", "task", t.Key.String(), "program", id, "err", err)
+		_ = s.System.Signal(p.Handle, 9) // what the shim left behind must not outlive the report
+		return ProgramDown{ID: id, Exit: proc.Exit{Status: 256 + 9}}
+	}
+	cput := exit.CPU.Truncate(time.Second)
+	s.Lines.Job(eventDebug2, job, fmt.Sprintf("task %08x cput=%02d:%02d:%02d", id,
+		int(cput.Hours()), int(cput.Minutes())%60, int(cput.Seconds())%60))
+	return ProgramDown{ID: id, Exit: exit}
+}

@@ -1,0 +1,287 @@
+package task
+
+import (
+	"slices"
+	"syscall"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+	"rampart/mom/spool"
+)
+
+// A Host is one of those that a run is on.
+type Host struct {
+	Name    pbs.HostName `json:"name"`
+	Address string       `json:"address"` // HOST:PORT of its mom
+}
+
+// The events between the moms of a run.
+type (
+	// Joined says that every sister is part of the run.
+	Joined struct{}
+	// JoinFailed says that one is not.
+	JoinFailed struct{ Reason string }
+	// Polled tells what the sisters that have answered have used so far.
+	Polled struct {
+		Shares map[pbs.HostName]Peak
+		Silent []pbs.HostName // those that have not answered
+		Lost   pbs.HostName   // one whose part has ended, or that has been silent for too long
+	}
+	// Gathered says that the sisters were told to end their parts, and what they have used.
+	Gathered struct{ Shares map[pbs.HostName]Peak }
+)
+
+func (Joined) event()     {}
+func (JoinFailed) event() {}
+func (Polled) event()     {}
+func (Gathered) event()   {}
+
+// The deeds of a mother superior.
+const (
+	Join   Deed = "have the sisters join"
+	Poll   Deed = "poll the sisters"
+	Gather Deed = "end the sisters' parts"
+)
+
+// Over returns whether the part of the run on this host is over, or about to be reported so.
+func (t Task) Over() bool { return t.State == Delivering || t.State == Ended || t.State == Gathering }
+
+// Party tells whether the host is one of the run's.
+func (t Task) Party(host pbs.HostName) bool {
+	return slices.ContainsFunc(t.Hosts, func(h Host) bool { return h.Name == host })
+}
+
+// Node returns the number of this host among the run's, from 0.
+func (t Task) Node() int {
+	return slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == t.Host })
+}
+
+// sisters returns the other hosts of a mother superior's run.
+func (t Task) sisters() []Host {
+	if t.Sister || len(t.Hosts) < 2 {
+		return nil
+	}
+	return t.Hosts[1:]
+}
+
+// begin starts the program, once the sisters are part of the run.
+func (t Task) begin() (Task, []Action, error) {
+	if len(t.sisters()) > 0 {
+		t.State, t.Asked = Joining, true
+		return t, []Action{{Do: Join}}, nil
+	}
+	t.State = Starting
+	return t, []Action{{Do: Launch}}, nil
+}
+
+func (t Task) joined() (Task, []Action, error) {
+	if t.State != Joining {
+		return t, nil, nil
+	}
+	t.State = Starting
+	return t, []Action{{Do: Launch}, {Do: Poll}}, nil
+}
+
+func (t Task) joinFailed(ev JoinFailed) (Task, []Action, error) {
+	if t.State != Joining {
+		return t, nil, nil
+	}
+	return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: ev.Reason, Lost: t.Aborted})
+}
+
+// polled takes the sisters' shares over. A run that has lost a sister ends.
+func (t Task) polled(ev Polled) (Task, []Action, error) {
+	if t.State != Running && t.State != Ending {
+		return t, nil, nil
+	}
+	t = t.withShares(ev.Shares)
+	if ev.Lost == "" || t.LostHost != "" || t.State == Ending {
+		return t, []Action{{Do: Poll}}, nil
+	}
+	t.LostHost, t.State = ev.Lost, Ending
+	actions := []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}, {Do: Poll}}
+	return t, actions, nil
+}
+
+func (t Task) withShares(shares map[pbs.HostName]Peak) Task {
+	if len(shares) == 0 {
+		return t
+	}
+	all := make(map[pbs.HostName]Peak, len(t.Hosts))
+	for host, p := range t.Shares {
+		all[host] = p
+	}
+	for host, p := range shares {
+		old := all[host]
+		all[host] = Peak{
+			CPU: max(old.CPU, p.CPU), RSS: max(old.RSS, p.RSS), VSize: max(old.VSize, p.VSize), Percent: max(old.Percent, p.Percent),
+		}
+	}
+	t.Shares = all
+	return t
+}
+
+// conclude ends the run on this host as result says, after the programs that the job has
+// started and the sisters' parts have ended.
+func (t Task) conclude(result spool.Ended) (Task, []Action, error) {
+	t.Result = &result
+	t.State = Gathering
+	actions := t.gather()
+	if len(actions) > 0 {
+		return t, actions, nil
+	}
+	t.State = Delivering
+	return t, t.delivery(), nil
+}
+
+// gather is what is still to be done before the run is over on all hosts.
+func (t Task) gather() []Action {
+	var actions []Action
+	if t.live() {
+		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL}, Action{Do: Grace, After: killGrace})
+	}
+	if t.Asked && !t.Gathered {
+		actions = append(actions, Action{Do: Gather})
+	}
+	return actions
+}
+
+func (t Task) gathered(ev Gathered) (Task, []Action, error) {
+	if t.State != Gathering {
+		return t, nil, nil
+	}
+	t = t.withShares(ev.Shares)
+	t.Gathered = true
+	return t.together()
+}
+
+// together goes on with the end once nothing is waited for any more.
+func (t Task) together() (Task, []Action, error) {
+	if t.live() || t.Asked && !t.Gathered {
+		return t, nil, nil
+	}
+	result := *t.Result
+	result.Used = t.Used()
+	t.State, t.Result = Delivering, &result
+	return t, t.delivery(), nil
+}
+
+// stepSister decides what follows from ev at a sister.
+func (t Task) stepSister(ev Event) (Task, []Action, error) {
+	switch ev := ev.(type) {
+	case Accept:
+		return t, []Action{{Do: Confirm}}, nil
+	case Resume:
+		return t.resumeSister(ev)
+	case Fetched:
+		if t.State == Accepted {
+			t.State = Running
+		}
+		return t, nil, nil
+	case Failed:
+		if t.State != Accepted {
+			return t, nil, nil
+		}
+		return t.leave(spool.Ended{ExitStatus: ev.Status, Comment: ev.Reason, NeverStarted: true})
+	case Lapsed:
+		if t.Lapse >= ev.Now || t.Fenced || t.Over() {
+			return t, nil, nil
+		}
+		t.Fenced = true
+		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: fencedComment, Lost: true})
+	case Kill:
+		if t.Over() {
+			return t, nil, nil
+		}
+		t.Kill = &ev.Killing
+		return t.leave(spool.Ended{ExitStatus: 256 + int(syscall.SIGKILL)})
+	case Abort:
+		if t.Over() {
+			return t, nil, nil
+		}
+		t.Aborted = true
+		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: "the mom ended its jobs", Lost: true})
+	case GraceOver:
+		return t.graceOver()
+	case Signal:
+		return t.signalSister(ev.Name)
+	case Sampled:
+		return t.sampledSister(ev)
+	case Alter:
+		return t.alter(ev.Attrs)
+	case Told:
+		t.Told = true
+		return t, nil, nil
+	case Forget:
+		return t.forget()
+	}
+	return t, nil, t.refused("unknown event")
+}
+
+// leave ends a sister's part: with its last program it is over.
+func (t Task) leave(result spool.Ended) (Task, []Action, error) {
+	if t.Result == nil {
+		t.Result = &result
+	}
+	if t.live() {
+		t.State = Ending
+		return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
+	}
+	return t.left()
+}
+
+func (t Task) left() (Task, []Action, error) {
+	result := *t.Result
+	result.Used = t.Used()
+	t.State, t.Result = Ended, &result
+	return t, []Action{{Do: Report}, {Do: Clean}}, nil
+}
+
+func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
+	lost := func(why string) (Task, []Action, error) {
+		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: why, Lost: true, NeverStarted: t.State == Accepted && t.Attrs != nil})
+	}
+	switch {
+	case t.State == Ended && t.Told:
+		return t, []Action{{Do: Clean}}, nil
+	case t.State == Ended:
+		return t, []Action{{Do: Report}, {Do: Clean}}, nil
+	case t.BootID != ev.BootID:
+		return lost("the host was restarted")
+	case !ev.Adopt:
+		t.Aborted = true
+		return lost("the mom was restarted")
+	case t.State == Accepted:
+		return t, []Action{{Do: Confirm}}, nil
+	case t.State == Ending && !t.live():
+		return t.left()
+	case t.State == Ending:
+		return t.leave(*t.Result)
+	}
+	return t, nil, nil
+}
+
+func (t Task) signalSister(name string) (Task, []Action, error) {
+	sig, err := ParseSignal(name)
+	if err != nil {
+		return t, nil, err
+	}
+	if t.State != Running {
+		return t, nil, t.refused("signal")
+	}
+	return t, []Action{{Do: Send, Signal: sig}}, nil
+}
+
+func (t Task) sampledSister(ev Sampled) (Task, []Action, error) {
+	if t.State != Running && t.State != Ending {
+		return t, nil, nil
+	}
+	t.Peak = t.Peak.with(t.all(ev.Usage))
+	return t, nil, nil
+}
+
+// all adds to what the live processes use what the ended programs have.
+func (t Task) all(u proc.Usage) proc.Usage {
+	u.CPU += t.Spent
+	return u
+}
