@@ -105,6 +105,8 @@ type mom struct {
 	slow   time.Duration
 	refuse map[uint64]*api.Refusal
 	got    []*api.DeliverRequest
+	files  map[string]bool
+	hooks  *api.SetHooksRequest
 }
 
 func (m *mom) answer() error {
@@ -140,6 +142,31 @@ func (m *mom) Ping(context.Context, *connect.Request[api.PingRequest]) (*connect
 		return nil, err
 	}
 	return connect.NewResponse(&api.PingReply{Host: m.name}), nil
+}
+
+// SetHooks takes what it is told; of a file it asks for the content once.
+func (m *mom) SetHooks(_ context.Context, r *connect.Request[api.SetHooksRequest]) (*connect.Response[api.SetHooksReply], error) {
+	if err := m.answer(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.files == nil {
+		m.files = map[string]bool{}
+	}
+	for _, f := range r.Msg.GetFiles() {
+		m.files[f.GetSum()] = true
+	}
+	reply := &api.SetHooksReply{}
+	for _, h := range r.Msg.GetHooks() {
+		if sum := h.GetScript(); sum != "" && !m.files[sum] {
+			reply.Missing = append(reply.Missing, sum)
+		}
+	}
+	if len(reply.Missing) == 0 {
+		m.hooks = r.Msg
+	}
+	return connect.NewResponse(reply), nil
 }
 
 func (m *mom) set(down bool) {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"connectrpc.com/connect"
 
@@ -56,6 +57,9 @@ func (c *Config) attempt(ctx context.Context, id pbs.RequestID, body uint64, pre
 		if err == nil {
 			return c.propose(ctx, command.Proposal{ID: id, Asker: p.user, Body: body, Commands: commands})
 		}
+		if _, final := errors.AsType[*hooked](err); final {
+			return state.Result{}, err
+		}
 		refused = err
 	}
 	return state.Result{}, c.told(refused)
@@ -87,7 +91,11 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err != nil {
 			return nil, err
 		}
-		return &command.AlterJob{Job: j.ID, Changes: changes}, mayChange(p, j, typeAlter)
+		if err := mayChange(p, j, typeAlter); err != nil {
+			return nil, err
+		}
+		changes, err = b.alterJob(ctx, p, j, changes)
+		return &command.AlterJob{Job: j.ID, Changes: changes}, err
 	})
 	return reply(&api.AlterReply{}, err)
 }
@@ -150,6 +158,7 @@ func (b *Batch) Signal(ctx context.Context, r *connect.Request[api.SignalRequest
 func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		cmd := &command.DeleteJob{Job: j.ID, Force: r.Msg.GetForce(), History: r.Msg.GetHistory()}
+		cmd.Quiet = r.Msg.GetQuiet() && p.view.Cluster().FeatureLevel >= command.LevelObjects
 		return cmd, mayChange(p, j, typeDelete)
 	})
 	return reply(&api.DeleteReply{}, err)

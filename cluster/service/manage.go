@@ -30,8 +30,19 @@ type directive struct {
 
 // Manage is one directive of qmgr on one object, or on all of a kind.
 func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
-	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) { return directives(p, r.Msg) })
+	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
+		commands, err := directives(p, r.Msg)
+		if err == nil && !ofHooks(r.Msg.GetKind()) {
+			err = b.management(ctx, p, r.Msg)
+		}
+		return commands, err
+	})
 	return reply(&api.ManageReply{}, err)
+}
+
+// ofHooks tells whether a directive is about hooks: a hook must not keep root from mending it.
+func ofHooks(kind api.ObjectKind) bool {
+	return kind == api.ObjectKind_OBJECT_KIND_HOOK || kind == api.ObjectKind_OBJECT_KIND_PBSHOOK
 }
 
 // directives returns the commands of a directive, one for each object.

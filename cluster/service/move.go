@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/mom/hook"
 	"rampart/transport/api"
 )
 
@@ -26,8 +27,14 @@ func (b *Batch) Move(ctx context.Context, r *connect.Request[api.MoveRequest]) (
 		if queue == "" {
 			queue = p.view.Server().DefaultQueue()
 		}
-		cmd := &command.MoveJob{Job: j.ID, Queue: queue, Privileged: p.perm >= attr.Operator}
-		return cmd, mayChange(p, j, typeMove)
+		if err := mayChange(p, j, typeMove); err != nil {
+			return nil, err
+		}
+		err = b.jobHooks(ctx, p, "movejob", j, func(e *hook.Event) {
+			e.SrcQueue = string(j.Queue)
+			setQueue(e.Job, string(queue))
+		})
+		return &command.MoveJob{Job: j.ID, Queue: queue, Privileged: p.perm >= attr.Operator}, err
 	})
 	return reply(&api.MoveReply{}, err)
 }

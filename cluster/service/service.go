@@ -9,6 +9,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/mom/hook"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
@@ -63,6 +64,8 @@ type Logins interface {
 type Hooks interface {
 	// Compile returns a *hook.SyntaxError for a script that cannot be read.
 	Compile(ctx context.Context, name string, script []byte) error
+	// Run runs the hooks of an event, one after the other.
+	Run(ctx context.Context, v *state.View, e *hook.Event) *hook.Outcome
 }
 
 // Config is what the services are made of.

@@ -23,6 +23,9 @@ const badGroup pbs.Code = 15024
 func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest]) (*connect.Response[api.SubmitReply], error) {
 	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		job, err := b.submission(ctx, p, r.Msg)
+		if c, ok := job.(*command.SubmitJob); ok && err == nil {
+			err = b.queueJob(ctx, p, c)
+		}
 		return []command.Command{job}, err
 	})
 	return reply(&api.SubmitReply{Job: string(result.Job)}, err)

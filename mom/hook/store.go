@@ -127,8 +127,11 @@ func (s *Store) Set(m *Manifest, contents map[string][]byte) (Change, error) {
 		return Change{}, fmt.Errorf("keep hooks: %w", err)
 	}
 	files, missing, err := s.files(m, contents)
-	if err != nil || len(missing) > 0 {
-		return Change{Missing: missing}, err
+	if err != nil {
+		return Change{}, err
+	}
+	if len(missing) > 0 {
+		return Change{Missing: missing}, s.hoard(contents)
 	}
 	var c Change
 	for name, body := range files {
@@ -181,6 +184,9 @@ func (s *Store) files(m *Manifest, contents map[string][]byte) (files map[string
 			if !ok {
 				body, ok = s.kept(f.name, f.sum)
 			}
+			if !ok {
+				body, ok = s.kept(hoarded+f.sum, f.sum)
+			}
 			if !ok || sumOf(body) != f.sum {
 				missing = append(missing, f.sum)
 				continue
@@ -190,6 +196,22 @@ func (s *Store) files(m *Manifest, contents map[string][]byte) (files map[string
 	}
 	return files, missing, nil
 }
+
+// hoard keeps contents until the others have come.
+func (s *Store) hoard(contents map[string][]byte) error {
+	for sum, body := range contents {
+		if sumOf(body) != sum {
+			continue
+		}
+		if _, err := s.put(hoarded+sum, body); err != nil {
+			return fmt.Errorf("keep hooks: %w", err)
+		}
+	}
+	return nil
+}
+
+// hoarded begins the names of contents that are not in use yet.
+const hoarded = ".have-"
 
 func (s *Store) has(name string) bool {
 	_, err := os.Stat(s.path(name))
@@ -248,6 +270,10 @@ func (s *Store) sweep(files map[string][]byte) (deleted []string, err error) {
 	for _, e := range entries {
 		name := e.Name()
 		hooks := strings.HasSuffix(name, ".HK") || strings.HasSuffix(name, ".PY") || strings.Contains(name, ".CF")
+		if strings.HasPrefix(name, hoarded) {
+			errs = append(errs, os.Remove(s.path(name)))
+			continue
+		}
 		if _, ok := files[name]; ok || e.IsDir() || !hooks {
 			continue
 		}

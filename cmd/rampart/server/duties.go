@@ -11,6 +11,7 @@ import (
 
 	"rampart/cluster/dispatch"
 	"rampart/cluster/gossip"
+	"rampart/cluster/mail"
 	"rampart/cluster/sched"
 	"rampart/cluster/service"
 	"rampart/fsm/pbs"
@@ -28,7 +29,12 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	duties, ctx := errgroup.WithContext(ctx)
 	duties.Go(func() error { return dispatch.New(options).Run(ctx) })
 	duties.Go(func() error { return watcher.Run(ctx) })
+	duties.Go(func() error { return dispatch.NewTeller(options).Run(ctx) })
 	duties.Go(func() error { return s.turnGossipKeys(ctx) })
+	if s.outside.Mail != nil {
+		post := mail.New(mail.Options{Source: s.machine, Proposer: s.replica, Send: s.outside.Mail, Logger: s.logger})
+		duties.Go(func() error { return post.Run(ctx) })
+	}
 	duties.Go(func() error { return s.replaceCA(ctx) })
 	duties.Go(func() error {
 		return sched.New(sched.Options{

@@ -53,6 +53,7 @@ type Server struct {
 
 	revoked atomic.Pointer[revoked]
 	backup  *backupMaker
+	hooks   *hooks
 	ending  chan time.Duration // somebody wished the end, in so long
 
 	mu      sync.Mutex
@@ -89,6 +90,7 @@ func New(c Config, o Outside, logger *slog.Logger) *Server {
 	s.machine = newMachine(s.ledger, s.metrics.registry, o)
 	s.metrics.registry.MustRegister(census{s.machine.View})
 	s.backup = newBackupMaker(s)
+	s.hooks = newHooks(c, confFile(), s.serverLog, logger)
 	return s
 }
 
@@ -195,7 +197,7 @@ func (s *Server) isMember(key string) bool {
 func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
-		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Home: string(s.config.Home), Logger: s.logger,
+		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
 		Backups: s.backups,
 		Place:   sched.PlaceOne, EndReplica: s.endReplica, EndSelf: s.endSelf,
 	})
@@ -209,6 +211,7 @@ func (s *Server) mount() {
 	s.handler.Mount(apiconnect.NewReportHandler(service.CountReports(s.metrics.registry, services.Report), options...))
 	s.handler.Mount(apiconnect.NewSnapshotsHandler(services.Snapshots, options...))
 	s.handler.Mount(apiconnect.NewStagingHandler(services.Staging, options...))
+	s.handler.Mount(s.carrier(services.Staging).Handler(options...))
 	s.handler.Mount(apiconnect.NewTrustHandler(services.Trust, options...))
 	s.handler.Plain("/healthz", transport.ForAnybody, services.Healthz())
 	s.handler.Plain("/readyz", transport.ForAnybody, services.Readyz())
@@ -287,6 +290,7 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.awaitEnd(ctx, end) })
 	agreeing.Go(func() error { return s.replica.Run(ctx) })
 	agreeing.Go(func() error { return s.gossip.Run(ctx) })
+	agreeing.Go(func() error { return s.hooks.keep(ctx, s.machine) })
 	agreeing.Go(func() error { return s.hear(ctx) })
 	agreeing.Go(func() error { return s.renewer().Run(ctx) })
 	agreeing.Go(func() error { return s.enter(ctx) })
@@ -307,7 +311,7 @@ func (s *Server) close() {
 	s.handler.Close()
 	s.peers.close()
 	s.moms.Close()
-	if err := errors.Join(s.serverLog.Close(), s.schedLog.Close()); err != nil {
+	if err := errors.Join(s.hooks.runtime.Close(), s.serverLog.Close(), s.schedLog.Close()); err != nil {
 		s.logger.Error("close the logs", "error", err)
 	}
 }

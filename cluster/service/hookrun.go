@@ -1,0 +1,184 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/mom/hook"
+	"rampart/transport/api"
+)
+
+// hooked is the refusal of a hook: it is final, whatever view the hook saw.
+type hooked struct{ refusal *pbs.Error }
+
+func (h *hooked) Error() string { return h.refusal.Message }
+
+// Unwrap makes it the refusal that the user reads.
+func (h *hooked) Unwrap() error { return h.refusal }
+
+// runHooks runs the hooks of an event before its change is proposed. It returns nil when
+// there are none, and a refusal when one of them rejects.
+func (c *Config) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.Outcome, error) {
+	if !p.view.HasHooksAt(e.Event) {
+		return nil, nil
+	}
+	if c.Hooks == nil {
+		return nil, &hooked{pbs.Errorf(pbs.HookError, "hooks of %s cannot run on this server", e.Event)}
+	}
+	e.Requestor, e.RequestorHost = p.user.Name, string(p.user.Host)
+	out := c.Hooks.Run(ctx, p.view, e)
+	if out.Rejected == nil {
+		return out, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	text := out.Message
+	if text == "" {
+		text = e.Event + " request rejected by '" + out.Rejected.Name + "'"
+	}
+	return nil, &hooked{pbs.Errorf(pbs.HookError, "%s", strings.ReplaceAll(text, "\n", " "))}
+}
+
+// queueJob lets the hooks of queuejob look at a job and change it.
+func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) error {
+	if !p.view.HasHooksAt("queuejob") {
+		return nil
+	}
+	job := hookObject("", c.Attributes)
+	queue := c.Queue
+	if queue == "" {
+		queue = p.view.Server().DefaultQueue()
+	}
+	job.Attrs = append(job.Attrs, hook.Attr{"queue", "", string(queue)}, hook.Attr{"Job_Owner", "", p.user.String()})
+	out, err := b.runHooks(ctx, p, &hook.Event{Event: "queuejob", Job: &job, Settable: hook.SettableJob()})
+	if out == nil || err != nil {
+		return err
+	}
+	changes, queued, err := b.edits(p, out.Job)
+	if err != nil {
+		return err
+	}
+	if queued != "" {
+		c.Queue = pbs.QueueName(queued)
+	}
+	for _, ch := range changes {
+		if ch.Op == command.OpUnset || ch.Entry.Value == "" {
+			c.Attributes = c.Attributes.Unset(ch.Entry.Name, ch.Entry.Resource)
+			continue
+		}
+		c.Attributes = c.Attributes.Set(ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value)
+	}
+	return nil
+}
+
+// edits reads what hooks want of a job as if a Manager had asked for it.
+func (b *Batch) edits(p person, edits *hook.Edits) (changes []command.AttrChange, queue string, err error) {
+	if edits == nil {
+		return nil, "", nil
+	}
+	p.perm = attr.Manager
+	names := make([]string, 0, len(edits.Set))
+	for name := range edits.Set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		value := edits.Set[name]
+		base, res, _ := strings.Cut(name, ".")
+		if base == "queue" {
+			if value != nil {
+				queue = *value
+			}
+			continue
+		}
+		a := &api.Attribute{Name: base, Resource: res, Op: api.Op_OP_UNSET}
+		if value != nil {
+			a.Op, a.Value = api.Op_OP_SET, *value
+		}
+		if base == "Resource_List" && res == "" || value != nil && *value == "" {
+			a.Op = api.Op_OP_UNSET
+		}
+		ch, err := parseChange(p, attr.Job, a)
+		if err != nil {
+			return nil, "", err
+		}
+		changes = append(changes, ch)
+	}
+	return changes, queue, nil
+}
+
+// alterJob lets the hooks of modifyjob look at changes of a job, and change them.
+func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
+	if !p.view.HasHooksAt("modifyjob") {
+		return changes, nil
+	}
+	before, job := hookObject(string(j.ID), p.view.JobAttributes(j)), hook.Object{Name: string(j.ID)}
+	for _, ch := range changes {
+		if ch.Op != command.OpUnset {
+			job.Attrs = append(job.Attrs, hook.Attr{ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value})
+		}
+	}
+	out, err := b.runHooks(ctx, p, &hook.Event{Event: "modifyjob", Job: &job, JobBefore: &before, Settable: hook.SettableJob()})
+	if out == nil || err != nil {
+		return changes, err
+	}
+	more, _, err := b.edits(p, out.Job)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range more {
+		changes = slices.DeleteFunc(changes, func(ch command.AttrChange) bool {
+			return ch.Entry.Name == m.Entry.Name && ch.Entry.Resource == m.Entry.Resource
+		})
+	}
+	return append(changes, more...), nil
+}
+
+// jobHooks asks the hooks of an event about a job that they cannot change.
+func (b *Batch) jobHooks(ctx context.Context, p person, event string, j *state.Job, edit func(e *hook.Event)) error {
+	if !p.view.HasHooksAt(event) {
+		return nil
+	}
+	job := hookObject(string(j.ID), p.view.JobAttributes(j))
+	e := &hook.Event{Event: event, Job: &job}
+	if edit != nil {
+		edit(e)
+	}
+	_, err := b.runHooks(ctx, p, e)
+	return err
+}
+
+// setQueue makes a job in an event one of the queue.
+func setQueue(o *hook.Object, queue string) {
+	for i := range o.Attrs {
+		if o.Attrs[i][0] == "queue" {
+			o.Attrs[i][2] = queue
+		}
+	}
+}
+
+var opWords = map[api.Op]string{
+	api.Op_OP_SET: "SET", api.Op_OP_UNSET: "UNSET", api.Op_OP_INCREASE: "INCR", api.Op_OP_DECREASE: "DECR",
+}
+
+// management asks the hooks of management about a directive.
+func (b *Batch) management(ctx context.Context, p person, r *api.ManageRequest) error {
+	if !p.view.HasHooksAt("management") {
+		return nil
+	}
+	m := &hook.Management{
+		Cmd:     strings.TrimPrefix(r.GetVerb().String(), "VERB_"),
+		ObjType: strings.TrimPrefix(r.GetKind().String(), "OBJECT_KIND_"), ObjName: r.GetName(),
+	}
+	for _, a := range r.GetChanges() {
+		m.Attribs = append(m.Attribs, hook.Attributed{Name: a.GetName(), Resource: a.GetResource(), Value: a.GetValue(), Op: opWords[a.GetOp()]})
+	}
+	_, err := b.runHooks(ctx, p, &hook.Event{Event: "management", Management: m})
+	return err
+}

@@ -1,0 +1,70 @@
+package service
+
+import (
+	"context"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/mom/hook"
+)
+
+// HookSource answers what hooks on a replica ask about the cluster.
+type HookSource struct{ View *state.View }
+
+// Objects implements hook.Source.
+func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(hook.Object) error) error {
+	v := s.View
+	switch kind {
+	case "server":
+		return yield(hookObject(v.Cluster().Name, v.ServerAttributes()))
+	case "queue":
+		for q := range v.Queues() {
+			if name == "" || name == string(q.Name) {
+				if err := yield(hookObject(string(q.Name), v.QueueAttributes(q))); err != nil {
+					return err
+				}
+			}
+		}
+	case "vnode":
+		if name != "" {
+			if vn, ok := v.Vnode(pbs.VnodeName(name)); ok {
+				return yield(hookObject(name, v.VnodeAttributes(vn)))
+			}
+			return nil
+		}
+		for vn := range v.Vnodes() {
+			if err := yield(hookObject(string(vn.Name), v.VnodeAttributes(vn))); err != nil {
+				return err
+			}
+		}
+	case "job":
+		if name != "" {
+			if j, err := jobOf(v, name); err == nil {
+				return yield(hookObject(string(j.ID), v.JobAttributes(j)))
+			}
+			return nil
+		}
+		for j := range v.Jobs() {
+			if j.State == pbs.Finished {
+				continue
+			}
+			if err := yield(hookObject(string(j.ID), v.JobAttributes(j))); err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// hookObject is an object as scripts see it.
+func hookObject(name string, list attr.List) hook.Object {
+	o := hook.Object{Name: name, Attrs: make([]hook.Attr, len(list))}
+	for i, e := range list {
+		o.Attrs[i] = hook.Attr{e.Name, e.Resource, e.Value}
+	}
+	return o
+}

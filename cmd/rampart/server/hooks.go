@@ -1,0 +1,197 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"rampart/cluster/service"
+	"rampart/fsm/attr"
+	"rampart/fsm/state"
+	"rampart/mom/hook"
+	"rampart/transport/daylog"
+)
+
+// hooks runs the hooks of the leader, and keeps copies of all hooks where tools look.
+type hooks struct {
+	runtime *hook.Runtime
+	dir     string
+	log     *daylog.Log
+	self    string // Server@HOST
+	logger  *slog.Logger
+
+	mu    sync.Mutex
+	store *hook.Store
+	index uint64 // of the newest change of a hook that the copies have
+}
+
+var _ service.Hooks = (*hooks)(nil)
+
+func newHooks(c Config, conf string, log *daylog.Log, logger *slog.Logger) *hooks {
+	dir := filepath.Join(c.Home.ServerPriv(), "hooks")
+	short, _, _ := strings.Cut(c.Host, ".")
+	return &hooks{
+		runtime: hook.NewRuntime(hook.Options{
+			Dir: dir, Host: short, ConfFile: conf, Logger: logger,
+			Conf: map[string]string{"PBS_HOME": string(c.Home), "PBS_SERVER": c.Server},
+		}),
+		dir: dir, log: log, self: "Server@" + c.Host, logger: logger,
+	}
+}
+
+// Compile implements service.Hooks.
+func (h *hooks) Compile(ctx context.Context, name string, script []byte) error {
+	return h.runtime.Compile(ctx, name, script)
+}
+
+// keep follows the state with the copies, until ctx ends.
+func (h *hooks) keep(ctx context.Context, source interface {
+	View() *state.View
+	Changed() <-chan struct{}
+},
+) error {
+	for {
+		changed := source.Changed()
+		if err := h.copyOf(source.View()); err != nil {
+			h.logger.Error("hooks not copied", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+		select { // a change waits for others
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// copyOf brings the copies to the state of a view.
+func (h *hooks) copyOf(v *state.View) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var newest uint64
+	count := uint64(0)
+	for one := range v.Hooks() {
+		if one.Seq != 0 {
+			newest, count = max(newest, one.Modified), count+1
+		}
+	}
+	if newest = newest<<16 | count; newest == h.index || newest == 0 && h.store == nil {
+		return nil
+	}
+	if h.store == nil {
+		store, err := hook.OpenStore(h.dir)
+		if err != nil {
+			return err
+		}
+		h.store = store
+	}
+	m, contents := &hook.Manifest{Server: v.Cluster().Name}, map[string][]byte{}
+	for one := range v.Hooks() {
+		if one.Seq == 0 {
+			continue
+		}
+		m.Hooks = append(m.Hooks, hookOf(one))
+		for _, kind := range []state.HookFileKind{state.HookScript, state.HookConfig} {
+			if body, ok := v.HookFile(one.Name, kind); ok {
+				contents[sumFor(one, kind)] = body
+			}
+		}
+	}
+	change, err := h.store.Set(m, contents)
+	if err != nil {
+		return err
+	}
+	if len(change.Missing) > 0 {
+		return fmt.Errorf("contents of %v are missing in the state", change.Missing)
+	}
+	h.index = newest
+	return nil
+}
+
+func sumFor(h *state.Hook, kind state.HookFileKind) string {
+	if kind == state.HookConfig {
+		return h.Config.Sum
+	}
+	return h.Script.Sum
+}
+
+func hookOf(h *state.Hook) hook.Hook {
+	out := hook.Hook{Name: h.Name, Seq: h.Seq, Attrs: map[string]string{}, Script: h.Script.Sum, Config: h.Config.Sum, Suffix: h.Suffix}
+	for _, def := range attr.All(attr.Hook) {
+		out.Attrs[def.Name] = h.Get(def.Name)
+	}
+	return out
+}
+
+// Run implements service.Hooks.
+func (h *hooks) Run(ctx context.Context, v *state.View, e *hook.Event) *hook.Outcome {
+	return h.runSome(ctx, v, e, v.HooksAt(e.Event), false)
+}
+
+func (h *hooks) runSome(ctx context.Context, v *state.View, e *hook.Event, list []*state.Hook, regardless bool) *hook.Outcome {
+	if err := h.copyOf(v); err != nil {
+		h.logger.Error("hooks not copied", "err", err)
+	}
+	e.RequestorHost = orThis(e.RequestorHost, strings.TrimPrefix(h.self, "Server@"))
+	resources := map[string]string{}
+	for d := range v.CustomResources() {
+		resources[d.Name] = d.Type.String()
+	}
+	var runs []hook.Run
+	for _, one := range list {
+		script, _ := v.HookFile(one.Name, state.HookScript)
+		run := hook.Run{
+			Hook: hookOf(one), Script: script, Dir: h.dir, Resources: resources, Source: service.HookSource{View: v}, Log: h.line,
+		}
+		if one.Config.Sum != "" {
+			run.Config = filepath.Join(h.dir, one.Name+".CF"+one.Suffix)
+		}
+		if one.Get("debug") == "true" {
+			run.Debug = filepath.Join(h.dir, "tmp")
+		}
+		runs = append(runs, run)
+	}
+	out := h.runtime.Sequence(ctx, runs, e, regardless)
+	for _, text := range out.Lines {
+		h.write(daylog.Debug, "Hook", h.self, text)
+	}
+	return out
+}
+
+func orThis(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// line writes what a script logs.
+func (h *hooks) line(l hook.Line) {
+	if l.Job != "" {
+		h.write(daylog.Job, "Job", l.Job, l.Text)
+		return
+	}
+	event := daylog.System | daylog.Admin
+	if l.Level <= 3 {
+		event |= daylog.Error
+	}
+	h.write(event|daylog.Force, "Hook", h.self, l.Text)
+}
+
+func (h *hooks) write(event uint16, class, object, text string) {
+	if err := h.log.Write(time.Now(), event, class, object, text); err != nil {
+		h.logger.Error("write the server log", "error", err)
+	}
+}
+
+// confFile is the configuration file of the host, which hooks may read.
+func confFile() string { return orThis(os.Getenv("PBS_CONF_FILE"), "/etc/pbs.conf") }

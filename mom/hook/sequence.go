@@ -1,0 +1,108 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+)
+
+// An Outcome is what came of all hooks of an event.
+type Outcome struct {
+	Answer            // what all of them changed; Accept is false if one of them has rejected
+	Rejected *Hook    // which one that was
+	Done     []Hook   // those that have come to their end
+	Edits    []Edited // changes of vnodes by each of them
+	Lines    []string // for the log: what went wrong
+}
+
+// Edited are the vnodes that one hook changed.
+type Edited struct {
+	Hook   string
+	Vnodes map[string]*Edits
+}
+
+// Sequence runs hooks one after the other at one event: each sees the changes of those
+// before, and the first rejection or failure ends it, unless the event goes on regardless.
+// What hooks changed before a rejection is dropped.
+func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless bool) *Outcome {
+	out := &Outcome{Answer: Answer{Accept: true}}
+	for i := range runs {
+		run := runs[i]
+		run.Event = e
+		a, err := r.Do(ctx, run)
+		if err != nil {
+			a = &Answer{Failure: err.Error()}
+		}
+		out.Restart = out.Restart || a.Restart
+		if a.Reboot != "" {
+			out.Reboot = a.Reboot
+		}
+		if a.Failure != "" {
+			a.Accept, a.Message = false, failureText(&run.Hook, a)
+			out.Lines = append(out.Lines, fmt.Sprintf("hook '%s' failed: %s", run.Hook.Name, a.Failure))
+		}
+		if a.Accept {
+			e.apply(a)
+			out.merge(&run.Hook, a)
+			continue
+		}
+		out.Lines = append(out.Lines, fmt.Sprintf("%s request rejected by '%s'", e.Event, run.Hook.Name))
+		if regardless {
+			continue
+		}
+		rejected := run.Hook
+		restart, reboot := out.Restart, out.Reboot
+		out.Answer, out.Rejected, out.Edits = *a, &rejected, nil
+		out.Restart, out.Reboot = restart, reboot
+		return out
+	}
+	return out
+}
+
+// failureText is what a client is told (specification: hooks section 5).
+func failureText(h *Hook, a *Answer) string {
+	what := "encountered an exception"
+	if a.TimedOut {
+		what = "got an alarm call"
+	}
+	return fmt.Sprintf("request rejected as filter hook '%s' %s. Please inform Admin", h.Name, what)
+}
+
+// merge adds the changes of one hook to those of the ones before.
+func (o *Outcome) merge(h *Hook, a *Answer) {
+	o.Done = append(o.Done, *h)
+	o.Job = merged(o.Job, a.Job)
+	for id, edits := range a.Jobs {
+		if o.Jobs == nil {
+			o.Jobs = map[string]*Edits{}
+		}
+		o.Jobs[id] = merged(o.Jobs[id], edits)
+	}
+	if len(a.Vnodes) > 0 {
+		o.Edits = append(o.Edits, Edited{Hook: h.Name, Vnodes: a.Vnodes})
+	}
+	if a.Program != nil {
+		o.Program, o.Args, o.Env = a.Program, a.Args, a.Env
+	}
+}
+
+func merged(before, after *Edits) *Edits {
+	switch {
+	case after == nil:
+		return before
+	case before == nil:
+		return after
+	}
+	for name, value := range after.Set {
+		before.Set[name] = value
+	}
+	for name, kind := range after.Types {
+		if before.Types == nil {
+			before.Types = map[string]string{}
+		}
+		before.Types[name] = kind
+	}
+	if after.Wish != "" {
+		before.Wish = after.Wish
+	}
+	return before
+}
