@@ -17,7 +17,7 @@ func (p *Planner) Limit(starts, comments, lines, exact int) {
 func MakeByWalking(v *state.View, now pbs.Time, starts, comments, lines, exact int) Plan {
 	p := NewPlanner()
 	p.Limit(starts, comments, lines, exact)
-	p.prepare(v)
+	p.prepare(v, now)
 	c := p.begin(v, now)
 	var jobs []*state.Job
 	for j := range v.Jobs() {

@@ -91,7 +91,7 @@ func (c *cycle) planned(j *state.Job) {
 		return
 	}
 	counted := map[limited]bool{} // by two limits, maybe
-	for _, l := range c.view.RunLimits(j) {
+	for _, l := range append(c.view.RunLimits(j), c.view.SoftLimits(j)...) {
 		key := limited{l.Subject, l.Queue, l.Resource}
 		if !counted[key] {
 			c.limiter.planned[key] += l.Need

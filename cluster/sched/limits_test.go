@@ -138,7 +138,7 @@ func TestMake_HeedsLimits(t *testing.T) {
 			"start 0 (hosta:ncpus=1)\nstart 1 (hosta:ncpus=1)\nstart 2 (hosta:ncpus=1)\n" +
 				"comment 3 Not Running: Insufficient amount of queue resource: ncpus (R: 1 A: 0 T: 3)",
 		},
-		{"soft limits are for preemption", []string{"max_run_soft=[u:PBS_GENERIC=1]"}, "start 0 (hosta:ncpus=1)\nstart 1 (hosta:ncpus=1)\nstart 2 (hosta:ncpus=1)\nstart 3 (hosta:ncpus=1)"},
+		{"soft limits hold nothing back", []string{"max_run_soft=[u:PBS_GENERIC=1]"}, "start 0 (hosta:ncpus=1)\nstart 2 (hosta:ncpus=1)\nstart 1 (hosta:ncpus=1)\nstart 3 (hosta:ncpus=1)"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

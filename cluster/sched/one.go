@@ -8,7 +8,7 @@ import (
 // its turn and the limits say. Without room it says why.
 func PlaceOne(v *state.View, j *state.Job) (execVnode, why string) {
 	p := NewPlanner()
-	p.prepare(v)
+	p.prepare(v, v.Now())
 	place, _ := j.Resources.Get("place")
 	cl := p.class(v, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue})
 	c := p.begin(v, v.Now())

@@ -68,6 +68,7 @@ type cycle struct {
 	view    *state.View
 	now     pbs.Time
 	planner *Planner
+	order   *order
 	free    *world                 // what is left as jobs are placed
 	idle    *world                 // as if nothing ran; there when the first job does not fit
 	queues  map[pbs.QueueName]bool // whether it is started
@@ -76,28 +77,36 @@ type cycle struct {
 	rooms   map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
 	plan    Plan
 	waiting int
+	softs   map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
+	beyond  bool                   // the job under consideration is over a soft limit
+	yields  bool                   // an array has come to a soft limit with its last subjob
+	begun   map[uint64]uint32      // of arrays, by sequence number: index of the first subjob that was not planned
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than
 // there is to say of it.
-func (c *cycle) run(waits lines) {
+func (c *cycle) run(waits lanes) {
 	c.resume()
-	for len(waits) > 0 {
-		first := waits[0]
-		if c.saidAll(first) {
-			waits.leave()
+	for lane := waits.next(); lane != nil; lane = waits.next() {
+		first := lane.lines[0]
+		switch {
+		case c.saidAll(first):
+			lane.lines.leave()
 			continue
-		}
-		if len(c.plan.Starts) == c.starts {
+		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
 			return
+		case !first.rank.over && c.soft(first.job) && c.over(first.job):
+			lane.lines.recede()
+			continue
 		}
-		c.consider(first.job, first.class)
-		if next, ok := c.view.NextOf(first.of, first.job); ok {
-			waits.advance(next)
-		} else {
-			waits.leave()
+		lane.taken++
+		c.yields, c.beyond = false, first.rank.over
+		if c.consider(first.job, first.class); c.yields && !first.rank.over {
+			lane.lines.recede() // the rest of an array
+			continue
 		}
+		lane.lines.advance(c.view)
 	}
 }
 
@@ -148,17 +157,21 @@ func (c *cycle) consider(j *state.Job, cl *class) {
 // considerArray starts as many subjobs of an array as there is room for.
 func (c *cycle) considerArray(j *state.Job, cl *class) {
 	room := c.room(j)
-	for index := range j.Array.Queued.From(0) {
+	for index := range j.Array.Queued.From(c.begun[j.Seq]) {
 		switch {
 		case *room == 0:
 			return
 		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
 			return
+		case !c.beyond && c.soft(j) && c.over(j):
+			c.yields = true
+			return
 		case !c.try(j, j.ID.Subjob(index), cl):
 			return
 		}
 		*room--
+		c.begun[j.Seq] = index + 1
 	}
 }
 
@@ -183,6 +196,10 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	why, tried := c.reasons[cl]
 	if !tried {
 		if text := c.reached(j, id); text != "" {
+			c.explain(j, text)
+			return false
+		}
+		if text := c.order.low(j); text != "" {
 			c.explain(j, text)
 			return false
 		}

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"container/heap"
 	"slices"
 
 	"rampart/fsm/pbs"
@@ -21,6 +20,7 @@ type Planner struct {
 	all     *world // free and full, as in the view
 	scratch *world // of the cycle: jobs are placed here
 	idle    *world // nil before it was needed
+	order   order  // of the cycle
 	idleAge uint64 // changes of idle that may change what fits there
 }
 
@@ -31,17 +31,18 @@ func NewPlanner() *Planner { return &Planner{limits: usual, classes: map[key]*cl
 // vnodes in the order of their creation. When a job does not fit, no job with the
 // same request is tried.
 func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
-	waits := p.prepare(v)
+	waits := p.prepare(v, now)
 	n := len(waits)
 	c := p.begin(v, now)
-	c.run(waits)
+	c.run(newLanes(waits, &p.order))
 	p.forget(n)
 	return c.plan
 }
 
 // prepare brings what the planner keeps up to the view.
-func (p *Planner) prepare(v *state.View) lines {
+func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	p.cycle++
+	p.order = newOrder(v, now)
 	if custom := slices.Collect(v.CustomResources()); !slices.Equal(custom, p.custom) {
 		p.custom, p.classes, p.all, p.idle = custom, map[key]*class{}, nil, nil
 	}
@@ -53,10 +54,21 @@ func (p *Planner) prepare(v *state.View) lines {
 	}
 	var waits lines
 	for of, j := range v.Classes() {
-		waits = append(waits, line{of, j, p.class(v, of)})
+		waits = append(waits, p.line(v, of, j))
 	}
-	heap.Init(&waits)
 	return waits
+}
+
+// line returns the jobs of a class that wait, j first or, where jobs have scores, the best.
+func (p *Planner) line(v *state.View, of *state.Class, j *state.Job) line {
+	l := line{of: of, job: j, class: p.class(v, of)}
+	if !p.order.scores() {
+		l.rank = p.order.rank(j)
+		return l
+	}
+	all := p.order.jobsOf(of, j)
+	l.job, l.rank, l.rest = all[0].job, all[0].rank, all[1:]
+	return l
 }
 
 // class returns the request of a class, parsed when it is new, and makes sure that
@@ -82,6 +94,7 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	return &cycle{
 		limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
+		order: &p.order, softs: map[pbs.QueueName]bool{}, begun: map[uint64]uint32{},
 	}
 }
 
@@ -93,6 +106,7 @@ func (p *Planner) forget(lines int) {
 			w.view = nil
 		}
 	}
+	p.order.view = nil
 	if len(p.classes) < 2*lines+100 {
 		return
 	}
@@ -114,38 +128,4 @@ func (p *Planner) empty(v *state.View) *world {
 		p.idleAge++
 	}
 	return p.idle
-}
-
-// A line are the jobs of one class that were not considered yet.
-type line struct {
-	of    *state.Class
-	job   *state.Job // the first of them
-	class *class
-}
-
-// lines is a heap: the job to be considered next comes first.
-type lines []line
-
-func (l lines) Len() int           { return len(l) }
-func (l lines) Less(i, j int) bool { return state.Before(l[i].job, l[j].job) }
-func (l lines) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-
-// Push implements heap.Interface.
-func (l *lines) Push(x any) { *l = append(*l, x.(line)) }
-
-// Pop implements heap.Interface.
-func (l *lines) Pop() any {
-	last := len(*l) - 1
-	gone := (*l)[last]
-	*l = (*l)[:last]
-	return gone
-}
-
-// leave drops the first line.
-func (l *lines) leave() { heap.Pop(l) }
-
-// advance moves the first line on to its next job.
-func (l *lines) advance(next *state.Job) {
-	(*l)[0].job = next
-	heap.Fix(l, 0)
 }

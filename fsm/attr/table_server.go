@@ -111,7 +111,7 @@ func serverRows() []row {
 		managed("pbs_license_linger_time", Number, numberIn(0, 1<<31-1)).or("31536000"),
 		shown("license_count", Text),
 		shown("pbs_version", Text),
-		managed("job_sort_formula", Text, nil),
+		managed("job_sort_formula", Text, parseFormula),
 		managed("eligible_time_enable", Boolean, nil).or("False"),
 		managed("job_history_enable", Boolean, nil).implying("False"),
 		managed("job_history_duration", Duration, nil).implying("336:00:00"),

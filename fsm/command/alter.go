@@ -6,6 +6,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
+	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -60,6 +61,10 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		}
 		if err := applyChange(&next, ch); err != nil {
 			return err
+		}
+		if ch.Entry.Name == "eligible_time" {
+			q, _ := resource.Parse(resource.Time, ch.Entry.Value) // a value that the attribute's parser took
+			next.SetEligible(q.Int(), m.At)
 		}
 		if ch.Entry.Name == "Resource_List" {
 			structural, next.Defaults = true, withoutName(next.Defaults, ch.Entry.Resource)

@@ -43,6 +43,18 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 		}
 		return "E"
 	},
+	"eligible_time": func(t *tables, j *Job) string {
+		if j.Accrued == nil {
+			return ""
+		}
+		return resource.Seconds(j.EligibleSeconds(t.cluster.Time)).String()
+	},
+	"accrue_type": func(_ *tables, j *Job) string {
+		if j.Accrued == nil {
+			return ""
+		}
+		return positive(int64(j.Accrued.Type))
+	},
 	"comment":     func(_ *tables, j *Job) string { return j.Comment },
 	"run_count":   func(_ *tables, j *Job) string { return positive(int64(j.RunCount)) },
 	"run_version": func(_ *tables, j *Job) string { return positive(int64(j.RunCount)) },
@@ -172,6 +184,7 @@ func (j *Job) SetAttribute(e attr.Entry) error {
 		j.NotRerunnable = e.Value != "True"
 	case "comment":
 		j.Comment = e.Value
+	case "eligible_time": // Apply sets it, which knows the time
 	case "array_indices_submitted":
 		return j.setIndices(e)
 	case "depend":

@@ -48,7 +48,17 @@ type limitAttribute struct {
 	waiting bool
 }
 
-// runLimits limit what may run. The soft ones are for preemption, and hold nothing back.
+// softLimits limit nothing: jobs beyond them come after the others.
+var softLimits = []limitAttribute{
+	{name: "max_run_soft"},
+	{name: "max_run_res_soft"},
+	{name: "max_user_run_soft", kind: 'u'},
+	{name: "max_group_run_soft", kind: 'g'},
+	{name: "max_user_res_soft", kind: 'u'},
+	{name: "max_group_res_soft", kind: 'g'},
+}
+
+// runLimits limit what may run.
 var runLimits = []limitAttribute{
 	{name: "max_run"},
 	{name: "max_run_res"},
@@ -75,6 +85,9 @@ const offers = "resources_available"
 // RunLimits returns the limits that apply to a job that is to run, those of the server
 // first.
 func (t *tables) RunLimits(j *Job) []Limit { return t.limitsOn(j, runLimits) }
+
+// SoftLimits returns the soft limits that apply to a job that is to run.
+func (t *tables) SoftLimits(j *Job) []Limit { return t.limitsOn(j, softLimits) }
 
 // QueueLimits returns the limits that apply to a job that comes into its queue.
 func (t *tables) QueueLimits(j *Job) []Limit { return t.limitsOn(j, queueLimits) }
@@ -240,8 +253,18 @@ func (t *tables) Limited(queue pbs.QueueName) bool {
 }
 
 func limits(list attr.List) bool {
+	return among(list, runLimits) || among(list, softLimits)
+}
+
+// SoftlyLimited tells whether there are soft limits on jobs of the queue.
+func (t *tables) SoftlyLimited(queue pbs.QueueName) bool {
+	q, _ := t.Queue(queue)
+	return among(t.server.Attrs, softLimits) || q != nil && among(q.Attrs, softLimits)
+}
+
+func among(list attr.List, attributes []limitAttribute) bool {
 	return slices.ContainsFunc(list, func(e attr.Entry) bool {
-		return slices.ContainsFunc(runLimits, func(a limitAttribute) bool { return a.name == e.Name })
+		return slices.ContainsFunc(attributes, func(a limitAttribute) bool { return a.name == e.Name })
 	})
 }
 

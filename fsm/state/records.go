@@ -221,6 +221,8 @@ type Job struct {
 	Sisters []pbs.HostName `cbor:"60,keyasint,omitempty"`
 	Over    []pbs.HostName `cbor:"61,keyasint,omitempty"`
 
+	Accrued *Accrual `cbor:"70,keyasint,omitempty"` // eligible_time; replaced, never written to
+
 	Defaults []string `cbor:"40,keyasint,omitempty"` // names in Resource_List that nobody asked for: another queue has others
 }
 

@@ -223,9 +223,10 @@ func (t *tables) limitsSomebody() bool {
 func limitsOne(list attr.List) bool {
 	return slices.ContainsFunc(list, func(e attr.Entry) bool {
 		switch e.Name {
-		case "max_user_run", "max_group_run", "max_user_res", "max_group_res":
+		case "max_user_run", "max_group_run", "max_user_res", "max_group_res",
+			"max_user_run_soft", "max_group_run_soft", "max_user_res_soft", "max_group_res_soft":
 			return true
-		case "max_run", "max_run_res":
+		case "max_run", "max_run_res", "max_run_soft", "max_run_res_soft":
 			return strings.Contains(e.Value, "[u:") || strings.Contains(e.Value, "[g:") || strings.Contains(e.Value, "[p:")
 		}
 		return false

@@ -101,6 +101,7 @@ func (tx *Tx) DeleteHost(name pbs.HostName) {
 func (tx *Tx) PutJob(j *Job) {
 	j.Modified = tx.index
 	j.Changed = tx.Now()
+	tx.accrue(j)
 	old, delta := tx.jobs.put(j)
 	tx.digest += delta
 	tx.reindexJob(old, j)

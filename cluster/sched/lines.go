@@ -1,0 +1,122 @@
+package sched
+
+import (
+	"container/heap"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// A line are the jobs of one class that were not considered yet.
+type line struct {
+	of    *state.Class
+	job   *state.Job // the first of them
+	class *class
+	rank  rank
+	rest  []ranked // behind the first, where they have scores; else the state has their order
+}
+
+// lines is a heap: the job to be considered next comes first.
+type lines []line
+
+func (l lines) Len() int { return len(l) }
+func (l lines) Less(i, j int) bool {
+	if c := l[i].rank.compare(l[j].rank); c != 0 {
+		return c < 0
+	}
+	return state.Before(l[i].job, l[j].job)
+}
+func (l lines) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
+
+// Push implements heap.Interface.
+func (l *lines) Push(x any) { *l = append(*l, x.(line)) }
+
+// Pop implements heap.Interface.
+func (l *lines) Pop() any {
+	last := len(*l) - 1
+	gone := (*l)[last]
+	*l = (*l)[:last]
+	return gone
+}
+
+// leave drops the first line.
+func (l *lines) leave() { heap.Pop(l) }
+
+// advance moves the first line on to its next job, and drops it behind the last. Who is over
+// a soft limit stays so in a cycle.
+func (l *lines) advance(v *state.View) {
+	first := &(*l)[0]
+	over := first.rank.over
+	switch {
+	case len(first.rest) > 0:
+		first.job, first.rank, first.rest = first.rest[0].job, first.rest[0].rank, first.rest[1:]
+	default:
+		next, ok := v.NextOf(first.of, first.job)
+		if !ok || first.rest != nil {
+			l.leave()
+			return
+		}
+		first.job = next
+	}
+	first.rank.over = over
+	heap.Fix(l, 0)
+}
+
+// recede puts the first line behind those that are within their soft limits.
+func (l *lines) recede() {
+	(*l)[0].rank.over = true
+	heap.Fix(l, 0)
+}
+
+// lanes are the lines that are considered in turn: with round_robin those of each queue,
+// else there is one lane.
+type lanes struct {
+	all   []lane
+	turns bool
+}
+
+type lane struct {
+	queue    pbs.QueueName
+	priority int64
+	taken    int // jobs that were considered
+	lines    lines
+}
+
+func newLanes(waits lines, o *order) lanes {
+	if !o.turns {
+		heap.Init(&waits)
+		return lanes{all: []lane{{lines: waits}}}
+	}
+	var all []lane
+	at := map[pbs.QueueName]int{}
+	for _, l := range waits {
+		i, ok := at[l.of.Queue]
+		if !ok {
+			i = len(all)
+			at[l.of.Queue] = i
+			all = append(all, lane{queue: l.of.Queue, priority: o.queues[l.of.Queue]})
+		}
+		all[i].lines = append(all[i].lines, l)
+	}
+	for i := range all {
+		heap.Init(&all[i].lines)
+	}
+	return lanes{all, true}
+}
+
+// next returns the lane whose turn it is: of the queues of highest Priority the one that had
+// the fewest turns, the name decides between equals; nil when nothing is left.
+func (l *lanes) next() *lane {
+	var best *lane
+	for i := range l.all {
+		a := &l.all[i]
+		if len(a.lines) == 0 {
+			continue
+		}
+		if best == nil || a.priority > best.priority || a.priority == best.priority &&
+			(a.taken < best.taken || a.taken == best.taken && a.queue < best.queue) {
+			best = a
+		}
+	}
+	return best
+}

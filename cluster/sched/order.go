@@ -1,0 +1,216 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// An order is how the site wants jobs to be considered: those within their soft limits
+// first, then by the Priority of their queues, by job_sort_formula, by job_sort_key, and in
+// the order of state.Before.
+type order struct {
+	view      *state.View
+	now       pbs.Time
+	queues    map[pbs.QueueName]int64 // Priority; nil: it does not count
+	turns     bool                    // round_robin: one job of each queue of the same Priority in turn
+	formula   *spec.Formula
+	threshold float64 // jobs with no higher score do not start
+	bounded   bool    // there is a threshold
+	keys      []sortKey
+	defs      map[string]resource.Def // of the resources that formula and keys name
+	strict    bool                    // strict_ordering
+	depth     int                     // how many jobs that wait get a start time that others must not delay
+}
+
+// A sortKey is an entry of job_sort_key: the value of a resource, or of one of the names
+// that a formula may have, most or least first.
+type sortKey struct {
+	name string
+	low  bool
+}
+
+func newOrder(v *state.View, now pbs.Time) order {
+	s := v.Server()
+	o := order{view: v, now: now, turns: s.SchedGet("round_robin") == "True", strict: s.SchedGet("strict_ordering") == "True", depth: depthOf(v)}
+	if s.SchedGet("by_queue") == "True" || o.turns {
+		o.queues = prioritiesOf(v)
+	}
+	if text := s.Get("job_sort_formula"); text != "" {
+		o.formula, _ = spec.ParseFormula(text) // the attribute's parser has taken it
+		bound := s.SchedGet("job_sort_formula_threshold")
+		o.threshold, _ = strconv.ParseFloat(bound, 64)
+		o.bounded = bound != "" && o.formula != nil
+	}
+	for _, k := range attr.SortKeys(s.SchedGet("job_sort_key")) {
+		o.keys = append(o.keys, sortKey{k.Name, k.Low})
+	}
+	o.name()
+	return o
+}
+
+// depthOf is backfill_depth, 1 if it is not set, and 0 without backfill.
+func depthOf(v *state.View) int {
+	s := v.Server()
+	if s.SchedGet("backfill") == "False" {
+		return 0
+	}
+	if text := s.Get("backfill_depth"); text != "" {
+		return int(min(s.Int("backfill_depth"), 64))
+	}
+	return 1
+}
+
+// prioritiesOf returns the Priority of each queue, nil if they are all the same.
+func prioritiesOf(v *state.View) map[pbs.QueueName]int64 {
+	all := map[pbs.QueueName]int64{}
+	differ, first := false, int64(0)
+	for q := range v.Queues() {
+		n, _ := strconv.ParseInt(q.Get("Priority"), 10, 64)
+		if len(all) == 0 {
+			first = n
+		}
+		all[q.Name], differ = n, differ || n != first
+	}
+	if !differ {
+		return nil
+	}
+	return all
+}
+
+// name finds the definitions of what formula and keys name.
+func (o *order) name() {
+	var names []string
+	if o.formula != nil {
+		names = slices.Clone(o.formula.Names())
+	}
+	for _, k := range o.keys {
+		names = append(names, k.name)
+	}
+	for _, n := range names {
+		if def, ok := o.view.Resource(n); ok {
+			if o.defs == nil {
+				o.defs = map[string]resource.Def{}
+			}
+			o.defs[n] = def
+		}
+	}
+}
+
+// scores tells whether the jobs of a class may come in another order than that of the state.
+func (o *order) scores() bool { return o.formula != nil || len(o.keys) > 0 }
+
+// A rank is where a job stands, but for its place in the order of submission.
+type rank struct {
+	over  bool // over a soft limit
+	queue int64
+	score float64
+	keys  []float64 // most first
+}
+
+func (a rank) compare(b rank) int {
+	if a.over != b.over {
+		if a.over {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(cmp.Compare(b.queue, a.queue), cmp.Compare(b.score, a.score), -slices.Compare(a.keys, b.keys))
+}
+
+// rank computes where the job stands.
+func (o *order) rank(j *state.Job) rank {
+	r := rank{queue: o.queues[j.Queue]}
+	if !o.scores() {
+		return r
+	}
+	value := func(name string) float64 { return o.value(j, name) }
+	if o.formula != nil {
+		r.score = o.formula.Value(value)
+	}
+	for _, k := range o.keys {
+		v := value(k.name)
+		if k.low {
+			v = -v
+		}
+		r.keys = append(r.keys, v)
+	}
+	return r
+}
+
+// value returns what a name in a formula stands for.
+func (o *order) value(j *state.Job, name string) float64 {
+	switch name {
+	case "job_priority", "sort_priority":
+		return float64(j.Priority)
+	case "queue_priority":
+		if o.queues != nil {
+			return float64(o.queues[j.Queue])
+		}
+		q, _ := o.view.Queue(j.Queue)
+		n, _ := strconv.ParseFloat(q.Get("Priority"), 64)
+		return n
+	case "eligible_time":
+		return float64(j.EligibleSeconds(o.now))
+	case "fair_share_perc", "fairshare_perc", "fairshare_tree_usage", "fairshare_factor", "accrue_type":
+		return 0
+	}
+	def, known := o.defs[name]
+	text, asked := j.Resources.Get(name)
+	if !known || !asked {
+		return 0
+	}
+	n := float64(def.Measure(text))
+	if def.Type == resource.Float {
+		n /= millionths
+	}
+	return n
+}
+
+// low tells why the job's score keeps it from starting, "" if it does not.
+func (o *order) low(j *state.Job) string {
+	if !o.bounded || o.rank(j).score > o.threshold {
+		return ""
+	}
+	return "Not Running: Job is under job_sort_formula threshold value"
+}
+
+// jobsOf returns the jobs of a class in their order.
+func (o *order) jobsOf(of *state.Class, first *state.Job) []ranked {
+	var all []ranked
+	for j, ok := first, true; ok; j, ok = o.view.NextOf(of, j) {
+		all = append(all, ranked{j, o.rank(j)})
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int { return a.rank.compare(b.rank) })
+	return all
+}
+
+// ranked is a job with its rank.
+type ranked struct {
+	job  *state.Job
+	rank rank
+}
+
+// soft tells whether there may be soft limits on a job.
+func (c *cycle) soft(j *state.Job) bool {
+	soft, known := c.softs[j.Queue]
+	if !known {
+		soft = c.view.SoftlyLimited(j.Queue)
+		c.softs[j.Queue] = soft
+	}
+	return soft
+}
+
+// over tells whether the job would be beyond a soft limit if it ran now.
+func (c *cycle) over(j *state.Job) bool {
+	limits := c.view.SoftLimits(j)
+	return len(limits) > 0 && c.view.Reached(limits, true, 1, func(l state.Limit) int64 {
+		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]
+	}) != ""
+}

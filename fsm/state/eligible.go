@@ -1,0 +1,78 @@
+package state
+
+import (
+	"strings"
+	"time"
+
+	"rampart/fsm/pbs"
+)
+
+// The values of accrue_type.
+const (
+	AccrueIneligible uint8 = 1 // the owner's limits or holds keep it from running
+	AccrueEligible   uint8 = 2 // it waits for resources
+	AccrueRun        uint8 = 3
+	AccrueExit       uint8 = 4
+)
+
+// An Accrual is how long a job has waited for resources: eligible_time.
+type Accrual struct {
+	Type  uint8    `cbor:"1,keyasint,omitempty"` // accrue_type
+	Since pbs.Time `cbor:"2,keyasint,omitempty"` // when it began to be that
+	Total pbs.Time `cbor:"3,keyasint,omitempty"` // of spells that are over
+}
+
+// accrues returns the accrue_type of a job as it stands. That a limit of its owner holds it
+// back the scheduler has said in its comment.
+func (j *Job) accrues() uint8 {
+	switch j.State {
+	case pbs.Queued, pbs.Begun:
+		if strings.Contains(j.Comment, "would exceed") || strings.Contains(j.Comment, "Maximum number of jobs") {
+			return AccrueIneligible
+		}
+		return AccrueEligible
+	case pbs.Running:
+		return AccrueRun
+	case pbs.Exiting, pbs.Finished:
+		return AccrueExit
+	}
+	return AccrueIneligible
+}
+
+// accrue keeps the eligible time of a job that is stored; without eligible_time_enable
+// nothing is counted.
+func (tx *Tx) accrue(j *Job) {
+	if !tx.server.Bool("eligible_time_enable") {
+		return
+	}
+	kind, next := j.accrues(), Accrual{}
+	if j.Accrued != nil {
+		next = *j.Accrued
+	}
+	if next.Type == kind {
+		return
+	}
+	if next.Type == AccrueEligible {
+		next.Total += max(0, tx.Now()-next.Since)
+	}
+	next.Type, next.Since = kind, tx.Now()
+	j.Accrued = &next
+}
+
+// SetEligible sets the eligible time of a job: qalter.
+func (j *Job) SetEligible(seconds int64, now pbs.Time) {
+	next := Accrual{Type: j.accrues(), Since: now, Total: pbs.Time(seconds) * pbs.Time(time.Second)}
+	j.Accrued = &next
+}
+
+// EligibleSeconds returns how long the job has waited for resources, in seconds.
+func (j *Job) EligibleSeconds(now pbs.Time) int64 {
+	if j.Accrued == nil {
+		return 0
+	}
+	total := j.Accrued.Total
+	if j.Accrued.Type == AccrueEligible {
+		total += max(0, now-j.Accrued.Since)
+	}
+	return int64(time.Duration(total) / time.Second)
+}

@@ -1,0 +1,60 @@
+package state
+
+import (
+	"testing"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+)
+
+// Time in which a job waits for resources is its eligible time; holds and limits of its
+// owner are not, and nothing is counted before the site wants it.
+func TestAccrue(t *testing.T) {
+	s := NewStore()
+	at, index := pbs.Time(0), uint64(0)
+	do := func(later int64, f func(tx *Tx)) {
+		at, index = at+pbs.Time(later)*pbs.Time(time.Second), index+1
+		s.Begin(index, 1, at)
+		tx := s.Tx()
+		f(tx)
+		s.Commit(tx)
+		s.Publish()
+	}
+	job := func(change func(*Job)) func(tx *Tx) {
+		return func(tx *Tx) {
+			next := Job{ID: "0.srv", State: pbs.Queued}
+			if j, ok := tx.Job("0.srv"); ok {
+				next = *j
+			}
+			change(&next)
+			tx.PutJob(&next)
+		}
+	}
+	want := func(when, eligible, kind string) {
+		t.Helper()
+		v := s.View()
+		j, _ := v.Job("0.srv")
+		if got, k := v.JobAttribute(j, "eligible_time", ""), v.JobAttribute(j, "accrue_type", ""); got != eligible || k != kind {
+			t.Errorf("%s: %q of type %q, want %q, %q", when, got, k, eligible, kind)
+		}
+	}
+	do(0, func(tx *Tx) { tx.EditCluster().NextJob = 1 })
+	do(1, job(func(*Job) {}))
+	want("not wanted", "", "")
+	do(1, func(tx *Tx) {
+		next := *tx.Server()
+		next.Attrs = attr.List{}.Set("eligible_time_enable", "", "True")
+		tx.PutServer(&next)
+	})
+	do(1, job(func(*Job) {}))
+	want("queued", "00:00:00", "2")
+	do(10, job(func(j *Job) { j.Comment = "Not Running: would exceed complex's per-user limit" }))
+	want("at a limit", "00:00:10", "1")
+	do(5, job(func(j *Job) { j.Comment = "" }))
+	do(7, job(func(j *Job) { j.State = pbs.Running }))
+	want("running", "00:00:17", "3")
+	do(60, job(func(j *Job) { j.State = pbs.Held }))
+	do(60, job(func(j *Job) { j.State = pbs.Finished }))
+	want("over", "00:00:17", "4")
+}
