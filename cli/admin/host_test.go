@@ -36,7 +36,7 @@ func TestForgetHost_TellsWhatBecameOfItsJobs(t *testing.T) {
 		{"one host", "host forget hosta", nil, "hosta is taken for dead: 2 jobs queued again, 1 ended\n", ""},
 		{"refused", "host forget hosta", pbs.Refuse(pbs.Unauthorized), "", "host forget: " + pbs.Unauthorized.Text()},
 		{"no host", "host forget", nil, "", "host forget: name one host"},
-		{"two hosts", "host forget hosta hostb", nil, "", "host forget: name one host"},
+		{"two hosts", "host forget hosta hostb", nil, "", `host forget: "hostb" is one word too many`},
 	} {
 		var out strings.Builder
 		u := &undertaker{refusal: c.refusal}

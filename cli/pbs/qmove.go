@@ -59,11 +59,11 @@ func qmsg() *cli.Command {
 		if len(opts.Operands) < 2 {
 			return c.Misuse()
 		}
-		r := &api.MessageRequest{Text: opts.Operands[0], Output: opts.Has("O"), Error: opts.Has("E") || !opts.Has("O")}
+		text, output := opts.Operands[0], opts.Has("O")
 		jobs := opts.Only(opts.Operands[1:])
 		return eachJob(ctx, env, c, jobs, func(ctx context.Context, s *session, job string) error {
 			_, err := s.batch.Message(ctx, connect.NewRequest(&api.MessageRequest{
-				Job: job, Text: r.Text, Output: r.Output, Error: r.Error,
+				Job: job, Text: text, Output: output, Error: opts.Has("E") || !output,
 			}))
 			return err
 		})

@@ -2,27 +2,11 @@ package ledger
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// startKeeping is start, for a ledger that keeps its files for so many days.
-func startKeeping(t *testing.T, dir string, days int, log Log, peers ...Peer) (*Ledger, func()) {
-	t.Helper()
-	l := New(Options{Dir: dir, Log: log, KeepDays: days, Peers: func() []Peer { return peers }, Logger: slog.New(slog.DiscardHandler)})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx) }()
-	return l, func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	}
-}
 
 func fill(t *testing.T, l *Ledger, first, last uint64) {
 	t.Helper()

@@ -49,7 +49,13 @@ func entry(index uint64, numbers ...uint64) Batch {
 // start runs a ledger in the bubble and returns it with its end.
 func start(t *testing.T, dir string, log Log, peers ...Peer) (*Ledger, func()) {
 	t.Helper()
-	l := New(Options{Dir: dir, Log: log, Peers: func() []Peer { return peers }, Logger: slog.New(slog.DiscardHandler)})
+	return startKeeping(t, dir, 0, log, peers...)
+}
+
+// startKeeping is start, for a ledger that keeps its files for so many days.
+func startKeeping(t *testing.T, dir string, days int, log Log, peers ...Peer) (*Ledger, func()) {
+	t.Helper()
+	l := New(Options{Dir: dir, Log: log, KeepDays: days, Peers: func() []Peer { return peers }, Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()

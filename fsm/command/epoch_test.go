@@ -58,12 +58,17 @@ func TestNewEpoch_RecoveryTakesTheOthersOffTheRecord(t *testing.T) {
 	}
 }
 
+// upWithEight is a mom that comes up with eight cpus.
+func upWithEight() *HostUp {
+	return &HostUp{Host: "h", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: resource.List{{Name: "ncpus", Value: "8"}}}}}
+}
+
 // A mom that is new to an epoch tells what it was told: the state may be older than that.
 func TestHostUp_OfAnEarlierEpoch(t *testing.T) {
 	w := newWriter(t)
 	w.must(&RaiseLevel{Level: LevelMembers})
 	w.must(&NewEpoch{Epoch: 7})
-	up := &HostUp{Host: "h", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: resource.List{{Name: "ncpus", Value: "8"}}}}}
+	up := upWithEight()
 	w.must(up)
 	lost, live, ending, ordered := w.running("h"), w.running("h"), w.running("h"), w.running("h")
 	for o := range w.View().Orders("h") {
@@ -101,7 +106,7 @@ func TestHostUp_ListsOfAnEarlierEpochEndNothing(t *testing.T) {
 	w := newWriter(t)
 	w.must(&RaiseLevel{Level: LevelMembers})
 	w.must(&NewEpoch{Epoch: 7})
-	up := &HostUp{Host: "h", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: resource.List{{Name: "ncpus", Value: "8"}}}}}
+	up := upWithEight()
 	w.must(up)
 	accept := func() pbs.JobID {
 		id := w.running("h")

@@ -15,23 +15,13 @@ type MessageJob struct {
 
 // Apply orders the mother superior to write it.
 func (c *MessageJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
-	some, several, err := subsetOf(tx, c.Job)
-	if err != nil {
+	j, err := runningOrEach(tx, c.Job, func(id pbs.JobID) error {
+		one := *c
+		one.Job = id
+		return one.Apply(tx, m, res)
+	})
+	if err != nil || j == nil {
 		return err
-	}
-	if several {
-		return some.eachLive(tx, func(id pbs.JobID) error {
-			one := *c
-			one.Job = id
-			return one.Apply(tx, m, res)
-		})
-	}
-	j, err := liveJob(tx, c.Job)
-	if err != nil {
-		return err
-	}
-	if j.State != pbs.Running {
-		return pbs.Refuse(pbs.BadState)
 	}
 	o := tx.Order(state.Order{
 		Host: j.MS, Kind: state.OrderMessage, Job: j.ID, RunCount: j.RunCount, Text: c.Text, Output: c.Output, Error: c.Error,

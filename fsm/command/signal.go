@@ -15,22 +15,12 @@ type SignalJob struct {
 
 // Apply orders the mother superior to send it.
 func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
-	some, several, err := subsetOf(tx, c.Job)
-	if err != nil {
+	j, err := runningOrEach(tx, c.Job, func(id pbs.JobID) error {
+		one := SignalJob{Job: id, Signal: c.Signal}
+		return one.Apply(tx, m, res)
+	})
+	if err != nil || j == nil {
 		return err
-	}
-	if several {
-		return some.eachLive(tx, func(id pbs.JobID) error {
-			one := SignalJob{Job: id, Signal: c.Signal}
-			return one.Apply(tx, m, res)
-		})
-	}
-	j, err := liveJob(tx, c.Job)
-	if err != nil {
-		return err
-	}
-	if j.State != pbs.Running {
-		return pbs.Refuse(pbs.BadState)
 	}
 	if Suspends(c.Signal) {
 		if err := maySuspend(tx, j, c.Signal); err != nil {
