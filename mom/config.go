@@ -32,10 +32,10 @@ type Config struct {
 	HighRes       bool // microseconds in the log
 
 	Reporter apiconnect.ReportClient // finds the replicas and repeats by itself
-	Sisters  Sisters // reaches the moms of other hosts; nil: none
+	Sisters  Sisters                 // reaches the moms of other hosts; nil: none
 	System   proc.System
 	Accounts transport.Accounts
-	Mover    task.Mover // carries files of jobs between hosts; nil: they stay on this one
+	Mover    task.Mover      // carries files of jobs between hosts; nil: they stay on this one
 	Probe    func() Hardware // what the natural vnode offers if nothing else says so
 
 	SwitchUser bool   // jobs run as their owners: the mom is root

@@ -207,8 +207,8 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 	}
 	l.site = &task.Site{
 		Host: c.Host, Spool: sp, System: c.System, Accounts: accounts{c.Accounts},
-		Scripts:  scripts{c.Host, c.Reporter},
-		Peers:    peers{c.Sisters}, Socket: c.Socket,
+		Scripts: scripts{c.Host, c.Reporter},
+		Peers:   peers{c.Sisters}, Socket: c.Socket,
 		Settings: func() task.Settings { return m.settings.Load().Settings },
 		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
 		Port: port(c.Address), Deadline: l.fence.path, Mover: c.Mover,

@@ -142,10 +142,10 @@ func (d *daemon) openMom() (err error) {
 
 func (d *daemon) openPort(ctx context.Context) (err error) {
 	d.handler = transport.NewHandler(transport.HandlerConfig{Identity: d.identity, Network: d.outside.Network, Logger: d.options.Logger})
-	around := connect.WithInterceptors(meter.Calls(d.metrics), transport.ServerErrors(transport.Failures{}, d.options.Logger))
+	around := d.around()
 	d.handler.Mount(d.mom.Handler(around))
 	d.handler.Mount(d.mom.SisterHandler(around))
-	d.serveFiles()
+	d.serveFiles(around)
 	d.handler.Plain("/healthz", transport.ForAnybody, d.mom.Healthz())
 	d.handler.Plain("/readyz", transport.ForAnybody, d.mom.Readyz())
 	d.handler.Plain("/metrics", d.readers(), meter.Handler(d.metrics))
