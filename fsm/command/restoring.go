@@ -187,12 +187,20 @@ func (r *restoring) endRun(j *state.Job) error {
 	return finish(r.next, &next, "Job ended after the snapshot was taken")
 }
 
-// keepRuns leaves the jobs whose runs live as they are, and their vnodes with them.
+// keepRuns leaves the jobs whose runs live as they are, and their vnodes with them. Who waits
+// for them is as in the file, and is judged by what they have done since.
 func (r *restoring) keepRuns() {
 	for j := range r.file.Running() {
-		if now, lives := r.survivor(j); lives && r.here(j.MS) {
-			r.next.KeepJob(now)
+		now, lives := r.survivor(j)
+		if !lives || !r.here(j.MS) {
+			continue
 		}
+		kept := *now
+		if then, ok := r.next.Job(j.ID); ok {
+			kept.Depends = then.Depends
+		}
+		r.next.KeepJob(&kept)
+		judgeDependents(r.next, &kept)
 	}
 	for v := range r.next.Vnodes() {
 		r.share(v)
