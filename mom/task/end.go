@@ -201,6 +201,9 @@ func (t Task) delivered(ev Delivered) (Task, []Action, error) {
 	}
 	result := *t.Result
 	result.StageOut = ev.StageOut
+	if len(ev.Used) > 0 {
+		result.Used = overlaid(result.Used, ev.Used)
+	}
 	if ev.Comment != "" {
 		result.Comment = ev.Comment
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rampart/mom/proc"
+	"rampart/mom/spool"
 )
 
 // An Event is something that happened to a task.
@@ -26,6 +27,7 @@ type (
 		Handle proc.Handle
 		JobDir string
 		At     int64
+		Used   []spool.Used // that hooks have set
 	}
 	// Failed says that the job cannot be started, with one of the Exit statuses.
 	Failed struct {
@@ -70,6 +72,7 @@ type (
 	StagedOut struct{ Failure string }
 	// Delivered says where the output went.
 	Delivered struct {
+		Used     []spool.Used // that hooks have set
 		StageOut int
 		Comment  string
 	}

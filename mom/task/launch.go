@@ -14,6 +14,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
+	"rampart/mom/spool"
 )
 
 // ErrNoAccount is what Accounts return for an owner that this host does not know.
@@ -87,14 +88,14 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // launch starts the shim, or finds the one that was started before.
 func (s *Site) launch(ctx context.Context, t Task) Event {
-	h, account, err := s.start(ctx, t)
+	h, account, used, err := s.start(ctx, t)
 	switch {
 	case ctx.Err() != nil:
 		return nil // the mom goes away; the next one looks for the shim
 	case err == nil:
 		s.Lines.Job(eventJob, t.Key.Job, "Started, pid = "+strconv.Itoa(h.Session))
 		s.Lines.Job(eventJob, t.Key.Job, "task "+taskID+" started, "+s.programName(t))
-		return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano()}
+		return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano(), Used: used}
 	}
 	status := ExitRetry
 	_, own := errors.AsType[*proc.StartError](err)
@@ -144,31 +145,36 @@ func (s *Site) programName(t Task) string {
 	return t.executable()
 }
 
-func (s *Site) start(ctx context.Context, t Task) (proc.Handle, Account, error) {
+func (s *Site) start(ctx context.Context, t Task) (proc.Handle, Account, []spool.Used, error) {
 	a, err := s.account(ctx, t)
 	if err != nil {
-		return proc.Handle{}, a, fmt.Errorf("account of the owner: %w", err)
+		return proc.Handle{}, a, nil, fmt.Errorf("account of the owner: %w", err)
 	}
 	nodes, err := t.nodeFile(string(s.Host))
 	if err != nil {
-		return proc.Handle{}, a, &proc.StartError{Reason: err.Error()}
+		return proc.Handle{}, a, nil, &proc.StartError{Reason: err.Error()}
 	}
 	if err := s.Spool.SaveNodeFile(t.Key.Job, nodes); err != nil {
-		return proc.Handle{}, a, err
+		return proc.Handle{}, a, nil, err
 	}
 	if err := s.System.MakeDir(s.owner(a), s.tmpDir(t)); err != nil {
-		return proc.Handle{}, a, fmt.Errorf("make TMPDIR: %w", err)
+		return proc.Handle{}, a, nil, fmt.Errorf("make TMPDIR: %w", err)
 	}
 	if err := s.makeJobDir(t, a); err != nil {
-		return proc.Handle{}, a, err
+		return proc.Handle{}, a, nil, err
 	}
 	if t.Script && s.SwitchUser {
 		if err := os.Chown(s.Spool.Script(t.Key), int(a.UID), int(a.GID)); err != nil {
-			return proc.Handle{}, a, fmt.Errorf("give script to its owner: %w", err)
+			return proc.Handle{}, a, nil, fmt.Errorf("give script to its owner: %w", err)
 		}
 	}
-	h, err := s.System.Start(ctx, s.Spool.TaskDir(t.Key), s.spec(t, a))
-	return h, a, err
+	spec := s.spec(t, a)
+	used, err := s.starting(ctx, t, &spec)
+	if err != nil {
+		return proc.Handle{}, a, nil, err
+	}
+	h, err := s.System.Start(ctx, s.Spool.TaskDir(t.Key), spec)
+	return h, a, used, err
 }
 
 func (s *Site) spec(t Task, a Account) proc.Spec {

@@ -16,6 +16,7 @@ func (t Task) launched(ev Launched) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t.State, t.Handle = Running, ev.Handle
+	t.HookUsed = overlaid(t.HookUsed, ev.Used)
 	if t.StartedAt == 0 {
 		t.StartedAt, t.JobDir = ev.At, ev.JobDir
 	}

@@ -254,13 +254,13 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Halt:
 		r.halt()
 	case StageOut:
-		r.async(ctx, func(ctx context.Context, t Task) Event { return unless(ctx, r.site.stageOut(ctx, t)) })
+		r.stageOut(ctx)
 	case Deliver:
-		r.async(ctx, r.site.deliver)
+		r.deliver(ctx)
 	case Bar:
-		r.async(ctx, r.site.bar)
+		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.after(ctx, t, r.site.bar) })
 	case Discard:
-		r.now(ctx, r.site.discard(r.task))
+		r.discard(ctx)
 	case Announce:
 		r.fact(ctx, a, r.task.startedFact(), Announced{})
 	case Report:

@@ -71,6 +71,7 @@ type Site struct {
 	Scripts    Scripts
 	Mover      Mover // nil: files stay on this host
 	Peers      Peers
+	Hooks      Hooks // nil: there are none
 	Settings   func() Settings
 	Lines      Lines
 	Logger     *slog.Logger

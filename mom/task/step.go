@@ -57,6 +57,8 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 		return t.stagedIn(ev)
 	case StagedOut:
 		return t.stagedOut(ev)
+	case Hooked:
+		return t.hooked(ev)
 	case Delivered:
 		return t.delivered(ev)
 	case Told:

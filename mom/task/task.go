@@ -135,7 +135,9 @@ type Task struct {
 	HaltedAt time.Duration `json:"halted_at,omitempty"`
 	Idle     time.Duration `json:"idle,omitempty"`
 	Result   *spool.Ended  `json:"result,omitempty"`
-	Told     bool          `json:"told,omitempty"` // the fact Ended is in the spool
+	// HookUsed is what hooks have set of resources_used.
+	HookUsed []spool.Used `json:"hook_used,omitempty"`
+	Told     bool         `json:"told,omitempty"` // the fact Ended is in the spool
 	// Barred says that no shim has run the program, nor ever will: only then may the end
 	// say that it was never started.
 	Barred bool `json:"barred,omitempty"`
@@ -193,14 +195,14 @@ func (t Task) Used() []spool.Used {
 	total := t.total()
 	seconds := func(d time.Duration) string { return resource.Seconds(int64(d / time.Second)).String() }
 	size := func(n int64) string { return resource.Kilobytes((n + 1023) / 1024).String() }
-	return []spool.Used{
+	return overlaid([]spool.Used{
 		{Resource: "cpupercent", Value: fmt.Sprint(total.Percent)},
 		{Resource: "cput", Value: seconds(total.CPU)},
 		{Resource: "mem", Value: size(total.RSS)},
 		{Resource: "ncpus", Value: ncpus},
 		{Resource: "vmem", Value: size(total.VSize)},
 		{Resource: "walltime", Value: seconds(t.Peak.Wall)},
-	}
+	}, t.HookUsed)
 }
 
 // total is what the parts of the run have used together.

@@ -1,0 +1,134 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"rampart/mom/proc"
+	"rampart/mom/spool"
+)
+
+// Hooks runs the site's hooks at events of jobs. Each may be called again for the same run
+// when the mom has died meanwhile.
+type Hooks interface {
+	// Starting runs what comes before the program: execjob_begin, execjob_prologue and
+	// execjob_launch, which may change program and environment. An error that wraps
+	// ErrHook says that the job must not be started.
+	Starting(ctx context.Context, t Task, spec *proc.Spec) ([]spool.Used, error)
+	// Ending runs what comes after it: execjob_epilogue and execjob_end, of a job whose
+	// program did not run execjob_abort.
+	Ending(ctx context.Context, t Task) []spool.Used
+}
+
+// ErrHook is the error of a start that a hook has refused.
+var ErrHook = errors.New("a hook has refused the start")
+
+// Hooked says which resources hooks of a running job have set.
+type Hooked struct{ Used []spool.Used }
+
+func (Hooked) event() {}
+
+// starting runs the hooks before the program, if there are any.
+func (s *Site) starting(ctx context.Context, t Task, spec *proc.Spec) ([]spool.Used, error) {
+	if s.Hooks == nil || t.Sister {
+		return nil, nil
+	}
+	return s.Hooks.Starting(ctx, t, spec)
+}
+
+// after runs the hooks of the end before what follows it.
+func (s *Site) after(ctx context.Context, t Task, do func(context.Context, Task) Event) Event {
+	used := s.ending(ctx, t)
+	if ctx.Err() != nil {
+		return nil
+	}
+	ev := do(ctx, t)
+	if d, ok := ev.(Delivered); ok {
+		d.Used = used
+		return d
+	}
+	return ev
+}
+
+// discard throws the output away; where hooks have to run first, off the runner's loop.
+func (r *Runner) discard(ctx context.Context) {
+	if r.site.Hooks == nil {
+		r.now(ctx, r.site.discard(r.task))
+		return
+	}
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		return r.site.after(ctx, t, func(_ context.Context, t Task) Event { return r.site.discard(t) })
+	})
+}
+
+// stageOut brings files away when the hooks of the end have run.
+func (r *Runner) stageOut(ctx context.Context) {
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		if used := r.site.ending(ctx, t); len(used) > 0 {
+			select {
+			case r.mail <- letter{event: Hooked{used}}:
+			case <-ctx.Done():
+			}
+		}
+		return unless(ctx, r.site.stageOut(ctx, t))
+	})
+}
+
+// deliver brings the output away; hooks of the end have run before, where files were staged out.
+func (r *Runner) deliver(ctx context.Context) {
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		if len(t.itemsOut()) > 0 {
+			return r.site.deliver(ctx, t)
+		}
+		return r.site.after(ctx, t, r.site.deliver)
+	})
+}
+
+// ending runs the hooks of the end, if there are any.
+func (s *Site) ending(ctx context.Context, t Task) []spool.Used {
+	if s.Hooks == nil || t.Sister || t.Result == nil {
+		return nil
+	}
+	return s.Hooks.Ending(ctx, t)
+}
+
+// hooked notes what hooks have set. From now on the mom's own measure of it does not count.
+func (t Task) hooked(ev Hooked) (Task, []Action, error) {
+	if t.State == Ended {
+		return t, nil, nil
+	}
+	t.HookUsed = overlaid(t.HookUsed, ev.Used)
+	if t.Result != nil {
+		result := *t.Result
+		result.Used = overlaid(result.Used, ev.Used)
+		t.Result = &result
+	}
+	return t, nil, nil
+}
+
+// never are the resources that hooks do not set: the job's running time and its cpus.
+var never = []string{"walltime", "ncpus"}
+
+// overlaid returns the values with those of over in their place, sorted by name.
+func overlaid(base, over []spool.Used) []spool.Used {
+	out := slices.Clone(base)
+	for _, u := range over {
+		if slices.Contains(never, u.Resource) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o spool.Used) bool { return o.Resource == u.Resource })
+		if i < 0 {
+			out = append(out, u)
+			continue
+		}
+		out[i] = u
+	}
+	slices.SortFunc(out, func(a, b spool.Used) int {
+		if a.Resource < b.Resource {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
