@@ -14,6 +14,9 @@ import (
 type key struct {
 	sel, place string
 	queue      pbs.QueueName // empty: it has no vnodes of its own
+	partition  string
+	user       string // where vnodes bound the jobs of each; else empty
+	group      string
 }
 
 // A class is the parsed request of all jobs with one key.
@@ -23,7 +26,7 @@ type class struct {
 	group  resource.Def // whose value all vnodes must share, if place says so
 	sums   []need       // over all chunks, by name
 	bad    string       // the request cannot be understood
-	queue  pbs.QueueName
+	key    key
 
 	cycle uint64 // in which a job of it was queued last
 	fit   struct {
@@ -59,7 +62,7 @@ type prop struct {
 var layout = [...]string{"mpiprocs", "ompthreads"}
 
 func newClass(k key, t resource.Table) *class {
-	c := &class{queue: k.queue}
+	c := &class{key: k}
 	sel, err := spec.ParseSelect(k.sel)
 	if err != nil {
 		c.bad = err.Error()
@@ -164,7 +167,7 @@ func (c *class) total() int {
 // alone returns the class of one of its chunks, once.
 func (c *class) alone(ch chunk) *class {
 	ch.count = 1
-	one := &class{queue: c.queue, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}}
+	one := &class{key: c.key, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}}
 	one.add(ch)
 	return one
 }

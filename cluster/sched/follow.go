@@ -11,21 +11,34 @@ import (
 // vnodes have come or gone.
 func (w *world) follow(v *state.View) bool {
 	w.view = v
+	if w.order.text != v.Server().SchedGet("node_sort_key") {
+		return false
+	}
 	var changed []*state.Vnode
-	i := 0
+	n := 0
 	for vn := range v.Vnodes() {
 		if w.idle && vn.Flags&state.VnodeStale != 0 {
 			continue
 		}
+		i := n
+		if len(w.order.keys) > 0 {
+			var ok bool
+			if i, ok = w.byVnode[vn.Name]; !ok {
+				return false
+			}
+		}
 		if i == len(w.nodes) || !w.nodes[i].stands(vn) {
 			return false
 		}
-		if w.nodes[i].vnode != vn {
+		if old := w.nodes[i].vnode; old != vn {
+			if !w.order.stays(old, vn, w.idle) {
+				return false
+			}
 			changed = append(changed, vn)
 		}
-		i++
+		n++
 	}
-	if i < len(w.nodes) {
+	if n < len(w.nodes) {
 		return false
 	}
 	dirty := map[int]bool{}
@@ -45,7 +58,7 @@ func (w *world) follow(v *state.View) bool {
 
 // stands tells whether the node is the one of a vnode.
 func (n *node) stands(vn *state.Vnode) bool {
-	return n.vnode == vn || n.vnode.Name == vn.Name && n.vnode.Host == vn.Host
+	return n.vnode == vn || n.vnode.Name == vn.Name && n.vnode.Host == vn.Host && n.vnode.Seq == vn.Seq
 }
 
 // renew reads one vnode again.
@@ -105,6 +118,7 @@ func (w *world) copyTo(dst *world) *world {
 		dst = &world{columns: map[string]*column{}}
 	}
 	dst.view, dst.idle, dst.tried = w.view, w.idle, 0
+	dst.order, dst.extra = w.order, maps.Clone(w.extra)
 	dst.byHost, dst.byVnode = w.byHost, w.byVnode // the same as long as no vnode comes or goes
 	dst.nodes = append(dst.nodes[:0], w.nodes...)
 	dst.hosts = append(dst.hosts[:0], w.hosts...)

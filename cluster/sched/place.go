@@ -306,6 +306,7 @@ func (w *world) settleOn(h int, c *class) {
 		}
 		n.jobs++
 		w.hosts[h].jobs++
+		w.note(n, c)
 		n.usable = !Exclusive(n.vnode, c.place)
 		w.hosts[h].shut = w.hosts[h].shut || wantsHost(n.vnode, c.place)
 	}

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"maps"
 	"slices"
 
 	"rampart/fsm/pbs"
@@ -13,8 +14,12 @@ import (
 // depend on what it keeps. One goroutine uses it.
 type Planner struct {
 	limits
-	custom  []resource.Def  // of the view that it has seen last
-	tied    []pbs.QueueName // queues with vnodes of their own, in that view
+	custom []resource.Def  // of the view that it has seen last
+	tied   []pbs.QueueName // queues with vnodes of their own, in that view
+	// partitions of queues, and whether vnodes bound the jobs of each user, in that view.
+	partitions map[pbs.QueueName]string
+	counts     bool
+
 	classes map[key]*class
 	cycle   uint64
 	all     *world // free and full, as in the view
@@ -49,8 +54,9 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	if p.all == nil || !p.all.follow(v) {
 		p.all = newWorld(v, false)
 	}
-	if tied := p.all.tied(); !slices.Equal(tied, p.tied) {
-		p.tied, p.classes = tied, map[key]*class{}
+	tied, counts := p.all.tied()
+	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
+		p.tied, p.partitions, p.counts, p.classes = tied, parted, counts, map[key]*class{}
 	}
 	var waits lines
 	for of, j := range v.Classes() {

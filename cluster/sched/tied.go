@@ -10,45 +10,127 @@ import (
 
 // tie is what a vnode's own attributes say about who may use it.
 type tie struct {
-	queue pbs.QueueName // only jobs of this queue; empty: those of all that have no vnodes of their own
-	most  int           // max_running; 0: any number
+	queue     pbs.QueueName // only jobs of this queue; empty: those of all that have no vnodes of their own
+	partition string        // only jobs of queues of it; empty: of those that are in none
+	most      int           // max_running; 0: any number
+	ofUser    int           // max_user_run; 0: any number
+	ofGroup   int           // max_group_run; 0: any number
 }
 
 func tieOf(vn *state.Vnode) tie {
 	if len(vn.Attrs) == 0 && len(vn.ReportedAttrs) == 0 {
 		return tie{}
 	}
-	most, _ := strconv.Atoi(vn.Get("max_running"))
-	return tie{pbs.QueueName(vn.Get("queue")), most}
+	number := func(name string) int {
+		n, _ := strconv.Atoi(vn.Get(name))
+		return n
+	}
+	return tie{
+		queue: pbs.QueueName(vn.Get("queue")), partition: vn.Get("partition"),
+		most: number("max_running"), ofUser: number("max_user_run"), ofGroup: number("max_group_run"),
+	}
 }
 
-// tied returns the queues that have vnodes of their own, sorted.
-func (w *world) tied() []pbs.QueueName {
-	var all []pbs.QueueName
+// counts tells whether the vnode bounds the jobs of each user or group.
+func (t tie) counts() bool { return t.ofUser > 0 || t.ofGroup > 0 }
+
+// tied returns the queues that have vnodes of their own, sorted, and whether a vnode bounds
+// the jobs of each user or group.
+func (w *world) tied() (all []pbs.QueueName, counts bool) {
 	for i := range w.nodes {
-		if q := w.nodes[i].tie.queue; q != "" && !slices.Contains(all, q) {
-			all = append(all, q)
+		t := &w.nodes[i].tie
+		if t.queue != "" && !slices.Contains(all, t.queue) {
+			all = append(all, t.queue)
 		}
+		counts = counts || t.counts()
 	}
 	slices.Sort(all)
+	return all, counts
+}
+
+// partitionsOf returns the partitions of queues that are in one.
+func partitionsOf(v *state.View) map[pbs.QueueName]string {
+	var all map[pbs.QueueName]string
+	for q := range v.Queues() {
+		if p := q.Get("partition"); p != "" {
+			if all == nil {
+				all = map[pbs.QueueName]string{}
+			}
+			all[q.Name] = p
+		}
+	}
 	return all
 }
 
 // key returns what makes the requests of two jobs the same: where vnodes belong to queues,
-// the queue too.
+// the queue too, and its partition.
 func (p *Planner) key(sel, place string, queue pbs.QueueName) key {
-	k := key{sel: sel, place: place}
+	k := key{sel: sel, place: place, partition: p.partitions[queue]}
 	if slices.Contains(p.tied, queue) {
 		k.queue = queue
 	}
 	return k
 }
 
-// lets tells whether a vnode is for jobs of the class, as far as its queue and the number
-// of its jobs say.
-func (n *node) lets(c *class, tried int) bool {
-	if n.tie == (tie{}) && c.queue == "" {
+// classFor returns the class of a job among those of its owner, where vnodes bound the jobs
+// of each user or group.
+func (p *Planner) classFor(j *state.Job, c *class) *class {
+	if !p.counts {
+		return c
+	}
+	s := j.Subjects()
+	k := c.key
+	k.user, k.group = s[1].Name, s[2].Name
+	own, ok := p.classes[k]
+	if !ok {
+		fresh := *c
+		own = &fresh
+		own.key = k
+		p.classes[k] = own
+	}
+	own.cycle = p.cycle
+	return own
+}
+
+// lets tells whether a vnode is for jobs of the class, as far as its attributes say.
+func (w *world) lets(n *node, c *class) bool {
+	switch {
+	case n.tie == (tie{}):
+		return c.key.queue == "" && c.key.partition == ""
+	case n.tie.queue != c.key.queue || n.tie.partition != c.key.partition:
+		return false
+	case n.mine == w.tried:
 		return true
 	}
-	return n.tie.queue == c.queue && (n.tie.most == 0 || n.jobs < n.tie.most || n.mine == tried)
+	return (n.tie.most == 0 || n.jobs < n.tie.most) &&
+		(n.tie.ofUser == 0 || w.jobsOf(n, 'u', c.key.user) < n.tie.ofUser) &&
+		(n.tie.ofGroup == 0 || w.jobsOf(n, 'g', c.key.group) < n.tie.ofGroup)
+}
+
+// onNode is somebody on a vnode.
+type onNode struct {
+	vnode pbs.VnodeName
+	kind  byte
+	name  string
+}
+
+// jobsOf counts the jobs of a user or group on a vnode, those planned in this cycle too.
+func (w *world) jobsOf(n *node, kind byte, name string) int {
+	sum := w.extra[onNode{n.vnode.Name, kind, name}]
+	if !w.idle {
+		sum += w.view.JobsOn(n.vnode, kind, name)
+	}
+	return sum
+}
+
+// note counts a job of the class on a vnode.
+func (w *world) note(n *node, c *class) {
+	if !n.tie.counts() {
+		return
+	}
+	if w.extra == nil {
+		w.extra = map[onNode]int{}
+	}
+	w.extra[onNode{n.vnode.Name, 'u', c.key.user}]++
+	w.extra[onNode{n.vnode.Name, 'g', c.key.group}]++
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // A world is the vnodes of a view and what is free on them, in the order of
-// their creation; hosts stand in the order of their first vnode. Placing a class
+// their creation, or of node_sort_key; hosts stand in the order of their first vnode. Placing a class
 // takes from it.
 type world struct {
 	view    *state.View
@@ -22,6 +22,9 @@ type world struct {
 	tried   int    // number of the present attempt
 	touched []int  // hosts of which it has taken
 	set     string // value of the resource that its vnodes must share; empty: any
+
+	order nodeOrder      // in which the nodes stand
+	extra map[onNode]int // jobs that were placed on vnodes that bound those of users or groups
 
 	offersNew bool // what idle vnodes offer has changed since it was looked at
 }
@@ -50,10 +53,8 @@ func newWorld(v *state.View, idle bool) *world {
 		view: v, idle: idle, columns: map[string]*column{},
 		byHost: map[pbs.HostName]int{}, byVnode: map[pbs.VnodeName]int{},
 	}
-	for vn := range v.Vnodes() {
-		if idle && vn.Flags&state.VnodeStale != 0 {
-			continue
-		}
+	w.order = nodeOrderOf(v)
+	for _, vn := range w.order.sorted(v, idle) {
 		w.add(vn)
 	}
 	return w
@@ -97,7 +98,7 @@ func (w *world) takesHost(vn *state.Vnode) bool {
 
 // open tells whether the class may use the node.
 func (w *world) open(n *node, c *class) bool {
-	if !n.usable || w.hosts[n.host].shut || !n.lets(c, w.tried) {
+	if !n.usable || w.hosts[n.host].shut || !w.lets(n, c) {
 		return false
 	}
 	if n.mine == w.tried {

@@ -197,8 +197,15 @@ func heeded(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 		if !ok {
 			continue // for the assignment to refuse
 		}
-		if q := pbs.QueueName(v.Get("queue")); q != "" && q != j.Queue {
-			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is for jobs of queue %s", name, q)
+		if own := pbs.QueueName(v.Get("queue")); own != "" && own != j.Queue {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is for jobs of queue %s", name, own)
+		}
+		q, _ := tx.Queue(j.Queue)
+		if part := v.Get("partition"); q != nil && part != q.Get("partition") {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is in another partition than queue %s", name, j.Queue)
+		}
+		if err := heededOn(tx, j, v); err != nil {
+			return err
 		}
 		if most, err := strconv.Atoi(v.Get("max_running")); err == nil && most > 0 && v.Active() >= most {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s has %d jobs, which is max_running", name, v.Active())
@@ -209,6 +216,24 @@ func heeded(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 	}
 	if text := tx.Reached(tx.RunLimits(j), true, 1, nil); text != "" {
 		return pbs.Errorf(pbs.ResourceBusy, "%s", text)
+	}
+	return nil
+}
+
+// heededOn refuses a job beyond what a vnode takes of its user or group.
+func heededOn(tx *state.Tx, j *state.Job, v *state.Vnode) error {
+	subjects := j.Subjects()
+	for _, limit := range []struct {
+		name string
+		whom state.Subject
+	}{{"max_user_run", subjects[1]}, {"max_group_run", subjects[2]}} {
+		most, err := strconv.Atoi(v.Get(limit.name))
+		if err != nil || most <= 0 {
+			continue
+		}
+		if n := tx.JobsOn(v, limit.whom.Kind, limit.whom.Name); n >= most {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s has %d jobs of %s, which is %s", v.Name, n, limit.whom.Name, limit.name)
+		}
 	}
 	return nil
 }
