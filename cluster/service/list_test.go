@@ -88,13 +88,29 @@ func TestList_FullJobHasNoHiddenAttributes(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	text := shown(got)
-	for _, want := range []string{"Job_Name=STDIN", "Priority=0", "Hold_Types=n", "euser=ann", "schedselect=1:ncpus=1", "project=_pbs_project_default"} {
+	for _, want := range []string{"Job_Name=STDIN", "Priority=0", "Hold_Types=n", "schedselect=1:ncpus=1", "project=_pbs_project_default"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in %s", want, text)
 		}
 	}
 	if strings.Contains(text, "_orig") || strings.Contains(text, "_acct") {
 		t.Errorf("hidden attributes in %s", text)
+	}
+}
+
+// What only managers read, PBS shows to nobody else, asked for by name or not.
+func TestList_WhoSeesWhat(t *testing.T) {
+	b := newBench(t)
+	b.mustSubmit("ann@h")
+	all := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB}
+	named := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Attributes: []string{"euser", "Job_Name"}}
+	for who, sees := range map[string]bool{"ann@h": false, "root@replica:s1": true} {
+		for _, r := range []*api.ListRequest{all, named} {
+			got, err := b.list(who, r)
+			if text := shown(got); err != nil || strings.Contains(text, "euser=ann") != sees || !strings.Contains(text, "Job_Name=STDIN") {
+				t.Errorf("%s: %v\n%s", who, err, text)
+			}
+		}
 	}
 }
 
