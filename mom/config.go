@@ -1,6 +1,7 @@
 package mom
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/fsm/pbs"
@@ -47,6 +49,10 @@ type Config struct {
 	TmpDir string // parent of TMPDIR; $tmpdir says another; "" is /var/tmp
 	PID    int    // for mom.lock
 	Logger *slog.Logger
+
+	// Objects lists objects of the cluster, for hooks; nil: they see none.
+	Objects  func(context.Context, *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
+	ConfFile string // the configuration file of the host, for hooks
 
 	Registry prometheus.Registerer // takes the metrics; nil: nobody reads them
 

@@ -17,7 +17,8 @@ import (
 type momHooks struct {
 	sync.Mutex
 	store   *hook.Store
-	greeted atomic.Bool // since the last registration the servers have sent what they have
+	again   chan struct{} // the hooks of the host's start are to run again
+	greeted atomic.Bool   // since the last registration the servers have sent what they have
 }
 
 // SetHooks takes what the servers say of hooks and custom resources. Its answer says that

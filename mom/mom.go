@@ -30,10 +30,11 @@ const (
 
 // Mom is the agent of one host.
 type Mom struct {
-	config Config
-	log    *daylog.Log
-	lines  lines
-	meter  *meter
+	config  Config
+	log     *daylog.Log
+	lines   lines
+	meter   *meter
+	runtime *hook.Runtime
 
 	settings atomic.Pointer[settings]
 	stop     chan bool     // the jobs are to end, too
@@ -77,6 +78,7 @@ func New(c Config) (*Mom, error) {
 	m.lines = lines{m.log, c.Logger}
 	m.meter = newMeter(c.Registry, c.Reporter)
 	m.config.Reporter = m.meter
+	m.runtime = m.config.newRuntime()
 	m.gauges(c.Registry)
 	return m, nil
 }
@@ -96,6 +98,12 @@ func (m *Mom) Reload() error {
 		return err
 	}
 	m.registerAgain()
+	if l := m.running(); l != nil {
+		select {
+		case l.hooks.again <- struct{}{}:
+		default:
+		}
+	}
 	return nil
 }
 
@@ -144,7 +152,7 @@ func (m *Mom) Run(ctx context.Context) error {
 	if err := m.resume(l); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease} {
+	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks} {
 		l.wg.Go(func() { work(ctx, l) })
 	}
 	select {
@@ -213,6 +221,7 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
 		Port: port(c.Address), Deadline: l.fence.path, Mover: c.Mover,
 	}
+	l.hooks.again, l.site.Hooks = make(chan struct{}, 1), hookRunner{m, l}
 	if l.hooks.store, err = hook.OpenStore(c.path("mom_priv", "hooks")); err != nil {
 		return nil, errors.Join(err, sp.Close())
 	}
@@ -254,6 +263,9 @@ func (m *Mom) end(l *life, cancel context.CancelFunc) {
 	l.mu.Unlock()
 	cancel()
 	l.wg.Wait()
+	if err := m.runtime.Close(); err != nil {
+		m.config.Logger.Warn("hook runtime not closed", "err", err)
+	}
 	m.delivery.Lock() // a delivery that was under way is over
 	defer m.delivery.Unlock()
 	if err := l.spool.Close(); err != nil {

@@ -223,6 +223,8 @@ func fact(f spool.Fact) *api.Fact {
 		out.What = &api.Fact_Started{Started: &api.Started{
 			Session: int64(f.Started.Session), Jobdir: f.Started.JobDir, UnixNano: f.Started.At,
 		}}
+	case f.Hook != nil:
+		out.What = &api.Fact_Hooks{Hooks: wishes(f.Hook)}
 	case f.Exiting != nil:
 		out.What = &api.Fact_Exiting{Exiting: &api.Exiting{}}
 	case f.Ended != nil:

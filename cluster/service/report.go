@@ -182,6 +182,8 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 		return &command.JobStarted{
 			Source: source, Job: job, RunCount: run, Session: what.Started.GetSession(), JobDir: what.Started.GetJobdir(),
 		}, nil
+	case *api.Fact_Hooks:
+		return hookWishes(source, what.Hooks), nil
 	case *api.Fact_Exiting:
 		return &command.JobExiting{Source: source, Job: job, RunCount: run}, nil
 	case *api.Fact_Ended:

@@ -17,6 +17,7 @@ type Fact struct {
 	Started *Started `json:"started,omitempty"`
 	Ended   *Ended   `json:"ended,omitempty"`
 	Exiting *Exiting `json:"exiting,omitempty"`
+	Hook    *Hook    `json:"hook,omitempty"`
 }
 
 // Exiting says that the program has ended and that its files are on their way.
@@ -76,8 +77,11 @@ type waiting struct {
 }
 
 func (s *Spool) knownLocked(f Fact) bool {
+	if f.Hook != nil {
+		return false // each run of a hook is another
+	}
 	return slices.ContainsFunc(s.facts, func(old Fact) bool {
-		return old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) &&
+		return old.Hook == nil && old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) &&
 			(old.Exiting != nil) == (f.Exiting != nil)
 	})
 }

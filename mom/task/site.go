@@ -90,6 +90,9 @@ func (s *Site) owner(a Account) *proc.Owner {
 	return &proc.Owner{UID: a.UID, GID: a.GID, Groups: a.Groups}
 }
 
+// Account returns the account that a job runs under.
+func (s *Site) Account(ctx context.Context, t Task) (Account, error) { return s.account(ctx, t) }
+
 // Owner returns the uid that a job runs under.
 func (s *Site) Owner(ctx context.Context, t Task) (uint32, error) {
 	a, err := s.account(ctx, t)

@@ -83,6 +83,11 @@ func (l *Log) SetLocation(loc *time.Location) {
 // Write appends the line of an event that happened at the given moment. An event
 // that the mask leaves out is dropped.
 func (l *Log) Write(at time.Time, event uint16, class, object, text string) error {
+	return l.WriteAs(l.daemon, at, event, class, object, text)
+}
+
+// WriteAs is Write with the name of another daemon, such as "pbs_python".
+func (l *Log) WriteAs(daemon string, at time.Time, event uint16, class, object, text string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if event&(l.opts.Mask|Force) == 0 {
@@ -93,7 +98,7 @@ func (l *Log) Write(at time.Time, event uint16, class, object, text string) erro
 	if err != nil {
 		return fmt.Errorf("write log line: %w", err)
 	}
-	line := Format(at, l.opts.HighRes, event, l.daemon, class, object, text)
+	line := Format(at, l.opts.HighRes, event, daemon, class, object, text)
 	if _, err := l.file.WriteString(line); err != nil {
 		return fmt.Errorf("write log line: %w", err)
 	}
