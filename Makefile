@@ -7,6 +7,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := all
 
 PREFIX ?= /usr/local
+# Where make install takes the programs from.
+PROGRAMS ?= bin
 FUZZTIME ?= 30s
 SEED ?= 1
 RUNS ?= 500
@@ -31,10 +33,10 @@ build: ## build bin/rampart and bin/pbs, static
 install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexec, etc
 	root="$(DESTDIR)$(PREFIX)"
 	install -d "$$root/bin" "$$root/sbin" "$$root/libexec" "$$root/etc"
-	install -m 755 bin/rampart bin/pbs "$$root/bin"
+	install -m 755 $(PROGRAMS)/rampart $(PROGRAMS)/pbs "$$root/bin"
 	install -m 755 packaging/libexec/pbs_init.d "$$root/libexec"
 	install -m 644 packaging/etc/* "$$root/etc"
-	bin/rampart links --dir "$$root/bin" --daemons "$$root/sbin"
+	$(PROGRAMS)/rampart links --dir "$$root/bin" --daemons "$$root/sbin"
 
 demo: build ## three replicas, five moms, a real job, a killed leader; says what it shows
 	bin/rampart dev --exec docs/demo.sh

@@ -59,7 +59,7 @@ func (s *settings) directive(line string) error {
 	}
 	switch f[0] {
 	case "$logevent":
-		mask, err := strconv.ParseUint(arg(1), 0, 16)
+		mask, err := strconv.ParseUint(arg(1), 0, 32) // PBS knows more events than we have
 		if err != nil {
 			return fmt.Errorf("$logevent %q is no mask", arg(1))
 		}

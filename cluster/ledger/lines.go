@@ -96,6 +96,7 @@ func jobLines(e state.Event) []line {
 		return []line{
 			say(logDebug, "Obit received"),
 			say(logJobUsage, exitText(j)),
+			say(logDebug2, "dequeuing from "+string(j.Queue)+", state "+pbs.Exiting.Letter()), // whether history keeps it or not
 		}
 	case state.JobRequeued, state.JobRequeuedUnrun:
 		return []line{say(logJob, requeueText(e))}

@@ -1,0 +1,294 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const siteNames = "127.0.0.1 localhost\n10.77.0.1 hosta\n10.77.0.2 hostb\n"
+
+// TestDropIn: a site's tools find everything where PBS has it (specification: drop-in), on
+// hosts of their own, by init script, commands, files and signals alone.
+func TestDropIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a := s.host(t, "hosta", siteNames, "PBS_SERVER=hosta\nPBS_START_SERVER=1\nPBS_START_SCHED=1\nPBS_START_COMM=1\nPBS_START_MOM=1\nPBS_CORE_LIMIT=unlimited\n")
+	b := s.host(t, "hostb", siteNames, "PBS_SERVER=hosta\nPBS_START_MOM=1\n")
+	join(t, a, "10.77.0.1/24", b, "10.77.0.2/24")
+	dropInStarts(t, a)
+	dropInObjects(t, a)
+	dropInFiles(t, a)
+	dropInMom(t, a)
+	dropInSecondHost(t, a, b)
+	dropInStops(t, a)
+}
+
+// dropInStarts: the first start on a fresh host makes a cluster of one with its mom.
+func dropInStarts(t *testing.T, a *siteHost) {
+	t.Helper()
+	if st := a.run(t, nil, a.initScript(), "status"); st.status != 3 || !strings.Contains(st.out, "pbs_server is not running") {
+		t.Errorf("status before the start: %+v", st)
+	}
+	if st := a.run(t, []string{"PBS_START_MOM=0", "PBS_START_SCHED=0"}, a.initScript(), "start"); st.status != 0 || strings.Contains(st.out, "PBS mom") {
+		t.Fatalf("the environment does not win over pbs.conf: %+v", st)
+	}
+	a.ok(t, a.initScript(), "start")
+	for lock, name := range map[string]string{
+		"server_priv/server.lock": "pbs_server", "server_priv/comm.lock": "pbs_comm", "sched_priv/sched.lock": "pbs_sched", "mom_priv/mom.lock": "pbs_mom",
+	} {
+		pid := a.pid(t, lock, name)
+		for _, fd := range []string{"1", "2"} {
+			if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, fd)); err != nil || !strings.HasPrefix(to, a.home) {
+				t.Errorf("%s has %s for its output: %v", name, to, err)
+			}
+		}
+	}
+	if out := a.ok(t, a.initScript(), "status"); strings.Count(out, "is pid") != 4 {
+		t.Errorf("status says %s", out)
+	}
+	a.prints(t, "state = free", "pbsnodes", "-v", "hosta")
+	if second := a.run(t, nil, a.sbin("pbs_server")); second.status == 0 || !strings.Contains(second.err, "another one is running") {
+		t.Errorf("a second pbs_server: %+v", second)
+	}
+	server := a.ok(t, "qstat", "-Bf")
+	for _, name := range strings.Fields(`server_state server_host scheduling total_jobs state_count default_queue log_events mail_from query_other_jobs
+		resources_default.ncpus default_chunk.ncpus scheduler_iteration flatuid node_fail_requeue max_array_size pbs_license_min license_count
+		pbs_version eligible_time_enable max_concurrent_provision`) {
+		if !strings.Contains(server, "    "+name+" = ") {
+			t.Errorf("qstat -Bf shows no %s:\n%s", name, server)
+		}
+	}
+	if st := a.run(t, nil, "qstat", "-f", "@hosta"); st.status != 0 || st.out+st.err != "" {
+		t.Errorf("qstat -f of no jobs: %+v", st)
+	}
+	sched := a.ok(t, "qmgr", "-c", "list sched")
+	for _, name := range strings.Fields(`sched_host sched_priv sched_log sched_cycle_length scheduling state log_events do_not_span_psets throughput_mode
+		job_run_wait only_explicit_psets preempt_queue_prio preempt_prio preempt_order preempt_sort server_dyn_res_alarm opt_backfill_fuzzy
+		attr_update_period sched_preempt_enforce_resumption pbs_version`) {
+		if !strings.Contains(sched, "    "+name+" = ") {
+			t.Errorf("list sched shows no %s:\n%s", name, sched)
+		}
+	}
+	for _, name := range []string{"pbs_rsub", "pbs_rdel", "pbs_rstat"} {
+		if st := a.run(t, nil, name); st.status != 15029%256 || !strings.Contains(st.err, "No support for requested service") {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+	if out := a.ok(t, a.sbin("pbsfs")); !strings.Contains(out, "TREEROOT") {
+		t.Errorf("pbsfs says %s", out)
+	}
+	a.ok(t, "pbs_sleep", "0")
+	if st := a.run(t, nil, "pbs_python", "-c", "import sys; print(sys.version_info >= (3, 9))"); st.out != "True" && !strings.Contains(st.err, "no Python") {
+		t.Errorf("pbs_python: %+v", st)
+	}
+}
+
+var shownAttribute = regexp.MustCompile(`(?m)^    ([a-z_A-Z]+)(?:\.([a-z_A-Z]+))? = `)
+
+// dropInObjects: tools delete everything, and make it again.
+func dropInObjects(t *testing.T, a *siteHost) {
+	t.Helper()
+	if st := a.run(t, nil, "qmgr", "-c", "list resource"); st.status != 0 || st.out+st.err != "" {
+		t.Errorf("list resource of none: %+v", st)
+	}
+	readOnly := " server_state server_host total_jobs state_count resources_assigned license_count pbs_version power_provisioning "
+	var names []string
+	for _, m := range shownAttribute.FindAllStringSubmatch(a.ok(t, "qmgr", "-c", "list server"), -1) {
+		if !strings.Contains(readOnly, " "+m[1]+" ") {
+			names = append(names, strings.TrimSuffix(m[1]+"."+m[2], "."))
+		}
+	}
+	a.ok(t, "qmgr", "-c", "unset server "+strings.Join(names, ","))
+	a.ok(t, "qmgr", "-c", "delete queue workq")
+	if left := a.ok(t, "qstat", "-Qf"); left != "" {
+		t.Errorf("queues are left: %s", left)
+	}
+	a.ok(t, "qmgr", "-c", "delete node @default")
+	if st := a.run(t, nil, "pbsnodes", "-a"); st.status == 0 || st.err != "pbsnodes: Server has no node list" {
+		t.Errorf("pbsnodes without nodes: %+v", st)
+	}
+	if st := a.run(t, nil, "pbsnodes", "-v", "hosta"); st.status != 1 || !strings.HasPrefix(st.err, "Node: hosta,  Error: Unknown node") {
+		t.Errorf("pbsnodes of an unknown node: %+v", st)
+	}
+	a.ok(t, "qmgr", "-c", "create resource foo type=long,flag=nh")
+	a.ok(t, "qmgr", "-c", "delete resource foo")
+	a.ok(t, "qmgr", "-c", "create queue workq queue_type=execution,enabled=True,started=True")
+	a.ok(t, "qmgr", "-c", "set server default_queue=workq,acl_roots=root,resources_default.ncpus=1,default_chunk.ncpus=1,flatuid=True,scheduling=True")
+	a.ok(t, "qmgr", "-c", "set server node_fail_requeue=310,job_history_enable=True")
+	a.ok(t, "qmgr", "-c", "create node hosta")
+	a.prints(t, "state = free", "pbsnodes", "-v", "hosta")
+}
+
+// submit submits a job that sleeps, and waits until it runs.
+func (h *siteHost) submit(t *testing.T) string {
+	t.Helper()
+	id := h.ok(t, "qsub", "-j", "oe", "-o", "/dev/null", "-l", "select=1:ncpus=1:host=hosta", "--", filepath.Join(h.site.exec, "bin", "pbs_sleep"), "900")
+	h.prints(t, "substate = 42", "qstat", "-f", id)
+	return id
+}
+
+// dropInFiles: the files that tools edit, read at SIGHUP.
+func dropInFiles(t *testing.T, a *siteHost) {
+	t.Helper()
+	config := filepath.Join(a.home, "sched_priv", "sched_config")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, append(text, "what: ever\nfairshare_entity: egroup\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hup(t, a.pid(t, "sched_priv/sched.lock", "pbs_sched"))
+	a.logged(t, "sched_logs", ";0040;pbs_sched;Sched;reconfigure;Scheduler is reconfiguring\n")
+	a.logged(t, "sched_logs", "what is no setting of the scheduler")
+	a.logged(t, "sched_logs", "fairshare_entity: egroup has no effect")
+	a.logged(t, "sched_logs", "Starting Scheduling Cycle")
+
+	environment := filepath.Join(a.home, "pbs_environment")
+	if err := os.WriteFile(environment, []byte("PATH=/bin:/usr/bin\nSITE_WORD=hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mom := filepath.Join(a.home, "mom_priv", "config")
+	if err := os.WriteFile(mom, []byte("$clienthost hosta\n$logevent 0xffffffff\n$usecp *:/nowhere /tmp\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hup(t, a.pid(t, "mom_priv/mom.lock", "pbs_mom"))
+	out := filepath.Join(a.site.dir, "out")
+	id := ""
+	waitFor(t, patience, "a job with the site's environment", func() error {
+		id = a.ok(t, "qsub", "-W", "block=true", "-j", "oe", "-o", out, "--", "/bin/sh", "-c", "echo $SITE_WORD $(wc -l <$PBS_NODEFILE); ls -l $PBS_NODEFILE")
+		if said, _ := os.ReadFile(out); !strings.HasPrefix(string(said), "hello 1\n-rw-r--r--") {
+			return fmt.Errorf("%s", said)
+		}
+		return nil
+	})
+	for _, line := range []string{
+		";0080;pbs_mom;Job;" + id + ";copy file request received\n", ";0100;pbs_mom;Job;" + id + ";Obit sent\n",
+	} {
+		a.logged(t, "mom_logs", line)
+	}
+	for _, line := range []string{"Job Queued at request of root@hosta, owner = ", "Job Run at request of Scheduler@hosta on exec_vnode (hosta:ncpus=1)", "Exit_status=0 resources_used", "dequeuing from workq, state"} {
+		a.logged(t, "server_logs", ";"+id+";"+line)
+	}
+	for _, file := range []string{"server_logs", "sched_logs", "mom_logs", "comm_logs"} {
+		if text := a.log(file); text == "" {
+			t.Errorf("no %s", file)
+		}
+	}
+	if conf, err := os.ReadFile(a.confPath()); err != nil || !strings.Contains(string(conf), "SITE_KEY=kept") {
+		t.Errorf("pbs.conf was changed: %v", err)
+	}
+}
+
+// awaitDead waits for the end of a process, though nobody may have reaped it.
+func awaitDead(t *testing.T, pid int) {
+	t.Helper()
+	waitFor(t, patience, "the end of a process", func() error {
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && len(line) > 0 {
+			return fmt.Errorf("process %d is %q", pid, line)
+		}
+		return nil
+	})
+}
+
+func hup(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dropInMom: STOP and CONT, a crash of the server, and a mom that is started again without
+// and with -p.
+func dropInMom(t *testing.T, a *siteHost) {
+	t.Helper()
+	id := a.submit(t)
+	mom := a.pid(t, "mom_priv/mom.lock", "pbs_mom")
+	if err := syscall.Kill(mom, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	a.ok(t, "qdel", id)
+	if err := syscall.Kill(mom, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	a.prints(t, "job_state = F", "qstat", "-xf", id)
+
+	id = a.submit(t)
+	server := a.pid(t, "server_priv/server.lock", "pbs_server")
+	if err := syscall.Kill(server, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitDead(t, server)
+	a.ok(t, a.initScript(), "start")
+	a.prints(t, "substate = 42", "qstat", "-f", id)
+
+	only := []string{"PBS_START_SERVER=0", "PBS_START_SCHED=0", "PBS_START_COMM=0"}
+	if st := a.run(t, only, a.initScript(), "restart"); st.status != 0 {
+		t.Fatalf("restart of the mom: %+v", st)
+	}
+	a.prints(t, "run_count = 2", "qstat", "-f", id)
+	a.prints(t, "substate = 42", "qstat", "-f", id)
+	if st := a.run(t, only, a.initScript(), "stop"); st.status != 0 {
+		t.Fatalf("stop of the mom: %+v", st)
+	}
+	a.ok(t, a.sbin("pbs_mom"), "-p")
+	a.prints(t, "state = free", "pbsnodes", "-v", "hosta")
+	if out := a.ok(t, "qstat", "-f", id); !strings.Contains(out, "run_count = 2\n") || !strings.Contains(out, "job_state = R\n") {
+		t.Errorf("pbs_mom -p did not adopt:\n%s", out)
+	}
+	a.ok(t, "qdel", id)
+}
+
+// dropInSecondHost: a host of another server says what to run, and that works.
+func dropInSecondHost(t *testing.T, a, b *siteHost) {
+	t.Helper()
+	st := b.run(t, nil, b.initScript(), "start")
+	var steps [][]string
+	for line := range strings.Lines(st.err) {
+		if step, ok := strings.CutPrefix(line, "\t"); ok {
+			steps = append(steps, strings.Fields(step))
+		}
+	}
+	if st.status == 0 || len(steps) != 2 {
+		t.Fatalf("a start without a mom: %+v", st)
+	}
+	token := a.ok(t, steps[0]...)
+	for i, word := range steps[1] {
+		if word == "TOKEN" {
+			steps[1][i] = token
+		}
+	}
+	b.ok(t, steps[1]...)
+	b.ok(t, b.initScript(), "start")
+	a.prints(t, "state = free", "pbsnodes", "-v", "hostb")
+	out := filepath.Join(a.site.dir, "where")
+	a.ok(t, "qsub", "-W", "block=true", "-j", "oe", "-o", out, "-l", "select=1:host=hostb", "--", "/bin/hostname")
+	if said, _ := os.ReadFile(out); string(said) != "hostb\n" {
+		t.Errorf("a job for hostb ran on %q", said)
+	}
+	b.ok(t, b.initScript(), "stop")
+}
+
+// dropInStops: qterm leaves jobs running, and the init script takes all down.
+func dropInStops(t *testing.T, a *siteHost) {
+	t.Helper()
+	id := a.submit(t)
+	server := a.pid(t, "server_priv/server.lock", "pbs_server")
+	a.ok(t, "qterm", "-t", "quick")
+	awaitDead(t, server)
+	a.ok(t, a.initScript(), "start")
+	if out := a.ok(t, "qstat", "-f", id); !strings.Contains(out, "run_count = 1\n") || !strings.Contains(out, "job_state = R\n") {
+		t.Errorf("after qterm -t quick and a start:\n%s", out)
+	}
+	a.ok(t, "qdel", id)
+	a.prints(t, "job_state = F", "qstat", "-xf", id)
+	a.ok(t, a.initScript(), "stop")
+	if st := a.run(t, nil, a.initScript(), "status"); st.status != 3 || strings.Contains(st.out, "is pid") {
+		t.Errorf("after the stop: %+v", st)
+	}
+}
