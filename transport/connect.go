@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,9 @@ import (
 func (r *Roamer) connect(req *http.Request) (*http.Response, error) {
 	rule, _ := RuleOf(req.URL.Path)
 	out := &RoamError{Err: errors.New("no address is known")}
+	body := &wholeBody{ReadCloser: req.Body}
+	req = req.Clone(req.Context())
+	req.Body = body
 	for _, address := range r.config.Replicas.order(rule.At) {
 		resp, err := r.connectTo(req, address)
 		if err == nil {
@@ -29,7 +33,29 @@ func (r *Roamer) connect(req *http.Request) (*http.Response, error) {
 			break
 		}
 	}
+	_ = body.ReadCloser.Close()
 	return nil, out
+}
+
+// wholeBody is a body that outlives attempts which have read nothing of it: nobody was
+// there. Once it is read, to close it must end the read, for that may wait for ever.
+type wholeBody struct {
+	io.ReadCloser
+	begun atomic.Bool
+}
+
+// Read implements io.Reader.
+func (b *wholeBody) Read(p []byte) (int, error) {
+	b.begun.Store(true)
+	return b.ReadCloser.Read(p)
+}
+
+// Close implements io.Closer.
+func (b *wholeBody) Close() error {
+	if !b.begun.Load() {
+		return nil
+	}
+	return b.ReadCloser.Close()
 }
 
 // connectTo is one attempt; it waits for the head of the reply only so long.
@@ -43,7 +69,6 @@ func (r *Roamer) connectTo(req *http.Request, address string) (*http.Response, e
 	} else {
 		req = withURL(req.WithContext(ctx), "https", address)
 	}
-	req.Body = io.NopCloser(req.Body) // it is still whole if nobody is there
 	resp, err := via.RoundTrip(req)
 	if err != nil {
 		if cause := context.Cause(ctx); errors.Is(cause, errSilent) {

@@ -3,6 +3,7 @@ package pbs
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -67,30 +68,49 @@ func qdel() *cli.Command {
 		Usage: "usage:\n\tqdel [-W force|suppress_email=X] [-x] job_identifier...\n\tqdel --version\n",
 	}
 	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
-		force, ok := parseDelete(opts.All("W"))
+		d, ok := parseDelete(opts.All("W"))
 		if !ok {
 			return c.Misuse("illegal -W value")
 		}
+		asked := 0
 		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
-			_, err := s.batch.Delete(ctx, connect.NewRequest(&api.DeleteRequest{Job: job, Force: force, History: opts.Has("x")}))
+			quiet := asked >= d.mails
+			asked++
+			_, err := s.batch.Delete(ctx, connect.NewRequest(&api.DeleteRequest{Job: job, Force: d.force, History: opts.Has("x"), Quiet: quiet}))
 			return err
 		})
 	}
 	return c
 }
 
-// parseDelete reads qdel's -W. Mail is not sent yet, so its suppression has no effect.
-func parseDelete(values []string) (force, ok bool) {
+// A deletion is what qdel's -W asks for.
+type deletion struct {
+	force bool
+	mails int // so many jobs at most are told of by mail
+}
+
+// defaultDeleteMails is PBS's limit for the mails of one qdel.
+const defaultDeleteMails = 1000
+
+// parseDelete reads qdel's -W. suppress_email=-1 sends no mail at all, 0 means the default.
+func parseDelete(values []string) (d deletion, ok bool) {
+	d.mails = defaultDeleteMails
 	for _, v := range values {
-		switch name, n, _ := strings.Cut(v, "="); {
+		name, text, _ := strings.Cut(v, "=")
+		n, err := strconv.ParseInt(text, 10, 31)
+		switch {
 		case v == "force":
-			force = true
-		case name == "suppress_email" && isNumber(n):
+			d.force = true
+		case name == "suppress_email" && err == nil && n >= -1:
+			d.mails = int(max(n, 0))
+			if n == 0 {
+				d.mails = defaultDeleteMails
+			}
 		default:
-			return false, false
+			return deletion{}, false
 		}
 	}
-	return force, true
+	return d, true
 }
 
 func qhold() *cli.Command {

@@ -12,6 +12,7 @@ type DeleteJob struct {
 	Job     pbs.JobID `cbor:"1,keyasint"`
 	Force   bool      `cbor:"2,keyasint,omitempty"` // -W force: the tables change at once
 	History bool      `cbor:"3,keyasint,omitempty"` // -x: also out of the history
+	Quiet   bool      `cbor:"4,keyasint,omitempty"` // -W suppress_email: nobody gets mail
 }
 
 // Apply removes a job that does not run; of one that runs it orders the end.
@@ -39,7 +40,7 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return err
 	}
 	if j.Ending != state.EndingDelete {
-		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: j, By: m.Asker})
+		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: j, By: m.Asker, Quiet: c.Quiet})
 	}
 	switch {
 	case !started(j):

@@ -23,7 +23,7 @@ func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 		asked.ID = next.ID.Subjobs(gone)
 	}
 	if whole && parent.Ending != state.EndingDelete || !whole && len(gone) > 0 {
-		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: &asked, By: m.Asker})
+		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: &asked, By: m.Asker, Quiet: c.Quiet})
 	}
 	if whole && !a.Begun {
 		next.Comment = "Job deleted by " + m.Asker.String()
@@ -31,7 +31,7 @@ func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 	tx.PutJob(&next)
 	recorded := append(some.of(tx.LiveSubjobs(parent)), some.of(tx.ReturnedSubjobs(parent))...)
 	for _, j := range recorded {
-		one := DeleteJob{Job: j.ID, Force: c.Force, History: c.History}
+		one := DeleteJob{Job: j.ID, Force: c.Force, History: c.History, Quiet: c.Quiet}
 		if err := one.Apply(tx, m, nil); err != nil {
 			return err
 		}

@@ -64,6 +64,7 @@ var kinds = map[Kind]func() Command{
 	54: func() Command { return new(HookTasksDone) },
 	55: func() Command { return new(HookWishes) },
 	56: func() Command { return new(JobExiting) },
+	57: func() Command { return new(MailsDone) },
 }
 
 // numbers is kinds the other way round.

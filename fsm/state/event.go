@@ -32,6 +32,7 @@ const (
 	JobMoved                              // M: Text is QUEUE@SERVER, Object the queue that it left
 	JobSuspended                          // z: Text is resources_released
 	JobResumed                            // r
+	LicensesCounted                       // L: Text; Object is its id
 	HookFileSent                          // log only: Object is the file, Text the mom's HOST:PORT
 	HookFileDeleted                       // log only: the same
 	HookAsked                             // log only: Object is the host, Text what a hook on it asked for
@@ -51,6 +52,7 @@ type Event struct {
 	Object  string   // name of another object
 	Text    string
 	Changes []Change // JobAltered
+	Quiet   bool     // JobDeleteAsked: nobody is to get mail
 }
 
 // A Change is one altered attribute as accounting writes it.
@@ -63,7 +65,7 @@ type Change struct {
 var accounted = map[EventKind]bool{
 	JobQueued: true, JobStarted: true, JobEnded: true, JobRequeued: true,
 	JobDeleteAsked: true, JobAborted: true, JobAltered: true, JobMoved: true,
-	JobSuspended: true, JobResumed: true,
+	JobSuspended: true, JobResumed: true, LicensesCounted: true,
 }
 
 // Emit adds an event and numbers it if it becomes an accounting record.
@@ -75,6 +77,7 @@ func (tx *Tx) Emit(e Event) {
 		e.Record = c.LastRecord
 	}
 	tx.events = append(tx.events, e)
+	tx.mail(e)
 	switch e.Kind {
 	case JobQueued:
 		tx.hookJob("postqueuejob", e)

@@ -33,6 +33,7 @@ type tables struct {
 	hooks      table[Hook]
 	hookFiles  table[HookFile]
 	hookTasks  table[HookTask]
+	mails      table[Mail]
 
 	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]       // jobs in states R and E
@@ -109,6 +110,7 @@ func newTablesUnder(u *undo) tables {
 			return cmp.Or(cmp.Compare(a.Hook, b.Hook), cmp.Compare(a.Kind, b.Kind)) < 0
 		}),
 		hookTasks: newTable(u, 15, func(a, b *HookTask) bool { return a.Seq < b.Seq }),
+		mails:     newTable(u, 16, func(a, b *Mail) bool { return a.Seq < b.Seq }),
 
 		queued:  newTree(u, waiting.less),
 		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub),
@@ -153,7 +155,7 @@ const (
 func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
-		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks,
+		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails,
 		&t.queued, &t.running, &t.suspended, &t.returned, &t.due, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
 		&t.tallies, &t.routing,
 	} {

@@ -28,6 +28,7 @@ var Rules = []Rule{
 	{"cluster/term", "", "one context for each term, whatever the work"},
 	{"cluster/sched", "fsm/*", "Plan is pure; its loop proposes through an interface"},
 	{"cluster/dispatch", "fsm/* transport/*", "orders come from the state and go to moms"},
+	{"cluster/mail", "fsm/*", "mails are in the state; how one is handed on is a function"},
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
 	{"cluster/service", "cluster fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
 

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"rampart/cluster"
+	"rampart/cluster/mail"
 	"rampart/fsm/command"
 	"rampart/fsm/state"
 	"rampart/transport"
@@ -21,6 +22,8 @@ type Outside struct {
 	Gateway func(ctx context.Context) (net.Listener, error)
 	// Resolve asks the name service for the addresses of a host; nil: there is none.
 	Resolve func(ctx context.Context, host string) ([]string, error)
+	// Mail hands a letter to the site's mail program; nil: none is sent.
+	Mail func(ctx context.Context, l mail.Letter) error
 	// Check verifies the laws after each entry, at a cost that grows with the state.
 	Check bool
 	// SnapshotAfter and TrailingLogs are cluster.Config's; 0: its defaults.
@@ -47,6 +50,7 @@ func system(c Config, logger *slog.Logger) Outside {
 		Network:  transport.System{},
 		Accounts: transport.NewGetent(transport.Exec),
 		Resolve:  net.DefaultResolver.LookupHost,
+		Mail:     mail.Send,
 		Stores:   func() (cluster.Stores, error) { return cluster.OpenFiles(c.Home.Raft(), logger) },
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))

@@ -1,0 +1,232 @@
+package mail_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/cluster/mail"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// A house is a state with jobs, and what was mailed.
+type house struct {
+	t     *testing.T
+	mu    sync.Mutex
+	store *state.Store
+	index uint64
+	news  chan struct{}
+	lost  bool // proposals come to nothing
+	sent  []string
+}
+
+func newHouse(t *testing.T) *house {
+	h := &house{t: t, store: state.NewStore(), news: make(chan struct{})}
+	h.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1}, &command.RaiseLevel{Level: command.FeatureLevel})
+	return h
+}
+
+func (h *house) View() *state.View {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.store.View()
+}
+
+func (h *house) Changed() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.news
+}
+
+func (h *house) Propose(_ context.Context, p command.Proposal) (command.Outcome, error) {
+	h.mu.Lock()
+	lost := h.lost
+	h.mu.Unlock()
+	if lost {
+		return command.Outcome{}, errors.New("this replica does not lead")
+	}
+	return h.do(p.Commands...), nil
+}
+
+func (h *house) do(list ...command.Command) command.Outcome {
+	h.t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.index++
+	out, _ := command.Run(h.store, h.index, 1, command.Entry{
+		Time: pbs.Time(time.Now().UnixNano()), Proposals: []command.Proposal{{Asker: pbs.User{Name: "root", Host: "s1"}, Commands: list}},
+	})
+	h.store.Publish()
+	if err := out[0].Err(); err != nil {
+		h.t.Fatal(err)
+	}
+	close(h.news)
+	h.news = make(chan struct{})
+	return out[0]
+}
+
+// abandon submits a job of ann's that is deleted by somebody else: a mail.
+func (h *house) abandon() pbs.JobID {
+	out := h.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "login1"}, Attributes: attr.List{{Name: "Job_Name", Value: "work"}}})
+	h.do(&command.DeleteJob{Job: out.Result.Job})
+	return out.Result.Job
+}
+
+func (h *house) pending() (n int) {
+	for range h.View().Mails() {
+		n++
+	}
+	return n
+}
+
+func (h *house) run(ctx context.Context, send func(context.Context, mail.Letter) error) {
+	_ = mail.New(mail.Options{Source: h, Proposer: h, Logger: slog.New(slog.DiscardHandler), Send: func(ctx context.Context, l mail.Letter) error {
+		err := send(ctx, l)
+		if err == nil {
+			h.mu.Lock()
+			h.sent = append(h.sent, string(l.Text))
+			h.mu.Unlock()
+		}
+		return err
+	}}).Run(ctx)
+}
+
+func delivered(context.Context, mail.Letter) error { return nil }
+
+func TestPost_SendsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go h.run(ctx, delivered)
+		id := h.abandon()
+		time.Sleep(time.Minute)
+		want := fmt.Sprintf("To: ann@login1\nSubject: PBS JOB %s\n\nPBS Job Id: %s\nJob Name:   work\nJob to be deleted at request of root@s1\n", id, id)
+		if len(h.sent) != 1 || h.sent[0] != want {
+			t.Errorf("sent %q, want %q", h.sent, want)
+		}
+		if n := h.pending(); n != 0 {
+			t.Errorf("%d mails are pending", n)
+		}
+	})
+}
+
+// TestPost_LeaderDies: a mail whose sending was not committed is sent by the next leader;
+// none is lost.
+func TestPost_LeaderDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		for range 10 {
+			h.abandon()
+		}
+		h.lost = true
+		first, kill := context.WithCancel(t.Context())
+		go h.run(first, delivered)
+		time.Sleep(time.Minute)
+		kill()
+		synctest.Wait()
+		if len(h.sent) != 10 || h.pending() != 10 {
+			t.Errorf("sent %d, pending %d", len(h.sent), h.pending())
+		}
+		h.lost = false
+		next, end := context.WithCancel(t.Context())
+		defer end()
+		go h.run(next, delivered)
+		time.Sleep(time.Minute)
+		if len(h.sent) != 20 || h.pending() != 0 {
+			t.Errorf("after the next leader: sent %d, pending %d", len(h.sent), h.pending())
+		}
+	})
+}
+
+func TestPost_GivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		tries := 0
+		bad := h.abandon()
+		go h.run(ctx, func(_ context.Context, l mail.Letter) error {
+			if strings.Contains(string(l.Text), string(bad)) {
+				tries++
+				return errors.New("no such program")
+			}
+			return nil
+		})
+		time.Sleep(time.Second)
+		h.abandon()
+		time.Sleep(time.Second)
+		if len(h.sent) != 1 {
+			t.Errorf("one that cannot be sent holds up the others: %d sent", len(h.sent))
+		}
+		time.Sleep(time.Hour)
+		if tries != 5 || h.pending() != 0 {
+			t.Errorf("%d attempts, %d pending", tries, h.pending())
+		}
+	})
+}
+
+func TestPost_HangingMailerHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		bad := h.abandon()
+		go h.run(ctx, func(ctx context.Context, l mail.Letter) error {
+			if strings.Contains(string(l.Text), string(bad)) {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		})
+		time.Sleep(time.Second)
+		h.abandon()
+		time.Sleep(time.Second)
+		if len(h.sent) != 1 {
+			t.Errorf("%d sent while one hangs", len(h.sent))
+		}
+	})
+}
+
+func TestSend(t *testing.T) {
+	dir := t.TempDir()
+	mailer := filepath.Join(dir, "mailer")
+	script := "#!/bin/sh\ncase $4 in slow) sleep 100;; bad) echo no such user; exit 67;; esac\necho \"$@\" > " + dir + "/args; cat > " + dir + "/text\n"
+	if err := os.WriteFile(mailer, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	send := func(after time.Duration, to ...string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		defer cancel()
+		return mail.Send(ctx, mail.Letter{Mailer: mailer, From: "adm", To: to, Text: []byte("hello\n")})
+	}
+	if err := send(20*time.Second, "ann@a", "bob@b"); err != nil {
+		t.Fatal(err)
+	}
+	args, _ := os.ReadFile(filepath.Join(dir, "args"))
+	text, _ := os.ReadFile(filepath.Join(dir, "text"))
+	if string(args) != "-f adm ann@a bob@b\n" || string(text) != "hello\n" {
+		t.Errorf("the mailer got %q and %q", args, text)
+	}
+	if err := send(20*time.Second, "ann@a", "bad"); err == nil || !strings.Contains(err.Error(), "no such user") {
+		t.Errorf("a refusal: %v", err)
+	}
+	began := time.Now()
+	if err := send(200*time.Millisecond, "ann@a", "slow"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
+		t.Errorf("a mailer that hangs: %v after %v", err, time.Since(began))
+	}
+	if err := mail.Send(t.Context(), mail.Letter{Mailer: filepath.Join(dir, "none")}); err == nil {
+		t.Error("a mailer that is missing sends")
+	}
+}

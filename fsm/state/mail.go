@@ -1,0 +1,138 @@
+package state
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rampart/fsm/pbs"
+)
+
+// MaxMails bounds the mails that wait to be sent: while none can be, the oldest make room.
+const MaxMails = 10_000
+
+// levelMail is the feature level from which events of jobs are mails (fsm/command,
+// LevelObjects).
+const levelMail = 3
+
+// The letters of Mail_Points, and the one that belongs to what is told unasked.
+const (
+	mailAborted  = "a"
+	mailBegun    = "b"
+	mailEnded    = "e"
+	mailUnasked  = ""
+	mailNothing  = "n"
+	mailSubjobs  = "j"
+	defaultMails = "a"
+)
+
+// A Mail tells people of a job's event. It stays in the state until a leader has sent it,
+// or has given it up.
+type Mail struct {
+	Seq  uint64    `cbor:"1,keyasint"`
+	At   pbs.Time  `cbor:"2,keyasint"`
+	Job  pbs.JobID `cbor:"3,keyasint"`
+	Name string    `cbor:"4,keyasint"` // of the job
+	To   []string  `cbor:"5,keyasint"`
+	Text string    `cbor:"6,keyasint,omitempty"` // what happened, as PBS says it, in lines
+}
+
+// Mails returns the mails that wait to be sent, the oldest first.
+func (t *tables) Mails() iter.Seq[*Mail] { return t.mails.all() }
+
+// DeleteMail forgets a mail that was sent, or given up.
+func (tx *Tx) DeleteMail(seq uint64) {
+	_, delta := tx.mails.remove(&Mail{Seq: seq})
+	tx.digest += delta
+}
+
+func (tx *Tx) putMail(m *Mail) {
+	m.Seq, m.At = tx.NextSeq(), tx.Now()
+	_, delta := tx.mails.put(m)
+	tx.digest += delta
+	if oldest, ok := tx.mails.first(); ok && tx.mails.count() > MaxMails {
+		tx.DeleteMail(oldest.Seq)
+	}
+}
+
+// mail writes the mail of an event, if somebody wants it.
+func (tx *Tx) mail(e Event) {
+	j := e.Job
+	if j == nil || tx.cluster.FeatureLevel < levelMail {
+		return
+	}
+	point, text := mailOf(e)
+	if text == "" || !j.wantsMail(point) {
+		return
+	}
+	if to := j.mailUsers(); len(to) > 0 {
+		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text})
+	}
+}
+
+// mailOf returns the letter by which an event is asked for, and what the mail says; nothing
+// for events of which nobody is told.
+func mailOf(e Event) (point, text string) {
+	switch e.Kind {
+	case JobStarted:
+		return mailBegun, "Begun execution"
+	case JobEnded:
+		return mailEnded, endOf(e.Job)
+	case JobAborted:
+		text := "Aborted by PBS Server"
+		if e.Text != "" {
+			text += "\n" + e.Text
+		}
+		return mailAborted, text
+	case JobDeleteAsked:
+		if e.By.Name == e.Job.Owner.Name || e.Quiet {
+			return "", ""
+		}
+		return mailUnasked, "Job to be deleted at request of " + e.By.String()
+	}
+	return "", ""
+}
+
+// endOf tells of a job's end as PBS does: the exit status and what was used.
+func endOf(j *Job) string {
+	var b strings.Builder
+	b.WriteString("Execution terminated\nExit_status=" + strconv.Itoa(int(j.ExitStatus)))
+	for _, u := range j.Used {
+		b.WriteString("\nresources_used." + u.Name + "=" + u.Value)
+	}
+	return b.String()
+}
+
+// wantsMail tells whether a job's Mail_Points ask for what has the letter. Of subjobs only
+// those of arrays that say so are told of: the others by their array.
+func (j *Job) wantsMail(point string) bool {
+	points, ok := j.Attrs.Get("Mail_Points", "")
+	if !ok {
+		points = defaultMails
+	}
+	switch {
+	case strings.Contains(points, mailNothing):
+		return false
+	case j.IsSubjob() != strings.Contains(points, mailSubjobs) && (j.IsSubjob() || j.Array != nil):
+		return false
+	}
+	return strings.Contains(points, point)
+}
+
+// mailUsers returns whom to tell: Mail_Users, else the owner where he submitted the job. A
+// name that the mail program could take for an option is left out.
+func (j *Job) mailUsers() []string {
+	list, ok := j.Attrs.Get("Mail_Users", "")
+	if !ok || list == "" {
+		list = j.Owner.String()
+	}
+	var to []string
+	for user := range strings.SplitSeq(list, ",") {
+		user = strings.TrimSpace(user)
+		if user != "" && user[0] != '-' && !strings.ContainsAny(user, "\r\n") {
+			to = append(to, user)
+		}
+	}
+	return slices.Clip(to)
+}
