@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +40,7 @@ type Options struct {
 	Log      Log
 	Asker    pbs.User // Scheduler@HOST, with this replica's host
 	Meter    *Meter   // nil: nobody counts
+	Approve  Approve  // asks hooks about starts; nil: there are none
 	Logger   *slog.Logger
 }
 
@@ -47,7 +49,11 @@ type Loop struct {
 	opts      Options
 	planner   *Planner
 	commented time.Time // when comments were proposed last
-	mask      uint16    // of events that are logged: the scheduler's log_events
+	approving sync.WaitGroup
+	mu        sync.Mutex
+	asking    map[pbs.JobID]bool      // starts that hooks look at now
+	barred    map[pbs.JobID]time.Time // jobs that they have refused, until when
+	mask      uint16                  // of events that are logged: the scheduler's log_events
 }
 
 const (
@@ -68,11 +74,12 @@ func New(opts Options) *Loop {
 	if opts.Meter == nil {
 		opts.Meter = NewMeter(nil)
 	}
-	return &Loop{opts: opts, planner: NewPlanner()}
+	return &Loop{opts: opts, planner: NewPlanner(), asking: map[pbs.JobID]bool{}, barred: map[pbs.JobID]time.Time{}}
 }
 
 // Run plans and proposes until ctx ends.
 func (l *Loop) Run(ctx context.Context) error {
+	defer l.approving.Wait()
 	for {
 		changed := l.opts.Source.Changed()
 		v := l.opts.Source.View()
@@ -119,6 +126,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.log(logDebug, "Req", "", "Starting Scheduling Cycle")
 	defer timed(l.opts.Meter.cycle)()
 	planned := timed(l.opts.Meter.plan)
+	l.planner.barred = l.bars()
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
@@ -126,7 +134,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		l.log(line.Event, "Job", string(line.Job), line.Text)
 	}
 	l.resume(ctx, plan.Resumes)
-	l.start(ctx, v, plan.Starts)
+	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	due := l.comment(ctx, plan.Comments)
 	l.log(logDebug, "Req", "", "Leaving Scheduling Cycle")
 	if plan.More {
@@ -135,9 +143,9 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	return due
 }
 
-// start proposes the starts, each by itself, many at a time: group commit makes
+// propose proposes the starts, each by itself, many at a time: group commit makes
 // few entries of them.
-func (l *Loop) start(ctx context.Context, v *state.View, starts []Start) {
+func (l *Loop) propose(ctx context.Context, v *state.View, starts []Start) {
 	var g errgroup.Group
 	g.SetLimit(inFlight)
 	when, heed := runTime(v), v.Cluster().FeatureLevel >= command.LevelObjects

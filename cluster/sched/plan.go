@@ -193,6 +193,9 @@ func (c *cycle) room(j *state.Job) *int {
 // try plans the start of a job, or of the subjob of the array j that id names, or says
 // why not.
 func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
+	if c.planner.barred[id] {
+		return false
+	}
 	cl = c.planner.classFor(j, cl)
 	why, tried := c.reasons[cl]
 	if !tried {

@@ -20,6 +20,7 @@ type Planner struct {
 	partitions map[pbs.QueueName]string
 	counts     bool
 
+	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	classes map[key]*class
 	cycle   uint64
 	all     *world // free and full, as in the view

@@ -50,7 +50,7 @@ func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) er
 	if !p.view.HasHooksAt("queuejob") {
 		return nil
 	}
-	job := hookObject("", c.Attributes)
+	job := HookObject("", c.Attributes)
 	queue := c.Queue
 	if queue == "" {
 		queue = p.view.Server().DefaultQueue()
@@ -118,7 +118,7 @@ func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []
 	if !p.view.HasHooksAt("modifyjob") {
 		return changes, nil
 	}
-	before, job := hookObject(string(j.ID), p.view.JobAttributes(j)), hook.Object{Name: string(j.ID)}
+	before, job := HookObject(string(j.ID), p.view.JobAttributes(j)), hook.Object{Name: string(j.ID)}
 	for _, ch := range changes {
 		if ch.Op != command.OpUnset {
 			job.Attrs = append(job.Attrs, hook.Attr{ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value})
@@ -145,7 +145,7 @@ func (b *Batch) jobHooks(ctx context.Context, p person, event string, j *state.J
 	if !p.view.HasHooksAt(event) {
 		return nil
 	}
-	job := hookObject(string(j.ID), p.view.JobAttributes(j))
+	job := HookObject(string(j.ID), p.view.JobAttributes(j))
 	e := &hook.Event{Event: event, Job: &job}
 	if edit != nil {
 		edit(e)

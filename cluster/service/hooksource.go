@@ -17,11 +17,11 @@ func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(h
 	v := s.View
 	switch kind {
 	case "server":
-		return yield(hookObject(v.Cluster().Name, v.ServerAttributes()))
+		return yield(HookObject(v.Cluster().Name, v.ServerAttributes()))
 	case "queue":
 		for q := range v.Queues() {
 			if name == "" || name == string(q.Name) {
-				if err := yield(hookObject(string(q.Name), v.QueueAttributes(q))); err != nil {
+				if err := yield(HookObject(string(q.Name), v.QueueAttributes(q))); err != nil {
 					return err
 				}
 			}
@@ -29,19 +29,19 @@ func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(h
 	case "vnode":
 		if name != "" {
 			if vn, ok := v.Vnode(pbs.VnodeName(name)); ok {
-				return yield(hookObject(name, v.VnodeAttributes(vn)))
+				return yield(HookObject(name, v.VnodeAttributes(vn)))
 			}
 			return nil
 		}
 		for vn := range v.Vnodes() {
-			if err := yield(hookObject(string(vn.Name), v.VnodeAttributes(vn))); err != nil {
+			if err := yield(HookObject(string(vn.Name), v.VnodeAttributes(vn))); err != nil {
 				return err
 			}
 		}
 	case "job":
 		if name != "" {
 			if j, err := jobOf(v, name); err == nil {
-				return yield(hookObject(string(j.ID), v.JobAttributes(j)))
+				return yield(HookObject(string(j.ID), v.JobAttributes(j)))
 			}
 			return nil
 		}
@@ -49,7 +49,7 @@ func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(h
 			if j.State == pbs.Finished {
 				continue
 			}
-			if err := yield(hookObject(string(j.ID), v.JobAttributes(j))); err != nil {
+			if err := yield(HookObject(string(j.ID), v.JobAttributes(j))); err != nil {
 				return err
 			}
 			if ctx.Err() != nil {
@@ -60,8 +60,8 @@ func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(h
 	return nil
 }
 
-// hookObject is an object as scripts see it.
-func hookObject(name string, list attr.List) hook.Object {
+// HookObject is an object as scripts see it.
+func HookObject(name string, list attr.List) hook.Object {
 	o := hook.Object{Name: name, Attrs: make([]hook.Attr, len(list))}
 	for i, e := range list {
 		o.Attrs[i] = hook.Attr{e.Name, e.Resource, e.Value}
