@@ -184,12 +184,16 @@ func (Relation) EnumDescriptor() ([]byte, []int) {
 }
 
 type SubmitRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Attributes    []*Attribute           `protobuf:"bytes,1,rep,name=attributes,proto3" json:"attributes,omitempty"`
-	Script        []byte                 `protobuf:"bytes,2,opt,name=script,proto3" json:"script,omitempty"`
-	Destination   string                 `protobuf:"bytes,3,opt,name=destination,proto3" json:"destination,omitempty"` // [queue][@server], empty for the default queue
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Attributes  []*Attribute           `protobuf:"bytes,1,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	Script      []byte                 `protobuf:"bytes,2,opt,name=script,proto3" json:"script,omitempty"`
+	Destination string                 `protobuf:"bytes,3,opt,name=destination,proto3" json:"destination,omitempty"` // [queue][@server], empty for the default queue
+	// default_qsub_arguments of the server that the asker has applied. If takes_defaults is
+	// true and they are others now, nothing is queued: the reply says them.
+	DefaultArguments string `protobuf:"bytes,4,opt,name=default_arguments,json=defaultArguments,proto3" json:"default_arguments,omitempty"`
+	TakesDefaults    bool   `protobuf:"varint,5,opt,name=takes_defaults,json=takesDefaults,proto3" json:"takes_defaults,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SubmitRequest) Reset() {
@@ -243,11 +247,27 @@ func (x *SubmitRequest) GetDestination() string {
 	return ""
 }
 
+func (x *SubmitRequest) GetDefaultArguments() string {
+	if x != nil {
+		return x.DefaultArguments
+	}
+	return ""
+}
+
+func (x *SubmitRequest) GetTakesDefaults() bool {
+	if x != nil {
+		return x.TakesDefaults
+	}
+	return false
+}
+
 type SubmitReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Job              string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Others           bool                   `protobuf:"varint,2,opt,name=others,proto3" json:"others,omitempty"`                                            // nothing was queued: apply default_arguments and ask again
+	DefaultArguments string                 `protobuf:"bytes,3,opt,name=default_arguments,json=defaultArguments,proto3" json:"default_arguments,omitempty"` // of the server
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SubmitReply) Reset() {
@@ -283,6 +303,20 @@ func (*SubmitReply) Descriptor() ([]byte, []int) {
 func (x *SubmitReply) GetJob() string {
 	if x != nil {
 		return x.Job
+	}
+	return ""
+}
+
+func (x *SubmitReply) GetOthers() bool {
+	if x != nil {
+		return x.Others
+	}
+	return false
+}
+
+func (x *SubmitReply) GetDefaultArguments() string {
+	if x != nil {
+		return x.DefaultArguments
 	}
 	return ""
 }
@@ -2143,15 +2177,19 @@ var File_batch_proto protoreflect.FileDescriptor
 const file_batch_proto_rawDesc = "" +
 	"\n" +
 	"\vbatch.proto\x12\n" +
-	"rampart.v1\x1a\vagent.proto\x1a\fcommon.proto\"\x80\x01\n" +
+	"rampart.v1\x1a\vagent.proto\x1a\fcommon.proto\"\xd4\x01\n" +
 	"\rSubmitRequest\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12\x16\n" +
 	"\x06script\x18\x02 \x01(\fR\x06script\x12 \n" +
-	"\vdestination\x18\x03 \x01(\tR\vdestination\"\x1f\n" +
+	"\vdestination\x18\x03 \x01(\tR\vdestination\x12+\n" +
+	"\x11default_arguments\x18\x04 \x01(\tR\x10defaultArguments\x12%\n" +
+	"\x0etakes_defaults\x18\x05 \x01(\bR\rtakesDefaults\"d\n" +
 	"\vSubmitReply\x12\x10\n" +
-	"\x03job\x18\x01 \x01(\tR\x03job\"Q\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
+	"\x06others\x18\x02 \x01(\bR\x06others\x12+\n" +
+	"\x11default_arguments\x18\x03 \x01(\tR\x10defaultArguments\"Q\n" +
 	"\fAlterRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\achanges\"\f\n" +
