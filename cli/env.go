@@ -34,10 +34,22 @@ type Env struct {
 	Batch func(t Target) (apiconnect.BatchClient, error)
 	// Halt returns a client that ends replicas.
 	Halt func(t Target) (apiconnect.HaltClient, error)
+	// Tasks returns a client of the mom of this host, for programs of its jobs; nil: there is none.
+	Tasks func(socket string) apiconnect.TaskManagerClient
+	// Start starts a program in a session of its own, with the streams of this one.
+	Start func(args []string) (Child, error)
 	// WithRequestID makes the calls under ctx carry the id (L8).
 	WithRequestID func(ctx context.Context, id string) context.Context
 	// NewRequestID returns a fresh id: a UUIDv7.
 	NewRequestID func() string
+}
+
+// A Child is a program that a command has started.
+type Child interface {
+	PID() int
+	// Wait returns the exit status, 256 and the number of the signal when one has ended it.
+	Wait() (int, error)
+	Kill()
 }
 
 // Lookup returns the value of an environment variable; of several the last

@@ -10,7 +10,7 @@ import (
 func Commands() []*cli.Command {
 	return slices.Concat([]*cli.Command{
 		qsub(), qstat(), qdel(), qalter(), qhold(), qrls(), qsig(), qrerun(), qrun(), qmove(), qorder(), qmsg(),
-		qselect(), tracejob(), pbsnodes(), qmgr(), qterm(),
+		qselect(), tracejob(), pbsnodes(), qmgr(), qterm(), pbsdsh(), pbsTmrsh(), pbsAttach(),
 	}, queueStates(), reservations())
 }
 

@@ -34,6 +34,8 @@ func world() *cli.Env {
 		Editor:   editor,
 		Batch:    batch,
 		Halt:     halt,
+		Tasks:    tasks,
+		Start:    start,
 		WithRequestID: func(ctx context.Context, id string) context.Context {
 			return client.WithRequestID(ctx, transport.RequestID(id))
 		},
