@@ -105,7 +105,7 @@ func run(ctx context.Context, e files.Errand, program string, args []string) err
 	case !exited:
 		return &files.Error{Reason: fmt.Sprintf("%s: %v", program, err)}
 	}
-	return fmt.Errorf("%s %s: %s", filepath.Base(program), strings.Join(args, " "), lastLine(said.String(), err))
+	return fmt.Errorf("%s %s: %s", filepath.Base(program), strings.Join(args, " "), words(said.String(), err))
 }
 
 // await looks now and then whether the program has read or written anything.
@@ -126,11 +126,10 @@ func await(end <-chan error, pid int, moving func()) error {
 	}
 }
 
-// lastLine returns what the program said in the end.
-func lastLine(said string, err error) string {
-	lines := strings.Split(strings.TrimSpace(said), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-		return last
+// words returns what the program said, in one line.
+func words(said string, err error) string {
+	if all := strings.FieldsFunc(said, func(r rune) bool { return r == '\n' || r == '\r' }); len(all) > 0 {
+		return strings.Join(all, "; ")
 	}
 	return err.Error()
 }
