@@ -119,10 +119,17 @@ func concluded(tx *state.Tx, j *state.Job) {
 	}
 }
 
-// judgeDependents judges all that wait for a job, and returns those that it deleted.
+// judgeDependents judges all that wait for a job, and returns those that it deleted. Many
+// may wait for one: its own record is written once.
 func judgeDependents(tx *state.Tx, j *state.Job) (deleted []*state.Job) {
+	type end struct {
+		kind state.DependKind
+		job  pbs.JobID
+	}
+	judged := map[end]bool{}
 	for _, d := range j.Depends {
-		if d.Kind.Waits() {
+		kind := d.Kind.Mirror()
+		if d.Kind.Waits() || verdict(kind, j) == notYet {
 			continue
 		}
 		for _, id := range d.Jobs {
@@ -130,31 +137,33 @@ func judgeDependents(tx *state.Tx, j *state.Job) (deleted []*state.Job) {
 			if !ok || waiting.State == pbs.Finished {
 				continue
 			}
-			switch verdict(d.Kind.Mirror(), j) {
+			switch verdict(kind, j) {
 			case comeTrue:
-				letGo(tx, waiting, d.Kind.Mirror(), j.ID)
+				letGo(tx, waiting, kind, j.ID)
 			case neverTrue:
-				if !started(waiting) && (waiting.Array == nil || waiting.Array.Live == 0) {
-					deleted = append(deleted, abort(tx, waiting, dependencyLost(j.ID)))
+				if started(waiting) || waiting.Array != nil && waiting.Array.Live > 0 {
+					continue
 				}
+				deleted = append(deleted, abort(tx, waiting, dependencyLost(j.ID)))
 			}
+			judged[end{d.Kind, id}] = true
 		}
+	}
+	if now, ok := tx.Job(j.ID); ok && len(judged) > 0 {
+		free := *now
+		free.UndependAll(func(kind state.DependKind, id pbs.JobID) bool { return judged[end{kind, id}] })
+		tx.PutJob(&free)
 	}
 	return deleted
 }
 
-// letGo takes a dependency off a job; with the last one its hold.
+// letGo takes a dependency off a job; with the last one its hold. The job that it waited for
+// still names it.
 func letGo(tx *state.Tx, waiting *state.Job, kind state.DependKind, id pbs.JobID) {
 	next := *waiting
-	if !next.Undepend(kind, id) {
-		return
-	}
-	unhold(&next, tx.Now())
-	tx.PutJob(&next)
-	if other, ok := tx.Job(id); ok {
-		free := *other
-		free.Undepend(kind.Mirror(), waiting.ID)
-		tx.PutJob(&free)
+	if next.Undepend(kind, id) {
+		unhold(&next, tx.Now())
+		tx.PutJob(&next)
 	}
 }
 
@@ -176,8 +185,9 @@ func unlink(tx *state.Tx, j *state.Job) {
 		for _, id := range d.Jobs {
 			if other, ok := tx.Job(id); ok {
 				next := *other
-				next.Undepend(d.Kind.Mirror(), j.ID)
-				tx.PutJob(&next)
+				if next.Undepend(d.Kind.Mirror(), j.ID) {
+					tx.PutJob(&next)
+				}
 			}
 		}
 	}

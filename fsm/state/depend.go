@@ -114,6 +114,18 @@ func (j *Job) Undepend(kind DependKind, id pbs.JobID) bool {
 	return true
 }
 
+// UndependAll is Undepend for each job of which gone tells so.
+func (j *Job) UndependAll(gone func(DependKind, pbs.JobID) bool) {
+	var left []Dependency
+	for _, d := range j.Depends {
+		d.Jobs = slices.DeleteFunc(slices.Clone(d.Jobs), func(id pbs.JobID) bool { return gone(d.Kind, id) })
+		if len(d.Jobs) > 0 || d.Kind == DependOn {
+			left = append(left, d)
+		}
+	}
+	j.Depends = left
+}
+
 // CountDown takes one from the number of on:N, and tells whether there was one.
 func (j *Job) CountDown() bool {
 	i := slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependOn })
