@@ -3,6 +3,7 @@ package mom
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -95,6 +96,14 @@ func (r hookRunner) Ending(ctx context.Context, t task.Task) []spool.Used {
 	return used
 }
 
+// Terminates implements task.Hooks.
+func (r hookRunner) Terminates() bool { return len(r.life.hooks.store.At("execjob_preterm")) > 0 }
+
+// Terminating implements task.Hooks. The deletion is committed by then: a rejection is noted.
+func (r hookRunner) Terminating(ctx context.Context, t task.Task) {
+	r.send(&t, r.run(ctx, r.jobEvent(t, "execjob_preterm"), &t, false))
+}
+
 // outcome is hook.Outcome with defaults.
 type outcome struct{ *hook.Outcome }
 
@@ -172,6 +181,9 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 		runs = append(runs, run)
 	}
 	out := m.runtime.Sequence(ctx, runs, e, regardless)
+	if out.Reboot != "" {
+		m.reboot(ctx, out.Reboot)
+	}
 	for _, text := range out.Lines {
 		m.lines.write(daylog.Debug2, "Hook", r.nameOf(out, e), text)
 	}
@@ -423,4 +435,15 @@ func hookAttrs(list []spool.HookAttr) []*api.Attribute {
 		all = append(all, &api.Attribute{Name: a.Name, Resource: a.Resource, Value: a.Value})
 	}
 	return all
+}
+
+// reboot restarts the host at the wish of a hook; without privileges it is only noted.
+func (m *Mom) reboot(ctx context.Context, command string) {
+	m.lines.write(daylog.System, "Hook", "reboot", "a hook restarts this host: "+command)
+	if !m.config.SwitchUser {
+		return
+	}
+	if out, err := exec.CommandContext(ctx, "/bin/sh", "-c", command).CombinedOutput(); err != nil {
+		m.lines.write(daylog.Error, "Hook", "reboot", fmt.Sprintf("%s: %v %s", command, err, out))
+	}
 }

@@ -35,6 +35,9 @@ func sleep(args []string) int {
 
 // python is pbs_python: a plain interpreter with the arguments that it was given.
 func python(args []string) int {
+	if len(args) > 0 && args[0] == hookFlag {
+		return replay(args[1:])
+	}
 	path, err := findPython(context.Background())
 	if err == nil {
 		err = syscall.Exec(path, append([]string{path}, args...), os.Environ())

@@ -108,7 +108,7 @@ func (r *Runtime) interpreter() (string, error) {
 func FindPython(named string) (string, error) {
 	names := []string{named}
 	if named == "" {
-		names = []string{"python3", "/usr/bin/python3", "/usr/local/bin/python3", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"}
+		names = []string{os.Getenv("PBS_PYTHON"), "python3", "/usr/bin/python3", "/usr/local/bin/python3", "python3.13", "python3.12", "python3.11", "python3.10", "python3.9"}
 	}
 	for _, name := range names {
 		path, err := exec.LookPath(name)

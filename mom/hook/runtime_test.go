@@ -276,6 +276,18 @@ func TestRuntime_Debug(t *testing.T) {
 			t.Errorf("kept %v with %s", found, suffix)
 		}
 	}
+	kept, _ := filepath.Glob(filepath.Join(dir, "*.in"))
+	other := filepath.Join(dir, "other.py")
+	if err := os.WriteFile(other, []byte("import pbs\npbs.logmsg(7, 'again ' + pbs.event().hook_name)"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := Replay(t.Context(), kept[0], other, &out); err != nil || !strings.HasPrefix(out.String(), "again h1\n") || !strings.Contains(out.String(), `"accept": true`) {
+		t.Errorf("replayed with %v:\n%s", err, out.String())
+	}
+	if err := Replay(t.Context(), other, "", &out); err == nil {
+		t.Error("a script was taken for an event")
+	}
 }
 
 // TestModule runs the tests of the module that are written in Python.

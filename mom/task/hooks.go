@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"syscall"
 
 	"rampart/mom/proc"
 	"rampart/mom/spool"
@@ -19,6 +20,10 @@ type Hooks interface {
 	// Ending runs what comes after it: execjob_epilogue and execjob_end, of a job whose
 	// program did not run execjob_abort.
 	Ending(ctx context.Context, t Task) []spool.Used
+	// Terminating runs execjob_preterm before the processes of a job that is to be deleted
+	// are told to end; Terminates tells whether there is anything to run.
+	Terminating(ctx context.Context, t Task)
+	Terminates() bool
 }
 
 // ErrHook is the error of a start that a hook has refused.
@@ -91,6 +96,21 @@ func (s *Site) ending(ctx context.Context, t Task) []spool.Used {
 		return nil
 	}
 	return s.Hooks.Ending(ctx, t)
+}
+
+// preterm runs the hooks before the first SIGTERM of a job that is to be deleted, and then
+// sends the signal; false: there are none to wait for.
+func (r *Runner) preterm(ctx context.Context, sig syscall.Signal) bool {
+	t := r.task
+	if r.termed || sig != syscall.SIGTERM || t.Kill == nil || t.Kill.Requeue || t.Sister || r.site.Hooks == nil || !r.site.Hooks.Terminates() {
+		return false
+	}
+	r.termed = true
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		r.site.Hooks.Terminating(ctx, t)
+		return unless(ctx, Signal{Name: "TERM"})
+	})
+	return true
 }
 
 // hooked notes what hooks have set. From now on the mom's own measure of it does not count.

@@ -28,6 +28,8 @@ type Runner struct {
 	done chan struct{}
 	wg   sync.WaitGroup
 
+	termed bool // execjob_preterm has run
+
 	changed atomic.Pointer[chan struct{}] // closed when there is a newer view
 	heard   map[pbs.HostName]time.Time    // when each sister has answered last; of the goroutine of Run
 
@@ -315,6 +317,9 @@ func (t Task) endedFact() spool.Fact { return spool.Fact{Task: t.Key, Ended: t.R
 // send sends a signal to all processes of the job: those of this host, and, at a mother
 // superior, those of its sisters.
 func (r *Runner) send(ctx context.Context, sig syscall.Signal) {
+	if r.preterm(ctx, sig) {
+		return
+	}
 	if sig == syscall.SIGTERM || sig == syscall.SIGKILL {
 		r.site.Lines.Job(eventJob, r.task.Key.Job, "kill_job")
 	}

@@ -1,0 +1,57 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+)
+
+// Replay runs a hook by hand on an event that was kept (FILE.in): its own script, or another
+// one. What the script logs and answers is written to out. Nothing that it asks of the
+// cluster is answered, and nothing that it wants takes effect.
+func Replay(ctx context.Context, saved, script string, out io.Writer) error {
+	text, err := os.ReadFile(saved)
+	if err != nil {
+		return err
+	}
+	req := &request{Data: data{Event: &Event{}}}
+	if err := json.Unmarshal(text, req); err != nil {
+		return fmt.Errorf("%s is no event that was kept: %w", saved, err)
+	}
+	if req.Data.Hook == nil || req.Data.Event.Event == "" {
+		return fmt.Errorf("%s is no event that was kept", saved)
+	}
+	if script != "" {
+		if req.Script, err = os.ReadFile(script); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "pbs_python")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	r := NewRuntime(Options{Dir: dir, Host: req.Data.Host, Conf: req.Data.Conf, ConfFile: req.Data.ConfFile, Logger: slog.New(slog.DiscardHandler)})
+	defer r.Close()
+	user := req.User
+	if os.Geteuid() != 0 {
+		user = nil
+	}
+	answer, err := r.Do(ctx, Run{
+		Hook:   Hook{Name: req.Data.Hook["name"], Attrs: req.Data.Hook},
+		Script: req.Script, Config: req.Data.Config, Event: req.Data.Event, User: user, Dir: req.Dir, Resources: req.Data.Resources,
+		Log: func(l Line) { fmt.Fprintln(out, l.Text) },
+	})
+	if err != nil {
+		return err
+	}
+	io.WriteString(out, answer.Output)
+	told, err := json.MarshalIndent(answer, "", " ")
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%s\n", told)
+	}
+	return err
+}
