@@ -23,18 +23,22 @@ type Record struct {
 var types = map[state.EventKind]string{
 	state.JobQueued: "Q", state.JobStarted: "S", state.JobEnded: "E", state.JobRequeued: "R",
 	state.JobDeleteAsked: "D", state.JobAborted: "A", state.JobAltered: "a", state.JobMoved: "M",
-	state.JobSuspended: "z", state.JobResumed: "r",
+	state.LicensesCounted: "L", state.JobSuspended: "z", state.JobResumed: "r",
 }
 
 // Of returns the record of an event, in the time zone of the server attribute; it
 // reports false for events that are not accounted.
 func Of(e state.Event, zone *time.Location) (Record, bool) {
 	letter, ok := types[e.Kind]
-	if !ok || e.Job == nil {
+	id := e.Object
+	if e.Job != nil {
+		id = string(e.Job.ID)
+	}
+	if !ok || e.Job == nil && e.Kind != state.LicensesCounted {
 		return Record{}, false
 	}
 	at := time.Unix(0, int64(e.At)).In(zone)
-	line := at.Format("01/02/2006 15:04:05") + ";" + letter + ";" + string(e.Job.ID) + ";" + text(e) + "\n"
+	line := at.Format("01/02/2006 15:04:05") + ";" + letter + ";" + id + ";" + text(e) + "\n"
 	return Record{Number: e.Record, Day: at.Format("20060102"), Line: line}, true
 }
 
@@ -64,7 +68,7 @@ func text(e state.Event) string {
 		}
 	case state.JobMoved:
 		f.add("destination", e.Text)
-	case state.JobAborted:
+	case state.JobAborted, state.LicensesCounted:
 		return oneLine(e.Text)
 	}
 	return f.String()
@@ -104,6 +108,9 @@ func (f *fields) common(j *state.Job, withStart bool) {
 		f.always("account", account)
 	}
 	f.add("project", orElse(attribute(j, "project"), "_pbs_project_default"))
+	if id := attribute(j, "accounting_id"); id != "" {
+		f.always("accounting_id", id)
+	}
 	f.add("jobname", j.Name)
 	f.add("queue", string(j.Queue))
 	f.int("ctime", j.Created.Unix())
@@ -130,9 +137,15 @@ func (f *fields) assignment(j *state.Job) {
 
 func (f *fields) end(j *state.Job) {
 	f.int("session", j.Session)
+	if id := attribute(j, "alt_id"); id != "" {
+		f.add("alt_id", id)
+	}
 	f.int("end", j.Ended.Unix())
 	f.int("Exit_status", int64(j.ExitStatus))
 	f.list("resources_used", j.Used)
+	if j.Accrued != nil {
+		f.add("eligible_time", resource.Seconds(j.EligibleSeconds(j.Ended)).String())
+	}
 	f.int("run_count", int64(j.RunCount))
 }
 

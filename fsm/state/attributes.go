@@ -240,7 +240,7 @@ func (t *tables) ServerAttributes() attr.List {
 		"total_jobs":    strconv.Itoa(counts.Total() + counts.Of(pbs.Finished)), // of the history too, unlike a queue's
 		"state_count":   counts.String(),
 		"pbs_version":   pbs.Version,
-		"license_count": "Avail_Global:1000000 Avail_Local:1000000 Used:0 High_Use:0",
+		"license_count": t.licenseCount(),
 	}
 	out := make(attr.List, 0, 48)
 	for _, def := range attr.All(attr.Server) {
@@ -255,6 +255,18 @@ func (t *tables) ServerAttributes() attr.List {
 	}
 	return out
 }
+
+// licenseCount is license_count: there is no end of them.
+func (t *tables) licenseCount() string {
+	var l Licenses
+	if t.cluster.Licenses != nil {
+		l = *t.cluster.Licenses
+	}
+	return "Avail_Global:1000000 Avail_Local:1000000 Used:" + strconv.FormatInt(l.Used, 10) + " High_Use:" + strconv.FormatInt(l.Max, 10)
+}
+
+// AssignedToJobs returns the consumables that all jobs together have.
+func (t *tables) AssignedToJobs() resource.List { return t.assigned("") }
 
 func (t *tables) serverState() string {
 	if t.server.Scheduling() {

@@ -42,6 +42,18 @@ type Cluster struct {
 
 	HookEvents     uint64 `cbor:"33,keyasint,omitempty"` // bits of the events at which enabled hooks with scripts run
 	HookGeneration uint64 `cbor:"34,keyasint,omitempty"` // how often what moms know of hooks and resources has changed
+
+	Licenses *Licenses `cbor:"40,keyasint,omitempty"` // cpus in use; replaced, never written to
+}
+
+// Licenses is how many cpus jobs have, and had at most.
+type Licenses struct {
+	Used    int64 `cbor:"1,keyasint,omitempty"` // at the last tick
+	Hour    int64 `cbor:"2,keyasint,omitempty"` // since the epoch
+	InHour  int64 `cbor:"3,keyasint,omitempty"`
+	InDay   int64 `cbor:"4,keyasint,omitempty"` // of UTC, as the month
+	InMonth int64 `cbor:"5,keyasint,omitempty"`
+	Max     int64 `cbor:"6,keyasint,omitempty"`
 }
 
 // A Removal is a replica that leaves the cluster, or has left it.
