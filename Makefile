@@ -22,7 +22,7 @@ PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # What the generated code was made from, and what was made.
 GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 
-.PHONY: all build install demo test test-long lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
+.PHONY: all build install package demo test test-long lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
 
 all: build test
 
@@ -37,6 +37,15 @@ install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexe
 	install -m 755 packaging/libexec/pbs_init.d "$$root/libexec"
 	install -m 644 packaging/etc/* "$$root/etc"
 	$(PROGRAMS)/rampart links --dir "$$root/bin" --daemons "$$root/sbin"
+
+package: build ## dist/rampart_VERSION_ARCH.deb, with PBS_EXEC in /opt/pbs
+	root=$$(mktemp -d)
+	trap 'rm -rf "$$root"' EXIT
+	$(MAKE) -o build install DESTDIR="$$root" PREFIX=/opt/pbs
+	mkdir -p dist
+	version=$$($(PROGRAMS)/rampart --version)
+	export ROOT="$$root" ARCH="$$(go env GOARCH)" VERSION="$${version#pbs_version = }"
+	$(TOOL) nfpm package --config packaging/nfpm.yaml --packager deb --target dist/
 
 demo: build ## three replicas, five moms, a real job, a killed leader; says what it shows
 	bin/rampart dev --exec docs/demo.sh

@@ -130,8 +130,12 @@ func (s *scheduler) read1(ctx context.Context, text, sum string) {
 	s.take(ctx)
 }
 
-// idle tells whether a setting says something that nothing here heeds.
+// idle tells whether a setting says something that nothing here heeds. Every resource that
+// a job asks for counts, named by resources or not (L3).
 func idle(name, value string) bool {
+	if name == "resources" {
+		return false
+	}
 	_, heeded := attr.Lookup(attr.Sched, name)
 	return !heeded && value != "" && !strings.EqualFold(value, settings[name])
 }

@@ -7,19 +7,25 @@ import (
 )
 
 // settings are PBS's names in sched_config with their defaults, which need no word when
-// Rampart has nothing of the kind.
+// Rampart has nothing of the kind. Those that are attributes of the scheduler are the file's:
+// what it does not say is not set.
 var settings = map[string]string{
-	"aggressive_provision": "", "backfill": "true", "backfill_depth": "", "backfill_prime": "false", "by_queue": "true",
+	"backfill": "true", "backfill_prime": "false", "by_queue": "true",
 	"cpus_per_ssinode": "", "dedicated_prefix": "ded", "fair_share": "false", "fairshare_decay_factor": "0.5",
 	"fairshare_decay_time": "24:00:00", "fairshare_enforce_no_shares": "true", "fairshare_entity": "euser",
 	"fairshare_usage_res": "cput", "half_life": "24:00:00", "help_starving_jobs": "true", "job_sort_key": "",
-	"load_balancing": "false", "log_filter": "3328", "max_starve": "24:00:00", "mem_per_ssinode": "", "mom_resources": "",
-	"node_sort_key": "sort_priority HIGH", "nonprimetime_prefix": "np_", "peer_queue": "", "preempt_order": "",
-	"preempt_prio": "", "preempt_queue_prio": "", "preempt_sort": "", "preemptive_sched": "true",
+	"load_balancing": "false", "max_starve": "24:00:00", "mem_per_ssinode": "", "mom_resources": "",
+	"node_sort_key": "sort_priority HIGH", "nonprimetime_prefix": "np_", "peer_queue": "", "preemptive_sched": "true",
 	"prime_exempt_anytime_queues": "false", "prime_spill": "", "primetime_prefix": "p_",
 	"provision_policy": "aggressive_provision", "resource_unset_infinite": "", "resources": "",
 	"round_robin": "false", "server_dyn_res": "", "smp_cluster_dist": "pack", "sort_by": "", "sort_queues": "true",
 	"strict_fifo": "false", "strict_ordering": "false", "sync_time": "1:00:00", "unknown_shares": "10",
+}
+
+// moved are names that older versions of PBS had in the file, and that are attributes since.
+var moved = map[string]string{
+	"backfill_depth": "server", "log_filter": "sched", "preempt_order": "sched", "preempt_prio": "sched", "preempt_queue_prio": "sched",
+	"preempt_sort": "sched",
 }
 
 // A schedConfig is what a sched_config says: values by name, those of several lines with
@@ -42,6 +48,10 @@ func parseSchedConfig(text string) schedConfig {
 		name = strings.TrimSpace(name)
 		if !ok || strings.ContainsAny(name, " \t") {
 			c.faults = append(c.faults, fmt.Sprintf("line %d: want NAME: VALUE", i+1))
+			continue
+		}
+		if object, old := moved[name]; old {
+			c.faults = append(c.faults, fmt.Sprintf("line %d: %s is set with qmgr, at the %s", i+1, name, object))
 			continue
 		}
 		if _, known := settings[name]; !known {

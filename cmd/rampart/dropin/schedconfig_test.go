@@ -20,6 +20,7 @@ job_sort_key: "cput LOW" ALL
 job_sort_key: "job_priority HIGH"
 node_sort_key: "sort_priority HIGH"	ALL
 max_starve: 24:00:00
+preempt_order: "SC"
 no_such: 1
 what is this
 `)
@@ -30,7 +31,8 @@ what is this
 	if !maps.Equal(c.values, want) {
 		t.Errorf("values are %v, want %v", c.values, want)
 	}
-	if len(c.faults) != 3 || !strings.Contains(c.faults[0], "prime time") || !strings.Contains(c.faults[1], "no_such") || !strings.Contains(c.faults[2], "line 13") {
+	if len(c.faults) != 4 || !strings.Contains(c.faults[0], "prime time") || !strings.Contains(c.faults[1], "with qmgr") ||
+		!strings.Contains(c.faults[2], "no_such") || !strings.Contains(c.faults[3], "line 14") {
 		t.Errorf("faults are %q", c.faults)
 	}
 }
