@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"rampart/transport/api"
 )
@@ -124,7 +125,7 @@ func quoted(value string) string {
 	switch {
 	case value == `""`:
 		return value // it stands for nothing already
-	case value == "" || !strings.ContainsAny(value, " ,#\"'\t\n;"):
+	case value == "" || !strings.ContainsAny(value, ",#\"';") && !strings.ContainsFunc(value, unicode.IsSpace) && !strings.HasSuffix(value, `\`):
 		return orElse(value, `""`)
 	case strings.Contains(value, `"`):
 		return "'" + value + "'"
