@@ -61,14 +61,21 @@ func heading(b *bufio.Writer, a *api.Attribute) int {
 // (from 0): items are kept whole where they fit, else broken anywhere.
 func fold(b *bufio.Writer, value string, at int) {
 	limit := foldAt
-	for n, item := range strings.Split(value, ",") {
-		if n > 0 {
+	first := true
+	for item := range strings.SplitSeq(value, ",") {
+		if !first {
 			b.WriteByte(',')
 			at++
 			if at+len(item) >= foldItemAt {
 				b.WriteString("\n\t")
 				at, limit = tabWidth, foldItemAt
 			}
+		}
+		first = false
+		if at+len(item) <= limit && strings.IndexByte(item, '\n') < 0 { // most of them
+			b.WriteString(item)
+			at += len(item)
+			continue
 		}
 		for _, r := range item {
 			if at+utf8.RuneLen(r) > limit {

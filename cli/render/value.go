@@ -3,6 +3,7 @@ package render
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"rampart/fsm/attr"
@@ -14,14 +15,20 @@ const ctime = "Mon Jan _2 15:04:05 2006"
 
 // isMoment tells whether an attribute is seconds since the epoch on the wire and a
 // date on paper.
-func isMoment(name string) bool {
+func isMoment(name string) bool { return moments()[name] }
+
+// moments is a table of few names: a listing asks for each of millions of attributes.
+var moments = sync.OnceValue(func() map[string]bool {
+	names := make(map[string]bool)
 	for _, o := range []attr.Object{attr.Job, attr.Vnode} {
-		if def, ok := attr.Lookup(o, name); ok && def.Type == attr.Epoch {
-			return true
+		for _, def := range attr.All(o) {
+			if def.Type == attr.Epoch {
+				names[def.Name] = true
+			}
 		}
 	}
-	return false
-}
+	return names
+})
 
 // moment returns the value as a date if the attribute is one.
 func moment(a *api.Attribute, zone *time.Location) string {
