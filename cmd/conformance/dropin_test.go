@@ -140,14 +140,23 @@ func dropInFiles(t *testing.T, a *siteHost) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(config, append(text, "what: ever\nfairshare_entity: egroup\n"...), 0o644); err != nil {
+	strict := strings.Replace(string(text), "strict_ordering: false", "strict_ordering: true", 1)
+	if err := os.WriteFile(config, []byte(strict+"what: ever\nfairshare_entity: egroup\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	hup(t, a.pid(t, "sched_priv/sched.lock", "pbs_sched"))
+	scheduler := a.pid(t, "sched_priv/sched.lock", "pbs_sched")
+	hup(t, scheduler)
 	a.logged(t, "sched_logs", ";0040;pbs_sched;Sched;reconfigure;Scheduler is reconfiguring\n")
 	a.logged(t, "sched_logs", "what is no setting of the scheduler")
 	a.logged(t, "sched_logs", "fairshare_entity: egroup has no effect")
+	a.logged(t, "sched_logs", "reconfigure;strict_ordering = true (was False)\n")
+	a.prints(t, "    strict_ordering = True", "qmgr", "-c", "list sched")
 	a.logged(t, "sched_logs", "Starting Scheduling Cycle")
+	if err := os.WriteFile(config, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hup(t, scheduler)
+	a.logged(t, "sched_logs", "reconfigure;strict_ordering = false (was True)\n")
 
 	environment := filepath.Join(a.home, "pbs_environment")
 	if err := os.WriteFile(environment, []byte("PATH=/bin:/usr/bin\nSITE_WORD=hello\n"), 0o644); err != nil {
