@@ -169,6 +169,11 @@ func (m *mom) SetHooks(_ context.Context, r *connect.Request[api.SetHooksRequest
 	return connect.NewResponse(reply), nil
 }
 
+// Terminal is no affair of the duties.
+func (m *mom) Terminal(context.Context) *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown] {
+	return nil
+}
+
 func (m *mom) set(down bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
