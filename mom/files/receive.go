@@ -30,6 +30,7 @@ type Receiver struct {
 	file    *os.File
 	name    string // of file, below root
 	temp    string // its name until it is whole
+	made    os.FileInfo
 	entry   Entry
 	discard bool // file is there already
 	modes   []Entry
@@ -168,6 +169,9 @@ func (r *Receiver) begun(name string, e Entry) error {
 		r.temp = ""
 		r.file, err = r.root.OpenFile(name, os.O_WRONLY|os.O_TRUNC|syscall.O_NONBLOCK, 0)
 	}
+	if err == nil {
+		r.made, err = r.file.Stat()
+	}
 	return err
 }
 
@@ -202,15 +206,32 @@ func (r *Receiver) finishFile() error {
 	if err == nil && !r.entry.Modified.IsZero() {
 		err = r.root.Chtimes(r.temp, r.entry.Modified, r.entry.Modified)
 	}
+	if err == nil && !r.mine() {
+		return failed("write %s: another attempt is under way", r.path(r.name))
+	}
 	if err == nil {
 		err = r.root.Rename(r.temp, r.name)
 	}
 	if err != nil {
-		_ = r.root.Remove(r.temp) // what stays is removed by the next attempt
+		r.dropTemp()
 		return because("write", r.path(r.name), err)
 	}
 	r.wrote = append(r.wrote, r.path(r.name))
 	return nil
+}
+
+// mine tells whether the temporary file is still the one that this receiver has made: another
+// attempt may have taken its place, since this one's other side was silent for long.
+func (r *Receiver) mine() bool {
+	info, err := r.root.Lstat(r.temp)
+	return err == nil && r.made != nil && os.SameFile(info, r.made)
+}
+
+// dropTemp removes what has not come whole. What stays, the next attempt removes.
+func (r *Receiver) dropTemp() {
+	if r.temp != "" && r.mine() {
+		_ = r.root.Remove(r.temp)
+	}
 }
 
 // Finish ends what has come whole: only then is the last file there.
@@ -233,9 +254,7 @@ func (r *Receiver) Finish() error {
 func (r *Receiver) Close() {
 	if r.file != nil {
 		_ = r.file.Close()
-		if r.temp != "" {
-			_ = r.root.Remove(r.temp)
-		}
+		r.dropTemp()
 	}
 	if r.root != nil {
 		_ = r.root.Close()

@@ -96,6 +96,9 @@ func final(err error) bool {
 	if _, own := errors.AsType[*files.Error](err); own {
 		return true
 	}
+	if code := connect.CodeOf(err); code == connect.CodePermissionDenied || code == connect.CodeUnauthenticated {
+		return true
+	}
 	refusal, ok := errors.AsType[*pbs.Error](err)
 	return ok && refusal.Code != pbs.NoQuorum && refusal.Code != pbs.SystemError
 }

@@ -11,7 +11,6 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/mom/files"
-	"rampart/mom/proc"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
@@ -23,16 +22,14 @@ func put(ctx context.Context, client apiconnect.FilesClient, e files.Errand, mov
 	err := stream.Send(&api.PutRequest{What: &api.PutRequest_Begin{Begin: &api.PutBegin{
 		Job: string(e.Job), RunCount: uint32(e.Run), Path: e.There, Name: e.Name, Many: files.IsPattern(e.Here) && !e.Output,
 	}}})
-	result := new(files.Moved)
+	var moved files.Moved
 	if err == nil {
 		owner := e.Owner
 		if e.Output {
 			owner = nil
 		}
-		err = proc.AsOwner(ctx, owner, func() (err error) {
-			result.Sent, err = files.Send(e.Here, &seen{uplink{stream}, moving})
-			return err
-		})
+		up := &seen{uplink{stream}, moving}
+		moved.Sent, err = read(ctx, owner, e.Here, func(m message) error { return m.to(up) })
 	}
 	if ctx.Err() != nil {
 		return files.Moved{}, context.Cause(ctx)
@@ -53,8 +50,8 @@ func put(ctx context.Context, client apiconnect.FilesClient, e files.Errand, mov
 	case err != nil:
 		return files.Moved{}, fmt.Errorf("send to %s: %w", e.Host, err)
 	}
-	result.Same = reply.Msg.GetSame()
-	return *result, nil
+	moved.Same = reply.Msg.GetSame()
+	return moved, nil
 }
 
 // uplink is a Sink at the other end of a stream.
@@ -92,44 +89,32 @@ func get(ctx context.Context, client apiconnect.FilesClient, e files.Errand, mov
 	if err != nil {
 		return files.Moved{}, fmt.Errorf("fetch from %s: %w", e.Host, err)
 	}
-	result := new(files.Moved)
-	err = proc.AsOwner(ctx, e.Owner, func() error {
-		r := files.NewReceiver(files.Target{Path: e.Here, Many: files.IsPattern(e.There), Tag: string(e.Job)})
-		defer r.Close()
-		err := receive(stream, e.Host, &seen{r, moving})
-		if err == nil {
-			err = r.Finish()
-		}
-		*result = files.Moved{Wrote: r.Wrote(), Same: r.Same()}
-		return err
+	defer func() { _ = stream.Close() }()
+	target := files.Target{Path: e.Here, Many: files.IsPattern(e.There), Tag: string(e.Job)}
+	moved, err := write(ctx, e.Owner, target, func() (message, error) {
+		moving()
+		return next(stream, e.Host)
 	})
 	if ctx.Err() != nil {
 		return files.Moved{}, context.Cause(ctx)
 	}
-	_ = stream.Close()
-	return *result, err
+	return moved, err
 }
 
-func receive(stream *connect.ServerStreamForClient[api.GetReply], host string, sink files.Sink) error {
-	for stream.Receive() {
-		var err error
-		switch what := stream.Msg().GetWhat().(type) {
-		case *api.GetReply_Entry:
-			err = sink.Entry(unwire(what.Entry))
-		case *api.GetReply_Data:
-			_, err = sink.Write(what.Data)
-		case *api.GetReply_End:
-			return nil
-		case *api.GetReply_Failure:
-			err = &files.Error{Reason: host + ": " + what.Failure}
-		}
-		if err != nil {
-			return err
-		}
+// next returns what the other host sends next, errEnd at the end of it.
+func next(stream *connect.ServerStreamForClient[api.GetReply], host string) (message, error) {
+	if !stream.Receive() {
+		return message{}, fmt.Errorf("fetch from %s: %w", host, errors.Join(stream.Err(), io.ErrUnexpectedEOF))
 	}
-	err := stream.Err()
-	if err == nil {
-		err = io.ErrUnexpectedEOF
+	switch what := stream.Msg().GetWhat().(type) {
+	case *api.GetReply_Entry:
+		return message{entry: new(unwire(what.Entry))}, nil
+	case *api.GetReply_Data:
+		return message{data: what.Data}, nil
+	case *api.GetReply_End:
+		return message{}, errEnd
+	case *api.GetReply_Failure:
+		return message{}, &files.Error{Reason: host + ": " + what.Failure}
 	}
-	return fmt.Errorf("fetch from %s: %w", host, err)
+	return message{}, &files.Error{Reason: host + ": a message of no known kind"}
 }

@@ -89,18 +89,13 @@ func (s *Service) Put(ctx context.Context, stream *connect.ClientStream[api.PutR
 		return nil, pbs.Refuse(pbs.InvalidRequest)
 	}
 	p, err := s.permit(ctx, begin.GetJob(), begin.GetRunCount(), begin.GetPath(), true)
-	same := new(bool)
+	var moved files.Moved
 	if err == nil {
-		err = proc.AsOwner(ctx, p.owner, func() error {
-			r := files.NewReceiver(files.Target{
-				Path: files.Absolute(p.home, begin.GetPath()), Name: begin.GetName(), Many: begin.GetMany(), Tag: begin.GetJob(),
-			})
-			defer r.Close()
-			if err := take(stream, &seen{r, moving}); err != nil {
-				return err
-			}
-			*same = r.Same()
-			return r.Finish()
+		moved, err = write(ctx, p.owner, files.Target{
+			Path: files.Absolute(p.home, begin.GetPath()), Name: begin.GetName(), Many: begin.GetMany(), Tag: begin.GetJob(),
+		}, func() (message, error) {
+			moving()
+			return taken(stream)
 		})
 	}
 	s.note(begin.GetJob(), begin.GetPath(), err)
@@ -110,30 +105,23 @@ func (s *Service) Put(ctx context.Context, stream *connect.ClientStream[api.PutR
 	if err != nil {
 		return nil, ended(err)
 	}
-	return connect.NewResponse(&api.PutReply{Same: *same}), nil
+	return connect.NewResponse(&api.PutReply{Same: moved.Same}), nil
 }
 
-func take(stream *connect.ClientStream[api.PutRequest], sink files.Sink) error {
-	for stream.Receive() {
-		var err error
-		switch what := stream.Msg().GetWhat().(type) {
-		case *api.PutRequest_Entry:
-			err = sink.Entry(unwire(what.Entry))
-		case *api.PutRequest_Data:
-			_, err = sink.Write(what.Data)
-		case *api.PutRequest_End:
-			return nil
-		default:
-			err = &files.Error{Reason: pbs.InvalidRequest.Text()}
-		}
-		if err != nil {
-			return err
-		}
+// taken returns what the mom sends next, errEnd at the end of it.
+func taken(stream *connect.ClientStream[api.PutRequest]) (message, error) {
+	if !stream.Receive() {
+		return message{}, errors.Join(stream.Err(), io.ErrUnexpectedEOF)
 	}
-	if err := stream.Err(); err != nil {
-		return err
+	switch what := stream.Msg().GetWhat().(type) {
+	case *api.PutRequest_Entry:
+		return message{entry: new(unwire(what.Entry))}, nil
+	case *api.PutRequest_Data:
+		return message{data: what.Data}, nil
+	case *api.PutRequest_End:
+		return message{}, errEnd
 	}
-	return io.ErrUnexpectedEOF
+	return message{}, &files.Error{Reason: pbs.InvalidRequest.Text()}
 }
 
 // Get sends what a job needs from this host.
@@ -142,10 +130,8 @@ func (s *Service) Get(ctx context.Context, r *connect.Request[api.GetRequest], s
 	defer done()
 	p, err := s.permit(ctx, r.Msg.GetJob(), r.Msg.GetRunCount(), r.Msg.GetPath(), false)
 	if err == nil {
-		err = proc.AsOwner(ctx, p.owner, func() error {
-			_, err := files.Send(files.Absolute(p.home, r.Msg.GetPath()), &seen{downlink{stream}, moving})
-			return err
-		})
+		down := &seen{downlink{stream}, moving}
+		_, err = read(ctx, p.owner, files.Absolute(p.home, r.Msg.GetPath()), func(m message) error { return m.to(down) })
 	}
 	s.note(r.Msg.GetJob(), r.Msg.GetPath(), err)
 	if own, ok := errors.AsType[*files.Error](err); ok {

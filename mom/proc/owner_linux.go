@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -35,8 +36,9 @@ func asOwner(o *Owner, fn func() error) error {
 }
 
 // AsOwner calls fn with the owner's rights to files, and no more, in a thread of its own;
-// nil is the mom itself. When ctx ends before fn does, for a file system may hang, it
-// returns the context's cause and leaves fn alone: fn must touch only what is its own.
+// nil is the mom itself. fn is to end soon after ctx has; if it does not, for a file system
+// may hang, AsOwner returns the context's cause and leaves fn alone. So fn must touch only
+// what is its own, and what is there for ever.
 func AsOwner(ctx context.Context, o *Owner, fn func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- asOwner(o, fn) }()
@@ -44,9 +46,19 @@ func AsOwner(ctx context.Context, o *Owner, fn func() error) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+	}
+	timer := time.NewTimer(hangs)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
 		return context.Cause(ctx)
 	}
 }
+
+// hangs is after how long a file operation that was to end counts as one that hangs.
+const hangs = 2 * time.Second
 
 // becomeOwner changes this thread only; the wrappers of package syscall would change
 // the whole process.
