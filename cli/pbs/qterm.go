@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
@@ -32,7 +33,7 @@ func qterm() *cli.Command {
 			return c.Misuse("illegal -t value")
 		}
 		if opts.Has("m") { // moms have units
-			return noSupport()
+			return pbs.Errorf(pbs.NotSupported, "%s: -m: stop moms on their hosts; SIGINT leaves their jobs running", pbs.NotSupported.Text())
 		}
 		if opts.Has("F") { // only the secondary server, which PBS does not miss either when there is none
 			return nil
