@@ -40,13 +40,10 @@ func qsub() *cli.Command {
 }
 
 func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options) error {
-	job, err := describe(env, c, opts)
-	if errors.Is(err, errNoTerminal) {
-		fmt.Fprintf(env.Stderr, "%s:\t%v\n", c.Name, err)
-		return cli.Status(1)
-	}
+	text := new(source)
+	job, err := describe(env, c, opts, text, "")
 	if err != nil {
-		return err
+		return noTerminal(env, c, err)
 	}
 	s, err := open(env, c, opts)
 	if err != nil {
@@ -58,9 +55,18 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 		return s.end()
 	}
 	reply, err := s.batch.Submit(s.only(ctx), connect.NewRequest(job.message))
+	for tries := 0; err == nil && reply.Msg.Others && tries < mostDefaults; tries++ {
+		if job, err = describe(env, c, opts, text, reply.Msg.DefaultArguments); err != nil {
+			return noTerminal(env, c, err)
+		}
+		reply, err = s.batch.Submit(s.only(ctx), connect.NewRequest(job.message))
+	}
 	if err != nil {
 		s.fail(err, nil)
 		return s.end()
+	}
+	if reply.Msg.Others {
+		return errors.New("default_qsub_arguments of the server does not stay the same: try again")
 	}
 	if job.console != nil {
 		return s.interact(ctx, job.console, reply.Msg.Job)
@@ -76,6 +82,24 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 	return nil
 }
 
+// mostDefaults is how often the server's default arguments may change under a submission.
+const mostDefaults = 5
+
+// A source is the text of a script once it was read: standard input can be read once.
+type source struct {
+	text []byte
+	read bool
+}
+
+// noTerminal tells of a missing terminal in PBS's form; other errors are told as always.
+func noTerminal(env *cli.Env, c *cli.Command, err error) error {
+	if errors.Is(err, errNoTerminal) {
+		fmt.Fprintf(env.Stderr, "%s:\t%v\n", c.Name, err)
+		return cli.Status(1)
+	}
+	return err
+}
+
 // errNoTerminal has PBS's words, which do not follow "qsub: " on a blank.
 var errNoTerminal = errors.New("standard input and output must be a terminal for\n\tinteractive job submission")
 
@@ -86,8 +110,9 @@ type described struct {
 	console cli.Console // of an interactive job
 }
 
-// describe turns a command line and its script into what the server is asked for.
-func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error) {
+// describe turns a command line and its script into what the server is asked for; the
+// server's default arguments count least.
+func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defaults string) (described, error) {
 	if opts.Dashed && len(opts.Operands) == 0 || !opts.Dashed && len(opts.Operands) > 1 {
 		return described{}, c.Misuse()
 	}
@@ -104,7 +129,10 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error
 		return described{}, err
 	}
 	r := &request{env: env}
-	text, err := r.script(c, line, opts)
+	if err := r.defaults(c, defaults); err != nil {
+		return described{}, err
+	}
+	text, err := r.script(c, line, opts, src)
 	if err != nil {
 		return described{}, err
 	}
@@ -130,7 +158,7 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options) (described, error
 		return described{}, err
 	}
 	return described{
-		message: &api.SubmitRequest{Attributes: r.changes, Script: text, Destination: r.destination},
+		message: &api.SubmitRequest{Attributes: r.changes, Script: text, Destination: r.destination, DefaultArguments: defaults, TakesDefaults: true},
 		silent:  r.silent,
 		block:   r.value("block") == "True",
 		console: console,
@@ -162,6 +190,18 @@ func (r *request) completeInteractive() error {
 	return nil
 }
 
+// defaults reads the server's default_qsub_arguments.
+func (r *request) defaults(c *cli.Command, text string) error {
+	args, err := script.Split(text)
+	if err != nil {
+		return fmt.Errorf("default_qsub_arguments of the server: %w", err)
+	}
+	l := c.Grammar.Parse(args)
+	r.faults = append(r.faults, l.Faults...)
+	r.read(cli.OptionsOf(l))
+	return nil
+}
+
 func (r *request) verdict(c *cli.Command) error {
 	switch {
 	case len(r.faults) > 0:
@@ -176,14 +216,14 @@ func (r *request) verdict(c *cli.Command) error {
 
 // script reads the job script, its directives into r; line is what the command
 // line says. With "--" there is none.
-func (r *request) script(c *cli.Command, line *request, opts *cli.Options) ([]byte, error) {
+func (r *request) script(c *cli.Command, line *request, opts *cli.Options, src *source) ([]byte, error) {
 	if opts.Dashed {
 		return nil, nil
 	}
 	if len(opts.Operands) == 0 && line.interactive() {
 		return nil, nil
 	}
-	text, err := r.text(opts.Operands)
+	text, err := r.text(opts.Operands, src)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +256,11 @@ func (r *request) directive(c *cli.Command, args []string) {
 
 // text reads the script from the named file or standard input, and names the job
 // after it.
-func (r *request) text(operands []string) ([]byte, error) {
+func (r *request) text(operands []string, src *source) (text []byte, err error) {
+	if src.read && len(operands) == 0 {
+		return src.text, nil
+	}
+	defer func() { src.text, src.read = text, err == nil }()
 	if len(operands) == 0 {
 		if r.env.Terminal() {
 			io.WriteString(r.env.Stderr, "Job script will be read from standard input. Submit with CTRL+D.\n")
@@ -231,8 +275,7 @@ func (r *request) text(operands []string) ([]byte, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, errors.New("script not a file")
 	}
-	text, err := limited(f)
-	if err != nil {
+	if text, err = limited(f); err != nil {
 		return nil, err
 	}
 	def, _ := attr.Lookup(attr.Job, "Job_Name")

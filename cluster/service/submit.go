@@ -21,6 +21,15 @@ const badGroup pbs.Code = 15024
 
 // Submit queues a job: qsub.
 func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest]) (*connect.Response[api.SubmitReply], error) {
+	if r.Msg.GetTakesDefaults() {
+		v, err := b.present(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if now := v.Server().Get("default_qsub_arguments"); now != r.Msg.GetDefaultArguments() {
+			return connect.NewResponse(&api.SubmitReply{Others: true, DefaultArguments: now}), nil
+		}
+	}
 	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		job, err := b.submission(ctx, p, r.Msg)
 		if c, ok := job.(*command.SubmitJob); ok && err == nil {
