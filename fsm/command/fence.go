@@ -1,6 +1,9 @@
 package command
 
 import (
+	"cmp"
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -45,14 +48,17 @@ type loss struct {
 	orders bool // to kill what may still be there
 }
 
-// giveUp ends the runs of a host, the present ones and those that were waited for.
+// giveUp ends the runs of a host, the present ones and those that were waited for. It does not
+// look at the jobs that wait: in a new epoch every mom that registers brings it about.
 func giveUp(tx *state.Tx, m Meta, l loss, res *state.Result) error {
 	var touched []*state.Job
-	for j := range tx.Jobs() {
-		if started(j) && (j.MS == l.host || j.Sister(l.host)) || len(j.Unconfirmed) > 0 {
+	for j := range tx.Running() {
+		if len(j.Unconfirmed) == 0 && (j.MS == l.host || j.Sister(l.host)) {
 			touched = append(touched, j)
 		}
 	}
+	touched = slices.AppendSeq(touched, tx.Awaiting())
+	slices.SortFunc(touched, func(a, b *state.Job) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) })
 	for _, j := range touched {
 		for _, r := range j.Unconfirmed {
 			if r.Host == l.host && !l.spared[ReportedTask{j.ID, r.RunCount}] {

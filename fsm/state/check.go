@@ -57,6 +57,7 @@ func (t *tables) checkIndexes() error {
 		{"running", fresh.running.items.Len(), t.running.items.Len()},
 		{"suspended", fresh.suspended.items.Len(), t.suspended.items.Len()},
 		{"returned subjobs", fresh.returned.items.Len(), t.returned.items.Len()},
+		{"jobs with earlier runs", fresh.awaiting.items.Len(), t.awaiting.items.Len()},
 		{"routing", fresh.routing.items.Len(), t.routing.items.Len()},
 		{"jobs by their time", fresh.due.items.Len(), t.due.items.Len()},
 		{"history", fresh.history.items.Len(), t.history.items.Len()},

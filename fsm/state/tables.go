@@ -39,6 +39,7 @@ type tables struct {
 	running    index[Job]       // jobs in states R and E
 	suspended  index[Job]       // running jobs that are suspended
 	returned   index[Job]       // subjobs that were started and are to start again
+	awaiting   index[Job]       // jobs with earlier runs whose end is not known
 	due        index[Job]       // jobs in state W, by their time
 	history    index[Job]       // finished jobs, by their end
 	changed    index[Job]       // all jobs, by the entry that changed them last
@@ -113,7 +114,7 @@ func newTablesUnder(u *undo) tables {
 		mails:     newTable(u, 16, func(a, b *Mail) bool { return a.Seq < b.Seq }),
 
 		queued:  newTree(u, waiting.less),
-		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub),
+		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), awaiting: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub),
 		due: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.ExecAt, b.ExecAt), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
@@ -156,7 +157,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails,
-		&t.queued, &t.running, &t.suspended, &t.returned, &t.due, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.queued, &t.running, &t.suspended, &t.returned, &t.awaiting, &t.due, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
 		&t.tallies, &t.routing,
 	} {
 		tree.disown()
@@ -224,6 +225,9 @@ func (t *tables) JobCount() int { return t.jobs.count() }
 
 // Running yields the jobs in states R and E in the order of their ids.
 func (t *tables) Running() iter.Seq[*Job] { return t.running.all() }
+
+// Awaiting yields the jobs with earlier runs whose end is not known, in the order of their ids.
+func (t *tables) Awaiting() iter.Seq[*Job] { return t.awaiting.all() }
 
 // Due yields the jobs in state W in the order of their times.
 func (t *tables) Due() iter.Seq[*Job] { return t.due.all() }

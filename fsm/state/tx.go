@@ -155,6 +155,7 @@ func (t *tables) indexJob(old, j *Job) {
 	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
 	t.suspended.move(old, j, (*Job).Suspended)
 	t.returned.move(old, j, (*Job).returned)
+	t.awaiting.move(old, j, func(j *Job) bool { return len(j.Unconfirmed) > 0 })
 	t.routing.move(old, j, t.inRouting)
 	t.due.move(old, j, func(j *Job) bool { return j.State == pbs.Waiting })
 	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
