@@ -1,0 +1,26 @@
+package mom
+
+import (
+	"testing"
+
+	"rampart/mom/proc"
+	"rampart/transport/api"
+)
+
+// The frames of the wire and those of a shim's socket have the same numbers.
+func TestFrames_SameNumbers(t *testing.T) {
+	for wire, shim := range map[api.FrameKind]proc.FrameKind{
+		api.FrameKind_FRAME_KIND_ATTACH: proc.FrameAttach, api.FrameKind_FRAME_KIND_INPUT: proc.FrameInput,
+		api.FrameKind_FRAME_KIND_SEEN: proc.FrameSeen, api.FrameKind_FRAME_KIND_WINDOW: proc.FrameWindow,
+		api.FrameKind_FRAME_KIND_HANGUP: proc.FrameHangup, api.FrameKind_FRAME_KIND_LEFT: proc.FrameLeft,
+		api.FrameKind_FRAME_KIND_NOTICE: proc.FrameNotice, api.FrameKind_FRAME_KIND_OUTPUT: proc.FrameOutput,
+		api.FrameKind_FRAME_KIND_TAKEN: proc.FrameTaken, api.FrameKind_FRAME_KIND_END: proc.FrameEnd,
+	} {
+		if uint8(wire) != uint8(shim) {
+			t.Errorf("%v is %d at the shim", wire, shim)
+		}
+	}
+	if len(api.FrameKind_name) != 11 {
+		t.Errorf("%d kinds on the wire", len(api.FrameKind_name)-1)
+	}
+}
