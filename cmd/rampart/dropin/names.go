@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"rampart/cli"
 	"rampart/cmd/rampart/home"
 	"rampart/fsm/pbs"
@@ -85,6 +87,7 @@ func Run(ctx context.Context, w World, name string) error {
 	if err != nil {
 		return err
 	}
+	unix.Umask(0o022) // logs are for everybody, whoever starts the daemon
 	return p.run(ctx, c)
 }
 

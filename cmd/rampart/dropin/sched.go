@@ -30,12 +30,21 @@ var schedFiles = map[string]string{
 // retryEvery is how long settings wait that no replica would take.
 const retryEvery = 2 * time.Second
 
+// A settingsServer holds the scheduler's attributes: the replica of this host.
+type settingsServer interface {
+	// attributes are those that list sched shows, by name.
+	attributes(ctx context.Context) (map[string]string, error)
+	// set sets one, or unsets it with the empty value; errRefused: it will never be taken.
+	set(ctx context.Context, name, value string) error
+	close()
+}
+
 // A scheduler is the process pbs_sched: the leader does the work; it takes the files of
 // sched_priv into the replicated state and reports who schedules.
 type scheduler struct {
 	call   *call
 	log    journal
-	server schedServer
+	server settingsServer
 	want   *schedConfig // not yet taken over
 	sum    string       // of the file that it is of
 	last   string       // what was reported
@@ -75,7 +84,7 @@ func (s *scheduler) begin(ctx context.Context) {
 	known, _ := os.ReadFile(s.notePath())
 	standard, _ := os.ReadFile(s.standard(configFile))
 	if sum != strings.TrimSpace(string(known)) && (len(known) > 0 || text != string(standard)) {
-		s.read1(ctx, text, sum)
+		s.wish(ctx, text, sum)
 	}
 	s.look(ctx)
 }
@@ -91,7 +100,7 @@ func (s *scheduler) reconfigure(ctx context.Context) {
 		s.log.say(daylog.Error, configFile, err.Error())
 		return
 	}
-	s.read1(ctx, text, sum)
+	s.wish(ctx, text, sum)
 	for _, name := range slices.Sorted(maps.Keys(schedFiles)) {
 		if name == configFile {
 			continue
@@ -115,8 +124,8 @@ func sayings(text string) (n int) {
 	return n
 }
 
-// read1 takes a sched_config for what is wished, and tries to have it.
-func (s *scheduler) read1(ctx context.Context, text, sum string) {
+// wish takes a sched_config for what is wished, and tries to have it.
+func (s *scheduler) wish(ctx context.Context, text, sum string) {
 	c := parseSchedConfig(text)
 	for _, fault := range c.faults {
 		s.log.say(daylog.Error, configFile, fault)

@@ -26,14 +26,10 @@ var errRefused = errors.New("refused")
 // askWithin bounds a question: SIGHUP and the end wait behind it.
 const askWithin = 5 * time.Second
 
-func newSchedServer(c *call) schedServer {
-	replica, err := server.Load(c.home)
-	if err != nil {
-		return schedServer{call: c}
-	}
-	return schedServer{
-		client.New(client.Options{Replicas: []string{"unix:" + c.home.Gateway(replica.Host)}, Budget: askWithin}), c,
-	}
+func newSchedServer(c *call) *schedServer {
+	s := &schedServer{call: c}
+	_ = s.open() // whoever asks tries again
+	return s
 }
 
 func (s *schedServer) close() {
@@ -44,13 +40,14 @@ func (s *schedServer) close() {
 
 // open finds the replica, which may have been made since.
 func (s *schedServer) open() error {
-	if s.asker == nil {
-		*s = newSchedServer(s.call)
+	if s.asker != nil {
+		return nil
 	}
-	if s.asker == nil {
-		return fmt.Errorf("no replica in %s", s.call.home)
+	replica, err := server.Load(s.call.home)
+	if err == nil {
+		s.asker = client.New(client.Options{Replicas: []string{"unix:" + s.call.home.Gateway(replica.Host)}, Budget: askWithin})
 	}
-	return nil
+	return err
 }
 
 // attributes are those of the scheduler, as list sched shows them.
@@ -87,7 +84,7 @@ func (s *schedServer) set(ctx context.Context, name, value string) error {
 	_, err := s.asker.Batch().Manage(client.WithRequestID(ctx, client.NewRequestID()), connect.NewRequest(&api.ManageRequest{
 		Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SCHED, Changes: []*api.Attribute{{Name: name, Value: value}},
 	}))
-	if refusal, ok := errors.AsType[*pbs.Error](err); ok && refusal.Code != pbs.NoQuorum {
+	if refusal, ok := errors.AsType[*pbs.Error](err); ok && refusal.Code != pbs.NoQuorum && refusal.Code != pbs.UnknownResult {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	return err

@@ -26,7 +26,7 @@ type self struct {
 	servers []string // PBS_SERVER; this host if it is not set
 }
 
-func (c *call) self(context.Context) (self, error) {
+func (c *call) self(ctx context.Context) (self, error) {
 	name, err := os.Hostname()
 	if err != nil {
 		return self{}, err
@@ -34,6 +34,9 @@ func (c *call) self(context.Context) (self, error) {
 	name = cmp.Or(strings.TrimSpace(home.Conf("PBS_LEAF_NAME")), name)
 	me := self{name: name, address: c.world.Address()}
 	me.short, _, _ = strings.Cut(name, ".")
+	if leaf := home.Conf("PBS_LEAF_NAME"); leaf != "" {
+		me.address = cmp.Or(own(ctx, name), me.address)
+	}
 	me.servers = strings.FieldsFunc(home.Conf("PBS_SERVER"), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 	return me, nil
 }
@@ -60,18 +63,25 @@ func (s self) is(ctx context.Context, name string) bool {
 	if strings.EqualFold(name, s.name) || strings.EqualFold(name, s.short) || name == "localhost" {
 		return true
 	}
-	own, err := net.InterfaceAddrs()
+	return own(ctx, name) != ""
+}
+
+// own is the address of that name that this host has; none: "".
+func own(ctx context.Context, name string) string {
+	interfaces, err := net.InterfaceAddrs()
 	if err != nil {
-		return false
+		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, resolveWithin)
 	defer cancel()
 	addresses, err := net.DefaultResolver.LookupHost(ctx, name)
 	if err != nil {
-		return false
+		return ""
 	}
-	return slices.ContainsFunc(own, func(a net.Addr) bool {
-		n, ok := a.(*net.IPNet)
-		return ok && slices.Contains(addresses, n.IP.String())
-	})
+	for _, a := range interfaces {
+		if n, ok := a.(*net.IPNet); ok && slices.Contains(addresses, n.IP.String()) {
+			return n.IP.String()
+		}
+	}
+	return ""
 }

@@ -1,0 +1,78 @@
+package dropin
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"rampart/fsm/pbs"
+)
+
+func TestRun_CommandLines(t *testing.T) {
+	for _, c := range []struct{ line, says string }{
+		{"pbs_server -Z", "invalid option -- 'Z'"},
+		{"pbs_server -t create", "-t create"},
+		{"pbs_server -a true", "option -a is not supported"},
+		{"pbs_server more", `"more" is one word too many`},
+		{"pbs_mom -p -r", "-p and -r"},
+		{"pbs_sched -I other", "-I other"},
+	} {
+		t.Setenv("PBS_HOME", t.TempDir())
+		words := strings.Fields(c.line)
+		err := Run(t.Context(), World{Args: words, Stdout: io.Discard, Stderr: io.Discard}, words[0])
+		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.line, err)
+		}
+	}
+	for _, name := range Names() {
+		var out bytes.Buffer
+		err := Run(t.Context(), World{Args: []string{name, "--version"}, Stdout: &out}, name)
+		if err != nil || out.String() != "pbs_version = "+pbs.Version+"\n" {
+			t.Errorf("%s --version: %q, %v", name, out.String(), err)
+		}
+	}
+	if Knows("rampart") || Knows("qsub") {
+		t.Error("rampart and qsub are no daemons")
+	}
+}
+
+// TestFirstStart_ElsewhereSaysWhatToRun: nobody founds a second cluster by mistake.
+func TestFirstStart_ElsewhereSaysWhatToRun(t *testing.T) {
+	t.Setenv("PBS_HOME", t.TempDir())
+	t.Setenv("PBS_SERVER", "first.invalid,second.invalid")
+	t.Setenv("PBS_LEAF_NAME", "node1")
+	for name, words := range map[string][]string{
+		"pbs_server": {"rampart token create --role replica --host node1", "rampart server join", "--replica first.invalid:15001"},
+		"pbs_mom":    {"rampart token create --role mom --host node1", "rampart mom join", "--replica first.invalid:15001"},
+	} {
+		w := World{Args: []string{name}, Stdout: io.Discard, Stderr: io.Discard, Address: func() string { return "127.0.0.1" }}
+		err := Run(t.Context(), w, name)
+		for _, word := range words {
+			if err == nil || !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %v says nothing of %q", name, err, word)
+			}
+		}
+	}
+}
+
+func TestSayUp(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	left := 3
+	sayUp(t.Context(), write, func() string {
+		left--
+		if left > 0 {
+			return "not yet"
+		}
+		return ""
+	})
+	if word, err := io.ReadAll(read); string(word) != "up" || err != nil || left != 0 {
+		t.Errorf("said %q after %d looks: %v", word, 3-left, err)
+	}
+}

@@ -1,0 +1,123 @@
+package dropin
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rampart/cmd/rampart/home"
+	"rampart/fsm/attr"
+	"rampart/transport/daylog"
+)
+
+// A fakeServer holds attributes, unless it is away.
+type fakeServer struct {
+	all  map[string]string
+	away bool
+}
+
+var errAway = errors.New("away")
+
+func (f *fakeServer) attributes(context.Context) (map[string]string, error) {
+	if f.away {
+		return nil, errAway
+	}
+	return maps.Clone(f.all), nil
+}
+
+func (f *fakeServer) set(_ context.Context, name, value string) error {
+	def, _ := attr.Lookup(attr.Sched, name)
+	if value == "" {
+		delete(f.all, name)
+		return nil
+	}
+	canonical, err := def.Parse(value)
+	if err != nil {
+		return errors.Join(errRefused, err)
+	}
+	f.all[name] = canonical
+	return nil
+}
+
+func (*fakeServer) close() {}
+
+// schedHost is a pbs_sched with the files that are installed, and its log.
+func schedHost(t *testing.T) (s *scheduler, f *fakeServer, log func() string) {
+	t.Helper()
+	exec, h := t.TempDir(), home.Home(t.TempDir())
+	t.Setenv("PBS_EXEC", exec)
+	t.Setenv("PBS_CONF_FILE", filepath.Join(exec, "none"))
+	if err := os.CopyFS(filepath.Join(exec, "etc"), os.DirFS(filepath.Join("..", "..", "..", "packaging", "etc"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(h.SchedPriv(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f = &fakeServer{all: map[string]string{"state": "scheduling", "preempt_order": "SC"}}
+	s = &scheduler{call: &call{home: h}, log: newJournal(h.SchedLogs(), "pbs_sched", "Sched", daylog.SchedMask), server: f}
+	t.Cleanup(func() { _ = s.log.Close() })
+	return s, f, func() string {
+		files, _ := filepath.Glob(filepath.Join(h.SchedLogs(), "*"))
+		text := ""
+		for _, file := range files {
+			more, _ := os.ReadFile(file)
+			text += string(more)
+		}
+		return text
+	}
+}
+
+func (s *scheduler) write(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(s.path(configFile), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScheduler_TakesWhatWasChanged: a file as it was installed, or as it was taken over, is no
+// wish at a start; one that was edited is, and SIGHUP makes it one.
+func TestScheduler_TakesWhatWasChanged(t *testing.T) {
+	s, f, log := schedHost(t)
+	f.all["strict_ordering"] = "True" // by qmgr
+	s.begin(t.Context())
+	if f.all["strict_ordering"] != "True" || strings.Contains(log(), "strict_ordering") {
+		t.Errorf("the installed file was taken over: %v\n%s", f.all, log())
+	}
+	s.reconfigure(t.Context())
+	if f.all["strict_ordering"] != "False" || !strings.Contains(log(), ";0040;pbs_sched;Sched;reconfigure;strict_ordering = false (was True)\n") {
+		t.Errorf("SIGHUP: %v\n%s", f.all, log())
+	}
+	f.all["strict_ordering"] = "True"
+	s.begin(t.Context())
+	if f.all["strict_ordering"] != "True" {
+		t.Error("a file that was taken over before was taken over again")
+	}
+	s.write(t, "by_queue: false ALL\n")
+	s.begin(t.Context())
+	if f.all["by_queue"] != "False" || f.all["strict_ordering"] != "" || f.all["preempt_order"] != "SC" {
+		t.Errorf("an edited file at a start: %v", f.all)
+	}
+}
+
+// TestScheduler_WaitsForAServer: what nobody takes is tried again, and nothing is lost.
+func TestScheduler_WaitsForAServer(t *testing.T) {
+	s, f, log := schedHost(t)
+	f.away = true
+	s.write(t, "strict_ordering: true\njob_sort_key: \"nonsense\"\n")
+	s.begin(t.Context())
+	if !strings.Contains(log(), "no replica answers") || s.want == nil {
+		t.Errorf("nobody answers: %s", log())
+	}
+	f.away = false
+	s.look(t.Context())
+	if f.all["strict_ordering"] != "True" || s.want != nil {
+		t.Errorf("the replica is back: %v", f.all)
+	}
+	if !strings.Contains(log(), ";0001;pbs_sched;Sched;sched_config;job_sort_key: nonsense: ") {
+		t.Errorf("a refusal is not logged:\n%s", log())
+	}
+}
