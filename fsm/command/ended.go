@@ -52,6 +52,9 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	next.Used = overlaid(j.Used, c.Used)
 	next.ExitStatus, next.HasExited = c.ExitStatus, true
 	next.Ended = m.At
+	if c.StageoutStatus < 0 {
+		tx.MailFiles(&next, "Post job file processing error; job "+string(c.Job)+" on host "+string(c.Source.Host)+"\n"+c.Comment)
+	}
 	if c.StageoutStatus != 0 {
 		next.Attrs = next.Attrs.Set("Stageout_status", "", stageoutStatus(c.StageoutStatus))
 	}

@@ -59,6 +59,7 @@ func (c *JobEnded) awaitFiles(tx *state.Tx, m Meta, j *state.Job) error {
 	} else {
 		j.ExecAt = max(j.ExecAt, m.At+stageInPause)
 	}
+	tx.MailFiles(j, "File stage in failed, see below.\nJob will be retried later, please investigate and correct problem.\n"+c.Comment)
 	if err := requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment); err != nil {
 		return err
 	}

@@ -71,6 +71,17 @@ func (tx *Tx) mail(e Event) {
 	}
 }
 
+// MailFiles tells of files of a job that did not come, or could not be delivered, unless nobody
+// wants mail: as in PBS nobody has to ask for it.
+func (tx *Tx) MailFiles(j *Job, text string) {
+	if tx.cluster.FeatureLevel < levelMail || !j.wantsMail(mailUnasked) {
+		return
+	}
+	if to := j.mailUsers(); len(to) > 0 {
+		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text})
+	}
+}
+
 // mailOf returns the letter by which an event is asked for, and what the mail says; nothing
 // for events of which nobody is told.
 func mailOf(e Event) (point, text string) {
