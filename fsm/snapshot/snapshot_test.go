@@ -62,9 +62,14 @@ func TestRead_EverySection(t *testing.T) {
 		&command.HostUp{Host: "a", SpoolID: "s", Vnodes: []command.ReportedVnode{
 			{Name: "a", Available: resource.List{{Name: "ncpus", Value: "1"}}},
 		}},
-		&command.SubmitJob{Owner: ann, Script: []byte("echo")},
+		&command.ManageHook{Verb: command.VerbCreate, Name: "queued", Changes: []command.AttrChange{
+			{Entry: attr.Entry{Name: "event", Value: "postqueuejob"}}, {Entry: attr.Entry{Name: "enabled", Value: "true"}},
+		}},
+		&command.ImportHook{Name: "queued", Kind: state.HookScript, Body: []byte("import pbs")},
+		&command.SubmitJob{Owner: ann, Script: []byte("echo"), Attributes: attr.List{}.Set("Mail_Points", "", "b")},
 		&command.SubmitJob{Owner: ann, Script: []byte("echo")},
 		&command.StartJob{Job: "0.srv", ExecVnode: "(a:ncpus=1)"},
+		&command.JobStarted{Source: command.Source{Host: "a", Spool: "s", Seq: 1}, Job: "0.srv", RunCount: 1, Session: 9},
 		&command.DeleteJob{Job: "1.srv"},
 	})
 	s, _, err := snapshot.Read(bytes.NewReader(file))

@@ -1,7 +1,7 @@
 package state
 
 // Anew replaces what a snapshot brings back: build gets a transaction in which server,
-// queues, vnodes, jobs, scripts, custom resources, orders and tombstones are gone, and the
+// queues, vnodes, jobs, scripts, hooks, custom resources, orders and tombstones are gone, and the
 // rest is as it was. When it fails nothing has happened. What is there is only read
 // meanwhile, and not by build's transaction.
 func (tx *Tx) Anew(build func(next *Tx) error) error {
@@ -23,9 +23,11 @@ func (tx *Tx) emptied() *Tx {
 	t.cluster, t.sums.cluster = tx.cluster, tx.sums.cluster
 	t.hosts, t.requests, t.requestAge = tx.hosts, tx.requests, tx.requestAge
 	t.tokens, t.identities, t.replicas = tx.tokens, tx.identities, tx.replicas
+	t.mails, t.hookTasks = tx.mails, tx.hookTasks
 	t.disown()
 	t.digest = t.sums.cluster + t.sums.server
 	t.digest += t.hosts.sum() + t.requests.sum() + t.tokens.sum() + t.identities.sum() + t.replicas.sum()
+	t.digest += t.mails.sum() + t.hookTasks.sum()
 	return &Tx{tables: t, index: tx.index}
 }
 
@@ -47,10 +49,17 @@ func (tx *Tx) KeepJob(j *Job) {
 	tx.reindexJob(old, &next)
 }
 
-// Silently does what accounting and logs have been told already, or must not be told.
+// Silently does what accounting, logs, hooks and people have been told already, or must not
+// be told.
 func (tx *Tx) Silently(do func() error) error {
-	events, last := len(tx.events), tx.cluster.LastRecord
+	events, last, seq := len(tx.events), tx.cluster.LastRecord, tx.cluster.NextSeq
 	err := do()
+	for m := range tx.mails.from(&Mail{Seq: seq + 1}) {
+		tx.DeleteMail(m.Seq)
+	}
+	for t := range tx.hookTasks.from(&HookTask{Seq: seq + 1}) {
+		tx.DeleteHookTask(t.Seq)
+	}
 	tx.events = tx.events[:events]
 	if tx.cluster.LastRecord != last {
 		tx.EditCluster().LastRecord = last
