@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,14 +97,19 @@ func dropInObjects(t *testing.T, a *siteHost) {
 	if st := a.run(t, nil, "qmgr", "-c", "list resource"); st.status != 0 || st.out+st.err != "" {
 		t.Errorf("list resource of none: %+v", st)
 	}
-	readOnly := " server_state server_host total_jobs state_count resources_assigned license_count pbs_version power_provisioning "
-	var names []string
-	for _, m := range shownAttribute.FindAllStringSubmatch(a.ok(t, "qmgr", "-c", "list server"), -1) {
-		if !strings.Contains(readOnly, " "+m[1]+" ") {
-			names = append(names, strings.TrimSuffix(m[1]+"."+m[2], "."))
+	for object, readOnly := range map[string]string{
+		"server": "server_state server_host total_jobs state_count resources_assigned license_count pbs_version power_provisioning",
+		"sched":  "pbs_version", "queue workq": "total_jobs state_count hasnodes resources_assigned",
+		"node hosta": "last_state_change_time last_used_time license ntype pbs_version pcpus resources_assigned sharing jobs",
+	} {
+		var names []string
+		for _, m := range shownAttribute.FindAllStringSubmatch(a.ok(t, "qmgr", "-c", "list "+object), -1) {
+			if !slices.Contains(strings.Fields(readOnly), m[1]) {
+				names = append(names, strings.TrimSuffix(m[1]+"."+m[2], "."))
+			}
 		}
+		a.ok(t, "qmgr", "-c", "unset "+object+" "+strings.Join(names, ","))
 	}
-	a.ok(t, "qmgr", "-c", "unset server "+strings.Join(names, ","))
 	a.ok(t, "qmgr", "-c", "delete queue workq")
 	if left := a.ok(t, "qstat", "-Qf"); left != "" {
 		t.Errorf("queues are left: %s", left)
@@ -122,6 +128,15 @@ func dropInObjects(t *testing.T, a *siteHost) {
 	a.ok(t, "qmgr", "-c", "set server node_fail_requeue=310,job_history_enable=True")
 	a.ok(t, "qmgr", "-c", "create node hosta")
 	a.prints(t, "state = free", "pbsnodes", "-v", "hosta")
+	const cycle = "Leaving Scheduling Cycle"
+	before := strings.Count(a.log("sched_logs"), cycle)
+	a.ok(t, "qmgr", "-c", "set server scheduling = True")
+	waitFor(t, patience, "a cycle", func() error {
+		if strings.Count(a.log("sched_logs"), cycle) == before {
+			return fmt.Errorf("%d cycles", before)
+		}
+		return nil
+	})
 }
 
 // submit submits a job that sleeps, and waits until it runs.
