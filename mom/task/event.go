@@ -69,7 +69,10 @@ type (
 	// StagedIn says that the job's files have come, or why not.
 	StagedIn struct{ Failure string }
 	// StagedOut says that the job's files are where they belong, or why not all of them.
-	StagedOut struct{ Failure string }
+	StagedOut struct {
+		Failure string
+		Dead    map[string]string // hosts that did not answer to the last, and how
+	}
 	// Delivered says where the output went.
 	Delivered struct {
 		Used     []spool.Used // that hooks have set

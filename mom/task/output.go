@@ -54,6 +54,9 @@ func (s *Site) deliver(ctx context.Context, t Task) Event {
 	}
 	var failures []error
 	streams, dead := t.streams(), make(map[string]error)
+	for host, why := range t.Dead {
+		dead[host] = errors.New(why)
+	}
 	for _, kind := range streams {
 		err := accountErr
 		if err == nil {

@@ -38,7 +38,7 @@ func (t Task) stagedOut(ev StagedOut) (Task, []Action, error) {
 	if t.State != Delivering || t.Result.NeverStarted {
 		return t, nil, nil
 	}
-	t.OutDone, t.OutFailed = true, ev.Failure
+	t.OutDone, t.OutFailed, t.Dead = true, ev.Failure, ev.Dead
 	return t, []Action{{Do: Deliver}}, nil
 }
 
@@ -159,7 +159,14 @@ func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
 	n := len(t.itemsOut())
 	s.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items out over 0:00:00", n-len(failures), n))
 	if len(failures) > 0 {
-		return StagedOut{Failure: "File stage out failed: " + strings.Join(failures, "; ")}
+		out := StagedOut{Failure: "File stage out failed: " + strings.Join(failures, "; ")}
+		for host, err := range dead {
+			if out.Dead == nil {
+				out.Dead = make(map[string]string)
+			}
+			out.Dead[host] = err.Error()
+		}
+		return out
 	}
 	if err := s.Spool.NoteStaged(t.Key, sent); err != nil {
 		s.Logger.Warn("staged files stay", "job", t.Key.Job, "err", err)

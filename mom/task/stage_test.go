@@ -85,7 +85,8 @@ func TestStages_Result(t *testing.T) {
 		{"requeued", in(Accepted, staging, killed(0, true)), StagedIn{}, spool.Ended{ExitStatus: ExitRerun, NeverStarted: true}},
 		{"fenced", in(Accepted, staging, fenced), StagedIn{}, spool.Ended{ExitStatus: ExitRetry, NeverStarted: true, Comment: fencedComment}},
 		{
-			"files are left", in(Delivering, func(t *Task) { t.OutDone, t.OutFailed = true, "why" }), Delivered{StageOut: stageOutDone},
+			"files are left", in(Delivering, func(t *Task) { t.OutDone, t.OutFailed = true, "why" }),
+			Delivered{StageOut: stageOutDone},
 			spool.Ended{ExitStatus: 1, StageOut: stageOutFailed, Comment: "why"},
 		},
 	} {
@@ -233,8 +234,13 @@ func TestStages_DeadHost(t *testing.T) {
 	if len(c.all) != 1 || strings.Count(ev.Failure, "Unable to copy file") != 2 {
 		t.Errorf("%d errands, %q", len(c.all), ev.Failure)
 	}
-	task.OutDone, task.OutFailed = true, ev.Failure
+	task.OutDone, task.OutFailed, task.Dead = true, ev.Failure, ev.Dead
+	with("Output_Path", "hostb:/o")(&task)
+	put(t, s.Spool.Output(task.Key.Job, stdout), "text")
 	s.deliver(t.Context(), task)
+	if len(c.all) != 1 || !exists(s.Spool.Undelivered(task.Key.Job, stdout)) {
+		t.Errorf("the output has waited for the host: %+v", c.all)
+	}
 	if !exists(home+"/a") || !exists(home+"/b") {
 		t.Error("files are gone that nobody else has")
 	}

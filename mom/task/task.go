@@ -129,6 +129,8 @@ type Task struct {
 	Staged    bool   `json:"staged,omitempty"`
 	OutDone   bool   `json:"out_done,omitempty"`
 	OutFailed string `json:"out_failed,omitempty"`
+	// Dead are hosts that the stage-out has given up: the output does not wait for them again.
+	Dead map[string]string `json:"dead,omitempty"`
 	// Halted says that the job is suspended, since it had been there for HaltedAt; Idle is
 	// how long it was suspended before. Neither counts as walltime.
 	Halted   bool          `json:"halted,omitempty"`
