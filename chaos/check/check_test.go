@@ -104,6 +104,9 @@ func breaches() map[string]breach {
 		"the end is not accounted": {NoJobLost, func(e *Evidence) { inLedgers(e, lastEnd, "", 6) }, "no E record"},
 		"deleted by nobody":        {NoJobLost, func(e *Evidence) { e.History[3].Result = Refused }, "nobody has deleted it"},
 		"two live runs":            {OneRunEach, func(e *Evidence) { e.Runs[0].End = e.Runs[1].Start + 1 }, "two live runs"},
+		"a part of an earlier run": {OneRunEach, func(e *Evidence) {
+			e.Runs = append(e.Runs, Run{Job: "1.srv", Count: 1, Host: "hostc", Start: e.Runs[0].Start, End: e.Runs[1].Start + 1, Part: true})
+		}, "two live runs"},
 		"a run that never ended":   {OneRunEach, func(e *Evidence) { e.Runs[0].End = Never }, "two live runs"},
 		"one number for two runs":  {OneRunEach, func(e *Evidence) { e.Runs[1].Count = 1 }, "does not follow"},
 		"a run without a requeue":  {OneRunEach, func(e *Evidence) { inLedgers(e, ";R;1.srv", ";a;1.srv", 7) }, "ran 2 times"},

@@ -40,6 +40,8 @@ type Run struct {
 	Start time.Duration
 	End   time.Duration // Never while it runs
 
+	// Part says that it is a program beside the run's first, on whatever host.
+	Part   bool
 	Fenced bool // its shim ended it at its deadline
 }
 

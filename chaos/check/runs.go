@@ -12,8 +12,16 @@ var OneRunEach = Law{Name: "L2 one run each", Judge: oneRunEach}
 func oneRunEach(e *Evidence) []string {
 	var f faults
 	byJob := make(map[string][]Run)
+	parts := make(map[string][]Run)
 	for _, r := range e.Runs {
+		if r.Part {
+			parts[r.Job] = append(parts[r.Job], r)
+			continue
+		}
 		byJob[r.Job] = append(byJob[r.Job], r)
+	}
+	for _, job := range sortedKeys(parts) {
+		judgeParts(&f, parts[job], byJob[job])
 	}
 	for _, job := range sortedKeys(byJob) {
 		runs := byJob[job]
@@ -33,6 +41,17 @@ func oneRunEach(e *Evidence) []string {
 		}
 	}
 	return f
+}
+
+// judgeParts finds programs of a run that live beside another run, on whatever host.
+func judgeParts(f *faults, parts, runs []Run) {
+	for i, p := range parts {
+		for _, r := range slices.Concat(runs, parts[:i]) {
+			if r.Count != p.Count && r.Start < p.End && p.Start < r.End {
+				f.add("two live runs: %s, and %s beside its first program", r, p)
+			}
+		}
+	}
 }
 
 func judgePair(f *faults, before, after Run) {

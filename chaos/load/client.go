@@ -102,7 +102,7 @@ func (c *Client) do(ctx context.Context, s Step) {
 		op.Value = ""
 	}
 	op.Start = c.Record.Since()
-	err := c.ask(ctx, &op, s.Runs)
+	err := c.ask(ctx, &op, s)
 	op.End = c.Record.Since()
 	op.Result, op.Code = outcome(err), pbs.CodeOf(err)
 	if err != nil {
@@ -112,10 +112,10 @@ func (c *Client) do(ctx context.Context, s Step) {
 }
 
 // ask makes the request and notes what it shows.
-func (c *Client) ask(ctx context.Context, op *check.Op, runs time.Duration) (err error) {
+func (c *Client) ask(ctx context.Context, op *check.Op, s Step) (err error) {
 	switch op.Kind {
 	case check.Submit:
-		op.Job, err = c.submit(ctx, op, runs)
+		op.Job, err = c.submit(ctx, op, s)
 	case check.List:
 		op.Seen, err = c.look(ctx)
 	case check.Look:
@@ -143,14 +143,18 @@ func (c *Client) ask(ctx context.Context, op *check.Op, runs time.Duration) (err
 	return err
 }
 
-func (c *Client) submit(ctx context.Context, op *check.Op, runs time.Duration) (string, error) {
-	job := c.Job(runs)
+func (c *Client) submit(ctx context.Context, op *check.Op, s Step) (string, error) {
+	job := c.Job(s.Runs)
 	job.Destination = op.Queue
 	job.Attributes = append(job.Attributes,
 		&api.Attribute{Name: "Job_Name", Value: op.Name},
 		&api.Attribute{Name: "Priority", Value: op.Value},
 		&api.Attribute{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1"},
 	)
+	if s.Spread {
+		job.Attributes[len(job.Attributes)-1].Value = "2:ncpus=1"
+		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "place", Value: "scatter"})
+	}
 	if op.Held {
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Hold_Types", Value: "u"})
 	}

@@ -23,6 +23,7 @@ type Plan struct {
 	Mix     []Share
 	Long    Tail
 	Once    int    // of 100 jobs so many must not run again
+	Spread  bool   // some jobs are over two hosts
 	Queue   string // a second queue, whose attributes are set; it gets a third of the jobs
 }
 
@@ -49,6 +50,7 @@ type Step struct {
 	Held   bool          // submitted with a user hold
 	Once   bool          // submitted as one that must not run again
 	Array  bool          // submitted as an array of two
+	Spread bool          // over two hosts
 	Value  string        // the priority, or the attribute's new value
 	Queue  string
 	Attr   string // of the queue
@@ -99,8 +101,12 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	}
 	s.Once = p.Once > 0 && r.IntN(100) < p.Once && s.Kind == check.Submit
 	s.Array = s.Kind == check.Submit && n > 0 && !s.Once && s.Victim%arrayEvery == 0
+	s.Spread = p.Spread && s.Kind == check.Submit && s.Victim%spreadEvery == 1
 	return s
 }
+
+// spreadEvery is of how many jobs one is over two hosts.
+const spreadEvery = 4
 
 // arrayEvery is of how many jobs one is an array.
 const arrayEvery = 6

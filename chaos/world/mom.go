@@ -15,6 +15,7 @@ import (
 	"rampart/fsm/pbs"
 	agent "rampart/mom"
 	"rampart/mom/proc"
+	"rampart/mom/spool"
 	"rampart/transport"
 	"rampart/transport/memnet"
 )
@@ -27,6 +28,7 @@ type mom struct {
 	host   *memnet.Host
 	config wiring.Config
 	system *programs
+	id     *transport.Identity
 
 	cancel context.CancelFunc
 	done   chan struct{} // nil: it is down
@@ -36,6 +38,7 @@ type mom struct {
 func (w *World) newMom(name string) (*mom, error) {
 	host := w.net.Host(name)
 	m := &mom{w: w, name: name, host: host, system: &programs{Fake: proc.NewFake(nil), w: w, host: name}}
+	m.system.mom = m
 	m.config = wiring.Default(name, host.IP().String())
 	m.config.Home, m.config.Replicas = home.Home(w.home(name)), w.addresses(0)
 	for _, r := range w.servers {
@@ -49,6 +52,7 @@ func (w *World) newMom(name string) (*mom, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.id = id
 	files := transport.Files{Dir: m.config.Home.MomTLS()}
 	return m, errors.Join(m.config.Home.Make(m.config.Home.MomPriv()), files.SaveIdentity(id),
 		home.Replace(filepath.Join(m.config.Home.MomTLS(), gossipKey), key))
@@ -90,6 +94,7 @@ type programs struct {
 	*proc.Fake
 	w    *World
 	host string
+	mom  *mom
 
 	mu     sync.Mutex
 	frozen *frost // nil: its mom goes on
@@ -98,15 +103,22 @@ type programs struct {
 // Start implements proc.System.
 func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.Handle, error) {
 	p.caught(ctx)
+	folder := dir
 	before := p.Starts(spec.Job)
 	h, err := p.Fake.Start(ctx, dir, spec)
 	if err != nil || p.Starts(spec.Job) == before {
 		return h, err
 	}
-	n := p.w.began(check.Run{Job: spec.Job, Count: runOf(dir), Host: p.host, Start: p.w.since(), End: check.Never})
+	part := filepath.Dir(dir) != spool.TasksDir(string(p.mom.config.Home))
+	if part {
+		dir = filepath.Dir(dir)
+	} else if hosts := nodesOf(spec); len(hosts) > 1 {
+		p.w.watching.Go(func() { p.mom.spawn(spec.Job, runOf(dir), hosts) })
+	}
+	n := p.w.began(check.Run{Job: spec.Job, Count: runOf(dir), Host: p.host, Start: p.w.since(), End: check.Never, Part: part})
 	p.w.watching.Go(func() {
 		// It outlives the mom, as the program does, and ends with the world.
-		if exit, err := p.Fake.Wait(p.w.life, dir, h); !errors.Is(err, context.Canceled) {
+		if exit, err := p.Fake.Wait(p.w.life, folder, h); !errors.Is(err, context.Canceled) {
 			p.w.ended(n, exit.Fenced)
 		}
 	})
