@@ -36,7 +36,8 @@ type Env struct {
 	Halt func(t Target) (apiconnect.HaltClient, error)
 	// Tasks returns a client of the mom of this host, for programs of its jobs; nil: there is none.
 	Tasks func(socket string) apiconnect.TaskManagerClient
-	// Start starts a program in a session of its own, with the streams of this one.
+	// Start makes a session of its own for a program, with the streams of this one; the
+	// program runs from Begin on.
 	Start func(args []string) (Child, error)
 	// WithRequestID makes the calls under ctx carry the id (L8).
 	WithRequestID func(ctx context.Context, id string) context.Context
@@ -47,6 +48,7 @@ type Env struct {
 // A Child is a program that a command has started.
 type Child interface {
 	PID() int
+	Begin() error
 	// Wait returns the exit status, 256 and the number of the signal when one has ended it.
 	Wait() (int, error)
 	Kill()

@@ -379,7 +379,11 @@ func (t *tasker) attachCommand(ctx context.Context, args []string) error {
 	if err != nil {
 		return t.attached(err)
 	}
-	if err := t.attach(ctx, int64(child.PID())); err != nil {
+	err = t.attach(ctx, int64(child.PID()))
+	if err == nil {
+		err = child.Begin()
+	}
+	if err != nil {
 		child.Kill()
 		_, _ = child.Wait()
 		return t.attached(err)

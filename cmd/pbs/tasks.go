@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -21,14 +22,30 @@ func tasks(socket string) apiconnect.TaskManagerClient {
 	return apiconnect.NewTaskManagerClient(c, "http://mom", transport.Uncompressed())
 }
 
-// child is cli.Child as a process.
-type child struct{ *exec.Cmd }
+// child is cli.Child as a process. A shell waits at the gate until the program may begin.
+type child struct {
+	*exec.Cmd
+	gate *os.File
+}
 
 func start(args []string) (cli.Child, error) {
-	c := exec.Command(args[0], args[1:]...)
-	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	c := exec.Command("/bin/sh", append([]string{"-c", `read -r _ <&3 && exec 3<&- && exec "$@"`, "sh"}, args...)...)
+	c.Stdin, c.Stdout, c.Stderr, c.ExtraFiles = os.Stdin, os.Stdout, os.Stderr, []*os.File{r}
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return child{c}, c.Start()
+	if err := c.Start(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return child{c, w}, nil
+}
+
+func (c child) Begin() error {
+	_, err := c.gate.WriteString("\n")
+	return errors.Join(err, c.gate.Close())
 }
 
 func (c child) PID() int { return c.Process.Pid }
