@@ -304,8 +304,8 @@ func dropInStops(t *testing.T, a *siteHost) {
 	id := a.submit(t)
 	server := a.pid(t, "server_priv/server.lock", "pbs_server")
 	a.ok(t, "qterm", "-t", "quick")
+	a.ok(t, a.initScript(), "start") // which waits for the end of the one before
 	awaitDead(t, server)
-	a.ok(t, a.initScript(), "start")
 	if out := a.ok(t, "qstat", "-f", id); !strings.Contains(out, "run_count = 1\n") || !strings.Contains(out, "job_state = R\n") {
 		t.Errorf("after qterm -t quick and a start:\n%s", out)
 	}

@@ -29,7 +29,7 @@ type duty struct {
 // run is the life of the process: in the background, unless -N was given.
 func (c *call) run(ctx context.Context, d duty) error {
 	if !c.has("N") {
-		if err := c.free(d.lock); err != nil {
+		if err := c.free(ctx, d.lock); err != nil {
 			return err
 		}
 		return c.background(ctx)

@@ -35,7 +35,7 @@ func momMain(ctx context.Context, c *call) error {
 		return err
 	}
 	if !c.has("N") {
-		if err := c.free(c.home.MomLock()); err != nil {
+		if err := c.free(ctx, c.home.MomLock()); err != nil {
 			return err
 		}
 		return c.background(ctx)

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"rampart/cmd/rampart/home"
 	"rampart/fsm/pbs"
 )
 
@@ -74,5 +77,26 @@ func TestSayUp(t *testing.T) {
 	})
 	if word, err := io.ReadAll(read); string(word) != "up" || err != nil || left != 0 {
 		t.Errorf("said %q after %d looks: %v", word, 3-left, err)
+	}
+}
+
+// TestFree_WaitsForOneThatEnds: a lock is refused while its file names a process, and waited
+// for when that was told to end.
+func TestFree_WaitsForOneThatEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "server.lock")
+	lock, err := home.Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &call{}
+	if err := c.free(t.Context(), path); !errors.Is(err, home.ErrRunning) {
+		t.Errorf("one that runs: %v", err)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = lock.Close() })
+	if err := c.free(t.Context(), path); err != nil {
+		t.Errorf("one that ends: %v", err)
 	}
 }

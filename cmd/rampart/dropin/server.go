@@ -30,7 +30,7 @@ func serverMain(ctx context.Context, c *call) error {
 		return err
 	}
 	if !c.has("N") {
-		if err := c.free(c.home.ServerLock()); err != nil {
+		if err := c.free(ctx, c.home.ServerLock()); err != nil {
 			return err
 		}
 		return c.background(ctx)
@@ -53,13 +53,29 @@ func serverMain(ctx context.Context, c *call) error {
 	return server.Run(ctx, config, c.world.Logger(config.Host))
 }
 
-// free refuses a start while the lock is held, before anything is begun.
-func (c *call) free(path string) error {
-	lock, err := home.Lock(path)
-	if err != nil {
-		return err
+// freeWithin bounds the wait for a daemon that is about to end.
+const freeWithin = time.Minute
+
+// free refuses a start while the lock is held, before anything is begun. One whose file is
+// empty belongs to a daemon that was told to end: that is waited for.
+func (c *call) free(ctx context.Context, path string) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(freeWithin); ; {
+		lock, err := home.Lock(path)
+		if err == nil {
+			return lock.Close()
+		}
+		info, statErr := os.Stat(path)
+		if !errors.Is(err, home.ErrRunning) || statErr != nil || info.Size() > 0 || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	return lock.Close()
 }
 
 // foundServer makes the replica of a home that has none.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"connectrpc.com/connect"
@@ -36,6 +37,8 @@ func (s *Server) awaitEnd(ctx context.Context, end func()) error {
 	case after = <-s.ending:
 	}
 	s.logger.Info("ending, as somebody wished", "after", after)
+	// Whoever starts a server from now on is to wait for the end of this one.
+	_ = os.Truncate(s.config.Home.ServerLock(), 0) // a bubble has none
 	select {
 	case <-ctx.Done():
 	case <-time.After(after):
