@@ -16,14 +16,13 @@ import (
 	"rampart/transport/api"
 )
 
-// A typist's session says back what is typed. It numbers bytes as a shim does, and its
+// echoing is a session that says back what is typed. It numbers bytes as a shim does, and its
 // connections break after so many frames.
 type echoing struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	typed   bytes.Buffer
 	out     []byte
-	seen    uint64
 	end     bool
 }
 

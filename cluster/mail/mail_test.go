@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +104,20 @@ func (h *house) run(ctx context.Context, send func(context.Context, mail.Letter)
 	}}).Run(ctx)
 }
 
+// mailed returns what was sent so far.
+func (h *house) mailed() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.sent)
+}
+
+// lose lets proposals come to nothing, or not.
+func (h *house) lose(lost bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lost = lost
+}
+
 func delivered(context.Context, mail.Letter) error { return nil }
 
 func TestPost_SendsOnce(t *testing.T) {
@@ -113,8 +129,8 @@ func TestPost_SendsOnce(t *testing.T) {
 		id := h.abandon()
 		time.Sleep(time.Minute)
 		want := fmt.Sprintf("To: ann@login1\nSubject: PBS JOB %s\n\nPBS Job Id: %s\nJob Name:   work\nJob to be deleted at request of root@s1\n", id, id)
-		if len(h.sent) != 1 || h.sent[0] != want {
-			t.Errorf("sent %q, want %q", h.sent, want)
+		if sent := h.mailed(); len(sent) != 1 || sent[0] != want {
+			t.Errorf("sent %q, want %q", sent, want)
 		}
 		if n := h.pending(); n != 0 {
 			t.Errorf("%d mails are pending", n)
@@ -130,22 +146,22 @@ func TestPost_LeaderDies(t *testing.T) {
 		for range 10 {
 			h.abandon()
 		}
-		h.lost = true
+		h.lose(true)
 		first, kill := context.WithCancel(t.Context())
 		go h.run(first, delivered)
 		time.Sleep(time.Minute)
 		kill()
 		synctest.Wait()
-		if len(h.sent) != 10 || h.pending() != 10 {
-			t.Errorf("sent %d, pending %d", len(h.sent), h.pending())
+		if len(h.mailed()) != 10 || h.pending() != 10 {
+			t.Errorf("sent %d, pending %d", len(h.mailed()), h.pending())
 		}
-		h.lost = false
+		h.lose(false)
 		next, end := context.WithCancel(t.Context())
 		defer end()
 		go h.run(next, delivered)
 		time.Sleep(time.Minute)
-		if len(h.sent) != 20 || h.pending() != 0 {
-			t.Errorf("after the next leader: sent %d, pending %d", len(h.sent), h.pending())
+		if len(h.mailed()) != 20 || h.pending() != 0 {
+			t.Errorf("after the next leader: sent %d, pending %d", len(h.mailed()), h.pending())
 		}
 	})
 }
@@ -155,11 +171,11 @@ func TestPost_GivesUp(t *testing.T) {
 		h := newHouse(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		tries := 0
+		var tries atomic.Int32
 		bad := h.abandon()
 		go h.run(ctx, func(_ context.Context, l mail.Letter) error {
 			if strings.Contains(string(l.Text), string(bad)) {
-				tries++
+				tries.Add(1)
 				return errors.New("no such program")
 			}
 			return nil
@@ -167,12 +183,12 @@ func TestPost_GivesUp(t *testing.T) {
 		time.Sleep(time.Second)
 		h.abandon()
 		time.Sleep(time.Second)
-		if len(h.sent) != 1 {
-			t.Errorf("one that cannot be sent holds up the others: %d sent", len(h.sent))
+		if len(h.mailed()) != 1 {
+			t.Errorf("one that cannot be sent holds up the others: %d sent", len(h.mailed()))
 		}
 		time.Sleep(time.Hour)
-		if tries != 5 || h.pending() != 0 {
-			t.Errorf("%d attempts, %d pending", tries, h.pending())
+		if tries.Load() != 5 || h.pending() != 0 {
+			t.Errorf("%d attempts, %d pending", tries.Load(), h.pending())
 		}
 	})
 }
@@ -193,8 +209,8 @@ func TestPost_HangingMailerHoldsNothingUp(t *testing.T) {
 		time.Sleep(time.Second)
 		h.abandon()
 		time.Sleep(time.Second)
-		if len(h.sent) != 1 {
-			t.Errorf("%d sent while one hangs", len(h.sent))
+		if len(h.mailed()) != 1 {
+			t.Errorf("%d sent while one hangs", len(h.mailed()))
 		}
 	})
 }
