@@ -212,7 +212,7 @@ func (l *Loop) comment(ctx context.Context, comments []Comment) time.Duration {
 	for chunk := range slices.Chunk(comments, commentsAtOnce) {
 		set := &command.SetComments{Comments: make([]command.JobComment, len(chunk))}
 		for i, c := range chunk {
-			set.Comments[i] = command.JobComment{Job: c.Job, Text: c.Text}
+			set.Comments[i] = command.JobComment{Job: c.Job, Text: c.Text, Start: c.Start, ExecVnode: c.ExecVnode}
 		}
 		_, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{set}})
 		if err != nil {

@@ -62,7 +62,7 @@ func depthOf(v *state.View) int {
 		return 0
 	}
 	if text := s.Get("backfill_depth"); text != "" {
-		return int(min(s.Int("backfill_depth"), 64))
+		return int(min(s.Int("backfill_depth"), mostTops))
 	}
 	return 1
 }

@@ -27,6 +27,9 @@ type Start struct {
 type Comment struct {
 	Job  pbs.JobID
 	Text string
+
+	Start     pbs.Time // when it is expected to start; 0: that is not said
+	ExecVnode string   // where
 }
 
 // A Line is one entry of the scheduler's log.
@@ -65,22 +68,30 @@ func Make(v *state.View, now pbs.Time) Plan { return NewPlanner().Plan(v, now) }
 
 type cycle struct {
 	limits
-	view    *state.View
-	now     pbs.Time
-	planner *Planner
-	order   *order
-	free    *world                 // what is left as jobs are placed
-	idle    *world                 // as if nothing ran; there when the first job does not fit
-	queues  map[pbs.QueueName]bool // whether it is started
-	reasons map[*class]*reason
-	limiter limiter
-	rooms   map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
-	plan    Plan
-	waiting int
-	softs   map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
-	beyond  bool                   // the job under consideration is over a soft limit
-	yields  bool                   // an array has come to a soft limit with its last subjob
-	begun   map[uint64]uint32      // of arrays, by sequence number: index of the first subjob that was not planned
+	view      *state.View
+	now       pbs.Time
+	planner   *Planner
+	order     *order
+	free      *world                 // what is left as jobs are placed
+	idle      *world                 // as if nothing ran; there when the first job does not fit
+	queues    map[pbs.QueueName]bool // whether it is started
+	reasons   map[*class]*reason
+	limiter   limiter
+	rooms     map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
+	plan      Plan
+	waiting   int
+	softs     map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
+	beyond    bool                   // the job under consideration is over a soft limit
+	yields    bool                   // an array has come to a soft limit with its last subjob
+	tops      []top
+	tight     *world            // what jobs may have that outlast the start of a top job
+	delaying  map[*class]bool   // classes of which no job fits that outlasts it
+	runs      []run             // planned in this cycle
+	under     []run             // under way; nil: not yet looked up
+	estimates int               // how often a start was looked for
+	hopeless  map[*class]bool   // classes for which there is none
+	blocked   bool              // nothing more starts: a job waits that nothing may pass
+	begun     map[uint64]uint32 // of arrays, by sequence number: index of the first subjob that was not planned
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than
@@ -121,6 +132,10 @@ func (c *cycle) saidAll(l line) bool {
 	switch {
 	case !c.started(l.of.Queue):
 		comment = notStarted
+	case c.blocked:
+		comment = breaksOrder
+	case tried && !why.never && c.mayWait(l.class):
+		return false // it may be a top job
 	case tried:
 		comment = why.comment
 	case !held:
@@ -132,6 +147,7 @@ func (c *cycle) saidAll(l line) bool {
 // A reason says why a class cannot start now.
 type reason struct {
 	comment string
+	never   bool // whatever ends
 	lines   []string
 }
 
@@ -198,6 +214,10 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	}
 	cl = c.planner.classFor(j, cl)
 	why, tried := c.reasons[cl]
+	if text := c.strictly(); text != "" {
+		c.explain(j, text)
+		return false
+	}
 	if !tried {
 		if text := c.reached(j, id); text != "" {
 			c.explain(j, text)
@@ -208,11 +228,15 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			return false
 		}
 		c.log(logDebug, id, "Considering job to run")
-		placed, ok := c.free.place(cl)
+		placed, ok, fits := c.placeBeside(j, cl)
 		if ok {
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed.String()})
 			c.planned(j)
 			return true
+		}
+		if fits {
+			c.explain(j, conflicts)
+			return false
 		}
 		why = c.why(cl)
 		c.reasons[cl] = why
@@ -221,6 +245,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		}
 	}
 	c.explain(j, why.comment)
+	c.wait(j, cl, why)
 	return false
 }
 

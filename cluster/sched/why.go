@@ -43,7 +43,7 @@ func (c *cycle) fitsIdle(cl *class) (int, bool) {
 }
 
 func never(text string) *reason {
-	return &reason{comment: "Can Never Run: " + text, lines: []string{text, neverLine}}
+	return &reason{never: true, comment: "Can Never Run: " + text, lines: []string{text, neverLine}}
 }
 
 func notNow(text string) *reason {

@@ -54,6 +54,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		}
 	}
 	next.RunCount++
+	next.Attrs = next.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
 	next.Substate, next.Started, next.Session, next.Used = substateAtStart(&next), m.At, 0, nil
 	next.ExecVnode, next.Comment = c.ExecVnode, c.Comment
 	next.ExitStatus, next.HasExited, next.Ending, next.Ended = 0, false, 0, 0
@@ -236,7 +237,9 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	next := *s.vnode
 	next.Assigned = assigned
 	next.Jobs = append(next.Jobs[:len(next.Jobs):len(next.Jobs)], s.held)
-	next.LastUsed = tx.Now()
+	if tx.Cluster().FeatureLevel < LevelHosts { // PBS notes the end of a use
+		next.LastUsed = tx.Now()
+	}
 	tx.PutVnode(&next)
 	charged := s.held.Items
 	if s.held.Exclusive {

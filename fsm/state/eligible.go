@@ -1,6 +1,7 @@
 package state
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,4 +76,11 @@ func (j *Job) EligibleSeconds(now pbs.Time) int64 {
 		total += max(0, now-j.Accrued.Since)
 	}
 	return int64(time.Duration(total) / time.Second)
+}
+
+// EstimatedStart returns when the scheduler expects the job to start, 0 if it has not said.
+func (j *Job) EstimatedStart() pbs.Time {
+	text, _ := j.Attrs.Get("estimated", "start_time")
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return pbs.Time(n) * pbs.Time(time.Second)
 }

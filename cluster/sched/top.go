@@ -1,0 +1,309 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// A top is a job that comes next and does not fit now. It gets the first time at which it
+// will, as the running jobs are expected to end; what starts before must not delay it.
+type top struct {
+	job    *state.Job
+	start  pbs.Time
+	run    run
+	shadow *world // what is free at that time beside it
+}
+
+// A run is what a job has, or will have, until it ends.
+type run struct {
+	end       pbs.Time
+	placed    spec.ExecVnode
+	exclusive bool
+}
+
+// mostTops bounds backfill_depth: each top costs a copy of the vnodes; so does each job that
+// no end of others gives room, of which mostHopeless are looked at in a cycle.
+const (
+	mostTops     = 64
+	mostHopeless = 8
+)
+
+const (
+	// unending is how long a job without a walltime is taken to run, as PBS does.
+	unending = pbs.Time(5 * 365 * 24 * time.Hour)
+	// overtime is when a job ends that has had its walltime.
+	overtime = pbs.Time(time.Minute)
+	// sameStart is how far an estimate may move before it is written anew.
+	sameStart = pbs.Time(time.Minute)
+)
+
+const (
+	breaksOrder = "Not Running: Job would break strict sorted order"
+	conflicts   = "Not Running: Job would conflict with reservation or top job"
+)
+
+// walltime returns how long a job may run.
+func walltime(j *state.Job) pbs.Time {
+	text, _ := j.Resources.Get("walltime")
+	q, err := resource.Parse(resource.Time, text)
+	if err != nil {
+		return unending
+	}
+	return min(pbs.Time(q.Int())*pbs.Time(time.Second), unending)
+}
+
+// endOf returns when a running job is expected to end.
+func endOf(j *state.Job, now pbs.Time) pbs.Time {
+	if end := j.Started + walltime(j); end > now {
+		return end
+	}
+	return now + overtime
+}
+
+// strictly tells why strict ordering keeps a job from starting, whatever is free.
+func (c *cycle) strictly() string {
+	if c.blocked {
+		return breaksOrder
+	}
+	return ""
+}
+
+// placeBeside gives the class vnodes for a job of it such that no top job is delayed; fits
+// tells whether there was room but for them.
+func (c *cycle) placeBeside(j *state.Job, cl *class) (placed spec.ExecVnode, ok, fits bool) {
+	end := c.now + walltime(j)
+	long := slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start })
+	if !long {
+		placed, ok = c.free.place(cl)
+	} else {
+		if c.delaying[cl] {
+			return nil, false, true
+		}
+		if placed, ok = c.tight.place(cl); !ok {
+			_, fits = c.free.fits(cl)
+			if fits {
+				c.delaying[cl] = true
+			}
+			return nil, false, fits
+		}
+		c.free.occupy(placed, cl)
+		for i := range c.tops {
+			c.tops[i].shadow.occupy(placed, cl)
+		}
+	}
+	if !ok {
+		return nil, false, false
+	}
+	if c.order.strict {
+		c.runs = append(c.runs, run{end, placed, c.free.isExclusive(placed, cl)})
+	}
+	if len(c.tops) > 0 {
+		c.tighten(placed.Vnodes())
+	}
+	return placed, true, true
+}
+
+// wait makes the job that does not fit a top job, if it is one, or lets nothing pass it.
+func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
+	if !c.order.strict || why.never {
+		return
+	}
+	if c.order.depth == 0 {
+		c.blocked = true
+		return
+	}
+	if !c.mayWait(cl) || slices.ContainsFunc(c.tops, func(t top) bool { return t.job == j }) {
+		return
+	}
+	t, ok := c.estimate(j, cl)
+	c.estimates++
+	if !ok {
+		c.hopeless[cl] = true
+		c.log(logDebug, j.ID, "Can't find start time estimate")
+		return
+	}
+	c.tops = append(c.tops, t)
+	c.tighten(nil)
+	clear(c.delaying)
+	if old := j.EstimatedStart(); t.start-old > sameStart || old-t.start > sameStart {
+		c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Text: why.comment, Start: t.start, ExecVnode: t.run.placed.String()})
+	}
+}
+
+// mayWait tells whether a job of the class may become a top job.
+func (c *cycle) mayWait(cl *class) bool {
+	return c.order.strict && len(c.tops) < c.order.depth && c.estimates < c.order.depth+mostHopeless && !c.hopeless[cl]
+}
+
+// estimate finds the first time at which the class fits.
+func (c *cycle) estimate(j *state.Job, cl *class) (top, bool) {
+	w := c.free.copyTo(nil)
+	runs := c.ends()
+	for _, t := range c.tops {
+		w.occupy(t.run.placed, nil)
+		runs = append(runs, t.run)
+	}
+	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.end, b.end) })
+	for i, r := range runs {
+		w.release(r)
+		if i+1 < len(runs) && runs[i+1].end == r.end {
+			continue
+		}
+		if placed, ok := w.place(cl); ok {
+			return top{j, r.end, run{r.end + walltime(j), placed, w.isExclusive(placed, cl)}, w}, true
+		}
+	}
+	return top{}, false
+}
+
+// ends returns the runs under way and those planned in this cycle.
+func (c *cycle) ends() []run {
+	if c.under == nil {
+		c.under = []run{}
+		for i := range c.free.nodes {
+			vn := c.free.nodes[i].vnode
+			for _, held := range vn.Jobs {
+				j, ok := c.view.Job(held.Job)
+				if !ok || held.Suspended {
+					continue
+				}
+				c.under = append(c.under, run{
+					endOf(j, c.now), spec.ExecVnode{{Parts: []spec.ExecPart{{Vnode: vn.Name, Items: held.Items}}}}, held.Exclusive,
+				})
+			}
+		}
+	}
+	return slices.Concat(c.under, c.runs)
+}
+
+// tighten brings the world of jobs that outlast the start of a top up to what is free now
+// and then; on the hosts of some vnodes only, if there are any.
+func (c *cycle) tighten(vnodes []pbs.VnodeName) {
+	if vnodes == nil {
+		c.tight = c.free.copyTo(c.tight)
+		for h := range c.tight.hosts {
+			c.tightenHost(h)
+		}
+		return
+	}
+	done := map[int]bool{}
+	for _, name := range vnodes {
+		if i, ok := c.tight.byVnode[name]; ok && !done[c.tight.nodes[i].host] {
+			done[c.tight.nodes[i].host] = true
+			c.tightenHost(c.tight.nodes[i].host)
+		}
+	}
+}
+
+func (c *cycle) tightenHost(h int) {
+	host := &c.tight.hosts[h]
+	host.shut, host.jobs = c.free.hosts[h].shut, c.free.hosts[h].jobs
+	for _, t := range c.tops {
+		host.shut = host.shut || t.shadow.hosts[h].shut
+		host.jobs = max(host.jobs, t.shadow.hosts[h].jobs)
+	}
+	for _, i := range host.nodes {
+		n := &c.tight.nodes[i]
+		n.usable, n.jobs = c.free.nodes[i].usable, c.free.nodes[i].jobs
+		for _, t := range c.tops {
+			n.usable = n.usable && t.shadow.nodes[i].usable
+			n.jobs = max(n.jobs, t.shadow.nodes[i].jobs)
+		}
+		for name, col := range c.tight.columns {
+			if now, ok := c.free.columns[name]; ok {
+				col.free[i] = now.free[i]
+			}
+			for _, t := range c.tops {
+				if then, ok := t.shadow.columns[name]; ok {
+					col.free[i] = min(col.free[i], then.free[i])
+				}
+			}
+		}
+	}
+	for _, col := range c.tight.columns {
+		col.set(h, c.tight.freeOn(h, col))
+	}
+}
+
+// isExclusive tells whether a job of the class has a vnode of those for itself.
+func (w *world) isExclusive(placed spec.ExecVnode, c *class) bool {
+	return slices.ContainsFunc(placed.Vnodes(), func(name pbs.VnodeName) bool {
+		i, ok := w.byVnode[name]
+		return ok && Exclusive(w.nodes[i].vnode, c.place)
+	})
+}
+
+// occupy takes what was placed in another world; without a class it only counts.
+func (w *world) occupy(placed spec.ExecVnode, c *class) {
+	w.change(placed, -1)
+	for _, name := range placed.Vnodes() {
+		i, ok := w.byVnode[name]
+		if !ok {
+			continue
+		}
+		n := &w.nodes[i]
+		n.jobs++
+		w.hosts[n.host].jobs++
+		if c == nil {
+			continue
+		}
+		w.note(n, c)
+		n.usable = n.usable && !Exclusive(n.vnode, c.place)
+		w.hosts[n.host].shut = w.hosts[n.host].shut || wantsHost(n.vnode, c.place)
+	}
+	w.recount(placed)
+}
+
+// release gives back what a run has that ends.
+func (w *world) release(r run) {
+	w.change(r.placed, 1)
+	for _, name := range r.placed.Vnodes() {
+		i, ok := w.byVnode[name]
+		if !ok {
+			continue
+		}
+		n := &w.nodes[i]
+		n.jobs, w.hosts[n.host].jobs = max(0, n.jobs-1), max(0, w.hosts[n.host].jobs-1)
+		if r.exclusive {
+			n.alone, n.usable, w.hosts[n.host].shut = false, n.vnode.Flags == 0 && !n.vnode.InMaintenance(), false
+		}
+	}
+	w.recount(r.placed)
+}
+
+// change adds what was placed to what is free, or takes it away.
+func (w *world) change(placed spec.ExecVnode, by int64) {
+	for _, ch := range placed {
+		for _, p := range ch.Parts {
+			i, ok := w.byVnode[p.Vnode]
+			if !ok {
+				continue
+			}
+			for _, it := range p.Items {
+				if col, ok := w.columns[it.Name]; ok {
+					col.free[i] += by * charged(col.def, resource.List{it})
+				}
+			}
+		}
+	}
+}
+
+func (w *world) recount(placed spec.ExecVnode) {
+	done := -1
+	for _, name := range placed.Vnodes() {
+		i, ok := w.byVnode[name]
+		if !ok || w.nodes[i].host == done {
+			continue
+		}
+		done = w.nodes[i].host
+		for _, col := range w.columns {
+			col.set(done, w.freeOn(done, col))
+		}
+	}
+}
