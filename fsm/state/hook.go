@@ -110,8 +110,9 @@ func (h *Hook) Bits() (bits uint64) {
 	return bits
 }
 
-// OnMoms tells whether moms have copies of the hook.
-func (h *Hook) OnMoms() bool { return h.Bits()&momBits() != 0 && !h.Builtin() }
+// OnMoms tells whether moms have copies of the hook: of a built-in one when somebody has
+// changed it, for it steers what they do.
+func (h *Hook) OnMoms() bool { return h.Bits()&momBits() != 0 && (!h.Builtin() || h.Seq != 0) }
 
 func momBits() (bits uint64) {
 	for _, e := range attr.HookEvents() {
@@ -187,6 +188,9 @@ func (t *tables) HooksAt(event string) []*Hook {
 
 // HasHooksAt tells, without looking at the hooks, whether any runs at the event.
 func (t *tables) HasHooksAt(event string) bool {
+	if t.cluster.HookEvents == 0 {
+		return false
+	}
 	e, ok := attr.LookupHookEvent(event)
 	return ok && t.cluster.HookEvents&e.Bit != 0
 }

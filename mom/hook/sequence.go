@@ -28,6 +28,11 @@ func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless
 	for i := range runs {
 		run := runs[i]
 		run.Event = e
+		if run.Hook.Attrs["user"] == "pbsuser" && e.VnodesSettable { // vnodes are the site's
+			own := *e
+			own.VnodesSettable = false
+			run.Event = &own
+		}
 		a, err := r.Do(ctx, run)
 		if err != nil {
 			a = &Answer{Failure: err.Error()}

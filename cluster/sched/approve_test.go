@@ -1,0 +1,68 @@
+package sched_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/cluster/sched"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// A hook that takes its time holds no cycle, and one that refuses a job leaves its place to
+// the next one.
+func TestLoop_RunjobHooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := map[pbs.JobID]int{}
+		var bad pbs.JobID
+		loop := sched.New(sched.Options{
+			Source: l, Proposer: l, Log: l, Asker: pbs.User{Name: "Scheduler", Host: "s1"}, Logger: slog.New(slog.DiscardHandler),
+			Approve: func(ctx context.Context, _ *state.View, starts []pbs.JobID) map[pbs.JobID]string {
+				time.Sleep(3 * time.Second)
+				refused := map[pbs.JobID]string{}
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				for _, id := range starts {
+					if asked[id]++; id == bad {
+						refused[id] = "not now"
+					}
+				}
+				return refused
+			},
+		})
+		done := make(chan error, 1)
+		go func() { done <- loop.Run(ctx) }()
+		var good pbs.JobID
+		l.now(func() {
+			l.do(&command.ManageHook{Verb: command.VerbCreate, Name: "h", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "event", Value: "runjob"}}}})
+			l.do(&command.ImportHook{Name: "h", Kind: state.HookScript, Body: []byte("pass")})
+			l.host("hosta", "hosta:ncpus=4")
+			bad, good = l.submit("ncpus=4"), l.submit("ncpus=4")
+		})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if b, g := l.state(bad), l.state(good); b != "Q" || g != "Q" {
+			t.Errorf("while the hook runs they are %s and %s", b, g)
+		}
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		j, _ := l.View().Job(bad)
+		if b, g := l.state(bad), l.state(good); b != "Q" || g != "R" || j.Comment != "Not Running: PBS Error: not now" {
+			t.Errorf("after it they are %s (%s) and %s", b, j.Comment, g)
+		}
+		if asked[bad] != 1 || asked[good] != 1 {
+			t.Errorf("asked %v", asked)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/mom/hook"
+	"rampart/transport/api"
+)
+
+// scripted is what hooks answer, and what they saw.
+type scripted struct {
+	answer func(e *hook.Event) *hook.Outcome
+	seen   []*hook.Event
+}
+
+func (s *scripted) Compile(_ context.Context, _ string, script []byte) error {
+	if strings.Contains(string(script), "syntax") {
+		return &hook.SyntaxError{Text: "a syntax error"}
+	}
+	return nil
+}
+
+func (s *scripted) Run(_ context.Context, _ *state.View, e *hook.Event) *hook.Outcome {
+	s.seen = append(s.seen, e)
+	return s.answer(e)
+}
+
+// hooked returns a bench with a hook at the events, and what runs it.
+func hookedBench(t *testing.T, events string, answer func(e *hook.Event) *hook.Outcome) (*bench, *scripted) {
+	b, s := newBench(t).objects(), &scripted{answer: answer}
+	b.Batch.Hooks = s
+	b.do(&command.ManageHook{Verb: command.VerbCreate, Name: "h1", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "event", Value: events}}}},
+		&command.ImportHook{Name: "h1", Kind: state.HookScript, Body: []byte("pass")})
+	return b, s
+}
+
+func accepted(set map[string]string) *hook.Outcome {
+	edits := &hook.Edits{Set: map[string]*string{}}
+	for name, value := range set {
+		edits.Set[name] = &value
+	}
+	return &hook.Outcome{Answer: hook.Answer{Accept: true, Job: edits}}
+}
+
+func rejected(message string) *hook.Outcome {
+	return &hook.Outcome{Answer: hook.Answer{Message: message}, Rejected: &hook.Hook{Name: "h1"}}
+}
+
+func TestHooks_Queuejob(t *testing.T) {
+	b, s := hookedBench(t, "queuejob", func(*hook.Event) *hook.Outcome {
+		return accepted(map[string]string{"Job_Name": "other", "Resource_List.walltime": "60", "Priority": "5"})
+	})
+	j := b.job(b.mustSubmit("ann@login1", set("Job_Name", "mine")))
+	if wall, _ := j.Resources.Get("walltime"); j.Name != "other" || wall != "00:01:00" || j.Priority != 5 {
+		t.Errorf("queued as %s, %s, %d", j.Name, wall, j.Priority)
+	}
+	if e := s.seen[0]; e.Requestor != "ann" || e.RequestorHost != "login1" || e.Job.Get("Job_Name", "") != "mine" || e.Job.Get("queue", "") != "workq" {
+		t.Errorf("the hook saw %+v", e)
+	}
+}
+
+// A rejection is the refusal that the user reads, and the hooks are asked once.
+func TestHooks_Reject(t *testing.T) {
+	for message, want := range map[string]string{"no": "no", "": "queuejob request rejected by 'h1'", "a\nb": "a b"} {
+		b, s := hookedBench(t, "queuejob", func(*hook.Event) *hook.Outcome { return rejected(message) })
+		_, err := b.submit("ann@h", set("Job_Name", "x"))
+		if pbs.CodeOf(err) != pbs.HookError || err.Error() != want || len(s.seen) != 1 || b.store.View().JobCount() != 0 {
+			t.Errorf("%v, %d times asked, %d jobs", err, len(s.seen), b.store.View().JobCount())
+		}
+	}
+	b, _ := hookedBench(t, "queuejob", func(*hook.Event) *hook.Outcome { return accepted(map[string]string{"Priority": "much"}) })
+	if _, err := b.submit("ann@h", set("Job_Name", "x")); pbs.CodeOf(err) != pbs.BadAttributeValue {
+		t.Errorf("a value that cannot be: %v", err)
+	}
+}
+
+func TestHooks_ModifyjobAndManagement(t *testing.T) {
+	b, s := hookedBench(t, "modifyjob,management,movejob", func(e *hook.Event) *hook.Outcome {
+		if e.Event == "modifyjob" && e.Job.Get("Priority", "") == "1" {
+			return accepted(map[string]string{"Priority": "2"})
+		}
+		return rejected("not so")
+	})
+	id := b.mustSubmit("ann@h", set("Job_Name", "x"))
+	alter := func(value string) error {
+		_, err := b.Batch.Alter(b.as("ann@h"), request(&api.AlterRequest{Job: string(id), Changes: []*api.Attribute{set("Priority", value)}}, ""))
+		return err
+	}
+	if err := alter("1"); err != nil || b.job(id).Priority != 2 || s.seen[0].JobBefore.Get("Job_Name", "") != "x" {
+		t.Errorf("altered with %v to %d", err, b.job(id).Priority)
+	}
+	if err := alter("3"); pbs.CodeOf(err) != pbs.HookError || b.job(id).Priority != 2 {
+		t.Errorf("altered with %v to %d", err, b.job(id).Priority)
+	}
+	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", set("comment", "x")); pbs.CodeOf(err) != pbs.HookError {
+		t.Errorf("a directive: %v", err)
+	}
+	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_HOOK, "h1", set("enabled", "false")); err != nil {
+		t.Errorf("a hook keeps root from mending it: %v", err)
+	}
+}
+
+// HK-9, HK-4: nobody but root on a replica's host; what does not compile is not stored.
+func TestHooks_WhoAndWhat(t *testing.T) {
+	b, _ := hookedBench(t, "queuejob", nil)
+	load := func(who, name string, kind api.HookFileKind, file, text string) error {
+		_, err := b.Batch.ImportHook(b.as(who), request(&api.ImportHookRequest{Hook: name, Kind: kind, File: file, Content: []byte(text)}, ""))
+		return err
+	}
+	script, config := api.HookFileKind_HOOK_FILE_KIND_SCRIPT, api.HookFileKind_HOOK_FILE_KIND_CONFIG
+	root := "root@replica:s1"
+	for _, c := range []struct {
+		who, name string
+		kind      api.HookFileKind
+		file      string
+		text      string
+		want      string
+	}{
+		{"ann@h", "h1", script, "a.py", "pass", "Unauthorized Request"},
+		{"boss@replica:s1", "h1", script, "a.py", "pass", "Unauthorized Request"},
+		{"root@h", "h1", script, "a.py", "pass", "Unauthorized Request"},
+		{root, "h2", script, "a.py", "pass", "h2 hook not found"},
+		{root, "h1", script, "a.py", "syntax", "Failed to compile script, hook 'h1' contents not overwritten"},
+		{root, "h1", config, "a.json", "{", "not overwritten"},
+		{root, "h1", config, "a.xml", "<a>", "not overwritten"},
+		{root, "h1", config, "a.ini", "x", "not overwritten"},
+		{root, "h1", script, "a.py", strings.Repeat("#", command.MaxHookFile+1), "more than"},
+		{root, "h1", config, "a.json", "{}", ""},
+		{root, "h1", config, "a.ini", "[a]\nb = c\n", ""},
+		{root, "h1", config, "a.conf", "{", ""},
+		{root, "h1", script, "a.py", "pass", ""},
+	} {
+		err := load(c.who, c.name, c.kind, c.file, c.text)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s imports %s into %s: %v, want %q", c.who, c.file, c.name, err, c.want)
+		}
+	}
+	if err := b.Batch.list(b.as("ann@h"), &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_HOOK}, func(r *api.ListReply) error {
+		for _, o := range r.GetObjects() {
+			if o.GetRefusal() == nil {
+				t.Errorf("a user sees the hook %s", o.GetName())
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Batch.ExportHook(b.as("ann@h"), connect.NewRequest(&api.ExportHookRequest{Hook: "h1", Kind: script})); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("a user exports a hook: %v", err)
+	}
+}
