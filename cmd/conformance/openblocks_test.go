@@ -3,8 +3,6 @@ package conformance
 // instead are commands that are played in another form, so that what follows them can be
 // compared.
 var instead = map[string]string{
-	// Jobs over several hosts come with a later feature: one host has room for it.
-	"qsub -N run1 -l select=3:ncpus=2:mem=1gb -l place=scatter -l walltime=01:00:00 -- /bin/sleep 600": "qsub -N run1 -l select=3:ncpus=2:mem=1gb -l place=pack -l walltime=01:00:00 -- /bin/sleep 600",
 	// The recorded job was on its way out at that moment; one that waits is refused in the same way.
 	"qrerun 0.hosta": `qrerun 2.hosta 2>&1 | sed s/2.hosta/0.hosta/; exit ${PIPESTATUS[0]}`,
 	// That signal would end the job, sooner or later; it is ended when the recorded one was over.
@@ -14,16 +12,12 @@ var instead = map[string]string{
 
 // Why blocks are open.
 const (
-	severalHosts = "jobs over several hosts are not there yet"
-	whole        = "it shows files of the installation as a whole; their lines are tested by the cases AC and LG"
+	whole = "it shows files of the installation as a whole; their lines are tested by the cases AC and LG"
 )
 
 // openBlocks are the recorded commands whose output differs, and why.
 var openBlocks = map[string]string{
-	"pbsnodes -a":              severalHosts,
-	"pbsnodes -aSj":            severalHosts,
-	"pbsnodes -v hosta -F dsv": severalHosts,
-	"tracejob 5.hosta":         "the daemons of a PBS log other lines than ours beside those of logs.md",
+	"tracejob 5.hosta": "the daemons of a PBS log other lines than ours beside those of logs.md",
 	"cat /var/spool/pbs/server_priv/accounting/$(date +%Y%m%d) | tail -20": whole,
 	"tail -25 /var/spool/pbs/server_logs/$(date +%Y%m%d)":                  whole,
 	"tail -15 /var/spool/pbs/mom_logs/$(date +%Y%m%d)":                     whole,

@@ -219,15 +219,21 @@ var maskings = []masking{
 func (r *recording) mask(text string) string {
 	text = strings.NewReplacer(
 		r.dir, "/home/pbsuser", `"/root"`, `"/home/pbsuser"`, "= /root\n", "= /home/pbsuser\n", "=/root|", "=/home/pbsuser|", "=/root%", "=/home/pbsuser%",
-		"job-busy        ", "free            ", "= job-busy", "= free", // one host has what three had
 		"acl_roots", "acl_roots", "root   ", "pbsuser", "root", "pbsuser", "tstgrp00", "GROUP",
 	).Replace(text)
 	text = submitHost.ReplaceAllString(text, "${1}hosta")
 	for _, m := range maskings {
 		text = m.of.ReplaceAllString(text, m.by)
 	}
-	return text
+	// Subjobs that begin in one cycle are started in any order.
+	return subjobLists.ReplaceAllStringFunc(text, func(list string) string {
+		ids := strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })
+		slices.Sort(ids)
+		return strings.Join(ids, ",")
+	})
 }
+
+var subjobLists = regexp.MustCompile(`3\[\d\](?:\.\w+)?(?:, ?3\[\d\](?:\.\w+)?)+`)
 
 // sideBySide shows the lines in which two texts differ, as a diff does.
 func sideBySide(want, got string) string {
