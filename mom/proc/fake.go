@@ -51,7 +51,6 @@ type fakeJob struct {
 	gone    chan struct{}
 	exit    *Exit // nil after the loss of the host
 	signals []syscall.Signal
-	session *session // of a job with a terminal that was attached to
 }
 
 var _ System = (*Fake)(nil)
@@ -152,25 +151,8 @@ func (f *Fake) Signals(job string) []syscall.Signal {
 	return all
 }
 
-// Attach implements System: the session says back what is typed, and ends at "exit".
-func (f *Fake) Attach(dir string) (net.Conn, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	j, ok := f.jobs[dir]
-	if !ok || !j.running() || !j.spec.Terminal {
-		return nil, ErrNoTerminal
-	}
-	if j.session == nil {
-		j.session = newSession(newEcho(func() { f.end(j, 0) }), func(rows, columns uint16) {})
-		go func() {
-			<-j.gone
-			j.session.hangUp()
-		}()
-	}
-	here, there := net.Pipe()
-	go j.session.hear(there)
-	return here, nil
-}
+// Attach implements System: scripted jobs have no terminals.
+func (f *Fake) Attach(string) (net.Conn, error) { return nil, ErrNoTerminal }
 
 // BootID implements System.
 func (f *Fake) BootID() string {
@@ -205,9 +187,6 @@ func (f *Fake) Start(ctx context.Context, dir string, spec Spec) (Handle, error)
 	p := f.program(spec)
 	if p.StartError != nil {
 		return Handle{}, p.StartError
-	}
-	if spec.Terminal && p.Runs == 0 {
-		p.Runs = 24 * time.Hour // until somebody types "exit"
 	}
 	if err := writeOutputs(spec, p.Output); err != nil {
 		return Handle{}, err
