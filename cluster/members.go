@@ -20,9 +20,11 @@ const (
 	// lookEvery is how often the leader looks after the members.
 	lookEvery = 500 * time.Millisecond
 	// A non-voter becomes a voter when it was no more than promoteLag entries behind
-	// for promoteAfter: at two looks, one after the other.
-	promoteLag   = 128
-	promoteAfter = lookEvery * 4 / 5
+	// for promoteAfter. A cluster of one or two outlives no loss: there it is enough at
+	// two looks, one after the other.
+	promoteLag    = 128
+	promoteAfter  = 1500 * time.Millisecond
+	promoteSooner = lookEvery * 4 / 5
 	// changeTimeout bounds the wait for an earlier change of members.
 	changeTimeout = 5 * time.Second
 )
@@ -164,7 +166,11 @@ func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member
 		k.caughtUp[m.server.ID] = time.Now()
 		return nil
 	}
-	if time.Since(since) < promoteAfter {
+	stable := promoteAfter
+	if len(n.otherVoters()) < 2 {
+		stable = promoteSooner
+	}
+	if time.Since(since) < stable {
 		return nil
 	}
 	return r.promote(ctx, n, k, m.server)
