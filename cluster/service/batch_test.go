@@ -265,7 +265,7 @@ func TestManage_Refusals(t *testing.T) {
 		{"unknown node", api.ObjectKind_OBJECT_KIND_VNODE, "nosuch", set("state", "offline"), "Unknown node "},
 		{"no type of queue", api.ObjectKind_OBJECT_KIND_QUEUE, "workq", set("queue_type", "bad"), "Illegal attribute or resource value queue_type"},
 		{"type of queue to come", api.ObjectKind_OBJECT_KIND_QUEUE, "workq", set("queue_type", "route"), "No support for requested service"},
-		{"hook", api.ObjectKind_OBJECT_KIND_HOOK, "h", set("enabled", "true"), "No support for requested service"},
+		{"hook", api.ObjectKind_OBJECT_KIND_HOOK, "h", set("enabled", "true"), "Unauthorized Request "},
 	}
 	for _, c := range cases {
 		_, err := b.Batch.Manage(b.as("boss@h"), request(&api.ManageRequest{
