@@ -250,3 +250,28 @@ func leave(r *remote, end func()) {
 	r.change(func() { r.hangup = true })
 	time.AfterFunc(lastLook, end)
 }
+
+// consoleOf returns the terminal of whoever wants an interactive job.
+func consoleOf(env *cli.Env) (cli.Console, error) {
+	if env.Terminal() && env.Console != nil {
+		if c, ok := env.Console(); ok {
+			return c, nil
+		}
+	}
+	return nil, errNoTerminal
+}
+
+func (r *request) interactive() bool { return r.value("interactive") == "True" }
+
+// completeInteractive refuses what an interactive job cannot be, and says which terminal
+// it will have.
+func (r *request) completeInteractive() error {
+	if r.value("block") == "True" {
+		return errors.New("interactive and block job submission is not supported")
+	}
+	if r.value("Rerunable") == "True" {
+		io.WriteString(r.env.Stderr, "qsub (Warning): Interactive jobs will be treated as not rerunnable\n")
+	}
+	r.set("Rerunable", "", "False")
+	return nil
+}

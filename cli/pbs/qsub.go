@@ -165,31 +165,6 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 	}, nil
 }
 
-// consoleOf returns the terminal of whoever wants an interactive job.
-func consoleOf(env *cli.Env) (cli.Console, error) {
-	if env.Terminal() && env.Console != nil {
-		if c, ok := env.Console(); ok {
-			return c, nil
-		}
-	}
-	return nil, errNoTerminal
-}
-
-func (r *request) interactive() bool { return r.value("interactive") == "True" }
-
-// completeInteractive refuses what an interactive job cannot be, and says which terminal
-// it will have.
-func (r *request) completeInteractive() error {
-	if r.value("block") == "True" {
-		return errors.New("interactive and block job submission is not supported")
-	}
-	if r.value("Rerunable") == "True" {
-		io.WriteString(r.env.Stderr, "qsub (Warning): Interactive jobs will be treated as not rerunnable\n")
-	}
-	r.set("Rerunable", "", "False")
-	return nil
-}
-
 // defaults reads the server's default_qsub_arguments.
 func (r *request) defaults(c *cli.Command, text string) error {
 	args, err := script.Split(text)

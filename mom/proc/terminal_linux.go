@@ -155,3 +155,23 @@ func (l *Linux) Attach(dir string) (net.Conn, error) {
 	}
 	return c, err
 }
+
+// startAtTerminal is start for a job that somebody attaches to.
+func (s *shim) startAtTerminal() (int, error) {
+	t, err := openTerminal(s.dir, s.spec.Owner)
+	if err != nil {
+		return 0, err
+	}
+	if s.fence.fallen(boottime()) {
+		t.close()
+		return 0, ErrFenced
+	}
+	s.terminal = t
+	t.serve()
+	pid, err := s.fork(t.slave, t.slave, t.slave)
+	if err != nil {
+		return 0, s.notExecuted(t.slave, err)
+	}
+	s.begin(pid)
+	return pid, nil
+}
