@@ -12,7 +12,7 @@ import (
 )
 
 // hookChange is one NAME=VALUE, parsed as the services parse it.
-func hookChange(t *testing.T, name, value string) (AttrChange, error) {
+func hookChange(t testing.TB, name, value string) (AttrChange, error) {
 	t.Helper()
 	def, ok := attr.Lookup(attr.Hook, name)
 	if !ok {

@@ -10,12 +10,12 @@ import (
 // A writer applies commands to a state, each in an entry of its own.
 type writer struct {
 	*state.Store
-	t     *testing.T
+	t     testing.TB
 	index uint64
 }
 
 // newWriter returns the writer of a new cluster with the server srv.
-func newWriter(t *testing.T) *writer {
+func newWriter(t testing.TB) *writer {
 	w := &writer{Store: state.NewStore(), t: t}
 	w.must(&InitCluster{ID: "c", Name: "srv"})
 	return w
