@@ -28,7 +28,7 @@ func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless
 	for i := range runs {
 		run := runs[i]
 		run.Event = e
-		if run.Hook.Attrs["user"] == "pbsuser" && e.VnodesSettable { // vnodes are the site's
+		if run.Hook.Attrs["user"] == pbsUser && e.VnodesSettable { // vnodes are the site's
 			own := *e
 			own.VnodesSettable = false
 			run.Event = &own
@@ -37,6 +37,7 @@ func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless
 		if err != nil {
 			a = &Answer{Failure: err.Error()}
 		}
+		a.bound(run.Hook.Attrs["user"] == pbsUser)
 		out.Restart = out.Restart || a.Restart
 		if a.Reboot != "" {
 			out.Reboot = a.Reboot
@@ -61,6 +62,27 @@ func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless
 		return out
 	}
 	return out
+}
+
+// pbsUser is the user of hooks that run as the owner of the job.
+const pbsUser = "pbsuser"
+
+// bound takes from an answer what the rest could not bear, and what a hook may not have that
+// runs as the owner of a job: vnodes, the scheduler and the host are the site's.
+func (a *Answer) bound(own bool) {
+	if own {
+		a.Vnodes, a.Restart, a.Reboot = nil, false, ""
+	}
+	for _, all := range []map[string]*Edits{{"": a.Job}, a.Jobs, a.Vnodes} {
+		for name, edits := range all {
+			switch {
+			case edits == nil:
+				delete(all, name)
+			case edits.Set == nil:
+				edits.Set = map[string]*string{}
+			}
+		}
+	}
 }
 
 // failureText is what a client is told (specification: hooks section 5).

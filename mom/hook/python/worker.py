@@ -63,6 +63,8 @@ def child(incoming, outgoing, noise):
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for fd in (incoming, outgoing):
+            os.set_inheritable(fd, False)  # what the hook starts does not speak for it
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         os.dup2(noise, 1)
