@@ -94,7 +94,7 @@ func (r *Runtime) exchange(ctx context.Context, req *request, alarm time.Duratio
 		return nil, fmt.Errorf("run a hook: %w", err)
 	}
 	defer p.close()
-	pid, err := w.fork(p.theirIn, p.theirOut, p.theirNoise)
+	pid, err := w.fork(ctx, p.theirIn, p.theirOut, p.theirNoise)
 	p.closeTheirs()
 	if err != nil {
 		return nil, err

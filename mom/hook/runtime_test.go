@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -167,6 +168,39 @@ func TestRuntime_InterpreterIsStartedAgain(t *testing.T) {
 	<-r.worker.done
 	if a, _ := try(t, r, queue(), "pass"); !a.Accept {
 		t.Errorf("after the interpreter was killed: %+v", a)
+	}
+}
+
+// An interpreter that does not answer holds up neither the end of a term nor, for long, hooks.
+func TestRuntime_StoppedInterpreter(t *testing.T) {
+	r := newTestRuntime(t)
+	try(t, r, queue(), "pass")
+	if err := r.worker.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.Do(ctx, Run{Hook: Hook{Name: "h1"}, Script: []byte("pass"), Event: queue(), Dir: "/"})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("when nobody waits any more: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		_ = r.worker.cmd.Process.Kill()
+		t.Fatal("a stopped interpreter holds the caller for ever")
+	}
+	r.worker.patience = 100 * time.Millisecond
+	if _, err := r.Do(t.Context(), Run{Hook: Hook{Name: "h1"}, Script: []byte("pass"), Event: queue(), Dir: "/"}); !errors.Is(err, ErrWorker) {
+		t.Errorf("a stopped interpreter: %v", err)
+	}
+	<-r.worker.done
+	if a, _ := try(t, r, queue(), "pass"); !a.Accept {
+		t.Errorf("after it: %+v", a)
 	}
 }
 

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,10 +22,15 @@ type worker struct {
 	door *net.UnixConn
 	done chan struct{} // closed when the process has ended
 
+	patience time.Duration // with a fork; an interpreter that takes longer is ended
+
 	mu      sync.Mutex
 	next    uint64
 	waiting map[uint64]chan int // process ids by request
 }
+
+// forkWithin is how long the interpreter may take to fork: milliseconds, and its start.
+const forkWithin = 30 * time.Second
 
 func startWorker(python, script string) (*worker, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -50,7 +57,7 @@ func startWorker(python, script string) (*worker, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the interpreter of hooks: %w", err), conn.Close())
 	}
-	w := &worker{cmd: cmd, door: conn.(*net.UnixConn), done: make(chan struct{}), waiting: map[uint64]chan int{}}
+	w := &worker{cmd: cmd, door: conn.(*net.UnixConn), done: make(chan struct{}), patience: forkWithin, waiting: map[uint64]chan int{}}
 	go w.listen()
 	return w, nil
 }
@@ -75,6 +82,8 @@ func (w *worker) listen() {
 		if c := w.waiting[forked.ID]; c != nil {
 			delete(w.waiting, forked.ID)
 			c <- forked.PID
+		} else if forked.PID > 0 {
+			go w.reap(forked.PID) // nobody waits any more: it finds its pipes closed
 		}
 		w.mu.Unlock()
 	}
@@ -103,7 +112,7 @@ var ErrWorker = errors.New("the interpreter of hooks has ended")
 
 // fork has a process made with the pipes: events in, answers out, and what the script
 // prints. It returns the process, whose group is to be killed and which is then to be reaped.
-func (w *worker) fork(in, out, noise *os.File) (pid int, err error) {
+func (w *worker) fork(ctx context.Context, in, out, noise *os.File) (pid int, err error) {
 	w.mu.Lock()
 	w.next++
 	id, forked := w.next, make(chan int, 1)
@@ -112,13 +121,22 @@ func (w *worker) fork(in, out, noise *os.File) (pid int, err error) {
 	text, err := json.Marshal(map[string]uint64{"id": id})
 	if err == nil {
 		rights := unix.UnixRights(int(in.Fd()), int(out.Fd()), int(noise.Fd()))
+		_ = w.door.SetWriteDeadline(time.Now().Add(w.patience))
 		_, _, err = w.door.WriteMsgUnix(text, rights, nil)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrWorker, err)
 	}
+	stuck := time.NewTimer(w.patience)
+	defer stuck.Stop()
 	select {
 	case pid = <-forked:
+	case <-ctx.Done():
+		w.forget(id)
+		return 0, ctx.Err()
+	case <-stuck.C: // stopped, or starved: another takes its place
+		_ = w.cmd.Process.Kill()
+		return 0, ErrWorker
 	case <-w.done:
 		return 0, ErrWorker
 	}
@@ -126,6 +144,12 @@ func (w *worker) fork(in, out, noise *os.File) (pid int, err error) {
 		return 0, fmt.Errorf("fork for a hook: %w", syscall.Errno(-pid))
 	}
 	return pid, nil
+}
+
+func (w *worker) forget(id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waiting, id)
 }
 
 // reap lets the interpreter forget a process: only then may its number be used again.
