@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
@@ -203,14 +202,14 @@ func (s *sealedLog) DeleteRange(lo, hi uint64) error {
 // terms and votes of which one is missing cannot be told from a new disk's.
 type sealedStable struct {
 	store  raft.StableStore
-	writes sync.Mutex
+	writes chan struct{} // full: somebody writes; a mutex is not held over I/O
 	values atomic.Pointer[map[string][]byte]
 }
 
 var keyStable = []byte("RampartStable")
 
 func openStable(store raft.StableStore) (s *sealedStable, known bool, err error) {
-	s = &sealedStable{store: store}
+	s = &sealedStable{store: store, writes: make(chan struct{}, 1)}
 	values := make(map[string][]byte)
 	s.values.Store(&values)
 	b, err := get(store, keyStable)
@@ -226,8 +225,8 @@ func openStable(store raft.StableStore) (s *sealedStable, known bool, err error)
 
 // Set implements raft.StableStore.
 func (s *sealedStable) Set(key, value []byte) error {
-	s.writes.Lock()
-	defer s.writes.Unlock()
+	s.writes <- struct{}{}
+	defer func() { <-s.writes }()
 	values := maps.Clone(*s.values.Load())
 	values[string(key)] = bytes.Clone(value)
 	b, err := json.Marshal(values)
