@@ -111,12 +111,12 @@ func (l *liar) forger(w *World, about *mom) (func(uint32) ([]byte, error), error
 	if err != nil {
 		return nil, err
 	}
-	at := netip.MustParseAddrPort(about.config.Gossip)
+	at, name := netip.MustParseAddrPort(about.config.Gossip), gossip.MemberName(string(transport.RoleMom), l.subject)
 	return func(number uint32) ([]byte, error) {
 		if l.alive {
-			return sealed(key, aliveMessage(number, l.subject, at, meta))
+			return sealed(key, aliveMessage(number, name, at, meta))
 		}
-		return sealed(key, deadMessage(number, l.subject))
+		return sealed(key, deadMessage(number, name))
 	}, nil
 }
 

@@ -40,7 +40,7 @@ type events struct {
 	out  chan Event
 	wake chan struct{}
 
-	mu      sync.Mutex        // the maps are by memberName
+	mu      sync.Mutex        // the maps are by MemberName
 	boot    map[string]string // of the members that are there
 	present map[string]Member // ourselves included
 	gone    map[string]string // roles of those that were there

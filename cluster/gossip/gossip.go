@@ -77,7 +77,7 @@ func Open(cfg Config) (*Gossip, error) {
 		return nil, fmt.Errorf("open gossip of %s: key ring: %w", cfg.Name, err)
 	}
 	return &Gossip{
-		cfg: cfg, ring: ring, events: newEvents(memberName(cfg.Meta.Role, cfg.Name)), self: &delegate{meta: cfg.Meta}, tell: make(chan struct{}, 1),
+		cfg: cfg, ring: ring, events: newEvents(MemberName(cfg.Meta.Role, cfg.Name)), self: &delegate{meta: cfg.Meta}, tell: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -115,7 +115,7 @@ func (g *Gossip) Run(ctx context.Context) error {
 
 func (g *Gossip) memberlistConfig() *memberlist.Config {
 	c := memberlist.DefaultLANConfig()
-	c.Name = memberName(g.cfg.Meta.Role, g.cfg.Name)
+	c.Name = MemberName(g.cfg.Meta.Role, g.cfg.Name)
 	c.Transport = g.cfg.Transport
 	far := func(d time.Duration) time.Duration { return d * time.Duration(max(1, g.cfg.Factor)) }
 	c.ProbeInterval, c.ProbeTimeout = far(probeInterval), far(probeTimeout)

@@ -34,9 +34,9 @@ func (m Meta) encode() ([]byte, error) {
 // momSuffix keeps a mom apart from the replica of the same host.
 const momSuffix = "/mom"
 
-// memberName is what memberlist calls a member of that role: a host may have a replica and
+// MemberName is what memberlist calls a member of that role: a host may have a replica and
 // a mom, and no two members may share a name.
-func memberName(role, host string) string {
+func MemberName(role, host string) string {
 	if role == "mom" {
 		return host + momSuffix
 	}
