@@ -59,7 +59,11 @@ func giveUp(tx *state.Tx, m Meta, l loss, res *state.Result) error {
 	}
 	touched = slices.AppendSeq(touched, tx.Awaiting())
 	slices.SortFunc(touched, func(a, b *state.Job) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) })
-	for _, j := range touched {
+	for _, t := range touched {
+		j, ok := tx.Job(t.ID) // the end of another one may have changed it
+		if !ok {
+			continue
+		}
 		for _, r := range j.Unconfirmed {
 			if r.Host == l.host && !l.spared[ReportedTask{j.ID, r.RunCount}] {
 				confirmEnd(tx, j, r)
