@@ -10,18 +10,14 @@ import (
 )
 
 // SessionOf returns a handle of the session that a process is in, which has no shim, and the
-// uid that the process runs under. The mom's own session and those of the kernel are refused.
+// uid that its leader runs under: without one, that of the process. The mom's own session and
+// those of the kernel are refused.
 func SessionOf(pid int) (Handle, uint32, error) {
 	p, ok := readProcess(pid)
 	if !ok || p.zombie {
 		return Handle{}, 0, fmt.Errorf("there is no process %d", pid)
 	}
-	info, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid)))
-	if err != nil {
-		return Handle{}, 0, err
-	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if self, known := readProcess(os.Getpid()); !ok || !known || p.session <= 1 || p.session == self.session {
+	if self, known := readProcess(os.Getpid()); !known || p.session <= 1 || p.session == self.session {
 		return Handle{}, 0, fmt.Errorf("the session of process %d cannot be a job's", pid)
 	}
 	boot, err := bootID()
@@ -30,7 +26,15 @@ func SessionOf(pid int) (Handle, uint32, error) {
 	}
 	start := p.start
 	if leader, ok := readProcess(p.session); ok && leader.session == p.session {
-		start = min(start, leader.start)
+		pid, start = leader.pid, min(start, leader.start)
+	}
+	info, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil {
+		return Handle{}, 0, err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return Handle{}, 0, fmt.Errorf("the owner of process %d is not known", pid)
 	}
 	return Handle{Start: start, BootID: boot, Session: p.session}, owner.Uid, nil
 }
