@@ -21,8 +21,6 @@ const (
 	tailEvery = 50 * time.Millisecond
 	// tailBytes bounds one message of output.
 	tailBytes = 32 << 10
-	// maxSpawn bounds what the arguments and the variables of one program take.
-	maxSpawn = 1 << 20
 )
 
 // Spawn starts a program of the run. It is answered when the program is on record; how it
@@ -31,18 +29,6 @@ func (s sister) Spawn(ctx context.Context, r *connect.Request[api.SpawnRequest])
 	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if err != nil {
 		return nil, err
-	}
-	size := 0
-	for _, list := range [][]string{r.Msg.GetArgs(), r.Msg.GetEnv()} {
-		for _, text := range list {
-			size += len(text) + 1
-		}
-	}
-	switch args := r.Msg.GetArgs(); {
-	case len(args) == 0 || args[0] == "" || r.Msg.GetKey() == "":
-		return nil, pbs.Errorf(pbs.InvalidRequest, "spawn: no program is named")
-	case size > maxSpawn:
-		return nil, pbs.Errorf(pbs.InvalidRequest, "spawn: arguments and variables take more than %d bytes", maxSpawn)
 	}
 	id, err := spawn(ctx, runner, task.Spawn{
 		Key: r.Msg.GetKey(), Node: int(r.Msg.GetNode()), Args: r.Msg.GetArgs(), Env: r.Msg.GetEnv(),

@@ -38,7 +38,7 @@ type uidKey struct{}
 // ServeTasks serves the programs of jobs at a Unix socket until ctx ends.
 func (m *Mom) ServeTasks(ctx context.Context, ln net.Listener) error {
 	path, handler := apiconnect.NewTaskManagerHandler(taskManager{m},
-		connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, m.config.Logger)), connect.WithReadMaxBytes(2*maxSpawn))
+		connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, m.config.Logger)), connect.WithReadMaxBytes(2*task.MaxProgram))
 	mux := http.NewServeMux()
 	mux.Handle(path, handler)
 	server := &http.Server{

@@ -70,6 +70,9 @@ const (
 	WatchProgram   Deed = "watch a program"
 )
 
+// MaxProgram bounds the bytes of the arguments and the variables of one program.
+const MaxProgram = 1 << 20
+
 // maxPrograms bounds what one run may start on one host.
 const maxPrograms = 1 << 16
 
@@ -129,10 +132,30 @@ func (t Task) stepProgram(ev Event) (next Task, actions []Action, err error, ok 
 }
 
 func (t Task) spawn(ev Spawn) (Task, []Action, error) {
+	if err := ev.check(); err != nil {
+		return t, nil, err
+	}
 	if slices.ContainsFunc(t.Programs, func(p Program) bool { return p.Key == ev.Key }) {
 		return t, nil, nil
 	}
 	return t.add(Program{Key: ev.Key, Node: ev.Node, Args: ev.Args, Env: ev.Env, State: ProgramStarting}, StartProgram)
+}
+
+// check refuses what is no program, or takes too much room in the record.
+func (ev Spawn) check() error {
+	size := 0
+	for _, list := range [][]string{ev.Args, ev.Env} {
+		for _, text := range list {
+			size += len(text) + 1
+		}
+	}
+	switch {
+	case len(ev.Args) == 0 || ev.Args[0] == "" || ev.Key == "":
+		return pbs.Errorf(pbs.InvalidRequest, "spawn: no program is named")
+	case size > MaxProgram:
+		return pbs.Errorf(pbs.InvalidRequest, "spawn: arguments and variables take more than %d bytes", MaxProgram)
+	}
+	return nil
 }
 
 func (t Task) attach(ev Attach) (Task, []Action, error) {

@@ -1,0 +1,27 @@
+package task
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"rampart/fsm/pbs"
+)
+
+// A program that could not be started is refused before it is on record: whoever asks for it is
+// a program of a job.
+func TestStep_RefusesAProgramThatIsNone(t *testing.T) {
+	for _, ev := range []Spawn{
+		{Key: "k"},
+		{Key: "k", Args: []string{""}},
+		{Args: []string{"true"}},
+		{Key: "k", Args: []string{"true", strings.Repeat("x", MaxProgram)}},
+		{Key: "k", Args: []string{"true"}, Env: []string{strings.Repeat("x", MaxProgram)}},
+	} {
+		for _, where := range []Task{in(Running), in(Running, sister)} {
+			if next, actions, err := step(where, ev); !errors.Is(err, pbs.Refuse(pbs.InvalidRequest)) || len(next.Programs)+len(actions) > 0 {
+				t.Errorf("%d arguments, %d variables: %v, %v", len(ev.Args), len(ev.Env), actions, err)
+			}
+		}
+	}
+}
