@@ -21,6 +21,9 @@ func (t Task) launched(ev Launched) (Task, []Action, error) {
 		t.StartedAt, t.JobDir = ev.At, ev.JobDir
 	}
 	actions := []Action{{Do: Announce}, {Do: Watch}}
+	if len(t.sisters()) > 0 {
+		actions = append(actions, Action{Do: Poll})
+	}
 	if t.Kill != nil || t.Aborted || t.Fenced {
 		t.State = Ending
 		return t, append(actions, t.terminate()...), nil

@@ -79,7 +79,7 @@ func (t Task) joined() (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t.State = Starting
-	return t, []Action{{Do: Launch}, {Do: Poll}}, nil
+	return t, []Action{{Do: Launch}}, nil
 }
 
 func (t Task) joinFailed(ev JoinFailed) (Task, []Action, error) {

@@ -56,7 +56,8 @@ func TestStep_SeveralHosts(t *testing.T) {
 		actions string
 	}{
 		{"the script is there", in(Accepted, spread), Fetched{}, Joining, "have the sisters join"},
-		{"all have joined", in(Joining, asked), Joined{}, Starting, "launch; poll the sisters"},
+		{"all have joined", in(Joining, asked), Joined{}, Starting, "launch"},
+		{"the program has started on several hosts", in(Starting, asked), Launched{Handle: handle}, Running, "report the start; watch the shim; poll the sisters"},
 		{"they join too late", in(Gathering, concluding), Joined{}, Gathering, ""},
 		{"one does not join", in(Joining, asked), JoinFailed{"no"}, Gathering, "end the sisters' parts"},
 		{"killed while they join", in(Joining, asked), Kill{}, Gathering, "end the sisters' parts"},
