@@ -21,6 +21,58 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type ReleaseStep int32
+
+const (
+	ReleaseStep_RELEASE_STEP_UNSPECIFIED ReleaseStep = 0
+	ReleaseStep_RELEASE_STEP_ASKED       ReleaseStep = 1 // save it, rewrite table and node file; sisters are not told yet
+	ReleaseStep_RELEASE_STEP_DONE        ReleaseStep = 2 // the same assignment is committed: tell the sisters
+	ReleaseStep_RELEASE_STEP_WITHDRAWN   ReleaseStep = 3 // the assignment before it again, whether it was seen or not
+)
+
+// Enum value maps for ReleaseStep.
+var (
+	ReleaseStep_name = map[int32]string{
+		0: "RELEASE_STEP_UNSPECIFIED",
+		1: "RELEASE_STEP_ASKED",
+		2: "RELEASE_STEP_DONE",
+		3: "RELEASE_STEP_WITHDRAWN",
+	}
+	ReleaseStep_value = map[string]int32{
+		"RELEASE_STEP_UNSPECIFIED": 0,
+		"RELEASE_STEP_ASKED":       1,
+		"RELEASE_STEP_DONE":        2,
+		"RELEASE_STEP_WITHDRAWN":   3,
+	}
+)
+
+func (x ReleaseStep) Enum() *ReleaseStep {
+	p := new(ReleaseStep)
+	*p = x
+	return p
+}
+
+func (x ReleaseStep) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ReleaseStep) Descriptor() protoreflect.EnumDescriptor {
+	return file_agent_proto_enumTypes[0].Descriptor()
+}
+
+func (ReleaseStep) Type() protoreflect.EnumType {
+	return &file_agent_proto_enumTypes[0]
+}
+
+func (x ReleaseStep) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ReleaseStep.Descriptor instead.
+func (ReleaseStep) EnumDescriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{0}
+}
+
 type FrameKind int32
 
 const (
@@ -78,11 +130,11 @@ func (x FrameKind) String() string {
 }
 
 func (FrameKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_agent_proto_enumTypes[0].Descriptor()
+	return file_agent_proto_enumTypes[1].Descriptor()
 }
 
 func (FrameKind) Type() protoreflect.EnumType {
-	return &file_agent_proto_enumTypes[0]
+	return &file_agent_proto_enumTypes[1]
 }
 
 func (x FrameKind) Number() protoreflect.EnumNumber {
@@ -91,7 +143,7 @@ func (x FrameKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FrameKind.Descriptor instead.
 func (FrameKind) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{0}
+	return file_agent_proto_rawDescGZIP(), []int{1}
 }
 
 type DeliverRequest struct {
@@ -219,6 +271,7 @@ type Order struct {
 	//	*Order_Forget
 	//	*Order_Alter
 	//	*Order_Message
+	//	*Order_Release
 	What          isOrder_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -336,6 +389,15 @@ func (x *Order) GetMessage() *MessageJob {
 	return nil
 }
 
+func (x *Order) GetRelease() *ReleaseNodes {
+	if x != nil {
+		if x, ok := x.What.(*Order_Release); ok {
+			return x.Release
+		}
+	}
+	return nil
+}
+
 type isOrder_What interface {
 	isOrder_What()
 }
@@ -364,6 +426,10 @@ type Order_Message struct {
 	Message *MessageJob `protobuf:"bytes,9,opt,name=message,proto3,oneof"`
 }
 
+type Order_Release struct {
+	Release *ReleaseNodes `protobuf:"bytes,10,opt,name=release,proto3,oneof"`
+}
+
 func (*Order_Run) isOrder_What() {}
 
 func (*Order_Signal) isOrder_What() {}
@@ -375,6 +441,8 @@ func (*Order_Forget) isOrder_What() {}
 func (*Order_Alter) isOrder_What() {}
 
 func (*Order_Message) isOrder_What() {}
+
+func (*Order_Release) isOrder_What() {}
 
 // RunJob starts the job on its mother superior. The script is fetched by Report.Script.
 type RunJob struct {
@@ -679,17 +747,92 @@ func (x *MessageJob) GetError() bool {
 	return false
 }
 
+// ReleaseNodes gives a running job another assignment, in two steps: what was asked may still
+// be withdrawn, so sisters hear of it only when it is done. On the mother superior's disk
+// before it is answered.
+type ReleaseNodes struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Number uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // rises with each of these orders of a run; one not above the last changes nothing
+	Step   ReleaseStep            `protobuf:"varint,2,opt,name=step,proto3,enum=rampart.v1.ReleaseStep" json:"step,omitempty"`
+	// The whole assignment in force from this order on: exec_vnode, exec_host, exec_host2,
+	// schedselect and every resource of Resource_List.
+	Attributes    []*Attribute `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	Hosts         []*RunHost   `protobuf:"bytes,4,rep,name=hosts,proto3" json:"hosts,omitempty"` // that keep vnodes, the mother superior first
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseNodes) Reset() {
+	*x = ReleaseNodes{}
+	mi := &file_agent_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseNodes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseNodes) ProtoMessage() {}
+
+func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseNodes.ProtoReflect.Descriptor instead.
+func (*ReleaseNodes) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ReleaseNodes) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *ReleaseNodes) GetStep() ReleaseStep {
+	if x != nil {
+		return x.Step
+	}
+	return ReleaseStep_RELEASE_STEP_UNSPECIFIED
+}
+
+func (x *ReleaseNodes) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *ReleaseNodes) GetHosts() []*RunHost {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
+}
+
 type Answer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Order         uint64                 `protobuf:"varint,1,opt,name=order,proto3" json:"order,omitempty"`
 	Refusal       *Refusal               `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"` // absent: accepted and on the mom's disk
+	Used          []*Attribute           `protobuf:"bytes,3,rep,name=used,proto3" json:"used,omitempty"`       // of ReleaseNodes, asked: resources_used of the job by now
+	Present       []*Attribute           `protobuf:"bytes,4,rep,name=present,proto3" json:"present,omitempty"` // the same, of hosts that were not released before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +844,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +857,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Answer) GetOrder() uint64 {
@@ -731,6 +874,20 @@ func (x *Answer) GetRefusal() *Refusal {
 	return nil
 }
 
+func (x *Answer) GetUsed() []*Attribute {
+	if x != nil {
+		return x.Used
+	}
+	return nil
+}
+
+func (x *Answer) GetPresent() []*Attribute {
+	if x != nil {
+		return x.Present
+	}
+	return nil
+}
+
 type PingRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -739,7 +896,7 @@ type PingRequest struct {
 
 func (x *PingRequest) Reset() {
 	*x = PingRequest{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +908,7 @@ func (x *PingRequest) String() string {
 func (*PingRequest) ProtoMessage() {}
 
 func (x *PingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +921,7 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 type PingReply struct {
@@ -777,7 +934,7 @@ type PingReply struct {
 
 func (x *PingReply) Reset() {
 	*x = PingReply{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +946,7 @@ func (x *PingReply) String() string {
 func (*PingReply) ProtoMessage() {}
 
 func (x *PingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +959,7 @@ func (x *PingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingReply.ProtoReflect.Descriptor instead.
 func (*PingReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PingReply) GetHost() string {
@@ -832,7 +989,7 @@ type TerminalUp struct {
 
 func (x *TerminalUp) Reset() {
 	*x = TerminalUp{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +1001,7 @@ func (x *TerminalUp) String() string {
 func (*TerminalUp) ProtoMessage() {}
 
 func (x *TerminalUp) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +1014,7 @@ func (x *TerminalUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalUp.ProtoReflect.Descriptor instead.
 func (*TerminalUp) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TerminalUp) GetJob() string {
@@ -892,7 +1049,7 @@ type TerminalDown struct {
 
 func (x *TerminalDown) Reset() {
 	*x = TerminalDown{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1061,7 @@ func (x *TerminalDown) String() string {
 func (*TerminalDown) ProtoMessage() {}
 
 func (x *TerminalDown) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1074,7 @@ func (x *TerminalDown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalDown.ProtoReflect.Descriptor instead.
 func (*TerminalDown) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TerminalDown) GetFrame() *Frame {
@@ -940,7 +1097,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -952,7 +1109,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -965,7 +1122,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Frame) GetKind() FrameKind {
@@ -1004,7 +1161,7 @@ type SetHooksRequest struct {
 
 func (x *SetHooksRequest) Reset() {
 	*x = SetHooksRequest{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1016,7 +1173,7 @@ func (x *SetHooksRequest) String() string {
 func (*SetHooksRequest) ProtoMessage() {}
 
 func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1029,7 +1186,7 @@ func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksRequest.ProtoReflect.Descriptor instead.
 func (*SetHooksRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetHooksRequest) GetEpoch() uint64 {
@@ -1095,7 +1252,7 @@ type Hook struct {
 
 func (x *Hook) Reset() {
 	*x = Hook{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1264,7 @@ func (x *Hook) String() string {
 func (*Hook) ProtoMessage() {}
 
 func (x *Hook) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1277,7 @@ func (x *Hook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hook.ProtoReflect.Descriptor instead.
 func (*Hook) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Hook) GetName() string {
@@ -1176,7 +1333,7 @@ type ResourceDefinition struct {
 
 func (x *ResourceDefinition) Reset() {
 	*x = ResourceDefinition{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1188,7 +1345,7 @@ func (x *ResourceDefinition) String() string {
 func (*ResourceDefinition) ProtoMessage() {}
 
 func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1201,7 +1358,7 @@ func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceDefinition.ProtoReflect.Descriptor instead.
 func (*ResourceDefinition) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResourceDefinition) GetName() string {
@@ -1235,7 +1392,7 @@ type HookFile struct {
 
 func (x *HookFile) Reset() {
 	*x = HookFile{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +1404,7 @@ func (x *HookFile) String() string {
 func (*HookFile) ProtoMessage() {}
 
 func (x *HookFile) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +1417,7 @@ func (x *HookFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookFile.ProtoReflect.Descriptor instead.
 func (*HookFile) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HookFile) GetSum() string {
@@ -1288,7 +1445,7 @@ type SetHooksReply struct {
 
 func (x *SetHooksReply) Reset() {
 	*x = SetHooksReply{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1300,7 +1457,7 @@ func (x *SetHooksReply) String() string {
 func (*SetHooksReply) ProtoMessage() {}
 
 func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1313,7 +1470,7 @@ func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksReply.ProtoReflect.Descriptor instead.
 func (*SetHooksReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetHooksReply) GetMissing() []string {
@@ -1350,7 +1507,7 @@ const file_agent_proto_rawDesc = "" +
 	"lowestOpen\x12)\n" +
 	"\x06orders\x18\x04 \x03(\v2\x11.rampart.v1.OrderR\x06orders\"<\n" +
 	"\fDeliverReply\x12,\n" +
-	"\aanswers\x18\x01 \x03(\v2\x12.rampart.v1.AnswerR\aanswers\"\xe5\x02\n" +
+	"\aanswers\x18\x01 \x03(\v2\x12.rampart.v1.AnswerR\aanswers\"\x9b\x03\n" +
 	"\x05Order\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x1b\n" +
@@ -1360,7 +1517,9 @@ const file_agent_proto_rawDesc = "" +
 	"\x04kill\x18\x06 \x01(\v2\x13.rampart.v1.KillJobH\x00R\x04kill\x12/\n" +
 	"\x06forget\x18\a \x01(\v2\x15.rampart.v1.ForgetJobH\x00R\x06forget\x12,\n" +
 	"\x05alter\x18\b \x01(\v2\x14.rampart.v1.AlterJobH\x00R\x05alter\x122\n" +
-	"\amessage\x18\t \x01(\v2\x16.rampart.v1.MessageJobH\x00R\amessageB\x06\n" +
+	"\amessage\x18\t \x01(\v2\x16.rampart.v1.MessageJobH\x00R\amessage\x124\n" +
+	"\arelease\x18\n" +
+	" \x01(\v2\x18.rampart.v1.ReleaseNodesH\x00R\areleaseB\x06\n" +
 	"\x04what\"\x8d\x01\n" +
 	"\x06RunJob\x125\n" +
 	"\n" +
@@ -1382,10 +1541,19 @@ const file_agent_proto_rawDesc = "" +
 	"MessageJob\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x16\n" +
 	"\x06output\x18\x02 \x01(\bR\x06output\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\bR\x05error\"M\n" +
+	"\x05error\x18\x03 \x01(\bR\x05error\"\xb5\x01\n" +
+	"\fReleaseNodes\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12+\n" +
+	"\x04step\x18\x02 \x01(\x0e2\x17.rampart.v1.ReleaseStepR\x04step\x125\n" +
+	"\n" +
+	"attributes\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\n" +
+	"attributes\x12)\n" +
+	"\x05hosts\x18\x04 \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\"\xa9\x01\n" +
 	"\x06Answer\x12\x14\n" +
 	"\x05order\x18\x01 \x01(\x04R\x05order\x12-\n" +
-	"\arefusal\x18\x02 \x01(\v2\x13.rampart.v1.RefusalR\arefusal\"\r\n" +
+	"\arefusal\x18\x02 \x01(\v2\x13.rampart.v1.RefusalR\arefusal\x12)\n" +
+	"\x04used\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x04used\x12/\n" +
+	"\apresent\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\apresent\"\r\n" +
 	"\vPingRequest\"8\n" +
 	"\tPingReply\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
@@ -1430,7 +1598,12 @@ const file_agent_proto_rawDesc = "" +
 	"\rSetHooksReply\x12\x18\n" +
 	"\amissing\x18\x01 \x03(\tR\amissing\x12\x12\n" +
 	"\x04sent\x18\x02 \x03(\tR\x04sent\x12\x18\n" +
-	"\adeleted\x18\x03 \x03(\tR\adeleted*\x84\x02\n" +
+	"\adeleted\x18\x03 \x03(\tR\adeleted*v\n" +
+	"\vReleaseStep\x12\x1c\n" +
+	"\x18RELEASE_STEP_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12RELEASE_STEP_ASKED\x10\x01\x12\x15\n" +
+	"\x11RELEASE_STEP_DONE\x10\x02\x12\x1a\n" +
+	"\x16RELEASE_STEP_WITHDRAWN\x10\x03*\x84\x02\n" +
 	"\tFrameKind\x12\x1a\n" +
 	"\x16FRAME_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11FRAME_KIND_ATTACH\x10\x01\x12\x14\n" +
@@ -1462,67 +1635,75 @@ func file_agent_proto_rawDescGZIP() []byte {
 	return file_agent_proto_rawDescData
 }
 
-var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_agent_proto_goTypes = []any{
-	(FrameKind)(0),             // 0: rampart.v1.FrameKind
-	(*DeliverRequest)(nil),     // 1: rampart.v1.DeliverRequest
-	(*DeliverReply)(nil),       // 2: rampart.v1.DeliverReply
-	(*Order)(nil),              // 3: rampart.v1.Order
-	(*RunJob)(nil),             // 4: rampart.v1.RunJob
-	(*SignalJob)(nil),          // 5: rampart.v1.SignalJob
-	(*KillJob)(nil),            // 6: rampart.v1.KillJob
-	(*ForgetJob)(nil),          // 7: rampart.v1.ForgetJob
-	(*AlterJob)(nil),           // 8: rampart.v1.AlterJob
-	(*MessageJob)(nil),         // 9: rampart.v1.MessageJob
-	(*Answer)(nil),             // 10: rampart.v1.Answer
-	(*PingRequest)(nil),        // 11: rampart.v1.PingRequest
-	(*PingReply)(nil),          // 12: rampart.v1.PingReply
-	(*TerminalUp)(nil),         // 13: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),       // 14: rampart.v1.TerminalDown
-	(*Frame)(nil),              // 15: rampart.v1.Frame
-	(*SetHooksRequest)(nil),    // 16: rampart.v1.SetHooksRequest
-	(*Hook)(nil),               // 17: rampart.v1.Hook
-	(*ResourceDefinition)(nil), // 18: rampart.v1.ResourceDefinition
-	(*HookFile)(nil),           // 19: rampart.v1.HookFile
-	(*SetHooksReply)(nil),      // 20: rampart.v1.SetHooksReply
-	(*Attribute)(nil),          // 21: rampart.v1.Attribute
-	(*RunHost)(nil),            // 22: rampart.v1.RunHost
-	(*Refusal)(nil),            // 23: rampart.v1.Refusal
+	(ReleaseStep)(0),           // 0: rampart.v1.ReleaseStep
+	(FrameKind)(0),             // 1: rampart.v1.FrameKind
+	(*DeliverRequest)(nil),     // 2: rampart.v1.DeliverRequest
+	(*DeliverReply)(nil),       // 3: rampart.v1.DeliverReply
+	(*Order)(nil),              // 4: rampart.v1.Order
+	(*RunJob)(nil),             // 5: rampart.v1.RunJob
+	(*SignalJob)(nil),          // 6: rampart.v1.SignalJob
+	(*KillJob)(nil),            // 7: rampart.v1.KillJob
+	(*ForgetJob)(nil),          // 8: rampart.v1.ForgetJob
+	(*AlterJob)(nil),           // 9: rampart.v1.AlterJob
+	(*MessageJob)(nil),         // 10: rampart.v1.MessageJob
+	(*ReleaseNodes)(nil),       // 11: rampart.v1.ReleaseNodes
+	(*Answer)(nil),             // 12: rampart.v1.Answer
+	(*PingRequest)(nil),        // 13: rampart.v1.PingRequest
+	(*PingReply)(nil),          // 14: rampart.v1.PingReply
+	(*TerminalUp)(nil),         // 15: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),       // 16: rampart.v1.TerminalDown
+	(*Frame)(nil),              // 17: rampart.v1.Frame
+	(*SetHooksRequest)(nil),    // 18: rampart.v1.SetHooksRequest
+	(*Hook)(nil),               // 19: rampart.v1.Hook
+	(*ResourceDefinition)(nil), // 20: rampart.v1.ResourceDefinition
+	(*HookFile)(nil),           // 21: rampart.v1.HookFile
+	(*SetHooksReply)(nil),      // 22: rampart.v1.SetHooksReply
+	(*Attribute)(nil),          // 23: rampart.v1.Attribute
+	(*RunHost)(nil),            // 24: rampart.v1.RunHost
+	(*Refusal)(nil),            // 25: rampart.v1.Refusal
 }
 var file_agent_proto_depIdxs = []int32{
-	3,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
-	10, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
-	4,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
-	5,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
-	6,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
-	7,  // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
-	8,  // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
-	9,  // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
-	21, // 8: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	22, // 9: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
-	21, // 10: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
-	23, // 11: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	15, // 12: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
-	15, // 13: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
-	0,  // 14: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
-	17, // 15: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
-	18, // 16: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
-	19, // 17: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
-	21, // 18: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
-	1,  // 19: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	11, // 20: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	16, // 21: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
-	13, // 22: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
-	2,  // 23: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	12, // 24: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	20, // 25: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
-	14, // 26: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
-	23, // [23:27] is the sub-list for method output_type
-	19, // [19:23] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	4,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
+	12, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
+	5,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
+	6,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
+	7,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
+	8,  // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
+	9,  // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
+	10, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
+	11, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
+	23, // 9: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
+	24, // 10: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
+	23, // 11: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	0,  // 12: rampart.v1.ReleaseNodes.step:type_name -> rampart.v1.ReleaseStep
+	23, // 13: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
+	24, // 14: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
+	25, // 15: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	23, // 16: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
+	23, // 17: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
+	17, // 18: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
+	17, // 19: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
+	1,  // 20: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
+	19, // 21: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
+	20, // 22: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
+	21, // 23: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
+	23, // 24: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
+	2,  // 25: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	13, // 26: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	18, // 27: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
+	15, // 28: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
+	3,  // 29: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	14, // 30: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	22, // 31: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
+	16, // 32: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
+	29, // [29:33] is the sub-list for method output_type
+	25, // [25:29] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -1539,14 +1720,15 @@ func file_agent_proto_init() {
 		(*Order_Forget)(nil),
 		(*Order_Alter)(nil),
 		(*Order_Message)(nil),
+		(*Order_Release)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   20,
+			NumEnums:      2,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -673,6 +673,102 @@ func (*SignalReply) Descriptor() ([]byte, []int) {
 	return file_batch_proto_rawDescGZIP(), []int{9}
 }
 
+type ReleaseNodesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	Vnodes        string                 `protobuf:"bytes,2,opt,name=vnodes,proto3" json:"vnodes,omitempty"` // names with "+" between; empty: all but those of the primary host
+	Keep          string                 `protobuf:"bytes,3,opt,name=keep,proto3" json:"keep,omitempty"`     // select=SPEC or a number of chunks: what is to stay besides the primary host
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseNodesRequest) Reset() {
+	*x = ReleaseNodesRequest{}
+	mi := &file_batch_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseNodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseNodesRequest) ProtoMessage() {}
+
+func (x *ReleaseNodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseNodesRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseNodesRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ReleaseNodesRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *ReleaseNodesRequest) GetVnodes() string {
+	if x != nil {
+		return x.Vnodes
+	}
+	return ""
+}
+
+func (x *ReleaseNodesRequest) GetKeep() string {
+	if x != nil {
+		return x.Keep
+	}
+	return ""
+}
+
+type ReleaseNodesReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseNodesReply) Reset() {
+	*x = ReleaseNodesReply{}
+	mi := &file_batch_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseNodesReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseNodesReply) ProtoMessage() {}
+
+func (x *ReleaseNodesReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseNodesReply.ProtoReflect.Descriptor instead.
+func (*ReleaseNodesReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{11}
+}
+
 type DeleteRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
@@ -685,7 +781,7 @@ type DeleteRequest struct {
 
 func (x *DeleteRequest) Reset() {
 	*x = DeleteRequest{}
-	mi := &file_batch_proto_msgTypes[10]
+	mi := &file_batch_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -697,7 +793,7 @@ func (x *DeleteRequest) String() string {
 func (*DeleteRequest) ProtoMessage() {}
 
 func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[10]
+	mi := &file_batch_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -710,7 +806,7 @@ func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{10}
+	return file_batch_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteRequest) GetJob() string {
@@ -749,7 +845,7 @@ type DeleteReply struct {
 
 func (x *DeleteReply) Reset() {
 	*x = DeleteReply{}
-	mi := &file_batch_proto_msgTypes[11]
+	mi := &file_batch_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -761,7 +857,7 @@ func (x *DeleteReply) String() string {
 func (*DeleteReply) ProtoMessage() {}
 
 func (x *DeleteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[11]
+	mi := &file_batch_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -774,7 +870,7 @@ func (x *DeleteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteReply.ProtoReflect.Descriptor instead.
 func (*DeleteReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{11}
+	return file_batch_proto_rawDescGZIP(), []int{13}
 }
 
 type RerunRequest struct {
@@ -787,7 +883,7 @@ type RerunRequest struct {
 
 func (x *RerunRequest) Reset() {
 	*x = RerunRequest{}
-	mi := &file_batch_proto_msgTypes[12]
+	mi := &file_batch_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +895,7 @@ func (x *RerunRequest) String() string {
 func (*RerunRequest) ProtoMessage() {}
 
 func (x *RerunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[12]
+	mi := &file_batch_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +908,7 @@ func (x *RerunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunRequest.ProtoReflect.Descriptor instead.
 func (*RerunRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{12}
+	return file_batch_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RerunRequest) GetJob() string {
@@ -837,7 +933,7 @@ type RerunReply struct {
 
 func (x *RerunReply) Reset() {
 	*x = RerunReply{}
-	mi := &file_batch_proto_msgTypes[13]
+	mi := &file_batch_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +945,7 @@ func (x *RerunReply) String() string {
 func (*RerunReply) ProtoMessage() {}
 
 func (x *RerunReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[13]
+	mi := &file_batch_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +958,7 @@ func (x *RerunReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunReply.ProtoReflect.Descriptor instead.
 func (*RerunReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{13}
+	return file_batch_proto_rawDescGZIP(), []int{15}
 }
 
 type MoveRequest struct {
@@ -875,7 +971,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_batch_proto_msgTypes[14]
+	mi := &file_batch_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +983,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[14]
+	mi := &file_batch_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +996,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{14}
+	return file_batch_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MoveRequest) GetJob() string {
@@ -925,7 +1021,7 @@ type MoveReply struct {
 
 func (x *MoveReply) Reset() {
 	*x = MoveReply{}
-	mi := &file_batch_proto_msgTypes[15]
+	mi := &file_batch_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1033,7 @@ func (x *MoveReply) String() string {
 func (*MoveReply) ProtoMessage() {}
 
 func (x *MoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[15]
+	mi := &file_batch_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1046,7 @@ func (x *MoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveReply.ProtoReflect.Descriptor instead.
 func (*MoveReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{15}
+	return file_batch_proto_rawDescGZIP(), []int{17}
 }
 
 type SwapRequest struct {
@@ -963,7 +1059,7 @@ type SwapRequest struct {
 
 func (x *SwapRequest) Reset() {
 	*x = SwapRequest{}
-	mi := &file_batch_proto_msgTypes[16]
+	mi := &file_batch_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +1071,7 @@ func (x *SwapRequest) String() string {
 func (*SwapRequest) ProtoMessage() {}
 
 func (x *SwapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[16]
+	mi := &file_batch_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +1084,7 @@ func (x *SwapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapRequest.ProtoReflect.Descriptor instead.
 func (*SwapRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{16}
+	return file_batch_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SwapRequest) GetJob() string {
@@ -1013,7 +1109,7 @@ type SwapReply struct {
 
 func (x *SwapReply) Reset() {
 	*x = SwapReply{}
-	mi := &file_batch_proto_msgTypes[17]
+	mi := &file_batch_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1121,7 @@ func (x *SwapReply) String() string {
 func (*SwapReply) ProtoMessage() {}
 
 func (x *SwapReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[17]
+	mi := &file_batch_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1134,7 @@ func (x *SwapReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapReply.ProtoReflect.Descriptor instead.
 func (*SwapReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{17}
+	return file_batch_proto_rawDescGZIP(), []int{19}
 }
 
 type RunRequest struct {
@@ -1051,7 +1147,7 @@ type RunRequest struct {
 
 func (x *RunRequest) Reset() {
 	*x = RunRequest{}
-	mi := &file_batch_proto_msgTypes[18]
+	mi := &file_batch_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1063,7 +1159,7 @@ func (x *RunRequest) String() string {
 func (*RunRequest) ProtoMessage() {}
 
 func (x *RunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[18]
+	mi := &file_batch_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1076,7 +1172,7 @@ func (x *RunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
 func (*RunRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{18}
+	return file_batch_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RunRequest) GetJob() string {
@@ -1101,7 +1197,7 @@ type RunReply struct {
 
 func (x *RunReply) Reset() {
 	*x = RunReply{}
-	mi := &file_batch_proto_msgTypes[19]
+	mi := &file_batch_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1209,7 @@ func (x *RunReply) String() string {
 func (*RunReply) ProtoMessage() {}
 
 func (x *RunReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[19]
+	mi := &file_batch_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1222,7 @@ func (x *RunReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReply.ProtoReflect.Descriptor instead.
 func (*RunReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{19}
+	return file_batch_proto_rawDescGZIP(), []int{21}
 }
 
 type MessageRequest struct {
@@ -1141,7 +1237,7 @@ type MessageRequest struct {
 
 func (x *MessageRequest) Reset() {
 	*x = MessageRequest{}
-	mi := &file_batch_proto_msgTypes[20]
+	mi := &file_batch_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1153,7 +1249,7 @@ func (x *MessageRequest) String() string {
 func (*MessageRequest) ProtoMessage() {}
 
 func (x *MessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[20]
+	mi := &file_batch_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1166,7 +1262,7 @@ func (x *MessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageRequest.ProtoReflect.Descriptor instead.
 func (*MessageRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{20}
+	return file_batch_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MessageRequest) GetJob() string {
@@ -1205,7 +1301,7 @@ type MessageReply struct {
 
 func (x *MessageReply) Reset() {
 	*x = MessageReply{}
-	mi := &file_batch_proto_msgTypes[21]
+	mi := &file_batch_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1217,7 +1313,7 @@ func (x *MessageReply) String() string {
 func (*MessageReply) ProtoMessage() {}
 
 func (x *MessageReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[21]
+	mi := &file_batch_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1230,7 +1326,7 @@ func (x *MessageReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageReply.ProtoReflect.Descriptor instead.
 func (*MessageReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{21}
+	return file_batch_proto_rawDescGZIP(), []int{23}
 }
 
 type ManageRequest struct {
@@ -1245,7 +1341,7 @@ type ManageRequest struct {
 
 func (x *ManageRequest) Reset() {
 	*x = ManageRequest{}
-	mi := &file_batch_proto_msgTypes[22]
+	mi := &file_batch_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1353,7 @@ func (x *ManageRequest) String() string {
 func (*ManageRequest) ProtoMessage() {}
 
 func (x *ManageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[22]
+	mi := &file_batch_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1366,7 @@ func (x *ManageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageRequest.ProtoReflect.Descriptor instead.
 func (*ManageRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{22}
+	return file_batch_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ManageRequest) GetVerb() Verb {
@@ -1309,7 +1405,7 @@ type ManageReply struct {
 
 func (x *ManageReply) Reset() {
 	*x = ManageReply{}
-	mi := &file_batch_proto_msgTypes[23]
+	mi := &file_batch_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +1417,7 @@ func (x *ManageReply) String() string {
 func (*ManageReply) ProtoMessage() {}
 
 func (x *ManageReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[23]
+	mi := &file_batch_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +1430,7 @@ func (x *ManageReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageReply.ProtoReflect.Descriptor instead.
 func (*ManageReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{23}
+	return file_batch_proto_rawDescGZIP(), []int{25}
 }
 
 type ImportHookRequest struct {
@@ -1350,7 +1446,7 @@ type ImportHookRequest struct {
 
 func (x *ImportHookRequest) Reset() {
 	*x = ImportHookRequest{}
-	mi := &file_batch_proto_msgTypes[24]
+	mi := &file_batch_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1458,7 @@ func (x *ImportHookRequest) String() string {
 func (*ImportHookRequest) ProtoMessage() {}
 
 func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[24]
+	mi := &file_batch_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1471,7 @@ func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookRequest.ProtoReflect.Descriptor instead.
 func (*ImportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{24}
+	return file_batch_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ImportHookRequest) GetHook() string {
@@ -1422,7 +1518,7 @@ type ImportHookReply struct {
 
 func (x *ImportHookReply) Reset() {
 	*x = ImportHookReply{}
-	mi := &file_batch_proto_msgTypes[25]
+	mi := &file_batch_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1434,7 +1530,7 @@ func (x *ImportHookReply) String() string {
 func (*ImportHookReply) ProtoMessage() {}
 
 func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[25]
+	mi := &file_batch_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1447,7 +1543,7 @@ func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookReply.ProtoReflect.Descriptor instead.
 func (*ImportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{25}
+	return file_batch_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ImportHookReply) GetOverwritten() bool {
@@ -1468,7 +1564,7 @@ type ExportHookRequest struct {
 
 func (x *ExportHookRequest) Reset() {
 	*x = ExportHookRequest{}
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1576,7 @@ func (x *ExportHookRequest) String() string {
 func (*ExportHookRequest) ProtoMessage() {}
 
 func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1589,7 @@ func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookRequest.ProtoReflect.Descriptor instead.
 func (*ExportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{26}
+	return file_batch_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExportHookRequest) GetHook() string {
@@ -1526,7 +1622,7 @@ type ExportHookReply struct {
 
 func (x *ExportHookReply) Reset() {
 	*x = ExportHookReply{}
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1634,7 @@ func (x *ExportHookReply) String() string {
 func (*ExportHookReply) ProtoMessage() {}
 
 func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1647,7 @@ func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookReply.ProtoReflect.Descriptor instead.
 func (*ExportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{27}
+	return file_batch_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExportHookReply) GetContent() []byte {
@@ -1578,7 +1674,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1590,7 +1686,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1603,7 +1699,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{28}
+	return file_batch_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListRequest) GetKind() ObjectKind {
@@ -1682,7 +1778,7 @@ type Criterion struct {
 
 func (x *Criterion) Reset() {
 	*x = Criterion{}
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +1790,7 @@ func (x *Criterion) String() string {
 func (*Criterion) ProtoMessage() {}
 
 func (x *Criterion) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +1803,7 @@ func (x *Criterion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Criterion.ProtoReflect.Descriptor instead.
 func (*Criterion) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{29}
+	return file_batch_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Criterion) GetName() string {
@@ -1749,7 +1845,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +1857,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +1870,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{30}
+	return file_batch_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListReply) GetHeader() *ListHeader {
@@ -1805,7 +1901,7 @@ type ListHeader struct {
 
 func (x *ListHeader) Reset() {
 	*x = ListHeader{}
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +1913,7 @@ func (x *ListHeader) String() string {
 func (*ListHeader) ProtoMessage() {}
 
 func (x *ListHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +1926,7 @@ func (x *ListHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeader.ProtoReflect.Descriptor instead.
 func (*ListHeader) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{31}
+	return file_batch_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListHeader) GetServer() string {
@@ -1886,7 +1982,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1898,7 +1994,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1911,7 +2007,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{32}
+	return file_batch_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Object) GetName() string {
@@ -1948,7 +2044,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1960,7 +2056,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1973,7 +2069,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{33}
+	return file_batch_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -2025,7 +2121,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2037,7 +2133,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2050,7 +2146,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{34}
+	return file_batch_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -2109,7 +2205,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2217,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2230,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{35}
+	return file_batch_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Gone) GetName() string {
@@ -2206,7 +2302,12 @@ const file_batch_proto_rawDesc = "" +
 	"\rSignalRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
 	"\x06signal\x18\x02 \x01(\tR\x06signal\"\r\n" +
-	"\vSignalReply\"g\n" +
+	"\vSignalReply\"S\n" +
+	"\x13ReleaseNodesRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
+	"\x06vnodes\x18\x02 \x01(\tR\x06vnodes\x12\x12\n" +
+	"\x04keep\x18\x03 \x01(\tR\x04keep\"\x13\n" +
+	"\x11ReleaseNodesReply\"g\n" +
 	"\rDeleteRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x18\n" +
@@ -2332,13 +2433,14 @@ const file_batch_proto_rawDesc = "" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\x9f\b\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xef\b\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
 	"\x04Hold\x12\x17.rampart.v1.HoldRequest\x1a\x15.rampart.v1.HoldReply\x12?\n" +
 	"\aRelease\x12\x1a.rampart.v1.ReleaseRequest\x1a\x18.rampart.v1.ReleaseReply\x12<\n" +
-	"\x06Signal\x12\x19.rampart.v1.SignalRequest\x1a\x17.rampart.v1.SignalReply\x12<\n" +
+	"\x06Signal\x12\x19.rampart.v1.SignalRequest\x1a\x17.rampart.v1.SignalReply\x12N\n" +
+	"\fReleaseNodes\x12\x1f.rampart.v1.ReleaseNodesRequest\x1a\x1d.rampart.v1.ReleaseNodesReply\x12<\n" +
 	"\x06Delete\x12\x19.rampart.v1.DeleteRequest\x1a\x17.rampart.v1.DeleteReply\x129\n" +
 	"\x05Rerun\x12\x18.rampart.v1.RerunRequest\x1a\x16.rampart.v1.RerunReply\x126\n" +
 	"\x04Move\x12\x17.rampart.v1.MoveRequest\x1a\x15.rampart.v1.MoveReply\x126\n" +
@@ -2367,107 +2469,111 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_batch_proto_goTypes = []any{
-	(Verb)(0),                 // 0: rampart.v1.Verb
-	(HookFileKind)(0),         // 1: rampart.v1.HookFileKind
-	(Relation)(0),             // 2: rampart.v1.Relation
-	(*SubmitRequest)(nil),     // 3: rampart.v1.SubmitRequest
-	(*SubmitReply)(nil),       // 4: rampart.v1.SubmitReply
-	(*AlterRequest)(nil),      // 5: rampart.v1.AlterRequest
-	(*AlterReply)(nil),        // 6: rampart.v1.AlterReply
-	(*HoldRequest)(nil),       // 7: rampart.v1.HoldRequest
-	(*HoldReply)(nil),         // 8: rampart.v1.HoldReply
-	(*ReleaseRequest)(nil),    // 9: rampart.v1.ReleaseRequest
-	(*ReleaseReply)(nil),      // 10: rampart.v1.ReleaseReply
-	(*SignalRequest)(nil),     // 11: rampart.v1.SignalRequest
-	(*SignalReply)(nil),       // 12: rampart.v1.SignalReply
-	(*DeleteRequest)(nil),     // 13: rampart.v1.DeleteRequest
-	(*DeleteReply)(nil),       // 14: rampart.v1.DeleteReply
-	(*RerunRequest)(nil),      // 15: rampart.v1.RerunRequest
-	(*RerunReply)(nil),        // 16: rampart.v1.RerunReply
-	(*MoveRequest)(nil),       // 17: rampart.v1.MoveRequest
-	(*MoveReply)(nil),         // 18: rampart.v1.MoveReply
-	(*SwapRequest)(nil),       // 19: rampart.v1.SwapRequest
-	(*SwapReply)(nil),         // 20: rampart.v1.SwapReply
-	(*RunRequest)(nil),        // 21: rampart.v1.RunRequest
-	(*RunReply)(nil),          // 22: rampart.v1.RunReply
-	(*MessageRequest)(nil),    // 23: rampart.v1.MessageRequest
-	(*MessageReply)(nil),      // 24: rampart.v1.MessageReply
-	(*ManageRequest)(nil),     // 25: rampart.v1.ManageRequest
-	(*ManageReply)(nil),       // 26: rampart.v1.ManageReply
-	(*ImportHookRequest)(nil), // 27: rampart.v1.ImportHookRequest
-	(*ImportHookReply)(nil),   // 28: rampart.v1.ImportHookReply
-	(*ExportHookRequest)(nil), // 29: rampart.v1.ExportHookRequest
-	(*ExportHookReply)(nil),   // 30: rampart.v1.ExportHookReply
-	(*ListRequest)(nil),       // 31: rampart.v1.ListRequest
-	(*Criterion)(nil),         // 32: rampart.v1.Criterion
-	(*ListReply)(nil),         // 33: rampart.v1.ListReply
-	(*ListHeader)(nil),        // 34: rampart.v1.ListHeader
-	(*Object)(nil),            // 35: rampart.v1.Object
-	(*WatchRequest)(nil),      // 36: rampart.v1.WatchRequest
-	(*WatchReply)(nil),        // 37: rampart.v1.WatchReply
-	(*Gone)(nil),              // 38: rampart.v1.Gone
-	(*Attribute)(nil),         // 39: rampart.v1.Attribute
-	(ObjectKind)(0),           // 40: rampart.v1.ObjectKind
-	(*Refusal)(nil),           // 41: rampart.v1.Refusal
-	(*TerminalUp)(nil),        // 42: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),      // 43: rampart.v1.TerminalDown
+	(Verb)(0),                   // 0: rampart.v1.Verb
+	(HookFileKind)(0),           // 1: rampart.v1.HookFileKind
+	(Relation)(0),               // 2: rampart.v1.Relation
+	(*SubmitRequest)(nil),       // 3: rampart.v1.SubmitRequest
+	(*SubmitReply)(nil),         // 4: rampart.v1.SubmitReply
+	(*AlterRequest)(nil),        // 5: rampart.v1.AlterRequest
+	(*AlterReply)(nil),          // 6: rampart.v1.AlterReply
+	(*HoldRequest)(nil),         // 7: rampart.v1.HoldRequest
+	(*HoldReply)(nil),           // 8: rampart.v1.HoldReply
+	(*ReleaseRequest)(nil),      // 9: rampart.v1.ReleaseRequest
+	(*ReleaseReply)(nil),        // 10: rampart.v1.ReleaseReply
+	(*SignalRequest)(nil),       // 11: rampart.v1.SignalRequest
+	(*SignalReply)(nil),         // 12: rampart.v1.SignalReply
+	(*ReleaseNodesRequest)(nil), // 13: rampart.v1.ReleaseNodesRequest
+	(*ReleaseNodesReply)(nil),   // 14: rampart.v1.ReleaseNodesReply
+	(*DeleteRequest)(nil),       // 15: rampart.v1.DeleteRequest
+	(*DeleteReply)(nil),         // 16: rampart.v1.DeleteReply
+	(*RerunRequest)(nil),        // 17: rampart.v1.RerunRequest
+	(*RerunReply)(nil),          // 18: rampart.v1.RerunReply
+	(*MoveRequest)(nil),         // 19: rampart.v1.MoveRequest
+	(*MoveReply)(nil),           // 20: rampart.v1.MoveReply
+	(*SwapRequest)(nil),         // 21: rampart.v1.SwapRequest
+	(*SwapReply)(nil),           // 22: rampart.v1.SwapReply
+	(*RunRequest)(nil),          // 23: rampart.v1.RunRequest
+	(*RunReply)(nil),            // 24: rampart.v1.RunReply
+	(*MessageRequest)(nil),      // 25: rampart.v1.MessageRequest
+	(*MessageReply)(nil),        // 26: rampart.v1.MessageReply
+	(*ManageRequest)(nil),       // 27: rampart.v1.ManageRequest
+	(*ManageReply)(nil),         // 28: rampart.v1.ManageReply
+	(*ImportHookRequest)(nil),   // 29: rampart.v1.ImportHookRequest
+	(*ImportHookReply)(nil),     // 30: rampart.v1.ImportHookReply
+	(*ExportHookRequest)(nil),   // 31: rampart.v1.ExportHookRequest
+	(*ExportHookReply)(nil),     // 32: rampart.v1.ExportHookReply
+	(*ListRequest)(nil),         // 33: rampart.v1.ListRequest
+	(*Criterion)(nil),           // 34: rampart.v1.Criterion
+	(*ListReply)(nil),           // 35: rampart.v1.ListReply
+	(*ListHeader)(nil),          // 36: rampart.v1.ListHeader
+	(*Object)(nil),              // 37: rampart.v1.Object
+	(*WatchRequest)(nil),        // 38: rampart.v1.WatchRequest
+	(*WatchReply)(nil),          // 39: rampart.v1.WatchReply
+	(*Gone)(nil),                // 40: rampart.v1.Gone
+	(*Attribute)(nil),           // 41: rampart.v1.Attribute
+	(ObjectKind)(0),             // 42: rampart.v1.ObjectKind
+	(*Refusal)(nil),             // 43: rampart.v1.Refusal
+	(*TerminalUp)(nil),          // 44: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),        // 45: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	39, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	39, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	41, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	41, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 2: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	40, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	39, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	42, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	41, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
 	1,  // 5: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
 	1,  // 6: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	40, // 7: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
-	32, // 8: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
+	42, // 7: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	34, // 8: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
 	2,  // 9: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
-	34, // 10: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
-	35, // 11: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	39, // 12: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	41, // 13: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	34, // 14: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	35, // 15: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	38, // 16: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	36, // 10: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
+	37, // 11: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
+	41, // 12: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	43, // 13: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	36, // 14: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	37, // 15: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	40, // 16: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
 	3,  // 17: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
 	5,  // 18: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
 	7,  // 19: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
 	9,  // 20: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
 	11, // 21: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	13, // 22: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	15, // 23: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	17, // 24: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	19, // 25: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	21, // 26: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	23, // 27: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	25, // 28: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	27, // 29: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	29, // 30: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	31, // 31: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	36, // 32: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	42, // 33: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	4,  // 34: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	6,  // 35: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	8,  // 36: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	10, // 37: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	12, // 38: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	14, // 39: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	16, // 40: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	18, // 41: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	20, // 42: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	22, // 43: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	24, // 44: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	26, // 45: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	28, // 46: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	30, // 47: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	33, // 48: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	37, // 49: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	43, // 50: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	34, // [34:51] is the sub-list for method output_type
-	17, // [17:34] is the sub-list for method input_type
+	13, // 22: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
+	15, // 23: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	17, // 24: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	19, // 25: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	21, // 26: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	23, // 27: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	25, // 28: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	27, // 29: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	29, // 30: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	31, // 31: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	33, // 32: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	38, // 33: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	44, // 34: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	4,  // 35: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	6,  // 36: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	8,  // 37: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	10, // 38: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	12, // 39: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	14, // 40: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	16, // 41: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	18, // 42: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	20, // 43: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	22, // 44: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	24, // 45: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	26, // 46: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	28, // 47: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	30, // 48: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	32, // 49: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	35, // 50: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	39, // 51: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	45, // 52: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	35, // [35:53] is the sub-list for method output_type
+	17, // [17:35] is the sub-list for method input_type
 	17, // [17:17] is the sub-list for extension type_name
 	17, // [17:17] is the sub-list for extension extendee
 	0,  // [0:17] is the sub-list for field type_name
@@ -2486,7 +2592,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   36,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -670,6 +670,7 @@ type Ended struct {
 	Lost           bool                   `protobuf:"varint,5,opt,name=lost,proto3" json:"lost,omitempty"`                                           // the host rebooted, or the task cannot be found
 	StageoutStatus int32                  `protobuf:"varint,6,opt,name=stageout_status,json=stageoutStatus,proto3" json:"stageout_status,omitempty"` // 1: output delivered, -1: some is in undelivered/, 0: there was none
 	StageinFailed  bool                   `protobuf:"varint,7,opt,name=stagein_failed,json=stageinFailed,proto3" json:"stagein_failed,omitempty"`    // never started, since its files did not come
+	Present        []*Attribute           `protobuf:"bytes,8,rep,name=present,proto3" json:"present,omitempty"`                                      // as JobSample has it
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -751,6 +752,13 @@ func (x *Ended) GetStageinFailed() bool {
 		return x.StageinFailed
 	}
 	return false
+}
+
+func (x *Ended) GetPresent() []*Attribute {
+	if x != nil {
+		return x.Present
+	}
+	return nil
 }
 
 type FactsReply struct {
@@ -853,7 +861,8 @@ type JobSample struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
-	Used          []*Attribute           `protobuf:"bytes,3,rep,name=used,proto3" json:"used,omitempty"`
+	Used          []*Attribute           `protobuf:"bytes,3,rep,name=used,proto3" json:"used,omitempty"`       // of all hosts that the run ever had
+	Present       []*Attribute           `protobuf:"bytes,4,rep,name=present,proto3" json:"present,omitempty"` // of those of the present assignment, if others were released
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -905,6 +914,13 @@ func (x *JobSample) GetRunCount() uint32 {
 func (x *JobSample) GetUsed() []*Attribute {
 	if x != nil {
 		return x.Used
+	}
+	return nil
+}
+
+func (x *JobSample) GetPresent() []*Attribute {
+	if x != nil {
+		return x.Present
 	}
 	return nil
 }
@@ -1411,7 +1427,7 @@ const file_report_proto_rawDesc = "" +
 	"\asession\x18\x01 \x01(\x03R\asession\x12\x16\n" +
 	"\x06jobdir\x18\x02 \x01(\tR\x06jobdir\x12\x1b\n" +
 	"\tunix_nano\x18\x03 \x01(\x03R\bunixNano\"\t\n" +
-	"\aExiting\"\xf6\x01\n" +
+	"\aExiting\"\xa7\x02\n" +
 	"\x05Ended\x12\x1f\n" +
 	"\vexit_status\x18\x01 \x01(\x05R\n" +
 	"exitStatus\x12)\n" +
@@ -1420,17 +1436,19 @@ const file_report_proto_rawDesc = "" +
 	"\rnever_started\x18\x04 \x01(\bR\fneverStarted\x12\x12\n" +
 	"\x04lost\x18\x05 \x01(\bR\x04lost\x12'\n" +
 	"\x0fstageout_status\x18\x06 \x01(\x05R\x0estageoutStatus\x12%\n" +
-	"\x0estagein_failed\x18\a \x01(\bR\rstageinFailed\")\n" +
+	"\x0estagein_failed\x18\a \x01(\bR\rstageinFailed\x12/\n" +
+	"\apresent\x18\b \x03(\v2\x15.rampart.v1.AttributeR\apresent\")\n" +
 	"\n" +
 	"FactsReply\x12\x1b\n" +
 	"\tacked_seq\x18\x01 \x01(\x04R\backedSeq\"O\n" +
 	"\x0eSamplesRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12)\n" +
-	"\x04jobs\x18\x02 \x03(\v2\x15.rampart.v1.JobSampleR\x04jobs\"e\n" +
+	"\x04jobs\x18\x02 \x03(\v2\x15.rampart.v1.JobSampleR\x04jobs\"\x96\x01\n" +
 	"\tJobSample\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12)\n" +
-	"\x04used\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x04used\"\x0e\n" +
+	"\x04used\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x04used\x12/\n" +
+	"\apresent\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\apresent\"\x0e\n" +
 	"\fSamplesReply\"\x95\x01\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
@@ -1516,28 +1534,30 @@ var file_report_proto_depIdxs = []int32{
 	17, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
 	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
 	19, // 8: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	11, // 9: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	19, // 10: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	18, // 11: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
-	2,  // 12: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
-	2,  // 13: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	19, // 14: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	19, // 15: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	0,  // 16: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 17: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	10, // 18: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	13, // 19: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	15, // 20: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	3,  // 21: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	9,  // 22: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	12, // 23: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	14, // 24: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	16, // 25: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	19, // 9: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
+	11, // 10: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
+	19, // 11: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	19, // 12: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
+	18, // 13: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	2,  // 14: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
+	2,  // 15: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
+	19, // 16: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	19, // 17: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	0,  // 18: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 19: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	10, // 20: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	13, // 21: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	15, // 22: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	3,  // 23: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	9,  // 24: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	12, // 25: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	14, // 26: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	16, // 27: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }

@@ -43,6 +43,8 @@ const (
 	BatchReleaseProcedure = "/rampart.v1.Batch/Release"
 	// BatchSignalProcedure is the fully-qualified name of the Batch's Signal RPC.
 	BatchSignalProcedure = "/rampart.v1.Batch/Signal"
+	// BatchReleaseNodesProcedure is the fully-qualified name of the Batch's ReleaseNodes RPC.
+	BatchReleaseNodesProcedure = "/rampart.v1.Batch/ReleaseNodes"
 	// BatchDeleteProcedure is the fully-qualified name of the Batch's Delete RPC.
 	BatchDeleteProcedure = "/rampart.v1.Batch/Delete"
 	// BatchRerunProcedure is the fully-qualified name of the Batch's Rerun RPC.
@@ -76,6 +78,8 @@ type BatchClient interface {
 	Hold(context.Context, *connect.Request[api.HoldRequest]) (*connect.Response[api.HoldReply], error)
 	Release(context.Context, *connect.Request[api.ReleaseRequest]) (*connect.Response[api.ReleaseReply], error)
 	Signal(context.Context, *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error)
+	// ReleaseNodes takes vnodes from a running job: pbs_release_nodes.
+	ReleaseNodes(context.Context, *connect.Request[api.ReleaseNodesRequest]) (*connect.Response[api.ReleaseNodesReply], error)
 	Delete(context.Context, *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error)
 	Rerun(context.Context, *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error)
 	// Move puts a job into another queue: qmove.
@@ -141,6 +145,12 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			httpClient,
 			baseURL+BatchSignalProcedure,
 			connect.WithSchema(batchMethods.ByName("Signal")),
+			connect.WithClientOptions(opts...),
+		),
+		releaseNodes: connect.NewClient[api.ReleaseNodesRequest, api.ReleaseNodesReply](
+			httpClient,
+			baseURL+BatchReleaseNodesProcedure,
+			connect.WithSchema(batchMethods.ByName("ReleaseNodes")),
 			connect.WithClientOptions(opts...),
 		),
 		delete: connect.NewClient[api.DeleteRequest, api.DeleteReply](
@@ -220,23 +230,24 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 
 // batchClient implements BatchClient.
 type batchClient struct {
-	submit     *connect.Client[api.SubmitRequest, api.SubmitReply]
-	alter      *connect.Client[api.AlterRequest, api.AlterReply]
-	hold       *connect.Client[api.HoldRequest, api.HoldReply]
-	release    *connect.Client[api.ReleaseRequest, api.ReleaseReply]
-	signal     *connect.Client[api.SignalRequest, api.SignalReply]
-	delete     *connect.Client[api.DeleteRequest, api.DeleteReply]
-	rerun      *connect.Client[api.RerunRequest, api.RerunReply]
-	move       *connect.Client[api.MoveRequest, api.MoveReply]
-	swap       *connect.Client[api.SwapRequest, api.SwapReply]
-	run        *connect.Client[api.RunRequest, api.RunReply]
-	message    *connect.Client[api.MessageRequest, api.MessageReply]
-	manage     *connect.Client[api.ManageRequest, api.ManageReply]
-	importHook *connect.Client[api.ImportHookRequest, api.ImportHookReply]
-	exportHook *connect.Client[api.ExportHookRequest, api.ExportHookReply]
-	list       *connect.Client[api.ListRequest, api.ListReply]
-	watch      *connect.Client[api.WatchRequest, api.WatchReply]
-	attach     *connect.Client[api.TerminalUp, api.TerminalDown]
+	submit       *connect.Client[api.SubmitRequest, api.SubmitReply]
+	alter        *connect.Client[api.AlterRequest, api.AlterReply]
+	hold         *connect.Client[api.HoldRequest, api.HoldReply]
+	release      *connect.Client[api.ReleaseRequest, api.ReleaseReply]
+	signal       *connect.Client[api.SignalRequest, api.SignalReply]
+	releaseNodes *connect.Client[api.ReleaseNodesRequest, api.ReleaseNodesReply]
+	delete       *connect.Client[api.DeleteRequest, api.DeleteReply]
+	rerun        *connect.Client[api.RerunRequest, api.RerunReply]
+	move         *connect.Client[api.MoveRequest, api.MoveReply]
+	swap         *connect.Client[api.SwapRequest, api.SwapReply]
+	run          *connect.Client[api.RunRequest, api.RunReply]
+	message      *connect.Client[api.MessageRequest, api.MessageReply]
+	manage       *connect.Client[api.ManageRequest, api.ManageReply]
+	importHook   *connect.Client[api.ImportHookRequest, api.ImportHookReply]
+	exportHook   *connect.Client[api.ExportHookRequest, api.ExportHookReply]
+	list         *connect.Client[api.ListRequest, api.ListReply]
+	watch        *connect.Client[api.WatchRequest, api.WatchReply]
+	attach       *connect.Client[api.TerminalUp, api.TerminalDown]
 }
 
 // Submit calls rampart.v1.Batch.Submit.
@@ -262,6 +273,11 @@ func (c *batchClient) Release(ctx context.Context, req *connect.Request[api.Rele
 // Signal calls rampart.v1.Batch.Signal.
 func (c *batchClient) Signal(ctx context.Context, req *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error) {
 	return c.signal.CallUnary(ctx, req)
+}
+
+// ReleaseNodes calls rampart.v1.Batch.ReleaseNodes.
+func (c *batchClient) ReleaseNodes(ctx context.Context, req *connect.Request[api.ReleaseNodesRequest]) (*connect.Response[api.ReleaseNodesReply], error) {
+	return c.releaseNodes.CallUnary(ctx, req)
 }
 
 // Delete calls rampart.v1.Batch.Delete.
@@ -331,6 +347,8 @@ type BatchHandler interface {
 	Hold(context.Context, *connect.Request[api.HoldRequest]) (*connect.Response[api.HoldReply], error)
 	Release(context.Context, *connect.Request[api.ReleaseRequest]) (*connect.Response[api.ReleaseReply], error)
 	Signal(context.Context, *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error)
+	// ReleaseNodes takes vnodes from a running job: pbs_release_nodes.
+	ReleaseNodes(context.Context, *connect.Request[api.ReleaseNodesRequest]) (*connect.Response[api.ReleaseNodesReply], error)
 	Delete(context.Context, *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error)
 	Rerun(context.Context, *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error)
 	// Move puts a job into another queue: qmove.
@@ -392,6 +410,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		BatchSignalProcedure,
 		svc.Signal,
 		connect.WithSchema(batchMethods.ByName("Signal")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchReleaseNodesHandler := connect.NewUnaryHandler(
+		BatchReleaseNodesProcedure,
+		svc.ReleaseNodes,
+		connect.WithSchema(batchMethods.ByName("ReleaseNodes")),
 		connect.WithHandlerOptions(opts...),
 	)
 	batchDeleteHandler := connect.NewUnaryHandler(
@@ -478,6 +502,8 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchReleaseHandler.ServeHTTP(w, r)
 		case BatchSignalProcedure:
 			batchSignalHandler.ServeHTTP(w, r)
+		case BatchReleaseNodesProcedure:
+			batchReleaseNodesHandler.ServeHTTP(w, r)
 		case BatchDeleteProcedure:
 			batchDeleteHandler.ServeHTTP(w, r)
 		case BatchRerunProcedure:
@@ -529,6 +555,10 @@ func (UnimplementedBatchHandler) Release(context.Context, *connect.Request[api.R
 
 func (UnimplementedBatchHandler) Signal(context.Context, *connect.Request[api.SignalRequest]) (*connect.Response[api.SignalReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Signal is not implemented"))
+}
+
+func (UnimplementedBatchHandler) ReleaseNodes(context.Context, *connect.Request[api.ReleaseNodesRequest]) (*connect.Response[api.ReleaseNodesReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.ReleaseNodes is not implemented"))
 }
 
 func (UnimplementedBatchHandler) Delete(context.Context, *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error) {
