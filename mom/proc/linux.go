@@ -65,6 +65,8 @@ func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error
 		return l.settle(ctx, dir, h, err)
 	case r.Fenced:
 		return r.Handle, ErrFenced
+	case r.Again: // once its word is on disk, nobody takes it for one that runs
+		return r.Handle, errors.Join(fmt.Errorf("start shim: %s", r.Failed), l.waitGone(ctx, r.Handle))
 	case r.Failed != "":
 		return r.Handle, &StartError{Reason: r.Failed}
 	}

@@ -51,6 +51,7 @@ type reply struct {
 	Claimed bool   `json:"claimed"` // another shim has the folder
 	Failed  string `json:"failed"`
 	Fenced  bool   `json:"fenced"` // the fence had fallen before the program ran
+	Again   bool   `json:"again"`  // the host is at fault: it may be better next time
 }
 
 // ShimMain is the shim: it runs the spec in the folder args[0], outlives the mom, and
@@ -91,7 +92,7 @@ func (s *shim) run() error {
 	main, err := s.start()
 	if err != nil {
 		s.exit.Failed, s.exit.Fenced = err.Error(), errors.Is(err, ErrFenced)
-		s.answer(reply{Handle: s.handle, Failed: s.exit.Failed, Fenced: s.exit.Fenced})
+		s.answer(reply{Handle: s.handle, Failed: s.exit.Failed, Fenced: s.exit.Fenced, Again: errors.Is(err, errCgroup)})
 		return s.finish()
 	}
 	s.answer(reply{Handle: s.handle})
@@ -188,13 +189,15 @@ func (s *shim) fork(stdin, stdout, stderr *os.File) (int, error) {
 	}
 	old := syscall.Umask(s.spec.Umask)
 	defer syscall.Umask(old)
-	pid, _, err := syscall.StartProcess(s.spec.Path, s.spec.Args, attr)
-	return pid, err
+	return startIn(s.spec.Cgroups, s.spec.Path, s.spec.Args, attr)
 }
 
 // notExecuted tells the two reasons apart that the kernel gives in one: a folder that
 // the job cannot start in fails it, a program that does not run ends it as in a shell.
 func (s *shim) notExecuted(stderr *os.File, cause error) error {
+	if errors.Is(cause, errCgroup) {
+		return cause
+	}
 	folder := asOwner(s.spec.Owner, func() error {
 		_, err := os.Stat(filepath.Join(s.spec.Dir, "."))
 		return err
@@ -323,6 +326,9 @@ func (s *shim) sweep() int {
 	}
 	found := t.job(s.handle)
 	_ = signalAll(found, syscall.SIGKILL)
+	if len(s.spec.Cgroups) > 0 && (s.spec.First || s.exit.Fenced) {
+		_, _ = KillCgroup(s.spec.Cgroups)
+	}
 	return len(found)
 }
 

@@ -1,0 +1,150 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cgroups makes a cgroup in the hierarchies of this host that need no set-up, and returns its
+// folders.
+func cgroups(t *testing.T) []string {
+	t.Helper()
+	var folders []string
+	for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/freezer"} {
+		if _, err := os.Stat(filepath.Join(mount, cgroupProcs)); err != nil {
+			continue
+		}
+		dir := filepath.Join(mount, fmt.Sprintf("rampart-test-%d", os.Getpid()), t.Name())
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Skipf("this host lets us make no cgroups: %v", err)
+		}
+		folders = append(folders, dir)
+	}
+	if len(folders) == 0 {
+		t.Skip("this host has no cgroups mounted")
+	}
+	t.Cleanup(func() {
+		for {
+			if n, err := KillCgroup(folders); n == 0 || err != nil {
+				break
+			}
+		}
+		if err := RemoveCgroup(folders); err != nil {
+			t.Error(err)
+		}
+		for _, dir := range folders {
+			_ = os.Remove(filepath.Dir(dir))
+		}
+	})
+	return folders
+}
+
+func TestBornInCgroup(t *testing.T) {
+	l, dir, folders := newLinux(t), t.TempDir(), cgroups(t)
+	spec := shell(dir, "cat /proc/self/cgroup; sleep 1000")
+	spec.Cgroups, spec.First = folders, true
+	h := start(t, l, dir, spec)
+	eventually(t, "the script has told its cgroups", func() (bool, string) {
+		text := output(t, spec.Stdout)
+		return strings.Count(text, "/"+t.Name()+"\n") == len(folders), text
+	})
+	shim, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", h.PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/cgroup", h.PID))
+	for _, task := range tasks {
+		text, err := os.ReadFile(task)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if strings.Contains(string(text), t.Name()) {
+			t.Errorf("a thread of the shim is in the job's cgroup: %s\n%s", task, text)
+		}
+	}
+	if strings.Contains(string(shim), t.Name()) {
+		t.Errorf("the shim is in the job's cgroup: %s", shim)
+	}
+}
+
+func TestCgroupEndsWithFirst(t *testing.T) {
+	l, dir, folders := newLinux(t), t.TempDir(), cgroups(t)
+	stranger := exec.Command("sleep", "1000") // neither a child of the shim nor of its session
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		_ = stranger.Wait()
+		close(gone)
+	}()
+	t.Cleanup(func() { _ = stranger.Process.Kill() })
+	if err := EnterCgroup(folders, stranger.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	second := t.TempDir()
+	spec := shell(second, "exit 0")
+	spec.Cgroups = folders
+	if _, err := l.Wait(within(t), second, start(t, l, second, spec)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-gone:
+		t.Fatal("the end of one program has ended others")
+	default:
+	}
+	spec = shell(dir, "sleep 1000 & sleep 0.1")
+	spec.Cgroups, spec.First = folders, true
+	if _, err := l.Wait(within(t), dir, start(t, l, dir, spec)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-gone:
+	case <-time.After(10 * time.Second):
+		t.Fatal("a process in the job's cgroup has outlived its first program")
+	}
+	eventually(t, "the cgroup is empty", func() (bool, string) {
+		left, err := CgroupProcesses(folders)
+		return err == nil && len(left) == 0, fmt.Sprint(left, err)
+	})
+}
+
+// A cgroup that is gone is the host's fault: the job may run elsewhere.
+func TestNoCgroupToEnter(t *testing.T) {
+	l, dir := newLinux(t), t.TempDir()
+	spec := shell(dir, "true")
+	spec.Cgroups = []string{filepath.Join(dir, "gone")}
+	_, err := l.Start(within(t), dir, spec)
+	if own, ok := errors.AsType[*StartError](err); err == nil || ok {
+		t.Errorf("error %v, the job's own %v; want one of the host", err, own)
+	}
+	if _, there, err := l.Forestall(dir); there || err != nil {
+		t.Errorf("forestall: %v, %v; want: nothing runs and nothing will", there, err)
+	}
+}
+
+func TestRemoveCgroup(t *testing.T) {
+	folders := cgroups(t)
+	for _, dir := range folders {
+		if err := os.MkdirAll(filepath.Join(dir, "below", "deeper"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := RemoveCgroup(folders); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := KillCgroup(folders); n != 0 || err != nil {
+		t.Errorf("killing what is gone: %d, %v", n, err)
+	}
+}
