@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"rampart/mom/task"
 	"rampart/transport/daylog"
@@ -88,10 +89,24 @@ func (s *settings) directive(line string) error {
 			return errors.New("$jobdir_root wants an absolute path")
 		}
 		s.JobDirRoot = dir
+	case "$max_poll_downtime":
+		var err error
+		if s.PollDowntime, err = seconds(f[0], arg(1)); err != nil {
+			return err
+		}
 	case "$enforce":
 		s.EnforceMem = s.EnforceMem || arg(1) == "mem"
 	}
 	return nil
+}
+
+// seconds reads what a directive waits for: a whole number above 0.
+func seconds(directive, text string) (time.Duration, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%s %q is no number of seconds", directive, text)
+	}
+	return time.Duration(n) * time.Second, nil
 }
 
 // readLines returns the lines of a file; one that is missing has none.

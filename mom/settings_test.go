@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestSettings_LogKeepDays(t *testing.T) {
@@ -29,6 +30,19 @@ func TestSettings_LogEvent(t *testing.T) {
 		s := new(settings)
 		if err := s.directive(text); err != nil || s.logEvents != want {
 			t.Errorf("%q: %#x, %v", text, s.logEvents, err)
+		}
+	}
+}
+
+// The waits for sisters are whole seconds above 0; anything else is refused with the file.
+func TestSettings_MaxPollDowntime(t *testing.T) {
+	s := new(settings)
+	if err := s.directive("$max_poll_downtime 10"); err != nil || s.PollDowntime != 10*time.Second {
+		t.Errorf("%s, %v", s.PollDowntime, err)
+	}
+	for _, text := range []string{"", "0", "-1", "1.5", "10s", "99999999999999999999"} {
+		if err := s.directive("$max_poll_downtime " + text); err == nil {
+			t.Errorf("%q is taken", text)
 		}
 	}
 }

@@ -137,7 +137,8 @@ type Action struct {
 	Do     Deed
 	Signal syscall.Signal // of Send
 	After  time.Duration  // of Grace
-	// Program is the number of the one meant, of StartProgram, RecoverProgram and WatchProgram.
+	// Program is the number of the one meant, of StartProgram, RecoverProgram and WatchProgram,
+	// and of Send, if it is for one only.
 	Program uint32
 	Text    string // of Note
 }

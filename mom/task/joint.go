@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -31,13 +32,14 @@ const (
 	joinFor     = 30 * time.Second // bounds the wait for all sisters to join
 	joinAgain   = time.Second      // between attempts at one that does not answer
 	endFor      = 15 * time.Second // bounds the wait for their ends; the servers end what is left
-	passFor     = 10 * time.Second // bounds passing on a signal
+	passFor     = 10 * time.Second // bounds passing on a signal to one
 	pollEvery   = 10 * time.Second
 	pollFor     = 5 * time.Second // bounds one poll
-	// silentFor is how long a sister may be silent before its part counts as lost: time
-	// enough for the restart of a mom.
-	silentFor = 2 * time.Minute
 )
+
+// DefaultPollDowntime is how long a sister may be silent before its part counts as lost, if the
+// site does not say (specification: reliable-startup section 12).
+const DefaultPollDowntime = 300 * time.Second
 
 // each does something at all sisters at once; the errors are in the sisters' order.
 func each(ctx context.Context, hosts []Host, do func(ctx context.Context, h Host) error) []error {
@@ -164,43 +166,79 @@ func (s *Site) poll(ctx context.Context, t Task) Event {
 	return ev
 }
 
-// listened notes which sisters have answered, and counts one as lost that has been silent for
-// too long.
+// listened notes since when sisters have been silent, and counts one as lost for which that is
+// too long. It begins with a poll that was not answered, not with the last one that was: a mom
+// that was stopped itself has not asked.
 func (r *Runner) listened(p Polled) Polled {
-	now := time.Now()
-	if r.heard == nil {
-		r.heard = make(map[pbs.HostName]time.Time)
+	if r.silent == nil {
+		r.silent = make(map[pbs.HostName]time.Time)
 	}
 	for host := range p.Shares {
-		r.heard[host] = now
+		delete(r.silent, host)
+	}
+	now, longest := time.Now(), r.site.Settings().PollDowntime
+	if longest == 0 {
+		longest = DefaultPollDowntime
 	}
 	for _, host := range p.Silent {
-		last, known := r.heard[host]
+		since, known := r.silent[host]
 		switch {
 		case !known:
-			r.heard[host] = now
-		case now.Sub(last) > silentFor && p.Lost == "":
+			r.silent[host] = now
+		case now.Sub(since) > longest && p.Lost == "" && r.task.LostHost == "" && r.task.State == Running:
 			p.Lost = host
+			node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
+			r.site.Lines.Job(eventError, r.task.Key.Job,
+				fmt.Sprintf("im_eof, lost communication with %s for > %d secs, killing job now", host, longest/time.Second))
+			r.site.Lines.Job(eventError, r.task.Key.Job, fmt.Sprintf("node EOF %d (%s)", node, host))
 		}
 	}
 	return p
 }
 
-// pass sends a signal to the sisters' processes.
-func (s *Site) pass(ctx context.Context, t Task, sig syscall.Signal) Event {
-	ctx, cancel := context.WithTimeout(ctx, passFor)
-	defer cancel()
-	errs := each(ctx, t.sisters(), func(ctx context.Context, h Host) error {
-		return s.insist(ctx, func(ctx context.Context) error {
-			return s.Peers.Signal(ctx, h, t.Key, strconv.Itoa(int(sig)))
-		})
-	})
-	for i, err := range errs {
-		if err != nil {
-			s.Logger.Warn("signal not passed on", "task", t.Key.String(), "signal", sig, "sister", t.sisters()[i].Name, "err", err)
-		}
+// pass sends a signal to the sisters' processes. Each sister gets the signals in their order, but
+// SIGKILL at once: nothing that comes after it matters.
+func (r *Runner) pass(ctx context.Context, sig syscall.Signal) {
+	if r.passed == nil {
+		r.passed = make(map[pbs.HostName]<-chan struct{})
 	}
-	return nil
+	before, done := make(map[pbs.HostName]<-chan struct{}), make(map[pbs.HostName]chan struct{})
+	for _, h := range r.task.sisters() {
+		own := make(chan struct{})
+		before[h.Name], done[h.Name], r.passed[h.Name] = r.passed[h.Name], own, own
+	}
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		errs := each(ctx, t.sisters(), func(ctx context.Context, h Host) error {
+			defer close(done[h.Name])
+			if sig != syscall.SIGKILL && !over(ctx, before[h.Name]) {
+				return ctx.Err()
+			}
+			ctx, cancel := context.WithTimeout(ctx, passFor)
+			defer cancel()
+			return r.site.insist(ctx, func(ctx context.Context) error {
+				return r.site.Peers.Signal(ctx, h, t.Key, strconv.Itoa(int(sig)))
+			})
+		})
+		for i, err := range errs {
+			if err != nil {
+				r.site.Logger.Warn("signal not passed on", "task", t.Key.String(), "signal", sig, "sister", t.sisters()[i].Name, "err", err)
+			}
+		}
+		return nil
+	})
+}
+
+// over waits for what was before, if there was anything; false says that the context ended.
+func over(ctx context.Context, before <-chan struct{}) bool {
+	if before == nil {
+		return true
+	}
+	select {
+	case <-before:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // publish makes the task known to those who look and to those who wait.

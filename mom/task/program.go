@@ -206,8 +206,8 @@ func (t Task) programUp(ev ProgramUp) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	actions := []Action{{Do: WatchProgram, Program: ev.ID}}
-	if t.State != Running { // the job ended meanwhile
-		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL})
+	if t.State != Running { // the job ends meanwhile; the others have the time that they were given
+		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL, Program: ev.ID})
 	}
 	return t, actions, nil
 }

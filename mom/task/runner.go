@@ -31,7 +31,9 @@ type Runner struct {
 	termed bool // execjob_preterm has run
 
 	changed atomic.Pointer[chan struct{}] // closed when there is a newer view
-	heard   map[pbs.HostName]time.Time    // when each sister has answered last; of the goroutine of Run
+	silent  map[pbs.HostName]time.Time    // sisters that do not answer, and since when; of the goroutine of Run
+
+	passed map[pbs.HostName]<-chan struct{} // closed when each sister has got the last signal, or will not; of the goroutine of Run
 
 	alarms []alarm
 	halt   context.CancelFunc // stops the staging
@@ -271,7 +273,7 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { _, is := a.event.(GraceOver); return is })
 		r.later(alarm{at: time.Now().Add(a.After), event: GraceOver{}})
 	case Send:
-		r.send(ctx, a.Signal)
+		r.send(ctx, a)
 	case Note:
 		r.note(a.Text)
 	case Join:
@@ -315,8 +317,14 @@ func (t Task) startedFact() spool.Fact {
 func (t Task) endedFact() spool.Fact { return spool.Fact{Task: t.Key, Ended: t.Result} }
 
 // send sends a signal to all processes of the job: those of this host, and, at a mother
-// superior, those of its sisters.
-func (r *Runner) send(ctx context.Context, sig syscall.Signal) {
+// superior, those of its sisters. One for a program goes to that one only.
+func (r *Runner) send(ctx context.Context, a Action) {
+	sig := a.Signal
+	if a.Program != 0 {
+		p, _ := r.task.Program(a.Program)
+		r.signal(p.Handle, sig)
+		return
+	}
 	if r.preterm(ctx, sig) {
 		return
 	}
@@ -324,12 +332,16 @@ func (r *Runner) send(ctx context.Context, sig syscall.Signal) {
 		r.site.Lines.Job(eventJob, r.task.Key.Job, "kill_job")
 	}
 	for _, h := range r.task.handles() {
-		if err := r.site.System.Signal(h, sig); err != nil {
-			r.site.Logger.Error("signal not sent", "task", r.task.Key.String(), "signal", sig, "err", err)
-		}
+		r.signal(h, sig)
 	}
 	if r.task.Asked && !r.task.Gathered && r.task.State != Gathering {
-		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.pass(ctx, t, sig) })
+		r.pass(ctx, sig)
+	}
+}
+
+func (r *Runner) signal(h proc.Handle, sig syscall.Signal) {
+	if err := r.site.System.Signal(h, sig); err != nil {
+		r.site.Logger.Error("signal not sent", "task", r.task.Key.String(), "signal", sig, "err", err)
 	}
 }
 

@@ -83,7 +83,8 @@ func TestStep_SeveralHosts(t *testing.T) {
 		{"a program", in(Running), Spawn{Key: "k", Args: []string{"true"}}, Running, "start a program"},
 		{"a program once more", in(Running, running(up)), Spawn{Key: "1", Args: []string{"true"}}, Running, ""},
 		{"a program runs", in(Running, running(ProgramStarting)), ProgramUp{ID: 1, Handle: handle}, Running, "watch a program"},
-		{"a program runs too late", in(Gathering, running(ProgramStarting)), ProgramUp{ID: 1, Handle: handle}, Gathering, "watch a program; send killed"},
+		{"a program runs too late", in(Gathering, running(ProgramStarting)), ProgramUp{ID: 1, Handle: handle}, Gathering, "watch a program; send killed to program 1"},
+		{"a program runs while the others may end", in(Ending, running(ProgramStarting, up)), ProgramUp{ID: 1, Handle: handle}, Ending, "watch a program; send killed to program 1"},
 		{"a session is attached", in(Running), Attach{handle}, Running, "watch a program"},
 		{"programs after a restart", in(Running, announced, running(up, ProgramStarting, gone)), Resume{"boot", true}, Running, "watch a program; look for a program; watch the shim"},
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"time"
 
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
@@ -48,6 +49,9 @@ type Settings struct {
 	JobDirRoot  string            // parent of the folders of jobs with sandbox=PRIVATE; empty: their owners' homes
 	Environment map[string]string // of pbs_environment
 	EnforceMem  bool
+	// PollDowntime is how long a sister may be silent before its part counts as lost; 0 is
+	// DefaultPollDowntime.
+	PollDowntime time.Duration
 }
 
 // A UseCopy is one $usecp line: paths of the host that begin with From are found here

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"syscall"
@@ -63,6 +64,9 @@ func words(actions []Action) string {
 		switch a.Do {
 		case Send:
 			w = "send " + a.Signal.String()
+			if a.Program != 0 {
+				w += fmt.Sprintf(" to program %d", a.Program)
+			}
 		case Grace:
 			w += " of " + a.After.String()
 		case Note:
