@@ -11,6 +11,7 @@ import (
 var unprovoked = map[string]string{
 	"ScheduleBackups": "it sets what replicas do on their own disks, by the way that ManageServer takes",
 	"JobExiting":      "it only shows where a job stands, and needs files that are long on their way: TestStages_* of mom/task",
+	"PreemptJob":      "a full cluster and a queue that preempts are needed: TestPreempt_EachLeaderPlansAnew of cluster/sched",
 	"MailsDone":       "no mail is sent in the bubble, which starts no programs: TestPost_LeaderDies of cluster/mail, TestMail_* of cmd/conformance",
 	"StagePart":       "the state is to be put back: TestRestore_LeadersDie of cmd/rampart kills leaders there",
 	"Restore":         "what was acknowledged since is gone, and the judge would miss it: TestRestore_LeadersDie of cmd/rampart",

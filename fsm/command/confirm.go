@@ -22,6 +22,10 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if c.Refusal == nil && suspends(o) {
 		return suspended(tx, o)
 	}
+	if c.Refusal != nil && suspends(o) {
+		notPreempted(tx, o)
+		return nil
+	}
 	if c.Refusal == nil || o.Kind != state.OrderRun {
 		return nil
 	}

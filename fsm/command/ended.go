@@ -182,6 +182,9 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	j.Session, j.Used, j.Ending, j.HasExited, j.ExitStatus, j.Ended = 0, nil, 0, false, 0, 0
 	j.Comment, j.Eligible = comment, m.At
 	j.Attrs = j.Attrs.Unset("jobdir", "")
+	if p := j.Preempted; p != nil && p.Method != PreemptRequeue {
+		j.Preempted = nil // something else has ended the run
+	}
 	if j.FailedRuns >= maxFailedRuns {
 		j.Holds |= pbs.HoldSystem
 		j.Comment = "job held, too many failed attempts to run"

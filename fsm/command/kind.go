@@ -65,6 +65,7 @@ var kinds = map[Kind]func() Command{
 	55: func() Command { return new(HookWishes) },
 	56: func() Command { return new(JobExiting) },
 	57: func() Command { return new(MailsDone) },
+	58: func() Command { return new(PreemptJob) },
 }
 
 // numbers is kinds the other way round.

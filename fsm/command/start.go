@@ -54,6 +54,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		}
 	}
 	next.RunCount++
+	next.Preempted = nil
 	next.Attrs = next.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
 	next.Substate, next.Started, next.Session, next.Used = substateAtStart(&next), m.At, 0, nil
 	next.ExecVnode, next.Comment = c.ExecVnode, c.Comment

@@ -40,6 +40,9 @@ func maySuspend(tx *state.Tx, j *state.Job, signal string) error {
 		if j.State != pbs.Running || j.Substate != pbs.SubRunning {
 			return pbs.Refuse(pbs.BadState)
 		}
+		if j.Preempting() {
+			return pbs.Errorf(pbs.BadState, "%s is being preempted", j.ID)
+		}
 	case !j.Suspended():
 		return pbs.Refuse(pbs.BadState)
 	case admin != (signal == AdminResume):
@@ -99,6 +102,9 @@ func suspended(tx *state.Tx, o *state.Order) error {
 	}
 	next := *j
 	next.Substate = pbs.SubSuspended
+	if j.Preempting() {
+		next.Substate = pbs.SubSchedSuspended
+	}
 	record(tx, &next)
 	gone := ReleasedOn(&next)
 	for _, s := range sharesOf(tx, j) {
@@ -212,7 +218,7 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 		tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: c.Signal})
 		return nil
 	}
-	next.Substate = pbs.SubRunning
+	next.Substate, next.Preempted = pbs.SubRunning, nil
 	unrecord(&next)
 	tx.PutJob(&next)
 	o := tx.Order(state.Order{Host: j.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})

@@ -235,6 +235,8 @@ type Job struct {
 
 	Accrued *Accrual `cbor:"70,keyasint,omitempty"` // eligible_time; replaced, never written to
 
+	Preempted *Preemption `cbor:"90,keyasint,omitempty"` // nil: since it was started last it was not; replaced, never written to
+
 	Defaults []string `cbor:"40,keyasint,omitempty"` // names in Resource_List that nobody asked for: another queue has others
 }
 

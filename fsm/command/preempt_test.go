@@ -1,0 +1,101 @@
+package command
+
+import (
+	"testing"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// waits submits a job that stays queued.
+func (w *suspending) waits() pbs.JobID {
+	id := pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})
+	return id
+}
+
+// confirm answers the last order of the host.
+func (w *suspending) confirm(refusal *pbs.Error) {
+	h, _ := w.View().Host("h")
+	w.must(&OrderConfirmed{Host: "h", Order: h.NextOrder, Refusal: refusal})
+}
+
+// orders counts the open orders of a kind.
+func (w *suspending) orders(kind state.OrderKind) (n int) {
+	for o := range w.View().Orders("h") {
+		if o.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// A job is preempted by one order: whoever asks again, the scheduler of the next leader or an
+// operator, is refused until the mom has answered.
+func TestPreempt_BySuspension(t *testing.T) {
+	w := newSuspending(t, "ncpus")
+	id := w.started("1:ncpus=4:mem=512mb", "(h:ncpus=4:mem=524288kb)")
+	first := w.waits()
+	preempt := &PreemptJob{Job: id, RunCount: 1, Method: PreemptSuspend, For: first}
+	for _, bad := range []*PreemptJob{
+		{Job: id, RunCount: 2, Method: PreemptSuspend, For: first},
+		{Job: id, RunCount: 1, Method: PreemptSuspend, For: "99.srv"},
+		{Job: id, RunCount: 1, Method: PreemptSuspend, For: id},
+		{Job: id, RunCount: 1, Method: "X", For: first},
+		{Job: first, Method: PreemptSuspend, For: first},
+	} {
+		if err := w.run(bad); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+	w.must(preempt)
+	if err := w.run(preempt); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("preempted twice: %v", err)
+	}
+	if err := w.run(&SignalJob{Job: id, Signal: Suspend}); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("suspended while it is preempted: %v", err)
+	}
+	if n := w.orders(state.OrderSignal); n != 1 {
+		t.Errorf("%d orders", n)
+	}
+	w.confirm(nil)
+	if got, want := w.look(id), "S|45|free||524288kb|0|(h:ncpus=4) ncpus=4"; got != want {
+		t.Errorf("preempted with %s, want %s", got, want)
+	}
+	if j, _ := w.View().Job(id); !j.WasPreempted() || j.Preempting() {
+		t.Error("it does not wait to go on")
+	}
+	w.must(&SignalJob{Job: id, Signal: Resume, Scheduled: true})
+	if j, _ := w.View().Job(id); j.Preempted != nil {
+		t.Error("it is preempted while it runs")
+	}
+}
+
+// A suspension that the mom refuses leaves the job running, and is not tried again.
+func TestPreempt_Refused(t *testing.T) {
+	w := newSuspending(t, "")
+	id := w.started("1:ncpus=4", "(h:ncpus=4)")
+	first := w.waits()
+	w.must(&PreemptJob{Job: id, RunCount: 1, Method: PreemptSuspend, For: first})
+	w.confirm(pbs.Refuse(pbs.SystemError))
+	j, _ := w.View().Job(id)
+	if j.Preempting() || j.Substate != pbs.SubRunning || j.Preempted.Failed != "S" {
+		t.Errorf("it is %v %+v", j.Substate, j.Preempted)
+	}
+	w.must(&PreemptJob{Job: id, RunCount: 1, Method: PreemptRequeue, For: first})
+	if j, _ = w.View().Job(id); j.Ending != state.EndingRerun || j.Preempted.Failed != "S" {
+		t.Errorf("it is %+v", j.Preempted)
+	}
+	if err := w.run(&PreemptJob{Job: id, RunCount: 1, Method: PreemptDelete, For: first}); err == nil {
+		t.Error("it was preempted in two ways")
+	}
+	w.facts++
+	w.must(&JobEnded{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1, ExitStatus: 271})
+	if j, _ = w.View().Job(id); j.State != pbs.Queued || !j.WasPreempted() {
+		t.Errorf("it is %v %+v", j.State, j.Preempted)
+	}
+	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=4)"})
+	if j, _ = w.View().Job(id); j.Preempted != nil {
+		t.Error("it is preempted while it runs")
+	}
+}
