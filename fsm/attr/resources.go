@@ -44,7 +44,7 @@ func (d *Def) ParseResource(res, text string, t resource.Table) (string, error) 
 // refusal says why a value is not taken. A resource that stands twice in a select has
 // a code of its own.
 func (d *Def) refusal(res, text string) error {
-	if res == "select" {
+	if res == "select" || res == "select_reliable_startup" {
 		if _, err := spec.ParseSelect(text); pbs.CodeOf(err) == pbs.DuplicateResource {
 			return err
 		}
@@ -60,7 +60,7 @@ func (d *Def) parseValue(def resource.Def, text string) (string, bool) {
 		return quantity(def, text)
 	}
 	switch def.Name {
-	case "select":
+	case "select", "select_reliable_startup":
 		_, err := spec.ParseSelect(text)
 		return text, err == nil
 	case "place":
@@ -83,8 +83,12 @@ func (d *Def) CheckWrite(res string, who Perm, t resource.Table) error {
 	}
 	def, _ := t.Resource(res)
 	hidden := def.Flags&(resource.ReadOnly|resource.Invisible) != 0
-	if !d.Write.Allows(who) || hidden && !Manager.Allows(who) {
+	requested := res == "select_requested" && d.Name == "Resource_List" // the server's own, whoever asks
+	if !d.Write.Allows(who) || hidden && !Manager.Allows(who) || requested {
 		return pbs.Attribute(pbs.ReadOnlyAttribute, d.Full(res))
+	}
+	if res == "select_reliable_startup" && d.Name == "Resource_List" && !Operator.Allows(who) {
+		return pbs.Errorf(pbs.Unauthorized, "Only PBS managers and operators are allowed to set 'select_reliable_startup'")
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func jobRows() []row {
 		set("array_indices_submitted", Text, parseIndices).onCreate().since(levelObjects),
 		shown("array_indices_remaining", Text),
 		set("Remove_Files", Text, letters('n', "oe")).running().since(levelObjects),
-		set("tolerate_node_failures", Text, parseTolerate).running().later(),
+		set("tolerate_node_failures", Text, parseTolerate).running().since(levelObjects),
 		set("release_nodes_on_stageout", Boolean, nil).running().later(),
 		shown("pset", Text).writtenBy(Manager),
 		shown("accounting_id", Text),

@@ -100,9 +100,12 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 	var changes attr.List
 	for _, ch := range c.Changes {
-		if ch.Entry.Name == "Resource_List" {
+		switch ch.Entry.Name {
+		case "Resource_List":
 			value, _ := j.Resources.Get(ch.Entry.Resource)
 			changes = changes.Set(ch.Entry.Name, ch.Entry.Resource, value)
+		case tolerance:
+			changes = changes.Set(ch.Entry.Name, "", ch.Entry.Value)
 		}
 	}
 	if len(changes) > 0 {
@@ -142,6 +145,7 @@ func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
 	if err := mixed(tx, old, changes); err != nil {
 		return err
 	}
+	unpad(tx, j, changes)
 	if !touches(changes, "select") && touchesChunks(tx, changes) {
 		j.Resources = j.Resources.Unset("select") // the one chunk follows -l ncpus= and the like
 	}
@@ -178,6 +182,9 @@ func mixed(tx *state.Tx, old *state.Job, changes []AttrChange) error {
 func derived(j *state.Job) bool {
 	text, _ := j.Resources.Get("select")
 	sel, err := spec.ParseSelect(text)
+	if padded(j) {
+		return false
+	}
 	if err != nil || len(sel.Chunks) != 1 || sel.Chunks[0].Count != 1 {
 		return false
 	}

@@ -76,7 +76,7 @@ func boundsAsDefaults(tx *state.Tx, q *state.Queue, j *state.Job) {
 func besidesOf(list, other resource.List) []string {
 	var names []string
 	for _, it := range list {
-		if _, ok := other.Get(it.Name); !ok {
+		if _, ok := other.Get(it.Name); !ok && it.Name != requestedSelect {
 			names = append(names, it.Name)
 		}
 	}

@@ -131,13 +131,19 @@ func completeResources(tx *state.Tx, q *state.Queue, j *state.Job) error {
 	if err := parseResources(tx, j); err != nil {
 		return err
 	}
-	sel, err := requestedSelect(tx, q, j)
+	if err := paddable(tx, j); err != nil {
+		return err
+	}
+	sel, err := wantedSelect(tx, q, j)
 	if err != nil {
 		return err
 	}
 	chunkDefaults := merged(q.Resources("default_chunk"), tx.Server().Resources("default_chunk"))
 	complete, err := spec.Complete(sel, chunkDefaults, tx)
 	if err != nil {
+		return err
+	}
+	if complete, err = pad(tx, j, complete, chunkDefaults); err != nil {
 		return err
 	}
 	j.SchedSelect = complete.String()
@@ -149,7 +155,7 @@ func completeResources(tx *state.Tx, q *state.Queue, j *state.Job) error {
 		j.Resources = j.Resources.Set(it.Name, it.Value)
 	}
 	for _, it := range jobDefaults(tx, q) {
-		if _, ok := j.Resources.Get(it.Name); !ok {
+		if _, ok := j.Resources.Get(it.Name); !ok && it.Name != paddedSelect && it.Name != requestedSelect {
 			j.Resources = j.Resources.Set(it.Name, it.Value)
 		}
 	}
@@ -173,9 +179,9 @@ func parseResources(tx *state.Tx, j *state.Job) error {
 	return nil
 }
 
-// requestedSelect returns the select of the job; without one, what was asked for
+// wantedSelect returns the select of the job; without one, what was asked for
 // at the job and by default becomes one chunk, which is packed.
-func requestedSelect(tx *state.Tx, q *state.Queue, j *state.Job) (spec.Select, error) {
+func wantedSelect(tx *state.Tx, q *state.Queue, j *state.Job) (spec.Select, error) {
 	place, placed := j.Resources.Get("place")
 	if !placed {
 		place, placed = jobDefaults(tx, q).Get("place")

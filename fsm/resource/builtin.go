@@ -40,6 +40,8 @@ var builtin = [...]Def{
 	{"preempt_targets", StringArray, 0, true},
 	{"pvmem", Size, ToMoms, true},
 	{"select", String, 0, true},
+	{"select_reliable_startup", String, 0, true},
+	{"select_requested", String, ReadOnly, true},
 	{"site", String, 0, true},
 	{"soft_walltime", Time, 0, true},
 	{"software", String, 0, true},

@@ -50,7 +50,7 @@ _RESOURCE = {
     "long": int, "float": float, "size": types.size, "time": types.duration, "boolean": _boolean,
     "string": str, "string_array": str,
 }
-_RESOURCE_CLASS = {"select": types.select, "place": types.place, "software": types.software}
+_RESOURCE_CLASS = {"select": types.select, "select_reliable_startup": types.select, "select_requested": types.select, "place": types.place, "software": types.software}
 
 
 def resource_value(name, text):

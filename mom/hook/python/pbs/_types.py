@@ -237,11 +237,23 @@ def _grown(count, increment):
     raise ValueError("bad increment specs")
 
 
+def _chunks(text):
+    out, quote = [""], ""
+    for c in text:
+        if quote or c in "'\"":
+            quote = "" if c == quote else quote or c
+        elif c == "+":
+            out.append("")
+            continue
+        out[-1] += c
+    return out
+
+
 class select(_text):
     """A request for chunks."""
 
     def _items(self):
-        for item in str(self).split("+"):
+        for item in _chunks(str(self)):
             head, colon, rest = item.partition(":")
             if head.isdigit():
                 yield int(head), rest
