@@ -1,0 +1,138 @@
+// Package alloc is the arithmetic on what a running job has: which of its vnodes stay and
+// which it gives back, and what its request looks like afterwards (specification: ramp-down
+// sections 5 and 6). Everything is a pure function on values: the same assignment and wish
+// give the same result on every replica. It does not know jobs, hosts or permissions.
+package alloc
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// An Assignment is what a job has. The chunks of the three stand in the same order, one for
+// each; the first one is on the primary execution host.
+type Assignment struct {
+	ExecVnode spec.ExecVnode
+	ExecHost  spec.ExecHost
+	Select    spec.Select   // schedselect, its counts expanded
+	Resources resource.List // Resource_List
+}
+
+// Parse reads an assignment as a job keeps it. Chunks that do not match are refused with
+// SystemError.
+func Parse(execVnode, execHost, schedselect string, resources resource.List) (Assignment, error) {
+	a := Assignment{Resources: resources}
+	var err error
+	if a.ExecVnode, err = spec.ParseExecVnode(execVnode); err != nil {
+		return Assignment{}, err
+	}
+	if a.ExecHost, err = spec.ParseExecHost(execHost); err != nil {
+		return Assignment{}, err
+	}
+	sel, err := spec.ParseSelect(schedselect)
+	if err != nil {
+		return Assignment{}, err
+	}
+	a.Select = expand(sel)
+	if len(a.ExecHost) != len(a.ExecVnode) || len(a.Select.Chunks) != len(a.ExecVnode) {
+		return Assignment{}, pbs.Errorf(pbs.SystemError, "the job has %d chunks in exec_vnode, %d in exec_host and %d in schedselect",
+			len(a.ExecVnode), len(a.ExecHost), len(a.Select.Chunks))
+	}
+	return a, nil
+}
+
+// expand writes every chunk of a select as often as it counts.
+func expand(sel spec.Select) spec.Select {
+	out := spec.Select{Chunks: make([]spec.Chunk, 0, sel.Total())}
+	for _, c := range sel.Chunks {
+		for range c.Count {
+			out.Chunks = append(out.Chunks, spec.Chunk{Count: 1, Items: c.Items})
+		}
+	}
+	return out
+}
+
+// group writes equal chunks that follow each other as one with their count.
+func group(sel spec.Select) spec.Select {
+	var out spec.Select
+	last := ""
+	for _, c := range sel.Chunks {
+		text := spec.Select{Chunks: []spec.Chunk{{Count: 1, Items: c.Items}}}.String()
+		if n := len(out.Chunks); n > 0 && text == last {
+			out.Chunks[n-1].Count += c.Count
+			continue
+		}
+		out.Chunks, last = append(out.Chunks, c), text
+	}
+	return out
+}
+
+// Primary tells whether a chunk is on the primary execution host.
+func (a Assignment) Primary(chunk int) bool { return a.ExecHost[chunk].Host == a.ExecHost[0].Host }
+
+// Vnodes yields each vnode that the assignment names, with the host that it is on.
+func (a Assignment) Vnodes(yield func(name pbs.VnodeName, host string) bool) {
+	seen := map[pbs.VnodeName]bool{}
+	for i, c := range a.ExecVnode {
+		for _, p := range c.Parts {
+			if seen[p.Vnode] {
+				continue
+			}
+			seen[p.Vnode] = true
+			if !yield(p.Vnode, a.ExecHost[i].Host) {
+				return
+			}
+		}
+	}
+}
+
+// Hosts returns the hosts of the assignment, the primary execution host first, each once.
+func (a Assignment) Hosts() []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, h := range a.ExecHost {
+		if !seen[h.Host] {
+			seen[h.Host] = true
+			all = append(all, h.Host)
+		}
+	}
+	return all
+}
+
+// A Split is an assignment in two: what stays, and what is given back. What both have of a
+// vnode comes to what it was.
+type Split struct {
+	Kept     Assignment
+	Released spec.ExecVnode
+}
+
+// Whole tells whether nothing is given back.
+func (s Split) Whole() bool { return len(s.Released) == 0 }
+
+// withRequest fills in what the kept chunks request: the select, in both places, and the
+// sums. Resources that were asked for in chunks and are in none any more go; those of the
+// whole job stay.
+func withRequest(before, kept Assignment, shown spec.Select, t resource.Table) (Assignment, error) {
+	sums, err := spec.Sum(kept.Select, t)
+	if err != nil {
+		return Assignment{}, err
+	}
+	next := resource.List(nil)
+	asked := map[string]bool{"nodect": true}
+	for _, c := range before.Select.Chunks {
+		for _, it := range c.Items {
+			asked[it.Name] = true
+		}
+	}
+	for _, it := range before.Resources {
+		if !asked[it.Name] {
+			next = append(next, it)
+		}
+	}
+	for _, it := range sums {
+		next = next.Set(it.Name, it.Value)
+	}
+	kept.Resources = next.Set("select", shown.String())
+	return kept, nil
+}
