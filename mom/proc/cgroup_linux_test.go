@@ -73,6 +73,12 @@ func TestBornInCgroup(t *testing.T) {
 	if strings.Contains(string(shim), t.Name()) {
 		t.Errorf("the shim is in the job's cgroup: %s", shim)
 	}
+	if err := l.Signal(h, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Wait(within(t), dir, h); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestCgroupEndsWithFirst(t *testing.T) {

@@ -1,0 +1,425 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// fake is a host whose files are in a folder of the test.
+type fake struct {
+	t       *testing.T
+	root    string
+	tree    Tree
+	manager *Manager
+	killed  [][]string
+	left    int // processes that Kill is to find still
+}
+
+// newFake has two NUMA nodes of four cpus and 8 GB each, and two GPUs at the second.
+func newFake(t *testing.T, tree func(root string) Tree) *fake {
+	t.Helper()
+	f := &fake{t: t, root: t.TempDir()}
+	f.write("sys/devices/system/node/node0/cpulist", "0-3\n")
+	f.write("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:  8388608 kB\n")
+	f.write("sys/devices/system/node/node1/cpulist", "4-7\n")
+	f.write("sys/devices/system/node/node1/meminfo", "Node 1 MemTotal:  8388608 kB\n")
+	for i, slot := range []string{"0000:17:00.0", "0000:65:00.0"} {
+		digit := string(rune('0' + i))
+		f.write("dev/nvidia"+digit, "")
+		f.write("proc/driver/nvidia/gpus/"+slot+"/information", "Model: \t\t Toy\nGPU UUID: \t GPU-"+digit+"\nDevice Minor: \t "+digit+"\n")
+		f.write("sys/bus/pci/devices/"+slot+"/numa_node", "1\n")
+	}
+	f.tree = tree(f.root)
+	f.open()
+	return f
+}
+
+func (f *fake) open() {
+	f.t.Helper()
+	var err error
+	f.manager, err = Open(Options{
+		Host: "hosta.example.org", Dir: filepath.Join(f.root, "jobs"), Root: f.root,
+		Find: func() (Tree, error) { return f.tree, nil },
+		Kill: func(folders []string) (int, error) {
+			f.killed = append(f.killed, folders)
+			return f.left, nil
+		},
+		Remove: func(folders []string) error {
+			for _, dir := range folders {
+				if err := os.RemoveAll(dir); err != nil { // a real one holds no files of ours
+					return err
+				}
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fake) write(path, text string) {
+	f.t.Helper()
+	full := filepath.Join(f.root, path)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(text), 0o644)); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fake) read(path string) string { return strings.TrimSpace(read(filepath.Join(f.root, path))) }
+
+func (f *fake) want(path, text string) {
+	f.t.Helper()
+	if got := f.read(path); got != text {
+		f.t.Errorf("%s is %q, want %q", path, got, text)
+	}
+}
+
+var allEvents = []string{"execjob_begin", "execjob_resize", "execjob_end"}
+
+func (f *fake) set(config string) {
+	f.t.Helper()
+	if err := f.manager.Set(Settings{Enabled: true, Events: allEvents, Config: []byte(config)}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fake) prepare(w Want) Room {
+	f.t.Helper()
+	r, err := f.manager.Prepare(context.Background(), w)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return r
+}
+
+func (f *fake) end(job string, run uint32) {
+	f.t.Helper()
+	if left, err := f.manager.End(context.Background(), job, run); left != 0 || err != nil {
+		f.t.Fatalf("end of %s: %d left, %v", job, left, err)
+	}
+}
+
+// v1 is a hybrid host.
+func v1(root string) Tree {
+	t := Tree{Mounts: map[string]string{}, Unified: filepath.Join(root, "cg", "unified"), Own: "/mom.service", Parent: "box"}
+	for _, c := range []string{"cpuset", "memory", "cpuacct", "devices", "freezer"} {
+		t.Mounts[c] = filepath.Join(root, "cg", c)
+		_ = os.MkdirAll(t.Mounts[c], 0o755)
+	}
+	_ = os.WriteFile(filepath.Join(t.Mounts["cpuset"], "cpuset.cpus"), []byte("0-7"), 0o644)
+	_ = os.WriteFile(filepath.Join(t.Mounts["cpuset"], "cpuset.mems"), []byte("0-1"), 0o644)
+	return t
+}
+
+// v2 is a host with one delegated subtree.
+func v2(root string) Tree {
+	t := Tree{Unified: filepath.Join(root, "cg"), Own: "/system.slice/mom.service"}
+	dir := filepath.Join(root, "cg", t.Own)
+	for _, d := range []string{dir, filepath.Join(dir, "pbs_jobs.service"), filepath.Join(dir, "pbs_jobs.service", "jobid")} {
+		_ = os.MkdirAll(d, 0o755)
+		_ = os.WriteFile(filepath.Join(d, "cgroup.controllers"), []byte("cpuset cpu memory pids\n"), 0o644)
+		_ = os.WriteFile(filepath.Join(d, "cgroup.subtree_control"), nil, 0o644)
+	}
+	return t
+}
+
+func part(vnode string, cpus int, mb int64, gpus int) Part {
+	return Part{Vnode: vnode, CPUs: cpus, MemoryKB: mb << 10, GPUs: gpus}
+}
+
+func TestLifeOnV1(t *testing.T) {
+	f := newFake(t, v1)
+	f.set("")
+	r := f.prepare(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 2, 100, 1)}})
+	const at = "/box/pbs_jobs.service/jobid/1.srv"
+	var folders []string
+	for _, c := range []string{"cpuset", "memory", "cpuacct", "devices", "freezer", "unified"} {
+		folders = append(folders, filepath.Join(f.root, "cg", c, at))
+	}
+	if !slices.Equal(r.Folders, folders) || !slices.Equal(r.GPUs, []string{"GPU-0"}) {
+		t.Errorf("room %v\nwant folders %v", r, folders)
+	}
+	for _, dir := range folders {
+		if _, err := os.Stat(dir); err != nil {
+			t.Error(err)
+		}
+	}
+	f.want("cg/cpuset"+at+"/cpuset.cpus", "0-1")
+	f.want("cg/cpuset"+at+"/cpuset.mems", "0-1")
+	f.want("cg/memory"+at+"/memory.limit_in_bytes", "104857600")
+	f.want("cg/devices"+at+"/devices.deny", "c 195:1 rwm")
+	if again := f.prepare(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 2, 100, 1)}}); !reflect.DeepEqual(again, r) {
+		t.Errorf("a repeat gives %v", again)
+	}
+	if err := f.manager.Resize(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 40, 1)}}); err != nil {
+		t.Fatal(err)
+	}
+	f.want("cg/cpuset"+at+"/cpuset.cpus", "0")
+	f.want("cg/memory"+at+"/memory.limit_in_bytes", "41943040")
+	f.end("1.srv", 1)
+	for _, dir := range folders {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Join(f.root, "jobs")); len(left) > 0 {
+		t.Errorf("files left: %v", left)
+	}
+}
+
+func TestLifeOnV2(t *testing.T) {
+	f := newFake(t, v2)
+	f.set("")
+	f.manager.host.GPUs = nil // a device filter wants a kernel
+	const own = "cg/system.slice/mom.service"
+	const at = own + "/pbs_jobs.service/jobid/1.srv"
+	r := f.prepare(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 2, 100, 0)}})
+	if !slices.Equal(r.Folders, []string{filepath.Join(f.root, at)}) {
+		t.Errorf("room %v", r)
+	}
+	for _, c := range []string{"+cpuset", "+cpu", "+memory"} {
+		if got := f.read(own + "/cgroup.subtree_control"); !strings.Contains(got, c) {
+			t.Errorf("%s is not handed on: %s", c, got)
+		}
+	}
+	f.want(at+"/cpuset.cpus", "0-1")
+	f.want(at+"/memory.max", "104857600")
+	f.write(at+"/memory.current", "90000000\n")
+	err := f.manager.Resize(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 40, 0)}})
+	if !errors.Is(err, unix.EBUSY) {
+		t.Errorf("shrunk below what it uses: %v", err)
+	}
+	f.want(at+"/memory.max", "104857600")
+	f.want(at+"/memory.high", "max")
+	f.write(at+"/memory.current", "30000000\n")
+	f.write(at+"/memory.peak", "95000000\n")
+	f.write(at+"/cpu.stat", "usage_usec 1500000\nuser_usec 1\n")
+	if err := f.manager.Resize(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 40, 0)}}); err != nil {
+		t.Error(err)
+	}
+	f.want(at+"/memory.max", "41943040")
+	f.want(at+"/cpuset.cpus", "0")
+	if u := f.manager.Usage("1.srv", 1); u.CPU.Milliseconds() != 1500 || u.Memory != 95000000 {
+		t.Errorf("usage %+v", u)
+	}
+	f.end("1.srv", 1)
+	if _, err := os.Stat(filepath.Join(f.root, at)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left: %v", err)
+	}
+}
+
+func TestRunsApart(t *testing.T) {
+	f := newFake(t, v1)
+	f.set("")
+	f.prepare(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 0, 0)}})
+	f.end("1.srv", 2) // of another run: nothing of this one
+	if r := f.manager.Room("1.srv", 1); len(r.Folders) == 0 {
+		t.Fatal("the end of another run has ended it")
+	}
+	if r := f.manager.Room("1.srv", 2); len(r.Folders) != 0 {
+		t.Error("another run has its room")
+	}
+	n := len(f.killed)
+	f.prepare(Want{Job: "1.srv", Run: 2, Parts: []Part{part("hosta", 1, 0, 0)}})
+	if len(f.killed) == n {
+		t.Error("what the earlier run has left was not killed")
+	}
+}
+
+func TestSurvivors(t *testing.T) {
+	f := newFake(t, v1)
+	f.set("")
+	f.prepare(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 0, 0)}})
+	f.left = 3
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if left, err := f.manager.End(ctx, "1.srv", 1); left != 3 || err != nil {
+		t.Errorf("%d left, %v", left, err)
+	}
+	f.left = 0
+	f.open() // the next mom knows it still
+	f.set("")
+	live := func(job string, run uint32) bool { return job == "2.srv" }
+	f.prepare(Want{Job: "2.srv", Run: 1, Parts: []Part{part("hosta", 1, 0, 0)}})
+	ended, err := f.manager.Sweep(context.Background(), live)
+	if err != nil || !slices.Equal(ended, []string{"1.srv"}) {
+		t.Errorf("swept %v, %v", ended, err)
+	}
+	if r := f.manager.Room("2.srv", 1); len(r.Folders) == 0 {
+		t.Error("the live one was swept")
+	}
+}
+
+func TestConfigSteers(t *testing.T) {
+	for _, c := range []struct {
+		name, config string
+		enabled      bool
+		events       []string
+		folders      int
+	}{
+		{"disabled", "", false, allEvents, 0},
+		{"without execjob_begin", "", true, []string{"execjob_end"}, 0},
+		{"excluded by its short name", `{"exclude_hosts": ["hosta"]}`, true, allEvents, 0},
+		{"not among those named", `{"run_only_on_hosts": ["hostb"]}`, true, allEvents, 0},
+		{"named", `{"run_only_on_hosts": ["hosta.example.org"]}`, true, allEvents, 6},
+		{"memory only", `{"cgroup": {"memory": {"enabled": true}}}`, true, allEvents, 3},
+		{"memory not here", `{"cgroup": {"memory": {"enabled": true, "exclude_hosts": ["hosta"]}}}`, true, allEvents, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFake(t, v1)
+			if err := f.manager.Set(Settings{Enabled: c.enabled, Events: c.events, Config: []byte(c.config)}); err != nil {
+				t.Fatal(err)
+			}
+			if r := f.prepare(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 1, 0)}}); len(r.Folders) != c.folders {
+				t.Errorf("folders %v, want %d", r.Folders, c.folders)
+			}
+		})
+	}
+}
+
+func TestMemoryConfig(t *testing.T) {
+	f := newFake(t, v1)
+	f.set(`{"cgroup_prefix": "work", "cgroup": {"memory": {"enabled": true, "default": "64MB", "reserve_amount": "1gb", "reserve_percent": 10}, "memsw": {"enabled": true, "default": "16mb"}}}`)
+	f.write("cg/memory/box/work.service/jobid/.keep", "")
+	f.prepare(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 0, 0)}})
+	f.want("cg/memory/box/work.service/jobid/1.srv/memory.limit_in_bytes", "67108864")
+	f.want("cg/memory/box/work.service/jobid/1.srv/memory.memsw.limit_in_bytes", "83886080")
+	if got, want := f.manager.Reserved(10<<20), int64(2<<20); got < want-100 || got > want {
+		t.Errorf("reserved %d kB of 10 GB, want %d", got, want)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for _, text := range []string{
+		`{`, `[]`, `{"cgroup_prefix": "../x"}`, `{"cgroup_prefix": ""}`, `{"cgroup": {"memory": {"default": "much"}}}`,
+		`{"cgroup": {"devices": {"allow": ["x 1:2 rwm"]}}}`, `{"cgroup": {"devices": {"allow": [["null", "q"]]}}}`,
+	} {
+		if err := Check([]byte(text)); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+	if err := Check([]byte(`{"some": "thing", "cgroup": {"devices": {"enabled": true, "allow": ["b *:* r", ["nvidiactl", "rwm", "*"]]}}}`)); err != nil {
+		t.Error(err)
+	}
+	f := newFake(t, v1)
+	f.set(`{"cgroup_prefix": "good"}`)
+	if err := f.manager.Set(Settings{Enabled: true, Events: allEvents, Config: []byte("{")}); err == nil {
+		t.Error("a broken configuration is taken")
+	}
+	if r := f.prepare(Want{Job: "1.srv", Run: 1}); len(r.Folders) == 0 || !strings.Contains(r.Folders[0], "good.service") {
+		t.Errorf("the one before is not in force: %v", r)
+	}
+	for _, job := range []string{"", "..", "../x", "a/b", ".hidden"} {
+		if _, err := f.manager.Prepare(context.Background(), Want{Job: job, Run: 1}); err == nil {
+			t.Errorf("job %q is taken", job)
+		}
+	}
+}
+
+func TestChooseCPUs(t *testing.T) {
+	h := Host{Nodes: []Node{{ID: 0, CPUs: []int{0, 1, 2, 3}}, {ID: 1, CPUs: []int{4, 5, 6, 7}}}}
+	for _, c := range []struct {
+		name           string
+		parts          []Part
+		taken, exclude []int
+		perNode        bool
+		want           string
+		shared         bool
+	}{
+		{"the first that are free", []Part{part("h", 2, 0, 0)}, []int{0, 2}, nil, false, "1,3", false},
+		{"a node that has room", []Part{part("h", 3, 0, 0)}, []int{0, 2}, nil, false, "4-6", false},
+		{"over nodes when it must", []Part{part("h", 6, 0, 0)}, nil, nil, false, "0-5", false},
+		{"not the excluded", []Part{part("h", 2, 0, 0)}, nil, []int{0, 1}, false, "2-3", false},
+		{"of the vnode's node", []Part{part("h[1]", 2, 0, 0)}, nil, nil, true, "4-5", false},
+		{"of each vnode's node", []Part{part("h[1]", 1, 0, 0), part("h[0]", 1, 0, 0)}, nil, nil, true, "0,4", false},
+		{"two parts of one", []Part{part("h[1]", 1, 0, 0), part("h[1]", 2, 0, 0)}, nil, nil, true, "4-6", false},
+		{"more than there are", []Part{part("h", 9, 0, 0)}, nil, []int{7}, false, "0-6", true},
+		{"more than are free", []Part{part("h[0]", 2, 0, 0)}, []int{0, 1, 2}, nil, true, "0-3", true},
+	} {
+		got, shared := h.cpus(c.parts, c.taken, c.exclude, c.perNode)
+		if formatList(got) != c.want || shared != c.shared {
+			t.Errorf("%s: %s shared %v, want %s %v", c.name, formatList(got), shared, c.want, c.shared)
+		}
+	}
+}
+
+func TestGPUs(t *testing.T) {
+	f := newFake(t, v1)
+	if want := []GPU{{0, "GPU-0", 1}, {1, "GPU-1", 1}}; !slices.Equal(f.manager.host.GPUs, want) {
+		t.Errorf("found %v", f.manager.host.GPUs)
+	}
+	// They are shared out whether there are cgroups or not.
+	if r := f.prepare(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 0, 1)}}); !slices.Equal(r.GPUs, []string{"GPU-0"}) || len(r.Folders) > 0 {
+		t.Errorf("%v", r)
+	}
+	f.open()
+	if r := f.prepare(Want{Job: "2.srv", Run: 1, Parts: []Part{part("hosta", 1, 0, 1)}}); !slices.Equal(r.GPUs, []string{"GPU-1"}) {
+		t.Errorf("after a restart of the mom: %v", r)
+	}
+	f.end("1.srv", 1)
+	if r := f.prepare(Want{Job: "3.srv", Run: 1, Parts: []Part{part("hosta", 1, 0, 1)}}); !slices.Equal(r.GPUs, []string{"GPU-0"}) {
+		t.Errorf("given back: %v", r)
+	}
+	if r := f.prepare(Want{Job: "4.srv", Run: 1, Parts: []Part{part("hosta", 1, 0, 0)}}); len(r.GPUs) > 0 {
+		t.Errorf("none was asked for: %v", r)
+	}
+	h := Host{}
+	if got := h.gpus([]Part{part("h", 1, 0, 2)}, []string{"1"}, false); !slices.Equal(got, []string{"0", "2"}) {
+		t.Errorf("without a driver: %v", got)
+	}
+}
+
+func TestLists(t *testing.T) {
+	for text, want := range map[string]string{"0-3,8": "0-3,8", "": "", "3,1,2\n": "1-3", "x,2": "2", "5-3": "", "0": "0"} {
+		if got := formatList(parseList(text)); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestFindTree(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(root, "proc/self", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"memory", "cpu,cpuacct", "cpuacct"} {
+		if err := os.MkdirAll(filepath.Join(root, "sys/fs/cgroup", name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("mountinfo", `30 20 0:26 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro
+31 30 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+32 30 0:28 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct
+33 30 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+`)
+	write("cgroup", "4:memory:/x\n0::/system.slice/mom.service\n")
+	got, err := FindTree(root, "p")
+	want := Tree{
+		Mounts:  map[string]string{"memory": "/sys/fs/cgroup/memory", "cpuacct": "/sys/fs/cgroup/cpuacct"},
+		Unified: "/sys/fs/cgroup/unified", Own: "/system.slice/mom.service", Parent: "p",
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("hybrid: %+v, %v", got, err)
+	}
+	if got.unified() || got.delegated() != "/sys/fs/cgroup/unified" {
+		t.Errorf("hybrid: delegated %s", got.delegated())
+	}
+	write("mountinfo", "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+	write("cgroup", "0::/system.slice/mom.service/mom\n")
+	got, err = FindTree(root, "")
+	if err != nil || !got.unified() || got.delegated() != "/sys/fs/cgroup/system.slice/mom.service" {
+		t.Errorf("v2: %+v, %v", got, err)
+	}
+}

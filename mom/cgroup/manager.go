@@ -1,0 +1,421 @@
+package cgroup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+)
+
+// Options are what a Manager needs of its host.
+type Options struct {
+	Host pbs.HostName
+	Dir  string                      // keeps a file for each job that has something
+	Root string                      // "/", or a tree for tests
+	Find func() (Tree, error)        // nil: FindTree
+	Kill func([]string) (int, error) // nil: proc.KillCgroup
+	// Remove removes a cgroup's folders; nil: proc.RemoveCgroup.
+	Remove func([]string) error
+	// Warn takes what an operator should know and no job dies of.
+	Warn func(text string)
+}
+
+// A Manager keeps the cgroups of a host's jobs.
+type Manager struct {
+	options Options
+
+	mu      sync.Mutex
+	enabled bool
+	events  []string
+	config  config
+	host    Host
+	jobs    map[string]*entry
+	without string // why there are no cgroups, as it was told last
+}
+
+// entry is a job on this host. Its lock is held while its folders are changed; that of the
+// manager comes after it.
+type entry struct {
+	sync.Mutex
+	assignment
+}
+
+// A Room is where the processes of a job live.
+type Room struct {
+	Folders []string // of its cgroup; none: it has none
+	GPUs    []string // as CUDA_VISIBLE_DEVICES takes them
+}
+
+// Open returns the manager of a host, with what an earlier mom has written down.
+func Open(o Options) (*Manager, error) {
+	if o.Root == "" {
+		o.Root = "/"
+	}
+	if o.Kill == nil {
+		o.Kill = proc.KillCgroup
+	}
+	if o.Remove == nil {
+		o.Remove = proc.RemoveCgroup
+	}
+	if o.Find == nil {
+		o.Find = func() (Tree, error) { return FindTree(o.Root, "") }
+	}
+	m := &Manager{options: o, config: defaults(), host: Discover(o.Root), jobs: map[string]*entry{}}
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read cgroups of jobs: %w", err)
+	}
+	for _, e := range entries {
+		var a assignment
+		text, err := os.ReadFile(filepath.Join(o.Dir, e.Name()))
+		if err != nil || json.Unmarshal(text, &a) != nil || a.Job == "" {
+			_ = os.Remove(filepath.Join(o.Dir, e.Name())) // a crash of the host has spoilt it: nothing of it lives
+			continue
+		}
+		m.jobs[a.Job] = &entry{assignment: a}
+	}
+	return m, nil
+}
+
+// Set takes what the servers say of the hook. A configuration that cannot be read leaves the
+// one before in force.
+func (m *Manager) Set(s Settings) error {
+	c, err := parse(s.Config)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.enabled, m.events = s.Enabled, s.Events
+	if err != nil {
+		return err
+	}
+	m.config = c
+	return nil
+}
+
+// Acts tells whether the hook acts at an event on this host.
+func (m *Manager) Acts(event string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.enabled && m.config.applies(string(m.options.Host)) && slices.Contains(m.events, event)
+}
+
+// Host returns what the machine has.
+func (m *Manager) Host() Host { return m.host }
+
+// NUMAVnodes tells whether the host is to offer a vnode for each NUMA node.
+func (m *Manager) NUMAVnodes() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.enabled && m.config.applies(string(m.options.Host)) && m.config.VnodePerNUMANode
+}
+
+// OnlinesOfflined tells whether vnodes that were set offline for a fault of the hook are to
+// come back when it works.
+func (m *Manager) OnlinesOfflined() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.config.OnlineOfflined
+}
+
+// Reserved returns how many kilobytes of the host's memory jobs do not get.
+func (m *Manager) Reserved(totalKB int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := &m.config.Cgroup.Memory
+	if !m.enabled || !m.config.applies(string(m.options.Host)) || !c.on(string(m.options.Host)) {
+		return 0
+	}
+	return c.reserved(totalKB<<10) >> 10
+}
+
+// Prepare makes room for a run: its cgroup, if the hook acts at execjob_begin, and its GPUs. A
+// repeat changes nothing and returns the same. An earlier run of the job is over by then; what
+// it has left is removed.
+func (m *Manager) Prepare(ctx context.Context, w Want) (Room, error) {
+	if err := checkName(w.Job); err != nil {
+		return Room{}, err
+	}
+	acts := m.Acts("execjob_begin")
+	gpus := w.sum().GPUs
+	if old, there := m.entry(w.Job); there && old.Run != w.Run {
+		if _, err := m.End(ctx, w.Job, old.Run); err != nil {
+			return Room{}, err
+		}
+	}
+	if !acts && gpus == 0 {
+		return Room{}, nil
+	}
+	e := m.reserve(w)
+	e.Lock()
+	defer e.Unlock()
+	a := e.assignment
+	tree, usable := m.tree()
+	var p plan
+	if acts && usable {
+		m.mu.Lock()
+		p = m.plan(w, &a)
+		a.Folders = m.folders(tree, w.Job, p)
+		e.assignment = a
+		m.mu.Unlock()
+	}
+	if err := m.write(a); err != nil { // before the deed: the next mom must know what to remove
+		return Room{}, err
+	}
+	if len(a.Folders) > 0 {
+		if err := m.set(tree, w.Job, p); err != nil {
+			return Room{}, err
+		}
+	}
+	return Room{Folders: a.Folders, GPUs: a.GPUs}, nil
+}
+
+// checkName refuses what is no name of a folder, so that no job reaches others' cgroups.
+func checkName(job string) error {
+	if job == "" || job[0] == '.' || strings.ContainsAny(job, "/\x00") {
+		return pbs.Errorf(pbs.InvalidRequest, "job %q: no name of a cgroup", job)
+	}
+	return nil
+}
+
+// entry returns a copy of what is known of a job.
+func (m *Manager) entry(job string) (assignment, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.jobs[job]
+	if !ok {
+		return assignment{}, false
+	}
+	return e.assignment, true
+}
+
+func (m *Manager) forget(job string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.jobs, job)
+}
+
+// reserve gives a run cpus and GPUs that no other has, unless it has them already.
+func (m *Manager) reserve(w Want) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, there := m.jobs[w.Job]; there {
+		return e
+	}
+	var cpus []int
+	var gpus []string
+	for _, e := range m.jobs {
+		if !e.Shared {
+			cpus = append(cpus, e.CPUs...)
+		}
+		gpus = append(gpus, e.GPUs...)
+	}
+	e := &entry{assignment: assignment{Job: w.Job, Run: w.Run}}
+	c := &m.config
+	e.CPUs, e.Shared = m.host.cpus(w.Parts, cpus, c.Cgroup.Cpuset.ExcludeCPUs, c.VnodePerNUMANode)
+	if len(e.CPUs) == 0 { // a part without cpus is not to be left without any to run on
+		e.CPUs, e.Shared = m.host.all(), true
+	}
+	e.Mems = m.mems(e.CPUs)
+	e.GPUs = m.host.gpus(w.Parts, gpus, c.VnodePerNUMANode)
+	m.jobs[w.Job] = e
+	return e
+}
+
+// mems returns the NUMA nodes whose memory a job may use.
+func (m *Manager) mems(cpus []int) []int {
+	if m.config.Cgroup.Cpuset.MemFences {
+		return m.host.mems(cpus)
+	}
+	var all []int
+	for _, n := range m.host.Nodes {
+		all = append(all, n.ID)
+	}
+	return all
+}
+
+// tree returns where cgroups are made; false, and once a word to the operator, if they are not.
+func (m *Manager) tree() (Tree, bool) {
+	t, err := m.options.Find()
+	why := ""
+	switch {
+	case err != nil:
+		why = err.Error()
+	case len(t.Mounts) == 0 && t.Unified == "":
+		why = "no hierarchy is mounted"
+	case t.unified():
+		if _, err := t.delegate(); err != nil {
+			why = err.Error()
+		}
+	}
+	m.mu.Lock()
+	told := m.without
+	m.without = why
+	m.mu.Unlock()
+	if why != "" && why != told && m.options.Warn != nil {
+		m.options.Warn("jobs get no cgroups: " + why)
+	}
+	return t, why == ""
+}
+
+// Room returns what a run has; it is empty for one that has nothing.
+func (m *Manager) Room(job string, run uint32) Room {
+	a, ok := m.entry(job)
+	if !ok || a.Run != run {
+		return Room{}
+	}
+	return Room{Folders: a.Folders, GPUs: a.GPUs}
+}
+
+// Resize shrinks, or widens, a run's cgroup to the parts that it has on this host, at once. An
+// error that wraps EBUSY says that it uses more memory than it would have.
+func (m *Manager) Resize(w Want) error {
+	m.mu.Lock()
+	e, ok := m.jobs[w.Job]
+	m.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	e.Lock()
+	defer e.Unlock()
+	m.mu.Lock()
+	a := e.assignment
+	if a.Run != w.Run || len(a.Folders) == 0 {
+		m.mu.Unlock()
+		return nil
+	}
+	if n := w.sum().CPUs; n > 0 && n < len(a.CPUs) && !a.Shared {
+		a.CPUs = m.host.keep(a.CPUs, w.Parts, m.config.VnodePerNUMANode)
+		a.Mems = m.mems(a.CPUs)
+	}
+	if n := w.sum().GPUs; n < len(a.GPUs) {
+		a.GPUs = a.GPUs[:n]
+	}
+	p := m.plan(w, &a)
+	m.mu.Unlock()
+	tree, usable := m.tree()
+	if !usable {
+		return nil
+	}
+	if err := m.set(tree, w.Job, p); err != nil {
+		return err
+	}
+	if err := m.write(a); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.assignment = a
+	return nil
+}
+
+// Attach moves a process into a run's cgroup.
+func (m *Manager) Attach(job string, run uint32, pid int) error {
+	return proc.EnterCgroup(m.Room(job, run).Folders, pid)
+}
+
+const (
+	endEvery = 10 * time.Millisecond // between looks at what is being killed
+	endFor   = 10 * time.Second      // then a process counts as one that survives SIGKILL
+)
+
+// End kills whatever is left in a run's cgroup and removes it; cpus and GPUs are free then. It
+// returns how many processes have survived, of which nothing can be done.
+func (m *Manager) End(ctx context.Context, job string, run uint32) (left int, err error) {
+	m.mu.Lock()
+	e, ok := m.jobs[job]
+	m.mu.Unlock()
+	if !ok {
+		return 0, nil
+	}
+	e.Lock()
+	defer e.Unlock()
+	if e.Run != run {
+		return 0, nil
+	}
+	left, err = m.empty(ctx, e.Folders)
+	if err == nil && left == 0 {
+		err = m.options.Remove(e.Folders)
+	}
+	if err == nil && left == 0 {
+		if err = os.Remove(m.file(job)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil || left > 0 {
+		return left, err // Sweep tries again
+	}
+	m.forget(job)
+	return 0, nil
+}
+
+// empty kills until nothing is left, or the time is over.
+func (m *Manager) empty(ctx context.Context, folders []string) (left int, err error) {
+	if len(folders) == 0 {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endFor)
+	defer cancel()
+	tick := time.NewTicker(endEvery)
+	defer tick.Stop()
+	for {
+		if left, err = m.options.Kill(folders); err != nil || left == 0 {
+			return left, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return left, nil
+		}
+	}
+}
+
+// Sweep ends what belongs to no live run: of an earlier mom, or what could not be removed in
+// time. It returns the jobs.
+func (m *Manager) Sweep(ctx context.Context, live func(job string, run uint32) bool) (ended []string, err error) {
+	m.mu.Lock()
+	all := make([]assignment, 0, len(m.jobs))
+	for _, e := range m.jobs {
+		all = append(all, assignment{Job: e.Job, Run: e.Run})
+	}
+	m.mu.Unlock()
+	slices.SortFunc(all, func(a, b assignment) int { return strings.Compare(a.Job, b.Job) })
+	var errs []error
+	for _, a := range all {
+		if live(a.Job, a.Run) {
+			continue
+		}
+		if _, err := m.End(ctx, a.Job, a.Run); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		ended = append(ended, a.Job)
+	}
+	return ended, errors.Join(errs...)
+}
+
+func (m *Manager) file(job string) string { return filepath.Join(m.options.Dir, job) }
+
+// write notes what a job has, for the next mom. It need not outlive the host's crash.
+func (m *Manager) write(a assignment) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(m.options.Dir, 0o700); err != nil {
+		return fmt.Errorf("note the cgroup of a job: %w", err)
+	}
+	tmp := filepath.Join(m.options.Dir, "."+a.Job+".tmp")
+	if err := os.WriteFile(tmp, text, 0o600); err != nil {
+		return fmt.Errorf("note the cgroup of a job: %w", err)
+	}
+	return os.Rename(tmp, m.file(a.Job))
+}
