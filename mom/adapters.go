@@ -80,15 +80,17 @@ func (s scripts) Script(ctx context.Context, k spool.TaskKey) ([]byte, error) {
 }
 
 // Counts implements task.Scripts.
-func (s scripts) Counts(ctx context.Context, k spool.TaskKey) error {
+func (s scripts) Counts(ctx context.Context, k spool.TaskKey) (task.RunOwner, error) {
+	var owner task.RunOwner
 	stream, err := s.reporter.Script(ctx, connect.NewRequest(&api.ScriptRequest{Job: string(k.Job), RunCount: uint32(k.Run), Confirm: true}))
 	if err != nil {
-		return err
+		return owner, err
 	}
 	for stream.Receive() {
-		continue
+		o := stream.Msg().GetOwner()
+		owner = task.RunOwner{Mother: pbs.HostName(o.GetMother()), User: o.GetUser(), Group: o.GetGroup()}
 	}
-	return errors.Join(stream.Err(), stream.Close())
+	return owner, errors.Join(stream.Err(), stream.Close())
 }
 
 // lines writes the mom's log in PBS's form.

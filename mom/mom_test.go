@@ -46,6 +46,7 @@ type servers struct {
 	onLease  func(*api.LeaseRequest)
 	onAnew   func(*api.RegisterRequest) // a registration for the epoch, from another one
 	refusals map[string]bool            // jobs whose script is refused
+	owner    *api.RunOwner              // of all runs
 }
 
 var _ apiconnect.ReportHandler = (*servers)(nil)
@@ -116,6 +117,9 @@ func (s *servers) Script(_ context.Context, r *connect.Request[api.ScriptRequest
 	}
 	if s.refusals[r.Msg.GetJob()] {
 		return connect.NewError(connect.CodeNotFound, errors.New("not the present run"))
+	}
+	if r.Msg.GetConfirm() {
+		return out.Send(&api.ScriptReply{Owner: s.owner})
 	}
 	script := s.scripts[r.Msg.GetJob()]
 	half := len(script) / 2

@@ -41,6 +41,10 @@ func (s sister) Join(ctx context.Context, r *connect.Request[api.JoinRunRequest]
 	if len(hosts) < 2 || hosts[0].Name != caller.Host {
 		return nil, fmt.Errorf("join of %s by %s: %w", r.Msg.GetJob(), caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}
+	// The record comes before the question, so its folder must not lead elsewhere.
+	if id, err := pbs.ParseJobID(r.Msg.GetJob(), ""); err != nil || string(id) != r.Msg.GetJob() {
+		return nil, pbs.Errorf(pbs.BadJobID, "join of %q: illegally formed job identifier", r.Msg.GetJob())
+	}
 	runner, err := s.take(r.Msg, hosts)
 	if err != nil {
 		return nil, err

@@ -262,7 +262,9 @@ func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptReques
 		return fmt.Errorf("script of run %d of %s for %s: %w", r.Msg.GetRunCount(), j.ID, caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}
 	if r.Msg.GetConfirm() {
-		return nil
+		user, _ := j.Attrs.Get("euser", "")
+		group, _ := j.Attrs.Get("egroup", "")
+		return stream.Send(&api.ScriptReply{Owner: &api.RunOwner{Mother: string(j.MS), User: user, Group: group}})
 	}
 	body, _ := v.Script(j.ID)
 	for _, part := range chunks(body, scriptChunk) {

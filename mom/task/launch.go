@@ -61,19 +61,6 @@ func (s *Site) confirm(ctx context.Context, t Task) Event {
 	}
 }
 
-// admit tells whether a sister may take part: the servers say that the run counts, and the
-// host knows the owner.
-func (s *Site) admit(ctx context.Context, t Task) error {
-	if err := s.Scripts.Counts(ctx, t.Key); err != nil {
-		return err
-	}
-	_, err := s.account(ctx, t)
-	if errors.Is(err, ErrNoAccount) {
-		return pbs.Errorf(pbs.BadUser, "%s: %v", s.Host, err)
-	}
-	return err
-}
-
 // pause waits; false says that the context ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)

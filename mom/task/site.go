@@ -31,8 +31,8 @@ type Accounts interface {
 // that they refuse, anything else that they did not answer.
 type Scripts interface {
 	Script(ctx context.Context, k spool.TaskKey) ([]byte, error)
-	// Counts returns nil while a run counts, to its sisters, too.
-	Counts(ctx context.Context, k spool.TaskKey) error
+	// Counts returns whose a run is while it counts, to its sisters, too.
+	Counts(ctx context.Context, k spool.TaskKey) (RunOwner, error)
 }
 
 // Lines writes the mom's log.

@@ -1165,9 +1165,11 @@ func (x *ScriptRequest) GetConfirm() bool {
 	return false
 }
 
+// To a confirmation there is one reply, without data.
 type ScriptReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Owner         *RunOwner              `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"` // of a confirmation
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1209,6 +1211,74 @@ func (x *ScriptReply) GetData() []byte {
 	return nil
 }
 
+func (x *ScriptReply) GetOwner() *RunOwner {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+// RunOwner is what the servers know of a run, whatever its mother superior says.
+type RunOwner struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Mother        string                 `protobuf:"bytes,1,opt,name=mother,proto3" json:"mother,omitempty"` // host of the mother superior
+	User          string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`     // under which the job runs: euser
+	Group         string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`   // egroup
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunOwner) Reset() {
+	*x = RunOwner{}
+	mi := &file_report_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunOwner) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunOwner) ProtoMessage() {}
+
+func (x *RunOwner) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunOwner.ProtoReflect.Descriptor instead.
+func (*RunOwner) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RunOwner) GetMother() string {
+	if x != nil {
+		return x.Mother
+	}
+	return ""
+}
+
+func (x *RunOwner) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *RunOwner) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
 // HookWishes are what a hook that ran on the mom wants of vnodes and jobs.
 type HookWishes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1225,7 +1295,7 @@ type HookWishes struct {
 
 func (x *HookWishes) Reset() {
 	*x = HookWishes{}
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1307,7 @@ func (x *HookWishes) String() string {
 func (*HookWishes) ProtoMessage() {}
 
 func (x *HookWishes) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1320,7 @@ func (x *HookWishes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookWishes.ProtoReflect.Descriptor instead.
 func (*HookWishes) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{17}
+	return file_report_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HookWishes) GetHook() string {
@@ -1314,7 +1384,7 @@ type HookVnode struct {
 
 func (x *HookVnode) Reset() {
 	*x = HookVnode{}
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1396,7 @@ func (x *HookVnode) String() string {
 func (*HookVnode) ProtoMessage() {}
 
 func (x *HookVnode) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1409,7 @@ func (x *HookVnode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookVnode.ProtoReflect.Descriptor instead.
 func (*HookVnode) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{18}
+	return file_report_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HookVnode) GetName() string {
@@ -1465,9 +1535,14 @@ const file_report_proto_rawDesc = "" +
 	"\rScriptRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x18\n" +
-	"\aconfirm\x18\b \x01(\bR\aconfirm\"!\n" +
+	"\aconfirm\x18\b \x01(\bR\aconfirm\"M\n" +
 	"\vScriptReply\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\"\xf7\x01\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\x12*\n" +
+	"\x05owner\x18\x02 \x01(\v2\x14.rampart.v1.RunOwnerR\x05owner\"L\n" +
+	"\bRunOwner\x12\x16\n" +
+	"\x06mother\x18\x01 \x01(\tR\x06mother\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x14\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\"\xf7\x01\n" +
 	"\n" +
 	"HookWishes\x12\x12\n" +
 	"\x04hook\x18\x01 \x01(\tR\x04hook\x12-\n" +
@@ -1501,7 +1576,7 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_report_proto_goTypes = []any{
 	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
 	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
@@ -1520,44 +1595,46 @@ var file_report_proto_goTypes = []any{
 	(*LeaseReply)(nil),      // 14: rampart.v1.LeaseReply
 	(*ScriptRequest)(nil),   // 15: rampart.v1.ScriptRequest
 	(*ScriptReply)(nil),     // 16: rampart.v1.ScriptReply
-	(*HookWishes)(nil),      // 17: rampart.v1.HookWishes
-	(*HookVnode)(nil),       // 18: rampart.v1.HookVnode
-	(*Attribute)(nil),       // 19: rampart.v1.Attribute
+	(*RunOwner)(nil),        // 17: rampart.v1.RunOwner
+	(*HookWishes)(nil),      // 18: rampart.v1.HookWishes
+	(*HookVnode)(nil),       // 19: rampart.v1.HookVnode
+	(*Attribute)(nil),       // 20: rampart.v1.Attribute
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
 	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	19, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	20, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
 	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
 	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
 	8,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
-	17, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
+	18, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
 	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
-	19, // 8: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	19, // 9: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
+	20, // 8: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	20, // 9: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
 	11, // 10: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	19, // 11: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	19, // 12: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
-	18, // 13: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
-	2,  // 14: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
-	2,  // 15: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	19, // 16: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	19, // 17: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	0,  // 18: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 19: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	10, // 20: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	13, // 21: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	15, // 22: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	3,  // 23: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	9,  // 24: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	12, // 25: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	14, // 26: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	16, // 27: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	23, // [23:28] is the sub-list for method output_type
-	18, // [18:23] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	20, // 11: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	20, // 12: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
+	17, // 13: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
+	19, // 14: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	2,  // 15: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
+	2,  // 16: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
+	20, // 17: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	20, // 18: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	0,  // 19: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 20: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	10, // 21: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	13, // 22: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	15, // 23: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	3,  // 24: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	9,  // 25: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	12, // 26: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	14, // 27: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	16, // 28: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	24, // [24:29] is the sub-list for method output_type
+	19, // [19:24] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -1578,7 +1655,7 @@ func file_report_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,47 @@
+package task
+
+import (
+	"context"
+	"errors"
+
+	"rampart/fsm/pbs"
+)
+
+// A RunOwner is what the servers know of a run: its mother superior, and the user and the group
+// under which it runs.
+type RunOwner struct {
+	Mother      pbs.HostName
+	User, Group string
+}
+
+// admit tells whether a sister may take part: the servers say that the run counts, and is what
+// the host that has asked says of it, and this host knows the owner.
+func (s *Site) admit(ctx context.Context, t Task) error {
+	owner, err := s.Scripts.Counts(ctx, t.Key)
+	if err != nil {
+		return err
+	}
+	if err := t.confirm(owner); err != nil {
+		return err
+	}
+	_, err = s.account(ctx, t)
+	if errors.Is(err, ErrNoAccount) {
+		return pbs.Errorf(pbs.BadUser, "%s: %v", s.Host, err)
+	}
+	return err
+}
+
+// confirm refuses a run that came from another host than its mother superior, or for another user
+// than its owner: a mom that was broken into gets programs of its jobs run as their owners
+// elsewhere, and as nobody else.
+func (t Task) confirm(owner RunOwner) error {
+	told := RunOwner{User: t.Attrs.Get("euser"), Group: t.Attrs.Get("egroup")}
+	if len(t.Hosts) > 0 {
+		told.Mother = t.Hosts[0].Name
+	}
+	if told != owner {
+		return pbs.Errorf(pbs.Unauthorized, "%s: %s asks for %s:%s, the run is of %s:%s at %s",
+			pbs.Unauthorized.Text(), told.Mother, told.User, told.Group, owner.User, owner.Group, owner.Mother)
+	}
+	return nil
+}
