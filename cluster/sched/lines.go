@@ -46,7 +46,7 @@ func (l *lines) leave() { heap.Pop(l) }
 // a soft limit stays so in a cycle.
 func (l *lines) advance(v *state.View) {
 	first := &(*l)[0]
-	over := first.rank.over
+	over, level := first.rank.over, first.rank.level
 	switch {
 	case len(first.rest) > 0:
 		first.job, first.rank, first.rest = first.rest[0].job, first.rest[0].rank, first.rest[1:]
@@ -58,13 +58,18 @@ func (l *lines) advance(v *state.View) {
 		}
 		first.job = next
 	}
-	first.rank.over = over
+	if first.rank.over = over; over {
+		first.rank.level = level
+	}
 	heap.Fix(l, 0)
 }
 
 // recede puts the first line behind those that are within their soft limits.
-func (l *lines) recede() {
-	(*l)[0].rank.over = true
+func (l *lines) recede(levels *levels) {
+	first := &(*l)[0]
+	if first.rank.over = true; levels.heeds(isOverQueue | isOverServer) {
+		first.rank.level = levels.of(first.of.Queue, isOverQueue|isOverServer)
+	}
 	heap.Fix(l, 0)
 }
 
@@ -113,8 +118,9 @@ func (l *lanes) next() *lane {
 		if len(a.lines) == 0 {
 			continue
 		}
-		if best == nil || a.priority > best.priority || a.priority == best.priority &&
-			(a.taken < best.taken || a.taken == best.taken && a.queue < best.queue) {
+		level := a.lines[0].rank.level
+		if best == nil || level > best.lines[0].rank.level || level == best.lines[0].rank.level && (a.priority > best.priority || a.priority == best.priority &&
+			(a.taken < best.taken || a.taken == best.taken && a.queue < best.queue)) {
 			best = a
 		}
 	}

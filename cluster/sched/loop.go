@@ -134,6 +134,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		l.log(line.Event, "Job", string(line.Job), line.Text)
 	}
 	l.resume(ctx, plan.Resumes)
+	l.preempt(ctx, plan.Preempts)
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	due := l.comment(ctx, plan.Comments)
 	l.log(logDebug, "Req", "", "Leaving Scheduling Cycle")
@@ -188,6 +189,35 @@ func (l *Loop) resume(ctx context.Context, jobs []pbs.JobID) {
 			l.log(logSched, "Job", string(id), "Job resumed")
 		}
 	}
+}
+
+// words are how jobs were preempted.
+var words = map[string]string{
+	command.PreemptSuspend: "suspension", command.PreemptRequeue: "requeuing", command.PreemptDelete: "deletion",
+}
+
+// preempt proposes to preempt running jobs. What others wait for comes when the moms have
+// confirmed it: the cycle after that starts them.
+func (l *Loop) preempt(ctx context.Context, all []Preempt) {
+	var g errgroup.Group
+	g.SetLimit(inFlight)
+	for _, p := range all {
+		g.Go(func() error {
+			out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
+				Asker: l.opts.Asker, Commands: []command.Command{&command.PreemptJob{Job: p.Job, RunCount: p.RunCount, Method: p.Method, For: p.For}},
+			})
+			switch {
+			case out.Refusal != nil:
+				l.log(logSched, "Job", string(p.Job), "Not preempted: "+out.Refusal.Message)
+			case err != nil:
+				l.fail(ctx, p.Job, err)
+			default:
+				l.log(logSched, "Job", string(p.Job), "Job preempted by "+words[p.Method])
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
 }
 
 // runTime returns the time as comments of running jobs have it.

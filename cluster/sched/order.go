@@ -12,8 +12,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// An order is how the site wants jobs to be considered: those within their soft limits
-// first, then by the Priority of their queues, by job_sort_formula, by job_sort_key, and in
+// An order is how the site wants jobs to be considered: those that may preempt others first,
+// then those within their soft limits, then by the Priority of their queues, by job_sort_formula, by job_sort_key, and in
 // the order of state.Before.
 type order struct {
 	view      *state.View
@@ -27,6 +27,7 @@ type order struct {
 	defs      map[string]resource.Def // of the resources that formula and keys name
 	strict    bool                    // strict_ordering
 	depth     int                     // how many jobs that wait get a start time that others must not delay
+	levels    *levels                 // who may preempt whom; nil: nobody
 }
 
 // A sortKey is an entry of job_sort_key: the value of a resource, or of one of the names
@@ -38,7 +39,7 @@ type sortKey struct {
 
 func newOrder(v *state.View, now pbs.Time) order {
 	s := v.Server()
-	o := order{view: v, now: now, turns: s.SchedGet("round_robin") == "True", strict: s.SchedGet("strict_ordering") == "True", depth: depthOf(v)}
+	o := order{view: v, now: now, turns: s.SchedGet("round_robin") == "True", strict: s.SchedGet("strict_ordering") == "True", depth: depthOf(v), levels: newLevels(v)}
 	if s.SchedGet("by_queue") == "True" || o.turns {
 		o.queues = prioritiesOf(v)
 	}
@@ -108,13 +109,17 @@ func (o *order) scores() bool { return o.formula != nil || len(o.keys) > 0 }
 
 // A rank is where a job stands, but for its place in the order of submission.
 type rank struct {
-	over  bool // over a soft limit
+	level int64 // of preempt_prio
+	over  bool  // over a soft limit
 	queue int64
 	score float64
 	keys  []float64 // most first
 }
 
 func (a rank) compare(b rank) int {
+	if a.level != b.level {
+		return cmp.Compare(b.level, a.level)
+	}
 	if a.over != b.over {
 		if a.over {
 			return 1
@@ -126,7 +131,7 @@ func (a rank) compare(b rank) int {
 
 // rank computes where the job stands.
 func (o *order) rank(j *state.Job) rank {
-	r := rank{queue: o.queues[j.Queue]}
+	r := rank{queue: o.queues[j.Queue], level: o.levels.of(j.Queue, o.is(j))}
 	if !o.scores() {
 		return r
 	}
@@ -143,6 +148,9 @@ func (o *order) rank(j *state.Job) rank {
 	}
 	return r
 }
+
+// is tells what a job is for preempt_prio, beside what its queue makes it.
+func (o *order) is(*state.Job) uint8 { return 0 }
 
 // value returns what a name in a formula stands for.
 func (o *order) value(j *state.Job, name string) float64 {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -11,6 +12,7 @@ import (
 type Plan struct {
 	Starts   []Start
 	Resumes  []pbs.JobID // suspended jobs for which there is room again
+	Preempts []Preempt
 	Comments []Comment
 	Lines    []Line // for the scheduler's log, bounded
 	More     bool   // more jobs could start than one cycle takes
@@ -92,14 +94,17 @@ type cycle struct {
 	hopeless  map[*class]bool   // classes for which there is none
 	blocked   bool              // nothing more starts: a job waits that nothing may pass
 	begun     map[uint64]uint32 // of arrays, by sequence number: index of the first subjob that was not planned
+	prey      *prey             // nil: nobody had to be preempted yet
+	stopped   []stopped         // suspended jobs that wait to be resumed and were not looked at, in their order
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than
 // there is to say of it.
 func (c *cycle) run(waits lanes) {
-	c.resume()
+	c.stopped = c.suspensions()
 	for lane := waits.next(); lane != nil; lane = waits.next() {
 		first := lane.lines[0]
+		c.resume(first.rank.level)
 		switch {
 		case c.saidAll(first):
 			lane.lines.leave()
@@ -108,17 +113,18 @@ func (c *cycle) run(waits lanes) {
 			c.plan.More = true
 			return
 		case !first.rank.over && c.soft(first.job) && c.over(first.job):
-			lane.lines.recede()
+			lane.lines.recede(c.order.levels)
 			continue
 		}
 		lane.taken++
 		c.yields, c.beyond = false, first.rank.over
 		if c.consider(first.job, first.class); c.yields && !first.rank.over {
-			lane.lines.recede() // the rest of an array
+			lane.lines.recede(c.order.levels) // the rest of an array
 			continue
 		}
 		lane.lines.advance(c.view)
 	}
+	c.resume(math.MinInt64)
 }
 
 // saidAll tells whether nothing would come of looking at the first job of a line,
@@ -238,7 +244,9 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.explain(j, conflicts)
 			return false
 		}
-		why = c.why(cl)
+		if why = c.why(cl); !why.never && c.preempt(j, cl) {
+			return false
+		}
 		c.reasons[cl] = why
 		for _, text := range why.lines {
 			c.log(logSched, id, text)

@@ -1,17 +1,49 @@
 package sched
 
 import (
+	"cmp"
+	"slices"
+
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
-// resume plans to resume the jobs that are suspended until there is room for them: they
-// come before the jobs that were not started yet.
-func (c *cycle) resume() {
+// stopped is a suspended job that waits to be resumed.
+type stopped struct {
+	job   *state.Job
+	level int64
+}
+
+// suspensions returns the jobs that are suspended until there is room for them: those of
+// higher levels first, then those that wait longest.
+func (c *cycle) suspensions() []stopped {
+	var all []stopped
 	for j := range c.view.Suspensions() {
-		if j.Substate == pbs.SubSchedSuspended && len(c.plan.Resumes) < c.starts && c.regain(j) {
+		if j.Substate == pbs.SubSchedSuspended {
+			all = append(all, stopped{j, c.runningLevel(j)})
+		}
+	}
+	since := func(s stopped) pbs.Time {
+		if s.job.Preempted == nil {
+			return 0
+		}
+		return s.job.Preempted.At
+	}
+	slices.SortStableFunc(all, func(a, b stopped) int {
+		return cmp.Or(cmp.Compare(b.level, a.level), cmp.Compare(since(a), since(b)))
+	})
+	return all
+}
+
+// resume plans to resume suspended jobs of a level and above: they come before those of the same level that
+// were not started yet.
+func (c *cycle) resume(level int64) {
+	for len(c.stopped) > 0 && c.stopped[0].level >= level {
+		j := c.stopped[0].job
+		c.stopped = c.stopped[1:]
+		if len(c.plan.Resumes) < c.starts && c.regain(j) {
 			c.plan.Resumes = append(c.plan.Resumes, j.ID)
 		}
 	}

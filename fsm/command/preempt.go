@@ -70,6 +70,17 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	return nil
 }
 
+// Preemptable tells whether a running job can be preempted by a method at all.
+func Preemptable(j *state.Job, method string) bool {
+	switch method {
+	case PreemptSuspend, PreemptDelete:
+		return true
+	case PreemptRequeue:
+		return !j.NotRerunnable
+	}
+	return false
+}
+
 // beingSuspended tells whether an order to suspend the present run is on its way.
 func beingSuspended(tx *state.Tx, j *state.Job) bool {
 	for o := range tx.Orders(j.MS) {

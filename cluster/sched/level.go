@@ -1,0 +1,125 @@
+package sched
+
+import (
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// What a job may be, for preempt_prio; one that is none of it is normal.
+const (
+	isExpress uint8 = 1 << iota
+	isStarving
+	isOverShare
+	isOverQueue  // over a soft limit of its queue
+	isOverServer // over a soft limit of the server
+	isNormal
+)
+
+var levelWords = map[string]uint8{
+	"express_queue": isExpress, "starving_jobs": isStarving, "fairshare": isOverShare,
+	"queue_softlimits": isOverQueue, "server_softlimits": isOverServer, "normal_jobs": isNormal,
+}
+
+// levelStep is between two entries of preempt_prio; Priorities of express queues lie between.
+const levelStep = 4096
+
+// levels are preempt_prio and preempt_queue_prio: which jobs may preempt which. Nil: all jobs
+// are on one level, and none is preempted.
+type levels struct {
+	rows    []levelRow // those that ask for the most come first
+	normal  int64
+	express map[pbs.QueueName]int64 // Priority of those that are
+	heeded  uint8                   // what the rows ask for
+}
+
+type levelRow struct {
+	is    uint8
+	level int64
+}
+
+func newLevels(v *state.View) *levels {
+	s := v.Server()
+	if s.SchedGet("preemptive_sched") == "False" || v.Cluster().FeatureLevel < command.LevelObjects {
+		return nil
+	}
+	l := &levels{express: map[pbs.QueueName]int64{}}
+	entries := strings.Split(s.SchedGet("preempt_prio"), ",")
+	for i, entry := range entries {
+		row := levelRow{level: int64(len(entries)-i) * levelStep}
+		for word := range strings.SplitSeq(entry, "+") {
+			row.is |= levelWords[strings.TrimSpace(word)]
+		}
+		if row.is == isNormal {
+			l.normal = row.level
+		}
+		l.heeded |= row.is
+		l.rows = append(l.rows, row)
+	}
+	slices.SortStableFunc(l.rows, func(a, b levelRow) int { return bits.OnesCount8(b.is) - bits.OnesCount8(a.is) })
+	least, _ := strconv.ParseInt(s.SchedGet("preempt_queue_prio"), 10, 64)
+	for q := range v.Queues() {
+		if n, _ := strconv.ParseInt(q.Get("Priority"), 10, 64); n >= least && q.Get("Priority") != "" {
+			l.express[q.Name] = n
+		}
+	}
+	return l
+}
+
+// of returns the level of a job that is what is said, beside what its queue makes it: that
+// of the first row all of whose words it is.
+func (l *levels) of(queue pbs.QueueName, is uint8) int64 {
+	if l == nil {
+		return 0
+	}
+	priority, express := l.express[queue]
+	if express {
+		is |= isExpress
+	}
+	if is&l.heeded == 0 {
+		return l.normal
+	}
+	for _, row := range l.rows {
+		if is&row.is != row.is {
+			continue
+		}
+		if row.is&isExpress != 0 {
+			return row.level + priority
+		}
+		return row.level
+	}
+	return l.normal
+}
+
+// heeds tells whether it matters that a job is something.
+func (l *levels) heeds(is uint8) bool { return l != nil && l.heeded&is != 0 }
+
+// running returns the level of a job that runs.
+func (c *cycle) runningLevel(j *state.Job) int64 {
+	l := c.order.levels
+	var is uint8
+	if l.heeds(isOverQueue|isOverServer) && c.soft(j) {
+		is |= c.overSoft(j)
+	}
+	return l.of(j.Queue, is)
+}
+
+// overSoft tells which soft limits the owner of a running job is over.
+func (c *cycle) overSoft(j *state.Job) (is uint8) {
+	for _, l := range c.view.SoftLimits(j) {
+		if c.view.Used(l, true) <= l.Most {
+			continue
+		}
+		if l.Queue == "" {
+			is |= isOverServer
+		} else {
+			is |= isOverQueue
+		}
+	}
+	return is
+}

@@ -1,0 +1,232 @@
+package sched
+
+import (
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// A Preempt takes from a running job what it has, for one that comes before it.
+type Preempt struct {
+	Job      pbs.JobID
+	RunCount pbs.RunCount
+	Method   string
+	For      pbs.JobID // the job that waits; of subjobs that were never started their array
+}
+
+const (
+	// mostPreempting bounds the jobs of a cycle for which others are preempted.
+	mostPreempting = 16
+	// mostSpared bounds the victims of one job of which it is looked whether they can be spared.
+	mostSpared = 64
+	// mostMethods is how many methods preempt_order has.
+	mostMethods = 4
+)
+
+// prey is what a cycle knows of the jobs that may be preempted; it is looked up when it is
+// first needed.
+type prey struct {
+	victims  []victim
+	lowest   int64
+	limited  []string // resources that are given back on suspension; none: all
+	hopeless map[attempt]bool
+	most     map[bound]*world // what is free at most when all are preempted that may be
+	jobs     int              // for which others were preempted
+	scratch  *world
+}
+
+// An attempt is what decides whether preempting others helps a job.
+type attempt struct {
+	class   *class
+	level   int64
+	targets string
+}
+
+type bound struct {
+	level  int64
+	method int
+}
+
+// A quarry is where a job fits when some victims are preempted by their method of a place.
+type quarry struct {
+	placed  spec.ExecVnode
+	victims []*victim
+	method  int
+}
+
+// preempt looks for running jobs of lower levels without which the job would fit, and keeps
+// what it gets out of the way of others. Jobs that are being preempted already go first: so
+// a new leader goes on where the last one stopped.
+func (c *cycle) preempt(j *state.Job, cl *class) bool {
+	if c.order.levels == nil || cl.bad != "" {
+		return false
+	}
+	if c.prey == nil {
+		c.lookUpPrey()
+	}
+	a := attempt{class: cl, level: c.waitingLevel(j)}
+	a.targets, _ = j.Resources.Get("preempt_targets")
+	if len(c.prey.victims) == 0 || c.prey.lowest >= a.level || c.prey.hopeless[a] || strings.EqualFold(a.targets, "NONE") {
+		return false
+	}
+	if c.prey.jobs == mostPreempting {
+		c.plan.More = c.plan.More || len(c.plan.Preempts) > 0
+		return false
+	}
+	for method := range mostMethods {
+		if _, ok := c.prey.most[bound{a.level, method}].orMake(c, a.level, method).fits(cl); !ok {
+			continue
+		}
+		if q, ok := c.hunt(a, method); ok {
+			c.take(j, cl, q)
+			return true
+		}
+	}
+	c.prey.hopeless[a] = true
+	return false
+}
+
+// waitingLevel returns the level of a job that waits.
+func (c *cycle) waitingLevel(j *state.Job) int64 {
+	is := c.order.is(j)
+	if c.beyond {
+		is |= isOverQueue | isOverServer
+	}
+	return c.order.levels.of(j.Queue, is)
+}
+
+func (c *cycle) lookUpPrey() {
+	c.prey = &prey{victims: c.victims(), hopeless: map[attempt]bool{}, most: map[bound]*world{}}
+	for _, name := range c.view.Server().List("restrict_res_to_release_on_suspend") {
+		c.prey.limited = append(c.prey.limited, strings.TrimSpace(name))
+	}
+	for i, v := range c.prey.victims {
+		if i == 0 || v.level < c.prey.lowest {
+			c.prey.lowest = v.level
+		}
+	}
+}
+
+// orMake returns the world in which all victims below a level are gone, made when it is
+// first asked for: what starts later in the cycle leaves less, so who does not fit there fits nowhere.
+func (w *world) orMake(c *cycle, level int64, method int) *world {
+	if w != nil {
+		return w
+	}
+	w = c.free.copyTo(nil)
+	for i := range c.prey.victims {
+		if v := &c.prey.victims[i]; v.level < level {
+			w.release(v.run(method, c.prey.limited))
+		}
+	}
+	c.prey.most[bound{level, method}] = w
+	return w
+}
+
+// hunt finds the victims that have to go so that the class fits.
+func (c *cycle) hunt(a attempt, method int) (quarry, bool) {
+	w := c.free.copyTo(c.prey.scratch)
+	c.prey.scratch = w
+	var may []*victim
+	for i := range c.prey.victims {
+		if v := &c.prey.victims[i]; v.level < a.level && !v.taken && (v.pending || targeted(a.targets, v.job)) {
+			may = append(may, v)
+		}
+	}
+	single := a.class.fit.ok && a.class.fit.host >= 0
+	every := 1
+	if !single {
+		every = max(1, len(may)/64) // a look at many hosts is dear
+	}
+	for i, v := range may {
+		w.release(v.run(method, c.prey.limited))
+		if i%every != 0 && i != len(may)-1 {
+			continue
+		}
+		if placed, ok := w.find(a.class); ok {
+			w.undo(placed)
+			return c.spare(a, may[:i+1], w.on(placed), method)
+		}
+	}
+	return quarry{}, false
+}
+
+// on returns the hosts of an assignment.
+func (w *world) on(placed spec.ExecVnode) map[int]bool {
+	hosts := map[int]bool{}
+	for _, name := range placed.Vnodes() {
+		if i, ok := w.byVnode[name]; ok {
+			hosts[w.nodes[i].host] = true
+		}
+	}
+	return hosts
+}
+
+// spare drops the victims that are on other hosts than the job, and those without which it
+// fits as well, the ones that were found last first.
+func (c *cycle) spare(a attempt, found []*victim, hosts map[int]bool, method int) (quarry, bool) {
+	var kept []*victim
+	for _, v := range found {
+		for h := range c.free.on(v.run(method, nil).placed) {
+			if hosts[h] {
+				kept = append(kept, v)
+				break
+			}
+		}
+	}
+	placed, ok := c.without(a.class, kept, nil, method)
+	for i, looks := len(kept)-1, 0; i >= 0 && looks < mostSpared; i-- {
+		if kept[i].pending {
+			continue
+		}
+		looks++
+		if better, fits := c.without(a.class, kept, kept[i], method); fits {
+			placed, ok = better, true
+			kept = append(kept[:i:i], kept[i+1:]...)
+		}
+	}
+	return quarry{placed, kept, method}, ok
+}
+
+// without places the class as if the victims but one were gone.
+func (c *cycle) without(cl *class, victims []*victim, but *victim, method int) (spec.ExecVnode, bool) {
+	w := c.free.copyTo(c.prey.scratch)
+	c.prey.scratch = w
+	for _, v := range victims {
+		if v != but {
+			w.release(v.run(method, c.prey.limited))
+		}
+	}
+	return w.find(cl)
+}
+
+// take plans to preempt the victims, and keeps what is free of what the job will get.
+func (c *cycle) take(j *state.Job, cl *class, q quarry) {
+	c.prey.jobs++
+	for _, v := range q.victims {
+		v.taken = true
+		if !v.pending {
+			c.plan.Preempts = append(c.plan.Preempts, Preempt{v.job.ID, v.job.RunCount, v.method(q.method), j.ID})
+		}
+	}
+	c.free.reserve(q.placed, cl)
+	c.planned(j)
+	if len(c.tops) > 0 {
+		c.tighten(q.placed.Vnodes())
+	}
+}
+
+// reserve takes of what a job will get that which is free already.
+func (w *world) reserve(placed spec.ExecVnode, cl *class) {
+	w.occupy(placed, cl)
+	for _, name := range placed.Vnodes() {
+		if i, ok := w.byVnode[name]; ok {
+			for _, col := range w.columns {
+				col.free[i] = max(0, col.free[i])
+			}
+		}
+	}
+	w.recount(placed)
+}
