@@ -130,6 +130,10 @@ func key(o *api.Order) spool.TaskKey {
 
 func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, saved map[uint64]error, fresh map[uint64]*spool.Refusal) (*api.Answer, error) {
 	refusal, answered, void := l.spool.Answered(o.GetId())
+	var before task.Task
+	if r := l.task(key(o)); r != nil {
+		before = r.Task()
+	}
 	switch {
 	case void:
 		refusal = &spool.Refusal{Code: uint16(pbs.InvalidRequest), Message: "the order is not open any more"}
@@ -143,6 +147,8 @@ func (m *Mom) answer(ctx context.Context, l *life, o *api.Order, saved map[uint6
 	a := &api.Answer{Order: o.GetId()}
 	if refusal != nil {
 		a.Refusal = &api.Refusal{Code: uint32(refusal.Code), Message: refusal.Message}
+	} else if !answered && o.GetRelease().GetStep() == api.ReleaseStep_RELEASE_STEP_ASKED {
+		m.accounted(a, before)
 	}
 	return a, nil
 }
@@ -162,6 +168,8 @@ func (m *Mom) obey(ctx context.Context, l *life, o *api.Order, saved map[uint64]
 		err = m.forgetJob(ctx, l, k)
 	case o.GetAlter() != nil:
 		err = l.tell(ctx, k, task.Alter{Attrs: attrs(o.GetAlter().GetAttributes())})
+	case o.GetRelease() != nil:
+		err = m.releaseNodes(ctx, l, k, o.GetRelease())
 	case o.GetMessage() != nil:
 		err = m.messageJob(l, k, o.GetMessage())
 	default:

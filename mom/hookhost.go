@@ -2,8 +2,6 @@ package mom
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 	"time"
 
 	"rampart/mom/hook"
@@ -99,7 +97,7 @@ func (r hookRunner) periodic(ctx context.Context, h hook.Hook) {
 	}
 	runs := map[string]*task.Runner{}
 	for _, run := range r.life.all() {
-		if t := run.Task(); t.State == task.Running && !t.Sister {
+		if t := run.Task(); t.State == task.Running {
 			e.Jobs = append(e.Jobs, r.job(t))
 			runs[string(t.Key.Job)] = run
 		}
@@ -114,49 +112,15 @@ func (r hookRunner) periodic(ctx context.Context, h hook.Hook) {
 		if !ok {
 			continue
 		}
-		if used := usedOf(edits); len(used) > 0 {
+		if used := r.usedOf(edits); len(used) > 0 {
 			if err := run.Tell(ctx, task.Hooked{Used: used}); err != nil && ctx.Err() == nil {
 				r.mom.lines.Job(daylog.Error, run.Task().Key.Job, "resources_used of hook "+h.Name+": "+err.Error())
 			}
 		}
 		wishes, key := &spool.Hook{Name: h.Name}, run.Task().Key
-		switch edits.Wish {
-		case "rerun":
-			wishes.Rerun = []spool.TaskKey{key}
-		case "delete":
-			wishes.Delete = []spool.TaskKey{key}
-		default:
+		if wishOf(wishes, key, edits); len(wishes.Rerun)+len(wishes.Delete)+len(wishes.Jobs) == 0 {
 			continue
 		}
 		r.append(key, wishes)
 	}
-}
-
-// canonical writes a JSON object as Python's json.dumps does, in single quotes; any other
-// text stays as it is (specification: resources-used section 4).
-func canonical(text string) string {
-	trimmed := strings.TrimSpace(text)
-	if !strings.HasPrefix(trimmed, "{") || !json.Valid([]byte(trimmed)) {
-		return text
-	}
-	var b strings.Builder
-	inside, escaped := false, false
-	for _, c := range trimmed {
-		switch {
-		case inside:
-			b.WriteRune(c)
-			inside = escaped || c != '"'
-			escaped = c == '\\' && !escaped
-			continue
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			continue
-		case c == '"':
-			inside = true
-		}
-		b.WriteRune(c)
-		if c == ',' || c == ':' {
-			b.WriteByte(' ')
-		}
-	}
-	return "'" + b.String() + "'"
 }

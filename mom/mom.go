@@ -59,7 +59,8 @@ type life struct {
 	entering   atomic.Uint64 // the epoch for which it registers; 0: that which it is in. Changes under Mom.delivery
 	renewing   chan struct{} // holds one lease or registration at a time: answers are not overtaken
 
-	hooks momHooks
+	hooks    momHooks
+	offlined atomic.Bool // the cgroups have failed, and the host's vnodes are offline for it
 
 	mu    sync.Mutex
 	tasks map[spool.TaskKey]*task.Runner
@@ -79,6 +80,10 @@ func New(c Config) (*Mom, error) {
 	m.meter = newMeter(c.Registry, c.Reporter)
 	m.config.Reporter = m.meter
 	m.runtime = m.config.newRuntime()
+	var err error
+	if m.config.keeper, err = m.newCgroups(); err != nil {
+		return nil, err
+	}
 	m.gauges(c.Registry)
 	return m, nil
 }
@@ -119,6 +124,7 @@ func (m *Mom) load() error {
 	m.settings.Store(&s)
 	m.log.SetMask(s.logEvents)
 	m.log.SetKeep(s.keepDays)
+	s.tell(m.lines)
 	return nil
 }
 
@@ -152,7 +158,7 @@ func (m *Mom) Run(ctx context.Context) error {
 	if err := m.resume(l); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks} {
+	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks, m.keepCgroups} {
 		l.wg.Go(func() { work(ctx, l) })
 	}
 	select {
@@ -219,12 +225,16 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		Peers:   peers{c.Sisters}, Socket: c.Socket,
 		Settings: func() task.Settings { return m.settings.Load().Settings },
 		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
-		Port: port(c.Address), Deadline: l.fence.path, Mover: c.Mover,
+		Port: port(c.Address), Deadline: l.fence.path, Mover: c.Mover, Measure: m.measured,
 	}
 	l.hooks.again, l.site.Hooks = make(chan struct{}, 1), hookRunner{m, l}
 	if l.hooks.store, err = hook.OpenStore(c.path("mom_priv", "hooks")); err != nil {
 		return nil, errors.Join(err, sp.Close())
 	}
+	if c.keeper != nil {
+		l.site.Hooks = kept{hookRunner{m, l}, c.keeper}
+	}
+	m.steer(l.hooks.store)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.life = l

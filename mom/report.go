@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"connectrpc.com/connect"
@@ -232,7 +233,7 @@ func fact(f spool.Fact) *api.Fact {
 		out.What = &api.Fact_Ended{Ended: &api.Ended{
 			ExitStatus: int32(e.ExitStatus), Used: used(e.Used), Comment: e.Comment,
 			NeverStarted: e.NeverStarted, Lost: e.Lost, StageoutStatus: int32(e.StageOut),
-			StageinFailed: e.StageInFailed,
+			StageinFailed: e.StageInFailed, Present: used(e.Present),
 		}}
 	}
 	return out
@@ -247,10 +248,10 @@ func used(list []spool.Used) []*api.Attribute {
 }
 
 // keepSampling measures the jobs, and pushes the figures once a minute, or at the next
-// measurement after a job has started.
+// measurement after a job has started or hooks have set other values.
 func (m *Mom) keepSampling(ctx context.Context, l *life) {
 	known := make(map[spool.TaskKey]bool)
-	pushed := time.Now()
+	pushed, told := time.Now(), map[string]string{}
 	for wait(ctx, pollEvery) {
 		live := m.sample(ctx, l)
 		now, fresh := make(map[spool.TaskKey]bool, len(live)), false
@@ -259,11 +260,28 @@ func (m *Mom) keepSampling(ctx context.Context, l *life) {
 			fresh = fresh || !known[t.Key]
 		}
 		known = now
-		if len(live) > 0 && (fresh || time.Since(pushed) >= pushEvery-pollEvery/2) {
+		set := hookedOf(live)
+		if len(live) > 0 && (fresh || !maps.Equal(set, told) || time.Since(pushed) >= pushEvery-pollEvery/2) {
 			m.push(ctx, live)
-			pushed = time.Now()
+			pushed, told = time.Now(), set
 		}
 	}
+}
+
+// hookedOf returns what hooks have set for jobs, by job and resource.
+func hookedOf(live []task.Task) map[string]string {
+	all := map[string]string{}
+	for _, t := range live {
+		if !t.HooksCount() {
+			continue
+		}
+		for _, u := range t.Used() {
+			if t.Set(u.Resource) {
+				all[t.Key.String()+" "+u.Resource] = u.Value
+			}
+		}
+	}
+	return all
 }
 
 // sample measures all running tasks by one look at the host, and returns them.
@@ -289,6 +307,7 @@ func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
 	for i, r := range runners {
 		var own proc.Usage
 		own, usage = sum(usage[:counts[i]]), usage[counts[i]:]
+		own = m.measured(r.Task(), own)
 		ev := task.Sampled{Usage: own, EnforceMem: m.settings.Load().EnforceMem}
 		if err := r.Tell(ctx, ev); err == nil && !r.Task().Sister {
 			live = append(live, r.Task())
@@ -312,9 +331,11 @@ func sum(parts []proc.Usage) (all proc.Usage) {
 func (m *Mom) push(ctx context.Context, live []task.Task) {
 	req := &api.SamplesRequest{Host: string(m.config.Host)}
 	for _, t := range live {
-		req.Jobs = append(req.Jobs, &api.JobSample{
-			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Used: used(t.Used()),
-		})
+		sample := &api.JobSample{Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Used: used(t.Used())}
+		if t.Released() {
+			sample.Present = used(t.Present())
+		}
+		req.Jobs = append(req.Jobs, sample)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ type settings struct {
 	task.Settings
 	logEvents uint16
 	keepDays  int // of log files; 0: for ever
+	// cgroupParent is a folder of each cgroup hierarchy that job cgroups are made in.
+	cgroupParent string
 }
 
 // readSettings reads the files. Directives that it does not know are passed over, as
@@ -89,15 +92,53 @@ func (s *settings) directive(line string) error {
 			return errors.New("$jobdir_root wants an absolute path")
 		}
 		s.JobDirRoot = dir
-	case "$max_poll_downtime":
-		var err error
-		if s.PollDowntime, err = seconds(f[0], arg(1)); err != nil {
-			return err
+	case "$max_poll_downtime", "$sister_join_job_alarm", "$job_launch_delay":
+		return s.wait(f[0], arg(1))
+	case "$job_launch_early":
+		early, ok := map[string]bool{"true": true, "false": false}[strings.ToLower(arg(1))]
+		if !ok {
+			return fmt.Errorf("$job_launch_early %q is neither true nor false", arg(1))
 		}
+		s.LaunchEarly = early
+	case "$cgroup_parent":
+		parent := filepath.Clean("/" + arg(1))
+		if parent == "/" || strings.Contains(arg(1), "..") {
+			return errors.New("$cgroup_parent wants a path below the cgroup hierarchies")
+		}
+		s.cgroupParent = parent
 	case "$enforce":
 		s.EnforceMem = s.EnforceMem || arg(1) == "mem"
 	}
 	return nil
+}
+
+// wait reads for how long a mother superior waits for sisters.
+func (s *settings) wait(directive, text string) error {
+	n, err := seconds(directive, text)
+	if err != nil {
+		return err
+	}
+	switch directive {
+	case "$max_poll_downtime":
+		s.PollDowntime = n
+	case "$sister_join_job_alarm":
+		s.JoinAlarm = n
+	case "$job_launch_delay":
+		s.LaunchDelay = n
+	}
+	return nil
+}
+
+// tell notes in the log which waits for the start of jobs the site has set.
+func (s *settings) tell(lines lines) {
+	for _, w := range []struct {
+		name string
+		n    time.Duration
+	}{{"sister_join_job_alarm", s.JoinAlarm}, {"job_launch_delay", s.LaunchDelay}} {
+		if w.n > 0 {
+			lines.system(daylog.System, w.name, strconv.Itoa(int(w.n/time.Second)))
+		}
+	}
 }
 
 // seconds reads what a directive waits for: a whole number above 0.

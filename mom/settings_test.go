@@ -46,3 +46,28 @@ func TestSettings_MaxPollDowntime(t *testing.T) {
 		}
 	}
 }
+
+// Reliable-startup section 12: the waits of a start, and what is refused.
+func TestSettings_Start(t *testing.T) {
+	s := new(settings)
+	for _, line := range []string{"$sister_join_job_alarm 45", "$job_launch_delay 40", "$job_launch_early True"} {
+		if err := s.directive(line); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if s.JoinAlarm != 45*time.Second || s.LaunchDelay != 40*time.Second || !s.LaunchEarly {
+		t.Errorf("%+v", s.Settings)
+	}
+	for _, name := range []string{"$sister_join_job_alarm ", "$job_launch_delay "} {
+		for _, text := range []string{"", "0", "-1", "1.5", "10s", "99999999999999999999"} {
+			if err := s.directive(name + text); err == nil {
+				t.Errorf("%s%q is taken", name, text)
+			}
+		}
+	}
+	for _, text := range []string{"", "maybe", "1"} {
+		if err := s.directive("$job_launch_early " + text); err == nil {
+			t.Errorf("early %q is taken", text)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -132,15 +131,21 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 		return nil, pbs.Refuse(pbs.Unauthorized) // a sister does not end its mother superior
 	}
 	if !t.Over() {
-		s.lines.Job(daylog.Job, t.Key.Job, "DELETE_JOB2 received")
-		if err := runner.Tell(ctx, task.Kill{}); err != nil {
+		if t.Result == nil { // else it was told before
+			s.lines.Job(daylog.Job, t.Key.Job, endLine(r.Msg.GetReleased()))
+		}
+		var end task.Event = task.Kill{}
+		if r.Msg.GetAbandoned() {
+			end = task.Abandon{}
+		}
+		if err := runner.Tell(ctx, end); err != nil {
 			return nil, connect.NewError(connect.CodeUnavailable, err)
 		}
 	}
 	if t, err = runner.Await(ctx, func(t task.Task) bool { return t.State == task.Ended }); err != nil && t.State != task.Ended {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
-	return connect.NewResponse(&api.EndPartReply{Share: share(t.Peak)}), nil
+	return connect.NewResponse(&api.EndPartReply{Share: share(t)}), nil
 }
 
 // Poll tells how the part stands.
@@ -153,7 +158,7 @@ func (s sister) Poll(ctx context.Context, r *connect.Request[api.PollPartRequest
 		return nil, err
 	}
 	t := runner.Task()
-	reply := &api.PollPartReply{Lives: !t.Over(), Share: share(t.Peak)}
+	reply := &api.PollPartReply{Lives: !t.Over(), Share: share(t)}
 	if t.Result != nil {
 		reply.Why = t.Result.Comment
 	}
@@ -170,10 +175,6 @@ func (s sister) Signal(ctx context.Context, r *connect.Request[api.SignalPartReq
 		return nil, err
 	}
 	return connect.NewResponse(&api.SignalPartReply{}), nil
-}
-
-func share(p task.Peak) *api.Share {
-	return &api.Share{CpuNanos: int64(p.CPU), Rss: p.RSS, Vsize: p.VSize, Percent: p.Percent}
 }
 
 func runHosts(list []*api.RunHost) []task.Host {
@@ -214,32 +215,32 @@ func (p peers) Join(ctx context.Context, to task.Host, t task.Task) error {
 }
 
 // End implements task.Peers.
-func (p peers) End(ctx context.Context, to task.Host, k spool.TaskKey) (task.Peak, error) {
+func (p peers) End(ctx context.Context, to task.Host, k spool.TaskKey, abandoned bool) (task.Share, error) {
 	c, err := p.of(to)
 	if err != nil {
-		return task.Peak{}, err
+		return task.Share{}, err
 	}
-	reply, err := c.End(ctx, connect.NewRequest(&api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run)}))
+	reply, err := c.End(ctx, connect.NewRequest(&api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Abandoned: abandoned}))
 	if err != nil {
-		return task.Peak{}, transport.FromWire(err)
+		return task.Share{}, transport.FromWire(err)
 	}
-	return peak(reply.Msg.GetShare()), nil
+	return shareOf(reply.Msg.GetShare()), nil
 }
 
 // Poll implements task.Peers.
-func (p peers) Poll(ctx context.Context, to task.Host, k spool.TaskKey) (task.Peak, error) {
+func (p peers) Poll(ctx context.Context, to task.Host, k spool.TaskKey) (task.Share, error) {
 	c, err := p.of(to)
 	if err != nil {
-		return task.Peak{}, err
+		return task.Share{}, err
 	}
 	reply, err := c.Poll(ctx, connect.NewRequest(&api.PollPartRequest{Job: string(k.Job), RunCount: uint32(k.Run)}))
 	if err != nil {
-		return task.Peak{}, transport.FromWire(err)
+		return task.Share{}, transport.FromWire(err)
 	}
 	if !reply.Msg.GetLives() {
-		return task.Peak{}, pbs.Errorf(pbs.UnknownJob, "%s", reply.Msg.GetWhy())
+		return task.Share{}, pbs.Errorf(pbs.UnknownJob, "%s", reply.Msg.GetWhy())
 	}
-	return peak(reply.Msg.GetShare()), nil
+	return shareOf(reply.Msg.GetShare()), nil
 }
 
 // Signal implements task.Peers.
@@ -250,8 +251,4 @@ func (p peers) Signal(ctx context.Context, to task.Host, k spool.TaskKey, signal
 	}
 	_, err = c.Signal(ctx, connect.NewRequest(&api.SignalPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Signal: signal}))
 	return transport.FromWire(err)
-}
-
-func peak(s *api.Share) task.Peak {
-	return task.Peak{CPU: time.Duration(s.GetCpuNanos()), RSS: s.GetRss(), VSize: s.GetVsize(), Percent: s.GetPercent()}
 }

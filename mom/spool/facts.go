@@ -40,12 +40,15 @@ type Ended struct {
 	StageOut     int    `json:"stageout_status,omitempty"`
 	// StageInFailed says that the program was never started since its files did not come.
 	StageInFailed bool `json:"stagein_failed,omitempty"`
+	// Present is what the hosts have used that kept vnodes to the end, if others were released.
+	Present []Used `json:"present,omitempty"`
 }
 
 // Used is one value of resources_used.
 type Used struct {
 	Resource string `json:"resource"`
 	Value    string `json:"value"`
+	Type     string `json:"type,omitempty"` // of the resource, where a hook has set it
 }
 
 // Append saves a fact under the next number and returns when it is synced; facts that

@@ -9,6 +9,14 @@ type Hook struct {
 	Restart bool        `json:"restart,omitempty"` // a scheduling cycle is wanted
 	Rerun   []TaskKey   `json:"rerun,omitempty"`
 	Delete  []TaskKey   `json:"delete,omitempty"`
+	Jobs    []HookJob   `json:"jobs,omitempty"`
+}
+
+// A HookJob is a run of a job as a hook wants it.
+type HookJob struct {
+	Task  TaskKey    `json:"task"`
+	Set   []HookAttr `json:"set,omitempty"`
+	Unset []string   `json:"unset,omitempty"` // NAME or NAME.RESOURCE
 }
 
 // A HookVnode is a vnode as a hook wants it.

@@ -116,15 +116,19 @@ func (t Task) delivery() []Action {
 	if t.Result.NeverStarted && !t.Barred {
 		return []Action{{Do: Bar}}
 	}
-	again := t.requeued() || t.Result.Lost && t.rerunnable()
-	if again || t.Result.NeverStarted {
+	switch {
+	case t.again() || t.Result.NeverStarted:
 		return []Action{{Do: Discard}}
-	}
-	if len(t.itemsOut()) > 0 && !t.OutDone {
+	case len(t.itemsOut()) > 0 && !t.OutDone:
 		return []Action{{Do: StageOut}}
+	case t.Asked && !t.Gathered:
+		return []Action{{Do: Gather}}
 	}
 	return []Action{{Do: Deliver}}
 }
+
+// again tells whether the run will be repeated.
+func (t Task) again() bool { return t.requeued() || t.Result.Lost && t.rerunnable() }
 
 func (t Task) kill(k Killing) (Task, []Action, error) {
 	if t.Kill != nil {
@@ -142,7 +146,7 @@ func (t Task) kill(k Killing) (Task, []Action, error) {
 		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
 	case Starting:
 		t.Kill = &k
-		return t, nil, nil
+		return t, []Action{{Do: Halt}}, nil
 	case Running, Ending:
 		t.Kill, t.State = &k, Ending
 		if sooner {
@@ -202,13 +206,17 @@ func (t Task) delivered(ev Delivered) (Task, []Action, error) {
 	result := *t.Result
 	result.StageOut = ev.StageOut
 	if len(ev.Used) > 0 {
-		result.Used = overlaid(result.Used, ev.Used)
+		t.HookUsed = overlaid(t.HookUsed, ev.Used)
+		result.Used = t.Used()
 	}
 	if ev.Comment != "" {
 		result.Comment = ev.Comment
 	}
 	if t.OutFailed != "" {
 		result.StageOut, result.Comment = stageOutFailed, t.OutFailed
+	}
+	if t.Released() {
+		result.Present = t.Present()
 	}
 	t.State, t.Result = Ended, &result
 	t.Barred = t.Barred || result.NeverStarted

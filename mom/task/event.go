@@ -20,8 +20,9 @@ type (
 		BootID string
 		Adopt  bool // let it run on
 	}
-	// Fetched says that the script is on disk.
-	Fetched struct{}
+	// Fetched says that the script is on disk, of a sister that the host takes part, and what
+	// hooks have set.
+	Fetched struct{ Used []spool.Used }
 	// Launched says that the shim runs.
 	Launched struct {
 		Handle proc.Handle
@@ -34,6 +35,7 @@ type (
 		Status int
 		Reason string
 		Barred bool // the shim itself said so: there is none on its way
+		Hook   bool // a hook has refused it
 	}
 	// Found says that a shim has claimed the folder of a task that was about to end as
 	// never started.

@@ -5,25 +5,37 @@ import (
 	"errors"
 	"slices"
 	"syscall"
+	"time"
 
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
 
 // Hooks runs the site's hooks at events of jobs. Each may be called again for the same run
-// when the mom has died meanwhile.
+// when the mom has died meanwhile. An error that wraps ErrHook says that a hook has refused.
 type Hooks interface {
-	// Starting runs what comes before the program: execjob_begin, execjob_prologue and
-	// execjob_launch, which may change program and environment. An error that wraps
-	// ErrHook says that the job must not be started.
-	Starting(ctx context.Context, t Task, spec *proc.Spec) ([]spool.Used, error)
-	// Ending runs what comes after it: execjob_epilogue and execjob_end, of a job whose
-	// program did not run execjob_abort.
+	// Begin runs execjob_begin when this host is to take part in a run, Prologue
+	// execjob_prologue before the program: at the mother superior, then at the sisters.
+	Begin(ctx context.Context, t Task) ([]spool.Used, error)
+	Prologue(ctx context.Context, t Task) ([]spool.Used, error)
+	// Launch runs execjob_launch before a program of the job, the first one or another, which
+	// hooks may change.
+	Launch(ctx context.Context, t Task, spec *proc.Spec) ([]spool.Used, error)
+	// Ending runs what comes after the last process: execjob_epilogue and execjob_end, and
+	// execjob_abort if the start has failed.
 	Ending(ctx context.Context, t Task) []spool.Used
+	// Resizing runs execjob_resize, at a mother superior and at sisters that stay, when the
+	// assignment has changed.
+	Resizing(ctx context.Context, t Task) error
+	// At runs the hooks of another event: execjob_attach, with the process, execjob_postsuspend,
+	// execjob_preresume.
+	At(ctx context.Context, event string, t Task, pid int) error
 	// Terminating runs execjob_preterm before the processes of a job that is to be deleted
 	// are told to end; Terminates tells whether there is anything to run.
 	Terminating(ctx context.Context, t Task)
 	Terminates() bool
+	// Patience is how long the hooks of the events may take, by their alarms; 0: there are none.
+	Patience(events ...string) time.Duration
 }
 
 // ErrHook is the error of a start that a hook has refused.
@@ -34,12 +46,49 @@ type Hooked struct{ Used []spool.Used }
 
 func (Hooked) event() {}
 
-// starting runs the hooks before the program, if there are any.
-func (s *Site) starting(ctx context.Context, t Task, spec *proc.Spec) ([]spool.Used, error) {
-	if s.Hooks == nil || t.Sister {
+// begun runs the hooks with which a host's part in a run begins, one run of hooks at a time.
+func (s *Site) begun(ctx context.Context, t Task) ([]spool.Used, error) {
+	if s.Hooks == nil {
 		return nil, nil
 	}
-	return s.Hooks.Starting(ctx, t, spec)
+	return s.Hooks.Begin(ctx, t)
+}
+
+// patience is how long hooks of the events may take.
+func (s *Site) patience(events ...string) time.Duration {
+	if s.Hooks == nil {
+		return 0
+	}
+	return s.Hooks.Patience(events...)
+}
+
+// launching runs the hooks before the job's first program.
+func (r *Runner) launching(ctx context.Context, t Task, spec *proc.Spec) ([]spool.Used, error) {
+	s := r.site
+	if s.Hooks == nil {
+		return nil, nil
+	}
+	var used []spool.Used
+	if len(t.sisters()) == 0 { // else they ran before the sisters were asked
+		var err error
+		if used, err = s.Hooks.Begin(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	more, err := s.Hooks.Prologue(ctx, r.Task())
+	if err != nil {
+		return nil, err
+	}
+	used = append(used, more...)
+	prologues := s.prologues
+	if t.Trial != nil {
+		prologues = r.provingSisters
+	}
+	if err := prologues(ctx, r.Task()); err != nil {
+		return nil, err
+	}
+	more, err = s.Hooks.Launch(ctx, r.Task(), spec)
+	return append(used, more...), err
 }
 
 // after runs the hooks of the end before what follows it.
@@ -56,20 +105,31 @@ func (s *Site) after(ctx context.Context, t Task, do func(context.Context, Task)
 	return ev
 }
 
+// conclude runs the hooks of the end at a sister.
+func (r *Runner) conclude(ctx context.Context) {
+	if r.site.Hooks == nil {
+		r.now(ctx, Delivered{})
+		return
+	}
+	r.finish(ctx, func(ctx context.Context, t Task) Event {
+		return r.site.after(ctx, t, func(context.Context, Task) Event { return Delivered{} })
+	})
+}
+
 // discard throws the output away; where hooks have to run first, off the runner's loop.
 func (r *Runner) discard(ctx context.Context) {
 	if r.site.Hooks == nil {
 		r.now(ctx, r.site.discard(r.task))
 		return
 	}
-	r.async(ctx, func(ctx context.Context, t Task) Event {
+	r.finish(ctx, func(ctx context.Context, t Task) Event {
 		return r.site.after(ctx, t, func(_ context.Context, t Task) Event { return r.site.discard(t) })
 	})
 }
 
 // stageOut brings files away when the hooks of the end have run.
 func (r *Runner) stageOut(ctx context.Context) {
-	r.async(ctx, func(ctx context.Context, t Task) Event {
+	r.finish(ctx, func(ctx context.Context, t Task) Event {
 		if used := r.site.ending(ctx, t); len(used) > 0 {
 			select {
 			case r.mail <- letter{event: Hooked{used}}:
@@ -82,7 +142,7 @@ func (r *Runner) stageOut(ctx context.Context) {
 
 // deliver brings the output away; hooks of the end have run before, where files were staged out.
 func (r *Runner) deliver(ctx context.Context) {
-	r.async(ctx, func(ctx context.Context, t Task) Event {
+	r.finish(ctx, func(ctx context.Context, t Task) Event {
 		if len(t.itemsOut()) > 0 {
 			return r.site.deliver(ctx, t)
 		}
@@ -92,7 +152,7 @@ func (r *Runner) deliver(ctx context.Context) {
 
 // ending runs the hooks of the end, if there are any.
 func (s *Site) ending(ctx context.Context, t Task) []spool.Used {
-	if s.Hooks == nil || t.Sister || t.Result == nil {
+	if s.Hooks == nil || t.Result == nil {
 		return nil
 	}
 	return s.Hooks.Ending(ctx, t)
@@ -121,7 +181,7 @@ func (t Task) hooked(ev Hooked) (Task, []Action, error) {
 	t.HookUsed = overlaid(t.HookUsed, ev.Used)
 	if t.Result != nil {
 		result := *t.Result
-		result.Used = overlaid(result.Used, ev.Used)
+		result.Used = t.Used()
 		t.Result = &result
 	}
 	return t, nil, nil

@@ -21,10 +21,16 @@ import (
 type Peers interface {
 	Join(ctx context.Context, to Host, t Task) error
 	// End returns when nothing of the run lives at the host, with what it has used.
-	End(ctx context.Context, to Host, k spool.TaskKey) (Peak, error)
+	End(ctx context.Context, to Host, k spool.TaskKey, abandoned bool) (Share, error)
 	// Poll returns UnknownJob, with the reason, when the part of the host is over.
-	Poll(ctx context.Context, to Host, k spool.TaskKey) (Peak, error)
+	Poll(ctx context.Context, to Host, k spool.TaskKey) (Share, error)
+	// Prologue has the hooks before the program run at the host.
+	Prologue(ctx context.Context, to Host, k spool.TaskKey) error
 	Signal(ctx context.Context, to Host, k spool.TaskKey, signal string) error
+	// Leave is End for a host that the run goes on without.
+	Leave(ctx context.Context, to Host, k spool.TaskKey) (Share, error)
+	// Update tells the host the present assignment.
+	Update(ctx context.Context, to Host, t Task) error
 }
 
 const (
@@ -58,8 +64,12 @@ func each(ctx context.Context, hosts []Host, do func(ctx context.Context, h Host
 
 // join makes the sisters part of the run. One that does not answer is asked again until the
 // time is over; one that refuses ends the wait for the others, too.
-func (s *Site) join(ctx context.Context, t Task) Event {
-	bounded, cancel := context.WithTimeout(ctx, joinFor)
+func (s *Site) join(ctx, hooks context.Context, t Task) Event {
+	used, err := s.begun(hooks, t)
+	if err != nil {
+		return unless(ctx, JoinFailed{Reason: err.Error()})
+	}
+	bounded, cancel := context.WithTimeout(hooks, joinFor+s.patience("execjob_begin"))
 	defer cancel()
 	var once sync.Once
 	var refusal error
@@ -83,18 +93,23 @@ func (s *Site) join(ctx context.Context, t Task) Event {
 			return s.notJoined(t, t.sisters()[i], err)
 		}
 	}
-	return Joined{}
+	return Joined{Used: used}
 }
 
 func (s *Site) notJoined(t Task, h Host, err error) Event {
+	return JoinFailed{Reason: s.startError(t, h, "JOIN_JOB", err).Error()}
+}
+
+// startError notes that a sister has failed at a step of the start.
+func (s *Site) startError(t Task, h Host, step string, err error) error {
 	code := pbs.SystemError
 	if own, ok := errors.AsType[*pbs.Error](err); ok {
 		code = own.Code
 	}
-	text := fmt.Sprintf("job_start_error %d from node %s could not JOIN_JOB successfully", code, h.Name)
+	text := fmt.Sprintf("job_start_error %d from node %s could not %s successfully", code, h.Name, step)
 	s.Lines.Job(eventJob, t.Key.Job, text)
-	s.Logger.Warn("a sister has not joined", "task", t.Key.String(), "sister", h.Name, "err", err)
-	return JoinFailed{Reason: text + ": " + err.Error()}
+	s.Logger.Warn("a sister has failed at the start", "task", t.Key.String(), "step", step, "sister", h.Name, "err", err)
+	return fmt.Errorf("%s: %w", text, err)
 }
 
 // insist repeats a call until it is answered, in one way or the other, or ctx ends.
@@ -111,14 +126,15 @@ func (s *Site) insist(ctx context.Context, do func(ctx context.Context) error) e
 // gather ends the sisters' parts. One that does not answer in time is left to the servers:
 // the job does not run again before it has confirmed to them.
 func (s *Site) gather(ctx context.Context, t Task) Event {
-	bounded, cancel := context.WithTimeout(ctx, endFor)
+	bounded, cancel := context.WithTimeout(ctx, endFor+s.patience("execjob_epilogue", "execjob_end", "execjob_abort"))
 	defer cancel()
 	var mu sync.Mutex
-	ev := Gathered{Shares: make(map[pbs.HostName]Peak)}
-	each(bounded, t.sisters(), func(ctx context.Context, h Host) error {
-		var share Peak
+	ev := Gathered{Shares: make(map[pbs.HostName]Share)}
+	abandoned := t.Result != nil && t.Result.NeverStarted
+	each(bounded, t.members(), func(ctx context.Context, h Host) error {
+		var share Share
 		err := s.insist(ctx, func(ctx context.Context) (err error) {
-			share, err = s.Peers.End(ctx, h, t.Key)
+			share, err = s.Peers.End(ctx, h, t.Key, abandoned)
 			return err
 		})
 		if err != nil {
@@ -144,8 +160,8 @@ func (s *Site) poll(ctx context.Context, t Task) Event {
 	bounded, cancel := context.WithTimeout(ctx, pollFor)
 	defer cancel()
 	var mu sync.Mutex
-	ev := Polled{Shares: make(map[pbs.HostName]Peak)}
-	each(bounded, t.sisters(), func(ctx context.Context, h Host) error {
+	ev := Polled{Shares: make(map[pbs.HostName]Share)}
+	each(bounded, t.present(), func(ctx context.Context, h Host) error {
 		share, err := s.Peers.Poll(ctx, h, t.Key)
 		mu.Lock()
 		defer mu.Unlock()
@@ -176,6 +192,9 @@ func (r *Runner) listened(p Polled) Polled {
 	for host := range p.Shares {
 		delete(r.silent, host)
 	}
+	if r.task.enduring() {
+		return r.endured(p)
+	}
 	now, longest := time.Now(), r.site.Settings().PollDowntime
 	if longest == 0 {
 		longest = DefaultPollDowntime
@@ -185,7 +204,7 @@ func (r *Runner) listened(p Polled) Polled {
 		switch {
 		case !known:
 			r.silent[host] = now
-		case now.Sub(since) > longest && p.Lost == "" && r.task.LostHost == "" && r.task.State == Running:
+		case now.Sub(since) > longest && p.Lost == "" && r.task.keeps(host) && r.task.LostHost == "" && r.task.State == Running:
 			p.Lost = host
 			node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
 			r.site.Lines.Job(eventError, r.task.Key.Job,

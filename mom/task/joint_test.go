@@ -17,6 +17,8 @@ import (
 
 // neighbours are the moms of a run's other hosts.
 type neighbours struct {
+	Peers // what is not asked for here
+
 	mu    sync.Mutex
 	heard map[pbs.HostName][]string
 	away  map[pbs.HostName]bool
@@ -24,9 +26,17 @@ type neighbours struct {
 
 func (n *neighbours) Join(context.Context, Host, Task) error { return nil }
 
-func (n *neighbours) End(context.Context, Host, spool.TaskKey) (Peak, error) { return Peak{}, nil }
+func (n *neighbours) End(context.Context, Host, spool.TaskKey, bool) (Share, error) {
+	return Share{}, nil
+}
 
-func (n *neighbours) Poll(context.Context, Host, spool.TaskKey) (Peak, error) { return Peak{}, nil }
+func (n *neighbours) Prologue(context.Context, Host, spool.TaskKey) error { return nil }
+
+func (n *neighbours) Leave(context.Context, Host, spool.TaskKey) (Share, error) { return Share{}, nil }
+
+func (n *neighbours) Update(context.Context, Host, Task) error { return nil }
+
+func (n *neighbours) Poll(context.Context, Host, spool.TaskKey) (Share, error) { return Share{}, nil }
 
 func (n *neighbours) Signal(_ context.Context, to Host, _ spool.TaskKey, signal string) error {
 	n.mu.Lock()
@@ -55,6 +65,8 @@ type notes struct{ lines []string }
 
 func (n *notes) Job(_ uint16, _ pbs.JobID, text string)  { n.lines = append(n.lines, text) }
 func (n *notes) File(_ uint16, _ pbs.JobID, text string) { n.lines = append(n.lines, text) }
+func (n *notes) Server(_ uint16, object, text string)    { n.lines = append(n.lines, object+", "+text) }
+func (n *notes) Node(_ uint16, _ pbs.JobID, text string) { n.lines = append(n.lines, text) }
 
 // Signals reach each sister in the order in which they were sent, even if one does not answer to
 // the first: else a job that was resumed would stay suspended there. No sister waits for another,
@@ -107,8 +119,8 @@ func TestRunner_CountsSilence(t *testing.T) {
 			log := new(notes)
 			s := &Site{Lines: log, Logger: slog.New(slog.DiscardHandler), Settings: func() Settings { return Settings{PollDowntime: c.set} }}
 			r := NewRunner(s, in(Running, asked))
-			silent := Polled{Shares: map[pbs.HostName]Peak{"hostb": {}}, Silent: []pbs.HostName{"hostc"}}
-			r.listened(Polled{Shares: map[pbs.HostName]Peak{"hostb": {}, "hostc": {}}})
+			silent := Polled{Shares: map[pbs.HostName]Share{"hostb": {}}, Silent: []pbs.HostName{"hostc"}}
+			r.listened(Polled{Shares: map[pbs.HostName]Share{"hostb": {}, "hostc": {}}})
 			time.Sleep(time.Hour) // it was stopped
 			for _, wait := range []time.Duration{0, c.longest} {
 				time.Sleep(wait)
@@ -116,7 +128,7 @@ func TestRunner_CountsSilence(t *testing.T) {
 					t.Errorf("lost after %s", wait)
 				}
 			}
-			r.listened(Polled{Shares: map[pbs.HostName]Peak{"hostc": {}}})
+			r.listened(Polled{Shares: map[pbs.HostName]Share{"hostc": {}}})
 			r.listened(silent)
 			time.Sleep(c.longest + time.Second)
 			if p := r.listened(silent); p.Lost != "hostc" {

@@ -29,11 +29,20 @@ func (s *Site) fetch(ctx context.Context, t Task) Event {
 	if !t.Script {
 		return Fetched{}
 	}
-	return s.confirm(ctx, t)
+	return s.confirm(ctx, ctx, t)
+}
+
+// take begins a sister's part.
+func (s *Site) take(ctx, hooks context.Context, t Task) Event {
+	used, err := s.begun(hooks, t)
+	if err != nil {
+		return unless(ctx, Failed{Status: ExitRetry, Reason: err.Error(), Hook: true})
+	}
+	return Fetched{Used: used}
 }
 
 // confirm asks for the script of a run, which the servers give while the run counts.
-func (s *Site) confirm(ctx context.Context, t Task) Event {
+func (s *Site) confirm(ctx, hooks context.Context, t Task) Event {
 	for {
 		var script []byte
 		var err error
@@ -43,6 +52,9 @@ func (s *Site) confirm(ctx context.Context, t Task) Event {
 			script, err = s.Scripts.Script(ctx, t.Key)
 		}
 		if err == nil {
+			if t.Sister {
+				return s.take(ctx, hooks, t)
+			}
 			if !t.Script {
 				return Fetched{}
 			}
@@ -73,9 +85,11 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// launch starts the shim, or finds the one that was started before.
-func (s *Site) launch(ctx context.Context, t Task) Event {
-	h, account, used, err := s.start(ctx, t)
+// launch starts the shim, or finds the one that was started before. The hooks before it end
+// with a context of their own.
+func (r *Runner) launch(ctx, hooks context.Context, t Task) Event {
+	s := r.site
+	h, account, used, err := r.start(ctx, hooks, t)
 	switch {
 	case ctx.Err() != nil:
 		return nil // the mom goes away; the next one looks for the shim
@@ -132,7 +146,8 @@ func (s *Site) programName(t Task) string {
 	return t.executable()
 }
 
-func (s *Site) start(ctx context.Context, t Task) (proc.Handle, Account, []spool.Used, error) {
+func (r *Runner) start(ctx, hooks context.Context, t Task) (proc.Handle, Account, []spool.Used, error) {
+	s := r.site
 	a, err := s.account(ctx, t)
 	if err != nil {
 		return proc.Handle{}, a, nil, fmt.Errorf("account of the owner: %w", err)
@@ -156,7 +171,7 @@ func (s *Site) start(ctx context.Context, t Task) (proc.Handle, Account, []spool
 		}
 	}
 	spec := s.spec(t, a)
-	used, err := s.starting(ctx, t, &spec)
+	used, err := r.launching(hooks, t, &spec)
 	if err != nil {
 		return proc.Handle{}, a, nil, err
 	}

@@ -37,6 +37,7 @@ const (
 	eventJob    = 0x0008
 	eventDebug  = 0x0080
 	eventDebug2 = 0x0100
+	eventDebug3 = 0x0400
 )
 
 // deliver brings the output to where its owner wants it, and removes what was staged. It ends

@@ -58,11 +58,17 @@ func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error
 		return proc.Handle{}, fmt.Errorf("make TMPDIR: %w", err)
 	}
 	env := s.programEnvironment(t, a, p)
-	return s.System.Start(ctx, dir, proc.Spec{
+	spec := proc.Spec{
 		Job: string(t.Key.Job), Path: lookPath(p.Args[0], env), Args: p.Args, Env: env, Dir: a.Home,
 		Stdout: filepath.Join(dir, stdout), Stderr: filepath.Join(dir, stderr),
 		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
-	})
+	}
+	if s.Hooks != nil {
+		if _, err := s.Hooks.Launch(ctx, t, &spec); err != nil {
+			return proc.Handle{}, err
+		}
+	}
+	return s.System.Start(ctx, dir, spec)
 }
 
 // programEnvironment is the job's, with what was sent along, and the number of task and node.

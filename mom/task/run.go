@@ -1,5 +1,7 @@
 package task
 
+import "rampart/fsm/pbs"
+
 func (t Task) fetched() (Task, []Action, error) {
 	if t.State != Accepted || t.Staging {
 		return t, nil, nil // it was killed in the meantime
@@ -87,6 +89,12 @@ func (t Task) alter(changes Attrs) (Task, []Action, error) {
 	}
 	attrs := append(Attrs(nil), t.Attrs...)
 	for _, c := range changes {
+		if c.Name == sisterDown {
+			if t.starting() {
+				t = t.tried(SisterTried{Host: pbs.HostName(c.Value)})
+			}
+			continue
+		}
 		found := false
 		for i := range attrs {
 			if attrs[i].Name == c.Name && attrs[i].Resource == c.Resource {

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -35,8 +36,13 @@ type Runner struct {
 
 	passed map[pbs.HostName]<-chan struct{} // closed when each sister has got the last signal, or will not; of the goroutine of Run
 
-	alarms []alarm
-	halt   context.CancelFunc // stops the staging
+	errands errands
+
+	alarms  []alarm
+	halt    context.CancelFunc // stops the staging, or the hooks of the start
+	misfits map[Misfit]bool    // that the log has; of the goroutine of Run
+	// hooking is held by whoever runs hooks of the job's start or end.
+	hooking sync.Mutex
 }
 
 // A letter is an event whose sender may wait for its being saved.
@@ -182,19 +188,37 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	if p, ok := ev.(Polled); ok {
 		ev = r.listened(p)
 	}
+	if e, ok := ev.(Exited); ok {
+		ev = r.site.measured(r.task, e)
+	}
+	if p, ok := ev.(Parted); ok {
+		r.errands.idle(p)
+	}
 	next, actions, err := step(r.task, ev)
 	if err != nil {
 		return fmt.Errorf("job %s: %w", r.task.Key.Job, err)
 	}
+	reassigned := next.Number != r.task.Number
+	if reassigned {
+		if err := r.site.renode(next); err != nil {
+			return fmt.Errorf("job %s: %w", next.Key.Job, err)
+		}
+	}
 	if !reflect.DeepEqual(next, r.task) {
-		// The accepted order, the shim's word on the end and the facts are synced; what is
-		// between them is void after a crash of the host.
-		if err := r.site.Spool.SaveTask(next.Key, next, false); err != nil {
+		// The accepted order, an assignment, the shim's word on the end and the facts are synced;
+		// what is between them is void after a crash of the host.
+		if err := r.site.Spool.SaveTask(next.Key, next, reassigned); err != nil {
+			if reassigned {
+				err = errors.Join(err, r.site.renode(r.task))
+			}
 			return fmt.Errorf("job %s: %s: %w", next.Key.Job, next.State, err)
 		}
 	}
 	limited := r.task.Attrs.Resource("Resource_List", "walltime") != next.Attrs.Resource("Resource_List", "walltime")
 	limited = limited || r.task.Halted != next.Halted
+	if hookedOtherwise(r.task, next) {
+		r.complain(next)
+	}
 	r.task = next
 	r.publish(next)
 	for _, a := range actions {
@@ -218,6 +242,30 @@ func (r *Runner) async(ctx context.Context, do func(context.Context, Task) Event
 		case r.mail <- letter{event: ev}:
 		case <-ctx.Done():
 		}
+	})
+}
+
+// begin does what belongs to the start and may run hooks, which can be stopped before the mom
+// is: by halt. Hooks of one job run one at a time.
+func (r *Runner) begin(ctx context.Context, do func(ctx, hooks context.Context, t Task) Event) {
+	r.halt()
+	hooks, halt := context.WithCancel(ctx)
+	r.halt = halt
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		defer halt()
+		r.hooking.Lock()
+		defer r.hooking.Unlock()
+		return do(ctx, hooks, t)
+	})
+}
+
+// finish does what belongs to the end and may run hooks; what is left of the start is stopped.
+func (r *Runner) finish(ctx context.Context, do func(context.Context, Task) Event) {
+	r.halt()
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		r.hooking.Lock()
+		defer r.hooking.Unlock()
+		return do(ctx, t)
 	})
 }
 
@@ -245,9 +293,13 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Fetch:
 		r.async(ctx, r.site.fetch)
 	case Confirm:
-		r.async(ctx, r.site.confirm)
+		r.begin(ctx, r.site.confirm)
 	case Launch:
-		r.async(ctx, r.site.launch)
+		r.begin(ctx, r.launch)
+	case RunPrologue:
+		r.begin(ctx, r.site.runPrologue)
+	case Conclude:
+		r.conclude(ctx)
 	case Recover:
 		r.async(ctx, r.site.recover)
 	case Watch:
@@ -262,7 +314,7 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Deliver:
 		r.deliver(ctx)
 	case Bar:
-		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.after(ctx, t, r.site.bar) })
+		r.finish(ctx, func(ctx context.Context, t Task) Event { return r.site.after(ctx, t, r.site.bar) })
 	case Discard:
 		r.discard(ctx)
 	case Announce:
@@ -277,10 +329,26 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Note:
 		r.note(a.Text)
 	case Join:
-		r.async(ctx, r.site.join)
+		if r.task.Trial != nil {
+			r.begin(ctx, r.joinTolerant)
+			return
+		}
+		r.begin(ctx, r.site.join)
 	case Poll:
 		r.async(ctx, r.site.poll)
+	case Hush:
+		r.async(ctx, r.site.hush)
+	case Part:
+		r.part(ctx)
+	case Resize:
+		r.async(ctx, r.site.resize)
+	case Renode:
+		if err := r.site.renode(r.task); err != nil {
+			r.site.Logger.Error("node file not written", "task", r.task.Key.String(), "err", err)
+			r.later(alarm{at: time.Now().Add(again), action: &a})
+		}
 	case Gather:
+		r.halt() // nobody waits for the start any more
 		r.async(ctx, r.site.gather)
 	case StartProgram:
 		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.startProgram(ctx, t, a.Program) })

@@ -17,18 +17,18 @@ type Host struct {
 
 // The events between the moms of a run.
 type (
-	// Joined says that every sister is part of the run.
-	Joined struct{}
+	// Joined says that every sister is part of the run, and what hooks here have set.
+	Joined struct{ Used []spool.Used }
 	// JoinFailed says that one is not.
 	JoinFailed struct{ Reason string }
 	// Polled tells what the sisters that have answered have used so far.
 	Polled struct {
-		Shares map[pbs.HostName]Peak
+		Shares map[pbs.HostName]Share
 		Silent []pbs.HostName // those that have not answered
 		Lost   pbs.HostName   // one whose part has ended, or that has been silent for too long
 	}
 	// Gathered says that the sisters were told to end their parts, and what they have used.
-	Gathered struct{ Shares map[pbs.HostName]Peak }
+	Gathered struct{ Shares map[pbs.HostName]Share }
 )
 
 func (Joined) event()     {}
@@ -48,7 +48,7 @@ func (t Task) Over() bool { return t.State == Delivering || t.State == Ended || 
 
 // Party tells whether the host is one of the run's.
 func (t Task) Party(host pbs.HostName) bool {
-	return slices.ContainsFunc(t.Hosts, func(h Host) bool { return h.Name == host })
+	return slices.ContainsFunc(t.Hosts, func(h Host) bool { return h.Name == host }) && t.stays(host)
 }
 
 // Node returns the number of this host among the run's, from 0.
@@ -56,28 +56,35 @@ func (t Task) Node() int {
 	return slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == t.Host })
 }
 
-// sisters returns the other hosts of a mother superior's run.
+// sisters returns the other hosts of a mother superior's run, but for those that were released.
 func (t Task) sisters() []Host {
 	if t.Sister || len(t.Hosts) < 2 {
 		return nil
 	}
-	return t.Hosts[1:]
+	if t.Number == 0 {
+		return t.Hosts[1:]
+	}
+	return slices.DeleteFunc(slices.Clone(t.Hosts[1:]), func(h Host) bool { return !t.stays(h.Name) })
 }
 
 // begin starts the program, once the sisters are part of the run.
 func (t Task) begin() (Task, []Action, error) {
 	if len(t.sisters()) > 0 {
-		t.State, t.Asked = Joining, true
+		t.State, t.Asked, t.Trial = Joining, true, nil
+		if t.Tolerates() {
+			t.Trial = new(Trial)
+		}
 		return t, []Action{{Do: Join}}, nil
 	}
 	t.State = Starting
 	return t, []Action{{Do: Launch}}, nil
 }
 
-func (t Task) joined() (Task, []Action, error) {
+func (t Task) joined(ev Joined) (Task, []Action, error) {
 	if t.State != Joining {
 		return t, nil, nil
 	}
+	t.HookUsed = overlaid(t.HookUsed, ev.Used)
 	t.State = Starting
 	return t, []Action{{Do: Launch}}, nil
 }
@@ -95,7 +102,7 @@ func (t Task) polled(ev Polled) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t = t.withShares(ev.Shares)
-	if ev.Lost == "" || t.LostHost != "" || t.State == Ending {
+	if ev.Lost == "" || !t.keeps(ev.Lost) || t.LostHost != "" || t.State == Ending || t.enduring() {
 		return t, []Action{{Do: Poll}}, nil
 	}
 	t.LostHost, t.State = ev.Lost, Ending
@@ -103,19 +110,19 @@ func (t Task) polled(ev Polled) (Task, []Action, error) {
 	return t, actions, nil
 }
 
-func (t Task) withShares(shares map[pbs.HostName]Peak) Task {
+func (t Task) withShares(shares map[pbs.HostName]Share) Task {
 	if len(shares) == 0 {
 		return t
 	}
-	all := make(map[pbs.HostName]Peak, len(t.Hosts))
+	all := make(map[pbs.HostName]Share, len(t.Hosts))
 	for host, p := range t.Shares {
 		all[host] = p
 	}
 	for host, p := range shares {
 		old := all[host]
-		all[host] = Peak{
+		all[host] = Share{Peak: Peak{
 			CPU: max(old.CPU, p.CPU), RSS: max(old.RSS, p.RSS), VSize: max(old.VSize, p.VSize), Percent: max(old.Percent, p.Percent),
-		}
+		}, Hooked: overlaid(old.Hooked, p.Hooked)}
 	}
 	t.Shares = all
 	return t
@@ -140,14 +147,18 @@ func (t Task) gather() []Action {
 	if t.live() {
 		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL}, Action{Do: Grace, After: killGrace})
 	}
-	if t.Asked && !t.Gathered {
+	switch {
+	case !t.Asked || t.Gathered || t.lingers() && t.Hushed:
+	case t.lingers():
+		actions = append(actions, Action{Do: Hush})
+	default:
 		actions = append(actions, Action{Do: Gather})
 	}
 	return actions
 }
 
 func (t Task) gathered(ev Gathered) (Task, []Action, error) {
-	if t.State != Gathering {
+	if t.Gathered || t.State != Gathering && t.State != Delivering {
 		return t, nil, nil
 	}
 	t = t.withShares(ev.Shares)
@@ -157,7 +168,7 @@ func (t Task) gathered(ev Gathered) (Task, []Action, error) {
 
 // together goes on with the end once nothing is waited for any more.
 func (t Task) together() (Task, []Action, error) {
-	if t.live() || t.Asked && !t.Gathered {
+	if t.live() || t.Asked && !t.Gathered && !(t.lingers() && t.Hushed) {
 		return t, nil, nil
 	}
 	result := *t.Result
@@ -175,9 +186,23 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		return t.resumeSister(ev)
 	case Fetched:
 		if t.State == Accepted {
-			t.State = Running
+			t.State, t.HookUsed = Running, overlaid(t.HookUsed, ev.Used)
 		}
 		return t, nil, nil
+	case Prologue:
+		return t.prologue()
+	case PrologueOver:
+		return t.prologueOver(ev)
+	case Hooked:
+		return t.hooked(ev)
+	case Delivered:
+		return t.concluded(ev)
+	case Abandon:
+		if t.Over() {
+			return t, nil, nil
+		}
+		t.Abandoned = true
+		return t.leave(spool.Ended{ExitStatus: ExitRetry, Comment: "the start has failed"})
 	case Failed:
 		if t.State != Accepted {
 			return t, nil, nil
@@ -230,7 +255,25 @@ func (t Task) leave(result spool.Ended) (Task, []Action, error) {
 	return t.left()
 }
 
+// left goes on with what follows the last program: hooks, where the host had joined.
 func (t Task) left() (Task, []Action, error) {
+	if t.State == Accepted && t.Result.NeverStarted {
+		return t.over()
+	}
+	t.State = Delivering
+	return t, []Action{{Do: Conclude}}, nil
+}
+
+// concluded notes what the last hooks have set: only then do others hear that the part is over.
+func (t Task) concluded(ev Delivered) (Task, []Action, error) {
+	if t.State != Delivering {
+		return t, nil, nil
+	}
+	t.HookUsed = overlaid(t.HookUsed, ev.Used)
+	return t.over()
+}
+
+func (t Task) over() (Task, []Action, error) {
 	result := *t.Result
 	result.Used = t.Used()
 	t.State, t.Result = Ended, &result
@@ -246,6 +289,8 @@ func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 		return t, []Action{{Do: Clean}}, nil
 	case t.State == Ended:
 		return t, []Action{{Do: Report}, {Do: Clean}}, nil
+	case t.State == Delivering:
+		return t, []Action{{Do: Conclude}}, nil
 	case t.BootID != ev.BootID:
 		return lost("the host was restarted")
 	case !ev.Adopt:
@@ -257,6 +302,8 @@ func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 		return t.left()
 	case t.State == Ending:
 		return t.leave(*t.Result)
+	case t.Prologue == PrologueAsked:
+		return t, []Action{{Do: RunPrologue}}, nil
 	}
 	return t, nil, nil
 }

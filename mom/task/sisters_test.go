@@ -28,6 +28,9 @@ func sister(t *Task) {
 	t.Host, t.Sister, t.Handle = "hostb", true, proc.Handle{}
 }
 
+// prologue makes it one whose hooks run before the program.
+func prologue(t *Task) { t.Prologue = PrologueAsked }
+
 // running gives it programs in the given states.
 func running(states ...ProgramState) func(*Task) {
 	return func(t *Task) {
@@ -91,17 +94,25 @@ func TestStep_SeveralHosts(t *testing.T) {
 		{"a sister is asked", in(Accepted, sister), Accept{}, Accepted, "ask whether the run still counts"},
 		{"a sister joins", in(Accepted, sister), Fetched{}, Running, ""},
 		{"a sister must not join", in(Accepted, sister), Failed{Status: ExitRetry}, Ended, "report the end; clean up"},
-		{"a sister is ended before it has joined", in(Accepted, sister), Kill{}, Ended, "report the end; clean up"},
+		{"a sister is ended before it has joined", in(Accepted, sister), Kill{}, Delivering, "run the hooks of the end"},
+		{"the start has failed", in(Running, sister), Abandon{}, Delivering, "run the hooks of the end"},
+		{"the start fails at a sister with programs", in(Running, sister, running(up)), Abandon{}, Ending, hard},
+		{"a sister's last hooks are over", in(Delivering, sister), Delivered{}, Ended, "report the end; clean up"},
+		{"a sister's mom was restarted in its last hooks", in(Delivering, sister), Resume{"boot2", false}, Delivering, "run the hooks of the end"},
+		{"a sister is asked for its prologue", in(Running, sister), Prologue{}, Running, "run the hooks before the program"},
+		{"a sister is asked again for its prologue", in(Running, sister, prologue), Prologue{}, Running, ""},
+		{"a sister's prologue is over", in(Running, sister, prologue), PrologueOver{}, Running, ""},
+		{"a sister's mom was restarted in its prologue", in(Running, sister, prologue), Resume{"boot", true}, Running, "run the hooks before the program"},
 		{"a sister comes too late", in(Ended, sister), Fetched{}, Ended, ""},
-		{"a sister is ended", in(Running, sister), Kill{}, Ended, "report the end; clean up"},
+		{"a sister is ended", in(Running, sister), Kill{}, Delivering, "run the hooks of the end"},
 		{"a sister with programs is ended", in(Running, sister, running(up)), Kill{}, Ending, hard},
-		{"a sister's last program is over", in(Ending, sister, running(up, gone), neverStarted), ProgramDown{ID: 1}, Ended, "report the end; clean up"},
+		{"a sister's last program is over", in(Ending, sister, running(up, gone), neverStarted), ProgramDown{ID: 1}, Delivering, "run the hooks of the end"},
 		{"a sister's programs are over", in(Running, sister, running(up)), ProgramDown{ID: 1}, Running, ""},
 		{"a sister is fenced", in(Running, sister, running(up)), Lapsed{1}, Ending, hard},
-		{"a sister's mom stops", in(Running, sister), Abort{}, Ended, "report the end; clean up"},
+		{"a sister's mom stops", in(Running, sister), Abort{}, Delivering, "run the hooks of the end"},
 		{"a sister's mom was restarted", in(Running, sister, running(up)), Resume{"boot", true}, Running, "watch a program"},
 		{"a sister's mom was restarted without -p", in(Running, sister, running(up)), Resume{"boot", false}, Ending, "watch a program; " + hard},
-		{"a sister's host was restarted", in(Running, sister, running(up)), Resume{"boot2", true}, Ended, "report the end; clean up"},
+		{"a sister's host was restarted", in(Running, sister, running(up)), Resume{"boot2", true}, Delivering, "run the hooks of the end"},
 		{"a sister gets a signal", in(Running, sister, running(up)), Signal{Name: "USR1"}, Running, "send user defined signal 1"},
 		{"a sister is forgotten", in(Ended, sister), Forget{}, Ended, "drop"},
 	} {
@@ -121,8 +132,8 @@ func TestUsed_OfAllHosts(t *testing.T) {
 	run := in(Running, asked, limited("ncpus", "3"), running(ProgramRunning))
 	run.Peak = Peak{CPU: time.Second, Wall: 10 * time.Second, RSS: 1024, VSize: 2048, Percent: 10}
 	for _, ev := range []Event{
-		Polled{Shares: map[pbs.HostName]Peak{"hostb": {CPU: 2 * time.Second, RSS: 1024, VSize: 1024, Percent: 20, Wall: time.Hour}}},
-		Polled{Shares: map[pbs.HostName]Peak{"hostc": {CPU: time.Second}}, Silent: []pbs.HostName{"hostb"}},
+		Polled{Shares: map[pbs.HostName]Share{"hostb": {Peak: Peak{CPU: 2 * time.Second, RSS: 1024, VSize: 1024, Percent: 20, Wall: time.Hour}}}},
+		Polled{Shares: map[pbs.HostName]Share{"hostc": {Peak: Peak{CPU: time.Second}}}, Silent: []pbs.HostName{"hostb"}},
 		ProgramDown{ID: 1, Exit: proc.Exit{CPU: 5 * time.Second}},
 	} {
 		var err error

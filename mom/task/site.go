@@ -40,6 +40,9 @@ type Lines interface {
 	// Job writes a line about a job, File one about its files.
 	Job(event uint16, job pbs.JobID, text string)
 	File(event uint16, job pbs.JobID, text string)
+	// Server writes one about the mom, Node one about the hosts of a job.
+	Server(event uint16, object, text string)
+	Node(event uint16, job pbs.JobID, text string)
 }
 
 // Settings is the part of the mom's configuration that jobs feel.
@@ -52,6 +55,11 @@ type Settings struct {
 	// PollDowntime is how long a sister may be silent before its part counts as lost; 0 is
 	// DefaultPollDowntime.
 	PollDowntime time.Duration
+	// JoinAlarm and LaunchDelay bound the waits for the sisters of a job that tolerates their
+	// failures: to join, and to run their prologues; 0: the alarms of the hooks do. LaunchEarly
+	// ends the waits when every sister has answered or failed.
+	JoinAlarm, LaunchDelay time.Duration
+	LaunchEarly            bool
 }
 
 // A UseCopy is one $usecp line: paths of the host that begin with From are found here
@@ -76,6 +84,8 @@ type Site struct {
 	Mover      Mover // nil: files stay on this host
 	Peers      Peers
 	Hooks      Hooks // nil: there are none
+	// Measure raises a measurement to what the host knows better; nil: it knows nothing.
+	Measure func(t Task, u proc.Usage) proc.Usage
 	Settings   func() Settings
 	Lines      Lines
 	Logger     *slog.Logger

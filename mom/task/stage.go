@@ -39,7 +39,7 @@ func (t Task) stagedOut(ev StagedOut) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t.OutDone, t.OutFailed, t.Dead = true, ev.Failure, ev.Dead
-	return t, []Action{{Do: Deliver}}, nil
+	return t, t.delivery(), nil
 }
 
 // itemsIn and itemsOut are the job's lists.

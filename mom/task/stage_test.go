@@ -139,6 +139,8 @@ type silence struct{}
 
 func (silence) Job(uint16, pbs.JobID, string)  {}
 func (silence) File(uint16, pbs.JobID, string) {}
+func (silence) Server(uint16, string, string)  {}
+func (silence) Node(uint16, pbs.JobID, string) {}
 
 // stageSite is a host with a home in which the files are.
 func stageSite(t *testing.T, there ...string) (*Site, *carrier, Task) {

@@ -8,6 +8,12 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	if next, actions, err, ok := t.stepProgram(ev); ok {
 		return next, actions, err
 	}
+	if next, actions, err, ok := t.stepAssign(ev); ok {
+		return next, actions, err
+	}
+	if next, ok := t.stepTrial(ev); ok {
+		return next, nil, nil
+	}
 	if t.Sister {
 		return t.stepSister(ev)
 	}
@@ -15,7 +21,7 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	case Accept:
 		return t, []Action{{Do: Fetch}}, nil
 	case Joined:
-		return t.joined()
+		return t.joined(ev)
 	case JoinFailed:
 		return t.joinFailed(ev)
 	case Polled:
@@ -89,7 +95,7 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	case t.State == Ended:
 		return t, []Action{{Do: Report}, {Do: Clean}}, nil
 	case t.State == Delivering:
-		return t, t.delivery(), nil
+		return t, append(t.delivery(), t.parting()...), nil
 	case t.State == Gathering && len(t.gather()) > 0:
 		return t, t.gather(), nil
 	case t.State == Gathering:
@@ -121,6 +127,10 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	if len(t.sisters()) > 0 {
 		actions = append(actions, Action{Do: Poll})
 	}
+	if t.Number > 0 {
+		actions = append(actions, Action{Do: Renode})
+	}
+	actions = append(actions, t.parting()...)
 	if !t.Announced {
 		actions = append(actions, Action{Do: Announce})
 	}

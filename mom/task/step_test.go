@@ -117,7 +117,7 @@ func TestStep(t *testing.T) {
 		{"the shim vanishes, no rerun", in(Running, notRerunnable), Vanished{}, Delivering, "send killed; deliver the output"},
 		{"the output is there", in(Delivering), Delivered{}, Ended, "report the end; clean up"},
 		{"a kill before the script", in(Accepted), kill(0, false), Delivering, "forestall a shim"},
-		{"a kill during the start", in(Starting), kill(0, false), Starting, ""},
+		{"a kill during the start", in(Starting), kill(0, false), Starting, "stop the staging"},
 		{"a kill", in(Running), kill(10*time.Second, false), Ending, soft},
 		{"a kill at once", in(Running), kill(0, false), Ending, hard},
 		{"the same kill again", in(Ending, killed(10*time.Second, false)), kill(10*time.Second, false), Ending, ""},

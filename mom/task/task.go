@@ -104,10 +104,28 @@ type Task struct {
 	Sister bool         `json:"sister,omitempty"`
 	// Of a mother superior: the sisters may have joined; they were told to end; what each has
 	// used; the one whose loss ends the run.
-	Asked    bool                  `json:"asked,omitempty"`
-	Gathered bool                  `json:"gathered,omitempty"`
-	Shares   map[pbs.HostName]Peak `json:"shares,omitempty"`
-	LostHost pbs.HostName          `json:"lost_host,omitempty"`
+	Asked    bool                   `json:"asked,omitempty"`
+	Gathered bool                   `json:"gathered,omitempty"`
+	Shares   map[pbs.HostName]Share `json:"shares,omitempty"`
+	LostHost pbs.HostName           `json:"lost_host,omitempty"`
+	Trial    *Trial                 `json:"trial,omitempty"` // of a start that tolerates failures
+	// Of a sister: how far it is with the hooks before the program, why they have refused, and
+	// whether the start has failed.
+	Prologue        PrologueState `json:"prologue,omitempty"`
+	PrologueFailure string        `json:"prologue_failure,omitempty"`
+	Abandoned       bool          `json:"abandoned,omitempty"`
+
+	// The number of the last order about the assignment, and the hosts that keep vnodes in it, nil
+	// for all; while it may be withdrawn, those that kept them before.
+	Number uint64         `json:"number,omitempty"`
+	Keep   []pbs.HostName `json:"keep,omitempty"`
+	Former []pbs.HostName `json:"former,omitempty"`
+	// Of a mother superior: released hosts that are still to be told, those that have left the
+	// run, and others that do not know the assignment yet.
+	Leaving []pbs.HostName `json:"leaving,omitempty"`
+	Left    []pbs.HostName `json:"left,omitempty"`
+	Untold  []pbs.HostName `json:"untold,omitempty"`
+	Hushed  bool           `json:"hushed,omitempty"` // the sisters' programs were told to end, but not their parts
 
 	Programs []Program     `json:"programs,omitempty"`
 	Spent    time.Duration `json:"spent,omitempty"` // cpu time of those that have ended, the first one included
@@ -137,7 +155,7 @@ type Task struct {
 	HaltedAt time.Duration `json:"halted_at,omitempty"`
 	Idle     time.Duration `json:"idle,omitempty"`
 	Result   *spool.Ended  `json:"result,omitempty"`
-	// HookUsed is what hooks have set of resources_used.
+	// HookUsed is what hooks on this host have set of resources_used.
 	HookUsed []spool.Used `json:"hook_used,omitempty"`
 	Told     bool         `json:"told,omitempty"` // the fact Ended is in the spool
 	// Barred says that no shim has run the program, nor ever will: only then may the end
@@ -185,38 +203,6 @@ func (p Peak) with(u proc.Usage) Peak {
 		next.Percent = max(p.Percent, int64(100*(u.CPU-p.CPU)/wall))
 	}
 	return next
-}
-
-// Used returns resources_used as the servers are told, sorted by name: of all hosts, but for
-// the walltime.
-func (t Task) Used() []spool.Used {
-	ncpus := t.Attrs.Resource("Resource_List", "ncpus")
-	if ncpus == "" {
-		ncpus = "0"
-	}
-	total := t.total()
-	seconds := func(d time.Duration) string { return resource.Seconds(int64(d / time.Second)).String() }
-	size := func(n int64) string { return resource.Kilobytes((n + 1023) / 1024).String() }
-	return overlaid([]spool.Used{
-		{Resource: "cpupercent", Value: fmt.Sprint(total.Percent)},
-		{Resource: "cput", Value: seconds(total.CPU)},
-		{Resource: "mem", Value: size(total.RSS)},
-		{Resource: "ncpus", Value: ncpus},
-		{Resource: "vmem", Value: size(total.VSize)},
-		{Resource: "walltime", Value: seconds(t.Peak.Wall)},
-	}, t.HookUsed)
-}
-
-// total is what the parts of the run have used together.
-func (t Task) total() Peak {
-	sum := t.Peak
-	for _, s := range t.Shares {
-		sum.CPU += s.CPU
-		sum.RSS += s.RSS
-		sum.VSize += s.VSize
-		sum.Percent += s.Percent
-	}
-	return sum
 }
 
 // limit returns a limit of the job in the unit of resource.Quantity.Int; ok is false

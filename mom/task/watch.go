@@ -40,3 +40,16 @@ func (s *Site) watch(ctx context.Context, t Task) Event {
 	}
 	return Exited{Exit: exit}
 }
+
+// measured raises what the shim has measured to what the host knows better.
+func (s *Site) measured(t Task, e Exited) Exited {
+	if s.Measure == nil {
+		return e
+	}
+	u := s.Measure(t, proc.Usage{CPU: e.Exit.CPU, RSS: e.Exit.MaxRSS})
+	if u.RSS > e.Exit.MaxRSS {
+		e.Exit.MaxRSS, e.Exit.ShimRSS = u.RSS, 0 // without the shim
+	}
+	e.Exit.CPU = u.CPU
+	return e
+}

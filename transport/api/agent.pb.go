@@ -272,6 +272,7 @@ type Order struct {
 	//	*Order_Alter
 	//	*Order_Message
 	//	*Order_Release
+	//	*Order_Checkpoint
 	What          isOrder_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -398,6 +399,15 @@ func (x *Order) GetRelease() *ReleaseNodes {
 	return nil
 }
 
+func (x *Order) GetCheckpoint() *CheckpointJob {
+	if x != nil {
+		if x, ok := x.What.(*Order_Checkpoint); ok {
+			return x.Checkpoint
+		}
+	}
+	return nil
+}
+
 type isOrder_What interface {
 	isOrder_What()
 }
@@ -430,6 +440,10 @@ type Order_Release struct {
 	Release *ReleaseNodes `protobuf:"bytes,10,opt,name=release,proto3,oneof"`
 }
 
+type Order_Checkpoint struct {
+	Checkpoint *CheckpointJob `protobuf:"bytes,20,opt,name=checkpoint,proto3,oneof"`
+}
+
 func (*Order_Run) isOrder_What() {}
 
 func (*Order_Signal) isOrder_What() {}
@@ -444,12 +458,15 @@ func (*Order_Message) isOrder_What() {}
 
 func (*Order_Release) isOrder_What() {}
 
+func (*Order_Checkpoint) isOrder_What() {}
+
 // RunJob starts the job on its mother superior. The script is fetched by Report.Script.
 type RunJob struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Attributes    []*Attribute           `protobuf:"bytes,1,rep,name=attributes,proto3" json:"attributes,omitempty"`                       // the job's, as qstat -f shows them, hidden ones included
 	ScriptBytes   uint64                 `protobuf:"varint,2,opt,name=script_bytes,json=scriptBytes,proto3" json:"script_bytes,omitempty"` // 0: the job runs executable and argument_list
 	Hosts         []*RunHost             `protobuf:"bytes,8,rep,name=hosts,proto3" json:"hosts,omitempty"`                                 // of a job over several: the mother superior first
+	Restart       *Restart               `protobuf:"bytes,20,opt,name=restart,proto3" json:"restart,omitempty"`                            // absent: it starts at its beginning
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -505,6 +522,104 @@ func (x *RunJob) GetHosts() []*RunHost {
 	return nil
 }
 
+func (x *RunJob) GetRestart() *Restart {
+	if x != nil {
+		return x.Restart
+	}
+	return nil
+}
+
+// Restart says that the job goes on from the checkpoint that the mom keeps of it.
+type Restart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       int64                  `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"` // that was checkpointed
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Restart) Reset() {
+	*x = Restart{}
+	mi := &file_agent_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Restart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Restart) ProtoMessage() {}
+
+func (x *Restart) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Restart.ProtoReflect.Descriptor instead.
+func (*Restart) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Restart) GetSession() int64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+// CheckpointJob has a job checkpointed and ended by the script of the site. Refused with
+// No support for requested service where there is none.
+type CheckpointJob struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Discard       bool                   `protobuf:"varint,1,opt,name=discard,proto3" json:"discard,omitempty"` // instead, what is kept of the checkpoint goes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckpointJob) Reset() {
+	*x = CheckpointJob{}
+	mi := &file_agent_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckpointJob) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckpointJob) ProtoMessage() {}
+
+func (x *CheckpointJob) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckpointJob.ProtoReflect.Descriptor instead.
+func (*CheckpointJob) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CheckpointJob) GetDiscard() bool {
+	if x != nil {
+		return x.Discard
+	}
+	return false
+}
+
 // SignalJob sends a signal to every process of the job.
 type SignalJob struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -515,7 +630,7 @@ type SignalJob struct {
 
 func (x *SignalJob) Reset() {
 	*x = SignalJob{}
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -527,7 +642,7 @@ func (x *SignalJob) String() string {
 func (*SignalJob) ProtoMessage() {}
 
 func (x *SignalJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -540,7 +655,7 @@ func (x *SignalJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalJob.ProtoReflect.Descriptor instead.
 func (*SignalJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{4}
+	return file_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SignalJob) GetSignal() string {
@@ -562,7 +677,7 @@ type KillJob struct {
 
 func (x *KillJob) Reset() {
 	*x = KillJob{}
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -574,7 +689,7 @@ func (x *KillJob) String() string {
 func (*KillJob) ProtoMessage() {}
 
 func (x *KillJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -587,7 +702,7 @@ func (x *KillJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillJob.ProtoReflect.Descriptor instead.
 func (*KillJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{5}
+	return file_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *KillJob) GetDelayMs() int64 {
@@ -613,7 +728,7 @@ type ForgetJob struct {
 
 func (x *ForgetJob) Reset() {
 	*x = ForgetJob{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +740,7 @@ func (x *ForgetJob) String() string {
 func (*ForgetJob) ProtoMessage() {}
 
 func (x *ForgetJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +753,7 @@ func (x *ForgetJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetJob.ProtoReflect.Descriptor instead.
 func (*ForgetJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 // AlterJob changes attributes of a running job, such as its limits.
@@ -651,7 +766,7 @@ type AlterJob struct {
 
 func (x *AlterJob) Reset() {
 	*x = AlterJob{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +778,7 @@ func (x *AlterJob) String() string {
 func (*AlterJob) ProtoMessage() {}
 
 func (x *AlterJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +791,7 @@ func (x *AlterJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterJob.ProtoReflect.Descriptor instead.
 func (*AlterJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AlterJob) GetAttributes() []*Attribute {
@@ -698,7 +813,7 @@ type MessageJob struct {
 
 func (x *MessageJob) Reset() {
 	*x = MessageJob{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +825,7 @@ func (x *MessageJob) String() string {
 func (*MessageJob) ProtoMessage() {}
 
 func (x *MessageJob) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +838,7 @@ func (x *MessageJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageJob.ProtoReflect.Descriptor instead.
 func (*MessageJob) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MessageJob) GetText() string {
@@ -764,7 +879,7 @@ type ReleaseNodes struct {
 
 func (x *ReleaseNodes) Reset() {
 	*x = ReleaseNodes{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +891,7 @@ func (x *ReleaseNodes) String() string {
 func (*ReleaseNodes) ProtoMessage() {}
 
 func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +904,7 @@ func (x *ReleaseNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodes.ProtoReflect.Descriptor instead.
 func (*ReleaseNodes) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReleaseNodes) GetNumber() uint64 {
@@ -832,7 +947,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +959,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +972,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Answer) GetOrder() uint64 {
@@ -896,7 +1011,7 @@ type PingRequest struct {
 
 func (x *PingRequest) Reset() {
 	*x = PingRequest{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -908,7 +1023,7 @@ func (x *PingRequest) String() string {
 func (*PingRequest) ProtoMessage() {}
 
 func (x *PingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -921,7 +1036,7 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 type PingReply struct {
@@ -934,7 +1049,7 @@ type PingReply struct {
 
 func (x *PingReply) Reset() {
 	*x = PingReply{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1061,7 @@ func (x *PingReply) String() string {
 func (*PingReply) ProtoMessage() {}
 
 func (x *PingReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1074,7 @@ func (x *PingReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PingReply.ProtoReflect.Descriptor instead.
 func (*PingReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PingReply) GetHost() string {
@@ -989,7 +1104,7 @@ type TerminalUp struct {
 
 func (x *TerminalUp) Reset() {
 	*x = TerminalUp{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1001,7 +1116,7 @@ func (x *TerminalUp) String() string {
 func (*TerminalUp) ProtoMessage() {}
 
 func (x *TerminalUp) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1014,7 +1129,7 @@ func (x *TerminalUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalUp.ProtoReflect.Descriptor instead.
 func (*TerminalUp) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TerminalUp) GetJob() string {
@@ -1049,7 +1164,7 @@ type TerminalDown struct {
 
 func (x *TerminalDown) Reset() {
 	*x = TerminalDown{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1176,7 @@ func (x *TerminalDown) String() string {
 func (*TerminalDown) ProtoMessage() {}
 
 func (x *TerminalDown) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1189,7 @@ func (x *TerminalDown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalDown.ProtoReflect.Descriptor instead.
 func (*TerminalDown) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TerminalDown) GetFrame() *Frame {
@@ -1097,7 +1212,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1109,7 +1224,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1122,7 +1237,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Frame) GetKind() FrameKind {
@@ -1161,7 +1276,7 @@ type SetHooksRequest struct {
 
 func (x *SetHooksRequest) Reset() {
 	*x = SetHooksRequest{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1288,7 @@ func (x *SetHooksRequest) String() string {
 func (*SetHooksRequest) ProtoMessage() {}
 
 func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1301,7 @@ func (x *SetHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksRequest.ProtoReflect.Descriptor instead.
 func (*SetHooksRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SetHooksRequest) GetEpoch() uint64 {
@@ -1252,7 +1367,7 @@ type Hook struct {
 
 func (x *Hook) Reset() {
 	*x = Hook{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1264,7 +1379,7 @@ func (x *Hook) String() string {
 func (*Hook) ProtoMessage() {}
 
 func (x *Hook) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1277,7 +1392,7 @@ func (x *Hook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hook.ProtoReflect.Descriptor instead.
 func (*Hook) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Hook) GetName() string {
@@ -1333,7 +1448,7 @@ type ResourceDefinition struct {
 
 func (x *ResourceDefinition) Reset() {
 	*x = ResourceDefinition{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1345,7 +1460,7 @@ func (x *ResourceDefinition) String() string {
 func (*ResourceDefinition) ProtoMessage() {}
 
 func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1358,7 +1473,7 @@ func (x *ResourceDefinition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceDefinition.ProtoReflect.Descriptor instead.
 func (*ResourceDefinition) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResourceDefinition) GetName() string {
@@ -1392,7 +1507,7 @@ type HookFile struct {
 
 func (x *HookFile) Reset() {
 	*x = HookFile{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1519,7 @@ func (x *HookFile) String() string {
 func (*HookFile) ProtoMessage() {}
 
 func (x *HookFile) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1532,7 @@ func (x *HookFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookFile.ProtoReflect.Descriptor instead.
 func (*HookFile) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HookFile) GetSum() string {
@@ -1445,7 +1560,7 @@ type SetHooksReply struct {
 
 func (x *SetHooksReply) Reset() {
 	*x = SetHooksReply{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1572,7 @@ func (x *SetHooksReply) String() string {
 func (*SetHooksReply) ProtoMessage() {}
 
 func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1585,7 @@ func (x *SetHooksReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetHooksReply.ProtoReflect.Descriptor instead.
 func (*SetHooksReply) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetHooksReply) GetMissing() []string {
@@ -1507,7 +1622,7 @@ const file_agent_proto_rawDesc = "" +
 	"lowestOpen\x12)\n" +
 	"\x06orders\x18\x04 \x03(\v2\x11.rampart.v1.OrderR\x06orders\"<\n" +
 	"\fDeliverReply\x12,\n" +
-	"\aanswers\x18\x01 \x03(\v2\x12.rampart.v1.AnswerR\aanswers\"\x9b\x03\n" +
+	"\aanswers\x18\x01 \x03(\v2\x12.rampart.v1.AnswerR\aanswers\"\xd8\x03\n" +
 	"\x05Order\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x1b\n" +
@@ -1519,14 +1634,22 @@ const file_agent_proto_rawDesc = "" +
 	"\x05alter\x18\b \x01(\v2\x14.rampart.v1.AlterJobH\x00R\x05alter\x122\n" +
 	"\amessage\x18\t \x01(\v2\x16.rampart.v1.MessageJobH\x00R\amessage\x124\n" +
 	"\arelease\x18\n" +
-	" \x01(\v2\x18.rampart.v1.ReleaseNodesH\x00R\areleaseB\x06\n" +
-	"\x04what\"\x8d\x01\n" +
+	" \x01(\v2\x18.rampart.v1.ReleaseNodesH\x00R\arelease\x12;\n" +
+	"\n" +
+	"checkpoint\x18\x14 \x01(\v2\x19.rampart.v1.CheckpointJobH\x00R\n" +
+	"checkpointB\x06\n" +
+	"\x04what\"\xbc\x01\n" +
 	"\x06RunJob\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12!\n" +
 	"\fscript_bytes\x18\x02 \x01(\x04R\vscriptBytes\x12)\n" +
-	"\x05hosts\x18\b \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\"#\n" +
+	"\x05hosts\x18\b \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\x12-\n" +
+	"\arestart\x18\x14 \x01(\v2\x13.rampart.v1.RestartR\arestart\"#\n" +
+	"\aRestart\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x03R\asession\")\n" +
+	"\rCheckpointJob\x12\x18\n" +
+	"\adiscard\x18\x01 \x01(\bR\adiscard\"#\n" +
 	"\tSignalJob\x12\x16\n" +
 	"\x06signal\x18\x01 \x01(\tR\x06signal\">\n" +
 	"\aKillJob\x12\x19\n" +
@@ -1636,7 +1759,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_agent_proto_goTypes = []any{
 	(ReleaseStep)(0),           // 0: rampart.v1.ReleaseStep
 	(FrameKind)(0),             // 1: rampart.v1.FrameKind
@@ -1644,66 +1767,70 @@ var file_agent_proto_goTypes = []any{
 	(*DeliverReply)(nil),       // 3: rampart.v1.DeliverReply
 	(*Order)(nil),              // 4: rampart.v1.Order
 	(*RunJob)(nil),             // 5: rampart.v1.RunJob
-	(*SignalJob)(nil),          // 6: rampart.v1.SignalJob
-	(*KillJob)(nil),            // 7: rampart.v1.KillJob
-	(*ForgetJob)(nil),          // 8: rampart.v1.ForgetJob
-	(*AlterJob)(nil),           // 9: rampart.v1.AlterJob
-	(*MessageJob)(nil),         // 10: rampart.v1.MessageJob
-	(*ReleaseNodes)(nil),       // 11: rampart.v1.ReleaseNodes
-	(*Answer)(nil),             // 12: rampart.v1.Answer
-	(*PingRequest)(nil),        // 13: rampart.v1.PingRequest
-	(*PingReply)(nil),          // 14: rampart.v1.PingReply
-	(*TerminalUp)(nil),         // 15: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),       // 16: rampart.v1.TerminalDown
-	(*Frame)(nil),              // 17: rampart.v1.Frame
-	(*SetHooksRequest)(nil),    // 18: rampart.v1.SetHooksRequest
-	(*Hook)(nil),               // 19: rampart.v1.Hook
-	(*ResourceDefinition)(nil), // 20: rampart.v1.ResourceDefinition
-	(*HookFile)(nil),           // 21: rampart.v1.HookFile
-	(*SetHooksReply)(nil),      // 22: rampart.v1.SetHooksReply
-	(*Attribute)(nil),          // 23: rampart.v1.Attribute
-	(*RunHost)(nil),            // 24: rampart.v1.RunHost
-	(*Refusal)(nil),            // 25: rampart.v1.Refusal
+	(*Restart)(nil),            // 6: rampart.v1.Restart
+	(*CheckpointJob)(nil),      // 7: rampart.v1.CheckpointJob
+	(*SignalJob)(nil),          // 8: rampart.v1.SignalJob
+	(*KillJob)(nil),            // 9: rampart.v1.KillJob
+	(*ForgetJob)(nil),          // 10: rampart.v1.ForgetJob
+	(*AlterJob)(nil),           // 11: rampart.v1.AlterJob
+	(*MessageJob)(nil),         // 12: rampart.v1.MessageJob
+	(*ReleaseNodes)(nil),       // 13: rampart.v1.ReleaseNodes
+	(*Answer)(nil),             // 14: rampart.v1.Answer
+	(*PingRequest)(nil),        // 15: rampart.v1.PingRequest
+	(*PingReply)(nil),          // 16: rampart.v1.PingReply
+	(*TerminalUp)(nil),         // 17: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),       // 18: rampart.v1.TerminalDown
+	(*Frame)(nil),              // 19: rampart.v1.Frame
+	(*SetHooksRequest)(nil),    // 20: rampart.v1.SetHooksRequest
+	(*Hook)(nil),               // 21: rampart.v1.Hook
+	(*ResourceDefinition)(nil), // 22: rampart.v1.ResourceDefinition
+	(*HookFile)(nil),           // 23: rampart.v1.HookFile
+	(*SetHooksReply)(nil),      // 24: rampart.v1.SetHooksReply
+	(*Attribute)(nil),          // 25: rampart.v1.Attribute
+	(*RunHost)(nil),            // 26: rampart.v1.RunHost
+	(*Refusal)(nil),            // 27: rampart.v1.Refusal
 }
 var file_agent_proto_depIdxs = []int32{
 	4,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
-	12, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
+	14, // 1: rampart.v1.DeliverReply.answers:type_name -> rampart.v1.Answer
 	5,  // 2: rampart.v1.Order.run:type_name -> rampart.v1.RunJob
-	6,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
-	7,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
-	8,  // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
-	9,  // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
-	10, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
-	11, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
-	23, // 9: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
-	24, // 10: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
-	23, // 11: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
-	0,  // 12: rampart.v1.ReleaseNodes.step:type_name -> rampart.v1.ReleaseStep
-	23, // 13: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
-	24, // 14: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
-	25, // 15: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	23, // 16: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
-	23, // 17: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
-	17, // 18: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
-	17, // 19: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
-	1,  // 20: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
-	19, // 21: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
-	20, // 22: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
-	21, // 23: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
-	23, // 24: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
-	2,  // 25: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	13, // 26: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	18, // 27: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
-	15, // 28: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
-	3,  // 29: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	14, // 30: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	22, // 31: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
-	16, // 32: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
-	29, // [29:33] is the sub-list for method output_type
-	25, // [25:29] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	8,  // 3: rampart.v1.Order.signal:type_name -> rampart.v1.SignalJob
+	9,  // 4: rampart.v1.Order.kill:type_name -> rampart.v1.KillJob
+	10, // 5: rampart.v1.Order.forget:type_name -> rampart.v1.ForgetJob
+	11, // 6: rampart.v1.Order.alter:type_name -> rampart.v1.AlterJob
+	12, // 7: rampart.v1.Order.message:type_name -> rampart.v1.MessageJob
+	13, // 8: rampart.v1.Order.release:type_name -> rampart.v1.ReleaseNodes
+	7,  // 9: rampart.v1.Order.checkpoint:type_name -> rampart.v1.CheckpointJob
+	25, // 10: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
+	26, // 11: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
+	6,  // 12: rampart.v1.RunJob.restart:type_name -> rampart.v1.Restart
+	25, // 13: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	0,  // 14: rampart.v1.ReleaseNodes.step:type_name -> rampart.v1.ReleaseStep
+	25, // 15: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
+	26, // 16: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
+	27, // 17: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	25, // 18: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
+	25, // 19: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
+	19, // 20: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
+	19, // 21: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
+	1,  // 22: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
+	21, // 23: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
+	22, // 24: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
+	23, // 25: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
+	25, // 26: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
+	2,  // 27: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	15, // 28: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	20, // 29: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
+	17, // 30: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
+	3,  // 31: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	16, // 32: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	24, // 33: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
+	18, // 34: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
+	31, // [31:35] is the sub-list for method output_type
+	27, // [27:31] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -1721,6 +1848,7 @@ func file_agent_proto_init() {
 		(*Order_Alter)(nil),
 		(*Order_Message)(nil),
 		(*Order_Release)(nil),
+		(*Order_Checkpoint)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1728,7 +1856,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -437,6 +437,7 @@ type Fact struct {
 	//	*Fact_Ended
 	//	*Fact_Hooks
 	//	*Fact_Exiting
+	//	*Fact_NotCheckpointed
 	What          isFact_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -536,6 +537,15 @@ func (x *Fact) GetExiting() *Exiting {
 	return nil
 }
 
+func (x *Fact) GetNotCheckpointed() *NotCheckpointed {
+	if x != nil {
+		if x, ok := x.What.(*Fact_NotCheckpointed); ok {
+			return x.NotCheckpointed
+		}
+	}
+	return nil
+}
+
 type isFact_What interface {
 	isFact_What()
 }
@@ -556,6 +566,10 @@ type Fact_Exiting struct {
 	Exiting *Exiting `protobuf:"bytes,6,opt,name=exiting,proto3,oneof"`
 }
 
+type Fact_NotCheckpointed struct {
+	NotCheckpointed *NotCheckpointed `protobuf:"bytes,20,opt,name=not_checkpointed,json=notCheckpointed,proto3,oneof"`
+}
+
 func (*Fact_Started) isFact_What() {}
 
 func (*Fact_Ended) isFact_What() {}
@@ -563,6 +577,8 @@ func (*Fact_Ended) isFact_What() {}
 func (*Fact_Hooks) isFact_What() {}
 
 func (*Fact_Exiting) isFact_What() {}
+
+func (*Fact_NotCheckpointed) isFact_What() {}
 
 type Started struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -661,6 +677,51 @@ func (*Exiting) Descriptor() ([]byte, []int) {
 	return file_report_proto_rawDescGZIP(), []int{7}
 }
 
+// NotCheckpointed says that a checkpoint failed, and that the job runs on.
+type NotCheckpointed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotCheckpointed) Reset() {
+	*x = NotCheckpointed{}
+	mi := &file_report_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotCheckpointed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotCheckpointed) ProtoMessage() {}
+
+func (x *NotCheckpointed) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotCheckpointed.ProtoReflect.Descriptor instead.
+func (*NotCheckpointed) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NotCheckpointed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type Ended struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	ExitStatus     int32                  `protobuf:"varint,1,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"` // 256 + signal when killed by one; negative: internal causes
@@ -671,13 +732,14 @@ type Ended struct {
 	StageoutStatus int32                  `protobuf:"varint,6,opt,name=stageout_status,json=stageoutStatus,proto3" json:"stageout_status,omitempty"` // 1: output delivered, -1: some is in undelivered/, 0: there was none
 	StageinFailed  bool                   `protobuf:"varint,7,opt,name=stagein_failed,json=stageinFailed,proto3" json:"stagein_failed,omitempty"`    // never started, since its files did not come
 	Present        []*Attribute           `protobuf:"bytes,8,rep,name=present,proto3" json:"present,omitempty"`                                      // as JobSample has it
+	Checkpointed   bool                   `protobuf:"varint,20,opt,name=checkpointed,proto3" json:"checkpointed,omitempty"`                          // it goes on later from what the mom keeps
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_report_proto_msgTypes[8]
+	mi := &file_report_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -689,7 +751,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[8]
+	mi := &file_report_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -702,7 +764,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{8}
+	return file_report_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Ended) GetExitStatus() int32 {
@@ -761,6 +823,13 @@ func (x *Ended) GetPresent() []*Attribute {
 	return nil
 }
 
+func (x *Ended) GetCheckpointed() bool {
+	if x != nil {
+		return x.Checkpointed
+	}
+	return false
+}
+
 type FactsReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	AckedSeq      uint64                 `protobuf:"varint,1,opt,name=acked_seq,json=ackedSeq,proto3" json:"acked_seq,omitempty"`
@@ -770,7 +839,7 @@ type FactsReply struct {
 
 func (x *FactsReply) Reset() {
 	*x = FactsReply{}
-	mi := &file_report_proto_msgTypes[9]
+	mi := &file_report_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +851,7 @@ func (x *FactsReply) String() string {
 func (*FactsReply) ProtoMessage() {}
 
 func (x *FactsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[9]
+	mi := &file_report_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +864,7 @@ func (x *FactsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FactsReply.ProtoReflect.Descriptor instead.
 func (*FactsReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{9}
+	return file_report_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *FactsReply) GetAckedSeq() uint64 {
@@ -815,7 +884,7 @@ type SamplesRequest struct {
 
 func (x *SamplesRequest) Reset() {
 	*x = SamplesRequest{}
-	mi := &file_report_proto_msgTypes[10]
+	mi := &file_report_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +896,7 @@ func (x *SamplesRequest) String() string {
 func (*SamplesRequest) ProtoMessage() {}
 
 func (x *SamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[10]
+	mi := &file_report_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +909,7 @@ func (x *SamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SamplesRequest.ProtoReflect.Descriptor instead.
 func (*SamplesRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{10}
+	return file_report_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SamplesRequest) GetHost() string {
@@ -869,7 +938,7 @@ type JobSample struct {
 
 func (x *JobSample) Reset() {
 	*x = JobSample{}
-	mi := &file_report_proto_msgTypes[11]
+	mi := &file_report_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +950,7 @@ func (x *JobSample) String() string {
 func (*JobSample) ProtoMessage() {}
 
 func (x *JobSample) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[11]
+	mi := &file_report_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +963,7 @@ func (x *JobSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSample.ProtoReflect.Descriptor instead.
 func (*JobSample) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{11}
+	return file_report_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *JobSample) GetJob() string {
@@ -933,7 +1002,7 @@ type SamplesReply struct {
 
 func (x *SamplesReply) Reset() {
 	*x = SamplesReply{}
-	mi := &file_report_proto_msgTypes[12]
+	mi := &file_report_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1014,7 @@ func (x *SamplesReply) String() string {
 func (*SamplesReply) ProtoMessage() {}
 
 func (x *SamplesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[12]
+	mi := &file_report_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1027,7 @@ func (x *SamplesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SamplesReply.ProtoReflect.Descriptor instead.
 func (*SamplesReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{12}
+	return file_report_proto_rawDescGZIP(), []int{13}
 }
 
 type LeaseRequest struct {
@@ -974,7 +1043,7 @@ type LeaseRequest struct {
 
 func (x *LeaseRequest) Reset() {
 	*x = LeaseRequest{}
-	mi := &file_report_proto_msgTypes[13]
+	mi := &file_report_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -986,7 +1055,7 @@ func (x *LeaseRequest) String() string {
 func (*LeaseRequest) ProtoMessage() {}
 
 func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[13]
+	mi := &file_report_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -999,7 +1068,7 @@ func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
 func (*LeaseRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{13}
+	return file_report_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LeaseRequest) GetHost() string {
@@ -1049,7 +1118,7 @@ type LeaseReply struct {
 
 func (x *LeaseReply) Reset() {
 	*x = LeaseReply{}
-	mi := &file_report_proto_msgTypes[14]
+	mi := &file_report_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1130,7 @@ func (x *LeaseReply) String() string {
 func (*LeaseReply) ProtoMessage() {}
 
 func (x *LeaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[14]
+	mi := &file_report_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1143,7 @@ func (x *LeaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseReply.ProtoReflect.Descriptor instead.
 func (*LeaseReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{14}
+	return file_report_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LeaseReply) GetEpoch() uint64 {
@@ -1116,7 +1185,7 @@ type ScriptRequest struct {
 
 func (x *ScriptRequest) Reset() {
 	*x = ScriptRequest{}
-	mi := &file_report_proto_msgTypes[15]
+	mi := &file_report_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1128,7 +1197,7 @@ func (x *ScriptRequest) String() string {
 func (*ScriptRequest) ProtoMessage() {}
 
 func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[15]
+	mi := &file_report_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1141,7 +1210,7 @@ func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptRequest.ProtoReflect.Descriptor instead.
 func (*ScriptRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{15}
+	return file_report_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ScriptRequest) GetJob() string {
@@ -1176,7 +1245,7 @@ type ScriptReply struct {
 
 func (x *ScriptReply) Reset() {
 	*x = ScriptReply{}
-	mi := &file_report_proto_msgTypes[16]
+	mi := &file_report_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1188,7 +1257,7 @@ func (x *ScriptReply) String() string {
 func (*ScriptReply) ProtoMessage() {}
 
 func (x *ScriptReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[16]
+	mi := &file_report_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1201,7 +1270,7 @@ func (x *ScriptReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptReply.ProtoReflect.Descriptor instead.
 func (*ScriptReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{16}
+	return file_report_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ScriptReply) GetData() []byte {
@@ -1230,7 +1299,7 @@ type RunOwner struct {
 
 func (x *RunOwner) Reset() {
 	*x = RunOwner{}
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1242,7 +1311,7 @@ func (x *RunOwner) String() string {
 func (*RunOwner) ProtoMessage() {}
 
 func (x *RunOwner) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1255,7 +1324,7 @@ func (x *RunOwner) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOwner.ProtoReflect.Descriptor instead.
 func (*RunOwner) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{17}
+	return file_report_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RunOwner) GetMother() string {
@@ -1295,7 +1364,7 @@ type HookWishes struct {
 
 func (x *HookWishes) Reset() {
 	*x = HookWishes{}
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1376,7 @@ func (x *HookWishes) String() string {
 func (*HookWishes) ProtoMessage() {}
 
 func (x *HookWishes) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1389,7 @@ func (x *HookWishes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookWishes.ProtoReflect.Descriptor instead.
 func (*HookWishes) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{18}
+	return file_report_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HookWishes) GetHook() string {
@@ -1384,7 +1453,7 @@ type HookVnode struct {
 
 func (x *HookVnode) Reset() {
 	*x = HookVnode{}
-	mi := &file_report_proto_msgTypes[19]
+	mi := &file_report_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1465,7 @@ func (x *HookVnode) String() string {
 func (*HookVnode) ProtoMessage() {}
 
 func (x *HookVnode) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[19]
+	mi := &file_report_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1478,7 @@ func (x *HookVnode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookVnode.ProtoReflect.Descriptor instead.
 func (*HookVnode) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{19}
+	return file_report_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *HookVnode) GetName() string {
@@ -1483,7 +1552,7 @@ const file_report_proto_rawDesc = "" +
 	"\fFactsRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\bspool_id\x18\x02 \x01(\tR\aspoolId\x12&\n" +
-	"\x05facts\x18\x03 \x03(\v2\x10.rampart.v1.FactR\x05facts\"\x8c\x02\n" +
+	"\x05facts\x18\x03 \x03(\v2\x10.rampart.v1.FactR\x05facts\"\xd6\x02\n" +
 	"\x04Fact\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x1b\n" +
@@ -1491,13 +1560,16 @@ const file_report_proto_rawDesc = "" +
 	"\astarted\x18\x04 \x01(\v2\x13.rampart.v1.StartedH\x00R\astarted\x12)\n" +
 	"\x05ended\x18\x05 \x01(\v2\x11.rampart.v1.EndedH\x00R\x05ended\x12.\n" +
 	"\x05hooks\x18\x10 \x01(\v2\x16.rampart.v1.HookWishesH\x00R\x05hooks\x12/\n" +
-	"\aexiting\x18\x06 \x01(\v2\x13.rampart.v1.ExitingH\x00R\aexitingB\x06\n" +
+	"\aexiting\x18\x06 \x01(\v2\x13.rampart.v1.ExitingH\x00R\aexiting\x12H\n" +
+	"\x10not_checkpointed\x18\x14 \x01(\v2\x1b.rampart.v1.NotCheckpointedH\x00R\x0fnotCheckpointedB\x06\n" +
 	"\x04what\"X\n" +
 	"\aStarted\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x03R\asession\x12\x16\n" +
 	"\x06jobdir\x18\x02 \x01(\tR\x06jobdir\x12\x1b\n" +
 	"\tunix_nano\x18\x03 \x01(\x03R\bunixNano\"\t\n" +
-	"\aExiting\"\xa7\x02\n" +
+	"\aExiting\")\n" +
+	"\x0fNotCheckpointed\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xcb\x02\n" +
 	"\x05Ended\x12\x1f\n" +
 	"\vexit_status\x18\x01 \x01(\x05R\n" +
 	"exitStatus\x12)\n" +
@@ -1507,7 +1579,8 @@ const file_report_proto_rawDesc = "" +
 	"\x04lost\x18\x05 \x01(\bR\x04lost\x12'\n" +
 	"\x0fstageout_status\x18\x06 \x01(\x05R\x0estageoutStatus\x12%\n" +
 	"\x0estagein_failed\x18\a \x01(\bR\rstageinFailed\x12/\n" +
-	"\apresent\x18\b \x03(\v2\x15.rampart.v1.AttributeR\apresent\")\n" +
+	"\apresent\x18\b \x03(\v2\x15.rampart.v1.AttributeR\apresent\x12\"\n" +
+	"\fcheckpointed\x18\x14 \x01(\bR\fcheckpointed\")\n" +
 	"\n" +
 	"FactsReply\x12\x1b\n" +
 	"\tacked_seq\x18\x01 \x01(\x04R\backedSeq\"O\n" +
@@ -1576,7 +1649,7 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_report_proto_goTypes = []any{
 	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
 	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
@@ -1586,55 +1659,57 @@ var file_report_proto_goTypes = []any{
 	(*Fact)(nil),            // 5: rampart.v1.Fact
 	(*Started)(nil),         // 6: rampart.v1.Started
 	(*Exiting)(nil),         // 7: rampart.v1.Exiting
-	(*Ended)(nil),           // 8: rampart.v1.Ended
-	(*FactsReply)(nil),      // 9: rampart.v1.FactsReply
-	(*SamplesRequest)(nil),  // 10: rampart.v1.SamplesRequest
-	(*JobSample)(nil),       // 11: rampart.v1.JobSample
-	(*SamplesReply)(nil),    // 12: rampart.v1.SamplesReply
-	(*LeaseRequest)(nil),    // 13: rampart.v1.LeaseRequest
-	(*LeaseReply)(nil),      // 14: rampart.v1.LeaseReply
-	(*ScriptRequest)(nil),   // 15: rampart.v1.ScriptRequest
-	(*ScriptReply)(nil),     // 16: rampart.v1.ScriptReply
-	(*RunOwner)(nil),        // 17: rampart.v1.RunOwner
-	(*HookWishes)(nil),      // 18: rampart.v1.HookWishes
-	(*HookVnode)(nil),       // 19: rampart.v1.HookVnode
-	(*Attribute)(nil),       // 20: rampart.v1.Attribute
+	(*NotCheckpointed)(nil), // 8: rampart.v1.NotCheckpointed
+	(*Ended)(nil),           // 9: rampart.v1.Ended
+	(*FactsReply)(nil),      // 10: rampart.v1.FactsReply
+	(*SamplesRequest)(nil),  // 11: rampart.v1.SamplesRequest
+	(*JobSample)(nil),       // 12: rampart.v1.JobSample
+	(*SamplesReply)(nil),    // 13: rampart.v1.SamplesReply
+	(*LeaseRequest)(nil),    // 14: rampart.v1.LeaseRequest
+	(*LeaseReply)(nil),      // 15: rampart.v1.LeaseReply
+	(*ScriptRequest)(nil),   // 16: rampart.v1.ScriptRequest
+	(*ScriptReply)(nil),     // 17: rampart.v1.ScriptReply
+	(*RunOwner)(nil),        // 18: rampart.v1.RunOwner
+	(*HookWishes)(nil),      // 19: rampart.v1.HookWishes
+	(*HookVnode)(nil),       // 20: rampart.v1.HookVnode
+	(*Attribute)(nil),       // 21: rampart.v1.Attribute
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
 	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	20, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	21, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
 	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
 	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
-	8,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
-	18, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
+	9,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
+	19, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
 	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
-	20, // 8: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	20, // 9: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
-	11, // 10: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	20, // 11: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	20, // 12: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
-	17, // 13: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
-	19, // 14: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
-	2,  // 15: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
-	2,  // 16: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	20, // 17: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	20, // 18: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	0,  // 19: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 20: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	10, // 21: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	13, // 22: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	15, // 23: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	3,  // 24: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	9,  // 25: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	12, // 26: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	14, // 27: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	16, // 28: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	24, // [24:29] is the sub-list for method output_type
-	19, // [19:24] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	8,  // 8: rampart.v1.Fact.not_checkpointed:type_name -> rampart.v1.NotCheckpointed
+	21, // 9: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	21, // 10: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
+	12, // 11: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
+	21, // 12: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	21, // 13: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
+	18, // 14: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
+	20, // 15: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	2,  // 16: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
+	2,  // 17: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
+	21, // 18: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	21, // 19: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	0,  // 20: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 21: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	11, // 22: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	14, // 23: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	16, // 24: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	3,  // 25: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	10, // 26: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	13, // 27: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	15, // 28: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	17, // 29: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	25, // [25:30] is the sub-list for method output_type
+	20, // [20:25] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -1648,6 +1723,7 @@ func file_report_proto_init() {
 		(*Fact_Ended)(nil),
 		(*Fact_Hooks)(nil),
 		(*Fact_Exiting)(nil),
+		(*Fact_NotCheckpointed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1655,7 +1731,7 @@ func file_report_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -177,7 +177,7 @@ func (*JoinRunReply) Descriptor() ([]byte, []int) {
 	return file_sister_proto_rawDescGZIP(), []int{2}
 }
 
-type EndPartRequest struct {
+type ProloguePartRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
@@ -185,9 +185,99 @@ type EndPartRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
+func (x *ProloguePartRequest) Reset() {
+	*x = ProloguePartRequest{}
+	mi := &file_sister_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProloguePartRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProloguePartRequest) ProtoMessage() {}
+
+func (x *ProloguePartRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProloguePartRequest.ProtoReflect.Descriptor instead.
+func (*ProloguePartRequest) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ProloguePartRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *ProloguePartRequest) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+type ProloguePartReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProloguePartReply) Reset() {
+	*x = ProloguePartReply{}
+	mi := &file_sister_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProloguePartReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProloguePartReply) ProtoMessage() {}
+
+func (x *ProloguePartReply) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProloguePartReply.ProtoReflect.Descriptor instead.
+func (*ProloguePartReply) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{4}
+}
+
+type EndPartRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Abandoned     bool                   `protobuf:"varint,3,opt,name=abandoned,proto3" json:"abandoned,omitempty"` // the start failed: the program did not run
+	Released      bool                   `protobuf:"varint,4,opt,name=released,proto3" json:"released,omitempty"`   // the run goes on without this host
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
 func (x *EndPartRequest) Reset() {
 	*x = EndPartRequest{}
-	mi := &file_sister_proto_msgTypes[3]
+	mi := &file_sister_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -199,7 +289,7 @@ func (x *EndPartRequest) String() string {
 func (*EndPartRequest) ProtoMessage() {}
 
 func (x *EndPartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[3]
+	mi := &file_sister_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -212,7 +302,7 @@ func (x *EndPartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPartRequest.ProtoReflect.Descriptor instead.
 func (*EndPartRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{3}
+	return file_sister_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EndPartRequest) GetJob() string {
@@ -229,6 +319,20 @@ func (x *EndPartRequest) GetRunCount() uint32 {
 	return 0
 }
 
+func (x *EndPartRequest) GetAbandoned() bool {
+	if x != nil {
+		return x.Abandoned
+	}
+	return false
+}
+
+func (x *EndPartRequest) GetReleased() bool {
+	if x != nil {
+		return x.Released
+	}
+	return false
+}
+
 type EndPartReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Share         *Share                 `protobuf:"bytes,1,opt,name=share,proto3" json:"share,omitempty"` // all that the part has used
@@ -238,7 +342,7 @@ type EndPartReply struct {
 
 func (x *EndPartReply) Reset() {
 	*x = EndPartReply{}
-	mi := &file_sister_proto_msgTypes[4]
+	mi := &file_sister_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -250,7 +354,7 @@ func (x *EndPartReply) String() string {
 func (*EndPartReply) ProtoMessage() {}
 
 func (x *EndPartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[4]
+	mi := &file_sister_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -263,7 +367,7 @@ func (x *EndPartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPartReply.ProtoReflect.Descriptor instead.
 func (*EndPartReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{4}
+	return file_sister_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EndPartReply) GetShare() *Share {
@@ -280,13 +384,14 @@ type Share struct {
 	Rss           int64                  `protobuf:"varint,2,opt,name=rss,proto3" json:"rss,omitempty"`         // bytes, the most at a time
 	Vsize         int64                  `protobuf:"varint,3,opt,name=vsize,proto3" json:"vsize,omitempty"`     // bytes, the most at a time
 	Percent       int64                  `protobuf:"varint,4,opt,name=percent,proto3" json:"percent,omitempty"` // of one cpu, the most at a time
+	Hooked        []*HookedValue         `protobuf:"bytes,5,rep,name=hooked,proto3" json:"hooked,omitempty"`    // what hooks have set: it counts instead of what was measured
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Share) Reset() {
 	*x = Share{}
-	mi := &file_sister_proto_msgTypes[5]
+	mi := &file_sister_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -298,7 +403,7 @@ func (x *Share) String() string {
 func (*Share) ProtoMessage() {}
 
 func (x *Share) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[5]
+	mi := &file_sister_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -311,7 +416,7 @@ func (x *Share) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Share.ProtoReflect.Descriptor instead.
 func (*Share) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{5}
+	return file_sister_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Share) GetCpuNanos() int64 {
@@ -342,6 +447,74 @@ func (x *Share) GetPercent() int64 {
 	return 0
 }
 
+func (x *Share) GetHooked() []*HookedValue {
+	if x != nil {
+		return x.Hooked
+	}
+	return nil
+}
+
+// HookedValue is a value of resources_used that hooks have set.
+type HookedValue struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Resource      string                 `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"` // of the resource
+	Value         string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HookedValue) Reset() {
+	*x = HookedValue{}
+	mi := &file_sister_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HookedValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HookedValue) ProtoMessage() {}
+
+func (x *HookedValue) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HookedValue.ProtoReflect.Descriptor instead.
+func (*HookedValue) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *HookedValue) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *HookedValue) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *HookedValue) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 type PollPartRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
@@ -352,7 +525,7 @@ type PollPartRequest struct {
 
 func (x *PollPartRequest) Reset() {
 	*x = PollPartRequest{}
-	mi := &file_sister_proto_msgTypes[6]
+	mi := &file_sister_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -364,7 +537,7 @@ func (x *PollPartRequest) String() string {
 func (*PollPartRequest) ProtoMessage() {}
 
 func (x *PollPartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[6]
+	mi := &file_sister_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -377,7 +550,7 @@ func (x *PollPartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollPartRequest.ProtoReflect.Descriptor instead.
 func (*PollPartRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{6}
+	return file_sister_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PollPartRequest) GetJob() string {
@@ -405,7 +578,7 @@ type PollPartReply struct {
 
 func (x *PollPartReply) Reset() {
 	*x = PollPartReply{}
-	mi := &file_sister_proto_msgTypes[7]
+	mi := &file_sister_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -417,7 +590,7 @@ func (x *PollPartReply) String() string {
 func (*PollPartReply) ProtoMessage() {}
 
 func (x *PollPartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[7]
+	mi := &file_sister_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -430,7 +603,7 @@ func (x *PollPartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollPartReply.ProtoReflect.Descriptor instead.
 func (*PollPartReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{7}
+	return file_sister_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PollPartReply) GetLives() bool {
@@ -465,7 +638,7 @@ type SignalPartRequest struct {
 
 func (x *SignalPartRequest) Reset() {
 	*x = SignalPartRequest{}
-	mi := &file_sister_proto_msgTypes[8]
+	mi := &file_sister_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -477,7 +650,7 @@ func (x *SignalPartRequest) String() string {
 func (*SignalPartRequest) ProtoMessage() {}
 
 func (x *SignalPartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[8]
+	mi := &file_sister_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -490,7 +663,7 @@ func (x *SignalPartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalPartRequest.ProtoReflect.Descriptor instead.
 func (*SignalPartRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{8}
+	return file_sister_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SignalPartRequest) GetJob() string {
@@ -522,7 +695,7 @@ type SignalPartReply struct {
 
 func (x *SignalPartReply) Reset() {
 	*x = SignalPartReply{}
-	mi := &file_sister_proto_msgTypes[9]
+	mi := &file_sister_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +707,7 @@ func (x *SignalPartReply) String() string {
 func (*SignalPartReply) ProtoMessage() {}
 
 func (x *SignalPartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[9]
+	mi := &file_sister_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +720,119 @@ func (x *SignalPartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalPartReply.ProtoReflect.Descriptor instead.
 func (*SignalPartReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{9}
+	return file_sister_proto_rawDescGZIP(), []int{12}
+}
+
+type UpdatePartRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Number        uint64                 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`        // of the order to the mother superior
+	Attributes    []*Attribute           `protobuf:"bytes,4,rep,name=attributes,proto3" json:"attributes,omitempty"` // as ReleaseNodes has them
+	Hosts         []*RunHost             `protobuf:"bytes,5,rep,name=hosts,proto3" json:"hosts,omitempty"`           // that keep vnodes, the mother superior first
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdatePartRequest) Reset() {
+	*x = UpdatePartRequest{}
+	mi := &file_sister_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdatePartRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdatePartRequest) ProtoMessage() {}
+
+func (x *UpdatePartRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdatePartRequest.ProtoReflect.Descriptor instead.
+func (*UpdatePartRequest) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UpdatePartRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *UpdatePartRequest) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *UpdatePartRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *UpdatePartRequest) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *UpdatePartRequest) GetHosts() []*RunHost {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
+}
+
+type UpdatePartReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdatePartReply) Reset() {
+	*x = UpdatePartReply{}
+	mi := &file_sister_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdatePartReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdatePartReply) ProtoMessage() {}
+
+func (x *UpdatePartReply) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdatePartReply.ProtoReflect.Descriptor instead.
+func (*UpdatePartReply) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{14}
 }
 
 type SpawnRequest struct {
@@ -564,7 +849,7 @@ type SpawnRequest struct {
 
 func (x *SpawnRequest) Reset() {
 	*x = SpawnRequest{}
-	mi := &file_sister_proto_msgTypes[10]
+	mi := &file_sister_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -576,7 +861,7 @@ func (x *SpawnRequest) String() string {
 func (*SpawnRequest) ProtoMessage() {}
 
 func (x *SpawnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[10]
+	mi := &file_sister_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -589,7 +874,7 @@ func (x *SpawnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnRequest.ProtoReflect.Descriptor instead.
 func (*SpawnRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{10}
+	return file_sister_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SpawnRequest) GetJob() string {
@@ -643,7 +928,7 @@ type SpawnReply struct {
 
 func (x *SpawnReply) Reset() {
 	*x = SpawnReply{}
-	mi := &file_sister_proto_msgTypes[11]
+	mi := &file_sister_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -655,7 +940,7 @@ func (x *SpawnReply) String() string {
 func (*SpawnReply) ProtoMessage() {}
 
 func (x *SpawnReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[11]
+	mi := &file_sister_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -668,7 +953,7 @@ func (x *SpawnReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnReply.ProtoReflect.Descriptor instead.
 func (*SpawnReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{11}
+	return file_sister_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SpawnReply) GetProgram() uint32 {
@@ -691,7 +976,7 @@ type FollowRequest struct {
 
 func (x *FollowRequest) Reset() {
 	*x = FollowRequest{}
-	mi := &file_sister_proto_msgTypes[12]
+	mi := &file_sister_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -703,7 +988,7 @@ func (x *FollowRequest) String() string {
 func (*FollowRequest) ProtoMessage() {}
 
 func (x *FollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[12]
+	mi := &file_sister_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -716,7 +1001,7 @@ func (x *FollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowRequest.ProtoReflect.Descriptor instead.
 func (*FollowRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{12}
+	return file_sister_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *FollowRequest) GetJob() string {
@@ -767,7 +1052,7 @@ type FollowReply struct {
 
 func (x *FollowReply) Reset() {
 	*x = FollowReply{}
-	mi := &file_sister_proto_msgTypes[13]
+	mi := &file_sister_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +1064,7 @@ func (x *FollowReply) String() string {
 func (*FollowReply) ProtoMessage() {}
 
 func (x *FollowReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[13]
+	mi := &file_sister_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +1077,7 @@ func (x *FollowReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowReply.ProtoReflect.Descriptor instead.
 func (*FollowReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{13}
+	return file_sister_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *FollowReply) GetOut() []byte {
@@ -841,7 +1126,7 @@ type Credential struct {
 
 func (x *Credential) Reset() {
 	*x = Credential{}
-	mi := &file_sister_proto_msgTypes[14]
+	mi := &file_sister_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +1138,7 @@ func (x *Credential) String() string {
 func (*Credential) ProtoMessage() {}
 
 func (x *Credential) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[14]
+	mi := &file_sister_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +1151,7 @@ func (x *Credential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credential.ProtoReflect.Descriptor instead.
 func (*Credential) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{14}
+	return file_sister_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Credential) GetJob() string {
@@ -892,7 +1177,7 @@ type NodesRequest struct {
 
 func (x *NodesRequest) Reset() {
 	*x = NodesRequest{}
-	mi := &file_sister_proto_msgTypes[15]
+	mi := &file_sister_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1189,7 @@ func (x *NodesRequest) String() string {
 func (*NodesRequest) ProtoMessage() {}
 
 func (x *NodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[15]
+	mi := &file_sister_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1202,7 @@ func (x *NodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodesRequest.ProtoReflect.Descriptor instead.
 func (*NodesRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{15}
+	return file_sister_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *NodesRequest) GetCredential() *Credential {
@@ -937,7 +1222,7 @@ type NodesReply struct {
 
 func (x *NodesReply) Reset() {
 	*x = NodesReply{}
-	mi := &file_sister_proto_msgTypes[16]
+	mi := &file_sister_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -949,7 +1234,7 @@ func (x *NodesReply) String() string {
 func (*NodesReply) ProtoMessage() {}
 
 func (x *NodesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[16]
+	mi := &file_sister_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -962,7 +1247,7 @@ func (x *NodesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodesReply.ProtoReflect.Descriptor instead.
 func (*NodesReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{16}
+	return file_sister_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *NodesReply) GetHosts() []string {
@@ -993,7 +1278,7 @@ type RunTaskRequest struct {
 
 func (x *RunTaskRequest) Reset() {
 	*x = RunTaskRequest{}
-	mi := &file_sister_proto_msgTypes[17]
+	mi := &file_sister_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1290,7 @@ func (x *RunTaskRequest) String() string {
 func (*RunTaskRequest) ProtoMessage() {}
 
 func (x *RunTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[17]
+	mi := &file_sister_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1303,7 @@ func (x *RunTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTaskRequest.ProtoReflect.Descriptor instead.
 func (*RunTaskRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{17}
+	return file_sister_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RunTaskRequest) GetCredential() *Credential {
@@ -1073,7 +1358,7 @@ type RunTaskReply struct {
 
 func (x *RunTaskReply) Reset() {
 	*x = RunTaskReply{}
-	mi := &file_sister_proto_msgTypes[18]
+	mi := &file_sister_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1370,7 @@ func (x *RunTaskReply) String() string {
 func (*RunTaskReply) ProtoMessage() {}
 
 func (x *RunTaskReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[18]
+	mi := &file_sister_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1383,7 @@ func (x *RunTaskReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTaskReply.ProtoReflect.Descriptor instead.
 func (*RunTaskReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{18}
+	return file_sister_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RunTaskReply) GetHost() string {
@@ -1128,7 +1413,7 @@ type OutputRequest struct {
 
 func (x *OutputRequest) Reset() {
 	*x = OutputRequest{}
-	mi := &file_sister_proto_msgTypes[19]
+	mi := &file_sister_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1425,7 @@ func (x *OutputRequest) String() string {
 func (*OutputRequest) ProtoMessage() {}
 
 func (x *OutputRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[19]
+	mi := &file_sister_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1438,7 @@ func (x *OutputRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputRequest.ProtoReflect.Descriptor instead.
 func (*OutputRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{19}
+	return file_sister_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *OutputRequest) GetCredential() *Credential {
@@ -1201,7 +1486,7 @@ type AttachRequest struct {
 
 func (x *AttachRequest) Reset() {
 	*x = AttachRequest{}
-	mi := &file_sister_proto_msgTypes[20]
+	mi := &file_sister_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1498,7 @@ func (x *AttachRequest) String() string {
 func (*AttachRequest) ProtoMessage() {}
 
 func (x *AttachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[20]
+	mi := &file_sister_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1511,7 @@ func (x *AttachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
 func (*AttachRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{20}
+	return file_sister_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AttachRequest) GetCredential() *Credential {
@@ -1251,7 +1536,7 @@ type AttachReply struct {
 
 func (x *AttachReply) Reset() {
 	*x = AttachReply{}
-	mi := &file_sister_proto_msgTypes[21]
+	mi := &file_sister_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1548,7 @@ func (x *AttachReply) String() string {
 func (*AttachReply) ProtoMessage() {}
 
 func (x *AttachReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[21]
+	mi := &file_sister_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1561,7 @@ func (x *AttachReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachReply.ProtoReflect.Descriptor instead.
 func (*AttachReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{21}
+	return file_sister_proto_rawDescGZIP(), []int{26}
 }
 
 var File_sister_proto protoreflect.FileDescriptor
@@ -1295,17 +1580,28 @@ const file_sister_proto_rawDesc = "" +
 	"attributes\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12)\n" +
 	"\x05hosts\x18\x04 \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\"\x0e\n" +
-	"\fJoinRunReply\"?\n" +
+	"\fJoinRunReply\"D\n" +
+	"\x13ProloguePartRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\"\x13\n" +
+	"\x11ProloguePartReply\"y\n" +
 	"\x0eEndPartRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
-	"\trun_count\x18\x02 \x01(\rR\brunCount\"7\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x1c\n" +
+	"\tabandoned\x18\x03 \x01(\bR\tabandoned\x12\x1a\n" +
+	"\breleased\x18\x04 \x01(\bR\breleased\"7\n" +
 	"\fEndPartReply\x12'\n" +
-	"\x05share\x18\x01 \x01(\v2\x11.rampart.v1.ShareR\x05share\"f\n" +
+	"\x05share\x18\x01 \x01(\v2\x11.rampart.v1.ShareR\x05share\"\x97\x01\n" +
 	"\x05Share\x12\x1b\n" +
 	"\tcpu_nanos\x18\x01 \x01(\x03R\bcpuNanos\x12\x10\n" +
 	"\x03rss\x18\x02 \x01(\x03R\x03rss\x12\x14\n" +
 	"\x05vsize\x18\x03 \x01(\x03R\x05vsize\x12\x18\n" +
-	"\apercent\x18\x04 \x01(\x03R\apercent\"@\n" +
+	"\apercent\x18\x04 \x01(\x03R\apercent\x12/\n" +
+	"\x06hooked\x18\x05 \x03(\v2\x17.rampart.v1.HookedValueR\x06hooked\"S\n" +
+	"\vHookedValue\x12\x1a\n" +
+	"\bresource\x18\x01 \x01(\tR\bresource\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\"@\n" +
 	"\x0fPollPartRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\"`\n" +
@@ -1317,7 +1613,16 @@ const file_sister_proto_rawDesc = "" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x16\n" +
 	"\x06signal\x18\x03 \x01(\tR\x06signal\"\x11\n" +
-	"\x0fSignalPartReply\"\x89\x01\n" +
+	"\x0fSignalPartReply\"\xbc\x01\n" +
+	"\x11UpdatePartRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\x04R\x06number\x125\n" +
+	"\n" +
+	"attributes\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\n" +
+	"attributes\x12)\n" +
+	"\x05hosts\x18\x05 \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\"\x11\n" +
+	"\x0fUpdatePartReply\"\x89\x01\n" +
 	"\fSpawnRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x10\n" +
@@ -1384,12 +1689,14 @@ const file_sister_proto_rawDesc = "" +
 	"credential\x18\x01 \x01(\v2\x16.rampart.v1.CredentialR\n" +
 	"credential\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x03R\x03pid\"\r\n" +
-	"\vAttachReply2\x84\x03\n" +
+	"\vAttachReply2\x96\x04\n" +
 	"\x06Sister\x12<\n" +
-	"\x04Join\x12\x1a.rampart.v1.JoinRunRequest\x1a\x18.rampart.v1.JoinRunReply\x12;\n" +
+	"\x04Join\x12\x1a.rampart.v1.JoinRunRequest\x1a\x18.rampart.v1.JoinRunReply\x12J\n" +
+	"\bPrologue\x12\x1f.rampart.v1.ProloguePartRequest\x1a\x1d.rampart.v1.ProloguePartReply\x12;\n" +
 	"\x03End\x12\x1a.rampart.v1.EndPartRequest\x1a\x18.rampart.v1.EndPartReply\x12>\n" +
 	"\x04Poll\x12\x1b.rampart.v1.PollPartRequest\x1a\x19.rampart.v1.PollPartReply\x12D\n" +
-	"\x06Signal\x12\x1d.rampart.v1.SignalPartRequest\x1a\x1b.rampart.v1.SignalPartReply\x129\n" +
+	"\x06Signal\x12\x1d.rampart.v1.SignalPartRequest\x1a\x1b.rampart.v1.SignalPartReply\x12D\n" +
+	"\x06Update\x12\x1d.rampart.v1.UpdatePartRequest\x1a\x1b.rampart.v1.UpdatePartReply\x129\n" +
 	"\x05Spawn\x12\x18.rampart.v1.SpawnRequest\x1a\x16.rampart.v1.SpawnReply\x12>\n" +
 	"\x06Follow\x12\x19.rampart.v1.FollowRequest\x1a\x17.rampart.v1.FollowReply0\x012\x83\x02\n" +
 	"\vTaskManager\x129\n" +
@@ -1410,67 +1717,79 @@ func file_sister_proto_rawDescGZIP() []byte {
 	return file_sister_proto_rawDescData
 }
 
-var file_sister_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_sister_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_sister_proto_goTypes = []any{
-	(*RunHost)(nil),           // 0: rampart.v1.RunHost
-	(*JoinRunRequest)(nil),    // 1: rampart.v1.JoinRunRequest
-	(*JoinRunReply)(nil),      // 2: rampart.v1.JoinRunReply
-	(*EndPartRequest)(nil),    // 3: rampart.v1.EndPartRequest
-	(*EndPartReply)(nil),      // 4: rampart.v1.EndPartReply
-	(*Share)(nil),             // 5: rampart.v1.Share
-	(*PollPartRequest)(nil),   // 6: rampart.v1.PollPartRequest
-	(*PollPartReply)(nil),     // 7: rampart.v1.PollPartReply
-	(*SignalPartRequest)(nil), // 8: rampart.v1.SignalPartRequest
-	(*SignalPartReply)(nil),   // 9: rampart.v1.SignalPartReply
-	(*SpawnRequest)(nil),      // 10: rampart.v1.SpawnRequest
-	(*SpawnReply)(nil),        // 11: rampart.v1.SpawnReply
-	(*FollowRequest)(nil),     // 12: rampart.v1.FollowRequest
-	(*FollowReply)(nil),       // 13: rampart.v1.FollowReply
-	(*Credential)(nil),        // 14: rampart.v1.Credential
-	(*NodesRequest)(nil),      // 15: rampart.v1.NodesRequest
-	(*NodesReply)(nil),        // 16: rampart.v1.NodesReply
-	(*RunTaskRequest)(nil),    // 17: rampart.v1.RunTaskRequest
-	(*RunTaskReply)(nil),      // 18: rampart.v1.RunTaskReply
-	(*OutputRequest)(nil),     // 19: rampart.v1.OutputRequest
-	(*AttachRequest)(nil),     // 20: rampart.v1.AttachRequest
-	(*AttachReply)(nil),       // 21: rampart.v1.AttachReply
-	(*Attribute)(nil),         // 22: rampart.v1.Attribute
+	(*RunHost)(nil),             // 0: rampart.v1.RunHost
+	(*JoinRunRequest)(nil),      // 1: rampart.v1.JoinRunRequest
+	(*JoinRunReply)(nil),        // 2: rampart.v1.JoinRunReply
+	(*ProloguePartRequest)(nil), // 3: rampart.v1.ProloguePartRequest
+	(*ProloguePartReply)(nil),   // 4: rampart.v1.ProloguePartReply
+	(*EndPartRequest)(nil),      // 5: rampart.v1.EndPartRequest
+	(*EndPartReply)(nil),        // 6: rampart.v1.EndPartReply
+	(*Share)(nil),               // 7: rampart.v1.Share
+	(*HookedValue)(nil),         // 8: rampart.v1.HookedValue
+	(*PollPartRequest)(nil),     // 9: rampart.v1.PollPartRequest
+	(*PollPartReply)(nil),       // 10: rampart.v1.PollPartReply
+	(*SignalPartRequest)(nil),   // 11: rampart.v1.SignalPartRequest
+	(*SignalPartReply)(nil),     // 12: rampart.v1.SignalPartReply
+	(*UpdatePartRequest)(nil),   // 13: rampart.v1.UpdatePartRequest
+	(*UpdatePartReply)(nil),     // 14: rampart.v1.UpdatePartReply
+	(*SpawnRequest)(nil),        // 15: rampart.v1.SpawnRequest
+	(*SpawnReply)(nil),          // 16: rampart.v1.SpawnReply
+	(*FollowRequest)(nil),       // 17: rampart.v1.FollowRequest
+	(*FollowReply)(nil),         // 18: rampart.v1.FollowReply
+	(*Credential)(nil),          // 19: rampart.v1.Credential
+	(*NodesRequest)(nil),        // 20: rampart.v1.NodesRequest
+	(*NodesReply)(nil),          // 21: rampart.v1.NodesReply
+	(*RunTaskRequest)(nil),      // 22: rampart.v1.RunTaskRequest
+	(*RunTaskReply)(nil),        // 23: rampart.v1.RunTaskReply
+	(*OutputRequest)(nil),       // 24: rampart.v1.OutputRequest
+	(*AttachRequest)(nil),       // 25: rampart.v1.AttachRequest
+	(*AttachReply)(nil),         // 26: rampart.v1.AttachReply
+	(*Attribute)(nil),           // 27: rampart.v1.Attribute
 }
 var file_sister_proto_depIdxs = []int32{
-	22, // 0: rampart.v1.JoinRunRequest.attributes:type_name -> rampart.v1.Attribute
+	27, // 0: rampart.v1.JoinRunRequest.attributes:type_name -> rampart.v1.Attribute
 	0,  // 1: rampart.v1.JoinRunRequest.hosts:type_name -> rampart.v1.RunHost
-	5,  // 2: rampart.v1.EndPartReply.share:type_name -> rampart.v1.Share
-	5,  // 3: rampart.v1.PollPartReply.share:type_name -> rampart.v1.Share
-	14, // 4: rampart.v1.NodesRequest.credential:type_name -> rampart.v1.Credential
-	0,  // 5: rampart.v1.NodesReply.addresses:type_name -> rampart.v1.RunHost
-	14, // 6: rampart.v1.RunTaskRequest.credential:type_name -> rampart.v1.Credential
-	14, // 7: rampart.v1.OutputRequest.credential:type_name -> rampart.v1.Credential
-	14, // 8: rampart.v1.AttachRequest.credential:type_name -> rampart.v1.Credential
-	1,  // 9: rampart.v1.Sister.Join:input_type -> rampart.v1.JoinRunRequest
-	3,  // 10: rampart.v1.Sister.End:input_type -> rampart.v1.EndPartRequest
-	6,  // 11: rampart.v1.Sister.Poll:input_type -> rampart.v1.PollPartRequest
-	8,  // 12: rampart.v1.Sister.Signal:input_type -> rampart.v1.SignalPartRequest
-	10, // 13: rampart.v1.Sister.Spawn:input_type -> rampart.v1.SpawnRequest
-	12, // 14: rampart.v1.Sister.Follow:input_type -> rampart.v1.FollowRequest
-	15, // 15: rampart.v1.TaskManager.Nodes:input_type -> rampart.v1.NodesRequest
-	17, // 16: rampart.v1.TaskManager.Run:input_type -> rampart.v1.RunTaskRequest
-	19, // 17: rampart.v1.TaskManager.Output:input_type -> rampart.v1.OutputRequest
-	20, // 18: rampart.v1.TaskManager.Attach:input_type -> rampart.v1.AttachRequest
-	2,  // 19: rampart.v1.Sister.Join:output_type -> rampart.v1.JoinRunReply
-	4,  // 20: rampart.v1.Sister.End:output_type -> rampart.v1.EndPartReply
-	7,  // 21: rampart.v1.Sister.Poll:output_type -> rampart.v1.PollPartReply
-	9,  // 22: rampart.v1.Sister.Signal:output_type -> rampart.v1.SignalPartReply
-	11, // 23: rampart.v1.Sister.Spawn:output_type -> rampart.v1.SpawnReply
-	13, // 24: rampart.v1.Sister.Follow:output_type -> rampart.v1.FollowReply
-	16, // 25: rampart.v1.TaskManager.Nodes:output_type -> rampart.v1.NodesReply
-	18, // 26: rampart.v1.TaskManager.Run:output_type -> rampart.v1.RunTaskReply
-	13, // 27: rampart.v1.TaskManager.Output:output_type -> rampart.v1.FollowReply
-	21, // 28: rampart.v1.TaskManager.Attach:output_type -> rampart.v1.AttachReply
-	19, // [19:29] is the sub-list for method output_type
-	9,  // [9:19] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	7,  // 2: rampart.v1.EndPartReply.share:type_name -> rampart.v1.Share
+	8,  // 3: rampart.v1.Share.hooked:type_name -> rampart.v1.HookedValue
+	7,  // 4: rampart.v1.PollPartReply.share:type_name -> rampart.v1.Share
+	27, // 5: rampart.v1.UpdatePartRequest.attributes:type_name -> rampart.v1.Attribute
+	0,  // 6: rampart.v1.UpdatePartRequest.hosts:type_name -> rampart.v1.RunHost
+	19, // 7: rampart.v1.NodesRequest.credential:type_name -> rampart.v1.Credential
+	0,  // 8: rampart.v1.NodesReply.addresses:type_name -> rampart.v1.RunHost
+	19, // 9: rampart.v1.RunTaskRequest.credential:type_name -> rampart.v1.Credential
+	19, // 10: rampart.v1.OutputRequest.credential:type_name -> rampart.v1.Credential
+	19, // 11: rampart.v1.AttachRequest.credential:type_name -> rampart.v1.Credential
+	1,  // 12: rampart.v1.Sister.Join:input_type -> rampart.v1.JoinRunRequest
+	3,  // 13: rampart.v1.Sister.Prologue:input_type -> rampart.v1.ProloguePartRequest
+	5,  // 14: rampart.v1.Sister.End:input_type -> rampart.v1.EndPartRequest
+	9,  // 15: rampart.v1.Sister.Poll:input_type -> rampart.v1.PollPartRequest
+	11, // 16: rampart.v1.Sister.Signal:input_type -> rampart.v1.SignalPartRequest
+	13, // 17: rampart.v1.Sister.Update:input_type -> rampart.v1.UpdatePartRequest
+	15, // 18: rampart.v1.Sister.Spawn:input_type -> rampart.v1.SpawnRequest
+	17, // 19: rampart.v1.Sister.Follow:input_type -> rampart.v1.FollowRequest
+	20, // 20: rampart.v1.TaskManager.Nodes:input_type -> rampart.v1.NodesRequest
+	22, // 21: rampart.v1.TaskManager.Run:input_type -> rampart.v1.RunTaskRequest
+	24, // 22: rampart.v1.TaskManager.Output:input_type -> rampart.v1.OutputRequest
+	25, // 23: rampart.v1.TaskManager.Attach:input_type -> rampart.v1.AttachRequest
+	2,  // 24: rampart.v1.Sister.Join:output_type -> rampart.v1.JoinRunReply
+	4,  // 25: rampart.v1.Sister.Prologue:output_type -> rampart.v1.ProloguePartReply
+	6,  // 26: rampart.v1.Sister.End:output_type -> rampart.v1.EndPartReply
+	10, // 27: rampart.v1.Sister.Poll:output_type -> rampart.v1.PollPartReply
+	12, // 28: rampart.v1.Sister.Signal:output_type -> rampart.v1.SignalPartReply
+	14, // 29: rampart.v1.Sister.Update:output_type -> rampart.v1.UpdatePartReply
+	16, // 30: rampart.v1.Sister.Spawn:output_type -> rampart.v1.SpawnReply
+	18, // 31: rampart.v1.Sister.Follow:output_type -> rampart.v1.FollowReply
+	21, // 32: rampart.v1.TaskManager.Nodes:output_type -> rampart.v1.NodesReply
+	23, // 33: rampart.v1.TaskManager.Run:output_type -> rampart.v1.RunTaskReply
+	18, // 34: rampart.v1.TaskManager.Output:output_type -> rampart.v1.FollowReply
+	26, // 35: rampart.v1.TaskManager.Attach:output_type -> rampart.v1.AttachReply
+	24, // [24:36] is the sub-list for method output_type
+	12, // [12:24] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_sister_proto_init() }
@@ -1485,7 +1804,7 @@ func file_sister_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sister_proto_rawDesc), len(file_sister_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

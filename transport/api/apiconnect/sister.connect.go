@@ -37,12 +37,16 @@ const (
 const (
 	// SisterJoinProcedure is the fully-qualified name of the Sister's Join RPC.
 	SisterJoinProcedure = "/rampart.v1.Sister/Join"
+	// SisterPrologueProcedure is the fully-qualified name of the Sister's Prologue RPC.
+	SisterPrologueProcedure = "/rampart.v1.Sister/Prologue"
 	// SisterEndProcedure is the fully-qualified name of the Sister's End RPC.
 	SisterEndProcedure = "/rampart.v1.Sister/End"
 	// SisterPollProcedure is the fully-qualified name of the Sister's Poll RPC.
 	SisterPollProcedure = "/rampart.v1.Sister/Poll"
 	// SisterSignalProcedure is the fully-qualified name of the Sister's Signal RPC.
 	SisterSignalProcedure = "/rampart.v1.Sister/Signal"
+	// SisterUpdateProcedure is the fully-qualified name of the Sister's Update RPC.
+	SisterUpdateProcedure = "/rampart.v1.Sister/Update"
 	// SisterSpawnProcedure is the fully-qualified name of the Sister's Spawn RPC.
 	SisterSpawnProcedure = "/rampart.v1.Sister/Spawn"
 	// SisterFollowProcedure is the fully-qualified name of the Sister's Follow RPC.
@@ -62,12 +66,17 @@ type SisterClient interface {
 	// Join makes the mom a sister of the run that the caller is mother superior of. It is on
 	// disk, and the servers have said that the run counts, before it is answered.
 	Join(context.Context, *connect.Request[api.JoinRunRequest]) (*connect.Response[api.JoinRunReply], error)
+	// Prologue runs the hooks that come before the program, once: a repeat gets the first answer.
+	Prologue(context.Context, *connect.Request[api.ProloguePartRequest]) (*connect.Response[api.ProloguePartReply], error)
 	// End ends the sister's part of a run, and answers when nothing of it lives any more.
 	End(context.Context, *connect.Request[api.EndPartRequest]) (*connect.Response[api.EndPartReply], error)
 	// Poll tells how the sister's part stands.
 	Poll(context.Context, *connect.Request[api.PollPartRequest]) (*connect.Response[api.PollPartReply], error)
 	// Signal sends a signal to the processes of the sister's part.
 	Signal(context.Context, *connect.Request[api.SignalPartRequest]) (*connect.Response[api.SignalPartReply], error)
+	// Update gives the sister the run's new assignment, after vnodes were released. It is on disk
+	// before it is answered; an older one changes nothing.
+	Update(context.Context, *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error)
 	// Spawn starts a program of the job under a shim of its own. It is on disk before it is
 	// answered; a repeat with the same key starts nothing more.
 	Spawn(context.Context, *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error)
@@ -92,6 +101,12 @@ func NewSisterClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 			connect.WithSchema(sisterMethods.ByName("Join")),
 			connect.WithClientOptions(opts...),
 		),
+		prologue: connect.NewClient[api.ProloguePartRequest, api.ProloguePartReply](
+			httpClient,
+			baseURL+SisterPrologueProcedure,
+			connect.WithSchema(sisterMethods.ByName("Prologue")),
+			connect.WithClientOptions(opts...),
+		),
 		end: connect.NewClient[api.EndPartRequest, api.EndPartReply](
 			httpClient,
 			baseURL+SisterEndProcedure,
@@ -108,6 +123,12 @@ func NewSisterClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 			httpClient,
 			baseURL+SisterSignalProcedure,
 			connect.WithSchema(sisterMethods.ByName("Signal")),
+			connect.WithClientOptions(opts...),
+		),
+		update: connect.NewClient[api.UpdatePartRequest, api.UpdatePartReply](
+			httpClient,
+			baseURL+SisterUpdateProcedure,
+			connect.WithSchema(sisterMethods.ByName("Update")),
 			connect.WithClientOptions(opts...),
 		),
 		spawn: connect.NewClient[api.SpawnRequest, api.SpawnReply](
@@ -127,17 +148,24 @@ func NewSisterClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 
 // sisterClient implements SisterClient.
 type sisterClient struct {
-	join   *connect.Client[api.JoinRunRequest, api.JoinRunReply]
-	end    *connect.Client[api.EndPartRequest, api.EndPartReply]
-	poll   *connect.Client[api.PollPartRequest, api.PollPartReply]
-	signal *connect.Client[api.SignalPartRequest, api.SignalPartReply]
-	spawn  *connect.Client[api.SpawnRequest, api.SpawnReply]
-	follow *connect.Client[api.FollowRequest, api.FollowReply]
+	join     *connect.Client[api.JoinRunRequest, api.JoinRunReply]
+	prologue *connect.Client[api.ProloguePartRequest, api.ProloguePartReply]
+	end      *connect.Client[api.EndPartRequest, api.EndPartReply]
+	poll     *connect.Client[api.PollPartRequest, api.PollPartReply]
+	signal   *connect.Client[api.SignalPartRequest, api.SignalPartReply]
+	update   *connect.Client[api.UpdatePartRequest, api.UpdatePartReply]
+	spawn    *connect.Client[api.SpawnRequest, api.SpawnReply]
+	follow   *connect.Client[api.FollowRequest, api.FollowReply]
 }
 
 // Join calls rampart.v1.Sister.Join.
 func (c *sisterClient) Join(ctx context.Context, req *connect.Request[api.JoinRunRequest]) (*connect.Response[api.JoinRunReply], error) {
 	return c.join.CallUnary(ctx, req)
+}
+
+// Prologue calls rampart.v1.Sister.Prologue.
+func (c *sisterClient) Prologue(ctx context.Context, req *connect.Request[api.ProloguePartRequest]) (*connect.Response[api.ProloguePartReply], error) {
+	return c.prologue.CallUnary(ctx, req)
 }
 
 // End calls rampart.v1.Sister.End.
@@ -155,6 +183,11 @@ func (c *sisterClient) Signal(ctx context.Context, req *connect.Request[api.Sign
 	return c.signal.CallUnary(ctx, req)
 }
 
+// Update calls rampart.v1.Sister.Update.
+func (c *sisterClient) Update(ctx context.Context, req *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error) {
+	return c.update.CallUnary(ctx, req)
+}
+
 // Spawn calls rampart.v1.Sister.Spawn.
 func (c *sisterClient) Spawn(ctx context.Context, req *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error) {
 	return c.spawn.CallUnary(ctx, req)
@@ -170,12 +203,17 @@ type SisterHandler interface {
 	// Join makes the mom a sister of the run that the caller is mother superior of. It is on
 	// disk, and the servers have said that the run counts, before it is answered.
 	Join(context.Context, *connect.Request[api.JoinRunRequest]) (*connect.Response[api.JoinRunReply], error)
+	// Prologue runs the hooks that come before the program, once: a repeat gets the first answer.
+	Prologue(context.Context, *connect.Request[api.ProloguePartRequest]) (*connect.Response[api.ProloguePartReply], error)
 	// End ends the sister's part of a run, and answers when nothing of it lives any more.
 	End(context.Context, *connect.Request[api.EndPartRequest]) (*connect.Response[api.EndPartReply], error)
 	// Poll tells how the sister's part stands.
 	Poll(context.Context, *connect.Request[api.PollPartRequest]) (*connect.Response[api.PollPartReply], error)
 	// Signal sends a signal to the processes of the sister's part.
 	Signal(context.Context, *connect.Request[api.SignalPartRequest]) (*connect.Response[api.SignalPartReply], error)
+	// Update gives the sister the run's new assignment, after vnodes were released. It is on disk
+	// before it is answered; an older one changes nothing.
+	Update(context.Context, *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error)
 	// Spawn starts a program of the job under a shim of its own. It is on disk before it is
 	// answered; a repeat with the same key starts nothing more.
 	Spawn(context.Context, *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error)
@@ -196,6 +234,12 @@ func NewSisterHandler(svc SisterHandler, opts ...connect.HandlerOption) (string,
 		connect.WithSchema(sisterMethods.ByName("Join")),
 		connect.WithHandlerOptions(opts...),
 	)
+	sisterPrologueHandler := connect.NewUnaryHandler(
+		SisterPrologueProcedure,
+		svc.Prologue,
+		connect.WithSchema(sisterMethods.ByName("Prologue")),
+		connect.WithHandlerOptions(opts...),
+	)
 	sisterEndHandler := connect.NewUnaryHandler(
 		SisterEndProcedure,
 		svc.End,
@@ -214,6 +258,12 @@ func NewSisterHandler(svc SisterHandler, opts ...connect.HandlerOption) (string,
 		connect.WithSchema(sisterMethods.ByName("Signal")),
 		connect.WithHandlerOptions(opts...),
 	)
+	sisterUpdateHandler := connect.NewUnaryHandler(
+		SisterUpdateProcedure,
+		svc.Update,
+		connect.WithSchema(sisterMethods.ByName("Update")),
+		connect.WithHandlerOptions(opts...),
+	)
 	sisterSpawnHandler := connect.NewUnaryHandler(
 		SisterSpawnProcedure,
 		svc.Spawn,
@@ -230,12 +280,16 @@ func NewSisterHandler(svc SisterHandler, opts ...connect.HandlerOption) (string,
 		switch r.URL.Path {
 		case SisterJoinProcedure:
 			sisterJoinHandler.ServeHTTP(w, r)
+		case SisterPrologueProcedure:
+			sisterPrologueHandler.ServeHTTP(w, r)
 		case SisterEndProcedure:
 			sisterEndHandler.ServeHTTP(w, r)
 		case SisterPollProcedure:
 			sisterPollHandler.ServeHTTP(w, r)
 		case SisterSignalProcedure:
 			sisterSignalHandler.ServeHTTP(w, r)
+		case SisterUpdateProcedure:
+			sisterUpdateHandler.ServeHTTP(w, r)
 		case SisterSpawnProcedure:
 			sisterSpawnHandler.ServeHTTP(w, r)
 		case SisterFollowProcedure:
@@ -253,6 +307,10 @@ func (UnimplementedSisterHandler) Join(context.Context, *connect.Request[api.Joi
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Sister.Join is not implemented"))
 }
 
+func (UnimplementedSisterHandler) Prologue(context.Context, *connect.Request[api.ProloguePartRequest]) (*connect.Response[api.ProloguePartReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Sister.Prologue is not implemented"))
+}
+
 func (UnimplementedSisterHandler) End(context.Context, *connect.Request[api.EndPartRequest]) (*connect.Response[api.EndPartReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Sister.End is not implemented"))
 }
@@ -263,6 +321,10 @@ func (UnimplementedSisterHandler) Poll(context.Context, *connect.Request[api.Pol
 
 func (UnimplementedSisterHandler) Signal(context.Context, *connect.Request[api.SignalPartRequest]) (*connect.Response[api.SignalPartReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Sister.Signal is not implemented"))
+}
+
+func (UnimplementedSisterHandler) Update(context.Context, *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Sister.Update is not implemented"))
 }
 
 func (UnimplementedSisterHandler) Spawn(context.Context, *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error) {

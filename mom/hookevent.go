@@ -1,0 +1,211 @@
+package mom
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/mom/hook"
+	"rampart/mom/task"
+	"rampart/transport/api"
+	"rampart/transport/daylog"
+)
+
+// outcome is hook.Outcome with defaults.
+type outcome struct{ *hook.Outcome }
+
+func (o outcome) orProgram(p string) *string {
+	if o.Program != nil {
+		return o.Program
+	}
+	return &p
+}
+
+func (o outcome) orArgs(args []string) []string {
+	if o.Args != nil {
+		return o.Args
+	}
+	return args
+}
+
+func (o outcome) orEnv(env []string) []string {
+	if o.Env == nil {
+		return env
+	}
+	var out []string
+	for name, value := range o.Env {
+		if name != "" && !strings.ContainsAny(name, "=\x00") && !strings.ContainsRune(value, 0) {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out
+}
+
+func environ(list []string) map[string]string {
+	out := make(map[string]string, len(list))
+	for _, v := range list {
+		name, value, _ := strings.Cut(v, "=")
+		out[name] = value
+	}
+	return out
+}
+
+// owner returns whom a hook of pbsuser runs as, and where.
+func (r hookRunner) owner(ctx context.Context, t task.Task) (*hook.User, string, error) {
+	a, err := r.life.site.Account(ctx, t)
+	if err != nil || !r.mom.config.SwitchUser {
+		return nil, a.Home, err
+	}
+	return &hook.User{Name: a.Name, UID: a.UID, GID: a.GID, Groups: a.Groups, Home: a.Home}, a.Home, nil
+}
+
+// hookLine writes what a script logs.
+func (m *Mom) hookLine(l hook.Line) {
+	event, class, object := daylog.System|daylog.Admin, "Hook", pythonDaemon
+	switch {
+	case l.Job != "":
+		event, class, object = daylog.Job, "Job", l.Job
+	case l.Level <= 3:
+		event |= daylog.Error
+	}
+	if err := m.log.WriteAs(pythonDaemon, time.Now(), event|daylog.Force, class, object, l.Text); err != nil {
+		m.config.Logger.Error("log line not written", "line", l.Text, "err", err)
+	}
+}
+
+// pythonDaemon is who writes the lines of scripts.
+const pythonDaemon = "pbs_python"
+
+// jobEvent is an event of a job.
+func (r hookRunner) jobEvent(t task.Task, event string) *hook.Event {
+	e := &hook.Event{Event: event, Settable: hook.SettableOnMom(), VnodesSettable: true}
+	job := r.job(t)
+	e.Job = &job
+	parts, err := spec.ParseExecVnode(t.Attrs.Get("exec_vnode"))
+	if err != nil {
+		return e
+	}
+	sums := map[string]int{}
+	for _, chunk := range parts {
+		for _, p := range chunk.Parts {
+			name := string(p.Vnode)
+			i, ok := sums[name]
+			if !ok {
+				i = len(e.Vnodes)
+				sums[name] = i
+				e.Vnodes = append(e.Vnodes, hook.Object{Name: name, Attrs: []hook.Attr{{"state", "", "free"}}})
+			}
+			for _, it := range p.Items {
+				e.Vnodes[i].Attrs = append(e.Vnodes[i].Attrs, hook.Attr{"resources_assigned", it.Name, it.Value})
+			}
+		}
+	}
+	if event == "execjob_prologue" || event == "execjob_launch" {
+		e.Failed = failedOf(t, parts, e.Vnodes)
+	}
+	return e
+}
+
+// failedOf returns the vnodes of hosts on which the job cannot count.
+func failedOf(t task.Task, parts spec.ExecVnode, vnodes []hook.Object) []hook.Object {
+	hosts, err := spec.ParseExecHost(t.Attrs.Get("exec_host"))
+	if t.Trial == nil || err != nil || len(hosts) != len(parts) {
+		return nil
+	}
+	bad := map[string]bool{}
+	for i, chunk := range parts {
+		for _, p := range chunk.Parts {
+			bad[string(p.Vnode)] = bad[string(p.Vnode)] || !t.Good(pbs.HostName(hosts[i].Host))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(vnodes), func(v hook.Object) bool { return !bad[v.Name] })
+}
+
+func (r hookRunner) job(t task.Task) hook.Object {
+	o := hook.Object{Name: string(t.Key.Job), MS: !t.Sister}
+	for _, a := range t.Attrs {
+		if a.Name != "resources_used" {
+			o.Attrs = append(o.Attrs, hook.Attr{a.Name, a.Resource, a.Value})
+		}
+	}
+	for _, u := range t.Used() {
+		o.Attrs = append(o.Attrs, hook.Attr{"resources_used", u.Resource, u.Value})
+	}
+	for name, kind := range map[string]string{"_stdout": "OU", "_stderr": "ER"} {
+		o.Attrs = append(o.Attrs, hook.Attr{name, "", r.life.spool.Output(t.Key.Job, kind)})
+	}
+	return o
+}
+
+// vnodes are those of the host, as it offers them.
+func (r hookRunner) vnodes() []hook.Object {
+	reports, err := r.mom.config.vnodes()
+	if err != nil {
+		return nil
+	}
+	var all []hook.Object
+	for _, v := range reports {
+		o := hook.Object{Name: v.GetName(), Attrs: []hook.Attr{{"state", "", "free"}}}
+		for _, a := range v.GetAttributes() {
+			o.Attrs = append(o.Attrs, hook.Attr{a.GetName(), a.GetResource(), a.GetValue()})
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// hookSource asks a replica what hooks want to know.
+type hookSource struct {
+	list func(ctx context.Context, r *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
+}
+
+var hookKinds = map[string]api.ObjectKind{
+	"server": api.ObjectKind_OBJECT_KIND_SERVER, "queue": api.ObjectKind_OBJECT_KIND_QUEUE,
+	"vnode": api.ObjectKind_OBJECT_KIND_VNODE, "job": api.ObjectKind_OBJECT_KIND_JOB,
+}
+
+// Objects implements hook.Source.
+func (s hookSource) Objects(ctx context.Context, kind, name string, yield func(hook.Object) error) error {
+	if s.list == nil {
+		return nil
+	}
+	req := &api.ListRequest{Kind: hookKinds[kind]}
+	if name != "" {
+		req.Names = []string{name}
+	}
+	stream, err := s.list(ctx, connect.NewRequest(req))
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	for stream.Receive() {
+		for _, o := range stream.Msg().GetObjects() {
+			if o.GetRefusal() != nil {
+				continue
+			}
+			found := hook.Object{Name: o.GetName()}
+			for _, a := range o.GetAttributes() {
+				found.Attrs = append(found.Attrs, hook.Attr{a.GetName(), a.GetResource(), a.GetValue()})
+			}
+			if err := yield(found); err != nil {
+				return err
+			}
+		}
+	}
+	return stream.Err()
+}
+
+// newRuntime returns what runs the scripts of the host.
+func (c *Config) newRuntime() *hook.Runtime {
+	short, _, _ := strings.Cut(string(c.Host), ".")
+	return hook.NewRuntime(hook.Options{
+		Dir: filepath.Join(c.Home, "mom_priv", "hooks"), Host: short, Logger: c.Logger, ConfFile: c.ConfFile,
+		Conf: map[string]string{"PBS_HOME": c.Home},
+	})
+}

@@ -1,0 +1,173 @@
+package mom
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"rampart/fsm/resource"
+	"rampart/mom/hook"
+	"rampart/mom/spool"
+	"rampart/mom/task"
+	"rampart/transport/api"
+	"rampart/transport/daylog"
+)
+
+func offlined(hook string) string { return "offlined by hook '" + hook + "' due to hook error" }
+
+// usedOf returns what a hook has set of resources_used, with the types of the resources.
+func (r hookRunner) usedOf(edits *hook.Edits) []spool.Used {
+	if edits == nil {
+		return nil
+	}
+	var all []spool.Used
+	for name, value := range edits.Set {
+		base, res, _ := strings.Cut(name, ".")
+		if base != "resources_used" || res == "" || value == nil {
+			continue
+		}
+		kind, ok := r.typeOf(res)
+		if !ok {
+			continue
+		}
+		text := *value
+		if kind != resource.String && kind != resource.StringArray {
+			q, err := resource.Parse(kind, text)
+			if err != nil {
+				continue
+			}
+			text = q.String()
+		}
+		all = append(all, spool.Used{Resource: res, Type: kind.String(), Value: text})
+	}
+	return all
+}
+
+// typeOf is the type of a resource that this host knows.
+func (r hookRunner) typeOf(name string) (resource.Type, bool) {
+	if d, ok := resource.Lookup(name); ok {
+		return d.Type, true
+	}
+	for _, d := range r.life.hooks.store.Manifest().Resources {
+		if d.Name == name {
+			kind, err := resource.ParseType(d.Type)
+			return kind, err == nil
+		}
+	}
+	return 0, false
+}
+
+// send tells the servers what accepted hooks want of vnodes and jobs.
+func (r hookRunner) send(t *task.Task, out outcome) {
+	var key spool.TaskKey
+	if t != nil {
+		key = t.Key
+	}
+	for _, e := range out.Edits {
+		r.append(key, &spool.Hook{Name: e.Hook, Vnodes: vnodesOf(e.Vnodes)})
+	}
+	name := ""
+	for _, h := range out.Done {
+		name = h.Name
+	}
+	wishes := r.wishesFor(t, name, out)
+	if wishes.Restart || len(wishes.Rerun)+len(wishes.Delete)+len(wishes.Jobs) > 0 {
+		r.append(key, wishes)
+	}
+}
+
+// wishesFor is what hooks want of a job: its end, and attributes.
+func (r hookRunner) wishesFor(t *task.Task, name string, out outcome) *spool.Hook {
+	wishes := &spool.Hook{Name: name, Restart: out.Restart}
+	if t != nil && out.Job != nil {
+		wishOf(wishes, t.Key, out.Job)
+	}
+	return wishes
+}
+
+func (r hookRunner) append(key spool.TaskKey, h *spool.Hook) {
+	if err := r.life.spool.Append(spool.Fact{Task: key, Hook: h}); err != nil {
+		r.mom.config.Logger.Error("wishes of a hook not saved", "hook", h.Name, "err", err)
+	}
+}
+
+func vnodesOf(all map[string]*hook.Edits) []spool.HookVnode {
+	var out []spool.HookVnode
+	for name, edits := range all {
+		v := spool.HookVnode{Name: name}
+		for attribute, value := range edits.Set {
+			base, res, _ := strings.Cut(attribute, ".")
+			if value == nil {
+				v.Unset = append(v.Unset, attribute)
+				continue
+			}
+			v.Set = append(v.Set, spool.HookAttr{Name: base, Resource: res, Value: *value})
+		}
+		for res, kind := range edits.Types {
+			v.Types = append(v.Types, spool.HookAttr{Name: res, Value: kind})
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// wishes writes a fact about a hook for the servers.
+func wishes(h *spool.Hook) *api.HookWishes {
+	out := &api.HookWishes{Hook: h.Name, Offline: h.Offline, Clear: h.Clear, Restart: h.Restart, Rerun: runsOf(h.Rerun), Delete: runsOf(h.Delete)}
+	for _, v := range h.Vnodes {
+		out.Vnodes = append(out.Vnodes, &api.HookVnode{Name: v.Name, Set: hookAttrs(v.Set), Unset: v.Unset, Types: hookAttrs(v.Types)})
+	}
+	return out
+}
+
+func runsOf(keys []spool.TaskKey) []*api.TaskReport {
+	var all []*api.TaskReport
+	for _, k := range keys {
+		all = append(all, &api.TaskReport{Job: string(k.Job), RunCount: uint32(k.Run)})
+	}
+	return all
+}
+
+func hookAttrs(list []spool.HookAttr) []*api.Attribute {
+	var all []*api.Attribute
+	for _, a := range list {
+		all = append(all, &api.Attribute{Name: a.Name, Resource: a.Resource, Value: a.Value})
+	}
+	return all
+}
+
+// reboot restarts the host at the wish of a hook; without privileges it is only noted.
+func (m *Mom) reboot(ctx context.Context, command string) {
+	m.lines.write(daylog.System, "Hook", "reboot", "a hook restarts this host: "+command)
+	if !m.config.SwitchUser {
+		return
+	}
+	if out, err := exec.CommandContext(ctx, "/bin/sh", "-c", command).CombinedOutput(); err != nil {
+		m.lines.write(daylog.Error, "Hook", "reboot", fmt.Sprintf("%s: %v %s", command, err, out))
+	}
+}
+
+// wishOf adds what hooks want of one job.
+func wishOf(h *spool.Hook, k spool.TaskKey, edits *hook.Edits) {
+	switch edits.Wish {
+	case "rerun":
+		h.Rerun = append(h.Rerun, k)
+	case "delete":
+		h.Delete = append(h.Delete, k)
+	}
+	job := spool.HookJob{Task: k}
+	for attribute, value := range edits.Set {
+		base, res, _ := strings.Cut(attribute, ".")
+		switch {
+		case base == "resources_used":
+		case value == nil:
+			job.Unset = append(job.Unset, attribute)
+		default:
+			job.Set = append(job.Set, spool.HookAttr{Name: base, Resource: res, Value: *value})
+		}
+	}
+	if len(job.Set)+len(job.Unset) > 0 {
+		h.Jobs = append(h.Jobs, job)
+	}
+}

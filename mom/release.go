@@ -1,0 +1,120 @@
+package mom
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/spool"
+	"rampart/mom/task"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+var assignSteps = map[api.ReleaseStep]task.AssignStep{
+	api.ReleaseStep_RELEASE_STEP_ASKED:     task.AssignAsked,
+	api.ReleaseStep_RELEASE_STEP_DONE:      task.AssignDone,
+	api.ReleaseStep_RELEASE_STEP_WITHDRAWN: task.AssignWithdrawn,
+}
+
+// releaseNodes puts another assignment in force. What is asked is refused when the disk does not
+// take it; what is done or withdrawn is not: it comes again.
+func (m *Mom) releaseNodes(ctx context.Context, l *life, k spool.TaskKey, order *api.ReleaseNodes) error {
+	step, known := assignSteps[order.GetStep()]
+	if !known {
+		return pbs.Errorf(pbs.NotSupported, "the mom does not know this step of a release")
+	}
+	ev := task.Assign{Number: order.GetNumber(), Step: step, Attrs: attrs(order.GetAttributes()), Hosts: hostNames(order.GetHosts())}
+	err := l.tell(ctx, k, ev)
+	own, refused := errors.AsType[*pbs.Error](err)
+	switch {
+	case err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled):
+		return err
+	case step == task.AssignAsked && !refused:
+		return pbs.Errorf(pbs.SystemError, "%s: %v", m.config.Host, err)
+	case step != task.AssignAsked && refused && own.Code == pbs.SystemError:
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+func hostNames(hosts []*api.RunHost) []pbs.HostName {
+	all := make([]pbs.HostName, len(hosts))
+	for i, h := range hosts {
+		all[i] = pbs.HostName(h.GetName())
+	}
+	return all
+}
+
+// endLine is what the log says when a part is to end: with its job, or because its host was released.
+func endLine(released bool) string {
+	if released {
+		return "DELETE_JOB2 received"
+	}
+	return "KILL_JOB received"
+}
+
+// Update gives this host's part the run's new assignment.
+func (s sister) Update(ctx context.Context, r *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error) {
+	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
+	if err != nil {
+		return nil, err
+	}
+	caller, _ := transport.CallerFrom(ctx)
+	if t := runner.Task(); !t.Sister || t.Hosts[0].Name != caller.Host {
+		return nil, pbs.Refuse(pbs.Unauthorized)
+	}
+	ev := task.Assign{
+		Number: r.Msg.GetNumber(), Step: task.AssignDone, Attrs: attrs(r.Msg.GetAttributes()), Hosts: hostNames(r.Msg.GetHosts()),
+	}
+	if err := runner.Tell(ctx, ev); err != nil {
+		if _, refused := errors.AsType[*pbs.Error](err); refused {
+			return nil, err
+		}
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	}
+	return connect.NewResponse(&api.UpdatePartReply{}), nil
+}
+
+// Update implements task.Peers.
+func (p peers) Update(ctx context.Context, to task.Host, t task.Task) error {
+	c, err := p.of(to)
+	if err != nil {
+		return err
+	}
+	req := &api.UpdatePartRequest{Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Number: t.Number}
+	for _, a := range t.Assignment() {
+		req.Attributes = append(req.Attributes, &api.Attribute{Name: a.Name, Resource: a.Resource, Value: a.Value})
+	}
+	for _, name := range t.Keep {
+		req.Hosts = append(req.Hosts, &api.RunHost{Name: string(name)})
+	}
+	_, err = c.Update(ctx, connect.NewRequest(req))
+	return transport.FromWire(err)
+}
+
+// Leave implements task.Peers.
+func (p peers) Leave(ctx context.Context, to task.Host, k spool.TaskKey) (task.Share, error) {
+	c, err := p.of(to)
+	if err != nil {
+		return task.Share{}, err
+	}
+	reply, err := c.End(ctx, connect.NewRequest(&api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Released: true}))
+	if err != nil {
+		return task.Share{}, transport.FromWire(err)
+	}
+	return shareOf(reply.Msg.GetShare()), nil
+}
+
+// accounted adds to the answer to a release that is asked what the run, as it was before, has used.
+func (m *Mom) accounted(a *api.Answer, before task.Task) {
+	if before.State == task.Running {
+		before.Peak.Wall = max(before.Peak.Wall, before.Active(m.config.System.Elapsed(before.Handle)))
+	}
+	a.Used = used(before.Used())
+	if before.Released() {
+		a.Present = used(before.Present())
+	}
+}

@@ -1,0 +1,63 @@
+package mom
+
+import (
+	"context"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/spool"
+	"rampart/mom/task"
+	"rampart/transport"
+	"rampart/transport/api"
+)
+
+// Prologue runs the hooks before the program, and answers when they have ended.
+func (s sister) Prologue(ctx context.Context, r *connect.Request[api.ProloguePartRequest]) (*connect.Response[api.ProloguePartReply], error) {
+	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
+	if err != nil {
+		return nil, err
+	}
+	if err := runner.Tell(ctx, task.Prologue{}); err != nil {
+		return nil, err
+	}
+	t, err := runner.Await(ctx, func(t task.Task) bool { return t.Prologue > task.PrologueAsked || t.Over() })
+	switch {
+	case err != nil:
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	case t.Prologue == task.PrologueFailed:
+		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.PrologueFailure)
+	case t.Over():
+		return nil, pbs.Refuse(pbs.BadState)
+	}
+	return connect.NewResponse(&api.ProloguePartReply{}), nil
+}
+
+// Prologue implements task.Peers.
+func (p peers) Prologue(ctx context.Context, to task.Host, k spool.TaskKey) error {
+	c, err := p.of(to)
+	if err != nil {
+		return err
+	}
+	_, err = c.Prologue(ctx, connect.NewRequest(&api.ProloguePartRequest{Job: string(k.Job), RunCount: uint32(k.Run)}))
+	return transport.FromWire(err)
+}
+
+// share is what the part of a run on this host has used.
+func share(t task.Task) *api.Share {
+	p := t.Peak
+	s := &api.Share{CpuNanos: int64(p.CPU), Rss: p.RSS, Vsize: p.VSize, Percent: p.Percent}
+	for _, u := range t.HookUsed {
+		s.Hooked = append(s.Hooked, &api.HookedValue{Resource: u.Resource, Type: u.Type, Value: u.Value})
+	}
+	return s
+}
+
+func shareOf(s *api.Share) task.Share {
+	out := task.Share{Peak: task.Peak{CPU: time.Duration(s.GetCpuNanos()), RSS: s.GetRss(), VSize: s.GetVsize(), Percent: s.GetPercent()}}
+	for _, u := range s.GetHooked() {
+		out.Hooked = append(out.Hooked, spool.Used{Resource: u.GetResource(), Type: u.GetType(), Value: u.GetValue()})
+	}
+	return out
+}

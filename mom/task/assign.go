@@ -1,0 +1,211 @@
+package task
+
+import (
+	"slices"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/spool"
+)
+
+// An AssignStep is how far an order about the assignment of a run is.
+type AssignStep uint8
+
+// The steps. What is asked may be withdrawn, so nobody but this mom is told of it before it is
+// done.
+const (
+	AssignAsked AssignStep = iota + 1
+	AssignDone
+	AssignWithdrawn
+)
+
+// Assign is an order about the assignment of a run: the one that is in force from now on. A sister
+// hears of it from its mother superior, when it is done.
+type Assign struct {
+	Number uint64 // rising in a run; one not above the last changes nothing
+	Step   AssignStep
+	Attrs  Attrs          // with all of Resource_List
+	Hosts  []pbs.HostName // that keep vnodes, the mother superior first
+}
+
+// Parted says that sisters have heard of what became of their parts.
+type Parted struct {
+	Left map[pbs.HostName]Share  // those that are over, and what they have used
+	Told map[pbs.HostName]uint64 // those that go on, and by which order
+}
+
+// Hushed says that the sisters' programs were told to end.
+type Hushed struct{}
+
+func (Assign) event() {}
+func (Hushed) event() {}
+func (Parted) event() {}
+
+// The deeds after a release.
+const (
+	Part   Deed = "tell the sisters of the release"
+	Resize Deed = "fit the job into its new assignment"
+	Renode Deed = "write the node file"
+	Hush   Deed = "end the sisters' programs"
+)
+
+// assign puts another assignment in force.
+func (t Task) assign(ev Assign) (Task, []Action, error) {
+	switch {
+	case ev.Number <= t.Number:
+		return t, nil, nil
+	case t.Sister && t.State != Running:
+		return t, nil, t.refused("assignment")
+	case t.Sister:
+		t = t.assigned(ev)
+		return t, []Action{{Do: Resize}}, nil
+	case t.State == Ended, t.State < Running, t.State == Joining:
+		return t, nil, t.refused("assignment")
+	}
+	former := t.Former
+	for _, h := range t.Hosts {
+		if t.Former == nil && t.keeps(h.Name) {
+			former = append(former, h.Name)
+		}
+	}
+	t = t.assigned(ev)
+	t.Former = nil
+	switch ev.Step {
+	case AssignAsked:
+		t.Former = former
+		return t, nil, nil
+	case AssignWithdrawn:
+		return t, nil, nil
+	}
+	t.Leaving, t.Untold = slices.Clone(t.Leaving), nil
+	for _, h := range t.Hosts[min(1, len(t.Hosts)):] {
+		switch {
+		case t.keeps(h.Name):
+			t.Untold = append(t.Untold, h.Name)
+		case !slices.Contains(t.Leaving, h.Name) && !slices.Contains(t.Left, h.Name):
+			t.Leaving = append(t.Leaving, h.Name)
+		}
+	}
+	return t, append([]Action{{Do: Resize}}, t.parting()...), nil
+}
+
+// assigned takes the values of an order over. Of Resource_List only what it names stays.
+func (t Task) assigned(ev Assign) Task {
+	attrs := slices.DeleteFunc(slices.Clone(t.Attrs), func(a Attr) bool {
+		return a.Name == "Resource_List" || slices.ContainsFunc(ev.Attrs, func(n Attr) bool { return n.Name == a.Name })
+	})
+	t.Attrs = append(attrs, ev.Attrs...)
+	t.Number, t.Keep = ev.Number, ev.Hosts
+	return t
+}
+
+// assignment names the attributes of a run that a release changes.
+var assignment = []string{"exec_vnode", "exec_host", "exec_host2", "schedselect", "Resource_List"}
+
+// Assignment returns the attributes that say which vnodes the run has.
+func (t Task) Assignment() Attrs {
+	return slices.DeleteFunc(slices.Clone(t.Attrs), func(a Attr) bool { return !slices.Contains(assignment, a.Name) })
+}
+
+// Present returns what Used does, of the hosts that keep vnodes only.
+func (t Task) Present() []spool.Used {
+	present := make(map[pbs.HostName]Share, len(t.Shares))
+	for host, share := range t.Shares {
+		if t.keeps(host) {
+			present[host] = share
+		}
+	}
+	t.Shares = present
+	return t.Used()
+}
+
+// Released tells whether hosts have left the run, or are about to.
+func (t Task) Released() bool { return len(t.Left)+len(t.Leaving) > 0 }
+
+// Active returns how much of the time that the run has been there counts as its walltime.
+func (t Task) Active(elapsed time.Duration) time.Duration { return t.active(elapsed) }
+
+// parting is what is still to be told to sisters.
+func (t Task) parting() []Action {
+	if len(t.Leaving)+len(t.Untold) == 0 || t.quit() {
+		return nil
+	}
+	return []Action{{Do: Part}}
+}
+
+// quit tells whether no sister is told anything any more.
+func (t Task) quit() bool { return t.Gathered || t.State == Ended }
+
+func (t Task) parted(ev Parted) (Task, []Action, error) {
+	shares := make(map[pbs.HostName]Share, len(ev.Left))
+	for host, share := range ev.Left {
+		if slices.Contains(t.Leaving, host) {
+			shares[host] = share
+		}
+	}
+	t = t.withShares(shares)
+	t.Left = slices.Clone(t.Left)
+	leaving := t.Leaving
+	t.Leaving = nil
+	for _, host := range leaving {
+		if _, gone := shares[host]; gone {
+			t.Left = append(t.Left, host)
+			continue
+		}
+		t.Leaving = append(t.Leaving, host)
+	}
+	t.Untold = slices.DeleteFunc(slices.Clone(t.Untold), func(host pbs.HostName) bool {
+		n, told := ev.Told[host]
+		return told && n >= t.Number
+	})
+	return t, t.parting(), nil
+}
+
+// lingers tells whether the sisters stay until files were staged out: the servers may release them
+// meanwhile (specification: ramp-down section 12). Their programs end before.
+func (t Task) lingers() bool {
+	return t.Attrs.Get("release_nodes_on_stageout") == "True" && t.Result != nil && !t.Result.NeverStarted && !t.again() &&
+		len(t.itemsOut()) > 0 && !t.OutDone
+}
+
+func (t Task) hushed() (Task, []Action, error) {
+	if t.State != Gathering || t.Hushed {
+		return t, nil, nil
+	}
+	t.Hushed = true
+	return t.together()
+}
+
+// keeps tells whether a host has vnodes in the present assignment.
+func (t Task) keeps(host pbs.HostName) bool {
+	return t.Keep == nil || slices.Contains(t.Keep, host)
+}
+
+// stays tells whether a host takes part in the run: it keeps vnodes, or its release may still be
+// withdrawn.
+func (t Task) stays(host pbs.HostName) bool {
+	return t.keeps(host) || slices.Contains(t.Former, host)
+}
+
+// members returns the sisters that have not left the run.
+func (t Task) members() []Host {
+	if t.Sister || len(t.Hosts) < 2 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(t.Hosts[1:]), func(h Host) bool { return slices.Contains(t.Left, h.Name) })
+}
+
+// stepAssign decides what follows from an event of the assignment; ok is false if it is none.
+func (t Task) stepAssign(ev Event) (next Task, actions []Action, err error, ok bool) {
+	switch ev := ev.(type) {
+	case Assign:
+		next, actions, err = t.assign(ev)
+	case Parted:
+		next, actions, err = t.parted(ev)
+	case Hushed:
+		next, actions, err = t.hushed()
+	default:
+		return t, nil, nil, false
+	}
+	return next, actions, err, true
+}

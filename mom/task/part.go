@@ -1,0 +1,171 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"rampart/fsm/pbs"
+)
+
+const (
+	partFor   = 15 * time.Second      // bounds one attempt to tell a sister of a release
+	partAgain = 2 * time.Second       // between attempts at one that does not answer
+	partEvery = 20 * time.Millisecond // answers that come together are one event
+)
+
+// Errands are the sisters that are being told of a release. One that does not answer is asked again
+// for as long as the run lasts, and holds up no other.
+type errands struct {
+	busy  map[pbs.HostName]bool // of the goroutine of Run
+	slots *semaphore.Weighted
+
+	mu      sync.Mutex
+	answers *Parted // on their way to the goroutine of Run
+}
+
+// part sees to it that all sisters are told that must be.
+func (r *Runner) part(ctx context.Context) {
+	e := &r.errands
+	if e.busy == nil {
+		e.busy, e.slots = make(map[pbs.HostName]bool), semaphore.NewWeighted(peersAtOnce)
+	}
+	for _, h := range r.task.Hosts {
+		leaves := slices.Contains(r.task.Leaving, h.Name)
+		if e.busy[h.Name] || !leaves && !slices.Contains(r.task.Untold, h.Name) {
+			continue
+		}
+		e.busy[h.Name] = true
+		r.wg.Go(func() { r.tell(ctx, h) })
+	}
+}
+
+// tell tells one sister what the record says, until it has answered or the run is over.
+func (r *Runner) tell(ctx context.Context, h Host) {
+	for {
+		// What may be withdrawn, sisters are not told.
+		t, err := r.Await(ctx, func(t Task) bool { return t.Former == nil || slices.Contains(t.Leaving, h.Name) || t.quit() })
+		if err != nil || t.quit() {
+			return
+		}
+		ev, err := r.tellOnce(ctx, t, h)
+		if err == nil {
+			r.answered(ctx, h.Name, ev)
+			return
+		}
+		if ctx.Err() == nil {
+			r.site.Logger.Warn("a sister was not told of a release", "task", t.Key.String(), "sister", h.Name, "err", err)
+		}
+		if !pause(ctx, partAgain) {
+			return
+		}
+	}
+}
+
+func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
+	if err := r.errands.slots.Acquire(ctx, 1); err != nil {
+		return Parted{}, err
+	}
+	defer r.errands.slots.Release(1)
+	ctx, cancel := context.WithTimeout(ctx, partFor)
+	defer cancel()
+	if slices.Contains(t.Leaving, h.Name) {
+		share, err := r.site.Peers.Leave(ctx, h, t.Key)
+		if err != nil {
+			return Parted{}, err
+		}
+		known := t.withShares(map[pbs.HostName]Share{h.Name: share}).Shares[h.Name]
+		r.site.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(known.CPU), kilobytes(known.RSS)))
+		return Parted{Left: map[pbs.HostName]Share{h.Name: share}}, nil
+	}
+	err := r.site.Peers.Update(ctx, h, t)
+	if _, refused := errors.AsType[*pbs.Error](err); refused { // its part is over: the next poll tells
+		r.site.Logger.Warn("a sister refuses its assignment", "task", t.Key.String(), "sister", h.Name, "err", err)
+		err = nil
+	}
+	return Parted{Told: map[pbs.HostName]uint64{h.Name: t.Number}}, err
+}
+
+// answered brings an answer to the goroutine of Run, together with those that come just after it.
+func (r *Runner) answered(ctx context.Context, host pbs.HostName, ev Parted) {
+	e := &r.errands
+	e.mu.Lock()
+	first := e.answers == nil
+	if first {
+		e.answers = &Parted{Left: make(map[pbs.HostName]Share), Told: make(map[pbs.HostName]uint64)}
+	}
+	if share, left := ev.Left[host]; left {
+		e.answers.Left[host] = share
+	} else {
+		e.answers.Told[host] = ev.Told[host]
+	}
+	e.mu.Unlock()
+	if !first || !pause(ctx, partEvery) {
+		return
+	}
+	e.mu.Lock()
+	all := *e.answers
+	e.answers = nil
+	e.mu.Unlock()
+	select {
+	case r.mail <- letter{event: all}:
+	case <-ctx.Done():
+	}
+}
+
+// hush ends the programs of sisters whose parts go on.
+func (s *Site) hush(ctx context.Context, t Task) Event {
+	bounded, cancel := context.WithTimeout(ctx, passFor)
+	defer cancel()
+	each(bounded, t.sisters(), func(ctx context.Context, h Host) error {
+		return s.insist(ctx, func(ctx context.Context) error {
+			return s.Peers.Signal(ctx, h, t.Key, strconv.Itoa(int(syscall.SIGKILL)))
+		})
+	})
+	return unless(ctx, Hushed{})
+}
+
+// idle notes that the errands to sisters that have answered are over.
+func (e *errands) idle(p Parted) {
+	for host := range p.Left {
+		delete(e.busy, host)
+	}
+	for host := range p.Told {
+		delete(e.busy, host)
+	}
+}
+
+// renode makes the node file that of an assignment.
+func (s *Site) renode(t Task) error {
+	if t.Sister {
+		return nil
+	}
+	lines, err := t.nodeFile(string(s.Host))
+	if err != nil {
+		return pbs.Errorf(pbs.InvalidRequest, "%s: %v", s.Host, err)
+	}
+	if err := s.Spool.SaveNodeFile(t.Key.Job, lines); err != nil {
+		return pbs.Errorf(pbs.SystemError, "%s: %v", s.Host, err)
+	}
+	return nil
+}
+
+// resize fits the job's part on this host into its assignment, and lets hooks see it.
+func (s *Site) resize(ctx context.Context, t Task) Event {
+	if s.Hooks != nil {
+		if err := s.Hooks.Resizing(ctx, t); err != nil && ctx.Err() == nil {
+			s.Logger.Warn("execjob_resize", "task", t.Key.String(), "err", err)
+		}
+	}
+	if t.Sister && ctx.Err() == nil {
+		s.Lines.Job(eventJob, t.Key.Job, "updated nodes info")
+	}
+	return nil
+}

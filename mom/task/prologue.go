@@ -1,0 +1,112 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rampart/mom/spool"
+)
+
+// A PrologueState is how far a sister is with the hooks before the program. The numbers are in
+// records on disk.
+type PrologueState uint8
+
+// The states of a sister's prologue.
+const (
+	PrologueAsked PrologueState = iota + 1
+	PrologueDone
+	PrologueFailed
+)
+
+// The events of hooks at sisters.
+type (
+	// Prologue asks a sister to run the hooks before the program.
+	Prologue struct{}
+	// PrologueOver says how it went; Failure is empty when they have accepted.
+	PrologueOver struct {
+		Used    []spool.Used
+		Failure string
+	}
+	// Abandon ends a sister's part because the start failed.
+	Abandon struct{}
+)
+
+func (Prologue) event()     {}
+func (PrologueOver) event() {}
+func (Abandon) event()      {}
+
+// The deeds of hooks at sisters.
+const (
+	RunPrologue Deed = "run the hooks before the program"
+	Conclude    Deed = "run the hooks of the end"
+)
+
+// prologue has the hooks run once: a repeat hears what came of it.
+func (t Task) prologue() (Task, []Action, error) {
+	switch {
+	case t.Prologue != 0:
+		return t, nil, nil
+	case t.State != Running:
+		return t, nil, t.refused("prologue")
+	}
+	t.Prologue = PrologueAsked
+	return t, []Action{{Do: RunPrologue}}, nil
+}
+
+func (t Task) prologueOver(ev PrologueOver) (Task, []Action, error) {
+	if t.Prologue != PrologueAsked {
+		return t, nil, nil
+	}
+	t.Prologue, t.PrologueFailure = PrologueDone, ev.Failure
+	if ev.Failure != "" {
+		t.Prologue = PrologueFailed
+	}
+	if t.State == Running {
+		t.HookUsed = overlaid(t.HookUsed, ev.Used)
+	}
+	return t, nil, nil
+}
+
+// runPrologue runs a sister's hooks before the program.
+func (s *Site) runPrologue(ctx, hooks context.Context, t Task) Event {
+	if s.Hooks == nil {
+		return PrologueOver{}
+	}
+	used, err := s.Hooks.Prologue(hooks, t)
+	ev := PrologueOver{Used: used}
+	if err != nil {
+		ev = PrologueOver{Failure: err.Error()}
+	}
+	return unless(ctx, ev)
+}
+
+// prologues has the sisters run the hooks before the program, when this host has some.
+func (s *Site) prologues(ctx context.Context, t Task) error {
+	patience := s.Hooks.Patience("execjob_prologue")
+	if len(t.sisters()) == 0 || patience == 0 {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, prologueFor+patience)
+	defer cancel()
+	errs := each(bounded, t.sisters(), func(ctx context.Context, h Host) error {
+		err := s.insist(ctx, func(ctx context.Context) error { return s.Peers.Prologue(ctx, h, t.Key) })
+		if err != nil && !errors.Is(err, context.Canceled) {
+			cancel() // the start has failed: nobody waits for the others
+		}
+		return err
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var failed error
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			failed = errors.Join(failed, s.startError(t, t.sisters()[i], "IM_EXEC_PROLOGUE", err))
+		}
+	}
+	return failed
+}
+
+// prologueFor bounds the wait for the sisters' hooks, besides their alarms.
+const prologueFor = 15 * time.Second

@@ -1,0 +1,196 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"rampart/fsm/pbs"
+)
+
+// defaultWait is how long the sisters of a job that tolerates failures are waited for if
+// neither the site nor the alarms of hooks say.
+const defaultWait = 30 * time.Second
+
+// slotFor is how long one that does not answer takes the place of another that could be asked.
+const slotFor = time.Second
+
+// waitFor is the longest wait at a step of the start (specification: reliable-startup
+// section 12).
+func (s *Site) waitFor(step StartStep) time.Duration {
+	set, alarms := s.Settings().JoinAlarm, s.patience("execjob_begin")
+	if step == StepPrologue {
+		set, alarms = s.Settings().LaunchDelay, s.patience("execjob_prologue")
+	}
+	switch {
+	case set > 0:
+		return set
+	case alarms > 0:
+		return alarms
+	}
+	return defaultWait
+}
+
+// joinTolerant has the sisters join, and goes on without those that do not in time. They are
+// asked for as long as the start lasts.
+func (r *Runner) joinTolerant(ctx, hooks context.Context, t Task) Event {
+	used, err := r.site.begun(hooks, t)
+	if err != nil {
+		return unless(ctx, JoinFailed{Reason: err.Error()})
+	}
+	slots := make(chan struct{}, peersAtOnce)
+	for _, h := range t.sisters() {
+		r.wg.Go(func() { r.pursue(ctx, t, h, slots) })
+	}
+	longest := r.site.waitFor(StepJoin)
+	over, err := r.awaitSisters(hooks, StepJoin, longest)
+	if err != nil {
+		return nil // it was killed, or the mom goes away
+	}
+	if over {
+		r.site.Lines.Job(eventAdmin, t.Key.Job, fmt.Sprintf("sister_join_job_alarm wait time %d secs exceeded", longest/time.Second))
+	}
+	return Joined{Used: used}
+}
+
+// awaitSisters waits until all sisters have done a step, or for the longest time; over says
+// that they have not.
+func (r *Runner) awaitSisters(ctx context.Context, step StartStep, longest time.Duration) (over bool, err error) {
+	bounded, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	early := r.site.Settings().LaunchEarly
+	_, err = r.Await(bounded, func(t Task) bool {
+		if t.Trial == nil || !t.starting() {
+			return true
+		}
+		all, answered := t.passed(step)
+		return all || early && answered
+	})
+	switch {
+	case err == nil:
+		return false, nil
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		return true, nil
+	}
+	return false, err
+}
+
+// pursue takes a sister through the steps before the program, while the start lasts.
+func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.wg.Go(func() {
+		_, _ = r.Await(ctx, func(t Task) bool { return !t.starting() || !t.keeps(h.Name) })
+		cancel()
+	})
+	if !r.attempt(ctx, t, h, StepJoin, slots, func(ctx context.Context) error { return r.site.Peers.Join(ctx, h, t) }) {
+		return
+	}
+	if _, err := r.Await(ctx, func(t Task) bool { return t.Trial != nil && t.Trial.Proving }); err != nil {
+		return
+	}
+	r.attempt(ctx, t, h, StepPrologue, slots, func(ctx context.Context) error { return r.site.Peers.Prologue(ctx, h, t.Key) })
+}
+
+// attempt asks a sister for a step until it has answered; true says that it has done it.
+func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, slots chan struct{}, do func(context.Context) error) bool {
+	noted := false
+	for {
+		err := inSlot(ctx, slots, do)
+		own, answered := errors.AsType[*pbs.Error](err)
+		answered = answered && own.Code != pbs.NoQuorum
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err == nil:
+			r.mailed(ctx, SisterTried{Host: h.Name, Step: step, OK: true})
+			return true
+		case !noted:
+			noted = true
+			_ = r.site.startError(t, h, step.String(), err)
+			r.site.Lines.Job(eventJob, t.Key.Job, fmt.Sprintf("ignoring error from %s as job is tolerant of node failures", h.Name))
+			r.mailed(ctx, SisterTried{Host: h.Name, Step: step})
+		}
+		if answered || !pause(ctx, joinAgain) {
+			return false
+		}
+	}
+}
+
+// inSlot bounds how many calls are under way, but for those that take long.
+func inSlot(ctx context.Context, slots chan struct{}, do func(context.Context) error) error {
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	slow := time.NewTimer(slotFor)
+	done, freed := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(freed)
+		select {
+		case <-slow.C:
+		case <-done:
+			slow.Stop()
+		}
+		<-slots
+	}()
+	err := do(ctx)
+	close(done)
+	<-freed
+	return err
+}
+
+// mailed hands an event over that nobody waits for.
+func (r *Runner) mailed(ctx context.Context, ev Event) {
+	select {
+	case r.mail <- letter{event: ev}:
+	case <-ctx.Done():
+	}
+}
+
+// provingSisters has the sisters run the hooks before the program, when this host has some, and
+// goes on without those that do not succeed in time.
+func (r *Runner) provingSisters(ctx context.Context, t Task) error {
+	if len(t.sisters()) == 0 || r.site.patience("execjob_prologue") == 0 {
+		return nil
+	}
+	if err := r.Tell(ctx, Proving{}); err != nil {
+		return err
+	}
+	longest := r.site.waitFor(StepPrologue)
+	r.site.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("job reliable startup job_launch_delay=%d secs", longest/time.Second))
+	over, err := r.awaitSisters(ctx, StepPrologue, longest)
+	if over {
+		r.site.Lines.Job(eventDebug2, t.Key.Job, "not all prologue hooks to sister moms completed, but job will proceed to execute")
+	}
+	return err
+}
+
+// present returns the sisters that take part in the program: those that were bad when it was
+// started do not, and their silence is no loss.
+func (t Task) present() []Host {
+	return slices.DeleteFunc(slices.Clone(t.sisters()), func(h Host) bool { return !t.Good(h.Name) })
+}
+
+// endured notes that sisters of a job are gone that goes on without them; what they have used
+// counts as it was last heard.
+func (r *Runner) endured(p Polled) Polled {
+	gone := p.Silent
+	if p.Lost != "" {
+		gone = append(slices.Clip(gone), p.Lost)
+	}
+	for _, host := range gone {
+		node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
+		if _, known := r.silent[host]; known || node < 0 || !r.task.keeps(host) {
+			continue
+		}
+		r.silent[host] = time.Now()
+		r.site.Lines.Server(eventError, "im_eof", fmt.Sprintf("Premature end of message from addr %s on stream %d", r.task.Hosts[node].Address, node))
+		r.site.Lines.Job(eventDebug3, r.task.Key.Job, fmt.Sprintf("ignoring lost communication with %s as job is tolerant of node failures", host))
+	}
+	p.Lost = ""
+	return p
+}

@@ -1,0 +1,146 @@
+package task
+
+import (
+	"slices"
+
+	"rampart/fsm/pbs"
+)
+
+// A Trial is how the sisters stand of a run that tolerates their failures while it starts
+// (specification: reliable-startup sections 5 and 6).
+type Trial struct {
+	Joined []pbs.HostName `json:"joined,omitempty"`
+	Failed []pbs.HostName `json:"failed,omitempty"` // at a step, or declared gone
+	// Proving says that the prologues count, of those in Proven it went well.
+	Proving bool           `json:"proving,omitempty"`
+	Proven  []pbs.HostName `json:"proven,omitempty"`
+	// Pruned says that hooks have cut the assignment down, or given some of it back.
+	Pruned bool `json:"pruned,omitempty"`
+}
+
+// A StartStep is what a sister is asked for before the program.
+type StartStep uint8
+
+// The steps.
+const (
+	StepJoin StartStep = iota + 1
+	StepPrologue
+)
+
+var startSteps = [...]string{StepJoin: "JOIN_JOB", StepPrologue: "IM_EXEC_PROLOGUE"}
+
+// String returns PBS's name of the message.
+func (s StartStep) String() string { return startSteps[s] }
+
+// The events of a start that tolerates failures.
+type (
+	// SisterTried tells how a sister did at a step.
+	SisterTried struct {
+		Host pbs.HostName
+		Step StartStep
+		OK   bool
+	}
+	// Proving says that from now on the prologues count.
+	Proving struct{}
+	// Pruned says that the assignment was changed before the program.
+	Pruned struct{}
+)
+
+func (SisterTried) event() {}
+func (Proving) event()     {}
+func (Pruned) event()      {}
+
+// sisterDown is the attribute by which the servers tell that a host of the run was declared
+// gone. It is no attribute of the job.
+const sisterDown = "sister_down"
+
+// Tolerates tells whether failures of sisters do not end the start.
+func (t Task) Tolerates() bool {
+	v := t.Attrs.Get("tolerate_node_failures")
+	return v == "all" || v == "job_start"
+}
+
+// enduring tells whether failures of sisters never end the job.
+func (t Task) enduring() bool { return t.Attrs.Get("tolerate_node_failures") == "all" }
+
+// Good tells whether a host counts as one on which the job can run. Only the mother superior
+// of a job that tolerates failures knows better.
+func (t Task) Good(host pbs.HostName) bool {
+	switch tr := t.Trial; {
+	case tr == nil || host == t.Hosts[0].Name:
+		return true
+	case slices.Contains(tr.Failed, host):
+		return false
+	case tr.Proving:
+		return slices.Contains(tr.Proven, host)
+	default:
+		return slices.Contains(tr.Joined, host)
+	}
+}
+
+// passed tells whether all sisters have done the step; answered, whether those that have not
+// are known to have failed.
+func (t Task) passed(step StartStep) (all, answered bool) {
+	all, answered = true, true
+	for _, h := range t.sisters() {
+		done := t.Trial.Joined
+		if step == StepPrologue {
+			done = t.Trial.Proven
+		}
+		if !slices.Contains(done, h.Name) {
+			all = false
+			answered = answered && slices.Contains(t.Trial.Failed, h.Name)
+		}
+	}
+	return all, answered
+}
+
+// stepTrial decides what follows from an event of a start that tolerates failures; ok is false
+// if it is none.
+func (t Task) stepTrial(ev Event) (next Task, ok bool) {
+	switch ev := ev.(type) {
+	case SisterTried:
+		return t.tried(ev), true
+	case Proving:
+		return t.onTrial(func(tr *Trial) { tr.Proving = true }), true
+	case Pruned:
+		return t.onTrial(func(tr *Trial) { tr.Pruned = true }), true
+	}
+	return t, false
+}
+
+// onTrial changes a copy of the trial, if there is one.
+func (t Task) onTrial(edit func(tr *Trial)) Task {
+	if t.Trial == nil {
+		return t
+	}
+	next := *t.Trial
+	edit(&next)
+	t.Trial = &next
+	return t
+}
+
+// tried notes how a sister did. A late success makes it good again.
+func (t Task) tried(ev SisterTried) Task {
+	if t.Sister || !t.Party(ev.Host) {
+		return t
+	}
+	return t.onTrial(func(tr *Trial) {
+		failed := slices.DeleteFunc(slices.Clone(tr.Failed), func(h pbs.HostName) bool { return h == ev.Host })
+		if !ev.OK {
+			tr.Failed = append(failed, ev.Host)
+			return
+		}
+		tr.Failed = failed
+		list := &tr.Joined
+		if ev.Step == StepPrologue {
+			list = &tr.Proven
+		}
+		if !slices.Contains(*list, ev.Host) {
+			*list = append(slices.Clip(*list), ev.Host)
+		}
+	})
+}
+
+// starting tells whether the program is still to be started.
+func (t Task) starting() bool { return t.State == Joining || t.State == Starting }

@@ -1,0 +1,244 @@
+package task
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/mom/spool"
+)
+
+// A Share is what a sister's part has used: what was measured, and what hooks have set, which
+// counts instead.
+type Share struct {
+	Peak
+	Hooked []spool.Used `json:"hooked,omitempty"`
+}
+
+// A part is what one host of the run reports.
+type part struct {
+	host pbs.HostName
+	Share
+}
+
+// parts returns what all hosts of the run have reported: this one first, its sisters in the
+// order of exec_host, those that have left the run at last.
+func (t Task) parts() []part {
+	all := []part{{t.Host, Share{t.Peak, t.HookUsed}}}
+	left := maps.Clone(t.Shares)
+	for _, h := range t.sisters() {
+		if s, ok := left[h.Name]; ok {
+			all = append(all, part{h.Name, s})
+			delete(left, h.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		all = append(all, part{name, left[name]})
+	}
+	return all
+}
+
+// Used returns resources_used as the servers are told, sorted by name: of all hosts, but for
+// the walltime.
+func (t Task) Used() []spool.Used {
+	used, _ := t.accumulate()
+	return used
+}
+
+// accumulate combines the values of all hosts (specification: resources-used sections 3 and 4).
+func (t Task) accumulate() ([]spool.Used, []Misfit) {
+	ncpus := t.Attrs.Resource("Resource_List", "ncpus")
+	if ncpus == "" {
+		ncpus = "0"
+	}
+	parts := t.parts()
+	used := []spool.Used{
+		{Resource: "ncpus", Value: ncpus},
+		{Resource: "walltime", Value: seconds(t.Peak.Wall).String()},
+	}
+	var misfits []Misfit
+	for _, name := range named(parts) {
+		measure, measured := measures[name]
+		set := valuesOf(parts, name)
+		if !measured {
+			value, bad := combined(parts[0].host, len(parts) > 1, set)
+			for _, m := range bad {
+				m.Resource = name
+				misfits = append(misfits, m)
+			}
+			if len(bad) == 0 && value != "" {
+				used = append(used, spool.Used{Resource: name, Value: value})
+			}
+			continue
+		}
+		own := int64(0)
+		for _, p := range parts {
+			if !p.sets(name) {
+				own += measure.of(p.Peak)
+			}
+		}
+		if own > 0 || len(set) == 0 {
+			set = append(set, valueOf{value: measure.text(own), kind: measure.kind})
+		}
+		used = append(used, spool.Used{Resource: name, Value: sum(set)})
+	}
+	slices.SortFunc(used, func(a, b spool.Used) int {
+		if a.Resource < b.Resource {
+			return -1
+		}
+		return 1
+	})
+	return used, misfits
+}
+
+// A measure is a resource that moms measure themselves.
+type measure struct {
+	of   func(Peak) int64
+	text func(int64) string
+	kind string
+}
+
+var measures = map[string]measure{
+	"cpupercent": {func(p Peak) int64 { return p.Percent }, func(n int64) string { return fmt.Sprint(n) }, "long"},
+	"cput":       {func(p Peak) int64 { return int64(p.CPU) }, func(n int64) string { return seconds(time.Duration(n)).String() }, "time"},
+	"mem":        {func(p Peak) int64 { return p.RSS }, kilobytes, "size"},
+	"vmem":       {func(p Peak) int64 { return p.VSize }, kilobytes, "size"},
+}
+
+func seconds(d time.Duration) resource.Quantity { return resource.Seconds(int64(d / time.Second)) }
+
+func kilobytes(n int64) string { return resource.Kilobytes((n + 1023) / 1024).String() }
+
+// named returns the resources that are reported.
+func named(parts []part) []string {
+	names := make(map[string]bool)
+	for name := range measures {
+		names[name] = true
+	}
+	for _, p := range parts {
+		for _, u := range p.Hooked {
+			names[u.Resource] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func (p part) sets(name string) bool {
+	return slices.ContainsFunc(p.Hooked, func(u spool.Used) bool { return u.Resource == name })
+}
+
+// A valueOf is what hooks of one host have set.
+type valueOf struct {
+	host        pbs.HostName
+	value, kind string
+}
+
+func valuesOf(parts []part, name string) []valueOf {
+	var all []valueOf
+	for _, p := range parts {
+		for _, u := range p.Hooked {
+			if u.Resource == name {
+				all = append(all, valueOf{p.host, u.Value, u.Type})
+			}
+		}
+	}
+	return all
+}
+
+// combined is the value of all hosts; "" when none counts. own is the host whose value stands
+// for those that are not combined.
+func combined(own pbs.HostName, several bool, set []valueOf) (string, []Misfit) {
+	kind, _ := resource.ParseType(set[0].kind)
+	switch {
+	case kind.Numeric():
+		return sum(set), nil
+	case kind != resource.String:
+		if set[0].host != own {
+			return "", nil
+		}
+		return set[0].value, nil
+	case len(set) == 1 && set[0].host == own:
+		return canonical(set[0].value), nil
+	}
+	return union(set)
+}
+
+// sum adds up values of one numeric type. A size keeps its unit if all have the same, and is
+// in kilobytes otherwise; a value that is none is left out.
+func sum(set []valueOf) string {
+	var total resource.Quantity
+	unit, mixed, first := "", false, true
+	for _, v := range set {
+		kind, err := resource.ParseType(v.kind)
+		if err != nil {
+			continue
+		}
+		q, err := resource.Parse(kind, v.value)
+		if err != nil {
+			continue
+		}
+		u := unitOf(q)
+		if first {
+			total, unit, first = q, u, false
+			continue
+		}
+		mixed = mixed || u != unit
+		if more, err := total.Add(q); err == nil {
+			total = more
+		}
+	}
+	if first {
+		return ""
+	}
+	if mixed || unit == "b" {
+		total = total.InKB()
+	}
+	return total.String()
+}
+
+// unitOf is the unit of a size as it is written.
+func unitOf(q resource.Quantity) string {
+	if q.Type() != resource.Size {
+		return ""
+	}
+	text := q.String()
+	for i, c := range text {
+		if c < '0' || c > '9' {
+			return text[i:]
+		}
+	}
+	return ""
+}
+
+// total is what the parts of the run have used together, as measured.
+func (t Task) total() Peak {
+	sum := t.Peak
+	for _, s := range t.Shares {
+		sum.CPU += s.CPU
+		sum.RSS += s.RSS
+		sum.VSize += s.VSize
+		sum.Percent += s.Percent
+	}
+	return sum
+}
+
+// HooksCount tells whether hooks have set anything of resources_used.
+func (t Task) HooksCount() bool {
+	if len(t.HookUsed) > 0 {
+		return true
+	}
+	for _, s := range t.Shares {
+		if len(s.Hooked) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Set tells whether hooks on some host have set the resource.
+func (t Task) Set(resource string) bool {
+	return slices.ContainsFunc(t.parts(), func(p part) bool { return p.sets(resource) })
+}
