@@ -59,7 +59,7 @@ func (t Task) assign(ev Assign) (Task, []Action, error) {
 	case t.Sister:
 		t = t.assigned(ev)
 		return t, []Action{{Do: Resize}}, nil
-	case t.State == Ended, t.State < Running, t.State == Joining:
+	case t.State == Ended || t.Attrs == nil:
 		return t, nil, t.refused("assignment")
 	}
 	former := t.Former

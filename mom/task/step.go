@@ -117,11 +117,11 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 		return t.lost("the mom was restarted")
 	case t.State == Joining:
 		t.State = Accepted
-		return t, []Action{{Do: Confirm}}, nil
+		return t, append([]Action{{Do: Confirm}}, t.parting()...), nil
 	case t.State == Accepted: // while we were away the servers may have given the run up
-		return t, []Action{{Do: Confirm}}, nil
+		return t, append([]Action{{Do: Confirm}}, t.parting()...), nil
 	case t.State == Starting:
-		return t, []Action{{Do: Recover}}, nil
+		return t, append([]Action{{Do: Recover}}, t.parting()...), nil
 	}
 	actions := []Action{{Do: Watch}}
 	if len(t.sisters()) > 0 {
