@@ -80,6 +80,7 @@ var methods = map[string]Rule{
 	apiconnect.BatchMessageProcedure:      {ForPeople, AtLeader},
 	apiconnect.SisterJoinProcedure:        {ForMoms, AtHere},
 	apiconnect.SisterPrologueProcedure:    {ForMoms, AtHere},
+	apiconnect.SisterUpdateProcedure:      {ForMoms, AtHere},
 	apiconnect.SisterEndProcedure:         {ForMoms, AtHere},
 	apiconnect.SisterPollProcedure:        {ForMoms, AtHere},
 	apiconnect.SisterSignalProcedure:      {ForMoms, AtHere},
