@@ -76,14 +76,20 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 		return requeue(tx, m, j, state.JobRequeued, "")
 	case c.NeverStarted && c.StageInFailed:
 		return c.awaitFiles(tx, m, j)
-	case c.NeverStarted && retryable(c.ExitStatus):
+	case c.NeverStarted && retryable(c.ExitStatus) && !hasRun(tx, j):
 		j.FailedRuns++
 		return requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment)
-	case c.Lost && !j.NotRerunnable:
+	case (c.Lost || c.NeverStarted && retryable(c.ExitStatus)) && !j.NotRerunnable:
 		return requeue(tx, m, j, state.JobRequeued, c.Comment)
 	default:
 		return finish(tx, j, c.Comment)
 	}
+}
+
+// hasRun tells whether the mom has reported the start of the present run: it may forget that
+// with the crash of its host, and say that the run was never started.
+func hasRun(tx *state.Tx, j *state.Job) bool {
+	return j.Session != 0 && tx.Cluster().FeatureLevel >= LevelObjects
 }
 
 // retryable tells whether a failed start may go well another time. PBS's internal
