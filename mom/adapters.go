@@ -109,6 +109,14 @@ func (l lines) File(event uint16, job pbs.JobID, text string) {
 	l.write(event, "Fil", string(job), text)
 }
 
+// Server implements task.Lines.
+func (l lines) Server(event uint16, object, text string) { l.system(event, object, text) }
+
+// Node implements task.Lines.
+func (l lines) Node(event uint16, job pbs.JobID, text string) {
+	l.write(event, "Node", string(job), text)
+}
+
 func (l lines) system(event uint16, object, text string) { l.write(event, "Svr", object, text) }
 
 func (l lines) write(event uint16, class, object, text string) {

@@ -65,12 +65,18 @@ func TestPrune_Cases(t *testing.T) {
 		{"RS-3", so, []string{"hostb"}, chunkA + "+" + chunkD + "+" + chunkC, sn, "6gb", "8"},
 		{"RS-4", so, []string{"hostc"}, chunkA + "+" + chunkB + "+" + chunkE, sn, "6gb", "8"},
 		{"RS-6", so, nil, chunkA + "+" + chunkB + "+" + chunkC, sn, "6gb", "8"},
-		{"RS-8", "ncpus=3:mem=2gb:mpiprocs=3+ncpus=3:mem=2gb+ncpus=2:mem=2gb:ompthreads=2", []string{"hostb", "hostc"},
-			chunkA + "+" + chunkD + "+" + chunkE, "1:ncpus=3:mem=2gb:mpiprocs=3+1:ncpus=3:mem=2gb+1:ncpus=2:mem=2gb:ompthreads=2", "6gb", "8"},
+		{
+			"RS-8", "ncpus=3:mem=2gb:mpiprocs=3+ncpus=3:mem=2gb+ncpus=2:mem=2gb:ompthreads=2",
+			[]string{"hostb", "hostc"},
+			chunkA + "+" + chunkD + "+" + chunkE, "1:ncpus=3:mem=2gb:mpiprocs=3+1:ncpus=3:mem=2gb+1:ncpus=2:mem=2gb:ompthreads=2", "6gb", "8",
+		},
 		{"RS-10", so + "+ncpus=1:mem=1gb", nil, chunkA + "+" + chunkB + "+" + chunkC + "+(hoste:mem=1048576kb:ncpus=1)", sn + "+1:ncpus=1:mem=1gb", "7gb", "9"},
 		{"RS-14", so, []string{"hostc", "hoste"}, chunkA + "+" + chunkB + "+(hostd:ncpus=2:mem=2097152kb)", sn, "6gb", "8"},
-		{"section 8 rule 4", "ncpus=3+ncpus=1:mem=1gb", []string{"hostc", "hostd", "hoste"},
-			"(hosta[0]:ncpus=1+hosta[1]:ncpus=1+hosta[2]:ncpus=1)+(hostb:mem=1048576kb:ncpus=1)", "1:ncpus=3+1:ncpus=1:mem=1gb", "1gb", "4"},
+		{
+			"section 8 rule 4", "ncpus=3+ncpus=1:mem=1gb",
+			[]string{"hostc", "hostd", "hoste"},
+			"(hosta[0]:ncpus=1+hosta[1]:ncpus=1+hosta[2]:ncpus=1)+(hostb:mem=1048576kb:ncpus=1)", "1:ncpus=3+1:ncpus=1:mem=1gb", "1gb", "4",
+		},
 		{"the first chunk is bad", "ncpus=1", []string{"hosta"}, "(hosta[0]:ncpus=1)", "1:ncpus=1", "", "1"},
 		{"nothing is wanted of a chunk", "ncpus=1+2:ncpus=0", nil, "(hosta[0]:ncpus=1)+(hostc)+(hoste)", "1:ncpus=1+2:ncpus=0", "", "1"},
 	} {
@@ -106,7 +112,7 @@ func TestPrune_CutsVnodes(t *testing.T) {
 	if err != nil || s.Kept.ExecVnode.String() != "(a:ncpus=1)+(b1:mem=1048576kb+b2:ncpus=1)" {
 		t.Errorf("%v, %v", s.Kept.ExecVnode, err)
 	}
-	if got := s.Released.String(); got != "(b2:mem=1048576kb+b3:ncpus=1)" {
+	if got := s.ReleasedVnodes().String(); got != "(b2:mem=1048576kb+b3:ncpus=1)" {
 		t.Errorf("released %s", got)
 	}
 }
@@ -189,7 +195,7 @@ func TestPrune_Properties(t *testing.T) {
 				}
 			}
 		}
-		return total(a.ExecVnode) == total(append(append(spec.ExecVnode{}, s.Kept.ExecVnode...), s.Released...)) && reads(s.Kept.ExecVnode)
+		return total(a.ExecVnode) == total(append(append(spec.ExecVnode{}, s.Kept.ExecVnode...), s.ReleasedVnodes()...)) && reads(s.Kept.ExecVnode)
 	}
 	if err := quick.Check(check, &quick.Config{MaxCount: 2000}); err != nil {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -188,7 +189,8 @@ func (r *Runner) endured(p Polled) Polled {
 			continue
 		}
 		r.silent[host] = time.Now()
-		r.site.Lines.Server(eventError, "im_eof", fmt.Sprintf("Premature end of message from addr %s on stream %d", r.task.Hosts[node].Address, node))
+		address, _, _ := strings.Cut(r.task.Hosts[node].Address, ":")
+		r.site.Lines.Server(eventError, "pbs_mom", fmt.Sprintf("im_eof, Premature end of message from addr %s on stream %d", address, node))
 		r.site.Lines.Job(eventDebug3, r.task.Key.Job, fmt.Sprintf("ignoring lost communication with %s as job is tolerant of node failures", host))
 	}
 	p.Lost = ""
