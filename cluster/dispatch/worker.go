@@ -177,6 +177,8 @@ func order(v *state.View, o *state.Order) *api.Order {
 		out.What = &api.Order_Forget{Forget: &api.ForgetJob{}}
 	case state.OrderAlter:
 		out.What = &api.Order_Alter{Alter: &api.AlterJob{Attributes: attributes(o.Changes)}}
+	case state.OrderCheckpoint, state.OrderDiscard:
+		out.What = &api.Order_Checkpoint{Checkpoint: &api.CheckpointJob{Discard: o.Kind == state.OrderDiscard}}
 	case state.OrderMessage:
 		out.What = &api.Order_Message{Message: &api.MessageJob{Text: o.Text, Output: o.Output, Error: o.Error}}
 	}
@@ -191,6 +193,9 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 		return &api.RunJob{}
 	}
 	run := &api.RunJob{Attributes: attributes(withKillDelay(v, j)), Hosts: runHosts(v, j)}
+	if j.Checkpointed() {
+		run.Restart = &api.Restart{Session: j.Checkpoint.Session}
+	}
 	if body, ok := v.Script(j.ID); ok {
 		run.ScriptBytes = uint64(len(body))
 	}

@@ -100,6 +100,12 @@ func jobLines(e state.Event) []line {
 		}
 	case state.JobRequeued, state.JobRequeuedUnrun:
 		return []line{say(logJob, requeueText(e))}
+	case state.JobCheckpointed:
+		return []line{say(logJob, "Job checkpointed and ended on host "+string(j.Checkpoint.Host))}
+	case state.JobRestarted:
+		return []line{say(logJob, "Job restarted from its checkpoint on host "+string(j.MS))}
+	case state.CheckpointFailed:
+		return []line{say(logJob, "Job not checkpointed: "+e.Text)}
 	case state.JobDeleteAsked:
 		return []line{say(logJob, "Job to be deleted at request of "+by)}
 	case state.JobAborted:

@@ -100,18 +100,6 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 	return reply(&api.AlterReply{}, err)
 }
 
-// Hold sets holds on a job: qhold.
-func (b *Batch) Hold(ctx context.Context, r *connect.Request[api.HoldRequest]) (*connect.Response[api.HoldReply], error) {
-	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
-		holds, err := pbs.ParseHolds(r.Msg.GetHolds())
-		if err != nil {
-			return nil, err
-		}
-		return &command.HoldJob{Job: j.ID, Holds: holds}, mayHold(p, j, holds, typeHold)
-	})
-	return reply(&api.HoldReply{}, err)
-}
-
 // Release removes holds from a job: qrls.
 func (b *Batch) Release(ctx context.Context, r *connect.Request[api.ReleaseRequest]) (*connect.Response[api.ReleaseReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {

@@ -186,12 +186,14 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 		return hookWishes(source, what.Hooks), nil
 	case *api.Fact_Exiting:
 		return &command.JobExiting{Source: source, Job: job, RunCount: run}, nil
+	case *api.Fact_NotCheckpointed:
+		return &command.CheckpointFailed{Source: source, Job: job, RunCount: run, Reason: what.NotCheckpointed.GetReason()}, nil
 	case *api.Fact_Ended:
 		e := what.Ended
 		return &command.JobEnded{
 			Source: source, Job: job, RunCount: run, ExitStatus: e.GetExitStatus(), Used: used(e.GetUsed()),
 			Comment: e.GetComment(), NeverStarted: e.GetNeverStarted(), Lost: e.GetLost(), StageoutStatus: e.GetStageoutStatus(),
-			StageInFailed: e.GetStageinFailed(),
+			StageInFailed: e.GetStageinFailed(), Checkpointed: e.GetCheckpointed(),
 		}, nil
 	default:
 		return nil, pbs.Errorf(pbs.InvalidRequest, "fact %d of %s is of no known kind", f.GetSeq(), host)

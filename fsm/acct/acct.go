@@ -24,6 +24,7 @@ var types = map[state.EventKind]string{
 	state.JobQueued: "Q", state.JobStarted: "S", state.JobEnded: "E", state.JobRequeued: "R",
 	state.JobDeleteAsked: "D", state.JobAborted: "A", state.JobAltered: "a", state.JobMoved: "M",
 	state.LicensesCounted: "L", state.JobSuspended: "z", state.JobResumed: "r",
+	state.JobCheckpointed: "C", state.JobRestarted: "T",
 }
 
 // Of returns the record of an event, in the time zone of the server attribute; it
@@ -47,11 +48,11 @@ func text(e state.Event) string {
 	switch e.Kind {
 	case state.JobQueued:
 		f.common(e.Job, false)
-	case state.JobStarted:
+	case state.JobStarted, state.JobRestarted:
 		f.common(e.Job, true)
 		f.assignment(e.Job)
 		f.list("resource_assigned", e.Job.Assigned)
-	case state.JobEnded, state.JobRequeued:
+	case state.JobEnded, state.JobRequeued, state.JobCheckpointed:
 		f.common(e.Job, true)
 		f.assignment(e.Job)
 		f.end(e.Job)

@@ -39,7 +39,7 @@ func jobRows() []row {
 		shown("queue", Text),
 		shown("server", Text),
 		set("Account_Name", Text, nil),
-		set("Checkpoint", Text, parseCheckpoint).or("u"),
+		set("Checkpoint", Text, parseCheckpoint).running().or("u"),
 		shown("ctime", Epoch),
 		set("depend", Text, parseDepend).since(levelObjects),
 		set("Error_Path", Text, parsePath),

@@ -83,6 +83,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
+	rebind(tx, j, &next)
 	settle(&next, m.At)
 	if planted.Bug == planted.LostAlterations && m.Index%2 == 0 {
 		return nil
@@ -104,7 +105,7 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 		case "Resource_List":
 			value, _ := j.Resources.Get(ch.Entry.Resource)
 			changes = changes.Set(ch.Entry.Name, ch.Entry.Resource, value)
-		case tolerance:
+		case tolerance, "Checkpoint", "release_nodes_on_stageout":
 			changes = changes.Set(ch.Entry.Name, "", ch.Entry.Value)
 		}
 	}

@@ -34,6 +34,9 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return nil
 	}
 	next := *j
+	if c.Refusal != nil && o.Kind == state.OrderCheckpoint {
+		return notCheckpointed(tx, o.Job, o.RunCount, c.Refusal)
+	}
 	next.FailedRuns++
 	return requeue(tx, m, &next, state.JobRequeuedUnrun, c.Refusal.Message)
 }

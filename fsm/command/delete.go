@@ -64,6 +64,7 @@ func (c *DeleteJob) remove(tx *state.Tx, m Meta, j *state.Job) error {
 	j.Substate, j.Ended = pbs.SubTerminated, m.At
 	j.Comment = "Job deleted by " + m.Asker.String()
 	tx.PutJob(j)
+	discard(tx, j)
 	tx.DeleteScript(j.ID)
 	tx.Emit(state.Event{Kind: state.JobDequeued, Job: j})
 	concluded(tx, j)

@@ -226,6 +226,7 @@ func abort(tx *state.Tx, j *state.Job, why string) *state.Job {
 	}
 	next.State, next.Substate, next.Ended, next.Comment = pbs.Finished, pbs.SubTerminated, tx.Now(), why
 	tx.Emit(state.Event{Kind: state.JobAborted, Job: &next, Text: why})
+	discard(tx, &next)
 	tx.PutJob(&next)
 	tx.DeleteScript(next.ID)
 	retire(tx, next.ID, false)

@@ -25,6 +25,7 @@ type JobEnded struct {
 	Lost           bool          `cbor:"8,keyasint,omitempty"` // the host was booted, or the task is gone
 	StageoutStatus int32         `cbor:"9,keyasint,omitempty"`
 	StageInFailed  bool          `cbor:"10,keyasint,omitempty"` // never started: its files did not come
+	Checkpointed   bool          `cbor:"20,keyasint,omitempty"` // the host keeps a checkpoint of it, to go on from
 }
 
 // Apply ends the run. A report of an earlier run confirms that run's end and
@@ -75,6 +76,11 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 	case j.Ending == state.EndingRerun:
 		return requeue(tx, m, j, state.JobRequeued, "")
 	case c.NeverStarted && c.StageInFailed:
+	case c.Checkpointed:
+		return c.keep(tx, m, j)
+	case c.NeverStarted && c.ExitStatus == exitBadRestart && j.Checkpointed():
+		discard(tx, j)
+		return requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment)
 		return c.awaitFiles(tx, m, j)
 	case c.NeverStarted && retryable(c.ExitStatus) && !hasRun(tx, j):
 		j.FailedRuns++
@@ -127,6 +133,7 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 	endSisters(tx, j, false)
 	deleted := j.Ending == state.EndingDelete
 	if err := move(j, pbs.EventEnded); err != nil {
+	discard(tx, j)
 		return err
 	}
 	j.Substate, j.MS, j.Ending = finishedSubstate(j, deleted), "", 0
@@ -189,6 +196,7 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	j.Comment, j.Eligible = comment, m.At
 	j.Attrs = j.Attrs.Unset("jobdir", "")
 	if p := j.Preempted; p != nil && p.Method != PreemptRequeue {
+	unasked(j)
 		j.Preempted = nil // something else has ended the run
 	}
 	if j.FailedRuns >= maxFailedRuns {

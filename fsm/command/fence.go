@@ -107,6 +107,7 @@ func (l loss) end(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
 		if j.Session == 0 { // it may have run all the same, and be seen on its vnodes
 			next.Used = overlaid(j.Used, cpusOf(j))
 		}
+		discard(tx, &next) // it may start elsewhere
 		return putBack(tx, m, &next, state.JobRequeued, "Job requeued, "+l.why)
 	}
 	next.ExitStatus, next.HasExited = exitLost, true

@@ -66,6 +66,8 @@ var kinds = map[Kind]func() Command{
 	56: func() Command { return new(JobExiting) },
 	57: func() Command { return new(MailsDone) },
 	58: func() Command { return new(PreemptJob) },
+	59: func() Command { return new(CheckpointJob) },
+	60: func() Command { return new(CheckpointFailed) },
 }
 
 // numbers is kinds the other way round.

@@ -170,6 +170,7 @@ func (c *MoveJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 // putMoved stores a job that has come into another queue.
 func putMoved(tx *state.Tx, m Meta, old, j *state.Job) {
 	j.Queued, j.Comment = m.At, ""
+	rebind(tx, old, j)
 	tx.PutJob(j)
 	tx.Emit(state.Event{
 		Kind: state.JobMoved, Job: j, By: m.Asker, Object: string(old.Queue),
@@ -241,6 +242,7 @@ func endRouting(tx *state.Tx, m Meta, j *state.Job, why string) {
 		next.EditArray().Queued = nil
 	}
 	next.Substate, next.Ended, next.Comment = pbs.SubTerminated, m.At, why
+	discard(tx, &next)
 	tx.PutJob(&next)
 	tx.DeleteScript(j.ID)
 	tx.Emit(state.Event{Kind: state.JobAborted, Job: &next, Text: why})

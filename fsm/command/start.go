@@ -62,6 +62,9 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err := assign(tx, &next, parts); err != nil {
 		return err
 	}
+	if next.Checkpointed() && next.MS != next.Checkpoint.Host {
+		return pbs.Refuse(pbs.BoundElsewhere)
+	}
 	tx.PutJob(&next)
 	tx.Order(state.Order{Host: next.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})
 	tx.Emit(state.Event{Kind: state.JobRun, Job: &next, By: m.Asker, Text: c.ExecVnode})

@@ -76,7 +76,7 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	}, cpusOf(j))
 	tx.PutJob(&next)
 	subjobRuns(tx, &next)
-	tx.Emit(state.Event{Kind: state.JobStarted, Job: &next})
+	tx.Emit(state.Event{Kind: startOf(&next), Job: &next})
 	judgeDependents(tx, &next)
 	return nil
 }

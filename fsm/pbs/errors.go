@@ -37,6 +37,7 @@ const (
 	ResourceLimit      Code = 15036
 	NotRerunnable      Code = 15038
 	DuplicateEntry     Code = 15055
+	BoundElsewhere     Code = 15057
 	UnknownNode        Code = 15062
 	NoNodeList         Code = 15064
 	NodeExists         Code = 15066
@@ -101,6 +102,7 @@ var texts = map[Code]string{
 	NotRerunnable:      "job is not rerunnable",
 	DuplicateEntry:     "Duplicate entry in list ",
 	UnknownNode:        "Unknown node ",
+	BoundElsewhere:     "Cannot execute at specified host because of checkpoint or stagein files",
 	NoNodeList:         "Server has no node list",
 	NodeExists:         "Node name already exists",
 	BadNodeState:       "Illegal value for node state",

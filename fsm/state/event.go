@@ -42,6 +42,9 @@ const (
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on
+	JobCheckpointed                       // C
+	JobRestarted                          // T
+	CheckpointFailed                      // log only: Text is why
 // every replica; events of a refused proposal are dropped with it.
 type Event struct {
 	Kind    EventKind
@@ -75,6 +78,7 @@ func (tx *Tx) Emit(e Event) {
 		c := tx.EditCluster()
 		c.LastRecord++
 		e.Record = c.LastRecord
+	JobCheckpointed: true, JobRestarted: true,
 	}
 	tx.events = append(tx.events, e)
 	tx.mail(e)

@@ -242,6 +242,8 @@ type Job struct {
 
 // Ending says what is to become of a job in state E when its mom reports the end.
 type Ending uint8
+	Checkpoint *Checkpoint `cbor:"80,keyasint,omitempty"` // nil: it has none
+
 
 // The endings.
 const (
@@ -277,6 +279,8 @@ const (
 // Order is an effect on a mom that was committed and not yet confirmed (L9).
 type Order struct {
 	Host     pbs.HostName `cbor:"1,keyasint"`
+	OrderCheckpoint // checkpoint the job and end it
+	OrderDiscard    // drop what is kept of its checkpoint
 	ID       pbs.OrderID  `cbor:"2,keyasint"`
 	Kind     OrderKind    `cbor:"3,keyasint"`
 	Job      pbs.JobID    `cbor:"4,keyasint"`

@@ -1509,6 +1509,190 @@ func (x *HookVnode) GetTypes() []*Attribute {
 	return nil
 }
 
+type PruneRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	KeepSelect    string                 `protobuf:"bytes,3,opt,name=keep_select,json=keepSelect,proto3" json:"keep_select,omitempty"` // what is to stay; empty: all but the vnodes
+	Vnodes        []string               `protobuf:"bytes,4,rep,name=vnodes,proto3" json:"vnodes,omitempty"`
+	Bad           []string               `protobuf:"bytes,5,rep,name=bad,proto3" json:"bad,omitempty"`          // hosts that keep_select is not satisfied with
+	Preview       bool                   `protobuf:"varint,6,opt,name=preview,proto3" json:"preview,omitempty"` // only tell what would become of it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PruneRequest) Reset() {
+	*x = PruneRequest{}
+	mi := &file_report_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PruneRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PruneRequest) ProtoMessage() {}
+
+func (x *PruneRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
+func (*PruneRequest) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *PruneRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *PruneRequest) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *PruneRequest) GetKeepSelect() string {
+	if x != nil {
+		return x.KeepSelect
+	}
+	return ""
+}
+
+func (x *PruneRequest) GetVnodes() []string {
+	if x != nil {
+		return x.Vnodes
+	}
+	return nil
+}
+
+func (x *PruneRequest) GetBad() []string {
+	if x != nil {
+		return x.Bad
+	}
+	return nil
+}
+
+func (x *PruneRequest) GetPreview() bool {
+	if x != nil {
+		return x.Preview
+	}
+	return false
+}
+
+type PruneReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Granted       bool                   `protobuf:"varint,1,opt,name=granted,proto3" json:"granted,omitempty"`
+	Changed       bool                   `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`      // granted, and something is given back
+	Attributes    []*Attribute           `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"` // the new exec_vnode, exec_host, schedselect and Resource_List.*
+	Released      []string               `protobuf:"bytes,4,rep,name=released,proto3" json:"released,omitempty"`     // vnodes of which nothing stays
+	Number        uint64                 `protobuf:"varint,5,opt,name=number,proto3" json:"number,omitempty"`        // of the order by which the mother superior has it
+	Why           string                 `protobuf:"bytes,6,opt,name=why,proto3" json:"why,omitempty"`               // it was not granted
+	Lines         []string               `protobuf:"bytes,7,rep,name=lines,proto3" json:"lines,omitempty"`           // for the log: why not
+	Detail        string                 `protobuf:"bytes,8,opt,name=detail,proto3" json:"detail,omitempty"`         // for the log, in the finer class of debugging
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PruneReply) Reset() {
+	*x = PruneReply{}
+	mi := &file_report_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PruneReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PruneReply) ProtoMessage() {}
+
+func (x *PruneReply) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PruneReply.ProtoReflect.Descriptor instead.
+func (*PruneReply) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *PruneReply) GetGranted() bool {
+	if x != nil {
+		return x.Granted
+	}
+	return false
+}
+
+func (x *PruneReply) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+func (x *PruneReply) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *PruneReply) GetReleased() []string {
+	if x != nil {
+		return x.Released
+	}
+	return nil
+}
+
+func (x *PruneReply) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *PruneReply) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *PruneReply) GetLines() []string {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+func (x *PruneReply) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
 var File_report_proto protoreflect.FileDescriptor
 
 const file_report_proto_rawDesc = "" +
@@ -1629,13 +1813,34 @@ const file_report_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x03set\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\x03set\x12\x14\n" +
 	"\x05unset\x18\x03 \x03(\tR\x05unset\x12+\n" +
-	"\x05types\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\x05types2\xc3\x02\n" +
+	"\x05types\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\x05types\"\xa2\x01\n" +
+	"\fPruneRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x1f\n" +
+	"\vkeep_select\x18\x03 \x01(\tR\n" +
+	"keepSelect\x12\x16\n" +
+	"\x06vnodes\x18\x04 \x03(\tR\x06vnodes\x12\x10\n" +
+	"\x03bad\x18\x05 \x03(\tR\x03bad\x12\x18\n" +
+	"\apreview\x18\x06 \x01(\bR\apreview\"\xeb\x01\n" +
+	"\n" +
+	"PruneReply\x12\x18\n" +
+	"\agranted\x18\x01 \x01(\bR\agranted\x12\x18\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\x125\n" +
+	"\n" +
+	"attributes\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\n" +
+	"attributes\x12\x1a\n" +
+	"\breleased\x18\x04 \x03(\tR\breleased\x12\x16\n" +
+	"\x06number\x18\x05 \x01(\x04R\x06number\x12\x10\n" +
+	"\x03why\x18\x06 \x01(\tR\x03why\x12\x14\n" +
+	"\x05lines\x18\a \x03(\tR\x05lines\x12\x16\n" +
+	"\x06detail\x18\b \x01(\tR\x06detail2\xfe\x02\n" +
 	"\x06Report\x12B\n" +
 	"\bRegister\x12\x1b.rampart.v1.RegisterRequest\x1a\x19.rampart.v1.RegisterReply\x129\n" +
 	"\x05Facts\x12\x18.rampart.v1.FactsRequest\x1a\x16.rampart.v1.FactsReply\x12?\n" +
 	"\aSamples\x12\x1a.rampart.v1.SamplesRequest\x1a\x18.rampart.v1.SamplesReply\x129\n" +
 	"\x05Lease\x12\x18.rampart.v1.LeaseRequest\x1a\x16.rampart.v1.LeaseReply\x12>\n" +
-	"\x06Script\x12\x19.rampart.v1.ScriptRequest\x1a\x17.rampart.v1.ScriptReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\x06Script\x12\x19.rampart.v1.ScriptRequest\x1a\x17.rampart.v1.ScriptReply0\x01\x129\n" +
+	"\x05Prune\x12\x18.rampart.v1.PruneRequest\x1a\x16.rampart.v1.PruneReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_report_proto_rawDescOnce sync.Once
@@ -1649,7 +1854,7 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_report_proto_goTypes = []any{
 	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
 	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
@@ -1672,44 +1877,49 @@ var file_report_proto_goTypes = []any{
 	(*RunOwner)(nil),        // 18: rampart.v1.RunOwner
 	(*HookWishes)(nil),      // 19: rampart.v1.HookWishes
 	(*HookVnode)(nil),       // 20: rampart.v1.HookVnode
-	(*Attribute)(nil),       // 21: rampart.v1.Attribute
+	(*PruneRequest)(nil),    // 21: rampart.v1.PruneRequest
+	(*PruneReply)(nil),      // 22: rampart.v1.PruneReply
+	(*Attribute)(nil),       // 23: rampart.v1.Attribute
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
 	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	21, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	23, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
 	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
 	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
 	9,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
 	19, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
 	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
 	8,  // 8: rampart.v1.Fact.not_checkpointed:type_name -> rampart.v1.NotCheckpointed
-	21, // 9: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	21, // 10: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
+	23, // 9: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	23, // 10: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
 	12, // 11: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	21, // 12: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	21, // 13: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
+	23, // 12: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	23, // 13: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
 	18, // 14: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
 	20, // 15: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
 	2,  // 16: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
 	2,  // 17: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	21, // 18: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	21, // 19: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	0,  // 20: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 21: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	11, // 22: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	14, // 23: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	16, // 24: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	3,  // 25: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	10, // 26: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	13, // 27: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	15, // 28: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	17, // 29: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	25, // [25:30] is the sub-list for method output_type
-	20, // [20:25] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	23, // 18: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	23, // 19: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	23, // 20: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
+	0,  // 21: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 22: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	11, // 23: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	14, // 24: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	16, // 25: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	21, // 26: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
+	3,  // 27: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	10, // 28: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	13, // 29: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	15, // 30: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	17, // 31: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	22, // 32: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
+	27, // [27:33] is the sub-list for method output_type
+	21, // [21:27] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -1731,7 +1941,7 @@ func file_report_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

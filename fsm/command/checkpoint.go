@@ -1,0 +1,197 @@
+package command
+
+import (
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// exitBadRestart is PBS's internal exit status of a job that could not be restarted from its
+// checkpoint: it starts anew.
+const exitBadRestart = -7
+
+// CheckpointJob has a running job checkpointed and ended, so that it can go on from there
+// later: qhold of a running job, preemption by checkpointing. Of a job that cannot be
+// checkpointed the holds are set as HoldJob sets them, and it runs on.
+type CheckpointJob struct {
+	Job   pbs.JobID `cbor:"1,keyasint"`
+	Holds pbs.Holds `cbor:"2,keyasint,omitempty"` // taken back if the checkpoint fails
+}
+
+// Apply sets the holds and orders the checkpoint. Without holds a job that cannot be
+// checkpointed is refused with NotSupported.
+func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	if tx.Cluster().FeatureLevel < LevelObjects {
+		return pbs.Refuse(pbs.NotSupported)
+	}
+	before, err := liveJob(tx, c.Job)
+	if err != nil {
+		return err
+	}
+	able := checkpointable(before)
+	if c.Holds != 0 {
+		hold := HoldJob{Job: c.Job, Holds: c.Holds}
+		if err := hold.Apply(tx, m, res); err != nil {
+			return err
+		}
+	} else if !able {
+		return pbs.Refuse(pbs.NotSupported)
+	}
+	if !able || before.Checkpointing() {
+		return nil
+	}
+	now, _ := tx.Job(c.Job)
+	next, kept := *now, state.Checkpoint{}
+	if now.Checkpoint != nil {
+		kept = *now.Checkpoint
+	}
+	kept.Asked, kept.Undo = true, c.Holds&^before.Holds
+	next.Checkpoint = &kept
+	tx.PutJob(&next)
+	o := tx.Order(state.Order{Host: next.MS, Kind: state.OrderCheckpoint, Job: next.ID, RunCount: next.RunCount})
+	res.Order, res.Host = o.ID, o.Host
+	return nil
+}
+
+// checkpointable tells whether the job runs on one host, and may be checkpointed.
+func checkpointable(j *state.Job) bool {
+	interval, set := j.Attrs.Get("Checkpoint", "")
+	return j.State == pbs.Running && j.Substate == pbs.SubRunning && len(j.Sisters) == 0 && !(set && interval == "n")
+}
+
+// CheckpointFailed is the report that a job was not checkpointed, and runs on.
+type CheckpointFailed struct {
+	Source   Source       `cbor:"1,keyasint"`
+	Job      pbs.JobID    `cbor:"2,keyasint"`
+	RunCount pbs.RunCount `cbor:"3,keyasint"`
+	Reason   string       `cbor:"4,keyasint,omitempty"`
+}
+
+// Apply takes the holds back that came with the wish. A report of another run changes
+// nothing (L2).
+func (c *CheckpointFailed) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
+	fresh, err := c.Source.take(tx, res)
+	if err != nil || !fresh {
+		return err
+	}
+	j, ok := tx.Job(c.Job)
+	if !ok || j.MS != c.Source.Host {
+		return nil
+	}
+	return notCheckpointed(tx, c.Job, c.RunCount, pbs.Errorf(pbs.SystemError, "%s", c.Reason))
+}
+
+// notCheckpointed ends the wait for a checkpoint. A site that has no script for it keeps the
+// hold, as in PBS.
+func notCheckpointed(tx *state.Tx, id pbs.JobID, run pbs.RunCount, why *pbs.Error) error {
+	j, ok := tx.Job(id)
+	if !ok || !started(j) || j.RunCount != run || !j.Checkpointing() {
+		return nil
+	}
+	next := *j
+	if why.Code != pbs.NotSupported {
+		next.Holds &^= j.Checkpoint.Undo
+		tx.Emit(state.Event{Kind: state.CheckpointFailed, Job: &next, Text: why.Message})
+	}
+	unasked(&next)
+	tx.PutJob(&next)
+	return nil
+}
+
+// unasked forgets the wish for a checkpoint of the present run, not the checkpoint that was
+// made before it.
+func unasked(j *state.Job) {
+	if !j.Checkpointing() {
+		return
+	}
+	kept := *j.Checkpoint
+	kept.Asked, kept.Undo = false, 0
+	if j.Checkpoint = &kept; kept.Host == "" {
+		j.Checkpoint = nil
+	}
+}
+
+// keep queues a job again that was checkpointed, bound to the host of its checkpoint.
+func (c *JobEnded) keep(tx *state.Tx, m Meta, j *state.Job) error {
+	kept := state.Checkpoint{Host: c.Source.Host, Session: j.Session, Select: j.SchedSelect}
+	if j.Checkpointed() {
+		kept.Select = j.Checkpoint.Select
+	}
+	j.Checkpoint = &kept
+	j.SchedSelect = onHost(tx, j)
+	j.FailedRuns = 0
+	return putBack(tx, m, j, state.JobCheckpointed, c.Comment)
+}
+
+// onHost returns what the job asks for, with each chunk on the host that it runs on.
+func onHost(tx *state.Tx, j *state.Job) string {
+	sel, err := spec.ParseSelect(j.SchedSelect)
+	if err != nil {
+		return j.SchedSelect
+	}
+	host := string(j.MS)
+	host, _, _ = strings.Cut(host, ".")
+	for v := range tx.VnodesOf(j.MS) {
+		if called, ok := v.Available().Get("host"); ok {
+			host = called
+			break
+		}
+	}
+	for i, c := range sel.Chunks {
+		_, byHost := c.Items.Get("host")
+		_, byVnode := c.Items.Get("vnode")
+		if !byHost && !byVnode {
+			sel.Chunks[i].Items = append(c.Items[:len(c.Items):len(c.Items)], resource.Item{Name: "host", Value: host})
+		}
+	}
+	return sel.String()
+}
+
+// discard drops the checkpoint of a job: it starts anew, wherever there is room. It changes j,
+// which the caller stores.
+func discard(tx *state.Tx, j *state.Job) {
+	if j.Checkpoint == nil {
+		return
+	}
+	kept := j.Checkpoint
+	j.Checkpoint = nil
+	if kept.Host == "" {
+		return
+	}
+	if j.SchedSelect == onHostOf(tx, j, kept) {
+		j.SchedSelect = kept.Select
+	}
+	if _, ok := tx.Host(kept.Host); ok {
+		tx.Order(state.Order{Host: kept.Host, Kind: state.OrderDiscard, Job: j.ID, RunCount: j.RunCount})
+	}
+}
+
+// rebind keeps a job that was altered or moved on the host of its checkpoint; one that asks for
+// something else now starts anew.
+func rebind(tx *state.Tx, old, j *state.Job) {
+	switch {
+	case !j.Checkpointed() || j.SchedSelect == old.SchedSelect:
+	case j.SchedSelect == j.Checkpoint.Select:
+		j.SchedSelect = onHostOf(tx, j, j.Checkpoint)
+	default:
+		discard(tx, j)
+	}
+}
+
+// onHostOf returns the select that a checkpoint has bound the job to.
+func onHostOf(tx *state.Tx, j *state.Job, kept *state.Checkpoint) string {
+	bound := *j
+	bound.MS, bound.SchedSelect = kept.Host, kept.Select
+	return onHost(tx, &bound)
+}
+
+// startOf returns what accounting is told of a start.
+func startOf(j *state.Job) state.EventKind {
+	if j.Checkpointed() {
+		return state.JobRestarted
+	}
+	return state.JobStarted
+}
