@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/fsm/pbs"
+	"rampart/mom/cgroup"
 	"rampart/mom/proc"
 	"rampart/mom/task"
 	"rampart/transport"
@@ -39,6 +40,7 @@ type Config struct {
 	Accounts transport.Accounts
 	Mover    task.Mover      // carries files of jobs between hosts; nil: they stay on this one
 	Probe    func() Hardware // what the natural vnode offers if nothing else says so
+	Cgroups  *cgroup.Options // of the host, but for its name and folder; nil: jobs get no cgroups, nor GPUs
 
 	SwitchUser bool   // jobs run as their owners: the mom is root
 	SelfUID    uint32 // else they run under this account
@@ -61,6 +63,8 @@ type Config struct {
 	Random func([]byte) error                 // of cookies and the spool's id; nil: the system's
 	Vnodes func() ([]*api.VnodeReport, error) // instead of definition files; nil: those of the home
 	Local  *time.Location                     // of the log; nil: local time
+
+	keeper *cgroup.Manager // nil: Cgroups is
 }
 
 // Hardware is what a probe found.

@@ -50,6 +50,7 @@ func (m *Mom) SetHooks(ctx context.Context, r *connect.Request[api.SetHooksReque
 		return connect.NewResponse(&api.SetHooksReply{Missing: change.Missing}), nil
 	}
 	m.noteHooks(l, change)
+	m.resteer(l)
 	return connect.NewResponse(&api.SetHooksReply{Sent: change.Sent, Deleted: change.Deleted}), nil
 }
 

@@ -160,7 +160,7 @@ func (c *Config) offer(lines []definition) []*api.VnodeReport {
 		set(natural, "resources_available", "mem", resource.Kilobytes(hw.MemoryKB).String())
 		set(natural, "resources_available", "ncpus", fmt.Sprint(hw.CPUs))
 	}
-	list := []*api.VnodeReport{natural}
+	list := c.divide(natural)
 	for _, l := range lines {
 		i := slices.IndexFunc(list, func(v *api.VnodeReport) bool { return v.Name == l.vnode })
 		if i < 0 {

@@ -322,6 +322,11 @@ func (m *Manager) Attach(job string, run uint32, pid int) error {
 	return proc.EnterCgroup(m.Room(job, run).Folders, pid)
 }
 
+// Kill kills what is left in a run's cgroup, which stays.
+func (m *Manager) Kill(ctx context.Context, job string, run uint32) (left int, err error) {
+	return m.empty(ctx, m.Room(job, run).Folders)
+}
+
 const (
 	endEvery = 10 * time.Millisecond // between looks at what is being killed
 	endFor   = 10 * time.Second      // then a process counts as one that survives SIGKILL

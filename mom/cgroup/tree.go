@@ -69,6 +69,19 @@ func FindTree(root, parent string) (Tree, error) {
 	return t, scan.Err()
 }
 
+// Tops returns the folders below which cgroups are made, one for each hierarchy.
+func (t Tree) Tops() []string {
+	var all []string
+	for _, point := range t.Mounts {
+		all = append(all, point)
+	}
+	if t.Unified != "" {
+		all = append(all, t.delegated())
+	}
+	slices.Sort(all)
+	return all
+}
+
 // unified tells whether the controllers are those of v2.
 func (t Tree) unified() bool { return t.Unified != "" && len(t.Mounts) == 0 }
 

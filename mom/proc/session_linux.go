@@ -38,3 +38,19 @@ func SessionOf(pid int) (Handle, uint32, error) {
 	}
 	return Handle{Start: start, BootID: boot, Session: p.session}, owner.Uid, nil
 }
+
+// SessionMembers returns the processes of the session that a process is in.
+func SessionMembers(pid int) []int {
+	t, err := readTable()
+	p, ok := t[pid]
+	if err != nil || !ok {
+		return []int{pid}
+	}
+	var all []int
+	for _, o := range t {
+		if o.session == p.session {
+			all = append(all, o.pid)
+		}
+	}
+	return all
+}

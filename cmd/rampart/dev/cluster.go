@@ -118,7 +118,7 @@ func (c *cluster) moms(ctx context.Context) error {
 // their files, and each has a TMPDIR of its own, for job ids of several clusters are the
 // same.
 func (l layout) momConfig(name string) string {
-	return "$usecp *:/ /\n$tmpdir " + l.tmp(name) + "\n"
+	return "$usecp *:/ /\n$tmpdir " + l.tmp(name) + "\n$cgroup_parent " + l.cgroups() + "/" + name + "\n"
 }
 
 // furnish writes what a mom reads at its start.

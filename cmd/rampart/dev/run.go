@@ -116,6 +116,7 @@ func runIn(ctx context.Context, o Options) (err error) {
 		c.end()
 		err = errors.Join(err, k.stop())
 		c.wait()
+		err = errors.Join(err, l.removeCgroups())
 	}()
 	if err := c.boot(ctx, again); err != nil {
 		if ctx.Err() != nil {

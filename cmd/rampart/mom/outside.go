@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	agent "rampart/mom"
+	"rampart/mom/cgroup"
 	"rampart/mom/proc"
 	"rampart/transport"
 )
@@ -20,6 +21,7 @@ type Outside struct {
 	Accounts transport.Accounts
 	System   proc.System
 	Probe    func() agent.Hardware
+	Cgroups  *cgroup.Options // nil: jobs get none
 	// Gateway opens the socket for people on this host; nil: there is none.
 	Gateway func(ctx context.Context) (net.Listener, error)
 	// Socket is where programs of jobs find the mom, and Tasks opens it; nil: they do not.
@@ -38,6 +40,7 @@ func system(c Config, o Options) (Outside, error) {
 	}
 	out := Outside{
 		Network: transport.System{}, Accounts: transport.NewGetent(transport.Exec), Probe: probe, SwitchUser: os.Geteuid() == 0,
+		Cgroups: &cgroup.Options{},
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.MomGateway(c.Host))
 		},
