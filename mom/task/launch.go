@@ -156,13 +156,10 @@ func (r *Runner) start(ctx, hooks context.Context, t Task) (proc.Handle, Account
 	if err != nil {
 		return proc.Handle{}, a, nil, &proc.StartError{Reason: err.Error()}
 	}
-	if err := s.Spool.SaveNodeFile(t.Key.Job, nodes); err != nil {
+	if err := s.folders(ctx, t, a); err != nil {
 		return proc.Handle{}, a, nil, err
 	}
-	if err := s.System.MakeDir(s.owner(a), s.tmpDir(t)); err != nil {
-		return proc.Handle{}, a, nil, fmt.Errorf("make TMPDIR: %w", err)
-	}
-	if err := s.makeJobDir(t, a); err != nil {
+	if err := s.Spool.SaveNodeFile(t.Key.Job, nodes); err != nil {
 		return proc.Handle{}, a, nil, err
 	}
 	if t.Script && s.SwitchUser {

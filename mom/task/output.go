@@ -302,17 +302,3 @@ func (s *Site) writeDirect(t Task, kind, text string) error {
 		return errors.Join(err, f.Close())
 	})
 }
-
-// clean removes what only a running job needs.
-func (s *Site) clean(ctx context.Context, t Task) {
-	a, err := s.account(ctx, t)
-	if err == nil {
-		err = errors.Join(s.System.RemoveDir(s.owner(a), s.tmpDir(t)), s.removeJobDir(t, a))
-	}
-	if err != nil && !errors.Is(err, ErrNoAccount) {
-		s.Logger.Warn("folders of the job not removed", "job", t.Key.Job, "err", err)
-	}
-	if err := os.Remove(s.Spool.NodeFile(t.Key.Job)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		s.Logger.Warn("node file not removed", "job", t.Key.Job, "err", err)
-	}
-}

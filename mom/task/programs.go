@@ -54,8 +54,8 @@ func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error
 	if err := os.Mkdir(dir, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
 		return proc.Handle{}, err
 	}
-	if err := s.System.MakeDir(s.owner(a), s.tmpDir(t)); err != nil {
-		return proc.Handle{}, fmt.Errorf("make TMPDIR: %w", err)
+	if err := s.makeTmpDir(ctx, t, a); err != nil {
+		return proc.Handle{}, err
 	}
 	env := s.programEnvironment(t, a, p)
 	spec := proc.Spec{

@@ -94,6 +94,8 @@ type Site struct {
 	Deadline   string // file with the deadline of all shims; "" for none
 	Port       int    // of the mom, for PBS_MOMPORT
 	Socket     string // of the mom, for programs of jobs
+
+	cleaning cleaning
 }
 
 // owner returns whom to act as; nil is the mom itself.

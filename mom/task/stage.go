@@ -106,7 +106,7 @@ func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
 	s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
 	a, err := s.account(ctx, t)
 	if err == nil {
-		err = s.makeJobDir(t, a)
+		err = s.folders(ctx, t, a)
 	}
 	if err != nil {
 		return StagedIn{Failure: "File stage in failed: " + err.Error()}
@@ -122,7 +122,9 @@ func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
 			if ctx.Err() == nil {
 				s.Lines.File(eventAdmin, t.Key.Job, text)
 			}
-			s.sweep(context.WithoutCancel(ctx), t, a)
+			sweeping, done := context.WithTimeout(context.WithoutCancel(ctx), sweepFor)
+			s.sweep(sweeping, t, a)
+			done()
 			return StagedIn{Failure: "File stage in failed: " + text}
 		}
 	}

@@ -1,0 +1,122 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"rampart/fsm/pbs"
+)
+
+const (
+	// foldersFor bounds making the folders of a job, and the wait for those of an earlier run
+	// of it to be removed: they may be on a file system that hangs.
+	foldersFor = time.Minute
+	// sweepFor bounds the removal of files that were staged in for nothing.
+	sweepFor = 10 * time.Second
+)
+
+// cleaning is what is being removed, by job: the folders of its next run have the same names.
+type cleaning struct {
+	mu   sync.Mutex
+	jobs map[pbs.JobID]chan struct{} // closed when all of it is gone
+}
+
+// begin notes one more removal; done ends it.
+func (c *cleaning) begin(job pbs.JobID) (done func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, own := c.jobs[job], make(chan struct{})
+	if c.jobs == nil {
+		c.jobs = make(map[pbs.JobID]chan struct{})
+	}
+	c.jobs[job] = own
+	return func() {
+		if before != nil {
+			<-before
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		close(own)
+		if c.jobs[job] == own {
+			delete(c.jobs, job)
+		}
+	}
+}
+
+// wait returns when nothing of the job is being removed.
+func (c *cleaning) wait(ctx context.Context, job pbs.JobID) error {
+	c.mu.Lock()
+	own := c.jobs[job]
+	c.mu.Unlock()
+	if own == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, foldersFor)
+	defer cancel()
+	select {
+	case <-own:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the folders of an earlier run are still being removed: %w", ctx.Err())
+	}
+}
+
+// folders makes what the job's program begins in.
+func (s *Site) folders(ctx context.Context, t Task, a Account) error {
+	if err := s.makeTmpDir(ctx, t, a); err != nil {
+		return err
+	}
+	return soon(ctx, func() error { return s.makeJobDir(t, a) })
+}
+
+func (s *Site) makeTmpDir(ctx context.Context, t Task, a Account) error {
+	err := s.cleaning.wait(ctx, t.Key.Job)
+	if err == nil {
+		err = soon(ctx, func() error { return s.System.MakeDir(s.owner(a), s.tmpDir(t)) })
+	}
+	if err != nil {
+		return fmt.Errorf("make TMPDIR: %w", err)
+	}
+	return nil
+}
+
+// clean removes what only a running job needs. Nobody waits for it but the job's next run: a
+// file system that hangs leaves a goroutine behind, and not a mom that obeys no order.
+func (s *Site) clean(ctx context.Context, t Task) {
+	done := s.cleaning.begin(t.Key.Job)
+	go func() {
+		defer done()
+		s.remove(context.WithoutCancel(ctx), t)
+	}()
+}
+
+func (s *Site) remove(ctx context.Context, t Task) {
+	a, err := s.account(ctx, t)
+	if err == nil {
+		err = errors.Join(s.System.RemoveDir(s.owner(a), s.tmpDir(t)), s.removeJobDir(t, a))
+	}
+	if err != nil && !errors.Is(err, ErrNoAccount) {
+		s.Logger.Warn("folders of the job not removed", "job", t.Key.Job, "err", err)
+	}
+	if err := os.Remove(s.Spool.NodeFile(t.Key.Job)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.Logger.Warn("node file not removed", "job", t.Key.Job, "err", err)
+	}
+}
+
+// soon calls what may hang with a file system, and does not wait for it for ever.
+func soon(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, foldersFor)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
