@@ -83,7 +83,7 @@ func bigStore(jobs, classes, vnodes int, full bool) *state.Store {
 		seq := tx.NextJob()
 		c := i % classes
 		tx.PutJob(&state.Job{
-			ID: pbs.NewJobID(seq, "srv"), Seq: seq, State: pbs.Queued, Queue: "workq",
+			ID: pbs.NewJobID(seq, "srv"), Seq: seq, State: pbs.Queued, Queue: "workq", Eligible: start,
 			SchedSelect: fmt.Sprintf("1:ncpus=%d:mem=%dmb", 1+c%64, 100+c),
 			Resources:   resource.List{}.Set("place", "pack"),
 		})

@@ -13,6 +13,7 @@ type line struct {
 	job   *state.Job // the first of them
 	class *class
 	rank  rank
+	alone bool     // of a job that comes before the others of its class, which have a line of their own
 	rest  []ranked // behind the first, where they have scores; else the state has their order
 }
 
@@ -48,6 +49,9 @@ func (l *lines) advance(v *state.View) {
 	first := &(*l)[0]
 	over, level := first.rank.over, first.rank.level
 	switch {
+	case first.alone:
+		l.leave()
+		return
 	case len(first.rest) > 0:
 		first.job, first.rank, first.rest = first.rest[0].job, first.rest[0].rank, first.rest[1:]
 	default:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"time"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
@@ -27,7 +28,12 @@ type order struct {
 	defs      map[string]resource.Def // of the resources that formula and keys name
 	strict    bool                    // strict_ordering
 	depth     int                     // how many jobs that wait get a start time that others must not delay
+	depths    map[pbs.QueueName]int   // the same, of queues that have their own
+	fuzzy     pbs.Time                // how far apart the times are that are looked at for a start: opt_backfill_fuzzy
+	enforce   bool                    // sched_preempt_enforce_resumption
 	levels    *levels                 // who may preempt whom; nil: nobody
+	eligible  bool                    // eligible_time is counted
+	starve    pbs.Time                // how long a job waits before it starves; 0: none does
 }
 
 // A sortKey is an entry of job_sort_key: the value of a resource, or of one of the names
@@ -40,6 +46,8 @@ type sortKey struct {
 func newOrder(v *state.View, now pbs.Time) order {
 	s := v.Server()
 	o := order{view: v, now: now, turns: s.SchedGet("round_robin") == "True", strict: s.SchedGet("strict_ordering") == "True", depth: depthOf(v), levels: newLevels(v)}
+	o.depths, o.fuzzy, o.enforce = depthsOf(v), fuzzyOf[s.SchedGet("opt_backfill_fuzzy")], s.SchedGet("sched_preempt_enforce_resumption") == "True"
+	o.starve, o.eligible = starveOf(v), s.Bool("eligible_time_enable")
 	if s.SchedGet("by_queue") == "True" || o.turns {
 		o.queues = prioritiesOf(v)
 	}
@@ -66,6 +74,28 @@ func depthOf(v *state.View) int {
 		return int(min(s.Int("backfill_depth"), mostTops))
 	}
 	return 1
+}
+
+// depthsOf returns the backfill_depth of each queue that has one.
+func depthsOf(v *state.View) map[pbs.QueueName]int {
+	var all map[pbs.QueueName]int
+	for q := range v.Queues() {
+		text := q.Get("backfill_depth")
+		if text == "" {
+			continue
+		}
+		if all == nil {
+			all = map[pbs.QueueName]int{}
+		}
+		n, _ := strconv.Atoi(text)
+		all[q.Name] = min(n, mostTops)
+	}
+	return all
+}
+
+// fuzzyOf are the values of opt_backfill_fuzzy.
+var fuzzyOf = map[string]pbs.Time{
+	"low": pbs.Time(10 * time.Minute), "medium": pbs.Time(time.Hour), "high": pbs.Time(3 * time.Hour),
 }
 
 // prioritiesOf returns the Priority of each queue, nil if they are all the same.
@@ -110,6 +140,7 @@ func (o *order) scores() bool { return o.formula != nil || len(o.keys) > 0 }
 // A rank is where a job stands, but for its place in the order of submission.
 type rank struct {
 	level int64 // of preempt_prio
+	haste int64 // it was preempted, or starves: how long ago
 	over  bool  // over a soft limit
 	queue int64
 	score float64
@@ -119,6 +150,9 @@ type rank struct {
 func (a rank) compare(b rank) int {
 	if a.level != b.level {
 		return cmp.Compare(b.level, a.level)
+	}
+	if a.haste != b.haste {
+		return cmp.Compare(b.haste, a.haste)
 	}
 	if a.over != b.over {
 		if a.over {
@@ -148,9 +182,6 @@ func (o *order) rank(j *state.Job) rank {
 	}
 	return r
 }
-
-// is tells what a job is for preempt_prio, beside what its queue makes it.
-func (o *order) is(*state.Job) uint8 { return 0 }
 
 // value returns what a name in a formula stands for.
 func (o *order) value(j *state.Job, name string) float64 {

@@ -70,32 +70,32 @@ func Make(v *state.View, now pbs.Time) Plan { return NewPlanner().Plan(v, now) }
 
 type cycle struct {
 	limits
-	view      *state.View
-	now       pbs.Time
-	planner   *Planner
-	order     *order
-	free      *world                 // what is left as jobs are placed
-	idle      *world                 // as if nothing ran; there when the first job does not fit
-	queues    map[pbs.QueueName]bool // whether it is started
-	reasons   map[*class]*reason
-	limiter   limiter
-	rooms     map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
-	plan      Plan
-	waiting   int
-	softs     map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
-	beyond    bool                   // the job under consideration is over a soft limit
-	yields    bool                   // an array has come to a soft limit with its last subjob
-	tops      []top
-	tight     *world            // what jobs may have that outlast the start of a top job
-	delaying  map[*class]bool   // classes of which no job fits that outlasts it
-	runs      []run             // planned in this cycle
-	under     []run             // under way; nil: not yet looked up
-	estimates int               // how often a start was looked for
-	hopeless  map[*class]bool   // classes for which there is none
-	blocked   bool              // nothing more starts: a job waits that nothing may pass
-	begun     map[uint64]uint32 // of arrays, by sequence number: index of the first subjob that was not planned
-	prey      *prey             // nil: nobody had to be preempted yet
-	stopped   []stopped         // suspended jobs that wait to be resumed and were not looked at, in their order
+	view     *state.View
+	now      pbs.Time
+	planner  *Planner
+	order    *order
+	free     *world                 // what is left as jobs are placed
+	idle     *world                 // as if nothing ran; there when the first job does not fit
+	queues   map[pbs.QueueName]bool // whether it is started
+	reasons  map[*class]*reason
+	limiter  limiter
+	rooms    map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
+	plan     Plan
+	waiting  int
+	softs    map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
+	beyond   bool                   // the job under consideration is over a soft limit
+	yields   bool                   // an array has come to a soft limit with its last subjob
+	tops     []top
+	tight    *world                // what jobs may have that outlast the start of a top job
+	delaying map[*class]bool       // classes of which no job fits that outlasts it
+	runs     []run                 // planned in this cycle
+	under    []run                 // under way; nil: not yet looked up
+	topsOf   map[pbs.QueueName]int // tops that count towards the depth of a queue, or of all that have none
+	hopeless map[*class]bool       // classes for which there is none
+	blocked  bool                  // nothing more starts: a job waits that nothing may pass
+	begun    map[uint64]uint32     // of arrays, by sequence number: index of the first subjob that was not planned
+	prey     *prey                 // nil: nobody had to be preempted yet
+	stopped  []stopped             // suspended jobs that wait to be resumed and were not looked at, in their order
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than
@@ -108,6 +108,9 @@ func (c *cycle) run(waits lanes) {
 		switch {
 		case c.saidAll(first):
 			lane.lines.leave()
+			continue
+		case !first.alone && c.planner.hasty[first.job]:
+			lane.lines.advance(c.view) // it had its turn
 			continue
 		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
@@ -140,7 +143,7 @@ func (c *cycle) saidAll(l line) bool {
 		comment = notStarted
 	case c.blocked:
 		comment = breaksOrder
-	case tried && !why.never && c.mayWait(l.class):
+	case tried && !why.never && c.mayWait(l.job, l.class):
 		return false // it may be a top job
 	case tried:
 		comment = why.comment

@@ -23,11 +23,12 @@ type Planner struct {
 	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	classes map[key]*class
 	cycle   uint64
-	all     *world // free and full, as in the view
-	scratch *world // of the cycle: jobs are placed here
-	idle    *world // nil before it was needed
-	order   order  // of the cycle
-	idleAge uint64 // changes of idle that may change what fits there
+	all     *world              // free and full, as in the view
+	scratch *world              // of the cycle: jobs are placed here
+	idle    *world              // nil before it was needed
+	order   order               // of the cycle
+	idleAge uint64              // changes of idle that may change what fits there
+	hasty   map[*state.Job]bool // jobs of the cycle that come before the others of their classes
 }
 
 // NewPlanner returns a planner that knows nothing yet.
@@ -63,7 +64,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	for of, j := range v.Classes() {
 		waits = append(waits, p.line(v, of, j))
 	}
-	return waits
+	return p.hasten(v, waits)
 }
 
 // line returns the jobs of a class that wait, j first or, where jobs have scores, the best.
@@ -101,7 +102,7 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	return &cycle{
 		limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
-		order: &p.order, softs: map[pbs.QueueName]bool{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{},
+		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{},
 	}
 }
 
@@ -113,7 +114,7 @@ func (p *Planner) forget(lines int) {
 			w.view = nil
 		}
 	}
-	p.order.view = nil
+	p.order.view, p.hasty = nil, nil
 	if len(p.classes) < 2*lines+100 {
 		return
 	}

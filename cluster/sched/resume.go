@@ -2,11 +2,14 @@ package sched
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"time"
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -45,8 +48,56 @@ func (c *cycle) resume(level int64) {
 		c.stopped = c.stopped[1:]
 		if len(c.plan.Resumes) < c.starts && c.regain(j) {
 			c.plan.Resumes = append(c.plan.Resumes, j.ID)
+			continue
+		}
+		if c.order.enforce && len(c.tops) < mostTops {
+			c.resumeLater(j)
 		}
 	}
+}
+
+// resumeLater keeps what a suspended job wants back for the time at which it will be free
+// (sched_preempt_enforce_resumption).
+func (c *cycle) resumeLater(j *state.Job) {
+	gone := command.ReleasedOn(j)
+	placed := make(spec.ExecVnode, 0, len(gone))
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		for _, items := range gone[name] {
+			placed = append(placed, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: name, Items: items}}})
+		}
+	}
+	left := walltime(j)
+	if text, used := j.Used.Get("walltime"); used {
+		if q, err := resource.Parse(resource.Time, text); err == nil {
+			left = max(0, left-pbs.Time(q.Int())*pbs.Time(time.Second))
+		}
+	}
+	c.later(func(w *world, at pbs.Time) bool {
+		if !w.has(placed) {
+			return false
+		}
+		w.occupy(placed, nil)
+		c.crown(top{j, at, run{at + left, placed, false}, w})
+		return true
+	})
+}
+
+// has tells whether all of an assignment is free.
+func (w *world) has(placed spec.ExecVnode) bool {
+	w.change(placed, -1)
+	defer w.change(placed, 1)
+	for _, name := range placed.Vnodes() {
+		i, ok := w.byVnode[name]
+		if !ok || !w.nodes[i].usable {
+			return false
+		}
+		for _, col := range w.columns {
+			if col.free[i] < 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // regain takes what the job gave back, if all of it is free.

@@ -27,7 +27,7 @@ type run struct {
 	exclusive bool
 }
 
-// mostTops bounds backfill_depth: each top costs a copy of the vnodes; so does each job that
+// mostTops bounds backfill_depth: each top costs a copy of the vnodes; so does each class that
 // no end of others gives room, of which mostHopeless are looked at in a cycle.
 const (
 	mostTops     = 64
@@ -100,7 +100,7 @@ func (c *cycle) placeBeside(j *state.Job, cl *class) (placed spec.ExecVnode, ok,
 	if !ok {
 		return nil, false, false
 	}
-	if c.order.strict {
+	if c.calendar() {
 		c.runs = append(c.runs, run{end, placed, c.free.isExclusive(placed, cl)})
 	}
 	if len(c.tops) > 0 {
@@ -111,38 +111,74 @@ func (c *cycle) placeBeside(j *state.Job, cl *class) (placed spec.ExecVnode, ok,
 
 // wait makes the job that does not fit a top job, if it is one, or lets nothing pass it.
 func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
-	if !c.order.strict || why.never {
+	if !c.plansFor(j) || why.never {
 		return
 	}
-	if c.order.depth == 0 {
+	if _, depth := c.depth(j); depth == 0 {
 		c.blocked = true
 		return
 	}
-	if !c.mayWait(cl) || slices.ContainsFunc(c.tops, func(t top) bool { return t.job == j }) {
+	if !c.mayWait(j, cl) || slices.ContainsFunc(c.tops, func(t top) bool { return t.job == j }) {
 		return
 	}
 	t, ok := c.estimate(j, cl)
-	c.estimates++
 	if !ok {
 		c.hopeless[cl] = true
 		c.log(logDebug, j.ID, "Can't find start time estimate")
 		return
 	}
-	c.tops = append(c.tops, t)
-	c.tighten(nil)
-	clear(c.delaying)
+	c.crown(t)
+	whose, _ := c.depth(j)
+	c.topsOf[whose]++
 	if old := j.EstimatedStart(); t.start-old > sameStart || old-t.start > sameStart {
 		c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Text: why.comment, Start: t.start, ExecVnode: t.run.placed.String()})
 	}
 }
 
-// mayWait tells whether a job of the class may become a top job.
-func (c *cycle) mayWait(cl *class) bool {
-	return c.order.strict && len(c.tops) < c.order.depth && c.estimates < c.order.depth+mostHopeless && !c.hopeless[cl]
+// crown keeps room for a job that others must not delay.
+func (c *cycle) crown(t top) {
+	c.tops = append(c.tops, t)
+	c.tighten(nil)
+	clear(c.delaying)
 }
+
+// plansFor tells whether others must not delay a job: none must be with strict ordering,
+// and else none that starves.
+func (c *cycle) plansFor(j *state.Job) bool { return c.order.strict || c.order.starves(j) }
+
+// depth returns how many jobs others must not delay, those of which count that are in the
+// same queue, if it has its own backfill_depth, else all of the queues that have none.
+func (c *cycle) depth(j *state.Job) (whose pbs.QueueName, depth int) {
+	if depth, own := c.order.depths[j.Queue]; own && c.order.depth > 0 {
+		return j.Queue, depth
+	}
+	return "", c.order.depth
+}
+
+// mayWait tells whether a job of the class may become a top job.
+func (c *cycle) mayWait(j *state.Job, cl *class) bool {
+	whose, depth := c.depth(j)
+	return c.plansFor(j) && c.topsOf[whose] < depth && len(c.tops) < mostTops && len(c.hopeless) < mostHopeless && !c.hopeless[cl]
+}
+
+// calendar tells whether anything may be planned for later.
+func (c *cycle) calendar() bool { return c.order.strict || c.order.starve > 0 || c.order.enforce }
 
 // estimate finds the first time at which the class fits.
 func (c *cycle) estimate(j *state.Job, cl *class) (top, bool) {
+	var t top
+	return t, c.later(func(w *world, at pbs.Time) bool {
+		placed, ok := w.place(cl)
+		if ok {
+			t = top{j, at, run{at + walltime(j), placed, w.isExclusive(placed, cl)}, w}
+		}
+		return ok
+	})
+}
+
+// later goes through the ends of runs until what is free then is enough. With
+// opt_backfill_fuzzy it looks at those times only that are some way apart.
+func (c *cycle) later(enough func(w *world, at pbs.Time) bool) bool {
 	w := c.free.copyTo(nil)
 	runs := c.ends()
 	for _, t := range c.tops {
@@ -150,16 +186,17 @@ func (c *cycle) estimate(j *state.Job, cl *class) (top, bool) {
 		runs = append(runs, t.run)
 	}
 	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.end, b.end) })
+	looked := c.now
 	for i, r := range runs {
 		w.release(r)
-		if i+1 < len(runs) && runs[i+1].end == r.end {
+		if i+1 < len(runs) && (runs[i+1].end == r.end || runs[i+1].end < looked+c.order.fuzzy) {
 			continue
 		}
-		if placed, ok := w.place(cl); ok {
-			return top{j, r.end, run{r.end + walltime(j), placed, w.isExclusive(placed, cl)}, w}, true
+		if looked = r.end; enough(w, r.end) {
+			return true
 		}
 	}
-	return top{}, false
+	return false
 }
 
 // ends returns the runs under way and those planned in this cycle.

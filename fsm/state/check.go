@@ -60,6 +60,8 @@ func (t *tables) checkIndexes() error {
 		{"jobs with earlier runs", fresh.awaiting.items.Len(), t.awaiting.items.Len()},
 		{"routing", fresh.routing.items.Len(), t.routing.items.Len()},
 		{"jobs by their time", fresh.due.items.Len(), t.due.items.Len()},
+		{"jobs by their age", fresh.aged.items.Len(), t.aged.items.Len()},
+		{"preempted jobs", fresh.ousted.items.Len(), t.ousted.items.Len()},
 		{"history", fresh.history.items.Len(), t.history.items.Len()},
 		{"jobs by change", t.jobs.count(), t.changed.items.Len()},
 		{"tombstones by job", t.tombstones.count(), t.buried.items.Len()},

@@ -1,6 +1,10 @@
 package state
 
-import "rampart/fsm/pbs"
+import (
+	"iter"
+
+	"rampart/fsm/pbs"
+)
 
 // A Preemption is how the scheduler took from a job what it had, for another one.
 type Preemption struct {
@@ -21,3 +25,12 @@ func (j *Job) Preempting() bool {
 func (j *Job) WasPreempted() bool {
 	return j.Preempted != nil && j.Preempted.Method != "" && (j.Suspended() || j.State == pbs.Queued)
 }
+
+func (j *Job) ousted() bool { return j.State == pbs.Queued && j.WasPreempted() }
+
+// Ousted yields the jobs that are to start again since they were preempted, those that were preempted first,
+// first.
+func (t *tables) Ousted() iter.Seq[*Job] { return t.ousted.all() }
+
+// Aged yields the jobs that may start, those that wait longest first.
+func (t *tables) Aged() iter.Seq[*Job] { return t.aged.all() }

@@ -41,6 +41,8 @@ type tables struct {
 	returned   index[Job]       // subjobs that were started and are to start again
 	awaiting   index[Job]       // jobs with earlier runs whose end is not known
 	due        index[Job]       // jobs in state W, by their time
+	aged       index[Job]       // jobs that may start, those that wait longest first
+	ousted     index[Job]       // jobs in state Q that were preempted, by the time of that
 	history    index[Job]       // finished jobs, by their end
 	changed    index[Job]       // all jobs, by the entry that changed them last
 	buried     index[Tombstone] // tombstones by job
@@ -118,6 +120,12 @@ func newTablesUnder(u *undo) tables {
 		due: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.ExecAt, b.ExecAt), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
+		aged: newIndex(u, func(a, b *Job) bool {
+			return cmp.Or(cmp.Compare(a.Eligible, b.Eligible), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
+		}),
+		ousted: newIndex(u, func(a, b *Job) bool {
+			return cmp.Or(cmp.Compare(a.Preempted.At, b.Preempted.At), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
+		}),
 		history: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
@@ -157,7 +165,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails,
-		&t.queued, &t.running, &t.suspended, &t.returned, &t.awaiting, &t.due, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.queued, &t.running, &t.suspended, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
 		&t.tallies, &t.routing,
 	} {
 		tree.disown()

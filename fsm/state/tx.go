@@ -158,6 +158,8 @@ func (t *tables) indexJob(old, j *Job) {
 	t.awaiting.move(old, j, func(j *Job) bool { return len(j.Unconfirmed) > 0 })
 	t.routing.move(old, j, t.inRouting)
 	t.due.move(old, j, func(j *Job) bool { return j.State == pbs.Waiting })
+	t.aged.move(old, j, (*Job).Startable)
+	t.ousted.move(old, j, (*Job).ousted)
 	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
 	t.changed.move(old, j, func(*Job) bool { return true })
 }

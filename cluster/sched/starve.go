@@ -1,0 +1,87 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+const (
+	// mostHasty bounds the jobs that come before others of their classes in a cycle, and
+	// mostAged those of which it is looked whether they do.
+	mostHasty = 1000
+	mostAged  = 4000
+)
+
+// starveOf is max_starve, 0 without help_starving_jobs.
+func starveOf(v *state.View) pbs.Time {
+	s := v.Server()
+	if s.SchedGet("help_starving_jobs") == "False" {
+		return 0
+	}
+	q, err := resource.Parse(resource.Time, s.SchedGet("max_starve"))
+	if err != nil {
+		return 0
+	}
+	return min(pbs.Time(q.Int()), math.MaxInt64/pbs.Time(time.Second)) * pbs.Time(time.Second)
+}
+
+// starves tells whether a job has waited for max_starve: for resources, where eligible time
+// is counted, else since it could have started.
+func (o *order) starves(j *state.Job) bool {
+	if o.starve <= 0 || o.now-j.Eligible < o.starve || j.Eligible == 0 {
+		return false
+	}
+	return !o.eligible || pbs.Time(j.EligibleSeconds(o.now))*pbs.Time(time.Second) >= o.starve
+}
+
+// is tells what a job that waits is for preempt_prio, beside what its queue makes it.
+func (o *order) is(j *state.Job) (is uint8) {
+	if o.levels.heeds(isStarving) && o.starves(j) {
+		is |= isStarving
+	}
+	return is
+}
+
+// hasten adds a line for each job that comes before the others of its class: those that were
+// preempted and are to start again, then those that starve, in the order in which they began to.
+func (p *Planner) hasten(v *state.View, waits lines) lines {
+	p.hasty = nil
+	add := func(j *state.Job, haste int64) {
+		if p.hasty == nil {
+			p.hasty = map[*state.Job]bool{}
+		}
+		if p.hasty[j] {
+			return
+		}
+		p.hasty[j] = true
+		of := v.ClassOf(j)
+		of.Reason = state.CommentReason(j.Comment)
+		l := line{of: &of, job: j, class: p.class(v, &of), rank: p.order.rank(j), alone: true}
+		l.rank.haste = haste
+		waits = append(waits, l)
+	}
+	for j := range v.Ousted() {
+		if len(p.hasty) == mostHasty {
+			return waits
+		}
+		add(j, math.MaxInt64-int64(j.Preempted.At))
+	}
+	if p.order.starve <= 0 {
+		return waits
+	}
+	looks := 0
+	for j := range v.Aged() {
+		if looks++; p.order.now-j.Eligible < p.order.starve || looks > mostAged || len(p.hasty) == mostHasty {
+			break
+		}
+		if p.order.starves(j) {
+			add(j, int64(p.order.now-j.Eligible))
+		}
+	}
+	return slices.Clip(waits)
+}
