@@ -146,6 +146,7 @@ var methods = map[string]Rule{
 	apiconnect.ReportSamplesProcedure:  {ForMoms, AtLeader},
 	apiconnect.ReportLeaseProcedure:    {ForMoms, AtLeader},
 	apiconnect.ReportScriptProcedure:   {ForMoms, AtHere},
+	apiconnect.ReportPruneProcedure:    {ForMoms, AtLeader},
 }
 
 // endless are the methods whose requests are streams of any length. Who serves them bounds

@@ -43,6 +43,8 @@ const (
 	ReportLeaseProcedure = "/rampart.v1.Report/Lease"
 	// ReportScriptProcedure is the fully-qualified name of the Report's Script RPC.
 	ReportScriptProcedure = "/rampart.v1.Report/Script"
+	// ReportPruneProcedure is the fully-qualified name of the Report's Prune RPC.
+	ReportPruneProcedure = "/rampart.v1.Report/Prune"
 )
 
 // ReportClient is a client for the rampart.v1.Report service.
@@ -58,6 +60,9 @@ type ReportClient interface {
 	Lease(context.Context, *connect.Request[api.LeaseRequest]) (*connect.Response[api.LeaseReply], error)
 	// Script returns a job's script, to the mother superior of its present run.
 	Script(context.Context, *connect.Request[api.ScriptRequest]) (*connect.ServerStreamForClient[api.ScriptReply], error)
+	// Prune takes vnodes from a run that is being started, for its mother superior. It is
+	// answered when the smaller assignment is committed, or was refused.
+	Prune(context.Context, *connect.Request[api.PruneRequest]) (*connect.Response[api.PruneReply], error)
 }
 
 // NewReportClient constructs a client for the rampart.v1.Report service. By default, it uses the
@@ -101,6 +106,12 @@ func NewReportClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 			connect.WithSchema(reportMethods.ByName("Script")),
 			connect.WithClientOptions(opts...),
 		),
+		prune: connect.NewClient[api.PruneRequest, api.PruneReply](
+			httpClient,
+			baseURL+ReportPruneProcedure,
+			connect.WithSchema(reportMethods.ByName("Prune")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -111,6 +122,7 @@ type reportClient struct {
 	samples  *connect.Client[api.SamplesRequest, api.SamplesReply]
 	lease    *connect.Client[api.LeaseRequest, api.LeaseReply]
 	script   *connect.Client[api.ScriptRequest, api.ScriptReply]
+	prune    *connect.Client[api.PruneRequest, api.PruneReply]
 }
 
 // Register calls rampart.v1.Report.Register.
@@ -138,6 +150,11 @@ func (c *reportClient) Script(ctx context.Context, req *connect.Request[api.Scri
 	return c.script.CallServerStream(ctx, req)
 }
 
+// Prune calls rampart.v1.Report.Prune.
+func (c *reportClient) Prune(ctx context.Context, req *connect.Request[api.PruneRequest]) (*connect.Response[api.PruneReply], error) {
+	return c.prune.CallUnary(ctx, req)
+}
+
 // ReportHandler is an implementation of the rampart.v1.Report service.
 type ReportHandler interface {
 	// Register tells who the mom is and what it offers, at its start and when something
@@ -151,6 +168,9 @@ type ReportHandler interface {
 	Lease(context.Context, *connect.Request[api.LeaseRequest]) (*connect.Response[api.LeaseReply], error)
 	// Script returns a job's script, to the mother superior of its present run.
 	Script(context.Context, *connect.Request[api.ScriptRequest], *connect.ServerStream[api.ScriptReply]) error
+	// Prune takes vnodes from a run that is being started, for its mother superior. It is
+	// answered when the smaller assignment is committed, or was refused.
+	Prune(context.Context, *connect.Request[api.PruneRequest]) (*connect.Response[api.PruneReply], error)
 }
 
 // NewReportHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -190,6 +210,12 @@ func NewReportHandler(svc ReportHandler, opts ...connect.HandlerOption) (string,
 		connect.WithSchema(reportMethods.ByName("Script")),
 		connect.WithHandlerOptions(opts...),
 	)
+	reportPruneHandler := connect.NewUnaryHandler(
+		ReportPruneProcedure,
+		svc.Prune,
+		connect.WithSchema(reportMethods.ByName("Prune")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rampart.v1.Report/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ReportRegisterProcedure:
@@ -202,6 +228,8 @@ func NewReportHandler(svc ReportHandler, opts ...connect.HandlerOption) (string,
 			reportLeaseHandler.ServeHTTP(w, r)
 		case ReportScriptProcedure:
 			reportScriptHandler.ServeHTTP(w, r)
+		case ReportPruneProcedure:
+			reportPruneHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -229,4 +257,8 @@ func (UnimplementedReportHandler) Lease(context.Context, *connect.Request[api.Le
 
 func (UnimplementedReportHandler) Script(context.Context, *connect.Request[api.ScriptRequest], *connect.ServerStream[api.ScriptReply]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Report.Script is not implemented"))
+}
+
+func (UnimplementedReportHandler) Prune(context.Context, *connect.Request[api.PruneRequest]) (*connect.Response[api.PruneReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Report.Prune is not implemented"))
 }
