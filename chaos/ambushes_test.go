@@ -9,22 +9,24 @@ import (
 
 // unprovoked are the kinds of commands at which no scenario kills a leader, and why.
 var unprovoked = map[string]string{
-	"ScheduleBackups": "it sets what replicas do on their own disks, by the way that ManageServer takes",
-	"JobExiting":      "it only shows where a job stands, and needs files that are long on their way: TestStages_* of mom/task",
-	"PreemptJob":      "a full cluster and a queue that preempts are needed: TestPreempt_EachLeaderPlansAnew of cluster/sched",
-	"MailsDone":       "no mail is sent in the bubble, which starts no programs: TestPost_LeaderDies of cluster/mail, TestMail_* of cmd/conformance",
-	"StagePart":       "the state is to be put back: TestRestore_LeadersDie of cmd/rampart kills leaders there",
-	"Restore":         "what was acknowledged since is gone, and the judge would miss it: TestRestore_LeadersDie of cmd/rampart",
-	"HaltServers":     "all replicas end after it: TestQterm_* of cmd/conformance",
-	"RemoveReplica":   "the world's disks keep their names: TestRemove_LeadersDieBetweenTheSteps of cluster",
-	"ReplicaLeft":     "the last step of a removal: TestRemove_LeadersDieBetweenTheSteps of cluster",
-	"ReplaceReplica":  "a newcomer and half a minute are needed: TestReplace_LeadersDieInIt of cluster",
-	"KeepReplica":     "it takes a replacement back, and the next leader looks again: TestReplace_OneThatIsHeardAgainKeepsItsPlace of cluster",
+	"ScheduleBackups":  "it sets what replicas do on their own disks, by the way that ManageServer takes",
+	"JobExiting":       "it only shows where a job stands, and needs files that are long on their way: TestStages_* of mom/task",
+	"PreemptJob":       "a full cluster and a queue that preempts are needed: TestPreempt_EachLeaderPlansAnew of cluster/sched",
+	"MailsDone":        "no mail is sent in the bubble, which starts no programs: TestPost_LeaderDies of cluster/mail, TestMail_* of cmd/conformance",
+	"StagePart":        "the state is to be put back: TestRestore_LeadersDie of cmd/rampart kills leaders there",
+	"Restore":          "what was acknowledged since is gone, and the judge would miss it: TestRestore_LeadersDie of cmd/rampart",
+	"HaltServers":      "all replicas end after it: TestQterm_* of cmd/conformance",
+	"RemoveReplica":    "the world's disks keep their names: TestRemove_LeadersDieBetweenTheSteps of cluster",
+	"ReplicaLeft":      "the last step of a removal: TestRemove_LeadersDieBetweenTheSteps of cluster",
+	"ReplaceReplica":   "a newcomer and half a minute are needed: TestReplace_LeadersDieInIt of cluster",
+	"KeepReplica":      "it takes a replacement back, and the next leader looks again: TestReplace_OneThatIsHeardAgainKeepsItsPlace of cluster",
 	"CheckpointJob":    "a script must end the job, and the bubble starts none: TestCheckpoint_* of mom and of cmd/conformance",
 	"CheckpointFailed": "it is a fact like JobEnded, and comes from a script: TestCheckpoint_* of mom",
-	"HookTasksDone":   "a script must have run, and the bubble starts no interpreter: TestHooks_* of cmd/conformance",
-	"HookWishes":      "it is a fact like JobEnded, and comes from a script: TestHooks_* of cmd/conformance",
-	"NewEpoch":        "it is the first command of a cluster of one: nobody could lead after it",
+	"HookTasksDone":    "a script must have run, and the bubble starts no interpreter: TestHooks_* of cmd/conformance",
+	"HookWishes":       "it is a fact like JobEnded, and comes from a script: TestHooks_* of cmd/conformance",
+	"ReleaseNodes":     "a job over several hosts is needed, which the load of these scenarios has none of: TestReleases_* of cluster/dispatch",
+	"WithdrawRelease":  "a mother superior must be silent for ten seconds, and the next leader looks again: TestReleases_* of cluster/dispatch",
+	"NewEpoch":         "it is the first command of a cluster of one: nobody could lead after it",
 }
 
 // Every kind of command has a scenario in which a leader dies at it, or a reason.

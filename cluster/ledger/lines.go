@@ -64,6 +64,8 @@ func lines(e state.Event, home string) []line {
 		return []line{{logSystem, "Node", e.Object, join("node down", e.Text)}}
 	case state.HostGivenUp:
 		return []line{{logSystem, "Node", e.Object, givenUpText(e)}}
+	case state.VnodeLeft:
+		return []line{{logDebug2, "Node", e.Object, e.Text}}
 	case state.HostTroubled:
 		return []line{{logSystem, "Node", e.Object, troubleText(e)}}
 	case state.TrustChanged:
@@ -126,6 +128,8 @@ func jobLines(e state.Event) []line {
 			say(logDebug2, "enqueuing into "+string(j.Queue)+", state "+j.State.Letter()+" hop 1"),
 			say(logJob, "Job moved to "+string(j.Queue)+movedBy(e)),
 		}
+	case state.JobRefused:
+		return []line{say(logJob, e.Text)}
 	case state.JobDequeued:
 		return []line{say(logDebug2, "dequeuing from "+string(j.Queue)+", state "+j.State.Letter())}
 	default:

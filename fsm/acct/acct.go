@@ -23,6 +23,7 @@ type Record struct {
 var types = map[state.EventKind]string{
 	state.JobQueued: "Q", state.JobStarted: "S", state.JobEnded: "E", state.JobRequeued: "R",
 	state.JobDeleteAsked: "D", state.JobAborted: "A", state.JobAltered: "a", state.JobMoved: "M",
+	state.JobPhaseEnded: "u", state.JobPhaseBegan: "c", state.JobPhasesOver: "e",
 	state.LicensesCounted: "L", state.JobSuspended: "z", state.JobResumed: "r",
 	state.JobCheckpointed: "C", state.JobRestarted: "T",
 }
@@ -52,10 +53,24 @@ func text(e state.Event) string {
 		f.common(e.Job, true)
 		f.assignment(e.Job)
 		f.list("resource_assigned", e.Job.Assigned)
-	case state.JobEnded, state.JobRequeued, state.JobCheckpointed:
+	case state.JobEnded:
+		f.common(e.Job, true)
+		f.assignment(original(e.Job))
+		f.end(e.Job)
+	case state.JobRequeued, state.JobCheckpointed:
 		f.common(e.Job, true)
 		f.assignment(e.Job)
 		f.end(e.Job)
+	case state.JobPhaseEnded, state.JobPhasesOver:
+		f.common(e.Job, true)
+		f.assignment(e.Job)
+		f.phase(e.Job, e.Used)
+	case state.JobPhaseBegan:
+		f.common(e.Job, true)
+		f.assignment(e.Job)
+		f.list("resource_assigned", e.Job.Assigned)
+		f.int("session", e.Job.Session)
+		f.int("run_count", int64(e.Job.RunCount))
 	case state.JobDeleteAsked:
 		f.add("requestor", e.By.String())
 	case state.JobAltered:
@@ -134,6 +149,30 @@ func (f *fields) assignment(j *state.Job) {
 		f.add("exec_vnode", j.ExecVnode)
 	}
 	f.list("Resource_List", j.Resources)
+}
+
+// original is the job with the assignment that it had before it released any vnodes
+// (specification: ramp-down section 13).
+func original(j *state.Job) *state.Job {
+	if j.Phases == nil {
+		return j
+	}
+	o, was := *j, j.Phases.Orig
+	o.ExecHost, o.ExecVnode, o.Resources = was.ExecHost, was.ExecVnode, was.Resources
+	return &o
+}
+
+// phase writes what ends the record of a phase.
+func (f *fields) phase(j *state.Job, used resource.List) {
+	f.int("session", j.Session)
+	if id := attribute(j, "alt_id"); id != "" {
+		f.add("alt_id", id)
+	}
+	if j.Accrued != nil {
+		f.add("eligible_time", resource.Seconds(j.EligibleSeconds(j.Changed)).String())
+	}
+	f.int("run_count", int64(j.RunCount))
+	f.list("resources_used", used)
 }
 
 func (f *fields) end(j *state.Job) {

@@ -104,7 +104,25 @@ func (a Assignment) Hosts() []string {
 // vnode comes to what it was.
 type Split struct {
 	Kept     Assignment
-	Released spec.ExecVnode
+	Released []Placed
+}
+
+// Placed is a chunk, or a part of one, and the host that it is on.
+type Placed struct {
+	Host string
+	spec.ExecChunk
+}
+
+// String prints it as exec_vnode writes a chunk.
+func (p Placed) String() string { return spec.ExecVnode{p.ExecChunk}.String() }
+
+// ReleasedVnodes is what is given back as exec_vnode writes it.
+func (s Split) ReleasedVnodes() spec.ExecVnode {
+	all := make(spec.ExecVnode, len(s.Released))
+	for i, p := range s.Released {
+		all[i] = p.ExecChunk
+	}
+	return all
 }
 
 // Whole tells whether nothing is given back.

@@ -272,7 +272,7 @@ func TestKeep_SuperChunks(t *testing.T) {
 			if got := s.Kept.ExecVnode.String(); got != "(h1:ncpus=1)+(h3[0]:ncpus=2+h3[1]:ncpus=2+h3[2]:ncpus=1)" {
 				t.Errorf("-k %s: kept %s", wish, got)
 			}
-			if got := s.Released.String(); !strings.Contains(got, "(h3[2]:ncpus=1)") {
+			if got := s.ReleasedVnodes().String(); !strings.Contains(got, "(h3[2]:ncpus=1)") {
 				t.Errorf("-k %s: released %s, want the rest of the cut vnode there", wish, got)
 			}
 		}
@@ -409,7 +409,7 @@ func TestSplit_Properties(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, was := tally(s.Kept.ExecVnode, s.Released), tally(a.ExecVnode); !maps.Equal(got, was) {
+			if got, was := tally(s.Kept.ExecVnode, s.ReleasedVnodes()), tally(a.ExecVnode); !maps.Equal(got, was) {
 				t.Fatalf("kept and released come to %v, it was %v", got, was)
 			}
 			if got, was := (spec.ExecVnode{s.Kept.ExecVnode[0]}).String(), (spec.ExecVnode{a.ExecVnode[0]}).String(); got != was || s.Kept.ExecHost[0] != a.ExecHost[0] {
@@ -429,7 +429,7 @@ func TestSplit_Properties(t *testing.T) {
 				t.Fatalf("what is printed cannot be read: %v", err)
 			}
 			if len(s.Released) > 0 {
-				if _, err := spec.ParseExecVnode(s.Released.String()); err != nil {
+				if _, err := spec.ParseExecVnode(s.ReleasedVnodes().String()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -485,7 +485,7 @@ func FuzzWish(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got, was := tally(s.Kept.ExecVnode, s.Released), tally(a.ExecVnode); !maps.Equal(got, was) {
+		if got, was := tally(s.Kept.ExecVnode, s.ReleasedVnodes()), tally(a.ExecVnode); !maps.Equal(got, was) {
 			t.Fatalf("kept and released come to %v, it was %v", got, was)
 		}
 	})

@@ -159,7 +159,7 @@ func split(a Assignment, taken []int, parts map[int]spec.ExecChunk, t resource.T
 			return Split{}, err
 		}
 		if len(gone.Parts) > 0 {
-			s.Released = append(s.Released, gone)
+			s.Released = append(s.Released, Placed{a.ExecHost[i].Host, gone})
 		}
 	}
 	grouped := group(s.Kept.Select)

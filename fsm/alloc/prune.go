@@ -94,7 +94,7 @@ func pruned(a Assignment, keep spec.Select, taken []int, parts map[int]spec.Exec
 			return Split{}, err
 		}
 		if len(gone.Parts) > 0 {
-			s.Released = append(s.Released, gone)
+			s.Released = append(s.Released, Placed{a.ExecHost[i].Host, gone})
 		}
 	}
 	kept, err := withRequest(a, s.Kept, keep, t)

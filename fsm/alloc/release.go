@@ -22,7 +22,7 @@ func Release(a Assignment, drop func(pbs.VnodeName) bool, t resource.Table) (Spl
 			}
 		}
 		if len(gone.Parts) > 0 {
-			s.Released = append(s.Released, gone)
+			s.Released = append(s.Released, Placed{a.ExecHost[i].Host, gone})
 		}
 		if len(stay.Parts) == 0 {
 			continue

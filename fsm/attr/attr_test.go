@@ -148,7 +148,7 @@ func TestCheckWrite(t *testing.T) {
 		{Job, "comment", "", Operator, ""},
 		{Job, "Resource_List", "ncpus", User, ""},
 		{Job, "Resource_List", "nodect", User, "Cannot set attribute, read only or insufficient permission  Resource_List.nodect"},
-		{Job, "release_nodes_on_stageout", "", Manager, "No support for requested service"},
+		{Job, "release_nodes_on_stageout", "", User, ""},
 		{Server, "scheduling", "", Operator, ""},
 		{Server, "managers", "", Operator, "Cannot set attribute, read only or insufficient permission  managers"},
 		{Server, "managers", "", Manager, ""},

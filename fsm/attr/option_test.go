@@ -35,7 +35,7 @@ func TestOptions(t *testing.T) {
 func TestAdditional(t *testing.T) {
 	for name, supported := range map[string]bool{
 		"umask": true, "run_count": true, "group_list": true, "pwd": true, "block": true, "max_run_subjobs": true, "depend": true, "sandbox": true,
-		"stagein": true, "stageout": true, "tolerate_node_failures": true, "release_nodes_on_stageout": false,
+		"stagein": true, "stageout": true, "tolerate_node_failures": true, "release_nodes_on_stageout": true,
 	} {
 		d, ok := Additional(name)
 		if !ok || d.Unsupported == supported {

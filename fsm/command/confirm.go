@@ -2,6 +2,7 @@ package command
 
 import (
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
@@ -10,6 +11,10 @@ type OrderConfirmed struct {
 	Host    pbs.HostName `cbor:"1,keyasint"`
 	Order   pbs.OrderID  `cbor:"2,keyasint"`
 	Refusal *pbs.Error   `cbor:"3,keyasint,omitempty"`
+	// Of an order that asks for a release: resources_used by now, and what of it is the hosts'
+	// that were not released before.
+	Used    resource.List `cbor:"4,keyasint,omitempty"`
+	Present resource.List `cbor:"5,keyasint,omitempty"`
 }
 
 // Apply closes the order. A refused order to run means that the run never was.
@@ -19,12 +24,18 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return nil
 	}
 	tx.DeleteOrder(c.Host, c.Order)
+	if o.Kind == state.OrderRelease {
+		return c.releaseAnswered(tx, o)
+	}
 	if c.Refusal == nil && suspends(o) {
 		return suspended(tx, o)
 	}
 	if c.Refusal != nil && suspends(o) {
 		notPreempted(tx, o)
 		return nil
+	}
+	if c.Refusal != nil && o.Kind == state.OrderCheckpoint {
+		return notCheckpointed(tx, o.Job, o.RunCount, c.Refusal)
 	}
 	if c.Refusal == nil || o.Kind != state.OrderRun {
 		return nil
@@ -34,9 +45,6 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return nil
 	}
 	next := *j
-	if c.Refusal != nil && o.Kind == state.OrderCheckpoint {
-		return notCheckpointed(tx, o.Job, o.RunCount, c.Refusal)
-	}
 	next.FailedRuns++
 	return requeue(tx, m, &next, state.JobRequeuedUnrun, c.Refusal.Message)
 }

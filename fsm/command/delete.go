@@ -52,6 +52,7 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	again := j.Ending == state.EndingDelete
 	next.Substate, next.Ending = pbs.SubExiting, state.EndingDelete
+	refuseRelease(&next, pbs.BadState)
 	tx.PutJob(&next)
 	if !again {
 		kill(tx, &next, killDelay(tx, j), false)
@@ -63,8 +64,8 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 func (c *DeleteJob) remove(tx *state.Tx, m Meta, j *state.Job) error {
 	j.Substate, j.Ended = pbs.SubTerminated, m.At
 	j.Comment = "Job deleted by " + m.Asker.String()
-	tx.PutJob(j)
 	discard(tx, j)
+	tx.PutJob(j)
 	tx.DeleteScript(j.ID)
 	tx.Emit(state.Event{Kind: state.JobDequeued, Job: j})
 	concluded(tx, j)
@@ -151,6 +152,7 @@ func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return err
 	}
 	next.Substate, next.Ending = pbs.SubRerunning, state.EndingRerun
+	refuseRelease(&next, pbs.BadState)
 	tx.PutJob(&next)
 	kill(tx, &next, killDelay(tx, j), true)
 	return nil

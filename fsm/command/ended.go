@@ -25,6 +25,7 @@ type JobEnded struct {
 	Lost           bool          `cbor:"8,keyasint,omitempty"` // the host was booted, or the task is gone
 	StageoutStatus int32         `cbor:"9,keyasint,omitempty"`
 	StageInFailed  bool          `cbor:"10,keyasint,omitempty"` // never started: its files did not come
+	Present        resource.List `cbor:"11,keyasint,omitempty"` // of Used, what is the hosts' that were not released
 	Checkpointed   bool          `cbor:"20,keyasint,omitempty"` // the host keeps a checkpoint of it, to go on from
 }
 
@@ -42,8 +43,7 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return nil
 	}
 	if j.RunCount == c.RunCount && sisterOf(j, c.Source.Host) {
-		sisterEnded(tx, j, c.Source.Host)
-		return nil
+		return sisterEnded(tx, j, c.Source.Host)
 	}
 	if !started(j) || (j.RunCount != c.RunCount || j.MS != c.Source.Host) && planted.Bug != planted.OldRunsCount {
 		confirmEnd(tx, j, state.HostRun{Host: c.Source.Host, RunCount: c.RunCount})
@@ -51,6 +51,7 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	next := *j
 	next.Used = overlaid(j.Used, c.Used)
+	presentUsed(&next, c.Present)
 	next.ExitStatus, next.HasExited = c.ExitStatus, true
 	next.Ended = m.At
 	if c.StageoutStatus < 0 {
@@ -75,12 +76,12 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 		return finish(tx, j, "")
 	case j.Ending == state.EndingRerun:
 		return requeue(tx, m, j, state.JobRequeued, "")
-	case c.NeverStarted && c.StageInFailed:
 	case c.Checkpointed:
 		return c.keep(tx, m, j)
 	case c.NeverStarted && c.ExitStatus == exitBadRestart && j.Checkpointed():
 		discard(tx, j)
 		return requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment)
+	case c.NeverStarted && c.StageInFailed:
 		return c.awaitFiles(tx, m, j)
 	case c.NeverStarted && retryable(c.ExitStatus) && !hasRun(tx, j):
 		j.FailedRuns++
@@ -130,10 +131,11 @@ func confirmEnd(tx *state.Tx, j *state.Job, ended state.HostRun) {
 // history or leaves a tombstone.
 func finish(tx *state.Tx, j *state.Job, comment string) error {
 	free(tx, j)
+	endPhases(j)
 	endSisters(tx, j, false)
+	discard(tx, j)
 	deleted := j.Ending == state.EndingDelete
 	if err := move(j, pbs.EventEnded); err != nil {
-	discard(tx, j)
 		return err
 	}
 	j.Substate, j.MS, j.Ending = finishedSubstate(j, deleted), "", 0
@@ -144,6 +146,9 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 	}
 	switch {
 	case j.Session != 0:
+		if j.Phases != nil {
+			tx.Emit(state.Event{Kind: state.JobPhasesOver, Job: j, Used: phaseUsed(j, nil)})
+		}
 		tx.Emit(state.Event{Kind: state.JobEnded, Job: j})
 	case !deleted: // accounting never saw it start, and would wait for it for ever
 		tx.Emit(state.Event{Kind: state.JobAborted, Job: j, Text: j.Comment})
@@ -185,18 +190,20 @@ func requeue(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 
 func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment string) error {
 	free(tx, j)
+	endPhases(j)
 	endSisters(tx, j, true)
 	if err := move(j, pbs.EventRequeue); err != nil {
 		return err
 	}
 	ended := *j // what the records of the end show
+	unasked(j)
 	tx.Emit(state.Event{Kind: kind, Job: &ended, Text: comment})
 	j.Substate, j.MS, j.ExecHost, j.ExecVnode, j.Assigned = pbs.SubQueued, "", "", "", nil
+	forgetPhases(j, tx)
 	j.Session, j.Used, j.Ending, j.HasExited, j.ExitStatus, j.Ended = 0, nil, 0, false, 0, 0
 	j.Comment, j.Eligible = comment, m.At
 	j.Attrs = j.Attrs.Unset("jobdir", "")
 	if p := j.Preempted; p != nil && p.Method != PreemptRequeue {
-	unasked(j)
 		j.Preempted = nil // something else has ended the run
 	}
 	if j.FailedRuns >= maxFailedRuns {

@@ -20,7 +20,7 @@ type JobExiting struct {
 
 // Apply lets the job be seen in stage-out; its vnodes stay its own until JobEnded. A report
 // of another run changes nothing (L2).
-func (c *JobExiting) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
+func (c *JobExiting) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	fresh, err := c.Source.take(tx, res)
 	if err != nil || !fresh {
 		return err
@@ -35,7 +35,7 @@ func (c *JobExiting) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	}
 	next.Substate = pbs.SubStageOut
 	tx.PutJob(&next)
-	return nil
+	return releaseOnStageOut(tx, m, &next)
 }
 
 // substateAtStart is that of a run whose mother superior has its order: files come first.

@@ -68,6 +68,8 @@ var kinds = map[Kind]func() Command{
 	58: func() Command { return new(PreemptJob) },
 	59: func() Command { return new(CheckpointJob) },
 	60: func() Command { return new(CheckpointFailed) },
+	61: func() Command { return new(ReleaseNodes) },
+	62: func() Command { return new(WithdrawRelease) },
 }
 
 // numbers is kinds the other way round.

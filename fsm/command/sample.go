@@ -19,6 +19,7 @@ type JobUsage struct {
 	Job      pbs.JobID     `cbor:"1,keyasint"`
 	RunCount pbs.RunCount  `cbor:"2,keyasint"`
 	Used     resource.List `cbor:"3,keyasint"`
+	Present  resource.List `cbor:"4,keyasint,omitempty"` // of it, what is the hosts' that were not released
 }
 
 // Apply takes over the values of runs that are the present ones.
@@ -30,9 +31,20 @@ func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 		}
 		next := *j
 		next.Used = overlaid(j.Used, u.Used)
+		presentUsed(&next, u.Present)
 		tx.PutJob(&next)
 	}
 	return nil
+}
+
+// presentUsed notes what the hosts have used that a job still has.
+func presentUsed(j *state.Job, present resource.List) {
+	if j.Phases == nil || len(present) == 0 {
+		return
+	}
+	p := *j.Phases
+	p.Present = overlaid(p.Present, present)
+	j.Phases = &p
 }
 
 func overlaid(used, latest resource.List) resource.List {

@@ -20,10 +20,14 @@ func partOf(j *state.Job, host pbs.HostName, run pbs.RunCount) bool {
 
 // sisterEnded notes that the part of the present run on a sister is over, so that nobody
 // waits for that host later (L2). What becomes of the job its mother superior says.
-func sisterEnded(tx *state.Tx, j *state.Job, host pbs.HostName) {
+func sisterEnded(tx *state.Tx, j *state.Job, host pbs.HostName) error {
+	if j.HasLeft(host) {
+		return vacate(tx, j, host)
+	}
 	next := *j
 	next.Over = append(slices.Clip(j.Over), host)
 	tx.PutJob(&next)
+	return nil
 }
 
 // endSisters is called when a run is over by the word of its mother superior, or without: the
@@ -45,16 +49,20 @@ func endSisters(tx *state.Tx, j *state.Job, again bool) {
 
 // loseSister ends a run of which a sister's part is lost: its mother superior ends the rest.
 func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
-	sisterEnded(tx, j, l.host)
+	left := j.HasLeft(l.host)
+	if err := sisterEnded(tx, j, l.host); err != nil {
+		return err
+	}
 	j, _ = tx.Job(j.ID)
 	if !l.orders {
 		dropOrders(tx, l.host, j.ID, j.RunCount)
 	}
-	if j.State != pbs.Running {
-		return nil // it ends as it is
+	if left || j.State != pbs.Running {
+		return nil // it goes on, or ends, as it is
 	}
 	next := *j
 	next.Comment = "Job ended, " + l.why
+	refuseRelease(&next, pbs.BadState)
 	if !j.NotRerunnable {
 		if err := move(&next, pbs.EventRerun); err != nil {
 			return err

@@ -256,7 +256,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 // free gives the vnodes of the present run back.
 func free(tx *state.Tx, j *state.Job) {
 	unrecord(j)
-	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	parts, err := j.AllVnodes()
 	if err != nil {
 		return
 	}

@@ -40,6 +40,9 @@ func maySuspend(tx *state.Tx, j *state.Job, signal string) error {
 		if j.State != pbs.Running || j.Substate != pbs.SubRunning {
 			return pbs.Refuse(pbs.BadState)
 		}
+		if j.Release != nil {
+			return pbs.Errorf(pbs.ResourceBusy, "a release of vnodes of the job is under way")
+		}
 		if j.Preempting() {
 			return pbs.Errorf(pbs.BadState, "%s is being preempted", j.ID)
 		}
@@ -64,7 +67,7 @@ type ownShare struct {
 }
 
 func sharesOf(tx *state.Tx, j *state.Job) []ownShare {
-	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	parts, err := j.AllVnodes()
 	if err != nil {
 		return nil
 	}
@@ -172,17 +175,35 @@ func record(tx *state.Tx, j *state.Job) {
 	}
 }
 
-// ReleasedOn returns what a suspended job gave back of each vnode.
+// ReleasedOn returns what a suspended job gave back of each vnode. Of those that are held it
+// gives back the same resources, which are recorded of the others only (specification:
+// ramp-down section 10).
 func ReleasedOn(j *state.Job) map[pbs.VnodeName][]resource.List {
+	all := map[pbs.VnodeName][]resource.List{}
 	text := j.Released()
 	if text == "" {
-		text = j.ExecVnode
+		text = strings.TrimSuffix(j.ExecVnode+"+"+j.Held(), "+")
+	} else if held := j.Held(); held != "" {
+		parts, err := spec.ParseExecVnode(held)
+		if err != nil {
+			return nil
+		}
+		for _, chunk := range parts {
+			for _, p := range chunk.Parts {
+				var items resource.List
+				for _, it := range p.Items {
+					if _, listed := j.Attrs.Get("resource_released_list", it.Name); listed {
+						items = append(items, it)
+					}
+				}
+				all[p.Vnode] = append(all[p.Vnode], items)
+			}
+		}
 	}
 	parts, err := spec.ParseExecVnode(text)
 	if err != nil {
 		return nil
 	}
-	all := map[pbs.VnodeName][]resource.List{}
 	for _, chunk := range parts {
 		for _, p := range chunk.Parts {
 			all[p.Vnode] = append(all[p.Vnode], p.Items)

@@ -108,6 +108,8 @@ func (t *tables) JobAttributes(j *Job) attr.List {
 			out = appendItems(out, def.Name, j.Resources)
 		case def.Name == "resources_used":
 			out = appendItems(out, def.Name, j.Used)
+		case def.Hidden && j.Phases != nil:
+			out = append(out, j.phaseAttributes(def.Name)...)
 		case hot:
 			out = appendValue(out, def.Name, get(t, j))
 		default:
@@ -128,6 +130,9 @@ func (t *tables) JobAttribute(j *Job, name, res string) string {
 		return v
 	case "resources_used":
 		v, _ := j.Used.Get(res)
+		return v
+	}
+	if v, ok := j.phaseAttributes(name).Get(name, res); ok {
 		return v
 	}
 	v, _ := j.Attrs.Get(name, res)

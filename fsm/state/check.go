@@ -138,7 +138,7 @@ func (t *tables) checkJobs() error {
 		if j.Seq >= t.cluster.NextJob {
 			errs = append(errs, fmt.Errorf("job %s is beyond the next job id %d", j.ID, t.cluster.NextJob))
 		}
-		errs = append(errs, t.checkArray(j), t.checkDepends(j), t.checkSisters(j))
+		errs = append(errs, t.checkArray(j), t.checkDepends(j), t.checkSisters(j), t.checkRelease(j))
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,9 @@
 package state
 
-import "rampart/fsm/pbs"
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
 
 // EventKind says what an Event tells.
 type EventKind uint8
@@ -39,12 +42,17 @@ const (
 	HookVnodeChanged                      // log only: Object is the vnode, Text the change
 	HookVnodeRefused                      // log only: Object is the host, Text why
 	HookNewsPending                       // log only: Object is the vnode, Text says which mom has hooks to come
-)
-
-// An Event tells what a proposal did, for accounting and logs. It is the same on
 	JobCheckpointed                       // C
 	JobRestarted                          // T
 	CheckpointFailed                      // log only: Text is why
+	JobPhaseEnded                         // u: Used is the usage of the phase
+	JobPhaseBegan                         // c
+	JobPhasesOver                         // e: Used is the usage of the last phase
+	VnodeLeft                             // log only: Object is the host, Text says which vnode lost a job, or how many cpus
+	JobRefused                            // log only: Text is why the server could not do what the job wanted
+)
+
+// An Event tells what a proposal did, for accounting and logs. It is the same on
 // every replica; events of a refused proposal are dropped with it.
 type Event struct {
 	Kind    EventKind
@@ -54,8 +62,9 @@ type Event struct {
 	By      pbs.User // who asked
 	Object  string   // name of another object
 	Text    string
-	Changes []Change // JobAltered
-	Quiet   bool     // JobDeleteAsked: nobody is to get mail
+	Changes []Change      // JobAltered
+	Used    resource.List // JobPhaseEnded, JobPhasesOver
+	Quiet   bool          // JobDeleteAsked: nobody is to get mail
 }
 
 // A Change is one altered attribute as accounting writes it.
@@ -69,6 +78,8 @@ var accounted = map[EventKind]bool{
 	JobQueued: true, JobStarted: true, JobEnded: true, JobRequeued: true,
 	JobDeleteAsked: true, JobAborted: true, JobAltered: true, JobMoved: true,
 	JobSuspended: true, JobResumed: true, LicensesCounted: true,
+	JobPhaseEnded: true, JobPhaseBegan: true, JobPhasesOver: true,
+	JobCheckpointed: true, JobRestarted: true,
 }
 
 // Emit adds an event and numbers it if it becomes an accounting record.
@@ -78,7 +89,6 @@ func (tx *Tx) Emit(e Event) {
 		c := tx.EditCluster()
 		c.LastRecord++
 		e.Record = c.LastRecord
-	JobCheckpointed: true, JobRestarted: true,
 	}
 	tx.events = append(tx.events, e)
 	tx.mail(e)

@@ -233,17 +233,22 @@ type Job struct {
 	Sisters []pbs.HostName `cbor:"60,keyasint,omitempty"`
 	Over    []pbs.HostName `cbor:"61,keyasint,omitempty"`
 
+	Phases   *Phases   `cbor:"100,keyasint,omitempty"` // what releases have changed; nil: none has. Replaced, never written to
+	Release  *Release  `cbor:"101,keyasint,omitempty"` // one that was asked for and is not done; replaced, never written to
+	Releases uint64    `cbor:"102,keyasint,omitempty"` // number of the last order about them
+	Refused  []Refused `cbor:"103,keyasint,omitempty"` // the latest of the releases that came to nothing
+
 	Accrued *Accrual `cbor:"70,keyasint,omitempty"` // eligible_time; replaced, never written to
 
 	Preempted *Preemption `cbor:"90,keyasint,omitempty"` // nil: since it was started last it was not; replaced, never written to
+
+	Checkpoint *Checkpoint `cbor:"80,keyasint,omitempty"` // nil: it has none
 
 	Defaults []string `cbor:"40,keyasint,omitempty"` // names in Resource_List that nobody asked for: another queue has others
 }
 
 // Ending says what is to become of a job in state E when its mom reports the end.
 type Ending uint8
-	Checkpoint *Checkpoint `cbor:"80,keyasint,omitempty"` // nil: it has none
-
 
 // The endings.
 const (
@@ -274,13 +279,14 @@ const (
 	OrderForget
 	OrderAlter
 	OrderMessage
+	OrderCheckpoint // checkpoint the job and end it
+	OrderDiscard    // drop what is kept of its checkpoint
+	OrderRelease
 )
 
 // Order is an effect on a mom that was committed and not yet confirmed (L9).
 type Order struct {
 	Host     pbs.HostName `cbor:"1,keyasint"`
-	OrderCheckpoint // checkpoint the job and end it
-	OrderDiscard    // drop what is kept of its checkpoint
 	ID       pbs.OrderID  `cbor:"2,keyasint"`
 	Kind     OrderKind    `cbor:"3,keyasint"`
 	Job      pbs.JobID    `cbor:"4,keyasint"`
@@ -293,6 +299,8 @@ type Order struct {
 	Text     string       `cbor:"11,keyasint,omitempty"` // OrderMessage: the line
 	Output   bool         `cbor:"12,keyasint,omitempty"` // OrderMessage: into standard output
 	Error    bool         `cbor:"13,keyasint,omitempty"` // OrderMessage: into standard error
+	Number   uint64       `cbor:"20,keyasint,omitempty"` // OrderRelease: rises within a run
+	Step     ReleaseStep  `cbor:"21,keyasint,omitempty"` // OrderRelease
 }
 
 // Request is the remembered outcome of a request (L8).
@@ -318,6 +326,8 @@ type Result struct {
 	Finished uint32 `cbor:"7,keyasint,omitempty"` // such as are not rerunnable
 
 	Overwritten bool `cbor:"12,keyasint,omitempty"` // a hook's file was there before
+
+	Release uint64 `cbor:"20,keyasint,omitempty"` // number of the release that was asked for; 0: there is nothing to wait for
 }
 
 // Tombstone remembers a deleted job for those who watch (design section 4).

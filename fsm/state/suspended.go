@@ -38,6 +38,9 @@ func (j *Job) Letter() string {
 // charged returns what the job takes of the server's and its queue's resources.
 func (t *tables) charged(j *Job) resource.List {
 	all := resource.Only(j.Resources, t, resource.PerQueue)
+	if j.Phases != nil {
+		all = j.Phases.Charged
+	}
 	switch {
 	case !j.Suspended():
 		return all
@@ -45,11 +48,19 @@ func (t *tables) charged(j *Job) resource.List {
 		return nil
 	}
 	for _, e := range j.Attrs.Of("resource_released_list") {
+		gone := resource.List{{Name: e.Resource, Value: e.Value}}
+		for _, it := range j.heldItems() { // what held vnodes give back is not listed
+			if it.Name == e.Resource {
+				gone = append(gone, it)
+			}
+		}
 		if _, has := all.Get(e.Resource); !has {
 			continue
 		}
-		if left, err := resource.Sub(all, resource.List{{Name: e.Resource, Value: e.Value}}, t); err == nil {
-			all = left
+		for _, it := range gone {
+			if left, err := resource.Sub(all, resource.List{it}, t); err == nil {
+				all = left
+			}
 		}
 	}
 	return all

@@ -143,7 +143,7 @@ func (tx *Tx) exhume(t *Tombstone) {
 func (tx *Tx) reindexJob(old, j *Job) {
 	tx.indexJob(old, j)
 	tx.tally(old, j)
-	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State && old.Suspended() == j.Suspended() {
+	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State && old.Suspended() == j.Suspended() && old.Phases == j.Phases {
 		return
 	}
 	tx.countJob(old, false)

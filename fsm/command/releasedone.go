@@ -1,0 +1,213 @@
+package command
+
+import (
+	"slices"
+	"strconv"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// releaseAnswered is the mother superior's answer to an order about released vnodes. Only the
+// asking waits for it.
+func (c *OrderConfirmed) releaseAnswered(tx *state.Tx, o *state.Order) error {
+	j, ok := tx.Job(o.Job)
+	if o.Step != state.ReleaseAsked || !ok || j.RunCount != o.RunCount || j.Release == nil || j.Release.Number != o.Number {
+		return nil
+	}
+	if c.Refusal != nil {
+		next := *j
+		refuseRelease(&next, c.Refusal.Code)
+		tx.PutJob(&next)
+		tx.Emit(state.Event{Kind: state.JobRefused, Job: &next, Text: "MOM rejected modify request, error: " + strconv.Itoa(int(c.Refusal.Code))})
+		return nil
+	}
+	return releaseDone(tx, j, c.Used, c.Present)
+}
+
+// releaseDone gives the job its smaller assignment. What it has released stays assigned until
+// each mom says that the job has left its host.
+func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error {
+	r := j.Release
+	before := *j
+	before.Used = overlaid(j.Used, used)
+	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, present)})
+	next := before
+	p := state.Phases{Orig: j.Assignment(), Charged: resource.Only(j.Resources, tx, resource.PerQueue)}
+	if j.Phases != nil {
+		p = *j.Phases
+	}
+	p.Acct, p.UsedAcct, p.Present = j.Assignment(), before.Used, nil
+	p.Held = append(slices.Clip(slices.Clone(r.Released)), p.Held...)
+	next.ExecVnode, next.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
+	next.Resources = jobWide(r.To.Resources, j.Resources, tx)
+	next.Phases, next.Release = &p, nil
+	next.Releases++
+	next.Assigned = assignedNow(tx, &next)
+	tx.PutJob(&next)
+	orderRelease(tx, &next, state.ReleaseDone)
+	tx.Emit(state.Event{Kind: state.JobPhaseBegan, Job: &next})
+	for _, h := range r.Released {
+		if h.Left && !next.Sister(h.Host) { // its part is over already
+			now, _ := tx.Job(j.ID)
+			if err := vacate(tx, now, h.Host); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// phaseUsed is the usage of the phase that ends: cput and walltime since the one before, the
+// others as the hosts of the phase tell them now (specification: ramp-down section 13).
+func phaseUsed(j *state.Job, present resource.List) resource.List {
+	used := j.Used
+	var last resource.List
+	if j.Phases != nil {
+		used, last = overlaid(used, j.Phases.Present), j.Phases.UsedAcct
+	}
+	used = overlaid(overlaid(used, present), cpusOf(j))
+	for _, name := range []string{"cput", "walltime"} {
+		total, ok := j.Used.Get(name)
+		if !ok {
+			continue
+		}
+		def, _ := resource.Lookup(name)
+		before, _ := last.Get(name)
+		used = used.Set(name, resource.Seconds(def.Measure(total)-def.Measure(before)).String())
+	}
+	return used
+}
+
+// jobWide returns what an assignment requests, with what belongs to the whole job as it is by
+// now: it may have been altered.
+func jobWide(chunks, now resource.List, t resource.Table) resource.List {
+	for _, it := range now {
+		if def, ok := t.Resource(it.Name); ok && !def.AtHost() && it.Name != "nodect" && it.Name != "select" {
+			chunks = chunks.Set(it.Name, it.Value)
+		}
+	}
+	return chunks
+}
+
+// assignedNow is what the present assignment is charged with: of a vnode that the job has to
+// itself all, once.
+func assignedNow(tx *state.Tx, j *state.Job) (sum resource.List) {
+	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	if err != nil {
+		return nil
+	}
+	whole := map[pbs.VnodeName]bool{}
+	for _, c := range parts {
+		for _, p := range c.Parts {
+			items := p.Items
+			if alone, known := whole[p.Vnode]; alone {
+				continue
+			} else if v, ok := tx.Vnode(p.Vnode); ok && !known {
+				whole[p.Vnode] = slices.ContainsFunc(v.Jobs, func(h state.VnodeJob) bool {
+					return h.Job == j.ID && h.RunCount == j.RunCount && h.Exclusive
+				})
+				if whole[p.Vnode] {
+					items = v.Available()
+				}
+			}
+			if more, err := resource.Add(sum, items, tx); err == nil {
+				sum = more
+			}
+		}
+	}
+	return sum
+}
+
+// vacate gives back what is held on a host that the job has left: its mom has said so, or no
+// run of it can live there.
+func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
+	next, p := *j, *j.Phases
+	p.Held = nil
+	gone := map[pbs.VnodeName]bool{}
+	var order []pbs.VnodeName
+	for _, h := range j.Phases.Held {
+		if h.Host != host {
+			p.Held = append(p.Held, h)
+			continue
+		}
+		parts, err := spec.ParseExecVnode(h.Chunks)
+		if err != nil {
+			return err
+		}
+		for _, c := range parts {
+			for _, part := range c.Parts {
+				if p.Charged, err = resource.Sub(p.Charged, resource.Only(part.Items, tx, resource.PerQueue), tx); err != nil {
+					return err
+				}
+				if !gone[part.Vnode] {
+					gone[part.Vnode] = true
+					order = append(order, part.Vnode)
+				}
+			}
+		}
+	}
+	is := func(h pbs.HostName) bool { return h == host }
+	next.Sisters, next.Over = slices.DeleteFunc(slices.Clone(j.Sisters), is), slices.DeleteFunc(slices.Clone(j.Over), is)
+	next.Phases = &p
+	tx.PutJob(&next)
+	cpus := 0
+	for _, name := range order {
+		n, err := leave(tx, j, name)
+		if err != nil {
+			return err
+		}
+		cpus += n
+		tx.Emit(state.Event{Kind: state.VnodeLeft, Object: string(host), Text: "clearing job " + string(j.ID) + " from node " + string(name)})
+	}
+	tx.Emit(state.Event{Kind: state.VnodeLeft, Object: string(host), Text: "deallocating " + strconv.Itoa(cpus) + " cpu(s) from job " + string(j.ID)})
+	return nil
+}
+
+// leave takes a run off a vnode, and returns how many of its cpus are free by that.
+func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, err error) {
+	v, ok := tx.Vnode(name)
+	if !ok {
+		return 0, nil
+	}
+	next := *v
+	next.Jobs = nil
+	for _, held := range v.Jobs {
+		if held.Job != j.ID || held.RunCount != j.RunCount {
+			next.Jobs = append(next.Jobs, held)
+			continue
+		}
+		if next.Assigned, err = resource.Sub(next.Assigned, held.Items, tx); err != nil {
+			return 0, err
+		}
+		text, _ := held.Items.Get("ncpus")
+		n, _ := strconv.Atoi(text)
+		cpus += n
+	}
+	next.LastUsed = tx.Now()
+	next.OverCommitted = overCommitted(tx, &next)
+	tx.PutVnode(&next)
+	return cpus, nil
+}
+
+// endPhases is called when a run is over: nothing is held any more, and a release that was
+// asked for comes to nothing. It changes j, which the caller stores.
+func endPhases(j *state.Job) {
+	refuseRelease(j, pbs.BadState)
+	if j.Phases != nil && len(j.Phases.Held) > 0 {
+		p := *j.Phases
+		p.Held = nil
+		j.Phases = &p
+	}
+}
+
+// forgetPhases gives a job that is queued again what it had requested.
+func forgetPhases(j *state.Job, t resource.Table) {
+	if j.Phases == nil {
+		return
+	}
+	orig := j.Phases.Orig
+	j.SchedSelect, j.Resources, j.Phases = orig.SchedSelect, jobWide(orig.Resources, j.Resources, t), nil
+}

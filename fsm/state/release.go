@@ -1,0 +1,195 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// ReleaseStep says what an OrderRelease is about (design section 6).
+type ReleaseStep uint8
+
+// The steps. The numbers are in every log and snapshot: append only.
+const (
+	ReleaseAsked     ReleaseStep = iota + 1 // the mother superior saves the new assignment
+	ReleaseDone                             // it counts, and sisters may be told
+	ReleaseWithdrawn                        // the one before counts
+)
+
+// An Assignment is what a job has, as it keeps it.
+type Assignment struct {
+	ExecVnode   string        `cbor:"1,keyasint,omitempty"`
+	ExecHost    string        `cbor:"2,keyasint,omitempty"`
+	SchedSelect string        `cbor:"3,keyasint,omitempty"`
+	Resources   resource.List `cbor:"4,keyasint,omitempty"`
+}
+
+// Assignment returns what the job has at present.
+func (j *Job) Assignment() Assignment {
+	return Assignment{j.ExecVnode, j.ExecHost, j.SchedSelect, j.Resources}
+}
+
+// A Release is a smaller assignment that was asked for and that the mother superior has not
+// yet on its disk: the job's attributes stay until it has.
+type Release struct {
+	Number   uint64         `cbor:"1,keyasint"`
+	To       Assignment     `cbor:"2,keyasint"`
+	Hosts    []pbs.HostName `cbor:"3,keyasint,omitempty"` // that keep vnodes, the mother superior first
+	Released []Holding      `cbor:"4,keyasint,omitempty"`
+	By       pbs.User       `cbor:"5,keyasint,omitempty"`
+	At       pbs.Time       `cbor:"6,keyasint,omitempty"`
+}
+
+// A Holding is what a release has taken from a job on one host, and what stays assigned until
+// the mom says that the job has left the host (specification: ramp-down section 8).
+type Holding struct {
+	Host   pbs.HostName `cbor:"1,keyasint"`
+	Chunks string       `cbor:"2,keyasint"`           // as exec_vnode writes them
+	Left   bool         `cbor:"3,keyasint,omitempty"` // the job has no vnode of the host any more
+}
+
+// Phases is what a job keeps that has released vnodes.
+type Phases struct {
+	Orig     Assignment    `cbor:"1,keyasint"`           // before the first release
+	Acct     Assignment    `cbor:"2,keyasint"`           // of the phase before the present one
+	UsedAcct resource.List `cbor:"3,keyasint,omitempty"` // resources_used at the last u
+	Present  resource.List `cbor:"4,keyasint,omitempty"` // resources_used of the hosts that are still the job's
+	Held     []Holding     `cbor:"5,keyasint,omitempty"` // the latest release first
+	Charged  resource.List `cbor:"6,keyasint,omitempty"` // consumables that are taken of the server's and the queue's
+}
+
+// Refused is a release that came to nothing.
+type Refused struct {
+	Number uint64   `cbor:"1,keyasint"`
+	Code   pbs.Code `cbor:"2,keyasint"`
+}
+
+// HasLeft tells whether the job has released every vnode of a host that has not confirmed it
+// yet.
+func (j *Job) HasLeft(host pbs.HostName) bool {
+	return j.Phases != nil && slices.ContainsFunc(j.Phases.Held, func(h Holding) bool { return h.Host == host && h.Left })
+}
+
+// Held returns what is held of the vnodes that the job has released, as exec_vnode writes
+// it; "" for nothing.
+func (j *Job) Held() string {
+	if j.Phases == nil {
+		return ""
+	}
+	texts := make([]string, len(j.Phases.Held))
+	for i, h := range j.Phases.Held {
+		texts[i] = h.Chunks
+	}
+	return strings.Join(texts, "+")
+}
+
+// AllVnodes is exec_vnode and behind it what is held: all that the run has of vnodes.
+func (j *Job) AllVnodes() (spec.ExecVnode, error) {
+	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	if err != nil || j.Phases == nil || len(j.Phases.Held) == 0 {
+		return parts, err
+	}
+	held, err := spec.ParseExecVnode(j.Held())
+	return append(parts, held...), err
+}
+
+// heldItems returns what is held of the vnodes that the job has released, each by itself.
+func (j *Job) heldItems() (items []resource.Item) {
+	if held := j.Held(); held != "" {
+		parts, err := spec.ParseExecVnode(held)
+		if err != nil {
+			return nil
+		}
+		for _, c := range parts {
+			for _, p := range c.Parts {
+				items = append(items, p.Items...)
+			}
+		}
+	}
+	return items
+}
+
+// phaseAttributes are the hidden attributes of a job that has released vnodes.
+func (j *Job) phaseAttributes(name string) attr.List {
+	if j.Phases == nil {
+		return nil
+	}
+	one := func(text string) attr.List { return appendValue(nil, name, text) }
+	items := func(l resource.List) attr.List { return appendItems(nil, name, l) }
+	switch p := j.Phases; name {
+	case "exec_host_orig":
+		return one(p.Orig.ExecHost)
+	case "exec_vnode_orig":
+		return one(p.Orig.ExecVnode)
+	case "schedselect_orig":
+		return one(p.Orig.SchedSelect)
+	case "Resource_List_orig":
+		return items(p.Orig.Resources)
+	case "exec_host_acct":
+		return one(p.Acct.ExecHost)
+	case "exec_vnode_acct":
+		return one(p.Acct.ExecVnode)
+	case "Resource_List_acct":
+		return items(p.Acct.Resources)
+	case "resources_used_acct":
+		return items(p.UsedAcct)
+	case "resources_used_update":
+		return items(p.Present)
+	case "exec_vnode_deallocated":
+		return one(j.Held())
+	}
+	return nil
+}
+
+// checkRelease verifies that what a run has of each vnode is what its exec_vnode and its
+// held vnodes come to.
+func (t *tables) checkRelease(j *Job) error {
+	if j.Phases == nil && j.Release == nil {
+		return nil
+	}
+	live := j.State == pbs.Running || j.State == pbs.Exiting
+	switch {
+	case !live && (j.Release != nil || len(j.Phases.Held) > 0):
+		return fmt.Errorf("job %s in state %s has vnodes to release", j.ID, j.State)
+	case !live || j.Suspended():
+		return nil
+	case j.Release != nil && j.Release.Number > j.Releases:
+		return fmt.Errorf("job %s has release %d open, and counts %d", j.ID, j.Release.Number, j.Releases)
+	}
+	parts, err := j.AllVnodes()
+	if err != nil {
+		return fmt.Errorf("job %s: %w", j.ID, err)
+	}
+	has := map[pbs.VnodeName]resource.List{}
+	var order []pbs.VnodeName
+	for _, c := range parts {
+		for _, p := range c.Parts {
+			if _, met := has[p.Vnode]; !met {
+				order = append(order, p.Vnode)
+			}
+			sum, err := resource.Add(has[p.Vnode], p.Items, t)
+			if err != nil {
+				return fmt.Errorf("job %s: %w", j.ID, err)
+			}
+			has[p.Vnode] = sum
+		}
+	}
+	var errs []error
+	for _, name := range order {
+		v, ok := t.Vnode(name)
+		if !ok {
+			continue
+		}
+		at := slices.IndexFunc(v.Jobs, func(h VnodeJob) bool { return h.Job == j.ID && h.RunCount == j.RunCount })
+		if at < 0 || !resource.Equal(v.Jobs[at].Items, has[name], t) {
+			errs = append(errs, fmt.Errorf("job %s has %v of vnode %s, which counts otherwise (L3)", j.ID, has[name], name))
+		}
+	}
+	return errors.Join(errs...)
+}
