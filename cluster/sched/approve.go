@@ -10,8 +10,18 @@ import (
 	"rampart/fsm/state"
 )
 
-// barFor is how long a job whose start a hook has refused is passed over.
-const barFor = 10 * time.Second
+// A job whose start a hook has refused is passed over for a time that doubles with each
+// refusal in a row: many such jobs must not keep the hooks busy.
+const (
+	barFirst = time.Second
+	barMost  = 16 * time.Second
+)
+
+// A bar keeps a job from being planned.
+type bar struct {
+	until time.Time
+	long  time.Duration
+}
 
 // Approve asks the hooks of runjob about starts that belong together. It returns why those
 // are refused that are.
@@ -51,10 +61,12 @@ func (l *Loop) ask(ctx context.Context, v *state.View, starts []Start) {
 	for _, s := range starts {
 		why, no := refused[s.Job]
 		if no {
-			l.barred[s.Job] = time.Now().Add(barFor)
+			long := min(max(barFirst, 2*l.barred[s.Job].long), barMost)
+			l.barred[s.Job] = bar{time.Now().Add(long), long}
 			set.Comments = append(set.Comments, command.JobComment{Job: s.Job, Text: "Not Running: PBS Error: " + why})
 			continue
 		}
+		delete(l.barred, s.Job)
 		good = append(good, s)
 	}
 	l.mu.Unlock()
@@ -80,12 +92,17 @@ func (l *Loop) ask(ctx context.Context, v *state.View, starts []Start) {
 func (l *Loop) bars() map[pbs.JobID]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.barred, func(_ pbs.JobID, until time.Time) bool { return time.Now().After(until) })
-	if len(l.barred) == 0 {
-		return nil
-	}
-	out := make(map[pbs.JobID]bool, len(l.barred))
-	for id := range l.barred {
+	now := time.Now()
+	// Who was not asked about again for so long is gone, or has no room.
+	maps.DeleteFunc(l.barred, func(_ pbs.JobID, b bar) bool { return now.After(b.until.Add(barMost)) })
+	var out map[pbs.JobID]bool
+	for id, b := range l.barred {
+		if now.After(b.until) {
+			continue
+		}
+		if out == nil {
+			out = map[pbs.JobID]bool{}
+		}
 		out[id] = true
 	}
 	return out

@@ -51,9 +51,11 @@ func TestLoop_RunjobHooks(t *testing.T) {
 		if b, g := l.state(bad), l.state(good); b != "Q" || g != "Q" {
 			t.Errorf("while the hook runs they are %s and %s", b, g)
 		}
-		time.Sleep(7 * time.Second)
+		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
 		j, _ := l.View().Job(bad)
+		time.Sleep(5500 * time.Millisecond)
+		synctest.Wait()
 		if b, g := l.state(bad), l.state(good); b != "Q" || g != "R" || j.Comment != "Not Running: PBS Error: not now" {
 			t.Errorf("after it they are %s (%s) and %s", b, j.Comment, g)
 		}

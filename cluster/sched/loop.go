@@ -51,9 +51,9 @@ type Loop struct {
 	commented time.Time // when comments were proposed last
 	approving sync.WaitGroup
 	mu        sync.Mutex
-	asking    map[pbs.JobID]bool      // starts that hooks look at now
-	barred    map[pbs.JobID]time.Time // jobs that they have refused, until when
-	mask      uint16                  // of events that are logged: the scheduler's log_events
+	asking    map[pbs.JobID]bool // starts that hooks look at now
+	barred    map[pbs.JobID]bar  // jobs that they have refused
+	mask      uint16             // of events that are logged: the scheduler's log_events
 }
 
 const (
@@ -74,7 +74,7 @@ func New(opts Options) *Loop {
 	if opts.Meter == nil {
 		opts.Meter = NewMeter(nil)
 	}
-	return &Loop{opts: opts, planner: NewPlanner(), asking: map[pbs.JobID]bool{}, barred: map[pbs.JobID]time.Time{}}
+	return &Loop{opts: opts, planner: NewPlanner(), asking: map[pbs.JobID]bool{}, barred: map[pbs.JobID]bar{}}
 }
 
 // Run plans and proposes until ctx ends.

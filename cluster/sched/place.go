@@ -49,11 +49,8 @@ func (w *world) find(c *class) (spec.ExecVnode, bool) {
 
 // findIn finds room in the present placement set, or anywhere.
 func (w *world) findIn(c *class) (spec.ExecVnode, bool) {
-	several := c.total() > 1
-	if c.place.Arrangement != spec.Scatter || !several {
-		if placed, ok := w.onOne(c); ok || !several || c.place.Arrangement == spec.Pack {
-			return placed, ok
-		}
+	if c.place.Arrangement == spec.Pack || c.total() == 1 {
+		return w.onOne(c)
 	}
 	return w.onSeveral(c)
 }
