@@ -22,7 +22,7 @@ PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # What the generated code was made from, and what was made.
 GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 
-.PHONY: all build install package demo test test-long lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
+.PHONY: all build install package demo test test-long mpich lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
 
 all: build test
 
@@ -56,11 +56,20 @@ test: lint build ## lint and every test but the long ones
 	[ -z "$(RACE)" ] || go test -short -timeout 15m ./chaos # all schedules; with the race detector it plays a few, in files
 	go test -short -p 1 -timeout 8m $(PROCESS_TESTS)
 
-test-long: lint generate-check build ## every test, with new seeds
+test-long: lint generate-check build mpich ## every test, with new seeds
 	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))
 	$(MAKE) bugs
 	go test -count 1 -timeout 240m ./chaos -run 'TestSchedules|TestScenarios' -args -seed $$(date +%s) -runs 20000
 	go test -v -p 1 -timeout 60m $(PROCESS_TESTS)
+
+# Without it, and without the right to install it, the tests of MPI are skipped and say so.
+mpich: ## install MPICH for the tests of MPI, unless it is there
+	@command -v mpicc >/dev/null && exit
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends mpich libmpich-dev libc6-dev || echo "MPICH could not be installed"
+	else
+		echo "MPICH is not installed: its tests are skipped"
+	fi
 
 lint: vet generated-current ## go vet, staticcheck, gofumpt, generated code current
 	@$(TOOL) staticcheck ./...
