@@ -1,0 +1,198 @@
+package mom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/mom/cgroup"
+	"rampart/mom/proc"
+	"rampart/transport/api"
+)
+
+// keep gives the mom cgroups of its own, when it is up, and returns the folders that jobs have
+// theirs below; none if this machine lets us make none.
+func (r *real) keep() {
+	parent := fmt.Sprintf("rampart-test-%d", os.Getpid())
+	r.config.Cgroups = &cgroup.Options{Find: func() (cgroup.Tree, error) { return cgroup.FindTree("/", parent) }}
+	r.t.Cleanup(func() {
+		if err := proc.RemoveCgroup(folders(parent)); err != nil {
+			r.t.Errorf("cgroups left: %v", err)
+		}
+	})
+}
+
+func folders(parent string) []string {
+	tree, err := cgroup.FindTree("/", "")
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, top := range tree.Tops() {
+		all = append(all, filepath.Join(top, parent))
+	}
+	return all
+}
+
+// enable switches pbs_cgroups on.
+func (r *real) enable() {
+	r.t.Helper()
+	_, err := r.mom.SetHooks(context.Background(), connect.NewRequest(&api.SetHooksRequest{
+		Epoch: r.servers.epoch, Term: r.term, Generation: 1, Server: "srv",
+		Hooks: []*api.Hook{{Name: cgroupsHook, Seq: 1, Attributes: []*api.Attribute{
+			{Name: "type", Value: "pbs"}, {Name: "enabled", Value: "true"},
+			{Name: "event", Value: "execjob_begin,execjob_launch,execjob_attach,execjob_resize,execjob_epilogue,execjob_end,execjob_abort"},
+		}}},
+	}))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *real) kept(job string) []string {
+	return r.mom.config.keeper.Room(job, 1).Folders
+}
+
+// A daemon that has left session, environment and, with the shim, its parents, is still in the
+// job's cgroup, and ends with the job.
+func TestReal_DaemonsDoNotEscape(t *testing.T) {
+	r := newReal(t)
+	r.keep()
+	r.up()
+	r.enable()
+	r.order(r.run("1.srv", "env -i setsid sh -c 'echo $$ >"+r.user+"/daemon; exec sleep 1000' & sleep 1000\n"))
+	r.untilTold("1.srv", "1 started")
+	if len(r.kept("1.srv")) == 0 {
+		t.Skip("this machine lets us make no cgroups")
+	}
+	var pid int
+	r.until("the daemon is there", func() bool {
+		text, err := os.ReadFile(filepath.Join(r.user, "daemon"))
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil && pid > 0
+	})
+	shim, _, err := r.config.System.Find(filepath.Join(r.home, "mom_priv", "jobs", "1.srv@1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(shim.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	r.untilTold("1.srv", "1 started", "1 lost -4")
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the daemon lives when the run is told to be over: %v", err)
+	}
+}
+
+// A mom that comes back without its jobs removes what they had.
+func TestReal_CgroupsOfAnEarlierMom(t *testing.T) {
+	r := newReal(t)
+	r.keep()
+	r.up()
+	r.enable()
+	r.order(r.run("1.srv", "sleep 1000\n"))
+	r.untilTold("1.srv", "1 started")
+	had := r.kept("1.srv")
+	if len(had) == 0 {
+		t.Skip("this machine lets us make no cgroups")
+	}
+	r.down()
+	r.config.Adopt = false
+	r.up()
+	r.untilTold("1.srv", "1 started", "1 lost -4")
+	r.until("its cgroup is gone", func() bool {
+		_, err := os.Stat(had[0])
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}
+
+// holdings is what a mom has of its host.
+type holdings struct{ goroutines, descriptors, processes, files, cgroups int }
+
+func (r *real) holds() (h holdings) {
+	h.goroutines = runtime.NumGoroutine()
+	open, _ := os.ReadDir("/proc/self/fd")
+	h.descriptors = len(open)
+	statuses, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range statuses {
+		text, _ := os.ReadFile(path)
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) {
+			h.processes++
+		}
+	}
+	count := func(n *int) fs.WalkDirFunc {
+		return func(_ string, _ fs.DirEntry, err error) error {
+			if err == nil {
+				*n++
+			}
+			return nil
+		}
+	}
+	_ = filepath.WalkDir(r.home, count(&h.files))
+	_ = filepath.WalkDir(r.tmp, count(&h.files))
+	for _, dir := range folders(fmt.Sprintf("rampart-test-%d", os.Getpid())) {
+		_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				h.cgroups++
+			}
+			return nil
+		})
+	}
+	return h
+}
+
+// TestReal_NothingLeaks runs many jobs in a row, each of which leaves a daemon behind.
+func TestReal_NothingLeaks(t *testing.T) {
+	jobs := 1000
+	if testing.Short() {
+		jobs = 20
+	}
+	r := newReal(t)
+	r.keep()
+	r.up()
+	r.enable()
+	one := func(i int) {
+		job := fmt.Sprintf("%d.srv", i)
+		r.order(r.run(job, "setsid sleep 1000 &\nexit 0\n"))
+		r.untilTold(job, "1 started", "1 ended 0")
+		if reply, err := r.tryDeliver(r.term, 0, r.forget(job)); err != nil || reply.GetAnswers()[0].GetRefusal() != nil {
+			t.Fatalf("forget %s: %v, %v", job, err, reply)
+		}
+	}
+	for i := range 10 { // what is made once is there then
+		one(i)
+	}
+	settled := func() holdings {
+		last := r.holds()
+		r.until("the mom is at rest", func() bool {
+			now := r.holds()
+			same := now == last
+			last = now
+			return same
+		})
+		return last
+	}
+	before, began := settled(), time.Now()
+	for i := range jobs {
+		one(10 + i)
+	}
+	t.Logf("%d jobs, %v each", jobs, (time.Since(began) / time.Duration(jobs)).Round(time.Millisecond))
+	after := settled()
+	t.Logf("before %+v, after %+v", before, after)
+	if after.goroutines > before.goroutines+5 || after.descriptors > before.descriptors+5 || after.processes > before.processes ||
+		after.files > before.files+5 || after.cgroups > before.cgroups {
+		t.Errorf("something leaks: before %+v, after %+v", before, after)
+	}
+}
