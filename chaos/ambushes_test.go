@@ -20,12 +20,13 @@ var unprovoked = map[string]string{
 	"ReplicaLeft":      "the last step of a removal: TestRemove_LeadersDieBetweenTheSteps of cluster",
 	"ReplaceReplica":   "a newcomer and half a minute are needed: TestReplace_LeadersDieInIt of cluster",
 	"KeepReplica":      "it takes a replacement back, and the next leader looks again: TestReplace_OneThatIsHeardAgainKeepsItsPlace of cluster",
-	"CheckpointJob":    "a script must end the job, and the bubble starts none: TestCheckpoint_* of mom and of cmd/conformance",
-	"CheckpointFailed": "it is a fact like JobEnded, and comes from a script: TestCheckpoint_* of mom",
+	"CheckpointJob":    "a script must end the job, and the bubble starts none: TestCheckpoint_* of mom/task and of cmd/conformance",
+	"CheckpointFailed": "it is a fact like JobEnded, and comes from a script: TestCheckpoint_* of mom/task",
 	"HookTasksDone":    "a script must have run, and the bubble starts no interpreter: TestHooks_* of cmd/conformance",
 	"HookWishes":       "it is a fact like JobEnded, and comes from a script: TestHooks_* of cmd/conformance",
 	"ReleaseNodes":     "a job over several hosts is needed, which the load of these scenarios has none of: TestReleases_* of cluster/dispatch",
 	"WithdrawRelease":  "a mother superior must be silent for ten seconds, and the next leader looks again: TestReleases_* of cluster/dispatch",
+	"PruneJob":         "a host must fail while a job starts on others: TestPrune_* of cluster/dispatch",
 	"NewEpoch":         "it is the first command of a cluster of one: nobody could lead after it",
 }
 

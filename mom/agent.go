@@ -170,6 +170,8 @@ func (m *Mom) obey(ctx context.Context, l *life, o *api.Order, saved map[uint64]
 		err = l.tell(ctx, k, task.Alter{Attrs: attrs(o.GetAlter().GetAttributes())})
 	case o.GetRelease() != nil:
 		err = m.releaseNodes(ctx, l, k, o.GetRelease())
+	case o.GetCheckpoint() != nil:
+		err = m.checkpointJob(ctx, l, k, o.GetCheckpoint())
 	case o.GetMessage() != nil:
 		err = m.messageJob(l, k, o.GetMessage())
 	default:
@@ -226,6 +228,9 @@ func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) (
 	t := task.New(k, attrs(run.GetAttributes()), run.GetScriptBytes() > 0, m.config.System.BootID(), cookie)
 	t.Lapse = lapse
 	t.Hosts, t.Host = runHosts(run.GetHosts()), m.config.Host
+	if restart := run.GetRestart(); restart != nil {
+		t.Restart, t.Staged = &task.Restart{Session: restart.GetSession()}, true
+	}
 	r := task.NewRunner(l.site, t)
 	if err := r.Save(); err != nil {
 		return nil, errors.Join(err, l.spool.Drop(k))

@@ -226,6 +226,8 @@ func fact(f spool.Fact) *api.Fact {
 		}}
 	case f.Hook != nil:
 		out.What = &api.Fact_Hooks{Hooks: wishes(f.Hook)}
+	case f.NotCheckpointed != nil:
+		out.What = &api.Fact_NotCheckpointed{NotCheckpointed: &api.NotCheckpointed{Reason: f.NotCheckpointed.Reason}}
 	case f.Exiting != nil:
 		out.What = &api.Fact_Exiting{Exiting: &api.Exiting{}}
 	case f.Ended != nil:
@@ -233,7 +235,7 @@ func fact(f spool.Fact) *api.Fact {
 		out.What = &api.Fact_Ended{Ended: &api.Ended{
 			ExitStatus: int32(e.ExitStatus), Used: used(e.Used), Comment: e.Comment,
 			NeverStarted: e.NeverStarted, Lost: e.Lost, StageoutStatus: int32(e.StageOut),
-			StageinFailed: e.StageInFailed, Present: used(e.Present),
+			StageinFailed: e.StageInFailed, Checkpointed: e.Checkpointed, Present: used(e.Present),
 		}}
 	}
 	return out

@@ -106,6 +106,8 @@ func (s *settings) directive(line string) error {
 			return errors.New("$cgroup_parent wants a path below the cgroup hierarchies")
 		}
 		s.cgroupParent = parent
+	case "$action":
+		return s.action(f)
 	case "$enforce":
 		s.EnforceMem = s.EnforceMem || arg(1) == "mem"
 	}

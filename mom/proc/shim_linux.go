@@ -184,7 +184,7 @@ func (s *shim) fork(stdin, stdout, stderr *os.File) (int, error) {
 		Files: []uintptr{stdin.Fd(), stdout.Fd(), stderr.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: s.spec.Terminal},
 	}
-	if o := s.spec.Owner; o != nil {
+	if o := s.spec.Owner; o != nil && !s.spec.Restart {
 		attr.Sys.Credential = &syscall.Credential{Uid: o.UID, Gid: o.GID, Groups: o.Groups}
 	}
 	old := syscall.Umask(s.spec.Umask)
@@ -381,7 +381,7 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 	if inPlace != "" {
 		var f *os.File
 		err := asOwner(spec.Owner, func() (err error) {
-			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777))
+			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777), spec.Restart)
 			return err
 		})
 		if err == nil {
@@ -389,7 +389,11 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 		}
 		fmt.Fprintf(os.Stderr, "%s: output of %s goes to the spool: %v\n", ShimName, spec.Job, err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	flags := os.O_CREATE | os.O_APPEND | os.O_WRONLY | syscall.O_NOFOLLOW
+	if !spec.Restart {
+		flags |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open output: %w", err)
 	}
@@ -403,14 +407,14 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 	return f, nil
 }
 
-// openInPlace makes a file empty, or opens what is no file and takes output, such as /dev/null.
-func openInPlace(path string, mode fs.FileMode) (*os.File, error) {
+// openInPlace makes a file empty, unless it is to be kept, or opens what is no file and takes output, such as /dev/null.
+func openInPlace(path string, mode fs.FileMode, keep bool) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NONBLOCK, mode)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() {
+	if err == nil && info.Mode().IsRegular() && !keep {
 		err = errors.Join(f.Truncate(0), f.Chmod(mode))
 	}
 	if err == nil && info.Mode()&fs.ModeNamedPipe != 0 {

@@ -106,6 +106,9 @@ type Spec struct {
 	Lapse         uint64  `json:"lapse"`    // of the deadline when the job was accepted
 	// Terminal runs the program at a pseudo-terminal; Stdin, Stdout and Stderr are not used.
 	Terminal bool `json:"terminal,omitempty"`
+	// Restart says that a script of the site brings the job back: output is appended to what is
+	// there, and the script runs with the mom's own rights.
+	Restart bool `json:"restart,omitempty"`
 	// Cgroups are the folders of the job's cgroup, one for each hierarchy; none: it has none.
 	// The program is born in it. When First ends, or the fence falls, all in it is killed.
 	Cgroups []string `json:"cgroups,omitempty"`

@@ -17,7 +17,10 @@ type Fact struct {
 	Started *Started `json:"started,omitempty"`
 	Ended   *Ended   `json:"ended,omitempty"`
 	Exiting *Exiting `json:"exiting,omitempty"`
-	Hook    *Hook    `json:"hook,omitempty"`
+
+	NotCheckpointed *NotCheckpointed `json:"not_checkpointed,omitempty"`
+
+	Hook *Hook `json:"hook,omitempty"`
 }
 
 // Exiting says that the program has ended and that its files are on their way.
@@ -40,6 +43,7 @@ type Ended struct {
 	StageOut     int    `json:"stageout_status,omitempty"`
 	// StageInFailed says that the program was never started since its files did not come.
 	StageInFailed bool `json:"stagein_failed,omitempty"`
+	Checkpointed  bool `json:"checkpointed,omitempty"` // it goes on from what the host keeps
 	// Present is what the hosts have used that kept vnodes to the end, if others were released.
 	Present []Used `json:"present,omitempty"`
 }
@@ -80,11 +84,11 @@ type waiting struct {
 }
 
 func (s *Spool) knownLocked(f Fact) bool {
-	if f.Hook != nil {
-		return false // each run of a hook is another
+	if f.Hook != nil || f.NotCheckpointed != nil {
+		return false // each run of a hook is another, and each attempt at a checkpoint
 	}
 	return slices.ContainsFunc(s.facts, func(old Fact) bool {
-		return old.Hook == nil && old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) &&
+		return old.Hook == nil && old.NotCheckpointed == nil && old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) &&
 			(old.Exiting != nil) == (f.Exiting != nil)
 	})
 }

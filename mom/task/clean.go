@@ -87,6 +87,9 @@ func (s *Site) makeTmpDir(ctx context.Context, t Task, a Account) error {
 // clean removes what only a running job needs. Nobody waits for it but the job's next run: a
 // file system that hangs leaves a goroutine behind, and not a mom that obeys no order.
 func (s *Site) clean(ctx context.Context, t Task) {
+	if t.Result != nil && t.Result.Checkpointed {
+		return // it goes on there
+	}
 	done := s.cleaning.begin(t.Key.Job)
 	go func() {
 		defer done()

@@ -77,6 +77,10 @@ func (t Task) exited(e proc.Exit) (Task, []Action, error) {
 	t.Spent += e.CPU
 	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, Wall: t.active(e.Wall), RSS: rss})
 	result := spool.Ended{ExitStatus: e.Status, Used: t.Used()}
+	if ended, ok := t.ofCheckpoint(e); ok {
+		ended.Used = result.Used
+		return t.conclude(ended)
+	}
 	switch {
 	case t.requeued():
 		result.ExitStatus = ExitRerun
@@ -117,6 +121,8 @@ func (t Task) delivery() []Action {
 		return []Action{{Do: Bar}}
 	}
 	switch {
+	case t.Result.Checkpointed:
+		return []Action{{Do: Keep}}
 	case t.again() || t.Result.NeverStarted:
 		return []Action{{Do: Discard}}
 	case len(t.itemsOut()) > 0 && !t.OutDone:

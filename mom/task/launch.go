@@ -103,6 +103,9 @@ func (r *Runner) launch(ctx, hooks context.Context, t Task) Event {
 	if own || errors.Is(err, ErrNoAccount) {
 		status = ExitOwnFault
 	}
+	if errors.Is(err, errBadRestart) {
+		status = ExitBadRestart
+	}
 	return Failed{Status: status, Reason: err.Error(), Barred: own || errors.Is(err, proc.ErrFenced)}
 }
 
@@ -170,6 +173,9 @@ func (r *Runner) start(ctx, hooks context.Context, t Task) (proc.Handle, Account
 	spec := s.spec(t, a)
 	used, err := r.launching(hooks, t, &spec)
 	if err != nil {
+		return proc.Handle{}, a, nil, err
+	}
+	if err := s.restarting(t, a, &spec); err != nil {
 		return proc.Handle{}, a, nil, err
 	}
 	h, err := s.System.Start(ctx, s.Spool.TaskDir(t.Key), spec)

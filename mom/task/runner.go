@@ -315,6 +315,12 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.deliver(ctx)
 	case Bar:
 		r.finish(ctx, func(ctx context.Context, t Task) Event { return r.site.after(ctx, t, r.site.bar) })
+	case Save:
+		r.save(ctx)
+	case Keep:
+		r.keep(ctx)
+	case Unsaved:
+		r.fact(ctx, a, r.task.unsavedFact(), UnsavedTold{})
 	case Discard:
 		r.discard(ctx)
 	case Announce:

@@ -52,6 +52,7 @@ type Settings struct {
 	JobDirRoot  string            // parent of the folders of jobs with sandbox=PRIVATE; empty: their owners' homes
 	Environment map[string]string // of pbs_environment
 	EnforceMem  bool
+	Actions     // scripts of the site
 	// PollDowntime is how long a sister may be silent before its part counts as lost; 0 is
 	// DefaultPollDowntime.
 	PollDowntime time.Duration

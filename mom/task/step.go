@@ -1,5 +1,7 @@
 package task
 
+import "slices"
+
 // step decides what follows from ev. It starts nothing and reads no clock.
 func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	if resume, ok := ev.(Resume); ok {
@@ -13,6 +15,9 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	}
 	if next, ok := t.stepTrial(ev); ok {
 		return next, nil, nil
+	}
+	if next, actions, err, ok := t.stepCheckpoint(ev); ok {
+		return next, actions, err
 	}
 	if t.Sister {
 		return t.stepSister(ev)
@@ -80,12 +85,16 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 // the job.
 func (t Task) resumeAll(ev Resume) (Task, []Action, error) {
 	t, programs := t.resumePrograms(ev)
-	resume := t.resume
+	t, unsaved := t.resumeCheckpoint()
+	next, actions, err := t.resumeAs(ev)
+	return next, slices.Concat(programs, unsaved, actions), err
+}
+
+func (t Task) resumeAs(ev Resume) (Task, []Action, error) {
 	if t.Sister {
-		resume = t.resumeSister
+		return t.resumeSister(ev)
 	}
-	next, actions, err := resume(ev)
-	return next, append(programs, actions...), err
+	return t.resume(ev)
 }
 
 func (t Task) resume(ev Resume) (Task, []Action, error) {

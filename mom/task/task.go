@@ -156,6 +156,9 @@ type Task struct {
 	Idle     time.Duration `json:"idle,omitempty"`
 	Result   *spool.Ended  `json:"result,omitempty"`
 	// HookUsed is what hooks on this host have set of resources_used.
+	// Saving is the checkpoint after which the run ends; Restart says that it goes on from one.
+	Saving  *Saving  `json:"saving,omitempty"`
+	Restart *Restart `json:"restart,omitempty"`
 	HookUsed []spool.Used `json:"hook_used,omitempty"`
 	Told     bool         `json:"told,omitempty"` // the fact Ended is in the spool
 	// Barred says that no shim has run the program, nor ever will: only then may the end

@@ -1,0 +1,68 @@
+package mom
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/spool"
+	"rampart/mom/task"
+	"rampart/transport/api"
+	"rampart/transport/daylog"
+)
+
+// discardFor bounds what is done about folders of the owner when a checkpoint is dropped.
+const discardFor = 10 * time.Second
+
+// checkpointJob has a job checkpointed and ended, or drops what is kept of its checkpoint.
+func (m *Mom) checkpointJob(ctx context.Context, l *life, k spool.TaskKey, order *api.CheckpointJob) error {
+	if order.GetDiscard() {
+		m.lines.Job(daylog.Debug, k.Job, "drop checkpoint request received")
+		ctx, cancel := context.WithTimeout(ctx, discardFor)
+		defer cancel()
+		return l.site.DiscardCheckpoint(ctx, k.Job, !l.here(k.Job))
+	}
+	m.lines.Job(daylog.Debug, k.Job, "hold job request received")
+	return l.tell(ctx, k, task.Checkpoint{Able: m.settings.Load().CheckpointAbort != nil})
+}
+
+// here tells whether a run of the job is on this host.
+func (l *life) here(job pbs.JobID) bool {
+	for _, r := range l.all() {
+		if t := r.Task(); t.Key.Job == job && t.State != task.Ended {
+			return true
+		}
+	}
+	return false
+}
+
+// action reads a line $action NAME TIMEOUT !PATH ARG... Actions that the mom does by itself in
+// one way only are passed over.
+func (s *settings) action(f []string) error {
+	names := map[string]**task.ActionScript{"checkpoint_abort": &s.CheckpointAbort, "restart": &s.Restart}
+	if len(f) < 2 {
+		return errors.New("$action wants NAME TIMEOUT !PATH ARG...")
+	}
+	to, known := names[f[1]]
+	if !known {
+		return nil
+	}
+	if len(f) < 4 || !strings.HasPrefix(f[3], "!") {
+		return fmt.Errorf("$action %s wants TIMEOUT !PATH ARG...", f[1])
+	}
+	seconds, err := strconv.ParseUint(f[2], 10, 31)
+	if err != nil {
+		return fmt.Errorf("$action %s: %q is no number of seconds", f[1], f[2])
+	}
+	path := strings.TrimPrefix(f[3], "!")
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("$action %s: %q is no absolute path", f[1], path)
+	}
+	*to = &task.ActionScript{Timeout: time.Duration(seconds) * time.Second, Path: path, Args: f[4:]}
+	return nil
+}

@@ -1,0 +1,67 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"rampart/fsm/pbs"
+)
+
+// NotCheckpointed says that a checkpoint failed, and that the job runs on.
+type NotCheckpointed struct {
+	Reason string `json:"reason"`
+}
+
+// Checkpoint returns the folder of a job's checkpoint, by PBS's name for it.
+func (s *Spool) Checkpoint(job pbs.JobID) string {
+	return filepath.Join(s.home, "checkpoint", string(job)+".CK")
+}
+
+// NewCheckpoint makes the folder for a new checkpoint. The function that it returns, which is
+// to be called in any case, drops the older one, or the new one if it is not good.
+func (s *Spool) NewCheckpoint(job pbs.JobID) (settle func(good bool) error, err error) {
+	dir := s.Checkpoint(job)
+	old := dir + ".old"
+	settle = func(good bool) error {
+		if good {
+			return os.RemoveAll(old)
+		}
+		return restoreOld(dir, old)
+	}
+	if err := restoreOld(dir, old); err != nil { // of an attempt that a crash has cut off
+		return settle, fmt.Errorf("make a checkpoint of %s: %w", job, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return settle, fmt.Errorf("make a checkpoint of %s: %w", job, err)
+	}
+	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return settle, fmt.Errorf("make a checkpoint of %s: %w", job, err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return settle, fmt.Errorf("make a checkpoint of %s: %w", job, err)
+	}
+	return settle, nil
+}
+
+// restoreOld puts an older checkpoint back into its place, if there is one aside.
+func restoreOld(dir, old string) error {
+	if _, err := os.Lstat(old); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Rename(old, dir)
+}
+
+// DropCheckpoint removes what is kept of a job's checkpoints.
+func (s *Spool) DropCheckpoint(job pbs.JobID) error {
+	dir := s.Checkpoint(job)
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".old")); err != nil {
+		return fmt.Errorf("drop the checkpoint of %s: %w", job, err)
+	}
+	return nil
+}
