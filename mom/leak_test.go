@@ -51,7 +51,8 @@ func (r *real) enable() {
 	_, err := r.mom.SetHooks(context.Background(), connect.NewRequest(&api.SetHooksRequest{
 		Epoch: r.servers.epoch, Term: r.term, Generation: 1, Server: "srv",
 		Hooks: []*api.Hook{{Name: cgroupsHook, Seq: 1, Attributes: []*api.Attribute{
-			{Name: "type", Value: "pbs"}, {Name: "enabled", Value: "true"},
+			{Name: "type", Value: "pbs"},
+			{Name: "enabled", Value: "true"},
 			{Name: "event", Value: "execjob_begin,execjob_launch,execjob_attach,execjob_resize,execjob_epilogue,execjob_end,execjob_abort"},
 		}}},
 	}))
