@@ -103,15 +103,8 @@ func (r hookRunner) refused(t *task.Task, event string, out outcome) error {
 // Ending implements task.Hooks: what runs is different where the start has failed
 // (specification: ramp-down section 17).
 func (r hookRunner) Ending(ctx context.Context, t task.Task) []spool.Used {
-	events := []string{"execjob_epilogue", "execjob_end"}
-	switch {
-	case t.Abandoned:
-		events = []string{"execjob_abort"}
-	case t.Result != nil && t.Result.NeverStarted && !t.Sister:
-		events = []string{"execjob_abort", "execjob_epilogue", "execjob_end"}
-	}
 	var used []spool.Used
-	for _, event := range events {
+	for _, event := range endEvents(t) {
 		if !r.any(event) {
 			continue
 		}

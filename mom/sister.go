@@ -52,6 +52,8 @@ func (s sister) Join(ctx context.Context, r *connect.Request[api.JoinRunRequest]
 	switch {
 	case err != nil:
 		return nil, connect.NewError(connect.CodeUnavailable, err)
+	case t.HookRefused && t.Result != nil:
+		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Result.Comment)
 	case t.State != task.Running && t.Result != nil:
 		return nil, pbs.Errorf(pbs.BadState, "%s: %s", s.config.Host, t.Result.Comment)
 	case t.State != task.Running:

@@ -2,6 +2,7 @@ package mom
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"connectrpc.com/connect"
@@ -60,4 +61,17 @@ func shareOf(s *api.Share) task.Share {
 		out.Hooked = append(out.Hooked, spool.Used{Resource: u.GetResource(), Type: u.GetType(), Value: u.GetValue()})
 	}
 	return out
+}
+
+// attachHooks runs execjob_attach before a session becomes the job's.
+func (m *Mom) attachHooks(ctx context.Context, t task.Task, pid int) error {
+	l := m.running()
+	if l == nil {
+		return connect.NewError(connect.CodeUnavailable, errEnding)
+	}
+	err := l.site.Hooks.At(ctx, "execjob_attach", t, pid)
+	if errors.Is(err, task.ErrHook) {
+		return pbs.Errorf(pbs.HookError, "%v", err)
+	}
+	return err
 }

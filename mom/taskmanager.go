@@ -262,6 +262,9 @@ func (s taskManager) Attach(ctx context.Context, r *connect.Request[api.AttachRe
 	if uid, _ := ctx.Value(uidKey{}).(uint32); uid != owner && uid != 0 {
 		return nil, pbs.Refuse(pbs.Unauthorized)
 	}
+	if err := s.attachHooks(ctx, runner.Task(), int(r.Msg.GetPid())); err != nil {
+		return nil, err
+	}
 	if err := runner.Tell(ctx, task.Attach{Handle: h}); err != nil {
 		return nil, err
 	}

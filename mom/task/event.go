@@ -142,5 +142,5 @@ type Action struct {
 	// Program is the number of the one meant, of StartProgram, RecoverProgram and WatchProgram,
 	// and of Send, if it is for one only.
 	Program uint32
-	Text    string // of Note
+	Text    string // of Note; of Send the word for a suspension or resumption
 }

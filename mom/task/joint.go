@@ -217,7 +217,14 @@ func (r *Runner) listened(p Polled) Polled {
 
 // pass sends a signal to the sisters' processes. Each sister gets the signals in their order, but
 // SIGKILL at once: nothing that comes after it matters.
-func (r *Runner) pass(ctx context.Context, sig syscall.Signal) {
+func (r *Runner) pass(ctx context.Context, sig syscall.Signal, word string) {
+	name := strconv.Itoa(int(sig))
+	switch word {
+	case suspends:
+		name = suspends
+	case resumes, resumed:
+		name = resumes // sisters have hooks of their own
+	}
 	if r.passed == nil {
 		r.passed = make(map[pbs.HostName]<-chan struct{})
 	}
@@ -235,7 +242,7 @@ func (r *Runner) pass(ctx context.Context, sig syscall.Signal) {
 			ctx, cancel := context.WithTimeout(ctx, passFor)
 			defer cancel()
 			return r.site.insist(ctx, func(ctx context.Context) error {
-				return r.site.Peers.Signal(ctx, h, t.Key, strconv.Itoa(int(sig)))
+				return r.site.Peers.Signal(ctx, h, t.Key, name)
 			})
 		})
 		for i, err := range errs {

@@ -63,7 +63,7 @@ func (t Task) signal(ev Signal) (Task, []Action, error) {
 		t.Signals = append(t.Signals[:len(t.Signals):len(t.Signals)], name)
 		return t, nil, nil
 	case Running, Ending:
-		return t.halt(ev), []Action{{Do: Send, Signal: sig}}, nil
+		return t.halt(ev), []Action{{Do: Send, Signal: sig, Text: suspension(name)}}, nil
 	}
 	return t, nil, t.refused("signal")
 }

@@ -399,7 +399,7 @@ func (r *Runner) send(ctx context.Context, a Action) {
 		r.signal(p.Handle, sig)
 		return
 	}
-	if r.preterm(ctx, sig) {
+	if r.preterm(ctx, sig) || r.hookBefore(ctx, a.Text) {
 		return
 	}
 	if sig == syscall.SIGTERM || sig == syscall.SIGKILL {
@@ -409,8 +409,9 @@ func (r *Runner) send(ctx context.Context, a Action) {
 		r.signal(h, sig)
 	}
 	if r.task.Asked && !r.task.Gathered && r.task.State != Gathering {
-		r.pass(ctx, sig)
+		r.pass(ctx, sig, a.Text)
 	}
+	r.hookAfter(ctx, a.Text)
 }
 
 func (r *Runner) signal(h proc.Handle, sig syscall.Signal) {

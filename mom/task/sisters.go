@@ -207,6 +207,7 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		if t.State != Accepted {
 			return t, nil, nil
 		}
+		t.HookRefused = ev.Hook
 		return t.leave(spool.Ended{ExitStatus: ev.Status, Comment: ev.Reason, NeverStarted: true})
 	case Lapsed:
 		if t.Lapse >= ev.Now || t.Fenced || t.Over() {
@@ -230,6 +231,8 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		return t.graceOver()
 	case Signal:
 		return t.signalSister(ev.Name)
+	case Proceed:
+		return t.proceed()
 	case Sampled:
 		return t.sampledSister(ev)
 	case Alter:
@@ -316,7 +319,11 @@ func (t Task) signalSister(name string) (Task, []Action, error) {
 	if t.State != Running {
 		return t, nil, t.refused("signal")
 	}
-	return t, []Action{{Do: Send, Signal: sig}}, nil
+	word := suspension(name)
+	if word != "" {
+		t.Halted = word == suspends
+	}
+	return t, []Action{{Do: Send, Signal: sig, Text: word}}, nil
 }
 
 func (t Task) sampledSister(ev Sampled) (Task, []Action, error) {

@@ -77,16 +77,16 @@ func (u UseCopy) matches(host string) bool {
 
 // A Site is what all tasks of a host share.
 type Site struct {
-	Host       pbs.HostName
-	Spool      *spool.Spool
-	System     proc.System
-	Accounts   Accounts
-	Scripts    Scripts
-	Mover      Mover // nil: files stay on this host
-	Peers      Peers
-	Hooks      Hooks // nil: there are none
+	Host     pbs.HostName
+	Spool    *spool.Spool
+	System   proc.System
+	Accounts Accounts
+	Scripts  Scripts
+	Mover    Mover // nil: files stay on this host
+	Peers    Peers
+	Hooks    Hooks // nil: there are none
 	// Measure raises a measurement to what the host knows better; nil: it knows nothing.
-	Measure func(t Task, u proc.Usage) proc.Usage
+	Measure    func(t Task, u proc.Usage) proc.Usage
 	Settings   func() Settings
 	Lines      Lines
 	Logger     *slog.Logger

@@ -60,6 +60,8 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 		return t.graceOver()
 	case Signal:
 		return t.signal(ev)
+	case Proceed:
+		return t.proceed()
 	case Sampled:
 		return t.sampled(ev)
 	case Alter:

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"syscall"
 	"time"
 )
@@ -33,4 +34,66 @@ func (t Task) active(elapsed time.Duration) time.Duration {
 		elapsed = min(elapsed, t.HaltedAt)
 	}
 	return max(0, elapsed-t.Idle)
+}
+
+// Proceed says that the hooks before a resumption have run.
+type Proceed struct{}
+
+func (Proceed) event() {}
+
+// The words for a signal that is more than one: the processes are suspended, are to go on when
+// hooks have run, or go on.
+const (
+	suspends = "suspend"
+	resumes  = "resume"
+	resumed  = "resumed"
+)
+
+// suspension returns the word for a signal, "" for a plain one.
+func suspension(name string) string {
+	switch sig, _ := ParseSignal(name); {
+	case !isSuspension(name):
+		return ""
+	case sig == syscall.SIGSTOP:
+		return suspends
+	}
+	return resumes
+}
+
+// proceed sends the signal that hooks were run before, unless the job was suspended again.
+func (t Task) proceed() (Task, []Action, error) {
+	if t.State != Running && t.State != Ending || t.Halted {
+		return t, nil, nil
+	}
+	return t, []Action{{Do: Send, Signal: syscall.SIGCONT, Text: resumed}}, nil
+}
+
+// hookBefore runs the hooks before a resumption, and then sends the signal; false: there are none.
+// A rejection is noted, for the servers have decided.
+func (r *Runner) hookBefore(ctx context.Context, word string) bool {
+	if word != resumes || r.site.patience("execjob_preresume") == 0 {
+		return false
+	}
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		r.noteHooks(ctx, t, "execjob_preresume")
+		return unless(ctx, Proceed{})
+	})
+	return true
+}
+
+// hookAfter runs the hooks after a suspension.
+func (r *Runner) hookAfter(ctx context.Context, word string) {
+	if word != suspends || r.site.patience("execjob_postsuspend") == 0 {
+		return
+	}
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		r.noteHooks(ctx, t, "execjob_postsuspend")
+		return nil
+	})
+}
+
+func (r *Runner) noteHooks(ctx context.Context, t Task, event string) {
+	if err := r.site.Hooks.At(ctx, event, t, 0); err != nil && ctx.Err() == nil {
+		r.site.Logger.Warn("hooks of a suspension", "task", t.Key.String(), "event", event, "err", err)
+	}
 }

@@ -37,3 +37,34 @@ func TestSuspend_Walltime(t *testing.T) {
 		t.Errorf("walltime %s at the end", got)
 	}
 }
+
+// Hooks before a resumption do not let go on what was suspended again meanwhile.
+func TestStep_Suspension(t *testing.T) {
+	halted := func(t *Task) { t.Halted = true }
+	for _, c := range []struct {
+		name  string
+		task  Task
+		event Event
+		want  string
+	}{
+		{"suspended", in(Running), Signal{Name: "suspend"}, suspends},
+		{"resumed", in(Running, halted), Signal{Name: "admin-resume"}, resumes},
+		{"stopped", in(Running), Signal{Name: "STOP"}, ""},
+		{"the hooks have run", in(Running), Proceed{}, resumed},
+		{"a sister is suspended", in(Running, sister), Signal{Name: "suspend"}, suspends},
+		{"a sister's hooks have run", in(Running, sister), Proceed{}, resumed},
+	} {
+		_, actions, err := step(c.task, c.event)
+		if err != nil || len(actions) != 1 || actions[0].Do != Send || actions[0].Text != c.want {
+			t.Errorf("%s: %+v, %v; want %q", c.name, actions, err, c.want)
+		}
+	}
+	for _, task := range []Task{in(Running, halted), in(Running, sister, halted), in(Ended)} {
+		if _, actions, err := step(task, Proceed{}); err != nil || actions != nil {
+			t.Errorf("%s: %+v, %v", task.State, actions, err)
+		}
+	}
+	if next, _, _ := step(in(Running, sister), Signal{Name: "suspend"}); !next.Halted {
+		t.Error("a sister that is suspended does not know it")
+	}
+}

@@ -114,6 +114,7 @@ type Task struct {
 	Prologue        PrologueState `json:"prologue,omitempty"`
 	PrologueFailure string        `json:"prologue_failure,omitempty"`
 	Abandoned       bool          `json:"abandoned,omitempty"`
+	HookRefused     bool          `json:"hook_refused,omitempty"` // its taking part
 
 	// The number of the last order about the assignment, and the hosts that keep vnodes in it, nil
 	// for all; while it may be withdrawn, those that kept them before.
@@ -155,10 +156,10 @@ type Task struct {
 	HaltedAt time.Duration `json:"halted_at,omitempty"`
 	Idle     time.Duration `json:"idle,omitempty"`
 	Result   *spool.Ended  `json:"result,omitempty"`
-	// HookUsed is what hooks on this host have set of resources_used.
 	// Saving is the checkpoint after which the run ends; Restart says that it goes on from one.
 	Saving  *Saving  `json:"saving,omitempty"`
 	Restart *Restart `json:"restart,omitempty"`
+	// HookUsed is what hooks on this host have set of resources_used.
 	HookUsed []spool.Used `json:"hook_used,omitempty"`
 	Told     bool         `json:"told,omitempty"` // the fact Ended is in the spool
 	// Barred says that no shim has run the program, nor ever will: only then may the end
