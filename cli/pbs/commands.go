@@ -9,7 +9,7 @@ import (
 // Commands returns all PBS commands.
 func Commands() []*cli.Command {
 	return slices.Concat([]*cli.Command{
-		qsub(), qstat(), qdel(), qalter(), qhold(), qrls(), qsig(), qrerun(), qrun(), qmove(), qorder(), qmsg(),
+		qsub(), qstat(), qdel(), qalter(), qhold(), qrls(), qsig(), qrerun(), releaseNodes(), qrun(), qmove(), qorder(), qmsg(),
 		qselect(), tracejob(), pbsnodes(), qmgr(), qterm(), pbsdsh(), pbsTmrsh(), pbsAttach(),
 	}, queueStates(), reservations())
 }

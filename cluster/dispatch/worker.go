@@ -141,7 +141,9 @@ func (w *worker) confirm(ctx context.Context, req *api.DeliverRequest, reply *ap
 }
 
 func confirmed(host pbs.HostName, a *api.Answer) *command.OrderConfirmed {
-	c := &command.OrderConfirmed{Host: host, Order: pbs.OrderID(a.GetOrder())}
+	c := &command.OrderConfirmed{
+		Host: host, Order: pbs.OrderID(a.GetOrder()), Used: usage(a.GetUsed()), Present: usage(a.GetPresent()),
+	}
 	if r := a.GetRefusal(); r != nil {
 		c.Refusal = &pbs.Error{Code: pbs.Code(r.GetCode()), Message: r.GetMessage()}
 	}
@@ -179,6 +181,8 @@ func order(v *state.View, o *state.Order) *api.Order {
 		out.What = &api.Order_Alter{Alter: &api.AlterJob{Attributes: attributes(o.Changes)}}
 	case state.OrderCheckpoint, state.OrderDiscard:
 		out.What = &api.Order_Checkpoint{Checkpoint: &api.CheckpointJob{Discard: o.Kind == state.OrderDiscard}}
+	case state.OrderRelease:
+		out.What = &api.Order_Release{Release: releaseNodes(v, o)}
 	case state.OrderMessage:
 		out.What = &api.Order_Message{Message: &api.MessageJob{Text: o.Text, Output: o.Output, Error: o.Error}}
 	}

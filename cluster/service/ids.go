@@ -87,10 +87,24 @@ const (
 	typeMove    = 12
 	typeTerm    = 17
 	typeOrder   = 50
+	typeRelNode = 90
 )
 
 // logSecurity is the event of refused requests.
 const logSecurity = 0x0020
+
+// logDebug2 is the event of refusals that say something of a job.
+const logDebug2 = 0x0100
+
+// noted is a refusal of which the server log has some lines.
+type noted struct {
+	error
+	job   string
+	lines []string
+}
+
+// Unwrap returns what the user reads.
+func (n *noted) Unwrap() error { return n.error }
 
 // denied is a refusal for lack of permission. It is logged once, where it ends.
 type denied struct{ class, object, text string }
@@ -111,6 +125,14 @@ func denyJob(p person, j *state.Job, request int) error {
 
 // told logs a refusal for lack of permission and returns the error as it was.
 func (c *Config) told(err error) error {
+	if n, ok := errors.AsType[*noted](err); ok {
+		for _, text := range n.lines {
+			if err := c.Log.Write(time.Now(), logDebug2, "Job", n.job, text); err != nil {
+				c.Logger.Error("write the server log", "error", err)
+			}
+		}
+		return n.error
+	}
 	d, ok := errors.AsType[*denied](err)
 	if !ok {
 		return err

@@ -193,7 +193,7 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 		return &command.JobEnded{
 			Source: source, Job: job, RunCount: run, ExitStatus: e.GetExitStatus(), Used: used(e.GetUsed()),
 			Comment: e.GetComment(), NeverStarted: e.GetNeverStarted(), Lost: e.GetLost(), StageoutStatus: e.GetStageoutStatus(),
-			StageInFailed: e.GetStageinFailed(), Checkpointed: e.GetCheckpointed(),
+			StageInFailed: e.GetStageinFailed(), Present: used(e.GetPresent()), Checkpointed: e.GetCheckpointed(),
 		}, nil
 	default:
 		return nil, pbs.Errorf(pbs.InvalidRequest, "fact %d of %s is of no known kind", f.GetSeq(), host)
@@ -234,7 +234,7 @@ func (s *Report) Samples(ctx context.Context, r *connect.Request[api.SamplesRequ
 			continue
 		}
 		sample.Jobs = append(sample.Jobs, command.JobUsage{
-			Job: known.ID, RunCount: known.RunCount, Used: used(j.GetUsed()),
+			Job: known.ID, RunCount: known.RunCount, Used: used(j.GetUsed()), Present: used(j.GetPresent()),
 		})
 	}
 	if len(sample.Jobs) == 0 {

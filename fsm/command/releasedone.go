@@ -19,10 +19,13 @@ func (c *OrderConfirmed) releaseAnswered(tx *state.Tx, o *state.Order) error {
 	}
 	if c.Refusal != nil {
 		next := *j
-		refuseRelease(&next, c.Refusal.Code)
+		noRelease(&next, state.Refused{Code: c.Refusal.Code, ByMom: true})
 		tx.PutJob(&next)
 		tx.Emit(state.Event{Kind: state.JobRefused, Job: &next, Text: "MOM rejected modify request, error: " + strconv.Itoa(int(c.Refusal.Code))})
 		return nil
+	}
+	if j.Release.Prune {
+		return pruned(tx, j)
 	}
 	return releaseDone(tx, j, c.Used, c.Present)
 }

@@ -213,11 +213,14 @@ func orderRelease(tx *state.Tx, j *state.Job, step state.ReleaseStep) {
 const maxRefused = 16
 
 // refuseRelease notes that the open release of a job came to nothing.
-func refuseRelease(j *state.Job, code pbs.Code) {
+func refuseRelease(j *state.Job, code pbs.Code) { noRelease(j, state.Refused{Code: code}) }
+
+func noRelease(j *state.Job, why state.Refused) {
 	if j.Release == nil {
 		return
 	}
-	refused := append([]state.Refused{{Number: j.Release.Number, Code: code}}, j.Refused...)
+	why.Number = j.Release.Number
+	refused := append([]state.Refused{why}, j.Refused...)
 	j.Refused = slices.Clip(refused[:min(len(refused), maxRefused)])
 	j.Release = nil
 }

@@ -279,7 +279,7 @@ func TestReleaseNodes_MomRefuses(t *testing.T) {
 	w.release()
 	w.confirm("hosta", pbs.Refuse(pbs.BadState))
 	j := w.now()
-	if fmt.Sprint(j.Assignment()) != fmt.Sprint(before) || j.Release != nil || j.Phases != nil || fmt.Sprint(j.Refused) != "[{1 15016}]" {
+	if fmt.Sprint(j.Assignment()) != fmt.Sprint(before) || j.Release != nil || j.Phases != nil || fmt.Sprint(j.Refused) != "[{1 15016 true}]" {
 		t.Errorf("%+v %+v %v", j.Assignment(), j.Release, j.Refused)
 	}
 	if w.records() != "S" {

@@ -25,7 +25,7 @@ func (t *tables) checkDigest() error {
 	sum += sumOf(&t.queues) + sumOf(&t.vnodes) + sumOf(&t.hosts) + sumOf(&t.jobs) + sumOf(&t.scripts) +
 		sumOf(&t.orders) + sumOf(&t.requests) + sumOf(&t.tombstones) + sumOf(&t.tokens) + sumOf(&t.identities) +
 		sumOf(&t.replicas) + sumOf(&t.resources) + sumOf(&t.parts) +
-		sumOf(&t.hooks) + sumOf(&t.hookFiles) + sumOf(&t.hookTasks) + sumOf(&t.mails)
+		sumOf(&t.hooks) + sumOf(&t.hookFiles) + sumOf(&t.hookTasks) + sumOf(&t.mails) + sumOf(&t.shares)
 	if sum != t.digest {
 		return fmt.Errorf("digest is %x, the records sum to %x", t.digest, sum)
 	}
@@ -56,6 +56,7 @@ func (t *tables) checkIndexes() error {
 		{"queued", fresh.queued.items.Len(), t.queued.items.Len()},
 		{"running", fresh.running.items.Len(), t.running.items.Len()},
 		{"suspended", fresh.suspended.items.Len(), t.suspended.items.Len()},
+		{"releasing", fresh.releasing.items.Len(), t.releasing.items.Len()},
 		{"returned subjobs", fresh.returned.items.Len(), t.returned.items.Len()},
 		{"jobs with earlier runs", fresh.awaiting.items.Len(), t.awaiting.items.Len()},
 		{"routing", fresh.routing.items.Len(), t.routing.items.Len()},

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -44,6 +45,7 @@ type Release struct {
 	Released []Holding      `cbor:"4,keyasint,omitempty"`
 	By       pbs.User       `cbor:"5,keyasint,omitempty"`
 	At       pbs.Time       `cbor:"6,keyasint,omitempty"`
+	Prune    bool           `cbor:"7,keyasint,omitempty"` // of a run that is being started: nothing is held
 }
 
 // A Holding is what a release has taken from a job on one host, and what stays assigned until
@@ -68,6 +70,30 @@ type Phases struct {
 type Refused struct {
 	Number uint64   `cbor:"1,keyasint"`
 	Code   pbs.Code `cbor:"2,keyasint"`
+	ByMom  bool     `cbor:"3,keyasint,omitempty"` // the mother superior's word
+}
+
+// Releasing yields the jobs that have a release open.
+func (t *tables) Releasing() iter.Seq[*Job] { return t.releasing.all() }
+
+// ReleaseOutcome returns what became of a release of the job: nil if it is done, its refusal
+// in the words of the specification (ramp-down section 4), or true if it is open.
+func (j *Job) ReleaseOutcome(number uint64) (open bool, err error) {
+	if j.Release != nil && j.Release.Number == number {
+		return true, nil
+	}
+	for _, r := range j.Refused {
+		switch {
+		case r.Number != number:
+		case r.ByMom:
+			return false, pbs.Errorf(r.Code, "MOM rejected modify request, error: %d", r.Code)
+		case r.Code == pbs.NoMom:
+			return false, pbs.Errorf(pbs.NoMom, "Server could not connect to MOM")
+		default:
+			return false, pbs.Refuse(r.Code)
+		}
+	}
+	return false, nil
 }
 
 // HasLeft tells whether the job has released every vnode of a host that has not confirmed it

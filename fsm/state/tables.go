@@ -34,10 +34,12 @@ type tables struct {
 	hookFiles  table[HookFile]
 	hookTasks  table[HookTask]
 	mails      table[Mail]
+	shares     table[Share]
 
 	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]       // jobs in states R and E
 	suspended  index[Job]       // running jobs that are suspended
+	releasing  index[Job]       // running jobs that have a release open
 	returned   index[Job]       // subjobs that were started and are to start again
 	awaiting   index[Job]       // jobs with earlier runs whose end is not known
 	due        index[Job]       // jobs in state W, by their time
@@ -114,9 +116,10 @@ func newTablesUnder(u *undo) tables {
 		}),
 		hookTasks: newTable(u, 15, func(a, b *HookTask) bool { return a.Seq < b.Seq }),
 		mails:     newTable(u, 16, func(a, b *Mail) bool { return a.Seq < b.Seq }),
+		shares:    newTable(u, 30, func(a, b *Share) bool { return a.Entity < b.Entity }),
 
 		queued:  newTree(u, waiting.less),
-		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), awaiting: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub),
+		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), awaiting: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub), releasing: newIndex(u, bySeqAndSub),
 		due: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.ExecAt, b.ExecAt), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
@@ -164,8 +167,8 @@ const (
 func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
-		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails,
-		&t.queued, &t.running, &t.suspended, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares,
+		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
 		&t.tallies, &t.routing,
 	} {
 		tree.disown()

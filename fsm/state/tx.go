@@ -105,6 +105,7 @@ func (tx *Tx) PutJob(j *Job) {
 	old, delta := tx.jobs.put(j)
 	tx.digest += delta
 	tx.reindexJob(old, j)
+	tx.chargeShare(old, j)
 }
 
 // DeleteJob removes a job and its script and leaves a tombstone.
@@ -154,6 +155,7 @@ func (t *tables) indexJob(old, j *Job) {
 	t.queue(old, j)
 	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
 	t.suspended.move(old, j, (*Job).Suspended)
+	t.releasing.move(old, j, func(j *Job) bool { return j.Release != nil })
 	t.returned.move(old, j, (*Job).returned)
 	t.awaiting.move(old, j, func(j *Job) bool { return len(j.Unconfirmed) > 0 })
 	t.routing.move(old, j, t.inRouting)

@@ -30,6 +30,7 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	duties.Go(func() error { return dispatch.New(options).Run(ctx) })
 	duties.Go(func() error { return watcher.Run(ctx) })
 	duties.Go(func() error { return dispatch.NewTeller(options).Run(ctx) })
+	duties.Go(func() error { return dispatch.NewReleases(options).Run(ctx) })
 	duties.Go(func() error { return s.hooks.serve(ctx, s.machine, s.replica) })
 	duties.Go(func() error { return s.turnGossipKeys(ctx) })
 	if s.outside.Mail != nil {
