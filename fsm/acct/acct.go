@@ -24,6 +24,7 @@ var types = map[state.EventKind]string{
 	state.JobQueued: "Q", state.JobStarted: "S", state.JobEnded: "E", state.JobRequeued: "R",
 	state.JobDeleteAsked: "D", state.JobAborted: "A", state.JobAltered: "a", state.JobMoved: "M",
 	state.JobPhaseEnded: "u", state.JobPhaseBegan: "c", state.JobPhasesOver: "e",
+	state.JobCounted: "S", state.JobAdjusted: "s",
 	state.LicensesCounted: "L", state.JobSuspended: "z", state.JobResumed: "r",
 	state.JobCheckpointed: "C", state.JobRestarted: "T",
 }
@@ -36,7 +37,7 @@ func Of(e state.Event, zone *time.Location) (Record, bool) {
 	if e.Job != nil {
 		id = string(e.Job.ID)
 	}
-	if !ok || e.Job == nil && e.Kind != state.LicensesCounted {
+	if !ok || e.Unrecorded || e.Job == nil && e.Kind != state.LicensesCounted {
 		return Record{}, false
 	}
 	at := time.Unix(0, int64(e.At)).In(zone)
@@ -49,7 +50,7 @@ func text(e state.Event) string {
 	switch e.Kind {
 	case state.JobQueued:
 		f.common(e.Job, false)
-	case state.JobStarted, state.JobRestarted:
+	case state.JobStarted, state.JobRestarted, state.JobCounted:
 		f.common(e.Job, true)
 		f.assignment(e.Job)
 		f.list("resource_assigned", e.Job.Assigned)
@@ -65,7 +66,7 @@ func text(e state.Event) string {
 		f.common(e.Job, true)
 		f.assignment(e.Job)
 		f.phase(e.Job, e.Used)
-	case state.JobPhaseBegan:
+	case state.JobPhaseBegan, state.JobAdjusted:
 		f.common(e.Job, true)
 		f.assignment(e.Job)
 		f.list("resource_assigned", e.Job.Assigned)

@@ -145,7 +145,7 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 		j.Comment += finishedWords(j, deleted)
 	}
 	switch {
-	case j.Session != 0:
+	case j.Session != 0 || j.Counted:
 		if j.Phases != nil {
 			tx.Emit(state.Event{Kind: state.JobPhasesOver, Job: j, Used: phaseUsed(j, nil)})
 		}
@@ -182,7 +182,10 @@ func finishedWords(j *state.Job, deleted bool) string {
 
 // requeue puts the job back into its queue after its run is over.
 func requeue(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment string) error {
-	if j.Session == 0 {
+	switch {
+	case j.Counted && kind == state.JobRequeuedUnrun:
+		kind = state.JobRequeued
+	case j.Session == 0 && !j.Counted:
 		kind = state.JobRequeuedUnrun // accounting never saw it start
 	}
 	return putBack(tx, m, j, kind, comment)
@@ -200,7 +203,7 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	tx.Emit(state.Event{Kind: kind, Job: &ended, Text: comment})
 	j.Substate, j.MS, j.ExecHost, j.ExecVnode, j.Assigned = pbs.SubQueued, "", "", "", nil
 	forgetPhases(j, tx)
-	j.Session, j.Used, j.Ending, j.HasExited, j.ExitStatus, j.Ended = 0, nil, 0, false, 0, 0
+	j.Session, j.Used, j.Ending, j.HasExited, j.ExitStatus, j.Ended, j.Counted = 0, nil, 0, false, 0, 0, false
 	j.Comment, j.Eligible = comment, m.At
 	j.Attrs = j.Attrs.Unset("jobdir", "")
 	if p := j.Preempted; p != nil && p.Method != PreemptRequeue {

@@ -70,6 +70,7 @@ var kinds = map[Kind]func() Command{
 	60: func() Command { return new(CheckpointFailed) },
 	61: func() Command { return new(ReleaseNodes) },
 	62: func() Command { return new(WithdrawRelease) },
+	63: func() Command { return new(PruneJob) },
 }
 
 // numbers is kinds the other way round.

@@ -58,7 +58,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next.Attrs = next.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
 	next.Substate, next.Started, next.Session, next.Used = substateAtStart(&next), m.At, 0, nil
 	next.ExecVnode, next.Comment = c.ExecVnode, c.Comment
-	next.ExitStatus, next.HasExited, next.Ending, next.Ended = 0, false, 0, 0
+	next.ExitStatus, next.HasExited, next.Ending, next.Ended, next.Counted = 0, false, 0, 0, false
 	if err := assign(tx, &next, parts); err != nil {
 		return err
 	}

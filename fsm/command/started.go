@@ -76,7 +76,10 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	}, cpusOf(j))
 	tx.PutJob(&next)
 	subjobRuns(tx, &next)
-	tx.Emit(state.Event{Kind: startOf(&next), Job: &next})
+	tx.Emit(state.Event{Kind: startOf(&next), Job: &next, Unrecorded: next.Counted})
+	if !next.Counted {
+		adjusted(tx, &next)
+	}
 	judgeDependents(tx, &next)
 	return nil
 }

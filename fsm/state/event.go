@@ -48,6 +48,8 @@ const (
 	JobPhaseEnded                         // u: Used is the usage of the phase
 	JobPhaseBegan                         // c
 	JobPhasesOver                         // e: Used is the usage of the last phase
+	JobCounted                            // S, before the program was accepted: JobStarted writes none then
+	JobAdjusted                           // s
 	VnodeLeft                             // log only: Object is the host, Text says which vnode lost a job, or how many cpus
 	JobRefused                            // log only: Text is why the server could not do what the job wanted
 )
@@ -55,16 +57,17 @@ const (
 // An Event tells what a proposal did, for accounting and logs. It is the same on
 // every replica; events of a refused proposal are dropped with it.
 type Event struct {
-	Kind    EventKind
-	Record  uint64 // number of the accounting record, 0 if it has none
-	At      pbs.Time
-	Job     *Job     // as it was when the event happened; nil for events of other objects
-	By      pbs.User // who asked
-	Object  string   // name of another object
-	Text    string
-	Changes []Change      // JobAltered
-	Used    resource.List // JobPhaseEnded, JobPhasesOver
-	Quiet   bool          // JobDeleteAsked: nobody is to get mail
+	Kind       EventKind
+	Record     uint64 // number of the accounting record, 0 if it has none
+	At         pbs.Time
+	Job        *Job     // as it was when the event happened; nil for events of other objects
+	By         pbs.User // who asked
+	Object     string   // name of another object
+	Text       string
+	Changes    []Change      // JobAltered
+	Used       resource.List // JobPhaseEnded, JobPhasesOver
+	Quiet      bool          // JobDeleteAsked: nobody is to get mail
+	Unrecorded bool          // JobStarted: JobCounted was written instead
 }
 
 // A Change is one altered attribute as accounting writes it.
@@ -79,13 +82,14 @@ var accounted = map[EventKind]bool{
 	JobDeleteAsked: true, JobAborted: true, JobAltered: true, JobMoved: true,
 	JobSuspended: true, JobResumed: true, LicensesCounted: true,
 	JobPhaseEnded: true, JobPhaseBegan: true, JobPhasesOver: true,
+	JobCounted: true, JobAdjusted: true,
 	JobCheckpointed: true, JobRestarted: true,
 }
 
 // Emit adds an event and numbers it if it becomes an accounting record.
 func (tx *Tx) Emit(e Event) {
 	e.At = tx.Now()
-	if accounted[e.Kind] {
+	if accounted[e.Kind] && !e.Unrecorded {
 		c := tx.EditCluster()
 		c.LastRecord++
 		e.Record = c.LastRecord

@@ -237,6 +237,7 @@ type Job struct {
 	Release  *Release  `cbor:"101,keyasint,omitempty"` // one that was asked for and is not done; replaced, never written to
 	Releases uint64    `cbor:"102,keyasint,omitempty"` // number of the last order about them
 	Refused  []Refused `cbor:"103,keyasint,omitempty"` // the latest of the releases that came to nothing
+	Counted  bool      `cbor:"104,keyasint,omitempty"` // accounting has the start of the present run, though the program was not yet accepted
 
 	Accrued *Accrual `cbor:"70,keyasint,omitempty"` // eligible_time; replaced, never written to
 

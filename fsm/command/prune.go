@@ -1,0 +1,241 @@
+package command
+
+import (
+	"slices"
+	"strconv"
+
+	"rampart/fsm/alloc"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// PruneJob asks for vnodes of a run to be given back before its program begins: its mother
+// superior has hosts that failed, or the site wants what was asked for and no more
+// (specification: reliable-startup sections 7 to 9). It goes the way of ReleaseNodes.
+type PruneJob struct {
+	Job      pbs.JobID      `cbor:"1,keyasint"`
+	RunCount pbs.RunCount   `cbor:"2,keyasint"`
+	Host     pbs.HostName   `cbor:"3,keyasint"`           // that asks: the mother superior
+	Keep     string         `cbor:"4,keyasint,omitempty"` // select; empty: all but Vnodes
+	Vnodes   []string       `cbor:"5,keyasint,omitempty"`
+	Bad      []pbs.HostName `cbor:"6,keyasint,omitempty"` // that nothing is kept of but the first chunk
+}
+
+// Apply orders the mother superior to save the new assignment. Result.Release is 0 when that
+// changes nothing.
+func (c *PruneJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
+	j, ok := tx.Job(c.Job)
+	if !ok {
+		return pbs.Refuse(pbs.UnknownJob)
+	}
+	if j.Release != nil && j.Release.Prune && j.RunCount == c.RunCount && j.MS == c.Host { // asked again
+		res.Job, res.Release = j.ID, j.Release.Number
+		return nil
+	}
+	r, err := PlanPrune(tx, j, c)
+	if err != nil || r == nil {
+		return err
+	}
+	res.Job, res.Release = j.ID, askRelease(tx, m, j, r)
+	return nil
+}
+
+// PlanPrune returns what the command would ask for, nil if it changes nothing, or why it is
+// refused; alloc.Unpruned is in the chain when the hosts that are left do not do.
+func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, error) {
+	switch {
+	case t.Cluster().FeatureLevel < LevelObjects:
+		return nil, pbs.Refuse(pbs.NotSupported)
+	case j.State != pbs.Running || j.Substate != pbs.SubStarting && j.Substate != pbs.SubStageIn, j.RunCount != c.RunCount, j.MS != c.Host:
+		return nil, pbs.Refuse(pbs.BadState)
+	case j.Release != nil:
+		return nil, pbs.Errorf(pbs.ResourceBusy, "another release of the job is under way")
+	}
+	a, err := alloc.Parse(j.ExecVnode, j.ExecHost, j.SchedSelect, j.Resources)
+	if err != nil {
+		return nil, err
+	}
+	var s alloc.Split
+	switch {
+	case c.Keep != "":
+		keep, wrong := spec.ParseSelect(c.Keep)
+		if wrong != nil {
+			return nil, wrong
+		}
+		s, err = alloc.Prune(a, keep, func(h string) bool { return !slices.Contains(c.Bad, pbs.HostName(h)) }, t)
+	case len(c.Vnodes) > 0:
+		s, err = releaseNamed(t, a, c.Vnodes)
+	}
+	if err != nil || s.Whole() && s.Kept.Select.String() == a.Select.String() || len(s.Kept.ExecVnode) == 0 {
+		return nil, err
+	}
+	s.Kept.ExecHost = renumbered(a, s.Kept)
+	r := newRelease(a, s)
+	r.Prune = true
+	return r, nil
+}
+
+// renumbered gives the chunks that are kept slots anew: the lowest that the job has on their
+// hosts.
+func renumbered(a, kept alloc.Assignment) spec.ExecHost {
+	slots := map[string][]int{}
+	for _, h := range a.ExecHost {
+		slots[h.Host] = append(slots[h.Host], h.Slot)
+	}
+	for _, own := range slots {
+		slices.Sort(own)
+	}
+	hosts := make(spec.ExecHost, len(kept.ExecHost))
+	for i, h := range kept.ExecHost {
+		own := slots[h.Host]
+		hosts[i] = spec.HostSlot{Host: h.Host, Slot: own[0]}
+		slots[h.Host] = own[1:]
+		if parts := kept.ExecVnode[i].Parts; len(parts) == 1 {
+			hosts[i].CPUs = cpusIn(parts[0].Items)
+		}
+	}
+	return hosts
+}
+
+func cpusIn(items resource.List) int {
+	text, _ := items.Get("ncpus")
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// pruned gives a run that is being started its smaller assignment. What is out is free at
+// once: of a host that fails nobody may ever hear again. Its mom is told to end what there may
+// be of the run, and the job does not run again before it has (L2).
+func pruned(tx *state.Tx, j *state.Job) error {
+	r := j.Release
+	before := *j
+	if !before.Counted { // the records are about a job that has begun
+		before.Counted = true
+		tx.Emit(state.Event{Kind: state.JobCounted, Job: &before})
+		adjusted(tx, &before)
+	}
+	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, nil)})
+	next := before
+	p := state.Phases{Orig: j.Assignment()}
+	if j.Phases != nil {
+		p = *j.Phases
+	}
+	p.Acct = j.Assignment()
+	next.ExecVnode, next.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
+	next.Resources = jobWide(r.To.Resources, j.Resources, tx)
+	p.Charged = resource.Only(next.Resources, tx, resource.PerQueue)
+	next.Phases, next.Release = &p, nil
+	next.Releases++
+	if err := reassign(tx, j, &next); err != nil {
+		return err
+	}
+	next.Assigned = assignedNow(tx, &next)
+	dismiss(tx, &next, r.Hosts)
+	tx.PutJob(&next)
+	orderRelease(tx, &next, state.ReleaseDone)
+	tx.Emit(state.Event{Kind: state.JobPhaseBegan, Job: &next})
+	tx.Emit(state.Event{Kind: state.JobAdjusted, Job: &next})
+	return nil
+}
+
+// adjusted writes the record of a padded job, as it begins with all that it has.
+func adjusted(tx *state.Tx, j *state.Job) {
+	if padded(j) {
+		tx.Emit(state.Event{Kind: state.JobAdjusted, Job: j})
+	}
+}
+
+// dismiss makes the sisters that keep nothing hosts of an earlier run: they are to end what
+// there may be of this one. It changes j, which the caller stores.
+func dismiss(tx *state.Tx, j *state.Job, stay []pbs.HostName) {
+	var sisters, over []pbs.HostName
+	for _, host := range j.Sisters {
+		switch {
+		case slices.Contains(stay, host):
+			sisters = append(sisters, host)
+			if slices.Contains(j.Over, host) {
+				over = append(over, host)
+			}
+		case j.Sister(host):
+			tx.Order(state.Order{Host: host, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount})
+			if h, ok := tx.Host(host); ok && !h.GivenUp {
+				j.Unconfirmed = append(slices.Clip(j.Unconfirmed), state.HostRun{Host: host, RunCount: j.RunCount})
+			}
+		}
+	}
+	j.Sisters, j.Over = sisters, over
+}
+
+// reassign takes a run off all vnodes of its old assignment and puts it on those of the new
+// one, which has less of the same.
+func reassign(tx *state.Tx, old, j *state.Job) error {
+	before, err := spec.ParseExecVnode(old.ExecVnode)
+	if err != nil {
+		return err
+	}
+	shares, err := sharesKept(tx, j)
+	if err != nil {
+		return err
+	}
+	for _, name := range before.Vnodes() {
+		v, ok := tx.Vnode(name)
+		if !ok {
+			continue
+		}
+		next := *v
+		next.Jobs = slices.Clone(v.Jobs)
+		at := slices.IndexFunc(next.Jobs, func(h state.VnodeJob) bool { return h.Job == j.ID && h.RunCount == j.RunCount })
+		if at < 0 {
+			continue
+		}
+		if next.Assigned, err = resource.Sub(v.Assigned, v.Jobs[at].Items, tx); err != nil {
+			return err
+		}
+		if s := shares[name]; s != nil {
+			held := v.Jobs[at]
+			held.Items, held.Slots = s.held.Items, s.held.Slots
+			held.CPUs = held.CPUs[:min(len(held.CPUs), max(s.cpus, 1))]
+			next.Jobs[at] = held
+			if next.Assigned, err = resource.Add(next.Assigned, held.Items, tx); err != nil {
+				return err
+			}
+		} else {
+			next.Jobs = slices.Delete(next.Jobs, at, at+1)
+			next.LastUsed = tx.Now()
+		}
+		next.OverCommitted = overCommitted(tx, &next)
+		tx.PutVnode(&next)
+	}
+	return nil
+}
+
+// sharesKept sums up what an assignment takes of each vnode.
+func sharesKept(tx *state.Tx, j *state.Job) (map[pbs.VnodeName]*share, error) {
+	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := spec.ParseExecHost(j.ExecHost)
+	if err != nil {
+		return nil, err
+	}
+	shares := map[pbs.VnodeName]*share{}
+	for i, chunk := range parts {
+		for n, p := range chunk.Parts {
+			s := shares[p.Vnode]
+			if s == nil {
+				s = &share{}
+				shares[p.Vnode] = s
+			}
+			if _, err := s.add(tx, p.Items); err != nil {
+				return nil, err
+			}
+			if n == 0 && i < len(hosts) {
+				s.held.Slots = append(s.held.Slots, uint32(hosts[i].Slot))
+			}
+		}
+	}
+	return shares, nil
+}

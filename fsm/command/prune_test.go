@@ -1,0 +1,221 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"rampart/fsm/alloc"
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// The chunks of the complex P5 (reliable-startup section 15).
+const (
+	chunkA = "(hosta[0]:mem=1048576kb:ncpus=1+hosta[1]:mem=1048576kb:ncpus=1+hosta[2]:ncpus=1)"
+	chunkB = "(hostb:mem=1048576kb:ncpus=1+hostb[0]:mem=1048576kb:ncpus=1+hostb[1]:ncpus=1)"
+	chunkC = "(hostc:ncpus=2:mem=2097152kb)"
+	chunkD = "(hostd:ncpus=3:mem=2097152kb)"
+	chunkE = "(hoste:mem=1048576kb:ncpus=1+hoste[0]:mem=1048576kb:ncpus=1)"
+	selSO  = "ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=2:mem=2gb"
+	selSP  = "1:ncpus=3:mem=2gb+2:ncpus=3:mem=2gb+2:ncpus=2:mem=2gb"
+	selSN  = "1:ncpus=3:mem=2gb+1:ncpus=3:mem=2gb+1:ncpus=2:mem=2gb"
+	evOfR1 = chunkA + "+" + chunkB + "+" + chunkD + "+" + chunkC + "+" + chunkE
+	ehOfR1 = "hosta/0*0+hostb/0*0+hostd/0*3+hostc/0*2+hoste/0*0"
+)
+
+// newPruning is P5 with the padded job R1 that is being started.
+func newPruning(t *testing.T, more ...attr.Entry) *releasing {
+	w := &releasing{writer: newWriter(t), facts: map[pbs.HostName]uint64{}}
+	w.must(&RaiseLevel{Level: LevelObjects})
+	one := resource.List{{Name: "mem", Value: "1gb"}, {Name: "ncpus", Value: "1"}}
+	four := func(host string, natural resource.List) []ReportedVnode {
+		all := []ReportedVnode{{Name: pbs.VnodeName(host), Available: natural}}
+		for i := range 4 {
+			all = append(all, ReportedVnode{Name: pbs.VnodeName(fmt.Sprintf("%s[%d]", host, i)), Available: one})
+		}
+		return all
+	}
+	for host, vnodes := range map[pbs.HostName][]ReportedVnode{
+		"hosta": four("hosta", nil), "hostb": four("hostb", one), "hoste": four("hoste", one),
+		"hostc": {{Name: "hostc", Available: resource.List{{Name: "mem", Value: "2gb"}, {Name: "ncpus", Value: "2"}}}},
+		"hostd": {{Name: "hostd", Available: resource.List{{Name: "mem", Value: "5gb"}, {Name: "ncpus", Value: "5"}}}},
+	} {
+		w.must(&HostUp{Host: host, Address: string(host) + ":1", BootID: "b", SpoolID: "s", Vnodes: vnodes})
+	}
+	w.job = pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+	list := attr.List(nil).Set("Resource_List", "select", selSO).Set("Resource_List", "place", "scatter").
+		Set("Resource_List", "select_reliable_startup", selSP)
+	for _, e := range more {
+		list = list.Set(e.Name, e.Resource, e.Value)
+	}
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: list})
+	w.must(&StartJob{Job: w.job, ExecVnode: evOfR1})
+	w.confirm("hosta", nil)
+	w.events = nil
+	return w
+}
+
+func (w *releasing) prune(keep string, bad ...pbs.HostName) {
+	w.t.Helper()
+	w.must(&PruneJob{Job: w.job, RunCount: w.now().RunCount, Host: "hosta", Keep: keep, Bad: bad})
+	w.check()
+}
+
+// letters are the accounting records of the events so far.
+func (w *releasing) letters() string {
+	letters := map[state.EventKind]string{
+		state.JobCounted: "S", state.JobAdjusted: "s", state.JobPhaseEnded: "u", state.JobPhaseBegan: "c",
+		state.JobStarted: "S", state.JobEnded: "E", state.JobPhasesOver: "e", state.JobRequeued: "R",
+	}
+	var all []string
+	for _, e := range w.events {
+		if letter := letters[e.Kind]; letter != "" && !e.Unrecorded {
+			assigned := strings.Count(e.Job.ExecVnode, "(")
+			if (letter == "E" || letter == "R") && e.Job.Phases != nil {
+				assigned = strings.Count(e.Job.Phases.Orig.ExecVnode, "(")
+			}
+			all = append(all, letter+fmt.Sprint(assigned))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// RS-1, RS-10, RS-14: the pruned assignment is put in force in two commits; what is out of it
+// is free at once, and the job ends as any phased one.
+func TestPrune(t *testing.T) {
+	for _, c := range []struct {
+		id, keep    string
+		bad         []pbs.HostName
+		vnode, host string
+		cpus, mem   string
+		free        []pbs.VnodeName
+	}{
+		{"RS-1", selSO, []pbs.HostName{"hostb", "hostc"}, chunkA + "+" + chunkD + "+" + chunkE, "hosta/0*0+hostd/0*3+hoste/0*0", "8", "6gb", []pbs.VnodeName{"hostb", "hostb[0]", "hostb[1]", "hostc"}},
+		{"RS-10", selSO + "+ncpus=1:mem=1gb", nil, chunkA + "+" + chunkB + "+" + chunkC + "+(hoste:mem=1048576kb:ncpus=1)", "hosta/0*0+hostb/0*0+hostc/0*2+hoste/0", "9", "7gb", []pbs.VnodeName{"hostd", "hoste[0]"}},
+		{"RS-14", selSO, []pbs.HostName{"hostc", "hoste"}, chunkA + "+" + chunkB + "+(hostd:ncpus=2:mem=2097152kb)", "hosta/0*0+hostb/0*0+hostd/0*2", "8", "6gb", []pbs.VnodeName{"hostc", "hoste"}},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			w := newPruning(t)
+			w.prune(c.keep, c.bad...)
+			if j := w.now(); j.ExecVnode != evOfR1 || j.Release == nil {
+				t.Errorf("asked: %s, %+v", j.ExecVnode, j.Release)
+			}
+			w.prune(c.keep, c.bad...) // asked again, after a failover
+			w.confirm("hosta", nil)
+			j := w.now()
+			cpus, _ := j.Resources.Get("ncpus")
+			mem, _ := j.Resources.Get("mem")
+			if j.ExecVnode != c.vnode || j.ExecHost != c.host || cpus != c.cpus || mem != c.mem || j.Substate != pbs.SubStarting || j.Release != nil {
+				t.Errorf("done: %s, %s, %s cpus, %s, %d, %+v", j.ExecVnode, j.ExecHost, cpus, mem, j.Substate, j.Release)
+			}
+			for _, name := range c.free {
+				if v, _ := w.View().Vnode(name); len(v.Jobs) > 0 || len(v.Assigned) > 0 && !resource.Equal(v.Assigned, nil, w.View()) {
+					t.Errorf("%s has %v, %v", name, v.Jobs, v.Assigned)
+				}
+			}
+			if d, _ := w.View().Vnode("hostd"); c.id == "RS-14" && (len(d.Jobs) != 1 || len(d.Jobs[0].CPUs) != 2) {
+				t.Errorf("hostd has %+v", d.Jobs)
+			}
+			if got, _ := w.View().AssignedToJobs().Get("ncpus"); got != c.cpus {
+				t.Errorf("%s cpus are assigned", got)
+			}
+			w.prune(c.keep, c.bad...) // once more: nothing is left to be done
+			if w.now().Release != nil {
+				t.Error("a second prune was asked for")
+			}
+			w.must(&JobStarted{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Session: 7})
+			w.must(&JobEnded{Source: w.fact("hosta"), Job: w.job, RunCount: 1})
+			w.check()
+			n := strings.Count(c.vnode, "(")
+			if got, want := w.letters(), fmt.Sprintf("S5 s5 u5 c%d s%d e%d E5", n, n, n); got != want {
+				t.Errorf("the records are %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// A job that was not pruned has its s behind its S, if it is padded.
+func TestPrune_RecordsOfAnUnprunedJob(t *testing.T) {
+	w := newPruning(t)
+	w.must(&JobStarted{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Session: 7})
+	if got := w.letters(); got != "S5 s5" {
+		t.Errorf("the records are %s", got)
+	}
+}
+
+// RS-19: vnodes by their names, with the select of a release; the hosts that are out are not
+// the run's any more, and the job waits for their word before it runs again (L2).
+func TestPrune_RS19(t *testing.T) {
+	w := newPruning(t)
+	w.must(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Vnodes: []string{"hostb", "hostb[0]", "hostb[1]"}})
+	w.confirm("hosta", nil)
+	j := w.now()
+	if j.ExecVnode != chunkA+"+"+chunkD+"+"+chunkC+"+"+chunkE {
+		t.Errorf("exec_vnode is %s", j.ExecVnode)
+	}
+	if want := "1:mem=2097152kb:ncpus=3+1:ncpus=3:mem=2097152kb+1:ncpus=2:mem=2097152kb+1:mem=2097152kb:ncpus=2"; j.SchedSelect != want {
+		t.Errorf("schedselect is %s", j.SchedSelect)
+	}
+	if j.Sister("hostb") || len(j.Unconfirmed) != 1 {
+		t.Errorf("sisters %v, unconfirmed %v", j.Sisters, j.Unconfirmed)
+	}
+	w.must(&HostDown{Host: "hostb", Reason: "silent"})
+	w.must(&ForgetHost{Host: "hostb"}) // its loss is none of the run's
+	if j := w.now(); j.State != pbs.Running || j.Ending != 0 || len(j.Unconfirmed) != 0 {
+		t.Errorf("the job is %s, %v", j.State, j.Unconfirmed)
+	}
+	if err := w.run(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Vnodes: []string{"hosta[0]"}}); err == nil {
+		t.Error("a vnode of the primary host was released")
+	}
+}
+
+// A start that fails after its pruning gives the job its padded request back.
+func TestPrune_Requeued(t *testing.T) {
+	w := newPruning(t)
+	w.prune(selSO, "hostb")
+	w.confirm("hosta", nil)
+	w.must(&JobEnded{Source: w.fact("hosta"), Job: w.job, RunCount: 1, ExitStatus: -3, NeverStarted: true})
+	w.check()
+	j := w.now()
+	sel, _ := j.Resources.Get("select")
+	requested, _ := j.Resources.Get("select_requested")
+	if j.State != pbs.Queued || sel != selSP || j.SchedSelect != selSP || requested != selSN || j.Counted {
+		t.Errorf("%s, select %s, schedselect %s, requested %s", j.State, sel, j.SchedSelect, requested)
+	}
+	if got := w.letters(); got != "S5 s5 u5 c3 s3 R5" {
+		t.Errorf("the records are %s", got)
+	}
+	if err := w.run(&StartJob{Job: w.job, ExecVnode: evOfR1}); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("a start before hostb has confirmed: %v", err)
+	}
+}
+
+func TestPrune_Refusals(t *testing.T) {
+	w := newPruning(t)
+	err := w.run(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Keep: selSO, Bad: []pbs.HostName{"hostb", "hostd"}})
+	if err == nil {
+		t.Error("pruned to what is not there")
+	}
+	if _, err := PlanPrune(w.View(), w.now(), &PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Keep: "ncpus=9"}); !errors.As(err, new(*alloc.Unpruned)) {
+		t.Errorf("plan: %v", err)
+	}
+	for _, c := range []*PruneJob{
+		{Job: w.job, RunCount: 2, Host: "hosta", Keep: selSO}, {Job: w.job, RunCount: 1, Host: "hostb", Keep: selSO},
+		{Job: w.job, RunCount: 1, Host: "hosta", Keep: "ncpus="}, {Job: "7.srv", RunCount: 1, Host: "hosta", Keep: selSO},
+	} {
+		if err := w.run(c); err == nil {
+			t.Errorf("%+v was taken", c)
+		}
+	}
+	if j := w.now(); j.Release != nil || j.ExecVnode != evOfR1 {
+		t.Errorf("the job has changed: %+v", j.Release)
+	}
+	w.must(&JobStarted{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Session: 7})
+	if err := w.run(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Keep: selSO}); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("a running job was pruned: %v", err)
+	}
+}
