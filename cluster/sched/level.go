@@ -106,6 +106,9 @@ func (c *cycle) runningLevel(j *state.Job) int64 {
 	if l.heeds(isOverQueue|isOverServer) && c.soft(j) {
 		is |= c.overSoft(j)
 	}
+	if t := c.order.shares; t != nil && l.heeds(isOverShare) && t.over(t.of(j)) {
+		is |= isOverShare
+	}
 	return l.of(j.Queue, is)
 }
 

@@ -3,7 +3,6 @@ package sched
 import (
 	"container/heap"
 
-	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
 
@@ -75,58 +74,4 @@ func (l *lines) recede(levels *levels) {
 		first.rank.level = levels.of(first.of.Queue, isOverQueue|isOverServer)
 	}
 	heap.Fix(l, 0)
-}
-
-// lanes are the lines that are considered in turn: with round_robin those of each queue,
-// else there is one lane.
-type lanes struct {
-	all   []lane
-	turns bool
-}
-
-type lane struct {
-	queue    pbs.QueueName
-	priority int64
-	taken    int // jobs that were considered
-	lines    lines
-}
-
-func newLanes(waits lines, o *order) lanes {
-	if !o.turns {
-		heap.Init(&waits)
-		return lanes{all: []lane{{lines: waits}}}
-	}
-	var all []lane
-	at := map[pbs.QueueName]int{}
-	for _, l := range waits {
-		i, ok := at[l.of.Queue]
-		if !ok {
-			i = len(all)
-			at[l.of.Queue] = i
-			all = append(all, lane{queue: l.of.Queue, priority: o.queues[l.of.Queue]})
-		}
-		all[i].lines = append(all[i].lines, l)
-	}
-	for i := range all {
-		heap.Init(&all[i].lines)
-	}
-	return lanes{all, true}
-}
-
-// next returns the lane whose turn it is: of the queues of highest Priority the one that had
-// the fewest turns, the name decides between equals; nil when nothing is left.
-func (l *lanes) next() *lane {
-	var best *lane
-	for i := range l.all {
-		a := &l.all[i]
-		if len(a.lines) == 0 {
-			continue
-		}
-		level := a.lines[0].rank.level
-		if best == nil || level > best.lines[0].rank.level || level == best.lines[0].rank.level && (a.priority > best.priority || a.priority == best.priority &&
-			(a.taken < best.taken || a.taken == best.taken && a.queue < best.queue)) {
-			best = a
-		}
-	}
-	return best
 }

@@ -31,6 +31,7 @@ type order struct {
 	depths    map[pbs.QueueName]int   // the same, of queues that have their own
 	fuzzy     pbs.Time                // how far apart the times are that are looked at for a start: opt_backfill_fuzzy
 	enforce   bool                    // sched_preempt_enforce_resumption
+	shares    *shares                 // fair share; nil: there is none
 	levels    *levels                 // who may preempt whom; nil: nobody
 	eligible  bool                    // eligible_time is counted
 	starve    pbs.Time                // how long a job waits before it starves; 0: none does
@@ -45,7 +46,7 @@ type sortKey struct {
 
 func newOrder(v *state.View, now pbs.Time) order {
 	s := v.Server()
-	o := order{view: v, now: now, turns: s.SchedGet("round_robin") == "True", strict: s.SchedGet("strict_ordering") == "True", depth: depthOf(v), levels: newLevels(v)}
+	o := order{view: v, now: now, turns: s.SchedGet("round_robin") == "True", strict: s.SchedGet("strict_ordering") == "True", depth: depthOf(v), levels: newLevels(v), shares: newShares(v)}
 	o.depths, o.fuzzy, o.enforce = depthsOf(v), fuzzyOf[s.SchedGet("opt_backfill_fuzzy")], s.SchedGet("sched_preempt_enforce_resumption") == "True"
 	o.starve, o.eligible = starveOf(v), s.Bool("eligible_time_enable")
 	if s.SchedGet("by_queue") == "True" || o.turns {
@@ -148,6 +149,11 @@ type rank struct {
 }
 
 func (a rank) compare(b rank) int {
+	return cmp.Or(a.first(b), cmp.Compare(b.score, a.score), -slices.Compare(a.keys, b.keys))
+}
+
+// first compares what comes before formula, shares and keys.
+func (a rank) first(b rank) int {
 	if a.level != b.level {
 		return cmp.Compare(b.level, a.level)
 	}
@@ -160,7 +166,7 @@ func (a rank) compare(b rank) int {
 		}
 		return -1
 	}
-	return cmp.Or(cmp.Compare(b.queue, a.queue), cmp.Compare(b.score, a.score), -slices.Compare(a.keys, b.keys))
+	return cmp.Compare(b.queue, a.queue)
 }
 
 // rank computes where the job stands.
@@ -197,8 +203,13 @@ func (o *order) value(j *state.Job, name string) float64 {
 		return n
 	case "eligible_time":
 		return float64(j.EligibleSeconds(o.now))
-	case "fair_share_perc", "fairshare_perc", "fairshare_tree_usage", "fairshare_factor", "accrue_type":
-		return 0
+	case "fair_share_perc", "fairshare_perc", "fairshare_tree_usage", "fairshare_factor":
+		return o.shares.value(j, name)
+	case "accrue_type":
+		if j.Accrued == nil {
+			return 0
+		}
+		return float64(j.Accrued.Type)
 	}
 	def, known := o.defs[name]
 	text, asked := j.Resources.Get(name)

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -247,8 +249,11 @@ func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
 	if len(parts) == 0 {
 		return nil
 	}
-	for _, i := range from {
+	for k, i := range from {
 		w.mark(i)
+		if len(parts) > 1 { // as in PBS (specification: ramp-down section 5)
+			slices.Reverse(parts[k].Items)
+		}
 	}
 	return parts
 }

@@ -232,6 +232,11 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.explain(j, text)
 			return false
 		}
+		if c.order.shares.denies(j) {
+			c.limiter.held[c.view.ClassOf(j)] = noShares
+			c.explain(j, noShares)
+			return false
+		}
 		if text := c.order.low(j); text != "" {
 			c.explain(j, text)
 			return false
@@ -241,6 +246,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		if ok {
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed.String()})
 			c.planned(j)
+			c.order.shares.charge(j)
 			return true
 		}
 		if fits {

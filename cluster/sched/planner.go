@@ -114,7 +114,7 @@ func (p *Planner) forget(lines int) {
 			w.view = nil
 		}
 	}
-	p.order.view, p.hasty = nil, nil
+	p.order.view, p.order.shares, p.hasty = nil, nil, nil
 	if len(p.classes) < 2*lines+100 {
 		return
 	}

@@ -44,6 +44,9 @@ func (o *order) is(j *state.Job) (is uint8) {
 	if o.levels.heeds(isStarving) && o.starves(j) {
 		is |= isStarving
 	}
+	if o.shares != nil && o.levels.heeds(isOverShare) && o.shares.over(o.shares.of(j)) {
+		is |= isOverShare
+	}
 	return is
 }
 

@@ -68,6 +68,7 @@ func (c *TimeTick) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if tx.Cluster().FeatureLevel >= LevelObjects {
 		wake(tx, m.At)
 		countLicenses(tx)
+		tx.FadeShares()
 		routeWaiting(tx, m)
 	}
 	expireParts(tx)

@@ -21,7 +21,7 @@ func (v *View) Sections() []Section {
 		section(&v.queues), section(&v.vnodes), section(&v.hosts), section(&v.jobs), section(&v.scripts),
 		section(&v.orders), section(&v.requests), section(&v.tombstones), section(&v.tokens),
 		section(&v.identities), section(&v.replicas), section(&v.resources),
-		section(&v.parts), section(&v.hooks), section(&v.hookFiles), section(&v.hookTasks), section(&v.mails),
+		section(&v.parts), section(&v.hooks), section(&v.hookFiles), section(&v.hookTasks), section(&v.mails), section(&v.shares),
 	}
 }
 
@@ -95,6 +95,7 @@ var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
 	14: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hookFiles, decode, nil) },
 	15: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hookTasks, decode, nil) },
 	16: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.mails, decode, nil) },
+	30: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.shares, decode, nil) },
 	20: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.parts, decode, nil) },
 }
 

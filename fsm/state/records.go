@@ -43,6 +43,8 @@ type Cluster struct {
 	HookEvents     uint64 `cbor:"33,keyasint,omitempty"` // bits of the events at which enabled hooks with scripts run
 	HookGeneration uint64 `cbor:"34,keyasint,omitempty"` // how often what moms know of hooks and resources has changed
 
+	Decayed pbs.Time `cbor:"45,keyasint,omitempty"` // when the usage of fair share was last made to fade
+
 	Licenses *Licenses `cbor:"40,keyasint,omitempty"` // cpus in use; replaced, never written to
 }
 

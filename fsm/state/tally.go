@@ -207,9 +207,10 @@ func (t *tables) reclass() {
 	}
 }
 
-// limitsSomebody tells whether a limit on running jobs counts by user, group or project.
+// limitsSomebody tells whether a limit on running jobs counts by user, group or project, or
+// shares do.
 func (t *tables) limitsSomebody() bool {
-	if limitsOne(t.server.Attrs) {
+	if t.server.FairShare() || limitsOne(t.server.Attrs) {
 		return true
 	}
 	for q := range t.Queues() {

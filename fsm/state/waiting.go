@@ -30,8 +30,8 @@ func (c *Class) compare(o *Class) int {
 		strings.Compare(c.Asked, o.Asked), strings.Compare(c.Reason, o.Reason))
 }
 
-// Whose is the user, group and project of a job.
-type Whose [3]string
+// Whose is the user, group, project and account of a job.
+type Whose [4]string
 
 func (w Whose) compare(o Whose) int { return slices.Compare(w[:], o[:]) }
 
@@ -110,7 +110,8 @@ func (t *tables) newClass(j *Job) *Class {
 	c := &Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), Reason: CommentReason(j.Comment)}
 	if t.whose {
 		s := j.Subjects()
-		c.Whose = Whose{s[1].Name, s[2].Name, s[3].Name}
+		account, _ := j.Attrs.Get("Account_Name", "")
+		c.Whose = Whose{s[1].Name, s[2].Name, s[3].Name, account}
 	}
 	return c
 }

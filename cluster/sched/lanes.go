@@ -1,0 +1,93 @@
+package sched
+
+import (
+	"cmp"
+	"container/heap"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// lanes are the lines that are considered in turn: with round_robin those of each queue, with
+// fair share those of each entity, else there is one lane.
+type lanes struct {
+	all   []lane
+	turns bool
+}
+
+type lane struct {
+	queue    pbs.QueueName
+	priority int64
+	taken    int // jobs that were considered
+	entity   *sharer
+	lines    lines
+}
+
+func newLanes(waits lines, o *order) lanes {
+	if !o.turns && !o.shared() {
+		heap.Init(&waits)
+		return lanes{all: []lane{{lines: waits}}}
+	}
+	type name struct {
+		queue  pbs.QueueName
+		entity *sharer
+	}
+	var all []lane
+	at := map[name]int{}
+	for _, l := range waits {
+		n := name{queue: l.of.Queue}
+		if !o.turns {
+			n = name{entity: o.shares.of(l.job)}
+		}
+		i, ok := at[n]
+		if !ok {
+			i = len(all)
+			at[n] = i
+			all = append(all, lane{queue: n.queue, priority: o.queues[n.queue], entity: n.entity})
+		}
+		all[i].lines = append(all[i].lines, l)
+	}
+	for i := range all {
+		heap.Init(&all[i].lines)
+	}
+	return lanes{all, o.turns}
+}
+
+// shared tells whether jobs come in the order of fair share: a formula takes its place, and
+// round_robin does.
+func (o *order) shared() bool { return o.shares != nil && o.formula == nil && !o.turns }
+
+// next returns the lane whose turn it is, nil when nothing is left.
+func (l *lanes) next() *lane {
+	var best *lane
+	for i := range l.all {
+		a := &l.all[i]
+		if len(a.lines) > 0 && (best == nil || l.before(a, best)) {
+			best = a
+		}
+	}
+	return best
+}
+
+// before tells which lane comes first: with round_robin that of the queue of highest Priority that had the
+// fewest turns, the name decides between equals; with fair share that of the entity that has
+// used least of its part. What comes before all that goes by the first job.
+func (l *lanes) before(a, b *lane) bool {
+	x, y := &a.lines[0], &b.lines[0]
+	if c := cmp.Compare(y.rank.level, x.rank.level); c != 0 {
+		return c < 0
+	}
+	if l.turns {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.taken, b.taken), cmp.Compare(a.queue, b.queue)) < 0
+	}
+	if c := x.rank.first(y.rank); c != 0 {
+		return c < 0
+	}
+	if c := a.entity.compare(b.entity); c != 0 {
+		return c < 0
+	}
+	if c := x.rank.compare(y.rank); c != 0 {
+		return c < 0
+	}
+	return state.Before(x.job, y.job)
+}

@@ -1,0 +1,113 @@
+package sched_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// used has the last job of a user be used for so many seconds of cput.
+func (b *bench) used(id pbs.JobID, seconds int) {
+	b.t.Helper()
+	j, _ := b.store.View().Job(id)
+	b.do(&command.UsageSample{Host: j.MS, Jobs: []command.JobUsage{{
+		Job: id, RunCount: j.RunCount, Used: resource.List{}.Set("cput", fmt.Sprint(seconds)),
+	}}})
+}
+
+func (b *bench) usage() string {
+	var all []string
+	for s := range b.store.View().Shares() {
+		all = append(all, fmt.Sprintf("%s=%d", s.Entity, s.Usage/1000))
+	}
+	return strings.Join(all, " ")
+}
+
+// Who has used least of his part comes first, and jobs that start count at once.
+func TestShares_Order(t *testing.T) {
+	for _, c := range []struct{ name, set, want string }{
+		{"without", "", "1 2 3 4 5"},
+		{"who has used nothing, then alternately", "fairshare_usage_res=60*ncpus*walltime", "4 3 5 1 2"},
+		{"by what was used", "fair_share=True", "4 5 3 1 2"},
+		{"by shares", "fair_share=True;resource_group=ann 10 root 100,bob 11 root 1,carl 12 root 10", "4 5 1 2 3"},
+		{"by groups", "fair_share=True;resource_group=a 20 root 1,b 21 root 1,ann 10 a 10,bob 11 b 10,carl 12 a 1", "3 4 5 1 2"},
+		{"without shares last", "fair_share=True;resource_group=bob 11 root 1", "3 1 2 4 5"},
+		{"without shares never", "fair_share=True;resource_group=bob 11 root 1;fairshare_enforce_no_shares=True", "3"},
+		{"by a formula", "formula=-fairshare_factor", "1 2 3 4 5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.host("hosta", "hosta:ncpus=8,mem=8gb")
+			b.scheduler("unknown_shares=10", "fair_share=True")
+			for user, seconds := range map[string]int{"ann": 100, "bob": 50} {
+				id := b.submitAs(user, "staff", "select=1:ncpus=1")
+				b.run()
+				b.used(id, seconds/2)
+				b.used(id, seconds)
+				b.do(&command.DeleteJob{Job: id, Force: true})
+			}
+			if got := b.usage(); got != "ann=100 bob=50" {
+				t.Fatalf("used %s", got)
+			}
+			if c.set == "" {
+				b.scheduler("fair_share=False")
+			}
+			for set := range strings.SplitSeq(c.set, ";") {
+				if text, ok := strings.CutPrefix(set, "formula="); ok {
+					b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "job_sort_formula", Value: text}}}})
+				} else if set != "" {
+					b.scheduler(set)
+				}
+				if strings.HasPrefix(set, "resource_group") {
+					b.scheduler("unknown_shares=0")
+				}
+			}
+			b.do(&command.DeleteJob{Job: b.submitAs("ann", "staff", "select=1:ncpus=1")}) // ids begin with an odd one
+			for _, user := range []string{"ann", "ann", "bob", "carl", "carl"} {
+				b.submitAs(user, "staff", "select=1:ncpus=1 walltime=00:00:01")
+			}
+			got := strings.Fields(started(b.plan()))
+			for i := range got {
+				var n int
+				fmt.Sscan(got[i], &n)
+				got[i] = fmt.Sprint(n - 2)
+			}
+			if text := strings.Join(got, " "); text != c.want {
+				t.Errorf("it is %s, want %s", text, c.want)
+			}
+		})
+	}
+}
+
+// What was used fades, and an entity of which nothing is left is forgotten.
+func TestShares_Fade(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=8,mem=8gb")
+	b.scheduler("fair_share=True", "fairshare_decay_time=00:10:00", "fairshare_decay_factor=0.25")
+	id := b.submitAs("ann", "staff", "select=1:ncpus=1")
+	b.run()
+	b.used(id, 1000)
+	tick := func(after time.Duration, want string) {
+		t.Helper()
+		b.at(after, &command.TimeTick{})
+		if got := b.usage(); got != want {
+			t.Errorf("after %s: %s, want %s", after, got, want)
+		}
+	}
+	tick(0, "ann=1000")
+	tick(9*time.Minute, "ann=1000")
+	tick(10*time.Minute, "ann=250")
+	tick(19*time.Minute, "ann=250")
+	tick(20*time.Minute, "ann=62")
+	b.scheduler("fairshare_decay_factor=0")
+	tick(30*time.Minute, "")
+	if err := b.store.View().Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,126 @@
+package state
+
+import (
+	"iter"
+	"strconv"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// A Share is what an entity of fair share has used, of all that has not faded yet.
+type Share struct {
+	Entity string `cbor:"1,keyasint"`
+	Usage  int64  `cbor:"2,keyasint,omitempty"` // thousandths of the unit of fairshare_usage_res
+}
+
+// mostUsage bounds what an entity may have used, so that sums do not overflow.
+const mostUsage = 1 << 50
+
+// Shares yields what entities have used, by name.
+func (t *tables) Shares() iter.Seq[*Share] { return t.shares.all() }
+
+// FairShare tells whether the usage of entities is counted.
+func (s *Server) FairShare() bool { return s.SchedGet("fair_share") == "True" }
+
+// ShareEntity returns to whom the usage of a job counts: fairshare_entity.
+func (t *tables) ShareEntity(j *Job) string {
+	s := j.Subjects()
+	switch t.server.SchedGet("fairshare_entity") {
+	case "egroup":
+		return s[2].Name
+	case "egroup:euser":
+		return s[2].Name + ":" + s[1].Name
+	case "queue":
+		return string(j.Queue)
+	case "Account_Name":
+		name, _ := j.Attrs.Get("Account_Name", "")
+		return name
+	}
+	return s[1].Name
+}
+
+// ShareAmount computes fairshare_usage_res for a list of resources, in thousandths.
+func (t *tables) ShareAmount(list resource.List) int64 {
+	value := func(name string) float64 {
+		def, known := t.Resource(name)
+		text, has := list.Get(name)
+		if !known || !has {
+			return 0
+		}
+		n := float64(def.Measure(text))
+		if def.Type == resource.Float {
+			n /= 1e6
+		}
+		return n
+	}
+	text := t.server.SchedGet("fairshare_usage_res")
+	n := 0.0
+	if resource.ValidName(text) {
+		n = value(text)
+	} else if f, err := spec.ParseFormula(text); err == nil {
+		n = f.Value(value)
+	}
+	return int64(max(0, min(mostUsage, n*1000)))
+}
+
+// chargeShare counts what a run has used since its job was stored last.
+func (tx *Tx) chargeShare(old, j *Job) {
+	if len(j.Used) == 0 || !tx.server.FairShare() {
+		return
+	}
+	before := int64(0)
+	if old != nil && old.RunCount == j.RunCount {
+		before = tx.ShareAmount(old.Used)
+	}
+	more := tx.ShareAmount(j.Used) - before
+	entity := tx.ShareEntity(j)
+	if more <= 0 || entity == "" {
+		return
+	}
+	next := Share{Entity: entity}
+	if s, ok := tx.shares.get(&next); ok {
+		next = *s
+	}
+	next.Usage = min(next.Usage+more, mostUsage)
+	_, delta := tx.shares.put(&next)
+	tx.digest += delta
+}
+
+// FadeShares lets usage fade by fairshare_decay_factor when fairshare_decay_time has passed;
+// of an entity of which nothing is left nothing is kept.
+func (tx *Tx) FadeShares() {
+	if !tx.server.FairShare() {
+		return
+	}
+	if tx.cluster.Decayed == 0 {
+		tx.EditCluster().Decayed = tx.Now()
+		return
+	}
+	q, err := resource.Parse(resource.Time, tx.server.SchedGet("fairshare_decay_time"))
+	if err != nil || q.Int() <= 0 || q.Int() > 1<<32 || tx.Now() < tx.cluster.Decayed+pbs.Time(q.Int())*second {
+		return
+	}
+	tx.EditCluster().Decayed = tx.Now()
+	factor, err := strconv.ParseFloat(tx.server.SchedGet("fairshare_decay_factor"), 64)
+	if err != nil || factor < 0 || factor > 1 {
+		return
+	}
+	var all []*Share
+	for s := range tx.shares.all() {
+		all = append(all, s)
+	}
+	for _, s := range all {
+		next := Share{s.Entity, int64(float64(s.Usage) * factor)}
+		var delta uint64
+		if next.Usage == 0 {
+			_, delta = tx.shares.remove(s)
+		} else {
+			_, delta = tx.shares.put(&next)
+		}
+		tx.digest += delta
+	}
+}
+
+const second = pbs.Time(1e9)
