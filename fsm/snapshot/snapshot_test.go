@@ -70,6 +70,8 @@ func TestRead_EverySection(t *testing.T) {
 		&command.SubmitJob{Owner: ann, Script: []byte("echo")},
 		&command.StartJob{Job: "0.srv", ExecVnode: "(a:ncpus=1)"},
 		&command.JobStarted{Source: command.Source{Host: "a", Spool: "s", Seq: 1}, Job: "0.srv", RunCount: 1, Session: 9},
+		&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "fair_share", Value: "True"}}}},
+		&command.UsageSample{Host: "a", Jobs: []command.JobUsage{{Job: "0.srv", RunCount: 1, Used: resource.List{{Name: "cput", Value: "9"}}}}},
 		&command.DeleteJob{Job: "1.srv"},
 	})
 	s, _, err := snapshot.Read(bytes.NewReader(file))
