@@ -118,6 +118,11 @@ func wishes(h *spool.Hook) *api.HookWishes {
 	for _, v := range h.Vnodes {
 		out.Vnodes = append(out.Vnodes, &api.HookVnode{Name: v.Name, Set: hookAttrs(v.Set), Unset: v.Unset, Types: hookAttrs(v.Types)})
 	}
+	for _, j := range h.Jobs {
+		out.Jobs = append(out.Jobs, &api.HookJob{
+			Job: string(j.Task.Job), RunCount: uint32(j.Task.Run), Set: hookAttrs(j.Set), Unset: j.Unset,
+		})
+	}
 	return out
 }
 

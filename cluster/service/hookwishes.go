@@ -18,6 +18,11 @@ func hookWishes(source command.Source, w *api.HookWishes) *command.HookWishes {
 			Name: pbs.VnodeName(v.GetName()), Set: hookList(v.GetSet()), Unset: v.GetUnset(), Types: hookList(v.GetTypes()),
 		})
 	}
+	for _, j := range w.GetJobs() {
+		c.Jobs = append(c.Jobs, command.HookJob{
+			Job: pbs.JobID(j.GetJob()), RunCount: pbs.RunCount(j.GetRunCount()), Set: hookList(j.GetSet()), Unset: j.GetUnset(),
+		})
+	}
 	return c
 }
 

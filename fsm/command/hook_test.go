@@ -278,3 +278,38 @@ func TestHookWishes(t *testing.T) {
 		t.Errorf("a vnode that was cleared is %s, %q", vn.State(), vn.Comment)
 	}
 }
+
+// Hooks on the moms of a run may set what the specification names, and nothing else; holds count
+// when the job is queued again.
+func TestHookWishes_Jobs(t *testing.T) {
+	w := newWriter(t)
+	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "a", Available: resource.List{{Name: "ncpus", Value: "2"}}}}})
+	w.must(&HostUp{Host: "b", Address: "b:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "b", Available: resource.List{{Name: "ncpus", Value: "2"}}}}})
+	id := w.running("a")
+	j, _ := w.View().Job(id)
+	set := attr.List{}.Set("Hold_Types", "", "s").Set("Priority", "", "7").Set("comment", "", "set by a hook").Set("Account_Name", "", "acc").
+		Set("Job_Name", "", "not").Set("run_count", "", "0").Set("Execution_Time", "", "rubbish")
+	wish := func(host pbs.HostName, seq uint64, run pbs.RunCount) *HookWishes {
+		return &HookWishes{Source: Source{Host: host, Spool: "s", Seq: seq}, Hook: "p", Jobs: []HookJob{{Job: id, RunCount: run, Set: set, Unset: []string{"Variable_List", "euser"}}}}
+	}
+	w.must(wish("b", 1, j.RunCount)) // it has no part in the run
+	w.must(wish("a", 1, j.RunCount+1))
+	if j, _ := w.View().Job(id); j.Priority != 0 || j.Holds != 0 {
+		t.Errorf("another host, or another run: %+v", j)
+	}
+	w.must(wish("a", 2, j.RunCount))
+	j, _ = w.View().Job(id)
+	if account, _ := j.Attrs.Get("Account_Name", ""); j.Priority != 7 || j.Comment != "set by a hook" || account != "acc" ||
+		j.Name == "not" || j.RunCount == 0 || j.State != pbs.Running || j.ExecAt != 0 {
+		t.Errorf("set by a hook: %+v", j)
+	}
+	again := &HookWishes{Source: Source{Host: "a", Spool: "s", Seq: 3}, Hook: "p", Rerun: []ReportedTask{{Job: id, RunCount: j.RunCount}}}
+	w.must(again)
+	w.must(&JobEnded{Source: Source{Host: "a", Spool: "s", Seq: 4}, Job: id, RunCount: j.RunCount, ExitStatus: -3, NeverStarted: true})
+	if j, _ := w.View().Job(id); j.State != pbs.Held || j.Holds != pbs.HoldSystem {
+		t.Errorf("after the run: %s, holds %v", j.State, j.Holds)
+	}
+	if err := w.View().Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -61,6 +61,7 @@ type HookWishes struct {
 	Restart bool           `cbor:"6,keyasint,omitempty"` // a scheduling cycle is wanted
 	Rerun   []ReportedTask `cbor:"7,keyasint,omitempty"`
 	Delete  []ReportedTask `cbor:"8,keyasint,omitempty"`
+	Jobs    []HookJob      `cbor:"9,keyasint,omitempty"`
 }
 
 // A HookVnode is a vnode as a hook wants it.
@@ -83,9 +84,12 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if c.Offline != "" || c.Clear != "" {
 		c.offline(tx, m)
 	}
+	for _, w := range c.Jobs { // before its end, so that holds count
+		c.job(tx, m, w)
+	}
 	for _, t := range c.Rerun {
 		c.ask(tx, "rerun", t)
-		if j, ok := c.run(tx, t); ok {
+		if j, ok := c.run(tx, t); ok && started(j) {
 			again := RerunJob{Job: j.ID}
 			if err := again.Apply(tx, m, &state.Result{}); err != nil && pbs.CodeOf(err) == pbs.SystemError {
 				return err
@@ -108,10 +112,15 @@ func (c *HookWishes) ask(tx *state.Tx, what string, t ReportedTask) {
 	tx.Emit(state.Event{Kind: state.HookAsked, Object: string(c.Source.Host), Text: "hook request " + what + " " + string(t.Job)})
 }
 
-// run returns the job if the run is its present one and the mom's (L2).
+// run returns the job if the run is its present one, or its last, and the mom has a part in it
+// (L2). A sister may be heard when its mother superior has ended the run already.
 func (c *HookWishes) run(tx *state.Tx, t ReportedTask) (*state.Job, bool) {
 	j, ok := tx.Job(t.Job)
-	return j, ok && started(j) && j.RunCount == t.RunCount && j.MS == c.Source.Host
+	if !ok || j.RunCount != t.RunCount {
+		return nil, false
+	}
+	last := slices.Contains(j.Unconfirmed, state.HostRun{Host: c.Source.Host, RunCount: t.RunCount})
+	return j, partOf(j, c.Source.Host, t.RunCount) || !started(j) && last
 }
 
 // vnode changes one vnode as far as the mom may: what cannot be taken is left out.

@@ -1358,6 +1358,7 @@ type HookWishes struct {
 	Restart       bool                   `protobuf:"varint,5,opt,name=restart,proto3" json:"restart,omitempty"` // a scheduling cycle is wanted
 	Rerun         []*TaskReport          `protobuf:"bytes,6,rep,name=rerun,proto3" json:"rerun,omitempty"`
 	Delete        []*TaskReport          `protobuf:"bytes,7,rep,name=delete,proto3" json:"delete,omitempty"`
+	Jobs          []*HookJob             `protobuf:"bytes,8,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1441,6 +1442,82 @@ func (x *HookWishes) GetDelete() []*TaskReport {
 	return nil
 }
 
+func (x *HookWishes) GetJobs() []*HookJob {
+	if x != nil {
+		return x.Jobs
+	}
+	return nil
+}
+
+// HookJob is a run of a job as a hook wants it.
+type HookJob struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Set           []*Attribute           `protobuf:"bytes,3,rep,name=set,proto3" json:"set,omitempty"`
+	Unset         []string               `protobuf:"bytes,4,rep,name=unset,proto3" json:"unset,omitempty"` // NAME or NAME.RESOURCE
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HookJob) Reset() {
+	*x = HookJob{}
+	mi := &file_report_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HookJob) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HookJob) ProtoMessage() {}
+
+func (x *HookJob) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HookJob.ProtoReflect.Descriptor instead.
+func (*HookJob) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *HookJob) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *HookJob) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *HookJob) GetSet() []*Attribute {
+	if x != nil {
+		return x.Set
+	}
+	return nil
+}
+
+func (x *HookJob) GetUnset() []string {
+	if x != nil {
+		return x.Unset
+	}
+	return nil
+}
+
 type HookVnode struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1453,7 +1530,7 @@ type HookVnode struct {
 
 func (x *HookVnode) Reset() {
 	*x = HookVnode{}
-	mi := &file_report_proto_msgTypes[20]
+	mi := &file_report_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1465,7 +1542,7 @@ func (x *HookVnode) String() string {
 func (*HookVnode) ProtoMessage() {}
 
 func (x *HookVnode) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[20]
+	mi := &file_report_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1478,7 +1555,7 @@ func (x *HookVnode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookVnode.ProtoReflect.Descriptor instead.
 func (*HookVnode) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{20}
+	return file_report_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HookVnode) GetName() string {
@@ -1523,7 +1600,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_report_proto_msgTypes[21]
+	mi := &file_report_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1535,7 +1612,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[21]
+	mi := &file_report_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1548,7 +1625,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{21}
+	return file_report_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PruneRequest) GetJob() string {
@@ -1609,7 +1686,7 @@ type PruneReply struct {
 
 func (x *PruneReply) Reset() {
 	*x = PruneReply{}
-	mi := &file_report_proto_msgTypes[22]
+	mi := &file_report_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1621,7 +1698,7 @@ func (x *PruneReply) String() string {
 func (*PruneReply) ProtoMessage() {}
 
 func (x *PruneReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[22]
+	mi := &file_report_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1634,7 +1711,7 @@ func (x *PruneReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneReply.ProtoReflect.Descriptor instead.
 func (*PruneReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{22}
+	return file_report_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PruneReply) GetGranted() bool {
@@ -1799,7 +1876,7 @@ const file_report_proto_rawDesc = "" +
 	"\bRunOwner\x12\x16\n" +
 	"\x06mother\x18\x01 \x01(\tR\x06mother\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x14\n" +
-	"\x05group\x18\x03 \x01(\tR\x05group\"\xf7\x01\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\"\xa0\x02\n" +
 	"\n" +
 	"HookWishes\x12\x12\n" +
 	"\x04hook\x18\x01 \x01(\tR\x04hook\x12-\n" +
@@ -1808,7 +1885,13 @@ const file_report_proto_rawDesc = "" +
 	"\x05clear\x18\x04 \x01(\tR\x05clear\x12\x18\n" +
 	"\arestart\x18\x05 \x01(\bR\arestart\x12,\n" +
 	"\x05rerun\x18\x06 \x03(\v2\x16.rampart.v1.TaskReportR\x05rerun\x12.\n" +
-	"\x06delete\x18\a \x03(\v2\x16.rampart.v1.TaskReportR\x06delete\"\x8b\x01\n" +
+	"\x06delete\x18\a \x03(\v2\x16.rampart.v1.TaskReportR\x06delete\x12'\n" +
+	"\x04jobs\x18\b \x03(\v2\x13.rampart.v1.HookJobR\x04jobs\"w\n" +
+	"\aHookJob\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12'\n" +
+	"\x03set\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x03set\x12\x14\n" +
+	"\x05unset\x18\x04 \x03(\tR\x05unset\"\x8b\x01\n" +
 	"\tHookVnode\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x03set\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\x03set\x12\x14\n" +
@@ -1854,7 +1937,7 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_report_proto_goTypes = []any{
 	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
 	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
@@ -1876,50 +1959,53 @@ var file_report_proto_goTypes = []any{
 	(*ScriptReply)(nil),     // 17: rampart.v1.ScriptReply
 	(*RunOwner)(nil),        // 18: rampart.v1.RunOwner
 	(*HookWishes)(nil),      // 19: rampart.v1.HookWishes
-	(*HookVnode)(nil),       // 20: rampart.v1.HookVnode
-	(*PruneRequest)(nil),    // 21: rampart.v1.PruneRequest
-	(*PruneReply)(nil),      // 22: rampart.v1.PruneReply
-	(*Attribute)(nil),       // 23: rampart.v1.Attribute
+	(*HookJob)(nil),         // 20: rampart.v1.HookJob
+	(*HookVnode)(nil),       // 21: rampart.v1.HookVnode
+	(*PruneRequest)(nil),    // 22: rampart.v1.PruneRequest
+	(*PruneReply)(nil),      // 23: rampart.v1.PruneReply
+	(*Attribute)(nil),       // 24: rampart.v1.Attribute
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
 	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	23, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	24, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
 	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
 	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
 	9,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
 	19, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
 	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
 	8,  // 8: rampart.v1.Fact.not_checkpointed:type_name -> rampart.v1.NotCheckpointed
-	23, // 9: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	23, // 10: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
+	24, // 9: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	24, // 10: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
 	12, // 11: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	23, // 12: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	23, // 13: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
+	24, // 12: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	24, // 13: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
 	18, // 14: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
-	20, // 15: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	21, // 15: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
 	2,  // 16: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
 	2,  // 17: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	23, // 18: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	23, // 19: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	23, // 20: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
-	0,  // 21: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 22: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	11, // 23: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	14, // 24: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	16, // 25: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	21, // 26: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
-	3,  // 27: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	10, // 28: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	13, // 29: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	15, // 30: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	17, // 31: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	22, // 32: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
-	27, // [27:33] is the sub-list for method output_type
-	21, // [21:27] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	20, // 18: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
+	24, // 19: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
+	24, // 20: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	24, // 21: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	24, // 22: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
+	0,  // 23: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 24: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	11, // 25: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	14, // 26: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	16, // 27: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	22, // 28: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
+	3,  // 29: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	10, // 30: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	13, // 31: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	15, // 32: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	17, // 33: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	23, // 34: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
+	29, // [29:35] is the sub-list for method output_type
+	23, // [23:29] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -1941,7 +2027,7 @@ func file_report_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

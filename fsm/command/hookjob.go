@@ -1,0 +1,61 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// A HookJob is a run of a job as a hook wants it.
+type HookJob struct {
+	Job      pbs.JobID    `cbor:"1,keyasint"`
+	RunCount pbs.RunCount `cbor:"2,keyasint"`
+	Set      attr.List    `cbor:"3,keyasint,omitempty"`
+	Unset    []string     `cbor:"4,keyasint,omitempty"`
+}
+
+// hookSets are the attributes of a job that hooks on moms may set, besides resources_used
+// (specification: hooks section 6.1). run_count is not among them while it numbers a run (L2).
+var hookSets = []string{"Account_Name", "Execution_Time", "Hold_Types", "Priority", "Variable_List", "comment"}
+
+// job changes attributes of a job as far as a hook may: what cannot be taken is left out.
+func (c *HookWishes) job(tx *state.Tx, m Meta, w HookJob) {
+	j, ok := c.run(tx, ReportedTask{Job: w.Job, RunCount: w.RunCount})
+	if !ok {
+		return
+	}
+	next := *j
+	var done []string
+	for _, e := range w.Set {
+		def, known := attr.Lookup(attr.Job, e.Name)
+		if !known || e.Resource != "" || !slices.Contains(hookSets, e.Name) {
+			continue
+		}
+		value, err := def.Parse(e.Value)
+		if err == nil {
+			err = next.SetAttribute(attr.Entry{Name: e.Name, Value: value})
+		}
+		if err == nil {
+			done = append(done, e.Name+"="+value)
+		}
+	}
+	for _, name := range w.Unset {
+		if slices.Contains(hookSets, name) && next.UnsetAttribute(name, "") == nil {
+			done = append(done, name+"=")
+		}
+	}
+	if len(done) == 0 {
+		return
+	}
+	if !started(&next) {
+		settle(&next, m.At)
+	}
+	tx.PutJob(&next)
+	followParent(tx, next.ID, false)
+	tx.Emit(state.Event{
+		Kind: state.HookAsked, Object: string(c.Source.Host), Text: "hook request update " + string(w.Job) + " " + strings.Join(done, " "),
+	})
+}
