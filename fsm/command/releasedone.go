@@ -36,6 +36,7 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	r := j.Release
 	before := *j
 	before.Used = overlaid(j.Used, used)
+	presentUsed(&before, nil)
 	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, present)})
 	next := before
 	p := state.Phases{Orig: j.Assignment(), Charged: resource.Only(j.Resources, tx, resource.PerQueue)}

@@ -37,9 +37,16 @@ func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	return nil
 }
 
-// presentUsed notes what the hosts have used that a job still has.
+// presentUsed notes what the hosts have used that a job still has. The cpus of those that it
+// has released count in the total.
 func presentUsed(j *state.Job, present resource.List) {
-	if j.Phases == nil || len(present) == 0 {
+	if j.Phases == nil {
+		return
+	}
+	if n, ok := j.Phases.Orig.Resources.Get("ncpus"); ok {
+		j.Used = j.Used.Set("ncpus", n)
+	}
+	if len(present) == 0 {
 		return
 	}
 	p := *j.Phases
