@@ -92,20 +92,20 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 		members := r.look(ctx, n)
 		k.call(members, time.Now())
 		for _, m := range members {
-			if err := r.keepMember(ctx, n, term, m, k); err != nil && ctx.Err() == nil {
+			if err := r.keepMember(ctx, n, term, m, k); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
 				r.cfg.Logger.Warn("cannot look after a member", "server", m.server.ID, "err", err)
 			}
 		}
-		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil {
+		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot hand over for the sake of the disk", "err", err)
 		}
-		if err := r.keepRemovals(ctx, n, k); err != nil && ctx.Err() == nil {
+		if err := r.keepRemovals(ctx, n, k); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot remove a replica yet", "err", err)
 		}
-		if err := r.keepClass(ctx); err != nil && ctx.Err() == nil {
+		if err := r.keepClass(ctx); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot set the class of round-trip times", "err", err)
 		}
-		if err := r.raiseLevel(ctx, members); err != nil && ctx.Err() == nil {
+		if err := r.raiseLevel(ctx, members); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot raise the feature level", "err", err)
 		}
 		select {

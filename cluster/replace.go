@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -20,11 +21,26 @@ type roll struct {
 	caughtUp map[raft.ServerID]time.Time // non-voters, since when
 	silent   map[raft.ServerID]time.Time // voters, since when
 	leaving  map[string]time.Time        // removals that are not done, since when
+	said     map[string]time.Time        // what went wrong, and when that was logged
+}
+
+// sayAgain is how often a leader repeats what keeps it from looking after the members.
+const sayAgain = time.Minute
+
+// news tells whether a failure is to be logged: it is looked at twice a second.
+func (k *roll) news(err error, now time.Time) bool {
+	maps.DeleteFunc(k.said, func(_ string, at time.Time) bool { return now.Sub(at) >= sayAgain })
+	if _, known := k.said[err.Error()]; known {
+		return false
+	}
+	k.said[err.Error()] = now
+	return true
 }
 
 func newRoll() *roll {
 	return &roll{
 		caughtUp: make(map[raft.ServerID]time.Time), silent: make(map[raft.ServerID]time.Time), leaving: make(map[string]time.Time),
+		said: make(map[string]time.Time),
 	}
 }
 
