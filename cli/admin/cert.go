@@ -134,7 +134,7 @@ func revokedText(host string, r *api.RevokeCertificateReply) string {
 	case r.GetGossipTurning():
 		lines = append(lines, "the gossip key is being replaced: rampart cluster rotate-gossip-key --look")
 	case r.GetGossipPending():
-		lines = append(lines, "a gossip key that it may know was being replaced already: when that is done, rampart cluster rotate-gossip-key")
+		lines = append(lines, "a gossip key that it may know was being replaced already, and is replaced once more after that: rampart cluster rotate-gossip-key --look")
 	}
 	switch transport.Role(r.GetRole()) {
 	case transport.RoleReplica:

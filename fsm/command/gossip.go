@@ -37,6 +37,9 @@ func (c *TurnGossipKeys) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	cl = tx.EditCluster()
 	cl.GossipKeys, cl.GossipGeneration = c.Keys, cl.GossipGeneration+1
+	if cl.GossipGeneration%GossipSteps == 1 {
+		cl.GossipAgain = false
+	}
 	emitTrust(tx, m, "", text)
 	return nil
 }

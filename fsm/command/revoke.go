@@ -111,8 +111,13 @@ func revokeKeys(tx *state.Tx, role string, host pbs.HostName, but string, at pbs
 		next.Revoked = at
 		tx.PutIdentity(&next)
 	}
-	if len(keys) > 0 {
-		tx.EditCluster().Revocations++
+	if len(keys) == 0 {
+		return 0
+	}
+	c := tx.EditCluster()
+	c.Revocations++
+	if but == "" && (role == replicaRole || role == momRole) && len(c.GossipKeys) > 1 && c.FeatureLevel >= LevelObjects {
+		c.GossipAgain = true
 	}
 	return len(keys)
 }

@@ -202,6 +202,42 @@ func TestTrust_LeavesNoTraceBelowItsLevel(t *testing.T) {
 	}
 }
 
+// Who is cut off while the key is replaced knows the new one: it is to be replaced once more.
+func TestTurnGossipKeys_CutOffMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		name, role, host string
+		turning, again   bool
+	}{
+		{"a mom", "mom", "hosta", true, true},
+		{"a replica", "replica", "s3", true, true},
+		{"a login host, which does not gossip", "submit", "login", true, false},
+		{"a mom at rest", "mom", "hosta", false, false},
+	} {
+		w := newTrusting(t)
+		w.must(&RaiseLevel{Level: FeatureLevel})
+		a, b := gossipKey(1), gossipKey(2)
+		if c.turning {
+			w.must(&TurnGossipKeys{From: 0, Keys: [][]byte{a, b}})
+		}
+		w.must(&RevokeIdentity{Role: c.role, Host: pbs.HostName(c.host)})
+		if got := w.store.View().Cluster().GossipAgain; got != c.again {
+			t.Errorf("%s: again is %v", c.name, got)
+		}
+		if !c.again {
+			continue
+		}
+		w.must(&TurnGossipKeys{From: 1, Keys: [][]byte{b, a}})
+		w.must(&TurnGossipKeys{From: 2, Keys: [][]byte{b}})
+		if !w.store.View().Cluster().GossipAgain {
+			t.Errorf("%s: forgotten with the old key", c.name)
+		}
+		w.must(&TurnGossipKeys{From: 3, Keys: [][]byte{b, gossipKey(3)}})
+		if w.store.View().Cluster().GossipAgain {
+			t.Errorf("%s: for ever", c.name)
+		}
+	}
+}
+
 func TestTurnGossipKeys_OneStepAtATime(t *testing.T) {
 	w := newTrusting(t)
 	a, b, c := gossipKey(1), gossipKey(2), gossipKey(3)

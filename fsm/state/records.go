@@ -26,6 +26,7 @@ type Cluster struct {
 
 	Revocations      uint64 `cbor:"15,keyasint,omitempty"` // how often keys were revoked: who keeps connections compares
 	GossipGeneration uint64 `cbor:"16,keyasint,omitempty"` // how often GossipKeys was changed
+	GossipAgain      bool   `cbor:"50,keyasint,omitempty"` // who was cut off while it was changed knows the new key, too
 
 	Roots     [][]byte `cbor:"17,keyasint,omitempty"` // certificates of the CAs (DER), the old one first; none: that of the beginning
 	RootTurns uint64   `cbor:"18,keyasint,omitempty"` // steps that were taken to replace the CA

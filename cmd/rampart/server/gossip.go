@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"time"
 
@@ -45,8 +46,13 @@ func (s *Server) turnGossipKeys(ctx context.Context) error {
 	})
 }
 
-// nextGossipKeys is the next step, nil if no key is being replaced.
+// nextGossipKeys is the next step, nil if no key is being replaced, or is to be.
 func nextGossipKeys(c *state.Cluster) *command.TurnGossipKeys {
+	if len(c.GossipKeys) == 1 && c.GossipAgain {
+		key := make([]byte, command.GossipKeySize)
+		_, _ = rand.Read(key) // never fails (crypto/rand)
+		return &command.TurnGossipKeys{From: c.GossipGeneration, Keys: [][]byte{c.GossipKeys[0], key}}
+	}
 	if len(c.GossipKeys) != 2 {
 		return nil
 	}
