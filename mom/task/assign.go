@@ -56,7 +56,8 @@ func (t Task) assign(ev Assign) (Task, []Action, error) {
 		return t, nil, nil
 	case t.Sister && t.State != Running:
 		return t, nil, t.refused("assignment")
-	case t.Sister:
+	case t.Sister: // its mother superior may be broken: the owner, for one, is as the servers said
+		ev.Attrs = ev.Attrs.assignment()
 		t = t.assigned(ev)
 		return t, []Action{{Do: Resize}}, nil
 	case t.State == Ended || t.Attrs == nil:
@@ -103,8 +104,10 @@ func (t Task) assigned(ev Assign) Task {
 var assignment = []string{"exec_vnode", "exec_host", "exec_host2", "schedselect", "Resource_List"}
 
 // Assignment returns the attributes that say which vnodes the run has.
-func (t Task) Assignment() Attrs {
-	return slices.DeleteFunc(slices.Clone(t.Attrs), func(a Attr) bool { return !slices.Contains(assignment, a.Name) })
+func (t Task) Assignment() Attrs { return t.Attrs.assignment() }
+
+func (a Attrs) assignment() Attrs {
+	return slices.DeleteFunc(slices.Clone(a), func(a Attr) bool { return !slices.Contains(assignment, a.Name) })
 }
 
 // Present returns what Used does, of the hosts that keep vnodes only.

@@ -232,3 +232,20 @@ func TestUsed_OfReleasedHosts(t *testing.T) {
 		t.Errorf("all hosts have used %s, those that stay %s", all, present)
 	}
 }
+
+// A sister takes over which vnodes the run has, and nothing else: whose it is the servers have said.
+func TestAssign_SisterKeepsItsOwner(t *testing.T) {
+	part := in(Running, sister, with("euser", "ann"), with("egroup", "staff"), with("Variable_List", "A=1"))
+	next, _, err := step(part, Assign{Number: 1, Step: AssignDone, Attrs: Attrs{
+		{Name: "euser", Value: "root"}, {Name: "egroup", Value: "wheel"}, {Name: "Variable_List", Value: "LD_PRELOAD=/tmp/x"},
+		{Name: "exec_vnode", Value: "(hosta:ncpus=1)"}, {Name: "Resource_List", Resource: "ncpus", Value: "1"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"euser": "ann", "egroup": "staff", "Variable_List": "A=1", "exec_vnode": "(hosta:ncpus=1)"} {
+		if got := next.Attrs.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
