@@ -65,6 +65,9 @@ func (r hookRunner) start(ctx context.Context, t task.Task, e *hook.Event) (outc
 		return outcome{&hook.Outcome{}}, r.refused(&t, e.Event, out)
 	}
 	r.send(&t, out)
+	if out.Job != nil && out.Job.Release != nil && t.Trial != nil {
+		return out, r.prune(ctx, t, *out.Job.Release)
+	}
 	return out, nil
 }
 
@@ -161,6 +164,10 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 	for _, d := range store.Manifest().Resources {
 		resources[d.Name] = d.Type
 	}
+	source := hook.Source(hookSource{m.config.Objects})
+	if t != nil {
+		source = jobSource{hookSource{m.config.Objects}, r, *t}
+	}
 	var runs []hook.Run
 	for i := range list {
 		h := &list[i]
@@ -171,7 +178,7 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 		}
 		run := hook.Run{
 			Hook: *h, Script: script, Config: config, Dir: m.config.path("spool"), Resources: resources,
-			Source: hookSource{m.config.Objects}, Log: m.hookLine,
+			Source: source, Log: m.hookLine,
 		}
 		if h.Attrs["debug"] == "true" {
 			run.Debug = m.config.path("mom_priv", "hooks", "tmp")
