@@ -27,12 +27,16 @@ def main():
     door = socket.socket(fileno=3)
     os.set_inheritable(3, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    dead = set()
+    live, dead = set(), set()
     gc.collect()
     gc.freeze()  # what is here stays shared with the forks
     while True:
-        message, fds, _, _ = socket.recv_fds(door, 4096, 3)
+        try:
+            message, fds, _, _ = socket.recv_fds(door, 4096, 3)
+        except OSError:
+            message = b""
         if not message:
+            end(live)
             return
         request = json.loads(message)
         if "reap" in request:
@@ -44,6 +48,7 @@ def main():
             except ChildProcessError:
                 pass
             dead.discard(pid)
+            live.discard(pid)
         if len(fds) != 3:
             continue
         try:
@@ -53,9 +58,21 @@ def main():
         if pid == 0:
             door.close()
             child(*fds)
+        if pid > 0:
+            live.add(pid)
         for fd in fds:
             os.close(fd)
         door.send(json.dumps({"id": request["id"], "pid": pid}).encode())
+
+
+def end(live):
+    """The daemon is gone: nobody else ends what its hooks have left."""
+    for pid in live:
+        for kill in (os.killpg, os.kill):
+            try:
+                kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
 
 
 def child(incoming, outgoing, noise):
