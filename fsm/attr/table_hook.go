@@ -47,6 +47,10 @@ var hookEvents = [...]HookEvent{
 	{"jobobit", 1 << 27, false},
 }
 
+// hookEventsLater are refused, so that nobody relies on a hook that never runs: they come with
+// reservations and provisioning.
+var hookEventsLater = []string{"provision", "resvsub", "modifyresv", "resv_confirm", "resv_begin", "resv_end"}
+
 // HookEvents returns all events. The slice is the caller's own.
 func HookEvents() []HookEvent { return slices.Clone(hookEvents[:]) }
 
@@ -120,6 +124,9 @@ func hookEvent(text string) (string, error) {
 				all = append(all, e.Name)
 			}
 			return hookRefusal(`invalid argument (%s) to event. Should be one or more of: %s or "" for no event.`, text, strings.Join(all, ","))
+		}
+		if slices.Contains(hookEventsLater, name) {
+			return hookRefusal("invalid argument (%s) to event: no hook runs at %s, for it comes with a feature that is not there yet", text, name)
 		}
 		if !slices.Contains(out, name) {
 			out = append(out, name)
