@@ -22,6 +22,8 @@ until_() {
 	done
 }
 is_state() { [ "$(state "$1")" = "$2" ]; }
+is_substate() { qstat -f "$1" 2>/dev/null | grep -q "substate = $2\$"; }
+only_first_host_busy() { [ "$(pbsnodes -av | grep -c "jobs = $job")" = 1 ]; }
 is_gone() { ! qstat "$1" >/dev/null 2>&1; }
 records() { cat "$RAMPART_DEV/homes/$1"/server_priv/accounting/[0-9]??????? | grep ";$job;"; }
 same_records() { [ "$(records s1)" = "$(records s2)" ] && [ "$(records s1)" = "$(records s3)" ] && records s1 | grep -q ';E;'; }
@@ -81,5 +83,21 @@ for replica in s1 s2 s3; do
 	printf '%s  %s\n' "$(records "$replica" | sha256sum | cut -c1-16)" "$replica"
 done
 [ "$(records s1 | awk -F';' '{ printf "%s", $2 }')" = QSE ] || fail "not exactly one Q, S and E"
+
+say "A job over three hosts gives two of them back while it runs."
+job=$(qsub -N shrinks -l select=3:ncpus=2 -l place=scatter -j oe -o "$work/shrinks.out" -- /bin/sleep 600)
+until_ 20 is_substate "$job" 42
+qstat -f "$job" | grep exec_host
+show pbs_release_nodes -j "$job" -k 1
+qstat -f "$job" | grep exec_host
+show pbs_release_nodes -j "$job" -a
+qstat -f "$job" | grep exec_host
+until_ 20 only_first_host_busy
+show pbsnodes -a -F dsv | cut -d'|' -f1-4
+qdel "$job"
+until_ 20 same_records
+say "u and c: a phase ends, another begins; e and E: the last phase, and the whole."
+records s1 | cut -d' ' -f1-2,11-
+[ "$(records s1 | awk -F';' '{ printf "%s", $2 }')" = QSucucDeE ] || fail "not the records of two releases"
 
 say "Done: the leader died, the job, its output, its record and the next qsub did not notice."

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -39,7 +40,7 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	presentUsed(&before, nil)
 	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, present)})
 	next := before
-	p := state.Phases{Orig: j.Assignment(), Charged: resource.Only(j.Resources, tx, resource.PerQueue)}
+	p := state.Phases{Orig: j.Assignment()}
 	if j.Phases != nil {
 		p = *j.Phases
 	}
@@ -47,6 +48,7 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	p.Held = append(slices.Clip(slices.Clone(r.Released)), p.Held...)
 	next.ExecVnode, next.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
 	next.Resources = jobWide(r.To.Resources, j.Resources, tx)
+	p.Charged = chargedFor(&before, next.Resources, tx)
 	next.Phases, next.Release = &p, nil
 	next.Releases++
 	next.Assigned = assignedNow(tx, &next)
@@ -54,7 +56,7 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	orderRelease(tx, &next, state.ReleaseDone)
 	tx.Emit(state.Event{Kind: state.JobPhaseBegan, Job: &next})
 	for _, h := range r.Released {
-		if h.Left && !next.Sister(h.Host) { // its part is over already
+		if h.Left && (!next.Sister(h.Host) || planted.Bug == planted.HeldIsFree) { // its part is over already
 			now, _ := tx.Job(j.ID)
 			if err := vacate(tx, now, h.Host); err != nil {
 				return err
@@ -62,6 +64,29 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 		}
 	}
 	return nil
+}
+
+// chargedFor is what a job takes of the server's and the queue's resources with a smaller
+// request: of what vnodes have, all that it has and all that is held; sizes in kb, as vnodes
+// tell them.
+func chargedFor(j *state.Job, request resource.List, tx *state.Tx) (all resource.List) {
+	before := resource.Only(j.Resources, tx, resource.PerQueue)
+	if j.Phases != nil {
+		before = j.Phases.Charged
+	}
+	for _, it := range before {
+		def, _ := tx.Resource(it.Name)
+		value, stays := it.Value, true
+		if !def.AtVnodes() {
+			value, stays = request.Get(it.Name)
+		} else if q, err := def.Parse(it.Value); err == nil {
+			value = q.InKB().String()
+		}
+		if stays {
+			all = all.Set(it.Name, value)
+		}
+	}
+	return all
 }
 
 // phaseUsed is the usage of the phase that ends: cput and walltime since the one before, the

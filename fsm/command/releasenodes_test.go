@@ -159,7 +159,7 @@ func TestReleaseNodes_PartialIsHeld(t *testing.T) {
 	w.release("hostb")
 	w.want(evOfJ1, allOfJ1, "8 6gb")
 	w.confirm("hosta", nil)
-	w.want(strings.Replace(evOfJ1, "hostb:mem=1048576kb:ncpus=1+", "", 1), allOfJ1, "8 6gb")
+	w.want(strings.Replace(evOfJ1, "hostb:mem=1048576kb:ncpus=1+", "", 1), allOfJ1, "8 6291456kb")
 	j := w.now()
 	if j.ExecHost != ehOfJ1 || j.SchedSelect != "1:mem=2097152kb:ncpus=3+1:mem=1048576kb:ncpus=2+1:ncpus=2:mem=2097152kb" {
 		t.Errorf("exec_host %s schedselect %s", j.ExecHost, j.SchedSelect)
@@ -183,7 +183,7 @@ func TestReleaseNodes_WholeHostIsFreedByItsMom(t *testing.T) {
 	w.release("hostb[0]", "hostb[1]", "hostc")
 	w.confirm("hosta", nil)
 	kept := evOfJ1[:strings.Index(evOfJ1, "+(hostb")] + "+(hostb:mem=1048576kb:ncpus=1)"
-	w.want(kept, allOfJ1, "8 6gb")
+	w.want(kept, allOfJ1, "8 6291456kb")
 	w.left("hostc")
 	w.want(kept, "hosta[0] hosta[1] hosta[2] hostb hostb[0] hostb[1]", "6 4194304kb")
 	var lines []string
