@@ -24,7 +24,7 @@ var unprovoked = map[string]string{
 	"CheckpointFailed": "it is a fact like JobEnded, and comes from a script: TestCheckpoint_* of mom/task",
 	"HookTasksDone":    "a script must have run, and the bubble starts no interpreter: TestHooks_* of cmd/conformance",
 	"HookWishes":       "it is a fact like JobEnded, and comes from a script: TestHooks_* of cmd/conformance",
-	"ReleaseNodes":     "a job over several hosts is needed, which the load of these scenarios has none of: TestReleases_* of cluster/dispatch",
+	"ReleaseNodes":     "a job over several hosts is needed: Releases (releases.go) kill leaders at it and at what follows",
 	"WithdrawRelease":  "a mother superior must be silent for ten seconds, and the next leader looks again: TestReleases_* of cluster/dispatch",
 	"PruneJob":         "a host must fail while a job starts on others: TestPrune_* of cluster/dispatch",
 	"NewEpoch":         "it is the first command of a cluster of one: nobody could lead after it",

@@ -43,6 +43,7 @@ const (
 	exiles = "fence: a mom is cut off from everybody"
 	deaths = "fence: a mom dies and its jobs do not"
 	lies   = "gossip: "
+	givers = "releases, "
 )
 
 var plantings = []planting{
@@ -87,6 +88,9 @@ var plantings = []planting{
 	{bug: planted.LostAlterations, bubble: sight{run: drawn, seen: `L11 linearizable`}},
 	{bug: planted.SwallowedErrors, tests: []sight{
 		{pkg: "./cluster", run: "TestGuard_OneFailureFailsAllLaterWrites"},
+	}},
+	{bug: planted.HeldIsFree, bubble: sight{run: givers, seen: `L3 held until left`}, tests: []sight{
+		{pkg: "./fsm/command", run: "TestReleaseNodes_WholeHostIsFreedByItsMom"},
 	}},
 	{bug: planted.GossipIsBelieved, bubble: sight{run: lies, seen: `L13 live moms`}, tests: []sight{
 		{pkg: "./cluster/dispatch", run: "TestWatcher"},

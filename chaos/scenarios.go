@@ -54,6 +54,7 @@ func Scenarios() []Scenario {
 	all = append(all, Sieges()...)
 	all = append(all, Lies()...)
 	all = append(all, Upgrades()...)
+	all = append(all, Releases()...)
 	return append(all, Ambushes()...)
 }
 

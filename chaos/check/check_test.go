@@ -103,7 +103,13 @@ func breaches() map[string]breach {
 		"a job was queued twice":   {NoJobLost, func(e *Evidence) { inLedgers(e, ";D;2.srv", ";Q;2.srv", 7) }, "2 Q records"},
 		"the end is not accounted": {NoJobLost, func(e *Evidence) { inLedgers(e, lastEnd, "", 6) }, "no E record"},
 		"deleted by nobody":        {NoJobLost, func(e *Evidence) { e.History[3].Result = Refused }, "nobody has deleted it"},
-		"two live runs":            {OneRunEach, func(e *Evidence) { e.Runs[0].End = e.Runs[1].Start + 1 }, "two live runs"},
+		"a vnode is free too soon": {HeldUntilLeft, func(e *Evidence) {
+			e.Vacated = []Vacated{{Job: "1.srv", Count: 1, Host: e.Runs[0].Host, At: e.Runs[0].End - 1}}
+		}, "were free at"},
+		"a release without records": {TruePhases, func(e *Evidence) {
+			e.History = append(e.History, Op{Kind: ReleaseNodes, Name: "a", Job: "1.srv", Result: Done})
+		}, "0 u and 0 c records"},
+		"two live runs": {OneRunEach, func(e *Evidence) { e.Runs[0].End = e.Runs[1].Start + 1 }, "two live runs"},
 		"a part of an earlier run": {OneRunEach, func(e *Evidence) {
 			e.Runs = append(e.Runs, Run{Job: "1.srv", Count: 1, Host: "hostc", Start: e.Runs[0].Start, End: e.Runs[1].Start + 1, Part: true})
 		}, "two live runs"},
@@ -125,6 +131,7 @@ func breaches() map[string]breach {
 		"the run count falls":        {LegalMoves, func(e *Evidence) { e.Moves[2].Run = 0 }, "fell from 1 to 0"},
 		"started twice":              {LegalMoves, func(e *Evidence) { inLedgers(e, "R;1.srv", "S;1.srv", 7) }, `"S" after "S"`},
 		"moved while it runs":        {LegalMoves, func(e *Evidence) { inLedgers(e, "R;1.srv", "M;1.srv", 7) }, `"M" after "S"`},
+		"a phase without a start":    {LegalMoves, func(e *Evidence) { inLedgers(e, "S;1.srv", "u;1.srv", 7) }, `"u" after`},
 		"ended before it began":      {LegalMoves, func(e *Evidence) { inLedgers(e, "Q;1.srv", "E;1.srv", 7) }, `"E" after ""`},
 		"another job than told":      {TrueAnswers, func(e *Evidence) { e.Replicas[0].Jobs[0].Name = "z" }, "told that a is 1.srv"},
 		"refused and done":           {TrueAnswers, func(e *Evidence) { e.Replicas[0].Jobs[1].Name = "c" }, "was refused"},

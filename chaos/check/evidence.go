@@ -17,6 +17,7 @@ type Evidence struct {
 	Struck   []string  // the faults that took effect
 	Restored int       // how often a replica took its state from a snapshot
 	Fences   []Fence   // that fell
+	Vacated  []Vacated // hosts that running jobs have given back
 	Killed   []string  // the kinds of commands at which a leader was killed
 	Downs    []string  // hosts found down that lived, by the word of gossip alone
 	Epochs   int       // that began since a majority was lost
@@ -58,6 +59,15 @@ func (r Run) String() string {
 		end += ", at its deadline"
 	}
 	return fmt.Sprintf("run %d of %s on %s from %.3fs to %s", r.Count, r.Job, r.Host, r.Start.Seconds(), end)
+}
+
+// Vacated says when a replica first had it that a run goes on without one of its hosts, whose
+// vnodes are free for others.
+type Vacated struct {
+	Job   string
+	Count uint32 // the run_count
+	Host  string
+	At    time.Duration
 }
 
 // A Digest is what a replica's state summed up to at an index.

@@ -21,13 +21,14 @@ const (
 	Release
 	Alter // of the priority
 	Rerun
-	SetQueue   // an attribute of a queue that is True or False
-	LookQueues // at those attributes of all queues
+	SetQueue     // an attribute of a queue that is True or False
+	LookQueues   // at those attributes of all queues
+	ReleaseNodes // of the sisters of a running job
 )
 
 var kindNames = [...]string{
 	Submit: "submit", Delete: "delete", List: "list", Look: "look at", Hold: "hold", Release: "release", Alter: "alter",
-	Rerun: "rerun", SetQueue: "set queue", LookQueues: "look at queues",
+	Rerun: "rerun", SetQueue: "set queue", LookQueues: "look at queues", ReleaseNodes: "release nodes of",
 }
 
 // String returns the kind as a word.
@@ -79,6 +80,7 @@ type Op struct {
 	Held   bool            // submitted with a user hold
 	Once   bool            // submitted as a job that must not run again
 	Array  bool            // submitted as an array
+	Spread bool            // submitted as a job over several hosts
 	Queue  string          // of a submission, or that is set; empty: the default one
 	Attr   string          // that is set of the queue
 	Seen   map[string]Seen // of a list or look: by name
@@ -131,11 +133,12 @@ func (o Op) String() string {
 // A History is what all clients did.
 type History []Op
 
-// about returns the operations that concern the job of that name, lists included.
+// about returns the operations that the model of a job knows and that concern the job of that
+// name, lists included.
 func (h History) about(name string) History {
 	var ops History
 	for _, o := range h {
-		if o.Name == name || o.Kind == List {
+		if o.Name == name && o.Kind != ReleaseNodes || o.Kind == List {
 			ops = append(ops, o)
 		}
 	}

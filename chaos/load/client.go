@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -25,7 +26,10 @@ type Record struct {
 	known   []known
 }
 
-type known struct{ name, id string }
+type known struct {
+	name, id string
+	spread   bool
+}
 
 // NewRecord returns an empty record; times count from now.
 func NewRecord() *Record { return &Record{begun: time.Now()} }
@@ -48,20 +52,26 @@ func (r *Record) add(o check.Op) {
 	defer r.mu.Unlock()
 	r.history = append(r.history, o)
 	if o.Kind == check.Submit && o.Result == check.Done {
-		r.known = append(r.known, known{o.Name, o.Job})
+		r.known = append(r.known, known{o.Name, o.Job, o.Spread})
 	}
 }
 
 // fresh is how many of the newest jobs are asked about: older ones are over.
 const fresh = 6
 
-func (r *Record) victim(n int) (known, bool) {
+func (r *Record) victim(n int, spread bool) (known, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.known) == 0 {
+	var among []known
+	for _, k := range slices.Backward(r.known) {
+		if len(among) < fresh && (k.spread || !spread) {
+			among = append(among, k)
+		}
+	}
+	if len(among) == 0 {
 		return known{}, false
 	}
-	return r.known[len(r.known)-1-n%min(fresh, len(r.known))], true
+	return among[n%len(among)], true
 }
 
 // A Client asks as one person, and sets queues as a manager.
@@ -86,13 +96,13 @@ func (c *Client) Follow(ctx context.Context, steps []Step) {
 }
 
 func (c *Client) do(ctx context.Context, s Step) {
-	op := check.Op{Client: c.N, Kind: s.Kind, Value: s.Value, Queue: s.Queue, Attr: s.Attr, Held: s.Held, Once: s.Once, Array: s.Array, Name: s.Name}
+	op := check.Op{Client: c.N, Kind: s.Kind, Value: s.Value, Queue: s.Queue, Attr: s.Attr, Held: s.Held, Once: s.Once, Array: s.Array, Spread: s.Spread, Name: s.Name}
 	switch s.Kind {
 	case check.Submit:
 	case check.List, check.LookQueues, check.SetQueue:
 		op.Name = ""
 	default:
-		v, ok := c.Record.victim(s.Victim)
+		v, ok := c.Record.victim(s.Victim, s.Kind == check.ReleaseNodes)
 		if !ok {
 			return
 		}
@@ -137,6 +147,8 @@ func (c *Client) ask(ctx context.Context, op *check.Op, s Step) (err error) {
 		_, err = c.Batch.Alter(ctx, connect.NewRequest(&api.AlterRequest{
 			Job: op.Job, Changes: []*api.Attribute{{Name: "Priority", Value: op.Value}},
 		}))
+	case check.ReleaseNodes:
+		_, err = c.Batch.ReleaseNodes(ctx, connect.NewRequest(&api.ReleaseNodesRequest{Job: op.Job}))
 	case check.Rerun:
 		_, err = c.Manager.Rerun(ctx, connect.NewRequest(&api.RerunRequest{Job: op.Job}))
 	}

@@ -24,6 +24,7 @@ type Plan struct {
 	Long    Tail
 	Once    int    // of 100 jobs so many must not run again
 	Spread  bool   // some jobs are over two hosts
+	Wide    bool   // most are
 	Queue   string // a second queue, whose attributes are set; it gets a third of the jobs
 }
 
@@ -101,7 +102,7 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	}
 	s.Once = p.Once > 0 && r.IntN(100) < p.Once && s.Kind == check.Submit
 	s.Array = s.Kind == check.Submit && n > 0 && !s.Once && s.Victim%arrayEvery == 0
-	s.Spread = p.Spread && s.Kind == check.Submit && s.Victim%spreadEvery == 1
+	s.Spread = p.Spread && s.Kind == check.Submit && (s.Victim%spreadEvery == 1 || p.Wide && s.Victim%spreadEvery != 0)
 	return s
 }
 

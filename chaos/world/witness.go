@@ -18,6 +18,7 @@ type witness struct {
 
 // Applied implements server.Witness.
 func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outcome) {
+	w.r.w.vacated(w.r.machine.View())
 	for i, p := range e.Proposals {
 		if outcomes[i].Refusal != nil {
 			continue
@@ -32,6 +33,9 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 				w.r.w.wentDown(index, string(c.Host))
 			}
 			w.spring(index, command.NameOf(c))
+			if detail := w.detail(c); detail != "" {
+				w.spring(index, detail)
+			}
 		}
 	}
 }

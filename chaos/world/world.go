@@ -75,6 +75,9 @@ type World struct {
 	killed   []string
 	lies     int
 	downs    []string
+	held     map[partOf]bool // of running jobs, at the index lastHeld
+	lastHeld uint64
+	gaveBack []check.Vacated
 }
 
 // New makes the hosts and the cluster's first replica; Start brings it all up.

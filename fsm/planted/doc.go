@@ -32,5 +32,6 @@ const (
 	ClosedQueuesOpen  = "closed_queues_open" // L11: a disabled queue takes jobs
 	LostAlterations   = "lost_alterations"   // L1: an alteration is acknowledged and not made
 	SwallowedErrors   = "swallowed_errors"   // L12: a write that failed counts as done
+	HeldIsFree        = "held_is_free"       // L2, L3: released vnodes are free before their moms have confirmed
 	GossipIsBelieved  = "gossip_is_believed" // L13: a mom that answers is down if gossip says so
 )
