@@ -35,6 +35,10 @@ func (c *HookWishes) job(tx *state.Tx, m Meta, w HookJob) {
 			continue
 		}
 		value, err := def.Parse(e.Value)
+		if holds, bad := pbs.ParseHolds(e.Value); e.Name == "Hold_Types" && bad == nil {
+			// A hook may run as the owner of the job: what others hold stays held.
+			value = (holds | next.Holds&^pbs.HoldUser).String()
+		}
 		if err == nil {
 			err = next.SetAttribute(attr.Entry{Name: e.Name, Value: value})
 		}
