@@ -99,6 +99,25 @@ func (c kept) has(t *testing.T, job string, hosts ...string) {
 	})
 }
 
+// limited waits until a job's memory at a host is limited to so many bytes.
+func (c kept) limited(t *testing.T, host, job, bytes string) {
+	t.Helper()
+	waitFor(t, patience, "a limit of "+bytes+" for "+job, func() error {
+		var seen []string
+		for _, dir := range c.folders(t, host, job) {
+			for _, file := range []string{"memory.limit_in_bytes", "memory.max"} {
+				if text, err := os.ReadFile(filepath.Join(dir, file)); err == nil {
+					seen = append(seen, strings.TrimSpace(string(text)))
+				}
+			}
+		}
+		if !slices.Equal(seen, []string{bytes}) {
+			return fmt.Errorf("it is %v", seen)
+		}
+		return nil
+	})
+}
+
 // ends waits until a job is over and has folders at neither host.
 func (c kept) ends(t *testing.T, job, state string) {
 	t.Helper()
@@ -119,7 +138,7 @@ func (c kept) ends(t *testing.T, job, state string) {
 // TestCgroups plays RG-1 to RG-5.
 func TestCgroups(t *testing.T) {
 	t.Parallel()
-	c := newKept(t, "--replicas", "1", "--mom", "hosta:ncpus=2,mem=2gb", "--mom", "hostb:ncpus=2,mem=2gb")
+	c := newKept(t, "--replicas", "1", "--mom", "hosta:ncpus=2,mem=2gb", "--mom", "hostb/hostb[0]:ncpus=1,mem=1gb/hostb[1]:ncpus=1,mem=1gb")
 
 	// RG-1, and RG-2, which ends its job by qdel. Nothing that the job has started outlives it.
 	two := []string{"-l", "select=2:ncpus=1:mem=100mb", "-l", "place=scatter"}
@@ -135,6 +154,28 @@ func TestCgroups(t *testing.T) {
 			t.Errorf("the sister's log tells nothing of %s", event)
 		}
 	}
+
+	// What vnodes of a host had leaves the cgroup with them, and the cgroup the host with the last.
+	job = c.submit(t, "1000", "-l", "select=1:ncpus=1:host=hosta+2:ncpus=1:mem=100mb", "-l", "place=vscatter")
+	c.has(t, job, "hosta", "hostb")
+	c.limited(t, "hostb", job, "209715200")
+	waitFor(t, patience, "the job to run", func() error {
+		if out := c.must(t, "qstat", "-f", job); !strings.Contains(out, "substate = 42") {
+			return fmt.Errorf("%s", out)
+		}
+		return nil
+	})
+	c.must(t, "pbs_release_nodes", "-j", job, "hostb[1]")
+	c.limited(t, "hostb", job, "104857600")
+	c.must(t, "pbs_release_nodes", "-j", job, "hostb[0]")
+	waitFor(t, patience, "the released host to have no cgroup", func() error {
+		if left := c.folders(t, "hostb", job); len(left) > 0 {
+			return fmt.Errorf("%v", left)
+		}
+		return nil
+	})
+	c.must(t, "qdel", job)
+	c.ends(t, job, "F")
 
 	// RG-3: the end removes what the epilogue did not.
 	c.must(t, "qmgr", "-c", "set pbshook pbs_cgroups event -= execjob_epilogue")

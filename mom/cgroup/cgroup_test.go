@@ -111,6 +111,7 @@ func (f *fake) end(job string, run uint32) {
 // v1 is a hybrid host.
 func v1(root string) Tree {
 	t := Tree{Mounts: map[string]string{}, Unified: filepath.Join(root, "cg", "unified"), Own: "/mom.service", Parent: "box"}
+	_ = os.MkdirAll(t.Unified, 0o755)
 	for _, c := range []string{"cpuset", "memory", "cpuacct", "devices", "freezer"} {
 		t.Mounts[c] = filepath.Join(root, "cg", c)
 		_ = os.MkdirAll(t.Mounts[c], 0o755)
@@ -256,6 +257,38 @@ func TestSurvivors(t *testing.T) {
 	}
 	if r := f.manager.Room("2.srv", 1); len(r.Folders) == 0 {
 		t.Error("the live one was swept")
+	}
+}
+
+// A host that lets the mom make no cgroups runs jobs without, and says so once.
+func TestWithout(t *testing.T) {
+	for name, tree := range map[string]Tree{
+		"nothing mounted":    {},
+		"not to be written":  {Mounts: map[string]string{"memory": "/nowhere/memory"}},
+		"nothing delegated":  {Unified: "/nowhere"},
+		"no controllers":     v2(t.TempDir()),
+		"no controller file": {Unified: t.TempDir()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t, v1)
+			f.tree = tree
+			if name == "no controllers" {
+				if err := os.WriteFile(filepath.Join(tree.delegated(), "cgroup.controllers"), []byte("pids\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var told []string
+			f.manager.options.Warn = func(text string) { told = append(told, text) }
+			f.set("")
+			for i := range uint32(3) {
+				if r := f.prepare(Want{Job: "1.srv", Run: i, Parts: []Part{part("hosta", 1, 1, 1)}}); len(r.Folders) > 0 || len(r.GPUs) != 1 {
+					t.Errorf("room %v", r)
+				}
+			}
+			if len(told) != 1 {
+				t.Errorf("told %q", told)
+			}
+		})
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 )
@@ -254,6 +256,12 @@ func (m *Manager) tree() (Tree, bool) {
 	case t.unified():
 		if _, err := t.delegate(); err != nil {
 			why = err.Error()
+		}
+	default:
+		for _, top := range t.Tops() {
+			if err := unix.Access(top, unix.W_OK); err != nil {
+				why = fmt.Sprintf("%s is not ours to write: %v", top, err)
+			}
 		}
 	}
 	m.mu.Lock()
