@@ -82,6 +82,7 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if why != nil { // as PBS: it is queued, and at once deleted
 		j.State, j.Substate, j.Eligible = pbs.Held, pbs.SubDependent, 0
 	}
+	tx.Intern(j)
 	tx.PutJob(j)
 	if len(c.Script) > 0 {
 		tx.PutScript(j.ID, c.Script)

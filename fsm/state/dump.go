@@ -75,7 +75,12 @@ var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
 	},
 	3: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hosts, decode, nil) },
 	4: func(tx *Tx, decode func(any) error) error {
-		return reload(tx, &tx.jobs, decode, func(j *Job) { tx.indexJob(nil, j) })
+		interned := func(rec any) error {
+			err := decode(rec)
+			tx.Intern(rec.(*Job))
+			return err
+		}
+		return reload(tx, &tx.jobs, interned, func(j *Job) { tx.indexJob(nil, j) })
 	},
 	5: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.scripts, decode, nil) },
 	6: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.orders, decode, nil) },

@@ -17,6 +17,8 @@ type tables struct {
 	sums    struct{ cluster, server uint64 }
 	digest  uint64
 
+	interner *interner // the writer's
+
 	queues     table[Queue]
 	vnodes     table[Vnode]
 	hosts      table[Host]
@@ -88,14 +90,15 @@ func newTables() tables { return newTablesUnder(new(undo)) }
 
 func newTablesUnder(u *undo) tables {
 	t := tables{
-		undo:    u,
-		cluster: &Cluster{},
-		server:  &Server{},
-		queues:  newTable(u, 1, func(a, b *Queue) bool { return a.Name < b.Name }),
-		vnodes:  newTable(u, 2, func(a, b *Vnode) bool { return a.Name < b.Name }),
-		hosts:   newTable(u, 3, func(a, b *Host) bool { return a.Name < b.Name }),
-		jobs:    newTable(u, 4, bySeqAndSub),
-		scripts: newTable(u, 5, func(a, b *Script) bool { return a.Job < b.Job }),
+		undo:     u,
+		interner: new(interner),
+		cluster:  &Cluster{},
+		server:   &Server{},
+		queues:   newTable(u, 1, func(a, b *Queue) bool { return a.Name < b.Name }),
+		vnodes:   newTable(u, 2, func(a, b *Vnode) bool { return a.Name < b.Name }),
+		hosts:    newTable(u, 3, func(a, b *Host) bool { return a.Name < b.Name }),
+		jobs:     newTable(u, 4, bySeqAndSub),
+		scripts:  newTable(u, 5, func(a, b *Script) bool { return a.Job < b.Job }),
 		orders: newTable(u, 6, func(a, b *Order) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ID, b.ID)) < 0
 		}),

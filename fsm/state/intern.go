@@ -1,0 +1,107 @@
+package state
+
+import (
+	"slices"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// An interner lets jobs that say the same have one text of it in memory: of 100,000 jobs most
+// have owner, variables and request of others. Each place of its tables has what was seen there
+// last, so what nobody else says costs nothing. It belongs to the writer of a store.
+type interner struct {
+	texts [sharedTexts]string
+	lists [sharedLists]resource.List
+	names [sharedLists][]string
+}
+
+const (
+	sharedTexts = 1 << 12
+	sharedLists = 1 << 10
+)
+
+// slot hashes the length, the beginning and the end of a text: FNV-1a.
+func slot(h uint32, text string) uint32 {
+	const some = 24
+	mix := func(part string) {
+		for i := range len(part) {
+			h = (h ^ uint32(part[i])) * 16777619
+		}
+	}
+	h = (h ^ uint32(len(text))) * 16777619
+	mix(text[:min(some, len(text))])
+	mix(text[max(0, len(text)-some):])
+	return h
+}
+
+const noHash = 2166136261
+
+func (s *interner) text(t string) string {
+	if t == "" {
+		return t
+	}
+	at := &s.texts[slot(noHash, t)%sharedTexts]
+	if *at != t {
+		*at = t
+	}
+	return *at
+}
+
+func (s *interner) list(l resource.List) resource.List {
+	if len(l) == 0 {
+		return l
+	}
+	h := uint32(noHash)
+	for _, it := range l {
+		h = slot(slot(h, it.Name), it.Value)
+	}
+	at := &s.lists[h%sharedLists]
+	if !slices.Equal(*at, l) {
+		next := make(resource.List, len(l))
+		for i, it := range l {
+			next[i] = resource.Item{Name: s.text(it.Name), Value: s.text(it.Value)}
+		}
+		*at = next
+	}
+	return *at
+}
+
+func (s *interner) strings(l []string) []string {
+	if len(l) == 0 {
+		return l
+	}
+	h := uint32(noHash)
+	for _, name := range l {
+		h = slot(h, name)
+	}
+	at := &s.names[h%sharedLists]
+	if !slices.Equal(*at, l) {
+		next := make([]string, len(l))
+		for i, name := range l {
+			next[i] = s.text(name)
+		}
+		*at = slices.Clip(next)
+	}
+	return *at
+}
+
+func (s *interner) attrs(l attr.List) attr.List {
+	next := make(attr.List, len(l))
+	for i, e := range l {
+		next[i] = attr.Entry{Name: s.text(e.Name), Resource: s.text(e.Resource), Value: s.text(e.Value)}
+	}
+	return next
+}
+
+// Intern makes a new job, which nobody reads yet, use the texts and lists of jobs before it. It
+// changes nothing that can be seen.
+func (tx *Tx) Intern(j *Job) { tx.interner.job(j) }
+
+func (s *interner) job(j *Job) {
+	j.Name, j.SchedSelect = s.text(j.Name), s.text(j.SchedSelect)
+	j.Owner = pbs.User{Name: s.text(j.Owner.Name), Host: pbs.HostName(s.text(string(j.Owner.Host)))}
+	j.Queue = pbs.QueueName(s.text(string(j.Queue)))
+	j.Attrs, j.Resources, j.Defaults = s.attrs(j.Attrs), s.list(j.Resources), s.strings(j.Defaults)
+}
