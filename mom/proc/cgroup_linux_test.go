@@ -81,22 +81,46 @@ func TestBornInCgroup(t *testing.T) {
 	}
 }
 
-func TestCgroupEndsWithFirst(t *testing.T) {
-	l, dir, folders := newLinux(t), t.TempDir(), cgroups(t)
-	stranger := exec.Command("sleep", "1000") // neither a child of the shim nor of its session
-	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := stranger.Start(); err != nil {
+// stranger puts a process into the cgroup that is neither a shim's child nor of a job's session;
+// gone is closed when it has ended.
+func stranger(t *testing.T, folders []string) (gone chan struct{}) {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	gone := make(chan struct{})
+	gone = make(chan struct{})
 	go func() {
-		_ = stranger.Wait()
+		_ = cmd.Wait()
 		close(gone)
 	}()
-	t.Cleanup(func() { _ = stranger.Process.Kill() })
-	if err := EnterCgroup(folders, stranger.Process.Pid); err != nil {
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if err := EnterCgroup(folders, cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
+	return gone
+}
+
+// The fence empties the cgroup, whichever program's shim has seen it fall.
+func TestFence_EmptiesTheCgroup(t *testing.T) {
+	l, dir, folders := newLinux(t), t.TempDir(), cgroups(t)
+	gone := stranger(t, folders)
+	spec := fenced(t, l, dir, "sleep 1000", time.Second)
+	spec.Cgroups = folders
+	if end, err := l.Wait(within(t), dir, start(t, l, dir, spec)); err != nil || !end.Fenced {
+		t.Errorf("end %+v, %v", end, err)
+	}
+	select {
+	case <-gone:
+	case <-time.After(10 * time.Second):
+		t.Error("a process in the job's cgroup has outlived the fence")
+	}
+}
+
+func TestCgroupEndsWithFirst(t *testing.T) {
+	l, dir, folders := newLinux(t), t.TempDir(), cgroups(t)
+	gone := stranger(t, folders)
 	second := t.TempDir()
 	spec := shell(second, "exit 0")
 	spec.Cgroups = folders

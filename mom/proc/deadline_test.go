@@ -110,7 +110,7 @@ func fenced(t *testing.T, l *Linux, dir, script string, d time.Duration) Spec {
 // detached from the session with it.
 func TestFence_ShimAloneKillsTheTree(t *testing.T) {
 	l, dir := newLinux(t), t.TempDir()
-	spec := fenced(t, l, dir, "trap '' TERM\nsetsid sleep 4711 & echo $!\nwait\n", 300*time.Millisecond)
+	spec := fenced(t, l, dir, "trap '' TERM\nsetsid sleep 4711 & echo $!\nwait\n", time.Second)
 	h := start(t, l, dir, spec)
 	end, err := l.Wait(within(t), dir, h)
 	if err != nil || !end.Fenced || end.Status != 256+int(syscall.SIGKILL) {
