@@ -94,8 +94,9 @@ type cycle struct {
 	hopeless map[*class]bool       // classes for which there is none
 	blocked  bool                  // nothing more starts: a job waits that nothing may pass
 	begun    map[uint64]uint32     // of arrays, by sequence number: index of the first subjob that was not planned
-	prey     *prey                 // nil: nobody had to be preempted yet
-	stopped  []stopped             // suspended jobs that wait to be resumed and were not looked at, in their order
+	hours    *hours
+	prey     *prey     // nil: nobody had to be preempted yet
+	stopped  []stopped // suspended jobs that wait to be resumed and were not looked at, in their order
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than
@@ -141,6 +142,8 @@ func (c *cycle) saidAll(l line) bool {
 	switch {
 	case !c.started(l.of.Queue):
 		comment = notStarted
+	case c.hours.shut(l.of.Queue) != "":
+		comment = c.hours.shut(l.of.Queue)
 	case c.blocked:
 		comment = breaksOrder
 	case tried && !why.never && c.mayWait(l.job, l.class):
@@ -170,6 +173,8 @@ func (c *cycle) consider(j *state.Job, cl *class) {
 	case c.limiter.routes(c.view, j.Queue):
 	case !c.started(j.Queue):
 		c.explain(j, notStarted)
+	case c.hours.shut(j.Queue) != "":
+		c.explain(j, c.hours.shut(j.Queue))
 	case j.Array != nil:
 		c.considerArray(j, cl)
 	case !j.IsSubjob():
@@ -229,6 +234,10 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	}
 	if !tried {
 		if text := c.reached(j, id); text != "" {
+			c.explain(j, text)
+			return false
+		}
+		if text := c.hours.crosses(j); text != "" {
 			c.explain(j, text)
 			return false
 		}

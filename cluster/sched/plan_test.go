@@ -221,7 +221,7 @@ comment 3 Can Never Run: Unknown resource: nosuch`,
 		{
 			"a chunk over the vnodes of a host", complexP3,
 			[]string{"select=1:ncpus=2:mem=1536mb", "select=1:ncpus=2", "ncpus=1"},
-			`start 0 (hosta[0]:ncpus=1:mem=1048576kb+hosta[1]:ncpus=1:mem=524288kb)
+			`start 0 (hosta[0]:mem=1048576kb:ncpus=1+hosta[1]:mem=524288kb:ncpus=1)
 start 1 (hostb:ncpus=2)
 comment 2 Not Running: Insufficient amount of resource: ncpus (R: 1 A: 0 T: 4)`,
 		},

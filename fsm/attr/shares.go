@@ -1,11 +1,9 @@
 package attr
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
-	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 )
 
@@ -62,29 +60,12 @@ func parseShares(text string) (string, bool) {
 	return strings.Join(all, ","), len(text) <= maxValue
 }
 
-// exactWords are the names of functions that all machines compute alike: usage is counted on
-// every replica by itself (L4).
-var exactWords = []string{"abs", "ceil", "floor", "int", "float", "max", "min", "round"}
-
-// parseUsage takes the name of a resource, or a formula of such names without what machines
-// may round differently: powers, roots and logarithms.
+// parseUsage takes the name of a resource, or a formula that all machines compute alike: usage
+// is counted on every replica by itself (L4).
 func parseUsage(text string) (string, bool) {
 	text = strings.Trim(text, " ")
 	f, err := spec.ParseFormula(text)
-	if err != nil || strings.Contains(text, "**") {
-		return "", false
-	}
-	called := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("+-*/%()<>=!, .0123456789", r) })
-	for _, word := range called {
-		if !slices.Contains(f.Names(), word) && !slices.Contains(exactWords, word) && resource.ValidName(word) && !operatorWord(word) {
-			return "", false
-		}
-	}
-	return text, true
-}
-
-func operatorWord(word string) bool {
-	return slices.Contains([]string{"if", "else", "and", "or", "not"}, word)
+	return text, err == nil && f.Exact()
 }
 
 // parseFraction takes a number from 0 to 1.

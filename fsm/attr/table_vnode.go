@@ -79,6 +79,15 @@ func schedRows() []row {
 		managed("strict_ordering", Boolean, nil).implying("False").since(levelObjects),
 		managed("backfill", Boolean, nil).implying("True").since(levelObjects),
 		managed("preemptive_sched", Boolean, nil).implying("True").since(levelObjects),
+		managed("resource_group", Text, parseShares).since(levelObjects),    // the file of that name, with commas for the ends of its lines
+		managed("holidays", Text, parseHours).since(levelObjects),           // the file of that name, as above
+		managed("dedicated_time", Text, parseDedicated).since(levelObjects), // the file of that name, as above
+		managed("dedicated_prefix", Text, nil).implying("ded").since(levelObjects),
+		managed("primetime_prefix", Text, nil).implying("p_").since(levelObjects),
+		managed("nonprimetime_prefix", Text, nil).implying("np_").since(levelObjects),
+		managed("backfill_prime", Boolean, nil).implying("False").since(levelObjects),
+		managed("prime_spill", Duration, nil).implying("00:00:00").since(levelObjects),
+		managed("prime_exempt_anytime_queues", Boolean, nil).implying("False").since(levelObjects),
 		managed("fair_share", Boolean, nil).implying("False").since(levelObjects),
 		managed("fairshare_usage_res", Text, parseUsage).implying("cput").since(levelObjects),
 		managed("fairshare_entity", Text, oneOf("euser", "egroup", "egroup:euser", "Account_Name", "queue")).implying("euser").since(levelObjects),
@@ -86,7 +95,6 @@ func schedRows() []row {
 		managed("fairshare_decay_factor", Text, parseFraction).implying("0.5").since(levelObjects),
 		managed("fairshare_enforce_no_shares", Boolean, nil).implying("False").since(levelObjects),
 		managed("unknown_shares", Number, numberIn(0, 1<<31-1)).implying("0").since(levelObjects),
-		managed("resource_group", Text, parseShares).since(levelObjects), // the file of that name, with commas between its lines
 		managed("help_starving_jobs", Boolean, nil).implying("True").since(levelObjects),
 		managed("max_starve", Duration, nil).implying("24:00:00").since(levelObjects),
 		managed("job_sort_key", Text, parseSortKeys).since(levelObjects),

@@ -13,8 +13,9 @@ import (
 // operators of Python (+ - * / // % **, comparisons, and, or, not, X if C else Y) and the
 // functions abs, ceil, exp, floor, int, float, log, log10, max, min, pow, round and sqrt.
 type Formula struct {
-	root  term
-	names []string
+	root    term
+	names   []string
+	inexact bool
 }
 
 // A term returns its value for the values of names.
@@ -37,13 +38,17 @@ func ParseFormula(text string) (*Formula, error) {
 	if p.failed || p.word != "" {
 		return nil, malformedFormula()
 	}
-	return &Formula{root, p.names}, nil
+	return &Formula{root, p.names, p.inexact}, nil
 }
 
 func malformedFormula() error { return pbs.Attribute(pbs.BadAttributeValue, "job_sort_formula") }
 
 // Names returns the names that the formula asks the values of, each once.
 func (f *Formula) Names() []string { return f.names }
+
+// Exact tells whether all machines compute the formula alike: it has no powers, roots and
+// logarithms, which they may round differently.
+func (f *Formula) Exact() bool { return !f.inexact }
 
 // Value computes the formula. What is no number, as after a division by zero, counts as 0.
 func (f *Formula) Value(value func(name string) float64) float64 {
@@ -60,6 +65,8 @@ type formulaParser struct {
 	names  []string
 	depth  int
 	failed bool
+
+	inexact bool // see Formula.Exact
 }
 
 // operators are those of more than a character, and the keywords.
@@ -214,6 +221,7 @@ func (p *formulaParser) power() term {
 		return p.fail()
 	}
 	defer func() { p.depth-- }()
+	p.inexact = true
 	exponent := p.signed()
 	return func(v func(string) float64) float64 { return math.Pow(base(v), exponent(v)) }
 }
@@ -268,6 +276,7 @@ func (p *formulaParser) call(name string) term {
 	if !ok {
 		return p.fail()
 	}
+	p.inexact = p.inexact || f.inexact
 	p.next()
 	var args []term
 	for {
@@ -316,19 +325,25 @@ var arithmetic = map[string]func(a, b float64) float64{
 type function struct {
 	least, most int
 	do          func([]float64) float64
+	inexact     bool
 }
 
 func ofOne(f func(float64) float64) function {
-	return function{1, 1, func(a []float64) float64 { return f(a[0]) }}
+	return function{least: 1, most: 1, do: func(a []float64) float64 { return f(a[0]) }}
+}
+
+func inexactly(f function) function {
+	f.inexact = true
+	return f
 }
 
 var functions = map[string]function{
-	"abs": ofOne(math.Abs), "ceil": ofOne(math.Ceil), "exp": ofOne(math.Exp), "floor": ofOne(math.Floor),
-	"int": ofOne(math.Trunc), "float": ofOne(func(a float64) float64 { return a }), "log": ofOne(math.Log),
-	"log10": ofOne(math.Log10), "round": ofOne(math.RoundToEven), "sqrt": ofOne(math.Sqrt),
-	"pow": {2, 2, func(a []float64) float64 { return math.Pow(a[0], a[1]) }},
-	"max": {1, 64, func(a []float64) float64 { return fold(a, math.Max) }},
-	"min": {1, 64, func(a []float64) float64 { return fold(a, math.Min) }},
+	"abs": ofOne(math.Abs), "ceil": ofOne(math.Ceil), "exp": inexactly(ofOne(math.Exp)), "floor": ofOne(math.Floor),
+	"int": ofOne(math.Trunc), "float": ofOne(func(a float64) float64 { return a }), "log": inexactly(ofOne(math.Log)),
+	"log10": inexactly(ofOne(math.Log10)), "round": ofOne(math.RoundToEven), "sqrt": inexactly(ofOne(math.Sqrt)),
+	"pow": inexactly(function{least: 2, most: 2, do: func(a []float64) float64 { return math.Pow(a[0], a[1]) }}),
+	"max": {least: 1, most: 64, do: func(a []float64) float64 { return fold(a, math.Max) }},
+	"min": {least: 1, most: 64, do: func(a []float64) float64 { return fold(a, math.Min) }},
 }
 
 func fold(a []float64, f func(a, b float64) float64) float64 {

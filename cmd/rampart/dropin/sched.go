@@ -46,7 +46,7 @@ type scheduler struct {
 	log    journal
 	server settingsServer
 	want   *schedConfig // not yet taken over
-	sum    string       // of the file that it is of
+	sum    string       // of the files that it is of
 	last   string       // what was reported
 	tried  time.Time
 }
@@ -76,15 +76,14 @@ func (s *scheduler) begin(ctx context.Context) {
 	if err := s.install(); err != nil {
 		s.log.say(daylog.Error, "sched_priv", err.Error())
 	}
-	text, sum, err := s.read(configFile)
+	texts, sum, err := s.read()
 	if err != nil {
-		s.log.say(daylog.Error, configFile, err.Error())
+		s.log.say(daylog.Error, "sched_priv", err.Error())
 		return
 	}
 	known, _ := os.ReadFile(s.notePath())
-	standard, _ := os.ReadFile(s.standard(configFile))
-	if sum != strings.TrimSpace(string(known)) && (len(known) > 0 || text != string(standard)) {
-		s.wish(ctx, text, sum)
+	if sum != strings.TrimSpace(string(known)) && (len(known) > 0 || !s.installed(texts)) {
+		s.wish(ctx, texts, sum)
 	}
 	s.look(ctx)
 }
@@ -95,38 +94,43 @@ func (s *scheduler) reconfigure(ctx context.Context) {
 	if err := s.install(); err != nil {
 		s.log.say(daylog.Error, "sched_priv", err.Error())
 	}
-	text, sum, err := s.read(configFile)
+	texts, sum, err := s.read()
 	if err != nil {
-		s.log.say(daylog.Error, configFile, err.Error())
+		s.log.say(daylog.Error, "sched_priv", err.Error())
 		return
 	}
-	s.wish(ctx, text, sum)
-	for _, name := range slices.Sorted(maps.Keys(schedFiles)) {
-		if name == configFile {
-			continue
-		}
-		text, _, err := s.read(name)
-		if err != nil {
-			s.log.say(daylog.Error, name, err.Error())
-		} else if n := sayings(text); n > 0 && name != "holidays" {
-			s.log.say(daylog.Sched, name, fmt.Sprintf("%d lines have no effect: there are neither shares nor dedicated times", n))
-		}
-	}
+	s.wish(ctx, texts, sum)
 }
 
-// sayings counts the lines that are no comments.
-func sayings(text string) (n int) {
+// installed tells whether the files are those of the installation.
+func (s *scheduler) installed(texts map[string]string) bool {
+	for name, text := range texts {
+		if standard, _ := os.ReadFile(s.standard(name)); text != string(standard) {
+			return false
+		}
+	}
+	return true
+}
+
+// sayings returns the lines that are no comments as the value of an attribute.
+func sayings(text string) string {
+	var all []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line[0] != '*' {
-			n++
+			all = append(all, strings.Join(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t,'\"", r) }), " "))
 		}
 	}
-	return n
+	return strings.Join(all, ",")
 }
 
-// wish takes a sched_config for what is wished, and tries to have it.
-func (s *scheduler) wish(ctx context.Context, text, sum string) {
-	c := parseSchedConfig(text)
+// wish takes the files for what is wished, and tries to have it.
+func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum string) {
+	c := parseSchedConfig(texts[configFile])
+	for name, text := range texts {
+		if value := sayings(text); name != configFile && value != "" {
+			c.values[name] = value
+		}
+	}
 	for _, fault := range c.faults {
 		s.log.say(daylog.Error, configFile, fault)
 	}
@@ -176,7 +180,14 @@ func (s *scheduler) take(ctx context.Context) {
 	if err != nil {
 		return // look tries again, and reports it
 	}
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
+	names := slices.Collect(maps.Keys(settings))
+	for name := range schedFiles {
+		if name != configFile {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		def, heeded := attr.Lookup(attr.Sched, name)
 		value, said := s.want.values[name]
 		if !heeded || !said && now[name] == def.WhenUnset() {
@@ -220,19 +231,24 @@ func (s *scheduler) install() error {
 	return errors.Join(faults...)
 }
 
-// read returns a file and its sum; one that is missing is empty.
-func (s *scheduler) read(name string) (text, sum string, err error) {
-	data, err := os.ReadFile(s.path(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		data, err = nil, nil
+// read returns the files, and a sum of them all; one that is missing is empty.
+func (s *scheduler) read() (texts map[string]string, sum string, err error) {
+	texts = map[string]string{}
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(schedFiles)) {
+		data, err := os.ReadFile(s.path(name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", err
+		}
+		texts[name] = string(data)
+		fmt.Fprintf(h, "%s %d\n%s", name, len(data), data)
 	}
-	h := sha256.Sum256(data)
-	return string(data), hex.EncodeToString(h[:]), err
+	return texts, hex.EncodeToString(h.Sum(nil)), nil
 }
 
 func (s *scheduler) path(name string) string { return filepath.Join(s.call.home.SchedPriv(), name) }
 
-// notePath is where the sum of the sched_config that was last taken over is kept.
+// notePath is where the sum of the files is kept that were last taken over.
 func (s *scheduler) notePath() string { return s.path("." + configFile + ".taken") }
 
 // standard is the path of an installed file.

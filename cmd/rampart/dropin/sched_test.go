@@ -103,6 +103,41 @@ func TestScheduler_TakesWhatWasChanged(t *testing.T) {
 	}
 }
 
+// TestScheduler_TakesTheFiles: shares, prime and dedicated time have files of their own.
+func TestScheduler_TakesTheFiles(t *testing.T) {
+	s, f, log := schedHost(t)
+	s.begin(t.Context())
+	for name, text := range map[string]string{
+		"resource_group": "# shares\nphysics 10 root 60\nann  20\tphysics 1\n",
+		"holidays":       "* days\nYEAR 2026\n  weekday 0600 1730\n  saturday none all\n  330 Nov 26 Thanksgiving, the day\n",
+		"dedicated_time": "# FROM TO\n11/21/2026 06:00 11/21/2026 08:00\n",
+	} {
+		if err := os.WriteFile(s.path(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.reconfigure(t.Context())
+	for name, want := range map[string]string{
+		"resource_group": "physics 10 root 60,ann 20 physics 1",
+		"holidays":       "YEAR 2026,weekday 0600 1730,saturday none all,330 Nov 26 Thanksgiving the day",
+		"dedicated_time": "11/21/2026 06:00 11/21/2026 08:00",
+	} {
+		if f.all[name] != want {
+			t.Errorf("%s is %q, want %q\n%s", name, f.all[name], want, log())
+		}
+		if err := os.WriteFile(s.path(name), []byte("# nothing\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(s.path("dedicated_time"), []byte("tomorrow\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.reconfigure(t.Context())
+	if f.all["holidays"] != "" || f.all["dedicated_time"] != "11/21/2026 06:00 11/21/2026 08:00" || !strings.Contains(log(), "dedicated_time: tomorrow: refused") {
+		t.Errorf("then it is %v\n%s", f.all, log())
+	}
+}
+
 // TestScheduler_WaitsForAServer: what nobody takes is tried again, and nothing is lost.
 func TestScheduler_WaitsForAServer(t *testing.T) {
 	s, f, log := schedHost(t)

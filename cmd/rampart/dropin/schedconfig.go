@@ -36,7 +36,7 @@ type schedConfig struct {
 }
 
 // parseSchedConfig reads lines of the form NAME: VALUE [prime|non_prime|all]. What holds in
-// prime time alone is left out: there is none.
+// prime time alone is left out: settings hold at all times.
 func parseSchedConfig(text string) schedConfig {
 	c := schedConfig{values: map[string]string{}}
 	for i, line := range strings.Split(text, "\n") {
@@ -61,7 +61,7 @@ func parseSchedConfig(text string) schedConfig {
 		value, when := splitPrime(strings.TrimSpace(rest))
 		switch {
 		case when == "prime":
-			c.faults = append(c.faults, fmt.Sprintf("line %d: %s in prime time: there is none, so the line has no effect", i+1, name))
+			c.faults = append(c.faults, fmt.Sprintf("line %d: %s in prime time only: settings hold at all times, so the line has no effect", i+1, name))
 		case c.values[name] != "" && value != "":
 			c.values[name] += ", " + value
 		default:

@@ -1,0 +1,108 @@
+package sched
+
+import (
+	"strings"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// hours are dedicated and prime time in one cycle.
+type hours struct {
+	now                     pbs.Time
+	dedicated               bool
+	begins, ends            pbs.Time // of the dedicated time that is, or comes next; begins 0: none does
+	prime                   bool
+	turns                   pbs.Time // when prime time ends, or begins; 0: it does not
+	spill                   pbs.Time // by how much a job may run into what follows
+	exempt                  bool     // jobs of queues for any time may run into what follows
+	primes, others, opening string   // prefixes of queues
+	closed                  map[pbs.QueueName]string
+}
+
+// Comments on jobs that wait for their time, in PBS's words.
+const (
+	dedicatedOnly  = "Not Running: Dedicated time conflict"
+	crossDedicated = "Not Running: Job would cross dedicated time boundary"
+	primeOnly      = "Not Running: Job will run in primetime only"
+	nonprimeOnly   = "Not Running: Job will run in nonprimetime only"
+	intoPrime      = "Not Running: Job would cross into primetime"
+	intoNonprime   = "Not Running: Job would cross into nonprimetime"
+)
+
+func newHours(v *state.View, now pbs.Time) *hours {
+	s := v.Server()
+	h := &hours{now: now, prime: true, closed: map[pbs.QueueName]string{}}
+	h.primes, h.others, h.opening = s.SchedGet("primetime_prefix"), s.SchedGet("nonprimetime_prefix"), s.SchedGet("dedicated_prefix")
+	text, times := s.SchedGet("holidays"), s.SchedGet("dedicated_time")
+	if text == "" && times == "" {
+		return h
+	}
+	zone, err := time.LoadLocation(s.Get("timezone"))
+	if err != nil {
+		zone = time.UTC
+	}
+	at := time.Unix(0, int64(now)).In(zone)
+	for _, d := range attr.Dedicated(times, zone) {
+		if d[1].After(at) && (h.begins == 0 || pbs.Time(d[0].UnixNano()) < h.begins) {
+			h.begins, h.ends = pbs.Time(d[0].UnixNano()), pbs.Time(d[1].UnixNano())
+		}
+	}
+	h.dedicated = h.begins != 0 && h.begins <= now
+	if text == "" {
+		return h
+	}
+	days := attr.HoursOf(text)
+	h.prime = days.Prime(at)
+	if turn, ok := days.Turns(at); ok && s.SchedGet("backfill_prime") == "True" {
+		h.turns = pbs.Time(turn.UnixNano())
+	}
+	if q, err := resource.Parse(resource.Time, s.SchedGet("prime_spill")); err == nil {
+		h.spill = min(pbs.Time(q.Int()), 1<<32) * pbs.Time(time.Second)
+	}
+	h.exempt = s.SchedGet("prime_exempt_anytime_queues") == "True"
+	return h
+}
+
+func begins(queue pbs.QueueName, prefix string) bool {
+	return prefix != "" && strings.HasPrefix(string(queue), prefix)
+}
+
+// shut tells why no job of a queue starts now, "" if some may.
+func (h *hours) shut(queue pbs.QueueName) string {
+	why, known := h.closed[queue]
+	if known {
+		return why
+	}
+	switch {
+	case begins(queue, h.opening) != h.dedicated:
+		why = dedicatedOnly
+	case begins(queue, h.others):
+		if h.prime {
+			why = nonprimeOnly
+		}
+	case begins(queue, h.primes) && !h.prime:
+		why = primeOnly
+	}
+	h.closed[queue] = why
+	return why
+}
+
+// crosses tells why a job would run on into a time that is not for it, "" if it would not.
+func (h *hours) crosses(j *state.Job) string {
+	end := h.now + walltime(j)
+	switch {
+	case h.dedicated && end > h.ends, !h.dedicated && h.begins != 0 && end > h.begins:
+		return crossDedicated
+	case h.turns == 0 || end <= h.turns+h.spill:
+		return ""
+	case h.exempt && !begins(j.Queue, h.primes) && !begins(j.Queue, h.others):
+		return ""
+	case h.prime:
+		return intoNonprime
+	}
+	return intoPrime
+}
