@@ -28,6 +28,7 @@ type hooks struct {
 	mu    sync.Mutex
 	store *hook.Store
 	index uint64 // of the newest change of a hook that the copies have
+	seen  uint64 // index of the newest state that they were made of
 }
 
 var _ service.Hooks = (*hooks)(nil)
@@ -73,10 +74,15 @@ func (h *hooks) keep(ctx context.Context, source interface {
 	}
 }
 
-// copyOf brings the copies to the state of a view.
+// copyOf brings the copies to the state of a view. A request that began before a change of a
+// hook does not take them back: others run with them.
 func (h *hooks) copyOf(v *state.View) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if v.Index() < h.seen {
+		return nil
+	}
+	h.seen = v.Index()
 	var newest uint64
 	count := uint64(0)
 	for one := range v.Hooks() {
