@@ -54,9 +54,9 @@ func (l *leader) tell() {
 // now changes the state from outside the loop.
 func (l *leader) now(f func()) {
 	l.mu.Lock()
+	defer l.mu.Unlock() // f may end the test, and the loop goes on
 	f()
 	l.tell()
-	l.mu.Unlock()
 }
 
 func (l *leader) Write(_ time.Time, _ uint16, class, object, text string) error {
