@@ -1,0 +1,74 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// openOutputs opens the files for standard output and error, as the owner's.
+func openOutputs(spec Spec) (stdout, stderr *os.File, err error) {
+	if stdout, err = openOutput(spec.Stdout, spec.StdoutInPlace, spec); err != nil {
+		return nil, nil, err
+	}
+	if spec.Stderr == spec.Stdout {
+		return stdout, stdout, nil
+	}
+	if stderr, err = openOutput(spec.Stderr, spec.StderrInPlace, spec); err != nil {
+		return nil, nil, errors.Join(err, stdout.Close())
+	}
+	return stdout, stderr, nil
+}
+
+// openOutput opens the file of a stream: in its place if the owner may, else in the spool,
+// from where it is delivered.
+func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
+	if inPlace != "" {
+		var f *os.File
+		err := asOwner(spec.Owner, func() (err error) {
+			f, err = openInPlace(inPlace, fs.FileMode(0o666&^spec.Umask&0o777), spec.Restart)
+			return err
+		})
+		if err == nil {
+			return f, nil
+		}
+		fmt.Fprintf(os.Stderr, "%s: output of %s goes to the spool: %v\n", ShimName, spec.Job, err)
+	}
+	flags := os.O_CREATE | os.O_APPEND | os.O_WRONLY | syscall.O_NOFOLLOW
+	if !spec.Restart {
+		flags |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open output: %w", err)
+	}
+	err = f.Chmod(fs.FileMode(0o666 &^ spec.Umask & 0o777))
+	if spec.Owner != nil {
+		err = errors.Join(err, f.Chown(int(spec.Owner.UID), int(spec.Owner.GID)))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open output: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// openInPlace makes a file empty, unless it is to be kept, or opens what is no file and takes output, such as /dev/null.
+func openInPlace(path string, mode fs.FileMode, keep bool) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NONBLOCK, mode)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && !keep {
+		err = errors.Join(f.Truncate(0), f.Chmod(mode))
+	}
+	if err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		err = errors.New("it is a pipe")
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
