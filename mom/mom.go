@@ -14,7 +14,6 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/mom/hook"
-	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport/daylog"
 )
