@@ -35,7 +35,9 @@ type crowd struct {
 
 // SisterOf implements Sisters.
 func (c *crowd) SisterOf(host, address string) apiconnect.SisterClient {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return c.net.Host("host0").Dial(ctx, address) }
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return c.net.Host("host0").Dial(ctx, address)
+	}
 	return apiconnect.NewSisterClient(&http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, "http://"+host)
 }
 

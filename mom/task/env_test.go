@@ -10,7 +10,7 @@ import (
 	"rampart/mom/spool"
 )
 
-func testSite(t *testing.T) *Site {
+func testSite(t testing.TB) *Site {
 	t.Helper()
 	s, err := spool.Open(spool.Options{Home: t.TempDir(), NoSync: true})
 	if err != nil {

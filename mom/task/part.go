@@ -81,8 +81,8 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 		if err != nil {
 			return Parted{}, err
 		}
-		known := t.withShares(map[pbs.HostName]Share{h.Name: share}).Shares[h.Name]
-		r.site.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(known.CPU), kilobytes(known.RSS)))
+		cpu, rss := max(share.CPU, t.Shares[h.Name].CPU), max(share.RSS, t.Shares[h.Name].RSS)
+		r.site.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(cpu), kilobytes(rss)))
 		return Parted{Left: map[pbs.HostName]Share{h.Name: share}}, nil
 	}
 	err := r.site.Peers.Update(ctx, h, t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -201,4 +202,45 @@ func TestRunner_RefusesReleases(t *testing.T) {
 		}
 		heard(t, p)
 	})
+}
+
+// A run gives 999 of its 1,000 hosts back, and all of them answer at once: what it costs the mother
+// superior itself.
+func BenchmarkRunner_Releases(b *testing.B) {
+	const hosts = 1000
+	all := make([]pbs.HostName, hosts)
+	for i := range all {
+		all[i] = pbs.HostName(fmt.Sprintf("host%d", i))
+	}
+	for b.Loop() {
+		p := &parters{neighbours: &neighbours{}, away: map[pbs.HostName]bool{}}
+		s := testSite(b)
+		s.Peers, s.Lines, s.Logger = p, silence{}, slog.New(slog.DiscardHandler)
+		task := in(Running, after(without(1, AssignDone, all...)))
+		task.Host, task.Asked = all[0], true
+		for _, h := range all {
+			task.Hosts = append(task.Hosts, Host{Name: h, Address: string(h) + ":15002"})
+		}
+		if err := s.Spool.SaveTask(task.Key, task, true); err != nil {
+			b.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(b.Context())
+		r := NewRunner(s, task)
+		go r.Run(ctx, Announced{})
+		began := time.Now()
+		for n, step := range []AssignStep{AssignAsked, AssignDone} {
+			if err := r.Tell(ctx, without(uint64(n+2), step, all[0])); err != nil {
+				b.Fatal(err)
+			}
+			if step == AssignAsked {
+				b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "ms/answered")
+			}
+		}
+		if _, err := r.Await(ctx, func(t Task) bool { return len(t.Left) == hosts-1 }); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "ms/left")
+		cancel()
+		<-r.Done()
+	}
 }
