@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"connectrpc.com/connect"
@@ -9,6 +10,7 @@ import (
 	"rampart/cluster"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
 )
@@ -20,6 +22,18 @@ const confirmWithin = 5 * time.Second
 // suspend suspends or resumes a job: qsig -s suspend and its kin, which are for Operators
 // and Managers only. It waits for the mom, so that what is suspended is seen to be.
 func (b *Batch) suspend(ctx context.Context, r *connect.Request[api.SignalRequest]) error {
+	for {
+		err := b.suspendNow(ctx, r)
+		if _, busy := errors.AsType[*underWay](err); !busy {
+			return err
+		}
+		if err := b.awaitRelease(ctx, r.Msg.GetJob()); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalRequest]) error {
 	res, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		j, err := jobOf(p.view, r.Msg.GetJob())
 		if err != nil {
@@ -30,6 +44,9 @@ func (b *Batch) suspend(ctx context.Context, r *connect.Request[api.SignalReques
 		}
 		if err := atLevel(p.view, command.LevelObjects); err != nil {
 			return nil, err
+		}
+		if j.Release != nil { // its assignment is about to change
+			return nil, &underWay{pbs.Refuse(pbs.ResourceBusy)}
 		}
 		return []command.Command{&command.SignalJob{Job: j.ID, Signal: r.Msg.GetSignal()}}, nil
 	})

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"slices"
+	"reflect"
 	"testing"
 
 	"rampart/fsm/pbs"
@@ -121,7 +122,7 @@ func TestHostUp_ListsOfAnEarlierEpochEndNothing(t *testing.T) {
 	late.Epoch, late.For = 7, 7
 	before, _ := w.View().Host("h")
 	w.must(&late)
-	if h, _ := w.View().Host("h"); *h != *before {
+	if h, _ := w.View().Host("h"); !reflect.DeepEqual(h, before) {
 		t.Errorf("a list of epoch 7 made %+v of the host", h)
 	}
 	anew := *up

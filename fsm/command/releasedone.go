@@ -182,24 +182,50 @@ func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 	next.Sisters, next.Over = slices.DeleteFunc(slices.Clone(j.Sisters), is), slices.DeleteFunc(slices.Clone(j.Over), is)
 	next.Phases = &p
 	tx.PutJob(&next)
-	cpus := 0
+	cpus, slots := 0, []uint32(nil)
 	for _, name := range order {
-		n, err := leave(tx, j, name)
+		n, had, err := leave(tx, j, name)
 		if err != nil {
 			return err
 		}
-		cpus += n
+		cpus, slots = cpus+n, append(slots, had...)
 		tx.Emit(state.Event{Kind: state.VnodeLeft, Object: string(host), Text: "clearing job " + string(j.ID) + " from node " + string(name)})
 	}
 	tx.Emit(state.Event{Kind: state.VnodeLeft, Object: string(host), Text: "deallocating " + strconv.Itoa(cpus) + " cpu(s) from job " + string(j.ID)})
+	keepSlots(tx, j, host, slots)
 	return nil
 }
 
-// leave takes a run off a vnode, and returns how many of its cpus are free by that.
-func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, err error) {
+// keepSlots notes the indices of exec_host that a run keeps until it is over, and drops those
+// of runs that are.
+func keepSlots(tx *state.Tx, j *state.Job, host pbs.HostName, slots []uint32) {
+	h, ok := tx.Host(host)
+	if !ok {
+		return
+	}
+	next := *h
+	next.Kept = nil
+	for _, k := range h.Kept {
+		if keeps(tx, k) {
+			next.Kept = append(next.Kept, k)
+		}
+	}
+	next.Kept = append(next.Kept, state.KeptSlots{Job: j.ID, RunCount: j.RunCount, Slots: slots})
+	tx.PutHost(&next)
+}
+
+// keeps tells whether the run that keeps slots is on.
+func keeps(tx *state.Tx, k state.KeptSlots) bool {
+	j, ok := tx.Job(k.Job)
+	return ok && started(j) && j.RunCount == k.RunCount
+}
+
+// leave takes a run off a vnode, and returns how many of its cpus are free by that, and which
+// slots it had there.
+func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, slots []uint32, err error) {
 	v, ok := tx.Vnode(name)
 	if !ok {
-		return 0, nil
+		return 0, nil, nil
 	}
 	next := *v
 	next.Jobs = nil
@@ -209,8 +235,9 @@ func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, err error)
 			continue
 		}
 		if next.Assigned, err = resource.Sub(next.Assigned, held.Items, tx); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
+		slots = append(slots, held.Slots...)
 		text, _ := held.Items.Get("ncpus")
 		n, _ := strconv.Atoi(text)
 		cpus += n
@@ -218,7 +245,7 @@ func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, err error)
 	next.LastUsed = tx.Now()
 	next.OverCommitted = overCommitted(tx, &next)
 	tx.PutVnode(&next)
-	return cpus, nil
+	return cpus, slots, nil
 }
 
 // endPhases is called when a run is over: nothing is held any more, and a release that was

@@ -214,6 +214,13 @@ func (c *slotCounter) next(tx *state.Tx, host pbs.HostName) uint32 {
 				}
 			}
 		}
+		if h, ok := tx.Host(host); ok {
+			for _, k := range h.Kept {
+				for _, s := range k.Slots {
+					taken[s] = taken[s] || keeps(tx, k)
+				}
+			}
+		}
 		c.taken[host] = taken
 	}
 	slot := uint32(0)

@@ -180,6 +180,15 @@ type Host struct {
 	Removed bool   `cbor:"17,keyasint,omitempty"` // its natural vnode was deleted: none is made before qmgr makes that one again
 	Epoch   uint64 `cbor:"18,keyasint,omitempty"` // in which its mom has registered last; 0: that was not noted yet
 	Hooks   uint64 `cbor:"25,keyasint,omitempty"` // HookGeneration that the mom has confirmed since it registered
+
+	Kept []KeptSlots `cbor:"40,keyasint,omitempty"` // they count as long as their runs are on
+}
+
+// KeptSlots are the indices of exec_host that a run keeps on a host that it has released.
+type KeptSlots struct {
+	Job      pbs.JobID    `cbor:"1,keyasint"`
+	RunCount pbs.RunCount `cbor:"2,keyasint"`
+	Slots    []uint32     `cbor:"3,keyasint,omitempty"`
 }
 
 // Job is one job. Times are zero until they happened.
