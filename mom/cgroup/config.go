@@ -116,12 +116,6 @@ func parse(text []byte) (config, error) {
 	return c, nil
 }
 
-// Check returns what is wrong with a configuration file, nil if nothing is.
-func Check(text []byte) error {
-	_, err := parse(text)
-	return err
-}
-
 // applies tells whether the host is one of those where the hook acts.
 func (c *config) applies(host string) bool {
 	return !listed(c.ExcludeHosts, host) && (len(c.RunOnlyOnHosts) == 0 || listed(c.RunOnlyOnHosts, host))
