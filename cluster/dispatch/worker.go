@@ -222,14 +222,17 @@ func runHosts(v *state.View, j *state.Job) []*api.RunHost {
 	return all
 }
 
-// withKillDelay adds to the job's attributes the queue's kill_delay, for what the mom ends
-// by itself.
+// withKillDelay adds to the job's attributes what the mom does by itself: the queue's
+// kill_delay, and the server's prune_at_job_start.
 func withKillDelay(v *state.View, j *state.Job) attr.List {
 	list := v.JobAttributes(j)
 	if q, ok := v.Queue(j.Queue); ok {
 		if delay, set := q.Attrs.Get("kill_delay", ""); set {
 			list = append(list, attr.Entry{Name: "kill_delay", Value: delay})
 		}
+	}
+	if v.Server().Bool("prune_at_job_start") {
+		list = append(list, attr.Entry{Name: "prune_at_job_start", Value: "True"})
 	}
 	return list
 }

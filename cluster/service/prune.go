@@ -2,14 +2,106 @@ package service
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"connectrpc.com/connect"
 
+	"rampart/fsm/alloc"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+	"rampart/transport"
 	"rampart/transport/api"
 )
 
-// Prune takes vnodes from a run that is being started, for its mother superior.
-func (s *Report) Prune(context.Context, *connect.Request[api.PruneRequest]) (*connect.Response[api.PruneReply], error) {
-	return nil, pbs.Refuse(pbs.NotSupported)
+// Prune takes vnodes from a run that is being started, for its mother superior. What is not
+// granted is an answer too: hooks decide what follows from it.
+func (s *Report) Prune(ctx context.Context, r *connect.Request[api.PruneRequest]) (*connect.Response[api.PruneReply], error) {
+	caller, _ := transport.CallerFrom(ctx)
+	v, err := s.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &command.PruneJob{
+		Job: pbs.JobID(r.Msg.GetJob()), RunCount: pbs.RunCount(r.Msg.GetRunCount()), Host: caller.Host,
+		Keep: r.Msg.GetKeepSelect(), Vnodes: r.Msg.GetVnodes(),
+	}
+	for _, host := range r.Msg.GetBad() {
+		c.Bad = append(c.Bad, pbs.HostName(host))
+	}
+	j, ok := v.Job(c.Job)
+	if !ok || j.MS != caller.Host || caller.Role != transport.RoleMom {
+		return nil, fmt.Errorf("prune of %s by %s: %w", c.Job, caller.Host, pbs.Refuse(pbs.Unauthorized))
+	}
+	if j.Release == nil {
+		plan, err := command.PlanPrune(v, j, c)
+		if err != nil {
+			return notPruned(v, err)
+		}
+		if plan == nil || r.Msg.GetPreview() {
+			return connect.NewResponse(pruneReply(j, plan)), nil
+		}
+	}
+	asker := pbs.User{Name: "mom of " + string(caller.Host), Host: caller.Host} // no user has a name with blanks
+	res, err := s.propose(ctx, command.Proposal{ID: requestID(r), Asker: asker, Commands: []command.Command{c}})
+	if err != nil {
+		return notPruned(v, err)
+	}
+	if res.Release != 0 {
+		if err := s.awaitJob(ctx, func(v *state.View) (bool, error) {
+			if j, ok = v.Job(c.Job); !ok || j.RunCount != c.RunCount {
+				return true, pbs.Refuse(pbs.BadState)
+			}
+			open, err := j.ReleaseOutcome(res.Release)
+			return !open, err
+		}); err != nil {
+			return notPruned(v, err)
+		}
+	}
+	reply := pruneReply(j, nil)
+	reply.Changed, reply.Number = res.Release != 0, j.Releases
+	return connect.NewResponse(reply), nil
+}
+
+// notPruned is the answer to what is refused for good; anything else is an error, and asked
+// again.
+func notPruned(v *state.View, err error) (*connect.Response[api.PruneReply], error) {
+	if _, refused := errors.AsType[*pbs.Error](err); !refused {
+		if _, short := errors.AsType[*alloc.Unpruned](err); !short {
+			return nil, err
+		}
+	}
+	reply := &api.PruneReply{Why: err.Error()}
+	if u, ok := errors.AsType[*alloc.Unpruned](err); ok {
+		reply.Lines, reply.Detail = u.Lines(v)
+	}
+	return connect.NewResponse(reply), nil
+}
+
+// pruneReply tells what a job has after a pruning, or what it has now.
+func pruneReply(j *state.Job, plan *state.Release) *api.PruneReply {
+	to := j.Assignment()
+	if plan != nil {
+		to = plan.To
+	}
+	reply := &api.PruneReply{Granted: true, Changed: plan != nil, Attributes: []*api.Attribute{
+		{Name: "exec_vnode", Value: to.ExecVnode}, {Name: "exec_host", Value: to.ExecHost}, {Name: "schedselect", Value: to.SchedSelect},
+	}}
+	for _, it := range to.Resources {
+		reply.Attributes = append(reply.Attributes, &api.Attribute{Name: "Resource_List", Resource: it.Name, Value: it.Value})
+	}
+	stays := map[pbs.VnodeName]bool{}
+	kept, _ := spec.ParseExecVnode(to.ExecVnode)
+	for _, name := range kept.Vnodes() {
+		stays[name] = true
+	}
+	before, _ := spec.ParseExecVnode(j.ExecVnode)
+	for _, name := range before.Vnodes() {
+		if !stays[name] {
+			reply.Released = append(reply.Released, string(name))
+		}
+	}
+	return reply
 }

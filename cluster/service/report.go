@@ -183,7 +183,9 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 			Source: source, Job: job, RunCount: run, Session: what.Started.GetSession(), JobDir: what.Started.GetJobdir(),
 		}, nil
 	case *api.Fact_Hooks:
-		return hookWishes(source, what.Hooks), nil
+		w := hookWishes(source, what.Hooks)
+		w.Run = &command.ReportedTask{Job: job, RunCount: run}
+		return w, nil
 	case *api.Fact_Exiting:
 		return &command.JobExiting{Source: source, Job: job, RunCount: run}, nil
 	case *api.Fact_NotCheckpointed:

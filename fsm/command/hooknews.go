@@ -8,6 +8,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -62,6 +63,7 @@ type HookWishes struct {
 	Rerun   []ReportedTask `cbor:"7,keyasint,omitempty"`
 	Delete  []ReportedTask `cbor:"8,keyasint,omitempty"`
 	Jobs    []HookJob      `cbor:"9,keyasint,omitempty"`
+	Run     *ReportedTask  `cbor:"10,keyasint,omitempty"` // at whose events the hook has run
 }
 
 // A HookVnode is a vnode as a hook wants it.
@@ -123,11 +125,35 @@ func (c *HookWishes) run(tx *state.Tx, t ReportedTask) (*state.Job, bool) {
 	return j, partOf(j, c.Source.Host, t.RunCount) || !started(j) && last
 }
 
+// partner tells whether the mother superior of a run that starts takes a vnode of the run out of
+// service, which is all that it may do to those of other hosts (specification: reliable-startup
+// section 6).
+func (c *HookWishes) partner(tx *state.Tx, w HookVnode) bool {
+	if c.Run == nil {
+		return false
+	}
+	j, ok := tx.Job(c.Run.Job)
+	if !ok || !started(j) || j.RunCount != c.Run.RunCount || j.MS != c.Source.Host || tolerates(j) == "" {
+		return false
+	}
+	texts := []string{j.ExecVnode}
+	if j.Phases != nil {
+		texts = append(texts, j.Phases.Orig.ExecVnode)
+	}
+	named := false
+	for _, text := range texts {
+		parts, err := spec.ParseExecVnode(text)
+		named = named || err == nil && slices.Contains(parts.Vnodes(), w.Name)
+	}
+	return named && len(w.Unset) == 0 && len(w.Set) == 1 && w.Set[0].Name == "state"
+}
+
 // vnode changes one vnode as far as the mom may: what cannot be taken is left out.
 func (c *HookWishes) vnode(tx *state.Tx, m Meta, w HookVnode) {
 	host := c.Source.Host
 	v, ok := tx.Vnode(w.Name)
 	switch {
+	case ok && v.Host != host && c.partner(tx, w):
 	case ok && v.Host != host:
 		tx.Emit(state.Event{
 			Kind: state.HookVnodeRefused, Object: string(host),

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -69,4 +70,40 @@ func paddable(tx *state.Tx, j *state.Job) error {
 		return pbs.Attribute(pbs.UnknownResource, "Resource_List."+paddedSelect)
 	}
 	return nil
+}
+
+// tolerates returns how much of the failures of sisters a job bears: "job_start", "all", or ""
+// for none.
+func tolerates(j *state.Job) string {
+	if v, _ := j.Attrs.Get(tolerance, ""); v != "none" {
+		return v
+	}
+	return ""
+}
+
+// starting tells whether the program of a run is still to be started.
+func starting(j *state.Job) bool {
+	return j.State == pbs.Running && (j.Substate == pbs.SubStarting || j.Substate == pbs.SubStageIn)
+}
+
+// bears tells whether a job goes on without one of its sisters.
+func bears(j *state.Job) bool {
+	return tolerates(j) == "all" || tolerates(j) != "" && starting(j)
+}
+
+// tellLoss tells the mother superiors of runs that start and bear failures that a host is gone,
+// for their hooks and so that they need not wait for it.
+func tellLoss(tx *state.Tx, host pbs.HostName) {
+	told := map[pbs.JobID]bool{}
+	for _, v := range vnodesOf(tx, host) {
+		for _, held := range v.Jobs {
+			j, ok := tx.Job(held.Job)
+			if !ok || told[j.ID] || held.RunCount != j.RunCount || !starting(j) || tolerates(j) == "" || !j.Sister(host) {
+				continue
+			}
+			told[j.ID] = true
+			changes := attr.List{{Name: "sister_down", Value: string(host)}}
+			tx.Order(state.Order{Host: j.MS, Kind: state.OrderAlter, Job: j.ID, RunCount: j.RunCount, Changes: changes})
+		}
+	}
 }

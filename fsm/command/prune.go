@@ -48,7 +48,7 @@ func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, erro
 	switch {
 	case t.Cluster().FeatureLevel < LevelObjects:
 		return nil, pbs.Refuse(pbs.NotSupported)
-	case j.State != pbs.Running || j.Substate != pbs.SubStarting && j.Substate != pbs.SubStageIn, j.RunCount != c.RunCount, j.MS != c.Host:
+	case !starting(j), j.RunCount != c.RunCount, j.MS != c.Host:
 		return nil, pbs.Refuse(pbs.BadState)
 	case j.Release != nil:
 		return nil, pbs.Errorf(pbs.ResourceBusy, "another release of the job is under way")

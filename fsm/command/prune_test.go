@@ -204,8 +204,10 @@ func TestPrune_Refusals(t *testing.T) {
 		t.Errorf("plan: %v", err)
 	}
 	for _, c := range []*PruneJob{
-		{Job: w.job, RunCount: 2, Host: "hosta", Keep: selSO}, {Job: w.job, RunCount: 1, Host: "hostb", Keep: selSO},
-		{Job: w.job, RunCount: 1, Host: "hosta", Keep: "ncpus="}, {Job: "7.srv", RunCount: 1, Host: "hosta", Keep: selSO},
+		{Job: w.job, RunCount: 2, Host: "hosta", Keep: selSO},
+		{Job: w.job, RunCount: 1, Host: "hostb", Keep: selSO},
+		{Job: w.job, RunCount: 1, Host: "hosta", Keep: "ncpus="},
+		{Job: "7.srv", RunCount: 1, Host: "hosta", Keep: selSO},
 	} {
 		if err := w.run(c); err == nil {
 			t.Errorf("%+v was taken", c)
@@ -217,5 +219,61 @@ func TestPrune_Refusals(t *testing.T) {
 	w.must(&JobStarted{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Session: 7})
 	if err := w.run(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Keep: selSO}); pbs.CodeOf(err) != pbs.BadState {
 		t.Errorf("a running job was pruned: %v", err)
+	}
+}
+
+// Section 11, and who is told of a verdict: a job that bears failures goes on without a sister,
+// while it starts or, with "all", all its life; its mother superior hears of it at once.
+func TestTolerance_LostSister(t *testing.T) {
+	for _, c := range []struct {
+		tolerance string
+		started   bool
+		goesOn    bool
+	}{{"all", true, true}, {"all", false, true}, {"job_start", false, true}, {"job_start", true, false}, {"none", false, false}} {
+		w := newPruning(t, attr.Entry{Name: "tolerate_node_failures", Value: c.tolerance})
+		if c.started {
+			w.must(&JobStarted{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Session: 7})
+		}
+		w.must(&HostDown{Host: "hostb", Reason: "silent"})
+		told := 0
+		for o := range w.View().Orders("hosta") {
+			if v, _ := o.Changes.Get("sister_down", ""); v == "hostb" {
+				told++
+			}
+		}
+		if want := map[bool]int{true: 1, false: 0}[c.tolerance != "none" && !c.started]; told != want {
+			t.Errorf("%+v: told %d times", c, told)
+		}
+		w.must(&ForgetHost{Host: "hostb"})
+		w.check()
+		if j := w.now(); (j.Ending == 0) != c.goesOn {
+			t.Errorf("%+v: the job is %s, ending %d", c, j.State, j.Ending)
+		}
+	}
+}
+
+// RS-1: a hook on the mother superior may take vnodes of its run out of service, and nothing
+// else of other hosts.
+func TestTolerance_OfflineByHook(t *testing.T) {
+	w := newPruning(t)
+	wish := func(v HookVnode) {
+		w.must(&HookWishes{Source: w.fact("hosta"), Hook: "launch", Run: &ReportedTask{Job: w.job, RunCount: 1}, Vnodes: []HookVnode{v}})
+	}
+	wish(HookVnode{Name: "hostb[0]", Set: attr.List{{Name: "state", Value: "offline"}}})
+	wish(HookVnode{Name: "hostb[3]", Set: attr.List{{Name: "state", Value: "offline"}}}) // not the job's
+	wish(HookVnode{Name: "hostc", Set: attr.List{{Name: "comment", Value: "bad"}}})
+	for name, want := range map[pbs.VnodeName]bool{"hostb[0]": true, "hostb[3]": false, "hostc": false} {
+		if v, _ := w.View().Vnode(name); (v.Flags&state.VnodeOffline != 0) != want || v.Comment != "" {
+			t.Errorf("%s is %s, %q", name, v.State(), v.Comment)
+		}
+	}
+	line := ""
+	for _, e := range w.events {
+		if e.Kind == state.HookVnodeChanged {
+			line += e.Object + ": " + e.Text
+		}
+	}
+	if line != "hostb[0]: Updated vnode hostb[0]'s attribute state=offline per mom hook request" {
+		t.Errorf("the log has %q", line)
 	}
 }

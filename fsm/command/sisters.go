@@ -57,7 +57,7 @@ func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
 	if !l.orders {
 		dropOrders(tx, l.host, j.ID, j.RunCount)
 	}
-	if left || j.State != pbs.Running {
+	if left || j.State != pbs.Running || bears(j) {
 		return nil // it goes on, or ends, as it is
 	}
 	next := *j

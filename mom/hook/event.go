@@ -94,6 +94,15 @@ type Edits struct {
 	Set   map[string]*string `json:"set"`
 	Types map[string]string  `json:"types"` // of resources that are not known yet
 	Wish  string             `json:"wish"`  // of jobs: "rerun" or "delete"
+	// Release is what a job is to give back before its program begins; nil: nothing.
+	Release *Release `json:"release"`
+}
+
+// A Release says what a job is to give back: vnodes by their names, or all that a select does not
+// need.
+type Release struct {
+	Vnodes []string `json:"vnodes,omitempty"`
+	Keep   string   `json:"keep,omitempty"`
 }
 
 // An Answer is what came of one hook.

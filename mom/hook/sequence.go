@@ -131,5 +131,8 @@ func merged(before, after *Edits) *Edits {
 	if after.Wish != "" {
 		before.Wish = after.Wish
 	}
+	if after.Release != nil {
+		before.Release = after.Release
+	}
 	return before
 }

@@ -30,6 +30,9 @@ type Hooks interface {
 	// At runs the hooks of another event: execjob_attach, with the process, execjob_postsuspend,
 	// execjob_preresume.
 	At(ctx context.Context, event string, t Task, pid int) error
+	// PruneToRequest gives back, before the program, what was not requested (specification:
+	// reliable-startup section 1).
+	PruneToRequest(ctx context.Context, t Task) error
 	// Terminating runs execjob_preterm before the processes of a job that is to be deleted
 	// are told to end; Terminates tells whether there is anything to run.
 	Terminating(ctx context.Context, t Task)
@@ -88,6 +91,9 @@ func (r *Runner) launching(ctx context.Context, t Task, spec *proc.Spec) ([]spoo
 		return nil, err
 	}
 	more, err = s.Hooks.Launch(ctx, r.Task(), spec)
+	if now := r.Task(); err == nil && now.prunes() {
+		err = s.Hooks.PruneToRequest(ctx, now)
+	}
 	return append(used, more...), err
 }
 

@@ -142,5 +142,14 @@ func (t Task) tried(ev SisterTried) Task {
 	})
 }
 
+// pruneAtStart is the attribute by which the servers say that prune_at_job_start is set. It is no
+// attribute of the job.
+const pruneAtStart = "prune_at_job_start"
+
+// prunes tells whether the run is cut down to what was requested, since no hook has cut it.
+func (t Task) prunes() bool {
+	return t.Trial != nil && !t.Trial.Pruned && t.Attrs.Get(pruneAtStart) == "True" && t.Attrs.Resource("Resource_List", "select_requested") != ""
+}
+
 // starting tells whether the program is still to be started.
 func (t Task) starting() bool { return t.State == Joining || t.State == Starting }

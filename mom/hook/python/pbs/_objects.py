@@ -257,7 +257,7 @@ class job(_object):
 
     def __init__(self, name, attrs=(), settable=(), ms=False, jobdir=""):
         super().__init__(name, attrs, settable)
-        self.__dict__.update(_ms=ms, _wish=None)
+        self.__dict__.update(_ms=ms, _wish=None, _release=None)
         self.__dict__["_variables"] = None
 
     @property
@@ -310,9 +310,11 @@ class job(_object):
         """The path of the standard error on this host, while the job is here."""
         return self._values.get("_stderr")
 
-    def release_nodes(self, *args, **kwargs):
-        """Give back what the job does not need: nothing can be given back of a job on one host."""
-        return None
+    def release_nodes(self, node_list=None, keep_select=None):
+        """Give back vnodes before the program begins, those of node_list or all that keep_select does not need."""
+        import pbs
+
+        return _release(self, pbs.event(), node_list, keep_select)
 
     def _answer(self):
         if self._variables is not None and str(self._variables) != self._before and "Variable_List" in self._settable:
@@ -320,10 +322,55 @@ class job(_object):
         out = super()._answer()
         if self._wish:
             out["wish"] = self._wish
+        if self._release:
+            out["release"] = self._release
         return out
 
     def __str__(self):
         return self._name
+
+
+class released(dict):
+    """The vnodes that were given back, and what the job has then."""
+
+    exec_vnode = exec_host = schedselect = None
+
+
+def _release(j, event, node_list, keep_select):
+    import json
+
+    import pbs
+
+    if event._kind not in ("execjob_prologue", "execjob_launch"):
+        return None
+    if node_list is None and keep_select is None:
+        pbs.logmsg(pbs.LOG_ERROR, "release_nodes: neither node_list nor keep_select is given")
+        return None
+    out = released()
+    out.exec_vnode, out.exec_host, out.schedselect = j.exec_vnode, j.exec_host, j.schedselect
+    if not j._ms or event._kind == "execjob_launch" and "PBS_NODEFILE" not in event.env:
+        return out
+    if j._values.get("tolerate_node_failures") not in ("all", "job_start"):
+        pbs.logmsg(pbs.LOG_DEBUG, "%s: no nodes released as job does not tolerate node failures" % j.id)
+        return out
+    wish = {"vnodes": [str(n) for n in node_list]} if node_list is not None else {"keep": str(keep_select)}
+    if wish.get("vnodes") == []:
+        return out
+    found = pbs._run.channel.ask("release", json.dumps(wish))
+    if not found:
+        return None
+    attrs, vnodes = [], event.vnode_list
+    for name, resource, value in found[0]["attrs"]:
+        if name == "released":
+            out[value] = vnodes[value] if value in vnodes else vnode(value)
+        elif resource:
+            attrs.append((resource, value))
+        else:
+            j._values[name] = value
+    j._lists["Resource_List"] = dict(attrs)
+    j.__dict__["_release"] = wish
+    out.exec_vnode, out.exec_host, out.schedselect = j.exec_vnode, j.exec_host, j.schedselect
+    return out
 
 
 class vnode(_object):

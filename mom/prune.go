@@ -1,0 +1,141 @@
+package mom
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/hook"
+	"rampart/mom/task"
+	"rampart/transport"
+	"rampart/transport/api"
+	"rampart/transport/daylog"
+)
+
+const (
+	// pruneFor bounds what a mother superior waits for the servers to commit a pruning. They
+	// withdraw one that they cannot bring to it sooner.
+	pruneFor = 30 * time.Second
+	// toldFor bounds the wait for the sisters that stay (specification: reliable-startup
+	// section 9).
+	toldFor = 5 * time.Second
+)
+
+// jobSource answers what hooks of a job ask: besides what there is in the cluster, what would
+// be left of its assignment.
+type jobSource struct {
+	hookSource
+	runner hookRunner
+	task   task.Task
+}
+
+// Objects implements hook.Source.
+func (s jobSource) Objects(ctx context.Context, kind, name string, yield func(hook.Object) error) error {
+	if kind != "release" {
+		return s.hookSource.Objects(ctx, kind, name, yield)
+	}
+	var wish hook.Release
+	if err := json.Unmarshal([]byte(name), &wish); err != nil {
+		return err
+	}
+	reply, err := s.runner.askPrune(ctx, s.task, wish, true)
+	if err != nil || !reply.GetGranted() {
+		return err
+	}
+	found := hook.Object{Name: "released"}
+	for _, a := range reply.GetAttributes() {
+		found.Attrs = append(found.Attrs, hook.Attr{a.GetName(), a.GetResource(), a.GetValue()})
+	}
+	for _, name := range reply.GetReleased() {
+		found.Attrs = append(found.Attrs, hook.Attr{"released", "", name})
+	}
+	return yield(found)
+}
+
+// askPrune asks the servers for a smaller assignment, and tells the log why there is none.
+func (r hookRunner) askPrune(ctx context.Context, t task.Task, wish hook.Release, preview bool) (*api.PruneReply, error) {
+	req := &api.PruneRequest{
+		Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), KeepSelect: wish.Keep, Vnodes: wish.Vnodes, Preview: preview,
+	}
+	for _, h := range t.Hosts {
+		good := t.Good(h.Name)
+		if !good {
+			req.Bad = append(req.Bad, string(h.Name))
+		}
+		if preview && wish.Keep != "" && t.Party(h.Name) {
+			word := "good"
+			if !good {
+				word = "fail"
+			}
+			r.mom.lines.Node(daylog.Debug, t.Key.Job, fmt.Sprintf("job node_list_%s: node %s", word, h.Name))
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, pruneFor)
+	defer cancel()
+	reply, err := r.mom.config.Reporter.Prune(ctx, connect.NewRequest(req))
+	if err != nil {
+		err = transport.FromWire(err)
+		r.mom.lines.Job(daylog.Error, t.Key.Job, "cannot prune: "+err.Error())
+		return nil, err
+	}
+	out := reply.Msg
+	for _, line := range out.GetLines() {
+		r.mom.lines.Job(daylog.Debug2, t.Key.Job, line)
+	}
+	if out.GetDetail() != "" {
+		r.mom.lines.Job(daylog.Debug, t.Key.Job, out.GetDetail())
+	}
+	if !out.GetGranted() && len(out.GetLines()) == 0 {
+		r.mom.lines.Job(daylog.Debug2, t.Key.Job, "cannot prune: "+out.GetWhy())
+	}
+	return out, nil
+}
+
+// prune puts what hooks have released in force: it is committed, this mom has it on its disk,
+// and the sisters that stay know it, or will.
+func (r hookRunner) prune(ctx context.Context, t task.Task, wish hook.Release) error {
+	reply, err := r.askPrune(ctx, t, wish, false)
+	switch {
+	case err != nil:
+		return fmt.Errorf("release vnodes: %w", err)
+	case !reply.GetGranted():
+		return fmt.Errorf("release vnodes: %s: %w", reply.GetWhy(), task.ErrHook)
+	}
+	runner := r.life.task(t.Key)
+	if runner == nil {
+		return fmt.Errorf("release vnodes: %w", pbs.Refuse(pbs.UnknownJob))
+	}
+	if reply.GetChanged() {
+		r.mom.lines.Job(daylog.Job, t.Key.Job, "pruned from exec_vnode="+t.Attrs.Get("exec_vnode"))
+		for _, a := range reply.GetAttributes() {
+			if a.GetName() == "exec_vnode" {
+				r.mom.lines.Job(daylog.Job, t.Key.Job, "pruned to exec_vnode="+a.GetValue())
+			}
+		}
+		bounded, cancel := context.WithTimeout(ctx, toldFor)
+		defer cancel()
+		_, err := runner.Await(bounded, func(t task.Task) bool { return t.Number >= reply.GetNumber() && len(t.Untold) == 0 })
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			r.mom.lines.Job(daylog.Debug2, t.Key.Job, "NOT all job updates to sister moms completed")
+		}
+	}
+	return runner.Tell(ctx, task.Pruned{})
+}
+
+// PruneToRequest implements task.Hooks.
+func (r hookRunner) PruneToRequest(ctx context.Context, t task.Task) error {
+	wish := hook.Release{Keep: t.Attrs.Resource("Resource_List", "select_requested")}
+	reply, err := r.askPrune(ctx, t, wish, true) // tells the log what it is about
+	if err == nil && !reply.GetGranted() {
+		err = fmt.Errorf("prune to what was requested: %s: %w", reply.GetWhy(), task.ErrHook)
+	}
+	if err != nil || !reply.GetChanged() {
+		return err
+	}
+	return r.prune(ctx, t, wish)
+}
