@@ -193,7 +193,8 @@ func (l *Loop) resume(ctx context.Context, jobs []pbs.JobID) {
 
 // words are how jobs were preempted.
 var words = map[string]string{
-	command.PreemptSuspend: "suspension", command.PreemptRequeue: "requeuing", command.PreemptDelete: "deletion",
+	command.PreemptSuspend: "suspension", command.PreemptCheckpoint: "checkpointing",
+	command.PreemptRequeue: "requeuing", command.PreemptDelete: "deletion",
 }
 
 // preempt proposes to preempt running jobs. What others wait for comes when the moms have

@@ -98,6 +98,7 @@ func notCheckpointed(tx *state.Tx, id pbs.JobID, run pbs.RunCount, why *pbs.Erro
 	}
 	unasked(&next)
 	tx.PutJob(&next)
+	notPreempted(tx, id, run, PreemptCheckpoint)
 	return nil
 }
 

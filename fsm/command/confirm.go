@@ -31,7 +31,7 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return suspended(tx, o)
 	}
 	if c.Refusal != nil && suspends(o) {
-		notPreempted(tx, o)
+		notPreempted(tx, o.Job, o.RunCount, PreemptSuspend)
 		return nil
 	}
 	if c.Refusal != nil && o.Kind == state.OrderCheckpoint {

@@ -206,7 +206,7 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	j.Session, j.Used, j.Ending, j.HasExited, j.ExitStatus, j.Ended, j.Counted = 0, nil, 0, false, 0, 0, false
 	j.Comment, j.Eligible = comment, m.At
 	j.Attrs = j.Attrs.Unset("jobdir", "")
-	if p := j.Preempted; p != nil && p.Method != PreemptRequeue {
+	if p := j.Preempted; p != nil && p.Method != PreemptRequeue && p.Method != PreemptCheckpoint {
 		j.Preempted = nil // something else has ended the run
 	}
 	if j.FailedRuns >= maxFailedRuns {

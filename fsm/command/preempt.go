@@ -9,9 +9,10 @@ import (
 
 // The methods of preempt_order.
 const (
-	PreemptSuspend = "S"
-	PreemptRequeue = "R"
-	PreemptDelete  = "D"
+	PreemptSuspend    = "S"
+	PreemptCheckpoint = "C"
+	PreemptRequeue    = "R"
+	PreemptDelete     = "D"
 )
 
 // PreemptJob takes what a running job has away from it, for a job that waits and comes before
@@ -37,8 +38,8 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if j.State != pbs.Running || j.Substate != pbs.SubRunning || j.RunCount != c.RunCount {
 		return pbs.Refuse(pbs.BadState)
 	}
-	if j.Preempting() || beingSuspended(tx, j) {
-		return pbs.Errorf(pbs.BadState, "%s is being preempted or suspended already", j.ID)
+	if j.Preempting() || j.Checkpointing() || beingSuspended(tx, j) {
+		return pbs.Errorf(pbs.BadState, "%s is being preempted, suspended or checkpointed already", j.ID)
 	}
 	if first, ok := tx.Job(c.For); !ok || !first.Startable() {
 		return pbs.Errorf(pbs.BadState, "%s no longer waits", c.For)
@@ -46,6 +47,8 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	switch c.Method {
 	case PreemptSuspend:
 		err = (&SignalJob{Job: c.Job, Signal: Suspend}).Apply(tx, m, res)
+	case PreemptCheckpoint:
+		err = (&CheckpointJob{Job: c.Job}).Apply(tx, m, res)
 	case PreemptRequeue:
 		err = (&RerunJob{Job: c.Job}).Apply(tx, m, res)
 	case PreemptDelete:
@@ -74,9 +77,11 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 func Preemptable(j *state.Job, method string) bool {
 	switch method {
 	case PreemptSuspend, PreemptDelete:
-		return true
+		return !j.Checkpointing()
+	case PreemptCheckpoint:
+		return checkpointable(j) && !j.Checkpointing()
 	case PreemptRequeue:
-		return !j.NotRerunnable
+		return !j.NotRerunnable && !j.Checkpointing()
 	}
 	return false
 }
@@ -91,11 +96,11 @@ func beingSuspended(tx *state.Tx, j *state.Job) bool {
 	return false
 }
 
-// notPreempted notes that the mom has refused the order of a preemption: the scheduler tries
+// notPreempted notes that the mom has not done what a preemption wanted: the scheduler tries
 // the next method.
-func notPreempted(tx *state.Tx, o *state.Order) {
-	j, ok := tx.Job(o.Job)
-	if !ok || j.RunCount != o.RunCount || !j.Preempting() {
+func notPreempted(tx *state.Tx, id pbs.JobID, run pbs.RunCount, method string) {
+	j, ok := tx.Job(id)
+	if !ok || j.RunCount != run || !j.Preempting() || j.Preempted.Method != method {
 		return
 	}
 	next := *j

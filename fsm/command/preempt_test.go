@@ -71,6 +71,34 @@ func TestPreempt_BySuspension(t *testing.T) {
 	}
 }
 
+// A job that is preempted by checkpointing is queued again, and one that its mom cannot
+// checkpoint runs on and is preempted by the next method.
+func TestPreempt_ByCheckpoint(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		w := newSuspending(t, "")
+		id := w.started("1:ncpus=4", "(h:ncpus=4)")
+		first := w.waits()
+		w.must(&PreemptJob{Job: id, RunCount: 1, Method: PreemptCheckpoint, For: first})
+		if err := w.run(&PreemptJob{Job: id, RunCount: 1, Method: PreemptRequeue, For: first}); pbs.CodeOf(err) != pbs.BadState {
+			t.Errorf("preempted twice: %v", err)
+		}
+		if fails {
+			w.confirm(pbs.Refuse(pbs.NotSupported))
+			j, _ := w.View().Job(id)
+			if j.Preempting() || j.Checkpointing() || j.Preempted.Failed != "C" || Preemptable(j, PreemptRequeue) == false {
+				t.Errorf("it is %+v", j.Preempted)
+			}
+			continue
+		}
+		w.confirm(nil)
+		w.facts++
+		w.must(&JobEnded{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1, Checkpointed: true})
+		if j, _ := w.View().Job(id); j.State != pbs.Queued || !j.WasPreempted() || !j.Checkpointed() {
+			t.Errorf("it is %v %+v", j.State, j.Preempted)
+		}
+	}
+}
+
 // A suspension that the mom refuses leaves the job running, and is not tried again.
 func TestPreempt_Refused(t *testing.T) {
 	w := newSuspending(t, "")
