@@ -249,8 +249,22 @@ func TestReleaseNodes(t *testing.T) {
 	t.Run("keep", func(t *testing.T) { (&releasing{w.Cluster, t}).keep(t) })
 }
 
-// RD-9, RD-32, and another user's attempt (RD-8, LG-6).
+// RD-9, RD-32, RD-35, RD-36, and another user's attempt (RD-8, LG-6).
 func (w *releasing) states(t *testing.T) {
+	for _, v := range []string{"-1", "11", "tru"} {
+		out, err := w.Command(t.Context(), "qsub", "-W", "release_nodes_on_stageout="+v, "--", "/bin/true").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "illegal -W value") {
+			t.Errorf("release_nodes_on_stageout=%s: %v %s", v, err, out)
+		}
+	}
+	script := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nPATH=$PBS_O_PATH:$PATH; until pbs_release_nodes hostb; do sleep 1; done\nsleep 1000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own := w.must("qsub", "-l", j1, "-l", "place=scatter", "-W", "release_nodes_on_stageout=t",
+		"-v", "PBS_GATEWAY="+filepath.Join(w.Home("hosta"), "run", "hosta.sock"), "-o", "/dev/null", "-j", "oe", script)
+	w.await(own, "the job releases by itself", "Resource_List.ncpus = 7", "release_nodes_on_stageout = True")
+	w.ends(own, "QSucDeE")
 	held := w.must("qsub", "-h", "-l", "select=3:ncpus=1", "-l", "place=scatter", "--", "/bin/true")
 	w.refused(168, "pbs_release_nodes: Request invalid for state of job\n", "-j", held, "-a")
 	if os.Geteuid() == 0 {
