@@ -59,6 +59,7 @@ test: lint build ## lint and every test but the long ones
 test-long: lint generate-check build mpich ## every test, with new seeds
 	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))
 	$(MAKE) bugs
+	go test -count 1 -v -timeout 20m ./mom -run TestReal_NothingLeaks -args -jobs 1000
 	go test -count 1 -timeout 240m ./chaos -run 'TestSchedules|TestScenarios' -args -seed $$(date +%s) -runs 20000
 	go test -v -p 1 -timeout 60m $(PROCESS_TESTS)
 

@@ -3,6 +3,7 @@ package mom
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -155,12 +156,12 @@ func (r *real) holds() (h holdings) {
 	return h
 }
 
+// rowOf is how many jobs TestReal_NothingLeaks runs; make test-long says 1000.
+var rowOf = flag.Int("jobs", 20, "`number` of jobs that are run in a row to see whether they leak")
+
 // TestReal_NothingLeaks runs many jobs in a row, each of which leaves a daemon behind.
 func TestReal_NothingLeaks(t *testing.T) {
-	jobs := 1000
-	if testing.Short() {
-		jobs = 20
-	}
+	jobs := *rowOf
 	r := newReal(t)
 	r.keep()
 	r.up()
