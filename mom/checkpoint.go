@@ -46,14 +46,14 @@ func (l *life) here(job pbs.JobID) bool {
 func (s *settings) action(f []string) error {
 	names := map[string]**task.ActionScript{"checkpoint_abort": &s.CheckpointAbort, "restart": &s.Restart}
 	if len(f) < 2 {
-		return errors.New("$action wants NAME TIMEOUT !PATH ARG...")
+		return errors.New("$action wants NAME TIMEOUT !PATH and arguments")
 	}
 	to, known := names[f[1]]
 	if !known {
 		return nil
 	}
 	if len(f) < 4 || !strings.HasPrefix(f[3], "!") {
-		return fmt.Errorf("$action %s wants TIMEOUT !PATH ARG...", f[1])
+		return fmt.Errorf("$action %s wants TIMEOUT !PATH and arguments", f[1])
 	}
 	seconds, err := strconv.ParseUint(f[2], 10, 31)
 	if err != nil {
