@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"rampart/cluster/dispatch"
 	"rampart/cluster/service"
@@ -105,19 +108,31 @@ func (h *hooks) periodic(ctx context.Context, v *state.View, due map[string]time
 	}
 }
 
-// approve asks the hooks of runjob about starts; it is sched.Approve.
+// runjobsAtOnce bounds the forks of one scheduling decision.
+const runjobsAtOnce = 8
+
+// approve asks the hooks of runjob about starts, several at a time; it is sched.Approve.
 func (h *hooks) approve(ctx context.Context, v *state.View, starts []pbs.JobID) map[pbs.JobID]string {
+	var mu sync.Mutex
 	refused := map[pbs.JobID]string{}
+	var asked errgroup.Group
+	asked.SetLimit(runjobsAtOnce)
 	for _, id := range starts {
 		j, ok := v.Named(id)
 		if !ok || ctx.Err() != nil {
 			continue
 		}
-		job := service.HookObject(string(id), v.JobAttributes(j))
-		e := &hook.Event{Event: "runjob", Requestor: "Scheduler", Job: &job}
-		if out := h.Run(ctx, v, e); out.Rejected != nil {
-			refused[id] = orThis(out.Message, "runjob request rejected by '"+out.Rejected.Name+"'")
-		}
+		asked.Go(func() error {
+			job := service.HookObject(string(id), v.JobAttributes(j))
+			e := &hook.Event{Event: "runjob", Requestor: "Scheduler", Job: &job}
+			if out := h.Run(ctx, v, e); out.Rejected != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				refused[id] = orThis(out.Message, "runjob request rejected by '"+out.Rejected.Name+"'")
+			}
+			return nil
+		})
 	}
+	_ = asked.Wait() // each has its own answer
 	return refused
 }
