@@ -144,6 +144,16 @@ func (d *drawer) command() command.Command {
 		func() command.Command { return &command.ReleaseJob{Job: d.job(), Holds: pbs.HoldUser} },
 		func() command.Command { return &command.SignalJob{Job: d.job(), Signal: "USR1"} },
 		func() command.Command {
+			return &command.PreemptJob{
+				Job: d.job(), RunCount: d.run(), Method: rapid.SampledFrom([]string{"S", "C", "R", "D"}).Draw(d.t, "method"), For: d.job(),
+			}
+		},
+		func() command.Command {
+			return &command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{
+				Name: "fair_share", Value: rapid.SampledFrom([]string{"True", "False"}).Draw(d.t, "share"),
+			}}}}
+		},
+		func() command.Command {
 			return &command.AlterJob{Job: d.job(), Changes: []command.AttrChange{
 				{Entry: attr.Entry{Name: "Resource_List", Resource: "ncpus", Value: "2"}},
 				{Entry: attr.Entry{Name: "Priority", Value: "5"}},

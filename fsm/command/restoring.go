@@ -38,6 +38,9 @@ func (r *restoring) objects() {
 		r.next.PutQueue(&next)
 	}
 	r.hooks()
+	for s := range r.file.Shares() {
+		r.next.PutShare(s.Entity, s.Usage)
+	}
 	server := *r.file.Server()
 	server.FenceChanged = r.meta.Index
 	if mine := r.before.Server().Get("managers"); r.founding && mine != "" { // who has founded the cluster must be able to lead it

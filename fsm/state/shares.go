@@ -83,8 +83,12 @@ func (tx *Tx) chargeShare(old, j *Job) {
 	if s, ok := tx.shares.get(&next); ok {
 		next = *s
 	}
-	next.Usage = min(next.Usage+more, mostUsage)
-	_, delta := tx.shares.put(&next)
+	tx.PutShare(entity, min(next.Usage+more, mostUsage))
+}
+
+// PutShare stores what an entity has used, in thousandths of the unit.
+func (tx *Tx) PutShare(entity string, usage int64) {
+	_, delta := tx.shares.put(&Share{entity, usage})
 	tx.digest += delta
 }
 
