@@ -60,7 +60,11 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if c.StageoutStatus != 0 {
 		next.Attrs = next.Attrs.Set("Stageout_status", "", stageoutStatus(c.StageoutStatus))
 	}
-	return c.settle(tx, m, &next)
+	ended, err := c.releaseAtEnd(tx, m, &next)
+	if err != nil {
+		return err
+	}
+	return c.settle(tx, m, ended)
 }
 
 // stageoutStatus returns PBS's word for what became of the output: 1 when all of it was

@@ -2,8 +2,8 @@ package command
 
 import (
 	"fmt"
-	"slices"
 	"reflect"
+	"slices"
 	"testing"
 
 	"rampart/fsm/pbs"

@@ -239,12 +239,7 @@ func (c *WithdrawRelease) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	if !ok || j.RunCount != c.RunCount || j.Release == nil || j.Release.Number != c.Number {
 		return nil
 	}
-	for o := range tx.Orders(j.MS) {
-		if o.Kind == state.OrderRelease && o.Job == j.ID && o.RunCount == j.RunCount && o.Number == c.Number {
-			tx.DeleteOrder(o.Host, o.ID)
-			break
-		}
-	}
+	dropReleaseOrder(tx, j.MS, j.ID, j.RunCount, c.Number)
 	next := *j
 	refuseRelease(&next, pbs.NoMom)
 	next.Releases++
@@ -254,26 +249,74 @@ func (c *WithdrawRelease) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	return nil
 }
 
+// dropReleaseOrder removes an order about released vnodes that is void, by its number; 0 is the
+// first that is open.
+func dropReleaseOrder(tx *state.Tx, host pbs.HostName, job pbs.JobID, run pbs.RunCount, number uint64) {
+	for o := range tx.Orders(host) {
+		if o.Kind == state.OrderRelease && o.Job == job && o.RunCount == run && (number == 0 || o.Number == number) {
+			tx.DeleteOrder(o.Host, o.ID)
+			return
+		}
+	}
+}
+
 // releaseOnStageOut releases what is not on the primary execution host when the stage-out of
 // a job begins that asked for it (specification: ramp-down section 12).
 func releaseOnStageOut(tx *state.Tx, m Meta, j *state.Job) error {
+	if j.Release != nil {
+		return nil
+	}
+	r, err := releaseForStageOut(tx, j)
+	if err == nil && r != nil {
+		askRelease(tx, m, j, r)
+	}
+	return err
+}
+
+// releaseForStageOut returns what a job releases for its stage-out, nil for nothing.
+func releaseForStageOut(tx *state.Tx, j *state.Job) (*state.Release, error) {
 	wanted, _ := j.Attrs.Get("release_nodes_on_stageout", "")
 	_, staged := j.Attrs.Get("stageout", "")
-	if wanted != "True" || !staged || j.Release != nil || tx.Cluster().FeatureLevel < LevelHosts {
-		return nil
+	if wanted != "True" || !staged || tx.Cluster().FeatureLevel < LevelHosts {
+		return nil, nil
 	}
 	a, err := alloc.Parse(j.ExecVnode, j.ExecHost, j.SchedSelect, j.Resources)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := alloc.ReleaseSisters(a, tx)
 	if err != nil || s.Whole() {
-		return err
+		return nil, err
 	}
 	if err := divisible(tx, s.Released); err != nil {
 		tx.Emit(state.Event{Kind: state.JobRefused, Job: j, Text: err.Error()})
-		return nil
+		return nil, nil
 	}
-	askRelease(tx, m, j, newRelease(a, s))
-	return nil
+	return newRelease(a, s), nil
+}
+
+// releaseAtEnd does what stage-out asked for when that was over before the mother superior
+// could be asked: the records are the same. It returns the job as it is then.
+func (c *JobEnded) releaseAtEnd(tx *state.Tx, m Meta, j *state.Job) (*state.Job, error) {
+	if c.NeverStarted || c.StageoutStatus == 0 || j.Session == 0 || j.Ending == state.EndingRerun {
+		return j, nil
+	}
+	r, err := releaseForStageOut(tx, j)
+	if err != nil || r == nil {
+		return j, err
+	}
+	if j.Release == nil {
+		j.Releases++
+		r.Number, r.At = j.Releases, m.At
+		j.Release = r
+	} else if j.Release.To.ExecVnode != r.To.ExecVnode {
+		return j, nil // another one, that came to nothing
+	}
+	if err := releaseDone(tx, j, c.Used, c.Present); err != nil {
+		return nil, err
+	}
+	dropReleaseOrder(tx, j.MS, j.ID, j.RunCount, 0)
+	now, _ := tx.Job(j.ID)
+	next := *now
+	return &next, nil
 }
