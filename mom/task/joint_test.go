@@ -61,12 +61,27 @@ func (n *neighbours) signals(host pbs.HostName) []string {
 }
 
 // notes are the lines of a mom's log.
-type notes struct{ lines []string }
+type notes struct {
+	mu    sync.Mutex
+	lines []string
+}
 
-func (n *notes) Job(_ uint16, _ pbs.JobID, text string)  { n.lines = append(n.lines, text) }
-func (n *notes) File(_ uint16, _ pbs.JobID, text string) { n.lines = append(n.lines, text) }
-func (n *notes) Server(_ uint16, object, text string)    { n.lines = append(n.lines, object+", "+text) }
-func (n *notes) Node(_ uint16, _ pbs.JobID, text string) { n.lines = append(n.lines, text) }
+func (n *notes) Job(_ uint16, _ pbs.JobID, text string)  { n.add(text) }
+func (n *notes) File(_ uint16, _ pbs.JobID, text string) { n.add(text) }
+func (n *notes) Server(_ uint16, object, text string)    { n.add(object + ", " + text) }
+func (n *notes) Node(_ uint16, _ pbs.JobID, text string) { n.add(text) }
+
+func (n *notes) add(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, line)
+}
+
+func (n *notes) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.lines)
+}
 
 // Signals reach each sister in the order in which they were sent, even if one does not answer to
 // the first: else a job that was resumed would stay suspended there. No sister waits for another,
@@ -134,8 +149,8 @@ func TestRunner_CountsSilence(t *testing.T) {
 			if p := r.listened(silent); p.Lost != "hostc" {
 				t.Errorf("not lost after %s", c.longest)
 			}
-			if want := []string{c.line, "node EOF 2 (hostc)"}; !slices.Equal(log.lines, want) {
-				t.Errorf("the log has %q, want %q", log.lines, want)
+			if want := []string{c.line, "node EOF 2 (hostc)"}; !slices.Equal(log.all(), want) {
+				t.Errorf("the log has %q, want %q", log.all(), want)
 			}
 		})
 	}

@@ -177,7 +177,7 @@ func TestRunner_TolerantStart(t *testing.T) {
 				if !slices.Equal(w.seen, c.seen) {
 					t.Errorf("hooks saw %q, want %q", w.seen, c.seen)
 				}
-				lines := slices.DeleteFunc(log.lines, func(l string) bool {
+				lines := slices.DeleteFunc(log.all(), func(l string) bool {
 					return strings.HasPrefix(l, "Started, pid") || strings.HasPrefix(l, "task ")
 				})
 				if !slices.Equal(lines, c.lines) {
@@ -204,8 +204,8 @@ func TestRunner_IntolerantStart(t *testing.T) {
 		if err != nil || !last.Result.NeverStarted {
 			t.Errorf("%+v, %v", last.Result, err)
 		}
-		if len(log.lines) == 0 || log.lines[0] != "job_start_error 15016 from node hostb could not JOIN_JOB successfully" || strings.Contains(strings.Join(log.lines, "\n"), "ignoring") {
-			t.Errorf("the log has %q", log.lines)
+		if len(log.all()) == 0 || log.all()[0] != "job_start_error 15016 from node hostb could not JOIN_JOB successfully" || strings.Contains(strings.Join(log.all(), "\n"), "ignoring") {
+			t.Errorf("the log has %q", log.all())
 		}
 		cancel()
 		<-r.Done()
@@ -258,8 +258,8 @@ func TestRunner_Endures(t *testing.T) {
 		"pbs_mom, im_eof, Premature end of message from addr b on stream 1", "ignoring lost communication with hostb as job is tolerant of node failures",
 		"pbs_mom, im_eof, Premature end of message from addr c on stream 2", "ignoring lost communication with hostc as job is tolerant of node failures",
 	}
-	if !slices.Equal(log.lines, want) {
-		t.Errorf("the log has %q", log.lines)
+	if !slices.Equal(log.all(), want) {
+		t.Errorf("the log has %q", log.all())
 	}
 	if got := r.task.Shares["hostb"].CPU; got != time.Minute {
 		t.Errorf("hostb has used %s", got)
