@@ -125,7 +125,7 @@ func pruned(tx *state.Tx, j *state.Job) error {
 	p.Acct = j.Assignment()
 	next.ExecVnode, next.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
 	next.Resources = jobWide(r.To.Resources, j.Resources, tx)
-	p.Charged = resource.Only(next.Resources, tx, resource.PerQueue)
+	p.Charged = inKB(resource.Only(next.Resources, tx, resource.PerQueue), tx)
 	next.Phases, next.Release = &p, nil
 	next.Releases++
 	if err := reassign(tx, j, &next); err != nil {
@@ -138,6 +138,21 @@ func pruned(tx *state.Tx, j *state.Job) error {
 	tx.Emit(state.Event{Kind: state.JobPhaseBegan, Job: &next})
 	tx.Emit(state.Event{Kind: state.JobAdjusted, Job: &next})
 	return nil
+}
+
+// inKB writes sizes as exec_vnode does.
+func inKB(list resource.List, t resource.Table) resource.List {
+	out := slices.Clone(list)
+	for i, it := range out {
+		def, ok := t.Resource(it.Name)
+		if !ok || def.Type != resource.Size {
+			continue
+		}
+		if q, err := def.Parse(it.Value); err == nil {
+			out[i].Value = q.InKB().String()
+		}
+	}
+	return out
 }
 
 // adjusted writes the record of a padded job, as it begins with all that it has.

@@ -123,6 +123,9 @@ func TestPrune(t *testing.T) {
 			if got, _ := w.View().AssignedToJobs().Get("ncpus"); got != c.cpus {
 				t.Errorf("%s cpus are assigned", got)
 			}
+			if got, _ := w.View().AssignedToJobs().Get("mem"); !strings.HasSuffix(got, "kb") {
+				t.Errorf("%s are assigned", got)
+			}
 			w.prune(c.keep, c.bad...) // once more: nothing is left to be done
 			if w.now().Release != nil {
 				t.Error("a second prune was asked for")
