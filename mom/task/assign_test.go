@@ -237,8 +237,11 @@ func TestUsed_OfReleasedHosts(t *testing.T) {
 func TestAssign_SisterKeepsItsOwner(t *testing.T) {
 	part := in(Running, sister, with("euser", "ann"), with("egroup", "staff"), with("Variable_List", "A=1"))
 	next, _, err := step(part, Assign{Number: 1, Step: AssignDone, Attrs: Attrs{
-		{Name: "euser", Value: "root"}, {Name: "egroup", Value: "wheel"}, {Name: "Variable_List", Value: "LD_PRELOAD=/tmp/x"},
-		{Name: "exec_vnode", Value: "(hosta:ncpus=1)"}, {Name: "Resource_List", Resource: "ncpus", Value: "1"},
+		{Name: "euser", Value: "root"},
+		{Name: "egroup", Value: "wheel"},
+		{Name: "Variable_List", Value: "LD_PRELOAD=/tmp/x"},
+		{Name: "exec_vnode", Value: "(hosta:ncpus=1)"},
+		{Name: "Resource_List", Resource: "ncpus", Value: "1"},
 	}})
 	if err != nil {
 		t.Fatal(err)
