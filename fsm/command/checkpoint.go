@@ -127,6 +127,18 @@ func (c *JobEnded) keep(tx *state.Tx, m Meta, j *state.Job) error {
 	return putBack(tx, m, j, state.JobCheckpointed, c.Comment)
 }
 
+// dropUnused has the host drop a checkpoint that nothing goes on from: its run was given up, or
+// the job is deleted or starts anew.
+func (c *JobEnded) dropUnused(tx *state.Tx, j *state.Job, ok bool) {
+	switch {
+	case !c.Checkpointed:
+	case ok && started(j) && j.RunCount == c.RunCount && j.MS == c.Source.Host && j.Ending == 0:
+	case ok && j.Checkpointed() && j.Checkpoint.Host == c.Source.Host: // it goes with that one
+	default:
+		tx.Order(state.Order{Host: c.Source.Host, Kind: state.OrderDiscard, Job: c.Job, RunCount: c.RunCount})
+	}
+}
+
 // onHost returns what the job asks for, with each chunk on the host that it runs on.
 func onHost(tx *state.Tx, j *state.Job) string {
 	sel, err := spec.ParseSelect(j.SchedSelect)

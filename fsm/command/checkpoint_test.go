@@ -90,6 +90,18 @@ func has(orders func(func(*state.Order) bool), kind state.OrderKind) bool {
 	return false
 }
 
+// What was checkpointed while it was being deleted leaves nothing behind.
+func TestCheckpoint_Unused(t *testing.T) {
+	w := newSuspending(t, "")
+	id := w.started("1:ncpus=1", "(h:ncpus=1)")
+	w.must(&CheckpointJob{Job: id, Holds: pbs.HoldUser})
+	w.must(&DeleteJob{Job: id})
+	w.ended(JobEnded{Job: id, RunCount: 1, Checkpointed: true})
+	if !has(w.View().Orders("h"), state.OrderDiscard) {
+		t.Error("the checkpoint of a deleted job is kept for ever")
+	}
+}
+
 // Where there is no script the hold stays; where it failed it is taken back.
 func TestCheckpoint_Refused(t *testing.T) {
 	w := newSuspending(t, "")

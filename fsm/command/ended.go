@@ -39,6 +39,7 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	dropOrders(tx, c.Source.Host, c.Job, c.RunCount)
 	tx.Order(state.Order{Host: c.Source.Host, Kind: state.OrderForget, Job: c.Job, RunCount: c.RunCount})
 	j, ok := tx.Job(c.Job)
+	c.dropUnused(tx, j, ok)
 	if !ok {
 		return nil
 	}

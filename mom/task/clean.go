@@ -90,6 +90,11 @@ func (s *Site) clean(ctx context.Context, t Task) {
 	if t.Result != nil && t.Result.Checkpointed {
 		return // it goes on there
 	}
+	if t.Saving != nil && t.Saving.Done && t.Restart == nil { // the job was deleted, or lost, all the same
+		if err := s.Spool.DropCheckpoint(t.Key.Job); err != nil {
+			s.Logger.Warn("checkpoint not removed", "job", t.Key.Job, "err", err)
+		}
+	}
 	done := s.cleaning.begin(t.Key.Job)
 	go func() {
 		defer done()
