@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,8 +28,46 @@ const released = "1.srv"
 type party struct {
 	t    testing.TB
 	moms map[string]*world
+	last uint64 // order about the assignment
+
+	mu   sync.Mutex
+	live map[string]*Mom // that others reach
 	cut  map[string]bool // nobody reaches it
-	last uint64          // order about the assignment
+}
+
+// reached returns the mom of a host, nil if nobody reaches it.
+func (p *party) reached(host string) *Mom {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cut[host] {
+		return nil
+	}
+	return p.live[host]
+}
+
+// cutOff makes hosts unreachable, or reachable again.
+func (p *party) cutOff(cut bool, hosts ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range hosts {
+		p.cut[h] = cut
+	}
+}
+
+// up starts the mom of a host, down ends it as a crash would.
+func (p *party) up(host string) {
+	w := p.moms[host]
+	w.up()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.live[host] = w.mom
+}
+
+func (p *party) down(host string) {
+	p.mu.Lock()
+	delete(p.live, host)
+	p.mu.Unlock()
+	p.moms[host].down()
 }
 
 // caller reaches the moms of a party as one of them.
@@ -50,11 +89,11 @@ type roads struct {
 
 // RoundTrip implements http.RoundTripper.
 func (r roads) RoundTrip(req *http.Request) (*http.Response, error) {
-	w := r.from.p.moms[r.to]
-	if w == nil || r.from.p.cut[r.to] || w.mom.running() == nil {
+	m := r.from.p.reached(r.to)
+	if m == nil || m.running() == nil {
 		return nil, errors.New("connection refused")
 	}
-	_, handler := w.mom.SisterHandler(connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, w.config.Logger)))
+	_, handler := m.SisterHandler(connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, m.config.Logger)))
 	ctx := transport.WithCaller(req.Context(), transport.Caller{Role: transport.RoleMom, Host: pbs.HostName(r.from.host)})
 	return direct{handler}.RoundTrip(req.WithContext(ctx))
 }
@@ -65,7 +104,7 @@ func hostOf(n int) string { return "host" + string(rune('a'+n)) }
 func together(t *testing.T, f func(t *testing.T, p *party)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &party{t: t, moms: map[string]*world{}, cut: map[string]bool{}}
+		p := &party{t: t, moms: map[string]*world{}, live: map[string]*Mom{}, cut: map[string]bool{}}
 		var hosts []*api.RunHost
 		for n := range 3 {
 			w, name := newWorld(t), hostOf(n)
@@ -73,7 +112,7 @@ func together(t *testing.T, f func(t *testing.T, p *party)) {
 			w.servers.owner = &api.RunOwner{Mother: hostOf(0), User: "ann"}
 			p.moms[name] = w
 			hosts = append(hosts, &api.RunHost{Name: name, Address: name + ":15002"})
-			w.up()
+			p.up(name)
 		}
 		a := p.moms[hostOf(0)]
 		o := a.run(released, "sleep 1000", p.assignment(hostOf(0), hostOf(1), hostOf(2))...)
@@ -86,8 +125,8 @@ func together(t *testing.T, f func(t *testing.T, p *party)) {
 			p.spawn(hostOf(n + 1))
 		}
 		f(t, p)
-		for _, w := range p.moms {
-			w.down()
+		for host := range p.moms {
+			p.down(host)
 		}
 	})
 }
@@ -98,7 +137,8 @@ func (p *party) assignment(hosts ...string) []*api.Attribute {
 		vnodes[i], slots[i] = "("+h+":ncpus=1)", h+"/0"
 	}
 	return []*api.Attribute{
-		{Name: "exec_host", Value: strings.Join(slots, "+")}, {Name: "exec_vnode", Value: strings.Join(vnodes, "+")},
+		{Name: "exec_host", Value: strings.Join(slots, "+")},
+		{Name: "exec_vnode", Value: strings.Join(vnodes, "+")},
 		{Name: "schedselect", Value: fmt.Sprintf("%d:ncpus=1", len(hosts))},
 		{Name: "Resource_List", Resource: "ncpus", Value: fmt.Sprint(len(hosts))},
 	}
@@ -148,12 +188,11 @@ func (p *party) release(hosts ...string) {
 
 // again stops a mom as a crash would, lets something happen, and starts it again.
 func (p *party) again(host string, meanwhile ...func()) {
-	w := p.moms[host]
-	w.down()
+	p.down(host)
 	for _, do := range meanwhile {
 		do()
 	}
-	w.up()
+	p.up(host)
 }
 
 // programs counts what lives of the run on a host.
@@ -287,10 +326,10 @@ func TestRelease_MomsDie(t *testing.T) {
 			p.order(done, "hosta", "hostc")
 		},
 		"the mother superior before it reaches anybody": func(p *party) {
-			p.cut["hostb"], p.cut["hostc"] = true, true
+			p.cutOff(true, "hostb", "hostc")
 			p.release("hosta", "hostc")
 			p.again("hosta")
-			p.cut["hostb"], p.cut["hostc"] = false, false
+			p.cutOff(false, "hostb", "hostc")
 		},
 		"the mother superior, and its node file": func(p *party) {
 			p.release("hosta", "hostc")
@@ -301,10 +340,10 @@ func TestRelease_MomsDie(t *testing.T) {
 			p.again("hostb", func() { p.order(done, "hosta", "hostc") })
 		},
 		"the sister for an hour": func(p *party) {
-			p.moms["hostb"].down()
+			p.down("hostb")
 			p.release("hosta", "hostc")
 			sleep(time.Hour / 5) // its program takes no longer than that
-			p.moms["hostb"].up()
+			p.up("hostb")
 		},
 		"the sister after it was told": func(p *party) {
 			p.release("hosta", "hostc")
@@ -315,14 +354,14 @@ func TestRelease_MomsDie(t *testing.T) {
 			p.again("hostc", func() { p.order(done, "hosta", "hostc") })
 		},
 		"all at once": func(p *party) {
-			p.cut["hostb"], p.cut["hostc"] = true, true
+			p.cutOff(true, "hostb", "hostc")
 			p.release("hosta", "hostc")
-			for _, w := range p.moms {
-				w.down()
+			for host := range p.moms {
+				p.down(host)
 			}
-			p.cut["hostb"], p.cut["hostc"] = false, false
+			p.cutOff(false, "hostb", "hostc")
 			for n := range 3 {
-				p.moms[hostOf(n)].up()
+				p.up(hostOf(n))
 			}
 		},
 	} {
@@ -340,10 +379,10 @@ func TestRelease_MomsDie(t *testing.T) {
 // run for it.
 func TestRelease_BootedSister(t *testing.T) {
 	together(t, func(_ *testing.T, p *party) {
-		p.moms["hostb"].down()
+		p.down("hostb")
 		p.release("hosta", "hostc")
 		p.moms["hostb"].host.Reboot()
-		p.moms["hostb"].up()
+		p.up("hostb")
 		sleep(5 * time.Minute)
 		p.moms["hostb"].wants(released, "1 lost -4")
 		p.programs("hosta", 1)
@@ -355,7 +394,7 @@ func TestRelease_BootedSister(t *testing.T) {
 func TestRelease_JobEndsMeanwhile(t *testing.T) {
 	for _, step := range []api.ReleaseStep{api.ReleaseStep_RELEASE_STEP_ASKED, api.ReleaseStep_RELEASE_STEP_DONE} {
 		together(t, func(t *testing.T, p *party) {
-			p.cut["hostb"] = true
+			p.cutOff(true, "hostb")
 			p.order(api.ReleaseStep_RELEASE_STEP_ASKED, "hosta", "hostc")
 			if step == api.ReleaseStep_RELEASE_STEP_DONE {
 				p.order(step, "hosta", "hostc")
@@ -363,7 +402,7 @@ func TestRelease_JobEndsMeanwhile(t *testing.T) {
 			a := p.moms["hosta"]
 			a.deliver(a.kill(released, 0, false))
 			sleep(5 * time.Second)
-			p.cut["hostb"] = false
+			p.cutOff(false, "hostb")
 			sleep(time.Minute)
 			for n := range 3 {
 				p.programs(hostOf(n), 0)
