@@ -204,9 +204,10 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 		}
 	}
 	if !reflect.DeepEqual(next, r.task) {
-		// The accepted order, an assignment, the shim's word on the end and the facts are synced;
-		// what is between them is void after a crash of the host.
-		if err := r.site.Spool.SaveTask(next.Key, next, reassigned); err != nil {
+		// The accepted order, an assignment that is asked for or withdrawn, the shim's word on the
+		// end and the facts are synced; what is between them is void after a crash of the host.
+		a, ok := ev.(Assign)
+		if err := r.site.Spool.SaveTask(next.Key, next, ok && a.Step != AssignDone); err != nil {
 			if reassigned {
 				err = errors.Join(err, r.site.renode(r.task))
 			}
