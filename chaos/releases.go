@@ -51,8 +51,8 @@ func Releases() []Scenario {
 // often asked to give them back.
 func releasing(name string) Scenario {
 	s := usual(name)
-	s.World.Moms, s.Load.Spread, s.Load.Wide, s.Load.Longest = 3, true, true, 8*time.Second
-	s.Load.Mix = append([]load.Share{{Kind: check.ReleaseNodes, Percent: 16}}, s.Load.Mix...)
+	s.World.Moms, s.Load.Spread, s.Load.Wide, s.Load.Longest, s.Load.Ops = 3, true, true, 8*time.Second, 40
+	s.Load.Mix = append([]load.Share{{Kind: check.ReleaseNodes, Percent: 20}}, s.Load.Mix...)
 	s.Checks = append(s.Checks, check.Released)
 	return s
 }
