@@ -94,14 +94,11 @@ func (r *request) option(o attr.Option, v string) {
 	if ok {
 		value, ok = parse(def, value)
 	}
-	switch {
-	case !ok:
+	if !ok {
 		r.illegal(string(o.Letter))
-	case def.Unsupported:
-		r.unsupported = true
-	default:
-		r.set(o.Attribute, "", value)
+		return
 	}
+	r.set(o.Attribute, "", value)
 }
 
 // prepare completes what the user may leave out.
@@ -194,10 +191,6 @@ func (r *request) extendedOne(name, value string) bool {
 		return false
 	}
 	if def, ok := attr.Additional(name); ok {
-		if def.Unsupported {
-			r.unsupported = true
-			return true
-		}
 		if value, ok = parse(def, value); !ok {
 			return false
 		}

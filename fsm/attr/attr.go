@@ -81,7 +81,6 @@ type Def struct {
 	AlterRunning bool   // may be altered while the job runs (Resources: see MayAlterRunning)
 	OnCreate     bool   // Write holds only when the object is made
 	Hidden       bool   // shown only with show_hidden_attribs, or if asked for
-	Unsupported  bool   // known, and refused until its feature is there
 	Default      string // shown and in force when unset
 	Implied      string // in force when unset, and not shown
 	Level        uint32 // feature level of the cluster from which it may be set; 0: always

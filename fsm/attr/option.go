@@ -60,8 +60,7 @@ var additional = map[string]bool{
 	"tolerate_node_failures": true, "umask": true,
 }
 
-// Additional returns the attribute that a name of -W sets. An attribute of a feature
-// that is not there yet is returned too; it is Unsupported.
+// Additional returns the attribute that a name of -W sets.
 func Additional(name string) (*Def, bool) {
 	if !additional[name] {
 		return nil, false

@@ -76,11 +76,8 @@ func quantity(def resource.Def, text string) (string, bool) {
 }
 
 // CheckWrite refuses somebody who may not set the attribute, or its resource, with
-// ReadOnlyAttribute; and everybody, with NotSupported, while its feature is not there.
+// ReadOnlyAttribute.
 func (d *Def) CheckWrite(res string, who Perm, t resource.Table) error {
-	if d.Unsupported {
-		return pbs.Refuse(pbs.NotSupported)
-	}
 	def, _ := t.Resource(res)
 	hidden := def.Flags&(resource.ReadOnly|resource.Invisible) != 0
 	requested := res == "select_requested" && d.Name == "Resource_List" // the server's own, whoever asks

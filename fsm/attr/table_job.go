@@ -16,8 +16,6 @@ func (r row) onCreate() row { r.OnCreate = true; return r }
 
 func (r row) running() row { r.AlterRunning = true; return r }
 
-func (r row) later() row { r.Unsupported = true; return r }
-
 func (r row) or(value string) row { r.Default = value; return r }
 
 func (r row) implying(value string) row { r.Implied = value; return r }
