@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -41,9 +42,14 @@ func (r *Runner) joinTolerant(ctx, hooks context.Context, t Task) Event {
 	if err != nil {
 		return unless(ctx, JoinFailed{Reason: err.Error()})
 	}
-	slots := make(chan struct{}, peersAtOnce)
+	slots, news := make(chan struct{}, peersAtOnce), &tidings{}
+	start, cancel := context.WithCancel(ctx)
+	r.wg.Go(func() {
+		defer cancel()
+		_, _ = r.Await(start, func(t Task) bool { return !t.starting() })
+	})
 	for _, h := range t.sisters() {
-		r.wg.Go(func() { r.pursue(ctx, t, h, slots) })
+		r.wg.Go(func() { r.pursue(start, t, h, slots, news) })
 	}
 	longest := r.site.waitFor(StepJoin)
 	over, err := r.awaitSisters(hooks, StepJoin, longest)
@@ -79,24 +85,18 @@ func (r *Runner) awaitSisters(ctx context.Context, step StartStep, longest time.
 }
 
 // pursue takes a sister through the steps before the program, while the start lasts.
-func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r.wg.Go(func() {
-		_, _ = r.Await(ctx, func(t Task) bool { return !t.starting() || !t.keeps(h.Name) })
-		cancel()
-	})
-	if !r.attempt(ctx, t, h, StepJoin, slots, func(ctx context.Context) error { return r.site.Peers.Join(ctx, h, t) }) {
+func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}, news *tidings) {
+	if !r.attempt(ctx, t, h, StepJoin, slots, news, func(ctx context.Context) error { return r.site.Peers.Join(ctx, h, t) }) {
 		return
 	}
 	if _, err := r.Await(ctx, func(t Task) bool { return t.Trial != nil && t.Trial.Proving }); err != nil {
 		return
 	}
-	r.attempt(ctx, t, h, StepPrologue, slots, func(ctx context.Context) error { return r.site.Peers.Prologue(ctx, h, t.Key) })
+	r.attempt(ctx, t, h, StepPrologue, slots, news, func(ctx context.Context) error { return r.site.Peers.Prologue(ctx, h, t.Key) })
 }
 
 // attempt asks a sister for a step until it has answered; true says that it has done it.
-func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, slots chan struct{}, do func(context.Context) error) bool {
+func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, slots chan struct{}, news *tidings, do func(context.Context) error) bool {
 	noted := false
 	for {
 		err := inSlot(ctx, slots, do)
@@ -106,15 +106,15 @@ func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, sl
 		case ctx.Err() != nil:
 			return false
 		case err == nil:
-			r.mailed(ctx, SisterTried{Host: h.Name, Step: step, OK: true})
+			r.tried(ctx, news, SisterTried{Host: h.Name, Step: step, OK: true})
 			return true
 		case !noted:
 			noted = true
 			_ = r.site.startError(t, h, step.String(), err)
 			r.site.Lines.Job(eventJob, t.Key.Job, fmt.Sprintf("ignoring error from %s as job is tolerant of node failures", h.Name))
-			r.mailed(ctx, SisterTried{Host: h.Name, Step: step})
+			r.tried(ctx, news, SisterTried{Host: h.Name, Step: step})
 		}
-		if answered || !pause(ctx, joinAgain) {
+		if answered || !pause(ctx, joinAgain) || !r.Task().keeps(h.Name) {
 			return false
 		}
 	}
@@ -144,10 +144,28 @@ func inSlot(ctx context.Context, slots chan struct{}, do func(context.Context) e
 	return err
 }
 
-// mailed hands an event over that nobody waits for.
-func (r *Runner) mailed(ctx context.Context, ev Event) {
+// Tidings are what sisters have answered and the goroutine of Run has not heard yet.
+type tidings struct {
+	mu      sync.Mutex
+	pending SistersTried
+}
+
+// tried hands over how a sister did, together with those that answer just after it: each event
+// is saved, and a thousand sisters answer at once.
+func (r *Runner) tried(ctx context.Context, news *tidings, ev SisterTried) {
+	news.mu.Lock()
+	news.pending = append(news.pending, ev)
+	first := len(news.pending) == 1
+	news.mu.Unlock()
+	if !first || !pause(ctx, partEvery) {
+		return
+	}
+	news.mu.Lock()
+	all := news.pending
+	news.pending = nil
+	news.mu.Unlock()
 	select {
-	case r.mail <- letter{event: ev}:
+	case r.mail <- letter{event: all}:
 	case <-ctx.Done():
 	}
 }

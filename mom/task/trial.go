@@ -40,15 +40,18 @@ type (
 		Step StartStep
 		OK   bool
 	}
+	// SistersTried are several of them.
+	SistersTried []SisterTried
 	// Proving says that from now on the prologues count.
 	Proving struct{}
 	// Pruned says that the assignment was changed before the program.
 	Pruned struct{}
 )
 
-func (SisterTried) event() {}
-func (Proving) event()     {}
-func (Pruned) event()      {}
+func (SisterTried) event()  {}
+func (SistersTried) event() {}
+func (Proving) event()      {}
+func (Pruned) event()       {}
 
 // sisterDown is the attribute by which the servers tell that a host of the run was declared
 // gone. It is no attribute of the job.
@@ -81,15 +84,22 @@ func (t Task) Good(host pbs.HostName) bool {
 // passed tells whether all sisters have done the step; answered, whether those that have not
 // are known to have failed.
 func (t Task) passed(step StartStep) (all, answered bool) {
+	passed := t.Trial.Joined
+	if step == StepPrologue {
+		passed = t.Trial.Proven
+	}
+	done, failed := make(map[pbs.HostName]bool, len(passed)), make(map[pbs.HostName]bool, len(t.Trial.Failed))
+	for _, h := range passed {
+		done[h] = true
+	}
+	for _, h := range t.Trial.Failed {
+		failed[h] = true
+	}
 	all, answered = true, true
 	for _, h := range t.sisters() {
-		done := t.Trial.Joined
-		if step == StepPrologue {
-			done = t.Trial.Proven
-		}
-		if !slices.Contains(done, h.Name) {
+		if !done[h.Name] {
 			all = false
-			answered = answered && slices.Contains(t.Trial.Failed, h.Name)
+			answered = answered && failed[h.Name]
 		}
 	}
 	return all, answered
@@ -101,6 +111,11 @@ func (t Task) stepTrial(ev Event) (next Task, ok bool) {
 	switch ev := ev.(type) {
 	case SisterTried:
 		return t.tried(ev), true
+	case SistersTried:
+		for _, one := range ev {
+			t = t.tried(one)
+		}
+		return t, true
 	case Proving:
 		return t.onTrial(func(tr *Trial) { tr.Proving = true }), true
 	case Pruned:
