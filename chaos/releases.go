@@ -53,6 +53,7 @@ func releasing(name string) Scenario {
 	s := usual(name)
 	s.World.Moms, s.Load.Spread, s.Load.Wide, s.Load.Longest, s.Load.Ops = 3, true, true, 8*time.Second, 40
 	s.Load.Mix = append([]load.Share{{Kind: check.ReleaseNodes, Percent: 20}}, s.Load.Mix...)
+	s.Load.Long = load.Tail{Percent: 75, From: 5 * time.Second, To: 14 * time.Second} // else few run when they are asked
 	s.Checks = append(s.Checks, check.Released)
 	return s
 }
