@@ -29,6 +29,7 @@ import (
 
 // servers is the cluster as a mom sees it: it takes reports, or is away.
 type servers struct {
+	apiconnect.UnimplementedReportHandler
 	mu       sync.Mutex
 	away     bool
 	epoch    uint64
