@@ -108,6 +108,7 @@ var methods = map[string]Rule{
 	apiconnect.ClusterClockProcedure:        {ForReplicas, AtHere},
 	apiconnect.ClusterLastStartProcedure:    {ForReplicas, AtHere}, // before there is a leader
 	apiconnect.ClusterRecordsProcedure:      {ForReplicas, AtHere},
+	apiconnect.ClusterJobRecordsProcedure:   {ForPeople, AtHere}, // each replica has its own files
 
 	apiconnect.TrustListTokensProcedure:        {ForPeople, AtLeader},
 	apiconnect.TrustRevokeTokenProcedure:       {ForPeople, AtLeader},

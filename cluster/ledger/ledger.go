@@ -45,6 +45,7 @@ type Ledger struct {
 	wake      chan struct{} // capacity 1
 	suspicion chan struct{} // of a file; capacity 1
 	calls     chan call     // for the writer's goroutine
+	reading   chan struct{} // held by whoever reads whole days for a person; capacity 1
 	spools    atomic.Uint64 // folders of records that were made
 	meter     meter
 
@@ -93,7 +94,7 @@ const retryAfter = time.Second
 
 // New returns a ledger that begins to write under Run.
 func New(opts Options) *Ledger {
-	l := &Ledger{opts: opts, wake: make(chan struct{}, 1), suspicion: make(chan struct{}, 1), calls: make(chan call), changed: make(chan struct{})}
+	l := &Ledger{opts: opts, wake: make(chan struct{}, 1), suspicion: make(chan struct{}, 1), calls: make(chan call), reading: make(chan struct{}, 1), changed: make(chan struct{})}
 	l.room.L = &l.mu
 	l.meter = newMeter(opts.Registry)
 	l.gauges(opts.Registry)

@@ -48,16 +48,17 @@ func (s *Snapshots) ListBackups(ctx context.Context, _ *connect.Request[api.List
 	return connect.NewResponse(out), nil
 }
 
-// latelyWithin leaves a manager who has lost his quorum the patience to look at backups.
+// latelyWithin leaves a manager who has lost his quorum the patience to look at what a
+// replica has.
 const latelyWithin = time.Second
 
 // lately returns the state of now, so that whoever has changed the plan sees it; where no
 // leader can tell it, as this replica knows it.
-func (s *Snapshots) lately(ctx context.Context) (*state.View, error) {
+func (c *Config) lately(ctx context.Context) (*state.View, error) {
 	soon, cancel := context.WithTimeout(ctx, latelyWithin)
 	defer cancel()
-	if v, err := s.Replica.Read(soon, cluster.Fresh); err == nil {
+	if v, err := c.Replica.Read(soon, cluster.Fresh); err == nil {
 		return v, nil
 	}
-	return s.present(ctx)
+	return c.present(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -140,6 +141,11 @@ func (b *bench) LastStart(context.Context, cluster.StartQuestion) (cluster.Start
 }
 func (b *bench) Records(uint64, uint64, func(*api.LedgerRecord) error) error { return nil }
 func (b *bench) Kept() uint64                                                { return 1 }
+func (b *bench) WaitSynced(context.Context, uint64) error                    { return nil }
+
+func (b *bench) OfJob(_ context.Context, id, first, last string, newest bool) ([][]byte, error) {
+	return [][]byte{[]byte(id), []byte(first), []byte(last), strconv.AppendBool(nil, newest)}, nil
+}
 
 func (b *bench) Renewed(h pbs.HostName) { b.heard = append(b.heard, h) }
 

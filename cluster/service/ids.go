@@ -83,6 +83,7 @@ const (
 	typeRerun   = 14
 	typeRun     = 15
 	typeSignal  = 18
+	typeStatus  = 19
 	typeMessage = 10
 	typeMove    = 12
 	typeTerm    = 17

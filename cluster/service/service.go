@@ -38,11 +38,16 @@ type Replica interface {
 
 var _ Replica = (*cluster.Replica)(nil)
 
-// Ledger holds the records that other replicas may lack.
+// Ledger holds the records: other replicas may lack some, and people look at those of a job.
 type Ledger interface {
 	Records(first, last uint64, yield func(*api.LedgerRecord) error) error
 	// Kept is the number of the lowest record that is kept here.
 	Kept() uint64
+	// WaitSynced returns when the records up to a number are on disk for good.
+	WaitSynced(ctx context.Context, number uint64) error
+	// OfJob returns the lines of a job's records in the days first to last, YYYYMMDD; with
+	// newest it reads back from the last one to that on which the job was queued.
+	OfJob(ctx context.Context, id, first, last string, newest bool) ([][]byte, error)
 }
 
 // Leases hears of each lease that this leader answered.

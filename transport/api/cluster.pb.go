@@ -2173,6 +2173,135 @@ func (x *LedgerRecord) GetLine() []byte {
 	return nil
 }
 
+type JobRecordsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`    // as a user names it
+	Days          uint32                 `protobuf:"varint,2,opt,name=days,proto3" json:"days,omitempty"` // how many days to look back for a job that is no longer known; 0: a week
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobRecordsRequest) Reset() {
+	*x = JobRecordsRequest{}
+	mi := &file_cluster_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobRecordsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobRecordsRequest) ProtoMessage() {}
+
+func (x *JobRecordsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobRecordsRequest.ProtoReflect.Descriptor instead.
+func (*JobRecordsRequest) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *JobRecordsRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *JobRecordsRequest) GetDays() uint32 {
+	if x != nil {
+		return x.Days
+	}
+	return 0
+}
+
+// The first message has everything but lines.
+type JobRecordsReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`          // its full id
+	Zone          string                 `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`        // time zone of the records
+	Now           int64                  `protobuf:"varint,3,opt,name=now,proto3" json:"now,omitempty"`         // of the cluster, seconds since the epoch
+	Lacking       bool                   `protobuf:"varint,4,opt,name=lacking,proto3" json:"lacking,omitempty"` // the latest records are not in the files of this replica yet
+	Lines         [][]byte               `protobuf:"bytes,5,rep,name=lines,proto3" json:"lines,omitempty"`      // in their order, without newlines
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobRecordsReply) Reset() {
+	*x = JobRecordsReply{}
+	mi := &file_cluster_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobRecordsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobRecordsReply) ProtoMessage() {}
+
+func (x *JobRecordsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobRecordsReply.ProtoReflect.Descriptor instead.
+func (*JobRecordsReply) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *JobRecordsReply) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *JobRecordsReply) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *JobRecordsReply) GetNow() int64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *JobRecordsReply) GetLacking() bool {
+	if x != nil {
+		return x.Lacking
+	}
+	return false
+}
+
+func (x *JobRecordsReply) GetLines() [][]byte {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
 var File_cluster_proto protoreflect.FileDescriptor
 
 const file_cluster_proto_rawDesc = "" +
@@ -2346,7 +2475,16 @@ const file_cluster_proto_rawDesc = "" +
 	"\fLedgerRecord\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x10\n" +
 	"\x03day\x18\x02 \x01(\tR\x03day\x12\x12\n" +
-	"\x04line\x18\x03 \x01(\fR\x04line2\xf8\x06\n" +
+	"\x04line\x18\x03 \x01(\fR\x04line\"9\n" +
+	"\x11JobRecordsRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x12\n" +
+	"\x04days\x18\x02 \x01(\rR\x04days\"y\n" +
+	"\x0fJobRecordsReply\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x12\n" +
+	"\x04zone\x18\x02 \x01(\tR\x04zone\x12\x10\n" +
+	"\x03now\x18\x03 \x01(\x03R\x03now\x12\x18\n" +
+	"\alacking\x18\x04 \x01(\bR\alacking\x12\x14\n" +
+	"\x05lines\x18\x05 \x03(\fR\x05lines2\xc4\a\n" +
 	"\aCluster\x12<\n" +
 	"\x06Status\x12\x19.rampart.v1.StatusRequest\x1a\x17.rampart.v1.StatusReply\x12B\n" +
 	"\bTransfer\x12\x1b.rampart.v1.TransferRequest\x1a\x19.rampart.v1.TransferReply\x12P\n" +
@@ -2362,7 +2500,9 @@ const file_cluster_proto_rawDesc = "" +
 	"ForgetHost\x12\x1d.rampart.v1.ForgetHostRequest\x1a\x1b.rampart.v1.ForgetHostReply\x129\n" +
 	"\x05Clock\x12\x18.rampart.v1.ClockRequest\x1a\x16.rampart.v1.ClockReply\x12E\n" +
 	"\tLastStart\x12\x1c.rampart.v1.LastStartRequest\x1a\x1a.rampart.v1.LastStartReply\x12A\n" +
-	"\aRecords\x12\x1a.rampart.v1.RecordsRequest\x1a\x18.rampart.v1.RecordsReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\aRecords\x12\x1a.rampart.v1.RecordsRequest\x1a\x18.rampart.v1.RecordsReply0\x01\x12J\n" +
+	"\n" +
+	"JobRecords\x12\x1d.rampart.v1.JobRecordsRequest\x1a\x1b.rampart.v1.JobRecordsReply0\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_cluster_proto_rawDescOnce sync.Once
@@ -2376,7 +2516,7 @@ func file_cluster_proto_rawDescGZIP() []byte {
 	return file_cluster_proto_rawDescData
 }
 
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_cluster_proto_goTypes = []any{
 	(*StatusRequest)(nil),       // 0: rampart.v1.StatusRequest
 	(*StatusReply)(nil),         // 1: rampart.v1.StatusReply
@@ -2412,7 +2552,9 @@ var file_cluster_proto_goTypes = []any{
 	(*RecordsRequest)(nil),      // 31: rampart.v1.RecordsRequest
 	(*RecordsReply)(nil),        // 32: rampart.v1.RecordsReply
 	(*LedgerRecord)(nil),        // 33: rampart.v1.LedgerRecord
-	(*Replica)(nil),             // 34: rampart.v1.Replica
+	(*JobRecordsRequest)(nil),   // 34: rampart.v1.JobRecordsRequest
+	(*JobRecordsReply)(nil),     // 35: rampart.v1.JobRecordsReply
+	(*Replica)(nil),             // 36: rampart.v1.Replica
 }
 var file_cluster_proto_depIdxs = []int32{
 	7,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
@@ -2422,8 +2564,8 @@ var file_cluster_proto_depIdxs = []int32{
 	2,  // 4: rampart.v1.StatusReply.removals:type_name -> rampart.v1.Removal
 	6,  // 5: rampart.v1.ReplicaStatus.marks:type_name -> rampart.v1.DigestMark
 	8,  // 6: rampart.v1.ReplicaStatus.alarm_details:type_name -> rampart.v1.Alarm
-	34, // 7: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
-	34, // 8: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
+	36, // 7: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
+	36, // 8: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
 	33, // 9: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
 	0,  // 10: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
 	9,  // 11: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
@@ -2438,21 +2580,23 @@ var file_cluster_proto_depIdxs = []int32{
 	27, // 20: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
 	29, // 21: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
 	31, // 22: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
-	1,  // 23: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
-	10, // 24: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
-	12, // 25: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
-	14, // 26: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
-	16, // 27: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
-	18, // 28: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
-	20, // 29: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
-	22, // 30: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
-	24, // 31: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
-	26, // 32: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
-	28, // 33: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
-	30, // 34: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
-	32, // 35: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
-	23, // [23:36] is the sub-list for method output_type
-	10, // [10:23] is the sub-list for method input_type
+	34, // 23: rampart.v1.Cluster.JobRecords:input_type -> rampart.v1.JobRecordsRequest
+	1,  // 24: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
+	10, // 25: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
+	12, // 26: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
+	14, // 27: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
+	16, // 28: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
+	18, // 29: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
+	20, // 30: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
+	22, // 31: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
+	24, // 32: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
+	26, // 33: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
+	28, // 34: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
+	30, // 35: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
+	32, // 36: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
+	35, // 37: rampart.v1.Cluster.JobRecords:output_type -> rampart.v1.JobRecordsReply
+	24, // [24:38] is the sub-list for method output_type
+	10, // [10:24] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
 	10, // [10:10] is the sub-list for extension extendee
 	0,  // [0:10] is the sub-list for field type_name
@@ -2470,7 +2614,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -59,6 +59,8 @@ const (
 	ClusterLastStartProcedure = "/rampart.v1.Cluster/LastStart"
 	// ClusterRecordsProcedure is the fully-qualified name of the Cluster's Records RPC.
 	ClusterRecordsProcedure = "/rampart.v1.Cluster/Records"
+	// ClusterJobRecordsProcedure is the fully-qualified name of the Cluster's JobRecords RPC.
+	ClusterJobRecordsProcedure = "/rampart.v1.Cluster/JobRecords"
 )
 
 // ClusterClient is a client for the rampart.v1.Cluster service.
@@ -89,6 +91,8 @@ type ClusterClient interface {
 	LastStart(context.Context, *connect.Request[api.LastStartRequest]) (*connect.Response[api.LastStartReply], error)
 	// Records fills a gap in another replica's ledger.
 	Records(context.Context, *connect.Request[api.RecordsRequest]) (*connect.ServerStreamForClient[api.RecordsReply], error)
+	// JobRecords tells what the accounting of the asked replica has of a job.
+	JobRecords(context.Context, *connect.Request[api.JobRecordsRequest]) (*connect.ServerStreamForClient[api.JobRecordsReply], error)
 }
 
 // NewClusterClient constructs a client for the rampart.v1.Cluster service. By default, it uses the
@@ -180,6 +184,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(clusterMethods.ByName("Records")),
 			connect.WithClientOptions(opts...),
 		),
+		jobRecords: connect.NewClient[api.JobRecordsRequest, api.JobRecordsReply](
+			httpClient,
+			baseURL+ClusterJobRecordsProcedure,
+			connect.WithSchema(clusterMethods.ByName("JobRecords")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -198,6 +208,7 @@ type clusterClient struct {
 	clock        *connect.Client[api.ClockRequest, api.ClockReply]
 	lastStart    *connect.Client[api.LastStartRequest, api.LastStartReply]
 	records      *connect.Client[api.RecordsRequest, api.RecordsReply]
+	jobRecords   *connect.Client[api.JobRecordsRequest, api.JobRecordsReply]
 }
 
 // Status calls rampart.v1.Cluster.Status.
@@ -265,6 +276,11 @@ func (c *clusterClient) Records(ctx context.Context, req *connect.Request[api.Re
 	return c.records.CallServerStream(ctx, req)
 }
 
+// JobRecords calls rampart.v1.Cluster.JobRecords.
+func (c *clusterClient) JobRecords(ctx context.Context, req *connect.Request[api.JobRecordsRequest]) (*connect.ServerStreamForClient[api.JobRecordsReply], error) {
+	return c.jobRecords.CallServerStream(ctx, req)
+}
+
 // ClusterHandler is an implementation of the rampart.v1.Cluster service.
 type ClusterHandler interface {
 	// Status is answered by every replica, without a leader too.
@@ -293,6 +309,8 @@ type ClusterHandler interface {
 	LastStart(context.Context, *connect.Request[api.LastStartRequest]) (*connect.Response[api.LastStartReply], error)
 	// Records fills a gap in another replica's ledger.
 	Records(context.Context, *connect.Request[api.RecordsRequest], *connect.ServerStream[api.RecordsReply]) error
+	// JobRecords tells what the accounting of the asked replica has of a job.
+	JobRecords(context.Context, *connect.Request[api.JobRecordsRequest], *connect.ServerStream[api.JobRecordsReply]) error
 }
 
 // NewClusterHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -380,6 +398,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(clusterMethods.ByName("Records")),
 		connect.WithHandlerOptions(opts...),
 	)
+	clusterJobRecordsHandler := connect.NewServerStreamHandler(
+		ClusterJobRecordsProcedure,
+		svc.JobRecords,
+		connect.WithSchema(clusterMethods.ByName("JobRecords")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rampart.v1.Cluster/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ClusterStatusProcedure:
@@ -408,6 +432,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 			clusterLastStartHandler.ServeHTTP(w, r)
 		case ClusterRecordsProcedure:
 			clusterRecordsHandler.ServeHTTP(w, r)
+		case ClusterJobRecordsProcedure:
+			clusterJobRecordsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -467,4 +493,8 @@ func (UnimplementedClusterHandler) LastStart(context.Context, *connect.Request[a
 
 func (UnimplementedClusterHandler) Records(context.Context, *connect.Request[api.RecordsRequest], *connect.ServerStream[api.RecordsReply]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Cluster.Records is not implemented"))
+}
+
+func (UnimplementedClusterHandler) JobRecords(context.Context, *connect.Request[api.JobRecordsRequest], *connect.ServerStream[api.JobRecordsReply]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Cluster.JobRecords is not implemented"))
 }
