@@ -433,6 +433,14 @@ func TestRelease_StrangersAreRefused(t *testing.T) {
 		if code := pbs.CodeOf(transport.FromWire(err)); code != pbs.Unauthorized {
 			t.Errorf("a sister gives another its assignment: %v", err)
 		}
+		_, err = caller{p, "hostc"}.SisterOf("hostc", "").Signal(ctx, connect.NewRequest(&api.SignalPartRequest{Job: released, RunCount: 1, Signal: "SIGKILL"}))
+		if code := pbs.CodeOf(transport.FromWire(err)); code != pbs.Unauthorized {
+			t.Errorf("a sister signals another: %v", err)
+		}
+		_, err = caller{p, "hostc"}.SisterOf("hostc", "").End(ctx, connect.NewRequest(&api.EndPartRequest{Job: released, RunCount: 1}))
+		if code := pbs.CodeOf(transport.FromWire(err)); code != pbs.Unauthorized {
+			t.Errorf("a sister ends the part of another: %v", err)
+		}
 		if got := p.moms["hosta"].mom.running().all()[0].Task(); got.State != task.Running {
 			t.Errorf("the run is %s", got.State)
 		}

@@ -119,9 +119,22 @@ func (s sister) part(ctx context.Context, job string, run uint32) (*task.Runner,
 	return r, nil
 }
 
+// led finds the part of the caller's run here, whose mother superior alone steers it.
+func (s sister) led(ctx context.Context, job string, run uint32) (*task.Runner, error) {
+	r, err := s.part(ctx, job, run)
+	if err != nil {
+		return nil, err
+	}
+	caller, _ := transport.CallerFrom(ctx)
+	if t := r.Task(); !t.Sister || t.Hosts[0].Name != caller.Host {
+		return nil, fmt.Errorf("call of %s about %s: %w", caller.Host, job, pbs.Refuse(pbs.Unauthorized))
+	}
+	return r, nil
+}
+
 // End ends the part and waits until nothing of it lives. One that is not there is over.
 func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest]) (*connect.Response[api.EndPartReply], error) {
-	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
+	runner, err := s.led(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if errors.Is(err, pbs.Refuse(pbs.UnknownJob)) {
 		return connect.NewResponse(&api.EndPartReply{Share: &api.Share{}}), nil
 	}
@@ -129,9 +142,6 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 		return nil, err
 	}
 	t := runner.Task()
-	if t.Hosts[0].Name == s.config.Host {
-		return nil, pbs.Refuse(pbs.Unauthorized) // a sister does not end its mother superior
-	}
 	if !t.Over() {
 		if t.Result == nil { // else it was told before
 			s.lines.Job(daylog.Job, t.Key.Job, endLine(r.Msg.GetReleased()))
@@ -152,7 +162,7 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 
 // Poll tells how the part stands.
 func (s sister) Poll(ctx context.Context, r *connect.Request[api.PollPartRequest]) (*connect.Response[api.PollPartReply], error) {
-	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
+	runner, err := s.led(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if errors.Is(err, pbs.Refuse(pbs.UnknownJob)) {
 		return connect.NewResponse(&api.PollPartReply{Why: "the mom does not know the run"}), nil
 	}
@@ -169,7 +179,7 @@ func (s sister) Poll(ctx context.Context, r *connect.Request[api.PollPartRequest
 
 // Signal sends a signal to the part's processes.
 func (s sister) Signal(ctx context.Context, r *connect.Request[api.SignalPartRequest]) (*connect.Response[api.SignalPartReply], error) {
-	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
+	runner, err := s.led(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if err != nil {
 		return nil, err
 	}

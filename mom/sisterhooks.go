@@ -16,7 +16,7 @@ import (
 
 // Prologue runs the hooks before the program, and answers when they have ended.
 func (s sister) Prologue(ctx context.Context, r *connect.Request[api.ProloguePartRequest]) (*connect.Response[api.ProloguePartReply], error) {
-	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
+	runner, err := s.led(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if err != nil {
 		return nil, err
 	}
