@@ -121,6 +121,12 @@ func (l layout) momConfig(name string) string {
 	return "$usecp *:/ /\n$tmpdir " + l.tmp(name) + "\n$cgroup_parent " + l.cgroups() + "/" + name + "\n"
 }
 
+// momEnvironment has the commands of a job's script ask through the mom of its host, as on a
+// site's hosts, whichever replicas are there.
+func (l layout) momEnvironment(name string) string {
+	return "PATH=" + l.bin() + ":/usr/local/bin:/usr/bin:/bin\nPBS_CONF_FILE=" + l.conf() + "\nPBS_EXEC=" + l.dir + "\nPBS_HOME=" + l.home(name) + "\n"
+}
+
 // furnish writes what a mom reads at its start.
 func (l layout) furnish(m Mom) error {
 	file := filepath.Join(l.home(m.Name), "mom_priv", "config.d", "dev")
@@ -133,6 +139,7 @@ func (l layout) furnish(m Mom) error {
 		os.Chmod(l.tmp(m.Name), 0o777|os.ModeSticky),
 		os.WriteFile(file, []byte(m.definition()), 0o644),
 		os.WriteFile(filepath.Join(l.home(m.Name), "mom_priv", "config"), []byte(l.momConfig(m.Name)), 0o644),
+		os.WriteFile(filepath.Join(l.home(m.Name), "pbs_environment"), []byte(l.momEnvironment(m.Name)), 0o644),
 	)
 }
 
