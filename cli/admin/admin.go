@@ -1,7 +1,8 @@
 // Package admin holds the administration commands that talk to the replicas: cluster
-// status, transfer and snapshots, hosts, enrolment tokens, certificates, logins. Each is an urfave command
-// that turns its flags into plain options for one function; errors are returned, and
-// cmd/rampart turns them into text and exit status. Nothing outlives a command.
+// status, transfer and snapshots, hosts, enrolment tokens, certificates, logins, timelines
+// of jobs. Each is an urfave command that turns its flags into plain options for one function;
+// errors are returned, and cmd/rampart turns them into text and exit status. Nothing outlives
+// a command.
 package admin
 
 import (
@@ -30,6 +31,10 @@ type Env struct {
 	Open func(path string) (io.ReadCloser, error)
 	// Create opens a file for writing, for nobody else to read: snapshots hold secrets.
 	Create func(path string) (io.WriteCloser, error)
+	// WriteFile writes a file for everybody to read, over one that is there.
+	WriteFile func(path string, data []byte) error
+	// Getenv reads a variable of the environment.
+	Getenv func(name string) string
 	// WithRequestID makes a change under ctx repeatable (L8).
 	WithRequestID func(ctx context.Context) context.Context
 }
@@ -38,7 +43,7 @@ var serverFlag = &cli.StringFlag{Name: "server", Usage: "the cluster of this rep
 
 // Commands returns the command trees of this package.
 func Commands(env *Env) []*cli.Command {
-	return []*cli.Command{clusterCommand(env), hostCommand(env), tokenCommand(env), certCommand(env), caCommand(env), loginCommand(env)}
+	return []*cli.Command{clusterCommand(env), hostCommand(env), tokenCommand(env), certCommand(env), caCommand(env), loginCommand(env), jobCommand(env)}
 }
 
 func clusterCommand(env *Env) *cli.Command {

@@ -239,6 +239,7 @@ func TestReleaseNodes(t *testing.T) {
 	has(t, lines[2], original...)
 	has(t, lines[3], " exec_host="+ehP3+" exec_vnode="+after+" Resource_List.mem=5242880kb Resource_List.ncpus=7 Resource_List.nodect=3 ", " resource_assigned.ncpus=7")
 	has(t, lines[9], " exec_vnode="+evA+" ")
+	has(t, w.must("rampart", "job", "timeline", id), "hostc ", "\nPHASE ", "|1", "\n4 ", " released\nall ")
 	has(t, lines[10], original...)
 	if u, c := lines[2][:19], lines[3][:19]; u != c {
 		t.Errorf("u at %s, c at %s", u, c)
@@ -258,11 +259,11 @@ func (w *releasing) states(t *testing.T) {
 		}
 	}
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nPATH=$PBS_O_PATH:$PATH; until pbs_release_nodes hostb; do sleep 1; done\nsleep 1000\n"), 0o600); err != nil {
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nuntil $PBS_EXEC/bin/pbs_release_nodes hostb; do sleep 1; done\nsleep 1000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	own := w.must("qsub", "-l", j1, "-l", "place=scatter", "-W", "release_nodes_on_stageout=t",
-		"-v", "PBS_GATEWAY="+filepath.Join(w.Home("hosta"), "run", "hosta.sock"), "-o", "/dev/null", "-j", "oe", script)
+		"-o", "/dev/null", "-j", "oe", script)
 	w.await(own, "the job releases by itself", "Resource_List.ncpus = 7", "release_nodes_on_stageout = True")
 	w.ends(own, "QSucDeE")
 	held := w.must("qsub", "-h", "-l", "select=3:ncpus=1", "-l", "place=scatter", "--", "/bin/true")

@@ -36,6 +36,8 @@ func adminEnv() *admin.Env {
 		Create: func(path string) (io.WriteCloser, error) {
 			return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		},
+		WriteFile:     func(path string, data []byte) error { return os.WriteFile(path, data, 0o644) },
+		Getenv:        os.Getenv,
 		WithRequestID: requestIDs(os.Getenv("PBS_REQUEST_ID")),
 	}
 }
