@@ -89,8 +89,9 @@ func TestBackups_TroubleIsTold(t *testing.T) {
 		if err := admin.Schedule(t.Context(), env, "", &api.BackupPlan{EverySeconds: 60, Keep: 2, Dir: dir}); err != nil {
 			t.Fatal(err)
 		}
+		asker := s.root().Cluster()
 		alarmed := func() int {
-			reply, err := s.root().Cluster().Status(t.Context(), connect.NewRequest(&api.StatusRequest{}))
+			reply, err := asker.Status(t.Context(), connect.NewRequest(&api.StatusRequest{}))
 			if err != nil {
 				return -1
 			}

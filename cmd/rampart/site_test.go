@@ -364,7 +364,7 @@ func (s *site) up(host pbs.HostName) bool {
 // until waits for a condition in the bubble's time.
 func (s *site) until(what string, limit time.Duration, ok func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(limit); !ok(); <-time.After(50 * time.Millisecond) {
+	for end := time.Now().Add(limit); !ok(); <-time.After(max(50*time.Millisecond, limit/1000)) {
 		if time.Now().After(end) {
 			s.t.Fatalf("no %s within %s: %s", what, limit, s.describe())
 		}
