@@ -75,7 +75,11 @@ func (c *Config) recordsWanted(ctx context.Context, v *state.View, r *api.JobRec
 		if p.perm < attr.Manager && !p.owns(j) {
 			return "", recordDays{}, denyJob(p, j, typeStatus)
 		}
-		return j.ID, recordDays{first: day(j.Created, -1), last: day(v.Now(), 1)}, nil
+		last := v.Now()
+		if j.State == pbs.Finished {
+			last = max(j.Ended, j.Changed)
+		}
+		return j.ID, recordDays{first: day(j.Created, -1), last: day(last, 1)}, nil
 	}
 	id, err := pbs.ParseJobID(r.GetJob(), v.Cluster().Name)
 	if err != nil {

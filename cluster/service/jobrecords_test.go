@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -47,6 +48,30 @@ func TestJobRecords(t *testing.T) {
 			t.Errorf("%s asks for %s: %q, %v, want %q, %v", c.who, c.job, got, err, c.want, c.refused)
 		}
 	}
+}
+
+// Of a job that ended days ago, only the days of its life are read.
+func TestJobRecords_OfAJobThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		id := b.mustSubmit("ann@h")
+		if _, err := b.Batch.Delete(b.as("ann@h"), request(&api.DeleteRequest{Job: id}, "")); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 * 24 { // the state's time is that of its last entry
+			time.Sleep(time.Hour)
+			b.mustSubmit("ann@h")
+		}
+		var got string
+		if err := b.Cluster.jobRecords(b.as("ann@h"), &api.JobRecordsRequest{Job: id}, func(m *api.JobRecordsReply) error {
+			if l := m.GetLines(); len(l) > 0 {
+				got = dayFrom(time.Now().Unix(), string(l[1])) + " " + dayFrom(time.Now().Unix(), string(l[2]))
+			}
+			return nil
+		}); err != nil || got != "-6 -4" {
+			t.Errorf("%s, %v", got, err)
+		}
+	})
 }
 
 // A line is in one message whole, and no message is much longer than one may be.
