@@ -13,14 +13,26 @@ import (
 // numbered are the chapters of the specification whose cases are all shown by tests, and how
 // many each has. The test of a case names it: a script in its file name or its text, a Go test
 // in its comment or its table.
-var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6}
+var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2}
+
+// unnamed are the cases that no test plays as they are written, and why.
+var unnamed = map[string]string{
+	"RU5":  "hooks-sisters plays RU-2 and qterm_test restarts the servers, not both together",
+	"RS2":  "its waits take 90 s; mom/task plays those of a silent sister in a bubble",
+	"RS7":  "mom/task plays the loss of a sister after the start in a bubble",
+	"RS12": "RS-1 plus an exclusive placement",
+	"RS13": "RD-9 and RD-33 show the refusal for other states; the start is too short to be met in substate 41",
+	"RS21": "RS-17 on other hosts",
+	"RC1":  "needs a cluster with cgroups and padding together; RG-1 to RG-5 play the cgroups",
+	"RC2":  "needs a cluster with cgroups and padding together",
+}
 
 // TestCases_EachHasATest fails for a case of the specification that no test names.
 func TestCases_EachHasATest(t *testing.T) {
 	named := map[string]bool{}
 	id := regexp.MustCompile(`\b[A-Z]{2}-?[0-9]+\b`)
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".txtar") {
+		if err != nil || d.IsDir() || d.Name() == "cases_test.go" || !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".txtar") {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -34,7 +46,12 @@ func TestCases_EachHasATest(t *testing.T) {
 	}
 	for chapter, cases := range numbered {
 		for n := 1; n <= cases; n++ {
-			if !named[fmt.Sprint(chapter, n)] {
+			name := fmt.Sprint(chapter, n)
+			if _, known := unnamed[name]; known == named[name] {
+				if known {
+					t.Errorf("a test names %s-%d: it needs no reason", chapter, n)
+					continue
+				}
 				t.Errorf("no test names %s-%d", chapter, n)
 			}
 		}
