@@ -5,8 +5,8 @@ package chaos
 // What is played when nobody says otherwise: less under the race detector, which makes
 // everything slower.
 const (
-	defaultRuns  = 8
+	defaultRuns  = 6
 	defaultFiles = 20
 	// scenarioStep leaves out scenarios: one in so many is played.
-	scenarioStep = 4
+	scenarioStep = 6
 )

@@ -106,7 +106,7 @@ func TestDamage_NothingIsServedThatWasNotWritten(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	runs := 200
 	if testing.Short() {
-		runs = 60
+		runs = 24
 	}
 	refused, served := 0, 0
 	for range runs {
