@@ -122,6 +122,12 @@ func (d definition) check() error {
 	if d.name != "resources_available" || !ok {
 		return nil
 	}
+	if target, shares := strings.CutPrefix(d.value, "@"); shares && def.AtVnodes() {
+		if target == "" || target == d.vnode {
+			return fmt.Errorf("want @VNODE, the name of another vnode")
+		}
+		return nil
+	}
 	_, err := resource.Parse(def.Type, d.value)
 	return err
 }

@@ -10,8 +10,10 @@ type column struct {
 	free, total []int64 // by node
 	tree        []int64 // a heap-shaped tree over the hosts; leaves from size on
 	size        int
-	allFree     int64 // over all hosts
-	allTotal    int64 // over all nodes
+	allFree     int64  // over all hosts
+	allTotal    int64  // over all nodes
+	pools       *pools // nil: nothing is shared
+	moved       bool   // what is shared has changed since it was counted
 }
 
 // grow makes the tree for n hosts.

@@ -31,7 +31,7 @@ func (w *world) follow(v *state.View) bool {
 			return false
 		}
 		if old := w.nodes[i].vnode; old != vn {
-			if !w.order.stays(old, vn, w.idle) {
+			if !w.order.stays(old, vn, w.idle) || sharesAnew(old, vn) {
 				return false
 			}
 			changed = append(changed, vn)
@@ -49,9 +49,7 @@ func (w *world) follow(v *state.View) bool {
 	}
 	w.reshut(dirty)
 	for h := range dirty {
-		for _, c := range w.columns {
-			c.set(h, w.freeOn(h, c))
-		}
+		w.reset(h)
 	}
 	return true
 }
@@ -82,6 +80,7 @@ func (w *world) renew(i int, vn *state.Vnode) {
 	}
 	for _, c := range w.columns {
 		c.free[i] = w.left(c, i)
+		c.moved = c.moved || c.pools != nil && c.pools.shared[i]
 	}
 }
 

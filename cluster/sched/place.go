@@ -216,7 +216,7 @@ func (w *world) serves(i int, c *class, ch chunk) bool {
 
 func (w *world) holds(i int, ch chunk) bool {
 	for _, n := range ch.needs {
-		if w.column(n.def).free[i] < n.amount {
+		if w.column(n.def).left(i) < n.amount {
 			return false
 		}
 	}
@@ -262,7 +262,7 @@ func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
 func (w *world) share(i int, rest []need) []need {
 	var share []need
 	for k, n := range rest {
-		if some := min(n.amount, w.column(n.def).free[i]); some > 0 {
+		if some := min(n.amount, w.column(n.def).left(i)); some > 0 {
 			share = append(share, need{n.def, some})
 			rest[k].amount -= some
 		}
@@ -273,7 +273,7 @@ func (w *world) share(i int, rest []need) []need {
 func (w *world) take(i int, needs []need) spec.ExecPart {
 	part := spec.ExecPart{Vnode: w.nodes[i].vnode.Name, Items: make(resource.List, 0, len(needs))}
 	for _, n := range needs {
-		w.column(n.def).free[i] -= n.amount
+		w.column(n.def).add(i, -n.amount)
 		part.Items = append(part.Items, resource.Item{Name: n.def.Name, Value: text(n.def, n.amount)})
 	}
 	return part
@@ -286,7 +286,7 @@ func (w *world) undo(placed spec.ExecVnode) {
 			i := w.byVnode[p.Vnode]
 			for _, item := range p.Items {
 				c := w.columns[item.Name]
-				c.free[i] += charged(c.def, resource.List{item})
+				c.add(i, charged(c.def, resource.List{item}))
 			}
 		}
 	}
@@ -312,7 +312,5 @@ func (w *world) settleOn(h int, c *class) {
 		n.usable = !Exclusive(n.vnode, c.place)
 		w.hosts[h].shut = w.hosts[h].shut || wantsHost(n.vnode, c.place)
 	}
-	for _, col := range w.columns {
-		col.set(h, w.freeOn(h, col))
-	}
+	w.reset(h)
 }

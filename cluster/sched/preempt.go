@@ -224,7 +224,7 @@ func (w *world) reserve(placed spec.ExecVnode, cl *class) {
 	for _, name := range placed.Vnodes() {
 		if i, ok := w.byVnode[name]; ok {
 			for _, col := range w.columns {
-				col.free[i] = max(0, col.free[i])
+				col.add(i, max(0, -col.left(i)))
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func (w *world) has(placed spec.ExecVnode) bool {
 			return false
 		}
 		for _, col := range w.columns {
-			if col.free[i] < 0 {
+			if col.left(i) < 0 {
 				return false
 			}
 		}
@@ -103,8 +103,9 @@ func (w *world) has(placed spec.ExecVnode) bool {
 // regain takes what the job gave back, if all of it is free.
 func (c *cycle) regain(j *state.Job) bool {
 	gone := command.ReleasedOn(j)
+	want := map[onColumn]int64{}
 	for name, items := range gone {
-		if i, ok := c.free.byVnode[name]; !ok || !c.free.gives(i, j, items) {
+		if i, ok := c.free.byVnode[name]; !ok || !c.free.gives(i, j, items, want) {
 			return false
 		}
 	}
@@ -114,8 +115,15 @@ func (c *cycle) regain(j *state.Job) bool {
 	return true
 }
 
-// gives tells whether a vnode has what a suspended job wants back.
-func (w *world) gives(i int, j *state.Job, items []resource.List) bool {
+// onColumn is a resource of the vnode that is charged for it.
+type onColumn struct {
+	node int
+	name string
+}
+
+// gives tells whether a vnode has what a suspended job wants back, beside what it wants of
+// others that share its amounts.
+func (w *world) gives(i int, j *state.Job, items []resource.List, want map[onColumn]int64) bool {
 	n := &w.nodes[i]
 	own := false
 	for _, held := range n.vnode.Jobs {
@@ -128,12 +136,13 @@ func (w *world) gives(i int, j *state.Job, items []resource.List) bool {
 	if own && n.jobs > 0 || n.alone || w.hosts[n.host].shut {
 		return false
 	}
-	want := map[string]int64{}
 	for _, list := range items {
 		for _, it := range list {
 			if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
-				want[it.Name] += charged(def, resource.List{it})
-				if want[it.Name] > w.column(def).free[i] && want[it.Name] > 0 {
+				col := w.column(def)
+				key := onColumn{col.at(i), it.Name}
+				want[key] += charged(def, resource.List{it})
+				if want[key] > col.left(i) && want[key] > 0 {
 					return false
 				}
 			}
@@ -154,11 +163,9 @@ func (w *world) regive(i int, j *state.Job, items []resource.List) {
 	for _, list := range items {
 		for _, it := range list {
 			if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
-				w.column(def).free[i] -= charged(def, resource.List{it})
+				w.column(def).add(i, -charged(def, resource.List{it}))
 			}
 		}
 	}
-	for _, col := range w.columns {
-		col.set(n.host, w.freeOn(n.host, col))
-	}
+	w.reset(n.host)
 }

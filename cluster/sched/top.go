@@ -253,19 +253,22 @@ func (c *cycle) tightenHost(h int) {
 			n.jobs = max(n.jobs, t.shadow.nodes[i].jobs)
 		}
 		for name, col := range c.tight.columns {
+			at := col.at(i)
+			if at < 0 {
+				continue
+			}
 			if now, ok := c.free.columns[name]; ok {
-				col.free[i] = now.free[i]
+				col.free[at] = now.free[at]
 			}
 			for _, t := range c.tops {
 				if then, ok := t.shadow.columns[name]; ok {
-					col.free[i] = min(col.free[i], then.free[i])
+					col.free[at] = min(col.free[at], then.free[at])
 				}
 			}
+			col.moved = col.pools != nil
 		}
 	}
-	for _, col := range c.tight.columns {
-		col.set(h, c.tight.freeOn(h, col))
-	}
+	c.tight.reset(h)
 }
 
 // isExclusive tells whether a job of the class has a vnode of those for itself.
@@ -324,7 +327,7 @@ func (w *world) change(placed spec.ExecVnode, by int64) {
 			}
 			for _, it := range p.Items {
 				if col, ok := w.columns[it.Name]; ok {
-					col.free[i] += by * charged(col.def, resource.List{it})
+					col.add(i, by*charged(col.def, resource.List{it}))
 				}
 			}
 		}
@@ -339,8 +342,6 @@ func (w *world) recount(placed spec.ExecVnode) {
 			continue
 		}
 		done = w.nodes[i].host
-		for _, col := range w.columns {
-			col.set(done, w.freeOn(done, col))
-		}
+		w.reset(done)
 	}
 }

@@ -57,6 +57,7 @@ func beyondFree(want, free, _ int64) bool   { return want > free }
 func (c *cycle) overall(cl *class, beyond func(want, free, total int64) bool) *resource.Shortage {
 	for _, s := range cl.sums {
 		free, total := c.free.column(s.def).allFree, c.idle.column(s.def).allTotal
+		free = min(free, total) // what hosts share is counted at each of them
 		if beyond(s.amount, free, total) {
 			if s.amount > total {
 				free = total // as if nothing ran

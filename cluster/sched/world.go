@@ -150,6 +150,7 @@ func (w *world) column(def resource.Def) *column {
 		c.allTotal = plus(c.allTotal, c.total[i])
 		c.free[i] = w.left(c, i)
 	}
+	w.pool(c)
 	c.grow(len(w.hosts))
 	for h := range w.hosts {
 		c.set(h, w.freeOn(h, c))
@@ -163,7 +164,8 @@ func (w *world) left(c *column, i int) int64 {
 	if w.idle || planted.Bug == planted.OverCommit {
 		return c.total[i]
 	}
-	return max(0, c.total[i]-charged(c.def, w.nodes[i].vnode.Assigned))
+	vn := w.nodes[i].vnode
+	return max(0, c.total[i]-charged(c.def, vn.Assigned)-charged(c.def, vn.Lent))
 }
 
 // freeOn returns what a host's usable vnodes have of a resource together.
@@ -172,10 +174,12 @@ func (w *world) freeOn(h int, c *column) int64 {
 		return 0
 	}
 	var sum int64
+	var seen []int
 	for _, i := range w.hosts[h].nodes {
-		if w.nodes[i].usable {
-			sum = plus(sum, c.free[i])
+		if !w.nodes[i].usable || c.met(i, &seen) {
+			continue
 		}
+		sum = plus(sum, c.left(i))
 	}
 	return sum
 }

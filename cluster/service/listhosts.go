@@ -124,6 +124,9 @@ func hostAttributes(v *state.View, vnodes []*state.Vnode) attr.List {
 // summed adds numbers; other values stay only if they are the same.
 func summed(sum, more resource.List, t resource.Table) resource.List {
 	for _, item := range more {
+		if _, shared := state.Target(item.Value); shared {
+			continue // the vnode that has it counts it
+		}
 		old, ok := sum.Get(item.Name)
 		def, known := t.Resource(item.Name)
 		switch {

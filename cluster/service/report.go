@@ -92,6 +92,10 @@ func parseVnode(v *state.View, r *api.VnodeReport) (command.ReportedVnode, error
 			if !ok {
 				continue
 			}
+			if _, shares := state.Target(a.GetValue()); shares && def.AtVnodes() && v.Cluster().FeatureLevel >= command.LevelObjects {
+				out.Available = out.Available.Set(def.Name, a.GetValue())
+				continue
+			}
 			q, err := def.Parse(a.GetValue())
 			if err != nil {
 				return out, pbs.Attribute(pbs.BadAttributeValue, "resources_available."+a.GetResource())

@@ -78,6 +78,7 @@ type Def struct {
 	Name         string
 	Type         Type
 	Read, Write  Perm
+	Shareable    bool   // a value may be @VNODE: the amount of that vnode
 	AlterRunning bool   // may be altered while the job runs (Resources: see MayAlterRunning)
 	OnCreate     bool   // Write holds only when the object is made
 	Hidden       bool   // shown only with show_hidden_attribs, or if asked for

@@ -206,6 +206,16 @@ func TestMayRead(t *testing.T) {
 	}
 }
 
+// Only a vnode shares the amounts of others.
+func TestParseResource_Shared(t *testing.T) {
+	for o, want := range map[Object]string{Vnode: "@hosta", Server: "", Queue: ""} {
+		d, _ := Lookup(o, "resources_available")
+		if got, err := d.ParseResource("mem", "@hosta", resource.Builtins{}); got != want || (err == nil) != (want != "") {
+			t.Errorf("object %v: %q, %v", o, got, err)
+		}
+	}
+}
+
 func TestParseResource(t *testing.T) {
 	for _, c := range []struct {
 		name, res, text, want string // want is the canonical text, or the refusal

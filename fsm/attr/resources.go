@@ -35,6 +35,9 @@ func (d *Def) ParseResource(res, text string, t resource.Table) (string, error) 
 	if !ok {
 		return "", pbs.Attribute(pbs.UnknownResource, d.Full(res))
 	}
+	if d.Shareable && strings.HasPrefix(text, "@") {
+		return text, nil // the vnode that has the amount: whether it does is for the state to say
+	}
 	if canonical, ok := d.parseValue(def, text); ok {
 		return canonical, nil
 	}

@@ -14,6 +14,8 @@ func (r row) readBy(p Perm) row { r.Read = p; return r }
 
 func (r row) onCreate() row { r.OnCreate = true; return r }
 
+func (r row) shareable() row { r.Shareable = true; return r }
+
 func (r row) running() row { r.AlterRunning = true; return r }
 
 func (r row) or(value string) row { r.Default = value; return r }

@@ -19,7 +19,7 @@ func vnodeRows() []row {
 		managed("max_user_run", Number, numberIn(0, 1<<31-1)),
 		managed("max_group_run", Number, numberIn(0, 1<<31-1)),
 		managed("no_multinode_jobs", Boolean, nil),
-		managed("resources_available", Resources, nil),
+		managed("resources_available", Resources, nil).shareable(),
 		shown("resources_assigned", Resources),
 		operated("comment", Text, nil),
 		managed("queue", Text, parseQueueName),

@@ -139,10 +139,22 @@ func assignedNow(tx *state.Tx, j *state.Job) (sum resource.List) {
 					return h.Job == j.ID && h.RunCount == j.RunCount && h.Exclusive
 				})
 				if whole[p.Vnode] {
-					items = v.Available()
+					items = wholeOf(v, wanted(parts, p.Vnode, tx))
 				}
 			}
 			if more, err := resource.Add(sum, items, tx); err == nil {
+				sum = more
+			}
+		}
+	}
+	return sum
+}
+
+// wanted sums up what an assignment asks of one vnode.
+func wanted(parts spec.ExecVnode, name pbs.VnodeName, t resource.Table) (sum resource.List) {
+	for _, c := range parts {
+		for _, p := range c.Parts {
+			if more, err := resource.Add(sum, p.Items, t); err == nil && p.Vnode == name {
 				sum = more
 			}
 		}

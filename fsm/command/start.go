@@ -236,8 +236,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	if s.held.Exclusive && s.vnode.Active() > 0 {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", s.vnode.Name)
 	}
-	available := s.vnode.Available()
-	if short := resource.Fits(s.held.Items, available, s.vnode.Assigned, tx); short != nil && planted.Bug != planted.OverCommit {
+	if short := tx.Short(s.vnode, s.held.Items, state.Promised{}); short != nil && planted.Bug != planted.OverCommit {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", s.vnode.Name, short.Error())
 	}
 	assigned, err := resource.Add(s.vnode.Assigned, s.held.Items, tx)
@@ -254,10 +253,22 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	tx.PutVnode(&next)
 	charged := s.held.Items
 	if s.held.Exclusive {
-		charged = available // all of it is denied to others (specification: accounting section 3)
+		charged = wholeOf(s.vnode, charged) // all of it is denied to others (specification: accounting section 3)
 	}
 	j.Assigned, err = resource.Add(j.Assigned, charged, tx)
 	return err
+}
+
+// wholeOf is what a run takes that has a vnode for itself: all that is the vnode's own, and
+// what it has asked for of what the vnode shares of others.
+func wholeOf(v *state.Vnode, asked resource.List) resource.List {
+	all := v.Own(v.Available())
+	for _, it := range asked {
+		if _, shared := v.Indirect(it.Name); shared {
+			all = all.Set(it.Name, it.Value)
+		}
+	}
+	return all
 }
 
 // free gives the vnodes of the present run back.
@@ -291,5 +302,5 @@ func free(tx *state.Tx, j *state.Job) {
 
 // overCommitted tells whether more is assigned than is available now.
 func overCommitted(tx *state.Tx, v *state.Vnode) bool {
-	return resource.Fits(v.Assigned, v.Available(), nil, tx) != nil
+	return tx.Exceeded(v) != nil
 }

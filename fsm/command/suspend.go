@@ -261,12 +261,13 @@ func unrecord(j *state.Job) {
 func retake(tx *state.Tx, j *state.Job) error {
 	gone := ReleasedOn(j)
 	shares := sharesOf(tx, j)
+	promised := state.Promised{}
 	for _, s := range shares { // before any change: the caller may go on without
 		items, err := addAll(tx, gone[s.vnode.Name])
 		if err != nil {
 			return err
 		}
-		if err := s.free(tx, items); err != nil {
+		if err := s.free(tx, items, promised); err != nil {
 			return err
 		}
 	}
@@ -292,7 +293,7 @@ func retake(tx *state.Tx, j *state.Job) error {
 }
 
 // free refuses what the vnode cannot give to the suspended run now.
-func (s ownShare) free(tx *state.Tx, items resource.List) error {
+func (s ownShare) free(tx *state.Tx, items resource.List, promised state.Promised) error {
 	others := 0
 	for i, held := range s.vnode.Jobs {
 		switch {
@@ -309,7 +310,7 @@ func (s ownShare) free(tx *state.Tx, items resource.List) error {
 	if nothing(items) {
 		return nil
 	}
-	if short := resource.Fits(items, s.vnode.Available(), s.vnode.Assigned, tx); short != nil {
+	if short := tx.Short(s.vnode, items, promised); short != nil {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", s.vnode.Name, short.Error())
 	}
 	return nil

@@ -37,7 +37,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
 		}
-		if len(v.Jobs) > 0 {
+		if len(v.Jobs) > 0 || tx.Lends(v) {
 			return pbs.Refuse(pbs.BusyObject)
 		}
 		tx.DeleteVnode(v.Name)
@@ -140,6 +140,13 @@ func editVnodeState(v *state.Vnode, ch AttrChange, at pbs.Time) error {
 
 func editAvailable(tx *state.Tx, v *state.Vnode, ch AttrChange) error {
 	e := ch.Entry
+	if target, ok := state.Target(e.Value); ok && ch.Op != OpUnset && tx.Cluster().FeatureLevel >= LevelObjects {
+		if err := mayShare(tx, v, ch, target); err != nil {
+			return err
+		}
+		v.Configured = v.Configured.Set(e.Resource, e.Value)
+		return nil
+	}
 	if ch.Op == OpUnset {
 		if e.Resource == "" {
 			v.Configured = nil
@@ -160,5 +167,43 @@ func editAvailable(tx *state.Tx, v *state.Vnode, ch AttrChange) error {
 		}
 	}
 	v.Configured = v.Configured.Set(e.Resource, value)
+	return nil
+}
+
+// mayShare refuses an amount that no vnode can share: resources_available.RES = @VNODE.
+func mayShare(tx *state.Tx, v *state.Vnode, ch AttrChange, target pbs.VnodeName) error {
+	res := ch.Entry.Resource
+	name := ch.Entry.Name + "." + res
+	def, ok := tx.Resource(res)
+	if !ok {
+		return pbs.Attribute(pbs.UnknownResource, name)
+	}
+	bad := func(why string) error {
+		return pbs.Errorf(pbs.BadAttributeValue, "%v: %s", pbs.Attribute(pbs.BadAttributeValue, name), why)
+	}
+	if !def.AtVnodes() {
+		return bad("only what is consumed at vnodes can be shared")
+	}
+	if ch.Op != OpSet {
+		return bad("what is shared can be set, not added to")
+	}
+	if target == v.Name {
+		return bad("vnode " + string(v.Name) + " cannot share with itself")
+	}
+	other, ok := tx.Vnode(target)
+	if !ok {
+		return pbs.Errorf(pbs.UnknownNode, "Unknown node %s", target)
+	}
+	if _, again := other.Indirect(res); again {
+		return bad("vnode " + string(target) + " shares the amount of another vnode itself")
+	}
+	if _, has := other.Available().Get(res); !has {
+		return bad("vnode " + string(target) + " has none")
+	}
+	for w := range tx.Sharers() {
+		if to, ok := w.Indirect(res); ok && to == v.Name {
+			return bad("vnode " + string(w.Name) + " shares the amount of " + string(v.Name))
+		}
+	}
 	return nil
 }

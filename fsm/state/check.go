@@ -17,7 +17,7 @@ func (v *View) Check() error { return errors.Join(v.checkDigest(), v.CheckLaws()
 // CheckLaws is Check but for the digest, whose proof reads every record: it is what a
 // test can afford after each of many entries.
 func (t *tables) CheckLaws() error {
-	return errors.Join(t.checkIndexes(), t.checkVnodes(), t.checkJobs())
+	return errors.Join(t.checkIndexes(), t.checkVnodes(), t.checkLent(), t.checkJobs())
 }
 
 func (t *tables) checkDigest() error {
@@ -74,6 +74,15 @@ func (t *tables) checkIndexes() error {
 			errs = append(errs, fmt.Errorf("index %s has %d entries, want %d", x.name, x.got, x.want))
 		}
 	}
+	sharers := 0
+	for v := range t.Vnodes() {
+		if v.anyIndirect() {
+			sharers++
+		}
+	}
+	if n := t.sharers.items.Len(); n != sharers {
+		errs = append(errs, fmt.Errorf("index vnodes that share has %d entries, want %d", n, sharers))
+	}
 	errs = append(errs, t.checkTallies(&fresh), t.checkClasses(&fresh))
 	for q := range fresh.counts.all() {
 		if got := t.CountsOf(q.queue); got != q.counts {
@@ -103,7 +112,7 @@ func (t *tables) checkVnodes() error {
 		if active := v.Active(); exclusive > 0 && active > 1 {
 			errs = append(errs, fmt.Errorf("vnode %s is exclusive and has %d jobs (L3)", v.Name, active))
 		}
-		if short := resource.Fits(v.Assigned, v.Available(), nil, t); short != nil && !v.OverCommitted {
+		if short := t.Exceeded(v); short != nil && !v.OverCommitted {
 			errs = append(errs, fmt.Errorf("vnode %s is promised more than it has (L3): %w", v.Name, short))
 		}
 	}

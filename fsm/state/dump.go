@@ -71,6 +71,7 @@ var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
 		return reload(tx, &tx.vnodes, decode, func(v *Vnode) {
 			tx.bySeq.move(nil, v, always)
 			tx.byHost.move(nil, v, always)
+			tx.sharers.move(nil, v, (*Vnode).anyIndirect)
 		})
 	},
 	3: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hosts, decode, nil) },

@@ -141,6 +141,7 @@ type Vnode struct {
 	OverCommitted   bool          `cbor:"16,keyasint,omitempty"` // less is available now than was when assigned (L3)
 	ReportedAttrs   attr.List     `cbor:"17,keyasint,omitempty"` // of the definition files; Attrs win over them
 	ByHook          bool          `cbor:"19,keyasint,omitempty"` // made by a hook on its mom, which does not report it
+	Lent            resource.List `cbor:"20,keyasint,omitempty"` // what jobs of other vnodes hold of it (resources_available.X=@V); PutVnode keeps it
 }
 
 // A VnodeJob is a run that holds a share of a vnode.

@@ -50,6 +50,7 @@ type tables struct {
 	buried     index[Tombstone] // tombstones by job
 	bySeq      index[Vnode]     // vnodes in the order of their creation
 	byHost     index[Vnode]     // vnodes by host, then creation
+	sharers    index[Vnode]     // vnodes that share amounts of others, in the order of their creation
 	requestAge index[Request]   // requests, oldest first
 	counts     table[counted]   // jobs by queue and state; derived, no part of the digest
 	routing    index[Job]       // jobs in routing queues, by queue
@@ -112,8 +113,9 @@ func newTablesUnder(u *undo) tables {
 		changed: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Modified, b.Modified), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
-		buried: newIndex(u, func(a, b *Tombstone) bool { return a.Job < b.Job }),
-		bySeq:  newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
+		buried:  newIndex(u, func(a, b *Tombstone) bool { return a.Job < b.Job }),
+		bySeq:   newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
+		sharers: newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		byHost: newIndex(u, func(a, b *Vnode) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
@@ -145,7 +147,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares,
-		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.requestAge, &t.counts,
+		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.counts,
 		&t.tallies, &t.routing,
 	} {
 		tree.disown()

@@ -62,13 +62,25 @@ func (tx *Tx) DeleteQueue(name pbs.QueueName) {
 	tx.relimit()
 }
 
-// PutVnode stores a vnode.
+// PutVnode stores a vnode, and counts at others what its jobs hold of them.
 func (tx *Tx) PutVnode(v *Vnode) {
+	old, ok := tx.Vnode(v.Name)
+	if ok {
+		v.Lent = old.Lent
+	} else {
+		old, v.Lent = nil, tx.lentBy(v.Name)
+	}
+	tx.store(old, v)
+	tx.lend(old, v)
+}
+
+func (tx *Tx) store(old, v *Vnode) {
 	v.Modified = tx.index
-	old, delta := tx.vnodes.put(v)
+	_, delta := tx.vnodes.put(v)
 	tx.digest += delta
 	tx.bySeq.move(old, v, always)
 	tx.byHost.move(old, v, always)
+	tx.sharers.move(old, v, (*Vnode).anyIndirect)
 	if tx.HasHooksAt("modifyvnode") && old != nil && old.State() != v.State() {
 		tx.PutHookTask(&HookTask{Event: "modifyvnode", Vnode: v.Name, Attrs: tx.VnodeAttributes(v), Old: tx.VnodeAttributes(old)})
 	}
@@ -82,6 +94,8 @@ func (tx *Tx) DeleteVnode(name pbs.VnodeName) {
 	tx.digest += delta
 	tx.bySeq.move(old, nil, always)
 	tx.byHost.move(old, nil, always)
+	tx.sharers.move(old, nil, (*Vnode).anyIndirect)
+	tx.lend(old, nil)
 }
 
 // PutHost stores an execution host.

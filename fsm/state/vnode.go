@@ -131,7 +131,7 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		case def.Name == "resources_available":
 			out = appendItems(out, def.Name, v.Available())
 		case def.Name == "resources_assigned":
-			out = appendItems(out, def.Name, v.shownAssigned())
+			out = appendItems(out, def.Name, t.shownAssigned(v))
 		case computed:
 			out = appendValue(out, def.Name, value)
 		default:
@@ -161,14 +161,14 @@ func (v *Vnode) cold(name string) attr.List {
 // not set.
 func (v *Vnode) Get(name string) string { return attrValue(attr.Vnode, v.cold(name), name) }
 
-func (v *Vnode) shownAssigned() resource.List {
-	out := v.Assigned
+func (t *tables) shownAssigned(v *Vnode) resource.List {
+	out := t.InUse(v)
 	for _, it := range resource.AssignedToVnodes() {
 		if _, ok := out.Get(it.Name); !ok {
 			out = out.Set(it.Name, it.Value)
 		}
 	}
-	return out
+	return v.showIndirect(out)
 }
 
 // SharingText returns the sharing attribute, PBS's default if it is not set.
