@@ -139,14 +139,23 @@ func TestReliableStartup(t *testing.T) {
 	// The server does it, with no hook at launch; a leader dies before.
 	w.must("qmgr", "-c", "set hook execjob_launch enabled = false")
 	w.must("qmgr", "-c", "set server prune_at_job_start = True")
-	leader, err := w.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if leader != "s1" { // whose records are read
-		if err := w.Signal(leader, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
+	const victim = "s2" // the records of s1 are read
+	waitFor(t, patience, victim+" to lead", func() error {
+		_, err := w.Output(t.Context(), "rampart", "cluster", "transfer", victim)
+		if leader, unknown := w.Leader(t.Context()); leader != victim {
+			err = fmt.Errorf("%s leads: %w", leader, errors.Join(err, unknown))
 		}
+		return err
+	})
+	kill(t, w.Cluster, victim)
+	waitFor(t, patience, "another replica to lead", func() error {
+		if leader, err := w.Leader(t.Context()); err != nil || leader == victim {
+			return fmt.Errorf("%q leads: %w", leader, err)
+		}
+		return nil
+	})
+	if how := w.Ended(victim); len(how) != 1 || how[0] != "signal: killed" {
+		t.Fatalf("the ends of %s, which led: %q", victim, how)
 	}
 	id = run("server", "--", "/bin/sleep", "60")
 	w.await(id, "the job runs", "substate = 42")
