@@ -33,8 +33,8 @@ func (r *Runner) begin(ctx context.Context, do func(ctx, hooks context.Context, 
 	r.halt = halt
 	r.async(ctx, func(ctx context.Context, t Task) Event {
 		defer halt()
-		r.hooking.Lock()
-		defer r.hooking.Unlock()
+		r.hooking <- struct{}{}
+		defer func() { <-r.hooking }()
 		return do(ctx, hooks, t)
 	})
 }
@@ -43,8 +43,8 @@ func (r *Runner) begin(ctx context.Context, do func(ctx, hooks context.Context, 
 func (r *Runner) finish(ctx context.Context, do func(context.Context, Task) Event) {
 	r.halt()
 	r.async(ctx, func(ctx context.Context, t Task) Event {
-		r.hooking.Lock()
-		defer r.hooking.Unlock()
+		r.hooking <- struct{}{}
+		defer func() { <-r.hooking }()
 		return do(ctx, t)
 	})
 }

@@ -40,8 +40,8 @@ type Runner struct {
 	alarms  []alarm
 	halt    context.CancelFunc // stops the staging, or the hooks of the start
 	misfits map[Misfit]bool    // that the log has; of the goroutine of Run
-	// hooking is held by whoever runs hooks of the job's start or end.
-	hooking sync.Mutex
+	// hooking has an element while somebody runs hooks of the job's start or end.
+	hooking chan struct{}
 }
 
 // A letter is an event whose sender may wait for its being saved.
@@ -60,7 +60,7 @@ type alarm struct {
 
 // NewRunner returns the runner of a task; it starts nothing.
 func NewRunner(site *Site, t Task) *Runner {
-	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), halt: func() {}}
+	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), hooking: make(chan struct{}, 1), halt: func() {}}
 	r.view.Store(&t)
 	r.changed.Store(new(make(chan struct{})))
 	return r
