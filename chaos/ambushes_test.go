@@ -26,7 +26,7 @@ var unprovoked = map[string]string{
 	"HookWishes":       "it is a fact like JobEnded, and comes from a script: TestHooks_* of cmd/conformance",
 	"ReleaseNodes":     "a job over several hosts is needed: Releases (releases.go) kill leaders at it and at what follows",
 	"WithdrawRelease":  "a mother superior must be silent for ten seconds, and the next leader looks again: TestReleases_* of cluster/dispatch",
-	"PruneJob":         "a host must fail while a job starts on others: TestPrune_* of cluster/dispatch",
+	"PruneJob":         "padded jobs over several hosts are needed: Startups (startups.go) kill leaders at it and at what follows",
 	"NewEpoch":         "it is the first command of a cluster of one: nobody could lead after it",
 }
 

@@ -1,6 +1,9 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // HeldUntilLeft is L2 and L3 of released hosts: their vnodes are nobody else's before nothing of
 // the run lives there.
@@ -40,7 +43,8 @@ func truePhases(e *Evidence) []string {
 					least++
 				}
 			}
-			ended, began := countOf(books[job], "u"), countOf(books[job], "c")
+			cut := prunings(books[job]) // that nobody has asked for from outside
+			ended, began := countOf(books[job], "u")-cut, countOf(books[job], "c")-cut
 			if ended != began || began < least || began > most {
 				f.add("%s on %s has %d u and %d c records of %s", job, r.Name, ended, began, releases(least, most))
 			}
@@ -78,3 +82,48 @@ func judgePhases(f *faults, r Replica, book []record) {
 		before = rec.kind
 	}
 }
+
+// prunings counts the phases of a job's book that began before its program: an s record is behind
+// their c.
+func prunings(book []record) int {
+	n := 0
+	for i := range len(book) - 1 {
+		if book[i].kind == "c" && book[i+1].kind == "s" {
+			n++
+		}
+	}
+	return n
+}
+
+// Pruned wants that runs were cut down when they started: without it a run says nothing of that.
+var Pruned = Law{Name: "runs were pruned", Amount: true, Judge: func(e *Evidence) []string {
+	var f faults
+	for _, r := range e.Replicas {
+		for _, book := range recordsByJob(r, &f) {
+			if prunings(book) > 0 {
+				return f
+			}
+		}
+	}
+	return append(f, "no run was pruned")
+}}
+
+// PaddedRecords is L10 of padded jobs: each S has an s behind it.
+var PaddedRecords = Law{Name: "L10 records of padded jobs", Judge: func(e *Evidence) []string {
+	var f faults
+	for _, r := range e.Replicas {
+		books := recordsByJob(r, &f)
+		for _, job := range sortedKeys(books) {
+			if isArray(job) { // it is never placed itself
+				continue
+			}
+			for i, rec := range books[job] {
+				padded := rec.kind == "S" && strings.Contains(rec.line, "select_reliable_startup=")
+				if padded && (i+1 == len(books[job]) || books[job][i+1].kind != "s") {
+					f.add("%s has no s record behind %s", r.Name, rec.line)
+				}
+			}
+		}
+	}
+	return f
+}}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,11 @@ func TestReleased_Rejects(t *testing.T) {
 			b.WriteString("11/22/2026 10:00:00;" + k + ";1.srv;user=ann\n")
 		}
 		return Replica{Name: "s1", Ledger: map[string][]byte{"20261122": []byte(b.String())}}
+	}
+	padded := func(kinds string) Evidence {
+		r := book(kinds)
+		r.Ledger["20261122"] = bytes.ReplaceAll(r.Ledger["20261122"], []byte("user=ann"), []byte("Resource_List.select_reliable_startup=3:ncpus=1"))
+		return Evidence{Replicas: []Replica{r}}
 	}
 	release := func(result Outcome) Op { return Op{Kind: ReleaseNodes, Job: "1.srv", Result: result} }
 	part := Run{Job: "1.srv", Count: 1, Host: "hostb", Start: time.Second, End: 3 * time.Second, Part: true}
@@ -39,6 +45,14 @@ func TestReleased_Rejects(t *testing.T) {
 		{"a refused one", TruePhases, Evidence{Replicas: []Replica{book("QSuceE")}, History: History{release(Refused)}}, true},
 		{"no new phase", TruePhases, Evidence{Replicas: []Replica{book("QSueE")}, History: History{release(Done)}}, true},
 		{"no last phase", TruePhases, Evidence{Replicas: []Replica{book("QSucE")}, History: History{release(Done)}}, true},
+		{"a pruning that nobody has asked for from outside", TruePhases, Evidence{Replicas: []Replica{book("QSsucseE")}}, false},
+		{"a pruning, and a release that nobody has asked for", TruePhases, Evidence{Replicas: []Replica{book("QSsucsuceE")}}, true},
+		{"a run that was pruned", Pruned, Evidence{Replicas: []Replica{book("QSsucseE")}}, false},
+		{"a run that was not", Pruned, Evidence{Replicas: []Replica{book("QSsE")}}, true},
+		{"a pruned run without its program", OneRunEach, Evidence{Replicas: []Replica{book("QSsucsRSsE")}, Runs: []Run{{Job: "1.srv", Count: 2, End: 1}}}, false},
+		{"a run without its program", OneRunEach, Evidence{Replicas: []Replica{book("QSRSE")}, Runs: []Run{{Job: "1.srv", Count: 2, End: 1}}}, true},
+		{"a padded start without its record", PaddedRecords, padded("QSE"), true},
+		{"and with it", PaddedRecords, padded("QSsE"), false},
 		{"a last phase too much", TruePhases, Evidence{Replicas: []Replica{book("QSeE")}}, true},
 	} {
 		if faults := c.law.Judge(&c.e); (len(faults) > 0) != c.bad {

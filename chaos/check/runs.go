@@ -77,6 +77,8 @@ func judgeRunCount(f *faults, e *Evidence, r Replica, byJob map[string][]Run) {
 		if e.OwnBook { // who was sent back to the queue or deleted was killed
 			starts -= countOf(book, "R") + countOf(book, "D")
 		}
+		// A pruning is accounted for before the program, which may never come.
+		starts -= min(prunings(book), countOf(book, "R")+countOf(book, "D"))
 		if starts > runs {
 			f.add("%s has %d S records on %s and ran %d times", job, countOf(book, "S"), r.Name, runs)
 		}

@@ -38,6 +38,8 @@ const (
 	Downgrade                 // and as one that knows a feature level less
 	Wreck                     // as Crash, and log and ledger are gone with it for good
 	Recover                   // the replicas that run go on without those that do not
+	Divide                    // nothing passes between the target, a mom, and the first mom
+	Waylay                    // a host of a job is booted when the leader has applied a command of a kind about the job
 )
 
 var kindNames = [...]string{
@@ -45,7 +47,7 @@ var kindNames = [...]string{
 	Mute: "mute", Deafen: "deafen",
 	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
-	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover",
+	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay",
 }
 
 // String returns the kind as a word.
@@ -64,7 +66,7 @@ func (k Kind) Mends() bool {
 // A Target is whom it hits; who that is, is decided when it strikes.
 type Target struct {
 	Role Role
-	N    int // which of the followers or moms, from 0
+	N    int // which of the followers or moms, or of the hosts of the job of a Waylay, from 0
 }
 
 // A Role chooses among the processes.
@@ -103,7 +105,7 @@ type Step struct {
 	At     time.Duration
 	Kind   Kind
 	Target Target
-	Value  string // the kind of command of an Ambush, the seconds of SetFence
+	Value  string // the kind of command of an Ambush or a Waylay, the seconds of SetFence
 }
 
 // String returns the step as one line.
@@ -112,6 +114,8 @@ func (s Step) String() string {
 	switch s.Kind {
 	case Ambush:
 		return text + " the leader at " + s.Value
+	case Waylay:
+		return fmt.Sprintf("%s host %d of a job at %s", text, s.Target.N, s.Value)
 	case SetFence:
 		return text + fmt.Sprintf(" to %q", s.Value)
 	}

@@ -167,6 +167,9 @@ func (c *Client) submit(ctx context.Context, op *check.Op, s Step) (string, erro
 		job.Attributes[len(job.Attributes)-1].Value = "2:ncpus=1"
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "place", Value: "scatter"})
 	}
+	if s.Padded {
+		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "select_reliable_startup", Value: "3:ncpus=1"})
+	}
 	if op.Held {
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Hold_Types", Value: "u"})
 	}

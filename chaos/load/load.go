@@ -25,6 +25,7 @@ type Plan struct {
 	Once    int    // of 100 jobs so many must not run again
 	Spread  bool   // some jobs are over two hosts
 	Wide    bool   // most are
+	Padded  bool   // those ask for a host more than they need; clients must be operators
 	Queue   string // a second queue, whose attributes are set; it gets a third of the jobs
 }
 
@@ -52,6 +53,7 @@ type Step struct {
 	Once   bool          // submitted as one that must not run again
 	Array  bool          // submitted as an array of two
 	Spread bool          // over two hosts
+	Padded bool          // with one to spare
 	Value  string        // the priority, or the attribute's new value
 	Queue  string
 	Attr   string // of the queue
@@ -103,6 +105,7 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	s.Once = p.Once > 0 && r.IntN(100) < p.Once && s.Kind == check.Submit
 	s.Array = s.Kind == check.Submit && n > 0 && !s.Once && s.Victim%arrayEvery == 0
 	s.Spread = p.Spread && s.Kind == check.Submit && (s.Victim%spreadEvery == 1 || p.Wide && s.Victim%spreadEvery != 0)
+	s.Padded = p.Padded && s.Spread
 	return s
 }
 

@@ -22,9 +22,10 @@ import (
 const ambushFor = 2 * time.Minute
 
 // ambush kills the leader when it has applied a command of a kind, which it provokes
-// unless it comes by itself. Who asked for it must get an answer from the next leader.
+// unless it comes by itself. Who asked for it must get an answer from the next leader. Or it
+// boots a host of the job that the command is about.
 func (w *World) ambush(s fault.Step) (string, bool) {
-	t := w.lay(s.Value)
+	t := w.lay(s)
 	defer w.trap.Store(nil)
 	ctx, cancel := context.WithTimeout(w.life, ambushFor)
 	defer cancel()
@@ -44,6 +45,10 @@ func (w *World) ambush(s fault.Step) (string, bool) {
 	}
 	select {
 	case hit := <-t.struck:
+		if s.Kind == fault.Waylay {
+			w.boot(hit, s.Value)
+			return fmt.Sprintf("%s: %s at index %d", s, hit.m.name, hit.index), true
+		}
 		w.bury(hit, s.Value)
 		if err := undo(); err != nil {
 			w.failed("ambush", err)

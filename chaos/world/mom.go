@@ -35,6 +35,9 @@ type mom struct {
 	away   bool          // nobody reaches it, or not everybody does
 }
 
+// shortWait lets a start that tolerates failures go on soon without those that do not answer.
+const shortWait = "$sister_join_job_alarm 3\n"
+
 func (w *World) newMom(name string) (*mom, error) {
 	host := w.net.Host(name)
 	m := &mom{w: w, name: name, host: host, system: &programs{Fake: proc.NewFake(nil), w: w, host: name}}
@@ -54,7 +57,11 @@ func (w *World) newMom(name string) (*mom, error) {
 	}
 	m.id = id
 	files := transport.Files{Dir: m.config.Home.MomTLS()}
-	return m, errors.Join(m.config.Home.Make(m.config.Home.MomPriv()), files.SaveIdentity(id),
+	made := m.config.Home.Make(m.config.Home.MomPriv())
+	if w.config.Size.Prune && made == nil {
+		made = home.Replace(filepath.Join(m.config.Home.MomPriv(), "config"), []byte(shortWait))
+	}
+	return m, errors.Join(made, files.SaveIdentity(id),
 		home.Replace(filepath.Join(m.config.Home.MomTLS(), gossipKey), key))
 }
 

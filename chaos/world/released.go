@@ -15,6 +15,9 @@ const (
 
 // detail tells of a command of the log what its kind does not.
 func (w *witness) detail(c command.Command) string {
+	if detail, _ := startOf(w.r.machine.View(), c); detail != "" {
+		return detail
+	}
 	switch c := c.(type) {
 	case *command.OrderConfirmed:
 		if len(c.Used) > 0 {

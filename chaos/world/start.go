@@ -22,7 +22,7 @@ const startLimit = time.Minute
 // Start brings everything up, and returns when jobs can run.
 func (w *World) Start(ctx context.Context) error {
 	if w.config.Ambush != "" {
-		w.early = w.lay(w.config.Ambush)
+		w.early = w.lay(fault.Step{Kind: fault.Ambush, Value: w.config.Ambush})
 	}
 	for i, r := range w.servers {
 		r.start(w.life)
@@ -129,6 +129,9 @@ func (w *World) keepHistory(ctx context.Context) error {
 	changes := []*api.Attribute{{Name: "job_history_enable", Value: "True"}, {Name: "flatuid", Value: "True"}}
 	if w.config.Size.Fence > 0 {
 		changes = append(changes, &api.Attribute{Name: fenceAttribute, Value: fault.Seconds(w.config.Size.Fence)})
+	}
+	if w.config.Size.Prune {
+		changes = append(changes, &api.Attribute{Name: "prune_at_job_start", Value: "True"}, &api.Attribute{Name: "operators", Value: asker + "@*"})
 	}
 	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
 		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_SERVER, Changes: changes,

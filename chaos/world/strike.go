@@ -30,7 +30,7 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return s.String(), true
 	case fault.SetFence:
 		return s.String(), w.setFence(s.Value)
-	case fault.Ambush:
+	case fault.Ambush, fault.Waylay:
 		return w.ambush(s)
 	case fault.Recover:
 		return w.recover(w.life)
@@ -134,6 +134,9 @@ func (w *World) strikeMom(s fault.Step) (string, bool) {
 	case fault.Exile:
 		m.away = true
 		w.exile(m.name)
+	case fault.Divide:
+		w.net.Cut(m.name, w.moms[0].name)
+		return s.String() + ": " + m.name + " and " + w.moms[0].name, m != w.moms[0]
 	case fault.Estrange:
 		lead := w.leader()
 		if lead == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rampart/chaos/check"
+	"rampart/chaos/fault"
 	"rampart/cluster"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -32,9 +33,9 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 			case *command.HostDown:
 				w.r.w.wentDown(index, string(c.Host))
 			}
-			w.spring(index, command.NameOf(c))
+			w.spring(index, command.NameOf(c), c)
 			if detail := w.detail(c); detail != "" {
-				w.spring(index, detail)
+				w.spring(index, detail, c)
 			}
 		}
 	}
@@ -58,6 +59,8 @@ func (w *World) fell(index uint64, host pbs.HostName, r state.Result) {
 type trap struct {
 	command string
 	after   uint64 // index: what was applied before is only replayed
+	waylay  bool
+	host    int // of a job, that a Waylay hits
 	struck  chan sprung
 }
 
@@ -65,11 +68,12 @@ type trap struct {
 type sprung struct {
 	r     *replica
 	index uint64
+	m     *mom // that a Waylay has hit
 }
 
 // lay lays a trap; there is one at most.
-func (w *World) lay(kind string) *trap {
-	t := &trap{command: kind, struck: make(chan sprung, 1)}
+func (w *World) lay(s fault.Step) *trap {
+	t := &trap{command: s.Value, host: s.Target.N, waylay: s.Kind == fault.Waylay, struck: make(chan sprung, 1)}
 	for _, r := range w.servers {
 		if r.machine != nil {
 			t.after = max(t.after, r.machine.View().Index())
@@ -81,23 +85,39 @@ func (w *World) lay(kind string) *trap {
 
 // spring kills a leader that has just applied what the trap waits for. The leader applies
 // first, and what it says in the same moment is lost: nobody has heard of the commit.
-func (w *witness) spring(index uint64, kind string) {
+func (w *witness) spring(index uint64, kind string, c command.Command) {
 	t := w.r.w.trap.Load()
 	if t == nil || t.command != kind || index <= t.after {
 		return
 	}
 	leader := w.r.machine.View().Cluster().Leader
+	if t.waylay {
+		if m := w.hostOf(c, t.host); m != nil && string(leader) == w.r.name && w.r.w.trap.CompareAndSwap(t, nil) {
+			m.host.Crash()
+			t.struck <- sprung{r: w.r, index: index, m: m}
+		}
+		return
+	}
 	if leader != "" && string(leader) != w.r.name || !w.r.w.trap.CompareAndSwap(t, nil) {
 		return
 	}
 	w.cancel(cluster.ErrKilled)
 	w.r.host.Crash()
-	t.struck <- sprung{w.r, index}
+	t.struck <- sprung{r: w.r, index: index}
 }
 
 // bury ends what is left of a process that a trap has struck.
 func (w *World) bury(s sprung, kind string) {
 	s.r.kill()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.killed = append(w.killed, kind)
+}
+
+// boot boots a host that a trap has struck.
+func (w *World) boot(s sprung, kind string) {
+	s.m.kill()
+	s.m.system.Reboot()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.killed = append(w.killed, kind)

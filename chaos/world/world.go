@@ -27,6 +27,7 @@ type Size struct {
 	Servers, Moms, Clients int
 
 	Fence time.Duration // the server's node_fail_requeue, whole seconds; 0: what a new one has
+	Prune bool          // jobs are cut down to their requests when they start; clients are operators, moms do not wait long
 	Older bool          // the replicas begin as builds that know a feature level less
 }
 
@@ -111,11 +112,11 @@ func New(c Config) (*World, error) {
 		w.moms = append(w.moms, m)
 	}
 	w.connect()
-	asker, err := w.newClient(admin, transport.RoleReplica, "root", 0, 30*time.Second)
+	root, err := w.newClient(admin, transport.RoleReplica, "root", 0, 30*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	w.admin, w.manager, w.trust, w.members = asker.Cluster(), asker.Batch(), asker.Trust(), asker.Members()
+	w.admin, w.manager, w.trust, w.members = root.Cluster(), root.Batch(), root.Trust(), root.Members()
 	return w, nil
 }
 
@@ -162,6 +163,9 @@ func (w *World) clientNames() []string {
 
 const admin = "admin"
 
+// asker is the name of all who submit.
+const asker = "ann"
+
 func clientName(i int) string { return fmt.Sprintf("c%d", i) }
 
 func (w *World) home(name string) string { return filepath.Join(w.config.Dir, name) }
@@ -177,7 +181,7 @@ func (w *World) addresses(n int) []string {
 
 // Client returns a client that asks the nth replica first, from a host of its own.
 func (w *World) Client(n int, budget time.Duration) (*client.Client, error) {
-	return w.newClient(clientName(n), transport.RoleSubmit, "ann", n, budget)
+	return w.newClient(clientName(n), transport.RoleSubmit, asker, n, budget)
 }
 
 // Manager returns a client as Client does, for somebody who may set queues.

@@ -1,0 +1,51 @@
+package world
+
+import (
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// What commands mean for a padded run, for a trap at it.
+const (
+	PruneDone     = "prune done"     // the mother superior has its smaller assignment on its disk
+	PaddedStarted = "padded started" // the program runs
+)
+
+// startOf tells what a command means for a padded run, and which job that is.
+func startOf(v *state.View, c command.Command) (detail string, job pbs.JobID) {
+	switch c := c.(type) {
+	case *command.PruneJob:
+		return "", c.Job
+	case *command.OrderConfirmed:
+		for j := range v.Jobs() {
+			// The pruning is the first thing that is confirmed of such a run.
+			if j.MS == c.Host && j.Substate == pbs.SubStarting && j.Releases > 0 && j.Release == nil {
+				return PruneDone, j.ID
+			}
+		}
+	case *command.JobStarted:
+		if j, ok := v.Job(c.Job); ok && j.Releases > 0 && j.RunCount == c.RunCount && len(j.Sisters) > 0 {
+			return PaddedStarted, j.ID
+		}
+	}
+	return "", ""
+}
+
+// hostOf returns a host of the job that a command is about, the mother superior first; nil if it
+// has none, or one that is down.
+func (w *witness) hostOf(c command.Command, n int) *mom {
+	v := w.r.machine.View()
+	_, id := startOf(v, c)
+	j, ok := v.Job(id)
+	if !ok || j.MS == "" {
+		return nil
+	}
+	hosts := append([]pbs.HostName{j.MS}, j.Sisters...)
+	for _, m := range w.r.w.moms {
+		if pbs.HostName(m.name) == hosts[n%len(hosts)] && m.done != nil {
+			return m
+		}
+	}
+	return nil
+}
