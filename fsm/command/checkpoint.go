@@ -81,25 +81,33 @@ func (c *CheckpointFailed) Apply(tx *state.Tx, _ Meta, res *state.Result) error 
 	if !ok || j.MS != c.Source.Host {
 		return nil
 	}
-	return notCheckpointed(tx, c.Job, c.RunCount, pbs.Errorf(pbs.SystemError, "%s", c.Reason))
+	if checkpointing(j, c.RunCount) {
+		next := *j
+		next.Holds &^= j.Checkpoint.Undo
+		tx.Emit(state.Event{Kind: state.CheckpointFailed, Job: &next, Text: c.Reason})
+		notCheckpointed(tx, &next)
+	}
+	return nil
 }
 
-// notCheckpointed ends the wait for a checkpoint. A site that has no script for it keeps the
-// hold, as in PBS.
-func notCheckpointed(tx *state.Tx, id pbs.JobID, run pbs.RunCount, why *pbs.Error) error {
-	j, ok := tx.Job(id)
-	if !ok || !started(j) || j.RunCount != run || !j.Checkpointing() {
-		return nil
+// checkpointRefused ends the wait for a checkpoint that was not begun: the site has no script
+// for it, or the run is over. The hold stays, as in PBS.
+func checkpointRefused(tx *state.Tx, id pbs.JobID, run pbs.RunCount) {
+	if j, ok := tx.Job(id); ok && checkpointing(j, run) {
+		next := *j
+		notCheckpointed(tx, &next)
 	}
-	next := *j
-	if why.Code != pbs.NotSupported {
-		next.Holds &^= j.Checkpoint.Undo
-		tx.Emit(state.Event{Kind: state.CheckpointFailed, Job: &next, Text: why.Message})
-	}
-	unasked(&next)
-	tx.PutJob(&next)
-	notPreempted(tx, id, run, PreemptCheckpoint)
-	return nil
+}
+
+func checkpointing(j *state.Job, run pbs.RunCount) bool {
+	return started(j) && j.RunCount == run && j.Checkpointing()
+}
+
+// notCheckpointed stores a job that runs on without a checkpoint.
+func notCheckpointed(tx *state.Tx, j *state.Job) {
+	unasked(j)
+	tx.PutJob(j)
+	notPreempted(tx, j.ID, j.RunCount, PreemptCheckpoint)
 }
 
 // unasked forgets the wish for a checkpoint of the present run, not the checkpoint that was

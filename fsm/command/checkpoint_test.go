@@ -102,14 +102,18 @@ func TestCheckpoint_Unused(t *testing.T) {
 	}
 }
 
-// Where there is no script the hold stays; where it failed it is taken back.
+// Where there is no script, or the program has just ended, the hold stays; where the script
+// failed it is taken back.
 func TestCheckpoint_Refused(t *testing.T) {
 	w := newSuspending(t, "")
 	id := w.started("1:ncpus=1", "(h:ncpus=1)")
-	w.must(&CheckpointJob{Job: id, Holds: pbs.HoldUser})
-	h, _ := w.View().Host("h")
-	w.must(&OrderConfirmed{Host: "h", Order: h.NextOrder, Refusal: pbs.Refuse(pbs.NotSupported)})
-	w.expect(id, "R u 1:ncpus=1")
+	for _, code := range []pbs.Code{pbs.NotSupported, pbs.BadState} {
+		w.must(&ReleaseJob{Job: id, Holds: pbs.HoldUser})
+		w.must(&CheckpointJob{Job: id, Holds: pbs.HoldUser})
+		h, _ := w.View().Host("h")
+		w.must(&OrderConfirmed{Host: "h", Order: h.NextOrder, Refusal: pbs.Refuse(code)})
+		w.expect(id, "R u 1:ncpus=1")
+	}
 	w.must(&CheckpointJob{Job: id, Holds: pbs.HoldUser | pbs.HoldOperator})
 	w.failed(id)
 	w.expect(id, "R u 1:ncpus=1 checkpoint") // the order is the dispatcher's to confirm
