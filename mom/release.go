@@ -93,15 +93,7 @@ func (p peers) Update(ctx context.Context, to task.Host, t task.Task) error {
 
 // Leave implements task.Peers.
 func (p peers) Leave(ctx context.Context, to task.Host, k spool.TaskKey) (task.Share, error) {
-	c, err := p.of(to)
-	if err != nil {
-		return task.Share{}, err
-	}
-	reply, err := c.End(ctx, connect.NewRequest(&api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Released: true}))
-	if err != nil {
-		return task.Share{}, transport.FromWire(err)
-	}
-	return shareOf(reply.Msg.GetShare()), nil
+	return p.end(ctx, to, &api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Released: true})
 }
 
 // accounted adds to the answer to a release that is asked what the run, as it was before, has used.

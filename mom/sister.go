@@ -228,11 +228,15 @@ func (p peers) Join(ctx context.Context, to task.Host, t task.Task) error {
 
 // End implements task.Peers.
 func (p peers) End(ctx context.Context, to task.Host, k spool.TaskKey, abandoned bool) (task.Share, error) {
+	return p.end(ctx, to, &api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Abandoned: abandoned})
+}
+
+func (p peers) end(ctx context.Context, to task.Host, req *api.EndPartRequest) (task.Share, error) {
 	c, err := p.of(to)
 	if err != nil {
 		return task.Share{}, err
 	}
-	reply, err := c.End(ctx, connect.NewRequest(&api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Abandoned: abandoned}))
+	reply, err := c.End(ctx, connect.NewRequest(req))
 	if err != nil {
 		return task.Share{}, transport.FromWire(err)
 	}

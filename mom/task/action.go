@@ -161,13 +161,7 @@ func (s *Site) DiscardCheckpoint(ctx context.Context, job pbs.JobID, alone bool)
 
 // save is stopped as a staging is.
 func (r *Runner) save(ctx context.Context) {
-	r.halt()
-	saving, halt := context.WithCancel(ctx)
-	r.halt = halt
-	r.async(ctx, func(ctx context.Context, t Task) Event {
-		defer halt()
-		return unless(ctx, r.site.save(saving, t))
-	})
+	r.haltable(ctx, func(saving context.Context, t Task) Event { return r.site.save(saving, t) })
 }
 
 // keep leaves output and folders of a checkpointed run where they are.

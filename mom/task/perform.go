@@ -51,12 +51,17 @@ func (r *Runner) finish(ctx context.Context, do func(context.Context, Task) Even
 
 // stageIn can be stopped before the mom is: by halt.
 func (r *Runner) stageIn(ctx context.Context) {
+	r.haltable(ctx, func(staging context.Context, t Task) Event { return r.site.stageIn(staging, t) })
+}
+
+// haltable does what halt stops. The event of what was stopped so counts, unless the mom stops.
+func (r *Runner) haltable(ctx context.Context, do func(ctx context.Context, t Task) Event) {
 	r.halt()
-	staging, halt := context.WithCancel(ctx)
+	stoppable, halt := context.WithCancel(ctx)
 	r.halt = halt
 	r.async(ctx, func(ctx context.Context, t Task) Event {
 		defer halt()
-		return unless(ctx, r.site.stageIn(staging, t))
+		return unless(ctx, do(stoppable, t))
 	})
 }
 
