@@ -30,14 +30,16 @@ const (
 	j1   = "select=ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=2:mem=2gb"
 )
 
-func newReleasing(t *testing.T) *releasing {
-	vnodes := func(host string) (text string) {
-		for i := range 4 {
-			text += fmt.Sprintf("/%s[%d]:ncpus=1,mem=1gb", host, i)
-		}
-		return text
+// fourVnodes are the vnodes of a host besides its own, as rampart dev --mom takes them.
+func fourVnodes(host string) (text string) {
+	for i := range 4 {
+		text += fmt.Sprintf("/%s[%d]:ncpus=1,mem=1gb", host, i)
 	}
-	args := []string{"--mom", "hosta" + vnodes("hosta"), "--mom", "hostb:ncpus=1,mem=1gb" + vnodes("hostb"), "--mom", "hostc:ncpus=2,mem=2gb"}
+	return text
+}
+
+func newReleasing(t *testing.T) *releasing {
+	args := []string{"--mom", "hosta" + fourVnodes("hosta"), "--mom", "hostb:ncpus=1,mem=1gb" + fourVnodes("hostb"), "--mom", "hostc:ncpus=2,mem=2gb"}
 	for i, cpus := range []int{1, 2, 2, 3, 3} {
 		args = append(args, "--mom", fmt.Sprintf("h%d:ncpus=%d", i+1, cpus))
 	}

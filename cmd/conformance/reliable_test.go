@@ -55,15 +55,9 @@ const (
 // newReliable is the complex P5 of the specification (reliable-startup section 15) with waits
 // that end early.
 func newReliable(t *testing.T) *releasing {
-	vnodes := func(host string) (text string) {
-		for i := range 4 {
-			text += fmt.Sprintf("/%s[%d]:ncpus=1,mem=1gb", host, i)
-		}
-		return text
-	}
 	w := &releasing{newCluster(
-		t, "--mom", "hosta"+vnodes("hosta"), "--mom", "hostb:ncpus=1,mem=1gb"+vnodes("hostb"), "--mom", "hostd:ncpus=5,mem=5gb",
-		"--mom", "hostc:ncpus=2,mem=2gb", "--mom", "hoste:ncpus=1,mem=1gb"+vnodes("hoste"),
+		t, "--mom", "hosta"+fourVnodes("hosta"), "--mom", "hostb:ncpus=1,mem=1gb"+fourVnodes("hostb"), "--mom", "hostd:ncpus=5,mem=5gb",
+		"--mom", "hostc:ncpus=2,mem=2gb", "--mom", "hoste:ncpus=1,mem=1gb"+fourVnodes("hoste"),
 	), t}
 	config := filepath.Join(w.Home("hosta"), "mom_priv", "config")
 	text, _ := os.ReadFile(config) // there may be none
