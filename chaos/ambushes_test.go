@@ -21,6 +21,7 @@ var unprovoked = map[string]string{
 	"ReplaceReplica":   "a newcomer and half a minute are needed: TestReplace_LeadersDieInIt of cluster",
 	"KeepReplica":      "it takes a replacement back, and the next leader looks again: TestReplace_OneThatIsHeardAgainKeepsItsPlace of cluster",
 	"CheckpointJob":    "a script must end the job, and the bubble starts none: TestCheckpoint_* of mom/task and of cmd/conformance",
+	"CheckpointMade":   "it is a fact like JobEnded, and comes from a script: TestCheckpoint_* of mom/task and of cmd/conformance",
 	"CheckpointFailed": "it is a fact like JobEnded, and comes from a script: TestCheckpoint_* of mom/task",
 	"HookTasksDone":    "a script must have run, and the bubble starts no interpreter: TestHooks_* of cmd/conformance",
 	"HookWishes":       "it is a fact like JobEnded, and comes from a script: TestHooks_* of cmd/conformance",

@@ -106,6 +106,8 @@ func jobLines(e state.Event) []line {
 		return []line{say(logJob, "Job checkpointed and ended on host "+string(j.Checkpoint.Host))}
 	case state.JobRestarted:
 		return []line{say(logJob, "Job restarted from its checkpoint on host "+string(j.MS))}
+	case state.CheckpointMade:
+		return []line{say(logJob, "Job checkpointed on host "+string(j.MS)+", it runs on")}
 	case state.CheckpointFailed:
 		return []line{say(logJob, "Job not checkpointed: "+e.Text)}
 	case state.JobDeleteAsked:

@@ -83,6 +83,9 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
+	if q, ok := tx.Queue(next.Queue); ok && tx.Cluster().FeatureLevel >= LevelObjects {
+		spaced(q, &next)
+	}
 	rebind(tx, j, &next)
 	settle(&next, m.At)
 	if planted.Bug == planted.LostAlterations && m.Index%2 == 0 {
@@ -105,8 +108,14 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 		case "Resource_List":
 			value, _ := j.Resources.Get(ch.Entry.Resource)
 			changes = changes.Set(ch.Entry.Name, ch.Entry.Resource, value)
-		case tolerance, "Checkpoint", "release_nodes_on_stageout":
+		case tolerance, "release_nodes_on_stageout":
 			changes = changes.Set(ch.Entry.Name, "", ch.Entry.Value)
+		case "Checkpoint":
+			value, _ := j.Attrs.Get("Checkpoint", "")
+			changes = changes.Set(ch.Entry.Name, "", value)
+			if tx.Cluster().FeatureLevel >= LevelObjects {
+				changes = changes.Set(PeriodicCheckpoints, "", "True")
+			}
 		}
 	}
 	if len(changes) > 0 {

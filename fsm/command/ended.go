@@ -208,6 +208,7 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	tx.Emit(state.Event{Kind: kind, Job: &ended, Text: comment})
 	j.Substate, j.MS, j.ExecHost, j.ExecVnode, j.Assigned = pbs.SubQueued, "", "", "", nil
 	forgetPhases(j, tx)
+	bind(tx, j)
 	j.Session, j.Used, j.Ending, j.HasExited, j.ExitStatus, j.Ended, j.Counted = 0, nil, 0, false, 0, 0, false
 	j.Comment, j.Eligible = comment, m.At
 	j.Attrs = j.Attrs.Unset("jobdir", "")

@@ -71,6 +71,7 @@ var kinds = map[Kind]func() Command{
 	61: func() Command { return new(ReleaseNodes) },
 	62: func() Command { return new(WithdrawRelease) },
 	63: func() Command { return new(PruneJob) },
+	64: func() Command { return new(CheckpointMade) },
 }
 
 // numbers is kinds the other way round.

@@ -56,6 +56,7 @@ func arrive(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 	j.Queue, j.Defaults = q.Name, nil
 	if tx.Cluster().FeatureLevel >= LevelObjects {
 		boundsAsDefaults(tx, q, j)
+		spaced(q, j)
 		j.Defaults = besidesOf(j.Resources, asked)
 	}
 	return admit(tx, q, j, by)

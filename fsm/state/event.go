@@ -52,6 +52,7 @@ const (
 	JobAdjusted                           // s
 	VnodeLeft                             // log only: Object is the host, Text says which vnode lost a job, or how many cpus
 	JobRefused                            // log only: Text is why the server could not do what the job wanted
+	CheckpointMade                        // log only
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on

@@ -1,0 +1,77 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// PeriodicCheckpoints is an attribute that moms are told beside those of the job: its periodic
+// checkpoints are wanted, for the servers understand the reports of them.
+const PeriodicCheckpoints = "periodic_checkpoints"
+
+// CheckpointMade is the report that a checkpoint was made of a job that runs on: when its run is
+// lost, or given back, it goes on from there.
+type CheckpointMade struct {
+	Source   Source       `cbor:"1,keyasint"`
+	Job      pbs.JobID    `cbor:"2,keyasint"`
+	RunCount pbs.RunCount `cbor:"3,keyasint"`
+}
+
+// Apply notes where the checkpoint is. A report of another run changes nothing (L2).
+func (c *CheckpointMade) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
+	fresh, err := c.Source.take(tx, res)
+	if err != nil || !fresh {
+		return err
+	}
+	j, ok := tx.Job(c.Job)
+	if !ok || !started(j) || j.RunCount != c.RunCount || j.MS != c.Source.Host {
+		return nil
+	}
+	next, kept := *j, state.Checkpoint{}
+	if j.Checkpoint != nil {
+		kept = *j.Checkpoint
+	}
+	if kept.Host == "" {
+		kept.Select = j.SchedSelect
+	}
+	kept.Host, kept.Session = c.Source.Host, j.Session
+	next.Checkpoint = &kept
+	tx.PutJob(&next)
+	tx.Emit(state.Event{Kind: state.CheckpointMade, Job: &next})
+	return nil
+}
+
+// bind keeps a job that is queued again on the host of its checkpoint.
+func bind(tx *state.Tx, j *state.Job) {
+	if !j.Checkpointed() {
+		return
+	}
+	bound := onHostOf(tx, j, j.Checkpoint)
+	if j.SchedSelect == bound {
+		return
+	}
+	if j.SchedSelect != j.Checkpoint.Select { // it has its whole request back
+		kept := *j.Checkpoint
+		kept.Select = j.SchedSelect
+		j.Checkpoint = &kept
+		bound = onHostOf(tx, j, &kept)
+	}
+	j.SchedSelect = bound
+}
+
+// spaced raises the interval of periodic checkpoints to the checkpoint_min of the queue, which
+// is also that of c and w alone, as PBS does.
+func spaced(q *state.Queue, j *state.Job) {
+	text, _ := j.Attrs.Get("Checkpoint", "")
+	kind, minutes, _ := strings.Cut(text, "=")
+	least := q.Int("checkpoint_min")
+	if kind != "c" && kind != "w" || least <= 0 {
+		return
+	}
+	if n, _ := strconv.ParseInt(minutes, 10, 64); n < least {
+		j.Attrs = j.Attrs.Set("Checkpoint", "", kind+"="+strconv.FormatInt(least, 10))
+	}
+}
