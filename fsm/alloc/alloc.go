@@ -53,27 +53,12 @@ func expand(sel spec.Select) spec.Select {
 	return out
 }
 
-// group writes equal chunks that follow each other as one with their count.
-func group(sel spec.Select) spec.Select {
-	var out spec.Select
-	last := ""
-	for _, c := range sel.Chunks {
-		text := spec.Select{Chunks: []spec.Chunk{{Count: 1, Items: c.Items}}}.String()
-		if n := len(out.Chunks); n > 0 && text == last {
-			out.Chunks[n-1].Count += c.Count
-			continue
-		}
-		out.Chunks, last = append(out.Chunks, c), text
-	}
-	return out
-}
-
 // Primary tells whether a chunk is on the primary execution host.
 func (a Assignment) Primary(chunk int) bool { return a.ExecHost[chunk].Host == a.ExecHost[0].Host }
 
 // Vnodes yields each vnode that the assignment names, with the host that it is on.
 func (a Assignment) Vnodes(yield func(name pbs.VnodeName, host string) bool) {
-	seen := map[pbs.VnodeName]bool{}
+	seen := make(map[pbs.VnodeName]bool, len(a.ExecVnode))
 	for i, c := range a.ExecVnode {
 		for _, p := range c.Parts {
 			if seen[p.Vnode] {
@@ -90,7 +75,7 @@ func (a Assignment) Vnodes(yield func(name pbs.VnodeName, host string) bool) {
 // Hosts returns the hosts of the assignment, the primary execution host first, each once.
 func (a Assignment) Hosts() []string {
 	var all []string
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(a.ExecHost))
 	for _, h := range a.ExecHost {
 		if !seen[h.Host] {
 			seen[h.Host] = true
@@ -138,7 +123,7 @@ func withRequest(before, kept Assignment, shown spec.Select, t resource.Table) (
 	}
 	next := resource.List(nil)
 	asked := map[string]bool{"nodect": true}
-	for _, c := range before.Select.Chunks {
+	for _, c := range before.Select.Grouped().Chunks {
 		for _, it := range c.Items {
 			asked[it.Name] = true
 		}

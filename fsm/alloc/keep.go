@@ -16,93 +16,124 @@ func Keep(a Assignment, w Wish, failed func(pbs.VnodeName) bool, t resource.Tabl
 	if err != nil {
 		return Split{}, err
 	}
-	taken := make([]int, 0, len(w.Chunks)) // chunks of a, in the order of the wish
-	parts := map[int]spec.ExecChunk{}
+	kept := make([]taken, 0, len(w.Chunks)) // in the order of the wish
 	whole := true
 	for i := range a.ExecVnode {
 		if a.Primary(i) {
-			taken, parts[i] = append(taken, i), a.ExecVnode[i]
+			kept = append(kept, taken{index: i})
 		}
 	}
+	var d *demand
 	from := 0
 	for n, wanted := range w.Chunks {
-		want := wanted.Items
-		if n == 0 || !slices.Equal(want, w.Chunks[n-1].Items) {
-			from = 0 // else what was passed over would be passed over again
+		if n == 0 || !wanted.Alike(w.Chunks[n-1]) {
+			d, from = newDemand(wanted.Items, t), 0 // else what was passed over would be passed over again
 		}
-		at := slices.IndexFunc(chunks[from:], func(c *chunk) bool { return !c.used && c.satisfies(want, t) })
+		at := slices.IndexFunc(chunks[from:], func(c chunk) bool { return !c.used && d.satisfiedBy(c.shape) })
 		if at < 0 {
-			return Split{}, &Unsatisfied{Chunk: want, Wish: w, Have: a.ExecVnode.String()}
+			return Split{}, &Unsatisfied{Chunk: wanted.Items, Wish: w, Have: a.ExecVnode.String()}
 		}
-		c := chunks[from+at]
+		c := &chunks[from+at]
 		c.used, from = true, from+at+1
-		cut, all, err := cutChunk(a.ExecVnode[c.index], want, t)
+		cut, err := d.cut(a.ExecVnode[c.index], c.shape)
 		if err != nil {
 			return Split{}, err
 		}
-		taken, parts[c.index], whole = append(taken, c.index), cut, whole && all
+		kept, whole = append(kept, taken{c.index, cut}), whole && cut == nil
 	}
-	if whole && len(taken) == len(a.ExecVnode) {
+	if whole && len(kept) == len(a.ExecVnode) {
 		return Split{Kept: a}, nil
 	}
-	return split(a, taken, parts, t)
-}
-
-// split writes down which chunks stay, in the order of taken, and with which parts.
-func split(a Assignment, taken []int, parts map[int]spec.ExecChunk, t resource.Table) (Split, error) {
-	var s Split
-	for _, i := range taken {
-		s.Kept.ExecVnode = append(s.Kept.ExecVnode, parts[i])
-		s.Kept.ExecHost = append(s.Kept.ExecHost, a.ExecHost[i])
-		s.Kept.Select.Chunks = append(s.Kept.Select.Chunks, a.Select.Chunks[i])
+	s := divided(a, kept)
+	for _, k := range kept {
+		s.Kept.Select.Chunks = append(s.Kept.Select.Chunks, a.Select.Chunks[k.index])
 	}
-	for i, before := range a.ExecVnode {
-		gone, err := rest(before, parts[i], t)
-		if err != nil {
-			return Split{}, err
-		}
-		if len(gone.Parts) > 0 {
-			s.Released = append(s.Released, Placed{a.ExecHost[i].Host, gone})
-		}
-	}
-	grouped := group(s.Kept.Select)
-	kept, err := withRequest(a, s.Kept, grouped, t)
-	kept.Select = grouped
-	s.Kept = kept
+	s.Kept.Select = s.Kept.Select.Grouped()
+	s.Kept, err = withRequest(a, s.Kept, s.Kept.Select, t)
 	return s, err
 }
 
-// cutChunk keeps the parts of a chunk from the left until what is wanted of each named
-// consumable is reached, and cuts the last value. It reports whether all of it stays.
-func cutChunk(c spec.ExecChunk, want resource.List, t resource.Table) (kept spec.ExecChunk, all bool, err error) {
-	need := map[string]resource.Quantity{}
-	for _, it := range want {
+// A demand is what one chunk of a wish asks for, and what was found about the shape that was
+// looked at last: most chunks of a job have the same.
+type demand struct {
+	table  resource.Table
+	wanted []wanted
+	never  bool // nothing can satisfy it
+
+	seen *shape
+	fits bool
+	done *shape
+	made cut
+}
+
+type wanted struct {
+	def    resource.Def
+	amount resource.Quantity
+}
+
+func newDemand(items resource.List, t resource.Table) *demand {
+	d := &demand{table: t}
+	for _, it := range items {
 		def, _ := t.Resource(it.Name)
-		if !def.AtVnodes() {
-			continue
-		}
-		if need[it.Name], err = def.Parse(it.Value); err != nil {
-			return spec.ExecChunk{}, false, err
+		q, err := def.Parse(it.Value)
+		d.never = d.never || err != nil
+		d.wanted = append(d.wanted, wanted{def, q})
+	}
+	return d
+}
+
+// satisfiedBy tells whether chunks of the shape have what is wanted: numbers at least as
+// large, others equal.
+func (d *demand) satisfiedBy(s *shape) bool {
+	if s != d.seen {
+		d.seen, d.fits = s, !d.never && !slices.ContainsFunc(d.wanted, func(w wanted) bool { return !s.has(w) })
+	}
+	return d.fits
+}
+
+func (s *shape) has(w wanted) bool {
+	have, ok := s.sums[w.def.Name]
+	if !ok && w.def.Type.Numeric() && w.amount.IsZero() {
+		return true
+	}
+	return resource.Matches(w.def, w.amount, have.String(), ok)
+}
+
+// cut keeps the parts of a chunk from the left until what is wanted of each named consumable
+// is reached, and cuts the last value. It is nil when all of the chunk stays.
+func (d *demand) cut(c spec.ExecChunk, s *shape) (cut, error) {
+	if d.done == s {
+		return d.made, nil
+	}
+	made, err := d.cutAnew(c)
+	if err == nil {
+		d.done, d.made = s, made
+	}
+	return made, err
+}
+
+func (d *demand) cutAnew(c spec.ExecChunk) (cut, error) {
+	need := map[string]resource.Quantity{}
+	for _, w := range d.wanted {
+		if w.def.AtVnodes() {
+			need[w.def.Name] = w.amount
 		}
 	}
-	if len(need) == 0 {
-		return c, true, nil
-	}
-	all = true
-	for _, p := range c.Parts {
-		items, needed, same, err := cutPart(p.Items, need, t)
+	kept, all := map[int]resource.List{}, true
+	for i, p := range c.Parts {
+		items, needed, same, err := cutPart(p.Items, need, d.table)
 		if err != nil {
-			return spec.ExecChunk{}, false, err
+			return nil, err
 		}
 		if needed {
-			kept.Parts = append(kept.Parts, spec.ExecPart{Vnode: p.Vnode, Items: items})
+			kept[i] = items
 		}
 		all = all && needed && same
 	}
-	if len(kept.Parts) == 0 { // nothing but zeros was wanted
-		return c, true, nil
+	if all || len(need) == 0 || len(kept) == 0 { // nothing, or nothing but zeros, was wanted
+		return nil, nil
 	}
-	return kept, all, nil
+	return newCut(c, kept, d.table)
 }
 
 // cutPart takes what is needed of one vnode, and lowers need by it.
@@ -135,53 +166,4 @@ func cutPart(have resource.List, need map[string]resource.Quantity, t resource.T
 		}
 	}
 	return kept, needed, same, nil
-}
-
-// rest is what is left of a chunk without what is kept of it. The kept parts are some of its
-// own, in their order.
-func rest(before, kept spec.ExecChunk, t resource.Table) (gone spec.ExecChunk, err error) {
-	next := 0
-	for _, p := range before.Parts {
-		if next == len(kept.Parts) || kept.Parts[next].Vnode != p.Vnode {
-			gone.Parts = append(gone.Parts, p)
-			continue
-		}
-		left, err := restItems(p.Items, kept.Parts[next].Items, t)
-		if err != nil {
-			return spec.ExecChunk{}, err
-		}
-		if len(left) > 0 {
-			gone.Parts = append(gone.Parts, spec.ExecPart{Vnode: p.Vnode, Items: left})
-		}
-		next++
-	}
-	return gone, nil
-}
-
-func restItems(before, kept resource.List, t resource.Table) (left resource.List, err error) {
-	for _, it := range before {
-		stays, ok := kept.Get(it.Name)
-		switch {
-		case !ok:
-			left = append(left, it)
-		case stays != it.Value:
-			q, err := parse(it, t)
-			if err != nil {
-				return nil, err
-			}
-			k, err := parse(resource.Item{Name: it.Name, Value: stays}, t)
-			if err != nil {
-				return nil, err
-			}
-			if q.Type().Numeric() {
-				if q, err = q.Sub(k); err != nil {
-					return nil, err
-				}
-				if !q.IsZero() {
-					left = append(left, resource.Item{Name: it.Name, Value: q.InKB().String()})
-				}
-			}
-		}
-	}
-	return left, nil
 }

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,50 +56,35 @@ func Prune(a Assignment, keep spec.Select, good func(host string) bool, t resour
 	for _, name := range leading {
 		compared[name] = true
 	}
-	var taken []int
-	parts := map[int]spec.ExecChunk{}
-	free := all
-	for n, c := range expand(keep).Chunks {
-		want, err := needs(c.Items, compared, t)
+	kept := make([]taken, 0, keep.Total())
+	var n need
+	low, from := 0, 0 // no candidate before low is free, and none before from does what is needed
+	wants := expand(keep).Chunks
+	for i, c := range wants {
+		if i == 0 || !c.Alike(wants[i-1]) {
+			if n, err = newNeed(c.Items, compared, t); err != nil {
+				return Split{}, err
+			}
+			from = low
+		}
+		at := slices.IndexFunc(all[from:], func(c candidate) bool { return !c.used && n.metBy(c.sums) })
+		if at < 0 || i == 0 && at > 0 {
+			return Split{}, unpruned(a, all, c.Items, i == 0, keep, t)
+		}
+		got := &all[from+at]
+		got.used, from = true, from+at+1
+		for low < len(all) && all[low].used {
+			low++
+		}
+		cut, err := n.cut(a.ExecVnode[got.index], got.sums, t)
 		if err != nil {
 			return Split{}, err
 		}
-		at := slices.IndexFunc(free, func(c *candidate) bool { return !c.used && c.has(want) })
-		if at < 0 || n == 0 && at > 0 {
-			return Split{}, unpruned(a, all, c.Items, n == 0, keep, t)
-		}
-		got := free[at]
-		got.used = true
-		for len(free) > 0 && free[0].used { // the usual case of alike chunks stays linear
-			free = free[1:]
-		}
-		cut, err := cutDown(a.ExecVnode[got.index], want, t)
-		if err != nil {
-			return Split{}, err
-		}
-		taken, parts[got.index] = append(taken, got.index), cut
+		kept = append(kept, taken{got.index, cut})
 	}
-	return pruned(a, keep, taken, parts, t)
-}
-
-// pruned writes down what is kept. Unlike a release it may cut all that is left of a vnode.
-func pruned(a Assignment, keep spec.Select, taken []int, parts map[int]spec.ExecChunk, t resource.Table) (Split, error) {
-	s := Split{Kept: Assignment{Select: keep}}
-	for _, i := range taken {
-		s.Kept.ExecVnode = append(s.Kept.ExecVnode, parts[i])
-		s.Kept.ExecHost = append(s.Kept.ExecHost, a.ExecHost[i])
-	}
-	for i, before := range a.ExecVnode {
-		gone, err := rest(before, parts[i], t)
-		if err != nil {
-			return Split{}, err
-		}
-		if len(gone.Parts) > 0 {
-			s.Released = append(s.Released, Placed{a.ExecHost[i].Host, gone})
-		}
-	}
-	kept, err := withRequest(a, s.Kept, keep, t)
-	s.Kept = kept
+	s := divided(a, kept)
+	s.Kept.Select = keep
+	s.Kept, err = withRequest(a, s.Kept, keep, t)
 	return s, err
 }
 
@@ -106,108 +92,148 @@ func pruned(a Assignment, keep spec.Select, taken []int, parts map[int]spec.Exec
 type candidate struct {
 	index int
 	used  bool
-	sums  map[string]resource.Quantity
+	sums  *sums
+}
+
+// sums are what a chunk has in all. Chunks that follow each other and have the same share
+// them.
+type sums struct {
+	of         map[string]resource.Quantity
+	ncpus, mem resource.Quantity
 }
 
 // candidates returns the chunks that may be taken, the job's first one in front.
-func candidates(a Assignment, good func(host string) bool, t resource.Table) ([]*candidate, error) {
-	var all []*candidate
+func candidates(a Assignment, good func(host string) bool, t resource.Table) ([]candidate, error) {
+	var all []candidate
 	for i, c := range a.ExecVnode {
 		if i > 0 && !good(a.ExecHost[i].Host) {
+			continue
+		}
+		if n := len(all); n > 0 && alike(c, a.ExecVnode[all[n-1].index]) {
+			all = append(all, candidate{index: i, sums: all[n-1].sums})
 			continue
 		}
 		items, err := summed(c, t)
 		if err != nil {
 			return nil, err
 		}
-		one := &candidate{index: i, sums: make(map[string]resource.Quantity, len(items))}
+		one := &sums{of: make(map[string]resource.Quantity, len(items))}
 		for _, it := range items {
-			if one.sums[it.Name], err = parse(it, t); err != nil {
+			if one.of[it.Name], err = parse(it, t); err != nil {
 				return nil, err
 			}
 		}
-		all = append(all, one)
+		one.ncpus, one.mem = one.of["ncpus"], one.of["mem"]
+		all = append(all, candidate{index: i, sums: one})
 	}
 	if len(all) > 1 {
-		slices.SortStableFunc(all[1:], func(x, y *candidate) int {
-			return cmp.Or(x.sums["ncpus"].Cmp(y.sums["ncpus"]), x.sums["mem"].Cmp(y.sums["mem"]))
+		slices.SortStableFunc(all[1:], func(x, y candidate) int {
+			if x.sums == y.sums {
+				return 0
+			}
+			return cmp.Or(x.sums.ncpus.Cmp(y.sums.ncpus), x.sums.mem.Cmp(y.sums.mem))
 		})
 	}
 	return all, nil
 }
 
-// needs returns the amounts that a requested chunk wants of what vnodes are charged with.
-func needs(items resource.List, compared map[string]bool, t resource.Table) (map[string]resource.Quantity, error) {
-	want := map[string]resource.Quantity{}
+// A need is the amounts that a requested chunk wants of what vnodes are charged with, and what
+// was found about the sums that were looked at last.
+type need struct {
+	amounts map[string]resource.Quantity
+
+	seen *sums
+	met  bool
+	done *sums
+	made cut
+}
+
+func newNeed(items resource.List, compared map[string]bool, t resource.Table) (need, error) {
+	n := need{amounts: map[string]resource.Quantity{}}
 	for _, it := range items {
+		q, err := parse(it, t)
+		if err != nil {
+			return need{}, err
+		}
+		if def, _ := t.Resource(it.Name); compared[it.Name] && def.Consumable() && !q.IsZero() {
+			n.amounts[it.Name] = q
+		}
+	}
+	return n, nil
+}
+
+func (n *need) metBy(s *sums) bool {
+	if n.seen == s {
+		return n.met
+	}
+	n.seen, n.met = s, true
+	for name, q := range n.amounts {
+		if have, ok := s.of[name]; !ok || have.Cmp(q) < 0 {
+			n.met = false
+		}
+	}
+	return n.met
+}
+
+// cut keeps of a chunk, vnode by vnode from the left, what is wanted; what is not wanted is
+// dropped, and a vnode that contributes nothing. Something of a chunk is always kept: its
+// first vnode, with nothing of it.
+func (n *need) cut(c spec.ExecChunk, s *sums, t resource.Table) (cut, error) {
+	if n.done == s {
+		return n.made, nil
+	}
+	open, kept := maps.Clone(n.amounts), map[int]resource.List{}
+	for i, p := range c.Parts {
+		items, err := cutDown(p.Items, open, t)
+		if err != nil {
+			return nil, err
+		}
+		if len(items) > 0 {
+			kept[i] = items
+		}
+	}
+	if len(kept) == 0 {
+		kept[0] = nil
+	}
+	made, err := newCut(c, kept, t)
+	if err == nil {
+		n.done, n.made = s, made
+	}
+	return made, err
+}
+
+// cutDown takes what is open of one vnode, and lowers open by it.
+func cutDown(have resource.List, open map[string]resource.Quantity, t resource.Table) (kept resource.List, err error) {
+	for _, it := range have {
+		wanted, named := open[it.Name]
+		if !named {
+			continue
+		}
 		q, err := parse(it, t)
 		if err != nil {
 			return nil, err
 		}
-		if def, _ := t.Resource(it.Name); compared[it.Name] && def.Consumable() && !q.IsZero() {
-			want[it.Name] = q
+		if q.IsZero() {
+			continue
 		}
-	}
-	return want, nil
-}
-
-func (c *candidate) has(want map[string]resource.Quantity) bool {
-	for name, q := range want {
-		if have, ok := c.sums[name]; !ok || have.Cmp(q) < 0 {
-			return false
+		if q.Cmp(wanted) > 0 {
+			kept = append(kept, resource.Item{Name: it.Name, Value: wanted.InKB().String()})
+			delete(open, it.Name)
+			continue
 		}
-	}
-	return true
-}
-
-// cutDown keeps of a chunk, vnode by vnode from the left, what is wanted; what is not wanted
-// is dropped, and a vnode that contributes nothing. Something of a chunk is always kept: its
-// first vnode, with nothing of it.
-func cutDown(c spec.ExecChunk, want map[string]resource.Quantity, t resource.Table) (spec.ExecChunk, error) {
-	need := make(map[string]resource.Quantity, len(want))
-	for name, q := range want {
-		need[name] = q
-	}
-	var kept spec.ExecChunk
-	for _, p := range c.Parts {
-		var items resource.List
-		for _, it := range p.Items {
-			wanted, open := need[it.Name]
-			if !open {
-				continue
-			}
-			q, err := parse(it, t)
-			if err != nil {
-				return spec.ExecChunk{}, err
-			}
-			if q.IsZero() {
-				continue
-			}
-			if q.Cmp(wanted) > 0 {
-				items = append(items, resource.Item{Name: it.Name, Value: wanted.InKB().String()})
-				delete(need, it.Name)
-				continue
-			}
-			items = append(items, it)
-			left, err := wanted.Sub(q)
-			if err != nil {
-				return spec.ExecChunk{}, err
-			}
-			if need[it.Name] = left; left.IsZero() {
-				delete(need, it.Name)
-			}
+		kept = append(kept, it)
+		left, err := wanted.Sub(q)
+		if err != nil {
+			return nil, err
 		}
-		if len(items) > 0 {
-			kept.Parts = append(kept.Parts, spec.ExecPart{Vnode: p.Vnode, Items: items})
+		if open[it.Name] = left; left.IsZero() {
+			delete(open, it.Name)
 		}
-	}
-	if len(kept.Parts) == 0 {
-		kept.Parts = []spec.ExecPart{{Vnode: c.Parts[0].Vnode}}
 	}
 	return kept, nil
 }
 
-func unpruned(a Assignment, all []*candidate, chunk resource.List, first bool, keep spec.Select, t resource.Table) error {
+func unpruned(a Assignment, all []candidate, chunk resource.List, first bool, keep spec.Select, t resource.Table) error {
 	u := &Unpruned{Chunk: chunk, First: first, Keep: keep.String()}
 	next := false
 	for _, c := range all {

@@ -1,6 +1,8 @@
 package alloc
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -10,24 +12,26 @@ import (
 // ramp-down section 5). Chunks and their parts keep their order; a chunk that loses all of
 // its parts disappears. The vnodes of the primary execution host are the caller's to spare.
 func Release(a Assignment, drop func(pbs.VnodeName) bool, t resource.Table) (Split, error) {
-	placed := inExecVnode(a.ExecVnode)
+	return release(a, func(_ int, name pbs.VnodeName) bool { return drop(name) }, t)
+}
+
+// ReleaseSisters releases all that is not on the primary execution host.
+func ReleaseSisters(a Assignment, t resource.Table) (Split, error) {
+	return release(a, func(chunk int, _ pbs.VnodeName) bool { return !a.Primary(chunk) }, t)
+}
+
+func release(a Assignment, drop func(chunk int, name pbs.VnodeName) bool, t resource.Table) (Split, error) {
+	d := deriver{placed: inExecVnode(a.ExecVnode), table: t}
 	var s Split
 	for i, chunk := range a.ExecVnode {
-		var stay, gone spec.ExecChunk
-		for _, p := range chunk.Parts {
-			if drop(p.Vnode) {
-				gone.Parts = append(gone.Parts, p)
-			} else {
-				stay.Parts = append(stay.Parts, p)
-			}
-		}
+		stay, gone := divide(chunk, func(p spec.ExecPart) bool { return drop(i, p.Vnode) })
 		if len(gone.Parts) > 0 {
 			s.Released = append(s.Released, Placed{a.ExecHost[i].Host, gone})
 		}
 		if len(stay.Parts) == 0 {
 			continue
 		}
-		items, err := derive(stay, a.Select.Chunks[i].Items, placed, t)
+		items, err := d.request(stay, a.Select.Chunks[i].Items)
 		if err != nil {
 			return Split{}, err
 		}
@@ -43,19 +47,32 @@ func Release(a Assignment, drop func(pbs.VnodeName) bool, t resource.Table) (Spl
 	return s, err
 }
 
-// ReleaseSisters releases all that is not on the primary execution host.
-func ReleaseSisters(a Assignment, t resource.Table) (Split, error) {
-	sisters := map[pbs.VnodeName]bool{}
-	for name, host := range a.Vnodes {
-		sisters[name] = host != a.ExecHost[0].Host
+// divide sorts the parts of a chunk into those that stay and those that go.
+func divide(c spec.ExecChunk, goes func(spec.ExecPart) bool) (stay, gone spec.ExecChunk) {
+	first := len(c.Parts) > 0 && goes(c.Parts[0])
+	if !slices.ContainsFunc(c.Parts, func(p spec.ExecPart) bool { return goes(p) != first }) {
+		if first {
+			return spec.ExecChunk{}, c
+		}
+		return c, spec.ExecChunk{}
 	}
-	return Release(a, func(v pbs.VnodeName) bool { return sisters[v] }, t)
+	for _, p := range c.Parts {
+		if goes(p) {
+			gone.Parts = append(gone.Parts, p)
+		} else {
+			stay.Parts = append(stay.Parts, p)
+		}
+	}
+	return stay, gone
 }
 
 // inExecVnode returns the names of the resources that vnodes were charged with.
 func inExecVnode(e spec.ExecVnode) map[string]bool {
 	names := map[string]bool{}
-	for _, c := range e {
+	for i, c := range e {
+		if i > 0 && alike(c, e[i-1]) {
+			continue
+		}
 		for _, p := range c.Parts {
 			for _, it := range p.Items {
 				names[it.Name] = true
@@ -65,18 +82,33 @@ func inExecVnode(e spec.ExecVnode) map[string]bool {
 	return names
 }
 
-// derive writes the request for what is left of a chunk: its resources summed in the order
+// A deriver writes the requests for chunks. That for one like the one before is the same.
+type deriver struct {
+	placed map[string]bool // resources that vnodes are charged with
+	table  resource.Table
+
+	known bool
+	left  spec.ExecChunk
+	old   resource.List
+	items resource.List
+}
+
+// request writes the request for what is left of a chunk: its resources summed in the order
 // in which they are met, then those of the old request that vnodes are not charged with.
-func derive(left spec.ExecChunk, old resource.List, placed map[string]bool, t resource.Table) (resource.List, error) {
-	items, err := summed(left, t)
+func (d *deriver) request(left spec.ExecChunk, old resource.List) (resource.List, error) {
+	if d.known && alike(left, d.left) && slices.Equal(old, d.old) {
+		return d.items, nil
+	}
+	items, err := summed(left, d.table)
 	if err != nil {
 		return nil, err
 	}
 	for _, it := range old {
-		if !placed[it.Name] {
+		if !d.placed[it.Name] {
 			items = append(items, it)
 		}
 	}
+	d.known, d.left, d.old, d.items = true, left, old, items
 	return items, nil
 }
 

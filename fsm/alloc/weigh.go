@@ -14,39 +14,51 @@ var leading = [...]string{"ncpus", "ssinodes", "mem", "vmem", "naccelerators", "
 
 // A chunk is one that may be kept.
 type chunk struct {
-	index   int
-	used    bool
+	index int
+	used  bool
+	shape *shape
+}
+
+// A shape is what a chunk has in all. Chunks that follow each other and have the same share
+// one.
+type shape struct {
 	entries int
-	has     [len(leading)]bool
+	some    [len(leading)]bool // not 0
 	sums    map[string]resource.Quantity
 	names   []string // of the others, by name
 }
 
 // available returns the chunks besides those of the primary execution host, the smallest
 // first.
-func available(a Assignment, failed func(pbs.VnodeName) bool, t resource.Table) ([]*chunk, error) {
-	placed := inExecVnode(a.ExecVnode)
-	var all []*chunk
+func available(a Assignment, failed func(pbs.VnodeName) bool, t resource.Table) ([]chunk, error) {
+	d := deriver{placed: inExecVnode(a.ExecVnode), table: t}
+	var all []chunk
 	for i, c := range a.ExecVnode {
 		if a.Primary(i) || failed != nil && slices.ContainsFunc(c.Parts, func(p spec.ExecPart) bool { return failed(p.Vnode) }) {
 			continue
 		}
-		one, err := weigh(i, c, a.Select.Chunks[i].Items, placed, t)
+		request := a.Select.Chunks[i].Items
+		if n := len(all); n > 0 && alike(c, d.left) && slices.Equal(request, d.old) {
+			all = append(all, chunk{index: i, shape: all[n-1].shape})
+			continue
+		}
+		items, err := d.request(c, request)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, one)
+		s, err := weigh(c, items, t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, chunk{index: i, shape: s})
 	}
-	slices.SortFunc(all, func(x, y *chunk) int { return cmp.Or(x.compare(y), cmp.Compare(y.index, x.index)) })
+	slices.SortFunc(all, func(x, y chunk) int { return cmp.Or(x.shape.compare(y.shape), cmp.Compare(y.index, x.index)) })
 	return all, nil
 }
 
-func weigh(index int, c spec.ExecChunk, request resource.List, placed map[string]bool, t resource.Table) (*chunk, error) {
-	items, err := derive(c, request, placed, t)
-	if err != nil {
-		return nil, err
-	}
-	one := &chunk{index: index, sums: make(map[string]resource.Quantity, len(items))}
+// weigh sums up a chunk with what is requested for it.
+func weigh(c spec.ExecChunk, items resource.List, t resource.Table) (*shape, error) {
+	one := &shape{sums: make(map[string]resource.Quantity, len(items))}
 	times := map[string]int{}
 	for _, p := range c.Parts {
 		for _, it := range p.Items {
@@ -60,7 +72,7 @@ func weigh(index int, c spec.ExecChunk, request resource.List, placed map[string
 		}
 		one.sums[it.Name] = q
 		if i := slices.Index(leading[:], it.Name); i >= 0 {
-			if one.has[i] = !q.IsZero(); one.has[i] {
+			if one.some[i] = !q.IsZero(); one.some[i] {
 				one.entries++
 			}
 			continue
@@ -72,52 +84,35 @@ func weigh(index int, c spec.ExecChunk, request resource.List, placed map[string
 	return one, nil
 }
 
-func (c *chunk) compare(o *chunk) int {
-	if by := cmp.Compare(c.entries, o.entries); by != 0 {
+func (s *shape) compare(o *shape) int {
+	if s == o {
+		return 0
+	}
+	if by := cmp.Compare(s.entries, o.entries); by != 0 {
 		return by
 	}
 	for i := range leading {
-		if c.has[i] != o.has[i] {
-			if o.has[i] {
+		if s.some[i] != o.some[i] {
+			if o.some[i] {
 				return -1
 			}
 			return 1
 		}
 	}
-	if by := slices.Compare(c.names, o.names); by != 0 {
+	if by := slices.Compare(s.names, o.names); by != 0 {
 		return by
 	}
 	for i, name := range leading {
-		if c.has[i] {
-			if by := c.sums[name].Cmp(o.sums[name]); by != 0 {
+		if s.some[i] {
+			if by := s.sums[name].Cmp(o.sums[name]); by != 0 {
 				return by
 			}
 		}
 	}
-	for _, name := range c.names {
-		if by := c.sums[name].Cmp(o.sums[name]); by != 0 {
+	for _, name := range s.names {
+		if by := s.sums[name].Cmp(o.sums[name]); by != 0 {
 			return by
 		}
 	}
 	return 0
-}
-
-// satisfies tells whether the chunk has what is wanted: numbers at least as large, others
-// equal.
-func (c *chunk) satisfies(want resource.List, t resource.Table) bool {
-	for _, it := range want {
-		def, _ := t.Resource(it.Name)
-		q, err := def.Parse(it.Value)
-		if err != nil {
-			return false
-		}
-		have, ok := c.sums[it.Name]
-		if !ok && def.Type.Numeric() && q.IsZero() {
-			continue
-		}
-		if !resource.Matches(def, q, have.String(), ok) {
-			return false
-		}
-	}
-	return true
 }

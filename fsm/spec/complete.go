@@ -75,7 +75,7 @@ func canonical(item resource.Item, t resource.Table) (string, error) {
 // are 3gb.
 func Sum(sel Select, t resource.Table) (resource.List, error) {
 	sums := map[string]resource.Quantity{}
-	for _, c := range sel.Chunks {
+	for _, c := range sel.Grouped().Chunks {
 		for _, item := range c.Items {
 			def, ok := t.Resource(item.Name)
 			if !ok {

@@ -23,7 +23,7 @@ func ParseExecHost(text string) (ExecHost, error) {
 	if len(text) > maxText {
 		return nil, malformedExecHost()
 	}
-	var e ExecHost
+	e := make(ExecHost, 0, min(strings.Count(text, "+")+1, maxChunks))
 	for part := range strings.SplitSeq(text, "+") {
 		host, slot, ok := strings.Cut(part, "/")
 		if !ok || !validWord(host) || len(e) >= maxChunks {
@@ -54,6 +54,11 @@ func malformedExecHost() error { return pbs.Attribute(pbs.BadAttributeValue, "ex
 // String prints the exec_host.
 func (e ExecHost) String() string {
 	var b strings.Builder
+	size := 0
+	for _, h := range e {
+		size += len(h.Host) + len("+/00*000")
+	}
+	b.Grow(size)
 	for i, h := range e {
 		if i > 0 {
 			b.WriteByte('+')

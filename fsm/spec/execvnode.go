@@ -24,18 +24,19 @@ type ExecPart struct {
 // ParseExecVnode reads "(a:ncpus=1+b:ncpus=2)+(c:ncpus=1)". What is malformed is
 // refused with BadAttributeValue.
 func ParseExecVnode(text string) (ExecVnode, error) {
-	var e ExecVnode
 	if len(text) > maxText {
 		return nil, malformedExecVnode()
 	}
+	e := make(ExecVnode, 0, min(strings.Count(text, "("), maxChunks))
+	var r execReader
 	for rest := text; ; {
 		chunk, after, ok := cutChunk(rest)
 		if !ok {
 			return nil, malformedExecVnode()
 		}
-		parsed, err := parseExecChunk(chunk)
-		if err != nil {
-			return nil, err
+		parsed, ok := r.chunk(chunk)
+		if !ok {
+			return nil, malformedExecVnode()
 		}
 		e = append(e, parsed)
 		if after == "" {
@@ -69,24 +70,73 @@ func cutChunk(s string) (chunk, rest string, ok bool) {
 	return "", "", false
 }
 
-func parseExecChunk(text string) (ExecChunk, error) {
-	parts, ok := split(text, '+', maxChunks)
-	if !ok {
-		return ExecChunk{}, malformedExecVnode()
-	}
-	c := ExecChunk{Parts: make([]ExecPart, 0, len(parts))}
-	for _, part := range parts {
-		words, ok := split(part, ':', maxItems+1)
-		if !ok || !validWord(words[0]) {
-			return ExecChunk{}, malformedExecVnode()
+// An execReader reads chunks. What they are made of lies in few blocks: an exec_vnode may
+// have ten thousand of them.
+type execReader struct {
+	parts     blocks[ExecPart]
+	items     blocks[resource.Item]
+	someParts []ExecPart // of the chunk that is being read
+	someItems []resource.Item
+}
+
+func (r *execReader) chunk(text string) (ExecChunk, bool) {
+	r.someParts = r.someParts[:0]
+	for more := true; more; {
+		var part string
+		var ok bool
+		if part, text, more, ok = cutOutside(text, '+'); !ok || len(r.someParts) >= maxChunks {
+			return ExecChunk{}, false
 		}
-		items, err := parseItems(words[1:])
-		if err != nil {
-			return ExecChunk{}, malformedExecVnode()
+		read, ok := r.part(part)
+		if !ok {
+			return ExecChunk{}, false
 		}
-		c.Parts = append(c.Parts, ExecPart{Vnode: pbs.VnodeName(words[0]), Items: items})
+		r.someParts = append(r.someParts, read)
 	}
-	return c, nil
+	return ExecChunk{Parts: r.parts.keep(r.someParts)}, true
+}
+
+func (r *execReader) part(text string) (ExecPart, bool) {
+	name, rest, more, ok := cutOutside(text, ':')
+	if !ok || !validWord(name) {
+		return ExecPart{}, false
+	}
+	r.someItems = r.someItems[:0]
+	for more {
+		var word string
+		if word, rest, more, ok = cutOutside(rest, ':'); !ok || len(r.someItems) >= maxItems {
+			return ExecPart{}, false
+		}
+		item, ok := parseItem(word)
+		if _, twice := resource.List(r.someItems).Get(item.Name); !ok || twice {
+			return ExecPart{}, false
+		}
+		r.someItems = append(r.someItems, item)
+	}
+	return ExecPart{Vnode: pbs.VnodeName(name), Items: r.items.keep(r.someItems)}, true
+}
+
+// blocks keeps many short lists in few allocations: each block is twice the one before.
+type blocks[T any] struct {
+	free []T
+	size int
+}
+
+// keep returns a list of its own with the same items, nil for none.
+func (b *blocks[T]) keep(list []T) []T {
+	const largest = 256
+	n := len(list)
+	if n == 0 {
+		return nil
+	}
+	if n > len(b.free) {
+		b.size = max(n, min(2*b.size, largest))
+		b.free = make([]T, b.size)
+	}
+	kept := b.free[:n:n]
+	b.free = b.free[n:]
+	copy(kept, list)
+	return kept
 }
 
 func malformedExecVnode() error { return pbs.Attribute(pbs.BadAttributeValue, "exec_vnode") }
@@ -94,6 +144,7 @@ func malformedExecVnode() error { return pbs.Attribute(pbs.BadAttributeValue, "e
 // String prints the exec_vnode.
 func (e ExecVnode) String() string {
 	var b strings.Builder
+	b.Grow(e.size())
 	for i, c := range e {
 		if i > 0 {
 			b.WriteByte('+')
@@ -109,6 +160,21 @@ func (e ExecVnode) String() string {
 		b.WriteByte(')')
 	}
 	return b.String()
+}
+
+// size is the length to which it is printed, quotes apart.
+func (e ExecVnode) size() int {
+	n := 0
+	for _, c := range e {
+		n += len("+()")
+		for _, p := range c.Parts {
+			n += len("+") + len(p.Vnode)
+			for _, it := range p.Items {
+				n += len(":=") + len(it.Name) + len(it.Value)
+			}
+		}
+	}
+	return n
 }
 
 // Vnodes returns the vnodes in the order of their first appearance.

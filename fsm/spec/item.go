@@ -10,7 +10,7 @@ import (
 // split cuts text at each sep outside quotes. It reports false for an open quote and
 // for more than limit parts.
 func split(text string, sep byte, limit int) ([]string, bool) {
-	var parts []string
+	parts := make([]string, 0, min(strings.Count(text, string(sep))+1, limit))
 	start := 0
 	var quote byte
 	for i := range len(text) {
@@ -30,6 +30,25 @@ func split(text string, sep byte, limit int) ([]string, bool) {
 		}
 	}
 	return append(parts, text[start:]), quote == 0
+}
+
+// cutOutside cuts text at the first sep outside quotes; more tells that there was one. It
+// reports false for an open quote.
+func cutOutside(text string, sep byte) (before, after string, more, ok bool) {
+	var quote byte
+	for i := range len(text) {
+		switch c := text[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == sep:
+			return text[:i], text[i+1:], true, true
+		}
+	}
+	return text, "", false, quote == 0
 }
 
 // parseItem reads name=value; the value may stand in quotes.
@@ -82,11 +101,21 @@ func writeItems(b *strings.Builder, items []resource.Item) {
 
 func quoted(value string) string {
 	switch {
-	case !strings.ContainsAny(value, ` +:='"()`):
+	case !needsQuotes(value):
 		return value
 	case strings.Contains(value, `"`):
 		return "'" + value + "'"
 	default:
 		return `"` + value + `"`
 	}
+}
+
+func needsQuotes(value string) bool {
+	for i := range len(value) {
+		switch value[i] {
+		case ' ', '+', ':', '=', '\'', '"', '(', ')':
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,10 @@ func parseItems(parts []string) (resource.List, error) {
 	if len(parts) > maxItems {
 		return nil, malformedSelect()
 	}
-	var items resource.List
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	items := make(resource.List, 0, len(parts))
 	for _, part := range parts {
 		item, ok := parseItem(part)
 		if !ok {
@@ -86,14 +90,37 @@ func parseItems(parts []string) (resource.List, error) {
 // String prints the select with the count of each chunk.
 func (s Select) String() string {
 	var b strings.Builder
+	last := 0 // where the text of the chunk before begins
 	for i, c := range s.Chunks {
 		if i > 0 {
 			b.WriteByte('+')
 		}
-		b.WriteString(strconv.Itoa(c.Count))
-		writeItems(&b, c.Items)
+		begin := b.Len()
+		if i > 0 && c.Count == s.Chunks[i-1].Count && c.Alike(s.Chunks[i-1]) { // one of thousands
+			b.WriteString(b.String()[last : begin-1])
+		} else {
+			b.WriteString(strconv.Itoa(c.Count))
+			writeItems(&b, c.Items)
+		}
+		last = begin
 	}
 	return b.String()
+}
+
+// Alike tells whether two chunks want the same, however often.
+func (c Chunk) Alike(o Chunk) bool { return slices.Equal(c.Items, o.Items) }
+
+// Grouped writes alike chunks that follow each other as one with their count.
+func (s Select) Grouped() Select {
+	var out Select
+	for _, c := range s.Chunks {
+		if n := len(out.Chunks); n > 0 && c.Alike(out.Chunks[n-1]) {
+			out.Chunks[n-1].Count += c.Count
+			continue
+		}
+		out.Chunks = append(out.Chunks, c)
+	}
+	return out
 }
 
 // Total returns how many chunks the select asks for.
