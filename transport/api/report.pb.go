@@ -438,6 +438,7 @@ type Fact struct {
 	//	*Fact_Hooks
 	//	*Fact_Exiting
 	//	*Fact_NotCheckpointed
+	//	*Fact_CheckpointMade
 	What          isFact_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -546,6 +547,15 @@ func (x *Fact) GetNotCheckpointed() *NotCheckpointed {
 	return nil
 }
 
+func (x *Fact) GetCheckpointMade() *CheckpointMade {
+	if x != nil {
+		if x, ok := x.What.(*Fact_CheckpointMade); ok {
+			return x.CheckpointMade
+		}
+	}
+	return nil
+}
+
 type isFact_What interface {
 	isFact_What()
 }
@@ -570,6 +580,10 @@ type Fact_NotCheckpointed struct {
 	NotCheckpointed *NotCheckpointed `protobuf:"bytes,20,opt,name=not_checkpointed,json=notCheckpointed,proto3,oneof"`
 }
 
+type Fact_CheckpointMade struct {
+	CheckpointMade *CheckpointMade `protobuf:"bytes,21,opt,name=checkpoint_made,json=checkpointMade,proto3,oneof"`
+}
+
 func (*Fact_Started) isFact_What() {}
 
 func (*Fact_Ended) isFact_What() {}
@@ -579,6 +593,8 @@ func (*Fact_Hooks) isFact_What() {}
 func (*Fact_Exiting) isFact_What() {}
 
 func (*Fact_NotCheckpointed) isFact_What() {}
+
+func (*Fact_CheckpointMade) isFact_What() {}
 
 type Started struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -722,6 +738,44 @@ func (x *NotCheckpointed) GetReason() string {
 	return ""
 }
 
+// CheckpointMade says that a checkpoint was made of a job that runs on: it goes on from there if
+// the run is lost.
+type CheckpointMade struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckpointMade) Reset() {
+	*x = CheckpointMade{}
+	mi := &file_report_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckpointMade) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckpointMade) ProtoMessage() {}
+
+func (x *CheckpointMade) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckpointMade.ProtoReflect.Descriptor instead.
+func (*CheckpointMade) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{9}
+}
+
 type Ended struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	ExitStatus     int32                  `protobuf:"varint,1,opt,name=exit_status,json=exitStatus,proto3" json:"exit_status,omitempty"` // 256 + signal when killed by one; negative: internal causes
@@ -739,7 +793,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_report_proto_msgTypes[9]
+	mi := &file_report_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +805,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[9]
+	mi := &file_report_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +818,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{9}
+	return file_report_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Ended) GetExitStatus() int32 {
@@ -839,7 +893,7 @@ type FactsReply struct {
 
 func (x *FactsReply) Reset() {
 	*x = FactsReply{}
-	mi := &file_report_proto_msgTypes[10]
+	mi := &file_report_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -851,7 +905,7 @@ func (x *FactsReply) String() string {
 func (*FactsReply) ProtoMessage() {}
 
 func (x *FactsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[10]
+	mi := &file_report_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -864,7 +918,7 @@ func (x *FactsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FactsReply.ProtoReflect.Descriptor instead.
 func (*FactsReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{10}
+	return file_report_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FactsReply) GetAckedSeq() uint64 {
@@ -884,7 +938,7 @@ type SamplesRequest struct {
 
 func (x *SamplesRequest) Reset() {
 	*x = SamplesRequest{}
-	mi := &file_report_proto_msgTypes[11]
+	mi := &file_report_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +950,7 @@ func (x *SamplesRequest) String() string {
 func (*SamplesRequest) ProtoMessage() {}
 
 func (x *SamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[11]
+	mi := &file_report_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +963,7 @@ func (x *SamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SamplesRequest.ProtoReflect.Descriptor instead.
 func (*SamplesRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{11}
+	return file_report_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SamplesRequest) GetHost() string {
@@ -938,7 +992,7 @@ type JobSample struct {
 
 func (x *JobSample) Reset() {
 	*x = JobSample{}
-	mi := &file_report_proto_msgTypes[12]
+	mi := &file_report_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1004,7 @@ func (x *JobSample) String() string {
 func (*JobSample) ProtoMessage() {}
 
 func (x *JobSample) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[12]
+	mi := &file_report_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1017,7 @@ func (x *JobSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSample.ProtoReflect.Descriptor instead.
 func (*JobSample) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{12}
+	return file_report_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *JobSample) GetJob() string {
@@ -1002,7 +1056,7 @@ type SamplesReply struct {
 
 func (x *SamplesReply) Reset() {
 	*x = SamplesReply{}
-	mi := &file_report_proto_msgTypes[13]
+	mi := &file_report_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1014,7 +1068,7 @@ func (x *SamplesReply) String() string {
 func (*SamplesReply) ProtoMessage() {}
 
 func (x *SamplesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[13]
+	mi := &file_report_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1027,7 +1081,7 @@ func (x *SamplesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SamplesReply.ProtoReflect.Descriptor instead.
 func (*SamplesReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{13}
+	return file_report_proto_rawDescGZIP(), []int{14}
 }
 
 type LeaseRequest struct {
@@ -1043,7 +1097,7 @@ type LeaseRequest struct {
 
 func (x *LeaseRequest) Reset() {
 	*x = LeaseRequest{}
-	mi := &file_report_proto_msgTypes[14]
+	mi := &file_report_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1055,7 +1109,7 @@ func (x *LeaseRequest) String() string {
 func (*LeaseRequest) ProtoMessage() {}
 
 func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[14]
+	mi := &file_report_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1068,7 +1122,7 @@ func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
 func (*LeaseRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{14}
+	return file_report_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LeaseRequest) GetHost() string {
@@ -1118,7 +1172,7 @@ type LeaseReply struct {
 
 func (x *LeaseReply) Reset() {
 	*x = LeaseReply{}
-	mi := &file_report_proto_msgTypes[15]
+	mi := &file_report_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1130,7 +1184,7 @@ func (x *LeaseReply) String() string {
 func (*LeaseReply) ProtoMessage() {}
 
 func (x *LeaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[15]
+	mi := &file_report_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1143,7 +1197,7 @@ func (x *LeaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseReply.ProtoReflect.Descriptor instead.
 func (*LeaseReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{15}
+	return file_report_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LeaseReply) GetEpoch() uint64 {
@@ -1185,7 +1239,7 @@ type ScriptRequest struct {
 
 func (x *ScriptRequest) Reset() {
 	*x = ScriptRequest{}
-	mi := &file_report_proto_msgTypes[16]
+	mi := &file_report_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1251,7 @@ func (x *ScriptRequest) String() string {
 func (*ScriptRequest) ProtoMessage() {}
 
 func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[16]
+	mi := &file_report_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1264,7 @@ func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptRequest.ProtoReflect.Descriptor instead.
 func (*ScriptRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{16}
+	return file_report_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ScriptRequest) GetJob() string {
@@ -1245,7 +1299,7 @@ type ScriptReply struct {
 
 func (x *ScriptReply) Reset() {
 	*x = ScriptReply{}
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1311,7 @@ func (x *ScriptReply) String() string {
 func (*ScriptReply) ProtoMessage() {}
 
 func (x *ScriptReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1324,7 @@ func (x *ScriptReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptReply.ProtoReflect.Descriptor instead.
 func (*ScriptReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{17}
+	return file_report_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ScriptReply) GetData() []byte {
@@ -1299,7 +1353,7 @@ type RunOwner struct {
 
 func (x *RunOwner) Reset() {
 	*x = RunOwner{}
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1311,7 +1365,7 @@ func (x *RunOwner) String() string {
 func (*RunOwner) ProtoMessage() {}
 
 func (x *RunOwner) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1324,7 +1378,7 @@ func (x *RunOwner) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOwner.ProtoReflect.Descriptor instead.
 func (*RunOwner) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{18}
+	return file_report_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RunOwner) GetMother() string {
@@ -1359,13 +1413,15 @@ type HookWishes struct {
 	Rerun         []*TaskReport          `protobuf:"bytes,6,rep,name=rerun,proto3" json:"rerun,omitempty"`
 	Delete        []*TaskReport          `protobuf:"bytes,7,rep,name=delete,proto3" json:"delete,omitempty"`
 	Jobs          []*HookJob             `protobuf:"bytes,8,rep,name=jobs,proto3" json:"jobs,omitempty"`
+	Kept          []*TaskReport          `protobuf:"bytes,9,rep,name=kept,proto3" json:"kept,omitempty"` // runs whose deletion hooks have refused
+	Why           string                 `protobuf:"bytes,10,opt,name=why,proto3" json:"why,omitempty"`  // they have, in their words
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HookWishes) Reset() {
 	*x = HookWishes{}
-	mi := &file_report_proto_msgTypes[19]
+	mi := &file_report_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1377,7 +1433,7 @@ func (x *HookWishes) String() string {
 func (*HookWishes) ProtoMessage() {}
 
 func (x *HookWishes) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[19]
+	mi := &file_report_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1390,7 +1446,7 @@ func (x *HookWishes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookWishes.ProtoReflect.Descriptor instead.
 func (*HookWishes) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{19}
+	return file_report_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *HookWishes) GetHook() string {
@@ -1449,6 +1505,20 @@ func (x *HookWishes) GetJobs() []*HookJob {
 	return nil
 }
 
+func (x *HookWishes) GetKept() []*TaskReport {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
+func (x *HookWishes) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
 // HookJob is a run of a job as a hook wants it.
 type HookJob struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1462,7 +1532,7 @@ type HookJob struct {
 
 func (x *HookJob) Reset() {
 	*x = HookJob{}
-	mi := &file_report_proto_msgTypes[20]
+	mi := &file_report_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1544,7 @@ func (x *HookJob) String() string {
 func (*HookJob) ProtoMessage() {}
 
 func (x *HookJob) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[20]
+	mi := &file_report_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1557,7 @@ func (x *HookJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookJob.ProtoReflect.Descriptor instead.
 func (*HookJob) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{20}
+	return file_report_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HookJob) GetJob() string {
@@ -1530,7 +1600,7 @@ type HookVnode struct {
 
 func (x *HookVnode) Reset() {
 	*x = HookVnode{}
-	mi := &file_report_proto_msgTypes[21]
+	mi := &file_report_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1542,7 +1612,7 @@ func (x *HookVnode) String() string {
 func (*HookVnode) ProtoMessage() {}
 
 func (x *HookVnode) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[21]
+	mi := &file_report_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1555,7 +1625,7 @@ func (x *HookVnode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookVnode.ProtoReflect.Descriptor instead.
 func (*HookVnode) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{21}
+	return file_report_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *HookVnode) GetName() string {
@@ -1594,13 +1664,14 @@ type PruneRequest struct {
 	Vnodes        []string               `protobuf:"bytes,4,rep,name=vnodes,proto3" json:"vnodes,omitempty"`
 	Bad           []string               `protobuf:"bytes,5,rep,name=bad,proto3" json:"bad,omitempty"`          // hosts that keep_select is not satisfied with
 	Preview       bool                   `protobuf:"varint,6,opt,name=preview,proto3" json:"preview,omitempty"` // only tell what would become of it
+	Earlier       []*PruneStep           `protobuf:"bytes,7,rep,name=earlier,proto3" json:"earlier,omitempty"`  // what hooks have given back before, one after the other
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_report_proto_msgTypes[22]
+	mi := &file_report_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1612,7 +1683,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[22]
+	mi := &file_report_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1625,7 +1696,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{22}
+	return file_report_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PruneRequest) GetJob() string {
@@ -1670,6 +1741,66 @@ func (x *PruneRequest) GetPreview() bool {
 	return false
 }
 
+func (x *PruneRequest) GetEarlier() []*PruneStep {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
+}
+
+// What one call of release_nodes gives back.
+type PruneStep struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	KeepSelect    string                 `protobuf:"bytes,1,opt,name=keep_select,json=keepSelect,proto3" json:"keep_select,omitempty"`
+	Vnodes        []string               `protobuf:"bytes,2,rep,name=vnodes,proto3" json:"vnodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PruneStep) Reset() {
+	*x = PruneStep{}
+	mi := &file_report_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PruneStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PruneStep) ProtoMessage() {}
+
+func (x *PruneStep) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PruneStep.ProtoReflect.Descriptor instead.
+func (*PruneStep) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *PruneStep) GetKeepSelect() string {
+	if x != nil {
+		return x.KeepSelect
+	}
+	return ""
+}
+
+func (x *PruneStep) GetVnodes() []string {
+	if x != nil {
+		return x.Vnodes
+	}
+	return nil
+}
+
 type PruneReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Granted       bool                   `protobuf:"varint,1,opt,name=granted,proto3" json:"granted,omitempty"`
@@ -1686,7 +1817,7 @@ type PruneReply struct {
 
 func (x *PruneReply) Reset() {
 	*x = PruneReply{}
-	mi := &file_report_proto_msgTypes[23]
+	mi := &file_report_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1829,7 @@ func (x *PruneReply) String() string {
 func (*PruneReply) ProtoMessage() {}
 
 func (x *PruneReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[23]
+	mi := &file_report_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1842,7 @@ func (x *PruneReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneReply.ProtoReflect.Descriptor instead.
 func (*PruneReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{23}
+	return file_report_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PruneReply) GetGranted() bool {
@@ -1813,7 +1944,7 @@ const file_report_proto_rawDesc = "" +
 	"\fFactsRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\bspool_id\x18\x02 \x01(\tR\aspoolId\x12&\n" +
-	"\x05facts\x18\x03 \x03(\v2\x10.rampart.v1.FactR\x05facts\"\xd6\x02\n" +
+	"\x05facts\x18\x03 \x03(\v2\x10.rampart.v1.FactR\x05facts\"\x9d\x03\n" +
 	"\x04Fact\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x1b\n" +
@@ -1822,7 +1953,8 @@ const file_report_proto_rawDesc = "" +
 	"\x05ended\x18\x05 \x01(\v2\x11.rampart.v1.EndedH\x00R\x05ended\x12.\n" +
 	"\x05hooks\x18\x10 \x01(\v2\x16.rampart.v1.HookWishesH\x00R\x05hooks\x12/\n" +
 	"\aexiting\x18\x06 \x01(\v2\x13.rampart.v1.ExitingH\x00R\aexiting\x12H\n" +
-	"\x10not_checkpointed\x18\x14 \x01(\v2\x1b.rampart.v1.NotCheckpointedH\x00R\x0fnotCheckpointedB\x06\n" +
+	"\x10not_checkpointed\x18\x14 \x01(\v2\x1b.rampart.v1.NotCheckpointedH\x00R\x0fnotCheckpointed\x12E\n" +
+	"\x0fcheckpoint_made\x18\x15 \x01(\v2\x1a.rampart.v1.CheckpointMadeH\x00R\x0echeckpointMadeB\x06\n" +
 	"\x04what\"X\n" +
 	"\aStarted\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x03R\asession\x12\x16\n" +
@@ -1830,7 +1962,8 @@ const file_report_proto_rawDesc = "" +
 	"\tunix_nano\x18\x03 \x01(\x03R\bunixNano\"\t\n" +
 	"\aExiting\")\n" +
 	"\x0fNotCheckpointed\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xcb\x02\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x10\n" +
+	"\x0eCheckpointMade\"\xcb\x02\n" +
 	"\x05Ended\x12\x1f\n" +
 	"\vexit_status\x18\x01 \x01(\x05R\n" +
 	"exitStatus\x12)\n" +
@@ -1876,7 +2009,7 @@ const file_report_proto_rawDesc = "" +
 	"\bRunOwner\x12\x16\n" +
 	"\x06mother\x18\x01 \x01(\tR\x06mother\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x14\n" +
-	"\x05group\x18\x03 \x01(\tR\x05group\"\xa0\x02\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\"\xde\x02\n" +
 	"\n" +
 	"HookWishes\x12\x12\n" +
 	"\x04hook\x18\x01 \x01(\tR\x04hook\x12-\n" +
@@ -1886,7 +2019,10 @@ const file_report_proto_rawDesc = "" +
 	"\arestart\x18\x05 \x01(\bR\arestart\x12,\n" +
 	"\x05rerun\x18\x06 \x03(\v2\x16.rampart.v1.TaskReportR\x05rerun\x12.\n" +
 	"\x06delete\x18\a \x03(\v2\x16.rampart.v1.TaskReportR\x06delete\x12'\n" +
-	"\x04jobs\x18\b \x03(\v2\x13.rampart.v1.HookJobR\x04jobs\"w\n" +
+	"\x04jobs\x18\b \x03(\v2\x13.rampart.v1.HookJobR\x04jobs\x12*\n" +
+	"\x04kept\x18\t \x03(\v2\x16.rampart.v1.TaskReportR\x04kept\x12\x10\n" +
+	"\x03why\x18\n" +
+	" \x01(\tR\x03why\"w\n" +
 	"\aHookJob\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12'\n" +
@@ -1896,7 +2032,7 @@ const file_report_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x03set\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\x03set\x12\x14\n" +
 	"\x05unset\x18\x03 \x03(\tR\x05unset\x12+\n" +
-	"\x05types\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\x05types\"\xa2\x01\n" +
+	"\x05types\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\x05types\"\xd3\x01\n" +
 	"\fPruneRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x1f\n" +
@@ -1904,7 +2040,12 @@ const file_report_proto_rawDesc = "" +
 	"keepSelect\x12\x16\n" +
 	"\x06vnodes\x18\x04 \x03(\tR\x06vnodes\x12\x10\n" +
 	"\x03bad\x18\x05 \x03(\tR\x03bad\x12\x18\n" +
-	"\apreview\x18\x06 \x01(\bR\apreview\"\xeb\x01\n" +
+	"\apreview\x18\x06 \x01(\bR\apreview\x12/\n" +
+	"\aearlier\x18\a \x03(\v2\x15.rampart.v1.PruneStepR\aearlier\"D\n" +
+	"\tPruneStep\x12\x1f\n" +
+	"\vkeep_select\x18\x01 \x01(\tR\n" +
+	"keepSelect\x12\x16\n" +
+	"\x06vnodes\x18\x02 \x03(\tR\x06vnodes\"\xeb\x01\n" +
 	"\n" +
 	"PruneReply\x12\x18\n" +
 	"\agranted\x18\x01 \x01(\bR\agranted\x12\x18\n" +
@@ -1937,7 +2078,7 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_report_proto_goTypes = []any{
 	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
 	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
@@ -1948,64 +2089,69 @@ var file_report_proto_goTypes = []any{
 	(*Started)(nil),         // 6: rampart.v1.Started
 	(*Exiting)(nil),         // 7: rampart.v1.Exiting
 	(*NotCheckpointed)(nil), // 8: rampart.v1.NotCheckpointed
-	(*Ended)(nil),           // 9: rampart.v1.Ended
-	(*FactsReply)(nil),      // 10: rampart.v1.FactsReply
-	(*SamplesRequest)(nil),  // 11: rampart.v1.SamplesRequest
-	(*JobSample)(nil),       // 12: rampart.v1.JobSample
-	(*SamplesReply)(nil),    // 13: rampart.v1.SamplesReply
-	(*LeaseRequest)(nil),    // 14: rampart.v1.LeaseRequest
-	(*LeaseReply)(nil),      // 15: rampart.v1.LeaseReply
-	(*ScriptRequest)(nil),   // 16: rampart.v1.ScriptRequest
-	(*ScriptReply)(nil),     // 17: rampart.v1.ScriptReply
-	(*RunOwner)(nil),        // 18: rampart.v1.RunOwner
-	(*HookWishes)(nil),      // 19: rampart.v1.HookWishes
-	(*HookJob)(nil),         // 20: rampart.v1.HookJob
-	(*HookVnode)(nil),       // 21: rampart.v1.HookVnode
-	(*PruneRequest)(nil),    // 22: rampart.v1.PruneRequest
-	(*PruneReply)(nil),      // 23: rampart.v1.PruneReply
-	(*Attribute)(nil),       // 24: rampart.v1.Attribute
+	(*CheckpointMade)(nil),  // 9: rampart.v1.CheckpointMade
+	(*Ended)(nil),           // 10: rampart.v1.Ended
+	(*FactsReply)(nil),      // 11: rampart.v1.FactsReply
+	(*SamplesRequest)(nil),  // 12: rampart.v1.SamplesRequest
+	(*JobSample)(nil),       // 13: rampart.v1.JobSample
+	(*SamplesReply)(nil),    // 14: rampart.v1.SamplesReply
+	(*LeaseRequest)(nil),    // 15: rampart.v1.LeaseRequest
+	(*LeaseReply)(nil),      // 16: rampart.v1.LeaseReply
+	(*ScriptRequest)(nil),   // 17: rampart.v1.ScriptRequest
+	(*ScriptReply)(nil),     // 18: rampart.v1.ScriptReply
+	(*RunOwner)(nil),        // 19: rampart.v1.RunOwner
+	(*HookWishes)(nil),      // 20: rampart.v1.HookWishes
+	(*HookJob)(nil),         // 21: rampart.v1.HookJob
+	(*HookVnode)(nil),       // 22: rampart.v1.HookVnode
+	(*PruneRequest)(nil),    // 23: rampart.v1.PruneRequest
+	(*PruneStep)(nil),       // 24: rampart.v1.PruneStep
+	(*PruneReply)(nil),      // 25: rampart.v1.PruneReply
+	(*Attribute)(nil),       // 26: rampart.v1.Attribute
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
 	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	24, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	26, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
 	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
 	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
-	9,  // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
-	19, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
+	10, // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
+	20, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
 	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
 	8,  // 8: rampart.v1.Fact.not_checkpointed:type_name -> rampart.v1.NotCheckpointed
-	24, // 9: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	24, // 10: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
-	12, // 11: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	24, // 12: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	24, // 13: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
-	18, // 14: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
-	21, // 15: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
-	2,  // 16: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
-	2,  // 17: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	20, // 18: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
-	24, // 19: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
-	24, // 20: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	24, // 21: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	24, // 22: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
-	0,  // 23: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 24: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	11, // 25: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	14, // 26: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	16, // 27: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	22, // 28: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
-	3,  // 29: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	10, // 30: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	13, // 31: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	15, // 32: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	17, // 33: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	23, // 34: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
-	29, // [29:35] is the sub-list for method output_type
-	23, // [23:29] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	9,  // 9: rampart.v1.Fact.checkpoint_made:type_name -> rampart.v1.CheckpointMade
+	26, // 10: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	26, // 11: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
+	13, // 12: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
+	26, // 13: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	26, // 14: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
+	19, // 15: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
+	22, // 16: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	2,  // 17: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
+	2,  // 18: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
+	21, // 19: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
+	2,  // 20: rampart.v1.HookWishes.kept:type_name -> rampart.v1.TaskReport
+	26, // 21: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
+	26, // 22: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	26, // 23: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	24, // 24: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
+	26, // 25: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
+	0,  // 26: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 27: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	12, // 28: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	15, // 29: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	17, // 30: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	23, // 31: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
+	3,  // 32: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	11, // 33: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	14, // 34: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	16, // 35: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	18, // 36: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	25, // 37: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
+	32, // [32:38] is the sub-list for method output_type
+	26, // [26:32] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -2020,6 +2166,7 @@ func file_report_proto_init() {
 		(*Fact_Hooks)(nil),
 		(*Fact_Exiting)(nil),
 		(*Fact_NotCheckpointed)(nil),
+		(*Fact_CheckpointMade)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2027,7 +2174,7 @@ func file_report_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

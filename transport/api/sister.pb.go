@@ -271,6 +271,7 @@ type EndPartRequest struct {
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
 	Abandoned     bool                   `protobuf:"varint,3,opt,name=abandoned,proto3" json:"abandoned,omitempty"` // the start failed: the program did not run
 	Released      bool                   `protobuf:"varint,4,opt,name=released,proto3" json:"released,omitempty"`   // the run goes on without this host
+	Reported      bool                   `protobuf:"varint,5,opt,name=reported,proto3" json:"reported,omitempty"`   // what the part has used is known: its last hooks may run
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -333,9 +334,17 @@ func (x *EndPartRequest) GetReleased() bool {
 	return false
 }
 
+func (x *EndPartRequest) GetReported() bool {
+	if x != nil {
+		return x.Reported
+	}
+	return false
+}
+
 type EndPartReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Share         *Share                 `protobuf:"bytes,1,opt,name=share,proto3" json:"share,omitempty"` // all that the part has used
+	Over          bool                   `protobuf:"varint,2,opt,name=over,proto3" json:"over,omitempty"`  // nothing of the part is left; else its last hooks wait for a request that says reported
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -375,6 +384,13 @@ func (x *EndPartReply) GetShare() *Share {
 		return x.Share
 	}
 	return nil
+}
+
+func (x *EndPartReply) GetOver() bool {
+	if x != nil {
+		return x.Over
+	}
+	return false
 }
 
 // Share is what a part of a run has used.
@@ -841,8 +857,9 @@ type SpawnRequest struct {
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
 	Key           string                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"` // random
 	Node          uint32                 `protobuf:"varint,4,opt,name=node,proto3" json:"node,omitempty"`
-	Args          []string               `protobuf:"bytes,5,rep,name=args,proto3" json:"args,omitempty"` // the program first
-	Env           []string               `protobuf:"bytes,6,rep,name=env,proto3" json:"env,omitempty"`   // besides the job's
+	Args          []string               `protobuf:"bytes,5,rep,name=args,proto3" json:"args,omitempty"`              // the program first
+	Env           []string               `protobuf:"bytes,6,rep,name=env,proto3" json:"env,omitempty"`                // besides the job's
+	Assignment    uint64                 `protobuf:"varint,7,opt,name=assignment,proto3" json:"assignment,omitempty"` // number of the order about the assignment that whoever asks knows of
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -917,6 +934,13 @@ func (x *SpawnRequest) GetEnv() []string {
 		return x.Env
 	}
 	return nil
+}
+
+func (x *SpawnRequest) GetAssignment() uint64 {
+	if x != nil {
+		return x.Assignment
+	}
+	return 0
 }
 
 type SpawnReply struct {
@@ -1584,14 +1608,16 @@ const file_sister_proto_rawDesc = "" +
 	"\x13ProloguePartRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\"\x13\n" +
-	"\x11ProloguePartReply\"y\n" +
+	"\x11ProloguePartReply\"\x95\x01\n" +
 	"\x0eEndPartRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x1c\n" +
 	"\tabandoned\x18\x03 \x01(\bR\tabandoned\x12\x1a\n" +
-	"\breleased\x18\x04 \x01(\bR\breleased\"7\n" +
+	"\breleased\x18\x04 \x01(\bR\breleased\x12\x1a\n" +
+	"\breported\x18\x05 \x01(\bR\breported\"K\n" +
 	"\fEndPartReply\x12'\n" +
-	"\x05share\x18\x01 \x01(\v2\x11.rampart.v1.ShareR\x05share\"\x97\x01\n" +
+	"\x05share\x18\x01 \x01(\v2\x11.rampart.v1.ShareR\x05share\x12\x12\n" +
+	"\x04over\x18\x02 \x01(\bR\x04over\"\x97\x01\n" +
 	"\x05Share\x12\x1b\n" +
 	"\tcpu_nanos\x18\x01 \x01(\x03R\bcpuNanos\x12\x10\n" +
 	"\x03rss\x18\x02 \x01(\x03R\x03rss\x12\x14\n" +
@@ -1622,14 +1648,17 @@ const file_sister_proto_rawDesc = "" +
 	"attributes\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12)\n" +
 	"\x05hosts\x18\x05 \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\"\x11\n" +
-	"\x0fUpdatePartReply\"\x89\x01\n" +
+	"\x0fUpdatePartReply\"\xa9\x01\n" +
 	"\fSpawnRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x10\n" +
 	"\x03key\x18\x03 \x01(\tR\x03key\x12\x12\n" +
 	"\x04node\x18\x04 \x01(\rR\x04node\x12\x12\n" +
 	"\x04args\x18\x05 \x03(\tR\x04args\x12\x10\n" +
-	"\x03env\x18\x06 \x03(\tR\x03env\"&\n" +
+	"\x03env\x18\x06 \x03(\tR\x03env\x12\x1e\n" +
+	"\n" +
+	"assignment\x18\a \x01(\x04R\n" +
+	"assignment\"&\n" +
 	"\n" +
 	"SpawnReply\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\rR\aprogram\"\x96\x01\n" +

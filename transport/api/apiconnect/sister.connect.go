@@ -68,7 +68,8 @@ type SisterClient interface {
 	Join(context.Context, *connect.Request[api.JoinRunRequest]) (*connect.Response[api.JoinRunReply], error)
 	// Prologue runs the hooks that come before the program, once: a repeat gets the first answer.
 	Prologue(context.Context, *connect.Request[api.ProloguePartRequest]) (*connect.Response[api.ProloguePartReply], error)
-	// End ends the sister's part of a run, and answers when nothing of it lives any more.
+	// End ends the sister's part of a run, and answers when nothing of it is left: of one that the run
+	// goes on without, at first when what it has used is known.
 	End(context.Context, *connect.Request[api.EndPartRequest]) (*connect.Response[api.EndPartReply], error)
 	// Poll tells how the sister's part stands.
 	Poll(context.Context, *connect.Request[api.PollPartRequest]) (*connect.Response[api.PollPartReply], error)
@@ -205,7 +206,8 @@ type SisterHandler interface {
 	Join(context.Context, *connect.Request[api.JoinRunRequest]) (*connect.Response[api.JoinRunReply], error)
 	// Prologue runs the hooks that come before the program, once: a repeat gets the first answer.
 	Prologue(context.Context, *connect.Request[api.ProloguePartRequest]) (*connect.Response[api.ProloguePartReply], error)
-	// End ends the sister's part of a run, and answers when nothing of it lives any more.
+	// End ends the sister's part of a run, and answers when nothing of it is left: of one that the run
+	// goes on without, at first when what it has used is known.
 	End(context.Context, *connect.Request[api.EndPartRequest]) (*connect.Response[api.EndPartReply], error)
 	// Poll tells how the sister's part stands.
 	Poll(context.Context, *connect.Request[api.PollPartRequest]) (*connect.Response[api.PollPartReply], error)
