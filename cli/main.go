@@ -48,19 +48,22 @@ func (c *checked) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// versionOption is one that every command takes, alone.
+const versionOption = "--version"
+
 func dispatch(ctx context.Context, env *Env, name string, args []string, commands []*Command) int {
 	if name == "completion" {
 		return Completion(env, args, commands)
 	}
 	i := slices.IndexFunc(commands, func(c *Command) bool { return c.Name == name })
-	if i < 0 {
+	switch {
+	case i < 0 && name != versionOption:
 		return unknown(env, name, commands)
-	}
-	c := commands[i]
-	if len(args) == 1 && args[0] == "--version" {
+	case i < 0, len(args) == 1 && args[0] == versionOption:
 		fmt.Fprintf(env.Stdout, "pbs_version = %s\n", pbs.Version)
 		return 0
 	}
+	c := commands[i]
 	return Finish(env.Stderr, c, run(ctx, env, c, args))
 }
 

@@ -81,6 +81,7 @@ func TestMain_NamesAndUsage(t *testing.T) {
 		status               int
 	}{
 		{"/opt/bin/echo|--version", "pbs_version = 23.06.06\n", "", 0},
+		{"pbs|--version", "pbs_version = 23.06.06\n", "", 0},
 		{"echo|-Z|-N", "", "echo: invalid option -- 'Z'\necho: option requires an argument -- 'N'\nusage: echo\n", 2},
 		{"nosuch|x", "", "pbs: unknown command: nosuch\nusage: pbs COMMAND [argument ...]\ncommands: echo\n", 2},
 		{"pbs", "", "usage: pbs COMMAND [argument ...]\ncommands: echo\n" + Environment, 2},

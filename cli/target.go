@@ -65,7 +65,21 @@ func (e *Env) gateways(home string) []string {
 	if g := e.Getenv("PBS_GATEWAY"); g != "" {
 		return strings.Split(g, ",")
 	}
-	dir := filepath.Join(home, "run")
+	return e.running(home, ".sock")
+}
+
+// TaskSockets returns the sockets at which the moms of this host take what programs of jobs
+// ask, for somebody outside of a job, and the folder where they are looked for.
+func (e *Env) TaskSockets() (dir string, paths []string) {
+	home := e.conf()["PBS_HOME"]
+	return runDir(home), e.running(home, ".tasks")
+}
+
+func runDir(home string) string { return filepath.Join(home, "run") }
+
+// running lists the files of a kind in PBS_HOME/run, sorted.
+func (e *Env) running(home, suffix string) []string {
+	dir := runDir(home)
 	f, err := e.Open(dir)
 	if err != nil {
 		return nil
@@ -78,7 +92,7 @@ func (e *Env) gateways(home string) []string {
 	entries, _ := d.ReadDir(-1) // what could be read before an error will do
 	var paths []string
 	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), ".sock") {
+		if strings.HasSuffix(entry.Name(), suffix) {
 			paths = append(paths, filepath.Join(dir, entry.Name()))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -74,7 +75,7 @@ func (m *Mom) job(ctx context.Context, c *api.Credential, byOwner bool) (*task.R
 	}
 	for _, r := range l.all() {
 		t := r.Task()
-		if string(t.Key.Job) != c.GetJob() || t.Over() {
+		if !isNamed(t.Key.Job, c.GetJob()) || t.Over() {
 			continue
 		}
 		proven := subtle.ConstantTimeCompare([]byte(t.Cookie), []byte(c.GetCookie())) == 1
@@ -91,6 +92,11 @@ func (m *Mom) job(ctx context.Context, c *api.Credential, byOwner bool) (*task.R
 		return r, nil
 	}
 	return nil, pbs.Refuse(pbs.UnknownJob)
+}
+
+// isNamed tells whether a job is meant by its identifier, or by that without the server.
+func isNamed(job pbs.JobID, name string) bool {
+	return string(job) == name || !strings.Contains(name, ".") && strings.HasPrefix(string(job), name+".")
 }
 
 // Nodes returns the node table.
@@ -135,7 +141,7 @@ func (s taskManager) Run(ctx context.Context, r *connect.Request[api.RunTaskRequ
 	}
 	req := &api.SpawnRequest{
 		Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Key: r.Msg.GetKey(), Node: r.Msg.GetNode(),
-		Args: r.Msg.GetArgs(), Env: r.Msg.GetEnv(),
+		Args: r.Msg.GetArgs(), Env: r.Msg.GetEnv(), Assignment: t.Number,
 	}
 	reply := &api.RunTaskReply{Host: nodes[r.Msg.GetNode()]}
 	if reply.Program, err = s.spawnAt(ctx, runner, pbs.HostName(reply.Host), req); err != nil {

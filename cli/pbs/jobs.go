@@ -25,6 +25,10 @@ func eachJob(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Option
 	if err != nil {
 		return err
 	}
+	return s.eachJob(ctx, opts, do)
+}
+
+func (s *session) eachJob(ctx context.Context, opts *cli.Options, do change) error {
 	for _, job := range opts.Operands {
 		if s.changeJob(ctx, job, do) {
 			break
@@ -170,6 +174,9 @@ func qsig() *cli.Command {
 			signal = opts.Last("s")
 		}
 		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
+			if signal == "" { // nobody means SIGTERM by it
+				return pbs.Refuse(pbs.BadSignal)
+			}
 			_, err := s.batch.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: job, Signal: signal}))
 			return err
 		})

@@ -111,6 +111,8 @@ func (r *request) prepare(o attr.Option, v string) (string, bool) {
 	case o.Letter == 'a':
 		at, ok := moment(r.env, v)
 		return strconv.FormatInt(at, 10), ok
+	case o.Letter == 'M':
+		return v, isMailing(v)
 	case o.Letter == 'J':
 		span, most, limited := strings.Cut(v, "%")
 		if limited && isRange(v) {
@@ -153,10 +155,11 @@ func (r *request) resources(v string) bool {
 	for _, item := range splitList(v) {
 		name, value, ok := strings.Cut(item, "=")
 		name = strings.TrimSpace(name)
-		if !ok || !isWord(name) {
+		value = unquote(strings.TrimSpace(value))
+		if !ok || !isWord(name) || value == "" && !r.qalter {
 			return false
 		}
-		r.set("Resource_List", name, unquote(strings.TrimSpace(value)))
+		r.set("Resource_List", name, value)
 	}
 	return v != ""
 }

@@ -2,6 +2,8 @@ package pbs
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -20,7 +22,19 @@ func qmove() *cli.Command {
 			return c.Misuse()
 		}
 		destination, jobs := opts.Operands[0], opts.Only(opts.Operands[1:])
-		return eachJob(ctx, env, c, jobs, func(ctx context.Context, s *session, job string) error {
+		_, server, at := strings.Cut(destination, "@")
+		if destination == "" || at && server == "" {
+			fmt.Fprintf(env.Stderr, "%s: illegally formed destination: %s\n", c.Name, destination)
+			return cli.Status(c.UsageStatus)
+		}
+		s, err := open(env, c, opts)
+		if err != nil {
+			return err
+		}
+		if err := s.checkServer(ctx, server); err != nil {
+			return err
+		}
+		return s.eachJob(ctx, jobs, func(ctx context.Context, s *session, job string) error {
 			_, err := s.batch.Move(ctx, connect.NewRequest(&api.MoveRequest{Job: job, Destination: destination}))
 			return err
 		})

@@ -83,7 +83,7 @@ func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 	case queue && server, v.long && other, v.limits && v.table != nil, v.limits && (queue || server), other && (queue || server),
 		v.format != "" && !v.long, v.delimiter == "", v.percent && v.table != nil:
 		return v, c.Misuse()
-	case v.format != "" && v.format != "json" && v.format != "dsv":
+	case opts.Has("F") && v.format != "json" && v.format != "dsv":
 		return v, c.Misuse("illegal -F value")
 	case v.watch && (queue || server || v.stale || v.format != "" || other):
 		return v, c.Misuse("--watch goes with the table of jobs, -f, -w and -x only")

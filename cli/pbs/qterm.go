@@ -2,6 +2,7 @@ package pbs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -69,7 +70,11 @@ func (t *termination) run(ctx context.Context, names []string) error {
 		return t.all(ctx)
 	}
 	for _, name := range names {
-		if _, err := t.halt.Stop(ctx, connect.NewRequest(&api.StopRequest{Replica: name})); err != nil {
+		_, err := t.halt.Stop(ctx, connect.NewRequest(&api.StopRequest{Replica: name}))
+		switch {
+		case errors.Is(err, pbs.Refuse(pbs.UnknownHost)):
+			t.fail(&cli.Unreachable{Server: name, Err: err}, nil) // the others are there
+		case err != nil:
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"rampart/transport/api/apiconnect"
 )
 
-// A fakeHalt notes who is to end. Replica s9 is nobody's.
+// A fakeHalt notes who is to end. There is no replica s8, and s9 is not for the asker to end.
 type fakeHalt struct{ f *fakeServer }
 
 func (f *fakeServer) halt(cli.Target) (apiconnect.HaltClient, error) {
@@ -31,7 +31,10 @@ func (h fakeHalt) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (h fakeHalt) Stop(_ context.Context, r *connect.Request[api.StopRequest]) (*connect.Response[api.StopReply], error) {
-	if r.Msg.Replica == "s9" {
+	switch r.Msg.Replica {
+	case "s8":
+		return nil, pbs.Refuse(pbs.UnknownHost)
+	case "s9":
 		return nil, pbs.Refuse(pbs.Unauthorized)
 	}
 	h.f.drained = h.f.drained || r.Msg.Requeue

@@ -130,6 +130,7 @@ type message struct {
 	at     string // sortable: YYYYMMDD hh:mm:ss[.uuuuuu]
 	shown  string // as it is in the log
 	letter string
+	job    string // whole identifier
 	text   string
 }
 
@@ -146,7 +147,7 @@ func (t *trace) job(id string) bool {
 		return false
 	}
 	slices.SortStableFunc(all, func(a, b message) int { return strings.Compare(a.at, b.at) })
-	t.write(id, t.once(all))
+	t.write(all[0].job, t.once(all))
 	return true
 }
 

@@ -61,7 +61,7 @@ func (t *trace) message(s traceSource, line, id string) (message, bool) {
 		event, err := strconv.ParseUint(fields[1], 16, 32)
 		ok = ok && err == nil && event&t.skip == 0
 	}
-	return message{at: at, shown: fields[0], letter: s.letter, text: fields[n-1]}, ok
+	return message{at: at, shown: fields[0], letter: s.letter, job: fields[n-2], text: fields[n-1]}, ok
 }
 
 // isOf tells whether an object of a log is the job; one named without its server is that

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 //
 //	$ [NAME=VALUE...] command [argument...] [< file]
 //
-// TERMINAL=1 makes the file one that a person types at a terminal.
+// The moms of the host have their sockets in home/run: that of job 6 is b. TERMINAL=1 makes the file one that a person types at a terminal.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -130,15 +130,16 @@ func told(server *fakeServer, stdout, stderr *bytes.Buffer) string {
 // files is the file system of the transcripts.
 var files = sync.OnceValue(func() fstest.MapFS {
 	m := fstest.MapFS{
-		"pbs.conf":     {Data: []byte("# a comment\nPBS_HOME=home\nPBS_SERVER=s1:15001,s2\nPBS_UNHEARD_OF=1\n")},
-		"dir":          {Mode: fs.ModeDir},
-		"bad%name":     {Data: []byte("true\n")},
-		"job.sh":       {Data: []byte("#!/bin/sh\n#PBS -N scripted -l ncpus=2\n#PBS -l walltime=10,mem=1gb -p 3\necho\n#PBS -h\n")},
-		"unmatched.sh": {Data: []byte("#PBS -N 'x\n")},
-		"operand.sh":   {Data: []byte("#PBS -N x # comment\n")},
-		"badopt.sh":    {Data: []byte("#PBS -Z\n#PBS -p 5000\n")},
-		"own.sh":       {Data: []byte("#PBS -N no\n#BATCH -N yes\n")},
-		"large":        {Data: bytes.Repeat([]byte("#"), 16<<20+1)},
+		"pbs.conf":         {Data: []byte("# a comment\nPBS_HOME=home\nPBS_SERVER=s1:15001,s2\nPBS_UNHEARD_OF=1\n")},
+		"dir":              {Mode: fs.ModeDir},
+		"bad%name":         {Data: []byte("true\n")},
+		"job.sh":           {Data: []byte("#!/bin/sh\n#PBS -N scripted -l ncpus=2\n#PBS -l walltime=10,mem=1gb -p 3\necho\n#PBS -h\n")},
+		"unmatched.sh":     {Data: []byte("#PBS -N 'x\n")},
+		"operand.sh":       {Data: []byte("#PBS -N x # comment\n")},
+		"badopt.sh":        {Data: []byte("#PBS -Z\n#PBS -p 5000\n")},
+		"own.sh":           {Data: []byte("#PBS -N no\n#BATCH -N yes\n")},
+		"home/run/a.tasks": {}, "home/run/b.tasks": {}, "home/run/c.pid": {},
+		"large": {Data: bytes.Repeat([]byte("#"), 16<<20+1)},
 	}
 	for name, lines := range logFiles {
 		m[name] = &fstest.MapFile{Data: []byte(strings.Join(lines, "\n") + "\n")}
@@ -199,6 +200,7 @@ func world(server *fakeServer, env map[string]string, stdin io.Reader, stdout, s
 		Open:          openFile,
 		Terminal:      func() bool { return env["TERMINAL"] != "" },
 		Batch:         func(t cli.Target) (apiconnect.BatchClient, error) { return server.client(t) },
+		Tasks:         server.tasks,
 		Halt:          func(t cli.Target) (apiconnect.HaltClient, error) { return server.halt(t) },
 		WithRequestID: func(ctx context.Context, id string) context.Context { return context.WithValue(ctx, idKey{}, id) },
 		NewRequestID:  func() string { return "fresh" },

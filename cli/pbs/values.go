@@ -34,6 +34,18 @@ func (r *request) absolute(file string) string {
 	return full
 }
 
+// isMailing tells whether v lists addresses: none is an option of the site's mail program,
+// and none is two.
+func isMailing(v string) bool {
+	for item := range strings.SplitSeq(v, ",") {
+		item = strings.TrimSpace(item)
+		if strings.HasPrefix(item, "-") || strings.ContainsAny(item, " \t") {
+			return false
+		}
+	}
+	return true
+}
+
 // isRange tells whether v is the range of an array: X-Y[:Z][%N].
 func isRange(v string) bool {
 	v, limit, limited := strings.Cut(v, "%")
