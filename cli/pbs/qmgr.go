@@ -238,6 +238,9 @@ func (m *manager) carryOut(ctx context.Context, d *directive) {
 		}
 		if err := m.one(ctx, d, n, reading); err != nil {
 			m.refused(n, err)
+			if reading && pbs.CodeOf(err) == pbs.HookError {
+				m.status = 1 // so it is in PBS
+			}
 		}
 	}
 }

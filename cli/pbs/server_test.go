@@ -279,10 +279,14 @@ func pick(kind api.ObjectKind, all []*api.Object, name string) *api.Object {
 		api.ObjectKind_OBJECT_KIND_VNODE: pbs.UnknownNode, api.ObjectKind_OBJECT_KIND_HOST: pbs.UnknownNode,
 		api.ObjectKind_OBJECT_KIND_RESOURCE: pbs.UnknownResource, api.ObjectKind_OBJECT_KIND_SERVER: pbs.InvalidRequest,
 	}[kind]
-	if name == "5.hosta" {
-		code = pbs.HasFinished
+	text := code.Text()
+	switch {
+	case name == "5.hosta":
+		code, text = pbs.HasFinished, pbs.HasFinished.Text()
+	case kind == api.ObjectKind_OBJECT_KIND_HOOK:
+		code, text = pbs.HookError, "hook not found"
 	}
-	return &api.Object{Name: name, Refusal: &api.Refusal{Code: uint32(code), Message: code.Text()}}
+	return &api.Object{Name: name, Refusal: &api.Refusal{Code: uint32(code), Message: text}}
 }
 
 func (f *fakeServer) objects(m *api.ListRequest) []*api.Object {

@@ -117,7 +117,7 @@ func (l *listing) hooks(builtin bool) error {
 		for _, name := range names {
 			h, ok := v.Hook(name)
 			if !ok || h.Builtin() != builtin {
-				p.refuseWith(name, pbs.Errorf(pbs.HookError, "%s hook not found", name))
+				p.refuseWith(name, pbs.Errorf(pbs.HookError, "hook not found"))
 				continue
 			}
 			p.add(name, p.fields.of(state.HookAttributes(h), v))
