@@ -1005,6 +1005,7 @@ func (x *Answer) GetPresent() []*Attribute {
 
 type PingRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Register      bool                   `protobuf:"varint,1,opt,name=register,proto3" json:"register,omitempty"` // the mom is to register again at once
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1037,6 +1038,13 @@ func (x *PingRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use PingRequest.ProtoReflect.Descriptor instead.
 func (*PingRequest) Descriptor() ([]byte, []int) {
 	return file_agent_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *PingRequest) GetRegister() bool {
+	if x != nil {
+		return x.Register
+	}
+	return false
 }
 
 type PingReply struct {
@@ -1676,8 +1684,9 @@ const file_agent_proto_rawDesc = "" +
 	"\x05order\x18\x01 \x01(\x04R\x05order\x12-\n" +
 	"\arefusal\x18\x02 \x01(\v2\x13.rampart.v1.RefusalR\arefusal\x12)\n" +
 	"\x04used\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x04used\x12/\n" +
-	"\apresent\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\apresent\"\r\n" +
-	"\vPingRequest\"8\n" +
+	"\apresent\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\apresent\")\n" +
+	"\vPingRequest\x12\x1a\n" +
+	"\bregister\x18\x01 \x01(\bR\bregister\"8\n" +
 	"\tPingReply\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
 	"\aboot_id\x18\x02 \x01(\tR\x06bootId\"d\n" +
