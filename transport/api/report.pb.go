@@ -1415,6 +1415,7 @@ type HookWishes struct {
 	Jobs          []*HookJob             `protobuf:"bytes,8,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	Kept          []*TaskReport          `protobuf:"bytes,9,rep,name=kept,proto3" json:"kept,omitempty"` // runs whose deletion hooks have refused
 	Why           string                 `protobuf:"bytes,10,opt,name=why,proto3" json:"why,omitempty"`  // they have, in their words
+	Own           bool                   `protobuf:"varint,11,opt,name=own,proto3" json:"own,omitempty"` // the hook has run as the owner of the job
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1517,6 +1518,13 @@ func (x *HookWishes) GetWhy() string {
 		return x.Why
 	}
 	return ""
+}
+
+func (x *HookWishes) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
 }
 
 // HookJob is a run of a job as a hook wants it.
@@ -2009,7 +2017,7 @@ const file_report_proto_rawDesc = "" +
 	"\bRunOwner\x12\x16\n" +
 	"\x06mother\x18\x01 \x01(\tR\x06mother\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x14\n" +
-	"\x05group\x18\x03 \x01(\tR\x05group\"\xde\x02\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\"\xf0\x02\n" +
 	"\n" +
 	"HookWishes\x12\x12\n" +
 	"\x04hook\x18\x01 \x01(\tR\x04hook\x12-\n" +
@@ -2022,7 +2030,8 @@ const file_report_proto_rawDesc = "" +
 	"\x04jobs\x18\b \x03(\v2\x13.rampart.v1.HookJobR\x04jobs\x12*\n" +
 	"\x04kept\x18\t \x03(\v2\x16.rampart.v1.TaskReportR\x04kept\x12\x10\n" +
 	"\x03why\x18\n" +
-	" \x01(\tR\x03why\"w\n" +
+	" \x01(\tR\x03why\x12\x10\n" +
+	"\x03own\x18\v \x01(\bR\x03own\"w\n" +
 	"\aHookJob\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12'\n" +
