@@ -2,6 +2,7 @@ package task
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,20 @@ func TestStep_RefusesAProgramThatIsNone(t *testing.T) {
 			if next, actions, err := step(where, ev); !errors.Is(err, pbs.Refuse(pbs.InvalidRequest)) || len(next.Programs)+len(actions) > 0 {
 				t.Errorf("%d arguments, %d variables: %v, %v", len(ev.Args), len(ev.Env), actions, err)
 			}
+		}
+	}
+}
+
+// Hooks tell the job's own program from those that it starts by the node file (specification:
+// reliable-startup section 7).
+func TestProgramEnvironment_OnlyTheJobsOwnHasTheNodeFile(t *testing.T) {
+	s, has := testSite(t), func(v string) bool { return strings.HasPrefix(v, "PBS_NODEFILE=") }
+	for _, where := range []Task{in(Running), in(Running, sister)} {
+		if !slices.ContainsFunc(s.environment(where, Account{Name: "ann"}), has) {
+			t.Error("the job's own program has no PBS_NODEFILE")
+		}
+		if env := s.programEnvironment(where, Account{Name: "ann"}, Program{ID: 2}); slices.ContainsFunc(env, has) {
+			t.Errorf("a program that a job has started has %q", env)
 		}
 	}
 }

@@ -71,14 +71,20 @@ func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error
 	return s.System.Start(ctx, dir, spec)
 }
 
-// programEnvironment is the job's, with what was sent along, and the number of task and node.
+// programEnvironment is the job's, with what was sent along, and the number of task and node. The
+// node file is missing: by that hooks tell such a program from the start of the job
+// (specification: reliable-startup section 7).
 func (s *Site) programEnvironment(t Task, a Account, p Program) []string {
 	env := s.environment(t, a)
+	unset := func(name string) {
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+	}
 	set := func(assignment string) {
 		name, _, _ := strings.Cut(assignment, "=")
-		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		unset(name)
 		env = append(env, assignment)
 	}
+	unset("PBS_NODEFILE")
 	for _, e := range p.Env {
 		set(e)
 	}
