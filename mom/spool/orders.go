@@ -1,9 +1,13 @@
 package spool
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 
 	"rampart/fsm/planted"
 )
@@ -35,7 +39,12 @@ func (s *Spool) EnterEpoch(epoch uint64) error {
 	if epoch == s.memory.Epoch {
 		return nil
 	}
-	return s.rememberLocked(memory{Version: version, ID: s.memory.ID, Epoch: epoch})
+	next := memory{Version: version, ID: s.memory.ID, Epoch: epoch}
+	if err := s.disk.putJSON(s.memoryPath(), next); err != nil {
+		return fmt.Errorf("save the epoch: %w", err)
+	}
+	s.memory = next
+	return nil
 }
 
 // Orders begins a delivery: it checks epoch and term and forgets the answers below
@@ -113,10 +122,33 @@ func (s *Spool) Answer(epoch uint64, answers map[uint64]*Refusal) error {
 	return err
 }
 
+// rememberLocked saves what has become of orders. It outlives the mom and need not outlive the
+// host: no delivery of before its boot can come any more, what is accepted is durable by
+// itself, and the registration tells which orders are open.
 func (s *Spool) rememberLocked(next memory) error {
-	if err := s.disk.putJSON(s.memoryPath(), next); err != nil {
+	line, err := formatLine(next)
+	if err == nil {
+		err = s.disk.unsynced().put(s.recentPath(), line, 0o600)
+	}
+	if err != nil {
 		return fmt.Errorf("save answers to orders: %w", err)
 	}
 	s.memory = next
 	return nil
 }
+
+// recall reads what rememberLocked has saved. A file that a crash of the host has torn, and one
+// of another epoch or spool, says nothing.
+func (s *Spool) recall() {
+	text, err := os.ReadFile(s.recentPath())
+	if err != nil {
+		return
+	}
+	data, whole := checkLine(bytes.TrimSuffix(text, []byte("\n")))
+	var m memory
+	if whole && json.Unmarshal(data, &m) == nil && m.Version == version && m.ID == s.memory.ID && m.Epoch == s.memory.Epoch {
+		s.memory = m
+	}
+}
+
+func (s *Spool) recentPath() string { return filepath.Join(s.home, "mom_priv", "orders.log") }

@@ -40,11 +40,12 @@ type Spool struct {
 	facts   []Fact // not acknowledged, rising
 	lastSeq uint64
 	queue   []waiting
-	writing bool // somebody takes the queue to the journal
+	writing bool            // somebody takes the queue to the journal
+	entered map[string]bool // files of tasks whose names are on disk
 	changed chan struct{}
 }
 
-// memory is spool.json.
+// memory is spool.json, and orders.log, which is newer.
 type memory struct {
 	Version    int                 `json:"version"`
 	ID         string              `json:"id"`
@@ -88,7 +89,7 @@ var folders = []struct {
 
 // Open makes or reads the spool below home.
 func Open(o Options) (*Spool, error) {
-	s := &Spool{home: o.Home, disk: disk{noSync: o.NoSync, fault: o.Fault}, changed: make(chan struct{})}
+	s := &Spool{home: o.Home, disk: disk{noSync: o.NoSync, fault: o.Fault}, changed: make(chan struct{}), entered: make(map[string]bool)}
 	for _, f := range folders {
 		if err := os.MkdirAll(filepath.Join(o.Home, f.path), f.mode); err != nil {
 			return nil, fmt.Errorf("open spool: %w", err)
@@ -117,6 +118,7 @@ func (s *Spool) openMemory(random io.Reader) error {
 		if s.memory.Version != version {
 			return fmt.Errorf("%s has version %d, not %d", s.memoryPath(), s.memory.Version, version)
 		}
+		s.recall()
 		return nil
 	}
 	var id [16]byte
@@ -169,8 +171,7 @@ func (s *Spool) NodeFile(job pbs.JobID) string { return filepath.Join(s.home, "a
 // SaveNodeFile writes the world readable node file of a job. It is made again with
 // every start, so it is not synced.
 func (s *Spool) SaveNodeFile(job pbs.JobID, text string) error {
-	quick := disk{noSync: true, fault: s.disk.fault}
-	if err := quick.put(s.NodeFile(job), []byte(text), 0o644); err != nil {
+	if err := s.disk.unsynced().put(s.NodeFile(job), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("save node file of %s: %w", job, err)
 	}
 	return nil
@@ -188,12 +189,16 @@ func (s *Spool) SaveTask(k TaskKey, record any, durable bool) error {
 		return err
 	}
 	path := filepath.Join(s.TaskDir(k), taskFile)
-	if durable {
+	switch {
+	case !durable:
+		err = s.appendTask(path, line, s.disk.unsynced())
+	case s.hasEntered(path):
+		err = s.appendTask(path, line, &s.disk)
+	default:
 		if err = s.makeTaskDir(s.TaskDir(k)); err == nil {
 			err = s.disk.put(path, line, 0o600)
 		}
-	} else {
-		err = s.appendTask(path, line)
+		s.enter(path, err == nil)
 	}
 	if err != nil {
 		return fmt.Errorf("save task %s: %w", k, err)
@@ -203,16 +208,36 @@ func (s *Spool) SaveTask(k TaskKey, record any, durable bool) error {
 
 const taskFile = "task.log"
 
+// hasEntered tells whether the name of a task's file is known to be on disk, so that it is
+// enough to sync what it holds.
+func (s *Spool) hasEntered(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entered[path]
+}
+
+func (s *Spool) enter(path string, durable bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if durable {
+		s.entered[path] = true
+	} else {
+		delete(s.entered, path)
+	}
+}
+
 // appendTask does not create the file: a task that was dropped stays so.
-func (s *Spool) appendTask(path string, line []byte) error {
-	quick := disk{noSync: true, fault: s.disk.fault}
+func (s *Spool) appendTask(path string, line []byte, d *disk) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() < compactAt {
-		if err = quick.write(f, line); err != nil { // a half line must not be followed by another
+		if err = d.write(f, line); err == nil {
+			err = d.sync(f)
+		}
+		if err != nil { // a half line must not be followed by another
 			err = errors.Join(err, f.Truncate(info.Size()))
 		}
 		return errors.Join(err, f.Close())
@@ -220,7 +245,9 @@ func (s *Spool) appendTask(path string, line []byte) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return quick.put(path, line, 0o600)
+	err = d.put(path, line, 0o600)
+	s.enter(path, err == nil && !d.quick)
+	return err
 }
 
 func (s *Spool) makeTaskDir(dir string) error {
@@ -244,9 +271,8 @@ func (s *Spool) Script(k TaskKey) string {
 
 // SaveScript stores a task's script, for its owner to execute.
 func (s *Spool) SaveScript(k TaskKey, script []byte, own func(path string) error) error {
-	quick := disk{noSync: true, fault: s.disk.fault} // after a crash of the host it is fetched again
 	path := s.Script(k)
-	if err := quick.put(path, script, 0o700); err != nil {
+	if err := s.disk.unsynced().put(path, script, 0o700); err != nil { // after a crash of the host it is fetched again
 		return fmt.Errorf("save script of %s: %w", k, err)
 	}
 	if err := own(path); err != nil {
@@ -293,6 +319,7 @@ func (s *Spool) Tasks() ([]Record, error) {
 
 // Drop removes all that is kept of a task.
 func (s *Spool) Drop(k TaskKey) error {
+	s.enter(filepath.Join(s.TaskDir(k), taskFile), false)
 	if err := s.disk.remove(s.TaskDir(k)); err != nil {
 		return fmt.Errorf("drop task %s: %w", k, err)
 	}
