@@ -55,7 +55,12 @@ type Dependency struct {
 // What is not of this form is refused with BadAttributeValue, a subjob too: an array is
 // waited for as a whole.
 func ParseDepend(text, server string) ([]Dependency, error) {
+	type edge struct {
+		kind DependKind
+		id   pbs.JobID
+	}
 	var list []Dependency
+	seen := map[edge]bool{} // a sweep may be waited for job by job: thousands of names
 	refused := pbs.Attribute(pbs.BadAttributeValue, "depend")
 	for item := range strings.SplitSeq(text, ",") {
 		word, rest, ok := strings.Cut(strings.TrimSpace(item), ":")
@@ -76,10 +81,23 @@ func ParseDepend(text, server string) ([]Dependency, error) {
 			if _, some := id.Indices(); err != nil || some {
 				return nil, refused
 			}
-			list = withDepend(list, kind, id)
+			if e := (edge{kind, id}); !seen[e] {
+				seen[e] = true
+				list = appendDepend(list, kind, id)
+			}
 		}
 	}
 	return list, nil
+}
+
+// appendDepend adds a job that is not in the list, which nobody else may have.
+func appendDepend(list []Dependency, kind DependKind, id pbs.JobID) []Dependency {
+	i := slices.IndexFunc(list, func(d Dependency) bool { return d.Kind == kind })
+	if i < 0 {
+		return append(list, Dependency{Kind: kind, Jobs: []pbs.JobID{id}})
+	}
+	list[i].Jobs = append(list[i].Jobs, id)
+	return list
 }
 
 // withDepend returns the list with a job in it.
