@@ -27,9 +27,16 @@ func ParseSignal(name string) (syscall.Signal, error) {
 	case "NULL", "SIGNULL":
 		return 0, nil
 	}
-	sig := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG"))
+	word := strings.TrimPrefix(strings.ToUpper(name), "SIG")
+	if sig, ok := otherNames[word]; ok {
+		return sig, nil
+	}
+	sig := unix.SignalNum("SIG" + word)
 	if sig == 0 {
 		return 0, pbs.Refuse(pbs.BadSignal)
 	}
 	return sig, nil
 }
+
+// otherNames are those of signal(7) that are second names of signals.
+var otherNames = map[string]syscall.Signal{"IOT": syscall.SIGABRT, "CLD": syscall.SIGCHLD, "POLL": syscall.SIGIO}
