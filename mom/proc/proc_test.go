@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -356,6 +357,26 @@ func TestShim_LimitsAndNice(t *testing.T) {
 	end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
 	if err != nil || end.Status != 0 || output(t, spec.Stdout) != "77\n3\n" {
 		t.Errorf("end %+v, %v, %q", end, err, output(t, spec.Stdout))
+	}
+}
+
+// A favoured mom has shims that are, and jobs that are not.
+func TestShim_FavouredMom(t *testing.T) {
+	runtime.LockOSThread() // never unlocked: the thread ends with its priority
+	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, -5); err != nil {
+		t.Skip("only root may favour a process")
+	}
+	for nice, want := range map[int]string{0: "0\n", 7: "7\n"} {
+		l, dir := newLinux(t), t.TempDir()
+		spec := shell(dir, "nice\n")
+		spec.Nice = nice
+		h, err := l.Start(t.Context(), dir, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end, err := l.Wait(within(t), dir, h); err != nil || end.Status != 0 || output(t, spec.Stdout) != want {
+			t.Errorf("nice %d: end %+v, %v, %q", nice, end, err, output(t, spec.Stdout))
+		}
 	}
 }
 

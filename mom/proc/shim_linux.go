@@ -220,12 +220,16 @@ func (s *shim) limit(pid int) {
 			fmt.Fprintf(os.Stderr, "%s: limit %d to %d: %v\n", ShimName, l.Resource, l.Value, err)
 		}
 	}
-	if s.spec.Nice != 0 {
+	// A mom may be favoured so that it answers on a busy host; its jobs are not.
+	if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); s.spec.Nice != 0 || err == nil && own > niceBase {
 		if err := unix.Setpriority(unix.PRIO_PROCESS, pid, s.spec.Nice); err != nil {
 			fmt.Fprintf(os.Stderr, "%s: nice %d: %v\n", ShimName, s.spec.Nice, err)
 		}
 	}
 }
+
+// niceBase is what the system call says of a nice value of 0; more is a favoured process.
+const niceBase = 20
 
 func (s *shim) answer(r reply) {
 	data, _ := json.Marshal(r)
