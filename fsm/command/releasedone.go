@@ -55,8 +55,9 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	tx.PutJob(&next)
 	orderRelease(tx, &next, state.ReleaseDone)
 	tx.Emit(state.Event{Kind: state.JobPhaseBegan, Job: &next})
+	live := setOf(next.Live())
 	for _, h := range r.Released {
-		if h.Left && (!next.Sister(h.Host) || planted.Bug == planted.HeldIsFree) { // its part is over already
+		if h.Left && (!live[h.Host] || planted.Bug == planted.HeldIsFree) { // its part is over already
 			now, _ := tx.Job(j.ID)
 			if err := vacate(tx, now, h.Host); err != nil {
 				return err
@@ -123,43 +124,32 @@ func jobWide(chunks, now resource.List, t resource.Table) resource.List {
 
 // assignedNow is what the present assignment is charged with: of a vnode that the job has to
 // itself all, once.
-func assignedNow(tx *state.Tx, j *state.Job) (sum resource.List) {
+func assignedNow(tx *state.Tx, j *state.Job) resource.List {
 	parts, err := spec.ParseExecVnode(j.ExecVnode)
 	if err != nil {
 		return nil
 	}
-	whole := map[pbs.VnodeName]bool{}
+	sum := resource.NewSum(tx)
+	asked := map[pbs.VnodeName][]resource.List{}
 	for _, c := range parts {
 		for _, p := range c.Parts {
-			items := p.Items
-			if alone, known := whole[p.Vnode]; alone {
-				continue
-			} else if v, ok := tx.Vnode(p.Vnode); ok && !known {
-				whole[p.Vnode] = slices.ContainsFunc(v.Jobs, func(h state.VnodeJob) bool {
-					return h.Job == j.ID && h.RunCount == j.RunCount && h.Exclusive
-				})
-				if whole[p.Vnode] {
-					items = wholeOf(v, wanted(parts, p.Vnode, tx))
-				}
-			}
-			if more, err := resource.Add(sum, items, tx); err == nil {
-				sum = more
-			}
+			asked[p.Vnode] = append(asked[p.Vnode], p.Items)
 		}
 	}
-	return sum
-}
-
-// wanted sums up what an assignment asks of one vnode.
-func wanted(parts spec.ExecVnode, name pbs.VnodeName, t resource.Table) (sum resource.List) {
-	for _, c := range parts {
-		for _, p := range c.Parts {
-			if more, err := resource.Add(sum, p.Items, t); err == nil && p.Vnode == name {
-				sum = more
-			}
+	for _, name := range parts.Vnodes() {
+		v, ok := tx.Vnode(name)
+		if ok && slices.ContainsFunc(v.Jobs, func(h state.VnodeJob) bool {
+			return h.Job == j.ID && h.RunCount == j.RunCount && h.Exclusive
+		}) {
+			all, _ := addAll(tx, asked[name])
+			sum.Add(wholeOf(v, all))
+			continue
+		}
+		for _, items := range asked[name] {
+			sum.Add(items)
 		}
 	}
-	return sum
+	return sum.List()
 }
 
 // vacate gives back what is held on a host that the job has left: its mom has said so, or no

@@ -8,6 +8,7 @@ import (
 	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -178,16 +179,20 @@ func newRelease(a alloc.Assignment, s alloc.Split) *state.Release {
 		stays[h] = true
 		r.Hosts = append(r.Hosts, pbs.HostName(h))
 	}
-	at := map[string]int{}
+	at := make(map[string]int, len(s.Released))
+	var chunks []spec.ExecVnode
 	for _, c := range s.Released {
-		text := c.String()
 		i, met := at[c.Host]
 		if !met {
-			at[c.Host] = len(r.Released)
-			r.Released = append(r.Released, state.Holding{Host: pbs.HostName(c.Host), Chunks: text, Left: !stays[c.Host]})
-			continue
+			i = len(r.Released)
+			at[c.Host] = i
+			r.Released = append(r.Released, state.Holding{Host: pbs.HostName(c.Host), Left: !stays[c.Host]})
+			chunks = append(chunks, nil)
 		}
-		r.Released[i].Chunks += "+" + text
+		chunks[i] = append(chunks[i], c.ExecChunk)
+	}
+	for i, c := range chunks {
+		r.Released[i].Chunks = c.String()
 	}
 	return r
 }

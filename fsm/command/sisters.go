@@ -34,14 +34,12 @@ func sisterEnded(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 // sisters that have not confirmed their part are ordered to end it, and the job does not start
 // again before they have (L2). It changes j, which the caller stores.
 func endSisters(tx *state.Tx, j *state.Job, again bool) {
-	for _, host := range j.Sisters {
-		if !j.Sister(host) {
-			continue
-		}
+	j.Unconfirmed = slices.Clip(j.Unconfirmed) // what is added is no earlier record's
+	for _, host := range j.Live() {
 		dropOrders(tx, host, j.ID, j.RunCount)
 		tx.Order(state.Order{Host: host, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount, Requeue: again})
 		if h, ok := tx.Host(host); again && ok && !h.GivenUp {
-			j.Unconfirmed = append(slices.Clip(j.Unconfirmed), state.HostRun{Host: host, RunCount: j.RunCount})
+			j.Unconfirmed = append(j.Unconfirmed, state.HostRun{Host: host, RunCount: j.RunCount})
 		}
 	}
 	j.Sisters, j.Over = nil, nil
@@ -77,8 +75,13 @@ func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
 // spread names the sisters of a run: the hosts of its vnodes but the first one's, in their
 // order. While a replica may be too old for them there are none.
 func spread(tx *state.Tx, j *state.Job, shares map[pbs.VnodeName]*share, order []pbs.VnodeName) error {
+	met := map[pbs.HostName]bool{j.MS: true}
+	for _, host := range j.Sisters {
+		met[host] = true
+	}
 	for _, name := range order {
-		if host := shares[name].vnode.Host; host != j.MS && !slices.Contains(j.Sisters, host) {
+		if host := shares[name].vnode.Host; !met[host] {
+			met[host] = true
 			j.Sisters = append(j.Sisters, host)
 		}
 	}
@@ -86,4 +89,12 @@ func spread(tx *state.Tx, j *state.Job, shares map[pbs.VnodeName]*share, order [
 		return pbs.Errorf(pbs.NotSupported, "jobs over several hosts are not yet supported")
 	}
 	return nil
+}
+
+func setOf(hosts []pbs.HostName) map[pbs.HostName]bool {
+	set := make(map[pbs.HostName]bool, len(hosts))
+	for _, h := range hosts {
+		set[h] = true
+	}
+	return set
 }

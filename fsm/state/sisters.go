@@ -13,6 +13,18 @@ func (j *Job) Sister(host pbs.HostName) bool {
 	return slices.Contains(j.Sisters, host) && !slices.Contains(j.Over, host)
 }
 
+// Live returns the sisters of the present run that have not confirmed the end of their part.
+func (j *Job) Live() []pbs.HostName {
+	if len(j.Over) == 0 {
+		return j.Sisters
+	}
+	over := make(map[pbs.HostName]bool, len(j.Over))
+	for _, h := range j.Over {
+		over[h] = true
+	}
+	return slices.DeleteFunc(slices.Clone(j.Sisters), func(h pbs.HostName) bool { return over[h] })
+}
+
 // Hosts returns the hosts of the present run, the mother superior first; none if it does not run.
 func (j *Job) Hosts() []pbs.HostName {
 	if j.MS == "" {

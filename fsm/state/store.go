@@ -61,6 +61,10 @@ func (s *Store) settle() { s.cur.undo.run() }
 // Publish makes the present state what readers see.
 func (s *Store) Publish() *View {
 	s.settle()
+	for _, j := range s.cur.unhashed {
+		s.cur.digest += s.cur.jobs.hash(j)
+	}
+	s.cur.unhashed = nil
 	s.cur.disown()
 	v := &View{tables: s.cur, index: s.index, term: s.term}
 	s.view.Store(v)

@@ -57,6 +57,24 @@ func (t *table[R]) put(rec *R) (old *R, delta uint64) {
 	return t.record(prev), r.sum - prev.sum
 }
 
+// deferred stores rec as put does, but leaves its hash to hash: it counts nothing until then.
+func (t *table[R]) deferred(rec *R) (old *R, delta uint64) {
+	prev, _ := t.set(row{rec: rec})
+	return t.record(prev), -prev.sum
+}
+
+// hash returns what a record adds to the digest that was stored by deferred; nothing, if
+// another one stands in its place by now.
+func (t *table[R]) hash(rec *R) uint64 {
+	r, _ := t.items.Get(row{rec: rec})
+	if t.record(r) != rec || r.sum != 0 {
+		return 0
+	}
+	r.sum = recordSum(t.tag, rec)
+	t.set(r)
+	return r.sum
+}
+
 // remove drops the record with the key of pivot.
 func (t *table[R]) remove(pivot *R) (old *R, delta uint64) {
 	if _, ok := t.get(pivot); !ok {

@@ -15,6 +15,8 @@ type tables struct {
 	sums    struct{ cluster, server uint64 }
 	digest  uint64
 
+	unhashed []*Job // wide ones that this entry has stored: hashed when it is over
+
 	interner *interner // the writer's
 
 	queues     table[Queue]

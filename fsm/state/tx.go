@@ -116,10 +116,22 @@ func (tx *Tx) PutJob(j *Job) {
 	j.Modified = tx.index
 	j.Changed = tx.Now()
 	tx.accrue(j)
-	old, delta := tx.jobs.put(j)
+	old, delta := tx.storeJob(j)
 	tx.digest += delta
 	tx.reindexJob(old, j)
 	tx.chargeShare(old, j)
+}
+
+// wideFrom is from how many sisters on a job is hashed once for an entry. Such a record is
+// long, and an entry may tell of the end of its part on 256 hosts.
+const wideFrom = 64
+
+func (tx *Tx) storeJob(j *Job) (old *Job, delta uint64) {
+	if len(j.Sisters) < wideFrom {
+		return tx.jobs.put(j)
+	}
+	tx.unhashed = append(tx.unhashed, j)
+	return tx.jobs.deferred(j)
 }
 
 // DeleteJob removes a job and its script and leaves a tombstone.
