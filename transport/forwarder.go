@@ -6,9 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
-	"strconv"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -84,19 +82,13 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}()
 		r = r.WithContext(ctx)
 	}
-	ctx, cancel := withBudget(r)
+	if r.Header.Get(HeaderInterim) == "" { // we heed it, whatever the asker can read
+		r.Header.Set(HeaderInterim, "1")
+		w = quiet{w}
+	}
+	ctx, cancel := WithBudget(r.Context(), timeoutOf(r))
 	defer cancel()
 	f.proxy.ServeHTTP(w, r.WithContext(ctx))
-}
-
-// withBudget returns the context of a request that ends when its asker gives up, if he
-// says when.
-func withBudget(r *http.Request) (context.Context, context.CancelFunc) {
-	ms, err := strconv.ParseInt(r.Header.Get("Connect-Timeout-Ms"), 10, 32)
-	if err != nil || ms <= 0 {
-		return r.Context(), func() {}
-	}
-	return context.WithTimeout(r.Context(), time.Duration(ms)*time.Millisecond)
 }
 
 // roamFailure says what is known of a request that no replica answered.

@@ -129,7 +129,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 		}
 	}
 	if rule.At == AtHere || h.proxy == nil {
-		h.mux.ServeHTTP(w, r)
+		h.here(w, r)
 		return
 	}
 	address, self, err := h.waitLeader(r.Context(), forwarded)
@@ -137,10 +137,17 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 	case err != nil:
 		h.fail(w, r, err)
 	case self:
-		h.mux.ServeHTTP(w, r)
+		h.here(w, r)
 	default:
 		h.proxy.forward(w, r, caller, address)
 	}
+}
+
+// here does a request at this process.
+func (h *Handler) here(w http.ResponseWriter, r *http.Request) {
+	r, end := budgeted(w, r)
+	defer end()
+	h.mux.ServeHTTP(w, r)
 }
 
 // rpcPrefix begins every procedure of ours.

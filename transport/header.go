@@ -36,6 +36,10 @@ const (
 	// HeaderUncertain marks a reply to a request that was sent to another replica
 	// before and may have taken effect there: that this one did nothing says little.
 	HeaderUncertain = "Rampart-Uncertain"
+	// HeaderInterim says that the asker reads interim replies (status 102), and HeaderWorking in
+	// such a one that the server works on the request.
+	HeaderInterim = "Rampart-Interim"
+	HeaderWorking = "Rampart-Working"
 )
 
 // RequestID is the identity of a request for ever.

@@ -161,7 +161,12 @@ func (r *Roamer) attempt(req *http.Request, address string, body []byte, left in
 	} else {
 		t := time.AfterFunc(share(ctx, left), func() { cancel(errSilent) })
 		stop = t.Stop
+		ctx = OnWorking(ctx, func() { t.Reset(workingLasts) })
 		req = withURL(req.WithContext(ctx), "https", address)
+	}
+	if b := budgetFrom(ctx); b != nil {
+		req = req.WithContext(OnWorking(req.Context(), b.hear))
+		defer b.unhear()
 	}
 	if body != nil {
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

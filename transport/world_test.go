@@ -82,6 +82,7 @@ type process struct {
 	callers []transport.Caller
 	ids     []string
 	answer  func(calls int) error
+	work    func(ctx context.Context) // done before the answer
 }
 
 func (w *world) start(role transport.Role, name string) *process {
@@ -142,8 +143,11 @@ func (p *process) note(ctx context.Context, id string) error {
 	p.mu.Lock()
 	c, _ := transport.CallerFrom(ctx)
 	p.callers, p.ids = append(p.callers, c), append(p.ids, id)
-	answer, calls := p.answer, len(p.callers)
+	answer, work, calls := p.answer, p.work, len(p.callers)
 	p.mu.Unlock()
+	if work != nil {
+		work(ctx)
+	}
 	if answer == nil {
 		return nil
 	}

@@ -41,12 +41,14 @@ type retrier struct{ options Options }
 // WrapUnary implements connect.Interceptor.
 func (r *retrier) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		ctx, cancel := context.WithTimeout(ctx, r.options.Budget)
+		ctx, cancel := transport.WithBudget(ctx, r.options.Budget)
 		defer cancel()
 		id := requestID(ctx)
 		r.setHeaders(req.Header(), id)
 		var resp connect.AnyResponse
-		defer r.notice()()
+		answered := r.notice()
+		defer answered()
+		ctx = transport.OnWorking(ctx, answered)
 		err := newCall(id).run(ctx, func() (err error) {
 			resp, err = next(ctx, req)
 			return err
@@ -87,6 +89,7 @@ func (r *retrier) notice() func() {
 
 func (r *retrier) setHeaders(h http.Header, id transport.RequestID) {
 	h.Set(transport.HeaderRequestID, string(id))
+	h.Set(transport.HeaderInterim, "1")
 	if r.options.User != "" {
 		h.Set(transport.HeaderUser, r.options.User)
 	}
