@@ -28,6 +28,9 @@ func (s *Report) Prune(ctx context.Context, r *connect.Request[api.PruneRequest]
 		Job: pbs.JobID(r.Msg.GetJob()), RunCount: pbs.RunCount(r.Msg.GetRunCount()), Host: caller.Host,
 		Keep: r.Msg.GetKeepSelect(), Vnodes: r.Msg.GetVnodes(),
 	}
+	for _, step := range r.Msg.GetEarlier() {
+		c.Earlier = append(c.Earlier, command.PruneStep{Keep: step.GetKeepSelect(), Vnodes: step.GetVnodes()})
+	}
 	for _, host := range r.Msg.GetBad() {
 		c.Bad = append(c.Bad, pbs.HostName(host))
 	}

@@ -21,6 +21,13 @@ type PruneJob struct {
 	Keep     string         `cbor:"4,keyasint,omitempty"` // select; empty: all but Vnodes
 	Vnodes   []string       `cbor:"5,keyasint,omitempty"`
 	Bad      []pbs.HostName `cbor:"6,keyasint,omitempty"` // that nothing is kept of but the first chunk
+	Earlier  []PruneStep    `cbor:"7,keyasint,omitempty"` // what is given back before that, one after the other
+}
+
+// A PruneStep is one of several wishes of hooks.
+type PruneStep struct {
+	Keep   string   `cbor:"1,keyasint,omitempty"`
+	Vnodes []string `cbor:"2,keyasint,omitempty"`
 }
 
 // Apply orders the mother superior to save the new assignment. Result.Release is 0 when that
@@ -57,17 +64,7 @@ func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, erro
 	if err != nil {
 		return nil, err
 	}
-	var s alloc.Split
-	switch {
-	case c.Keep != "":
-		keep, wrong := spec.ParseSelect(c.Keep)
-		if wrong != nil {
-			return nil, wrong
-		}
-		s, err = alloc.Prune(a, keep, func(h string) bool { return !slices.Contains(c.Bad, pbs.HostName(h)) }, t)
-	case len(c.Vnodes) > 0:
-		s, err = releaseNamed(t, a, c.Vnodes)
-	}
+	s, err := c.split(t, a)
 	if err != nil || s.Whole() && s.Kept.Select.String() == a.Select.String() || len(s.Kept.ExecVnode) == 0 {
 		return nil, err
 	}
@@ -75,6 +72,47 @@ func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, erro
 	r := newRelease(a, s)
 	r.Prune = true
 	return r, nil
+}
+
+// split takes the wishes one after the other: each one sees what is left by those before.
+func (c *PruneJob) split(t ReleaseTables, a alloc.Assignment) (alloc.Split, error) {
+	bad := setOf(c.Bad)
+	good := func(h string) bool { return !bad[pbs.HostName(h)] }
+	var last alloc.Split
+	var released []alloc.Placed
+	for _, step := range append(slices.Clip(c.Earlier), PruneStep{c.Keep, c.Vnodes}) {
+		s, err := step.split(t, a, good)
+		if err != nil {
+			return s, err
+		}
+		if len(s.Kept.ExecVnode) == 0 { // nothing was wished for
+			continue
+		}
+		last, released = s, append(released, s.Released...)
+		if len(c.Earlier) == 0 {
+			break
+		}
+		k := s.Kept
+		if a, err = alloc.Parse(k.ExecVnode.String(), k.ExecHost.String(), k.Select.String(), k.Resources); err != nil {
+			return s, err
+		}
+	}
+	last.Released = released
+	return last, nil
+}
+
+func (s PruneStep) split(t ReleaseTables, a alloc.Assignment, good func(host string) bool) (alloc.Split, error) {
+	switch {
+	case s.Keep != "":
+		keep, err := spec.ParseSelect(s.Keep)
+		if err != nil {
+			return alloc.Split{}, err
+		}
+		return alloc.Prune(a, keep, good, t)
+	case len(s.Vnodes) > 0:
+		return releaseNamed(t, a, s.Vnodes)
+	}
+	return alloc.Split{}, nil
 }
 
 // renumbered gives the chunks that are kept slots anew: the lowest that the job has on their
@@ -166,17 +204,19 @@ func adjusted(tx *state.Tx, j *state.Job) {
 // there may be of this one. It changes j, which the caller stores.
 func dismiss(tx *state.Tx, j *state.Job, stay []pbs.HostName) {
 	var sisters, over []pbs.HostName
+	stays, ended := setOf(stay), setOf(j.Over)
+	j.Unconfirmed = slices.Clip(j.Unconfirmed) // what is added is no earlier record's
 	for _, host := range j.Sisters {
 		switch {
-		case slices.Contains(stay, host):
+		case stays[host]:
 			sisters = append(sisters, host)
-			if slices.Contains(j.Over, host) {
+			if ended[host] {
 				over = append(over, host)
 			}
-		case j.Sister(host):
+		case !ended[host]:
 			tx.Order(state.Order{Host: host, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount})
 			if h, ok := tx.Host(host); ok && !h.GivenUp {
-				j.Unconfirmed = append(slices.Clip(j.Unconfirmed), state.HostRun{Host: host, RunCount: j.RunCount})
+				j.Unconfirmed = append(j.Unconfirmed, state.HostRun{Host: host, RunCount: j.RunCount})
 			}
 		}
 	}
@@ -205,10 +245,14 @@ func reassign(tx *state.Tx, old, j *state.Job) error {
 		if at < 0 {
 			continue
 		}
+		s := shares[name]
+		if s != nil && s.same(v.Jobs[at]) { // as most are
+			continue
+		}
 		if next.Assigned, err = resource.Sub(v.Assigned, v.Jobs[at].Items, tx); err != nil {
 			return err
 		}
-		if s := shares[name]; s != nil {
+		if s != nil {
 			held := v.Jobs[at]
 			held.Items, held.Slots = s.held.Items, s.held.Slots
 			held.CPUs = held.CPUs[:min(len(held.CPUs), max(s.cpus, 1))]
@@ -224,6 +268,11 @@ func reassign(tx *state.Tx, old, j *state.Job) error {
 		tx.PutVnode(&next)
 	}
 	return nil
+}
+
+// same tells whether a run goes on with what it has of a vnode.
+func (s *share) same(has state.VnodeJob) bool {
+	return slices.Equal(s.held.Items, has.Items) && slices.Equal(s.held.Slots, has.Slots) && len(has.CPUs) <= max(s.cpus, 1)
 }
 
 // sharesKept sums up what an assignment takes of each vnode.
