@@ -163,7 +163,7 @@ func (r *reader) finish() error {
 }
 
 // Read builds a store from a snapshot and checks it: the checksum, the digest, and
-// the laws. Any fault refuses the whole.
+// the laws that its records could break. Any fault refuses the whole.
 func Read(r io.Reader) (*state.Store, Header, error) {
 	var h Header
 	rd, z, err := open(r, &h)
@@ -179,7 +179,7 @@ func Read(r io.Reader) (*state.Store, Header, error) {
 	if d := s.View().Digest(); d != h.Digest {
 		return nil, h, fmt.Errorf("read snapshot: %w: digest %x, the header says %x", ErrCorrupt, d, h.Digest)
 	}
-	if err := s.View().Check(); err != nil {
+	if err := s.View().CheckContent(); err != nil {
 		return nil, h, fmt.Errorf("read snapshot: %w: %w", ErrCorrupt, err)
 	}
 	return s, h, nil
@@ -229,6 +229,9 @@ func (r *reader) sections(l *state.Loader) error {
 			err := l.Load(s.Tag, r.decode)
 			if errors.Is(err, state.ErrUnknownSection) {
 				return fmt.Errorf("%w, or corrupt: %w", command.ErrTooOld, err)
+			}
+			if errors.Is(err, state.ErrTwice) {
+				return fmt.Errorf("%w: section %d: %w", ErrCorrupt, s.Tag, err)
 			}
 			if err != nil {
 				return err

@@ -81,6 +81,9 @@ func TestRead_EverySection(t *testing.T) {
 	if s.View().Digest() != v.Digest() {
 		t.Error("the digests differ")
 	}
+	if err := s.View().Check(); err != nil {
+		t.Errorf("what was built of it: %v", err)
+	}
 	again := s.View().Sections()
 	for i, section := range v.Sections() {
 		if section.Count == 0 {

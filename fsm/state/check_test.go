@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -129,5 +130,22 @@ func TestHostsWithOrders(t *testing.T) {
 	}
 	if strings.Join(got, " ") != "a b c" {
 		t.Errorf("got %v", got)
+	}
+}
+
+// A file that has a record twice is refused: an index would keep what the table does not have.
+func TestLoader_Twice(t *testing.T) {
+	l := NewLoader()
+	job := func(name string) func(rec any) error {
+		return func(rec any) error {
+			*rec.(*Job) = Job{ID: "1.srv", Seq: 1, Name: name, State: pbs.Held}
+			return nil
+		}
+	}
+	if err := l.Load(4, job("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Load(4, job("b")); !errors.Is(err, ErrTwice) {
+		t.Errorf("%v, want %v", err, ErrTwice)
 	}
 }

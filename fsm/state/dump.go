@@ -57,6 +57,9 @@ func (l *Loader) Load(tag byte, decode func(rec any) error) error {
 	return load(&l.tx, decode)
 }
 
+// ErrTwice means that two records of a table have the same key.
+var ErrTwice = errors.New("a record is there twice")
+
 // loaders puts the records of a section back, the indexes included.
 var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
 	tagCluster: func(tx *Tx, decode func(any) error) error {
@@ -83,10 +86,24 @@ var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
 		}
 		return reload(tx, &tx.jobs, interned, func(j *Job) { tx.indexJob(nil, j) })
 	},
-	5: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.scripts, decode, nil) },
+	5: func(tx *Tx, decode func(any) error) error {
+		interned := func(rec any) error {
+			err := decode(rec)
+			s := rec.(*Script)
+			s.Body = tx.interner.body(s.Body)
+			return err
+		}
+		return reload(tx, &tx.scripts, interned, nil)
+	},
 	6: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.orders, decode, nil) },
 	7: func(tx *Tx, decode func(any) error) error {
-		return reload(tx, &tx.requests, decode, func(r *Request) {
+		interned := func(rec any) error {
+			err := decode(rec)
+			r := rec.(*Request)
+			r.Asker = tx.interner.user(r.Asker)
+			return err
+		}
+		return reload(tx, &tx.requests, interned, func(r *Request) {
 			tx.requestAge.move(nil, r, func(*Request) bool { return true })
 		})
 	},
@@ -114,13 +131,17 @@ func load[R any](decode func(any) error, put func(*R)) error {
 	return nil
 }
 
-// reload stores a record as it is: unlike a Put, it leaves its modified index alone.
+// reload stores a record as it is: unlike a Put, it leaves its modified index alone. A second
+// one with the same key is refused with ErrTwice: indexes would keep both.
 func reload[R any](tx *Tx, t *table[R], decode func(any) error, index func(*R)) error {
 	rec := new(R)
 	if err := decode(rec); err != nil {
 		return err
 	}
-	_, delta := t.put(rec)
+	old, delta := t.put(rec)
+	if old != nil {
+		return ErrTwice
+	}
 	tx.digest += delta
 	if index != nil {
 		index(rec)

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"slices"
 
 	"rampart/fsm/attr"
@@ -10,22 +11,28 @@ import (
 
 // An interner lets jobs that say the same have one text of it in memory: of 100,000 jobs most
 // have owner, variables and request of others. Each place of its tables has what was seen there
-// last, so what nobody else says costs nothing. It belongs to the writer of a store.
+// last, so what nobody else says costs nothing. Scripts and remembered requests are alike, too.
+// It belongs to the writer of a store.
 type interner struct {
-	texts [sharedTexts]string
-	lists [sharedLists]resource.List
-	names [sharedLists][]string
+	texts  [sharedTexts]string
+	lists  [sharedLists]resource.List
+	names  [sharedLists][]string
+	bodies [sharedBodies][]byte
 }
 
 const (
 	sharedTexts = 1 << 12
 	sharedLists = 1 << 10
+
+	// Of scripts only the short ones are shared: those that were seen last stay in memory.
+	sharedBodies = 1 << 8
+	longestBody  = 16 << 10 // in bytes
 )
 
 // slot hashes the length, the beginning and the end of a text: FNV-1a.
-func slot(h uint32, text string) uint32 {
+func slot[T string | []byte](h uint32, text T) uint32 {
 	const some = 24
-	mix := func(part string) {
+	mix := func(part T) {
 		for i := range len(part) {
 			h = (h ^ uint32(part[i])) * 16777619
 		}
@@ -87,6 +94,22 @@ func (s *interner) strings(l []string) []string {
 	return *at
 }
 
+// body is for scripts: a sweep submits the same one thousands of times.
+func (s *interner) body(b []byte) []byte {
+	if len(b) == 0 || len(b) > longestBody {
+		return b
+	}
+	at := &s.bodies[slot(noHash, b)%sharedBodies]
+	if !bytes.Equal(*at, b) {
+		*at = b
+	}
+	return *at
+}
+
+func (s *interner) user(u pbs.User) pbs.User {
+	return pbs.User{Name: s.text(u.Name), Host: pbs.HostName(s.text(string(u.Host)))}
+}
+
 func (s *interner) attrs(l attr.List) attr.List {
 	next := make(attr.List, len(l))
 	for i, e := range l {
@@ -101,7 +124,7 @@ func (tx *Tx) Intern(j *Job) { tx.interner.job(j) }
 
 func (s *interner) job(j *Job) {
 	j.Name, j.SchedSelect = s.text(j.Name), s.text(j.SchedSelect)
-	j.Owner = pbs.User{Name: s.text(j.Owner.Name), Host: pbs.HostName(s.text(string(j.Owner.Host)))}
+	j.Owner = s.user(j.Owner)
 	j.Queue = pbs.QueueName(s.text(string(j.Queue)))
 	j.Attrs, j.Resources, j.Defaults = s.attrs(j.Attrs), s.list(j.Resources), s.strings(j.Defaults)
 }

@@ -44,3 +44,40 @@ func TestIntern(t *testing.T) {
 		t.Errorf("%+v", empty)
 	}
 }
+
+// Jobs of a sweep have one copy of their script, and requests one of their askers, also when
+// they come from a snapshot; a long script is nobody else's.
+func TestIntern_ScriptsAndRequests(t *testing.T) {
+	ann := func() pbs.User {
+		return pbs.User{Name: strings.Clone("ann"), Host: pbs.HostName(strings.Clone("hosta"))}
+	}
+	s := NewStore()
+	s.Begin(1, 1, 1)
+	tx := s.Tx()
+	for _, id := range []string{"1", "2"} {
+		tx.PutScript(pbs.JobID(id), []byte("#!/bin/sh\nsleep 10\n"))
+		tx.PutScript(pbs.JobID(id+".long"), make([]byte, longestBody+1))
+		tx.Remember(&Request{ID: pbs.RequestID(id), Asker: ann()})
+	}
+	s.Commit(tx)
+	for _, v := range []*View{s.Publish(), s.View().Copy().View()} {
+		body := func(id pbs.JobID) *byte {
+			b, ok := v.Script(id)
+			if !ok {
+				t.Fatalf("%s has no script", id)
+			}
+			return &b[0]
+		}
+		if body("1") != body("2") {
+			t.Error("equal scripts are there twice")
+		}
+		if body("1.long") == body("2.long") {
+			t.Error("long scripts are kept for others")
+		}
+		a, _ := v.Request(ann(), "1")
+		b, _ := v.Request(ann(), "2")
+		if a == nil || b == nil || unsafe.StringData(a.Asker.Name) != unsafe.StringData(b.Asker.Name) {
+			t.Error("equal askers are there twice")
+		}
+	}
+}

@@ -220,7 +220,7 @@ func (t *tables) countJob(j *Job, in bool) {
 
 // PutScript stores the body of a job's script.
 func (tx *Tx) PutScript(id pbs.JobID, body []byte) {
-	_, delta := tx.scripts.put(&Script{Job: id, Body: body})
+	_, delta := tx.scripts.put(&Script{Job: id, Body: tx.interner.body(body)})
 	tx.digest += delta
 }
 
@@ -310,6 +310,7 @@ func (tx *Tx) NextSeq() uint64 {
 }
 
 func (tx *Tx) putRequest(r *Request) {
+	r.Asker = tx.interner.user(r.Asker)
 	old, delta := tx.requests.put(r)
 	tx.digest += delta
 	tx.requestAge.move(old, r, func(*Request) bool { return true })
