@@ -142,10 +142,10 @@ func (k kept) Ending(ctx context.Context, t task.Task) []spool.Used {
 		k.survivors(t, left, err)
 	}
 	used := k.hookRunner.Ending(ctx, t)
-	for _, event := range endEvents(t) {
+	for _, event := range t.EndEvents() {
 		k.acts(event)
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && t.LastEvents() {
 		left, err := k.keeper.End(ctx, string(t.Key.Job), uint32(t.Key.Run))
 		k.survivors(t, left, err)
 	}
@@ -159,18 +159,6 @@ func (k kept) survivors(t task.Task, left int, err error) {
 	if err != nil {
 		k.mom.lines.Job(daylog.Error, t.Key.Job, err.Error())
 	}
-}
-
-// endEvents are those of a run that is over: what happens is different where the start has failed
-// (specification: ramp-down section 17).
-func endEvents(t task.Task) []string {
-	switch {
-	case t.Abandoned:
-		return []string{"execjob_abort"}
-	case t.Result != nil && t.Result.NeverStarted && !t.Sister:
-		return []string{"execjob_abort", "execjob_epilogue", "execjob_end"}
-	}
-	return []string{"execjob_epilogue", "execjob_end"}
 }
 
 // Resizing implements task.Hooks: what the vnodes that have left had leaves the cgroup.

@@ -103,11 +103,10 @@ func (r hookRunner) refused(t *task.Task, event string, out outcome) error {
 	return fmt.Errorf("%s: %w", out.Message, task.ErrHook)
 }
 
-// Ending implements task.Hooks: what runs is different where the start has failed
-// (specification: ramp-down section 17).
+// Ending implements task.Hooks.
 func (r hookRunner) Ending(ctx context.Context, t task.Task) []spool.Used {
 	var used []spool.Used
-	for _, event := range endEvents(t) {
+	for _, event := range t.EndEvents() {
 		if !r.any(event) {
 			continue
 		}

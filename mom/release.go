@@ -92,8 +92,8 @@ func (p peers) Update(ctx context.Context, to task.Host, t task.Task) error {
 }
 
 // Leave implements task.Peers.
-func (p peers) Leave(ctx context.Context, to task.Host, k spool.TaskKey) (task.Share, error) {
-	return p.end(ctx, to, &api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Released: true})
+func (p peers) Leave(ctx context.Context, to task.Host, k spool.TaskKey, reported bool) (task.Share, bool, error) {
+	return p.end(ctx, to, &api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Released: true, Reported: reported})
 }
 
 // accounted adds to the answer to a release that is asked what the run, as it was before, has used.

@@ -132,32 +132,43 @@ func (s sister) led(ctx context.Context, job string, run uint32) (*task.Runner, 
 	return r, nil
 }
 
-// End ends the part and waits until nothing of it lives. One that is not there is over.
+// End ends the part and waits until nothing of it is left; a part that is released answers before its
+// last hooks, and goes on when its mother superior has saved the answer. One that is not there is over.
 func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest]) (*connect.Response[api.EndPartReply], error) {
 	runner, err := s.led(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if errors.Is(err, pbs.Refuse(pbs.UnknownJob)) {
-		return connect.NewResponse(&api.EndPartReply{Share: &api.Share{}}), nil
+		return connect.NewResponse(&api.EndPartReply{Share: &api.Share{}, Over: true}), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	t := runner.Task()
-	if !t.Over() {
+	if t := runner.Task(); t.State != task.Ended {
 		if t.Result == nil { // else it was told before
 			s.lines.Job(daylog.Job, t.Key.Job, endLine(r.Msg.GetReleased()))
 		}
-		var end task.Event = task.Kill{}
-		if r.Msg.GetAbandoned() {
-			end = task.Abandon{}
-		}
-		if err := runner.Tell(ctx, end); err != nil {
+		if err := runner.Tell(ctx, endOf(r.Msg, t)); err != nil {
 			return nil, connect.NewError(connect.CodeUnavailable, err)
 		}
 	}
-	if t, err = runner.Await(ctx, func(t task.Task) bool { return t.State == task.Ended }); err != nil && t.State != task.Ended {
+	first := r.Msg.GetReleased() && !r.Msg.GetReported()
+	t, err := runner.Await(ctx, func(t task.Task) bool { return t.State == task.Ended || first && t.Reckoned() })
+	if err != nil && t.State != task.Ended {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
-	return connect.NewResponse(&api.EndPartReply{Share: share(t)}), nil
+	return connect.NewResponse(&api.EndPartReply{Share: share(t), Over: t.State == task.Ended}), nil
+}
+
+// endOf is what a part hears of its end.
+func endOf(r *api.EndPartRequest, t task.Task) task.Event {
+	switch {
+	case r.GetReported() && t.Result != nil:
+		return task.Reported{}
+	case r.GetReleased():
+		return task.Dismiss{}
+	case r.GetAbandoned():
+		return task.Abandon{}
+	}
+	return task.Kill{}
 }
 
 // Poll tells how the part stands.
@@ -228,19 +239,20 @@ func (p peers) Join(ctx context.Context, to task.Host, t task.Task) error {
 
 // End implements task.Peers.
 func (p peers) End(ctx context.Context, to task.Host, k spool.TaskKey, abandoned bool) (task.Share, error) {
-	return p.end(ctx, to, &api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Abandoned: abandoned})
+	share, _, err := p.end(ctx, to, &api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Abandoned: abandoned})
+	return share, err
 }
 
-func (p peers) end(ctx context.Context, to task.Host, req *api.EndPartRequest) (task.Share, error) {
+func (p peers) end(ctx context.Context, to task.Host, req *api.EndPartRequest) (task.Share, bool, error) {
 	c, err := p.of(to)
 	if err != nil {
-		return task.Share{}, err
+		return task.Share{}, false, err
 	}
 	reply, err := c.End(ctx, connect.NewRequest(req))
 	if err != nil {
-		return task.Share{}, transport.FromWire(err)
+		return task.Share{}, false, transport.FromWire(err)
 	}
-	return shareOf(reply.Msg.GetShare()), nil
+	return shareOf(reply.Msg.GetShare()), reply.Msg.GetOver(), nil
 }
 
 // Poll implements task.Peers.

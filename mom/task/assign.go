@@ -30,8 +30,9 @@ type Assign struct {
 
 // Parted says that sisters have heard of what became of their parts.
 type Parted struct {
-	Left map[pbs.HostName]Share  // those that are over, and what they have used
-	Told map[pbs.HostName]uint64 // those that go on, and by which order
+	Reported map[pbs.HostName]Share  // those that end, and what they have used
+	Left     map[pbs.HostName]Share  // those that are over, and what they have used
+	Told     map[pbs.HostName]uint64 // those that go on, and by which order
 }
 
 // Hushed says that the sisters' programs were told to end.
@@ -140,23 +141,23 @@ func (t Task) parting() []Action {
 func (t Task) quit() bool { return t.Gathered || t.State == Ended }
 
 func (t Task) parted(ev Parted) (Task, []Action, error) {
-	shares := make(map[pbs.HostName]Share, len(ev.Left))
-	for host, share := range ev.Left {
-		if slices.Contains(t.Leaving, host) {
-			shares[host] = share
-		}
-	}
-	t = t.withShares(shares)
-	t.Left = slices.Clone(t.Left)
+	shares := make(map[pbs.HostName]Share, len(ev.Left)+len(ev.Reported))
+	t.Left, t.Reported = slices.Clone(t.Left), slices.Clone(t.Reported)
 	leaving := t.Leaving
 	t.Leaving = nil
 	for _, host := range leaving {
-		if _, gone := shares[host]; gone {
-			t.Left = append(t.Left, host)
+		share, gone := ev.Left[host]
+		if gone {
+			t.Left, shares[host] = append(t.Left, host), share
 			continue
 		}
 		t.Leaving = append(t.Leaving, host)
+		if share, has := ev.Reported[host]; has && !slices.Contains(t.Reported, host) {
+			t.Reported, shares[host] = append(t.Reported, host), share
+		}
 	}
+	t.Reported = slices.DeleteFunc(t.Reported, func(host pbs.HostName) bool { return slices.Contains(t.Left, host) })
+	t = t.withShares(shares)
 	t.Untold = slices.DeleteFunc(slices.Clone(t.Untold), func(host pbs.HostName) bool {
 		n, told := ev.Told[host]
 		return told && n >= t.Number

@@ -84,11 +84,14 @@ func (s *Site) makeTmpDir(ctx context.Context, t Task, a Account) error {
 	return nil
 }
 
-// clean removes what only a running job needs. Nobody waits for it but the job's next run: a
-// file system that hangs leaves a goroutine behind, and not a mom that obeys no order.
-func (s *Site) clean(ctx context.Context, t Task) {
+// clean removes what only a running job needs, and closes what it returns then. Nobody waits for
+// that without a bound: a file system that hangs leaves a goroutine behind, and not a mom that obeys
+// no order.
+func (s *Site) clean(ctx context.Context, t Task) <-chan struct{} {
+	gone := make(chan struct{})
 	if t.Result != nil && t.Result.Checkpointed {
-		return // it goes on there
+		close(gone) // it goes on there
+		return gone
 	}
 	if t.Saving != nil && t.Saving.Done && t.Restart == nil { // the job was deleted, or lost, all the same
 		if err := s.Spool.DropCheckpoint(t.Key.Job); err != nil {
@@ -97,9 +100,11 @@ func (s *Site) clean(ctx context.Context, t Task) {
 	}
 	done := s.cleaning.begin(t.Key.Job)
 	go func() {
+		defer close(gone)
 		defer done()
 		s.remove(context.WithoutCancel(ctx), t)
 	}()
+	return gone
 }
 
 func (s *Site) remove(ctx context.Context, t Task) {

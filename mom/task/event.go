@@ -138,7 +138,7 @@ const (
 type Action struct {
 	Do     Deed
 	Signal syscall.Signal // of Send
-	After  time.Duration  // of Grace
+	After  time.Duration  // of Grace and AwaitReport
 	// Program is the number of the one meant, of StartProgram, RecoverProgram and WatchProgram,
 	// and of Send, if it is for one only.
 	Program uint32

@@ -21,8 +21,7 @@ type Hooks interface {
 	// Launch runs execjob_launch before a program of the job, the first one or another, which
 	// hooks may change.
 	Launch(ctx context.Context, t Task, spec *proc.Spec) ([]spool.Used, error)
-	// Ending runs what comes after the last process: execjob_epilogue and execjob_end, and
-	// execjob_abort if the start has failed.
+	// Ending runs what comes after the last process: the hooks of the events of Task.EndEvents.
 	Ending(ctx context.Context, t Task) []spool.Used
 	// Resizing runs execjob_resize, at a mother superior and at sisters that stay, when the
 	// assignment has changed.

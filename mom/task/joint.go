@@ -27,8 +27,9 @@ type Peers interface {
 	// Prologue has the hooks before the program run at the host.
 	Prologue(ctx context.Context, to Host, k spool.TaskKey) error
 	Signal(ctx context.Context, to Host, k spool.TaskKey, signal string) error
-	// Leave is End for a host that the run goes on without.
-	Leave(ctx context.Context, to Host, k spool.TaskKey) (Share, error)
+	// Leave is End for a host that the run goes on without. It returns when what the part has used is
+	// known; unless it is over, the host then waits for a call that says that this was reported.
+	Leave(ctx context.Context, to Host, k spool.TaskKey, reported bool) (used Share, over bool, err error)
 	// Update tells the host the present assignment.
 	Update(ctx context.Context, to Host, t Task) error
 }

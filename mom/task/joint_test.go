@@ -32,7 +32,9 @@ func (n *neighbours) End(context.Context, Host, spool.TaskKey, bool) (Share, err
 
 func (n *neighbours) Prologue(context.Context, Host, spool.TaskKey) error { return nil }
 
-func (n *neighbours) Leave(context.Context, Host, spool.TaskKey) (Share, error) { return Share{}, nil }
+func (n *neighbours) Leave(context.Context, Host, spool.TaskKey, bool) (Share, bool, error) {
+	return Share{}, true, nil
+}
 
 func (n *neighbours) Update(context.Context, Host, Task) error { return nil }
 

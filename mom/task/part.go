@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -57,8 +58,14 @@ func (r *Runner) tell(ctx context.Context, h Host) {
 		}
 		ev, err := r.tellOnce(ctx, t, h)
 		if err == nil {
-			r.answered(ctx, h.Name, ev)
-			return
+			r.answered(ctx, ev)
+			if ev.Reported == nil {
+				return
+			}
+			if _, err := r.Await(ctx, func(t Task) bool { return slices.Contains(t.Reported, h.Name) || t.quit() }); err != nil {
+				return
+			}
+			continue
 		}
 		if ctx.Err() == nil {
 			r.site.Logger.Warn("a sister was not told of a release", "task", t.Key.String(), "sister", h.Name, "err", err)
@@ -77,13 +84,21 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 	ctx, cancel := context.WithTimeout(ctx, partFor)
 	defer cancel()
 	if slices.Contains(t.Leaving, h.Name) {
-		share, err := r.site.Peers.Leave(ctx, h, t.Key)
+		reported := slices.Contains(t.Reported, h.Name)
+		share, over, err := r.site.Peers.Leave(ctx, h, t.Key, reported)
 		if err != nil {
 			return Parted{}, err
 		}
+		shares := map[pbs.HostName]Share{h.Name: share}
+		if reported {
+			return Parted{Left: shares}, nil
+		}
 		cpu, rss := max(share.CPU, t.Shares[h.Name].CPU), max(share.RSS, t.Shares[h.Name].RSS)
 		r.site.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(cpu), kilobytes(rss)))
-		return Parted{Left: map[pbs.HostName]Share{h.Name: share}}, nil
+		if over {
+			return Parted{Left: shares}, nil
+		}
+		return Parted{Reported: shares}, nil
 	}
 	err := r.site.Peers.Update(ctx, h, t)
 	if _, refused := errors.AsType[*pbs.Error](err); refused { // its part is over: the next poll tells
@@ -94,18 +109,18 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 }
 
 // answered brings an answer to the goroutine of Run, together with those that come just after it.
-func (r *Runner) answered(ctx context.Context, host pbs.HostName, ev Parted) {
+func (r *Runner) answered(ctx context.Context, ev Parted) {
 	e := &r.errands
 	e.mu.Lock()
 	first := e.answers == nil
 	if first {
-		e.answers = &Parted{Left: make(map[pbs.HostName]Share), Told: make(map[pbs.HostName]uint64)}
+		e.answers = &Parted{
+			Reported: make(map[pbs.HostName]Share), Left: make(map[pbs.HostName]Share), Told: make(map[pbs.HostName]uint64),
+		}
 	}
-	if share, left := ev.Left[host]; left {
-		e.answers.Left[host] = share
-	} else {
-		e.answers.Told[host] = ev.Told[host]
-	}
+	maps.Copy(e.answers.Reported, ev.Reported)
+	maps.Copy(e.answers.Left, ev.Left)
+	maps.Copy(e.answers.Told, ev.Told)
 	e.mu.Unlock()
 	if !first || !pause(ctx, partEvery) {
 		return

@@ -27,15 +27,18 @@ type parters struct {
 func (p *parters) hear(to Host, text string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away[to.Name] {
+	if p.away[to.Name] || p.away[pbs.HostName(fmt.Sprintf("%s %s", to.Name, text))] {
 		return errors.New("nobody answers")
 	}
 	p.told = append(p.told, fmt.Sprintf("%s %s", to.Name, text))
 	return nil
 }
 
-func (p *parters) Leave(_ context.Context, to Host, _ spool.TaskKey) (Share, error) {
-	return Share{Peak: Peak{CPU: time.Hour, RSS: 2048}}, p.hear(to, "leaves")
+func (p *parters) Leave(_ context.Context, to Host, _ spool.TaskKey, reported bool) (Share, bool, error) {
+	if reported {
+		return Share{Peak: Peak{CPU: time.Hour, RSS: 4096}}, true, p.hear(to, "may go")
+	}
+	return Share{Peak: Peak{CPU: time.Hour, RSS: 2048}}, false, p.hear(to, "leaves")
 }
 
 func (p *parters) Update(_ context.Context, to Host, t Task) error {
@@ -125,7 +128,7 @@ func TestRunner_TellsOfReleases(t *testing.T) {
 		nodes("hosta\nhostb\nhostc\n")
 		order(t, r, without(3, AssignAsked, "hosta", "hostc"))
 		order(t, r, without(4, AssignDone, "hosta", "hostc"))
-		heard(t, p, "hostb leaves", "hostc has hosta/0+hostc/0 by order 4")
+		heard(t, p, "hostb leaves", "hostb may go", "hostc has hosta/0+hostc/0 by order 4")
 		if got := r.Task(); len(got.Leaving)+len(got.Untold) > 0 || !slices.Equal(got.Left, []pbs.HostName{"hostb"}) {
 			t.Errorf("leaving %v, untold %v, left %v", got.Leaving, got.Untold, got.Left)
 		}
@@ -153,9 +156,27 @@ func TestRunner_TellsWhoWasAway(t *testing.T) {
 		heard(t, p, "hostc has hosta/0+hostc/0 by order 4")
 		p.set("hostb", false)
 		time.Sleep(partAgain)
-		heard(t, p, "hostb leaves")
+		heard(t, p, "hostb leaves", "hostb may go")
 		time.Sleep(time.Hour)
 		heard(t, p)
+	})
+}
+
+// What a sister has used is saved, and told in the log once, before it goes on; the next mom does not
+// ask for it again.
+func TestRunner_SavesWhatLeaversHaveUsed(t *testing.T) {
+	parting(t, func(t *testing.T, r *Runner, p *parters, again func() *Runner) {
+		p.set("hostb may go", true)
+		order(t, r, without(1, AssignAsked, "hosta", "hostc"))
+		order(t, r, without(2, AssignDone, "hosta", "hostc"))
+		heard(t, p, "hostb leaves", "hostc has hosta/0+hostc/0 by order 2")
+		r = again()
+		p.set("hostb may go", false)
+		time.Sleep(partAgain)
+		heard(t, p, "hostb may go")
+		if got := r.Task(); len(got.Leaving)+len(got.Reported) > 0 || got.Shares["hostb"].RSS != 4096 {
+			t.Errorf("leaving %v, reported %v, used %v", got.Leaving, got.Reported, got.Shares)
+		}
 	})
 }
 
@@ -171,10 +192,10 @@ func TestRunner_TellsOfOverlappingReleases(t *testing.T) {
 		r = again()
 		p.set("hostc", false)
 		time.Sleep(partAgain)
-		heard(t, p, "hostc leaves")
+		heard(t, p, "hostc leaves", "hostc may go")
 		p.set("hostb", false)
 		time.Sleep(partAgain)
-		heard(t, p, "hostb leaves")
+		heard(t, p, "hostb leaves", "hostb may go")
 		if got := r.Task(); len(got.Leaving) > 0 || len(got.Left) != 2 || got.total().CPU != 2*time.Hour {
 			t.Errorf("leaving %v, left %v, used %v", got.Leaving, got.Left, got.total())
 		}

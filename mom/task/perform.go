@@ -85,6 +85,10 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.begin(ctx, r.site.runPrologue)
 	case Conclude:
 		r.conclude(ctx)
+	case AwaitReport:
+		r.later(alarm{at: time.Now().Add(a.After), event: Reported{}})
+	case Remove:
+		r.async(ctx, r.site.removeAll)
 	case Recover:
 		r.async(ctx, r.site.recover)
 	case Watch:

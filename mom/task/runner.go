@@ -115,8 +115,8 @@ func (r *Runner) Run(ctx context.Context, first Event) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.wg.Wait()
 	defer cancel()
-	r.alarms = []alarm{{at: time.Now(), event: first}}
-	for {
+	r.open(ctx, letter{event: first}) // before whatever others have to say
+	for !r.dropped() {
 		timer := time.NewTimer(r.untilAlarm())
 		select {
 		case <-ctx.Done():
@@ -127,9 +127,6 @@ func (r *Runner) Run(ctx context.Context, first Event) {
 			r.open(ctx, l)
 		case <-timer.C:
 			r.ring(ctx)
-		}
-		if r.dropped() {
-			return
 		}
 	}
 }

@@ -197,9 +197,15 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		return t.hooked(ev)
 	case Delivered:
 		return t.concluded(ev)
+	case Dismiss:
+		return t.dismiss()
+	case Reported:
+		return t.reported()
+	case Removed:
+		return t.removed(ev)
 	case Abandon:
 		if t.Over() {
-			return t, nil, nil
+			return t.reported()
 		}
 		t.Abandoned = true
 		return t.leave(spool.Ended{ExitStatus: ExitRetry, Comment: "the start has failed"})
@@ -217,13 +223,13 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: fencedComment, Lost: true})
 	case Kill:
 		if t.Over() {
-			return t, nil, nil
+			return t.reported()
 		}
 		t.Kill = &ev.Killing
-		return t.leave(spool.Ended{ExitStatus: 256 + int(syscall.SIGKILL)})
+		return t.leave(spool.Ended{ExitStatus: exitEnded})
 	case Abort:
 		if t.Over() {
-			return t, nil, nil
+			return t.reported()
 		}
 		t.Aborted = true
 		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: "the mom ended its jobs", Lost: true})
@@ -246,54 +252,15 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 	return t, nil, t.refused("unknown event")
 }
 
-// leave ends a sister's part: with its last program it is over.
-func (t Task) leave(result spool.Ended) (Task, []Action, error) {
-	if t.Result == nil {
-		t.Result = &result
-	}
-	if t.live() {
-		t.State = Ending
-		return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
-	}
-	return t.left()
-}
-
-// left goes on with what follows the last program: hooks, where the host had joined.
-func (t Task) left() (Task, []Action, error) {
-	if t.State == Accepted && t.Result.NeverStarted {
-		return t.over()
-	}
-	t.State = Delivering
-	return t, []Action{{Do: Conclude}}, nil
-}
-
-// concluded notes what the last hooks have set: only then do others hear that the part is over.
-func (t Task) concluded(ev Delivered) (Task, []Action, error) {
-	if t.State != Delivering {
-		return t, nil, nil
-	}
-	t.HookUsed = overlaid(t.HookUsed, ev.Used)
-	return t.over()
-}
-
-func (t Task) over() (Task, []Action, error) {
-	result := *t.Result
-	result.Used = t.Used()
-	t.State, t.Result = Ended, &result
-	return t, []Action{{Do: Report}, {Do: Clean}}, nil
-}
-
 func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 	lost := func(why string) (Task, []Action, error) {
 		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: why, Lost: true, NeverStarted: t.State == Accepted && t.Attrs != nil})
 	}
 	switch {
-	case t.State == Ended && t.Told:
-		return t, []Action{{Do: Clean}}, nil
 	case t.State == Ended:
-		return t, []Action{{Do: Report}, {Do: Clean}}, nil
+		return t.resumeOver()
 	case t.State == Delivering:
-		return t, []Action{{Do: Conclude}}, nil
+		return t, t.leaving(), nil
 	case t.BootID != ev.BootID:
 		return lost("the host was restarted")
 	case !ev.Adopt:

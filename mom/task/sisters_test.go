@@ -97,7 +97,6 @@ func TestStep_SeveralHosts(t *testing.T) {
 		{"a sister is ended before it has joined", in(Accepted, sister), Kill{}, Delivering, "run the hooks of the end"},
 		{"the start has failed", in(Running, sister), Abandon{}, Delivering, "run the hooks of the end"},
 		{"the start fails at a sister with programs", in(Running, sister, running(up)), Abandon{}, Ending, hard},
-		{"a sister's last hooks are over", in(Delivering, sister), Delivered{}, Ended, "report the end; clean up"},
 		{"a sister's mom was restarted in its last hooks", in(Delivering, sister), Resume{"boot2", false}, Delivering, "run the hooks of the end"},
 		{"a sister is asked for its prologue", in(Running, sister), Prologue{}, Running, "run the hooks before the program"},
 		{"a sister is asked again for its prologue", in(Running, sister, prologue), Prologue{}, Running, ""},

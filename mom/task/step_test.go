@@ -67,7 +67,7 @@ func words(actions []Action) string {
 			if a.Program != 0 {
 				w += fmt.Sprintf(" to program %d", a.Program)
 			}
-		case Grace:
+		case Grace, AwaitReport:
 			w += " of " + a.After.String()
 		case Note:
 			w += " " + a.Text

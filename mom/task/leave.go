@@ -1,0 +1,187 @@
+package task
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"rampart/mom/spool"
+)
+
+// A LeaveStage is what is next at a sister whose last process is gone (specification: ramp-down
+// section 9.3). The numbers are in records on disk.
+type LeaveStage uint8
+
+// The stages.
+const (
+	LeaveEpilogue LeaveStage = iota // execjob_epilogue, or execjob_abort
+	LeaveReport                     // a mother superior that goes on without the host saves what the part has used
+	LeaveEnd                        // execjob_end
+	LeaveFiles                      // the removal of what the run has left on the host
+	LeaveNothing                    // all of that is removed
+)
+
+// The events of a sister's end.
+type (
+	// Dismiss ends a sister's part: the run goes on without its host.
+	Dismiss struct{}
+	// Reported says that the mother superior has what a dismissed part has used, or does not come for
+	// it.
+	Reported struct{}
+	// Removed says that nothing of the run is left on the host, or that the removal hangs.
+	Removed struct{ Hangs bool }
+)
+
+func (Dismiss) event()  {}
+func (Reported) event() {}
+func (Removed) event()  {}
+
+// The deeds of a sister's end.
+const (
+	AwaitReport Deed = "wait for the mother superior"
+	Remove      Deed = "remove the files"
+)
+
+const (
+	hearFor   = 10 * time.Second // the mother superior comes for what a dismissed part has used, or does not
+	removeFor = 10 * time.Second // bounds the wait for files that may be on a file system that hangs
+)
+
+// Reckoned tells whether what a part has used is final but for what its last hooks set.
+func (t Task) Reckoned() bool {
+	return t.State == Ended || t.State == Delivering && t.Leave > LeaveEpilogue
+}
+
+// EndEvents are those of hooks of a run that is over: what happens is different where the start has
+// failed (specification: ramp-down section 17). A sister has some at each stage of its end.
+func (t Task) EndEvents() []string {
+	switch {
+	case t.Abandoned:
+		return []string{"execjob_abort"}
+	case t.Sister && t.Leave == LeaveEpilogue:
+		return []string{"execjob_epilogue"}
+	case t.Sister:
+		return []string{"execjob_end"}
+	case t.Result != nil && t.Result.NeverStarted:
+		return []string{"execjob_abort", "execjob_epilogue", "execjob_end"}
+	}
+	return []string{"execjob_epilogue", "execjob_end"}
+}
+
+// LastEvents tells whether no hooks of the run come after those of EndEvents.
+func (t Task) LastEvents() bool { return !t.Sister || t.Abandoned || t.Leave == LeaveEnd }
+
+func (t Task) dismiss() (Task, []Action, error) {
+	if t.Over() {
+		return t, nil, nil
+	}
+	t.Dismissed, t.Kill = true, new(Killing)
+	return t.leave(spool.Ended{ExitStatus: exitEnded})
+}
+
+// exitEnded is the exit status of a part that was ended with its run.
+const exitEnded = 256 + int(syscall.SIGKILL)
+
+// leave ends a sister's part: with its last program it is over.
+func (t Task) leave(result spool.Ended) (Task, []Action, error) {
+	if t.Result == nil {
+		t.Result = &result
+	}
+	if t.live() {
+		t.State = Ending
+		return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
+	}
+	return t.left()
+}
+
+// left goes on with what follows the last program: hooks, where the host had joined.
+func (t Task) left() (Task, []Action, error) {
+	if t.State == Accepted && t.Result.NeverStarted {
+		next, actions, err := t.over()
+		return next, append(actions, Action{Do: Clean}), err
+	}
+	t.State = Delivering
+	return t, t.leaving(), nil
+}
+
+// leaving is what is to be done at a stage of the end.
+func (t Task) leaving() []Action {
+	switch t.Leave {
+	case LeaveReport:
+		return []Action{{Do: AwaitReport, After: hearFor}}
+	case LeaveFiles:
+		return []Action{{Do: Remove}}
+	}
+	return []Action{{Do: Conclude}}
+}
+
+// concluded notes what hooks of the end have set.
+func (t Task) concluded(ev Delivered) (Task, []Action, error) {
+	if t.State != Delivering {
+		return t, nil, nil
+	}
+	t.HookUsed = overlaid(t.HookUsed, ev.Used)
+	switch {
+	case t.LastEvents():
+		t.Leave = LeaveFiles
+	case t.Dismissed:
+		t.Leave = LeaveReport
+	default:
+		t.Leave = LeaveEnd
+	}
+	return t, t.leaving(), nil
+}
+
+// reported lets a part go on that waits for its mother superior.
+func (t Task) reported() (Task, []Action, error) {
+	if t.State != Delivering || t.Leave != LeaveReport {
+		return t, nil, nil
+	}
+	t.Leave = LeaveEnd
+	return t, t.leaving(), nil
+}
+
+func (t Task) removed(ev Removed) (Task, []Action, error) {
+	if t.State != Delivering || t.Leave != LeaveFiles {
+		return t, nil, nil
+	}
+	if !ev.Hangs {
+		t.Leave = LeaveNothing
+	}
+	return t.over()
+}
+
+// resumeOver tells the end of a part that is over, if that was not told yet, and removes what an earlier
+// mom has not.
+func (t Task) resumeOver() (Task, []Action, error) {
+	var actions []Action
+	if !t.Told {
+		actions = append(actions, Action{Do: Report})
+	}
+	if t.Leave != LeaveNothing {
+		actions = append(actions, Action{Do: Clean})
+	}
+	return t, actions, nil
+}
+
+// over ends a part of which nothing is left: only then do others hear so.
+func (t Task) over() (Task, []Action, error) {
+	result := *t.Result
+	result.Used = t.Used()
+	t.State, t.Result = Ended, &result
+	return t, []Action{{Do: Report}}, nil
+}
+
+// removeAll removes what the run has left on the host. It does not wait for ever: what hangs goes on
+// behind it, and the job's next run here waits for it.
+func (s *Site) removeAll(ctx context.Context, t Task) Event {
+	select {
+	case <-s.clean(ctx, t):
+		return Removed{}
+	case <-time.After(removeFor):
+		s.Logger.Warn("folders of the job are still being removed", "job", t.Key.Job)
+		return Removed{Hangs: true}
+	case <-ctx.Done():
+		return nil
+	}
+}

@@ -1,0 +1,227 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/mom/proc"
+	"rampart/mom/spool"
+)
+
+// The end of a sister's part, step by step (specification: ramp-down section 9.3).
+func TestStep_SisterLeaves(t *testing.T) {
+	due := func(s LeaveStage) func(*Task) {
+		return func(t *Task) { t.Leave, t.Result = s, &spool.Ended{ExitStatus: 265} }
+	}
+	dismissed := func(t *Task) { t.Dismissed = true }
+	abandoned := func(t *Task) { t.Abandoned = true }
+	resume := Resume{"boot", true}
+	const ends, waits, removes = "run the hooks of the end", "wait for the mother superior", "remove the files"
+	for _, c := range []struct {
+		name    string
+		task    Task
+		event   Event
+		state   State
+		stage   LeaveStage
+		actions string
+	}{
+		{"its host is released", in(Running, sister), Dismiss{}, Delivering, LeaveEpilogue, ends},
+		{"its host is released, programs run", in(Running, sister, running(ProgramRunning)), Dismiss{}, Ending, LeaveEpilogue, "send killed; allow a grace of 10s"},
+		{"its host is released again", in(Delivering, sister, dismissed), Dismiss{}, Delivering, LeaveEpilogue, ""},
+		{"its epilogue is over", in(Delivering, sister), Delivered{}, Delivering, LeaveEnd, ends},
+		{"a released one's epilogue is over", in(Delivering, sister, dismissed), Delivered{}, Delivering, LeaveReport, waits + " of 10s"},
+		{"what it has used is known", in(Delivering, sister, dismissed, due(LeaveReport)), Reported{}, Delivering, LeaveEnd, ends},
+		{"what it has used is known twice", in(Delivering, sister, dismissed, due(LeaveEnd)), Reported{}, Delivering, LeaveEnd, ""},
+		{"what it has used is known too early", in(Delivering, sister, dismissed), Reported{}, Delivering, LeaveEpilogue, ""},
+		{"the job ends while it waits", in(Delivering, sister, dismissed, due(LeaveReport)), Kill{}, Delivering, LeaveEnd, ends},
+		{"the mom stops while it waits", in(Delivering, sister, dismissed, due(LeaveReport)), Abort{}, Delivering, LeaveEnd, ends},
+		{"its end hooks are over", in(Delivering, sister, dismissed, due(LeaveEnd)), Delivered{}, Delivering, LeaveFiles, removes},
+		{"the hooks of a start that failed are over", in(Delivering, sister, abandoned), Delivered{}, Delivering, LeaveFiles, removes},
+		{"its files are removed", in(Delivering, sister, dismissed, due(LeaveFiles)), Removed{}, Ended, LeaveNothing, "report the end"},
+		{"its files cannot be removed", in(Delivering, sister, dismissed, due(LeaveFiles)), Removed{Hangs: true}, Ended, LeaveFiles, "report the end"},
+		{"its files are removed twice", in(Ended, sister, dismissed, due(LeaveNothing)), Removed{}, Ended, LeaveNothing, ""},
+		{"restarted before its end was told", in(Ended, sister, dismissed, due(LeaveNothing)), resume, Ended, LeaveNothing, "report the end"},
+		{"restarted when its end was told", in(Ended, sister, dismissed, due(LeaveNothing), told), resume, Ended, LeaveNothing, ""},
+		{"restarted when its removal hung", in(Ended, sister, dismissed, due(LeaveFiles), told), resume, Ended, LeaveFiles, "clean up"},
+		{"restarted in its epilogue", in(Delivering, sister, dismissed), resume, Delivering, LeaveEpilogue, ends},
+		{"restarted while it waits", in(Delivering, sister, dismissed, due(LeaveReport)), resume, Delivering, LeaveReport, waits + " of 10s"},
+		{"restarted in its end hooks", in(Delivering, sister, dismissed, due(LeaveEnd)), resume, Delivering, LeaveEnd, ends},
+		{"restarted in the removal", in(Delivering, sister, dismissed, due(LeaveFiles)), resume, Delivering, LeaveFiles, removes},
+	} {
+		before := fmt.Sprintf("%+v", c.task)
+		next, actions, err := step(c.task, c.event)
+		if err != nil || next.State != c.state || next.Leave != c.stage || words(actions) != c.actions {
+			t.Errorf("%s: %s, stage %d, %q, %v; want %s, %d, %q", c.name, next.State, next.Leave, words(actions), err, c.state, c.stage, c.actions)
+		}
+		if after := fmt.Sprintf("%+v", c.task); after != before {
+			t.Errorf("%s: the task was changed in place", c.name)
+		}
+	}
+}
+
+// A leaver is a sister's host: it notes what is done there, and may stop at one deed until the mom dies.
+type leaver struct {
+	*proc.Fake
+	mu    sync.Mutex
+	done  []string
+	held  string
+	freed chan struct{}
+}
+
+func (l *leaver) do(what string) {
+	l.mu.Lock()
+	l.done = append(l.done, what)
+	held, freed := l.held == what, l.freed
+	l.mu.Unlock()
+	if held {
+		<-freed
+	}
+}
+
+// hold has the next such deeds last; what was held ends.
+func (l *leaver) hold(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.freed != nil {
+		close(l.freed)
+	}
+	l.held, l.freed = what, make(chan struct{})
+}
+
+func (l *leaver) RemoveDir(*proc.Owner, string) error {
+	l.do("files")
+	return nil
+}
+
+// lastHooks are the hooks of the host.
+type lastHooks struct {
+	Hooks
+	*leaver
+}
+
+func (h lastHooks) Ending(_ context.Context, t Task) (used []spool.Used) {
+	for _, event := range t.EndEvents() {
+		h.do(event)
+		used = append(used, spool.Used{Resource: "foo", Type: "string", Value: event})
+	}
+	return used
+}
+
+// leaving runs f beside a sister's part. again stops its mom as a crash would and starts it anew.
+func leaving(t *testing.T, f func(t *testing.T, l *leaver, now func() *Runner, again func())) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := stageSite(t)
+		l := &leaver{Fake: proc.NewFake(nil)}
+		s.System, s.Hooks = l, lastHooks{leaver: l}
+		ctx, cancel := context.WithCancel(t.Context())
+		r := NewRunner(s, in(Running, sister))
+		go r.Run(ctx, Hooked{})
+		f(t, l, func() *Runner { return r }, func() {
+			synctest.Wait()
+			cancel()
+			l.hold("")
+			<-r.Done()
+			ctx, cancel = context.WithCancel(t.Context())
+			records, err := s.Spool.Tasks()
+			if err != nil || len(records) != 1 {
+				t.Fatal(records, err)
+			}
+			if r, err = Load(s, records[0]); err != nil {
+				t.Fatal(err)
+			}
+			go r.Run(ctx, Resume{"boot", true})
+		})
+		cancel()
+		<-r.Done()
+	})
+}
+
+func (l *leaver) wants(t *testing.T, r *Runner, want string) {
+	t.Helper()
+	synctest.Wait()
+	l.mu.Lock()
+	got := strings.Join(l.done, ", ")
+	l.mu.Unlock()
+	if facts, _ := r.site.Spool.Pending(10); len(facts) > 0 {
+		got += fmt.Sprintf(", %d fact", len(facts))
+	}
+	if got != want {
+		t.Errorf("done so far: %s; want %s", got, want)
+	}
+}
+
+const (
+	epilogue, end = "execjob_epilogue", "execjob_end"
+	whole         = epilogue + ", " + end + ", files, 1 fact"
+)
+
+// The mother superior knows what the part has used before the last hooks run, and the servers hear
+// that it is over when nothing of it is left.
+func TestRunner_LeavesInOrder(t *testing.T) {
+	leaving(t, func(t *testing.T, l *leaver, now func() *Runner, _ func()) {
+		r := now()
+		order(t, r, Dismiss{})
+		l.wants(t, r, epilogue)
+		if got := r.Task(); !got.Reckoned() || len(got.HookUsed) != 1 {
+			t.Errorf("the part is at %d, hooks have set %v", got.Leave, got.HookUsed)
+		}
+		time.Sleep(hearFor / 2)
+		l.wants(t, r, epilogue)
+		order(t, r, Reported{})
+		l.wants(t, r, whole)
+		if got := r.Task(); got.State != Ended || got.HookUsed[0].Value != "execjob_end" {
+			t.Errorf("the part is %s, hooks have set %v", got.State, got.HookUsed)
+		}
+	})
+}
+
+// A mother superior that does not come is not waited for.
+func TestRunner_LeavesAlone(t *testing.T) {
+	leaving(t, func(t *testing.T, l *leaver, now func() *Runner, _ func()) {
+		order(t, now(), Dismiss{})
+		time.Sleep(hearFor + time.Second)
+		l.wants(t, now(), whole)
+	})
+}
+
+// Wherever the mom dies, the next one goes on there: what was done is not done again.
+func TestRunner_LeavesThroughCrashes(t *testing.T) {
+	for _, c := range []struct{ held, want string }{
+		{epilogue, epilogue + ", " + whole},
+		{end, epilogue + ", " + end + ", " + end + ", files, 1 fact"},
+		{"files", epilogue + ", " + end + ", files, files, 1 fact"},
+		{"", whole},
+	} {
+		leaving(t, func(t *testing.T, l *leaver, now func() *Runner, again func()) {
+			l.hold(c.held)
+			order(t, now(), Dismiss{})
+			if c.held == "" || c.held == epilogue {
+				again()
+				synctest.Wait()
+				again()
+			}
+			order(t, now(), Reported{})
+			again()
+			synctest.Wait()
+			again()
+			l.wants(t, now(), c.want)
+		})
+	}
+}
+
+// Folders that cannot be removed, for their file system hangs, hold up the word of the end for a while only.
+func TestRunner_LeavesHangingFolders(t *testing.T) {
+	leaving(t, func(t *testing.T, l *leaver, now func() *Runner, _ func()) {
+		l.hold("files")
+		order(t, now(), Kill{})
+		l.wants(t, now(), epilogue+", "+end+", files")
+		time.Sleep(removeFor + time.Second)
+		l.wants(t, now(), whole)
+		l.hold("")
+	})
+}
