@@ -10,8 +10,7 @@ import (
 )
 
 // TestRampDown_StageOut plays RD-1 to RD-6. The files go to a host that is stopped, so that
-// their way takes as long as it is looked at. RD-6 alters the walltime: the name of a job that
-// runs is refused (attr.Def.AlterRunning).
+// their way takes as long as it is looked at.
 func TestRampDown_StageOut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("RD-1 to RD-6 take long")
@@ -31,7 +30,7 @@ func TestRampDown_StageOut(t *testing.T) {
 		{"RD-3", "", nil, "", "", false},
 		{"RD-4", "", func(w *rampdown, id string) { w.must("qalter", "-W", "release_nodes_on_stageout=true", id) }, "", "True", true},
 		{"RD-5", "", nil, "queuejob True", "True", true},
-		{"RD-6", "true", func(w *rampdown, id string) { w.must("qalter", "-l", "walltime=1:00:00", id) }, "modifyjob False", "False", false},
+		{"RD-6", "true", func(w *rampdown, id string) { w.must("qalter", "-N", "test", id) }, "modifyjob False", "False", false},
 	} {
 		if c.hook != "" && os.Geteuid() != 0 {
 			continue // hooks are root's

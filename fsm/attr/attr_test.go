@@ -173,7 +173,8 @@ func TestCheckRunning(t *testing.T) {
 		"Hold_Types":                "",
 		"comment":                   "",
 		"tolerate_node_failures":    "",
-		"Job_Name":                  "Cannot modify attribute while job running  Job_Name",
+		"Job_Name":                  "",
+		"Output_Path":               "Cannot modify attribute while job running  Output_Path",
 		"Variable_List":             "Cannot modify attribute while job running  Variable_List",
 		"release_nodes_on_stageout": "",
 	} {

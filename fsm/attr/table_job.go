@@ -32,7 +32,7 @@ func set(name string, t Type, f func(string) (string, bool)) row {
 // jobRows are the attributes of a job in the order of qstat -f.
 func jobRows() []row {
 	return []row{
-		set("Job_Name", Text, parseJobName).or("STDIN"),
+		set("Job_Name", Text, parseJobName).running().or("STDIN"),
 		shown("Job_Owner", Text),
 		shown("resources_used", Resources),
 		shown("job_state", Text),

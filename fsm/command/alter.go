@@ -56,7 +56,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *j
 	structural := false
 	for _, ch := range c.Changes {
-		if started(j) && !alterableWhileRunning(ch.Entry) {
+		if started(j) && !alterableWhileRunning(tx, ch.Entry) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
 		}
 		if err := applyChange(&next, ch); err != nil {
@@ -127,9 +127,12 @@ func started(j *state.Job) bool { return j.State == pbs.Running || j.State == pb
 
 // alterableWhileRunning tells what qalter may change of a running job: of
 // resources the limits of time, else what the attribute table allows.
-func alterableWhileRunning(e attr.Entry) bool {
-	if e.Name == "Resource_List" {
+func alterableWhileRunning(tx *state.Tx, e attr.Entry) bool {
+	switch {
+	case e.Name == "Resource_List":
 		return e.Resource == "walltime" || e.Resource == "cput"
+	case e.Name == "Job_Name" && tx.Cluster().FeatureLevel < LevelObjects: // older releases refuse it
+		return false
 	}
 	def, ok := attr.Lookup(attr.Job, e.Name)
 	return ok && def.AlterRunning
