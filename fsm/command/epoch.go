@@ -40,7 +40,27 @@ func (c *NewEpoch) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if c.Recovery != nil {
 		goOnWithout(tx, m, *c.Recovery)
 	}
+	skipReleases(tx)
 	return nil
+}
+
+// skipReleases leaves numbers of releases out: mothers superior may have seen some of which this state
+// does not know, and nothing takes effect there whose number is not above the last.
+func skipReleases(tx *state.Tx) {
+	if tx.Cluster().FeatureLevel < LevelHosts {
+		return
+	}
+	var all []*state.Job
+	for j := range tx.Running() {
+		if len(j.Sisters) > 0 {
+			all = append(all, j)
+		}
+	}
+	for _, j := range all {
+		next := *j
+		next.Releases += EpochSkip
+		tx.PutJob(&next)
+	}
 }
 
 // goOnWithout takes the lost servers and those that begin anew off the record.

@@ -108,6 +108,7 @@ func (r *restoring) run(c *Restore) error {
 		return err
 	}
 	r.keepRuns()
+	skipReleases(r.next)
 	r.orderEnds()
 	r.orders()
 	r.tell()

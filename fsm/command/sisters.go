@@ -47,7 +47,7 @@ func endSisters(tx *state.Tx, j *state.Job, again bool) {
 
 // loseSister ends a run of which a sister's part is lost: its mother superior ends the rest.
 func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
-	left := j.HasLeft(l.host)
+	left := j.HasLeft(l.host) || j.Release.Leaves(l.host) // if that comes to nothing, its mother superior ends it
 	if err := sisterEnded(tx, j, l.host); err != nil {
 		return err
 	}

@@ -48,6 +48,12 @@ type Release struct {
 	Prune    bool           `cbor:"7,keyasint,omitempty"` // of a run that is being started: nothing is held
 }
 
+// Leaves tells whether the job has no vnode of the host any more once the release is done; a nil one
+// leaves none.
+func (r *Release) Leaves(host pbs.HostName) bool {
+	return r != nil && slices.ContainsFunc(r.Released, func(h Holding) bool { return h.Host == host && h.Left })
+}
+
 // A Holding is what a release has taken from a job on one host, and what stays assigned until
 // the mom says that the job has left the host (specification: ramp-down section 8).
 type Holding struct {
