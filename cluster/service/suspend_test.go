@@ -1,0 +1,169 @@
+package service
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// A spreadJob is one that runs on two hosts, whose moms answer when they are told to.
+type spreadJob struct {
+	*bench
+	id string
+}
+
+func newSpreadJob(t *testing.T) *spreadJob {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	b.host("hosta", "hosta")
+	b.host("hostb", "hostb")
+	w := &spreadJob{b, b.mustSubmit("ann@hosta", set("Resource_List.select", "2:ncpus=2"), set("Resource_List.place", "scatter"))}
+	b.do(&command.StartJob{Job: pbs.JobID(w.id), ExecVnode: "(hosta:ncpus=2)+(hostb:ncpus=2)"})
+	w.confirm()
+	b.do(&command.JobStarted{Source: command.Source{Host: "hosta", Spool: "s", Seq: 1}, Job: pbs.JobID(w.id), RunCount: 1, Session: 7})
+	return w
+}
+
+// open returns the kinds of the open orders of the mother superior.
+func (w *spreadJob) open() (kinds []state.OrderKind) {
+	for o := range w.store.View().Orders("hosta") {
+		kinds = append(kinds, o.Kind)
+	}
+	return kinds
+}
+
+// confirm has her answer those that are open now.
+func (w *spreadJob) confirm() {
+	w.t.Helper()
+	var ids []pbs.OrderID
+	for o := range w.store.View().Orders("hosta") {
+		ids = append(ids, o.ID)
+	}
+	for _, id := range ids {
+		w.do(&command.OrderConfirmed{Host: "hosta", Order: id})
+	}
+}
+
+// release and suspend ask as users do; the answer comes when it does.
+func (w *spreadJob) release() <-chan error {
+	return asked(func() error {
+		_, err := w.Batch.ReleaseNodes(w.as("ann@hosta"), request(&api.ReleaseNodesRequest{Job: w.id, Vnodes: "hostb"}, ""))
+		return err
+	})
+}
+
+func (w *spreadJob) signal(name string) <-chan error {
+	return asked(func() error {
+		_, err := w.Batch.Signal(w.as("op@hosta"), request(&api.SignalRequest{Job: w.id, Signal: name}, ""))
+		return err
+	})
+}
+
+func asked(ask func() error) <-chan error {
+	answer := make(chan error, 1)
+	go func() { answer <- ask() }()
+	synctest.Wait()
+	return answer
+}
+
+// answered expects the code of an answer that is there, waits that there is none yet.
+func (w *spreadJob) answered(answer <-chan error, want pbs.Code) {
+	w.t.Helper()
+	synctest.Wait()
+	select {
+	case err := <-answer:
+		if pbs.CodeOf(err) != want {
+			w.t.Errorf("answer %v, want code %d", err, want)
+		}
+	default:
+		w.t.Error("no answer")
+	}
+}
+
+func (w *spreadJob) waits(answer <-chan error) {
+	w.t.Helper()
+	synctest.Wait()
+	select {
+	case err := <-answer:
+		w.t.Errorf("answered too early: %v", err)
+	default:
+	}
+}
+
+// looks expects what the job has, and whether it is suspended.
+func (w *spreadJob) looks(execVnode string, suspended bool) {
+	w.t.Helper()
+	if j := w.job(w.id); j.ExecVnode != execVnode || j.Suspended() != suspended {
+		w.t.Errorf("the job has %s, suspended %v; want %s, %v", j.ExecVnode, j.Suspended(), execVnode, suspended)
+	}
+}
+
+// A suspension waits for the release that is under way, and then is of what is left.
+func TestSuspend_WaitsForARelease(t *testing.T) {
+	const both, one = "(hosta:ncpus=2)+(hostb:ncpus=2)", "(hosta:ncpus=2)"
+	synctest.Test(t, func(t *testing.T) {
+		w := newSpreadJob(t)
+		release := w.release()
+		suspension := w.signal(command.Suspend)
+		w.waits(release)
+		w.waits(suspension)
+		if kinds := w.open(); len(kinds) != 1 || kinds[0] != state.OrderRelease {
+			t.Fatalf("open orders of kinds %v", kinds)
+		}
+		w.confirm()
+		w.answered(release, 0)
+		w.waits(suspension)
+		w.looks(one, false)
+		w.confirm()
+		w.answered(suspension, 0)
+		w.looks(one, true)
+	})
+	synctest.Test(t, func(t *testing.T) { // the release comes to nothing
+		w := newSpreadJob(t)
+		release := w.release()
+		suspension := w.signal(command.Suspend)
+		w.do(&command.WithdrawRelease{Job: pbs.JobID(w.id), RunCount: 1, Number: 1})
+		w.answered(release, pbs.NoMom)
+		w.confirm()
+		w.answered(suspension, 0)
+		w.looks(both, true)
+	})
+	synctest.Test(t, func(t *testing.T) { // the job ends
+		w := newSpreadJob(t)
+		release := w.release()
+		suspension := w.signal(command.Suspend)
+		w.do(&command.JobEnded{Source: command.Source{Host: "hosta", Spool: "s", Seq: 2}, Job: pbs.JobID(w.id), RunCount: 1})
+		w.answered(release, pbs.BadState)
+		synctest.Wait()
+		if err := <-suspension; err == nil {
+			t.Error("a job was suspended that has ended")
+		}
+	})
+}
+
+// Nothing is released of a job that is suspended, or about to be (specification: ramp-down section 4, row
+// 13); when it was resumed it is as before.
+func TestRelease_OfASuspendedJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const both, one = "(hosta:ncpus=2)+(hostb:ncpus=2)", "(hosta:ncpus=2)"
+		w := newSpreadJob(t)
+		suspension := w.signal(command.Suspend)
+		w.answered(w.release(), pbs.BadState)
+		w.confirm()
+		w.answered(suspension, 0)
+		w.looks(both, true)
+		w.answered(w.release(), pbs.BadState)
+		resumption := w.signal(command.Resume)
+		w.confirm()
+		w.answered(resumption, 0)
+		w.looks(both, false)
+		release := w.release()
+		w.confirm()
+		w.answered(release, 0)
+		w.looks(one, false)
+	})
+}
