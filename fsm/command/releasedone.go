@@ -156,12 +156,12 @@ func assignedNow(tx *state.Tx, j *state.Job) resource.List {
 // run of it can live there.
 func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 	next, p := *j, *j.Phases
-	p.Held = nil
+	of := func(h state.Holding) bool { return h.Host == host }
+	p.Held = allBut(j.Phases.Held, of)
 	gone := map[pbs.VnodeName]bool{}
 	var order []pbs.VnodeName
 	for _, h := range j.Phases.Held {
-		if h.Host != host {
-			p.Held = append(p.Held, h)
+		if !of(h) {
 			continue
 		}
 		parts, err := spec.ParseExecVnode(h.Chunks)
@@ -181,7 +181,7 @@ func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 		}
 	}
 	is := func(h pbs.HostName) bool { return h == host }
-	next.Sisters, next.Over = slices.DeleteFunc(slices.Clone(j.Sisters), is), slices.DeleteFunc(slices.Clone(j.Over), is)
+	next.Sisters, next.Over = allBut(j.Sisters, is), allBut(j.Over, is)
 	next.Phases = &p
 	tx.PutJob(&next)
 	cpus, slots := 0, []uint32(nil)
@@ -196,6 +196,23 @@ func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 	tx.Emit(state.Event{Kind: state.VnodeLeft, Object: string(host), Text: "deallocating " + strconv.Itoa(cpus) + " cpu(s) from job " + string(j.ID)})
 	keepSlots(tx, j, host, slots)
 	return nil
+}
+
+// allBut returns a list without some of its elements. The lists of a wide job are long, and most
+// of them stays: it is copied in pieces.
+func allBut[T any](list []T, some func(T) bool) []T {
+	at := slices.IndexFunc(list, some)
+	if at < 0 {
+		return list
+	}
+	rest := make([]T, 0, len(list)-1)
+	for ; at >= 0; at = slices.IndexFunc(list, some) {
+		rest, list = append(rest, list[:at]...), list[at+1:]
+	}
+	if rest = append(rest, list...); len(rest) == 0 {
+		return nil
+	}
+	return rest
 }
 
 // keepSlots notes the indices of exec_host that a run keeps until it is over, and drops those
