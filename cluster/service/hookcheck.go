@@ -15,6 +15,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
+	"rampart/transport"
 	"rampart/transport/api"
 )
 
@@ -55,6 +56,7 @@ func (b *Batch) compiles(ctx context.Context, h *state.Hook, before state.HookFi
 	if b.Hooks == nil {
 		return pbs.Errorf(pbs.HookError, "Failed to compile script: this server runs no hooks")
 	}
+	defer transport.Working(ctx)()
 	err := b.Hooks.Compile(ctx, h.Name, script)
 	_, syntax := errors.AsType[*hook.SyntaxError](err)
 	switch {

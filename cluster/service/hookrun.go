@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
+	"rampart/transport"
 	"rampart/transport/api"
 )
 
@@ -31,6 +32,7 @@ func (c *Config) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.O
 		return nil, &hooked{pbs.Errorf(pbs.HookError, "hooks of %s cannot run on this server", e.Event)}
 	}
 	e.Requestor, e.RequestorHost = p.user.Name, string(p.user.Host)
+	defer transport.Working(ctx)()
 	out := c.Hooks.Run(ctx, p.view, e)
 	if out.Rejected == nil {
 		return out, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/cespare/xxhash/v2"
@@ -12,6 +13,7 @@ import (
 	"rampart/cluster"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport"
 )
 
 // requests are the changes that are being answered. A repeat joins the one in hand,
@@ -30,8 +32,9 @@ type requestKey struct {
 // inHand is one change on its way; everybody who repeats it waits on done.
 type inHand struct {
 	body   uint64
-	done   chan struct{} // closed when the rest is set
-	left   bool          // its asker went away: the outcome is not the request's
+	ctx    context.Context // of the request that does the work
+	done   chan struct{}   // closed when the rest is set
+	left   bool            // its asker went away: the outcome is not the request's
 	result state.Result
 	err    error
 }
@@ -42,31 +45,61 @@ func newRequests() *requests { return &requests{inHand: map[requestKey]*inHand{}
 // asker goes away, one of those who joined does the work again.
 func (q *requests) do(ctx context.Context, key requestKey, body uint64, work func() (state.Result, error)) (state.Result, error) {
 	for {
-		r, first := q.join(key, body)
+		r, first := q.join(ctx, key, body)
 		switch {
 		case first:
 			return q.answer(ctx, key, r, work)
 		case r.body != body:
 			return state.Result{}, pbs.Refuse(pbs.ReusedRequest)
 		}
-		select {
-		case <-r.done:
-			if !r.left {
-				return r.result, r.err
-			}
-		case <-ctx.Done():
-			return state.Result{}, fmt.Errorf("%w: %w", cluster.ErrOutcomeUnknown, ctx.Err())
+		if err := r.await(ctx); err != nil {
+			return state.Result{}, fmt.Errorf("%w: %w", cluster.ErrOutcomeUnknown, err)
+		}
+		if !r.left {
+			return r.result, r.err
 		}
 	}
 }
 
-func (q *requests) join(key requestKey, body uint64) (r *inHand, first bool) {
+// lookEvery is how often a repeat looks whether hooks keep its twin busy.
+const lookEvery = 250 * time.Millisecond
+
+// await waits for the outcome. While hooks keep the one busy who does the work, the time of
+// those who have joined stands still, too.
+func (r *inHand) await(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var done func()
+	defer func() {
+		if done != nil {
+			done()
+		}
+	}()
+	for {
+		switch working := transport.IsWorking(r.ctx); {
+		case working && done == nil:
+			done = transport.Working(ctx)
+		case !working && done != nil:
+			done()
+			done = nil
+		}
+		select {
+		case <-r.done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (q *requests) join(ctx context.Context, key requestKey, body uint64) (r *inHand, first bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if r, ok := q.inHand[key]; ok {
 		return r, false
 	}
-	r = &inHand{body: body, done: make(chan struct{}), left: true}
+	r = &inHand{body: body, ctx: ctx, done: make(chan struct{}), left: true}
 	q.inHand[key] = r
 	return r, true
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"rampart/cluster"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/mom/hook"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -170,4 +172,26 @@ func TestRepeats_AtALeaderThatIsBehind(t *testing.T) {
 	if _, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: []byte("y")}, id)); pbs.CodeOf(err) != pbs.ReusedRequest {
 		t.Errorf("another body: %v", err)
 	}
+}
+
+// TestRepeats_HooksTakeTheirTime: the time of a request stands still while a hook looks at it,
+// that of its repeat, too.
+func TestRepeats_HooksTakeTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := hookedBench(t, "queuejob", func(*hook.Event) *hook.Outcome {
+			time.Sleep(10 * time.Minute)
+			return accepted(nil)
+		})
+		id := transport.NewRequestID()
+		var told []<-chan submitted
+		for range 2 {
+			ctx, cancel := transport.WithBudget(b.as("ann@h"), 5*time.Second)
+			defer cancel()
+			told = append(told, b.submitLater(ctx, "x", id))
+		}
+		one, two := <-told[0], <-told[1]
+		if one.err != nil || two != one || len(s.seen) != 1 {
+			t.Errorf("twins: %+v and %+v, the hook was asked %d times", one, two, len(s.seen))
+		}
+	})
 }
