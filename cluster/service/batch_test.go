@@ -250,6 +250,7 @@ func TestSignalNames(t *testing.T) {
 
 func TestManage_Refusals(t *testing.T) {
 	b := newBench(t)
+	b.host("hosta", "hosta")
 	cases := []struct {
 		name string
 		kind api.ObjectKind
@@ -263,6 +264,8 @@ func TestManage_Refusals(t *testing.T) {
 		{"zone of a host", api.ObjectKind_OBJECT_KIND_SERVER, "", set("timezone", "Local"), "Illegal attribute or resource value timezone"},
 		{"unknown queue", api.ObjectKind_OBJECT_KIND_QUEUE, "nosuch", set("enabled", "true"), "Unknown queue"},
 		{"unknown node", api.ObjectKind_OBJECT_KIND_VNODE, "nosuch", set("state", "offline"), "Unknown node "},
+		{"queue of a node", api.ObjectKind_OBJECT_KIND_VNODE, "hosta", set("queue", "nosuch"), "Unknown queue"},
+		{"mom of a node", api.ObjectKind_OBJECT_KIND_VNODE, "hosta", set("Mom", "hostb"), "Cannot set attribute, read only or insufficient permission  Mom"},
 		{"no type of queue", api.ObjectKind_OBJECT_KIND_QUEUE, "workq", set("queue_type", "bad"), "Illegal attribute or resource value queue_type"},
 		{"type of queue to come", api.ObjectKind_OBJECT_KIND_QUEUE, "workq", set("queue_type", "route"), "No support for requested service"},
 		{"hook", api.ObjectKind_OBJECT_KIND_HOOK, "h", set("enabled", "true"), "Unauthorized Request "},

@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"connectrpc.com/connect"
 
+	"rampart/cluster"
 	"rampart/fsm/acct"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
@@ -37,7 +39,47 @@ func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest
 		}
 		return commands, err
 	})
+	if err == nil && r.Msg.GetKind() == api.ObjectKind_OBJECT_KIND_VNODE && r.Msg.GetVerb() == api.Verb_VERB_CREATE {
+		b.introduce(ctx, pbs.VnodeName(r.Msg.GetName()))
+	}
 	return reply(&api.ManageReply{}, err)
+}
+
+// introduceFor bounds the wait for a mom to tell of a vnode that was made.
+const introduceFor = 2 * time.Second
+
+// introduce has the mom of a vnode that was just made tell what it offers, so that it is free at
+// once. A mom that does not answer tells it with its next renewal.
+func (b *Batch) introduce(ctx context.Context, name pbs.VnodeName) {
+	v, err := b.present(ctx)
+	if err != nil || b.Agent == nil {
+		return
+	}
+	vn, ok := v.Vnode(name)
+	if !ok || !unreported(v, vn.Host) {
+		return
+	}
+	h, ok := v.Host(vn.Host)
+	if !ok || !h.Up || h.Address == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, introduceFor)
+	defer cancel()
+	if _, err := b.Agent(string(h.Name), h.Address).Ping(ctx, connect.NewRequest(&api.PingRequest{Register: true})); err != nil {
+		b.Logger.Debug("a mom was not asked for its vnodes", "host", h.Name, "error", err)
+		return
+	}
+	for {
+		changed := b.Replica.Changed()
+		if v, err = b.Replica.Read(ctx, cluster.Stale); err != nil || !unreported(v, h.Name) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
 }
 
 // ofHooks tells whether a directive is about hooks: a hook must not keep root from mending it.
@@ -112,7 +154,27 @@ func manageQueues(p person, d directive) ([]command.Command, error) {
 	return all, nil
 }
 
+// checkVnode refuses what no vnode can have: a queue that there is not, another mom than the
+// one that it was made for.
+func checkVnode(p person, d directive) error {
+	for _, c := range d.changes {
+		_, queued := p.view.Queue(pbs.QueueName(c.Entry.Value))
+		v, there := p.view.Vnode(pbs.VnodeName(d.name))
+		switch {
+		case c.Op != command.OpSet:
+		case c.Entry.Name == "queue" && !queued:
+			return pbs.Refuse(pbs.UnknownQueue)
+		case c.Entry.Name == "Mom" && d.verb == command.VerbSet && there && !pbs.SameHost(string(v.Host), c.Entry.Value):
+			return pbs.Attribute(pbs.ReadOnlyAttribute, "Mom")
+		}
+	}
+	return nil
+}
+
 func manageVnodes(p person, d directive) ([]command.Command, error) {
+	if err := checkVnode(p, d); err != nil {
+		return nil, err
+	}
 	if d.name != everyone {
 		return []command.Command{&command.ManageVnode{Verb: d.verb, Vnode: pbs.VnodeName(d.name), Changes: d.changes}}, nil
 	}
