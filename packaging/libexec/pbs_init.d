@@ -144,6 +144,7 @@ fi
 case $1 in
 start | stop | status) "$1" ;;
 restart)
+	echo "Restarting PBS"
 	stop && start
 	;;
 *)

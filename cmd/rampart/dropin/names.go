@@ -116,8 +116,8 @@ func (p program) parse(w World, name string, args []string) (*call, error) {
 // sharesMain prints the tree of shares of a site that has none.
 func sharesMain(_ context.Context, c *call) error {
 	_, err := io.WriteString(c.world.Stdout, `Fairshare usage units are in: cput
-TREEROOT  : Grp: -1     cgrp: 0      Shares: -1     Usage: 1      Perc: 100.000%
-unknown   : Grp: 0      cgrp: 1      Shares: 0      Usage: 1      Perc:   0.000%
+TREEROOT  : Grp: -1     cgrp: 0    Shares: -1     Usage: 1      Perc: 100.000%
+unknown   : Grp: 0      cgrp: 1    Shares: 0      Usage: 1      Perc:  0.000%
 `)
 	return err
 }
