@@ -125,7 +125,7 @@ func TestTarget(t *testing.T) {
 		{"pbs.conf", "", nil, Target{Server: "s1", Home: "/srv", Names: []string{"s1:17001", "s2"}, Replicas: []string{"s1:17001", "s2:15001"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
 		{"PBS_CONF_FILE", "", []string{"PBS_CONF_FILE=/other.conf"}, Target{Server: "login1", Home: "/else", Names: []string{}, Gateways: []string{"/else/run/mom.sock"}}},
 		{"PBS_DEFAULT", "", []string{"PBS_DEFAULT=s9"}, Target{Server: "s9", Home: "/srv", Names: []string{"s9"}, Replicas: []string{"s9:15001"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
-		{"PBS_GATEWAY", "", []string{"PBS_GATEWAY=/a.sock,/b.sock"}, Target{Server: "s1", Home: "/srv", Names: []string{"s1:17001", "s2"}, Replicas: []string{"s1:17001", "s2:15001"}, Gateways: []string{"/a.sock", "/b.sock"}}},
+		{"PBS_GATEWAY", "", []string{"PBS_GATEWAY=/a.sock,,/b.sock,"}, Target{Server: "s1", Home: "/srv", Names: []string{"s1:17001", "s2"}, Replicas: []string{"s1:17001", "s2:15001"}, Gateways: []string{"/a.sock", "/b.sock"}}},
 		{"environment over file", "", []string{"PBS_SERVER=s3", "PBS_HOME=/none"}, Target{Server: "s3", Home: "/none", Names: []string{"s3"}, Replicas: []string{"s3:15001"}}},
 		{"--server", "s2", nil, Target{Server: "s2", Home: "/srv", Names: []string{"s2"}, Replicas: []string{"s2:15001"}, Gateways: []string{"/srv/run/s2.sock"}}},
 		{"--server with port", "[::1]:99", nil, Target{Server: "::1", Home: "/srv", Names: []string{"[::1]:99"}, Replicas: []string{"[::1]:99"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},

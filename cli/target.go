@@ -63,7 +63,7 @@ func (e *Env) servers(flag string, conf map[string]string) []string {
 // gateways returns the sockets of PBS_GATEWAY, else all under PBS_HOME/run.
 func (e *Env) gateways(home string) []string {
 	if g := e.Getenv("PBS_GATEWAY"); g != "" {
-		return strings.Split(g, ",")
+		return slices.DeleteFunc(strings.Split(g, ","), func(path string) bool { return path == "" })
 	}
 	return e.running(home, ".sock")
 }
