@@ -20,8 +20,9 @@ func TestCheckpoint_Settings(t *testing.T) {
 		}
 		return readSettings(path, "", "")
 	}
-	got, err := read("$action checkpoint_abort 60 !/sbin/save %sid -v\n$action restart 0 !/sbin/restart\n$action terminate 5 !/sbin/end")
+	got, err := read("$action checkpoint_abort 60 !/sbin/save %sid -v\n$action restart 0 !/sbin/restart\n$action checkpoint 30 !/sbin/snap %path\n$action terminate 5 !/sbin/end")
 	want := task.Actions{
+		Checkpoint:      &task.ActionScript{Timeout: 30 * time.Second, Path: "/sbin/snap", Args: []string{"%path"}},
 		CheckpointAbort: &task.ActionScript{Timeout: time.Minute, Path: "/sbin/save", Args: []string{"%sid", "-v"}},
 		Restart:         &task.ActionScript{Path: "/sbin/restart", Args: []string{}},
 	}

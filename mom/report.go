@@ -228,6 +228,8 @@ func fact(f spool.Fact) *api.Fact {
 		out.What = &api.Fact_Hooks{Hooks: wishes(f.Hook)}
 	case f.NotCheckpointed != nil:
 		out.What = &api.Fact_NotCheckpointed{NotCheckpointed: &api.NotCheckpointed{Reason: f.NotCheckpointed.Reason}}
+	case f.CheckpointMade != nil:
+		out.What = &api.Fact_CheckpointMade{CheckpointMade: &api.CheckpointMade{}}
 	case f.Exiting != nil:
 		out.What = &api.Fact_Exiting{Exiting: &api.Exiting{}}
 	case f.Ended != nil:

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -223,13 +224,16 @@ func runHosts(v *state.View, j *state.Job) []*api.RunHost {
 }
 
 // withKillDelay adds to the job's attributes what the mom does by itself: the queue's
-// kill_delay, and the server's prune_at_job_start.
+// kill_delay, periodic checkpoints, and the server's prune_at_job_start.
 func withKillDelay(v *state.View, j *state.Job) attr.List {
 	list := v.JobAttributes(j)
 	if q, ok := v.Queue(j.Queue); ok {
 		if delay, set := q.Attrs.Get("kill_delay", ""); set {
 			list = append(list, attr.Entry{Name: "kill_delay", Value: delay})
 		}
+	}
+	if text, _ := j.Attrs.Get("Checkpoint", ""); strings.Contains(text, "=") && v.Cluster().FeatureLevel >= command.LevelObjects {
+		list = append(list, attr.Entry{Name: command.PeriodicCheckpoints, Value: "True"})
 	}
 	if v.Server().Bool("prune_at_job_start") {
 		list = append(list, attr.Entry{Name: "prune_at_job_start", Value: "True"})

@@ -194,6 +194,8 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 		return &command.JobExiting{Source: source, Job: job, RunCount: run}, nil
 	case *api.Fact_NotCheckpointed:
 		return &command.CheckpointFailed{Source: source, Job: job, RunCount: run, Reason: what.NotCheckpointed.GetReason()}, nil
+	case *api.Fact_CheckpointMade:
+		return &command.CheckpointMade{Source: source, Job: job, RunCount: run}, nil
 	case *api.Fact_Ended:
 		e := what.Ended
 		return &command.JobEnded{

@@ -91,7 +91,7 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 	case c.NeverStarted && retryable(c.ExitStatus) && !hasRun(tx, j):
 		j.FailedRuns++
 		return requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment)
-	case (c.Lost || c.NeverStarted && retryable(c.ExitStatus)) && !j.NotRerunnable:
+	case (c.Lost || c.NeverStarted && retryable(c.ExitStatus)) && (!j.NotRerunnable || j.Checkpointed()): // it does not run again, but on
 		return requeue(tx, m, j, state.JobRequeued, c.Comment)
 	default:
 		return finish(tx, j, c.Comment)

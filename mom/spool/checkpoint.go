@@ -15,6 +15,9 @@ type NotCheckpointed struct {
 	Reason string `json:"reason"`
 }
 
+// CheckpointMade says that a checkpoint was made of a job that runs on.
+type CheckpointMade struct{}
+
 // Checkpoint returns the folder of a job's checkpoint, by PBS's name for it.
 func (s *Spool) Checkpoint(job pbs.JobID) string {
 	return filepath.Join(s.home, "checkpoint", string(job)+".CK")
@@ -44,6 +47,15 @@ func (s *Spool) NewCheckpoint(job pbs.JobID) (settle func(good bool) error, err 
 		return settle, fmt.Errorf("make a checkpoint of %s: %w", job, err)
 	}
 	return settle, nil
+}
+
+// SettleCheckpoint leaves the older checkpoint of a job where an attempt at a newer one was cut off.
+func (s *Spool) SettleCheckpoint(job pbs.JobID) error {
+	dir := s.Checkpoint(job)
+	if err := restoreOld(dir, dir+".old"); err != nil {
+		return fmt.Errorf("settle the checkpoint of %s: %w", job, err)
+	}
+	return nil
 }
 
 // restoreOld puts an older checkpoint back into its place, if there is one aside.

@@ -19,6 +19,7 @@ type Fact struct {
 	Exiting *Exiting `json:"exiting,omitempty"`
 
 	NotCheckpointed *NotCheckpointed `json:"not_checkpointed,omitempty"`
+	CheckpointMade  *CheckpointMade  `json:"checkpoint_made,omitempty"`
 
 	Hook *Hook `json:"hook,omitempty"`
 }
@@ -83,12 +84,17 @@ type waiting struct {
 	done chan error
 }
 
+// repeats tells whether there may be several such facts of a task.
+func (f Fact) repeats() bool {
+	return f.Hook != nil || f.NotCheckpointed != nil || f.CheckpointMade != nil
+}
+
 func (s *Spool) knownLocked(f Fact) bool {
-	if f.Hook != nil || f.NotCheckpointed != nil {
+	if f.repeats() {
 		return false // each run of a hook is another, and each attempt at a checkpoint
 	}
 	return slices.ContainsFunc(s.facts, func(old Fact) bool {
-		return old.Hook == nil && old.NotCheckpointed == nil && old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) &&
+		return !old.repeats() && old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) &&
 			(old.Exiting != nil) == (f.Exiting != nil)
 	})
 }

@@ -29,6 +29,7 @@ type ActionScript struct {
 
 // Actions are the scripts of the site; nil: there is none.
 type Actions struct {
+	Checkpoint      *ActionScript // after which the job runs on
 	CheckpointAbort *ActionScript
 	Restart         *ActionScript
 }
@@ -139,12 +140,30 @@ func (s *Site) restarting(t Task, a Account, spec *proc.Spec) error {
 	if script == nil {
 		return fmt.Errorf("%w: there is no $action restart", errBadRestart)
 	}
-	if _, err := os.Stat(filepath.Join(dir, recordFile)); err != nil {
+	session, err := s.sessionOf(t)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errBadRestart, err)
 	}
-	spec.Path, spec.Args = script.Path, append([]string{script.Path}, script.args(t, dir, t.Restart.Session)...)
-	spec.Env, spec.Dir, spec.Stdin, spec.Restart = s.scriptEnvironment(t, a, t.Restart.Session), "/", "", true
+	spec.Path, spec.Args = script.Path, append([]string{script.Path}, script.args(t, dir, session)...)
+	spec.Env, spec.Dir, spec.Stdin, spec.Restart = s.scriptEnvironment(t, a, session), "/", "", true
 	return nil
+}
+
+// sessionOf returns the session that was checkpointed: that of the last checkpoint that is whole,
+// of which the servers need not have heard.
+func (s *Site) sessionOf(t Task) (int64, error) {
+	if err := s.Spool.SettleCheckpoint(t.Key.Job); err != nil {
+		return 0, err
+	}
+	text, err := os.ReadFile(filepath.Join(s.Spool.Checkpoint(t.Key.Job), recordFile))
+	if err != nil {
+		return 0, err
+	}
+	var made Task
+	if json.Unmarshal(text, &made) != nil || made.Handle.Session == 0 {
+		return t.Restart.Session, nil
+	}
+	return int64(made.Handle.Session), nil
 }
 
 // DiscardCheckpoint removes the checkpoint of a job, and, if no run of it is there, what the
@@ -161,7 +180,11 @@ func (s *Site) DiscardCheckpoint(ctx context.Context, job pbs.JobID, alone bool)
 
 // save is stopped as a staging is.
 func (r *Runner) save(ctx context.Context) {
-	r.haltable(ctx, func(saving context.Context, t Task) Event { return r.site.save(saving, t) })
+	r.haltable(ctx, func(saving context.Context, t Task) Event {
+		r.saving <- struct{}{}
+		defer func() { <-r.saving }()
+		return r.site.save(saving, t)
+	})
 }
 
 // keep leaves output and folders of a checkpointed run where they are.

@@ -95,6 +95,7 @@ func (t Task) checkpoint(ev Checkpoint) (Task, []Action, error) {
 	case !ev.Able || t.Sister || len(t.sisters()) > 0 || t.live() || t.interactive():
 		return t, nil, pbs.Refuse(pbs.NotSupported)
 	}
+	t = t.superseded()
 	t.Saving = &Saving{}
 	return t, []Action{{Do: Save}}, nil
 }

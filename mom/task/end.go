@@ -121,7 +121,7 @@ func (t Task) delivery() []Action {
 		return []Action{{Do: Bar}}
 	}
 	switch {
-	case t.Result.Checkpointed:
+	case t.Result.Checkpointed, t.goesOn():
 		return []Action{{Do: Keep}}
 	case t.again() || t.Result.NeverStarted:
 		return []Action{{Do: Discard}}

@@ -116,6 +116,8 @@ func (s *Site) bar(ctx context.Context, t Task) Event {
 	for {
 		h, found, err := s.System.Forestall(s.Spool.TaskDir(t.Key))
 		switch {
+		case err == nil && !found && t.goesOn():
+			return Delivered{}
 		case err == nil && !found:
 			return s.discard(t)
 		case err == nil:

@@ -45,6 +45,8 @@ func (r *Runner) finish(ctx context.Context, do func(context.Context, Task) Even
 	r.async(ctx, func(ctx context.Context, t Task) Event {
 		r.hooking <- struct{}{}
 		defer func() { <-r.hooking }()
+		r.saving <- struct{}{} // a script that was stopped has ended
+		defer func() { <-r.saving }()
 		return do(ctx, t)
 	})
 }
@@ -93,6 +95,7 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.async(ctx, r.site.recover)
 	case Watch:
 		r.checkWall(ctx)
+		r.checkSnap(ctx)
 		r.async(ctx, r.site.watch)
 	case StageIn:
 		r.stageIn(ctx)
@@ -108,6 +111,10 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.save(ctx)
 	case Keep:
 		r.keep(ctx)
+	case Snapshot:
+		r.snapshot(ctx)
+	case TellMade:
+		r.fact(ctx, a, r.task.madeFact(), MadeTold{})
 	case Unsaved:
 		r.fact(ctx, a, r.task.unsavedFact(), UnsavedTold{})
 	case Discard:

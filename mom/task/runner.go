@@ -42,6 +42,7 @@ type Runner struct {
 	misfits map[Misfit]bool    // that the log has; of the goroutine of Run
 	// hooking has an element while somebody runs hooks of the job's start or end.
 	hooking chan struct{}
+	saving  chan struct{} // the same of scripts that checkpoint the job
 }
 
 // A letter is an event whose sender may wait for its being saved.
@@ -56,11 +57,12 @@ type alarm struct {
 	event  Event
 	action *Action
 	walled bool // look whether the walltime is over
+	snaps  bool // look whether a checkpoint is due
 }
 
 // NewRunner returns the runner of a task; it starts nothing.
 func NewRunner(site *Site, t Task) *Runner {
-	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), hooking: make(chan struct{}, 1), halt: func() {}}
+	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), hooking: make(chan struct{}, 1), saving: make(chan struct{}, 1), halt: func() {}}
 	r.view.Store(&t)
 	r.changed.Store(new(make(chan struct{})))
 	return r
@@ -170,6 +172,8 @@ func (r *Runner) ring(ctx context.Context) {
 		r.perform(ctx, *a.action)
 	case a.walled:
 		r.checkWall(ctx)
+	case a.snaps:
+		r.checkSnap(ctx)
 	default:
 		r.open(ctx, letter{event: a.event})
 	}
@@ -216,6 +220,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	if hookedOtherwise(r.task, next) {
 		r.complain(next)
 	}
+	snaps := snapsOtherwise(r.task, next, ev)
 	r.task = next
 	r.publish(next)
 	for _, a := range actions {
@@ -223,6 +228,9 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	}
 	if limited && next.State == Running {
 		r.checkWall(ctx)
+	}
+	if snaps {
+		r.checkSnap(ctx)
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	if next, actions, err, ok := t.stepCheckpoint(ev); ok {
 		return next, actions, err
 	}
+	if next, actions, ok := t.stepSnap(ev); ok {
+		return next, actions, nil
+	}
 	if t.Sister {
 		return t.stepSister(ev)
 	}
@@ -88,8 +91,9 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 func (t Task) resumeAll(ev Resume) (Task, []Action, error) {
 	t, programs := t.resumePrograms(ev)
 	t, unsaved := t.resumeCheckpoint()
+	t, untold := t.resumeSnap()
 	next, actions, err := t.resumeAs(ev)
-	return next, slices.Concat(programs, unsaved, actions), err
+	return next, slices.Concat(programs, unsaved, untold, actions), err
 }
 
 func (t Task) resumeAs(ev Resume) (Task, []Action, error) {

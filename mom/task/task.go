@@ -163,6 +163,7 @@ type Task struct {
 	// Saving is the checkpoint after which the run ends; Restart says that it goes on from one.
 	Saving  *Saving  `json:"saving,omitempty"`
 	Restart *Restart `json:"restart,omitempty"`
+	Snap    *Snap    `json:"snap,omitempty"` // checkpoints that it has outlived
 	// HookUsed is what hooks on this host have set of resources_used.
 	HookUsed []spool.Used `json:"hook_used,omitempty"`
 	Told     bool         `json:"told,omitempty"` // the fact Ended is in the spool

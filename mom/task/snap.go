@@ -1,0 +1,190 @@
+package task
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/mom/spool"
+)
+
+// The deeds of a checkpoint that the job outlives.
+const (
+	Snapshot Deed = "checkpoint, and let it run on"
+	TellMade Deed = "report the checkpoint"
+)
+
+// periodicCheckpoints is the attribute by which the servers say that they understand the reports.
+const periodicCheckpoints = "periodic_checkpoints"
+
+// A Snap is what is known of the checkpoints that a run has outlived.
+type Snap struct {
+	By     string        `json:"by"`               // what was measured: c, cpu time, or w, walltime
+	At     time.Duration `json:"at"`               // of that, when one was due last
+	Busy   bool          `json:"busy,omitempty"`   // the script of the site is at work
+	Made   bool          `json:"made,omitempty"`   // there is one to go on from
+	Untold bool          `json:"untold,omitempty"` // the fact is not in the spool
+}
+
+type (
+	// SnapDue says that it is time for a checkpoint after which the job runs on; Able says that
+	// the site has a script for it.
+	SnapDue struct {
+		By   string
+		At   time.Duration
+		Able bool
+	}
+	// Snapped says how the script has ended; Failure is empty if it went well.
+	Snapped struct{ Failure string }
+	// MadeTold says that the fact of a checkpoint is in the spool.
+	MadeTold struct{}
+)
+
+func (SnapDue) event()  {}
+func (Snapped) event()  {}
+func (MadeTold) event() {}
+
+// period returns how much cpu time (c) or walltime (w) lies between two checkpoints, 0 if none
+// are wanted.
+func (t Task) period() (by string, every time.Duration) {
+	by, minutes, _ := strings.Cut(t.Attrs.Get("Checkpoint"), "=")
+	n, err := strconv.ParseInt(minutes, 10, 32)
+	if err != nil || by != "c" && by != "w" || t.Attrs.Get(periodicCheckpoints) == "" {
+		return "", 0
+	}
+	return by, time.Duration(n) * time.Minute
+}
+
+func (t Task) snapped() Snap {
+	if t.Snap == nil {
+		return Snap{}
+	}
+	return *t.Snap
+}
+
+// snappable tells whether a periodic checkpoint may begin now.
+func (t Task) snappable() bool {
+	return t.State == Running && !t.Sister && !t.Halted && !t.snapped().Busy && !t.Saving.underWay() && (t.Saving == nil || !t.Saving.Done)
+}
+
+// stepSnap decides what follows from an event of a periodic checkpoint.
+func (t Task) stepSnap(ev Event) (next Task, actions []Action, ok bool) {
+	snap := t.snapped()
+	switch ev := ev.(type) {
+	case SnapDue:
+		if !t.snappable() {
+			return t, nil, true
+		}
+		snap.By, snap.At = ev.By, ev.At
+		snap.Busy = ev.Able && len(t.sisters()) == 0 && !t.live() && !t.interactive()
+		if snap.Busy {
+			actions = append(actions, Action{Do: Snapshot})
+		}
+	case Snapped:
+		if !snap.Busy {
+			return t, nil, true
+		}
+		snap.Busy = false
+		if ev.Failure == "" && t.State == Running {
+			snap.Made, snap.Untold = true, true
+			actions = append(actions, Action{Do: TellMade})
+		}
+	case MadeTold:
+		snap.Untold = false
+	default:
+		return t, nil, false
+	}
+	t.Snap = &snap
+	return t, actions, true
+}
+
+// superseded forgets a checkpoint under way, for another one.
+func (t Task) superseded() Task {
+	if snap := t.snapped(); snap.Busy {
+		snap.Busy = false
+		t.Snap = &snap
+	}
+	return t
+}
+
+// resumeSnap is called when the mom is back: the script died with the earlier one.
+func (t Task) resumeSnap() (Task, []Action) {
+	t = t.superseded()
+	if t.snapped().Untold {
+		return t, []Action{{Do: TellMade}}
+	}
+	return t, nil
+}
+
+// goesOn tells whether the job's next run goes on from a checkpoint of this one or of an earlier one.
+func (t Task) goesOn() bool {
+	kept := t.Restart != nil || t.snapped().Made
+	return kept && t.Result != nil && t.Result.ExitStatus != ExitBadRestart && (t.requeued() || t.Result.Lost || t.Result.NeverStarted)
+}
+
+func (t Task) madeFact() spool.Fact {
+	return spool.Fact{Task: t.Key, CheckpointMade: &spool.CheckpointMade{}}
+}
+
+// snapshot runs the script that checkpoints the job and lets it run on.
+func (s *Site) snapshot(ctx context.Context, t Task) Event {
+	script := s.Settings().Checkpoint
+	if script == nil {
+		return Snapped{Failure: "there is no $action checkpoint"}
+	}
+	if err := s.saveWith(ctx, t, script); err != nil {
+		s.Lines.Job(eventError, t.Key.Job, "checkpoint failed: "+err.Error())
+		return Snapped{Failure: err.Error()}
+	}
+	s.Lines.Job(eventJob, t.Key.Job, "checkpointed, runs on")
+	return Snapped{}
+}
+
+// snapshot is stopped as a staging is, also by another checkpoint.
+func (r *Runner) snapshot(ctx context.Context) {
+	r.haltable(ctx, func(saving context.Context, t Task) Event {
+		r.saving <- struct{}{}
+		defer func() { <-r.saving }()
+		return r.site.snapshot(saving, t)
+	})
+}
+
+// checkSnap has a checkpoint made when it is due, and else looks again when it will be; cpu time
+// is looked at with each measurement.
+func (r *Runner) checkSnap(ctx context.Context) {
+	r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { return a.snaps })
+	by, every := r.task.period()
+	if every == 0 || !r.task.snappable() {
+		return
+	}
+	spent := r.task.total().CPU
+	if by == "w" {
+		spent = r.task.active(r.site.System.Elapsed(r.task.Handle))
+	}
+	last := r.task.snapped()
+	if last.By != by {
+		last.At = 0
+	}
+	left := last.At + every - spent
+	if left <= 0 {
+		r.now(ctx, SnapDue{By: by, At: spent, Able: r.site.Settings().Checkpoint != nil})
+		return
+	}
+	if by == "w" {
+		r.later(alarm{at: time.Now().Add(left), snaps: true})
+	}
+}
+
+// snapsOtherwise tells whether an event has changed when the next checkpoint is due.
+func snapsOtherwise(before, next Task, ev Event) bool {
+	by, every := next.period()
+	if every == 0 {
+		return false
+	}
+	was, earlier := before.period()
+	_, sampled := ev.(Sampled)
+	return sampled && by == "c" || was != by || earlier != every || before.Halted != next.Halted || before.snapped() != next.snapped() ||
+		before.Saving.underWay() && !next.Saving.underWay()
+}
