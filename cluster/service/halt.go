@@ -74,8 +74,12 @@ func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) error 
 	return nil
 }
 
-// requeue orders the end of all that runs; what cannot run again is aborted.
+// requeue orders the end of all that runs; what can be checkpointed is, and what cannot run again is
+// aborted.
 func (h *Halt) requeue(ctx context.Context, p person) error {
+	if err := h.checkpoint(ctx, p); err != nil {
+		return err
+	}
 	v, err := h.present(ctx)
 	if err != nil {
 		return err
@@ -83,6 +87,9 @@ func (h *Halt) requeue(ctx context.Context, p person) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(requeueAtOnce)
 	for j := range v.Running() {
+		if j.Checkpointing() {
+			continue // it takes long, and stays an order
+		}
 		var end command.Command = &command.RerunJob{Job: j.ID}
 		if j.NotRerunnable {
 			end = &command.DeleteJob{Job: j.ID}
