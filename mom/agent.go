@@ -30,8 +30,11 @@ func (m *Mom) Handler(opts ...connect.HandlerOption) (string, http.Handler) {
 	return apiconnect.NewAgentHandler(m, opts...)
 }
 
-// Ping says that the mom lives.
-func (m *Mom) Ping(context.Context, *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error) {
+// Ping says that the mom lives, and has it register again where that is asked for.
+func (m *Mom) Ping(_ context.Context, r *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error) {
+	if r.Msg.GetRegister() {
+		m.registerAgain()
+	}
 	return connect.NewResponse(&api.PingReply{
 		Host: string(m.config.Host), BootId: m.config.System.BootID(),
 	}), nil
