@@ -297,6 +297,34 @@ func TestRelease_LeavesTheHost(t *testing.T) {
 	})
 }
 
+// Only what is the run's is touched on a host that leaves it (specification: ramp-down section 16).
+func TestRelease_OtherJobsOfTheHost(t *testing.T) {
+	together(t, func(t *testing.T, p *party) {
+		b := p.moms["hostb"]
+		other := b.run("2.srv", "sleep 1000")
+		for _, a := range other.GetRun().GetAttributes() {
+			switch a.GetName() {
+			case "exec_host":
+				a.Value = "hostb/1"
+			case "exec_vnode":
+				a.Value = "(hostb:ncpus=1)"
+			}
+		}
+		b.deliver(other)
+		sleep(time.Second)
+		p.programs("hostb", 2)
+		p.release("hosta", "hostc")
+		p.programs("hostb", 1)
+		if got := b.host.Running(); len(got) != 1 || got[0] != "2.srv" {
+			t.Errorf("%q run on hostb", got)
+		}
+		if _, err := os.Stat(filepath.Join(b.home, "aux", "2.srv")); err != nil {
+			t.Errorf("the node file of the other job: %v", err)
+		}
+		b.wants("2.srv", "1 started")
+	})
+}
+
 // What is withdrawn never was: every program lives, and the next release is as the first.
 func TestRelease_Withdrawn(t *testing.T) {
 	together(t, func(_ *testing.T, p *party) {
