@@ -61,7 +61,8 @@ func (p *scanner) object() (*managed, bool) {
 
 // names reads the list of names, if there is one. Of the server and scheduler, whose
 // names may be left out, a word that is an attribute or has an operator behind it is
-// none; of others one that is both, for an active object may be meant.
+// none, and of the server must be one; of others one that is both is none, for an active
+// object may be meant.
 func (p *scanner) names(d *directive) bool {
 	if !p.rest() {
 		return true
@@ -70,7 +71,11 @@ func (p *scanner) names(d *directive) bool {
 	word := p.until("=")
 	first, _, _ := strings.Cut(word, ",")
 	known := isAttribute(d.object, strings.TrimRight(first, "+-"))
-	if d.object.single && (known || p.atOperator()) || known && p.atOperator() {
+	switch {
+	case d.object.word == "server" && !known && p.atOperator(): // PBS finds fault behind the operator
+		_, _ = p.operator()
+		return false
+	case d.object.single && (known || p.atOperator()) || known && p.atOperator():
 		p.at = start
 		return true
 	}
