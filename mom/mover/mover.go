@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -41,22 +40,14 @@ type Config struct {
 // A Mover carries out errands. Any number of goroutines may use it.
 type Mover struct {
 	config Config
-
-	mu    sync.Mutex
-	pools map[string]*http.Client // by role and host at the other end
+	pools  transport.Pools // by role and host at the other end
 }
 
 // New returns a Mover. Close it when no errand is in hand any more.
-func New(c Config) *Mover { return &Mover{config: c, pools: make(map[string]*http.Client)} }
+func New(c Config) *Mover { return &Mover{config: c} }
 
 // Close ends idle connections.
-func (m *Mover) Close() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range m.pools {
-		c.CloseIdleConnections()
-	}
-}
+func (m *Mover) Close() { m.pools.Close() }
 
 // Do carries out an errand, with a few attempts if the network or the other host fails. An
 // error in whose chain is a *files.Error, or a refusal, would come again; files.ErrUnreachable says
@@ -145,15 +136,10 @@ func watched(ctx context.Context) (_ context.Context, moving, done func()) {
 }
 
 func (m *Mover) client(at *api.LocateReply) apiconnect.FilesClient {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	key := at.GetRole() + "/" + at.GetHost()
-	c, ok := m.pools[key]
-	if !ok {
+	c := m.pools.Client(at.GetRole()+"/"+at.GetHost(), func() *http.Transport {
 		id := m.config.Identity
-		c = &http.Client{Transport: transport.NewTransport(id.Over(m.config.Network), id.HostTLS(transport.Role(at.GetRole()), at.GetHost()))}
-		m.pools[key] = c
-	}
+		return transport.NewTransport(id.Over(m.config.Network), id.HostTLS(transport.Role(at.GetRole()), at.GetHost()))
+	})
 	return apiconnect.NewFilesClient(c, "https://"+at.GetAddress(), transport.Uncompressed())
 }
 

@@ -2,7 +2,6 @@ package client
 
 import (
 	"net/http"
-	"sync"
 
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
@@ -13,14 +12,12 @@ import (
 type Moms struct {
 	network transport.Network
 	id      *transport.Identity
-
-	mu    sync.Mutex
-	pools map[string]*http.Client // by the host that must be at the other end, "" for any
+	pools   transport.Pools // by the host that must be at the other end, "" for any
 }
 
 // NewMoms returns a pool for the given replica.
 func NewMoms(network transport.Network, id *transport.Identity) *Moms {
-	return &Moms{network: network, id: id, pools: map[string]*http.Client{}}
+	return &Moms{network: network, id: id}
 }
 
 // Agent returns the client of whatever mom is at HOST:PORT.
@@ -39,21 +36,10 @@ func (m *Moms) SisterOf(host, address string) apiconnect.SisterClient {
 }
 
 func (m *Moms) pool(host string) *http.Client {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c, ok := m.pools[host]
-	if !ok {
-		c = &http.Client{Transport: transport.NewTransport(m.id.Over(m.network), m.id.HostTLS(transport.RoleMom, host))}
-		m.pools[host] = c
-	}
-	return c
+	return m.pools.Client(host, func() *http.Transport {
+		return transport.NewTransport(m.id.Over(m.network), m.id.HostTLS(transport.RoleMom, host))
+	})
 }
 
 // Close ends the idle connections. Call it when no call is in hand any more.
-func (m *Moms) Close() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range m.pools {
-		c.CloseIdleConnections()
-	}
-}
+func (m *Moms) Close() { m.pools.Close() }
