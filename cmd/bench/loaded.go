@@ -15,7 +15,7 @@ type loaded struct {
 	*world
 	stop   func()
 	jobs   int
-	before map[string]int // resident KB of each replica with warmUp jobs
+	before map[string]int // own resident KB of each replica with warmUp jobs
 	after  map[int]map[string]int
 }
 
@@ -74,7 +74,8 @@ func (b *bench) closeLoaded() {
 	}
 }
 
-// resident returns the resident memory of each replica in KB.
+// resident returns the memory in KB that each replica itself has: pages of files, of its log
+// above all, are the system's cache and go when others need the room.
 func (l *loaded) resident() map[string]int {
 	all := map[string]int{}
 	for _, name := range []string{"s1", "s2", "s3"} {
@@ -84,7 +85,7 @@ func (l *loaded) resident() map[string]int {
 		}
 		data, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 		for line := range strings.Lines(string(data)) {
-			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
 				all[name], _ = strconv.Atoi(strings.Fields(rest)[0])
 			}
 		}
