@@ -65,8 +65,8 @@ func (r hookRunner) start(ctx context.Context, t task.Task, e *hook.Event) (outc
 		return outcome{&hook.Outcome{}}, r.refused(&t, e.Event, out)
 	}
 	r.send(&t, out)
-	if out.Job != nil && out.Job.Release != nil && t.Trial != nil {
-		return out, r.prune(ctx, t, *out.Job.Release)
+	if out.Job != nil && len(out.Job.Release) > 0 && t.Trial != nil {
+		return out, r.prune(ctx, t, out.Job.Release)
 	}
 	return out, nil
 }
@@ -100,7 +100,14 @@ func (r hookRunner) refused(t *task.Task, event string, out outcome) error {
 	if wishes.Offline != "" || len(wishes.Delete)+len(wishes.Rerun)+len(wishes.Jobs) > 0 || wishes.Restart {
 		r.append(t.Key, wishes)
 	}
-	return fmt.Errorf("%s: %w", out.Message, task.ErrHook)
+	refusal := task.ErrHook
+	switch {
+	case len(wishes.Delete) > 0:
+		refusal = task.ErrHookDelete
+	case out.Job != nil && out.Job.Wish == "rerun":
+		refusal = task.ErrHookRerun
+	}
+	return fmt.Errorf("%s: %w", out.Message, refusal)
 }
 
 // Ending implements task.Hooks.

@@ -14,6 +14,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/task"
 	"rampart/transport/api"
+	"rampart/transport/daylog"
 )
 
 const (
@@ -29,6 +30,10 @@ func (s sister) Spawn(ctx context.Context, r *connect.Request[api.SpawnRequest])
 	runner, err := s.part(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if err != nil {
 		return nil, err
+	}
+	if t := runner.Task(); t.Behind(r.Msg.GetAssignment()) {
+		s.lines.Job(daylog.Job, t.Key.Job, "job reliably started but missing updated nodes list. Try spawn() again later.")
+		return nil, pbs.Errorf(pbs.BadState, "%s: the job's new assignment has not come yet", s.config.Host)
 	}
 	id, err := spawn(ctx, runner, task.Spawn{
 		Key: r.Msg.GetKey(), Node: int(r.Msg.GetNode()), Args: r.Msg.GetArgs(), Env: r.Msg.GetEnv(),

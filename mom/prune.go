@@ -3,7 +3,6 @@ package mom
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,14 +16,9 @@ import (
 	"rampart/transport/daylog"
 )
 
-const (
-	// pruneFor bounds what a mother superior waits for the servers to commit a pruning. They
-	// withdraw one that they cannot bring to it sooner.
-	pruneFor = 30 * time.Second
-	// toldFor bounds the wait for the sisters that stay (specification: reliable-startup
-	// section 9).
-	toldFor = 5 * time.Second
-)
+// pruneFor bounds what a mother superior waits for the servers to commit a pruning. They withdraw one
+// that they cannot bring to it sooner.
+const pruneFor = 30 * time.Second
 
 // jobSource answers what hooks of a job ask: besides what there is in the cluster, what would
 // be left of its assignment.
@@ -39,13 +33,13 @@ func (s jobSource) Objects(ctx context.Context, kind, name string, yield func(ho
 	if kind != "release" {
 		return s.hookSource.Objects(ctx, kind, name, yield)
 	}
-	var wish hook.Release
-	if err := json.Unmarshal([]byte(name), &wish); err != nil {
+	var wishes []hook.Release
+	if err := json.Unmarshal([]byte(name), &wishes); err != nil {
 		return err
 	}
-	reply, err := s.runner.askPrune(ctx, s.task, wish, true)
+	reply, err := s.runner.askPrune(ctx, s.task, wishes, true)
 	if err != nil || !reply.GetGranted() {
-		return err
+		return ctx.Err() // the log says why; the hook decides what follows
 	}
 	found := hook.Object{Name: "released"}
 	for _, a := range reply.GetAttributes() {
@@ -57,10 +51,16 @@ func (s jobSource) Objects(ctx context.Context, kind, name string, yield func(ho
 	return yield(found)
 }
 
-// askPrune asks the servers for a smaller assignment, and tells the log why there is none.
-func (r hookRunner) askPrune(ctx context.Context, t task.Task, wish hook.Release, preview bool) (*api.PruneReply, error) {
+// askPrune asks the servers for a smaller assignment, and tells the log why there is none. The last of the
+// wishes is the one that it is about.
+func (r hookRunner) askPrune(ctx context.Context, t task.Task, wishes []hook.Release, preview bool) (*api.PruneReply, error) {
+	last := len(wishes) - 1
+	wish := wishes[last]
 	req := &api.PruneRequest{
 		Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), KeepSelect: wish.Keep, Vnodes: wish.Vnodes, Preview: preview,
+	}
+	for _, w := range wishes[:last] {
+		req.Earlier = append(req.Earlier, &api.PruneStep{KeepSelect: w.Keep, Vnodes: w.Vnodes})
 	}
 	for _, h := range t.Hosts {
 		good := t.Good(h.Name)
@@ -96,10 +96,9 @@ func (r hookRunner) askPrune(ctx context.Context, t task.Task, wish hook.Release
 	return out, nil
 }
 
-// prune puts what hooks have released in force: it is committed, this mom has it on its disk,
-// and the sisters that stay know it, or will.
-func (r hookRunner) prune(ctx context.Context, t task.Task, wish hook.Release) error {
-	reply, err := r.askPrune(ctx, t, wish, false)
+// prune puts what hooks have released in force: it is committed, and this mom has it on its disk.
+func (r hookRunner) prune(ctx context.Context, t task.Task, wishes []hook.Release) error {
+	reply, err := r.askPrune(ctx, t, wishes, false)
 	switch {
 	case err != nil:
 		return fmt.Errorf("release vnodes: %w", err)
@@ -117,11 +116,8 @@ func (r hookRunner) prune(ctx context.Context, t task.Task, wish hook.Release) e
 				r.mom.lines.Job(daylog.Job, t.Key.Job, "pruned to exec_vnode="+a.GetValue())
 			}
 		}
-		bounded, cancel := context.WithTimeout(ctx, toldFor)
-		defer cancel()
-		_, err := runner.Await(bounded, func(t task.Task) bool { return t.Number >= reply.GetNumber() && len(t.Untold) == 0 })
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			r.mom.lines.Job(daylog.Debug2, t.Key.Job, "NOT all job updates to sister moms completed")
+		if _, err := runner.Await(ctx, func(t task.Task) bool { return t.Number >= reply.GetNumber() }); err != nil {
+			return err
 		}
 	}
 	return runner.Tell(ctx, task.Pruned{})
@@ -129,13 +125,13 @@ func (r hookRunner) prune(ctx context.Context, t task.Task, wish hook.Release) e
 
 // PruneToRequest implements task.Hooks.
 func (r hookRunner) PruneToRequest(ctx context.Context, t task.Task) error {
-	wish := hook.Release{Keep: t.Attrs.Resource("Resource_List", "select_requested")}
-	reply, err := r.askPrune(ctx, t, wish, true) // tells the log what it is about
+	wishes := []hook.Release{{Keep: t.Attrs.Resource("Resource_List", "select_requested")}}
+	reply, err := r.askPrune(ctx, t, wishes, true) // tells the log what it is about
 	if err == nil && !reply.GetGranted() {
 		err = fmt.Errorf("prune to what was requested: %s: %w", reply.GetWhy(), task.ErrHook)
 	}
 	if err != nil || !reply.GetChanged() {
 		return err
 	}
-	return r.prune(ctx, t, wish)
+	return r.prune(ctx, t, wishes)
 }

@@ -71,6 +71,16 @@ func (s sister) Update(ctx context.Context, r *connect.Request[api.UpdatePartReq
 		}
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
+	number := r.Msg.GetNumber()
+	t, err := runner.Await(ctx, func(t task.Task) bool { return t.Fits(number) || t.Over() })
+	switch {
+	case err != nil:
+		return nil, connect.NewError(connect.CodeUnavailable, err)
+	case t.Over():
+		return nil, pbs.Refuse(pbs.BadState)
+	case t.Unfit != "":
+		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Unfit)
+	}
 	return connect.NewResponse(&api.UpdatePartReply{}), nil
 }
 

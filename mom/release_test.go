@@ -101,7 +101,7 @@ func (r roads) RoundTrip(req *http.Request) (*http.Response, error) {
 func hostOf(n int) string { return "host" + string(rune('a'+n)) }
 
 // together runs f beside three moms and a run over all of them, with a program on each sister.
-func together(t *testing.T, f func(t *testing.T, p *party)) {
+func together(t *testing.T, f func(t *testing.T, p *party), more ...*api.Attribute) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &party{t: t, moms: map[string]*world{}, live: map[string]*Mom{}, cut: map[string]bool{}}
@@ -115,7 +115,7 @@ func together(t *testing.T, f func(t *testing.T, p *party)) {
 			p.up(name)
 		}
 		a := p.moms[hostOf(0)]
-		o := a.run(released, "sleep 1000", p.assignment(hostOf(0), hostOf(1), hostOf(2))...)
+		o := a.run(released, "sleep 1000", append(p.assignment(hostOf(0), hostOf(1), hostOf(2)), more...)...)
 		o.GetRun().Hosts = hosts
 		if got := a.deliver(o); got[0].GetRefusal() != nil {
 			t.Fatalf("refused: %v", got)

@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"slices"
 )
 
 // An Attr is one value of an object: name, resource ("" unless the attribute is a list of
@@ -83,6 +84,9 @@ type Event struct {
 	PID        int               `json:"pid,omitempty"`
 	Management *Management       `json:"management,omitempty"`
 
+	// Releases are what hooks at this event have given back of the job so far.
+	Releases []Release `json:"releases,omitempty"`
+
 	// Settable are the attributes of jobs that hooks may change.
 	Settable []string `json:"settable,omitempty"`
 	// VnodesSettable tells whether hooks may change vnodes.
@@ -94,8 +98,10 @@ type Edits struct {
 	Set   map[string]*string `json:"set"`
 	Types map[string]string  `json:"types"` // of resources that are not known yet
 	Wish  string             `json:"wish"`  // of jobs: "rerun" or "delete"
-	// Release is what a job is to give back before its program begins; nil: nothing.
-	Release *Release `json:"release"`
+	// Release is what a job is to give back before its program begins, one after the other, and
+	// Assignment what it has then.
+	Release    []Release `json:"release"`
+	Assignment []Attr    `json:"assignment"`
 }
 
 // A Release says what a job is to give back: vnodes by their names, or all that a select does not
@@ -103,6 +109,7 @@ type Edits struct {
 type Release struct {
 	Vnodes []string `json:"vnodes,omitempty"`
 	Keep   string   `json:"keep,omitempty"`
+	Gone   []string `json:"gone,omitempty"` // vnodes of which nothing stays
 }
 
 // An Answer is what came of one hook.
@@ -133,7 +140,8 @@ func (e *Event) apply(a *Answer) {
 	if a.Job != nil && e.Job != nil {
 		next := *e.Job
 		next.edit(a.Job)
-		e.Job = &next
+		next.reassign(a.Job.Assignment)
+		e.Job, e.Releases = &next, append(slices.Clip(e.Releases), a.Job.Release...)
 	}
 	jobs := append([]Object(nil), e.Jobs...)
 	for i := range jobs {
@@ -158,6 +166,17 @@ func (e *Event) apply(a *Answer) {
 	if a.Env != nil {
 		e.Env = a.Env
 	}
+}
+
+// reassign gives a job another assignment, with all of its Resource_List.
+func (o *Object) reassign(to []Attr) {
+	if len(to) == 0 {
+		return
+	}
+	o.Attrs = slices.DeleteFunc(slices.Clone(o.Attrs), func(a Attr) bool {
+		return slices.ContainsFunc(to, func(n Attr) bool { return n[0] == a[0] })
+	})
+	o.Attrs = append(o.Attrs, to...)
 }
 
 func (o *Object) edit(edits *Edits) {

@@ -131,8 +131,9 @@ func merged(before, after *Edits) *Edits {
 	if after.Wish != "" {
 		before.Wish = after.Wish
 	}
-	if after.Release != nil {
-		before.Release = after.Release
+	before.Release = append(before.Release, after.Release...)
+	if len(after.Assignment) > 0 {
+		before.Assignment = after.Assignment
 	}
 	return before
 }

@@ -193,12 +193,11 @@ func (s *Spool) SaveTask(k TaskKey, record any, durable bool) error {
 	case !durable:
 		err = s.appendTask(path, line, s.disk.unsynced())
 	case s.hasEntered(path):
-		err = s.appendTask(path, line, &s.disk)
-	default:
-		if err = s.makeTaskDir(s.TaskDir(k)); err == nil {
-			err = s.disk.put(path, line, 0o600)
+		if err = s.appendTask(path, line, &s.disk); errors.Is(err, fs.ErrNotExist) { // somebody has removed it
+			err = s.newTask(k, path, line)
 		}
-		s.enter(path, err == nil)
+	default:
+		err = s.newTask(k, path, line)
 	}
 	if err != nil {
 		return fmt.Errorf("save task %s: %w", k, err)
@@ -207,6 +206,15 @@ func (s *Spool) SaveTask(k TaskKey, record any, durable bool) error {
 }
 
 const taskFile = "task.log"
+
+func (s *Spool) newTask(k TaskKey, path string, line []byte) error {
+	err := s.makeTaskDir(s.TaskDir(k))
+	if err == nil {
+		err = s.disk.put(path, line, 0o600)
+	}
+	s.enter(path, err == nil)
+	return err
+}
 
 // hasEntered tells whether the name of a task's file is known to be on disk, so that it is
 // enough to sync what it holds.

@@ -60,6 +60,7 @@ func (t Task) assign(ev Assign) (Task, []Action, error) {
 	case t.Sister: // its mother superior may be broken: the owner, for one, is as the servers said
 		ev.Attrs = ev.Attrs.assignment()
 		t = t.assigned(ev)
+		t.Unfit = ""
 		return t, []Action{{Do: Resize}}, nil
 	case t.State == Ended || t.Attrs == nil:
 		return t, nil, t.refused("assignment")
@@ -87,6 +88,9 @@ func (t Task) assign(ev Assign) (Task, []Action, error) {
 		case !slices.Contains(t.Leaving, h.Name) && !slices.Contains(t.Left, h.Name):
 			t.Leaving = append(t.Leaving, h.Name)
 		}
+	}
+	if t.unstarted() { // hooks see it before the program
+		return t, t.parting(), nil
 	}
 	return t, append([]Action{{Do: Resize}}, t.parting()...), nil
 }
@@ -208,6 +212,8 @@ func (t Task) stepAssign(ev Event) (next Task, actions []Action, err error, ok b
 		next, actions, err = t.parted(ev)
 	case Hushed:
 		next, actions, err = t.hushed()
+	case Fitted:
+		next = t.fitted(ev)
 	default:
 		return t, nil, nil, false
 	}

@@ -72,7 +72,7 @@ func TestStep_Releases(t *testing.T) {
 		{"asked while files are staged out", in(Delivering, assigned, concluding, assigned), bAsked, Delivering, "", "hostb hostc", "", "", "hosta hostc", false},
 		{"asked too late", in(Ended, assigned), bAsked, Ended, "", "hostb hostc", "", "", "hosta hostb hostc", true},
 		{"asked during the start", in(Joining, assigned), bAsked, Joining, "", "hostb hostc", "", "", "hosta hostc", false},
-		{"done during the start", in(Starting, assigned, after(bAsked)), bDone, Starting, tell, "hostc", "hostb", "hostc", "hosta hostc", false},
+		{"done during the start", in(Starting, assigned, after(bAsked)), bDone, Starting, "tell the sisters of the release", "hostc", "hostb", "hostc", "hosta hostc", false},
 		{
 			"restarted during the start", in(Starting, assigned, after(bAsked, bDone)),
 			Resume{"boot", true},

@@ -33,6 +33,7 @@ type (
 	// Failed says that the job cannot be started, with one of the Exit statuses.
 	Failed struct {
 		Status int
+		Code   int // what the log calls it; 0: Status
 		Reason string
 		Barred bool // the shim itself said so: there is none on its way
 		Hook   bool // a hook has refused it

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"syscall"
 	"time"
@@ -39,9 +38,6 @@ type Hooks interface {
 	// Patience is how long the hooks of the events may take, by their alarms; 0: there are none.
 	Patience(events ...string) time.Duration
 }
-
-// ErrHook is the error of a start that a hook has refused.
-var ErrHook = errors.New("a hook has refused the start")
 
 // Hooked says which resources hooks of a running job have set.
 type Hooked struct{ Used []spool.Used }
@@ -81,6 +77,10 @@ func (r *Runner) launching(ctx context.Context, t Task, spec *proc.Spec) ([]spoo
 	if err != nil {
 		return nil, err
 	}
+	if err := r.fit(ctx); err != nil {
+		return nil, err
+	}
+	t = recount(spec, t, r.Task())
 	used = append(used, more...)
 	prologues := s.prologues
 	if t.Trial != nil {
@@ -93,6 +93,10 @@ func (r *Runner) launching(ctx context.Context, t Task, spec *proc.Spec) ([]spoo
 	if now := r.Task(); err == nil && now.prunes() {
 		err = s.Hooks.PruneToRequest(ctx, now)
 	}
+	if err == nil {
+		err = r.fit(ctx)
+	}
+	recount(spec, t, r.Task())
 	return append(used, more...), err
 }
 

@@ -68,7 +68,7 @@ func each(ctx context.Context, hosts []Host, do func(ctx context.Context, h Host
 func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 	used, err := s.begun(hooks, t)
 	if err != nil {
-		return unless(ctx, JoinFailed{Reason: err.Error()})
+		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err)})
 	}
 	bounded, cancel := context.WithTimeout(hooks, joinFor+s.patience("execjob_begin"))
 	defer cancel()

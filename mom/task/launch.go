@@ -25,11 +25,11 @@ const fetchAgain = 5 * time.Second
 
 // fetch gets the script on disk. It goes on trying until the servers answer, or the
 // task is killed.
-func (s *Site) fetch(ctx context.Context, t Task) Event {
+func (s *Site) fetch(ctx, start context.Context, t Task) Event {
 	if !t.Script {
 		return Fetched{}
 	}
-	return s.confirm(ctx, ctx, t)
+	return s.confirm(ctx, start, t)
 }
 
 // take begins a sister's part.
@@ -41,19 +41,23 @@ func (s *Site) take(ctx, hooks context.Context, t Task) Event {
 	return Fetched{Used: used}
 }
 
-// confirm asks for the script of a run, which the servers give while the run counts.
-func (s *Site) confirm(ctx, hooks context.Context, t Task) Event {
+// confirm asks for the script of a run, which the servers give while the run counts. A kill ends start, and
+// waits for no answer.
+func (s *Site) confirm(ctx, start context.Context, t Task) Event {
 	for {
 		var script []byte
 		var err error
 		if t.Sister {
-			err = s.admit(ctx, t)
+			err = s.admit(start, t)
 		} else {
-			script, err = s.Scripts.Script(ctx, t.Key)
+			script, err = s.Scripts.Script(start, t.Key)
+		}
+		if start.Err() != nil {
+			return nil
 		}
 		if err == nil {
 			if t.Sister {
-				return s.take(ctx, hooks, t)
+				return s.take(ctx, start, t)
 			}
 			if !t.Script {
 				return Fetched{}
@@ -67,7 +71,7 @@ func (s *Site) confirm(ctx, hooks context.Context, t Task) Event {
 			return Failed{Status: ExitRetry, Reason: fmt.Sprintf("fetch script: %v", err)}
 		}
 		s.Logger.Warn("script not fetched", "job", t.Key.Job, "err", err)
-		if !pause(ctx, fetchAgain) {
+		if !pause(start, fetchAgain) {
 			return nil
 		}
 	}
@@ -106,7 +110,7 @@ func (r *Runner) launch(ctx, hooks context.Context, t Task) Event {
 	if errors.Is(err, errBadRestart) {
 		status = ExitBadRestart
 	}
-	return Failed{Status: status, Reason: err.Error(), Barred: own || errors.Is(err, proc.ErrFenced)}
+	return Failed{Status: status, Code: hookCode(err), Reason: err.Error(), Barred: own || errors.Is(err, proc.ErrFenced)}
 }
 
 // bar makes sure that no shim starts any more. One that a mom has spawned and that has

@@ -30,6 +30,7 @@ type errands struct {
 
 	mu      sync.Mutex
 	answers *Parted // on their way to the goroutine of Run
+	refused error   // that a sister's hooks have refused the assignment before the program
 }
 
 // part sees to it that all sisters are told that must be.
@@ -50,13 +51,26 @@ func (r *Runner) part(ctx context.Context) {
 
 // tell tells one sister what the record says, until it has answered or the run is over.
 func (r *Runner) tell(ctx context.Context, h Host) {
+	noted := false
 	for {
-		// What may be withdrawn, sisters are not told.
-		t, err := r.Await(ctx, func(t Task) bool { return t.Former == nil || slices.Contains(t.Leaving, h.Name) || t.quit() })
+		t, err := r.Await(ctx, func(t Task) bool { return t.tellable(h.Name) || t.quit() })
 		if err != nil || t.quit() {
 			return
 		}
 		ev, err := r.tellOnce(ctx, t, h)
+		if refusal, refused := errors.AsType[*pbs.Error](err); refused && len(ev.Told) > 0 {
+			if !noted {
+				noted = true
+				r.site.Lines.Job(eventError, t.Key.Job, fmt.Sprintf("sister node %s failed to update job", h.Name))
+			}
+			again, ends := r.updateRefused(ctx, h, refusal)
+			if ends {
+				return
+			}
+			if !again {
+				err = nil
+			}
+		}
 		if err == nil {
 			r.answered(ctx, ev)
 			if ev.Reported == nil {
@@ -100,12 +114,7 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 		}
 		return Parted{Reported: shares}, nil
 	}
-	err := r.site.Peers.Update(ctx, h, t)
-	if _, refused := errors.AsType[*pbs.Error](err); refused { // its part is over: the next poll tells
-		r.site.Logger.Warn("a sister refuses its assignment", "task", t.Key.String(), "sister", h.Name, "err", err)
-		err = nil
-	}
-	return Parted{Told: map[pbs.HostName]uint64{h.Name: t.Number}}, err
+	return Parted{Told: map[pbs.HostName]uint64{h.Name: t.Number}}, r.site.Peers.Update(ctx, h, t)
 }
 
 // answered brings an answer to the goroutine of Run, together with those that come just after it.
@@ -168,19 +177,6 @@ func (s *Site) renode(t Task) error {
 	}
 	if err := s.Spool.SaveNodeFile(t.Key.Job, lines); err != nil {
 		return pbs.Errorf(pbs.SystemError, "%s: %v", s.Host, err)
-	}
-	return nil
-}
-
-// resize fits the job's part on this host into its assignment, and lets hooks see it.
-func (s *Site) resize(ctx context.Context, t Task) Event {
-	if s.Hooks != nil {
-		if err := s.Hooks.Resizing(ctx, t); err != nil && ctx.Err() == nil {
-			s.Logger.Warn("execjob_resize", "task", t.Key.String(), "err", err)
-		}
-	}
-	if t.Sister && ctx.Err() == nil {
-		s.Lines.Job(eventJob, t.Key.Job, "updated nodes info")
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ func (r *Runner) begin(ctx context.Context, do func(ctx, hooks context.Context, 
 // finish does what belongs to the end and may run hooks; what is left of the start is stopped.
 func (r *Runner) finish(ctx context.Context, do func(context.Context, Task) Event) {
 	r.halt()
+	r.unfit()
 	r.async(ctx, func(ctx context.Context, t Task) Event {
 		r.hooking <- struct{}{}
 		defer func() { <-r.hooking }()
@@ -78,7 +79,7 @@ func unless(ctx context.Context, ev Event) Event {
 func (r *Runner) perform(ctx context.Context, a Action) {
 	switch a.Do {
 	case Fetch:
-		r.async(ctx, r.site.fetch)
+		r.begin(ctx, r.site.fetch)
 	case Confirm:
 		r.begin(ctx, r.site.confirm)
 	case Launch:
@@ -143,7 +144,7 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Part:
 		r.part(ctx)
 	case Resize:
-		r.async(ctx, r.site.resize)
+		r.resize(ctx)
 	case Renode:
 		if err := r.site.renode(r.task); err != nil {
 			r.site.Logger.Error("node file not written", "task", r.task.Key.String(), "err", err)

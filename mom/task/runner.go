@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 	"slices"
 	"sync"
@@ -39,6 +40,7 @@ type Runner struct {
 
 	alarms  []alarm
 	halt    context.CancelFunc // stops the staging, or the hooks of the start
+	unfit   context.CancelFunc // stops the hooks of a new assignment
 	misfits map[Misfit]bool    // that the log has; of the goroutine of Run
 	// hooking has an element while somebody runs hooks of the job's start or end.
 	hooking chan struct{}
@@ -62,7 +64,7 @@ type alarm struct {
 
 // NewRunner returns the runner of a task; it starts nothing.
 func NewRunner(site *Site, t Task) *Runner {
-	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), hooking: make(chan struct{}, 1), saving: make(chan struct{}, 1), halt: func() {}}
+	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), hooking: make(chan struct{}, 1), saving: make(chan struct{}, 1), halt: func() {}, unfit: func() {}}
 	r.view.Store(&t)
 	r.changed.Store(new(make(chan struct{})))
 	return r
@@ -136,17 +138,33 @@ func (r *Runner) Run(ctx context.Context, first Event) {
 func (r *Runner) dropped() bool { return r.task.Version == 0 }
 
 // open handles a letter. An event that nobody waits for is tried again when the disk
-// did not take it; a sender who waits is told.
+// did not take it, and forgotten when the task does not take it any more; a sender who waits is
+// told.
 func (r *Runner) open(ctx context.Context, l letter) {
 	err := r.handle(ctx, l.event)
 	if l.reply != nil {
 		l.reply <- err
 		return
 	}
-	if err != nil {
-		r.site.Logger.Error("task event not handled", "task", r.task.Key.String(), "err", err)
-		r.later(alarm{at: time.Now().Add(again), event: l.event})
+	if err == nil {
+		return
 	}
+	if _, refused := errors.AsType[*pbs.Error](err); refused {
+		r.site.Logger.Warn("task event came too late", "task", r.task.Key.String(), "err", err)
+		return
+	}
+	r.site.Logger.Error("task event not handled", "task", r.task.Key.String(), "err", err)
+	r.later(alarm{at: time.Now().Add(again), event: l.event})
+}
+
+// record makes next what is on disk of the task. If somebody has removed its folder it is made
+// anew: the run must come to an end, and be told.
+func (r *Runner) record(next Task, durable bool) error {
+	err := r.site.Spool.SaveTask(next.Key, next, durable)
+	if !durable && errors.Is(err, fs.ErrNotExist) && !r.dropped() {
+		err = r.site.Spool.SaveTask(next.Key, next, true)
+	}
+	return err
 }
 
 func (r *Runner) later(a alarm) {
@@ -208,7 +226,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 		// The accepted order, an assignment that is asked for or withdrawn, the shim's word on the
 		// end and the facts are synced; what is between them is void after a crash of the host.
 		a, ok := ev.(Assign)
-		if err := r.site.Spool.SaveTask(next.Key, next, ok && a.Step != AssignDone); err != nil {
+		if err := r.record(next, ok && a.Step != AssignDone); err != nil {
 			if reassigned {
 				err = errors.Join(err, r.site.renode(r.task))
 			}
@@ -221,6 +239,9 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 		r.complain(next)
 	}
 	snaps := snapsOtherwise(r.task, next, ev)
+	if line := notStarted(r.task, next, ev); line != "" {
+		r.site.Lines.Job(eventError, next.Key.Job, line)
+	}
 	r.task = next
 	r.publish(next)
 	for _, a := range actions {

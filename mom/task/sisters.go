@@ -20,7 +20,10 @@ type (
 	// Joined says that every sister is part of the run, and what hooks here have set.
 	Joined struct{ Used []spool.Used }
 	// JoinFailed says that one is not.
-	JoinFailed struct{ Reason string }
+	JoinFailed struct {
+		Reason string
+		Code   int // what the log calls it; 0: ExitRetry
+	}
 	// Polled tells what the sisters that have answered have used so far.
 	Polled struct {
 		Shares map[pbs.HostName]Share
@@ -272,10 +275,15 @@ func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 		return t.left()
 	case t.State == Ending:
 		return t.leave(*t.Result)
-	case t.Prologue == PrologueAsked:
-		return t, []Action{{Do: RunPrologue}}, nil
 	}
-	return t, nil, nil
+	var actions []Action
+	if t.Prologue == PrologueAsked {
+		actions = append(actions, Action{Do: RunPrologue})
+	}
+	if !t.Fits(t.Number) {
+		actions = append(actions, Action{Do: Resize})
+	}
+	return t, actions, nil
 }
 
 func (t Task) signalSister(name string) (Task, []Action, error) {

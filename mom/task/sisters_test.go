@@ -62,7 +62,7 @@ func TestStep_SeveralHosts(t *testing.T) {
 		{"all have joined", in(Joining, asked), Joined{}, Starting, "launch"},
 		{"the program has started on several hosts", in(Starting, asked), Launched{Handle: handle}, Running, "report the start; watch the shim; poll the sisters"},
 		{"they join too late", in(Gathering, concluding), Joined{}, Gathering, ""},
-		{"one does not join", in(Joining, asked), JoinFailed{"no"}, Gathering, "end the sisters' parts"},
+		{"one does not join", in(Joining, asked), JoinFailed{Reason: "no"}, Gathering, "end the sisters' parts"},
 		{"killed while they join", in(Joining, asked), Kill{}, Gathering, "end the sisters' parts"},
 		{"fenced while they join", in(Joining, asked), Lapsed{1}, Gathering, "end the sisters' parts"},
 		{"the mom stops while they join", in(Joining, asked), Abort{}, Gathering, "end the sisters' parts"},

@@ -131,6 +131,10 @@ type Task struct {
 	Left     []pbs.HostName `json:"left,omitempty"`
 	Untold   []pbs.HostName `json:"untold,omitempty"`
 	Hushed   bool           `json:"hushed,omitempty"` // the sisters' programs were told to end, but not their parts
+	// The last order whose assignment hooks have seen, of a mother superior before its program, and
+	// why a sister's have refused it.
+	Fitted uint64 `json:"fitted,omitempty"`
+	Unfit  string `json:"unfit,omitempty"`
 
 	Programs []Program     `json:"programs,omitempty"`
 	Spent    time.Duration `json:"spent,omitempty"` // cpu time of those that have ended, the first one included

@@ -120,7 +120,8 @@ class _event:
         if member in ("job", "job_o"):
             if found is None:
                 return None
-            return job(found["name"], found["attrs"], settable if member == "job" else (), data.get("ms", False))
+            releases = data.get("releases", ()) if member == "job" else ()
+            return job(found["name"], found["attrs"], settable if member == "job" else (), data.get("ms", False), releases=releases)
         if member == "src_queue":
             return queue(found) if found else None
         if member in ("vnode", "vnode_o"):

@@ -255,9 +255,9 @@ class job(_object):
 
     _kind = "job"
 
-    def __init__(self, name, attrs=(), settable=(), ms=False, jobdir=""):
+    def __init__(self, name, attrs=(), settable=(), ms=False, jobdir="", releases=()):
         super().__init__(name, attrs, settable)
-        self.__dict__.update(_ms=ms, _wish=None, _release=None)
+        self.__dict__.update(_ms=ms, _wish=None, _earlier=list(releases), _releases=[], _assignment=[])
         self.__dict__["_variables"] = None
 
     @property
@@ -322,8 +322,8 @@ class job(_object):
         out = super()._answer()
         if self._wish:
             out["wish"] = self._wish
-        if self._release:
-            out["release"] = self._release
+        if self._releases:
+            out["release"], out["assignment"] = self._releases, self._assignment
         return out
 
     def __str__(self):
@@ -356,19 +356,23 @@ def _release(j, event, node_list, keep_select):
     wish = {"vnodes": [str(n) for n in node_list]} if node_list is not None else {"keep": str(keep_select)}
     if wish.get("vnodes") == []:
         return out
-    found = pbs._run.channel.ask("release", json.dumps(wish))
+    before = j._earlier + j._releases
+    found = pbs._run.channel.ask("release", json.dumps(before + [wish]))
     if not found:
         return None
     attrs, vnodes = [], event.vnode_list
+    gone = {name for earlier in before for name in earlier.get("gone", ())}
     for name, resource, value in found[0]["attrs"]:
         if name == "released":
-            out[value] = vnodes[value] if value in vnodes else vnode(value)
+            if value not in gone:
+                out[value] = vnodes[value] if value in vnodes else vnode(value)
         elif resource:
             attrs.append((resource, value))
         else:
             j._values[name] = value
     j._lists["Resource_List"] = dict(attrs)
-    j.__dict__["_release"] = wish
+    j._releases.append(dict(wish, gone=list(out)))
+    j._assignment[:] = [a for a in found[0]["attrs"] if a[0] != "released"]
     out.exec_vnode, out.exec_host, out.schedselect = j.exec_vnode, j.exec_host, j.schedselect
     return out
 

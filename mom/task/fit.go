@@ -1,0 +1,176 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+)
+
+// fitFor bounds the wait for the sisters that stay to take a pruned assignment (specification:
+// reliable-startup section 9.4).
+const fitFor = 5 * time.Second
+
+// Fitted says that the hooks of a new assignment have run; Refusal is empty if they have accepted.
+type Fitted struct {
+	Number  uint64 // of the order
+	Refusal string
+}
+
+func (Fitted) event() {}
+
+// Fits tells whether the hooks of this host have seen the assignment of an order, or a later one.
+func (t Task) Fits(number uint64) bool { return t.Fitted >= number }
+
+// Behind tells whether a sister of a job that tolerates failures knows less of the assignment than
+// whoever asks it for a program: the numbers of nodes are not the same (specification:
+// reliable-startup section 9.6).
+func (t Task) Behind(number uint64) bool { return t.Sister && t.Tolerates() && t.Number < number }
+
+func (t Task) fitted(ev Fitted) Task {
+	if ev.Number > t.Fitted && ev.Number == t.Number {
+		t.Fitted, t.Unfit = ev.Number, ev.Refusal
+	}
+	return t
+}
+
+// unstarted tells whether the program of a mother superior is still to be started.
+func (t Task) unstarted() bool { return t.State == Accepted || t.starting() }
+
+// tellable tells whether a sister may be told what became of its part: that it is over, or, when
+// nothing of it can be withdrawn, its assignment. Before the program the hooks here see that first.
+func (t Task) tellable(host pbs.HostName) bool {
+	if slices.Contains(t.Leaving, host) {
+		return true
+	}
+	before := t.unstarted() || t.Result != nil && t.Result.NeverStarted
+	return t.Former == nil && (t.Fits(t.Number) || !before)
+}
+
+// resize lets hooks see the new assignment of a job that runs. They end with the run.
+func (r *Runner) resize(ctx context.Context) {
+	stoppable, stop := context.WithCancel(ctx)
+	r.unfit = stop
+	r.async(ctx, func(ctx context.Context, t Task) Event {
+		defer stop()
+		r.hooking <- struct{}{}
+		defer func() { <-r.hooking }()
+		return r.site.resize(ctx, stoppable, t)
+	})
+}
+
+// resize runs the hooks of a new assignment. What a sister has to say of it, its mother superior
+// hears; of a program that runs nobody takes anything back.
+func (s *Site) resize(ctx, stoppable context.Context, t Task) Event {
+	var err error
+	if s.Hooks != nil {
+		err = s.Hooks.Resizing(stoppable, t)
+	}
+	switch {
+	case stoppable.Err() != nil:
+		return nil
+	case !t.Sister:
+		if err != nil {
+			s.unfit(t)
+		}
+		return nil
+	case err != nil:
+		text := hookText(err)
+		s.Lines.Job(eventError, t.Key.Job, "execjob_resize hook rejected request: "+text)
+		return unless(ctx, Fitted{Number: t.Number, Refusal: text})
+	}
+	s.Lines.Job(eventJob, t.Key.Job, "updated nodes info")
+	return unless(ctx, Fitted{Number: t.Number})
+}
+
+// hookText is what a hook that has refused has said.
+func hookText(err error) string { return strings.TrimSuffix(err.Error(), ": "+ErrHook.Error()) }
+
+func (s *Site) unfit(t Task) {
+	s.Lines.Job(eventError, t.Key.Job, "execjob_resize hook rejected request")
+}
+
+// fit lets hooks here, and then the sisters that stay, see the assignment to which a start was
+// pruned. A rejection ends the start; a sister that does not answer in time catches up later.
+func (r *Runner) fit(ctx context.Context) error {
+	t, err := r.Await(ctx, func(t Task) bool { return t.Former == nil })
+	if err != nil || t.Number == 0 {
+		return err
+	}
+	s := r.site
+	if !t.Fits(t.Number) {
+		if err := s.Hooks.Resizing(ctx, t); err != nil {
+			if ctx.Err() == nil {
+				s.unfit(t)
+			}
+			return err
+		}
+		if err := r.Tell(ctx, Fitted{Number: t.Number}); err != nil {
+			return err
+		}
+	}
+	bounded, cancel := context.WithTimeout(ctx, fitFor)
+	defer cancel()
+	_, err = r.Await(bounded, func(t Task) bool { return len(t.Untold) == 0 || r.errands.refusal() != nil })
+	switch {
+	case r.errands.refusal() != nil:
+		return r.errands.refusal()
+	case err == nil:
+		return nil
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		s.Lines.Job(eventDebug2, t.Key.Job, "NOT all job updates to sister moms completed")
+		return nil
+	}
+	return err
+}
+
+// updateRefused decides what follows from a sister's refusal of its assignment: before the program that of
+// its hooks ends the start, and one that may still take part is asked again. Else its part is over: the
+// next poll tells.
+func (r *Runner) updateRefused(ctx context.Context, h Host, refusal *pbs.Error) (again, ends bool) {
+	switch now := r.Task(); {
+	case now.unstarted() && refusal.Code == pbs.HookError:
+		r.errands.refuse(fmt.Errorf("sister node %s failed to update job: %w", h.Name, refusal))
+		select {
+		case r.mail <- letter{event: Parted{}}: // wakes who waits for the sisters
+		case <-ctx.Done():
+		}
+		return false, true
+	default:
+		return now.unstarted() && !now.Good(h.Name), false
+	}
+}
+
+// refuse notes that a sister has refused the assignment before the program.
+func (e *errands) refuse(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refused = err
+}
+
+func (e *errands) refusal() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.refused
+}
+
+// recount makes what a program is told of its cpus that of its present assignment, where hooks have
+// not said another, and returns the present task.
+func recount(spec *proc.Spec, before, now Task) Task {
+	cpus, threads := before.threads()
+	newCPUs, newThreads := now.threads()
+	for i, v := range spec.Env {
+		switch v {
+		case "NCPUS=" + cpus:
+			spec.Env[i] = "NCPUS=" + newCPUs
+		case "OMP_NUM_THREADS=" + threads:
+			spec.Env[i] = "OMP_NUM_THREADS=" + newThreads
+		}
+	}
+	return now
+}

@@ -1,0 +1,60 @@
+package task
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/spool"
+)
+
+// deaf are servers that do not answer.
+type deaf struct{}
+
+func (deaf) Script(ctx context.Context, _ spool.TaskKey) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (deaf) Counts(ctx context.Context, _ spool.TaskKey) (RunOwner, error) {
+	<-ctx.Done()
+	return RunOwner{}, ctx.Err()
+}
+
+// A kill does not wait for servers that are asked about a run and do not answer, nor is anything
+// written for the run afterwards.
+func TestRunner_KilledBeforeTheServersAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		task  Task
+		first Event
+	}{
+		"the order has come":             {in(Accepted), Accept{}},
+		"the mom was restarted":          {in(Accepted), Resume{"boot", true}},
+		"at a sister":                    {in(Accepted, sister), Accept{}},
+		"at a sister that was restarted": {in(Accepted, sister), Resume{"boot", true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, _, _ := stageSite(t)
+				s.Lines, s.Scripts = new(notes), deaf{}
+				s.Peers = &neighbours{heard: map[pbs.HostName][]string{}, away: map[pbs.HostName]bool{}}
+				r := NewRunner(s, c.task)
+				ctx, cancel := context.WithCancel(t.Context())
+				go r.Run(ctx, c.first)
+				time.Sleep(time.Minute)
+				if err := r.Tell(ctx, Kill{}); err != nil {
+					t.Fatal(err)
+				}
+				bounded, end := context.WithTimeout(ctx, time.Second)
+				defer end()
+				if last, err := r.Await(bounded, func(t Task) bool { return t.State == Ended }); err != nil {
+					t.Errorf("it is %s, %v", last.State, err)
+				}
+				cancel()
+				<-r.Done()
+			})
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What the log calls the failure of a start that a hook has refused and wants to be repeated, or
+// never to be (specification: reliable-startup section 9).
+const (
+	ExitHookRerun  = -16
+	ExitHookDelete = -17
+)
+
+// ErrHook is the error of a start that a hook has refused; ErrHookRerun and ErrHookDelete are those
+// of hooks that say what is to become of the job.
+var (
+	ErrHook       = errors.New("a hook has refused the start")
+	ErrHookRerun  = fmt.Errorf("%w", ErrHook)
+	ErrHookDelete = fmt.Errorf("%w", ErrHook)
+)
+
+// hookCode is the failure of a start as the log calls it; 0: a hook says nothing of it.
+func hookCode(err error) int {
+	switch {
+	case errors.Is(err, ErrHookRerun):
+		return ExitHookRerun
+	case errors.Is(err, ErrHookDelete):
+		return ExitHookDelete
+	}
+	return 0
+}
+
+// notStarted is what the log says of a start that has failed by itself; empty: it has not.
+func notStarted(before, after Task, ev Event) string {
+	if before.Sister || before.Result != nil || after.Result == nil || before.Kill != nil || before.Aborted || before.Fenced {
+		return ""
+	}
+	status, code := ExitRetry, 0
+	switch ev := ev.(type) {
+	case Failed:
+		status, code = ev.Status, ev.Code
+	case JoinFailed:
+		code = ev.Code
+	default:
+		return ""
+	}
+	if code != 0 {
+		status = code
+	}
+	if status == ExitRetry {
+		return fmt.Sprintf("job not started, Retry %d", status)
+	}
+	return fmt.Sprintf("job not started, Failure %d", status)
+}
