@@ -8,10 +8,10 @@ import (
 )
 
 // follow brings a world up to a later view, and tells whether it can: not if
-// vnodes have come or gone.
-func (w *world) follow(v *state.View) bool {
+// vnodes have come or gone, or stand in another order.
+func (w *world) follow(v *state.View, sortedBy string) bool {
 	w.view = v
-	if w.order.text != v.Server().SchedGet("node_sort_key") {
+	if w.order.text != sortedBy {
 		return false
 	}
 	var changed []*state.Vnode
@@ -116,7 +116,7 @@ func (w *world) copyTo(dst *world) *world {
 	if dst == nil {
 		dst = &world{columns: map[string]*column{}}
 	}
-	dst.view, dst.idle, dst.tried = w.view, w.idle, 0
+	dst.view, dst.idle, dst.tried = w.view, w.idle, w.tried // its nodes know the numbers of attempts
 	dst.order, dst.extra = w.order, maps.Clone(w.extra)
 	dst.byHost, dst.byVnode = w.byHost, w.byVnode // the same as long as no vnode comes or goes
 	dst.nodes = append(dst.nodes[:0], w.nodes...)

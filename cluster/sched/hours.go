@@ -23,6 +23,23 @@ type hours struct {
 	closed                  map[pbs.QueueName]string
 }
 
+// settings are the attributes of the scheduler as they hold at a time.
+type settings struct {
+	server *state.Server
+	prime  bool
+}
+
+func (s settings) get(name string) string {
+	if s.prime {
+		if value := s.server.SchedGet(attr.PrimeTime + name); value != "" {
+			return value
+		}
+	}
+	return s.server.SchedGet(name)
+}
+
+func (h *hours) settings(v *state.View) settings { return settings{v.Server(), h.prime} }
+
 // Comments on jobs that wait for their time, in PBS's words.
 const (
 	dedicatedOnly  = "Not Running: Dedicated time conflict"

@@ -9,7 +9,7 @@ import (
 )
 
 // lanes are the lines that are considered in turn: with round_robin those of each queue, with
-// fair share those of each entity, else there is one lane.
+// fair share those of each entity, with both those of each entity in each queue, else there is one lane.
 type lanes struct {
 	all   []lane
 	turns bool
@@ -18,7 +18,7 @@ type lanes struct {
 type lane struct {
 	queue    pbs.QueueName
 	priority int64
-	taken    int // jobs that were considered
+	taken    *int // jobs of the queue that were considered
 	entity   *sharer
 	lines    lines
 }
@@ -26,24 +26,30 @@ type lane struct {
 func newLanes(waits lines, o *order) lanes {
 	if !o.turns && !o.shared() {
 		heap.Init(&waits)
-		return lanes{all: []lane{{lines: waits}}}
+		return lanes{all: []lane{{lines: waits, taken: new(int)}}}
 	}
 	type name struct {
 		queue  pbs.QueueName
 		entity *sharer
 	}
 	var all []lane
-	at := map[name]int{}
+	at, taken := map[name]int{}, map[pbs.QueueName]*int{}
 	for _, l := range waits {
-		n := name{queue: l.of.Queue}
-		if !o.turns {
-			n = name{entity: o.shares.of(l.job)}
+		var n name
+		if o.turns {
+			n.queue = l.of.Queue
+		}
+		if o.shared() {
+			n.entity = o.shares.of(l.job)
 		}
 		i, ok := at[n]
 		if !ok {
 			i = len(all)
 			at[n] = i
-			all = append(all, lane{queue: n.queue, priority: o.queues[n.queue], entity: n.entity})
+			if taken[n.queue] == nil {
+				taken[n.queue] = new(int)
+			}
+			all = append(all, lane{queue: n.queue, priority: o.queues[n.queue], taken: taken[n.queue], entity: n.entity})
 		}
 		all[i].lines = append(all[i].lines, l)
 	}
@@ -53,9 +59,9 @@ func newLanes(waits lines, o *order) lanes {
 	return lanes{all, o.turns}
 }
 
-// shared tells whether jobs come in the order of fair share: a formula takes its place, and
-// round_robin does.
-func (o *order) shared() bool { return o.shares != nil && o.formula == nil && !o.turns }
+// shared tells whether jobs come in the order of fair share, those of a queue with round_robin: a
+// formula takes its place.
+func (o *order) shared() bool { return o.shares != nil && o.formula == nil }
 
 // next returns the lane whose turn it is, nil when nothing is left.
 func (l *lanes) next() *lane {
@@ -70,7 +76,7 @@ func (l *lanes) next() *lane {
 }
 
 // before tells which lane comes first: with round_robin that of the queue of highest Priority that had the
-// fewest turns, the name decides between equals; with fair share that of the entity that has
+// fewest turns, the name decides between equals; then with fair share that of the entity that has
 // used least of its part. What comes before all that goes by the first job.
 func (l *lanes) before(a, b *lane) bool {
 	x, y := &a.lines[0], &b.lines[0]
@@ -78,7 +84,9 @@ func (l *lanes) before(a, b *lane) bool {
 		return c < 0
 	}
 	if l.turns {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.taken, b.taken), cmp.Compare(a.queue, b.queue)) < 0
+		if c := cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(*a.taken, *b.taken), cmp.Compare(a.queue, b.queue)); c != 0 {
+			return c < 0
+		}
 	}
 	if c := x.rank.first(y.rank); c != 0 {
 		return c < 0

@@ -43,9 +43,9 @@ type levelRow struct {
 	level int64
 }
 
-func newLevels(v *state.View) *levels {
+func newLevels(v *state.View, set settings) *levels {
 	s := v.Server()
-	if s.SchedGet("preemptive_sched") == "False" || v.Cluster().FeatureLevel < command.LevelObjects {
+	if set.get("preemptive_sched") == "False" || v.Cluster().FeatureLevel < command.LevelObjects {
 		return nil
 	}
 	l := &levels{express: map[pbs.QueueName]int64{}}

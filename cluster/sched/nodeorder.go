@@ -17,8 +17,8 @@ type nodeOrder struct {
 	defs []resource.Def // by key; the zero Def: it is no resource
 }
 
-func nodeOrderOf(v *state.View) nodeOrder {
-	o := nodeOrder{text: v.Server().SchedGet("node_sort_key")}
+func nodeOrderOf(v *state.View, text string) nodeOrder {
+	o := nodeOrder{text: text}
 	for _, k := range attr.SortKeys(o.text) {
 		def, _ := v.Resource(k.Name)
 		o.keys, o.defs = append(o.keys, k), append(o.defs, def)

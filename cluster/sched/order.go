@@ -44,12 +44,12 @@ type sortKey struct {
 	low  bool
 }
 
-func newOrder(v *state.View, now pbs.Time) order {
+func newOrder(v *state.View, now pbs.Time, set settings) order {
 	s := v.Server()
-	o := order{view: v, now: now, turns: s.SchedGet("round_robin") == "True", strict: s.SchedGet("strict_ordering") == "True", depth: depthOf(v), levels: newLevels(v), shares: newShares(v)}
+	o := order{view: v, now: now, turns: set.get("round_robin") == "True", strict: set.get("strict_ordering") == "True", depth: depthOf(v, set), levels: newLevels(v, set), shares: newShares(v, set)}
 	o.depths, o.fuzzy, o.enforce = depthsOf(v), fuzzyOf[s.SchedGet("opt_backfill_fuzzy")], s.SchedGet("sched_preempt_enforce_resumption") == "True"
-	o.starve, o.eligible = starveOf(v), s.Bool("eligible_time_enable")
-	if s.SchedGet("by_queue") == "True" || o.turns {
+	o.starve, o.eligible = starveOf(set), s.Bool("eligible_time_enable")
+	if set.get("by_queue") == "True" || o.turns {
 		o.queues = prioritiesOf(v)
 	}
 	if text := s.Get("job_sort_formula"); text != "" {
@@ -58,7 +58,7 @@ func newOrder(v *state.View, now pbs.Time) order {
 		o.threshold, _ = strconv.ParseFloat(bound, 64)
 		o.bounded = bound != "" && o.formula != nil
 	}
-	for _, k := range attr.SortKeys(s.SchedGet("job_sort_key")) {
+	for _, k := range attr.SortKeys(set.get("job_sort_key")) {
 		o.keys = append(o.keys, sortKey{k.Name, k.Low})
 	}
 	o.name()
@@ -66,9 +66,9 @@ func newOrder(v *state.View, now pbs.Time) order {
 }
 
 // depthOf is backfill_depth, 1 if it is not set, and 0 without backfill.
-func depthOf(v *state.View) int {
+func depthOf(v *state.View, set settings) int {
 	s := v.Server()
-	if s.SchedGet("backfill") == "False" {
+	if set.get("backfill") == "False" {
 		return 0
 	}
 	if text := s.Get("backfill_depth"); text != "" {

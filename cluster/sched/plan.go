@@ -120,7 +120,7 @@ func (c *cycle) run(waits lanes) {
 			lane.lines.recede(c.order.levels)
 			continue
 		}
-		lane.taken++
+		*lane.taken++
 		c.yields, c.beyond = false, first.rank.over
 		if c.consider(first.job, first.class); c.yields && !first.rank.over {
 			lane.lines.recede(c.order.levels) // the rest of an array
@@ -234,7 +234,10 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	}
 	if !tried {
 		if text := c.reached(j, id); text != "" {
-			c.explain(j, text)
+			apart := c.hours.crosses(j) != "" || c.order.shares.denies(j) || c.order.low(j) != ""
+			if apart || !c.makeRoom(j, cl) {
+				c.explain(j, text)
+			}
 			return false
 		}
 		if text := c.hours.crosses(j); text != "" {

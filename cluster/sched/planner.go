@@ -23,12 +23,15 @@ type Planner struct {
 	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	classes map[key]*class
 	cycle   uint64
-	all     *world              // free and full, as in the view
-	scratch *world              // of the cycle: jobs are placed here
-	idle    *world              // nil before it was needed
-	order   order               // of the cycle
-	idleAge uint64              // changes of idle that may change what fits there
-	hasty   map[*state.Job]bool // jobs of the cycle that come before the others of their classes
+	all     *world // free and full, as in the view
+	scratch *world // of the cycle: jobs are placed here
+	idle    *world // nil before it was needed
+	order   order  // of the cycle
+	hours   *hours // of the cycle
+	// sortedBy is the node_sort_key of the cycle.
+	sortedBy string
+	idleAge  uint64              // changes of idle that may change what fits there
+	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
 }
 
 // NewPlanner returns a planner that knows nothing yet.
@@ -49,12 +52,15 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 // prepare brings what the planner keeps up to the view.
 func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	p.cycle++
-	p.order = newOrder(v, now)
+	p.hours = newHours(v, now)
+	set := p.hours.settings(v)
+	p.sortedBy = set.get("node_sort_key")
+	p.order = newOrder(v, now, set)
 	if custom := slices.Collect(v.CustomResources()); !slices.Equal(custom, p.custom) {
 		p.custom, p.classes, p.all, p.idle = custom, map[key]*class{}, nil, nil
 	}
-	if p.all == nil || !p.all.follow(v) {
-		p.all = newWorld(v, false)
+	if p.all == nil || !p.all.follow(v, p.sortedBy) {
+		p.all = newWorld(v, false, p.sortedBy)
 	}
 	tied, counts := p.all.tied()
 	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
@@ -100,7 +106,7 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
 	return &cycle{
-		hours: newHours(v, now), limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
+		hours: p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
 		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{},
 	}
@@ -127,8 +133,8 @@ func (p *Planner) forget(lines int) {
 
 // empty returns the world of the view as if nothing ran.
 func (p *Planner) empty(v *state.View) *world {
-	if p.idle == nil || !p.idle.follow(v) {
-		p.idle = newWorld(v, true)
+	if p.idle == nil || !p.idle.follow(v, p.sortedBy) {
+		p.idle = newWorld(v, true, p.sortedBy)
 		p.idleAge++
 	}
 	if p.idle.offersNew {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -32,8 +33,10 @@ type prey struct {
 	lowest   int64
 	limited  []string // resources that are given back on suspension; none: all
 	hopeless map[attempt]bool
-	most     map[bound]*world // what is free at most when all are preempted that may be
-	jobs     int              // for which others were preempted
+	most     map[bound]*world  // what is free at most when all are preempted that may be
+	jobs     int               // for which others were preempted
+	held     map[held]bool     // attempts at limits that are of no use
+	freed    map[limited]int64 // what the victims that somebody gets counted for
 	scratch  *world
 }
 
@@ -60,8 +63,21 @@ type quarry struct {
 // what it gets out of the way of others. Jobs that are being preempted already go first: so
 // a new leader goes on where the last one stopped.
 func (c *cycle) preempt(j *state.Job, cl *class) bool {
-	if c.order.levels == nil || cl.bad != "" {
+	a, ok := c.attempt(j, cl)
+	if !ok {
 		return false
+	}
+	if c.overcome(j, a, nil) {
+		return true
+	}
+	c.prey.hopeless[a] = true
+	return false
+}
+
+// attempt returns what decides whether preempting others helps the job, false where it does not.
+func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
+	if c.order.levels == nil || cl.bad != "" {
+		return attempt{}, false
 	}
 	if c.prey == nil {
 		c.lookUpPrey()
@@ -69,23 +85,33 @@ func (c *cycle) preempt(j *state.Job, cl *class) bool {
 	a := attempt{class: cl, level: c.waitingLevel(j)}
 	a.targets, _ = j.Resources.Get("preempt_targets")
 	if len(c.prey.victims) == 0 || c.prey.lowest >= a.level || c.prey.hopeless[a] || strings.EqualFold(a.targets, "NONE") {
-		return false
+		return a, false
 	}
 	if c.prey.jobs == mostPreempting {
 		c.plan.More = c.plan.More || len(c.plan.Preempts) > 0
-		return false
+		return a, false
 	}
+	return a, true
+}
+
+// overcome preempts by the first method that helps the job. Those that must go, go in any case;
+// nil: none must.
+func (c *cycle) overcome(j *state.Job, a attempt, must []*victim) bool {
 	for method := range mostMethods {
-		if _, ok := c.prey.most[bound{a.level, method}].orMake(c, a.level, method).fits(cl); !ok {
+		if _, ok := c.prey.most[bound{a.level, method}].orMake(c, a.level, method).fits(a.class); !ok {
 			continue
 		}
-		if q, ok := c.hunt(a, method); ok {
-			c.take(j, cl, q)
+		if q, ok := c.hunt(a, method, must); ok {
+			c.take(j, a.class, q)
 			return true
 		}
 	}
-	c.prey.hopeless[a] = true
 	return false
+}
+
+// may tells whether an attempt may preempt a victim.
+func (a attempt) may(v *victim) bool {
+	return v.level < a.level && !v.taken && (v.pending || targeted(a.targets, v.job))
 }
 
 // waitingLevel returns the level of a job that waits.
@@ -98,7 +124,7 @@ func (c *cycle) waitingLevel(j *state.Job) int64 {
 }
 
 func (c *cycle) lookUpPrey() {
-	c.prey = &prey{victims: c.victims(), hopeless: map[attempt]bool{}, most: map[bound]*world{}}
+	c.prey = &prey{victims: c.victims(), hopeless: map[attempt]bool{}, held: map[held]bool{}, freed: map[limited]int64{}, most: map[bound]*world{}}
 	for _, name := range c.view.Server().List("restrict_res_to_release_on_suspend") {
 		c.prey.limited = append(c.prey.limited, strings.TrimSpace(name))
 	}
@@ -125,13 +151,21 @@ func (w *world) orMake(c *cycle, level int64, method int) *world {
 	return w
 }
 
-// hunt finds the victims that have to go so that the class fits.
-func (c *cycle) hunt(a attempt, method int) (quarry, bool) {
+// hunt finds the victims that have to go so that the class fits, beside those that must go anyway.
+func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 	w := c.free.copyTo(c.prey.scratch)
 	c.prey.scratch = w
+	for _, v := range must {
+		w.release(v.run(method, c.prey.limited))
+	}
+	if must != nil {
+		if placed, ok := w.find(a.class); ok {
+			return quarry{placed, must, method}, true
+		}
+	}
 	var may []*victim
 	for i := range c.prey.victims {
-		if v := &c.prey.victims[i]; v.level < a.level && !v.taken && (v.pending || targeted(a.targets, v.job)) {
+		if v := &c.prey.victims[i]; a.may(v) && !slices.Contains(must, v) {
 			may = append(may, v)
 		}
 	}
@@ -147,7 +181,7 @@ func (c *cycle) hunt(a attempt, method int) (quarry, bool) {
 		}
 		if placed, ok := w.find(a.class); ok {
 			w.undo(placed)
-			return c.spare(a, may[:i+1], w.on(placed), method)
+			return c.spare(a, must, may[:i+1], w.on(placed), method)
 		}
 	}
 	return quarry{}, false
@@ -166,7 +200,7 @@ func (w *world) on(placed spec.ExecVnode) map[int]bool {
 
 // spare drops the victims that are on other hosts than the job, and those without which it
 // fits as well, the ones that were found last first.
-func (c *cycle) spare(a attempt, found []*victim, hosts map[int]bool, method int) (quarry, bool) {
+func (c *cycle) spare(a attempt, must, found []*victim, hosts map[int]bool, method int) (quarry, bool) {
 	var kept []*victim
 	for _, v := range found {
 		for h := range c.free.on(v.run(method, nil).placed) {
@@ -176,18 +210,18 @@ func (c *cycle) spare(a attempt, found []*victim, hosts map[int]bool, method int
 			}
 		}
 	}
-	placed, ok := c.without(a.class, kept, nil, method)
+	placed, ok := c.without(a.class, slices.Concat(must, kept), nil, method)
 	for i, looks := len(kept)-1, 0; i >= 0 && looks < mostSpared; i-- {
 		if kept[i].pending {
 			continue
 		}
 		looks++
-		if better, fits := c.without(a.class, kept, kept[i], method); fits {
+		if better, fits := c.without(a.class, slices.Concat(must, kept), kept[i], method); fits {
 			placed, ok = better, true
 			kept = append(kept[:i:i], kept[i+1:]...)
 		}
 	}
-	return quarry{placed, kept, method}, ok
+	return quarry{placed, slices.Concat(must, kept), method}, ok
 }
 
 // without places the class as if the victims but one were gone.
@@ -207,6 +241,7 @@ func (c *cycle) take(j *state.Job, cl *class, q quarry) {
 	c.prey.jobs++
 	for _, v := range q.victims {
 		v.taken = true
+		c.uncount(v)
 		if !v.pending {
 			c.plan.Preempts = append(c.plan.Preempts, Preempt{v.job.ID, v.job.RunCount, v.method(q.method), j.ID})
 		}

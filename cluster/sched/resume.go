@@ -46,14 +46,20 @@ func (c *cycle) resume(level int64) {
 	for len(c.stopped) > 0 && c.stopped[0].level >= level {
 		j := c.stopped[0].job
 		c.stopped = c.stopped[1:]
-		if len(c.plan.Resumes) < c.starts && c.regain(j) {
+		if len(c.plan.Resumes) < c.starts && c.within(j) && c.regain(j) {
 			c.plan.Resumes = append(c.plan.Resumes, j.ID)
+			c.planned(j)
 			continue
 		}
 		if c.order.enforce && len(c.tops) < mostTops {
 			c.resumeLater(j)
 		}
 	}
+}
+
+// within tells whether the limits let a suspended job run again: others may have started since.
+func (c *cycle) within(j *state.Job) bool {
+	return !c.limiter.applies(c.view, j.Queue) || c.overLimit(j) == ""
 }
 
 // resumeLater keeps what a suspended job wants back for the time at which it will be free

@@ -32,9 +32,9 @@ type sharer struct {
 }
 
 // newShares returns the tree, nil without fair share.
-func newShares(v *state.View) *shares {
+func newShares(v *state.View, set settings) *shares {
 	s := v.Server()
-	if !s.FairShare() {
+	if set.get("fair_share") != "True" {
 		return nil
 	}
 	t := &shares{view: v, root: &sharer{perc: 1, known: true}, byName: map[string]*sharer{}}

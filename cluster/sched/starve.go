@@ -18,12 +18,11 @@ const (
 )
 
 // starveOf is max_starve, 0 without help_starving_jobs.
-func starveOf(v *state.View) pbs.Time {
-	s := v.Server()
-	if s.SchedGet("help_starving_jobs") == "False" {
+func starveOf(set settings) pbs.Time {
+	if set.get("help_starving_jobs") == "False" {
 		return 0
 	}
-	q, err := resource.Parse(resource.Time, s.SchedGet("max_starve"))
+	q, err := resource.Parse(resource.Time, set.get("max_starve"))
 	if err != nil {
 		return 0
 	}

@@ -48,12 +48,12 @@ type host struct {
 	mine  int // the attempt that took of it last
 }
 
-func newWorld(v *state.View, idle bool) *world {
+func newWorld(v *state.View, idle bool, sortedBy string) *world {
 	w := &world{
 		view: v, idle: idle, columns: map[string]*column{},
 		byHost: map[pbs.HostName]int{}, byVnode: map[pbs.VnodeName]int{},
 	}
-	w.order = nodeOrderOf(v)
+	w.order = nodeOrderOf(v, sortedBy)
 	for _, vn := range w.order.sorted(v, idle) {
 		w.add(vn)
 	}

@@ -48,6 +48,10 @@ func Sharings() []string {
 	}
 }
 
+// PrimeTime begins the names of the scheduler's attributes that take the place of others in prime
+// time: prime_by_queue that of by_queue.
+const PrimeTime = "prime_"
+
 // schedRows are the attributes of the scheduler in the order of list sched.
 func schedRows() []row {
 	return []row{
@@ -99,6 +103,16 @@ func schedRows() []row {
 		managed("max_starve", Duration, nil).implying("24:00:00").since(levelObjects),
 		managed("job_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed("node_sort_key", Text, parseSortKeys).since(levelObjects),
+		// What holds in prime time, where that is something else.
+		managed(PrimeTime+"by_queue", Boolean, nil).since(levelObjects),
+		managed(PrimeTime+"round_robin", Boolean, nil).since(levelObjects),
+		managed(PrimeTime+"strict_ordering", Boolean, nil).since(levelObjects),
+		managed(PrimeTime+"backfill", Boolean, nil).since(levelObjects),
+		managed(PrimeTime+"preemptive_sched", Boolean, nil).since(levelObjects),
+		managed(PrimeTime+"fair_share", Boolean, nil).since(levelObjects),
+		managed(PrimeTime+"help_starving_jobs", Boolean, nil).since(levelObjects),
+		managed(PrimeTime+"job_sort_key", Text, parseSortKeys).since(levelObjects),
+		managed(PrimeTime+"node_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed("comment", Text, nil),
 		shown("pbs_version", Text),
 	}

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"strconv"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -21,8 +22,11 @@ const mostUsage = 1 << 50
 // Shares yields what entities have used, by name.
 func (t *tables) Shares() iter.Seq[*Share] { return t.shares.all() }
 
-// FairShare tells whether the usage of entities is counted.
-func (s *Server) FairShare() bool { return s.SchedGet("fair_share") == "True" }
+// FairShare tells whether the usage of entities is counted: where it matters in prime time only,
+// it is counted at all times.
+func (s *Server) FairShare() bool {
+	return s.SchedGet("fair_share") == "True" || s.SchedGet(attr.PrimeTime+"fair_share") == "True"
+}
 
 // ShareEntity returns to whom the usage of a job counts: fairshare_entity.
 func (t *tables) ShareEntity(j *Job) string {

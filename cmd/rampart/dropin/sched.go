@@ -181,6 +181,9 @@ func (s *scheduler) take(ctx context.Context) {
 		return // look tries again, and reports it
 	}
 	names := slices.Collect(maps.Keys(settings))
+	for name := range settings {
+		names = append(names, attr.PrimeTime+name) // those that are attributes
+	}
 	for name := range schedFiles {
 		if name != configFile {
 			names = append(names, name)

@@ -1,9 +1,13 @@
 package dropin
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"rampart/fsm/attr"
 )
 
 // settings are PBS's names in sched_config with their defaults, which need no word when
@@ -36,9 +40,10 @@ type schedConfig struct {
 }
 
 // parseSchedConfig reads lines of the form NAME: VALUE [prime|non_prime|all]. What holds in
-// prime time alone is left out: settings hold at all times.
+// prime time alone has names of its own.
 func parseSchedConfig(text string) schedConfig {
 	c := schedConfig{values: map[string]string{}}
+	prime := map[string]string{}
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -59,16 +64,54 @@ func parseSchedConfig(text string) schedConfig {
 			continue
 		}
 		value, when := splitPrime(strings.TrimSpace(rest))
-		switch {
-		case when == "prime":
-			c.faults = append(c.faults, fmt.Sprintf("line %d: %s in prime time only: settings hold at all times, so the line has no effect", i+1, name))
-		case c.values[name] != "" && value != "":
-			c.values[name] += ", " + value
-		default:
-			c.values[name] = value
+		if _, turns := attr.Lookup(attr.Sched, attr.PrimeTime+name); !turns {
+			if when == "prime" {
+				c.faults = append(c.faults, fmt.Sprintf("line %d: %s in prime time only: the setting holds at all times, so the line has no effect", i+1, name))
+				continue
+			}
+			when = "non_prime"
+		}
+		if when != "prime" {
+			more(c.values, name, value)
+		}
+		if when != "non_prime" {
+			more(prime, name, value)
 		}
 	}
+	c.turn(prime)
 	return c
+}
+
+// more adds what one line says to what others have said.
+func more(values map[string]string, name, value string) {
+	if values[name] != "" && value != "" {
+		value = values[name] + ", " + value
+	}
+	values[name] = value
+}
+
+// turn adds what holds in prime time where that is something else than out of it. What is said of
+// one time only is as PBS has it by default at the other.
+func (c *schedConfig) turn(prime map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		def, turns := attr.Lookup(attr.Sched, attr.PrimeTime+name)
+		value, said := c.values[name]
+		other, otherSaid := prime[name]
+		if !turns || !said && !otherSaid {
+			continue
+		}
+		value, other = cmp.Or(value, settings[name]), cmp.Or(other, settings[name])
+		if is, err := def.Parse(value); err == nil {
+			if in, err := def.Parse(other); err == nil && in == is {
+				continue
+			}
+		}
+		if other == "" {
+			c.faults = append(c.faults, fmt.Sprintf("%s out of prime time only: it holds at all times, for there is nothing to hold in prime time", name))
+			continue
+		}
+		c.values[attr.PrimeTime+name] = other
+	}
 }
 
 // splitPrime takes the word about prime time off a value, and the quotes.

@@ -1,0 +1,116 @@
+package sched
+
+import "rampart/fsm/state"
+
+// held is what decides whether preempting others helps a job that is at a limit.
+type held struct {
+	attempt
+	of state.Class
+}
+
+// excess is by how much a job would be over a limit.
+type excess struct {
+	of limited
+	by int64
+}
+
+// makeRoom looks for running jobs of lower levels that count for the limits which hold a job
+// back, and without which it fits, too.
+func (c *cycle) makeRoom(j *state.Job, cl *class) bool {
+	if c.view.Unmatched(j) != "" {
+		return false
+	}
+	a, ok := c.attempt(j, cl)
+	if !ok {
+		return false
+	}
+	at := held{a, c.view.ClassOf(j)}
+	if at.of.Reason = ""; c.prey.held[at] {
+		return false
+	}
+	if must, ok := c.counting(j, a); ok && c.overcome(j, a, must) {
+		return true
+	}
+	c.prey.held[at] = true
+	return false
+}
+
+// counting returns the victims that have to go so that a job is within its limits: the first of
+// those that count for a limit that it would exceed. None are an empty list.
+func (c *cycle) counting(j *state.Job, a attempt) ([]*victim, bool) {
+	var over []excess
+	for _, l := range c.view.RunLimits(j) {
+		of := limited{l.Subject, l.Queue, l.Resource}
+		if l.Need > l.Most {
+			return nil, false
+		}
+		if by := c.view.Used(l, true) + c.limiter.planned[of] - c.prey.freed[of] + l.Need - l.Most; by > 0 && l.Need > 0 {
+			over = append(over, excess{of, by})
+		}
+	}
+	must := []*victim{}
+	for i := range c.prey.victims {
+		if v := &c.prey.victims[i]; a.may(v) && c.reduce(over, v.job, 1) {
+			must = append(must, v)
+		}
+	}
+	for _, e := range over {
+		if e.by > 0 {
+			return nil, false
+		}
+	}
+	kept := must[:0]
+	for _, v := range must { // a later one may count for more
+		if !v.pending && c.spared(over, v.job) {
+			continue
+		}
+		kept = append(kept, v)
+	}
+	return kept, true
+}
+
+// reduce takes what a job counts for off what is too much, and tells whether that helps.
+func (c *cycle) reduce(over []excess, j *state.Job, sign int64) (helps bool) {
+	need := c.counts(j)
+	for i := range over {
+		helps = helps || over[i].by > 0 && need[over[i].of] > 0
+	}
+	if !helps && sign > 0 {
+		return false
+	}
+	for i := range over {
+		over[i].by -= sign * need[over[i].of]
+	}
+	return helps
+}
+
+// spared tells whether nothing is too much with a job either, and lets it count then.
+func (c *cycle) spared(over []excess, j *state.Job) bool {
+	c.reduce(over, j, -1)
+	for _, e := range over {
+		if e.by > 0 {
+			c.reduce(over, j, 1)
+			return false
+		}
+	}
+	return true
+}
+
+// counts returns what a job counts for by each limit.
+func (c *cycle) counts(j *state.Job) map[limited]int64 {
+	all := map[limited]int64{}
+	if !c.limiter.applies(c.view, j.Queue) {
+		return all
+	}
+	for _, l := range c.view.RunLimits(j) {
+		all[limited{l.Subject, l.Queue, l.Resource}] = l.Need
+	}
+	return all
+}
+
+// uncount notes that somebody gets what a victim counted for.
+func (c *cycle) uncount(v *victim) {
+	for of, need := range c.counts(v.job) {
+		c.prey.freed[of] += need
+	}
+}
