@@ -8,18 +8,27 @@ import (
 	"rampart/fsm/pbs"
 )
 
+// routeRest is between the ticks that route many jobs.
+const routeRest = 20 * time.Millisecond
+
 // wake moves the log's time on at the moment when the next job is due that waits for a
-// time (qsub -a), so that it does not wait for the next tick. It returns when ctx ends.
+// time (qsub -a), so that it does not wait for the next tick; and as long as there are jobs that
+// find their way out of a routing queue. It returns when ctx ends.
 func (r *Replica) wake(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed := r.cfg.Machine.Changed()
-		if left := r.untilDue(); left > 0 {
+		routing := r.routing()
+		if left := r.untilDue(); left > 0 && !routing {
 			awaitDue(ctx, changed, left)
 			continue
 		}
 		err := r.proposeAlone(command.Entry{Time: r.batch.now()}, &command.TimeTick{})
 		if err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("wake jobs that are due", "err", err)
+		}
+		if err == nil && routing {
+			rest(ctx, routeRest)
+			continue
 		}
 		rest(ctx, retryEvery)
 	}
@@ -45,6 +54,16 @@ func (r *Replica) untilDue() time.Duration {
 		return max(0, min(left, tickEvery))
 	}
 	return tickEvery
+}
+
+// routing tells whether the next jobs of a routing queue need not wait for their turn.
+func (r *Replica) routing() bool {
+	for q := range r.cfg.Machine.View().Queues() {
+		if q.RouteOn && q.RouteNext != 0 && q.Started && q.Routes() {
+			return true
+		}
+	}
+	return false
 }
 
 func rest(ctx context.Context, d time.Duration) {

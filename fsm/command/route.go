@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// maxRouted is how many jobs one tick of the clock tries to route.
+	// maxRouted is how many jobs one tick of the clock tries to route. While they find their way
+	// the next tick comes soon.
 	maxRouted = 500
 	// routeRetry is PBS's route_retry_time in seconds.
 	routeRetry = 30
@@ -204,25 +205,32 @@ func routeFrom(tx *state.Tx, m Meta, q *state.Queue, most int) int {
 		return 0
 	}
 	tried := *q
-	tried.Routed, tried.RouteNext = m.At, next
+	tried.Routed, tried.RouteNext, tried.RouteOn = m.At, next, false
 	tx.PutQueue(&tried)
+	left := false
 	for _, j := range jobs {
 		if j, ok := tx.Job(j.ID); ok && j.State != pbs.Finished { // one before it may have taken it along
-			routeOne(tx, m, q, j)
+			left = routeOne(tx, m, q, j) || left
 		}
+	}
+	if now, ok := tx.Queue(q.Name); ok && left && next != 0 {
+		goesOn := *now
+		goesOn.RouteOn = true
+		tx.PutQueue(&goesOn)
 	}
 	return len(jobs)
 }
 
 // routeOne moves a job on, leaves it for another time, or ends it: when no destination
-// will ever take it, or it has waited for longer than route_lifetime.
-func routeOne(tx *state.Tx, m Meta, q *state.Queue, j *state.Job) {
+// will ever take it, or it has waited for longer than route_lifetime. It tells whether the job
+// has left the queue.
+func routeOne(tx *state.Tx, m Meta, q *state.Queue, j *state.Job) bool {
 	if life := q.Int("route_lifetime"); life > 0 && m.At > j.Queued+pbs.Time(life)*pbs.Time(time.Second) {
 		endRouting(tx, m, j, pbs.RouteExpired.Text())
-		return
+		return true
 	}
 	if !mayLeave(q, j, tx.Now()) {
-		return
+		return false
 	}
 	next := *j
 	switch to, err := route(tx, q, &next, tried{}); {
@@ -230,7 +238,10 @@ func routeOne(tx *state.Tx, m Meta, q *state.Queue, j *state.Job) {
 		endRouting(tx, m, j, pbs.RouteRejected.Text())
 	case to != nil:
 		putMoved(tx, m, j, &next)
+	default:
+		return false
 	}
+	return true
 }
 
 // endRouting ends a job that does not run, for a reason of the server's own.

@@ -39,3 +39,34 @@ func TestRoute_QueuesInCirclesAreTriedOnce(t *testing.T) {
 		t.Errorf("the job is %+v", j)
 	}
 }
+
+// A tick routes so many jobs and no more; whether the next ones are to wait depends on whether
+// these have found a way.
+func TestRoute_GoesOnWhileJobsLeave(t *testing.T) {
+	for most, want := range map[string]int{"": 3, "10": 2, "700": 3} {
+		w := newWriter(t)
+		w.must(&RaiseLevel{Level: LevelObjects})
+		set := func(name, value string) AttrChange {
+			return AttrChange{Entry: attr.Entry{Name: name, Value: value}}
+		}
+		w.must(&ManageQueue{Verb: VerbCreate, Queue: "work", Changes: []AttrChange{set("enabled", "True"), set("started", "True")}})
+		if most != "" {
+			w.must(&ManageQueue{Verb: VerbSet, Queue: "work", Changes: []AttrChange{set("max_queued", "[o:PBS_ALL="+most+"]")}})
+		}
+		w.must(&ManageQueue{Verb: VerbCreate, Queue: "in", Changes: []AttrChange{set("queue_type", "Route"), set("route_destinations", "work"), set("enabled", "True")}})
+		for range 2*maxRouted + 100 {
+			w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "hosta"}, Queue: "in"})
+		}
+		w.must(&ManageQueue{Verb: VerbSet, Queue: "in", Changes: []AttrChange{set("started", "True")}})
+		w.index += uint64(time.Minute) // which is its time, too
+		ticks, on := 0, true
+		for on && ticks < 10 {
+			w.must(&TimeTick{})
+			q, _ := w.View().Queue("in")
+			ticks, on = ticks+1, q.RouteOn
+		}
+		if ticks != want {
+			t.Errorf("at most %q: %d ticks in a row, want %d", most, ticks, want)
+		}
+	}
+}

@@ -107,6 +107,7 @@ type Queue struct {
 
 	Routed    pbs.Time `cbor:"7,keyasint,omitempty"` // when its jobs were tried to be routed last
 	RouteNext uint64   `cbor:"8,keyasint,omitempty"` // sequence number of the job to go on with; 0: the first
+	RouteOn   bool     `cbor:"9,keyasint,omitempty"` // jobs that were tried last have left: the next need not wait
 }
 
 // VnodeFlags are the conditions of a vnode that do not follow from its jobs.
