@@ -211,7 +211,6 @@ var maskings = []masking{
 	{regexp.MustCompile(`(pcpus( = |=|":\t))\d+`), "${1}N"},
 	{regexp.MustCompile(`\t*"(acl_roots|flatuid|timezone)":\t.*\n`), ""},
 	{regexp.MustCompile(`(?m)^(    |set server )(acl_roots|flatuid|timezone) = .*\n`), ""},
-	{regexp.MustCompile(`\b(scatter|pack)\b`), "PLACE"},
 	{regexp.MustCompile(`\bhost[abc]/\d+(\*\d)?\b`), "HOST"},
 	{regexp.MustCompile(`\(host[abc](:|\.\.\.)`), "(HOST$1"},
 }
