@@ -64,6 +64,11 @@ type Server struct {
 // stops. An error that wraps cluster.ErrStore means that the disk failed. After a recovery of
 // the cluster it begins again, on what that has left on the disk.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
+	room, end := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	keeping.Go(func() { keepRoom(room) })
+	defer keeping.Wait()
+	defer end()
 	return Keep(ctx, logger, func() *Server { return New(c, system(c, logger), logger) })
 }
 
