@@ -32,17 +32,15 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 		return nil, err
 	}
 	conf := r.raftConfig()
-	cache, err := raft.NewLogCache(logCacheSize, r.guard)
-	if err != nil {
-		return nil, err
-	}
+	cache := newRecent(r.guard)
 	layer := newStreamLayer(&r.cfg)
 	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
 		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
 	})).screen(r.refuseParted)
 	n := &node{id: r.id, transport: transport, layer: layer}
-	if err = assertPreVote(conf, transport); err == nil {
+	err := assertPreVote(conf, transport)
+	if err == nil {
 		err = r.bootstrap(conf, cache, transport)
 	}
 	if err == nil {

@@ -17,6 +17,7 @@ const (
 	commitTimeout    = 20 * time.Millisecond
 	maxAppendEntries = 64 // entries are big
 	logCacheSize     = 512
+	logCacheBytes    = 32 << 20 // at most, whatever they hold
 	trailingLogs     = 2000
 	snapshotsKept    = 2
 
