@@ -3,6 +3,7 @@ package mom
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"rampart/mom/hook"
@@ -91,6 +92,7 @@ func (r hookRunner) refused(t *task.Task, event string, out outcome) error {
 	if out.Failure != "" && out.Rejected.Fails("offline_vnodes") {
 		wishes.Offline = offlined(out.Rejected.Name)
 	}
+	wishes.Restart = wishes.Restart || out.Failure != "" && out.Rejected.Fails("scheduler_restart_cycle")
 	if event == "execjob_launch" && t.State == task.Starting && len(wishes.Rerun) == 0 {
 		wishes.Delete = []spool.TaskKey{t.Key}
 	}
@@ -151,9 +153,31 @@ func (r hookRunner) At(ctx context.Context, event string, t task.Task, pid int) 
 // Terminates implements task.Hooks.
 func (r hookRunner) Terminates() bool { return len(r.life.hooks.store.At("execjob_preterm")) > 0 }
 
-// Terminating implements task.Hooks. The deletion is committed by then: a rejection is noted.
-func (r hookRunner) Terminating(ctx context.Context, t task.Task) {
-	r.send(&t, r.run(ctx, r.jobEvent(t, "execjob_preterm"), &t, false))
+// Terminating implements task.Hooks.
+func (r hookRunner) Terminating(ctx context.Context, t task.Task) error {
+	out := r.run(ctx, r.jobEvent(t, "execjob_preterm"), &t, false)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if out.Rejected == nil {
+		r.send(&t, out)
+		return nil
+	}
+	r.mom.lines.Job(daylog.Job, t.Key.Job, out.Message)
+	wishes := r.wishesFor(&t, out.Rejected.Name, out)
+	wishes.Kept, wishes.Why = []spool.TaskKey{t.Key}, out.why("execjob_preterm")
+	if err := r.life.spool.Append(spool.Fact{Task: t.Key, Hook: wishes}); err != nil {
+		return err // nobody would hear of it: the job ends
+	}
+	return fmt.Errorf("%s: %w", wishes.Why, task.ErrHook)
+}
+
+// why is what a user reads of a rejection.
+func (o outcome) why(event string) string {
+	if o.Message != "" {
+		return strings.ReplaceAll(o.Message, "\n", " ")
+	}
+	return event + " request rejected by '" + o.Rejected.Name + "'"
 }
 
 // run runs the hooks of an event. t is the job, nil at events of the host.

@@ -65,7 +65,7 @@ func (r hookRunner) send(t *task.Task, out outcome) {
 		key = t.Key
 	}
 	for _, e := range out.Edits {
-		r.append(key, &spool.Hook{Name: e.Hook, Vnodes: vnodesOf(e.Vnodes)})
+		r.append(key, &spool.Hook{Name: e.Hook, Own: e.Own, Vnodes: vnodesOf(e.Vnodes)})
 	}
 	name := ""
 	for _, h := range out.Done {
@@ -114,7 +114,7 @@ func vnodesOf(all map[string]*hook.Edits) []spool.HookVnode {
 
 // wishes writes a fact about a hook for the servers.
 func wishes(h *spool.Hook) *api.HookWishes {
-	out := &api.HookWishes{Hook: h.Name, Offline: h.Offline, Clear: h.Clear, Restart: h.Restart, Rerun: runsOf(h.Rerun), Delete: runsOf(h.Delete)}
+	out := &api.HookWishes{Hook: h.Name, Offline: h.Offline, Clear: h.Clear, Restart: h.Restart, Rerun: runsOf(h.Rerun), Delete: runsOf(h.Delete), Kept: runsOf(h.Kept), Why: h.Why, Own: h.Own}
 	for _, v := range h.Vnodes {
 		out.Vnodes = append(out.Vnodes, &api.HookVnode{Name: v.Name, Set: hookAttrs(v.Set), Unset: v.Unset, Types: hookAttrs(v.Types)})
 	}

@@ -145,6 +145,11 @@ func (s *Report) Facts(ctx context.Context, r *connect.Request[api.FactsRequest]
 			if commands[i], err = fact(host, r.Msg.GetSpoolId(), f); err != nil {
 				return nil, err
 			}
+			if w, ok := commands[i].(*command.HookWishes); ok && f.GetHooks().GetOwn() {
+				if err := s.boundOwners(ctx, w); err != nil {
+					return nil, err
+				}
+			}
 		}
 		result, err := s.commit(ctx, pbs.User{}, commands...)
 		if err != nil {

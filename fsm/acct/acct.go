@@ -71,7 +71,7 @@ func text(e state.Event) string {
 		f.assignment(e.Job)
 		f.list("resource_assigned", e.Job.Assigned)
 		f.int("session", e.Job.Session)
-		f.int("run_count", int64(e.Job.RunCount))
+		f.int("run_count", e.Job.Runs())
 	case state.JobDeleteAsked:
 		f.add("requestor", e.By.String())
 	case state.JobAltered:
@@ -172,7 +172,7 @@ func (f *fields) phase(j *state.Job, used resource.List) {
 	if j.Accrued != nil {
 		f.add("eligible_time", resource.Seconds(j.EligibleSeconds(j.Changed)).String())
 	}
-	f.int("run_count", int64(j.RunCount))
+	f.int("run_count", j.Runs())
 	f.list("resources_used", used)
 }
 
@@ -187,7 +187,7 @@ func (f *fields) end(j *state.Job) {
 	if j.Accrued != nil {
 		f.add("eligible_time", resource.Seconds(j.EligibleSeconds(j.Ended)).String())
 	}
-	f.int("run_count", int64(j.RunCount))
+	f.int("run_count", j.Runs())
 }
 
 func attribute(j *state.Job, name string) string {

@@ -59,7 +59,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if started(j) && !alterableWhileRunning(tx, ch.Entry) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
 		}
-		if err := applyChange(&next, ch); err != nil {
+		if err := applyChange(&next, ch, tx.Cluster().FeatureLevel >= LevelObjects); err != nil {
 			return err
 		}
 		if ch.Entry.Name == "eligible_time" {
@@ -138,11 +138,24 @@ func alterableWhileRunning(tx *state.Tx, e attr.Entry) bool {
 	return ok && def.AlterRunning
 }
 
-func applyChange(j *state.Job, ch AttrChange) error {
+// applyChange makes one change. Older releases take a run_count that is set for the number of the
+// run: apart is false then.
+func applyChange(j *state.Job, ch AttrChange, apart bool) error {
+	if ch.Entry.Name == "run_count" && apart {
+		defer renumber(j, j.RunCount)
+	}
 	if ch.Op == OpUnset || ch.Entry.Value == "" {
 		return j.UnsetAttribute(ch.Entry.Name, ch.Entry.Resource)
 	}
 	return j.SetAttribute(ch.Entry)
+}
+
+// renumber makes what was set as a job's run_count what is shown of it. The number by which its
+// runs are told apart never goes back (L2).
+func renumber(j *state.Job, run pbs.RunCount) {
+	if run > 0 {
+		j.RunBase, j.RunCount = int64(j.RunCount)-int64(run), run
+	}
 }
 
 // recomplete makes the resources of an altered job whole again. A running job

@@ -302,7 +302,7 @@ func TestHookWishes_Jobs(t *testing.T) {
 	w.must(wish("a", 2, j.RunCount))
 	j, _ = w.View().Job(id)
 	if account, _ := j.Attrs.Get("Account_Name", ""); j.Priority != 7 || j.Comment != "set by a hook" || account != "acc" ||
-		j.Name == "not" || j.RunCount == 0 || j.State != pbs.Running || j.ExecAt != 0 {
+		j.Name == "not" || j.RunCount != 1 || j.Runs() != 0 || j.State != pbs.Running || j.ExecAt != 0 {
 		t.Errorf("set by a hook: %+v", j)
 	}
 	again := &HookWishes{Source: Source{Host: "a", Spool: "s", Seq: 3}, Hook: "p", Rerun: []ReportedTask{{Job: id, RunCount: j.RunCount}}}

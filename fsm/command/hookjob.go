@@ -18,8 +18,8 @@ type HookJob struct {
 }
 
 // hookSets are the attributes of a job that hooks on moms may set, besides resources_used
-// (specification: hooks section 6.1). run_count is not among them while it numbers a run (L2).
-var hookSets = []string{"Account_Name", "Execution_Time", "Hold_Types", "Priority", "Variable_List", "comment"}
+// (specification: hooks section 6.1).
+var hookSets = []string{"Account_Name", "Execution_Time", "Hold_Types", "Priority", "Variable_List", "comment", "run_count"}
 
 // job changes attributes of a job as far as a hook may: what cannot be taken is left out.
 func (c *HookWishes) job(tx *state.Tx, m Meta, w HookJob) {
@@ -40,14 +40,15 @@ func (c *HookWishes) job(tx *state.Tx, m Meta, w HookJob) {
 			value = (holds | next.Holds&^pbs.HoldUser).String()
 		}
 		if err == nil {
-			err = next.SetAttribute(attr.Entry{Name: e.Name, Value: value})
+			err = applyChange(&next, AttrChange{Entry: attr.Entry{Name: e.Name, Value: value}}, true)
 		}
 		if err == nil {
 			done = append(done, e.Name+"="+value)
 		}
 	}
 	for _, name := range w.Unset {
-		if slices.Contains(hookSets, name) && next.UnsetAttribute(name, "") == nil {
+		unset := AttrChange{Op: OpUnset, Entry: attr.Entry{Name: name}}
+		if slices.Contains(hookSets, name) && applyChange(&next, unset, true) == nil {
 			done = append(done, name+"=")
 		}
 	}

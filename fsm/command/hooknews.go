@@ -64,6 +64,8 @@ type HookWishes struct {
 	Delete  []ReportedTask `cbor:"8,keyasint,omitempty"`
 	Jobs    []HookJob      `cbor:"9,keyasint,omitempty"`
 	Run     *ReportedTask  `cbor:"10,keyasint,omitempty"` // at whose events the hook has run
+	Kept    []ReportedTask `cbor:"11,keyasint,omitempty"` // runs whose deletion hooks have refused
+	Why     string         `cbor:"12,keyasint,omitempty"` // they have, in their words
 }
 
 // A HookVnode is a vnode as a hook wants it.
@@ -88,6 +90,9 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	for _, w := range c.Jobs { // before its end, so that holds count
 		c.job(tx, m, w)
+	}
+	for _, t := range c.Kept {
+		c.keep(tx, t)
 	}
 	for _, t := range c.Rerun {
 		c.ask(tx, "rerun", t)

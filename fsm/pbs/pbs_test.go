@@ -40,14 +40,14 @@ func FuzzParseJobID(f *testing.F) {
 // TestAfter_Table is L5: the legal moves, all pairs of state and event, as a picture.
 func TestAfter_Table(t *testing.T) {
 	const want = `
-     hold release run started delete rerun ended requeue begin wait due exiting
-Q    H    -       R   -       F      -     -     -       B     W    -   -
-H    H    Q       -   -       F      -     -     -       -     -    -   -
-W    H    -       -   -       F      -     -     -       -     -    Q   -
-R    R    R       -   R       E      E     F     Q       -     -    -   E
-E    E    E       -   E       E      -     F     Q       -     -    -   E
-F    -    -       -   -       -      -     -     -       -     -    -   -
-B    H    -       -   -       -      -     F     -       -     -    -   -
+     hold release run started delete rerun ended requeue begin wait due exiting kept
+Q    H    -       R   -       F      -     -     -       B     W    -   -       -
+H    H    Q       -   -       F      -     -     -       -     -    -   -       -
+W    H    -       -   -       F      -     -     -       -     -    Q   -       -
+R    R    R       -   R       E      E     F     Q       -     -    -   E       -
+E    E    E       -   E       E      -     F     Q       -     -    -   E       R
+F    -    -       -   -       -      -     -     -       -     -    -   -       -
+B    H    -       -   -       -      -     F     -       -     -    -   -       -
 `
 	var b strings.Builder
 	b.WriteString("\n    ")

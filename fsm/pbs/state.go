@@ -80,13 +80,14 @@ const (
 	EventWait                     // its time to be eligible is to come
 	EventDue                      // that time has come
 	EventExiting                  // the program has ended, its files are on their way
+	EventKept                     // a hook on the mother superior has refused the deletion
 )
 
 var eventNames = [...]string{
 	EventHold: "hold", EventRelease: "release", EventRun: "run", EventStarted: "started", EventDelete: "delete",
 	EventRerun: "rerun", EventEnded: "ended", EventRequeue: "requeue",
 	EventBegin: "begin", EventWait: "wait", EventDue: "due",
-	EventExiting: "exiting",
+	EventExiting: "exiting", EventKept: "kept",
 }
 
 // Events lists the events in the order of their numbers.
@@ -144,6 +145,7 @@ var transitions = map[edge]JobState{
 	{Exiting, EventStarted}: Exiting, // the report was under way when the job was deleted
 	{Exiting, EventDelete}:  Exiting,
 	{Exiting, EventExiting}: Exiting,
+	{Exiting, EventKept}:    Running,
 	{Exiting, EventEnded}:   Finished,
 	{Exiting, EventRequeue}: Queued,
 }

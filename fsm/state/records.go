@@ -255,6 +255,8 @@ type Job struct {
 
 	Accrued *Accrual `cbor:"70,keyasint,omitempty"` // eligible_time; replaced, never written to
 
+	RunBase int64 `cbor:"110,keyasint,omitempty"` // what run_count differs by from RunCount, since somebody has set it
+
 	Preempted *Preemption `cbor:"90,keyasint,omitempty"` // nil: since it was started last it was not; replaced, never written to
 
 	Checkpoint *Checkpoint `cbor:"80,keyasint,omitempty"` // nil: it has none

@@ -17,6 +17,7 @@ type Outcome struct {
 // Edited are the vnodes that one hook changed.
 type Edited struct {
 	Hook   string
+	Own    bool // it has run as the owner of the job: who that is decides
 	Vnodes map[string]*Edits
 }
 
@@ -28,11 +29,6 @@ func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless
 	for i := range runs {
 		run := runs[i]
 		run.Event = e
-		if run.Hook.Attrs["user"] == pbsUser && e.VnodesSettable { // vnodes are the site's
-			own := *e
-			own.VnodesSettable = false
-			run.Event = &own
-		}
 		a, err := r.Do(ctx, run)
 		if err != nil {
 			a = &Answer{Failure: err.Error()}
@@ -68,10 +64,11 @@ func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless
 const pbsUser = "pbsuser"
 
 // bound takes from an answer what the rest could not bear, and what a hook may not have that
-// runs as the owner of a job: vnodes, the scheduler and the host are the site's.
+// runs as the owner of a job: the scheduler and the host are the site's. Of vnodes the servers
+// judge, who know Managers and Operators.
 func (a *Answer) bound(own bool) {
 	if own {
-		a.Vnodes, a.Restart, a.Reboot = nil, false, ""
+		a.Restart, a.Reboot = false, ""
 	}
 	for _, all := range []map[string]*Edits{{"": a.Job}, a.Jobs, a.Vnodes} {
 		for name, edits := range all {
@@ -105,7 +102,7 @@ func (o *Outcome) merge(h *Hook, a *Answer) {
 		o.Jobs[id] = merged(o.Jobs[id], edits)
 	}
 	if len(a.Vnodes) > 0 {
-		o.Edits = append(o.Edits, Edited{Hook: h.Name, Vnodes: a.Vnodes})
+		o.Edits = append(o.Edits, Edited{Hook: h.Name, Own: h.Attrs["user"] == pbsUser, Vnodes: a.Vnodes})
 	}
 	if a.Program != nil {
 		o.Program, o.Args, o.Env = a.Program, a.Args, a.Env

@@ -14,8 +14,8 @@ os.system("""for n in 3 4 5 6 7 8 9; do (echo '{"done":{"accept":true,"reboot":"
 	}
 }
 
-// Vnodes, the scheduler and the host are the site's: a hook that runs as the owner of a job
-// gets at none of them, whatever it answers, and no answer stops the daemon.
+// The scheduler and the host are the site's: a hook that runs as the owner of a job gets at
+// neither, whatever it answers, and its changes of vnodes are marked. No answer stops the daemon.
 func TestSequence_OwnersHook(t *testing.T) {
 	answer := `import json, os
 for fd in range(3, 10):
@@ -33,8 +33,8 @@ for fd in range(3, 10):
 			})
 		}
 		out := r.Sequence(t.Context(), runs, queue(), false)
-		if out.Reboot != want || out.Restart != (want != "") || (len(out.Edits) > 0) != (want != "") {
-			t.Errorf("as %s: reboot %q, restart %v, %d hooks with vnodes", user, out.Reboot, out.Restart, len(out.Edits))
+		if out.Reboot != want || out.Restart != (want != "") || len(out.Edits) != 1 || out.Edits[0].Own != (want == "") {
+			t.Errorf("as %s: reboot %q, restart %v, vnodes %+v", user, out.Reboot, out.Restart, out.Edits)
 		}
 		if out.Job == nil || out.Job.Set["Priority"] == nil || len(out.Jobs) > 0 {
 			t.Errorf("as %s: %+v, %v", user, out.Job, out.Jobs)

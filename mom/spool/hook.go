@@ -10,6 +10,9 @@ type Hook struct {
 	Rerun   []TaskKey   `json:"rerun,omitempty"`
 	Delete  []TaskKey   `json:"delete,omitempty"`
 	Jobs    []HookJob   `json:"jobs,omitempty"`
+	Own     bool        `json:"own,omitempty"`  // it has run as the owner of the job
+	Kept    []TaskKey   `json:"kept,omitempty"` // runs whose deletion hooks have refused
+	Why     string      `json:"why,omitempty"`  // they have, in their words
 }
 
 // A HookJob is a run of a job as a hook wants it.

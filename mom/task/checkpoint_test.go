@@ -27,8 +27,8 @@ func TestCheckpoint_Steps(t *testing.T) {
 		{"failed", []Event{Checkpoint{true}, fail}, "report the failed checkpoint", Running, 0},
 		{"failed, tried again", []Event{Checkpoint{true}, fail, Checkpoint{true}}, "checkpoint", Running, 0},
 		{"failed and ended", []Event{Checkpoint{true}, exit, fail}, "report the failed checkpoint; deliver the output", Delivering, 265},
-		{"deleted meanwhile", []Event{Checkpoint{true}, Kill{Killing{Delay: time.Second}}}, "send terminated; allow a grace of 1s; stop the staging", Ending, 0},
-		{"deleted and done", []Event{Checkpoint{true}, Kill{Killing{}}, Checkpointed{}, exit}, "deliver the output", Delivering, 265},
+		{"deleted meanwhile", []Event{Checkpoint{true}, Kill{Killing: Killing{Delay: time.Second}}}, "send terminated; allow a grace of 1s; stop the staging", Ending, 0},
+		{"deleted and done", []Event{Checkpoint{true}, Kill{Killing: Killing{}}, Checkpointed{}, exit}, "deliver the output", Delivering, 265},
 		{"mom restarted", []Event{Checkpoint{true}, Resume{"boot", true}}, "report the failed checkpoint; watch the shim", Running, 0},
 		{"mom restarted, job ended by the script", []Event{Checkpoint{true}, Resume{"boot", true}, exit}, "discard the output", Delivering, -4},
 	} {

@@ -136,12 +136,17 @@ func (t Task) delivery() []Action {
 // again tells whether the run will be repeated.
 func (t Task) again() bool { return t.requeued() || t.Result.Lost && t.rerunnable() }
 
-func (t Task) kill(k Killing) (Task, []Action, error) {
+func (t Task) kill(ev Kill) (Task, []Action, error) {
+	k := ev.Killing
 	if t.Kill != nil {
 		k.Requeue = k.Requeue || t.Kill.Requeue
 		k.Delay = min(k.Delay, t.Kill.Delay)
 	}
-	sooner := t.Kill == nil || k.Delay < t.Kill.Delay
+	sooner := t.Kill == nil || k.Delay < t.Kill.Delay || t.Preterm
+	if next, actions, waits := t.preterm(Kill{Killing: k, Hooks: ev.Hooks}); waits {
+		return next, actions, nil
+	}
+	t.Preterm = false
 	if t.State == Accepted && t.Staging {
 		t.Kill = &k
 		return t, []Action{{Do: Halt}}, nil

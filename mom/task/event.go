@@ -51,8 +51,11 @@ type (
 	Exited struct{ Exit proc.Exit }
 	// Vanished says that the shim has ended without a word.
 	Vanished struct{}
-	// Kill asks for the end of the job.
-	Kill struct{ Killing }
+	// Kill asks for the end of the job; Hooks says that there are some to ask first.
+	Kill struct {
+		Killing
+		Hooks bool
+	}
 	// Abort ends the job because the mom is told to stop.
 	Abort struct{}
 	// GraceOver says that SIGTERM was not enough.

@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"slices"
-	"syscall"
 	"time"
 
 	"rampart/mom/proc"
@@ -32,8 +31,9 @@ type Hooks interface {
 	// reliable-startup section 1).
 	PruneToRequest(ctx context.Context, t Task) error
 	// Terminating runs execjob_preterm before the processes of a job that is to be deleted
-	// are told to end; Terminates tells whether there is anything to run.
-	Terminating(ctx context.Context, t Task)
+	// are told to end. If they refuse that, the servers are told before it returns; Terminates
+	// tells whether there is anything to run.
+	Terminating(ctx context.Context, t Task) error
 	Terminates() bool
 	// Patience is how long the hooks of the events may take, by their alarms; 0: there are none.
 	Patience(events ...string) time.Duration
@@ -165,21 +165,6 @@ func (s *Site) ending(ctx context.Context, t Task) []spool.Used {
 		return nil
 	}
 	return s.Hooks.Ending(ctx, t)
-}
-
-// preterm runs the hooks before the first SIGTERM of a job that is to be deleted, and then
-// sends the signal; false: there are none to wait for.
-func (r *Runner) preterm(ctx context.Context, sig syscall.Signal) bool {
-	t := r.task
-	if r.termed || sig != syscall.SIGTERM || t.Kill == nil || t.Kill.Requeue || t.Sister || r.site.Hooks == nil || !r.site.Hooks.Terminates() {
-		return false
-	}
-	r.termed = true
-	r.async(ctx, func(ctx context.Context, t Task) Event {
-		r.site.Hooks.Terminating(ctx, t)
-		return unless(ctx, Signal{Name: "TERM"})
-	})
-	return true
 }
 
 // hooked notes what hooks have set. From now on the mom's own measure of it does not count.

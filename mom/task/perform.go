@@ -127,6 +127,8 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Grace:
 		r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { _, is := a.event.(GraceOver); return is })
 		r.later(alarm{at: time.Now().Add(a.After), event: GraceOver{}})
+	case AskPreterm:
+		r.askPreterm(ctx)
 	case Send:
 		r.send(ctx, a)
 	case Note:
@@ -196,7 +198,7 @@ func (r *Runner) send(ctx context.Context, a Action) {
 		r.signal(p.Handle, sig)
 		return
 	}
-	if r.preterm(ctx, sig) || r.hookBefore(ctx, a.Text) {
+	if r.hookBefore(ctx, a.Text) {
 		return
 	}
 	if sig == syscall.SIGTERM || sig == syscall.SIGKILL {

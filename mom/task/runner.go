@@ -29,8 +29,6 @@ type Runner struct {
 	done chan struct{}
 	wg   sync.WaitGroup
 
-	termed bool // execjob_preterm has run
-
 	changed atomic.Pointer[chan struct{}] // closed when there is a newer view
 	silent  map[pbs.HostName]time.Time    // sisters that do not answer, and since when; of the goroutine of Run
 
@@ -208,6 +206,9 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	}
 	if e, ok := ev.(Exited); ok {
 		ev = r.site.measured(r.task, e)
+	}
+	if k, ok := ev.(Kill); ok {
+		ev = r.pretermed(k)
 	}
 	if p, ok := ev.(Parted); ok {
 		r.errands.idle(p)

@@ -56,7 +56,9 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	case Vanished:
 		return t.vanished()
 	case Kill:
-		return t.kill(ev.Killing)
+		return t.kill(ev)
+	case PretermOver:
+		return t.pretermOver(ev)
 	case Abort:
 		return t.abort()
 	case GraceOver:
@@ -154,6 +156,9 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	}
 	if t.State == Ending {
 		actions = append(actions, t.terminate()...)
+	}
+	if t.State == Running && t.Preterm {
+		actions = append(actions, Action{Do: AskPreterm})
 	}
 	return t, actions, nil
 }

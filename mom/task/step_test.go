@@ -79,7 +79,14 @@ func words(actions []Action) string {
 
 func TestStep(t *testing.T) {
 	handle := proc.Handle{PID: 10, Start: 1, BootID: "boot", Session: 11}
-	kill := func(d time.Duration, requeue bool) Event { return Kill{Killing{d, requeue}} }
+	kill := func(d time.Duration, requeue bool) Event { return Kill{Killing: Killing{d, requeue}} }
+	hooked := func(ev Event) Event {
+		k, _ := ev.(Kill)
+		k.Hooks = true
+		return k
+	}
+	asked := func(t *Task) { t.Preterm, t.Kill = true, &Killing{Delay: 10 * time.Second} }
+	announced := func(t *Task) { t.Announced = true }
 	const (
 		soft = "send terminated; allow a grace of 10s"
 		hard = "send killed; allow a grace of 10s"
@@ -122,6 +129,15 @@ func TestStep(t *testing.T) {
 		{"a kill at once", in(Running), kill(0, false), Ending, hard},
 		{"the same kill again", in(Ending, killed(10*time.Second, false)), kill(10*time.Second, false), Ending, ""},
 		{"a harder kill", in(Ending, killed(10*time.Second, false)), kill(0, false), Ending, hard},
+		{"a kill that hooks may refuse", in(Running), hooked(kill(10*time.Second, false)), Running, "run the hooks before the termination"},
+		{"it again, while they run", in(Running, asked), hooked(kill(10*time.Second, false)), Running, ""},
+		{"a kill at once, while they run", in(Running, asked), hooked(kill(0, false)), Ending, hard},
+		{"a requeue", in(Running), hooked(kill(10*time.Second, true)), Ending, soft},
+		{"hooks accept the end", in(Running, asked), PretermOver{}, Ending, soft},
+		{"hooks refuse the end", in(Running, asked), PretermOver{Refused: true}, Running, ""},
+		{"hooks refuse what was forced meanwhile", in(Ending, killed(0, false)), PretermOver{Refused: true}, Ending, ""},
+		{"the program exits while they run", in(Running, asked), Exited{}, Delivering, "deliver the output"},
+		{"restart while they run", in(Running, asked, announced), Resume{"boot", true}, Running, "watch the shim; run the hooks before the termination"},
 		{"a kill after the end", in(Ended), kill(0, false), Ended, ""},
 		{"the grace is over", in(Ending), GraceOver{}, Ending, hard},
 		{"the grace is over too late", in(Delivering), GraceOver{}, Delivering, ""},
@@ -241,7 +257,7 @@ func TestStep_Result(t *testing.T) {
 		{"lost", in(Running), Vanished{}, spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the job's processes are gone"}},
 		{"own fault", in(Starting), Failed{Status: ExitOwnFault, Reason: "why"}, spool.Ended{ExitStatus: ExitOwnFault, NeverStarted: true, Comment: "why"}},
 		{"killed early", in(Accepted), Kill{}, spool.Ended{ExitStatus: 271, NeverStarted: true}},
-		{"requeued early", in(Accepted), Kill{Killing{0, true}}, spool.Ended{ExitStatus: ExitRerun, NeverStarted: true}},
+		{"requeued early", in(Accepted), Kill{Killing: Killing{0, true}}, spool.Ended{ExitStatus: ExitRerun, NeverStarted: true}},
 		{"spoilt", Lost(testKey), Resume{"b", true}, spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the host was restarted"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func TestSuspend_Walltime(t *testing.T) {
 	}
 	do(Signal{Name: "admin-suspend", Elapsed: 119 * time.Second}, Running, "send stopped (signal)")
 	do(wall(300*time.Second), Running, "")
-	do(Kill{Killing{Delay: time.Second}}, Ending, "send terminated; send continued; allow a grace of 1s")
+	do(Kill{Killing: Killing{Delay: time.Second}}, Ending, "send terminated; send continued; allow a grace of 1s")
 	do(Exited{Exit: proc.Exit{Wall: 301 * time.Second}}, Delivering, "deliver the output")
 	if got := job.Peak.Wall; got != 29*time.Second {
 		t.Errorf("walltime %s at the end", got)

@@ -145,7 +145,8 @@ type Task struct {
 	Announced bool        `json:"announced,omitempty"`  // the fact Started is in the spool
 
 	Kill    *Killing `json:"kill,omitempty"`
-	Limit   string   `json:"limit,omitempty"` // what it exceeded, in PBS's words
+	Preterm bool     `json:"preterm,omitempty"` // hooks are asked whether it may end
+	Limit   string   `json:"limit,omitempty"`   // what it exceeded, in PBS's words
 	Aborted bool     `json:"aborted,omitempty"`
 	Fenced  bool     `json:"fenced,omitempty"`  // the deadline passed: the servers may have given it up
 	Signals []string `json:"signals,omitempty"` // to be sent once it runs

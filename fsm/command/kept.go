@@ -1,0 +1,35 @@
+package command
+
+import (
+	"slices"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// keep takes a deletion back that a hook of execjob_preterm has refused (specification: hooks
+// sections 4 and 5): the job runs on, or stays suspended. Whoever waits finds the hook's words in the
+// comment.
+func (c *HookWishes) keep(tx *state.Tx, t ReportedTask) {
+	j, ok := c.run(tx, t)
+	if !ok || j.MS != c.Source.Host || j.State != pbs.Exiting || j.Ending != state.EndingDelete || j.Substate != pbs.SubExiting {
+		return
+	}
+	next := *j
+	if move(&next, pbs.EventKept) != nil {
+		return
+	}
+	next.Substate, next.Ending, next.Comment = pbs.SubRunning, 0, KeptComment+c.Why
+	if slices.ContainsFunc(sharesOf(tx, j), func(s ownShare) bool { return s.held.Suspended }) {
+		next.Substate = pbs.SubSuspended
+		if p := j.Preempted; p != nil && p.Method == PreemptSuspend && p.RunCount == j.RunCount {
+			next.Substate = pbs.SubSchedSuspended
+		}
+	}
+	tx.PutJob(&next)
+	notPreempted(tx, j.ID, j.RunCount, PreemptDelete)
+	c.ask(tx, "keep", t)
+}
+
+// KeptComment begins the comment of a job whose deletion a hook has refused; its words follow.
+const KeptComment = "Not deleted: "
