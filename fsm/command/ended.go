@@ -9,10 +9,6 @@ import (
 	"rampart/fsm/state"
 )
 
-// maxFailedRuns is after how many starts in a row that came to nothing a job is
-// held, as PBS does.
-const maxFailedRuns = 20
-
 // JobEnded is the report that a run is over: nothing of it lives on its host.
 type JobEnded struct {
 	Source         Source        `cbor:"1,keyasint"`
@@ -215,13 +211,7 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	if p := j.Preempted; p != nil && p.Method != PreemptRequeue && p.Method != PreemptCheckpoint {
 		j.Preempted = nil // something else has ended the run
 	}
-	if j.FailedRuns >= maxFailedRuns {
-		j.Holds |= pbs.HoldSystem
-		j.Comment = "job held, too many failed attempts to run"
-		if comment != "" {
-			j.Comment += ": " + comment
-		}
-	}
+	holdTooOften(tx, j, comment)
 	subjobReturned(tx, m, j)
 	settle(j, m.At)
 	tx.PutJob(j)
