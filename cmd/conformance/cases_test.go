@@ -17,14 +17,9 @@ var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "R
 
 // unnamed are the cases that no test plays as they are written, and why.
 var unnamed = map[string]string{
-	"RU5":  "hooks-sisters plays RU-2 and qterm_test restarts the servers, not both together",
-	"RS2":  "its waits take 90 s; mom/task plays those of a silent sister in a bubble",
-	"RS7":  "mom/task plays the loss of a sister after the start in a bubble",
-	"RS12": "RS-1 plus an exclusive placement",
-	"RS13": "RD-9 and RD-33 show the refusal for other states; the start is too short to be met in substate 41",
-	"RS21": "RS-17 on other hosts",
-	"RC1":  "needs a cluster with cgroups and padding together; RG-1 to RG-5 play the cgroups",
-	"RC2":  "needs a cluster with cgroups and padding together",
+	"RU5": "hooks-sisters plays RU-2 and qterm_test restarts the servers, not both together",
+	"RC1": "needs a cluster with cgroups and padding together; RG-1 to RG-5 play the cgroups",
+	"RC2": "needs a cluster with cgroups and padding together",
 }
 
 // TestCases_EachHasATest fails for a case of the specification that no test names.

@@ -28,10 +28,16 @@ func four(host string) (names []string) {
 	return names
 }
 
-// newRampdown starts hosts, written as `rampart dev --mom` reads them. All vnodes are offline.
+// newRampdown starts hosts, written as `rampart dev --mom` reads them.
 func newRampdown(t *testing.T, moms ...string) *rampdown {
 	t.Helper()
-	args := []string{"--replicas", "1"}
+	return newRampdownOf(t, 1, moms...)
+}
+
+// newRampdownOf starts them with so many replicas.
+func newRampdownOf(t *testing.T, replicas int, moms ...string) *rampdown {
+	t.Helper()
+	args := []string{"--replicas", strconv.Itoa(replicas)}
 	w := &rampdown{hosts: map[string][]string{}}
 	for _, mom := range moms {
 		args = append(args, "--mom", mom)
