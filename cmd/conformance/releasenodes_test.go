@@ -191,9 +191,14 @@ func has(t *testing.T, line string, wanted ...string) {
 }
 
 // RD-7 to RD-13, RD-16, RD-21, RD-32, RD-38, RD-39, RK-1, RK-11, RK-12, LG-4, LG-6, and what
-// is left of RD-29 when a replica dies instead of qterm.
+// is left of RD-29 when a replica dies instead of qterm. All is asked at replicas that do not lead.
 func TestReleaseNodes(t *testing.T) {
 	w := newReleasing(t)
+	leader, err := w.Leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Cluster = through(w.Cluster, followers(leader)...)
 	id := w.job(j1)
 	w.shows(id, "exec_vnode = "+evA+"+"+evB+"+"+evC, "exec_host = "+ehP3, "schedselect = 1:ncpus=3:mem=2gb+1:ncpus=3:mem=2gb+1:ncpus=2:mem=2gb")
 	// RD-7, RD-10, RD-11
