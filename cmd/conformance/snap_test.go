@@ -48,7 +48,7 @@ func TestCheckpoint_Periodic(t *testing.T) {
 	}
 	awaitJob(t, c, id, "substate = 42.*Checkpoint = w=1|Checkpoint = w=1.*substate = 42")
 	kept := filepath.Join(c.Home("hosta"), "checkpoint", id+".CK", "task.json")
-	waitFor(t, 3*patience, "the checkpoint", func() error {
+	waitFor(t, 5*patience, "the checkpoint", func() error {
 		_, err := os.Stat(kept)
 		return err
 	})
