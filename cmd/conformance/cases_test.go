@@ -17,7 +17,6 @@ var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "R
 
 // unnamed are the cases that no test plays as they are written, and why.
 var unnamed = map[string]string{
-	"RU5": "hooks-sisters plays RU-2 and qterm_test restarts the servers, not both together",
 	"RC1": "needs a cluster with cgroups and padding together; RG-1 to RG-5 play the cgroups",
 	"RC2": "needs a cluster with cgroups and padding together",
 }
