@@ -189,3 +189,79 @@ for j in pbs.event().job_list.values():
 	h.shows(full(six), append(three, "run_count = 3")...)
 	h.must(t, "qdel", six, never)
 }
+
+// TestHooks_Periodic plays HK-10, and HK-1: a periodic hook sees all that it can reach, changes the vnode of
+// its host, and makes one that belongs to the first host that wanted it.
+func TestHooks_Periodic(t *testing.T) {
+	t.Parallel()
+	hosts := []string{"hosta", "hostb"}
+	h := newUsingHooks(t, "hosta:ncpus=8,mem=8gb", "hostb:ncpus=8,mem=8gb")
+	h.hook("bad", "event=execjob_begin,fail_action=offline_vnodes", `
+import pbs
+if str(pbs.event().job.Job_Name) == "hk10":
+    raise RuntimeError("bang")
+`, hosts...)
+	broken := h.must(t, "qsub", "-N", "hk10", "-o", "/dev/null", "-j", "oe", "-l", "select=1:ncpus=1:host=hosta", "--", "/bin/true")
+	h.shows([]string{"pbsnodes", "-v", "hosta"}, "state = offline", "comment = offlined by hook 'bad' due to hook error\n")
+	h.must(t, "qdel", broken)
+	h.must(t, "qmgr", "-c", "delete hook bad")
+	h.must(t, "qmgr", "-c", "set node hosta state=free")
+	job := h.must(t, "qsub", "-N", "hk1", "-o", "/dev/null", "-j", "oe", "-l", "select=2:ncpus=1", "-l", "place=scatter", "--", "/bin/sleep", "1000")
+	h.shows(full(job), "substate = 42")
+	h.hook("period", "event=exechost_periodic,freq=5,alarm=5", `
+import pbs
+e, s, me = pbs.event(), pbs.server(), pbs.get_local_nodename()
+def say(text):
+    pbs.logmsg(pbs.LOG_DEBUG, text)
+if e.type == pbs.EXECHOST_PERIODIC and e.type & pbs.HOOK_EVENT_EXECHOST_PERIODIC:
+    say("event is EXECHOST_PERIODIC")
+for name in ("hook_name", "hook_type", "requestor", "requestor_host", "alarm", "freq", "order"):
+    say("%s is %s" % (name, getattr(e, name)))
+say("server is %s, state %s" % (s.name, s.server_state))
+for q in s.queues():
+    say("queue %s of type %s, started %s" % (q.name, q.queue_type, q.started))
+for j in s.jobs():
+    say("job %s of queue %s, state %d, %d attributes" % (j.id, j.queue, j.job_state, len([getattr(j, n) for n in j.attributes])))
+for r in s.resvs():
+    say("resv %s" % r.resvid)
+for v in s.vnodes():
+    say("vnode %s, %d attributes" % (v.name, len([getattr(v, n) for n in v.attributes])))
+for i, j in e.job_list.items():
+    say("local job %s is %s" % (i, j.id))
+v = e.vnode_list[me]
+for name in v.resources_available.keys():
+    value = v.resources_available[name]
+    say("local %s is %s, a %s" % (name, value, type(value).__name__))
+v.pcpus, v.ntype, v.state, v.sharing = 7, pbs.ND_PBS, pbs.ND_OFFLINE, pbs.ND_FORCE_EXCL
+v.resources_available["ncpus"] = 17
+v.resources_available["file"] = pbs.size("17tb")
+v.resources_available["mem"] = pbs.size("700gb")
+v.comment = "Comment update done  by %s hook @ %s" % (e.hook_name, me)
+a = e.vnode_list["aspasia"] = pbs.vnode("aspasia")
+a.resources_available["file"] = pbs.size("500tb")
+a.resources_available["mem"] = pbs.size("300gb")
+`, hosts...)
+	for _, host := range hosts {
+		for _, text := range []string{
+			"event is EXECHOST_PERIODIC", "hook_name is period", "hook_type is site", "requestor is root", "requestor_host is " + host,
+			"alarm is 5", "freq is 5", "order is 1", "server is ", "queue workq of type Execution, started True", "job " + job + " of queue workq, state 4",
+			"vnode hosta, ", "vnode hostb, ", "local job " + job + " is " + job, "local ncpus is 8, a int", "local mem is 8gb, a size",
+		} {
+			h.says(host, "Hook;pbs_python;"+text)
+		}
+		h.shows([]string{"pbsnodes", "-v", host}, "offline", "resources_available.ncpus = 17\n", "resources_available.file = 17tb\n",
+			"resources_available.mem = 700gb\n", "comment = Comment update done  by period hook @ "+host+"\n", "sharing = force_excl\n", "pcpus = 7\n", "ntype = PBS\n")
+	}
+	h.shows([]string{"pbsnodes", "-v", "aspasia"}, "resources_available.file = 500tb\n", "resources_available.mem = 300gb\n")
+	waitFor(t, 2*patience, "the refusal of the second host's vnode", func() error {
+		files, _ := filepath.Glob(filepath.Join(h.Home("s1"), "server_logs", "*"))
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err == nil && strings.Contains(string(text), "Not allowed to update vnode 'aspasia', as it is owned by a different mom") {
+				return nil
+			}
+		}
+		return errors.New("it is not told")
+	})
+	h.must(t, "qdel", job)
+}
