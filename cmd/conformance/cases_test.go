@@ -16,10 +16,7 @@ import (
 var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2}
 
 // unnamed are the cases that no test plays as they are written, and why.
-var unnamed = map[string]string{
-	"RC1": "needs a cluster with cgroups and padding together; RG-1 to RG-5 play the cgroups",
-	"RC2": "needs a cluster with cgroups and padding together",
-}
+var unnamed = map[string]string{}
 
 // TestCases_EachHasATest fails for a case of the specification that no test names.
 func TestCases_EachHasATest(t *testing.T) {

@@ -265,3 +265,80 @@ a.resources_available["mem"] = pbs.size("300gb")
 	})
 	h.must(t, "qdel", job)
 }
+
+// TestCgroups_ReliableStartup plays RC-1 and RC-2: a padded job gives a vnode of a host back whose
+// jobs have cgroups, or not, when a hook on its mother superior does not want that.
+func TestCgroups_ReliableStartup(t *testing.T) {
+	t.Parallel()
+	h := newUsingHooks(t, "hosta:ncpus=2,mem=1gb", "hostb:ncpus=2,mem=1gb", "hostc:ncpus=2,mem=1gb")
+	h.must(t, "qmgr", "-c", "set pbshook pbs_cgroups enabled = True")
+	hosts := []string{"hosta", "hostb", "hostc"}
+	for _, host := range hosts {
+		h.says(host, "pbs_cgroups.HK;copy hook-related file")
+	}
+	wait := filepath.Join(t.TempDir(), "go")
+	h.hook("padding", "event=queuejob", `
+import pbs
+j = pbs.event().job
+if str(j.Job_Name).startswith("rc"):
+    j.Resource_List["site"] = str(j.Resource_List["select"])
+    j.Resource_List["select"] = j.Resource_List["select"].increment_chunks(1)
+    j.tolerate_node_failures = "job_start"
+`)
+	h.hook("launch", "event=execjob_launch", `
+import os, pbs, time
+j = pbs.event().job
+if str(j.Job_Name).startswith("rc") and j.in_ms_mom():
+    for i in range(200):
+        if os.path.exists("`+wait+`"):
+            break
+        time.sleep(0.1)
+    j.release_nodes(keep_select=j.Resource_List["site"])
+`, hosts...)
+	h.hook("resize", "event=execjob_resize", `
+import pbs
+j = pbs.event().job
+if str(j.Job_Name) == "rc2" and j.in_ms_mom():
+    pbs.event().reject("Cannot resize the job")
+`, hosts...)
+	submit := func(name string) string {
+		return h.must(t, "qsub", "-N", name, "-o", "/dev/null", "-j", "oe", "-l", "select=1:host=hosta:ncpus=1+1:ncpus=1", "-l", "place=vscatter", "--", "/bin/sleep", "1000")
+	}
+	assigned := func(job string) []string {
+		_, rest, _ := strings.Cut(h.must(t, "qstat", "-fw", job), "exec_vnode = ")
+		text, _, _ := strings.Cut(rest, "\n")
+		return strings.Split(text, "+")
+	}
+	job := submit("rc1")
+	h.shows(full(job), "substate = 41", "exec_vnode = ")
+	before := assigned(job)
+	if len(before) != 3 {
+		t.Fatalf("padded: %q", before)
+	}
+	h.has(t, job, hosts...)
+	if err := os.WriteFile(wait, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h.shows(full(job), "substate = 42")
+	if after := assigned(job); len(after) != 2 {
+		t.Errorf("cut down: %q", after)
+	}
+	gone, _, _ := strings.Cut(strings.Trim(before[2], "()"), ":")
+	other := h.must(t, "qsub", "-N", "other", "-o", "/dev/null", "-j", "oe", "-l", "select=1:ncpus=1:mem=100mb:vnode="+gone, "--", "/bin/sleep", "1000")
+	h.shows(full(other), "substate = 42")
+	h.must(t, "qdel", job, other)
+
+	job = submit("rc2")
+	h.says("hosta", "Job;"+job+";Cannot resize the job")
+	waitFor(t, 2*patience, "the requeue", func() error {
+		files, _ := filepath.Glob(filepath.Join(h.Home("s1"), "server_logs", "*"))
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err == nil && strings.Contains(string(text), "Job;"+job+";Job requeued") {
+				return nil
+			}
+		}
+		return errors.New("it is not told")
+	})
+	h.must(t, "qdel", job)
+}
