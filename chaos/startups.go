@@ -24,20 +24,38 @@ func Startups() []Scenario {
 	crashed, nobody := fault.Target{Role: fault.Crashed}, fault.Target{}
 	mom := func(n int) fault.Target { return fault.Target{Role: fault.Mom, N: n} }
 	for _, step := range []struct{ when, command string }{
-		{"the pruning is asked for", "PruneJob"}, {"the pruning is done", world.PruneDone}, {"the program runs", world.PaddedStarted},
+		{"the run is given to its hosts", world.PaddedGiven},
+		{"the pruning is asked for", "PruneJob"},
+		{"the pruning is done", world.PruneDone},
+		{"the program runs", world.PaddedStarted},
 	} {
-		for n, strike := range []fault.Step{
-			at(1, fault.Ambush, nobody, step.command), at(1, fault.Waylay, mom(0), step.command), at(1, fault.Waylay, mom(1), step.command),
+		for _, loss := range []struct {
+			who    string
+			strike fault.Step
+			check  check.Law
+		}{
+			{"the leader dies", at(1, fault.Ambush, nobody, step.command), check.KilledAt(step.command)},
+			{"a mother superior is booted", at(1, fault.Waylay, mom(0), step.command), check.LostAt(step.command, false)},
+			{"a mother superior's mom dies", at(1, fault.Topple, mom(0), step.command), check.LostAt(step.command, false)},
+			{"a sister is booted", at(1, fault.Waylay, mom(1), step.command), check.LostAt(step.command, true)},
+			{"a sister's mom dies", at(1, fault.Topple, mom(1), step.command), check.LostAt(step.command, true)},
 		} {
-			who := []string{"the leader dies", "a mother superior is booted", "a sister is booted"}[n]
-			s := add(who+" when "+step.when, strike, at(4, fault.Restart, crashed, ""))
-			s.Checks = append(s.Checks, check.KilledAt(step.command))
+			s := add(loss.who+" when "+step.when, loss.strike, at(4, fault.Restart, crashed, ""))
+			s.Checks = append(s.Checks, loss.check)
 		}
 	}
 	add("sisters are cut off from a mother superior", at(0.5, fault.Divide, mom(1), ""), at(5, fault.Heal, nobody, ""),
 		at(6, fault.Divide, mom(2), ""), at(7, fault.Heal, nobody, ""), at(8, fault.Divide, mom(1), ""), at(13, fault.Heal, nobody, ""))
+	add("mothers superior are cut off from the leader", at(0.5, fault.Estrange, mom(0), ""), at(3, fault.Heal, nobody, ""),
+		at(4, fault.Estrange, mom(1), ""), at(9, fault.Heal, nobody, ""), at(10, fault.Estrange, mom(0), ""), at(12, fault.Heal, nobody, ""))
+	add("mothers superior are cut off from everybody", at(0.5, fault.Exile, mom(0), ""), at(5, fault.Heal, nobody, ""),
+		at(6, fault.Exile, mom(1), ""), at(8, fault.Heal, nobody, ""))
 	add("sisters join late, after they were let go", at(0.5, fault.Freeze, mom(1), ""), at(6, fault.Thaw, mom(1), ""),
 		at(7, fault.Freeze, mom(2), ""), at(14, fault.Thaw, mom(2), ""))
+	add("hosts flap", at(0.5, fault.Crash, mom(1), ""), at(0.9, fault.Restart, crashed, ""), at(1.3, fault.Crash, mom(1), ""),
+		at(1.8, fault.Restart, crashed, ""), at(2.1, fault.Crash, mom(1), ""), at(3, fault.Restart, crashed, ""),
+		at(4, fault.Reboot, mom(2), ""), at(4.3, fault.Restart, crashed, ""), at(4.8, fault.Reboot, mom(2), ""), at(5.5, fault.Restart, crashed, ""),
+		at(6, fault.Exile, mom(3), ""), at(6.5, fault.Heal, nobody, ""), at(7, fault.Exile, mom(3), ""), at(7.8, fault.Heal, nobody, ""))
 	return all
 }
 

@@ -19,10 +19,20 @@ type Evidence struct {
 	Fences   []Fence   // that fell
 	Vacated  []Vacated // hosts that running jobs have given back
 	Killed   []string  // the kinds of commands at which a leader was killed
+	Hits     []Hit     // hosts of jobs that were lost at a command about the job
 	Downs    []string  // hosts found down that lived, by the word of gossip alone
 	Epochs   int       // that began since a majority was lost
 	Loss     *Loss     // what no survivor of that had; nil: nothing
 	Lies     int       // members of whom gossip told a replica what is not so
+}
+
+// A Hit is the loss of a host of a run.
+type Hit struct {
+	At     string // the kind of command about the run that the leader had applied
+	Job    string
+	Count  uint32 // the run_count
+	Host   string
+	Mother string // the run's mother superior by then
 }
 
 // A Fence is the verdict that no run of a host lives any more.

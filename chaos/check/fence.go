@@ -44,6 +44,34 @@ func KilledAt(kind string) Law {
 	}}
 }
 
+// LostAt wants that a host of a run was lost when the leader had applied that kind of command about
+// the run, and that it was the one meant: its mother superior, or a sister. A program of the run began
+// nowhere else than there.
+func LostAt(kind string, sister bool) Law {
+	return Law{Name: "a host was lost at " + kind, Amount: true, Judge: func(e *Evidence) []string {
+		var f faults
+		found := false
+		for _, h := range e.Hits {
+			if h.At != kind {
+				continue
+			}
+			found = true
+			if (h.Host == h.Mother) == sister {
+				f.add("%s was lost, the mother superior of %s is %s", h.Host, h.Job, h.Mother)
+			}
+			for _, r := range e.Runs {
+				if r.Job == h.Job && r.Count == h.Count && !r.Part && r.Host != h.Mother {
+					f.add("%s, but its mother superior was %s", r, h.Mother)
+				}
+			}
+		}
+		if !found {
+			f.add("none was, but at %v", e.Hits)
+		}
+		return f
+	}}
+}
+
 // Recovered wants that the cluster was recovered so many times.
 func Recovered(times int) Law {
 	return Law{Name: "the cluster was recovered", Amount: true, Judge: func(e *Evidence) []string {

@@ -31,6 +31,33 @@ func TestAmounts_WithoutThemARunSaysNothing(t *testing.T) {
 	}
 }
 
+// The host that is lost must be the one that the scenario is about.
+func TestLostAt(t *testing.T) {
+	mother, sister := LostAt("PruneJob", false), LostAt("PruneJob", true)
+	e := good()
+	for _, law := range []Law{mother, sister} {
+		if v := Judge(e, []Law{law}); v.Good() {
+			t.Errorf("%s: nothing was lost, and it counts", law.Name)
+		}
+	}
+	e.Hits = []Hit{{At: "PruneJob", Job: "9.srv", Count: 1, Host: "hosta", Mother: "hosta"}}
+	if !Judge(e, []Law{mother}).Good() || Judge(e, []Law{sister}).Good() {
+		t.Error("a mother superior was lost")
+	}
+	e.Hits[0].Mother = "hostb"
+	if Judge(e, []Law{mother}).Good() || !Judge(e, []Law{sister}).Good() {
+		t.Error("a sister was lost")
+	}
+	e.Runs = append(e.Runs, Run{Job: "9.srv", Count: 1, Host: "hosta", End: Never})
+	if Judge(e, []Law{sister}).Good() {
+		t.Error("the lost one was the mother superior after all")
+	}
+	e.Hits[0].At = "SubmitJob"
+	if Judge(e, []Law{sister}).Good() {
+		t.Error("it was lost at something else")
+	}
+}
+
 func TestNothingRequeued(t *testing.T) {
 	e := good() // job 1 ran twice
 	if v := Judge(e, []Law{NothingRequeued}); !strings.Contains(strings.Join(v.Broken, " "), "1.srv ran 2 times") {

@@ -40,6 +40,7 @@ const (
 	Recover                   // the replicas that run go on without those that do not
 	Divide                    // nothing passes between the target, a mom, and the first mom
 	Waylay                    // a host of a job is booted when the leader has applied a command of a kind about the job
+	Topple                    // the mom of one dies then as by kill -9; programs go on
 )
 
 var kindNames = [...]string{
@@ -47,7 +48,7 @@ var kindNames = [...]string{
 	Mute: "mute", Deafen: "deafen",
 	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
-	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay",
+	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay", Topple: "topple",
 }
 
 // String returns the kind as a word.
@@ -66,7 +67,7 @@ func (k Kind) Mends() bool {
 // A Target is whom it hits; who that is, is decided when it strikes.
 type Target struct {
 	Role Role
-	N    int // which of the followers or moms, or of the hosts of the job of a Waylay, from 0
+	N    int // which of the followers or moms, or of the hosts of the job of a Waylay or Topple, from 0
 }
 
 // A Role chooses among the processes.
@@ -105,7 +106,7 @@ type Step struct {
 	At     time.Duration
 	Kind   Kind
 	Target Target
-	Value  string // the kind of command of an Ambush or a Waylay, the seconds of SetFence
+	Value  string // the kind of command of an Ambush, a Waylay or a Topple, the seconds of SetFence
 }
 
 // String returns the step as one line.
@@ -114,7 +115,7 @@ func (s Step) String() string {
 	switch s.Kind {
 	case Ambush:
 		return text + " the leader at " + s.Value
-	case Waylay:
+	case Waylay, Topple:
 		return fmt.Sprintf("%s host %d of a job at %s", text, s.Target.N, s.Value)
 	case SetFence:
 		return text + fmt.Sprintf(" to %q", s.Value)

@@ -45,8 +45,8 @@ func (w *World) ambush(s fault.Step) (string, bool) {
 	}
 	select {
 	case hit := <-t.struck:
-		if s.Kind == fault.Waylay {
-			w.boot(hit, s.Value)
+		if hit.m != nil {
+			w.topple(hit, s)
 			return fmt.Sprintf("%s: %s at index %d", s, hit.m.name, hit.index), true
 		}
 		w.bury(hit, s.Value)

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"rampart/chaos/check"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -8,6 +9,7 @@ import (
 
 // What commands mean for a padded run, for a trap at it.
 const (
+	PaddedGiven   = "padded given"   // the run is given to its hosts
 	PruneDone     = "prune done"     // the mother superior has its smaller assignment on its disk
 	PaddedStarted = "padded started" // the program runs
 )
@@ -15,6 +17,10 @@ const (
 // startOf tells what a command means for a padded run, and which job that is.
 func startOf(v *state.View, c command.Command) (detail string, job pbs.JobID) {
 	switch c := c.(type) {
+	case *command.StartJob:
+		if j, ok := v.Job(c.Job); ok && j.Substate == pbs.SubStarting && len(j.Sisters) > 1 && tolerant(j) {
+			return PaddedGiven, j.ID
+		}
 	case *command.PruneJob:
 		return "", c.Job
 	case *command.OrderConfirmed:
@@ -32,20 +38,25 @@ func startOf(v *state.View, c command.Command) (detail string, job pbs.JobID) {
 	return "", ""
 }
 
+func tolerant(j *state.Job) bool {
+	v, ok := j.Resources.Get("select_requested")
+	return ok && v != ""
+}
+
 // hostOf returns a host of the job that a command is about, the mother superior first; nil if it
-// has none, or one that is down.
-func (w *witness) hostOf(c command.Command, n int) *mom {
+// has not so many, or it is down.
+func (w *witness) hostOf(c command.Command, n int) (*mom, check.Hit) {
 	v := w.r.machine.View()
 	_, id := startOf(v, c)
 	j, ok := v.Job(id)
-	if !ok || j.MS == "" {
-		return nil
+	if !ok || j.MS == "" || n > len(j.Sisters) {
+		return nil, check.Hit{}
 	}
 	hosts := append([]pbs.HostName{j.MS}, j.Sisters...)
 	for _, m := range w.r.w.moms {
-		if pbs.HostName(m.name) == hosts[n%len(hosts)] && m.done != nil {
-			return m
+		if pbs.HostName(m.name) == hosts[n] && m.done != nil {
+			return m, check.Hit{Job: string(j.ID), Count: uint32(j.RunCount), Host: m.name, Mother: string(j.MS)}
 		}
 	}
-	return nil
+	return nil, check.Hit{}
 }

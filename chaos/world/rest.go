@@ -106,6 +106,7 @@ func (w *World) Evidence() (*check.Evidence, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e.Runs, e.Restored, e.Killed, e.Lies, e.Downs = w.runs, w.restored, w.killed, w.lies, w.downs
+	e.Hits = w.hits
 	e.Vacated = w.gaveBack
 	for _, index := range slices.Sorted(maps.Keys(w.fences)) {
 		e.Fences = append(e.Fences, w.fences[index])

@@ -30,7 +30,7 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return s.String(), true
 	case fault.SetFence:
 		return s.String(), w.setFence(s.Value)
-	case fault.Ambush, fault.Waylay:
+	case fault.Ambush, fault.Waylay, fault.Topple:
 		return w.ambush(s)
 	case fault.Recover:
 		return w.recover(w.life)

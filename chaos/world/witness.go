@@ -59,8 +59,8 @@ func (w *World) fell(index uint64, host pbs.HostName, r state.Result) {
 type trap struct {
 	command string
 	after   uint64 // index: what was applied before is only replayed
-	waylay  bool
-	host    int // of a job, that a Waylay hits
+	ofJob   bool   // a host of a job is hit
+	host    int    // which
 	struck  chan sprung
 }
 
@@ -68,12 +68,13 @@ type trap struct {
 type sprung struct {
 	r     *replica
 	index uint64
-	m     *mom // that a Waylay has hit
+	m     *mom // that was hit as a host of a job; nil: the leader was
+	hit   check.Hit
 }
 
 // lay lays a trap; there is one at most.
 func (w *World) lay(s fault.Step) *trap {
-	t := &trap{command: s.Value, host: s.Target.N, waylay: s.Kind == fault.Waylay, struck: make(chan sprung, 1)}
+	t := &trap{command: s.Value, host: s.Target.N, ofJob: s.Kind != fault.Ambush, struck: make(chan sprung, 1)}
 	for _, r := range w.servers {
 		if r.machine != nil {
 			t.after = max(t.after, r.machine.View().Index())
@@ -91,10 +92,11 @@ func (w *witness) spring(index uint64, kind string, c command.Command) {
 		return
 	}
 	leader := w.r.machine.View().Cluster().Leader
-	if t.waylay {
-		if m := w.hostOf(c, t.host); m != nil && string(leader) == w.r.name && w.r.w.trap.CompareAndSwap(t, nil) {
+	if t.ofJob {
+		if m, hit := w.hostOf(c, t.host); m != nil && string(leader) == w.r.name && w.r.w.trap.CompareAndSwap(t, nil) {
 			m.host.Crash()
-			t.struck <- sprung{r: w.r, index: index, m: m}
+			hit.At = kind
+			t.struck <- sprung{r: w.r, index: index, m: m, hit: hit}
 		}
 		return
 	}
@@ -114,11 +116,13 @@ func (w *World) bury(s sprung, kind string) {
 	w.killed = append(w.killed, kind)
 }
 
-// boot boots a host that a trap has struck.
-func (w *World) boot(s sprung, kind string) {
+// topple ends the mom of a host that a trap has struck, and boots the host if that is the fault.
+func (w *World) topple(s sprung, step fault.Step) {
 	s.m.kill()
-	s.m.system.Reboot()
+	if step.Kind == fault.Waylay {
+		s.m.system.Reboot()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.killed = append(w.killed, kind)
+	w.hits = append(w.hits, s.hit)
 }

@@ -74,6 +74,7 @@ type World struct {
 	restored int
 	fences   map[uint64]check.Fence // by index
 	killed   []string
+	hits     []check.Hit
 	lies     int
 	downs    []string
 	held     map[partOf]bool // of running jobs, at the index lastHeld

@@ -18,12 +18,14 @@ func TestPrune_AddsUp(t *testing.T) {
 	}{
 		{"names, then a select", PruneJob{Earlier: []PruneStep{{Vnodes: hostb}}, Keep: selSO}, chunkA + "+" + chunkD + "+" + chunkC, "hosta/0*0+hostd/0*3+hostc/0*2"},
 		{
-			"a select, then a smaller one", PruneJob{Earlier: []PruneStep{{Keep: selSO}}, Keep: "ncpus=3:mem=2gb+ncpus=2:mem=1gb"},
+			"a select, then a smaller one",
+			PruneJob{Earlier: []PruneStep{{Keep: selSO}}, Keep: "ncpus=3:mem=2gb+ncpus=2:mem=1gb"},
 			chunkA + "+(hostc:ncpus=2:mem=1048576kb)", "hosta/0*0+hostc/0*2",
 		},
 		{"a select, then names", PruneJob{Earlier: []PruneStep{{Keep: selSO}}, Vnodes: []string{"hostc"}}, chunkA + "+" + chunkB, "hosta/0*0+hostb/0*0"},
 		{
-			"names, names, nothing", PruneJob{Earlier: []PruneStep{{Vnodes: hostb}, {Vnodes: []string{"hostd"}}}},
+			"names, names, nothing",
+			PruneJob{Earlier: []PruneStep{{Vnodes: hostb}, {Vnodes: []string{"hostd"}}}},
 			chunkA + "+" + chunkC + "+" + chunkE, "hosta/0*0+hostc/0*2+hoste/0*0",
 		},
 	} {
