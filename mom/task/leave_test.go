@@ -104,6 +104,8 @@ type lastHooks struct {
 	*leaver
 }
 
+func (h lastHooks) Terminates() bool { return false }
+
 func (h lastHooks) Ending(_ context.Context, t Task) (used []spool.Used) {
 	for _, event := range t.EndEvents() {
 		h.do(event)
@@ -205,6 +207,7 @@ func TestRunner_LeavesThroughCrashes(t *testing.T) {
 				synctest.Wait()
 				again()
 			}
+			synctest.Wait() // it waits for this
 			order(t, now(), Reported{})
 			again()
 			synctest.Wait()
