@@ -59,6 +59,6 @@ func (r *Runner) askPreterm(ctx context.Context) {
 
 // pretermed tells a wish for the end whether there are hooks to ask first.
 func (r *Runner) pretermed(k Kill) Kill {
-	k.Hooks = r.site.Hooks != nil && r.site.Hooks.Terminates()
+	k.Hooks = !r.task.Sister && r.site.Hooks != nil && r.site.Hooks.Terminates()
 	return k
 }
