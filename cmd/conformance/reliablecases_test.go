@@ -278,16 +278,6 @@ func (w *startup) tells(host, id string, lines ...string) {
 	}
 }
 
-// quiet wants none of them.
-func (w *startup) quiet(host, id string, lines ...string) {
-	w.t.Helper()
-	for _, line := range lines {
-		if w.logs(host, "mom_logs", ";Job;"+quoted(id)+";"+pattern(line)) != 0 {
-			w.t.Errorf("the log of %s says of %s: %s", host, id, line)
-		}
-	}
-}
-
 // pattern is a line as a regular expression; a space and three points stand for anything.
 func pattern(line string) string {
 	line = strings.NewReplacer("(", `\(`, ")", `\)`, "[", `\[`, "]", `\]`, "+", `\+`).Replace(line)
