@@ -2,6 +2,7 @@ package mom
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,6 +137,9 @@ func (r hookRunner) job(t task.Task) hook.Object {
 	}
 	for _, u := range t.Used() {
 		o.Attrs = append(o.Attrs, hook.Attr{"resources_used", u.Resource, u.Value})
+	}
+	if _, err := os.Stat(r.life.spool.Checkpoint(t.Key.Job)); err == nil {
+		o.Attrs = append(o.Attrs, hook.Checkpointed)
 	}
 	for name, kind := range map[string]string{"_stdout": "OU", "_stderr": "ER"} {
 		o.Attrs = append(o.Attrs, hook.Attr{name, "", r.life.spool.Output(t.Key.Job, kind)})

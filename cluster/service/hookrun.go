@@ -120,7 +120,7 @@ func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []
 	if !p.view.HasHooksAt("modifyjob") {
 		return changes, nil
 	}
-	before, job := HookObject(string(j.ID), p.view.JobAttributes(j)), hook.Object{Name: string(j.ID)}
+	before, job := jobObject(p.view, j), hook.Object{Name: string(j.ID)}
 	for _, ch := range changes {
 		if ch.Op != command.OpUnset {
 			job.Attrs = append(job.Attrs, hook.Attr{ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value})
@@ -147,7 +147,7 @@ func (b *Batch) jobHooks(ctx context.Context, p person, event string, j *state.J
 	if !p.view.HasHooksAt(event) {
 		return nil
 	}
-	job := HookObject(string(j.ID), p.view.JobAttributes(j))
+	job := jobObject(p.view, j)
 	e := &hook.Event{Event: event, Job: &job}
 	if edit != nil {
 		edit(e)

@@ -41,7 +41,7 @@ func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(h
 	case "job":
 		if name != "" {
 			if j, err := jobOf(v, name); err == nil {
-				return yield(HookObject(string(j.ID), v.JobAttributes(j)))
+				return yield(jobObject(v, j))
 			}
 			return nil
 		}
@@ -49,7 +49,7 @@ func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(h
 			if j.State == pbs.Finished {
 				continue
 			}
-			if err := yield(HookObject(string(j.ID), v.JobAttributes(j))); err != nil {
+			if err := yield(jobObject(v, j)); err != nil {
 				return err
 			}
 			if ctx.Err() != nil {
@@ -65,6 +65,14 @@ func HookObject(name string, list attr.List) hook.Object {
 	o := hook.Object{Name: name, Attrs: make([]hook.Attr, len(list))}
 	for i, e := range list {
 		o.Attrs[i] = hook.Attr{e.Name, e.Resource, e.Value}
+	}
+	return o
+}
+
+func jobObject(v *state.View, j *state.Job) hook.Object {
+	o := HookObject(string(j.ID), v.JobAttributes(j))
+	if j.Checkpointed() {
+		o.Attrs = append(o.Attrs, hook.Checkpointed)
 	}
 	return o
 }

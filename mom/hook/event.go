@@ -10,6 +10,10 @@ import (
 // resources) and text.
 type Attr [3]string
 
+// Checkpointed stands beside the attributes of a job of which there is a checkpoint: for
+// is_checkpointed() of hooks.md section 6.
+var Checkpointed = Attr{"_checkpointed", "", "True"}
+
 // An Object is a job, vnode, queue or server as a hook sees it.
 type Object struct {
 	Name  string `json:"name"`

@@ -91,6 +91,19 @@ except pbs.BadAttributeValueError as x:
 	}
 }
 
+func TestRuntime_IsCheckpointed(t *testing.T) {
+	r := newTestRuntime(t)
+	for want, more := range map[string][]Attr{"False": nil, "True": {Checkpointed}} {
+		e := queue()
+		e.Job.Attrs = append(e.Job.Attrs, more...)
+		if _, lines := try(t, r, e, `import pbs
+pbs.logmsg(pbs.LOG_DEBUG, str(pbs.event().job.is_checkpointed()))
+`); !slices.Equal(lines, []string{want}) {
+			t.Errorf("with %v it is %q", more, lines)
+		}
+	}
+}
+
 func TestRuntime_ChangesAndTheEndOfAHook(t *testing.T) {
 	r := newTestRuntime(t)
 	a, _ := try(t, r, queue(), `

@@ -300,7 +300,7 @@ class job(_object):
 
     def is_checkpointed(self):
         """Whether there is a checkpoint of the job."""
-        return False
+        return "_checkpointed" in self._values
 
     def stdout_file(self):
         """The path of the standard output on this host, while the job is here."""
