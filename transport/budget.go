@@ -264,7 +264,7 @@ func budgeted(w http.ResponseWriter, r *http.Request) (*http.Request, context.Ca
 	d := timeoutOf(r)
 	b := newBudget(r.Context(), d)
 	if r.Header.Get(HeaderInterim) != "" && r.ProtoAtLeast(1, 1) {
-		b.interim = w
+		b.interim = interims{w, true}
 	}
 	r = r.WithContext(b)
 	if d > 0 {
@@ -273,15 +273,25 @@ func budgeted(w http.ResponseWriter, r *http.Request) (*http.Request, context.Ca
 	return r, b.end
 }
 
-// quiet is for an asker who does not read interim replies.
-type quiet struct{ http.ResponseWriter }
+// interims writes to an asker who reads interim replies, or does not.
+type interims struct {
+	http.ResponseWriter
+	read bool
+}
 
 // WriteHeader implements http.ResponseWriter.
-func (q quiet) WriteHeader(status int) {
-	if status != http.StatusProcessing {
-		q.ResponseWriter.WriteHeader(status)
+func (i interims) WriteHeader(status int) {
+	switch {
+	case status != http.StatusProcessing:
+		i.ResponseWriter.WriteHeader(status)
+	case i.read:
+		// With a length there net/http sends a copy of the headers. Else it may still read them
+		// when this has returned, on a stream that ends, while somebody writes the next ones.
+		i.Header().Set("Content-Length", "0")
+		i.ResponseWriter.WriteHeader(status)
+		i.Header().Del("Content-Length")
 	}
 }
 
 // Unwrap lets a ResponseController find what the writer below can do.
-func (q quiet) Unwrap() http.ResponseWriter { return q.ResponseWriter }
+func (i interims) Unwrap() http.ResponseWriter { return i.ResponseWriter }

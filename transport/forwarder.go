@@ -82,10 +82,8 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}()
 		r = r.WithContext(ctx)
 	}
-	if r.Header.Get(HeaderInterim) == "" { // we heed it, whatever the asker can read
-		r.Header.Set(HeaderInterim, "1")
-		w = quiet{w}
-	}
+	w = interims{w, r.Header.Get(HeaderInterim) != ""}
+	r.Header.Set(HeaderInterim, "1") // we heed it, whatever the asker can read
 	ctx, cancel := WithBudget(r.Context(), timeoutOf(r))
 	defer cancel()
 	f.proxy.ServeHTTP(w, r.WithContext(ctx))
