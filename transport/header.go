@@ -30,7 +30,7 @@ const (
 	// HeaderServer lists the servers, separated by commas, one of which the caller
 	// means: a replica of another cluster refuses the request.
 	HeaderServer = "Rampart-Server"
-	// HeaderElsewhere marks a reply that says no more than "not here": a stream's
+	// HeaderElsewhere marks a reply of which another replica may know more: a stream's
 	// status does not tell.
 	HeaderElsewhere = "Rampart-Elsewhere"
 	// HeaderUncertain marks a reply to a request that was sent to another replica

@@ -20,7 +20,11 @@ func (h *Handler) identify(r *http.Request) (c Caller, forwarded bool, err error
 	}
 	peer, err := h.config.Identity.known(r.TLS.PeerCertificates[0])
 	if err != nil {
-		return Caller{}, false, connect.NewError(connect.CodeUnauthenticated, err)
+		code := connect.CodeUnauthenticated
+		if r.Header.Get(HeaderForwarded) != "" {
+			code = connect.CodeUnavailable // it is not the asker's fault: another replica may pass it on
+		}
+		return Caller{}, false, connect.NewError(code, err)
 	}
 	if peer.Role == RoleReplica && !peer.Expired && r.Header.Get(HeaderForwarded) != "" {
 		c, err = h.passedOn(r)

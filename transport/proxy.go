@@ -44,6 +44,7 @@ func newLeaderProxy(config HandlerConfig, fail func(http.ResponseWriter, *http.R
 		},
 		ErrorLog: slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			w.Header().Set(HeaderElsewhere, "1") // it may be us whom the leader does not hear
 			fail(w, r, proxyError(r.Context(), err))
 		},
 	}

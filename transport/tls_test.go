@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -189,6 +190,41 @@ func TestCheck_CutsOpenConnections(t *testing.T) {
 			t.Errorf("a revoked host: %v", err)
 		}
 	})
+}
+
+// A replica that was removed and does not know it yet is no reason to refuse those who ask it:
+// they go on to the next.
+func TestCheck_OfAReplicaThatPassesOn(t *testing.T) {
+	for name, first := range map[string]bool{"on a connection that is open": true, "on a new one": false} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				s1, _ := w.replica("s1"), w.replica("s2")
+				w.leader.Store("s1")
+				var gone atomic.Bool
+				s1.id.Check = func(_ transport.Role, host pbs.HostName, _ string) error {
+					if gone.Load() && host == "s2" {
+						return pbs.Refuse(pbs.Unauthorized)
+					}
+					return nil
+				}
+				c := func() *client.Client {
+					return w.client("laptop", client.Options{
+						Replicas: []string{"s2:15001", "s1:15001"}, Identity: w.identity(transport.RoleSubmit, "laptop"), User: "joe",
+					})
+				}
+				if first {
+					if _, err := submit(t.Context(), c()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				gone.Store(true)
+				start := time.Now()
+				if _, err := submit(t.Context(), c()); err != nil || time.Since(start) > time.Second {
+					t.Errorf("through a replica that was removed: %v after %v", err, time.Since(start))
+				}
+			})
+		})
+	}
 }
 
 func TestHotSwap_NewHandshakesUseTheNewLeaf(t *testing.T) {
