@@ -44,6 +44,48 @@ func TestReleaseNodes_Suspended(t *testing.T) {
 	}
 }
 
+// A job that has released vnodes and ends while it is suspended has what it kept until its hosts have
+// confirmed that it is over, and then nothing.
+func TestReleaseNodes_EndsSuspended(t *testing.T) {
+	for _, restricted := range []string{"", "ncpus"} {
+		for name, end := range map[string]Command{"qdel": &DeleteJob{}, "qrerun": &RerunJob{}} {
+			w := newReleasing(t)
+			if restricted != "" {
+				w.must(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "restrict_res_to_release_on_suspend", Value: restricted}}}})
+			}
+			w.release("hostc")
+			w.confirm("hosta", nil)
+			w.must(&SignalJob{Job: w.job, Signal: Suspend})
+			w.confirm("hosta", nil)
+			assigned := func() (text string) {
+				for v := range w.View().Vnodes() {
+					text += fmt.Sprint(v.Name, v.Assigned)
+				}
+				return text
+			}
+			before := assigned()
+			switch end := end.(type) {
+			case *DeleteJob:
+				end.Job = w.job
+			case *RerunJob:
+				end.Job = w.job
+			}
+			w.must(end)
+			w.check()
+			if now := assigned(); now != before {
+				t.Errorf("%s, %q: assigned %s, it was %s", name, restricted, now, before)
+			}
+			for _, h := range []pbs.HostName{"hosta", "hostb", "hostc"} {
+				w.must(&JobEnded{Source: w.fact(h), Job: w.job, RunCount: 1})
+				w.check()
+			}
+			if busy := w.busy(); busy != "" || w.View().AssignedToJobs() != nil {
+				t.Errorf("%s, %q: busy %s, assigned %v", name, restricted, busy, w.View().AssignedToJobs())
+			}
+		}
+	}
+}
+
 // A released host that is given up has left the job; the job goes on.
 func TestReleaseNodes_LostHost(t *testing.T) {
 	w := newReleasing(t)
