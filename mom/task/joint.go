@@ -40,6 +40,7 @@ const (
 	joinAgain   = time.Second      // between attempts at one that does not answer
 	endFor      = 15 * time.Second // bounds the wait for their ends; the servers end what is left
 	passFor     = 10 * time.Second // bounds passing on a signal to one
+	haltFor     = time.Hour        // and a suspension: a part that missed a resumption would stand for ever
 	pollEvery   = 10 * time.Second
 	pollFor     = 5 * time.Second // bounds one poll
 )
@@ -219,12 +220,12 @@ func (r *Runner) listened(p Polled) Polled {
 // pass sends a signal to the sisters' processes. Each sister gets the signals in their order, but
 // SIGKILL at once: nothing that comes after it matters.
 func (r *Runner) pass(ctx context.Context, sig syscall.Signal, word string) {
-	name := strconv.Itoa(int(sig))
+	name, longest := strconv.Itoa(int(sig)), passFor
 	switch word {
-	case suspends:
-		name = suspends
+	case suspends, suspended:
+		name, longest = suspends, haltFor
 	case resumes, resumed:
-		name = resumes // sisters have hooks of their own
+		name, longest = resumes, haltFor // sisters have hooks of their own
 	}
 	if r.passed == nil {
 		r.passed = make(map[pbs.HostName]<-chan struct{})
@@ -240,7 +241,7 @@ func (r *Runner) pass(ctx context.Context, sig syscall.Signal, word string) {
 			if sig != syscall.SIGKILL && !over(ctx, before[h.Name]) {
 				return ctx.Err()
 			}
-			ctx, cancel := context.WithTimeout(ctx, passFor)
+			ctx, cancel := context.WithTimeout(ctx, longest)
 			defer cancel()
 			return r.site.insist(ctx, func(ctx context.Context) error {
 				return r.site.Peers.Signal(ctx, h, t.Key, name)

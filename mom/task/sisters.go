@@ -283,7 +283,7 @@ func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 	if !t.Fits(t.Number) {
 		actions = append(actions, Action{Do: Resize})
 	}
-	return t, actions, nil
+	return t, append(actions, t.haltAgain()...), nil
 }
 
 func (t Task) signalSister(name string) (Task, []Action, error) {
@@ -295,9 +295,13 @@ func (t Task) signalSister(name string) (Task, []Action, error) {
 		return t, nil, t.refused("signal")
 	}
 	word := suspension(name)
-	if word != "" {
-		t.Halted = word == suspends
+	switch {
+	case word == suspends && t.Halted:
+		word = suspended
+	case word == resumes && t.Resumed == resumed:
+		word = resumed
 	}
+	t = t.halt(Signal{Name: name})
 	return t, []Action{{Do: Send, Signal: sig, Text: word}}, nil
 }
 

@@ -157,6 +157,7 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	if t.State == Ending {
 		actions = append(actions, t.terminate()...)
 	}
+	actions = append(actions, t.haltAgain()...)
 	if t.State == Running && t.Preterm {
 		actions = append(actions, Action{Do: AskPreterm})
 	}

@@ -11,12 +11,27 @@ func (t Task) halt(ev Signal) Task {
 	sig, _ := ParseSignal(ev.Name)
 	switch suspends := isSuspension(ev.Name); {
 	case suspends && sig == syscall.SIGSTOP && !t.Halted:
-		t.Halted, t.HaltedAt = true, ev.Elapsed
+		t.Halted, t.HaltedAt, t.Resumed = true, ev.Elapsed, ""
 	case suspends && sig == syscall.SIGCONT && t.Halted:
 		t.Idle += max(0, ev.Elapsed-t.HaltedAt)
-		t.Halted, t.HaltedAt = false, 0
+		t.Halted, t.HaltedAt, t.Resumed = false, 0, resumes
+	case sig == syscall.SIGSTOP:
+		t.Resumed = "" // whoever stops it does not want it to go on
 	}
 	return t
+}
+
+// haltAgain brings about what an earlier mom may not have come to: that the processes stand, or go on.
+func (t Task) haltAgain() []Action {
+	switch {
+	case t.State != Running:
+		return nil // it ends
+	case t.Halted:
+		return []Action{{Do: Send, Signal: syscall.SIGSTOP, Text: suspended}}
+	case t.Resumed != "":
+		return []Action{{Do: Send, Signal: syscall.SIGCONT, Text: t.Resumed}}
+	}
+	return nil
 }
 
 // isSuspension tells a suspension from a plain SIGSTOP, of which the servers know nothing.
@@ -41,12 +56,13 @@ type Proceed struct{}
 
 func (Proceed) event() {}
 
-// The words for a signal that is more than one: the processes are suspended, are to go on when
-// hooks have run, or go on.
+// The words for a signal that is more than one: the processes are suspended, stay so, are to go on
+// when hooks have run, or go on. Hooks belong to the first and the third.
 const (
-	suspends = "suspend"
-	resumes  = "resume"
-	resumed  = "resumed"
+	suspends  = "suspend"
+	suspended = "suspended"
+	resumes   = "resume"
+	resumed   = "resumed"
 )
 
 // suspension returns the word for a signal, "" for a plain one.
@@ -65,6 +81,7 @@ func (t Task) proceed() (Task, []Action, error) {
 	if t.State != Running && t.State != Ending || t.Halted {
 		return t, nil, nil
 	}
+	t.Resumed = resumed
 	return t, []Action{{Do: Send, Signal: syscall.SIGCONT, Text: resumed}}, nil
 }
 

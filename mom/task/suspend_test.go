@@ -1,9 +1,14 @@
 package task
 
 import (
+	"context"
+	"slices"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 )
 
@@ -22,7 +27,7 @@ func TestSuspend_Walltime(t *testing.T) {
 	wall := func(d time.Duration) Event { return Sampled{Usage: proc.Usage{Wall: d}} }
 	do(Signal{Name: "suspend", Elapsed: 10 * time.Second}, Running, "send stopped (signal)")
 	do(wall(60*time.Second), Running, "")
-	do(Resume{BootID: "boot", Adopt: true}, Running, "watch the shim")
+	do(Resume{BootID: "boot", Adopt: true}, Running, "watch the shim; send stopped (signal)")
 	do(Signal{Name: "suspend", Elapsed: 80 * time.Second}, Running, "send stopped (signal)") // repeated
 	do(Signal{Name: "resume", Elapsed: 100 * time.Second}, Running, "send continued")
 	do(wall(119*time.Second), Running, "")
@@ -66,5 +71,100 @@ func TestStep_Suspension(t *testing.T) {
 	}
 	if next, _, _ := step(in(Running, sister), Signal{Name: "suspend"}); !next.Halted {
 		t.Error("a sister that is suspended does not know it")
+	}
+}
+
+// A mom that died between saving a suspension or a resumption and bringing it about, be that here, after
+// hooks or at its sisters, does so when it comes back. Signals of other kinds are not sent again.
+func TestStep_SuspensionOutlivesTheMom(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before []Event
+		signal syscall.Signal // 0: none is sent
+		word   string
+	}{
+		{"suspended", []Event{Signal{Name: "suspend"}}, syscall.SIGSTOP, suspended},
+		{"resumed", []Event{Signal{Name: "suspend"}, Signal{Name: "resume"}}, syscall.SIGCONT, resumes},
+		{"resumed, and hooks have run", []Event{Signal{Name: "admin-suspend"}, Signal{Name: "admin-resume"}, Proceed{}}, syscall.SIGCONT, resumed},
+		{"suspended again", []Event{Signal{Name: "suspend"}, Signal{Name: "resume"}, Signal{Name: "suspend"}, Proceed{}}, syscall.SIGSTOP, suspended},
+		{"suspended, then let go on behind the servers' back", []Event{Signal{Name: "suspend"}, Signal{Name: "CONT"}}, syscall.SIGSTOP, suspended},
+		{"never suspended", nil, 0, ""},
+		{"stopped", []Event{Signal{Name: "STOP"}}, 0, ""},
+		{"resumed, then stopped", []Event{Signal{Name: "suspend"}, Signal{Name: "resume"}, Proceed{}, Signal{Name: "STOP"}}, 0, ""},
+	} {
+		for _, task := range []Task{in(Running), in(Running, asked), in(Running, sister, running(ProgramRunning))} {
+			for _, ev := range append(slices.Clone(c.before), Resume{BootID: "boot", Adopt: true}) {
+				var actions []Action
+				var err error
+				if task, actions, err = step(task, ev); err != nil {
+					t.Fatalf("%s: %T: %v", c.name, ev, err)
+				}
+				if _, last := ev.(Resume); !last {
+					continue
+				}
+				actions = slices.DeleteFunc(actions, func(a Action) bool { return a.Do != Send })
+				var want []Action
+				if c.signal != 0 {
+					want = []Action{{Do: Send, Signal: c.signal, Text: c.word}}
+				}
+				if !slices.EqualFunc(actions, want, func(a, b Action) bool { return a.Signal == b.Signal && a.Text == b.Text }) {
+					t.Errorf("%s (sister: %t): %+v, want %+v", c.name, task.Sister, actions, want)
+				}
+			}
+		}
+	}
+}
+
+// A sister that is told again of a suspension runs no hooks again.
+func TestStep_SisterIsToldAgain(t *testing.T) {
+	task := in(Running, sister)
+	for _, want := range []string{suspends, suspended} {
+		next, actions, err := step(task, Signal{Name: "suspend"})
+		if err != nil || len(actions) != 1 || actions[0].Signal != syscall.SIGSTOP || actions[0].Text != want {
+			t.Errorf("%+v, %v; want %q", actions, err, want)
+		}
+		task = next
+	}
+	for _, want := range []string{resumes, resumed} {
+		next, actions, err := step(task, Signal{Name: "resume"})
+		if err != nil || len(actions) != 1 || actions[0].Signal != syscall.SIGCONT || actions[0].Text != want {
+			t.Errorf("%+v, %v; want %q", actions, err, want)
+		}
+		task, _, _ = step(next, Proceed{})
+	}
+}
+
+// What an earlier mom has not told the sisters they are told, and one that cannot be reached for a
+// while learns it when it can: else its processes would run on, or stay stopped for ever.
+func TestRunner_TellsSistersOfSuspensions(t *testing.T) {
+	for _, c := range []struct {
+		word string
+		sig  syscall.Signal
+		want string
+	}{
+		{suspends, syscall.SIGSTOP, "suspend"},
+		{suspended, syscall.SIGSTOP, "suspend"},
+		{resumed, syscall.SIGCONT, "resume"},
+	} {
+		t.Run(c.word, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				all := &neighbours{heard: map[pbs.HostName][]string{}, away: map[pbs.HostName]bool{"hostb": true}}
+				s, _, _ := stageSite(t)
+				s.Peers = all
+				r := NewRunner(s, in(Running, asked))
+				ctx, cancel := context.WithCancel(t.Context())
+				r.send(ctx, Action{Do: Send, Signal: c.sig, Text: c.word})
+				time.Sleep(2 * time.Minute)
+				all.leave("hostb", false)
+				time.Sleep(2 * time.Second)
+				for _, h := range []pbs.HostName{"hostb", "hostc"} {
+					if got := all.signals(h); !slices.Equal(got, []string{c.want}) {
+						t.Errorf("%s has got %q", h, got)
+					}
+				}
+				cancel()
+				r.wg.Wait()
+			})
+		})
 	}
 }

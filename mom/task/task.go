@@ -164,7 +164,10 @@ type Task struct {
 	Halted   bool          `json:"halted,omitempty"`
 	HaltedAt time.Duration `json:"halted_at,omitempty"`
 	Idle     time.Duration `json:"idle,omitempty"`
-	Result   *spool.Ended  `json:"result,omitempty"`
+	// Resumed says that the job was let go on since: "resume" until the hooks before have run, else "resumed".
+	Resumed string `json:"resumed,omitempty"`
+
+	Result *spool.Ended `json:"result,omitempty"`
 	// Saving is the checkpoint after which the run ends; Restart says that it goes on from one.
 	Saving  *Saving  `json:"saving,omitempty"`
 	Restart *Restart `json:"restart,omitempty"`
