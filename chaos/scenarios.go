@@ -55,6 +55,7 @@ func Scenarios() []Scenario {
 	all = append(all, Lies()...)
 	all = append(all, Upgrades()...)
 	all = append(all, Releases()...)
+	all = append(all, Suspensions()...)
 	all = append(all, Startups()...)
 	return append(all, Ambushes()...)
 }

@@ -109,7 +109,11 @@ func breaches() map[string]breach {
 		"a release without records": {TruePhases, func(e *Evidence) {
 			e.History = append(e.History, Op{Kind: ReleaseNodes, Name: "a", Job: "1.srv", Result: Done})
 		}, "0 u and 0 c records"},
-		"two live runs": {OneRunEach, func(e *Evidence) { e.Runs[0].End = e.Runs[1].Start + 1 }, "two live runs"},
+		"a suspended job runs": {StandStill, func(e *Evidence) {
+			e.Stood = []Stood{{Job: "1.srv", Count: 1, Span: Span{From: e.Runs[0].Start, To: e.Runs[0].End}}}
+		}, "suspended from"},
+		"a resumption of what runs": {TrueSuspensions, func(e *Evidence) { inLedgers(e, ";R;1.srv", ";r;1.srv", 7) }, "suspended or not already"},
+		"two live runs":             {OneRunEach, func(e *Evidence) { e.Runs[0].End = e.Runs[1].Start + 1 }, "two live runs"},
 		"a part of an earlier run": {OneRunEach, func(e *Evidence) {
 			e.Runs = append(e.Runs, Run{Job: "1.srv", Count: 1, Host: "hostc", Start: e.Runs[0].Start, End: e.Runs[1].Start + 1, Part: true})
 		}, "two live runs"},

@@ -18,6 +18,7 @@ type Evidence struct {
 	Restored int       // how often a replica took its state from a snapshot
 	Fences   []Fence   // that fell
 	Vacated  []Vacated // hosts that running jobs have given back
+	Stood    []Stood   // times in which jobs were suspended
 	Killed   []string  // the kinds of commands at which a leader was killed
 	Hits     []Hit     // hosts of jobs that were lost at a command about the job
 	Downs    []string  // hosts found down that lived, by the word of gossip alone
@@ -54,7 +55,11 @@ type Run struct {
 	// Part says that it is a program beside the run's first, on whatever host.
 	Part   bool
 	Fenced bool // its shim ended it at its deadline
+	Halts  []Span
 }
+
+// A Span is a time in which a program was stopped; to Never while it is.
+type Span struct{ From, To time.Duration }
 
 // Never is the time of what has not happened.
 const Never = time.Duration(1<<63 - 1)
@@ -78,6 +83,13 @@ type Vacated struct {
 	Count uint32 // the run_count
 	Host  string
 	At    time.Duration
+}
+
+// Stood says from when to when a run was suspended, by the replicas that saw it first.
+type Stood struct {
+	Job   string
+	Count uint32 // the run_count
+	Span
 }
 
 // A Digest is what a replica's state summed up to at an index.

@@ -24,11 +24,14 @@ const (
 	SetQueue     // an attribute of a queue that is True or False
 	LookQueues   // at those attributes of all queues
 	ReleaseNodes // of the sisters of a running job
+	Suspend
+	Resume
 )
 
 var kindNames = [...]string{
 	Submit: "submit", Delete: "delete", List: "list", Look: "look at", Hold: "hold", Release: "release", Alter: "alter",
 	Rerun: "rerun", SetQueue: "set queue", LookQueues: "look at queues", ReleaseNodes: "release nodes of",
+	Suspend: "suspend", Resume: "resume",
 }
 
 // String returns the kind as a word.
@@ -41,6 +44,9 @@ func (k Kind) String() string {
 
 // reads tells whether the operation only looks.
 func (k Kind) reads() bool { return k == List || k == Look || k == LookQueues }
+
+// modelled tells whether the model of a job knows the kind.
+func (k Kind) modelled() bool { return k != ReleaseNodes && k != Suspend && k != Resume }
 
 // An Outcome is what a client learned of its request (L6).
 type Outcome uint8
@@ -138,7 +144,7 @@ type History []Op
 func (h History) about(name string) History {
 	var ops History
 	for _, o := range h {
-		if o.Name == name && o.Kind != ReleaseNodes || o.Kind == List {
+		if o.Name == name && o.Kind.modelled() || o.Kind == List {
 			ops = append(ops, o)
 		}
 	}

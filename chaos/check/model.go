@@ -140,7 +140,7 @@ func stepSeen(j job, s Seen) (bool, job) {
 	switch s.State {
 	case "E":
 		return s.Run > 0 && (j.phase == live || j.phase == dying), j
-	case "R":
+	case "R", "S": // a suspension takes effect when the mom has confirmed it
 		return s.Run > 0 && j.phase == live, j
 	case "B":
 		return s.Holds == "n" && j.array && (j.phase == live || j.phase == dying), j

@@ -103,7 +103,7 @@ func reachable() map[[2]string]bool {
 
 // mayFollow names the records that may come next in a job's life. D and a may come
 // at any time before the end, M while the job waits.
-var mayFollow = map[string]string{"": "Q", "Q": "SA", "S": "REus", "R": "SA", "E": "", "A": "", "u": "c", "c": "uRes", "e": "E", "s": "uReE"}
+var mayFollow = map[string]string{"": "Q", "Q": "SA", "S": "REusz", "R": "SA", "E": "", "A": "", "u": "c", "c": "uResz", "e": "E", "s": "uReEz", "z": "rREe", "r": "zREue"}
 
 // judgeOrder judges the records of a job. When a host was given up, a run may be accounted
 // as over of whose start nobody was told: it may have run all the same. With an own book

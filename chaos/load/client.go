@@ -149,6 +149,8 @@ func (c *Client) ask(ctx context.Context, op *check.Op, s Step) (err error) {
 		}))
 	case check.ReleaseNodes:
 		_, err = c.Batch.ReleaseNodes(ctx, connect.NewRequest(&api.ReleaseNodesRequest{Job: op.Job}))
+	case check.Suspend, check.Resume:
+		_, err = c.Manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: op.Job, Signal: op.Kind.String()}))
 	case check.Rerun:
 		_, err = c.Manager.Rerun(ctx, connect.NewRequest(&api.RerunRequest{Job: op.Job}))
 	}

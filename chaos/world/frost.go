@@ -91,5 +91,6 @@ func (p *programs) Forestall(dir string) (proc.Handle, bool, error) {
 // Signal implements proc.System.
 func (p *programs) Signal(h proc.Handle, sig syscall.Signal) error {
 	p.stand(context.Background())
+	p.noteHalt(h, sig)
 	return p.Fake.Signal(h, sig)
 }

@@ -40,7 +40,7 @@ const shortWait = "$sister_join_job_alarm 3\n"
 
 func (w *World) newMom(name string) (*mom, error) {
 	host := w.net.Host(name)
-	m := &mom{w: w, name: name, host: host, system: &programs{Fake: proc.NewFake(nil), w: w, host: name}}
+	m := &mom{w: w, name: name, host: host, system: &programs{Fake: proc.NewFake(nil), w: w, host: name, runs: make(map[proc.Handle]int)}}
 	m.system.mom = m
 	m.config = wiring.Default(name, host.IP().String())
 	m.config.Home, m.config.Replicas = home.Home(w.home(name)), w.addresses(0)
@@ -104,7 +104,8 @@ type programs struct {
 	mom  *mom
 
 	mu     sync.Mutex
-	frozen *frost // nil: its mom goes on
+	frozen *frost              // nil: its mom goes on
+	runs   map[proc.Handle]int // in the world's book
 }
 
 // Start implements proc.System.
@@ -123,6 +124,9 @@ func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.
 		p.w.watching.Go(func() { p.mom.spawn(spec.Job, runOf(dir), hosts) })
 	}
 	n := p.w.began(check.Run{Job: spec.Job, Count: runOf(dir), Host: p.host, Start: p.w.since(), End: check.Never, Part: part})
+	p.mu.Lock()
+	p.runs[h] = n
+	p.mu.Unlock()
 	p.w.watching.Go(func() {
 		// It outlives the mom, as the program does, and ends with the world.
 		if exit, err := p.Fake.Wait(p.w.life, folder, h); !errors.Is(err, context.Canceled) {

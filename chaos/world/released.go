@@ -11,6 +11,7 @@ import (
 const (
 	ReleaseDone = "release done" // the mother superior has it on its disk
 	HostLeft    = "host left"    // nothing of the job is on a released host any more
+	SuspendDone = "suspended"    // its mother superior has stopped a job
 )
 
 // detail tells of a command of the log what its kind does not.
@@ -22,6 +23,11 @@ func (w *witness) detail(c command.Command) string {
 	case *command.OrderConfirmed:
 		if len(c.Used) > 0 {
 			return ReleaseDone
+		}
+		for j := range w.r.machine.View().Suspensions() {
+			if j.MS == c.Host && j.Modified == w.r.machine.View().Index() {
+				return SuspendDone
+			}
 		}
 	case *command.JobEnded:
 		j, ok := w.r.machine.View().Job(c.Job)
@@ -61,11 +67,16 @@ func (w *World) vacated(v *state.View) {
 			}
 		}
 	}
+	stands := make(map[partOf]bool)
+	for j := range v.Suspensions() {
+		stands[partOf{job: string(j.ID), run: uint32(j.RunCount)}] = true
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if v.Index() <= w.lastHeld {
 		return
 	}
+	w.stand(stands)
 	for p := range w.held {
 		if run, still := running[pbs.JobID(p.job)]; !held[p] && still && uint32(run) == p.run {
 			w.gaveBack = append(w.gaveBack, check.Vacated{Job: p.job, Count: p.run, Host: p.host, At: w.since()})

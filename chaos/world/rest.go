@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,7 +27,8 @@ func (w *World) Rest(ctx context.Context, limit time.Duration) error {
 	if err := w.await(ctx, limit, func() string { return w.waiting(ctx) }); err != nil {
 		return fmt.Errorf("let every job go: %w", err)
 	}
-	if err := w.await(ctx, limit, w.unrest); err != nil {
+	goOn := func() string { return cmp.Or(w.resume(ctx), w.unrest()) } // a suspension may yet be confirmed
+	if err := w.await(ctx, limit, goOn); err != nil {
 		return fmt.Errorf("come to rest: %w", err)
 	}
 	r := w.servers[w.rand.IntN(len(w.servers))]
@@ -107,7 +109,7 @@ func (w *World) Evidence() (*check.Evidence, error) {
 	defer w.mu.Unlock()
 	e.Runs, e.Restored, e.Killed, e.Lies, e.Downs = w.runs, w.restored, w.killed, w.lies, w.downs
 	e.Hits = w.hits
-	e.Vacated = w.gaveBack
+	e.Vacated, e.Stood = w.gaveBack, w.stood
 	for _, index := range slices.Sorted(maps.Keys(w.fences)) {
 		e.Fences = append(e.Fences, w.fences[index])
 	}

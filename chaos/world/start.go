@@ -130,6 +130,9 @@ func (w *World) keepHistory(ctx context.Context) error {
 	if w.config.Size.Fence > 0 {
 		changes = append(changes, &api.Attribute{Name: fenceAttribute, Value: fault.Seconds(w.config.Size.Fence)})
 	}
+	if names := w.config.Size.Restrict; names != "" {
+		changes = append(changes, &api.Attribute{Name: "restrict_res_to_release_on_suspend", Value: names})
+	}
 	if w.config.Size.Prune {
 		changes = append(changes, &api.Attribute{Name: "prune_at_job_start", Value: "True"}, &api.Attribute{Name: "operators", Value: asker + "@*"})
 	}

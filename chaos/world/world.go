@@ -26,9 +26,10 @@ import (
 type Size struct {
 	Servers, Moms, Clients int
 
-	Fence time.Duration // the server's node_fail_requeue, whole seconds; 0: what a new one has
-	Prune bool          // jobs are cut down to their requests when they start; clients are operators, moms do not wait long
-	Older bool          // the replicas begin as builds that know a feature level less
+	Fence    time.Duration // the server's node_fail_requeue, whole seconds; 0: what a new one has
+	Prune    bool          // jobs are cut down to their requests when they start; clients are operators, moms do not wait long
+	Restrict string        // the server's restrict_res_to_release_on_suspend; "": a suspended job gives back all
+	Older    bool          // the replicas begin as builds that know a feature level less
 }
 
 // Config is what a world is made of.
@@ -80,13 +81,15 @@ type World struct {
 	held     map[partOf]bool // of running jobs, at the index lastHeld
 	lastHeld uint64
 	gaveBack []check.Vacated
+	standing map[partOf]int // of suspended jobs, whatever the host: in stood
+	stood    []check.Stood
 }
 
 // New makes the hosts and the cluster's first replica; Start brings it all up.
 func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
-		fences: make(map[uint64]check.Fence),
+		fences: make(map[uint64]check.Fence), standing: make(map[partOf]int),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	for i := range c.Size.Servers {

@@ -45,7 +45,10 @@ type fakeJob struct {
 	spec    Spec
 	program Program
 	begun   time.Time
-	timer   *time.Timer
+	timer   *time.Timer // of the end
+	ends    time.Time
+	stopped bool          // by SIGSTOP: it does not end by itself
+	left    time.Duration // then, of its time
 	fence   fence
 	look    *time.Timer // at the deadline
 	gone    chan struct{}
@@ -199,6 +202,7 @@ func (f *Fake) Start(ctx context.Context, dir string, spec Spec) (Handle, error)
 		},
 		spec: spec, program: p, begun: time.Now(), gone: make(chan struct{}), fence: guard,
 	}
+	j.ends = j.begun.Add(p.Runs)
 	j.timer = time.AfterFunc(p.Runs, func() { f.end(j, p.Status) })
 	j.look = time.AfterFunc(j.untilLook(f.Now()), func() { f.lookAtFence(j) })
 	f.jobs[dir] = j
@@ -252,7 +256,22 @@ func (j *fakeJob) running() bool {
 func (f *Fake) end(j *fakeJob, status int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.endLocked(j, status)
+	if !j.stopped {
+		f.endLocked(j, status)
+	}
+}
+
+// halt stops a program, or lets it go on.
+func (j *fakeJob) halt(stop bool) {
+	switch {
+	case stop && !j.stopped:
+		j.timer.Stop()
+		j.left = time.Until(j.ends)
+	case !stop && j.stopped:
+		j.ends = time.Now().Add(j.left)
+		j.timer.Reset(j.left)
+	}
+	j.stopped = stop
 }
 
 func (f *Fake) endLocked(j *fakeJob, status int) {
@@ -339,6 +358,9 @@ func (f *Fake) Signal(h Handle, sig syscall.Signal) error {
 		}
 		j.signals = append(j.signals, sig)
 		harmless := sig == 0 || sig == syscall.SIGCONT || sig == syscall.SIGSTOP
+		if sig == syscall.SIGCONT || sig == syscall.SIGSTOP {
+			j.halt(sig == syscall.SIGSTOP)
+		}
 		if sig == syscall.SIGKILL || !harmless && !j.program.IgnoresTerm {
 			f.endLocked(j, 256+int(sig))
 		}

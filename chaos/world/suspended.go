@@ -1,0 +1,66 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+
+	"connectrpc.com/connect"
+
+	"rampart/chaos/check"
+	"rampart/mom/proc"
+	"rampart/transport/api"
+)
+
+// stand notes which jobs are suspended from now on, and which are not any more. The lock is held.
+func (w *World) stand(now map[partOf]bool) {
+	for p := range now {
+		if _, known := w.standing[p]; !known {
+			w.standing[p] = len(w.stood)
+			w.stood = append(w.stood, check.Stood{Job: p.job, Count: p.run, Span: check.Span{From: w.since(), To: check.Never}})
+		}
+	}
+	for p, n := range w.standing {
+		if !now[p] {
+			w.stood[n].To = w.since()
+			delete(w.standing, p)
+		}
+	}
+}
+
+// noteHalt writes down that a program was stopped, or goes on.
+func (p *programs) noteHalt(h proc.Handle, sig syscall.Signal) {
+	p.mu.Lock()
+	n, known := p.runs[h]
+	p.mu.Unlock()
+	if !known || sig != syscall.SIGSTOP && sig != syscall.SIGCONT {
+		return
+	}
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	r := &p.w.runs[n]
+	last := len(r.Halts) - 1
+	stopped := last >= 0 && r.Halts[last].To == check.Never
+	switch {
+	case sig == syscall.SIGSTOP && !stopped:
+		r.Halts = append(r.Halts, check.Span{From: p.w.since(), To: check.Never})
+	case sig == syscall.SIGCONT && stopped:
+		r.Halts[last].To = p.w.since()
+	}
+}
+
+// resume lets every suspended job go on, and tells which there were.
+func (w *World) resume(ctx context.Context) string {
+	r := w.leader()
+	if r == nil {
+		return "there is no leader"
+	}
+	text := ""
+	for j := range r.machine.View().Suspensions() {
+		text = fmt.Sprintf("%s is suspended", j.ID)
+		if _, err := w.manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: string(j.ID), Signal: "resume"})); err != nil {
+			text += ": " + err.Error()
+		}
+	}
+	return text
+}
