@@ -85,4 +85,18 @@ func TestManageVnode_DeletedHostsStayDeleted(t *testing.T) {
 	if n := w.View().VnodeCount(); n != 2 {
 		t.Errorf("%d vnodes after the mom has told of them, want 2", n)
 	}
+	mom := AttrChange{Entry: attr.Entry{Name: "Mom", Value: "hosta"}}
+	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "hosta[0]", Changes: []AttrChange{mom}}) // as qmgr has printed it
+	for name, c := range map[string]*ManageVnode{
+		"the natural vnode": {Verb: VerbCreate, Vnode: "hosta"},
+		"of another mom":    {Verb: VerbCreate, Vnode: "hosta[0]"},
+	} {
+		if err := w.run(c); pbs.CodeOf(err) != pbs.NodeExists {
+			t.Errorf("%s is made twice: %v", name, err)
+		}
+	}
+	w.must(&ManageVnode{Verb: VerbSet, Vnode: "hosta[0]", Changes: []AttrChange{{Entry: attr.Entry{Name: "comment", Value: "mine"}}}})
+	if err := w.run(&ManageVnode{Verb: VerbCreate, Vnode: "hosta[0]", Changes: []AttrChange{mom}}); pbs.CodeOf(err) != pbs.NodeExists {
+		t.Errorf("what somebody has changed is made anew: %v", err)
+	}
 }

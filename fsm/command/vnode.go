@@ -21,14 +21,20 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	changes := c.Changes
 	switch c.Verb {
 	case VerbCreate:
-		if ok {
+		var host pbs.HostName
+		host, changes = c.mom()
+		switch {
+		case ok && (v.Host != host || !asReported(tx, v)):
 			return pbs.Refuse(pbs.NodeExists)
-		}
-		if !c.Vnode.Valid() {
+		case !c.Vnode.Valid():
 			return pbs.Refuse(pbs.BadAttributeValue)
+		case !ok: // what the mom reports of it comes with the next registration
+			v = &state.Vnode{
+				Name: c.Vnode, Host: host, Seq: tx.NextSeq(),
+				Flags: state.VnodeDown | state.VnodeUnknown, LastStateChange: m.At,
+			}
+			takeBack(tx, v)
 		}
-		v, changes = c.create(tx, m)
-		takeBack(tx, v)
 	case VerbSet, VerbUnset:
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
@@ -58,6 +64,14 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
+// asReported tells of a vnode beside the natural one that it is no more than its mom has told.
+// To make it is no mistake then: of what qmgr has printed of the vnodes of a host, the first
+// line may have the mom report the others before theirs are read.
+func asReported(tx *state.Tx, v *state.Vnode) bool {
+	return tx.Cluster().FeatureLevel >= LevelObjects && v.Name != state.NaturalVnode(v.Host) && !v.ByHook &&
+		len(v.Configured)+len(v.Attrs)+len(v.Jobs) == 0 && v.Comment == "" && v.Flags&state.VnodeOffline == 0
+}
+
 // takeBack lets the mom of a natural vnode that is made again report its other vnodes.
 func takeBack(tx *state.Tx, v *state.Vnode) { remove(tx, v, false) }
 
@@ -73,22 +87,18 @@ func remove(tx *state.Tx, v *state.Vnode, removed bool) {
 	tx.PutHost(&next)
 }
 
-// create makes a vnode that belongs to the host that Mom names, or to the host of
-// its own name. What the mom reports of it comes with the next registration.
-func (c *ManageVnode) create(tx *state.Tx, m Meta) (*state.Vnode, []AttrChange) {
-	v := &state.Vnode{
-		Name: c.Vnode, Host: pbs.HostName(c.Vnode), Seq: tx.NextSeq(),
-		Flags: state.VnodeDown | state.VnodeUnknown, LastStateChange: m.At,
-	}
-	var rest []AttrChange
+// mom returns the host to which a new vnode belongs, which Mom names or the vnode's own name
+// is, and the other changes.
+func (c *ManageVnode) mom() (host pbs.HostName, rest []AttrChange) {
+	host = pbs.HostName(c.Vnode)
 	for _, ch := range c.Changes {
 		if ch.Entry.Name == "Mom" {
-			v.Host = pbs.HostName(ch.Entry.Value)
+			host = pbs.HostName(ch.Entry.Value)
 			continue
 		}
 		rest = append(rest, ch)
 	}
-	return v, rest
+	return host, rest
 }
 
 func editVnode(tx *state.Tx, v *state.Vnode, ch AttrChange, at pbs.Time) error {
