@@ -106,6 +106,7 @@ func parts() []part {
 		{"snapshot", (*bench).snapshot},
 		{"bubble", (*bench).bubble},
 		{"jobs", (*bench).jobs},
+		{"release", (*bench).release},
 		{"follower", (*bench).follower},
 		{"list", (*bench).list},
 		{"memory", (*bench).memory},
