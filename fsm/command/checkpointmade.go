@@ -22,13 +22,9 @@ type CheckpointMade struct {
 
 // Apply notes where the checkpoint is. A report of another run changes nothing (L2).
 func (c *CheckpointMade) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
-	fresh, err := c.Source.take(tx, res)
-	if err != nil || !fresh {
+	j, err := c.Source.takeOf(tx, c.Job, c.RunCount, res)
+	if err != nil || j == nil {
 		return err
-	}
-	j, ok := tx.Job(c.Job)
-	if !ok || !started(j) || j.RunCount != c.RunCount || j.MS != c.Source.Host {
-		return nil
 	}
 	next, kept := *j, state.Checkpoint{}
 	if j.Checkpoint != nil {

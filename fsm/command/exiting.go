@@ -21,13 +21,9 @@ type JobExiting struct {
 // Apply lets the job be seen in stage-out; its vnodes stay its own until JobEnded. A report
 // of another run changes nothing (L2).
 func (c *JobExiting) Apply(tx *state.Tx, m Meta, res *state.Result) error {
-	fresh, err := c.Source.take(tx, res)
-	if err != nil || !fresh {
+	j, err := c.Source.takeOf(tx, c.Job, c.RunCount, res)
+	if err != nil || j == nil {
 		return err
-	}
-	j, ok := tx.Job(c.Job)
-	if !ok || !started(j) || j.RunCount != c.RunCount || j.MS != c.Source.Host {
-		return nil
 	}
 	next := *j
 	if err := move(&next, pbs.EventExiting); err != nil {

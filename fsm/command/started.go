@@ -36,6 +36,20 @@ func (s Source) take(tx *state.Tx, res *state.Result) (bool, error) {
 	return true, nil
 }
 
+// takeOf notes a fact that a mother superior tells of a run, and returns its job. It is nil for
+// a fact that was taken before, and for one of another run, which changes nothing (L2).
+func (s Source) takeOf(tx *state.Tx, id pbs.JobID, run pbs.RunCount, res *state.Result) (*state.Job, error) {
+	fresh, err := s.take(tx, res)
+	if err != nil || !fresh {
+		return nil, err
+	}
+	j, ok := tx.Job(id)
+	if !ok || !started(j) || j.RunCount != run || j.MS != s.Host {
+		return nil, nil
+	}
+	return j, nil
+}
+
 // JobStarted is the report that the program of a run was started.
 type JobStarted struct {
 	Source   Source       `cbor:"1,keyasint"`
@@ -47,13 +61,9 @@ type JobStarted struct {
 
 // Apply makes the run a running one. A report of another run changes nothing (L2).
 func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
-	fresh, err := c.Source.take(tx, res)
-	if err != nil || !fresh {
+	j, err := c.Source.takeOf(tx, c.Job, c.RunCount, res)
+	if err != nil || j == nil {
 		return err
-	}
-	j, ok := tx.Job(c.Job)
-	if !ok || !started(j) || j.RunCount != c.RunCount || j.MS != c.Source.Host {
-		return nil
 	}
 	next := *j
 	if err := move(&next, pbs.EventStarted); err != nil {
