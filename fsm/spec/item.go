@@ -11,25 +11,14 @@ import (
 // for more than limit parts.
 func split(text string, sep byte, limit int) ([]string, bool) {
 	parts := make([]string, 0, min(strings.Count(text, string(sep))+1, limit))
-	start := 0
-	var quote byte
-	for i := range len(text) {
-		switch c := text[i]; {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case c == sep:
-			parts = append(parts, text[start:i])
-			start = i + 1
-			if len(parts) >= limit {
-				return nil, false
-			}
+	for len(parts) < limit {
+		part, rest, more, ok := cutOutside(text, sep)
+		if parts = append(parts, part); !ok || !more {
+			return parts, ok
 		}
+		text = rest
 	}
-	return append(parts, text[start:]), quote == 0
+	return nil, false
 }
 
 // cutOutside cuts text at the first sep outside quotes; more tells that there was one. It
