@@ -215,6 +215,26 @@ func TestAmnesia_SingleReplicaStartsAlone(t *testing.T) {
 	})
 }
 
+// All replicas start at once after a power cut: each is asked before it has looked at what it
+// knows itself (the race detector judges).
+func TestAmnesia_AskedWhileItStarts(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, w *world) {
+		m := w.leader()
+		m.kill()
+		m.open(false)
+		asked := make(chan error, 1)
+		go func() {
+			_, err := m.replica.LastStart(t.Context(), cluster.StartQuestion{ServerID: "n2.1", Address: "n2:1"})
+			asked <- err
+		}()
+		m.run()
+		if err := <-asked; err != nil {
+			t.Error(err)
+		}
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+	})
+}
+
 func TestAmnesia_CrashBetweenDiskAndState(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		m := w.followers()[0]

@@ -33,7 +33,10 @@ func (r *Replica) raiseLevel(ctx context.Context, members []member) error {
 // checkLevel refuses to start a build that the cluster, as this disk knows it, has
 // left behind.
 func (r *Replica) checkLevel() error {
-	if known := r.known.Level; known > r.cfg.Self.FeatureLevel {
+	r.knowing.Lock() // others may ask already, and what they ask is learned
+	known := r.known.Level
+	r.knowing.Unlock()
+	if known > r.cfg.Self.FeatureLevel {
 		return fmt.Errorf("%w: it is at feature level %d, this build knows %d", command.ErrTooOld, known, r.cfg.Self.FeatureLevel)
 	}
 	return nil
