@@ -70,7 +70,14 @@ func start(t *testing.T, l *Linux, dir string, spec Spec) Handle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Signal(h, syscall.SIGKILL) })
+	t.Cleanup(func() {
+		_ = l.Signal(h, syscall.SIGKILL)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := l.waitGone(ctx, h); err != nil { // it writes into a folder that is removed next
+			t.Errorf("the shim is still there: %v", err)
+		}
+	})
 	return h
 }
 
