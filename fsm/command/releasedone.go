@@ -23,7 +23,7 @@ func (c *OrderConfirmed) releaseAnswered(tx *state.Tx, o *state.Order) error {
 		noRelease(&next, state.Refused{Code: c.Refusal.Code, ByMom: true})
 		tx.PutJob(&next)
 		tx.Emit(state.Event{Kind: state.JobRefused, Job: &next, Text: "MOM rejected modify request, error: " + strconv.Itoa(int(c.Refusal.Code))})
-		return nil
+		return missed(tx, &next, j.Release)
 	}
 	if j.Release.Prune {
 		return pruned(tx, j)

@@ -102,6 +102,54 @@ func TestReleaseNodes_LostHost(t *testing.T) {
 	}
 }
 
+// A host is lost while its release is open: the run goes on without it if the release is done, and ends
+// as it does with any host of its if that comes to nothing, unless the job bears it.
+func TestReleaseNodes_LostHostOfOpenRelease(t *testing.T) {
+	withdraw := func(w *releasing) {
+		w.must(&WithdrawRelease{Job: w.job, RunCount: 1, Number: w.now().Release.Number})
+	}
+	for name, test := range map[string]struct {
+		answer  func(w *releasing)
+		more    []attr.Entry
+		runs    bool
+		again   bool
+		records string
+	}{
+		"done":              {func(w *releasing) { w.confirm("hosta", nil) }, nil, true, false, "Suc"},
+		"withdrawn":         {withdraw, nil, false, true, "S"},
+		"refused":           {func(w *releasing) { w.confirm("hosta", pbs.Refuse(pbs.SystemError)) }, nil, false, true, "S"},
+		"withdrawn, once":   {withdraw, []attr.Entry{{Name: "Rerunable", Value: "False"}}, false, false, "S"},
+		"withdrawn, bears":  {withdraw, []attr.Entry{{Name: "tolerate_node_failures", Value: "all"}}, true, false, "S"},
+		"withdrawn, starts": {withdraw, []attr.Entry{{Name: "tolerate_node_failures", Value: "job_start"}}, false, true, "S"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newReleasing(t, test.more...)
+			w.release("hostc")
+			w.must(&HostDown{Host: "hostc"})
+			w.must(&ForgetHost{Host: "hostc"})
+			w.check()
+			if j := w.now(); j.State != pbs.Running || j.Release == nil || j.Ending != 0 {
+				t.Fatalf("state %s, ending %d, release %+v", j.State, j.Ending, j.Release)
+			}
+			test.answer(w)
+			w.check()
+			kills := 0
+			for o := range w.View().Orders("hosta") {
+				if o.Kind == state.OrderKill && o.Requeue == test.again {
+					kills++
+				}
+			}
+			j := w.now()
+			if ends := kills == 1 && j.Comment == "Job ended, execution node hostc down"; ends == test.runs || j.Release != nil || (j.State == pbs.Running) == test.again {
+				t.Errorf("state %s, %q, %d orders to kill, release %+v", j.State, j.Comment, kills, j.Release)
+			}
+			if again := j.Ending == state.EndingRerun; again != test.again || w.records() != test.records {
+				t.Errorf("it is ended %d, records %s", j.Ending, w.records())
+			}
+		})
+	}
+}
+
 // The end of the job ends what is held, and a release that is asked for comes to nothing.
 func TestReleaseNodes_JobEndsMeanwhile(t *testing.T) {
 	for name, end := range map[string]func(w *releasing){

@@ -251,7 +251,16 @@ func (c *WithdrawRelease) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	tx.PutJob(&next)
 	orderRelease(tx, &next, state.ReleaseWithdrawn)
 	tx.Emit(state.Event{Kind: state.JobRefused, Job: &next, Text: "release of vnodes withdrawn, " + string(j.MS) + " does not answer"})
-	return nil
+	return missed(tx, &next, j.Release)
+}
+
+// missed ends a run whose release came to nothing when a host that it was to leave is lost
+// (specification: reliable-startup section 11).
+func missed(tx *state.Tx, j *state.Job, r *state.Release) error {
+	if r.Lost == "" {
+		return nil
+	}
+	return endWithout(tx, j, r.Lost)
 }
 
 // dropReleaseOrder removes an order about released vnodes that is void, by its number; 0 is the

@@ -45,9 +45,10 @@ func endSisters(tx *state.Tx, j *state.Job, again bool) {
 	j.Sisters, j.Over = nil, nil
 }
 
-// loseSister ends a run of which a sister's part is lost: its mother superior ends the rest.
+// loseSister ends a run of which a sister's part is lost: its mother superior ends the rest. A host
+// that an open release leaves is missed only if that comes to nothing.
 func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
-	left := j.HasLeft(l.host) || j.Release.Leaves(l.host) // if that comes to nothing, its mother superior ends it
+	left := j.HasLeft(l.host)
 	if err := sisterEnded(tx, j, l.host); err != nil {
 		return err
 	}
@@ -55,11 +56,27 @@ func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
 	if !l.orders {
 		dropOrders(tx, l.host, j.ID, j.RunCount)
 	}
-	if left || j.State != pbs.Running || bears(j) {
-		return nil // it goes on, or ends, as it is
+	switch {
+	case left:
+		return nil
+	case j.Release.Leaves(l.host):
+		next, r := *j, *j.Release
+		r.Lost = l.why
+		next.Release = &r
+		tx.PutJob(&next)
+		return nil
+	}
+	return endWithout(tx, j, l.why)
+}
+
+// endWithout ends the run of a job that has lost a host for good, unless it bears that or ends
+// already.
+func endWithout(tx *state.Tx, j *state.Job, why string) error {
+	if j.State != pbs.Running || bears(j) {
+		return nil
 	}
 	next := *j
-	next.Comment = "Job ended, " + l.why
+	next.Comment = "Job ended, " + why
 	refuseRelease(&next, pbs.BadState)
 	if !j.NotRerunnable {
 		if err := move(&next, pbs.EventRerun); err != nil {

@@ -46,6 +46,7 @@ type Release struct {
 	By       pbs.User       `cbor:"5,keyasint,omitempty"`
 	At       pbs.Time       `cbor:"6,keyasint,omitempty"`
 	Prune    bool           `cbor:"7,keyasint,omitempty"` // of a run that is being started: nothing is held
+	Lost     string         `cbor:"8,keyasint,omitempty"` // why a host that it leaves is lost: the run ends if it comes to nothing
 }
 
 // Leaves tells whether the job has no vnode of the host any more once the release is done; a nil one
