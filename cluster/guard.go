@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -14,13 +15,15 @@ import (
 )
 
 // guard stands before the log and the stable store and gives every write a
-// deadline. After the first miss or failure it fails every further write, so
-// that the replica steps down (L12): what the disk has written by then, only a
-// fresh open of it can tell.
+// deadline, in time in which this process gets to run. After the first miss or failure
+// it fails every further write, so that the replica steps down (L12): what the disk has
+// written by then, only a fresh open of it can tell.
 type guard struct {
 	raft.LogStore
 	stable raft.StableStore
 	limit  time.Duration
+	lag    time.Duration // how late turns come; tests pretend with it that the process is starved
+	logger *slog.Logger  // nil: nobody is told
 
 	failed chan struct{} // closed at the first failure
 	writes sync.WaitGroup
@@ -59,36 +62,67 @@ const (
 	writeDelete = "delete"
 )
 
-// measure notes how long a write took. Deleting is left out of the latency that is
+// measure notes how long a write took, and for how much of that the process did not get
+// to run, which is not the disk's doing. Deleting is left out of the latency that is
 // watched: it follows a snapshot, in great pieces, and nobody waits for it.
-func (g *guard) measure(kind string, took time.Duration) {
+func (g *guard) measure(kind string, took, starved time.Duration) {
 	if kind != writeDelete {
-		g.took.note(time.Now(), took)
+		g.took.note(time.Now(), took-starved)
 	}
 	if g.meter != nil {
 		g.meter.WithLabelValues(kind).Observe(took.Seconds())
 	}
+	if took > g.limit && g.logger != nil {
+		g.logger.Warn("a write took long", "kind", kind, "took", took, "starved of processor for", starved)
+	}
 }
+
+// turns is how many times a write outwaits the watch over it before it counts as missed.
+// Each time the watch sleeps a part of the deadline, and then needs a core: a write needs
+// one about ten times, so one that is slower than all the turns waits for the disk, and
+// not for a core.
+const turns = 50
 
 func (g *guard) write(kind, what string, do func() error) error {
 	if err := g.failure(); err != nil {
 		return err
 	}
 	began := time.Now()
-	defer func() { g.measure(kind, time.Since(began)) }()
+	var starved time.Duration
+	defer func() { g.measure(kind, time.Since(began), starved) }()
 	done := make(chan error, 1)
 	g.writes.Go(func() { done <- do() })
-	late := time.NewTimer(g.limit)
-	defer late.Stop()
-	select {
-	case err := <-done:
-		if err != nil && planted.Bug != planted.SwallowedErrors {
-			return g.fail(fmt.Errorf("%s: %w", what, err))
+	length := g.limit / turns
+	turn := time.NewTimer(length + g.lag)
+	defer turn.Stop()
+	for seen, last := 1, began; ; seen++ {
+		select {
+		case err := <-done:
+			return g.wrote(what, err)
+		case <-turn.C:
 		}
-		return nil
-	case <-late.C:
-		return g.fail(fmt.Errorf("%s: not done after %s", what, g.limit))
+		now := time.Now()
+		starved += now.Sub(last) - length
+		last = now
+		if seen < turns {
+			// Not a ticker: after a turn that came late its next one would come too soon.
+			turn.Reset(length + g.lag)
+			continue
+		}
+		select {
+		case err := <-done:
+			return g.wrote(what, err)
+		default:
+			return g.fail(fmt.Errorf("%s: not done after %s", what, g.limit))
+		}
 	}
+}
+
+func (g *guard) wrote(what string, err error) error {
+	if err != nil && planted.Bug != planted.SwallowedErrors {
+		return g.fail(fmt.Errorf("%s: %w", what, err))
+	}
+	return nil
 }
 
 // settle waits for writes under way, but not for ever: a write may hang in the

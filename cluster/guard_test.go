@@ -47,6 +47,81 @@ func TestGuard_OneFailureFailsAllLaterWrites(t *testing.T) {
 	})
 }
 
+// slowStable writes for so long.
+type slowStable struct {
+	raft.StableStore
+	takes time.Duration
+}
+
+func (s slowStable) Set([]byte, []byte) error {
+	time.Sleep(s.takes)
+	return nil
+}
+
+type slowStores struct {
+	*Memory
+	takes time.Duration
+}
+
+func (s slowStores) Stable() raft.StableStore { return slowStable{s.store, s.takes} }
+
+// A write has its deadline in time in which the process gets to run: a dead disk ends it in
+// a second, and in later ones only where the watch itself waits for a core.
+func TestGuard_TellsADeadDiskFromAStarvedProcess(t *testing.T) {
+	const dead = time.Hour
+	cases := []struct {
+		name       string
+		takes, lag time.Duration
+		fails      bool
+		after      time.Duration
+	}{
+		{"a fast disk", time.Millisecond, 0, false, time.Millisecond},
+		{"a slow disk", 900 * time.Millisecond, 0, false, 900 * time.Millisecond},
+		{"a dead disk", dead, 0, true, time.Second},
+		{"a starved process", 4 * time.Second, 100 * time.Millisecond, false, 4 * time.Second},
+		{"a process that was stopped", 19 * time.Second, 20 * time.Second, false, 19 * time.Second},
+		{"a starved process with a dead disk", dead, 100 * time.Millisecond, true, 6 * time.Second},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGuard(slowStores{NewMemory(), c.takes}, time.Second)
+				g.lag = c.lag
+				began := time.Now()
+				err := guardedStable{g}.Set([]byte("k"), nil)
+				if errors.Is(err, ErrStore) != c.fails || time.Since(began) != c.after {
+					t.Errorf("%v after %s, want %s", err, time.Since(began), c.after)
+				}
+				if (g.failure() != nil) != c.fails {
+					t.Errorf("failed: %v", g.failure())
+				}
+				g.writes.Wait()
+			})
+		})
+	}
+}
+
+// What the process did not get to run for is not the disk's: it does not make it sick.
+func TestGuard_StarvationIsNoSickness(t *testing.T) {
+	for _, c := range []struct {
+		lag  time.Duration
+		sick bool
+	}{{0, true}, {400 * time.Millisecond, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGuard(slowStores{NewMemory(), 422 * time.Millisecond}, time.Second)
+			g.lag = c.lag
+			for range 40 {
+				if err := (guardedStable{g}).Set([]byte("k"), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if w := g.took.now(time.Now()); w.Sick != c.sick {
+				t.Errorf("with turns late by %s: %+v", c.lag, w)
+			}
+		})
+	}
+}
+
 // countingLog notes ranges deleted.
 type countingLog struct {
 	*raft.InmemStore

@@ -55,7 +55,7 @@ func BenchmarkMeter(b *testing.B) {
 		g.meter = m.writes
 		b.ReportAllocs()
 		for b.Loop() {
-			g.measure(writeAppend, time.Millisecond)
+			g.measure(writeAppend, time.Millisecond, 0)
 		}
 	})
 }

@@ -81,7 +81,7 @@ func Open(cfg Config) (*Replica, error) {
 		spell: newSpell(), saves: make(chan saveRequest), asked: make(map[string]StartQuestion), stopped: make(chan struct{}),
 	}
 	r.meter = newMeter(cfg.Registry)
-	r.guard.meter = r.meter.writes
+	r.guard.meter, r.guard.logger = r.meter.writes, cfg.Logger
 	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
 	r.room.look(stores, cfg.Logger)
 	r.gauges(cfg.Registry)

@@ -178,7 +178,7 @@ func (w *World) wake(name string) {
 }
 
 // startAgain is the status with which a replica ends that wants to be started again: a
-// write of its log was not done within a second. One that was frozen may wake up to that.
+// write of its log was not done within a second.
 const startAgain = "exit status 74"
 
 // supervise starts again what ended by itself and may.
