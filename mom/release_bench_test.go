@@ -31,6 +31,7 @@ type crowd struct {
 	moms    []*Mom
 	hosts   []*api.RunHost
 	order   uint64
+	pools   transport.Pools // as client.Moms keeps them
 }
 
 // SisterOf implements Sisters.
@@ -38,7 +39,9 @@ func (c *crowd) SisterOf(host, address string) apiconnect.SisterClient {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return c.net.Host("host0").Dial(ctx, address)
 	}
-	return apiconnect.NewSisterClient(&http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, "http://"+host)
+	return apiconnect.NewSisterClient(c.pools.Client(address, func() *http.Transport {
+		return &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 1}
+	}), "http://"+host, transport.Uncompressed())
 }
 
 func (c *crowd) add(n int) {
@@ -52,7 +55,7 @@ func (c *crowd) add(n int) {
 	_, report := apiconnect.NewReportHandler(c.servers)
 	m, err := New(Config{
 		Host: pbs.HostName(name), Home: c.b.TempDir(), Address: ln.Addr().String(), Adopt: true, Sisters: c,
-		Reporter: apiconnect.NewReportClient(&http.Client{Transport: direct{report}}, "http://servers"),
+		Reporter: apiconnect.NewReportClient(&http.Client{Transport: direct{report}}, "http://servers", transport.Uncompressed()),
 		System:   proc.NewFake(nil), Accounts: names{c.b.TempDir()}, Logger: slog.New(slog.DiscardHandler), NoSync: true, Local: time.UTC,
 	})
 	if err != nil {

@@ -98,7 +98,12 @@ func formatLine(record any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode record: %w", err)
 	}
-	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(data), data), nil
+	return formatText(data), nil
+}
+
+func formatText(data []byte) []byte {
+	line := make([]byte, 0, len(data)+10)
+	return append(append(fmt.Appendf(line, "%08x ", crc32.ChecksumIEEE(data)), data...), '\n')
 }
 
 // checkLine returns the record of a line that is whole.

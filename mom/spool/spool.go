@@ -1,10 +1,8 @@
 package spool
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,8 +38,8 @@ type Spool struct {
 	facts   []Fact // not acknowledged, rising
 	lastSeq uint64
 	queue   []waiting
-	writing bool            // somebody takes the queue to the journal
-	entered map[string]bool // files of tasks whose names are on disk
+	writing bool               // somebody takes the queue to the journal
+	tasks   map[string]taskLog // by the path of the file
 	changed chan struct{}
 }
 
@@ -89,7 +87,7 @@ var folders = []struct {
 
 // Open makes or reads the spool below home.
 func Open(o Options) (*Spool, error) {
-	s := &Spool{home: o.Home, disk: disk{noSync: o.NoSync, fault: o.Fault}, changed: make(chan struct{}), entered: make(map[string]bool)}
+	s := &Spool{home: o.Home, disk: disk{noSync: o.NoSync, fault: o.Fault}, changed: make(chan struct{}), tasks: make(map[string]taskLog)}
 	for _, f := range folders {
 		if err := os.MkdirAll(filepath.Join(o.Home, f.path), f.mode); err != nil {
 			return nil, fmt.Errorf("open spool: %w", err)
@@ -177,101 +175,6 @@ func (s *Spool) SaveNodeFile(job pbs.JobID, text string) error {
 	return nil
 }
 
-// compactAt is the size at which a task's file is written anew.
-const compactAt = 64 << 10
-
-// SaveTask makes record the task's, whole or not at all. What is not durable outlives
-// the mom but perhaps not the host, which suffices for all that is void after a boot; it
-// is appended to the task's file, of which the last whole line counts.
-func (s *Spool) SaveTask(k TaskKey, record any, durable bool) error {
-	line, err := formatLine(record)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(s.TaskDir(k), taskFile)
-	switch {
-	case !durable:
-		err = s.appendTask(path, line, s.disk.unsynced())
-	case s.hasEntered(path):
-		if err = s.appendTask(path, line, &s.disk); errors.Is(err, fs.ErrNotExist) { // somebody has removed it
-			err = s.newTask(k, path, line)
-		}
-	default:
-		err = s.newTask(k, path, line)
-	}
-	if err != nil {
-		return fmt.Errorf("save task %s: %w", k, err)
-	}
-	return nil
-}
-
-const taskFile = "task.log"
-
-func (s *Spool) newTask(k TaskKey, path string, line []byte) error {
-	err := s.makeTaskDir(s.TaskDir(k))
-	if err == nil {
-		err = s.disk.put(path, line, 0o600)
-	}
-	s.enter(path, err == nil)
-	return err
-}
-
-// hasEntered tells whether the name of a task's file is known to be on disk, so that it is
-// enough to sync what it holds.
-func (s *Spool) hasEntered(path string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.entered[path]
-}
-
-func (s *Spool) enter(path string, durable bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if durable {
-		s.entered[path] = true
-	} else {
-		delete(s.entered, path)
-	}
-}
-
-// appendTask does not create the file: a task that was dropped stays so.
-func (s *Spool) appendTask(path string, line []byte, d *disk) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() < compactAt {
-		if err = d.write(f, line); err == nil {
-			err = d.sync(f)
-		}
-		if err != nil { // a half line must not be followed by another
-			err = errors.Join(err, f.Truncate(info.Size()))
-		}
-		return errors.Join(err, f.Close())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	err = d.put(path, line, 0o600)
-	s.enter(path, err == nil && !d.quick)
-	return err
-}
-
-func (s *Spool) makeTaskDir(dir string) error {
-	if err := s.disk.at(Create, dir); err != nil {
-		return err
-	}
-	err := os.Mkdir(dir, 0o711) // the owner of the job must reach his script, and no more
-	if os.IsExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return s.disk.syncDir(filepath.Dir(dir))
-}
-
 // Script returns the path of a task's script, which keeps PBS's name for it.
 func (s *Spool) Script(k TaskKey) string {
 	return filepath.Join(s.TaskDir(k), string(k.Job)+".SC")
@@ -285,51 +188,6 @@ func (s *Spool) SaveScript(k TaskKey, script []byte, own func(path string) error
 	}
 	if err := own(path); err != nil {
 		return fmt.Errorf("save script of %s: %w", k, err)
-	}
-	return nil
-}
-
-// A Record is a task as it was last saved. Data is nil when the crash of the host has
-// left a folder without a readable record.
-type Record struct {
-	Key  TaskKey
-	Data json.RawMessage
-}
-
-// Tasks returns all tasks, in the order of their names.
-func (s *Spool) Tasks() ([]Record, error) {
-	dir := TasksDir(s.home)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	var all []Record
-	for _, e := range entries {
-		k, ok := parseKey(e.Name())
-		if !ok || !e.IsDir() {
-			continue
-		}
-		r := Record{Key: k}
-		data, err := os.ReadFile(filepath.Join(dir, e.Name(), taskFile))
-		if os.IsNotExist(err) {
-			// The folder was made and the order not answered: it comes again.
-			continue
-		}
-		for line := range bytes.Lines(data) {
-			if text, ok := checkLine(bytes.TrimSuffix(line, []byte("\n"))); ok {
-				r.Data = text
-			}
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
-
-// Drop removes all that is kept of a task.
-func (s *Spool) Drop(k TaskKey) error {
-	s.enter(filepath.Join(s.TaskDir(k), taskFile), false)
-	if err := s.disk.remove(s.TaskDir(k)); err != nil {
-		return fmt.Errorf("drop task %s: %w", k, err)
 	}
 	return nil
 }

@@ -33,6 +33,8 @@ type Parted struct {
 	Reported map[pbs.HostName]Share  // those that end, and what they have used
 	Left     map[pbs.HostName]Share  // those that are over, and what they have used
 	Told     map[pbs.HostName]uint64 // those that go on, and by which order
+
+	saved chan struct{} // closed when it is in the record; nil if nobody waits
 }
 
 // Hushed says that the sisters' programs were told to end.
@@ -146,8 +148,8 @@ func (t Task) quit() bool { return t.Gathered || t.State == Ended }
 
 func (t Task) parted(ev Parted) (Task, []Action, error) {
 	shares := make(map[pbs.HostName]Share, len(ev.Left)+len(ev.Reported))
-	t.Left, t.Reported = slices.Clone(t.Left), slices.Clone(t.Reported)
-	leaving := t.Leaving
+	t.Left, t.Reported = slices.Clip(t.Left), slices.Clip(t.Reported)
+	reported, leaving := setOf(t.Reported), t.Leaving
 	t.Leaving = nil
 	for _, host := range leaving {
 		share, gone := ev.Left[host]
@@ -156,11 +158,16 @@ func (t Task) parted(ev Parted) (Task, []Action, error) {
 			continue
 		}
 		t.Leaving = append(t.Leaving, host)
-		if share, has := ev.Reported[host]; has && !slices.Contains(t.Reported, host) {
+		if share, has := ev.Reported[host]; has && !reported[host] {
 			t.Reported, shares[host] = append(t.Reported, host), share
 		}
 	}
-	t.Reported = slices.DeleteFunc(t.Reported, func(host pbs.HostName) bool { return slices.Contains(t.Left, host) })
+	if len(t.Reported) > 0 && len(ev.Left) > 0 {
+		t.Reported = slices.DeleteFunc(slices.Clone(t.Reported), func(host pbs.HostName) bool {
+			_, gone := ev.Left[host]
+			return gone
+		})
+	}
 	t = t.withShares(shares)
 	t.Untold = slices.DeleteFunc(slices.Clone(t.Untold), func(host pbs.HostName) bool {
 		n, told := ev.Told[host]

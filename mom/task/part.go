@@ -39,9 +39,9 @@ func (r *Runner) part(ctx context.Context) {
 	if e.busy == nil {
 		e.busy, e.slots = make(map[pbs.HostName]bool), semaphore.NewWeighted(peersAtOnce)
 	}
+	tell := setOf(r.task.Leaving, r.task.Untold)
 	for _, h := range r.task.Hosts {
-		leaves := slices.Contains(r.task.Leaving, h.Name)
-		if e.busy[h.Name] || !leaves && !slices.Contains(r.task.Untold, h.Name) {
+		if e.busy[h.Name] || !tell[h.Name] {
 			continue
 		}
 		e.busy[h.Name] = true
@@ -72,11 +72,8 @@ func (r *Runner) tell(ctx context.Context, h Host) {
 			}
 		}
 		if err == nil {
-			r.answered(ctx, ev)
-			if ev.Reported == nil {
-				return
-			}
-			if _, err := r.Await(ctx, func(t Task) bool { return slices.Contains(t.Reported, h.Name) || t.quit() }); err != nil {
+			saved := r.answered(ctx, ev)
+			if ev.Reported == nil || !over(ctx, saved) {
 				return
 			}
 			continue
@@ -117,22 +114,25 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 	return Parted{Told: map[pbs.HostName]uint64{h.Name: t.Number}}, r.site.Peers.Update(ctx, h, t)
 }
 
-// answered brings an answer to the goroutine of Run, together with those that come just after it.
-func (r *Runner) answered(ctx context.Context, ev Parted) {
+// answered brings an answer to the goroutine of Run, together with those that come just after it, and
+// returns what is closed when they are saved.
+func (r *Runner) answered(ctx context.Context, ev Parted) (saved <-chan struct{}) {
 	e := &r.errands
 	e.mu.Lock()
 	first := e.answers == nil
 	if first {
 		e.answers = &Parted{
 			Reported: make(map[pbs.HostName]Share), Left: make(map[pbs.HostName]Share), Told: make(map[pbs.HostName]uint64),
+			saved: make(chan struct{}),
 		}
 	}
 	maps.Copy(e.answers.Reported, ev.Reported)
 	maps.Copy(e.answers.Left, ev.Left)
 	maps.Copy(e.answers.Told, ev.Told)
+	saved = e.answers.saved
 	e.mu.Unlock()
 	if !first || !pause(ctx, partEvery) {
-		return
+		return saved
 	}
 	e.mu.Lock()
 	all := *e.answers
@@ -142,6 +142,7 @@ func (r *Runner) answered(ctx context.Context, ev Parted) {
 	case r.mail <- letter{event: all}:
 	case <-ctx.Done():
 	}
+	return saved
 }
 
 // hush ends the programs of sisters whose parts go on.
@@ -154,6 +155,17 @@ func (s *Site) hush(ctx context.Context, t Task) Event {
 		})
 	})
 	return unless(ctx, Hushed{})
+}
+
+// setOf returns the hosts of some lists.
+func setOf(lists ...[]pbs.HostName) map[pbs.HostName]bool {
+	all := make(map[pbs.HostName]bool)
+	for _, list := range lists {
+		for _, host := range list {
+			all[host] = true
+		}
+	}
+	return all
 }
 
 // idle notes that the errands to sisters that have answered are over.

@@ -24,6 +24,9 @@ const again = 2 * time.Second
 type Runner struct {
 	site *Site
 	task Task // of the goroutine of Run
+	// saved says that task is the record that was saved last; of the goroutine of Run.
+	saved bool
+
 	view atomic.Pointer[Task]
 	mail chan letter
 	done chan struct{}
@@ -84,7 +87,11 @@ func Load(site *Site, rec spool.Record) (*Runner, error) {
 }
 
 // Save writes a new task to disk, before its order is answered.
-func (r *Runner) Save() error { return r.site.Spool.SaveTask(r.task.Key, r.task, true) }
+func (r *Runner) Save() error {
+	err := r.site.Spool.SaveTask(r.task.Key, r.task, true)
+	r.saved = err == nil
+	return err
+}
 
 // Task returns the task as it was last saved.
 func (r *Runner) Task() Task { return *r.view.Load() }
@@ -158,10 +165,16 @@ func (r *Runner) open(ctx context.Context, l letter) {
 // record makes next what is on disk of the task. If somebody has removed its folder it is made
 // anew: the run must come to an end, and be told.
 func (r *Runner) record(next Task, durable bool) error {
-	err := r.site.Spool.SaveTask(next.Key, next, durable)
+	var err error
+	if r.saved {
+		err = r.site.Spool.ChangeTask(next.Key, r.task, next, durable)
+	} else {
+		err = r.site.Spool.SaveTask(next.Key, next, durable)
+	}
 	if !durable && errors.Is(err, fs.ErrNotExist) && !r.dropped() {
 		err = r.site.Spool.SaveTask(next.Key, next, true)
 	}
+	r.saved = r.saved || err == nil
 	return err
 }
 
@@ -245,6 +258,9 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	}
 	r.task = next
 	r.publish(next)
+	if p, ok := ev.(Parted); ok && p.saved != nil {
+		close(p.saved)
+	}
 	for _, a := range actions {
 		r.perform(ctx, a)
 	}
