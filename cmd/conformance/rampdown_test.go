@@ -239,7 +239,7 @@ func (w *rampdown) nodefile(ms, id, want string) {
 	}
 }
 
-// An assignment is what a job has, or a record shows.
+// An assignment is what a job has, or a record shows; sel is its Resource_List.select.
 type assignment struct{ eh, ev, sel, mem, ncpus, nodect string }
 
 // has expects qstat to show an assignment.
@@ -247,7 +247,7 @@ func (w *rampdown) has(id string, a assignment) {
 	w.t.Helper()
 	w.shows(id, "exec_host = "+a.eh, "exec_vnode = "+a.ev, "Resource_List.mem = "+a.mem, "Resource_List.ncpus = "+a.ncpus,
 		"Resource_List.nodect = "+a.nodect, "Resource_List.select = "+a.sel)
-	w.shows(id, "schedselect = "+a.sel)
+	w.shows(id, "schedselect = "+ones(a.sel))
 }
 
 // in expects a record to show it.

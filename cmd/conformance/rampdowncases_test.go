@@ -21,17 +21,23 @@ var (
 	evB01  = "(hostb[0]:mem=1048576kb:ncpus=1+hostb[1]:ncpus=1)"
 	evBn1  = "(hostb:mem=1048576kb:ncpus=1+hostb[1]:ncpus=1)"
 	evBn0  = "(hostb:mem=1048576kb:ncpus=1+hostb[0]:mem=1048576kb:ncpus=1)"
-	uncut  = assignment{ehP3, evA + "+" + evB + "+" + evC, ones(j1), "6gb", "8", "3"}
-	uncutX = assignment{ehP3, uncut.ev, ones(j1x), "6gb", "8", "3"}
+	uncut  = assignment{ehP3, evA + "+" + evB + "+" + evC, j1[len("select="):], "6gb", "8", "3"}
+	uncutX = assignment{ehP3, uncut.ev, j1x[len("select="):], "6gb", "8", "3"}
 	alone  = assignment{"hosta/0*0", evA, selA, "2097152kb", "3", "1"} // result A
 	// of RD-16, of RD-22
 	lessHostb = assignment{ehP3, evA + "+" + evB01 + "+" + evC, selA + "+" + selB + "+" + selC, "5242880kb", "7", "3"}
 	one       = assignment{"hosta/0*0+hostb/0*0", evA + "+(hostb:mem=1048576kb:ncpus=1)", selA + "+1:mem=1048576kb:ncpus=1", "3145728kb", "4", "2"}
 )
 
-// ones writes the count of each chunk of a request.
+// ones writes the count of each chunk of a select that lacks it.
 func ones(sel string) string {
-	return "1:" + strings.ReplaceAll(strings.TrimPrefix(sel, "select="), "+", "+1:")
+	chunks := strings.Split(sel, "+")
+	for i, c := range chunks {
+		if c[0] > '9' {
+			chunks[i] = "1:" + c
+		}
+	}
+	return strings.Join(chunks, "+")
 }
 
 // p3 are the vnodes of P3 while a J1 runs from which these hosts have gone.

@@ -103,7 +103,7 @@ func TestRampDown_ServersEnd(t *testing.T) {
 	w := newP3(t)
 	const jx = "select=ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=1:mem=1gb"
 	fewer := assignment{"hosta/0*0+hostb/0*0", evA + "+(hostb[1]:ncpus=1)", selA + "+1:ncpus=1", "2097152kb", "4", "2"}
-	original := assignment{"hosta/0*0+hostb/0*0+hostc/0", evA + "+" + evB + "+(hostc:ncpus=1:mem=1048576kb)", ones(jx), "5gb", "7", "3"}
+	original := assignment{"hosta/0*0+hostb/0*0+hostc/0", evA + "+" + evB + "+(hostc:ncpus=1:mem=1048576kb)", jx[len("select="):], "5gb", "7", "3"}
 	restart := func(w *rampdown, how string, between func()) {
 		before := len(w.Ended("s1"))
 		w.must("qterm", "-t", how)

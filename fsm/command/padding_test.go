@@ -72,6 +72,23 @@ func TestPadding(t *testing.T) {
 	})
 }
 
+// A select stays as it was written, as PBS keeps it; below level 3 counts were added to it.
+func TestSelectAsGiven(t *testing.T) {
+	const given = "ncpus=3:mem=2gb+2:ncpus=1+ncpus=1"
+	for level, want := range map[uint32]string{LevelTrust: "1:ncpus=3:mem=2gb+2:ncpus=1+1:ncpus=1", LevelObjects: given} {
+		w := newWriter(t)
+		w.must(&RaiseLevel{Level: level})
+		id := w.submit(attr.List{}.Set("Resource_List", "select", given))
+		j, _ := w.View().Job(id)
+		if got := w.View().JobAttribute(j, "Resource_List", "select"); got != want {
+			t.Errorf("level %d: select is %s, want %s", level, got, want)
+		}
+		if want := "1:ncpus=3:mem=2gb+2:ncpus=1+1:ncpus=1"; j.SchedSelect != want {
+			t.Errorf("level %d: schedselect is %s, want %s", level, j.SchedSelect, want)
+		}
+	}
+}
+
 func (w *writer) submit(list attr.List) pbs.JobID {
 	w.t.Helper()
 	seq := w.View().Cluster().NextJob

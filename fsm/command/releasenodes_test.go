@@ -164,6 +164,9 @@ func TestReleaseNodes_PartialIsHeld(t *testing.T) {
 	if j.ExecHost != ehOfJ1 || j.SchedSelect != "1:mem=2097152kb:ncpus=3+1:mem=1048576kb:ncpus=2+1:ncpus=2:mem=2097152kb" {
 		t.Errorf("exec_host %s schedselect %s", j.ExecHost, j.SchedSelect)
 	}
+	if got := w.View().JobAttribute(j, "Resource_List_orig", "select"); got != "ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=2:mem=2gb" {
+		t.Errorf("the original select is %s", got)
+	}
 	for name, want := range map[string]string{
 		"exec_vnode_orig": evOfJ1, "exec_vnode_acct": evOfJ1, "exec_vnode_deallocated": "(hostb:mem=1048576kb:ncpus=1)",
 		"schedselect_orig": "1:ncpus=3:mem=2gb+1:ncpus=3:mem=2gb+1:ncpus=2:mem=2gb",

@@ -181,7 +181,8 @@ func parseResources(tx *state.Tx, j *state.Job) error {
 }
 
 // wantedSelect returns the select of the job; without one, what was asked for
-// at the job and by default becomes one chunk, which is packed.
+// at the job and by default becomes one chunk, which is packed. The select stays as it was
+// written; schedselect is its complete form.
 func wantedSelect(tx *state.Tx, q *state.Queue, j *state.Job) (spec.Select, error) {
 	place, placed := j.Resources.Get("place")
 	if !placed {
@@ -202,7 +203,10 @@ func wantedSelect(tx *state.Tx, q *state.Queue, j *state.Job) (spec.Select, erro
 		if err != nil {
 			return spec.Select{}, err
 		}
-		j.Resources = j.Resources.Set("select", sel.String())
+		if tx.Cluster().FeatureLevel < LevelObjects {
+			text = sel.String()
+		}
+		j.Resources = j.Resources.Set("select", text)
 		if !placed {
 			j.Resources = j.Resources.Set("place", "free")
 		}
