@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -32,6 +33,8 @@ func releaseNodes() *cli.Command {
 			return c.Misuse("cannot supply node list with -k option")
 		case all == (len(opts.Operands) > 0) && !keep:
 			return c.Misuse()
+		case slices.Contains(opts.Operands, ""): // a variable that is not set names nothing, and not all
+			return c.Misuse()
 		}
 		job := opts.Last("j")
 		if job == "" {
@@ -41,7 +44,7 @@ func releaseNodes() *cli.Command {
 			fmt.Fprintf(env.Stderr, "%s: No jobid given\n", c.Name)
 			return cli.Status(c.UsageStatus)
 		}
-		if _, err := pbs.ParseJobID(job, "server"); err != nil {
+		if _, err := pbs.ParseJobID(job, "server"); err != nil && !pbs.NamesReservation(job) {
 			fmt.Fprintf(env.Stderr, "%s: illegally formed job identifier: %s\n", c.Name, job)
 			return cli.Status(c.UsageStatus)
 		}

@@ -104,7 +104,7 @@ func compact(m proto.Message) string {
 
 // jobs that refuse everything, by number.
 func refusalOf(job string) error {
-	number, _, _ := strings.Cut(job, ".")
+	number, _, _ := strings.Cut(strings.TrimPrefix(job, "R"), ".")
 	code, ok := map[string]pbs.Code{
 		"999999": pbs.UnknownJob, "10": pbs.Unauthorized, "11": pbs.BadState, "13": pbs.BadSignal,
 		"14": pbs.NotRerunnable, "15": pbs.HasFinished, "16": pbs.NoQuorum, "17": pbs.UnknownResult,
@@ -185,6 +185,10 @@ func (f *fakeServer) Run(_ context.Context, r *connect.Request[api.RunRequest]) 
 		return nil, &pbs.Error{Code: pbs.ResourceBusy, Message: "Insufficient amount of resource: ncpus (R: 64 A: 24 T: 24)"}
 	}
 	return answer(new(api.RunReply), refusalOf(r.Msg.Job))
+}
+
+func (f *fakeServer) ReleaseNodes(_ context.Context, r *connect.Request[api.ReleaseNodesRequest]) (*connect.Response[api.ReleaseNodesReply], error) {
+	return answer(new(api.ReleaseNodesReply), refusalOf(r.Msg.Job))
 }
 
 func (f *fakeServer) Move(_ context.Context, r *connect.Request[api.MoveRequest]) (*connect.Response[api.MoveReply], error) {

@@ -48,6 +48,9 @@ func (b *Batch) releaseNodes(p person, r *api.ReleaseNodesRequest) ([]command.Co
 			return nil, err
 		}
 	}
+	if pbs.NamesReservation(r.GetJob()) { // the job of none
+		return nil, pbs.Refuse(pbs.UnknownJob)
+	}
 	j, err := jobOf(p.view, r.GetJob())
 	if err != nil {
 		return nil, err

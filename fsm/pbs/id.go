@@ -67,6 +67,17 @@ func ParseJobID(text, defaultServer string) (JobID, error) {
 	return JobID(strconv.FormatUint(seq, 10) + brackets + "." + server), nil
 }
 
+// NamesReservation tells whether the text has the form of a reservation's identifier:
+// R, S or M and a number, where a job's has the number alone.
+func NamesReservation(text string) bool {
+	rest := strings.TrimLeft(text, "RSM")
+	if len(text)-len(rest) != 1 || strings.Contains(rest, "[") {
+		return false
+	}
+	_, err := ParseJobID(rest, "server")
+	return err == nil
+}
+
 // parseBrackets reads what follows the bracket of an array, and returns it with brackets.
 func parseBrackets(text string) (string, bool) {
 	inner, closed := strings.CutSuffix(text, "]")
