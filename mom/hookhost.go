@@ -85,9 +85,11 @@ func (r hookRunner) startup(ctx context.Context, h hook.Hook) {
 	case out.Rejected == nil && h.Fails("clear_vnodes_upon_recovery"):
 		r.append(spool.TaskKey{}, &spool.Hook{Name: h.Name, Clear: offlined(h.Name)})
 	}
-	if out.Rejected == nil {
-		r.send(nil, out)
+	if out.Rejected != nil {
+		r.sendVnodes(spool.TaskKey{}, out)
+		return
 	}
+	r.send(nil, out)
 }
 
 // periodic runs one hook, with the jobs of the host.
@@ -103,7 +105,11 @@ func (r hookRunner) periodic(ctx context.Context, h hook.Hook) {
 		}
 	}
 	out := r.runSome(ctx, e, nil, []hook.Hook{h}, false)
-	if ctx.Err() != nil || out.Rejected != nil {
+	switch {
+	case ctx.Err() != nil:
+		return
+	case out.Rejected != nil:
+		r.sendVnodes(spool.TaskKey{}, out)
 		return
 	}
 	r.send(nil, out)

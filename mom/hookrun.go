@@ -88,6 +88,7 @@ func (r hookRunner) Patience(events ...string) time.Duration {
 // the job's first is just not started.
 func (r hookRunner) refused(t *task.Task, event string, out outcome) error {
 	r.mom.lines.Job(daylog.Job, t.Key.Job, out.Message)
+	r.sendVnodes(t.Key, out) // before the run is over: of its vnodes it may say more than of others
 	wishes := r.wishesFor(t, out.Rejected.Name, out)
 	if out.Failure != "" && out.Rejected.Fails("offline_vnodes") {
 		wishes.Offline = offlined(out.Rejected.Name)
@@ -144,6 +145,7 @@ func (r hookRunner) At(ctx context.Context, event string, t task.Task, pid int) 
 	}
 	if out.Rejected != nil {
 		r.mom.lines.Job(daylog.Job, t.Key.Job, out.Message)
+		r.sendVnodes(t.Key, out)
 		return fmt.Errorf("%s: %w", out.Message, task.ErrHook)
 	}
 	r.send(&t, out)
@@ -164,6 +166,7 @@ func (r hookRunner) Terminating(ctx context.Context, t task.Task) error {
 		return nil
 	}
 	r.mom.lines.Job(daylog.Job, t.Key.Job, out.Message)
+	r.sendVnodes(t.Key, out)
 	wishes := r.wishesFor(&t, out.Rejected.Name, out)
 	wishes.Kept, wishes.Why = []spool.TaskKey{t.Key}, out.why("execjob_preterm")
 	if err := r.life.spool.Append(spool.Fact{Task: t.Key, Hook: wishes}); err != nil {

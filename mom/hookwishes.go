@@ -58,15 +58,20 @@ func (r hookRunner) typeOf(name string) (resource.Type, bool) {
 	return 0, false
 }
 
+// sendVnodes tells the servers what hooks want of vnodes, those that have rejected included.
+func (r hookRunner) sendVnodes(key spool.TaskKey, out outcome) {
+	for _, e := range out.Edits {
+		r.append(key, &spool.Hook{Name: e.Hook, Own: e.Own, Vnodes: vnodesOf(e.Vnodes)})
+	}
+}
+
 // send tells the servers what accepted hooks want of vnodes and jobs.
 func (r hookRunner) send(t *task.Task, out outcome) {
 	var key spool.TaskKey
 	if t != nil {
 		key = t.Key
 	}
-	for _, e := range out.Edits {
-		r.append(key, &spool.Hook{Name: e.Hook, Own: e.Own, Vnodes: vnodesOf(e.Vnodes)})
-	}
+	r.sendVnodes(key, out)
 	name := ""
 	for _, h := range out.Done {
 		name = h.Name

@@ -162,9 +162,10 @@ func (w *startup) threads() {
 	w.done(id, from, x)
 }
 
-// tooLarge: what is left does not do, and the hook has the job deleted.
+// tooLarge: what is left does not do, and the hook has the job deleted. What it has taken out of
+// service before stays so.
 func (w *startup) tooLarge() {
-	id := w.submit(r1, "large")
+	id := w.submit(r1, "large,begin-hostb,offline")
 	waitFor(w.t, patience, "the job to be deleted", func() error {
 		if text := w.look(id); text != "" {
 			return errors.New(text)
@@ -172,6 +173,13 @@ func (w *startup) tooLarge() {
 		return nil
 	})
 	w.short(id)
+	off := []string{"hostb", "hostb[0]", "hostb[1]"}
+	want := w.busy(id, "", false)
+	for _, v := range off {
+		want[v] = "offline"
+	}
+	w.vnodes(want)
+	w.must("qmgr", "-c", "set node "+strings.Join(off, ",")+" state = free")
 	w.vnodes(w.busy(id, "", false))
 }
 

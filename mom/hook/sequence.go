@@ -10,7 +10,7 @@ type Outcome struct {
 	Answer            // what all of them changed; Accept is false if one of them has rejected
 	Rejected *Hook    // which one that was
 	Done     []Hook   // those that have come to their end
-	Edits    []Edited // changes of vnodes by each of them
+	Edits    []Edited // changes of vnodes by each of them, and by the one that has rejected
 	Lines    []string // for the log: what went wrong
 }
 
@@ -23,7 +23,8 @@ type Edited struct {
 
 // Sequence runs hooks one after the other at one event: each sees the changes of those
 // before, and the first rejection or failure ends it, unless the event goes on regardless.
-// What hooks changed before a rejection is dropped.
+// What hooks wanted of the action and its job before a rejection is dropped. What they found out
+// of vnodes stands, also when it was the reason to reject; of a hook that fails nothing counts.
 func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless bool) *Outcome {
 	out := &Outcome{Answer: Answer{Accept: true}}
 	for i := range runs {
@@ -48,12 +49,15 @@ func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless
 			continue
 		}
 		out.Lines = append(out.Lines, fmt.Sprintf("%s request rejected by '%s'", e.Event, run.Hook.Name))
+		if a.Failure == "" {
+			out.edited(&run.Hook, a)
+		}
 		if regardless {
 			continue
 		}
 		rejected := run.Hook
 		restart, reboot := out.Restart, out.Reboot
-		out.Answer, out.Rejected, out.Edits = *a, &rejected, nil
+		out.Answer, out.Rejected = *a, &rejected
 		out.Restart, out.Reboot = restart, reboot
 		return out
 	}
@@ -101,11 +105,15 @@ func (o *Outcome) merge(h *Hook, a *Answer) {
 		}
 		o.Jobs[id] = merged(o.Jobs[id], edits)
 	}
-	if len(a.Vnodes) > 0 {
-		o.Edits = append(o.Edits, Edited{Hook: h.Name, Own: h.Attrs["user"] == pbsUser, Vnodes: a.Vnodes})
-	}
+	o.edited(h, a)
 	if a.Program != nil {
 		o.Program, o.Args, o.Env = a.Program, a.Args, a.Env
+	}
+}
+
+func (o *Outcome) edited(h *Hook, a *Answer) {
+	if len(a.Vnodes) > 0 {
+		o.Edits = append(o.Edits, Edited{Hook: h.Name, Own: h.Attrs["user"] == pbsUser, Vnodes: a.Vnodes})
 	}
 }
 

@@ -1,6 +1,10 @@
 package hook
 
-import "testing"
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
 
 // A program that a hook starts does not hold the pipe on which the hook answers: that of a
 // hook of pbsuser belongs to the owner of the job.
@@ -39,5 +43,47 @@ for fd in range(3, 10):
 		if out.Job == nil || out.Job.Set["Priority"] == nil || len(out.Jobs) > 0 {
 			t.Errorf("as %s: %+v, %v", user, out.Job, out.Jobs)
 		}
+	}
+}
+
+// A hook that takes a host out of service and rejects the job is the usual check of a host's health: its changes
+// of vnodes stand, and those of hooks before it, but what it wanted of the job is dropped with the action.
+func TestSequence_RejectionKeepsVnodes(t *testing.T) {
+	const offline = "import pbs\ne = pbs.event()\ne.job.comment = 'x'\ne.vnode_list['%s'].state = pbs.ND_OFFLINE\n"
+	for _, c := range []struct {
+		name, last string
+		regardless bool
+		want       []string
+	}{
+		{"rejects", "e.reject('no')", false, []string{"first v1", "second v2"}},
+		{"rejects where nothing is refused", "e.reject('no')", true, []string{"first v1", "second v2"}},
+		{"fails", "raise RuntimeError('bang')", false, []string{"first v1"}},
+		{"accepts", "e.accept()", false, []string{"first v1", "second v2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := starting()
+			var runs []Run
+			for i, script := range []string{fmt.Sprintf(offline, "v1"), fmt.Sprintf(offline, "v2") + c.last} {
+				runs = append(runs, Run{
+					Hook:   Hook{Name: []string{"first", "second"}[i], Attrs: map[string]string{"alarm": "5", "event": e.Event}},
+					Script: []byte(script), Dir: "/", Log: func(Line) {},
+				})
+			}
+			out := newTestRuntime(t).Sequence(t.Context(), runs, e, c.regardless)
+			var got []string
+			for _, edited := range out.Edits {
+				for name, edits := range edited.Vnodes {
+					if state := edits.Set["state"]; state != nil && *state == "offline" {
+						got = append(got, edited.Hook+" "+name)
+					}
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("vnodes %q, want %q", got, c.want)
+			}
+			if out.Rejected != nil && out.Job != nil && out.Job.Set["comment"] != nil {
+				t.Errorf("the job is changed: %+v", out.Job)
+			}
+		})
 	}
 }

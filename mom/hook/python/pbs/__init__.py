@@ -277,6 +277,9 @@ def _finish(end):
             out["job"] = {"set": {}, "types": {}, "wish": wished._wish}
         if isinstance(wished, job) and "Hold_Types" in wished._changes:
             out.setdefault("job", {"types": {}})["set"] = {"Hold_Types": wished._changes["Hold_Types"]}
+        vnodes = _run.event._answer().get("vnodes")
+        if vnodes:
+            out["vnodes"] = vnodes
     if _run.server._restart:
         out["restart"] = True
     if _run.reboot:
