@@ -77,7 +77,8 @@ func parseUsers(text string) (string, bool) {
 func parseACL(text string) (string, bool) {
 	list, ok := parseArray(text)
 	for item := range strings.SplitSeq(list, ",") {
-		if strings.Trim(item, "+-") == "" && len(item) > 1 || strings.ContainsAny(item, " \t") {
+		who, host, at := strings.Cut(strings.TrimLeft(item, "+-"), "@")
+		if who == "" && len(item) > 1 || at && host == "" || strings.ContainsAny(item, " \t") {
 			return "", false
 		}
 	}

@@ -75,8 +75,8 @@ func parseHosted(text string) (string, bool) {
 	list, ok := parseArray(text)
 	seen := map[string]bool{}
 	for item := range strings.SplitSeq(list, ",") {
-		value, host, _ := strings.Cut(item, "@")
-		if value == "" || seen[host] {
+		value, host, at := strings.Cut(item, "@")
+		if value == "" || at && host == "" || seen[host] {
 			return "", false
 		}
 		seen[host] = true

@@ -31,7 +31,8 @@ func TestParse(t *testing.T) {
 		{Job, "Rerunable", values{"y": "True", "n": "False", "True": "True", "x": "", "": ""}},
 		{Job, "Error_Path", values{"/tmp/e": "/tmp/e", "hosta:/tmp/e": "hosta:/tmp/e", "a b": "a b", "hosta:": "", ":/x": "", "": "", "a\nb": ""}},
 		{Job, "Shell_Path_List", values{"/bin/sh": "/bin/sh", "/bin/sh,/bin/csh@b": "/bin/sh,/bin/csh@b", "bash": "", "/a,/b": "", "": ""}},
-		{Job, "group_list", values{"g1": "g1", "g1,g2@b": "g1,g2@b", "g1,g2": "", "@b": ""}},
+		{Job, "group_list", values{"g1": "g1", "g1,g2@b": "g1,g2@b", "g1,g2": "", "@b": "", "g1@": ""}},
+		{Job, "User_List", values{"ann": "ann", "ann@b,bob": "ann@b,bob", "ann@": "", "ann@b,bob@": ""}},
 		{Job, "umask", values{"022": "22", "77": "77", "0": "0", "777": "777", "1000": "", "8": "", "-1": ""}},
 		{Job, "run_count", values{"0": "0", "20": "20", "-1": "", "x": "", "2147483648": ""}},
 		{Job, "pwd", values{"/home/ann": "/home/ann", "work": "", "": ""}},
@@ -46,7 +47,7 @@ func TestParse(t *testing.T) {
 		{Server, "scheduling", values{"true": "True", "f": "False", "maybe": ""}},
 		{Server, "log_events", values{"511": "511", "-1": "", "x": ""}},
 		{Server, "managers", values{"a@*": "a@*", "a@*, b@*": "a@*,b@*", "root@*.org": "root@*.org", "a": "", "@h": "", "a@": "", "a@h*x": ""}},
-		{Server, "acl_roots", values{"root": "root", "root@h,+a@*": "root@h,+a@*", "a b": ""}},
+		{Server, "acl_roots", values{"root": "root", "root@h,+a@*": "root@h,+a@*", "+": "+", "a b": "", "root@": "", "-root@": "", "@h": "", "a,root@": ""}},
 		{Server, "max_run", values{
 			"[u:PBS_GENERIC=2]": "[u:PBS_GENERIC=2]", "[u:ann=2], [g:g1=5]": "[u:ann=2],[g:g1=5]", "[o:PBS_ALL=9]": "[o:PBS_ALL=9]",
 			`[u:"ann"=2]`: "[u:ann=2]", "[p:proj=1]": "[p:proj=1]", "5": "", "[u:ann]": "", "[x:ann=2]": "", "[o:ann=2]": "",
