@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strings"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
 
@@ -163,9 +164,9 @@ func parsePreemptPrio(text string) (string, bool) {
 	return strings.Join(levels, ", "), true
 }
 
-// parseQueueName takes a letter, then letters, digits, - and _; 15 characters.
+// parseQueueName takes a letter, then letters, digits, - and _.
 func parseQueueName(text string) (string, bool) {
-	return text, len(text) <= 15 && resource.ValidName(text)
+	return text, len(text) <= pbs.MaxQueueName && resource.ValidName(text)
 }
 
 // parseDestinations takes a list of queues, each QUEUE or QUEUE@SERVER.

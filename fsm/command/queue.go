@@ -21,6 +21,9 @@ func (c *ManageQueue) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if ok {
 			return pbs.Refuse(pbs.QueueExists)
 		}
+		if tx.Cluster().FeatureLevel >= LevelObjects && len(c.Queue) > pbs.MaxQueueName {
+			return pbs.Refuse(pbs.LongQueueName)
+		}
 		if !c.Queue.Valid() {
 			return pbs.Refuse(pbs.BadAttributeValue)
 		}

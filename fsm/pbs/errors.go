@@ -27,6 +27,7 @@ const (
 	BadUser            Code = 15023
 	QueueExists        Code = 15025
 	BusyObject         Code = 15027
+	LongQueueName      Code = 15028
 	QueueDisabled      Code = 15021
 	RouteRejected      Code = 15039
 	RouteExpired       Code = 15040
@@ -93,6 +94,7 @@ var texts = map[Code]string{
 	TooMuchResource:    "would exceed a limit on resources",
 	QueueExists:        "Queue already exists",
 	BusyObject:         "Cannot delete busy object",
+	LongQueueName:      "Queue name too long",
 	QueueDisabled:      "Queue is not enabled",
 	NotSupported:       "No support for requested service",
 	QueueIncomplete:    "Cannot enable queue, incomplete definition",

@@ -113,6 +113,9 @@ func isNameRune(r rune) bool {
 		r == '-' || r == '.' || r == '_' || r == ':'
 }
 
+// MaxQueueName is how many characters a queue's name may have: PBS_MAXQUEUENAME.
+const MaxQueueName = 15
+
 // Valid tells whether a queue may have the name: a letter or digit, then letters,
 // digits, "-", "_" and ".".
 func (n QueueName) Valid() bool {
