@@ -62,7 +62,7 @@ func toWire(e *pbs.Error) *connect.Error {
 		code = connect.CodeFailedPrecondition
 	}
 	out := connect.NewError(code, errors.New(e.Message))
-	if d, err := connect.NewErrorDetail(&api.Refusal{Code: uint32(e.Code), Message: e.Message}); err == nil {
+	if d, err := connect.NewErrorDetail(&api.Refusal{Code: uint32(e.Code), Message: e.Message, Operand: uint32(e.Operand)}); err == nil {
 		out.AddDetail(d)
 	}
 	return out
@@ -78,7 +78,7 @@ func FromWire(err error) error {
 	for _, d := range ce.Details() {
 		msg, derr := d.Value()
 		if r, ok := msg.(*api.Refusal); ok && derr == nil {
-			return &pbs.Error{Code: pbs.Code(r.GetCode()), Message: r.GetMessage()}
+			return &pbs.Error{Code: pbs.Code(r.GetCode()), Message: r.GetMessage(), Operand: uint8(r.GetOperand())}
 		}
 	}
 	if _, big := errors.AsType[*http.MaxBytesError](err); big || ce.Code() == connect.CodeResourceExhausted {

@@ -54,8 +54,20 @@ func (s *session) changeJob(ctx context.Context, job string, do change) (fatal b
 	return s.fail(err, func(text string) string { return s.about(ctx, err, text, job) })
 }
 
+// ofJob is a failure that is about another job than the one that was asked for.
+type ofJob struct {
+	error
+	job string
+}
+
+// Unwrap returns the failure.
+func (o *ofJob) Unwrap() error { return o.error }
+
 // about adds the job to a message in PBS's form.
 func (s *session) about(ctx context.Context, err error, text, job string) string {
+	if other, ok := errors.AsType[*ofJob](err); ok {
+		job = other.job
+	}
 	var r *pbs.Error
 	switch {
 	case errors.Is(err, pbs.Refuse(pbs.BadJobID)):

@@ -2,6 +2,7 @@ package pbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -58,6 +59,9 @@ func qorder() *cli.Command {
 		jobs := opts.Only(opts.Operands[:1])
 		return eachJob(ctx, env, c, jobs, func(ctx context.Context, s *session, job string) error {
 			_, err := s.batch.Swap(ctx, connect.NewRequest(&api.SwapRequest{Job: job, Other: other}))
+			if e, ok := errors.AsType[*pbs.Error](err); ok && e.Operand > 0 {
+				err = &ofJob{err, other}
+			}
 			return err
 		})
 	}

@@ -2,6 +2,7 @@ package pbs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -199,7 +200,7 @@ func (f *fakeServer) Move(_ context.Context, r *connect.Request[api.MoveRequest]
 }
 
 func (f *fakeServer) Swap(_ context.Context, r *connect.Request[api.SwapRequest]) (*connect.Response[api.SwapReply], error) {
-	return answer(new(api.SwapReply), refusalOf(r.Msg.Job))
+	return answer(new(api.SwapReply), cmp.Or(refusalOf(r.Msg.Job), pbs.About(1, refusalOf(r.Msg.Other))))
 }
 
 func (f *fakeServer) Message(_ context.Context, r *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error) {

@@ -108,15 +108,18 @@ type noted struct {
 func (n *noted) Unwrap() error { return n.error }
 
 // denied is a refusal for lack of permission. It is logged once, where it ends.
-type denied struct{ class, object, text string }
+type denied struct {
+	class, object, text string
+	operand             uint8 // as a refusal's
+}
 
 func (d *denied) Error() string { return d.text }
 
 // Unwrap makes it the refusal that the user reads.
-func (d *denied) Unwrap() error { return pbs.Refuse(pbs.Unauthorized) }
+func (d *denied) Unwrap() error { return pbs.About(d.operand, pbs.Refuse(pbs.Unauthorized)) }
 
 func deny(p person, class, kind, object string, request int) error {
-	return &denied{class, object, fmt.Sprintf("Unauthorized Request, request type: %d, Object: %s, Name: %s, request from: %s",
+	return &denied{class: class, object: object, text: fmt.Sprintf("Unauthorized Request, request type: %d, Object: %s, Name: %s, request from: %s",
 		request, kind, object, p.user)}
 }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -45,14 +46,18 @@ func (b *Batch) Swap(ctx context.Context, r *connect.Request[api.SwapRequest]) (
 		if err := atLevel(p.view, command.LevelObjects); err != nil {
 			return nil, err
 		}
+		if err := mayChange(p, j, typeOrder); err != nil {
+			return nil, err
+		}
 		other, err := jobOf(p.view, r.Msg.GetOther())
 		if err != nil {
-			return nil, err
+			return nil, pbs.About(1, err)
 		}
-		if err := mayChange(p, other, typeOrder); err != nil {
-			return nil, err
+		err = mayChange(p, other, typeOrder)
+		if d, ok := errors.AsType[*denied](err); ok {
+			d.operand = 1
 		}
-		return &command.SwapJobs{Job: j.ID, Other: other.ID}, mayChange(p, j, typeOrder)
+		return &command.SwapJobs{Job: j.ID, Other: other.ID}, err
 	})
 	return reply(&api.SwapReply{}, err)
 }

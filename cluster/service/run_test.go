@@ -1,6 +1,8 @@
 package service
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"rampart/fsm/command"
@@ -81,23 +83,30 @@ func TestSwap_ChangesTheOrder(t *testing.T) {
 	if err := swap("ann@h", first, second); err != nil || order() != " 1 0 2" {
 		t.Errorf("0 with 1: %v, order%s", err, order())
 	}
-	if err := swap("ann@h", first, third); pbs.CodeOf(err) != pbs.Unauthorized {
-		t.Errorf("with another's job: %v", err)
+	// A refusal says which of the two it is about.
+	refused := func(err error, code pbs.Code, operand uint8) {
+		t.Helper()
+		if e, ok := errors.AsType[*pbs.Error](err); !ok || e.Code != code || e.Operand != operand {
+			t.Errorf("refused with %#v, want %d of operand %d", err, code, operand)
+		}
 	}
+	refused(swap("ann@h", first, third), pbs.Unauthorized, 1)
+	if got := b.log[len(b.log)-1]; !strings.Contains(got, third) {
+		t.Errorf("the log says %s", got)
+	}
+	refused(swap("ann@h", third, first), pbs.Unauthorized, 0)
 	if err := swap("root@replica:s1", second, third); err != nil || order() != " 2 0 1" {
 		t.Errorf("1 with 2: %v, order%s", err, order())
 	}
 	if err := swap("root@replica:s1", third, first); err != nil || order() != " 0 2 1" {
 		t.Errorf("2 with 0: %v, order%s", err, order())
 	}
-	if err := swap("root@replica:s1", first, "99"); pbs.CodeOf(err) != pbs.UnknownJob {
-		t.Errorf("with none: %v", err)
-	}
+	refused(swap("root@replica:s1", first, "99"), pbs.UnknownJob, 1)
+	refused(swap("root@replica:s1", "99", first), pbs.UnknownJob, 0)
 	b.host("hosta", "hosta")
 	b.do(&command.StartJob{Job: pbs.JobID(first), ExecVnode: "(hosta:ncpus=1)"})
-	if err := swap("root@replica:s1", first, third); pbs.CodeOf(err) != pbs.BadState {
-		t.Errorf("with a running job: %v", err)
-	}
+	refused(swap("root@replica:s1", first, third), pbs.BadState, 0)
+	refused(swap("root@replica:s1", third, first), pbs.BadState, 1)
 	if err := b.store.Publish().Check(); err != nil {
 		t.Error(err)
 	}

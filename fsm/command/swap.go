@@ -20,7 +20,7 @@ func (c *SwapJobs) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	b, err := c.swappable(tx, c.Other)
 	if err != nil {
-		return err
+		return ofOther(err)
 	}
 	first, second := *a, *b
 	first.Rank, second.Rank = b.Place()+1, a.Place()+1
@@ -29,19 +29,25 @@ func (c *SwapJobs) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		tx.PutJob(&second)
 		return nil
 	}
-	if a.State == pbs.Begun || b.State == pbs.Begun { // subjobs of theirs run in that queue
+	switch pbs.Begun { // subjobs of theirs run in that queue
+	case a.State:
 		return pbs.Refuse(pbs.BadState)
+	case b.State:
+		return ofOther(pbs.Refuse(pbs.BadState))
 	}
 	if err := intoQueue(tx, &first, b.Queue); err != nil {
 		return err
 	}
 	if err := intoQueue(tx, &second, a.Queue); err != nil {
-		return err
+		return ofOther(err)
 	}
 	putMoved(tx, m, a, &first)
 	putMoved(tx, m, b, &second)
 	return nil
 }
+
+// ofOther says of a refusal that it is about the second job.
+func ofOther(err error) error { return pbs.About(1, err) }
 
 func intoQueue(tx *state.Tx, j *state.Job, name pbs.QueueName) error {
 	q, ok := tx.Queue(name)

@@ -143,6 +143,8 @@ func (c Code) ExitStatus() int { return int(c) % 256 }
 type Error struct {
 	Code    Code   `cbor:"1,keyasint"`
 	Message string `cbor:"2,keyasint"`
+	// Operand is which of several objects of the request it is about: 0 the first.
+	Operand uint8 `cbor:"3,keyasint,omitempty"`
 }
 
 // Error returns the message.
@@ -166,6 +168,18 @@ func Attribute(c Code, name string) *Error {
 // Errorf returns a refusal with words of its own.
 func Errorf(c Code, format string, args ...any) *Error {
 	return &Error{Code: c, Message: fmt.Sprintf(format, args...)}
+}
+
+// About returns the refusal that err is, said of another object of the request than the
+// first, and any other error as it is.
+func About(operand uint8, err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	about := *e
+	about.Operand = operand
+	return &about
 }
 
 // CodeOf returns the code of a refusal anywhere in err's chain, SystemError for

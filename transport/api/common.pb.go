@@ -86,6 +86,7 @@ const (
 	ObjectKind_OBJECT_KIND_HOOK        ObjectKind = 7
 	ObjectKind_OBJECT_KIND_HOST        ObjectKind = 8  // vnodes summed by execution host
 	ObjectKind_OBJECT_KIND_PBSHOOK     ObjectKind = 20 // built-in hooks
+	ObjectKind_OBJECT_KIND_SHARE       ObjectKind = 21 // who takes part in fair share
 )
 
 // Enum value maps for ObjectKind.
@@ -101,6 +102,7 @@ var (
 		7:  "OBJECT_KIND_HOOK",
 		8:  "OBJECT_KIND_HOST",
 		20: "OBJECT_KIND_PBSHOOK",
+		21: "OBJECT_KIND_SHARE",
 	}
 	ObjectKind_value = map[string]int32{
 		"OBJECT_KIND_UNSPECIFIED": 0,
@@ -113,6 +115,7 @@ var (
 		"OBJECT_KIND_HOOK":        7,
 		"OBJECT_KIND_HOST":        8,
 		"OBJECT_KIND_PBSHOOK":     20,
+		"OBJECT_KIND_SHARE":       21,
 	}
 )
 
@@ -216,8 +219,9 @@ func (x *Attribute) GetOp() Op {
 // could not be listed.
 type Refusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Code          uint32                 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`      // PBS's error number
-	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"` // what the user reads
+	Code          uint32                 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`       // PBS's error number
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`  // what the user reads
+	Operand       uint32                 `protobuf:"varint,3,opt,name=operand,proto3" json:"operand,omitempty"` // which of the request's objects it is about: 0 the first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -264,6 +268,13 @@ func (x *Refusal) GetMessage() string {
 		return x.Message
 	}
 	return ""
+}
+
+func (x *Refusal) GetOperand() uint32 {
+	if x != nil {
+		return x.Operand
+	}
+	return 0
 }
 
 // Replica tells where a replica can be reached.
@@ -345,10 +356,11 @@ const file_common_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bresource\x18\x02 \x01(\tR\bresource\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x12\x1e\n" +
-	"\x02op\x18\x04 \x01(\x0e2\x0e.rampart.v1.OpR\x02op\"7\n" +
+	"\x02op\x18\x04 \x01(\x0e2\x0e.rampart.v1.OpR\x02op\"Q\n" +
 	"\aRefusal\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\rR\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"{\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
+	"\aoperand\x18\x03 \x01(\rR\aoperand\"{\n" +
 	"\aReplica\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -359,7 +371,7 @@ const file_common_proto_rawDesc = "" +
 	"\x06OP_SET\x10\x00\x12\f\n" +
 	"\bOP_UNSET\x10\x01\x12\x0f\n" +
 	"\vOP_INCREASE\x10\x02\x12\x0f\n" +
-	"\vOP_DECREASE\x10\x03*\xfa\x01\n" +
+	"\vOP_DECREASE\x10\x03*\x91\x02\n" +
 	"\n" +
 	"ObjectKind\x12\x1b\n" +
 	"\x17OBJECT_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -371,7 +383,8 @@ const file_common_proto_rawDesc = "" +
 	"\x11OBJECT_KIND_SCHED\x10\x06\x12\x14\n" +
 	"\x10OBJECT_KIND_HOOK\x10\a\x12\x14\n" +
 	"\x10OBJECT_KIND_HOST\x10\b\x12\x17\n" +
-	"\x13OBJECT_KIND_PBSHOOK\x10\x14B\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\x13OBJECT_KIND_PBSHOOK\x10\x14\x12\x15\n" +
+	"\x11OBJECT_KIND_SHARE\x10\x15B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_common_proto_rawDescOnce sync.Once
