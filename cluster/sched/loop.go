@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
@@ -126,12 +128,18 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.log(logDebug, "Req", "", "Starting Scheduling Cycle")
 	defer timed(l.opts.Meter.cycle)()
 	planned := timed(l.opts.Meter.plan)
+	began, most := time.Now(), cycleLength(v)
+	l.planner.late = func() bool { return time.Since(began) >= most }
 	l.planner.barred = l.bars()
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
 	for _, line := range plan.Lines {
 		l.log(line.Event, "Job", string(line.Job), line.Text)
+	}
+	if plan.Late {
+		l.log(logSched, "Svr", "toolong", fmt.Sprintf("Leaving the scheduling cycle: Cycle duration of %d seconds has exceeded sched_cycle_length of %d seconds",
+			time.Since(began)/time.Second, most/time.Second))
 	}
 	l.resume(ctx, plan.Resumes)
 	l.preempt(ctx, plan.Preempts)
@@ -142,6 +150,15 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		return 0
 	}
 	return due
+}
+
+// cycleLength is how long a cycle may look at jobs: sched_cycle_length.
+func cycleLength(v *state.View) time.Duration {
+	q, err := resource.Parse(resource.Time, v.Server().SchedGet("sched_cycle_length"))
+	if err != nil || q.Int() > int64(forever/time.Second) {
+		return forever
+	}
+	return time.Duration(q.Int()) * time.Second
 }
 
 // propose proposes the starts, each by itself, many at a time: group commit makes

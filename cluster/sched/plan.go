@@ -16,6 +16,7 @@ type Plan struct {
 	Comments []Comment
 	Lines    []Line // for the scheduler's log, bounded
 	More     bool   // more jobs could start than one cycle takes
+	Late     bool   // the time of a cycle was over before all jobs were looked at
 }
 
 // A Start gives vnodes to a job.
@@ -81,6 +82,8 @@ type cycle struct {
 	limiter  limiter
 	rooms    map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
 	plan     Plan
+	placed   int // tries to find vnodes
+	timed    int // those that late had seen when it asked for the time
 	waiting  int
 	softs    map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
 	beyond   bool                   // the job under consideration is over a soft limit
@@ -107,6 +110,8 @@ func (c *cycle) run(waits lanes) {
 		first := lane.lines[0]
 		c.resume(first.rank.level)
 		switch {
+		case c.late():
+			return
 		case c.saidAll(first):
 			lane.lines.leave()
 			continue
@@ -129,6 +134,15 @@ func (c *cycle) run(waits lanes) {
 		lane.lines.advance(c.view)
 	}
 	c.resume(math.MinInt64)
+}
+
+// late tells whether the time of a cycle is over. It always has time for one job, or one that
+// takes long would keep all others from being looked at for ever.
+func (c *cycle) late() bool {
+	if !c.plan.Late && c.timed < c.placed && c.planner.late != nil {
+		c.timed, c.plan.Late = c.placed, c.planner.late()
+	}
+	return c.plan.Late
 }
 
 // saidAll tells whether nothing would come of looking at the first job of a line,
@@ -189,7 +203,7 @@ func (c *cycle) considerArray(j *state.Job, cl *class) {
 	room := c.room(j)
 	for index := range j.Array.Queued.From(c.begun[j.Seq]) {
 		switch {
-		case *room == 0:
+		case *room == 0, c.late():
 			return
 		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
@@ -254,6 +268,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			return false
 		}
 		c.log(logDebug, id, "Considering job to run")
+		c.placed++
 		placed, ok, fits := c.placeBeside(j, cl)
 		if ok {
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed.String()})

@@ -21,6 +21,7 @@ type Planner struct {
 	counts     bool
 
 	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
+	late    func() bool        // whether the time of the next cycle is over; nil: it takes what it takes
 	classes map[key]*class
 	cycle   uint64
 	all     *world // free and full, as in the view
