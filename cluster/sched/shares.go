@@ -33,10 +33,14 @@ type sharer struct {
 
 // newShares returns the tree, nil without fair share.
 func newShares(v *state.View, set settings) *shares {
-	s := v.Server()
 	if set.get("fair_share") != "True" {
 		return nil
 	}
+	return sharesOf(v)
+}
+
+func sharesOf(v *state.View) *shares {
+	s := v.Server()
 	t := &shares{view: v, root: &sharer{perc: 1, known: true}, byName: map[string]*sharer{}}
 	t.enforce = s.SchedGet("fairshare_enforce_no_shares") == "True"
 	unknown, _ := strconv.ParseInt(s.SchedGet("unknown_shares"), 10, 64)

@@ -2,10 +2,12 @@ package sched_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"rampart/cluster/sched"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -109,5 +111,34 @@ func TestShares_Fade(t *testing.T) {
 	tick(30*time.Minute, "")
 	if err := b.store.View().Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The tree says who has which part, and what he has used.
+func TestShareTree(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=8,mem=8gb")
+	b.scheduler("fair_share=True", "unknown_shares=40", "resource_group=physics 10 root 60,ann 20 physics 3,bob 21 physics 1")
+	for user, seconds := range map[string]int{"ann": 100, "carl": 50} {
+		id := b.submitAs(user, "staff", "select=1:ncpus=1")
+		b.run()
+		b.used(id, seconds)
+		b.do(&command.DeleteJob{Job: id, Force: true})
+	}
+	b.scheduler("fair_share=False")
+	var got []string
+	for _, n := range sched.ShareTree(b.store.View()) {
+		got = append(got, fmt.Sprintf("%s of %s %d %d shares=%d used=%.0f part=%.2f tree=%.3f", n.Name, n.Parent, n.ID, n.Group, n.Shares, n.Usage, n.Part, n.TreeUsage))
+	}
+	want := []string{
+		"root of  0 -1 shares=-1 used=150 part=1.00 tree=1.000",
+		"physics of root 10 0 shares=60 used=100 part=0.60 tree=0.667",
+		"ann of physics 20 10 shares=3 used=100 part=0.45 tree=0.667",
+		"bob of physics 21 10 shares=1 used=0 part=0.15 tree=0.167",
+		"unknown of root 1 0 shares=40 used=50 part=0.40 tree=0.333",
+		"carl of unknown -1 1 shares=1 used=50 part=0.40 tree=0.333",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the tree is\n%s", strings.Join(got, "\n"))
 	}
 }

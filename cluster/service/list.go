@@ -193,6 +193,7 @@ var kinds = map[api.ObjectKind]struct {
 	api.ObjectKind_OBJECT_KIND_JOB:      {attr.Job, (*listing).jobs},
 	api.ObjectKind_OBJECT_KIND_RESOURCE: {attr.Resource, (*listing).resources},
 	api.ObjectKind_OBJECT_KIND_SCHED:    {attr.Sched, (*listing).scheds},
+	api.ObjectKind_OBJECT_KIND_SHARE:    {attr.Sched, (*listing).shares},
 	api.ObjectKind_OBJECT_KIND_HOOK:     {attr.Hook, func(l *listing) error { return l.hooks(false) }},
 	api.ObjectKind_OBJECT_KIND_PBSHOOK:  {attr.Hook, func(l *listing) error { return l.hooks(true) }},
 }

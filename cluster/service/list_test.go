@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport/api"
 )
 
@@ -224,5 +225,22 @@ func TestList_SchedFiles(t *testing.T) {
 		if !strings.Contains(shown(got), want) {
 			t.Errorf("%s is missing from %s", want, shown(got))
 		}
+	}
+}
+
+// The tree of fair share tells who used how much: that is for those who run the site.
+func TestList_Shares(t *testing.T) {
+	b := newBench(t)
+	b.Batch.Shares = func(*state.View) []state.ShareNode {
+		return []state.ShareNode{{Name: "root", Group: -1, Shares: -1, Part: 1, Usage: 7.5}, {Name: "ann", Parent: "root", ID: 10, Shares: 3, Part: 0.25}}
+	}
+	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SHARE}
+	if _, err := b.list("ann@login1", r); pbs.CodeOf(err) != pbs.Unauthorized {
+		t.Errorf("asked by ann: %v", err)
+	}
+	got, err := b.list("root@replica:s1", r)
+	const want = "root{parent= group=-1 id=0 shares=-1 usage=7.5 part=1 tree_usage=0"
+	if err != nil || !strings.Contains(shown(got), want) {
+		t.Errorf("%s, %v", shown(got), err)
 	}
 }

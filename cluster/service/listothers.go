@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
+	"rampart/transport/api"
 )
 
 func (l *listing) servers() error {
@@ -121,6 +123,27 @@ func (l *listing) scheds() error {
 			}
 		}
 		p.add(schedName, p.fields.of(schedAttributes(v, l.config.Home), v))
+	})
+}
+
+// shares lists the tree of fair share to those who run the site: it says who has used how much.
+func (l *listing) shares() error {
+	if l.config.Shares == nil {
+		return pbs.Refuse(pbs.NotSupported)
+	}
+	if l.me.perm < attr.Operator {
+		return pbs.Refuse(pbs.Unauthorized)
+	}
+	return l.once(func(v *state.View, p *page) {
+		for _, n := range l.config.Shares(v) {
+			number := func(name string, value float64) *api.Attribute {
+				return &api.Attribute{Name: name, Value: strconv.FormatFloat(value, 'g', -1, 64)}
+			}
+			p.add(n.Name, []*api.Attribute{
+				{Name: "parent", Value: n.Parent}, number("group", float64(n.Group)), number("id", float64(n.ID)),
+				number("shares", float64(n.Shares)), number("usage", n.Usage), number("part", n.Part), number("tree_usage", n.TreeUsage),
+			})
+		}
 	})
 }
 

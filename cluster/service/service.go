@@ -87,6 +87,8 @@ type Config struct {
 	// Place finds vnodes for a job that is to start at somebody's wish, or says why there
 	// are none; nil: only who names vnodes can start one.
 	Place func(v *state.View, j *state.Job) (execVnode, why string)
+	// Shares returns the tree of fair share; nil: there is nobody who knows it.
+	Shares func(v *state.View) []state.ShareNode
 	// Moms tells what the moms run that gossip hears; nil: nothing is known.
 	Moms func() []Build
 	// Agent returns the client of a host's mom at HOST:PORT; nil: none can be reached.

@@ -83,6 +83,11 @@ func dropInStarts(t *testing.T, a *siteHost) {
 	if out := a.ok(t, a.sbin("pbsfs")); !strings.Contains(out, "TREEROOT") {
 		t.Errorf("pbsfs says %s", out)
 	}
+	a.ok(t, "qmgr", "-c", "set sched resource_group='ann 10 root 60,bob 11 root 40'")
+	if out := a.ok(t, a.sbin("pbsfs"), "-t"); out != "TREEROOT(0)\n     ann(10)\n     bob(11)\n     unknown(1)" {
+		t.Errorf("pbsfs -t says %s", out)
+	}
+	a.ok(t, "qmgr", "-c", "unset sched resource_group")
 	a.ok(t, "pbs_sleep", "0")
 	if st := a.run(t, nil, "pbs_python", "-c", "import sys; print(sys.version_info >= (3, 9))"); st.out != "True" && !strings.Contains(st.err, "no Python") {
 		t.Errorf("pbs_python: %+v", st)

@@ -19,6 +19,9 @@ const (
 	UnknownShares = "unknown"
 )
 
+// UnknownID is the number of UnknownShares, as groups of resource_group have theirs.
+const UnknownID = 1
+
 // ShareLines returns the entries of a value that the attribute's parser took. A parent
 // comes before what is below it.
 func ShareLines(text string) []ShareLine {
@@ -39,7 +42,7 @@ func ShareLines(text string) []ShareLine {
 // parseShares takes entries NAME ID PARENT SHARES, as the lines of PBS's resource_group are:
 // no name and no id twice, and each parent known before.
 func parseShares(text string) (string, bool) {
-	names, ids := map[string]bool{RootShares: true, UnknownShares: true}, map[int64]bool{0: true, 1: true}
+	names, ids := map[string]bool{RootShares: true, UnknownShares: true}, map[int64]bool{0: true, UnknownID: true}
 	var all []string
 	for entry := range strings.SplitSeq(text, ",") {
 		words := strings.Fields(entry)

@@ -16,6 +16,16 @@ type Share struct {
 	Usage  int64  `cbor:"2,keyasint,omitempty"` // thousandths of the unit of fairshare_usage_res
 }
 
+// A ShareNode is an entity of fair share, or a group of them, in its tree.
+type ShareNode struct {
+	Name, Parent string // the root has no parent
+	ID, Group    int64  // its number in resource_group, and that of its parent; -1: none
+	Shares       int64
+	Usage        float64 // of it and all below it, in units of fairshare_usage_res
+	Part         float64 // of everything, by its shares: 0 to 1
+	TreeUsage    float64 // PBS's fairshare_tree_usage
+}
+
 // mostUsage bounds what an entity may have used, so that sums do not overflow.
 const mostUsage = 1 << 50
 

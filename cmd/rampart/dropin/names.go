@@ -47,7 +47,7 @@ func programs() map[string]program {
 		},
 		"pbs_sched": {"a:c:d:I:L:nNp:S:t:", "dINn", "pbs_sched [-d PBS_HOME] [-I default] [-N]", schedMain},
 		"pbs_comm":  {"d:Nr:t:", "dNt", "pbs_comm [-d PBS_HOME] [-N]", commMain},
-		"pbsfs":     {"c:dD:eg:I:ps:t", "cdDegIpst", "pbsfs [-t]", sharesMain},
+		"pbsfs":     {"c:dD:eg:I:ps:t", "cegIpt", "pbsfs [-I default] [-p|-t|-e|-g NAME|-c NAME NAME]", sharesMain},
 	}
 }
 
@@ -111,13 +111,4 @@ func (p program) parse(w World, name string, args []string) (*call, error) {
 		c.home = home.Home(dir)
 	}
 	return c, nil
-}
-
-// sharesMain prints the tree of shares of a site that has none.
-func sharesMain(_ context.Context, c *call) error {
-	_, err := io.WriteString(c.world.Stdout, `Fairshare usage units are in: cput
-TREEROOT  : Grp: -1     cgrp: 0    Shares: -1     Usage: 1      Perc: 100.000%
-unknown   : Grp: 0      cgrp: 1    Shares: 0      Usage: 1      Perc:  0.000%
-`)
-	return err
 }

@@ -42,22 +42,6 @@ func TestRun_CommandLines(t *testing.T) {
 	}
 }
 
-// The tree is written as the specification's recordings have it.
-func TestRun_ShareTree(t *testing.T) {
-	t.Setenv("PBS_HOME", t.TempDir())
-	var out bytes.Buffer
-	if err := Run(t.Context(), World{Args: []string{"pbsfs"}, Stdout: &out}, "pbsfs"); err != nil {
-		t.Fatal(err)
-	}
-	const want = `Fairshare usage units are in: cput
-TREEROOT  : Grp: -1     cgrp: 0    Shares: -1     Usage: 1      Perc: 100.000%
-unknown   : Grp: 0      cgrp: 1    Shares: 0      Usage: 1      Perc:  0.000%
-`
-	if out.String() != want {
-		t.Errorf("pbsfs prints\n%s", out.String())
-	}
-}
-
 // TestFirstStart_ElsewhereSaysWhatToRun: nobody founds a second cluster by mistake.
 func TestFirstStart_ElsewhereSaysWhatToRun(t *testing.T) {
 	t.Setenv("PBS_HOME", t.TempDir())
