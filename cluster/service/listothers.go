@@ -140,7 +140,8 @@ func (l *listing) shares() error {
 				return &api.Attribute{Name: name, Value: strconv.FormatFloat(value, 'g', -1, 64)}
 			}
 			p.add(n.Name, []*api.Attribute{
-				{Name: "parent", Value: n.Parent}, number("group", float64(n.Group)), number("id", float64(n.ID)),
+				{Name: "parent", Value: n.Parent},
+				number("group", float64(n.Group)), number("id", float64(n.ID)),
 				number("shares", float64(n.Shares)), number("usage", n.Usage), number("part", n.Part), number("tree_usage", n.TreeUsage),
 			})
 		}
