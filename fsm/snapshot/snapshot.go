@@ -7,6 +7,7 @@ package snapshot
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/fxamacker/cbor/v2"
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
 
 	"rampart/fsm/command"
 	"rampart/fsm/planted"
@@ -216,7 +218,35 @@ func open(r io.Reader, h *Header) (*reader, *zstd.Decoder, error) {
 	return rd, z, nil
 }
 
+// What is decoded and waits to be put into the store.
+const (
+	batchRecords = 256
+	batchesAhead = 4
+)
+
+// sections decodes on one core while what was decoded is put into its place, and hashed, on
+// another: a replica that starts waits for nothing else.
 func (r *reader) sections(l *state.Loader) error {
+	work, ctx := errgroup.WithContext(context.Background())
+	batches := make(chan []state.Loaded, batchesAhead)
+	work.Go(func() error {
+		defer close(batches)
+		return r.batches(ctx, batches)
+	})
+	work.Go(func() error {
+		for batch := range batches {
+			for _, rec := range batch {
+				if err := l.Put(rec); err != nil {
+					return fmt.Errorf("%w: %w", ErrCorrupt, err)
+				}
+			}
+		}
+		return nil
+	})
+	return work.Wait()
+}
+
+func (r *reader) batches(ctx context.Context, to chan<- []state.Loaded) error {
 	for {
 		var s section
 		if err := r.decode(&s); err != nil {
@@ -225,17 +255,31 @@ func (r *reader) sections(l *state.Loader) error {
 		if s.Tag == 0 {
 			return r.finish()
 		}
-		for range s.Count {
-			err := l.Load(s.Tag, r.decode)
-			if errors.Is(err, state.ErrUnknownSection) {
-				return fmt.Errorf("%w, or corrupt: %w", command.ErrTooOld, err)
-			}
-			if errors.Is(err, state.ErrTwice) {
-				return fmt.Errorf("%w: section %d: %w", ErrCorrupt, s.Tag, err)
-			}
+		for left := s.Count; left > 0; left -= batchRecords {
+			batch, err := r.batch(s.Tag, min(left, batchRecords))
 			if err != nil {
 				return err
 			}
+			select {
+			case to <- batch:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
+}
+
+func (r *reader) batch(tag byte, n int) ([]state.Loaded, error) {
+	batch := make([]state.Loaded, 0, n)
+	for range n {
+		rec, err := state.Decode(tag, r.decode)
+		if errors.Is(err, state.ErrUnknownSection) {
+			return nil, fmt.Errorf("%w, or corrupt: %w", command.ErrTooOld, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		batch = append(batch, rec)
+	}
+	return batch, nil
 }

@@ -136,16 +136,20 @@ func TestHostsWithOrders(t *testing.T) {
 // A file that has a record twice is refused: an index would keep what the table does not have.
 func TestLoader_Twice(t *testing.T) {
 	l := NewLoader()
-	job := func(name string) func(rec any) error {
-		return func(rec any) error {
+	load := func(name string) error {
+		rec, err := Decode(4, func(rec any) error {
 			*rec.(*Job) = Job{ID: "1.srv", Seq: 1, Name: name, State: pbs.Held}
 			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
+		return l.Put(rec)
 	}
-	if err := l.Load(4, job("a")); err != nil {
+	if err := load("a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Load(4, job("b")); !errors.Is(err, ErrTwice) {
+	if err := load("b"); !errors.Is(err, ErrTwice) {
 		t.Errorf("%v, want %v", err, ErrTwice)
 	}
 }

@@ -8,10 +8,13 @@ func (v *View) Copy() *Store {
 	l := NewLoader()
 	for _, s := range v.Sections() {
 		for rec := range s.Records {
-			err := l.Load(s.Tag, func(into any) error {
+			same, err := Decode(s.Tag, func(into any) error {
 				reflect.ValueOf(into).Elem().Set(reflect.ValueOf(rec).Elem())
 				return nil
 			})
+			if err == nil {
+				err = l.Put(same)
+			}
 			if err != nil {
 				panic("state: copy: " + err.Error()) // a section that this build itself has made
 			}

@@ -45,108 +45,96 @@ type Loader struct{ tx Tx }
 // NewLoader returns a loader of an empty store.
 func NewLoader() *Loader { return &Loader{tx: Tx{tables: newTables()}} }
 
-// ErrUnknownSection means that a snapshot holds a table that this build does not know.
-var ErrUnknownSection = errors.New("unknown section")
+var (
+	// ErrUnknownSection means that a snapshot holds a table that this build does not know.
+	ErrUnknownSection = errors.New("unknown section")
 
-// Load reads one record of the table with the tag through decode.
-func (l *Loader) Load(tag byte, decode func(rec any) error) error {
+	// ErrTwice means that two records of a table have the same key.
+	ErrTwice = errors.New("a record is there twice")
+)
+
+// Loaded is a record that was read and is in no store yet.
+type Loaded func(tx *Tx) error
+
+// Decode reads one record of the table with the tag through decode. It may run beside Put.
+func Decode(tag byte, decode func(rec any) error) (Loaded, error) {
 	load, ok := loaders[tag]
 	if !ok {
-		return fmt.Errorf("%w %d", ErrUnknownSection, tag)
+		return nil, fmt.Errorf("%w %d", ErrUnknownSection, tag)
 	}
-	return load(&l.tx, decode)
+	return load(decode)
 }
 
-// ErrTwice means that two records of a table have the same key.
-var ErrTwice = errors.New("a record is there twice")
+// Put puts a record into the store, the indexes included. A second one with the same key is
+// refused with ErrTwice: indexes would keep both.
+func (l *Loader) Put(rec Loaded) error { return rec(&l.tx) }
 
-// loaders puts the records of a section back, the indexes included.
-var loaders = map[byte]func(tx *Tx, decode func(any) error) error{
-	tagCluster: func(tx *Tx, decode func(any) error) error {
-		c := tx.EditCluster()
-		err := decode(c)
+// loaders reads a record of each section. Equal texts of jobs, scripts and requests are kept
+// once.
+var loaders = map[byte]func(decode func(any) error) (Loaded, error){
+	tagCluster: single(func(tx *Tx, c *Cluster) {
+		*tx.EditCluster() = *c
 		tx.seal()
-		return err
-	},
-	tagServer: func(tx *Tx, decode func(any) error) error { return load(decode, tx.PutServer) },
-	1:         func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.queues, decode, nil) },
-	2: func(tx *Tx, decode func(any) error) error {
-		return reload(tx, &tx.vnodes, decode, func(v *Vnode) {
-			tx.bySeq.move(nil, v, always)
-			tx.byHost.move(nil, v, always)
-			tx.sharers.move(nil, v, (*Vnode).anyIndirect)
-		})
-	},
-	3: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hosts, decode, nil) },
-	4: func(tx *Tx, decode func(any) error) error {
-		interned := func(rec any) error {
-			err := decode(rec)
-			tx.Intern(rec.(*Job))
-			return err
-		}
-		return reload(tx, &tx.jobs, interned, func(j *Job) { tx.indexJob(nil, j) })
-	},
-	5: func(tx *Tx, decode func(any) error) error {
-		interned := func(rec any) error {
-			err := decode(rec)
-			s := rec.(*Script)
-			s.Body = tx.interner.body(s.Body)
-			return err
-		}
-		return reload(tx, &tx.scripts, interned, nil)
-	},
-	6: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.orders, decode, nil) },
-	7: func(tx *Tx, decode func(any) error) error {
-		interned := func(rec any) error {
-			err := decode(rec)
-			r := rec.(*Request)
-			r.Asker = tx.interner.user(r.Asker)
-			return err
-		}
-		return reload(tx, &tx.requests, interned, func(r *Request) {
-			tx.requestAge.move(nil, r, func(*Request) bool { return true })
-		})
-	},
-	8: func(tx *Tx, decode func(any) error) error {
-		return reload(tx, &tx.tombstones, decode, func(t *Tombstone) { tx.buried.set(t) })
-	},
-	9:  func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.tokens, decode, nil) },
-	10: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.identities, decode, nil) },
-	11: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.replicas, decode, nil) },
-	12: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.resources, decode, nil) },
-	13: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hooks, decode, nil) },
-	14: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hookFiles, decode, nil) },
-	15: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.hookTasks, decode, nil) },
-	16: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.mails, decode, nil) },
-	30: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.shares, decode, nil) },
-	20: func(tx *Tx, decode func(any) error) error { return reload(tx, &tx.parts, decode, nil) },
+	}),
+	tagServer: single((*Tx).PutServer),
+	1:         rows(func(tx *Tx) *table[Queue] { return &tx.queues }, nil, nil),
+	2: rows(func(tx *Tx) *table[Vnode] { return &tx.vnodes }, nil, func(tx *Tx, v *Vnode) {
+		tx.bySeq.move(nil, v, always)
+		tx.byHost.move(nil, v, always)
+		tx.sharers.move(nil, v, (*Vnode).anyIndirect)
+	}),
+	3: rows(func(tx *Tx) *table[Host] { return &tx.hosts }, nil, nil),
+	4: rows(func(tx *Tx) *table[Job] { return &tx.jobs }, (*Tx).Intern, func(tx *Tx, j *Job) { tx.indexJob(nil, j) }),
+	5: rows(func(tx *Tx) *table[Script] { return &tx.scripts },
+		func(tx *Tx, s *Script) { s.Body = tx.interner.body(s.Body) }, nil),
+	6: rows(func(tx *Tx) *table[Order] { return &tx.orders }, nil, nil),
+	7: rows(func(tx *Tx) *table[Request] { return &tx.requests },
+		func(tx *Tx, r *Request) { r.Asker = tx.interner.user(r.Asker) },
+		func(tx *Tx, r *Request) { tx.requestAge.move(nil, r, func(*Request) bool { return true }) }),
+	8:  rows(func(tx *Tx) *table[Tombstone] { return &tx.tombstones }, nil, func(tx *Tx, t *Tombstone) { tx.buried.set(t) }),
+	9:  rows(func(tx *Tx) *table[Token] { return &tx.tokens }, nil, nil),
+	10: rows(func(tx *Tx) *table[Identity] { return &tx.identities }, nil, nil),
+	11: rows(func(tx *Tx) *table[Replica] { return &tx.replicas }, nil, nil),
+	12: rows(func(tx *Tx) *table[ResourceDef] { return &tx.resources }, nil, nil),
+	13: rows(func(tx *Tx) *table[Hook] { return &tx.hooks }, nil, nil),
+	14: rows(func(tx *Tx) *table[HookFile] { return &tx.hookFiles }, nil, nil),
+	15: rows(func(tx *Tx) *table[HookTask] { return &tx.hookTasks }, nil, nil),
+	16: rows(func(tx *Tx) *table[Mail] { return &tx.mails }, nil, nil),
+	20: rows(func(tx *Tx) *table[Part] { return &tx.parts }, nil, nil),
+	30: rows(func(tx *Tx) *table[Share] { return &tx.shares }, nil, nil),
 }
 
-func load[R any](decode func(any) error, put func(*R)) error {
-	rec := new(R)
-	if err := decode(rec); err != nil {
-		return err
+// single loads a record of which there is one.
+func single[R any](put func(*Tx, *R)) func(func(any) error) (Loaded, error) {
+	return func(decode func(any) error) (Loaded, error) {
+		rec := new(R)
+		return func(tx *Tx) error {
+			put(tx, rec)
+			return nil
+		}, decode(rec)
 	}
-	put(rec)
-	return nil
 }
 
-// reload stores a record as it is: unlike a Put, it leaves its modified index alone. A second
-// one with the same key is refused with ErrTwice: indexes would keep both.
-func reload[R any](tx *Tx, t *table[R], decode func(any) error, index func(*R)) error {
-	rec := new(R)
-	if err := decode(rec); err != nil {
-		return err
+// rows loads records of a table as they are: unlike a Put of a transaction, it leaves their
+// modified index alone.
+func rows[R any](of func(*Tx) *table[R], share, index func(*Tx, *R)) func(func(any) error) (Loaded, error) {
+	return func(decode func(any) error) (Loaded, error) {
+		rec := new(R)
+		return func(tx *Tx) error {
+			if share != nil {
+				share(tx, rec)
+			}
+			old, delta := of(tx).put(rec)
+			if old != nil {
+				return ErrTwice
+			}
+			tx.digest += delta
+			if index != nil {
+				index(tx, rec)
+			}
+			return nil
+		}, decode(rec)
 	}
-	old, delta := t.put(rec)
-	if old != nil {
-		return ErrTwice
-	}
-	tx.digest += delta
-	if index != nil {
-		index(rec)
-	}
-	return nil
 }
 
 // Store returns the loaded state as of the given log entry, after all records were
