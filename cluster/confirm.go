@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 )
@@ -27,6 +29,8 @@ type confirmer struct {
 	taken  chan raft.RPC
 	closed chan struct{}
 	once   sync.Once // closes closed
+
+	node atomic.Pointer[node] // nil before Raft runs
 }
 
 type ack struct {
@@ -85,17 +89,29 @@ func (c *confirmer) SetHeartbeatHandler(handle func(raft.RPC)) {
 	})
 }
 
+// end lets go of what waits here.
+func (c *confirmer) end() { c.once.Do(func() { close(c.closed) }) }
+
 // Close implements raft.WithClose.
 func (c *confirmer) Close() error {
-	c.once.Do(func() { close(c.closed) })
+	c.end()
 	return c.NetworkTransport.Close()
 }
 
-// AppendEntries sends entries or a heartbeat, and notes the answer.
+// AppendEntries sends entries or a heartbeat, and notes the answer. See hold for failures.
 func (c *confirmer) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
-	c.mu.Lock()
-	sent := c.now
-	c.mu.Unlock()
+	if heartbeat(args) {
+		return c.appendEntries(id, target, args, resp, c.present())
+	}
+	mark := c.mark()
+	err := c.appendEntries(id, target, args, resp, mark)
+	if err != nil {
+		c.hold(id, target, args.Term, mark)
+	}
+	return err
+}
+
+func (c *confirmer) appendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, sent uint64) error {
 	if err := c.NetworkTransport.AppendEntries(id, target, args, resp); err != nil {
 		return err
 	}
@@ -103,6 +119,16 @@ func (c *confirmer) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 		c.note(id, ack{term: args.Term, sent: sent})
 	}
 	return nil
+}
+
+// InstallSnapshot sends a snapshot. See hold for failures.
+func (c *confirmer) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	mark := c.mark()
+	err := c.NetworkTransport.InstallSnapshot(id, target, args, resp, data)
+	if err != nil {
+		c.hold(id, target, args.Term, mark)
+	}
+	return err
 }
 
 func (c *confirmer) note(id raft.ServerID, a ack) {
@@ -114,6 +140,12 @@ func (c *confirmer) note(id raft.ServerID, a ack) {
 	c.acks[id] = a
 	close(c.changed)
 	c.changed = make(chan struct{})
+}
+
+func (c *confirmer) present() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
 }
 
 // mark begins a round: only what is sent after it counts for it.

@@ -51,6 +51,7 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	if err != nil {
 		return nil, errors.Join(err, transport.Close(), layer.Close())
 	}
+	transport.node.Store(n)
 	n.raft.RegisterObserver(r.meter.observer())
 	return n, nil
 }
@@ -88,6 +89,7 @@ func (r *Replica) bootstrap(conf *raft.Config, log raft.LogStore, t raft.Transpo
 // stop ends Raft. The connections go first: Raft waits for its calls under way.
 func (n *node) stop() error {
 	down := n.raft.Shutdown()
+	n.transport.end()
 	err := n.layer.Close()
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
