@@ -59,21 +59,6 @@ type Licenses struct {
 	Max     int64 `cbor:"6,keyasint,omitempty"`
 }
 
-// A Removal is a replica that leaves the cluster, or has left it.
-type Removal struct {
-	Name     pbs.ReplicaName `cbor:"1,keyasint"`
-	ServerID string          `cbor:"2,keyasint,omitempty"`
-	At       pbs.Time        `cbor:"3,keyasint,omitempty"` // when it was decided
-	By       pbs.User        `cbor:"4,keyasint,omitempty"` // who asked for it
-	// ReplacedBy is the server that takes its place because it was silent; empty: somebody
-	// has removed it, and it must not come back.
-	ReplacedBy string   `cbor:"5,keyasint,omitempty"`
-	Left       pbs.Time `cbor:"6,keyasint,omitempty"` // when it was out; 0: not yet
-}
-
-// Barred tells whether the server must not be a member again.
-func (r Removal) Barred() bool { return r.ReplacedBy == "" }
-
 // A Difference is a replica whose state differed from that of a majority.
 type Difference struct {
 	Replica pbs.ReplicaName `cbor:"1,keyasint"`
@@ -356,47 +341,6 @@ type Tombstone struct {
 	HasExited  bool      `cbor:"5,keyasint,omitempty"` // ExitStatus means something
 	Owner      pbs.User  `cbor:"6,keyasint,omitempty"` // who may be told
 	Finished   bool      `cbor:"7,keyasint,omitempty"` // by an earlier entry: it went out of the history
-}
-
-// Token lets a host enrol. Its secret is never in the state, only the hash.
-type Token struct {
-	Hash     string       `cbor:"1,keyasint"` // SHA-256 of the secret, hexadecimal
-	Role     string       `cbor:"2,keyasint"`
-	Host     pbs.HostName `cbor:"3,keyasint,omitempty"` // empty: any
-	Expires  pbs.Time     `cbor:"4,keyasint"`
-	Reusable bool         `cbor:"5,keyasint,omitempty"`
-	Submit   bool         `cbor:"6,keyasint,omitempty"` // a mom that vouches for any user
-	Used     bool         `cbor:"7,keyasint,omitempty"`
-	Created  pbs.Time     `cbor:"8,keyasint,omitempty"` // 0: below the feature level of trust
-}
-
-// Identity is a key that was enrolled.
-type Identity struct {
-	KeyHash string       `cbor:"1,keyasint"` // SHA-256 of the public key (SPKI), hexadecimal
-	Role    string       `cbor:"2,keyasint"`
-	Host    pbs.HostName `cbor:"3,keyasint"`
-	Created pbs.Time     `cbor:"4,keyasint"`
-	Submit  bool         `cbor:"5,keyasint,omitempty"`
-	Renewed pbs.Time     `cbor:"6,keyasint,omitempty"`  // when the present leaf was made; 0: not known
-	Expires pbs.Time     `cbor:"7,keyasint,omitempty"`  // of the present leaf; 0: not known
-	Revoked pbs.Time     `cbor:"8,keyasint,omitempty"`  // 0: it is not
-	Root    string       `cbor:"9,keyasint,omitempty"`  // hash of the CA that signed the present leaf; empty: not known
-	Holds   string       `cbor:"10,keyasint,omitempty"` // of a replica: hash of the newest CA whose key it has
-	Address string       `cbor:"11,keyasint,omitempty"` // HOST:PORT of a login host where files of jobs are moved; empty: it has no port
-}
-
-// Replica is a member of the cluster as it announced itself.
-type Replica struct {
-	Name          pbs.ReplicaName `cbor:"1,keyasint"`
-	ServerID      string          `cbor:"2,keyasint,omitempty"` // NAME.DISKID
-	Address       string          `cbor:"3,keyasint,omitempty"` // HOST:PORT of its TLS port
-	GossipAddress string          `cbor:"4,keyasint,omitempty"`
-	Host          pbs.HostName    `cbor:"5,keyasint,omitempty"`
-	Version       string          `cbor:"6,keyasint,omitempty"`
-	FeatureLevel  uint32          `cbor:"7,keyasint,omitempty"`
-	Generation    uint64          `cbor:"8,keyasint,omitempty"`  // how often its store was started
-	Start         string          `cbor:"9,keyasint,omitempty"`  // token of that start: copies of a store count alike
-	Zone          string          `cbor:"10,keyasint,omitempty"` // failure domain; empty: none is set
 }
 
 // ResourceDef is a custom resource as qmgr made it.

@@ -1,6 +1,10 @@
 package state
 
-import "slices"
+import (
+	"slices"
+
+	"rampart/fsm/pbs"
+)
 
 // Removal returns what is on record of a server that leaves or has left the cluster.
 func (t *tables) Removal(serverID string) (Removal, bool) {
@@ -33,4 +37,33 @@ func (t *tables) Replacing(by string) (Removal, bool) {
 		}
 	}
 	return Removal{}, false
+}
+
+// A Removal is a replica that leaves the cluster, or has left it.
+type Removal struct {
+	Name     pbs.ReplicaName `cbor:"1,keyasint"`
+	ServerID string          `cbor:"2,keyasint,omitempty"`
+	At       pbs.Time        `cbor:"3,keyasint,omitempty"` // when it was decided
+	By       pbs.User        `cbor:"4,keyasint,omitempty"` // who asked for it
+	// ReplacedBy is the server that takes its place because it was silent; empty: somebody
+	// has removed it, and it must not come back.
+	ReplacedBy string   `cbor:"5,keyasint,omitempty"`
+	Left       pbs.Time `cbor:"6,keyasint,omitempty"` // when it was out; 0: not yet
+}
+
+// Barred tells whether the server must not be a member again.
+func (r Removal) Barred() bool { return r.ReplacedBy == "" }
+
+// Replica is a member of the cluster as it announced itself.
+type Replica struct {
+	Name          pbs.ReplicaName `cbor:"1,keyasint"`
+	ServerID      string          `cbor:"2,keyasint,omitempty"` // NAME.DISKID
+	Address       string          `cbor:"3,keyasint,omitempty"` // HOST:PORT of its TLS port
+	GossipAddress string          `cbor:"4,keyasint,omitempty"`
+	Host          pbs.HostName    `cbor:"5,keyasint,omitempty"`
+	Version       string          `cbor:"6,keyasint,omitempty"`
+	FeatureLevel  uint32          `cbor:"7,keyasint,omitempty"`
+	Generation    uint64          `cbor:"8,keyasint,omitempty"`  // how often its store was started
+	Start         string          `cbor:"9,keyasint,omitempty"`  // token of that start: copies of a store count alike
+	Zone          string          `cbor:"10,keyasint,omitempty"` // failure domain; empty: none is set
 }
