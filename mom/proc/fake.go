@@ -2,29 +2,14 @@ package proc
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
-
-// A Program is what a scripted process does.
-type Program struct {
-	Runs        time.Duration // then it exits
-	Status      int
-	Output      string // on standard output, at its start
-	IgnoresTerm bool
-	CPU         float64 // seconds of cpu time per second
-	RSS         int64
-	StartError  error // Start fails with it
-}
 
 // Fake runs scripted processes in virtual time. It stands for the host and not for
 // the mom: it lives on when a mom crashes, and a new one finds the processes in it.
@@ -67,31 +52,6 @@ func NewFake(program func(Spec) Program) *Fake {
 		program: program, boot: 1, lastPID: 1000, begun: time.Now(),
 		jobs: make(map[string]*fakeJob), barred: make(map[string]bool),
 	}
-}
-
-// Scripted reads the script whose path is on standard input, or the arguments, and
-// understands lines of the forms "sleep SECONDS", "exit STATUS" and "echo TEXT".
-func Scripted(spec Spec) Program {
-	lines := []string{strings.Join(spec.Args, " ")}
-	if path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec.Stdin), "exec ")); path != "" {
-		if script, err := os.ReadFile(strings.Trim(path, "'")); err == nil {
-			lines = strings.Split(string(script), "\n")
-		}
-	}
-	p := Program{CPU: 1, RSS: 1 << 20}
-	for _, line := range lines {
-		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch filepath.Base(word) {
-		case "sleep":
-			s, _ := strconv.ParseFloat(rest, 64)
-			p.Runs += time.Duration(s * float64(time.Second))
-		case "exit":
-			p.Status, _ = strconv.Atoi(rest)
-		case "echo":
-			p.Output += rest + "\n"
-		}
-	}
-	return p
 }
 
 // Reboot ends all processes without a word, as the loss of power does.
@@ -228,22 +188,6 @@ func (f *Fake) lookAtFence(j *fakeJob) {
 	j.exit.Fenced = true
 }
 
-func writeOutputs(spec Spec, text string) error {
-	for i, path := range []string{spec.Stdout, spec.Stderr} {
-		if path == "" || i == 1 && path == spec.Stdout {
-			continue
-		}
-		data := text
-		if i == 1 {
-			data = ""
-		}
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (j *fakeJob) running() bool {
 	select {
 	case <-j.gone:
@@ -287,8 +231,6 @@ func (f *Fake) endLocked(j *fakeJob, status int) {
 	}
 	close(j.gone)
 }
-
-func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
 
 // Find implements System.
 func (f *Fake) Find(dir string) (Handle, bool, error) {
@@ -392,35 +334,3 @@ func (f *Fake) Usage(handles ...Handle) ([]Usage, error) {
 	}
 	return all, nil
 }
-
-// SetFull makes Move fail, as a full or closed target does.
-func (f *Fake) SetFull(full bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.full = full
-}
-
-// Move implements System on real files.
-func (f *Fake) Move(_ *Owner, file, target, name string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.full {
-		return syscall.ENOSPC
-	}
-	if info, err := os.Stat(target); strings.HasSuffix(target, "/") || err == nil && info.IsDir() {
-		target = filepath.Join(target, name)
-	}
-	err := os.Rename(file, target)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, gone := os.Stat(file); gone != nil {
-			return nil // moved before
-		}
-	}
-	return err
-}
-
-// MakeDir implements System; the folder is not made, for nothing runs in it.
-func (f *Fake) MakeDir(*Owner, string) error { return nil }
-
-// RemoveDir implements System.
-func (f *Fake) RemoveDir(*Owner, string) error { return nil }

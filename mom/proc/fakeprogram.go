@@ -1,0 +1,47 @@
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Program is what a scripted process does.
+type Program struct {
+	Runs        time.Duration // then it exits
+	Status      int
+	Output      string // on standard output, at its start
+	IgnoresTerm bool
+	CPU         float64 // seconds of cpu time per second
+	RSS         int64
+	StartError  error // Start fails with it
+}
+
+// Scripted reads the script whose path is on standard input, or the arguments, and
+// understands lines of the forms "sleep SECONDS", "exit STATUS" and "echo TEXT".
+func Scripted(spec Spec) Program {
+	lines := []string{strings.Join(spec.Args, " ")}
+	if path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec.Stdin), "exec ")); path != "" {
+		if script, err := os.ReadFile(strings.Trim(path, "'")); err == nil {
+			lines = strings.Split(string(script), "\n")
+		}
+	}
+	p := Program{CPU: 1, RSS: 1 << 20}
+	for _, line := range lines {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch filepath.Base(word) {
+		case "sleep":
+			s, _ := strconv.ParseFloat(rest, 64)
+			p.Runs += time.Duration(s * float64(time.Second))
+		case "exit":
+			p.Status, _ = strconv.Atoi(rest)
+		case "echo":
+			p.Output += rest + "\n"
+		}
+	}
+	return p
+}
+
+func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
