@@ -23,9 +23,10 @@ type bar struct {
 	long  time.Duration
 }
 
-// Approve asks the hooks of runjob about starts that belong together. It returns why those
-// are refused that are.
-type Approve func(ctx context.Context, v *state.View, starts []pbs.JobID) map[pbs.JobID]string
+// Approve asks the hooks of runjob about starts that belong together. It says of each, as soon as
+// it is known, why it is refused, or "" of one that may begin; of those that it says nothing about,
+// nothing is known, and they are planned again.
+type Approve func(ctx context.Context, v *state.View, starts []pbs.JobID, say func(id pbs.JobID, why string))
 
 // approved returns the starts that can be proposed at once. Where hooks are asked, that is
 // none: the cycle does not wait for them, and what they approve is proposed when they have
@@ -49,25 +50,59 @@ func (l *Loop) approved(ctx context.Context, v *state.View, starts []Start) []St
 	return nil
 }
 
+// ask proposes what the hooks approve, many at a time, and without waiting for those that are
+// still being looked at.
 func (l *Loop) ask(ctx context.Context, v *state.View, starts []Start) {
-	ids := make([]pbs.JobID, len(starts))
+	ids, left := make([]pbs.JobID, len(starts)), map[pbs.JobID]Start{}
 	for i, s := range starts {
-		ids[i] = s.Job
+		ids[i], left[s.Job] = s.Job, s
 	}
-	refused := l.opts.Approve(ctx, v, ids)
+	said := make(chan verdict, len(starts))
+	go func() {
+		defer close(said)
+		l.opts.Approve(ctx, v, ids, func(id pbs.JobID, why string) { said <- verdict{id, why} })
+	}()
+	for first := range said {
+		some := []verdict{first}
+		for more := true; more; {
+			select {
+			case next, ok := <-said:
+				if more = ok; ok {
+					some = append(some, next)
+				}
+			default:
+				more = false
+			}
+		}
+		l.follow(ctx, v, some, left)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range left {
+		delete(l.asking, id)
+	}
+}
+
+// A verdict is what hooks say of a start: why not, or "".
+type verdict struct {
+	job pbs.JobID
+	why string
+}
+
+// follow does what the hooks have said, and takes it from what is left.
+func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left map[pbs.JobID]Start) {
 	var good []Start
 	set := &command.SetComments{}
 	l.mu.Lock()
-	for _, s := range starts {
-		why, no := refused[s.Job]
-		if no {
-			long := min(max(barFirst, 2*l.barred[s.Job].long), barMost)
-			l.barred[s.Job] = bar{time.Now().Add(long), long}
-			set.Comments = append(set.Comments, command.JobComment{Job: s.Job, Text: "Not Running: PBS Error: " + why})
+	for _, one := range said {
+		if one.why != "" {
+			long := min(max(barFirst, 2*l.barred[one.job].long), barMost)
+			l.barred[one.job] = bar{time.Now().Add(long), long}
+			set.Comments = append(set.Comments, command.JobComment{Job: one.job, Text: "Not Running: PBS Error: " + one.why})
 			continue
 		}
-		delete(l.barred, s.Job)
-		good = append(good, s)
+		delete(l.barred, one.job)
+		good = append(good, left[one.job])
 	}
 	l.mu.Unlock()
 	if ctx.Err() == nil {
@@ -83,8 +118,9 @@ func (l *Loop) ask(ctx context.Context, v *state.View, starts []Start) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range starts {
-		delete(l.asking, s.Job)
+	for _, one := range said {
+		delete(l.asking, one.job)
+		delete(left, one.job)
 	}
 }
 

@@ -24,17 +24,14 @@ func TestLoop_RunjobHooks(t *testing.T) {
 		var bad pbs.JobID
 		loop := sched.New(sched.Options{
 			Source: l, Proposer: l, Log: l, Asker: pbs.User{Name: "Scheduler", Host: "s1"}, Logger: slog.New(slog.DiscardHandler),
-			Approve: func(ctx context.Context, _ *state.View, starts []pbs.JobID) map[pbs.JobID]string {
+			Approve: func(_ context.Context, _ *state.View, starts []pbs.JobID, say func(pbs.JobID, string)) {
 				time.Sleep(3 * time.Second)
-				refused := map[pbs.JobID]string{}
 				l.mu.Lock()
 				defer l.mu.Unlock()
 				for _, id := range starts {
-					if asked[id]++; id == bad {
-						refused[id] = "not now"
-					}
+					asked[id]++
+					say(id, map[bool]string{true: "not now"}[id == bad])
 				}
-				return refused
 			},
 		})
 		done := make(chan error, 1)
@@ -61,6 +58,57 @@ func TestLoop_RunjobHooks(t *testing.T) {
 		}
 		if asked[bad] != 1 || asked[good] != 1 {
 			t.Errorf("asked %v", asked)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What hooks approve begins at once, though they still look at another start of the same decision,
+// and a start that they come to no word about is planned again.
+func TestLoop_RunjobHooksOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		var slow, good pbs.JobID
+		calls := 0
+		loop := sched.New(sched.Options{
+			Source: l, Proposer: l, Log: l, Asker: pbs.User{Name: "Scheduler", Host: "s1"}, Logger: slog.New(slog.DiscardHandler),
+			Approve: func(_ context.Context, _ *state.View, starts []pbs.JobID, say func(pbs.JobID, string)) {
+				calls++
+				for _, id := range starts {
+					if id == slow {
+						defer time.Sleep(30 * time.Second)
+						continue
+					}
+					say(id, "")
+				}
+				if calls > 1 {
+					say(slow, "")
+				}
+			},
+		})
+		done := make(chan error, 1)
+		l.now(func() {
+			l.do(&command.ManageHook{Verb: command.VerbCreate, Name: "h", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "event", Value: "runjob"}}}})
+			l.do(&command.ImportHook{Name: "h", Kind: state.HookScript, Body: []byte("pass")})
+			l.host("hosta", "hosta:ncpus=4")
+			slow, good = l.submit("ncpus=2"), l.submit("ncpus=2")
+		})
+		go func() { done <- loop.Run(ctx) }()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if s, g := l.state(slow), l.state(good); s != "Q" || g != "R" || calls != 1 {
+			t.Errorf("while hooks look at one they are %s and %s after %d calls", s, g, calls)
+		}
+		time.Sleep(30 * time.Second)
+		l.now(func() {}) // whatever comes
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if s := l.state(slow); s != "R" || calls != 2 {
+			t.Errorf("of which nothing was said is %s after %d calls", s, calls)
 		}
 		cancel()
 		if err := <-done; err != nil {

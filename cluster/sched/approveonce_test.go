@@ -27,7 +27,7 @@ func TestLoop_RunjobHooksOncePerDecision(t *testing.T) {
 			die = cancel
 			loop := sched.New(sched.Options{
 				Source: l, Proposer: l, Log: l, Asker: pbs.User{Name: "Scheduler", Host: "s1"}, Logger: slog.New(slog.DiscardHandler),
-				Approve: func(_ context.Context, _ *state.View, starts []pbs.JobID) map[pbs.JobID]string {
+				Approve: func(_ context.Context, _ *state.View, starts []pbs.JobID, say func(pbs.JobID, string)) {
 					time.Sleep(3 * time.Second)
 					l.mu.Lock()
 					defer l.mu.Unlock()
@@ -38,7 +38,9 @@ func TestLoop_RunjobHooksOncePerDecision(t *testing.T) {
 						meanwhile()
 						meanwhile = nil
 					}
-					return nil
+					for _, id := range starts {
+						say(id, "")
+					}
 				},
 			})
 			done := make(chan error, 1)

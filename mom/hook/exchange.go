@@ -6,11 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
-	"sync"
-	"time"
 )
 
 // request is the first line that a forked interpreter reads.
@@ -20,6 +17,11 @@ type request struct {
 	User    *User  `json:"user,omitempty"`
 	Dir     string `json:"dir,omitempty"`
 	Data    data   `json:"data"`
+
+	// Of a process that is to see several events:
+	Stays bool   `json:"stays,omitempty"` // it is to wait for another one
+	Item  uint64 `json:"item,omitempty"`  // its answer names it
+	Key   string `json:"key,omitempty"`   // of the script, which comes once
 }
 
 // data is the event with what is around it.
@@ -48,6 +50,9 @@ type message struct {
 	Ask  string  `json:"ask"`
 	Name string  `json:"name"`
 	Done *Answer `json:"done"`
+
+	Item  uint64 `json:"item"`
+	Stays bool   `json:"stays"`
 }
 
 // pipes are the three pipes of a run; the ends of the process are given away.
@@ -82,53 +87,6 @@ func (p *pipes) close() {
 	}
 }
 
-// exchange runs a script and serves what it asks until it has answered, has ended, or the
-// alarm has rung. Whatever it has started in its own session is killed then.
-func (r *Runtime) exchange(ctx context.Context, req *request, alarm time.Duration, run *Run) (*Answer, error) {
-	w, err := r.alive()
-	if err != nil {
-		return nil, err
-	}
-	p, err := newPipes()
-	if err != nil {
-		return nil, fmt.Errorf("run a hook: %w", err)
-	}
-	defer p.close()
-	pid, err := w.fork(ctx, p.theirIn, p.theirOut, p.theirNoise)
-	p.closeTheirs()
-	if err != nil {
-		return nil, err
-	}
-	defer w.reap(pid)
-	defer killGroup(pid)
-
-	rung := time.Now().Add(alarm)
-	ctx, cancel := context.WithDeadline(ctx, rung)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() {
-		killGroup(pid)
-		_ = p.out.SetDeadline(time.Unix(1, 0))
-		_ = p.in.SetDeadline(time.Unix(1, 0))
-	})
-	defer stop()
-	output := listenTo(p.noise)
-	answer, err := converse(ctx, p, req, run)
-	killGroup(pid)
-	text := output()
-	switch {
-	case answer == nil && ctx.Err() != nil && !time.Now().Before(rung):
-		answer = &Answer{Failure: fmt.Sprintf("alarm call after %s", alarm), TimedOut: true}
-	case answer == nil && ctx.Err() != nil:
-		return nil, ctx.Err()
-	case answer == nil && w.gone():
-		return nil, ErrWorker
-	case answer == nil:
-		answer = &Answer{Failure: "the script ended without an answer: " + lastWords(text, err)}
-	}
-	answer.Output = text
-	return answer, nil
-}
-
 func lastWords(text string, err error) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -137,60 +95,33 @@ func lastWords(text string, err error) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// listenTo collects the first of what a script prints; output returns it when the pipe is
-// at its end, or after a moment, for a stray process may hold it.
-func listenTo(noise *os.File) (output func() string) {
-	var mu sync.Mutex
-	var kept []byte
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		buffer := make([]byte, 4096)
-		for {
-			n, err := noise.Read(buffer)
-			mu.Lock()
-			if room := maxOutput - len(kept); room > 0 {
-				kept = append(kept, buffer[:min(n, room)]...)
-			}
-			mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return func() string {
-		_ = noise.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
-		<-done
-		mu.Lock()
-		defer mu.Unlock()
-		return string(kept)
-	}
-}
-
-// converse gives the event to the process and does what it says, line by line.
-func converse(ctx context.Context, p *pipes, req *request, run *Run) (*Answer, error) {
+// converse gives the event to the process and does what it says, line by line. It returns, too,
+// whether the process waits for another event.
+func converse(ctx context.Context, p *process, req *request, run *Run) (a *Answer, stays bool, err error) {
 	if err := send(p.in, req); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	in := bufio.NewReaderSize(io.LimitReader(p.out, 4*maxMessage), 64<<10)
+	p.rest.N = 4 * maxMessage
 	for lines := 0; ; {
-		text, err := readLine(in)
+		text, err := readLine(p.lines)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		var m message
 		if err := json.Unmarshal(text, &m); err != nil {
-			return nil, fmt.Errorf("read what the script says: %w", err)
+			return nil, false, fmt.Errorf("read what the script says: %w", err)
 		}
 		switch {
+		case m.Done != nil && m.Item != req.Item:
+			return nil, false, errors.New("read what the script says: an answer to another event")
 		case m.Done != nil:
-			return m.Done, nil
+			return m.Done, m.Stays, nil
 		case m.Log != nil && run != nil && run.Log != nil && lines < maxLines:
 			lines++
 			run.Log(Line{Level: *m.Log, Job: m.Job, Text: m.Text})
 		case m.Ask != "":
 			if err := serve(ctx, p.in, run, m); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 	}

@@ -116,10 +116,12 @@ func FindPython(named string) (string, error) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		err = exec.CommandContext(ctx, path, "-I", "-c",
-			"import sys; sys.exit(not (sys.implementation.name == 'cpython' and sys.version_info >= (3, 9)))").Run()
+		self, err := exec.CommandContext(ctx, path, "-I", "-c",
+			"import sys; print(sys.executable or ''); sys.exit(not (sys.implementation.name == 'cpython' and sys.version_info >= (3, 9)))").Output()
 		cancel()
-		if err == nil {
+		if own := strings.TrimSpace(string(self)); err == nil && own != "" {
+			return own, nil // the name may be one of a script that looks for the interpreter at each start
+		} else if err == nil {
 			return path, nil
 		}
 	}
@@ -208,13 +210,20 @@ const compileWithin = 20 * time.Second
 // defaultAlarm is that of hooks, for a copy without one.
 const defaultAlarm = 30 * time.Second
 
+func (run *Run) alarm() time.Duration {
+	if alarm := run.Hook.Seconds("alarm"); alarm > 0 {
+		return alarm
+	}
+	return defaultAlarm
+}
+
 // Do runs a hook and returns what came of it; a failure of the hook is an Answer with a
 // Failure, an error that it could not be run at all.
 func (r *Runtime) Do(ctx context.Context, run Run) (*Answer, error) {
-	alarm := run.Hook.Seconds("alarm")
-	if alarm <= 0 {
-		alarm = defaultAlarm
-	}
+	return r.do(ctx, run, func(req *request) (*Answer, error) { return r.exchange(ctx, req, run.alarm(), &run) })
+}
+
+func (r *Runtime) do(ctx context.Context, run Run, exchange func(*request) (*Answer, error)) (*Answer, error) {
 	hook := map[string]string{"name": run.Hook.Name}
 	for name, value := range run.Hook.Attrs {
 		hook[name] = value
@@ -224,7 +233,7 @@ func (r *Runtime) Do(ctx context.Context, run Run) (*Answer, error) {
 		Config: run.Config, Resources: run.Resources,
 	}}
 	began := time.Now()
-	answer, err := r.exchange(ctx, req, alarm, &run)
+	answer, err := exchange(req)
 	if run.Debug != "" {
 		r.keep(&run, req, answer, began)
 	}

@@ -26,11 +26,15 @@ type Edited struct {
 // What hooks wanted of the action and its job before a rejection is dropped. What they found out
 // of vnodes stands, also when it was the reason to reject; of a hook that fails nothing counts.
 func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless bool) *Outcome {
+	return sequence(ctx, r.Do, runs, e, regardless)
+}
+
+func sequence(ctx context.Context, do func(context.Context, Run) (*Answer, error), runs []Run, e *Event, regardless bool) *Outcome {
 	out := &Outcome{Answer: Answer{Accept: true}}
 	for i := range runs {
 		run := runs[i]
 		run.Event = e
-		a, err := r.Do(ctx, run)
+		a, err := do(ctx, run)
 		if err != nil {
 			a = &Answer{Failure: err.Error()}
 		}

@@ -136,6 +136,10 @@ func (w *worker) fork(ctx context.Context, in, out, noise *os.File) (pid int, er
 		return 0, ctx.Err()
 	case <-stuck.C: // stopped, or starved: another takes its place
 		_ = w.cmd.Process.Kill()
+		select {
+		case <-w.done:
+		case <-ctx.Done():
+		}
 		return 0, ErrWorker
 	case <-w.done:
 		return 0, ErrWorker

@@ -144,10 +144,33 @@ func (h *hooks) Run(ctx context.Context, v *state.View, e *hook.Event) *hook.Out
 }
 
 func (h *hooks) runSome(ctx context.Context, v *state.View, e *hook.Event, list []*state.Hook, regardless bool) *hook.Outcome {
+	return h.sequence(ctx, h.runtime, h.runs(v, list), e, regardless)
+}
+
+// sequencer runs hooks at an event: each in a process of its own, or those of many events in one.
+type sequencer interface {
+	Sequence(ctx context.Context, runs []hook.Run, e *hook.Event, regardless bool) *hook.Outcome
+}
+
+var (
+	_ sequencer = (*hook.Runtime)(nil)
+	_ sequencer = (*hook.Session)(nil)
+)
+
+func (h *hooks) sequence(ctx context.Context, by sequencer, runs []hook.Run, e *hook.Event, regardless bool) *hook.Outcome {
+	e.RequestorHost = orThis(e.RequestorHost, strings.TrimPrefix(h.self, "Server@"))
+	out := by.Sequence(ctx, runs, e, regardless)
+	for _, text := range out.Lines {
+		h.write(daylog.Debug, "Hook", h.self, text)
+	}
+	return out
+}
+
+// runs returns what is to run of some hooks, at whatever event.
+func (h *hooks) runs(v *state.View, list []*state.Hook) []hook.Run {
 	if err := h.copyOf(v); err != nil {
 		h.logger.Error("hooks not copied", "err", err)
 	}
-	e.RequestorHost = orThis(e.RequestorHost, strings.TrimPrefix(h.self, "Server@"))
 	resources := map[string]string{}
 	for d := range v.CustomResources() {
 		resources[d.Name] = d.Type.String()
@@ -166,11 +189,7 @@ func (h *hooks) runSome(ctx context.Context, v *state.View, e *hook.Event, list 
 		}
 		runs = append(runs, run)
 	}
-	out := h.runtime.Sequence(ctx, runs, e, regardless)
-	for _, text := range out.Lines {
-		h.write(daylog.Debug, "Hook", h.self, text)
-	}
-	return out
+	return runs
 }
 
 func orThis(text, other string) string {

@@ -3,16 +3,12 @@ package server
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"rampart/cluster/dispatch"
 	"rampart/cluster/service"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
-	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
 )
@@ -55,9 +51,12 @@ func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer disp
 	}
 }
 
-// tasks runs the hooks of some committed events.
+// tasks runs the hooks of some committed events, in one session.
 func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Proposer) error {
 	var done []uint64
+	session := h.runtime.Session()
+	defer session.Close()
+	runs := map[string][]hook.Run{}
 	for t := range v.HookTasks() {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -72,7 +71,10 @@ func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Prop
 		} else {
 			e.Job = object(string(t.Job), t.Attrs)
 		}
-		h.runSome(ctx, v, e, v.HooksAt(t.Event), true)
+		if _, ok := runs[t.Event]; !ok {
+			runs[t.Event] = h.runs(v, v.HooksAt(t.Event))
+		}
+		h.sequence(ctx, session, runs[t.Event], e, true)
 		if done = append(done, t.Seq); len(done) == hookTasksAtOnce {
 			break
 		}
@@ -106,33 +108,4 @@ func (h *hooks) periodic(ctx context.Context, v *state.View, due map[string]time
 			delete(due, name)
 		}
 	}
-}
-
-// runjobsAtOnce bounds the forks of one scheduling decision.
-const runjobsAtOnce = 8
-
-// approve asks the hooks of runjob about starts, several at a time; it is sched.Approve.
-func (h *hooks) approve(ctx context.Context, v *state.View, starts []pbs.JobID) map[pbs.JobID]string {
-	var mu sync.Mutex
-	refused := map[pbs.JobID]string{}
-	var asked errgroup.Group
-	asked.SetLimit(runjobsAtOnce)
-	for _, id := range starts {
-		j, ok := v.Named(id)
-		if !ok || ctx.Err() != nil {
-			continue
-		}
-		asked.Go(func() error {
-			job := service.HookObject(string(id), v.JobAttributes(j))
-			e := &hook.Event{Event: "runjob", Requestor: "Scheduler", Job: &job}
-			if out := h.Run(ctx, v, e); out.Rejected != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				refused[id] = orThis(out.Message, "runjob request rejected by '"+out.Rejected.Name+"'")
-			}
-			return nil
-		})
-	}
-	_ = asked.Wait() // each has its own answer
-	return refused
 }

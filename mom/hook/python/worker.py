@@ -11,7 +11,7 @@ import sys
 import traceback
 
 # What hooks usually import is there already when they run.
-import datetime, platform, re, shutil, string, subprocess, time  # noqa: E401,F401
+import datetime, platform, re, shutil, string, subprocess, threading, time  # noqa: E401,F401
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -19,6 +19,7 @@ import pbs  # noqa: E402
 
 MEMORY = 8 << 30
 FILES = 4096
+PROCESSES = 4096  # of the account; the kernel does not hold root to it
 
 
 def main():
@@ -90,13 +91,11 @@ def child(incoming, outgoing, noise):
         os.close(noise)
         channel = pbs._channel(os.fdopen(incoming, "rb"), outgoing)
         request = channel.receive()
-        script = base64.b64decode(request["script"])
-        name = "<%s>" % request["data"]["hook"]["name"]
         if request.get("compile"):
-            channel.send({"done": check(script, name)})
+            channel.send({"done": check(base64.b64decode(request["script"]), title(request))})
         else:
             become(request)
-            channel.send({"done": run(request["data"], script, name, channel)})
+            serve(request, channel)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -105,6 +104,57 @@ def child(incoming, outgoing, noise):
             sys.stderr.flush()
         finally:
             os._exit(0)
+
+
+def title(request):
+    return "<%s>" % request["data"]["hook"]["name"]
+
+
+def serve(request, channel):
+    """Run hooks, one after the other, as long as nothing is left behind that would disturb the next one."""
+    me, environment, scripts = os.getpid(), dict(os.environ), {}
+    while True:
+        if request.get("script"):
+            scripts[request.get("key")] = base64.b64decode(request["script"])
+        answer = run(request["data"], scripts.get(request.get("key"), b""), title(request), channel)
+        if os.getpid() != me:
+            os._exit(0)  # a fork of the script's own has come to its end, which is nobody's answer
+        for out in (sys.stdout, sys.stderr):
+            try:
+                out.flush()
+            except (OSError, ValueError, AttributeError):
+                pass
+        stays = bool(request.get("stays")) and alone()
+        channel.send({"done": answer, "item": request.get("item", 0), "stays": stays})
+        if not stays:
+            return
+        request = channel.receive()
+        tidy(request, environment)
+
+
+def alone():
+    """Tell whether the script has left neither a thread nor a process, and can be heard."""
+    if threading.active_count() > 1 or sys.__stdout__.closed or sys.__stderr__.closed:
+        return False
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return False
+
+
+def tidy(request, environment):
+    """Take back what a script may have changed of its process."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    sys.stdout, sys.stderr, sys.argv = sys.__stdout__, sys.__stderr__, sys.argv[:1]
+    os.umask(0o022)
+    if dict(os.environ) != environment:
+        os.environ.clear()
+        os.environ.update(environment)
+    work_in(request)
 
 
 def check(script, name):
@@ -118,7 +168,7 @@ def check(script, name):
 def become(request):
     """Take the limits and the account under which the hook runs."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for which, most in ((resource.RLIMIT_NOFILE, FILES), (resource.RLIMIT_AS, MEMORY)):
+    for which, most in ((resource.RLIMIT_NOFILE, FILES), (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_NPROC, PROCESSES)):
         _, hard = resource.getrlimit(which)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (most, most))
@@ -129,6 +179,10 @@ def become(request):
         os.setgid(user["gid"])
         os.setuid(user["uid"])
         os.environ.update(HOME=user["home"], USER=user["name"], LOGNAME=user["name"])
+    work_in(request)
+
+
+def work_in(request):
     try:
         os.chdir(request["dir"])
     except OSError:

@@ -258,7 +258,7 @@ def _begin(data, channel):
     """Prepare the run of one hook."""
     global hook_config_filename
     _objects.schema["resources"] = {**_objects.schema["resources"], **data.get("resources", {})}
-    _run.channel = channel
+    _run.channel, _run.reboot = channel, None
     _run.host = data.get("host", "").split(".")[0]
     _run.conf, _run.conf_file = data.get("conf", {}), data.get("conf_file", "")
     _run.server = _server_type(channel.ask)

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"rampart/cluster/service"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/mom/hook"
+)
+
+const (
+	// runjobLanes bounds the processes that look at the starts of one scheduling decision.
+	runjobLanes = 8
+	// runjobPatience is how long hooks may look at one start before the others get another lane.
+	runjobPatience = 100 * time.Millisecond
+)
+
+// approve asks the hooks of runjob about the starts of a scheduling decision; it is sched.Approve.
+// One call of the interpreter looks at all of them. Hooks that take their time, up to their alarm,
+// hold up no other start: there are more lanes then.
+func (h *hooks) approve(ctx context.Context, v *state.View, starts []pbs.JobID, say func(id pbs.JobID, why string)) {
+	runs := h.runs(v, v.HooksAt("runjob"))
+	inLanes(starts, runjobLanes, runjobPatience, func(next func() (pbs.JobID, bool)) {
+		session := h.runtime.Session()
+		defer session.Close()
+		for id, ok := next(); ok && ctx.Err() == nil; id, ok = next() {
+			j, known := v.Named(id)
+			if !known {
+				continue
+			}
+			job := service.HookObject(string(id), v.JobAttributes(j))
+			out := h.sequence(ctx, session, runs, &hook.Event{Event: "runjob", Requestor: "Scheduler", Job: &job}, false)
+			switch {
+			case ctx.Err() != nil: // nobody has decided
+			case out.Rejected != nil:
+				say(id, orThis(out.Message, "runjob request rejected by '"+out.Rejected.Name+"'"))
+			default:
+				say(id, "")
+			}
+		}
+	})
+}
+
+// inLanes has all items worked off by lanes, which take one after the other by next. There is one
+// lane, and another for as long as no item is taken within patience, at most most.
+func inLanes[T any](items []T, most int, patience time.Duration, lane func(next func() (T, bool))) {
+	var mu sync.Mutex
+	var lanes sync.WaitGroup
+	taken := make(chan struct{}, 1)
+	next := func() (one T, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(items) == 0 {
+			return one, false
+		}
+		one, items = items[0], items[1:]
+		select {
+		case taken <- struct{}{}:
+		default:
+		}
+		return one, true
+	}
+	left := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(items) > 0
+	}
+	lanes.Go(func() { lane(next) })
+	stuck := time.NewTimer(patience)
+	defer stuck.Stop()
+	for n := 1; n < most && left(); {
+		select {
+		case <-taken:
+		case <-stuck.C:
+			n++
+			lanes.Go(func() { lane(next) })
+		}
+		stuck.Reset(patience)
+	}
+	lanes.Wait()
+}
