@@ -109,12 +109,16 @@ func collect[A any](answers <-chan A, failures <-chan error, asked, enough int, 
 }
 
 // clockOffset is how far the clock of another replica is ahead of ours; the
-// answer is taken to be made half way.
+// answer is taken to be made half way. One that is read later than we wait tells of our own
+// want of a core, and nothing of clocks.
 func (r *Replica) clockOffset(ctx context.Context, s raft.Server) (time.Duration, error) {
-	sent := r.cfg.Clock()
+	began, sent := time.Now(), r.cfg.Clock()
 	theirs, err := r.cfg.Peers.Clock(ctx, string(s.Address))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", nameOf(s.ID), err)
+	}
+	if took := time.Since(began); took > r.far(clockTimeout) {
+		return 0, fmt.Errorf("%s: the answer was read after %s", nameOf(s.ID), took)
 	}
 	took := r.cfg.Clock().Sub(sent)
 	return theirs.Sub(sent.Add(took / 2)), nil

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"rampart/cluster/patience"
 	"rampart/fsm/planted"
 )
 
@@ -22,8 +23,8 @@ type guard struct {
 	raft.LogStore
 	stable raft.StableStore
 	limit  time.Duration
-	lag    time.Duration // how late turns come; tests pretend with it that the process is starved
-	logger *slog.Logger  // nil: nobody is told
+	clock  patience.Clock
+	logger *slog.Logger // nil: nobody is told
 
 	failed chan struct{} // closed at the first failure
 	writes sync.WaitGroup
@@ -77,36 +78,26 @@ func (g *guard) measure(kind string, took, starved time.Duration) {
 	}
 }
 
-// turns is how many times a write outwaits the watch over it before it counts as missed.
-// Each time the watch sleeps a part of the deadline, and then needs a core: a write needs
-// one about ten times, so one that is slower than all the turns waits for the disk, and
-// not for a core.
-const turns = 50
-
+// write does one write, and outwaits it by turns: a write needs a core about ten times, and the
+// wait for it fifty times, so one that is slower waits for the disk.
 func (g *guard) write(kind, what string, do func() error) error {
 	if err := g.failure(); err != nil {
 		return err
 	}
-	began := time.Now()
-	var starved time.Duration
-	defer func() { g.measure(kind, time.Since(began), starved) }()
+	began, wait := time.Now(), g.clock.Begin(g.limit)
+	defer func() {
+		wait.Stop()
+		g.measure(kind, time.Since(began), wait.Late())
+	}()
 	done := make(chan error, 1)
 	g.writes.Go(func() { done <- do() })
-	length := g.limit / turns
-	turn := time.NewTimer(length + g.lag)
-	defer turn.Stop()
-	for seen, last := 1, began; ; seen++ {
+	for {
 		select {
 		case err := <-done:
 			return g.wrote(what, err)
-		case <-turn.C:
+		case <-wait.Turn:
 		}
-		now := time.Now()
-		starved += now.Sub(last) - length
-		last = now
-		if seen < turns {
-			// Not a ticker: after a turn that came late its next one would come too soon.
-			turn.Reset(length + g.lag)
+		if !wait.Over() {
 			continue
 		}
 		select {

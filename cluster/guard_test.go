@@ -86,7 +86,7 @@ func TestGuard_TellsADeadDiskFromAStarvedProcess(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGuard(slowStores{NewMemory(), c.takes}, time.Second)
-				g.lag = c.lag
+				g.clock.Lag = c.lag
 				began := time.Now()
 				err := guardedStable{g}.Set([]byte("k"), nil)
 				if errors.Is(err, ErrStore) != c.fails || time.Since(began) != c.after {
@@ -109,7 +109,7 @@ func TestGuard_StarvationIsNoSickness(t *testing.T) {
 	}{{0, true}, {400 * time.Millisecond, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGuard(slowStores{NewMemory(), 422 * time.Millisecond}, time.Second)
-			g.lag = c.lag
+			g.clock.Lag = c.lag
 			for range 40 {
 				if err := (guardedStable{g}).Set([]byte("k"), nil); err != nil {
 					t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"rampart/cluster/patience"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -37,6 +38,8 @@ type Options struct {
 	Term     uint64 // under which orders are sent
 	Meter    *Meter // nil: nobody counts
 	Logger   *slog.Logger
+	// Patience is how moms are outwaited before one is found down.
+	Patience patience.Clock
 }
 
 // Dispatcher delivers open orders until each is confirmed.

@@ -137,9 +137,14 @@ func (m *mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest
 	return connect.NewResponse(reply), nil
 }
 
-func (m *mom) Ping(context.Context, *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error) {
+func (m *mom) Ping(ctx context.Context, _ *connect.Request[api.PingRequest]) (*connect.Response[api.PingReply], error) {
 	if err := m.answer(); err != nil {
 		return nil, err
+	}
+	select {
+	case <-time.After(m.slow):
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	return connect.NewResponse(&api.PingReply{Host: m.name}), nil
 }
@@ -359,6 +364,37 @@ func TestWatcher(t *testing.T) {
 				// L13: whatever the verdict, the job stays as it is.
 				if j, _ := l.View().Job(job); j.State != pbs.Running {
 					t.Errorf("the job is %s", j.State)
+				}
+			})
+		})
+	}
+}
+
+// An answer that lies unread while the leader does not get to run is no silence of the mom.
+func TestWatcher_AStarvedLeaderFindsNobodyDown(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lag  time.Duration
+		slow time.Duration // until the answer to a call is read
+		up   bool
+	}{
+		{"the leader runs, the mom is slow", 0, 3 * time.Second, false},
+		{"the leader is starved", 100 * time.Millisecond, 3 * time.Second, true},
+		{"the leader was stopped", time.Minute, 50 * time.Second, true},
+		{"the leader is starved, the mom is dead", 100 * time.Millisecond, time.Hour, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLeader(t)
+				all := newMoms(l, "hosta")
+				all["hosta:15002"].slow = c.slow
+				o := options(l, all)
+				o.Patience.Lag = c.lag
+				start(t, dispatch.NewWatcher(o).Run)
+				time.Sleep(3 * time.Minute)
+				synctest.Wait()
+				if h, _ := l.View().Host("hosta"); h.Up != c.up {
+					t.Errorf("up is %v", h.Up)
 				}
 			})
 		})

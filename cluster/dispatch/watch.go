@@ -176,7 +176,8 @@ func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 	}
 }
 
-// confirm returns why a mom counts as down, nil if it lives or the term is over.
+// confirm returns why a mom counts as down, nil if it lives or the term is over. It waits in time in
+// which this process runs: what a mom has answered may lie in its sockets, unread.
 func (w *Watcher) confirm(ctx context.Context, h *state.Host) (err error) {
 	asked := time.Now()
 	for range pings {
@@ -186,7 +187,7 @@ func (w *Watcher) confirm(ctx context.Context, h *state.Host) (err error) {
 	}
 	// A mom that renews through another replica lives, though we cannot reach it:
 	// it gets the time for one more renewal.
-	if !sleep(ctx, time.Until(w.lastRenewal(h.Name).Add(lease+leaseSlack))) || !w.lastRenewal(h.Name).Before(asked) {
+	if !w.opts.Patience.Sleep(ctx, time.Until(w.lastRenewal(h.Name).Add(lease+leaseSlack))) || !w.lastRenewal(h.Name).Before(asked) {
 		return nil
 	}
 	return err
@@ -213,7 +214,7 @@ func (w *Watcher) acquit(host pbs.HostName) {
 }
 
 func (w *Watcher) ping(ctx context.Context, address string, host pbs.HostName) error {
-	ctx, cancel := context.WithTimeout(ctx, pingFor)
+	ctx, cancel := w.opts.Patience.WithTimeout(ctx, pingFor)
 	defer cancel()
 	reply, err := w.opts.Moms.Agent(address).Ping(ctx, connect.NewRequest(&api.PingRequest{}))
 	if err != nil {
