@@ -118,9 +118,14 @@ func (s PruneStep) split(t ReleaseTables, a alloc.Assignment, good func(host str
 // renumbered gives the chunks that are kept slots anew: the lowest that the job has on their
 // hosts.
 func renumbered(a, kept alloc.Assignment) spec.ExecHost {
-	slots := map[string][]int{}
-	for _, h := range a.ExecHost {
-		slots[h.Host] = append(slots[h.Host], h.Slot)
+	slots := make(map[string][]int, len(a.ExecHost))
+	first := make([]int, len(a.ExecHost)) // of most hosts there is one
+	for i, h := range a.ExecHost {
+		own := slots[h.Host]
+		if own == nil {
+			own = first[i : i : i+1]
+		}
+		slots[h.Host] = append(own, h.Slot)
 	}
 	for _, own := range slots {
 		slices.Sort(own)
@@ -166,10 +171,10 @@ func pruned(tx *state.Tx, j *state.Job) error {
 	p.Charged = inKB(resource.Only(next.Resources, tx, resource.PerQueue), tx)
 	next.Phases, next.Release = &p, nil
 	next.Releases++
-	if err := reassign(tx, j, &next); err != nil {
+	var err error
+	if next.Assigned, err = reassign(tx, j, &next); err != nil {
 		return err
 	}
-	next.Assigned = assignedNow(tx, &next)
 	dismiss(tx, &next, r.Hosts)
 	tx.PutJob(&next)
 	orderRelease(tx, &next, state.ReleaseDone)
@@ -221,85 +226,4 @@ func dismiss(tx *state.Tx, j *state.Job, stay []pbs.HostName) {
 		}
 	}
 	j.Sisters, j.Over = sisters, over
-}
-
-// reassign takes a run off all vnodes of its old assignment and puts it on those of the new
-// one, which has less of the same.
-func reassign(tx *state.Tx, old, j *state.Job) error {
-	before, err := spec.ParseExecVnode(old.ExecVnode)
-	if err != nil {
-		return err
-	}
-	shares, err := sharesKept(tx, j)
-	if err != nil {
-		return err
-	}
-	for _, name := range before.Vnodes() {
-		v, ok := tx.Vnode(name)
-		if !ok {
-			continue
-		}
-		next := *v
-		next.Jobs = slices.Clone(v.Jobs)
-		at := slices.IndexFunc(next.Jobs, func(h state.VnodeJob) bool { return h.Job == j.ID && h.RunCount == j.RunCount })
-		if at < 0 {
-			continue
-		}
-		s := shares[name]
-		if s != nil && s.same(v.Jobs[at]) { // as most are
-			continue
-		}
-		if next.Assigned, err = resource.Sub(v.Assigned, v.Jobs[at].Items, tx); err != nil {
-			return err
-		}
-		if s != nil {
-			held := v.Jobs[at]
-			held.Items, held.Slots = s.held.Items, s.held.Slots
-			held.CPUs = held.CPUs[:min(len(held.CPUs), max(s.cpus, 1))]
-			next.Jobs[at] = held
-			if next.Assigned, err = resource.Add(next.Assigned, held.Items, tx); err != nil {
-				return err
-			}
-		} else {
-			next.Jobs = slices.Delete(next.Jobs, at, at+1)
-			next.LastUsed = tx.Now()
-		}
-		next.OverCommitted = overCommitted(tx, &next)
-		tx.PutVnode(&next)
-	}
-	return nil
-}
-
-// same tells whether a run goes on with what it has of a vnode.
-func (s *share) same(has state.VnodeJob) bool {
-	return slices.Equal(s.held.Items, has.Items) && slices.Equal(s.held.Slots, has.Slots) && len(has.CPUs) <= max(s.cpus, 1)
-}
-
-// sharesKept sums up what an assignment takes of each vnode.
-func sharesKept(tx *state.Tx, j *state.Job) (map[pbs.VnodeName]*share, error) {
-	parts, err := spec.ParseExecVnode(j.ExecVnode)
-	if err != nil {
-		return nil, err
-	}
-	hosts, err := spec.ParseExecHost(j.ExecHost)
-	if err != nil {
-		return nil, err
-	}
-	shares := map[pbs.VnodeName]*share{}
-	for i, chunk := range parts {
-		for n, p := range chunk.Parts {
-			s := shares[p.Vnode]
-			if s == nil {
-				s = &share{}
-				shares[p.Vnode] = s
-			}
-			if _, err := s.add(tx, p.Items); err != nil {
-				return nil, err
-			}
-			if n == 0 && i < len(hosts) {
-				s.held.Slots = append(s.held.Slots, uint32(hosts[i].Slot))
-			}
-		}
-	}
-	return shares, nil
 }

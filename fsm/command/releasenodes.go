@@ -174,8 +174,10 @@ func newRelease(a alloc.Assignment, s alloc.Split) *state.Release {
 	r := &state.Release{To: state.Assignment{
 		ExecVnode: s.Kept.ExecVnode.String(), ExecHost: s.Kept.ExecHost.String(), SchedSelect: s.Kept.Select.String(), Resources: s.Kept.Resources,
 	}}
-	stays := map[string]bool{}
-	for _, h := range s.Kept.Hosts() {
+	hosts := s.Kept.Hosts()
+	stays := make(map[string]bool, len(hosts))
+	r.Hosts = make([]pbs.HostName, 0, len(hosts))
+	for _, h := range hosts {
 		stays[h] = true
 		r.Hosts = append(r.Hosts, pbs.HostName(h))
 	}

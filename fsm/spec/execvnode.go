@@ -77,6 +77,8 @@ type execReader struct {
 	items     blocks[resource.Item]
 	someParts []ExecPart // of the chunk that is being read
 	someItems []resource.Item
+	lastText  string        // of the items of the part before
+	lastItems resource.List // which alike parts share: lists are not changed in place
 }
 
 func (r *execReader) chunk(text string) (ExecChunk, bool) {
@@ -101,6 +103,10 @@ func (r *execReader) part(text string) (ExecPart, bool) {
 	if !ok || !validWord(name) {
 		return ExecPart{}, false
 	}
+	if more && len(r.lastItems) > 0 && rest == r.lastText {
+		return ExecPart{Vnode: pbs.VnodeName(name), Items: r.lastItems}, true
+	}
+	r.lastText = rest
 	r.someItems = r.someItems[:0]
 	for more {
 		var word string
@@ -113,7 +119,8 @@ func (r *execReader) part(text string) (ExecPart, bool) {
 		}
 		r.someItems = append(r.someItems, item)
 	}
-	return ExecPart{Vnode: pbs.VnodeName(name), Items: r.items.keep(r.someItems)}, true
+	r.lastItems = r.items.keep(r.someItems)
+	return ExecPart{Vnode: pbs.VnodeName(name), Items: r.lastItems}, true
 }
 
 // blocks keeps many short lists in few allocations: each block is twice the one before.
