@@ -48,14 +48,6 @@ func hostNames(hosts []*api.RunHost) []pbs.HostName {
 	return all
 }
 
-// endLine is what the log says when a part is to end: with its job, or because its host was released.
-func endLine(released bool) string {
-	if released {
-		return "DELETE_JOB2 received"
-	}
-	return "KILL_JOB received"
-}
-
 // Update gives this host's part the run's new assignment.
 func (s sister) Update(ctx context.Context, r *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error) {
 	runner, err := s.led(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())

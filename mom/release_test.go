@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/fsm/pbs"
+	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport"
 	"rampart/transport/api"
@@ -294,6 +297,31 @@ func TestRelease_LeavesTheHost(t *testing.T) {
 		if all, present := cput(e.GetUsed()), cput(e.GetPresent()); all <= present {
 			t.Errorf("the run has used %s, its last phase %s", all, present)
 		}
+	})
+}
+
+// That a host is to be left is in its log once, however often its mom is told until its disk takes it.
+func TestRelease_ToldOnce(t *testing.T) {
+	together(t, func(_ *testing.T, p *party) {
+		var full atomic.Bool
+		p.down("hostb")
+		p.moms["hostb"].config.Fault = func(step, path string) error {
+			if full.Load() && step == string(spool.Write) && filepath.Base(path) == "task.log" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		p.up("hostb")
+		sleep(5 * time.Second)
+		full.Store(true)
+		p.order(api.ReleaseStep_RELEASE_STEP_ASKED, "hosta", "hostc")
+		p.order(api.ReleaseStep_RELEASE_STEP_DONE, "hosta", "hostc")
+		sleep(20 * time.Second)
+		p.logs("hostb", deleted, 0)
+		p.programs("hostb", 1)
+		full.Store(false)
+		sleep(20 * time.Second)
+		p.left()
 	})
 }
 

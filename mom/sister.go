@@ -143,9 +143,6 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 		return nil, err
 	}
 	if t := runner.Task(); t.State != task.Ended {
-		if t.Result == nil { // else it was told before
-			s.lines.Job(daylog.Job, t.Key.Job, endLine(r.Msg.GetReleased()))
-		}
 		if err := runner.Tell(ctx, endOf(r.Msg, t)); err != nil {
 			return nil, connect.NewError(connect.CodeUnavailable, err)
 		}
@@ -168,7 +165,7 @@ func endOf(r *api.EndPartRequest, t task.Task) task.Event {
 	case r.GetAbandoned():
 		return task.Abandon{}
 	}
-	return task.Kill{}
+	return task.Kill{Mother: true}
 }
 
 // Poll tells how the part stands.

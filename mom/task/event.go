@@ -51,10 +51,11 @@ type (
 	Exited struct{ Exit proc.Exit }
 	// Vanished says that the shim has ended without a word.
 	Vanished struct{}
-	// Kill asks for the end of the job; Hooks says that there are some to ask first.
+	// Kill asks for the end of the job; Hooks says that there are some to ask first, Mother that it is
+	// the mother superior who asks it of a sister.
 	Kill struct {
 		Killing
-		Hooks bool
+		Hooks, Mother bool
 	}
 	// Abort ends the job because the mom is told to stop.
 	Abort struct{}

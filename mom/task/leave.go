@@ -79,6 +79,25 @@ func (t Task) dismiss() (Task, []Action, error) {
 	return t.leave(spool.Ended{ExitStatus: exitEnded})
 }
 
+// received is what the log of a sister says when its mother superior ends its part; empty: it does not. It is
+// written when the record has it, and so at most once: a mom that dies in between leaves none.
+func received(before, after Task, ev Event) string {
+	if before.Result != nil || after.Result == nil || !after.Sister {
+		return ""
+	}
+	switch ev := ev.(type) {
+	case Dismiss:
+		return "DELETE_JOB2 received"
+	case Abandon:
+		return "KILL_JOB received"
+	case Kill:
+		if ev.Mother {
+			return "KILL_JOB received"
+		}
+	}
+	return ""
+}
+
 // exitEnded is the exit status of a part that was ended with its run.
 const exitEnded = 256 + int(syscall.SIGKILL)
 

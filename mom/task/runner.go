@@ -256,6 +256,9 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	if line := notStarted(r.task, next, ev); line != "" {
 		r.site.Lines.Job(eventError, next.Key.Job, line)
 	}
+	if line := received(r.task, next, ev); line != "" {
+		r.site.Lines.Job(eventJob, next.Key.Job, line)
+	}
 	r.task = next
 	r.publish(next)
 	if p, ok := ev.(Parted); ok && p.saved != nil {
