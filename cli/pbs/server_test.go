@@ -141,6 +141,8 @@ func (f *fakeServer) Submit(_ context.Context, r *connect.Request[api.SubmitRequ
 			return nil, pbs.Attribute(pbs.UnknownResource, "Resource_List.nosuch")
 		case a.Name == "Job_Name" && a.Value == "lost":
 			return nil, pbs.Refuse(pbs.UnknownResult)
+		case a.Value == "maybe":
+			return nil, pbs.Attribute(pbs.BadAttributeValue, a.Name)
 		}
 	}
 	job := "12.hosta"

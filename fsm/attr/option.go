@@ -53,11 +53,12 @@ func OptionLetters() string {
 	return string(letters)
 }
 
-// additional are the names that -W knows; each is the name of its attribute.
+// additional are the names of -W whose values the commands judge; each is the name of its
+// attribute. The value of tolerate_node_failures is for the server to judge (specification:
+// reliable-startup section 2).
 var additional = map[string]bool{
 	"block": true, "depend": true, "group_list": true, "max_run_subjobs": true, "pwd": true, "release_nodes_on_stageout": true,
-	"run_count": true, "sandbox": true, "stagein": true, "stageout": true,
-	"tolerate_node_failures": true, "umask": true,
+	"run_count": true, "sandbox": true, "stagein": true, "stageout": true, "umask": true,
 }
 
 // Additional returns the attribute that a name of -W sets.

@@ -35,15 +35,15 @@ func TestOptions(t *testing.T) {
 func TestAdditional(t *testing.T) {
 	for _, name := range []string{
 		"umask", "run_count", "group_list", "pwd", "block", "max_run_subjobs", "depend", "sandbox",
-		"stagein", "stageout", "tolerate_node_failures", "release_nodes_on_stageout",
+		"stagein", "stageout", "release_nodes_on_stageout",
 	} {
 		if _, ok := Additional(name); !ok {
-			t.Errorf("-W %s is not known", name)
+			t.Errorf("the value of -W %s is not judged", name)
 		}
 	}
-	for _, name := range []string{"blah", "Job_Name", "", "priority"} {
+	for _, name := range []string{"blah", "Job_Name", "", "priority", "tolerate_node_failures"} {
 		if _, ok := Additional(name); ok {
-			t.Errorf("-W %s is known", name)
+			t.Errorf("the value of -W %s is judged", name)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func pruned(tx *state.Tx, j *state.Job) error {
 		tx.Emit(state.Event{Kind: state.JobCounted, Job: &before})
 		adjusted(tx, &before)
 	}
-	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, nil)})
+	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: overlaid(nothingUsed(), phaseUsed(&before, nil))})
 	next := before
 	p := state.Phases{Orig: j.Assignment()}
 	if j.Phases != nil {

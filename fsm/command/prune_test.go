@@ -126,6 +126,11 @@ func TestPrune(t *testing.T) {
 			if got, _ := w.View().AssignedToJobs().Get("mem"); !strings.HasSuffix(got, "kb") {
 				t.Errorf("%s are assigned", got)
 			}
+			for _, e := range w.events { // before its program began it has used nothing, and says so
+				if want := "[{cpupercent 0} {cput 00:00:00} {mem 0kb} {ncpus 13} {vmem 0kb} {walltime 00:00:00}]"; e.Kind == state.JobPhaseEnded && fmt.Sprint(e.Used) != want {
+					t.Errorf("the first phase used %v, want %s", e.Used, want)
+				}
+			}
 			w.prune(c.keep, c.bad...) // once more: nothing is left to be done
 			if w.now().Release != nil {
 				t.Error("a second prune was asked for")

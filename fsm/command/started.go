@@ -76,14 +76,7 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	if c.JobDir != "" {
 		next.Attrs = next.Attrs.Set("jobdir", "", c.JobDir)
 	}
-	next.Used = overlaid(resource.List{
-		{Name: "cpupercent", Value: "0"},
-		{Name: "cput", Value: "00:00:00"},
-		{Name: "mem", Value: "0kb"},
-		{Name: "ncpus", Value: "0"},
-		{Name: "vmem", Value: "0kb"},
-		{Name: "walltime", Value: "00:00:00"},
-	}, cpusOf(j))
+	next.Used = overlaid(nothingUsed(), cpusOf(j))
 	tx.PutJob(&next)
 	subjobRuns(tx, &next)
 	tx.Emit(state.Event{Kind: startOf(&next), Job: &next, Unrecorded: next.Counted})
@@ -92,6 +85,19 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	}
 	judgeDependents(tx, &next)
 	return nil
+}
+
+// nothingUsed is what every record of usage tells at least (specification: accounting
+// section 3), of a run that has used nothing yet.
+func nothingUsed() resource.List {
+	return resource.List{
+		{Name: "cpupercent", Value: "0"},
+		{Name: "cput", Value: "00:00:00"},
+		{Name: "mem", Value: "0kb"},
+		{Name: "ncpus", Value: "0"},
+		{Name: "vmem", Value: "0kb"},
+		{Name: "walltime", Value: "00:00:00"},
+	}
 }
 
 // cpusOf returns how many cpus the run uses, as resources_used counts them.
