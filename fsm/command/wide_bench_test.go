@@ -140,3 +140,36 @@ func BenchmarkPruneJob_10500Hosts(b *testing.B) {
 	w.measure(b, "asked", &PruneJob{Job: w.job, RunCount: 1, Host: host(0), Keep: fmt.Sprintf("%d:ncpus=2:mem=1gb", needed), Bad: bad})
 	w.measure(b, "done", w.answer())
 }
+
+// What each replica has to do for each of 10,000 jobs that are to wait for one, as many in an entry as come
+// together.
+func BenchmarkSubmitJob_10000Dependents(b *testing.B) {
+	for _, together := range []int{1, 64} {
+		b.Run(fmt.Sprint(together), func(b *testing.B) {
+			w := newWriter(b)
+			submit := func(depend string) Proposal {
+				list := attr.List(nil).Set("Resource_List", "select", "1:ncpus=1")
+				if depend != "" {
+					list = list.Set("depend", "", depend)
+				}
+				return Proposal{Commands: []Command{&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: list}}}
+			}
+			parent := pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+			w.must(submit("").Commands[0])
+			const jobs = 10_000
+			n, used := 0, time.Duration(0)
+			before := coreTime(b)
+			for n < jobs {
+				w.index++
+				e := Entry{Time: pbs.Time(w.index)}
+				for range together {
+					e.Proposals = append(e.Proposals, submit("afterok:"+string(parent)))
+				}
+				Run(w.Store, w.index, 1, e)
+				w.Publish()
+				n, used = n+together, coreTime(b)-before
+			}
+			b.ReportMetric(float64(used.Microseconds())/float64(n), "core-us/job")
+		})
+	}
+}

@@ -108,7 +108,8 @@ func withDepend(list []Dependency, kind DependKind, id pbs.JobID) []Dependency {
 		return append(out, Dependency{Kind: kind, Jobs: []pbs.JobID{id}})
 	}
 	if !slices.Contains(out[i].Jobs, id) {
-		out[i].Jobs = append(slices.Clone(out[i].Jobs), id)
+		jobs := make([]pbs.JobID, 0, len(out[i].Jobs)+1) // thousands may wait for one: they are copied once
+		out[i].Jobs = append(append(jobs, out[i].Jobs...), id)
 	}
 	return out
 }

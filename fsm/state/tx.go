@@ -122,12 +122,21 @@ func (tx *Tx) PutJob(j *Job) {
 	tx.chargeShare(old, j)
 }
 
-// wideFrom is from how many sisters on a job is hashed once for an entry. Such a record is
-// long, and an entry may tell of the end of its part on 256 hosts.
+// wideFrom is from how many sisters or dependencies on a job is hashed once for an entry. Such a
+// record is long, and an entry may tell of the end of its part on 256 hosts, or of 256 jobs that
+// are to wait for it.
 const wideFrom = 64
 
+func (j *Job) wide() bool {
+	n := len(j.Sisters)
+	for _, d := range j.Depends {
+		n += len(d.Jobs)
+	}
+	return n >= wideFrom
+}
+
 func (tx *Tx) storeJob(j *Job) (old *Job, delta uint64) {
-	if len(j.Sisters) < wideFrom {
+	if !j.wide() {
 		return tx.jobs.put(j)
 	}
 	tx.unhashed = append(tx.unhashed, j)

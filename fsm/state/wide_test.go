@@ -10,11 +10,27 @@ import (
 // A wide job that an entry stores several times, takes back, stores as a narrow one, or
 // deletes, counts in the digest as what it is in the end.
 func TestDigest_OfWideJobs(t *testing.T) {
+	t.Run("sisters", func(t *testing.T) {
+		testWide(t, func(j *Job) {
+			for n := range wideFrom {
+				j.Sisters = append(j.Sisters, pbs.HostName(fmt.Sprintf("h%d", n)))
+			}
+		})
+	})
+	t.Run("dependents", func(t *testing.T) {
+		testWide(t, func(j *Job) {
+			for n := range wideFrom {
+				j.Depend(DependBeforeOK, pbs.NewJobID(uint64(1000+n), "srv"))
+			}
+		})
+	})
+}
+
+func testWide(t *testing.T, widen func(j *Job)) {
+	t.Helper()
 	wide := func(seq uint64, comment string) *Job {
 		j := &Job{ID: pbs.NewJobID(seq, "srv"), Seq: seq, State: pbs.Running, MS: "h", Comment: comment}
-		for n := range wideFrom {
-			j.Sisters = append(j.Sisters, pbs.HostName(fmt.Sprintf("h%d", n)))
-		}
+		widen(j)
 		return j
 	}
 	s := NewStore()
