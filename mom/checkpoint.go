@@ -25,10 +25,11 @@ func (m *Mom) checkpointJob(ctx context.Context, l *life, k spool.TaskKey, order
 		m.lines.Job(daylog.Debug, k.Job, "drop checkpoint request received")
 		ctx, cancel := context.WithTimeout(ctx, discardFor)
 		defer cancel()
-		return l.site.DiscardCheckpoint(ctx, k.Job, !l.here(k.Job))
+		return l.site.DiscardCheckpoint(ctx, k, !l.here(k.Job))
 	}
 	m.lines.Job(daylog.Debug, k.Job, "hold job request received")
-	return l.tell(ctx, k, task.Checkpoint{Able: m.settings.Load().CheckpointAbort != nil})
+	s := m.settings.Load()
+	return l.tell(ctx, k, task.Checkpoint{Able: s.CheckpointAbort != nil, Joint: s.Checkpoint != nil})
 }
 
 // here tells whether a run of the job is on this host.

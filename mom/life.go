@@ -9,9 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/hook"
 	"rampart/mom/spool"
 	"rampart/mom/task"
+	"rampart/transport/api"
 	"rampart/transport/daylog"
 )
 
@@ -65,6 +67,11 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		Settings: func() task.Settings { return m.settings.Load().Settings },
 		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
 		Port: port(c.Address), Deadline: l.fence.path, Mover: c.Mover, Measure: m.measured,
+	}
+	l.site.Relay = func(k spool.TaskKey, host pbs.HostName, program uint32) {
+		if r := l.task(k); r != nil {
+			m.relay(r, &api.RunTaskReply{Host: string(host), Program: program})
+		}
 	}
 	l.hooks.again, l.site.Hooks = make(chan struct{}, 1), hookRunner{m, l}
 	if l.hooks.store, err = hook.OpenStore(c.path("mom_priv", "hooks")); err != nil {

@@ -239,6 +239,9 @@ func fact(f spool.Fact) *api.Fact {
 			NeverStarted: e.NeverStarted, Lost: e.Lost, StageoutStatus: int32(e.StageOut),
 			StageinFailed: e.StageInFailed, Checkpointed: e.Checkpointed, Present: used(e.Present),
 		}}
+		for _, host := range e.Keepers {
+			out.GetEnded().Keepers = append(out.GetEnded().Keepers, string(host))
+		}
 	}
 	return out
 }

@@ -52,6 +52,8 @@ func (s sister) Join(ctx context.Context, r *connect.Request[api.JoinRunRequest]
 	switch {
 	case err != nil:
 		return nil, connect.NewError(connect.CodeUnavailable, err)
+	case t.State != task.Running && t.Result != nil && t.Result.ExitStatus == task.ExitBadRestart:
+		return nil, pbs.Errorf(pbs.BoundElsewhere, "%s: %s", s.config.Host, t.Result.Comment)
 	case t.HookRefused && t.Result != nil:
 		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Result.Comment)
 	case t.State != task.Running && t.Result != nil:
@@ -90,6 +92,9 @@ func (s sister) take(req *api.JoinRunRequest, hosts []task.Host) (*task.Runner, 
 	}
 	t := task.New(k, attrs(req.GetAttributes()), false, s.config.System.BootID(), cookie)
 	t.Lapse, t.Hosts, t.Host, t.Sister = lapse, hosts, s.config.Host, true
+	if of := req.GetRestart(); of != nil {
+		t.Restart = &task.Restart{Of: checkpointID(of)}
+	}
 	r := task.NewRunner(l.site, t)
 	if err := r.Save(); err != nil {
 		text := fmt.Sprintf("cannot save job: %v", err)
@@ -141,6 +146,11 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 	}
 	if err != nil {
 		return nil, err
+	}
+	if kept := task.KeptPart(r.Msg.GetKept()); kept != 0 && runner.Task().Kept != kept {
+		if err := runner.Tell(ctx, task.PartKept{Kept: kept}); err != nil {
+			return nil, connect.NewError(connect.CodeUnavailable, err)
+		}
 	}
 	if t := runner.Task(); t.State != task.Ended {
 		if err := runner.Tell(ctx, endOf(r.Msg, t)); err != nil {
@@ -230,13 +240,18 @@ func (p peers) Join(ctx context.Context, to task.Host, t task.Task) error {
 	for _, h := range t.Hosts {
 		req.Hosts = append(req.Hosts, &api.RunHost{Name: string(h.Name), Address: h.Address})
 	}
+	if t.Restart != nil {
+		req.Restart = partCheckpoint(t.Restart.Of)
+	}
 	_, err = c.Join(ctx, connect.NewRequest(req))
 	return transport.FromWire(err)
 }
 
 // End implements task.Peers.
-func (p peers) End(ctx context.Context, to task.Host, k spool.TaskKey, abandoned bool) (task.Share, error) {
-	share, _, err := p.end(ctx, to, &api.EndPartRequest{Job: string(k.Job), RunCount: uint32(k.Run), Abandoned: abandoned})
+func (p peers) End(ctx context.Context, to task.Host, k spool.TaskKey, abandoned bool, kept task.KeptPart) (task.Share, error) {
+	share, _, err := p.end(ctx, to, &api.EndPartRequest{
+		Job: string(k.Job), RunCount: uint32(k.Run), Abandoned: abandoned, Kept: api.KeptPart(kept),
+	})
 	return share, err
 }
 

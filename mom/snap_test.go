@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rampart/mom/spool"
+	"rampart/mom/task"
 	"rampart/transport/api"
 )
 
@@ -86,6 +88,47 @@ func TestSnap_Periodic(t *testing.T) {
 		}
 		if all := w.log(); !strings.Contains(all, "checkpoint failed") || !strings.Contains(all, "checkpointed, runs on") {
 			t.Errorf("log:\n%s", all)
+		}
+	})
+}
+
+// A job of one host with a program besides its first is saved with both, and goes on with both.
+func TestCheckpoint_SeveralPrograms(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		if err := os.MkdirAll(filepath.Join(w.home, "mom_priv"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		config := "$action checkpoint 30 !/bin/touch %path\n$action restart 30 !/bin/sleep 5000\n"
+		if err := os.WriteFile(filepath.Join(w.home, "mom_priv", "config"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.up()
+		w.deliver(w.run("1.srv", "sleep 1000"))
+		sleep(time.Second)
+		runner := w.mom.running().task(spool.TaskKey{Job: "1.srv", Run: 1})
+		if _, err := spawn(t.Context(), runner, task.Spawn{Key: "k", Args: []string{"/bin/sleep", "1000"}}); err != nil {
+			t.Fatal(err)
+		}
+		o := w.next("1.srv", 1)
+		o.What = &api.Order_Checkpoint{Checkpoint: &api.CheckpointJob{}}
+		if got := w.deliver(o)[0].GetRefusal(); got != nil {
+			t.Fatalf("refused: %v", got)
+		}
+		sleep(time.Second)
+		if left := w.host.Running(); len(left) > 0 || !w.servers.ended("1.srv").GetCheckpointed() {
+			t.Errorf("%q run, the end is %v", left, w.servers.ended("1.srv"))
+		}
+		if saved, _ := filepath.Glob(filepath.Join(w.home, "checkpoint", "1.srv.CK", "0000000?")); len(saved) != 2 {
+			t.Errorf("saved are %q", saved)
+		}
+		o = w.run("1.srv", "sleep 1000")
+		o.RunCount, o.GetRun().Restart = 2, &api.Restart{Session: 1}
+		w.deliver(o)
+		sleep(time.Second)
+		w.down()
+		w.up()
+		if left := w.host.Running(); len(left) != 2 {
+			t.Errorf("%q go on", left)
 		}
 	})
 }

@@ -84,6 +84,8 @@ var methods = map[string]Rule{
 	apiconnect.SisterEndProcedure:         {ForMoms, AtHere},
 	apiconnect.SisterPollProcedure:        {ForMoms, AtHere},
 	apiconnect.SisterSignalProcedure:      {ForMoms, AtHere},
+	apiconnect.SisterCheckpointProcedure:  {ForMoms, AtHere},
+	apiconnect.SisterRestartProcedure:     {ForMoms, AtHere},
 	apiconnect.SisterSpawnProcedure:       {ForMoms, AtHere},
 	apiconnect.SisterFollowProcedure:      {ForMoms, AtHere},
 	apiconnect.HaltStopProcedure:          {ForPeople, AtLeader},

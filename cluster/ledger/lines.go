@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -103,11 +104,11 @@ func jobLines(e state.Event) []line {
 	case state.JobRequeued, state.JobRequeuedUnrun:
 		return []line{say(logJob, requeueText(e))}
 	case state.JobCheckpointed:
-		return []line{say(logJob, "Job checkpointed and ended on host "+string(j.Checkpoint.Host))}
+		return []line{say(logJob, "Job checkpointed and ended "+onHosts(j.Checkpoint.Keepers()))}
 	case state.JobRestarted:
-		return []line{say(logJob, "Job restarted from its checkpoint on host "+string(j.MS))}
+		return []line{say(logJob, "Job restarted from its checkpoint "+onHosts(j.Hosts()))}
 	case state.CheckpointMade:
-		return []line{say(logJob, "Job checkpointed on host "+string(j.MS)+", it runs on")}
+		return []line{say(logJob, "Job checkpointed "+onHosts(j.Hosts())+", it runs on")}
 	case state.CheckpointFailed:
 		return []line{say(logJob, "Job not checkpointed: "+e.Text)}
 	case state.JobDeleteAsked:
@@ -192,4 +193,15 @@ func join(text, more string) string {
 		return text
 	}
 	return text + ": " + more
+}
+
+// onHosts says where a job was checkpointed or goes on from there.
+func onHosts(hosts []pbs.HostName) string {
+	if len(hosts) == 0 {
+		return "on no host"
+	}
+	if len(hosts) == 1 {
+		return "on host " + string(hosts[0])
+	}
+	return fmt.Sprintf("on host %s and %d more", hosts[0], len(hosts)-1)
 }

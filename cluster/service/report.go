@@ -207,6 +207,7 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 			Source: source, Job: job, RunCount: run, ExitStatus: e.GetExitStatus(), Used: used(e.GetUsed()),
 			Comment: e.GetComment(), NeverStarted: e.GetNeverStarted(), Lost: e.GetLost(), StageoutStatus: e.GetStageoutStatus(),
 			StageInFailed: e.GetStageinFailed(), Present: used(e.GetPresent()), Checkpointed: e.GetCheckpointed(),
+			Keepers: keepers(e.GetKeepers()),
 		}, nil
 	default:
 		return nil, pbs.Errorf(pbs.InvalidRequest, "fact %d of %s is of no known kind", f.GetSeq(), host)
@@ -288,4 +289,11 @@ func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptReques
 		}
 	}
 	return nil
+}
+
+func keepers(names []string) (hosts []pbs.HostName) {
+	for _, name := range names {
+		hosts = append(hosts, pbs.HostName(name))
+	}
+	return hosts
 }

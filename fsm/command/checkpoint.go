@@ -1,11 +1,9 @@
 package command
 
 import (
-	"strings"
+	"slices"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -31,7 +29,7 @@ func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil {
 		return err
 	}
-	able := checkpointable(before)
+	able := checkpointable(before) && (len(before.Sisters) == 0 || placesOf(tx, before) != nil)
 	if c.Holds != 0 {
 		hold := HoldJob{Job: c.Job, Holds: c.Holds}
 		if err := hold.Apply(tx, m, res); err != nil {
@@ -56,10 +54,10 @@ func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	return nil
 }
 
-// checkpointable tells whether the job runs on one host, and may be checkpointed.
+// checkpointable tells whether the job runs, and may be checkpointed.
 func checkpointable(j *state.Job) bool {
 	interval, set := j.Attrs.Get("Checkpoint", "")
-	return j.State == pbs.Running && j.Substate == pbs.SubRunning && len(j.Sisters) == 0 && !(set && interval == "n")
+	return j.State == pbs.Running && j.Substate == pbs.SubRunning && (len(j.Sisters) == 0 || placeable(j)) && !(set && interval == "n")
 }
 
 // CheckpointFailed is the report that a job was not checkpointed, and runs on.
@@ -123,19 +121,25 @@ func unasked(j *state.Job) {
 	}
 }
 
-// keep queues a job again that was checkpointed, bound to the host of its checkpoint.
+// keep queues a job again that was checkpointed, bound to the hosts of its checkpoint.
 func (c *JobEnded) keep(tx *state.Tx, m Meta, j *state.Job) error {
-	kept := state.Checkpoint{Host: c.Source.Host, Session: j.Session, Select: j.SchedSelect}
-	if j.Checkpointed() {
-		kept.Select = j.Checkpoint.Select
+	kept, ok := keptOf(tx, j, c.Source.Host)
+	if !ok { // it has released hosts meanwhile
+		if j.Checkpoint == nil || j.Checkpoint.Host == "" {
+			c.drop(tx, j, true)
+		}
+		discard(tx, j)
+		return requeue(tx, m, j, state.JobRequeued, c.Comment)
 	}
-	j.Checkpoint = &kept
-	j.SchedSelect = onHost(tx, j)
+	dropFormer(tx, j, kept)
+	kept.Asked, kept.Undo = false, 0
+	j.Checkpoint = kept
+	j.SchedSelect = onHostOf(tx, j, kept)
 	j.FailedRuns = 0
 	return putBack(tx, m, j, state.JobCheckpointed, c.Comment)
 }
 
-// dropUnused has the host drop a checkpoint that nothing goes on from: its run was given up, or
+// dropUnused has the hosts drop a checkpoint that nothing goes on from: its run was given up, or
 // the job is deleted or starts anew.
 func (c *JobEnded) dropUnused(tx *state.Tx, j *state.Job, ok bool) {
 	switch {
@@ -143,32 +147,19 @@ func (c *JobEnded) dropUnused(tx *state.Tx, j *state.Job, ok bool) {
 	case ok && started(j) && j.RunCount == c.RunCount && j.MS == c.Source.Host && j.Ending == 0:
 	case ok && j.Checkpointed() && j.Checkpoint.Host == c.Source.Host: // it goes with that one
 	default:
-		tx.Order(state.Order{Host: c.Source.Host, Kind: state.OrderDiscard, Job: c.Job, RunCount: c.RunCount})
+		c.drop(tx, j, ok)
 	}
 }
 
-// onHost returns what the job asks for, with each chunk on the host that it runs on.
-func onHost(tx *state.Tx, j *state.Job) string {
-	sel, err := spec.ParseSelect(j.SchedSelect)
-	if err != nil {
-		return j.SchedSelect
+// drop has all parts of the run's checkpoint dropped; of a host that keeps one that counts nobody
+// else's word is taken.
+func (c *JobEnded) drop(tx *state.Tx, j *state.Job, ok bool) {
+	hosts := c.Keepers
+	if ok {
+		counts := setOf(j.Checkpoint.Keepers())
+		hosts = slices.DeleteFunc(slices.Clone(hosts), func(host pbs.HostName) bool { return counts[host] })
 	}
-	host := string(j.MS)
-	host, _, _ = strings.Cut(host, ".")
-	for v := range tx.VnodesOf(j.MS) {
-		if called, ok := v.Available().Get("host"); ok {
-			host = called
-			break
-		}
-	}
-	for i, c := range sel.Chunks {
-		_, byHost := c.Items.Get("host")
-		_, byVnode := c.Items.Get("vnode")
-		if !byHost && !byVnode {
-			sel.Chunks[i].Items = append(c.Items[:len(c.Items):len(c.Items)], resource.Item{Name: "host", Value: host})
-		}
-	}
-	return sel.String()
+	dropAt(tx, append([]pbs.HostName{c.Source.Host}, hosts...), c.Job, c.RunCount)
 }
 
 // discard drops the checkpoint of a job: it starts anew, wherever there is room. It changes j,
@@ -185,9 +176,7 @@ func discard(tx *state.Tx, j *state.Job) {
 	if j.SchedSelect == onHostOf(tx, j, kept) {
 		j.SchedSelect = kept.Select
 	}
-	if _, ok := tx.Host(kept.Host); ok {
-		tx.Order(state.Order{Host: kept.Host, Kind: state.OrderDiscard, Job: j.ID, RunCount: j.RunCount})
-	}
+	dropAt(tx, kept.Keepers(), j.ID, j.RunCount)
 }
 
 // rebind keeps a job that was altered or moved on the host of its checkpoint; one that asks for
@@ -200,13 +189,6 @@ func rebind(tx *state.Tx, old, j *state.Job) {
 	default:
 		discard(tx, j)
 	}
-}
-
-// onHostOf returns the select that a checkpoint has bound the job to.
-func onHostOf(tx *state.Tx, j *state.Job, kept *state.Checkpoint) string {
-	bound := *j
-	bound.MS, bound.SchedSelect = kept.Host, kept.Select
-	return onHost(tx, &bound)
 }
 
 // startOf returns what accounting is told of a start.

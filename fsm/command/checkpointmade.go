@@ -26,23 +26,26 @@ func (c *CheckpointMade) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	if err != nil || j == nil {
 		return err
 	}
-	next, kept := *j, state.Checkpoint{}
-	if j.Checkpoint != nil {
-		kept = *j.Checkpoint
+	kept, ok := keptOf(tx, j, c.Source.Host)
+	if !ok {
+		return nil
 	}
-	if kept.Host == "" {
-		kept.Select = j.SchedSelect
-	}
-	kept.Host, kept.Session = c.Source.Host, j.Session
-	next.Checkpoint = &kept
+	dropFormer(tx, j, kept)
+	next := *j
+	next.Checkpoint = kept
 	tx.PutJob(&next)
 	tx.Emit(state.Event{Kind: state.CheckpointMade, Job: &next})
 	return nil
 }
 
-// bind keeps a job that is queued again on the host of its checkpoint.
+// bind keeps a job that is queued again on the hosts of its checkpoint. One that may run again does
+// not wait for a host that was given up.
 func bind(tx *state.Tx, j *state.Job) {
 	if !j.Checkpointed() {
+		return
+	}
+	if !j.NotRerunnable && keeperLost(tx, j.Checkpoint) {
+		discard(tx, j)
 		return
 	}
 	bound := onHostOf(tx, j, j.Checkpoint)

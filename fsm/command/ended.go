@@ -23,6 +23,8 @@ type JobEnded struct {
 	StageInFailed  bool          `cbor:"10,keyasint,omitempty"` // never started: its files did not come
 	Present        resource.List `cbor:"11,keyasint,omitempty"` // of Used, what is the hosts' that were not released
 	Checkpointed   bool          `cbor:"20,keyasint,omitempty"` // the host keeps a checkpoint of it, to go on from
+
+	Keepers []pbs.HostName `cbor:"21,keyasint,omitempty"` // other hosts that keep parts of it
 }
 
 // Apply ends the run. A report of an earlier run confirms that run's end and
@@ -104,11 +106,12 @@ func hasRun(tx *state.Tx, j *state.Job) bool {
 // exit statuses: -1 and -2 are the job's own fault.
 func retryable(exit int32) bool { return exit != -1 && exit != -2 }
 
-// dropOrders removes the orders that a run's end has made void.
+// dropOrders removes the orders that a run's end has made void; what is kept of its checkpoint is to
+// go all the same.
 func dropOrders(tx *state.Tx, host pbs.HostName, job pbs.JobID, run pbs.RunCount) {
 	var void []pbs.OrderID
 	for o := range tx.Orders(host) {
-		if o.Job == job && o.RunCount == run {
+		if o.Job == job && o.RunCount == run && o.Kind != state.OrderDiscard {
 			void = append(void, o.ID)
 		}
 	}

@@ -62,7 +62,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err := assign(tx, &next, parts); err != nil {
 		return err
 	}
-	if next.Checkpointed() && next.MS != next.Checkpoint.Host {
+	if boundElsewhere(&next) {
 		return pbs.Refuse(pbs.BoundElsewhere)
 	}
 	tx.PutJob(&next)

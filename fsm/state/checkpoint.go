@@ -11,6 +11,25 @@ type Checkpoint struct {
 	Host    pbs.HostName `cbor:"3,keyasint,omitempty"` // that keeps the checkpoint; empty: there is none yet
 	Session int64        `cbor:"4,keyasint,omitempty"` // of the run that was checkpointed
 	Select  string       `cbor:"5,keyasint,omitempty"` // SchedSelect before it was bound to Host
+
+	// Places are the hosts of the chunks of Select, in their order, of a run over several hosts: each
+	// of them keeps a part.
+	Places []pbs.HostName `cbor:"6,keyasint,omitempty"`
+}
+
+// Keepers returns the hosts that keep a part of the checkpoint, Host first.
+func (c *Checkpoint) Keepers() []pbs.HostName {
+	if c == nil || c.Host == "" {
+		return nil
+	}
+	all, met := []pbs.HostName{c.Host}, map[pbs.HostName]bool{c.Host: true}
+	for _, host := range c.Places {
+		if !met[host] {
+			met[host] = true
+			all = append(all, host)
+		}
+	}
+	return all
 }
 
 // Checkpointed tells whether the job starts from a checkpoint.

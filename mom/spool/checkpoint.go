@@ -27,10 +27,10 @@ func (s *Spool) Checkpoint(job pbs.JobID) string {
 // to be called in any case, drops the older one, or the new one if it is not good.
 func (s *Spool) NewCheckpoint(job pbs.JobID) (settle func(good bool) error, err error) {
 	dir := s.Checkpoint(job)
-	old := dir + ".old"
+	old := s.OlderCheckpoint(job)
 	settle = func(good bool) error {
 		if good {
-			return os.RemoveAll(old)
+			return s.KeepCheckpoint(job)
 		}
 		return restoreOld(dir, old)
 	}
@@ -58,6 +58,38 @@ func (s *Spool) SettleCheckpoint(job pbs.JobID) error {
 	return nil
 }
 
+// OlderCheckpoint returns the folder that a job's older checkpoint is in while a newer one is made.
+func (s *Spool) OlderCheckpoint(job pbs.JobID) string { return s.Checkpoint(job) + ".old" }
+
+// KeepCheckpoint makes the newer checkpoint of a job the one that counts. The older one is put out of
+// the way before it is removed: what a crash leaves of it must not be taken for one.
+func (s *Spool) KeepCheckpoint(job pbs.JobID) error {
+	gone := s.Checkpoint(job) + ".gone"
+	if err := os.RemoveAll(gone); err != nil {
+		return fmt.Errorf("keep the checkpoint of %s: %w", job, err)
+	}
+	if err := os.Rename(s.OlderCheckpoint(job), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the checkpoint of %s: %w", job, err)
+	}
+	if err := os.RemoveAll(gone); err != nil {
+		return fmt.Errorf("keep the checkpoint of %s: %w", job, err)
+	}
+	return nil
+}
+
+// SealCheckpoint writes the record of a checkpoint beside what scripts have saved, and returns when
+// it is synced.
+func (s *Spool) SealCheckpoint(job pbs.JobID, name string, record []byte) error {
+	dir := s.Checkpoint(job)
+	if err := s.disk.put(filepath.Join(dir, name), record, 0o600); err != nil {
+		return fmt.Errorf("seal the checkpoint of %s: %w", job, err)
+	}
+	if err := s.disk.syncDir(filepath.Dir(dir)); err != nil {
+		return fmt.Errorf("seal the checkpoint of %s: %w", job, err)
+	}
+	return nil
+}
+
 // restoreOld puts an older checkpoint back into its place, if there is one aside.
 func restoreOld(dir, old string) error {
 	if _, err := os.Lstat(old); errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +104,7 @@ func restoreOld(dir, old string) error {
 // DropCheckpoint removes what is kept of a job's checkpoints.
 func (s *Spool) DropCheckpoint(job pbs.JobID) error {
 	dir := s.Checkpoint(job)
-	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".old")); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".old"), os.RemoveAll(dir+".gone")); err != nil {
 		return fmt.Errorf("drop the checkpoint of %s: %w", job, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 )
 
@@ -45,6 +46,8 @@ type Ended struct {
 	// StageInFailed says that the program was never started since its files did not come.
 	StageInFailed bool `json:"stagein_failed,omitempty"`
 	Checkpointed  bool `json:"checkpointed,omitempty"` // it goes on from what the host keeps
+	// Keepers are the other hosts that keep parts of that.
+	Keepers []pbs.HostName `json:"keepers,omitempty"`
 	// Present is what the hosts have used that kept vnodes to the end, if others were released.
 	Present []Used `json:"present,omitempty"`
 }

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
@@ -42,12 +41,15 @@ const recordFile = "task.json"
 
 // save runs the script that checkpoints and ends the job. What an earlier checkpoint left
 // counts until this one is done.
-func (s *Site) save(ctx context.Context, t Task) Event {
-	script := s.Settings().CheckpointAbort
-	if script == nil {
-		return Checkpointed{Failure: "there is no $action checkpoint_abort"}
+func (s *Site) save(ctx context.Context, t Task, now func() Task) Event {
+	script, name := s.Settings().CheckpointAbort, "checkpoint_abort"
+	if t.Saving != nil && t.Saving.Joint {
+		script, name = s.Settings().Checkpoint, "checkpoint"
 	}
-	err := s.saveWith(ctx, t, script)
+	if script == nil {
+		return Checkpointed{Failure: "there is no $action " + name}
+	}
+	err := s.saveWith(ctx, t, script, now)
 	if err != nil {
 		s.Lines.Job(eventError, t.Key.Job, "checkpoint failed: "+err.Error())
 		return Checkpointed{Failure: err.Error()}
@@ -56,24 +58,9 @@ func (s *Site) save(ctx context.Context, t Task) Event {
 	return Checkpointed{}
 }
 
-func (s *Site) saveWith(ctx context.Context, t Task, script *ActionScript) error {
-	dir := s.Spool.Checkpoint(t.Key.Job)
-	fresh, err := s.Spool.NewCheckpoint(t.Key.Job)
-	if err == nil {
-		err = s.runScript(ctx, t, script, dir, int64(t.Handle.Session))
-	}
-	if err == nil {
-		var record []byte
-		if record, err = json.Marshal(t); err == nil {
-			err = os.WriteFile(filepath.Join(dir, recordFile), record, 0o600)
-		}
-	}
-	return errors.Join(err, fresh(err == nil))
-}
-
 // runScript runs a script of the site as the mom, in a session of its own; when it takes too
 // long, or ctx ends, all of that session is killed.
-func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, dir string, session int64) error {
+func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, p saved) error {
 	if script.Timeout > 0 {
 		bounded, cancel := context.WithTimeoutCause(ctx, script.Timeout, fmt.Errorf("it took longer than %s", script.Timeout))
 		defer cancel()
@@ -83,8 +70,8 @@ func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, dir 
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, script.Path, script.args(t, dir, session)...)
-	cmd.Env, cmd.Dir, cmd.WaitDelay = s.scriptEnvironment(t, a, session), "/", killGroupAfter
+	cmd := exec.CommandContext(ctx, script.Path, script.args(t, p)...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = s.scriptEnvironment(t, a, p), "/", killGroupAfter
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	ended := make(chan error, 1)
@@ -103,9 +90,9 @@ func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, dir 
 }
 
 // args returns the arguments with PBS's words replaced.
-func (a *ActionScript) args(t Task, dir string, session int64) []string {
-	words := strings.NewReplacer("%globid", "none", "%jobid", string(t.Key.Job), "%sid", strconv.FormatInt(session, 10),
-		"%taskid", taskID, "%path", filepath.Join(dir, taskID))
+func (a *ActionScript) args(t Task, p saved) []string {
+	words := strings.NewReplacer("%globid", "none", "%jobid", string(t.Key.Job), "%sid", strconv.FormatInt(p.session, 10),
+		"%taskid", p.name(), "%path", filepath.Join(p.dir, p.name()))
 	out := make([]string, len(a.Args))
 	for i, arg := range a.Args {
 		out[i] = words.Replace(arg)
@@ -114,14 +101,15 @@ func (a *ActionScript) args(t Task, dir string, session int64) []string {
 }
 
 // scriptEnvironment is what scripts of the site find: nothing that the user has chosen.
-func (s *Site) scriptEnvironment(t Task, a Account, session int64) []string {
+func (s *Site) scriptEnvironment(t Task, a Account, p saved) []string {
 	env := []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"GID=" + strconv.FormatUint(uint64(a.GID), 10), "UID=" + strconv.FormatUint(uint64(a.UID), 10),
 		"HOME=" + a.Home, "LOGNAME=" + a.Name, "USER=" + a.Name, "SHELL=" + s.shell(t, a),
 		"PBS_GLOBID=none", "PBS_JOBID=" + string(t.Key.Job), "PBS_JOBNAME=" + t.Attrs.Get("Job_Name"),
 		"PBS_JOBCOOKIE=" + t.Cookie, "PBS_MOMPORT=" + strconv.Itoa(s.Port), "PBS_NODEFILE=" + s.Spool.NodeFile(t.Key.Job),
-		"PBS_NODENUM=0", "PBS_TASKNUM=1", "PBS_QUEUE=" + t.Attrs.Get("queue"), "PBS_SID=" + strconv.FormatInt(session, 10),
+		"PBS_NODENUM=" + strconv.Itoa(max(0, t.Node())), "PBS_TASKNUM=" + strconv.FormatUint(uint64(p.id), 10),
+		"PBS_QUEUE=" + t.Attrs.Get("queue"), "PBS_SID=" + strconv.FormatInt(p.session, 10),
 		taskSocket + "=" + s.Socket, "TMPDIR=" + s.tmpDir(t),
 	}
 	for name, value := range s.Settings().Environment {
@@ -144,9 +132,14 @@ func (s *Site) restarting(t Task, a Account, spec *proc.Spec) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBadRestart, err)
 	}
-	spec.Path, spec.Args = script.Path, append([]string{script.Path}, script.args(t, dir, session)...)
-	spec.Env, spec.Dir, spec.Stdin, spec.Restart = s.scriptEnvironment(t, a, session), "/", "", true
+	s.byScript(t, a, spec, script, saved{id: firstProgram, session: session, dir: dir})
 	return nil
+}
+
+// byScript has a program brought back by the script of the site.
+func (s *Site) byScript(t Task, a Account, spec *proc.Spec, script *ActionScript, p saved) {
+	spec.Path, spec.Args = script.Path, append([]string{script.Path}, script.args(t, p)...)
+	spec.Env, spec.Dir, spec.Stdin, spec.Restart = s.scriptEnvironment(t, a, p), "/", "", true
 }
 
 // sessionOf returns the session that was checkpointed: that of the last checkpoint that is whole,
@@ -155,27 +148,43 @@ func (s *Site) sessionOf(t Task) (int64, error) {
 	if err := s.Spool.SettleCheckpoint(t.Key.Job); err != nil {
 		return 0, err
 	}
-	text, err := os.ReadFile(filepath.Join(s.Spool.Checkpoint(t.Key.Job), recordFile))
+	made, err := s.record(s.Spool.Checkpoint(t.Key.Job))
 	if err != nil {
 		return 0, err
 	}
-	var made Task
-	if json.Unmarshal(text, &made) != nil || made.Handle.Session == 0 {
+	if made.Handle.Session == 0 {
 		return t.Restart.Session, nil
 	}
 	return int64(made.Handle.Session), nil
 }
 
+// record reads the record that lies beside what scripts have saved.
+func (s *Site) record(dir string) (made Task, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, recordFile))
+	if err != nil {
+		return Task{}, err
+	}
+	if json.Unmarshal(text, &made) != nil {
+		return Task{}, nil
+	}
+	return made, nil
+}
+
 // DiscardCheckpoint removes the checkpoint of a job, and, if no run of it is there, what the
-// run that was checkpointed has left.
-func (s *Site) DiscardCheckpoint(ctx context.Context, job pbs.JobID, alone bool) error {
-	text, err := os.ReadFile(filepath.Join(s.Spool.Checkpoint(job), recordFile))
-	var t Task
-	if alone && err == nil && json.Unmarshal(text, &t) == nil && t.Key.Job == job {
-		s.discard(t)
+// run that was checkpointed has left. One of a later run than the last that is meant stays.
+func (s *Site) DiscardCheckpoint(ctx context.Context, k spool.TaskKey, alone bool) error {
+	t, err := s.record(s.Spool.Checkpoint(k.Job))
+	if err == nil && t.Key.Job == k.Job && t.Key.Run > k.Run {
+		return nil
+	}
+	if alone && err == nil && t.Key.Job == k.Job {
+		t.Kept = PartNone
+		if !t.Sister {
+			s.discard(t)
+		}
 		s.clean(ctx, t)
 	}
-	return s.Spool.DropCheckpoint(job)
+	return s.Spool.DropCheckpoint(k.Job)
 }
 
 // save is stopped as a staging is.
@@ -183,7 +192,7 @@ func (r *Runner) save(ctx context.Context) {
 	r.haltable(ctx, func(saving context.Context, t Task) Event {
 		r.saving <- struct{}{}
 		defer func() { <-r.saving }()
-		return r.site.save(saving, t)
+		return r.site.save(saving, t, r.Task)
 	})
 }
 

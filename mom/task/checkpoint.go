@@ -27,8 +27,9 @@ const (
 type Saving struct {
 	// Exit is the end of the program while the script of the site is still at work: whether the
 	// checkpoint counts the script says.
-	Exit *proc.Exit `json:"exit,omitempty"`
-	Done bool       `json:"done,omitempty"` // it is made; nothing of the run goes on
+	Exit  *proc.Exit `json:"exit,omitempty"`
+	Joint bool       `json:"joint,omitempty"` // of several programs: none ends before all are saved
+	Done  bool       `json:"done,omitempty"`  // it is made; nothing of the run goes on
 	// Unknown says that the mom died with the script: whether it ended the job nobody can tell.
 	Unknown bool   `json:"unknown,omitempty"`
 	Failure string `json:"failure,omitempty"` // the last one's
@@ -38,13 +39,14 @@ func (s *Saving) underWay() bool { return s != nil && !s.Done && !s.Unknown && s
 
 // A Restart says that a run goes on from a checkpoint.
 type Restart struct {
-	Session int64 `json:"session"` // that was checkpointed
+	Session int64         `json:"session"`      // that was checkpointed
+	Of      *CheckpointID `json:"of,omitempty"` // of a sister; nil: it keeps no part
 }
 
 type (
 	// Checkpoint asks for a checkpoint after which the job ends; Able says that the site has a
-	// script for it.
-	Checkpoint struct{ Able bool }
+	// script for it, Joint that it has one for jobs of several programs.
+	Checkpoint struct{ Able, Joint bool }
 	// Checkpointed says how the script has ended; Failure is empty if it went well.
 	Checkpointed struct{ Failure string }
 	// UnsavedTold says that the fact of a failure is in the spool.
@@ -68,6 +70,11 @@ func (t Task) stepCheckpoint(ev Event) (next Task, actions []Action, err error, 
 	case UnsavedTold:
 		return t, nil, nil, true
 	case Exited:
+		if t.Saving.underWay() && t.Saving.Joint && t.State == Running {
+			t.Saving = &Saving{Failure: "the job has ended"}
+			next, actions, err = t.exited(ev.Exit)
+			return next, append([]Action{{Do: Unsaved}, {Do: Halt}}, actions...), err, true
+		}
 		if t.Saving.underWay() && (t.State == Running || t.State == Ending) {
 			t.Saving = &Saving{Exit: &ev.Exit}
 			return t, nil, nil, true
@@ -92,11 +99,12 @@ func (t Task) checkpoint(ev Checkpoint) (Task, []Action, error) {
 		return t, nil, t.refused("checkpoint")
 	case t.Saving.underWay() || t.Saving != nil && t.Saving.Done:
 		return t, nil, nil
-	case !ev.Able || t.Sister || len(t.sisters()) > 0 || t.live() || t.interactive():
+	case t.Sister || !t.savable() || !t.joint() && !ev.Able || t.joint() && !ev.Joint:
 		return t, nil, pbs.Refuse(pbs.NotSupported)
 	}
 	t = t.superseded()
-	t.Saving = &Saving{}
+	t.Saving = &Saving{Joint: t.joint()}
+	t.Attempt++
 	return t, []Action{{Do: Save}}, nil
 }
 
@@ -130,7 +138,7 @@ func (t Task) resumeCheckpoint() (Task, []Action) {
 	if !t.Saving.underWay() {
 		return t, nil
 	}
-	t.Saving = &Saving{Unknown: true, Failure: "the mom was restarted"}
+	t.Saving = &Saving{Unknown: !t.Saving.Joint, Failure: "the mom was restarted"}
 	return t, []Action{{Do: Unsaved}}
 }
 
@@ -140,7 +148,7 @@ func (t Task) ofCheckpoint(e proc.Exit) (spool.Ended, bool) {
 	switch {
 	case t.Saving == nil || t.Kill != nil || t.Aborted || t.Fenced || e.Fenced:
 	case t.Saving.Done:
-		return spool.Ended{ExitStatus: ExitCheckpointed, Checkpointed: true}, true
+		return spool.Ended{ExitStatus: ExitCheckpointed, Checkpointed: true, Keepers: t.keepers()}, true
 	case t.Saving.Unknown && e.Status > 256:
 		return spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "its checkpoint was not finished"}, true
 	}

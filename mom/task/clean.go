@@ -89,12 +89,11 @@ func (s *Site) makeTmpDir(ctx context.Context, t Task, a Account) error {
 // no order.
 func (s *Site) clean(ctx context.Context, t Task) <-chan struct{} {
 	gone := make(chan struct{})
-	if t.Result != nil && t.Result.Checkpointed || t.goesOn() {
-		close(gone) // it goes on there
+	switch t.leftBehind() {
+	case PartGoesOn:
+		close(gone)
 		return gone
-	}
-	unknown := t.Saving != nil && t.Saving.Done || t.Snap != nil && !t.Snap.Made // to the servers
-	if unknown && t.Restart == nil {                                             // the job was deleted, or lost, all the same
+	case PartNone: // the job was deleted, or lost, all the same
 		if err := s.Spool.DropCheckpoint(t.Key.Job); err != nil {
 			s.Logger.Warn("checkpoint not removed", "job", t.Key.Job, "err", err)
 		}

@@ -29,6 +29,8 @@ type (
 		JobDir string
 		At     int64
 		Used   []spool.Used // that hooks have set
+		// Programs are those besides the first that the run goes on with from a checkpoint.
+		Programs []Program
 	}
 	// Failed says that the job cannot be started, with one of the Exit statuses.
 	Failed struct {

@@ -20,8 +20,9 @@ import (
 // refuse, anything else that they did not answer.
 type Peers interface {
 	Join(ctx context.Context, to Host, t Task) error
-	// End returns when nothing of the run lives at the host, with what it has used.
-	End(ctx context.Context, to Host, k spool.TaskKey, abandoned bool) (Share, error)
+	// End returns when nothing of the run lives at the host, with what it has used. It says what
+	// becomes of the host's part of a checkpoint.
+	End(ctx context.Context, to Host, k spool.TaskKey, abandoned bool, kept KeptPart) (Share, error)
 	// Poll returns UnknownJob, with the reason, when the part of the host is over.
 	Poll(ctx context.Context, to Host, k spool.TaskKey) (Share, error)
 	// Prologue has the hooks before the program run at the host.
@@ -30,6 +31,12 @@ type Peers interface {
 	// Leave is End for a host that the run goes on without. It returns when what the part has used is
 	// known; unless it is over, the host then waits for a call that says that this was reported.
 	Leave(ctx context.Context, to Host, k spool.TaskKey, reported bool) (used Share, over bool, err error)
+	// Checkpoint has the host make its part of the checkpoint of that number, while it keeps the one
+	// that counts so far; busy says that it is still at it.
+	Checkpoint(ctx context.Context, to Host, k spool.TaskKey, number uint64, whole *CheckpointID) (busy bool, err error)
+	// Restart has the host's programs go on from the checkpoint, and returns their numbers. BoundElsewhere
+	// is the refusal of one that never can.
+	Restart(ctx context.Context, to Host, k spool.TaskKey) ([]uint32, error)
 	// Update tells the host the present assignment.
 	Update(ctx context.Context, to Host, t Task) error
 }
@@ -71,13 +78,20 @@ func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 	if err != nil {
 		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err)})
 	}
+	parts, err := s.parted(t)
+	if errors.Is(err, errBadRestart) {
+		return unless(ctx, JoinFailed{Reason: err.Error(), Status: ExitBadRestart})
+	}
+	if err != nil {
+		return unless(ctx, JoinFailed{Reason: err.Error()})
+	}
 	bounded, cancel := context.WithTimeout(hooks, joinFor+s.patience("execjob_begin"))
 	defer cancel()
 	var once sync.Once
 	var refusal error
 	var refused Host
 	errs := each(bounded, t.sisters(), func(ctx context.Context, h Host) error {
-		err := s.insist(ctx, func(ctx context.Context) error { return s.Peers.Join(ctx, h, t) })
+		err := s.insist(ctx, func(ctx context.Context) error { return s.Peers.Join(ctx, h, parts(h)) })
 		if own, ok := errors.AsType[*pbs.Error](err); ok && own.Code != pbs.NoQuorum {
 			once.Do(func() { refused, refusal = h, err })
 			cancel()
@@ -99,7 +113,11 @@ func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 }
 
 func (s *Site) notJoined(t Task, h Host, err error) Event {
-	return JoinFailed{Reason: s.startError(t, h, "JOIN_JOB", err).Error()}
+	status := 0
+	if t.Restart != nil && pbs.CodeOf(err) == pbs.BoundElsewhere {
+		status = ExitBadRestart
+	}
+	return JoinFailed{Reason: s.startError(t, h, "JOIN_JOB", err).Error(), Status: status}
 }
 
 // startError notes that a sister has failed at a step of the start.
@@ -136,7 +154,7 @@ func (s *Site) gather(ctx context.Context, t Task) Event {
 	each(bounded, t.members(), func(ctx context.Context, h Host) error {
 		var share Share
 		err := s.insist(ctx, func(ctx context.Context) (err error) {
-			share, err = s.Peers.End(ctx, h, t.Key, abandoned)
+			share, err = s.Peers.End(ctx, h, t.Key, abandoned, t.leftBehind())
 			return err
 		})
 		if err != nil {

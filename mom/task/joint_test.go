@@ -26,7 +26,7 @@ type neighbours struct {
 
 func (n *neighbours) Join(context.Context, Host, Task) error { return nil }
 
-func (n *neighbours) End(context.Context, Host, spool.TaskKey, bool) (Share, error) {
+func (n *neighbours) End(context.Context, Host, spool.TaskKey, bool, KeptPart) (Share, error) {
 	return Share{}, nil
 }
 

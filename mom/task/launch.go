@@ -34,6 +34,13 @@ func (s *Site) fetch(ctx, start context.Context, t Task) Event {
 
 // take begins a sister's part.
 func (s *Site) take(ctx, hooks context.Context, t Task) Event {
+	if err := s.adopt(t); err != nil {
+		status := ExitRetry
+		if errors.Is(err, errBadRestart) {
+			status = ExitBadRestart
+		}
+		return unless(ctx, Failed{Status: status, Reason: err.Error()})
+	}
 	used, err := s.begun(hooks, t)
 	if err != nil {
 		return unless(ctx, Failed{Status: ExitRetry, Reason: err.Error(), Hook: true})
@@ -100,7 +107,7 @@ func (r *Runner) launch(ctx, hooks context.Context, t Task) Event {
 	case err == nil:
 		s.Lines.Job(eventJob, t.Key.Job, "Started, pid = "+strconv.Itoa(h.Session))
 		s.Lines.Job(eventJob, t.Key.Job, "task "+taskID+" started, "+s.programName(t))
-		return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano(), Used: used}
+		return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano(), Used: used, Programs: s.restored(t)}
 	}
 	status := ExitRetry
 	_, own := errors.AsType[*proc.StartError](err)
@@ -145,7 +152,7 @@ func (s *Site) recover(ctx context.Context, t Task) Event {
 		return NotFound{}
 	}
 	account, _ := s.account(ctx, t)
-	return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano()}
+	return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano(), Programs: s.restored(t)}
 }
 
 func (s *Site) programName(t Task) string {
@@ -182,6 +189,9 @@ func (r *Runner) start(ctx, hooks context.Context, t Task) (proc.Handle, Account
 		return proc.Handle{}, a, nil, err
 	}
 	if err := s.restarting(t, a, &spec); err != nil {
+		return proc.Handle{}, a, nil, err
+	}
+	if err := s.restartSisters(hooks, t); err != nil {
 		return proc.Handle{}, a, nil, err
 	}
 	h, err := s.System.Start(ctx, s.Spool.TaskDir(t.Key), spec)

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -41,7 +42,7 @@ func notStarted(before, after Task, ev Event) string {
 	case Failed:
 		status, code = ev.Status, ev.Code
 	case JoinFailed:
-		code = ev.Code
+		status, code = cmp.Or(ev.Status, ExitRetry), ev.Code
 	default:
 		return ""
 	}

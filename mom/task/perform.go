@@ -114,6 +114,8 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.keep(ctx)
 	case Snapshot:
 		r.snapshot(ctx)
+	case savePart:
+		r.savePart(ctx)
 	case TellMade:
 		r.fact(ctx, a, r.task.madeFact(), MadeTold{})
 	case Unsaved:
@@ -154,7 +156,11 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		}
 	case Gather:
 		r.halt() // nobody waits for the start any more
-		r.async(ctx, r.site.gather)
+		r.async(ctx, func(ctx context.Context, t Task) Event {
+			r.saving <- struct{}{} // a script that was stopped has ended: which checkpoint counts is sure
+			defer func() { <-r.saving }()
+			return r.site.gather(ctx, t)
+		})
 	case StartProgram:
 		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.startProgram(ctx, t, a.Program) })
 	case RecoverProgram:

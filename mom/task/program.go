@@ -21,6 +21,8 @@ type Program struct {
 	Handle proc.Handle  `json:"handle"`
 	Status int          `json:"status,omitempty"` // 256 + signal when killed by one
 	Failed string       `json:"failed,omitempty"` // it could not be started
+	// Session is that of the program that was checkpointed, of one that goes on from there.
+	Session int64 `json:"session,omitempty"`
 	// Attached says that there is no shim: the handle is the process's own.
 	Attached bool `json:"attached,omitempty"`
 }
@@ -242,6 +244,8 @@ func (t Task) resumePrograms(ev Resume) (Task, []Action) {
 		case p.State == ProgramEnded:
 		case t.BootID != ev.BootID:
 			p.State, p.Status = ProgramEnded, 256+int(syscall.SIGKILL)
+		case p.restoring(): // the job does not go on without it
+			actions = append(actions, Action{Do: StartProgram, Program: p.ID})
 		case p.State == ProgramStarting:
 			actions = append(actions, Action{Do: RecoverProgram, Program: p.ID})
 		default:

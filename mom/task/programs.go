@@ -68,6 +68,11 @@ func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error
 			return proc.Handle{}, err
 		}
 	}
+	if p.Session != 0 {
+		if err := s.restoredSpec(t, a, p, &spec); err != nil {
+			return proc.Handle{}, err
+		}
+	}
 	return s.System.Start(ctx, dir, spec)
 }
 

@@ -36,6 +36,10 @@ func (t Task) launched(ev Launched) (Task, []Action, error) {
 		}
 	}
 	t.Signals = nil
+	if len(ev.Programs) > 0 && len(t.Programs) == 0 {
+		next, starts := t.restore(ev.Programs)
+		return next, append(actions, starts...), nil
+	}
 	return t, actions, nil
 }
 

@@ -23,6 +23,7 @@ type (
 	JoinFailed struct {
 		Reason string
 		Code   int // what the log calls it; 0: ExitRetry
+		Status int // one of the Exit statuses; 0: ExitRetry
 	}
 	// Polled tells what the sisters that have answered have used so far.
 	Polled struct {
@@ -74,7 +75,7 @@ func (t Task) sisters() []Host {
 func (t Task) begin() (Task, []Action, error) {
 	if len(t.sisters()) > 0 {
 		t.State, t.Asked, t.Trial = Joining, true, nil
-		if t.Tolerates() {
+		if t.Tolerates() && t.Restart == nil { // else every host has its part
 			t.Trial = new(Trial)
 		}
 		return t, []Action{{Do: Join}}, nil
@@ -96,7 +97,11 @@ func (t Task) joinFailed(ev JoinFailed) (Task, []Action, error) {
 	if t.State != Joining {
 		return t, nil, nil
 	}
-	return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: ev.Reason, Lost: t.Aborted})
+	status := ExitRetry
+	if ev.Status != 0 {
+		status = ev.Status
+	}
+	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted})
 }
 
 // polled takes the sisters' shares over. A run that has lost a sister ends.

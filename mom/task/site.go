@@ -85,6 +85,8 @@ type Site struct {
 	Mover    Mover // nil: files stay on this host
 	Peers    Peers
 	Hooks    Hooks // nil: there are none
+	// Relay brings the output of a program of a sister to the job's; nil: nobody does.
+	Relay func(k spool.TaskKey, host pbs.HostName, program uint32)
 	// Measure raises a measurement to what the host knows better; nil: it knows nothing.
 	Measure    func(t Task, u proc.Usage) proc.Usage
 	Settings   func() Settings

@@ -78,8 +78,9 @@ func (t Task) stepSnap(ev Event) (next Task, actions []Action, ok bool) {
 			return t, nil, true
 		}
 		snap.By, snap.At = ev.By, ev.At
-		snap.Busy = ev.Able && len(t.sisters()) == 0 && !t.live() && !t.interactive()
+		snap.Busy = ev.Able && t.savable()
 		if snap.Busy {
+			t.Attempt++
 			actions = append(actions, Action{Do: Snapshot})
 		}
 	case Snapped:
@@ -129,12 +130,12 @@ func (t Task) madeFact() spool.Fact {
 }
 
 // snapshot runs the script that checkpoints the job and lets it run on.
-func (s *Site) snapshot(ctx context.Context, t Task) Event {
+func (s *Site) snapshot(ctx context.Context, t Task, now func() Task) Event {
 	script := s.Settings().Checkpoint
 	if script == nil {
 		return Snapped{Failure: "there is no $action checkpoint"}
 	}
-	if err := s.saveWith(ctx, t, script); err != nil {
+	if err := s.saveWith(ctx, t, script, now); err != nil {
 		s.Lines.Job(eventError, t.Key.Job, "checkpoint failed: "+err.Error())
 		return Snapped{Failure: err.Error()}
 	}
@@ -147,7 +148,7 @@ func (r *Runner) snapshot(ctx context.Context) {
 	r.haltable(ctx, func(saving context.Context, t Task) Event {
 		r.saving <- struct{}{}
 		defer func() { <-r.saving }()
-		return r.site.snapshot(saving, t)
+		return r.site.snapshot(saving, t, r.Task)
 	})
 }
 

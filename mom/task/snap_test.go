@@ -41,8 +41,8 @@ func TestSnap_Steps(t *testing.T) {
 		{"suspended", in(Running, func(t *Task) { t.Halted = true }), []Event{due}, "", Running, false},
 		{"interactive", in(Running, with("interactive", "True")), []Event{due}, "", Running, false},
 		{"made too late", in(Running), []Event{due, Kill{Killing: Killing{Delay: time.Second}}, Snapped{}}, "", Ending, false},
-		{"overtaken by a hold", in(Running), []Event{due, Checkpoint{true}, Snapped{Failure: "stopped"}}, "", Running, false},
-		{"while a hold is made", in(Running), []Event{Checkpoint{true}, due}, "", Running, false},
+		{"overtaken by a hold", in(Running), []Event{due, Checkpoint{Able: true}, Snapped{Failure: "stopped"}}, "", Running, false},
+		{"while a hold is made", in(Running), []Event{Checkpoint{Able: true}, due}, "", Running, false},
 		{"mom restarted on the way", in(Running, announced), []Event{due, Resume{"boot", true}}, "watch the shim", Running, false},
 		{"mom restarted before it was told", in(Running, announced), []Event{due, Snapped{}, Resume{"boot", true}}, "report the checkpoint; watch the shim", Running, true},
 		{"mom restarted after it", in(Running, announced), []Event{due, Snapped{}, MadeTold{}, Resume{"boot", true}}, "watch the shim", Running, true},
@@ -50,7 +50,7 @@ func TestSnap_Steps(t *testing.T) {
 		{"requeued with one", in(Running), []Event{due, Snapped{}, MadeTold{}, kill, exit}, "keep what it goes on from", Delivering, true},
 		{"lost with one", in(Running), []Event{due, Snapped{}, MadeTold{}, Abort{}, exit}, "keep what it goes on from", Delivering, true},
 		{"ended with one", in(Running), []Event{due, Snapped{}, MadeTold{}, exit}, "deliver the output", Delivering, true},
-		{"a restarted run is lost", in(Running, func(t *Task) { t.Restart = &Restart{7} }), []Event{Abort{}, exit}, "keep what it goes on from", Delivering, false},
+		{"a restarted run is lost", in(Running, func(t *Task) { t.Restart = &Restart{Session: 7} }), []Event{Abort{}, exit}, "keep what it goes on from", Delivering, false},
 	} {
 		job, last := c.task, ""
 		for _, ev := range c.events {

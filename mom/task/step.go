@@ -16,6 +16,9 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	if next, ok := t.stepTrial(ev); ok {
 		return next, nil, nil
 	}
+	if next, actions, err, ok := t.stepPart(ev); ok {
+		return next, actions, err
+	}
 	if next, actions, err, ok := t.stepCheckpoint(ev); ok {
 		return next, actions, err
 	}
@@ -23,7 +26,9 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 		return next, actions, nil
 	}
 	if t.Sister {
-		return t.stepSister(ev)
+		next, actions, err := t.stepSister(ev)
+		next, actions = next.withoutPart(actions)
+		return next, actions, err
 	}
 	switch ev := ev.(type) {
 	case Accept:
@@ -94,6 +99,7 @@ func (t Task) resumeAll(ev Resume) (Task, []Action, error) {
 	t, programs := t.resumePrograms(ev)
 	t, unsaved := t.resumeCheckpoint()
 	t, untold := t.resumeSnap()
+	t = t.resumePart()
 	next, actions, err := t.resumeAs(ev)
 	return next, slices.Concat(programs, unsaved, untold, actions), err
 }

@@ -172,6 +172,12 @@ type Task struct {
 	Saving  *Saving  `json:"saving,omitempty"`
 	Restart *Restart `json:"restart,omitempty"`
 	Snap    *Snap    `json:"snap,omitempty"` // checkpoints that it has outlived
+	// Attempt is the number of the last checkpoint that was begun. Of a sister: what came of its
+	// part; the programs of the checkpoint were started again; what becomes of what is kept.
+	Attempt  uint64     `json:"attempt,omitempty"`
+	Part     *SavedPart `json:"part,omitempty"`
+	Restored bool       `json:"restored,omitempty"`
+	Kept     KeptPart   `json:"kept,omitempty"`
 	// HookUsed is what hooks on this host have set of resources_used.
 	HookUsed []spool.Used `json:"hook_used,omitempty"`
 	Told     bool         `json:"told,omitempty"` // the fact Ended is in the spool

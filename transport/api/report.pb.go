@@ -787,6 +787,7 @@ type Ended struct {
 	StageinFailed  bool                   `protobuf:"varint,7,opt,name=stagein_failed,json=stageinFailed,proto3" json:"stagein_failed,omitempty"`    // never started, since its files did not come
 	Present        []*Attribute           `protobuf:"bytes,8,rep,name=present,proto3" json:"present,omitempty"`                                      // as JobSample has it
 	Checkpointed   bool                   `protobuf:"varint,20,opt,name=checkpointed,proto3" json:"checkpointed,omitempty"`                          // it goes on later from what the mom keeps
+	Keepers        []string               `protobuf:"bytes,21,rep,name=keepers,proto3" json:"keepers,omitempty"`                                     // other hosts that keep parts of that
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -882,6 +883,13 @@ func (x *Ended) GetCheckpointed() bool {
 		return x.Checkpointed
 	}
 	return false
+}
+
+func (x *Ended) GetKeepers() []string {
+	if x != nil {
+		return x.Keepers
+	}
+	return nil
 }
 
 type FactsReply struct {
@@ -1971,7 +1979,7 @@ const file_report_proto_rawDesc = "" +
 	"\aExiting\")\n" +
 	"\x0fNotCheckpointed\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x10\n" +
-	"\x0eCheckpointMade\"\xcb\x02\n" +
+	"\x0eCheckpointMade\"\xe5\x02\n" +
 	"\x05Ended\x12\x1f\n" +
 	"\vexit_status\x18\x01 \x01(\x05R\n" +
 	"exitStatus\x12)\n" +
@@ -1982,7 +1990,8 @@ const file_report_proto_rawDesc = "" +
 	"\x0fstageout_status\x18\x06 \x01(\x05R\x0estageoutStatus\x12%\n" +
 	"\x0estagein_failed\x18\a \x01(\bR\rstageinFailed\x12/\n" +
 	"\apresent\x18\b \x03(\v2\x15.rampart.v1.AttributeR\apresent\x12\"\n" +
-	"\fcheckpointed\x18\x14 \x01(\bR\fcheckpointed\")\n" +
+	"\fcheckpointed\x18\x14 \x01(\bR\fcheckpointed\x12\x18\n" +
+	"\akeepers\x18\x15 \x03(\tR\akeepers\")\n" +
 	"\n" +
 	"FactsReply\x12\x1b\n" +
 	"\tacked_seq\x18\x01 \x01(\x04R\backedSeq\"O\n" +

@@ -21,6 +21,58 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type KeptPart int32
+
+const (
+	KeptPart_KEPT_PART_UNSPECIFIED KeptPart = 0
+	KeptPart_KEPT_PART_GOES_ON     KeptPart = 1 // it stays, and so do the files: the job goes on from it
+	KeptPart_KEPT_PART_KNOWN       KeptPart = 2 // it stays until the servers have it dropped
+	KeptPart_KEPT_PART_NONE        KeptPart = 3 // it goes
+)
+
+// Enum value maps for KeptPart.
+var (
+	KeptPart_name = map[int32]string{
+		0: "KEPT_PART_UNSPECIFIED",
+		1: "KEPT_PART_GOES_ON",
+		2: "KEPT_PART_KNOWN",
+		3: "KEPT_PART_NONE",
+	}
+	KeptPart_value = map[string]int32{
+		"KEPT_PART_UNSPECIFIED": 0,
+		"KEPT_PART_GOES_ON":     1,
+		"KEPT_PART_KNOWN":       2,
+		"KEPT_PART_NONE":        3,
+	}
+)
+
+func (x KeptPart) Enum() *KeptPart {
+	p := new(KeptPart)
+	*p = x
+	return p
+}
+
+func (x KeptPart) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (KeptPart) Descriptor() protoreflect.EnumDescriptor {
+	return file_sister_proto_enumTypes[0].Descriptor()
+}
+
+func (KeptPart) Type() protoreflect.EnumType {
+	return &file_sister_proto_enumTypes[0]
+}
+
+func (x KeptPart) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use KeptPart.Descriptor instead.
+func (KeptPart) EnumDescriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{0}
+}
+
 type RunHost struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -79,6 +131,7 @@ type JoinRunRequest struct {
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
 	Attributes    []*Attribute           `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"` // as RunJob has them
 	Hosts         []*RunHost             `protobuf:"bytes,4,rep,name=hosts,proto3" json:"hosts,omitempty"`           // the mother superior first
+	Restart       *PartCheckpoint        `protobuf:"bytes,20,opt,name=restart,proto3" json:"restart,omitempty"`      // that the run goes on from; absent: it starts at its beginning
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -141,6 +194,13 @@ func (x *JoinRunRequest) GetHosts() []*RunHost {
 	return nil
 }
 
+func (x *JoinRunRequest) GetRestart() *PartCheckpoint {
+	if x != nil {
+		return x.Restart
+	}
+	return nil
+}
+
 type JoinRunReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -177,6 +237,267 @@ func (*JoinRunReply) Descriptor() ([]byte, []int) {
 	return file_sister_proto_rawDescGZIP(), []int{2}
 }
 
+// PartCheckpoint names a checkpoint, of which every host of the run keeps a part.
+type PartCheckpoint struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RunCount      uint32                 `protobuf:"varint,1,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"` // of the run that was checkpointed
+	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`                     // rises in a run
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PartCheckpoint) Reset() {
+	*x = PartCheckpoint{}
+	mi := &file_sister_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PartCheckpoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PartCheckpoint) ProtoMessage() {}
+
+func (x *PartCheckpoint) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PartCheckpoint.ProtoReflect.Descriptor instead.
+func (*PartCheckpoint) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *PartCheckpoint) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *PartCheckpoint) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+type CheckpointPartRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Number        uint64                 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"` // of the checkpoint; a repeat gets the first answer
+	Whole         *PartCheckpoint        `protobuf:"bytes,4,opt,name=whole,proto3" json:"whole,omitempty"`    // of those that are kept, the one that counts; absent: none does
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckpointPartRequest) Reset() {
+	*x = CheckpointPartRequest{}
+	mi := &file_sister_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckpointPartRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckpointPartRequest) ProtoMessage() {}
+
+func (x *CheckpointPartRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckpointPartRequest.ProtoReflect.Descriptor instead.
+func (*CheckpointPartRequest) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CheckpointPartRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *CheckpointPartRequest) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *CheckpointPartRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *CheckpointPartRequest) GetWhole() *PartCheckpoint {
+	if x != nil {
+		return x.Whole
+	}
+	return nil
+}
+
+type CheckpointPartReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Busy          bool                   `protobuf:"varint,1,opt,name=busy,proto3" json:"busy,omitempty"` // the scripts are still at work: ask again
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckpointPartReply) Reset() {
+	*x = CheckpointPartReply{}
+	mi := &file_sister_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckpointPartReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckpointPartReply) ProtoMessage() {}
+
+func (x *CheckpointPartReply) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckpointPartReply.ProtoReflect.Descriptor instead.
+func (*CheckpointPartReply) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CheckpointPartReply) GetBusy() bool {
+	if x != nil {
+		return x.Busy
+	}
+	return false
+}
+
+type RestartPartRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestartPartRequest) Reset() {
+	*x = RestartPartRequest{}
+	mi := &file_sister_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestartPartRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestartPartRequest) ProtoMessage() {}
+
+func (x *RestartPartRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestartPartRequest.ProtoReflect.Descriptor instead.
+func (*RestartPartRequest) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RestartPartRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *RestartPartRequest) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+type RestartPartReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Programs      []uint32               `protobuf:"varint,1,rep,packed,name=programs,proto3" json:"programs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestartPartReply) Reset() {
+	*x = RestartPartReply{}
+	mi := &file_sister_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestartPartReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestartPartReply) ProtoMessage() {}
+
+func (x *RestartPartReply) ProtoReflect() protoreflect.Message {
+	mi := &file_sister_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestartPartReply.ProtoReflect.Descriptor instead.
+func (*RestartPartReply) Descriptor() ([]byte, []int) {
+	return file_sister_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RestartPartReply) GetPrograms() []uint32 {
+	if x != nil {
+		return x.Programs
+	}
+	return nil
+}
+
 type ProloguePartRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
@@ -187,7 +508,7 @@ type ProloguePartRequest struct {
 
 func (x *ProloguePartRequest) Reset() {
 	*x = ProloguePartRequest{}
-	mi := &file_sister_proto_msgTypes[3]
+	mi := &file_sister_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -199,7 +520,7 @@ func (x *ProloguePartRequest) String() string {
 func (*ProloguePartRequest) ProtoMessage() {}
 
 func (x *ProloguePartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[3]
+	mi := &file_sister_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -212,7 +533,7 @@ func (x *ProloguePartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProloguePartRequest.ProtoReflect.Descriptor instead.
 func (*ProloguePartRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{3}
+	return file_sister_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ProloguePartRequest) GetJob() string {
@@ -237,7 +558,7 @@ type ProloguePartReply struct {
 
 func (x *ProloguePartReply) Reset() {
 	*x = ProloguePartReply{}
-	mi := &file_sister_proto_msgTypes[4]
+	mi := &file_sister_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -249,7 +570,7 @@ func (x *ProloguePartReply) String() string {
 func (*ProloguePartReply) ProtoMessage() {}
 
 func (x *ProloguePartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[4]
+	mi := &file_sister_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -262,23 +583,24 @@ func (x *ProloguePartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProloguePartReply.ProtoReflect.Descriptor instead.
 func (*ProloguePartReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{4}
+	return file_sister_proto_rawDescGZIP(), []int{9}
 }
 
 type EndPartRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
-	Abandoned     bool                   `protobuf:"varint,3,opt,name=abandoned,proto3" json:"abandoned,omitempty"` // the start failed: the program did not run
-	Released      bool                   `protobuf:"varint,4,opt,name=released,proto3" json:"released,omitempty"`   // the run goes on without this host
-	Reported      bool                   `protobuf:"varint,5,opt,name=reported,proto3" json:"reported,omitempty"`   // what the part has used is known: its last hooks may run
+	Abandoned     bool                   `protobuf:"varint,3,opt,name=abandoned,proto3" json:"abandoned,omitempty"`                 // the start failed: the program did not run
+	Released      bool                   `protobuf:"varint,4,opt,name=released,proto3" json:"released,omitempty"`                   // the run goes on without this host
+	Reported      bool                   `protobuf:"varint,5,opt,name=reported,proto3" json:"reported,omitempty"`                   // what the part has used is known: its last hooks may run
+	Kept          KeptPart               `protobuf:"varint,20,opt,name=kept,proto3,enum=rampart.v1.KeptPart" json:"kept,omitempty"` // what becomes of the part of the checkpoint
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EndPartRequest) Reset() {
 	*x = EndPartRequest{}
-	mi := &file_sister_proto_msgTypes[5]
+	mi := &file_sister_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -290,7 +612,7 @@ func (x *EndPartRequest) String() string {
 func (*EndPartRequest) ProtoMessage() {}
 
 func (x *EndPartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[5]
+	mi := &file_sister_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -303,7 +625,7 @@ func (x *EndPartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPartRequest.ProtoReflect.Descriptor instead.
 func (*EndPartRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{5}
+	return file_sister_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EndPartRequest) GetJob() string {
@@ -341,6 +663,13 @@ func (x *EndPartRequest) GetReported() bool {
 	return false
 }
 
+func (x *EndPartRequest) GetKept() KeptPart {
+	if x != nil {
+		return x.Kept
+	}
+	return KeptPart_KEPT_PART_UNSPECIFIED
+}
+
 type EndPartReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Share         *Share                 `protobuf:"bytes,1,opt,name=share,proto3" json:"share,omitempty"` // all that the part has used
@@ -351,7 +680,7 @@ type EndPartReply struct {
 
 func (x *EndPartReply) Reset() {
 	*x = EndPartReply{}
-	mi := &file_sister_proto_msgTypes[6]
+	mi := &file_sister_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -363,7 +692,7 @@ func (x *EndPartReply) String() string {
 func (*EndPartReply) ProtoMessage() {}
 
 func (x *EndPartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[6]
+	mi := &file_sister_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -376,7 +705,7 @@ func (x *EndPartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPartReply.ProtoReflect.Descriptor instead.
 func (*EndPartReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{6}
+	return file_sister_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EndPartReply) GetShare() *Share {
@@ -407,7 +736,7 @@ type Share struct {
 
 func (x *Share) Reset() {
 	*x = Share{}
-	mi := &file_sister_proto_msgTypes[7]
+	mi := &file_sister_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -419,7 +748,7 @@ func (x *Share) String() string {
 func (*Share) ProtoMessage() {}
 
 func (x *Share) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[7]
+	mi := &file_sister_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -432,7 +761,7 @@ func (x *Share) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Share.ProtoReflect.Descriptor instead.
 func (*Share) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{7}
+	return file_sister_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Share) GetCpuNanos() int64 {
@@ -482,7 +811,7 @@ type HookedValue struct {
 
 func (x *HookedValue) Reset() {
 	*x = HookedValue{}
-	mi := &file_sister_proto_msgTypes[8]
+	mi := &file_sister_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -494,7 +823,7 @@ func (x *HookedValue) String() string {
 func (*HookedValue) ProtoMessage() {}
 
 func (x *HookedValue) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[8]
+	mi := &file_sister_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -507,7 +836,7 @@ func (x *HookedValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookedValue.ProtoReflect.Descriptor instead.
 func (*HookedValue) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{8}
+	return file_sister_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HookedValue) GetResource() string {
@@ -541,7 +870,7 @@ type PollPartRequest struct {
 
 func (x *PollPartRequest) Reset() {
 	*x = PollPartRequest{}
-	mi := &file_sister_proto_msgTypes[9]
+	mi := &file_sister_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -553,7 +882,7 @@ func (x *PollPartRequest) String() string {
 func (*PollPartRequest) ProtoMessage() {}
 
 func (x *PollPartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[9]
+	mi := &file_sister_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -566,7 +895,7 @@ func (x *PollPartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollPartRequest.ProtoReflect.Descriptor instead.
 func (*PollPartRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{9}
+	return file_sister_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PollPartRequest) GetJob() string {
@@ -594,7 +923,7 @@ type PollPartReply struct {
 
 func (x *PollPartReply) Reset() {
 	*x = PollPartReply{}
-	mi := &file_sister_proto_msgTypes[10]
+	mi := &file_sister_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -606,7 +935,7 @@ func (x *PollPartReply) String() string {
 func (*PollPartReply) ProtoMessage() {}
 
 func (x *PollPartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[10]
+	mi := &file_sister_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -619,7 +948,7 @@ func (x *PollPartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollPartReply.ProtoReflect.Descriptor instead.
 func (*PollPartReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{10}
+	return file_sister_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PollPartReply) GetLives() bool {
@@ -654,7 +983,7 @@ type SignalPartRequest struct {
 
 func (x *SignalPartRequest) Reset() {
 	*x = SignalPartRequest{}
-	mi := &file_sister_proto_msgTypes[11]
+	mi := &file_sister_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +995,7 @@ func (x *SignalPartRequest) String() string {
 func (*SignalPartRequest) ProtoMessage() {}
 
 func (x *SignalPartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[11]
+	mi := &file_sister_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +1008,7 @@ func (x *SignalPartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalPartRequest.ProtoReflect.Descriptor instead.
 func (*SignalPartRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{11}
+	return file_sister_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SignalPartRequest) GetJob() string {
@@ -711,7 +1040,7 @@ type SignalPartReply struct {
 
 func (x *SignalPartReply) Reset() {
 	*x = SignalPartReply{}
-	mi := &file_sister_proto_msgTypes[12]
+	mi := &file_sister_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +1052,7 @@ func (x *SignalPartReply) String() string {
 func (*SignalPartReply) ProtoMessage() {}
 
 func (x *SignalPartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[12]
+	mi := &file_sister_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +1065,7 @@ func (x *SignalPartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalPartReply.ProtoReflect.Descriptor instead.
 func (*SignalPartReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{12}
+	return file_sister_proto_rawDescGZIP(), []int{17}
 }
 
 type UpdatePartRequest struct {
@@ -752,7 +1081,7 @@ type UpdatePartRequest struct {
 
 func (x *UpdatePartRequest) Reset() {
 	*x = UpdatePartRequest{}
-	mi := &file_sister_proto_msgTypes[13]
+	mi := &file_sister_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -764,7 +1093,7 @@ func (x *UpdatePartRequest) String() string {
 func (*UpdatePartRequest) ProtoMessage() {}
 
 func (x *UpdatePartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[13]
+	mi := &file_sister_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -777,7 +1106,7 @@ func (x *UpdatePartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePartRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePartRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{13}
+	return file_sister_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UpdatePartRequest) GetJob() string {
@@ -823,7 +1152,7 @@ type UpdatePartReply struct {
 
 func (x *UpdatePartReply) Reset() {
 	*x = UpdatePartReply{}
-	mi := &file_sister_proto_msgTypes[14]
+	mi := &file_sister_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +1164,7 @@ func (x *UpdatePartReply) String() string {
 func (*UpdatePartReply) ProtoMessage() {}
 
 func (x *UpdatePartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[14]
+	mi := &file_sister_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +1177,7 @@ func (x *UpdatePartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePartReply.ProtoReflect.Descriptor instead.
 func (*UpdatePartReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{14}
+	return file_sister_proto_rawDescGZIP(), []int{19}
 }
 
 type SpawnRequest struct {
@@ -866,7 +1195,7 @@ type SpawnRequest struct {
 
 func (x *SpawnRequest) Reset() {
 	*x = SpawnRequest{}
-	mi := &file_sister_proto_msgTypes[15]
+	mi := &file_sister_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -878,7 +1207,7 @@ func (x *SpawnRequest) String() string {
 func (*SpawnRequest) ProtoMessage() {}
 
 func (x *SpawnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[15]
+	mi := &file_sister_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -891,7 +1220,7 @@ func (x *SpawnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnRequest.ProtoReflect.Descriptor instead.
 func (*SpawnRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{15}
+	return file_sister_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SpawnRequest) GetJob() string {
@@ -952,7 +1281,7 @@ type SpawnReply struct {
 
 func (x *SpawnReply) Reset() {
 	*x = SpawnReply{}
-	mi := &file_sister_proto_msgTypes[16]
+	mi := &file_sister_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +1293,7 @@ func (x *SpawnReply) String() string {
 func (*SpawnReply) ProtoMessage() {}
 
 func (x *SpawnReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[16]
+	mi := &file_sister_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +1306,7 @@ func (x *SpawnReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpawnReply.ProtoReflect.Descriptor instead.
 func (*SpawnReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{16}
+	return file_sister_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SpawnReply) GetProgram() uint32 {
@@ -1000,7 +1329,7 @@ type FollowRequest struct {
 
 func (x *FollowRequest) Reset() {
 	*x = FollowRequest{}
-	mi := &file_sister_proto_msgTypes[17]
+	mi := &file_sister_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1341,7 @@ func (x *FollowRequest) String() string {
 func (*FollowRequest) ProtoMessage() {}
 
 func (x *FollowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[17]
+	mi := &file_sister_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1354,7 @@ func (x *FollowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowRequest.ProtoReflect.Descriptor instead.
 func (*FollowRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{17}
+	return file_sister_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FollowRequest) GetJob() string {
@@ -1076,7 +1405,7 @@ type FollowReply struct {
 
 func (x *FollowReply) Reset() {
 	*x = FollowReply{}
-	mi := &file_sister_proto_msgTypes[18]
+	mi := &file_sister_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1088,7 +1417,7 @@ func (x *FollowReply) String() string {
 func (*FollowReply) ProtoMessage() {}
 
 func (x *FollowReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[18]
+	mi := &file_sister_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1101,7 +1430,7 @@ func (x *FollowReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowReply.ProtoReflect.Descriptor instead.
 func (*FollowReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{18}
+	return file_sister_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *FollowReply) GetOut() []byte {
@@ -1150,7 +1479,7 @@ type Credential struct {
 
 func (x *Credential) Reset() {
 	*x = Credential{}
-	mi := &file_sister_proto_msgTypes[19]
+	mi := &file_sister_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1491,7 @@ func (x *Credential) String() string {
 func (*Credential) ProtoMessage() {}
 
 func (x *Credential) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[19]
+	mi := &file_sister_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1504,7 @@ func (x *Credential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credential.ProtoReflect.Descriptor instead.
 func (*Credential) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{19}
+	return file_sister_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Credential) GetJob() string {
@@ -1201,7 +1530,7 @@ type NodesRequest struct {
 
 func (x *NodesRequest) Reset() {
 	*x = NodesRequest{}
-	mi := &file_sister_proto_msgTypes[20]
+	mi := &file_sister_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1542,7 @@ func (x *NodesRequest) String() string {
 func (*NodesRequest) ProtoMessage() {}
 
 func (x *NodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[20]
+	mi := &file_sister_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1555,7 @@ func (x *NodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodesRequest.ProtoReflect.Descriptor instead.
 func (*NodesRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{20}
+	return file_sister_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *NodesRequest) GetCredential() *Credential {
@@ -1246,7 +1575,7 @@ type NodesReply struct {
 
 func (x *NodesReply) Reset() {
 	*x = NodesReply{}
-	mi := &file_sister_proto_msgTypes[21]
+	mi := &file_sister_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1258,7 +1587,7 @@ func (x *NodesReply) String() string {
 func (*NodesReply) ProtoMessage() {}
 
 func (x *NodesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[21]
+	mi := &file_sister_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1271,7 +1600,7 @@ func (x *NodesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodesReply.ProtoReflect.Descriptor instead.
 func (*NodesReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{21}
+	return file_sister_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *NodesReply) GetHosts() []string {
@@ -1302,7 +1631,7 @@ type RunTaskRequest struct {
 
 func (x *RunTaskRequest) Reset() {
 	*x = RunTaskRequest{}
-	mi := &file_sister_proto_msgTypes[22]
+	mi := &file_sister_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1314,7 +1643,7 @@ func (x *RunTaskRequest) String() string {
 func (*RunTaskRequest) ProtoMessage() {}
 
 func (x *RunTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[22]
+	mi := &file_sister_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1327,7 +1656,7 @@ func (x *RunTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTaskRequest.ProtoReflect.Descriptor instead.
 func (*RunTaskRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{22}
+	return file_sister_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RunTaskRequest) GetCredential() *Credential {
@@ -1382,7 +1711,7 @@ type RunTaskReply struct {
 
 func (x *RunTaskReply) Reset() {
 	*x = RunTaskReply{}
-	mi := &file_sister_proto_msgTypes[23]
+	mi := &file_sister_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1723,7 @@ func (x *RunTaskReply) String() string {
 func (*RunTaskReply) ProtoMessage() {}
 
 func (x *RunTaskReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[23]
+	mi := &file_sister_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1736,7 @@ func (x *RunTaskReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTaskReply.ProtoReflect.Descriptor instead.
 func (*RunTaskReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{23}
+	return file_sister_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RunTaskReply) GetHost() string {
@@ -1437,7 +1766,7 @@ type OutputRequest struct {
 
 func (x *OutputRequest) Reset() {
 	*x = OutputRequest{}
-	mi := &file_sister_proto_msgTypes[24]
+	mi := &file_sister_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1778,7 @@ func (x *OutputRequest) String() string {
 func (*OutputRequest) ProtoMessage() {}
 
 func (x *OutputRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[24]
+	mi := &file_sister_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1791,7 @@ func (x *OutputRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputRequest.ProtoReflect.Descriptor instead.
 func (*OutputRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{24}
+	return file_sister_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *OutputRequest) GetCredential() *Credential {
@@ -1510,7 +1839,7 @@ type AttachRequest struct {
 
 func (x *AttachRequest) Reset() {
 	*x = AttachRequest{}
-	mi := &file_sister_proto_msgTypes[25]
+	mi := &file_sister_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1851,7 @@ func (x *AttachRequest) String() string {
 func (*AttachRequest) ProtoMessage() {}
 
 func (x *AttachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[25]
+	mi := &file_sister_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1864,7 @@ func (x *AttachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
 func (*AttachRequest) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{25}
+	return file_sister_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AttachRequest) GetCredential() *Credential {
@@ -1560,7 +1889,7 @@ type AttachReply struct {
 
 func (x *AttachReply) Reset() {
 	*x = AttachReply{}
-	mi := &file_sister_proto_msgTypes[26]
+	mi := &file_sister_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1901,7 @@ func (x *AttachReply) String() string {
 func (*AttachReply) ProtoMessage() {}
 
 func (x *AttachReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sister_proto_msgTypes[26]
+	mi := &file_sister_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1914,7 @@ func (x *AttachReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachReply.ProtoReflect.Descriptor instead.
 func (*AttachReply) Descriptor() ([]byte, []int) {
-	return file_sister_proto_rawDescGZIP(), []int{26}
+	return file_sister_proto_rawDescGZIP(), []int{31}
 }
 
 var File_sister_proto protoreflect.FileDescriptor
@@ -1596,25 +1925,42 @@ const file_sister_proto_rawDesc = "" +
 	"rampart.v1\x1a\fcommon.proto\"7\n" +
 	"\aRunHost\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\aaddress\x18\x02 \x01(\tR\aaddress\"\xa1\x01\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\"\xd7\x01\n" +
 	"\x0eJoinRunRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x125\n" +
 	"\n" +
 	"attributes\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12)\n" +
-	"\x05hosts\x18\x04 \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\"\x0e\n" +
-	"\fJoinRunReply\"D\n" +
+	"\x05hosts\x18\x04 \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\x124\n" +
+	"\arestart\x18\x14 \x01(\v2\x1a.rampart.v1.PartCheckpointR\arestart\"\x0e\n" +
+	"\fJoinRunReply\"E\n" +
+	"\x0ePartCheckpoint\x12\x1b\n" +
+	"\trun_count\x18\x01 \x01(\rR\brunCount\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\"\x90\x01\n" +
+	"\x15CheckpointPartRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\x04R\x06number\x120\n" +
+	"\x05whole\x18\x04 \x01(\v2\x1a.rampart.v1.PartCheckpointR\x05whole\")\n" +
+	"\x13CheckpointPartReply\x12\x12\n" +
+	"\x04busy\x18\x01 \x01(\bR\x04busy\"C\n" +
+	"\x12RestartPartRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\".\n" +
+	"\x10RestartPartReply\x12\x1a\n" +
+	"\bprograms\x18\x01 \x03(\rR\bprograms\"D\n" +
 	"\x13ProloguePartRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\"\x13\n" +
-	"\x11ProloguePartReply\"\x95\x01\n" +
+	"\x11ProloguePartReply\"\xbf\x01\n" +
 	"\x0eEndPartRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x1c\n" +
 	"\tabandoned\x18\x03 \x01(\bR\tabandoned\x12\x1a\n" +
 	"\breleased\x18\x04 \x01(\bR\breleased\x12\x1a\n" +
-	"\breported\x18\x05 \x01(\bR\breported\"K\n" +
+	"\breported\x18\x05 \x01(\bR\breported\x12(\n" +
+	"\x04kept\x18\x14 \x01(\x0e2\x14.rampart.v1.KeptPartR\x04kept\"K\n" +
 	"\fEndPartReply\x12'\n" +
 	"\x05share\x18\x01 \x01(\v2\x11.rampart.v1.ShareR\x05share\x12\x12\n" +
 	"\x04over\x18\x02 \x01(\bR\x04over\"\x97\x01\n" +
@@ -1718,14 +2064,22 @@ const file_sister_proto_rawDesc = "" +
 	"credential\x18\x01 \x01(\v2\x16.rampart.v1.CredentialR\n" +
 	"credential\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x03R\x03pid\"\r\n" +
-	"\vAttachReply2\x96\x04\n" +
+	"\vAttachReply*e\n" +
+	"\bKeptPart\x12\x19\n" +
+	"\x15KEPT_PART_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11KEPT_PART_GOES_ON\x10\x01\x12\x13\n" +
+	"\x0fKEPT_PART_KNOWN\x10\x02\x12\x12\n" +
+	"\x0eKEPT_PART_NONE\x10\x032\xb1\x05\n" +
 	"\x06Sister\x12<\n" +
 	"\x04Join\x12\x1a.rampart.v1.JoinRunRequest\x1a\x18.rampart.v1.JoinRunReply\x12J\n" +
 	"\bPrologue\x12\x1f.rampart.v1.ProloguePartRequest\x1a\x1d.rampart.v1.ProloguePartReply\x12;\n" +
 	"\x03End\x12\x1a.rampart.v1.EndPartRequest\x1a\x18.rampart.v1.EndPartReply\x12>\n" +
 	"\x04Poll\x12\x1b.rampart.v1.PollPartRequest\x1a\x19.rampart.v1.PollPartReply\x12D\n" +
 	"\x06Signal\x12\x1d.rampart.v1.SignalPartRequest\x1a\x1b.rampart.v1.SignalPartReply\x12D\n" +
-	"\x06Update\x12\x1d.rampart.v1.UpdatePartRequest\x1a\x1b.rampart.v1.UpdatePartReply\x129\n" +
+	"\x06Update\x12\x1d.rampart.v1.UpdatePartRequest\x1a\x1b.rampart.v1.UpdatePartReply\x12P\n" +
+	"\n" +
+	"Checkpoint\x12!.rampart.v1.CheckpointPartRequest\x1a\x1f.rampart.v1.CheckpointPartReply\x12G\n" +
+	"\aRestart\x12\x1e.rampart.v1.RestartPartRequest\x1a\x1c.rampart.v1.RestartPartReply\x129\n" +
 	"\x05Spawn\x12\x18.rampart.v1.SpawnRequest\x1a\x16.rampart.v1.SpawnReply\x12>\n" +
 	"\x06Follow\x12\x19.rampart.v1.FollowRequest\x1a\x17.rampart.v1.FollowReply0\x012\x83\x02\n" +
 	"\vTaskManager\x129\n" +
@@ -1746,79 +2100,93 @@ func file_sister_proto_rawDescGZIP() []byte {
 	return file_sister_proto_rawDescData
 }
 
-var file_sister_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_sister_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_sister_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_sister_proto_goTypes = []any{
-	(*RunHost)(nil),             // 0: rampart.v1.RunHost
-	(*JoinRunRequest)(nil),      // 1: rampart.v1.JoinRunRequest
-	(*JoinRunReply)(nil),        // 2: rampart.v1.JoinRunReply
-	(*ProloguePartRequest)(nil), // 3: rampart.v1.ProloguePartRequest
-	(*ProloguePartReply)(nil),   // 4: rampart.v1.ProloguePartReply
-	(*EndPartRequest)(nil),      // 5: rampart.v1.EndPartRequest
-	(*EndPartReply)(nil),        // 6: rampart.v1.EndPartReply
-	(*Share)(nil),               // 7: rampart.v1.Share
-	(*HookedValue)(nil),         // 8: rampart.v1.HookedValue
-	(*PollPartRequest)(nil),     // 9: rampart.v1.PollPartRequest
-	(*PollPartReply)(nil),       // 10: rampart.v1.PollPartReply
-	(*SignalPartRequest)(nil),   // 11: rampart.v1.SignalPartRequest
-	(*SignalPartReply)(nil),     // 12: rampart.v1.SignalPartReply
-	(*UpdatePartRequest)(nil),   // 13: rampart.v1.UpdatePartRequest
-	(*UpdatePartReply)(nil),     // 14: rampart.v1.UpdatePartReply
-	(*SpawnRequest)(nil),        // 15: rampart.v1.SpawnRequest
-	(*SpawnReply)(nil),          // 16: rampart.v1.SpawnReply
-	(*FollowRequest)(nil),       // 17: rampart.v1.FollowRequest
-	(*FollowReply)(nil),         // 18: rampart.v1.FollowReply
-	(*Credential)(nil),          // 19: rampart.v1.Credential
-	(*NodesRequest)(nil),        // 20: rampart.v1.NodesRequest
-	(*NodesReply)(nil),          // 21: rampart.v1.NodesReply
-	(*RunTaskRequest)(nil),      // 22: rampart.v1.RunTaskRequest
-	(*RunTaskReply)(nil),        // 23: rampart.v1.RunTaskReply
-	(*OutputRequest)(nil),       // 24: rampart.v1.OutputRequest
-	(*AttachRequest)(nil),       // 25: rampart.v1.AttachRequest
-	(*AttachReply)(nil),         // 26: rampart.v1.AttachReply
-	(*Attribute)(nil),           // 27: rampart.v1.Attribute
+	(KeptPart)(0),                 // 0: rampart.v1.KeptPart
+	(*RunHost)(nil),               // 1: rampart.v1.RunHost
+	(*JoinRunRequest)(nil),        // 2: rampart.v1.JoinRunRequest
+	(*JoinRunReply)(nil),          // 3: rampart.v1.JoinRunReply
+	(*PartCheckpoint)(nil),        // 4: rampart.v1.PartCheckpoint
+	(*CheckpointPartRequest)(nil), // 5: rampart.v1.CheckpointPartRequest
+	(*CheckpointPartReply)(nil),   // 6: rampart.v1.CheckpointPartReply
+	(*RestartPartRequest)(nil),    // 7: rampart.v1.RestartPartRequest
+	(*RestartPartReply)(nil),      // 8: rampart.v1.RestartPartReply
+	(*ProloguePartRequest)(nil),   // 9: rampart.v1.ProloguePartRequest
+	(*ProloguePartReply)(nil),     // 10: rampart.v1.ProloguePartReply
+	(*EndPartRequest)(nil),        // 11: rampart.v1.EndPartRequest
+	(*EndPartReply)(nil),          // 12: rampart.v1.EndPartReply
+	(*Share)(nil),                 // 13: rampart.v1.Share
+	(*HookedValue)(nil),           // 14: rampart.v1.HookedValue
+	(*PollPartRequest)(nil),       // 15: rampart.v1.PollPartRequest
+	(*PollPartReply)(nil),         // 16: rampart.v1.PollPartReply
+	(*SignalPartRequest)(nil),     // 17: rampart.v1.SignalPartRequest
+	(*SignalPartReply)(nil),       // 18: rampart.v1.SignalPartReply
+	(*UpdatePartRequest)(nil),     // 19: rampart.v1.UpdatePartRequest
+	(*UpdatePartReply)(nil),       // 20: rampart.v1.UpdatePartReply
+	(*SpawnRequest)(nil),          // 21: rampart.v1.SpawnRequest
+	(*SpawnReply)(nil),            // 22: rampart.v1.SpawnReply
+	(*FollowRequest)(nil),         // 23: rampart.v1.FollowRequest
+	(*FollowReply)(nil),           // 24: rampart.v1.FollowReply
+	(*Credential)(nil),            // 25: rampart.v1.Credential
+	(*NodesRequest)(nil),          // 26: rampart.v1.NodesRequest
+	(*NodesReply)(nil),            // 27: rampart.v1.NodesReply
+	(*RunTaskRequest)(nil),        // 28: rampart.v1.RunTaskRequest
+	(*RunTaskReply)(nil),          // 29: rampart.v1.RunTaskReply
+	(*OutputRequest)(nil),         // 30: rampart.v1.OutputRequest
+	(*AttachRequest)(nil),         // 31: rampart.v1.AttachRequest
+	(*AttachReply)(nil),           // 32: rampart.v1.AttachReply
+	(*Attribute)(nil),             // 33: rampart.v1.Attribute
 }
 var file_sister_proto_depIdxs = []int32{
-	27, // 0: rampart.v1.JoinRunRequest.attributes:type_name -> rampart.v1.Attribute
-	0,  // 1: rampart.v1.JoinRunRequest.hosts:type_name -> rampart.v1.RunHost
-	7,  // 2: rampart.v1.EndPartReply.share:type_name -> rampart.v1.Share
-	8,  // 3: rampart.v1.Share.hooked:type_name -> rampart.v1.HookedValue
-	7,  // 4: rampart.v1.PollPartReply.share:type_name -> rampart.v1.Share
-	27, // 5: rampart.v1.UpdatePartRequest.attributes:type_name -> rampart.v1.Attribute
-	0,  // 6: rampart.v1.UpdatePartRequest.hosts:type_name -> rampart.v1.RunHost
-	19, // 7: rampart.v1.NodesRequest.credential:type_name -> rampart.v1.Credential
-	0,  // 8: rampart.v1.NodesReply.addresses:type_name -> rampart.v1.RunHost
-	19, // 9: rampart.v1.RunTaskRequest.credential:type_name -> rampart.v1.Credential
-	19, // 10: rampart.v1.OutputRequest.credential:type_name -> rampart.v1.Credential
-	19, // 11: rampart.v1.AttachRequest.credential:type_name -> rampart.v1.Credential
-	1,  // 12: rampart.v1.Sister.Join:input_type -> rampart.v1.JoinRunRequest
-	3,  // 13: rampart.v1.Sister.Prologue:input_type -> rampart.v1.ProloguePartRequest
-	5,  // 14: rampart.v1.Sister.End:input_type -> rampart.v1.EndPartRequest
-	9,  // 15: rampart.v1.Sister.Poll:input_type -> rampart.v1.PollPartRequest
-	11, // 16: rampart.v1.Sister.Signal:input_type -> rampart.v1.SignalPartRequest
-	13, // 17: rampart.v1.Sister.Update:input_type -> rampart.v1.UpdatePartRequest
-	15, // 18: rampart.v1.Sister.Spawn:input_type -> rampart.v1.SpawnRequest
-	17, // 19: rampart.v1.Sister.Follow:input_type -> rampart.v1.FollowRequest
-	20, // 20: rampart.v1.TaskManager.Nodes:input_type -> rampart.v1.NodesRequest
-	22, // 21: rampart.v1.TaskManager.Run:input_type -> rampart.v1.RunTaskRequest
-	24, // 22: rampart.v1.TaskManager.Output:input_type -> rampart.v1.OutputRequest
-	25, // 23: rampart.v1.TaskManager.Attach:input_type -> rampart.v1.AttachRequest
-	2,  // 24: rampart.v1.Sister.Join:output_type -> rampart.v1.JoinRunReply
-	4,  // 25: rampart.v1.Sister.Prologue:output_type -> rampart.v1.ProloguePartReply
-	6,  // 26: rampart.v1.Sister.End:output_type -> rampart.v1.EndPartReply
-	10, // 27: rampart.v1.Sister.Poll:output_type -> rampart.v1.PollPartReply
-	12, // 28: rampart.v1.Sister.Signal:output_type -> rampart.v1.SignalPartReply
-	14, // 29: rampart.v1.Sister.Update:output_type -> rampart.v1.UpdatePartReply
-	16, // 30: rampart.v1.Sister.Spawn:output_type -> rampart.v1.SpawnReply
-	18, // 31: rampart.v1.Sister.Follow:output_type -> rampart.v1.FollowReply
-	21, // 32: rampart.v1.TaskManager.Nodes:output_type -> rampart.v1.NodesReply
-	23, // 33: rampart.v1.TaskManager.Run:output_type -> rampart.v1.RunTaskReply
-	18, // 34: rampart.v1.TaskManager.Output:output_type -> rampart.v1.FollowReply
-	26, // 35: rampart.v1.TaskManager.Attach:output_type -> rampart.v1.AttachReply
-	24, // [24:36] is the sub-list for method output_type
-	12, // [12:24] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	33, // 0: rampart.v1.JoinRunRequest.attributes:type_name -> rampart.v1.Attribute
+	1,  // 1: rampart.v1.JoinRunRequest.hosts:type_name -> rampart.v1.RunHost
+	4,  // 2: rampart.v1.JoinRunRequest.restart:type_name -> rampart.v1.PartCheckpoint
+	4,  // 3: rampart.v1.CheckpointPartRequest.whole:type_name -> rampart.v1.PartCheckpoint
+	0,  // 4: rampart.v1.EndPartRequest.kept:type_name -> rampart.v1.KeptPart
+	13, // 5: rampart.v1.EndPartReply.share:type_name -> rampart.v1.Share
+	14, // 6: rampart.v1.Share.hooked:type_name -> rampart.v1.HookedValue
+	13, // 7: rampart.v1.PollPartReply.share:type_name -> rampart.v1.Share
+	33, // 8: rampart.v1.UpdatePartRequest.attributes:type_name -> rampart.v1.Attribute
+	1,  // 9: rampart.v1.UpdatePartRequest.hosts:type_name -> rampart.v1.RunHost
+	25, // 10: rampart.v1.NodesRequest.credential:type_name -> rampart.v1.Credential
+	1,  // 11: rampart.v1.NodesReply.addresses:type_name -> rampart.v1.RunHost
+	25, // 12: rampart.v1.RunTaskRequest.credential:type_name -> rampart.v1.Credential
+	25, // 13: rampart.v1.OutputRequest.credential:type_name -> rampart.v1.Credential
+	25, // 14: rampart.v1.AttachRequest.credential:type_name -> rampart.v1.Credential
+	2,  // 15: rampart.v1.Sister.Join:input_type -> rampart.v1.JoinRunRequest
+	9,  // 16: rampart.v1.Sister.Prologue:input_type -> rampart.v1.ProloguePartRequest
+	11, // 17: rampart.v1.Sister.End:input_type -> rampart.v1.EndPartRequest
+	15, // 18: rampart.v1.Sister.Poll:input_type -> rampart.v1.PollPartRequest
+	17, // 19: rampart.v1.Sister.Signal:input_type -> rampart.v1.SignalPartRequest
+	19, // 20: rampart.v1.Sister.Update:input_type -> rampart.v1.UpdatePartRequest
+	5,  // 21: rampart.v1.Sister.Checkpoint:input_type -> rampart.v1.CheckpointPartRequest
+	7,  // 22: rampart.v1.Sister.Restart:input_type -> rampart.v1.RestartPartRequest
+	21, // 23: rampart.v1.Sister.Spawn:input_type -> rampart.v1.SpawnRequest
+	23, // 24: rampart.v1.Sister.Follow:input_type -> rampart.v1.FollowRequest
+	26, // 25: rampart.v1.TaskManager.Nodes:input_type -> rampart.v1.NodesRequest
+	28, // 26: rampart.v1.TaskManager.Run:input_type -> rampart.v1.RunTaskRequest
+	30, // 27: rampart.v1.TaskManager.Output:input_type -> rampart.v1.OutputRequest
+	31, // 28: rampart.v1.TaskManager.Attach:input_type -> rampart.v1.AttachRequest
+	3,  // 29: rampart.v1.Sister.Join:output_type -> rampart.v1.JoinRunReply
+	10, // 30: rampart.v1.Sister.Prologue:output_type -> rampart.v1.ProloguePartReply
+	12, // 31: rampart.v1.Sister.End:output_type -> rampart.v1.EndPartReply
+	16, // 32: rampart.v1.Sister.Poll:output_type -> rampart.v1.PollPartReply
+	18, // 33: rampart.v1.Sister.Signal:output_type -> rampart.v1.SignalPartReply
+	20, // 34: rampart.v1.Sister.Update:output_type -> rampart.v1.UpdatePartReply
+	6,  // 35: rampart.v1.Sister.Checkpoint:output_type -> rampart.v1.CheckpointPartReply
+	8,  // 36: rampart.v1.Sister.Restart:output_type -> rampart.v1.RestartPartReply
+	22, // 37: rampart.v1.Sister.Spawn:output_type -> rampart.v1.SpawnReply
+	24, // 38: rampart.v1.Sister.Follow:output_type -> rampart.v1.FollowReply
+	27, // 39: rampart.v1.TaskManager.Nodes:output_type -> rampart.v1.NodesReply
+	29, // 40: rampart.v1.TaskManager.Run:output_type -> rampart.v1.RunTaskReply
+	24, // 41: rampart.v1.TaskManager.Output:output_type -> rampart.v1.FollowReply
+	32, // 42: rampart.v1.TaskManager.Attach:output_type -> rampart.v1.AttachReply
+	29, // [29:43] is the sub-list for method output_type
+	15, // [15:29] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_sister_proto_init() }
@@ -1832,13 +2200,14 @@ func file_sister_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sister_proto_rawDesc), len(file_sister_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   27,
+			NumEnums:      1,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
 		GoTypes:           file_sister_proto_goTypes,
 		DependencyIndexes: file_sister_proto_depIdxs,
+		EnumInfos:         file_sister_proto_enumTypes,
 		MessageInfos:      file_sister_proto_msgTypes,
 	}.Build()
 	File_sister_proto = out.File

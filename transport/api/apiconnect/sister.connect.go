@@ -47,6 +47,10 @@ const (
 	SisterSignalProcedure = "/rampart.v1.Sister/Signal"
 	// SisterUpdateProcedure is the fully-qualified name of the Sister's Update RPC.
 	SisterUpdateProcedure = "/rampart.v1.Sister/Update"
+	// SisterCheckpointProcedure is the fully-qualified name of the Sister's Checkpoint RPC.
+	SisterCheckpointProcedure = "/rampart.v1.Sister/Checkpoint"
+	// SisterRestartProcedure is the fully-qualified name of the Sister's Restart RPC.
+	SisterRestartProcedure = "/rampart.v1.Sister/Restart"
 	// SisterSpawnProcedure is the fully-qualified name of the Sister's Spawn RPC.
 	SisterSpawnProcedure = "/rampart.v1.Sister/Spawn"
 	// SisterFollowProcedure is the fully-qualified name of the Sister's Follow RPC.
@@ -78,6 +82,12 @@ type SisterClient interface {
 	// Update gives the sister the run's new assignment, after vnodes were released. It is on disk
 	// before it is answered; an older one changes nothing.
 	Update(context.Context, *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error)
+	// Checkpoint has the programs of the part checkpointed while they run on, and answers when the
+	// part is whole. What was kept before stays until a later call says which one counts.
+	Checkpoint(context.Context, *connect.Request[api.CheckpointPartRequest]) (*connect.Response[api.CheckpointPartReply], error)
+	// Restart starts the programs of the part that were checkpointed, once, and answers when their
+	// shims run.
+	Restart(context.Context, *connect.Request[api.RestartPartRequest]) (*connect.Response[api.RestartPartReply], error)
 	// Spawn starts a program of the job under a shim of its own. It is on disk before it is
 	// answered; a repeat with the same key starts nothing more.
 	Spawn(context.Context, *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error)
@@ -132,6 +142,18 @@ func NewSisterClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 			connect.WithSchema(sisterMethods.ByName("Update")),
 			connect.WithClientOptions(opts...),
 		),
+		checkpoint: connect.NewClient[api.CheckpointPartRequest, api.CheckpointPartReply](
+			httpClient,
+			baseURL+SisterCheckpointProcedure,
+			connect.WithSchema(sisterMethods.ByName("Checkpoint")),
+			connect.WithClientOptions(opts...),
+		),
+		restart: connect.NewClient[api.RestartPartRequest, api.RestartPartReply](
+			httpClient,
+			baseURL+SisterRestartProcedure,
+			connect.WithSchema(sisterMethods.ByName("Restart")),
+			connect.WithClientOptions(opts...),
+		),
 		spawn: connect.NewClient[api.SpawnRequest, api.SpawnReply](
 			httpClient,
 			baseURL+SisterSpawnProcedure,
@@ -149,14 +171,16 @@ func NewSisterClient(httpClient connect.HTTPClient, baseURL string, opts ...conn
 
 // sisterClient implements SisterClient.
 type sisterClient struct {
-	join     *connect.Client[api.JoinRunRequest, api.JoinRunReply]
-	prologue *connect.Client[api.ProloguePartRequest, api.ProloguePartReply]
-	end      *connect.Client[api.EndPartRequest, api.EndPartReply]
-	poll     *connect.Client[api.PollPartRequest, api.PollPartReply]
-	signal   *connect.Client[api.SignalPartRequest, api.SignalPartReply]
-	update   *connect.Client[api.UpdatePartRequest, api.UpdatePartReply]
-	spawn    *connect.Client[api.SpawnRequest, api.SpawnReply]
-	follow   *connect.Client[api.FollowRequest, api.FollowReply]
+	join       *connect.Client[api.JoinRunRequest, api.JoinRunReply]
+	prologue   *connect.Client[api.ProloguePartRequest, api.ProloguePartReply]
+	end        *connect.Client[api.EndPartRequest, api.EndPartReply]
+	poll       *connect.Client[api.PollPartRequest, api.PollPartReply]
+	signal     *connect.Client[api.SignalPartRequest, api.SignalPartReply]
+	update     *connect.Client[api.UpdatePartRequest, api.UpdatePartReply]
+	checkpoint *connect.Client[api.CheckpointPartRequest, api.CheckpointPartReply]
+	restart    *connect.Client[api.RestartPartRequest, api.RestartPartReply]
+	spawn      *connect.Client[api.SpawnRequest, api.SpawnReply]
+	follow     *connect.Client[api.FollowRequest, api.FollowReply]
 }
 
 // Join calls rampart.v1.Sister.Join.
@@ -189,6 +213,16 @@ func (c *sisterClient) Update(ctx context.Context, req *connect.Request[api.Upda
 	return c.update.CallUnary(ctx, req)
 }
 
+// Checkpoint calls rampart.v1.Sister.Checkpoint.
+func (c *sisterClient) Checkpoint(ctx context.Context, req *connect.Request[api.CheckpointPartRequest]) (*connect.Response[api.CheckpointPartReply], error) {
+	return c.checkpoint.CallUnary(ctx, req)
+}
+
+// Restart calls rampart.v1.Sister.Restart.
+func (c *sisterClient) Restart(ctx context.Context, req *connect.Request[api.RestartPartRequest]) (*connect.Response[api.RestartPartReply], error) {
+	return c.restart.CallUnary(ctx, req)
+}
+
 // Spawn calls rampart.v1.Sister.Spawn.
 func (c *sisterClient) Spawn(ctx context.Context, req *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error) {
 	return c.spawn.CallUnary(ctx, req)
@@ -216,6 +250,12 @@ type SisterHandler interface {
 	// Update gives the sister the run's new assignment, after vnodes were released. It is on disk
 	// before it is answered; an older one changes nothing.
 	Update(context.Context, *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error)
+	// Checkpoint has the programs of the part checkpointed while they run on, and answers when the
+	// part is whole. What was kept before stays until a later call says which one counts.
+	Checkpoint(context.Context, *connect.Request[api.CheckpointPartRequest]) (*connect.Response[api.CheckpointPartReply], error)
+	// Restart starts the programs of the part that were checkpointed, once, and answers when their
+	// shims run.
+	Restart(context.Context, *connect.Request[api.RestartPartRequest]) (*connect.Response[api.RestartPartReply], error)
 	// Spawn starts a program of the job under a shim of its own. It is on disk before it is
 	// answered; a repeat with the same key starts nothing more.
 	Spawn(context.Context, *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error)
@@ -266,6 +306,18 @@ func NewSisterHandler(svc SisterHandler, opts ...connect.HandlerOption) (string,
 		connect.WithSchema(sisterMethods.ByName("Update")),
 		connect.WithHandlerOptions(opts...),
 	)
+	sisterCheckpointHandler := connect.NewUnaryHandler(
+		SisterCheckpointProcedure,
+		svc.Checkpoint,
+		connect.WithSchema(sisterMethods.ByName("Checkpoint")),
+		connect.WithHandlerOptions(opts...),
+	)
+	sisterRestartHandler := connect.NewUnaryHandler(
+		SisterRestartProcedure,
+		svc.Restart,
+		connect.WithSchema(sisterMethods.ByName("Restart")),
+		connect.WithHandlerOptions(opts...),
+	)
 	sisterSpawnHandler := connect.NewUnaryHandler(
 		SisterSpawnProcedure,
 		svc.Spawn,
@@ -292,6 +344,10 @@ func NewSisterHandler(svc SisterHandler, opts ...connect.HandlerOption) (string,
 			sisterSignalHandler.ServeHTTP(w, r)
 		case SisterUpdateProcedure:
 			sisterUpdateHandler.ServeHTTP(w, r)
+		case SisterCheckpointProcedure:
+			sisterCheckpointHandler.ServeHTTP(w, r)
+		case SisterRestartProcedure:
+			sisterRestartHandler.ServeHTTP(w, r)
 		case SisterSpawnProcedure:
 			sisterSpawnHandler.ServeHTTP(w, r)
 		case SisterFollowProcedure:
@@ -327,6 +383,14 @@ func (UnimplementedSisterHandler) Signal(context.Context, *connect.Request[api.S
 
 func (UnimplementedSisterHandler) Update(context.Context, *connect.Request[api.UpdatePartRequest]) (*connect.Response[api.UpdatePartReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Sister.Update is not implemented"))
+}
+
+func (UnimplementedSisterHandler) Checkpoint(context.Context, *connect.Request[api.CheckpointPartRequest]) (*connect.Response[api.CheckpointPartReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Sister.Checkpoint is not implemented"))
+}
+
+func (UnimplementedSisterHandler) Restart(context.Context, *connect.Request[api.RestartPartRequest]) (*connect.Response[api.RestartPartReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Sister.Restart is not implemented"))
 }
 
 func (UnimplementedSisterHandler) Spawn(context.Context, *connect.Request[api.SpawnRequest]) (*connect.Response[api.SpawnReply], error) {
