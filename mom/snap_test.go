@@ -109,6 +109,7 @@ func TestCheckpoint_SeveralPrograms(t *testing.T) {
 		if _, err := spawn(t.Context(), runner, task.Spawn{Key: "k", Args: []string{"/bin/sleep", "1000"}}); err != nil {
 			t.Fatal(err)
 		}
+		sleep(time.Second)
 		o := w.next("1.srv", 1)
 		o.What = &api.Order_Checkpoint{Checkpoint: &api.CheckpointJob{}}
 		if got := w.deliver(o)[0].GetRefusal(); got != nil {

@@ -246,7 +246,12 @@ func (m *Mom) relay(runner *task.Runner, p *api.RunTaskReply) {
 		return
 	}
 	l.wg.Go(func() {
-		err := m.followAt(l.ctx, runner, &api.OutputRequest{Host: p.GetHost(), Program: p.GetProgram()}, func(r *api.FollowReply) error {
+		// Before that its output is not open.
+		_, err := runner.Await(l.ctx, func(t task.Task) bool { return t.State != task.Starting })
+		if err != nil {
+			return
+		}
+		err = m.followAt(l.ctx, runner, &api.OutputRequest{Host: p.GetHost(), Program: p.GetProgram()}, func(r *api.FollowReply) error {
 			return runner.Append(r.GetOut(), r.GetErr())
 		})
 		if err != nil && l.ctx.Err() == nil {

@@ -258,6 +258,9 @@ func (s *Site) append(t Task, kind string, data []byte) error {
 		kind = streams[0]
 	}
 	f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, os.ErrNotExist) && t.kept(kind) {
+		return s.writeDirect(t, kind, data)
+	}
 	if err != nil {
 		return err
 	}
@@ -275,7 +278,7 @@ func (s *Site) write(t Task, kind, text string) error {
 	}
 	f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, os.ErrNotExist) && t.kept(kind) {
-		return s.writeDirect(t, kind, text)
+		return s.writeDirect(t, kind, []byte(text+"\n"))
 	}
 	if err != nil {
 		return err
@@ -284,8 +287,8 @@ func (s *Site) write(t Task, kind, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// writeDirect appends a line to a file that the program writes in its place.
-func (s *Site) writeDirect(t Task, kind, text string) error {
+// writeDirect appends to a file that the program writes in its place.
+func (s *Site) writeDirect(t Task, kind string, data []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), noteWait)
 	defer cancel()
 	a, err := s.account(ctx, t)
@@ -298,7 +301,7 @@ func (s *Site) writeDirect(t Task, kind, text string) error {
 		if err != nil {
 			return err
 		}
-		_, err = f.WriteString(text + "\n")
+		_, err = f.Write(data)
 		return errors.Join(err, f.Close())
 	})
 }
