@@ -179,7 +179,7 @@ func TestRunner_TolerantStart(t *testing.T) {
 				}
 				lines := slices.DeleteFunc(log.all(), func(l string) bool { // what comes with the program, and after it
 					return strings.HasPrefix(l, "Started, pid") || strings.HasPrefix(l, "task ") || strings.HasPrefix(l, "Staged ") ||
-						slices.Contains([]string{"Terminated", "kill_job", "no active tasks", "copy file request received"}, l)
+						slices.Contains([]string{"Terminated", "kill_job", "no active tasks", "copy file request received", "Obit sent"}, l)
 				})
 				// What comes at one moment of the bubble has no order.
 				if slices.Sort(lines); !slices.Equal(lines, slices.Sorted(slices.Values(c.lines))) {
