@@ -87,12 +87,22 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if len(c.Script) > 0 {
 		tx.PutScript(j.ID, c.Script)
 	}
-	tx.Emit(state.Event{Kind: state.JobQueued, Job: j, By: c.Owner})
+	tx.Emit(state.Event{Kind: state.JobQueued, Job: asQueued(tx, j, wanted, why), By: c.Owner})
 	res.Job = j.ID
 	if why != nil {
 		concluded(tx, abort(tx, j, why.text))
 	}
 	return nil
+}
+
+// asQueued is the job of its Q record, which says what it was to depend on.
+func asQueued(tx *state.Tx, j *state.Job, wanted []state.Dependency, why *lost) *state.Job {
+	if why == nil || tx.Cluster().FeatureLevel < LevelObjects {
+		return j
+	}
+	queued := *j
+	queued.Depends = wanted
+	return &queued
 }
 
 func interactive(j *state.Job) bool {
