@@ -26,7 +26,8 @@ s = "ncpus=2:mem=2gb+ncpus=2:mem=2gb+2:ncpus=1:mem=1gb"
 show(s, 2)
 show(s, 2, first_chunk=True)
 show("ncpus=1:a=\"x+y\"+2:ncpus=1", 1)
-for by in ("x", 1.5, None, [1], {1: "x"}, "%", "-1"):
+show("ncpus=2+3:ncpus=1", -1)
+for by in ("x", 1.5, None, [1], {1: "x"}, "%", "-1", -1):
     show("ncpus=1+ncpus=1", by)
 `)
 	want := []string{
@@ -39,6 +40,7 @@ for by in ("x", 1.5, None, [1], {1: "x"}, "%", "-1"):
 		"select 1:ncpus=2:mem=2gb+3:ncpus=2:mem=2gb+4:ncpus=1:mem=1gb",
 		"select 3:ncpus=2:mem=2gb+3:ncpus=2:mem=2gb+4:ncpus=1:mem=1gb",
 		`select 1:ncpus=1:a="x+y"+3:ncpus=1`,
+		"select 1:ncpus=2+2:ncpus=1", "bad increment specs",
 		"bad increment specs", "bad increment specs", "bad increment specs", "bad increment specs", "bad increment specs", "bad increment specs", "bad increment specs",
 	}
 	if !slices.Equal(lines, want) || !a.Accept {

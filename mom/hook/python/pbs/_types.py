@@ -273,6 +273,8 @@ class select(_text):
                     _grown(1, by)
             else:
                 n = _grown(count, by)
+            if n < 1:  # a chunk of which there is none is no select
+                raise ValueError("bad increment specs")
             out.append("%d:%s" % (n, rest) if rest else str(n))
         return select("+".join(out))
 
