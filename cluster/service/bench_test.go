@@ -35,8 +35,9 @@ type bench struct {
 	reads  int
 	log    []string
 	heard  []pbs.HostName
-	behind *state.View // what stale reads see
-	cutOff error       // of fresh reads
+	behind *state.View   // what stale reads see
+	cutOff error         // of fresh reads
+	slow   time.Duration // of proposals
 
 	changed chan struct{}
 }
@@ -59,6 +60,7 @@ func newBench(t *testing.T) *bench {
 }
 
 func (b *bench) Propose(_ context.Context, p command.Proposal) (command.Outcome, error) {
+	time.Sleep(b.slow)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.index++

@@ -19,7 +19,7 @@ import (
 // superior has saved the change and it is committed, or when it came to nothing.
 func (b *Batch) ReleaseNodes(ctx context.Context, r *connect.Request[api.ReleaseNodesRequest]) (*connect.Response[api.ReleaseNodesReply], error) {
 	for {
-		res, err := b.change(ctx, r, func(p person) ([]command.Command, error) { return b.releaseNodes(p, r.Msg) })
+		res, err := b.releaseNow(ctx, r)
 		if _, busy := errors.AsType[*underWay](err); busy {
 			if err := b.awaitRelease(ctx, r.Msg.GetJob()); err != nil {
 				return nil, err
@@ -31,6 +31,15 @@ func (b *Batch) ReleaseNodes(ctx context.Context, r *connect.Request[api.Release
 		}
 		return reply(&api.ReleaseNodesReply{}, b.released(ctx, res))
 	}
+}
+
+func (b *Batch) releaseNow(ctx context.Context, r *connect.Request[api.ReleaseNodesRequest]) (state.Result, error) {
+	done, err := b.turnOf(ctx, r.Msg.GetJob())
+	if err != nil {
+		return state.Result{}, err
+	}
+	defer done()
+	return b.change(ctx, r, func(p person) ([]command.Command, error) { return b.releaseNodes(p, r.Msg) })
 }
 
 // underWay is the refusal of a release while another one of the job is open: nothing was

@@ -106,6 +106,7 @@ type Config struct {
 
 	requests  *requests  // of all services together; set by New
 	deadlines *deadlines // that moms hold; set by New
+	turns     *turns     // of jobs; set by New
 }
 
 // Services are the services of a replica.
@@ -123,7 +124,7 @@ type Services struct {
 
 // New returns the services.
 func New(c Config) Services {
-	c.requests, c.deadlines = newRequests(), &deadlines{held: map[pbs.HostName]int64{}}
+	c.requests, c.deadlines, c.turns = newRequests(), &deadlines{held: map[pbs.HostName]int64{}}, newTurns()
 	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Staging: &Staging{c}, Trust: &Trust{c}}
 }
 

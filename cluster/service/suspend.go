@@ -34,6 +34,10 @@ func (b *Batch) suspend(ctx context.Context, r *connect.Request[api.SignalReques
 }
 
 func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalRequest]) error {
+	done, err := b.turnOf(ctx, r.Msg.GetJob())
+	if err != nil {
+		return err
+	}
 	res, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		j, err := jobOf(p.view, r.Msg.GetJob())
 		if err != nil {
@@ -50,6 +54,7 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 		}
 		return []command.Command{&command.SignalJob{Job: j.ID, Signal: r.Msg.GetSignal()}}, nil
 	})
+	done()
 	if err == nil && res.Order != 0 {
 		b.awaitOrder(ctx, res)
 	}

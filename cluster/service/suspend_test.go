@@ -3,6 +3,7 @@ package service
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -166,4 +167,31 @@ func TestRelease_OfASuspendedJob(t *testing.T) {
 		w.answered(release, 0)
 		w.looks(one, false)
 	})
+}
+
+// What is asked for in one moment is judged one after the other: the second waits for the first.
+func TestRelease_InTheSameMoment(t *testing.T) {
+	for _, second := range []struct {
+		ask       func(w *spreadJob) <-chan error
+		want      pbs.Code
+		suspended bool
+	}{
+		{(*spreadJob).release, pbs.SystemError, false}, // it is not the job's any more
+		{func(w *spreadJob) <-chan error { return w.signal(command.Suspend) }, 0, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newSpreadJob(t)
+			w.slow = time.Millisecond
+			first, next := w.release(), second.ask(w)
+			time.Sleep(time.Second)
+			w.waits(first)
+			w.waits(next)
+			w.confirm()
+			time.Sleep(time.Second)
+			w.answered(first, 0)
+			w.confirm()
+			w.answered(next, second.want)
+			w.looks("(hosta:ncpus=2)", second.suspended)
+		})
+	}
 }
