@@ -18,6 +18,7 @@ type Report struct {
 	Evidence *check.Evidence
 	Verdict  check.Verdict
 	Trouble  []string // what kept the run from its end, or a process from running
+	blows    []check.Blow
 }
 
 // Good tells whether the run came to its end and every law holds.

@@ -98,7 +98,7 @@ func (r *Report) play(ctx context.Context, w World) {
 	if evidence == nil {
 		return
 	}
-	evidence.History, evidence.Struck = record.History(), struck
+	evidence.History, evidence.Struck, evidence.Blows = record.History(), struck, r.blows
 	r.Evidence = evidence
 	r.Verdict = check.Judge(evidence, r.Scenario.Checks)
 }
@@ -134,6 +134,7 @@ func (r *Report) exert(ctx context.Context, w World, record *load.Record) (struc
 		begun := record.Since()
 		text, ok := w.Strike(f)
 		late += record.Since() - begun
+		r.blows = append(r.blows, check.Blow{From: begun, To: record.Since()})
 		if ok {
 			struck = append(struck, fmt.Sprintf("at %.3fs %s", record.Since().Seconds(), text))
 			if !f.Kind.Mends() {

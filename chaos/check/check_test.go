@@ -109,6 +109,9 @@ func breaches() map[string]breach {
 		"a release without records": {TruePhases, func(e *Evidence) {
 			e.History = append(e.History, Op{Kind: ReleaseNodes, Name: "a", Job: "1.srv", Result: Done})
 		}, "0 u and 0 c records"},
+		"a phase of other vnodes": {PhasesFit, func(e *Evidence) {
+			inLedgers(e, lastEnd, "11/21/2027 10:00:05;S;1.srv;exec_vnode=(a:ncpus=1)\n11/21/2027 10:00:05;E;1.srv;exec_vnode=(b:ncpus=1)\n", 7)
+		}, "than the run began with"},
 		"a suspended job runs": {StandStill, func(e *Evidence) {
 			e.Stood = []Stood{{Job: "1.srv", Count: 1, Span: Span{From: e.Runs[0].Start, To: e.Runs[0].End}}}
 		}, "suspended from"},

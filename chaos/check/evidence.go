@@ -15,6 +15,7 @@ type Evidence struct {
 	Views    []Digest  // seen on the way
 	Moves    []Move    // seen on the way
 	Struck   []string  // the faults that took effect
+	Blows    []Blow    // and when, the ends of others too
 	Restored int       // how often a replica took its state from a snapshot
 	Fences   []Fence   // that fell
 	Vacated  []Vacated // hosts that running jobs have given back
@@ -26,6 +27,9 @@ type Evidence struct {
 	Loss     *Loss     // what no survivor of that had; nil: nothing
 	Lies     int       // members of whom gossip told a replica what is not so
 }
+
+// A Blow is a fault that struck, or its end.
+type Blow struct{ From, To time.Duration }
 
 // A Hit is the loss of a host of a run.
 type Hit struct {

@@ -29,6 +29,21 @@ var Released = Law{Name: "hosts were released", Amount: true, Judge: func(e *Evi
 	return []string{"no release was acknowledged, or no host was given back"}
 }}
 
+// ReleasesStruck wants that releases were under way when something struck, and came to a good end.
+var ReleasesStruck = Law{Name: "releases were struck", Amount: true, Judge: func(e *Evidence) []string {
+	for _, o := range e.History {
+		if o.Kind != ReleaseNodes || o.Result != Done {
+			continue
+		}
+		for _, b := range e.Blows {
+			if o.Start < b.From && b.To < o.End {
+				return nil
+			}
+		}
+	}
+	return []string{"no release that was acknowledged was under way when something struck"}
+}}
+
 // TruePhases is L6 and L10 of releases: each that was acknowledged has its records, and no other.
 var TruePhases = Law{Name: "L10 true phases", Judge: truePhases}
 
@@ -39,8 +54,8 @@ func truePhases(e *Evidence) []string {
 		for _, job := range sortedKeys(books) {
 			least, most := 0, e.History.tried(ReleaseNodes, job)
 			for _, o := range e.History {
-				if o.Kind == ReleaseNodes && o.Job == job && o.Result == Done {
-					least++
+				if o.Kind == ReleaseNodes && o.Job == job && o.Result == Done && !strings.HasPrefix(o.Value, "-k") {
+					least++ // to keep what is there changes nothing
 				}
 			}
 			cut := prunings(books[job]) // that nobody has asked for from outside

@@ -81,6 +81,8 @@ const (
 	Mom
 	Crashed  // everything that is down
 	Replicas // all of them; to heal and restart them leaves the moms as they are
+	Mother   // the mom that is the mother superior of most jobs that run on several hosts
+	Sister   // the mom that is a sister of most of them
 )
 
 // String returns the target as words.
@@ -96,6 +98,10 @@ func (t Target) String() string {
 		return "the crashed"
 	case Replicas:
 		return "the replicas"
+	case Mother:
+		return "a mother superior"
+	case Sister:
+		return "a sister"
 	default:
 		return "the network"
 	}

@@ -103,12 +103,15 @@ func (c *Client) do(ctx context.Context, s Step) {
 		op.Name = ""
 	default:
 		v, ok := c.Record.victim(s.Victim, s.Kind == check.ReleaseNodes)
+		if s.Parts {
+			v, op.Value, ok = c.divide(ctx, s)
+		}
 		if !ok {
 			return
 		}
 		op.Name, op.Job = v.name, v.id
 	}
-	if s.Kind != check.Submit && s.Kind != check.Alter && s.Kind != check.SetQueue {
+	if s.Kind != check.ReleaseNodes && s.Kind != check.Submit && s.Kind != check.Alter && s.Kind != check.SetQueue {
 		op.Value = ""
 	}
 	op.Start = c.Record.Since()
@@ -148,7 +151,7 @@ func (c *Client) ask(ctx context.Context, op *check.Op, s Step) (err error) {
 			Job: op.Job, Changes: []*api.Attribute{{Name: "Priority", Value: op.Value}},
 		}))
 	case check.ReleaseNodes:
-		_, err = c.Batch.ReleaseNodes(ctx, connect.NewRequest(&api.ReleaseNodesRequest{Job: op.Job}))
+		_, err = c.Batch.ReleaseNodes(ctx, connect.NewRequest(released(op)))
 	case check.Suspend, check.Resume:
 		_, err = c.Manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: op.Job, Signal: op.Kind.String()}))
 	case check.Rerun:
@@ -166,7 +169,7 @@ func (c *Client) submit(ctx context.Context, op *check.Op, s Step) (string, erro
 		&api.Attribute{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1"},
 	)
 	if s.Spread {
-		job.Attributes[len(job.Attributes)-1].Value = "2:ncpus=1"
+		job.Attributes[len(job.Attributes)-1].Value = s.Select
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "place", Value: "scatter"})
 	}
 	if s.Padded {

@@ -22,11 +22,13 @@ type Plan struct {
 	Longest time.Duration // of a job
 	Mix     []Share
 	Long    Tail
-	Once    int    // of 100 jobs so many must not run again
-	Spread  bool   // some jobs are over two hosts
-	Wide    bool   // most are
-	Padded  bool   // those ask for a host more than they need; clients must be operators
-	Queue   string // a second queue, whose attributes are set; it gets a third of the jobs
+	Once    int      // of 100 jobs so many must not run again
+	Spread  bool     // some jobs are over two hosts
+	Wide    bool     // most are
+	Padded  bool     // those ask for a host more than they need; clients must be operators
+	Selects []string // of which jobs over several hosts have one; none: one cpu on each of two
+	Parts   bool     // of jobs that run so, vnodes are released in every way; else the sisters of any
+	Queue   string   // a second queue, whose attributes are set; it gets a third of the jobs
 }
 
 // A Tail is the jobs that take longer than the rest.
@@ -54,7 +56,9 @@ type Step struct {
 	Array  bool          // submitted as an array of two
 	Spread bool          // over two hosts
 	Padded bool          // with one to spare
-	Value  string        // the priority, or the attribute's new value
+	Select string        // of what is spread
+	Parts  bool          // vnodes of a job that runs on several hosts are released
+	Value  string        // the priority, the attribute's new value, or what is released
 	Queue  string
 	Attr   string // of the queue
 }
@@ -106,8 +110,22 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	s.Array = s.Kind == check.Submit && n > 0 && !s.Once && s.Victim%arrayEvery == 0
 	s.Spread = p.Spread && s.Kind == check.Submit && (s.Victim%spreadEvery == 1 || p.Wide && s.Victim%spreadEvery != 0)
 	s.Padded = p.Padded && s.Spread
+	if s.Spread {
+		if s.Select = "2:ncpus=1"; len(p.Selects) > 0 {
+			s.Select = p.Selects[s.Victim/spreadEvery%len(p.Selects)]
+		}
+	}
+	if s.Kind == check.ReleaseNodes {
+		if s.Value, s.Parts = "-a", p.Parts; s.Parts {
+			s.Value = ways[s.Victim%len(ways)]
+		}
+	}
 	return s
 }
+
+// ways are the ways of naming what is released: the vnodes of a host, one vnode, all sisters, and all
+// but what is to be kept.
+var ways = []string{"host", "vnode", "-a", "-k 1", "-k select=ncpus=1"}
 
 // spreadEvery is of how many jobs one is over two hosts.
 const spreadEvery = 4

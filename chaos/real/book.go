@@ -17,16 +17,28 @@ import (
 // lives, and when it ended, with the number of its process: a run that was started twice
 // is seen. What was killed has no end, and its last word counts. When the world comes to
 // rest, nothing needs to go on. The name of the run is that of the folder that its shim was given.
+// On each further host it starts itself, and has a file for each there. Where it is, that folder says as
+// well: the numbers of nodes change with what is released.
 const program = `#!/bin/bash
 LC_ALL=C
+all=${0%/*}
 mapfile -d '' -t shim <"/proc/$PPID/cmdline"
-run=${shim[1]##*/}
-read -r host <"$PBS_NODEFILE"
-exec 9>>"${0%/*}/runs/$run" 8<> <(:)
+host=${shim[1]##*/homes/}
+host=${host%%/*}
+if (($# == 2)); then
+	run=$2 file=$2+$host
+else
+	run=${shim[1]##*/} file=$run
+	nodes=$(uniq "$PBS_NODEFILE" | wc -l)
+	for ((n = 1; n < nodes; n++)); do
+		"$all/../bin/pbsdsh" -o -n $n "$0" "$1" "$run" &
+	done
+fi
+exec 9>>"$all/runs/$file" 8<> <(:)
 say() { echo "$1 $EPOCHREALTIME $$ $host" >&9; }
 say began
 until=$(($1 * 1000 + ${EPOCHREALTIME/./}))
-while ((${EPOCHREALTIME/./} < until)) && [[ ! -e ${0%/*}/enough ]]; do
+while ((${EPOCHREALTIME/./} < until)) && [[ ! -e $all/enough ]]; do
 	read -rt 0.1 -u 8
 	say lives
 done
@@ -89,8 +101,10 @@ func (b book) read(begun time.Time) ([]check.Run, error) {
 	return all, nil
 }
 
-// parse reads the file of one run, JOB@RUN: one run for each process that wrote in it.
+// parse reads the file of one run, JOB@RUN, or of what it started on another host, JOB@RUN+HOST: one
+// run for each process that wrote in it.
 func parse(name, text string, begun time.Time) ([]check.Run, error) {
+	name, _, part := strings.Cut(name, "+")
 	job, number, _ := strings.Cut(name, "@")
 	count, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
@@ -112,7 +126,7 @@ func parse(name, text string, begun time.Time) ([]check.Run, error) {
 		if !known {
 			n = len(all)
 			of[fields[2]] = n
-			all = append(all, check.Run{Job: job, Count: uint32(count), Host: fields[3], Start: at})
+			all = append(all, check.Run{Job: job, Count: uint32(count), Host: fields[3], Start: at, Part: part})
 		}
 		all[n].End = at
 	}

@@ -28,6 +28,11 @@ func TestBook_Parse(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, test.want)
 		}
 	}
+	want := run(3, "b", 1, 2)
+	want.Part = true
+	if got, err := parse("7.srv@3+b", "began 2.000000 11 b\nlives 3.000000 11 b\n", begun); err != nil || !reflect.DeepEqual(got, []check.Run{want}) {
+		t.Errorf("a part: %v, %v", got, err)
+	}
 }
 
 func TestTimes_At(t *testing.T) {

@@ -2,6 +2,7 @@ package real
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -25,6 +26,7 @@ var (
 	each  = flag.Int("each", 25, "how many of the kills each cluster of TestReal_LeadersDie takes")
 	seed  = flag.Uint64("seed", 1, "of the load")
 	built = flag.String("bin", "", "folder of the programs; else they are built")
+	fires = flag.Int("rounds", 1, "how often TestReal_ReleasesUnderFire strikes all that take part")
 	keep  = flag.Bool("keep", false, "keep the folders of the clusters; else only failures leave theirs")
 )
 
@@ -63,17 +65,24 @@ func run(m *testing.M) (int, error) {
 // play plays a scenario in a cluster of its own, and wants every law to hold.
 func play(t *testing.T, seed uint64, s chaos.Scenario, fence time.Duration) (*World, *chaos.Report) {
 	t.Helper()
-	w := start(t, bin, s, fence)
+	w := start(t, Config{Size: s.World, Fence: fence, Cores: 64})
+	return w, playIn(t, w, seed, s)
+}
+
+// playIn plays a scenario in a cluster that runs.
+func playIn(t *testing.T, w *World, seed uint64, s chaos.Scenario) *chaos.Report {
+	t.Helper()
 	begun := time.Now()
 	r := chaos.Play(t.Context(), w, s, seed)
 	t.Logf("%s in %s; a replica had to be started again %d times", r.Summary(), time.Since(begun).Round(time.Millisecond), w.Sick())
 	if !r.Good() {
 		t.Errorf("go test ./chaos/real -run '^%s$' -args -seed %d\n%s", t.Name(), seed, r)
 	}
-	return w, r
+	return r
 }
 
-func start(t *testing.T, bin string, s chaos.Scenario, fence time.Duration) *World {
+// start starts a cluster of the programs that are named, else of those that are tested.
+func start(t *testing.T, c Config) *World {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rr-") // short: paths of sockets are below it
 	if err != nil {
@@ -82,7 +91,8 @@ func start(t *testing.T, bin string, s chaos.Scenario, fence time.Duration) *Wor
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w, err := Start(t.Context(), Config{Bin: bin, Dir: dir, Size: s.World, Fence: fence, Cores: 64})
+	c.Bin, c.Dir = cmp.Or(c.Bin, bin), dir
+	w, err := Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +150,18 @@ func TestReal_MomDeadBeyondItsFence(t *testing.T) {
 	play(t, *seed, MomSilentBeyondItsFence(fault.Crash), fence)
 }
 
+// split is how many vnodes a host has of which jobs release some.
+const split = 12
+
+// Vnodes are released while those who bring it about die and freeze: nothing of a run lives where its
+// vnodes are free for others (L3), nothing is lost, and each release is accounted for once (L10).
+func TestReal_ReleasesUnderFire(t *testing.T) {
+	t.Parallel()
+	s := Releases(*fires)
+	r := playIn(t, start(t, Config{Size: s.World, Split: split}), *seed, s)
+	t.Logf("%d hosts were given back", len(r.Evidence.Vacated))
+}
+
 // What is wrong with a run of real processes is seen by its evidence: each edit breaks one
 // law. The run itself is good.
 func TestReal_ProcessesDieAndFreeze(t *testing.T) {
@@ -195,10 +217,12 @@ func TestReal_PlantedBugsAreSeen(t *testing.T) {
 	for _, b := range []struct {
 		bug, law string
 		fence    time.Duration
+		split    int
 		s        chaos.Scenario
 	}{
-		{planted.RequeueOnSilence, "L2 ", fence, MomSilentBeyondItsFence(fault.Freeze)},
-		{planted.ClosedQueuesOpen, "L11 ", 0, LeaderKills(3)},
+		{planted.RequeueOnSilence, "L2 ", fence, 0, MomSilentBeyondItsFence(fault.Freeze)},
+		{planted.ClosedQueuesOpen, "L11 ", 0, 0, LeaderKills(3)},
+		{planted.HeldIsFree, "L3 held", 0, split, Releases(1)},
 	} {
 		t.Run(b.bug, func(t *testing.T) {
 			dir := t.TempDir()
@@ -208,7 +232,7 @@ func TestReal_PlantedBugsAreSeen(t *testing.T) {
 			if err := os.Chmod(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			r := chaos.Play(t.Context(), start(t, dir, b.s, b.fence), b.s, *seed)
+			r := chaos.Play(t.Context(), start(t, Config{Bin: dir, Size: b.s.World, Fence: b.fence, Cores: 64, Split: b.split}), b.s, *seed)
 			t.Logf("%s; broken: %q", r.Summary(), r.Verdict.Broken)
 			if !strings.Contains(strings.Join(r.Verdict.Broken, "\n"), b.law) {
 				t.Errorf("%s is not seen: %v", b.bug, r.Trouble)

@@ -20,6 +20,7 @@ import (
 	"rampart/fsm/snapshot"
 	"rampart/fsm/state"
 	"rampart/transport/api"
+	"rampart/transport/client"
 )
 
 // final is a replica at rest: what it handed out, what it says that its state sums up to,
@@ -80,9 +81,20 @@ func (w *World) release(ctx context.Context) error {
 // the state were checked by reading it (L3).
 func (w *World) saved(ctx context.Context, n int) (*state.View, error) {
 	r := w.replicas[n]
-	stream, err := r.ask.Cluster().SaveSnapshot(ctx, connect.NewRequest(&api.SaveSnapshotRequest{}))
+	v, err := fetch(ctx, r.ask)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot of %s: %w", r.name, err)
+	}
+	w.watcher.Note(r.name, r.starts, v)
+	w.tenants.Note(v, time.Since(w.begun))
+	return v, nil
+}
+
+// fetch reads a snapshot of a replica.
+func fetch(ctx context.Context, from *client.Client) (*state.View, error) {
+	stream, err := from.Cluster().SaveSnapshot(ctx, connect.NewRequest(&api.SaveSnapshotRequest{}))
+	if err != nil {
+		return nil, err
 	}
 	file, write := io.Pipe()
 	received := make(chan struct{})
@@ -99,11 +111,41 @@ func (w *World) saved(ctx context.Context, n int) (*state.View, error) {
 	file.Close()
 	<-received
 	if err = errors.Join(stream.Err(), stream.Close(), err); err != nil {
-		return nil, fmt.Errorf("snapshot of %s: %w", r.name, err)
+		return nil, err
 	}
-	w.watcher.Note(r.name, r.starts, s.View())
 	return s.View(), nil
 }
+
+// patrolEvery is how often a patrol looks at the state.
+const patrolEvery = 100 * time.Millisecond
+
+// patrol looks at the state of one replica after the other until the world ends, in a world whose jobs
+// release vnodes: when these are free is seen from outside, and later than it is so.
+func (w *World) patrol() error {
+	if w.config.Split == 0 {
+		return nil
+	}
+	var ask []*client.Client
+	for _, r := range w.replicas {
+		ask = append(ask, w.client(w.office, []string{r.address}, patrolWaits))
+	}
+	w.patrols.Go(func() {
+		for n := 0; ; n++ {
+			if v, err := fetch(w.life, ask[n%len(ask)]); err == nil { // else it is dead, or stopped
+				w.tenants.Note(v, time.Since(w.begun))
+			}
+			select {
+			case <-w.life.Done():
+				return
+			case <-time.After(patrolEvery):
+			}
+		}
+	})
+	return nil
+}
+
+// patrolWaits is how long a replica may take to hand out its state to a patrol.
+const patrolWaits = time.Second
 
 // notice writes down what replicas say that their states sum up to.
 func (w *World) notice(all []devrun.Replica) {
@@ -175,6 +217,7 @@ func (w *World) Evidence() (*check.Evidence, error) {
 		e.Replicas = append(e.Replicas, left)
 	}
 	e.Views, e.Moves = w.watcher.Seen()
+	e.Vacated = w.tenants.Vacated()
 	var err error
 	e.Runs, err = w.book.read(w.begun)
 	return e, err

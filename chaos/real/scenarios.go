@@ -1,6 +1,7 @@
 package real
 
 import (
+	"fmt"
 	"time"
 
 	"rampart/chaos"
@@ -99,5 +100,52 @@ func MomSilentBeyondItsFence(k fault.Kind) chaos.Scenario {
 	}
 	s.Faults = []fault.Step{{At: 3 * time.Second, Kind: k, Target: on(fault.Mom)}, back}
 	s.For = fence + 5*time.Second
+	return s
+}
+
+// Releases has jobs over three of four hosts give vnodes back, in every way in which these may be named,
+// while mothers superior and sisters are stopped and die, and leaders die meanwhile: each mom is the one
+// for some jobs and the other for others. A leader dies while what a stopped mother superior was asked
+// is open.
+func Releases(rounds int) chaos.Scenario {
+	s := usual("releases, processes die and freeze")
+	s.World = world.Size{Servers: 3, Moms: 4, Clients: 8}
+	s.Load.Pause = 500 * time.Millisecond
+	s.Load.Spread, s.Load.Wide, s.Load.Parts = true, true, true
+	for n := range s.World.Moms {
+		s.Load.Selects = append(s.Load.Selects, fmt.Sprintf("1:ncpus=2:host=%s+2:ncpus=2", hostName(n)))
+	}
+	s.Load.Long = load.Tail{Percent: 75, From: 3 * time.Second, To: 9 * time.Second}
+	s.Load.Mix = []load.Share{
+		{Kind: check.ReleaseNodes, Percent: 45},
+		{Kind: check.List, Percent: 4},
+		{Kind: check.Look, Percent: 6},
+		{Kind: check.Delete, Percent: 4},
+		{Kind: check.Hold, Percent: 2},
+		{Kind: check.Release, Percent: 3},
+		{Kind: check.Alter, Percent: 4},
+		{Kind: check.Rerun, Percent: 4},
+	}
+	const round = 12 * time.Second
+	for n := range rounds {
+		at := func(t float64, k fault.Kind, target fault.Target) {
+			s.Faults = append(s.Faults, fault.Step{At: 2*time.Second + time.Duration(n)*round + time.Duration(t*float64(time.Second)), Kind: k, Target: target})
+		}
+		at(0, fault.Freeze, on(fault.Mother))
+		at(1.5, fault.Crash, on(fault.Leader))
+		at(3, fault.Thaw, on(fault.Nobody))
+		at(3.5, fault.Restart, on(fault.Crashed))
+		at(4.5, fault.Crash, on(fault.Mother))
+		at(6, fault.Restart, on(fault.Crashed))
+		at(7, fault.Crash, on(fault.Sister))
+		at(7, fault.Crash, on(fault.Leader))
+		at(8.5, fault.Restart, on(fault.Crashed))
+		at(9.5, fault.Freeze, on(fault.Sister))
+		at(10.5, fault.Thaw, on(fault.Nobody))
+		at(11, fault.Crash, fault.Target{Role: fault.Mom, N: n})
+		at(11.5, fault.Restart, on(fault.Crashed))
+	}
+	s.For = time.Duration(rounds)*round + 3*time.Second
+	s.Checks = append(s.Checks, check.Released, check.ReleasesStruck)
 	return s
 }

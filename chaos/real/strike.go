@@ -2,6 +2,7 @@ package real
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -9,6 +10,7 @@ import (
 
 	"rampart/chaos/fault"
 	"rampart/cmd/devrun"
+	"rampart/fsm/pbs"
 )
 
 // strikeWithin bounds the wait for a cluster that is whole again before its leader dies.
@@ -40,8 +42,11 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 
 // target returns the process that a fault hits, "" if none runs.
 func (w *World) target(t fault.Target) (string, error) {
-	if t.Role == fault.Mom {
+	switch t.Role {
+	case fault.Mom:
 		return w.nth(w.moms, t.N), nil
+	case fault.Mother, fault.Sister:
+		return w.busiest(t.Role)
 	}
 	var leader string
 	err := await(w.life, strikeWithin, func(ctx context.Context) (err error) {
@@ -63,6 +68,38 @@ func (w *World) target(t fault.Target) (string, error) {
 		}
 	}
 	return w.nth(others, t.N), nil
+}
+
+// busiest returns the mom that runs and has most to do with jobs over several hosts, in that role.
+func (w *World) busiest(role fault.Role) (name string, err error) {
+	n := map[string]int{}
+	err = await(w.life, strikeWithin, func(ctx context.Context) error {
+		v, err := w.saved(ctx, 0)
+		if err != nil {
+			return err
+		}
+		clear(n)
+		for j := range v.Running() {
+			hosts := j.Live()
+			if role == fault.Mother && len(hosts) > 0 {
+				hosts = []pbs.HostName{j.MS}
+			}
+			for _, h := range hosts {
+				n[string(h)]++
+			}
+		}
+		name = ""
+		for _, m := range w.moms { // in their order
+			if w.nth([]string{m}, 0) != "" && n[m] > n[name] {
+				name = m
+			}
+		}
+		if name == "" {
+			return errors.New("no job runs on several hosts")
+		}
+		return nil
+	})
+	return name, err
 }
 
 // nth returns one of those that run.

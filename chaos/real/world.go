@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"rampart/chaos/look"
@@ -24,6 +25,7 @@ type Config struct {
 	Size  world.Size
 	Fence time.Duration // the server's node_fail_requeue, whole seconds; 0: what a new server has
 	Cores int           // of each mom; 0: 16
+	Split int           // vnodes of one core each of each mom; 0: one vnode that has all
 }
 
 // World is a running cluster.
@@ -38,6 +40,8 @@ type World struct {
 	moms     []string
 	clients  []*client.Client
 	watcher  look.Watcher
+	tenants  look.Tenants
+	patrols  sync.WaitGroup
 
 	life   context.Context
 	end    context.CancelFunc
@@ -69,22 +73,37 @@ func Start(ctx context.Context, c Config) (*World, error) {
 	w := &World{config: c, begun: time.Now(), pids: make(map[string]int)}
 	args := []string{"--replicas", strconv.Itoa(c.Size.Servers)}
 	for i := range c.Size.Moms {
-		name := fmt.Sprintf("host%d", i+1)
+		name := hostName(i)
 		w.moms = append(w.moms, name)
-		args = append(args, "--mom", fmt.Sprintf("%s:ncpus=%d,mem=64gb", name, max(c.Cores, 16)))
+		args = append(args, "--mom", c.mom(name))
 	}
 	var err error
 	if w.cluster, err = devrun.Start(ctx, c.Bin, c.Dir, args...); err != nil {
 		return nil, err
 	}
 	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
-	for _, step := range []func() error{w.open, w.know, w.settle, w.bound} {
+	for _, step := range []func() error{w.open, w.know, w.settle, w.bound, w.patrol} {
 		if err := step(); err != nil {
 			w.Stop()
 			return nil, err
 		}
 	}
 	return w, nil
+}
+
+// hostName is the name of a mom's host.
+func hostName(n int) string { return fmt.Sprintf("host%d", n+1) }
+
+// mom writes a mom's vnodes as rampart dev reads them.
+func (c Config) mom(name string) string {
+	if c.Split == 0 {
+		return fmt.Sprintf("%s:ncpus=%d,mem=64gb", name, max(c.Cores, 16))
+	}
+	text := name + ":ncpus=1"
+	for i := range c.Split - 1 {
+		text += fmt.Sprintf("/%s[%d]:ncpus=1", name, i)
+	}
+	return text
 }
 
 // open makes the book, and identities by which to ask.
@@ -221,6 +240,7 @@ func (w *World) Sick() int { return w.sick }
 // Stop ends every process and returns when nothing of them is left.
 func (w *World) Stop() {
 	w.end()
+	w.patrols.Wait()
 	for _, c := range w.clients {
 		c.Close()
 	}

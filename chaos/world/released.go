@@ -1,9 +1,7 @@
 package world
 
 import (
-	"rampart/chaos/check"
 	"rampart/fsm/command"
-	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
 
@@ -38,49 +36,18 @@ func (w *witness) detail(c command.Command) string {
 	return ""
 }
 
-// partOf is a run on one of its hosts.
-type partOf struct {
-	job  string
-	run  uint32
-	host string
-}
-
-// vacated notes which hosts running jobs have given back since the last view. Whoever replays the past
-// comes later than the first who saw it.
+// vacated notes which hosts running jobs have given back since the last view, and which jobs are
+// suspended. Whoever replays the past comes later than the first who saw it.
 func (w *World) vacated(v *state.View) {
-	held := make(map[partOf]bool)
-	running := make(map[pbs.JobID]pbs.RunCount)
-	for j := range v.Jobs() {
-		if j.State != pbs.Running && j.State != pbs.Exiting || j.MS == "" {
-			continue
-		}
-		running[j.ID] = j.RunCount
-		all, err := j.AllVnodes()
-		if err != nil {
-			continue
-		}
-		for _, c := range all {
-			for _, p := range c.Parts {
-				if vnode, ok := v.Vnode(p.Vnode); ok {
-					held[partOf{string(j.ID), uint32(j.RunCount), string(vnode.Host)}] = true
-				}
-			}
-		}
-	}
-	stands := make(map[partOf]bool)
+	w.tenants.Note(v, w.since())
+	stands := make(map[standing]bool)
 	for j := range v.Suspensions() {
-		stands[partOf{job: string(j.ID), run: uint32(j.RunCount)}] = true
+		stands[standing{string(j.ID), uint32(j.RunCount)}] = true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if v.Index() <= w.lastHeld {
-		return
+	if v.Index() > w.lastStood {
+		w.stand(stands)
+		w.lastStood = v.Index()
 	}
-	w.stand(stands)
-	for p := range w.held {
-		if run, still := running[pbs.JobID(p.job)]; !held[p] && still && uint32(run) == p.run {
-			w.gaveBack = append(w.gaveBack, check.Vacated{Job: p.job, Count: p.run, Host: p.host, At: w.since()})
-		}
-	}
-	w.held, w.lastHeld = held, v.Index()
 }

@@ -12,8 +12,14 @@ import (
 	"rampart/transport/api"
 )
 
+// standing is a run of a job that is suspended.
+type standing struct {
+	job string
+	run uint32
+}
+
 // stand notes which jobs are suspended from now on, and which are not any more. The lock is held.
-func (w *World) stand(now map[partOf]bool) {
+func (w *World) stand(now map[standing]bool) {
 	for p := range now {
 		if _, known := w.standing[p]; !known {
 			w.standing[p] = len(w.stood)

@@ -63,6 +63,7 @@ type World struct {
 	watching sync.WaitGroup // of programs
 
 	watcher look.Watcher // of every replica
+	tenants look.Tenants // of hosts
 	trap    atomic.Pointer[trap]
 	early   *trap                // that was laid before the start; nil: none was
 	wrecked *state.View          // the furthest that a wrecked replica has come to
@@ -78,18 +79,17 @@ type World struct {
 	hits     []check.Hit
 	lies     int
 	downs    []string
-	held     map[partOf]bool // of running jobs, at the index lastHeld
-	lastHeld uint64
-	gaveBack []check.Vacated
-	standing map[partOf]int // of suspended jobs, whatever the host: in stood
+	standing map[standing]int // of suspended jobs, at the index lastStood: in stood
 	stood    []check.Stood
+
+	lastStood uint64
 }
 
 // New makes the hosts and the cluster's first replica; Start brings it all up.
 func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
-		fences: make(map[uint64]check.Fence), standing: make(map[partOf]int),
+		fences: make(map[uint64]check.Fence), standing: make(map[standing]int),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	for i := range c.Size.Servers {
