@@ -102,6 +102,20 @@ func TestReleaseNodes_LostHost(t *testing.T) {
 	}
 }
 
+// A node that is set offline meanwhile is released as any other, and takes no job then.
+func TestReleaseNodes_NodeOffline(t *testing.T) {
+	w := newReleasing(t)
+	w.release("hostc")
+	w.must(&ManageVnode{Verb: VerbSet, Vnode: "hostc", Changes: []AttrChange{{Entry: attr.Entry{Name: "state", Value: "offline"}}}})
+	w.confirm("hosta", nil)
+	w.want(strings.Replace(evOfJ1, "+(hostc:ncpus=2:mem=2097152kb)", "", 1), allOfJ1, "8 6291456kb")
+	w.left("hostc")
+	w.looks(map[string][3]string{"hostc": {"offline", "", "0"}})
+	if w.records() != "Suc" {
+		t.Errorf("records %s", w.records())
+	}
+}
+
 // A host is lost while its release is open: the run goes on without it if the release is done, and ends
 // as it does with any host of its if that comes to nothing, unless the job bears it.
 func TestReleaseNodes_LostHostOfOpenRelease(t *testing.T) {
