@@ -80,18 +80,17 @@ func (b *budget) end() {
 	b.cancel()
 }
 
-// Deadline returns when the time is up if it does not stand still from now on.
+// Deadline returns when the time is up if it does not stand still from now on. While it stands
+// still there is none: a context with a deadline of its own that is made of this one, for the alarm
+// of a hook, must not trust that this one ends before.
 func (b *budget) Deadline() (time.Time, bool) {
 	parent, bounded := b.Context.Deadline()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.timer == nil {
+	if b.timer == nil || b.standing > 0 {
 		return parent, bounded
 	}
 	own := b.since.Add(b.left)
-	if b.standing > 0 {
-		own = time.Now().Add(b.left)
-	}
 	if bounded && parent.Before(own) {
 		return parent, true
 	}

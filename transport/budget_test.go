@@ -184,7 +184,7 @@ func TestWithBudget(t *testing.T) {
 		}
 		done := transport.Working(ctx)
 		time.Sleep(time.Hour)
-		if at, _ := ctx.Deadline(); ctx.Err() != nil || !transport.IsWorking(child) || time.Until(at) != time.Minute {
+		if at, bounded := ctx.Deadline(); ctx.Err() != nil || !transport.IsWorking(child) || bounded {
 			t.Errorf("while it stands still: %v, deadline %v", ctx.Err(), at)
 		}
 		done()
@@ -207,6 +207,29 @@ func TestWithBudget(t *testing.T) {
 		transport.Working(t.Context())()
 		if transport.IsWorking(httptest.NewRequest(http.MethodGet, "/", nil).Context()) {
 			t.Error("a context without a budget stands still")
+		}
+	})
+}
+
+// What bounds work for which the time stands still rings, though the time that is left is shorter.
+func TestBudget_BoundsWithinIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := transport.WithBudget(t.Context(), 5*time.Second)
+		defer cancel()
+		done := transport.Working(ctx)
+		alarm, quiet := context.WithTimeout(ctx, 40*time.Second)
+		defer quiet()
+		began := time.Now()
+		select {
+		case <-alarm.Done():
+		case <-time.After(time.Hour):
+		}
+		if time.Since(began) != 40*time.Second || ctx.Err() != nil {
+			t.Errorf("the alarm rang after %s, with %v", time.Since(began), ctx.Err())
+		}
+		done()
+		if at, ok := ctx.Deadline(); !ok || time.Until(at) != 5*time.Second {
+			t.Errorf("afterwards the time is up in %s, %v", time.Until(at), ok)
 		}
 	})
 }
