@@ -142,17 +142,21 @@ func (b *Batch) Signal(ctx context.Context, r *connect.Request[api.SignalRequest
 	return reply(&api.SignalReply{}, err)
 }
 
-// Delete ends a job: qdel. Where hooks may refuse the end of one that runs, it waits for them.
+// Delete ends a job: qdel. Where hooks may refuse the end of what runs, it waits for them.
 func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest]) (*connect.Response[api.DeleteReply], error) {
-	var hooked preterm
+	var hooked []preterm
+	first := false
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
-		hooked = pretermOf(p.view, j, r.Msg.GetForce())
+		first, hooked = true, pretermsOf(p.view, j, r.Msg.GetForce())
 		cmd := &command.DeleteJob{Job: j.ID, Force: r.Msg.GetForce(), History: r.Msg.GetHistory()}
 		cmd.Quiet = r.Msg.GetQuiet() && p.view.Cluster().FeatureLevel >= command.LevelObjects
 		return cmd, mayChange(p, j, typeDelete)
 	})
-	if err == nil && hooked.patience > 0 {
-		err = b.awaitPreterm(ctx, hooked)
+	if err == nil && !first {
+		hooked = b.pretermsAgain(ctx, r.Msg.GetJob(), r.Msg.GetForce())
+	}
+	if err == nil && len(hooked) > 0 {
+		err = b.awaitPreterms(ctx, hooked)
 	}
 	return reply(&api.DeleteReply{}, err)
 }

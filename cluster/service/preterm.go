@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,49 +18,116 @@ import (
 // end of what has accepted it.
 const pretermMargin = 15 * time.Second
 
-// preterm is a deletion that hooks of execjob_preterm may refuse.
+// preterm is a run whose end hooks of execjob_preterm may refuse.
 type preterm struct {
-	job      pbs.JobID
-	run      pbs.RunCount
-	patience time.Duration // 0: there are no hooks to wait for
+	job pbs.JobID
+	run pbs.RunCount
 }
 
-func pretermOf(v *state.View, j *state.Job, force bool) preterm {
-	if force || j.State != pbs.Running || !v.HasHooksAt("execjob_preterm") {
-		return preterm{}
+// pretermsAgain looks for the runs of a request that was committed before, by a leader that has died since.
+func (c *Config) pretermsAgain(ctx context.Context, job string, force bool) []preterm {
+	v, err := c.Replica.Read(ctx, cluster.Stale)
+	if err != nil {
+		return nil
 	}
-	p := preterm{job: j.ID, run: j.RunCount, patience: pretermMargin}
+	j, err := jobOf(v, job)
+	if err != nil {
+		return nil
+	}
+	return pretermsOf(v, j, force)
+}
+
+// pretermsOf returns the runs that a deletion is about: the job's, or those of the subjobs that are
+// named. There are none where no hooks are asked.
+func pretermsOf(v *state.View, j *state.Job, force bool) []preterm {
+	if force || !v.HasHooksAt("execjob_preterm") {
+		return nil
+	}
+	if j.Array == nil {
+		if !pretermed(j) {
+			return nil
+		}
+		return []preterm{{j.ID, j.RunCount}}
+	}
+	parent, ok := v.Job(j.ID.Parent())
+	if !ok {
+		return nil
+	}
+	var all []preterm
+	named, several := j.ID.Indices()
+	for one := range v.LiveSubjobs(parent) {
+		if pretermed(one) && (!several || named.Has(one.Index())) {
+			all = append(all, preterm{one.ID, one.RunCount})
+		}
+	}
+	return all
+}
+
+// pretermed tells whether hooks may still refuse the end of a run that somebody wants deleted.
+func pretermed(j *state.Job) bool {
+	return j.State == pbs.Running || j.State == pbs.Exiting && j.Ending == state.EndingDelete
+}
+
+// pretermPatience is how long the hooks of one run may take.
+func pretermPatience(v *state.View) time.Duration {
+	patience := pretermMargin
 	for _, h := range v.HooksAt("execjob_preterm") {
-		p.patience += time.Duration(h.Int("alarm")) * time.Second
+		patience += time.Duration(h.Int("alarm")) * time.Second
 	}
-	return p
+	return patience
 }
 
-// awaitPreterm waits until the run has ended, or hooks have refused that, which is the refusal of the
-// request then. The order stays, if it takes longer.
-func (c *Config) awaitPreterm(ctx context.Context, p preterm) error {
+// awaitPreterms waits until the runs have ended, or hooks have refused that, which is the refusal of
+// the request then. The orders stay, if it takes longer.
+func (c *Config) awaitPreterms(ctx context.Context, all []preterm) error {
 	defer transport.Working(ctx)()
-	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	v, err := c.Replica.Read(ctx, cluster.Stale)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pretermPatience(v))
 	defer cancel()
+	var kept []string
+	for _, one := range all {
+		why, refused := c.awaitPreterm(ctx, one)
+		if !refused {
+			continue
+		}
+		if len(all) > 1 {
+			why = fmt.Sprintf("%s: %s", one.job, why)
+		}
+		kept = append(kept, why)
+	}
+	switch n := len(kept); {
+	case n == 0:
+		return nil
+	case n > pretermsTold:
+		kept = append(slices.Clip(kept[:pretermsTold]), fmt.Sprintf("and %d more", n-pretermsTold))
+	}
+	return pbs.Errorf(pbs.HookError, "%s", strings.Join(kept, "; "))
+}
+
+// pretermsTold bounds how many subjobs a refusal names.
+const pretermsTold = 10
+
+// awaitPreterm waits for one run, and returns why its end is refused.
+func (c *Config) awaitPreterm(ctx context.Context, p preterm) (why string, refused bool) {
 	for {
 		changed := c.Replica.Changed()
 		v, err := c.Replica.Read(ctx, cluster.Stale)
 		if err != nil {
-			return nil
+			return "", false
 		}
 		j, ok := v.Job(p.job)
 		switch {
 		case !ok || j.RunCount != p.run || j.State != pbs.Running && j.State != pbs.Exiting:
-			return nil
+			return "", false
 		case j.State == pbs.Running:
-			if why, kept := strings.CutPrefix(j.Comment, command.KeptComment); kept {
-				return pbs.Errorf(pbs.HookError, "%s", why)
-			}
-			return nil
+			return strings.CutPrefix(j.Comment, command.KeptComment)
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return "", false
 		case <-changed:
 		}
 	}

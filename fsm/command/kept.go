@@ -20,6 +20,9 @@ func (c *HookWishes) keep(tx *state.Tx, t ReportedTask) {
 		return
 	}
 	next.Substate, next.Ending, next.Comment = pbs.SubRunning, 0, KeptComment+c.Why
+	if j.Session == 0 { // its program had not begun when it was to be deleted, and may not have since
+		next.Substate = pbs.SubStarting
+	}
 	if slices.ContainsFunc(sharesOf(tx, j), func(s ownShare) bool { return s.held.Suspended }) {
 		next.Substate = pbs.SubSuspended
 		if p := j.Preempted; p != nil && p.Method == PreemptSuspend && p.RunCount == j.RunCount {

@@ -59,6 +59,33 @@ func TestHookWishes_KeepsAJob(t *testing.T) {
 	}
 }
 
+// A deletion that is refused while the job starts leaves it starting.
+func TestHookWishes_KeepsAStart(t *testing.T) {
+	w := hookedHosts(t)
+	job := func(id pbs.JobID) *state.Job { j, _ := w.View().Job(id); return j }
+	kept := func(id pbs.JobID, seq uint64) {
+		w.must(&HookWishes{Source: Source{Host: "a", Spool: "s", Seq: seq}, Hook: "p", Kept: []ReportedTask{{Job: id, RunCount: 1}}, Why: "no"})
+	}
+	first, second := w.running("a"), w.running("a")
+	w.must(&DeleteJob{Job: first})
+	kept(first, 1)
+	if j := job(first); j.State != pbs.Running || j.Substate != pbs.SubStarting || j.Ending != 0 {
+		t.Errorf("before the word of the start: %+v", j)
+	}
+	w.must(&JobStarted{Source: Source{Host: "a", Spool: "s", Seq: 2}, Job: first, RunCount: 1, Session: 7})
+	w.must(&DeleteJob{Job: second})
+	w.must(&JobStarted{Source: Source{Host: "a", Spool: "s", Seq: 3}, Job: second, RunCount: 1, Session: 8})
+	kept(second, 4)
+	for _, id := range []pbs.JobID{first, second} {
+		if j := job(id); j.State != pbs.Running || j.Substate != pbs.SubRunning {
+			t.Errorf("when it has begun: %+v", j)
+		}
+	}
+	if err := w.View().Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 // What somebody sets as run_count is what is shown and counted on from; the runs are told apart by
 // a number that never goes back (L2).
 func TestRunCount_Set(t *testing.T) {

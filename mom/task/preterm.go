@@ -17,7 +17,7 @@ func (PretermOver) event() {}
 // them. What is forced, and what ends a run that is to be repeated, waits for nobody.
 func (t Task) preterm(k Kill) (Task, []Action, bool) {
 	switch {
-	case t.State != Running || k.Requeue || k.Delay <= 0 || t.Aborted || t.Fenced:
+	case !t.killable() || k.Requeue || k.Delay <= 0 || t.Aborted || t.Fenced:
 		return t, nil, false
 	case t.Preterm:
 		t.Kill = &k.Killing
@@ -36,14 +36,32 @@ func (t Task) pretermOver(ev PretermOver) (Task, []Action, error) {
 	}
 	t.Preterm = false
 	switch {
-	case t.State != Running:
+	case !t.killable():
 		return t, nil, nil
 	case ev.Refused:
 		t.Kill = nil
 		return t, nil, nil
+	case t.State != Running:
+		return t.kill(Kill{Killing: *t.Kill})
 	}
 	t.State = Ending
 	return t, t.terminate(), nil
+}
+
+// killable tells whether hooks can still refuse the end: the program runs, or is about to.
+func (t Task) killable() bool {
+	return t.State == Accepted || t.State == Joining || t.State == Starting || t.State == Running
+}
+
+// doomed tells whether somebody's wish for the end is to be followed: hooks are not looking at it.
+func (t Task) doomed() bool { return t.Kill != nil && !t.Preterm }
+
+// askAgain has the hooks asked after a restart of the mom.
+func (t Task) askAgain() []Action {
+	if t.Preterm && t.killable() {
+		return []Action{{Do: AskPreterm}}
+	}
+	return nil
 }
 
 func (r *Runner) askPreterm(ctx context.Context) {

@@ -26,7 +26,7 @@ func (t Task) launched(ev Launched) (Task, []Action, error) {
 	if len(t.sisters()) > 0 {
 		actions = append(actions, Action{Do: Poll})
 	}
-	if t.Kill != nil || t.Aborted || t.Fenced {
+	if t.doomed() || t.Aborted || t.Fenced {
 		t.State = Ending
 		return t, append(actions, t.terminate()...), nil
 	}
@@ -49,7 +49,7 @@ func (t Task) notFound() (Task, []Action, error) {
 	switch {
 	case t.State != Starting:
 		return t, nil, nil
-	case t.Aborted || t.Kill != nil || t.Fenced:
+	case t.Aborted || t.doomed() || t.Fenced:
 		return t.failed(Failed{Status: ExitAborted, Reason: "it was not started"})
 	}
 	t.State = Accepted

@@ -24,7 +24,7 @@ func (t Task) stagedIn(ev StagedIn) (Task, []Action, error) {
 		return t.lost("the mom was stopped")
 	case t.Fenced:
 		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
-	case t.Kill != nil:
+	case t.doomed():
 		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
 	case ev.Failure != "":
 		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: ev.Failure, StageInFailed: true})

@@ -131,7 +131,7 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	if !ev.Adopt {
 		t.Aborted = true
 	}
-	if t.Staging && (t.Kill != nil || t.Fenced) {
+	if t.Staging && (t.doomed() || t.Fenced) {
 		return t.stagedIn(StagedIn{})
 	}
 	t.Staging = false // it begins anew
@@ -140,11 +140,11 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 		return t.lost("the mom was restarted")
 	case t.State == Joining:
 		t.State = Accepted
-		return t, append([]Action{{Do: Confirm}}, t.parting()...), nil
+		return t, slices.Concat([]Action{{Do: Confirm}}, t.parting(), t.askAgain()), nil
 	case t.State == Accepted: // while we were away the servers may have given the run up
-		return t, append([]Action{{Do: Confirm}}, t.parting()...), nil
+		return t, slices.Concat([]Action{{Do: Confirm}}, t.parting(), t.askAgain()), nil
 	case t.State == Starting:
-		return t, append([]Action{{Do: Recover}}, t.parting()...), nil
+		return t, slices.Concat([]Action{{Do: Recover}}, t.parting(), t.askAgain()), nil
 	}
 	actions := []Action{{Do: Watch}}
 	if len(t.sisters()) > 0 {
@@ -164,8 +164,5 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 		actions = append(actions, t.terminate()...)
 	}
 	actions = append(actions, t.haltAgain()...)
-	if t.State == Running && t.Preterm {
-		actions = append(actions, Action{Do: AskPreterm})
-	}
-	return t, actions, nil
+	return t, append(actions, t.askAgain()...), nil
 }
