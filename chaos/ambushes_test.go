@@ -24,7 +24,7 @@ var unprovoked = map[string]string{
 	"CheckpointMade":   "it is a fact like JobEnded, and comes from a script: TestCheckpoint_* of mom/task and of cmd/conformance",
 	"CheckpointFailed": "it is a fact like JobEnded, and comes from a script: TestCheckpoint_* of mom/task",
 	"HookTasksDone":    "a script must have run, and the bubble starts no interpreter: TestHooks_* of cmd/conformance",
-	"HookWishes":       "it is a fact like JobEnded, and comes from a script: TestHooks_* of cmd/conformance",
+	"HookWishes":       "it is a fact like JobEnded, and comes from a script: TestHooks_* of cmd/conformance; a deletion that it takes back is waited for at the next leader, too: TestPreterm_* of cluster/service",
 	"ReleaseNodes":     "a job over several hosts is needed: Releases (releases.go) kill leaders at it and at what follows",
 	"WithdrawRelease":  "a mother superior must be silent for ten seconds, and the next leader looks again: TestReleases_* of cluster/dispatch",
 	"PruneJob":         "padded jobs over several hosts are needed: Startups (startups.go) kill leaders at it and at what follows",
