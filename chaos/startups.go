@@ -40,22 +40,38 @@ func Startups() []Scenario {
 			{"a sister is booted", at(1, fault.Waylay, mom(1), step.command), check.LostAt(step.command, true)},
 			{"a sister's mom dies", at(1, fault.Topple, mom(1), step.command), check.LostAt(step.command, true)},
 		} {
-			s := add(loss.who+" when "+step.when, loss.strike, at(4, fault.Restart, crashed, ""))
+			s := add(loss.who+" when "+step.when, loss.strike, at(4.5, fault.Restart, crashed, ""))
 			s.Checks = append(s.Checks, loss.check)
+			if step.command == world.PaddedGiven && loss.strike.Target.N == 1 {
+				s.Checks = append(s.Checks, check.MissedAt(step.command))
+			}
 		}
 	}
-	add("sisters are cut off from a mother superior", at(0.5, fault.Divide, mom(1), ""), at(5, fault.Heal, nobody, ""),
-		at(6, fault.Divide, mom(2), ""), at(7, fault.Heal, nobody, ""), at(8, fault.Divide, mom(1), ""), at(13, fault.Heal, nobody, ""))
-	add("mothers superior are cut off from the leader", at(0.5, fault.Estrange, mom(0), ""), at(3, fault.Heal, nobody, ""),
-		at(4, fault.Estrange, mom(1), ""), at(9, fault.Heal, nobody, ""), at(10, fault.Estrange, mom(0), ""), at(12, fault.Heal, nobody, ""))
-	add("mothers superior are cut off from everybody", at(0.5, fault.Exile, mom(0), ""), at(5, fault.Heal, nobody, ""),
-		at(6, fault.Exile, mom(1), ""), at(8, fault.Heal, nobody, ""))
-	add("sisters join late, after they were let go", at(0.5, fault.Freeze, mom(1), ""), at(6, fault.Thaw, mom(1), ""),
-		at(7, fault.Freeze, mom(2), ""), at(14, fault.Thaw, mom(2), ""))
-	add("hosts flap", at(0.5, fault.Crash, mom(1), ""), at(0.9, fault.Restart, crashed, ""), at(1.3, fault.Crash, mom(1), ""),
-		at(1.8, fault.Restart, crashed, ""), at(2.1, fault.Crash, mom(1), ""), at(3, fault.Restart, crashed, ""),
-		at(4, fault.Reboot, mom(2), ""), at(4.3, fault.Restart, crashed, ""), at(4.8, fault.Reboot, mom(2), ""), at(5.5, fault.Restart, crashed, ""),
-		at(6, fault.Exile, mom(3), ""), at(6.5, fault.Heal, nobody, ""), at(7, fault.Exile, mom(3), ""), at(7.8, fault.Heal, nobody, ""))
+	given := world.PaddedGiven
+	cut := func(name string, laws []check.Law, faults ...fault.Step) {
+		s := add(name, faults...)
+		s.Checks = append(s.Checks, laws...)
+	}
+	cut("sisters are cut off from a mother superior", []check.Law{check.LostAt(given, true), check.MissedAt(given), check.HitsAt(given, 3)},
+		at(0.5, fault.Divide, mom(1), given), at(5, fault.Heal, nobody, ""), at(6, fault.Divide, mom(2), given), at(7, fault.Heal, nobody, ""),
+		at(8, fault.Divide, mom(1), given), at(13, fault.Heal, nobody, ""))
+	for _, from := range []struct {
+		who  string
+		kind fault.Kind
+	}{{"the leader", fault.Estrange}, {"everybody", fault.Exile}} {
+		cut("mothers superior are cut off from "+from.who,
+			[]check.Law{check.LostAt(given, false), check.LostAt("PruneJob", false), check.LostAt(world.PruneDone, false)},
+			at(0.5, from.kind, mom(0), given), at(3, fault.Heal, nobody, ""), at(4, from.kind, mom(0), "PruneJob"), at(9, fault.Heal, nobody, ""),
+			at(10, from.kind, mom(0), world.PruneDone), at(12, fault.Heal, nobody, ""))
+	}
+	cut("sisters join late, after they were let go", []check.Law{check.LostAt(given, true), check.JoinedLate(given)},
+		at(0.5, fault.Lag, mom(1), given), at(5, fault.Heal, nobody, ""), at(5.5, fault.Lag, mom(2), given), at(10, fault.Heal, nobody, ""))
+	cut("sisters are frozen until they were let go", []check.Law{check.LostAt(given, true), check.MissedAt(given)},
+		at(0.5, fault.Freeze, mom(1), given), at(6, fault.Thaw, nobody, ""), at(7, fault.Freeze, mom(2), given), at(14, fault.Thaw, nobody, ""))
+	cut("hosts flap", []check.Law{check.LostAt(given, true), check.HitsAt(given, 5)},
+		at(0.5, fault.Topple, mom(1), given), at(0.9, fault.Restart, crashed, ""), at(1, fault.Topple, mom(1), given), at(1.5, fault.Restart, crashed, ""),
+		at(1.6, fault.Waylay, mom(2), given), at(1.9, fault.Restart, crashed, ""), at(2, fault.Waylay, mom(1), given), at(2.7, fault.Restart, crashed, ""),
+		at(3, fault.Exile, mom(1), given), at(3.5, fault.Heal, nobody, ""))
 	return all
 }
 

@@ -22,6 +22,7 @@ type Evidence struct {
 	Stood    []Stood   // times in which jobs were suspended
 	Killed   []string  // the kinds of commands at which a leader was killed
 	Hits     []Hit     // hosts of jobs that were lost at a command about the job
+	Missed   []Missed  // hosts that starts went on without
 	Downs    []string  // hosts found down that lived, by the word of gossip alone
 	Epochs   int       // that began since a majority was lost
 	Loss     *Loss     // what no survivor of that had; nil: nothing
@@ -38,6 +39,13 @@ type Hit struct {
 	Count  uint32 // the run_count
 	Host   string
 	Mother string // the run's mother superior by then
+}
+
+// Missed says that the start of a job went on without a host that failed, or did not answer.
+type Missed struct {
+	Job  string
+	Host string
+	Late bool // it has taken the job all the same
 }
 
 // A Fence is the verdict that no run of a host lives any more.

@@ -72,6 +72,60 @@ func LostAt(kind string, sister bool) Law {
 	}}
 }
 
+// MissedAt wants that the start went on without a sister that was lost when the leader had applied
+// that kind of command about it.
+func MissedAt(kind string) Law {
+	return Law{Name: "a start went on without the sister lost at " + kind, Amount: true, Judge: func(e *Evidence) []string {
+		var f faults
+		if !e.missed(kind, func(Missed) bool { return true }) {
+			f.add("of %v, without %v", e.Hits, e.Missed)
+		}
+		return f
+	}}
+}
+
+// JoinedLate wants that such a sister has joined the run all the same: too late.
+func JoinedLate(kind string) Law {
+	return Law{Name: "a sister lost at " + kind + " joined late", Amount: true, Judge: func(e *Evidence) []string {
+		var f faults
+		if !e.missed(kind, func(m Missed) bool { return m.Late }) {
+			f.add("of %v, without %v", e.Hits, e.Missed)
+		}
+		return f
+	}}
+}
+
+// missed tells whether a start of a job went on without the sister that was lost at a kind of command, which
+// was the job's only run: what is told of hosts does not say of which run.
+func (e *Evidence) missed(kind string, such func(Missed) bool) bool {
+	for _, h := range e.Hits {
+		if h.At != kind || h.Host == h.Mother || slices.ContainsFunc(e.Runs, func(r Run) bool { return r.Job == h.Job && r.Count != h.Count }) {
+			continue
+		}
+		if slices.ContainsFunc(e.Missed, func(m Missed) bool { return m.Job == h.Job && m.Host == h.Host && such(m) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// HitsAt wants that hosts were lost so many times when the leader had applied that kind of command.
+func HitsAt(kind string, times int) Law {
+	return Law{Name: "hosts were lost again and again", Amount: true, Judge: func(e *Evidence) []string {
+		var f faults
+		n := 0
+		for _, h := range e.Hits {
+			if h.At == kind {
+				n++
+			}
+		}
+		if n < times {
+			f.add("%d times at %s, want %d", n, kind, times)
+		}
+		return f
+	}}
+}
+
 // Recovered wants that the cluster was recovered so many times.
 func Recovered(times int) Law {
 	return Law{Name: "the cluster was recovered", Amount: true, Judge: func(e *Evidence) []string {

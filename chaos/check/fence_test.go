@@ -58,6 +58,35 @@ func TestLostAt(t *testing.T) {
 	}
 }
 
+// A start must have gone on without the very sister that was lost, in the run that it was lost to.
+func TestMissedAt(t *testing.T) {
+	missed, late, twice := MissedAt("StartJob"), JoinedLate("StartJob"), HitsAt("StartJob", 2)
+	e := good()
+	holds := func(law Law, want bool, why string) {
+		t.Helper()
+		if Judge(e, []Law{law}).Good() != want {
+			t.Errorf("%s: %s is judged %v", why, law.Name, !want)
+		}
+	}
+	e.Hits = []Hit{{At: "StartJob", Job: "9.srv", Count: 1, Host: "hostb", Mother: "hosta"}}
+	holds(missed, false, "it was not missed")
+	e.Missed = []Missed{{Job: "9.srv", Host: "hostc"}}
+	holds(missed, false, "another one was")
+	e.Missed[0].Host = "hostb"
+	holds(missed, true, "it was")
+	holds(late, false, "it did not join")
+	e.Missed[0].Late = true
+	holds(late, true, "it joined late")
+	holds(twice, false, "lost once")
+	e.Hits = append(e.Hits, e.Hits[0])
+	holds(twice, true, "lost twice")
+	e.Runs = append(e.Runs, Run{Job: "9.srv", Count: 2, Host: "hosta", End: Never})
+	holds(missed, false, "it may have been in another run")
+	e.Runs[len(e.Runs)-1].Count = 1
+	e.Hits = []Hit{{At: "StartJob", Job: "9.srv", Count: 1, Host: "hosta", Mother: "hosta"}}
+	holds(missed, false, "the mother superior was lost")
+}
+
 func TestNothingRequeued(t *testing.T) {
 	e := good() // job 1 ran twice
 	if v := Judge(e, []Law{NothingRequeued}); !strings.Contains(strings.Join(v.Broken, " "), "1.srv ran 2 times") {

@@ -41,6 +41,7 @@ const (
 	Divide                    // nothing passes between the target, a mom, and the first mom
 	Waylay                    // a host of a job is booted when the leader has applied a command of a kind about the job
 	Topple                    // the mom of one dies then as by kill -9; programs go on
+	Lag                       // what passes between the target, a host of a job, and its mother superior takes its time
 )
 
 var kindNames = [...]string{
@@ -48,7 +49,7 @@ var kindNames = [...]string{
 	Mute: "mute", Deafen: "deafen",
 	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
-	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay", Topple: "topple",
+	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay", Topple: "topple", Lag: "lag",
 }
 
 // String returns the kind as a word.
@@ -67,7 +68,7 @@ func (k Kind) Mends() bool {
 // A Target is whom it hits; who that is, is decided when it strikes.
 type Target struct {
 	Role Role
-	N    int // which of the followers or moms, or of the hosts of the job of a Waylay or Topple, from 0
+	N    int // which of the followers or moms, or of the hosts of a job, from 0
 }
 
 // A Role chooses among the processes.
@@ -112,8 +113,13 @@ type Step struct {
 	At     time.Duration
 	Kind   Kind
 	Target Target
-	Value  string // the kind of command of an Ambush, a Waylay or a Topple, the seconds of SetFence
+	// Value is the kind of command of an Ambush, a Waylay or a Topple, and of what hits a mom then as a host of
+	// the job that the command is about (empty: at the time, as the world's mom); the seconds of SetFence.
+	Value string
 }
+
+// OfJob tells whether the target is a host of the job that a command is about: its mother superior is 0.
+func (s Step) OfJob() bool { return s.Target.Role == Mom && s.Value != "" && s.Kind != Ambush }
 
 // String returns the step as one line.
 func (s Step) String() string {
@@ -121,10 +127,11 @@ func (s Step) String() string {
 	switch s.Kind {
 	case Ambush:
 		return text + " the leader at " + s.Value
-	case Waylay, Topple:
-		return fmt.Sprintf("%s host %d of a job at %s", text, s.Target.N, s.Value)
 	case SetFence:
 		return text + fmt.Sprintf(" to %q", s.Value)
+	}
+	if s.OfJob() {
+		return fmt.Sprintf("%s host %d of a job at %s", text, s.Target.N, s.Value)
 	}
 	return text + " " + s.Target.String()
 }

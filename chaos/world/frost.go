@@ -21,14 +21,20 @@ type frost struct {
 // decided before and is done after is the danger.
 const catchFor = 2 * time.Second
 
-// freeze stops the mom, when it is about to do something if that is soon.
-func (m *mom) freeze() {
+// stop has what the mom does with programs wait.
+func (m *mom) stop() *frost {
 	f := &frost{over: make(chan struct{}), caught: make(chan struct{}, 1)}
 	m.system.mu.Lock()
 	if m.system.frozen == nil {
 		m.system.frozen = f
 	}
 	m.system.mu.Unlock()
+	return f
+}
+
+// freeze stops the mom, when it is about to do something if that is soon.
+func (m *mom) freeze() {
+	f := m.stop()
 	select {
 	case <-f.caught:
 	case <-time.After(catchFor):

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"rampart/chaos/check"
 	"rampart/cmd/rampart/home"
@@ -37,6 +38,9 @@ type mom struct {
 
 // shortWait lets a start that tolerates failures go on soon without those that do not answer.
 const shortWait = "$sister_join_job_alarm 3\n"
+
+// lag is how long each way of a slow link takes: what is asked by it is heard when that wait is over.
+const lag = 3200 * time.Millisecond
 
 func (w *World) newMom(name string) (*mom, error) {
 	host := w.net.Host(name)

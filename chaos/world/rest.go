@@ -105,6 +105,12 @@ func (w *World) Evidence() (*check.Evidence, error) {
 	}
 	e.Epochs, e.Loss = len(w.servers[0].last.Cluster().Recoveries), w.loss
 	e.Views, e.Moves = w.watcher.Seen()
+	if w.config.Size.Prune {
+		var err error
+		if e.Missed, err = w.missed(); err != nil {
+			return nil, err
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e.Runs, e.Restored, e.Killed, e.Lies, e.Downs = w.runs, w.restored, w.killed, w.lies, w.downs

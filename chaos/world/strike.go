@@ -30,10 +30,13 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return s.String(), true
 	case fault.SetFence:
 		return s.String(), w.setFence(s.Value)
-	case fault.Ambush, fault.Waylay, fault.Topple:
+	case fault.Ambush:
 		return w.ambush(s)
 	case fault.Recover:
 		return w.recover(w.life)
+	}
+	if s.OfJob() {
+		return w.ambush(s)
 	}
 	if s.Target.Role == fault.Mom {
 		return w.strikeMom(s)

@@ -57,6 +57,7 @@ func (w *World) fell(index uint64, host pbs.HostName, r state.Result) {
 
 // A trap waits for a leader that applies a command of a kind.
 type trap struct {
+	kind    fault.Kind
 	command string
 	after   uint64 // index: what was applied before is only replayed
 	ofJob   bool   // a host of a job is hit
@@ -74,7 +75,7 @@ type sprung struct {
 
 // lay lays a trap; there is one at most.
 func (w *World) lay(s fault.Step) *trap {
-	t := &trap{command: s.Value, host: s.Target.N, ofJob: s.Kind != fault.Ambush, struck: make(chan sprung, 1)}
+	t := &trap{kind: s.Kind, command: s.Value, host: s.Target.N, ofJob: s.OfJob(), struck: make(chan sprung, 1)}
 	for _, r := range w.servers {
 		if r.machine != nil {
 			t.after = max(t.after, r.machine.View().Index())
@@ -94,7 +95,7 @@ func (w *witness) spring(index uint64, kind string, c command.Command) {
 	leader := w.r.machine.View().Cluster().Leader
 	if t.ofJob {
 		if m, hit := w.hostOf(c, t.host); m != nil && string(leader) == w.r.name && w.r.w.trap.CompareAndSwap(t, nil) {
-			m.host.Crash()
+			w.hit(m, hit, t.kind)
 			hit.At = kind
 			t.struck <- sprung{r: w.r, index: index, m: m, hit: hit}
 		}
@@ -108,6 +109,25 @@ func (w *witness) spring(index uint64, kind string, c command.Command) {
 	t.struck <- sprung{r: w.r, index: index}
 }
 
+// hit strikes a host of a job at once: nobody has heard of the command yet.
+func (w *witness) hit(m *mom, hit check.Hit, kind fault.Kind) {
+	switch kind {
+	case fault.Divide:
+		w.r.w.net.Cut(m.name, hit.Mother)
+	case fault.Lag:
+		w.r.w.net.Delay(m.name, hit.Mother, lag)
+	case fault.Estrange:
+		w.r.w.net.Cut(m.name, w.r.name)
+	case fault.Exile:
+		w.r.w.exile(m.name)
+	case fault.Freeze:
+		m.stop()
+		w.r.w.exile(m.name)
+	default:
+		m.host.Crash()
+	}
+}
+
 // bury ends what is left of a process that a trap has struck.
 func (w *World) bury(s sprung, kind string) {
 	s.r.kill()
@@ -116,11 +136,17 @@ func (w *World) bury(s sprung, kind string) {
 	w.killed = append(w.killed, kind)
 }
 
-// topple ends the mom of a host that a trap has struck, and boots the host if that is the fault.
+// topple ends the mom of a host that a trap has struck, and boots the host if that is the fault. One that
+// is cut off or frozen lives.
 func (w *World) topple(s sprung, step fault.Step) {
-	s.m.kill()
-	if step.Kind == fault.Waylay {
+	switch step.Kind {
+	case fault.Waylay:
+		s.m.kill()
 		s.m.system.Reboot()
+	case fault.Topple:
+		s.m.kill()
+	default:
+		s.m.away = step.Kind != fault.Divide && step.Kind != fault.Lag
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
