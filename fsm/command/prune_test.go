@@ -182,6 +182,27 @@ func TestPrune_RS19(t *testing.T) {
 }
 
 // A start that fails after its pruning gives the job its padded request back.
+// PBS has a text for a pruned assignment that does not fit ("error assigning hosts...requeueing job",
+// reliable-startup 9.5), and here nothing can say it. What was asked for has less of the same on the same vnodes,
+// and from then until it is done nobody takes anything from under it: a vnode with jobs is not deleted, also when its
+// host registers without it or an operator lowers what it has, and other changes of the job wait (L3).
+func TestPrune_AlwaysFits(t *testing.T) {
+	w := newPruning(t)
+	w.prune(selSO, "hostb", "hostc")
+	for _, name := range []pbs.VnodeName{"hosta[1]", "hostd", "hoste[0]"} {
+		if err := w.run(&ManageVnode{Verb: VerbDelete, Vnode: name}); pbs.CodeOf(err) != pbs.BusyObject {
+			t.Errorf("%s may be deleted: %v", name, err)
+		}
+	}
+	w.must(&ManageVnode{Verb: VerbSet, Vnode: "hostd", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "ncpus", Value: "0"}}}})
+	w.must(&HostUp{Host: "hoste", Address: "hoste:1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "hoste"}}})
+	w.confirm("hosta", nil)
+	if j := w.now(); j.ExecVnode != chunkA+"+"+chunkD+"+"+chunkE || j.Release != nil {
+		t.Errorf("%s, %+v", j.ExecVnode, j.Release)
+	}
+	w.check()
+}
+
 func TestPrune_Requeued(t *testing.T) {
 	w := newPruning(t)
 	w.prune(selSO, "hostb")
