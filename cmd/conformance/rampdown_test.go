@@ -52,6 +52,14 @@ func newRampdownOf(t *testing.T, replicas int, moms ...string) *rampdown {
 	return w
 }
 
+// newRampdownAside starts them with three replicas, and has every command ask one that does not lead.
+func newRampdownAside(t *testing.T, moms ...string) *rampdown {
+	t.Helper()
+	w := newRampdownOf(t, len(replicas), moms...)
+	w.Cluster = through(w.Cluster, followers(leads(t, w.Cluster))...)
+	return w
+}
+
 // on has the vnodes of these hosts, and no others, take jobs.
 func (w *rampdown) on(hosts ...string) {
 	w.t.Helper()

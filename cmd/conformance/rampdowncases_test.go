@@ -93,9 +93,10 @@ func quoted(id string) string {
 	return strings.NewReplacer(".", `\.`, "[", `\[`, "]", `\]`).Replace(id)
 }
 
-func newP3(t *testing.T) *rampdown {
+func newP3(t *testing.T, start func(t *testing.T, moms ...string) *rampdown) *rampdown {
+	t.Helper()
 	vnodes := "/" + strings.Join(four("HOST"), ":ncpus=1,mem=1gb/") + ":ncpus=1,mem=1gb"
-	w := newRampdown(t, "hosta"+strings.ReplaceAll(vnodes, "HOST", "hosta"), "hostb:ncpus=1,mem=1gb"+strings.ReplaceAll(vnodes, "HOST", "hostb"),
+	w := start(t, "hosta"+strings.ReplaceAll(vnodes, "HOST", "hosta"), "hostb:ncpus=1,mem=1gb"+strings.ReplaceAll(vnodes, "HOST", "hostb"),
 		"hostc:ncpus=2,mem=2gb", "files:ncpus=1")
 	w.on("hosta", "hostb", "hostc")
 	return w
@@ -110,10 +111,11 @@ type step struct {
 	gone  []string // hosts that have confirmed
 }
 
-// TestRampDown_Names plays the cases that release vnodes of J1 and J1x by their names.
+// TestRampDown_Names plays the cases that release vnodes of J1 and J1x by their names, at replicas that do
+// not lead.
 func TestRampDown_Names(t *testing.T) {
 	t.Parallel()
-	w := newP3(t)
+	w := newP3(t, newRampdownAside)
 	const all = "hostb hostb[0] hostb[1] hostc"
 	x := func(a assignment, parts ...string) assignment {
 		chunks := strings.Split(a.sel, "+")

@@ -16,7 +16,7 @@ func TestRampDown_StageOut(t *testing.T) {
 		t.Skip("RD-1 to RD-6 take long")
 	}
 	t.Parallel()
-	w := newP3(t)
+	w := newP3(t, newRampdown)
 	for _, c := range []struct {
 		name     string
 		value    string // of the attribute at qsub
@@ -100,7 +100,7 @@ func TestRampDown_ServersEnd(t *testing.T) {
 		t.Skip("RD-29 and RD-30 take long")
 	}
 	t.Parallel()
-	w := newP3(t)
+	w := newP3(t, newRampdown)
 	const jx = "select=ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=1:mem=1gb"
 	fewer := assignment{"hosta/0*0+hostb/0*0", evA + "+(hostb[1]:ncpus=1)", selA + "+1:ncpus=1", "2097152kb", "4", "2"}
 	original := assignment{"hosta/0*0+hostb/0*0+hostc/0", evA + "+" + evB + "+(hostc:ncpus=1:mem=1048576kb)", jx[len("select="):], "5gb", "7", "3"}

@@ -40,7 +40,7 @@ type keeping struct {
 }
 
 // TestRampDown_Keep plays RK-2 to RK-10, RK-13 to RK-15, and beside them RD-41 and RD-42.
-// Of equal chunks the later ones come first (section 6).
+// All is asked at replicas that do not lead. Of equal chunks the later ones come first (section 6).
 func TestRampDown_Keep(t *testing.T) {
 	t.Parallel()
 	spread := func(host string, cpus int) (text string) {
@@ -50,7 +50,7 @@ func TestRampDown_Keep(t *testing.T) {
 		}
 		return text
 	}
-	w := newRampdown(t, "h1:ncpus=1", "h2:ncpus=2", "h3:ncpus=2", "h4:ncpus=3", "h5:ncpus=3",
+	w := newRampdownAside(t, "h1:ncpus=1", "h2:ncpus=2", "h3:ncpus=2", "h4:ncpus=3", "h5:ncpus=3",
 		"g1:ncpus=1", spread("g2", 2), spread("g3", 2), spread("g4", 3), spread("g5", 3), "pa:ncpus=1", "pb/pb[0]:ncpus=1/pb[1]:ncpus=4")
 	w.on("pa", "pb")
 	w.sub("RD-41", (*rampdown).exclusive)
