@@ -257,7 +257,7 @@ func (m *Mom) killJob(ctx context.Context, l *life, k spool.TaskKey, kill *api.K
 			ExitStatus: task.ExitAborted, NeverStarted: true, Comment: "the mom does not know the run",
 		}})
 	}
-	return l.tell(ctx, k, task.Kill{Killing: task.Killing{
+	return l.tell(ctx, k, task.Kill{Left: kill.GetLeft(), Killing: task.Killing{
 		Delay: time.Duration(kill.GetDelayMs()) * time.Millisecond, Requeue: kill.GetRequeue(),
 	}})
 }

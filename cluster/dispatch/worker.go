@@ -175,7 +175,7 @@ func order(v *state.View, o *state.Order) *api.Order {
 		out.What = &api.Order_Signal{Signal: &api.SignalJob{Signal: o.Signal}}
 	case state.OrderKill:
 		delay := time.Duration(o.Delay) * time.Second
-		out.What = &api.Order_Kill{Kill: &api.KillJob{DelayMs: delay.Milliseconds(), Requeue: o.Requeue}}
+		out.What = &api.Order_Kill{Kill: &api.KillJob{DelayMs: delay.Milliseconds(), Requeue: o.Requeue, Left: o.Left}}
 	case state.OrderForget:
 		out.What = &api.Order_Forget{Forget: &api.ForgetJob{}}
 	case state.OrderAlter:

@@ -136,6 +136,9 @@ func (w *startup) offlining() {
 	}
 	w.log("hosta", ";0080;pbs_mom;Node;[^;]*;job node_list_good: node hoste$")
 	w.done(id, padding, ade)
+	if n := w.logs("hostc", "mom_logs", ";0008;pbs_mom;Job;"+quoted(id)+";DELETE_JOB2 received$"); n != 1 {
+		w.t.Errorf("DELETE_JOB2 came %d times to hostc, which had joined", n)
+	}
 	w.must("qmgr", "-c", "set node "+strings.Join(off, ",")+" state = free")
 }
 

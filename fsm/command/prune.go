@@ -219,7 +219,7 @@ func dismiss(tx *state.Tx, j *state.Job, stay []pbs.HostName) {
 				over = append(over, host)
 			}
 		case !ended[host]:
-			tx.Order(state.Order{Host: host, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount})
+			tx.Order(state.Order{Host: host, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount, Left: true})
 			if h, ok := tx.Host(host); ok && !h.GivenUp {
 				j.Unconfirmed = append(j.Unconfirmed, state.HostRun{Host: host, RunCount: j.RunCount})
 			}

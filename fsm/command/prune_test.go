@@ -131,6 +131,13 @@ func TestPrune(t *testing.T) {
 					t.Errorf("the first phase used %v, want %s", e.Used, want)
 				}
 			}
+			for _, host := range c.bad {
+				for o := range w.View().Orders(host) {
+					if o.Kind != state.OrderKill || !o.Left {
+						t.Errorf("%s is not told that the run goes on without it: %+v", host, o)
+					}
+				}
+			}
 			w.prune(c.keep, c.bad...) // once more: nothing is left to be done
 			if w.now().Release != nil {
 				t.Error("a second prune was asked for")

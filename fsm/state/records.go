@@ -303,6 +303,7 @@ type Order struct {
 	Error    bool         `cbor:"13,keyasint,omitempty"` // OrderMessage: into standard error
 	Number   uint64       `cbor:"20,keyasint,omitempty"` // OrderRelease: rises within a run
 	Step     ReleaseStep  `cbor:"21,keyasint,omitempty"` // OrderRelease
+	Left     bool         `cbor:"22,keyasint,omitempty"` // OrderKill: the run goes on without the host
 }
 
 // Request is the remembered outcome of a request (L8).

@@ -54,10 +54,10 @@ type (
 	// Vanished says that the shim has ended without a word.
 	Vanished struct{}
 	// Kill asks for the end of the job; Hooks says that there are some to ask first, Mother that it is
-	// the mother superior who asks it of a sister.
+	// the mother superior who asks it of a sister, Left that the run goes on without this host.
 	Kill struct {
 		Killing
-		Hooks, Mother bool
+		Hooks, Mother, Left bool
 	}
 	// Abort ends the job because the mom is told to stop.
 	Abort struct{}

@@ -79,7 +79,7 @@ func (t Task) dismiss() (Task, []Action, error) {
 	return t.leave(spool.Ended{ExitStatus: exitEnded})
 }
 
-// received is what the log of a sister says when its mother superior ends its part; empty: it does not. It is
+// received is what the log of a sister says when her part is ended by others; empty: nothing. It is
 // written when the record has it, and so at most once: a mom that dies in between leaves none.
 func received(before, after Task, ev Event) string {
 	if before.Result != nil || after.Result == nil || !after.Sister {
@@ -91,7 +91,10 @@ func received(before, after Task, ev Event) string {
 	case Abandon:
 		return "KILL_JOB received"
 	case Kill:
-		if ev.Mother {
+		switch {
+		case ev.Left: // the servers were faster than the mother superior
+			return "DELETE_JOB2 received"
+		case ev.Mother:
 			return "KILL_JOB received"
 		}
 	}

@@ -73,6 +73,30 @@ type leaver struct {
 	freed chan struct{}
 }
 
+
+// However a sister hears first that the run goes on without it, its log says so once; of other ends it says
+// what has come.
+func TestReceived(t *testing.T) {
+	over := &spool.Ended{}
+	for _, c := range []struct {
+		name          string
+		before, after Task
+		ev            Event
+		want          string
+	}{
+		{"from the mother superior", Task{Sister: true}, Task{Sister: true, Result: over}, Dismiss{}, "DELETE_JOB2 received"},
+		{"from the servers", Task{Sister: true}, Task{Sister: true, Result: over}, Kill{Left: true}, "DELETE_JOB2 received"},
+		{"from both", Task{Sister: true, Result: over}, Task{Sister: true, Result: over}, Dismiss{}, ""},
+		{"the job ends", Task{Sister: true}, Task{Sister: true, Result: over}, Kill{Mother: true}, "KILL_JOB received"},
+		{"the servers end it", Task{Sister: true}, Task{Sister: true, Result: over}, Kill{}, ""},
+		{"a mother superior", Task{}, Task{Result: over}, Kill{}, ""},
+	} {
+		if got := received(c.before, c.after, c.ev); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 func (l *leaver) do(what string) {
 	l.mu.Lock()
 	l.done = append(l.done, what)

@@ -671,6 +671,7 @@ type KillJob struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	DelayMs       int64                  `protobuf:"varint,1,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"` // 0: SIGKILL at once
 	Requeue       bool                   `protobuf:"varint,2,opt,name=requeue,proto3" json:"requeue,omitempty"`                // the output is thrown away unless the site keeps it
+	Left          bool                   `protobuf:"varint,3,opt,name=left,proto3" json:"left,omitempty"`                      // the run goes on without this host
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -715,6 +716,13 @@ func (x *KillJob) GetDelayMs() int64 {
 func (x *KillJob) GetRequeue() bool {
 	if x != nil {
 		return x.Requeue
+	}
+	return false
+}
+
+func (x *KillJob) GetLeft() bool {
+	if x != nil {
+		return x.Left
 	}
 	return false
 }
@@ -1659,10 +1667,11 @@ const file_agent_proto_rawDesc = "" +
 	"\rCheckpointJob\x12\x18\n" +
 	"\adiscard\x18\x01 \x01(\bR\adiscard\"#\n" +
 	"\tSignalJob\x12\x16\n" +
-	"\x06signal\x18\x01 \x01(\tR\x06signal\">\n" +
+	"\x06signal\x18\x01 \x01(\tR\x06signal\"R\n" +
 	"\aKillJob\x12\x19\n" +
 	"\bdelay_ms\x18\x01 \x01(\x03R\adelayMs\x12\x18\n" +
-	"\arequeue\x18\x02 \x01(\bR\arequeue\"\v\n" +
+	"\arequeue\x18\x02 \x01(\bR\arequeue\x12\x12\n" +
+	"\x04left\x18\x03 \x01(\bR\x04left\"\v\n" +
 	"\tForgetJob\"A\n" +
 	"\bAlterJob\x125\n" +
 	"\n" +
