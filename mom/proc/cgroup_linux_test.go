@@ -48,7 +48,7 @@ func cgroups(t *testing.T) []string {
 }
 
 func TestBornInCgroup(t *testing.T) {
-	l, dir, folders := newLinux(t), t.TempDir(), cgroups(t)
+	l, dir, folders := newLinux(t), folder(t), cgroups(t)
 	spec := shell(dir, "cat /proc/self/cgroup; sleep 1000")
 	spec.Cgroups, spec.First = folders, true
 	h := start(t, l, dir, spec)
@@ -104,7 +104,7 @@ func stranger(t *testing.T, folders []string) (gone chan struct{}) {
 
 // The fence empties the cgroup, whichever program's shim has seen it fall.
 func TestFence_EmptiesTheCgroup(t *testing.T) {
-	l, dir, folders := newLinux(t), t.TempDir(), cgroups(t)
+	l, dir, folders := newLinux(t), folder(t), cgroups(t)
 	gone := stranger(t, folders)
 	spec := fenced(t, l, dir, "sleep 1000", time.Second)
 	spec.Cgroups = folders
@@ -119,9 +119,9 @@ func TestFence_EmptiesTheCgroup(t *testing.T) {
 }
 
 func TestCgroupEndsWithFirst(t *testing.T) {
-	l, dir, folders := newLinux(t), t.TempDir(), cgroups(t)
+	l, dir, folders := newLinux(t), folder(t), cgroups(t)
 	gone := stranger(t, folders)
-	second := t.TempDir()
+	second := folder(t)
 	spec := shell(second, "exit 0")
 	spec.Cgroups = folders
 	if _, err := l.Wait(within(t), second, start(t, l, second, spec)); err != nil {
@@ -150,7 +150,7 @@ func TestCgroupEndsWithFirst(t *testing.T) {
 
 // A cgroup that is gone is the host's fault: the job may run elsewhere.
 func TestNoCgroupToEnter(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := shell(dir, "true")
 	spec.Cgroups = []string{filepath.Join(dir, "gone")}
 	_, err := l.Start(within(t), dir, spec)

@@ -17,7 +17,7 @@ import (
 )
 
 func TestDeadline_WrittenInPlaceAndChecked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deadline")
+	path := filepath.Join(folder(t), "deadline")
 	if _, err := ReadDeadline(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a deadline that is not there: %v", err)
 	}
@@ -52,7 +52,7 @@ func TestDeadline_WrittenInPlaceAndChecked(t *testing.T) {
 }
 
 func TestFence_FallsByTimeLapseAndBoot(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deadline")
+	path := filepath.Join(folder(t), "deadline")
 	for _, c := range []struct {
 		name string
 		set  Deadline
@@ -99,7 +99,7 @@ func TestFence_FallsByTimeLapseAndBoot(t *testing.T) {
 func fenced(t *testing.T, l *Linux, dir, script string, d time.Duration) Spec {
 	t.Helper()
 	spec := shell(dir, script)
-	spec.Deadline = filepath.Join(t.TempDir(), "deadline")
+	spec.Deadline = filepath.Join(folder(t), "deadline")
 	if err := WriteDeadline(spec.Deadline, Deadline{BootID: l.BootID(), At: l.Now() + d, Fence: d}); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func fenced(t *testing.T, l *Linux, dir, script string, d time.Duration) Spec {
 // The mom is dead: only the shim is there to obey the deadline, and takes what was
 // detached from the session with it.
 func TestFence_ShimAloneKillsTheTree(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := fenced(t, l, dir, "trap '' TERM\nsetsid sleep 4711 & echo $!\nwait\n", time.Second)
 	h := start(t, l, dir, spec)
 	end, err := l.Wait(within(t), dir, h)
@@ -134,7 +134,7 @@ func sinceBootOf(t *testing.T, spec Spec) time.Duration {
 }
 
 func TestFence_MovedDeadlineLetsTheJobLive(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := fenced(t, l, dir, "sleep 1\nexit 7\n", 500*time.Millisecond)
 	h := start(t, l, dir, spec)
 	if err := WriteDeadline(spec.Deadline, Deadline{BootID: l.BootID(), At: l.Now() + time.Hour}); err != nil {
@@ -147,7 +147,7 @@ func TestFence_MovedDeadlineLetsTheJobLive(t *testing.T) {
 
 // A shim that slept through the deadline finds a later one, of the next lapse.
 func TestFence_StoppedShimObeysTheLapse(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := fenced(t, l, dir, "exec sleep 4711\n", 500*time.Millisecond)
 	h := start(t, l, dir, spec)
 	if err := unix.Kill(h.PID, unix.SIGSTOP); err != nil {
@@ -171,7 +171,7 @@ func TestFence_NothingStartsBehindIt(t *testing.T) {
 	for name, d := range map[string]Deadline{
 		"passed": {BootID: l.BootID(), At: 1}, "of a later lapse": {BootID: l.BootID(), Lapse: 1, At: l.Now() + time.Hour},
 	} {
-		dir := t.TempDir()
+		dir := folder(t)
 		spec := fenced(t, l, dir, "echo ran\n", time.Hour)
 		if err := WriteDeadline(spec.Deadline, d); err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestFence_NothingStartsBehindIt(t *testing.T) {
 }
 
 func TestForestall_ShimOnItsWayStartsNothing(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := shell(dir, "echo ran\n")
 	if err := writeRecord(filepath.Join(dir, specFile), spec, false); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestForestall_ShimOnItsWayStartsNothing(t *testing.T) {
 }
 
 func TestForestall_FindsTheOneThatRuns(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	want := start(t, l, dir, shell(dir, "exec sleep 4711\n"))
 	if h, found, err := l.Forestall(dir); !found || err != nil || h != want {
 		t.Errorf("%+v, %v, %v", h, found, err)
@@ -226,7 +226,7 @@ func TestForestall_FindsTheOneThatRuns(t *testing.T) {
 }
 
 func TestEndStrays_OnlyThoseBelow(t *testing.T) {
-	l, mine, other := newLinux(t), t.TempDir(), t.TempDir()
+	l, mine, other := newLinux(t), folder(t), folder(t)
 	var all []Handle
 	for _, dir := range []string{filepath.Join(mine, "1.srv@1"), filepath.Join(mine, "2.srv@1"), filepath.Join(other, "1.srv@1")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -254,7 +254,7 @@ func TestEndStrays_OnlyThoseBelow(t *testing.T) {
 }
 
 func TestShim_StrayDescriptorsAreClosed(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -47,6 +47,26 @@ func newLinux(t *testing.T) *Linux {
 	return l
 }
 
+// folder is one in which shims may be writing their last when the test ends.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "shims")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+			if err := os.RemoveAll(dir); err == nil {
+				return
+			} else if time.Now().After(end) {
+				t.Errorf("remove the folder: %v", err)
+				return
+			}
+		}
+	})
+	return dir
+}
+
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -110,7 +130,7 @@ func eventually(t *testing.T, what string, cond func() (bool, string)) {
 }
 
 func TestStart_RunsWritesAndExits(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := shell(dir, "echo out; echo err >&2; pwd; umask; exit 5\n")
 	h := start(t, l, dir, spec)
 	end, err := l.Wait(within(t), dir, h)
@@ -132,7 +152,7 @@ func TestWait_ExitStatus(t *testing.T) {
 	for script, want := range map[string]int{
 		"true\n": 0, "exit 255\n": 255, "kill -TERM $$\n": 256 + 15, "kill -KILL $$\n": 256 + 9,
 	} {
-		l, dir := newLinux(t), t.TempDir()
+		l, dir := newLinux(t), folder(t)
 		end, err := l.Wait(within(t), dir, start(t, l, dir, shell(dir, script)))
 		if err != nil || end.Status != want {
 			t.Errorf("%q: %+v, %v; want %d", script, end, err, want)
@@ -141,7 +161,7 @@ func TestWait_ExitStatus(t *testing.T) {
 }
 
 func TestStart_TwiceIsOnce(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := shell(dir, "echo run >>runs; sleep 0.1\n")
 	h := start(t, l, dir, spec)
 	again, err := newLinux(t).Start(within(t), dir, spec)
@@ -167,7 +187,7 @@ func TestStart_ShimDiesUnheard(t *testing.T) {
 		"exit 1": false,
 		`echo '{"pid":'$$',"start":1,"boot_id":"b"}' >"$1/shim.json"`: true,
 	} {
-		dir := t.TempDir()
+		dir := folder(t)
 		shim := filepath.Join(dir, "shim")
 		if err := os.WriteFile(shim, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
@@ -190,14 +210,14 @@ func TestStart_ShimDiesUnheard(t *testing.T) {
 }
 
 func TestStart_ProgramOrFolderMissing(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := shell(dir, "")
 	spec.Path = "/no/such/program"
 	end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
 	if err != nil || end.Status != 127 || !strings.Contains(output(t, spec.Stderr), "/no/such/program") {
 		t.Errorf("missing program: %+v, %v, %q", end, err, output(t, spec.Stderr))
 	}
-	dir = t.TempDir()
+	dir = folder(t)
 	spec = shell(dir, "")
 	spec.Dir = "/no/such/folder"
 	_, err = l.Start(within(t), dir, spec)
@@ -207,7 +227,7 @@ func TestStart_ProgramOrFolderMissing(t *testing.T) {
 }
 
 func TestSignal_ReachesTheWholeTree(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	// A child that ignores SIGTERM, and one that detaches itself twice into its own session.
 	h := start(t, l, dir, shell(dir, `trap '' TERM
 (setsid sh -c 'sleep 1000 & echo $! >detached; wait' >/dev/null 2>&1 &)
@@ -240,7 +260,7 @@ sleep 1000
 }
 
 func TestShim_EndsWhatTheJobLeftBehind(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	h := start(t, l, dir, shell(dir, "setsid sleep 1000 >/dev/null 2>&1 & echo $! >left; exit 3\n"))
 	end, err := l.Wait(within(t), dir, h)
 	if err != nil || end.Status != 3 {
@@ -253,7 +273,7 @@ func TestShim_EndsWhatTheJobLeftBehind(t *testing.T) {
 }
 
 func TestSignal_FindsJobWhoseShimWasKilled(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	h := start(t, l, dir, shell(dir, "setsid sleep 1000 >/dev/null 2>&1 & echo $! >away; sleep 1000\n"))
 	eventually(t, "the child is there", func() (bool, string) {
 		b, err := os.ReadFile(filepath.Join(dir, "away"))
@@ -291,7 +311,7 @@ func crashingMom(dir string) int {
 }
 
 func TestShim_OutlivesTheMom(t *testing.T) {
-	dir := t.TempDir()
+	dir := folder(t)
 	self, _ := os.Executable()
 	mom := exec.Command(self, dir)
 	mom.Args[0] = "crashing-mom"
@@ -329,7 +349,7 @@ func TestShim_OutlivesTheMom(t *testing.T) {
 }
 
 func TestUsage_WholeTree(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	h := start(t, l, dir, shell(dir, `burn() { i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; }
 (burn)
 (setsid sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 1000' &)
@@ -358,7 +378,7 @@ sleep 1000
 }
 
 func TestShim_LimitsAndNice(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	spec := shell(dir, "ulimit -n; nice\n")
 	spec.Limits, spec.Nice = []Limit{{unix.RLIMIT_NOFILE, 77}}, 3
 	end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
@@ -374,7 +394,7 @@ func TestShim_FavouredMom(t *testing.T) {
 		t.Skip("only root may favour a process")
 	}
 	for nice, want := range map[int]string{0: "0\n", 7: "7\n"} {
-		l, dir := newLinux(t), t.TempDir()
+		l, dir := newLinux(t), folder(t)
 		spec := shell(dir, "nice\n")
 		spec.Nice = nice
 		h, err := l.Start(t.Context(), dir, spec)
@@ -402,7 +422,7 @@ func TestParseStat_NameWithParentheses(t *testing.T) {
 }
 
 func TestMove_RepeatsAndTargets(t *testing.T) {
-	l, dir := newLinux(t), t.TempDir()
+	l, dir := newLinux(t), folder(t)
 	src, folder := filepath.Join(dir, "1.srv.OU"), filepath.Join(dir, "out")
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
@@ -450,7 +470,7 @@ func TestMove_OverFileOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	src, target := filepath.Join(t.TempDir(), "1.srv.OU"), filepath.Join(dir, "o1")
+	src, target := filepath.Join(folder(t), "1.srv.OU"), filepath.Join(dir, "o1")
 	err = errors.Join(os.Chmod(dir, 0o777|os.ModeSticky), os.WriteFile(src, []byte("text"), 0o600),
 		os.WriteFile(target, []byte("what was there"), 0o600), os.Chmod(target, 0o666), os.Chown(target, 54321, 54321))
 	if err != nil {

@@ -206,7 +206,7 @@ func TestSession_LastOutputIsWaitedFor(t *testing.T) {
 
 func TestShim_Terminal(t *testing.T) {
 	l := newLinux(t)
-	dir := t.TempDir()
+	dir := folder(t)
 	spec := shell(dir, "")
 	spec.Terminal, spec.Args, spec.Stdin = true, []string{"sh"}, ""
 	h := start(t, l, dir, spec)
@@ -241,7 +241,7 @@ func TestShim_Terminal(t *testing.T) {
 
 func TestShim_TerminalHangsUp(t *testing.T) {
 	l := newLinux(t)
-	dir := t.TempDir()
+	dir := folder(t)
 	spec := shell(dir, "")
 	spec.Terminal, spec.Args, spec.Stdin = true, []string{"sh", "-c", "sleep 100"}, ""
 	h := start(t, l, dir, spec)
