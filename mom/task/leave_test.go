@@ -73,7 +73,6 @@ type leaver struct {
 	freed chan struct{}
 }
 
-
 // However a sister hears first that the run goes on without it, its log says so once; of other ends it says
 // what has come.
 func TestReceived(t *testing.T) {
