@@ -16,7 +16,7 @@ func TestRampDown_StageOut(t *testing.T) {
 		t.Skip("RD-1 to RD-6 take long")
 	}
 	t.Parallel()
-	w := newP3(t, newRampdown)
+	w := newP3(t, newRampdownAside)
 	for _, c := range []struct {
 		name     string
 		value    string // of the attribute at qsub
