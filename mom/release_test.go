@@ -36,6 +36,7 @@ type party struct {
 	mu   sync.Mutex
 	live map[string]*Mom // that others reach
 	cut  map[string]bool // nobody reaches it
+	mad  func(host string, req *http.Request, mom http.RoundTripper) (*http.Response, error)
 }
 
 // reached returns the mom of a host, nil if nobody reaches it.
@@ -98,7 +99,13 @@ func (r roads) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	_, handler := m.SisterHandler(connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, m.config.Logger)))
 	ctx := transport.WithCaller(req.Context(), transport.Caller{Role: transport.RoleMom, Host: pbs.HostName(r.from.host)})
-	return direct{handler}.RoundTrip(req.WithContext(ctx))
+	r.from.p.mu.Lock()
+	mad := r.from.p.mad
+	r.from.p.mu.Unlock()
+	if req = req.WithContext(ctx); mad != nil {
+		return mad(r.to, req, direct{handler})
+	}
+	return direct{handler}.RoundTrip(req)
 }
 
 func hostOf(n int) string { return "host" + string(rune('a'+n)) }
