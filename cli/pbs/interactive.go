@@ -212,7 +212,7 @@ func (i *interaction) read(ctx context.Context, r *remote, end func()) {
 		switch {
 		case command == escapeSuspend:
 			i.suspend()
-			r.change(func() { r.resized = true })
+			ring(r.wake) // the window may have another size
 		case command == escapeEnd, err != nil:
 			leave(r, end)
 			return
@@ -235,7 +235,7 @@ func (i *interaction) heed(ctx context.Context, r *remote, end func()) {
 		case <-ctx.Done():
 			return
 		case <-resized:
-			r.change(func() { r.resized = true })
+			ring(r.wake)
 		case sig := <-i.signals:
 			if sig != os.Interrupt { // that one is a key of the job's
 				leave(r, end)

@@ -32,15 +32,21 @@ type remote struct {
 	out    io.Writer
 	window func() (rows, columns uint16)
 
-	mu      sync.Mutex
-	wake    chan struct{} // capacity 1: there may be something to send
-	room    chan struct{} // capacity 1: there may be room for input
-	input   []byte        // typed, and not yet taken, from taken on
-	taken   uint64
-	seen    uint64 // output that was written
-	resized bool
-	hangup  bool
-	ended   bool // the session has said so
+	mu     sync.Mutex
+	wake   chan struct{} // capacity 1: there may be something to send
+	room   chan struct{} // capacity 1: there may be room for input
+	input  []byte        // typed, and not yet taken, from taken on
+	taken  uint64
+	seen   uint64 // output that was written
+	hangup bool
+	ended  bool // the session has said so
+}
+
+// heard is what one connection was told: input and output up to there, and the size of the
+// window; 0 by 0: not yet.
+type heard struct {
+	input, seen   uint64
+	rows, columns uint16
 }
 
 func newRemote(job string, out io.Writer, window func() (uint16, uint16)) *remote {
@@ -97,7 +103,6 @@ func (r *remote) attach(ctx context.Context, stream terminalStream, ready func()
 	defer cancel()
 	r.mu.Lock()
 	seen := r.seen
-	r.resized = true
 	r.mu.Unlock()
 	err := stream.Send(&api.TerminalUp{Job: r.job, Frame: &api.Frame{Kind: api.FrameKind_FRAME_KIND_ATTACH, Offset: seen}})
 	if _, errReceive := stream.Receive(); errReceive != nil { // it knows why
@@ -123,7 +128,7 @@ func (r *remote) attach(ctx context.Context, stream terminalStream, ready func()
 		if msg.GetFrame().GetKind() == api.FrameKind_FRAME_KIND_TAKEN && !begun {
 			begun = true
 			from := msg.GetFrame().GetOffset()
-			sender.Go(func() { r.send(ctx, stream, from, seen) })
+			sender.Go(func() { r.send(ctx, stream, heard{input: from, seen: seen}) })
 		}
 	}
 }
@@ -152,11 +157,11 @@ func (r *remote) take(f *api.Frame) {
 	}
 }
 
-// send tells one connection what it does not know: input from the given offset on, and
-// that more output was seen.
-func (r *remote) send(ctx context.Context, stream terminalStream, from, told uint64) {
+// send tells one connection what it does not know: the size of the window, input, and that
+// more output was seen.
+func (r *remote) send(ctx context.Context, stream terminalStream, known heard) {
 	for {
-		f := r.next(&from, &told)
+		f := r.next(&known)
 		if f == nil {
 			select {
 			case <-ctx.Done():
@@ -171,24 +176,25 @@ func (r *remote) send(ctx context.Context, stream terminalStream, from, told uin
 	}
 }
 
-func (r *remote) next(from, told *uint64) *api.Frame {
+// next returns what to say next; nil: nothing. What is typed after a change of the window's size
+// goes after it, though the signal of the change may come late.
+func (r *remote) next(known *heard) *api.Frame {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.resized:
-		r.resized = false
-		rows, columns := r.window()
+	if rows, columns := r.window(); rows != known.rows || columns != known.columns {
+		known.rows, known.columns = rows, columns
 		data := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, rows), columns)
 		return &api.Frame{Kind: api.FrameKind_FRAME_KIND_WINDOW, Data: data}
-	case r.seen > *told:
-		*told = r.seen
+	}
+	if r.seen > known.seen {
+		known.seen = r.seen
 		return &api.Frame{Kind: api.FrameKind_FRAME_KIND_SEEN, Offset: r.seen}
 	}
-	*from = max(*from, r.taken)
-	if left := r.input[*from-r.taken:]; len(left) > 0 {
+	known.input = max(known.input, r.taken)
+	if left := r.input[known.input-r.taken:]; len(left) > 0 {
 		data := append([]byte(nil), left[:min(len(left), maxPiece)]...)
-		at := *from
-		*from += uint64(len(data))
+		at := known.input
+		known.input += uint64(len(data))
 		return &api.Frame{Kind: api.FrameKind_FRAME_KIND_INPUT, Offset: at, Data: data}
 	}
 	if r.hangup {

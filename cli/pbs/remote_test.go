@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,32 @@ func TestRemote_EveryByteOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRemote_WindowBeforeKeys: what is typed after a change of the window's size goes after it,
+// before any signal of the change; a new connection is told the size again.
+func TestRemote_WindowBeforeKeys(t *testing.T) {
+	rows := uint16(33)
+	r := newRemote("1.srv", io.Discard, func() (uint16, uint16) { return rows, 99 })
+	var known heard
+	said := func(want ...api.FrameKind) {
+		t.Helper()
+		var got []api.FrameKind
+		for f := r.next(&known); f != nil; f = r.next(&known) {
+			got = append(got, f.GetKind())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("said %v, want %v", got, want)
+		}
+	}
+	said(api.FrameKind_FRAME_KIND_WINDOW)
+	r.typed(t.Context(), []byte("a"))
+	said(api.FrameKind_FRAME_KIND_INPUT)
+	rows = 44
+	r.typed(t.Context(), []byte("b"))
+	said(api.FrameKind_FRAME_KIND_WINDOW, api.FrameKind_FRAME_KIND_INPUT)
+	known = heard{input: 2}
+	said(api.FrameKind_FRAME_KIND_WINDOW)
 }
 
 func TestRemote_TypesNoMoreThanIsTaken(t *testing.T) {
