@@ -49,7 +49,7 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return nil
 	}
 	next := *j
-	next.Used = overlaid(j.Used, c.Used)
+	next.Used = usedNow(tx, j, c.Used)
 	presentUsed(&next, c.Present)
 	next.ExitStatus, next.HasExited = c.ExitStatus, true
 	next.Ended = m.At

@@ -36,7 +36,7 @@ func (c *OrderConfirmed) releaseAnswered(tx *state.Tx, o *state.Order) error {
 func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error {
 	r := j.Release
 	before := *j
-	before.Used = overlaid(j.Used, used)
+	before.Used = usedNow(tx, j, used)
 	presentUsed(&before, nil)
 	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, present)})
 	next := before

@@ -30,7 +30,7 @@ func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 			continue
 		}
 		next := *j
-		next.Used = overlaid(j.Used, u.Used)
+		next.Used = usedNow(tx, j, u.Used)
 		presentUsed(&next, u.Present)
 		tx.PutJob(&next)
 	}
@@ -52,6 +52,34 @@ func presentUsed(j *state.Job, present resource.List) {
 	p := *j.Phases
 	p.Present = overlaid(p.Present, present)
 	j.Phases = &p
+}
+
+// usedNow is what a run has used by what its mother superior tells. A mom whose host was booted
+// may have forgotten what it told before: the walltime of a run never falls, and its cput not
+// below what its phases have used.
+func usedNow(tx *state.Tx, j *state.Job, told resource.List) resource.List {
+	used := overlaid(j.Used, told)
+	if tx.Cluster().FeatureLevel < LevelHosts {
+		return used
+	}
+	used = atLeast(used, j.Used, "walltime")
+	if j.Phases != nil {
+		used = atLeast(used, j.Phases.UsedAcct, "cput")
+	}
+	return used
+}
+
+// atLeast raises a value to what it was.
+func atLeast(used, was resource.List, name string) resource.List {
+	before, ok := was.Get(name)
+	if !ok {
+		return used
+	}
+	def, _ := resource.Lookup(name)
+	if now, _ := used.Get(name); def.Measure(now) < def.Measure(before) {
+		used = used.Set(name, before)
+	}
+	return used
 }
 
 func overlaid(used, latest resource.List) resource.List {
