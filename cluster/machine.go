@@ -59,6 +59,14 @@ func (o *observed) count(l *raft.Log, response any) {
 	}
 }
 
+// calm tells whether enough was applied for a snapshot in a calm, and little of it since the last
+// look; before is what the last look has returned.
+func (o *observed) calm(before int64) (now int64, ok bool) {
+	now = o.proposals.Load()
+	lately := now - before // negative: a snapshot lies between
+	return now, now >= o.after/calmShare && lately >= 0 && lately <= o.after/calmRate
+}
+
 // Snapshot implements raft.FSM. Raft calls it between two entries, so the view
 // is the one that the snapshot holds.
 func (o *observed) Snapshot() (raft.FSMSnapshot, error) {

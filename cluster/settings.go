@@ -24,6 +24,11 @@ const (
 	// A replica takes a snapshot after this many proposals or bytes applied.
 	snapshotProposals = 50_000
 	snapshotBytes     = 64 << 20
+	// In a calm it takes one sooner, so that its next start applies little again: after a
+	// calmShare-th of the proposals, when at most a calmRate-th of them came within calmLook.
+	calmShare = 10
+	calmRate  = 50
+	calmLook  = 10 * time.Second
 
 	// rpcTimeout bounds one Raft call; a snapshot gets more by its size.
 	rpcTimeout = 5 * time.Second

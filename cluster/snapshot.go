@@ -52,10 +52,13 @@ func (r *Replica) Snapshot(ctx context.Context) (*Saved, error) {
 	return res.saved, nil
 }
 
-// save takes the snapshots, those that are due and those asked for, one at a time.
+// save takes the snapshots, those that are due, those that a calm allows and those asked for, one
+// at a time.
 func (r *Replica) save(ctx context.Context, n *node) {
 	var again <-chan time.Time
-	failed := 0
+	failed, applied := 0, int64(0)
+	look := time.NewTicker(calmLook)
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,6 +67,11 @@ func (r *Replica) save(ctx context.Context, n *node) {
 			saved, err := takeSnapshot(n)
 			req.done <- saveResult{saved, err}
 			continue
+		case <-look.C:
+			var calm bool
+			if applied, calm = r.machine.calm(applied); !calm || again != nil {
+				continue
+			}
 		case <-r.machine.due:
 		case <-again:
 		}

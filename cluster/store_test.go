@@ -116,6 +116,45 @@ func TestSnapshot_WaitsForTheLedgerAndApplyGoesOn(t *testing.T) {
 	})
 }
 
+// A tenth of what makes a snapshot due is enough in a calm.
+func TestSnapshot_InACalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		m := w.add("s1")
+		l := &ledger{free: make(chan struct{})}
+		close(l.free)
+		m.configure = func(c *cluster.Config) { c.Ledger, c.SnapshotAfter = l, 1000 }
+		m.open(true)
+		m.run()
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		some := func(n int, every time.Duration) {
+			t.Helper()
+			for range n {
+				mustWrite(t, m, "x")
+				time.Sleep(every)
+			}
+		}
+		want := func(n int32, why string) {
+			t.Helper()
+			if got := l.asked.Load(); got != n {
+				t.Errorf("%s: %d snapshots, want %d", why, got, n)
+			}
+		}
+		some(50, 0)
+		time.Sleep(time.Minute)
+		want(0, "too little was applied")
+		some(300, 200*time.Millisecond)
+		want(0, "it is not calm")
+		time.Sleep(30 * time.Second)
+		want(1, "calm")
+		time.Sleep(time.Minute)
+		want(1, "nothing was applied since")
+		some(200, 200*time.Millisecond)
+		time.Sleep(30 * time.Second)
+		want(2, "calm again")
+	})
+}
+
 func TestRun_StopsWhileTheLedgerHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
