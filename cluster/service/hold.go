@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -9,6 +11,7 @@ import (
 	"rampart/cluster"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport"
 	"rampart/transport/api"
 )
 
@@ -18,40 +21,45 @@ const checkpointWithin = 20 * time.Second
 
 // Hold sets holds on a job: qhold. A running one is checkpointed and ended where it can be.
 func (b *Batch) Hold(ctx context.Context, r *connect.Request[api.HoldRequest]) (*connect.Response[api.HoldReply], error) {
-	var holds pbs.Holds
-	var run pbs.RunCount
 	res, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		j, err := jobOf(p.view, r.Msg.GetJob())
 		if err != nil {
 			return nil, err
 		}
-		if holds, err = pbs.ParseHolds(r.Msg.GetHolds()); err != nil {
+		holds, err := pbs.ParseHolds(r.Msg.GetHolds())
+		if err != nil {
 			return nil, err
 		}
 		if err := mayHold(p, j, holds, typeHold); err != nil {
 			return nil, err
 		}
-		if run = j.RunCount; holds != 0 && j.State == pbs.Running && p.view.Cluster().FeatureLevel >= command.LevelObjects {
+		if holds != 0 && j.State == pbs.Running && p.view.Cluster().FeatureLevel >= command.LevelObjects {
 			return []command.Command{&command.CheckpointJob{Job: j.ID, Holds: holds}}, nil
 		}
 		return []command.Command{&command.HoldJob{Job: j.ID, Holds: holds}}, nil
 	})
-	if err == nil && res.Order != 0 {
-		err = b.awaitCheckpoint(ctx, pbs.JobID(r.Msg.GetJob()), run, holds)
+	if err == nil && res.Order != 0 { // also at the leader that is asked again
+		err = b.awaitCheckpoint(ctx, pbs.JobID(r.Msg.GetJob()), res.Run, r.Msg.GetHolds())
 	}
 	return reply(&api.HoldReply{}, err)
 }
 
 // awaitCheckpoint waits until the run was checkpointed, and tells of a failure, after which the
-// holds are gone again.
-func (c *Config) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunCount, holds pbs.Holds) error {
-	ctx, cancel := context.WithTimeout(ctx, checkpointWithin)
-	defer cancel()
+// holds are gone again. When that takes too long they are made to stay, before anybody is told
+// that they are set (L1).
+func (c *Config) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunCount, types string) error {
+	holds, err := pbs.ParseHolds(types)
+	if err != nil {
+		return err
+	}
+	patience := time.NewTimer(checkpointWithin)
+	defer patience.Stop()
+	late := false
 	for {
 		changed := c.Replica.Changed()
 		v, err := c.Replica.Read(ctx, cluster.Stale)
 		if err != nil {
-			return nil
+			return fmt.Errorf("%w: %w", cluster.ErrOutcomeUnknown, err)
 		}
 		j, err := jobOf(v, string(id))
 		switch {
@@ -59,12 +67,19 @@ func (c *Config) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunC
 			return nil
 		case !j.Checkpointing() && j.Holds&holds != holds:
 			return pbs.Errorf(pbs.SystemError, "the job was not checkpointed: see the log of the mom on %s", j.MS)
-		case !j.Checkpointing():
+		case !j.Checkpointing() || late && j.Checkpoint.Undo&holds == 0:
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return fmt.Errorf("%w: %w", cluster.ErrOutcomeUnknown, ctx.Err())
+		case <-patience.C:
+			late = true
+			caller, _ := transport.CallerFrom(ctx)
+			_, err := c.commit(ctx, caller.User, &command.HoldJob{Job: id, Holds: holds, Checkpointed: run})
+			if _, refused := errors.AsType[*pbs.Error](err); err != nil && !refused {
+				return fmt.Errorf("%w: %w", cluster.ErrOutcomeUnknown, err)
+			}
 		case <-changed:
 		}
 	}

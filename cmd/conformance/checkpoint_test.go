@@ -37,6 +37,54 @@ func awaitJob(t *testing.T, c *devrun.Cluster, id, want string) {
 	})
 }
 
+// TestCheckpoint_HoldsThatWereAcknowledged: a hold of a job that somebody else has checkpointed is set when qhold
+// says so; though the leader dies, and the checkpoint fails after that, it stays.
+func TestCheckpoint_HoldsThatWereAcknowledged(t *testing.T) {
+	t.Parallel()
+	c := kept{newCluster(t, "--mom", "hosta:ncpus=1")}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	save := filepath.Join(dir, "save")
+	if err := os.WriteFile(save, []byte("#!/bin/sh\n: > "+dir+"/begun\nuntil test -e "+dir+"/fail; do sleep 0.1; done; exit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(c.Home("hosta"), "mom_priv", "config")
+	text, _ := os.ReadFile(config)
+	if err := os.WriteFile(config, fmt.Appendf(text, "\n$action checkpoint_abort 300 !%s\n", save), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Signal("hosta", syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	id := c.must(t, "qsub", "-j", "oe", "-o", dir+"/", "--", "/bin/sleep", "600")
+	awaitJob(t, c.Cluster, id, "substate = 42")
+	first := c.Command(t.Context(), "qhold", id)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, patience, "the checkpoint to begin", func() error {
+		_, err := os.Stat(filepath.Join(dir, "begun"))
+		return err
+	})
+	c.must(t, "qhold", id)
+	killLeader(t, c.Cluster)
+	if err := os.WriteFile(filepath.Join(dir, "fail"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // whatever it says: the other one was told that the hold is set
+	waitFor(t, patience, "the failure", func() error {
+		if !strings.Contains(c.log("hosta"), id+";checkpoint failed") {
+			return errors.New("not in the log")
+		}
+		return nil
+	})
+	c.must(t, "qrerun", id)
+	awaitJob(t, c.Cluster, id, "job_state = H.*Hold_Types = u")
+	c.must(t, "qdel", id)
+}
+
 // TestCheckpoint_AfterFailover: qhold of a running job has it checkpointed, and though leader
 // and mom die in between, it goes on from there; accounting has C and T (specification: accounting
 // section 2). A script that fails leaves the job as it was, and qhold says so.

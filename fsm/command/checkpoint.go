@@ -16,7 +16,7 @@ const exitBadRestart = -7
 // checkpointed the holds are set as HoldJob sets them, and it runs on.
 type CheckpointJob struct {
 	Job   pbs.JobID `cbor:"1,keyasint"`
-	Holds pbs.Holds `cbor:"2,keyasint,omitempty"` // taken back if the checkpoint fails
+	Holds pbs.Holds `cbor:"2,keyasint,omitempty"` // taken back if it fails, unless a HoldJob keeps them
 }
 
 // Apply sets the holds and orders the checkpoint. Without holds a job that cannot be
@@ -50,8 +50,18 @@ func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	next.Checkpoint = &kept
 	tx.PutJob(&next)
 	o := tx.Order(state.Order{Host: next.MS, Kind: state.OrderCheckpoint, Job: next.ID, RunCount: next.RunCount})
-	res.Order, res.Host = o.ID, o.Host
+	res.Order, res.Host, res.Run = o.ID, o.Host, o.RunCount
 	return nil
+}
+
+// heldAnyway lets holds outlive the failure of a checkpoint under way: somebody else has set them, or
+// was told that they are set (L1).
+func heldAnyway(j *state.Job, holds pbs.Holds) {
+	if j.Checkpointing() && j.Checkpoint.Undo&holds != 0 {
+		kept := *j.Checkpoint
+		kept.Undo &^= holds
+		j.Checkpoint = &kept
+	}
 }
 
 // checkpointable tells whether the job runs, and may be checkpointed.

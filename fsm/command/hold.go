@@ -10,6 +10,10 @@ import (
 type HoldJob struct {
 	Job   pbs.JobID `cbor:"1,keyasint"`
 	Holds pbs.Holds `cbor:"2,keyasint"`
+
+	// Checkpointed is a run that is being checkpointed: nothing is set, but what was stays if that
+	// fails. Of a run that is not, nothing is changed.
+	Checkpointed pbs.RunCount `cbor:"3,keyasint,omitempty"`
 }
 
 // Apply sets the holds.
@@ -22,10 +26,18 @@ func (c *HoldJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return err
 	}
 	next := *j
+	if c.Checkpointed != 0 {
+		if checkpointing(j, c.Checkpointed) {
+			heldAnyway(&next, c.Holds)
+			tx.PutJob(&next)
+		}
+		return nil
+	}
 	if err := move(&next, pbs.EventHold); err != nil {
 		return err
 	}
 	next.Holds |= c.Holds
+	heldAnyway(&next, c.Holds)
 	if next.State == pbs.Held {
 		if next.Substate != pbs.SubDependent {
 			next.Substate = pbs.SubHeld

@@ -330,6 +330,8 @@ type Result struct {
 
 	Overwritten bool `cbor:"12,keyasint,omitempty"` // a hook's file was there before
 
+	Run pbs.RunCount `cbor:"13,keyasint,omitempty"` // that Order is about, of a checkpoint
+
 	Release uint64 `cbor:"20,keyasint,omitempty"` // number of the release that was asked for; 0: there is nothing to wait for
 }
 
