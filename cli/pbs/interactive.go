@@ -192,7 +192,26 @@ func (i *interaction) connect(ctx context.Context, r *remote, ready func()) erro
 	stream := i.batch.Attach(ctx)
 	defer stream.CloseResponse()
 	defer stream.CloseRequest()
-	return r.attach(ctx, stream, ready)
+	err := r.attach(ctx, stream, ready)
+	if err == nil {
+		farewell(stream, cancel)
+	}
+	return err
+}
+
+// farewell tells an ended session that all of its output was seen, and stays until it has
+// heard that: the word could get lost with the connection, and the job would wait for it.
+func farewell(stream terminalStream, cut func()) {
+	late := time.AfterFunc(lastLook, cut)
+	defer late.Stop()
+	if stream.Send(&api.TerminalUp{Frame: &api.Frame{Kind: api.FrameKind_FRAME_KIND_HANGUP}}) != nil {
+		return
+	}
+	for {
+		if _, err := stream.Receive(); err != nil {
+			return
+		}
+	}
 }
 
 // final tells whether an error says that the session is over, and not only the connection.

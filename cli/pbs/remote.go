@@ -120,9 +120,6 @@ func (r *remote) attach(ctx context.Context, stream terminalStream, ready func()
 		}
 		r.take(msg.GetFrame())
 		if r.isOver() {
-			cancel()
-			sender.Wait()
-			_ = stream.Send(&api.TerminalUp{Frame: &api.Frame{Kind: api.FrameKind_FRAME_KIND_HANGUP}}) // it need not wait for us
 			return nil
 		}
 		if msg.GetFrame().GetKind() == api.FrameKind_FRAME_KIND_TAKEN && !begun {

@@ -166,6 +166,46 @@ func TestRemote_WindowBeforeKeys(t *testing.T) {
 	said(api.FrameKind_FRAME_KIND_WINDOW)
 }
 
+// A parting is a connection that the session closes a while after it has heard a hangup.
+type parting struct {
+	wire
+	ctx  context.Context
+	late time.Duration
+	told chan struct{}
+}
+
+func (p *parting) Send(m *api.TerminalUp) error {
+	if m.GetFrame().GetKind() == api.FrameKind_FRAME_KIND_HANGUP {
+		time.AfterFunc(p.late, func() { close(p.told) })
+	}
+	return nil
+}
+
+func (p *parting) Receive() (*api.TerminalDown, error) {
+	select {
+	case <-p.told:
+	case <-p.ctx.Done():
+	}
+	return nil, net.ErrClosed
+}
+
+// TestFarewell_StaysUntilItIsHeard: who ends the connection at once may leave the session
+// waiting for somebody to see its end; one that never answers is left after a while.
+func TestFarewell_StaysUntilItIsHeard(t *testing.T) {
+	for _, c := range []struct{ late, want time.Duration }{{time.Second, time.Second}, {time.Hour, lastLook}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			begun := time.Now()
+			farewell(&parting{ctx: ctx, late: c.late, told: make(chan struct{})}, cancel)
+			if took := time.Since(begun); took != c.want {
+				t.Errorf("a session that answers after %v is left after %v, want %v", c.late, took, c.want)
+			}
+			time.Sleep(2 * time.Hour) // let the answer come
+		})
+	}
+}
+
 func TestRemote_TypesNoMoreThanIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRemote("1.srv", io.Discard, func() (uint16, uint16) { return 24, 80 })
