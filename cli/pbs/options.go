@@ -90,6 +90,10 @@ func (r *request) option(o attr.Option, v string) {
 		r.unsupported = true
 		return
 	}
+	if v == "" && o.Unsets {
+		r.set(o.Attribute, "", "")
+		return
+	}
 	value, ok := r.prepare(o, v)
 	if ok {
 		value, ok = parse(def, value)
@@ -186,14 +190,14 @@ func (r *request) extended(v string) bool {
 	return len(pairs) > 0
 }
 
-// extendedOne sets one attribute of -W. What qalter does not know is for the server
-// to judge, as in PBS.
+// extendedOne sets one attribute of -W, or unsets it: qalter -W depend=. What qalter does
+// not know is for the server to judge, as in PBS.
 func (r *request) extendedOne(name, value string) bool {
 	attribute, resource, _ := strings.Cut(name, ".")
-	if !isWord(attribute) || value == "" {
+	if !isWord(attribute) || value == "" && !r.qalter {
 		return false
 	}
-	if def, ok := attr.Additional(name); ok {
+	if def, ok := attr.Additional(name); ok && value != "" {
 		if value, ok = parse(def, value); !ok {
 			return false
 		}

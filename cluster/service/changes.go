@@ -69,7 +69,11 @@ func parseValue(p person, def *attr.Def, a *api.Attribute) (string, error) {
 			}
 		}
 	}
-	value, err := def.ParseResource(a.GetResource(), a.GetValue(), p.view)
+	text := a.GetValue()
+	if def.Type == attr.Limits && a.GetOp() == api.Op_OP_DECREASE {
+		text = attr.NamesOfLimits(text)
+	}
+	value, err := def.ParseResource(a.GetResource(), text, p.view)
 	if err == nil && (def.Name == "Output_Path" || def.Name == "Error_Path") {
 		value = onHost(p.user.Host, value)
 	}

@@ -25,12 +25,7 @@ func TestCases(t *testing.T) { cases(t, "*.txtar") }
 // TestCases_AtAFollower plays the cases of the specification again, by the gateway of a
 // replica that does not lead.
 func TestCases_AtAFollower(t *testing.T) {
-	leader, err := shared.Leader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := followers(leader)[0]
-	cases(t, "[A-Z]*.txtar", "PBS_GATEWAY="+filepath.Join(shared.Home(name), "run", name+".sock"))
+	cases(t, "[A-Z]*.txtar", "PBS_GATEWAY="+followersGateway(t))
 }
 
 // cases plays the scripts whose names match, with some variables more.
@@ -60,11 +55,12 @@ func cases(t *testing.T, names string, more ...string) {
 		},
 		Condition: func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"await":   await,
-			"capture": capture,
-			"records": records,
-			"status":  exitStatus,
-			"as":      as,
+			"await":    await,
+			"capture":  capture,
+			"converse": converse,
+			"records":  records,
+			"status":   exitStatus,
+			"as":       as,
 			"loglines": func(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Check(checkLogs(shared))
 			},

@@ -63,6 +63,24 @@ func WithoutLimits(text, change string) string {
 	return printLimits(all)
 }
 
+// NamesOfLimits returns a text for -= as the attribute's parser takes it: entries that
+// name no limit, as in [u:ann], have one that does not count.
+func NamesOfLimits(text string) string {
+	var out strings.Builder
+	for rest := text; ; {
+		entry, after, more := strings.Cut(rest, "]")
+		out.WriteString(entry)
+		if !more {
+			return out.String()
+		}
+		if !strings.Contains(entry, "=") {
+			out.WriteString("=0")
+		}
+		out.WriteByte(']')
+		rest = after
+	}
+}
+
 func limitOf(all []Limit, l Limit) int {
 	return slices.IndexFunc(all, func(o Limit) bool { return o.Kind == l.Kind && o.Name == l.Name })
 }

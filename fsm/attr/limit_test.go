@@ -17,6 +17,9 @@ func TestLimits_ChangeOneEntry(t *testing.T) {
 		{WithLimits("", "[u:ann=7]"), "[u:ann=7]"},
 		{WithoutLimits(text, "[u:ann=1]"), "[u:PBS_GENERIC=2],[o:PBS_ALL=10]"},
 		{WithoutLimits("[u:ann=7]", "[u:ann=7]"), ""},
+		{NamesOfLimits("[u:ann], [g:staff=3],[p:x]"), "[u:ann=0], [g:staff=3],[p:x=0]"},
+		{NamesOfLimits("[u:ann"), "[u:ann"},
+		{NamesOfLimits(""), ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

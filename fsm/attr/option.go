@@ -8,13 +8,14 @@ type Option struct {
 	Flag      bool   // takes no value on qsub's command line; Value is set
 	Value     string // what a flag sets
 	Alter     bool
+	Unsets    bool // an empty value leaves the attribute unset, as scripts write -A "$ACCOUNT"
 }
 
 // Options that set no attribute, or several, are the commands' own: -C, -f, -l, -q, -v,
 // -V, -W, -X, -z.
 var options = [...]Option{
 	{Letter: 'a', Attribute: "Execution_Time", Alter: true},
-	{Letter: 'A', Attribute: "Account_Name", Alter: true},
+	{Letter: 'A', Attribute: "Account_Name", Alter: true, Unsets: true},
 	{Letter: 'c', Attribute: "Checkpoint", Alter: true},
 	{Letter: 'e', Attribute: "Error_Path", Alter: true},
 	{Letter: 'h', Attribute: "Hold_Types", Flag: true, Value: "u", Alter: true}, // qalter's takes a value
@@ -27,7 +28,7 @@ var options = [...]Option{
 	{Letter: 'N', Attribute: "Job_Name", Alter: true},
 	{Letter: 'o', Attribute: "Output_Path", Alter: true},
 	{Letter: 'p', Attribute: "Priority", Alter: true},
-	{Letter: 'P', Attribute: "project", Alter: true},
+	{Letter: 'P', Attribute: "project", Alter: true, Unsets: true},
 	{Letter: 'r', Attribute: "Rerunable", Alter: true},
 	{Letter: 'R', Attribute: "Remove_Files", Alter: true},
 	{Letter: 'S', Attribute: "Shell_Path_List", Alter: true},

@@ -111,10 +111,11 @@ func parseStaging(text string) (string, bool) {
 	return list, ok
 }
 
-// parseProject refuses the signs that PBS keeps for the syntax of limits.
+// parseProject refuses the signs that PBS keeps for the syntax of limits; blanks are
+// none, but for those at the ends, which no limit could name.
 func parseProject(text string) (string, bool) {
 	_, ok := parseText(text)
-	return text, ok && len(text) <= 256 && !strings.ContainsAny(text, " /[]\";:|<>+,?*\t")
+	return text, ok && len(text) <= 256 && !strings.ContainsAny(text, "/[]\";:|<>+,?*\t") && strings.Trim(text, " ") == text
 }
 
 func parseDirectory(text string) (string, bool) {

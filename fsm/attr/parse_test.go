@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 		{Job, "umask", values{"022": "22", "77": "77", "0": "0", "777": "777", "1000": "", "8": "", "-1": ""}},
 		{Job, "run_count", values{"0": "0", "20": "20", "-1": "", "x": "", "2147483648": ""}},
 		{Job, "pwd", values{"/home/ann": "/home/ann", "work": "", "": ""}},
-		{Job, "project", values{"p1": "p1", "a b": "", "a[1]": "", "": ""}},
+		{Job, "project", values{"p1": "p1", "a b": "a b", " a": "", "a ": "", "a\tb": "", "a[1]": "", "": ""}},
 		{Job, "Account_Name", values{"acct 1": "acct 1", "a\nb": "", "": ""}},
 		{Job, "Variable_List", values{
 			"A=1,B=2": "A=1,B=2", "A=a\\,b,B=": "A=a\\,b,B=", "A": "A", "A=x\ny": "A=x\ny", "=1": "", "A=1,": "", "A B=1": "", "A=\x00": "",
