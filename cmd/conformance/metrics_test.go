@@ -74,7 +74,7 @@ func TestMetrics_OfReplicasAndMoms(t *testing.T) {
 		},
 		"mom": {"rampart_mom_spool_facts", `rampart_rpc_requests_total{code="ok",method="Agent/Deliver"}`, "rampart_mom_lease_age_seconds", "rampart_mom_trouble 0"},
 	}
-	pages := map[string]string{"mom": momAddress(t, c)}
+	pages := map[string]string{"mom": momAddress(t, c, "borg")}
 	for _, r := range all {
 		pages[r.Name] = r.Address
 	}
@@ -126,12 +126,12 @@ func TestMetrics_OfReplicasAndMoms(t *testing.T) {
 	}
 }
 
-// momAddress returns where the mom answers.
-func momAddress(t *testing.T, c *devrun.Cluster) string {
+// momAddress returns where a mom answers.
+func momAddress(t *testing.T, c *devrun.Cluster, mom string) string {
 	t.Helper()
 	var address string
 	waitFor(t, 10*time.Second, "the address of the mom", func() error {
-		out, err := c.Output(t.Context(), "sh", "-c", `sed -n 's/.*"listen": "\(.*\)".*/\1/p' "$RAMPART_DEV/homes/borg/mom_priv/mom.json"`)
+		out, err := c.Output(t.Context(), "sh", "-c", `sed -n 's/.*"listen": "\(.*\)".*/\1/p' "$RAMPART_DEV/homes/`+mom+`/mom_priv/mom.json"`)
 		address = strings.TrimSpace(out)
 		if address == "" {
 			return fmt.Errorf("none: %w", err)
