@@ -158,8 +158,8 @@ func TestJointCheckpoint_Deaths(t *testing.T) {
 		failed    int
 		done      bool
 	}{
-		"a host comes back":           {func(p *party, _ string) { sleep(20 * time.Second) }, 0, true},
-		"a host stays away":           {func(p *party, _ string) { sleep(100 * time.Second) }, 1, false},
+		"a host comes back":           {func(p *party, _ string) { sleep(10 * time.Second) }, 0, true},
+		"a host stays away":           {func(p *party, _ string) { sleep(14 * time.Second) }, 1, false},
 		"the mother superior dies":    {func(p *party, _ string) { p.again("hosta") }, 1, false},
 		"a sister that is done dies":  {func(p *party, _ string) { p.again("hostb") }, 0, true},
 		"a sister that is asked dies": {func(p *party, _ string) { p.again("hostc") }, 0, true},

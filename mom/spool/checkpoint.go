@@ -28,11 +28,15 @@ func (s *Spool) Checkpoint(job pbs.JobID) string {
 func (s *Spool) NewCheckpoint(job pbs.JobID) (settle func(good bool) error, err error) {
 	dir := s.Checkpoint(job)
 	old := s.OlderCheckpoint(job)
+	begun := false
 	settle = func(good bool) error {
-		if good {
+		switch {
+		case good:
 			return s.KeepCheckpoint(job)
+		case !begun:
+			return restoreOld(dir, old)
 		}
-		return restoreOld(dir, old)
+		return errors.Join(os.RemoveAll(dir), restoreOld(dir, old))
 	}
 	if err := restoreOld(dir, old); err != nil { // of an attempt that a crash has cut off
 		return settle, fmt.Errorf("make a checkpoint of %s: %w", job, err)
@@ -43,6 +47,7 @@ func (s *Spool) NewCheckpoint(job pbs.JobID) (settle func(good bool) error, err 
 	if err := os.Rename(dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return settle, fmt.Errorf("make a checkpoint of %s: %w", job, err)
 	}
+	begun = true
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return settle, fmt.Errorf("make a checkpoint of %s: %w", job, err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	savePartFor = 30 * time.Second // a sister may be silent for, while a checkpoint is made
+	savePartFor = 15 * time.Second // a sister may be silent for, while a checkpoint is made
 	// SavePartWait is how long a sister waits for its scripts before it says that it is still at it.
 	SavePartWait = 10 * time.Second
 )
@@ -102,7 +102,7 @@ func (s *Site) saveAll(ctx context.Context, t Task, script *ActionScript, now fu
 func (s *Site) savePartAt(ctx context.Context, h Host, t Task, whole *CheckpointID) error {
 	heard := time.Now()
 	for {
-		call, cancel := context.WithTimeout(ctx, savePartFor)
+		call, cancel := context.WithDeadline(ctx, heard.Add(savePartFor))
 		busy, err := s.Peers.Checkpoint(call, h, t.Key, t.Attempt, whole)
 		cancel()
 		own, refused := errors.AsType[*pbs.Error](err)
@@ -115,7 +115,7 @@ func (s *Site) savePartAt(ctx context.Context, h Host, t Task, whole *Checkpoint
 			return fmt.Errorf("host %s: %w", h.Name, err)
 		case err == nil:
 			heard = time.Now()
-		case time.Since(heard) > savePartFor:
+		case time.Since(heard) >= savePartFor:
 			return fmt.Errorf("host %s does not answer: %w", h.Name, err)
 		case !pause(ctx, joinAgain):
 			return context.Cause(ctx)
