@@ -59,10 +59,14 @@ func (m *Mom) Terminal(ctx context.Context, stream *TerminalStream) error {
 	}
 }
 
+// errNotHere is no refusal: the order to run the job may be on its way, and whether the run is over
+// the servers know.
+var errNotHere = errors.New("the run is not on this host")
+
 // attach waits until the job has a session.
 func (l *life) attach(ctx context.Context, r *task.Runner) (net.Conn, error) {
 	if r == nil {
-		return nil, pbs.Refuse(pbs.UnknownJob)
+		return nil, connect.NewError(connect.CodeUnavailable, errNotHere)
 	}
 	ctx, cancel := context.WithTimeout(ctx, attachFor)
 	defer cancel()

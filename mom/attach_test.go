@@ -1,11 +1,26 @@
 package mom
 
 import (
+	"errors"
 	"testing"
 
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
+	"rampart/transport"
 	"rampart/transport/api"
 )
+
+// Somebody who attaches may be faster than the order to run the job: he is to come again, and not
+// told that there is no such job.
+func TestAttach_BeforeTheOrder(t *testing.T) {
+	_, err := new(life).attach(t.Context(), nil)
+	var refused *pbs.Error
+	if connect.CodeOf(err) != connect.CodeUnavailable || errors.As(transport.FromWire(err), &refused) {
+		t.Errorf("attach without a task: %v", err)
+	}
+}
 
 // The frames of the wire and those of a shim's socket have the same numbers.
 func TestFrames_SameNumbers(t *testing.T) {
