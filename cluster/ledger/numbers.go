@@ -31,7 +31,7 @@ func (s numbers) plus(t numbers) numbers {
 	slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.first, b.first) })
 	var out numbers
 	for _, r := range all {
-		if k := len(out) - 1; k >= 0 && r.first <= out[k].last+1 {
+		if k := len(out) - 1; k >= 0 && (r.first <= out[k].last || r.first == out[k].last+1) {
 			out[k].last = max(out[k].last, r.last)
 		} else {
 			out = append(out, r)
@@ -48,14 +48,18 @@ func (s numbers) without(t numbers) numbers {
 		for k < len(t) && t[k].last < r.first {
 			k++
 		}
-		from := r.first
+		from, covered := r.first, false
 		for i := k; i < len(t) && t[i].first <= r.last; i++ {
 			if t[i].first > from {
 				out = append(out, stretch{from, t[i].first - 1})
 			}
+			if t[i].last >= r.last {
+				covered = true // t[i].last may be the greatest number there is
+				break
+			}
 			from = t[i].last + 1
 		}
-		if from <= r.last {
+		if !covered {
 			out = append(out, stretch{from, r.last})
 		}
 	}

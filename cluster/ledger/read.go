@@ -7,16 +7,16 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"math"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
 // readAtOnce bounds the slots held in memory while a range is read.
 const readAtOnce = 4096
 
-// Read yields the records of a folder with numbers first to last, by number. It
-// may run while the folder is written. Numbers that are not there, or whose record
+// Read yields the records of a folder with numbers first to last, each once, by number.
+// It may run while the folder is written. Numbers that are not there, or whose record
 // is damaged, are left out.
 func Read(dir string, first, last uint64) iter.Seq2[Record, error] {
 	return read(dir, first, last, func(string) {})
@@ -31,7 +31,12 @@ func read(dir string, first, last uint64, damaged func(day string)) iter.Seq2[Re
 			return
 		}
 		for from := first; from <= last; {
-			if from = firstIn(all, from); from > last {
+			var ok bool
+			if from, ok, err = firstIn(dir, all, from, damaged); err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if !ok || from > last {
 				return
 			}
 			to := from + min(readAtOnce-1, last-from)
@@ -52,16 +57,47 @@ func read(dir string, first, last uint64, damaged func(day string)) iter.Seq2[Re
 	}
 }
 
-// firstIn returns the lowest number from one on that a file may hold: a range, or a
-// damaged sidecar, may name numbers far above all there are.
-func firstIn(all []span, from uint64) uint64 {
-	low := uint64(math.MaxUint64)
+// firstIn returns the lowest number from one on that a slot names. Reading goes from slot to
+// slot, not from number to number: a damaged sidecar may name numbers far above all there are,
+// and what lies between them is never counted through.
+func firstIn(dir string, all []span, from uint64, damaged func(day string)) (low uint64, ok bool, err error) {
 	for _, s := range all {
-		if s.last >= from {
-			low = min(low, max(from, s.first))
+		n, found, err := s.firstFrom(dir, from)
+		if errors.Is(err, fs.ErrNotExist) {
+			damaged(s.day)
+			continue
+		}
+		if err != nil {
+			return 0, false, fmt.Errorf("read accounting sidecar of %s: %w", s.day, err)
+		}
+		if found && (!ok || n < low) {
+			low, ok = n, true
 		}
 	}
-	return low
+	return low, ok, nil
+}
+
+// firstFrom returns the lowest number from one on that the day's sidecar names.
+func (s span) firstFrom(dir string, from uint64) (number uint64, ok bool, err error) {
+	if from > s.last || from <= s.first {
+		return s.first, from <= s.first, nil
+	}
+	index, err := os.Open(filepath.Join(dir, indexName(s.day)))
+	if err != nil {
+		return 0, false, err
+	}
+	defer index.Close()
+	info, err := index.Stat() // a mended one may have come into its place
+	if err != nil {
+		return 0, false, err
+	}
+	slots := info.Size() / slotSize
+	at, err := search(index, slots, from)
+	if err != nil || at == slots {
+		return 0, false, err
+	}
+	sl, err := slotAt(index, at)
+	return sl.number, err == nil, err
 }
 
 // collect reads a range that fits in memory.
@@ -83,8 +119,8 @@ func collect(dir string, all []span, first, last uint64, damaged func(day string
 		}
 		records = append(records, found...)
 	}
-	slices.SortFunc(records, func(a, b Record) int { return cmp.Compare(a.Number, b.Number) })
-	return records, nil
+	slices.SortStableFunc(records, func(a, b Record) int { return cmp.Compare(a.Number, b.Number) })
+	return slices.CompactFunc(records, func(a, b Record) bool { return a.Number == b.Number }), nil
 }
 
 // readDay reads what one day file has of a range; whole says that no slot of the
