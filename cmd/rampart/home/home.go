@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,7 +102,8 @@ func Replace(path string, data []byte) error {
 	return nil
 }
 
-// ReadConfig reads a configuration file; a key that we do not know is an error.
+// ReadConfig reads a configuration file; a key that we do not know is an error, and so is
+// anything that follows the one value.
 func ReadConfig(path string, config any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -109,7 +111,13 @@ func ReadConfig(path string, config any) error {
 	}
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(config); err != nil {
+	err = dec.Decode(config)
+	if err == nil {
+		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the configuration")
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	return nil
