@@ -65,10 +65,12 @@ type TaskKey struct {
 // String returns the name of the task's folder.
 func (k TaskKey) String() string { return fmt.Sprintf("%s@%d", k.Job, k.Run) }
 
+// parseKey reads the name of a task's folder; another spelling of it ("@01") is no task's.
 func parseKey(name string) (TaskKey, bool) {
-	job, run, ok := strings.Cut(name, "@")
+	job, run, _ := strings.Cut(name, "@")
 	n, err := strconv.ParseUint(run, 10, 32)
-	return TaskKey{Job: pbs.JobID(job), Run: pbs.RunCount(n)}, ok && err == nil && job != ""
+	k := TaskKey{Job: pbs.JobID(job), Run: pbs.RunCount(n)}
+	return k, err == nil && job != "" && k.String() == name
 }
 
 // folders are made with the modes that PBS gives them; those of the mom's own files
