@@ -217,7 +217,7 @@ func openStable(store raft.StableStore) (s *sealedStable, known bool, err error)
 		return s, false, err
 	}
 	n := len(b) - sumSize
-	if n < 0 || binary.BigEndian.Uint64(b[n:]) != xxhash.Sum64(b[:n]) || json.Unmarshal(b[:n], &values) != nil {
+	if n < 0 || binary.BigEndian.Uint64(b[n:]) != xxhash.Sum64(b[:n]) || json.Unmarshal(b[:n], &values) != nil || values == nil {
 		return nil, false, fmt.Errorf("%w: the record of identity, term and vote: its checksum does not match", ErrDamaged)
 	}
 	return s, true, nil
