@@ -3,6 +3,7 @@ package cgroup
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -73,6 +74,9 @@ func (s *size) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("size %s: %w", text, err)
 	}
+	if q.Int() > math.MaxInt64/1024 {
+		return fmt.Errorf("size %s: more bytes than can be counted", text)
+	}
 	*s = size(q.Int() * 1024)
 	return nil
 }
@@ -132,5 +136,5 @@ func listed(hosts []string, host string) bool {
 
 // reserved is how much of a host's memory jobs do not get, in bytes.
 func (m *memoryConfig) reserved(total int64) int64 {
-	return min(total, int64(m.ReserveAmount)+total/100*min(max(m.ReservePercent, 0), 100))
+	return min(total, min(total, int64(m.ReserveAmount))+total/100*min(max(m.ReservePercent, 0), 100))
 }

@@ -63,7 +63,7 @@ func parseRule(line string) (*specs.LinuxDeviceCgroup, error) {
 			continue
 		}
 		n, err := strconv.ParseInt(part.text, 10, 32)
-		if err != nil || !ok {
+		if err != nil || n < 0 || !ok {
 			return nil, fmt.Errorf("%q is no pair of numbers", f[1])
 		}
 		*part.into = &n

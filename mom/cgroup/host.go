@@ -105,7 +105,7 @@ func memTotal(text string) int64 {
 		_, rest, ok := strings.Cut(line, "MemTotal:")
 		if f := strings.Fields(rest); ok && len(f) > 0 {
 			n, _ := strconv.ParseInt(f[0], 10, 64)
-			return n
+			return max(n, 0)
 		}
 	}
 	return 0
