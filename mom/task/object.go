@@ -164,6 +164,9 @@ func item(d *json.Decoder, depth int) (string, error) {
 
 // numeral writes a number as Python's repr: whole ones as they are, others as floats.
 func numeral(s string) string {
+	if s == "-0" {
+		return "0" // a whole number has one zero
+	}
 	if !strings.ContainsAny(s, ".eE") {
 		return s
 	}
