@@ -21,6 +21,9 @@ const module = "rampart/"
 type listed struct {
 	ImportPath, Dir string
 	GoFiles         []string
+	TestGoFiles     []string
+	XTestGoFiles    []string
+	IgnoredGoFiles  []string // of another system, or behind a build tag
 	Imports         []string
 	TestImports     []string
 	XTestImports    []string
