@@ -96,7 +96,7 @@ generate-check: generate ## generate, and fail if that changed anything
 
 fuzz: ## fuzz every target for FUZZTIME each
 	@for package in $$(git grep -l --untracked '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do
-		for target in $$(grep -ho '^func Fuzz[A-Za-z]*' $$package/*_test.go | cut -c6-); do
+		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$package/*_test.go | cut -c6-); do
 			echo "$$package $$target"
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$package
 		done
