@@ -260,10 +260,29 @@ func (m *Mom) relay(runner *task.Runner, p *api.RunTaskReply) {
 	})
 }
 
-// Attach makes a session of this host the job's.
+// attachWait is how long a session waits for a job that is about to start.
+const attachWait = 30 * time.Second
+
+// begun waits while the job starts. Whether it runs then is said when it is told of the session.
+func begun(ctx context.Context, runner *task.Runner) error {
+	bounded, cancel := context.WithTimeout(ctx, attachWait)
+	defer cancel()
+	_, err := runner.Await(bounded, func(t task.Task) bool {
+		return t.State != task.Accepted && t.State != task.Joining && t.State != task.Starting
+	})
+	if err != nil && bounded.Err() == nil { // the mom ends
+		return connect.NewError(connect.CodeUnavailable, err)
+	}
+	return ctx.Err()
+}
+
+// Attach makes a session of this host the job's. It waits for a job that is just starting.
 func (s taskManager) Attach(ctx context.Context, r *connect.Request[api.AttachRequest]) (*connect.Response[api.AttachReply], error) {
 	runner, err := s.job(ctx, r.Msg.GetCredential(), true)
 	if err != nil {
+		return nil, err
+	}
+	if err := begun(ctx, runner); err != nil {
 		return nil, err
 	}
 	h, owner, err := proc.SessionOf(int(r.Msg.GetPid()))
