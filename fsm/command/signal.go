@@ -13,6 +13,10 @@ type SignalJob struct {
 	Scheduled bool `cbor:"3,keyasint,omitempty"`
 }
 
+// continues tells whether the signal would let the processes of a suspended job run although what it
+// gave back is not its own any more (specification: suspend-release sections 3 and 4).
+func continues(signal string) bool { return signal == "CONT" || signal == "18" }
+
 // Apply orders the mother superior to send it.
 func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	j, err := runningOrEach(tx, c.Job, func(id pbs.JobID) error {
@@ -29,6 +33,9 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		if c.Signal == Resume || c.Signal == AdminResume {
 			return c.resume(tx, m, j, res)
 		}
+	}
+	if continues(c.Signal) && tx.Cluster().FeatureLevel >= LevelObjects && (j.Suspended() || beingSuspended(tx, j)) {
+		return pbs.Refuse(pbs.BadState)
 	}
 	o := tx.Order(state.Order{Host: j.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})
 	tx.Emit(state.Event{Kind: state.JobSignaled, Job: j, By: m.Asker, Text: c.Signal})

@@ -216,3 +216,32 @@ func shownAs(list attr.List, name, res string) string {
 	}
 	return ""
 }
+
+// SIGCONT by its name or number is refused while a job is suspended, and while it is about to be: what it gave
+// back is not its own until it is resumed (specification: suspend-release section 4).
+func TestSignal_ContinuesNothingSuspended(t *testing.T) {
+	w := newSuspending(t, "")
+	id := w.started("1:ncpus=1", "(h:ncpus=1)")
+	each := func(when string, want pbs.Code) {
+		t.Helper()
+		for _, signal := range []string{"CONT", "18"} {
+			if err := w.run(&SignalJob{Job: id, Signal: signal}); pbs.CodeOf(err) != want {
+				t.Errorf("%s %s: %v", signal, when, err)
+			}
+		}
+		if err := w.run(&SignalJob{Job: id, Signal: "USR1"}); err != nil {
+			t.Errorf("USR1 %s: %v", when, err)
+		}
+	}
+	each("of a running job", pbs.CodeOf(nil))
+	w.must(&SignalJob{Job: id, Signal: Suspend})
+	h, _ := w.View().Host("h")
+	order := h.NextOrder
+	each("of a job that is being suspended", pbs.BadState)
+	w.must(&OrderConfirmed{Host: "h", Order: order})
+	each("of a suspended job", pbs.BadState)
+	if err := w.signal(id, Resume); err != nil {
+		t.Fatal(err)
+	}
+	each("of a resumed job", pbs.CodeOf(nil))
+}

@@ -1,6 +1,10 @@
 package task
 
-import "rampart/fsm/pbs"
+import (
+	"syscall"
+
+	"rampart/fsm/pbs"
+)
 
 func (t Task) fetched() (Task, []Action, error) {
 	if t.State != Accepted || t.Staging {
@@ -67,6 +71,9 @@ func (t Task) signal(ev Signal) (Task, []Action, error) {
 		t.Signals = append(t.Signals[:len(t.Signals):len(t.Signals)], name)
 		return t, nil, nil
 	case Running, Ending:
+		if t.State == Running && t.Halted && sig == syscall.SIGCONT && !isSuspension(name) {
+			return t, nil, nil // it was asked for before the suspension, and only a resumption ends that
+		}
 		return t.halt(ev), []Action{{Do: Send, Signal: sig, Text: suspension(name)}}, nil
 	}
 	return t, nil, t.refused("signal")

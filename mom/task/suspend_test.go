@@ -29,6 +29,7 @@ func TestSuspend_Walltime(t *testing.T) {
 	do(wall(60*time.Second), Running, "")
 	do(Resume{BootID: "boot", Adopt: true}, Running, "watch the shim; send stopped (signal)")
 	do(Signal{Name: "suspend", Elapsed: 80 * time.Second}, Running, "send stopped (signal)") // repeated
+	do(Signal{Name: "CONT", Elapsed: 90 * time.Second}, Running, "")                         // it came too late
 	do(Signal{Name: "resume", Elapsed: 100 * time.Second}, Running, "send continued")
 	do(wall(119*time.Second), Running, "")
 	if got := job.Peak.Wall; got != 29*time.Second {
