@@ -162,6 +162,11 @@ func (d *drawer) command() command.Command {
 		func() command.Command {
 			return &command.AlterJob{Job: d.job(), Changes: []command.AttrChange{{Entry: attr.Entry{Name: "depend", Value: d.depend()}}}}
 		},
+		func() command.Command {
+			return &command.AlterJob{Job: d.job(), Changes: []command.AttrChange{{Entry: attr.Entry{
+				Name: "Job_Name", Value: rapid.SampledFrom([]string{"STDIN", "other"}).Draw(d.t, "name"),
+			}}}}
+		},
 		func() command.Command { return &command.ReleaseJob{Job: d.job(), Holds: pbs.HoldSystem | pbs.HoldUser} },
 		func() command.Command {
 			return &command.OrderConfirmed{
@@ -216,9 +221,12 @@ func (d *drawer) depend() string {
 	if rapid.IntRange(0, 2).Draw(d.t, "waits") > 0 {
 		return ""
 	}
-	kind := rapid.SampledFrom([]string{"after", "afterok", "afternotok", "afterany", "beforeok", "beforeany", "on"}).Draw(d.t, "depend")
-	if kind == "on" {
+	kind := rapid.SampledFrom([]string{"after", "afterok", "afternotok", "afterany", "beforeok", "beforeany", "on", "singleton"}).Draw(d.t, "depend")
+	switch kind {
+	case "on":
 		return "on:2"
+	case "singleton":
+		return kind
 	}
 	return kind + ":" + string(d.job())
 }

@@ -144,6 +144,9 @@ func parseDepend(text string) (string, bool) {
 	_, ok := parseText(text)
 	for item := range strings.SplitSeq(text, ",") {
 		kind, rest, named := strings.Cut(strings.TrimSpace(item), ":")
+		if kind == "singleton" && !named {
+			continue
+		}
 		ok = ok && named && rest != "" && strings.Contains(dependKinds, " "+kind+" ")
 	}
 	return text, ok

@@ -83,6 +83,10 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
+	if next.Name != j.Name && next.Single() {
+		single(tx, &next)
+		unhold(&next, m.At)
+	}
 	if q, ok := tx.Queue(next.Queue); ok && tx.Cluster().FeatureLevel >= LevelObjects {
 		spaced(q, &next)
 	}
@@ -92,6 +96,9 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return nil
 	}
 	tx.PutJob(&next)
+	if next.Name != j.Name {
+		nameLeft(tx, j.Owner.Name, j.Name)
+	}
 	if j.State == pbs.Running {
 		c.tellMom(tx, &next)
 	}

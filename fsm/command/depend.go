@@ -22,8 +22,12 @@ type lost struct{ text string }
 // is left out; nil is returned unless something can no longer come true.
 func link(tx *state.Tx, j *state.Job, wanted []state.Dependency) (*lost, error) {
 	for _, d := range wanted {
-		if d.Kind == state.DependOn {
+		switch d.Kind {
+		case state.DependOn:
 			j.Depends = append(j.Depends[:len(j.Depends):len(j.Depends)], d)
+			continue
+		case state.DependSingleton:
+			single(tx, j)
 			continue
 		}
 		for _, id := range d.Jobs {
@@ -34,6 +38,26 @@ func link(tx *state.Tx, j *state.Job, wanted []state.Dependency) (*lost, error) 
 		}
 	}
 	return nil, nil
+}
+
+// single makes a job wait for those of its owner and name that were submitted before it, if
+// there are any that are not over.
+func single(tx *state.Tx, j *state.Job) {
+	j.Unsingle()
+	if first, ok := tx.FirstNamed(j.Owner.Name, j.Name); ok && first.Seq < j.Seq {
+		j.Depends = append(j.Depends, state.Dependency{Kind: state.DependSingleton})
+	}
+}
+
+// nameLeft lets go whom a job that is over, or has another name now, kept from being the first
+// of its owner and name: that one alone can have waited for it and for no other.
+func nameLeft(tx *state.Tx, owner, name string) {
+	if first, ok := tx.FirstNamed(owner, name); ok && first.Single() {
+		next := *first
+		next.Unsingle()
+		unhold(&next, tx.Now())
+		tx.PutJob(&next)
+	}
 }
 
 func linkOne(tx *state.Tx, j *state.Job, kind state.DependKind, id pbs.JobID) (*lost, error) {
@@ -116,6 +140,9 @@ func concluded(tx *state.Tx, j *state.Job) {
 		j, work = work[0], work[1:]
 		unlink(tx, j)
 		work = append(work, judgeDependents(tx, j)...)
+		if !j.IsSubjob() {
+			nameLeft(tx, j.Owner.Name, j.Name)
+		}
 	}
 }
 

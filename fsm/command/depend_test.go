@@ -2,6 +2,8 @@ package command
 
 import (
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"rampart/fsm/attr"
@@ -37,5 +39,104 @@ func TestDepend_ManyWaitForOne(t *testing.T) {
 		if few, many := end(kind, 200), end(kind, 2000); many > 20*few {
 			t.Errorf("%s: 200 take %d bytes, 2000 take %d", kind, few, many)
 		}
+	}
+}
+
+// TestDepend_Singleton: a job waits until those of its owner and name that were submitted before
+// it are over, whatever else there is, and each way in which they may go lets it go.
+func TestDepend_Singleton(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	submit := func(owner, name, depend string, more ...attr.Entry) {
+		t.Helper()
+		list := attr.List{}.Set("Job_Name", "", name)
+		if depend != "" {
+			list = list.Set("depend", "", depend)
+		}
+		for _, e := range more {
+			list = list.Set(e.Name, e.Resource, e.Value)
+		}
+		w.must(&SubmitJob{Owner: pbs.User{Name: owner, Host: "h"}, Attributes: list})
+	}
+	alter := func(job, name, value string) {
+		t.Helper()
+		w.must(&AlterJob{Job: pbs.JobID(job + ".srv"), Changes: []AttrChange{{Entry: attr.Entry{Name: name, Value: value}}}})
+	}
+	step := func(what string, waiting ...string) {
+		t.Helper()
+		var got []string
+		for j := range w.View().Jobs() {
+			if j.State == pbs.Finished {
+				continue
+			}
+			held := j.State == pbs.Held && j.Holds == pbs.HoldSystem && j.Substate == pbs.SubDependent
+			if held != j.Single() || j.Single() != (j.DependText() == "singleton") {
+				t.Errorf("%s: job %s is %s%d and depends on %q", what, j.ID, j.State, j.Substate, j.DependText())
+			}
+			if held {
+				got = append(got, strings.TrimSuffix(string(j.ID), ".srv"))
+			}
+		}
+		if !slices.Equal(got, waiting) {
+			t.Errorf("%s: %v wait, want %v", what, got, waiting)
+		}
+		if err := w.View().Check(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	submit("ann", "backup", "singleton") // 0
+	submit("bob", "backup", "singleton") // 1
+	submit("ann", "other", "singleton")  // 2
+	step("each is the first")
+	submit("ann", "backup", "")                                                                     // 3
+	submit("ann", "backup", "singleton")                                                            // 4
+	submit("ann", "backup", "singleton", attr.Entry{Name: "array_indices_submitted", Value: "1-3"}) // 5
+	submit("ann", "backup", "")                                                                     // 6
+	step("behind others", "4", "5[]")
+	w.must(&ReleaseJob{Job: "4.srv", Holds: pbs.HoldSystem})
+	step("released by hand", "4", "5[]")
+	w.must(&DeleteJob{Job: "3.srv"})
+	step("the one in between is deleted", "4", "5[]")
+	w.must(&DeleteJob{Job: "0.srv"})
+	step("the first is deleted", "5[]")
+	alter("4", "Job_Name", "renamed")
+	step("the first has another name")
+	submit("ann", "backup", "singleton") // 7
+	w.must(&DeleteJob{Job: "5[].srv"})
+	step("one is before it", "7")
+	alter("7", "Job_Name", "free")
+	step("it has another name itself")
+	submit("ann", "other", "singleton") // 8
+	alter("8", "Job_Name", "renamed")
+	step("it comes behind one of its new name", "8")
+	alter("8", "depend", "singleton")
+	step("it is asked for again", "8")
+	w.must(&AlterJob{Job: "8.srv", Changes: []AttrChange{{Op: OpUnset, Entry: attr.Entry{Name: "depend"}}}})
+	step("it is taken back")
+	alter("8", "depend", "singleton")
+	step("and asked for anew", "8")
+	alter("4", "depend", "singleton")
+	step("the first has nobody before it", "8")
+}
+
+// The end of a job costs the same, however many of its name are there.
+func TestDepend_SingletonAmongMany(t *testing.T) {
+	end := func(others int) (allocated uint64) {
+		w := newWriter(t)
+		w.must(&RaiseLevel{Level: LevelObjects})
+		for range others {
+			w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List{}.Set("depend", "", "singleton")})
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		w.must(&DeleteJob{Job: "0.srv"})
+		runtime.ReadMemStats(&after)
+		if j, ok := w.View().Job("1.srv"); !ok || j.State != pbs.Queued {
+			t.Errorf("the second does not go: %+v", j)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := end(100), end(5000); many > 3*few {
+		t.Errorf("with 100 it takes %d bytes, with 5000 %d", few, many)
 	}
 }

@@ -64,6 +64,7 @@ func (t *tables) checkIndexes() error {
 		{"returned subjobs", fresh.returned.items.Len(), t.returned.items.Len()},
 		{"jobs with earlier runs", fresh.awaiting.items.Len(), t.awaiting.items.Len()},
 		{"routing", fresh.routing.items.Len(), t.routing.items.Len()},
+		{"jobs by their names", fresh.namesakes.items.Len(), t.namesakes.items.Len()},
 		{"jobs by their time", fresh.due.items.Len(), t.due.items.Len()},
 		{"jobs by their age", fresh.aged.items.Len(), t.aged.items.Len()},
 		{"preempted jobs", fresh.ousted.items.Len(), t.ousted.items.Len()},
@@ -197,6 +198,9 @@ func (t *tables) checkDepends(j *Job) error {
 	}
 	if j.WaitsForJobs() && (j.State == pbs.Queued || j.State == pbs.Waiting) {
 		return fmt.Errorf("job %s in state %s waits for other jobs: %s", j.ID, j.State, j.DependText())
+	}
+	if first, ok := t.FirstNamed(j.Owner.Name, j.Name); j.Single() && (!ok || first.ID == j.ID) {
+		return fmt.Errorf("job %s waits for jobs of its name, and is the first of them", j.ID)
 	}
 	for _, d := range j.Depends {
 		for _, id := range d.Jobs {

@@ -22,19 +22,21 @@ const (
 	DependBeforeOK
 	DependBeforeNotOK
 	DependBeforeAny
-	DependOn // a number of jobs that are to name this one in before...
+	DependOn        // a number of jobs that are to name this one in before...
+	DependSingleton // those of the same owner and name that were submitted before it are over
 )
 
 var dependNames = [...]string{
 	DependAfter: "after", DependAfterOK: "afterok", DependAfterNotOK: "afternotok", DependAfterAny: "afterany", DependBefore: "before",
 	DependBeforeOK: "beforeok", DependBeforeNotOK: "beforenotok", DependBeforeAny: "beforeany", DependOn: "on",
+	DependSingleton: "singleton",
 }
 
 // String returns PBS's word.
 func (k DependKind) String() string { return dependNames[k] }
 
 // Waits tells whether the job that has a dependency of the kind is held by it.
-func (k DependKind) Waits() bool { return k < DependBefore || k == DependOn }
+func (k DependKind) Waits() bool { return k < DependBefore || k >= DependOn }
 
 // Mirror returns what the other job has: afterok for beforeok, and the other way round.
 func (k DependKind) Mirror() DependKind {
@@ -51,7 +53,7 @@ type Dependency struct {
 	Count uint32      `cbor:"3,keyasint,omitempty"` // of On
 }
 
-// ParseDepend reads KIND:ID[:ID...][,KIND:...] and on:N; server completes identifiers.
+// ParseDepend reads KIND:ID[:ID...][,KIND:...], on:N and singleton; server completes identifiers.
 // What is not of this form is refused with BadAttributeValue, a subjob too: an array is
 // waited for as a whole.
 func ParseDepend(text, server string) ([]Dependency, error) {
@@ -64,6 +66,12 @@ func ParseDepend(text, server string) ([]Dependency, error) {
 	refused := pbs.Attribute(pbs.BadAttributeValue, "depend")
 	for item := range strings.SplitSeq(text, ",") {
 		word, rest, ok := strings.Cut(strings.TrimSpace(item), ":")
+		if word == DependSingleton.String() && !ok {
+			if !slices.ContainsFunc(list, func(d Dependency) bool { return d.Kind == DependSingleton }) {
+				list = append(list, Dependency{Kind: DependSingleton})
+			}
+			continue
+		}
 		kind := DependKind(slices.Index(dependNames[:], word))
 		if !ok || word == "" || kind > DependOn {
 			return nil, refused
@@ -138,7 +146,7 @@ func (j *Job) UndependAll(gone func(DependKind, pbs.JobID) bool) {
 	var left []Dependency
 	for _, d := range j.Depends {
 		d.Jobs = slices.DeleteFunc(slices.Clone(d.Jobs), func(id pbs.JobID) bool { return gone(d.Kind, id) })
-		if len(d.Jobs) > 0 || d.Kind == DependOn {
+		if len(d.Jobs) > 0 || d.Kind >= DependOn {
 			left = append(left, d)
 		}
 	}
@@ -156,6 +164,16 @@ func (j *Job) CountDown() bool {
 		j.Depends = slices.Delete(j.Depends, i, i+1)
 	}
 	return true
+}
+
+// Single tells whether the job waits for those of its owner and name.
+func (j *Job) Single() bool {
+	return slices.ContainsFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependSingleton })
+}
+
+// Unsingle takes that dependency off.
+func (j *Job) Unsingle() {
+	j.Depends = slices.DeleteFunc(slices.Clone(j.Depends), func(d Dependency) bool { return d.Kind == DependSingleton })
 }
 
 // WaitsForJobs tells whether a dependency holds the job.

@@ -56,6 +56,7 @@ type tables struct {
 	requestAge index[Request]   // requests, oldest first
 	counts     table[counted]   // jobs by queue and state; derived, no part of the digest
 	routing    index[Job]       // jobs in routing queues, by queue
+	namesakes  tree[namesake]   // jobs that are not over, by owner and name
 	tallies    tree[*tallied]   // jobs and what they ask for, by whose they are; derived
 	limited    []string         // resources that tallies count, sorted; replaced, never written to
 	whose      bool             // a limit on running jobs counts by user, group or project
@@ -126,7 +127,8 @@ func newTablesUnder(u *undo) tables {
 		routing: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
-		tallies: newTree(u, func(a, b *tallied) bool { return a.compare(b) < 0 }),
+		namesakes: newTree(u, namesake.less),
+		tallies:   newTree(u, func(a, b *tallied) bool { return a.compare(b) < 0 }),
 	}
 	t.sums.cluster, t.sums.server = recordSum(tagCluster, t.cluster), recordSum(tagServer, t.server)
 	t.digest = t.sums.cluster + t.sums.server
@@ -150,7 +152,7 @@ func (t *tables) disown() {
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares,
 		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.counts,
-		&t.tallies, &t.routing,
+		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()
 	}

@@ -188,6 +188,7 @@ func (tx *Tx) reindexJob(old, j *Job) {
 
 func (t *tables) indexJob(old, j *Job) {
 	t.queue(old, j)
+	t.indexName(old, j)
 	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
 	t.suspended.move(old, j, (*Job).Suspended)
 	t.releasing.move(old, j, func(j *Job) bool { return j.Release != nil })
