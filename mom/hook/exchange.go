@@ -55,18 +55,20 @@ type message struct {
 	Stays bool   `json:"stays"`
 }
 
-// pipes are the three pipes of a run; the ends of the process are given away.
+// pipes are those of a run; the ends of the process are given away. Nothing goes through the last one: the root of
+// the family has its other end, and sees by it that the daemon is gone.
 type pipes struct {
-	in, out, noise                *os.File // ours
-	theirIn, theirOut, theirNoise *os.File
+	in, out, noise, life                     *os.File // ours
+	theirIn, theirOut, theirNoise, theirLife *os.File
 }
 
 func newPipes() (p *pipes, err error) {
 	p = &pipes{}
-	var errs [3]error
+	var errs [4]error
 	p.theirIn, p.in, errs[0] = os.Pipe()
 	p.out, p.theirOut, errs[1] = os.Pipe()
 	p.noise, p.theirNoise, errs[2] = os.Pipe()
+	p.theirLife, p.life, errs[3] = os.Pipe()
 	if err = errors.Join(errs[:]...); err != nil {
 		p.close()
 		return nil, err
@@ -75,14 +77,14 @@ func newPipes() (p *pipes, err error) {
 }
 
 func (p *pipes) closeTheirs() {
-	for _, f := range []*os.File{p.theirIn, p.theirOut, p.theirNoise} {
+	for _, f := range []*os.File{p.theirIn, p.theirOut, p.theirNoise, p.theirLife} {
 		_ = f.Close()
 	}
 }
 
 func (p *pipes) close() {
 	p.closeTheirs()
-	for _, f := range []*os.File{p.in, p.out, p.noise} {
+	for _, f := range []*os.File{p.in, p.out, p.noise, p.life} {
 		_ = f.Close()
 	}
 }

@@ -15,7 +15,7 @@ import (
 type process struct {
 	*pipes
 	worker *worker
-	pid    int
+	family *family
 	lines  *bufio.Reader // what it says
 	rest   *io.LimitedReader
 	prints *noise
@@ -32,32 +32,30 @@ func (r *Runtime) process(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run a hook: %w", err)
 	}
-	pid, err := w.fork(ctx, p.theirIn, p.theirOut, p.theirNoise)
+	f, err := w.fork(ctx, p)
 	p.closeTheirs()
 	if err != nil {
 		p.close()
 		return nil, err
 	}
 	rest := &io.LimitedReader{R: p.out}
-	return &process{pipes: p, worker: w, pid: pid, rest: rest, lines: bufio.NewReaderSize(rest, 64<<10), prints: listenTo(p.noise)}, nil
+	return &process{pipes: p, worker: w, family: r.family(w, f), rest: rest, lines: bufio.NewReaderSize(rest, 64<<10), prints: listenTo(p.noise)}, nil
 }
 
-// end kills whatever lives in the session of the process.
+// end ends the process. What its scripts have detached lives on, unless the process is spent.
 func (p *process) end() {
-	killGroup(p.pid)
-	p.worker.reap(p.pid)
+	p.family.leave()
 	p.close()
 }
 
 // exchange runs a script and serves what it asks until it has answered, has ended, or the
-// alarm has rung. A process that does not wait for another event then is spent, and dead with all
-// that it has started in its own session.
+// alarm has rung. A process that does not wait for another event then is spent, and dead with its session;
+// what has detached itself from it dies along unless the script has come to its end.
 func (p *process) exchange(ctx context.Context, req *request, alarm time.Duration, run *Run) (*Answer, error) {
 	rung := time.Now().Add(alarm)
 	ctx, cancel := context.WithDeadline(ctx, rung)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
-		killGroup(p.pid)
 		_ = p.out.SetDeadline(time.Unix(1, 0))
 		_ = p.in.SetDeadline(time.Unix(1, 0))
 	})
@@ -67,8 +65,11 @@ func (p *process) exchange(ctx context.Context, req *request, alarm time.Duratio
 		return answer, nil
 	}
 	p.spent = true
-	killGroup(p.pid)
+	if answer == nil || answer.Failure != "" {
+		p.family.kill()
+	}
 	text := p.prints.all()
+	p.family.leave()
 	switch {
 	case answer == nil && ctx.Err() != nil && !time.Now().Before(rung):
 		answer = &Answer{Failure: fmt.Sprintf("alarm call after %s", alarm), TimedOut: true}

@@ -13,11 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
-//go:embed python/worker.py python/pbs/*.py
+//go:embed python/worker.py python/_family.py python/pbs/*.py
 var library embed.FS
 
 // Options of a Runtime.
@@ -252,13 +251,5 @@ func (r *Runtime) keep(run *Run, req *request, answer *Answer, began time.Time) 
 	}
 	if err != nil {
 		r.opts.Logger.Warn("input and output of a hook not kept", "hook", run.Hook.Name, "err", err)
-	}
-}
-
-// killGroup ends a hook and what it has started.
-func killGroup(pid int) {
-	if pid > 0 {
-		_ = syscall.Kill(-pid, syscall.SIGKILL)
-		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }

@@ -26,7 +26,9 @@ type worker struct {
 
 	mu      sync.Mutex
 	next    uint64
-	waiting map[uint64]chan int // process ids by request
+	waiting map[uint64]chan forked // by request
+	// families are those of its forks that have not ended.
+	families map[*family]bool
 }
 
 // forkWithin is how long the interpreter may take to fork: milliseconds, and its start.
@@ -57,12 +59,20 @@ func startWorker(python, script string) (*worker, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the interpreter of hooks: %w", err), conn.Close())
 	}
-	w := &worker{cmd: cmd, door: conn.(*net.UnixConn), done: make(chan struct{}), patience: forkWithin, waiting: map[uint64]chan int{}}
+	w := &worker{cmd: cmd, door: conn.(*net.UnixConn), done: make(chan struct{}), patience: forkWithin, waiting: map[uint64]chan forked{}, families: map[*family]bool{}}
 	go w.listen()
 	return w, nil
 }
 
-// listen hears the process ids of forks until the interpreter has ended.
+// forked is what the interpreter tells of a fork.
+type forked struct {
+	ID      uint64 `json:"id"`
+	PID     int    `json:"pid"`     // of the root of the family; less than 0: an errno
+	Session int    `json:"session"` // which the script's process leads
+	Holds   bool   `json:"holds"`   // the root is a subreaper
+}
+
+// listen hears of forks until the interpreter has ended.
 func (w *worker) listen() {
 	defer close(w.done)
 	buffer := make([]byte, 4096)
@@ -71,19 +81,16 @@ func (w *worker) listen() {
 		if n == 0 || err != nil {
 			break
 		}
-		var forked struct {
-			ID  uint64 `json:"id"`
-			PID int    `json:"pid"`
-		}
-		if json.Unmarshal(buffer[:n], &forked) != nil {
+		var f forked
+		if json.Unmarshal(buffer[:n], &f) != nil {
 			break
 		}
 		w.mu.Lock()
-		if c := w.waiting[forked.ID]; c != nil {
-			delete(w.waiting, forked.ID)
-			c <- forked.PID
-		} else if forked.PID > 0 {
-			go w.reap(forked.PID) // nobody waits any more: it finds its pipes closed
+		if c := w.waiting[f.ID]; c != nil {
+			delete(w.waiting, f.ID)
+			c <- f
+		} else if f.PID > 0 {
+			go w.reap(f.PID) // nobody waits any more: it finds its pipes closed
 		}
 		w.mu.Unlock()
 	}
@@ -102,6 +109,7 @@ func (w *worker) gone() bool {
 }
 
 func (w *worker) close() error {
+	w.killAll()
 	_ = w.door.Close()
 	<-w.done
 	return nil
@@ -110,44 +118,44 @@ func (w *worker) close() error {
 // ErrWorker means that the interpreter has ended; the next run starts another.
 var ErrWorker = errors.New("the interpreter of hooks has ended")
 
-// fork has a process made with the pipes: events in, answers out, and what the script
-// prints. It returns the process, whose group is to be killed and which is then to be reaped.
-func (w *worker) fork(ctx context.Context, in, out, noise *os.File) (pid int, err error) {
+// fork has a process made with the pipes: events in, answers out, what the script prints, and
+// the one whose end is the daemon's. What it returns is to be ended as a family, and its root then to be reaped.
+func (w *worker) fork(ctx context.Context, p *pipes) (f forked, err error) {
 	w.mu.Lock()
 	w.next++
-	id, forked := w.next, make(chan int, 1)
-	w.waiting[id] = forked
+	id, told := w.next, make(chan forked, 1)
+	w.waiting[id] = told
 	w.mu.Unlock()
 	text, err := json.Marshal(map[string]uint64{"id": id})
 	if err == nil {
-		rights := unix.UnixRights(int(in.Fd()), int(out.Fd()), int(noise.Fd()))
+		rights := unix.UnixRights(int(p.theirIn.Fd()), int(p.theirOut.Fd()), int(p.theirNoise.Fd()), int(p.theirLife.Fd()))
 		_ = w.door.SetWriteDeadline(time.Now().Add(w.patience))
 		_, _, err = w.door.WriteMsgUnix(text, rights, nil)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrWorker, err)
+		return forked{}, fmt.Errorf("%w: %w", ErrWorker, err)
 	}
 	stuck := time.NewTimer(w.patience)
 	defer stuck.Stop()
 	select {
-	case pid = <-forked:
+	case f = <-told:
 	case <-ctx.Done():
 		w.forget(id)
-		return 0, ctx.Err()
+		return forked{}, ctx.Err()
 	case <-stuck.C: // stopped, or starved: another takes its place
 		_ = w.cmd.Process.Kill()
 		select {
 		case <-w.done:
 		case <-ctx.Done():
 		}
-		return 0, ErrWorker
+		return forked{}, ErrWorker
 	case <-w.done:
-		return 0, ErrWorker
+		return forked{}, ErrWorker
 	}
-	if pid <= 0 {
-		return 0, fmt.Errorf("fork for a hook: %w", syscall.Errno(-pid))
+	if f.PID <= 0 {
+		return forked{}, fmt.Errorf("fork for a hook: %w", syscall.Errno(-f.PID))
 	}
-	return pid, nil
+	return f, nil
 }
 
 func (w *worker) forget(id uint64) {

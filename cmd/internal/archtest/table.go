@@ -46,7 +46,7 @@ var Rules = []Rule{
 	{"mom/task", "fsm/pbs fsm/resource fsm/spec mom/proc mom/spool mom/files", "a job's life on one host: decide, then do"},
 	{"mom/proc/*", "fsm/pbs fsm/resource fsm/planted mom/proc", "processes; the shim is part of the lean binary"},
 	{"mom/cgroup", "fsm/pbs fsm/resource mom/proc", "what a host has and who has it; jobs are others' affair"},
-	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr", "the hook runtime serves moms and replicas, and knows neither"},
+	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr mom/proc", "the hook runtime serves moms and replicas, and knows neither"},
 	{"mom/files", "fsm/pbs mom/proc", "files of a host, as whoever calls; networks are others' affair"},
 	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
 	{"mom/spool", "fsm/pbs fsm/planted", "files, whatever is in them"},

@@ -1,4 +1,7 @@
-"""The warm interpreter: it forks for each hook that runs, and does nothing else."""
+"""The warm interpreter: it forks for each hook that runs, and does nothing else.
+
+A fork is the root of a family: it holds whatever the script's process, its child, detaches, and runs no script
+itself. The daemon ends the family, or what of it is to end; the root does so when there is no daemon any more."""
 
 import base64
 import gc
@@ -15,6 +18,7 @@ import datetime, platform, re, shutil, string, subprocess, threading, time  # no
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import _family  # noqa: E402
 import pbs  # noqa: E402
 
 MEMORY = 8 << 30
@@ -33,7 +37,7 @@ def main():
     gc.freeze()  # what is here stays shared with the forks
     while True:
         try:
-            message, fds, _, _ = socket.recv_fds(door, 4096, 3)
+            message, fds, _, _ = socket.recv_fds(door, 4096, 4)
         except OSError:
             message = b""
         if not message:
@@ -50,30 +54,51 @@ def main():
                 pass
             dead.discard(pid)
             live.discard(pid)
-        if len(fds) != 3:
+        if len(fds) != 4:
             continue
         try:
             pid = os.fork()
         except OSError as e:
             pid = -e.errno
         if pid == 0:
-            door.close()
-            child(*fds)
+            root(door, request["id"], *fds)
         if pid > 0:
             live.add(pid)
         for fd in fds:
             os.close(fd)
-        door.send(json.dumps({"id": request["id"], "pid": pid}).encode())
+        if pid < 0:
+            door.send(json.dumps({"id": request["id"], "pid": pid}).encode())
 
 
 def end(live):
-    """The daemon is gone: nobody else ends what its hooks have left."""
-    for pid in live:
-        for kill in (os.killpg, os.kill):
-            try:
-                kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+    """The daemon is gone, or wants no hooks any more: nobody else ends what they have left."""
+    _family.end(live)
+
+
+def root(door, number, incoming, outgoing, noise, life):
+    """Hold the family of a script's process for as long as the daemon listens. It never returns."""
+    try:
+        held = _family.gather()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps for it
+        try:
+            pid = os.fork()
+        except OSError as e:
+            pid = -e.errno
+        if pid == 0:
+            door.close()
+            os.close(life)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            child(incoming, outgoing, noise)
+        door.send(json.dumps({"id": number, "pid": os.getpid() if pid > 0 else pid, "session": max(pid, 0), "holds": held}).encode())
+        door.close()
+        for fd in (incoming, outgoing, noise):
+            os.close(fd)
+        if pid > 0:
+            _family.hold(life)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
 
 
 def child(incoming, outgoing, noise):
@@ -133,14 +158,14 @@ def serve(request, channel):
 
 
 def alone():
-    """Tell whether the script has left neither a thread nor a process, and can be heard."""
+    """Tell whether the script has left neither a thread nor a process, detached or not, and can be heard."""
     if threading.active_count() > 1 or sys.__stdout__.closed or sys.__stderr__.closed:
         return False
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     except ChildProcessError:
-        return True
+        return _family.children(os.getppid()) == [os.getpid()]
     return False
 
 
