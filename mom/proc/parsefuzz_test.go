@@ -34,12 +34,10 @@ func FuzzParseDeadline(f *testing.F) {
 		} else if err != nil && boot != "" && strings.Trim(boot, "0123456789abcdef-") == "" {
 			t.Errorf("%+v is not read: %v", d, err)
 		}
-		for i := range line {
-			torn := bytes.Clone(line)
-			torn[i] ^= 0x10
-			if got, err := parseDeadline(torn); err == nil {
-				t.Errorf("%q with byte %d changed is read as %+v", line, i, got)
-			}
+		torn := bytes.Clone(line)
+		torn[lapse%uint64(len(line))] ^= 0x10
+		if got, err := parseDeadline(torn); err == nil {
+			t.Errorf("%q is read as %+v", torn, got)
 		}
 	})
 }
