@@ -1,7 +1,6 @@
 package mom
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,6 +40,9 @@ func readSettings(config, environment, tmpDir string) (settings, error) {
 	s.Environment = make(map[string]string)
 	lines, err = readLines(environment)
 	for _, line := range lines {
+		if strings.Contains(line, "\x00") {
+			continue // no program can be given it: each job would fail
+		}
 		if name, value, ok := strings.Cut(line, "="); ok && name != "" && name[0] != '#' {
 			s.Environment[name] = value
 		} else if value, has := os.LookupEnv(line); has && line != "" {
@@ -154,18 +156,16 @@ func seconds(directive, text string) (time.Duration, error) {
 
 // readLines returns the lines of a file; one that is missing has none.
 func readLines(path string) ([]string, error) {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	var lines []string
-	scan := bufio.NewScanner(f)
-	for scan.Scan() {
-		lines = append(lines, strings.TrimSpace(scan.Text()))
+	for line := range strings.Lines(string(text)) {
+		lines = append(lines, strings.TrimSpace(line))
 	}
-	return lines, scan.Err()
+	return lines, nil
 }
