@@ -45,6 +45,7 @@ var wireCodes = map[pbs.Code]connect.Code{
 	pbs.DuplicateResource:  connect.CodeInvalidArgument,
 	pbs.BadSignal:          connect.CodeInvalidArgument,
 	pbs.ScriptTooLarge:     connect.CodeInvalidArgument,
+	pbs.ScriptOverLimit:    connect.CodeInvalidArgument,
 	pbs.ExpiredRequest:     connect.CodeInvalidArgument,
 	pbs.QueueExists:        connect.CodeAlreadyExists,
 	pbs.NodeExists:         connect.CodeAlreadyExists,

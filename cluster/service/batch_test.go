@@ -71,6 +71,45 @@ func TestSubmit_Refusals(t *testing.T) {
 	}
 }
 
+// TestSubmit_ScriptSize: jobscript_max_size is the greatest size of a script, in the service and
+// when it is applied, for the attribute may have changed in between.
+func TestSubmit_ScriptSize(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.LevelObjects})
+	script := func(n int) error {
+		_, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: make([]byte, n)}, ""))
+		return err
+	}
+	applied := func(n int) error {
+		out, err := b.Propose(t.Context(), command.Proposal{Commands: []command.Command{
+			&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Script: make([]byte, n)},
+		}})
+		if out.Refusal != nil {
+			return out.Refusal
+		}
+		return err
+	}
+	for _, c := range []struct {
+		most string
+		n    int
+		want pbs.Code
+	}{
+		{"", 4096, 0},
+		{"2kb", 2048, 0},
+		{"2kb", 2049, pbs.ScriptOverLimit},
+		{"100", 100, 0},
+		{"100", 101, pbs.ScriptOverLimit},
+		{"0", 0, 0},
+	} {
+		b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: entry("jobscript_max_size", c.most)}}})
+		for what, err := range map[string]error{"asked": script(c.n), "applied": applied(c.n)} {
+			if pbs.CodeOf(err) != c.want {
+				t.Errorf("%s: %d bytes with a limit of %q: %v", what, c.n, c.most, err)
+			}
+		}
+	}
+}
+
 // TestRepeats shows that the same request twice is one job, and that a delete
 // which was done is not an unknown job the second time (L8).
 func TestRepeats(t *testing.T) {

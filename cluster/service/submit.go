@@ -46,6 +46,9 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if len(r.GetScript()) > pbs.MaxScript {
 		return nil, pbs.Refuse(pbs.ScriptTooLarge)
 	}
+	if !p.view.Server().TakesScript(len(r.GetScript())) { // Apply would say so, too, but with all of it in the log
+		return nil, pbs.Refuse(pbs.ScriptOverLimit)
+	}
 	queue, err := queueOf(p.view, r.GetDestination())
 	if err != nil {
 		return nil, err

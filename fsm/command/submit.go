@@ -27,6 +27,9 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if len(c.Script) > pbs.MaxScript {
 		return pbs.Refuse(pbs.ScriptTooLarge)
 	}
+	if !tx.Server().TakesScript(len(c.Script)) {
+		return pbs.Refuse(pbs.ScriptOverLimit)
+	}
 	queue, err := submitQueue(tx, c.Queue)
 	if err != nil {
 		return err

@@ -53,6 +53,7 @@ const (
 	TooManyJobs        Code = 15160
 	TooMuchResource    Code = 15161
 	ResourceBusy       Code = 15174
+	ScriptOverLimit    Code = 15175
 	BadResume          Code = 15177
 )
 
@@ -116,6 +117,7 @@ var texts = map[Code]string{
 	HookError:          "hook error",
 	HasFinished:        "Job has finished",
 	ResourceBusy:       "Resource busy",
+	ScriptOverLimit:    "jobscript size exceeded the jobscript_max_size",
 	BadResume:          "Job can not be resumed with the requested resume signal",
 	BadJobID:           "illegally formed job identifier",
 	NotAccountHolder:   "no account for the submitter",

@@ -36,6 +36,18 @@ func (s *Server) List(name string) []string {
 // Scheduling tells whether the scheduler runs.
 func (s *Server) Scheduling() bool { return s.Bool("scheduling") }
 
+// TakesScript tells whether jobscript_max_size lets a script of that many bytes pass; unset it
+// lets all pass.
+func (s *Server) TakesScript(length int) bool {
+	most := s.Get("jobscript_max_size")
+	if most == "" {
+		return true
+	}
+	limit, errLimit := resource.Parse(resource.Size, most)
+	size, errSize := resource.Parse(resource.Size, strconv.Itoa(length))
+	return errLimit == nil && errSize == nil && size.Cmp(limit) <= 0
+}
+
 // DefaultQueue returns the queue of jobs that name none, "" if there is none.
 func (s *Server) DefaultQueue() pbs.QueueName { return pbs.QueueName(s.Get("default_queue")) }
 
