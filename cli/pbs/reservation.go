@@ -14,7 +14,7 @@ func reservations() []*cli.Command {
 			"usage: pbs_rsub [-D duration] [-E end] [-I block_time] -l resource_list [-N name] [-R start] ...\n       pbs_rsub --version\n"),
 		later("pbs_rdel", "delete reservations", "W:",
 			"usage: pbs_rdel [-W force] resv_id...\n       pbs_rdel --version\n"),
-		later("pbs_rstat", "show reservations", "BfF:S",
+		later("pbs_rstat", "show reservations", "BfFS",
 			"usage: pbs_rstat [-BfFS] [resv_id...]\n       pbs_rstat --version\n"),
 	}
 }
