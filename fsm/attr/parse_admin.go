@@ -164,9 +164,9 @@ func parsePreemptPrio(text string) (string, bool) {
 	return strings.Join(levels, ", "), true
 }
 
-// parseQueueName takes a letter, then letters, digits, - and _.
+// parseQueueName takes what a queue may be called when it is made.
 func parseQueueName(text string) (string, bool) {
-	return text, len(text) <= pbs.MaxQueueName && resource.ValidName(text)
+	return text, len(text) <= pbs.MaxQueueName && pbs.QueueName(text).Valid()
 }
 
 // parseDestinations takes a list of queues, each QUEUE or QUEUE@SERVER.

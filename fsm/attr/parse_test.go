@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 			`[u:"ann"=2]`: "[u:ann=2]", "[p:proj=1]": "[p:proj=1]", "5": "", "[u:ann]": "", "[x:ann=2]": "", "[o:ann=2]": "",
 			"[u:ann=2": "", "[u:ann=2],": "", "[u:ann=2][u:bob=1]": "", "[u:ann=2],[u:ann=3]": "", "[u:ann=-1]": "", "[u:=1]": "", "": "",
 		}},
-		{Server, "default_queue", values{"workq": "workq", "1q": "", "a_very_long_queue": "", "": ""}},
+		{Server, "default_queue", values{"workq": "workq", "1q": "1q", "-q": "", "q:a": "", "a_very_long_queue": "", "": ""}},
 		{Server, "timezone", values{"UTC": "UTC", "Europe/Berlin": "Europe/Berlin", "../etc": "", "/etc": "", "": "", "Local": ""}},
 		{Server, "job_history_duration", values{"336:00:00": "336:00:00", "60": "00:01:00", "x": ""}},
 		{Server, "node_fail_requeue", values{"0": "0", "-1": "-1", "x": ""}},
