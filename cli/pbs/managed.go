@@ -1,6 +1,9 @@
 package pbs
 
 import (
+	"slices"
+	"strings"
+
 	"rampart/cli/render"
 	"rampart/fsm/attr"
 	"rampart/transport/api"
@@ -16,9 +19,30 @@ type managed struct {
 	render render.Kind
 }
 
-func (m *managed) printed(a *api.Attribute) bool {
+// settable returns what qmgr's print sets of an attribute, so that it can be read again.
+func (m *managed) settable(a *api.Attribute) (string, bool) {
 	def, ok := attr.Lookup(m.table, a.Name)
-	return ok && def.Write != attr.ServerOnly && !def.OnCreate
+	if !ok || def.Write == attr.ServerOnly || def.OnCreate || def.Fixed {
+		return "", false
+	}
+	if m.table == attr.Vnode && a.Name == "state" { // the others follow from the mom and its jobs
+		if slices.Contains(strings.Split(a.Value, ","), "offline") {
+			return "offline", true
+		}
+		return a.Value, a.Value == "free"
+	}
+	return a.Value, true
+}
+
+// besides tells which attributes only create can give, where they are not what they would be.
+func besides(o *api.Object, a *api.Attribute) bool {
+	def, ok := attr.Lookup(attr.Vnode, a.Name)
+	return ok && def.OnCreate && a.Name != "Port" && a.Value != o.Name // the port is the mom's
+}
+
+// shared tells of a resource whose amount is that of another vnode, which must have some by then.
+func shared(a *api.Attribute) bool {
+	return a.Name == "resources_available" && strings.HasPrefix(a.Value, "@")
 }
 
 func (m *managed) listed(a *api.Attribute) bool {
@@ -39,7 +63,7 @@ func managedObjects() []managed {
 		},
 		{
 			word: "node", kind: api.ObjectKind_OBJECT_KIND_VNODE, table: attr.Vnode,
-			render: render.Kind{Title: "Node", Plural: "nodes", What: "properties", Besides: "Mom"},
+			render: render.Kind{Title: "Node", Plural: "nodes", What: "properties", Besides: besides, Late: shared},
 		},
 		{
 			word: "resource", kind: api.ObjectKind_OBJECT_KIND_RESOURCE, table: attr.Resource,
@@ -47,7 +71,7 @@ func managedObjects() []managed {
 		},
 		{
 			word: "sched", kind: api.ObjectKind_OBJECT_KIND_SCHED, table: attr.Sched, single: true,
-			render: render.Kind{Title: "Sched", Define: "scheduler", Unnamed: true},
+			render: render.Kind{Title: "Sched", Define: "scheduler", Unnamed: true, Given: true},
 		},
 		{
 			word: "hook", kind: api.ObjectKind_OBJECT_KIND_HOOK, table: attr.Hook,
@@ -55,7 +79,7 @@ func managedObjects() []managed {
 		},
 		{
 			word: "pbshook", kind: api.ObjectKind_OBJECT_KIND_PBSHOOK, table: attr.Hook,
-			render: render.Kind{Title: "Hook", What: "properties"},
+			render: render.Kind{Title: "Hook", What: "properties", Given: true},
 		},
 	}
 }
@@ -72,7 +96,7 @@ func managedBy(word string) (*managed, bool) {
 	for i := range all {
 		if word == "sc" && all[i].word == "sched" || ok && all[i].word == full {
 			m := &all[i]
-			m.render.Word, m.render.Printed, m.render.Listed = m.word, m.printed, m.listed
+			m.render.Word, m.render.Settable, m.render.Listed = m.word, m.settable, m.listed
 			return m, true
 		}
 	}

@@ -62,6 +62,7 @@ func (m *manager) print(ctx context.Context, object *managed, name string, only 
 			}
 		}
 	}
+	render.PrintLate(out, object.render, found, only)
 	return nil
 }
 

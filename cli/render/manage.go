@@ -17,9 +17,14 @@ type Kind struct {
 	Define  string // in the comments of print: "scheduler"
 	What    string // "attributes" or "properties"
 	Unnamed bool   // set directives name no object
-	Besides string // attribute that create must give unless it is as the object's name
-	// Printed tells whether print shows the attribute: those that can be set.
-	Printed func(*api.Attribute) bool
+	Given   bool   // the objects are always there: print creates none
+	// Besides tells whether an attribute must be given with create.
+	Besides func(o *api.Object, a *api.Attribute) bool
+	// Settable returns what print sets of the attribute, if anything.
+	Settable func(*api.Attribute) (value string, ok bool)
+	// Late tells whether print sets the attribute when all objects are made, since it names
+	// another of them.
+	Late func(*api.Attribute) bool
 	// Listed tells whether print sets the attribute item by item.
 	Listed func(*api.Attribute) bool
 }
@@ -73,34 +78,58 @@ func PrintHead(w io.Writer, k Kind) {
 	}
 }
 
-// Print writes the directives that make an object again.
+// Print writes the directives that make an object again, but for what PrintLate writes.
 func Print(w io.Writer, k Kind, o *api.Object, only []string) {
-	fmt.Fprintf(w, "#\n# Create and define %s %s\n#\ncreate %s %s%s\n", orElse(k.Define, k.Word), o.Name, k.Word, o.Name, besides(k, o))
-	subject := k.Word + " " + o.Name
-	if k.Unnamed {
-		subject = k.Word
+	fmt.Fprintf(w, "#\n# Create and define %s %s\n#\n", orElse(k.Define, k.Word), o.Name)
+	if !k.Given {
+		fmt.Fprintf(w, "create %s %s%s\n", k.Word, o.Name, besides(k, o))
 	}
-	settings(w, k, subject, o, only)
+	settings(w, k, subject(k, o), o, only, false)
 }
 
+// PrintLate writes what can be set of the objects only when all of them are made.
+func PrintLate(w io.Writer, k Kind, all []*api.Object, only []string) {
+	if k.Late == nil {
+		return
+	}
+	for _, o := range all {
+		settings(w, k, subject(k, o), o, only, true)
+	}
+}
+
+func subject(k Kind, o *api.Object) string {
+	if k.Unnamed {
+		return k.Word
+	}
+	return k.Word + " " + o.Name
+}
+
+// besides are the attributes that create must give, with the blank before them.
 func besides(k Kind, o *api.Object) string {
+	if k.Besides == nil {
+		return ""
+	}
+	var given []string
 	for _, a := range o.Attributes {
-		if a.Name == k.Besides && a.Value != o.Name {
-			return " " + a.Name + "=" + a.Value
+		if k.Besides(o, a) {
+			given = append(given, a.Name+"="+a.Value)
 		}
 	}
-	return ""
+	if len(given) == 0 {
+		return ""
+	}
+	return " " + strings.Join(given, ",")
 }
 
 // PrintServer writes the server's part of qmgr's print server.
 func PrintServer(w io.Writer, k Kind, o *api.Object, only []string) {
 	io.WriteString(w, "#\n# Set server attributes.\n#\n")
-	settings(w, k, k.Word, o, only)
+	settings(w, k, k.Word, o, only, false)
 }
 
-func settings(w io.Writer, k Kind, subject string, o *api.Object, only []string) {
+func settings(w io.Writer, k Kind, subject string, o *api.Object, only []string, late bool) {
 	for _, a := range wanted(o, only) {
-		if k.Printed != nil && !k.Printed(a) {
+		if late != (k.Late != nil && k.Late(a)) {
 			continue
 		}
 		for n, value := range directiveValues(k, a) {
@@ -114,10 +143,17 @@ func settings(w io.Writer, k Kind, subject string, o *api.Object, only []string)
 }
 
 func directiveValues(k Kind, a *api.Attribute) []string {
-	if k.Listed == nil || !k.Listed(a) {
-		return []string{a.Value}
+	value := a.Value
+	if k.Settable != nil {
+		var ok bool
+		if value, ok = k.Settable(a); !ok {
+			return nil
+		}
 	}
-	return strings.Split(a.Value, ",")
+	if k.Listed == nil || !k.Listed(a) {
+		return []string{value}
+	}
+	return strings.Split(value, ",")
 }
 
 // quoted puts quotes around a value that qmgr would otherwise take apart.

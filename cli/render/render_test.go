@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -357,23 +358,16 @@ func TestPrint(t *testing.T) {
 	_, nodes := unfold(recorded(t, "pbsnodes-a.txt"))
 	_, queues := unfold(recorded(t, "qstat-Qf.txt"))
 	_, scheds := unfold(recorded(t, "qmgr-list-sched.txt"))
-	settable := func(names ...string) func(*api.Attribute) bool {
-		return func(a *api.Attribute) bool {
-			for _, n := range names {
-				if n == a.Name {
-					return true
-				}
-			}
-			return false
-		}
+	settable := func(names ...string) func(*api.Attribute) (string, bool) {
+		return func(a *api.Attribute) (string, bool) { return a.Value, slices.Contains(names, a.Name) }
 	}
 	for _, c := range []struct {
 		file   string
 		kind   Kind
 		object *api.Object
 	}{
-		{"qmgr-print-node.txt", Kind{Word: "node", Plural: "nodes", What: "properties", Printed: settable("state", "resources_available", "resv_enable")}, nodes[0]},
-		{"qmgr-print-queue.txt", Kind{Word: "queue", Plural: "queues", What: "attributes", Printed: settable("queue_type", "enabled", "started")}, queues[0]},
+		{"qmgr-print-node.txt", Kind{Word: "node", Plural: "nodes", What: "properties", Settable: settable("state", "resources_available", "resv_enable")}, nodes[0]},
+		{"qmgr-print-queue.txt", Kind{Word: "queue", Plural: "queues", What: "attributes", Settable: settable("queue_type", "enabled", "started")}, queues[0]},
 		{"qmgr-print-sched.txt", Kind{Word: "sched", Define: "scheduler", Unnamed: true}, scheds[0]},
 	} {
 		t.Run(c.file, func(t *testing.T) {
@@ -397,7 +391,10 @@ func TestPrint_SaysWhoseVnodeItIs(t *testing.T) {
 	of := func(name string) *api.Object {
 		return &api.Object{Name: name, Attributes: []*api.Attribute{{Name: "Mom", Value: "hosta"}}}
 	}
-	kind := Kind{Word: "node", Besides: "Mom", Printed: func(*api.Attribute) bool { return false }}
+	kind := Kind{
+		Word: "node", Besides: func(o *api.Object, a *api.Attribute) bool { return o.Name != a.Value },
+		Settable: func(*api.Attribute) (string, bool) { return "", false },
+	}
 	for name, want := range map[string]string{"hosta": "create node hosta\n", "hosta[0]": "create node hosta[0] Mom=hosta\n"} {
 		var got bytes.Buffer
 		Print(&got, kind, of(name), nil)

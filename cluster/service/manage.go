@@ -203,10 +203,6 @@ func manageHosts(p person, d directive) ([]command.Command, error) {
 	return all, nil
 }
 
-// fixed are attributes of the scheduler that follow from where the leader runs: PBS
-// refuses to set them for its default scheduler, too.
-var fixed = map[string]bool{"sched_host": true, "sched_priv": true, "sched_log": true, "state": true, "partition": true}
-
 func manageSched(p person, d directive) ([]command.Command, error) {
 	if d.verb != command.VerbSet && d.verb != command.VerbUnset {
 		return nil, pbs.Refuse(pbs.NotSupported) // there is the one
@@ -218,7 +214,7 @@ func manageSched(p person, d directive) ([]command.Command, error) {
 		return nil, err
 	}
 	for _, c := range d.changes {
-		if fixed[c.Entry.Name] && c.Op != command.OpUnset {
+		if def, ok := attr.Lookup(attr.Sched, c.Entry.Name); ok && def.Fixed && c.Op != command.OpUnset {
 			return nil, pbs.Errorf(pbs.InvalidRequest, "Operation is not permitted on default scheduler")
 		}
 	}

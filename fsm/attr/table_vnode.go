@@ -52,21 +52,24 @@ func Sharings() []string {
 // time: prime_by_queue that of by_queue.
 const PrimeTime = "prime_"
 
+// fixed is an attribute that PBS refuses to set for its default scheduler.
+func (r row) fixed() row { r.Fixed = true; return r }
+
 // schedRows are the attributes of the scheduler in the order of list sched.
 func schedRows() []row {
 	return []row{
-		managed("sched_host", Text, nil),
+		managed("sched_host", Text, nil).fixed(),
 		managed("sched_cycle_length", Duration, nil).or("00:20:00"),
 		managed("do_not_span_psets", Boolean, nil).or("False"),
 		managed("only_explicit_psets", Boolean, nil).or("False"),
 		managed("throughput_mode", Boolean, nil).or("True"),
 		managed("job_run_wait", Text, oneOf("none", "runjob_hook", "execjob_hook")).or("runjob_hook"),
-		managed("partition", Text, nil).or("pbs-default"),
-		managed("sched_priv", Text, parseDirectory),
-		managed("sched_log", Text, parseDirectory),
+		managed("partition", Text, nil).or("pbs-default").fixed(),
+		managed("sched_priv", Text, parseDirectory).fixed(),
+		managed("sched_log", Text, parseDirectory).fixed(),
 		operated("scheduling", Boolean, nil).or("True"),
 		operated("scheduler_iteration", Number, numberIn(1, 1<<31-1)).or("600"),
-		managed("state", Text, oneOf("idle", "scheduling", "down")),
+		managed("state", Text, oneOf("idle", "scheduling", "down")).fixed(),
 		managed("preempt_queue_prio", Number, numberIn(-1<<31, 1<<31-1)).or("150"),
 		managed("preempt_prio", Text, parsePreemptPrio).or("express_queue, normal_jobs"),
 		managed("preempt_order", Text, parsePreemptOrder).or("SCR"),
