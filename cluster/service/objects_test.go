@@ -3,7 +3,6 @@ package service
 import (
 	"testing"
 
-	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
@@ -22,40 +21,6 @@ func (b *bench) objects() *bench {
 func (b *bench) manage(verb api.Verb, kind api.ObjectKind, name string, changes ...*api.Attribute) error {
 	_, err := b.Batch.Manage(b.as("root@replica:s1"), request(&api.ManageRequest{Verb: verb, Kind: kind, Name: name, Changes: changes}, ""))
 	return err
-}
-
-// Every attribute that is shown can be unset, together with others in one comma list,
-// except the read-only ones (specification: drop-in section 2).
-func TestManage_EveryAttributeCanBeUnset(t *testing.T) {
-	b := newBench(t).objects()
-	b.host("hosta", "hosta")
-	for _, o := range []struct {
-		kind  api.ObjectKind
-		table attr.Object
-		name  string
-	}{
-		{api.ObjectKind_OBJECT_KIND_SERVER, attr.Server, ""},
-		{api.ObjectKind_OBJECT_KIND_QUEUE, attr.Queue, "workq"},
-		{api.ObjectKind_OBJECT_KIND_VNODE, attr.Vnode, "hosta"},
-		{api.ObjectKind_OBJECT_KIND_SCHED, attr.Sched, ""},
-	} {
-		var all []*api.Attribute
-		for _, def := range attr.All(o.table) {
-			if def.Write != attr.ServerOnly && !def.OnCreate {
-				all = append(all, &api.Attribute{Name: def.Name})
-			}
-		}
-		if err := b.manage(api.Verb_VERB_UNSET, o.kind, o.name, all...); err != nil {
-			t.Errorf("unset everything of %s: %v", o.table, err)
-		}
-	}
-	v := b.store.View()
-	if got := v.Server().Get("log_events"); got != "511" {
-		t.Errorf("log_events is %q after unset, want its default", got)
-	}
-	if q, _ := v.Queue("workq"); q.Enabled || q.Started || len(q.Attrs) != 0 {
-		t.Errorf("the queue has %+v after unset", q)
-	}
 }
 
 // All queues, the default one too, all nodes and all custom resources can be deleted and

@@ -90,7 +90,7 @@ func editHook(tx *state.Tx, h *state.Hook, ch AttrChange) error {
 	switch {
 	case !ok || e.Resource != "":
 		return pbs.Refuse(pbs.UndefinedAttribute)
-	case e.Name == "type" && e.Value != h.Get("type"):
+	case e.Name == "type" && ch.Op != OpUnset && e.Value != h.Get("type"):
 		return pbs.Errorf(pbs.HookError, "can't change the type of a hook")
 	case ch.Op != OpSet && ch.Op != OpUnset && def.Type != attr.Array:
 		return pbs.Errorf(pbs.HookError, "%s of a hook can only be set", e.Name)
