@@ -127,6 +127,8 @@ const forever = time.Duration(math.MaxInt64)
 func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.log(logDebug, "Req", "", "Starting Scheduling Cycle")
 	defer timed(l.opts.Meter.cycle)()
+	l.opts.Meter.cycling.Store(true)
+	defer l.opts.Meter.cycling.Store(false)
 	planned := timed(l.opts.Meter.plan)
 	began, most := time.Now(), cycleLength(v)
 	l.planner.late = func() bool { return time.Since(began) >= most }

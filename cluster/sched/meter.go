@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,7 +12,12 @@ import (
 type Meter struct {
 	cycle, plan                prometheus.Histogram
 	planned, started, rejected prometheus.Counter
+
+	cycling atomic.Bool
 }
+
+// InCycle tells whether a scheduling cycle is under way in this process.
+func (m *Meter) InCycle() bool { return m.cycling.Load() }
 
 // NewMeter returns a meter whose figures go to the registry; nil: nobody reads them.
 func NewMeter(reg prometheus.Registerer) *Meter {

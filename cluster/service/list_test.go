@@ -228,6 +228,30 @@ func TestList_SchedFiles(t *testing.T) {
 	}
 }
 
+// TestList_SchedState: the scheduler is idle between cycles, as PBS's is, whether there is
+// anything to schedule or not; in a cycle it schedules, and before there was a leader it is down.
+func TestList_SchedState(t *testing.T) {
+	b := newBench(t)
+	inCycle := false
+	b.Batch.InCycle = func() bool { return inCycle }
+	shows := func(what, want string) {
+		t.Helper()
+		got, err := b.list("ann@login1", &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SCHED, Attributes: []string{"state"}})
+		if err != nil || shown(got) != "default{state="+want+"}" {
+			t.Errorf("%s: %s, %v; want %s", what, shown(got), err, want)
+		}
+	}
+	shows("before the first term", "down")
+	b.do(&command.TermStarted{Leader: "s1", Host: "hosta"})
+	for _, scheduling := range []string{"True", "False"} {
+		b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: entry("scheduling", scheduling)}}})
+		inCycle = false
+		shows("between cycles, scheduling = "+scheduling, "idle")
+		inCycle = true
+		shows("in a cycle, scheduling = "+scheduling, "scheduling")
+	}
+}
+
 // The tree of fair share tells who used how much: that is for those who run the site.
 func TestList_Shares(t *testing.T) {
 	b := newBench(t)

@@ -122,7 +122,7 @@ func (l *listing) scheds() error {
 				return
 			}
 		}
-		p.add(schedName, p.fields.of(schedAttributes(v, l.config.Home), v))
+		p.add(schedName, p.fields.of(schedAttributes(v, l.config), v))
 	})
 }
 
@@ -148,11 +148,15 @@ func (l *listing) shares() error {
 	})
 }
 
-// schedAttributes are those of the duty inside the leader; home is the PBS_HOME in which
-// tools look for the scheduler's files.
-func schedAttributes(v *state.View, home string) attr.List {
-	word := "idle"
-	if v.Server().Scheduling() {
+// schedAttributes are those of the duty inside the leader, with the PBS_HOME in which tools
+// look for the scheduler's files. Its state is that of PBS's scheduler: scheduling in a cycle,
+// which this replica knows of its own, down before there was a leader, else idle.
+func schedAttributes(v *state.View, c *Config) attr.List {
+	word, home := "idle", c.Home
+	switch {
+	case v.Cluster().LeaderHost == "":
+		word = "down"
+	case c.InCycle != nil && c.InCycle():
 		word = "scheduling"
 	}
 	hot := map[string]string{

@@ -89,6 +89,8 @@ type Config struct {
 	Place func(v *state.View, j *state.Job) (execVnode, why string)
 	// Shares returns the tree of fair share; nil: there is nobody who knows it.
 	Shares func(v *state.View) []state.ShareNode
+	// InCycle tells whether the scheduler of this replica is in a cycle; nil: it never is.
+	InCycle func() bool
 	// Moms tells what the moms run that gossip hears; nil: nothing is known.
 	Moms func() []Build
 	// Agent returns the client of a host's mom at HOST:PORT; nil: none can be reached.
