@@ -155,12 +155,15 @@ func manageQueues(p person, d directive) ([]command.Command, error) {
 }
 
 // checkVnode refuses what no vnode can have: a queue that there is not, another mom than the
-// one that it was made for.
+// one that it was made for, or none.
 func checkVnode(p person, d directive) error {
 	for _, c := range d.changes {
 		_, queued := p.view.Queue(pbs.QueueName(c.Entry.Value))
 		v, there := p.view.Vnode(pbs.VnodeName(d.name))
+		whose := c.Entry.Name == "Mom" || c.Entry.Name == "Port"
 		switch {
+		case whose && (c.Op == command.OpUnset || c.Entry.Value == ""): // a vnode has a mom all its life
+			return pbs.Attribute(pbs.ReadOnlyAttribute, c.Entry.Name)
 		case c.Op != command.OpSet:
 		case c.Entry.Name == "queue" && !queued:
 			return pbs.Refuse(pbs.UnknownQueue)

@@ -140,3 +140,17 @@ func TestManage_Limits(t *testing.T) {
 		}
 	}
 }
+
+// A vnode has a mom all its life.
+func TestManage_AVnodeKeepsItsMom(t *testing.T) {
+	b := newBench(t).objects()
+	b.host("hosta", "hosta")
+	for _, name := range []string{"Mom", "Port"} {
+		for _, verb := range []api.Verb{api.Verb_VERB_UNSET, api.Verb_VERB_SET} {
+			err := b.manage(verb, api.ObjectKind_OBJECT_KIND_VNODE, "hosta", &api.Attribute{Name: name})
+			if want := pbs.Attribute(pbs.ReadOnlyAttribute, name).Error(); err == nil || err.Error() != want {
+				t.Errorf("%v of %s of a node: %v, want %s", verb, name, err, want)
+			}
+		}
+	}
+}

@@ -105,7 +105,7 @@ func dropInObjects(t *testing.T, a *siteHost) {
 	for object, readOnly := range map[string]string{
 		"server": "server_state server_host total_jobs state_count resources_assigned license_count pbs_version power_provisioning",
 		"sched":  "pbs_version", "queue workq": "total_jobs state_count hasnodes resources_assigned",
-		"node hosta": "last_state_change_time last_used_time license ntype pbs_version pcpus resources_assigned sharing jobs",
+		"node hosta": "Mom Port last_state_change_time last_used_time license ntype pbs_version pcpus resources_assigned sharing jobs",
 	} {
 		var names []string
 		for _, m := range shownAttribute.FindAllStringSubmatch(a.ok(t, "qmgr", "-c", "list "+object), -1) {
