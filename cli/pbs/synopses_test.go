@@ -24,7 +24,7 @@ func TestGetopt_KnowsTheSynopses(t *testing.T) {
 		words := strings.Fields(line)
 		options := synopsis(line)
 		if words[0] == "also" {
-			words, options = words[1:], besides(words[2])
+			words, options = words[1:], optionsOf(words[2])
 		}
 		all := named[words[0]]
 		if all == nil {
@@ -94,8 +94,8 @@ func synopsis(line string) map[string]bool {
 	return found
 }
 
-// besides reads letters as getopt takes them.
-func besides(letters string) map[string]bool {
+// optionsOf reads letters as getopt takes them.
+func optionsOf(letters string) map[string]bool {
 	found := map[string]bool{}
 	for i := range len(letters) {
 		if letters[i] != ':' {
