@@ -49,8 +49,12 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return nil
 	}
 	next := *j
-	next.Used = usedNow(tx, j, c.Used)
-	presentUsed(&next, c.Present)
+	used := c.Used
+	if c.Lost { // what the mom does not know any more counts
+		used = overlaid(j.Used, used)
+	}
+	next.Used = usedNow(tx, j, used)
+	presentUsed(tx, &next, c.Present)
 	next.ExitStatus, next.HasExited = c.ExitStatus, true
 	next.Ended = m.At
 	if c.StageoutStatus < 0 {

@@ -37,7 +37,7 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	r := j.Release
 	before := *j
 	before.Used = usedNow(tx, j, used)
-	presentUsed(&before, nil)
+	presentUsed(tx, &before, nil)
 	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, present)})
 	next := before
 	p := state.Phases{Orig: j.Assignment()}

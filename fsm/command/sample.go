@@ -31,7 +31,7 @@ func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 		}
 		next := *j
 		next.Used = usedNow(tx, j, u.Used)
-		presentUsed(&next, u.Present)
+		presentUsed(tx, &next, u.Present)
 		tx.PutJob(&next)
 	}
 	return nil
@@ -39,7 +39,7 @@ func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 
 // presentUsed notes what the hosts have used that a job still has. The cpus of those that it
 // has released count in the total.
-func presentUsed(j *state.Job, present resource.List) {
+func presentUsed(tx *state.Tx, j *state.Job, present resource.List) {
 	if j.Phases == nil {
 		return
 	}
@@ -50,18 +50,22 @@ func presentUsed(j *state.Job, present resource.List) {
 		return
 	}
 	p := *j.Phases
+	if tx.Cluster().FeatureLevel >= LevelHosts {
+		p.Present = nil // all of it is told
+	}
 	p.Present = overlaid(p.Present, present)
 	j.Phases = &p
 }
 
-// usedNow is what a run has used by what its mother superior tells. A mom whose host was booted
-// may have forgotten what it told before: the walltime of a run never falls, and its cput not
-// below what its phases have used.
+// usedNow is what a run has used by what its mother superior tells, which is all that there is to tell: what it does
+// not name any more cannot be united over the hosts, or was taken back by a hook (specification: resources-used
+// section 4). A mom whose host was booted may have forgotten what it told before: the walltime of a run never falls, and
+// its cput not below what its phases have used.
 func usedNow(tx *state.Tx, j *state.Job, told resource.List) resource.List {
-	used := overlaid(j.Used, told)
-	if tx.Cluster().FeatureLevel < LevelHosts {
-		return used
+	if tx.Cluster().FeatureLevel < LevelHosts || len(told) == 0 {
+		return overlaid(j.Used, told)
 	}
+	used := overlaid(overlaid(nothingUsed(), cpusOf(j)), told)
 	used = atLeast(used, j.Used, "walltime")
 	if j.Phases != nil {
 		used = atLeast(used, j.Phases.UsedAcct, "cput")

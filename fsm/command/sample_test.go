@@ -48,3 +48,48 @@ func TestUsed_OfABootedHost(t *testing.T) {
 		}
 	}
 }
+
+// A resource that could be united over the hosts, and can no longer be, or that a hook has taken back, is unset
+// (resources-used section 4), unless its mom has lost its memory.
+func TestUsed_IsWhatWasToldLast(t *testing.T) {
+	was := resource.List{{Name: "foo_i", Value: "7"}, {Name: "foo_str", Value: `'{"a": 1}'`}}
+	now := resource.List{{Name: "foo_i", Value: "8"}}
+	for name, c := range map[string]struct {
+		then func(w *releasing)
+		want string
+	}{
+		"a sample": {func(w *releasing) {
+			w.must(&UsageSample{Host: "hosta", Jobs: []JobUsage{{Job: w.job, RunCount: 1, Used: now, Present: now}}})
+		}, "8 "},
+		"a sample of nothing": {func(w *releasing) {
+			w.must(&UsageSample{Host: "hosta", Jobs: []JobUsage{{Job: w.job, RunCount: 1}}})
+		}, `7 '{"a": 1}'`},
+		"the end": {func(w *releasing) {
+			w.must(&JobEnded{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Used: now, Present: now})
+		}, "8 "},
+		"the end of a lost run": {func(w *releasing) {
+			w.must(&JobEnded{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Used: now, Lost: true})
+		}, `8 '{"a": 1}'`},
+	} {
+		w := newReleasing(t)
+		w.must(&UsageSample{Host: "hosta", Jobs: []JobUsage{{Job: w.job, RunCount: 1, Used: was, Present: was}}})
+		c.then(w)
+		var used resource.List
+		if j := w.now(); j != nil {
+			used = j.Used
+		}
+		for _, e := range w.events {
+			if e.Kind == state.JobEnded || e.Kind == state.JobRequeued {
+				used = e.Job.Used
+			}
+		}
+		number, _ := used.Get("foo_i")
+		text, _ := used.Get("foo_str")
+		if number+" "+text != c.want {
+			t.Errorf("after %s: %s %s, want %s", name, number, text, c.want)
+		}
+		if ncpus, ok := used.Get("ncpus"); !ok {
+			t.Errorf("after %s: ncpus %q", name, ncpus)
+		}
+	}
+}

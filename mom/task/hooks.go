@@ -192,6 +192,10 @@ func overlaid(base, over []spool.Used) []spool.Used {
 			continue
 		}
 		i := slices.IndexFunc(out, func(o spool.Used) bool { return o.Resource == u.Resource })
+		if u.Value == "" { // taken back
+			out = slices.DeleteFunc(out, func(o spool.Used) bool { return o.Resource == u.Resource })
+			continue
+		}
 		if i < 0 {
 			out = append(out, u)
 			continue

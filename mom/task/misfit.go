@@ -2,7 +2,7 @@ package task
 
 import (
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -23,11 +23,11 @@ func (t Task) Misfits() []Misfit {
 
 // hookedOtherwise tells whether hooks on some host have set other values.
 func hookedOtherwise(before, after Task) bool {
-	if !reflect.DeepEqual(before.HookUsed, after.HookUsed) {
+	if !slices.Equal(before.HookUsed, after.HookUsed) {
 		return true
 	}
 	for host, s := range after.Shares {
-		if len(s.Hooked) > 0 && !reflect.DeepEqual(s.Hooked, before.Shares[host].Hooked) {
+		if !slices.Equal(s.Hooked, before.Shares[host].Hooked) {
 			return true
 		}
 	}

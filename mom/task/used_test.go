@@ -136,3 +136,25 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
+
+// What a hook unsets it has not set: the host's own measure counts again, and of strings the others' stay.
+func TestUsed_Unset(t *testing.T) {
+	job := in(Running, asked, limited("ncpus", "3"))
+	job.Peak = Peak{CPU: time.Minute}
+	job.Shares = map[pbs.HostName]Share{"hostb": {Hooked: others}, "hostc": {}}
+	job.HookUsed = overlaid(ms, []spool.Used{{Resource: "cput"}, {Resource: "foo_str"}, {Resource: "foo_i"}, {Resource: "never_set"}})
+	got := map[string]string{}
+	for _, u := range job.Used() {
+		got[u.Resource] = u.Value
+	}
+	for name, want := range map[string]string{"cput": "00:01:20", "foo_str": `'{"eight": 8, "nine": 9}'`, "foo_i": "10", "never_set": "", "vmem": "19gb"} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	after := job
+	after.Shares = map[pbs.HostName]Share{"hostb": {}, "hostc": {}}
+	if !hookedOtherwise(job, after) || hookedOtherwise(job, job) {
+		t.Error("that a sister has taken its values back is not seen")
+	}
+}
