@@ -3,6 +3,7 @@ package mom
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,8 +34,9 @@ func (s jobSource) Objects(ctx context.Context, kind, name string, yield func(ho
 	if kind != "release" {
 		return s.hookSource.Objects(ctx, kind, name, yield)
 	}
-	var wishes []hook.Release
-	if err := json.Unmarshal([]byte(name), &wishes); err != nil {
+	wishes, err := readWishes(name)
+	if err != nil {
+		s.runner.mom.lines.Job(daylog.Error, s.task.Key.Job, "cannot prune: "+err.Error())
 		return err
 	}
 	reply, err := s.runner.askPrune(ctx, s.task, wishes, true)
@@ -49,6 +51,19 @@ func (s jobSource) Objects(ctx context.Context, kind, name string, yield func(ho
 		found.Attrs = append(found.Attrs, hook.Attr{"released", "", name})
 	}
 	return yield(found)
+}
+
+// readWishes reads what a hook asks about: releases, one after the other, of which the last one is new. A script
+// may write into the pipe whatever it likes.
+func readWishes(text string) ([]hook.Release, error) {
+	var wishes []hook.Release
+	if err := json.Unmarshal([]byte(text), &wishes); err != nil {
+		return nil, fmt.Errorf("read what a hook releases: %w", err)
+	}
+	if len(wishes) == 0 {
+		return nil, errors.New("a hook asks about no release")
+	}
+	return wishes, nil
 }
 
 // askPrune asks the servers for a smaller assignment, and tells the log why there is none. The last of the
