@@ -79,11 +79,15 @@ func (r hookRunner) startup(ctx context.Context, h hook.Hook) {
 	if ctx.Err() != nil {
 		return
 	}
+	wishes := &spool.Hook{Name: h.Name}
 	switch {
-	case out.Failure != "" && h.Fails("offline_vnodes"):
-		r.append(spool.TaskKey{}, &spool.Hook{Name: h.Name, Offline: offlined(h.Name)})
-	case out.Rejected == nil && h.Fails("clear_vnodes_upon_recovery"):
-		r.append(spool.TaskKey{}, &spool.Hook{Name: h.Name, Clear: offlined(h.Name)})
+	case out.Failure != "":
+		failAction(wishes, e.Event, &h)
+	case out.Rejected == nil:
+		recovered(wishes, e.Event, &h)
+	}
+	if wishes.Offline != "" || wishes.Clear != "" {
+		r.append(spool.TaskKey{}, wishes)
 	}
 	if out.Rejected != nil {
 		r.sendVnodes(spool.TaskKey{}, out)

@@ -90,10 +90,9 @@ func (r hookRunner) refused(t *task.Task, event string, out outcome) error {
 	r.mom.lines.Job(daylog.Job, t.Key.Job, out.Message)
 	r.sendVnodes(t.Key, out) // before the run is over: of its vnodes it may say more than of others
 	wishes := r.wishesFor(t, out.Rejected.Name, out)
-	if out.Failure != "" && out.Rejected.Fails("offline_vnodes") {
-		wishes.Offline = offlined(out.Rejected.Name)
+	if out.Failure != "" {
+		failAction(wishes, event, out.Rejected)
 	}
-	wishes.Restart = wishes.Restart || out.Failure != "" && out.Rejected.Fails("scheduler_restart_cycle")
 	if event == "execjob_launch" && t.State == task.Starting && len(wishes.Rerun) == 0 {
 		wishes.Delete = []spool.TaskKey{t.Key}
 	}
@@ -205,10 +204,6 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 	for i := range list {
 		h := &list[i]
 		script, config, err := store.Script(h)
-		if err != nil { // the servers send it anew: until then it does not run
-			m.lines.write(daylog.Error, "Hook", h.Name, err.Error())
-			continue
-		}
 		run := hook.Run{
 			Hook: *h, Script: script, Config: config, Dir: m.config.path("spool"), Resources: resources,
 			Source: source, Log: m.hookLine,
@@ -216,11 +211,14 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 		if h.Attrs["debug"] == "true" {
 			run.Debug = m.config.path("mom_priv", "hooks", "tmp")
 		}
-		if h.Attrs["user"] == "pbsuser" && t != nil {
+		if h.Attrs["user"] == "pbsuser" && t != nil && err == nil {
 			if run.User, run.Dir, err = r.owner(ctx, *t); err != nil {
-				m.lines.write(daylog.Error, "Hook", h.Name, "account of the owner: "+err.Error())
-				continue
+				err = fmt.Errorf("account of the owner: %w", err)
 			}
+		}
+		if err != nil { // it was complete, and is no reason to go on without it
+			m.lines.write(daylog.Error, "Hook", h.Name, err.Error())
+			run.Broken = err
 		}
 		runs = append(runs, run)
 	}

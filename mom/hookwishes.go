@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"rampart/fsm/resource"
@@ -16,7 +17,33 @@ import (
 
 func offlined(hook string) string { return "offlined by hook '" + hook + "' due to hook error" }
 
-// usedOf returns what a hook has set of resources_used, with the types of the resources.
+// actsAt are the events at which a fail_action counts (specification: hooks section 1). A hook may have others, too.
+var actsAt = map[string][]string{
+	"offline_vnodes":             {"execjob_begin", "execjob_prologue", "exechost_startup"},
+	"clear_vnodes_upon_recovery": {"exechost_startup"},
+	"scheduler_restart_cycle":    {"execjob_begin", "execjob_prologue"},
+}
+
+func acts(h *hook.Hook, action, event string) bool {
+	return h.Fails(action) && slices.Contains(actsAt[action], event)
+}
+
+// failAction adds what follows when a hook has failed at an event.
+func failAction(wishes *spool.Hook, event string, h *hook.Hook) {
+	if acts(h, "offline_vnodes", event) {
+		wishes.Offline = offlined(h.Name)
+	}
+	wishes.Restart = acts(h, "scheduler_restart_cycle", event)
+}
+
+// recovered adds what follows when a hook has come to its end that may have failed before.
+func recovered(wishes *spool.Hook, event string, h *hook.Hook) {
+	if acts(h, "clear_vnodes_upon_recovery", event) {
+		wishes.Clear = offlined(h.Name)
+	}
+}
+
+// usedOf returns what a hook has set of resources_used, with the types of the resources; what it has unset has no value.
 func (r hookRunner) usedOf(edits *hook.Edits) []spool.Used {
 	if edits == nil {
 		return nil
@@ -24,11 +51,15 @@ func (r hookRunner) usedOf(edits *hook.Edits) []spool.Used {
 	var all []spool.Used
 	for name, value := range edits.Set {
 		base, res, _ := strings.Cut(name, ".")
-		if base != "resources_used" || res == "" || value == nil {
+		if base != "resources_used" || res == "" {
 			continue
 		}
 		kind, ok := r.typeOf(res)
 		if !ok {
+			continue
+		}
+		if value == nil {
+			all = append(all, spool.Used{Resource: res, Type: kind.String()})
 			continue
 		}
 		text := *value
@@ -58,8 +89,11 @@ func (r hookRunner) typeOf(name string) (resource.Type, bool) {
 	return 0, false
 }
 
-// sendVnodes tells the servers what hooks want of vnodes, those that have rejected included.
+// sendVnodes tells the servers what hooks want of vnodes and of the scheduler, those that have rejected included.
 func (r hookRunner) sendVnodes(key spool.TaskKey, out outcome) {
+	for _, name := range out.Restarts {
+		r.append(key, &spool.Hook{Name: name, Restart: true})
+	}
 	for _, e := range out.Edits {
 		r.append(key, &spool.Hook{Name: e.Hook, Own: e.Own, Vnodes: vnodesOf(e.Vnodes)})
 	}
@@ -77,14 +111,14 @@ func (r hookRunner) send(t *task.Task, out outcome) {
 		name = h.Name
 	}
 	wishes := r.wishesFor(t, name, out)
-	if wishes.Restart || len(wishes.Rerun)+len(wishes.Delete)+len(wishes.Jobs) > 0 {
+	if len(wishes.Rerun)+len(wishes.Delete)+len(wishes.Jobs) > 0 {
 		r.append(key, wishes)
 	}
 }
 
 // wishesFor is what hooks want of a job: its end, and attributes.
 func (r hookRunner) wishesFor(t *task.Task, name string, out outcome) *spool.Hook {
-	wishes := &spool.Hook{Name: name, Restart: out.Restart}
+	wishes := &spool.Hook{Name: name}
 	if t != nil && out.Job != nil {
 		wishOf(wishes, t.Key, out.Job)
 	}

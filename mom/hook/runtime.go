@@ -187,6 +187,8 @@ type Run struct {
 	Source    Source            // nil: nothing can be asked
 	Log       func(Line)
 	Debug     string // folder in which input and output are kept; empty: they are not
+	// Broken says why the hook cannot run, which counts as its failure; nil: it can.
+	Broken error
 }
 
 // Compile returns a *SyntaxError for a script that the interpreter cannot read.

@@ -10,6 +10,7 @@ type Outcome struct {
 	Answer            // what all of them changed; Accept is false if one of them has rejected
 	Rejected *Hook    // which one that was
 	Done     []Hook   // those that have come to their end
+	Restarts []string // names of those that want a scheduling cycle
 	Edits    []Edited // changes of vnodes by each of them, and by the one that has rejected
 	Lines    []string // for the log: what went wrong
 }
@@ -34,12 +35,17 @@ func sequence(ctx context.Context, do func(context.Context, Run) (*Answer, error
 	for i := range runs {
 		run := runs[i]
 		run.Event = e
-		a, err := do(ctx, run)
+		a, err := (*Answer)(nil), run.Broken
+		if err == nil {
+			a, err = do(ctx, run)
+		}
 		if err != nil {
 			a = &Answer{Failure: err.Error()}
 		}
 		a.bound(run.Hook.Attrs["user"] == pbsUser)
-		out.Restart = out.Restart || a.Restart
+		if a.Restart {
+			out.Restart, out.Restarts = true, append(out.Restarts, run.Hook.Name)
+		}
 		if a.Reboot != "" {
 			out.Reboot = a.Reboot
 		}

@@ -1,0 +1,121 @@
+package mom
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"rampart/mom/hook"
+	"rampart/mom/spool"
+	"rampart/transport/daylog"
+)
+
+// Whatever a hook writes into the pipe, it has asked about at least one release, or about nothing.
+func FuzzReadWishes(f *testing.F) {
+	for _, text := range []string{
+		`[{"vnodes":["hostb"]}]`, `[{"keep":"1:ncpus=1"},{"vnodes":["hostc","hostd"],"gone":["hostc"]}]`, `[]`, `null`, `[null]`, `{}`, `[`, `"x"`, ``, `[[]]`, `0`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		wishes, err := readWishes(text)
+		if (err == nil) != (len(wishes) > 0) {
+			t.Errorf("%q: %d wishes, %v", text, len(wishes), err)
+		}
+		if _, err := json.Marshal(wishes); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A hook that asks about no release gets an error, and its mom lives on.
+func TestJobSource_NoRelease(t *testing.T) {
+	m := &Mom{lines: lines{daylog.New(t.TempDir(), "pbs_mom", daylog.Options{}), slog.New(slog.DiscardHandler)}}
+	s := jobSource{runner: hookRunner{mom: m}}
+	for _, text := range []string{"[]", "null", "{}"} {
+		if err := s.Objects(t.Context(), "release", text, func(hook.Object) error { return nil }); err == nil {
+			t.Errorf("%s is asked of the servers", text)
+		}
+	}
+}
+
+// What a hook unsets of resources_used is told without a value, which takes back what it has set.
+func TestHookRunner_UsedOfUnset(t *testing.T) {
+	text := "00:00:05"
+	used := hookRunner{}.usedOf(&hook.Edits{Set: map[string]*string{"resources_used.cput": &text, "resources_used.mem": nil, "Hold_Types": nil}})
+	want := map[string]spool.Used{"cput": {Resource: "cput", Type: "time", Value: "00:00:05"}, "mem": {Resource: "mem", Type: "size"}}
+	for _, u := range used {
+		if u != want[u.Resource] {
+			t.Errorf("%+v, want %+v", u, want[u.Resource])
+		}
+	}
+	if len(used) != len(want) {
+		t.Errorf("%+v", used)
+	}
+}
+
+// What follows a failure at each event of moms, and the end of a startup hook that goes well (hooks section 1).
+func TestHookRunner_FailAction(t *testing.T) {
+	const offline, clears, restart = "offline_vnodes", "clear_vnodes_upon_recovery", "scheduler_restart_cycle"
+	text := "offlined by hook 'h' due to hook error"
+	for _, event := range []string{
+		"execjob_begin", "execjob_prologue", "execjob_launch", "execjob_attach", "execjob_resize", "execjob_preterm", "execjob_postsuspend",
+		"execjob_preresume", "execjob_epilogue", "execjob_end", "execjob_abort", "exechost_startup", "exechost_periodic",
+	} {
+		start := event == "execjob_begin" || event == "execjob_prologue"
+		startup := event == "exechost_startup"
+		for _, action := range []string{"none", "", offline, clears, restart, offline + "," + clears, offline + "," + restart} {
+			h := &hook.Hook{Name: "h", Attrs: map[string]string{"fail_action": action}}
+			has := func(what string) bool { return strings.Contains(action, what) }
+			failed, well := &spool.Hook{}, &spool.Hook{}
+			failAction(failed, event, h)
+			recovered(well, event, h)
+			want := spool.Hook{Restart: has(restart) && start}
+			if has(offline) && (start || startup) {
+				want.Offline = text
+			}
+			if !reflect.DeepEqual(*failed, want) {
+				t.Errorf("%s, fail_action %q: %+v, want %+v", event, action, *failed, want)
+			}
+			want = spool.Hook{}
+			if has(clears) && startup {
+				want.Clear = text
+			}
+			if !reflect.DeepEqual(*well, want) {
+				t.Errorf("%s went well, fail_action %q: %+v, want %+v", event, action, *well, want)
+			}
+		}
+	}
+}
+
+// A hook whose copy cannot be read has failed: the mom does not go on as if there were none.
+func TestHookRunner_SpoiltCopy(t *testing.T) {
+	dir := t.TempDir()
+	store, err := hook.OpenStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := []byte("pass")
+	sum := sha256.Sum256(script)
+	key := hex.EncodeToString(sum[:])
+	if _, err := store.Set(&hook.Manifest{Generation: 1, Hooks: []hook.Hook{{
+		Name: "h", Seq: 1, Script: key, Attrs: map[string]string{"event": "execjob_begin", "enabled": "true", "fail_action": "offline_vnodes"},
+	}}}, map[string][]byte{key: script}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "h.PY"), []byte("spoilt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := &Mom{lines: lines{daylog.New(t.TempDir(), "pbs_mom", daylog.Options{}), slog.New(slog.DiscardHandler)}}
+	r := hookRunner{m, &life{hooks: momHooks{store: store}}}
+	out := r.run(t.Context(), &hook.Event{Event: "execjob_begin"}, nil, false)
+	if out.Rejected == nil || out.Rejected.Name != "h" || !strings.Contains(out.Failure, hook.ErrIncomplete.Error()) {
+		t.Errorf("%+v", out.Outcome)
+	}
+}
