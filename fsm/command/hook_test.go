@@ -2,6 +2,7 @@ package command
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -313,5 +314,26 @@ func TestHookWishes_Jobs(t *testing.T) {
 	}
 	if err := w.View().Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A hook on a mom may have a scheduling cycle begin, which any commit does; the log tells which hook has.
+func TestHookWishes_RestartsTheCycle(t *testing.T) {
+	w := newWriter(t)
+	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "a"}}})
+	before := w.View().Index()
+	w.index++
+	_, events := Run(w.Store, w.index, 1, Entry{Time: pbs.Time(w.index), Proposals: []Proposal{{Commands: []Command{
+		&HookWishes{Source: Source{Host: "a", Spool: "s", Seq: 1}, Hook: "p", Restart: true},
+	}}}})
+	w.Publish()
+	want := "hook 'p' requested for scheduler to restart cycle"
+	if !slices.ContainsFunc(events, func(e state.Event) bool {
+		return e.Kind == state.HookAsked && e.Object == "a" && e.Text == want
+	}) {
+		t.Errorf("events %+v", events)
+	}
+	if w.View().Index() == before {
+		t.Error("nothing for the scheduler to see")
 	}
 }

@@ -88,6 +88,9 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if c.Offline != "" || c.Clear != "" {
 		c.offline(tx, m)
 	}
+	if c.Restart { // the commit itself begins the cycle
+		tx.Emit(state.Event{Kind: state.HookAsked, Object: string(c.Source.Host), Text: RestartsCycle(c.Hook)})
+	}
 	for _, w := range c.Jobs { // before its end, so that holds count
 		c.job(tx, m, w)
 	}
@@ -113,6 +116,11 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		}
 	}
 	return nil
+}
+
+// RestartsCycle is what the log says of a hook that wants a scheduling cycle, in PBS's words.
+func RestartsCycle(hook string) string {
+	return "hook '" + hook + "' requested for scheduler to restart cycle"
 }
 
 func (c *HookWishes) ask(tx *state.Tx, what string, t ReportedTask) {

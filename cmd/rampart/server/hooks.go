@@ -12,6 +12,7 @@ import (
 
 	"rampart/cluster/service"
 	"rampart/fsm/attr"
+	"rampart/fsm/command"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
 	"rampart/transport/daylog"
@@ -24,6 +25,7 @@ type hooks struct {
 	log     *daylog.Log
 	self    string // Server@HOST
 	logger  *slog.Logger
+	restart chan struct{} // a hook wants a scheduling cycle
 
 	mu    sync.Mutex
 	store *hook.Store
@@ -41,7 +43,7 @@ func newHooks(c Config, conf string, log *daylog.Log, logger *slog.Logger) *hook
 			Dir: dir, Host: short, ConfFile: conf, Logger: logger,
 			Conf: map[string]string{"PBS_HOME": string(c.Home), "PBS_SERVER": c.Server},
 		}),
-		dir: dir, log: log, self: "Server@" + c.Host, logger: logger,
+		dir: dir, log: log, self: "Server@" + c.Host, logger: logger, restart: make(chan struct{}, 1),
 	}
 }
 
@@ -162,6 +164,13 @@ func (h *hooks) sequence(ctx context.Context, by sequencer, runs []hook.Run, e *
 	out := by.Sequence(ctx, runs, e, regardless)
 	for _, text := range out.Lines {
 		h.write(daylog.Debug, "Hook", h.self, text)
+	}
+	for _, one := range out.Restarts {
+		h.write(daylog.System, "Hook", h.self, command.RestartsCycle(one))
+		select {
+		case h.restart <- struct{}{}:
+		default: // one is on its way
+		}
 	}
 	return out
 }

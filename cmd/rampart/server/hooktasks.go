@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"rampart/cluster/dispatch"
@@ -21,10 +22,11 @@ const (
 )
 
 // serve runs, while this replica leads, the hooks of what was committed and those that run
-// now and then. A committed event is forgotten when its hooks have run: a leader that dies
-// between the two leaves it to the next one.
+// now and then, which hold up neither those nor each other. A committed event is forgotten when its hooks
+// have run: a leader that dies between the two leaves it to the next one.
 func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer dispatch.Proposer) error {
-	due := map[string]time.Time{}
+	rest := rests{until: map[string]time.Time{}, ended: make(chan string)}
+	defer rest.running.Wait()
 	tick := time.NewTicker(hooksLookEvery)
 	defer tick.Stop()
 	for {
@@ -33,20 +35,22 @@ func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer disp
 		if err := h.tasks(ctx, v, proposer); err != nil && ctx.Err() == nil {
 			h.logger.Warn("forget events whose hooks have run", "err", err)
 		}
-		h.periodic(ctx, v, due)
-		if !v.HasHooksAt("periodic") {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-changed:
-				continue
-			}
+		h.periodic(ctx, v, &rest)
+		var look <-chan time.Time // nothing is due while there is no such hook
+		if v.HasHooksAt("periodic") {
+			look = tick.C
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-		case <-tick.C:
+		case <-look:
+		case name := <-rest.ended:
+			rest.until[name] = time.Now().Add(freqOf(source.View(), name))
+		case <-h.restart: // a commit is what the scheduler looks for
+			if _, err := proposer.Propose(ctx, command.Proposal{Commands: []command.Command{&command.HookTasksDone{}}}); err != nil && ctx.Err() == nil {
+				h.logger.Warn("begin a scheduling cycle for a hook", "err", err)
+			}
 		}
 	}
 }
@@ -89,23 +93,51 @@ func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Prop
 	return out.Err()
 }
 
-// periodic runs the hooks that are due: first when they are there or the term begins, then
+// rests are the periodic hooks that do not run now: until when, by name. One that runs has the end of time.
+type rests struct {
+	until   map[string]time.Time
+	ended   chan string
+	running sync.WaitGroup
+}
+
+// never is later than whatever is due.
+var never = time.Unix(1<<40, 0)
+
+// periodic starts the hooks that are due: first when they are there or the term begins, then
 // freq after their last run ended.
-func (h *hooks) periodic(ctx context.Context, v *state.View, due map[string]time.Time) {
-	for _, one := range v.HooksAt("periodic") {
-		if ctx.Err() != nil || time.Now().Before(due[one.Name]) {
+func (h *hooks) periodic(ctx context.Context, v *state.View, rest *rests) {
+	present := v.HooksAt("periodic")
+	for _, one := range present {
+		if time.Now().Before(rest.until[one.Name]) {
 			continue
 		}
-		e := &hook.Event{Event: "periodic"}
-		for vn := range v.Vnodes() {
-			e.Vnodes = append(e.Vnodes, service.HookObject(string(vn.Name), v.VnodeAttributes(vn)))
-		}
-		h.runSome(ctx, v, e, []*state.Hook{one}, true)
-		due[one.Name] = time.Now().Add(time.Duration(one.Int("freq")) * time.Second)
+		rest.until[one.Name] = never
+		rest.running.Go(func() {
+			e := &hook.Event{Event: "periodic"}
+			for vn := range v.Vnodes() {
+				e.Vnodes = append(e.Vnodes, service.HookObject(string(vn.Name), v.VnodeAttributes(vn)))
+			}
+			h.runSome(ctx, v, e, []*state.Hook{one}, true)
+			select {
+			case rest.ended <- one.Name:
+			case <-ctx.Done():
+			}
+		})
 	}
-	for name := range due {
-		if !slices.ContainsFunc(v.HooksAt("periodic"), func(one *state.Hook) bool { return one.Name == name }) {
-			delete(due, name)
+	for name, until := range rest.until {
+		gone := !slices.ContainsFunc(present, func(one *state.Hook) bool { return one.Name == name })
+		if gone && !until.Equal(never) {
+			delete(rest.until, name)
 		}
 	}
+}
+
+// freqOf is how long a periodic hook rests after its run.
+func freqOf(v *state.View, name string) time.Duration {
+	for _, one := range v.HooksAt("periodic") {
+		if one.Name == name {
+			return time.Duration(one.Int("freq")) * time.Second
+		}
+	}
+	return 0
 }

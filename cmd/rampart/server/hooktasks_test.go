@@ -1,0 +1,168 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/mom/hook"
+	"rampart/transport/daylog"
+)
+
+// alone is a replica without others: source and proposer.
+type alone struct {
+	t *testing.T
+
+	mu      sync.Mutex
+	store   *state.Store
+	view    *state.View
+	index   uint64
+	changed chan struct{}
+	cycles  int // proposals of no event, which only wake the scheduler
+}
+
+func (a *alone) View() *state.View {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.view
+}
+
+func (a *alone) Changed() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.changed
+}
+
+func (a *alone) Propose(_ context.Context, p command.Proposal) (command.Outcome, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range p.Commands {
+		if done, ok := c.(*command.HookTasksDone); ok && len(done.Seqs) == 0 {
+			a.cycles++
+		}
+	}
+	a.index++
+	out, _ := command.Run(a.store, a.index, 1, command.Entry{Time: pbs.Time(a.index), Proposals: []command.Proposal{p}})
+	a.view = a.store.Publish()
+	close(a.changed)
+	a.changed = make(chan struct{})
+	return out[0], nil
+}
+
+func (a *alone) do(list ...command.Command) {
+	a.t.Helper()
+	out, err := a.Propose(a.t.Context(), command.Proposal{Asker: pbs.User{Name: "root", Host: "s1"}, Commands: list})
+	if err == nil {
+		err = out.Err()
+	}
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *alone) hook(name, event, script string, more ...attr.Entry) {
+	a.t.Helper()
+	changes := []command.AttrChange{{Entry: attr.Entry{Name: "event", Value: event}}}
+	for _, e := range more {
+		changes = append(changes, command.AttrChange{Entry: e})
+	}
+	a.do(&command.ManageHook{Verb: command.VerbCreate, Name: name, Changes: changes})
+	a.do(&command.ImportHook{Name: name, Kind: state.HookScript, Body: []byte(script)})
+}
+
+// serving returns a replica whose hooks are served, and the folder of its server log.
+func serving(t *testing.T, hooksOf func(a *alone)) (a *alone, logs string) {
+	if _, err := hook.FindPython(""); err != nil {
+		t.Skip(err)
+	}
+	a = &alone{t: t, store: state.NewStore(), changed: make(chan struct{})}
+	a.do(&command.InitCluster{ID: "c", Name: "srv", Epoch: 1}, &command.RaiseLevel{Level: command.FeatureLevel})
+	hooksOf(a)
+	dir, logs := t.TempDir(), t.TempDir()
+	quiet := slog.New(slog.DiscardHandler)
+	h := &hooks{
+		runtime: hook.NewRuntime(hook.Options{Dir: dir, Host: "s1", Logger: quiet}), dir: dir, logger: quiet, self: "Server@s1",
+		log: daylog.New(logs, "Server", daylog.Options{Mask: daylog.ServerMask}), restart: make(chan struct{}, 1),
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- h.serve(ctx, a, a) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := h.runtime.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, logs
+}
+
+// within waits for a condition, also on a machine that is busy with others.
+func within(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// A periodic hook that takes long holds up neither the hooks of what was committed nor other periodic ones, and runs
+// once at a time.
+func TestHooks_PeriodicHoldsUpNobody(t *testing.T) {
+	dir := t.TempDir()
+	note := func(name string) string {
+		return fmt.Sprintf("open(%q, 'a').write('.')\n", filepath.Join(dir, name))
+	}
+	count := func(name string) int {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		return len(text)
+	}
+	a, _ := serving(t, func(a *alone) {
+		a.hook("long", "periodic", note("long")+"import time\ntime.sleep(500)\n", attr.Entry{Name: "freq", Value: "1"}, attr.Entry{Name: "alarm", Value: "600"})
+		a.hook("short", "periodic", note("short"), attr.Entry{Name: "freq", Value: "1"})
+		a.hook("after", "postqueuejob", note("after"))
+	})
+	within(t, "the long hook begins", func() bool { return count("long") > 0 })
+	a.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "s1"}})
+	within(t, "the hook of what was committed", func() bool { return count("after") > 0 })
+	before := count("short")
+	within(t, "the other periodic hook runs again", func() bool { return count("short") > before+1 })
+	if n := count("long"); n != 1 {
+		t.Errorf("the long hook runs %d times at once", n)
+	}
+}
+
+// A periodic hook may have a scheduling cycle begin: a commit, which the scheduler looks for, and a line in the log.
+func TestHooks_PeriodicRestartsTheCycle(t *testing.T) {
+	a, logs := serving(t, func(a *alone) {
+		a.hook("again", "periodic", "import pbs\npbs.server().scheduler_restart_cycle()\n", attr.Entry{Name: "freq", Value: "1000"})
+	})
+	within(t, "a cycle", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.cycles == 1
+	})
+	files, err := filepath.Glob(filepath.Join(logs, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), "Hook;Server@s1;hook 'again' requested for scheduler to restart cycle") {
+		t.Errorf("the log: %s, %v", text, err)
+	}
+}
