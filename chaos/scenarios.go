@@ -57,6 +57,7 @@ func Scenarios() []Scenario {
 	all = append(all, Releases()...)
 	all = append(all, Suspensions()...)
 	all = append(all, Startups()...)
+	all = append(all, Lives()...)
 	return append(all, Ambushes()...)
 }
 

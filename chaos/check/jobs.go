@@ -38,7 +38,7 @@ func judgeJob(f *faults, e *Evidence, r Replica, o Op, book []record) {
 	if ends == 0 && asked == 0 {
 		f.add("%s has no E record on %s and was not deleted", o.Job, r.Name)
 	}
-	if asked > 0 && !deletionTried(e, o.Name) {
+	if asked > 0 && !deletionTried(e, o.Name) && e.Asked[Wish{Delete, o.Job}] == 0 {
 		f.add("%s has a D record on %s, and nobody has deleted it", o.Job, r.Name)
 	}
 }

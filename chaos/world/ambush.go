@@ -129,6 +129,11 @@ var requests = map[string]func(ctx context.Context, w *World) error{
 		return err
 	},
 	"TurnRoots": turnRoots,
+
+	LifeSuspendAsked: ofWide(toAndFro),
+	LifeSuspended:    ofWide(toAndFro),
+	LifeResumeAsked:  ofWide(toAndFro),
+	LifeEndAsked:     ofWide(end),
 }
 
 func manage(verb api.Verb, kind api.ObjectKind, name, attr, value string) func(context.Context, *World) error {

@@ -48,14 +48,23 @@ func tolerant(j *state.Job) bool {
 func (w *witness) hostOf(c command.Command, n int) (*mom, check.Hit) {
 	v := w.r.machine.View()
 	_, id := startOf(v, c)
-	j, ok := v.Job(id)
-	if !ok || j.MS == "" || n > len(j.Sisters) {
+	hit := check.Hit{Job: string(id)}
+	var hosts []pbs.HostName
+	if j, ok := v.Job(id); ok && j.MS != "" {
+		hit.Count, hosts = uint32(j.RunCount), append([]pbs.HostName{j.MS}, j.Sisters...)
+	}
+	if id == "" { // it may be over by now
+		_, id = w.r.w.lifeOf(v, c)
+		own := w.r.w.crewOf(id)
+		hit.Job, hit.Count, hosts = string(id), uint32(own.run), own.hosts
+	}
+	if n >= len(hosts) {
 		return nil, check.Hit{}
 	}
-	hosts := append([]pbs.HostName{j.MS}, j.Sisters...)
 	for _, m := range w.r.w.moms {
 		if pbs.HostName(m.name) == hosts[n] && m.done != nil {
-			return m, check.Hit{Job: string(j.ID), Count: uint32(j.RunCount), Host: m.name, Mother: string(j.MS)}
+			hit.Host, hit.Mother = m.name, string(hosts[0])
+			return m, hit
 		}
 	}
 	return nil, check.Hit{}

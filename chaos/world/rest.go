@@ -115,7 +115,7 @@ func (w *World) Evidence() (*check.Evidence, error) {
 	defer w.mu.Unlock()
 	e.Runs, e.Restored, e.Killed, e.Lies, e.Downs = w.runs, w.restored, w.killed, w.lies, w.downs
 	e.Hits = w.hits
-	e.Vacated, e.Stood = w.tenants.Vacated(), w.stood
+	e.Vacated, e.Stood, e.Asked = w.tenants.Vacated(), w.stood, maps.Clone(w.asked)
 	for _, index := range slices.Sorted(maps.Keys(w.fences)) {
 		e.Fences = append(e.Fences, w.fences[index])
 	}

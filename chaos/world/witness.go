@@ -37,6 +37,9 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 			if detail := w.detail(c); detail != "" {
 				w.spring(index, detail, c)
 			}
+			if step, _ := w.r.w.lifeOf(w.r.machine.View(), c); step != "" {
+				w.spring(index, step, c)
+			}
 		}
 	}
 }

@@ -77,6 +77,8 @@ type World struct {
 	fences   map[uint64]check.Fence // by index
 	killed   []string
 	hits     []check.Hit
+	crews    map[pbs.JobID]crew
+	asked    map[check.Wish]int // by the world itself
 	lies     int
 	downs    []string
 	standing map[standing]int // of suspended jobs, at the index lastStood: in stood
@@ -89,7 +91,7 @@ type World struct {
 func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
-		fences: make(map[uint64]check.Fence), standing: make(map[standing]int),
+		fences: make(map[uint64]check.Fence), standing: make(map[standing]int), crews: make(map[pbs.JobID]crew), asked: make(map[check.Wish]int),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	for i := range c.Size.Servers {
