@@ -34,8 +34,8 @@ func (m *managed) settable(a *api.Attribute) (string, bool) {
 	return a.Value, true
 }
 
-// besides tells which attributes only create can give, where they are not what they would be.
-func besides(o *api.Object, a *api.Attribute) bool {
+// givenWithCreate tells which attributes only create can give, where they are not what they would be.
+func givenWithCreate(o *api.Object, a *api.Attribute) bool {
 	def, ok := attr.Lookup(attr.Vnode, a.Name)
 	return ok && def.OnCreate && a.Name != "Port" && a.Value != o.Name // the port is the mom's
 }
@@ -63,7 +63,7 @@ func managedObjects() []managed {
 		},
 		{
 			word: "node", kind: api.ObjectKind_OBJECT_KIND_VNODE, table: attr.Vnode,
-			render: render.Kind{Title: "Node", Plural: "nodes", What: "properties", Besides: besides, Late: shared},
+			render: render.Kind{Title: "Node", Plural: "nodes", What: "properties", Besides: givenWithCreate, Late: shared},
 		},
 		{
 			word: "resource", kind: api.ObjectKind_OBJECT_KIND_RESOURCE, table: attr.Resource,
