@@ -68,9 +68,8 @@ func living(name, step string) Scenario {
 		world.LifeReleased:     {{Kind: check.ReleaseNodes, Percent: 20}},
 	}
 	if more := often[step]; more != nil {
-		s.Load.Mix = more
-		s.Load.Mix = append(s.Load.Mix, load.Share{Kind: check.List, Percent: 8}, load.Share{Kind: check.Look, Percent: 4}, load.Share{Kind: check.Alter, Percent: 6})
-		s.Load.Pause, s.Load.Ops = 500*time.Millisecond, 32
+		s.Load.Mix = append(more, s.Load.Mix...)
+		s.Load.Ops = 40
 		s.Load.Long = load.Tail{Percent: 60, From: 5 * time.Second, To: 12 * time.Second}
 	}
 	switch step {
