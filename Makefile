@@ -54,7 +54,7 @@ test: lint build ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	log=$$(mktemp)
 	trap 'rm -f "$$log"' EXIT
-	all() { go test $(RACE) -short -timeout 8m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS))) 2>&1 | tee "$$log"; }
+	all() { go test $(RACE) -short -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS))) 2>&1 | tee "$$log"; }
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
 	all || { grep -q '^ThreadSanitizer: CHECK failed' "$$log" && ! grep -qE '^ *--- FAIL|^panic:|^WARNING: DATA RACE' "$$log" && all; } || exit 1
 	[ -z "$(RACE)" ] || go test -short -timeout 15m ./chaos # all schedules; with the race detector it plays a few, in files

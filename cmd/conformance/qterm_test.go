@@ -14,9 +14,15 @@ import (
 // failure leave them down.
 func ended(t *testing.T, c *devrun.Cluster, names ...string) {
 	t.Helper()
+	endedAgain(t, c, 1, names...)
+}
+
+// endedAgain waits until they have ended for the nth time.
+func endedAgain(t *testing.T, c *devrun.Cluster, n int, names ...string) {
+	t.Helper()
 	waitFor(t, patience, "the replicas to end", func() error {
 		for _, name := range names {
-			if got := c.Ended(name); len(got) == 0 || got[len(got)-1] != "exit status 0" {
+			if got := c.Ended(name); len(got) != n || got[n-1] != "exit status 0" {
 				return fmt.Errorf("%s: %v", name, got)
 			}
 		}
