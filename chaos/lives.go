@@ -28,6 +28,7 @@ func lifeSteps() []lifeStep {
 		{"a suspension is asked for", world.LifeSuspendAsked, fault.Exile, fault.Topple, []string{"Signal"}},
 		{"it is suspended", world.LifeSuspended, fault.Topple, 0, nil},
 		{"a resumption is asked for", world.LifeResumeAsked, fault.Topple, fault.Exile, nil},
+		{"it is to run again", world.LifeRerunAsked, fault.Exile, fault.Topple, nil},
 		{"its end is asked for", world.LifeEndAsked, fault.Waylay, fault.Exile, []string{"End"}},
 		{"its obit is written", world.LifeEnded, fault.Topple, fault.Waylay, []string{"ended"}},
 	}
@@ -66,6 +67,7 @@ func living(name, step string) Scenario {
 	often := map[string][]load.Share{
 		world.LifeReleaseAsked: {{Kind: check.ReleaseNodes, Percent: 20}},
 		world.LifeReleased:     {{Kind: check.ReleaseNodes, Percent: 20}},
+		world.LifeRerunAsked:   {{Kind: check.Rerun, Percent: 20}},
 	}
 	if more := often[step]; more != nil {
 		s.Load.Mix = append(more, s.Load.Mix...)

@@ -22,9 +22,9 @@ const (
 	LifeSuspendAsked = "life: suspend asked"
 	LifeSuspended    = "life: suspended" // the mother superior has stopped its programs
 	LifeResumeAsked  = "life: resume asked"
-	LifeEndAsked     = "life: end asked" // it is to be deleted
-	LifeRerunAsked   = "life: rerun asked"
-	LifeEnded        = "life: ended" // the mother superior's obit
+	LifeEndAsked     = "life: end asked"   // it is to be deleted
+	LifeRerunAsked   = "life: rerun asked" // it is to end, and to be queued again
+	LifeEnded        = "life: ended"       // the mother superior's obit
 )
 
 // A crew are the hosts that a run was given to, the mother superior first.
