@@ -10,24 +10,26 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"rampart/cmd/devrun"
 )
 
 // TestHabits plays the scripts that people have written for PBS by habit, at a replica that
 // does not lead: a parallel job, a sweep, staging, a session at a terminal, an administrator's
 // night.
 func TestHabits(t *testing.T) {
-	cases(t, "habits/*.txtar", "PBS_GATEWAY="+followersGateway(t))
+	cases(t, shared, "habits/*.txtar", "PBS_GATEWAY="+followersGateway(t, shared))
 }
 
-// followersGateway is the socket of a replica that does not lead the shared cluster.
-func followersGateway(t *testing.T) string {
+// followersGateway is the socket of a replica that does not lead the cluster.
+func followersGateway(t *testing.T, c *devrun.Cluster) string {
 	t.Helper()
-	leader, err := shared.Leader(t.Context())
+	leader, err := c.Leader(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := followers(leader)[0]
-	return filepath.Join(shared.Home(name), "run", name+".sock")
+	return filepath.Join(c.Home(name), "run", name+".sock")
 }
 
 // converse FILE COMMAND...: runs the command at a terminal. Lines "< WORDS" of the file are
@@ -36,7 +38,7 @@ func converse(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: converse FILE COMMAND [ARG...]")
 	}
-	name, err := exec.LookPath(filepath.Join(shared.Dir, "bin", args[1]))
+	name, err := exec.LookPath(filepath.Join(ts.Getenv("RAMPART_DEV"), "bin", args[1]))
 	ts.Check(err)
 	cmd := exec.Command(name, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")

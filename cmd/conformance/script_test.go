@@ -20,20 +20,21 @@ import (
 // patience is how long a script waits for what must come.
 const patience = 30 * time.Second
 
-func TestCases(t *testing.T) { cases(t, "*.txtar") }
+func TestCases(t *testing.T) { cases(t, shared, "*.txtar") }
 
-// TestCases_AtAFollower plays the scripts again, by the gateway of a replica that does not lead;
-// in short tests only the numbered cases of the specification.
+// TestCases_AtAFollower plays the scripts again on a new cluster, by the gateway of a replica that
+// does not lead; in short tests only the numbered cases of the specification.
 func TestCases_AtAFollower(t *testing.T) {
 	names := "*.txtar"
 	if testing.Short() {
 		names = "[A-Z]*.txtar"
 	}
-	cases(t, names, "PBS_GATEWAY="+followersGateway(t))
+	c := newCluster(t, complexP3...)
+	cases(t, c, names, "PBS_GATEWAY="+followersGateway(t, c))
 }
 
-// cases plays the scripts whose names match, with some variables more.
-func cases(t *testing.T, names string, more ...string) {
+// cases plays the scripts whose names match on a cluster, with some variables more.
+func cases(t *testing.T, c *devrun.Cluster, names string, more ...string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", names))
 	if err != nil || len(files) == 0 {
@@ -47,7 +48,7 @@ func cases(t *testing.T, names string, more ...string) {
 		Files:       files,
 		WorkdirRoot: root,
 		Setup: func(e *testscript.Env) error {
-			for _, v := range slices.Concat(shared.Env, more) {
+			for _, v := range slices.Concat(c.Env, more) {
 				name, value, _ := strings.Cut(v, "=")
 				if strings.HasPrefix(name, "PBS_") || name == "PATH" || name == "RAMPART_DEV" {
 					e.Setenv(name, value)
@@ -62,11 +63,11 @@ func cases(t *testing.T, names string, more ...string) {
 			"await":    await,
 			"capture":  capture,
 			"converse": converse,
-			"records":  records,
+			"records":  func(ts *testscript.TestScript, neg bool, args []string) { records(ts, c, neg, args) },
 			"status":   exitStatus,
 			"as":       as,
 			"loglines": func(ts *testscript.TestScript, neg bool, args []string) {
-				ts.Check(checkLogs(shared))
+				ts.Check(checkLogs(c))
 			},
 			"json": jsonValue,
 		},
@@ -137,7 +138,7 @@ func as(ts *testscript.TestScript, neg bool, args []string) {
 
 // records ID TYPES: waits until the ledgers of all replicas hold exactly records of
 // these types for the job, in this order, and agree; they become the standard output.
-func records(ts *testscript.TestScript, neg bool, args []string) {
+func records(ts *testscript.TestScript, c *devrun.Cluster, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: records ID TYPES")
 	}
@@ -146,7 +147,7 @@ func records(ts *testscript.TestScript, neg bool, args []string) {
 	for time.Now().Before(deadline) {
 		all := map[string]bool{}
 		for _, replica := range replicas {
-			lines, err := recordsOf(shared, replica, args[0])
+			lines, err := recordsOf(c, replica, args[0])
 			ts.Check(err)
 			all[strings.Join(lines, "\n")], last = true, lines
 		}
