@@ -255,22 +255,23 @@ class select(_text):
     def _items(self):
         for item in _chunks(str(self)):
             head, colon, rest = item.partition(":")
-            if head.isdigit():
+            if re.match(r"^[0-9]+$", head):
                 yield int(head), rest
             else:
                 yield 1, item
 
     def increment_chunks(self, increment, first_chunk=False):
         """A select with more chunks, all with their counts."""
-        if not isinstance(increment, dict):
-            _grown(1, increment)
+        each = increment if isinstance(increment, dict) else {0: increment}
+        for index, by in each.items():
+            if type(index) is not int or index < 0:
+                raise ValueError("bad increment specs")
+            _grown(1, by)  # also of an item that is not there or does not grow
         out = []
         for i, (count, rest) in enumerate(self._items()):
             by = increment.get(i, 0) if isinstance(increment, dict) else increment
             if i == 0 and not first_chunk:
                 n = 1 if count == 1 else 1 + _grown(count - 1, by)
-                if count == 1:
-                    _grown(1, by)
             else:
                 n = _grown(count, by)
             if n < 1:  # a chunk of which there is none is no select
