@@ -6,7 +6,7 @@ package chaos
 // everything slower.
 const (
 	defaultRuns  = 6
-	defaultFiles = 20
+	defaultFiles = 12
 	// scenarioStep leaves out scenarios: one in so many is played.
-	scenarioStep = 6
+	scenarioStep = 8
 )
