@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/mom/hook"
 	"rampart/mom/task"
@@ -103,7 +104,7 @@ func (r hookRunner) jobEvent(t task.Task, event string) *hook.Event {
 				e.Vnodes = append(e.Vnodes, hook.Object{Name: name, Attrs: []hook.Attr{{"state", "", "free"}}})
 			}
 			for _, it := range p.Items {
-				e.Vnodes[i].Attrs = append(e.Vnodes[i].Attrs, hook.Attr{"resources_assigned", it.Name, it.Value})
+				r.assign(&e.Vnodes[i], it)
 			}
 		}
 	}
@@ -111,6 +112,21 @@ func (r hookRunner) jobEvent(t task.Task, event string) *hook.Event {
 		e.Failed = failedOf(t, parts, e.Vnodes)
 	}
 	return e
+}
+
+// assign adds what a chunk has of a vnode to what the chunks before have of it.
+func (r hookRunner) assign(v *hook.Object, it resource.Item) {
+	i := slices.IndexFunc(v.Attrs, func(a hook.Attr) bool { return a[0] == "resources_assigned" && a[1] == it.Name })
+	if i < 0 {
+		v.Attrs = append(v.Attrs, hook.Attr{"resources_assigned", it.Name, it.Value})
+		return
+	}
+	kind, _ := r.typeOf(it.Name)
+	before, err1 := resource.Parse(kind, v.Attrs[i][2])
+	more, err2 := resource.Parse(kind, it.Value)
+	if sum, err := before.Add(more); err1 == nil && err2 == nil && err == nil {
+		v.Attrs[i][2] = sum.String()
+	}
 }
 
 // failedOf returns the vnodes of hosts on which the job cannot count.
@@ -135,7 +151,7 @@ func (r hookRunner) job(t task.Task) hook.Object {
 			o.Attrs = append(o.Attrs, hook.Attr{a.Name, a.Resource, a.Value})
 		}
 	}
-	for _, u := range t.Used() {
+	for _, u := range t.Own() {
 		o.Attrs = append(o.Attrs, hook.Attr{"resources_used", u.Resource, u.Value})
 	}
 	if _, err := os.Stat(r.life.spool.Checkpoint(t.Key.Job)); err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"rampart/mom/hook"
 	"rampart/mom/spool"
+	"rampart/mom/task"
 	"rampart/transport/daylog"
 )
 
@@ -117,5 +118,26 @@ func TestHookRunner_SpoiltCopy(t *testing.T) {
 	out := r.run(t.Context(), &hook.Event{Event: "execjob_begin"}, nil, false)
 	if out.Rejected == nil || out.Rejected.Name != "h" || !strings.Contains(out.Failure, hook.ErrIncomplete.Error()) {
 		t.Errorf("%+v", out.Outcome)
+	}
+}
+
+// A vnode that several chunks share has in resources_assigned what they have together.
+func TestHookRunner_VnodeOfSeveralChunks(t *testing.T) {
+	key := spool.TaskKey{Job: "1.srv", Run: 1}
+	sp, err := spool.Open(spool.Options{Home: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := hookRunner{&Mom{}, &life{spool: sp}}
+	job := task.Task{Key: key, Attrs: task.Attrs{{Name: "exec_vnode", Value: "(a:ncpus=1:mem=1gb)+(b:ncpus=4+a:ncpus=2:mem=512mb)"}}}
+	want := map[string]string{"a": "3 1536mb", "b": "4 "}
+	for _, v := range r.jobEvent(job, "execjob_begin").Vnodes {
+		if got := v.Get("resources_assigned", "ncpus") + " " + v.Get("resources_assigned", "mem"); got != want[v.Name] {
+			t.Errorf("%s has %s, want %s", v.Name, got, want[v.Name])
+		}
+		delete(want, v.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not there: %v", want)
 	}
 }

@@ -48,23 +48,37 @@ func (t Task) Used() []spool.Used {
 	return used
 }
 
-// accumulate combines the values of all hosts (specification: resources-used sections 3 and 4).
-func (t Task) accumulate() ([]spool.Used, []Misfit) {
+// Own returns resources_used of this host alone, as its hooks read it: what they have set is as they have set it,
+// so that they can go on from there.
+func (t Task) Own() []spool.Used {
+	used := t.timeAndCPUs()
+	for name, m := range measures {
+		used = append(used, spool.Used{Resource: name, Type: m.kind, Value: m.text(m.of(t.Peak))})
+	}
+	return overlaid(used, t.HookUsed)
+}
+
+// timeAndCPUs are the resources that are the job's, and no host's.
+func (t Task) timeAndCPUs() []spool.Used {
 	ncpus := t.Attrs.Resource("Resource_List", "ncpus")
 	if ncpus == "" {
 		ncpus = "0"
 	}
-	parts := t.parts()
-	used := []spool.Used{
+	return []spool.Used{
 		{Resource: "ncpus", Value: ncpus},
 		{Resource: "walltime", Value: seconds(t.Peak.Wall).String()},
 	}
+}
+
+// accumulate combines the values of all hosts (specification: resources-used sections 3 and 4).
+func (t Task) accumulate() ([]spool.Used, []Misfit) {
+	parts, used := t.parts(), t.timeAndCPUs()
 	var misfits []Misfit
 	for _, name := range named(parts) {
 		measure, measured := measures[name]
 		set := valuesOf(parts, name)
 		if !measured {
-			value, bad := combined(parts[0].host, len(parts) > 1, set)
+			value, bad := combined(parts[0].host, set)
 			for _, m := range bad {
 				m.Resource = name
 				misfits = append(misfits, m)
@@ -150,7 +164,7 @@ func valuesOf(parts []part, name string) []valueOf {
 
 // combined is the value of all hosts; "" when none counts. own is the host whose value stands
 // for those that are not combined.
-func combined(own pbs.HostName, several bool, set []valueOf) (string, []Misfit) {
+func combined(own pbs.HostName, set []valueOf) (string, []Misfit) {
 	kind, _ := resource.ParseType(set[0].kind)
 	switch {
 	case kind.Numeric():

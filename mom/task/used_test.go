@@ -81,6 +81,22 @@ func TestUsed_SetByHooks(t *testing.T) {
 	}
 }
 
+// A hook reads what its own host has contributed, as hooks there have set it: it may add to that.
+func TestOwn(t *testing.T) {
+	job := in(Running, asked, limited("ncpus", "3"))
+	job.Peak = Peak{CPU: time.Minute, Wall: 10 * time.Second, RSS: 1024}
+	job.HookUsed = values("long foo_i 9", `string foo_str {"seven":7}`, "size vmem 9gb")
+	job.Shares = map[pbs.HostName]Share{"hostb": {Hooked: others, Peak: Peak{CPU: time.Hour, RSS: 1 << 20}}, "hostc": {Hooked: others}}
+	var got []string
+	for _, u := range job.Own() {
+		got = append(got, u.Resource+"="+u.Value)
+	}
+	want := []string{"cpupercent=0", "cput=00:01:00", "foo_i=9", `foo_str={"seven":7}`, "mem=1kb", "ncpus=3", "vmem=9gb", "walltime=00:00:10"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want\n%q", got, want)
+	}
+}
+
 func TestSum(t *testing.T) {
 	for _, c := range []struct{ kind, values, want string }{
 		{"size", "1000b 1000b 1000b", "3kb"},
