@@ -62,12 +62,10 @@ func (b *Batch) compiles(ctx context.Context, h *state.Hook, before state.HookFi
 	switch {
 	case err == nil:
 		return nil
-	case !syntax:
-		return pbs.Errorf(pbs.HookError, "Failed to compile script, hook '%s' contents not overwritten: %v", h.Name, err)
-	case before.Sum == "":
-		return pbs.Errorf(pbs.HookError, "Failed to compile script")
+	case syntax && before.Sum == "":
+		return pbs.Errorf(pbs.HookError, "Failed to compile script: %v", err)
 	}
-	return pbs.Errorf(pbs.HookError, "Failed to compile script, hook '%s' contents not overwritten", h.Name)
+	return pbs.Errorf(pbs.HookError, "Failed to compile script, hook '%s' contents not overwritten: %v", h.Name, err)
 }
 
 func wellFormed(text []byte) error {

@@ -128,7 +128,7 @@ func TestHooks_WhoAndWhat(t *testing.T) {
 		{"boss@replica:s1", "h1", script, "a.py", "pass", "Unauthorized Request"},
 		{"root@h", "h1", script, "a.py", "pass", "Unauthorized Request"},
 		{root, "h2", script, "a.py", "pass", "h2 hook not found"},
-		{root, "h1", script, "a.py", "syntax", "Failed to compile script, hook 'h1' contents not overwritten"},
+		{root, "h1", script, "a.py", "syntax", "Failed to compile script, hook 'h1' contents not overwritten: a syntax error"},
 		{root, "h1", config, "a.json", "{", "not overwritten"},
 		{root, "h1", config, "a.xml", "<a>", "not overwritten"},
 		{root, "h1", config, "a.ini", "x", "not overwritten"},

@@ -217,8 +217,10 @@ func TestRuntime_StoppedInterpreter(t *testing.T) {
 
 func TestRuntime_Compile(t *testing.T) {
 	r := newTestRuntime(t)
-	if err := r.Compile(t.Context(), "h", []byte("import pbs\n")); err != nil {
-		t.Error(err)
+	for _, good := range []string{"import pbs\n", ""} {
+		if err := r.Compile(t.Context(), "h", []byte(good)); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
 	}
 	for _, bad := range []string{"def", "x = 'a\x00b'", "\xff\xfe", "  x\n y", strings.Repeat("(", 5000)} {
 		if err := r.Compile(t.Context(), "h", []byte(bad)); err == nil {

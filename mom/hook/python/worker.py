@@ -117,7 +117,7 @@ def child(incoming, outgoing, noise):
         channel = pbs._channel(os.fdopen(incoming, "rb"), outgoing)
         request = channel.receive()
         if request.get("compile"):
-            channel.send({"done": check(base64.b64decode(request["script"]), title(request))})
+            channel.send({"done": check(base64.b64decode(request["script"] or ""), title(request))})
         else:
             become(request)
             serve(request, channel)

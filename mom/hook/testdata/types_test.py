@@ -7,6 +7,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 
 import pbs
+from pbs import _objects, _values
 
 
 class Types(unittest.TestCase):
@@ -53,6 +54,33 @@ class Types(unittest.TestCase):
         env = pbs.pbs_env("A=1,B=x\\,y,C=")
         self.assertEqual(env, {"A": "1", "B": "x,y", "C": ""})
         self.assertEqual(pbs.pbs_env(str(env)), env)
+
+    def test_resource_text(self):
+        kinds = {"l": "long", "f": "float", "s": "size", "t": "time", "b": "boolean", "x": "string", "a": "string_array"}
+        before = _values.schema["resources"]
+        _values.schema["resources"] = kinds
+        self.addCleanup(_values.schema.__setitem__, "resources", before)
+        for name, value, want in (
+            ("l", 5, "5"), ("l", " 7 ", "7"), ("l", -5, "-5"), ("l", 2**63 - 1, str(2**63 - 1)), ("l", pbs.duration(90), "90"),
+            ("f", 1, "1"), ("f", 0.1, "0.1"), ("f", "1e3", "1e3"), ("f", 1e-09, "1e-09"), ("s", 1000, "1000b"), ("s", pbs.size("9gb"), "9gb"),
+            ("t", 90, "00:01:30"), ("t", 1.7, "00:00:01"), ("t", "1:2", "00:01:02"), ("b", True, "True"), ("b", "n", "False"), ("b", 1, "True"),
+            ("x", 5, "5"), ("x", "a\nb", "a\nb"), ("x", True, "True"), ("a", '"a,b"', '"a,b"'), ("unknown", 0.5, "0.5"),
+        ):
+            self.assertEqual(_values.resource_text(name, value), want)
+        for name, value in (
+            ("l", 2**63), ("l", -2**63), ("l", "1_000"), ("l", 1.5), ("l", "x"), ("l", ""), ("f", float("nan")), ("f", float("inf")), ("f", 1e300),
+            ("f", "1_0.5"), ("f", "nan"), ("f", "0x10"), ("s", -5), ("s", "9999999999pb"), ("s", "1eb"), ("s", 1.5), ("t", -3), ("t", float("nan")), ("t", float("inf")),
+            ("t", 2**63), ("b", "maybe"), ("b", 2), ("b", ""),
+        ):
+            self.assertRaises((pbs.BadResourceValueError, pbs.BadResourceValueTypeError), _values.resource_text, name, value)
+        for name, value in (("l", True), ("f", False), ("s", True), ("l", [1]), ("x", {}), ("x", b"x"), ("a", ["a", "b"]), ("b", ())):
+            self.assertRaises(pbs.BadResourceValueTypeError, _values.resource_text, name, value)
+
+    def test_words(self):
+        for word, number in (("Execution", pbs.QTYPE_EXECUTION), ("Route", pbs.QTYPE_ROUTE), ("Idle", pbs.SV_STATE_IDLE), ("Active", pbs.SV_STATE_ACTIVE)):
+            made = _objects.constant(word)
+            self.assertTrue(made == word and made == number and number == made and not made != number, word)
+            self.assertFalse(made == number + 1 or made == "x" or made == None, word)  # noqa: E711
 
     def test_constants(self):
         bits = [getattr(pbs, "ND_" + n) for n in ("FREE OFFLINE DOWN STALE JOBBUSY JOB_EXCLUSIVE RESV_EXCLUSIVE BUSY PROV "

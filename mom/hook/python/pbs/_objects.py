@@ -1,10 +1,7 @@
 """The objects of the module pbs. What a hook changes is kept beside what was there."""
 
 import pbs._types as types
-
-schema = {"job": {}, "vnode": {}, "queue": {}, "server": {}, "resv": {}, "resources": {}, "events": {}}
-
-_BITS = {}
+from pbs._values import boolean, resource_text, resource_value, schema, type_of
 
 STATES = {
     "free": 0, "offline": 0x1, "down": 0x2, "stale": 0x8, "job-busy": 0x10, "job-exclusive": 0x20,
@@ -13,6 +10,22 @@ STATES = {
 }
 SHARINGS = ["default_shared", "ignore_excl", "force_excl", "default_excl", "default_exclhost", "force_exclhost"]
 JOB_STATES = {"T": 0, "Q": 1, "H": 2, "W": 3, "R": 4, "E": 5, "X": 6, "B": 7, "M": 8, "F": 9, "S": 400, "U": 410}
+
+class constant(str):
+    """A word that equals the constant for it, too."""
+
+    _numbers = {"Execution": 0, "Route": 1, "Idle": 1, "Active": 2}
+
+    def __eq__(self, other):
+        if isinstance(other, int):
+            return self._numbers.get(str(self)) == other
+        return str.__eq__(self, other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = str.__hash__
+
 
 _SPECIAL = {
     "job": {
@@ -28,76 +41,15 @@ _SPECIAL = {
         "acl_hosts": types.acl, "acl_users": types.acl, "acl_groups": types.acl, "managers": types.acl, "operators": types.acl,
         "job_sort_formula": types.job_sort_formula, "license_count": types.license_count,
         "state_count": types.state_count, "node_group_key": types.node_group_key, "pbs_version": types.version,
+        "server_state": constant,
     },
     "queue": {
         "acl_hosts": types.acl, "acl_users": types.acl, "acl_groups": types.acl, "state_count": types.state_count,
-        "node_group_key": types.node_group_key, "route_destinations": types.route_destinations,
+        "node_group_key": types.node_group_key, "route_destinations": types.route_destinations, "queue_type": constant,
     },
     "vnode": {"pbs_version": types.version},
     "resv": {},
 }
-
-
-def _boolean(text):
-    return str(text).lower() in ("true", "t", "yes", "y", "1")
-
-
-def _resource_string(text):
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" and False else text
-
-
-_RESOURCE = {
-    "long": int, "float": float, "size": types.size, "time": types.duration, "boolean": _boolean,
-    "string": str, "string_array": str,
-}
-_RESOURCE_CLASS = {"select": types.select, "select_reliable_startup": types.select, "select_requested": types.select, "place": types.place, "software": types.software}
-
-
-def resource_value(name, text):
-    """The value of a resource from its text."""
-    if text is None:
-        return None
-    make = _RESOURCE_CLASS.get(name) or _RESOURCE.get(schema["resources"].get(name), str)
-    try:
-        return make(text)
-    except ValueError:
-        return text
-
-
-def _type_of(value):
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, types.size):
-        return "size"
-    if isinstance(value, types.duration):
-        return "long"
-    if isinstance(value, int):
-        return "long"
-    if isinstance(value, float):
-        return "float"
-    return "string"
-
-
-def resource_text(name, value):
-    """The text of a value that a hook sets, checked by the type of the resource."""
-    kind = schema["resources"].get(name)
-    if isinstance(value, bool):
-        return "True" if value else "False"
-    if isinstance(value, (list, tuple, dict)):
-        raise types.BadResourceValueTypeError("%s: %r is no value of a resource" % (name, value))
-    text = repr(value) if isinstance(value, float) else str(value)
-    try:
-        if kind == "long" and not isinstance(value, int):
-            int(text)
-        elif kind == "float":
-            float(text)
-        elif kind == "size":
-            text = str(types.size(value if isinstance(value, (int, types.size)) else text))
-        elif kind == "time":
-            text = str(types.duration(value if isinstance(value, (int, float)) else text))
-    except (TypeError, ValueError):
-        raise types.BadResourceValueError("%s: %r is no value of type %s" % (name, value, kind)) from None
-    return text
 
 
 class resources:
@@ -117,9 +69,9 @@ class resources:
     def __setitem__(self, name, value):
         self._owner._may(self._attribute)
         if name not in schema["resources"]:
-            if not self._owner._defines:
+            if value is None or not self._owner._defines:
                 self._known(name)
-            self._owner._types[name] = _type_of(value)
+            self._owner._types[name] = type_of(value)
         if value is None:
             self._values.pop(name, None)
         else:
@@ -207,7 +159,7 @@ class _object:
             if kind in ("number", "epoch"):
                 return int(text)
             if kind == "boolean":
-                return _boolean(text)
+                return boolean(text)
             if kind == "duration":
                 return types.duration(text)
         except ValueError:
@@ -238,6 +190,8 @@ class _object:
                 raise types.BadAttributeValueError("%s: %r is no number" % (name, value)) from None
         if kind == "variables" and isinstance(value, dict):
             return str(types.pbs_env(value))
+        if name == "Hold_Types":
+            return str(types.hold_types(value))
         if isinstance(value, (list, tuple, set)):
             return ",".join(str(v) for v in value)
         if isinstance(value, (bytes, dict)):
@@ -245,8 +199,6 @@ class _object:
         return str(value)
 
     def _answer(self):
-        for name in ("Variable_List",):
-            pass
         return {"set": self._changes, "types": self._types}
 
 
@@ -410,6 +362,10 @@ class vnode(_object):
             return
         if name == "state" and isinstance(value, int):
             value = "offline" if value & STATES["offline"] else "free"
+        if name == "state" and not all(word.strip() in STATES for word in str(value or "free").split(",")):
+            raise types.BadAttributeValueError("state: %r is none" % (value,))
+        if name == "sharing" and isinstance(value, str) and value not in SHARINGS:
+            raise types.BadAttributeValueError("sharing: %r is none" % (value,))
         if name == "sharing" and isinstance(value, int):
             if not 0 <= value < len(SHARINGS):
                 raise types.BadAttributeValueError("sharing: %r is none" % (value,))

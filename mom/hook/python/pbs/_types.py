@@ -138,6 +138,8 @@ class duration(int):
             value = cls._read(value)
         elif isinstance(value, bool) or not isinstance(value, (int, float)):
             raise BadResourceValueTypeError("duration: %r is neither a number nor a text" % (value,))
+        elif not math.isfinite(value):
+            raise BadResourceValueError("duration: %r is no duration" % (value,))
         return super().__new__(cls, value)
 
     @staticmethod
