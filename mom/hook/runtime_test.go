@@ -217,8 +217,8 @@ func TestRuntime_StoppedInterpreter(t *testing.T) {
 
 func TestRuntime_Compile(t *testing.T) {
 	r := newTestRuntime(t)
-	for _, good := range []string{"import pbs\n", ""} {
-		if err := r.Compile(t.Context(), "h", []byte(good)); err != nil {
+	for _, good := range [][]byte{[]byte("import pbs\n"), {}, nil} {
+		if err := r.Compile(t.Context(), "h", good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
