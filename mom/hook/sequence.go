@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // An Outcome is what came of all hooks of an event.
@@ -77,12 +78,18 @@ func sequence(ctx context.Context, do func(context.Context, Run) (*Answer, error
 // pbsUser is the user of hooks that run as the owner of the job.
 const pbsUser = "pbsuser"
 
+// maxReason bounds what a hook says of a rejection, in bytes: it goes into comments, which all replicas keep.
+const maxReason = 3 << 10
+
 // bound takes from an answer what the rest could not bear, and what a hook may not have that
 // runs as the owner of a job: the scheduler and the host are the site's. Of vnodes the servers
 // judge, who know Managers and Operators.
 func (a *Answer) bound(own bool) {
 	if own {
 		a.Restart, a.Reboot = false, ""
+	}
+	if len(a.Message) > maxReason {
+		a.Message = strings.ToValidUTF8(a.Message[:maxReason], "")
 	}
 	for _, all := range []map[string]*Edits{{"": a.Job}, a.Jobs, a.Vnodes} {
 		for name, edits := range all {

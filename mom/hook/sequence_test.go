@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"unicode/utf8"
 )
 
 // A program that a hook starts does not hold the pipe on which the hook answers: that of a
@@ -85,5 +86,14 @@ func TestSequence_RejectionKeepsVnodes(t *testing.T) {
 				t.Errorf("the job is changed: %+v", out.Job)
 			}
 		})
+	}
+}
+
+// A reason becomes the comment of a job, which every replica keeps: what is too much of it is cut off, between letters.
+func TestSequence_LongReason(t *testing.T) {
+	run := Run{Hook: Hook{Name: "h1", Attrs: map[string]string{"alarm": "30"}}, Script: []byte("import pbs\npbs.event().reject('x' + 50000 * '\u20ac')"), Dir: "/"}
+	out := newTestRuntime(t).Sequence(t.Context(), []Run{run}, queue(), false)
+	if n := len(out.Message); out.Rejected == nil || n > maxReason || n < maxReason-utf8.UTFMax || !utf8.ValidString(out.Message) {
+		t.Errorf("%d bytes of a reason, failed %q", n, out.Failure)
 	}
 }
