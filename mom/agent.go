@@ -279,10 +279,14 @@ func (m *Mom) messageJob(l *life, k spool.TaskKey, msg *api.MessageJob) error {
 }
 
 func (m *Mom) forgetJob(ctx context.Context, l *life, k spool.TaskKey) error {
-	if l.task(k) == nil {
+	r := l.task(k)
+	if r == nil {
 		return nil
 	}
 	m.lines.Job(daylog.Debug, k.Job, "delete job request received")
+	if t := r.Task(); t.State == task.Ended {
+		l.last.keep(t, time.Now())
+	}
 	return l.tell(ctx, k, task.Forget{})
 }
 

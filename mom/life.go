@@ -32,6 +32,7 @@ type life struct {
 	renewing   chan struct{} // holds one lease or registration at a time: answers are not overtaken
 
 	hooks    momHooks
+	last     lastShares
 	offlined atomic.Bool // the cgroups have failed, and the host's vnodes are offline for it
 
 	mu    sync.Mutex

@@ -138,11 +138,12 @@ func (s sister) led(ctx context.Context, job string, run uint32) (*task.Runner, 
 }
 
 // End ends the part and waits until nothing of it is left; a part that is released answers before its
-// last hooks, and goes on when its mother superior has saved the answer. One that is not there is over.
+// last hooks, and goes on when its mother superior has saved the answer. One that is not there is over; what it
+// has used is known for a while.
 func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest]) (*connect.Response[api.EndPartReply], error) {
 	runner, err := s.led(ctx, r.Msg.GetJob(), r.Msg.GetRunCount())
 	if errors.Is(err, pbs.Refuse(pbs.UnknownJob)) {
-		return connect.NewResponse(&api.EndPartReply{Share: &api.Share{}, Over: true}), nil
+		return connect.NewResponse(&api.EndPartReply{Share: s.lastShare(ctx, r.Msg), Over: true}), nil
 	}
 	if err != nil {
 		return nil, err
@@ -163,6 +164,14 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
 	return connect.NewResponse(&api.EndPartReply{Share: share(t), Over: t.State == task.Ended}), nil
+}
+
+func (s sister) lastShare(ctx context.Context, r *api.EndPartRequest) *api.Share {
+	caller, _ := transport.CallerFrom(ctx)
+	if l := s.running(); l != nil {
+		return l.last.of(key(&api.Order{Job: r.GetJob(), RunCount: r.GetRunCount()}), caller.Host)
+	}
+	return &api.Share{}
 }
 
 // endOf is what a part hears of its end.
