@@ -154,8 +154,8 @@ func manageQueues(p person, d directive) ([]command.Command, error) {
 	return all, nil
 }
 
-// checkVnode refuses what no vnode can have: a queue that there is not, another mom than the
-// one that it was made for, or none.
+// checkVnode refuses what no vnode can have: a queue that there is not, another mom or port
+// than those that it was made for, or none.
 func checkVnode(p person, d directive) error {
 	for _, c := range d.changes {
 		_, queued := p.view.Queue(pbs.QueueName(c.Entry.Value))
@@ -169,6 +169,10 @@ func checkVnode(p person, d directive) error {
 			return pbs.Refuse(pbs.UnknownQueue)
 		case c.Entry.Name == "Mom" && d.verb == command.VerbSet && there && !pbs.SameHost(string(v.Host), c.Entry.Value):
 			return pbs.Attribute(pbs.ReadOnlyAttribute, "Mom")
+		case c.Entry.Name == "Port" && d.verb == command.VerbSet && there:
+			if port, _ := p.view.VnodeAttributes(v).Get("Port", ""); port != c.Entry.Value {
+				return pbs.Attribute(pbs.ReadOnlyAttribute, "Port")
+			}
 		}
 	}
 	return nil

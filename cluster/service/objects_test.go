@@ -141,10 +141,18 @@ func TestManage_Limits(t *testing.T) {
 	}
 }
 
-// A vnode has a mom all its life.
+// A vnode has a mom all its life, and that mom its port: no set is a word without effect.
 func TestManage_AVnodeKeepsItsMom(t *testing.T) {
 	b := newBench(t).objects()
 	b.host("hosta", "hosta")
+	has := &api.Attribute{Name: "Mom", Value: "hosta"}
+	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_VNODE, "hosta", has); err != nil {
+		t.Errorf("set of what it has: %v", err)
+	}
+	other := &api.Attribute{Name: "Port", Value: "15999"}
+	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_VNODE, "hosta", other); pbs.CodeOf(err) != pbs.ReadOnlyAttribute {
+		t.Errorf("set of another port: %v", err)
+	}
 	for _, name := range []string{"Mom", "Port"} {
 		for _, verb := range []api.Verb{api.Verb_VERB_UNSET, api.Verb_VERB_SET} {
 			err := b.manage(verb, api.ObjectKind_OBJECT_KIND_VNODE, "hosta", &api.Attribute{Name: name})
