@@ -18,16 +18,20 @@ const siteNames = "127.0.0.1 localhost\n10.77.0.1 hosta\n10.77.0.2 hostb\n"
 func TestDropIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	a := s.host(t, "hosta", siteNames, "PBS_SERVER=hosta\nPBS_START_SERVER=1\nPBS_START_SCHED=1\nPBS_START_COMM=1\nPBS_START_MOM=1\nPBS_CORE_LIMIT=unlimited\n")
+	a := s.host(t, "hosta", siteNames, "PBS_SERVER=hosta\nPBS_START_SERVER=1\nPBS_START_SCHED=1\nPBS_START_COMM=1\nPBS_START_MOM=1\nPBS_CORE_LIMIT=40960\n")
 	b := s.host(t, "hostb", siteNames, "PBS_SERVER=hosta\nPBS_START_MOM=1\n")
 	join(t, a, "10.77.0.1/24", b, "10.77.0.2/24")
 	dropInStarts(t, a)
 	dropInObjects(t, a)
 	dropInFiles(t, a)
+	dropInCopies(t, a)
 	dropInMom(t, a)
 	dropInSecondHost(t, a, b)
 	dropInStops(t, a)
 }
+
+// coreLimit is the PBS_CORE_LIMIT of hosta, in bytes.
+var coreLimit = regexp.MustCompile(`Max core file size +40960 +40960 +bytes`)
 
 // dropInStarts: the first start on a fresh host makes a cluster of one with its mom.
 func dropInStarts(t *testing.T, a *siteHost) {
@@ -47,6 +51,9 @@ func dropInStarts(t *testing.T, a *siteHost) {
 			if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, fd)); err != nil || !strings.HasPrefix(to, a.home) {
 				t.Errorf("%s has %s for its output: %v", name, to, err)
 			}
+		}
+		if limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid)); err != nil || !coreLimit.Match(limits) {
+			t.Errorf("%s does not heed PBS_CORE_LIMIT: %v\n%s", name, err, limits)
 		}
 	}
 	if out := a.ok(t, a.initScript(), "status"); strings.Count(out, "is pid") != 4 {

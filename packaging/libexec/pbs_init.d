@@ -79,7 +79,6 @@ prepare() {
 	if wanted mom && [ ! -f "$PBS_HOME/mom_priv/config" ]; then
 		mkdir -p "$PBS_HOME/mom_priv" && echo "\$clienthost ${PBS_SERVER:-$(uname -n)}" >"$PBS_HOME/mom_priv/config" || return 1
 	fi
-	[ -z "$PBS_CORE_LIMIT" ] || ulimit -c "$PBS_CORE_LIMIT" 2>/dev/null || echo "PBS_CORE_LIMIT=$PBS_CORE_LIMIT cannot be set" >&2
 	ulimit -n "$(ulimit -Hn)" 2>/dev/null
 	return 0
 }

@@ -1,8 +1,12 @@
 package home
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+
+	"golang.org/x/sys/unix"
 
 	"rampart/cli"
 )
@@ -36,4 +40,24 @@ func SCP() string {
 		return ""
 	}
 	return program
+}
+
+// LimitCore gives this process, and what it starts, the limit of core files that PBS_CORE_LIMIT
+// of pbs.conf names: bytes, or "unlimited". Without one the limit stays what it is.
+func LimitCore() error {
+	text := Conf("PBS_CORE_LIMIT")
+	if text == "" {
+		return nil
+	}
+	limit := uint64(unix.RLIM_INFINITY)
+	if text != "unlimited" {
+		var err error
+		if limit, err = strconv.ParseUint(text, 10, 63); err != nil {
+			return fmt.Errorf("PBS_CORE_LIMIT=%s is neither a number of bytes nor unlimited", text)
+		}
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+		return fmt.Errorf("PBS_CORE_LIMIT=%s cannot be set: %w", text, err)
+	}
+	return nil
 }
