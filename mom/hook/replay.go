@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,12 +18,9 @@ func Replay(ctx context.Context, saved, script string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	req := &request{Data: data{Event: &Event{}}}
-	if err := json.Unmarshal(text, req); err != nil {
+	req, err := parseKept(text)
+	if err != nil {
 		return fmt.Errorf("%s is no event that was kept: %w", saved, err)
-	}
-	if req.Data.Hook == nil || req.Data.Event.Event == "" {
-		return fmt.Errorf("%s is no event that was kept", saved)
 	}
 	if script != "" {
 		if req.Script, err = os.ReadFile(script); err != nil {
@@ -54,4 +52,17 @@ func Replay(ctx context.Context, saved, script string, out io.Writer) error {
 		_, err = fmt.Fprintf(out, "%s\n", told)
 	}
 	return err
+}
+
+func parseKept(text []byte) (*request, error) {
+	req := &request{}
+	switch err := json.Unmarshal(text, req); {
+	case err != nil:
+		return nil, err
+	case req.Data.Hook["name"] == "":
+		return nil, errors.New("it names no hook")
+	case req.Data.Event == nil || req.Data.Event.Event == "":
+		return nil, errors.New("it names no event")
+	}
+	return req, nil
 }

@@ -77,6 +77,9 @@ func readShim(path string) (h Handle, ok bool, err error) {
 	if json.Unmarshal(rest, &s) == nil { // else it is not there yet
 		h.Session = s.Session
 	}
+	if h.PID < 0 || h.PID == 1 || h.Session < 0 || h.Session == 1 { // a signal to it would go to all
+		return Handle{}, false, fmt.Errorf("read %s: process %d with session %d is no shim", path, h.PID, h.Session)
+	}
 	return h, true, nil
 }
 
