@@ -47,8 +47,7 @@ func editOne(tx *state.Tx, o attr.Object, list attr.List, ch AttrChange) (attr.L
 		return nil, err
 	}
 	if ch.Op != OpSet {
-		old, _ := list.Get(e.Name, e.Resource)
-		if value, err = combined(tx, def, e, old, value, ch.Op); err != nil {
+		if value, err = changed(tx, def, list, e, value, ch.Op); err != nil {
 			return nil, err
 		}
 	}
@@ -61,6 +60,31 @@ func editOne(tx *state.Tx, o attr.Object, list attr.List, ch AttrChange) (attr.L
 		return unset(list, e), nil
 	}
 	return list.Set(e.Name, e.Resource, value), nil
+}
+
+// changed is += and -= of an attribute. A number that is not set counts as what is in force then,
+// and the result has to be one that = takes.
+func changed(tx *state.Tx, def *attr.Def, list attr.List, e attr.Entry, value string, op Op) (string, error) {
+	old, set := list.Get(e.Name, e.Resource)
+	if !set && (def.Type == attr.Number || def.Type == attr.Duration) && tx.Cluster().FeatureLevel >= LevelObjects {
+		old = def.WhenUnset()
+	}
+	value, err := combined(tx, def, e, old, value, op)
+	if err != nil {
+		return "", err
+	}
+	return checkedResult(tx, def, e, value)
+}
+
+// checkedResult refuses the result of += and -= if it is a number that the attribute cannot have.
+func checkedResult(tx *state.Tx, def *attr.Def, e attr.Entry, value string) (string, error) {
+	switch def.Type {
+	case attr.Number, attr.Duration, attr.Resources:
+		if tx.Cluster().FeatureLevel >= LevelObjects && value != "" {
+			return def.ParseResource(e.Resource, value, tx)
+		}
+	}
+	return value, nil
 }
 
 // unset drops one value; without a resource, a whole resource list.

@@ -175,6 +175,9 @@ func editAvailable(tx *state.Tx, v *state.Vnode, ch AttrChange) error {
 		if value, err = combined(tx, def, e, old, value, ch.Op); err != nil {
 			return err
 		}
+		if value, err = checkedResult(tx, def, e, value); err != nil {
+			return err
+		}
 	}
 	v.Configured = v.Configured.Set(e.Resource, value)
 	return nil
