@@ -65,12 +65,13 @@ class Types(unittest.TestCase):
             ("f", 1, "1"), ("f", 0.1, "0.1"), ("f", "1e3", "1e3"), ("f", 1e-09, "1e-09"), ("s", 1000, "1000b"), ("s", pbs.size("9gb"), "9gb"),
             ("t", 90, "00:01:30"), ("t", 1.7, "00:00:01"), ("t", "1:2", "00:01:02"), ("b", True, "True"), ("b", "n", "False"), ("b", 1, "True"),
             ("x", 5, "5"), ("x", "a\nb", "a\nb"), ("x", True, "True"), ("a", '"a,b"', '"a,b"'), ("unknown", 0.5, "0.5"),
+            ("unknown", pbs.duration(90), "90"), ("unknown", True, "True"), ("unknown", "00:01:30", "00:01:30"), ("unknown", pbs.size("5gb"), "5gb"),
         ):
             self.assertEqual(_values.resource_text(name, value), want)
         for name, value in (
             ("l", 2**63), ("l", -2**63), ("l", "1_000"), ("l", 1.5), ("l", "x"), ("l", ""), ("f", float("nan")), ("f", float("inf")), ("f", 1e300),
             ("f", "1_0.5"), ("f", "nan"), ("f", "0x10"), ("s", -5), ("s", "9999999999pb"), ("s", "1eb"), ("s", 1.5), ("t", -3), ("t", float("nan")), ("t", float("inf")),
-            ("t", 2**63), ("b", "maybe"), ("b", 2), ("b", ""),
+            ("t", 2**63), ("unknown", 2**63), ("unknown", float("nan")), ("b", "maybe"), ("b", 2), ("b", ""),
         ):
             self.assertRaises((pbs.BadResourceValueError, pbs.BadResourceValueTypeError), _values.resource_text, name, value)
         for name, value in (("l", True), ("f", False), ("s", True), ("l", [1]), ("x", {}), ("x", b"x"), ("a", ["a", "b"]), ("b", ())):

@@ -88,7 +88,7 @@ _TEXT = {"long": _long_text, "float": _float_text, "size": _size_text, "time": _
 
 def resource_text(name, value):
     """The text of a value that a hook sets, checked by the type of the resource: what the daemons could not read is refused here."""
-    kind = schema["resources"].get(name)
+    kind = schema["resources"].get(name) or type_of(value)
     if isinstance(value, (list, tuple, set, dict, bytes)) or isinstance(value, bool) and kind in _TEXT:
         raise types.BadResourceValueTypeError("%s: %r is no value of a resource of type %s" % (name, value, kind))
     try:
