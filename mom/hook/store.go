@@ -134,8 +134,13 @@ func (s *Store) Set(m *Manifest, contents map[string][]byte) (Change, error) {
 		return Change{Missing: missing}, s.hoard(contents)
 	}
 	var c Change
+	readable := readableByOwners(m)
 	for name, body := range files {
-		fresh, err := s.put(name, body)
+		mode := os.FileMode(0o600)
+		if readable[name] {
+			mode = 0o644
+		}
+		fresh, err := s.put(name, body, mode)
 		if err != nil {
 			return Change{}, err
 		}
@@ -145,7 +150,7 @@ func (s *Store) Set(m *Manifest, contents map[string][]byte) (Change, error) {
 	}
 	text, err := json.MarshalIndent(m, "", " ")
 	if err == nil {
-		_, err = s.put(manifestFile, text)
+		_, err = s.put(manifestFile, text, 0o600)
 	}
 	if err != nil {
 		return Change{}, fmt.Errorf("keep hooks: %w", err)
@@ -203,7 +208,7 @@ func (s *Store) hoard(contents map[string][]byte) error {
 		if sumOf(body) != sum {
 			continue
 		}
-		if _, err := s.put(hoarded+sum, body); err != nil {
+		if _, err := s.put(hoarded+sum, body, 0o600); err != nil {
 			return fmt.Errorf("keep hooks: %w", err)
 		}
 	}
@@ -238,20 +243,31 @@ func attributesText(h *Hook) []byte {
 	return []byte(b.String())
 }
 
-// put writes a file in place of the one of that name; fresh tells whether that had another
-// content. Scripts may hold secrets of the site, but pbsuser's hooks read their configuration.
-func (s *Store) put(name string, body []byte) (fresh bool, err error) {
+// readableByOwners are the files that others than root may read: the configuration of hooks that run as the owner of
+// a job. Scripts, and what other hooks are configured with, may hold secrets of the site.
+func readableByOwners(m *Manifest) map[string]bool {
+	all := map[string]bool{}
+	for i := range m.Hooks {
+		if h := &m.Hooks[i]; h.Attrs["user"] == pbsUser {
+			all[h.Name+configSuffix(h)] = true
+		}
+	}
+	return all
+}
+
+// put writes a file in place of the one of that name; fresh tells whether that had another content.
+func (s *Store) put(name string, body []byte, mode os.FileMode) (fresh bool, err error) {
 	old, err := os.ReadFile(s.path(name))
 	if err == nil && string(old) == string(body) {
-		return false, nil
-	}
-	mode := os.FileMode(0o600)
-	if strings.Contains(name, ".CF") {
-		mode = 0o644
+		return false, os.Chmod(s.path(name), mode)
 	}
 	f, err := os.OpenFile(s.path("."+name+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
 	if err != nil {
 		return false, err
+	}
+	err = f.Chmod(mode) // one that was left half-written has another, and an umask may be in the way
+	if err != nil {
+		return false, errors.Join(err, f.Close())
 	}
 	_, err = f.Write(body)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {

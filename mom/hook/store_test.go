@@ -72,3 +72,27 @@ func TestStore(t *testing.T) {
 		t.Error("a hook writes where its name leads")
 	}
 }
+
+// Others than root read a configuration file only where hooks run as the owners of jobs.
+func TestStore_WhoReads(t *testing.T) {
+	dir := t.TempDir()
+	s, err := OpenStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := []byte("secret")
+	for _, c := range []struct {
+		user string
+		mode os.FileMode
+	}{{"pbsadmin", 0o600}, {pbsUser, 0o644}, {"pbsadmin", 0o600}, {"", 0o600}} {
+		m := &Manifest{Hooks: []Hook{{Name: "x.CF", Config: sumOf(body), Script: sumOf(body), Attrs: map[string]string{"user": c.user}}}}
+		if _, err := s.Set(m, map[string][]byte{sumOf(body): body}); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]os.FileMode{"x.CF.CF": c.mode, "x.CF.PY": 0o600, "x.CF.HK": 0o600} {
+			if i, err := os.Stat(filepath.Join(dir, name)); err != nil || i.Mode().Perm() != want {
+				t.Errorf("%s of a hook of %q: %v, %v, want %v", name, c.user, i, err, want)
+			}
+		}
+	}
+}
