@@ -10,13 +10,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"rampart/cli"
 	"rampart/cli/pbs"
+	fsmpbs "rampart/fsm/pbs"
 	"rampart/mom/proc"
 )
 
@@ -27,6 +30,10 @@ func run() int {
 		return proc.ShimMain(os.Args[1:])
 	}
 	if local := locals[filepath.Base(os.Args[0])]; local != nil {
+		if slices.Equal(os.Args[1:], []string{"--version"}) {
+			fmt.Printf("pbs_version = %s\n", fsmpbs.Version)
+			return 0
+		}
 		return local(os.Args[1:])
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
