@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 
 	"connectrpc.com/connect"
@@ -39,8 +40,9 @@ func Located(server string, err error) error {
 	var refusal *pbs.Error
 	var known *Unreachable
 	var foreign *tls.CertificateVerificationError
+	var file *fs.PathError
 	switch {
-	case errors.As(err, &known):
+	case errors.As(err, &known), errors.As(err, &file): // standard output may be a file
 		return err
 	case errors.As(err, &refusal) && refusal.Code == pbs.UnknownHost:
 		return &Unreachable{Server: server, Err: refusal}

@@ -152,6 +152,7 @@ func TestExplain(t *testing.T) {
 		{connect.NewError(connect.CodeUnavailable, errors.New("gone")), "cannot connect to server srv (errno=15010): gone", 162},
 		{&tls.CertificateVerificationError{Err: errors.New("unknown authority")}, "server srv is not of this cluster: tls: failed to verify certificate: unknown authority", 1},
 		{context.DeadlineExceeded, "outcome unknown: the request may yet take effect", 102},
+		{&fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}, "write /dev/stdout: no space left on device", 1},
 		{errors.New("odd"), "odd", 1},
 	} {
 		f := Explain(Located("srv", c.err))

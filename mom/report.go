@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -222,12 +223,12 @@ func fact(f spool.Fact) *api.Fact {
 	switch {
 	case f.Started != nil:
 		out.What = &api.Fact_Started{Started: &api.Started{
-			Session: int64(f.Started.Session), Jobdir: f.Started.JobDir, UnixNano: f.Started.At,
+			Session: int64(f.Started.Session), Jobdir: text(f.Started.JobDir), UnixNano: f.Started.At,
 		}}
 	case f.Hook != nil:
 		out.What = &api.Fact_Hooks{Hooks: wishes(f.Hook)}
 	case f.NotCheckpointed != nil:
-		out.What = &api.Fact_NotCheckpointed{NotCheckpointed: &api.NotCheckpointed{Reason: f.NotCheckpointed.Reason}}
+		out.What = &api.Fact_NotCheckpointed{NotCheckpointed: &api.NotCheckpointed{Reason: text(f.NotCheckpointed.Reason)}}
 	case f.CheckpointMade != nil:
 		out.What = &api.Fact_CheckpointMade{CheckpointMade: &api.CheckpointMade{}}
 	case f.Exiting != nil:
@@ -235,7 +236,7 @@ func fact(f spool.Fact) *api.Fact {
 	case f.Ended != nil:
 		e := f.Ended
 		out.What = &api.Fact_Ended{Ended: &api.Ended{
-			ExitStatus: int32(e.ExitStatus), Used: used(e.Used), Comment: e.Comment,
+			ExitStatus: int32(e.ExitStatus), Used: used(e.Used), Comment: text(e.Comment),
 			NeverStarted: e.NeverStarted, Lost: e.Lost, StageoutStatus: int32(e.StageOut),
 			StageinFailed: e.StageInFailed, Checkpointed: e.Checkpointed, Present: used(e.Present),
 		}}
@@ -245,6 +246,9 @@ func fact(f spool.Fact) *api.Fact {
 	}
 	return out
 }
+
+// text is what a message can hold of words with the names of files in them, as the journal has it on disk.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func used(list []spool.Used) []*api.Attribute {
 	all := make([]*api.Attribute, len(list))

@@ -2,7 +2,9 @@ package pbs
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"rampart/fsm/attr"
 )
@@ -59,11 +61,15 @@ func (r *request) named(v *variables) error {
 }
 
 // environment adds all there is, but for what belongs to the submitting shell or
-// to a job that submits.
+// to a job that submits, or is not UTF-8, which no attribute holds: the job goes without it.
 func (r *request) environment(v *variables) {
 	for _, kv := range r.env.Environ() {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok || name == "" || name == "_" || name == "PBS_ENVIRONMENT" || name == "PBS_REQUEST_ID" || strings.HasPrefix(name, "PBS_O_") {
+			continue
+		}
+		if !utf8.ValidString(kv) {
+			fmt.Fprintf(r.env.Stderr, "qsub: variable %q is not UTF-8: it does not go with the job\n", name)
 			continue
 		}
 		v.add(name, value)

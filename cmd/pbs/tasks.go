@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"syscall"
 
+	"connectrpc.com/connect"
+
 	"rampart/cli"
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
@@ -19,7 +21,7 @@ func tasks(socket string) apiconnect.TaskManagerClient {
 	c := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return transport.DialUnix(ctx, socket) },
 	}}
-	return apiconnect.NewTaskManagerClient(c, "http://mom", transport.Uncompressed())
+	return apiconnect.NewTaskManagerClient(c, "http://mom", transport.Uncompressed(), connect.WithInterceptors(transport.TextOnly()))
 }
 
 // child is cli.Child as a process. A shell waits at the gate until the program may begin.

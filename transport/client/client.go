@@ -73,7 +73,11 @@ func New(o Options) *Client {
 	c := &Client{options: o}
 	c.roamer = transport.NewRoamer(transport.RoamConfig{Replicas: o.Shared, Network: o.Network, TLS: o.TLS})
 	c.http = &http.Client{Transport: c.roamer}
-	c.connect = []connect.ClientOption{transport.Uncompressed(), connect.WithInterceptors(&retrier{options: o})}
+	interceptors := []connect.Interceptor{&retrier{options: o}}
+	if o.Identity == nil { // a person's words
+		interceptors = append([]connect.Interceptor{transport.TextOnly()}, interceptors...)
+	}
+	c.connect = []connect.ClientOption{transport.Uncompressed(), connect.WithInterceptors(interceptors...)}
 	return c
 }
 
