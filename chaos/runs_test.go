@@ -4,7 +4,7 @@ package chaos
 
 // What is played when nobody says otherwise.
 const (
-	defaultRuns  = 500
+	defaultRuns  = 300
 	defaultFiles = 5
 	scenarioStep = 1
 )
