@@ -60,7 +60,7 @@ func dispatch(ctx context.Context, env *Env, name string, args []string, command
 	case i < 0 && name != versionOption:
 		return unknown(env, name, commands)
 	case i < 0, len(args) == 1 && args[0] == versionOption:
-		fmt.Fprintf(env.Stdout, "pbs_version = %s\n", pbs.Version)
+		io.WriteString(env.Stdout, pbs.VersionLine)
 		return 0
 	}
 	c := commands[i]

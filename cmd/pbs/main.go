@@ -31,7 +31,7 @@ func run() int {
 	}
 	if local := locals[filepath.Base(os.Args[0])]; local != nil {
 		if slices.Equal(os.Args[1:], []string{"--version"}) {
-			fmt.Printf("pbs_version = %s\n", fsmpbs.Version)
+			fmt.Print(fsmpbs.VersionLine)
 			return 0
 		}
 		return local(os.Args[1:])

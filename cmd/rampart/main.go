@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -144,7 +145,7 @@ func versionCommand() *urfave.Command {
 		Name:  "version",
 		Usage: "print the version",
 		Action: func(c *urfave.Context) error {
-			_, err := fmt.Fprintf(c.App.Writer, "pbs_version = %s\n", pbs.Version)
+			_, err := io.WriteString(c.App.Writer, pbs.VersionLine)
 			return err
 		},
 	}

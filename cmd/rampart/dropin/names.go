@@ -80,7 +80,7 @@ func Run(ctx context.Context, w World, name string) error {
 	p := programs()[name]
 	args := w.Args[1:]
 	if len(args) == 1 && args[0] == "--version" {
-		_, err := fmt.Fprintf(w.Stdout, "pbs_version = %s\n", pbs.Version)
+		_, err := io.WriteString(w.Stdout, pbs.VersionLine)
 		return err
 	}
 	c, err := p.parse(w, name, args)
