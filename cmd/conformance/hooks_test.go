@@ -47,9 +47,15 @@ func (h usingHooks) hook(name, attributes, script string, hosts ...string) {
 // says waits until the log of a mom has a text.
 func (h usingHooks) says(host, text string) {
 	h.t.Helper()
+	h.saysTimes(host, text, 1)
+}
+
+// saysTimes waits until it has it so many times.
+func (h usingHooks) saysTimes(host, text string, times int) {
+	h.t.Helper()
 	waitFor(h.t, 2*patience, "a line at "+host, func() error {
-		if !strings.Contains(h.log(host), text) {
-			return fmt.Errorf("no %q", text)
+		if n := strings.Count(h.log(host), text); n < times {
+			return fmt.Errorf("%d times %q, want %d", n, text, times)
 		}
 		return nil
 	})
