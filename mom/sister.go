@@ -169,7 +169,7 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 func (s sister) lastShare(ctx context.Context, r *api.EndPartRequest) *api.Share {
 	caller, _ := transport.CallerFrom(ctx)
 	if l := s.running(); l != nil {
-		return l.last.of(key(&api.Order{Job: r.GetJob(), RunCount: r.GetRunCount()}), caller.Host)
+		return l.last.of(spool.TaskKey{Job: pbs.JobID(r.GetJob()), Run: pbs.RunCount(r.GetRunCount())}, caller.Host)
 	}
 	return &api.Share{}
 }

@@ -104,12 +104,9 @@ func notText(m protoreflect.Message, s string) error {
 // around returns the part of a text, between commas, whose bytes are at fault: a list of variables is long.
 func around(s string) string {
 	const most = 60 // bytes
-	at := len(strings.ToValidUTF8(s, ""))
-	for i, r := range s {
-		if _, size := utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
-			at = i
-			break
-		}
+	at := 0
+	for r, size := utf8.DecodeRuneInString(s); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRuneInString(s[at:]) {
+		at += size
 	}
 	from, to := strings.LastIndexByte(s[:at], ',')+1, len(s)
 	if n := strings.IndexByte(s[at:], ','); n >= 0 {

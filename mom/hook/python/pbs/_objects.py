@@ -11,6 +11,7 @@ STATES = {
 SHARINGS = ["default_shared", "ignore_excl", "force_excl", "default_excl", "default_exclhost", "force_exclhost"]
 JOB_STATES = {"T": 0, "Q": 1, "H": 2, "W": 3, "R": 4, "E": 5, "X": 6, "B": 7, "M": 8, "F": 9, "S": 400, "U": 410}
 
+
 class constant(str):
     """A word that equals the constant for it, too."""
 

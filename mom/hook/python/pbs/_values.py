@@ -37,8 +37,6 @@ def type_of(value):
         return "boolean"
     if isinstance(value, types.size):
         return "size"
-    if isinstance(value, types.duration):
-        return "long"
     if isinstance(value, int):
         return "long"
     if isinstance(value, float):
