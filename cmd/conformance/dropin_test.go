@@ -82,7 +82,12 @@ func dropInStarts(t *testing.T, a *siteHost) {
 			t.Errorf("list sched shows no %s:\n%s", name, sched)
 		}
 	}
-	for _, name := range []string{"pbs_rsub", "pbs_rdel", "pbs_rstat"} {
+	for _, line := range []string{"pbs_rstat", "pbs_rstat -f", "pbs_rstat -F", "pbs_rstat -S", "pbs_rstat -B"} {
+		if st := a.run(t, nil, strings.Fields(line)...); st.status != 0 || st.out+st.err != "" {
+			t.Errorf("%s: %+v", line, st)
+		}
+	}
+	for _, name := range []string{"pbs_rsub", "pbs_rdel", "pbs_ralter"} {
 		if st := a.run(t, nil, name); st.status != 15029%256 || !strings.Contains(st.err, "No support for requested service") {
 			t.Errorf("%s: %+v", name, st)
 		}

@@ -44,6 +44,7 @@ const (
 	NodeExists         Code = 15066
 	BadNodeState       Code = 15067
 	NoMom              Code = 15070
+	UnknownReservation Code = 15084
 	ArrayTooLarge      Code = 15107
 	BadSelect          Code = 15108
 	ResourceBesides    Code = 15109
@@ -93,6 +94,7 @@ var texts = map[Code]string{
 	RouteExpired:       "Time in Route Queue Expired",
 	TooManyJobs:        "would exceed a limit on jobs",
 	TooMuchResource:    "would exceed a limit on resources",
+	UnknownReservation: "Unknown Reservation Id",
 	QueueExists:        "Queue already exists",
 	BusyObject:         "Cannot delete busy object",
 	LongQueueName:      "Queue name too long",
