@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -26,6 +27,7 @@ type Options struct {
 	values   map[string]*Values
 	Operands []string
 	Dashed   bool     // "--" ended the options
+	Before   int      // so many operands stood before it
 	Raw      []string // the arguments as given, for Submit_arguments
 }
 
@@ -70,7 +72,7 @@ func (o *Options) Only(operands []string) *Options {
 // OptionsOf returns the options of a line that did not come from a command line,
 // such as a #PBS directive.
 func OptionsOf(l Line) *Options {
-	o := &Options{values: map[string]*Values{}, Operands: l.Operands, Dashed: l.Dashed}
+	o := &Options{values: map[string]*Values{}, Operands: l.Operands, Dashed: l.Dashed, Before: l.Before}
 	for _, opt := range l.Options {
 		if o.values[opt.Name] == nil {
 			o.values[opt.Name] = new(Values)
@@ -109,7 +111,7 @@ func normalise(l Line) []string {
 		args = append(args, "--"+flagPrefix+o.Name+"="+o.Value)
 	}
 	if l.Dashed {
-		args = append(args, "--"+dashedFlag)
+		args = append(args, "--"+dashedFlag+"="+strconv.Itoa(l.Before))
 	}
 	return append(append(args, "--"), l.Operands...)
 }
@@ -117,7 +119,7 @@ func normalise(l Line) []string {
 // urfave returns the command in urfave's form, with flags of its own per call.
 func (c *Command) urfave(env *Env, raw []string) *urfave.Command {
 	values := map[string]*Values{}
-	flags := []urfave.Flag{&urfave.BoolFlag{Name: dashedFlag, Hidden: true}}
+	flags := []urfave.Flag{&urfave.IntFlag{Name: dashedFlag, Hidden: true}}
 	for _, name := range c.names() {
 		values[name] = new(Values)
 		flags = append(flags, &urfave.GenericFlag{Name: flagPrefix + name, Value: values[name]})
@@ -129,7 +131,8 @@ func (c *Command) urfave(env *Env, raw []string) *urfave.Command {
 		Flags:    flags,
 		Action: func(ctx *urfave.Context) error {
 			return c.Run(ctx.Context, env, &Options{
-				values: values, Operands: ctx.Args().Slice(), Dashed: ctx.Bool(dashedFlag), Raw: raw,
+				values: values, Operands: ctx.Args().Slice(), Raw: raw,
+				Dashed: ctx.IsSet(dashedFlag), Before: ctx.Int(dashedFlag),
 			})
 		},
 	}

@@ -16,6 +16,7 @@ type Line struct {
 	Options  []Option
 	Operands []string
 	Dashed   bool     // a "--" ended the options
+	Before   int      // so many of the operands stood before it
 	Faults   []string // "invalid option -- 'Z'", in their order
 }
 
@@ -36,7 +37,7 @@ func (g Grammar) Parse(args []string) Line {
 		a := args[i]
 		switch {
 		case a == "--":
-			l.Dashed = true
+			l.Dashed, l.Before = true, len(l.Operands)
 			l.Operands = append(l.Operands, args[i+1:]...)
 			return l
 		case len(a) > 1 && a[0] == '-':

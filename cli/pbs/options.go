@@ -23,6 +23,7 @@ type request struct {
 	graphic     bool // -X
 	export      bool // -V
 	variables   string
+	hasName     bool // Job_Name is set, with whatever was said
 
 	faults      []string // "illegal -N value"
 	unsupported bool     // something of a feature that is yet to come
@@ -88,6 +89,10 @@ func (r *request) option(o attr.Option, v string) {
 	def, known := attr.Lookup(attr.Job, o.Attribute)
 	if !known {
 		r.unsupported = true
+		return
+	}
+	if o.Letter == 'N' && !r.qalter {
+		r.rename(v)
 		return
 	}
 	if v == "" && o.Unsets {

@@ -113,7 +113,7 @@ type described struct {
 // describe turns a command line and its script into what the server is asked for; the
 // server's default arguments count least.
 func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defaults string) (described, error) {
-	if opts.Dashed && len(opts.Operands) == 0 || !opts.Dashed && len(opts.Operands) > 1 {
+	if !isSubmission(opts) {
 		return described{}, c.Misuse()
 	}
 	var console cli.Console
@@ -125,6 +125,7 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 	}
 	line := &request{env: env}
 	line.read(opts)
+	line.checkName()
 	if err := line.verdict(c); err != nil {
 		return described{}, err
 	}
@@ -137,6 +138,10 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 		return described{}, err
 	}
 	r.read(opts)
+	if !r.hasName && !opts.Dashed && len(opts.Operands) > 0 {
+		r.rename(filepath.Base(opts.Operands[0]))
+	}
+	r.checkName()
 	if err := r.verdict(c); err != nil {
 		return described{}, err
 	}
@@ -163,6 +168,14 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 		block:   r.value("block") == "True",
 		console: console,
 	}, nil
+}
+
+// isSubmission tells whether the operands are a script, a program behind "--", or nothing.
+func isSubmission(opts *cli.Options) bool {
+	if opts.Dashed {
+		return opts.Before == 0 && len(opts.Operands) > 0
+	}
+	return len(opts.Operands) <= 1
 }
 
 // defaults reads the server's default_qsub_arguments.
@@ -229,8 +242,7 @@ func (r *request) directive(c *cli.Command, args []string) {
 	r.read(cli.OptionsOf(l))
 }
 
-// text reads the script from the named file or standard input, and names the job
-// after it.
+// text reads the script from the named file or standard input.
 func (r *request) text(operands []string, src *source) (text []byte, err error) {
 	if src.read && len(operands) == 0 {
 		return src.text, nil
@@ -250,16 +262,7 @@ func (r *request) text(operands []string, src *source) (text []byte, err error) 
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, errors.New("script not a file")
 	}
-	if text, err = limited(f); err != nil {
-		return nil, err
-	}
-	def, _ := attr.Lookup(attr.Job, "Job_Name")
-	name, ok := parse(def, filepath.Base(operands[0]))
-	if !ok {
-		return nil, errors.New("cannot form a valid job name from the script name")
-	}
-	r.set("Job_Name", "", name)
-	return text, nil
+	return limited(f)
 }
 
 // limited reads a script, which has a limit.
@@ -285,6 +288,21 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
+// rename gives the job its name; whether it may bear it, the last name decides.
+func (r *request) rename(name string) {
+	r.set("Job_Name", "", name)
+	r.hasName = true
+}
+
+// checkName judges the name that the job would get: of several -N, and the script's file, only
+// one counts.
+func (r *request) checkName() {
+	def, _ := attr.Lookup(attr.Job, "Job_Name")
+	if _, ok := parse(def, r.value("Job_Name")); r.hasName && !ok {
+		r.illegal("N")
+	}
+}
+
 // checkArray refuses what an array of jobs cannot be, in PBS's words.
 func (r *request) checkArray() error {
 	switch {
@@ -300,8 +318,8 @@ func (r *request) checkArray() error {
 
 // complete adds what comes from the command's surroundings.
 func (r *request) complete(opts *cli.Options) error {
-	if r.value("Job_Name") == "" {
-		r.set("Job_Name", "", "STDIN")
+	if !r.hasName {
+		r.rename("STDIN")
 	}
 	list, err := r.variableList()
 	if err != nil {

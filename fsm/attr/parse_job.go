@@ -11,9 +11,9 @@ import (
 // MaxJobName is the greatest length of a job's name.
 const MaxJobName = 230
 
-// parseJobName takes letters, digits and -_.+, a letter, digit, -, _ or + in front.
+// parseJobName takes letters, digits and -_.+.
 func parseJobName(text string) (string, bool) {
-	if text == "" || len(text) > MaxJobName || text[0] == '.' {
+	if text == "" || len(text) > MaxJobName {
 		return "", false
 	}
 	for i := range len(text) {

@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 	}{
 		{Job, "Job_Name", values{
 			"run1": "run1", "1abc": "1abc", "a.b-c_d+e": "a.b-c_d+e", long: long, long + "a": "", "1abc%%": "", "": "",
-			"a b": "", ".a": "", "a\x00": "", "\xff\xfe": "", "a/b": "", "-a": "-a", "ä": "",
+			"a b": "", ".a": ".a", "a\x00": "", "\xff\xfe": "", "a/b": "", "-a": "-a", "ä": "",
 		}},
 		{Job, "Priority", values{"0": "0", "-1024": "-1024", "1023": "1023", "1024": "", "-1025": "", "5000": "", "x": "", "+5": "5"}},
 		{Job, "Checkpoint", values{"u": "u", "n": "n", "c=10": "c=10", "w=5": "w=5", "s=5": "", "c=0": "", "c=x": "", "": "", "q": ""}},
