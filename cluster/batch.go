@@ -15,9 +15,8 @@ import (
 const (
 	// entriesInFlight: one is written while the next one fills.
 	entriesInFlight = 2
-	// What may wait; beyond it a proposal is refused (ErrBusy).
-	maxWaiting      = 16_384
-	maxWaitingBytes = 64 << 20
+	// maxWaiting proposals may wait, of waitingBytes; beyond that one is refused (ErrBusy).
+	maxWaiting = 16_384
 )
 
 // batcher is the group commit: all proposals that wait when an entry can go out
@@ -32,10 +31,12 @@ type batcher struct {
 	open  bool
 	queue []*request
 	bytes int
+	users map[string]int // bytes of the queue by who asked; daemons' have no name
 }
 
 // request is one proposal on its way.
 type request struct {
+	user    string
 	encoded command.Encoded
 
 	done    chan struct{} // closed when the two below are set
@@ -44,7 +45,7 @@ type request struct {
 }
 
 func newBatcher(apply func([]byte) raft.ApplyFuture, now func() pbs.Time) *batcher {
-	return &batcher{apply: apply, now: now, wake: make(chan struct{}, 1)}
+	return &batcher{apply: apply, now: now, wake: make(chan struct{}, 1), users: make(map[string]int)}
 }
 
 // accept begins to take proposals.
@@ -59,6 +60,7 @@ func (b *batcher) refuse() {
 	b.mu.Lock()
 	waiting := b.queue
 	b.open, b.queue, b.bytes = false, nil, 0
+	clear(b.users)
 	b.mu.Unlock()
 	for _, r := range waiting {
 		r.answer(command.Outcome{}, ErrNotLeader)
@@ -71,17 +73,24 @@ func (b *batcher) add(p command.Proposal) (*request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("propose: %w", err)
 	}
-	r := &request{encoded: encoded, done: make(chan struct{})}
+	if encoded.Bytes() > proposalBytes {
+		return nil, pbs.Errorf(pbs.InvalidRequest, "the request has %s, a change of the state may have %s", megabytes(int64(encoded.Bytes())), megabytes(proposalBytes))
+	}
+	r := &request{user: p.Asker.Name, encoded: encoded, done: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.open {
 		return nil, ErrNotLeader
 	}
-	if len(b.queue) >= maxWaiting || b.bytes+encoded.Bytes() > maxWaitingBytes && len(b.queue) > 0 {
+	if len(b.queue) >= maxWaiting || b.bytes+encoded.Bytes() > waitingBytes {
 		return nil, fmt.Errorf("%w: %w", ErrBusy, pbs.Refuse(pbs.ResourceBusy))
 	}
+	if r.user != "" && b.users[r.user]+encoded.Bytes() > userWaitingBytes {
+		return nil, fmt.Errorf("%w: %w", ErrBusy, pbs.Errorf(pbs.ResourceBusy,
+			"%s of requests of %s wait to be committed, which is the most for one user: try again in a while", megabytes(userWaitingBytes), r.user))
+	}
 	b.queue = append(b.queue, r)
-	b.bytes += encoded.Bytes()
+	b.count(r, +1)
 	select {
 	case b.wake <- struct{}{}:
 	default:
@@ -111,9 +120,20 @@ func (b *batcher) take() []*request {
 	group := b.queue[:n:n]
 	b.queue = b.queue[n:]
 	for _, r := range group {
-		b.bytes -= r.encoded.Bytes()
+		b.count(r, -1)
 	}
 	return group
+}
+
+// count adds what a request has to what waits, or takes it away.
+func (b *batcher) count(r *request, by int) {
+	b.bytes += by * r.encoded.Bytes()
+	if r.user == "" {
+		return
+	}
+	if b.users[r.user] += by * r.encoded.Bytes(); b.users[r.user] == 0 {
+		delete(b.users, r.user)
+	}
 }
 
 // fitting returns how many requests from the front go into one entry: at least
@@ -123,7 +143,7 @@ func fitting(queue []*request) int {
 	for i, r := range queue {
 		commands += r.encoded.Commands()
 		bytes += r.encoded.Bytes()
-		if i > 0 && (commands > command.MaxCommands || bytes > command.MaxBytes) {
+		if i > 0 && (commands > command.MaxCommands || bytes > entryBytes) {
 			return i
 		}
 	}

@@ -50,8 +50,8 @@ func proposal(commands, bytes int) command.Proposal {
 }
 
 func TestBatcher_SizesOfEntries(t *testing.T) {
-	small, plan, script := proposal(1, 10), proposal(200, 10), proposal(1, 200<<10)
-	huge := proposal(1, 1<<20)
+	small, plan, script := proposal(1, 10), proposal(200, 10), proposal(1, 800<<10)
+	huge := proposal(1, 2<<20)
 	cases := []struct {
 		name    string
 		queued  []command.Proposal
@@ -59,7 +59,7 @@ func TestBatcher_SizesOfEntries(t *testing.T) {
 	}{
 		{"all that wait go together", []command.Proposal{small, small, small}, []int{3}},
 		{"at most 256 commands", []command.Proposal{plan, small, plan, small}, []int{2, 2}},
-		{"at most 256 KiB", []command.Proposal{script, small, script}, []int{2, 1}},
+		{"at most 1 MiB", []command.Proposal{script, small, script}, []int{2, 1}},
 		{"a bigger one goes alone", []command.Proposal{small, huge, small}, []int{1, 1, 1}},
 	}
 	for _, c := range cases {
@@ -164,6 +164,54 @@ func TestBatcher_FullQueueRefuses(t *testing.T) {
 	}
 	if _, err := b.add(proposal(1, 1)); !errors.Is(err, ErrBusy) || pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Errorf("the queue is full: %v", err)
+	}
+}
+
+// One user's requests do not take all that may wait, and say whose they are; what was sent or
+// given up counts no more.
+func TestBatcher_OneUserDoesNotFillTheLine(t *testing.T) {
+	b := newBatcher(nil, nil)
+	b.accept()
+	of := func(user string) command.Proposal {
+		p := proposal(1, entryBytes-1000)
+		p.Asker.Name = user
+		return p
+	}
+	n := 0
+	var err error
+	for ; err == nil; n++ {
+		_, err = b.add(of("alice"))
+	}
+	if n-1 != userWaitingBytes/entryBytes || !errors.Is(err, ErrBusy) || pbs.CodeOf(err) != pbs.ResourceBusy {
+		t.Fatalf("after %d: %v", n-1, err)
+	}
+	if want := "32 MiB of requests of alice wait to be committed"; !strings.Contains(err.Error(), want) {
+		t.Errorf("the refusal: %v", err)
+	}
+	for _, user := range []string{"bob", ""} {
+		if _, err := b.add(of(user)); err != nil {
+			t.Errorf("%q is refused for alice: %v", user, err)
+		}
+	}
+	b.take()
+	if _, err := b.add(of("alice")); err != nil {
+		t.Errorf("after one was sent: %v", err)
+	}
+	b.refuse()
+	b.accept()
+	if _, err := b.add(of("alice")); err != nil || len(b.users) != 1 || b.bytes != b.users["alice"] {
+		t.Errorf("in the next term: %v, %v of %d", err, b.users, b.bytes)
+	}
+}
+
+func TestBatcher_AProposalLargerThanAny(t *testing.T) {
+	b := newBatcher(nil, nil)
+	b.accept()
+	if _, err := b.add(proposal(1, proposalBytes+1)); pbs.CodeOf(err) != pbs.InvalidRequest {
+		t.Errorf("%v", err)
+	}
+	if _, err := b.add(proposal(1, pbs.MaxScript)); err != nil {
+		t.Errorf("a script: %v", err)
 	}
 }
 

@@ -103,6 +103,7 @@ func (c *confirmer) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 	if heartbeat(args) {
 		return c.appendEntries(id, target, args, resp, c.present())
 	}
+	cut(args)
 	mark := c.mark()
 	err := c.appendEntries(id, target, args, resp, mark)
 	if err != nil {

@@ -20,6 +20,7 @@ type observed struct {
 	due    chan struct{}   // a snapshot is
 	after  int64           // proposals until one is
 	meter  *meter
+	sizes  sizes
 
 	proposals, bytes atomic.Int64 // applied since the last snapshot
 }
@@ -47,6 +48,7 @@ func (o *observed) ApplyBatch(logs []*raft.Log) []any {
 }
 
 func (o *observed) count(l *raft.Log, response any) {
+	o.sizes.note(l)
 	outcomes, _ := response.([]command.Outcome)
 	proposals := o.proposals.Add(int64(len(outcomes)))
 	bytes := o.bytes.Add(int64(len(l.Data)))

@@ -32,7 +32,7 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 		return nil, err
 	}
 	conf := r.raftConfig()
-	cache := newRecent(r.guard)
+	cache := newRecent(cutLog{r.guard})
 	layer := newStreamLayer(&r.cfg)
 	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,

@@ -53,6 +53,12 @@ func (p *pipeline) forward() {
 	}
 }
 
+// AppendEntries implements raft.AppendPipeline.
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+	cut(args)
+	return p.AppendPipeline.AppendEntries(args, resp)
+}
+
 // Consumer implements raft.AppendPipeline.
 func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.answers }
 

@@ -53,7 +53,7 @@ func (r *recent) StoreLogs(logs []*raft.Log) error {
 		if l.Index >= logCacheSize {
 			r.first = max(r.first, l.Index-logCacheSize+1) // what was below has lost its place
 		}
-		for ; r.bytes > logCacheBytes && r.first <= l.Index; r.first++ {
+		for ; r.bytes > cacheBytes && r.first <= l.Index; r.first++ {
 			r.drop(r.first)
 		}
 	}

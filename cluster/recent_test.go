@@ -57,14 +57,14 @@ func TestRecent(t *testing.T) {
 
 	next := uint64(logCacheSize + 11)
 	for i := range uint64(3) {
-		_ = put(next+i, logCacheBytes/2-1000)
+		_ = put(next+i, cacheBytes/2-1000)
 	}
 	want("long before long ones", next-100, next, false)
 	want("the two that fit in", next+1, next+2, true)
-	if r.bytes > logCacheBytes {
+	if r.bytes > cacheBytes {
 		t.Errorf("%d bytes are kept", r.bytes)
 	}
-	_ = put(next+3, logCacheBytes+1)
+	_ = put(next+3, cacheBytes+1)
 	want("one that is longer than all the room", next, next+3, false)
 	if r.bytes != 0 {
 		t.Errorf("%d bytes are kept of nothing", r.bytes)

@@ -17,13 +17,11 @@ const (
 	commitTimeout    = 20 * time.Millisecond
 	maxAppendEntries = 64 // entries are big
 	logCacheSize     = 512
-	logCacheBytes    = 32 << 20 // at most, whatever they hold
 	trailingLogs     = 2000
 	snapshotsKept    = 2
 
-	// A replica takes a snapshot after this many proposals or bytes applied.
+	// A replica takes a snapshot after this many proposals or snapshotBytes applied.
 	snapshotProposals = 50_000
-	snapshotBytes     = 64 << 20
 	// In a calm it takes one sooner, so that its next start applies little again: after a
 	// calmShare-th of the proposals, when at most a calmRate-th of them came within calmLook.
 	calmShare = 10
@@ -46,7 +44,7 @@ func (r *Replica) raftConfig() *raft.Config {
 	c.HeartbeatTimeout, c.ElectionTimeout = r.far(heartbeatTimeout), r.far(electionTimeout)
 	c.LeaderLeaseTimeout, c.CommitTimeout = r.far(leaseTimeout), commitTimeout
 	c.MaxAppendEntries, c.BatchApplyCh = maxAppendEntries, true
-	c.TrailingLogs = cmp.Or(r.cfg.TrailingLogs, trailingLogs)
+	c.TrailingLogs = r.trailing()
 	// The replica itself asks for snapshots.
 	c.SnapshotInterval, c.SnapshotThreshold = 24*time.Hour, math.MaxUint64
 	// A removed replica stays and says so; its process is not Raft's to end.
@@ -55,6 +53,9 @@ func (r *Replica) raftConfig() *raft.Config {
 	c.Logger = newRaftLogger(r.cfg.Logger)
 	return c
 }
+
+// trailing is how many entries stay in the log behind a snapshot at most.
+func (r *Replica) trailing() uint64 { return cmp.Or(r.cfg.TrailingLogs, trailingLogs) }
 
 // assertPreVote refuses a configuration in which a replica that comes back from a
 // partition could depose a healthy leader. Raft itself only warns.

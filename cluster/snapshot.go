@@ -64,6 +64,7 @@ func (r *Replica) save(ctx context.Context, n *node) {
 		case <-ctx.Done():
 			return
 		case req := <-r.saves:
+			r.boundTrailing(n)
 			saved, err := takeSnapshot(n)
 			req.done <- saveResult{saved, err}
 			continue
@@ -76,6 +77,7 @@ func (r *Replica) save(ctx context.Context, n *node) {
 		case <-again:
 		}
 		again = nil
+		r.boundTrailing(n)
 		err := n.raft.Snapshot().Error()
 		if err == nil {
 			failed = 0

@@ -55,8 +55,5 @@ func (o Outcome) Err() error {
 	return o.Refusal
 }
 
-// MaxCommands and MaxBytes bound an entry; one bigger proposal goes alone.
-const (
-	MaxCommands = 256
-	MaxBytes    = 256 << 10
-)
+// MaxCommands bounds an entry; one bigger proposal goes alone.
+const MaxCommands = 256

@@ -6,6 +6,9 @@ import (
 	"rampart/fsm/pbs"
 )
 
+// RequestMost bounds the outcomes that are remembered, whatever their age: of some 300 bytes each.
+const RequestMost = 1_000_000
+
 // How long outcomes of requests are remembered (L8): this long by the log's
 // clock, and this many at least.
 const (
@@ -24,11 +27,16 @@ func (tx *Tx) Remember(r *Request) {
 	tx.putRequest(r)
 	for range 2 { // two out for one in, so that a backlog shrinks
 		oldest, ok := tx.requestAge.items.Min()
-		if !ok || tx.requests.count() <= requestKeep || oldest.At > tx.Now()-requestTTL {
+		if !ok || !forgettable(tx.requests.count(), tx.Now()-oldest.At) {
 			return
 		}
 		tx.deleteRequest(oldest)
 	}
+}
+
+// forgettable reports whether the oldest of so many outcomes need not be remembered.
+func forgettable(outcomes int, age pbs.Time) bool {
+	return outcomes > requestKeep && age >= requestTTL || outcomes > RequestMost
 }
 
 // Expire drops tombstones and finished jobs whose time is over: finished jobs

@@ -105,3 +105,22 @@ func TestJobsChanged_SinceAnEntry(t *testing.T) {
 		}
 	}
 }
+
+// Outcomes are remembered for a time, many in any case, and never more than a bound.
+func TestRemember_Bounds(t *testing.T) {
+	for _, c := range []struct {
+		outcomes int
+		age      pbs.Time
+		want     bool
+	}{
+		{requestKeep, 10 * requestTTL, false},
+		{requestKeep + 1, requestTTL, true},
+		{requestKeep + 1, requestTTL - 1, false},
+		{RequestMost, requestTTL - 1, false},
+		{RequestMost + 1, 0, true},
+	} {
+		if got := forgettable(c.outcomes, c.age); got != c.want {
+			t.Errorf("%d outcomes, the oldest %d s old: %v", c.outcomes, c.age/1e9, got)
+		}
+	}
+}
