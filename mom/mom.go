@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"rampart/fsm/pbs"
 	"rampart/mom/hook"
 	"rampart/mom/task"
 	"rampart/transport/daylog"
+	"rampart/transport/own"
 )
 
 // How long a mom that is told to stop waits for the servers to hear of it, for its jobs
@@ -151,25 +150,17 @@ func (m *Mom) Run(ctx context.Context) error {
 
 // lock makes this the only mom of the home, and leaves its pid where tools look.
 func (m *Mom) lock() (*os.File, error) {
-	if err := os.MkdirAll(m.config.path("mom_priv"), 0o751); err != nil {
-		return nil, fmt.Errorf("lock home: %w", err)
+	for folder, mode := range map[string]fs.FileMode{m.config.Home: 0o755, m.config.path("mom_priv"): 0o751} {
+		if err := own.Folder(folder, mode); err != nil {
+			return nil, fmt.Errorf("lock home: %w", err)
+		}
 	}
-	f, err := os.OpenFile(m.config.path("mom_priv", "mom.lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("lock home: %w", err)
-	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	f, err := own.Lock(m.config.path("mom_priv", "mom.lock"), m.config.PID)
+	if errors.Is(err, own.ErrRunning) {
 		err = errors.New("another mom is running")
 	}
-	if err == nil {
-		err = f.Truncate(0)
-	}
-	if err == nil {
-		_, err = f.WriteAt([]byte(strconv.Itoa(m.config.PID)+"\n"), 0)
-	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock home %s: %w", m.config.Home, err), f.Close())
+		return nil, fmt.Errorf("lock home %s: %w", m.config.Home, err)
 	}
 	return f, nil
 }

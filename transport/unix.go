@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"rampart/transport/own"
 )
 
 // maxSocketPath is what the kernel takes for the name of a socket.
@@ -20,7 +22,7 @@ const maxSocketPath = 107
 // that somebody serves is an error. To close the listener leaves the socket behind: a
 // command then knows that this host has a daemon, and waits for it to be started again.
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := own.Folder(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("open gateway: %w", err)
 	}
 	if err := removeDeadSocket(ctx, path); err != nil {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"rampart/transport/own"
 )
 
 // A Manifest is all that a host has to know of hooks and custom resources. It is a file
@@ -123,7 +125,7 @@ type Change struct {
 // What lacks is told, and what came along is kept for the next call. Nothing is in use
 // before all of it is on disk.
 func (s *Store) Set(m *Manifest, contents map[string][]byte) (Change, error) {
-	if err := os.MkdirAll(s.dir, 0o751); err != nil {
+	if err := own.Folder(s.dir, 0o751); err != nil {
 		return Change{}, fmt.Errorf("keep hooks: %w", err)
 	}
 	files, missing, err := s.files(m, contents)

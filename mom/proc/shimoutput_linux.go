@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // openOutputs opens the files for standard output and error, as the owner's.
@@ -36,11 +38,7 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 		}
 		fmt.Fprintf(os.Stderr, "%s: output of %s goes to the spool: %v\n", ShimName, spec.Job, err)
 	}
-	flags := os.O_CREATE | os.O_APPEND | os.O_WRONLY | syscall.O_NOFOLLOW
-	if !spec.Restart {
-		flags |= os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, flags, 0o600)
+	f, err := openInSpool(path, spec)
 	if err != nil {
 		return nil, fmt.Errorf("open output: %w", err)
 	}
@@ -52,6 +50,41 @@ func openOutput(path, inPlace string, spec Spec) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("open output: %w", err), f.Close())
 	}
 	return f, nil
+}
+
+// openInSpool makes a file that nobody has open but us; a restarted program goes on with what
+// it has written, if that is still what we made of it.
+func openInSpool(path string, spec Spec) (*os.File, error) {
+	const flags = os.O_APPEND | os.O_WRONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+	if spec.Restart {
+		f, err := os.OpenFile(path, flags, 0)
+		if err == nil {
+			if err = checkOurs(f, spec.Owner); err == nil {
+				return f, nil
+			}
+			err = errors.Join(err, f.Close())
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// checkOurs refuses what is no file of the owner's, or has another name too.
+func checkOurs(f *os.File, owner *Owner) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return err
+	}
+	mine := uint32(os.Geteuid())
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 || st.Uid != mine && (owner == nil || st.Uid != owner.UID) {
+		return fmt.Errorf("%s is not what the job has written", f.Name())
+	}
+	return nil
 }
 
 // openInPlace makes a file empty, unless it is to be kept, or opens what is no file and takes output, such as /dev/null.

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"rampart/fsm/pbs"
+	"rampart/transport/own"
 )
 
 // Options say where a spool lies and how it treats the disk.
@@ -73,8 +74,9 @@ func parseKey(name string) (TaskKey, bool) {
 	return k, err == nil && job != "" && k.String() == name
 }
 
-// folders are made with the modes that PBS gives them; those of the mom's own files
-// are closed to everybody else.
+// folders are made with the modes that PBS gives them, but nobody else may write into any:
+// PBS leaves spool and undelivered open to everybody, who could then wait there for the
+// output of others. Those of the mom's own files are closed to everybody else.
 var folders = []struct {
 	path string
 	mode os.FileMode
@@ -91,7 +93,7 @@ var folders = []struct {
 func Open(o Options) (*Spool, error) {
 	s := &Spool{home: o.Home, disk: disk{noSync: o.NoSync, fault: o.Fault}, changed: make(chan struct{}), tasks: make(map[string]taskLog)}
 	for _, f := range folders {
-		if err := os.MkdirAll(filepath.Join(o.Home, f.path), f.mode); err != nil {
+		if err := own.Folder(filepath.Join(o.Home, f.path), f.mode); err != nil {
 			return nil, fmt.Errorf("open spool: %w", err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"rampart/transport/own"
 )
 
 // The event bits. They combine by OR and are printed as the combination.
@@ -132,7 +134,7 @@ func (l *Log) openLocked(day string) (begun bool, err error) {
 	if err := l.closeLocked(); err != nil {
 		return false, err
 	}
-	if err := os.MkdirAll(l.dir, 0o755); err != nil {
+	if err := own.Folder(l.dir, 0o755); err != nil {
 		return false, err
 	}
 	f, err := os.OpenFile(filepath.Join(l.dir, day), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

@@ -34,22 +34,23 @@ var Rules = []Rule{
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
 	{"cluster/service", "cluster fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
 
-	{"transport", "fsm/pbs transport/api/*", "identity and routing do not know the state"},
+	{"transport", "fsm/pbs transport/api/* transport/own", "identity and routing do not know the state"},
 	{"transport/api/*", "transport/api", "definitions and generated code"},
 	{"transport/client", "transport transport/api/* fsm/pbs", "finding replicas knows no state"},
-	{"transport/daylog", "", "the form of a log line is every daemon's"},
+	{"transport/daylog", "transport/own", "the form of a log line is every daemon's"},
 	{"transport/login", "transport fsm/pbs", "login tokens are the daemons' affair; commands do not carry them"},
 	{"transport/memnet", "", "a network in memory"},
+	{"transport/own", "", "what keeps others out knows no daemon"},
 	{"transport/meter", "", "what the metrics of all daemons share knows none of them"},
 
 	{"mom", "mom/* transport/* fsm/pbs fsm/resource fsm/spec", "the mom never sees the tables or the log"},
 	{"mom/task", "fsm/pbs fsm/resource fsm/spec mom/proc mom/spool mom/files", "a job's life on one host: decide, then do"},
 	{"mom/proc/*", "fsm/pbs fsm/resource fsm/planted mom/proc", "processes; the shim is part of the lean binary"},
 	{"mom/cgroup", "fsm/pbs fsm/resource mom/proc", "what a host has and who has it; jobs are others' affair"},
-	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr mom/proc", "the hook runtime serves moms and replicas, and knows neither"},
+	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr mom/proc transport/own", "the hook runtime serves moms and replicas, and knows neither"},
 	{"mom/files", "fsm/pbs mom/proc", "files of a host, as whoever calls; networks are others' affair"},
 	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
-	{"mom/spool", "fsm/pbs fsm/planted", "files, whatever is in them"},
+	{"mom/spool", "fsm/pbs fsm/planted transport/own", "files, whatever is in them"},
 
 	{"cli/*", "cli/* transport transport/client transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec", "commands know words and messages, never the tables"},
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"rampart/transport/own"
 )
 
 // Options says which cluster to run.
@@ -129,14 +131,11 @@ func runIn(ctx context.Context, o Options) (err error) {
 
 // lock keeps two supervisors out of one folder.
 func (l layout) lock() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(l.dir, "dev.lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
+	f, err := own.Hold(filepath.Join(l.dir, "dev.lock"))
+	if errors.Is(err, own.ErrRunning) {
+		err = fmt.Errorf("--dir %s: another rampart dev works in it", l.dir)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("--dir %s: another rampart dev works in it", l.dir), f.Close())
-	}
-	return f, nil
+	return f, err
 }
 
 // command runs the user's shell line in the environment of the cluster.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"rampart/transport/own"
 )
 
 const (
@@ -98,7 +100,7 @@ func (c *call) outputPath() string { return filepath.Join(string(c.home), "run",
 // before is kept under another name.
 func (c *call) output() (*os.File, error) {
 	path := c.outputPath()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := own.Folder(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {

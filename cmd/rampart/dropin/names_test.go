@@ -12,6 +12,7 @@ import (
 
 	"rampart/cmd/rampart/home"
 	"rampart/fsm/pbs"
+	"rampart/transport/own"
 )
 
 func TestRun_CommandLines(t *testing.T) {
@@ -89,7 +90,7 @@ func TestFree_WaitsForOneThatEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &call{}
-	if err := c.free(t.Context(), path); !errors.Is(err, home.ErrRunning) {
+	if err := c.free(t.Context(), path); !errors.Is(err, own.ErrRunning) {
 		t.Errorf("one that runs: %v", err)
 	}
 	if err := os.Truncate(path, 0); err != nil {

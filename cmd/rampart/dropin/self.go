@@ -35,7 +35,7 @@ func (c *call) self(ctx context.Context) (self, error) {
 	me := self{name: name, address: c.world.Address()}
 	me.short, _, _ = strings.Cut(name, ".")
 	if leaf := home.Conf("PBS_LEAF_NAME"); leaf != "" {
-		me.address = cmp.Or(own(ctx, name), me.address)
+		me.address = cmp.Or(ownAddress(ctx, name), me.address)
 	}
 	me.servers = strings.FieldsFunc(home.Conf("PBS_SERVER"), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 	return me, nil
@@ -63,11 +63,11 @@ func (s self) is(ctx context.Context, name string) bool {
 	if strings.EqualFold(name, s.name) || strings.EqualFold(name, s.short) || name == "localhost" {
 		return true
 	}
-	return own(ctx, name) != ""
+	return ownAddress(ctx, name) != ""
 }
 
-// own is the address of that name that this host has; none: "".
-func own(ctx context.Context, name string) string {
+// ownAddress is the address of that name that this host has; none: "".
+func ownAddress(ctx context.Context, name string) string {
 	interfaces, err := net.InterfaceAddrs()
 	if err != nil {
 		return ""

@@ -18,6 +18,7 @@ import (
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
 	"rampart/transport"
+	"rampart/transport/own"
 )
 
 // serverMain is pbs_server. On a fresh host it makes a cluster of this one replica, if
@@ -67,7 +68,7 @@ func (c *call) free(ctx context.Context, path string) error {
 			return lock.Close()
 		}
 		info, statErr := os.Stat(path)
-		if !errors.Is(err, home.ErrRunning) || statErr != nil || info.Size() > 0 || time.Now().After(end) {
+		if !errors.Is(err, own.ErrRunning) || statErr != nil || info.Size() > 0 || time.Now().After(end) {
 			return err
 		}
 		select {

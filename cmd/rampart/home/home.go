@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"rampart/transport/own"
 )
 
 // Default is PBS_HOME if nobody says otherwise.
@@ -65,10 +67,11 @@ func (h Home) join(parts ...string) string {
 	return filepath.Join(append([]string{string(h)}, parts...)...)
 }
 
-// Make makes a folder that everybody may enter, for daemons that run jobs of others.
+// Make makes folders that everybody may enter, for daemons that run jobs of others, and only
+// the daemon may write.
 func (h Home) Make(folders ...string) error {
 	for _, f := range append([]string{string(h)}, folders...) {
-		if err := os.MkdirAll(f, 0o755); err != nil {
+		if err := own.Folder(f, 0o755); err != nil {
 			return fmt.Errorf("make home: %w", err)
 		}
 	}

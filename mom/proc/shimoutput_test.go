@@ -1,0 +1,77 @@
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestOpenInSpool_NothingThatWaitedThere: what somebody left under the name of a job's output
+// is neither written to nor waited for, and what he has open stays empty.
+func TestOpenInSpool_NothingThatWaitedThere(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(dir, "elsewhere")
+	for name, plant := range map[string]func(path string) error{
+		"file":    func(path string) error { return os.WriteFile(path, nil, 0o666) },
+		"linked":  func(path string) error { return os.Link(elsewhere, path) },
+		"symlink": func(path string) error { return os.Symlink(elsewhere, path) },
+		"pipe":    func(path string) error { return syscall.Mkfifo(path, 0o666) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(elsewhere, nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, name+".OU")
+			if err := plant(path); err != nil {
+				t.Fatal(err)
+			}
+			planted, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer planted.Close()
+			f, err := openOutput(path, "", Spec{Job: "1.srv", Umask: 0o77})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.WriteString("secret\n"); err != nil {
+				t.Fatal(err)
+			}
+			if n, _ := planted.Read(make([]byte, 10)); n > 0 {
+				t.Error("what was left there reads along")
+			}
+			info, err := os.Lstat(path)
+			if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 || info.Size() != 7 {
+				t.Errorf("the output: %v, %v", info, err)
+			}
+		})
+	}
+}
+
+// TestOpenInSpool_Restart: a program that is restarted goes on with its own output only.
+func TestOpenInSpool_Restart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "1.srv.OU")
+	spec := Spec{Job: "1.srv", Restart: true}
+	for range 2 { // the first finds none
+		f, err := openOutput(path, "", spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("line\n"); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	if text, err := os.ReadFile(path); string(text) != "line\nline\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := os.Link(path, path+".also"); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := openOutput(path, "", spec); err == nil {
+		f.Close()
+		t.Error("a file that has another name is taken")
+	}
+}

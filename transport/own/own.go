@@ -1,0 +1,95 @@
+// Package own keeps what belongs to one daemon out of the hands of the other users of its
+// host: the lock that makes it the only one at its home, and the folders in which nobody
+// else may make, replace or remove a file. It owns no file beyond the locks, starts nothing,
+// and is safe for concurrent use, for it keeps no state.
+package own
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrRunning is the refusal of a second daemon of a kind at one home.
+var ErrRunning = errors.New("another one is running")
+
+// foreign are the bits with which others than the owner change a folder or a file.
+const foreign = 0o022
+
+// Lock makes this process the only one that holds the lock beside the file, until it is
+// closed, and writes the pid into the file. Everybody may read the file, for tools look
+// there, and whoever may read a file may lock it: so what is locked is another one, which
+// only the daemon's account can open. The folder is made if it is missing. ErrRunning:
+// somebody holds it.
+func Lock(path string, pid int) (*os.File, error) {
+	if err := Folder(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	f, err := Hold(held(path))
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if err := writePID(path, pid); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// held is the file that is locked for the one with the pid: "server_priv/.server.lock".
+func held(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
+}
+
+// Hold locks a file that only this account can open, which is made if it is missing.
+// ErrRunning: somebody holds it.
+func Hold(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = f.Chmod(0o600) // of a file that was copied here
+	if err == nil {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = ErrRunning
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// writePID replaces what the file has in place: it keeps its mode, and nobody reads a
+// file without a pid but for a moment.
+func writePID(path string, pid int) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
+	if err != nil {
+		return err
+	}
+	text := strconv.Itoa(pid) + "\n"
+	_, err = f.WriteAt([]byte(text), 0)
+	if err == nil {
+		err = f.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Folder makes a folder of that mode, with those above it, in which only its owner can make
+// and replace files. One in which others may, such as the spool of another batch system whose
+// home this was, is closed to them.
+func Folder(path string, mode fs.FileMode) error {
+	if err := os.MkdirAll(path, mode); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&foreign == 0 {
+		return err
+	}
+	return os.Chmod(path, info.Mode()&^(foreign|fs.ModeSticky))
+}
