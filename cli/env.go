@@ -20,8 +20,11 @@ type Env struct {
 	Now      func() time.Time
 	Zone     *time.Location
 	Hostname func() (string, error)
-	Getwd    func() (string, error)
-	Open     func(name string) (fs.File, error)
+	// Getwd returns the present folder, by the name that PWD has for it if it has one.
+	Getwd func() (string, error)
+	Open  func(name string) (fs.File, error)
+	// Stat tells of a file without opening it; nil: of none.
+	Stat func(name string) (fs.FileInfo, error)
 	// Terminal tells whether standard input is one, for qmgr's prompt.
 	Terminal func() bool
 	// Console returns the terminal of standard input and output; false: they are none.

@@ -97,8 +97,11 @@ func play(t *testing.T, line string) string {
 		"HOME": "/home/ann", "LOGNAME": "ann", "PATH": "/bin:/usr/bin", "SHELL": "/bin/sh", "LANG": "C.UTF-8",
 		"PWD": "/home/ann/work", "PBS_CONF_FILE": "pbs.conf", "_": "/bin/pbs",
 	}
-	for len(words) > 0 && !strings.Contains(words[0], "/") && strings.Contains(words[0], "=") {
-		name, value, _ := strings.Cut(words[0], "=")
+	for len(words) > 0 {
+		name, value, ok := strings.Cut(words[0], "=")
+		if !ok || strings.Contains(name, "/") {
+			break
+		}
 		env[name], words = value, words[1:]
 	}
 	var stdin io.Reader = strings.NewReader("")
@@ -197,11 +200,14 @@ func world(server *fakeServer, env map[string]string, stdin io.Reader, stdout, s
 			}
 			return all
 		},
-		Now:           func() time.Time { return time.Unix(1795242350, 0) },
-		Zone:          time.UTC,
-		Hostname:      func() (string, error) { return "login1", nil },
-		Getwd:         func() (string, error) { return "/home/ann/work", nil },
-		Open:          openFile,
+		Now:      func() time.Time { return time.Unix(1795242350, 0) },
+		Zone:     time.UTC,
+		Hostname: func() (string, error) { return "login1", nil },
+		Getwd:    func() (string, error) { return "/home/ann/work", nil },
+		Open:     openFile,
+		Stat: func(name string) (fs.FileInfo, error) {
+			return fs.Stat(files(), strings.TrimPrefix(name, "/home/ann/work/"))
+		},
 		Terminal:      func() bool { return env["TERMINAL"] != "" },
 		Batch:         func(t cli.Target) (apiconnect.BatchClient, error) { return server.client(t) },
 		Console:       func() (cli.Console, bool) { return nil, env["TERMINAL"] != "" },

@@ -6,20 +6,33 @@ import (
 	"strings"
 )
 
-// path makes [HOST:]PATH absolute where it is on this host. The server adds the host:
-// it knows by which name the cluster knows it.
+// path makes [HOST:]PATH absolute where it is on this host, and gives a folder that is there its
+// slash. The server adds the host: it knows by which name the cluster knows it; and the name of a
+// file to a host alone.
 func (r *request) path(v string) (string, bool) {
 	host, file, ok := strings.Cut(v, ":")
 	switch {
 	case !ok || strings.Contains(host, "/"):
 		file = v
 	case host != "":
-		return v, file != "" // relative to the user's home on that host
+		return v, true // relative to the user's home on that host
 	}
 	if file == "" {
 		return "", false
 	}
-	return r.absolute(file), true
+	file = r.absolute(file)
+	if !strings.HasSuffix(file, "/") && r.isFolder(file) {
+		file += "/"
+	}
+	return file, true
+}
+
+func (r *request) isFolder(path string) bool {
+	if r.env.Stat == nil {
+		return false
+	}
+	info, err := r.env.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // absolute keeps the slash at the end: it says that the path is a directory.

@@ -120,11 +120,9 @@ func splitVariables(s string) []string {
 	return items
 }
 
-// directory is where the command runs, by the name the user knows it by.
+// directory is where the command runs, by the name the user knows it by. PWD alone does not
+// tell: a program that changes its folder without a shell hands on that of its parent.
 func (r *request) directory() string {
-	if d := r.env.Getenv("PWD"); strings.HasPrefix(d, "/") {
-		return d
-	}
 	d, err := r.env.Getwd()
 	if err != nil {
 		return "/"

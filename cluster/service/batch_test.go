@@ -330,12 +330,16 @@ func TestPathsOfTheSubmitter(t *testing.T) {
 	}
 	b := newBench(t)
 	id := b.mustSubmit("ann@login1")
-	_, err := b.Batch.Alter(b.as("ann@login1"), request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("Output_Path", "/data/out")}}, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, _ := b.store.View().Job(pbs.JobID(id))
-	if got, _ := j.Attrs.Get("Output_Path", ""); got != "login1:/data/out" {
-		t.Errorf("Output_Path %s", got)
+	for _, c := range []struct{ path, want string }{
+		{"/data/out", "login1:/data/out"}, {"hostb:", "hostb:STDIN.o0"}, {"", "login1:/STDIN.o0"}, {"hostb:dir/", "hostb:dir/"},
+	} {
+		_, err := b.Batch.Alter(b.as("ann@login1"), request(&api.AlterRequest{Job: id, Changes: []*api.Attribute{set("Output_Path", c.path)}}, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, _ := b.store.View().Job(pbs.JobID(id))
+		if got, _ := j.Attrs.Get("Output_Path", ""); got != c.want {
+			t.Errorf("Output_Path of %q: %s, want %s", c.path, got, c.want)
+		}
 	}
 }

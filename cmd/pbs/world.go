@@ -29,6 +29,7 @@ func world() *cli.Env {
 		Hostname: os.Hostname,
 		Getwd:    os.Getwd,
 		Open:     func(name string) (fs.File, error) { return os.Open(name) },
+		Stat:     os.Stat,
 		Terminal: terminal,
 		Console:  console,
 		Editor:   editor,

@@ -57,17 +57,10 @@ func parseMailPoints(text string) (string, bool) {
 	return canonical, ok && text != "j"
 }
 
-// parsePath takes [host:]path.
+// parsePath takes [host:]path, and host: for the default name there.
 func parsePath(text string) (string, bool) {
-	path := text
-	if host, rest, ok := strings.Cut(text, ":"); ok && !strings.Contains(host, "/") {
-		if host == "" {
-			return "", false
-		}
-		path = rest
-	}
 	_, ok := parseText(text)
-	return text, ok && path != ""
+	return text, ok && text != "" && text[0] != ':'
 }
 
 // parseHosted takes a list of value[@host] in which only one value is without host.

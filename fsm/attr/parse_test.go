@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 		{Job, "Mail_Points", values{"n": "n", "abe": "abe", "bea": "bea", "ja": "ja", "j": "", "na": "", "x": "", "": ""}},
 		{Job, "Mail_Users", values{"ann": "ann", "ann, bob@h": "ann,bob@h", "": ""}},
 		{Job, "Rerunable", values{"y": "True", "n": "False", "True": "True", "x": "", "": ""}},
-		{Job, "Error_Path", values{"/tmp/e": "/tmp/e", "hosta:/tmp/e": "hosta:/tmp/e", "a b": "a b", "hosta:": "", ":/x": "", "": "", "a\nb": ""}},
+		{Job, "Error_Path", values{"/tmp/e": "/tmp/e", "hosta:/tmp/e": "hosta:/tmp/e", "a b": "a b", "hosta:": "hosta:", ":/x": "", "": "", "a\nb": ""}},
 		{Job, "Shell_Path_List", values{"/bin/sh": "/bin/sh", "/bin/sh,/bin/csh@b": "/bin/sh,/bin/csh@b", "bash": "", "/a,/b": "", "": ""}},
 		{Job, "group_list", values{"g1": "g1", "g1,g2@b": "g1,g2@b", "g1,g2": "", "@b": "", "g1@": ""}},
 		{Job, "User_List", values{"ann": "ann", "ann@b,bob": "ann@b,bob", "ann@": "", "ann@b,bob@": ""}},

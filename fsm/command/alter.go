@@ -83,6 +83,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
+	setPaths(&next)
 	if next.Name != j.Name && next.Single() {
 		single(tx, &next)
 		unhold(&next, m.At)

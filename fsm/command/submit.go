@@ -279,7 +279,7 @@ func checkLimits(tx *state.Tx, q *state.Queue, j *state.Job) error {
 
 // setPaths fills in where stdout and stderr go when the user did not say:
 // NAME.oSEQ in the directory from which the job was submitted, of an array with the
-// index of each subjob behind.
+// index of each subjob behind. To a host alone they go by that name too, into the home there.
 func setPaths(j *state.Job) {
 	vars, _ := j.Attrs.Get("Variable_List", "")
 	host, _ := attr.Variable(vars, "PBS_O_HOST")
@@ -292,12 +292,15 @@ func setPaths(j *state.Job) {
 	}
 	base := host + ":" + strings.TrimSuffix(dir, "/") + "/"
 	for _, f := range []struct{ name, ext string }{{"Output_Path", ".o"}, {"Error_Path", ".e"}} {
-		if _, ok := j.Attrs.Get(f.name, ""); !ok {
-			name := base + j.Name + f.ext + strconv.FormatUint(j.Seq, 10)
-			if j.Array != nil {
-				name += "." + state.ArrayIndex
-			}
-			j.Attrs = j.Attrs.Set(f.name, "", name)
+		name := j.Name + f.ext + strconv.FormatUint(j.Seq, 10)
+		if j.Array != nil {
+			name += "." + state.ArrayIndex
+		}
+		switch path, ok := j.Attrs.Get(f.name, ""); {
+		case !ok:
+			j.Attrs = j.Attrs.Set(f.name, "", base+name)
+		case strings.HasSuffix(path, ":") && !strings.Contains(path, "/"):
+			j.Attrs = j.Attrs.Set(f.name, "", path+name)
 		}
 	}
 }

@@ -179,7 +179,7 @@ func TestTarget(t *testing.T) {
 		{"hosta:/home/ann/x.o12", "e", "/home/ann/x.o12", ""},
 		{"hosta:/scratch/x.o12", "oe", "/home/ann/work.o12", "/home/ann/work.o12"},
 		{"hosta:/scratch/x.o12", "oed", "/scratch/x.o12", "/scratch/x.o12"},
-		{"hosta:/scratch/", "od", "/scratch/", "/scratch/work.o12"},
+		{"hosta:/scratch/", "od", "/scratch/", "/scratch/12.srv.OU"},
 		{"hostb:/scratch/x.o12", "oed", "hostb:/scratch/x.o12", ""},
 		{"", "n", "/home/ann/work.o12", ""},
 	} {

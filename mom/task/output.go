@@ -103,7 +103,7 @@ func (s *Site) deliverOne(ctx context.Context, t Task, a Account, kind string, d
 	}
 	target := s.target(t, a, kind)
 	if target.host == "" {
-		if err := s.System.Move(s.owner(a), file, target.path, t.defaultName(kind)); err != nil {
+		if err := s.System.Move(s.owner(a), file, target.path, t.nameInFolder(kind)); err != nil {
 			return fmt.Errorf("copy to %s: %w", target.path, err)
 		}
 		return nil
@@ -113,7 +113,7 @@ func (s *Site) deliverOne(ctx context.Context, t Task, a Account, kind string, d
 	}
 	s.announceExiting(t)
 	e := s.carriage(t, a)
-	e.Out, e.Output, e.Here, e.Host, e.There, e.Name = true, true, file, target.host, target.path, t.defaultName(kind)
+	e.Out, e.Output, e.Here, e.Host, e.There, e.Name = true, true, file, target.host, target.path, t.nameInFolder(kind)
 	if _, err := s.do(ctx, e, dead); err != nil {
 		return fmt.Errorf("copy to %s:%s: %w", target.host, target.path, err)
 	}
@@ -191,7 +191,7 @@ func (s *Site) direct(t Task, a Account, kind string) string {
 	case !t.kept(kind) || target.host != "" || t.interactive():
 		return ""
 	case strings.HasSuffix(target.path, "/"):
-		return target.path + t.defaultName(kind)
+		return target.path + t.nameInFolder(kind)
 	}
 	return target.path
 }
@@ -213,6 +213,10 @@ func (t Task) defaultName(kind string) string {
 	}
 	return name
 }
+
+// nameInFolder is the file's name in a folder that was asked for: "12.srv.OU", of a subjob
+// "12[3].srv.OU".
+func (t Task) nameInFolder(kind string) string { return string(t.Key.Job) + "." + kind }
 
 // discard removes the output of a run that counts for nothing.
 func (s *Site) discard(t Task) Event {
