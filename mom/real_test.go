@@ -248,6 +248,28 @@ func TestReal_RestartUnderRunningJobs(t *testing.T) {
 	}
 }
 
+// TestReal_SquattedTmpDir: a folder that somebody else has made in advance where TMPDIR is to be
+// is put aside, and the log names him.
+func TestReal_SquattedTmpDir(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	r := newReal(t)
+	squat := filepath.Join(r.tmp, "pbs.1.srv")
+	if err := errors.Join(os.Mkdir(squat, 0o755), os.Chown(squat, 54321, 54321)); err != nil {
+		t.Fatal(err)
+	}
+	r.up()
+	r.order(r.run("1.srv", "stat -c '%u %a' $TMPDIR; echo x >$TMPDIR/f && echo written\n"))
+	r.untilTold("1.srv", "1 started", "1 ended 0")
+	if got := r.output("work.o1"); got != "12345 700\nwritten\n" {
+		t.Errorf("the job said %q", got)
+	}
+	if !strings.Contains(r.log(), "1.srv;"+squat+" was taken by uid 54321 before the job started") {
+		t.Errorf("log:\n%s", r.log())
+	}
+}
+
 func TestReal_WalltimeKilled(t *testing.T) {
 	r := newReal(t)
 	r.up()

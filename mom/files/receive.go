@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -156,11 +157,7 @@ func (r *Receiver) begun(name string, e Entry) error {
 		r.discard, r.same = true, true
 		return nil
 	}
-	r.temp = filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+r.target.Tag+".tmp")
-	if len(filepath.Base(r.temp)) > 255 {
-		r.temp = filepath.Join(filepath.Dir(name), "."+r.target.Tag+".tmp")
-	}
-	if err := r.root.Remove(r.temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // a crash may have left it
+	if err := r.chooseTemp(name); err != nil {
 		return err
 	}
 	// Where others may write, one of them may have made it to read along.
@@ -171,6 +168,23 @@ func (r *Receiver) begun(name string, e Entry) error {
 	}
 	if err == nil {
 		r.made, err = r.file.Stat()
+	}
+	return err
+}
+
+// chooseTemp names a temporary file that is not there. One of an attempt that crashed is removed;
+// one that somebody else has put there, where others may write, is not in the way.
+func (r *Receiver) chooseTemp(name string) error {
+	r.temp = filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+r.target.Tag+".tmp")
+	if len(filepath.Base(r.temp)) > 255 {
+		r.temp = filepath.Join(filepath.Dir(name), "."+r.target.Tag+".tmp")
+	}
+	err := r.root.Remove(r.temp)
+	if _, there := r.root.Lstat(r.temp); err != nil && there == nil {
+		r.temp, err = filepath.Join(filepath.Dir(name), "."+r.target.Tag+"."+rand.Text()+".tmp"), nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }

@@ -134,15 +134,11 @@ func replace(src *os.File, target string) error {
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(filepath.Dir(target), "."+filepath.Base(src.Name())+".tmp")
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) { // a crash may have left it
-		return err
-	}
-	// Where others may write, one of them may have made it to read along.
-	dst, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	dst, err := beside(filepath.Join(filepath.Dir(target), "."+filepath.Base(src.Name())))
 	if err != nil {
 		return err
 	}
+	tmp := dst.Name()
 	_, err = io.Copy(dst, src)
 	if err == nil {
 		err = dst.Chmod(info.Mode().Perm())
@@ -157,6 +153,23 @@ func replace(src *os.File, target string) error {
 		return errors.Join(err, os.Remove(tmp))
 	}
 	return nil
+}
+
+// beside makes a new file of that name with an ending; that of an attempt that crashed is
+// removed. Where others may write, one of them may have made it, to read along or to be in
+// the way: then it gets a name that nobody guesses.
+func beside(name string) (*os.File, error) {
+	err := os.Remove(name + ".tmp")
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		var f *os.File
+		if f, err = os.OpenFile(name+".tmp", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			return f, nil
+		}
+	}
+	if _, there := os.Lstat(name + ".tmp"); there != nil {
+		return nil, err // the folder is closed
+	}
+	return os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
 }
 
 // overwrite begins at the start of src: an attempt to replace may have read it.
@@ -180,39 +193,12 @@ func makeDir(owner *Owner, path string) error {
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		var st unix.Stat_t
-		if err := unix.Lstat(path, &st); err != nil {
-			return err
-		}
 		mine := uint32(os.Geteuid())
 		if owner != nil {
 			mine = owner.UID
 		}
-		if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Uid != mine {
-			return fmt.Errorf("make %s: something else stands there", path)
-		}
-		return nil
+		return checkDir(path, mine)
 	})
-}
-
-// MakeDirFor makes a private folder of the owner where only the mom may write.
-func MakeDirFor(owner *Owner, path string) error {
-	if owner == nil {
-		return makeDir(nil, path)
-	}
-	err := os.Mkdir(path, 0o700)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
-		return err
-	}
-	// A crash may have left it as it was made.
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Uid != owner.UID && st.Uid != uint32(os.Geteuid()) {
-		return fmt.Errorf("make %s: something else stands there", path)
-	}
-	return os.Lchown(path, int(owner.UID), int(owner.GID))
 }
 
 // RemoveEmptyDir removes the folder that MakeDirFor has made, when its owner has removed what

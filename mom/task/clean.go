@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
+	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"rampart/fsm/pbs"
+	"rampart/mom/proc"
 )
 
 const (
@@ -76,12 +80,50 @@ func (s *Site) folders(ctx context.Context, t Task, a Account) error {
 func (s *Site) makeTmpDir(ctx context.Context, t Task, a Account) error {
 	err := s.cleaning.wait(ctx, t.Key.Job)
 	if err == nil {
-		err = soon(ctx, func() error { return s.System.MakeDir(s.owner(a), s.tmpDir(t)) })
+		err = soon(ctx, func() error { return s.ownTmpDir(t, a) })
 	}
 	if err != nil {
 		return fmt.Errorf("make TMPDIR: %w", err)
 	}
 	return nil
+}
+
+// ownTmpDir makes the folder with the rights of the job's owner, as a file server sees them. What
+// somebody else has put there beforehand must not keep the job from starting.
+func (s *Site) ownTmpDir(t Task, a Account) error {
+	err := s.System.MakeDir(s.owner(a), s.tmpDir(t))
+	if _, occupied := errors.AsType[*proc.Occupied](err); !occupied {
+		return err
+	}
+	return s.takePlace(t, a, s.tmpDir(t))
+}
+
+// takePlace makes a folder of the owner's where the mom may put aside what stands there, and
+// tells whose that was.
+func (s *Site) takePlace(t Task, a Account, dir string) error {
+	aside, err := proc.MakeDirFor(s.owner(a), dir)
+	if err != nil || aside == "" {
+		return err
+	}
+	s.Lines.Job(eventError|eventSecurity, t.Key.Job, fmt.Sprintf("%s was taken by %s before the job started; what stood there is %s now", dir, whose(aside), aside))
+	return nil
+}
+
+// whose names the owner of a file as far as this host knows him without asking anybody.
+func whose(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "somebody who has removed it since"
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "an unknown user"
+	}
+	uid := strconv.FormatUint(uint64(st.Uid), 10)
+	if u, err := user.LookupId(uid); err == nil {
+		return fmt.Sprintf("user %s (uid %s)", u.Username, uid)
+	}
+	return "uid " + uid
 }
 
 // clean removes what only a running job needs, and closes what it returns then. Nobody waits for

@@ -32,12 +32,13 @@ const noteWait = 5 * time.Second
 
 // The log events that tasks use, by PBS's numbers.
 const (
-	eventError  = 0x0001
-	eventAdmin  = 0x0004
-	eventJob    = 0x0008
-	eventDebug  = 0x0080
-	eventDebug2 = 0x0100
-	eventDebug3 = 0x0400
+	eventError    = 0x0001
+	eventAdmin    = 0x0004
+	eventJob      = 0x0008
+	eventSecurity = 0x0020
+	eventDebug    = 0x0080
+	eventDebug2   = 0x0100
+	eventDebug3   = 0x0400
 )
 
 // deliver brings the output to where its owner wants it, and removes what was staged. It ends

@@ -225,7 +225,7 @@ func (s *Site) makeJobDir(t Task, a Account) error {
 	if s.Settings().JobDirRoot == "" {
 		err = s.System.MakeDir(s.owner(a), dir)
 	} else {
-		err = proc.MakeDirFor(s.owner(a), dir)
+		err = s.takePlace(t, a, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("make job directory: %w", err)

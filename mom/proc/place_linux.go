@@ -1,0 +1,87 @@
+package proc
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// An Occupied is the refusal to use what another account, or no folder, has where a private
+// folder of a job is to be.
+type Occupied struct {
+	Path string
+	UID  uint32 // who owns what is there
+}
+
+// Error names the owner.
+func (o *Occupied) Error() string {
+	return fmt.Sprintf("make %s: something else stands there, of uid %d", o.Path, o.UID)
+}
+
+// attempts bounds how often a place is taken from somebody who takes it back.
+const attempts = 5
+
+// MakeDirFor makes a private folder of the owner at a place that is the mom's to give, such as
+// $jobdir_root or $tmpdir, and where others may perhaps write too. What stands there and is not
+// the owner's is put aside: aside is its new name, "" if there was nothing. A folder that is his
+// already is taken as it is.
+func MakeDirFor(owner *Owner, path string) (aside string, err error) {
+	uid, gid := os.Geteuid(), os.Getegid()
+	if owner != nil {
+		uid, gid = int(owner.UID), int(owner.GID)
+	}
+	for range attempts {
+		if err = checkDir(path, uint32(uid)); err == nil {
+			return "", nil
+		}
+		if _, occupied := errors.AsType[*Occupied](err); !occupied && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if aside, err = replaceDir(path, uid, gid); !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			return aside, err
+		}
+	}
+	return "", err
+}
+
+// checkDir reports whether a folder of that account stands there.
+func checkDir(path string, uid uint32) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Uid != uid {
+		return &Occupied{path, st.Uid}
+	}
+	return nil
+}
+
+// replaceDir makes the folder under a name that nobody guesses, gives it to its owner, and gives
+// it its place in one step: nobody can get in between.
+func replaceDir(path string, uid, gid int) (aside string, err error) {
+	made := path + "." + rand.Text()
+	if err := os.Mkdir(made, 0o700); err != nil {
+		return "", err
+	}
+	dir, err := os.OpenFile(made, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err == nil {
+		err = errors.Join(dir.Chown(uid, gid), dir.Close())
+	}
+	if err == nil {
+		err = unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+	}
+	if errors.Is(err, unix.EEXIST) {
+		if err = unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE); err == nil {
+			return made, nil
+		}
+	}
+	if err != nil {
+		_ = os.Remove(made)
+		return "", fmt.Errorf("make %s: %w", path, err)
+	}
+	return "", nil
+}
