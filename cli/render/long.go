@@ -120,7 +120,7 @@ func Dated(zone *time.Location) func(*api.Attribute) string {
 	return func(a *api.Attribute) string { return moment(a, zone) }
 }
 
+// escape marks what would be taken for the end of a value, and the mark itself.
 func escape(value, delimiter string) string {
-	value = strings.ReplaceAll(value, delimiter, `\`+delimiter)
-	return strings.ReplaceAll(value, "\n", `\n`)
+	return strings.NewReplacer(`\`, `\\`, delimiter, `\`+delimiter, "\n", `\n`).Replace(value)
 }
