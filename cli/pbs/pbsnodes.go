@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -26,7 +28,7 @@ const pbsnodesUsage = `usage:	pbsnodes [-{o|r}][-C comment][-s server] host host
 func pbsnodes() *cli.Command {
 	c := &cli.Command{
 		Name: "pbsnodes", Summary: "show and mark hosts and vnodes", Usage: pbsnodesUsage, UsageStatus: 1,
-		Grammar: own("aC:D:F:HjLlors:Sv", "stale"),
+		Grammar: own("acC:dD:F:HjLloqrs:Sv", "stale"),
 	}
 	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
 		if err := checkNodes(c, opts); err != nil {
@@ -36,11 +38,12 @@ func pbsnodes() *cli.Command {
 		if err != nil {
 			return err
 		}
+		s.quiet = opts.Has("q")
 		if err := s.checkServer(ctx, opts.Last("s")); err != nil {
 			return err
 		}
 		switch {
-		case opts.Has("o") || opts.Has("r") || opts.Has("C"):
+		case marking(opts):
 			s.markHosts(ctx, opts)
 		case opts.Has("l"):
 			s.unavailable(ctx, opts.Has("stale"))
@@ -52,19 +55,27 @@ func pbsnodes() *cli.Command {
 	return c
 }
 
+// marking tells whether hosts are to be marked, and not shown. Nobody can mark a host down, who
+// is no server: -d marks it offline, as -o does, and -c clears that, as -r does.
+func marking(opts *cli.Options) bool {
+	return slices.ContainsFunc([]string{"c", "d", "o", "r", "C"}, opts.Has)
+}
+
 func checkNodes(c *cli.Command, opts *cli.Options) error {
-	format := opts.Last("F")
+	format := nodeFormat(opts)
+	up, down := opts.Has("c") || opts.Has("r"), opts.Has("d") || opts.Has("o")
 	switch {
-	case opts.Has("o") && opts.Has("r"),
-		!opts.Has("a") && !opts.Has("l") && len(opts.Operands) == 0,
+	case up && down,
+		!opts.Has("a") && !opts.Has("l") && !opts.Has("d") && len(opts.Operands) == 0,
 		format != "" && format != "json" && format != "dsv",
 		(opts.Has("j") || opts.Has("L")) && !opts.Has("S"),
-		opts.Has("S") && format != "",
 		opts.Has("D") && opts.Last("D") == "":
 		return c.Misuse()
 	}
 	return nil
 }
+
+func nodeFormat(opts *cli.Options) string { return strings.ToLower(opts.Last("F")) }
 
 // showNodes lists hosts, or vnodes with -v.
 func (s *session) showNodes(ctx context.Context, opts *cli.Options) {
@@ -107,7 +118,9 @@ func (s *session) unknownNode(err error, operands []string) bool {
 }
 
 func (s *session) noNode(name string, r *pbs.Error) {
-	fmt.Fprintf(s.env.Stderr, "Node: %s,  Error: %s\n", name, r.Message)
+	if !s.quiet {
+		fmt.Fprintf(s.env.Stderr, "Node: %s,  Error: %s\n", name, r.Message)
+	}
 	s.status = 1
 }
 
@@ -115,10 +128,12 @@ func (s *session) writeNodes(opts *cli.Options, header *api.ListHeader, nodes []
 	out := bufio.NewWriter(s.env.Stdout)
 	defer out.Flush()
 	delimiter := cli.First(opts.Last("D"), "|")
-	switch {
-	case opts.Last("F") == "json":
+	switch format := nodeFormat(opts); {
+	case format != "" && opts.Has("S"):
+		writeSummaries(out, header, nodes, opts, delimiter)
+	case format == "json":
 		writeNodesJSON(out, header, nodes, !opts.Has("v"))
-	case opts.Last("F") == "dsv":
+	case format == "dsv":
 		for _, o := range nodes {
 			render.Wide(out, "Name="+o.Name, o, delimiter, render.Plain)
 		}
@@ -131,6 +146,25 @@ func (s *session) writeNodes(opts *cli.Options, header *api.ListHeader, nodes []
 			render.Node(out, o, s.env.Zone)
 		}
 	}
+}
+
+// writeSummaries writes -S, and -Sj, for programs.
+func writeSummaries(out *bufio.Writer, header *api.ListHeader, nodes []*api.Object, opts *cli.Options, delimiter string) {
+	summarise := render.Summarise
+	if opts.Has("j") {
+		summarise = render.SummariseJobs
+	}
+	if nodeFormat(opts) == "dsv" {
+		for _, o := range nodes {
+			summarise(o).Wide(out, delimiter)
+		}
+		return
+	}
+	j := render.NewJSON(out, "nodes", header, render.Plain)
+	for _, o := range nodes {
+		j.Summary(summarise(o))
+	}
+	_ = j.End() // standard output is gone; nobody is left to tell
 }
 
 func writeNodesJSON(out *bufio.Writer, header *api.ListHeader, nodes []*api.Object, summed bool) {
@@ -192,9 +226,9 @@ func (s *session) markHosts(ctx context.Context, opts *cli.Options) {
 func marks(opts *cli.Options) []*api.Attribute {
 	var all []*api.Attribute
 	switch {
-	case opts.Has("o"):
+	case opts.Has("o") || opts.Has("d"):
 		all = append(all, &api.Attribute{Name: "state", Value: "offline", Op: api.Op_OP_INCREASE})
-	case opts.Has("r"):
+	case opts.Has("r") || opts.Has("c"):
 		all = append(all, &api.Attribute{Name: "state", Value: "offline", Op: api.Op_OP_DECREASE})
 	}
 	switch comment := opts.Last("C"); {

@@ -71,7 +71,7 @@ func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 	v := view{
 		kind: api.ObjectKind_OBJECT_KIND_JOB, long: opts.Has("f"), wide: opts.Has("w"), delimiter: "|",
 		history: opts.Has("x") || opts.Has("H"), stale: opts.Has("stale"), watch: opts.Has("watch"), arrays: opts.Has("J"), subjobs: opts.Has("t"),
-		format: opts.Last("F"), percent: opts.Has("p"), limits: opts.Has("q"), unit: unit(opts),
+		format: strings.ToLower(opts.Last("F")), percent: opts.Has("p"), limits: opts.Has("q"), unit: unit(opts),
 	}
 	if opts.Has("D") {
 		v.delimiter = opts.Last("D")

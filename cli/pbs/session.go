@@ -26,6 +26,7 @@ type session struct {
 	requestID string
 	calls     int
 	status    int    // of the last error
+	quiet     bool   // say nothing of single objects that fail
 	server    string // the cluster's server name, once it was needed
 }
 

@@ -32,13 +32,18 @@ func NewJSON(w io.Writer, section string, h *api.ListHeader, value func(*api.Att
 	return j
 }
 
-// Object adds an object.
-func (j *JSON) Object(o *api.Object) {
+// begin begins an object.
+func (j *JSON) begin(name string) {
 	if j.open {
 		j.w.WriteByte(',')
 	}
 	j.open = true
-	fmt.Fprintf(j.w, "\n\t\t%s:\t{", quote(o.Name))
+	fmt.Fprintf(j.w, "\n\t\t%s:\t{", quote(name))
+}
+
+// Object adds an object.
+func (j *JSON) Object(o *api.Object) {
+	j.begin(o.Name)
 	for i, m := range members(o.Attributes) {
 		if i > 0 {
 			j.w.WriteByte(',')
@@ -81,7 +86,7 @@ func (j *JSON) member(m *member) {
 	case m.name == "Variable_List":
 		j.object(Variables(one.Value))
 	case m.name == "jobs":
-		j.list(one.Value)
+		j.list(strings.Split(one.Value, ","))
 	case texts[m.name]:
 		j.w.WriteString(quote(one.Value))
 	default:
@@ -113,9 +118,9 @@ func (j *JSON) object(pairs [][2]string) {
 	j.w.WriteString("\n\t\t\t}")
 }
 
-func (j *JSON) list(value string) {
+func (j *JSON) list(items []string) {
 	j.w.WriteByte('[')
-	for i, item := range strings.Split(value, ",") {
+	for i, item := range items {
 		if i > 0 {
 			j.w.WriteString(", ")
 		}

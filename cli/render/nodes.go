@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"rampart/fsm/resource"
 	"rampart/transport/api"
 )
 
@@ -73,59 +72,4 @@ func Unavailable(w io.Writer, o *api.Object) bool {
 		}
 	}
 	return false
-}
-
-// NodeSummary writes the table of pbsnodes -S; with long nothing is cut.
-func NodeSummary(w io.Writer, nodes []*api.Object, long bool) {
-	io.WriteString(w, "vnode           state           OS       hardware host            queue        mem     ncpus   nmics   ngpus  comment\n"+
-		"--------------- --------------- -------- -------- --------------- ---------- -------- ------- ------- ------- ---------\n")
-	for _, o := range nodes {
-		have := func(resource string) string { return Find(o, "resources_available", resource) }
-		fmt.Fprintf(w, "%-15s %-15s %-8s %-8s %-15s %-10s %8s %7s %7s %7s %s\n", within(o.Name, 15, long),
-			within(Find(o, "state", ""), 15, long), within(orElse(have("OS"), "--"), 8, long),
-			within(orElse(have("hardware"), "--"), 8, long), within(orElse(have("host"), "--"), 15, long),
-			within(orElse(Find(o, "queue", ""), "--"), 10, long), orElse(size(have("mem")), "--"), orElse(have("ncpus"), "0"),
-			orElse(have("nmics"), "0"), orElse(have("ngpus"), "0"), orElse(Find(o, "comment", ""), "--"))
-	}
-}
-
-func within(text string, n int, long bool) string {
-	if long {
-		return text
-	}
-	return short(text, n)
-}
-
-func size(text string) string { return new(Alternative).memory(text) }
-
-// NodeJobs writes the table of pbsnodes -Sj: what each node has left, and its jobs.
-func NodeJobs(w io.Writer, nodes []*api.Object, long bool) {
-	io.WriteString(w, "                                                        mem       ncpus   nmics   ngpus\n"+
-		"vnode           state           njobs   run   susp      f/t        f/t     f/t     f/t   jobs\n"+
-		"--------------- --------------- ------ ----- ------ ------------ ------- ------- ------- -------\n")
-	for _, o := range nodes {
-		var jobs []string
-		for _, id := range jobsOf(Find(o, "jobs", "")) {
-			number, _, _ := strings.Cut(id, ".")
-			jobs = append(jobs, number)
-		}
-		fmt.Fprintf(w, "%-15s %-15s %6d %5d %6d %12s %7s %7s %7s %s\n", within(o.Name, 15, long),
-			within(Find(o, "state", ""), 15, long), len(jobs), len(jobs), 0, freeOf(o, "mem", resource.Size),
-			freeOf(o, "ncpus", resource.Long), freeOf(o, "nmics", resource.Long), freeOf(o, "ngpus", resource.Long),
-			orElse(strings.Join(jobs, ","), "--"))
-	}
-}
-
-// freeOf writes what is left of a resource and all there is.
-func freeOf(o *api.Object, name string, t resource.Type) string {
-	all, err1 := resource.Parse(t, orElse(Find(o, "resources_available", name), "0"))
-	used, err2 := resource.Parse(t, orElse(Find(o, "resources_assigned", name), "0"))
-	if err1 != nil || err2 != nil {
-		return "--"
-	}
-	left := max(all.Int()-used.Int(), 0)
-	if t == resource.Size {
-		return scaled(left) + "/" + scaled(all.Int())
-	}
-	return fmt.Sprintf("%d/%d", left, all.Int())
 }
