@@ -84,17 +84,17 @@ func managedObjects() []managed {
 	}
 }
 
-// managedBy returns the object type by its word, an abbreviation, or PBS's short
-// form of two letters for the scheduler.
+// managedBy returns the object type by its word, in the plural too, an abbreviation of either, or
+// PBS's short form of two letters for the scheduler.
 func managedBy(word string) (*managed, bool) {
 	all := managedObjects()
 	words := make([]string, len(all))
 	for i, m := range all {
-		words[i] = m.word
+		words[i] = m.word + "s"
 	}
 	full, ok := expand(word, words)
 	for i := range all {
-		if word == "sc" && all[i].word == "sched" || ok && all[i].word == full {
+		if word == "sc" && all[i].word == "sched" || ok && words[i] == full {
 			m := &all[i]
 			m.render.Word, m.render.Settable, m.render.Listed = m.word, m.settable, m.listed
 			return m, true

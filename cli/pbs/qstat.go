@@ -80,8 +80,10 @@ func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 	v.table = alternative(opts)
 	other := v.table != nil || v.percent || v.limits
 	switch {
-	case queue && server, v.long && other, v.limits && v.table != nil, v.limits && (queue || server), other && (queue || server),
-		v.format != "" && !v.long, v.delimiter == "", v.percent && v.table != nil:
+	case queue && server, v.limits && (v.long || v.table != nil), other && (queue || server), opts.Has("F") && !v.long,
+		v.percent && v.table != nil:
+		return v, c.Misuse("conflicting options.")
+	case v.delimiter == "":
 		return v, c.Misuse()
 	case opts.Has("F") && v.format != "json" && v.format != "dsv":
 		return v, c.Misuse("illegal -F value")
@@ -93,6 +95,9 @@ func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 		v.kind = api.ObjectKind_OBJECT_KIND_SERVER
 	}
 	v.where = choice(opts)
+	if v.long { // of -a and its family only the choice of jobs counts
+		v.table = nil
+	}
 	return v, nil
 }
 
@@ -148,7 +153,7 @@ func (s *session) questions(v view, operands []string) []question {
 	ask := func(operand, server string) *api.ListRequest {
 		r := &api.ListRequest{Kind: v.kind, History: v.history, Stale: v.stale, Where: v.where}
 		r.Arrays, r.Subjobs = v.arrays, v.subjobs
-		if !v.long && v.kind == api.ObjectKind_OBJECT_KIND_JOB {
+		if v.kind == api.ObjectKind_OBJECT_KIND_JOB {
 			r.Attributes = v.columns()
 		}
 		all = append(all, question{operand, server, r})
@@ -182,9 +187,14 @@ func (s *session) questions(v view, operands []string) []question {
 	return all
 }
 
-// columns returns the attributes that the table of jobs needs.
+// columns returns the attributes that are to be shown; none: all.
 func (v view) columns() []string {
-	if v.table != nil {
+	switch {
+	case v.long && v.percent: // as in PBS
+		return []string{"Resource_List"}
+	case v.long:
+		return nil
+	case v.table != nil:
 		return v.table.Columns()
 	}
 	t := render.NewJobTable(nil, v.wide)

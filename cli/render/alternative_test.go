@@ -120,6 +120,19 @@ func TestJobTable_PercentOfWhatIsLonger(t *testing.T) {
 	if got := percentDone(c); got != "90" {
 		t.Errorf("got %s, want 90", got)
 	}
+	for _, c := range []struct {
+		c    cells
+		want string
+	}{
+		{cells{"job_state": "R", "resources_used.walltime": "00:01:00"}, "--"}, // nothing was asked for
+		{cells{"job_state": "R", "Resource_List.cput": "01:00:00"}, "0"},
+		{cells{"job_state": "X"}, "100"},
+		{cells{"job_state": "Q", "Resource_List.walltime": "01:00:00"}, "--"},
+	} {
+		if got := percentDone(c.c); got != c.want {
+			t.Errorf("percentDone(%v) = %s, want %s", c.c, got, c.want)
+		}
+	}
 	if got := percentDone(cells{"array_state_count": "Queued:1 Running:1 Exiting:0 Expired:2 "}); got != "50" {
 		t.Errorf("array: got %s, want 50", got)
 	}

@@ -87,8 +87,8 @@ func jobCells(o *api.Object) (name, owner, used, state, queue string) {
 	return name, owner, used, state, queue
 }
 
-// percentDone compares the time used with the time asked for; of an array it counts the
-// subjobs that are over.
+// percentDone compares the time used with the time asked for, if one was; of an array it counts
+// the subjobs that are over.
 func percentDone(c cells) string {
 	if n := counts(c.get("array_state_count", "")); len(n) > 0 {
 		over, all := number(n["Expired"]), 0
@@ -97,16 +97,22 @@ func percentDone(c cells) string {
 		}
 		return strconv.Itoa(int(over) * 100 / max(all, 1))
 	}
-	if !strings.Contains("RSUEF", orElse(c.get("job_state", ""), " ")) {
+	switch state := c.get("job_state", ""); {
+	case state == "X":
+		return "100"
+	case !strings.Contains("RSUEF", orElse(state, " ")):
 		return "--"
 	}
-	done := int64(0)
+	done := int64(-1)
 	for _, kind := range []string{"walltime", "cput"} {
 		used, err1 := resource.Parse(resource.Time, orElse(c.get("resources_used", kind), "0"))
 		asked, err2 := resource.Parse(resource.Time, orElse(c.get("Resource_List", kind), "0"))
 		if err1 == nil && err2 == nil && asked.Int() > 0 {
 			done = max(done, used.Int()*100/asked.Int())
 		}
+	}
+	if done < 0 {
+		return "--"
 	}
 	return strconv.FormatInt(done, 10)
 }
