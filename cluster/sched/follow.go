@@ -100,7 +100,7 @@ func (w *world) reshut(dirty map[int]bool) {
 	}
 	shut := map[int]bool{}
 	for i := range w.nodes {
-		if n := &w.nodes[i]; n.alone && w.takesHost(n.vnode) {
+		if n := &w.nodes[i]; n.alone && w.view.TakesHost(n.vnode) {
 			shut[n.host] = true
 		}
 	}

@@ -99,12 +99,21 @@ func (l *levels) of(queue pbs.QueueName, is uint8) int64 {
 // heeds tells whether it matters that a job is something.
 func (l *levels) heeds(is uint8) bool { return l != nil && l.heeded&is != 0 }
 
-// running returns the level of a job that runs.
+// runningLevel returns the level of a job that runs; of one that is suspended that which it would have if it went on.
 func (c *cycle) runningLevel(j *state.Job) int64 {
+	if j.Suspended() || !c.order.levels.heeds(isOverQueue|isOverServer) {
+		return c.levelOf(j, nil)
+	}
+	return c.levelOf(j, c.counts(j))
+}
+
+// levelOf returns the level of a job that runs when some of what runs now, of which it is a part if it is not suspended,
+// is gone.
+func (c *cycle) levelOf(j *state.Job, gone map[limited]int64) int64 {
 	l := c.order.levels
 	var is uint8
 	if l.heeds(isOverQueue|isOverServer) && c.soft(j) {
-		is |= c.overSoft(j)
+		is |= c.overSoft(j, func(of limited) int64 { return -gone[of] })
 	}
 	if t := c.order.shares; t != nil && l.heeds(isOverShare) && t.over(t.of(j)) {
 		is |= isOverShare
@@ -112,10 +121,12 @@ func (c *cycle) runningLevel(j *state.Job) int64 {
 	return l.of(j.Queue, is)
 }
 
-// overSoft tells which soft limits the owner of a running job is over.
-func (c *cycle) overSoft(j *state.Job) (is uint8) {
+// overSoft tells which soft limits a job would be over beside what runs now and what else is to count. The rule is one for jobs
+// that wait, run and are suspended: each would preempt the other in turn if it was not.
+func (c *cycle) overSoft(j *state.Job, more func(limited) int64) (is uint8) {
 	for _, l := range c.view.SoftLimits(j) {
-		if c.view.Used(l, true) <= l.Most {
+		left := l.Most - c.view.Used(l, true) - more(limited{l.Subject, l.Queue, l.Resource})
+		if l.Need == 0 || left >= 0 && l.Need <= left { // no sum: it might overflow
 			continue
 		}
 		if l.Queue == "" {

@@ -61,17 +61,17 @@ func (l *lines) advance(v *state.View) {
 		}
 		first.job = next
 	}
-	if first.rank.over = over; over {
+	if first.rank.over = over; over != 0 {
 		first.rank.level = level
 	}
 	heap.Fix(l, 0)
 }
 
-// recede puts the first line behind those that are within their soft limits.
-func (l *lines) recede(levels *levels) {
+// recede puts the first line, which is over some soft limits, behind those that are within theirs.
+func (l *lines) recede(o *order, over uint8) {
 	first := &(*l)[0]
-	if first.rank.over = true; levels.heeds(isOverQueue | isOverServer) {
-		first.rank.level = levels.of(first.of.Queue, isOverQueue|isOverServer)
+	if first.rank.over = over; o.levels.heeds(isOverQueue | isOverServer) {
+		first.rank.level = o.levels.of(first.of.Queue, o.is(first.job)|over)
 	}
 	heap.Fix(l, 0)
 }

@@ -143,9 +143,9 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		l.log(logSched, "Svr", "toolong", fmt.Sprintf("Leaving the scheduling cycle: Cycle duration of %d seconds has exceeded sched_cycle_length of %d seconds",
 			time.Since(began)/time.Second, most/time.Second))
 	}
-	l.resume(ctx, plan.Resumes)
 	l.preempt(ctx, plan.Preempts)
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
+	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
 	due := l.comment(ctx, plan.Comments)
 	l.log(logDebug, "Req", "", "Leaving Scheduling Cycle")
 	if plan.More {

@@ -50,7 +50,7 @@ func (c *cycle) counting(j *state.Job, a attempt) ([]*victim, bool) {
 	}
 	must := []*victim{}
 	for i := range c.prey.victims {
-		if v := &c.prey.victims[i]; a.may(v) && c.reduce(over, v.job, 1) {
+		if v := &c.prey.victims[i]; c.may(a, v) && c.reduce(over, v.job, 1) {
 			must = append(must, v)
 		}
 	}
@@ -96,13 +96,13 @@ func (c *cycle) spared(over []excess, j *state.Job) bool {
 	return true
 }
 
-// counts returns what a job counts for by each limit.
+// counts returns what a job counts for by each limit, those that are soft too.
 func (c *cycle) counts(j *state.Job) map[limited]int64 {
 	all := map[limited]int64{}
 	if !c.limiter.applies(c.view, j.Queue) {
 		return all
 	}
-	for _, l := range c.view.RunLimits(j) {
+	for _, l := range append(c.view.RunLimits(j), c.view.SoftLimits(j)...) {
 		all[limited{l.Subject, l.Queue, l.Resource}] = l.Need
 	}
 	return all

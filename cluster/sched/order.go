@@ -142,7 +142,7 @@ func (o *order) scores() bool { return o.formula != nil || len(o.keys) > 0 }
 type rank struct {
 	level int64 // of preempt_prio
 	haste int64 // it was preempted, or starves: how long ago
-	over  bool  // over a soft limit
+	over  uint8 // soft limits that it is over: isOverQueue, isOverServer
 	queue int64
 	score float64
 	keys  []float64 // most first
@@ -160,8 +160,8 @@ func (a rank) first(b rank) int {
 	if a.haste != b.haste {
 		return cmp.Compare(b.haste, a.haste)
 	}
-	if a.over != b.over {
-		if a.over {
+	if within, other := a.over == 0, b.over == 0; within != other {
+		if other {
 			return 1
 		}
 		return -1
@@ -257,10 +257,7 @@ func (c *cycle) soft(j *state.Job) bool {
 	return soft
 }
 
-// over tells whether the job would be beyond a soft limit if it ran now.
-func (c *cycle) over(j *state.Job) bool {
-	limits := c.view.SoftLimits(j)
-	return len(limits) > 0 && c.view.Reached(limits, true, 1, func(l state.Limit) int64 {
-		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]
-	}) != ""
+// over tells which soft limits the job would be over if it ran now.
+func (c *cycle) over(j *state.Job) uint8 {
+	return c.overSoft(j, func(of limited) int64 { return c.limiter.planned[of] })
 }

@@ -309,8 +309,14 @@ func (w *world) settleOn(h int, c *class) {
 		n.jobs++
 		w.hosts[h].jobs++
 		w.note(n, c)
-		n.usable = !Exclusive(n.vnode, c.place)
-		w.hosts[h].shut = w.hosts[h].shut || wantsHost(n.vnode, c.place)
+		w.settleIn(n, c)
 	}
 	w.reset(h)
+}
+
+// settleIn keeps a vnode, and its host, from others if a job of the class that was placed there has it to itself.
+func (w *world) settleIn(n *node, c *class) {
+	n.alone = n.alone || n.vnode.AloneFor(c.place)
+	n.usable = n.usable && !n.alone
+	w.hosts[n.host].shut = w.hosts[n.host].shut || n.vnode.HostAloneFor(c.place)
 }

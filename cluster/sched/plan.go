@@ -86,8 +86,8 @@ type cycle struct {
 	timed    int // those that late had seen when it asked for the time
 	waiting  int
 	softs    map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
-	beyond   bool                   // the job under consideration is over a soft limit
-	yields   bool                   // an array has come to a soft limit with its last subjob
+	beyond   uint8                  // soft limits that the job under consideration is over
+	yields   uint8                  // soft limits to which an array has come with its last subjob
 	tops     []top
 	tight    *world                // what jobs may have that outlast the start of a top job
 	delaying map[*class]bool       // classes of which no job fits that outlasts it
@@ -121,19 +121,28 @@ func (c *cycle) run(waits lanes) {
 		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
 			return
-		case !first.rank.over && c.soft(first.job) && c.over(first.job):
-			lane.lines.recede(c.order.levels)
+		}
+		if over := c.overFirst(first); over != 0 {
+			lane.lines.recede(c.order, over)
 			continue
 		}
 		*lane.taken++
-		c.yields, c.beyond = false, first.rank.over
-		if c.consider(first.job, first.class); c.yields && !first.rank.over {
-			lane.lines.recede(c.order.levels) // the rest of an array
+		c.yields, c.beyond = 0, first.rank.over
+		if c.consider(first.job, first.class); c.yields != 0 {
+			lane.lines.recede(c.order, c.yields) // the rest of an array
 			continue
 		}
 		lane.lines.advance(c.view)
 	}
 	c.resume(math.MinInt64)
+}
+
+// overFirst tells which soft limits the first job of a line is over, if that was not found out yet.
+func (c *cycle) overFirst(first line) uint8 {
+	if first.rank.over != 0 || !c.soft(first.job) {
+		return 0
+	}
+	return c.over(first.job)
 }
 
 // late tells whether the time of a cycle is over. It always has time for one job, or one that
@@ -208,8 +217,8 @@ func (c *cycle) considerArray(j *state.Job, cl *class) {
 		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
 			return
-		case !c.beyond && c.soft(j) && c.over(j):
-			c.yields = true
+		case c.beyond == 0 && c.soft(j) && c.over(j) != 0:
+			c.yields = c.over(j)
 			return
 		case !c.try(j, j.ID.Subjob(index), cl):
 			return

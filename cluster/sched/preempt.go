@@ -31,13 +31,14 @@ const (
 type prey struct {
 	victims  []victim
 	lowest   int64
-	limited  []string // resources that are given back on suspension; none: all
 	hopeless map[attempt]bool
 	most     map[bound]*world  // what is free at most when all are preempted that may be
 	jobs     int               // for which others were preempted
 	held     map[held]bool     // attempts at limits that are of no use
 	freed    map[limited]int64 // what the victims that somebody gets counted for
 	scratch  *world
+	hunter   *state.Job       // for whom others are to be preempted
+	astray   map[*victim]bool // victims that would go on before the hunter has started
 }
 
 // An attempt is what decides whether preempting others helps a job.
@@ -82,6 +83,7 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 	if c.prey == nil {
 		c.lookUpPrey()
 	}
+	c.prey.hunter = j
 	a := attempt{class: cl, level: c.waitingLevel(j)}
 	a.targets, _ = j.Resources.Get("preempt_targets")
 	if len(c.prey.victims) == 0 || c.prey.lowest >= a.level || c.prey.hopeless[a] || strings.EqualFold(a.targets, "NONE") {
@@ -97,12 +99,13 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 // overcome preempts by the first method that helps the job. Those that must go, go in any case;
 // nil: none must.
 func (c *cycle) overcome(j *state.Job, a attempt, must []*victim) bool {
+	defer clear(c.prey.astray)
 	for method := range mostMethods {
 		if _, ok := c.prey.most[bound{a.level, method}].orMake(c, a.level, method).fits(a.class); !ok {
 			continue
 		}
-		if q, ok := c.hunt(a, method, must); ok {
-			c.take(j, a.class, q)
+		if q, ok := c.catch(j, a, method, must); ok {
+			c.take(j, a, q)
 			return true
 		}
 	}
@@ -110,24 +113,18 @@ func (c *cycle) overcome(j *state.Job, a attempt, must []*victim) bool {
 }
 
 // may tells whether an attempt may preempt a victim.
-func (a attempt) may(v *victim) bool {
-	return v.level < a.level && !v.taken && (v.pending || targeted(a.targets, v.job))
+func (c *cycle) may(a attempt, v *victim) bool {
+	return v.level < a.level && !v.taken && !c.prey.astray[v] &&
+		(v.pending || targeted(a.targets, v.job) && c.view.MayMakeWay(v.job, c.prey.hunter))
 }
 
 // waitingLevel returns the level of a job that waits.
 func (c *cycle) waitingLevel(j *state.Job) int64 {
-	is := c.order.is(j)
-	if c.beyond {
-		is |= isOverQueue | isOverServer
-	}
-	return c.order.levels.of(j.Queue, is)
+	return c.order.levels.of(j.Queue, c.order.is(j)|c.beyond)
 }
 
 func (c *cycle) lookUpPrey() {
-	c.prey = &prey{victims: c.victims(), hopeless: map[attempt]bool{}, held: map[held]bool{}, freed: map[limited]int64{}, most: map[bound]*world{}}
-	for _, name := range c.view.Server().List("restrict_res_to_release_on_suspend") {
-		c.prey.limited = append(c.prey.limited, strings.TrimSpace(name))
-	}
+	c.prey = &prey{victims: c.victims(), hopeless: map[attempt]bool{}, held: map[held]bool{}, freed: map[limited]int64{}, most: map[bound]*world{}, astray: map[*victim]bool{}}
 	for i, v := range c.prey.victims {
 		if i == 0 || v.level < c.prey.lowest {
 			c.prey.lowest = v.level
@@ -144,7 +141,7 @@ func (w *world) orMake(c *cycle, level int64, method int) *world {
 	w = c.free.copyTo(nil)
 	for i := range c.prey.victims {
 		if v := &c.prey.victims[i]; v.level < level {
-			w.release(v.run(method, c.prey.limited))
+			w.release(c.leaves(v, method))
 		}
 	}
 	c.prey.most[bound{level, method}] = w
@@ -156,7 +153,7 @@ func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 	w := c.free.copyTo(c.prey.scratch)
 	c.prey.scratch = w
 	for _, v := range must {
-		w.release(v.run(method, c.prey.limited))
+		w.release(c.leaves(v, method))
 	}
 	if must != nil {
 		if placed, ok := w.find(a.class); ok {
@@ -165,7 +162,7 @@ func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 	}
 	var may []*victim
 	for i := range c.prey.victims {
-		if v := &c.prey.victims[i]; a.may(v) && !slices.Contains(must, v) {
+		if v := &c.prey.victims[i]; c.may(a, v) && !slices.Contains(must, v) {
 			may = append(may, v)
 		}
 	}
@@ -175,7 +172,7 @@ func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 		every = max(1, len(may)/64) // a look at many hosts is dear
 	}
 	for i, v := range may {
-		w.release(v.run(method, c.prey.limited))
+		w.release(c.leaves(v, method))
 		if i%every != 0 && i != len(may)-1 {
 			continue
 		}
@@ -203,7 +200,7 @@ func (w *world) on(placed spec.ExecVnode) map[int]bool {
 func (c *cycle) spare(a attempt, must, found []*victim, hosts map[int]bool, method int) (quarry, bool) {
 	var kept []*victim
 	for _, v := range found {
-		for h := range c.free.on(v.run(method, nil).placed) {
+		for h := range c.free.on(c.leaves(v, method).placed) {
 			if hosts[h] {
 				kept = append(kept, v)
 				break
@@ -230,23 +227,23 @@ func (c *cycle) without(cl *class, victims []*victim, but *victim, method int) (
 	c.prey.scratch = w
 	for _, v := range victims {
 		if v != but {
-			w.release(v.run(method, c.prey.limited))
+			w.release(c.leaves(v, method))
 		}
 	}
 	return w.find(cl)
 }
 
 // take plans to preempt the victims, and keeps what is free of what the job will get.
-func (c *cycle) take(j *state.Job, cl *class, q quarry) {
+func (c *cycle) take(j *state.Job, a attempt, q quarry) {
 	c.prey.jobs++
 	for _, v := range q.victims {
-		v.taken = true
+		v.taken, v.below = true, a.level
 		c.uncount(v)
 		if !v.pending {
 			c.plan.Preempts = append(c.plan.Preempts, Preempt{v.job.ID, v.job.RunCount, v.method(q.method), j.ID})
 		}
 	}
-	c.free.reserve(q.placed, cl)
+	c.free.reserve(q.placed, a.class)
 	c.planned(j)
 	if len(c.tops) > 0 {
 		c.tighten(q.placed.Vnodes())

@@ -2,11 +2,9 @@ package sched
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
-	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -65,13 +63,11 @@ func (c *cycle) within(j *state.Job) bool {
 // resumeLater keeps what a suspended job wants back for the time at which it will be free
 // (sched_preempt_enforce_resumption).
 func (c *cycle) resumeLater(j *state.Job) {
-	gone := command.ReleasedOn(j)
-	placed := make(spec.ExecVnode, 0, len(gone))
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		for _, items := range gone[name] {
-			placed = append(placed, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: name, Items: items}}})
-		}
+	gone, err := c.view.LeftBySuspension(j)
+	if err != nil {
+		return
 	}
+	placed := leaving(gone).placed
 	left := walltime(j)
 	if text, used := j.Used.Get("walltime"); used {
 		if q, err := resource.Parse(resource.Time, text); err == nil {
@@ -108,15 +104,18 @@ func (w *world) has(placed spec.ExecVnode) bool {
 
 // regain takes what the job gave back, if all of it is free.
 func (c *cycle) regain(j *state.Job) bool {
-	gone := command.ReleasedOn(j)
+	gone, err := c.view.LeftBySuspension(j)
+	if err != nil {
+		return false
+	}
 	want := map[onColumn]int64{}
-	for name, items := range gone {
-		if i, ok := c.free.byVnode[name]; !ok || !c.free.gives(i, j, items, want) {
+	for _, l := range gone {
+		if i, ok := c.free.byVnode[l.Vnode.Name]; !ok || !c.free.gives(i, l, j.Placement(), want) {
 			return false
 		}
 	}
-	for name, items := range gone {
-		c.free.regive(c.free.byVnode[name], j, items)
+	for _, l := range gone {
+		c.free.regive(c.free.byVnode[l.Vnode.Name], l, j.Placement())
 	}
 	return true
 }
@@ -128,49 +127,43 @@ type onColumn struct {
 }
 
 // gives tells whether a vnode has what a suspended job wants back, beside what it wants of
-// others that share its amounts.
-func (w *world) gives(i int, j *state.Job, items []resource.List, want map[onColumn]int64) bool {
+// others that share its amounts, and beside who was given the vnode in this cycle.
+func (w *world) gives(i int, l state.Left, place spec.Place, want map[onColumn]int64) bool {
 	n := &w.nodes[i]
-	own := false
-	for _, held := range n.vnode.Jobs {
-		if held.Job == j.ID {
-			own = held.Exclusive
-		} else if held.Admin || held.Exclusive && !held.Suspended {
+	h := &w.hosts[n.host]
+	for k, held := range n.vnode.Jobs {
+		if k != l.At && held.Admin {
 			return false
 		}
 	}
-	if own && n.jobs > 0 || n.alone || w.hosts[n.host].shut {
+	alone := l.Held().Exclusive
+	if n.alone || h.shut || alone && (n.jobs > 0 || h.jobs > 0 && n.vnode.HostAloneFor(place)) {
 		return false
 	}
-	for _, list := range items {
-		for _, it := range list {
-			if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
-				col := w.column(def)
-				key := onColumn{col.at(i), it.Name}
-				want[key] += charged(def, resource.List{it})
-				if want[key] > col.left(i) && want[key] > 0 {
-					return false
-				}
+	for _, it := range l.Items {
+		if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
+			col := w.column(def)
+			key := onColumn{col.at(i), it.Name}
+			want[key] += charged(def, resource.List{it})
+			if want[key] > col.left(i) && want[key] > 0 {
+				return false
 			}
 		}
 	}
 	return true
 }
 
-func (w *world) regive(i int, j *state.Job, items []resource.List) {
+func (w *world) regive(i int, l state.Left, place spec.Place) {
 	n := &w.nodes[i]
 	n.jobs++
 	w.hosts[n.host].jobs++
-	for _, held := range n.vnode.Jobs {
-		if held.Job == j.ID && held.Exclusive {
-			n.alone, n.usable = true, false
-		}
+	if l.Held().Exclusive {
+		n.alone, n.usable = true, false
+		w.hosts[n.host].shut = w.hosts[n.host].shut || n.vnode.HostAloneFor(place)
 	}
-	for _, list := range items {
-		for _, it := range list {
-			if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
-				w.column(def).add(i, -charged(def, resource.List{it}))
-			}
+	for _, it := range l.Items {
+		if def, ok := w.view.Resource(it.Name); ok && def.AtVnodes() {
+			w.column(def).add(i, -charged(def, resource.List{it}))
 		}
 	}
 	w.reset(n.host)

@@ -275,7 +275,7 @@ func (c *cycle) tightenHost(h int) {
 func (w *world) isExclusive(placed spec.ExecVnode, c *class) bool {
 	return slices.ContainsFunc(placed.Vnodes(), func(name pbs.VnodeName) bool {
 		i, ok := w.byVnode[name]
-		return ok && Exclusive(w.nodes[i].vnode, c.place)
+		return ok && w.nodes[i].vnode.AloneFor(c.place)
 	})
 }
 
@@ -294,8 +294,7 @@ func (w *world) occupy(placed spec.ExecVnode, c *class) {
 			continue
 		}
 		w.note(n, c)
-		n.usable = n.usable && !Exclusive(n.vnode, c.place)
-		w.hosts[n.host].shut = w.hosts[n.host].shut || wantsHost(n.vnode, c.place)
+		w.settleIn(n, c)
 	}
 	w.recount(placed)
 }

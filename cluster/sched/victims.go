@@ -8,7 +8,6 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
-	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -20,37 +19,40 @@ type victim struct {
 	methods string // in the order in which they are tried
 	pending bool   // it is being preempted already
 	taken   bool   // somebody gets in this cycle what it has
+	below   int64  // the level of whom it makes way for, if it is taken
+
+	bySuspension, byEnd *run // what it leaves; nil: that was not looked up yet
 }
 
-// run returns what is free when a victim was preempted by its method of that place, or by its last one.
-func (v *victim) run(place int, limited []string) run {
-	parts, err := spec.ParseExecVnode(v.job.ExecVnode)
-	if err != nil {
-		return run{}
+// leaves returns what is free when a victim was preempted by its method of that place, or by its last one.
+func (c *cycle) leaves(v *victim, place int) run {
+	suspends := v.method(place) == command.PreemptSuspend
+	kept := &v.byEnd
+	if suspends {
+		kept = &v.bySuspension
 	}
-	if v.method(place) == command.PreemptSuspend && len(limited) > 0 {
-		parts = only(parts, limited)
+	if *kept == nil {
+		left := c.view.LeftByEnd(v.job)
+		if suspends {
+			left, _ = c.view.LeftBySuspending(v.job)
+		}
+		r := leaving(left)
+		*kept = &r
 	}
-	text, _ := v.job.Resources.Get("place")
-	p, _ := spec.ParsePlace(text)
-	return run{placed: parts, exclusive: p.Sharing == spec.Exclusive || p.Sharing == spec.ExclusiveHost}
+	return **kept
+}
+
+// leaving returns what a job leaves as a run that ends.
+func leaving(left []state.Left) run {
+	var r run
+	for _, l := range left {
+		r.placed = append(r.placed, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: l.Vnode.Name, Items: l.Items}}})
+		r.exclusive = r.exclusive || l.Held().Exclusive
+	}
+	return r
 }
 
 func (v *victim) method(place int) string { return v.methods[min(place, len(v.methods)-1):][:1] }
-
-// only keeps the named resources of an assignment.
-func only(all spec.ExecVnode, names []string) spec.ExecVnode {
-	kept := make(spec.ExecVnode, 0, len(all))
-	for _, ch := range all {
-		var parts []spec.ExecPart
-		for _, p := range ch.Parts {
-			items := slices.DeleteFunc(slices.Clone(p.Items), func(it resource.Item) bool { return !slices.Contains(names, it.Name) })
-			parts = append(parts, spec.ExecPart{Vnode: p.Vnode, Items: items})
-		}
-		kept = append(kept, spec.ExecChunk{Parts: parts})
-	}
-	return kept
-}
 
 // victims returns the jobs that may be preempted: those that are being preempted already come first, then
 // those of lower levels, then those that were started last (preempt_sort).

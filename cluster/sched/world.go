@@ -4,7 +4,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -71,29 +70,11 @@ func (w *world) add(vn *state.Vnode) {
 	if !w.idle {
 		n.usable, n.jobs, n.alone = vn.Usable(), vn.Active(), vn.Exclusive()
 		w.hosts[h].jobs += n.jobs
-		w.hosts[h].shut = w.hosts[h].shut || w.takesHost(vn)
+		w.hosts[h].shut = w.hosts[h].shut || w.view.TakesHost(vn)
 	}
 	w.byVnode[vn.Name] = len(w.nodes)
 	w.hosts[h].nodes = append(w.hosts[h].nodes, len(w.nodes))
 	w.nodes = append(w.nodes, n)
-}
-
-// takesHost tells whether a job on the vnode has its whole host for itself.
-func (w *world) takesHost(vn *state.Vnode) bool {
-	for _, held := range vn.Jobs {
-		if !held.Exclusive || held.Suspended {
-			continue
-		}
-		j, ok := w.view.Job(held.Job)
-		if !ok {
-			continue
-		}
-		text, _ := j.Resources.Get("place")
-		if p, err := spec.ParsePlace(text); err == nil && wantsHost(vn, p) {
-			return true
-		}
-	}
-	return false
 }
 
 // open tells whether the class may use the node.
@@ -104,37 +85,10 @@ func (w *world) open(n *node, c *class) bool {
 	if n.mine == w.tried {
 		return true // an earlier chunk of this job was allowed to
 	}
-	if wantsHost(n.vnode, c.place) && w.hosts[n.host].jobs > 0 {
+	if n.vnode.HostAloneFor(c.place) && w.hosts[n.host].jobs > 0 {
 		return false
 	}
-	return n.jobs == 0 || !Exclusive(n.vnode, c.place)
-}
-
-// Exclusive tells whether a job with the place has a vnode for itself.
-func Exclusive(vn *state.Vnode, p spec.Place) bool {
-	switch vn.SharingText() {
-	case "force_excl", "force_exclhost":
-		return true
-	case "ignore_excl":
-		return false
-	case "default_excl", "default_exclhost":
-		return p.Sharing != spec.Shared
-	default:
-		return p.Sharing == spec.Exclusive || p.Sharing == spec.ExclusiveHost
-	}
-}
-
-func wantsHost(vn *state.Vnode, p spec.Place) bool {
-	switch vn.SharingText() {
-	case "force_exclhost":
-		return true
-	case "ignore_excl", "force_excl":
-		return false
-	case "default_exclhost":
-		return p.Sharing == "" || p.Sharing == spec.ExclusiveHost
-	default:
-		return p.Sharing == spec.ExclusiveHost
-	}
+	return n.jobs == 0 || !n.vnode.AloneFor(c.place)
 }
 
 // column returns what the nodes have of one resource; it is made when the first

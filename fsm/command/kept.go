@@ -23,7 +23,7 @@ func (c *HookWishes) keep(tx *state.Tx, t ReportedTask) {
 	if j.Session == 0 { // its program had not begun when it was to be deleted, and may not have since
 		next.Substate = pbs.SubStarting
 	}
-	if slices.ContainsFunc(sharesOf(tx, j), func(s ownShare) bool { return s.held.Suspended }) {
+	if slices.ContainsFunc(tx.Stakes(j), func(s state.Stake) bool { return s.Held().Suspended }) {
 		next.Substate = pbs.SubSuspended
 		if p := j.Preempted; p != nil && p.Method == PreemptSuspend && p.RunCount == j.RunCount {
 			next.Substate = pbs.SubSchedSuspended

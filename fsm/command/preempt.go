@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -24,7 +26,7 @@ type PreemptJob struct {
 	For      pbs.JobID    `cbor:"4,keyasint"` // the job that waits; of subjobs that were never started their array
 }
 
-// Apply gives the one order that the method takes. A run that is being preempted already is
+// Apply gives the order that the method takes, and notes for whom. A run that is being preempted already is
 // refused, and so is one that nobody waits for any more: a plan may be old, and a new leader
 // makes its own.
 func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
@@ -41,22 +43,21 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if j.Preempting() || j.Checkpointing() || beingSuspended(tx, j) {
 		return pbs.Errorf(pbs.BadState, "%s is being preempted, suspended or checkpointed already", j.ID)
 	}
-	if first, ok := tx.Job(c.For); !ok || !first.Startable() {
+	first, ok := tx.Job(c.For)
+	if !ok || !first.Startable() {
 		return pbs.Errorf(pbs.BadState, "%s no longer waits", c.For)
 	}
-	switch c.Method {
-	case PreemptSuspend:
-		err = (&SignalJob{Job: c.Job, Signal: Suspend}).Apply(tx, m, res)
-	case PreemptCheckpoint:
-		err = (&CheckpointJob{Job: c.Job}).Apply(tx, m, res)
-	case PreemptRequeue:
-		err = (&RerunJob{Job: c.Job}).Apply(tx, m, res)
-	case PreemptDelete:
-		err = (&DeleteJob{Job: c.Job}).Apply(tx, m, res)
-	default:
-		return pbs.Refuse(pbs.InvalidRequest)
+	mark := state.Preemption{At: m.At, Method: c.Method, RunCount: j.RunCount, For: c.For, Ways: tx.WaysOf(j)}
+	if p := j.Preempted; p != nil && p.RunCount == j.RunCount {
+		mark.Failed = p.Failed
 	}
-	if err != nil {
+	if c.Method == PreemptSuspend {
+		if !tx.MayMakeWay(j, first) {
+			return pbs.Errorf(pbs.BadState, "%s was suspended for %s before, which has not started since", j.ID, c.For)
+		}
+		mark.Ways = append(mark.Ways, state.Way{For: c.For, Turn: first.Turn()})
+	}
+	if err := c.order(tx, m, res); err != nil {
 		return err
 	}
 	now, ok := tx.Job(c.Job)
@@ -64,13 +65,24 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return nil
 	}
 	next := *now
-	mark := state.Preemption{At: m.At, Method: c.Method, RunCount: j.RunCount}
-	if p := j.Preempted; p != nil && p.RunCount == j.RunCount {
-		mark.Failed = p.Failed
-	}
 	next.Preempted = &mark
 	tx.PutJob(&next)
 	return nil
+}
+
+// order gives the one order that the method takes.
+func (c *PreemptJob) order(tx *state.Tx, m Meta, res *state.Result) error {
+	switch c.Method {
+	case PreemptSuspend:
+		return (&SignalJob{Job: c.Job, Signal: Suspend}).Apply(tx, m, res)
+	case PreemptCheckpoint:
+		return (&CheckpointJob{Job: c.Job}).Apply(tx, m, res)
+	case PreemptRequeue:
+		return (&RerunJob{Job: c.Job}).Apply(tx, m, res)
+	case PreemptDelete:
+		return (&DeleteJob{Job: c.Job}).Apply(tx, m, res)
+	}
+	return pbs.Refuse(pbs.InvalidRequest)
 }
 
 // Preemptable tells whether a running job can be preempted by a method at all.
@@ -111,4 +123,65 @@ func notPreempted(tx *state.Tx, id pbs.JobID, run pbs.RunCount, method string) {
 	mark.Method = ""
 	next.Preempted = &mark
 	tx.PutJob(&next)
+}
+
+// goesOn returns what is left of a preemption when the run goes on: for whom it was suspended for nothing; nil:
+// nothing.
+func goesOn(tx *state.Tx, j *state.Job) *state.Preemption {
+	ways := tx.WaysOf(j)
+	if len(ways) == 0 {
+		return nil
+	}
+	return &state.Preemption{RunCount: j.RunCount, Ways: ways}
+}
+
+// A Leaver is a running job that is to be preempted, and how.
+type Leaver struct {
+	Job    *state.Job
+	Method string
+}
+
+// RehearseStart refuses what StartJob would refuse of a job on the vnodes once the leavers are preempted: what is
+// counted as theirs no more is what Apply takes from them.
+func RehearseStart(v *state.View, leavers []Leaver, j *state.Job, placed spec.ExecVnode) error {
+	gone, freed := map[pbs.VnodeName][]int{}, state.Promised{}
+	for _, l := range leavers {
+		left := v.LeftByEnd(l.Job)
+		if l.Method == PreemptSuspend {
+			var err error
+			if left, err = v.LeftBySuspending(l.Job); err != nil {
+				return err
+			}
+		}
+		for _, s := range left {
+			gone[s.Vnode.Name] = append(gone[s.Vnode.Name], s.At)
+			if err := v.Return(s, freed); err != nil {
+				return err
+			}
+		}
+	}
+	requests := map[pbs.VnodeName][]resource.List{}
+	for _, chunk := range placed {
+		for _, p := range chunk.Parts {
+			requests[p.Vnode] = append(requests[p.Vnode], p.Items)
+		}
+	}
+	promised := state.Promised{}
+	for _, name := range placed.Vnodes() {
+		vn, ok := v.Vnode(name)
+		if !ok {
+			return pbs.Refuse(pbs.UnknownNode)
+		}
+		if err := open(vn.Without(gone[name]), vn.AloneFor(j.Placement())); err != nil {
+			return err
+		}
+		items, err := resource.AddAll(requests[name], v)
+		if err != nil {
+			return err
+		}
+		if short := v.ShortAfter(vn, items, promised, freed); short != nil {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", name, short.Error())
+		}
+	}
+	return nil
 }

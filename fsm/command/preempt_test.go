@@ -66,8 +66,46 @@ func TestPreempt_BySuspension(t *testing.T) {
 		t.Error("it does not wait to go on")
 	}
 	w.must(&SignalJob{Job: id, Signal: Resume, Scheduled: true})
-	if j, _ := w.View().Job(id); j.Preempted != nil {
+	if j, _ := w.View().Job(id); j.Preempting() || j.WasPreempted() {
 		t.Error("it is preempted while it runs")
+	}
+}
+
+// A run makes way once for a job that waits, whoever lets it go on, and again when that job has started, or for another.
+func TestPreempt_OncePerTurn(t *testing.T) {
+	w := newSuspending(t, "")
+	id := w.started("1:ncpus=3", "(h:ncpus=3)")
+	first := w.waits()
+	makeWay := func(who pbs.JobID) error {
+		t.Helper()
+		err := w.run(&PreemptJob{Job: id, RunCount: 1, Method: PreemptSuspend, For: who})
+		if err == nil {
+			w.confirm(nil)
+			w.must(&SignalJob{Job: id, Signal: Resume, Scheduled: true})
+		}
+		return err
+	}
+	if err := makeWay(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeWay(first); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("suspended again for one that has not started: %v", err)
+	}
+	w.must(&HoldJob{Job: first, Holds: pbs.HoldUser})
+	w.must(&ReleaseJob{Job: first, Holds: pbs.HoldUser})
+	if err := makeWay(first); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("suspended again after a hold: %v", err)
+	}
+	if err := makeWay(w.waits()); err != nil {
+		t.Errorf("for another: %v", err)
+	}
+	w.must(&StartJob{Job: first, ExecVnode: "(h:ncpus=1)"})
+	w.must(&RerunJob{Job: first, Force: true})
+	if j, _ := w.View().Job(first); !j.Startable() {
+		t.Fatalf("it is %v", j.State)
+	}
+	if err := makeWay(first); err != nil {
+		t.Errorf("when it has started since: %v", err)
 	}
 }
 

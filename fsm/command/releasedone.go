@@ -141,7 +141,7 @@ func assignedNow(tx *state.Tx, j *state.Job) resource.List {
 		if ok && slices.ContainsFunc(v.Jobs, func(h state.VnodeJob) bool {
 			return h.Job == j.ID && h.RunCount == j.RunCount && h.Exclusive
 		}) {
-			all, _ := addAll(tx, asked[name])
+			all, _ := resource.AddAll(asked[name], tx)
 			sum.Add(wholeOf(v, all))
 			continue
 		}

@@ -84,7 +84,7 @@ const maxCPUs = 1 << 16
 
 // assign charges the run to its vnodes and fills in exec_host and the mother superior.
 func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
-	place := placeOf(j)
+	place := j.Placement()
 	shares := map[pbs.VnodeName]*share{}
 	var order []pbs.VnodeName
 	var hosts spec.ExecHost
@@ -95,11 +95,14 @@ func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
 		for _, p := range chunk.Parts {
 			s, ok := shares[p.Vnode]
 			if !ok {
-				v, err := freeVnode(tx, p.Vnode)
-				if err != nil {
+				v, ok := tx.Vnode(p.Vnode)
+				if !ok {
+					return pbs.Refuse(pbs.UnknownNode)
+				}
+				if err := open(v, v.AloneFor(place)); err != nil {
 					return err
 				}
-				s = &share{vnode: v, held: state.VnodeJob{Job: j.ID, RunCount: j.RunCount, Exclusive: exclusive(place, v)}}
+				s = &share{vnode: v, held: state.VnodeJob{Job: j.ID, RunCount: j.RunCount, Exclusive: v.AloneFor(place)}}
 				shares[p.Vnode], order = s, append(order, p.Vnode)
 			}
 			n, err := s.add(tx, p.Items)
@@ -145,38 +148,15 @@ func shownCPUs(tx *state.Tx, chunk spec.ExecChunk, cpus int) int {
 	return cpus
 }
 
-func placeOf(j *state.Job) spec.Place {
-	text, _ := j.Resources.Get("place")
-	p, err := spec.ParsePlace(text)
-	if err != nil {
-		return spec.Place{}
+// open refuses a vnode that takes no run, or not one that wants it alone.
+func open(v *state.Vnode, alone bool) error {
+	switch {
+	case !v.Usable():
+		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is %s", v.Name, v.State())
+	case alone && v.Active() > 0:
+		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", v.Name)
 	}
-	return p
-}
-
-// exclusive tells whether a run has the vnode to itself: the vnode's sharing
-// attribute may force or forbid it, else the job's place says.
-func exclusive(place spec.Place, v *state.Vnode) bool {
-	switch v.SharingText() {
-	case "force_excl", "force_exclhost":
-		return true
-	case "ignore_excl":
-		return false
-	case "default_excl", "default_exclhost":
-		return place.Sharing != spec.Shared
-	}
-	return place.Sharing == spec.Exclusive || place.Sharing == spec.ExclusiveHost
-}
-
-func freeVnode(tx *state.Tx, name pbs.VnodeName) (*state.Vnode, error) {
-	v, ok := tx.Vnode(name)
-	if !ok {
-		return nil, pbs.Refuse(pbs.UnknownNode)
-	}
-	if !v.Usable() {
-		return nil, pbs.Errorf(pbs.ResourceBusy, "vnode %s is %s", name, v.State())
-	}
-	return v, nil
+	return nil
 }
 
 // add takes the items of one chunk and returns how many cpus are among them.
@@ -233,9 +213,6 @@ func (c *slotCounter) next(tx *state.Tx, host pbs.HostName) uint32 {
 
 // charge adds the run to its vnode if it fits there (L3).
 func charge(tx *state.Tx, j *state.Job, s *share) error {
-	if s.held.Exclusive && s.vnode.Active() > 0 {
-		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", s.vnode.Name)
-	}
 	if short := tx.Short(s.vnode, s.held.Items, state.Promised{}); short != nil && planted.Bug != planted.OverCommit {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", s.vnode.Name, short.Error())
 	}

@@ -260,3 +260,13 @@ func Matches(def Def, want Quantity, offer string, offered bool) bool {
 		return have.Cmp(want) == 0
 	}
 }
+
+// AddAll returns the sum of lists of consumables.
+func AddAll(lists []List, t Table) (sum List, err error) {
+	for _, l := range lists {
+		if sum, err = Add(sum, l, t); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}

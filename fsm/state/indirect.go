@@ -102,6 +102,11 @@ type Promised map[pbs.VnodeName]resource.List
 // beside what is in use and what was promised: nil, or the first resource that does not
 // suffice. What fits is promised from then on.
 func (t *tables) Short(v *Vnode, request resource.List, promised Promised) *resource.Shortage {
+	return t.ShortAfter(v, request, promised, nil)
+}
+
+// ShortAfter is Short when some of what is in use now will be free.
+func (t *tables) ShortAfter(v *Vnode, request resource.List, promised, freed Promised) *resource.Shortage {
 	for _, it := range request {
 		one := resource.List{it}
 		pool := t.Pool(v, it.Name)
@@ -112,6 +117,9 @@ func (t *tables) Short(v *Vnode, request resource.List, promised Promised) *reso
 			continue
 		}
 		used, err := resource.Add(t.InUse(pool), promised[pool.Name], t)
+		if err == nil && len(freed[pool.Name]) > 0 {
+			used, err = resource.Sub(used, freed[pool.Name], t)
+		}
 		if err != nil {
 			return &resource.Shortage{Resource: it.Name}
 		}

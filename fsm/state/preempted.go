@@ -2,6 +2,7 @@ package state
 
 import (
 	"iter"
+	"slices"
 
 	"rampart/fsm/pbs"
 )
@@ -12,6 +13,48 @@ type Preemption struct {
 	Method   string       `cbor:"2,keyasint,omitempty"` // a letter of preempt_order; empty: none has worked
 	RunCount pbs.RunCount `cbor:"3,keyasint,omitempty"` // the run that was preempted
 	Failed   string       `cbor:"4,keyasint,omitempty"` // methods that the mom has refused for this run
+	For      pbs.JobID    `cbor:"5,keyasint,omitempty"` // who gets what the run has
+	Ways     []Way        `cbor:"6,keyasint,omitempty"` // of those the run was suspended for who have not started since
+}
+
+// A Way is made by a run that is suspended, once for each turn of the job that it makes way for.
+type Way struct {
+	For  pbs.JobID `cbor:"1,keyasint"`
+	Turn uint64    `cbor:"2,keyasint,omitempty"`
+}
+
+// mostWays bounds the jobs for which one run is suspended before they start: a run that made way so often for nothing
+// goes on.
+const mostWays = 16
+
+// Turn tells one wait of a job from its next one: it changes whenever the job starts, that of an array with each
+// subjob that was never started before.
+func (j *Job) Turn() uint64 {
+	if j.Array != nil {
+		return uint64(j.Array.Queued.Count())
+	}
+	return uint64(j.RunCount)
+}
+
+// WaysOf returns for whom the present run of a job was suspended who has not started since, and is not gone.
+func (t *tables) WaysOf(j *Job) []Way {
+	if j.Preempted == nil || j.Preempted.RunCount != j.RunCount {
+		return nil
+	}
+	var ways []Way
+	for _, w := range j.Preempted.Ways {
+		if first, ok := t.Job(w.For); ok && first.State != pbs.Finished && first.Turn() == w.Turn {
+			ways = append(ways, w)
+		}
+	}
+	return ways
+}
+
+// MayMakeWay reports whether a run may be suspended for a job that waits: not a second time in the same turn of that
+// job, for then the first time was of no use.
+func (t *tables) MayMakeWay(j, first *Job) bool {
+	ways := t.WaysOf(j)
+	return len(ways) < mostWays && !slices.Contains(ways, Way{first.ID, first.Turn()})
 }
 
 // Preempting tells whether the present run is being preempted, and goes on until its mom has

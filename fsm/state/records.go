@@ -140,7 +140,6 @@ type VnodeJob struct {
 	Slots     []uint32      `cbor:"6,keyasint,omitempty"`  // of exec_host; counted per mom
 	Suspended bool          `cbor:"10,keyasint,omitempty"` // Items is what it did not give back; it has no cpus
 	Admin     bool          `cbor:"11,keyasint,omitempty"` // admin-suspended: the vnode is in maintenance
-	Whole     bool          `cbor:"12,keyasint,omitempty"` // suspended, and gave nothing of this vnode back
 }
 
 // Host is an execution host as its mom registered it.

@@ -90,13 +90,3 @@ func (v *Vnode) maintenanceJobs() string {
 	}
 	return strings.Join(ids, ",")
 }
-
-// reserved tells whether a suspended run that gave nothing back has the whole vnode.
-func (v *Vnode) reserved() bool {
-	for _, held := range v.Jobs {
-		if held.Suspended && held.Exclusive && held.Whole {
-			return true
-		}
-	}
-	return false
-}

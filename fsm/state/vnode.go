@@ -31,7 +31,7 @@ func (v *Vnode) Exclusive() bool {
 
 // Usable tells whether new runs may be placed on the vnode.
 func (v *Vnode) Usable() bool {
-	return v.Flags == 0 && !v.Exclusive() && !v.reserved() && !v.InMaintenance()
+	return v.Flags == 0 && !v.Exclusive() && !v.InMaintenance()
 }
 
 // State returns the vnode's state as pbsnodes prints it.

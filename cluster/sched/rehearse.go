@@ -1,0 +1,101 @@
+package sched
+
+import (
+	"maps"
+
+	"rampart/fsm/command"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// mostRehearsals bounds how often victims are looked for anew since one of them would go on too early.
+const mostRehearsals = 8
+
+// catch finds victims by whose preemption the job will start: what is planned was rehearsed.
+func (c *cycle) catch(j *state.Job, a attempt, method int, must []*victim) (quarry, bool) {
+	for range mostRehearsals {
+		q, ok := c.hunt(a, method, must)
+		if !ok || !c.rehearse(j, q) {
+			return quarry{}, false
+		}
+		v := c.early(a, q)
+		if v == nil {
+			return q, true
+		}
+		if v.taken || v.pending {
+			return quarry{}, false
+		}
+		c.prey.astray[v] = true
+	}
+	return quarry{}, false
+}
+
+// rehearse tells whether the job can start where it was placed once its victims are preempted, and delays no top job
+// there.
+func (c *cycle) rehearse(j *state.Job, q quarry) bool {
+	var leavers []command.Leaver
+	for _, v := range q.victims {
+		leavers = append(leavers, command.Leaver{Job: v.job, Method: v.method(q.method)})
+	}
+	if err := command.RehearseStart(c.view, leavers, j, q.placed); err != nil {
+		c.log(logDebug, j.ID, "Nobody is preempted for it: "+err.Error())
+		return false
+	}
+	end := c.now + walltime(j)
+	for _, t := range c.tops {
+		if end > t.start && !c.leavesAlone(t, j, q) {
+			return false
+		}
+	}
+	return true
+}
+
+// leavesAlone tells whether a job that outlasts the start of a top job, and gets what its victims have, leaves that
+// its own.
+func (c *cycle) leavesAlone(t top, j *state.Job, q quarry) bool {
+	w := t.shadow.copyTo(nil)
+	for _, v := range q.victims {
+		if endOf(v.job, c.now) > t.start {
+			w.release(c.leaves(v, q.method))
+		}
+	}
+	return w.has(q.placed) && w.beside(q.placed, j.Placement())
+}
+
+// beside tells whether a job that was placed would have for itself what it wants for itself.
+func (w *world) beside(placed spec.ExecVnode, place spec.Place) bool {
+	for _, name := range placed.Vnodes() {
+		n := &w.nodes[w.byVnode[name]]
+		h := &w.hosts[n.host]
+		if h.shut || n.jobs > 0 && n.vnode.AloneFor(place) || h.jobs > 0 && n.vnode.HostAloneFor(place) {
+			return false
+		}
+	}
+	return true
+}
+
+// early returns a victim that would go on, or start again, before the one it makes way for, if all others make way, too:
+// nobody is over a soft limit any more whose jobs are suspended or queued again. Nil: there is none.
+func (c *cycle) early(a attempt, q quarry) *victim {
+	if !c.order.levels.heeds(isOverQueue | isOverServer) {
+		return nil
+	}
+	gone := maps.Clone(c.prey.freed)
+	for _, v := range q.victims {
+		for of, need := range c.counts(v.job) {
+			gone[of] += need
+		}
+	}
+	var last *victim
+	for _, v := range q.victims {
+		if v.method(q.method) != command.PreemptDelete && c.levelOf(v.job, gone) >= a.level {
+			last = v
+		}
+	}
+	for i := range c.prey.victims {
+		if v := &c.prey.victims[i]; v.taken && c.levelOf(v.job, gone) >= v.below {
+			return v
+		}
+	}
+	return last
+}

@@ -1,0 +1,146 @@
+package state
+
+import (
+	"slices"
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// NoteRelease notes in a job that is about to be suspended what it gives back, if that is not all: the server's
+// restrict_res_to_release_on_suspend names it (specification: suspend-release section 2).
+func (t *tables) NoteRelease(j *Job) {
+	var names []string
+	for _, name := range t.server.List("restrict_res_to_release_on_suspend") {
+		names = append(names, strings.TrimSpace(name))
+	}
+	if len(names) == 0 {
+		return
+	}
+	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	if err != nil {
+		return
+	}
+	var released spec.ExecVnode
+	var sum resource.List
+	for _, chunk := range parts {
+		for _, p := range chunk.Parts {
+			items := slices.DeleteFunc(slices.Clone(p.Items), func(it resource.Item) bool { return !slices.Contains(names, it.Name) })
+			if more, err := resource.Add(sum, items, t); err == nil {
+				sum = more
+			}
+			if len(items) == 0 {
+				items = resource.List{{Name: "ncpus", Value: "0"}}
+			}
+			released = append(released, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: p.Vnode, Items: items}}})
+		}
+	}
+	for _, it := range resource.Only(j.Resources, t, resource.PerQueue) {
+		if _, counted := sum.Get(it.Name); slices.Contains(names, it.Name) && !counted {
+			sum = sum.Set(it.Name, it.Value)
+		}
+	}
+	j.Attrs = j.Attrs.Set("resources_released", "", released.String())
+	for _, it := range sum {
+		def, _ := t.Resource(it.Name)
+		j.Attrs = j.Attrs.Set("resource_released_list", it.Name, def.Measured(def.Measure(it.Value)))
+	}
+}
+
+// A Left is what a run leaves of one of its vnodes to others. Those may use the vnode from then on, also if
+// the run had it to itself.
+type Left struct {
+	Stake
+	Items resource.List // that others may have
+}
+
+// LeftBySuspension returns what a job leaves while it is suspended, of which NoteRelease has noted what it gives back.
+func (t *tables) LeftBySuspension(j *Job) ([]Left, error) {
+	gone := j.releasedOn()
+	var all []Left
+	for _, s := range t.Stakes(j) {
+		items, err := resource.AddAll(gone[s.Vnode.Name], t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Left{s, items})
+	}
+	return all, nil
+}
+
+// LeftBySuspending returns what a running job would leave if it was suspended now.
+func (t *tables) LeftBySuspending(j *Job) ([]Left, error) {
+	next := *j
+	t.NoteRelease(&next)
+	return t.LeftBySuspension(&next)
+}
+
+// LeftByEnd returns what a job leaves that ends, or is queued again.
+func (t *tables) LeftByEnd(j *Job) []Left {
+	var all []Left
+	for _, s := range t.Stakes(j) {
+		all = append(all, Left{s, s.Held().Items})
+	}
+	return all
+}
+
+// releasedOn returns what a suspended job gave back of each vnode. Of those that are held it gives back the same
+// resources, which are recorded of the others only (specification: ramp-down section 10).
+func (j *Job) releasedOn() map[pbs.VnodeName][]resource.List {
+	all := map[pbs.VnodeName][]resource.List{}
+	text := j.Released()
+	if text == "" {
+		text = strings.TrimSuffix(j.ExecVnode+"+"+j.Held(), "+")
+	} else {
+		note(all, j.Held(), func(it resource.Item) bool {
+			_, listed := j.Attrs.Get("resource_released_list", it.Name)
+			return listed
+		})
+	}
+	note(all, text, func(resource.Item) bool { return true })
+	return all
+}
+
+// note adds the items of an assignment that are wanted, by vnode.
+func note(all map[pbs.VnodeName][]resource.List, text string, wanted func(resource.Item) bool) {
+	parts, err := spec.ParseExecVnode(text)
+	if err != nil {
+		return
+	}
+	for _, chunk := range parts {
+		for _, p := range chunk.Parts {
+			items := slices.DeleteFunc(slices.Clone(p.Items), func(it resource.Item) bool { return !wanted(it) })
+			all[p.Vnode] = append(all[p.Vnode], items)
+		}
+	}
+}
+
+// Return counts what was left as free, by the vnode that was charged for it.
+func (t *tables) Return(l Left, freed Promised) error {
+	for _, it := range l.Items {
+		pool := t.Pool(l.Vnode, it.Name)
+		if pool == nil {
+			continue
+		}
+		sum, err := resource.Add(freed[pool.Name], resource.List{it}, t)
+		if err != nil {
+			return err
+		}
+		freed[pool.Name] = sum
+	}
+	return nil
+}
+
+// Without returns the vnode as if some of its runs were not there, which are named by their places in Jobs.
+func (v *Vnode) Without(gone []int) *Vnode {
+	next := *v
+	next.Jobs = nil
+	for i, held := range v.Jobs {
+		if !slices.Contains(gone, i) {
+			next.Jobs = append(next.Jobs, held)
+		}
+	}
+	return &next
+}

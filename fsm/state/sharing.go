@@ -1,0 +1,103 @@
+package state
+
+import (
+	"slices"
+
+	"rampart/fsm/spec"
+)
+
+// Placement returns how the job wants to be placed: its Resource_List.place.
+func (j *Job) Placement() spec.Place {
+	text, _ := j.Resources.Get("place")
+	p, err := spec.ParsePlace(text)
+	if err != nil {
+		return spec.Place{}
+	}
+	return p
+}
+
+// AloneFor reports whether a job with the place has the vnode to itself: the vnode's sharing
+// attribute may force or forbid it, else the place says.
+func (v *Vnode) AloneFor(p spec.Place) bool {
+	switch v.SharingText() {
+	case "force_excl", "force_exclhost":
+		return true
+	case "ignore_excl":
+		return false
+	case "default_excl", "default_exclhost":
+		return p.Sharing != spec.Shared
+	}
+	return p.Sharing == spec.Exclusive || p.Sharing == spec.ExclusiveHost
+}
+
+// HostAloneFor reports whether a job with the place has the whole host of the vnode to itself.
+func (v *Vnode) HostAloneFor(p spec.Place) bool {
+	switch v.SharingText() {
+	case "force_exclhost":
+		return true
+	case "ignore_excl", "force_excl":
+		return false
+	case "default_exclhost":
+		return p.Sharing == "" || p.Sharing == spec.ExclusiveHost
+	}
+	return p.Sharing == spec.ExclusiveHost
+}
+
+// TakesHost reports whether a run that is not suspended has the vnode and its whole host to itself.
+func (t *tables) TakesHost(v *Vnode) bool {
+	for _, held := range v.Jobs {
+		if !held.Exclusive || held.Suspended {
+			continue
+		}
+		if j, ok := t.Job(held.Job); ok && v.HostAloneFor(j.Placement()) {
+			return true
+		}
+	}
+	return false
+}
+
+// A Stake is what a run holds of a vnode.
+type Stake struct {
+	Vnode *Vnode
+	At    int // in Vnode.Jobs
+}
+
+// Held returns the stake itself.
+func (s Stake) Held() VnodeJob { return s.Vnode.Jobs[s.At] }
+
+// Stakes returns what the present run of a job holds of its vnodes.
+func (t *tables) Stakes(j *Job) []Stake {
+	parts, err := j.AllVnodes()
+	if err != nil {
+		return nil
+	}
+	var all []Stake
+	for _, name := range parts.Vnodes() {
+		v, ok := t.Vnode(name)
+		if !ok {
+			continue
+		}
+		for i, held := range v.Jobs {
+			if held.Job == j.ID && held.RunCount == j.RunCount {
+				all = append(all, Stake{v, i})
+			}
+		}
+	}
+	return all
+}
+
+// Beside reports whether the run may use its stake beside the runs of others on the vnode and on its host, those that are
+// not suspended.
+func (t *tables) Beside(s Stake) bool {
+	held := s.Held()
+	j, ok := t.Job(held.Job)
+	wantsHost := ok && held.Exclusive && s.Vnode.HostAloneFor(j.Placement())
+	for v := range t.VnodesOf(s.Vnode.Host) {
+		here := v.Name == s.Vnode.Name
+		others := slices.ContainsFunc(v.Jobs, func(o VnodeJob) bool { return o.Job != held.Job && !o.Suspended })
+		if others && (wantsHost || here && (held.Exclusive || v.Exclusive()) || t.TakesHost(v)) {
+			return false
+		}
+	}
+	return true
+}
