@@ -11,7 +11,7 @@ import (
 // effect, a repeat of the one that failed is told the same, and the states agree.
 func TestRun_PanicIsTheSameOnEveryReplica(t *testing.T) {
 	id := pbs.RequestID("01a31896-4000-7000-8000-000000000001")
-	first, ok := RequestTime(id)
+	first, ok := id.Made()
 	if !ok {
 		t.Fatal("no time in the id")
 	}
@@ -42,5 +42,25 @@ func TestRun_PanicIsTheSameOnEveryReplica(t *testing.T) {
 	}
 	if f := a.Cluster().Faults; len(f) != 1 || f[0].Index != 7 {
 		t.Errorf("faults %v", f)
+	}
+}
+
+// A request that is no younger than one whose outcome was forgotten early is refused: it may
+// be that one again (L8).
+func TestRun_RefusesWhatMayHaveBeenForgotten(t *testing.T) {
+	id := pbs.RequestID("01a31896-4000-7000-8000-000000000001")
+	made, _ := id.Made()
+	s := state.NewStore()
+	s.Begin(1, 1, made)
+	tx := s.Tx()
+	tx.EditCluster().RequestFloor = made
+	s.Commit(tx)
+	younger := pbs.RequestID("01a31896-4001-7000-8000-000000000001")
+	out, _ := Run(s, 2, 1, Entry{Time: made, Proposals: []Proposal{
+		{ID: id, Commands: []Command{&InitCluster{ID: "c", Name: "srv"}}},
+		{ID: younger, Commands: []Command{&InitCluster{ID: "c", Name: "srv"}}},
+	}})
+	if pbs.CodeOf(out[0].Err()) != pbs.ExpiredRequest || out[1].Err() != nil {
+		t.Errorf("as old: %v; younger: %v", out[0].Err(), out[1].Err())
 	}
 }

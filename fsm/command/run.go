@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -66,7 +65,7 @@ func runProposal(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 	if r, ok := s.Remembered(Requester(p.Asker), p.ID); ok {
 		return Repeated(r, p.body), nil
 	}
-	if err := checkAge(p.ID, m.At); err != nil {
+	if err := checkAge(p.ID, m.At, s.RequestFloor()); err != nil {
 		return Outcome{Refusal: err}, nil
 	}
 	out, events := runCommands(s, m, p)
@@ -93,26 +92,18 @@ func Repeated(r *state.Request, body uint64) Outcome {
 	return Outcome{Result: r.Result, Refusal: r.Refusal, Repeated: true}
 }
 
-// checkAge refuses ids whose outcome may have been forgotten already, and ids from
-// the future, which would be remembered for too short a time.
-func checkAge(id pbs.RequestID, now pbs.Time) *pbs.Error {
-	made, ok := RequestTime(id)
+// checkAge refuses ids whose outcome may have been forgotten already (floor: the youngest of
+// those that had to go early), and ids from the future, which would be remembered for too
+// short a time.
+func checkAge(id pbs.RequestID, now, floor pbs.Time) *pbs.Error {
+	made, ok := id.Made()
 	switch {
 	case !ok:
 		return pbs.Errorf(pbs.InvalidRequest, "request id %q is not a UUID of version 7", id)
-	case made < now-maxRequestAge || made > now+maxRequestAhead:
+	case made < now-maxRequestAge || made <= floor || made > now+maxRequestAhead:
 		return pbs.Refuse(pbs.ExpiredRequest)
 	}
 	return nil
-}
-
-// RequestTime returns the time that a request id (UUIDv7) carries, in whole milliseconds.
-func RequestTime(id pbs.RequestID) (pbs.Time, bool) {
-	if len(id) < 36 || id[8] != '-' || id[13] != '-' || id[14] != '7' {
-		return 0, false
-	}
-	ms, err := strconv.ParseUint(string(id[:8]+id[9:13]), 16, 48)
-	return pbs.Time(ms) * pbs.Time(time.Millisecond), err == nil
 }
 
 func runCommands(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {

@@ -3,6 +3,7 @@ package pbs
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A JobID is the full identifier of a job, such as "12.srv".
@@ -24,6 +25,15 @@ type ReplicaName string
 // same id returns the first answer (L8). It is a UUIDv7, so that it carries the
 // time at which it was made, followed by ".N" for the N-th operand.
 type RequestID string
+
+// Made returns the time that the id (a UUID of version 7) carries, in whole milliseconds.
+func (id RequestID) Made() (Time, bool) {
+	if len(id) < 36 || id[8] != '-' || id[13] != '-' || id[14] != '7' {
+		return 0, false
+	}
+	ms, err := strconv.ParseUint(string(id[:8]+id[9:13]), 16, 48)
+	return Time(ms) * Time(time.Millisecond), err == nil
+}
 
 // An OrderID numbers the orders to one mom; it rises per mom (L9).
 type OrderID uint64

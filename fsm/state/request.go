@@ -30,7 +30,16 @@ func (tx *Tx) Remember(r *Request) {
 		if !ok || !forgettable(tx.requests.count(), tx.Now()-oldest.At) {
 			return
 		}
-		tx.deleteRequest(oldest)
+		tx.forget(oldest)
+	}
+}
+
+// forget drops an outcome. If somebody may still repeat the request, ids that are no younger
+// are refused from now on, for they cannot be told from it (L8).
+func (tx *Tx) forget(r *Request) {
+	tx.deleteRequest(r)
+	if made, ok := r.ID.Made(); ok && tx.Now()-r.At < requestTTL && made > tx.cluster.RequestFloor {
+		tx.EditCluster().RequestFloor = made
 	}
 }
 

@@ -124,3 +124,21 @@ func TestRemember_Bounds(t *testing.T) {
 		}
 	}
 }
+
+// An outcome that had to be forgotten early leaves the time of its id, so that no repeat of it is
+// taken for a new request; one that was old enough leaves nothing.
+func TestForget_EarlyRaisesTheFloor(t *testing.T) {
+	const young, old = pbs.RequestID("00000000-03e8-7000-8000-000000000000"), pbs.RequestID("00000000-07d0-7000-8000-000000000000")
+	s := NewStore()
+	s.Begin(1, 1, 2*requestTTL)
+	tx := s.Tx()
+	tx.forget(&Request{ID: old, At: requestTTL})
+	if tx.cluster.RequestFloor != 0 {
+		t.Errorf("floor %d after one that was old enough", tx.cluster.RequestFloor)
+	}
+	tx.forget(&Request{ID: young, At: 2*requestTTL - 1})
+	s.Commit(tx)
+	if want := pbs.Time(time.Second); s.RequestFloor() != want {
+		t.Errorf("floor %d, want %d", s.RequestFloor(), want)
+	}
+}

@@ -74,6 +74,9 @@ func (s *Store) Publish() *View {
 // Clock returns the greatest time applied so far.
 func (s *Store) Clock() pbs.Time { return s.cur.cluster.Time }
 
+// RequestFloor returns when the youngest request id was made whose outcome was forgotten early.
+func (s *Store) RequestFloor() pbs.Time { return s.cur.cluster.RequestFloor }
+
 // Remembered returns the outcome of a request that the writer's present state
 // remembers.
 func (s *Store) Remembered(asker pbs.User, id pbs.RequestID) (*Request, bool) {
