@@ -27,6 +27,23 @@ type Target struct {
 	Gateways []string // Unix sockets, tried in order
 	Home     string   // PBS_HOME
 	Timeout  string   // seconds that a command may wait for an answer, as it was said; see Budget
+	Operand  bool     // the last of Names was read in an operand
+}
+
+// Meaning returns the target for an operand that names a server itself: none but that is meant,
+// whoever is asked.
+func (t Target) Meaning(name string) Target {
+	t.Server, t.Names, t.Operand = hostOf(name), []string{name}, true
+	return t
+}
+
+// Or returns the target for a job of a server that its identifier names: that, or one of those
+// that are meant anyway, for a server has more names than one.
+func (t Target) Or(name string) Target {
+	if len(t.Names) > 0 && !slices.Contains(t.Names, name) {
+		t.Names, t.Operand = append(slices.Clone(t.Names), name), true
+	}
+	return t
 }
 
 // Target resolves who to ask: --server (empty if not given), PBS_GATEWAY,

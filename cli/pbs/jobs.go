@@ -43,11 +43,10 @@ func (s *session) changeJob(ctx context.Context, job string, do change) (fatal b
 	if _, err := pbs.ParseJobID(job, "server"); err != nil {
 		return s.fail(err, nil)
 	}
-	_, server, _ := strings.Cut(job, "@")
-	if err := s.checkServer(ctx, server); err != nil {
-		return s.elsewhere(err)
+	job, err := s.meanOf(job)
+	if err == nil {
+		err = do(call, s, job)
 	}
-	err := do(call, s, job)
 	if err == nil {
 		return false
 	}

@@ -33,10 +33,8 @@ func qmgr() *cli.Command {
 		if err != nil {
 			return err
 		}
-		for _, server := range opts.Operands {
-			if err := s.checkServer(ctx, server); err != nil {
-				return err
-			}
+		if err := s.activeServers(ctx, opts.Operands); err != nil {
+			return err
 		}
 		m := &manager{
 			session: s, abort: opts.Has("a"), echo: opts.Has("e"), dry: opts.Has("n"), quiet: opts.Has("z"),
@@ -51,6 +49,22 @@ func qmgr() *cli.Command {
 		return m.converse(ctx)
 	}
 	return c
+}
+
+// activeServers makes the servers that qmgr's operands name those that directives mean which name
+// none. They are names of one: there is no way to another cluster.
+func (s *session) activeServers(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := s.checkServer(ctx, name); err != nil {
+			return err
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	err := s.mean(names[0])
+	s.home, s.target.Server = s.batch, s.meant
+	return err
 }
 
 // A manager carries out directives.
@@ -253,7 +267,7 @@ func (m *manager) one(ctx context.Context, d *directive, n objectName, reading b
 	if d.object.word == "server" {
 		server = cli.First(n.name, n.server)
 	}
-	if err := m.checkServer(ctx, server); err != nil {
+	if err := m.mean(server); err != nil {
 		return err
 	}
 	switch {

@@ -22,10 +22,10 @@ func qmove() *cli.Command {
 		if len(opts.Operands) < 2 {
 			return c.Misuse()
 		}
-		destination, jobs := opts.Operands[0], opts.Only(opts.Operands[1:])
-		_, server, at := strings.Cut(destination, "@")
-		if destination == "" || at && server == "" {
-			fmt.Fprintf(env.Stderr, "%s: illegally formed destination: %s\n", c.Name, destination)
+		jobs := opts.Only(opts.Operands[1:])
+		destination, server, at := strings.Cut(opts.Operands[0], "@")
+		if destination == "" && server == "" || at && server == "" {
+			fmt.Fprintf(env.Stderr, "%s: illegally formed destination: %s\n", c.Name, opts.Operands[0])
 			return cli.Status(c.UsageStatus)
 		}
 		s, err := open(env, c, opts)
@@ -52,10 +52,10 @@ func qorder() *cli.Command {
 		if len(opts.Operands) != 2 {
 			return c.Misuse()
 		}
-		other := opts.Operands[1]
-		if _, err := pbs.ParseJobID(other, "server"); err != nil {
+		if _, err := pbs.ParseJobID(opts.Operands[1], "server"); err != nil {
 			return err
 		}
+		other, _, _ := strings.Cut(opts.Operands[1], "@")
 		jobs := opts.Only(opts.Operands[:1])
 		return eachJob(ctx, env, c, jobs, func(ctx context.Context, s *session, job string) error {
 			_, err := s.batch.Swap(ctx, connect.NewRequest(&api.SwapRequest{Job: job, Other: other}))

@@ -31,7 +31,7 @@ func qselect() *cli.Command {
 		if err != nil {
 			return err
 		}
-		if err := s.checkServer(ctx, server); err != nil {
+		if err := s.mean(server); err != nil {
 			return err
 		}
 		err = s.list(ctx, r, nil, func(o *api.Object) error {

@@ -144,6 +144,7 @@ func choice(opts *cli.Options) []*api.Criterion {
 type question struct {
 	operand string // for messages; empty if the call is about several
 	server  string // after "@"
+	job     string // one of the identifiers that are asked for
 	list    *api.ListRequest
 }
 
@@ -156,29 +157,31 @@ func (s *session) questions(v view, operands []string) []question {
 		if v.kind == api.ObjectKind_OBJECT_KIND_JOB {
 			r.Attributes = v.columns()
 		}
-		all = append(all, question{operand, server, r})
+		all = append(all, question{operand: operand, server: server, list: r})
 		return r
 	}
 	if len(operands) == 0 {
 		ask("", "")
 		return all
 	}
-	var ids *api.ListRequest
+	var ids *api.ListRequest // of jobs of one server
+	var of string
 	for _, operand := range operands {
 		if v.kind == api.ObjectKind_OBJECT_KIND_JOB && isJobID(operand) {
 			if _, err := pbs.ParseJobID(operand, "server"); err != nil {
 				s.fail(err, nil)
 				continue
 			}
-			if _, server, at := strings.Cut(operand, "@"); at {
-				ask("", server).Names = []string{operand}
-				ids = nil
-				continue
+			id, at, named := strings.Cut(operand, "@")
+			_, server, _ := strings.Cut(id, ".")
+			if named {
+				server = "@" + at
 			}
-			if ids == nil {
-				ids = ask("", "")
+			if ids == nil || server != of {
+				ids, of = ask("", ""), server
+				all[len(all)-1].job = operand
 			}
-			ids.Names = append(ids.Names, operand)
+			ids.Names = append(ids.Names, id)
 			continue
 		}
 		ids = nil
@@ -233,10 +236,14 @@ func (s *session) showAll(ctx context.Context, v view, operands []string, out *s
 
 // show asks one question. It returns true if it is no use to ask more.
 func (s *session) show(ctx context.Context, q question, out *status) (fatal bool) {
-	if err := s.checkServer(ctx, q.server); err != nil {
-		return s.elsewhere(err)
+	err := s.mean(q.server)
+	if q.job != "" {
+		_, err = s.meanOf(q.job)
 	}
-	err := s.list(ctx, q.list, out.begin, func(o *api.Object) error {
+	if err != nil {
+		return s.fail(err, nil)
+	}
+	err = s.list(ctx, q.list, out.begin, func(o *api.Object) error {
 		if o.Refusal != nil {
 			out.refused()
 			s.refuse(ctx, q, o.Name, refusal(o))

@@ -36,6 +36,12 @@ func (s *session) watchJobs(ctx context.Context, operands []string, out *status)
 	if len(operands) > 0 && len(r.Names) == 0 {
 		return s.end()
 	}
+	if len(r.Names) > 0 { // all are watched where the first one is
+		if _, err := s.meanOf(r.Names[0]); err != nil {
+			s.fail(err, nil)
+			return s.end()
+		}
+	}
 	err := s.watch(ctx, r, false, func(m *api.WatchReply) (bool, error) { return false, w.take(ctx, m) })
 	if err != nil && ctx.Err() == nil {
 		s.fail(err, nil)

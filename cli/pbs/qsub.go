@@ -49,8 +49,7 @@ func submit(ctx context.Context, env *cli.Env, c *cli.Command, opts *cli.Options
 	if err != nil {
 		return err
 	}
-	_, server, _ := strings.Cut(job.message.Destination, "@")
-	if err := s.checkServer(ctx, server); err != nil {
+	if err := s.mean(job.server); err != nil {
 		s.fail(err, nil)
 		return s.end()
 	}
@@ -105,6 +104,7 @@ var errNoTerminal = errors.New("standard input and output must be a terminal for
 
 type described struct {
 	message *api.SubmitRequest
+	server  string // that the destination names
 	silent  bool
 	block   bool        // wait for its end
 	console cli.Console // of an interactive job
@@ -162,8 +162,10 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 	if err := r.complete(opts); err != nil {
 		return described{}, err
 	}
+	queue, server, _ := strings.Cut(r.destination, "@")
 	return described{
-		message: &api.SubmitRequest{Attributes: r.changes, Script: text, Destination: r.destination, DefaultArguments: defaults, TakesDefaults: true},
+		message: &api.SubmitRequest{Attributes: r.changes, Script: text, Destination: queue, DefaultArguments: defaults, TakesDefaults: true},
+		server:  server,
 		silent:  r.silent,
 		block:   r.value("block") == "True",
 		console: console,

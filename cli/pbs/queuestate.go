@@ -49,8 +49,8 @@ func queueState(name, summary, attribute, value string) *cli.Command {
 func (s *session) setQueue(ctx context.Context, destination string, a *api.Attribute) (fatal bool) {
 	call := s.next(ctx)
 	queue, server, _ := strings.Cut(destination, "@")
-	if err := s.checkServer(ctx, server); err != nil {
-		return s.elsewhere(err)
+	if err := s.mean(server); err != nil {
+		return s.fail(err, nil)
 	}
 	r := &api.ManageRequest{
 		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: cli.First(queue, "@default"),

@@ -52,14 +52,14 @@ func releaseNodes() *cli.Command {
 		if err != nil {
 			return err
 		}
+		job, err = s.meanOf(job)
+		if err != nil {
+			s.fail(err, nil)
+			return s.end()
+		}
 		r := &api.ReleaseNodesRequest{Job: job, Vnodes: strings.Join(opts.Operands, "+"), Keep: opts.Last("k")}
 		if keep && r.Keep == "" {
 			r.Keep = "0" // an empty select is none, and not the absence of one
-		}
-		_, server, _ := strings.Cut(job, "@")
-		if err := s.checkServer(ctx, server); err != nil {
-			s.elsewhere(err)
-			return s.end()
 		}
 		if _, err := s.batch.ReleaseNodes(s.only(ctx), connect.NewRequest(r)); err != nil {
 			s.fail(err, func(text string) string {

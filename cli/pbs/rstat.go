@@ -8,7 +8,6 @@ import (
 
 	"rampart/cli"
 	"rampart/fsm/pbs"
-	"rampart/transport/api"
 )
 
 // rstat shows reservations (specification: advance-reservations section 4). There are none
@@ -42,7 +41,7 @@ func (s *session) showReservations(ctx context.Context, operands []string) error
 			continue
 		}
 		_, server, _ := strings.Cut(id, "@")
-		if err := s.checkServer(ctx, server); err != nil {
+		if err := s.mean(server); err != nil {
 			return err
 		}
 		if err := s.reach(ctx); err != nil {
@@ -51,12 +50,6 @@ func (s *session) showReservations(ctx context.Context, operands []string) error
 		s.complain(pbs.UnknownReservation.Text(), s.status)
 	}
 	return nil
-}
-
-// reach asks whether a server answers.
-func (s *session) reach(ctx context.Context) error {
-	_, _, err := s.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"server_host"}})
-	return err
 }
 
 // rstatUnreachable tells that there is no server in pbs_rstat's own words.

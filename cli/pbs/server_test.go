@@ -54,10 +54,39 @@ func (f *fakeServer) client(t cli.Target) (apiconnect.BatchClient, error) {
 	switch t.Server {
 	case "nowhere":
 		return nil, &cli.Unreachable{Server: t.Server, Err: syscall.ECONNREFUSED}
+	case "nosuch", "nosuch.example":
+		return apiconnect.NewBatchClient(&http.Client{Transport: foreign{}}, "http://fake", connect.WithInterceptors(noting{newServer(f.t)})), nil
 	case "silent":
 		return apiconnect.NewBatchClient(&http.Client{Transport: refusing{}}, "http://none"), nil
 	}
 	return apiconnect.NewBatchClient(&http.Client{Transport: f}, "http://fake", connect.WithInterceptors(noting{f})), nil
+}
+
+// foreign is the gateway of a cluster that does not go by the name that was given.
+type foreign struct {
+	apiconnect.UnimplementedBatchHandler
+}
+
+func (f foreign) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, h := apiconnect.NewBatchHandler(f, connect.WithInterceptors(
+		transport.ServerErrors(transport.Failures{}, slog.New(slog.DiscardHandler)), f))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+func (foreign) WrapUnary(connect.UnaryFunc) connect.UnaryFunc {
+	return func(context.Context, connect.AnyRequest) (connect.AnyResponse, error) {
+		return nil, pbs.Refuse(pbs.UnknownHost)
+	}
+}
+
+func (foreign) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+func (foreign) WrapStreamingHandler(connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(context.Context, connect.StreamingHandlerConn) error { return pbs.Refuse(pbs.UnknownHost) }
 }
 
 type refusing struct{}

@@ -21,7 +21,10 @@ type session struct {
 	env     *cli.Env
 	command *cli.Command
 	target  cli.Target
-	batch   apiconnect.BatchClient
+	home    apiconnect.BatchClient            // of the server that is meant where none is named
+	batch   apiconnect.BatchClient            // of the one that is meant now, called meant
+	others  map[string]apiconnect.BatchClient // of servers that operands have named
+	meant   string
 
 	requestID string
 	calls     int
@@ -32,12 +35,12 @@ type session struct {
 
 // open prepares to talk; nothing is sent yet.
 func open(env *cli.Env, c *cli.Command, opts *cli.Options) (*session, error) {
-	s := &session{env: env, command: c, target: env.Target(opts.Last("server"))}
+	s := &session{env: env, command: c, target: env.Target(opts.Last("server")), others: map[string]apiconnect.BatchClient{}}
 	batch, err := env.Batch(s.target)
 	if err != nil {
 		return nil, err
 	}
-	s.batch = batch
+	s.home, s.batch, s.meant = batch, batch, s.target.Server
 	s.requestID = env.Getenv("PBS_REQUEST_ID")
 	if s.requestID == "" {
 		s.requestID = env.NewRequestID()
@@ -61,7 +64,7 @@ func (s *session) next(ctx context.Context) context.Context {
 
 // explain returns the failure, with what to do about an unknown outcome.
 func (s *session) explain(err error) cli.Failure {
-	located := cli.Located(s.target.Server, err)
+	located := cli.Located(s.meant, err)
 	f := cli.Explain(located)
 	if f.Status == pbs.UnknownResult.ExitStatus() {
 		f.Text += fmt.Sprintf("; to learn the outcome repeat the command with PBS_REQUEST_ID=%s", s.requestID)
@@ -70,7 +73,7 @@ func (s *session) explain(err error) cli.Failure {
 }
 
 // fail tells the user and notes the status. It returns true if it is no use to go
-// on with further operands.
+// on with further operands: those may be of another server than one that is unknown.
 func (s *session) fail(err error, format func(text string) string) bool {
 	f := s.explain(err)
 	text := f.Text
@@ -78,7 +81,7 @@ func (s *session) fail(err error, format func(text string) string) bool {
 		text = format(text)
 	}
 	s.complain(text, f.Status)
-	return f.Fatal
+	return f.Fatal && !(s.meant != s.target.Server && errors.Is(err, pbs.Refuse(pbs.UnknownHost)))
 }
 
 func (s *session) complain(text string, status int) {
@@ -122,7 +125,7 @@ func (s *session) serverName(ctx context.Context) string {
 func (s *session) list(ctx context.Context, r *api.ListRequest, begin func(*api.ListHeader) error, each func(*api.Object) error) error {
 	err := s.stream(ctx, r, begin, each)
 	if errors.Is(err, pbs.Refuse(pbs.UnknownResult)) || connect.CodeOf(err) == connect.CodeDeadlineExceeded {
-		return &cli.Unreachable{Server: s.target.Server, Err: errors.New("no answer in time")}
+		return &cli.Unreachable{Server: s.meant, Err: errors.New("no answer in time")}
 	}
 	return err
 }
@@ -176,30 +179,53 @@ func refusal(o *api.Object) *pbs.Error {
 	return &pbs.Error{Code: pbs.Code(o.Refusal.Code), Message: o.Refusal.Message}
 }
 
-// checkServer refuses a server name after "@" that is nobody's.
-func (s *session) checkServer(ctx context.Context, name string) error {
+// mean makes the server that an operand names after "@" the one that is asked; "" and
+// "default" is that of the command's surroundings.
+func (s *session) mean(name string) error {
 	if name == "" || name == "default" || name == s.target.Server {
+		s.batch, s.meant = s.home, s.target.Server
 		return nil
 	}
-	_, found, err := s.objects(ctx, &api.ListRequest{
-		Kind: api.ObjectKind_OBJECT_KIND_SERVER, Names: []string{name}, Attributes: []string{"server_host"},
-	})
-	for _, o := range found {
-		if o.Refusal != nil {
-			err = refusal(o)
-		}
-	}
-	var refused *pbs.Error
-	if errors.As(err, &refused) {
-		return &cli.Unreachable{Server: name, Err: pbs.Refuse(pbs.UnknownHost)}
-	}
-	return err
+	return s.ask(name, "@"+name, s.target.Meaning(name))
 }
 
-// elsewhere tells of an operand's server that checkServer refused. It returns true if it
-// is no use to go on: other operands may be of a server that is there.
-func (s *session) elsewhere(err error) (fatal bool) {
-	return s.fail(err, nil) && !errors.Is(err, pbs.Refuse(pbs.UnknownHost))
+// meanOf does so for an identifier of a job, JOB[.SERVER][@SERVER], and returns it without
+// what stands after "@".
+func (s *session) meanOf(id string) (bare string, err error) {
+	bare, name, at := strings.Cut(id, "@")
+	_, server, _ := strings.Cut(bare, ".")
+	if at || server == "" || server == s.target.Server || len(s.target.Names) == 0 {
+		return bare, s.mean(name)
+	}
+	return bare, s.ask(s.target.Server, server, s.target.Or(server))
+}
+
+func (s *session) ask(name, key string, t cli.Target) error {
+	s.meant = name
+	if batch, ok := s.others[key]; ok {
+		s.batch = batch
+		return nil
+	}
+	batch, err := s.env.Batch(t)
+	if err != nil {
+		return err
+	}
+	s.batch, s.others[key] = batch, batch
+	return nil
+}
+
+// checkServer refuses a server that is nobody's before anything is asked of it.
+func (s *session) checkServer(ctx context.Context, name string) error {
+	if err := s.mean(name); err != nil || s.meant == s.target.Server {
+		return err
+	}
+	return s.reach(ctx)
+}
+
+// reach asks whether the server that is meant answers.
+func (s *session) reach(ctx context.Context) error {
+	_, _, err := s.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"server_host"}})
+	return cli.Located(s.meant, err)
 }
 
 // noSupport is the answer to options of features that are yet to come.

@@ -100,7 +100,7 @@ func (b *Batch) attachableIn(ctx context.Context, v *state.View, name string) (*
 	if err != nil {
 		return nil, "", err
 	}
-	id, err := pbs.ParseJobID(name, v.Cluster().Name)
+	id, err := jobID(v, name)
 	if err != nil {
 		return nil, "", err
 	}

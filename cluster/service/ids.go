@@ -26,7 +26,7 @@ func requestID(r connect.AnyRequest) pbs.RequestID {
 // jobOf finds the job that a user named, or the subjob, whether it has a record or not.
 // Several subjobs are found as their array, under the identifier that names them.
 func jobOf(v *state.View, text string) (*state.Job, error) {
-	id, err := pbs.ParseJobID(text, v.Cluster().Name)
+	id, err := jobID(v, text)
 	if err != nil {
 		return nil, err
 	}
@@ -49,18 +49,13 @@ func jobOf(v *state.View, text string) (*state.Job, error) {
 	return j, nil
 }
 
-// isAlias tells whether a server name after "@" means this cluster: its own name,
-// a replica's, or a replica's host.
-func isAlias(v *state.View, name string) bool {
-	if name == "" || name == "default" || name == v.Cluster().Name {
-		return true
+// jobID reads an identifier. A server in it may go by any of its names.
+func jobID(v *state.View, text string) (pbs.JobID, error) {
+	id, err := pbs.ParseJobID(text, v.Cluster().Name)
+	if number, server, _ := strings.Cut(string(id), "."); err == nil && server != v.Cluster().Name && isAlias(v, server) {
+		id = pbs.JobID(number + "." + v.Cluster().Name)
 	}
-	for r := range v.Replicas() {
-		if name == string(r.Name) || name == string(r.Host) || name == r.Address {
-			return true
-		}
-	}
-	return false
+	return id, err
 }
 
 // queueOf splits a destination, [queue][@server].

@@ -81,7 +81,7 @@ func (c *Config) recordsWanted(ctx context.Context, v *state.View, r *api.JobRec
 		}
 		return j.ID, recordDays{first: day(j.Created, -1), last: day(last, 1)}, nil
 	}
-	id, err := pbs.ParseJobID(r.GetJob(), v.Cluster().Name)
+	id, err := jobID(v, r.GetJob())
 	if err != nil {
 		return "", recordDays{}, err
 	}

@@ -122,7 +122,7 @@ func (l *listing) expanded() ([]string, error) {
 }
 
 func (l *listing) expand(v *state.View, name string) []string {
-	id, err := pbs.ParseJobID(name, v.Cluster().Name)
+	id, err := jobID(v, name)
 	set, ranged := id.Indices()
 	if err != nil || id.Sub() > 0 || !ranged && !(id.IsArray() && l.req.GetSubjobs()) {
 		return []string{name}

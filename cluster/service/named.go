@@ -46,7 +46,7 @@ func (n *named) check(ctx context.Context, header string) error {
 		if v.Cluster().ID == "" || !announced(v) { // it has not loaded its state: what it can be asked now is why
 			return nil
 		}
-		if slices.ContainsFunc(names, func(name string) bool { return goesBy(v, name) }) {
+		if slices.ContainsFunc(names, func(name string) bool { return isAlias(v, name) }) {
 			return nil
 		}
 	}
@@ -65,10 +65,11 @@ func announced(v *state.View) bool {
 	return false
 }
 
-// goesBy tells whether NAME[:PORT] means this cluster or a replica of it: by name, by
-// host, with or without its domain, or by address.
-func goesBy(v *state.View, name string) bool {
-	if isAlias(v, name) {
+// isAlias tells whether NAME[:PORT] means this cluster or a replica of it: by name, by host, with
+// or without its domain, or by address. The case of letters does not matter. "localhost" is the
+// host of the daemon that was asked, which serves this cluster.
+func isAlias(v *state.View, name string) bool {
+	if name == "" || name == "default" || name == v.Cluster().Name {
 		return true
 	}
 	host, port, err := net.SplitHostPort(name)
@@ -80,16 +81,23 @@ func goesBy(v *state.View, name string) bool {
 		if port != "" && port != p {
 			continue
 		}
-		if host == v.Cluster().Name || host == h || sameName(host, string(r.Name)) || sameName(host, string(r.Host)) {
+		if strings.EqualFold(host, v.Cluster().Name) || host == h || isHere(host) || sameName(host, string(r.Name)) || sameName(host, string(r.Host)) {
 			return true
 		}
 	}
 	return false
 }
 
+func isHere(host string) bool {
+	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
+}
+
 // sameName tells whether one of two host names is the other with its domain.
 func sameName(a, b string) bool {
-	return a == b || b != "" && strings.HasPrefix(a, b+".") || a != "" && strings.HasPrefix(b, a+".")
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a != "" && strings.EqualFold(a, b[:len(a)]) && (len(a) == len(b) || b[len(a)] == '.')
 }
 
 // sameHost tells whether one of the names leads to an address of a replica.

@@ -48,6 +48,13 @@ func TestNamed_RefusesAnotherServer(t *testing.T) {
 		{"batch.site.org", true},
 		{"10.0.0.1", true},
 		{"10.0.0.1:15001", true},
+		{"SRV", true},
+		{"S1Host.Site.org:15001", true},
+		{"LocalHost", true},
+		{"localhost:15001", true},
+		{"[::1]:15001", true},
+		{"localhost:1", false},
+		{"localhost.site.org", false},
 		{"other", false},
 		{"other,another", false},
 		{"mail.site.org", false},
@@ -94,7 +101,7 @@ func TestNamed_BeforeAnyReplicaHasAnnouncedItself(t *testing.T) {
 		return nil, nil
 	})
 	r := connect.NewRequest(&api.CreateTokenRequest{})
-	r.Header().Set(transport.HeaderServer, "127.0.0.1")
+	r.Header().Set(transport.HeaderServer, "127.0.0.9")
 	if _, err := call(t.Context(), r); err != nil || asked != 1 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}

@@ -49,7 +49,7 @@ func (c *Config) turnOf(ctx context.Context, job string) (done func(), err error
 	if err != nil {
 		return nil, err
 	}
-	id, err := pbs.ParseJobID(job, v.Cluster().Name)
+	id, err := jobID(v, job)
 	if err != nil {
 		return func() {}, nil // and is refused
 	}

@@ -118,7 +118,7 @@ func (w *watch) beat(ctx context.Context) error {
 func (w *watch) resolve(v *state.View, names []string) {
 	refused := new(page)
 	for _, name := range names {
-		id, err := pbs.ParseJobID(name, v.Cluster().Name)
+		id, err := jobID(v, name)
 		if err != nil {
 			refused.refuse(name, err)
 			continue

@@ -89,7 +89,9 @@ func dial(t cli.Target) (*client.Client, error) {
 			return nil, err
 		}
 		o.TLS = config
-		o.Replicas, o.Servers = t.Replicas, nil // the address is asked itself, whatever it is called
+		if o.Replicas = t.Replicas; !t.Operand {
+			o.Servers = nil // the address is asked itself, whatever it is called
+		}
 	}
 	if isTerminal(os.Stderr) {
 		o.Waiting = waiting
