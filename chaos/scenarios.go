@@ -58,6 +58,7 @@ func Scenarios() []Scenario {
 	all = append(all, Suspensions()...)
 	all = append(all, Startups()...)
 	all = append(all, Lives()...)
+	all = append(all, LargeScripts()...)
 	return append(all, Ambushes()...)
 }
 

@@ -22,13 +22,14 @@ const (
 	AlarmSnapshot AlarmKind = "snapshots_failed" // the log grows meanwhile
 	AlarmLedger   AlarmKind = "ledger_stuck"     // accounting files cannot be written
 	AlarmBackup   AlarmKind = "backup_failed"    // the last backup on schedule was not made
+	AlarmScripts  AlarmKind = "scripts_missing"  // of jobs, which it fetches
 	AlarmRemoved  AlarmKind = "removed"          // it is no member any more
 )
 
 // AlarmKinds lists all kinds.
 func AlarmKinds() []AlarmKind {
 	return []AlarmKind{
-		AlarmStore, AlarmMachine, AlarmSplit, AlarmWaiting, AlarmFull, AlarmNoWrites, AlarmLow, AlarmSick, AlarmSnapshot, AlarmLedger, AlarmBackup, AlarmRemoved,
+		AlarmStore, AlarmMachine, AlarmSplit, AlarmWaiting, AlarmFull, AlarmNoWrites, AlarmLow, AlarmSick, AlarmSnapshot, AlarmLedger, AlarmBackup, AlarmScripts, AlarmRemoved,
 	}
 }
 

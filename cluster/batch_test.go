@@ -185,7 +185,7 @@ func TestBatcher_OneUserDoesNotFillTheLine(t *testing.T) {
 	if n-1 != userWaitingBytes/entryBytes || !errors.Is(err, ErrBusy) || pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Fatalf("after %d: %v", n-1, err)
 	}
-	if want := "32 MiB of requests of alice wait to be committed"; !strings.Contains(err.Error(), want) {
+	if want := "16 MiB of requests of alice wait to be committed"; !strings.Contains(err.Error(), want) {
 		t.Errorf("the refusal: %v", err)
 	}
 	for _, user := range []string{"bob", ""} {
@@ -210,8 +210,8 @@ func TestBatcher_AProposalLargerThanAny(t *testing.T) {
 	if _, err := b.add(proposal(1, proposalBytes+1)); pbs.CodeOf(err) != pbs.InvalidRequest {
 		t.Errorf("%v", err)
 	}
-	if _, err := b.add(proposal(1, pbs.MaxScript)); err != nil {
-		t.Errorf("a script: %v", err)
+	if _, err := b.add(proposal(1, command.MaxHookFile)); err != nil {
+		t.Errorf("a hook's file: %v", err)
 	}
 }
 

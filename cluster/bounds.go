@@ -1,10 +1,11 @@
 package cluster
 
-import "rampart/fsm/pbs"
+import "rampart/fsm/command"
 
 // The bounds in bytes of everything in a replica that grows. Numbers alone bound nothing: 64
 // entries are 6 KB of ticks, or more than a disk writes in the time that a store has.
-// What is remembered of requests is bounded by package state (RequestMost).
+// Large job scripts are in none of this: they are blobs (package blob). What is remembered of
+// requests is bounded by package state (RequestMost).
 const (
 	// slowDisk is how many bytes a second a disk writes that is just good enough.
 	slowDisk = 8 << 20
@@ -13,13 +14,13 @@ const (
 	appendBytes = slowDisk / 2
 	// entryBytes is how much of what waits goes into one entry; one bigger proposal goes alone.
 	entryBytes = 1 << 20
-	// proposalBytes is the most that one proposal has: a script, and what goes with it.
-	proposalBytes = pbs.MaxScript + 64<<10
+	// proposalBytes is the most that one proposal has: a hook's file, and what goes with it.
+	proposalBytes = command.MaxHookFile + 64<<10
 
 	// waitingBytes is what waits for group commit, and userWaitingBytes what of that one user
 	// has sent: who fills the line does not fill it for the others.
 	waitingBytes     = 64 << 20
-	userWaitingBytes = waitingBytes / 2
+	userWaitingBytes = waitingBytes / 4
 
 	// cacheBytes is what of the latest entries stays in memory.
 	cacheBytes = 32 << 20

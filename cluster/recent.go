@@ -7,8 +7,8 @@ import (
 )
 
 // recent keeps the latest entries of a log in memory, for followers and the state machine
-// that read each once more. raft.LogCache counts entries only, and one with a long script
-// may have 16 MiB: of this one the bytes are bounded, too.
+// that read each once more. raft.LogCache counts entries only, of which each may be a
+// MiB: of this one the bytes are bounded, too.
 type recent struct {
 	raft.LogStore
 

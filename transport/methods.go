@@ -130,6 +130,7 @@ var methods = map[string]Rule{
 	apiconnect.RecoveryRecoverProcedure: {ForKnown, AtHere}, // without a leader; a replica relays it
 
 	apiconnect.SnapshotsStageSnapshotProcedure:   {ForPeople, AtLeader},
+	apiconnect.SnapshotsStageBlobProcedure:       {ForPeople, AtLeader},
 	apiconnect.SnapshotsRestoreSnapshotProcedure: {ForPeople, AtLeader},
 	apiconnect.SnapshotsScheduleBackupsProcedure: {ForPeople, AtLeader},
 	apiconnect.SnapshotsListBackupsProcedure:     {ForPeople, AtHere}, // each replica has its own
@@ -138,6 +139,9 @@ var methods = map[string]Rule{
 	apiconnect.AgentPingProcedure:     {ForReplicas, AtHere},
 	apiconnect.AgentTerminalProcedure: {ForReplicas, AtHere},
 	apiconnect.AgentSetHooksProcedure: {ForReplicas, AtHere},
+
+	apiconnect.BlobsPutProcedure: {ForReplicas, AtHere},
+	apiconnect.BlobsGetProcedure: {ForReplicas, AtHere},
 
 	apiconnect.FilesPutProcedure:      {ForMoms, AtHere}, // for a run of the asking mom: Staging.Permit
 	apiconnect.FilesGetProcedure:      {ForMoms, AtHere},
@@ -154,7 +158,7 @@ var methods = map[string]Rule{
 
 // endless are the methods whose requests are streams of any length. Who serves them bounds
 // what they keep of one.
-var endless = map[string]bool{apiconnect.FilesPutProcedure: true}
+var endless = map[string]bool{apiconnect.FilesPutProcedure: true, apiconnect.BlobsPutProcedure: true}
 
 // twoWay tells whether the caller of a method goes on talking while it is answered: what
 // he says cannot be kept for another attempt, and has no end that could be bounded.

@@ -12,7 +12,7 @@ import (
 func procedures() map[string]bool {
 	all := map[string]bool{}
 	for _, f := range []protoreflect.FileDescriptor{
-		api.File_batch_proto, api.File_cluster_proto, api.File_agent_proto, api.File_report_proto, api.File_trust_proto, api.File_halt_proto, api.File_members_proto,
+		api.File_batch_proto, api.File_blobs_proto, api.File_cluster_proto, api.File_agent_proto, api.File_report_proto, api.File_trust_proto, api.File_halt_proto, api.File_members_proto,
 		api.File_snapshots_proto, api.File_recovery_proto, api.File_files_proto, api.File_sister_proto,
 	} {
 		for i := range f.Services().Len() {

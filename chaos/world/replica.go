@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -145,6 +146,22 @@ func (r *replica) tear(bytes int64) error {
 		return err
 	}
 	return os.Truncate(path, max(0, info.Size()-bytes))
+}
+
+// leftScripts tells whether large scripts lie there that no job has, or are missing.
+func (r *replica) leftScripts() string {
+	entries, err := os.ReadDir(r.config.Home.Scripts())
+	if err != nil {
+		return err.Error()
+	}
+	named := 0
+	for range r.machine.View().Blobs() {
+		named++
+	}
+	if len(entries) != named {
+		return fmt.Sprintf("%s has %d large scripts, its state names %d", r.name, len(entries), named)
+	}
+	return ""
 }
 
 func (r *replica) ledger() (map[string][]byte, error) { return look.Ledger(r.config.Home.Accounting()) }

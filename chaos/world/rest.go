@@ -81,6 +81,9 @@ func (w *World) unrest() string {
 		return text
 	}
 	for _, r := range w.servers {
+		if text := r.leftScripts(); text != "" {
+			return text
+		}
 		files, err := r.ledger()
 		if err != nil {
 			return err.Error()

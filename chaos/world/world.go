@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,7 @@ type Size struct {
 	Prune    bool          // jobs are cut down to their requests when they start; clients are operators, moms do not wait long
 	Restrict string        // the server's restrict_res_to_release_on_suspend; "": a suspended job gives back all
 	Older    bool          // the replicas begin as builds that know a feature level less
+	Scripts  int           // bytes of a job's script at least; 0: it is short
 }
 
 // Config is what a world is made of.
@@ -199,8 +201,17 @@ func (w *World) Manager(n int, budget time.Duration) (*client.Client, error) {
 func (w *World) Job(runs time.Duration) *api.SubmitRequest {
 	return &api.SubmitRequest{
 		Attributes: []*api.Attribute{{Name: "Keep_Files", Value: "oe"}},
-		Script:     fmt.Appendf(nil, "sleep %.3f\n", runs.Seconds()),
+		Script:     w.script(runs),
 	}
+}
+
+// script is that of a job. Jobs that take as long have the same one.
+func (w *World) script(runs time.Duration) []byte {
+	text := fmt.Appendf(nil, "sleep %.3f\n", runs.Seconds())
+	if pad := w.config.Size.Scripts - len(text); pad > 0 {
+		text = append(append(text, '#'), bytes.Repeat([]byte("x"), pad)...)
+	}
+	return text
 }
 
 func (w *World) newClient(host string, role transport.Role, user string, first int, budget time.Duration) (*client.Client, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/snapshot/attached"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
@@ -70,8 +72,15 @@ func restore(ctx context.Context, env *Env, server, path string, look bool) erro
 		return err
 	}
 	defer file.Close()
+	state, scripts, err := split(file)
+	if err != nil {
+		return err
+	}
 	key := rand.Text()
-	parts, err := sendPieces(ctx, env, client, file, key)
+	parts, err := sendPieces(ctx, env, client, state, key)
+	if err == nil && !look {
+		err = sendScripts(ctx, env, client, file, scripts)
+	}
 	if err != nil {
 		return err
 	}
@@ -124,6 +133,37 @@ func sendPieces(ctx context.Context, env *Env, client apiconnect.SnapshotsClient
 			return 0, err
 		}
 	}
+}
+
+// split returns the state in a snapshot file, and which large scripts stand behind it.
+func split(file io.Reader) (io.Reader, []attached.Script, error) {
+	f, ok := file.(*os.File)
+	if !ok {
+		return file, nil, nil
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return file, nil, err
+	}
+	size, scripts, err := attached.Split(f, info.Size())
+	return io.NewSectionReader(f, 0, size), scripts, err
+}
+
+// sendScripts sends the large scripts, which only go where the pieces wait.
+func sendScripts(ctx context.Context, env *Env, client apiconnect.SnapshotsClient, file io.Reader, scripts []attached.Script) error {
+	for _, s := range scripts {
+		body := make([]byte, s.Size)
+		if _, err := file.(io.ReaderAt).ReadAt(body, s.Offset); err != nil {
+			return fmt.Errorf("read the scripts in the file: %w", err)
+		}
+		if pbs.NameBlob(body).Sum != s.Sum {
+			return fmt.Errorf("the file is damaged: the script %s is not what was saved", s.Sum)
+		}
+		if _, err := client.StageBlob(env.WithRequestID(ctx), connect.NewRequest(&api.StageBlobRequest{Data: body})); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // putBack asks until the outcome is known: a repeat of the same request changes nothing (L8).

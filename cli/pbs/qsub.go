@@ -275,7 +275,7 @@ func limited(in io.Reader) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the script: %w", err)
 	case n > pbs.MaxScript:
-		return nil, pbs.Refuse(pbs.ScriptTooLarge)
+		return nil, pbs.Refuse(pbs.ScriptOverLimit) // no server can be told to take more
 	}
 	return text.Bytes(), nil
 }

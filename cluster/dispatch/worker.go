@@ -201,8 +201,8 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 	if j.Checkpointed() {
 		run.Restart = &api.Restart{Session: j.Checkpoint.Session}
 	}
-	if body, ok := v.Script(j.ID); ok {
-		run.ScriptBytes = uint64(len(body))
+	if s, ok := v.Script(j.ID); ok {
+		run.ScriptBytes = uint64(s.Size())
 	}
 	return run
 }

@@ -1,13 +1,16 @@
 package service
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -63,7 +66,7 @@ func TestSubmit_Refusals(t *testing.T) {
 	if n := b.store.View().JobCount(); n != 0 {
 		t.Errorf("%d jobs were queued", n)
 	}
-	if _, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: make([]byte, pbs.MaxScript+1)}, "")); pbs.CodeOf(err) != pbs.ScriptTooLarge {
+	if _, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: make([]byte, pbs.MaxScript+1)}, "")); pbs.CodeOf(err) != pbs.ScriptOverLimit {
 		t.Errorf("a script too large: %v", err)
 	}
 	if _, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Destination: "nosuch"}, "")); pbs.CodeOf(err) != pbs.UnknownQueue {
@@ -81,9 +84,11 @@ func TestSubmit_ScriptSize(t *testing.T) {
 		return err
 	}
 	applied := func(n int) error {
-		out, err := b.Propose(t.Context(), command.Proposal{Commands: []command.Command{
-			&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Script: make([]byte, n)},
-		}})
+		job := &command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Script: make([]byte, n)}
+		if n >= pbs.LargeScript {
+			job.Script, job.Blob, job.At = nil, &pbs.Blob{Size: int64(n)}, pbs.Time(time.Now().UnixNano())
+		}
+		out, err := b.Propose(t.Context(), command.Proposal{Commands: []command.Command{job}})
 		if out.Refusal != nil {
 			return out.Refusal
 		}
@@ -95,6 +100,9 @@ func TestSubmit_ScriptSize(t *testing.T) {
 		want pbs.Code
 	}{
 		{"", 4096, 0},
+		{"", 16 << 20, 0},
+		{"", 16<<20 + 1, pbs.ScriptOverLimit},
+		{"20mb", 16<<20 + 1, 0},
 		{"2kb", 2048, 0},
 		{"2kb", 2049, pbs.ScriptOverLimit},
 		{"100", 100, 0},
@@ -107,6 +115,38 @@ func TestSubmit_ScriptSize(t *testing.T) {
 				t.Errorf("%s: %d bytes with a limit of %q: %v", what, c.n, c.most, err)
 			}
 		}
+	}
+}
+
+// A large script is named in the log and in the state, and stands beside them; a repeat finds
+// its job, and an entry that comes too late for the script is refused.
+func TestSubmit_LargeScript(t *testing.T) {
+	b := newBench(t)
+	script, id := bytes.Repeat([]byte("#\n"), pbs.LargeScript/2), transport.NewRequestID()
+	for range 2 {
+		out, err := b.Batch.Submit(b.as("ann@h"), request(&api.SubmitRequest{Script: script}, id))
+		if err != nil || out.Msg.GetJob() != "0.srv" {
+			t.Fatalf("%v, %v", out, err)
+		}
+	}
+	s, ok := b.store.View().Script("0.srv")
+	if !ok || s.Body != nil || *s.Blob != pbs.NameBlob(script) {
+		t.Fatalf("the state has %d bytes and %v", len(s.Body), s.Blob)
+	}
+	var sent []byte
+	err := b.Report.sendScript(t.Context(), b.store.View(), "0.srv", func(piece []byte) error {
+		sent = append(sent, piece...)
+		return nil
+	})
+	if err != nil || !bytes.Equal(sent, script) {
+		t.Errorf("%d bytes are sent: %v", len(sent), err)
+	}
+	late := pbs.Time(time.Now().UnixNano()) - state.BlobFresh - 1e9
+	out, err := b.Propose(t.Context(), command.Proposal{Commands: []command.Command{
+		&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Blob: s.Blob, At: late},
+	}})
+	if err != nil || pbs.CodeOf(out.Err()) != pbs.ResourceBusy {
+		t.Errorf("too late: %v, %v", out.Err(), err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/blob"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -52,8 +53,16 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keeper, err := blob.Open(blob.Config{
+		Dir: t.TempDir(), View: func() *state.View { return b.store.View() }, Changed: b.Changed, Logger: slog.New(slog.DiscardHandler),
+		Members: func() []blob.Member { return []blob.Member{{Name: "s1", Voter: true, Self: true}} },
+		Room:    func(int64) error { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.Services = New(Config{
-		Replica: b, Accounts: accounts{}, CA: ca, Logins: b, Ledger: b, Leases: func() Leases { return b },
+		Blobs: keeper, Replica: b, Accounts: accounts{}, CA: ca, Logins: b, Ledger: b, Leases: func() Leases { return b },
 		Log: b, Logger: slog.New(slog.DiscardHandler),
 	})
 	return b

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -162,26 +161,12 @@ func (c *Cluster) SaveSnapshot(ctx context.Context, _ *connect.Request[api.SaveS
 		return err
 	}
 	c.catchUp(ctx)
-	saved, err := c.Replica.Snapshot(ctx)
+	saved, err := c.Blobs.Attach(ctx, func(ctx context.Context) (io.ReadCloser, error) { return c.Replica.Snapshot(ctx) })
 	if err != nil {
 		return err
 	}
 	defer saved.Close()
-	buf := make([]byte, snapshotChunk)
-	for {
-		n, err := io.ReadFull(saved, buf)
-		if n > 0 {
-			if err := stream.Send(&api.SaveSnapshotReply{Data: buf[:n]}); err != nil {
-				return err
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("read snapshot: %w", err)
-		}
-	}
+	return inPieces(saved, snapshotChunk, func(piece []byte) error { return stream.Send(&api.SaveSnapshotReply{Data: piece}) })
 }
 
 // AddReplica makes a joined replica a non-voter; it is promoted when it has caught

@@ -14,6 +14,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
+	"rampart/transport/api"
 )
 
 // requests are the changes that are being answered. A repeat joins the one in hand,
@@ -126,11 +127,17 @@ func bodyHash(r connect.AnyRequest) (uint64, error) {
 	if !ok {
 		return 0, fmt.Errorf("hash a request: %T is no message", r.Any())
 	}
+	h := xxhash.New()
+	if submit, ok := msg.(*api.SubmitRequest); ok { // a script is long, and need not be copied
+		script := submit.Script
+		_, _ = h.Write(script)
+		submit.Script = nil
+		defer func() { submit.Script = script }()
+	}
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(msg)
 	if err != nil {
 		return 0, fmt.Errorf("hash a request: %w", err)
 	}
-	h := xxhash.New()
 	_, _ = h.WriteString(string(msg.ProtoReflect().Descriptor().FullName()))
 	_, _ = h.Write([]byte{0})
 	_, _ = h.Write(data)

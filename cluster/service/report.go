@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -282,13 +283,24 @@ func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptReques
 		group, _ := j.Attrs.Get("egroup", "")
 		return stream.Send(&api.ScriptReply{Owner: &api.RunOwner{Mother: string(j.MS), User: user, Group: group}})
 	}
-	body, _ := v.Script(j.ID)
-	for _, part := range chunks(body, scriptChunk) {
-		if err := stream.Send(&api.ScriptReply{Data: part}); err != nil {
-			return err
-		}
+	return s.sendScript(ctx, v, j.ID, func(piece []byte) error { return stream.Send(&api.ScriptReply{Data: piece}) })
+}
+
+// sendScript sends the script of a job, which may be beside the state, and at another replica.
+func (s *Report) sendScript(ctx context.Context, v *state.View, id pbs.JobID, send func(piece []byte) error) error {
+	script, ok := v.Script(id)
+	if !ok {
+		return nil
 	}
-	return nil
+	if script.Blob == nil {
+		return inPieces(bytes.NewReader(script.Body), scriptChunk, send)
+	}
+	body, err := s.Blobs.Open(ctx, *script.Blob)
+	if err != nil {
+		return fmt.Errorf("script of %s: %w", id, err)
+	}
+	defer body.Close()
+	return inPieces(body, scriptChunk, send)
 }
 
 func keepers(names []string) (hosts []pbs.HostName) {

@@ -11,6 +11,7 @@ import (
 	"rampart/fsm"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
 )
@@ -35,6 +36,23 @@ func (s *Snapshots) StageSnapshot(ctx context.Context, r *connect.Request[api.St
 	return reply(&api.StageSnapshotReply{}, err)
 }
 
+// StageBlob takes a large script of the file. It stays while the file is staged.
+func (s *Snapshots) StageBlob(ctx context.Context, r *connect.Request[api.StageBlobRequest]) (*connect.Response[api.StageBlobReply], error) {
+	v, err := s.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.person(ctx, v)
+	if err == nil {
+		err = s.manage(p)
+	}
+	if err != nil {
+		return nil, s.told(err)
+	}
+	_, err = s.Blobs.Put(ctx, r.Msg.GetData())
+	return reply(&api.StageBlobReply{}, err)
+}
+
 // RestoreSnapshot reads the file whole and tries what would come of it before it is
 // proposed: what the log cannot say, why a file is bad, is said here.
 func (s *Snapshots) RestoreSnapshot(ctx context.Context, r *connect.Request[api.RestoreSnapshotRequest]) (*connect.Response[api.RestoreSnapshotReply], error) {
@@ -47,7 +65,10 @@ func (s *Snapshots) RestoreSnapshot(ctx context.Context, r *connect.Request[api.
 			return nil, err
 		}
 		var err error
-		out, err = rehearse(p.view, r.Msg)
+		var after *state.View
+		if out, after, err = rehearse(p.view, r.Msg); err == nil {
+			err = s.haveScripts(after)
+		}
 		return []command.Command{restoreOf(r.Msg)}, err
 	})
 	if err != nil {
@@ -73,18 +94,33 @@ func (s *Snapshots) look(ctx context.Context, m *api.RestoreSnapshotRequest) (*c
 	if err != nil {
 		return nil, s.told(err)
 	}
-	return reply(rehearse(v, m))
+	out, _, err := rehearse(v, m)
+	return reply(out, err)
 }
 
-func rehearse(v *state.View, m *api.RestoreSnapshotRequest) (*api.RestoreSnapshotReply, error) {
+// haveScripts refuses a state whose large scripts were not sent.
+func (s *Snapshots) haveScripts(after *state.View) error {
+	missing := 0
+	for b := range after.Blobs() {
+		if _, ok := s.Blobs.Held(b.Sum); !ok {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return pbs.Errorf(pbs.InvalidRequest, "%d large job scripts are neither in the snapshot file nor in the cluster: the file is not one that snapshot save or a backup has written", missing)
+	}
+	return nil
+}
+
+func rehearse(v *state.View, m *api.RestoreSnapshotRequest) (*api.RestoreSnapshotReply, *state.View, error) {
 	after, file, result, err := command.Rehearse(v, restoreOf(m), fsm.ReadSnapshot)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return &api.RestoreSnapshotReply{
 		Snapshot: command.SnapshotName(file), Jobs: uint64(after.JobCount()), NextJob: after.Cluster().NextJob,
 		Gone: result.Finished, Again: result.Requeued,
-	}, nil
+	}, after, nil
 }
 
 func restoreOf(m *api.RestoreSnapshotRequest) *command.Restore {

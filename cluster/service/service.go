@@ -97,6 +97,7 @@ type Config struct {
 	Agent   func(host, address string) apiconnect.AgentClient
 	Log     Log
 	Hooks   Hooks          // runs scripts; nil: there is nothing to run them
+	Blobs   BlobKeeper     // has the scripts of jobs that are too large for the log
 	Backups func() Backups // that this replica has made on schedule; nil: it makes none
 	Home    string         // PBS_HOME, for those who ask where files are
 	Logger  *slog.Logger
@@ -114,6 +115,7 @@ type Config struct {
 // Services are the services of a replica.
 type Services struct {
 	Batch     *Batch
+	Blobs     *Blobs
 	Cluster   *Cluster
 	Members   *Members
 	Halt      *Halt
@@ -127,11 +129,12 @@ type Services struct {
 // New returns the services.
 func New(c Config) Services {
 	c.requests, c.deadlines, c.turns = newRequests(), &deadlines{held: map[pbs.HostName]int64{}}, newTurns()
-	return Services{Batch: &Batch{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Staging: &Staging{c}, Trust: &Trust{c}}
+	return Services{Batch: &Batch{c}, Blobs: &Blobs{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Staging: &Staging{c}, Trust: &Trust{c}}
 }
 
 var (
 	_ apiconnect.BatchHandler     = (*Batch)(nil)
+	_ apiconnect.BlobsHandler     = (*Blobs)(nil)
 	_ apiconnect.ClusterHandler   = (*Cluster)(nil)
 	_ apiconnect.MembersHandler   = (*Members)(nil)
 	_ apiconnect.HaltHandler      = (*Halt)(nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -32,8 +33,11 @@ func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest
 	}
 	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		job, err := b.submission(ctx, p, r.Msg)
-		if c, ok := job.(*command.SubmitJob); ok && err == nil {
-			err = b.queueJob(ctx, p, c)
+		if err == nil {
+			err = b.queueJob(ctx, p, job)
+		}
+		if err == nil {
+			err = b.detach(ctx, job)
 		}
 		return []command.Command{job}, err
 	})
@@ -42,11 +46,8 @@ func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest
 
 // submission returns the command that queues the job. All that a replica would
 // have to ask the world for, the account above all, is asked here.
-func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) (command.Command, error) {
-	if len(r.GetScript()) > pbs.MaxScript {
-		return nil, pbs.Refuse(pbs.ScriptTooLarge)
-	}
-	if !p.view.Server().TakesScript(len(r.GetScript())) { // Apply would say so, too, but with all of it in the log
+func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) (*command.SubmitJob, error) {
+	if !p.view.Server().TakesScript(int64(len(r.GetScript()))) { // Apply would say so, too, but with all of it in the log
 		return nil, pbs.Refuse(pbs.ScriptOverLimit)
 	}
 	queue, err := queueOf(p.view, r.GetDestination())
@@ -76,6 +77,21 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	return &command.SubmitJob{
 		Owner: p.user, Queue: queue, Attributes: withOrigin(p, list, queue, account.Home), Script: r.GetScript(),
 	}, nil
+}
+
+// detach puts a large script beside the log: a majority has it when the job is proposed, last of
+// all, so that little time lies between.
+func (b *Batch) detach(ctx context.Context, job *command.SubmitJob) error {
+	if len(job.Script) < pbs.LargeScript {
+		return nil
+	}
+	at := pbs.Time(time.Now().UnixNano())
+	stored, err := b.Blobs.Put(ctx, job.Script)
+	if err != nil {
+		return err
+	}
+	job.Script, job.Blob, job.At = nil, &stored, at
+	return nil
 }
 
 // parseJob reads the attributes of a new job and permits each of them.

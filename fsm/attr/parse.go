@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
 
@@ -38,6 +39,16 @@ func typed(t resource.Type) func(string) (string, bool) {
 		q, err := resource.Parse(t, text)
 		return q.String(), err == nil
 	}
+}
+
+// scriptSize reads jobscript_max_size: a size that the replicas can take in one request.
+func scriptSize(text string) (string, bool) {
+	most, err := resource.Parse(resource.Size, strconv.Itoa(pbs.MaxScript))
+	if err != nil {
+		return "", false
+	}
+	size, err := resource.Parse(resource.Size, text)
+	return size.String(), err == nil && size.Cmp(most) <= 0
 }
 
 func numberIn(low, high int64) func(string) (string, bool) {

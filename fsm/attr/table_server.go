@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/resource"
 )
 
 // managed is an attribute that Managers may set.
@@ -131,7 +130,7 @@ func serverRows() []row {
 		managed("python_restart_min_interval", Duration, nil).since(levelObjects),
 		managed("python_gc_min_interval", Number, numberIn(0, 1<<31-1)).since(levelObjects),
 		managed("sync_mom_hookfiles_timeout", Duration, nil).since(levelObjects),
-		managed("jobscript_max_size", Text, typed(resource.Size)).since(levelObjects),
+		managed("jobscript_max_size", Text, scriptSize).implying("16mb").since(levelObjects),
 		managed("max_job_sequence_id", Number, numberIn(9999999, 999999999999)).or("9999999"),
 	})
 }

@@ -132,8 +132,8 @@ func (r *restoring) jobs() {
 			}
 		}
 		r.next.KeepJob(&next)
-		if body, ok := r.file.Script(j.ID); ok {
-			r.next.PutScript(j.ID, body)
+		if s, ok := r.file.Script(j.ID); ok {
+			r.next.PutScript(*s)
 		}
 	}
 }

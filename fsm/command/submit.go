@@ -19,16 +19,21 @@ type SubmitJob struct {
 	Queue      pbs.QueueName `cbor:"2,keyasint,omitempty"` // empty: the default queue
 	Attributes attr.List     `cbor:"3,keyasint,omitempty"`
 	Script     []byte        `cbor:"4,keyasint,omitempty"`
+	// Blob is the script of LargeScript bytes and more, which a majority of the replicas has;
+	// they began to get it At.
+	Blob *pbs.Blob `cbor:"5,keyasint,omitempty"`
+	At   pbs.Time  `cbor:"6,keyasint,omitempty"`
 }
 
 // Apply gives the job its id, merges the defaults of queue and server into it, and
 // queues or holds it.
 func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
-	if len(c.Script) > pbs.MaxScript {
-		return pbs.Refuse(pbs.ScriptTooLarge)
-	}
-	if !tx.Server().TakesScript(len(c.Script)) {
+	script := state.Script{Body: c.Script, Blob: c.Blob}
+	if script.Size() > pbs.MaxScript || !tx.Server().TakesScript(script.Size()) {
 		return pbs.Refuse(pbs.ScriptOverLimit)
+	}
+	if c.Blob != nil && m.At > c.At+state.BlobFresh { // it may have been collected
+		return pbs.Errorf(pbs.ResourceBusy, "it took too long to store the script: submit the job again")
 	}
 	queue, err := submitQueue(tx, c.Queue)
 	if err != nil {
@@ -87,8 +92,9 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	tx.Intern(j)
 	tx.PutJob(j)
-	if len(c.Script) > 0 {
-		tx.PutScript(j.ID, c.Script)
+	if script.Size() > 0 {
+		script.Job = j.ID
+		tx.PutScript(script)
 	}
 	tx.Emit(state.Event{Kind: state.JobQueued, Job: asQueued(tx, j, wanted, why), By: c.Owner})
 	res.Job = j.ID

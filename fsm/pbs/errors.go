@@ -72,9 +72,6 @@ const (
 	UnknownResult                        // the request may yet take effect; ask again with its id
 )
 
-// MaxScript is the greatest size of a job script, in bytes.
-const MaxScript = 16 << 20
-
 var texts = map[Code]string{
 	UnknownJob:         "Unknown Job Id",
 	UndefinedAttribute: "Undefined attribute ", // the blank at the end is PBS's own
@@ -123,7 +120,7 @@ var texts = map[Code]string{
 	BadResume:          "Job can not be resumed with the requested resume signal",
 	BadJobID:           "illegally formed job identifier",
 	NotAccountHolder:   "no account for the submitter",
-	ScriptTooLarge:     "job script is larger than the limit of 16777216 bytes",
+	ScriptTooLarge:     "job script is larger than the limit of 104857600 bytes",
 	ExpiredRequest:     "request id is expired or ahead of the clock",
 	ReusedRequest:      "request id was already used for a different request",
 	BadToken:           "enrolment token is unknown, expired or used",

@@ -79,6 +79,15 @@ func (t *tables) checkIndexes() error {
 			errs = append(errs, fmt.Errorf("index %s has %d entries, want %d", x.name, x.got, x.want))
 		}
 	}
+	blobs := 0
+	for s := range t.scripts.all() {
+		if isBlob(s) {
+			blobs++
+		}
+	}
+	if n := t.blobs.items.Len(); n != blobs {
+		errs = append(errs, fmt.Errorf("index scripts that are blobs has %d entries, want %d", n, blobs))
+	}
 	sharers := 0
 	for v := range t.Vnodes() {
 		if v.anyIndirect() {

@@ -55,8 +55,8 @@ func TestIntern_ScriptsAndRequests(t *testing.T) {
 	s.Begin(1, 1, 1)
 	tx := s.Tx()
 	for _, id := range []string{"1", "2"} {
-		tx.PutScript(pbs.JobID(id), []byte("#!/bin/sh\nsleep 10\n"))
-		tx.PutScript(pbs.JobID(id+".long"), make([]byte, longestBody+1))
+		tx.PutScript(Script{Job: pbs.JobID(id), Body: []byte("#!/bin/sh\nsleep 10\n")})
+		tx.PutScript(Script{Job: pbs.JobID(id + ".long"), Body: make([]byte, longestBody+1)})
 		tx.Remember(&Request{ID: pbs.RequestID(id), Asker: ann()})
 	}
 	s.Commit(tx)
@@ -66,7 +66,7 @@ func TestIntern_ScriptsAndRequests(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s has no script", id)
 			}
-			return &b[0]
+			return &b.Body[0]
 		}
 		if body("1") != body("2") {
 			t.Error("equal scripts are there twice")

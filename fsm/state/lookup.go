@@ -75,13 +75,9 @@ func (t *tables) Awaiting() iter.Seq[*Job] { return t.awaiting.all() }
 // Due yields the jobs in state W in the order of their times.
 func (t *tables) Due() iter.Seq[*Job] { return t.due.all() }
 
-// Script returns the body of a job's script; subjobs have that of their array.
-func (t *tables) Script(id pbs.JobID) ([]byte, bool) {
-	s, ok := t.scripts.get(&Script{Job: id.Parent()})
-	if !ok {
-		return nil, false
-	}
-	return s.Body, true
+// Script returns the script of a job; subjobs have that of their array.
+func (t *tables) Script(id pbs.JobID) (*Script, bool) {
+	return t.scripts.get(&Script{Job: id.Parent()})
 }
 
 // Orders yields the open orders of a mom in the order of their ids.

@@ -265,10 +265,11 @@ type HostRun struct {
 	RunCount pbs.RunCount `cbor:"2,keyasint"`
 }
 
-// Script is the body of a job's script; it lives as long as the job.
+// Script is the script of a job, until the job is over: its body, or the name of the blob that it is.
 type Script struct {
 	Job  pbs.JobID `cbor:"1,keyasint"`
-	Body []byte    `cbor:"2,keyasint"`
+	Body []byte    `cbor:"2,keyasint,omitempty"`
+	Blob *pbs.Blob `cbor:"3,keyasint,omitempty"`
 }
 
 // OrderKind says what a mom is to do.

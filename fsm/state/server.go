@@ -36,15 +36,10 @@ func (s *Server) List(name string) []string {
 // Scheduling tells whether the scheduler runs.
 func (s *Server) Scheduling() bool { return s.Bool("scheduling") }
 
-// TakesScript tells whether jobscript_max_size lets a script of that many bytes pass; unset it
-// lets all pass.
-func (s *Server) TakesScript(length int) bool {
-	most := s.Get("jobscript_max_size")
-	if most == "" {
-		return true
-	}
-	limit, errLimit := resource.Parse(resource.Size, most)
-	size, errSize := resource.Parse(resource.Size, strconv.Itoa(length))
+// TakesScript reports whether jobscript_max_size lets a script of that many bytes pass.
+func (s *Server) TakesScript(length int64) bool {
+	limit, errLimit := resource.Parse(resource.Size, s.Get("jobscript_max_size"))
+	size, errSize := resource.Parse(resource.Size, strconv.FormatInt(length, 10))
 	return errLimit == nil && errSize == nil && size.Cmp(limit) <= 0
 }
 

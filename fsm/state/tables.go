@@ -50,6 +50,7 @@ type tables struct {
 	history    index[Job]       // finished jobs, by their end
 	changed    index[Job]       // all jobs, by the entry that changed them last
 	buried     index[Tombstone] // tombstones by job
+	blobs      index[Script]    // scripts that are blobs, by content
 	bySeq      index[Vnode]     // vnodes in the order of their creation
 	byHost     index[Vnode]     // vnodes by host, then creation
 	sharers    index[Vnode]     // vnodes that share amounts of others, in the order of their creation
@@ -117,6 +118,7 @@ func newTablesUnder(u *undo) tables {
 			return cmp.Or(cmp.Compare(a.Modified, b.Modified), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
 		buried:  newIndex(u, func(a, b *Tombstone) bool { return a.Job < b.Job }),
+		blobs:   newIndex(u, byBlob),
 		bySeq:   newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		sharers: newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		byHost: newIndex(u, func(a, b *Vnode) bool {
@@ -151,7 +153,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares,
-		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.counts,
+		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()

@@ -228,18 +228,6 @@ func (t *tables) countJob(j *Job, in bool) {
 	t.counts.set(row{rec: c})
 }
 
-// PutScript stores the body of a job's script.
-func (tx *Tx) PutScript(id pbs.JobID, body []byte) {
-	_, delta := tx.scripts.put(&Script{Job: id, Body: tx.interner.body(body)})
-	tx.digest += delta
-}
-
-// DeleteScript drops the body of a job's script.
-func (tx *Tx) DeleteScript(id pbs.JobID) {
-	_, delta := tx.scripts.remove(&Script{Job: id})
-	tx.digest += delta
-}
-
 // Order adds an order for a mom, under that mom's next id, and returns it.
 func (tx *Tx) Order(o Order) *Order {
 	host, ok := tx.Host(o.Host)

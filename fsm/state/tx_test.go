@@ -70,7 +70,7 @@ func drawWrite(r *rapid.T) func(tx *Tx) {
 			tx.PutJob(&Job{ID: id, Seq: seq, State: state, Comment: comment, Queue: "workq", Priority: int32(seq % 2)})
 		},
 		func(tx *Tx) { tx.DeleteJob(id) },
-		func(tx *Tx) { tx.PutScript(id, []byte(comment)) },
+		func(tx *Tx) { tx.PutScript(Script{Job: id, Body: []byte(comment)}) },
 		func(tx *Tx) { tx.Remember(&Request{ID: pbs.RequestID(comment)}) },
 		func(tx *Tx) { tx.Order(Order{Host: "h", Job: id}) },
 		func(tx *Tx) { // writes to the table that it walks

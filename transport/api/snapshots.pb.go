@@ -117,6 +117,86 @@ func (*StageSnapshotReply) Descriptor() ([]byte, []int) {
 	return file_snapshots_proto_rawDescGZIP(), []int{1}
 }
 
+type StageBlobRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StageBlobRequest) Reset() {
+	*x = StageBlobRequest{}
+	mi := &file_snapshots_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StageBlobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StageBlobRequest) ProtoMessage() {}
+
+func (x *StageBlobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshots_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StageBlobRequest.ProtoReflect.Descriptor instead.
+func (*StageBlobRequest) Descriptor() ([]byte, []int) {
+	return file_snapshots_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *StageBlobRequest) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type StageBlobReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StageBlobReply) Reset() {
+	*x = StageBlobReply{}
+	mi := &file_snapshots_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StageBlobReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StageBlobReply) ProtoMessage() {}
+
+func (x *StageBlobReply) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshots_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StageBlobReply.ProtoReflect.Descriptor instead.
+func (*StageBlobReply) Descriptor() ([]byte, []int) {
+	return file_snapshots_proto_rawDescGZIP(), []int{3}
+}
+
 // BackupPlan is when and where replicas make backups.
 type BackupPlan struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -129,7 +209,7 @@ type BackupPlan struct {
 
 func (x *BackupPlan) Reset() {
 	*x = BackupPlan{}
-	mi := &file_snapshots_proto_msgTypes[2]
+	mi := &file_snapshots_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -141,7 +221,7 @@ func (x *BackupPlan) String() string {
 func (*BackupPlan) ProtoMessage() {}
 
 func (x *BackupPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshots_proto_msgTypes[2]
+	mi := &file_snapshots_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -154,7 +234,7 @@ func (x *BackupPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupPlan.ProtoReflect.Descriptor instead.
 func (*BackupPlan) Descriptor() ([]byte, []int) {
-	return file_snapshots_proto_rawDescGZIP(), []int{2}
+	return file_snapshots_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *BackupPlan) GetEverySeconds() int64 {
@@ -187,7 +267,7 @@ type ScheduleBackupsRequest struct {
 
 func (x *ScheduleBackupsRequest) Reset() {
 	*x = ScheduleBackupsRequest{}
-	mi := &file_snapshots_proto_msgTypes[3]
+	mi := &file_snapshots_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -199,7 +279,7 @@ func (x *ScheduleBackupsRequest) String() string {
 func (*ScheduleBackupsRequest) ProtoMessage() {}
 
 func (x *ScheduleBackupsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshots_proto_msgTypes[3]
+	mi := &file_snapshots_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -212,7 +292,7 @@ func (x *ScheduleBackupsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleBackupsRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleBackupsRequest) Descriptor() ([]byte, []int) {
-	return file_snapshots_proto_rawDescGZIP(), []int{3}
+	return file_snapshots_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ScheduleBackupsRequest) GetPlan() *BackupPlan {
@@ -230,7 +310,7 @@ type ScheduleBackupsReply struct {
 
 func (x *ScheduleBackupsReply) Reset() {
 	*x = ScheduleBackupsReply{}
-	mi := &file_snapshots_proto_msgTypes[4]
+	mi := &file_snapshots_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -242,7 +322,7 @@ func (x *ScheduleBackupsReply) String() string {
 func (*ScheduleBackupsReply) ProtoMessage() {}
 
 func (x *ScheduleBackupsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshots_proto_msgTypes[4]
+	mi := &file_snapshots_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -255,7 +335,7 @@ func (x *ScheduleBackupsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleBackupsReply.ProtoReflect.Descriptor instead.
 func (*ScheduleBackupsReply) Descriptor() ([]byte, []int) {
-	return file_snapshots_proto_rawDescGZIP(), []int{4}
+	return file_snapshots_proto_rawDescGZIP(), []int{6}
 }
 
 type ListBackupsRequest struct {
@@ -266,7 +346,7 @@ type ListBackupsRequest struct {
 
 func (x *ListBackupsRequest) Reset() {
 	*x = ListBackupsRequest{}
-	mi := &file_snapshots_proto_msgTypes[5]
+	mi := &file_snapshots_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -278,7 +358,7 @@ func (x *ListBackupsRequest) String() string {
 func (*ListBackupsRequest) ProtoMessage() {}
 
 func (x *ListBackupsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshots_proto_msgTypes[5]
+	mi := &file_snapshots_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -291,7 +371,7 @@ func (x *ListBackupsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackupsRequest.ProtoReflect.Descriptor instead.
 func (*ListBackupsRequest) Descriptor() ([]byte, []int) {
-	return file_snapshots_proto_rawDescGZIP(), []int{5}
+	return file_snapshots_proto_rawDescGZIP(), []int{7}
 }
 
 type ListBackupsReply struct {
@@ -307,7 +387,7 @@ type ListBackupsReply struct {
 
 func (x *ListBackupsReply) Reset() {
 	*x = ListBackupsReply{}
-	mi := &file_snapshots_proto_msgTypes[6]
+	mi := &file_snapshots_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +399,7 @@ func (x *ListBackupsReply) String() string {
 func (*ListBackupsReply) ProtoMessage() {}
 
 func (x *ListBackupsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshots_proto_msgTypes[6]
+	mi := &file_snapshots_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -332,7 +412,7 @@ func (x *ListBackupsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackupsReply.ProtoReflect.Descriptor instead.
 func (*ListBackupsReply) Descriptor() ([]byte, []int) {
-	return file_snapshots_proto_rawDescGZIP(), []int{6}
+	return file_snapshots_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListBackupsReply) GetReplica() string {
@@ -383,7 +463,7 @@ type Backup struct {
 
 func (x *Backup) Reset() {
 	*x = Backup{}
-	mi := &file_snapshots_proto_msgTypes[7]
+	mi := &file_snapshots_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +475,7 @@ func (x *Backup) String() string {
 func (*Backup) ProtoMessage() {}
 
 func (x *Backup) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshots_proto_msgTypes[7]
+	mi := &file_snapshots_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +488,7 @@ func (x *Backup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backup.ProtoReflect.Descriptor instead.
 func (*Backup) Descriptor() ([]byte, []int) {
-	return file_snapshots_proto_rawDescGZIP(), []int{7}
+	return file_snapshots_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Backup) GetName() string {
@@ -457,7 +537,7 @@ type RestoreSnapshotRequest struct {
 
 func (x *RestoreSnapshotRequest) Reset() {
 	*x = RestoreSnapshotRequest{}
-	mi := &file_snapshots_proto_msgTypes[8]
+	mi := &file_snapshots_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -469,7 +549,7 @@ func (x *RestoreSnapshotRequest) String() string {
 func (*RestoreSnapshotRequest) ProtoMessage() {}
 
 func (x *RestoreSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshots_proto_msgTypes[8]
+	mi := &file_snapshots_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -482,7 +562,7 @@ func (x *RestoreSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*RestoreSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_snapshots_proto_rawDescGZIP(), []int{8}
+	return file_snapshots_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RestoreSnapshotRequest) GetKey() string {
@@ -519,7 +599,7 @@ type RestoreSnapshotReply struct {
 
 func (x *RestoreSnapshotReply) Reset() {
 	*x = RestoreSnapshotReply{}
-	mi := &file_snapshots_proto_msgTypes[9]
+	mi := &file_snapshots_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +611,7 @@ func (x *RestoreSnapshotReply) String() string {
 func (*RestoreSnapshotReply) ProtoMessage() {}
 
 func (x *RestoreSnapshotReply) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshots_proto_msgTypes[9]
+	mi := &file_snapshots_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,7 +624,7 @@ func (x *RestoreSnapshotReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreSnapshotReply.ProtoReflect.Descriptor instead.
 func (*RestoreSnapshotReply) Descriptor() ([]byte, []int) {
-	return file_snapshots_proto_rawDescGZIP(), []int{9}
+	return file_snapshots_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RestoreSnapshotReply) GetSnapshot() string {
@@ -592,7 +672,10 @@ const file_snapshots_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\fR\x04data\"\x14\n" +
-	"\x12StageSnapshotReply\"W\n" +
+	"\x12StageSnapshotReply\"&\n" +
+	"\x10StageBlobRequest\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"\x10\n" +
+	"\x0eStageBlobReply\"W\n" +
 	"\n" +
 	"BackupPlan\x12#\n" +
 	"\revery_seconds\x18\x01 \x01(\x03R\feverySeconds\x12\x12\n" +
@@ -623,9 +706,10 @@ const file_snapshots_proto_rawDesc = "" +
 	"\x04jobs\x18\x02 \x01(\x04R\x04jobs\x12\x12\n" +
 	"\x04gone\x18\x03 \x01(\rR\x04gone\x12\x14\n" +
 	"\x05again\x18\x04 \x01(\rR\x05again\x12\x19\n" +
-	"\bnext_job\x18\x05 \x01(\x04R\anextJob2\xdd\x02\n" +
+	"\bnext_job\x18\x05 \x01(\x04R\anextJob2\xa4\x03\n" +
 	"\tSnapshots\x12Q\n" +
-	"\rStageSnapshot\x12 .rampart.v1.StageSnapshotRequest\x1a\x1e.rampart.v1.StageSnapshotReply\x12W\n" +
+	"\rStageSnapshot\x12 .rampart.v1.StageSnapshotRequest\x1a\x1e.rampart.v1.StageSnapshotReply\x12E\n" +
+	"\tStageBlob\x12\x1c.rampart.v1.StageBlobRequest\x1a\x1a.rampart.v1.StageBlobReply\x12W\n" +
 	"\x0fRestoreSnapshot\x12\".rampart.v1.RestoreSnapshotRequest\x1a .rampart.v1.RestoreSnapshotReply\x12W\n" +
 	"\x0fScheduleBackups\x12\".rampart.v1.ScheduleBackupsRequest\x1a .rampart.v1.ScheduleBackupsReply\x12K\n" +
 	"\vListBackups\x12\x1e.rampart.v1.ListBackupsRequest\x1a\x1c.rampart.v1.ListBackupsReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
@@ -642,35 +726,39 @@ func file_snapshots_proto_rawDescGZIP() []byte {
 	return file_snapshots_proto_rawDescData
 }
 
-var file_snapshots_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_snapshots_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_snapshots_proto_goTypes = []any{
 	(*StageSnapshotRequest)(nil),   // 0: rampart.v1.StageSnapshotRequest
 	(*StageSnapshotReply)(nil),     // 1: rampart.v1.StageSnapshotReply
-	(*BackupPlan)(nil),             // 2: rampart.v1.BackupPlan
-	(*ScheduleBackupsRequest)(nil), // 3: rampart.v1.ScheduleBackupsRequest
-	(*ScheduleBackupsReply)(nil),   // 4: rampart.v1.ScheduleBackupsReply
-	(*ListBackupsRequest)(nil),     // 5: rampart.v1.ListBackupsRequest
-	(*ListBackupsReply)(nil),       // 6: rampart.v1.ListBackupsReply
-	(*Backup)(nil),                 // 7: rampart.v1.Backup
-	(*RestoreSnapshotRequest)(nil), // 8: rampart.v1.RestoreSnapshotRequest
-	(*RestoreSnapshotReply)(nil),   // 9: rampart.v1.RestoreSnapshotReply
+	(*StageBlobRequest)(nil),       // 2: rampart.v1.StageBlobRequest
+	(*StageBlobReply)(nil),         // 3: rampart.v1.StageBlobReply
+	(*BackupPlan)(nil),             // 4: rampart.v1.BackupPlan
+	(*ScheduleBackupsRequest)(nil), // 5: rampart.v1.ScheduleBackupsRequest
+	(*ScheduleBackupsReply)(nil),   // 6: rampart.v1.ScheduleBackupsReply
+	(*ListBackupsRequest)(nil),     // 7: rampart.v1.ListBackupsRequest
+	(*ListBackupsReply)(nil),       // 8: rampart.v1.ListBackupsReply
+	(*Backup)(nil),                 // 9: rampart.v1.Backup
+	(*RestoreSnapshotRequest)(nil), // 10: rampart.v1.RestoreSnapshotRequest
+	(*RestoreSnapshotReply)(nil),   // 11: rampart.v1.RestoreSnapshotReply
 }
 var file_snapshots_proto_depIdxs = []int32{
-	2, // 0: rampart.v1.ScheduleBackupsRequest.plan:type_name -> rampart.v1.BackupPlan
-	7, // 1: rampart.v1.ListBackupsReply.backups:type_name -> rampart.v1.Backup
-	0, // 2: rampart.v1.Snapshots.StageSnapshot:input_type -> rampart.v1.StageSnapshotRequest
-	8, // 3: rampart.v1.Snapshots.RestoreSnapshot:input_type -> rampart.v1.RestoreSnapshotRequest
-	3, // 4: rampart.v1.Snapshots.ScheduleBackups:input_type -> rampart.v1.ScheduleBackupsRequest
-	5, // 5: rampart.v1.Snapshots.ListBackups:input_type -> rampart.v1.ListBackupsRequest
-	1, // 6: rampart.v1.Snapshots.StageSnapshot:output_type -> rampart.v1.StageSnapshotReply
-	9, // 7: rampart.v1.Snapshots.RestoreSnapshot:output_type -> rampart.v1.RestoreSnapshotReply
-	4, // 8: rampart.v1.Snapshots.ScheduleBackups:output_type -> rampart.v1.ScheduleBackupsReply
-	6, // 9: rampart.v1.Snapshots.ListBackups:output_type -> rampart.v1.ListBackupsReply
-	6, // [6:10] is the sub-list for method output_type
-	2, // [2:6] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	4,  // 0: rampart.v1.ScheduleBackupsRequest.plan:type_name -> rampart.v1.BackupPlan
+	9,  // 1: rampart.v1.ListBackupsReply.backups:type_name -> rampart.v1.Backup
+	0,  // 2: rampart.v1.Snapshots.StageSnapshot:input_type -> rampart.v1.StageSnapshotRequest
+	2,  // 3: rampart.v1.Snapshots.StageBlob:input_type -> rampart.v1.StageBlobRequest
+	10, // 4: rampart.v1.Snapshots.RestoreSnapshot:input_type -> rampart.v1.RestoreSnapshotRequest
+	5,  // 5: rampart.v1.Snapshots.ScheduleBackups:input_type -> rampart.v1.ScheduleBackupsRequest
+	7,  // 6: rampart.v1.Snapshots.ListBackups:input_type -> rampart.v1.ListBackupsRequest
+	1,  // 7: rampart.v1.Snapshots.StageSnapshot:output_type -> rampart.v1.StageSnapshotReply
+	3,  // 8: rampart.v1.Snapshots.StageBlob:output_type -> rampart.v1.StageBlobReply
+	11, // 9: rampart.v1.Snapshots.RestoreSnapshot:output_type -> rampart.v1.RestoreSnapshotReply
+	6,  // 10: rampart.v1.Snapshots.ScheduleBackups:output_type -> rampart.v1.ScheduleBackupsReply
+	8,  // 11: rampart.v1.Snapshots.ListBackups:output_type -> rampart.v1.ListBackupsReply
+	7,  // [7:12] is the sub-list for method output_type
+	2,  // [2:7] is the sub-list for method input_type
+	2,  // [2:2] is the sub-list for extension type_name
+	2,  // [2:2] is the sub-list for extension extendee
+	0,  // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_snapshots_proto_init() }
@@ -684,7 +772,7 @@ func file_snapshots_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshots_proto_rawDesc), len(file_snapshots_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

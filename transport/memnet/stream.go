@@ -8,8 +8,10 @@ import (
 	"time"
 )
 
-// window is how many bytes one direction of a stream holds.
-const window = 256 << 10
+// window is how many bytes one direction of a stream holds: more than HTTP/2 has under way on a
+// connection. A client of net/http holds a lock while it writes, and the clock of a bubble stands
+// still while somebody waits for that: what the network took late would never come.
+const window = 4 << 20
 
 // A pipe is one direction of a stream: what was written and has not been read.
 // It is read over its link, which may be cut or slow.

@@ -20,11 +20,13 @@ var Rules = []Rule{
 	{"fsm/alloc", "fsm/pbs fsm/resource fsm/spec", "arithmetic on assignments knows neither jobs nor the state"},
 	{"fsm/state", "fsm/pbs fsm/resource fsm/spec fsm/attr", "records and laws do not know the commands that change them"},
 	{"fsm/command", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/alloc fsm/state fsm/planted", "a command is data and a pure Apply"},
+	{"fsm/snapshot/attached", "fsm/pbs", "a file format that knows no tables"},
 	{"fsm/snapshot", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/alloc fsm/state fsm/command fsm/planted", "a file form of the state, nothing else"},
 	{"fsm/acct", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/alloc fsm/state fsm/command", "which event writes which record is decided without I/O"},
 	{"fsm", "fsm/*", "a thin adapter to raft.FSM"},
 
 	{"cluster", "fsm/* transport/* cluster/gossip cluster/patience cluster/term", "a replica does not know the duties that it runs"},
+	{"cluster/blob", "fsm/* transport/*", "contents that the state names, from disk to disk"},
 	{"cluster/gossip", "", "gossip is a hint (L13): it knows names, not the domain"},
 	{"cluster/patience", "", "a deadline is the same for disks and for moms"},
 	{"cluster/term", "", "one context for each term, whatever the work"},
@@ -32,7 +34,7 @@ var Rules = []Rule{
 	{"cluster/dispatch", "fsm/* transport/* cluster/patience", "orders come from the state and go to moms"},
 	{"cluster/mail", "fsm/*", "mails are in the state; how one is handed on is a function"},
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
-	{"cluster/service", "cluster fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
+	{"cluster/service", "cluster cluster/blob fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
 
 	{"transport", "fsm/pbs transport/api/* transport/own", "identity and routing do not know the state"},
 	{"transport/api/*", "transport/api", "definitions and generated code"},
@@ -52,7 +54,7 @@ var Rules = []Rule{
 	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
 	{"mom/spool", "fsm/pbs fsm/planted transport/own", "files, whatever is in them"},
 
-	{"cli/*", "cli/* transport transport/client transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec", "commands know words and messages, never the tables"},
+	{"cli/*", "cli/* transport transport/client transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec fsm/snapshot/attached", "commands know words and messages, never the tables"},
 
 	{"chaos/*", "*", "who breaks it may touch anything"},
 	{"cmd/*", "*", "programs wire everything together"},

@@ -28,6 +28,7 @@ type Home string
 // The folders.
 func (h Home) ServerPriv() string { return h.join("server_priv") }
 func (h Home) Raft() string       { return h.join("server_priv", "raft") }
+func (h Home) Scripts() string    { return h.join("server_priv", "scripts") }
 func (h Home) ServerTLS() string  { return h.join("server_priv", "tls") }
 func (h Home) Accounting() string { return h.join("server_priv", "accounting") }
 func (h Home) ServerLogs() string { return h.join("server_logs") }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"rampart/cluster"
 	"rampart/cluster/ledger"
 	"rampart/fsm/snapshot"
 	"rampart/transport/api"
@@ -27,7 +26,7 @@ const (
 
 // makeBackup puts a snapshot and the accounting that it counts into a new folder in dir,
 // reads both back, and returns the folder.
-func makeBackup(ctx context.Context, dir, accounting string, take func(context.Context) (*cluster.Saved, error), now time.Time) (string, error) {
+func makeBackup(ctx context.Context, dir, accounting string, take func(context.Context) (io.ReadCloser, error), now time.Time) (string, error) {
 	making := filepath.Join(dir, backupMaking)
 	if err := os.RemoveAll(making); err != nil {
 		return "", err
@@ -79,7 +78,7 @@ func saveAccounting(ctx context.Context, from, before, to string, last uint64) e
 }
 
 // saveState writes a snapshot file that survives a power cut.
-func saveState(ctx context.Context, path string, take func(context.Context) (*cluster.Saved, error)) (err error) {
+func saveState(ctx context.Context, path string, take func(context.Context) (io.ReadCloser, error)) (err error) {
 	saved, err := take(ctx)
 	if err != nil {
 		return err

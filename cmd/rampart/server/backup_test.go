@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"rampart/cluster"
 	"rampart/cluster/ledger"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
@@ -63,10 +62,10 @@ func threeDays(t *testing.T) (v *state.View, accounting string) {
 // Damage to the backup before does not get into the next one, nor is it in its way.
 func TestBackup_IsMadeBesideADamagedOne(t *testing.T) {
 	v, accounting := threeDays(t)
-	take := func(context.Context) (*cluster.Saved, error) {
+	take := func(context.Context) (io.ReadCloser, error) {
 		var b bytes.Buffer
 		err := snapshot.Write(&b, v)
-		return &cluster.Saved{ReadCloser: io.NopCloser(&b)}, err
+		return io.NopCloser(&b), err
 	}
 	dir, now := t.TempDir(), time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
 	first, err := makeBackup(t.Context(), dir, accounting, take, now)

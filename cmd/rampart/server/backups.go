@@ -106,7 +106,7 @@ func (m *backupMaker) keep(ctx context.Context, p *state.BackupPlan) (latest tim
 	if every := time.Duration(p.Every) * time.Second; len(all) > 0 && now.Before(latest.Add(every)) {
 		return latest, nil
 	}
-	path, err := makeBackup(ctx, dir, m.server.config.Home.Accounting(), m.server.replica.Snapshot, now)
+	path, err := makeBackup(ctx, dir, m.server.config.Home.Accounting(), m.server.savedWhole, now)
 	if err != nil {
 		return latest, err
 	}

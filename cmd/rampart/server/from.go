@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 
 	"rampart/cluster"
+	"rampart/cluster/blob"
 	"rampart/cluster/ledger"
 	"rampart/cmd/rampart/home"
 	"rampart/fsm/command"
 	"rampart/fsm/snapshot"
+	"rampart/fsm/snapshot/attached"
 	"rampart/fsm/state"
 )
 
@@ -60,7 +62,7 @@ func InitFrom(ctx context.Context, c Config, from string, anyName bool) error {
 		return fmt.Errorf("server init: --from: %w", err)
 	}
 	lay := func() error {
-		err := copyFile(file, c.beginningPath())
+		err := layBeginning(c, file)
 		if err == nil && accounting != "" {
 			err = ledger.Copy(ctx, accounting, c.Home.Accounting(), records)
 		}
@@ -87,12 +89,36 @@ func readBackup(path string) (*state.View, error) {
 	return v, nil
 }
 
-func copyFile(from, to string) error {
-	data, err := os.ReadFile(from)
+// layBeginning copies the state of a snapshot file, and lays the large scripts behind it where
+// the replica has its own.
+func layBeginning(c Config, file string) error {
+	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
-	return home.Replace(to, data)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	size, scripts, err := attached.Split(f, info.Size())
+	if err != nil {
+		return err
+	}
+	store, err := blob.OpenStore(c.Home.Scripts())
+	if err != nil {
+		return err
+	}
+	for _, s := range scripts {
+		if err := store.Write(s.Blob, io.NewSectionReader(f, s.Offset, s.Size)); err != nil {
+			return err
+		}
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), data); err != nil {
+		return err
+	}
+	return home.Replace(c.beginningPath(), data)
 }
 
 // beginning returns what a cluster that is not founded yet begins with, nil if with nothing.

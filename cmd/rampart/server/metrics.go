@@ -37,7 +37,7 @@ func readers(open bool) transport.Audience {
 
 // alarms are those of the parts that the replica does not know.
 func (s *Server) alarms() []cluster.Alarm {
-	all := s.backup.alarms()
+	all := append(s.backup.alarms(), s.missingScripts()...)
 	why, holdsUp := s.ledger.Trouble()
 	if why == "" {
 		return all

@@ -5,11 +5,12 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/fsm/pbs"
 	"rampart/transport"
 )
 
 // maxMessage is the greatest message of a service: a script and what goes with it.
-const maxMessage = 32 << 20
+const maxMessage = pbs.MaxScript + 16<<20
 
 // serviceOptions: calls are counted by the code that the caller sees, so outermost.
 func serviceOptions(calls connect.Interceptor, f transport.Failures, named connect.Interceptor, logger *slog.Logger) []connect.HandlerOption {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"rampart/cluster"
+	"rampart/cluster/blob"
 	"rampart/cluster/dispatch"
 	"rampart/cluster/gossip"
 	"rampart/cluster/ledger"
@@ -46,6 +47,7 @@ type Server struct {
 	machine             *machine
 	metrics             metrics
 	replica             *cluster.Replica
+	blobs               *blob.Keeper
 	gossip              *gossip.Gossip
 	handler             *transport.Handler
 	port                *transport.Server
@@ -132,7 +134,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.openReplica(); err != nil {
+	if err := errors.Join(s.openBlobs(), s.openReplica()); err != nil {
 		return errors.Join(err, s.port.Close())
 	}
 	s.identity.Member = s.isMember
@@ -203,12 +205,13 @@ func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
 		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
-		Backups: s.backups,
-		Place:   sched.PlaceOne, Shares: sched.ShareTree, InCycle: s.metrics.sched.InCycle, EndReplica: s.endReplica, EndSelf: s.endSelf,
+		Backups: s.backups, Blobs: s.blobs,
+		Place: sched.PlaceOne, Shares: sched.ShareTree, InCycle: s.metrics.sched.InCycle, EndReplica: s.endReplica, EndSelf: s.endSelf,
 	})
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
 	options := serviceOptions(meter.Calls(s.metrics.registry), failures, service.Named(s.replica, s.outside.Resolve), s.logger)
 	s.handler.Mount(apiconnect.NewBatchHandler(services.Batch, options...))
+	s.handler.Mount(apiconnect.NewBlobsHandler(services.Blobs, options...))
 	s.handler.Mount(apiconnect.NewClusterHandler(services.Cluster, options...))
 	s.handler.Mount(apiconnect.NewHaltHandler(services.Halt, options...))
 	s.handler.Mount(apiconnect.NewMembersHandler(services.Members, options...))
@@ -304,6 +307,7 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.keepPresented(ctx) })
 	agreeing.Go(func() error { return s.fetchKeys(ctx) })
 	agreeing.Go(func() error { return s.keepBackups(ctx) })
+	agreeing.Go(func() error { return s.blobs.Run(ctx) })
 	s.logger.Info("replica runs", "address", s.config.Address(), "home", s.config.Home)
 	err := agreeing.Wait()
 	closeDoors()

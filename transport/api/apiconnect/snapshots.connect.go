@@ -35,6 +35,8 @@ const (
 const (
 	// SnapshotsStageSnapshotProcedure is the fully-qualified name of the Snapshots's StageSnapshot RPC.
 	SnapshotsStageSnapshotProcedure = "/rampart.v1.Snapshots/StageSnapshot"
+	// SnapshotsStageBlobProcedure is the fully-qualified name of the Snapshots's StageBlob RPC.
+	SnapshotsStageBlobProcedure = "/rampart.v1.Snapshots/StageBlob"
 	// SnapshotsRestoreSnapshotProcedure is the fully-qualified name of the Snapshots's RestoreSnapshot
 	// RPC.
 	SnapshotsRestoreSnapshotProcedure = "/rampart.v1.Snapshots/RestoreSnapshot"
@@ -50,6 +52,8 @@ type SnapshotsClient interface {
 	// StageSnapshot sends the next piece of a snapshot file, which every replica keeps until
 	// it is put back.
 	StageSnapshot(context.Context, *connect.Request[api.StageSnapshotRequest]) (*connect.Response[api.StageSnapshotReply], error)
+	// StageBlob sends a large script that jobs of the file have.
+	StageBlob(context.Context, *connect.Request[api.StageBlobRequest]) (*connect.Response[api.StageBlobReply], error)
 	// RestoreSnapshot puts back the file that was sent, or tells what that would do.
 	RestoreSnapshot(context.Context, *connect.Request[api.RestoreSnapshotRequest]) (*connect.Response[api.RestoreSnapshotReply], error)
 	// ScheduleBackups has every replica make backups, or ends that.
@@ -73,6 +77,12 @@ func NewSnapshotsClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 			httpClient,
 			baseURL+SnapshotsStageSnapshotProcedure,
 			connect.WithSchema(snapshotsMethods.ByName("StageSnapshot")),
+			connect.WithClientOptions(opts...),
+		),
+		stageBlob: connect.NewClient[api.StageBlobRequest, api.StageBlobReply](
+			httpClient,
+			baseURL+SnapshotsStageBlobProcedure,
+			connect.WithSchema(snapshotsMethods.ByName("StageBlob")),
 			connect.WithClientOptions(opts...),
 		),
 		restoreSnapshot: connect.NewClient[api.RestoreSnapshotRequest, api.RestoreSnapshotReply](
@@ -99,6 +109,7 @@ func NewSnapshotsClient(httpClient connect.HTTPClient, baseURL string, opts ...c
 // snapshotsClient implements SnapshotsClient.
 type snapshotsClient struct {
 	stageSnapshot   *connect.Client[api.StageSnapshotRequest, api.StageSnapshotReply]
+	stageBlob       *connect.Client[api.StageBlobRequest, api.StageBlobReply]
 	restoreSnapshot *connect.Client[api.RestoreSnapshotRequest, api.RestoreSnapshotReply]
 	scheduleBackups *connect.Client[api.ScheduleBackupsRequest, api.ScheduleBackupsReply]
 	listBackups     *connect.Client[api.ListBackupsRequest, api.ListBackupsReply]
@@ -107,6 +118,11 @@ type snapshotsClient struct {
 // StageSnapshot calls rampart.v1.Snapshots.StageSnapshot.
 func (c *snapshotsClient) StageSnapshot(ctx context.Context, req *connect.Request[api.StageSnapshotRequest]) (*connect.Response[api.StageSnapshotReply], error) {
 	return c.stageSnapshot.CallUnary(ctx, req)
+}
+
+// StageBlob calls rampart.v1.Snapshots.StageBlob.
+func (c *snapshotsClient) StageBlob(ctx context.Context, req *connect.Request[api.StageBlobRequest]) (*connect.Response[api.StageBlobReply], error) {
+	return c.stageBlob.CallUnary(ctx, req)
 }
 
 // RestoreSnapshot calls rampart.v1.Snapshots.RestoreSnapshot.
@@ -129,6 +145,8 @@ type SnapshotsHandler interface {
 	// StageSnapshot sends the next piece of a snapshot file, which every replica keeps until
 	// it is put back.
 	StageSnapshot(context.Context, *connect.Request[api.StageSnapshotRequest]) (*connect.Response[api.StageSnapshotReply], error)
+	// StageBlob sends a large script that jobs of the file have.
+	StageBlob(context.Context, *connect.Request[api.StageBlobRequest]) (*connect.Response[api.StageBlobReply], error)
 	// RestoreSnapshot puts back the file that was sent, or tells what that would do.
 	RestoreSnapshot(context.Context, *connect.Request[api.RestoreSnapshotRequest]) (*connect.Response[api.RestoreSnapshotReply], error)
 	// ScheduleBackups has every replica make backups, or ends that.
@@ -148,6 +166,12 @@ func NewSnapshotsHandler(svc SnapshotsHandler, opts ...connect.HandlerOption) (s
 		SnapshotsStageSnapshotProcedure,
 		svc.StageSnapshot,
 		connect.WithSchema(snapshotsMethods.ByName("StageSnapshot")),
+		connect.WithHandlerOptions(opts...),
+	)
+	snapshotsStageBlobHandler := connect.NewUnaryHandler(
+		SnapshotsStageBlobProcedure,
+		svc.StageBlob,
+		connect.WithSchema(snapshotsMethods.ByName("StageBlob")),
 		connect.WithHandlerOptions(opts...),
 	)
 	snapshotsRestoreSnapshotHandler := connect.NewUnaryHandler(
@@ -172,6 +196,8 @@ func NewSnapshotsHandler(svc SnapshotsHandler, opts ...connect.HandlerOption) (s
 		switch r.URL.Path {
 		case SnapshotsStageSnapshotProcedure:
 			snapshotsStageSnapshotHandler.ServeHTTP(w, r)
+		case SnapshotsStageBlobProcedure:
+			snapshotsStageBlobHandler.ServeHTTP(w, r)
 		case SnapshotsRestoreSnapshotProcedure:
 			snapshotsRestoreSnapshotHandler.ServeHTTP(w, r)
 		case SnapshotsScheduleBackupsProcedure:
@@ -189,6 +215,10 @@ type UnimplementedSnapshotsHandler struct{}
 
 func (UnimplementedSnapshotsHandler) StageSnapshot(context.Context, *connect.Request[api.StageSnapshotRequest]) (*connect.Response[api.StageSnapshotReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Snapshots.StageSnapshot is not implemented"))
+}
+
+func (UnimplementedSnapshotsHandler) StageBlob(context.Context, *connect.Request[api.StageBlobRequest]) (*connect.Response[api.StageBlobReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Snapshots.StageBlob is not implemented"))
 }
 
 func (UnimplementedSnapshotsHandler) RestoreSnapshot(context.Context, *connect.Request[api.RestoreSnapshotRequest]) (*connect.Response[api.RestoreSnapshotReply], error) {
