@@ -1,6 +1,8 @@
 package mom
 
 import (
+	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -14,17 +16,28 @@ type fence struct {
 	system proc.System
 
 	mu   sync.Mutex
-	most uint64 // lapse that was seen, should the file get lost
+	most uint64        // lapse that was seen, should the file get lost
+	last proc.Deadline // that was read or written; none without a boot id
+	file proc.DeadlineFile
+}
+
+func (f *fence) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.file.Close()
 }
 
 // read returns the deadline of this boot of the host. Where there is none yet, one that
 // has passed stands for it: nothing may run before a renewal was answered.
 func (f *fence) read() proc.Deadline {
 	d, err := proc.ReadDeadline(f.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && f.last.BootID != "" {
+		d, err = f.last, nil // nobody else writes it: a host without descriptors must not end jobs
+	}
 	if err != nil || d.BootID != f.system.BootID() {
 		return proc.Deadline{BootID: f.system.BootID(), Lapse: f.most, At: 1}
 	}
-	f.most = max(f.most, d.Lapse)
+	f.most, f.last = max(f.most, d.Lapse), d
 	return d
 }
 
@@ -80,5 +93,9 @@ func (f *fence) renew(sent, length time.Duration) (lapsed bool, err error) {
 	case length == old.Fence && old.At > next.At: // an answer that was overtaken
 		next.At = old.At
 	}
-	return lapsed, proc.WriteDeadline(f.path, next)
+	err = f.file.Write(f.path, next)
+	if err == nil {
+		f.last = next
+	}
+	return lapsed, err
 }

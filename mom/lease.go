@@ -17,7 +17,7 @@ import (
 // host up meanwhile, so the mom registers again.
 func (m *Mom) keepLease(ctx context.Context, l *life) {
 	missed := false
-	for l.untilKnown(ctx) && wait(ctx, leaseEvery) {
+	for l.untilKnown(ctx) && l.untilDue(ctx) {
 		again, err := m.renew(ctx, l)
 		if err != nil && ctx.Err() == nil {
 			m.config.Logger.Warn("lease not renewed", "err", err)
@@ -41,12 +41,16 @@ func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
 	defer cancel()
 	req := &api.LeaseRequest{
 		Host: string(m.config.Host), BootId: m.config.System.BootID(), SpoolId: l.spool.ID(),
-		FenceSeconds: l.fence.held(), Trouble: l.trouble(),
+		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Unstarted: l.unstarted(),
 	}
+	req.Proved, req.Trouble = l.proof.tell(req.Trouble)
 	sent := m.config.System.Now()
 	reply, err := m.config.Reporter.Lease(ctx, connect.NewRequest(req))
 	if err != nil {
 		return false, err
+	}
+	if l.proof.ask(reply.Msg.GetProve()) {
+		l.wg.Go(func() { m.prove(l.ctx, l) })
 	}
 	epoch := reply.Msg.GetEpoch()
 	again = reply.Msg.GetRegister() || epoch != 0 && epoch != l.spool.Epoch()

@@ -29,10 +29,12 @@ type life struct {
 	lapsed     atomic.Bool   // since the last registration a deadline has passed
 	leaving    atomic.Bool   // the mom was told to stop
 	entering   atomic.Uint64 // the epoch for which it registers; 0: that which it is in. Changes under Mom.delivery
+	hurry      chan struct{} // the next renewal does not wait for its time
 	renewing   chan struct{} // holds one lease or registration at a time: answers are not overtaken
 
 	hooks    momHooks
 	last     lastShares
+	proof    proof
 	offlined atomic.Bool // the cgroups have failed, and the host's vnodes are offline for it
 
 	mu    sync.Mutex
@@ -57,7 +59,7 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		return nil, err
 	}
 	l := &life{
-		ctx: ctx, spool: sp, registered: make(chan struct{}), renewing: make(chan struct{}, 1),
+		ctx: ctx, spool: sp, registered: make(chan struct{}), hurry: make(chan struct{}, 1), renewing: make(chan struct{}, 1),
 		tasks: make(map[spool.TaskKey]*task.Runner),
 		fence: &fence{path: c.path("mom_priv", "deadline"), system: c.System},
 	}
@@ -67,7 +69,7 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 		Peers:   peers{c.Sisters}, Socket: c.Socket,
 		Settings: func() task.Settings { return m.settings.Load().Settings },
 		Lines:    m.lines, Logger: c.Logger, SwitchUser: c.SwitchUser, Self: "#" + strconv.FormatUint(uint64(c.SelfUID), 10),
-		Port: port(c.Address), Deadline: l.fence.path, Mover: c.Mover, Measure: m.measured,
+		GiveBack: l.renewSoon, Port: port(c.Address), Deadline: l.fence.path, Mover: c.Mover, Measure: m.measured,
 	}
 	l.site.Relay = func(k spool.TaskKey, host pbs.HostName, program uint32) {
 		if r := l.task(k); r != nil {
@@ -123,6 +125,7 @@ func (m *Mom) end(l *life, cancel context.CancelFunc) {
 	if err := m.runtime.Close(); err != nil {
 		m.config.Logger.Warn("hook runtime not closed", "err", err)
 	}
+	l.fence.close()
 	m.delivery.Lock() // a delivery that was under way is over
 	defer m.delivery.Unlock()
 	if err := l.spool.Close(); err != nil {

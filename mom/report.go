@@ -152,7 +152,9 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	}
 	var tasks []task.Task
 	for _, r := range l.all() {
-		tasks = append(tasks, r.Task())
+		if r.Unstarted() == "" { // else it was given back
+			tasks = append(tasks, r.Task())
+		}
 	}
 	told, untold := l.spool.Told() // after the tasks: their facts are in it by now
 	req.ToldSeq = told
@@ -238,7 +240,7 @@ func fact(f spool.Fact) *api.Fact {
 		out.What = &api.Fact_Ended{Ended: &api.Ended{
 			ExitStatus: int32(e.ExitStatus), Used: used(e.Used), Comment: text(e.Comment),
 			NeverStarted: e.NeverStarted, Lost: e.Lost, StageoutStatus: int32(e.StageOut),
-			StageinFailed: e.StageInFailed, Checkpointed: e.Checkpointed, Present: used(e.Present),
+			StageinFailed: e.StageInFailed, Checkpointed: e.Checkpointed, Present: used(e.Present), Fault: string(e.Fault),
 		}}
 		for _, host := range e.Keepers {
 			out.GetEnded().Keepers = append(out.GetEnded().Keepers, string(host))

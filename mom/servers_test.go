@@ -31,6 +31,7 @@ type servers struct {
 	term     uint64
 	lowest   uint64
 	held     *api.LeaseRequest // the last one
+	prove    int64             // what a lease asks the mom to prove
 	onLease  func(*api.LeaseRequest)
 	onAnew   func(*api.RegisterRequest) // a registration for the epoch, from another one
 	refusals map[string]bool            // jobs whose script is refused
@@ -94,7 +95,14 @@ func (s *servers) Lease(_ context.Context, r *connect.Request[api.LeaseRequest])
 	}
 	again := s.again
 	s.again, s.held = false, r.Msg
-	return connect.NewResponse(&api.LeaseReply{Epoch: s.epoch, Register: again, FenceSeconds: s.fence}), s.here()
+	return connect.NewResponse(&api.LeaseReply{Epoch: s.epoch, Register: again, FenceSeconds: s.fence, Prove: s.prove}), s.here()
+}
+
+// renewal is the last one.
+func (s *servers) renewal() *api.LeaseRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
 }
 
 func (s *servers) Script(_ context.Context, r *connect.Request[api.ScriptRequest], out *connect.ServerStream[api.ScriptReply]) error {

@@ -56,6 +56,8 @@ func (s sister) Join(ctx context.Context, r *connect.Request[api.JoinRunRequest]
 		return nil, pbs.Errorf(pbs.BoundElsewhere, "%s: %s", s.config.Host, t.Result.Comment)
 	case t.HookRefused && t.Result != nil:
 		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Result.Comment)
+	case t.State != task.Running && t.Result != nil && t.Result.Fault != "":
+		return nil, pbs.Errorf(pbs.SystemError, "%s: %s", s.config.Host, t.Result.Comment)
 	case t.State != task.Running && t.Result != nil:
 		return nil, pbs.Errorf(pbs.BadState, "%s: %s", s.config.Host, t.Result.Comment)
 	case t.State != task.Running:

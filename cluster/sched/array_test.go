@@ -128,7 +128,7 @@ func TestArray_FailingIsSlowedAsAWhole(t *testing.T) {
 		}
 		b.apply(p)
 		h, _ := b.store.View().Host("h")
-		b.do(&command.OrderConfirmed{Host: "h", Order: h.NextOrder, Refusal: pbs.Errorf(pbs.SystemError, "no space")})
+		b.do(&command.OrderConfirmed{Host: "h", Order: h.NextOrder, Refusal: pbs.Errorf(pbs.BadState, "no space")})
 		b.do(&command.DeleteJob{Job: p.Starts[0].Job, Force: true}) // another one is next
 	}
 	for range 3 {

@@ -12,7 +12,7 @@ func PlaceOne(v *state.View, j *state.Job) (execVnode, why string) {
 	place, _ := j.Resources.Get("place")
 	cl := p.class(v, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue})
 	c := p.begin(v, v.Now())
-	if placed, ok := c.free.place(cl); ok {
+	if placed, ok := c.free.placeFor(j, cl); ok {
 		return placed.String(), ""
 	}
 	return "", c.why(cl).lines[0]

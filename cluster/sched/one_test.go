@@ -1,11 +1,13 @@
 package sched_test
 
 import (
+	"strings"
 	"testing"
 
 	"rampart/cluster/sched"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 )
 
 func TestPlaceOne(t *testing.T) {
@@ -24,5 +26,28 @@ func TestPlaceOne(t *testing.T) {
 		if where, why := sched.PlaceOne(v, j); where != c.where || why != c.why {
 			t.Errorf("%s: %q, %q, want %q, %q", c.request, where, why, c.where, c.why)
 		}
+	}
+}
+
+// A job gets no host that has failed to start it while another one has room; else it gets that one.
+func TestMake_AvoidsHostsThatFailed(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=2")
+	b.host("hostb", "hostb:ncpus=1")
+	id := b.submit("select=1:ncpus=1")
+	b.submit("select=1:ncpus=1")
+	b.do(&command.StartJob{Job: id, ExecVnode: "(hosta:ncpus=1)"})
+	h, _ := b.store.View().Host("hosta")
+	b.do(&command.OrderConfirmed{Host: "hosta", Order: h.NextOrder, Refusal: pbs.Errorf(pbs.SystemError, "no space left on device")})
+	if got, want := text(b.plan()), "start 0 (hostb:ncpus=1)\nstart 1 (hosta:ncpus=1)"; !strings.HasPrefix(got, want) {
+		t.Errorf("planned %q, want %q", got, want)
+	}
+	j, _ := b.store.View().Job(id)
+	if on, _ := sched.PlaceOne(b.store.View(), j); on != "(hostb:ncpus=1)" {
+		t.Errorf("placed by hand on %s", on)
+	}
+	b.do(&command.ManageVnode{Verb: command.VerbSet, Vnode: "hostb", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "state", Value: "offline"}}}})
+	if got, want := text(b.plan()), "start 0 (hosta:ncpus=1)\nstart 1 (hosta:ncpus=1)"; !strings.HasPrefix(got, want) {
+		t.Errorf("planned %q, want %q", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
+	"rampart/fsm/state"
 )
 
 // place gives the class vnodes: of the first host on which all of it fits, else of several.
@@ -16,6 +17,20 @@ func (w *world) place(c *class) (spec.ExecVnode, bool) {
 	}
 	w.settle(c)
 	return placed, true
+}
+
+// placeFor gives the class vnodes for a job: if there is room elsewhere, not those of hosts that have
+// failed to start it.
+func (w *world) placeFor(j *state.Job, c *class) (spec.ExecVnode, bool) {
+	if len(j.Avoid) > 0 {
+		w.avoid = j.Avoid
+		placed, ok := w.place(c)
+		w.avoid = nil
+		if ok {
+			return placed, true
+		}
+	}
+	return w.place(c)
 }
 
 // fits returns the host on which all of the class fits, -1 when it takes several, and takes

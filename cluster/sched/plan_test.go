@@ -405,7 +405,7 @@ func TestMake_PausesAfterFailedStarts(t *testing.T) {
 		}
 		b.apply(p)
 		h, _ := b.store.View().Host("hosta")
-		b.do(&command.OrderConfirmed{Host: "hosta", Order: h.NextOrder, Refusal: pbs.Refuse(pbs.SystemError)})
+		b.do(&command.OrderConfirmed{Host: "hosta", Order: h.NextOrder, Refusal: pbs.Refuse(pbs.BadState)})
 	}
 	for after, want := range map[pbs.Time]int{0: 0, 1: 0, 2: 1} {
 		if p := sched.Make(b.store.View(), start+after*1e9); len(p.Starts) != want {

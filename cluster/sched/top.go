@@ -80,12 +80,12 @@ func (c *cycle) placeBeside(j *state.Job, cl *class) (placed spec.ExecVnode, ok,
 	end := c.now + walltime(j)
 	long := slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start })
 	if !long {
-		placed, ok = c.free.place(cl)
+		placed, ok = c.free.placeFor(j, cl)
 	} else {
 		if c.delaying[cl] {
 			return nil, false, true
 		}
-		if placed, ok = c.tight.place(cl); !ok {
+		if placed, ok = c.tight.placeFor(j, cl); !ok {
 			_, fits = c.free.fits(cl)
 			if fits {
 				c.delaying[cl] = true

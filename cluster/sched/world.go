@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/resource"
@@ -21,6 +23,8 @@ type world struct {
 	tried   int    // number of the present attempt
 	touched []int  // hosts of which it has taken
 	set     string // value of the resource that its vnodes must share; empty: any
+
+	avoid []pbs.HostName // hosts that may not be taken
 
 	order nodeOrder      // in which the nodes stand
 	extra map[onNode]int // jobs that were placed on vnodes that bound those of users or groups
@@ -79,7 +83,7 @@ func (w *world) add(vn *state.Vnode) {
 
 // open tells whether the class may use the node.
 func (w *world) open(n *node, c *class) bool {
-	if !n.usable || w.hosts[n.host].shut || !w.lets(n, c) {
+	if !n.usable || w.hosts[n.host].shut || !w.lets(n, c) || slices.Contains(w.avoid, n.vnode.Host) {
 		return false
 	}
 	if n.mine == w.tried {

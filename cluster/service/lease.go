@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -38,6 +39,7 @@ func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]
 	s.renewed(host)
 	return connect.NewResponse(&api.LeaseReply{
 		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: fence,
+		Prove:    s.toProve(v, host, r.Msg.GetProved()),
 		Register: !h.Up || h.BootID != r.Msg.GetBootId() || h.SpoolID != r.Msg.GetSpoolId() || unreported(v, host),
 	}), nil
 }
@@ -50,8 +52,8 @@ func (s *Report) heard(ctx context.Context, v *state.View, h *state.Host, r *api
 			news = append(news, &command.ShortenFence{Host: h.Name, Held: held, Changed: v.Server().FenceChanged})
 		}
 	}
-	if text := trouble(r.GetTrouble()); text != h.Trouble {
-		news = append(news, &command.HostTrouble{Host: h.Name, Text: text})
+	if now := ailment(v, h, r); now != nil {
+		news = append(news, now)
 	}
 	if len(news) == 0 {
 		return
@@ -59,6 +61,41 @@ func (s *Report) heard(ctx context.Context, v *state.View, h *state.Host, r *api
 	if _, err := s.commit(ctx, pbs.User{}, news...); err != nil {
 		s.Logger.Warn("commit what a mom says of itself", "host", h.Name, "error", err)
 	}
+}
+
+// ailment returns what a renewal changes in what keeps a host from taking jobs; nil: nothing.
+func ailment(v *state.View, h *state.Host, r *api.LeaseRequest) *command.HostTrouble {
+	now := &command.HostTrouble{Host: h.Name, Text: trouble(r.GetTrouble())}
+	if h.Sick != "" && r.GetProved() == int64(h.SickSince) {
+		now.Proved = h.SickSince
+	}
+	for _, u := range r.GetUnstarted() {
+		run := command.UnstartedRun{Job: pbs.JobID(u.GetJob()), RunCount: pbs.RunCount(u.GetRunCount()), Reason: trouble(u.GetReason())}
+		if j, ok := v.Job(run.Job); ok && run.Waits(j, h.Name) && len(now.Unstarted) < maxUnstarted {
+			now.Unstarted = append(now.Unstarted, run)
+		}
+	}
+	if now.Text == h.Trouble && now.Proved == 0 && len(now.Unstarted) == 0 {
+		return nil
+	}
+	return now
+}
+
+// maxUnstarted bounds the runs that one command gives back; others come with the next renewal.
+const maxUnstarted = 100
+
+// toProve returns the number for which a sick host's mom is to prove that it is well, 0 for none. One
+// that was found sick again and again is asked later each time: what fails there its proof does not see.
+func (s *Report) toProve(v *state.View, host pbs.HostName, proved int64) int64 {
+	const step, longest = 5 * pbs.Time(time.Second), 6
+	h, ok := v.Host(host)
+	if !ok || h.Sick == "" || int64(h.SickSince) == proved {
+		return 0
+	}
+	if n := h.Relapses; n > 1 && v.Now() < h.SickSince+step<<min(n-2, longest) {
+		return 0
+	}
+	return int64(h.SickSince)
 }
 
 // trouble returns a mom's words as they may be shown: one line that is not too long.

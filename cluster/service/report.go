@@ -208,7 +208,7 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 			Source: source, Job: job, RunCount: run, ExitStatus: e.GetExitStatus(), Used: used(e.GetUsed()),
 			Comment: e.GetComment(), NeverStarted: e.GetNeverStarted(), Lost: e.GetLost(), StageoutStatus: e.GetStageoutStatus(),
 			StageInFailed: e.GetStageinFailed(), Present: used(e.GetPresent()), Checkpointed: e.GetCheckpointed(),
-			Keepers: keepers(e.GetKeepers()),
+			Keepers: keepers(e.GetKeepers()), Fault: pbs.HostName(e.GetFault()),
 		}, nil
 	default:
 		return nil, pbs.Errorf(pbs.InvalidRequest, "fact %d of %s is of no known kind", f.GetSeq(), host)

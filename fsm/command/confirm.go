@@ -46,6 +46,10 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return nil
 	}
 	next := *j
-	next.FailedRuns++
+	fault := pbs.HostName("")
+	if c.Refusal.Code == pbs.SystemError { // it cannot be saved there
+		fault = c.Host
+	}
+	notStarted(tx, m, &next, fault, c.Refusal.Message)
 	return requeue(tx, m, &next, state.JobRequeuedUnrun, c.Refusal.Message)
 }

@@ -25,6 +25,7 @@ type JobEnded struct {
 	Checkpointed   bool          `cbor:"20,keyasint,omitempty"` // the host keeps a checkpoint of it, to go on from
 
 	Keepers []pbs.HostName `cbor:"21,keyasint,omitempty"` // other hosts that keep parts of it
+	Fault   pbs.HostName   `cbor:"22,keyasint,omitempty"` // never started: whose fault it was; empty: no host's
 }
 
 // Apply ends the run. A report of an earlier run confirms that run's end and
@@ -91,7 +92,7 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 	case c.NeverStarted && c.StageInFailed:
 		return c.awaitFiles(tx, m, j)
 	case c.NeverStarted && retryable(c.ExitStatus) && !hasRun(tx, j):
-		j.FailedRuns++
+		notStarted(tx, m, j, c.Fault, c.Comment)
 		return requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment)
 	case (c.Lost || c.NeverStarted && retryable(c.ExitStatus)) && (!j.NotRerunnable || j.Checkpointed()): // it does not run again, but on
 		return requeue(tx, m, j, state.JobRequeued, c.Comment)

@@ -22,7 +22,7 @@ func TestFailedRuns_Hold(t *testing.T) {
 		}
 		w.must(&StartJob{Job: "0.srv", ExecVnode: "(a:ncpus=1)"})
 		h, _ := w.View().Host("a")
-		w.must(&OrderConfirmed{Host: "a", Order: h.NextOrder, Refusal: pbs.Errorf(pbs.SystemError, "no space left on device")})
+		w.must(&OrderConfirmed{Host: "a", Order: h.NextOrder, Refusal: pbs.Errorf(pbs.BadState, "no space left on device")})
 	}
 	j, _ := w.View().Job("0.srv")
 	if j.State != pbs.Held || j.Holds != pbs.HoldSystem || !strings.HasSuffix(j.Comment, "attempts to run: no space left on device") {

@@ -92,9 +92,9 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 }
 
 func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
-	reported, removed := map[pbs.VnodeName]bool{}, false
+	reported, removed, ailment := map[pbs.VnodeName]bool{}, false, c.Trouble
 	if h, ok := tx.Host(c.Host); ok {
-		removed = h.Removed
+		removed, ailment = h.Removed, h.Ailment()
 	}
 	for _, r := range c.Vnodes {
 		reported[r.Name] = true
@@ -112,7 +112,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 		if sharing, ok := next.Attrs.Get("sharing", ""); ok { // a hook has set it
 			next.Sharing = sharing
 		}
-		setFlags(&next, next.Flags&state.VnodeOffline|troubled(c.Trouble), m.At)
+		setFlags(&next, next.Flags&state.VnodeOffline|troubled(ailment), m.At)
 		next.OverCommitted = overCommitted(tx, &next)
 		tx.PutVnode(&next)
 	}
@@ -122,7 +122,7 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 		}
 		next, flags := *v, state.VnodeStale
 		if v.ByHook {
-			flags = troubled(c.Trouble)
+			flags = troubled(ailment)
 		}
 		setFlags(&next, next.Flags&state.VnodeOffline|flags, m.At)
 		tx.PutVnode(&next)

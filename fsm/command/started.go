@@ -69,7 +69,8 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	if err := move(&next, pbs.EventStarted); err != nil {
 		return err
 	}
-	next.Session, next.FailedRuns = c.Session, 0
+	next.Session, next.FailedRuns, next.Avoid = c.Session, 0, nil
+	cleared(tx, &next)
 	if next.State == pbs.Running {
 		next.Substate = pbs.SubRunning
 	}

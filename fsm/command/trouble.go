@@ -9,29 +9,66 @@ import (
 type HostTrouble struct {
 	Host pbs.HostName `cbor:"1,keyasint"`
 	Text string       `cbor:"2,keyasint,omitempty"` // why; empty: it can
+	// Proved is the Host.SickSince for which the mom has proved that it can start jobs; 0: it has not.
+	Proved pbs.Time `cbor:"3,keyasint,omitempty"`
+	// Unstarted are runs whose programs did not run and never will, of which the mom's disk does not
+	// take the facts.
+	Unstarted []UnstartedRun `cbor:"4,keyasint,omitempty"`
+}
+
+// exitRetry is PBS's internal exit status of a job that could not be started now.
+const exitRetry = -3
+
+// UnstartedRun is a run that its mom cannot start, and why.
+type UnstartedRun struct {
+	Job      pbs.JobID    `cbor:"1,keyasint"`
+	RunCount pbs.RunCount `cbor:"2,keyasint"`
+	Reason   string       `cbor:"3,keyasint,omitempty"`
 }
 
 // Apply marks the host's vnodes; jobs that run there stay.
 func (c *HostTrouble) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	for _, run := range c.Unstarted {
+		if err := run.giveBack(tx, m, c.Host); err != nil {
+			return err
+		}
+	}
 	h, ok := tx.Host(c.Host)
 	if !ok {
 		return pbs.Refuse(pbs.UnknownNode)
 	}
-	if h.Trouble == c.Text {
-		return nil
-	}
 	next := *h
 	next.Trouble = c.Text
-	tx.PutHost(&next)
-	for _, v := range vnodesOf(tx, c.Host) {
-		marked := *v
-		setFlags(&marked, v.Flags&^state.VnodeTroubled|troubled(c.Text), m.At)
-		tx.PutVnode(&marked)
+	if c.Proved != 0 && c.Proved == h.SickSince {
+		next.Sick, next.SickSince, next.Fails = "", 0, 0
 	}
-	if (c.Text == "") != (h.Trouble == "") {
-		tx.Emit(state.Event{Kind: state.HostTroubled, Object: string(c.Host), Text: c.Text})
+	if next.Trouble != h.Trouble || next.Sick != h.Sick {
+		ailing(tx, m, h, &next)
 	}
 	return nil
+}
+
+// Waits tells whether the run counts, and its program was not accepted yet.
+func (r UnstartedRun) Waits(j *state.Job, host pbs.HostName) bool {
+	return started(j) && j.RunCount == r.RunCount && j.MS == host && j.Session == 0
+}
+
+// giveBack ends the run as one that was never started. The fact of its end, which comes when the disk
+// takes it, is then that of an earlier run.
+func (r UnstartedRun) giveBack(tx *state.Tx, m Meta, host pbs.HostName) error {
+	j, ok := tx.Job(r.Job)
+	if !ok || !r.Waits(j, host) {
+		return nil
+	}
+	dropOrders(tx, host, r.Job, r.RunCount)
+	next := *j
+	end := JobEnded{Job: r.Job, RunCount: r.RunCount, ExitStatus: exitRetry, NeverStarted: true, Comment: r.Reason, Fault: host}
+	next.ExitStatus, next.HasExited, next.Ended = end.ExitStatus, true, m.At
+	ended, err := end.releaseAtEnd(tx, m, &next)
+	if err != nil {
+		return err
+	}
+	return end.settle(tx, m, ended)
 }
 
 func troubled(text string) state.VnodeFlags {

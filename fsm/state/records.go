@@ -170,6 +170,14 @@ type Host struct {
 	Hooks   uint64 `cbor:"25,keyasint,omitempty"` // HookGeneration that the mom has confirmed since it registered
 
 	Kept []KeptSlots `cbor:"40,keyasint,omitempty"` // they count as long as their runs are on
+
+	// Fails is how many starts in a row have failed through the host. Sick says why it takes no new jobs
+	// for that, since when; its mom proves that it is well by naming that time. Relapses counts the
+	// times it was sick since it has started a job.
+	Fails     uint32   `cbor:"41,keyasint,omitempty"`
+	Sick      string   `cbor:"42,keyasint,omitempty"`
+	SickSince pbs.Time `cbor:"43,keyasint,omitempty"`
+	Relapses  uint32   `cbor:"44,keyasint,omitempty"`
 }
 
 // KeptSlots are the indices of exec_host that a run keeps on a host that it has released.
@@ -213,13 +221,16 @@ type Job struct {
 	// does not start before they have confirmed (L2).
 	Unconfirmed []HostRun `cbor:"26,keyasint,omitempty"`
 
-	ExitStatus int32         `cbor:"27,keyasint,omitempty"`
-	HasExited  bool          `cbor:"28,keyasint,omitempty"` // ExitStatus means something
-	Comment    string        `cbor:"29,keyasint,omitempty"`
-	Attrs      attr.List     `cbor:"30,keyasint,omitempty"` // the cold ones
-	Modified   uint64        `cbor:"31,keyasint,omitempty"` // index of the last change
-	FailedRuns uint32        `cbor:"32,keyasint,omitempty"` // starts in a row that came to nothing
-	Assigned   resource.List `cbor:"33,keyasint,omitempty"` // charged by the present or last run: resource_assigned.* of accounting
+	ExitStatus int32     `cbor:"27,keyasint,omitempty"`
+	HasExited  bool      `cbor:"28,keyasint,omitempty"` // ExitStatus means something
+	Comment    string    `cbor:"29,keyasint,omitempty"`
+	Attrs      attr.List `cbor:"30,keyasint,omitempty"` // the cold ones
+	Modified   uint64    `cbor:"31,keyasint,omitempty"` // index of the last change
+	FailedRuns uint32    `cbor:"32,keyasint,omitempty"` // starts in a row that came to nothing
+	// Avoid names hosts through whose fault starts have failed since the job ran last: it gets others, if
+	// any has room. Replaced, never written to.
+	Avoid    []pbs.HostName `cbor:"120,keyasint,omitempty"`
+	Assigned resource.List  `cbor:"33,keyasint,omitempty"` // charged by the present or last run: resource_assigned.* of accounting
 
 	Rank  uint64 `cbor:"41,keyasint,omitempty"` // one more than the place that qorder gave it; 0: Seq
 	Sub   uint32 `cbor:"34,keyasint,omitempty"` // one more than the index of a subjob; 0: it is none

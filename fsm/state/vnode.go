@@ -118,7 +118,7 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		"pcpus":                  v.pcpus(host),
 		"jobs":                   v.JobsText(),
 		"maintenance_jobs":       v.maintenanceJobs(),
-		"comment":                cmp.Or(v.Comment, host.Trouble),
+		"comment":                cmp.Or(v.Comment, host.Ailment()),
 		"resv_enable":            boolText(!v.Unreserved),
 		"sharing":                v.SharingText(),
 		"license":                "l",
@@ -178,6 +178,10 @@ func (v *Vnode) SharingText() string {
 	}
 	return v.Sharing
 }
+
+// Ailment tells why the host takes no jobs though it is up: what its mom says, or what came of the
+// starts there; empty: it takes jobs.
+func (h *Host) Ailment() string { return cmp.Or(h.Trouble, h.Sick) }
 
 // NaturalVnode returns the name of the vnode that stands for a host as a whole.
 func NaturalVnode(h pbs.HostName) pbs.VnodeName { return pbs.VnodeName(h) }

@@ -53,6 +53,44 @@ func WriteDeadline(path string, d Deadline) error {
 	return nil
 }
 
+// A DeadlineFile is WriteDeadline with the file kept open: a host that has no descriptors left can
+// still move the deadline of its jobs. The zero value is ready; one goroutine uses it at a time.
+type DeadlineFile struct{ open *os.File }
+
+// Write moves the deadline of all shims that were given this file.
+func (f *DeadlineFile) Write(path string, d Deadline) error {
+	if f.open != nil && f.current(path) {
+		if _, err := f.open.WriteAt(d.line(), 0); err != nil {
+			return fmt.Errorf("move deadline: %w", err)
+		}
+		return nil
+	}
+	if err := WriteDeadline(path, d); err != nil {
+		return err
+	}
+	f.Close()
+	f.open, _ = os.OpenFile(path, os.O_WRONLY, 0) // else it is opened anew each time
+	return nil
+}
+
+// current tells whether the file that is open is still the one that shims read.
+func (f *DeadlineFile) current(path string) bool {
+	have, err := f.open.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(have, now)
+}
+
+// Close closes the file.
+func (f *DeadlineFile) Close() {
+	if f.open != nil {
+		_ = f.open.Close()
+		f.open = nil
+	}
+}
+
 func createDeadline(path string, d Deadline) error {
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
 	err := os.WriteFile(tmp, d.line(), 0o600)

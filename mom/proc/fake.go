@@ -254,6 +254,16 @@ func (f *Fake) Forestall(dir string) (Handle, bool, error) {
 	return Handle{}, false, nil
 }
 
+// Prove implements System: a scripted host can start jobs unless it is full.
+func (f *Fake) Prove(ctx context.Context, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.full {
+		return syscall.ENOSPC
+	}
+	return ctx.Err()
+}
+
 // EndStrays implements System.
 func (f *Fake) EndStrays(parent string) (int, error) {
 	f.mu.Lock()

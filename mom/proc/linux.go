@@ -36,6 +36,7 @@ func NewLinux(shim string) (*Linux, error) {
 	if err != nil {
 		return nil, err
 	}
+	keepThreads()
 	return &Linux{shim: shim, boot: boot, children: make(map[int]*os.Process)}, nil
 }
 
@@ -52,7 +53,7 @@ func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error
 	}
 	spec.Version = specVersion
 	if err := writeRecord(filepath.Join(dir, specFile), spec, false); err != nil {
-		return Handle{}, fmt.Errorf("start shim: %w", err)
+		return Handle{}, fmt.Errorf("start shim: %w: %w", ErrNoShim, err)
 	}
 	r, err := l.launch(ctx, dir)
 	switch {
@@ -63,6 +64,8 @@ func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error
 		return l.settle(ctx, dir, h, err)
 	case r.Fenced:
 		return r.Handle, ErrFenced
+	case r.Again && r.Handle.PID == 0: // it could not even claim the folder
+		return r.Handle, fmt.Errorf("start shim: %w: %s", ErrNoShim, r.Failed)
 	case r.Again: // once its word is on disk, nobody takes it for one that runs
 		return r.Handle, errors.Join(fmt.Errorf("start shim: %s", r.Failed), l.waitGone(ctx, r.Handle))
 	case r.Failed != "":
@@ -75,7 +78,7 @@ func (l *Linux) Start(ctx context.Context, dir string, spec Spec) (Handle, error
 // have left the program running, so that the job must not count as never started (L2).
 func (l *Linux) unanswered(ctx context.Context, dir string, cause error) (Handle, error) {
 	h, found, err := l.Find(dir)
-	if err == nil && !found {
+	if errors.Is(cause, ErrNoShim) || err == nil && !found {
 		return Handle{}, fmt.Errorf("start shim: %w", cause)
 	}
 	return l.settle(ctx, dir, h, err)
@@ -84,12 +87,14 @@ func (l *Linux) unanswered(ctx context.Context, dir string, cause error) (Handle
 func (l *Linux) launch(ctx context.Context, dir string) (reply, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return reply{}, err
+		return reply{}, fmt.Errorf("%w: %w", ErrNoShim, err)
 	}
 	defer r.Close()
 	err = l.spawn(dir, w)
-	if err = errors.Join(err, w.Close()); err != nil {
-		return reply{}, err
+	if closed := w.Close(); err != nil {
+		return reply{}, fmt.Errorf("%w: %w", ErrNoShim, err)
+	} else if closed != nil {
+		return reply{}, closed
 	}
 	stop := context.AfterFunc(ctx, func() { _ = r.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()

@@ -226,6 +226,43 @@ func TestStart_ProgramOrFolderMissing(t *testing.T) {
 	}
 }
 
+// What the host cannot give at the moment is not the job's fault: the start fails, and may be repeated.
+func TestStart_HostInWant(t *testing.T) {
+	for _, c := range []struct {
+		cause error
+		again bool
+	}{
+		{syscall.EAGAIN, true},
+		{syscall.ENOMEM, true},
+		{&os.PathError{Op: "fork/exec", Path: "/bin/sh", Err: syscall.EMFILE}, true},
+		{syscall.ENOENT, false},
+		{syscall.EACCES, false},
+		{syscall.E2BIG, false},
+		{syscall.ENOEXEC, false},
+	} {
+		s := &shim{spec: Spec{Path: "/bin/sh", Dir: "/"}}
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.notExecuted(null, c.cause)
+		if c.again != (err != nil) || c.again != Wanting(err) || c.again != (s.exit.Status == 0) {
+			t.Errorf("%v: %v, status %d", c.cause, err, s.exit.Status)
+		}
+		_ = null.Close()
+	}
+}
+
+func TestProve(t *testing.T) {
+	l, dir := newLinux(t), folder(t)
+	if err := l.Prove(within(t), dir); err != nil {
+		t.Errorf("the host is well, and cannot prove it: %v", err)
+	}
+	if err := l.Prove(within(t), filepath.Join(dir, "missing")); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("a proof without a folder: %v", err)
+	}
+}
+
 func TestSignal_ReachesTheWholeTree(t *testing.T) {
 	l, dir := newLinux(t), folder(t)
 	// A child that ignores SIGTERM, and one that detaches itself twice into its own session.

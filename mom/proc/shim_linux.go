@@ -57,6 +57,9 @@ type reply struct {
 // ShimMain is the shim: it runs the spec in the folder args[0], outlives the mom, and
 // writes there how the job ended. It returns the process's exit status.
 func ShimMain(args []string) int {
+	if len(args) == 2 && args[0] == proveFlag {
+		return prove(args[1])
+	}
 	if len(args) != 1 {
 		fmt.Fprintf(os.Stderr, "usage: %s FOLDER\n", ShimName)
 		return 2
@@ -86,13 +89,13 @@ func (s *shim) run() error {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	if err := s.claim(); err != nil {
-		s.answer(reply{Failed: err.Error(), Claimed: errors.Is(err, fs.ErrExist)})
+		s.answer(reply{Failed: err.Error(), Claimed: errors.Is(err, fs.ErrExist), Again: Wanting(err)})
 		return err
 	}
 	main, err := s.start()
 	if err != nil {
-		s.exit.Failed, s.exit.Fenced = err.Error(), errors.Is(err, ErrFenced)
-		s.answer(reply{Handle: s.handle, Failed: s.exit.Failed, Fenced: s.exit.Fenced, Again: errors.Is(err, errCgroup)})
+		s.exit.Failed, s.exit.Fenced, s.exit.Again = err.Error(), errors.Is(err, ErrFenced), errors.Is(err, errCgroup) || Wanting(err)
+		s.answer(reply{Handle: s.handle, Failed: s.exit.Failed, Fenced: s.exit.Fenced, Again: s.exit.Again})
 		return s.finish()
 	}
 	s.answer(reply{Handle: s.handle})
@@ -195,8 +198,8 @@ func (s *shim) fork(stdin, stdout, stderr *os.File) (int, error) {
 // notExecuted tells the two reasons apart that the kernel gives in one: a folder that
 // the job cannot start in fails it, a program that does not run ends it as in a shell.
 func (s *shim) notExecuted(stderr *os.File, cause error) error {
-	if errors.Is(cause, errCgroup) {
-		return cause
+	if errors.Is(cause, errCgroup) || Wanting(cause) {
+		return fmt.Errorf("start %s: %w", s.spec.Path, cause)
 	}
 	folder := asOwner(s.spec.Owner, func() error {
 		_, err := os.Stat(filepath.Join(s.spec.Dir, "."))
@@ -237,6 +240,9 @@ func (s *shim) answer(r reply) {
 	_ = s.reply.Close()
 }
 
+// failedFor is how long a shim whose program did not run tries to write that down: the mom knows it.
+const failedFor = 3 * time.Second
+
 // finish writes the end, however long the disk is full: the shim is the only one who
 // knows it.
 func (s *shim) finish() error {
@@ -245,10 +251,11 @@ func (s *shim) finish() error {
 		s.exit.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 		s.exit.MaxRSS, s.exit.ShimRSS = used.Maxrss*1024, ownRSS()*1024
 	}
-	s.exit.Version, s.exit.Finished = specVersion, time.Now().UnixNano()
+	began := time.Now()
+	s.exit.Version, s.exit.Finished = specVersion, began.UnixNano()
 	for {
 		err := writeRecord(filepath.Join(s.dir, exitFile), s.exit, true)
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
+		if err == nil || errors.Is(err, fs.ErrNotExist) || s.exit.Failed != "" && time.Since(began) > failedFor {
 			return err
 		}
 		fmt.Fprintf(os.Stderr, "%s: %v\n", ShimName, err)

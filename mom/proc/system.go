@@ -24,6 +24,9 @@ type System interface {
 	// on its way. It returns the handle of a shim that has claimed dir before and may
 	// have started its program; false: nothing was started in dir and nothing will be.
 	Forestall(dir string) (Handle, bool, error)
+	// Prove starts a program that writes a file in dir and syncs it, and waits for it: whether the host can
+	// start jobs.
+	Prove(ctx context.Context, dir string) error
 	// EndStrays kills what runs under shims that have claimed folders below parent: the
 	// jobs of a mom that has lost its memory of them. It returns how many there were.
 	EndStrays(parent string) (int, error)
@@ -52,6 +55,9 @@ type System interface {
 // ErrFenced is returned when the fence had fallen before the program could run: it
 // did not, and will not in this folder.
 var ErrFenced = errors.New("the fence fell before the job was started: no server was heard of in time")
+
+// ErrNoShim is in the chain of errors of Start when no shim was started by the call.
+var ErrNoShim = errors.New("no shim was started")
 
 // ErrLost is returned by Wait when a shim is gone without a record of the end.
 var ErrLost = errors.New("the processes are gone without a record of their end")
@@ -133,6 +139,7 @@ type Exit struct {
 	ShimRSS  int64         `json:"shim_rss"`          // bytes; a MaxRSS that is not above may be the shim's
 	Fenced   bool          `json:"fenced,omitempty"`  // the fence fell
 	Failed   string        `json:"failed,omitempty"`  // the program could not be started
+	Again    bool          `json:"again,omitempty"`   // it could not for the host's sake: it may be better next time
 	Left     int           `json:"left,omitempty"`    // processes that survived SIGKILL
 	ByOrder  bool          `json:"ordered,omitempty"` // the shim itself was told to end the job
 	Finished int64         `json:"finished"`          // wall clock, nanoseconds

@@ -48,6 +48,8 @@ type Ended struct {
 	Checkpointed  bool `json:"checkpointed,omitempty"` // it goes on from what the host keeps
 	// Keepers are the other hosts that keep parts of that.
 	Keepers []pbs.HostName `json:"keepers,omitempty"`
+	// Fault is the host whose fault it is that the program was never started; empty: none's.
+	Fault pbs.HostName `json:"fault,omitempty"`
 	// Present is what the hosts have used that kept vnodes to the end, if others were released.
 	Present []Used `json:"present,omitempty"`
 }

@@ -202,11 +202,28 @@ const probeBytes = 16 << 10
 // Probe tells whether the disk would take an order now: it writes as much, and removes
 // it again.
 func (s *Spool) Probe() error {
-	path := filepath.Join(TasksDir(s.home), ".probe")
-	err := s.disk.at(Write, path)
-	if err == nil {
-		err = os.WriteFile(path, make([]byte, probeBytes), 0o600)
-	}
+	return s.probe(".probe", func(path string) error {
+		if err := s.disk.at(Write, path); err != nil {
+			return err
+		}
+		return os.WriteFile(path, make([]byte, probeBytes), 0o600)
+	})
+}
+
+// Prove does with a file what saving a task does: it is written, synced and renamed.
+func (s *Spool) Prove() error {
+	return s.probe(".proved", func(path string) error {
+		err := s.disk.put(path, make([]byte, probeBytes), 0o600)
+		if err != nil {
+			_ = os.Remove(path + ".tmp")
+		}
+		return err
+	})
+}
+
+func (s *Spool) probe(name string, write func(path string) error) error {
+	path := filepath.Join(TasksDir(s.home), name)
+	err := write(path)
 	if gone := os.Remove(path); err == nil {
 		err = gone
 	}

@@ -47,7 +47,7 @@ func TestRunner_FolderThatHangs(t *testing.T) {
 			t.Error("the task is not over")
 		}
 		began := time.Now()
-		if _, _, _, err := NewRunner(s, task).start(ctx, ctx, task); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > foldersFor {
+		if _, _, _, err := NewRunner(s, task).prepare(ctx, ctx, task); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > foldersFor {
 			t.Errorf("the next run after %s: %v", time.Since(began), err)
 		}
 		close(host.released)
@@ -68,7 +68,7 @@ func TestRunner_NextRunKeepsItsFiles(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			close(host.released)
 		}()
-		if _, _, _, err := NewRunner(s, task).start(t.Context(), t.Context(), task); err != nil {
+		if _, _, _, err := NewRunner(s, task).prepare(t.Context(), t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -17,7 +17,7 @@ func (t Task) failed(ev Failed) (Task, []Action, error) {
 		status = ExitAborted
 	}
 	t.Barred = t.Barred || ev.Barred
-	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted})
+	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted, Fault: ev.Fault})
 }
 
 // neverStarted ends a task whose program did not run, once it is sure that it will not.

@@ -4,6 +4,7 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
@@ -37,8 +38,9 @@ type (
 		Status int
 		Code   int // what the log calls it; 0: Status
 		Reason string
-		Barred bool // the shim itself said so: there is none on its way
-		Hook   bool // a hook has refused it
+		Barred bool         // the shim itself said so: there is none on its way
+		Hook   bool         // a hook has refused it
+		Fault  pbs.HostName // the host whose fault it is; empty: none's
 	}
 	// Found says that a shim has claimed the folder of a task that was about to end as
 	// never started.

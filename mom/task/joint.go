@@ -76,14 +76,14 @@ func each(ctx context.Context, hosts []Host, do func(ctx context.Context, h Host
 func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 	used, err := s.begun(hooks, t)
 	if err != nil {
-		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err)})
+		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err), Fault: s.fault(err)})
 	}
 	parts, err := s.parted(t)
 	if errors.Is(err, errBadRestart) {
 		return unless(ctx, JoinFailed{Reason: err.Error(), Status: ExitBadRestart})
 	}
 	if err != nil {
-		return unless(ctx, JoinFailed{Reason: err.Error()})
+		return unless(ctx, JoinFailed{Reason: err.Error(), Fault: s.fault(err)})
 	}
 	bounded, cancel := context.WithTimeout(hooks, joinFor+s.patience("execjob_begin"))
 	defer cancel()
@@ -117,7 +117,11 @@ func (s *Site) notJoined(t Task, h Host, err error) Event {
 	if t.Restart != nil && pbs.CodeOf(err) == pbs.BoundElsewhere {
 		status = ExitBadRestart
 	}
-	return JoinFailed{Reason: s.startError(t, h, "JOIN_JOB", err).Error(), Status: status}
+	fault := pbs.HostName("")
+	if own, ok := errors.AsType[*pbs.Error](err); ok && own.Code == pbs.SystemError {
+		fault = h.Name
+	}
+	return JoinFailed{Reason: s.startError(t, h, "JOIN_JOB", err).Error(), Status: status, Fault: fault}
 }
 
 // startError notes that a sister has failed at a step of the start.

@@ -39,11 +39,11 @@ func (s *Site) take(ctx, hooks context.Context, t Task) Event {
 		if errors.Is(err, errBadRestart) {
 			status = ExitBadRestart
 		}
-		return unless(ctx, Failed{Status: status, Reason: err.Error()})
+		return unless(ctx, Failed{Status: status, Reason: err.Error(), Fault: s.fault(err)})
 	}
 	used, err := s.begun(hooks, t)
 	if err != nil {
-		return unless(ctx, Failed{Status: ExitRetry, Reason: err.Error(), Hook: true})
+		return unless(ctx, Failed{Status: ExitRetry, Reason: err.Error(), Hook: true, Fault: s.fault(err)})
 	}
 	return Fetched{Used: used}
 }
@@ -72,7 +72,7 @@ func (s *Site) confirm(ctx, start context.Context, t Task) Event {
 			if err = s.Spool.SaveScript(t.Key, script, func(string) error { return nil }); err == nil {
 				return Fetched{}
 			}
-			return Failed{Status: ExitRetry, Reason: err.Error()}
+			return Failed{Status: ExitRetry, Reason: err.Error(), Fault: s.Host}
 		}
 		if refusal, ok := errors.AsType[*pbs.Error](err); ok && refusal.Code != pbs.NoQuorum {
 			return Failed{Status: ExitRetry, Reason: fmt.Sprintf("fetch script: %v", err)}
@@ -100,7 +100,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 // with a context of their own.
 func (r *Runner) launch(ctx, hooks context.Context, t Task) Event {
 	s := r.site
-	h, account, used, err := r.start(ctx, hooks, t)
+	spec, account, used, err := r.prepare(ctx, hooks, t)
+	never, h := err != nil && r.fresh, proc.Handle{} // whether it is sure that there is no shim
+	if err == nil {
+		h, err = s.System.Start(ctx, s.Spool.TaskDir(t.Key), spec)
+		never = errors.Is(err, proc.ErrNoShim) && r.fresh
+		err = startFailed(err)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil // the mom goes away; the next one looks for the shim
@@ -111,13 +117,14 @@ func (r *Runner) launch(ctx, hooks context.Context, t Task) Event {
 	}
 	status := ExitRetry
 	_, own := errors.AsType[*proc.StartError](err)
+	fenced := errors.Is(err, proc.ErrFenced)
 	if own || errors.Is(err, ErrNoAccount) {
 		status = ExitOwnFault
 	}
 	if errors.Is(err, errBadRestart) {
 		status = ExitBadRestart
 	}
-	return Failed{Status: status, Code: hookCode(err), Reason: err.Error(), Barred: own || errors.Is(err, proc.ErrFenced)}
+	return Failed{Status: status, Code: hookCode(err), Reason: err.Error(), Barred: own || fenced || never, Fault: s.fault(err)}
 }
 
 // bar makes sure that no shim starts any more. One that a mom has spawned and that has
@@ -162,40 +169,35 @@ func (s *Site) programName(t Task) string {
 	return t.executable()
 }
 
-func (r *Runner) start(ctx, hooks context.Context, t Task) (proc.Handle, Account, []spool.Used, error) {
+// prepare makes all that the program needs, and runs the hooks before it.
+func (r *Runner) prepare(ctx, hooks context.Context, t Task) (spec proc.Spec, a Account, used []spool.Used, err error) {
 	s := r.site
-	a, err := s.account(ctx, t)
-	if err != nil {
-		return proc.Handle{}, a, nil, fmt.Errorf("account of the owner: %w", err)
+	if a, err = s.account(ctx, t); err != nil {
+		return spec, a, nil, fmt.Errorf("account of the owner: %w", err)
 	}
 	nodes, err := t.nodeFile(string(s.Host))
 	if err != nil {
-		return proc.Handle{}, a, nil, &proc.StartError{Reason: err.Error()}
+		return spec, a, nil, &proc.StartError{Reason: err.Error()}
 	}
 	if err := s.folders(ctx, t, a); err != nil {
-		return proc.Handle{}, a, nil, err
+		return spec, a, nil, err
 	}
 	if err := s.Spool.SaveNodeFile(t.Key.Job, nodes); err != nil {
-		return proc.Handle{}, a, nil, err
+		return spec, a, nil, ofHost(err)
 	}
 	if t.Script && s.SwitchUser {
 		if err := os.Chown(s.Spool.Script(t.Key), int(a.UID), int(a.GID)); err != nil {
-			return proc.Handle{}, a, nil, fmt.Errorf("give script to its owner: %w", err)
+			return spec, a, nil, ofHost(fmt.Errorf("give script to its owner: %w", err))
 		}
 	}
-	spec := s.spec(t, a)
-	used, err := r.launching(hooks, t, &spec)
-	if err != nil {
-		return proc.Handle{}, a, nil, err
+	spec = s.spec(t, a)
+	if used, err = r.launching(hooks, t, &spec); err != nil {
+		return spec, a, nil, err
 	}
 	if err := s.restarting(t, a, &spec); err != nil {
-		return proc.Handle{}, a, nil, err
+		return spec, a, nil, err
 	}
-	if err := s.restartSisters(hooks, t); err != nil {
-		return proc.Handle{}, a, nil, err
-	}
-	h, err := s.System.Start(ctx, s.Spool.TaskDir(t.Key), spec)
-	return h, a, used, err
+	return spec, a, used, s.restartSisters(hooks, t)
 }
 
 func (s *Site) spec(t Task, a Account) proc.Spec {

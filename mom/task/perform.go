@@ -180,6 +180,7 @@ func (r *Runner) now(ctx context.Context, ev Event) { r.open(ctx, letter{event: 
 func (r *Runner) fact(ctx context.Context, a Action, f spool.Fact, done Event) {
 	if err := r.site.Spool.Append(f); err != nil {
 		r.site.Logger.Error("fact not saved", "task", r.task.Key.String(), "err", err)
+		r.hindered(nil, err)
 		r.later(alarm{at: time.Now().Add(again), action: &a})
 		return
 	}

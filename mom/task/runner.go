@@ -26,6 +26,9 @@ type Runner struct {
 	task Task // of the goroutine of Run
 	// saved says that task is the record that was saved last; of the goroutine of Run.
 	saved bool
+	// fresh says that the order has come in this life of the mom: no earlier one may have started a shim.
+	fresh     bool
+	unstarted atomic.Pointer[string] // why the run is given back; nil: it is not
 
 	view atomic.Pointer[Task]
 	mail chan letter
@@ -121,6 +124,7 @@ func (r *Runner) Tell(ctx context.Context, ev Event) error {
 // was dropped, or when ctx ends: then the job runs on.
 func (r *Runner) Run(ctx context.Context, first Event) {
 	defer close(r.done)
+	_, r.fresh = first.(Accept)
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.wg.Wait()
 	defer cancel()
@@ -159,7 +163,7 @@ func (r *Runner) open(ctx context.Context, l letter) {
 		return
 	}
 	r.site.Logger.Error("task event not handled", "task", r.task.Key.String(), "err", err)
-	r.later(alarm{at: time.Now().Add(again), event: l.event})
+	r.later(alarm{at: time.Now().Add(again), event: r.hindered(l.event, err)})
 }
 
 // record makes next what is on disk of the task. If somebody has removed its folder it is made

@@ -22,8 +22,9 @@ type (
 	// JoinFailed says that one is not.
 	JoinFailed struct {
 		Reason string
-		Code   int // what the log calls it; 0: ExitRetry
-		Status int // one of the Exit statuses; 0: ExitRetry
+		Code   int          // what the log calls it; 0: ExitRetry
+		Status int          // one of the Exit statuses; 0: ExitRetry
+		Fault  pbs.HostName // the host whose fault it is; empty: none's
 	}
 	// Polled tells what the sisters that have answered have used so far.
 	Polled struct {
@@ -101,7 +102,7 @@ func (t Task) joinFailed(ev JoinFailed) (Task, []Action, error) {
 	if ev.Status != 0 {
 		status = ev.Status
 	}
-	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted})
+	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted, Fault: ev.Fault})
 }
 
 // polled takes the sisters' shares over. A run that has lost a sister ends.
@@ -222,7 +223,7 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 			return t, nil, nil
 		}
 		t.HookRefused = ev.Hook
-		return t.leave(spool.Ended{ExitStatus: ev.Status, Comment: ev.Reason, NeverStarted: true})
+		return t.leave(spool.Ended{ExitStatus: ev.Status, Comment: ev.Reason, NeverStarted: true, Fault: ev.Fault})
 	case Lapsed:
 		if t.Lapse >= ev.Now || t.Fenced || t.Over() {
 			return t, nil, nil

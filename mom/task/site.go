@@ -88,7 +88,9 @@ type Site struct {
 	// Relay brings the output of a program of a sister to the job's; nil: nobody does.
 	Relay func(k spool.TaskKey, host pbs.HostName, program uint32)
 	// Measure raises a measurement to what the host knows better; nil: it knows nothing.
-	Measure    func(t Task, u proc.Usage) proc.Usage
+	Measure func(t Task, u proc.Usage) proc.Usage
+	// GiveBack is called when a run cannot be reported as never started: see Runner.Unstarted; nil: nobody is.
+	GiveBack   func()
 	Settings   func() Settings
 	Lines      Lines
 	Logger     *slog.Logger

@@ -788,6 +788,7 @@ type Ended struct {
 	Present        []*Attribute           `protobuf:"bytes,8,rep,name=present,proto3" json:"present,omitempty"`                                      // as JobSample has it
 	Checkpointed   bool                   `protobuf:"varint,20,opt,name=checkpointed,proto3" json:"checkpointed,omitempty"`                          // it goes on later from what the mom keeps
 	Keepers        []string               `protobuf:"bytes,21,rep,name=keepers,proto3" json:"keepers,omitempty"`                                     // other hosts that keep parts of that
+	Fault          string                 `protobuf:"bytes,22,opt,name=fault,proto3" json:"fault,omitempty"`                                         // never started: the host whose fault that was; empty: none's
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -890,6 +891,13 @@ func (x *Ended) GetKeepers() []string {
 		return x.Keepers
 	}
 	return nil
+}
+
+func (x *Ended) GetFault() string {
+	if x != nil {
+		return x.Fault
+	}
+	return ""
 }
 
 type FactsReply struct {
@@ -1099,6 +1107,8 @@ type LeaseRequest struct {
 	SpoolId       string                 `protobuf:"bytes,3,opt,name=spool_id,json=spoolId,proto3" json:"spool_id,omitempty"`
 	FenceSeconds  int64                  `protobuf:"varint,4,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // of the last renewal that was answered: no shim counts longer; 0: no deadline
 	Trouble       string                 `protobuf:"bytes,5,opt,name=trouble,proto3" json:"trouble,omitempty"`                                // why no job can be taken, such as a full disk; empty: none
+	Proved        int64                  `protobuf:"varint,6,opt,name=proved,proto3" json:"proved,omitempty"`                                 // of LeaseReply.prove: since then the host has written, synced, forked and executed
+	Unstarted     []*Unstarted           `protobuf:"bytes,7,rep,name=unstarted,proto3" json:"unstarted,omitempty"`                            // runs that the mom cannot start, and cannot report by a fact
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1168,19 +1178,95 @@ func (x *LeaseRequest) GetTrouble() string {
 	return ""
 }
 
+func (x *LeaseRequest) GetProved() int64 {
+	if x != nil {
+		return x.Proved
+	}
+	return 0
+}
+
+func (x *LeaseRequest) GetUnstarted() []*Unstarted {
+	if x != nil {
+		return x.Unstarted
+	}
+	return nil
+}
+
+// Unstarted is a run whose program did not run and never will, on a host whose disk does not take the fact of it.
+type Unstarted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	RunCount      uint32                 `protobuf:"varint,2,opt,name=run_count,json=runCount,proto3" json:"run_count,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unstarted) Reset() {
+	*x = Unstarted{}
+	mi := &file_report_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unstarted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unstarted) ProtoMessage() {}
+
+func (x *Unstarted) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unstarted.ProtoReflect.Descriptor instead.
+func (*Unstarted) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Unstarted) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *Unstarted) GetRunCount() uint32 {
+	if x != nil {
+		return x.RunCount
+	}
+	return 0
+}
+
+func (x *Unstarted) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type LeaseReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
 	FenceSeconds  int64                  `protobuf:"varint,3,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // from the sending of the request to the deadline of the jobs; 0: none
 	Register      bool                   `protobuf:"varint,4,opt,name=register,proto3" json:"register,omitempty"`                             // the state has the host as down, or not at all: register again
+	Prove         int64                  `protobuf:"varint,5,opt,name=prove,proto3" json:"prove,omitempty"`                                   // starts in a row have failed there: the mom is to prove that it can start jobs, and to name this number; 0: no
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LeaseReply) Reset() {
 	*x = LeaseReply{}
-	mi := &file_report_proto_msgTypes[16]
+	mi := &file_report_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1192,7 +1278,7 @@ func (x *LeaseReply) String() string {
 func (*LeaseReply) ProtoMessage() {}
 
 func (x *LeaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[16]
+	mi := &file_report_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1205,7 +1291,7 @@ func (x *LeaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseReply.ProtoReflect.Descriptor instead.
 func (*LeaseReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{16}
+	return file_report_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LeaseReply) GetEpoch() uint64 {
@@ -1236,6 +1322,13 @@ func (x *LeaseReply) GetRegister() bool {
 	return false
 }
 
+func (x *LeaseReply) GetProve() int64 {
+	if x != nil {
+		return x.Prove
+	}
+	return 0
+}
+
 type ScriptRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
@@ -1247,7 +1340,7 @@ type ScriptRequest struct {
 
 func (x *ScriptRequest) Reset() {
 	*x = ScriptRequest{}
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1259,7 +1352,7 @@ func (x *ScriptRequest) String() string {
 func (*ScriptRequest) ProtoMessage() {}
 
 func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1272,7 +1365,7 @@ func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptRequest.ProtoReflect.Descriptor instead.
 func (*ScriptRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{17}
+	return file_report_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ScriptRequest) GetJob() string {
@@ -1307,7 +1400,7 @@ type ScriptReply struct {
 
 func (x *ScriptReply) Reset() {
 	*x = ScriptReply{}
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1412,7 @@ func (x *ScriptReply) String() string {
 func (*ScriptReply) ProtoMessage() {}
 
 func (x *ScriptReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1425,7 @@ func (x *ScriptReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptReply.ProtoReflect.Descriptor instead.
 func (*ScriptReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{18}
+	return file_report_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ScriptReply) GetData() []byte {
@@ -1361,7 +1454,7 @@ type RunOwner struct {
 
 func (x *RunOwner) Reset() {
 	*x = RunOwner{}
-	mi := &file_report_proto_msgTypes[19]
+	mi := &file_report_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1466,7 @@ func (x *RunOwner) String() string {
 func (*RunOwner) ProtoMessage() {}
 
 func (x *RunOwner) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[19]
+	mi := &file_report_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1479,7 @@ func (x *RunOwner) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOwner.ProtoReflect.Descriptor instead.
 func (*RunOwner) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{19}
+	return file_report_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RunOwner) GetMother() string {
@@ -1430,7 +1523,7 @@ type HookWishes struct {
 
 func (x *HookWishes) Reset() {
 	*x = HookWishes{}
-	mi := &file_report_proto_msgTypes[20]
+	mi := &file_report_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1442,7 +1535,7 @@ func (x *HookWishes) String() string {
 func (*HookWishes) ProtoMessage() {}
 
 func (x *HookWishes) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[20]
+	mi := &file_report_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1455,7 +1548,7 @@ func (x *HookWishes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookWishes.ProtoReflect.Descriptor instead.
 func (*HookWishes) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{20}
+	return file_report_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HookWishes) GetHook() string {
@@ -1548,7 +1641,7 @@ type HookJob struct {
 
 func (x *HookJob) Reset() {
 	*x = HookJob{}
-	mi := &file_report_proto_msgTypes[21]
+	mi := &file_report_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1653,7 @@ func (x *HookJob) String() string {
 func (*HookJob) ProtoMessage() {}
 
 func (x *HookJob) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[21]
+	mi := &file_report_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1666,7 @@ func (x *HookJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookJob.ProtoReflect.Descriptor instead.
 func (*HookJob) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{21}
+	return file_report_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *HookJob) GetJob() string {
@@ -1616,7 +1709,7 @@ type HookVnode struct {
 
 func (x *HookVnode) Reset() {
 	*x = HookVnode{}
-	mi := &file_report_proto_msgTypes[22]
+	mi := &file_report_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1628,7 +1721,7 @@ func (x *HookVnode) String() string {
 func (*HookVnode) ProtoMessage() {}
 
 func (x *HookVnode) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[22]
+	mi := &file_report_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1641,7 +1734,7 @@ func (x *HookVnode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookVnode.ProtoReflect.Descriptor instead.
 func (*HookVnode) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{22}
+	return file_report_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *HookVnode) GetName() string {
@@ -1687,7 +1780,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_report_proto_msgTypes[23]
+	mi := &file_report_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1699,7 +1792,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[23]
+	mi := &file_report_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1712,7 +1805,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{23}
+	return file_report_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PruneRequest) GetJob() string {
@@ -1775,7 +1868,7 @@ type PruneStep struct {
 
 func (x *PruneStep) Reset() {
 	*x = PruneStep{}
-	mi := &file_report_proto_msgTypes[24]
+	mi := &file_report_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1787,7 +1880,7 @@ func (x *PruneStep) String() string {
 func (*PruneStep) ProtoMessage() {}
 
 func (x *PruneStep) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[24]
+	mi := &file_report_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1800,7 +1893,7 @@ func (x *PruneStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneStep.ProtoReflect.Descriptor instead.
 func (*PruneStep) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{24}
+	return file_report_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PruneStep) GetKeepSelect() string {
@@ -1833,7 +1926,7 @@ type PruneReply struct {
 
 func (x *PruneReply) Reset() {
 	*x = PruneReply{}
-	mi := &file_report_proto_msgTypes[25]
+	mi := &file_report_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1845,7 +1938,7 @@ func (x *PruneReply) String() string {
 func (*PruneReply) ProtoMessage() {}
 
 func (x *PruneReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[25]
+	mi := &file_report_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1858,7 +1951,7 @@ func (x *PruneReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneReply.ProtoReflect.Descriptor instead.
 func (*PruneReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{25}
+	return file_report_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PruneReply) GetGranted() bool {
@@ -1979,7 +2072,7 @@ const file_report_proto_rawDesc = "" +
 	"\aExiting\")\n" +
 	"\x0fNotCheckpointed\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x10\n" +
-	"\x0eCheckpointMade\"\xe5\x02\n" +
+	"\x0eCheckpointMade\"\xfb\x02\n" +
 	"\x05Ended\x12\x1f\n" +
 	"\vexit_status\x18\x01 \x01(\x05R\n" +
 	"exitStatus\x12)\n" +
@@ -1991,7 +2084,8 @@ const file_report_proto_rawDesc = "" +
 	"\x0estagein_failed\x18\a \x01(\bR\rstageinFailed\x12/\n" +
 	"\apresent\x18\b \x03(\v2\x15.rampart.v1.AttributeR\apresent\x12\"\n" +
 	"\fcheckpointed\x18\x14 \x01(\bR\fcheckpointed\x12\x18\n" +
-	"\akeepers\x18\x15 \x03(\tR\akeepers\")\n" +
+	"\akeepers\x18\x15 \x03(\tR\akeepers\x12\x14\n" +
+	"\x05fault\x18\x16 \x01(\tR\x05fault\")\n" +
 	"\n" +
 	"FactsReply\x12\x1b\n" +
 	"\tacked_seq\x18\x01 \x01(\x04R\backedSeq\"O\n" +
@@ -2003,19 +2097,26 @@ const file_report_proto_rawDesc = "" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12)\n" +
 	"\x04used\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x04used\x12/\n" +
 	"\apresent\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\apresent\"\x0e\n" +
-	"\fSamplesReply\"\x95\x01\n" +
+	"\fSamplesReply\"\xe2\x01\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
 	"\aboot_id\x18\x02 \x01(\tR\x06bootId\x12\x19\n" +
 	"\bspool_id\x18\x03 \x01(\tR\aspoolId\x12#\n" +
 	"\rfence_seconds\x18\x04 \x01(\x03R\ffenceSeconds\x12\x18\n" +
-	"\atrouble\x18\x05 \x01(\tR\atrouble\"w\n" +
+	"\atrouble\x18\x05 \x01(\tR\atrouble\x12\x16\n" +
+	"\x06proved\x18\x06 \x01(\x03R\x06proved\x123\n" +
+	"\tunstarted\x18\a \x03(\v2\x15.rampart.v1.UnstartedR\tunstarted\"R\n" +
+	"\tUnstarted\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
+	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x8d\x01\n" +
 	"\n" +
 	"LeaseReply\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12#\n" +
 	"\rfence_seconds\x18\x03 \x01(\x03R\ffenceSeconds\x12\x1a\n" +
-	"\bregister\x18\x04 \x01(\bR\bregister\"X\n" +
+	"\bregister\x18\x04 \x01(\bR\bregister\x12\x14\n" +
+	"\x05prove\x18\x05 \x01(\x03R\x05prove\"X\n" +
 	"\rScriptRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x18\n" +
@@ -2096,7 +2197,7 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_report_proto_goTypes = []any{
 	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
 	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
@@ -2114,62 +2215,64 @@ var file_report_proto_goTypes = []any{
 	(*JobSample)(nil),       // 13: rampart.v1.JobSample
 	(*SamplesReply)(nil),    // 14: rampart.v1.SamplesReply
 	(*LeaseRequest)(nil),    // 15: rampart.v1.LeaseRequest
-	(*LeaseReply)(nil),      // 16: rampart.v1.LeaseReply
-	(*ScriptRequest)(nil),   // 17: rampart.v1.ScriptRequest
-	(*ScriptReply)(nil),     // 18: rampart.v1.ScriptReply
-	(*RunOwner)(nil),        // 19: rampart.v1.RunOwner
-	(*HookWishes)(nil),      // 20: rampart.v1.HookWishes
-	(*HookJob)(nil),         // 21: rampart.v1.HookJob
-	(*HookVnode)(nil),       // 22: rampart.v1.HookVnode
-	(*PruneRequest)(nil),    // 23: rampart.v1.PruneRequest
-	(*PruneStep)(nil),       // 24: rampart.v1.PruneStep
-	(*PruneReply)(nil),      // 25: rampart.v1.PruneReply
-	(*Attribute)(nil),       // 26: rampart.v1.Attribute
+	(*Unstarted)(nil),       // 16: rampart.v1.Unstarted
+	(*LeaseReply)(nil),      // 17: rampart.v1.LeaseReply
+	(*ScriptRequest)(nil),   // 18: rampart.v1.ScriptRequest
+	(*ScriptReply)(nil),     // 19: rampart.v1.ScriptReply
+	(*RunOwner)(nil),        // 20: rampart.v1.RunOwner
+	(*HookWishes)(nil),      // 21: rampart.v1.HookWishes
+	(*HookJob)(nil),         // 22: rampart.v1.HookJob
+	(*HookVnode)(nil),       // 23: rampart.v1.HookVnode
+	(*PruneRequest)(nil),    // 24: rampart.v1.PruneRequest
+	(*PruneStep)(nil),       // 25: rampart.v1.PruneStep
+	(*PruneReply)(nil),      // 26: rampart.v1.PruneReply
+	(*Attribute)(nil),       // 27: rampart.v1.Attribute
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
 	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	26, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	27, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
 	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
 	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
 	10, // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
-	20, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
+	21, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
 	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
 	8,  // 8: rampart.v1.Fact.not_checkpointed:type_name -> rampart.v1.NotCheckpointed
 	9,  // 9: rampart.v1.Fact.checkpoint_made:type_name -> rampart.v1.CheckpointMade
-	26, // 10: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	26, // 11: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
+	27, // 10: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	27, // 11: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
 	13, // 12: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	26, // 13: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	26, // 14: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
-	19, // 15: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
-	22, // 16: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
-	2,  // 17: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
-	2,  // 18: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	21, // 19: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
-	2,  // 20: rampart.v1.HookWishes.kept:type_name -> rampart.v1.TaskReport
-	26, // 21: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
-	26, // 22: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	26, // 23: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	24, // 24: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
-	26, // 25: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
-	0,  // 26: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 27: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	12, // 28: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	15, // 29: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	17, // 30: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	23, // 31: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
-	3,  // 32: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	11, // 33: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	14, // 34: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	16, // 35: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	18, // 36: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	25, // 37: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
-	32, // [32:38] is the sub-list for method output_type
-	26, // [26:32] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	27, // 13: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	27, // 14: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
+	16, // 15: rampart.v1.LeaseRequest.unstarted:type_name -> rampart.v1.Unstarted
+	20, // 16: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
+	23, // 17: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	2,  // 18: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
+	2,  // 19: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
+	22, // 20: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
+	2,  // 21: rampart.v1.HookWishes.kept:type_name -> rampart.v1.TaskReport
+	27, // 22: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
+	27, // 23: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	27, // 24: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	25, // 25: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
+	27, // 26: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
+	0,  // 27: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 28: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	12, // 29: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	15, // 30: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	18, // 31: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	24, // 32: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
+	3,  // 33: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	11, // 34: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	14, // 35: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	17, // 36: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	19, // 37: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	26, // 38: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
+	33, // [33:39] is the sub-list for method output_type
+	27, // [27:33] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -2192,7 +2295,7 @@ func file_report_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -57,7 +57,7 @@ type figures struct{ jobs, hosts, open, oldest *prometheus.Desc }
 func describe() figures {
 	return figures{
 		jobs:  prometheus.NewDesc("rampart_jobs", "Jobs by state, those in the history included.", []string{"state"}, nil),
-		hosts: prometheus.NewDesc("rampart_hosts", "Execution hosts that are up, down, or up and in trouble.", []string{"state"}, nil),
+		hosts: prometheus.NewDesc("rampart_hosts", "Execution hosts that are up, down, up and in trouble as their moms say, or sick: several starts in a row failed there.", []string{"state"}, nil),
 		open:  prometheus.NewDesc("rampart_orders_open", "Orders to moms that are not confirmed yet.", nil, nil),
 		oldest: prometheus.NewDesc("rampart_orders_oldest_age_seconds",
 			"Age of the oldest order that a host which is up has not confirmed; 0 if there is none.", nil, nil),
@@ -99,13 +99,15 @@ func jobs(v *state.View) map[string]int {
 }
 
 func hosts(v *state.View) map[string]int {
-	n := map[string]int{"up": 0, "down": 0, "trouble": 0}
+	n := map[string]int{"up": 0, "down": 0, "trouble": 0, "sick": 0}
 	for h := range v.Hosts() {
 		switch {
 		case !h.Up:
 			n["down"]++
 		case h.Trouble != "":
 			n["trouble"]++
+		case h.Sick != "":
+			n["sick"]++
 		default:
 			n["up"]++
 		}

@@ -1,0 +1,85 @@
+package task
+
+import (
+	"errors"
+	"syscall"
+
+	"rampart/fsm/pbs"
+	"rampart/mom/proc"
+)
+
+// errHost is in the chain of errors for which the host is at fault: it would fail any other job, too.
+var errHost = errors.New("the host is at fault")
+
+// A hostError is an error whose words say nothing of whose fault it is.
+type hostError struct{ error }
+
+// Unwrap returns the error, and whose fault it is.
+func (e hostError) Unwrap() []error { return []error{e.error, errHost} }
+
+// ofHost marks an error as the host's; nil stays nil.
+func ofHost(err error) error {
+	if err == nil {
+		return nil
+	}
+	return hostError{err}
+}
+
+// hostAtFault tells whether a start that failed so fails any other job of this host, too: what the mom
+// itself keeps cannot be written, or the host has no processes, memory or open files left. A folder of
+// the owner's that is full is his.
+func hostAtFault(err error) bool {
+	return errors.Is(err, errHost) || proc.Wanting(err) && !errors.Is(err, syscall.ENOSPC)
+}
+
+// fault names this host if it is at fault.
+func (s *Site) fault(err error) pbs.HostName {
+	if !hostAtFault(err) {
+		return ""
+	}
+	return s.Host
+}
+
+// startFailed tells whose fault it is that System.Start has failed: the job's or the host's.
+func startFailed(err error) error {
+	_, own := errors.AsType[*proc.StartError](err)
+	if own || errors.Is(err, proc.ErrFenced) {
+		return err
+	}
+	return ofHost(err)
+}
+
+// hindered is called when the disk does not take what became of ev, or of a fact. A run whose program
+// did not start, and will not, is then given back to the servers by word of mouth, for a sick disk must not
+// hold it: it returns the event that ends the task when the disk is well. After a crash of the mom the
+// servers are asked before such a run is begun, so the word holds (L2).
+func (r *Runner) hindered(ev Event, why error) Event {
+	t := r.task
+	failed, over := ev.(Failed)
+	_, staged := ev.(StagedIn)
+	switch {
+	case t.Sister || !r.fresh || t.Aborted:
+		return ev
+	case (t.State == Accepted || t.State == Joining) && (!t.Staging || staged):
+		if !over {
+			ev = Failed{Status: ExitRetry, Reason: why.Error(), Fault: r.site.Host}
+		}
+	case t.State == Starting && over && failed.Barred:
+	case t.Result != nil && t.Result.NeverStarted && t.Barred && !t.Told:
+	default:
+		return ev
+	}
+	words := why.Error()
+	if r.unstarted.CompareAndSwap(nil, &words) && r.site.GiveBack != nil {
+		r.site.GiveBack()
+	}
+	return ev
+}
+
+// Unstarted tells why the run is given back to the servers though no fact says so yet; empty: it is not.
+func (r *Runner) Unstarted() string {
+	if words := r.unstarted.Load(); words != nil {
+		return *words
+	}
+	return ""
+}
