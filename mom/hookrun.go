@@ -191,7 +191,7 @@ func (r hookRunner) run(ctx context.Context, e *hook.Event, t *task.Task, regard
 func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, list []hook.Hook, regardless bool) outcome {
 	m, store := r.mom, r.life.hooks.store
 	e.Mom, e.MS = true, t != nil && !t.Sister
-	e.Requestor, e.RequestorHost = "root", string(m.config.Host)
+	e.Requestor, e.RequestorHost = "pbs_mom", string(m.config.Host)
 	resources := map[string]string{}
 	for _, d := range store.Manifest().Resources {
 		resources[d.Name] = d.Type
@@ -205,7 +205,7 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 		h := &list[i]
 		script, config, err := store.Script(h)
 		run := hook.Run{
-			Hook: *h, Script: script, Config: config, Dir: m.config.path("spool"), Resources: resources,
+			Hook: *h, Script: script, Path: m.config.path("mom_priv", "hooks", h.Name+".PY"), Config: config, Dir: m.config.path("spool"), Resources: resources,
 			Source: source, Log: m.hookLine,
 		}
 		if h.Attrs["debug"] == "true" {
@@ -226,15 +226,15 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 	if out.Reboot != "" {
 		m.reboot(ctx, out.Reboot)
 	}
-	for _, text := range out.Lines {
-		m.lines.write(daylog.Debug2, "Hook", r.nameOf(out, e), text)
+	for _, n := range out.Notes {
+		switch n.Kind {
+		case hook.NoteVerdict:
+			m.lines.write(daylog.Debug2, "Hook", n.Object, n.Text)
+		case hook.NoteMessage:
+			m.lines.write(daylog.Debug3, "Hook", n.Object, n.Text)
+		case hook.NoteFault:
+			m.lines.system(daylog.Error|daylog.Force, "pbs_python", n.Text)
+		}
 	}
 	return outcome{out}
-}
-
-func (r hookRunner) nameOf(out *hook.Outcome, e *hook.Event) string {
-	if out.Rejected != nil {
-		return out.Rejected.Name
-	}
-	return e.Event
 }

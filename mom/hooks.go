@@ -49,9 +49,9 @@ func (m *Mom) SetHooks(ctx context.Context, r *connect.Request[api.SetHooksReque
 	if len(change.Missing) > 0 {
 		return connect.NewResponse(&api.SetHooksReply{Missing: change.Missing}), nil
 	}
-	m.noteHooks(l, change)
+	sent := m.noteHooks(l, change)
 	m.resteer(l)
-	return connect.NewResponse(&api.SetHooksReply{Sent: change.Sent, Deleted: change.Deleted}), nil
+	return connect.NewResponse(&api.SetHooksReply{Sent: sent, Deleted: change.Deleted}), nil
 }
 
 const (
@@ -60,20 +60,21 @@ const (
 	resourceFile = "resourcedef"
 )
 
-// noteHooks tells in the log what came, as tools look for it; after a registration the
-// resource definitions count as new (specification: drop-in section 3).
-func (m *Mom) noteHooks(l *life, c hook.Change) {
-	resources := false
-	for _, name := range c.Sent {
-		resources = resources || name == resourceFile
-		m.lines.write(daylog.Debug, "Hook", name, copyHook)
+// noteHooks tells in the log what came, as tools look for it, and returns it. After a registration
+// all that there is counts as new, as with PBS, whose server sends it again to a mom that connects
+// (specification: drop-in section 3).
+func (m *Mom) noteHooks(l *life, c hook.Change) (sent []string) {
+	sent = c.Sent
+	if l.hooks.greeted.CompareAndSwap(false, true) {
+		sent = append(l.hooks.store.Names(), resourceFile)
 	}
-	if l.hooks.greeted.CompareAndSwap(false, true) && !resources {
-		m.lines.write(daylog.Debug, "Hook", resourceFile, copyHook)
+	for _, name := range sent {
+		m.lines.write(daylog.Debug, "Hook", name, copyHook)
 	}
 	for _, name := range c.Deleted {
 		m.lines.write(daylog.Debug, "Hook", name, deleteHook)
 	}
+	return sent
 }
 
 func manifest(r *api.SetHooksRequest) *hook.Manifest {

@@ -76,7 +76,11 @@ func lines(e state.Event, home string) []line {
 	case state.LeaderChanged:
 		return []line{{logSystem, "Svr", e.Object, join("leader changed", e.Text)}}
 	case state.ObjectChanged:
-		return []line{{logAdmin, "Svr", e.Object, e.Text + " at request of " + e.By.String()}}
+		class, object := "Svr", e.Object
+		if name, ok := strings.CutPrefix(e.Object, "hook "); ok {
+			class, object = "Hook", name
+		}
+		return []line{{logAdmin, class, object, e.Text + " at request of " + e.By.String()}}
 	default:
 		return nil
 	}
@@ -116,6 +120,9 @@ func jobLines(e state.Event) []line {
 	case state.JobAborted:
 		return []line{say(logJob, e.Text)}
 	case state.JobAltered:
+		if e.Quiet {
+			return nil
+		}
 		return []line{say(logJob, "Job Modified at request of "+by)}
 	case state.JobHeld:
 		return []line{say(logJob, "Holds "+holdText(e)+" set at request of "+by)}

@@ -24,9 +24,21 @@ type bar struct {
 }
 
 // Approve asks the hooks of runjob about starts that belong together. It says of each, as soon as
-// it is known, why it is refused, or "" of one that may begin; of those that it says nothing about,
-// nothing is known, and they are planned again.
-type Approve func(ctx context.Context, v *state.View, starts []pbs.JobID, say func(id pbs.JobID, why string))
+// it is known, what they say of it; of those that it says nothing about, nothing is known, and they
+// are planned again.
+type Approve func(ctx context.Context, v *state.View, starts []Start, say func(id pbs.JobID, said Verdict))
+
+// A Verdict is what hooks say of a start.
+type Verdict struct {
+	Why string // it is refused; empty: it may begin
+	// Changes are those of the job that starts, or of the one that is refused.
+	Changes []command.AttrChange
+	// Again is that the changes concern what vnodes are chosen by: the job is altered, and planned
+	// again as it is then.
+	Again bool
+}
+
+func (s Verdict) starts() bool { return s.Why == "" && !s.Again }
 
 // approved returns the starts that can be proposed at once. Where hooks are asked, that is
 // none: the cycle does not wait for them, and what they approve is proposed when they have
@@ -53,14 +65,14 @@ func (l *Loop) approved(ctx context.Context, v *state.View, starts []Start) []St
 // ask proposes what the hooks approve, many at a time, and without waiting for those that are
 // still being looked at.
 func (l *Loop) ask(ctx context.Context, v *state.View, starts []Start) {
-	ids, left := make([]pbs.JobID, len(starts)), map[pbs.JobID]Start{}
-	for i, s := range starts {
-		ids[i], left[s.Job] = s.Job, s
+	left := map[pbs.JobID]Start{}
+	for _, s := range starts {
+		left[s.Job] = s
 	}
 	said := make(chan verdict, len(starts))
 	go func() {
 		defer close(said)
-		l.opts.Approve(ctx, v, ids, func(id pbs.JobID, why string) { said <- verdict{id, why} })
+		l.opts.Approve(ctx, v, starts, func(id pbs.JobID, one Verdict) { said <- verdict{id, one} })
 	}()
 	for first := range said {
 		some := []verdict{first}
@@ -83,10 +95,10 @@ func (l *Loop) ask(ctx context.Context, v *state.View, starts []Start) {
 	}
 }
 
-// A verdict is what hooks say of a start: why not, or "".
+// A verdict is what hooks say of the start of a job.
 type verdict struct {
 	job pbs.JobID
-	why string
+	Verdict
 }
 
 // follow does what the hooks have said, and takes it from what is left.
@@ -95,14 +107,18 @@ func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left m
 	set := &command.SetComments{}
 	l.mu.Lock()
 	for _, one := range said {
-		if one.why != "" {
+		if !one.starts() {
 			long := min(max(barFirst, 2*l.barred[one.job].long), barMost)
 			l.barred[one.job] = bar{time.Now().Add(long), long}
-			set.Comments = append(set.Comments, command.JobComment{Job: one.job, Text: "Not Running: PBS Error: " + one.why})
+			if one.Why != "" {
+				set.Comments = append(set.Comments, command.JobComment{Job: whole(v, one.job), Text: "Not Running: PBS Error: " + one.Why})
+			}
 			continue
 		}
 		delete(l.barred, one.job)
-		good = append(good, left[one.job])
+		start := left[one.job]
+		start.changes = one.Changes
+		good = append(good, start)
 	}
 	l.mu.Unlock()
 	if ctx.Err() == nil {
@@ -116,6 +132,7 @@ func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left m
 			l.fail(ctx, some.Comments[0].Job, err)
 		}
 	}
+	l.alter(ctx, said) // a job that is held then has its comment
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, one := range said {
@@ -124,22 +141,56 @@ func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left m
 	}
 }
 
-// bars returns the jobs that hooks have refused to start lately.
-func (l *Loop) bars() map[pbs.JobID]bool {
+// alter proposes what hooks have changed of jobs that do not start; of a subjob it is the array
+// that is altered.
+func (l *Loop) alter(ctx context.Context, said []verdict) {
+	for _, one := range said {
+		if one.starts() || len(one.Changes) == 0 || ctx.Err() != nil {
+			continue
+		}
+		id := one.job
+		if id.Sub() > 0 {
+			id = id.Parent()
+		}
+		out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
+			Asker: l.opts.Asker, Commands: []command.Command{&command.AlterJob{Job: id, Changes: one.Changes, Hooked: true}},
+		})
+		switch {
+		case out.Refusal != nil:
+			l.log(logSched, "Job", string(id), "Not altered: "+out.Refusal.Message)
+		case err != nil:
+			l.fail(ctx, id, err)
+		}
+	}
+}
+
+// whole returns the job whose comment says why a start is refused: of a subjob without a record
+// it is the array.
+func whole(v *state.View, id pbs.JobID) pbs.JobID {
+	if _, recorded := v.Job(id); !recorded && id.Sub() > 0 {
+		return id.Parent()
+	}
+	return id
+}
+
+// bars returns the jobs that hooks have refused to start lately, and those that hooks of
+// postqueuejob have still to see, for they may want them to be others.
+func (l *Loop) bars(v *state.View) map[pbs.JobID]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	// Who was not asked about again for so long is gone, or has no room.
 	maps.DeleteFunc(l.barred, func(_ pbs.JobID, b bar) bool { return now.After(b.until.Add(barMost)) })
-	var out map[pbs.JobID]bool
+	out := map[pbs.JobID]bool{}
 	for id, b := range l.barred {
-		if now.After(b.until) {
-			continue
+		if !now.After(b.until) {
+			out[id] = true
 		}
-		if out == nil {
-			out = map[pbs.JobID]bool{}
+	}
+	for t := range v.HookTasks() {
+		if t.Event == "postqueuejob" {
+			out[t.Job] = true
 		}
-		out[id] = true
 	}
 	return out
 }

@@ -24,13 +24,13 @@ func TestLoop_RunjobHooks(t *testing.T) {
 		var bad pbs.JobID
 		loop := sched.New(sched.Options{
 			Source: l, Proposer: l, Log: l, Asker: pbs.User{Name: "Scheduler", Host: "s1"}, Logger: slog.New(slog.DiscardHandler),
-			Approve: func(_ context.Context, _ *state.View, starts []pbs.JobID, say func(pbs.JobID, string)) {
+			Approve: func(_ context.Context, _ *state.View, starts []sched.Start, say func(pbs.JobID, sched.Verdict)) {
 				time.Sleep(3 * time.Second)
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				for _, id := range starts {
-					asked[id]++
-					say(id, map[bool]string{true: "not now"}[id == bad])
+				for _, one := range starts {
+					asked[one.Job]++
+					say(one.Job, sched.Verdict{Why: map[bool]string{true: "not now"}[one.Job == bad]})
 				}
 			},
 		})
@@ -76,17 +76,17 @@ func TestLoop_RunjobHooksOneByOne(t *testing.T) {
 		calls := 0
 		loop := sched.New(sched.Options{
 			Source: l, Proposer: l, Log: l, Asker: pbs.User{Name: "Scheduler", Host: "s1"}, Logger: slog.New(slog.DiscardHandler),
-			Approve: func(_ context.Context, _ *state.View, starts []pbs.JobID, say func(pbs.JobID, string)) {
+			Approve: func(_ context.Context, _ *state.View, starts []sched.Start, say func(pbs.JobID, sched.Verdict)) {
 				calls++
-				for _, id := range starts {
-					if id == slow {
+				for _, one := range starts {
+					if one.Job == slow {
 						defer time.Sleep(30 * time.Second)
 						continue
 					}
-					say(id, "")
+					say(one.Job, sched.Verdict{})
 				}
 				if calls > 1 {
-					say(slow, "")
+					say(slow, sched.Verdict{})
 				}
 			},
 		})

@@ -27,19 +27,19 @@ func TestLoop_RunjobHooksOncePerDecision(t *testing.T) {
 			die = cancel
 			loop := sched.New(sched.Options{
 				Source: l, Proposer: l, Log: l, Asker: pbs.User{Name: "Scheduler", Host: "s1"}, Logger: slog.New(slog.DiscardHandler),
-				Approve: func(_ context.Context, _ *state.View, starts []pbs.JobID, say func(pbs.JobID, string)) {
+				Approve: func(_ context.Context, _ *state.View, starts []sched.Start, say func(pbs.JobID, sched.Verdict)) {
 					time.Sleep(3 * time.Second)
 					l.mu.Lock()
 					defer l.mu.Unlock()
-					for _, id := range starts {
-						asked[id]++
+					for _, one := range starts {
+						asked[one.Job]++
 					}
 					if meanwhile != nil {
 						meanwhile()
 						meanwhile = nil
 					}
-					for _, id := range starts {
-						say(id, "")
+					for _, one := range starts {
+						say(one.Job, sched.Verdict{})
 					}
 				},
 			})

@@ -132,7 +132,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	planned := timed(l.opts.Meter.plan)
 	began, most := time.Now(), cycleLength(v)
 	l.planner.late = func() bool { return time.Since(began) >= most }
-	l.planner.barred = l.bars()
+	l.planner.barred = l.bars(v)
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
@@ -175,6 +175,7 @@ func (l *Loop) propose(ctx context.Context, v *state.View, starts []Start) {
 				Asker: l.opts.Asker,
 				Commands: []command.Command{&command.StartJob{
 					Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
+					Changes: s.changes,
 				}},
 			})
 			switch {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -24,6 +25,8 @@ type Start struct {
 	Job       pbs.JobID
 	Select    string // of the job when it was planned
 	ExecVnode string
+
+	changes []command.AttrChange // by the hooks of runjob
 }
 
 // A Comment tells a job's owner why it does not run.
@@ -246,7 +249,7 @@ func (c *cycle) room(j *state.Job) *int {
 // try plans the start of a job, or of the subjob of the array j that id names, or says
 // why not.
 func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
-	if c.planner.barred[id] {
+	if c.planner.barred[id] || c.planner.barred[j.ID] {
 		return false
 	}
 	cl = c.planner.classFor(j, cl)

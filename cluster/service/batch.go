@@ -28,9 +28,11 @@ func (c *Config) change(ctx context.Context, r connect.AnyRequest, prepare func(
 		return state.Result{}, err
 	}
 	id := requestID(r)
-	return c.requests.do(ctx, requestKey{command.Requester(caller.User), id}, body, func() (state.Result, error) {
+	result, err := c.requests.do(ctx, requestKey{command.Requester(caller.User), id}, body, func() (state.Result, error) {
 		return c.attempt(ctx, id, body, prepare)
 	})
+	c.rejected(ctx, r, err)
+	return result, err
 }
 
 // attempt proposes what prepare makes of the request. A refusal may come from a

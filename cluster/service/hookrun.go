@@ -23,7 +23,7 @@ func (h *hooked) Error() string { return h.refusal.Message }
 func (h *hooked) Unwrap() error { return h.refusal }
 
 // runHooks runs the hooks of an event before its change is proposed. It returns nil when
-// there are none, and a refusal when one of them rejects.
+// there are none, and beside what they have answered a refusal when one of them rejects.
 func (c *Config) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.Outcome, error) {
 	if !p.view.HasHooksAt(e.Event) {
 		return nil, nil
@@ -44,7 +44,7 @@ func (c *Config) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.O
 	if text == "" {
 		text = e.Event + " request rejected by '" + out.Rejected.Name + "'"
 	}
-	return nil, &hooked{pbs.Errorf(pbs.HookError, "%s", strings.ReplaceAll(text, "\n", " "))}
+	return out, &hooked{pbs.Errorf(pbs.HookError, "%s", strings.ReplaceAll(text, "\n", " "))}
 }
 
 // queueJob lets the hooks of queuejob look at a job and change it.
@@ -58,11 +58,16 @@ func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) er
 		queue = p.view.Server().DefaultQueue()
 	}
 	job.Attrs = append(job.Attrs, hook.Attr{"queue", "", string(queue)}, hook.Attr{"Job_Owner", "", p.user.String()})
+	for _, name := range []string{"Checkpoint", "Hold_Types", "Join_Path", "Keep_Files", "Mail_Points", "Priority", "Rerunable"} {
+		if def, _ := attr.Lookup(attr.Job, name); job.Get(name, "") == "" {
+			job.Attrs = append(job.Attrs, hook.Attr{name, "", def.Default})
+		}
+	}
 	out, err := b.runHooks(ctx, p, &hook.Event{Event: "queuejob", Job: &job, Settable: hook.SettableJob()})
 	if out == nil || err != nil {
 		return err
 	}
-	changes, queued, err := b.edits(p, out.Job)
+	changes, queued, err := jobEdits(p, out.Job)
 	if err != nil {
 		return err
 	}
@@ -79,8 +84,8 @@ func (b *Batch) queueJob(ctx context.Context, p person, c *command.SubmitJob) er
 	return nil
 }
 
-// edits reads what hooks want of a job as if a Manager had asked for it.
-func (b *Batch) edits(p person, edits *hook.Edits) (changes []command.AttrChange, queue string, err error) {
+// jobEdits reads what hooks want of a job as if a Manager had asked for it.
+func jobEdits(p person, edits *hook.Edits) (changes []command.AttrChange, queue string, err error) {
 	if edits == nil {
 		return nil, "", nil
 	}
@@ -130,7 +135,7 @@ func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []
 	if out == nil || err != nil {
 		return changes, err
 	}
-	more, _, err := b.edits(p, out.Job)
+	more, _, err := jobEdits(p, out.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -163,24 +168,4 @@ func setQueue(o *hook.Object, queue string) {
 			o.Attrs[i][2] = queue
 		}
 	}
-}
-
-var opWords = map[api.Op]string{
-	api.Op_OP_SET: "SET", api.Op_OP_UNSET: "UNSET", api.Op_OP_INCREASE: "INCR", api.Op_OP_DECREASE: "DECR",
-}
-
-// management asks the hooks of management about a directive.
-func (b *Batch) management(ctx context.Context, p person, r *api.ManageRequest) error {
-	if !p.view.HasHooksAt("management") {
-		return nil
-	}
-	m := &hook.Management{
-		Cmd:     strings.TrimPrefix(r.GetVerb().String(), "VERB_"),
-		ObjType: strings.TrimPrefix(r.GetKind().String(), "OBJECT_KIND_"), ObjName: r.GetName(),
-	}
-	for _, a := range r.GetChanges() {
-		m.Attribs = append(m.Attribs, hook.Attributed{Name: a.GetName(), Resource: a.GetResource(), Value: a.GetValue(), Op: opWords[a.GetOp()]})
-	}
-	_, err := b.runHooks(ctx, p, &hook.Event{Event: "management", Management: m})
-	return err
 }

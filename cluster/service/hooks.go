@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -55,6 +56,7 @@ func hookOf(v *state.View, name string, builtin bool) (*state.Hook, error) {
 
 // ImportHook stores a hook's script or configuration, if an interpreter or parser can read it.
 func (b *Batch) ImportHook(ctx context.Context, r *connect.Request[api.ImportHookRequest]) (*connect.Response[api.ImportHookReply], error) {
+	began := time.Now()
 	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
 		if err := mayHooks(p, r.Msg.GetHook()); err != nil {
 			return nil, err
@@ -76,6 +78,7 @@ func (b *Batch) ImportHook(ctx context.Context, r *connect.Request[api.ImportHoo
 		}
 		return []command.Command{&command.ImportHook{Name: h.Name, Kind: kind, Suffix: suffix, Body: r.Msg.GetContent()}}, nil
 	})
+	b.managed(ctx, began, importOf(r.Msg), err)
 	return reply(&api.ImportHookReply{Overwritten: result.Overwritten}, err)
 }
 

@@ -33,6 +33,8 @@ func (s *scripted) Run(_ context.Context, _ *state.View, e *hook.Event) *hook.Ou
 	return s.answer(e)
 }
 
+func (s *scripted) last() *hook.Event { return s.seen[len(s.seen)-1] }
+
 // hooked returns a bench with a hook at the events, and what runs it.
 func hookedBench(t *testing.T, events string, answer func(e *hook.Event) *hook.Outcome) (*bench, *scripted) {
 	b, s := newBench(t).objects(), &scripted{answer: answer}
@@ -100,11 +102,58 @@ func TestHooks_ModifyjobAndManagement(t *testing.T) {
 	if err := alter("3"); pbs.CodeOf(err) != pbs.HookError || b.job(id).Priority != 2 {
 		t.Errorf("altered with %v to %d", err, b.job(id).Priority)
 	}
-	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", set("comment", "x")); pbs.CodeOf(err) != pbs.HookError {
+	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", set("comment", "x")); err != nil {
 		t.Errorf("a directive: %v", err)
 	}
-	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_HOOK, "h1", set("enabled", "false")); err != nil {
-		t.Errorf("a hook keeps root from mending it: %v", err)
+	if m := s.last().Management; m.Cmd != 2 || m.ObjType != 0 || m.ReplyCode != 0 || m.ReplyChoice != 1 || m.ReplyText != nil ||
+		len(m.Attribs) != 1 || m.Attribs[0].Name != "comment" || m.Attribs[0].Value != "x" || m.RequestTime == 0 {
+		t.Errorf("the hook saw %+v", m)
+	}
+	if err := b.manage(api.Verb_VERB_DELETE, api.ObjectKind_OBJECT_KIND_QUEUE, "none"); err == nil {
+		t.Error("a queue that is not there is deleted")
+	}
+	if m := s.last().Management; m.Cmd != 1 || m.ObjType != 1 || m.ObjName != "none" || m.ReplyCode != int(pbs.UnknownQueue) || m.ReplyChoice != 7 || m.ReplyText == nil {
+		t.Errorf("of a refusal the hook saw %+v", m)
+	}
+	asked := len(s.seen)
+	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_HOOK, "h1", set("order", "2")); err != nil || len(s.seen) != asked+1 || s.last().Management.ObjType != 8 {
+		t.Errorf("of a hook: %v, %d hooks asked", err, len(s.seen)-asked)
+	}
+}
+
+// Hooks of runjob may set what does not choose vnodes; what does has them chosen anew; those that
+// refuse a start may only say how long it waits.
+func TestRunjobChanges(t *testing.T) {
+	b := newBench(t).objects()
+	j := b.job(b.mustSubmit("ann@h", set("Job_Name", "x")))
+	text := func(s string) *string { return &s }
+	for _, c := range []struct {
+		set      map[string]*string
+		rejected bool
+		want     string
+		again    bool
+	}{
+		{map[string]*string{"project": text("p"), "Hold_Types": text("s")}, false, "project", false},
+		{map[string]*string{"project": text("p"), "Hold_Types": text("s"), "Variable_List": text("A=1")}, true, "Hold_Types project", false},
+		{map[string]*string{"Resource_List.ncpus": text("2"), "project": text("p")}, false, "Resource_List.ncpus project", true},
+		{map[string]*string{"Resource_List.ncpus": text("1"), "project": text("p")}, false, "project", false},
+	} {
+		out := &hook.Outcome{Answer: hook.Answer{Job: &hook.Edits{Set: c.set}}}
+		if c.rejected {
+			out.Rejected = &hook.Hook{Name: "h"}
+		}
+		changes, again, err := RunjobChanges(b.store.View(), j, out)
+		var names []string
+		for _, ch := range changes {
+			name := ch.Entry.Name
+			if ch.Entry.Resource != "" {
+				name += "." + ch.Entry.Resource
+			}
+			names = append(names, name)
+		}
+		if got := strings.Join(names, " "); got != c.want || again != c.again || err != nil {
+			t.Errorf("changes %q, again %v, %v; want %q, %v", got, again, err, c.want, c.again)
+		}
 	}
 }
 

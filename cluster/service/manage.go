@@ -32,13 +32,9 @@ type directive struct {
 
 // Manage is one directive of qmgr on one object, or on all of a kind.
 func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
-	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
-		commands, err := directives(p, r.Msg)
-		if err == nil && !ofHooks(r.Msg.GetKind()) {
-			err = b.management(ctx, p, r.Msg)
-		}
-		return commands, err
-	})
+	began, seen := time.Now(), managementOf(r.Msg)
+	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) { return directives(p, r.Msg) })
+	b.managed(ctx, began, seen, err)
 	if err == nil && r.Msg.GetKind() == api.ObjectKind_OBJECT_KIND_VNODE && r.Msg.GetVerb() == api.Verb_VERB_CREATE {
 		b.introduce(ctx, pbs.VnodeName(r.Msg.GetName()))
 	}
@@ -80,11 +76,6 @@ func (b *Batch) introduce(ctx context.Context, name pbs.VnodeName) {
 		case <-changed:
 		}
 	}
-}
-
-// ofHooks tells whether a directive is about hooks: a hook must not keep root from mending it.
-func ofHooks(kind api.ObjectKind) bool {
-	return kind == api.ObjectKind_OBJECT_KIND_HOOK || kind == api.ObjectKind_OBJECT_KIND_PBSHOOK
 }
 
 // directives returns the commands of a directive, one for each object.

@@ -31,12 +31,13 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 		if err != nil {
 			return nil, err
 		}
-		if err := b.jobHooks(ctx, p, "runjob", j, nil); err != nil {
+		changes, err := b.runJob(ctx, p, j, where)
+		if err != nil {
 			return nil, err
 		}
 		when := time.Unix(p.view.Now().Unix(), 0).In(acct.Zone(p.view.Server().Get("timezone"))).Format("Mon Jan 02 at 15:04")
 		return &command.StartJob{
-			Job: j.ID, Select: j.SchedSelect, ExecVnode: where, Comment: "Job run at " + when + " on " + where,
+			Job: j.ID, Select: j.SchedSelect, ExecVnode: where, Comment: "Job run at " + when + " on " + where, Changes: changes,
 		}, nil
 	})
 	return reply(&api.RunReply{}, err)

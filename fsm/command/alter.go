@@ -41,6 +41,7 @@ func (c AttrChange) name() string {
 type AlterJob struct {
 	Job     pbs.JobID    `cbor:"1,keyasint"`
 	Changes []AttrChange `cbor:"2,keyasint,omitempty"`
+	Hooked  bool         `cbor:"3,keyasint,omitempty"` // hooks of the server do it, and nobody asked
 }
 
 // Apply makes all the changes or none. While a job runs only those are allowed
@@ -104,7 +105,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		c.tellMom(tx, &next)
 	}
 	followParent(tx, next.ID, false)
-	tx.Emit(state.Event{Kind: state.JobAltered, Job: &next, By: m.Asker, Changes: accountedChanges(&next, c.Changes)})
+	tx.Emit(state.Event{Kind: state.JobAltered, Job: &next, By: m.Asker, Changes: accountedChanges(&next, c.Changes), Quiet: c.Hooked})
 	return nil
 }
 

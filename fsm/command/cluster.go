@@ -25,6 +25,7 @@ func (c *InitCluster) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	}
 	cl := tx.EditCluster()
 	cl.ID, cl.Name, cl.Epoch = c.ID, c.Name, c.Epoch
+	cl.HookGeneration = 1 // moms are told what there is when they register, if it is nothing, too
 	if len(c.GossipKey) > 0 {
 		cl.GossipKeys = [][]byte{c.GossipKey}
 	}

@@ -50,7 +50,12 @@ func (c *ManageHook) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		next.Seq = tx.NextSeq() // a built-in one that is changed for the first time
 	}
 	tx.PutHook(&next)
-	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "hook " + c.Name, By: m.Asker, Text: describe(c.Changes)})
+	if c.Verb == VerbCreate {
+		tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "hook " + c.Name, By: m.Asker, Text: "created"})
+	}
+	if len(c.Changes) > 0 {
+		tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "hook " + c.Name, By: m.Asker, Text: describe(c.Changes)})
+	}
 	return nil
 }
 

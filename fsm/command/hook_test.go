@@ -186,16 +186,17 @@ func TestHook_MomsAreTold(t *testing.T) {
 	w := newWriter(t)
 	w.must(&RaiseLevel{Level: LevelObjects})
 	gen := func() uint64 { return w.View().Cluster().HookGeneration }
+	fresh := gen()
 	_ = w.hook("s", "event=queuejob")
-	if gen() != 0 {
-		t.Error("moms are told of a server's hook")
+	if fresh == 0 || gen() != fresh {
+		t.Error("moms of a new cluster are told nothing, or of a server's hook")
 	}
 	_ = w.hook("m", "event=execjob_begin")
 	first := gen()
 	w.must(&ImportHook{Name: "m", Kind: state.HookScript, Body: []byte("pass")})
 	second := gen()
 	w.must(&ManageResource{Verb: VerbCreate, Name: "foo"})
-	if first == 0 || second <= first || gen() <= second {
+	if first <= fresh || second <= first || gen() <= second {
 		t.Errorf("generations %d, %d, %d", first, second, gen())
 	}
 	w.must(&HostUp{Host: "a", Address: "a:1", SpoolID: "s"})

@@ -31,12 +31,20 @@ func (c *HooksTold) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	next.Hooks = c.Generation
 	tx.PutHost(&next)
 	for _, name := range c.Sent {
-		tx.Emit(state.Event{Kind: state.HookFileSent, Object: name, Text: h.Address})
+		tx.Emit(state.Event{Kind: state.HookFileSent, Object: name, Text: momOf(h)})
 	}
 	for _, name := range c.Deleted {
-		tx.Emit(state.Event{Kind: state.HookFileDeleted, Object: name, Text: h.Address})
+		tx.Emit(state.Event{Kind: state.HookFileDeleted, Object: name, Text: momOf(h)})
 	}
 	return nil
+}
+
+// momOf is a mom as logs name it: HOST:PORT with its name, whatever address it is reached by.
+func momOf(h *state.Host) string {
+	if i := strings.LastIndexByte(h.Address, ':'); i >= 0 {
+		return string(h.Name) + h.Address[i:]
+	}
+	return string(h.Name)
 }
 
 // HookTasksDone forgets events whose hooks have run.
@@ -273,7 +281,7 @@ func hooksPending(tx *state.Tx, vnodes []pbs.VnodeName) {
 		if h, ok := tx.Host(v.Host); ok && h.Hooks < generation {
 			tx.Emit(state.Event{
 				Kind: state.HookNewsPending, Object: string(name),
-				Text: "vnode " + string(name) + "'s parent mom " + h.Address + " has a pending copy hook or delete hook request",
+				Text: "vnode " + string(name) + "'s parent mom " + momOf(h) + " has a pending copy hook or delete hook request",
 			})
 		}
 	}

@@ -165,6 +165,7 @@ func (c *MoveJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if _, err := enter(tx, q, &next, by); err != nil {
 		return err
 	}
+	tx.PassedThrough(q.Name, &next, m.Asker)
 	putMoved(tx, m, j, &next)
 	return nil
 }

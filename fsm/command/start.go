@@ -19,6 +19,8 @@ type StartJob struct {
 	Comment   string    `cbor:"3,keyasint,omitempty"`
 	Select    string    `cbor:"4,keyasint,omitempty"` // schedselect that was placed; empty: whatever the job has
 	Heed      bool      `cbor:"5,keyasint,omitempty"` // keep to the limits of server and queue: who starts a job by hand does not
+	// Changes are what the hooks of runjob make of the job.
+	Changes []AttrChange `cbor:"6,keyasint,omitempty"`
 }
 
 // Apply charges the vnodes and starts the run, or refuses with ResourceBusy when
@@ -64,6 +66,9 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	if boundElsewhere(&next) {
 		return pbs.Refuse(pbs.BoundElsewhere)
+	}
+	if err := c.alter(tx, m, &next); err != nil {
+		return err
 	}
 	tx.PutJob(&next)
 	tx.Order(state.Order{Host: next.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})

@@ -96,6 +96,7 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		script.Job = j.ID
 		tx.PutScript(script)
 	}
+	tx.PassedThrough(queue.Name, j, c.Owner)
 	tx.Emit(state.Event{Kind: state.JobQueued, Job: asQueued(tx, j, wanted, why), By: c.Owner})
 	res.Job = j.ID
 	if why != nil {

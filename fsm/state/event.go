@@ -67,7 +67,7 @@ type Event struct {
 	Text       string
 	Changes    []Change      // JobAltered
 	Used       resource.List // JobPhaseEnded, JobPhasesOver
-	Quiet      bool          // JobDeleteAsked: nobody is to get mail
+	Quiet      bool          // JobDeleteAsked: nobody is to get mail; JobAltered: hooks did it, whose log says so
 	Unrecorded bool          // JobStarted: JobCounted was written instead
 }
 
@@ -98,7 +98,7 @@ func (tx *Tx) Emit(e Event) {
 	tx.events = append(tx.events, e)
 	tx.mail(e)
 	switch e.Kind {
-	case JobQueued:
+	case JobQueued, JobMoved:
 		tx.hookJob("postqueuejob", e)
 	case JobEnded, JobAborted:
 		tx.hookJob("jobobit", e)
@@ -110,4 +110,15 @@ func (tx *Tx) hookJob(event string, e Event) {
 	if tx.HasHooksAt(event) && e.Job != nil {
 		tx.PutHookTask(&HookTask{Event: event, By: e.By, Job: e.Job.ID, Attrs: tx.JobAttributes(e.Job)})
 	}
+}
+
+// PassedThrough notes that a job was in a queue on its way to the one that it is in now: the hooks of
+// postqueuejob see it in each.
+func (tx *Tx) PassedThrough(queue pbs.QueueName, j *Job, by pbs.User) {
+	if queue == j.Queue {
+		return
+	}
+	there := *j
+	there.Queue = queue
+	tx.hookJob("postqueuejob", Event{Job: &there, By: by})
 }

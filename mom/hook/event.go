@@ -49,20 +49,27 @@ func (o *Object) set(name, resource string, value *string) {
 	o.Attrs = kept
 }
 
-// A Management is a directive of qmgr as hooks see it.
+// A Management is a directive of qmgr that was carried out, or refused, in the numbers of PBS.
 type Management struct {
-	Cmd     string       `json:"cmd"`
-	ObjType string       `json:"objtype"`
-	ObjName string       `json:"objname"`
-	Attribs []Attributed `json:"attribs"`
+	Cmd         int          `json:"cmd"`
+	ObjType     int          `json:"objtype"`
+	ObjName     string       `json:"objname"`
+	RequestTime int64        `json:"request_time"`
+	ReplyCode   int          `json:"reply_code"`
+	ReplyAux    int          `json:"reply_auxcode"`
+	ReplyChoice int          `json:"reply_choice"`
+	ReplyText   *string      `json:"reply_text"`
+	Attribs     []Attributed `json:"attribs"`
 }
 
 // Attributed is one change of a directive.
 type Attributed struct {
-	Name     string `json:"name"`
-	Resource string `json:"resource"`
-	Value    string `json:"value"`
-	Op       string `json:"op"`
+	Name     string       `json:"name"`
+	Resource string       `json:"resource"`
+	Value    string       `json:"value"`
+	Op       int          `json:"op"`
+	Flags    int          `json:"flags"`
+	Sisters  []Attributed `json:"sisters"`
 }
 
 // An Event is something that happened, or is about to, with all that hooks may see of it.

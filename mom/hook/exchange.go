@@ -32,6 +32,7 @@ type data struct {
 	Conf      map[string]string `json:"conf,omitempty"`
 	ConfFile  string            `json:"conf_file,omitempty"`
 	Config    string            `json:"config,omitempty"`
+	Path      string            `json:"path,omitempty"` // of the script
 	Resources map[string]string `json:"resources,omitempty"`
 }
 

@@ -179,6 +179,7 @@ type User struct {
 type Run struct {
 	Hook      Hook
 	Script    []byte
+	Path      string // of its copy, as tracebacks name it
 	Config    string // path of the configuration file; empty: there is none
 	Event     *Event
 	User      *User             // nil: the daemon's own account
@@ -231,7 +232,7 @@ func (r *Runtime) do(ctx context.Context, run Run, exchange func(*request) (*Ans
 	}
 	req := &request{Script: run.Script, User: run.User, Dir: run.Dir, Data: data{
 		Event: run.Event, Hook: hook, Host: r.opts.Host, Conf: r.opts.Conf, ConfFile: r.opts.ConfFile,
-		Config: run.Config, Resources: run.Resources,
+		Config: run.Config, Path: run.Path, Resources: run.Resources,
 	}}
 	began := time.Now()
 	answer, err := exchange(req)

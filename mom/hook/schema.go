@@ -68,6 +68,20 @@ func SettableJob() []string {
 	return all
 }
 
+// SettableQueued are the attributes of a job that is queued, which hooks may set as those of
+// modifyjob do: all but its queue.
+func SettableQueued() []string { return SettableJob()[1:] }
+
+// SettableAtStart are the attributes that runjob hooks may set of a job that they let start, and
+// of one that they do not: those of AtRefusal.
+func SettableAtStart() []string {
+	return append([]string{"Resource_List", "Variable_List", "Output_Path", "Error_Path"}, AtRefusal()...)
+}
+
+// AtRefusal are the attributes of a job that runjob hooks may set though they refuse its start:
+// they say how long it is to wait.
+func AtRefusal() []string { return []string{"Hold_Types", "Execution_Time", "depend", "project"} }
+
 // SettableOnMom are the attributes of jobs that hooks on moms may set.
 func SettableOnMom() []string {
 	return []string{"resources_used", "Hold_Types", "Execution_Time", "Account_Name", "Priority", "comment", "run_count", "Variable_List"}

@@ -13,7 +13,7 @@ type Outcome struct {
 	Done     []Hook   // those that have come to their end
 	Restarts []string // names of those that want a scheduling cycle
 	Edits    []Edited // changes of vnodes by each of them, and by the one that has rejected
-	Lines    []string // for the log: what went wrong
+	Notes    []Note   // for the log
 }
 
 // Edited are the vnodes that one hook changed.
@@ -52,14 +52,13 @@ func sequence(ctx context.Context, do func(context.Context, Run) (*Answer, error
 		}
 		if a.Failure != "" {
 			a.Accept, a.Message = false, failureText(&run.Hook, a)
-			out.Lines = append(out.Lines, fmt.Sprintf("hook '%s' failed: %s", run.Hook.Name, a.Failure))
 		}
+		out.noted(&run.Hook, e, a)
 		if a.Accept {
 			e.apply(a)
 			out.merge(&run.Hook, a)
 			continue
 		}
-		out.Lines = append(out.Lines, fmt.Sprintf("%s request rejected by '%s'", e.Event, run.Hook.Name))
 		if a.Failure == "" {
 			out.edited(&run.Hook, a)
 		}

@@ -67,6 +67,22 @@ func OpenStore(dir string) (*Store, error) {
 // Manifest returns what the host knows. It is not to be written to.
 func (s *Store) Manifest() *Manifest { return s.present.Load() }
 
+// Names returns the names of the files of all hooks, in their order.
+func (s *Store) Names() []string {
+	var names []string
+	for _, h := range s.present.Load().Hooks {
+		names = append(names, h.Name+".HK")
+		if h.Script != "" {
+			names = append(names, h.Name+".PY")
+		}
+		if h.Config != "" {
+			names = append(names, h.Name+configSuffix(&h))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // At returns the hooks of an event that are complete, in the order in which they run.
 func (s *Store) At(event string) []Hook {
 	var all []Hook

@@ -162,8 +162,8 @@ var (
 func (h *hooks) sequence(ctx context.Context, by sequencer, runs []hook.Run, e *hook.Event, regardless bool) *hook.Outcome {
 	e.RequestorHost = orThis(e.RequestorHost, strings.TrimPrefix(h.self, "Server@"))
 	out := by.Sequence(ctx, runs, e, regardless)
-	for _, text := range out.Lines {
-		h.write(daylog.Debug, "Hook", h.self, text)
+	for _, n := range out.Notes {
+		h.note(e, n)
 	}
 	for _, one := range out.Restarts {
 		h.write(daylog.System, "Hook", h.self, command.RestartsCycle(one))
@@ -173,6 +173,22 @@ func (h *hooks) sequence(ctx context.Context, by sequencer, runs []hook.Run, e *
 		}
 	}
 	return out
+}
+
+// note writes a line about a hook.
+func (h *hooks) note(e *hook.Event, n hook.Note) {
+	switch n.Kind {
+	case hook.NoteVerdict:
+		h.write(daylog.Debug2, "Hook", n.Object, n.Text)
+	case hook.NoteMessage:
+		h.write(daylog.Debug3, "Hook", n.Object, n.Text)
+	case hook.NoteFault:
+		h.write(daylog.Error|daylog.Force, "Svr", h.self, n.Text)
+	case hook.NoteChange:
+		if e.Job != nil && e.Event == "runjob" { // others have asked for a change, which says so
+			h.write(daylog.Job, "Job", e.Job.Name, n.Text)
+		}
+	}
 }
 
 // runs returns what is to run of some hooks, at whatever event.
@@ -188,7 +204,7 @@ func (h *hooks) runs(v *state.View, list []*state.Hook) []hook.Run {
 	for _, one := range list {
 		script, _ := v.HookFile(one.Name, state.HookScript)
 		run := hook.Run{
-			Hook: hookOf(one), Script: script, Dir: h.dir, Resources: resources, Source: service.HookSource{View: v}, Log: h.line,
+			Hook: hookOf(one), Script: script, Path: filepath.Join(h.dir, one.Name+".PY"), Dir: h.dir, Resources: resources, Source: service.HookSource{View: v}, Log: h.line,
 		}
 		if one.Config.Sum != "" {
 			run.Config = filepath.Join(h.dir, one.Name+".CF"+one.Suffix)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"rampart/cluster/sched"
 	"rampart/cluster/service"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -21,27 +22,34 @@ const (
 // approve asks the hooks of runjob about the starts of a scheduling decision; it is sched.Approve.
 // One call of the interpreter looks at all of them. Hooks that take their time, up to their alarm,
 // hold up no other start: there are more lanes then.
-func (h *hooks) approve(ctx context.Context, v *state.View, starts []pbs.JobID, say func(id pbs.JobID, why string)) {
+func (h *hooks) approve(ctx context.Context, v *state.View, starts []sched.Start, say func(id pbs.JobID, said sched.Verdict)) {
 	runs := h.runs(v, v.HooksAt("runjob"))
-	inLanes(starts, runjobLanes, runjobPatience, func(next func() (pbs.JobID, bool)) {
+	inLanes(starts, runjobLanes, runjobPatience, func(next func() (sched.Start, bool)) {
 		session := h.runtime.Session()
 		defer session.Close()
-		for id, ok := next(); ok && ctx.Err() == nil; id, ok = next() {
-			j, known := v.Named(id)
+		for one, ok := next(); ok && ctx.Err() == nil; one, ok = next() {
+			j, known := v.Named(one.Job)
 			if !known {
 				continue
 			}
-			job := service.HookObject(string(id), v.JobAttributes(j))
-			out := h.sequence(ctx, session, runs, &hook.Event{Event: "runjob", Requestor: "Scheduler", Job: &job}, false)
-			switch {
-			case ctx.Err() != nil: // nobody has decided
-			case out.Rejected != nil:
-				say(id, orThis(out.Message, "runjob request rejected by '"+out.Rejected.Name+"'"))
-			default:
-				say(id, "")
+			out := h.sequence(ctx, session, runs, service.RunjobEvent(v, j, one.ExecVnode), false)
+			if ctx.Err() == nil { // else nobody has decided
+				say(one.Job, verdictOf(v, j, out))
 			}
 		}
 	})
+}
+
+// verdictOf reads what the hooks of runjob say of a start. What they may not have is a refusal.
+func verdictOf(v *state.View, j *state.Job, out *hook.Outcome) sched.Verdict {
+	changes, again, err := service.RunjobChanges(v, j, out)
+	switch {
+	case out.Rejected != nil:
+		return sched.Verdict{Why: orThis(out.Message, "runjob request rejected by '"+out.Rejected.Name+"'"), Changes: changes}
+	case err != nil:
+		return sched.Verdict{Why: err.Error()}
+	}
+	return sched.Verdict{Changes: changes, Again: again}
 }
 
 // inLanes has all items worked off by lanes, which take one after the other by next. There is one

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -10,8 +11,10 @@ import (
 	"rampart/cluster/service"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
+	"rampart/transport/daylog"
 )
 
 const (
@@ -78,7 +81,13 @@ func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Prop
 		if _, ok := runs[t.Event]; !ok {
 			runs[t.Event] = h.runs(v, v.HooksAt(t.Event))
 		}
-		h.sequence(ctx, session, runs[t.Event], e, true)
+		if t.Event == "postqueuejob" {
+			e.Settable = hook.SettableQueued()
+		}
+		out := h.sequence(ctx, session, runs[t.Event], e, true)
+		if t.Event == "postqueuejob" {
+			h.alter(ctx, v, t.Job, out.Job, proposer)
+		}
 		if done = append(done, t.Seq); len(done) == hookTasksAtOnce {
 			break
 		}
@@ -91,6 +100,22 @@ func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Prop
 		return err
 	}
 	return out.Err()
+}
+
+// alter makes the changes that hooks want of a job.
+func (h *hooks) alter(ctx context.Context, v *state.View, id pbs.JobID, edits *hook.Edits, proposer dispatch.Proposer) {
+	if edits == nil || len(edits.Set) == 0 || ctx.Err() != nil {
+		return
+	}
+	changes, err := service.HookChanges(v, edits)
+	if err == nil {
+		var out command.Outcome
+		out, err = proposer.Propose(ctx, command.Proposal{Commands: []command.Command{&command.AlterJob{Job: id, Changes: changes, Hooked: true}}})
+		err = errors.Join(err, out.Err())
+	}
+	if err != nil && ctx.Err() == nil {
+		h.write(daylog.Error, "Job", string(id), "not altered as hooks want it: "+err.Error())
+	}
 }
 
 // rests are the periodic hooks that do not run now: until when, by name. One that runs has the end of time.

@@ -132,7 +132,7 @@ def child(incoming, outgoing, noise):
 
 
 def title(request):
-    return "<%s>" % request["data"]["hook"]["name"]
+    return request["data"].get("path") or "<%s>" % request["data"]["hook"]["name"]
 
 
 def serve(request, channel):
@@ -214,6 +214,13 @@ def work_in(request):
         os.chdir("/")
 
 
+def story(e):
+    """What PBS logs of an exception, its class and its text, and where in the script it came from."""
+    own = e.__traceback__.tb_next if e.__traceback__ is not None else None
+    told = traceback.format_exception(type(e), e, own)[:-1] if own else traceback.format_exception_only(type(e), e)
+    return "%s\n%s\n%s" % (type(e), e, "".join(told)[-8192:])
+
+
 def run(data, script, name, channel):
     try:
         pbs._begin(data, channel)
@@ -227,7 +234,7 @@ def run(data, script, name, channel):
             return {"failed": "SystemExit: %r" % (end.code,)}
     except BaseException as e:
         traceback.print_exc()
-        return {"failed": "%s: %s" % (type(e).__name__, e), "traceback": traceback.format_exc()[-8192:]}
+        return {"failed": "%s: %s" % (type(e).__name__, e), "traceback": story(e)}
     return pbs._finish(pbs._End(True, "", 0))
 
 

@@ -50,6 +50,22 @@ class Types(unittest.TestCase):
         for bad in ("x", 1.5, None, [], True):
             self.assertRaisesRegex(ValueError, "bad increment specs", grown, bad)
 
+    def test_constants(self):
+        self.assertEqual((pbs.EVENT_DEBUG, pbs.JOB_SUBSTATE_RUNNING, pbs.MGR_CMD_IMPORT, pbs.MGR_OBJ_HOOK), (0x80, 42, 7, 8))
+        self.assertEqual(pbs.REVERSE_MGR_CMDS[2], "MGR_CMD_SET")
+        self.assertEqual(pbs.REVERSE_BATCH_OPS[1], "BATCH_OP_UNSET")
+        self.assertEqual(pbs.REVERSE_JOB_STATE[4], "JOB_STATE_RUNNING")
+        self.assertEqual(pbs.ATTR_N, "Job_Name")
+        self.assertEqual(len([n for n in vars(pbs) if n.startswith("JOB_SUBSTATE_")]), 42)
+        self.assertEqual(len([n for n in vars(pbs) if n.startswith("EVENT_")]), 13)
+
+    def test_executable(self):
+        _objects.schema["job"]["executable"] = "text"
+        j = _objects.job("1.srv", [("executable", "", "<jsdl-hpcpa:Executable>/bin/a&amp;b</jsdl-hpcpa:Executable>")], ["executable"])
+        self.assertEqual(j.executable, "/bin/a&b")
+        j.executable = "/bin/c&d"
+        self.assertEqual(j._changes["executable"], "<jsdl-hpcpa:Executable>/bin/c&amp;d</jsdl-hpcpa:Executable>")
+
     def test_environment(self):
         env = pbs.pbs_env("A=1,B=x\\,y,C=")
         self.assertEqual(env, {"A": "1", "B": "x,y", "C": ""})

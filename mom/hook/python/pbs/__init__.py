@@ -5,7 +5,7 @@ import os
 import sys
 from types import SimpleNamespace
 
-from pbs import _objects
+from pbs import _constants, _objects
 from pbs._objects import job, queue, resv, server as _server_type, vnode
 from pbs._types import *  # noqa: F401,F403
 from pbs._types import (
@@ -29,6 +29,12 @@ QTYPE_EXECUTION, QTYPE_ROUTE = 0, 1
 SV_STATE_IDLE, SV_STATE_ACTIVE, SV_STATE_HOT, SV_STATE_SHUTDEL, SV_STATE_SHUTIMM, SV_STATE_SHUTSIG = 1, 2, 3, 4, 5, 6
 
 hook_config_filename = None
+pbs_conf = {}
+
+globals().update(_constants.names({
+    "NODE_STATE": {n: v for n, v in globals().items() if n.startswith("ND_") and n not in ("ND_PBS",) and not isinstance(v, str) and "SHARED" not in n and "EXCL" not in n},
+    "JOB_STATE": {n: v for n, v in globals().items() if n.startswith("JOB_STATE_")},
+}))
 
 _run = SimpleNamespace(event=None, server=None, channel=None, host="", conf={}, conf_file="", reboot=None)
 
@@ -81,6 +87,8 @@ _MEMBERS = {
 _COMMON = ("type", "hook_name", "hook_type", "requestor", "requestor_host", "user", "alarm", "debug", "enabled", "freq",
            "order", "fail_action")
 _WRITABLE = ("progname", "argv", "env")
+# What counts of what a hook has set of the job that it refuses.
+_AT_REFUSAL = {"runjob": ("Hold_Types", "Execution_Time", "depend", "project")}
 
 
 class _vnodes(dict):
@@ -105,7 +113,7 @@ class _event:
             "type": _objects.schema["events"][kind], "hook_name": hook["name"], "hook_type": hook.get("type", "site"),
             "requestor": data.get("requestor", ""), "requestor_host": data.get("requestor_host", ""),
             "user": hook.get("user"), "alarm": int(hook.get("alarm", 30)), "debug": hook.get("debug") == "true",
-            "enabled": True, "freq": int(hook.get("freq", 120)), "order": int(hook.get("order", 1)),
+            "enabled": True, "freq": int(hook.get("freq") or 120) if "periodic" in kind else None, "order": int(hook.get("order", 1)),
             "fail_action": hook.get("fail_action", "none"),
         }
         mom = data.get("mom", False)
@@ -138,7 +146,7 @@ class _event:
         if member == "argv":
             return list(found or ())
         if member == "management" and found is not None:
-            return SimpleNamespace(**{**found, "attribs": [SimpleNamespace(**a) for a in found.get("attribs", ())]})
+            return SimpleNamespace(**{**found, "attribs": [_objects.server_attribute(**a) for a in found.get("attribs") or ()]})
         return found
 
     def __getattr__(self, name):
@@ -217,6 +225,16 @@ def get_local_nodename():
     return _run.host
 
 
+def get_local_host_name():
+    """The name of this host."""
+    return _run.host
+
+
+def get_pbs_server_name():
+    """The name of the server."""
+    return get_pbs_conf().get("PBS_SERVER", "")
+
+
 def get_pbs_conf():
     """The configuration file of this host, by keys."""
     conf = {}
@@ -256,7 +274,7 @@ def _init(schema):
 
 def _begin(data, channel):
     """Prepare the run of one hook."""
-    global hook_config_filename
+    global hook_config_filename, pbs_conf
     _objects.schema["resources"] = {**_objects.schema["resources"], **data.get("resources", {})}
     _run.channel, _run.reboot = channel, None
     _run.host = data.get("host", "").split(".")[0]
@@ -264,6 +282,7 @@ def _begin(data, channel):
     _run.server = _server_type(channel.ask)
     _run.event = _event(data)
     hook_config_filename = data.get("config") or None
+    pbs_conf = get_pbs_conf()
 
 
 def _finish(end):
@@ -275,8 +294,9 @@ def _finish(end):
         wished = _run.event._members.get("job")
         if isinstance(wished, job) and wished._wish:
             out["job"] = {"set": {}, "types": {}, "wish": wished._wish}
-        if isinstance(wished, job) and "Hold_Types" in wished._changes:
-            out.setdefault("job", {"types": {}})["set"] = {"Hold_Types": wished._changes["Hold_Types"]}
+        kept = {n: v for n, v in wished._changes.items() if n in _AT_REFUSAL.get(_run.event._kind, ("Hold_Types",))} if isinstance(wished, job) else {}
+        if kept:
+            out.setdefault("job", {"types": {}})["set"] = kept
         vnodes = _run.event._answer().get("vnodes")
         if vnodes:
             out["vnodes"] = vnodes

@@ -1,5 +1,8 @@
 """The objects of the module pbs. What a hook changes is kept beside what was there."""
 
+import re
+from xml.sax.saxutils import escape, unescape
+
 import pbs._types as types
 from pbs._values import boolean, resource_text, resource_value, schema, type_of
 
@@ -140,7 +143,7 @@ class _object:
 
     def _may(self, attribute):
         if attribute not in self._settable:
-            raise types.BadAttributeValueError("attribute '%s' of a %s cannot be set here" % (attribute, self._kind))
+            raise types.BadAttributeValueError("%s attribute '%s' is readonly" % (self._kind, attribute))
 
     def __getattr__(self, name):
         kind = schema[self._kind].get(name)
@@ -225,6 +228,8 @@ class job(_object):
             return queue(text) if text else None
         if name == "server":
             return self._values.get(name)
+        if name == "executable":
+            return _plain(self._values.get(name))
         if name == "Variable_List":
             if self._variables is None:
                 self.__dict__["_variables"] = types.pbs_env(self._values.get(name) or "")
@@ -235,6 +240,8 @@ class job(_object):
         return super().__getattr__(name)
 
     def __setattr__(self, name, value):
+        if name == "executable" and value is not None and not str(value).startswith("<"):
+            value = "<jsdl-hpcpa:Executable>%s</jsdl-hpcpa:Executable>" % escape(str(value))
         if name == "Variable_List":
             self.__dict__["_variables"] = None
         super().__setattr__(name, value)
@@ -283,6 +290,12 @@ class job(_object):
         return self._name
 
 
+def _plain(text):
+    """A program's name without the mark that it is kept with."""
+    found = re.match(r"<jsdl-hpcpa:Executable>(.*)</jsdl-hpcpa:Executable>$", text or "", re.DOTALL)
+    return unescape(found.group(1)) if found else text
+
+
 class released(dict):
     """The vnodes that were given back, and what the job has then."""
 
@@ -328,6 +341,19 @@ def _release(j, event, node_list, keep_select):
     j._assignment[:] = [a for a in found[0]["attrs"] if a[0] != "released"]
     out.exec_vnode, out.exec_host, out.schedselect = j.exec_vnode, j.exec_host, j.schedselect
     return out
+
+
+class server_attribute:
+    """One change of a directive."""
+
+    def __init__(self, name="", value="", resource="", op=0, flags=0, sisters=None):
+        self.name, self.value, self.resource, self.op, self.flags = name, value, resource, op, flags
+        self.sisters = [server_attribute(**one) for one in sisters or ()]
+
+    def __str__(self):
+        return "name=%s,resource=%s,value=%s,op=%s,flags=%s" % (self.name, self.resource, self.value, self.op, self.flags)
+
+    __repr__ = __str__
 
 
 class vnode(_object):
@@ -478,7 +504,12 @@ class server(_object):
         return (make(found["name"], found["attrs"]) for found in self._ask(kind, ""))
 
     def job(self, name):
-        """The job with the id, None if there is none."""
+        """The job with the id, None if there is none. That of postqueuejob is as it was queued."""
+        import pbs
+
+        happened = pbs.event()
+        if happened is not None and happened._kind == "postqueuejob" and str(name) == happened.job.id:
+            return job(happened.job.id, happened._data["job"]["attrs"])
         return self._one("job", lambda n, a: job(n, a), name)
 
     def queue(self, name):

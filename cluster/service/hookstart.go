@@ -1,0 +1,90 @@
+package service
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/mom/hook"
+)
+
+// RunjobEvent is what the hooks of runjob see of a job that is to start on vnodes.
+func RunjobEvent(v *state.View, j *state.Job, where string) *hook.Event {
+	job := jobObject(v, j)
+	job.Attrs = slices.DeleteFunc(job.Attrs, func(a hook.Attr) bool { return a[0] == "exec_vnode" })
+	job.Attrs = append(job.Attrs, hook.Attr{"exec_vnode", "", where})
+	return &hook.Event{Event: "runjob", Requestor: "Scheduler", Job: &job, Settable: hook.SettableAtStart()}
+}
+
+// RunjobChanges reads what hooks of runjob have set of a job. Those that refuse its start may say
+// how long it is to wait. Again is that vnodes have to be chosen anew, for a whole job: a subjob
+// has the request of its array.
+func RunjobChanges(v *state.View, j *state.Job, out *hook.Outcome) (changes []command.AttrChange, again bool, err error) {
+	if out == nil || out.Job == nil {
+		return nil, false, nil
+	}
+	waits := out.Rejected != nil
+	edits := &hook.Edits{Set: maps.Clone(out.Job.Set)}
+	for name := range edits.Set {
+		if slices.Contains(hook.AtRefusal(), name) != waits && (waits || name == "Hold_Types" || name == "Execution_Time") {
+			delete(edits.Set, name)
+		}
+	}
+	p := person{view: v, perm: attr.Manager, user: j.Owner}
+	if changes, _, err = jobEdits(p, edits); err != nil || waits {
+		return changes, false, err
+	}
+	for _, ch := range changes {
+		if !command.ChoosesVnodes(v, ch.Entry) {
+			continue
+		}
+		if was, _ := j.Resources.Get(ch.Entry.Resource); was == ch.Entry.Value {
+			continue
+		}
+		if j.IsSubjob() {
+			return nil, false, pbs.Attribute(pbs.RunningAttribute, ch.Entry.Name+"."+ch.Entry.Resource)
+		}
+		again = true
+	}
+	if !again { // the same as before changes nothing
+		changes = slices.DeleteFunc(changes, func(ch command.AttrChange) bool { return command.ChoosesVnodes(v, ch.Entry) })
+	}
+	return changes, again, nil
+}
+
+// HookChanges reads what hooks have set of a job that is queued.
+func HookChanges(v *state.View, edits *hook.Edits) ([]command.AttrChange, error) {
+	changes, _, err := jobEdits(person{view: v, perm: attr.Manager}, edits)
+	return changes, err
+}
+
+// runJob asks the hooks of runjob about a start by hand, and returns what they change of the job.
+// One by which vnodes would be chosen anew refuses the start: they have been.
+func (b *Batch) runJob(ctx context.Context, p person, j *state.Job, where string) ([]command.AttrChange, error) {
+	if !p.view.HasHooksAt("runjob") {
+		return nil, nil
+	}
+	out, refusal := b.runHooks(ctx, p, RunjobEvent(p.view, j, where))
+	changes, again, err := RunjobChanges(p.view, j, out)
+	switch {
+	case refusal != nil && len(changes) > 0:
+		id := j.ID
+		if j.IsSubjob() {
+			id = id.Parent()
+		}
+		alter := &command.AlterJob{Job: id, Changes: changes, Hooked: true}
+		if _, err := b.Replica.Propose(ctx, command.Proposal{Asker: p.user, Commands: []command.Command{alter}}); err != nil {
+			b.Logger.Warn("alter a job for a hook", "job", id, "error", err)
+		}
+		return nil, refusal
+	case refusal != nil:
+		return nil, refusal
+	case again:
+		return nil, &hooked{pbs.Attribute(pbs.RunningAttribute, "Resource_List")}
+	}
+	return changes, err
+}

@@ -1,0 +1,87 @@
+package hook
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Note is a line about a hook for the log of its daemon, in PBS's words.
+type Note struct {
+	Kind   NoteKind
+	Object string // the hook, or the job; empty: the daemon
+	Text   string
+}
+
+// NoteKind says what a Note is about, and so how it is logged.
+type NoteKind uint8
+
+// The kinds of notes.
+const (
+	NoteVerdict NoteKind = iota // a hook has refused or failed
+	NoteMessage                 // what it said when it refused
+	NoteFault                   // why a script has failed, line by line
+	NoteChange                  // what a hook has set of a job
+)
+
+// noted adds what the log is to have of the answer of one hook.
+func (o *Outcome) noted(h *Hook, e *Event, a *Answer) {
+	if a.Failure != "" {
+		o.failed(h, e, a)
+	} else {
+		o.changed(h, a)
+	}
+	if a.Accept {
+		return
+	}
+	o.note(NoteVerdict, h.Name, fmt.Sprintf("%s request rejected by '%s'", e.Event, h.Name))
+	if a.Failure == "" && a.Message != "" {
+		o.note(NoteMessage, h.Name, a.Message)
+	}
+}
+
+func (o *Outcome) note(kind NoteKind, object, text string) {
+	o.Notes = append(o.Notes, Note{kind, object, strings.ReplaceAll(text, "\n", " ")})
+}
+
+// failed says why a hook has not come to its end.
+func (o *Outcome) failed(h *Hook, e *Event, a *Answer) {
+	for line := range strings.Lines(a.Traceback) {
+		o.note(NoteFault, "", "PBS server internal error (15011) in Error evaluating Python script, "+strings.TrimRight(line, "\n"))
+	}
+	switch {
+	case a.TimedOut:
+		o.note(NoteVerdict, h.Name, fmt.Sprintf("alarm call while running %s hook '%s', request rejected", e.Event, h.Name))
+	default:
+		if a.Traceback == "" {
+			o.note(NoteVerdict, h.Name, fmt.Sprintf("hook '%s' failed: %s", h.Name, a.Failure))
+		}
+		o.note(NoteVerdict, h.Name, fmt.Sprintf("%s hook '%s' encountered an exception, request rejected", e.Event, h.Name))
+	}
+	if e.Event == "exechost_periodic" {
+		o.note(NoteVerdict, h.Name, fmt.Sprintf("Non-zero exit status %d encountered for periodic hook", exitStatus(a)))
+	}
+}
+
+// exitStatus is that of PBS's interpreter for a hook that has failed.
+func exitStatus(a *Answer) int {
+	if a.TimedOut {
+		return 253
+	}
+	return 254
+}
+
+// changed says what a hook has set of the job.
+func (o *Outcome) changed(h *Hook, a *Answer) {
+	if a.Job == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Job.Set)) {
+		text := "'" + h.Name + "' hook set job's " + name + " = "
+		if value := a.Job.Set[name]; value != nil {
+			text += *value
+		}
+		o.note(NoteChange, "", text)
+	}
+}

@@ -1,0 +1,68 @@
+package hook
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A script that fails is logged as PBS does: the class and the text of the exception, and where in
+// the script it came from; then that the hook has failed.
+func TestNotes_Traceback(t *testing.T) {
+	r := newTestRuntime(t)
+	run := Run{Hook: Hook{Name: "h1", Attrs: map[string]string{"alarm": "20"}}, Script: []byte("import pbs\ndef f():\n    raise ValueError('bang')\nf()\n"), Path: "/hooks/h1.PY", Dir: t.TempDir()}
+	out := r.Sequence(t.Context(), []Run{run}, queue(), false)
+	var faults, verdicts []string
+	for _, n := range out.Notes {
+		switch n.Kind {
+		case NoteFault:
+			faults = append(faults, strings.TrimPrefix(n.Text, "PBS server internal error (15011) in Error evaluating Python script, "))
+		case NoteVerdict:
+			verdicts = append(verdicts, n.Object+": "+n.Text)
+		}
+	}
+	want := []string{
+		"<class 'ValueError'>", "bang", "Traceback (most recent call last):",
+		`  File "/hooks/h1.PY", line 4, in <module>`, `  File "/hooks/h1.PY", line 3, in f`,
+	}
+	if !slices.Equal(faults, want) {
+		t.Errorf("faults %q", faults)
+	}
+	if want := []string{"h1: queuejob hook 'h1' encountered an exception, request rejected", "h1: queuejob request rejected by 'h1'"}; !slices.Equal(verdicts, want) {
+		t.Errorf("verdicts %q", verdicts)
+	}
+}
+
+// What ends a hook is told by its name, also where the event goes on regardless.
+func TestNotes_Verdicts(t *testing.T) {
+	for _, c := range []struct {
+		answer Answer
+		event  string
+		want   []string
+	}{
+		{Answer{Accept: true}, "queuejob", nil},
+		{Answer{Message: "not now"}, "execjob_epilogue", []string{"h1 execjob_epilogue request rejected by 'h1'", "h1 not now"}},
+		{
+			Answer{Failure: "alarm", TimedOut: true},
+			"exechost_periodic",
+			[]string{
+				"h1 alarm call while running exechost_periodic hook 'h1', request rejected",
+				"h1 Non-zero exit status 253 encountered for periodic hook", "h1 exechost_periodic request rejected by 'h1'",
+			},
+		},
+		{Answer{Failure: "gone"}, "execjob_end", []string{
+			"h1 hook 'h1' failed: gone", "h1 execjob_end hook 'h1' encountered an exception, request rejected", "h1 execjob_end request rejected by 'h1'",
+		}},
+	} {
+		do := func(context.Context, Run) (*Answer, error) { a := c.answer; return &a, nil }
+		out := sequence(t.Context(), do, []Run{{Hook: Hook{Name: "h1"}}}, &Event{Event: c.event}, true)
+		var got []string
+		for _, n := range out.Notes {
+			got = append(got, n.Object+" "+n.Text)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q", c.answer, got)
+		}
+	}
+}
