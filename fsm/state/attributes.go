@@ -251,7 +251,7 @@ func (t *tables) ServerAttributes() attr.List {
 	for _, def := range attr.All(attr.Server) {
 		switch v, computed := hot[def.Name]; {
 		case def.Name == "resources_assigned":
-			out = appendItems(out, def.Name, t.assigned(""))
+			out = appendItems(out, def.Name, withUsed(t.assigned(""), t.server.Used, t))
 		case computed:
 			out = appendValue(out, def.Name, v)
 		default:
@@ -331,7 +331,7 @@ func (t *tables) QueueAttributes(q *Queue) attr.List {
 	for _, def := range attr.All(attr.Queue) {
 		switch v, computed := hot[def.Name]; {
 		case def.Name == "resources_assigned":
-			out = appendItems(out, def.Name, t.assigned(q.Name))
+			out = appendItems(out, def.Name, withUsed(t.assigned(q.Name), q.Used, t))
 		case computed:
 			out = appendValue(out, def.Name, v)
 		default:

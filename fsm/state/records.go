@@ -81,6 +81,7 @@ type Server struct {
 	Sched        attr.List `cbor:"3,keyasint,omitempty"` // those of the scheduler, as far as they are its own
 	HaltedAt     pbs.Time  `cbor:"4,keyasint,omitempty"` // no job starts: the servers are about to end; 0: they are not
 	LiftedAt     pbs.Time  `cbor:"5,keyasint,omitempty"` // the hosts' deadlines are lifted; 0: they are not
+	Used         []string  `cbor:"6,keyasint,omitempty"` // consumables that jobs have had, sorted
 }
 
 // Queue is an execution queue, or a routing queue.
@@ -95,6 +96,8 @@ type Queue struct {
 	Routed    pbs.Time `cbor:"7,keyasint,omitempty"` // when its jobs were tried to be routed last
 	RouteNext uint64   `cbor:"8,keyasint,omitempty"` // sequence number of the job to go on with; 0: the first
 	RouteOn   bool     `cbor:"9,keyasint,omitempty"` // jobs that were tried last have left: the next need not wait
+
+	Used []string `cbor:"10,keyasint,omitempty"` // consumables that its jobs have had, sorted
 }
 
 // VnodeFlags are the conditions of a vnode that do not follow from its jobs.

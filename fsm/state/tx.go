@@ -119,6 +119,9 @@ func (tx *Tx) PutJob(j *Job) {
 	old, delta := tx.storeJob(j)
 	tx.digest += delta
 	tx.reindexJob(old, j)
+	if j.State == pbs.Running && (old == nil || old.State != pbs.Running) {
+		tx.noteUsed(j)
+	}
 	tx.chargeShare(old, j)
 }
 
