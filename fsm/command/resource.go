@@ -18,8 +18,9 @@ type ManageResource struct {
 	Changes []AttrChange `cbor:"3,keyasint,omitempty"`
 }
 
-// Apply changes the resource. One that is requested by a job or set on an object
-// cannot be deleted, nor change its type.
+// Apply changes the resource. One that a job names, or that suspended jobs are to release,
+// cannot be deleted; of others it is unset wherever it is set. One that is in use at all
+// keeps its type and what it means; who may see and set it can change.
 func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if !resource.ValidName(c.Name) {
 		return pbs.Refuse(pbs.BadAttributeValue)
@@ -35,9 +36,10 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	case def.Builtin:
 		return pbs.Refuse(pbs.ReadOnlyAttribute)
 	case c.Verb == VerbDelete:
-		if inUse(tx, c.Name) {
-			return pbs.Refuse(pbs.ResourceBusy)
+		if err := deletable(tx, c.Name); err != nil {
+			return err
 		}
+		unsetResource(tx, c.Name)
 		tx.DeleteResource(c.Name)
 		resourcesChanged(tx)
 		return nil
@@ -46,7 +48,7 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
-	if known && next != def && inUse(tx, c.Name) {
+	if known && meaning(next) != meaning(def) && inUse(tx, c.Name) {
 		return pbs.Refuse(pbs.ResourceBusy)
 	}
 	tx.PutResource(&state.ResourceDef{Def: next})
@@ -82,8 +84,13 @@ func (c *ManageResource) edit(def resource.Def) (resource.Def, error) {
 	return def, nil
 }
 
-// inUse tells whether anything names the resource. It looks at every job: a
-// resource is deleted once in its life.
+// meaning is a definition without the flags i and r.
+func meaning(def resource.Def) resource.Def {
+	def.Flags &^= resource.Invisible | resource.ReadOnly
+	return def
+}
+
+// inUse tells whether anything names the resource.
 func inUse(tx *state.Tx, name string) bool {
 	if names(tx.Server().Attrs, name) {
 		return true
@@ -98,12 +105,20 @@ func inUse(tx *state.Tx, name string) bool {
 			return true
 		}
 	}
+	return jobNames(tx, name, func(j *state.Job) bool { return j.State != pbs.Finished })
+}
+
+// jobNames tells whether one of the jobs asks for the resource, or has used it. It looks at
+// every job: a resource is deleted once in its life.
+func jobNames(tx *state.Tx, name string, among func(*state.Job) bool) bool {
 	for j := range tx.Jobs() {
-		if j.State == pbs.Finished {
+		if !among(j) {
 			continue
 		}
 		asked, _ := j.Resources.Get("select")
-		if _, ok := j.Resources.Get(name); ok || selects(asked, name) || selects(j.SchedSelect, name) {
+		_, has := j.Resources.Get(name)
+		_, used := j.Used.Get(name)
+		if has || used || selects(asked, name) || selects(j.SchedSelect, name) || names(j.Attrs, name) {
 			return true
 		}
 	}

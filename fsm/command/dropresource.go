@@ -1,0 +1,53 @@
+package command
+
+import (
+	"slices"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// deletable refuses to delete a resource that a job names, a finished one too, whose records
+// could not be read without it, or that suspended jobs are to release.
+func deletable(tx *state.Tx, name string) error {
+	if jobNames(tx, name, func(*state.Job) bool { return true }) {
+		return pbs.Errorf(pbs.ResourceBusy, "Resource busy on job")
+	}
+	if slices.Contains(tx.Server().List("restrict_res_to_release_on_suspend"), name) {
+		return pbs.Errorf(pbs.ResourceBusy, "Resource busy on server")
+	}
+	return nil
+}
+
+// unsetResource unsets the resource at server, scheduler, queues and vnodes.
+func unsetResource(tx *state.Tx, name string) {
+	server := *tx.Server()
+	if names(server.Attrs, name) || names(server.Sched, name) || slices.Contains(server.Used, name) {
+		server.Attrs, server.Sched, server.Used = silent(server.Attrs, name), silent(server.Sched, name), withoutName(server.Used, name)
+		tx.PutServer(&server)
+	}
+	for _, q := range slices.Collect(tx.Queues()) {
+		if names(q.Attrs, name) || slices.Contains(q.Used, name) {
+			next := *q
+			next.Attrs, next.Used = silent(q.Attrs, name), withoutName(q.Used, name)
+			tx.PutQueue(&next)
+		}
+	}
+	for _, v := range slices.Collect(tx.Vnodes()) {
+		_, set := v.Configured.Get(name)
+		_, told := v.Reported.Get(name)
+		_, had := v.Assigned.Get(name)
+		if set || told || had || names(v.Attrs, name) {
+			next := *v
+			next.Configured, next.Reported, next.Assigned = v.Configured.Unset(name), v.Reported.Unset(name), v.Assigned.Unset(name)
+			next.Attrs = silent(v.Attrs, name)
+			tx.PutVnode(&next)
+		}
+	}
+}
+
+// silent returns a list without what it says of a resource.
+func silent(list attr.List, res string) attr.List {
+	return slices.DeleteFunc(slices.Clone(list), func(e attr.Entry) bool { return e.Resource == res })
+}
