@@ -18,7 +18,7 @@ const (
 	// its start, its votes and some entries. Below it, it would fail at once.
 	roomToStart = 16 << 20
 	// roomLow is what one more snapshot's worth of log may take. With less, a leader
-	// hands over; roomEnough ends that.
+	// hands over, and what is between it and roomToStart is a reserve; roomEnough ends that.
 	roomLow    = snapshotBytes
 	roomEnough = roomLow + roomLow/2
 	// roomEvery is how often the room is looked at.
@@ -81,9 +81,13 @@ func (m *room) look(s Stores, logger *slog.Logger) int64 {
 		free = -1
 	}
 	m.free.Store(free)
-	if free >= 0 && free < roomLow {
+	room := free
+	if free >= roomToStart { // enough for a snapshot, by which the log file gets free pages
+		room += min(s.Reusable(), roomEnough)
+	}
+	if room >= 0 && room < roomLow {
 		m.low.Store(true)
-	} else if free < 0 || free >= roomEnough {
+	} else if room < 0 || room >= roomEnough {
 		m.low.Store(false)
 	}
 	return free
@@ -100,8 +104,10 @@ func (r *Replica) disk() Disk {
 func (r *Replica) watchRoom(ctx context.Context) {
 	every := time.NewTicker(roomEvery)
 	defer every.Stop()
+	var saved time.Time
 	for {
 		r.room.look(r.stores, r.cfg.Logger)
+		saved = r.saveLow(saved)
 		select {
 		case <-ctx.Done():
 			return
@@ -157,32 +163,6 @@ func (m member) mayRelieve(n *node) bool {
 	return m.err == nil && m.server.ID != n.id && m.server.Suffrage == raft.Voter && m.status.Role == Follower &&
 		m.status.Disk.well() && m.status.Applied+promoteLag >= n.raft.CommitIndex() &&
 		!slices.ContainsFunc(m.status.Alarms, func(a Alarm) bool { return !a.Serves })
-}
-
-func (r *Replica) heedRoom(members []member) {
-	var low []string
-	voters := 0
-	for _, m := range members {
-		if m.server.Suffrage != raft.Voter {
-			continue
-		}
-		voters++
-		if m.err == nil && m.status.Disk.Low {
-			low = append(low, string(nameOf(m.server.ID)))
-		}
-	}
-	was := r.full.Load()
-	switch {
-	case len(low) > 0 && len(low) > voters-(voters/2+1):
-		text := fmt.Sprintf("no changes are taken: little room is left on the disks of %v", low)
-		r.full.Store(&Alarm{Kind: AlarmNoWrites, Text: text, Advice: "make room on these disks; changes are taken again by themselves"})
-		if was == nil {
-			r.cfg.Logger.Error("writes stop", "why", text)
-		}
-	case was != nil:
-		r.full.Store(nil)
-		r.cfg.Logger.Warn("writes go on: there is room again")
-	}
 }
 
 // storeError makes a full disk at open what it is while running: the end of this

@@ -180,12 +180,19 @@ func TestDisk_LowLeaderHandsOver(t *testing.T) {
 			t.Errorf("the leader's alarm: %+v", a)
 		}
 		mustSee(t, low, "y")
+		submit := func() error {
+			job := command.Proposal{Commands: []command.Command{&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}}}}
+			_, err := w.leader().replica.Propose(t.Context(), job)
+			return err
+		}
+		disks[low].free.Store(20 << 20)
 		disks[second].free.Store(70 << 20) // more than little, not yet enough
-		<-time.After(5 * time.Second)
-		if w.leader().write("z") == nil {
-			t.Error("taken before there was enough room")
+		w.until("changes from the reserve", 10*time.Second, func() bool { return w.leader().write("z") == nil })
+		if err := submit(); !errors.Is(err, cluster.ErrNoRoom) || !strings.Contains(err.Error(), "no jobs are taken or started: little room is left") {
+			t.Errorf("a job: %v", err)
 		}
 		disks[second].free.Store(plenty)
+		w.until("jobs again", 10*time.Second, func() bool { return !errors.Is(submit(), cluster.ErrNoRoom) })
 		w.until("writes again", 10*time.Second, func() bool { return w.leader().write("z") == nil })
 		w.same()
 	})

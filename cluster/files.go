@@ -81,6 +81,11 @@ func (f *files) Room() (int64, error) {
 	return int64(s.Bavail) * s.Bsize, nil
 }
 
+// Reusable implements Stores: bolt never gives space back, and takes its free pages first.
+func (f *files) Reusable() int64 {
+	return int64(f.db.Stats().FreePageN) * int64(os.Getpagesize())
+}
+
 // boltOptions: the list of free pages is not written with every commit, but
 // found anew at open.
 func boltOptions() *bbolt.Options {

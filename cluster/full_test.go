@@ -102,3 +102,48 @@ func big(i int) command.Proposal {
 		}}},
 	}
 }
+
+// TestDisk_LogLetsGoOfItsBytes: a disk of 160 MiB takes many times as much, since what stays behind
+// a snapshot is bounded in bytes, and entries take the pages that are free in the file. With little
+// room left changes are taken still, and jobs again soon after what took it is gone.
+func TestDisk_LogLetsGoOfItsBytes(t *testing.T) {
+	dir := smallDisk(t, "160m")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		m := w.add("s1")
+		m.disk = func() (_ cluster.Stores, err error) { return cluster.OpenFiles(filepath.Join(dir, "raft"), quiet()) }
+		m.open(true)
+		m.run()
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		change := func(i int) {
+			t.Helper()
+			p := big(0) // always the same: the state stays small
+			p.Commands[0].(*command.PutReplica).Replica.Address = string(bytes.Repeat([]byte{'a' + byte(i%26)}, 900<<10))
+			if _, err := m.replica.Propose(t.Context(), p); err != nil {
+				t.Fatalf("after %d: %v", i, err)
+			}
+			<-time.After(200 * time.Millisecond)
+		}
+		for i := range 500 {
+			change(i)
+		}
+		filler := filepath.Join(dir, "filler")
+		var s unix.Statfs_t
+		if err := unix.Statfs(dir, &s); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filler, make([]byte, int64(s.Bavail)*s.Bsize-30<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 { // from the pages of the file, with no room beside
+			change(i)
+		}
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		w.until("jobs are taken", 10*time.Second, func() bool {
+			_, err := m.replica.Propose(t.Context(), command.Proposal{Commands: []command.Command{&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}}}})
+			return !errors.Is(err, cluster.ErrNoRoom)
+		})
+	})
+}

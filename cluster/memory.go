@@ -66,6 +66,9 @@ func (m *Memory) Dir() string { return "memory" }
 // Room implements Stores.
 func (m *Memory) Room() (int64, error) { return math.MaxInt64, nil }
 
+// Reusable implements Stores.
+func (m *Memory) Reusable() int64 { return 0 }
+
 // SetAside empties the disk; of what was on it, it keeps the state.
 func (m *Memory) SetAside(index uint64, write func(io.Writer) error) (string, error) {
 	var b bytes.Buffer

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/fsm/command"
-	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 )
 
@@ -30,8 +29,8 @@ func (r *Replica) propose(ctx context.Context, p command.Proposal) (command.Outc
 	if why := r.split.Load(); why != nil {
 		return command.Outcome{}, fmt.Errorf("propose: %w: %s", ErrNotLeader, *why)
 	}
-	if a := r.full.Load(); a != nil {
-		return command.Outcome{}, fmt.Errorf("propose: %w: %w", ErrNoRoom, pbs.Errorf(pbs.ResourceBusy, "%s", a.Text))
+	if err := r.roomTo(p); err != nil {
+		return command.Outcome{}, err
 	}
 	req, err := r.batch.add(p)
 	if err != nil {

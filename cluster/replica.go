@@ -45,6 +45,7 @@ type Replica struct {
 	waiting atomic.Pointer[Alarm]  // what Run waits for before Raft starts
 	split   atomic.Pointer[string] // why this leader takes no proposals
 	full    atomic.Pointer[Alarm]  // the same, for lack of room
+	spent   atomic.Bool            // that not even the reserve is left
 	unsaved atomic.Pointer[Alarm]  // why there is no newer snapshot
 
 	room     room

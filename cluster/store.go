@@ -21,6 +21,8 @@ type Stores interface {
 	Dir() string
 	// Room is how many bytes may still be written.
 	Room() (int64, error)
+	// Reusable is how many bytes entries may take of what the log has already.
+	Reusable() int64
 	// SetAside writes a state of the index to where people can look at it, and sees to
 	// it that the next open finds no log and no snapshot. It returns where all that is.
 	// Nothing is used after it but Close.

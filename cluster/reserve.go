@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+)
+
+// lowSaveEvery is how often with little room a snapshot is taken of what has changed: it lets the
+// log go, whose pages the next entries take.
+const lowSaveEvery = 5 * time.Second
+
+// grows reports whether a proposal brings what stays: jobs and files. With little room left such
+// ones are refused, and what ends, deletes and administrates goes on, from a reserve.
+func grows(p command.Proposal) bool {
+	for _, c := range p.Commands {
+		switch c.(type) {
+		case *command.SubmitJob, *command.StartJob, *command.StagePart, *command.Restore, *command.ImportHook:
+			return true
+		}
+	}
+	return false
+}
+
+// roomTo refuses a proposal for which the disks of too many voters have no room.
+func (r *Replica) roomTo(p command.Proposal) error {
+	a := r.full.Load()
+	if a == nil || !r.spent.Load() && !grows(p) {
+		return nil
+	}
+	return fmt.Errorf("propose: %w: %w", ErrNoRoom, pbs.Errorf(pbs.ResourceBusy, "%s", a.Text))
+}
+
+// heedRoom looks whether so many voters have little room, or none, that the others are no majority.
+func (r *Replica) heedRoom(members []member) {
+	var low, spent []string
+	voters := 0
+	for _, m := range members {
+		if m.server.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		if m.err != nil || !m.status.Disk.Low {
+			continue
+		}
+		low = append(low, string(nameOf(m.server.ID)))
+		if m.status.Disk.spent() {
+			spent = append(spent, string(nameOf(m.server.ID)))
+		}
+	}
+	hold := func(names []string) bool { return len(names) > 0 && len(names) > voters-(voters/2+1) }
+	was, now := r.full.Load(), (*Alarm)(nil)
+	switch {
+	case hold(spent):
+		now = noWrites(fmt.Sprintf("no changes are taken: no room is left on the disks of %v", spent))
+	case hold(low):
+		now = noWrites(fmt.Sprintf("no jobs are taken or started: little room is left on the disks of %v", low))
+	}
+	r.spent.Store(hold(spent))
+	r.full.Store(now)
+	switch {
+	case now != nil && (was == nil || was.Text != now.Text):
+		r.cfg.Logger.Error("writes stop", "why", now.Text)
+	case now == nil && was != nil:
+		r.cfg.Logger.Warn("writes go on: there is room again")
+	}
+}
+
+func noWrites(text string) *Alarm {
+	return &Alarm{Kind: AlarmNoWrites, Text: text, Advice: "make room on these disks, or delete jobs; all is taken again by itself"}
+}
+
+// spent reports whether nothing is left of the reserve.
+func (d Disk) spent() bool { return d.Free >= 0 && d.Free < roomToStart }
+
+// saveLow asks for a snapshot when there is little room and something to let go.
+func (r *Replica) saveLow(last time.Time) time.Time {
+	if !r.room.low.Load() || r.machine.proposals.Load() == 0 || time.Since(last) < lowSaveEvery {
+		return last
+	}
+	select {
+	case r.machine.due <- struct{}{}:
+	default:
+	}
+	return time.Now()
+}
+
+// RoomFor refuses what would leave the disk of this replica too little room for its log.
+func (r *Replica) RoomFor(bytes int64) error {
+	free, err := r.stores.Room()
+	if err != nil || free-bytes >= roomLow {
+		return nil // what cannot be told is found out by the write
+	}
+	return errors.Join(ErrNoRoom, pbs.Errorf(pbs.ResourceBusy,
+		"no room for a job script of %s: %s are left on the disk of %s", megabytes(bytes), megabytes(free), r.cfg.Self.Name))
+}
