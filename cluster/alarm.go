@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"syscall"
+	"time"
 )
 
 // An AlarmKind is the stable word for what is wrong; docs/operations.md has a line for
@@ -12,6 +14,7 @@ type AlarmKind string
 // The kinds of alarms.
 const (
 	AlarmStore    AlarmKind = "store_failed"     // a write failed; the process is about to end
+	AlarmStalled  AlarmKind = "store_stalled"    // a write is not done; the replica keeps silent until it is
 	AlarmMachine  AlarmKind = "machine_stopped"  // nothing more is applied; the process is about to end
 	AlarmSplit    AlarmKind = "states_differ"    // no majority of the voters has the same state
 	AlarmWaiting  AlarmKind = "waiting"          // for a majority to say which start they know
@@ -29,7 +32,7 @@ const (
 // AlarmKinds lists all kinds.
 func AlarmKinds() []AlarmKind {
 	return []AlarmKind{
-		AlarmStore, AlarmMachine, AlarmSplit, AlarmWaiting, AlarmFull, AlarmNoWrites, AlarmLow, AlarmSick, AlarmSnapshot, AlarmLedger, AlarmBackup, AlarmScripts, AlarmRemoved,
+		AlarmStore, AlarmStalled, AlarmMachine, AlarmSplit, AlarmWaiting, AlarmFull, AlarmNoWrites, AlarmLow, AlarmSick, AlarmSnapshot, AlarmLedger, AlarmBackup, AlarmScripts, AlarmRemoved,
 	}
 }
 
@@ -47,6 +50,9 @@ func (r *Replica) alarms(disk Disk) []Alarm {
 	var all []Alarm
 	if err := r.guard.failure(); err != nil {
 		all = append(all, storeAlarm(err))
+	}
+	if since, ok := r.guard.silence.now(); ok {
+		all = append(all, stalledAlarm(since, r.stores.Dir()))
 	}
 	if err := r.cfg.Machine.Err(); err != nil {
 		all = append(all, Alarm{Kind: AlarmMachine, Text: err.Error(), Advice: "see the exit status of the process"})
@@ -72,4 +78,21 @@ func storeAlarm(err error) Alarm {
 		a.Advice = "make room on the disk; the process ends with status 74, and once started again it waits for room"
 	}
 	return a
+}
+
+func stalledAlarm(since time.Time, dir string) Alarm {
+	return Alarm{
+		Kind:   AlarmStalled,
+		Text:   fmt.Sprintf("silent: %s has not answered since %s", dir, since.Format(time.RFC3339)),
+		Advice: "look at the disk and the path to it; the replica goes on by itself when it answers",
+	}
+}
+
+// stalledFor is for how long the store has not answered; 0: it does.
+func (r *Replica) stalledFor() time.Duration {
+	since, ok := r.guard.silence.now()
+	if !ok {
+		return 0
+	}
+	return time.Since(since)
 }

@@ -171,8 +171,8 @@ func (r *Replica) LastStart(ctx context.Context, q StartQuestion) (StartAnswer, 
 // recall returns what is known of the server, and where processes of its id may run;
 // a start that was decided is on the disk when it returns.
 func (r *Replica) recall(q StartQuestion) (a StartAnswer, candidates []string, err error) {
-	r.knowing.Lock()
-	defer r.knowing.Unlock()
+	r.knowing.take()
+	defer r.knowing.give()
 	r.learnLocked()
 	if last, ok := r.asked[q.ServerID]; ok && last.Start.Token != q.Start.Token {
 		candidates = append(candidates, last.Address)
@@ -200,8 +200,8 @@ func (r *Replica) recall(q StartQuestion) (a StartAnswer, candidates []string, e
 
 // replaced returns the server that has taken the place of this one, "" if none has.
 func (r *Replica) replaced(joined state.Replica) string {
-	r.knowing.Lock()
-	defer r.knowing.Unlock()
+	r.knowing.take()
+	defer r.knowing.give()
 	r.learnLocked()
 	if k := r.known.Members[joined.Name]; slices.Contains(k.Gone, joined.ServerID) {
 		return k.ServerID
@@ -253,9 +253,16 @@ func (r *Replica) mayBeAlone(n *node, asked *time.Time) bool {
 	return true
 }
 
+// turn is who may look at and write down what is known. It is no mutex since it is held over
+// writes, and a store may take its time.
+type turn chan struct{}
+
+func (t turn) take() { t <- struct{}{} }
+func (t turn) give() { <-t }
+
 func (r *Replica) learn() {
-	r.knowing.Lock()
-	defer r.knowing.Unlock()
+	r.knowing.take()
+	defer r.knowing.give()
 	r.learnLocked()
 }
 

@@ -57,7 +57,7 @@ func Assess(all []Status) (verdicts []Verdict, c Condition, mayFail int) {
 		}
 		if s.Voter {
 			voters++
-			if s.Role != Unreachable && s.Term > 0 {
+			if s.Role != Unreachable && s.Term > 0 && !s.stalled() {
 				answer++
 			}
 		}
@@ -105,6 +105,7 @@ func assess(s Status, leader *Status) Verdict {
 	v.Lag = max(leader.Commit, s.Applied) - s.Applied
 	switch {
 	case s.Term == 0: // its Raft has not started; an alarm says why
+	case s.stalled(): // an alarm says so
 	case s.Voter && v.Lag > farBehind:
 		bad("wait: it catches up. If it does not, look at its disk and CPU")
 	case s.Voter && s.LastContact > longSilent*time.Duration(s.Class.Factor()):

@@ -25,6 +25,9 @@ func TestAssess(t *testing.T) {
 	sick := follower
 	sick.Alarms = []Alarm{{Kind: AlarmSick, Advice: "look at the disk", Serves: true}}
 	waits := Status{Role: Nonvoter, Voter: true, Alarms: []Alarm{{Kind: AlarmFull, Advice: "make room"}}}
+	stalled := follower
+	stalled.LastContact, stalled.Applied = time.Minute, 10
+	stalled.Alarms = []Alarm{{Kind: AlarmStalled, Advice: "look at the path to it"}}
 	behind := follower
 	behind.Applied = 10
 	deaf := follower
@@ -50,6 +53,8 @@ func TestAssess(t *testing.T) {
 		{"one was cut off", []Status{cutOff, leader, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},
 		{"sick disk", []Status{leader, follower, sick}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, "look at the disk"},
 		{"waits for room", []Status{leader, follower, waits}, Impaired, 0, []Health{Healthy, Healthy, Degraded}, "make room"},
+		{"stalled disk", []Status{leader, follower, stalled}, Impaired, 0, []Health{Healthy, Healthy, Degraded}, "look at the path to it"},
+		{"two stalled disks", []Status{leader, stalled, stalled}, NoQuorum, 0, []Health{Healthy, Degraded, Degraded}, "look at the path to it"},
 		{"behind", []Status{leader, follower, behind}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, "wait: it catches up. If it does not, look at its disk and CPU"},
 		{"deaf", []Status{leader, follower, deaf}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, ""},
 		{"joins", []Status{leader, joins}, AllWell, 0, []Health{Healthy, Joining}, "wait: it gets a vote when it has caught up; while another is silent, when that is back or has been silent for 30 s"},
@@ -66,6 +71,9 @@ func TestAssess(t *testing.T) {
 		}
 		if last := verdicts[len(verdicts)-1]; c.advice != "" && !slices.Contains(last.Advice, c.advice) {
 			t.Errorf("%s: %q", c.name, last.Advice)
+		}
+		if last := verdicts[len(verdicts)-1]; c.all[len(c.all)-1].stalled() && len(last.Advice) != 1 {
+			t.Errorf("%s: what follows from the stall is said, too: %q", c.name, last.Advice)
 		}
 	}
 	if v, _, _ := Assess([]Status{leader, behind}); v[1].Lag != 4990 {

@@ -25,10 +25,11 @@ type confirmer struct {
 	acks    map[raft.ServerID]ack
 	changed chan struct{} // closed at the next ack
 
-	refuse func(raft.RPC) bool // answers what must not reach Raft
-	taken  chan raft.RPC
-	closed chan struct{}
-	once   sync.Once // closes closed
+	refuse  func(raft.RPC) bool // answers what must not reach Raft
+	silence *silence            // in which nothing does
+	taken   chan raft.RPC
+	closed  chan struct{}
+	once    sync.Once // closes closed
 
 	node atomic.Pointer[node] // nil before Raft runs
 }
@@ -52,13 +53,14 @@ func newConfirmer(t *raft.NetworkTransport) *confirmer {
 }
 
 // screen begins to let through what is not refused.
-func (c *confirmer) screen(refuse func(raft.RPC) bool) *confirmer {
-	c.refuse = refuse
+func (c *confirmer) screen(refuse func(raft.RPC) bool, s *silence) *confirmer {
+	c.refuse, c.silence = refuse, s
 	go c.take()
 	return c
 }
 
-// take passes on what is not refused. It ends with Close.
+// take passes on what is not refused. It ends with Close. What waits while a silence begins is
+// dropped: done late, a call to stand for election would depose a healthy leader.
 func (c *confirmer) take() {
 	for {
 		select {
@@ -68,6 +70,8 @@ func (c *confirmer) take() {
 			}
 			select {
 			case c.taken <- rpc:
+			case <-c.silence.until().Done():
+				rpc.Respond(nil, errSilent)
 			case <-c.closed:
 				return
 			}
@@ -83,7 +87,10 @@ func (c *confirmer) Consumer() <-chan raft.RPC { return c.taken }
 // SetHeartbeatHandler implements raft.Transport.
 func (c *confirmer) SetHeartbeatHandler(handle func(raft.RPC)) {
 	c.NetworkTransport.SetHeartbeatHandler(func(rpc raft.RPC) {
-		if !c.refuse(rpc) {
+		switch {
+		case c.silence.kept():
+			rpc.Respond(nil, errSilent)
+		case !c.refuse(rpc):
 			handle(rpc)
 		}
 	})

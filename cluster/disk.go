@@ -59,7 +59,7 @@ func (d Disk) alarms() []Alarm {
 		all = append(all, Alarm{
 			Kind: AlarmSick, Serves: true,
 			Text:   fmt.Sprintf("writes to %s are slow: p99 %s, at most %s", d.Dir, d.P99.Round(time.Millisecond), d.Max.Round(time.Millisecond)),
-			Advice: "look at the disk and at who else uses it; at a second a write the replica stops",
+			Advice: "look at the disk and at who else uses it; at a second a write the replica falls silent",
 		})
 	}
 	return all

@@ -8,7 +8,7 @@ import (
 type gauges struct {
 	replica *Replica
 	role, term, commit, applied, lag, contact,
-	voters, zone, last, p99, most, sick, free, low, alarm *prometheus.Desc
+	voters, zone, last, p99, most, sick, stalled, free, low, alarm *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*gauges)(nil)
@@ -35,6 +35,7 @@ func (r *Replica) gauges(reg prometheus.Registerer) {
 		p99:     desc("rampart_store_write_p99_seconds", "99th percentile of the writes of the last 15 seconds; 0 when there were none."),
 		most:    desc("rampart_store_write_max_seconds", "The longest write of the last 15 seconds."),
 		sick:    desc("rampart_store_slow", "1 while the disk is slow: p99 over 100 ms for ten seconds, and not under 50 ms for as long since."),
+		stalled: desc("rampart_store_stalled_seconds", "How long the store has not answered by now, while the replica keeps silent for it; 0: it answers."),
 		free:    desc("rampart_store_free_bytes", "Room on the disk of the log; -1 when it cannot be told."),
 		low:     desc("rampart_store_low", "1 while less than 64 MiB are free, until 96 are."),
 		alarm:   desc("rampart_replica_alarm", "1 while the replica has this to say in `rampart cluster status`.", "kind"),
@@ -44,7 +45,7 @@ func (r *Replica) gauges(reg prometheus.Registerer) {
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		g.role, g.term, g.commit, g.applied, g.lag, g.contact, g.voters, g.zone, g.last, g.p99, g.most, g.sick, g.free, g.low, g.alarm,
+		g.role, g.term, g.commit, g.applied, g.lag, g.contact, g.voters, g.zone, g.last, g.p99, g.most, g.sick, g.stalled, g.free, g.low, g.alarm,
 	} {
 		out <- d
 	}
@@ -72,6 +73,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	put(g.p99, s.Disk.P99.Seconds())
 	put(g.most, s.Disk.Max.Seconds())
 	put(g.sick, one(s.Disk.Sick))
+	put(g.stalled, g.replica.stalledFor().Seconds())
 	put(g.free, float64(s.Disk.Free))
 	put(g.low, one(s.Disk.Low))
 	raised := make(map[AlarmKind]bool)

@@ -15,18 +15,22 @@ import (
 	"rampart/fsm/planted"
 )
 
-// guard stands before the log and the stable store and gives every write a
-// deadline, in time in which this process gets to run. After the first miss or failure
-// it fails every further write, so that the replica steps down (L12): what the disk has
-// written by then, only a fresh open of it can tell.
+// guard stands before the log and the stable store and gives every write a time, in which
+// this process gets to run. A write that takes longer is waited for, and the replica keeps
+// silent meanwhile (L12): when it is done it has been done, and nobody was told otherwise.
+// After the first failure every further write fails: what the disk has written by then, only
+// a fresh open of it can tell.
 type guard struct {
 	raft.LogStore
-	stable raft.StableStore
-	limit  time.Duration
-	clock  patience.Clock
-	logger *slog.Logger // nil: nobody is told
+	stable  raft.StableStore
+	limit   time.Duration
+	clock   patience.Clock
+	logger  *slog.Logger // nil: nobody is told
+	silence *silence
 
 	failed chan struct{} // closed at the first failure
+	ended  chan struct{} // closed when nobody waits any more for a write that is overdue
+	ending sync.Once     // closes ended
 	writes sync.WaitGroup
 	took   latencies
 	meter  *prometheus.HistogramVec // nil: nobody measures
@@ -36,8 +40,15 @@ type guard struct {
 }
 
 func newGuard(s Stores, limit time.Duration) *guard {
-	return &guard{LogStore: s.Log(), stable: s.Stable(), limit: limit, failed: make(chan struct{})}
+	return &guard{
+		LogStore: s.Log(), stable: s.Stable(), limit: limit, silence: newSilence(),
+		failed: make(chan struct{}), ended: make(chan struct{}),
+	}
 }
+
+// end makes writes that are overdue, and those that will be, fail: the replica stops, and a
+// write may hang in the kernel for ever.
+func (g *guard) end() { g.ending.Do(func() { close(g.ended) }) }
 
 // failure returns why the store failed, nil if it works.
 func (g *guard) failure() error {
@@ -104,10 +115,28 @@ func (g *guard) write(kind, what string, do func() error) error {
 		case err := <-done:
 			return g.wrote(what, err)
 		default:
-			return g.fail(fmt.Errorf("%s: not done after %s", what, g.limit))
+			return g.outwait(what, began, done)
 		}
 	}
 }
+
+// outwait waits, in silence, for a write that is overdue.
+func (g *guard) outwait(what string, began time.Time, done <-chan error) error {
+	g.silence.begin(began, what)
+	select {
+	case err := <-done:
+		if err := g.wrote(what, err); err != nil {
+			return err
+		}
+		g.silence.end(began)
+		return g.failure()
+	case <-g.ended:
+		return g.fail(fmt.Errorf("%s: %w after %s", what, errAbandoned, time.Since(began)))
+	}
+}
+
+// errAbandoned is the failure of a write that a replica did not wait for when it stopped.
+var errAbandoned = errors.New("not done")
 
 func (g *guard) wrote(what string, err error) error {
 	if err != nil && planted.Bug != planted.SwallowedErrors {

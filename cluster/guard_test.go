@@ -65,40 +65,66 @@ type slowStores struct {
 
 func (s slowStores) Stable() raft.StableStore { return slowStable{s.store, s.takes} }
 
-// A write has its deadline in time in which the process gets to run: a dead disk ends it in
-// a second, and in later ones only where the watch itself waits for a core.
-func TestGuard_TellsADeadDiskFromAStarvedProcess(t *testing.T) {
-	const dead = time.Hour
+// A write has its second in time in which the process gets to run: the silence for a disk that
+// does not answer begins after one, and later only where the watch itself waits for a core. It
+// ends with the write, which is good.
+func TestGuard_TellsAStalledDiskFromAStarvedProcess(t *testing.T) {
+	const long = time.Hour
 	cases := []struct {
 		name       string
 		takes, lag time.Duration
-		fails      bool
-		after      time.Duration
+		silent     time.Duration // after so long; 0: never
 	}{
-		{"a fast disk", time.Millisecond, 0, false, time.Millisecond},
-		{"a slow disk", 900 * time.Millisecond, 0, false, 900 * time.Millisecond},
-		{"a dead disk", dead, 0, true, time.Second},
-		{"a starved process", 4 * time.Second, 100 * time.Millisecond, false, 4 * time.Second},
-		{"a process that was stopped", 19 * time.Second, 20 * time.Second, false, 19 * time.Second},
-		{"a starved process with a dead disk", dead, 100 * time.Millisecond, true, 6 * time.Second},
+		{"a fast disk", time.Millisecond, 0, 0},
+		{"a slow disk", 900 * time.Millisecond, 0, 0},
+		{"a stalled disk", long, 0, time.Second},
+		{"a starved process", 4 * time.Second, 100 * time.Millisecond, 0},
+		{"a process that was stopped", 19 * time.Second, 20 * time.Second, 0},
+		{"a starved process with a stalled disk", long, 100 * time.Millisecond, 6 * time.Second},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGuard(slowStores{NewMemory(), c.takes}, time.Second)
 				g.clock.Lag = c.lag
-				began := time.Now()
-				err := guardedStable{g}.Set([]byte("k"), nil)
-				if errors.Is(err, ErrStore) != c.fails || time.Since(began) != c.after {
-					t.Errorf("%v after %s, want %s", err, time.Since(began), c.after)
+				began, done := time.Now(), make(chan error, 1)
+				begins := g.silence.until().Done()
+				go func() { done <- guardedStable{g}.Set([]byte("k"), nil) }()
+				if c.silent > 0 {
+					<-begins
+					if since, _ := g.silence.now(); time.Since(began) != c.silent || !since.Equal(began) {
+						t.Errorf("silent after %s, since %s", time.Since(began), since.Sub(began))
+					}
 				}
-				if (g.failure() != nil) != c.fails {
-					t.Errorf("failed: %v", g.failure())
+				if err := <-done; err != nil || time.Since(began) != c.takes || g.failure() != nil || g.silence.kept() {
+					t.Errorf("%v after %s; failed: %v; silent: %t", err, time.Since(began), g.failure(), g.silence.kept())
 				}
-				g.writes.Wait()
+				select {
+				case <-begins:
+					if c.silent == 0 {
+						t.Error("it was silent")
+					}
+				default:
+				}
 			})
 		})
 	}
+}
+
+// A guard that is to end waits for no write that is overdue, and takes none after it.
+func TestGuard_Ends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard(slowStores{NewMemory(), time.Minute}, time.Second)
+		began := time.Now()
+		time.AfterFunc(3*time.Second, g.end)
+		if err := (guardedStable{g}).Set([]byte("k"), nil); !errors.Is(err, ErrStore) || time.Since(began) != 3*time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		if err := g.StoreLog(&raft.Log{Index: 1}); !errors.Is(err, errAbandoned) {
+			t.Errorf("the next write: %v", err)
+		}
+		g.writes.Wait()
+	})
 }
 
 // What the process did not get to run for is not the disk's: it does not make it sick.

@@ -59,9 +59,7 @@ func TestStore_LateWriteOfADeposedLeader(t *testing.T) {
 		if _, err := m.propose(id, "x"); !errors.Is(err, cluster.ErrOutcomeUnknown) {
 			t.Errorf("the write: %v", err)
 		}
-		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) {
-			t.Fatalf("Run: %v", err)
-		}
+		m.kill()
 		w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
 		before := lastOf(t, sick)
 		sick.hang.Store(false)
@@ -93,9 +91,7 @@ func TestStore_LateWriteThatIsCommittedAfterAll(t *testing.T) {
 		if _, err := m.propose(id, "x"); !errors.Is(err, cluster.ErrOutcomeUnknown) {
 			t.Errorf("the write: %v", err)
 		}
-		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) {
-			t.Fatalf("Run: %v", err)
-		}
+		m.kill()
 		w.members[0].kill()
 		before := lastOf(t, sick)
 		sick.hang.Store(false)
@@ -114,72 +110,6 @@ func TestStore_LateWriteThatIsCommittedAfterAll(t *testing.T) {
 			mustSee(t, o, "x")
 		}
 		w.same()
-	})
-}
-
-// TestStore_FollowerThatCannotWriteEnds, and the others go on.
-func TestStore_FollowerThatCannotWriteEnds(t *testing.T) {
-	bubble(t, 3, func(t *testing.T, w *world) {
-		m, sick := sickVoter(w)
-		if m.replica.IsLeader() {
-			t.Fatal("it leads")
-		}
-		sick.hang.Store(true)
-		mustWrite(t, w.leader(), "x")
-		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) {
-			t.Errorf("Run: %v", err)
-		}
-		mustWrite(t, w.leader(), "y")
-		sick.hang.Store(false)
-		close(sick.wake)
-		m.restart()
-		m.follows()
-		mustSee(t, m, "y")
-	})
-}
-
-// sickStable hangs when told, as a vote is written.
-type sickStable struct {
-	raft.StableStore
-	sick *sickLog
-}
-
-func (s sickStable) Set(key, value []byte) error {
-	if s.sick.hang.Load() {
-		<-s.sick.wake
-	}
-	return s.StableStore.Set(key, value)
-}
-
-type stablySick struct {
-	*cluster.Memory
-	sick *sickLog
-}
-
-func (s stablySick) Stable() raft.StableStore { return sickStable{s.Memory.Stable(), s.sick} }
-
-// TestStore_VoteThatCannotBeWrittenIsNotGiven: of two that are left, one cannot save
-// its vote, so nobody is elected by it.
-func TestStore_VoteThatCannotBeWrittenIsNotGiven(t *testing.T) {
-	bubble(t, 2, func(t *testing.T, w *world) {
-		m := w.add("s3")
-		sick := &sickLog{wake: make(chan struct{})}
-		disk := cluster.NewMemory()
-		m.disk = func() (cluster.Stores, error) { return stablySick{disk, sick}, nil }
-		m.open(false)
-		w.join(m)
-		m.run()
-		w.until("third voter", 20*time.Second, func() bool { return w.voters() == 3 })
-		sick.hang.Store(true)
-		w.leader().kill()
-		if err := m.ended(10 * time.Second); !errors.Is(err, cluster.ErrStore) {
-			t.Errorf("Run: %v", err)
-		}
-		<-time.After(10 * time.Second)
-		if w.leader() != nil {
-			t.Error("a vote that was never written has elected somebody")
-		}
-		close(sick.wake)
 	})
 }
 

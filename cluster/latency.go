@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// When a disk counts as slow. A follower waits 300 ms for a heartbeat and a store has a
-// deadline of one second: a disk whose writes take a tenth of a second is a few bad
+// When a disk counts as slow. A follower waits 300 ms for a heartbeat and a replica is silent
+// after a second without its store: a disk whose writes take a tenth of a second is a few bad
 // moments away from both, and makes every commit of its leader as slow as itself.
 const (
 	slowWrite = 100 * time.Millisecond // a p99 above this is slow

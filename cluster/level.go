@@ -33,9 +33,9 @@ func (r *Replica) raiseLevel(ctx context.Context, members []member) error {
 // checkLevel refuses to start a build that the cluster, as this disk knows it, has
 // left behind.
 func (r *Replica) checkLevel() error {
-	r.knowing.Lock() // others may ask already, and what they ask is learned
+	r.knowing.take() // others may ask already, and what they ask is learned
 	known := r.known.Level
-	r.knowing.Unlock()
+	r.knowing.give()
 	if known > r.cfg.Self.FeatureLevel {
 		return fmt.Errorf("%w: it is at feature level %d, this build knows %d", command.ErrTooOld, known, r.cfg.Self.FeatureLevel)
 	}

@@ -193,7 +193,7 @@ func (r *Replica) transfer(ctx context.Context, n *node, to pbs.ReplicaName) err
 		return nil
 	}
 	candidates := slices.DeleteFunc(r.look(ctx, n), func(m member) bool {
-		return m.err != nil || m.server.Suffrage != raft.Voter || m.server.ID == n.id || to != "" && nameOf(m.server.ID) != to
+		return m.err != nil || m.status.stalled() || m.server.Suffrage != raft.Voter || m.server.ID == n.id || to != "" && nameOf(m.server.ID) != to
 	})
 	if len(candidates) == 0 {
 		return fmt.Errorf("transfer leadership: %w", pbs.Errorf(pbs.InvalidRequest, "no voter %s is reachable", to))

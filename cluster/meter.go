@@ -27,7 +27,7 @@ type meter struct {
 	rounds    map[string]prometheus.Counter
 	roundTook prometheus.Histogram
 
-	elections, changes prometheus.Counter
+	elections, changes, stalls prometheus.Counter
 }
 
 // diskBuckets, in seconds, end behind the deadline of the stores.
@@ -77,6 +77,7 @@ func newMeter(reg prometheus.Registerer) *meter {
 			roundConfirmed, roundFailed),
 		roundTook: histogram("rampart_read_round_duration_seconds", "Time of a round.", []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1}),
 		elections: counter("rampart_raft_elections_total", "Elections that this replica stood for."),
+		stalls:    counter("rampart_store_stalls_total", "Times that a write was not done within a second and the replica fell silent until it was."),
 		changes:   counter("rampart_raft_leader_changes_total", "Times that this replica heard of another leader, or of none."),
 	}
 }

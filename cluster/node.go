@@ -17,6 +17,7 @@ type node struct {
 	raft      *raft.Raft
 	transport *confirmer
 	layer     *streamLayer
+	silence   *silence
 }
 
 // start brings Raft up: the checks first, then what may answer others. base
@@ -33,12 +34,12 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	}
 	conf := r.raftConfig()
 	cache := newRecent(cutLog{r.guard})
-	layer := newStreamLayer(&r.cfg)
+	layer := newStreamLayer(&r.cfg, r.guard.silence)
 	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
 		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
-	})).screen(r.refuseParted)
-	n := &node{id: r.id, transport: transport, layer: layer}
+	})).screen(r.refuseParted, r.guard.silence)
+	n := &node{id: r.id, transport: transport, layer: layer, silence: r.guard.silence}
 	err := assertPreVote(conf, transport)
 	if err == nil {
 		err = r.bootstrap(conf, cache, transport)
@@ -53,6 +54,7 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	}
 	transport.node.Store(n)
 	n.raft.RegisterObserver(r.meter.observer())
+	n.silence.watch(n)
 	return n, nil
 }
 
@@ -97,7 +99,19 @@ func (n *node) stop() error {
 	return errors.Join(err, down.Error())
 }
 
-func (n *node) isLeader() bool { return n.raft.State() == raft.Leader }
+// isLeader tells whether this replica leads. One whose store does not answer does not, whatever
+// its Raft, which waits for the store, believes.
+func (n *node) isLeader() bool { return n.raft.State() == raft.Leader && !n.silenced() }
+
+// silenced tells whether a silence keeps this replica from leading. A lone voter has nobody who
+// could lead in its place.
+func (n *node) silenced() bool { return n.silence.kept() && len(n.otherVoters()) > 0 }
+
+// hush ends all connections to other replicas: what is under way gets no answer, late or never.
+func (n *node) hush() {
+	n.layer.hush()
+	n.transport.CloseStreams()
+}
 
 func (n *node) leads(term uint64) bool { return n.isLeader() && n.raft.CurrentTerm() == term }
 

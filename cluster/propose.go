@@ -70,10 +70,11 @@ func (r *Replica) proposeAlone(e command.Entry, commands ...command.Command) err
 
 func (r *Replica) applyEntry(data []byte) raft.ApplyFuture {
 	n := r.node.Load()
-	if n == nil {
+	if n == nil || !n.isLeader() {
 		return failedApply{raft.ErrNotLeader}
 	}
-	return n.raft.Apply(data, 0)
+	f := n.raft.Apply(data, 0)
+	return awaitedApply{f, func() error { return r.await(context.Background(), n, f) }}
 }
 
 // result waits for an entry to be applied here, or not.

@@ -42,7 +42,16 @@ func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
 	}
+	if v := r.cfg.Machine.View(); v.Index() >= index {
+		return v, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.guard.silence.until(), func() { cancel(errSilent) })()
 	view, err := r.cfg.Machine.Wait(ctx, index)
+	if errors.Is(context.Cause(ctx), errSilent) {
+		return nil, fmt.Errorf("read: %w: %w", ErrNotLeader, errSilent)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read: wait for index %d: %w", index, err)
 	}
@@ -100,7 +109,7 @@ func (r *Replica) ReadIndex(ctx context.Context) (index, term uint64, err error)
 // committed index is one that the state reaches: no-ops come before TermStarted.
 func (r *Replica) confirmIndex(ctx context.Context) (uint64, error) {
 	n := r.node.Load()
-	if n == nil {
+	if n == nil || n.silence.kept() {
 		return 0, ErrNotLeader
 	}
 	ctx, term, done, err := r.spell.enter(ctx)
@@ -110,7 +119,7 @@ func (r *Replica) confirmIndex(ctx context.Context) (uint64, error) {
 	defer done()
 	mark := n.transport.mark()
 	index := n.raft.CommitIndex()
-	if err := n.raft.VerifyLeader().Error(); err != nil {
+	if err := r.await(ctx, n, n.raft.VerifyLeader()); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}
 	if err := n.transport.wait(ctx, n.otherVoters(), n.quorum()-1, term, mark); err != nil {

@@ -50,7 +50,7 @@ func mayLose(members []member, without pbs.ReplicaName) error {
 			continue
 		}
 		others++
-		if m.err == nil && m.status.Term > 0 {
+		if m.err == nil && m.status.Term > 0 && !m.status.stalled() {
 			answer++
 		} else {
 			silent = append(silent, nameOf(m.server.ID))

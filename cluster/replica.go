@@ -36,7 +36,9 @@ type Replica struct {
 	began  Start        // the last start that the store knew when it was opened
 	rescue *decision    // to go on alone; nil: there is none, or its epoch has begun
 
-	knowing sync.Mutex
+	futures sync.WaitGroup // of Raft's, that somebody waited for
+
+	knowing turn
 	known   knowledge
 	asked   map[string]StartQuestion // by server, who asked last and was not refused
 	apart   atomic.Pointer[[]parted] // known.Parted, for those who must not wait for knowing
@@ -79,10 +81,11 @@ func Open(cfg Config) (*Replica, error) {
 	}
 	r := &Replica{
 		cfg: cfg, stores: stores, members: members, guard: newGuard(stores, storeDeadline),
-		spell: newSpell(), saves: make(chan saveRequest), asked: make(map[string]StartQuestion), stopped: make(chan struct{}),
+		spell: newSpell(), saves: make(chan saveRequest), asked: make(map[string]StartQuestion), stopped: make(chan struct{}), knowing: make(turn, 1),
 	}
 	r.meter = newMeter(cfg.Registry)
 	r.guard.meter, r.guard.logger = r.meter.writes, cfg.Logger
+	r.guard.silence.logger, r.guard.silence.count = cfg.Logger, r.meter.stalls
 	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
 	r.room.look(stores, cfg.Logger)
 	r.gauges(cfg.Registry)
@@ -143,6 +146,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	defer end(nil)
 	r.ends.Store(&end)
 	defer r.ends.Store(nil)
+	defer context.AfterFunc(ctx, r.guard.end)()
 	base, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	n, err := r.start(ctx, base)
@@ -170,9 +174,10 @@ func (r *Replica) Run(ctx context.Context) error {
 	leading, resign := context.WithCancel(ctx)
 	defer resign()
 	led := make(chan error, 1)
-	go func() { led <- term.Run(leading, n.raft.LeaderCh(), r.lead) }()
+	go func() { led <- term.Run(leading, r.leading(leading, n), r.lead) }()
 
 	err = r.attend(ctx, led, twice)
+	r.guard.end()
 	resign()
 	killed := errors.Is(context.Cause(ctx), ErrKilled)
 	if killed {
@@ -184,6 +189,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	}
 	release()
 	services.Wait()
+	r.futures.Wait()
 	r.node.Store(nil)
 	err = errors.Join(r.beginAnew(err), n.stop(), wantsAgain(ctx))
 	return errors.Join(err, r.setAside(err), r.closeStores())
@@ -210,7 +216,10 @@ func (r *Replica) attend(ctx context.Context, led, twice chan error) error {
 		led <- nil
 		return err
 	}
-	return r.guard.failure()
+	if err := r.guard.failure(); !errors.Is(err, errAbandoned) {
+		return err
+	}
+	return nil // we were told to stop, and the disk has nothing to do with it
 }
 
 // handOver tries to leave the cluster with a leader.

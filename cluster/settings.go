@@ -33,8 +33,8 @@ const (
 	// connections kept to each replica: one for heartbeats, one for votes and the rest.
 	connsPerPeer = 3
 
-	// storeDeadline is how long a write to log or stable store may take, in time in which
-	// this process gets to run.
+	// storeDeadline is how long a write to log or stable store may take before the replica
+	// falls silent, in time in which this process gets to run.
 	storeDeadline = time.Second
 )
 

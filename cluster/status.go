@@ -44,6 +44,12 @@ type Status struct {
 	ReplacedBy, Takes pbs.ReplicaName
 }
 
+// stalled tells whether the replica keeps silent because its store does not answer: it counts
+// for nothing in the cluster meanwhile.
+func (s *Status) stalled() bool {
+	return slices.ContainsFunc(s.Alarms, func(a Alarm) bool { return a.Kind == AlarmStalled })
+}
+
 // statusTimeout bounds how long one replica may take to tell its status.
 const statusTimeout = 500 * time.Millisecond
 
@@ -144,7 +150,7 @@ func (r *Replica) unreachable(m raft.Server) Status {
 // is known.
 func (r *Replica) Leader() (addr string, self, ok bool) {
 	n := r.node.Load()
-	if n == nil {
+	if n == nil || n.raft.State() == raft.Leader && n.silenced() {
 		return "", false, false
 	}
 	at, id := n.raft.LeaderWithID()
@@ -164,6 +170,10 @@ func (r *Replica) Term() uint64 {
 	}
 	return 0
 }
+
+// Silent tells whether this replica can neither lead nor hear a leader now, since its store does
+// not answer.
+func (r *Replica) Silent() bool { return r.guard.silence.kept() }
 
 // Runs tells whether Raft runs here: nothing speaks against this disk, and it may ask
 // to become a member.

@@ -195,30 +195,38 @@ func (l *sickLog) StoreLogs(logs []*raft.Log) error {
 	return l.LogStore.StoreLogs(logs)
 }
 
-func TestRun_LeaderThatCannotWriteStepsDown(t *testing.T) {
-	for _, how := range []string{"hangs", "fails"} {
-		t.Run(how, func(t *testing.T) {
-			bubble(t, 3, func(t *testing.T, w *world) {
-				m, sick := sickLeader(t, w)
-				sick.hang.Store(how == "hangs")
-				sick.fail.Store(how == "fails")
-				began := time.Now()
-				if err := m.write("x"); !errors.Is(err, cluster.ErrOutcomeUnknown) {
-					t.Errorf("the write: %v", err)
-				}
-				err := <-m.done
-				if !errors.Is(err, cluster.ErrStore) {
-					t.Errorf("Run: %v", err)
-				}
-				if took := time.Since(began); took > 4*time.Second {
-					t.Errorf("it took %s to give up", took)
-				}
-				close(sick.wake)
-				m.done <- nil
-				m.kill()
-				w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
-				mustWrite(t, w.leader(), "y")
-			})
-		})
-	}
+func TestRun_LeaderWhoseDiskFailsEnds(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		m, sick := sickLeader(t, w)
+		sick.fail.Store(true)
+		began := time.Now()
+		if err := m.write("x"); !errors.Is(err, cluster.ErrOutcomeUnknown) {
+			t.Errorf("the write: %v", err)
+		}
+		err := <-m.done
+		if !errors.Is(err, cluster.ErrStore) {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %s to give up", took)
+		}
+		m.done <- nil
+		m.kill()
+		w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
+		mustWrite(t, w.leader(), "y")
+	})
+}
+
+// An error of a disk that was silent before is one all the same.
+func TestRun_LeaderWhoseDiskHangsAndFailsEnds(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		m, sick := stalledLeader(t, w)
+		go func() { _ = m.write("x") }()
+		time.Sleep(time.Minute)
+		sick.fail.Store(true)
+		close(sick.wake)
+		if err := m.ended(time.Second); !errors.Is(err, cluster.ErrStore) {
+			t.Errorf("Run: %v", err)
+		}
+	})
 }

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"net"
 	"sync"
 	"time"
@@ -18,6 +20,7 @@ type streamLayer struct {
 	dial      func(ctx context.Context, addr string) (net.Conn, error)
 	ctx       context.Context // ends with Close
 	stop      context.CancelFunc
+	silence   *silence // in which nothing is dialed or accepted
 
 	mu    sync.Mutex
 	conns map[*layerConn]struct{} // nil when closed
@@ -30,11 +33,11 @@ type raftAddr string
 func (raftAddr) Network() string  { return "tcp" }
 func (a raftAddr) String() string { return string(a) }
 
-func newStreamLayer(cfg *Config) *streamLayer {
+func newStreamLayer(cfg *Config, s *silence) *streamLayer {
 	ctx, stop := context.WithCancel(context.Background())
 	return &streamLayer{
 		Listener: cfg.Listener, advertise: raftAddr(cfg.Self.Address), dial: cfg.Dial,
-		ctx: ctx, stop: stop, conns: make(map[*layerConn]struct{}),
+		ctx: ctx, stop: stop, silence: s, conns: make(map[*layerConn]struct{}),
 	}
 }
 
@@ -44,15 +47,22 @@ func (l *streamLayer) Addr() net.Addr { return l.advertise }
 
 // Accept returns the next connection from another replica.
 func (l *streamLayer) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if conn, err = l.track(conn); !errors.Is(err, errSilent) {
+			return conn, err
+		}
 	}
-	return l.track(conn)
 }
 
 // Dial opens a connection to another replica.
 func (l *streamLayer) Dial(addr raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	if l.silence.kept() {
+		return nil, errSilent
+	}
 	ctx, cancel := context.WithTimeout(l.ctx, timeout)
 	defer cancel()
 	conn, err := l.dial(ctx, string(addr))
@@ -76,12 +86,29 @@ func (l *streamLayer) Close() error {
 	return err
 }
 
+// hush ends every connection. While the silence lasts, no other one is made.
+func (l *streamLayer) hush() {
+	l.mu.Lock()
+	open := maps.Clone(l.conns)
+	clear(l.conns)
+	l.mu.Unlock()
+	var wg sync.WaitGroup
+	for c := range open {
+		wg.Go(func() { _ = c.Conn.Close() }) // which says goodbye, if the other one listens
+	}
+	wg.Wait()
+}
+
 func (l *streamLayer) track(conn net.Conn) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conns == nil {
 		_ = conn.Close()
 		return nil, net.ErrClosed
+	}
+	if l.silence.kept() {
+		_ = conn.Close()
+		return nil, errSilent
 	}
 	c := &layerConn{Conn: conn, layer: l}
 	l.conns[c] = struct{}{}

@@ -29,6 +29,9 @@ type HandlerConfig struct {
 	// Leader tells the leader's HOST:PORT, whether that is this process, and
 	// whether it is known. Nil on a process that does everything itself (a mom).
 	Leader func() (address string, self, ok bool)
+	// Silent tells whether this process will hear of no leader for now, so that a request
+	// need not wait for one here. Nil: never.
+	Silent func() bool
 	// Network reaches the leader.
 	Network Network
 	// Login reads a login token. Nil: none is taken.
@@ -195,6 +198,8 @@ func (h *Handler) waitLeader(ctx context.Context, forwarded bool) (address strin
 			return "", false, ErrNotLeader
 		case ok:
 			return address, self, nil
+		case h.config.Silent != nil && h.config.Silent():
+			return "", false, ErrNotLeader
 		}
 		select {
 		case <-ctx.Done():

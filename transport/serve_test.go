@@ -96,6 +96,30 @@ func TestStopping_RequestsInHandAreAnswered(t *testing.T) {
 	})
 }
 
+// TestSilent_NobodyWaitsHereForALeader: a replica whose store does not answer hears of no leader;
+// its people are sent away at once.
+func TestSilent_NobodyWaitsHereForALeader(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		s1, s2 := w.replica("s1"), w.replica("s2")
+		c := w.client("login", client.Options{
+			Replicas: []string{"s1:15001", "s2:15001"}, Identity: w.identity(transport.RoleSubmit, "login"), User: "ann",
+		})
+		s1.silent.Store(true)
+		begin := time.Now()
+		answered := make(chan error, 1)
+		go func() {
+			_, err := submit(w.ctx, c)
+			answered <- err
+		}()
+		<-time.After(100 * time.Millisecond)
+		w.leader.Store("s2")
+		s2.silent.Store(false)
+		if err := <-answered; err != nil || s2.calls() != 1 || time.Since(begin) > time.Second {
+			t.Errorf("%v after %d calls and %s", err, s2.calls(), time.Since(begin))
+		}
+	})
+}
+
 // TestStopping_NobodyWaitsHereForALeader: a process that ends will not hear who leads next;
 // its people are sent away at once.
 func TestStopping_NobodyWaitsHereForALeader(t *testing.T) {

@@ -67,6 +67,7 @@ func (w *world) identity(role transport.Role, host pbs.HostName) *transport.Iden
 
 // A process is one TLS port with services that note what they are asked.
 type process struct {
+	silent atomic.Bool
 	apiconnect.UnimplementedBatchHandler
 	apiconnect.UnimplementedClusterHandler
 	apiconnect.UnimplementedReportHandler
@@ -92,6 +93,7 @@ func (w *world) start(role transport.Role, name string) *process {
 		Identity: p.id, Network: w.net.Host(name), Logger: slog.New(slog.DiscardHandler), Login: login.Verifier(w.ca),
 	}
 	if role == transport.RoleReplica {
+		config.Silent = p.silent.Load
 		config.Leader = func() (string, bool, bool) {
 			l, _ := w.leader.Load().(string)
 			return l + ":15001", l == name, l != ""

@@ -126,7 +126,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	s.peers, s.moms = newPeers(s.outside.Network, s.identity), client.NewMoms(s.outside.Network, s.identity)
 	s.handler = transport.NewHandler(transport.HandlerConfig{
-		Identity: s.identity, Leader: s.leader, Network: s.outside.Network, Login: s.ca.read, Logger: s.logger,
+		Identity: s.identity, Leader: s.leader, Silent: s.silent, Network: s.outside.Network, Login: s.ca.read, Logger: s.logger,
 	})
 	s.port, err = transport.NewServer(ctx, transport.ServerConfig{
 		Network: s.outside.Network, Address: s.config.Listen, Identity: s.identity, Handler: s.handler, Raft: true, Logger: s.logger,
@@ -193,6 +193,8 @@ func (s *Server) leader() (address string, self, ok bool) {
 	}
 	return s.replica.Leader()
 }
+
+func (s *Server) silent() bool { return s.replica != nil && s.replica.Silent() }
 
 // isMember tells whether the key belongs to a replica on record, so that a site which
 // was dark for long can elect (design section 8).
