@@ -72,7 +72,8 @@ func (g *Gateway) Run(ctx context.Context) error {
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	// The first byte of an acknowledgement: a command that hears nothing for
 	// 300 ms takes the next gateway.
-	if r.ProtoAtLeast(1, 1) {
+	// Who has not said that he reads it might take it for the answer.
+	if r.Header.Get(HeaderInterim) != "" && r.ProtoAtLeast(1, 1) {
 		w.WriteHeader(http.StatusProcessing)
 	}
 	caller, err := g.identify(r.Context())

@@ -3,6 +3,8 @@ package transport_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -123,6 +125,27 @@ func TestGateway_TheKernelSaysWhoCalls(t *testing.T) {
 	}
 	if mode, err := os.Stat(path); err != nil || mode.Mode().Perm() != 0o666 {
 		t.Errorf("socket: %v, %v", mode.Mode(), err)
+	}
+}
+
+// TestGateway_NothingBeforeTheAnswer: who has not said that he reads interim replies gets none; some
+// libraries take the first status for the answer.
+func TestGateway_NothingBeforeTheAnswer(t *testing.T) {
+	p := localReplica(t, newCA(t))
+	path := serveGateway(t, p, people{uint32(os.Getuid()): "joe"}, nil)
+	for header, want := range map[string]string{"": "HTTP/1.1 200", "Rampart-Interim: 1\r\n": "HTTP/1.1 102"} {
+		conn, err := transport.DialUnix(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = fmt.Fprintf(conn, "POST /rampart.v1.Batch/Submit HTTP/1.1\r\nHost: s1\r\nContent-Type: application/json\r\n%sContent-Length: 2\r\nConnection: close\r\n\r\n{}", header)
+		answer, failed := io.ReadAll(conn)
+		if err = errors.Join(err, failed, conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(answer); !strings.HasPrefix(got, want) || !strings.Contains(got, "HTTP/1.1 200") {
+			t.Errorf("with %q:\n%s", header, got)
+		}
 	}
 }
 
