@@ -58,9 +58,13 @@ func Schedule(seed uint64) Scenario {
 	s := usual(fmt.Sprintf("schedule %d", seed))
 	s.World.Servers, s.Load.Spread = replicas(seed), true
 	s.Load.Mix = append(s.Load.Mix, load.Share{Kind: check.ReleaseNodes, Percent: 6})
-	s.Faults = fault.Profile{
+	p := fault.Profile{
 		Span: 9 * time.Second, Least: 1, Most: 4, Moms: s.World.Moms, Longest: 5 * time.Second, Followers: s.World.Servers - 1,
-	}.Draw(choices(seed, "faults"))
+	}
+	s.Faults = p.Draw(choices(seed, "faults"))
+	if stalls := choices(seed, "stalls"); stalls.IntN(3) == 0 {
+		s.Faults = p.Stalled(stalls, s.Faults, writes...)
+	}
 	return s
 }
 

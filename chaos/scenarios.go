@@ -59,6 +59,7 @@ func Scenarios() []Scenario {
 	all = append(all, Startups()...)
 	all = append(all, Lives()...)
 	all = append(all, LargeScripts()...)
+	all = append(all, Stalls()...)
 	return append(all, Ambushes()...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,8 @@ const (
 	Divide                    // nothing passes between the target, a mom, and the first mom
 	Waylay                    // a host of a job is booted when the leader has applied a command of a kind about the job
 	Topple                    // the mom of one dies then as by kill -9; programs go on
+	Stall                     // the disk of the target answers no writes, or none of a kind
+	Flow                      // every disk answers
 	Lag                       // what passes between the target, a host of a job, and its mother superior takes its time
 )
 
@@ -50,6 +53,7 @@ var kindNames = [...]string{
 	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
 	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay", Topple: "topple", Lag: "lag",
+	Stall: "stall", Flow: "flow",
 }
 
 // String returns the kind as a word.
@@ -62,7 +66,7 @@ func (k Kind) String() string {
 
 // Mends tells whether it is the end of another fault.
 func (k Kind) Mends() bool {
-	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover
+	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow
 }
 
 // A Target is whom it hits; who that is, is decided when it strikes.
@@ -114,7 +118,8 @@ type Step struct {
 	Kind   Kind
 	Target Target
 	// Value is the kind of command of an Ambush, a Waylay or a Topple, and of what hits a mom then as a host of
-	// the job that the command is about (empty: at the time, as the world's mom); the seconds of SetFence.
+	// the job that the command is about (empty: at the time, as the world's mom); the seconds of SetFence;
+	// the kind of writes of a Stall (empty: all).
 	Value string
 }
 
@@ -129,6 +134,8 @@ func (s Step) String() string {
 		return text + " the leader at " + s.Value
 	case SetFence:
 		return text + fmt.Sprintf(" to %q", s.Value)
+	case Stall:
+		return strings.TrimSpace(text + " " + s.Target.String() + " " + s.Value)
 	}
 	if s.OfJob() {
 		return fmt.Sprintf("%s host %d of a job at %s", text, s.Target.N, s.Value)
@@ -160,6 +167,20 @@ func (p Profile) Draw(r *rand.Rand) []Step {
 			steps = append(steps, p.pair(r, begin(), kinds[r.IntN(len(kinds))], Target{Role: Mom, N: n})...)
 		}
 	}
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	return steps
+}
+
+// Stalled returns faults with one more: some disks do not answer for a time, and do again.
+func (p Profile) Stalled(r *rand.Rand, steps []Step, kinds ...string) []Step {
+	t := anyReplica(r, cmp.Or(p.Followers, 2))
+	if r.IntN(4) == 0 {
+		t = Target{Role: Replicas}
+	}
+	begin := between(r, 0, p.Span)
+	end := begin + between(r, 500*time.Millisecond, 3*p.Longest)
+	kinds = append(kinds, "", "")
+	steps = append(steps, Step{At: begin, Kind: Stall, Target: t, Value: kinds[r.IntN(len(kinds))]}, Step{At: end, Kind: Flow})
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	return steps
 }

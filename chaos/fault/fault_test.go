@@ -51,6 +51,39 @@ func TestDraw_EveryFaultEnds(t *testing.T) {
 	}
 }
 
+// A stall that is drawn ends, and comes in its place among the other faults.
+func TestStalled_Ends(t *testing.T) {
+	struck := make(map[string]bool)
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		steps := profile.Stalled(r, draw(seed), "append", "stable")
+		shut := 0
+		for i, s := range steps {
+			if i > 0 && s.At < steps[i-1].At {
+				t.Errorf("seed %d: %s comes after %s", seed, steps[i-1], s)
+			}
+			switch s.Kind {
+			case Stall:
+				shut++
+				struck[s.Target.String()], struck[s.Value] = true, true
+			case Flow:
+				shut--
+			}
+			if shut < 0 {
+				t.Errorf("seed %d: it ends before it begins: %v", seed, steps)
+			}
+		}
+		if shut != 0 {
+			t.Errorf("seed %d: it does not end: %v", seed, steps)
+		}
+	}
+	for _, what := range []string{"the leader", "follower 0", "follower 1", "the replicas", "append", "stable", ""} {
+		if !struck[what] {
+			t.Errorf("none is %q", what)
+		}
+	}
+}
+
 // The absence of a mom ends for that mom alone: what mends the replicas leaves it away.
 func TestSiege_EveryAbsenceEndsForItsMom(t *testing.T) {
 	siege := Siege{Fence: 30 * time.Second, From: 5 * time.Second, Span: 9 * time.Second, Moms: 2}

@@ -81,6 +81,7 @@ func (r *replica) start(ctx context.Context) {
 	s := server.New(r.config, server.Outside{
 		Network: r.host, Accounts: people{r.w.home("people")}, Check: true,
 		Stores:        func() (cluster.Stores, error) { return r.disk.open(r.w.config.Logger) },
+		Disk:          r.disk.valve.Pass,
 		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs, Witness: &witness{r, r.cancel}, Level: r.level(),
 	}, slog.New(ear{r.w.config.Logger.Handler(), r.w}).With("process", r.name))
 	r.machine, r.done, r.starts = s.Machine(), make(chan struct{}), r.starts+1
@@ -116,6 +117,7 @@ func (r *replica) level() uint32 {
 // leadership is handed over.
 func (r *replica) change(older bool) {
 	r.cancel(nil)
+	r.disk.valve.Open()
 	<-r.done
 	r.host.Crash() // what still listens
 	r.older = older
@@ -129,6 +131,7 @@ func (r *replica) kill() {
 	}
 	r.cancel(cluster.ErrKilled)
 	r.host.Crash()
+	r.disk.valve.Open() // a write that hangs is done when nobody waits for it any more
 	<-r.done
 	r.host.Crash()
 	r.done = nil
@@ -183,11 +186,16 @@ func (w *World) watch(ctx context.Context, name string, start int, machine *fsm.
 type disk struct {
 	memory *cluster.Memory // nil: files in dir
 	dir    string
+	valve  cluster.Valve // shut while it does not answer
 }
 
 func (d *disk) open(logger *slog.Logger) (cluster.Stores, error) {
 	if d.memory != nil {
-		return d.memory, nil
+		return d.valve.On(d.memory), nil
 	}
-	return cluster.OpenFiles(d.dir, logger)
+	stores, err := cluster.OpenFiles(d.dir, logger)
+	if err != nil {
+		return nil, err
+	}
+	return d.valve.On(stores), nil
 }

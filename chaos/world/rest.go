@@ -21,6 +21,7 @@ import (
 // order is confirmed, and the replicas agree: then it kills one replica and starts it
 // again, which must come to the same (L7).
 func (w *World) Rest(ctx context.Context, limit time.Duration) error {
+	w.flow()
 	w.connect()
 	w.Restart()
 	w.thaw(fault.Target{})

@@ -34,6 +34,10 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return w.ambush(s)
 	case fault.Recover:
 		return w.recover(w.life)
+	case fault.Stall:
+		return w.stall(s)
+	case fault.Flow:
+		return s.String(), w.flow()
 	}
 	if s.OfJob() {
 		return w.ambush(s)

@@ -259,6 +259,7 @@ func (w *World) Stop() {
 	for _, c := range w.clients {
 		c.Close()
 	}
+	w.flow()
 	w.connect()
 	for _, m := range w.moms {
 		m.kill()

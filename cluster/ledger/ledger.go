@@ -33,6 +33,9 @@ type Options struct {
 	Home   string // PBS_HOME, for lines that name files in it
 	Self   string // Server@HOST, for lines about the daemon itself
 
+	// Disk, if set, returns when the disk takes a write: bubbles make it wait.
+	Disk func()
+
 	// KeepDays is how many days the files are kept; 0: for ever.
 	KeepDays int
 

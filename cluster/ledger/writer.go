@@ -198,6 +198,9 @@ func (w *writer) sync() error {
 	if w.book == nil {
 		return nil
 	}
+	if w.book.dirty && w.ledger.opts.Disk != nil {
+		w.ledger.opts.Disk()
+	}
 	err := w.book.look()
 	if err == nil {
 		err = w.book.sync()

@@ -24,6 +24,9 @@ type Outside struct {
 	Resolve func(ctx context.Context, host string) ([]string, error)
 	// Mail hands a letter to the site's mail program; nil: none is sent.
 	Mail func(ctx context.Context, l mail.Letter) error
+	// Disk, if set, returns when the disk takes a write of a kind that has no store: bubbles
+	// make it wait.
+	Disk func(kind string)
 	// Check verifies the laws after each entry, at a cost that grows with the state.
 	Check bool
 	// SnapshotAfter and TrailingLogs are cluster.Config's; 0: its defaults.
@@ -56,4 +59,14 @@ func system(c Config, logger *slog.Logger) Outside {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))
 		},
 	}
+}
+
+// WriteLedger is the kind of the writes of accounting files; see Outside.Disk.
+const WriteLedger = "ledger"
+
+func (o Outside) ledgerDisk() func() {
+	if o.Disk == nil {
+		return nil
+	}
+	return func() { o.Disk(WriteLedger) }
 }

@@ -92,7 +92,7 @@ func New(c Config, o Outside, logger *slog.Logger) *Server {
 	s.ledger = ledger.New(ledger.Options{
 		Dir: c.Home.Accounting(), Log: s.serverLog, Peers: s.ledgerPeers, Logger: logger,
 		View: func() *state.View { return s.machine.View() }, Registry: s.metrics.registry,
-		KeepDays: c.LogKeepDays, Home: string(c.Home), Self: "Server@" + c.Host,
+		Disk: o.ledgerDisk(), KeepDays: c.LogKeepDays, Home: string(c.Home), Self: "Server@" + c.Host,
 	})
 	s.machine = newMachine(s.ledger, s.metrics.registry, o)
 	s.metrics.registry.MustRegister(census{s.machine.View})
