@@ -125,7 +125,11 @@ func joins(t *testing.T, c *devrun.Cluster) {
 	}
 	home := filepath.Join(c.Dir, "newcomer")
 	join := func(kind, token string) error {
-		_, err := c.Output(t.Context(), "rampart", kind, "join", "--home", home, "--host", "newcomer", "--token", token,
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.Output(t.Context(), "rampart", kind, "join", "--home", home, "--host", "newcomer", "--token-file", file,
 			"--listen", "127.0.0.9:15002", "--gossip", "127.0.0.9:15004", "--replica", all[0].Address)
 		return err
 	}

@@ -30,7 +30,7 @@ func momCommand() *urfave.Command {
 			Name:  "join",
 			Usage: "make this host an execution host of a cluster, or a login host with a token for that",
 			Flags: append(addressFlags("host", 15002, 15004),
-				&urfave.StringFlag{Name: "token", Usage: "`TOKEN` from rampart token create --role mom", Required: true},
+				tokenFlag("mom"), tokenFileFlag,
 				&urfave.StringSliceFlag{Name: "replica", Usage: "`HOST:PORT` of a replica; may be repeated", Required: true}),
 			Action: joinMom,
 		}},
@@ -52,7 +52,11 @@ func joinMom(c *urfave.Context) error {
 	override(&config.Listen, c.String("listen"))
 	override(&config.Advertise, c.String("advertise"))
 	override(&config.Gossip, c.String("gossip"))
-	return mom.Join(c.Context, transport.System{}, config, c.String("token"))
+	token, err := tokenOf(c)
+	if err != nil {
+		return err
+	}
+	return mom.Join(c.Context, transport.System{}, config, token)
 }
 
 func runMom(c *urfave.Context) error {

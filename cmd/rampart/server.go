@@ -65,7 +65,7 @@ func serverCommand() *urfave.Command {
 				Name:  "join",
 				Usage: "make this host a replica of a cluster",
 				Flags: append(addressFlags("replica", 15001, 15003), zoneFlag,
-					&urfave.StringFlag{Name: "token", Usage: "`TOKEN` from rampart token create --role replica", Required: true},
+					tokenFlag("replica"), tokenFileFlag,
 					&urfave.StringSliceFlag{Name: "replica", Usage: "`HOST:PORT` of a replica; may be repeated", Required: true}),
 				Action: func(c *urfave.Context) error {
 					config, err := serverConfig(c)
@@ -73,7 +73,11 @@ func serverCommand() *urfave.Command {
 						return err
 					}
 					config.Replicas = c.StringSlice("replica")
-					return server.Join(c.Context, transport.System{}, config, c.String("token"))
+					token, err := tokenOf(c)
+					if err != nil {
+						return err
+					}
+					return server.Join(c.Context, transport.System{}, config, token)
 				},
 			},
 		},

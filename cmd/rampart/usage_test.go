@@ -13,7 +13,7 @@ func TestUsage_IsRefusedWithoutResults(t *testing.T) {
 		"rampart token create":                     "token create: --role is missing",
 		"rampart token create --role mom --ttl 5x": `invalid value "5x" for flag -ttl`,
 		"rampart token create --nosuch":            "-nosuch",
-		"rampart server join --replica a:1":        "server join: --token is missing",
+		"rampart server join --replica a:1":        "server join: --token-file is missing",
 		"rampart mom join --token x":               "mom join: --replica is missing",
 		"rampart mom --nosuch":                     "-nosuch",
 		"rampart cluster nosuch":                   `"nosuch" is no command`,

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"rampart/cmd/rampart/home"
 )
 
 // A cluster is the running processes of a plan.
@@ -78,7 +80,7 @@ func (c *cluster) others(ctx context.Context) error {
 		return err
 	}
 	for i, name := range c.plan.Replicas[1:] {
-		_, err := c.rampart(ctx, name, "server", "join", "--token", token, "--host", name,
+		_, err := c.joined(ctx, name, token, "server", "join", "--host", name,
 			"--replica", c.plan.listen(c.plan.Replicas[0]), "--listen", c.plan.listen(name), "--gossip", c.plan.gossip(name), "--zone", c.opts.zone(i+1))
 		if err != nil {
 			return err
@@ -151,7 +153,7 @@ func (c *cluster) join(ctx context.Context, m Mom) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.rampart(ctx, m.Name, "mom", "join", "--token", token, "--host", m.Name,
+	_, err = c.joined(ctx, m.Name, token, "mom", "join", "--host", m.Name,
 		"--replica", c.plan.listen(c.plan.Replicas[0]), "--listen", c.plan.listen(m.Name), "--gossip", c.plan.gossip(m.Name))
 	return err
 }
@@ -232,8 +234,13 @@ func (c *cluster) wait() {
 
 // rampart runs one of our own commands with the home of a process.
 func (c *cluster) rampart(ctx context.Context, name string, args ...string) (string, error) {
+	return c.joined(ctx, name, "", args...)
+}
+
+// joined is rampart with an enrolment token, which stands in no list of processes.
+func (c *cluster) joined(ctx context.Context, name, token string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.opts.Binary, args...)
-	cmd.Env = environment("PBS_HOME="+c.home(name), "PBS_CONF_FILE="+c.conf(), "PBS_EXEC="+c.dir)
+	cmd.Env = environment("PBS_HOME="+c.home(name), "PBS_CONF_FILE="+c.conf(), "PBS_EXEC="+c.dir, home.TokenVariable+"="+token)
 	return output(cmd)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/mom"
 	"rampart/cmd/rampart/server"
 	"rampart/transport"
@@ -74,18 +75,24 @@ func (c *call) enrolMom(ctx context.Context) error {
 		port = c.options["M"]
 	}
 	replica, err := server.Load(c.home)
-	if errors.Is(err, fs.ErrNotExist) {
-		first := me.first()
-		return fmt.Errorf("no mom in %s; on %s, or another host of a replica, run\n\trampart token create --role mom --host %s\n"+
-			"and on this one\n\trampart mom join --home %s --token TOKEN --replica %s",
-			c.home, first, me.short, c.home, net.JoinHostPort(first, me.port("PBS_BATCH_SERVICE_PORT", serverPort)))
-	}
-	if err != nil {
+	alone := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !alone {
 		return err
 	}
 	config := mom.Default(me.short, me.address)
 	config.Home, config.Replicas = c.home, []string{replica.Address()}
 	config.Listen = net.JoinHostPort(me.address, port)
+	if alone {
+		config.Replicas = []string{me.replica()}
+		token, err := home.TokenSource{Stderr: c.world.Stderr}.Token()
+		if errors.Is(err, home.ErrNoToken) {
+			err = me.unenrolled(c, "mom", "mom", "; on a login host, --role submit")
+		}
+		if err != nil {
+			return err
+		}
+		return mom.Join(ctx, transport.System{}, config, token)
+	}
 	token, err := localToken(ctx, c.home.Gateway(replica.Host), me.short)
 	if err != nil {
 		return fmt.Errorf("no mom in %s, and the replica of this host gives no token for one: %w", c.home, err)

@@ -3,6 +3,7 @@ package dropin
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -54,6 +55,18 @@ func (s self) first() string {
 
 // port is that of pbs.conf, else the usual one.
 func (s self) port(key, usual string) string { return cmp.Or(home.Conf(key), usual) }
+
+// replica is the address of the first server.
+func (s self) replica() string {
+	return net.JoinHostPort(s.first(), s.port("PBS_BATCH_SERVICE_PORT", serverPort))
+}
+
+// unenrolled says how this host joins the cluster, which needs a token of that role.
+func (s self) unenrolled(c *call, role, daemon, also string) error {
+	return fmt.Errorf("no %s in %s; on %s, or another host of a replica, run\n\trampart token create --role %s --host %s%s\n"+
+		"and on this one, where it reads the token,\n\trampart %s join --home %s --token-file - --replica %s\nor start the daemon once with the token in %s",
+		role, c.home, s.first(), role, s.short, also, daemon, c.home, s.replica(), home.TokenVariable)
+}
 
 // resolveWithin bounds a question to the name service.
 const resolveWithin = 5 * time.Second

@@ -89,11 +89,6 @@ func (c *call) foundServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if first := me.first(); !me.is(ctx, first) {
-		return fmt.Errorf("no replica in %s, and PBS_SERVER names %s first; on that host run\n\trampart token create --role replica --host %s\n"+
-			"and on this one\n\trampart server join --home %s --token TOKEN --replica %s",
-			c.home, first, me.short, c.home, net.JoinHostPort(first, me.port("PBS_BATCH_SERVICE_PORT", serverPort)))
-	}
 	config := server.Default(me.short, me.address)
 	config.Home = c.home
 	port := me.port("PBS_BATCH_SERVICE_PORT", serverPort)
@@ -101,6 +96,17 @@ func (c *call) foundServer(ctx context.Context) error {
 		port = c.options["p"]
 	}
 	config.Listen = net.JoinHostPort(me.address, port)
+	if !me.is(ctx, me.first()) {
+		config.Replicas = []string{me.replica()}
+		token, err := home.TokenSource{Stderr: c.world.Stderr}.Token()
+		if errors.Is(err, home.ErrNoToken) {
+			err = me.unenrolled(c, "replica", "server", "")
+		}
+		if err != nil {
+			return err
+		}
+		return server.Join(ctx, transport.System{}, config, token)
+	}
 	if config.Manager, err = manager(ctx, me.short); err != nil {
 		return err
 	}

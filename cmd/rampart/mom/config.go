@@ -123,7 +123,7 @@ func Join(ctx context.Context, network transport.Network, c Config, tokenText st
 		err = token.For(transport.RoleMom, transport.RoleSubmit)
 	}
 	if err != nil {
-		return fmt.Errorf("mom join: --token: %w", err)
+		return fmt.Errorf("mom join: the token: %w", err)
 	}
 	c.SubmitOnly = token.Role == transport.RoleSubmit
 	if err := c.Validate(); err != nil {

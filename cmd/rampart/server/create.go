@@ -152,7 +152,7 @@ func Join(ctx context.Context, network transport.Network, c Config, tokenText st
 		err = token.For(transport.RoleReplica)
 	}
 	if err != nil {
-		return fmt.Errorf("server join: --token: %w", err)
+		return fmt.Errorf("server join: the token: %w", err)
 	}
 	if len(c.Replicas) == 0 {
 		return errors.New("server join: --replica: name a replica of the cluster, HOST:PORT")
