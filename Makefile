@@ -7,6 +7,9 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := all
 
 PREFIX ?= /usr/local
+# What rampart version and cluster status show; a tree without history has none, and may be given one.
+VERSION ?= $(shell packaging/version)
+LDFLAGS := -s -w $(if $(VERSION),-X rampart/transport/build.version=$(VERSION))
 # Where make install takes the programs from.
 PROGRAMS ?= bin
 FUZZTIME ?= 30s
@@ -27,8 +30,8 @@ GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 all: build test
 
 build: ## build bin/rampart and bin/pbs, static
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./cmd/rampart
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -tags urfave_cli_no_docs -o bin/ ./cmd/pbs
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/rampart
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -tags urfave_cli_no_docs -o bin/ ./cmd/pbs
 
 install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexec, etc
 	root="$(DESTDIR)$(PREFIX)"
@@ -43,8 +46,8 @@ package: build ## dist/rampart_VERSION_ARCH.deb, with PBS_EXEC in /opt/pbs
 	trap 'rm -rf "$$root"' EXIT
 	$(MAKE) -o build install DESTDIR="$$root" PREFIX=/opt/pbs
 	mkdir -p dist
-	version=$$($(PROGRAMS)/rampart --version)
-	export ROOT="$$root" ARCH="$$(go env GOARCH)" VERSION="$${version#pbs_version = }"
+	version=$$($(PROGRAMS)/rampart version | sed -n 's/^rampart_version = //p')
+	export ROOT="$$root" ARCH="$$(go env GOARCH)" VERSION="$${version/-/\~}" # dpkg orders 1.2~dev before 1.2
 	$(TOOL) nfpm package --config packaging/nfpm.yaml --packager deb --target dist/
 
 demo: build ## three replicas, five moms, a real job, a killed leader; says what it shows

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -97,7 +98,8 @@ type replicaJSON struct {
 	Term          uint64   `json:"term"`
 	CommitIndex   uint64   `json:"commit_index"`
 	AppliedIndex  uint64   `json:"applied_index"`
-	Version       string   `json:"version,omitempty"`
+	Version       string   `json:"version,omitempty"` // of PBS
+	Build         string   `json:"build,omitempty"`   // of Rampart
 	FeatureLevel  uint32   `json:"feature_level,omitempty"`
 	LastContactMS int64    `json:"last_contact_ms"`
 	Digest        string   `json:"digest,omitempty"`
@@ -147,7 +149,7 @@ func statusJSON(w io.Writer, s *api.StatusReply) error {
 	for _, r := range s.GetReplicas() {
 		out.Replicas = append(out.Replicas, replicaJSON{
 			Name: r.GetName(), ID: r.GetServerId(), Address: r.GetAddress(), Role: r.GetRole(), Term: r.GetTerm(),
-			CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(), Version: r.GetVersion(), FeatureLevel: r.GetFeatureLevel(),
+			CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(), Version: r.GetVersion(), Build: r.GetBuild(), FeatureLevel: r.GetFeatureLevel(),
 			LastContactMS: r.GetLastContactMs(), Digest: r.GetDigest(), Alarms: r.GetAlarms(),
 			Voter: r.GetVoter(), Zone: r.GetZone(), RTTClass: r.GetRttClass(), Lag: r.GetLag(), Health: r.GetHealth(), Advice: r.GetAdvice(),
 			Disk: diskJSON{
@@ -164,14 +166,14 @@ func statusJSON(w io.Writer, s *api.StatusReply) error {
 func statusTable(w io.Writer, s *api.StatusReply) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	zone, zoned := zones(s.GetReplicas())
-	fmt.Fprintf(t, "REPLICA\t%sROLE\tTERM\tCOMMIT\tAPPLIED\tLAG\tCONTACT\tWRITE P99\tADDRESS\tVERSION\tHEALTH\n", zoned)
+	fmt.Fprintf(t, "REPLICA\t%sROLE\tTERM\tCOMMIT\tAPPLIED\tLAG\tCONTACT\tWRITE P99\tADDRESS\tVERSION\tBUILD\tHEALTH\n", zoned)
 	for _, r := range s.GetReplicas() {
 		fmt.Fprintf(t, "%s\t%s%s\t%s\t%s\t%s\n", r.GetName(), zone(r), r.GetRole(), progress(r), r.GetAddress(), tail(r))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	notes := []string{summary(s), levels(s), momBuilds(s)}
+	notes := []string{summary(s), levels(s), replicaBuilds(s), momBuilds(s)}
 	for _, r := range s.GetReplicas() {
 		for _, alarm := range r.GetAlarms() {
 			notes = append(notes, fmt.Sprintf("%s: %s\n", r.GetName(), alarm))
@@ -211,11 +213,7 @@ func progress(r *api.ReplicaStatus) string {
 }
 
 func tail(r *api.ReplicaStatus) string {
-	version := r.GetVersion()
-	if version == "" {
-		version = "-"
-	}
-	return version + "\t" + r.GetHealth()
+	return cmp.Or(r.GetVersion(), "-") + "\t" + cmp.Or(r.GetBuild(), "-") + "\t" + r.GetHealth()
 }
 
 // summary says in a line how the cluster does, nothing if it is not said.

@@ -71,10 +71,10 @@ func TestStatus_TableSaysWhatToDo(t *testing.T) {
 	if err := statusTable(&out, three("degraded")); err != nil {
 		t.Fatal(err)
 	}
-	const want = `REPLICA  ROLE         TERM  COMMIT  APPLIED  LAG  CONTACT  WRITE P99  ADDRESS   VERSION  HEALTH
-s1       leader       3     38      38       0    -        2.1ms      h1:15001  1.2      ok
-s2       follower     3     37      36       2    21ms     -          h2:15001  1.2      degraded
-s3       unreachable  -     -       -        -    -        -          h3:15001  -        unreachable
+	const want = `REPLICA  ROLE         TERM  COMMIT  APPLIED  LAG  CONTACT  WRITE P99  ADDRESS   VERSION  BUILD  HEALTH
+s1       leader       3     38      38       0    -        2.1ms      h1:15001  1.2      -      ok
+s2       follower     3     37      36       2    21ms     -          h2:15001  1.2      -      degraded
+s3       unreachable  -     -       -        -    -        -          h3:15001  -        -      unreachable
 degraded: 0 more may fail
 s2: writes to /raft are slow
 s2: advice: look at the disk

@@ -13,10 +13,10 @@ func TestStatus_ShowsZonesWhenThereAreAny(t *testing.T) {
 	if err := statusTable(&table, s); err != nil {
 		t.Fatal(err)
 	}
-	const want = `REPLICA  ZONE  ROLE         TERM  COMMIT  APPLIED  LAG  CONTACT  WRITE P99  ADDRESS   VERSION  HEALTH
-s1       a     leader       3     38      38       0    -        2.1ms      h1:15001  1.2      ok
-s2       west  follower     3     37      36       2    21ms     -          h2:15001  1.2      degraded
-s3       -     unreachable  -     -       -        -    -        -          h3:15001  -        unreachable
+	const want = `REPLICA  ZONE  ROLE         TERM  COMMIT  APPLIED  LAG  CONTACT  WRITE P99  ADDRESS   VERSION  BUILD  HEALTH
+s1       a     leader       3     38      38       0    -        2.1ms      h1:15001  1.2      -      ok
+s2       west  follower     3     37      36       2    21ms     -          h2:15001  1.2      -      degraded
+s3       -     unreachable  -     -       -        -    -        -          h3:15001  -        -      unreachable
 `
 	if !strings.HasPrefix(table.String(), want) || !strings.Contains(table.String(), "\nadvice: zone a holds too much\n") {
 		t.Errorf("table:\n%s", table.String())

@@ -18,6 +18,7 @@ type Meta struct {
 	Version string `cbor:"4,keyasint,omitempty"`
 	Keys    uint64 `cbor:"5,keyasint,omitempty"` // generation of the keys that it has; 0: not known
 	Level   uint32 `cbor:"6,keyasint,omitempty"` // feature level that its build knows; 0: it does not say
+	Build   string `cbor:"7,keyasint,omitempty"` // version of Rampart
 }
 
 func (m Meta) encode() ([]byte, error) {

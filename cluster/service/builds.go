@@ -5,7 +5,8 @@ import "rampart/transport/api"
 // A Build is what a member of gossip says that it runs.
 type Build struct {
 	Name    string
-	Version string
+	Version string // of PBS
+	Build   string // of Rampart
 	Level   uint32 // the feature level that it knows; 0: it does not say
 }
 
@@ -16,7 +17,7 @@ func (c *Config) moms() []*api.Build {
 	}
 	var all []*api.Build
 	for _, b := range c.Moms() {
-		all = append(all, &api.Build{Name: b.Name, Version: b.Version, FeatureLevel: b.Level})
+		all = append(all, &api.Build{Name: b.Name, Version: b.Version, FeatureLevel: b.Level, Build: b.Build})
 	}
 	return all
 }

@@ -64,7 +64,7 @@ func assess(out *api.StatusReply, all []cluster.Status) {
 func StatusMessage(s cluster.Status) *api.ReplicaStatus {
 	out := &api.ReplicaStatus{
 		Name: string(s.Self.Name), ServerId: s.Self.ServerID, Address: s.Self.Address, Role: string(s.Role),
-		Term: s.Term, CommitIndex: s.Commit, AppliedIndex: s.Applied, Version: s.Self.Version,
+		Term: s.Term, CommitIndex: s.Commit, AppliedIndex: s.Applied, Version: s.Self.Version, Build: s.Self.Build,
 		LastContactMs: s.LastContact.Milliseconds(), Digest: fmt.Sprintf("%016x", s.Digest),
 		Host: string(s.Self.Host), GossipAddress: s.Self.GossipAddress,
 		FeatureLevel: s.Self.FeatureLevel, Generation: s.Self.Generation, Start: s.Self.Start,

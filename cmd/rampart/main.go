@@ -24,6 +24,7 @@ import (
 	"rampart/cmd/rampart/dropin"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // exits are the statuses of a replica that stops by itself, for its supervisor: what
@@ -50,11 +51,11 @@ func run() int {
 	return finish("rampart", app().RunContext(context.Background(), arguments(os.Args)))
 }
 
-// arguments lets --version as the only argument ask for the version, as with every
-// command of PBS.
+// arguments lets --version as the only argument ask for the version of PBS alone, as with
+// every command of PBS: scripts parse it.
 func arguments(args []string) []string {
 	if len(args) == 2 && args[1] == "--version" {
-		return []string{args[0], "version"}
+		return []string{args[0], "version", "--pbs"}
 	}
 	return args
 }
@@ -143,9 +144,14 @@ func finish(name string, err error) int {
 func versionCommand() *urfave.Command {
 	return &urfave.Command{
 		Name:  "version",
-		Usage: "print the version",
+		Usage: "print the version of Rampart, and of the PBS that it stands in for",
+		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "pbs", Usage: "that of PBS only, as rampart --version"}},
 		Action: func(c *urfave.Context) error {
-			_, err := io.WriteString(c.App.Writer, pbs.VersionLine)
+			text := pbs.VersionLine
+			if !c.Bool("pbs") {
+				text += "rampart_version = " + build.Version() + "\n"
+			}
+			_, err := io.WriteString(c.App.Writer, text)
 			return err
 		},
 	}

@@ -280,6 +280,7 @@ type Build struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	FeatureLevel  uint32                 `protobuf:"varint,3,opt,name=feature_level,json=featureLevel,proto3" json:"feature_level,omitempty"` // 0: it does not say
+	Build         string                 `protobuf:"bytes,4,opt,name=build,proto3" json:"build,omitempty"`                                    // version of Rampart, as version is that of PBS
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -333,6 +334,13 @@ func (x *Build) GetFeatureLevel() uint32 {
 		return x.FeatureLevel
 	}
 	return 0
+}
+
+func (x *Build) GetBuild() string {
+	if x != nil {
+		return x.Build
+	}
+	return ""
 }
 
 // Fault is a command whose Apply panicked, on every replica alike.
@@ -537,6 +545,7 @@ type ReplicaStatus struct {
 	Voter         bool     `protobuf:"varint,29,opt,name=voter,proto3" json:"voter,omitempty"`
 	Zone          string   `protobuf:"bytes,30,opt,name=zone,proto3" json:"zone,omitempty"`                         // failure domain; empty: none is set
 	RttClass      string   `protobuf:"bytes,31,opt,name=rtt_class,json=rttClass,proto3" json:"rtt_class,omitempty"` // with whose times it runs
+	Build         string   `protobuf:"bytes,32,opt,name=build,proto3" json:"build,omitempty"`                       // version of Rampart, as version is that of PBS
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -784,6 +793,13 @@ func (x *ReplicaStatus) GetZone() string {
 func (x *ReplicaStatus) GetRttClass() string {
 	if x != nil {
 		return x.RttClass
+	}
+	return ""
+}
+
+func (x *ReplicaStatus) GetBuild() string {
+	if x != nil {
+		return x.Build
 	}
 	return ""
 }
@@ -2329,11 +2345,12 @@ const file_cluster_proto_rawDesc = "" +
 	"replacedBy\x12\x14\n" +
 	"\x05asker\x18\x03 \x01(\tR\x05asker\x12\x18\n" +
 	"\adecided\x18\x04 \x01(\x03R\adecided\x12\x12\n" +
-	"\x04left\x18\x05 \x01(\x03R\x04left\"Z\n" +
+	"\x04left\x18\x05 \x01(\x03R\x04left\"p\n" +
 	"\x05Build\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12#\n" +
-	"\rfeature_level\x18\x03 \x01(\rR\ffeatureLevel\"1\n" +
+	"\rfeature_level\x18\x03 \x01(\rR\ffeatureLevel\x12\x14\n" +
+	"\x05build\x18\x04 \x01(\tR\x05build\"1\n" +
 	"\x05Fault\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"Y\n" +
@@ -2345,7 +2362,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"DigestMark\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\x8d\a\n" +
+	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\xa3\a\n" +
 	"\rReplicaStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -2382,7 +2399,8 @@ const file_cluster_proto_rawDesc = "" +
 	"\x03lag\x18\x1c \x01(\x04R\x03lag\x12\x14\n" +
 	"\x05voter\x18\x1d \x01(\bR\x05voter\x12\x12\n" +
 	"\x04zone\x18\x1e \x01(\tR\x04zone\x12\x1b\n" +
-	"\trtt_class\x18\x1f \x01(\tR\brttClass\"_\n" +
+	"\trtt_class\x18\x1f \x01(\tR\brttClass\x12\x14\n" +
+	"\x05build\x18  \x01(\tR\x05build\"_\n" +
 	"\x05Alarm\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +

@@ -36,7 +36,7 @@ func (script) Script(_ context.Context, _ *connect.Request[api.ScriptRequest], s
 // TestCalls_ByMethodAndCode: unary calls and streams, done and failed, are on the page
 // with the code that the caller saw, and the process is there too.
 func TestCalls_ByMethodAndCode(t *testing.T) {
-	reg := New("mom", "1.2.3")
+	reg := New("mom", "1.2.3", "0.4.1")
 	calls := connect.WithInterceptors(Calls(reg))
 	mux := http.NewServeMux()
 	mux.Handle(apiconnect.NewAgentHandler(agent{err: connect.NewError(connect.CodeUnavailable, errors.New("no"))}, calls))
@@ -69,7 +69,7 @@ func TestCalls_ByMethodAndCode(t *testing.T) {
 		`rampart_rpc_requests_total{code="not_found",method="Report/Script"} 1`,
 		`rampart_rpc_duration_seconds_count{method="Agent/Ping"} 1`,
 		"rampart_rpc_in_flight_requests 0",
-		`rampart_build_info{role="mom",version="1.2.3"} 1`,
+		`rampart_build_info{build="0.4.1",role="mom",version="1.2.3"} 1`,
 		"go_goroutines ", "process_open_fds ",
 	} {
 		if !strings.Contains(string(page), want) {

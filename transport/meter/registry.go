@@ -11,12 +11,12 @@ import (
 
 // New returns a registry that tells of the process, its runtime, and what it is:
 // "replica", "mom" or "submit", and of which version.
-func New(role, version string) *prometheus.Registry {
+func New(role, version, build string) *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 		Name: "rampart_build_info", Help: "1; the labels tell what runs here.",
-		ConstLabels: prometheus.Labels{"role": role, "version": version},
+		ConstLabels: prometheus.Labels{"role": role, "version": version, "build": build},
 	}).Set(1)
 	return reg
 }

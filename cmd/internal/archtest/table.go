@@ -42,6 +42,7 @@ var Rules = []Rule{
 	{"transport/daylog", "transport/own", "the form of a log line is every daemon's"},
 	{"transport/login", "transport fsm/pbs", "login tokens are the daemons' affair; commands do not carry them"},
 	{"transport/memnet", "", "a network in memory"},
+	{"transport/build", "", "a process is one build, whatever it does"},
 	{"transport/own", "", "what keeps others out knows no daemon"},
 	{"transport/meter", "", "what the metrics of all daemons share knows none of them"},
 

@@ -22,6 +22,7 @@ import (
 	"rampart/mom/mover"
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/build"
 	"rampart/transport/client"
 	"rampart/transport/meter"
 )
@@ -78,7 +79,7 @@ func Run(ctx context.Context, c Config, o Options) error {
 }
 
 func newDaemon(c Config, o Options, outside Outside) *daemon {
-	return &daemon{config: c, options: o, outside: outside, metrics: meter.New(string(transport.RoleMom), pbs.Version)}
+	return &daemon{config: c, options: o, outside: outside, metrics: meter.New(string(transport.RoleMom), pbs.Version, build.Version())}
 }
 
 func (d *daemon) open(ctx context.Context) (err error) {
@@ -182,7 +183,7 @@ func (d *daemon) openGossip() error {
 		Name: d.config.Host, Transport: carrier, Key: keys[0], OldKeys: keys[1:], Logger: d.options.Logger,
 		Seeds: func() []string { return *d.seeds.Load() },
 		Meta: gossip.Meta{
-			Role: string(transport.RoleMom), BootID: string(boot[:len(boot)-1]), Address: d.config.Address(), Version: pbs.Version, Level: command.FeatureLevel,
+			Role: string(transport.RoleMom), BootID: string(boot[:len(boot)-1]), Address: d.config.Address(), Version: pbs.Version, Level: command.FeatureLevel, Build: build.Version(),
 		},
 	})
 	if err != nil {

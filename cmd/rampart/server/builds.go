@@ -10,7 +10,7 @@ func (s *Server) momBuilds() []service.Build {
 	var all []service.Build
 	for _, m := range s.gossip.Members() {
 		if m.Meta.Role == string(transport.RoleMom) {
-			all = append(all, service.Build{Name: m.Name, Version: m.Meta.Version, Level: m.Meta.Level})
+			all = append(all, service.Build{Name: m.Name, Version: m.Meta.Version, Level: m.Meta.Level, Build: m.Meta.Build})
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
+	"rampart/transport/build"
 	"rampart/transport/meter"
 )
 
@@ -20,7 +21,7 @@ type metrics struct {
 }
 
 func newMetrics() metrics {
-	reg := meter.New(string(transport.RoleReplica), pbs.Version)
+	reg := meter.New(string(transport.RoleReplica), pbs.Version, build.Version())
 	return metrics{registry: reg, sched: sched.NewMeter(reg), orders: dispatch.NewMeter(reg)}
 }
 

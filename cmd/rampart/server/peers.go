@@ -127,7 +127,7 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 	return cluster.Status{
 		Self: state.Replica{
 			Name: pbs.ReplicaName(r.GetName()), ServerID: r.GetServerId(), Address: r.GetAddress(),
-			GossipAddress: r.GetGossipAddress(), Host: pbs.HostName(r.GetHost()), Version: r.GetVersion(),
+			GossipAddress: r.GetGossipAddress(), Host: pbs.HostName(r.GetHost()), Version: r.GetVersion(), Build: r.GetBuild(),
 			FeatureLevel: r.GetFeatureLevel(), Generation: r.GetGeneration(), Start: r.GetStart(), Zone: r.GetZone(),
 		},
 		Role: cluster.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),

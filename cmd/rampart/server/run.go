@@ -26,6 +26,7 @@ import (
 	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/build"
 	"rampart/transport/client"
 	"rampart/transport/daylog"
 	"rampart/transport/meter"
@@ -166,7 +167,7 @@ func (s *Server) openReplica() error {
 	s.replica, err = cluster.Open(cluster.Config{
 		Self: state.Replica{
 			Name: pbs.ReplicaName(s.config.Host), Address: s.config.Address(), GossipAddress: s.config.Gossip,
-			Host: pbs.HostName(s.config.Host), Version: pbs.Version, Zone: s.config.Zone, FeatureLevel: s.outside.Level,
+			Host: pbs.HostName(s.config.Host), Version: pbs.Version, Zone: s.config.Zone, FeatureLevel: s.outside.Level, Build: build.Version(),
 		},
 		Machine:       s.machine,
 		Stores:        s.outside.Stores,
@@ -255,7 +256,7 @@ func (s *Server) openGossip() error {
 		Name: s.config.Host, Transport: carrier, Key: keys[0], OldKeys: keys[1:], Seeds: s.seeds, Logger: s.logger,
 		Factor: s.replica.Class().Factor(),
 		Meta: gossip.Meta{
-			Role: string(transport.RoleReplica), BootID: bootID(), Address: s.config.Address(), Version: pbs.Version, Level: cmp.Or(s.outside.Level, command.FeatureLevel),
+			Role: string(transport.RoleReplica), BootID: bootID(), Address: s.config.Address(), Version: pbs.Version, Level: cmp.Or(s.outside.Level, command.FeatureLevel), Build: build.Version(),
 		},
 	})
 	if err != nil {
