@@ -216,9 +216,16 @@ func TestPost_HangingMailerHoldsNothingUp(t *testing.T) {
 }
 
 func TestSend(t *testing.T) {
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("/tmp", "mail") // t.TempDir is closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	mailer := filepath.Join(dir, "mailer")
-	script := "#!/bin/sh\ncase $4 in slow) sleep 100;; bad) echo no such user; exit 67;; esac\necho \"$@\" > " + dir + "/args; cat > " + dir + "/text\n"
+	script := "#!/bin/sh\ncase $4 in slow) sleep 100;; bad) echo no such user; exit 67;; esac\necho \"$@\" > " + dir + "/args; cat > " + dir + "/text; id -u > " + dir + "/uid\n"
 	if err := os.WriteFile(mailer, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -234,6 +241,9 @@ func TestSend(t *testing.T) {
 	text, _ := os.ReadFile(filepath.Join(dir, "text"))
 	if string(args) != "-f adm ann@a bob@b\n" || string(text) != "hello\n" {
 		t.Errorf("the mailer got %q and %q", args, text)
+	}
+	if uid, _ := os.ReadFile(filepath.Join(dir, "uid")); len(uid) == 0 || strings.TrimSpace(string(uid)) == "0" {
+		t.Errorf("the mailer ran as uid %s", uid)
 	}
 	if err := send(20*time.Second, "ann@a", "bad"); err == nil || !strings.Contains(err.Error(), "no such user") {
 		t.Errorf("a refusal: %v", err)

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"os/user"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -15,12 +18,13 @@ import (
 const maxWords = 512
 
 // Send runs the site's mail program as PBS does: MAILER -f FROM TO..., the letter on its
-// standard input. It is killed, with all that it started, when ctx ends.
+// standard input; but never as root, for what it reads is the users' words. It is killed, with
+// all that it started, when ctx ends.
 func Send(ctx context.Context, l Letter) error {
 	cmd := exec.CommandContext(ctx, l.Mailer, append([]string{"-f", l.From}, l.To...)...)
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = bytes.NewReader(l.Text), &said, &said, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: sender()}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
@@ -32,4 +36,29 @@ func Send(ctx context.Context, l Letter) error {
 		return fmt.Errorf("run %s: %w: %s", l.Mailer, err, words[:min(len(words), maxWords)])
 	}
 	return nil
+}
+
+// senders are the accounts of the host as which root sends mail, the first that there is.
+var senders = []string{"rampart", "nobody"}
+
+// overflow is the uid and gid of nobody where no account has the name.
+const overflow = 65534
+
+// sender is who runs the mail program; nil: whoever runs this one, who is not root.
+func sender() *syscall.Credential {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for _, name := range senders {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err1 == nil && err2 == nil && uid != 0 {
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		}
+	}
+	return &syscall.Credential{Uid: overflow, Gid: overflow}
 }

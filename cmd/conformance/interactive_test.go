@@ -135,6 +135,9 @@ func TestMail_SurvivesKilledLeader(t *testing.T) {
 	if err := os.Mkdir(box, 0o777); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(box, 0o777); err != nil { // root's mails are sent by nobody
+		t.Fatal(err)
+	}
 	mailer := filepath.Join(c.Dir, "mailer")
 	script := "#!/bin/sh\nf=$(mktemp " + box + "/mail.XXXXXX)\n{ echo \"args: $*\"; cat; } > $f\ncase $* in *stuck*) exec sleep 1000;; esac\n"
 	if err := os.WriteFile(mailer, []byte(script), 0o755); err != nil {
