@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"connectrpc.com/connect"
 
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
 )
 
 // ErrNotLeader is the error of a method that only the leader can do, met by a
@@ -82,10 +84,25 @@ func FromWire(err error) error {
 			return &pbs.Error{Code: pbs.Code(r.GetCode()), Message: r.GetMessage(), Operand: uint8(r.GetOperand())}
 		}
 	}
-	if _, big := errors.AsType[*http.MaxBytesError](err); big || ce.Code() == connect.CodeResourceExhausted {
-		return pbs.Refuse(pbs.ScriptTooLarge)
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge("", big.Limit)
+	}
+	if ce.Code() == connect.CodeResourceExhausted {
+		return tooLarge("", maxBody)
 	}
 	return err
+}
+
+// tooLarge refuses a request for its length, and says what it was as far as that is known.
+func tooLarge(path string, limit int64) error {
+	if path == apiconnect.BatchSubmitProcedure {
+		return pbs.Refuse(pbs.ScriptTooLarge) // what else of it could be so large?
+	}
+	what := "request"
+	if path != "" {
+		what += " " + path[strings.LastIndexByte(path, '/')+1:]
+	}
+	return &pbs.Error{Code: pbs.ScriptTooLarge, Message: fmt.Sprintf("the %s is larger than the limit of %d bytes", what, limit)}
 }
 
 // encode turns what a handler returned into what goes over the wire.

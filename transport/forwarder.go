@@ -49,7 +49,7 @@ func NewForwarder(config ForwarderConfig) *Forwarder {
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			f.errors.write(w, r, roamFailure(r.Context(), err))
+			f.errors.write(w, r, roamFailure(r, err))
 		},
 	}
 	return f
@@ -90,7 +90,8 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // roamFailure says what is known of a request that no replica answered.
-func roamFailure(ctx context.Context, err error) error {
+func roamFailure(r *http.Request, err error) error {
+	ctx := r.Context()
 	roam, ok := errors.AsType[*RoamError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -100,8 +101,8 @@ func roamFailure(ctx context.Context, err error) error {
 	case ok:
 		return connect.NewError(connect.CodeUnavailable, roam)
 	}
-	if _, big := errors.AsType[*http.MaxBytesError](err); big {
-		return pbs.Refuse(pbs.ScriptTooLarge)
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(r.URL.Path, big.Limit)
 	}
 	return err
 }

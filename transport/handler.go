@@ -128,6 +128,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 	}
 	if !endless[r.URL.Path] {
 		if !twoWay(r.URL.Path) {
+			if r.ContentLength > maxBody {
+				h.fail(w, r, tooLarge(r.URL.Path, maxBody))
+				return
+			}
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		}
 	}

@@ -45,7 +45,7 @@ func newLeaderProxy(config HandlerConfig, fail func(http.ResponseWriter, *http.R
 		ErrorLog: slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			w.Header().Set(HeaderElsewhere, "1") // it may be us whom the leader does not hear
-			fail(w, r, proxyError(r.Context(), err))
+			fail(w, r, proxyError(r, err))
 		},
 	}
 	return p
@@ -99,15 +99,16 @@ func rewriteToLeader(pr *httputil.ProxyRequest) {
 }
 
 // proxyError says what is known of a request that the leader did not answer.
-func proxyError(ctx context.Context, err error) error {
+func proxyError(r *http.Request, err error) error {
+	ctx := r.Context()
 	if _, ok := errors.AsType[*dialError](err); ok {
 		return connect.NewError(connect.CodeUnavailable, err) // it was never sent
 	}
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errDeposed) {
 		return ctx.Err()
 	}
-	if _, big := errors.AsType[*http.MaxBytesError](err); big {
-		return pbs.Refuse(pbs.ScriptTooLarge)
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(r.URL.Path, big.Limit)
 	}
 	return pbs.Refuse(pbs.UnknownResult)
 }

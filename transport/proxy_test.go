@@ -415,6 +415,10 @@ func TestOversizedScript_SaysSo(t *testing.T) {
 		if s1.calls() != 0 {
 			t.Error("it came through")
 		}
+		_, err = apiconnect.NewBatchClient(hc, "http://gateway").Alter(t.Context(), connect.NewRequest(&api.AlterRequest{Job: strings.Repeat("1", 2*pbs.MaxScript)}))
+		if said := transport.FromWire(err); said == nil || !strings.Contains(said.Error(), "the request Alter is larger than the limit of ") {
+			t.Errorf("another request: %v", said)
+		}
 		largest := make([]byte, pbs.MaxScript)
 		req := connect.NewRequest(&api.SubmitRequest{Script: largest})
 		if _, err := apiconnect.NewBatchClient(hc, "http://gateway").Submit(t.Context(), req); err != nil {

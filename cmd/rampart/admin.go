@@ -32,7 +32,10 @@ func adminEnv() *admin.Env {
 		Members:   membersClient,
 		Recovery:  recoveryClient,
 		Snapshots: snapshotsClient,
-		Open:      func(path string) (io.ReadCloser, error) { return os.Open(path) },
+		Open: func(path string) (io.ReadCloser, error) {
+			home.WarnShared(os.Stderr, path)
+			return os.Open(path)
+		},
 		Create: func(path string) (io.WriteCloser, error) {
 			return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		},
@@ -131,6 +134,7 @@ func withInspect(commands []*urfave.Command) []*urfave.Command {
 			if err != nil {
 				return err
 			}
+			home.WarnShared(c.App.ErrWriter, file)
 			if info, err := os.Stat(file); err == nil && info.IsDir() {
 				return inspectBackup(c.Context, c.App.Writer, file)
 			}

@@ -56,6 +56,7 @@ func serverCommand() *urfave.Command {
 						return err
 					}
 					if from := c.String("from"); from != "" {
+						home.WarnShared(c.App.ErrWriter, from)
 						return server.InitFrom(c.Context, config, from, c.String("name") == "")
 					}
 					return server.Init(config)

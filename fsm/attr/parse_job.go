@@ -57,6 +57,26 @@ func parseMailPoints(text string) (string, bool) {
 	return canonical, ok && text != "j"
 }
 
+// parseMailUsers takes addresses, which become arguments of the mail program: none may look
+// like an option of it, nor be two words.
+func parseMailUsers(text string) (string, bool) {
+	canonical, ok := parseArray(text)
+	if !ok {
+		return "", false
+	}
+	for item := range strings.SplitSeq(canonical, ",") {
+		if strings.HasPrefix(strings.Trim(item, "\"'"), "-") || strings.ContainsFunc(item, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			return "", false
+		}
+	}
+	return canonical, true
+}
+
+// parseMailFrom takes the sender of mails, which becomes an argument of the mail program.
+func parseMailFrom(text string) (string, bool) {
+	return text, !strings.HasPrefix(text, "-") && !strings.ContainsAny(text, "\r\n")
+}
+
 // parsePath takes [host:]path, and host: for the default name there.
 func parsePath(text string) (string, bool) {
 	_, ok := parseText(text)

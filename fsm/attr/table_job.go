@@ -57,7 +57,7 @@ func jobRows() []row {
 		set("Join_Path", Text, parseJoin).or("n"),
 		set("Keep_Files", Text, parseKeep).running().or("n"),
 		set("Mail_Points", Text, parseMailPoints).running().or("a"),
-		set("Mail_Users", Array, nil).running(),
+		set("Mail_Users", Array, parseMailUsers).running(),
 		shown("mtime", Epoch),
 		set("Output_Path", Text, parsePath),
 		set("Priority", Number, numberIn(-1024, 1023)).or("0"),

@@ -85,7 +85,7 @@ func serverRows() []row {
 		managed("default_queue", Text, parseQueueName),
 		managed("log_events", Number, numberIn(0, 1<<31-1)).or("511"),
 		managed("mailer", Text, nil).or("/usr/sbin/sendmail"),
-		managed("mail_from", Text, nil).or("adm"),
+		managed("mail_from", Text, parseMailFrom).or("adm"),
 		managed("query_other_jobs", Boolean, nil).or("True"),
 		managed("resources_available", Resources, nil),
 		managed("resources_default", Resources, nil),

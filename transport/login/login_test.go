@@ -84,3 +84,26 @@ func TestVerifier_Refuses(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifier_NoGrace: a token is good for as long as was asked, and not for the difference that
+// clocks may have; one that a replica with a fast clock has issued is good at once.
+func TestVerifier_NoGrace(t *testing.T) {
+	ca, now := newCA(t), time.Now()
+	for text, test := range map[string]struct {
+		issued time.Time
+		good   bool
+	}{
+		"good for a minute yet":            {now.Add(-59 * time.Minute), true},
+		"over for a second":                {now.Add(-time.Hour - time.Second), false},
+		"issued by a clock that is fast":   {now.Add(skew / 2), true},
+		"issued by a clock that is absurd": {now.Add(time.Hour), false},
+	} {
+		token, _, err := Issue(ca, joe, time.Hour, test.issued)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verifier(ca)(token); (err == nil) != test.good {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
