@@ -4,7 +4,8 @@ package pbs
 const (
 	PythonName = "pbs_python"
 	SleepName  = "pbs_sleep"
+	HostnName  = "pbs_hostn"
 )
 
 // LocalNames are those commands.
-func LocalNames() []string { return []string{PythonName, SleepName} }
+func LocalNames() []string { return []string{PythonName, SleepName, HostnName} }

@@ -245,7 +245,7 @@ func hup(t *testing.T, pid int) {
 }
 
 // dropInMom: STOP and CONT, a crash of the server, and a mom that is started again without
-// and with -p.
+// and with -p; a restart keeps its jobs.
 func dropInMom(t *testing.T, a *siteHost) {
 	t.Helper()
 	id := a.submit(t)
@@ -272,6 +272,14 @@ func dropInMom(t *testing.T, a *siteHost) {
 	if st := a.run(t, only, a.initScript(), "restart"); st.status != 0 {
 		t.Fatalf("restart of the mom: %+v", st)
 	}
+	a.prints(t, "state = free", "pbsnodes", "-v", "hosta")
+	if out := a.ok(t, "qstat", "-f", id); !strings.Contains(out, "run_count = 1\n") || !strings.Contains(out, "job_state = R\n") {
+		t.Errorf("a restart did not keep the job:\n%s", out)
+	}
+	if st := a.run(t, only, a.initScript(), "stop"); st.status != 0 {
+		t.Fatalf("stop of the mom: %+v", st)
+	}
+	a.ok(t, a.initScript(), "start")
 	a.prints(t, "run_count = 2", "qstat", "-f", id)
 	a.prints(t, "substate = 42", "qstat", "-f", id)
 	if st := a.run(t, only, a.initScript(), "stop"); st.status != 0 {
@@ -299,9 +307,13 @@ func dropInSecondHost(t *testing.T, a, b *siteHost) {
 		t.Fatalf("a start without a mom: %+v", st)
 	}
 	token := a.ok(t, steps[0]...)
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for i, word := range steps[1] {
-		if word == "TOKEN" {
-			steps[1][i] = token
+		if word == "-" { // standard input
+			steps[1][i] = file
 		}
 	}
 	b.ok(t, steps[1]...)

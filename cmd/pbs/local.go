@@ -19,6 +19,19 @@ import (
 var locals = map[string]func(args []string) int{
 	pbs.PythonName: python,
 	pbs.SleepName:  sleep,
+	pbs.HostnName:  hostn,
+}
+
+// localCommand returns the command of that name if it asks no server, else nil. A program of PBS
+// that is not here fails, for it did nothing.
+func localCommand(name string) func(args []string) int {
+	if absent, ok := pbs.FindAbsent(name); ok {
+		return func([]string) int {
+			fmt.Fprintln(os.Stderr, absent)
+			return 1
+		}
+	}
+	return locals[name]
 }
 
 // sleep is pbs_sleep SECONDS, a job for those who try things.

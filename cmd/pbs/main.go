@@ -29,7 +29,7 @@ func run() int {
 	if filepath.Base(os.Args[0]) == proc.ShimName {
 		return proc.ShimMain(os.Args[1:])
 	}
-	if local := locals[filepath.Base(os.Args[0])]; local != nil {
+	if local := localCommand(filepath.Base(os.Args[0])); local != nil {
 		if slices.Equal(os.Args[1:], []string{"--version"}) {
 			fmt.Print(fsmpbs.VersionLine)
 			return 0

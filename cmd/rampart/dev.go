@@ -123,11 +123,22 @@ func linksCommand() *urfave.Command {
 			}
 			err = dev.Link(dir, filepath.Join(dir, "rampart"), userCommands())
 			if err == nil && c.IsSet("daemons") {
-				err = dev.LinkDaemons(c.String("daemons"), filepath.Join("..", filepath.Base(dir), "rampart"), dropin.Names())
+				err = linkInstallation(dir, c.String("daemons"))
 			}
 			return err
 		},
 	}
+}
+
+// linkInstallation makes the links that an installation has besides the user commands: PBS's
+// daemons, and its programs that say what does their job.
+func linkInstallation(dir, daemons string) error {
+	beside := filepath.Join("..", filepath.Base(dir))
+	return errors.Join(
+		dev.LinkPrograms(daemons, filepath.Join(beside, "rampart"), dropin.Names()),
+		dev.LinkPrograms(daemons, filepath.Join(beside, "pbs"), pbs.AbsentNames(true)),
+		dev.LinkPrograms(dir, "pbs", pbs.AbsentNames(false)),
+	)
 }
 
 // userCommands names the commands that pbs is.

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Starts and stops the daemons of this host that pbs.conf, or the environment, names with
 # PBS_START_SERVER=1, PBS_START_SCHED=1, PBS_START_COMM=1 and PBS_START_MOM=1. What the
-# environment says wins. Returns when they are up, or down.
+# environment says wins. Returns when they are up, or down. What restart ends and starts again
+# keeps its jobs; after stop and start the mom has them queued again, as PBS does.
 #
 # usage: pbs_init.d start|stop|restart|status
 
@@ -53,6 +54,11 @@ wanted() {
 	esac 2>/dev/null
 }
 
+# options_of NAME: a mom that is restarted adopts the jobs that its stop has left.
+options_of() {
+	[ "$1" != mom ] || [ -z "$adopt" ] || echo -p
+}
+
 start() {
 	echo "Starting PBS"
 	prepare || return 1
@@ -61,7 +67,7 @@ start() {
 		wanted $name || continue
 		if pid_of $name; then
 			echo "PBS $name already running, pid $pid"
-		elif "$PBS_EXEC/sbin/pbs_$name"; then
+		elif "$PBS_EXEC/sbin/pbs_$name" $(options_of $name); then
 			echo "PBS $name"
 		else
 			echo "PBS $name could not be started" >&2
@@ -130,6 +136,7 @@ status() {
 	return $down
 }
 
+adopt=
 read_conf
 if [ -z "$PBS_EXEC" ]; then
 	PBS_EXEC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
@@ -144,7 +151,7 @@ case $1 in
 start | stop | status) "$1" ;;
 restart)
 	echo "Restarting PBS"
-	stop && start
+	stop && adopt=1 && start
 	;;
 *)
 	echo "usage: pbs_init.d start|stop|restart|status" >&2

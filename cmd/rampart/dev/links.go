@@ -35,8 +35,8 @@ func Link(dir, binary string, commands []string) error {
 	return nil
 }
 
-// LinkDaemons makes links of these names in dir to one program.
-func LinkDaemons(dir, program string, names []string) error {
+// LinkPrograms makes links of these names in dir to one program.
+func LinkPrograms(dir, program string, names []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

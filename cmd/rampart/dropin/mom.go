@@ -86,7 +86,7 @@ func (c *call) enrolMom(ctx context.Context) error {
 		config.Replicas = []string{me.replica()}
 		token, err := home.TokenSource{Stderr: c.world.Stderr}.Token()
 		if errors.Is(err, home.ErrNoToken) {
-			err = me.unenrolled(c, "mom", "mom", "; on a login host, --role submit")
+			err = me.unenrolled(c, "mom", "mom", "; the token of a login host is one of --role submit")
 		}
 		if err != nil {
 			return err

@@ -63,9 +63,9 @@ func (s self) replica() string {
 
 // unenrolled says how this host joins the cluster, which needs a token of that role.
 func (s self) unenrolled(c *call, role, daemon, also string) error {
-	return fmt.Errorf("no %s in %s; on %s, or another host of a replica, run\n\trampart token create --role %s --host %s%s\n"+
-		"and on this one, where it reads the token,\n\trampart %s join --home %s --token-file - --replica %s\nor start the daemon once with the token in %s",
-		role, c.home, s.first(), role, s.short, also, daemon, c.home, s.replica(), home.TokenVariable)
+	return fmt.Errorf("no %s in %s; on %s, or another host of a replica, run\n\trampart token create --role %s --host %s\n"+
+		"and on this one, where it reads the token,\n\trampart %s join --home %s --token-file - --replica %s\nor start the daemon once with the token in %s%s",
+		role, c.home, s.first(), role, s.short, daemon, c.home, s.replica(), home.TokenVariable, also)
 }
 
 // resolveWithin bounds a question to the name service.

@@ -70,6 +70,13 @@ func Run(ctx context.Context, c Config, o Options) error {
 	if err != nil {
 		return fmt.Errorf("mom: %w", err)
 	}
+	if c.SubmitOnly && o.Outside == nil { // where vnodes are, the mom itself locks its home
+		lock, err := home.Lock(c.Home.MomLock())
+		if err != nil {
+			return fmt.Errorf("mom: %w", err)
+		}
+		defer lock.Close()
+	}
 	d := newDaemon(c, o, outside)
 	if err := d.open(ctx); err != nil {
 		return fmt.Errorf("mom: %w", err)
