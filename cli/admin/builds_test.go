@@ -33,8 +33,10 @@ func TestStatus_TellsOfMomsOfAnotherBuild(t *testing.T) {
 		FeatureLevel: 3,
 		Replicas:     []*api.ReplicaStatus{{Name: "s1", Role: "leader", Voter: true, Version: "1.2", Build: "0.10.0", FeatureLevel: 3}},
 		Moms: []*api.Build{
-			{Name: "borg", Version: "1.2", Build: "0.10.0", FeatureLevel: 3}, {Name: "nadal", Version: "1.2", Build: "0.9.0", FeatureLevel: 3},
-			{Name: "lendl", Version: "1.2", FeatureLevel: 2}, {Name: "old", Version: "1.1"},
+			{Name: "borg", Version: "1.2", Build: "0.10.0", FeatureLevel: 3},
+			{Name: "nadal", Version: "1.2", Build: "0.9.0", FeatureLevel: 3},
+			{Name: "lendl", Version: "1.2", FeatureLevel: 2},
+			{Name: "old", Version: "1.1"},
 		},
 	}
 	var table, form strings.Builder
