@@ -88,7 +88,11 @@ func (m *Mom) Reload() error {
 }
 
 func (m *Mom) load() error {
-	s, err := readSettings(m.config.path("mom_priv", "config"), m.config.path("pbs_environment"), m.config.TmpDir)
+	err := errors.Join(own.Closed(m.config.path("mom_priv", "config")), own.Closed(m.config.path("pbs_environment")))
+	var s settings
+	if err == nil {
+		s, err = readSettings(m.config.path("mom_priv", "config"), m.config.path("pbs_environment"), m.config.TmpDir)
+	}
 	if err == nil {
 		_, err = m.config.vnodes()
 	}

@@ -93,3 +93,16 @@ func Folder(path string, mode fs.FileMode) error {
 	}
 	return os.Chmod(path, info.Mode()&^(foreign|fs.ModeSticky))
 }
+
+// Closed refuses a file that everybody may write; one that is missing is none. What a daemon
+// of root's reads there, such as the environment of all jobs, would be anybody's to choose.
+func Closed(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.Mode().Perm()&0o002 != 0 {
+		err = fmt.Errorf("%s can be written by everybody (mode %04o); chmod o-w %s", path, info.Mode().Perm(), path)
+	}
+	return err
+}

@@ -123,3 +123,18 @@ func TestFolder_OnlyItsOwnerWrites(t *testing.T) {
 		}
 	}
 }
+
+func TestClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config")
+	if err := Closed(path); err != nil {
+		t.Errorf("no file: %v", err)
+	}
+	for mode, open := range map[fs.FileMode]bool{0o600: false, 0o644: false, 0o664: false, 0o646: true, 0o666: true} {
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Closed(path); (err != nil) != open {
+			t.Errorf("%v: %v", mode, err)
+		}
+	}
+}
