@@ -321,12 +321,23 @@ func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
 		var own proc.Usage
 		own, usage = sum(usage[:counts[i]]), usage[counts[i]:]
 		own = m.measured(r.Task(), own)
-		ev := task.Sampled{Usage: own, EnforceMem: m.settings.Load().EnforceMem}
+		ev := task.Sampled{Usage: own, Enforce: m.enforced(r.Task().Key)}
 		if err := r.Tell(ctx, ev); err == nil && !r.Task().Sister {
 			live = append(live, r.Task())
 		}
 	}
 	return live
+}
+
+// enforced returns which limits the mom sees to for a job: of memory unless the job's cgroup does, or the site
+// says otherwise.
+func (m *Mom) enforced(k spool.TaskKey) task.Enforce {
+	s := m.settings.Load()
+	e := s.Enforce
+	if !s.memSet {
+		e.Mem = m.config.keeper == nil || len(m.config.keeper.Room(string(k.Job), uint32(k.Run)).Folders) == 0
+	}
+	return e
 }
 
 // sum adds up what the parts of a job use; it has been there as long as the oldest of them.

@@ -18,7 +18,8 @@ import (
 type settings struct {
 	task.Settings
 	logEvents uint16
-	keepDays  int // of log files; 0: for ever
+	memSet    bool // the site says whether limits of memory are enforced
+	keepDays  int  // of log files; 0: for ever
 	// cgroupParent is a folder of each cgroup hierarchy that job cgroups are made in.
 	cgroupParent string
 }
@@ -27,7 +28,7 @@ type settings struct {
 // PBS does; a malformed one that it knows is an error that names the line.
 func readSettings(config, environment, tmpDir string) (settings, error) {
 	s := settings{logEvents: daylog.MomMask}
-	s.TmpDir = tmpDir
+	s.TmpDir, s.Enforce = tmpDir, task.PBSEnforce()
 	lines, err := readLines(config)
 	if err != nil {
 		return s, err
@@ -111,7 +112,38 @@ func (s *settings) directive(line string) error {
 	case "$action":
 		return s.action(f)
 	case "$enforce":
-		s.EnforceMem = s.EnforceMem || arg(1) == "mem"
+		return s.enforce(strings.TrimPrefix(arg(1), "!"), arg(2), !strings.HasPrefix(arg(1), "!"))
+	}
+	return nil
+}
+
+// enforce reads $enforce [!]NAME [VALUE]. What PBS's manual has beside, and this mom does not, is passed over.
+func (s *settings) enforce(name, value string, on bool) error {
+	numbers := map[string]*float64{
+		"average_cpufactor": &s.Enforce.AverageFactor, "average_percent_over": &s.Enforce.AverageOver,
+		"delta_cpufactor": &s.Enforce.BurstFactor, "delta_percent_over": &s.Enforce.BurstOver,
+	}
+	switch name {
+	case "mem":
+		s.Enforce.Mem, s.memSet = on, true
+	case "cpuaverage":
+		s.Enforce.Average = on
+	case "cpuburst":
+		s.Enforce.Burst = on
+	case "average_trialperiod":
+		n, err := seconds("$enforce "+name, value)
+		s.Enforce.Trial = n
+		return err
+	default:
+		into, known := numbers[name]
+		if !known {
+			return nil
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil || n < 0 || n > 1e6 {
+			return fmt.Errorf("$enforce %s %q is no number from 0 on", name, value)
+		}
+		*into = n
 	}
 	return nil
 }

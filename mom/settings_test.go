@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"rampart/mom/spool"
+	"rampart/mom/task"
 )
 
 func TestSettings_LogKeepDays(t *testing.T) {
@@ -69,5 +72,40 @@ func TestSettings_Start(t *testing.T) {
 		if err := s.directive("$job_launch_early " + text); err == nil {
 			t.Errorf("early %q is taken", text)
 		}
+	}
+}
+
+// Memory is enforced where jobs have no cgroup, unless the site says otherwise.
+func TestSettings_Enforce(t *testing.T) {
+	for text, want := range map[string]func(e *task.Enforce){
+		"":                      func(e *task.Enforce) { e.Mem = true },
+		"$enforce mem\n":        func(e *task.Enforce) { e.Mem = true },
+		"$enforce !mem\n":       func(e *task.Enforce) { e.Mem = false },
+		"$enforce cpuaverage\n": func(e *task.Enforce) { e.Mem, e.Average = true, true },
+		"$enforce cpuburst\n$enforce delta_cpufactor 2\n$enforce average_trialperiod 30\n$enforce complexmem\n": func(e *task.Enforce) {
+			e.Mem, e.Burst, e.BurstFactor, e.Trial = true, true, 2, 30*time.Second
+		},
+	} {
+		config := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := readSettings(config, "/no/such/file", "/tmp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, expect := &Mom{}, task.PBSEnforce()
+		m.settings.Store(&s)
+		want(&expect)
+		if got := m.enforced(spool.TaskKey{Job: "1.srv", Run: 1}); got != expect {
+			t.Errorf("%q: %+v, want %+v", text, got, expect)
+		}
+		if s.Enforce.Mem && !s.memSet {
+			t.Errorf("%q: what holds for one job was kept for all", text)
+		}
+	}
+	s := settings{}
+	if err := s.directive("$enforce average_cpufactor much"); err == nil {
+		t.Error("a factor that is no number was taken")
 	}
 }

@@ -183,6 +183,8 @@ func finishedWords(j *state.Job, deleted bool) string {
 	switch {
 	case deleted:
 		return " and terminated"
+	case pbs.Exceeded(j.ExitStatus) != "":
+		return " and exceeded resource " + pbs.Exceeded(j.ExitStatus)
 	case j.ExitStatus != 0:
 		return " and failed"
 	}

@@ -62,7 +62,15 @@ func (tx *Tx) mail(e Event) {
 	if j == nil || tx.cluster.FeatureLevel < levelMail {
 		return
 	}
+	if over := pbs.Exceeded(j.ExitStatus); e.Kind == JobEnded && over != "" && j.HasExited {
+		tx.mailTo(j, mailAborted, "Aborted by PBS Server\nJob exceeded resource "+over)
+	}
 	point, text := mailOf(e)
+	tx.mailTo(j, point, text)
+}
+
+// mailTo writes a mail about a job, if there is anything to say and somebody wants it.
+func (tx *Tx) mailTo(j *Job, point, text string) {
 	if text == "" || !j.wantsMail(point) {
 		return
 	}

@@ -88,6 +88,8 @@ func (t Task) exited(e proc.Exit) (Task, []Action, error) {
 		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "the mom ended its jobs"
 	case t.LostHost != "":
 		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "Job ended, the part on host "+string(t.LostHost)+" is lost"
+	case t.Breach != 0:
+		result.ExitStatus = t.Breach
 	case e.Fenced || t.Fenced:
 		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, fencedComment
 	}

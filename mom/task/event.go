@@ -72,8 +72,8 @@ type (
 	}
 	// Sampled is a measurement.
 	Sampled struct {
-		Usage      proc.Usage
-		EnforceMem bool
+		Usage   proc.Usage
+		Enforce Enforce
 	}
 	// Alter changes attributes of the running job, such as its limits.
 	Alter struct{ Attrs Attrs }

@@ -113,7 +113,7 @@ func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 }
 
 func (s *Site) notJoined(t Task, h Host, err error) Event {
-	status := 0
+	status := ExitJoin
 	if t.Restart != nil && pbs.CodeOf(err) == pbs.BoundElsewhere {
 		status = ExitBadRestart
 	}

@@ -43,6 +43,9 @@ func notStarted(before, after Task, ev Event) string {
 		status, code = ev.Status, ev.Code
 	case JoinFailed:
 		status, code = cmp.Or(ev.Status, ExitRetry), ev.Code
+		if status == ExitJoin {
+			status = ExitRetry // the log has PBS's word for any failed start
+		}
 	default:
 		return ""
 	}

@@ -86,12 +86,12 @@ func (t Task) sampled(ev Sampled) (Task, []Action, error) {
 	ev.Usage.Wall = t.active(ev.Usage.Wall)
 	ev.Usage = t.all(ev.Usage)
 	t.Peak = t.Peak.with(ev.Usage)
-	words := t.exceeded(ev.EnforceMem)
-	if t.State == Ending || words == "" {
+	over := t.exceeded(ev.Enforce)
+	if t.State == Ending || over == nil {
 		return t, nil, nil
 	}
-	t.State, t.Limit = Ending, words
-	return t, append([]Action{{Do: Note, Text: words}}, t.terminate()...), nil
+	t.State, t.Limit, t.Breach = Ending, over.words, over.exit
+	return t, append([]Action{{Do: Note, Text: over.words}}, t.terminate()...), nil
 }
 
 func (t Task) alter(changes Attrs) (Task, []Action, error) {

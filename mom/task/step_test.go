@@ -13,6 +13,13 @@ import (
 	"rampart/mom/spool"
 )
 
+// averages enforces limits of cpus as PBS does by default.
+var averages = func() Enforce {
+	e := PBSEnforce()
+	e.Average = true
+	return e
+}()
+
 var testKey = spool.TaskKey{Job: "1.srv", Run: 2}
 
 // in returns a task in the given state, changed by the functions.
@@ -166,10 +173,18 @@ func TestStep(t *testing.T) {
 		{"over memory that nobody enforces", in(Running, limited("mem", "1mb")), Sampled{Usage: proc.Usage{RSS: 2 << 20}}, Running, ""},
 		{
 			"over enforced memory", in(Running, limited("mem", "1mb")),
-			Sampled{proc.Usage{RSS: 2 << 20}, true},
+			Sampled{proc.Usage{RSS: 2 << 20}, Enforce{Mem: true}},
 			Ending,
 			"note on stderr mem 2048kb exceeded limit 1024kb; " + soft,
 		},
+		{"as much cpu as it has", in(Running, limited("ncpus", "2")), Sampled{proc.Usage{CPU: 500 * time.Second, Wall: 200 * time.Second}, averages}, Running, ""},
+		{"too much cpu before the trial is over", in(Running, limited("ncpus", "2")), Sampled{proc.Usage{CPU: 300 * time.Second, Wall: 100 * time.Second}, averages}, Running, ""},
+		{
+			"too much cpu", in(Running, limited("ncpus", "2")),
+			Sampled{proc.Usage{CPU: 700 * time.Second, Wall: 200 * time.Second}, averages},
+			Ending, "note on stderr ncpus 3.5 exceeded limit 2 (sum); " + soft,
+		},
+		{"the end of one over its limit", in(Ending, func(t *Task) { t.Breach = pbs.ExitMem }), Exited{Exit: proc.Exit{Status: 256 + 15}}, Delivering, "deliver the output"},
 		{"over the limit, again", in(Ending, limited("cput", "1")), Sampled{Usage: proc.Usage{CPU: time.Minute}}, Ending, ""},
 		{"forget", in(Ended), Forget{}, Ended, "drop"},
 

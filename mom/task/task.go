@@ -46,6 +46,7 @@ const (
 	ExitRetry    = -3  // it could not be started now
 	ExitAborted  = -4  // it was lost or ended by the mom's start or stop
 	ExitRerun    = -11 // it was sent back to the queue
+	ExitJoin     = -30 // a sister did not join
 )
 
 // killGrace is the time between SIGTERM and SIGKILL when nobody says another.
@@ -147,6 +148,7 @@ type Task struct {
 	Kill    *Killing `json:"kill,omitempty"`
 	Preterm bool     `json:"preterm,omitempty"` // hooks are asked whether it may end
 	Limit   string   `json:"limit,omitempty"`   // what it exceeded, in PBS's words
+	Breach  int      `json:"breach,omitempty"`  // the exit status that says so
 	Aborted bool     `json:"aborted,omitempty"`
 	Fenced  bool     `json:"fenced,omitempty"`  // the deadline passed: the servers may have given it up
 	Signals []string `json:"signals,omitempty"` // to be sent once it runs
@@ -238,31 +240,6 @@ func (t Task) limit(name string) (n int64, ok bool) {
 	}
 	q, err := resource.Parse(def.Type, text)
 	return q.Int(), err == nil
-}
-
-// exceeded returns PBS's words for the first limit that the job is over. Memory is
-// only enforced where the site says so.
-func (t Task) exceeded(enforceMem bool) string {
-	over := func(name, unit string, used int64) string {
-		if max, ok := t.limit(name); ok && used > max {
-			return fmt.Sprintf("%s %d%s exceeded limit %d%s", name, used, unit, max, unit)
-		}
-		return ""
-	}
-	total := t.total()
-	checks := []string{
-		over("walltime", "", int64(t.Peak.Wall/time.Second)),
-		over("cput", "", int64(total.CPU/time.Second)),
-	}
-	if enforceMem {
-		checks = append(checks, over("mem", "kb", total.RSS/1024), over("vmem", "kb", total.VSize/1024))
-	}
-	for _, words := range checks {
-		if words != "" {
-			return words
-		}
-	}
-	return ""
 }
 
 func (t Task) rerunnable() bool { return t.Attrs.Get("Rerunable") != "False" }
