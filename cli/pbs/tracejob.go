@@ -2,8 +2,10 @@ package pbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -153,14 +155,44 @@ func (t *trace) job(id string) bool {
 
 func (t *trace) collect(id string) []message {
 	var all []message
-	today := t.env.Now().In(t.env.Zone)
+	records, logs := t.today(true), t.today(false)
 	for _, s := range t.sources {
+		today := logs
+		if s.letter == "A" {
+			today = records
+		}
 		for back := t.days - 1; back >= 0; back-- {
-			day := today.AddDate(0, 0, -back).Format("20060102")
-			all = append(all, t.read(s, filepath.Join(t.home, s.dir, day), id)...)
+			all = append(all, t.read(s, t.fileOf(s, today.AddDate(0, 0, -back)), id)...)
 		}
 	}
 	return all
+}
+
+// fileOf is what a daemon of this host has written in a day.
+func (t *trace) fileOf(s traceSource, day time.Time) string {
+	return filepath.Join(t.home, s.dir, day.Format("20060102"))
+}
+
+// today is the day that the daemons write in, of accounting or of logs: theirs are the days of the
+// server's zone, which the user's can be before or behind. It is that of the newest file.
+func (t *trace) today(records bool) time.Time {
+	here := t.env.Now().In(t.env.Zone)
+	for _, day := range []time.Time{here.AddDate(0, 0, 1), here, here.AddDate(0, 0, -1)} {
+		for _, s := range t.sources {
+			if (s.letter == "A") == records && t.exists(t.fileOf(s, day)) {
+				return day
+			}
+		}
+	}
+	return here
+}
+
+func (t *trace) exists(file string) bool {
+	f, err := t.env.Open(file)
+	if err != nil {
+		return errors.Is(err, fs.ErrPermission)
+	}
+	return f.Close() == nil
 }
 
 // once leaves the latest of each message that came too often.

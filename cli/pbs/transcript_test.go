@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -201,7 +202,7 @@ func world(server *fakeServer, env map[string]string, stdin io.Reader, stdout, s
 			return all
 		},
 		Now:      func() time.Time { return time.Unix(1795242350, 0) },
-		Zone:     time.UTC,
+		Zone:     zone(env["TZ"]),
 		Hostname: func() (string, error) { return "login1", nil },
 		Getwd:    func() (string, error) { return "/home/ann/work", nil },
 		Open:     openFile,
@@ -216,6 +217,12 @@ func world(server *fakeServer, env map[string]string, stdin io.Reader, stdout, s
 		WithRequestID: func(ctx context.Context, id string) context.Context { return context.WithValue(ctx, idKey{}, id) },
 		NewRequestID:  func() string { return "fresh" },
 	}
+}
+
+// zone is that of the user, so many hours before or behind UTC, in which the logs are written.
+func zone(hours string) *time.Location {
+	n, _ := strconv.Atoi(hours)
+	return time.FixedZone("", n*3600)
 }
 
 // openFile fails as a real file system does.
