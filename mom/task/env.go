@@ -132,7 +132,9 @@ var shells = []string{"sh", "bash", "dash", "ksh", "ksh93", "mksh", "zsh", "ash"
 
 // program returns what runs: a login shell that becomes the script, so that the
 // script's first line is honoured and its traps are the job's; or the executable that
-// was submitted in place of a script. An empty script is a shell with nothing to do.
+// was submitted in place of a script. An empty script is a shell with nothing to do. Where the
+// job's environment names PBS_EXEC the script finds the commands there, whatever PATH the shell's
+// profile has made.
 func (s *Site) program(t Task, a Account, env []string) program {
 	if executable := t.executable(); !t.Script && executable != "" {
 		args := append([]string{executable}, unwrap(t.Attrs.Get("argument_list"), "Argument")...)
@@ -147,9 +149,21 @@ func (s *Site) program(t Task, a Account, env []string) program {
 	}
 	return program{
 		path: shell, args: []string{"-" + path.Base(shell)},
-		stdin: "exec '" + strings.ReplaceAll(script, "'", `'\''`) + "'\n",
+		stdin: "exec " + withCommands(env) + quoted(script) + "\n",
 	}
 }
+
+// withCommands is in words that all shells have in common.
+func withCommands(env []string) string {
+	for _, v := range slices.Backward(env) {
+		if dir, ok := strings.CutPrefix(v, "PBS_EXEC="); ok && path.IsAbs(dir) && !strings.ContainsAny(dir, "\n!") {
+			return "env PATH=" + quoted(path.Join(dir, "bin")) + `:"$PATH" `
+		}
+	}
+	return ""
+}
+
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 func (t Task) executable() string {
 	return unwrap(t.Attrs.Get("executable"), "Executable")[0]

@@ -2,11 +2,15 @@ package task
 
 import (
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"rampart/fsm/pbs"
+	"rampart/mom/spool"
 )
 
 // A program that could not be started is refused before it is on record: whoever asks for it is
@@ -37,6 +41,33 @@ func TestProgramEnvironment_OnlyTheJobsOwnHasTheNodeFile(t *testing.T) {
 		}
 		if env := s.programEnvironment(where, Account{Name: "ann"}, Program{ID: 2}); slices.ContainsFunc(env, has) {
 			t.Errorf("a program that a job has started has %q", env)
+		}
+	}
+}
+
+// A job's script finds the commands of PBS_EXEC, whatever its login shell makes of PATH.
+func TestProgram_FindsTheCommands(t *testing.T) {
+	dir := t.TempDir()
+	s := testSite(t)
+	k := spool.TaskKey{Job: "12.srv", Run: 1}
+	if err := os.MkdirAll(filepath.Dir(s.Spool.Script(k)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.Spool.Script(k), []byte("#!/bin/sh\necho $PATH\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(dir, "it's here")
+	for _, shell := range []string{"sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh", "fish"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		p := s.program(Task{Key: k, Script: true}, Account{Home: dir, Shell: path}, []string{"PBS_EXEC=/other", "PBS_EXEC=" + home})
+		cmd := exec.CommandContext(t.Context(), p.path)
+		cmd.Args, cmd.Stdin, cmd.Env = p.args, strings.NewReader(p.stdin), []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), home+"/bin:/") {
+			t.Errorf("%s: %v: %s", shell, err, out)
 		}
 	}
 }
