@@ -38,7 +38,7 @@ install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexe
 	install -d "$$root/bin" "$$root/sbin" "$$root/libexec" "$$root/etc"
 	install -m 755 $(PROGRAMS)/rampart $(PROGRAMS)/pbs "$$root/bin"
 	install -m 755 packaging/libexec/pbs_init.d "$$root/libexec"
-	install -m 644 packaging/etc/* packaging/profile.d/pbs.sh "$$root/etc"
+	install -m 644 cmd/rampart/home/etc/* packaging/profile.d/pbs.sh "$$root/etc"
 	profile="$(DESTDIR)/etc/profile.d"
 	if [ -n "$(DESTDIR)" ] || [ -w /etc/profile.d ]; then
 		install -D -m 644 packaging/profile.d/pbs.sh "$$profile/pbs.sh"

@@ -34,9 +34,9 @@ type cluster struct {
 func (c *cluster) boot(ctx context.Context, again bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	steps := []func(context.Context) error{c.first, c.others, c.moms, c.settings, c.up}
+	steps := []func(context.Context) error{c.first, c.others, c.moms, c.settings, c.defaults, c.up}
 	if again {
-		steps = []func(context.Context) error{c.startAll, c.up}
+		steps = []func(context.Context) error{c.startAll, c.defaults, c.up}
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -62,7 +62,7 @@ func (l layout) ours() error {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case "bin", "dev.lock", "homes", "logs", "run": // of a start that was broken off
+		case "bin", "dev.lock", "etc", "homes", "logs", "run": // of a start that was broken off
 		default:
 			return fmt.Errorf("--dir %s: holds %s, so it is no cluster's; name an empty folder or a new one", l.dir, e.Name())
 		}

@@ -51,7 +51,7 @@ func schedHost(t *testing.T) (s *scheduler, f *fakeServer, log func() string) {
 	exec, h := t.TempDir(), home.Home(t.TempDir())
 	t.Setenv("PBS_EXEC", exec)
 	t.Setenv("PBS_CONF_FILE", filepath.Join(exec, "none"))
-	if err := os.CopyFS(filepath.Join(exec, "etc"), os.DirFS(filepath.Join("..", "..", "..", "packaging", "etc"))); err != nil {
+	if err := os.CopyFS(filepath.Join(exec, "etc"), os.DirFS(filepath.Join("..", "home", "etc"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(h.SchedPriv(), 0o755); err != nil {

@@ -45,7 +45,7 @@ what is this
 // TestParseSchedConfig_Installed: the file that is installed says nothing that is wrong, or
 // without effect.
 func TestParseSchedConfig_Installed(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "packaging", "etc", "pbs_sched_config"))
+	text, err := os.ReadFile(filepath.Join("..", "home", "etc", "pbs_sched_config"))
 	if err != nil {
 		t.Fatal(err)
 	}
