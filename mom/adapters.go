@@ -33,13 +33,26 @@ func (a accounts) Account(ctx context.Context, user, group string) (task.Account
 	if err != nil {
 		return task.Account{}, err
 	}
-	gid := found.GID
-	if i := slices.Index(found.Groups, group); i >= 0 && i < len(found.GIDs) {
-		gid = found.GIDs[i]
+	return ownerWith(found, group), nil
+}
+
+// ownerWith is an account as jobs run under it; the group is the job's if the user is in it.
+func ownerWith(a transport.Account, group string) task.Account {
+	gid := a.GID
+	if i := slices.Index(a.Groups, group); i >= 0 && i < len(a.GIDs) {
+		gid = a.GIDs[i]
 	}
-	return task.Account{
-		Name: found.Name, UID: found.UID, GID: gid, Groups: found.GIDs, Home: found.Home, Shell: found.Shell,
-	}, nil
+	return task.Account{Name: a.Name, UID: a.UID, GID: gid, Groups: a.GIDs, Home: a.Home, Shell: a.Shell}
+}
+
+// knownOwner is the owner of a job as the servers know him, nil if they do not.
+func knownOwner(a *api.Account, user, group string) *task.Account {
+	known, ok := transport.AccountFrom(a)
+	if !ok || known.Name != user {
+		return nil
+	}
+	owner := ownerWith(known, group)
+	return &owner
 }
 
 // find looks a name up; "#UID" is the mom's own account.
@@ -88,7 +101,7 @@ func (s scripts) Counts(ctx context.Context, k spool.TaskKey) (task.RunOwner, er
 	}
 	for stream.Receive() {
 		o := stream.Msg().GetOwner()
-		owner = task.RunOwner{Mother: pbs.HostName(o.GetMother()), User: o.GetUser(), Group: o.GetGroup()}
+		owner = task.RunOwner{Mother: pbs.HostName(o.GetMother()), User: o.GetUser(), Group: o.GetGroup(), Known: knownOwner(o.GetAccount(), o.GetUser(), o.GetGroup())}
 	}
 	return owner, errors.Join(stream.Err(), stream.Close())
 }

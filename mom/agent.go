@@ -230,7 +230,7 @@ func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) (
 	}
 	t := task.New(k, attrs(run.GetAttributes()), run.GetScriptBytes() > 0, m.config.System.BootID(), cookie)
 	t.Lapse = lapse
-	t.Hosts, t.Host = runHosts(run.GetHosts()), m.config.Host
+	t.Hosts, t.Host, t.Known = runHosts(run.GetHosts()), m.config.Host, knownOwner(run.GetAccount(), t.Attrs.Get("euser"), t.Attrs.Get("egroup"))
 	if restart := run.GetRestart(); restart != nil {
 		t.Restart, t.Staged = &task.Restart{Session: restart.GetSession()}, true
 	}

@@ -2,10 +2,12 @@ package mom
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"rampart/fsm/resource"
 	"rampart/mom/hook"
@@ -187,7 +189,9 @@ func (m *Mom) reboot(ctx context.Context, command string) {
 	if !m.config.SwitchUser {
 		return
 	}
-	if out, err := exec.CommandContext(ctx, "/bin/sh", "-c", command).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.WaitDelay = time.Second // what it leaves behind holds nobody
+	if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		m.lines.write(daylog.Error, "Hook", "reboot", fmt.Sprintf("%s: %v %s", command, err, out))
 	}
 }

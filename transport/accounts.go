@@ -3,6 +3,9 @@ package transport
 import (
 	"context"
 	"errors"
+	"time"
+
+	"rampart/transport/api"
 )
 
 // An Account is what the host knows of a user.
@@ -12,9 +15,22 @@ type Account struct {
 	GID    uint32
 	Home   string
 	Shell  string
-	Group  string   // name of the primary group
-	Groups []string // names of all groups, the primary one first
-	GIDs   []uint32 // their numbers, in the same order
+	Group  string    // name of the primary group
+	Groups []string  // names of all groups, the primary one first
+	GIDs   []uint32  // their numbers, in the same order
+	Told   time.Time // when the directory said so; zero: now
+}
+
+// AccountFrom returns the account that a message carries, and whether it carries one.
+func AccountFrom(m *api.Account) (Account, bool) {
+	groups := m.GetGroups()
+	if m.GetName() == "" || len(groups) == 0 || len(groups) != len(m.GetGids()) {
+		return Account{}, false
+	}
+	return Account{
+		Name: m.GetName(), UID: m.GetUid(), GID: m.GetGid(), Home: m.GetHome(), Shell: m.GetShell(),
+		Group: groups[0], Groups: groups, GIDs: m.GetGids(),
+	}, true
 }
 
 // Accounts looks users up. An unknown one is ErrNoAccount.

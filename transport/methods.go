@@ -116,6 +116,7 @@ var methods = map[string]Rule{
 	apiconnect.TrustRevokeTokenProcedure:       {ForPeople, AtLeader},
 	apiconnect.TrustListCertificatesProcedure:  {ForPeople, AtLeader},
 	apiconnect.TrustRevokeCertificateProcedure: {ForPeople, AtLeader},
+	apiconnect.TrustForgetAccountProcedure:     {ForPeople, AtLeader},
 	apiconnect.TrustPresentProcedure:           {ForReplicas, AtLeader},
 	apiconnect.TrustNewsProcedure:              {ForDaemons, AtLeader},
 	apiconnect.TrustTurnGossipKeyProcedure:     {ForPeople, AtLeader},

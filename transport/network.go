@@ -34,7 +34,9 @@ func (System) Listen(ctx context.Context, address string) (net.Listener, error) 
 // Dial opens a TCP connection.
 func (System) Dial(ctx context.Context, address string) (net.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: keepAlive}
-	return d.DialContext(ctx, "tcp", address)
+	return dialNamed(ctx, names, address, func(ctx context.Context, address string) (net.Conn, error) {
+		return d.DialContext(ctx, "tcp", address)
+	})
 }
 
 // ListenPacket opens a UDP socket.

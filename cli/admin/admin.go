@@ -43,7 +43,7 @@ var serverFlag = &cli.StringFlag{Name: "server", Usage: "the cluster of this rep
 
 // Commands returns the command trees of this package.
 func Commands(env *Env) []*cli.Command {
-	return []*cli.Command{clusterCommand(env), hostCommand(env), tokenCommand(env), certCommand(env), caCommand(env), loginCommand(env), jobCommand(env)}
+	return []*cli.Command{clusterCommand(env), hostCommand(env), accountCommand(env), tokenCommand(env), certCommand(env), caCommand(env), loginCommand(env), jobCommand(env)}
 }
 
 func clusterCommand(env *Env) *cli.Command {

@@ -197,7 +197,7 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 	if !ok || j.RunCount != o.RunCount {
 		return &api.RunJob{}
 	}
-	run := &api.RunJob{Attributes: attributes(withKillDelay(v, j)), Hosts: runHosts(v, j)}
+	run := &api.RunJob{Attributes: attributes(withKillDelay(v, j)), Hosts: runHosts(v, j), Account: ownerOf(v, j)}
 	if j.Checkpointed() {
 		run.Restart = &api.Restart{Session: j.Checkpoint.Session}
 	}
@@ -205,6 +205,16 @@ func runJob(v *state.View, o *state.Order) *api.RunJob {
 		run.ScriptBytes = uint64(s.Size())
 	}
 	return run
+}
+
+// ownerOf is what the directory has told of the job's owner; nil: nothing.
+func ownerOf(v *state.View, j *state.Job) *api.Account {
+	user, _ := j.Attrs.Get("euser", "")
+	a, ok := v.Account(user)
+	if !ok || a.Told == 0 {
+		return nil
+	}
+	return &api.Account{Name: a.Name, Uid: a.UID, Gid: a.GID, Home: a.Home, Shell: a.Shell, Groups: a.Groups, Gids: a.GIDs}
 }
 
 // runHosts is where the moms of a run over several hosts are.

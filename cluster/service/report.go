@@ -281,7 +281,7 @@ func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptReques
 	if r.Msg.GetConfirm() {
 		user, _ := j.Attrs.Get("euser", "")
 		group, _ := j.Attrs.Get("egroup", "")
-		return stream.Send(&api.ScriptReply{Owner: &api.RunOwner{Mother: string(j.MS), User: user, Group: group}})
+		return stream.Send(&api.ScriptReply{Owner: &api.RunOwner{Mother: string(j.MS), User: user, Group: group, Account: recorded(v, user)}})
 	}
 	return s.sendScript(ctx, v, j.ID, func(piece []byte) error { return stream.Send(&api.ScriptReply{Data: piece}) })
 }

@@ -116,7 +116,7 @@ func (s *Staging) Permit(ctx context.Context, r *connect.Request[api.PermitReque
 	if err != nil {
 		return nil, pbs.Errorf(pbs.Unauthorized, "%s: %v", pbs.Unauthorized.Text(), err)
 	}
-	return connect.NewResponse(&api.PermitReply{User: here.Name, Root: listed(v.Server().List("acl_roots"), here, false)}), nil
+	return connect.NewResponse(&api.PermitReply{User: here.Name, Root: listed(v.Server().List("acl_roots"), here, false), Account: recorded(v, here.Name)}), nil
 }
 
 // touches tells whether the job names a path of the host, to be read or written.

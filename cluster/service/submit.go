@@ -2,8 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -76,6 +74,7 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	list = list.Set("euser", "", account.Name).Set("egroup", "", group).Set("Submit_Host", "", string(p.user.Host))
 	return &command.SubmitJob{
 		Owner: p.user, Queue: queue, Attributes: withOrigin(p, list, queue, account.Home), Script: r.GetScript(),
+		Account: toRecord(p.view, account),
 	}, nil
 }
 
@@ -132,17 +131,6 @@ func namesOnly(list, name string) bool {
 		}
 	}
 	return true
-}
-
-func (b *Batch) account(ctx context.Context, u pbs.User) (transport.Account, error) {
-	a, err := b.Accounts.ByName(ctx, u.Name)
-	switch {
-	case errors.Is(err, transport.ErrNoAccount):
-		return transport.Account{}, pbs.Refuse(pbs.NotAccountHolder)
-	case err != nil:
-		return transport.Account{}, fmt.Errorf("look up the account of %s: %w", u, err)
-	}
-	return a, nil
 }
 
 // groupOf returns the group under which the job runs: that of group_list which

@@ -32,6 +32,9 @@ func (c *Config) person(ctx context.Context, v *state.View) (person, error) {
 	if err := admitted(v, caller); err != nil {
 		return person{}, err
 	}
+	if err := c.known(ctx, v, caller.User); err != nil {
+		return person{}, err
+	}
 	return person{user: caller.User, perm: permOf(v, caller), home: onReplica(v, caller), view: v}, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/transport"
+	"rampart/transport/directory"
 )
 
 var homeFlag = &urfave.StringFlag{Name: "home", Usage: "PBS_HOME of this daemon", Value: home.Of()}
@@ -91,7 +92,9 @@ func manager(ctx context.Context, host string) (string, error) {
 	if uid == 0 {
 		return "", nil
 	}
-	account, err := transport.NewGetent(transport.Exec).ByUID(ctx, uint32(uid))
+	users := directory.New(directory.Options{})
+	defer users.Close()
+	account, err := users.ByUID(ctx, uint32(uid))
 	return account.Name + "@" + host, err
 }
 

@@ -72,6 +72,7 @@ var kinds = map[Kind]func() Command{
 	62: func() Command { return new(WithdrawRelease) },
 	63: func() Command { return new(PruneJob) },
 	64: func() Command { return new(CheckpointMade) },
+	65: func() Command { return new(ForgetAccount) },
 }
 
 // numbers is kinds the other way round.

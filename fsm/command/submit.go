@@ -23,6 +23,8 @@ type SubmitJob struct {
 	// they began to get it At.
 	Blob *pbs.Blob `cbor:"5,keyasint,omitempty"`
 	At   pbs.Time  `cbor:"6,keyasint,omitempty"`
+	// Account is the owner, as the directory told it; nil: as before.
+	Account *state.Account `cbor:"7,keyasint,omitempty"`
 }
 
 // Apply gives the job its id, merges the defaults of queue and server into it, and
@@ -92,6 +94,9 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	tx.Intern(j)
 	tx.PutJob(j)
+	if c.Account != nil {
+		tx.KnowAccount(c.Account)
+	}
 	if script.Size() > 0 {
 		script.Job = j.ID
 		tx.PutScript(script)

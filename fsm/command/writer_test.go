@@ -12,6 +12,7 @@ type writer struct {
 	*state.Store
 	t     testing.TB
 	index uint64
+	at    pbs.Time // to which each entry adds one
 }
 
 // newWriter returns the writer of a new cluster with the server srv.
@@ -24,7 +25,7 @@ func newWriter(t testing.TB) *writer {
 // run returns why the command was refused, if it was.
 func (w *writer) run(c Command) error {
 	w.index++
-	out, _ := Run(w.Store, w.index, 1, Entry{Time: pbs.Time(w.index), Proposals: []Proposal{{Commands: []Command{c}}}})
+	out, _ := Run(w.Store, w.index, 1, Entry{Time: w.at + pbs.Time(w.index), Proposals: []Proposal{{Commands: []Command{c}}}})
 	w.Publish()
 	return out[0].Err()
 }

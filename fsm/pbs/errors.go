@@ -70,6 +70,7 @@ const (
 	BadToken                             // no such token, expired, or used
 	NoQuorum                             // the replicas cannot agree now
 	UnknownResult                        // the request may yet take effect; ask again with its id
+	NoDirectory                          // the directory of users does not answer, and the account is not known
 )
 
 var texts = map[Code]string{
@@ -126,6 +127,7 @@ var texts = map[Code]string{
 	BadToken:           "enrolment token is unknown, expired or used",
 	NoQuorum:           "no quorum: the replicas cannot commit now",
 	UnknownResult:      "outcome unknown: the request may yet take effect",
+	NoDirectory:        "the directory of users does not answer",
 }
 
 // Text returns PBS's words for the code.

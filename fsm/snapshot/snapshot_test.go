@@ -67,7 +67,7 @@ func TestRead_EverySection(t *testing.T) {
 		}},
 		&command.ImportHook{Name: "queued", Kind: state.HookScript, Body: []byte("import pbs")},
 		&command.SubmitJob{Owner: ann, Script: []byte("echo"), Attributes: attr.List{}.Set("Mail_Points", "", "b")},
-		&command.SubmitJob{Owner: ann, Script: []byte("echo")},
+		&command.SubmitJob{Owner: ann, Script: []byte("echo"), Account: &state.Account{Name: "ann", UID: 7, Groups: []string{"g"}, GIDs: []uint32{7}, Told: 1}},
 		&command.StartJob{Job: "0.srv", ExecVnode: "(a:ncpus=1)"},
 		&command.JobStarted{Source: command.Source{Host: "a", Spool: "s", Seq: 1}, Job: "0.srv", RunCount: 1, Session: 9},
 		&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "fair_share", Value: "True"}}}},

@@ -37,6 +37,7 @@ type tables struct {
 	hookTasks  table[HookTask]
 	mails      table[Mail]
 	shares     table[Share]
+	accounts   table[Account]
 
 	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]       // jobs in states R and E
@@ -99,6 +100,7 @@ func newTablesUnder(u *undo) tables {
 		hookTasks: newTable(u, 15, func(a, b *HookTask) bool { return a.Seq < b.Seq }),
 		mails:     newTable(u, 16, func(a, b *Mail) bool { return a.Seq < b.Seq }),
 		shares:    newTable(u, 30, func(a, b *Share) bool { return a.Entity < b.Entity }),
+		accounts:  newTable(u, 31, func(a, b *Account) bool { return a.Name < b.Name }),
 
 		queued:  newTree(u, waiting.less),
 		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), awaiting: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub), releasing: newIndex(u, bySeqAndSub),
@@ -152,7 +154,7 @@ const (
 func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
-		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares,
+		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts,
 		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {

@@ -115,8 +115,10 @@ func FindPython(named string) (string, error) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		self, err := exec.CommandContext(ctx, path, "-I", "-c",
-			"import sys; print(sys.executable or ''); sys.exit(not (sys.implementation.name == 'cpython' and sys.version_info >= (3, 9)))").Output()
+		cmd := exec.CommandContext(ctx, path, "-I", "-c",
+			"import sys; print(sys.executable or ''); sys.exit(not (sys.implementation.name == 'cpython' and sys.version_info >= (3, 9)))")
+		cmd.WaitDelay = time.Second // a script in its place may leave processes behind
+		self, err := cmd.Output()
 		cancel()
 		if own := strings.TrimSpace(string(self)); err == nil && own != "" {
 			return own, nil // the name may be one of a script that looks for the interpreter at each start

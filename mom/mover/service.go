@@ -59,6 +59,9 @@ func (s *Service) permit(ctx context.Context, job string, run uint32, path strin
 	}
 	user := reply.Msg.GetUser()
 	a, err := s.Accounts.ByName(ctx, user)
+	if known, ok := transport.AccountFrom(reply.Msg.GetAccount()); ok && err != nil && !errors.Is(err, transport.ErrNoAccount) && known.UID != 0 {
+		a, err = known, nil // as the servers know him: the directory of this host does not answer
+	}
 	switch {
 	case errors.Is(err, transport.ErrNoAccount):
 		return permit{}, &files.Error{Reason: "no account " + user}

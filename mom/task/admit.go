@@ -12,23 +12,26 @@ import (
 type RunOwner struct {
 	Mother      pbs.HostName
 	User, Group string
+	Known       *Account // the user, as the servers know him; nil: they do not
 }
 
 // admit tells whether a sister may take part: the servers say that the run counts, and is what
-// the host that has asked says of it, and this host knows the owner.
-func (s *Site) admit(ctx context.Context, t Task) error {
+// the host that has asked says of it, and this host knows the owner. It returns the task with
+// what the servers know of him.
+func (s *Site) admit(ctx context.Context, t Task) (Task, error) {
 	owner, err := s.Scripts.Counts(ctx, t.Key)
 	if err != nil {
-		return err
+		return t, err
 	}
 	if err := t.confirm(owner); err != nil {
-		return err
+		return t, err
 	}
+	t.Known = owner.Known
 	_, err = s.account(ctx, t)
 	if errors.Is(err, ErrNoAccount) {
-		return pbs.Errorf(pbs.BadUser, "%s: %v", s.Host, err)
+		return t, pbs.Errorf(pbs.BadUser, "%s: %v", s.Host, err)
 	}
-	return err
+	return t, err
 }
 
 // confirm refuses a run that came from another host than its mother superior, or for another user
@@ -39,7 +42,7 @@ func (t Task) confirm(owner RunOwner) error {
 	if len(t.Hosts) > 0 {
 		told.Mother = t.Hosts[0].Name
 	}
-	if told != owner {
+	if told.Mother != owner.Mother || told.User != owner.User || told.Group != owner.Group {
 		return pbs.Errorf(pbs.Unauthorized, "%s: %s asks for %s:%s, the run is of %s:%s at %s",
 			pbs.Unauthorized.Text(), told.Mother, told.User, told.Group, owner.User, owner.Group, owner.Mother)
 	}

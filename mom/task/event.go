@@ -23,7 +23,10 @@ type (
 	}
 	// Fetched says that the script is on disk, of a sister that the host takes part, and what
 	// hooks have set.
-	Fetched struct{ Used []spool.Used }
+	Fetched struct {
+		Used  []spool.Used
+		Known *Account // the owner, as the servers know him; of a sister
+	}
 	// Launched says that the shim runs.
 	Launched struct {
 		Handle proc.Handle

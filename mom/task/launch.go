@@ -45,7 +45,7 @@ func (s *Site) take(ctx, hooks context.Context, t Task) Event {
 	if err != nil {
 		return unless(ctx, Failed{Status: ExitRetry, Reason: err.Error(), Hook: true, Fault: s.fault(err)})
 	}
-	return Fetched{Used: used}
+	return Fetched{Used: used, Known: t.Known}
 }
 
 // confirm asks for the script of a run, which the servers give while the run counts. A kill ends start, and
@@ -55,7 +55,7 @@ func (s *Site) confirm(ctx, start context.Context, t Task) Event {
 		var script []byte
 		var err error
 		if t.Sister {
-			err = s.admit(start, t)
+			t, err = s.admit(start, t)
 		} else {
 			script, err = s.Scripts.Script(start, t.Key)
 		}

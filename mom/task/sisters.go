@@ -195,7 +195,7 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		return t.resumeSister(ev)
 	case Fetched:
 		if t.State == Accepted {
-			t.State, t.HookUsed = Running, overlaid(t.HookUsed, ev.Used)
+			t.State, t.HookUsed, t.Known = Running, overlaid(t.HookUsed, ev.Used), ev.Known
 		}
 		return t, nil, nil
 	case Prologue:

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -124,7 +125,12 @@ func (s *Site) account(ctx context.Context, t Task) (Account, error) {
 	if !s.SwitchUser {
 		return s.Accounts.Account(ctx, s.Self, "")
 	}
-	return s.Accounts.Account(ctx, t.Attrs.Get("euser"), t.Attrs.Get("egroup"))
+	a, err := s.Accounts.Account(ctx, t.Attrs.Get("euser"), t.Attrs.Get("egroup"))
+	if err != nil && !errors.Is(err, ErrNoAccount) && ctx.Err() == nil && t.Known != nil && t.Known.UID != 0 {
+		s.Logger.Warn("the owner of a job is taken as the servers know him", "job", t.Key.Job, "user", t.Known.Name, "err", err)
+		return *t.Known, nil
+	}
+	return a, err
 }
 
 // local tells whether a host's name is this one's, with or without the domain.

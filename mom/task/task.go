@@ -94,7 +94,8 @@ type Task struct {
 	State   State         `json:"state"`
 	BootID  string        `json:"boot_id"` // of the host when the order came
 	Attrs   Attrs         `json:"attrs"`
-	Script  bool          `json:"script"` // else it runs executable and argument_list
+	Script  bool          `json:"script"`          // else it runs executable and argument_list
+	Known   *Account      `json:"known,omitempty"` // the owner, as the servers know him
 	Cookie  string        `json:"cookie"`
 	Lapse   uint64        `json:"lapse"` // of the host's deadline when the order came
 

@@ -467,6 +467,7 @@ type RunJob struct {
 	ScriptBytes   uint64                 `protobuf:"varint,2,opt,name=script_bytes,json=scriptBytes,proto3" json:"script_bytes,omitempty"` // 0: the job runs executable and argument_list
 	Hosts         []*RunHost             `protobuf:"bytes,8,rep,name=hosts,proto3" json:"hosts,omitempty"`                                 // of a job over several: the mother superior first
 	Restart       *Restart               `protobuf:"bytes,20,opt,name=restart,proto3" json:"restart,omitempty"`                            // absent: it starts at its beginning
+	Account       *Account               `protobuf:"bytes,30,opt,name=account,proto3" json:"account,omitempty"`                            // of the owner, as the directory told the servers; absent: it is not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -525,6 +526,13 @@ func (x *RunJob) GetHosts() []*RunHost {
 func (x *RunJob) GetRestart() *Restart {
 	if x != nil {
 		return x.Restart
+	}
+	return nil
+}
+
+func (x *RunJob) GetAccount() *Account {
+	if x != nil {
+		return x.Account
 	}
 	return nil
 }
@@ -1654,14 +1662,15 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"checkpoint\x18\x14 \x01(\v2\x19.rampart.v1.CheckpointJobH\x00R\n" +
 	"checkpointB\x06\n" +
-	"\x04what\"\xbc\x01\n" +
+	"\x04what\"\xeb\x01\n" +
 	"\x06RunJob\x125\n" +
 	"\n" +
 	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12!\n" +
 	"\fscript_bytes\x18\x02 \x01(\x04R\vscriptBytes\x12)\n" +
 	"\x05hosts\x18\b \x03(\v2\x13.rampart.v1.RunHostR\x05hosts\x12-\n" +
-	"\arestart\x18\x14 \x01(\v2\x13.rampart.v1.RestartR\arestart\"#\n" +
+	"\arestart\x18\x14 \x01(\v2\x13.rampart.v1.RestartR\arestart\x12-\n" +
+	"\aaccount\x18\x1e \x01(\v2\x13.rampart.v1.AccountR\aaccount\"#\n" +
 	"\aRestart\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x03R\asession\")\n" +
 	"\rCheckpointJob\x12\x18\n" +
@@ -1806,7 +1815,8 @@ var file_agent_proto_goTypes = []any{
 	(*SetHooksReply)(nil),      // 24: rampart.v1.SetHooksReply
 	(*Attribute)(nil),          // 25: rampart.v1.Attribute
 	(*RunHost)(nil),            // 26: rampart.v1.RunHost
-	(*Refusal)(nil),            // 27: rampart.v1.Refusal
+	(*Account)(nil),            // 27: rampart.v1.Account
+	(*Refusal)(nil),            // 28: rampart.v1.Refusal
 }
 var file_agent_proto_depIdxs = []int32{
 	4,  // 0: rampart.v1.DeliverRequest.orders:type_name -> rampart.v1.Order
@@ -1822,33 +1832,34 @@ var file_agent_proto_depIdxs = []int32{
 	25, // 10: rampart.v1.RunJob.attributes:type_name -> rampart.v1.Attribute
 	26, // 11: rampart.v1.RunJob.hosts:type_name -> rampart.v1.RunHost
 	6,  // 12: rampart.v1.RunJob.restart:type_name -> rampart.v1.Restart
-	25, // 13: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
-	0,  // 14: rampart.v1.ReleaseNodes.step:type_name -> rampart.v1.ReleaseStep
-	25, // 15: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
-	26, // 16: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
-	27, // 17: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
-	25, // 18: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
-	25, // 19: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
-	19, // 20: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
-	19, // 21: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
-	1,  // 22: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
-	21, // 23: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
-	22, // 24: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
-	23, // 25: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
-	25, // 26: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
-	2,  // 27: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
-	15, // 28: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
-	20, // 29: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
-	17, // 30: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
-	3,  // 31: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
-	16, // 32: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
-	24, // 33: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
-	18, // 34: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
-	31, // [31:35] is the sub-list for method output_type
-	27, // [27:31] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	27, // 13: rampart.v1.RunJob.account:type_name -> rampart.v1.Account
+	25, // 14: rampart.v1.AlterJob.attributes:type_name -> rampart.v1.Attribute
+	0,  // 15: rampart.v1.ReleaseNodes.step:type_name -> rampart.v1.ReleaseStep
+	25, // 16: rampart.v1.ReleaseNodes.attributes:type_name -> rampart.v1.Attribute
+	26, // 17: rampart.v1.ReleaseNodes.hosts:type_name -> rampart.v1.RunHost
+	28, // 18: rampart.v1.Answer.refusal:type_name -> rampart.v1.Refusal
+	25, // 19: rampart.v1.Answer.used:type_name -> rampart.v1.Attribute
+	25, // 20: rampart.v1.Answer.present:type_name -> rampart.v1.Attribute
+	19, // 21: rampart.v1.TerminalUp.frame:type_name -> rampart.v1.Frame
+	19, // 22: rampart.v1.TerminalDown.frame:type_name -> rampart.v1.Frame
+	1,  // 23: rampart.v1.Frame.kind:type_name -> rampart.v1.FrameKind
+	21, // 24: rampart.v1.SetHooksRequest.hooks:type_name -> rampart.v1.Hook
+	22, // 25: rampart.v1.SetHooksRequest.resources:type_name -> rampart.v1.ResourceDefinition
+	23, // 26: rampart.v1.SetHooksRequest.files:type_name -> rampart.v1.HookFile
+	25, // 27: rampart.v1.Hook.attributes:type_name -> rampart.v1.Attribute
+	2,  // 28: rampart.v1.Agent.Deliver:input_type -> rampart.v1.DeliverRequest
+	15, // 29: rampart.v1.Agent.Ping:input_type -> rampart.v1.PingRequest
+	20, // 30: rampart.v1.Agent.SetHooks:input_type -> rampart.v1.SetHooksRequest
+	17, // 31: rampart.v1.Agent.Terminal:input_type -> rampart.v1.TerminalUp
+	3,  // 32: rampart.v1.Agent.Deliver:output_type -> rampart.v1.DeliverReply
+	16, // 33: rampart.v1.Agent.Ping:output_type -> rampart.v1.PingReply
+	24, // 34: rampart.v1.Agent.SetHooks:output_type -> rampart.v1.SetHooksReply
+	18, // 35: rampart.v1.Agent.Terminal:output_type -> rampart.v1.TerminalDown
+	32, // [32:36] is the sub-list for method output_type
+	28, // [28:32] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }

@@ -797,8 +797,9 @@ func (x *PermitRequest) GetOut() bool {
 
 type PermitReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`  // whose file it is on the asking daemon's host
-	Root          bool                   `protobuf:"varint,2,opt,name=root,proto3" json:"root,omitempty"` // jobs of root may touch root's files there
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`       // whose file it is on the asking daemon's host
+	Root          bool                   `protobuf:"varint,2,opt,name=root,proto3" json:"root,omitempty"`      // jobs of root may touch root's files there
+	Account       *Account               `protobuf:"bytes,3,opt,name=account,proto3" json:"account,omitempty"` // of the user; absent: it is not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -847,12 +848,19 @@ func (x *PermitReply) GetRoot() bool {
 	return false
 }
 
+func (x *PermitReply) GetAccount() *Account {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
 var File_files_proto protoreflect.FileDescriptor
 
 const file_files_proto_rawDesc = "" +
 	"\n" +
 	"\vfiles.proto\x12\n" +
-	"rampart.v1\"\xb1\x01\n" +
+	"rampart.v1\x1a\fcommon.proto\"\xb1\x01\n" +
 	"\n" +
 	"PutRequest\x12,\n" +
 	"\x05begin\x18\x01 \x01(\v2\x14.rampart.v1.PutBeginH\x00R\x05begin\x12-\n" +
@@ -905,10 +913,11 @@ const file_files_proto_rawDesc = "" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x10\n" +
 	"\x03mom\x18\x03 \x01(\tR\x03mom\x12\x12\n" +
 	"\x04path\x18\x04 \x01(\tR\x04path\x12\x10\n" +
-	"\x03out\x18\x05 \x01(\bR\x03out\"5\n" +
+	"\x03out\x18\x05 \x01(\bR\x03out\"d\n" +
 	"\vPermitReply\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x12\n" +
-	"\x04root\x18\x02 \x01(\bR\x04root2u\n" +
+	"\x04root\x18\x02 \x01(\bR\x04root\x12-\n" +
+	"\aaccount\x18\x03 \x01(\v2\x13.rampart.v1.AccountR\aaccount2u\n" +
 	"\x05Files\x125\n" +
 	"\x03Put\x12\x16.rampart.v1.PutRequest\x1a\x14.rampart.v1.PutReply(\x01\x125\n" +
 	"\x03Get\x12\x16.rampart.v1.GetRequest\x1a\x14.rampart.v1.GetReply0\x012\x85\x01\n" +
@@ -943,6 +952,7 @@ var file_files_proto_goTypes = []any{
 	(*LocateReply)(nil),   // 9: rampart.v1.LocateReply
 	(*PermitRequest)(nil), // 10: rampart.v1.PermitRequest
 	(*PermitReply)(nil),   // 11: rampart.v1.PermitReply
+	(*Account)(nil),       // 12: rampart.v1.Account
 }
 var file_files_proto_depIdxs = []int32{
 	2,  // 0: rampart.v1.PutRequest.begin:type_name -> rampart.v1.PutBegin
@@ -951,19 +961,20 @@ var file_files_proto_depIdxs = []int32{
 	6,  // 3: rampart.v1.GetReply.entry:type_name -> rampart.v1.FileEntry
 	7,  // 4: rampart.v1.GetReply.end:type_name -> rampart.v1.FilesEnd
 	0,  // 5: rampart.v1.FileEntry.kind:type_name -> rampart.v1.FileEntry.Kind
-	1,  // 6: rampart.v1.Files.Put:input_type -> rampart.v1.PutRequest
-	4,  // 7: rampart.v1.Files.Get:input_type -> rampart.v1.GetRequest
-	8,  // 8: rampart.v1.Staging.Locate:input_type -> rampart.v1.LocateRequest
-	10, // 9: rampart.v1.Staging.Permit:input_type -> rampart.v1.PermitRequest
-	3,  // 10: rampart.v1.Files.Put:output_type -> rampart.v1.PutReply
-	5,  // 11: rampart.v1.Files.Get:output_type -> rampart.v1.GetReply
-	9,  // 12: rampart.v1.Staging.Locate:output_type -> rampart.v1.LocateReply
-	11, // 13: rampart.v1.Staging.Permit:output_type -> rampart.v1.PermitReply
-	10, // [10:14] is the sub-list for method output_type
-	6,  // [6:10] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	12, // 6: rampart.v1.PermitReply.account:type_name -> rampart.v1.Account
+	1,  // 7: rampart.v1.Files.Put:input_type -> rampart.v1.PutRequest
+	4,  // 8: rampart.v1.Files.Get:input_type -> rampart.v1.GetRequest
+	8,  // 9: rampart.v1.Staging.Locate:input_type -> rampart.v1.LocateRequest
+	10, // 10: rampart.v1.Staging.Permit:input_type -> rampart.v1.PermitRequest
+	3,  // 11: rampart.v1.Files.Put:output_type -> rampart.v1.PutReply
+	5,  // 12: rampart.v1.Files.Get:output_type -> rampart.v1.GetReply
+	9,  // 13: rampart.v1.Staging.Locate:output_type -> rampart.v1.LocateReply
+	11, // 14: rampart.v1.Staging.Permit:output_type -> rampart.v1.PermitReply
+	11, // [11:15] is the sub-list for method output_type
+	7,  // [7:11] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_files_proto_init() }
@@ -971,6 +982,7 @@ func file_files_proto_init() {
 	if File_files_proto != nil {
 		return
 	}
+	file_common_proto_init()
 	file_files_proto_msgTypes[0].OneofWrappers = []any{
 		(*PutRequest_Begin)(nil),
 		(*PutRequest_Entry)(nil),

@@ -1445,9 +1445,10 @@ func (x *ScriptReply) GetOwner() *RunOwner {
 // RunOwner is what the servers know of a run, whatever its mother superior says.
 type RunOwner struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Mother        string                 `protobuf:"bytes,1,opt,name=mother,proto3" json:"mother,omitempty"` // host of the mother superior
-	User          string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`     // under which the job runs: euser
-	Group         string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`   // egroup
+	Mother        string                 `protobuf:"bytes,1,opt,name=mother,proto3" json:"mother,omitempty"`   // host of the mother superior
+	User          string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`       // under which the job runs: euser
+	Group         string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`     // egroup
+	Account       *Account               `protobuf:"bytes,4,opt,name=account,proto3" json:"account,omitempty"` // of the user; absent: it is not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1501,6 +1502,13 @@ func (x *RunOwner) GetGroup() string {
 		return x.Group
 	}
 	return ""
+}
+
+func (x *RunOwner) GetAccount() *Account {
+	if x != nil {
+		return x.Account
+	}
+	return nil
 }
 
 // HookWishes are what a hook that ran on the mom wants of vnodes and jobs.
@@ -2123,11 +2131,12 @@ const file_report_proto_rawDesc = "" +
 	"\aconfirm\x18\b \x01(\bR\aconfirm\"M\n" +
 	"\vScriptReply\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12*\n" +
-	"\x05owner\x18\x02 \x01(\v2\x14.rampart.v1.RunOwnerR\x05owner\"L\n" +
+	"\x05owner\x18\x02 \x01(\v2\x14.rampart.v1.RunOwnerR\x05owner\"{\n" +
 	"\bRunOwner\x12\x16\n" +
 	"\x06mother\x18\x01 \x01(\tR\x06mother\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x14\n" +
-	"\x05group\x18\x03 \x01(\tR\x05group\"\xf0\x02\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\x12-\n" +
+	"\aaccount\x18\x04 \x01(\v2\x13.rampart.v1.AccountR\aaccount\"\xf0\x02\n" +
 	"\n" +
 	"HookWishes\x12\x12\n" +
 	"\x04hook\x18\x01 \x01(\tR\x04hook\x12-\n" +
@@ -2227,6 +2236,7 @@ var file_report_proto_goTypes = []any{
 	(*PruneStep)(nil),       // 25: rampart.v1.PruneStep
 	(*PruneReply)(nil),      // 26: rampart.v1.PruneReply
 	(*Attribute)(nil),       // 27: rampart.v1.Attribute
+	(*Account)(nil),         // 28: rampart.v1.Account
 }
 var file_report_proto_depIdxs = []int32{
 	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
@@ -2246,33 +2256,34 @@ var file_report_proto_depIdxs = []int32{
 	27, // 14: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
 	16, // 15: rampart.v1.LeaseRequest.unstarted:type_name -> rampart.v1.Unstarted
 	20, // 16: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
-	23, // 17: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
-	2,  // 18: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
-	2,  // 19: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	22, // 20: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
-	2,  // 21: rampart.v1.HookWishes.kept:type_name -> rampart.v1.TaskReport
-	27, // 22: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
-	27, // 23: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	27, // 24: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	25, // 25: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
-	27, // 26: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
-	0,  // 27: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 28: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	12, // 29: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	15, // 30: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	18, // 31: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	24, // 32: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
-	3,  // 33: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	11, // 34: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	14, // 35: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	17, // 36: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	19, // 37: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	26, // 38: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
-	33, // [33:39] is the sub-list for method output_type
-	27, // [27:33] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	28, // 17: rampart.v1.RunOwner.account:type_name -> rampart.v1.Account
+	23, // 18: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	2,  // 19: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
+	2,  // 20: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
+	22, // 21: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
+	2,  // 22: rampart.v1.HookWishes.kept:type_name -> rampart.v1.TaskReport
+	27, // 23: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
+	27, // 24: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	27, // 25: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	25, // 26: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
+	27, // 27: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
+	0,  // 28: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	4,  // 29: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	12, // 30: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	15, // 31: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	18, // 32: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	24, // 33: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
+	3,  // 34: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	11, // 35: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	14, // 36: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	17, // 37: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	19, // 38: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	26, // 39: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
+	34, // [34:40] is the sub-list for method output_type
+	28, // [28:34] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }

@@ -70,7 +70,87 @@ func (x TurnCARequest_Way) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TurnCARequest_Way.Descriptor instead.
 func (TurnCARequest_Way) EnumDescriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{16, 0}
+	return file_trust_proto_rawDescGZIP(), []int{18, 0}
+}
+
+type ForgetAccountRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetAccountRequest) Reset() {
+	*x = ForgetAccountRequest{}
+	mi := &file_trust_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetAccountRequest) ProtoMessage() {}
+
+func (x *ForgetAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetAccountRequest.ProtoReflect.Descriptor instead.
+func (*ForgetAccountRequest) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ForgetAccountRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+type ForgetAccountReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetAccountReply) Reset() {
+	*x = ForgetAccountReply{}
+	mi := &file_trust_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetAccountReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetAccountReply) ProtoMessage() {}
+
+func (x *ForgetAccountReply) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetAccountReply.ProtoReflect.Descriptor instead.
+func (*ForgetAccountReply) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{1}
 }
 
 type ListTokensRequest struct {
@@ -81,7 +161,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_trust_proto_msgTypes[0]
+	mi := &file_trust_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -93,7 +173,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[0]
+	mi := &file_trust_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -106,7 +186,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{0}
+	return file_trust_proto_rawDescGZIP(), []int{2}
 }
 
 type ListTokensReply struct {
@@ -118,7 +198,7 @@ type ListTokensReply struct {
 
 func (x *ListTokensReply) Reset() {
 	*x = ListTokensReply{}
-	mi := &file_trust_proto_msgTypes[1]
+	mi := &file_trust_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -130,7 +210,7 @@ func (x *ListTokensReply) String() string {
 func (*ListTokensReply) ProtoMessage() {}
 
 func (x *ListTokensReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[1]
+	mi := &file_trust_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -143,7 +223,7 @@ func (x *ListTokensReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensReply.ProtoReflect.Descriptor instead.
 func (*ListTokensReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{1}
+	return file_trust_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListTokensReply) GetTokens() []*TokenInfo {
@@ -169,7 +249,7 @@ type TokenInfo struct {
 
 func (x *TokenInfo) Reset() {
 	*x = TokenInfo{}
-	mi := &file_trust_proto_msgTypes[2]
+	mi := &file_trust_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -181,7 +261,7 @@ func (x *TokenInfo) String() string {
 func (*TokenInfo) ProtoMessage() {}
 
 func (x *TokenInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[2]
+	mi := &file_trust_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -194,7 +274,7 @@ func (x *TokenInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenInfo.ProtoReflect.Descriptor instead.
 func (*TokenInfo) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{2}
+	return file_trust_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *TokenInfo) GetId() string {
@@ -262,7 +342,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_trust_proto_msgTypes[3]
+	mi := &file_trust_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -274,7 +354,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[3]
+	mi := &file_trust_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -287,7 +367,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{3}
+	return file_trust_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RevokeTokenRequest) GetToken() string {
@@ -306,7 +386,7 @@ type RevokeTokenReply struct {
 
 func (x *RevokeTokenReply) Reset() {
 	*x = RevokeTokenReply{}
-	mi := &file_trust_proto_msgTypes[4]
+	mi := &file_trust_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -318,7 +398,7 @@ func (x *RevokeTokenReply) String() string {
 func (*RevokeTokenReply) ProtoMessage() {}
 
 func (x *RevokeTokenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[4]
+	mi := &file_trust_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -331,7 +411,7 @@ func (x *RevokeTokenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenReply.ProtoReflect.Descriptor instead.
 func (*RevokeTokenReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{4}
+	return file_trust_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RevokeTokenReply) GetId() string {
@@ -349,7 +429,7 @@ type ListCertificatesRequest struct {
 
 func (x *ListCertificatesRequest) Reset() {
 	*x = ListCertificatesRequest{}
-	mi := &file_trust_proto_msgTypes[5]
+	mi := &file_trust_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -361,7 +441,7 @@ func (x *ListCertificatesRequest) String() string {
 func (*ListCertificatesRequest) ProtoMessage() {}
 
 func (x *ListCertificatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[5]
+	mi := &file_trust_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -374,7 +454,7 @@ func (x *ListCertificatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCertificatesRequest.ProtoReflect.Descriptor instead.
 func (*ListCertificatesRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{5}
+	return file_trust_proto_rawDescGZIP(), []int{7}
 }
 
 type ListCertificatesReply struct {
@@ -386,7 +466,7 @@ type ListCertificatesReply struct {
 
 func (x *ListCertificatesReply) Reset() {
 	*x = ListCertificatesReply{}
-	mi := &file_trust_proto_msgTypes[6]
+	mi := &file_trust_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -398,7 +478,7 @@ func (x *ListCertificatesReply) String() string {
 func (*ListCertificatesReply) ProtoMessage() {}
 
 func (x *ListCertificatesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[6]
+	mi := &file_trust_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -411,7 +491,7 @@ func (x *ListCertificatesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCertificatesReply.ProtoReflect.Descriptor instead.
 func (*ListCertificatesReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{6}
+	return file_trust_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListCertificatesReply) GetCertificates() []*CertificateInfo {
@@ -437,7 +517,7 @@ type CertificateInfo struct {
 
 func (x *CertificateInfo) Reset() {
 	*x = CertificateInfo{}
-	mi := &file_trust_proto_msgTypes[7]
+	mi := &file_trust_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -449,7 +529,7 @@ func (x *CertificateInfo) String() string {
 func (*CertificateInfo) ProtoMessage() {}
 
 func (x *CertificateInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[7]
+	mi := &file_trust_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -462,7 +542,7 @@ func (x *CertificateInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertificateInfo.ProtoReflect.Descriptor instead.
 func (*CertificateInfo) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{7}
+	return file_trust_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CertificateInfo) GetHost() string {
@@ -531,7 +611,7 @@ type RevokeCertificateRequest struct {
 
 func (x *RevokeCertificateRequest) Reset() {
 	*x = RevokeCertificateRequest{}
-	mi := &file_trust_proto_msgTypes[8]
+	mi := &file_trust_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -543,7 +623,7 @@ func (x *RevokeCertificateRequest) String() string {
 func (*RevokeCertificateRequest) ProtoMessage() {}
 
 func (x *RevokeCertificateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[8]
+	mi := &file_trust_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -556,7 +636,7 @@ func (x *RevokeCertificateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeCertificateRequest.ProtoReflect.Descriptor instead.
 func (*RevokeCertificateRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{8}
+	return file_trust_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RevokeCertificateRequest) GetHost() string {
@@ -585,7 +665,7 @@ type RevokeCertificateReply struct {
 
 func (x *RevokeCertificateReply) Reset() {
 	*x = RevokeCertificateReply{}
-	mi := &file_trust_proto_msgTypes[9]
+	mi := &file_trust_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +677,7 @@ func (x *RevokeCertificateReply) String() string {
 func (*RevokeCertificateReply) ProtoMessage() {}
 
 func (x *RevokeCertificateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[9]
+	mi := &file_trust_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +690,7 @@ func (x *RevokeCertificateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeCertificateReply.ProtoReflect.Descriptor instead.
 func (*RevokeCertificateReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{9}
+	return file_trust_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RevokeCertificateReply) GetRole() string {
@@ -653,7 +733,7 @@ type PresentRequest struct {
 
 func (x *PresentRequest) Reset() {
 	*x = PresentRequest{}
-	mi := &file_trust_proto_msgTypes[10]
+	mi := &file_trust_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -665,7 +745,7 @@ func (x *PresentRequest) String() string {
 func (*PresentRequest) ProtoMessage() {}
 
 func (x *PresentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[10]
+	mi := &file_trust_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -678,7 +758,7 @@ func (x *PresentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PresentRequest.ProtoReflect.Descriptor instead.
 func (*PresentRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{10}
+	return file_trust_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PresentRequest) GetExpires() int64 {
@@ -717,7 +797,7 @@ type PresentReply struct {
 
 func (x *PresentReply) Reset() {
 	*x = PresentReply{}
-	mi := &file_trust_proto_msgTypes[11]
+	mi := &file_trust_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +809,7 @@ func (x *PresentReply) String() string {
 func (*PresentReply) ProtoMessage() {}
 
 func (x *PresentReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[11]
+	mi := &file_trust_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +822,7 @@ func (x *PresentReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PresentReply.ProtoReflect.Descriptor instead.
 func (*PresentReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{11}
+	return file_trust_proto_rawDescGZIP(), []int{13}
 }
 
 type NewsRequest struct {
@@ -754,7 +834,7 @@ type NewsRequest struct {
 
 func (x *NewsRequest) Reset() {
 	*x = NewsRequest{}
-	mi := &file_trust_proto_msgTypes[12]
+	mi := &file_trust_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -766,7 +846,7 @@ func (x *NewsRequest) String() string {
 func (*NewsRequest) ProtoMessage() {}
 
 func (x *NewsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[12]
+	mi := &file_trust_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -779,7 +859,7 @@ func (x *NewsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsRequest.ProtoReflect.Descriptor instead.
 func (*NewsRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{12}
+	return file_trust_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *NewsRequest) GetAddress() string {
@@ -803,7 +883,7 @@ type NewsReply struct {
 
 func (x *NewsReply) Reset() {
 	*x = NewsReply{}
-	mi := &file_trust_proto_msgTypes[13]
+	mi := &file_trust_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +895,7 @@ func (x *NewsReply) String() string {
 func (*NewsReply) ProtoMessage() {}
 
 func (x *NewsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[13]
+	mi := &file_trust_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +908,7 @@ func (x *NewsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsReply.ProtoReflect.Descriptor instead.
 func (*NewsReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{13}
+	return file_trust_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *NewsReply) GetReplicas() []*Replica {
@@ -882,7 +962,7 @@ type TurnGossipKeyRequest struct {
 
 func (x *TurnGossipKeyRequest) Reset() {
 	*x = TurnGossipKeyRequest{}
-	mi := &file_trust_proto_msgTypes[14]
+	mi := &file_trust_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +974,7 @@ func (x *TurnGossipKeyRequest) String() string {
 func (*TurnGossipKeyRequest) ProtoMessage() {}
 
 func (x *TurnGossipKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[14]
+	mi := &file_trust_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +987,7 @@ func (x *TurnGossipKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnGossipKeyRequest.ProtoReflect.Descriptor instead.
 func (*TurnGossipKeyRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{14}
+	return file_trust_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TurnGossipKeyRequest) GetLook() bool {
@@ -928,7 +1008,7 @@ type TurnGossipKeyReply struct {
 
 func (x *TurnGossipKeyReply) Reset() {
 	*x = TurnGossipKeyReply{}
-	mi := &file_trust_proto_msgTypes[15]
+	mi := &file_trust_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1020,7 @@ func (x *TurnGossipKeyReply) String() string {
 func (*TurnGossipKeyReply) ProtoMessage() {}
 
 func (x *TurnGossipKeyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[15]
+	mi := &file_trust_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1033,7 @@ func (x *TurnGossipKeyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnGossipKeyReply.ProtoReflect.Descriptor instead.
 func (*TurnGossipKeyReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{15}
+	return file_trust_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TurnGossipKeyReply) GetGeneration() uint64 {
@@ -986,7 +1066,7 @@ type TurnCARequest struct {
 
 func (x *TurnCARequest) Reset() {
 	*x = TurnCARequest{}
-	mi := &file_trust_proto_msgTypes[16]
+	mi := &file_trust_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1078,7 @@ func (x *TurnCARequest) String() string {
 func (*TurnCARequest) ProtoMessage() {}
 
 func (x *TurnCARequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[16]
+	mi := &file_trust_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1091,7 @@ func (x *TurnCARequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnCARequest.ProtoReflect.Descriptor instead.
 func (*TurnCARequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{16}
+	return file_trust_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TurnCARequest) GetWay() TurnCARequest_Way {
@@ -1032,7 +1112,7 @@ type TurnCAReply struct {
 
 func (x *TurnCAReply) Reset() {
 	*x = TurnCAReply{}
-	mi := &file_trust_proto_msgTypes[17]
+	mi := &file_trust_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1124,7 @@ func (x *TurnCAReply) String() string {
 func (*TurnCAReply) ProtoMessage() {}
 
 func (x *TurnCAReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[17]
+	mi := &file_trust_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1137,7 @@ func (x *TurnCAReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnCAReply.ProtoReflect.Descriptor instead.
 func (*TurnCAReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{17}
+	return file_trust_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TurnCAReply) GetStep() uint64 {
@@ -1090,7 +1170,7 @@ type KeyOfCARequest struct {
 
 func (x *KeyOfCARequest) Reset() {
 	*x = KeyOfCARequest{}
-	mi := &file_trust_proto_msgTypes[18]
+	mi := &file_trust_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +1182,7 @@ func (x *KeyOfCARequest) String() string {
 func (*KeyOfCARequest) ProtoMessage() {}
 
 func (x *KeyOfCARequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[18]
+	mi := &file_trust_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +1195,7 @@ func (x *KeyOfCARequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyOfCARequest.ProtoReflect.Descriptor instead.
 func (*KeyOfCARequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{18}
+	return file_trust_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *KeyOfCARequest) GetHash() string {
@@ -1135,7 +1215,7 @@ type KeyOfCAReply struct {
 
 func (x *KeyOfCAReply) Reset() {
 	*x = KeyOfCAReply{}
-	mi := &file_trust_proto_msgTypes[19]
+	mi := &file_trust_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1147,7 +1227,7 @@ func (x *KeyOfCAReply) String() string {
 func (*KeyOfCAReply) ProtoMessage() {}
 
 func (x *KeyOfCAReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[19]
+	mi := &file_trust_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1160,7 +1240,7 @@ func (x *KeyOfCAReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyOfCAReply.ProtoReflect.Descriptor instead.
 func (*KeyOfCAReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{19}
+	return file_trust_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *KeyOfCAReply) GetCertificate() []byte {
@@ -1182,7 +1262,10 @@ var File_trust_proto protoreflect.FileDescriptor
 const file_trust_proto_rawDesc = "" +
 	"\n" +
 	"\vtrust.proto\x12\n" +
-	"rampart.v1\x1a\fcommon.proto\"\x13\n" +
+	"rampart.v1\x1a\fcommon.proto\"*\n" +
+	"\x14ForgetAccountRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\"\x14\n" +
+	"\x12ForgetAccountReply\"\x13\n" +
 	"\x11ListTokensRequest\"@\n" +
 	"\x0fListTokensReply\x12-\n" +
 	"\x06tokens\x18\x01 \x03(\v2\x15.rampart.v1.TokenInfoR\x06tokens\"\xbf\x01\n" +
@@ -1259,7 +1342,7 @@ const file_trust_proto_rawDesc = "" +
 	"\x04hash\x18\x01 \x01(\tR\x04hash\"B\n" +
 	"\fKeyOfCAReply\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\fR\x03key2\xa4\x05\n" +
+	"\x03key\x18\x02 \x01(\fR\x03key2\xf7\x05\n" +
 	"\x05Trust\x12H\n" +
 	"\n" +
 	"ListTokens\x12\x1d.rampart.v1.ListTokensRequest\x1a\x1b.rampart.v1.ListTokensReply\x12K\n" +
@@ -1270,7 +1353,8 @@ const file_trust_proto_rawDesc = "" +
 	"\x04News\x12\x17.rampart.v1.NewsRequest\x1a\x15.rampart.v1.NewsReply\x12Q\n" +
 	"\rTurnGossipKey\x12 .rampart.v1.TurnGossipKeyRequest\x1a\x1e.rampart.v1.TurnGossipKeyReply\x12<\n" +
 	"\x06TurnCA\x12\x19.rampart.v1.TurnCARequest\x1a\x17.rampart.v1.TurnCAReply\x12?\n" +
-	"\aKeyOfCA\x12\x1a.rampart.v1.KeyOfCARequest\x1a\x18.rampart.v1.KeyOfCAReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\aKeyOfCA\x12\x1a.rampart.v1.KeyOfCARequest\x1a\x18.rampart.v1.KeyOfCAReply\x12Q\n" +
+	"\rForgetAccount\x12 .rampart.v1.ForgetAccountRequest\x1a\x1e.rampart.v1.ForgetAccountReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_trust_proto_rawDescOnce sync.Once
@@ -1285,56 +1369,60 @@ func file_trust_proto_rawDescGZIP() []byte {
 }
 
 var file_trust_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_trust_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_trust_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_trust_proto_goTypes = []any{
 	(TurnCARequest_Way)(0),           // 0: rampart.v1.TurnCARequest.Way
-	(*ListTokensRequest)(nil),        // 1: rampart.v1.ListTokensRequest
-	(*ListTokensReply)(nil),          // 2: rampart.v1.ListTokensReply
-	(*TokenInfo)(nil),                // 3: rampart.v1.TokenInfo
-	(*RevokeTokenRequest)(nil),       // 4: rampart.v1.RevokeTokenRequest
-	(*RevokeTokenReply)(nil),         // 5: rampart.v1.RevokeTokenReply
-	(*ListCertificatesRequest)(nil),  // 6: rampart.v1.ListCertificatesRequest
-	(*ListCertificatesReply)(nil),    // 7: rampart.v1.ListCertificatesReply
-	(*CertificateInfo)(nil),          // 8: rampart.v1.CertificateInfo
-	(*RevokeCertificateRequest)(nil), // 9: rampart.v1.RevokeCertificateRequest
-	(*RevokeCertificateReply)(nil),   // 10: rampart.v1.RevokeCertificateReply
-	(*PresentRequest)(nil),           // 11: rampart.v1.PresentRequest
-	(*PresentReply)(nil),             // 12: rampart.v1.PresentReply
-	(*NewsRequest)(nil),              // 13: rampart.v1.NewsRequest
-	(*NewsReply)(nil),                // 14: rampart.v1.NewsReply
-	(*TurnGossipKeyRequest)(nil),     // 15: rampart.v1.TurnGossipKeyRequest
-	(*TurnGossipKeyReply)(nil),       // 16: rampart.v1.TurnGossipKeyReply
-	(*TurnCARequest)(nil),            // 17: rampart.v1.TurnCARequest
-	(*TurnCAReply)(nil),              // 18: rampart.v1.TurnCAReply
-	(*KeyOfCARequest)(nil),           // 19: rampart.v1.KeyOfCARequest
-	(*KeyOfCAReply)(nil),             // 20: rampart.v1.KeyOfCAReply
-	(*Replica)(nil),                  // 21: rampart.v1.Replica
+	(*ForgetAccountRequest)(nil),     // 1: rampart.v1.ForgetAccountRequest
+	(*ForgetAccountReply)(nil),       // 2: rampart.v1.ForgetAccountReply
+	(*ListTokensRequest)(nil),        // 3: rampart.v1.ListTokensRequest
+	(*ListTokensReply)(nil),          // 4: rampart.v1.ListTokensReply
+	(*TokenInfo)(nil),                // 5: rampart.v1.TokenInfo
+	(*RevokeTokenRequest)(nil),       // 6: rampart.v1.RevokeTokenRequest
+	(*RevokeTokenReply)(nil),         // 7: rampart.v1.RevokeTokenReply
+	(*ListCertificatesRequest)(nil),  // 8: rampart.v1.ListCertificatesRequest
+	(*ListCertificatesReply)(nil),    // 9: rampart.v1.ListCertificatesReply
+	(*CertificateInfo)(nil),          // 10: rampart.v1.CertificateInfo
+	(*RevokeCertificateRequest)(nil), // 11: rampart.v1.RevokeCertificateRequest
+	(*RevokeCertificateReply)(nil),   // 12: rampart.v1.RevokeCertificateReply
+	(*PresentRequest)(nil),           // 13: rampart.v1.PresentRequest
+	(*PresentReply)(nil),             // 14: rampart.v1.PresentReply
+	(*NewsRequest)(nil),              // 15: rampart.v1.NewsRequest
+	(*NewsReply)(nil),                // 16: rampart.v1.NewsReply
+	(*TurnGossipKeyRequest)(nil),     // 17: rampart.v1.TurnGossipKeyRequest
+	(*TurnGossipKeyReply)(nil),       // 18: rampart.v1.TurnGossipKeyReply
+	(*TurnCARequest)(nil),            // 19: rampart.v1.TurnCARequest
+	(*TurnCAReply)(nil),              // 20: rampart.v1.TurnCAReply
+	(*KeyOfCARequest)(nil),           // 21: rampart.v1.KeyOfCARequest
+	(*KeyOfCAReply)(nil),             // 22: rampart.v1.KeyOfCAReply
+	(*Replica)(nil),                  // 23: rampart.v1.Replica
 }
 var file_trust_proto_depIdxs = []int32{
-	3,  // 0: rampart.v1.ListTokensReply.tokens:type_name -> rampart.v1.TokenInfo
-	8,  // 1: rampart.v1.ListCertificatesReply.certificates:type_name -> rampart.v1.CertificateInfo
-	21, // 2: rampart.v1.NewsReply.replicas:type_name -> rampart.v1.Replica
+	5,  // 0: rampart.v1.ListTokensReply.tokens:type_name -> rampart.v1.TokenInfo
+	10, // 1: rampart.v1.ListCertificatesReply.certificates:type_name -> rampart.v1.CertificateInfo
+	23, // 2: rampart.v1.NewsReply.replicas:type_name -> rampart.v1.Replica
 	0,  // 3: rampart.v1.TurnCARequest.way:type_name -> rampart.v1.TurnCARequest.Way
-	1,  // 4: rampart.v1.Trust.ListTokens:input_type -> rampart.v1.ListTokensRequest
-	4,  // 5: rampart.v1.Trust.RevokeToken:input_type -> rampart.v1.RevokeTokenRequest
-	6,  // 6: rampart.v1.Trust.ListCertificates:input_type -> rampart.v1.ListCertificatesRequest
-	9,  // 7: rampart.v1.Trust.RevokeCertificate:input_type -> rampart.v1.RevokeCertificateRequest
-	11, // 8: rampart.v1.Trust.Present:input_type -> rampart.v1.PresentRequest
-	13, // 9: rampart.v1.Trust.News:input_type -> rampart.v1.NewsRequest
-	15, // 10: rampart.v1.Trust.TurnGossipKey:input_type -> rampart.v1.TurnGossipKeyRequest
-	17, // 11: rampart.v1.Trust.TurnCA:input_type -> rampart.v1.TurnCARequest
-	19, // 12: rampart.v1.Trust.KeyOfCA:input_type -> rampart.v1.KeyOfCARequest
-	2,  // 13: rampart.v1.Trust.ListTokens:output_type -> rampart.v1.ListTokensReply
-	5,  // 14: rampart.v1.Trust.RevokeToken:output_type -> rampart.v1.RevokeTokenReply
-	7,  // 15: rampart.v1.Trust.ListCertificates:output_type -> rampart.v1.ListCertificatesReply
-	10, // 16: rampart.v1.Trust.RevokeCertificate:output_type -> rampart.v1.RevokeCertificateReply
-	12, // 17: rampart.v1.Trust.Present:output_type -> rampart.v1.PresentReply
-	14, // 18: rampart.v1.Trust.News:output_type -> rampart.v1.NewsReply
-	16, // 19: rampart.v1.Trust.TurnGossipKey:output_type -> rampart.v1.TurnGossipKeyReply
-	18, // 20: rampart.v1.Trust.TurnCA:output_type -> rampart.v1.TurnCAReply
-	20, // 21: rampart.v1.Trust.KeyOfCA:output_type -> rampart.v1.KeyOfCAReply
-	13, // [13:22] is the sub-list for method output_type
-	4,  // [4:13] is the sub-list for method input_type
+	3,  // 4: rampart.v1.Trust.ListTokens:input_type -> rampart.v1.ListTokensRequest
+	6,  // 5: rampart.v1.Trust.RevokeToken:input_type -> rampart.v1.RevokeTokenRequest
+	8,  // 6: rampart.v1.Trust.ListCertificates:input_type -> rampart.v1.ListCertificatesRequest
+	11, // 7: rampart.v1.Trust.RevokeCertificate:input_type -> rampart.v1.RevokeCertificateRequest
+	13, // 8: rampart.v1.Trust.Present:input_type -> rampart.v1.PresentRequest
+	15, // 9: rampart.v1.Trust.News:input_type -> rampart.v1.NewsRequest
+	17, // 10: rampart.v1.Trust.TurnGossipKey:input_type -> rampart.v1.TurnGossipKeyRequest
+	19, // 11: rampart.v1.Trust.TurnCA:input_type -> rampart.v1.TurnCARequest
+	21, // 12: rampart.v1.Trust.KeyOfCA:input_type -> rampart.v1.KeyOfCARequest
+	1,  // 13: rampart.v1.Trust.ForgetAccount:input_type -> rampart.v1.ForgetAccountRequest
+	4,  // 14: rampart.v1.Trust.ListTokens:output_type -> rampart.v1.ListTokensReply
+	7,  // 15: rampart.v1.Trust.RevokeToken:output_type -> rampart.v1.RevokeTokenReply
+	9,  // 16: rampart.v1.Trust.ListCertificates:output_type -> rampart.v1.ListCertificatesReply
+	12, // 17: rampart.v1.Trust.RevokeCertificate:output_type -> rampart.v1.RevokeCertificateReply
+	14, // 18: rampart.v1.Trust.Present:output_type -> rampart.v1.PresentReply
+	16, // 19: rampart.v1.Trust.News:output_type -> rampart.v1.NewsReply
+	18, // 20: rampart.v1.Trust.TurnGossipKey:output_type -> rampart.v1.TurnGossipKeyReply
+	20, // 21: rampart.v1.Trust.TurnCA:output_type -> rampart.v1.TurnCAReply
+	22, // 22: rampart.v1.Trust.KeyOfCA:output_type -> rampart.v1.KeyOfCAReply
+	2,  // 23: rampart.v1.Trust.ForgetAccount:output_type -> rampart.v1.ForgetAccountReply
+	14, // [14:24] is the sub-list for method output_type
+	4,  // [4:14] is the sub-list for method input_type
 	4,  // [4:4] is the sub-list for extension type_name
 	4,  // [4:4] is the sub-list for extension extendee
 	0,  // [0:4] is the sub-list for field type_name
@@ -1352,7 +1440,7 @@ func file_trust_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trust_proto_rawDesc), len(file_trust_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

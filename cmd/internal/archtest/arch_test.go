@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,27 @@ func TestNobodyImports(t *testing.T) {
 				if dep, ours := short(imp); ours && match(n.Package, dep) && !matchAny(n.But, name) {
 					t.Errorf("%s imports %s: %s", name, dep, n.Why)
 				}
+			}
+		}
+	}
+}
+
+// A program whose output is read may leave processes behind that keep it open: who reads it says
+// how long he waits for them.
+func TestProgramsHoldNobody(t *testing.T) {
+	tools := []string{"cmd/bench", "cmd/bench/bare", "cmd/devrun", "cmd/conformance"}
+	for _, p := range list(t, "./...") {
+		if name, _ := short(p.ImportPath); slices.Contains(tools, name) || strings.HasPrefix(name, "cmd/internal/") {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			reads := bytes.Contains(text, []byte("Output()")) || bytes.Contains(text, []byte("bytes.Buffer"))
+			if bytes.Contains(text, []byte("exec.Command")) && reads && !bytes.Contains(text, []byte("WaitDelay")) {
+				t.Errorf("%s/%s reads the output of a program without WaitDelay", p.ImportPath, file)
 			}
 		}
 	}

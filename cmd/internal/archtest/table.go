@@ -36,10 +36,12 @@ var Rules = []Rule{
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
 	{"cluster/service", "cluster cluster/blob fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
 
-	{"transport", "fsm/pbs transport/api/* transport/own", "identity and routing do not know the state"},
+	{"transport", "fsm/pbs transport/api/* transport/own transport/known", "identity and routing do not know the state"},
 	{"transport/api/*", "transport/api", "definitions and generated code"},
 	{"transport/client", "transport transport/api/* fsm/pbs", "finding replicas knows no state"},
 	{"transport/daylog", "transport/own", "the form of a log line is every daemon's"},
+	{"transport/directory", "transport transport/known fsm/pbs", "who somebody is, whatever he is to do"},
+	{"transport/known", "", "answers of whatever service"},
 	{"transport/login", "transport fsm/pbs", "login tokens are the daemons' affair; commands do not carry them"},
 	{"transport/memnet", "", "a network in memory"},
 	{"transport/build", "", "a process is one build, whatever it does"},

@@ -253,7 +253,7 @@ func (c *cluster) run(ctx context.Context, args ...string) (string, error) {
 
 func output(cmd *exec.Cmd) (string, error) {
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		err = fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args[1:], " "), err, bytes.TrimSpace(stderr.Bytes()))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rampart/cmd/rampart/home"
+	"rampart/transport"
 )
 
 // Ports of the daemons unless pbs.conf has others (design section 3).
@@ -87,7 +88,7 @@ func ownAddress(ctx context.Context, name string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, resolveWithin)
 	defer cancel()
-	addresses, err := net.DefaultResolver.LookupHost(ctx, name)
+	addresses, err := transport.LookupHost(ctx, name)
 	if err != nil {
 		return ""
 	}

@@ -18,6 +18,7 @@ import (
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
 	"rampart/transport"
+	"rampart/transport/directory"
 	"rampart/transport/own"
 )
 
@@ -119,7 +120,9 @@ func manager(ctx context.Context, host string) (string, error) {
 	if uid == 0 {
 		return "", nil
 	}
-	account, err := transport.NewGetent(transport.Exec).ByUID(ctx, uint32(uid))
+	users := directory.New(directory.Options{})
+	defer users.Close()
+	account, err := users.ByUID(ctx, uint32(uid))
 	return account.Name + "@" + host, err
 }
 

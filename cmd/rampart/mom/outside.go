@@ -18,7 +18,7 @@ import (
 // operating system unless the options bring another; a bubble passes its own.
 type Outside struct {
 	Network  transport.Network
-	Accounts transport.Accounts
+	Accounts transport.Accounts // nil: the directory of this host
 	System   proc.System
 	Probe    func() agent.Hardware
 	Cgroups  *cgroup.Options // nil: jobs get none
@@ -39,7 +39,7 @@ func system(c Config, o Options) (Outside, error) {
 		return *o.Outside, nil
 	}
 	out := Outside{
-		Network: transport.System{}, Accounts: transport.NewGetent(transport.Exec), Probe: probe, SwitchUser: os.Geteuid() == 0,
+		Network: transport.System{}, Probe: probe, SwitchUser: os.Geteuid() == 0,
 		Cgroups: &cgroup.Options{},
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.MomGateway(c.Host))

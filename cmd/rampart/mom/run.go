@@ -24,6 +24,7 @@ import (
 	"rampart/transport/api"
 	"rampart/transport/build"
 	"rampart/transport/client"
+	"rampart/transport/directory"
 	"rampart/transport/meter"
 )
 
@@ -52,12 +53,13 @@ type daemon struct {
 	forward  *transport.Forwarder
 	gateway  *transport.Gateway
 
-	metrics *prometheus.Registry
-	mom     *agent.Mom   // nil on a login host
-	mover   *mover.Mover // nil on a login host
-	handler *transport.Handler
-	port    *transport.Server // nil on a login host that has none
-	gossip  *gossip.Gossip    // nil on a login host
+	directory *directory.Directory // nil: the outside has brought another
+	metrics   *prometheus.Registry
+	mom       *agent.Mom   // nil on a login host
+	mover     *mover.Mover // nil on a login host
+	handler   *transport.Handler
+	port      *transport.Server // nil on a login host that has none
+	gossip    *gossip.Gossip    // nil on a login host
 
 	seeds   atomic.Pointer[[]string] // gossip addresses of the replicas
 	shunned atomic.Pointer[[]string] // keys of replicas that were revoked
@@ -86,7 +88,14 @@ func Run(ctx context.Context, c Config, o Options) error {
 }
 
 func newDaemon(c Config, o Options, outside Outside) *daemon {
-	return &daemon{config: c, options: o, outside: outside, metrics: meter.New(string(transport.RoleMom), pbs.Version, build.Version())}
+	d := &daemon{config: c, options: o, outside: outside, metrics: meter.New(string(transport.RoleMom), pbs.Version, build.Version())}
+	if d.outside.Accounts == nil {
+		d.directory = directory.New(directory.Options{Logger: o.Logger})
+		d.outside.Accounts = d.directory
+		meter.Silence(d.metrics, "names", func() float64 { return transport.NamesSilent().Seconds() })
+		meter.Silence(d.metrics, "accounts", func() float64 { return d.directory.Silent().Seconds() })
+	}
+	return d
 }
 
 func (d *daemon) open(ctx context.Context) (err error) {
@@ -272,6 +281,9 @@ func (d *daemon) obey(ctx context.Context, stop func()) error {
 }
 
 func (d *daemon) close() {
+	if d.directory != nil {
+		d.directory.Close()
+	}
 	d.asker.Close()
 	d.forward.Close()
 	d.sisters.Close()

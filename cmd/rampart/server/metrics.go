@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/cluster"
@@ -38,7 +40,7 @@ func readers(open bool) transport.Audience {
 
 // alarms are those of the parts that the replica does not know.
 func (s *Server) alarms() []cluster.Alarm {
-	all := append(s.backup.alarms(), s.missingScripts()...)
+	all := slices.Concat(s.backup.alarms(), s.missingScripts(), s.silenceAlarms())
 	why, holdsUp := s.ledger.Trouble()
 	if why == "" {
 		return all

@@ -16,7 +16,7 @@ import (
 // operating system; a bubble passes its own.
 type Outside struct {
 	Network  transport.Network
-	Accounts transport.Accounts
+	Accounts transport.Accounts // nil: the directory of this host
 	Stores   func() (cluster.Stores, error)
 	// Gateway opens the socket for people on this host; nil: there is none.
 	Gateway func(ctx context.Context) (net.Listener, error)
@@ -50,11 +50,10 @@ type Witness interface {
 // system returns the operating system of a replica's host.
 func system(c Config, logger *slog.Logger) Outside {
 	return Outside{
-		Network:  transport.System{},
-		Accounts: transport.NewGetent(transport.Exec),
-		Resolve:  net.DefaultResolver.LookupHost,
-		Mail:     mail.Send,
-		Stores:   func() (cluster.Stores, error) { return cluster.OpenFiles(c.Home.Raft(), logger) },
+		Network: transport.System{},
+		Resolve: transport.LookupHost,
+		Mail:    mail.Send,
+		Stores:  func() (cluster.Stores, error) { return cluster.OpenFiles(c.Home.Raft(), logger) },
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))
 		},

@@ -29,6 +29,7 @@ import (
 	"rampart/transport/build"
 	"rampart/transport/client"
 	"rampart/transport/daylog"
+	"rampart/transport/directory"
 	"rampart/transport/meter"
 )
 
@@ -46,6 +47,7 @@ type Server struct {
 	serverLog, schedLog *daylog.Log
 	ledger              *ledger.Ledger
 	machine             *machine
+	directory           *directory.Directory // nil: the outside has brought another
 	metrics             metrics
 	replica             *cluster.Replica
 	blobs               *blob.Keeper
@@ -97,6 +99,7 @@ func New(c Config, o Outside, logger *slog.Logger) *Server {
 	})
 	s.machine = newMachine(s.ledger, s.metrics.registry, o)
 	s.metrics.registry.MustRegister(census{s.machine.View})
+	s.openAccounts()
 	s.backup = newBackupMaker(s)
 	s.hooks = newHooks(c, confFile(), s.serverLog, logger)
 	return s
@@ -320,6 +323,9 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 }
 
 func (s *Server) close() {
+	if s.directory != nil {
+		s.directory.Close()
+	}
 	s.handler.Close()
 	s.peers.close()
 	s.moms.Close()

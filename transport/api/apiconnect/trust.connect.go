@@ -51,6 +51,8 @@ const (
 	TrustTurnCAProcedure = "/rampart.v1.Trust/TurnCA"
 	// TrustKeyOfCAProcedure is the fully-qualified name of the Trust's KeyOfCA RPC.
 	TrustKeyOfCAProcedure = "/rampart.v1.Trust/KeyOfCA"
+	// TrustForgetAccountProcedure is the fully-qualified name of the Trust's ForgetAccount RPC.
+	TrustForgetAccountProcedure = "/rampart.v1.Trust/ForgetAccount"
 )
 
 // TrustClient is a client for the rampart.v1.Trust service.
@@ -75,6 +77,8 @@ type TrustClient interface {
 	TurnCA(context.Context, *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error)
 	// KeyOfCA gives a replica the key of a CA.
 	KeyOfCA(context.Context, *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error)
+	// ForgetAccount has every replica ask the directory of users anew for somebody.
+	ForgetAccount(context.Context, *connect.Request[api.ForgetAccountRequest]) (*connect.Response[api.ForgetAccountReply], error)
 }
 
 // NewTrustClient constructs a client for the rampart.v1.Trust service. By default, it uses the
@@ -142,6 +146,12 @@ func NewTrustClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(trustMethods.ByName("KeyOfCA")),
 			connect.WithClientOptions(opts...),
 		),
+		forgetAccount: connect.NewClient[api.ForgetAccountRequest, api.ForgetAccountReply](
+			httpClient,
+			baseURL+TrustForgetAccountProcedure,
+			connect.WithSchema(trustMethods.ByName("ForgetAccount")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -156,6 +166,7 @@ type trustClient struct {
 	turnGossipKey     *connect.Client[api.TurnGossipKeyRequest, api.TurnGossipKeyReply]
 	turnCA            *connect.Client[api.TurnCARequest, api.TurnCAReply]
 	keyOfCA           *connect.Client[api.KeyOfCARequest, api.KeyOfCAReply]
+	forgetAccount     *connect.Client[api.ForgetAccountRequest, api.ForgetAccountReply]
 }
 
 // ListTokens calls rampart.v1.Trust.ListTokens.
@@ -203,6 +214,11 @@ func (c *trustClient) KeyOfCA(ctx context.Context, req *connect.Request[api.KeyO
 	return c.keyOfCA.CallUnary(ctx, req)
 }
 
+// ForgetAccount calls rampart.v1.Trust.ForgetAccount.
+func (c *trustClient) ForgetAccount(ctx context.Context, req *connect.Request[api.ForgetAccountRequest]) (*connect.Response[api.ForgetAccountReply], error) {
+	return c.forgetAccount.CallUnary(ctx, req)
+}
+
 // TrustHandler is an implementation of the rampart.v1.Trust service.
 type TrustHandler interface {
 	// ListTokens tells which enrolment tokens are still good; never their secrets.
@@ -225,6 +241,8 @@ type TrustHandler interface {
 	TurnCA(context.Context, *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error)
 	// KeyOfCA gives a replica the key of a CA.
 	KeyOfCA(context.Context, *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error)
+	// ForgetAccount has every replica ask the directory of users anew for somebody.
+	ForgetAccount(context.Context, *connect.Request[api.ForgetAccountRequest]) (*connect.Response[api.ForgetAccountReply], error)
 }
 
 // NewTrustHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -288,6 +306,12 @@ func NewTrustHandler(svc TrustHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(trustMethods.ByName("KeyOfCA")),
 		connect.WithHandlerOptions(opts...),
 	)
+	trustForgetAccountHandler := connect.NewUnaryHandler(
+		TrustForgetAccountProcedure,
+		svc.ForgetAccount,
+		connect.WithSchema(trustMethods.ByName("ForgetAccount")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rampart.v1.Trust/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case TrustListTokensProcedure:
@@ -308,6 +332,8 @@ func NewTrustHandler(svc TrustHandler, opts ...connect.HandlerOption) (string, h
 			trustTurnCAHandler.ServeHTTP(w, r)
 		case TrustKeyOfCAProcedure:
 			trustKeyOfCAHandler.ServeHTTP(w, r)
+		case TrustForgetAccountProcedure:
+			trustForgetAccountHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -351,4 +377,8 @@ func (UnimplementedTrustHandler) TurnCA(context.Context, *connect.Request[api.Tu
 
 func (UnimplementedTrustHandler) KeyOfCA(context.Context, *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Trust.KeyOfCA is not implemented"))
+}
+
+func (UnimplementedTrustHandler) ForgetAccount(context.Context, *connect.Request[api.ForgetAccountRequest]) (*connect.Response[api.ForgetAccountReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Trust.ForgetAccount is not implemented"))
 }

@@ -1,4 +1,4 @@
-package transport
+package directory
 
 import (
 	"strings"
