@@ -175,7 +175,7 @@ func nodesFor(opts *cli.Options, count int) ([]int, bool) {
 	}
 	if text := opts.Last("n"); text != "" {
 		n, ok := number(text)
-		return []int{n}, ok && n < count
+		return []int{n % max(count, 1)}, ok && count > 0 // past the end it begins again, as in PBS
 	}
 	copies := count
 	if text := opts.Last("c"); text != "" {

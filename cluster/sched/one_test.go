@@ -51,3 +51,20 @@ func TestMake_AvoidsHostsThatFailed(t *testing.T) {
 		t.Errorf("planned %q, want %q", got, want)
 	}
 }
+
+// What a chunk asks none of stands in its first part, also where it needs several vnodes.
+func TestPlaceOne_AsksForNone(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=1,mem=1gb", "hosta[0]:ncpus=1,mem=1gb")
+	for request, want := range map[string]string{
+		"select=1:ncpus=0:mem=1gb": "(hosta:ncpus=0:mem=1048576kb)",
+		"select=1:ncpus=0:mem=2gb": "(hosta:ncpus=0:mem=1048576kb+hosta[0]:mem=1048576kb)",
+	} {
+		id := b.submit(request)
+		v := b.store.Publish()
+		j, _ := v.Job(id)
+		if where, why := sched.PlaceOne(v, j); where != want {
+			t.Errorf("%s: %q, %q, want %q", request, where, why, want)
+		}
+	}
+}

@@ -252,6 +252,9 @@ func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
 		if len(share) == 0 {
 			continue
 		}
+		if len(parts) == 0 {
+			share = append(share, nothings(ch)...)
+		}
 		from = append(from, i)
 		parts = append(parts, w.take(i, share))
 	}
@@ -271,6 +274,17 @@ func (w *world) split(h int, c *class, ch chunk) []spec.ExecPart {
 		}
 	}
 	return parts
+}
+
+// nothings are the needs of a chunk that ask for none of a resource: they stand in its first part.
+func nothings(ch chunk) []need {
+	var none []need
+	for _, n := range ch.needs {
+		if n.amount == 0 {
+			none = append(none, n)
+		}
+	}
+	return none
 }
 
 // share returns what a vnode can give of the rest, and lowers the rest by it.

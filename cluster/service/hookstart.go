@@ -4,12 +4,14 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
+	"rampart/transport/api"
 )
 
 // RunjobEvent is what the hooks of runjob see of a job that is to start on vnodes.
@@ -60,6 +62,25 @@ func RunjobChanges(v *state.View, j *state.Job, out *hook.Outcome) (changes []co
 func HookChanges(v *state.View, edits *hook.Edits) ([]command.AttrChange, error) {
 	changes, _, err := jobEdits(person{view: v, perm: attr.Manager}, edits)
 	return changes, err
+}
+
+// VnodeChanges reads what hooks of the server have set of a vnode.
+func VnodeChanges(v *state.View, edits *hook.Edits) ([]command.AttrChange, error) {
+	p := person{view: v, perm: attr.Manager}
+	var changes []command.AttrChange
+	for _, name := range slices.Sorted(maps.Keys(edits.Set)) {
+		base, res, _ := strings.Cut(name, ".")
+		a := &api.Attribute{Name: base, Resource: res, Op: api.Op_OP_UNSET}
+		if value := edits.Set[name]; value != nil && *value != "" {
+			a.Op, a.Value = api.Op_OP_SET, *value
+		}
+		ch, err := parseChange(p, attr.Vnode, a)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, ch)
+	}
+	return changes, nil
 }
 
 // runJob asks the hooks of runjob about a start by hand, and returns what they change of the job.

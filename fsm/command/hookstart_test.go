@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"testing"
 
 	"rampart/fsm/attr"
@@ -76,5 +77,25 @@ func TestHookTasks_EachQueue(t *testing.T) {
 	want := []string{"postqueuejob way", "postqueuejob in", "postqueuejob other"}
 	if len(seen) != len(want) || seen[0] != want[0] || seen[1] != want[1] || seen[2] != want[2] {
 		t.Errorf("seen in %v", seen)
+	}
+}
+
+// A job stands among the jobs of a vnode for each cpu, and once for each chunk without any, after a
+// suspension too.
+func TestStartJob_ChunksWithoutCPUs(t *testing.T) {
+	w := hookedHosts(t)
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List{}.Set("Resource_List", "select", "2:ncpus=0+1:ncpus=2")})
+	var id pbs.JobID
+	for j := range w.View().Jobs() {
+		id = j.ID
+	}
+	w.must(&StartJob{Job: id, ExecVnode: "(a:ncpus=0)+(a:ncpus=0)+(a:ncpus=2)"})
+	v, _ := w.View().Vnode("a")
+	if got, want := v.JobsText(), strings.ReplaceAll("J/0, J/1, J/2, J/3", "J", string(id)); got != want {
+		t.Errorf("jobs = %s, want %s", got, want)
+	}
+	j, _ := w.View().Job(id)
+	if got := shownOn(j, "a"); got != 4 {
+		t.Errorf("resumed it stands there %d times", got)
 	}
 }

@@ -54,6 +54,7 @@ type keptShare struct {
 	items resource.List   // their sum
 	slots []uint32
 	cpus  int
+	shown int // how often the job stands among the vnode's jobs
 }
 
 // keptShares are those of an assignment in its order.
@@ -86,13 +87,13 @@ func sharesKept(tx *state.Tx, j *state.Job) (keptShares, error) {
 			s := &all.shares[at]
 			switch {
 			case !met && last.asked != nil && slices.Equal(p.Items, last.asked[0]):
-				s.asked, s.items, s.cpus = last.asked, last.items, last.cpus
+				s.asked, s.items, s.cpus, s.shown = last.asked, last.items, last.cpus, last.shown
 			default:
-				sum := share{held: state.VnodeJob{Items: s.items}, cpus: s.cpus}
+				sum := share{held: state.VnodeJob{Items: s.items}, cpus: s.cpus, shown: s.shown}
 				if _, err := sum.add(tx, p.Items); err != nil {
 					return keptShares{}, err
 				}
-				s.asked, s.items, s.cpus = append(slices.Clip(s.asked), p.Items), sum.held.Items, sum.cpus
+				s.asked, s.items, s.cpus, s.shown = append(slices.Clip(s.asked), p.Items), sum.held.Items, sum.cpus, sum.shown
 			}
 			if len(s.asked) == 1 {
 				last = *s
@@ -133,7 +134,7 @@ func (s *keptShare) put(tx *state.Tx, j *state.Job, sum *resource.Sum) error {
 
 // same tells whether a run goes on with what it has of a vnode.
 func (s *keptShare) same(has state.VnodeJob) bool {
-	return slices.Equal(s.items, has.Items) && slices.Equal(s.slots, has.Slots) && len(has.CPUs) <= max(s.cpus, 1)
+	return slices.Equal(s.items, has.Items) && slices.Equal(s.slots, has.Slots) && len(has.CPUs) <= s.shown
 }
 
 // heldAt is the place of a run among those of a vnode, or -1.
@@ -160,7 +161,7 @@ func putShare(tx *state.Tx, j *state.Job, name pbs.VnodeName, s *keptShare) erro
 	}
 	if s != nil {
 		held.Items, held.Slots = s.items, slices.Clone(s.slots)
-		held.CPUs = held.CPUs[:min(len(held.CPUs), max(s.cpus, 1))]
+		held.CPUs = held.CPUs[:min(len(held.CPUs), s.shown)]
 		next.Jobs[at] = held
 		if next.Assigned, err = resource.Add(next.Assigned, held.Items, tx); err != nil {
 			return err

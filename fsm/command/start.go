@@ -82,6 +82,7 @@ type share struct {
 	vnode *state.Vnode
 	held  state.VnodeJob
 	cpus  int
+	shown int // how often the job stands among the vnode's jobs
 }
 
 // maxCPUs bounds what one run takes of one vnode: every cpu has an index.
@@ -177,6 +178,7 @@ func (s *share) add(tx *state.Tx, items resource.List) (int, error) {
 		return 0, pbs.Attribute(pbs.BadAttributeValue, "exec_vnode")
 	}
 	s.cpus += cpus
+	s.shown += max(cpus, 1)
 	return cpus, nil
 }
 
@@ -225,7 +227,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	if err != nil {
 		return err
 	}
-	s.held.CPUs = s.vnode.FreeCPUs(s.cpus)
+	s.held.CPUs = s.vnode.FreeCPUs(min(s.shown, maxCPUs))
 	next := *s.vnode
 	next.Assigned = assigned
 	next.Jobs = append(next.Jobs[:len(next.Jobs):len(next.Jobs)], s.held)

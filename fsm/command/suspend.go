@@ -2,7 +2,6 @@ package command
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -138,6 +137,24 @@ func unrecord(j *state.Job) {
 	}
 }
 
+// shownOn is how often a job stands among the jobs of one of its vnodes: for each cpu, and once for a
+// chunk without any.
+func shownOn(j *state.Job, name pbs.VnodeName) int {
+	parts, err := j.AllVnodes()
+	if err != nil {
+		return 1
+	}
+	shown := 0
+	for _, chunk := range parts {
+		for _, p := range chunk.Parts {
+			if p.Vnode == name {
+				shown += max(cpusIn(p.Items), 1)
+			}
+		}
+	}
+	return min(shown, maxCPUs)
+}
+
 // retake charges the vnodes again, or refuses with ResourceBusy (L3).
 func retake(tx *state.Tx, j *state.Job) error {
 	left, err := tx.LeftBySuspension(j)
@@ -159,9 +176,7 @@ func retake(tx *state.Tx, j *state.Job) error {
 		if held.Items, err = resource.Add(held.Items, l.Items, tx); err != nil {
 			return err
 		}
-		text, _ := held.Items.Get("ncpus")
-		cpus, _ := strconv.Atoi(text)
-		held.CPUs = l.Vnode.FreeCPUs(min(cpus, maxCPUs))
+		held.CPUs = l.Vnode.FreeCPUs(shownOn(j, l.Vnode.Name))
 		held.Suspended, held.Admin = false, false
 		put(tx, l.Stake, held, assigned)
 	}

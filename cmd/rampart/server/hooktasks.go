@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ const (
 // now and then, which hold up neither those nor each other. A committed event is forgotten when its hooks
 // have run: a leader that dies between the two leaves it to the next one.
 func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer dispatch.Proposer) error {
-	rest := rests{until: map[string]time.Time{}, ended: make(chan string)}
+	rest := rests{until: map[string]time.Time{}, began: map[string]time.Time{}, ended: make(chan string)}
 	defer rest.running.Wait()
 	tick := time.NewTicker(hooksLookEvery)
 	defer tick.Stop()
@@ -38,7 +39,7 @@ func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer disp
 		if err := h.tasks(ctx, v, proposer); err != nil && ctx.Err() == nil {
 			h.logger.Warn("forget events whose hooks have run", "err", err)
 		}
-		h.periodic(ctx, v, &rest)
+		h.periodic(ctx, v, &rest, proposer)
 		var look <-chan time.Time // nothing is due while there is no such hook
 		if v.HasHooksAt("periodic") {
 			look = tick.C
@@ -49,7 +50,7 @@ func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer disp
 		case <-changed:
 		case <-look:
 		case name := <-rest.ended:
-			rest.until[name] = time.Now().Add(freqOf(source.View(), name))
+			rest.until[name] = onGrid(rest.began[name], freqOf(source.View(), name), time.Now())
 		case <-h.restart: // a commit is what the scheduler looks for
 			if _, err := proposer.Propose(ctx, command.Proposal{Commands: []command.Command{&command.HookTasksDone{}}}); err != nil && ctx.Err() == nil {
 				h.logger.Warn("begin a scheduling cycle for a hook", "err", err)
@@ -118,9 +119,29 @@ func (h *hooks) alter(ctx context.Context, v *state.View, id pbs.JobID, edits *h
 	}
 }
 
+// setVnodes makes the changes that hooks want of vnodes, as a Manager would.
+func (h *hooks) setVnodes(ctx context.Context, v *state.View, out *hook.Outcome, proposer dispatch.Proposer) {
+	for _, edited := range out.Edits {
+		for _, name := range slices.Sorted(maps.Keys(edited.Vnodes)) {
+			changes, err := service.VnodeChanges(v, edited.Vnodes[name])
+			if err == nil && len(changes) > 0 {
+				var done command.Outcome
+				done, err = proposer.Propose(ctx, command.Proposal{Commands: []command.Command{
+					&command.ManageVnode{Verb: command.VerbSet, Vnode: pbs.VnodeName(name), Changes: changes},
+				}})
+				err = errors.Join(err, done.Err())
+			}
+			if err != nil && ctx.Err() == nil {
+				h.write(daylog.Error, "Node", name, "not changed as hook '"+edited.Hook+"' wants it: "+err.Error())
+			}
+		}
+	}
+}
+
 // rests are the periodic hooks that do not run now: until when, by name. One that runs has the end of time.
 type rests struct {
 	until   map[string]time.Time
+	began   map[string]time.Time
 	ended   chan string
 	running sync.WaitGroup
 }
@@ -128,21 +149,38 @@ type rests struct {
 // never is later than whatever is due.
 var never = time.Unix(1<<40, 0)
 
+// onGrid is when a hook runs again that began at a time and has ended: a whole number of freq after
+// that, as in PBS.
+func onGrid(began time.Time, freq time.Duration, now time.Time) time.Time {
+	if freq <= 0 {
+		return now
+	}
+	return began.Add(freq * max(1, (now.Sub(began)+freq-1)/freq))
+}
+
 // periodic starts the hooks that are due: first when they are there or the term begins, then
-// freq after their last run ended.
-func (h *hooks) periodic(ctx context.Context, v *state.View, rest *rests) {
+// every freq, but for the times at which the last run is not over.
+func (h *hooks) periodic(ctx context.Context, v *state.View, rest *rests, proposer dispatch.Proposer) {
 	present := v.HooksAt("periodic")
 	for _, one := range present {
 		if time.Now().Before(rest.until[one.Name]) {
 			continue
 		}
+		rest.began[one.Name] = time.Now()
+		if due, ok := rest.until[one.Name]; ok && time.Since(due) < hooksLookEvery+time.Second {
+			rest.began[one.Name] = due
+		}
 		rest.until[one.Name] = never
 		rest.running.Go(func() {
-			e := &hook.Event{Event: "periodic"}
+			e := &hook.Event{Event: "periodic", Settable: hook.SettableQueued(), VnodesSettable: true}
 			for vn := range v.Vnodes() {
 				e.Vnodes = append(e.Vnodes, service.HookObject(string(vn.Name), v.VnodeAttributes(vn)))
 			}
-			h.runSome(ctx, v, e, []*state.Hook{one}, true)
+			out := h.runSome(ctx, v, e, []*state.Hook{one}, true)
+			for _, id := range slices.Sorted(maps.Keys(out.Jobs)) {
+				h.alter(ctx, v, pbs.JobID(id), out.Jobs[id], proposer)
+			}
+			h.setVnodes(ctx, v, out, proposer)
 			select {
 			case rest.ended <- one.Name:
 			case <-ctx.Done():
@@ -153,6 +191,7 @@ func (h *hooks) periodic(ctx context.Context, v *state.View, rest *rests) {
 		gone := !slices.ContainsFunc(present, func(one *state.Hook) bool { return one.Name == name })
 		if gone && !until.Equal(never) {
 			delete(rest.until, name)
+			delete(rest.began, name)
 		}
 	}
 }

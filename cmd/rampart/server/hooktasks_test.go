@@ -166,3 +166,36 @@ func TestHooks_PeriodicRestartsTheCycle(t *testing.T) {
 		t.Errorf("the log: %s, %v", text, err)
 	}
 }
+
+// A periodic hook runs on the grid of its first run, whatever its runs take.
+func TestOnGrid(t *testing.T) {
+	began := time.Unix(1000, 0)
+	for _, c := range []struct{ took, freq, want int }{{0, 6, 6}, {1, 6, 6}, {6, 6, 6}, {7, 6, 12}, {10, 6, 12}, {20, 6, 24}} {
+		next := onGrid(began, time.Duration(c.freq)*time.Second, began.Add(time.Duration(c.took)*time.Second))
+		if got := int(next.Sub(began) / time.Second); got != c.want {
+			t.Errorf("after %d s with freq %d: at %d, want %d", c.took, c.freq, got, c.want)
+		}
+	}
+}
+
+// A periodic hook changes jobs that it has from the server, and vnodes.
+func TestHooks_PeriodicChangesJobsAndVnodes(t *testing.T) {
+	a, _ := serving(t, func(a *alone) {
+		a.do(&command.HostUp{Host: "a", Address: "a:1", SpoolID: "s", Vnodes: []command.ReportedVnode{{Name: "a"}}})
+		a.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "s1"}})
+		a.hook("mends", "periodic", `import pbs
+for j in pbs.server().jobs():
+    j.Priority = 7
+    j.Resource_List["walltime"] = 60
+pbs.event().vnode_list["a"].comment = "seen"
+`, attr.Entry{Name: "freq", Value: "1000"})
+	})
+	within(t, "the changes", func() bool {
+		vn, _ := a.View().Vnode("a")
+		for j := range a.View().Jobs() {
+			wall, _ := j.Resources.Get("walltime")
+			return j.Priority == 7 && wall == "00:01:00" && vn.Comment == "seen"
+		}
+		return false
+	})
+}

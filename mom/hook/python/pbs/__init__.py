@@ -290,6 +290,8 @@ def _finish(end):
     out = {"accept": end.accepted, "message": end.message, "code": end.status}
     if end.accepted:
         out.update(_run.event._answer())
+        for name, changed in _run.server._changed.items():
+            out.setdefault("jobs", {})[name] = changed._answer()
     else:
         wished = _run.event._members.get("job")
         if isinstance(wished, job) and wished._wish:

@@ -144,6 +144,8 @@ class _object:
     def _may(self, attribute):
         if attribute not in self._settable:
             raise types.BadAttributeValueError("%s attribute '%s' is readonly" % (self._kind, attribute))
+        if self.__dict__.get("_note") is not None:
+            self._note[self._name] = self
 
     def __getattr__(self, name):
         kind = schema[self._kind].get(name)
@@ -474,7 +476,7 @@ class server(_object):
 
     def __init__(self, ask):
         super().__init__("", ())
-        self.__dict__.update(_ask=ask, _loaded=False, _restart=False)
+        self.__dict__.update(_ask=ask, _loaded=False, _restart=False, _changed={})
 
     def _load(self):
         if self._loaded:
@@ -510,7 +512,18 @@ class server(_object):
         happened = pbs.event()
         if happened is not None and happened._kind == "postqueuejob" and str(name) == happened.job.id:
             return job(happened.job.id, happened._data["job"]["attrs"])
-        return self._one("job", lambda n, a: job(n, a), name)
+        return self._one("job", self._job, name)
+
+    def _job(self, name, attrs):
+        """A job, which periodic hooks may change."""
+        import pbs
+
+        happened = pbs.event()
+        if happened is None or happened._kind != "periodic":
+            return job(name, attrs)
+        found = job(name, attrs, happened._data.get("settable") or ())
+        found.__dict__["_note"] = self._changed
+        return found
 
     def queue(self, name):
         """The queue with the name, None if there is none."""
@@ -526,7 +539,7 @@ class server(_object):
 
     def jobs(self):
         """All jobs."""
-        return self._all("job", lambda n, a: job(n, a))
+        return self._all("job", self._job)
 
     def queues(self):
         """All queues."""
