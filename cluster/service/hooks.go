@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"connectrpc.com/connect"
@@ -11,6 +12,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
+	"rampart/transport/daylog"
 )
 
 // mayHooks permits root on a replica's host, and nobody else (specification: hooks section 1).
@@ -78,6 +80,12 @@ func (b *Batch) ImportHook(ctx context.Context, r *connect.Request[api.ImportHoo
 		}
 		return []command.Command{&command.ImportHook{Name: h.Name, Kind: kind, Suffix: suffix, Body: r.Msg.GetContent()}}, nil
 	})
+	if err == nil && r.Msg.GetKind() == api.HookFileKind_HOOK_FILE_KIND_SCRIPT && b.Log != nil { // as PBS tells of it
+		text := "Compiling script file: <" + filepath.Join(b.Home, "server_priv", "hooks", r.Msg.GetHook()+".PY") + ">"
+		if err := b.Log.Write(began, daylog.Debug3, "Svr", "pbs_python_check_and_compile_script", text); err != nil {
+			b.Logger.Error("write the server log", "error", err)
+		}
+	}
 	b.managed(ctx, began, importOf(r.Msg), err)
 	return reply(&api.ImportHookReply{Overwritten: result.Overwritten}, err)
 }

@@ -206,3 +206,24 @@ func TestHooks_WhoAndWhat(t *testing.T) {
 		t.Errorf("a user exports a hook: %v", err)
 	}
 }
+
+// A job that hooks of postqueuejob have still to see is one for which its submission waits.
+func TestHooks_SubmissionWaitsForPostqueuejob(t *testing.T) {
+	b, _ := hookedBench(t, "postqueuejob", nil)
+	b.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})
+	var id pbs.JobID
+	for j := range b.store.View().Jobs() {
+		id = j.ID
+	}
+	if !unseen(b.store.View(), id) {
+		t.Fatal("no hook has to see it")
+	}
+	var seqs []uint64
+	for task := range b.store.View().HookTasks() {
+		seqs = append(seqs, task.Seq)
+	}
+	b.do(&command.HookTasksDone{Seqs: seqs})
+	if unseen(b.store.View(), id) {
+		t.Error("the hooks have seen it")
+	}
+}

@@ -8,9 +8,11 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/cluster"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -39,7 +41,43 @@ func (b *Batch) Submit(ctx context.Context, r *connect.Request[api.SubmitRequest
 		}
 		return []command.Command{job}, err
 	})
+	if err == nil {
+		b.postQueued(ctx, result.Job)
+	}
 	return reply(&api.SubmitReply{Job: string(result.Job)}, err)
+}
+
+// postQueuedFor bounds the wait for hooks of postqueuejob: the job is queued, whatever they do.
+const postQueuedFor = 10 * time.Second
+
+// postQueued waits until the hooks of postqueuejob have seen a job, so that who submitted it finds
+// it as they have made it.
+func (b *Batch) postQueued(ctx context.Context, id pbs.JobID) {
+	defer transport.Working(ctx)()
+	ctx, cancel := context.WithTimeout(ctx, postQueuedFor)
+	defer cancel()
+	for {
+		changed := b.Replica.Changed()
+		v, err := b.Replica.Read(ctx, cluster.Stale)
+		if err != nil || !v.HasHooksAt("postqueuejob") || !unseen(v, id) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+// unseen reports whether hooks of postqueuejob have still to see a job.
+func unseen(v *state.View, id pbs.JobID) bool {
+	for t := range v.HookTasks() {
+		if t.Event == "postqueuejob" && t.Job == id {
+			return true
+		}
+	}
+	return false
 }
 
 // submission returns the command that queues the job. All that a replica would

@@ -66,3 +66,11 @@ func TestNotes_Verdicts(t *testing.T) {
 		}
 	}
 }
+
+// A hook finds the constants where scripts for PBS import them from.
+func TestRuntime_ImportsIfl(t *testing.T) {
+	_, lines := try(t, newTestRuntime(t), queue(), "import pbs, pbs_ifl\npbs.logmsg(pbs.EVENT_DEBUG, str(pbs_ifl.MGR_OBJ_HOOK))\n")
+	if !slices.Equal(lines, []string{"8"}) {
+		t.Errorf("logged %q", lines)
+	}
+}

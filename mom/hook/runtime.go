@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-//go:embed python/worker.py python/_family.py python/pbs/*.py
+//go:embed python/worker.py python/pbs_ifl.py python/_family.py python/pbs/*.py
 var library embed.FS
 
 // Options of a Runtime.
