@@ -29,6 +29,8 @@ type Forwarder struct {
 	roamer *Roamer
 	proxy  *httputil.ReverseProxy
 	errors errorWriter
+
+	uploads *uploads
 }
 
 // NewForwarder returns the handler for GatewayConfig.Next.
@@ -37,7 +39,7 @@ func NewForwarder(config ForwarderConfig) *Forwarder {
 		roamer: NewRoamer(RoamConfig{
 			Replicas: config.Replicas, Network: config.Identity.Over(config.Network), TLS: config.Identity.ClientTLS(RoleReplica),
 		}),
-		errors: newErrorWriter(),
+		errors: newErrorWriter(), uploads: newUploads(),
 	}
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
@@ -67,6 +69,12 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.errors.write(w, r, refuseCall(caller, r.URL.Path, known))
 		return
 	}
+	done, err := f.uploads.admit(r, caller)
+	if err != nil {
+		f.errors.write(w, r, err)
+		return
+	}
+	defer done()
 	if strings.HasPrefix(r.URL.Path, rpcPrefix) && r.Header.Get(HeaderRequestID) == "" {
 		r.Header.Set(HeaderRequestID, string(NewRequestID())) // one for all attempts
 	}

@@ -47,6 +47,8 @@ type Handler struct {
 	plain  map[string]Rule
 	errors errorWriter
 	proxy  *leaderProxy
+
+	uploads *uploads
 }
 
 // NewHandler returns a handler without services; Mount and Plain add them
@@ -54,7 +56,7 @@ type Handler struct {
 func NewHandler(config HandlerConfig) *Handler {
 	h := &Handler{
 		config: config, mux: http.NewServeMux(), plain: map[string]Rule{},
-		errors: newErrorWriter(),
+		errors: newErrorWriter(), uploads: newUploads(),
 	}
 	if config.Leader != nil {
 		h.proxy = newLeaderProxy(config, h.fail)
@@ -126,15 +128,19 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 		h.fail(w, r, err)
 		return
 	}
-	if !endless[r.URL.Path] {
-		if !twoWay(r.URL.Path) {
-			if r.ContentLength > maxBody {
-				h.fail(w, r, tooLarge(r.URL.Path, maxBody))
-				return
-			}
-			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if !endless[r.URL.Path] && !twoWay(r.URL.Path) {
+		if r.ContentLength > maxBody {
+			h.fail(w, r, tooLarge(r.URL.Path, maxBody))
+			return
 		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
+	done, err := h.uploads.admit(r, caller)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	defer done()
 	if rule.At == AtHere || h.proxy == nil {
 		h.here(w, r)
 		return
