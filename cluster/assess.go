@@ -57,7 +57,7 @@ func Assess(all []Status) (verdicts []Verdict, c Condition, mayFail int) {
 		}
 		if s.Voter {
 			voters++
-			if s.Role != Unreachable && s.Term > 0 && !s.stalled() {
+			if s.answers() {
 				answer++
 			}
 		}

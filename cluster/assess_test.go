@@ -42,7 +42,8 @@ func TestAssess(t *testing.T) {
 		advice  string // among those of the last one
 	}{
 		{"all well", []Status{leader, follower, follower}, AllWell, 1, []Health{Healthy, Healthy, Healthy}, ""},
-		{"one alone", []Status{leader}, AllWell, 0, []Health{Healthy}, ""},
+		{"one alone", []Status{leader}, Impaired, 0, []Health{Healthy}, ""},
+		{"two", []Status{leader, follower}, Impaired, 0, []Health{Healthy, Healthy}, ""},
 		{"five", []Status{leader, follower, follower, follower, gone}, Impaired, 1, []Health{Healthy, Healthy, Healthy, Healthy, Silent}, "look at host h3: is it up, does `rampart server` run there, and can it be reached? If it will not come back, let another replica join: it takes its place"},
 		{"one gone", []Status{leader, follower, gone}, Impaired, 0, []Health{Healthy, Healthy, Silent}, ""},
 		{"one revoked", []Status{leader, follower, revoked}, Impaired, 0, []Health{Healthy, Healthy, Silent}, revokedAdvice("s3")},
@@ -57,7 +58,7 @@ func TestAssess(t *testing.T) {
 		{"two stalled disks", []Status{leader, stalled, stalled}, NoQuorum, 0, []Health{Healthy, Degraded, Degraded}, "look at the path to it"},
 		{"behind", []Status{leader, follower, behind}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, "wait: it catches up. If it does not, look at its disk and CPU"},
 		{"deaf", []Status{leader, follower, deaf}, Impaired, 1, []Health{Healthy, Healthy, Degraded}, ""},
-		{"joins", []Status{leader, joins}, AllWell, 0, []Health{Healthy, Joining}, "wait: it gets a vote when it has caught up; while another is silent, when that is back or has been silent for 30 s"},
+		{"joins", []Status{leader, joins}, Impaired, 0, []Health{Healthy, Joining}, "wait: it gets a vote when it has caught up; while another is silent, when that is back or has been silent for 30 s"},
 	}
 	for _, c := range cases {
 		verdicts, got, mayFail := Assess(c.all)

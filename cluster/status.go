@@ -50,6 +50,9 @@ func (s *Status) stalled() bool {
 	return slices.ContainsFunc(s.Alarms, func(a Alarm) bool { return a.Kind == AlarmStalled })
 }
 
+// answers tells whether the replica can take its part in a quorum.
+func (s *Status) answers() bool { return s.Role != Unreachable && s.Term > 0 && !s.stalled() }
+
 // statusTimeout bounds how long one replica may take to tell its status.
 const statusTimeout = 500 * time.Millisecond
 

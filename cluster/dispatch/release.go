@@ -124,7 +124,7 @@ func hostsOf(v *state.View, execHost string) (hosts []*api.RunHost, ported strin
 			one := &api.RunHost{Name: e.Host}
 			if h, ok := v.Host(pbs.HostName(e.Host)); ok {
 				one.Address = h.Address
-				_, port, _ = strings.Cut(h.Address, ":")
+				_, port = pbs.SplitAddress(h.Address)
 			}
 			seen[e.Host] = port
 			hosts = append(hosts, one)
