@@ -23,6 +23,7 @@ func devCommand() *urfave.Command {
 		Flags: []urfave.Flag{
 			&urfave.IntFlag{Name: "replicas", Usage: "how many replicas", Value: 3},
 			&urfave.StringFlag{Name: "zones", Usage: "zones of the replicas in turn, as in a,b,c"},
+			&urfave.BoolFlag{Name: "ipv6", Usage: "on ::1, each process with ports of its own"},
 			&urfave.IntFlag{Name: "moms", Usage: "how many execution hosts", Value: 5},
 			&urfave.StringSliceFlag{Name: "mom", Usage: "an execution host, `NAME[:RES=VALUE,...][/VNODE[:RES=VALUE,...]]...`; may be repeated"},
 			&urfave.StringFlag{Name: "name", Usage: "name of the cluster: the suffix of job ids", Value: "srv"},
@@ -47,7 +48,7 @@ func runDev(c *urfave.Context) error {
 		return err
 	}
 	return dev.Run(c.Context, dev.Options{
-		Server: c.String("name"), Replicas: c.Int("replicas"), Zones: zonesOf(c.String("zones")), Moms: moms,
+		Server: c.String("name"), Replicas: c.Int("replicas"), Zones: zonesOf(c.String("zones")), IPv6: c.Bool("ipv6"), Moms: moms,
 		Dir: c.String("dir"), Exec: c.String("exec"), Binary: binary, Commands: userCommands(),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	})

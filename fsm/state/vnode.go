@@ -108,7 +108,7 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 	if !ok {
 		host = &Host{Name: v.Host}
 	}
-	_, port, _ := strings.Cut(host.Address, ":")
+	_, port := pbs.SplitAddress(host.Address)
 	hot := map[string]string{
 		"Mom":                    string(v.Host),
 		"Port":                   port,

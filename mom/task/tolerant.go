@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -207,7 +206,7 @@ func (r *Runner) endured(p Polled) Polled {
 			continue
 		}
 		r.silent[host] = time.Now()
-		address, _, _ := strings.Cut(r.task.Hosts[node].Address, ":")
+		address, _ := pbs.SplitAddress(r.task.Hosts[node].Address)
 		r.site.Lines.Server(eventError, "pbs_mom", fmt.Sprintf("im_eof, Premature end of message from addr %s on stream %d", address, node))
 		r.site.Lines.Job(eventDebug3, r.task.Key.Job, fmt.Sprintf("ignoring lost communication with %s as job is tolerant of node failures", host))
 	}

@@ -75,7 +75,8 @@ func (l layout) ours() error {
 type plan struct {
 	Version  int      `json:"version"`
 	Server   string   `json:"server"`
-	Net      string   `json:"net"` // first three bytes of every address
+	Net      string   `json:"net"`            // first three bytes of every address
+	Port     int      `json:"port,omitempty"` // the first one of those at ::1; 0: the addresses are in Net
 	Replicas []string `json:"replicas"`
 	Moms     []Mom    `json:"moms"`
 }
@@ -114,11 +115,15 @@ func (l layout) loadOrMake(o Options) (p plan, again bool, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return plan{}, false, err
 	}
-	block, err := freeNet(o.Replicas + len(o.Moms))
+	p = plan{Version: planVersion, Server: o.Server, Moms: o.Moms}
+	if o.IPv6 {
+		p.Port, err = freePorts()
+	} else {
+		p.Net, err = freeNet(o.Replicas + len(o.Moms))
+	}
 	if err != nil {
 		return plan{}, false, err
 	}
-	p = plan{Version: planVersion, Server: o.Server, Net: block, Moms: o.Moms}
 	for i := range o.Replicas {
 		p.Replicas = append(p.Replicas, "s"+strconv.Itoa(i+1))
 	}
@@ -127,6 +132,9 @@ func (l layout) loadOrMake(o Options) (p plan, again bool, err error) {
 
 // address returns the loopback address of a process: replicas from .1 on, moms from .101 on.
 func (p plan) address(name string) netip.Addr {
+	if p.Port > 0 {
+		return netip.IPv6Loopback()
+	}
 	for i, r := range p.Replicas {
 		if r == name {
 			return netip.MustParseAddr(p.Net + "." + strconv.Itoa(1+i))
@@ -189,6 +197,9 @@ func (l layout) writeEnvironment(p plan) error {
 	servers := make([]string, len(p.Replicas))
 	for i, r := range p.Replicas {
 		servers[i] = p.address(r).String()
+		if p.Port > 0 {
+			servers[i] = p.listen(r)
+		}
 	}
 	conf := fmt.Sprintf("PBS_EXEC=%s\nPBS_HOME=%s\nPBS_SERVER=%s\n", l.dir, l.home(p.Replicas[0]), strings.Join(servers, ","))
 	return os.WriteFile(l.conf(), []byte(conf), 0o644)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 )
 
@@ -44,10 +45,34 @@ func free(host string, port int) error {
 	return l.Close()
 }
 
+// freePorts returns the first of a row of ports at ::1, of which it has tried the first: there is
+// one IPv6 loopback address only.
+func freePorts() (int, error) {
+	var last error
+	for range 20 {
+		port := 20_000 + 2*maxProcesses*rand.IntN(60)
+		if last = free("::1", port); last == nil {
+			return port, nil
+		}
+	}
+	return 0, errors.Join(errors.New("find ports at ::1 for the cluster"), last)
+}
+
+// nth returns which of the processes one is.
+func (p plan) nth(name string) int {
+	if i := slices.Index(p.Replicas, name); i >= 0 {
+		return i
+	}
+	return len(p.Replicas) + slices.IndexFunc(p.Moms, func(m Mom) bool { return m.Name == name })
+}
+
 func (p plan) listen(name string) string {
 	port := momPort
 	if p.isReplica(name) {
 		port = replicaPort
+	}
+	if p.Port > 0 {
+		port = p.Port + 2*p.nth(name)
 	}
 	return net.JoinHostPort(p.address(name).String(), strconv.Itoa(port))
 }
@@ -56,6 +81,9 @@ func (p plan) gossip(name string) string {
 	port := momGossipPort
 	if p.isReplica(name) {
 		port = replicaGossipPort
+	}
+	if p.Port > 0 {
+		port = p.Port + 2*p.nth(name) + 1
 	}
 	return net.JoinHostPort(p.address(name).String(), strconv.Itoa(port))
 }

@@ -19,6 +19,7 @@ type Options struct {
 	Server   string // name of the cluster: the suffix of job ids
 	Replicas int
 	Zones    []string // of the replicas in turn; empty: none
+	IPv6     bool     // on ::1, each process with ports of its own
 	Moms     []Mom
 	Dir      string   // empty: a new temporary folder, removed at the end
 	Exec     string   // a shell line to run in the cluster's environment; empty: until ctx ends
