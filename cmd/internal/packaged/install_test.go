@@ -27,13 +27,13 @@ func TestInstall_LaysWhatThePackageDoes(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for at, source := range map[string]string{
-		"etc/profile.d/pbs.sh":         "profile.d/pbs.sh",
-		"opt/pbs/etc/pbs.sh":           "profile.d/pbs.sh",
-		"opt/pbs/etc/pbs_sched_config": "etc/pbs_sched_config",
-		"opt/pbs/libexec/pbs_init.d":   "libexec/pbs_init.d",
+		"etc/profile.d/pbs.sh":         "packaging/profile.d/pbs.sh",
+		"opt/pbs/etc/pbs.sh":           "packaging/profile.d/pbs.sh",
+		"opt/pbs/etc/pbs_sched_config": "cmd/rampart/home/etc/pbs_sched_config",
+		"opt/pbs/libexec/pbs_init.d":   "packaging/libexec/pbs_init.d",
 	} {
 		got, err1 := os.ReadFile(filepath.Join(dest, at))
-		want, err2 := os.ReadFile(filepath.Join(root, "packaging", source))
+		want, err2 := os.ReadFile(filepath.Join(root, source))
 		if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %v, %v", at, err1, err2)
 		}

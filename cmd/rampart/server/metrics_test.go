@@ -83,7 +83,7 @@ func TestMetrics_NoCensusOfPeople(t *testing.T) {
 	}
 	allowed := map[string]bool{
 		"role": true, "state": true, "op": true, "outcome": true, "result": true, "kind": true, "method": true, "code": true,
-		"answer": true, "version": true, "service": true,
+		"answer": true, "version": true, "build": true, "service": true,
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
