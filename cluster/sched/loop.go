@@ -163,35 +163,74 @@ func cycleLength(v *state.View) time.Duration {
 	return time.Duration(q.Int()) * time.Second
 }
 
-// propose proposes the starts, each by itself, many at a time: group commit makes
+// propose proposes the starts, each by itself but for subjobs, many at a time: group commit makes
 // few entries of them.
 func (l *Loop) propose(ctx context.Context, v *state.View, starts []Start) {
 	var g errgroup.Group
 	g.SetLimit(inFlight)
 	when, heed := runTime(v), v.Cluster().FeatureLevel >= command.LevelObjects
-	for _, s := range starts {
+	for _, of := range together(starts) {
 		g.Go(func() error {
-			out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
-				Asker: l.opts.Asker,
-				Commands: []command.Command{&command.StartJob{
-					Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
-					Changes: s.changes,
-				}},
-			})
-			switch {
-			case out.Refusal != nil: // the plan was old: the next cycle sees why
-				l.opts.Meter.rejected.Inc()
-				l.log(logSched, "Job", string(s.Job), "Not Running: "+out.Refusal.Message)
-			case err != nil:
-				l.fail(ctx, s.Job, err)
-			default:
-				l.opts.Meter.started.Inc()
-				l.log(logSched, "Job", string(s.Job), "Job run")
+			for some := range slices.Chunk(of, subjobsAtOnce) {
+				l.start(ctx, some, when, heed)
 			}
 			return nil
 		})
 	}
 	_ = g.Wait()
+}
+
+// subjobsAtOnce is how many subjobs of an array one proposal starts.
+const subjobsAtOnce = 32
+
+// together groups starts: each job is by itself, the subjobs of an array follow each other as they were planned, by their
+// indices.
+func together(starts []Start) [][]Start {
+	var all [][]Start
+	arrays := map[pbs.JobID]int{}
+	for _, s := range starts {
+		parent, subjob := s.Job.Parent(), s.Job.Sub() > 0
+		at, met := arrays[parent]
+		if !subjob || !met {
+			at = len(all)
+			all = append(all, nil)
+		}
+		if subjob {
+			arrays[parent] = at
+		}
+		all[at] = append(all[at], s)
+	}
+	return all
+}
+
+// start proposes starts in their order, as one, and each by itself if one of them is refused.
+func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) {
+	p := command.Proposal{Asker: l.opts.Asker}
+	for _, s := range some {
+		p.Commands = append(p.Commands, &command.StartJob{
+			Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
+			Changes: s.changes,
+		})
+	}
+	out, err := l.opts.Proposer.Propose(ctx, p)
+	if out.Refusal != nil && len(some) > 1 {
+		for i := range some {
+			l.start(ctx, some[i:i+1], when, heed)
+		}
+		return
+	}
+	for _, s := range some {
+		switch {
+		case out.Refusal != nil: // the plan was old: the next cycle sees why
+			l.opts.Meter.rejected.Inc()
+			l.log(logSched, "Job", string(s.Job), "Not Running: "+out.Refusal.Message)
+		case err != nil:
+			l.fail(ctx, s.Job, err)
+		default:
+			l.opts.Meter.started.Inc()
+			l.log(logSched, "Job", string(s.Job), "Job run")
+		}
+	}
 }
 
 // resume proposes to resume suspended jobs.

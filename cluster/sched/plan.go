@@ -305,15 +305,14 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	return false
 }
 
-// pause is how long a job waits after starts that came to nothing: the first few
-// are tried again at once, for they may have met a mom that was going down; then
-// ever later, so that a mom that is ill (a full disk) does not use up its tries.
+// pause is how long a job waits after starts that came to nothing. The first few are tried again at once, for they may have met
+// a mom that was going down; then at PBS's pace, which has a job that nobody can start held within half a minute.
 func pause(failed uint32) pbs.Time {
-	const atOnce, longest = 3, 6 // doublings of a second
+	const atOnce = 3
 	if failed < atOnce {
 		return 0
 	}
-	return pbs.Time(time.Second) << min(failed-atOnce+1, longest)
+	return pbs.Time(time.Second)
 }
 
 // slowed tells whether the job is or belongs to an array whose last starts came to
