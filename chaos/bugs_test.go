@@ -44,6 +44,8 @@ const (
 	deaths = "fence: a mom dies and its jobs do not"
 	lies   = "gossip: "
 	givers = "releases, "
+
+	rivalling = "rivalries, "
 )
 
 var plantings = []planting{
@@ -91,6 +93,9 @@ var plantings = []planting{
 	}},
 	{bug: planted.HeldIsFree, bubble: sight{run: givers, seen: `L3 held until left`}, tests: []sight{
 		{pkg: "./fsm/command", run: "TestReleaseNodes_WholeHostIsFreedByItsMom"},
+	}},
+	{bug: planted.EndlessPreemption, bubble: sight{run: rivalling, seen: `L5 nobody makes way twice`}, tests: []sight{
+		{pkg: "./cluster/sched", run: "TestPreempt_OnceAndForGood"},
 	}},
 	{bug: planted.GossipIsBelieved, bubble: sight{run: lies, seen: `L13 live moms`}, tests: []sight{
 		{pkg: "./cluster/dispatch", run: "TestWatcher"},

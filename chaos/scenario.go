@@ -42,7 +42,7 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
-// Of so many seeds one tries the fence, and one kills leaders at a command.
+// Of so many seeds one tries the fence, one kills leaders at a command, and one has jobs preempt each other.
 const drawnEvery = 8
 
 // Schedule draws the scenario of a seed: crashes, partitions and their ends under
@@ -54,6 +54,8 @@ func Schedule(seed uint64) Scenario {
 		return siege(seed)
 	case 1:
 		return waylay(seed)
+	case 3:
+		return rivals(seed)
 	}
 	s := usual(fmt.Sprintf("schedule %d", seed))
 	s.World.Servers, s.Load.Spread = replicas(seed), true

@@ -56,6 +56,7 @@ func Scenarios() []Scenario {
 	all = append(all, Upgrades()...)
 	all = append(all, Releases()...)
 	all = append(all, Suspensions()...)
+	all = append(all, Rivalries()...)
 	all = append(all, Startups()...)
 	all = append(all, Lives()...)
 	all = append(all, LargeScripts()...)

@@ -108,7 +108,14 @@ type Wish struct {
 type Stood struct {
 	Job   string
 	Count uint32 // the run_count
+	Way          // that it made; empty: somebody has asked for it
 	Span
+}
+
+// A Way says for which job a run was suspended, and in which of that job's waits: its turn changes when it starts.
+type Way struct {
+	For  string
+	Turn uint64
 }
 
 // A Digest is what a replica's state summed up to at an index.

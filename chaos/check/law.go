@@ -14,7 +14,7 @@ type Law struct {
 func All() []Law {
 	return []Law{
 		NoJobLost, OneRunEach, OneJobPerRequest, SameState, LegalMoves, TrueAnswers, SnapshotIsState, SameLedger,
-		Linearizable, HeldUntilLeft, TruePhases, PhasesFit, StandStill, TrueSuspensions, Busy,
+		Linearizable, HeldUntilLeft, TruePhases, PhasesFit, StandStill, TrueSuspensions, OneWay, Busy,
 	}
 }
 

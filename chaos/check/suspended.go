@@ -30,6 +30,51 @@ func (r Run) stopped(s Span) bool {
 	return false
 }
 
+// OneWay is L5 of preemption: no run is suspended twice for one job that waits, without that having started or gone since
+// the first time was decided. A plan that does not help is made again and again.
+var OneWay = Law{Name: "L5 nobody makes way twice for one who waits", Judge: oneWay}
+
+func oneWay(e *Evidence) []string {
+	type made struct {
+		job   string
+		count uint32
+		way   Way
+	}
+	var f faults
+	before := map[made]Span{}
+	for _, s := range e.Stood {
+		m := made{s.Job, s.Count, s.Way}
+		if s.For == "" {
+			continue
+		}
+		if first, again := before[m]; again {
+			f.add("run %d of %s was suspended for %s at %.3fs, and at %.3fs again", s.Count, s.Job, s.For, first.From.Seconds(), s.From.Seconds())
+		}
+		before[m] = s.Span
+	}
+	return f
+}
+
+// preempted counts how often a job was suspended for others.
+func (e *Evidence) preempted(job string) (n int) {
+	for _, s := range e.Stood {
+		if s.Job == job && s.For != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Preempted wants that jobs were suspended for others: a run without it says nothing of that.
+var Preempted = Law{Name: "jobs were preempted", Amount: true, Judge: func(e *Evidence) []string {
+	for _, s := range e.Stood {
+		if s.For != "" {
+			return nil
+		}
+	}
+	return []string{"no job was seen suspended for another one"}
+}}
+
 // TrueSuspensions is L10 of suspensions: z and r records take turns in a run, and there are no more z
 // than somebody has asked for.
 var TrueSuspensions = Law{Name: "L10 true suspensions", Judge: trueSuspensions}
@@ -51,7 +96,7 @@ func trueSuspensions(e *Evidence) []string {
 					suspended = false
 				}
 			}
-			if n, most := countOf(books[job], "z"), e.History.tried(Suspend, job)+e.Asked[Wish{Suspend, job}]; n > most && !isSubjob(job) {
+			if n, most := countOf(books[job], "z"), e.History.tried(Suspend, job)+e.Asked[Wish{Suspend, job}]+e.preempted(job); n > most && !isSubjob(job) {
 				f.add("%s on %s has %d z records of %d suspensions", job, r.Name, n, most)
 			}
 		}

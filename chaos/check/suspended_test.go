@@ -24,6 +24,7 @@ func TestSuspended_Rejects(t *testing.T) {
 	run := func(end time.Duration, halts ...Span) Evidence {
 		return Evidence{Stood: stood, Runs: []Run{{Job: "1.srv", Count: 1, Host: "hosta", Start: second, End: end, Halts: halts}}}
 	}
+	way := func(who string, turn uint64) Stood { return Stood{Job: "1.srv", Count: 1, Way: Way{who, turn}} }
 	for _, c := range []struct {
 		name string
 		law  Law
@@ -38,6 +39,13 @@ func TestSuspended_Rejects(t *testing.T) {
 		{"stopped too late", StandStill, run(9*second, Span{3500 * time.Millisecond, 6 * second}), true},
 		{"let go too early", StandStill, run(9*second, Span{2 * second, 4 * second}), true},
 		{"another run", StandStill, Evidence{Stood: stood, Runs: []Run{{Job: "1.srv", Count: 2, End: 9 * second}}}, false},
+
+		{"made way for two", OneWay, Evidence{Stood: []Stood{way("2.srv", 0), way("3.srv", 0)}}, false},
+		{"made way again when it had started", OneWay, Evidence{Stood: []Stood{way("2.srv", 0), way("2.srv", 1)}}, false},
+		{"asked to twice", OneWay, Evidence{Stood: []Stood{way("", 0), way("", 0)}}, false},
+		{"made way twice", OneWay, Evidence{Stood: []Stood{way("2.srv", 1), way("3.srv", 0), way("2.srv", 1)}}, true},
+		{"suspended for another", TrueSuspensions, Evidence{Replicas: book("QSzrE", 0).Replicas, Stood: []Stood{way("2.srv", 0)}}, false},
+		{"nobody was preempted", Preempted, Evidence{Stood: []Stood{way("", 0)}}, true},
 
 		{"suspended twice", TrueSuspensions, book("QSzrzrE", 2), false},
 		{"ended while suspended", TrueSuspensions, book("QSzE", 1), false},

@@ -166,11 +166,13 @@ func (c *Client) submit(ctx context.Context, op *check.Op, s Step) (string, erro
 	job.Attributes = append(job.Attributes,
 		&api.Attribute{Name: "Job_Name", Value: op.Name},
 		&api.Attribute{Name: "Priority", Value: op.Value},
-		&api.Attribute{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1"},
+		&api.Attribute{Name: "Resource_List", Resource: "select", Value: s.Select},
 	)
 	if s.Spread {
-		job.Attributes[len(job.Attributes)-1].Value = s.Select
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "place", Value: "scatter"})
+	}
+	if s.Alone {
+		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "place", Value: "excl"})
 	}
 	if s.Padded {
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "select_reliable_startup", Value: "3:ncpus=1"})

@@ -5,6 +5,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +28,8 @@ type Plan struct {
 	Wide    bool     // most are
 	Padded  bool     // those ask for a host more than they need; clients must be operators
 	Selects []string // of which jobs over several hosts have one; none: one cpu on each of two
+	Single  string   // the select of jobs on one host; empty: one cpu
+	Alone   bool     // every third job wants its vnodes for itself
 	Parts   bool     // of jobs that run so, vnodes are released in every way; else the sisters of any
 	Queue   string   // a second queue, whose attributes are set; it gets a third of the jobs
 }
@@ -56,9 +59,10 @@ type Step struct {
 	Array  bool          // submitted as an array of two
 	Spread bool          // over two hosts
 	Padded bool          // with one to spare
-	Select string        // of what is spread
-	Parts  bool          // vnodes of a job that runs on several hosts are released
-	Value  string        // the priority, the attribute's new value, or what is released
+	Alone  bool          // it wants its vnodes for itself
+	Select string
+	Parts  bool   // vnodes of a job that runs on several hosts are released
+	Value  string // the priority, the attribute's new value, or what is released
 	Queue  string
 	Attr   string // of the queue
 }
@@ -110,6 +114,10 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 	s.Array = s.Kind == check.Submit && n > 0 && !s.Once && s.Victim%arrayEvery == 0
 	s.Spread = p.Spread && s.Kind == check.Submit && (s.Victim%spreadEvery == 1 || p.Wide && s.Victim%spreadEvery != 0)
 	s.Padded = p.Padded && s.Spread
+	if !s.Spread {
+		s.Select = cmp.Or(p.Single, "1:ncpus=1")
+	}
+	s.Alone = p.Alone && s.Kind == check.Submit && !s.Spread && s.Victim/arrayEvery%aloneEvery == 0
 	if s.Spread {
 		if s.Select = "2:ncpus=1"; len(p.Selects) > 0 {
 			s.Select = p.Selects[s.Victim/spreadEvery%len(p.Selects)]
@@ -129,6 +137,9 @@ var ways = []string{"host", "vnode", "-a", "-k 1", "-k select=ncpus=1"}
 
 // spreadEvery is of how many jobs one is over two hosts.
 const spreadEvery = 4
+
+// aloneEvery is of how many jobs one wants its vnodes for itself.
+const aloneEvery = 3
 
 // arrayEvery is of how many jobs one is an array.
 const arrayEvery = 6

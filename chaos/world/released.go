@@ -1,6 +1,7 @@
 package world
 
 import (
+	"rampart/chaos/check"
 	"rampart/fsm/command"
 	"rampart/fsm/state"
 )
@@ -40,9 +41,9 @@ func (w *witness) detail(c command.Command) string {
 // suspended. Whoever replays the past comes later than the first who saw it.
 func (w *World) vacated(v *state.View) {
 	w.tenants.Note(v, w.since())
-	stands := make(map[standing]bool)
+	stands := make(map[standing]check.Way)
 	for j := range v.Suspensions() {
-		stands[standing{string(j.ID), uint32(j.RunCount)}] = true
+		stands[standing{string(j.ID), uint32(j.RunCount)}] = wayOf(j)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

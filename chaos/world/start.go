@@ -154,6 +154,13 @@ func (w *World) makeQueue(ctx context.Context) error {
 			{Name: "queue_type", Value: "Execution"}, {Name: "enabled", Value: "True"}, {Name: "started", Value: "True"},
 		},
 	}))
+	if err != nil || !w.config.Size.Express {
+		return err
+	}
+	_, err = w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
+		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: SecondQueue,
+		Changes: []*api.Attribute{{Name: "Priority", Value: "200"}},
+	}))
 	return err
 }
 

@@ -8,6 +8,8 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/chaos/check"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/mom/proc"
 	"rampart/transport/api"
 )
@@ -19,19 +21,33 @@ type standing struct {
 }
 
 // stand notes which jobs are suspended from now on, and which are not any more. The lock is held.
-func (w *World) stand(now map[standing]bool) {
-	for p := range now {
+func (w *World) stand(now map[standing]check.Way) {
+	for p, way := range now {
 		if _, known := w.standing[p]; !known {
 			w.standing[p] = len(w.stood)
-			w.stood = append(w.stood, check.Stood{Job: p.job, Count: p.run, Span: check.Span{From: w.since(), To: check.Never}})
+			w.stood = append(w.stood, check.Stood{Job: p.job, Count: p.run, Way: way, Span: check.Span{From: w.since(), To: check.Never}})
 		}
 	}
 	for p, n := range w.standing {
-		if !now[p] {
+		if _, still := now[p]; !still {
 			w.stood[n].To = w.since()
 			delete(w.standing, p)
 		}
 	}
+}
+
+// wayOf tells for whom a job is suspended, and in which wait of that one this was decided.
+func wayOf(j *state.Job) check.Way {
+	if j.Preempted == nil || j.Substate != pbs.SubSchedSuspended {
+		return check.Way{}
+	}
+	way := check.Way{For: string(j.Preempted.For)}
+	for _, w := range j.Preempted.Ways {
+		if w.For == j.Preempted.For {
+			way.Turn = w.Turn
+		}
+	}
+	return way
 }
 
 // noteHalt writes down that a program was stopped, or goes on.

@@ -30,6 +30,7 @@ type Size struct {
 	Fence    time.Duration // the server's node_fail_requeue, whole seconds; 0: what a new one has
 	Prune    bool          // jobs are cut down to their requests when they start; clients are operators, moms do not wait long
 	Restrict string        // the server's restrict_res_to_release_on_suspend; "": a suspended job gives back all
+	Express  bool          // jobs of the second queue preempt those of the first one
 	Older    bool          // the replicas begin as builds that know a feature level less
 	Scripts  int           // bytes of a job's script at least; 0: it is short
 }

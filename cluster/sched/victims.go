@@ -8,6 +8,7 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -26,7 +27,7 @@ type victim struct {
 
 // leaves returns what is free when a victim was preempted by its method of that place, or by its last one.
 func (c *cycle) leaves(v *victim, place int) run {
-	suspends := v.method(place) == command.PreemptSuspend
+	suspends := v.method(place) == command.PreemptSuspend && planted.Bug != planted.EndlessPreemption
 	kept := &v.byEnd
 	if suspends {
 		kept = &v.bySuspension

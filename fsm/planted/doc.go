@@ -33,5 +33,6 @@ const (
 	LostAlterations   = "lost_alterations"   // L1: an alteration is acknowledged and not made
 	SwallowedErrors   = "swallowed_errors"   // L12: a write that failed counts as done
 	HeldIsFree        = "held_is_free"       // L2, L3: released vnodes are free before their moms have confirmed
+	EndlessPreemption = "endless_preemption" // L5: a job that is suspended is taken to give back all, and nobody minds how often it does
 	GossipIsBelieved  = "gossip_is_believed" // L13: a mom that answers is down if gossip says so
 )
