@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -304,6 +305,9 @@ func TestMomVouches(t *testing.T) {
 		if pbs.CodeOf(err) != want {
 			t.Errorf("%s: %v", who, err)
 		}
+		if _, err := b.Batch.reader(ctx, b.store.View()); err != nil { // to ask is for everybody
+			t.Errorf("%s may not read: %v", who, err)
+		}
 		// Neither gets a token, which would outlive the job.
 		if _, err := b.Cluster.Login(ctx, connect.NewRequest(&api.LoginRequest{})); pbs.CodeOf(err) != pbs.Unauthorized {
 			t.Errorf("%s got a token: %v", who, err)
@@ -311,6 +315,23 @@ func TestMomVouches(t *testing.T) {
 	}
 	if _, err := b.Cluster.Login(b.as("ann@login1"), connect.NewRequest(&api.LoginRequest{})); err != nil {
 		t.Errorf("ann from a login host: %v", err)
+	}
+}
+
+// People of an execution host ask as ordinary users, whoever they are elsewhere.
+func TestMomVouches_ReadersHaveNoRights(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta")
+	for _, who := range []string{"boss", "root"} {
+		ctx := transport.WithCaller(t.Context(), transport.Caller{
+			User: pbs.User{Name: who, Host: "hosta"}, Role: transport.RoleMom, Host: "hosta", Vouched: true,
+		})
+		if p, err := b.Batch.reader(ctx, b.store.View()); err != nil || p.perm != attr.User || p.home {
+			t.Errorf("%s reads as %+v, %v", who, p, err)
+		}
+		if _, err := b.Batch.person(ctx, b.store.View()); pbs.CodeOf(err) != pbs.Unauthorized {
+			t.Errorf("%s may change: %v", who, err)
+		}
 	}
 }
 

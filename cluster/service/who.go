@@ -26,9 +26,19 @@ func (c *Config) person(ctx context.Context, v *state.View) (person, error) {
 	if !ok || !caller.Person() {
 		return person{}, pbs.Refuse(pbs.Unauthorized)
 	}
-	if caller.Vouched && caller.Role == transport.RoleMom && !mayVouch(v, caller) {
+	if onlyReads(v, caller) {
 		return person{}, pbs.Refuse(pbs.Unauthorized)
 	}
+	return c.identified(ctx, v, caller)
+}
+
+// onlyReads reports whether the word of a mom is good for reading alone.
+func onlyReads(v *state.View, caller transport.Caller) bool {
+	return caller.Vouched && caller.Role == transport.RoleMom && !mayVouch(v, caller)
+}
+
+// identified returns who asks, for whom the host's word is good.
+func (c *Config) identified(ctx context.Context, v *state.View, caller transport.Caller) (person, error) {
 	if err := admitted(v, caller); err != nil {
 		return person{}, err
 	}
@@ -38,10 +48,17 @@ func (c *Config) person(ctx context.Context, v *state.View) (person, error) {
 	return person{user: caller.User, perm: permOf(v, caller), home: onReplica(v, caller), view: v}, nil
 }
 
-// reader returns who reads: a daemon reads like a Manager.
+// reader returns who reads: a daemon reads like a Manager, and people of an execution host, for
+// whom its mom may not vouch otherwise, as ordinary users.
 func (c *Config) reader(ctx context.Context, v *state.View) (person, error) {
-	if caller, ok := transport.CallerFrom(ctx); ok && !caller.Person() && caller.Role.Valid() {
+	caller, ok := transport.CallerFrom(ctx)
+	switch {
+	case ok && !caller.Person() && caller.Role.Valid():
 		return person{perm: attr.Manager, view: v}, nil
+	case ok && caller.Person() && onlyReads(v, caller):
+		p, err := c.identified(ctx, v, caller)
+		p.perm, p.home = attr.User, false
+		return p, err
 	}
 	return c.person(ctx, v)
 }
