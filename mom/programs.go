@@ -97,7 +97,7 @@ func (m *Mom) follow(ctx context.Context, runner *task.Runner, req *api.FollowRe
 			return err
 		}
 		more := len(reply.Out) > 0 || len(reply.Err) > 0
-		if !more && p.State == task.ProgramEnded {
+		if !more && p.Done() {
 			reply.Exited, reply.ExitStatus, reply.Failed = true, int32(p.Status), p.Failed
 			return send(reply)
 		}

@@ -299,6 +299,12 @@ func (f *Fake) Wait(ctx context.Context, dir string, h Handle) (Exit, error) {
 	return *j.exit, nil
 }
 
+// WaitFirst implements System: scripted programs leave nothing behind.
+func (f *Fake) WaitFirst(ctx context.Context, dir string, h Handle) (Exit, bool, error) {
+	exit, err := f.Wait(ctx, dir, h)
+	return exit, false, err
+}
+
 // Signal implements System: SIGKILL ends a program, and so does any other signal but
 // those that leave real programs alone.
 func (f *Fake) Signal(h Handle, sig syscall.Signal) error {

@@ -253,6 +253,58 @@ func TestStart_HostInWant(t *testing.T) {
 	}
 }
 
+// What a program that lingers leaves outside of its session lives until it is told to end; what is in the
+// session ends with the program, which is told at once.
+func TestLingers(t *testing.T) {
+	for _, lingers := range []bool{true, false} {
+		l, dir := newLinux(t), folder(t)
+		spec := shell(dir, `sleep 1000 & echo $! >inside
+setsid sh -c 'echo $$ >outside; exec sleep 1000' >/dev/null 2>&1 </dev/null &
+while [ ! -s outside ]; do sleep 0.01; done
+exit 3
+`)
+		spec.Lingers = lingers
+		h := start(t, l, dir, spec)
+		end, over, err := l.WaitFirst(within(t), dir, h)
+		if err != nil || end.Status != 3 || over != lingers {
+			t.Fatalf("lingers %v: %+v, over %v, %v", lingers, end, over, err)
+		}
+		if inside := lives(t, dir, "inside"); inside {
+			t.Errorf("lingers %v: what is in the session lives", lingers)
+		}
+		if outside := lives(t, dir, "outside"); outside != lingers {
+			t.Errorf("lingers %v: what has left the session lives: %v", lingers, outside)
+		}
+		if !lingers {
+			continue
+		}
+		if again, over, err := l.WaitFirst(within(t), dir, h); err != nil || !over || again.Status != 3 {
+			t.Errorf("asked again: %+v, over %v, %v", again, over, err)
+		}
+		if err := l.Signal(h, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if end, err := l.Wait(within(t), dir, h); err != nil || end.Status != 3 || lives(t, dir, "outside") {
+			t.Errorf("after the end of all: %+v, %v", end, err)
+		}
+	}
+}
+
+// lives tells whether the process runs whose number is in a file.
+func lives(t *testing.T, dir, file string) bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := readProcess(pid)
+	return ok && !p.zombie
+}
+
 func TestProve(t *testing.T) {
 	l, dir := newLinux(t), folder(t)
 	if err := l.Prove(within(t), dir); err != nil {

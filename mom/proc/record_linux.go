@@ -14,6 +14,7 @@ const (
 	specFile = "spec.json"
 	shimFile = "shim.json"
 	exitFile = "exit.json"
+	overFile = "over.json" // how the program ended, while the shim goes on
 )
 
 // A started record follows the shim's own once the job's first process exists.

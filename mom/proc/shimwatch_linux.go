@@ -3,6 +3,7 @@ package proc
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -30,7 +31,54 @@ func (s *shim) watch(main int, ended <-chan os.Signal) {
 		}
 	}
 	s.exit.Wall = boottime() - s.begun
+	if s.spec.Lingers {
+		s.linger(reaped, ended)
+	}
 	s.endRest(reaped)
+}
+
+// linger ends the program's session, and holds what has left it until that has ended by itself, or is to.
+func (s *shim) linger(reaped <-chan int, ended <-chan os.Signal) {
+	alarm := newAlarm()
+	for told := false; !s.exit.Fenced && !s.exit.ByOrder; {
+		if s.fence.fallen(boottime()) {
+			s.exit.Fenced = true
+			return
+		}
+		if !told && s.endSession() == 0 {
+			told = writeRecord(filepath.Join(s.dir, overFile), s.exit, false) == nil
+		}
+		next := s.nextLook()
+		if !told {
+			next = boottime() + sweepEvery
+		}
+		alarm.set(next)
+		select {
+		case _, more := <-reaped:
+			if !more {
+				return
+			}
+		case <-ended:
+			s.exit.ByOrder = true
+		case <-alarm.rings:
+		}
+	}
+}
+
+// endSession kills what is left of the program's session, and returns how many there were.
+func (s *shim) endSession() int {
+	t, err := readTable()
+	if err != nil {
+		return 1
+	}
+	var left []process
+	for _, p := range t.job(s.handle) {
+		if p.session == s.handle.Session && !p.zombie {
+			left = append(left, p)
+		}
+	}
+	_ = signalAll(left, syscall.SIGKILL)
+	return len(left)
 }
 
 // nextLook returns when to look at the deadline again, or at what did not die of it.

@@ -33,6 +33,9 @@ type System interface {
 	// Wait blocks until the shim has ended and returns what it wrote about the end.
 	// ErrLost means that it left no word.
 	Wait(ctx context.Context, dir string, h Handle) (Exit, error)
+	// WaitFirst is Wait for the program itself. It returns true when that has ended and its shim goes on, for
+	// what the program has left outside of its session (Spec.Lingers); else all has ended.
+	WaitFirst(ctx context.Context, dir string, h Handle) (Exit, bool, error)
 	// Attach connects to the session of a job that has a terminal; frames go both ways.
 	// ErrNoTerminal says that there is none, or not any more.
 	Attach(dir string) (net.Conn, error)
@@ -119,6 +122,9 @@ type Spec struct {
 	// The program is born in it. When First ends, or the fence falls, all in it is killed.
 	Cgroups []string `json:"cgroups,omitempty"`
 	First   bool     `json:"first,omitempty"` // of the job's programs on this host
+	// Lingers lets live what has left the program's session when the program ends; the shim holds it until
+	// it is told to end it.
+	Lingers bool `json:"lingers,omitempty"`
 }
 
 const specVersion = 1

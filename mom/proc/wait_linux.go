@@ -94,3 +94,36 @@ func (l *Linux) bury(pid int) {
 		_, _ = p.Wait()
 	}
 }
+
+// overEvery is how soon it is seen what a shim does when its program has ended.
+const overEvery = 10 * time.Millisecond
+
+// WaitFirst implements System.
+func (l *Linux) WaitFirst(ctx context.Context, dir string, h Handle) (Exit, bool, error) {
+	over := func() (end Exit, ok bool) {
+		ok, err := readRecord(filepath.Join(dir, overFile), &end)
+		return end, ok && err == nil && h.BootID == l.boot && l.alive(h)
+	}
+	if end, ok := over(); ok {
+		return end, true, nil
+	}
+	if p, ok := readProcess(h.Session); ok && p.session == h.Session && h.BootID == l.boot {
+		if err := l.waitGone(ctx, Handle{PID: h.Session, Start: p.start, BootID: l.boot}); err != nil {
+			return Exit{}, false, err
+		}
+	}
+	tick := time.NewTicker(overEvery)
+	defer tick.Stop()
+	for h.BootID == l.boot && l.alive(h) {
+		if end, ok := over(); ok {
+			return end, true, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return Exit{}, false, ctx.Err()
+		}
+	}
+	end, err := l.Wait(ctx, dir, h)
+	return end, false, err
+}

@@ -52,7 +52,7 @@ func (p Program) restoring() bool { return p.State == ProgramStarting && p.Sessi
 // had when it was made.
 func restored(made Task) (all []Program) {
 	for _, p := range made.Programs {
-		if p.State != ProgramEnded {
+		if !p.Done() {
 			p = Program{ID: p.ID, Key: p.Key, Node: p.Node, Args: p.Args, Env: p.Env, State: ProgramStarting, Session: int64(p.Handle.Session)}
 		}
 		all = append(all, p)

@@ -20,7 +20,9 @@ type Program struct {
 	State  ProgramState `json:"state"`
 	Handle proc.Handle  `json:"handle"`
 	Status int          `json:"status,omitempty"` // 256 + signal when killed by one
-	Failed string       `json:"failed,omitempty"` // it could not be started
+	// Over says that it has ended, and that something it has left outside of its session lives on.
+	Over   bool   `json:"over,omitempty"`
+	Failed string `json:"failed,omitempty"` // it could not be started
 	// Session is that of the program that was checkpointed, of one that goes on from there.
 	Session int64 `json:"session,omitempty"`
 	// Attached says that there is no shim: the handle is the process's own.
@@ -52,7 +54,12 @@ type (
 		ID     uint32
 		Handle proc.Handle
 	}
-	// ProgramDown says that it has ended, or could not be started.
+	// ProgramOver says that it has ended, but for what has left its session.
+	ProgramOver struct {
+		ID   uint32
+		Exit proc.Exit
+	}
+	// ProgramDown says that it has ended with all that was left, or could not be started.
 	ProgramDown struct {
 		ID     uint32
 		Exit   proc.Exit
@@ -63,7 +70,11 @@ type (
 func (Spawn) event()       {}
 func (Attach) event()      {}
 func (ProgramUp) event()   {}
+func (ProgramOver) event() {}
 func (ProgramDown) event() {}
+
+// Done tells whether the program itself has ended.
+func (p Program) Done() bool { return p.Over || p.State == ProgramEnded }
 
 // The deeds of programs.
 const (
@@ -125,6 +136,8 @@ func (t Task) stepProgram(ev Event) (next Task, actions []Action, err error, ok 
 		next, actions, err = t.attach(ev)
 	case ProgramUp:
 		next, actions, err = t.programUp(ev)
+	case ProgramOver:
+		next, actions = t.programOver(ev)
 	case ProgramDown:
 		next, actions, err = t.programDown(ev)
 	default:
@@ -214,9 +227,20 @@ func (t Task) programUp(ev ProgramUp) (Task, []Action, error) {
 	return t, actions, nil
 }
 
+// programOver lets what the program has left go on as long as the job.
+func (t Task) programOver(ev ProgramOver) (Task, []Action) {
+	t, ok := t.change(ev.ID, func(p *Program) { p.Over, p.Status = true, ev.Exit.Status })
+	if !ok {
+		return t, nil
+	}
+	return t, []Action{{Do: WatchProgram, Program: ev.ID}}
+}
+
 func (t Task) programDown(ev ProgramDown) (Task, []Action, error) {
 	t, ok := t.change(ev.ID, func(p *Program) {
-		p.State, p.Status, p.Failed = ProgramEnded, ev.Exit.Status, ev.Failed
+		if p.State, p.Failed = ProgramEnded, ev.Failed; !p.Over {
+			p.Status = ev.Exit.Status
+		}
 		p.Args, p.Env = nil, nil
 	})
 	if !ok {
@@ -243,7 +267,9 @@ func (t Task) resumePrograms(ev Resume) (Task, []Action) {
 		switch {
 		case p.State == ProgramEnded:
 		case t.BootID != ev.BootID:
-			p.State, p.Status = ProgramEnded, 256+int(syscall.SIGKILL)
+			if p.State = ProgramEnded; !p.Over {
+				p.Status = 256 + int(syscall.SIGKILL)
+			}
 		case p.restoring(): // the job does not go on without it
 			actions = append(actions, Action{Do: StartProgram, Program: p.ID})
 		case p.State == ProgramStarting:

@@ -62,6 +62,7 @@ func (s *Site) spawn(ctx context.Context, t Task, p Program) (proc.Handle, error
 		Job: string(t.Key.Job), Path: lookPath(p.Args[0], env), Args: p.Args, Env: env, Dir: a.Home,
 		Stdout: filepath.Join(dir, stdout), Stderr: filepath.Join(dir, stderr),
 		Owner: s.owner(a), Umask: t.umask(), Limits: t.rlimits(), Cookie: t.Cookie, Deadline: s.Deadline, Lapse: t.Lapse,
+		Lingers: true,
 	}
 	if s.Hooks != nil {
 		if _, err := s.Hooks.Launch(ctx, t, &spec); err != nil {
@@ -136,9 +137,17 @@ func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
 			}
 		}
 	}
-	exit, err := s.System.Wait(ctx, s.programDir(t, id), p.Handle)
+	exit, over, err := proc.Exit{}, false, error(nil)
+	if p.Over {
+		exit, err = s.System.Wait(ctx, s.programDir(t, id), p.Handle)
+	} else {
+		exit, over, err = s.System.WaitFirst(ctx, s.programDir(t, id), p.Handle)
+	}
 	if ctx.Err() != nil {
 		return nil
+	}
+	if over && err == nil {
+		return ProgramOver{ID: id, Exit: exit}
 	}
 	job := t.Key.Job
 	s.Lines.Job(eventDebug, job, fmt.Sprintf("task %08x terminated", id))

@@ -134,14 +134,14 @@ func (s *Site) saveTasks(ctx context.Context, t Task, script *ActionScript, now 
 	}
 	t.Programs = slices.Clone(t.Programs)
 	for i, p := range t.Programs {
-		switch p.State {
-		case ProgramEnded:
+		switch {
+		case p.Done():
 			continue
-		case ProgramStarting:
+		case p.State == ProgramStarting:
 			return t, fmt.Errorf("task %08x is being started", p.ID)
 		}
 		err := s.runScript(ctx, t, script, saved{id: p.ID, session: int64(p.Handle.Session), dir: dir})
-		if ended, ok := now().Program(p.ID); err != nil && ok && ended.State == ProgramEnded {
+		if ended, ok := now().Program(p.ID); err != nil && ok && ended.Done() {
 			t.Programs[i], err = ended, nil
 		}
 		if err != nil {
