@@ -88,7 +88,7 @@ func qdel() *cli.Command {
 			return c.Misuse("illegal -W value")
 		}
 		asked := 0
-		return eachJob(ctx, env, c, opts, func(ctx context.Context, s *session, job string) error {
+		return eachJob(ctx, env, c, opts.Only(distinct(opts.Operands)), func(ctx context.Context, s *session, job string) error {
 			quiet := asked >= d.mails
 			asked++
 			_, err := s.batch.Delete(ctx, connect.NewRequest(&api.DeleteRequest{Job: job, Force: d.force, History: opts.Has("x"), Quiet: quiet}))

@@ -25,9 +25,16 @@ type request struct {
 	variables   string
 	hasName     bool // Job_Name is set, with whatever was said
 
+	most        byte     // where max_run_subjobs was said
 	faults      []string // "illegal -N value"
 	unsupported bool     // something of a feature that is yet to come
 }
+
+// The options that say max_run_subjobs: -J X-Y%N and -W.
+const (
+	mostOfRange = 1 << iota
+	mostOfW
+)
 
 // submitLetters and alterLetters are the getopt option strings.
 const (
@@ -95,8 +102,8 @@ func (r *request) option(o attr.Option, v string) {
 		r.rename(v)
 		return
 	}
-	if v == "" && o.Unsets {
-		r.set(o.Attribute, "", "")
+	if v == "" && o.Unsets || o.Letter == 'm' && v == "j" && !r.qalter { // of j checkArray judges
+		r.set(o.Attribute, "", v)
 		return
 	}
 	value, ok := r.prepare(o, v)
@@ -126,6 +133,7 @@ func (r *request) prepare(o attr.Option, v string) (string, bool) {
 		span, most, limited := strings.Cut(v, "%")
 		if limited && isRange(v) {
 			r.set("max_run_subjobs", "", most)
+			r.most |= mostOfRange
 		}
 		return span, isRange(v)
 	}
@@ -210,5 +218,8 @@ func (r *request) extendedOne(name, value string) bool {
 		return false
 	}
 	r.set(attribute, resource, value)
+	if attribute == "max_run_subjobs" {
+		r.most |= mostOfW
+	}
 	return true
 }

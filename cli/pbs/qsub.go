@@ -145,7 +145,7 @@ func describe(env *cli.Env, c *cli.Command, opts *cli.Options, src *source, defa
 	if err := r.verdict(c); err != nil {
 		return described{}, err
 	}
-	if err := r.checkArray(); err != nil {
+	if err := r.checkArray(c); err != nil {
 		return described{}, err
 	}
 	if r.interactive() {
@@ -306,10 +306,16 @@ func (r *request) checkName() {
 }
 
 // checkArray refuses what an array of jobs cannot be, in PBS's words.
-func (r *request) checkArray() error {
-	switch {
+func (r *request) checkArray(c *cli.Command) error {
+	switch mails := r.value("Mail_Points"); {
+	case r.value("array_indices_submitted") == "" && strings.Contains(mails, "j"):
+		return errors.New("mail option 'j' can not be used without array job")
 	case r.value("array_indices_submitted") == "":
 		return nil
+	case mails == "j":
+		return c.Misuse("illegal -m value")
+	case r.most == mostOfRange|mostOfW:
+		return errors.New("multiple max_run_subjobs values found")
 	case r.value("interactive") != "":
 		return errors.New("interactive and array job submission is not supported")
 	case r.value("Rerunable") == "False":

@@ -147,7 +147,6 @@ var files = sync.OnceValue(func() fstest.MapFS {
 		"interactive.sh":   {Data: []byte("#!/bin/sh\n#PBS -I -N talk\n")},
 		"own.sh":           {Data: []byte("#PBS -N no\n#BATCH -N yes\n")},
 		"home/run/a.tasks": {}, "home/run/b.tasks": {}, "home/run/c.pid": {},
-		"large": {Data: bytes.Repeat([]byte("#"), 16<<20+1)},
 	}
 	for name, lines := range logFiles {
 		m[name] = &fstest.MapFile{Data: []byte(strings.Join(lines, "\n") + "\n")}

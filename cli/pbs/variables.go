@@ -95,14 +95,14 @@ func (v *variables) add(name, value string) {
 }
 
 // splitVariables splits -v at commas; quotes keep a value together and are taken
-// off, a backslash takes the next character as it is.
+// off, a backslash takes a comma, a quote or another backslash as it is, and else is one.
 func splitVariables(s string) []string {
 	items := []string{""}
 	var quote byte
 	for i := 0; i < len(s); i++ {
 		last := len(items) - 1
 		switch {
-		case s[i] == '\\' && i+1 < len(s) && quote != '\'':
+		case s[i] == '\\' && i+1 < len(s) && quote != '\'' && strings.IndexByte(`,"'\`, s[i+1]) >= 0:
 			i++
 			items[last] += s[i : i+1]
 		case quote != 0 && s[i] == quote:

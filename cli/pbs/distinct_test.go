@@ -1,0 +1,36 @@
+package pbs
+
+import (
+	"strings"
+	"testing"
+
+	"rampart/fsm/pbs"
+)
+
+func TestDistinct(t *testing.T) {
+	for given, want := range map[string]string{
+		"1 2 1 1.srv":                 "1 2",
+		"1@a 1 1@a 1@b":               "1@a 1 1@b",
+		"3[] 3[] 4":                   "3[] 4",
+		"3[] 3[2] 3[2-4] 4[2]":        "3[] 4[2]",
+		"3[2] 3[2] 3[1-3].srv":        "3[2] 3[1,3].srv",
+		"3[2-4] 3[3-5] 3[4] 3[2-5]":   "3[2-4] 3[5]",
+		"3[2-4].s@h 3[1-9:2].s@h":     "3[2-4].s@h 3[1,5-9:2].s@h",
+		"nosuch nosuch 999999 999999": "nosuch nosuch 999999",
+		"":                            "",
+	} {
+		if got := strings.Join(distinct(strings.Fields(given)), " "); got != want {
+			t.Errorf("%s: %q, want %q", given, got, want)
+		}
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestLimited(t *testing.T) {
+	if _, err := limited(endless{}); pbs.CodeOf(err) != pbs.ScriptOverLimit {
+		t.Errorf("a script without an end: %v", err)
+	}
+}
