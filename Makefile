@@ -25,7 +25,7 @@ PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # What the generated code was made from, and what was made.
 GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 
-.PHONY: all build install package demo test test-long mpich lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
+.PHONY: all build install package demo test test-long mpich strace lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
 
 all: build test
 
@@ -59,7 +59,7 @@ package: build ## dist/rampart_VERSION_ARCH.deb, with PBS_EXEC in /opt/pbs
 demo: build ## three replicas, five moms, a real job, a killed leader; says what it shows
 	bin/rampart dev --exec docs/demo.sh
 
-test: lint build ## lint and every test but the long ones
+test: lint build strace ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	log=$$(mktemp)
 	trap 'rm -f "$$log"' EXIT
@@ -69,12 +69,21 @@ test: lint build ## lint and every test but the long ones
 	[ -z "$(RACE)" ] || go test -short -timeout 15m ./chaos # all schedules; with the race detector it plays a few, in files
 	go test -short -p 1 -timeout 8m $(PROCESS_TESTS)
 
-test-long: lint generate-check build mpich ## every test, with new seeds
+test-long: lint generate-check build mpich strace ## every test, with new seeds
 	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))
 	$(MAKE) bugs
 	go test -count 1 -v -timeout 20m ./mom -run TestReal_NothingLeaks -args -jobs 1000
 	go test -count 1 -timeout 240m ./chaos -run 'TestSchedules|TestScenarios' -args -seed $$(date +%s) -runs 20000
 	go test -v -p 1 -timeout 60m $(PROCESS_TESTS)
+
+# Without it, and without the right to install it, the test of stalled disks is skipped and says so.
+strace: ## install strace for the test of stalled disks, unless it is there
+	@command -v strace >/dev/null && exit
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends strace || echo "strace could not be installed"
+	else
+		echo "strace is not installed: the test of stalled disks is skipped"
+	fi
 
 # Without it, and without the right to install it, the tests of MPI are skipped and say so.
 mpich: ## install MPICH for the tests of MPI, unless it is there
