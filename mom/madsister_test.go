@@ -34,13 +34,13 @@ func TestSister_MadOnesAreContained(t *testing.T) {
 		{"rubbish", func(req *http.Request, _ http.RoundTripper) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, req.Body)
 			return rubbish(req), nil
-		}, []string{"1 never -3"}},
+		}, []string{"1 never -30"}},
 		{"rubbish after it has done it", func(req *http.Request, mom http.RoundTripper) (*http.Response, error) {
 			if _, err := mom.RoundTrip(req); err != nil {
 				return nil, err
 			}
 			return rubbish(req), nil
-		}, []string{"1 never -3"}},
+		}, []string{"1 never -30"}},
 		{"late", func(req *http.Request, mom http.RoundTripper) (*http.Response, error) {
 			resp, err := mom.RoundTrip(req)
 			select {
