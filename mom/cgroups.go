@@ -251,7 +251,7 @@ func want(t task.Task, host pbs.HostName) cgroup.Want {
 		return w
 	}
 	for i, c := range chunks {
-		if len(t.Hosts) > 1 && i < len(hosts) && !sameHost(hosts[i].Host, string(host)) {
+		if len(t.Hosts) > 1 && i < len(hosts) && !pbs.SameHost(hosts[i].Host, string(host)) {
 			continue
 		}
 		for _, p := range c.Parts {
@@ -270,13 +270,6 @@ func want(t task.Task, host pbs.HostName) cgroup.Want {
 		}
 	}
 	return w
-}
-
-// sameHost compares names with or without their domain.
-func sameHost(a, b string) bool {
-	shortA, _, _ := strings.Cut(a, ".")
-	shortB, _, _ := strings.Cut(b, ".")
-	return a == b || strings.EqualFold(shortA, shortB)
 }
 
 // divide makes of the natural vnode what the hardware and the built-in hook say: its GPUs, without

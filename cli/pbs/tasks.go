@@ -316,12 +316,8 @@ func nodeOf(table *api.NodesReply, host string) int {
 			break
 		}
 	}
-	short := func(name string) string {
-		name, _, _ = strings.Cut(name, ".")
-		return name
-	}
 	for i, name := range table.GetHosts() {
-		if name == host || strings.EqualFold(short(name), short(host)) {
+		if pbs.SameHost(name, host) {
 			return i
 		}
 	}

@@ -81,7 +81,7 @@ func isAlias(v *state.View, name string) bool {
 		if port != "" && port != p {
 			continue
 		}
-		if strings.EqualFold(host, v.Cluster().Name) || host == h || isHere(host) || sameName(host, string(r.Name)) || sameName(host, string(r.Host)) {
+		if strings.EqualFold(host, v.Cluster().Name) || host == h || isHere(host) || pbs.SameHost(host, string(r.Name)) || pbs.SameHost(host, string(r.Host)) {
 			return true
 		}
 	}
@@ -90,14 +90,6 @@ func isAlias(v *state.View, name string) bool {
 
 func isHere(host string) bool {
 	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
-}
-
-// sameName tells whether one of two host names is the other with its domain.
-func sameName(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	return a != "" && strings.EqualFold(a, b[:len(a)]) && (len(a) == len(b) || b[len(a)] == '.')
 }
 
 // sameHost tells whether one of the names leads to an address of a replica.

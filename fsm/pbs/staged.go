@@ -55,12 +55,11 @@ func ValidHost(text string) bool {
 	return true
 }
 
-// SameHost tells whether two names mean one host, with or without the domain.
+// SameHost reports whether two names mean one host: they are equal in any case of letters, or one is the other
+// with its domain, or with more of it. It is the one rule for host names.
 func SameHost(a, b string) bool {
-	if strings.EqualFold(a, b) {
-		return true
+	if len(a) > len(b) {
+		a, b = b, a
 	}
-	shortA, domainA, _ := strings.Cut(a, ".")
-	shortB, domainB, _ := strings.Cut(b, ".")
-	return strings.EqualFold(shortA, shortB) && (domainA == "" || domainB == "")
+	return a != "" && strings.EqualFold(a, b[:len(a)]) && (len(a) == len(b) || b[len(a)] == '.')
 }

@@ -30,7 +30,10 @@ func TestSameHost(t *testing.T) {
 		{"hosta.example.org", "hosta", true},
 		{"hosta.example.org", "hosta.other.org", false},
 		{"hosta", "hostb", false},
+		{"hosta.lan", "hosta.LAN.example.org", true},
+		{"hosta", "hostab.example.org", false},
 		{"", "hosta", false},
+		{"", "", false},
 	} {
 		if SameHost(c.a, c.b) != c.same {
 			t.Errorf("%q, %q: want %v", c.a, c.b, c.same)

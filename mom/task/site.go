@@ -71,9 +71,9 @@ type UseCopy struct{ Host, From, To string }
 // matches tells whether a host is meant by the line, which may be "*" or "*.domain".
 func (u UseCopy) matches(host string) bool {
 	if suffix, wild := strings.CutPrefix(u.Host, "*"); wild {
-		return strings.HasSuffix(host, suffix)
+		return strings.HasSuffix(strings.ToLower(host), strings.ToLower(suffix))
 	}
-	return u.Host == host
+	return strings.EqualFold(u.Host, host)
 }
 
 // A Site is what all tasks of a host share.
@@ -135,7 +135,5 @@ func (s *Site) account(ctx context.Context, t Task) (Account, error) {
 
 // local tells whether a host's name is this one's, with or without the domain.
 func (s *Site) local(host string) bool {
-	short, _, _ := strings.Cut(host, ".")
-	own, _, _ := strings.Cut(string(s.Host), ".")
-	return host == string(s.Host) || strings.EqualFold(short, own) || host == "localhost"
+	return pbs.SameHost(host, string(s.Host)) || strings.EqualFold(host, "localhost")
 }
