@@ -18,8 +18,13 @@ RUNS ?= 500
 BENCH ?=
 TOOL := go tool -modfile=tools.mod
 GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | grep -vE '\.pb\.go$$|\.connect\.go$$')
+# Builds, tests and the programs that tests build share what is compiled, in every checkout of the same source; make vet
+# judges once what go test would judge again.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath
 # The race detector needs a C compiler; a machine without one still runs every test.
 RACE := $(shell command -v "$${CC:-gcc}" >/dev/null 2>&1 && echo -race)
+GOTEST := $(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -vet=off
 # Tests of real processes run alone, so that nothing else takes their time.
 PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # What the generated code was made from, and what was made.
@@ -30,8 +35,8 @@ GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 all: build test
 
 build: ## build bin/rampart and bin/pbs, static
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/rampart
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -tags urfave_cli_no_docs -o bin/ ./cmd/pbs
+	go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/rampart
+	go build -ldflags '$(LDFLAGS)' -tags urfave_cli_no_docs -o bin/ ./cmd/pbs
 
 install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexec, etc
 	root="$(DESTDIR)$(PREFIX)"
@@ -63,14 +68,14 @@ test: lint build strace ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	log=$$(mktemp)
 	trap 'rm -f "$$log"' EXIT
-	all() { go test $(RACE) -short -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS))) 2>&1 | tee "$$log"; }
+	all() { $(GOTEST) -short -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS))) 2>&1 | tee "$$log"; }
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
 	all || { grep -q '^ThreadSanitizer: CHECK failed' "$$log" && ! grep -qE '^ *--- FAIL|^panic:|^WARNING: DATA RACE' "$$log" && all; } || exit 1
-	[ -z "$(RACE)" ] || go test -short -timeout 15m ./chaos # all schedules; with the race detector it plays a few, in files
-	go test -short -p 1 -timeout 8m $(PROCESS_TESTS)
+	[ -z "$(RACE)" ] || go test -vet=off -short -timeout 15m ./chaos # all schedules; with the race detector it plays a few, in files
+	go test -vet=off -short -p 1 -timeout 8m $(PROCESS_TESTS)
 
 test-long: lint generate-check build mpich strace ## every test, with new seeds
-	go test $(RACE) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))
+	$(GOTEST) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))
 	$(MAKE) bugs
 	go test -count 1 -v -timeout 20m ./mom -run TestReal_NothingLeaks -args -jobs 1000
 	go test -count 1 -timeout 240m ./chaos -run 'TestSchedules|TestScenarios' -args -seed $$(date +%s) -runs 20000
