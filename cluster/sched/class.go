@@ -61,7 +61,7 @@ type prop struct {
 // offers them.
 var layout = [...]string{"mpiprocs", "ompthreads"}
 
-func newClass(k key, t resource.Table) *class {
+func newClass(k key, t resource.Table, h heeded) *class {
 	c := &class{key: k}
 	sel, err := spec.ParseSelect(k.sel)
 	if err != nil {
@@ -82,7 +82,7 @@ func newClass(k key, t resource.Table) *class {
 		}
 	}
 	for _, written := range sel.Chunks {
-		ch, err := newChunk(written, t)
+		ch, err := newChunk(written, t, h)
 		if err != nil {
 			c.bad = err.Error()
 			return c
@@ -101,7 +101,7 @@ func newClass(k key, t resource.Table) *class {
 	return c
 }
 
-func newChunk(written spec.Chunk, t resource.Table) (chunk, error) {
+func newChunk(written spec.Chunk, t resource.Table, h heeded) (chunk, error) {
 	ch := chunk{count: written.Count}
 	for _, item := range written.Items {
 		def, ok := t.Resource(item.Name)
@@ -117,7 +117,7 @@ func newChunk(written spec.Chunk, t resource.Table) (chunk, error) {
 			ch.host = item.Value
 		case item.Name == "vnode":
 			ch.vnode = pbs.VnodeName(item.Value)
-		case slices.Contains(layout[:], item.Name):
+		case slices.Contains(layout[:], item.Name), !h.has(def):
 		case def.AtVnodes():
 			ch.needs = append(ch.needs, need{def, measure(def, q, up)})
 		default:

@@ -19,6 +19,7 @@ type Planner struct {
 	// partitions of queues, and whether vnodes bound the jobs of each user, in that view.
 	partitions map[pbs.QueueName]string
 	counts     bool
+	heeded     heeded // in that view
 
 	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	late    func() bool        // whether the time of the next cycle is over; nil: it takes what it takes
@@ -63,6 +64,9 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	if p.all == nil || !p.all.follow(v, p.sortedBy) {
 		p.all = newWorld(v, false, p.sortedBy)
 	}
+	if now := newHeeded(set, p.all); !now.same(p.heeded) {
+		p.heeded, p.classes = now, map[key]*class{}
+	}
 	tied, counts := p.all.tied()
 	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
 		p.tied, p.partitions, p.counts, p.classes = tied, parted, counts, map[key]*class{}
@@ -92,7 +96,7 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 	k := p.key(of.Select, of.Place, of.Queue)
 	c, ok := p.classes[k]
 	if !ok {
-		c = newClass(k, v)
+		c = newClass(k, v, p.heeded)
 		p.classes[k] = c
 	}
 	if c.cycle != p.cycle {

@@ -106,6 +106,7 @@ func schedRows() []row {
 		managed("max_starve", Duration, nil).implying("24:00:00").since(levelObjects),
 		managed("job_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed("node_sort_key", Text, parseSortKeys).since(levelObjects),
+		managed("resources", Text, nil).since(levelObjects),
 		// What holds in prime time, where that is something else.
 		managed(PrimeTime+"by_queue", Boolean, nil).since(levelObjects),
 		managed(PrimeTime+"round_robin", Boolean, nil).since(levelObjects),

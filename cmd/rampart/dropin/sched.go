@@ -143,12 +143,8 @@ func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum strin
 	s.take(ctx)
 }
 
-// idle tells whether a setting says something that nothing here heeds. Every resource that
-// a job asks for counts, named by resources or not (L3).
+// idle tells whether a setting says something that nothing here heeds.
 func idle(name, value string) bool {
-	if name == "resources" {
-		return false
-	}
 	_, heeded := attr.Lookup(attr.Sched, name)
 	return !heeded && value != "" && !strings.EqualFold(value, settings[name])
 }

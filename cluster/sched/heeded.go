@@ -1,0 +1,65 @@
+package sched
+
+import (
+	"strings"
+
+	"rampart/fsm/resource"
+)
+
+// enforced is what a mom limits in any case, and what is scheduled only where vnodes offer it: it would keep a job waiting
+// for ever where none does.
+const enforced = "vmem"
+
+// heeded tells which resources of a request the scheduler looks at: those that its attribute resources names, which is
+// PBS's setting of the same name; without it all, but for what only moms enforce.
+type heeded struct {
+	named   map[string]bool // nil: the attribute is not set
+	offered bool            // a vnode offers what moms enforce
+}
+
+func newHeeded(set settings, w *world) heeded {
+	h := heeded{offered: w.offers(enforced)}
+	text := strings.Trim(set.get("resources"), "\"")
+	if strings.TrimSpace(text) == "" {
+		return h
+	}
+	h.named = map[string]bool{}
+	for name := range strings.SplitSeq(text, ",") {
+		h.named[strings.TrimSpace(name)] = true
+	}
+	return h
+}
+
+// has tells whether a resource is looked at; those of vnodes that are true or false always are.
+func (h heeded) has(def resource.Def) bool {
+	switch {
+	case h.named != nil:
+		return h.named[def.Name] || def.Type == resource.Boolean
+	case def.Name == enforced:
+		return h.offered
+	}
+	return true
+}
+
+// same tells whether two look at the same.
+func (h heeded) same(o heeded) bool {
+	if h.offered != o.offered || (h.named == nil) != (o.named == nil) || len(h.named) != len(o.named) {
+		return false
+	}
+	for name := range h.named {
+		if !o.named[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// offers tells whether a vnode offers something of a resource.
+func (w *world) offers(name string) bool {
+	for i := range w.nodes {
+		if value, ok := w.nodes[i].offer.Get(name); ok && value != "" {
+			return true
+		}
+	}
+	return false
+}
