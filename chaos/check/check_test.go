@@ -115,6 +115,9 @@ func breaches() map[string]breach {
 		"a suspended job runs": {StandStill, func(e *Evidence) {
 			e.Stood = []Stood{{Job: "1.srv", Count: 1, Span: Span{From: e.Runs[0].Start, To: e.Runs[0].End}}}
 		}, "suspended from"},
+		"a run makes way twice for one job": {OneWay, func(e *Evidence) {
+			e.Stood = []Stood{{Job: "1.srv", Count: 1, Way: Way{For: "2.srv"}}, {Job: "1.srv", Count: 1, Way: Way{For: "2.srv"}}}
+		}, "again"},
 		"a resumption of what runs": {TrueSuspensions, func(e *Evidence) { inLedgers(e, ";R;1.srv", ";r;1.srv", 7) }, "suspended or not already"},
 		"two live runs":             {OneRunEach, func(e *Evidence) { e.Runs[0].End = e.Runs[1].Start + 1 }, "two live runs"},
 		"a part of an earlier run": {OneRunEach, func(e *Evidence) {

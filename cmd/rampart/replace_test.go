@@ -48,7 +48,7 @@ func TestClass_JoinersAreTold(t *testing.T) {
 			t.Errorf("s2 was told %q", c)
 		}
 		status, err := s.root().Cluster().Status(t.Context(), connect.NewRequest(&api.StatusRequest{}))
-		if err != nil || status.Msg.GetRttClass() != "wan" || status.Msg.GetHealth() != "healthy" {
+		if err != nil || status.Msg.GetRttClass() != "wan" || status.Msg.GetHealth() != "degraded" {
 			t.Fatalf("%v, %v", status, err)
 		}
 		for _, r := range status.Msg.GetReplicas() {

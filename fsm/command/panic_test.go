@@ -53,7 +53,7 @@ func TestRun_RefusesWhatMayHaveBeenForgotten(t *testing.T) {
 	s := state.NewStore()
 	s.Begin(1, 1, made)
 	tx := s.Tx()
-	tx.EditCluster().RequestFloor = made
+	tx.EditCluster().RequestFloor = made + 1
 	s.Commit(tx)
 	younger := pbs.RequestID("01a31896-4001-7000-8000-000000000001")
 	out, _ := Run(s, 2, 1, Entry{Time: made, Proposals: []Proposal{

@@ -92,15 +92,15 @@ func Repeated(r *state.Request, body uint64) Outcome {
 	return Outcome{Result: r.Result, Refusal: r.Refusal, Repeated: true}
 }
 
-// checkAge refuses ids whose outcome may have been forgotten already (floor: the youngest of
-// those that had to go early), and ids from the future, which would be remembered for too
+// checkAge refuses ids whose outcome may have been forgotten already (those from before
+// floor had to go early), and ids from the future, which would be remembered for too
 // short a time.
 func checkAge(id pbs.RequestID, now, floor pbs.Time) *pbs.Error {
 	made, ok := id.Made()
 	switch {
 	case !ok:
 		return pbs.Errorf(pbs.InvalidRequest, "request id %q is not a UUID of version 7", id)
-	case made < now-maxRequestAge || made <= floor || made > now+maxRequestAhead:
+	case made < now-maxRequestAge || made < floor || made > now+maxRequestAhead:
 		return pbs.Refuse(pbs.ExpiredRequest)
 	}
 	return nil

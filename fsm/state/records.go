@@ -46,7 +46,7 @@ type Cluster struct {
 
 	Decayed pbs.Time `cbor:"45,keyasint,omitempty"` // when the usage of fair share was last made to fade
 
-	RequestFloor pbs.Time `cbor:"51,keyasint,omitempty"` // when the youngest id was made whose outcome had to be forgotten early
+	RequestFloor pbs.Time `cbor:"51,keyasint,omitempty"` // outcomes of ids made before it had to be forgotten early
 
 	Licenses *Licenses `cbor:"40,keyasint,omitempty"` // cpus in use; replaced, never written to
 }

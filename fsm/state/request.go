@@ -38,8 +38,8 @@ func (tx *Tx) Remember(r *Request) {
 // are refused from now on, for they cannot be told from it (L8).
 func (tx *Tx) forget(r *Request) {
 	tx.deleteRequest(r)
-	if made, ok := r.ID.Made(); ok && tx.Now()-r.At < requestTTL && made > tx.cluster.RequestFloor {
-		tx.EditCluster().RequestFloor = made
+	if made, ok := r.ID.Made(); ok && tx.Now()-r.At < requestTTL && made >= tx.cluster.RequestFloor {
+		tx.EditCluster().RequestFloor = made + 1
 	}
 }
 

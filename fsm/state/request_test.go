@@ -138,7 +138,7 @@ func TestForget_EarlyRaisesTheFloor(t *testing.T) {
 	}
 	tx.forget(&Request{ID: young, At: 2*requestTTL - 1})
 	s.Commit(tx)
-	if want := pbs.Time(time.Second); s.RequestFloor() != want {
+	if want := pbs.Time(time.Second) + 1; s.RequestFloor() != want {
 		t.Errorf("floor %d, want %d", s.RequestFloor(), want)
 	}
 }

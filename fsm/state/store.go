@@ -74,7 +74,7 @@ func (s *Store) Publish() *View {
 // Clock returns the greatest time applied so far.
 func (s *Store) Clock() pbs.Time { return s.cur.cluster.Time }
 
-// RequestFloor returns when the youngest request id was made whose outcome was forgotten early.
+// RequestFloor returns the time before which request ids were made whose outcomes may have been forgotten early.
 func (s *Store) RequestFloor() pbs.Time { return s.cur.cluster.RequestFloor }
 
 // Remembered returns the outcome of a request that the writer's present state
