@@ -249,7 +249,7 @@ a.resources_available["mem"] = pbs.size("300gb")
 `, hosts...)
 	for _, host := range hosts {
 		for _, text := range []string{
-			"event is EXECHOST_PERIODIC", "hook_name is period", "hook_type is site", "requestor is root", "requestor_host is " + host,
+			"event is EXECHOST_PERIODIC", "hook_name is period", "hook_type is site", "requestor is pbs_mom", "requestor_host is " + host,
 			"alarm is 5", "freq is 5", "order is 1", "server is ", "queue workq of type Execution, started True", "job " + job + " of queue workq, state 4",
 			"vnode hosta, ", "vnode hostb, ", "local job " + job + " is " + job, "local ncpus is 8, a int", "local mem is 8gb, a size",
 		} {

@@ -22,6 +22,12 @@ const patience = 30 * time.Second
 
 func TestCases(t *testing.T) { cases(t, shared, "*.txtar") }
 
+// TestCases_Apart plays the scripts that would be in the way of others: they have settings of the
+// server and hosts for themselves.
+func TestCases_Apart(t *testing.T) {
+	cases(t, newCluster(t, "--replicas", "3", "--mom", "big:ncpus=8,mem=8gb"), "apart/*.txtar")
+}
+
 // TestCases_AtAFollower plays the scripts again on a new cluster, by the gateway of a replica that
 // does not lead; in short tests only the numbered cases of the specification.
 func TestCases_AtAFollower(t *testing.T) {

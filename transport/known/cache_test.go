@@ -60,10 +60,10 @@ func newService(t *testing.T, opts Options[string]) (*service, *Cache[string]) {
 }
 
 // took returns what Get says, and how long it took.
-func took(t *testing.T, c *Cache[string], key string) (string, error, time.Duration) {
+func took(t *testing.T, c *Cache[string], key string) (string, time.Duration, error) {
 	begin := time.Now()
 	v, err := c.Get(t.Context(), key)
-	return v, err, time.Since(begin)
+	return v, time.Since(begin), err
 }
 
 // What is known stays good for a day while the service hangs, and nobody waits for it; who was
@@ -71,21 +71,21 @@ func took(t *testing.T, c *Cache[string], key string) (string, error, time.Durat
 func TestCache_Hangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := newService(t, Options[string]{})
-		if v, err, _ := took(t, c, "joe"); v != "1000" || err != nil {
+		if v, _, err := took(t, c, "joe"); v != "1000" || err != nil {
 			t.Fatalf("joe: %q, %v", v, err)
 		}
 		s.hang(true)
 		time.Sleep(62 * time.Second)
-		if v, err, d := took(t, c, "joe"); v != "1000" || err != nil || d > patienceKnown {
+		if v, d, err := took(t, c, "joe"); v != "1000" || err != nil || d > patienceKnown {
 			t.Errorf("known: %q, %v after %v", v, err, d)
 		}
 		for _, most := range []time.Duration{patienceNew, 0} { // who asks again is told at once
-			if _, err, d := took(t, c, "ann"); !errors.Is(err, ErrSilent) || d > most {
+			if _, d, err := took(t, c, "ann"); !errors.Is(err, ErrSilent) || d > most {
 				t.Errorf("unknown: %v after %v", err, d)
 			}
 		}
 		for range 23 {
-			if v, err, d := took(t, c, "joe"); v != "1000" || err != nil || d != 0 {
+			if v, d, err := took(t, c, "joe"); v != "1000" || err != nil || d != 0 {
 				t.Errorf("known while the service is silent: %q, %v after %v", v, err, d)
 			}
 			time.Sleep(time.Hour)
@@ -94,7 +94,7 @@ func TestCache_Hangs(t *testing.T) {
 			t.Errorf("silent: %+v", silent)
 		}
 		time.Sleep(time.Hour)
-		if _, err, _ := took(t, c, "joe"); !errors.Is(err, ErrSilent) {
+		if _, _, err := took(t, c, "joe"); !errors.Is(err, ErrSilent) {
 			t.Errorf("after a day: %v", err)
 		}
 		s.hang(false)
@@ -104,7 +104,7 @@ func TestCache_Hangs(t *testing.T) {
 			t.Errorf("back: %+v, told %v", c.Silent(), s.told)
 		}
 		s.mu.Unlock()
-		if v, err, _ := took(t, c, "joe"); v != "1000" || err != nil {
+		if v, _, err := took(t, c, "joe"); v != "1000" || err != nil {
 			t.Errorf("back: %q, %v", v, err)
 		}
 	})
@@ -114,20 +114,20 @@ func TestCache_Hangs(t *testing.T) {
 func TestCache_OneQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := newService(t, Options[string]{})
-		if _, err, _ := took(t, c, "joe"); err != nil {
+		if _, _, err := took(t, c, "joe"); err != nil {
 			t.Fatal(err)
 		}
 		s.hang(true)
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				if _, err, d := took(t, c, "ann"); !errors.Is(err, ErrSilent) || d != patienceNew {
+				if _, d, err := took(t, c, "ann"); !errors.Is(err, ErrSilent) || d != patienceNew {
 					t.Errorf("%v after %v", err, d)
 				}
 			})
 		}
 		wg.Go(func() {
-			if v, err, d := took(t, c, "joe"); v != "1000" || err != nil || d != 0 {
+			if v, d, err := took(t, c, "joe"); v != "1000" || err != nil || d != 0 {
 				t.Errorf("joe waits for ann: %q, %v after %v", v, err, d)
 			}
 		})
@@ -148,7 +148,7 @@ func TestCache_News(t *testing.T) {
 			s.mu.Lock()
 			s.table["joe"] = now
 			s.mu.Unlock()
-			v, err, _ := took(t, c, "joe")
+			v, _, err := took(t, c, "joe")
 			if v != now || (err == nil) != (now != "") {
 				t.Errorf("%q is %q, %v", now, v, err)
 			}
@@ -167,17 +167,17 @@ func TestCache_VoidAndRecalled(t *testing.T) {
 			Recall: func(key string) (string, time.Time, bool) { return "77", begin, key == "old" },
 			Keep:   func(v string) time.Duration { return map[string]time.Duration{"77": 30 * Day}[v] + Day },
 		})
-		if _, err, _ := took(t, c, "joe"); err != nil {
+		if _, _, err := took(t, c, "joe"); err != nil {
 			t.Fatal(err)
 		}
 		s.hang(true)
 		time.Sleep(time.Second)
 		forgotten = time.Now()
-		if v, err, _ := took(t, c, "joe"); !errors.Is(err, ErrSilent) {
+		if v, _, err := took(t, c, "joe"); !errors.Is(err, ErrSilent) {
 			t.Errorf("forgotten: %q, %v", v, err)
 		}
 		time.Sleep(29 * Day)
-		if v, err, _ := took(t, c, "old"); v != "77" || err != nil {
+		if v, _, err := took(t, c, "old"); v != "77" || err != nil {
 			t.Errorf("recalled: %q, %v", v, err)
 		}
 	})
@@ -187,13 +187,13 @@ func TestCache_VoidAndRecalled(t *testing.T) {
 func TestCache_Renews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := newService(t, Options[string]{})
-		if _, err, _ := took(t, c, "joe"); err != nil {
+		if _, _, err := took(t, c, "joe"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Hour)
 		s.hang(true)
 		time.Sleep(20 * time.Hour)
-		if v, err, _ := took(t, c, "joe"); v != "1000" || err != nil {
+		if v, _, err := took(t, c, "joe"); v != "1000" || err != nil {
 			t.Errorf("known 40 hours ago, confirmed 20 hours ago: %q, %v", v, err)
 		}
 	})
