@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -18,8 +19,16 @@ import (
 // ReleaseNodes takes vnodes from a running job: pbs_release_nodes. It returns when the mother
 // superior has saved the change and it is committed, or when it came to nothing.
 func (b *Batch) ReleaseNodes(ctx context.Context, r *connect.Request[api.ReleaseNodesRequest]) (*connect.Response[api.ReleaseNodesReply], error) {
+	soon, cancel := context.WithTimeout(ctx, startedWithin)
+	defer cancel()
 	for {
 		res, err := b.releaseNow(ctx, r)
+		if early, ok := errors.AsType[*starting](err); ok {
+			if b.awaitStart(soon, r.Msg.GetJob()) != nil {
+				return nil, early.error
+			}
+			continue
+		}
 		if _, busy := errors.AsType[*underWay](err); busy {
 			if err := b.awaitRelease(ctx, r.Msg.GetJob()); err != nil {
 				return nil, err
@@ -41,6 +50,16 @@ func (b *Batch) releaseNow(ctx context.Context, r *connect.Request[api.ReleaseNo
 	defer done()
 	return b.change(ctx, r, func(p person) ([]command.Command, error) { return b.releaseNodes(p, r.Msg) })
 }
+
+// startedWithin is how long a release waits for the start of its run to be known: a program that
+// releases vnodes as its first deed is sooner than the word of its mother superior.
+const startedWithin = 3 * time.Second
+
+// starting is the refusal of a release of a run whose program is about to run.
+type starting struct{ error }
+
+// Unwrap returns the refusal.
+func (s *starting) Unwrap() error { return s.error }
 
 // underWay is the refusal of a release while another one of the job is open: nothing was
 // proposed, and it is tried again after that.
@@ -80,6 +99,10 @@ func (b *Batch) releaseNodes(p person, r *api.ReleaseNodesRequest) ([]command.Co
 		return []command.Command{cmd}, nil
 	case pbs.ResourceBusy:
 		return nil, &underWay{err}
+	case pbs.BadState:
+		if isStarting(j) {
+			return nil, &starting{err}
+		}
 	case pbs.SystemError:
 		return nil, &noted{err, string(j.ID), linesOf(p.view, err)}
 	}
@@ -103,6 +126,18 @@ func (b *Batch) released(ctx context.Context, res state.Result) error {
 		}
 		open, err := j.ReleaseOutcome(res.Release)
 		return !open, err
+	})
+}
+
+func isStarting(j *state.Job) bool {
+	return j.State == pbs.Running && j.Substate == pbs.SubStarting
+}
+
+// awaitStart waits until the run of a job is no longer about to start.
+func (b *Batch) awaitStart(ctx context.Context, job string) error {
+	return b.awaitJob(ctx, func(v *state.View) (bool, error) {
+		j, err := jobOf(v, job)
+		return err != nil || !isStarting(j), nil
 	})
 }
 

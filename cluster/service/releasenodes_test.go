@@ -2,8 +2,11 @@ package service
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport/api"
 )
 
@@ -36,4 +39,25 @@ func TestReleaseNodes_Refusals(t *testing.T) {
 			t.Errorf("%s: %v, want code %v", c.what, err, c.want)
 		}
 	}
+}
+
+// A job whose first line gives vnodes back is heard before its start is known here: the release
+// waits for that, and is refused only if it does not come.
+func TestReleaseNodes_WaitsForTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newStartingJob(t)
+		refused := w.release()
+		w.waits(refused)
+		time.Sleep(startedWithin)
+		w.answered(refused, pbs.BadState)
+		release := w.release()
+		w.waits(release)
+		w.started()
+		w.waits(release)
+		if kinds := w.open(); len(kinds) != 1 || kinds[0] != state.OrderRelease {
+			t.Fatalf("open orders of kinds %v", kinds)
+		}
+		w.confirm()
+		w.answered(release, 0)
+	})
 }

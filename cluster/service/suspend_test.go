@@ -18,6 +18,13 @@ type spreadJob struct {
 }
 
 func newSpreadJob(t *testing.T) *spreadJob {
+	w := newStartingJob(t)
+	w.started()
+	return w
+}
+
+// newStartingJob is one of which nobody knows yet that its program runs.
+func newStartingJob(t *testing.T) *spreadJob {
 	b := newBench(t)
 	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
@@ -25,8 +32,11 @@ func newSpreadJob(t *testing.T) *spreadJob {
 	w := &spreadJob{b, b.mustSubmit("ann@hosta", set("Resource_List.select", "2:ncpus=2"), set("Resource_List.place", "scatter"))}
 	b.do(&command.StartJob{Job: pbs.JobID(w.id), ExecVnode: "(hosta:ncpus=2)+(hostb:ncpus=2)"})
 	w.confirm()
-	b.do(&command.JobStarted{Source: command.Source{Host: "hosta", Spool: "s", Seq: 1}, Job: pbs.JobID(w.id), RunCount: 1, Session: 7})
 	return w
+}
+
+func (w *spreadJob) started() {
+	w.do(&command.JobStarted{Source: command.Source{Host: "hosta", Spool: "s", Seq: 1}, Job: pbs.JobID(w.id), RunCount: 1, Session: 7})
 }
 
 // open returns the kinds of the open orders of the mother superior.
