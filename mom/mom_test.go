@@ -155,7 +155,7 @@ func TestDeliver_NewEpochRegistersFirst(t *testing.T) {
 			t.Errorf("refused: %v", a)
 		}
 		sleep(time.Second)
-		w.wants("1.srv", "1 started", "1 ended -29")
+		w.wants("1.srv", "1 started", "1 ended 265")
 	})
 }
 
@@ -168,11 +168,11 @@ func TestKill_TermThenKill(t *testing.T) {
 		w.up()
 		w.deliver(w.run("1.srv", "x"), w.run("2.srv", "x"), w.run("3.srv", "x"))
 		w.deliver(w.kill("1.srv", 10*time.Second, false), w.kill("2.srv", 10*time.Second, false), w.kill("3.srv", 0, true))
-		w.wants("1.srv", "1 started", "1 ended -29")
+		w.wants("1.srv", "1 started", "1 ended 271")
 		w.wants("2.srv", "1 started")
 		w.wants("3.srv", "1 started", "1 ended -11")
 		sleep(10 * time.Second)
-		w.wants("2.srv", "1 started", "1 ended -29")
+		w.wants("2.srv", "1 started", "1 ended 265")
 		if got := w.host.Signals("2.srv"); !slices.Equal(got, []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}) {
 			t.Errorf("signals %v", got)
 		}
