@@ -69,19 +69,48 @@ func replaceDir(path string, uid, gid int) (aside string, err error) {
 	}
 	dir, err := os.OpenFile(made, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err == nil {
-		err = errors.Join(dir.Chown(uid, gid), dir.Close())
+		err = errors.Join(handOver(dir, uid, gid), dir.Close())
 	}
 	if err == nil {
-		err = unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
-	}
-	if errors.Is(err, unix.EEXIST) {
-		if err = unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE); err == nil {
-			return made, nil
-		}
+		aside, err = putInPlace(made, path)
 	}
 	if err != nil {
 		_ = os.Remove(made)
 		return "", fmt.Errorf("make %s: %w", path, err)
 	}
-	return "", nil
+	return aside, nil
+}
+
+// handOver gives a new folder to its owner. Where others may rename what is not theirs, another
+// folder can have got its name since: one that is not ours, not private or not empty is not it.
+func handOver(dir *os.File, uid, gid int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(dir.Fd()), &st); err != nil {
+		return err
+	}
+	names, _ := dir.Readdirnames(1)
+	if st.Uid != uint32(os.Geteuid()) || st.Mode&0o777 != 0o700 || len(names) > 0 {
+		return &Occupied{dir.Name(), st.Uid}
+	}
+	return dir.Chown(uid, gid)
+}
+
+// putInPlace renames a folder to path; what stands there gets the name that is returned.
+func putInPlace(made, path string) (aside string, err error) {
+	err = unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+	switch {
+	case errors.Is(err, unix.EEXIST):
+		return made, unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE)
+	case !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS):
+		return "", err
+	}
+	// Network file systems know no flags. A plain rename of a folder replaces an empty folder only.
+	if err = unix.Rename(made, path); err == nil || errors.Is(err, unix.ENOENT) {
+		return "", err
+	}
+	aside = path + "." + rand.Text()
+	if err = unix.Rename(path, aside); err != nil {
+		return "", err
+	}
+	return aside, unix.Rename(made, path)
 }
