@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -88,10 +89,20 @@ func Folder(path string, mode fs.FileMode) error {
 		return err
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm()&foreign == 0 {
+	if err != nil {
 		return err
 	}
-	return os.Chmod(path, info.Mode()&^(foreign|fs.ModeSticky))
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to uid %d, who could replace what is in it: give it to the account of the daemon", path, st.Uid)
+	}
+	if info.Mode().Perm()&foreign == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return fmt.Errorf("others may write in %s, and it is no folder that could be closed to them: %w", path, err)
+	}
+	return errors.Join(f.Chmod(info.Mode()&^(foreign|fs.ModeSticky)), f.Close())
 }
 
 // Closed refuses a file that everybody may write; one that is missing is none. What a daemon
