@@ -44,7 +44,11 @@ func (c *Cache[V]) begin(key string) error {
 func (c *Cache[V]) question(key string) (any, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, questionLife)
 	defer cancel()
-	late := time.AfterFunc(patienceNew, func() { c.quiet(fmt.Errorf("no answer within %s", patienceNew)) })
+	late := time.AfterFunc(patienceNew, func() {
+		if c.isOpen(key) {
+			c.quiet(fmt.Errorf("no answer within %s", patienceNew))
+		}
+	})
 	defer late.Stop()
 	began := time.Now()
 	v, err := c.opts.Ask(ctx, key)
@@ -69,6 +73,13 @@ func (c *Cache[V]) question(key string) (any, error) {
 		c.opts.Told(was.Since, nil)
 	}
 	return a, nil
+}
+
+func (c *Cache[V]) isOpen(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, open := c.open[key]
+	return open
 }
 
 // failLocked remembers when a question has failed.
@@ -162,6 +173,9 @@ func (c *Cache[V]) sweep() {
 		case a.no == nil && time.Since(a.told) > renewAfter && time.Since(a.used) < Day:
 			renew = append(renew, key)
 		}
+	}
+	if c.silence.Err != nil {
+		renew = nil // the probe asks until there are answers again
 	}
 	if len(c.answers) > 0 {
 		c.sweeper = time.AfterFunc(sweepEvery, c.sweep)

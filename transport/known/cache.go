@@ -75,6 +75,8 @@ type answer[V any] struct {
 	no    error     // not nil: there is no such thing
 	told  time.Time // when the question was asked
 	used  time.Time
+
+	recalled bool // others were told: nobody has asked here yet
 }
 
 // A Silence is the time since which a service has not answered.
@@ -129,7 +131,7 @@ func (c *Cache[V]) Get(ctx context.Context, key string) (V, error) {
 		return known.value, known.no
 	}
 	patience := c.patience()
-	if known == nil {
+	if known == nil || known.recalled && c.Silent().Err == nil {
 		patience = patienceNew - c.asked(key)
 	}
 	return c.await(ctx, key, known, patience)
@@ -199,14 +201,14 @@ func (c *Cache[V]) look(key string) (known *answer[V], fresh bool) {
 	c.mu.Unlock()
 	if a == nil && c.opts.Recall != nil {
 		if v, told, ok := c.opts.Recall(key); ok {
-			a = &answer[V]{value: v, told: told, used: time.Now()}
+			a = &answer[V]{value: v, told: told, used: time.Now(), recalled: true}
 			c.recalled(key, a)
 		}
 	}
 	if a == nil || !c.counts(a) {
 		return nil, false
 	}
-	return a, time.Since(a.told) < c.opts.Fresh
+	return a, !a.recalled && time.Since(a.told) < c.opts.Fresh
 }
 
 // recalled keeps what others had on record, unless an answer has come meanwhile.
