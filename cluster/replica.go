@@ -154,12 +154,12 @@ func (r *Replica) Run(ctx context.Context) error {
 		r.fresh.end()
 		r.local.end()
 		if ctx.Err() != nil { // told to stop while it waited for the others
-			return errors.Join(wantsAgain(ctx), r.stores.Close())
+			return errors.Join(wantsAgain(ctx), r.closeStores())
 		}
 		if stopped := r.cfg.Machine.Err(); stopped != nil {
 			err = stopped // Raft tells of its consequences only
 		}
-		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, r.beginAnew(err)), r.stores.Close())
+		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, r.beginAnew(err)), r.closeStores())
 	}
 	r.node.Store(n)
 

@@ -57,9 +57,9 @@ func (r *Replica) heedRoom(members []member) {
 	was, now := r.full.Load(), (*Alarm)(nil)
 	switch {
 	case hold(spent):
-		now = noWrites(fmt.Sprintf("no changes are taken: no room is left on the disks of %v", spent))
+		now = noWrites(fmt.Sprintf("no changes are taken: no room is left on the disks of %v", spent), "make room on these disks")
 	case hold(low):
-		now = noWrites(fmt.Sprintf("no jobs are taken or started: little room is left on the disks of %v", low))
+		now = noWrites(fmt.Sprintf("no jobs are taken or started: little room is left on the disks of %v", low), "make room on these disks, or delete jobs")
 	}
 	r.spent.Store(hold(spent))
 	r.full.Store(now)
@@ -71,8 +71,8 @@ func (r *Replica) heedRoom(members []member) {
 	}
 }
 
-func noWrites(text string) *Alarm {
-	return &Alarm{Kind: AlarmNoWrites, Text: text, Advice: "make room on these disks, or delete jobs; all is taken again by itself"}
+func noWrites(text, advice string) *Alarm {
+	return &Alarm{Kind: AlarmNoWrites, Text: text, Advice: advice + "; all is taken again by itself"}
 }
 
 // spent reports whether nothing is left of the reserve.
@@ -82,6 +82,9 @@ func (d Disk) spent() bool { return d.Free >= 0 && d.Free < roomToStart }
 func (r *Replica) saveLow(last time.Time) time.Time {
 	if !r.room.low.Load() || r.machine.proposals.Load() == 0 || time.Since(last) < lowSaveEvery {
 		return last
+	}
+	if saved, err := r.stores.Snapshots().List(); err == nil && len(saved) > 0 && r.room.free.Load() < saved[0].Size+roomToStart {
+		return last // it would take the reserve
 	}
 	select {
 	case r.machine.due <- struct{}{}:
@@ -93,7 +96,7 @@ func (r *Replica) saveLow(last time.Time) time.Time {
 // RoomFor refuses what would leave the disk of this replica too little room for its log.
 func (r *Replica) RoomFor(bytes int64) error {
 	free, err := r.stores.Room()
-	if err != nil || free-bytes >= roomLow {
+	if err != nil || free-bytes >= roomEnough {
 		return nil // what cannot be told is found out by the write
 	}
 	return errors.Join(ErrNoRoom, pbs.Errorf(pbs.ResourceBusy,

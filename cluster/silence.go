@@ -177,6 +177,15 @@ func (r *Replica) leading(ctx context.Context, n *node) <-chan bool {
 		leads := false
 		for {
 			changed := r.guard.silence.next()
+			if leads && n.silenced() { // since the last look, and before changed was taken
+				leads = false
+				select {
+				case out <- false:
+				case <-ctx.Done():
+					return
+				}
+				continue
+			}
 			select {
 			case <-ctx.Done():
 				return

@@ -107,7 +107,7 @@ func (k *Keeper) Missing() int { return int(k.missing.Load()) }
 // voters has it on its disks. It goes on to the others by itself.
 func (k *Keeper) Put(ctx context.Context, body []byte) (pbs.Blob, error) {
 	b := pbs.NameBlob(body)
-	if err := k.Take(b, bytes.NewReader(body)); err != nil {
+	if err := k.takeWithin(ctx, b, body); err != nil {
 		return b, err
 	}
 	votes, voters, open := 0, 0, 0
@@ -143,6 +143,20 @@ func (k *Keeper) Put(ctx context.Context, body []byte) (pbs.Blob, error) {
 		}
 	}
 	return b, nil
+}
+
+// takeWithin stores a content here, and waits for the disk as long as ctx does.
+func (k *Keeper) takeWithin(ctx context.Context, b pbs.Blob, body []byte) error {
+	taken := make(chan error, 1)
+	if !k.spawn(func() { taken <- k.Take(b, bytes.NewReader(body)) }) {
+		return pbs.Refuse(pbs.NoQuorum)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-taken:
+		return err
+	}
 }
 
 // unstored is the refusal of a content that no majority could store.
@@ -211,7 +225,8 @@ func (k *Keeper) Held(sum pbs.BlobSum) (pbs.Blob, bool) {
 	return pbs.Blob{Sum: sum, Size: h.size}, ok
 }
 
-// Open opens a blob, which it fetches if it is not here. A refusal means that no replica has it.
+// Open opens a blob, which it fetches if it is not here. ErrLost: no replica has it; another
+// error says nothing of what another replica could do.
 func (k *Keeper) Open(ctx context.Context, b pbs.Blob) (io.ReadCloser, error) {
 	f, err := k.Here(b)
 	if !errors.Is(err, ErrAbsent) {
@@ -238,7 +253,7 @@ func (k *Keeper) fetch(ctx context.Context, b pbs.Blob) error {
 		errs, lost = errors.Join(errs, fmt.Errorf("%s: %w", m.Name, err)), lost && errors.Is(err, ErrAbsent)
 	}
 	if lost {
-		return pbs.Errorf(pbs.SystemError, "no replica has the script %s any more: submit the job again", b.Sum)
+		return errors.Join(ErrLost, pbs.Errorf(pbs.SystemError, "no replica has the script %s any more: submit the job again", b.Sum))
 	}
 	return fmt.Errorf("fetch the script %s: %w", b.Sum, errs)
 }
@@ -332,7 +347,7 @@ func (k *Keeper) collect(v *state.View) {
 		return
 	}
 	before := time.Unix(0, int64(v.Now()-state.BlobFresh)).Add(-grace)
-	blobs, bytes, err := k.store.Collect(before, v.NamesBlob)
+	blobs, bytes, err := k.store.Collect(before, time.Duration(state.BlobFresh)+grace, v.NamesBlob)
 	if err != nil {
 		k.config.Logger.Warn("cannot remove scripts that no job has", "err", err)
 	}

@@ -165,6 +165,7 @@ func TestKeeper_FetchesWhatIsMissing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // c was asked, too
 		s.name("1.srv", b)
 		s.name("2.srv", b)
 		delete(s.down, "c")

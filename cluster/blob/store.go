@@ -20,6 +20,9 @@ import (
 // ErrAbsent means that a blob is not there.
 var ErrAbsent = errors.New("no such blob")
 
+// ErrLost means that no replica has a blob any more.
+var ErrLost = errors.New("no replica has the blob")
+
 // errDamaged means that a content is not that of its name.
 var errDamaged = errors.New("the content is not that of its name")
 
@@ -142,24 +145,39 @@ func (s *Store) Open(b pbs.Blob) (*os.File, error) {
 		if err == nil {
 			return f, nil
 		}
-		_ = f.Close()
+		defer f.Close()
 	}
 	if errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.held, b.Sum)
+		s.forget(b.Sum, f)
 		err = errors.Join(fmt.Errorf("%w: %s", ErrAbsent, b.Sum), err)
 	}
 	return nil, err
 }
 
+// forget drops a blob whose file is gone, or was found damaged; one that has been written anew in
+// its place stays.
+func (s *Store) forget(sum pbs.BlobSum, damaged *os.File) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	there, err := os.Stat(s.path(sum))
+	if err == nil && damaged != nil {
+		was, e := damaged.Stat()
+		if e != nil || !os.SameFile(there, was) {
+			return
+		}
+		_ = os.Remove(s.path(sum))
+	}
+	delete(s.held, sum)
+}
+
 // Collect removes what keep does not want to stay, of all that was said to be about to be
-// named before a time. It returns how many blobs and bytes that were.
-func (s *Store) Collect(before time.Time, keep func(pbs.BlobSum) bool) (blobs int, bytes int64, err error) {
+// named before a time, and so long ago as this process measures it: its clock may be wrong. It
+// returns how many blobs and bytes that were.
+func (s *Store) Collect(before time.Time, age time.Duration, keep func(pbs.BlobSum) bool) (blobs int, bytes int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for sum, h := range s.held {
-		if !h.at.Before(before) || keep(sum) {
+		if !h.at.Before(before) || time.Since(h.at) < age || keep(sum) {
 			continue
 		}
 		if e := os.Remove(s.path(sum)); e != nil && !errors.Is(e, fs.ErrNotExist) {

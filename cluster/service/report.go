@@ -3,11 +3,13 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/blob"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -296,6 +298,9 @@ func (s *Report) sendScript(ctx context.Context, v *state.View, id pbs.JobID, se
 		return inPieces(bytes.NewReader(script.Body), scriptChunk, send)
 	}
 	body, err := s.Blobs.Open(ctx, *script.Blob)
+	if err != nil && !errors.Is(err, blob.ErrLost) { // another replica may give it, or this one in a while
+		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("script of %s: %w", id, err))
+	}
 	if err != nil {
 		return fmt.Errorf("script of %s: %w", id, err)
 	}
