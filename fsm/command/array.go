@@ -134,7 +134,7 @@ func subjobReturned(tx *state.Tx, m Meta, sub *state.Job) {
 	next := *parent
 	a := next.EditArray()
 	a.Live--
-	if sub.FailedRuns > 0 {
+	if sub.FailedRuns > 0 || len(sub.Avoid) > 0 {
 		a.Fruitless, a.FruitlessAt = a.Fruitless+1, m.At
 	}
 	next.Holds |= sub.Holds
@@ -254,9 +254,9 @@ func followParent(tx *state.Tx, id pbs.JobID, fresh bool) {
 	for _, old := range slices.Collect(tx.ReturnedSubjobs(parent)) {
 		next := parent.Subjob(old.Index())
 		next.State, next.Substate, next.Eligible, next.Comment = old.State, old.Substate, old.Eligible, old.Comment
-		next.RunCount, next.Unconfirmed, next.FailedRuns = old.RunCount, old.Unconfirmed, old.FailedRuns
+		next.RunCount, next.Unconfirmed, next.FailedRuns, next.Avoid = old.RunCount, old.Unconfirmed, old.FailedRuns, old.Avoid
 		if fresh {
-			next.FailedRuns, next.Comment = 0, ""
+			next.FailedRuns, next.Avoid, next.Comment = 0, nil, ""
 		}
 		settle(next, tx.Now())
 		tx.PutJob(next)

@@ -61,6 +61,11 @@ func (r *Runner) hindered(ev Event, why error) Event {
 	case t.Sister || !r.fresh || t.Aborted:
 		return ev
 	case (t.State == Accepted || t.State == Joining) && (!t.Staging || staged):
+		switch ev.(type) {
+		case Accept, Fetched, Joined, JoinFailed, StagedIn, Failed:
+		default: // what is under way may still go on to the program
+			return ev
+		}
 		if !over {
 			ev = Failed{Status: ExitRetry, Reason: why.Error(), Fault: r.site.Host}
 		}
