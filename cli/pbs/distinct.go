@@ -16,7 +16,7 @@ func numbered(id pbs.JobID) string {
 // the same job, the same subjobs, subjobs of an array that was named as a whole. What is no
 // identifier stays.
 func distinct(operands []string) []string {
-	named, subjobs := map[string]bool{}, map[string]pbs.Indices{}
+	named, subjobs := map[string]bool{}, map[string][]pbs.Indices{}
 	var all []string
 	for _, operand := range operands {
 		bare, at, _ := strings.Cut(operand, "@")
@@ -35,10 +35,11 @@ func distinct(operands []string) []string {
 			all = append(all, operand)
 			continue
 		}
-		left := set.Minus(subjobs[array])
-		for index := range left.From(0) {
-			subjobs[array] = subjobs[array].With(index)
+		left := set
+		for _, before := range subjobs[array] {
+			left = left.Minus(before)
 		}
+		subjobs[array] = append(subjobs[array], left)
 		if left.Count() == set.Count() {
 			all = append(all, operand)
 		} else if left.Count() > 0 {
