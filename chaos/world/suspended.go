@@ -71,7 +71,8 @@ func (p *programs) noteHalt(h proc.Handle, sig syscall.Signal) {
 	}
 }
 
-// resume lets every suspended job go on, and tells which there were.
+// resume lets every job go on that somebody has suspended, and tells which are suspended. Those that
+// made way for others are the scheduler's to resume.
 func (w *World) resume(ctx context.Context) string {
 	r := w.leader()
 	if r == nil {
@@ -80,6 +81,9 @@ func (w *World) resume(ctx context.Context) string {
 	text := ""
 	for j := range r.machine.View().Suspensions() {
 		text = fmt.Sprintf("%s is suspended", j.ID)
+		if j.Substate == pbs.SubSchedSuspended {
+			continue
+		}
 		if _, err := w.manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: string(j.ID), Signal: "resume"})); err != nil {
 			text += ": " + err.Error()
 		}
