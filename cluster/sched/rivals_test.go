@@ -225,6 +225,6 @@ func TestPreempt_ComesToRest(t *testing.T) {
 		}
 	})
 	if suspended == 0 {
-		t.Log("nobody was suspended")
+		t.Error("nobody was suspended")
 	}
 }
