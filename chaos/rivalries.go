@@ -51,9 +51,6 @@ func rivals(seed uint64) Scenario {
 	r := choices(seed, "rivals")
 	s := rivalry(fmt.Sprintf("schedule %d", seed), []string{"", "mem", "ncpus", "ncpus,mem"}[r.IntN(4)])
 	s.World.Servers = replicas(seed)
-	if s.World.Restrict == "mem" { // cpus are what most want: whether somebody makes way is chance
-		s.Checks = s.Checks[:len(s.Checks)-1]
-	}
 	s.Faults = fault.Profile{
 		Span: 9 * time.Second, Least: 1, Most: 3, Moms: s.World.Moms, Longest: 5 * time.Second, Followers: s.World.Servers - 1,
 	}.Draw(choices(seed, "faults"))
