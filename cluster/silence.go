@@ -126,18 +126,24 @@ func (s *silence) end(began time.Time) {
 
 // settle ends the silence if there is no reason for it any more.
 func (s *silence) settle() {
+	if since, over := s.lift(); over && s.logger != nil {
+		s.logger.Warn("the store answers again: this replica goes on", "after", time.Since(since))
+	}
+}
+
+// lift ends the silence if there is no reason for it any more, and tells whether it did and since
+// when it was kept.
+func (s *silence) lift() (since time.Time, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since, kept := s.now()
 	if !kept || len(s.late) > 0 || s.node != nil && s.node.raft.State() == raft.Leader && len(s.node.otherVoters()) > 0 {
-		return
-	}
-	if s.logger != nil {
-		s.logger.Warn("the store answers again: this replica goes on", "after", time.Since(since))
+		return time.Time{}, false
 	}
 	s.since.Store(nil)
 	s.spoken, s.hush = context.WithCancel(context.Background())
 	s.turnLocked()
+	return since, true
 }
 
 // await returns when a future of Raft's has its answer, or ctx ends, or a silence begins that
