@@ -47,6 +47,12 @@ func (t Token) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Enrols reports whether a text is meant to be an enrolment token, whatever its form's version,
+// and not a login token.
+func Enrols(text string) bool {
+	return strings.HasPrefix(strings.TrimSpace(text), strings.TrimRight(tokenPrefix, "0123456789"))
+}
+
 var errToken = errors.New("not an enrolment token")
 
 // ParseToken reads the text of a token; blanks around it do no harm.

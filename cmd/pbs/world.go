@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -79,7 +80,7 @@ func dial(t cli.Target) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := client.Options{Token: os.Getenv("RAMPART_TOKEN"), Servers: t.Names, Budget: budget}
+	o := client.Options{Token: loginToken(os.Getenv("RAMPART_TOKEN")), Servers: t.Names, Budget: budget}
 	for _, path := range t.Gateways {
 		o.Replicas = append(o.Replicas, "unix:"+path)
 	}
@@ -100,6 +101,15 @@ func dial(t cli.Target) (*client.Client, error) {
 		return nil, &cli.Unreachable{Server: t.Server, Err: errors.New("no daemon of this host serves it, and there is no login token")}
 	}
 	return client.New(o), nil
+}
+
+// loginToken returns what RAMPART_TOKEN holds, unless it is there to let a daemon join: that says
+// nothing of who calls.
+func loginToken(text string) string {
+	if transport.Enrols(text) {
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 // trust reads the certificate of the cluster's CA.

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"rampart/cmd/rampart/home"
 	"rampart/transport/own"
 )
 
@@ -51,6 +52,9 @@ func (c *call) background(ctx context.Context) error {
 		return err
 	}
 	defer up.Close()
+	if err := home.DropToken(); err != nil { // the daemon has joined by now
+		return err
+	}
 	cmd := exec.Command(c.world.Program)
 	cmd.Args = append([]string{c.world.Args[0], "-N"}, c.world.Args[1:]...)
 	cmd.Dir = string(c.home)

@@ -8,10 +8,17 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"rampart/transport"
 )
 
-// TokenVariable is the variable of the environment with an enrolment token.
+// TokenVariable is the variable of the environment with a token: an enrolment token for what
+// joins a cluster, a login token for the user commands. Neither takes the other's.
 const TokenVariable = "RAMPART_TOKEN"
+
+// DropToken takes a token out of the environment: a daemon has its identity, and what it starts,
+// jobs and hooks above all, is not to find one.
+func DropToken() error { return os.Unsetenv(TokenVariable) }
 
 // maxToken bounds what is read for a token.
 const maxToken = 16 << 10
@@ -54,13 +61,24 @@ func (s TokenSource) read() (string, error) {
 		return s.readFile()
 	}
 	if s.Text == "" {
-		text := os.Getenv(TokenVariable)
-		return text, os.Unsetenv(TokenVariable) // no child needs it
+		return fromEnvironment()
 	}
 	if s.processesAreOpen() {
 		fmt.Fprintln(s.Stderr, "warning: --token shows the token to every user of this host, in its list of processes; use --token-file PATH, or - for standard input, or "+TokenVariable)
 	}
 	return s.Text, nil
+}
+
+// fromEnvironment leaves where it is what is no enrolment token: it is for the caller's commands.
+func fromEnvironment() (string, error) {
+	text := os.Getenv(TokenVariable)
+	if strings.TrimSpace(text) == "" {
+		return "", nil
+	}
+	if !transport.Enrols(text) {
+		return "", errors.New(TokenVariable + " holds no enrolment token; a login token lets nobody join: see rampart token create")
+	}
+	return text, DropToken()
 }
 
 func (s TokenSource) readFile() (string, error) {

@@ -29,11 +29,12 @@ func TestTokenSource(t *testing.T) {
 		"command line, closed list": {source: TokenSource{Text: "shown", Mounts: hidden}, want: "shown"},
 		"closed, then open over it": {source: TokenSource{Text: "shown", Mounts: hidden + open}, want: "shown", warning: "list of processes"},
 		"hidepid=0":                 {source: TokenSource{Text: "shown", Mounts: "proc /proc proc rw,hidepid=0 0 0\n"}, want: "shown", warning: "list of processes"},
-		"command line wins":         {source: TokenSource{Text: "shown", Mounts: hidden}, environment: "kept", want: "shown"},
-		"environment":               {environment: "kept", want: "kept"},
-		"file":                      {source: TokenSource{Path: closed}, environment: "kept", want: "filed"},
+		"command line wins":         {source: TokenSource{Text: "shown", Mounts: hidden}, environment: "rampart1.kept", want: "shown"},
+		"environment":               {environment: "rampart1.kept", want: "rampart1.kept"},
+		"file":                      {source: TokenSource{Path: closed}, environment: "rampart1.kept", want: "filed"},
 		"file for all":              {source: TokenSource{Path: shared}, want: "filed", warning: "may be read by others (mode 0644)"},
 		"standard input":            {source: TokenSource{Path: "-", Stdin: strings.NewReader("typed\n")}, want: "typed"},
+		"a login token":             {environment: "eyJ.kept.x", failure: "a login token lets nobody join"},
 		"nothing":                   {failure: "--token-file is missing"},
 		"empty input":               {source: TokenSource{Path: "-", Stdin: strings.NewReader(" \n")}, failure: "standard input is empty"},
 		"too much":                  {source: TokenSource{Path: "-", Stdin: strings.NewReader(strings.Repeat("x", maxToken+1))}, failure: "is no token"},
@@ -51,8 +52,11 @@ func TestTokenSource(t *testing.T) {
 			if (said.Len() > 0) != (c.warning != "") || !strings.Contains(said.String(), c.warning) {
 				t.Errorf("said %q, want %q", said.String(), c.warning)
 			}
-			if c.want == "kept" && os.Getenv(TokenVariable) != "" {
+			if c.want == "rampart1.kept" && os.Getenv(TokenVariable) != "" {
 				t.Error("children find the token in the environment")
+			}
+			if c.failure != "" && os.Getenv(TokenVariable) != c.environment {
+				t.Error("the login token is gone")
 			}
 		})
 	}

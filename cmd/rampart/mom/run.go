@@ -68,6 +68,9 @@ type daemon struct {
 
 // Run runs the mom of the home until a signal or ctx ends it.
 func Run(ctx context.Context, c Config, o Options) error {
+	if err := home.DropToken(); err != nil {
+		return fmt.Errorf("mom: %w", err)
+	}
 	outside, err := system(c, o)
 	if err != nil {
 		return fmt.Errorf("mom: %w", err)

@@ -69,6 +69,9 @@ type Server struct {
 // stops. An error that wraps cluster.ErrStore means that the disk failed. After a recovery of
 // the cluster it begins again, on what that has left on the disk.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
+	if err := home.DropToken(); err != nil {
+		return err
+	}
 	room, end := context.WithCancel(ctx)
 	var keeping sync.WaitGroup
 	keeping.Go(func() { keepRoom(room) })
