@@ -39,7 +39,7 @@ func (s *Site) waitFor(step StartStep) time.Duration {
 func (r *Runner) joinTolerant(ctx, hooks context.Context, t Task) Event {
 	used, err := r.site.begun(hooks, t)
 	if err != nil {
-		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err)})
+		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err), Fault: r.site.fault(err)})
 	}
 	slots, news := make(chan struct{}, peersAtOnce), &tidings{}
 	start, cancel := context.WithCancel(ctx)

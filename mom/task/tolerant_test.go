@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -265,5 +266,47 @@ func TestRunner_Endures(t *testing.T) {
 	}
 	if got := r.task.Shares["hostb"].CPU; got != time.Minute {
 		t.Errorf("hostb has used %s", got)
+	}
+}
+
+// shortOf are hooks that the host has no processes for.
+type shortOf struct {
+	Hooks
+	err error
+}
+
+func (h shortOf) Begin(context.Context, Task) ([]spool.Used, error) { return nil, h.err }
+func (h shortOf) Ending(context.Context, Task) []spool.Used         { return nil }
+func (h shortOf) Patience(...string) time.Duration                  { return 0 }
+func (h shortOf) Terminates() bool                                  { return false }
+
+// A start that fails before the sisters were asked, for want of what the host has, is that host's fault, whether
+// the job tolerates failures or not; what a hook has refused is nobody's.
+func TestRunner_StartFailsByItsHost(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		err   error
+		fault pbs.HostName
+	}{
+		{"no processes", fmt.Errorf("fork: %w", syscall.EAGAIN), "hosta"},
+		{"refused", ErrHookRerun, ""},
+	} {
+		for kind, of := range map[string]func(*Task){"tolerant": tolerant, "intolerant": spread} {
+			t.Run(c.name+" "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s, _, _ := stageSite(t)
+					s.Host, s.Hooks, s.Peers = "hosta", shortOf{err: c.err}, &troop{}
+					r := NewRunner(s, in(Accepted, of))
+					ctx, cancel := context.WithCancel(t.Context())
+					go r.Run(ctx, Fetched{})
+					last, err := r.Await(ctx, func(t Task) bool { return t.State == Ended })
+					if err != nil || !last.Result.NeverStarted || last.Result.Fault != c.fault {
+						t.Errorf("%+v, %v, want the fault of %q", last.Result, err, c.fault)
+					}
+					cancel()
+					<-r.Done()
+				})
+			})
+		}
 	}
 }
