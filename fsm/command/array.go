@@ -97,15 +97,17 @@ func subjobStarted(tx *state.Tx, m Meta, sub *state.Job, comment string) error {
 	return nil
 }
 
-// subjobRuns notes in the array that one of its starts has come to something.
+// subjobRuns notes in the array that one of its starts has come to something, on hosts that are
+// good for the others as well.
 func subjobRuns(tx *state.Tx, sub *state.Job) {
 	parent, ok := tx.Parent(sub)
-	if !ok || parent.Array.Fruitless == 0 {
+	if !ok || parent.Array.Fruitless == 0 && len(parent.Avoid) == 0 {
 		return
 	}
 	next := *parent
 	a := next.EditArray()
 	a.Fruitless, a.FruitlessAt = 0, 0
+	next.Avoid = slices.DeleteFunc(slices.Clone(next.Avoid), func(host pbs.HostName) bool { return partOf(sub, host, sub.RunCount) })
 	tx.PutJob(&next)
 }
 

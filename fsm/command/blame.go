@@ -15,28 +15,44 @@ const (
 	// maxAvoided is how many hosts a job remembers that have failed it.
 	maxAvoided = 16
 	// maxBlamed is how many hosts a job may blame before it is at fault itself: what fails everywhere
-	// must not take one host after the other out of service.
+	// must not take one host after the other out of service. An array is one job in that.
 	maxBlamed = 3
 	// maxSickWords bounds what is shown of the reason, in bytes.
 	maxSickWords = 200
 )
 
 // notStarted counts a start of the job that has come to nothing: against the host whose fault it
-// was, else against the job.
+// was, else against the job. What one subjob has met its whole array avoids.
 func notStarted(tx *state.Tx, m Meta, j *state.Job, fault pbs.HostName, why string) {
 	if fault == "" {
 		j.FailedRuns++
 		return
 	}
-	if slices.Contains(j.Avoid, fault) || len(j.Avoid) >= maxBlamed {
+	known := j.Avoid
+	parent, subjob := tx.Parent(j)
+	if subjob {
+		known = parent.Avoid
+	}
+	if slices.Contains(j.Avoid, fault) || len(known) >= maxBlamed {
 		j.FailedRuns++ // it cannot have another host, or none is good enough
 	}
-	if len(j.Avoid) < maxBlamed {
+	if len(known) < maxBlamed {
 		blame(tx, m, fault, why)
 	}
-	if !slices.Contains(j.Avoid, fault) {
-		j.Avoid = append(slices.Clone(j.Avoid[max(0, len(j.Avoid)-maxAvoided+1):]), fault)
+	j.Avoid = avoiding(j.Avoid, fault)
+	if subjob && !slices.Contains(known, fault) {
+		next := *parent
+		next.Avoid = avoiding(known, fault)
+		tx.PutJob(&next)
 	}
+}
+
+// avoiding returns the hosts with one more, and without the first of them if they are too many.
+func avoiding(hosts []pbs.HostName, host pbs.HostName) []pbs.HostName {
+	if slices.Contains(hosts, host) {
+		return hosts
+	}
+	return append(slices.Clone(hosts[max(0, len(hosts)-maxAvoided+1):]), host)
 }
 
 // blame counts a failed start against a host. The last of several in a row makes it sick: it takes no

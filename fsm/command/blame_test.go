@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
@@ -128,5 +129,59 @@ func TestHostTrouble_GivesRunsBack(t *testing.T) {
 	}
 	if err := w.View().Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A large array that fails wherever it is tried is one job in that: it takes no more hosts out of service than one. Those that
+// have failed it all its subjobs avoid, until one starts there or the array is released.
+func TestBlame_Array(t *testing.T) {
+	w := sickBench(t)
+	for _, host := range []pbs.HostName{"c", "d", "e", "f"} {
+		w.must(&HostUp{Host: host, SpoolID: "s", Vnodes: []ReportedVnode{{Name: pbs.VnodeName(host), Available: resource.List{{Name: "ncpus", Value: "99"}}}}})
+	}
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Attributes: attr.List{}.Set("array_indices_submitted", "", "0-49")})
+	sub := 0
+	for _, host := range []pbs.HostName{"a", "b", "c", "d", "e", "f"} {
+		for range 3 {
+			w.refused(pbs.JobID("9[].srv").Subjob(uint32(sub)), host)
+			sub++
+		}
+	}
+	sick := ""
+	for h := range w.View().Hosts() {
+		if h.Sick != "" {
+			sick += string(h.Name)
+		}
+	}
+	avoided := func() string {
+		array, _ := w.View().Job("9[].srv")
+		return fmt.Sprint(array.Avoid)
+	}
+	if sick != "ab" || avoided() != "[a b c d e f]" {
+		t.Errorf("sick are %q, it avoids %s", sick, avoided())
+	}
+	w.must(&StartJob{Job: "9[40].srv", ExecVnode: "(d:ncpus=1)"})
+	w.must(&JobStarted{Source: Source{"d", "s", 1}, Job: "9[40].srv", RunCount: 1, Session: 7})
+	if avoided() != "[a b c e f]" {
+		t.Errorf("after a start on d it avoids %s", avoided())
+	}
+	w.must(&HoldJob{Job: "9[].srv", Holds: pbs.HoldUser})
+	w.must(&ReleaseJob{Job: "9[].srv", Holds: pbs.HoldUser})
+	if j, _ := w.View().Job("9[0].srv"); avoided() != "[]" || len(j.Avoid) != 0 {
+		t.Errorf("released it avoids %s, and a subjob %v", avoided(), j.Avoid)
+	}
+	if err := w.View().Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A release forgives what a job was refused for.
+func TestReleaseJob_ForgetsWhomToAvoid(t *testing.T) {
+	w := sickBench(t)
+	w.refused("0.srv", "a")
+	w.must(&HoldJob{Job: "0.srv", Holds: pbs.HoldUser})
+	w.must(&ReleaseJob{Job: "0.srv", Holds: pbs.HoldUser})
+	if j, _ := w.View().Job("0.srv"); len(j.Avoid) != 0 {
+		t.Errorf("it avoids %v", j.Avoid)
 	}
 }

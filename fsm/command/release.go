@@ -25,7 +25,7 @@ func (c *ReleaseJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	holdBack(&next)
 	if next.State == pbs.Held && next.Holds == 0 {
 		settle(&next, m.At)
-		next.FailedRuns = 0
+		next.FailedRuns, next.Avoid = 0, nil
 		if next.Array != nil {
 			a := next.EditArray()
 			a.Fruitless, a.FruitlessAt = 0, 0
