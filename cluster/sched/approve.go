@@ -2,7 +2,6 @@ package sched
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"rampart/fsm/command"
@@ -15,12 +14,33 @@ import (
 const (
 	barFirst = time.Second
 	barMost  = 16 * time.Second
+	// tameFor is how long a job preempts nobody since its start was refused: its victims would have gone for nothing
+	// whenever it is asked about again.
+	tameFor = time.Hour
 )
 
 // A bar keeps a job from being planned.
 type bar struct {
 	until time.Time
 	long  time.Duration
+	tame  bool // it preempts nobody either, as long as it waits
+}
+
+// again returns the bar of a job that does not start this time either.
+func (b bar) again(now time.Time, refused bool) bar {
+	long := barFirst
+	if b.long > 0 && !now.After(b.until.Add(barMost)) {
+		long = min(2*b.long, barMost)
+	}
+	return bar{now.Add(long), long, refused || b.long > 0}
+}
+
+// over tells whether nothing is left of a bar: who was not asked about again for so long has no room.
+func (b bar) over(now time.Time) bool {
+	if b.tame {
+		return now.After(b.until.Add(tameFor))
+	}
+	return now.After(b.until.Add(barMost))
 }
 
 // Approve asks the hooks of runjob about starts that belong together. It says of each, as soon as
@@ -108,8 +128,7 @@ func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left m
 	l.mu.Lock()
 	for _, one := range said {
 		if !one.starts() {
-			long := min(max(barFirst, 2*l.barred[one.job].long), barMost)
-			l.barred[one.job] = bar{time.Now().Add(long), long}
+			l.barred[one.job] = l.barred[one.job].again(time.Now(), one.Why != "")
 			if one.Why != "" {
 				set.Comments = append(set.Comments, command.JobComment{Job: whole(v, one.job), Text: "Not Running: PBS Error: " + one.Why})
 			}
@@ -174,23 +193,28 @@ func whole(v *state.View, id pbs.JobID) pbs.JobID {
 }
 
 // bars returns the jobs that hooks have refused to start lately, and those that hooks of
-// postqueuejob have still to see, for they may want them to be others.
-func (l *Loop) bars(v *state.View) map[pbs.JobID]bool {
+// postqueuejob have still to see, for they may want them to be others; and those that preempt nobody.
+func (l *Loop) bars(v *state.View) (barred, tame map[pbs.JobID]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	// Who was not asked about again for so long is gone, or has no room.
-	maps.DeleteFunc(l.barred, func(_ pbs.JobID, b bar) bool { return now.After(b.until.Add(barMost)) })
-	out := map[pbs.JobID]bool{}
+	barred, tame = map[pbs.JobID]bool{}, map[pbs.JobID]bool{}
 	for id, b := range l.barred {
+		if j, there := v.Job(whole(v, id)); b.over(now) || !there || j.State == pbs.Finished {
+			delete(l.barred, id)
+			continue
+		}
 		if !now.After(b.until) {
-			out[id] = true
+			barred[id] = true
+		}
+		if b.tame {
+			tame[whole(v, id)] = true
 		}
 	}
 	for t := range v.HookTasks() {
 		if t.Event == "postqueuejob" {
-			out[t.Job] = true
+			barred[t.Job] = true
 		}
 	}
-	return out
+	return barred, tame
 }

@@ -54,8 +54,9 @@ type Loop struct {
 	approving sync.WaitGroup
 	mu        sync.Mutex
 	asking    map[pbs.JobID]bool // starts that hooks look at now
-	barred    map[pbs.JobID]bar  // jobs that they have refused
-	mask      uint16             // of events that are logged: the scheduler's log_events
+	barred    map[pbs.JobID]bar  // jobs that they have refused, or want to be others
+	pacer     pacer
+	mask      uint16 // of events that are logged: the scheduler's log_events
 }
 
 const (
@@ -132,7 +133,8 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	planned := timed(l.opts.Meter.plan)
 	began, most := time.Now(), cycleLength(v)
 	l.planner.late = func() bool { return time.Since(began) >= most }
-	l.planner.barred = l.bars(v)
+	l.planner.barred, l.planner.tame = l.bars(v)
+	l.planner.ahead = l.pacer.ahead(v)
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
@@ -146,7 +148,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.preempt(ctx, plan.Preempts)
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
-	due := l.comment(ctx, plan.Comments)
+	due := min(l.comment(ctx, plan.Comments), l.pacer.due(plan))
 	l.log(logDebug, "Req", "", "Leaving Scheduling Cycle")
 	if plan.More {
 		return 0

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"math"
-	"time"
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -18,6 +17,9 @@ type Plan struct {
 	Lines    []Line // for the scheduler's log, bounded
 	More     bool   // more jobs could start than one cycle takes
 	Late     bool   // the time of a cycle was over before all jobs were looked at
+
+	// Paused is when the first of those is due that are passed over after starts that came to nothing; 0: there are none.
+	Paused pbs.Time
 }
 
 // A Start gives vnodes to a job.
@@ -112,6 +114,7 @@ func (c *cycle) run(waits lanes) {
 	for lane := waits.next(); lane != nil; lane = waits.next() {
 		first := lane.lines[0]
 		c.resume(first.rank.level)
+		c.yields, c.beyond = 0, first.rank.over
 		switch {
 		case c.late():
 			return
@@ -130,7 +133,6 @@ func (c *cycle) run(waits lanes) {
 			continue
 		}
 		*lane.taken++
-		c.yields, c.beyond = 0, first.rank.over
 		if c.consider(first.job, first.class); c.yields != 0 {
 			lane.lines.recede(c.order, c.yields) // the rest of an array
 			continue
@@ -172,8 +174,8 @@ func (c *cycle) saidAll(l line) bool {
 		comment = c.hours.shut(l.of.Queue)
 	case c.blocked:
 		comment = breaksOrder
-	case tried && !why.never && c.mayWait(l.job, l.class):
-		return false // it may be a top job
+	case tried && !why.never && (c.mayWait(l.job, l.class) || !held && c.hunts(l.job, l.class)):
+		return false // it may be a top job, or have others preempted
 	case tried:
 		comment = why.comment
 	case !held:
@@ -192,7 +194,7 @@ type reason struct {
 // consider starts a job or says why not. A job whose earlier runs are not
 // confirmed to be over must not start, whatever is free (L2).
 func (c *cycle) consider(j *state.Job, cl *class) {
-	if len(j.Unconfirmed) > 0 || c.now < j.Eligible+pause(j.FailedRuns) || c.slowed(j) {
+	if len(j.Unconfirmed) > 0 || c.paused(j) {
 		return
 	}
 	switch {
@@ -258,7 +260,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		c.explain(j, text)
 		return false
 	}
-	if !tried {
+	if !tried || !why.never && c.hunts(j, cl) {
 		if text := c.reached(j, id); text != "" {
 			apart := c.hours.crosses(j) != "" || c.order.shares.denies(j) || c.order.low(j) != ""
 			if apart || !c.makeRoom(j, cl) {
@@ -303,26 +305,6 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	c.explain(j, why.comment)
 	c.wait(j, cl, why)
 	return false
-}
-
-// pause is how long a job waits after starts that came to nothing. The first few are tried again at once, for they may have met
-// a mom that was going down; then at PBS's pace, which has a job that nobody can start held within half a minute.
-func pause(failed uint32) pbs.Time {
-	const atOnce = 3
-	if failed < atOnce {
-		return 0
-	}
-	return pbs.Time(time.Second)
-}
-
-// slowed tells whether the job is or belongs to an array whose last starts came to
-// nothing: what fails one of its subjobs will fail the others.
-func (c *cycle) slowed(j *state.Job) bool {
-	parent := j
-	if j.IsSubjob() {
-		parent, _ = c.view.Parent(j)
-	}
-	return parent != nil && parent.Array != nil && c.now < parent.Array.FruitlessAt+pause(parent.Array.Fruitless)
 }
 
 // started looks a queue up once: a cycle sees very many jobs of a few queues.

@@ -22,6 +22,8 @@ type Planner struct {
 	heeded     heeded // in that view
 
 	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
+	tame    map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
+	ahead   pbs.Time           // how much later it is than the view says
 	late    func() bool        // whether the time of the next cycle is over; nil: it takes what it takes
 	classes map[key]*class
 	cycle   uint64

@@ -43,9 +43,10 @@ type prey struct {
 
 // An attempt is what decides whether preempting others helps a job.
 type attempt struct {
-	class   *class
-	level   int64
-	targets string
+	class    *class
+	level    int64
+	targets  string
+	outlasts int // top jobs at whose start the job would run still
 }
 
 type bound struct {
@@ -85,8 +86,12 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 	}
 	c.prey.hunter = j
 	a := attempt{class: cl, level: c.waitingLevel(j)}
+	if len(c.prey.victims) == 0 || c.prey.lowest >= a.level || c.planner.tame[j.ID] {
+		return a, false
+	}
 	a.targets, _ = j.Resources.Get("preempt_targets")
-	if len(c.prey.victims) == 0 || c.prey.lowest >= a.level || c.prey.hopeless[a] || strings.EqualFold(a.targets, "NONE") {
+	a.outlasts = c.outlasted(j)
+	if c.prey.hopeless[a] || strings.EqualFold(a.targets, "NONE") {
 		return a, false
 	}
 	if c.prey.jobs == mostPreempting {
@@ -94,6 +99,29 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 		return a, false
 	}
 	return a, true
+}
+
+// hunts tells whether a job may get by preemption what another one of its class did not.
+func (c *cycle) hunts(j *state.Job, cl *class) bool {
+	if c.prey == nil {
+		return false // that one was not let
+	}
+	_, ok := c.attempt(j, cl)
+	return ok
+}
+
+// outlasted counts the top jobs that a job would delay if it got what they are to have.
+func (c *cycle) outlasted(j *state.Job) (n int) {
+	if len(c.tops) == 0 {
+		return 0
+	}
+	end := c.now + walltime(j)
+	for _, t := range c.tops {
+		if end > t.start {
+			n++
+		}
+	}
+	return n
 }
 
 // overcome preempts by the first method that helps the job. Those that must go, go in any case;
