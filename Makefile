@@ -27,10 +27,14 @@ RACE := $(shell command -v "$${CC:-gcc}" >/dev/null 2>&1 && echo -race)
 GOTEST := $(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -vet=off
 # Tests of real processes run alone, so that nothing else takes their time.
 PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
+# Where all is done by one goroutine (the state by law L4, a command by its nature), the race detector has nothing to see.
+UNRACED := ./fsm/... ./cli/... ./cmd/internal/...
+# Says what fails as soon as it does and again at the end, and keeps the times: $(call TESTS,NAME) go test -json ...
+TESTS = $(TOOL) gotestsum --format pkgname-and-test-fails --hide-summary skipped --jsonfile "$$times/$(1).json" --raw-command --
 # What the generated code was made from, and what was made.
 GENERATED_FROM := buf.yaml buf.gen.yaml tools.mod transport/api/*.proto
 
-.PHONY: all build install package demo test test-long mpich strace lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
+.PHONY: all build install package demo test check test-long mpich strace lint vet generated-current generate generate-check fuzz bench bugs chaos clean help
 
 all: build test
 
@@ -66,13 +70,31 @@ demo: build ## three replicas, five moms, a real job, a killed leader; says what
 
 test: lint build strace ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	log=$$(mktemp)
-	trap 'rm -f "$$log"' EXIT
-	all() { $(GOTEST) -short -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS))) 2>&1 | tee "$$log"; }
+	times=$$(mktemp -d)
+	trap 'cat "$$times"/*.json | $(TOOL) gotestsum tool slowest --threshold 0s --num 10; rm -rf "$$times"' EXIT
+	unraced=$$(go list $(UNRACED))
+	$(call TESTS,unraced) go test -json -vet=off -short -timeout 12m $$unraced
+	raced() { $(call TESTS,raced) env $(GOTEST) -json -short -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)) -e "$$unraced"); }
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
-	all || { grep -q '^ThreadSanitizer: CHECK failed' "$$log" && ! grep -qE '^ *--- FAIL|^panic:|^WARNING: DATA RACE' "$$log" && all; } || exit 1
-	[ -z "$(RACE)" ] || go test -vet=off -short -timeout 15m ./chaos # all schedules; with the race detector it plays a few, in files
-	go test -vet=off -short -p 1 -timeout 8m $(PROCESS_TESTS)
+	raced || { grep -q '"Output":"ThreadSanitizer: CHECK failed' "$$times/raced.json" && ! grep -qE '"Output":"( *--- FAIL|panic:|WARNING: DATA RACE)' "$$times/raced.json" && raced; } || exit 1
+	# All schedules; with the race detector the bubble plays a few, in files.
+	[ -z "$(RACE)" ] || $(call TESTS,chaos) go test -json -vet=off -short -timeout 15m ./chaos
+	$(call TESTS,processes) go test -json -vet=off -short -p 1 -timeout 8m $(PROCESS_TESTS)
+
+# BASE is the commit that one's own work began at.
+BASE ?= $(shell git rev-parse --verify -q '@{upstream}' || git rev-parse --verify -q HEAD)
+check: ## judge what changed since BASE in two minutes: lint, and the short tests of it and of what imports it
+	@affected=$$(.ci/affected "$(BASE)")
+	[ -n "$$affected" ] || { echo "no package changed since $(BASE)"; exit 0; }
+	changed=$$(.ci/affected --changed "$(BASE)")
+	unformatted=$$(git diff --name-only --diff-filter=d "$(BASE)" -- '*.go' | xargs -r $(TOOL) gofumpt -l)
+	[ -z "$$unformatted" ] || { printf 'not gofumpt-ed:\n%s\n' "$$unformatted"; exit 1; }
+	$(MAKE) generated-current
+	go vet $$affected
+	$(TOOL) staticcheck $$changed
+	times=$$(mktemp -d)
+	trap 'rm -rf "$$times"' EXIT
+	$(call TESTS,check) env $(GOTEST) -json -short -timeout 5m $$affected
 
 test-long: lint generate-check build mpich strace ## every test, with new seeds
 	$(GOTEST) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))
