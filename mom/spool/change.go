@@ -8,36 +8,87 @@ import (
 	"strings"
 )
 
-// changeMark stands before the fields of a line that is a change of the record before it.
-const changeMark = '+'
+// changeMark stands before the fields of a line that is a change of the record before it, and before
+// the name of a field of which only some fields have changed.
+const changeMark = "+"
 
 // formatChange writes the fields in which two records differ on a line of its own, null for one that
-// next does not have. The records are structs of one type, whose fields all have names of their own.
+// next does not have. The records are structs of one type, whose fields all have names of their own;
+// of a record inside a record only what differs is written, too.
 func formatChange(before, next any) ([]byte, error) {
 	a, b := reflect.ValueOf(before), reflect.ValueOf(next)
 	if a.Type() != b.Type() || b.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("encode change: %s and %s are not structs of one type", a.Type(), b.Type())
 	}
 	changed := make(map[string]any)
-	for i := range b.NumField() {
-		from, to := a.Field(i).Interface(), b.Field(i).Interface()
-		if reflect.DeepEqual(from, to) {
-			continue
-		}
-		name, options, _ := strings.Cut(b.Type().Field(i).Tag.Get("json"), ",")
-		if name == "" {
-			name = b.Type().Field(i).Name
-		}
-		if strings.Contains(options, "omitempty") && empty(b.Field(i)) {
-			to = nil
-		}
-		changed[name] = to
-	}
+	differences(a, b, changed)
 	data, err := json.Marshal(changed)
 	if err != nil {
 		return nil, fmt.Errorf("encode change: %w", err)
 	}
-	return formatText(append([]byte{changeMark}, data...)), nil
+	return formatText(append([]byte(changeMark), data...)), nil
+}
+
+// differences notes in changed what b has else than a. The fields of an embedded struct count as those
+// of the struct around it, as in JSON.
+func differences(a, b reflect.Value, changed map[string]any) {
+	for i := range b.NumField() {
+		from, to, field := a.Field(i), b.Field(i), b.Type().Field(i)
+		if reflect.DeepEqual(from.Interface(), to.Interface()) {
+			continue
+		}
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous && name == "" && to.Kind() == reflect.Struct {
+			differences(from, to, changed)
+			continue
+		}
+		if name == "" {
+			name = field.Name
+		}
+		switch _, own := to.Interface().(json.Marshaler); {
+		case strings.Contains(options, "omitempty") && empty(to):
+			changed[name] = nil
+		case to.Kind() == reflect.Struct && !own:
+			inner := make(map[string]any)
+			differences(from, to, inner)
+			changed[changeMark+name] = inner
+		default:
+			changed[name] = to.Interface()
+		}
+	}
+}
+
+// merge puts a change over the fields of a record.
+func merge(fields map[string]json.RawMessage, change []byte) error {
+	var changed map[string]json.RawMessage
+	if err := json.Unmarshal(change, &changed); err != nil {
+		return err
+	}
+	for name, value := range changed {
+		inside, part := strings.CutPrefix(name, changeMark)
+		if !part {
+			fields[name] = value
+			continue
+		}
+		inner := make(map[string]json.RawMessage)
+		if was := fields[inside]; was != nil {
+			if err := json.Unmarshal(was, &inner); err != nil {
+				return err
+			}
+		}
+		if inner == nil { // it was null
+			inner = make(map[string]json.RawMessage)
+		}
+		if err := merge(inner, value); err != nil {
+			return err
+		}
+		whole, err := json.Marshal(inner)
+		if err != nil {
+			return err
+		}
+		fields[inside] = whole
+	}
+	return nil
 }
 
 // empty tells what omitempty leaves out.
@@ -62,7 +113,7 @@ func readTask(file []byte) (json.RawMessage, error) {
 		switch {
 		case !ok:
 			sound = false
-		case len(text) == 0 || text[0] != changeMark:
+		case len(text) == 0 || text[0] != changeMark[0]:
 			record, fields, sound = text, nil, true
 		case sound:
 			if fields == nil {
@@ -70,7 +121,7 @@ func readTask(file []byte) (json.RawMessage, error) {
 					return nil, err
 				}
 			}
-			if err := json.Unmarshal(text[1:], &fields); err != nil {
+			if err := merge(fields, text[1:]); err != nil {
 				return nil, err
 			}
 		}

@@ -12,7 +12,24 @@ import (
 	"pgregory.net/rapid"
 )
 
+// An inner record has one inside, and one whose fields count as its own.
+type inner struct {
+	Inset
+	Number int            `json:"number,omitempty"`
+	Words  []string       `json:"words,omitempty"`
+	Deep   record         `json:"deep,omitzero"`
+	Counts map[string]int `json:"counts,omitempty"`
+}
+
+// Inset is embedded.
+type Inset struct {
+	Flag bool   `json:"flag,omitempty"`
+	Note string `json:"note"`
+}
+
 type wide struct {
+	Inset
+	Inner  inner             `json:"inner,omitzero"`
 	State  int               `json:"state"`
 	Hosts  []string          `json:"hosts,omitempty"`
 	Shares map[string]int    `json:"shares,omitempty"`
@@ -44,12 +61,25 @@ func theTask(t interface {
 	return w
 }
 
+// again is the record as it is read where it was written whole.
+func again(t *rapid.T, w wide) (read wide) {
+	text, err := json.Marshal(w)
+	if err == nil {
+		err = json.Unmarshal(text, &read)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
 // A change of a wide record is written in a few bytes, and read with all that stays.
 func TestChangeTask_WritesWhatDiffers(t *testing.T) {
 	home := t.TempDir()
 	s := open(t, Options{Home: home, NoSync: true})
 	k := key("1.srv", 1)
-	first := wide{State: 1, Hosts: strings.Split(strings.Repeat("host ", 1000), " "), Result: &record{"r"}, Told: true}
+	hosts := strings.Split(strings.Repeat("host ", 1000), " ")
+	first := wide{State: 1, Hosts: hosts, Result: &record{"r"}, Told: true, Inner: inner{Words: hosts}}
 	if err := s.SaveTask(k, first, true); err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +87,11 @@ func TestChangeTask_WritesWhatDiffers(t *testing.T) {
 	before, _ := os.Stat(path)
 	next := first
 	next.State, next.Result, next.Told, next.Shares = 0, nil, false, map[string]int{"a": 1}
+	next.Inner.Number, next.Inner.Flag = 1, true
 	if err := s.ChangeTask(k, first, next, false); err != nil {
 		t.Fatal(err)
 	}
-	if after, err := os.Stat(path); err != nil || after.Size()-before.Size() > 100 {
+	if after, err := os.Stat(path); err != nil || after.Size()-before.Size() > 150 {
 		t.Errorf("%d bytes more, %v", after.Size()-before.Size(), err)
 	}
 	if got := theTask(t, home); !reflect.DeepEqual(got, next) {
@@ -96,7 +127,7 @@ func TestChangeTask_AnyTurn(t *testing.T) {
 		words := rapid.SliceOfN(rapid.StringMatching("[a-c]"), 0, 3)
 		for range rapid.IntRange(1, 20).Draw(rt, "turns") {
 			next := now
-			switch rapid.IntRange(0, 7).Draw(rt, "what") {
+			switch rapid.IntRange(0, 10).Draw(rt, "what") {
 			case 0:
 				next.State = rapid.IntRange(0, 2).Draw(rt, "state")
 			case 1:
@@ -113,6 +144,13 @@ func TestChangeTask_AnyTurn(t *testing.T) {
 				next.Told, next.Dead = !now.Told, nil
 			case 7:
 				broken = true
+			case 8:
+				next.Flag, next.Inner.Flag, next.Inner.Note = !now.Flag, rapid.Bool().Draw(rt, "flag"), strings.Join(words.Draw(rt, "note"), "")
+			case 9:
+				next.Inner.Number, next.Inner.Words = rapid.IntRange(0, 2).Draw(rt, "number"), words.Draw(rt, "inner words")
+				next.Inner.Deep.Text = strings.Join(words.Draw(rt, "deep"), "")
+			case 10:
+				next.Inner, next.Inner.Counts = inner{}, rapid.MapOf(rapid.StringMatching("[a-c]"), rapid.IntRange(0, 2)).Draw(rt, "counts")
 			}
 			durable := rapid.Bool().Draw(rt, "durable")
 			if rapid.Bool().Draw(rt, "change") {
@@ -128,7 +166,7 @@ func TestChangeTask_AnyTurn(t *testing.T) {
 			}
 			broken = false
 			got, _ := json.Marshal(theTask(rt, home))
-			if want, _ := json.Marshal(now); string(got) != string(want) {
+			if want, _ := json.Marshal(again(rt, now)); string(got) != string(want) {
 				rt.Fatalf("read %s, want %s", got, want)
 			}
 		}
