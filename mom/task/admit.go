@@ -37,10 +37,10 @@ func (s *Site) admit(ctx context.Context, t Task) (Task, error) {
 // confirm refuses a run that came from another host than its mother superior, or for another user
 // than its owner: a mom that was broken into gets programs of its jobs run as their owners
 // elsewhere, and as nobody else.
-func (t Task) confirm(owner RunOwner) error {
-	told := RunOwner{User: t.Attrs.Get("euser"), Group: t.Attrs.Get("egroup")}
-	if len(t.Hosts) > 0 {
-		told.Mother = t.Hosts[0].Name
+func (o Order) confirm(owner RunOwner) error {
+	told := RunOwner{User: o.Attrs.Get("euser"), Group: o.Attrs.Get("egroup")}
+	if len(o.Hosts) > 0 {
+		told.Mother = o.Hosts[0].Name
 	}
 	if told.Mother != owner.Mother || told.User != owner.User || told.Group != owner.Group {
 		return pbs.Errorf(pbs.Unauthorized, "%s: %s asks for %s:%s, the run is of %s:%s at %s",

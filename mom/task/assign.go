@@ -111,7 +111,7 @@ func (t Task) assigned(ev Assign) Task {
 var assignment = []string{"exec_vnode", "exec_host", "exec_host2", "schedselect", "Resource_List"}
 
 // Assignment returns the attributes that say which vnodes the run has.
-func (t Task) Assignment() Attrs { return t.Attrs.assignment() }
+func (o Order) Assignment() Attrs { return o.Attrs.assignment() }
 
 func (a Attrs) assignment() Attrs {
 	return slices.DeleteFunc(slices.Clone(a), func(a Attr) bool { return !slices.Contains(assignment, a.Name) })
@@ -133,7 +133,7 @@ func (t Task) Present() []spool.Used {
 func (t Task) Released() bool { return len(t.Left)+len(t.Leaving) > 0 }
 
 // Active returns how much of the time that the run has been there counts as its walltime.
-func (t Task) Active(elapsed time.Duration) time.Duration { return t.active(elapsed) }
+func (t Task) Active(elapsed time.Duration) time.Duration { return t.Suspension.active(elapsed) }
 
 // parting is what is still to be told to sisters.
 func (t Task) parting() []Action {
@@ -180,7 +180,7 @@ func (t Task) parted(ev Parted) (Task, []Action, error) {
 // meanwhile (specification: ramp-down section 12). Their programs end before.
 func (t Task) lingers() bool {
 	return t.Attrs.Get("release_nodes_on_stageout") == "True" && t.Result != nil && !t.Result.NeverStarted && !t.again() &&
-		len(t.itemsOut()) > 0 && !t.OutDone
+		len(t.itemsOut()) > 0 && !t.Staging.isOut()
 }
 
 func (t Task) hushed() (Task, []Action, error) {

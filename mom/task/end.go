@@ -16,7 +16,7 @@ func (t Task) failed(ev Failed) (Task, []Action, error) {
 	if t.Aborted {
 		status = ExitAborted
 	}
-	t.Barred = t.Barred || ev.Barred
+	t.Barred, t.Staging = t.Barred || ev.Barred, t.Staging.step(notComeWord)
 	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted, Fault: ev.Fault})
 }
 
@@ -48,7 +48,7 @@ func (t Task) lapsed(now uint64) (Task, []Action, error) {
 	if t.Lapse >= now || t.Fenced {
 		return t, nil, nil
 	}
-	if t.State == Accepted && t.Staging {
+	if t.State == Accepted && t.Staging.underWay() {
 		t.Fenced = true
 		return t, []Action{{Do: Halt}}, nil
 	}
@@ -75,7 +75,7 @@ func (t Task) exited(e proc.Exit) (Task, []Action, error) {
 		rss = 0 // it may be the shim's, and we have seen the job's own
 	}
 	t.Spent += e.CPU
-	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, Wall: t.active(e.Wall), RSS: rss})
+	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, Wall: t.Suspension.active(e.Wall), RSS: rss})
 	result := spool.Ended{ExitStatus: e.Status, Used: t.Used()}
 	if ended, ok := t.ofCheckpoint(e); ok {
 		ended.Used = result.Used
@@ -107,6 +107,7 @@ func (t Task) vanished() (Task, []Action, error) {
 
 // lost ends a task whose program can neither be watched nor have an exit status.
 func (t Task) lost(why string) (Task, []Action, error) {
+	t.Staging = t.Staging.step(notComeWord)
 	result := spool.Ended{
 		ExitStatus: ExitAborted, Used: t.Used(), Comment: why, Lost: true,
 		NeverStarted: (t.State == Accepted || t.State == Joining) && t.Attrs != nil,
@@ -127,7 +128,7 @@ func (t Task) delivery() []Action {
 		return []Action{{Do: Keep}}
 	case t.again() || t.Result.NeverStarted:
 		return []Action{{Do: Discard}}
-	case len(t.itemsOut()) > 0 && !t.OutDone:
+	case len(t.itemsOut()) > 0 && !t.Staging.isOut():
 		return []Action{{Do: StageOut}}
 	case t.Asked && !t.Gathered:
 		return []Action{{Do: Gather}}
@@ -149,7 +150,7 @@ func (t Task) kill(ev Kill) (Task, []Action, error) {
 		return next, actions, nil
 	}
 	t.Preterm = false
-	if t.State == Accepted && t.Staging {
+	if t.State == Accepted && t.Staging.underWay() {
 		t.Kill = &k
 		return t, []Action{{Do: Halt}}, nil
 	}
@@ -174,7 +175,7 @@ func (t Task) kill(ev Kill) (Task, []Action, error) {
 const exitKilled = 256 + int(syscall.SIGTERM)
 
 func (t Task) abort() (Task, []Action, error) {
-	if t.State == Accepted && t.Staging {
+	if t.State == Accepted && t.Staging.underWay() {
 		t.Aborted = true
 		return t, []Action{{Do: Halt}}, nil
 	}
@@ -199,7 +200,7 @@ func (t Task) terminate() []Action {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
 	}
 	actions := []Action{{Do: Send, Signal: syscall.SIGTERM}, {Do: Grace, After: delay}}
-	if t.Halted { // else it does not see the signal
+	if t.Suspension.stands() { // else it does not see the signal
 		actions = slices.Insert(actions, 1, Action{Do: Send, Signal: syscall.SIGCONT})
 	}
 	return actions
@@ -225,8 +226,8 @@ func (t Task) delivered(ev Delivered) (Task, []Action, error) {
 	if ev.Comment != "" {
 		result.Comment = ev.Comment
 	}
-	if t.OutFailed != "" {
-		result.StageOut, result.Comment = stageOutFailed, t.OutFailed
+	if t.Staging.Failure != "" {
+		result.StageOut, result.Comment = stageOutFailed, t.Staging.Failure
 	}
 	if t.Released() {
 		result.Present = t.Present()

@@ -53,8 +53,8 @@ func (s *Site) environment(t Task, a Account) []string {
 }
 
 // kind is what the job finds in PBS_ENVIRONMENT.
-func (t Task) kind() string {
-	if t.interactive() {
+func (o Order) kind() string {
+	if o.interactive() {
 		return "PBS_INTERACTIVE"
 	}
 	return "PBS_BATCH"
@@ -165,8 +165,8 @@ func withCommands(env []string) string {
 
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-func (t Task) executable() string {
-	return unwrap(t.Attrs.Get("executable"), "Executable")[0]
+func (o Order) executable() string {
+	return unwrap(o.Attrs.Get("executable"), "Executable")[0]
 }
 
 // unwrap reads the form in which PBS keeps executables and arguments:
@@ -195,12 +195,12 @@ const maxNodeLines = 1 << 20
 
 // nodeFile returns the lines of $PBS_NODEFILE: for each chunk mpiprocs times its host,
 // once if it has none and cpus.
-func (t Task) nodeFile(host string) (string, error) {
-	chunks, err := t.chunks()
+func (o Order) nodeFile(host string) (string, error) {
+	chunks, err := o.chunks()
 	if err != nil {
 		return "", err
 	}
-	hosts, err := spec.ParseExecHost(t.Attrs.Get("exec_host"))
+	hosts, err := spec.ParseExecHost(o.Attrs.Get("exec_host"))
 	if err != nil {
 		return "", err
 	}
@@ -222,8 +222,8 @@ func (t Task) nodeFile(host string) (string, error) {
 
 // Nodes is the node table: the host of each line of the node file. Nodes without any are those
 // of this host.
-func (t Task) Nodes(host pbs.HostName) ([]string, error) {
-	text, err := t.nodeFile(string(host))
+func (o Order) Nodes(host pbs.HostName) ([]string, error) {
+	text, err := o.nodeFile(string(host))
 	if err != nil {
 		return nil, err
 	}
@@ -233,13 +233,13 @@ func (t Task) Nodes(host pbs.HostName) ([]string, error) {
 type chunk struct{ ncpus, mpiprocs, ompthreads int }
 
 // chunks joins what each chunk asked for with what it got.
-func (t Task) chunks() ([]chunk, error) {
-	got, err := spec.ParseExecVnode(t.Attrs.Get("exec_vnode"))
+func (o Order) chunks() ([]chunk, error) {
+	got, err := spec.ParseExecVnode(o.Attrs.Get("exec_vnode"))
 	if err != nil {
 		return nil, err
 	}
 	var asked []spec.Chunk
-	if text := t.Attrs.Get("schedselect"); text != "" {
+	if text := o.Attrs.Get("schedselect"); text != "" {
 		sel, err := spec.ParseSelect(text)
 		if err != nil {
 			return nil, err
@@ -273,8 +273,8 @@ func number(text string, _ bool) int {
 }
 
 // threads returns NCPUS and OMP_NUM_THREADS: both are those of the first chunk.
-func (t Task) threads() (ncpus, omp string) {
-	chunks, err := t.chunks()
+func (o Order) threads() (ncpus, omp string) {
+	chunks, err := o.chunks()
 	if err != nil || len(chunks) == 0 {
 		return "1", "1"
 	}

@@ -74,7 +74,7 @@ func TestNodeFile(t *testing.T) {
 		{"(hosta:ncpus=1)+(hosta:mem=1gb)+(hosta:ncpus=1)", "hosta/0+hosta/1*0+hosta/2", "1:ncpus=1+1:mem=1gb+1:ncpus=1", "hosta\nhosta\n"},
 		{"(hosta:ncpus=1)+(hosta:ncpus=1)", "hosta/0+hosta/1", "2:ncpus=1:mpiprocs=3", strings.Repeat("hosta\n", 6)},
 	} {
-		task := Task{Attrs: Attrs{{Name: "exec_vnode", Value: c.vnodes}, {Name: "exec_host", Value: c.hosts}, {Name: "schedselect", Value: c.sel}}}
+		task := Task{Order: Order{Attrs: Attrs{{Name: "exec_vnode", Value: c.vnodes}, {Name: "exec_host", Value: c.hosts}, {Name: "schedselect", Value: c.sel}}}}
 		if got, err := task.nodeFile("hosta"); err != nil || got != c.want {
 			t.Errorf("%s: %q, %v; want %q", c.vnodes, got, err, c.want)
 		}
@@ -83,11 +83,11 @@ func TestNodeFile(t *testing.T) {
 
 func TestNodeFile_TooManyProcesses(t *testing.T) {
 	for _, sel := range []string{"1:ncpus=1:mpiprocs=9000000000000000000", "2:ncpus=1:mpiprocs=600000"} {
-		task := Task{Attrs: Attrs{
+		task := Task{Order: Order{Attrs: Attrs{
 			{Name: "exec_vnode", Value: "(hosta:ncpus=1)+(hosta:ncpus=1)"},
 			{Name: "exec_host", Value: "hosta/0+hosta/1"},
 			{Name: "schedselect", Value: sel},
-		}}
+		}}}
 		if got, err := task.nodeFile("hosta"); err == nil {
 			t.Errorf("%s: %d bytes", sel, len(got))
 		}
@@ -100,7 +100,7 @@ func TestShell(t *testing.T) {
 		"": "/bin/bash", "/bin/csh": "/bin/csh", "/bin/ksh@hosta,/bin/csh": "/bin/ksh",
 		"/bin/csh,/bin/ksh@hosta.example.org": "/bin/ksh", "/bin/ksh@hostb": "/bin/bash",
 	} {
-		if got := s.shell(Task{Attrs: Attrs{{Name: "Shell_Path_List", Value: list}}}, ann); got != want {
+		if got := s.shell(Task{Order: Order{Attrs: Attrs{{Name: "Shell_Path_List", Value: list}}}}, ann); got != want {
 			t.Errorf("%q: %s, want %s", list, got, want)
 		}
 	}
@@ -117,20 +117,20 @@ func TestProgram(t *testing.T) {
 		task Task
 		want program
 	}{
-		{Task{Key: k, Script: true}, program{"/bin/bash", []string{"-bash"}, "exec '" + script + "'\n"}},
+		{Task{Order: Order{Key: k, Script: true}}, program{"/bin/bash", []string{"-bash"}, "exec '" + script + "'\n"}},
 		{
-			Task{Key: k, Script: true, Attrs: Attrs{{Name: "Shell_Path_List", Value: "/usr/bin/python3"}}},
+			Task{Order: Order{Key: k, Script: true, Attrs: Attrs{{Name: "Shell_Path_List", Value: "/usr/bin/python3"}}}},
 			program{"/usr/bin/python3", []string{"python3", script}, ""},
 		},
-		{Task{Key: k, Attrs: Attrs{
+		{Task{Order: Order{Key: k, Attrs: Attrs{
 			{Name: "executable", Value: "<jsdl-hpcpa:Executable>/bin/echo</jsdl-hpcpa:Executable>"},
 			{Name: "argument_list", Value: "<jsdl-hpcpa:Argument>a b</jsdl-hpcpa:Argument><jsdl-hpcpa:Argument>&lt;&amp;</jsdl-hpcpa:Argument>"},
-		}}, program{"/bin/echo", []string{"/bin/echo", "a b", "<&"}, ""}},
+		}}}, program{"/bin/echo", []string{"/bin/echo", "a b", "<&"}, ""}},
 		{
-			Task{Key: k, Attrs: Attrs{{Name: "executable", Value: "<jsdl-hpcpa:Executable>/bin/true</jsdl-hpcpa:Executable>"}}},
+			Task{Order: Order{Key: k, Attrs: Attrs{{Name: "executable", Value: "<jsdl-hpcpa:Executable>/bin/true</jsdl-hpcpa:Executable>"}}}},
 			program{"/bin/true", []string{"/bin/true"}, ""},
 		},
-		{Task{Key: k}, program{"/bin/bash", []string{"-bash"}, ""}},
+		{Task{Order: Order{Key: k}}, program{"/bin/bash", []string{"-bash"}, ""}},
 	} {
 		if got := s.program(c.task, ann, nil); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("got %+v, want %+v", got, c.want)
@@ -152,9 +152,9 @@ func TestDirectory(t *testing.T) {
 		settings := s.Settings()
 		settings.JobDirRoot = c.root
 		s.Settings = func() Settings { return settings }
-		task := Task{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{
+		task := Task{Order: Order{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{
 			{Name: "pwd", Value: c.pwd}, {Name: "sandbox", Value: c.sandbox}, {Name: "Variable_List", Value: "PBS_O_WORKDIR=/work"},
-		}}
+		}}}
 		if got := s.directory(task, ann); got != c.want {
 			t.Errorf("%+v: starts in %s", c, got)
 		}
@@ -183,9 +183,9 @@ func TestTarget(t *testing.T) {
 		{"hostb:/scratch/x.o12", "oed", "hostb:/scratch/x.o12", ""},
 		{"", "n", "/home/ann/work.o12", ""},
 	} {
-		task := Task{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{
+		task := Task{Order: Order{Key: spool.TaskKey{Job: "12.srv"}, Attrs: Attrs{
 			{Name: "Job_Name", Value: "work"}, {Name: "Output_Path", Value: c.path}, {Name: "Keep_Files", Value: c.keep},
-		}}
+		}}}
 		at := s.target(task, ann, stdout)
 		got := at.path
 		if at.host != "" {
@@ -213,7 +213,7 @@ func TestUmaskAndLimits(t *testing.T) {
 	if got := (Task{}).umask(); got != 0o77 {
 		t.Errorf("default umask %o", got)
 	}
-	task := Task{Attrs: Attrs{{Name: "umask", Value: "022"}, {Name: "Resource_List", Resource: "pcput", Value: "00:01:00"}}}
+	task := Task{Order: Order{Attrs: Attrs{{Name: "umask", Value: "022"}, {Name: "Resource_List", Resource: "pcput", Value: "00:01:00"}}}}
 	if got := task.umask(); got != 0o22 {
 		t.Errorf("umask %o", got)
 	}

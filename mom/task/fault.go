@@ -60,7 +60,7 @@ func (r *Runner) hindered(ev Event, why error) Event {
 	switch {
 	case t.Sister || !r.fresh || t.Aborted:
 		return ev
-	case (t.State == Accepted || t.State == Joining) && (!t.Staging || staged):
+	case (t.State == Accepted || t.State == Joining) && (!t.Staging.underWay() || staged):
 		switch ev.(type) {
 		case Accept, Fetched, Joined, JoinFailed, StagedIn, Failed:
 		default: // what is under way may still go on to the program

@@ -234,15 +234,15 @@ func (s *Site) directory(t Task, a Account) string {
 }
 
 // umask returns the job's umask; PBS's default closes the output to others.
-func (t Task) umask() int {
-	n, err := strconv.ParseInt(t.Attrs.Get("umask"), 8, 32)
+func (o Order) umask() int {
+	n, err := strconv.ParseInt(o.Attrs.Get("umask"), 8, 32)
 	if err != nil {
 		return 0o77
 	}
 	return int(n) & 0o777
 }
 
-func (t Task) rlimits() []proc.Limit {
+func (o Order) rlimits() []proc.Limit {
 	var all []proc.Limit
 	for _, l := range []struct {
 		name  string
@@ -254,7 +254,7 @@ func (t Task) rlimits() []proc.Limit {
 		{"pmem", unix.RLIMIT_RSS, 1024},
 		{"file", unix.RLIMIT_FSIZE, 1024},
 	} {
-		if n, ok := t.limit(l.name); ok {
+		if n, ok := o.limit(l.name); ok {
 			all = append(all, proc.Limit{Resource: l.which, Value: uint64(n) * l.unit})
 		}
 	}

@@ -44,19 +44,19 @@ const (
 // deliver brings the output to where its owner wants it, and removes what was staged. It ends
 // in every case: what cannot be delivered is kept in undelivered/.
 func (s *Site) deliver(ctx context.Context, t Task) Event {
-	if !t.OutDone { // else it was asked for before
+	if !t.Staging.isOut() { // else it was asked for before
 		s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
 	}
 	a, accountErr := s.account(ctx, t)
 	if ctx.Err() != nil {
 		return nil
 	}
-	if accountErr == nil && t.OutFailed == "" && !t.private() {
+	if accountErr == nil && t.Staging.Failure == "" && !t.private() {
 		s.sweep(ctx, t, a)
 	}
 	var failures []error
 	streams, dead := t.streams(), make(map[string]error)
-	for host, why := range t.Dead {
+	for host, why := range t.Staging.Dead {
 		dead[host] = errors.New(why)
 	}
 	for _, kind := range streams {
@@ -82,11 +82,11 @@ func (s *Site) deliver(ctx context.Context, t Task) Event {
 
 // streams returns the streams that have a file of their own; those of an interactive job
 // go to its terminal.
-func (t Task) streams() []string {
-	if t.interactive() {
+func (o Order) streams() []string {
+	if o.interactive() {
 		return nil
 	}
-	switch t.Attrs.Get("Join_Path") {
+	switch o.Attrs.Get("Join_Path") {
 	case "oe":
 		return []string{stdout}
 	case "eo":
@@ -177,8 +177,8 @@ func letterOf(kind string) string {
 
 // kept tells whether -k names the stream: it is written into its place from the beginning, which
 // is a file at home, or with "d" that of its own path.
-func (t Task) kept(kind string) bool {
-	return strings.Contains(t.Attrs.Get("Keep_Files"), letterOf(kind))
+func (o Order) kept(kind string) bool {
+	return strings.Contains(o.Attrs.Get("Keep_Files"), letterOf(kind))
 }
 
 // direct returns the file that the program itself writes into its place, "" if it is collected
@@ -199,17 +199,17 @@ func (s *Site) direct(t Task, a Account, kind string) string {
 
 // defaultName is the file's name when none was asked for: "STDIN.o12", of a subjob
 // "STDIN.o12.3".
-func (t Task) defaultName(kind string) string {
+func (o Order) defaultName(kind string) string {
 	letter := "o"
 	if kind == stderr {
 		letter = "e"
 	}
-	name := t.Attrs.Get("Job_Name")
+	name := o.Attrs.Get("Job_Name")
 	if name == "" {
 		name = "STDIN"
 	}
-	name += "." + letter + t.Key.Job.Number()
-	if index := t.Attrs.Get("array_index"); index != "" {
+	name += "." + letter + o.Key.Job.Number()
+	if index := o.Attrs.Get("array_index"); index != "" {
 		name += "." + index
 	}
 	return name
@@ -217,7 +217,7 @@ func (t Task) defaultName(kind string) string {
 
 // nameInFolder is the file's name in a folder that was asked for: "12.srv.OU", of a subjob
 // "12[3].srv.OU".
-func (t Task) nameInFolder(kind string) string { return string(t.Key.Job) + "." + kind }
+func (o Order) nameInFolder(kind string) string { return string(o.Key.Job) + "." + kind }
 
 // discard removes the output of a run that counts for nothing.
 func (s *Site) discard(t Task) Event {

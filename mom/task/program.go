@@ -195,10 +195,10 @@ func (t Task) add(p Program, do Deed) (Task, []Action, error) {
 }
 
 // firstProgram leaves the number 1 to the job's first program; every host has its own range.
-func (t Task) firstProgram() uint32 {
+func (o Order) firstProgram() uint32 {
 	n := uint32(2)
-	for i, h := range t.Hosts {
-		if h.Name == t.Host {
+	for i, h := range o.Hosts {
+		if h.Name == o.Host {
 			n += uint32(i) << 17
 		}
 	}

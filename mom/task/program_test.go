@@ -62,7 +62,7 @@ func TestProgram_FindsTheCommands(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		p := s.program(Task{Key: k, Script: true}, Account{Home: dir, Shell: path}, []string{"PBS_EXEC=/other", "PBS_EXEC=" + home})
+		p := s.program(Task{Order: Order{Key: k, Script: true}}, Account{Home: dir, Shell: path}, []string{"PBS_EXEC=/other", "PBS_EXEC=" + home})
 		cmd := exec.CommandContext(t.Context(), p.path)
 		cmd.Args, cmd.Stdin, cmd.Env = p.args, strings.NewReader(p.stdin), []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
 		out, err := cmd.CombinedOutput()

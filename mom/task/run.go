@@ -7,11 +7,11 @@ import (
 )
 
 func (t Task) fetched() (Task, []Action, error) {
-	if t.State != Accepted || t.Staging {
+	if t.State != Accepted || t.Staging.underWay() {
 		return t, nil, nil // it was killed in the meantime
 	}
-	if len(t.itemsIn()) > 0 && !t.Staged {
-		t.Staging = true
+	if len(t.itemsIn()) > 0 && t.Staging.State == FilesAway {
+		t.Staging = t.Staging.step(stageInWord)
 		return t, []Action{{Do: StageIn}}, nil
 	}
 	return t.begin()
@@ -71,10 +71,11 @@ func (t Task) signal(ev Signal) (Task, []Action, error) {
 		t.Signals = append(t.Signals[:len(t.Signals):len(t.Signals)], name)
 		return t, nil, nil
 	case Running, Ending:
-		if t.State == Running && t.Halted && sig == syscall.SIGCONT && !isSuspension(name) {
+		if t.State == Running && t.Suspension.stands() && sig == syscall.SIGCONT && !isSuspension(name) {
 			return t, nil, nil // it was asked for before the suspension, and only a resumption ends that
 		}
-		return t.halt(ev), []Action{{Do: Send, Signal: sig, Text: suspension(name)}}, nil
+		t.Suspension = t.Suspension.signalled(name, ev.Elapsed)
+		return t, []Action{{Do: Send, Signal: sig, Text: suspension(name)}}, nil
 	}
 	return t, nil, t.refused("signal")
 }
@@ -83,7 +84,7 @@ func (t Task) sampled(ev Sampled) (Task, []Action, error) {
 	if t.State != Running && t.State != Ending {
 		return t, nil, nil
 	}
-	ev.Usage.Wall = t.active(ev.Usage.Wall)
+	ev.Usage.Wall = t.Suspension.active(ev.Usage.Wall)
 	ev.Usage = t.all(ev.Usage)
 	t.Peak = t.Peak.with(ev.Usage)
 	over := t.exceeded(ev.Enforce)

@@ -252,7 +252,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 		}
 	}
 	limited := r.task.Attrs.Resource("Resource_List", "walltime") != next.Attrs.Resource("Resource_List", "walltime")
-	limited = limited || r.task.Halted != next.Halted
+	limited = limited || r.task.Suspension.stands() != next.Suspension.stands()
 	if hookedOtherwise(r.task, next) {
 		r.complain(next)
 	}
@@ -285,11 +285,11 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 func (r *Runner) checkWall(ctx context.Context) {
 	r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { return a.walled })
 	limit, ok := r.task.limit("walltime")
-	if !ok || r.task.State != Running || r.task.Halted {
+	if !ok || r.task.State != Running || r.task.Suspension.stands() {
 		return
 	}
 	elapsed := r.site.System.Elapsed(r.task.Handle)
-	wall := r.task.active(elapsed)
+	wall := r.task.Suspension.active(elapsed)
 	left := time.Duration(limit+1)*time.Second - wall
 	if left <= 0 {
 		r.now(ctx, Sampled{Usage: proc.Usage{Wall: elapsed}})

@@ -9,12 +9,6 @@ import (
 	"rampart/mom/spool"
 )
 
-// A Host is one of those that a run is on.
-type Host struct {
-	Name    pbs.HostName `json:"name"`
-	Address string       `json:"address"` // HOST:PORT of its mom
-}
-
 // The events between the moms of a run.
 type (
 	// Joined says that every sister is part of the run, and what hooks here have set.
@@ -57,8 +51,8 @@ func (t Task) Party(host pbs.HostName) bool {
 }
 
 // Node returns the number of this host among the run's, from 0.
-func (t Task) Node() int {
-	return slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == t.Host })
+func (o Order) Node() int {
+	return slices.IndexFunc(o.Hosts, func(h Host) bool { return h.Name == o.Host })
 }
 
 // sisters returns the other hosts of a mother superior's run, but for those that were released.
@@ -300,15 +294,9 @@ func (t Task) signalSister(name string) (Task, []Action, error) {
 	if t.State != Running {
 		return t, nil, t.refused("signal")
 	}
-	word := suspension(name)
-	switch {
-	case word == suspends && t.Halted:
-		word = suspended
-	case word == resumes && t.Resumed == resumed:
-		word = resumed
-	}
-	t = t.halt(Signal{Name: name})
-	return t, []Action{{Do: Send, Signal: sig, Text: word}}, nil
+	text := t.Suspension.told(name)
+	t.Suspension = t.Suspension.signalled(name, 0)
+	return t, []Action{{Do: Send, Signal: sig, Text: text}}, nil
 }
 
 func (t Task) sampledSister(ev Sampled) (Task, []Action, error) {

@@ -48,10 +48,10 @@ func (MadeTold) event() {}
 
 // period returns how much cpu time (c) or walltime (w) lies between two checkpoints, 0 if none
 // are wanted.
-func (t Task) period() (by string, every time.Duration) {
-	by, minutes, _ := strings.Cut(t.Attrs.Get("Checkpoint"), "=")
+func (o Order) period() (by string, every time.Duration) {
+	by, minutes, _ := strings.Cut(o.Attrs.Get("Checkpoint"), "=")
 	n, err := strconv.ParseInt(minutes, 10, 32)
-	if err != nil || by != "c" && by != "w" || t.Attrs.Get(periodicCheckpoints) == "" {
+	if err != nil || by != "c" && by != "w" || o.Attrs.Get(periodicCheckpoints) == "" {
 		return "", 0
 	}
 	return by, time.Duration(n) * time.Minute
@@ -66,7 +66,7 @@ func (t Task) snapped() Snap {
 
 // snappable tells whether a periodic checkpoint may begin now.
 func (t Task) snappable() bool {
-	return t.State == Running && !t.Sister && !t.Halted && !t.snapped().Busy && !t.Saving.underWay() && (t.Saving == nil || !t.Saving.Done)
+	return t.State == Running && !t.Sister && !t.Suspension.stands() && !t.snapped().Busy && !t.Saving.underWay() && (t.Saving == nil || !t.Saving.Done)
 }
 
 // stepSnap decides what follows from an event of a periodic checkpoint.
@@ -162,7 +162,7 @@ func (r *Runner) checkSnap(ctx context.Context) {
 	}
 	spent := r.task.total().CPU
 	if by == "w" {
-		spent = r.task.active(r.site.System.Elapsed(r.task.Handle))
+		spent = r.task.Suspension.active(r.site.System.Elapsed(r.task.Handle))
 	}
 	last := r.task.snapped()
 	if last.By != by {
@@ -186,6 +186,6 @@ func snapsOtherwise(before, next Task, ev Event) bool {
 	}
 	was, earlier := before.period()
 	_, sampled := ev.(Sampled)
-	return sampled && by == "c" || was != by || earlier != every || before.Halted != next.Halted || before.snapped() != next.snapped() ||
+	return sampled && by == "c" || was != by || earlier != every || before.Suspension.stands() != next.Suspension.stands() || before.snapped() != next.snapped() ||
 		before.Saving.underWay() && !next.Saving.underWay()
 }

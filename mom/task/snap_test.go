@@ -38,7 +38,7 @@ func TestSnap_Steps(t *testing.T) {
 		{"failed", in(Running), []Event{due, Snapped{Failure: "no"}}, "", Running, false},
 		{"no script", in(Running), []Event{SnapDue{By: "w", At: time.Minute}}, "", Running, false},
 		{"not running", in(Ending), []Event{due}, "", Ending, false},
-		{"suspended", in(Running, func(t *Task) { t.Halted = true }), []Event{due}, "", Running, false},
+		{"suspended", in(Running, func(t *Task) { t.Suspension.State = Suspended }), []Event{due}, "", Running, false},
 		{"interactive", in(Running, with("interactive", "True")), []Event{due}, "", Running, false},
 		{"made too late", in(Running), []Event{due, Kill{Killing: Killing{Delay: time.Second}}, Snapped{}}, "", Ending, false},
 		{"overtaken by a hold", in(Running), []Event{due, Checkpoint{Able: true}, Snapped{Failure: "stopped"}}, "", Running, false},

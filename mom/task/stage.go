@@ -15,10 +15,11 @@ import (
 
 // stagedIn goes on when the files of the job have come, or will not.
 func (t Task) stagedIn(ev StagedIn) (Task, []Action, error) {
-	if t.State != Accepted || !t.Staging {
+	if t.State != Accepted || !t.Staging.underWay() {
 		return t, nil, nil
 	}
-	t.Staging = false
+	come := t.Staging.step(comeWord)
+	t.Staging = t.Staging.step(notComeWord)
 	switch {
 	case t.Aborted:
 		return t.lost("the mom was stopped")
@@ -29,7 +30,7 @@ func (t Task) stagedIn(ev StagedIn) (Task, []Action, error) {
 	case ev.Failure != "":
 		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: ev.Failure, StageInFailed: true})
 	}
-	t.Staged = true
+	t.Staging = come
 	return t.fetched()
 }
 
@@ -38,13 +39,13 @@ func (t Task) stagedOut(ev StagedOut) (Task, []Action, error) {
 	if t.State != Delivering || t.Result.NeverStarted {
 		return t, nil, nil
 	}
-	t.OutDone, t.OutFailed, t.Dead = true, ev.Failure, ev.Dead
+	t.Staging = t.Staging.out(ev)
 	return t, t.delivery(), nil
 }
 
 // itemsIn and itemsOut are the job's lists.
-func (t Task) itemsIn() []pbs.Staged  { return pbs.ParseStagedList(t.Attrs.Get("stagein")) }
-func (t Task) itemsOut() []pbs.Staged { return pbs.ParseStagedList(t.Attrs.Get("stageout")) }
+func (o Order) itemsIn() []pbs.Staged  { return pbs.ParseStagedList(o.Attrs.Get("stagein")) }
+func (o Order) itemsOut() []pbs.Staged { return pbs.ParseStagedList(o.Attrs.Get("stageout")) }
 
 // A Mover copies files of jobs. A *files.Error or a refusal in the chain of its error would come
 // again, files.ErrUnreachable says that the other host does not answer.
@@ -214,7 +215,7 @@ func (s *Site) jobDir(t Task, a Account) string {
 }
 
 // private tells whether the job has a folder of its own.
-func (t Task) private() bool { return t.Attrs.Get("sandbox") == "PRIVATE" }
+func (o Order) private() bool { return o.Attrs.Get("sandbox") == "PRIVATE" }
 
 func (s *Site) makeJobDir(t Task, a Account) error {
 	if !t.private() {
@@ -235,7 +236,7 @@ func (s *Site) makeJobDir(t Task, a Account) error {
 
 // removeJobDir leaves the folder of a job whose files could not be staged out.
 func (s *Site) removeJobDir(t Task, a Account) error {
-	if !t.private() || t.OutFailed != "" {
+	if !t.private() || t.Staging.Failure != "" {
 		return nil
 	}
 	dir := s.jobDir(t, a)

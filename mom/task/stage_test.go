@@ -22,12 +22,12 @@ func with(name, value string) func(*Task) {
 
 func staging(t *Task) {
 	with("stagein", "a@hostb:/a")(t)
-	t.Staging = true
+	t.Staging.State = StagingIn
 }
 
 func TestStages_Step(t *testing.T) {
 	in1, out1 := with("stagein", "a@hostb:/a"), with("stageout", "b@hostb:/b")
-	outDone := func(t *Task) { t.OutDone = true }
+	outDone := func(t *Task) { t.Staging.State = FilesOut }
 	for _, c := range []struct {
 		name    string
 		task    Task
@@ -85,7 +85,7 @@ func TestStages_Result(t *testing.T) {
 		{"requeued", in(Accepted, staging, killed(0, true)), StagedIn{}, spool.Ended{ExitStatus: ExitRerun, NeverStarted: true}},
 		{"fenced", in(Accepted, staging, fenced), StagedIn{}, spool.Ended{ExitStatus: ExitRetry, NeverStarted: true, Comment: fencedComment}},
 		{
-			"files are left", in(Delivering, func(t *Task) { t.OutDone, t.OutFailed = true, "why" }),
+			"files are left", in(Delivering, func(t *Task) { t.Staging = Staging{State: FilesOut, Failure: "why"} }),
 			Delivered{StageOut: stageOutDone},
 			spool.Ended{ExitStatus: 1, StageOut: stageOutFailed, Comment: "why"},
 		},
@@ -189,7 +189,7 @@ func TestStages_FilesComeAndGo(t *testing.T) {
 			t.Fatal(ev.Failure)
 		}
 	}
-	task.OutDone = true
+	task.Staging.State = FilesOut
 	for range 2 {
 		if ev, ok := s.deliver(t.Context(), task).(Delivered); !ok || ev.StageOut != stageOutDone {
 			t.Fatal(ev)
@@ -236,7 +236,7 @@ func TestStages_DeadHost(t *testing.T) {
 	if len(c.all) != 1 || strings.Count(ev.Failure, "Unable to copy file") != 2 {
 		t.Errorf("%d errands, %q", len(c.all), ev.Failure)
 	}
-	task.OutDone, task.OutFailed, task.Dead = true, ev.Failure, ev.Dead
+	task.Staging = task.Staging.out(ev)
 	with("Output_Path", "hostb:/o")(&task)
 	put(t, s.Spool.Output(task.Key.Job, stdout), "text")
 	s.deliver(t.Context(), task)

@@ -131,10 +131,10 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	if !ev.Adopt {
 		t.Aborted = true
 	}
-	if t.Staging && (t.doomed() || t.Fenced) {
+	if t.Staging.underWay() && (t.doomed() || t.Fenced) {
 		return t.stagedIn(StagedIn{})
 	}
-	t.Staging = false // it begins anew
+	t.Staging = t.Staging.step(notComeWord) // it begins anew
 	switch {
 	case (t.State == Accepted || t.State == Joining) && t.Aborted:
 		return t.lost("the mom was restarted")

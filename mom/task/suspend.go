@@ -3,36 +3,7 @@ package task
 import (
 	"context"
 	"syscall"
-	"time"
 )
-
-// halt notes that a signal suspends the job or lets it go on.
-func (t Task) halt(ev Signal) Task {
-	sig, _ := ParseSignal(ev.Name)
-	switch suspends := isSuspension(ev.Name); {
-	case suspends && sig == syscall.SIGSTOP && !t.Halted:
-		t.Halted, t.HaltedAt, t.Resumed = true, ev.Elapsed, ""
-	case suspends && sig == syscall.SIGCONT && t.Halted:
-		t.Idle += max(0, ev.Elapsed-t.HaltedAt)
-		t.Halted, t.HaltedAt, t.Resumed = false, 0, resumes
-	case sig == syscall.SIGSTOP:
-		t.Resumed = "" // whoever stops it does not want it to go on
-	}
-	return t
-}
-
-// haltAgain brings about what an earlier mom may not have come to: that the processes stand, or go on.
-func (t Task) haltAgain() []Action {
-	switch {
-	case t.State != Running:
-		return nil // it ends
-	case t.Halted:
-		return []Action{{Do: Send, Signal: syscall.SIGSTOP, Text: suspended}}
-	case t.Resumed != "":
-		return []Action{{Do: Send, Signal: syscall.SIGCONT, Text: t.Resumed}}
-	}
-	return nil
-}
 
 // isSuspension tells a suspension from a plain SIGSTOP, of which the servers know nothing.
 func isSuspension(name string) bool {
@@ -41,14 +12,6 @@ func isSuspension(name string) bool {
 		return true
 	}
 	return false
-}
-
-// active returns how much of the time that a job has been there counts as its walltime.
-func (t Task) active(elapsed time.Duration) time.Duration {
-	if t.Halted {
-		elapsed = min(elapsed, t.HaltedAt)
-	}
-	return max(0, elapsed-t.Idle)
 }
 
 // Proceed says that the hooks before a resumption have run.
@@ -78,11 +41,23 @@ func suspension(name string) string {
 
 // proceed sends the signal that hooks were run before, unless the job was suspended again.
 func (t Task) proceed() (Task, []Action, error) {
-	if t.State != Running && t.State != Ending || t.Halted {
+	if t.State != Running && t.State != Ending {
 		return t, nil, nil
 	}
-	t.Resumed = resumed
-	return t, []Action{{Do: Send, Signal: syscall.SIGCONT, Text: resumed}}, nil
+	next, ok := t.Suspension.step(hooksRunWord, 0)
+	if !ok {
+		return t, nil, nil
+	}
+	t.Suspension = next
+	return t, next.again(), nil
+}
+
+// haltAgain brings the suspension of a run about that does not end.
+func (t Task) haltAgain() []Action {
+	if t.State != Running {
+		return nil
+	}
+	return t.Suspension.again()
 }
 
 // hookBefore runs the hooks before a resumption, and then sends the signal; false: there are none.

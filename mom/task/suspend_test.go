@@ -46,7 +46,7 @@ func TestSuspend_Walltime(t *testing.T) {
 
 // Hooks before a resumption do not let go on what was suspended again meanwhile.
 func TestStep_Suspension(t *testing.T) {
-	halted := func(t *Task) { t.Halted = true }
+	halted := func(t *Task) { t.Suspension.State = Suspended }
 	for _, c := range []struct {
 		name  string
 		task  Task
@@ -70,7 +70,7 @@ func TestStep_Suspension(t *testing.T) {
 			t.Errorf("%s: %+v, %v", task.State, actions, err)
 		}
 	}
-	if next, _, _ := step(in(Running, sister), Signal{Name: "suspend"}); !next.Halted {
+	if next, _, _ := step(in(Running, sister), Signal{Name: "suspend"}); !next.Suspension.stands() {
 		t.Error("a sister that is suspended does not know it")
 	}
 }

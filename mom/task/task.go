@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/resource"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
@@ -64,46 +63,12 @@ func (t Task) killDelay() time.Duration {
 	return killGrace
 }
 
-// An Attr is one attribute of the job, or one resource of a list.
-type Attr struct {
-	Name     string `json:"name"`
-	Resource string `json:"resource,omitempty"`
-	Value    string `json:"value"`
-}
-
-// Attrs are the job's attributes as they came with the order.
-type Attrs []Attr
-
-// Get returns the value of an attribute, "" if it is not set.
-func (a Attrs) Get(name string) string { return a.Resource(name, "") }
-
-// Resource returns one value of a resource list, "" if it is not set.
-func (a Attrs) Resource(name, resource string) string {
-	for _, attr := range a {
-		if attr.Name == name && attr.Resource == resource {
-			return attr.Value
-		}
-	}
-	return ""
-}
-
 // A Task is the record of one run. It is a file format: see recordVersion.
 type Task struct {
-	Version int           `json:"version"`
-	Key     spool.TaskKey `json:"key"`
-	State   State         `json:"state"`
-	BootID  string        `json:"boot_id"` // of the host when the order came
-	Attrs   Attrs         `json:"attrs"`
-	Script  bool          `json:"script"`          // else it runs executable and argument_list
-	Known   *Account      `json:"known,omitempty"` // the owner, as the servers know him
-	Cookie  string        `json:"cookie"`
-	Lapse   uint64        `json:"lapse"` // of the host's deadline when the order came
-
-	// Of a run over several hosts: its hosts, the mother superior first, and whether this one,
-	// Host, is a sister.
-	Hosts  []Host       `json:"hosts,omitempty"`
-	Host   pbs.HostName `json:"host,omitempty"`
-	Sister bool         `json:"sister,omitempty"`
+	Version int `json:"version"`
+	Order
+	State  State `json:"state"`
+	Sister bool  `json:"sister,omitempty"`
 	// Of a mother superior: the sisters may have joined; they were told to end; what each has
 	// used; the one whose loss ends the run.
 	Asked    bool                   `json:"asked,omitempty"`
@@ -146,29 +111,16 @@ type Task struct {
 	StartedAt int64       `json:"started_at,omitempty"` // nanoseconds of the wall clock
 	Announced bool        `json:"announced,omitempty"`  // the fact Started is in the spool
 
-	Kill    *Killing `json:"kill,omitempty"`
-	Preterm bool     `json:"preterm,omitempty"` // hooks are asked whether it may end
-	Limit   string   `json:"limit,omitempty"`   // what it exceeded, in PBS's words
-	Breach  int      `json:"breach,omitempty"`  // the exit status that says so
-	Aborted bool     `json:"aborted,omitempty"`
-	Fenced  bool     `json:"fenced,omitempty"`  // the deadline passed: the servers may have given it up
-	Signals []string `json:"signals,omitempty"` // to be sent once it runs
-	Peak    Peak     `json:"peak"`
-	// Staging says that the job's files are on their way, while its state is Accepted; Staged
-	// that they have come; OutDone that they were staged out, but for what OutFailed tells.
-	Staging   bool   `json:"staging,omitempty"`
-	Staged    bool   `json:"staged,omitempty"`
-	OutDone   bool   `json:"out_done,omitempty"`
-	OutFailed string `json:"out_failed,omitempty"`
-	// Dead are hosts that the stage-out has given up: the output does not wait for them again.
-	Dead map[string]string `json:"dead,omitempty"`
-	// Halted says that the job is suspended, since it had been there for HaltedAt; Idle is
-	// how long it was suspended before. Neither counts as walltime.
-	Halted   bool          `json:"halted,omitempty"`
-	HaltedAt time.Duration `json:"halted_at,omitempty"`
-	Idle     time.Duration `json:"idle,omitempty"`
-	// Resumed says that the job was let go on since: "resume" until the hooks before have run, else "resumed".
-	Resumed string `json:"resumed,omitempty"`
+	Kill       *Killing   `json:"kill,omitempty"`
+	Preterm    bool       `json:"preterm,omitempty"` // hooks are asked whether it may end
+	Limit      string     `json:"limit,omitempty"`   // what it exceeded, in PBS's words
+	Breach     int        `json:"breach,omitempty"`  // the exit status that says so
+	Aborted    bool       `json:"aborted,omitempty"`
+	Fenced     bool       `json:"fenced,omitempty"`  // the deadline passed: the servers may have given it up
+	Signals    []string   `json:"signals,omitempty"` // to be sent once it runs
+	Peak       Peak       `json:"peak"`
+	Staging    Staging    `json:"staging,omitzero"`
+	Suspension Suspension `json:"suspension,omitzero"`
 
 	Result *spool.Ended `json:"result,omitempty"`
 	// Saving is the checkpoint after which the run ends; Restart says that it goes on from one.
@@ -209,14 +161,14 @@ type Peak struct {
 // New returns the task of a fresh order.
 func New(k spool.TaskKey, attrs Attrs, script bool, bootID, cookie string) Task {
 	return Task{
-		Version: recordVersion, Key: k, State: Accepted, BootID: bootID,
-		Attrs: attrs, Script: script, Cookie: cookie,
+		Version: recordVersion, State: Accepted,
+		Order: Order{Key: k, BootID: bootID, Attrs: attrs, Script: script, Cookie: cookie},
 	}
 }
 
 // Lost returns the task of a record that the crash of the host has spoilt.
 func Lost(k spool.TaskKey) Task {
-	return Task{Version: recordVersion, Key: k, State: Accepted}
+	return Task{Version: recordVersion, State: Accepted, Order: Order{Key: k}}
 }
 
 // with returns the peak after one more measurement.
@@ -230,20 +182,6 @@ func (p Peak) with(u proc.Usage) Peak {
 	}
 	return next
 }
-
-// limit returns a limit of the job in the unit of resource.Quantity.Int; ok is false
-// when it has none.
-func (t Task) limit(name string) (n int64, ok bool) {
-	text := t.Attrs.Resource("Resource_List", name)
-	def, known := resource.Lookup(name)
-	if text == "" || !known {
-		return 0, false
-	}
-	q, err := resource.Parse(def.Type, text)
-	return q.Int(), err == nil
-}
-
-func (t Task) rerunnable() bool { return t.Attrs.Get("Rerunable") != "False" }
 
 func (t Task) requeued() bool { return t.Kill != nil && t.Kill.Requeue }
 

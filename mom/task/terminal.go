@@ -9,7 +9,7 @@ import (
 )
 
 // interactive tells whether somebody works in the job at a terminal.
-func (t Task) interactive() bool { return t.Attrs.Get("interactive") == "True" }
+func (o Order) interactive() bool { return o.Attrs.Get("interactive") == "True" }
 
 // Attach connects to the terminal of a running job; what goes both ways are frames
 // (proc.Frame). BadState is the refusal of a job that has none, or has ended.

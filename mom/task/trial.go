@@ -58,13 +58,13 @@ func (Pruned) event()       {}
 const sisterDown = "sister_down"
 
 // Tolerates tells whether failures of sisters do not end the start.
-func (t Task) Tolerates() bool {
-	v := t.Attrs.Get("tolerate_node_failures")
+func (o Order) Tolerates() bool {
+	v := o.Attrs.Get("tolerate_node_failures")
 	return v == "all" || v == "job_start"
 }
 
 // enduring tells whether failures of sisters never end the job.
-func (t Task) enduring() bool { return t.Attrs.Get("tolerate_node_failures") == "all" }
+func (o Order) enduring() bool { return o.Attrs.Get("tolerate_node_failures") == "all" }
 
 // Good tells whether a host counts as one on which the job can run. Only the mother superior
 // of a job that tolerates failures knows better.
