@@ -223,9 +223,8 @@ func (s hookSource) Objects(ctx context.Context, kind, name string, yield func(h
 
 // newRuntime returns what runs the scripts of the host.
 func (c *Config) newRuntime() *hook.Runtime {
-	short, _, _ := strings.Cut(string(c.Host), ".")
 	return hook.NewRuntime(hook.Options{
-		Dir: filepath.Join(c.Home, "mom_priv", "hooks"), Host: short, Logger: c.Logger, ConfFile: c.ConfFile,
+		Dir: filepath.Join(c.Home, "mom_priv", "hooks"), Host: pbs.ShortHost(c.Host), Logger: c.Logger, ConfFile: c.ConfFile,
 		Conf: map[string]string{"PBS_HOME": c.Home},
 	})
 }

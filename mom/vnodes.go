@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/transport/api"
 )
@@ -180,8 +181,7 @@ func (c *Config) offer(lines []definition) []*api.VnodeReport {
 
 func newVnode(name, host string) *api.VnodeReport {
 	v := &api.VnodeReport{Name: name}
-	short, _, _ := strings.Cut(host, ".")
-	set(v, "resources_available", "host", short)
+	set(v, "resources_available", "host", pbs.ShortHost(host))
 	set(v, "resources_available", "vnode", name)
 	return v
 }

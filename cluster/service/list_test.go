@@ -131,6 +131,10 @@ func TestList_Hosts(t *testing.T) {
 	if err != nil || shown(got) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, shown(got), want)
 	}
+	r.Names = []string{"HOSTB.example.org"}
+	if got, _ := b.list("ann@h", r); len(got) != 1 || got[0].GetName() != "hostb" {
+		t.Errorf("by another form of its name: %s", shown(got))
+	}
 	r.Names = []string{"nosuch"}
 	if got, _ := b.list("ann@h", r); shown(got) != "nosuch!15062 Unknown node " {
 		t.Errorf("unknown host: %s", shown(got))

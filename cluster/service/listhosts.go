@@ -63,13 +63,12 @@ func (l *listing) host(v *state.View, p *page, name string) {
 	p.add(shownHost(vnodes[0]), p.fields.of(hostAttributes(v, vnodes), v))
 }
 
-// vnodesCalled finds a host by what its vnodes call it, or by the short form of
-// its mom's name.
+// vnodesCalled finds a host by what its vnodes call it, or by its mom's name with or
+// without the domain.
 func vnodesCalled(v *state.View, name string) []*state.Vnode {
 	var found []*state.Vnode
 	for vn := range v.Vnodes() {
-		short, _, _ := strings.Cut(string(vn.Host), ".")
-		if called, _ := vn.Available().Get("host"); called == name || short == name {
+		if called, _ := vn.Available().Get("host"); called == name || pbs.SameHost(string(vn.Host), name) {
 			found = append(found, vn)
 		}
 	}

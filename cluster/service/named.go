@@ -81,15 +81,11 @@ func isAlias(v *state.View, name string) bool {
 		if port != "" && port != p {
 			continue
 		}
-		if strings.EqualFold(host, v.Cluster().Name) || host == h || isHere(host) || pbs.SameHost(host, string(r.Name)) || pbs.SameHost(host, string(r.Host)) {
+		if pbs.SameHost(host, v.Cluster().Name) || host == h || pbs.ThisHost(host) || pbs.SameHost(host, string(r.Name)) || pbs.SameHost(host, string(r.Host)) {
 			return true
 		}
 	}
 	return false
-}
-
-func isHere(host string) bool {
-	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
 }
 
 // sameHost tells whether one of the names leads to an address of a replica.

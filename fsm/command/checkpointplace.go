@@ -2,7 +2,6 @@ package command
 
 import (
 	"slices"
-	"strings"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -113,8 +112,7 @@ func hostWord(tx *state.Tx, name pbs.HostName) string {
 			return called
 		}
 	}
-	host, _, _ := strings.Cut(string(name), ".")
-	return host
+	return pbs.ShortHost(name)
 }
 
 // dropFormer has the hosts that keep a part of the checkpoint before, and none of the newer one,

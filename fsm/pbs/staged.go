@@ -39,27 +39,3 @@ func ParseStagedList(text string) []Staged {
 	}
 	return all
 }
-
-// ValidHost tells whether the text can be the name or the address of a host: no option of a
-// command, no path, nothing that a shell takes apart.
-func ValidHost(text string) bool {
-	if text == "" || len(text) > 255 || text[0] == '-' || text[0] == '.' {
-		return false
-	}
-	for i := range len(text) {
-		c := text[i]
-		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
-			return false
-		}
-	}
-	return true
-}
-
-// SameHost reports whether two names mean one host: they are equal in any case of letters, or one is the other
-// with its domain, or with more of it. It is the one rule for host names.
-func SameHost(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	return a != "" && strings.EqualFold(a, b[:len(a)]) && (len(a) == len(b) || b[len(a)] == '.')
-}

@@ -19,24 +19,3 @@ func TestParseStaged(t *testing.T) {
 		}
 	}
 }
-
-func TestSameHost(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		same bool
-	}{
-		{"hosta", "hosta", true},
-		{"hosta", "HOSTA.example.org", true},
-		{"hosta.example.org", "hosta", true},
-		{"hosta.example.org", "hosta.other.org", false},
-		{"hosta", "hostb", false},
-		{"hosta.lan", "hosta.LAN.example.org", true},
-		{"hosta", "hostab.example.org", false},
-		{"", "hosta", false},
-		{"", "", false},
-	} {
-		if SameHost(c.a, c.b) != c.same {
-			t.Errorf("%q, %q: want %v", c.a, c.b, c.same)
-		}
-	}
-}

@@ -302,6 +302,7 @@ func TestConfigSteers(t *testing.T) {
 		{"disabled", "", false, allEvents, 0},
 		{"without execjob_begin", "", true, []string{"execjob_end"}, 0},
 		{"excluded by its short name", `{"exclude_hosts": ["hosta"]}`, true, allEvents, 0},
+		{"excluded in other letters, with more of its domain", `{"exclude_hosts": ["HostA.example.org.lan"]}`, true, allEvents, 0},
 		{"not among those named", `{"run_only_on_hosts": ["hostb"]}`, true, allEvents, 0},
 		{"named", `{"run_only_on_hosts": ["hosta.example.org"]}`, true, allEvents, 6},
 		{"memory only", `{"cgroup": {"memory": {"enabled": true}}}`, true, allEvents, 3},

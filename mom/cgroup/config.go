@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
 
@@ -122,17 +122,11 @@ func parse(text []byte) (config, error) {
 
 // applies tells whether the host is one of those where the hook acts.
 func (c *config) applies(host string) bool {
-	return !listed(c.ExcludeHosts, host) && (len(c.RunOnlyOnHosts) == 0 || listed(c.RunOnlyOnHosts, host))
+	return !pbs.AnyHost(c.ExcludeHosts, host) && (len(c.RunOnlyOnHosts) == 0 || pbs.AnyHost(c.RunOnlyOnHosts, host))
 }
 
 // on tells whether a controller is to be used at the host.
-func (c *controller) on(host string) bool { return c.Enabled && !listed(c.ExcludeHosts, host) }
-
-// listed finds a host by its full or its short name.
-func listed(hosts []string, host string) bool {
-	short, _, _ := strings.Cut(host, ".")
-	return slices.Contains(hosts, host) || slices.Contains(hosts, short)
-}
+func (c *controller) on(host string) bool { return c.Enabled && !pbs.AnyHost(c.ExcludeHosts, host) }
 
 // reserved is how much of a host's memory jobs do not get, in bytes.
 func (m *memoryConfig) reserved(total int64) int64 {

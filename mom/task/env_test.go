@@ -172,6 +172,7 @@ func TestTarget(t *testing.T) {
 		{"hosta:x.o12", "n", "/home/ann/x.o12", ""},
 		{"/abs/with:colon", "n", "/abs/with:colon", ""},
 		{"login.example.org:/home/ann/x.o12", "n", "/net/home/ann/x.o12", ""},
+		{"LOGIN:/home/ann/x.o12", "n", "/net/home/ann/x.o12", ""},
 		{"a.other.org:/scratch/x", "n", "/mnt/x", ""},
 		{"hostb:/home/ann/x.o12", "n", "hostb:/home/ann/x.o12", ""},
 		{"hostb:x.o12", "n", "hostb:x.o12", ""},

@@ -3,7 +3,6 @@ package task
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"rampart/fsm/pbs"
 )
@@ -47,9 +46,8 @@ func (r *Runner) complain(t Task) {
 			r.misfits = make(map[Misfit]bool)
 		}
 		r.misfits[m] = true
-		short, _, _ := strings.Cut(string(m.Host), ".")
 		r.site.Lines.Job(eventError, t.Key.Job, fmt.Sprintf(
 			"Job %s resources_used.%s cannot be accumulated: value '%s' from mom %s not JSON-format: %s",
-			t.Key.Job, m.Resource, m.Value, short, m.Why))
+			t.Key.Job, m.Resource, m.Value, pbs.ShortHost(m.Host), m.Why))
 	}
 }

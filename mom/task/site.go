@@ -73,7 +73,7 @@ func (u UseCopy) matches(host string) bool {
 	if suffix, wild := strings.CutPrefix(u.Host, "*"); wild {
 		return strings.HasSuffix(strings.ToLower(host), strings.ToLower(suffix))
 	}
-	return strings.EqualFold(u.Host, host)
+	return pbs.SameHost(u.Host, host)
 }
 
 // A Site is what all tasks of a host share.
@@ -133,7 +133,7 @@ func (s *Site) account(ctx context.Context, t Task) (Account, error) {
 	return a, err
 }
 
-// local tells whether a host's name is this one's, with or without the domain.
+// local reports whether a name means this host.
 func (s *Site) local(host string) bool {
-	return pbs.SameHost(host, string(s.Host)) || strings.EqualFold(host, "localhost")
+	return pbs.SameHost(host, string(s.Host)) || pbs.ThisHost(host)
 }

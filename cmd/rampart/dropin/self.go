@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rampart/cmd/rampart/home"
+	"rampart/fsm/pbs"
 	"rampart/transport"
 )
 
@@ -34,8 +35,7 @@ func (c *call) self(ctx context.Context) (self, error) {
 		return self{}, err
 	}
 	name = cmp.Or(strings.TrimSpace(home.Conf("PBS_LEAF_NAME")), name)
-	me := self{name: name, address: c.world.Address()}
-	me.short, _, _ = strings.Cut(name, ".")
+	me := self{name: name, short: pbs.ShortHost(name), address: c.world.Address()}
 	if leaf := home.Conf("PBS_LEAF_NAME"); leaf != "" {
 		me.address = cmp.Or(ownAddress(ctx, name), me.address)
 	}
@@ -74,7 +74,7 @@ const resolveWithin = 5 * time.Second
 
 // is tells whether the name means this host: by name, or by an address of it.
 func (s self) is(ctx context.Context, name string) bool {
-	if strings.EqualFold(name, s.name) || strings.EqualFold(name, s.short) || name == "localhost" {
+	if pbs.SameHost(name, s.name) || pbs.ThisHost(name) {
 		return true
 	}
 	return ownAddress(ctx, name) != ""

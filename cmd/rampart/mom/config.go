@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cmd/rampart/home"
+	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
@@ -48,7 +49,7 @@ type Config struct {
 // Default returns the configuration of a mom on a host of that name, which the others
 // reach at that address.
 func Default(hostname, address string) Config {
-	short, _, _ := strings.Cut(hostname, ".")
+	short := pbs.ShortHost(hostname)
 	return Config{
 		Version: version, Host: short, Home: home.Default,
 		Listen: net.JoinHostPort(address, strconv.Itoa(defaultPort)),

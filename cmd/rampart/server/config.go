@@ -47,7 +47,7 @@ type Config struct {
 // Default returns the configuration of a replica on a host of that name, which the others
 // reach at that address.
 func Default(hostname, address string) Config {
-	short, _, _ := strings.Cut(hostname, ".")
+	short := pbs.ShortHost(hostname)
 	return Config{
 		Version: version, Host: short, Server: short, Home: home.Default,
 		Listen: net.JoinHostPort(address, strconv.Itoa(defaultPort)),

@@ -13,6 +13,7 @@ import (
 	"rampart/cluster/service"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
 	"rampart/transport/daylog"
@@ -37,10 +38,9 @@ var _ service.Hooks = (*hooks)(nil)
 
 func newHooks(c Config, conf string, log *daylog.Log, logger *slog.Logger) *hooks {
 	dir := filepath.Join(c.Home.ServerPriv(), "hooks")
-	short, _, _ := strings.Cut(c.Host, ".")
 	return &hooks{
 		runtime: hook.NewRuntime(hook.Options{
-			Dir: dir, Host: short, ConfFile: conf, Logger: logger,
+			Dir: dir, Host: pbs.ShortHost(c.Host), ConfFile: conf, Logger: logger,
 			Conf: map[string]string{"PBS_HOME": string(c.Home), "PBS_SERVER": c.Server},
 		}),
 		dir: dir, log: log, self: "Server@" + c.Host, logger: logger, restart: make(chan struct{}, 1),

@@ -1,0 +1,16 @@
+package archtest
+
+import "regexp"
+
+// A Once is a rule of the house that is written in one place: a line elsewhere that decides the same by itself.
+type Once struct {
+	Line *regexp.Regexp
+	In   string // the only package where such a line may stand
+	Use  string // what serves instead
+}
+
+// Onces are the rules that would drift apart if they stood in several places.
+var Onces = []Once{
+	{regexp.MustCompile(`strings\.Cut\([^,]*[hH]ost[^,]*, "\."\)`), "fsm/pbs", "pbs.ShortHost, pbs.SameHost"},
+	{regexp.MustCompile(`EqualFold\([^)]*([hH]ost\b|"localhost")`), "fsm/pbs", "pbs.SameHost, pbs.ThisHost"},
+}
