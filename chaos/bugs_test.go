@@ -89,7 +89,7 @@ var plantings = []planting{
 	{bug: planted.ClosedQueuesOpen, bubble: sight{run: drawn, seen: `L11 .*later enabled`}},
 	{bug: planted.LostAlterations, bubble: sight{run: drawn, seen: `L11 linearizable`}},
 	{bug: planted.SwallowedErrors, tests: []sight{
-		{pkg: "./cluster", run: "TestGuard_OneFailureFailsAllLaterWrites"},
+		{pkg: "./cluster/store", run: "TestGuard_OneFailureFailsAllLaterWrites"},
 	}},
 	{bug: planted.HeldIsFree, bubble: sight{run: givers, seen: `L3 held until left`}, tests: []sight{
 		{pkg: "./fsm/command", run: "TestReleaseNodes_WholeHostIsFreedByItsMom"},

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"rampart/chaos/fault"
-	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/cmd/rampart/server"
 )
 
 // writes are the kinds of writes to a replica's disk.
-var writes = []string{cluster.WriteAppend, cluster.WriteStable, cluster.WriteDelete, cluster.WriteSnapshot, server.WriteLedger}
+var writes = []string{store.WriteAppend, store.WriteStable, store.WriteDelete, store.WriteSnapshot, server.WriteLedger}
 
 // Stalls are the scenarios in which the disks of one, two or all replicas do not answer for a
 // while, for all writes or those of a kind. No process ends by it (L12), and nothing is lost.

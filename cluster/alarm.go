@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"rampart/cluster/store"
 )
 
 // An AlarmKind is the stable word for what is wrong; docs/operations.md has a line for
@@ -48,13 +50,13 @@ type Alarm struct {
 }
 
 // alarms returns what is wrong here, the worst first.
-func (r *Replica) alarms(disk Disk) []Alarm {
+func (r *Replica) alarms(disk store.Disk) []Alarm {
 	var all []Alarm
-	if err := r.guard.failure(); err != nil {
+	if err := r.store.Err(); err != nil {
 		all = append(all, storeAlarm(err))
 	}
-	if since, ok := r.guard.silence.now(); ok {
-		all = append(all, stalledAlarm(since, r.stores.Dir()))
+	if since, ok := r.silence.now(); ok {
+		all = append(all, stalledAlarm(since, r.store.Dir()))
 	}
 	if err := r.cfg.Machine.Err(); err != nil {
 		all = append(all, Alarm{Kind: AlarmMachine, Text: err.Error(), Advice: "see the exit status of the process"})
@@ -67,7 +69,7 @@ func (r *Replica) alarms(disk Disk) []Alarm {
 			all = append(all, *a)
 		}
 	}
-	all = append(all, disk.alarms()...)
+	all = append(all, diskAlarms(disk)...)
 	if r.cfg.Alarms != nil {
 		all = append(all, r.cfg.Alarms()...)
 	}
@@ -92,7 +94,7 @@ func stalledAlarm(since time.Time, dir string) Alarm {
 
 // stalledFor is for how long the store has not answered; 0: it does.
 func (r *Replica) stalledFor() time.Duration {
-	since, ok := r.guard.silence.now()
+	since, ok := r.silence.now()
 	if !ok {
 		return 0
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/snapshot"
@@ -26,9 +27,6 @@ var ErrAgain = errors.New("the replica has to start again")
 // keyRescue is in the stable store of a replica that has been chosen to go on alone, from
 // the decision until the new epoch has begun.
 var keyRescue = []byte("RampartRescue")
-
-// keyTerm is Raft's own.
-var keyTerm = []byte("CurrentTerm")
 
 // decision is what is to be done about a disaster. It survives a crash between two steps.
 type decision struct {
@@ -47,7 +45,7 @@ func (r *Replica) goOnAlone(plan *Rescue, by pbs.User) error {
 		Replica: r.cfg.Self.Name, Index: plan.Chosen().Index, Term: plan.Chosen().Term,
 		Lost: plan.Lost, Anew: plan.Anew(), By: by,
 	}}
-	if err := save(guardedStable{r.guard}, keyRescue, d); err != nil {
+	if err := r.store.Save(keyRescue, d); err != nil {
 		return err
 	}
 	plan.Epoch = d.Epoch
@@ -68,15 +66,15 @@ func wantsAgain(ctx context.Context) error {
 // beginAnew sets the stores aside when another replica's log goes on: the next start finds
 // an empty disk.
 func (r *Replica) beginAnew(err error) error {
-	if !errors.Is(err, errAnew) || r.guard.failure() != nil {
+	if !errors.Is(err, errAnew) || r.store.Err() != nil {
 		return err
 	}
 	v := r.cfg.Machine.View()
-	index, _, failed := lastEntry(r.guard, r.stores.Snapshots())
+	index, _, failed := r.store.Last()
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	where, failed := r.stores.SetAside(index, func(w io.Writer) error { return snapshot.Write(w, v) })
+	where, failed := r.store.SetAside(index, func(w io.Writer) error { return snapshot.Write(w, v) })
 	if failed != nil {
 		return errors.Join(err, fmt.Errorf("set the stores aside: %w", failed))
 	}
@@ -93,9 +91,8 @@ func randomEpoch() uint64 {
 // resume does what was decided before this start: an entry at the end of the log makes this
 // replica the only voter. The entries before it stay, and are committed with it.
 func (r *Replica) resume() error {
-	stable := guardedStable{r.guard}
 	var d decision
-	if err := load(stable, keyRescue, &d); err != nil || d.Epoch == 0 {
+	if err := r.store.Load(keyRescue, &d); err != nil || d.Epoch == 0 {
 		return err
 	}
 	if !d.Alone {
@@ -105,7 +102,7 @@ func (r *Replica) resume() error {
 			d = decision{}
 		}
 		if err == nil {
-			err = save(stable, keyRescue, d)
+			err = r.store.Save(keyRescue, d)
 		}
 		if err != nil || !stands {
 			return err
@@ -113,7 +110,7 @@ func (r *Replica) resume() error {
 	}
 	r.members, r.rescue = r.alone(), &d
 	r.known.part(d.Recovery, r.cfg.Clock())
-	return save(stable, keyKnown, r.known)
+	return r.store.Save(keyKnown, r.known)
 }
 
 func (r *Replica) alone() raft.Configuration {
@@ -123,31 +120,31 @@ func (r *Replica) alone() raft.Configuration {
 
 // standAlone appends the entry, unless an earlier start has; not if the log has changed.
 func (r *Replica) standAlone(d *decision) (bool, error) {
-	index, term, err := lastEntry(r.guard, r.stores.Snapshots())
+	index, term, err := r.store.Last()
 	if err != nil {
 		return false, err
 	}
 	members := raft.EncodeConfiguration(r.alone())
 	if index == d.Recovery.Index+1 {
 		var l raft.Log
-		err := r.guard.GetLog(index, &l)
+		err := r.store.Log().GetLog(index, &l)
 		d.Alone = err == nil && l.Type == raft.LogConfiguration && slices.Equal(l.Data, members)
 		return d.Alone, err
 	}
 	if index != d.Recovery.Index || term != d.Recovery.Term {
 		return false, nil
 	}
-	stable := guardedStable{r.guard}
-	now, err := stable.GetUint64(keyTerm)
-	if err != nil && !missing(err) {
+	stable := r.store.Stable()
+	now, err := stable.GetUint64(store.KeyTerm)
+	if err != nil && !store.Missing(err) {
 		return false, err
 	}
 	now = max(now, term) + 1 // no leader of the old cluster has written under it
-	if err := stable.SetUint64(keyTerm, now); err != nil {
+	if err := stable.SetUint64(store.KeyTerm, now); err != nil {
 		return false, err
 	}
 	d.Alone = true
-	return true, r.guard.StoreLog(&raft.Log{
+	return true, r.store.Log().StoreLog(&raft.Log{
 		Index: index + 1, Term: now, Type: raft.LogConfiguration, Data: members, AppendedAt: r.cfg.Clock(),
 	})
 }
@@ -171,10 +168,10 @@ func (r *Replica) beginEpoch(now pbs.Time) error {
 		}
 	}
 	note := fmt.Sprintf("%s %s; epoch %d\n", time.Unix(0, int64(now)).UTC().Format(time.RFC3339), cause(d.Recovery), d.Epoch)
-	if err := r.stores.Note(note); err != nil {
+	if err := r.store.Note(note); err != nil {
 		r.cfg.Logger.Warn("cannot write down the recovery beside the stores", "err", err)
 	}
-	if err := save(guardedStable{r.guard}, keyRescue, decision{}); err != nil {
+	if err := r.store.Save(keyRescue, decision{}); err != nil {
 		return err
 	}
 	r.rescue = nil

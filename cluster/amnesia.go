@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/store"
 	"rampart/fsm/state"
 )
 
@@ -64,7 +65,7 @@ func (r *Replica) checkStart(ctx context.Context) error {
 	if err := r.settleStart(ctx, voters, r.began, false); err != nil {
 		return err
 	}
-	if err := save(guardedStable{r.guard}, keyStart, this); err != nil {
+	if err := r.store.Save(keyStart, this); err != nil {
 		return err
 	}
 	return r.settleStart(ctx, voters, this, true)
@@ -190,7 +191,7 @@ func (r *Replica) recall(q StartQuestion) (a StartAnswer, candidates []string, e
 	}
 	if q.Decided && a.ReplacedBy == "" && !a.Known.after(q.Start) && (!ok || k.ServerID == q.ServerID) {
 		r.known.Members[name] = known{ServerID: q.ServerID, Address: q.Address, Start: q.Start, Gone: k.Gone}
-		if err := save(guardedStable{r.guard}, keyKnown, r.known); err != nil {
+		if err := r.store.Save(keyKnown, r.known); err != nil {
 			return a, nil, err
 		}
 	}
@@ -272,7 +273,7 @@ func (r *Replica) learnLocked() {
 		return
 	}
 	r.publishParted()
-	if err := save(guardedStable{r.guard}, keyKnown, r.known); err != nil && !errors.Is(err, ErrStore) {
+	if err := r.store.Save(keyKnown, r.known); err != nil && !errors.Is(err, store.ErrFailed) {
 		r.cfg.Logger.Warn("cannot write down who the members are", "err", err)
 	}
 }

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 )
 
 // memory gives m a disk that the test can copy and swap.
-func (m *member) memory() *cluster.Memory {
+func (m *member) memory() *store.Memory {
 	s, _ := m.disk()
-	return s.(*cluster.Memory)
+	return s.(*store.Memory)
 }
 
-func (m *member) use(d *cluster.Memory) {
-	m.disk = func() (cluster.Stores, error) { return d, nil }
+func (m *member) use(d *store.Memory) {
+	m.disk = func() (store.Backend, error) { return d, nil }
 }
 
 // ended waits until Run returns by itself, and returns what it returned.
@@ -262,7 +263,7 @@ func TestAmnesia_EmptyDiskIsNoVoter(t *testing.T) {
 		mustWrite(t, w.leader(), "x")
 		m.kill()
 		old := m.memory()
-		m.use(cluster.NewMemory())
+		m.use(store.NewMemory())
 		m.open(false)
 		w.join(m)
 		other.kill()

@@ -1,17 +1,16 @@
 package cluster
 
-import "rampart/fsm/command"
+import (
+	"rampart/cluster/store"
+	"rampart/fsm/command"
+)
 
 // The bounds in bytes of everything in a replica that grows. Numbers alone bound nothing: 64
 // entries are 6 KB of ticks, or more than a disk writes in the time that a store has.
-// Large job scripts are in none of this: they are blobs (package blob). What is remembered of
+// One write to the log, one call to a follower and what stays in memory of the log are bounded by
+// package store. Large job scripts are in none of this: they are blobs (package blob). What is remembered of
 // requests is bounded by package state (RequestMost).
 const (
-	// slowDisk is how many bytes a second a disk writes that is just good enough.
-	slowDisk = 8 << 20
-	// appendBytes is the most that one write to the log has, and one call to a follower: such
-	// a disk takes half of the store's second for it. Only a larger entry goes alone.
-	appendBytes = slowDisk / 2
 	// entryBytes is how much of what waits goes into one entry; one bigger proposal goes alone.
 	entryBytes = 1 << 20
 	// proposalBytes is the most that one proposal has: a hook's file, and what goes with it.
@@ -22,11 +21,9 @@ const (
 	waitingBytes     = 64 << 20
 	userWaitingBytes = waitingBytes / 4
 
-	// cacheBytes is what of the latest entries stays in memory.
-	cacheBytes = 32 << 20
 	// snapshotBytes is how much is applied between two snapshots, and trailingBytes what stays
 	// in the log behind one, for followers that are a little late; with little room, less.
-	snapshotBytes    = 64 << 20
+	snapshotBytes    = store.Low // so that what is left when room is low takes the log of one more
 	trailingBytes    = 32 << 20
 	lowTrailingBytes = 1 << 20
 )

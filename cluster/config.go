@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -65,7 +66,7 @@ type Config struct {
 	Self state.Replica
 
 	Machine Machine
-	Stores  func() (Stores, error)
+	Stores  func() (store.Backend, error)
 
 	// Listener accepts Raft's streams; Dial opens one to another replica.
 	Listener net.Listener

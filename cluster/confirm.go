@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
+
+	"rampart/cluster/store"
 )
 
 // confirmer is Raft's transport, and notes which follower has acknowledged us in
@@ -110,7 +112,7 @@ func (c *confirmer) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 	if heartbeat(args) {
 		return c.appendEntries(id, target, args, resp, c.present())
 	}
-	cut(args)
+	args.Entries = store.Piece(args.Entries)
 	mark := c.mark()
 	err := c.appendEntries(id, target, args, resp, mark)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"rampart/cluster"
+	"rampart/cluster/store"
 )
 
 // written is how many names the disk of writtenDisk holds, in its log and snapshots.
@@ -49,7 +49,7 @@ func writtenDisk(t *testing.T) string {
 func fileWorld(t *testing.T, dir string, first bool) *member {
 	w := newWorld(t, 0)
 	m := w.add("s1")
-	m.disk = func() (cluster.Stores, error) { return cluster.OpenFiles(dir, quiet()) }
+	m.disk = func() (store.Backend, error) { return store.OpenFiles(dir, quiet()) }
 	m.open(first)
 	return m
 }
@@ -61,7 +61,7 @@ func verdictOn(t *testing.T, dir string) (refusal error) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
 		m := w.add("s1")
-		m.disk = func() (cluster.Stores, error) { return cluster.OpenFiles(dir, quiet()) }
+		m.disk = func() (store.Backend, error) { return store.OpenFiles(dir, quiet()) }
 		if refusal = m.tryOpen(false); refusal != nil {
 			return
 		}
@@ -128,7 +128,7 @@ func TestDamage_NothingIsServedThatWasNotWritten(t *testing.T) {
 		switch {
 		case refusal == nil:
 			served++
-		case !errors.Is(refusal, cluster.ErrDamaged) || !strings.Contains(refusal.Error(), broken):
+		case !errors.Is(refusal, store.ErrDamaged) || !strings.Contains(refusal.Error(), broken):
 			t.Errorf("bit %d of byte %d of %s: %v", bit, at, path, refusal)
 		default:
 			refused++
@@ -194,7 +194,7 @@ func TestDamage_ByHand(t *testing.T) {
 			broken := copyDir(t, dir)
 			c.damage(t, broken)
 			refusal := verdictOn(t, broken)
-			if c.serves != (refusal == nil) || refusal != nil && !errors.Is(refusal, cluster.ErrDamaged) {
+			if c.serves != (refusal == nil) || refusal != nil && !errors.Is(refusal, store.ErrDamaged) {
 				t.Errorf("verdict: %v", refusal)
 			}
 			if refusal != nil && !strings.Contains(refusal.Error(), "Move "+broken+" away") {

@@ -13,13 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
 
 // aDisk is one that can be slow, nearly full, or full.
 type aDisk struct {
-	*cluster.Memory
+	*store.Memory
 	slow atomic.Int64 // nanoseconds a write to the log takes
 	full atomic.Bool
 	free atomic.Int64
@@ -33,7 +34,7 @@ type aLog struct {
 const plenty = 1 << 30
 
 func newDisk() *aDisk {
-	d := &aDisk{Memory: cluster.NewMemory()}
+	d := &aDisk{Memory: store.NewMemory()}
 	d.free.Store(plenty)
 	return d
 }
@@ -60,7 +61,7 @@ func withDisks(t *testing.T, n int, f func(t *testing.T, w *world, disks map[*me
 		disks := make(map[*member]*aDisk)
 		for i := range n {
 			m, disk := w.add(fmt.Sprintf("s%d", i+1)), newDisk()
-			disks[m], m.disk = disk, func() (cluster.Stores, error) { return disk, nil }
+			disks[m], m.disk = disk, func() (store.Backend, error) { return disk, nil }
 			m.open(i == 0)
 			if i > 0 {
 				w.join(m)
@@ -206,7 +207,7 @@ func TestDisk_FullReplicaEndsWaitsAndComesBack(t *testing.T) {
 		disks[m].full.Store(true)
 		disks[m].free.Store(0)
 		mustWrite(t, w.leader(), "x")
-		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) || !errors.Is(err, syscall.ENOSPC) {
+		if err := m.ended(5 * time.Second); !errors.Is(err, store.ErrFailed) || !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("Run: %v", err)
 		}
 		m.restart()

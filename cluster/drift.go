@@ -94,11 +94,11 @@ func (r *Replica) heed(v verdict) {
 // those who look for the fault; the next start finds an empty disk, and so this
 // replica is installed anew under another id.
 func (r *Replica) setAside(err error) error {
-	if !errors.Is(err, command.ErrDiffers) || r.guard.failure() != nil {
+	if !errors.Is(err, command.ErrDiffers) || r.store.Err() != nil {
 		return nil
 	}
 	v := r.cfg.Machine.View()
-	where, err := r.stores.SetAside(v.Index(), func(w io.Writer) error { return snapshot.Write(w, v) })
+	where, err := r.store.SetAside(v.Index(), func(w io.Writer) error { return snapshot.Write(w, v) })
 	if err != nil {
 		return fmt.Errorf("set the state aside: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm"
 	"rampart/fsm/command"
 	"rampart/fsm/snapshot"
@@ -184,9 +185,9 @@ func TestDrift_EqualStatesAreComparedInPeace(t *testing.T) {
 // try was cut off.
 func TestDrift_FilesAreSetAside(t *testing.T) {
 	dir := t.TempDir()
-	open := func() cluster.Stores {
+	open := func() store.Backend {
 		t.Helper()
-		s, err := cluster.OpenFiles(dir, quiet())
+		s, err := store.OpenFiles(dir, quiet())
 		if err != nil {
 			t.Fatal(err)
 		}

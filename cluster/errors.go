@@ -19,11 +19,6 @@ var (
 	// already, and this one was not added.
 	ErrBusy = errors.New("too many proposals wait")
 
-	// ErrStore means that a write to the log or the stable store failed. Only a fresh
-	// open of the disk can decide what was written, so the process has to end (L12):
-	// with exit status 74. A store that is only slow makes the replica silent.
-	ErrStore = errors.New("store failed")
-
 	// ErrRemoved means that somebody has taken this replica out of the cluster.
 	ErrRemoved = errors.New("this replica was removed from the cluster")
 

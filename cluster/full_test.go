@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -54,9 +55,9 @@ func TestDisk_RealFileSystemFullAndRoomAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
 		m := w.add("s1")
-		var stores cluster.Stores
-		m.disk = func() (_ cluster.Stores, err error) {
-			stores, err = cluster.OpenFiles(filepath.Join(dir, "raft"), quiet())
+		var stores store.Backend
+		m.disk = func() (_ store.Backend, err error) {
+			stores, err = store.OpenFiles(filepath.Join(dir, "raft"), quiet())
 			return stores, err
 		}
 		m.open(true)
@@ -74,7 +75,7 @@ func TestDisk_RealFileSystemFullAndRoomAgain(t *testing.T) {
 		if !errors.Is(err, cluster.ErrOutcomeUnknown) {
 			t.Fatalf("after %d: %v", acknowledged, err)
 		}
-		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrStore) || !errors.Is(err, syscall.ENOSPC) {
+		if err := m.ended(5 * time.Second); !errors.Is(err, store.ErrFailed) || !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("Run: %v", err)
 		}
 		if err := stores.Close(); err != nil { // as the end of the process does
@@ -111,7 +112,7 @@ func TestDisk_LogLetsGoOfItsBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
 		m := w.add("s1")
-		m.disk = func() (_ cluster.Stores, err error) { return cluster.OpenFiles(filepath.Join(dir, "raft"), quiet()) }
+		m.disk = func() (_ store.Backend, err error) { return store.OpenFiles(filepath.Join(dir, "raft"), quiet()) }
 		m.open(true)
 		m.run()
 		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })

@@ -7,14 +7,14 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
 
 // slowNotes is a disk that takes its time for what is not the log.
 type slowNotes struct {
-	*cluster.Memory
+	*store.Memory
 	takes *atomic.Int64 // nanoseconds
 	notes *atomic.Int32 // what it wrote slowly
 }
@@ -43,8 +43,8 @@ func TestHeartbeats_DoNotWaitForTheDisk(t *testing.T) {
 		var notes atomic.Int32
 		for _, name := range []string{"s2", "s3"} {
 			m := w.add(name)
-			disk := slowNotes{cluster.NewMemory(), &takes, &notes}
-			m.disk = func() (cluster.Stores, error) { return disk, nil }
+			disk := slowNotes{store.NewMemory(), &takes, &notes}
+			m.disk = func() (store.Backend, error) { return disk, nil }
 			m.open(false)
 			w.join(m)
 			m.run()

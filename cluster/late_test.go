@@ -8,13 +8,14 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 )
 
 // stallable gives m a disk that can be made to hang.
 func (m *member) stallable() *sickLog {
-	disk := cluster.NewMemory()
+	disk := store.NewMemory()
 	sick := &sickLog{LogStore: disk.Log(), wake: make(chan struct{})}
-	m.disk = func() (cluster.Stores, error) { return sickStores{disk, sick}, nil }
+	m.disk = func() (store.Backend, error) { return sickStores{disk, sick}, nil }
 	return sick
 }
 

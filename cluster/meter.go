@@ -15,8 +15,6 @@ import (
 // meter counts and measures what happens; what can be asked for at any time is in
 // gauges. No label names a job, a user or a host of jobs.
 type meter struct {
-	writes *prometheus.HistogramVec
-
 	applied   prometheus.Counter
 	applyTook prometheus.Histogram
 
@@ -30,8 +28,7 @@ type meter struct {
 	elections, changes, stalls prometheus.Counter
 }
 
-// diskBuckets, in seconds, end behind the deadline of the stores.
-var diskBuckets = []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2}
+var applyBuckets = []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2}
 
 // Outcomes of proposals, and results of rounds of readers.
 const (
@@ -62,12 +59,8 @@ func newMeter(reg prometheus.Registerer) *meter {
 		return with.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	return &meter{
-		writes: with.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "rampart_store_write_duration_seconds", Buckets: diskBuckets,
-			Help: "Time of a write to the log (append, delete) or to Raft's votes and terms (stable), its fsync included.",
-		}, []string{"op"}),
 		applied:   counter("rampart_apply_entries_total", "Log entries applied to the state."),
-		applyTook: histogram("rampart_apply_duration_seconds", "Time to apply the entries that were committed together.", diskBuckets),
+		applyTook: histogram("rampart_apply_duration_seconds", "Time to apply the entries that were committed together.", applyBuckets),
 		proposals: counters("rampart_proposals_total", "Proposals by outcome. An unknown one may yet take effect.", "outcome",
 			outcomeDone, outcomeRefused, outcomeBusy, outcomeNotLeader, outcomeUnknown),
 		proposalTook: histogram("rampart_proposal_duration_seconds", "Time from a proposal to its outcome.",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -28,7 +27,7 @@ func TestMeter_OutcomesAreTold(t *testing.T) {
 	}
 }
 
-// BenchmarkMeter is what the instruments add to a proposal, to an Apply, and to a write.
+// BenchmarkMeter is what the instruments add to a proposal and to an Apply.
 func BenchmarkMeter(b *testing.B) {
 	m := newMeter(prometheus.NewRegistry())
 	b.Run("propose", func(b *testing.B) {
@@ -48,14 +47,6 @@ func BenchmarkMeter(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			m.apply(1)()
-		}
-	})
-	b.Run("write", func(b *testing.B) {
-		g := newGuard(NewMemory(), time.Second)
-		g.meter = m.writes
-		b.ReportAllocs()
-		for b.Loop() {
-			g.measure(writeAppend, time.Millisecond, 0)
 		}
 	})
 }

@@ -33,21 +33,20 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 		return nil, err
 	}
 	conf := r.raftConfig()
-	cache := newRecent(cutLog{r.guard})
-	layer := newStreamLayer(&r.cfg, r.guard.silence)
+	layer := newStreamLayer(&r.cfg, r.silence)
 	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
 		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
-	})).screen(r.refuseParted, r.guard.silence)
-	n := &node{id: r.id, transport: transport, layer: layer, silence: r.guard.silence}
+	})).screen(r.refuseParted, r.silence)
+	n := &node{id: r.id, transport: transport, layer: layer, silence: r.silence}
 	err := assertPreVote(conf, transport)
 	if err == nil {
-		err = r.bootstrap(conf, cache, transport)
+		err = r.bootstrap(conf, transport)
 	}
 	if err == nil {
 		machine := observe(base, r.cfg.Machine, r.cfg.Ledger, cmp.Or(r.cfg.SnapshotAfter, snapshotProposals), r.meter)
 		r.machine = machine
-		n.raft, err = r.newRaft(conf, machine, cache, transport)
+		n.raft, err = r.newRaft(conf, machine, transport)
 	}
 	if err != nil {
 		return nil, errors.Join(err, transport.Close(), layer.Close())
@@ -60,25 +59,25 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 
 // newRaft brings Raft up. It panics on a log with a gap, as one has that falls back
 // to a snapshot that is too old for it.
-func (r *Replica) newRaft(conf *raft.Config, m raft.FSM, log raft.LogStore, t raft.Transport) (_ *raft.Raft, err error) {
+func (r *Replica) newRaft(conf *raft.Config, m raft.FSM, t raft.Transport) (_ *raft.Raft, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = damaged(fmt.Errorf("%w: %v", ErrDamaged, p), r.stores.Dir())
+			err = r.store.Damaged(fmt.Errorf("%v", p))
 		}
 	}()
-	n, err := raft.NewRaft(conf, m, log, guardedStable{r.guard}, r.stores.Snapshots(), t)
-	if err != nil && r.guard.failure() == nil {
-		err = damaged(fmt.Errorf("%w: %w", ErrDamaged, err), r.stores.Dir()) // no snapshot can be read
+	n, err := raft.NewRaft(conf, m, r.store.Log(), r.store.Stable(), r.store.Snapshots(), t)
+	if err != nil && r.store.Err() == nil {
+		err = r.store.Damaged(err) // no snapshot can be read
 	}
 	return n, err
 }
 
 // bootstrap makes an empty store the first voter of a new cluster.
-func (r *Replica) bootstrap(conf *raft.Config, log raft.LogStore, t raft.Transport) error {
+func (r *Replica) bootstrap(conf *raft.Config, t raft.Transport) error {
 	if r.cfg.Init == nil {
 		return nil
 	}
-	stable, snapshots := guardedStable{r.guard}, r.stores.Snapshots()
+	log, stable, snapshots := r.store.Log(), r.store.Stable(), r.store.Snapshots()
 	used, err := raft.HasExistingState(log, stable, snapshots)
 	if err != nil || used {
 		return err

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+
+	"rampart/cluster/store"
 )
 
 // AppendEntriesPipeline opens a pipeline to a follower.
@@ -55,7 +57,7 @@ func (p *pipeline) forward() {
 
 // AppendEntries implements raft.AppendPipeline.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
-	cut(args)
+	args.Entries = store.Piece(args.Entries)
 	return p.AppendPipeline.AppendEntries(args, resp)
 }
 

@@ -47,7 +47,7 @@ func (r *Replica) Read(ctx context.Context, mode Mode) (*state.View, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(r.guard.silence.until(), func() { cancel(errSilent) })()
+	defer context.AfterFunc(r.silence.until(), func() { cancel(errSilent) })()
 	view, err := r.cfg.Machine.Wait(ctx, index)
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return nil, fmt.Errorf("read: %w: %w", ErrNotLeader, errSilent)

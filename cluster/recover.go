@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -205,37 +204,12 @@ func (r *Replica) LogEnd() (LogEnd, error) {
 	if at, _, ok := r.Leader(); ok {
 		end.Leader = at
 	}
-	index, term, err := lastEntry(r.guard, r.stores.Snapshots())
+	index, term, err := r.store.Last()
 	if err != nil {
 		return LogEnd{}, fmt.Errorf("read the end of the log: %w", err)
 	}
 	end.Index, end.Term = index, term
 	return end, nil
-}
-
-// lastEntry returns the last entry of log and snapshots together.
-func lastEntry(log raft.LogStore, snapshots raft.SnapshotStore) (index, term uint64, err error) {
-	all, err := snapshots.List()
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, m := range all {
-		if m.Index > index {
-			index, term = m.Index, m.Term
-		}
-	}
-	last, err := log.LastIndex()
-	if err != nil || last <= index {
-		return index, term, err
-	}
-	var l raft.Log
-	if err := log.GetLog(last, &l); err != nil {
-		if errors.Is(err, raft.ErrLogNotFound) {
-			err = fmt.Errorf("entry %d has gone meanwhile", last)
-		}
-		return 0, 0, err
-	}
-	return l.Index, l.Term, nil
 }
 
 // WithoutQuorum says what to do when so many voters are silent that the others are no

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm/pbs"
 )
 
@@ -56,7 +57,7 @@ func (m *member) hearsNobody() {
 func dead(all ...*member) {
 	for _, m := range all {
 		m.kill()
-		m.use(cluster.NewMemory())
+		m.use(store.NewMemory())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -96,8 +97,8 @@ func TestRemove_ANewDiskOfTheHostIsTakenIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.kill()
-		fresh := cluster.NewMemory()
-		m.disk = func() (cluster.Stores, error) { return fresh, nil }
+		fresh := store.NewMemory()
+		m.disk = func() (store.Backend, error) { return fresh, nil }
 		m.open(false)
 		w.join(m)
 		m.run()

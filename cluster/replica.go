@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/store"
 	"rampart/cluster/term"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -20,8 +21,8 @@ import (
 type Replica struct {
 	cfg     Config
 	id      raft.ServerID
-	stores  Stores
-	guard   *guard
+	store   *store.Store
+	silence *silence
 	batch   *batcher
 	fresh   *rounds // of the readers here
 	local   *rounds // at the leader, for all replicas
@@ -50,7 +51,6 @@ type Replica struct {
 	spent   atomic.Bool            // that not even the reserve is left
 	unsaved atomic.Pointer[Alarm]  // why there is no newer snapshot
 
-	room     room
 	relieved time.Time // when this leader last handed over for the sake of its disk
 	meter    *meter
 
@@ -71,26 +71,27 @@ func Open(cfg Config) (*Replica, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("open replica: %w", err)
 	}
-	raw, err := cfg.Stores()
+	backend, err := cfg.Stores()
 	if err != nil {
-		return nil, fmt.Errorf("open replica %s: %w", cfg.Self.Name, storeError(err))
+		return nil, fmt.Errorf("open replica %s: %w", cfg.Self.Name, err)
 	}
-	stores, members, err := openSealed(raw, cfg.Logger)
+	silence := newSilence()
+	stores, err := store.Open(backend, store.Options{
+		Deadline: storeDeadline, Overdue: silence.overdue, Logger: cfg.Logger, Registry: cfg.Registry,
+	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, damaged(err, raw.Dir())), raw.Close())
+		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), backend.Close())
 	}
 	r := &Replica{
-		cfg: cfg, stores: stores, members: members, guard: newGuard(stores, storeDeadline),
+		cfg: cfg, store: stores, silence: silence, members: stores.Members(),
 		spell: newSpell(), saves: make(chan saveRequest), asked: make(map[string]StartQuestion), stopped: make(chan struct{}), knowing: make(turn, 1),
 	}
 	r.meter = newMeter(cfg.Registry)
-	r.guard.meter, r.guard.logger = r.meter.writes, cfg.Logger
-	r.guard.silence.logger, r.guard.silence.count = cfg.Logger, r.meter.stalls
+	silence.logger, silence.count = cfg.Logger, r.meter.stalls
 	r.batch = newBatcher(r.applyEntry, entryClock(cfg.Clock))
-	r.room.look(stores, cfg.Logger)
 	r.gauges(cfg.Registry)
 	if err := r.identify(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), stores.Close())
+		return nil, errors.Join(fmt.Errorf("open replica %s: %w", cfg.Self.Name, err), backend.Close())
 	}
 	limit := r.far(roundLimit)
 	r.fresh, r.local = newRounds(limit, r.askIndex), newRounds(limit, r.meter.round(r.confirmIndex))
@@ -100,15 +101,14 @@ func Open(cfg Config) (*Replica, error) {
 // identify reads the identity from the store. This start is written there when
 // the others have not objected to it.
 func (r *Replica) identify() error {
-	stable := guardedStable{r.guard}
-	id, err := serverID(stable, r.cfg.Self.Name)
+	id, err := serverID(r.store, r.cfg.Self.Name)
 	if err != nil {
 		return err
 	}
-	if r.began, err = lastStart(stable); err != nil {
+	if r.began, err = lastStart(r.store); err != nil {
 		return err
 	}
-	if err := load(stable, keyKnown, &r.known); err != nil {
+	if err := r.store.Load(keyKnown, &r.known); err != nil {
 		return err
 	}
 	if r.known.Members == nil {
@@ -130,11 +130,11 @@ func (r *Replica) Close() error {
 	r.fresh.end()
 	r.local.end()
 	close(r.stopped)
-	return r.stores.Close()
+	return r.store.Backend.Close()
 }
 
 // Run takes part in the cluster until ctx ends; then it stops the duties, hands
-// leadership over, and stops Raft. An error that wraps ErrStore means that the
+// leadership over, and stops Raft. An error that wraps store.ErrFailed means that the
 // process must end (L12), one that wraps ErrAgain that a replica is to be opened and run
 // anew on the same stores.
 func (r *Replica) Run(ctx context.Context) error {
@@ -146,7 +146,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	defer end(nil)
 	r.ends.Store(&end)
 	defer r.ends.Store(nil)
-	defer context.AfterFunc(ctx, r.guard.end)()
+	defer context.AfterFunc(ctx, r.store.Abandon)()
 	base, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	n, err := r.start(ctx, base)
@@ -154,12 +154,12 @@ func (r *Replica) Run(ctx context.Context) error {
 		r.fresh.end()
 		r.local.end()
 		if ctx.Err() != nil { // told to stop while it waited for the others
-			return errors.Join(wantsAgain(ctx), r.closeStores())
+			return errors.Join(wantsAgain(ctx), r.store.Close())
 		}
 		if stopped := r.cfg.Machine.Err(); stopped != nil {
 			err = stopped // Raft tells of its consequences only
 		}
-		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, r.beginAnew(err)), r.closeStores())
+		return errors.Join(fmt.Errorf("run replica %s: %w", r.cfg.Self.Name, r.beginAnew(err)), r.store.Close())
 	}
 	r.node.Store(n)
 
@@ -177,14 +177,14 @@ func (r *Replica) Run(ctx context.Context) error {
 	go func() { led <- term.Run(leading, r.leading(leading, n), r.lead) }()
 
 	err = r.attend(ctx, led, twice)
-	r.guard.end()
+	r.store.Abandon()
 	resign()
 	killed := errors.Is(context.Cause(ctx), ErrKilled)
 	if killed {
 		_ = n.layer.Close() // before anything else gets out
 	}
 	err = errors.Join(err, <-led)
-	if !killed && r.guard.failure() == nil {
+	if !killed && r.store.Err() == nil {
 		r.handOver(base, n)
 	}
 	release()
@@ -192,7 +192,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	r.futures.Wait()
 	r.node.Store(nil)
 	err = errors.Join(r.beginAnew(err), n.stop(), wantsAgain(ctx))
-	return errors.Join(err, r.setAside(err), r.closeStores())
+	return errors.Join(err, r.setAside(err), r.store.Close())
 }
 
 // restart returns what ends Run, nil if it does not run.
@@ -209,14 +209,14 @@ func (r *Replica) attend(ctx context.Context, led, twice chan error) error {
 	case <-ctx.Done():
 	case err := <-twice:
 		return err
-	case <-r.guard.failed:
+	case <-r.store.Failed():
 	case <-r.cfg.Machine.Stopped():
 		return r.cfg.Machine.Err()
 	case err := <-led:
 		led <- nil
 		return err
 	}
-	if err := r.guard.failure(); !errors.Is(err, errAbandoned) {
+	if err := r.store.Err(); !errors.Is(err, store.ErrAbandoned) {
 		return err
 	}
 	return nil // we were told to stop, and the disk has nothing to do with it
@@ -230,15 +230,4 @@ func (r *Replica) handOver(ctx context.Context, n *node) {
 	if err := r.transfer(ctx, n, ""); err != nil {
 		r.cfg.Logger.Warn("stopping without a transfer of leadership", "err", err)
 	}
-}
-
-func (r *Replica) closeStores() error {
-	r.guard.settle()
-	if r.guard.failure() != nil {
-		return nil // to close a database whose write hangs would wait for that write
-	}
-	if err := r.stores.Close(); err != nil {
-		return fmt.Errorf("close stores: %w", err)
-	}
-	return nil
 }

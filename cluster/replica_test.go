@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm/pbs"
 )
 
@@ -296,8 +297,8 @@ func TestAddReplica_EmptyDiskIsAnotherServer(t *testing.T) {
 		m := w.followers()[0]
 		before := m.replica.Self().ServerID
 		m.kill()
-		fresh := cluster.NewMemory()
-		m.disk = func() (cluster.Stores, error) { return fresh, nil }
+		fresh := store.NewMemory()
+		m.disk = func() (store.Backend, error) { return fresh, nil }
 		m.open(false)
 		if m.replica.Self().ServerID == before {
 			t.Fatal("the server id did not change")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -49,7 +50,7 @@ func (r *Replica) heedRoom(members []member) {
 			continue
 		}
 		low = append(low, string(nameOf(m.server.ID)))
-		if m.status.Disk.spent() {
+		if m.status.Disk.Spent() {
 			spent = append(spent, string(nameOf(m.server.ID)))
 		}
 	}
@@ -75,15 +76,13 @@ func noWrites(text, advice string) *Alarm {
 	return &Alarm{Kind: AlarmNoWrites, Text: text, Advice: advice + "; all is taken again by itself"}
 }
 
-// spent reports whether nothing is left of the reserve.
-func (d Disk) spent() bool { return d.Free >= 0 && d.Free < roomToStart }
-
 // saveLow asks for a snapshot when there is little room and something to let go.
 func (r *Replica) saveLow(last time.Time) time.Time {
-	if !r.room.low.Load() || r.machine.proposals.Load() == 0 || time.Since(last) < lowSaveEvery {
+	disk := r.store.Disk()
+	if !disk.Low || r.machine.proposals.Load() == 0 || time.Since(last) < lowSaveEvery {
 		return last
 	}
-	if saved, err := r.stores.Snapshots().List(); err == nil && len(saved) > 0 && r.room.free.Load() < saved[0].Size+roomToStart {
+	if saved, err := r.store.Snapshots().List(); err == nil && len(saved) > 0 && disk.Free < saved[0].Size+store.Reserve {
 		return last // it would take the reserve
 	}
 	select {
@@ -95,8 +94,8 @@ func (r *Replica) saveLow(last time.Time) time.Time {
 
 // RoomFor refuses what would leave the disk of this replica too little room for its log.
 func (r *Replica) RoomFor(bytes int64) error {
-	free, err := r.stores.Room()
-	if err != nil || free-bytes >= roomEnough {
+	free, err := r.store.Room()
+	if err != nil || free-bytes >= store.Enough {
 		return nil // what cannot be told is found out by the write
 	}
 	return errors.Join(ErrNoRoom, pbs.Errorf(pbs.ResourceBusy,

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rampart/cluster/raftlog"
 )
 
 // The figures that failover, throughput and snapshots rest on (design section 12).
@@ -16,9 +18,7 @@ const (
 	leaseTimeout     = 150 * time.Millisecond
 	commitTimeout    = 20 * time.Millisecond
 	maxAppendEntries = 64 // entries are big
-	logCacheSize     = 512
 	trailingLogs     = 2000
-	snapshotsKept    = 2
 
 	// A replica takes a snapshot after this many proposals or snapshotBytes applied.
 	snapshotProposals = 50_000
@@ -50,7 +50,7 @@ func (r *Replica) raftConfig() *raft.Config {
 	// A removed replica stays and says so; its process is not Raft's to end.
 	c.ShutdownOnRemove = false
 	c.NoLegacyTelemetry = true
-	c.Logger = newRaftLogger(r.cfg.Logger)
+	c.Logger = raftlog.New(r.cfg.Logger)
 	return c
 }
 

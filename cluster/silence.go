@@ -83,6 +83,12 @@ func (s *silence) turnLocked() {
 	s.turn = make(chan struct{})
 }
 
+// overdue keeps silent for a write, until the function that it returns is called.
+func (s *silence) overdue(write string, began time.Time) (done func()) {
+	s.begin(began, write)
+	return func() { s.end(began) }
+}
+
 // begin notes that a write is overdue.
 func (s *silence) begin(began time.Time, what string) {
 	n, first := s.add(began)
@@ -152,7 +158,7 @@ func (s *silence) lift() (since time.Time, over bool) {
 func (r *Replica) await(ctx context.Context, n *node, f raft.Future) error {
 	var hushed <-chan struct{}
 	if len(n.otherVoters()) > 0 {
-		hushed = r.guard.silence.until().Done()
+		hushed = r.silence.until().Done()
 	}
 	answered := make(chan error, 1)
 	r.futures.Go(func() { answered <- f.Error() })
@@ -182,7 +188,7 @@ func (r *Replica) leading(ctx context.Context, n *node) <-chan bool {
 	go func() {
 		leads := false
 		for {
-			changed := r.guard.silence.next()
+			changed := r.silence.next()
 			if leads && n.silenced() { // since the last look, and before changed was taken
 				leads = false
 				select {

@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 )
 
 // withValves runs f in a world of n replicas whose disks can be made to wait, and that take
 // snapshots often.
-func withValves(t *testing.T, n int, f func(t *testing.T, w *world, valves map[*member]*cluster.Valve)) {
+func withValves(t *testing.T, n int, f func(t *testing.T, w *world, valves map[*member]*store.Valve)) {
 	bubble(t, 0, func(t *testing.T, w *world) {
-		valves := make(map[*member]*cluster.Valve)
+		valves := make(map[*member]*store.Valve)
 		for i := range n {
 			m := w.add(fmt.Sprintf("s%d", i+1))
-			disk, valve := cluster.NewMemory(), &cluster.Valve{}
-			valves[m], m.disk = valve, func() (cluster.Stores, error) { return valve.On(disk), nil }
+			disk, valve := store.NewMemory(), &store.Valve{}
+			valves[m], m.disk = valve, func() (store.Backend, error) { return valve.On(disk), nil }
 			m.configure = func(c *cluster.Config) { c.SnapshotAfter, c.TrailingLogs = 40, 20 }
 			m.open(i == 0)
 			if i > 0 {
@@ -64,7 +65,7 @@ var stalls = []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 3 
 func TestSilence_OfALeader(t *testing.T) {
 	for _, d := range stalls {
 		t.Run(d.String(), func(t *testing.T) {
-			withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*cluster.Valve) {
+			withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
 				m := w.leader()
 				mustWrite(t, m, "before")
 				valves[m].Shut()
@@ -123,10 +124,10 @@ func TestSilence_OfALeader(t *testing.T) {
 // TestSilence_OfAFollower, at every kind of write: the others go on, and it follows when its
 // store answers.
 func TestSilence_OfAFollower(t *testing.T) {
-	for _, kind := range []string{cluster.WriteAppend, cluster.WriteStable, cluster.WriteDelete, cluster.WriteSnapshot} {
+	for _, kind := range []string{store.WriteAppend, store.WriteStable, store.WriteDelete, store.WriteSnapshot} {
 		for _, d := range stalls {
 			t.Run(kind+" for "+d.String(), func(t *testing.T) {
-				withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*cluster.Valve) {
+				withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
 					m := w.followers()[0]
 					valves[m].Shut(kind)
 					began := time.Now()
@@ -136,7 +137,7 @@ func TestSilence_OfAFollower(t *testing.T) {
 						}
 						time.Sleep(d / 100)
 					}
-					if kind == cluster.WriteAppend && d > time.Second {
+					if kind == store.WriteAppend && d > time.Second {
 						m.mustBeSilent(began)
 					}
 					valves[m].Open()
@@ -155,7 +156,7 @@ func TestSilence_OfAFollower(t *testing.T) {
 func TestSilence_OfALoneReplica(t *testing.T) {
 	for _, d := range stalls {
 		t.Run(d.String(), func(t *testing.T) {
-			withValves(t, 1, func(t *testing.T, w *world, valves map[*member]*cluster.Valve) {
+			withValves(t, 1, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
 				m := w.leader()
 				valves[m].Shut()
 				began := time.Now()
@@ -186,7 +187,7 @@ func TestSilence_OfALoneReplica(t *testing.T) {
 func TestSilence_OfAllReplicas(t *testing.T) {
 	for _, d := range stalls {
 		t.Run(d.String(), func(t *testing.T) {
-			withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*cluster.Valve) {
+			withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
 				mustWrite(t, w.leader(), "before")
 				for _, v := range valves {
 					v.Shut()
@@ -221,9 +222,9 @@ func TestSilence_OfAllReplicas(t *testing.T) {
 // TestSilence_VoteThatIsNotWrittenIsNotGiven: of two that are left, one cannot save its vote,
 // so nobody is elected by it before it can.
 func TestSilence_VoteThatIsNotWrittenIsNotGiven(t *testing.T) {
-	withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*cluster.Valve) {
+	withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
 		m := w.followers()[0]
-		valves[m].Shut(cluster.WriteStable)
+		valves[m].Shut(store.WriteStable)
 		w.leader().kill()
 		time.Sleep(time.Minute)
 		if l := w.leader(); l != nil {
@@ -239,7 +240,7 @@ func TestSilence_VoteThatIsNotWrittenIsNotGiven(t *testing.T) {
 func TestSilence_EndsWithTheReplica(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			withValves(t, n, func(t *testing.T, w *world, valves map[*member]*cluster.Valve) {
+			withValves(t, n, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
 				m := w.leader()
 				valves[m].Shut()
 				go func() { _ = m.write("x") }()

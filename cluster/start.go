@@ -2,14 +2,15 @@ package cluster
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/store"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -31,40 +32,44 @@ func startOf(r state.Replica) Start { return Start{Generation: r.Generation, Tok
 
 // Keys in the stable store, beside Raft's own. They are on every disk.
 var (
+	keyDisk  = []byte("RampartDisk")
 	keyStart = []byte("RampartStart")
 	keyKnown = []byte("RampartKnown")
 )
 
+// serverID returns NAME.DISKID. The disk id is made with the store: an empty disk
+// is a new server, that has promised nothing and cannot break a promise (L1).
+func serverID(s *store.Store, name pbs.ReplicaName) (raft.ServerID, error) {
+	disk, err := s.Get(keyDisk)
+	if err != nil {
+		return "", fmt.Errorf("read disk id: %w", err)
+	}
+	if len(disk) == 0 {
+		disk = []byte(strings.ToLower(rand.Text()[:10]))
+		if err := s.Stable().Set(keyDisk, disk); err != nil {
+			return "", fmt.Errorf("make disk id: %w", err)
+		}
+	}
+	return raft.ServerID(string(name) + "." + string(disk)), nil
+}
+
+// nameOf returns the replica's name in a ServerID.
+func nameOf(id raft.ServerID) pbs.ReplicaName {
+	name := string(id)
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[:i]
+	}
+	return pbs.ReplicaName(name)
+}
+
 // lastStart returns the last start that was written to the store.
-func lastStart(stable raft.StableStore) (Start, error) {
+func lastStart(disk *store.Store) (Start, error) {
 	var s Start
-	return s, load(stable, keyStart, &s)
+	return s, disk.Load(keyStart, &s)
 }
 
 // next is the start that follows.
 func (s Start) next() Start { return Start{Generation: s.Generation + 1, Token: rand.Text()} }
-
-func load(stable raft.StableStore, key []byte, v any) error {
-	b, err := get(stable, key)
-	if err == nil && len(b) > 0 {
-		err = json.Unmarshal(b, v)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", key, err)
-	}
-	return nil
-}
-
-func save(stable raft.StableStore, key []byte, v any) error {
-	b, err := json.Marshal(v)
-	if err == nil {
-		err = stable.Set(key, b)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", key, err)
-	}
-	return nil
-}
 
 // knowledge is what this disk knows of the cluster before the state is there: the
 // starts of all members, of which it is asked, and the feature level.

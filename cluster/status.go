@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -34,7 +35,7 @@ type Status struct {
 	Digest      uint64         // of the state at Applied
 	LastContact time.Duration  // since it heard of a leader; 0 at the leader
 	Marks       []command.Mark // digests noted, to be compared
-	Disk        Disk
+	Disk        store.Disk
 	Alarms      []Alarm      // the worst first
 	Voter       bool         // as the replica that was asked has it; set by Statuses
 	Revoked     bool         // of an unreachable one: its certificate was revoked
@@ -63,7 +64,7 @@ func (r *Replica) Status() Status {
 		Self: r.cfg.Self, Role: Nonvoter, LastContact: r.Age(), Class: r.class,
 		Applied: view.Index(), Digest: uint64(view.Digest()), Marks: r.cfg.Machine.Marks(),
 	}
-	s.Disk = r.disk()
+	s.Disk = r.store.Disk()
 	s.Alarms = r.alarms(s.Disk)
 	n := r.node.Load()
 	if n == nil {
@@ -176,7 +177,7 @@ func (r *Replica) Term() uint64 {
 
 // Silent tells whether this replica can neither lead nor hear a leader now, since its store does
 // not answer.
-func (r *Replica) Silent() bool { return r.guard.silence.kept() }
+func (r *Replica) Silent() bool { return r.silence.kept() }
 
 // Runs tells whether Raft runs here: nothing speaks against this disk, and it may ask
 // to become a member.

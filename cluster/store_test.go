@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm/snapshot"
 )
 
@@ -19,7 +20,7 @@ func TestRun_RestartsFromItsFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
 		m := w.add("s1")
-		m.disk = func() (cluster.Stores, error) { return cluster.OpenFiles(dir, quiet()) }
+		m.disk = func() (store.Backend, error) { return store.OpenFiles(dir, quiet()) }
 		m.open(true)
 		first := m.replica.Self()
 		m.run()
@@ -173,7 +174,7 @@ func TestRun_StopsWhileTheLedgerHangs(t *testing.T) {
 
 // sickStores hang or fail when told.
 type sickStores struct {
-	cluster.Stores
+	store.Backend
 	sick *sickLog
 }
 
@@ -204,7 +205,7 @@ func TestRun_LeaderWhoseDiskFailsEnds(t *testing.T) {
 			t.Errorf("the write: %v", err)
 		}
 		err := <-m.done
-		if !errors.Is(err, cluster.ErrStore) {
+		if !errors.Is(err, store.ErrFailed) {
 			t.Errorf("Run: %v", err)
 		}
 		if took := time.Since(began); took > 4*time.Second {
@@ -225,7 +226,7 @@ func TestRun_LeaderWhoseDiskHangsAndFailsEnds(t *testing.T) {
 		time.Sleep(time.Minute)
 		sick.fail.Store(true)
 		close(sick.wake)
-		if err := m.ended(time.Second); !errors.Is(err, cluster.ErrStore) {
+		if err := m.ended(time.Second); !errors.Is(err, store.ErrFailed) {
 			t.Errorf("Run: %v", err)
 		}
 	})

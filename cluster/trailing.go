@@ -44,7 +44,7 @@ func (s *sizes) trailing(most uint64, bytes int) uint64 {
 // boundTrailing tells Raft how much of the log is to stay behind the next snapshot.
 func (r *Replica) boundTrailing(n *node) {
 	bytes := trailingBytes
-	if r.room.low.Load() {
+	if r.store.Disk().Low {
 		bytes = lowTrailingBytes
 	}
 	c := n.raft.ReloadableConfig()

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -39,7 +40,7 @@ type member struct {
 	w         *world
 	name      pbs.ReplicaName
 	host      *memnet.Host
-	disk      func() (cluster.Stores, error)
+	disk      func() (store.Backend, error)
 	clockOff  atomic.Int64 // nanoseconds ahead
 	replica   *cluster.Replica
 	machine   *fsm.FSM
@@ -83,10 +84,10 @@ func newWorld(t *testing.T, n int) *world {
 }
 
 func (w *world) add(name string) *member {
-	disk := cluster.NewMemory()
+	disk := store.NewMemory()
 	m := &member{
 		w: w, name: pbs.ReplicaName(name), host: w.net.Host(name),
-		disk: func() (cluster.Stores, error) { return disk, nil },
+		disk: func() (store.Backend, error) { return disk, nil },
 	}
 	for _, o := range w.members {
 		w.net.Delay(name, string(o.name), cmp.Or(w.delay, linkDelay))

@@ -10,7 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/chaos/check"
-	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
@@ -23,7 +23,7 @@ func (w *World) wreck(r *replica) {
 		w.wrecked = v
 	}
 	if r.disk.memory != nil {
-		r.disk.memory = cluster.NewMemory()
+		r.disk.memory = store.NewMemory()
 	}
 	err := errors.Join(os.RemoveAll(r.config.Home.Raft()), os.RemoveAll(r.config.Home.Accounting()))
 	if err != nil {

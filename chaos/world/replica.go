@@ -11,6 +11,7 @@ import (
 
 	"rampart/chaos/look"
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm"
@@ -50,7 +51,7 @@ func (w *World) newReplica(name string) *replica {
 	r.config = server.Default(name, host.IP().String())
 	r.config.Server, r.config.Home = "srv", home.Home(w.home(name))
 	if r.disk.dir = r.config.Home.Raft(); !w.config.Files {
-		r.disk.memory = cluster.NewMemory()
+		r.disk.memory = store.NewMemory()
 	}
 	return r
 }
@@ -80,7 +81,7 @@ func (r *replica) start(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	s := server.New(r.config, server.Outside{
 		Network: r.host, Accounts: people{r.w.home("people")}, Check: true,
-		Stores:        func() (cluster.Stores, error) { return r.disk.open(r.w.config.Logger) },
+		Stores:        func() (store.Backend, error) { return r.disk.open(r.w.config.Logger) },
 		Disk:          r.disk.valve.Pass,
 		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs, Witness: &witness{r, r.cancel}, Level: r.level(),
 	}, slog.New(ear{r.w.config.Logger.Handler(), r.w}).With("process", r.name))
@@ -184,16 +185,16 @@ func (w *World) watch(ctx context.Context, name string, start int, machine *fsm.
 
 // disk keeps what outlives a replica.
 type disk struct {
-	memory *cluster.Memory // nil: files in dir
+	memory *store.Memory // nil: files in dir
 	dir    string
-	valve  cluster.Valve // shut while it does not answer
+	valve  store.Valve // shut while it does not answer
 }
 
-func (d *disk) open(logger *slog.Logger) (cluster.Stores, error) {
+func (d *disk) open(logger *slog.Logger) (store.Backend, error) {
 	if d.memory != nil {
 		return d.valve.On(d.memory), nil
 	}
-	stores, err := cluster.OpenFiles(d.dir, logger)
+	stores, err := store.OpenFiles(d.dir, logger)
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,12 @@ import (
 	"slices"
 
 	"rampart/chaos/fault"
-	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/cmd/rampart/server"
 )
 
 // stores are the kinds of writes that a disk may leave waiting.
-var stores = []string{cluster.WriteAppend, cluster.WriteStable, cluster.WriteDelete, cluster.WriteSnapshot, server.WriteLedger}
+var stores = []string{store.WriteAppend, store.WriteStable, store.WriteDelete, store.WriteSnapshot, server.WriteLedger}
 
 // stall makes the disk of the target, or of all replicas, answer no writes, or none of a kind.
 func (w *World) stall(s fault.Step) (string, bool) {

@@ -13,7 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli/admin"
-	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -46,7 +46,7 @@ func (s *site) accounting(name string) map[string]string {
 func foundFrom(t *testing.T, s *site, name, backup string) {
 	d := s.add(name)
 	d.server = server.Default(name, d.host.IP().String())
-	d.server.Home, d.disk = s.home(name), cluster.NewMemory()
+	d.server.Home, d.disk = s.home(name), store.NewMemory()
 	if err := server.InitFrom(t.Context(), d.server, backup, true); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestFrom_TheFounderDies(t *testing.T) {
 	newSite(t, func(t *testing.T, s *site) {
 		d := s.add("s1")
 		d.server = server.Default("s1", d.host.IP().String())
-		d.server.Home, d.disk = s.home("s1"), cluster.NewMemory()
+		d.server.Home, d.disk = s.home("s1"), store.NewMemory()
 		if err := server.InitFrom(t.Context(), d.server, backup, true); err != nil {
 			t.Fatal(err)
 		}

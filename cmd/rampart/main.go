@@ -20,6 +20,7 @@ import (
 	"rampart/cli"
 	"rampart/cli/admin"
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/cmd/rampart/dev"
 	"rampart/cmd/rampart/dropin"
 	"rampart/fsm/command"
@@ -33,8 +34,8 @@ var exits = []struct {
 	err    error
 	status int
 }{
-	{cluster.ErrStore, 74},   // EX_IOERR: start it again
-	{cluster.ErrDamaged, 65}, // EX_DATAERR
+	{store.ErrFailed, 74},    // EX_IOERR: start it again
+	{store.ErrDamaged, 65},   // EX_DATAERR
 	{command.ErrDiffers, 75}, // EX_TEMPFAIL: start it again
 	{command.ErrTooOld, 76},  // EX_PROTOCOL
 	{cluster.ErrOldDisk, 77}, // EX_NOPERM

@@ -17,6 +17,7 @@ import (
 
 	"rampart/cluster"
 	"rampart/cluster/gossip"
+	"rampart/cluster/store"
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/mom"
 	"rampart/cmd/rampart/server"
@@ -79,8 +80,8 @@ type daemon struct {
 	host    *memnet.Host
 	server  server.Config
 	mom     mom.Config
-	disk    *cluster.Memory // of a replica
-	machine *fsm.FSM        // of the present or last process
+	disk    *store.Memory // of a replica
+	machine *fsm.FSM      // of the present or last process
 	cancel  context.CancelCauseFunc
 	done    chan error // nil: it is down
 	stop    []func()
@@ -117,7 +118,7 @@ func (s *site) found(name string) {
 	s.t.Helper()
 	d := s.add(name)
 	d.server = server.Default(name, d.host.IP().String())
-	d.server.Server, d.server.Home, d.disk = "srv", s.home(name), cluster.NewMemory()
+	d.server.Server, d.server.Home, d.disk = "srv", s.home(name), store.NewMemory()
 	d.server.RTTClass = s.class
 	if err := server.Init(d.server); err != nil {
 		s.t.Fatal(err)
@@ -130,7 +131,7 @@ func (s *site) joinReplica(name string) {
 	s.t.Helper()
 	d := s.add(name)
 	d.server = server.Default(name, d.host.IP().String())
-	d.server.Home, d.disk, d.server.Replicas = s.home(name), cluster.NewMemory(), s.addresses()
+	d.server.Home, d.disk, d.server.Replicas = s.home(name), store.NewMemory(), s.addresses()
 	if err := server.Join(s.t.Context(), d.host, d.server, s.token("replica", "")); err != nil {
 		s.t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func (s *site) tryRejoin(name, token, by string) error {
 	if err := os.RemoveAll(string(d.server.Home)); err != nil {
 		return err
 	}
-	d.disk, d.server.Replicas = cluster.NewMemory(), []string{by}
+	d.disk, d.server.Replicas = store.NewMemory(), []string{by}
 	return server.Join(s.t.Context(), d.host, d.server, token)
 }
 
@@ -255,7 +256,7 @@ func (s *site) start(name string) {
 		return
 	}
 	r := server.New(d.server, server.Outside{
-		Network: d.host, Accounts: everybody{}, Check: true, Stores: func() (cluster.Stores, error) { return d.disk, nil },
+		Network: d.host, Accounts: everybody{}, Check: true, Stores: func() (store.Backend, error) { return d.disk, nil },
 	}, logger)
 	d.machine = r.Machine()
 	go func(done chan error) { done <- r.Run(ctx) }(d.done)

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
-	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
@@ -48,7 +48,7 @@ func Serve(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	stores, err := cluster.OpenFiles(filepath.Join(c.Dir, "raft"), logger)
+	stores, err := store.OpenFiles(filepath.Join(c.Dir, "raft"), logger)
 	if err != nil {
 		return errors.Join(err, port.Close())
 	}
@@ -64,7 +64,7 @@ func Serve(ctx context.Context, c Config) error {
 }
 
 // start brings Raft up with the settings of design section 12.
-func start(c Config, stores cluster.Stores, l layer) (*raft.Raft, error) {
+func start(c Config, stores store.Backend, l layer) (*raft.Raft, error) {
 	conf := raft.DefaultConfig()
 	conf.LocalID = serverID(c.Self)
 	conf.HeartbeatTimeout, conf.ElectionTimeout = 300*time.Millisecond, 300*time.Millisecond

@@ -25,7 +25,9 @@ var Rules = []Rule{
 	{"fsm/acct", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/alloc fsm/state fsm/command", "which event writes which record is decided without I/O"},
 	{"fsm", "fsm/*", "a thin adapter to raft.FSM"},
 
-	{"cluster", "fsm/* transport/* cluster/gossip cluster/patience cluster/term", "a replica does not know the duties that it runs"},
+	{"cluster", "fsm/* transport/* cluster/gossip cluster/patience cluster/raftlog cluster/store cluster/term", "a replica does not know the duties that it runs"},
+	{"cluster/store", "fsm/planted cluster/patience cluster/raftlog", "what lies on a disk, whatever Raft and the state put there"},
+	{"cluster/raftlog", "", "the form of Raft's log lines, whoever runs it"},
 	{"cluster/blob", "fsm/* transport/*", "contents that the state names, from disk to disk"},
 	{"cluster/gossip", "", "gossip is a hint (L13): it knows names, not the domain"},
 	{"cluster/patience", "", "a deadline is the same for disks and for moms"},
@@ -97,6 +99,7 @@ var Lean = []struct{ Package, Why string }{
 	{"rampart/fsm/state", "the state belongs to the replica"},
 	{"rampart/fsm/command", "the log belongs to the replica"},
 	{"rampart/cluster", "the replica is another program"},
+	{"rampart/cluster/store", "stores belong to the daemon"},
 	{"rampart/mom", "the mom is another program; the shim is mom/proc alone"},
 	{"rampart/mom/task", "the mom is another program; the shim is mom/proc alone"},
 }

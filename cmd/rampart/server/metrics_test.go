@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/cmd/internal/exported"
 	"rampart/cmd/rampart/home"
 	"rampart/fsm/command"
@@ -23,7 +24,7 @@ func opened(t *testing.T) *Server {
 	if err := Init(config); err != nil {
 		t.Fatal(err)
 	}
-	s := New(config, Outside{Network: host, Stores: func() (cluster.Stores, error) { return cluster.NewMemory(), nil }}, slog.New(slog.DiscardHandler))
+	s := New(config, Outside{Network: host, Stores: func() (store.Backend, error) { return store.NewMemory(), nil }}, slog.New(slog.DiscardHandler))
 	if err := s.open(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}

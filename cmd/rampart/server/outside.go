@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"net"
 
-	"rampart/cluster"
 	"rampart/cluster/mail"
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/state"
 	"rampart/transport"
@@ -17,7 +17,7 @@ import (
 type Outside struct {
 	Network  transport.Network
 	Accounts transport.Accounts // nil: the directory of this host
-	Stores   func() (cluster.Stores, error)
+	Stores   func() (store.Backend, error)
 	// Gateway opens the socket for people on this host; nil: there is none.
 	Gateway func(ctx context.Context) (net.Listener, error)
 	// Resolve asks the name service for the addresses of a host; nil: there is none.
@@ -53,7 +53,7 @@ func system(c Config, logger *slog.Logger) Outside {
 		Network: transport.System{},
 		Resolve: transport.LookupHost,
 		Mail:    mail.Send,
-		Stores:  func() (cluster.Stores, error) { return cluster.OpenFiles(c.Home.Raft(), logger) },
+		Stores:  func() (store.Backend, error) { return store.OpenFiles(c.Home.Raft(), logger) },
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))
 		},

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -133,8 +134,8 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 		Role: cluster.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),
 		Digest: digest, LastContact: time.Duration(r.GetLastContactMs()) * time.Millisecond,
 		Alarms: alarmsFromWire(r), Marks: marks, Voter: r.GetVoter(), Class: pbs.RTTClass(r.GetRttClass()),
-		Disk: cluster.Disk{
-			WriteLatency: cluster.WriteLatency{
+		Disk: store.Disk{
+			WriteLatency: store.WriteLatency{
 				Writes: int(r.GetWrites()), P99: time.Duration(r.GetWriteP99Us()) * time.Microsecond,
 				Max: time.Duration(r.GetWriteMaxUs()) * time.Microsecond, Sick: r.GetDiskSlow(),
 			},

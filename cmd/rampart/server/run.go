@@ -66,7 +66,7 @@ type Server struct {
 }
 
 // Run runs the replica of the home until ctx ends: then it hands leadership over and
-// stops. An error that wraps cluster.ErrStore means that the disk failed. After a recovery of
+// stops. An error that wraps store.ErrFailed means that the disk failed. After a recovery of
 // the cluster it begins again, on what that has left on the disk.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	if err := home.DropToken(); err != nil {

@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"errors"
@@ -7,27 +7,31 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
+
+	"rampart/cluster/raftlog"
 )
 
-// files are the stores of a replica on disk: DIR/log.db (log, votes, terms,
-// identity) and DIR/snapshots.
+// files are DIR/log.db, with the log, votes, terms and records, and DIR/snapshots.
 type files struct {
 	dir       string
 	db        *raftboltdb.BoltStore
 	snapshots raft.SnapshotStore
 }
 
-var _ Stores = (*files)(nil)
+var _ Backend = (*files)(nil)
 
 const (
 	logFile      = "log.db"
 	snapshotsDir = "snapshots" // of raft.FileSnapshotStore
+	// snapshotsKept is how many snapshots are kept.
+	snapshotsKept = 2
 	// lockPatience is how long we wait for another process to let go of the file.
 	lockPatience = 2 * time.Second
 	// compactBatch bounds the transactions of a compaction.
@@ -38,12 +42,18 @@ const (
 
 // OpenFiles opens the stores in dir, which it makes if need be, readable by
 // nobody else: log and snapshots hold the gossip key. A log that is more than
-// half free space is compacted first.
-func OpenFiles(dir string, logger *slog.Logger) (Stores, error) {
+// half free space is compacted first. The error of a full disk wraps ErrFailed: it ends
+// this process, but not the next one.
+func OpenFiles(dir string, logger *slog.Logger) (_ Backend, err error) {
+	defer func() {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			err = fmt.Errorf("%w: %w", ErrFailed, err)
+		}
+	}()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open stores: %w", err)
 	}
-	if err := finishAside(dir); err != nil {
+	if err := finishSetAside(dir); err != nil {
 		return nil, fmt.Errorf("set aside what is in %s: %w", dir, err)
 	}
 	path := filepath.Join(dir, logFile)
@@ -57,7 +67,7 @@ func OpenFiles(dir string, logger *slog.Logger) (Stores, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, newRaftLogger(logger))
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, raftlog.New(logger))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open snapshots in %s: %w", dir, err), db.Close())
 	}
@@ -69,10 +79,10 @@ func (f *files) Stable() raft.StableStore      { return f.db }
 func (f *files) Snapshots() raft.SnapshotStore { return f.snapshots }
 func (f *files) Close() error                  { return f.db.Close() }
 
-// Dir implements Stores.
+// Dir implements Backend.
 func (f *files) Dir() string { return f.dir }
 
-// Room implements Stores.
+// Room implements Backend.
 func (f *files) Room() (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(f.dir, &s); err != nil {
@@ -81,13 +91,13 @@ func (f *files) Room() (int64, error) {
 	return int64(s.Bavail) * s.Bsize, nil
 }
 
-// Reusable implements Stores: bolt never gives space back, and takes its free pages first.
+// Reusable implements Backend: bolt never gives space back, and takes its free pages first.
 func (f *files) Reusable() int64 {
 	return int64(f.db.Stats().FreePageN) * int64(os.Getpagesize())
 }
 
-// boltOptions: the list of free pages is not written with every commit, but
-// found anew at open.
+// boltOptions returns options under which the list of free pages is not written with every
+// commit, but found anew at open.
 func boltOptions() *bbolt.Options {
 	return &bbolt.Options{Timeout: lockPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}
 }

@@ -1,4 +1,4 @@
-package cluster
+package raftlog
 
 import (
 	"log/slog"
@@ -13,7 +13,7 @@ import (
 func TestLog_TellsTheSameFailureOfAPeerOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		log := newRaftLogger(slog.New(slog.NewTextHandler(&out, nil)))
+		log := New(slog.New(slog.NewTextHandler(&out, nil)))
 		named := log.Named("other")
 		for range 10 {
 			log.Error("failed to heartbeat to", "peer", raft.ServerAddress("s1:1"), "error", "refused")

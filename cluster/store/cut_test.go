@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"slices"
@@ -33,8 +33,8 @@ func entries(bytes ...int) (all []*raft.Log) {
 	return all
 }
 
-// A write to the log has what a slow disk takes half of the deadline for, and so has a call
-// to a follower; a larger entry goes alone.
+// A write to the log has what a slow disk takes half of the deadline for; a larger entry goes
+// alone.
 func TestCut(t *testing.T) {
 	const half, over = appendBytes / 2, appendBytes + 1
 	for _, c := range []struct {
@@ -49,42 +49,15 @@ func TestCut(t *testing.T) {
 		if err := (cutLog{p}).StoreLogs(entries(c.in...)); err != nil || !slices.Equal(p.writes, c.writes) {
 			t.Errorf("%v is written as %v, want %v: %v", c.in, p.writes, c.writes, err)
 		}
-		call := raft.AppendEntriesRequest{Entries: entries(c.in...)}
-		cut(&call)
-		sent := 0
-		for _, l := range call.Entries {
-			sent += len(l.Data)
+		first := 0
+		for _, l := range Piece(entries(c.in...)) {
+			first += len(l.Data)
 		}
-		if sent != c.writes[0] {
-			t.Errorf("of %v a call has %d bytes", c.in, sent)
+		if first != c.writes[0] {
+			t.Errorf("of %v a piece has %d bytes", c.in, first)
 		}
 	}
-	empty := raft.AppendEntriesRequest{}
-	if cut(&empty); len(empty.Entries) != 0 {
+	if len(Piece(nil)) != 0 {
 		t.Error("something of nothing")
-	}
-}
-
-// What stays behind a snapshot is bounded by number and by bytes.
-func TestTrailing(t *testing.T) {
-	s := &sizes{}
-	if n := s.trailing(20, 1); n != 20 {
-		t.Errorf("of an empty log %d stay", n)
-	}
-	for i := range uint64(3 * trailingLogs) {
-		if i%2 == 0 { // the others are Raft's own
-			s.note(&raft.Log{Index: i + 1, Data: make([]byte, 100)})
-		}
-	}
-	for _, c := range []struct {
-		most  uint64
-		bytes int
-		want  uint64
-	}{
-		{20, 1 << 20, 20}, {20, 1000, 20}, {20, 999, 18}, {20, 99, 0}, {trailingLogs, 1 << 30, trailingLogs},
-	} {
-		if n := s.trailing(c.most, c.bytes); n != c.want {
-			t.Errorf("at most %d entries of %d bytes: %d", c.most, c.bytes, n)
-		}
 	}
 }

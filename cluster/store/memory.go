@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Memory keeps stores in memory, for bubbles. What it holds outlives Close, as a
+// Memory is a backend in memory, for bubbles. What it holds outlives Close, as a
 // disk outlives the process: open it again to restart a replica.
 type Memory struct {
 	store     *memoryStore
@@ -24,7 +24,7 @@ type Memory struct {
 	notes     string
 }
 
-var _ Stores = (*Memory)(nil)
+var _ Backend = (*Memory)(nil)
 
 // NewMemory returns an empty disk.
 func NewMemory() *Memory {
@@ -60,13 +60,13 @@ func (m *Memory) Snapshots() raft.SnapshotStore { return m.snapshots }
 // Close does nothing.
 func (m *Memory) Close() error { return nil }
 
-// Dir implements Stores.
+// Dir implements Backend.
 func (m *Memory) Dir() string { return "memory" }
 
-// Room implements Stores.
+// Room implements Backend.
 func (m *Memory) Room() (int64, error) { return math.MaxInt64, nil }
 
-// Reusable implements Stores.
+// Reusable implements Backend.
 func (m *Memory) Reusable() int64 { return 0 }
 
 // SetAside empties the disk; of what was on it, it keeps the state.
@@ -80,7 +80,7 @@ func (m *Memory) SetAside(index uint64, write func(io.Writer) error) (string, er
 	return fmt.Sprintf("memory, as of index %d", index), nil
 }
 
-// Note implements Stores.
+// Note implements Backend.
 func (m *Memory) Note(text string) error {
 	m.notes += text
 	return nil
@@ -164,7 +164,7 @@ func (s *memoryStore) include(index uint64) {
 	s.first, s.last = min(s.first, index), max(s.last, index)
 }
 
-var errMissing = errors.New("not found") // see missing
+var errMissing = errors.New("not found") // see Missing
 
 func (s *memoryStore) Set(key, value []byte) error {
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"bytes"
@@ -15,35 +15,32 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// ErrDamaged means that the store does not hold what was written to it. It is
-// refused, never used in part: what is missing may have been promised (L1).
-var ErrDamaged = errors.New("the store is damaged")
-
-// sealed are stores that notice when what they hold is not what was written: bolt
+// checked is a backend that notices when what it holds is not what was written: bolt
 // itself checks nothing but its two meta pages.
-type sealed struct {
-	Stores
-	log       *sealedLog
-	stable    *sealedStable
-	snapshots sealedSnapshots
+type checked struct {
+	Backend
+	log       *checkedLog
+	stable    *checkedStable
+	snapshots checkedSnapshots
 }
 
-func (s *sealed) Log() raft.LogStore            { return s.log }
-func (s *sealed) Stable() raft.StableStore      { return s.stable }
-func (s *sealed) Snapshots() raft.SnapshotStore { return s.snapshots }
+func (s *checked) Log() raft.LogStore            { return s.log }
+func (s *checked) Stable() raft.StableStore      { return s.stable }
+func (s *checked) Snapshots() raft.SnapshotStore { return s.snapshots }
 
-// seal opens the seals of the stores. Log and stable store vouch for each other: one
-// that is suddenly empty beside a used one is not taken for a new disk.
-func seal(s Stores) (*sealed, error) {
-	log, marked, err := openLog(s.Log())
+// openChecked opens a backend whose log, stable store and snapshots have checksums. Log and
+// stable store vouch for each other: one that is suddenly empty beside a used one is not taken
+// for a new disk.
+func openChecked(b Backend) (*checked, error) {
+	log, marked, err := openLog(b.Log())
 	if err != nil {
 		return nil, err
 	}
-	stable, known, err := openStable(s.Stable())
+	stable, known, err := openStable(b.Stable())
 	if err != nil {
 		return nil, err
 	}
-	snapshots := sealedSnapshots{s.Snapshots()}
+	snapshots := checkedSnapshots{b.Snapshots()}
 	all, err := snapshots.List()
 	if err != nil {
 		return nil, err
@@ -56,12 +53,12 @@ func seal(s Stores) (*sealed, error) {
 	case !marked:
 		err = log.mark(0)
 	}
-	return &sealed{s, log, stable, snapshots}, err
+	return &checked{b, log, stable, snapshots}, err
 }
 
-// sealedLog puts a checksum into each entry, and into every write how far the log
+// checkedLog puts a checksum into each entry, and into every write how far the log
 // reaches: entries that are lost from its end would not be missed otherwise.
-type sealedLog struct {
+type checkedLog struct {
 	raft.LogStore
 	last atomic.Uint64
 }
@@ -71,8 +68,8 @@ const markIndex = math.MaxUint64
 
 const sumSize = 8
 
-func openLog(store raft.LogStore) (l *sealedLog, marked bool, err error) {
-	l = &sealedLog{LogStore: store}
+func openLog(store raft.LogStore) (l *checkedLog, marked bool, err error) {
+	l = &checkedLog{LogStore: store}
 	var mark raft.Log
 	switch err := l.GetLog(markIndex, &mark); {
 	case errors.Is(err, raft.ErrLogNotFound):
@@ -102,18 +99,18 @@ func checksum(l *raft.Log, extensions []byte) uint64 {
 	return h.Sum64()
 }
 
-// sealEntry returns the entry with its checksum; Raft keeps and sends the original.
-func sealEntry(l *raft.Log) *raft.Log {
+// withChecksum returns a copy of the entry with its checksum; Raft keeps and sends the original.
+func withChecksum(l *raft.Log) *raft.Log {
 	c := *l
 	c.Extensions = binary.BigEndian.AppendUint64(slices.Clip(bytes.Clone(l.Extensions)), checksum(l, l.Extensions))
 	return &c
 }
 
 func endMark(last uint64) *raft.Log {
-	return sealEntry(&raft.Log{Index: markIndex, Data: binary.BigEndian.AppendUint64(nil, last)})
+	return withChecksum(&raft.Log{Index: markIndex, Data: binary.BigEndian.AppendUint64(nil, last)})
 }
 
-func (s *sealedLog) mark(last uint64) error {
+func (s *checkedLog) mark(last uint64) error {
 	if err := s.LogStore.StoreLogs([]*raft.Log{endMark(last)}); err != nil {
 		return err
 	}
@@ -122,16 +119,16 @@ func (s *sealedLog) mark(last uint64) error {
 }
 
 // StoreLog implements raft.LogStore.
-func (s *sealedLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+func (s *checkedLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
 // StoreLogs implements raft.LogStore.
-func (s *sealedLog) StoreLogs(logs []*raft.Log) error {
+func (s *checkedLog) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
 	all := make([]*raft.Log, 0, len(logs)+1)
 	for _, l := range logs {
-		all = append(all, sealEntry(l))
+		all = append(all, withChecksum(l))
 	}
 	last := logs[len(logs)-1].Index
 	if err := s.LogStore.StoreLogs(append(all, endMark(last))); err != nil {
@@ -143,7 +140,7 @@ func (s *sealedLog) StoreLogs(logs []*raft.Log) error {
 
 // GetLog implements raft.LogStore. An entry that is not what was stored is an error
 // that wraps ErrDamaged.
-func (s *sealedLog) GetLog(index uint64, l *raft.Log) (err error) {
+func (s *checkedLog) GetLog(index uint64, l *raft.Log) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: entry %d: %v", ErrDamaged, index, p)
@@ -168,7 +165,7 @@ func (s *sealedLog) GetLog(index uint64, l *raft.Log) (err error) {
 }
 
 // FirstIndex implements raft.LogStore.
-func (s *sealedLog) FirstIndex() (uint64, error) {
+func (s *checkedLog) FirstIndex() (uint64, error) {
 	first, err := s.LogStore.FirstIndex()
 	if first == markIndex {
 		first = 0
@@ -177,11 +174,11 @@ func (s *sealedLog) FirstIndex() (uint64, error) {
 }
 
 // LastIndex implements raft.LogStore.
-func (s *sealedLog) LastIndex() (uint64, error) { return s.last.Load(), nil }
+func (s *checkedLog) LastIndex() (uint64, error) { return s.last.Load(), nil }
 
 // DeleteRange implements raft.LogStore. When the end goes, the mark goes first: a
 // crash between the two leaves entries behind the mark, which nobody sees.
-func (s *sealedLog) DeleteRange(lo, hi uint64) error {
+func (s *checkedLog) DeleteRange(lo, hi uint64) error {
 	if last := s.last.Load(); hi >= last && lo <= last {
 		first, err := s.FirstIndex()
 		if err != nil {
@@ -198,9 +195,9 @@ func (s *sealedLog) DeleteRange(lo, hi uint64) error {
 	return s.LogStore.DeleteRange(lo, hi)
 }
 
-// sealedStable keeps all that the stable store holds in one record with a checksum:
+// checkedStable keeps all that the stable store holds in one record with a checksum:
 // terms and votes of which one is missing cannot be told from a new disk's.
-type sealedStable struct {
+type checkedStable struct {
 	store  raft.StableStore
 	writes chan struct{} // full: somebody writes; a mutex is not held over I/O
 	values atomic.Pointer[map[string][]byte]
@@ -208,8 +205,8 @@ type sealedStable struct {
 
 var keyStable = []byte("RampartStable")
 
-func openStable(store raft.StableStore) (s *sealedStable, known bool, err error) {
-	s = &sealedStable{store: store, writes: make(chan struct{}, 1)}
+func openStable(store raft.StableStore) (s *checkedStable, known bool, err error) {
+	s = &checkedStable{store: store, writes: make(chan struct{}, 1)}
 	values := make(map[string][]byte)
 	s.values.Store(&values)
 	b, err := get(store, keyStable)
@@ -224,7 +221,7 @@ func openStable(store raft.StableStore) (s *sealedStable, known bool, err error)
 }
 
 // Set implements raft.StableStore.
-func (s *sealedStable) Set(key, value []byte) error {
+func (s *checkedStable) Set(key, value []byte) error {
 	s.writes <- struct{}{}
 	defer func() { <-s.writes }()
 	values := maps.Clone(*s.values.Load())
@@ -241,7 +238,7 @@ func (s *sealedStable) Set(key, value []byte) error {
 }
 
 // Get implements raft.StableStore.
-func (s *sealedStable) Get(key []byte) ([]byte, error) {
+func (s *checkedStable) Get(key []byte) ([]byte, error) {
 	value, ok := (*s.values.Load())[string(key)]
 	if !ok {
 		return nil, errMissing
@@ -250,12 +247,12 @@ func (s *sealedStable) Get(key []byte) ([]byte, error) {
 }
 
 // SetUint64 implements raft.StableStore.
-func (s *sealedStable) SetUint64(key []byte, value uint64) error {
+func (s *checkedStable) SetUint64(key []byte, value uint64) error {
 	return s.Set(key, binary.BigEndian.AppendUint64(nil, value))
 }
 
 // GetUint64 implements raft.StableStore.
-func (s *sealedStable) GetUint64(key []byte) (uint64, error) {
+func (s *checkedStable) GetUint64(key []byte) (uint64, error) {
 	value, err := s.Get(key)
 	if err == nil && len(value) != 8 {
 		err = fmt.Errorf("%w: %s is %d bytes", ErrDamaged, key, len(value))

@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"errors"
@@ -47,24 +47,24 @@ func TestRecent(t *testing.T) {
 			}
 		}
 	}
-	for i := range uint64(logCacheSize + 10) {
+	for i := range uint64(recentEntries + 10) {
 		if err := put(i+1, 100); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want("more than there are places", 1, 10, false)
-	want("the latest", 11, logCacheSize+10, true)
+	want("the latest", 11, recentEntries+10, true)
 
-	next := uint64(logCacheSize + 11)
+	next := uint64(recentEntries + 11)
 	for i := range uint64(3) {
-		_ = put(next+i, cacheBytes/2-1000)
+		_ = put(next+i, recentBytes/2-1000)
 	}
 	want("long before long ones", next-100, next, false)
 	want("the two that fit in", next+1, next+2, true)
-	if r.bytes > cacheBytes {
+	if r.bytes > recentBytes {
 		t.Errorf("%d bytes are kept", r.bytes)
 	}
-	_ = put(next+3, cacheBytes+1)
+	_ = put(next+3, recentBytes+1)
 	want("one that is longer than all the room", next, next+3, false)
 	if r.bytes != 0 {
 		t.Errorf("%d bytes are kept of nothing", r.bytes)

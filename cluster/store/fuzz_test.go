@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 // An entry comes back as it was stored; one that was changed on the disk is damage, and so is an
 // end mark.
-func FuzzSealedLog(f *testing.F) {
+func FuzzCheckedLog(f *testing.F) {
 	f.Add(uint64(1), uint64(1), []byte("data"), []byte(nil), []byte{1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add(uint64(7), uint64(3), []byte(nil), []byte("ext"), []byte(nil))
 	f.Add(uint64(markIndex-1), uint64(0), []byte{0}, []byte{0}, make([]byte, 7))
@@ -44,10 +44,10 @@ func FuzzSealedLog(f *testing.F) {
 		was := got
 		for _, changed := range []raft.Log{
 			{Index: index, Term: term, Data: data, Extensions: other},
-			{Index: index, Term: term + 1, Data: data, Extensions: sealEntry(entry).Extensions},
-			{Index: index, Term: term, Data: append(bytes.Clone(data), other...), Extensions: sealEntry(entry).Extensions},
+			{Index: index, Term: term + 1, Data: data, Extensions: withChecksum(entry).Extensions},
+			{Index: index, Term: term, Data: append(bytes.Clone(data), other...), Extensions: withChecksum(entry).Extensions},
 		} {
-			if bytes.Equal(changed.Extensions, sealEntry(entry).Extensions) && changed.Term == term && len(changed.Data) == len(data) {
+			if bytes.Equal(changed.Extensions, withChecksum(entry).Extensions) && changed.Term == term && len(changed.Data) == len(data) {
 				continue
 			}
 			if err := store.StoreLog(&changed); err != nil {
@@ -68,7 +68,7 @@ func FuzzSealedLog(f *testing.F) {
 
 // What the stable store holds is read as it was set; a record of another checksum is damage, and
 // one with a good checksum can be added to.
-func FuzzSealedStable(f *testing.F) {
+func FuzzCheckedStable(f *testing.F) {
 	f.Add([]byte("{}"), []byte("CurrentTerm"), []byte{0, 0, 0, 0, 0, 0, 0, 9})
 	f.Add([]byte("null"), []byte("key"), []byte(nil))
 	f.Add([]byte(`{"a":"AQ==","a":null}`), []byte("a"), []byte("b"))

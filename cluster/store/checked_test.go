@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func (s stuckStable) Set(key, value []byte) error {
 }
 
 // A write that hangs lets the next one wait so that its deadline can pass.
-func TestSealedStable_WritersWaitWithoutALock(t *testing.T) {
+func TestCheckedStable_WritersWaitWithoutALock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := stuckStable{raft.NewInmemStore(), make(chan struct{})}
 		s, _, err := openStable(disk)

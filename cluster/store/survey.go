@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"errors"
@@ -7,16 +7,6 @@ import (
 
 	"github.com/hashicorp/raft"
 )
-
-// openSealed opens the seals and surveys what is under them.
-func openSealed(raw Stores, logger *slog.Logger) (*sealed, raft.Configuration, error) {
-	s, err := seal(raw)
-	if err != nil {
-		return nil, raft.Configuration{}, err
-	}
-	members, err := survey(s.log, s.snapshots, logger)
-	return s, members, err
-}
 
 // damaged adds to an error about a damaged store what to do about it.
 func damaged(err error, dir string) error {

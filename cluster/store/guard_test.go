@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )
@@ -25,21 +26,21 @@ func (s brokenStores) Stable() raft.StableStore { return brokenStable{s.store} }
 
 func TestGuard_OneFailureFailsAllLaterWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuard(brokenStores{NewMemory()}, time.Second)
+		g := newGuard(brokenStores{NewMemory()}, Options{Deadline: time.Second})
 		s := guardedStable{g}
 		if err := s.Set([]byte("k"), nil); err != nil {
 			t.Fatalf("a good write: %v", err)
 		}
-		if err := s.SetUint64([]byte("k"), 1); !errors.Is(err, ErrStore) {
+		if err := s.SetUint64([]byte("k"), 1); !errors.Is(err, ErrFailed) {
 			t.Errorf("a bad write: %v", err)
 		}
-		if err := s.Set([]byte("k"), nil); !errors.Is(err, ErrStore) {
+		if err := s.Set([]byte("k"), nil); !errors.Is(err, ErrFailed) {
 			t.Errorf("a good write after a bad one: %v", err)
 		}
-		if err := g.StoreLog(&raft.Log{Index: 1}); !errors.Is(err, ErrStore) {
+		if err := g.StoreLog(&raft.Log{Index: 1}); !errors.Is(err, ErrFailed) {
 			t.Errorf("an entry after a bad write: %v", err)
 		}
-		if err := s.SetUint64(keyCurrentTerm, 2); err != nil {
+		if err := s.SetUint64(KeyTerm, 2); err != nil {
 			t.Errorf("the term, for which Raft would panic: %v", err)
 		}
 		<-g.failed
@@ -65,9 +66,8 @@ type slowStores struct {
 
 func (s slowStores) Stable() raft.StableStore { return slowStable{s.store, s.takes} }
 
-// A write has its second in time in which the process gets to run: the silence for a disk that
-// does not answer begins after one, and later only where the watch itself waits for a core. It
-// ends with the write, which is good.
+// A write has its second in time in which the process gets to run: it is overdue after one, and
+// later only where the watch itself waits for a core, until it is done.
 func TestGuard_TellsAStalledDiskFromAStarvedProcess(t *testing.T) {
 	const long = time.Hour
 	cases := []struct {
@@ -85,24 +85,31 @@ func TestGuard_TellsAStalledDiskFromAStarvedProcess(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGuard(slowStores{NewMemory(), c.takes}, time.Second)
+				var began, since time.Time
+				overdue := false
+				begins := make(chan struct{})
+				g := newGuard(slowStores{NewMemory(), c.takes}, Options{Deadline: time.Second, Overdue: func(_ string, at time.Time) func() {
+					since, overdue = at, true
+					close(begins)
+					return func() { overdue = false }
+				}})
 				g.clock.Lag = c.lag
-				began, done := time.Now(), make(chan error, 1)
-				begins := g.silence.until().Done()
+				began = time.Now()
+				done := make(chan error, 1)
 				go func() { done <- guardedStable{g}.Set([]byte("k"), nil) }()
 				if c.silent > 0 {
 					<-begins
-					if since, _ := g.silence.now(); time.Since(began) != c.silent || !since.Equal(began) {
-						t.Errorf("silent after %s, since %s", time.Since(began), since.Sub(began))
+					if time.Since(began) != c.silent || !since.Equal(began) {
+						t.Errorf("overdue after %s, since %s", time.Since(began), since.Sub(began))
 					}
 				}
-				if err := <-done; err != nil || time.Since(began) != c.takes || g.failure() != nil || g.silence.kept() {
-					t.Errorf("%v after %s; failed: %v; silent: %t", err, time.Since(began), g.failure(), g.silence.kept())
+				if err := <-done; err != nil || time.Since(began) != c.takes || g.failure() != nil || overdue {
+					t.Errorf("%v after %s; failed: %v; overdue: %t", err, time.Since(began), g.failure(), overdue)
 				}
 				select {
 				case <-begins:
 					if c.silent == 0 {
-						t.Error("it was silent")
+						t.Error("it was overdue")
 					}
 				default:
 				}
@@ -114,13 +121,13 @@ func TestGuard_TellsAStalledDiskFromAStarvedProcess(t *testing.T) {
 // A guard that is to end waits for no write that is overdue, and takes none after it.
 func TestGuard_Ends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuard(slowStores{NewMemory(), time.Minute}, time.Second)
+		g := newGuard(slowStores{NewMemory(), time.Minute}, Options{Deadline: time.Second})
 		began := time.Now()
 		time.AfterFunc(3*time.Second, g.end)
-		if err := (guardedStable{g}).Set([]byte("k"), nil); !errors.Is(err, ErrStore) || time.Since(began) != 3*time.Second {
+		if err := (guardedStable{g}).Set([]byte("k"), nil); !errors.Is(err, ErrFailed) || time.Since(began) != 3*time.Second {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
-		if err := g.StoreLog(&raft.Log{Index: 1}); !errors.Is(err, errAbandoned) {
+		if err := g.StoreLog(&raft.Log{Index: 1}); !errors.Is(err, ErrAbandoned) {
 			t.Errorf("the next write: %v", err)
 		}
 		g.writes.Wait()
@@ -134,7 +141,7 @@ func TestGuard_StarvationIsNoSickness(t *testing.T) {
 		sick bool
 	}{{0, true}, {400 * time.Millisecond, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			g := newGuard(slowStores{NewMemory(), 422 * time.Millisecond}, time.Second)
+			g := newGuard(slowStores{NewMemory(), 422 * time.Millisecond}, Options{Deadline: time.Second, Logger: discard()})
 			g.clock.Lag = c.lag
 			for range 40 {
 				if err := (guardedStable{g}).Set([]byte("k"), nil); err != nil {
@@ -159,6 +166,13 @@ func (l *countingLog) DeleteRange(lo, hi uint64) error {
 	return l.InmemStore.DeleteRange(lo, hi)
 }
 
+type ofLog struct {
+	*Memory
+	log raft.LogStore
+}
+
+func (o ofLog) Log() raft.LogStore { return o.log }
+
 func TestGuard_DeleteRangeLeavesNoGap(t *testing.T) {
 	cases := []struct {
 		name   string
@@ -175,7 +189,7 @@ func TestGuard_DeleteRangeLeavesNoGap(t *testing.T) {
 			for i := uint64(1); i <= 3000; i++ {
 				_ = l.StoreLog(&raft.Log{Index: i})
 			}
-			g := &guard{LogStore: l, limit: time.Minute, failed: make(chan struct{})}
+			g := newGuard(ofLog{NewMemory(), l}, Options{Deadline: time.Minute})
 			if err := g.DeleteRange(c.lo, c.hi); err != nil {
 				t.Fatal(err)
 			}
@@ -247,3 +261,12 @@ func TestOpenFiles_InUse(t *testing.T) {
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// BenchmarkGuard_Measure is what the instruments add to a write.
+func BenchmarkGuard_Measure(b *testing.B) {
+	g := newGuard(NewMemory(), Options{Deadline: time.Second, Registry: prometheus.NewRegistry()})
+	b.ReportAllocs()
+	for b.Loop() {
+		g.measure(WriteAppend, time.Millisecond, 0)
+	}
+}

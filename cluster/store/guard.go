@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"bytes"
@@ -10,14 +10,15 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"rampart/cluster/patience"
 	"rampart/fsm/planted"
 )
 
 // guard stands before the log and the stable store and gives every write a time, in which
-// this process gets to run. A write that takes longer is waited for, and the replica keeps
-// silent meanwhile (L12): when it is done it has been done, and nobody was told otherwise.
+// this process gets to run. A write that takes longer is waited for, while the replica keeps
+// silent (L12): when it is done it has been done, and nobody was told otherwise.
 // After the first failure every further write fails: what the disk has written by then, only
 // a fresh open of it can tell.
 type guard struct {
@@ -25,26 +26,34 @@ type guard struct {
 	stable  raft.StableStore
 	limit   time.Duration
 	clock   patience.Clock
-	logger  *slog.Logger // nil: nobody is told
-	silence *silence
+	logger  *slog.Logger
+	overdue func(write string, began time.Time) (done func())
 
 	failed chan struct{} // closed at the first failure
 	ended  chan struct{} // closed when nobody waits any more for a write that is overdue
 	ending sync.Once     // closes ended
 	writes sync.WaitGroup
 	took   latencies
-	meter  *prometheus.HistogramVec // nil: nobody measures
+	meter  *prometheus.HistogramVec
 
 	mu  sync.Mutex
 	err error
 }
 
-func newGuard(s Stores, limit time.Duration) *guard {
+func newGuard(b Backend, o Options) *guard {
+	o = o.filled()
 	return &guard{
-		LogStore: s.Log(), stable: s.Stable(), limit: limit, silence: newSilence(),
+		LogStore: b.Log(), stable: b.Stable(), limit: o.Deadline, logger: o.Logger, overdue: o.Overdue,
 		failed: make(chan struct{}), ended: make(chan struct{}),
+		meter: promauto.With(o.Registry).NewHistogramVec(prometheus.HistogramOpts{
+			Name: "rampart_store_write_duration_seconds", Buckets: diskBuckets,
+			Help: "Time of a write to the log (append, delete) or to Raft's votes and terms (stable), its fsync included.",
+		}, []string{"op"}),
 	}
 }
+
+// diskBuckets, in seconds, end behind the deadline of a write.
+var diskBuckets = []float64{.0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2}
 
 // end makes writes that are overdue, and those that will be, fail: the replica stops, and a
 // write may hang in the kernel for ever.
@@ -61,30 +70,29 @@ func (g *guard) fail(err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.err == nil {
-		g.err = fmt.Errorf("%w: %w", ErrStore, err)
+		g.err = fmt.Errorf("%w: %w", ErrFailed, err)
 		close(g.failed)
 	}
 	return g.err
 }
 
-// The kinds of writes, as the metrics name them.
+// The kinds of writes. All but WriteSnapshot are the values of a label of the metrics.
 const (
-	writeAppend = "append"
-	writeStable = "stable"
-	writeDelete = "delete"
+	WriteAppend   = "append"
+	WriteStable   = "stable"
+	WriteDelete   = "delete"
+	WriteSnapshot = "snapshot"
 )
 
 // measure notes how long a write took, and for how much of that the process did not get
 // to run, which is not the disk's doing. Deleting is left out of the latency that is
 // watched: it follows a snapshot, in great pieces, and nobody waits for it.
 func (g *guard) measure(kind string, took, starved time.Duration) {
-	if kind != writeDelete {
+	if kind != WriteDelete {
 		g.took.note(time.Now(), took-starved)
 	}
-	if g.meter != nil {
-		g.meter.WithLabelValues(kind).Observe(took.Seconds())
-	}
-	if took > g.limit && g.logger != nil {
+	g.meter.WithLabelValues(kind).Observe(took.Seconds())
+	if took > g.limit {
 		g.logger.Warn("a write took long", "kind", kind, "took", took, "starved of processor for", starved)
 	}
 }
@@ -120,23 +128,20 @@ func (g *guard) write(kind, what string, do func() error) error {
 	}
 }
 
-// outwait waits, in silence, for a write that is overdue.
-func (g *guard) outwait(what string, began time.Time, done <-chan error) error {
-	g.silence.begin(began, what)
+// outwait waits for a write that is overdue. One that fails is never reported as done.
+func (g *guard) outwait(what string, began time.Time, written <-chan error) error {
+	done := g.overdue(what, began)
 	select {
-	case err := <-done:
+	case err := <-written:
 		if err := g.wrote(what, err); err != nil {
 			return err
 		}
-		g.silence.end(began)
+		done()
 		return g.failure()
 	case <-g.ended:
-		return g.fail(fmt.Errorf("%s: %w after %s", what, errAbandoned, time.Since(began)))
+		return g.fail(fmt.Errorf("%s: %w after %s", what, ErrAbandoned, time.Since(began)))
 	}
 }
-
-// errAbandoned is the failure of a write that a replica did not wait for when it stopped.
-var errAbandoned = errors.New("not done")
 
 func (g *guard) wrote(what string, err error) error {
 	if err != nil && planted.Bug != planted.SwallowedErrors {
@@ -164,7 +169,7 @@ func (g *guard) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l})
 
 // StoreLogs implements raft.LogStore.
 func (g *guard) StoreLogs(logs []*raft.Log) error {
-	return g.write(writeAppend, "store log", func() error { return g.LogStore.StoreLogs(logs) })
+	return g.write(WriteAppend, "store log", func() error { return g.LogStore.StoreLogs(logs) })
 }
 
 // deleteAtOnce bounds one transaction, so that deleting tens of thousands of
@@ -187,7 +192,7 @@ func (g *guard) DeleteRange(lo, hi uint64) error {
 				from = hi - deleteAtOnce + 1
 			}
 		}
-		if err := g.write(writeDelete, "delete range", func() error { return g.LogStore.DeleteRange(from, to) }); err != nil {
+		if err := g.write(WriteDelete, "delete range", func() error { return g.LogStore.DeleteRange(from, to) }); err != nil {
 			return err
 		}
 		if lo > first {
@@ -208,18 +213,16 @@ func (s guardedStable) Get(key []byte) ([]byte, error)       { return s.g.stable
 func (s guardedStable) GetUint64(key []byte) (uint64, error) { return s.g.stable.GetUint64(key) }
 
 func (s guardedStable) Set(key, value []byte) error {
-	return s.g.write(writeStable, "store "+string(key), func() error { return s.g.stable.Set(key, value) })
+	return s.g.write(WriteStable, "store "+string(key), func() error { return s.g.stable.Set(key, value) })
 }
-
-var keyCurrentTerm = []byte("CurrentTerm") // Raft's own
 
 // SetUint64 implements raft.StableStore. Raft panics when it cannot save its
 // term, which would end the process with another status than it should. The term
 // in memory does no harm without the store: no vote is granted and no entry
 // taken, since both must be written first.
 func (s guardedStable) SetUint64(key []byte, value uint64) error {
-	err := s.g.write(writeStable, "store "+string(key), func() error { return s.g.stable.SetUint64(key, value) })
-	if bytes.Equal(key, keyCurrentTerm) && errors.Is(err, ErrStore) {
+	err := s.g.write(WriteStable, "store "+string(key), func() error { return s.g.stable.SetUint64(key, value) })
+	if bytes.Equal(key, KeyTerm) && errors.Is(err, ErrFailed) {
 		return nil
 	}
 	return err

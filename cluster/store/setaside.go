@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"errors"
@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	asidePrefix = "aside-"
-	// asideNote names the folder that the next open moves the stores to.
-	asideNote = "set-aside"
-	// asidesKept bounds what a replica that drifts again and again leaves behind.
-	asidesKept = 2
+	folderPrefix = "aside-"
+	// moveNote names the folder that the next open moves the stores to.
+	moveNote = "set-aside"
+	// foldersKept bounds what a replica that drifts again and again leaves behind.
+	foldersKept = 2
 )
 
-// SetAside implements Stores: DIR/aside-INDEX gets the state now, and log and
+// SetAside implements Backend: DIR/aside-INDEX gets the state now, and log and
 // snapshots at the next open.
 func (f *files) SetAside(index uint64, write func(io.Writer) error) (string, error) {
-	name, err := freeAside(f.dir, index)
+	name, err := freeFolder(f.dir, index)
 	if err != nil {
 		return "", err
 	}
@@ -36,17 +36,17 @@ func (f *files) SetAside(index uint64, write func(io.Writer) error) (string, err
 	if err := syncDir(dir); err != nil {
 		return "", err
 	}
-	err = writeFile(filepath.Join(f.dir, asideNote), func(w io.Writer) error {
+	err = writeFile(filepath.Join(f.dir, moveNote), func(w io.Writer) error {
 		_, err := io.WriteString(w, name)
 		return err
 	})
 	return dir, errors.Join(err, syncDir(f.dir))
 }
 
-// freeAside returns the name of a folder that holds no stores yet: an index may come again,
+// freeFolder returns the name of a folder that holds no stores yet: an index may come again,
 // when the cluster has lost entries.
-func freeAside(dir string, index uint64) (string, error) {
-	name := fmt.Sprintf("%s%012d", asidePrefix, index)
+func freeFolder(dir string, index uint64) (string, error) {
+	name := fmt.Sprintf("%s%012d", folderPrefix, index)
 	for free, i := name, 1; ; free, i = fmt.Sprintf("%s-%d", name, i), i+1 {
 		_, err := os.Stat(filepath.Join(dir, free, logFile))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func freeAside(dir string, index uint64) (string, error) {
 // recoveryNote tells people of recoveries, beside the log that went on.
 const recoveryNote = "recoveries.txt"
 
-// Note implements Stores.
+// Note implements Backend.
 func (f *files) Note(text string) error {
 	file, err := os.OpenFile(filepath.Join(f.dir, recoveryNote), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -79,10 +79,10 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Sync(), file.Close())
 }
 
-// finishAside moves the stores out of the way, if the last process wanted that. It
+// finishSetAside moves the stores out of the way, if the last process wanted that. It
 // may be interrupted anywhere, and is done again.
-func finishAside(dir string) error {
-	note := filepath.Join(dir, asideNote)
+func finishSetAside(dir string) error {
+	note := filepath.Join(dir, moveNote)
 	name, err := os.ReadFile(note)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -90,7 +90,7 @@ func finishAside(dir string) error {
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(string(name), asidePrefix) {
+	if !strings.HasPrefix(string(name), folderPrefix) {
 		return os.Remove(note) // cut off while it was written: nothing has been moved
 	}
 	aside := filepath.Join(dir, filepath.Base(string(name)))
@@ -106,18 +106,18 @@ func finishAside(dir string) error {
 	if err := os.Remove(note); err != nil {
 		return err
 	}
-	return dropAsides(dir, aside)
+	return dropOldest(dir, aside)
 }
 
-// dropAsides removes all but the latest, of which newest is one.
-func dropAsides(dir, newest string) error {
-	all, err := filepath.Glob(filepath.Join(dir, asidePrefix+"*"))
+// dropOldest removes all but the latest, of which newest is one.
+func dropOldest(dir, newest string) error {
+	all, err := filepath.Glob(filepath.Join(dir, folderPrefix+"*"))
 	if err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(path string) bool { return path == newest })
 	slices.Sort(all)
-	for _, old := range all[:max(0, len(all)+1-asidesKept)] {
+	for _, old := range all[:max(0, len(all)+1-foldersKept)] {
 		if err := os.RemoveAll(old); err != nil {
 			return err
 		}

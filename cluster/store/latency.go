@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"math/bits"
@@ -89,6 +89,9 @@ type WriteLatency struct {
 	// under 50 ms for as long.
 	Sick bool
 }
+
+// present returns the figures of the window that ends now.
+func (l *latencies) present() WriteLatency { return l.now(time.Now()) }
 
 // now returns the figures of the window.
 func (l *latencies) now(now time.Time) WriteLatency {

@@ -1,23 +1,24 @@
-package cluster_test
+package store_test
 
 import (
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/hashicorp/raft"
 
-	"rampart/cluster"
+	"rampart/cluster/store"
 )
 
 // An index comes again when the cluster has lost entries: what was set aside at it before is
 // not overwritten, and the newest is never the one that is dropped.
-func TestAside_AnIndexComesAgain(t *testing.T) {
+func TestSetAside_AnIndexComesAgain(t *testing.T) {
 	dir := t.TempDir()
 	var made []string
 	for _, index := range []uint64{9, 7, 7, 7} {
-		s, err := cluster.OpenFiles(dir, quiet())
+		s, err := store.OpenFiles(dir, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func TestAside_AnIndexComesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := cluster.OpenFiles(dir, quiet())
+	s, err := store.OpenFiles(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

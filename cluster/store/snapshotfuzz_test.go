@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 
 // A snapshot is opened with the content that was written and its length, and only beside the facts
 // that it was written with.
-func FuzzSealedSnapshots(f *testing.F) {
+func FuzzCheckedSnapshots(f *testing.F) {
 	f.Add(uint64(5), uint64(2), "s1", "10.0.0.1:15001", []byte("state"), 3, byte(1))
 	f.Add(uint64(0), uint64(1<<63), "", "\xff", []byte(nil), 12, byte(0xff))
 	f.Add(uint64(1<<64-1), uint64(0), "a\"b", "", bytes.Repeat([]byte{0}, 3000), 200, byte(0))
 	f.Fuzz(func(t *testing.T, index, term uint64, id, address string, content []byte, at int, flip byte) {
 		raw := new(memorySnapshots)
-		s := sealedSnapshots{raw}
+		s := checkedSnapshots{raw}
 		members := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(id), Address: raft.ServerAddress(address)}}}
 		sink, err := s.Create(raft.SnapshotVersionMax, index, term, members, index, nil)
 		if err != nil {
@@ -48,7 +48,7 @@ func FuzzSealedSnapshots(f *testing.F) {
 		at = (at%head + head) % head
 		kept.data[at] ^= flip
 		if _, _, err := open(); (err == nil) != (flip == 0) || err != nil && !errors.Is(err, ErrDamaged) {
-			t.Errorf("with byte %d of its seal changed by %#x: %v", at, flip, err)
+			t.Errorf("with byte %d before its content changed by %#x: %v", at, flip, err)
 		}
 		kept.data[at] ^= flip
 		kept.meta.Index++

@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"bytes"
@@ -11,16 +11,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// sealedSnapshots write what Raft keeps beside a snapshot (index, term, members) into
+// checkedSnapshots write what Raft keeps beside a snapshot (index, term, members) into
 // it as well, with a checksum: Raft's own covers the content only, and a snapshot
 // that passes for one of another index is a wrong state.
-type sealedSnapshots struct{ raft.SnapshotStore }
+type checkedSnapshots struct{ raft.SnapshotStore }
 
-const sealMagic = "RAMPARTSEAL1"
+const headMagic = "RAMPARTSEAL1"
 
-// sealOf returns what goes before the content: the magic, a length, the facts, a
+// headOf returns what is written before the content: the magic, a length, the facts, a
 // checksum. It is the same for equal facts, so its length is known.
-func sealOf(m *raft.SnapshotMeta) ([]byte, error) {
+func headOf(m *raft.SnapshotMeta) ([]byte, error) {
 	facts, err := json.Marshal(struct {
 		Version            raft.SnapshotVersion
 		Index, Term        uint64
@@ -30,14 +30,14 @@ func sealOf(m *raft.SnapshotMeta) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := binary.BigEndian.AppendUint32([]byte(sealMagic), uint32(len(facts)))
+	b := binary.BigEndian.AppendUint32([]byte(headMagic), uint32(len(facts)))
 	b = append(b, facts...)
 	return binary.BigEndian.AppendUint64(b, xxhash.Sum64(facts)), nil
 }
 
 // Create implements raft.SnapshotStore.
-func (s sealedSnapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, t raft.Transport) (raft.SnapshotSink, error) {
-	head, err := sealOf(&raft.SnapshotMeta{Version: version, Index: index, Term: term, Configuration: c, ConfigurationIndex: cIndex})
+func (s checkedSnapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, t raft.Transport) (raft.SnapshotSink, error) {
+	head, err := headOf(&raft.SnapshotMeta{Version: version, Index: index, Term: term, Configuration: c, ConfigurationIndex: cIndex})
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +53,10 @@ func (s sealedSnapshots) Create(version raft.SnapshotVersion, index, term uint64
 }
 
 // List implements raft.SnapshotStore.
-func (s sealedSnapshots) List() ([]*raft.SnapshotMeta, error) {
+func (s checkedSnapshots) List() ([]*raft.SnapshotMeta, error) {
 	all, err := s.SnapshotStore.List()
 	for _, m := range all {
-		if head, err := sealOf(m); err == nil {
+		if head, err := headOf(m); err == nil {
 			m.Size -= int64(len(head))
 		}
 	}
@@ -64,12 +64,12 @@ func (s sealedSnapshots) List() ([]*raft.SnapshotMeta, error) {
 }
 
 // Open implements raft.SnapshotStore.
-func (s sealedSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+func (s checkedSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	meta, content, err := s.SnapshotStore.Open(id)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: snapshot %s: %w", ErrDamaged, id, err)
 	}
-	head, err := sealOf(meta)
+	head, err := headOf(meta)
 	if err == nil {
 		got := make([]byte, len(head))
 		if _, err = io.ReadFull(content, got); err == nil && !bytes.Equal(got, head) {

@@ -1,4 +1,4 @@
-package cluster
+package store
 
 import (
 	"slices"
@@ -7,15 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// WriteSnapshot is the kind of write that makes a snapshot; the others are those of the metrics.
-const (
-	WriteAppend   = writeAppend
-	WriteStable   = writeStable
-	WriteDelete   = writeDelete
-	WriteSnapshot = "snapshot"
-)
-
-// A Valve has the writes to stores wait while it is shut, as a disk does whose path is away.
+// A Valve makes the writes to a backend wait while it is shut, as a disk does whose path is away.
 // It is for bubbles. The zero value is open.
 type Valve struct {
 	mu    sync.Mutex
@@ -58,17 +50,17 @@ func (v *Valve) Pass(kind string) {
 	}
 }
 
-// On returns the stores behind the valve.
-func (v *Valve) On(s Stores) Stores { return valved{s, v} }
+// On returns the backend behind the valve.
+func (v *Valve) On(b Backend) Backend { return valved{b, v} }
 
 type valved struct {
-	Stores
+	Backend
 	v *Valve
 }
 
-func (s valved) Log() raft.LogStore            { return valvedLog{s.Stores.Log(), s.v} }
-func (s valved) Stable() raft.StableStore      { return valvedStable{s.Stores.Stable(), s.v} }
-func (s valved) Snapshots() raft.SnapshotStore { return valvedSnapshots{s.Stores.Snapshots(), s.v} }
+func (s valved) Log() raft.LogStore            { return valvedLog{s.Backend.Log(), s.v} }
+func (s valved) Stable() raft.StableStore      { return valvedStable{s.Backend.Stable(), s.v} }
+func (s valved) Snapshots() raft.SnapshotStore { return valvedSnapshots{s.Backend.Snapshots(), s.v} }
 
 type valvedLog struct {
 	raft.LogStore

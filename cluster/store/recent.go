@@ -1,9 +1,15 @@
-package cluster
+package store
 
 import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+)
+
+// recentEntries and recentBytes bound what of the latest entries stays in memory.
+const (
+	recentEntries = 512
+	recentBytes   = 32 << 20
 )
 
 // recent keeps the latest entries of a log in memory, for followers and the state machine
@@ -13,7 +19,7 @@ type recent struct {
 	raft.LogStore
 
 	mu    sync.RWMutex
-	ring  [logCacheSize]*raft.Log
+	ring  [recentEntries]*raft.Log
 	first uint64 // nothing below is kept
 	bytes int    // of the data of those that are
 }
@@ -23,7 +29,7 @@ func newRecent(log raft.LogStore) *recent { return &recent{LogStore: log} }
 // GetLog implements raft.LogStore.
 func (r *recent) GetLog(index uint64, l *raft.Log) error {
 	r.mu.RLock()
-	kept := r.ring[index%logCacheSize]
+	kept := r.ring[index%recentEntries]
 	r.mu.RUnlock()
 	if kept != nil && kept.Index == index {
 		*l = *kept
@@ -48,12 +54,12 @@ func (r *recent) StoreLogs(logs []*raft.Log) error {
 		}
 		r.drop(l.Index)
 		kept := *l // without the future that Raft has it in
-		r.ring[l.Index%logCacheSize] = &kept
+		r.ring[l.Index%recentEntries] = &kept
 		r.bytes += len(l.Data)
-		if l.Index >= logCacheSize {
-			r.first = max(r.first, l.Index-logCacheSize+1) // what was below has lost its place
+		if l.Index >= recentEntries {
+			r.first = max(r.first, l.Index-recentEntries+1) // what was below has lost its place
 		}
-		for ; r.bytes > cacheBytes && r.first <= l.Index; r.first++ {
+		for ; r.bytes > recentBytes && r.first <= l.Index; r.first++ {
 			r.drop(r.first)
 		}
 	}
@@ -62,7 +68,7 @@ func (r *recent) StoreLogs(logs []*raft.Log) error {
 
 // drop makes room where an entry of that index is kept.
 func (r *recent) drop(index uint64) {
-	at := &r.ring[index%logCacheSize]
+	at := &r.ring[index%recentEntries]
 	if *at != nil {
 		r.bytes -= len((*at).Data)
 		*at = nil
