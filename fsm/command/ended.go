@@ -68,7 +68,7 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil {
 		return err
 	}
-	return c.settle(tx, m, ended)
+	return c.conclude(tx, m, ended)
 }
 
 // stageoutStatus returns PBS's word for what became of the output: 1 when all of it was

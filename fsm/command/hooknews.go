@@ -142,7 +142,7 @@ func (c *HookWishes) run(tx *state.Tx, t ReportedTask) (*state.Job, bool) {
 	if !ok || j.RunCount != t.RunCount {
 		return nil, false
 	}
-	last := slices.Contains(j.Unconfirmed, state.HostRun{Host: c.Source.Host, RunCount: t.RunCount})
+	last := slices.ContainsFunc(j.Unconfirmed, state.HostRun{Host: c.Source.Host, RunCount: t.RunCount}.Same)
 	return j, partOf(j, c.Source.Host, t.RunCount) || !started(j) && last
 }
 

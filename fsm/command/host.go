@@ -169,6 +169,7 @@ func (c *HostDown) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		tx.PutVnode(&down)
 	}
 	tellLoss(tx, c.Host)
+	confirmIdle(tx, c.Host)
 	tx.Emit(state.Event{Kind: state.HostWentDown, Object: string(c.Host), Text: c.Reason})
 	if planted.Bug == planted.RequeueOnSilence {
 		return giveUpHost(tx, m, &next, "it is silent", &state.Result{})

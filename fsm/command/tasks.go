@@ -67,7 +67,7 @@ func (c *HostUp) endForgotten(tx *state.Tx, m Meta, why string, res *state.Resul
 func without(list []state.HostRun, run state.HostRun) []state.HostRun {
 	var rest []state.HostRun
 	for _, r := range list {
-		if r != run {
+		if !r.Same(run) {
 			rest = append(rest, r)
 		}
 	}

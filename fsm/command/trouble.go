@@ -68,7 +68,7 @@ func (r UnstartedRun) giveBack(tx *state.Tx, m Meta, host pbs.HostName) error {
 	if err != nil {
 		return err
 	}
-	return end.settle(tx, m, ended)
+	return end.conclude(tx, m, ended)
 }
 
 func troubled(text string) state.VnodeFlags {

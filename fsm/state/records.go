@@ -1,6 +1,8 @@
 package state
 
 import (
+	"fmt"
+
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -277,7 +279,22 @@ const (
 type HostRun struct {
 	Host     pbs.HostName `cbor:"1,keyasint"`
 	RunCount pbs.RunCount `cbor:"2,keyasint"`
+	// Idle says that nothing of the run can live there, since its program was never started: nobody waits for the
+	// host while it is down.
+	Idle bool `cbor:"3,keyasint,omitempty"`
 }
+
+// String returns the run as HOST@RUN, as logs have it.
+func (r HostRun) String() string {
+	text := fmt.Sprintf("%s@%d", r.Host, r.RunCount)
+	if r.Idle {
+		text += " idle"
+	}
+	return text
+}
+
+// Same tells whether two are the same run on the same host.
+func (r HostRun) Same(o HostRun) bool { return r.Host == o.Host && r.RunCount == o.RunCount }
 
 // Script is the script of a job, until the job is over: its body, or the name of the blob that it is.
 type Script struct {
