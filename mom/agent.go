@@ -232,7 +232,7 @@ func (m *Mom) newTask(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) (
 	t.Lapse = lapse
 	t.Hosts, t.Host, t.Known = runHosts(run.GetHosts()), m.config.Host, knownOwner(run.GetAccount(), t.Attrs.Get("euser"), t.Attrs.Get("egroup"))
 	if restart := run.GetRestart(); restart != nil {
-		t.Restart, t.Staging = &task.Restart{Session: restart.GetSession()}, t.Staging.Here()
+		t.Checkpoints.Restart, t.Staging = &task.Restart{Session: restart.GetSession()}, t.Staging.Here()
 	}
 	r := task.NewRunner(l.site, t)
 	if err := r.Save(); err != nil {

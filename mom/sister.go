@@ -95,7 +95,7 @@ func (s sister) take(req *api.JoinRunRequest, hosts []task.Host) (*task.Runner, 
 	t := task.New(k, attrs(req.GetAttributes()), false, s.config.System.BootID(), cookie)
 	t.Lapse, t.Hosts, t.Host, t.Sister = lapse, hosts, s.config.Host, true
 	if of := req.GetRestart(); of != nil {
-		t.Restart = &task.Restart{Of: checkpointID(of)}
+		t.Checkpoints.Restart = &task.Restart{Of: checkpointID(of)}
 	}
 	r := task.NewRunner(l.site, t)
 	if err := r.Save(); err != nil {
@@ -150,7 +150,7 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 	if err != nil {
 		return nil, err
 	}
-	if kept := task.KeptPart(r.Msg.GetKept()); kept != 0 && runner.Task().Kept != kept {
+	if kept := task.KeptPart(r.Msg.GetKept()); kept != 0 && runner.Task().Checkpoints.Kept != kept {
 		if err := runner.Tell(ctx, task.PartKept{Kept: kept}); err != nil {
 			return nil, connect.NewError(connect.CodeUnavailable, err)
 		}
@@ -251,8 +251,8 @@ func (p peers) Join(ctx context.Context, to task.Host, t task.Task) error {
 	for _, h := range t.Hosts {
 		req.Hosts = append(req.Hosts, &api.RunHost{Name: string(h.Name), Address: h.Address})
 	}
-	if t.Restart != nil {
-		req.Restart = partCheckpoint(t.Restart.Of)
+	if t.Checkpoints.Restart != nil {
+		req.Restart = partCheckpoint(t.Checkpoints.Restart.Of)
 	}
 	_, err = c.Join(ctx, connect.NewRequest(req))
 	return transport.FromWire(err)

@@ -27,16 +27,18 @@ func (s sister) Checkpoint(ctx context.Context, r *connect.Request[api.Checkpoin
 	}
 	bounded, cancel := context.WithTimeout(ctx, task.SavePartWait)
 	defer cancel()
-	t, err := runner.Await(bounded, func(t task.Task) bool { return t.Attempt != number || t.Part == nil || !t.Part.Busy })
+	t, err := runner.Await(bounded, func(t task.Task) bool {
+		return t.Checkpoints.Attempt != number || t.Checkpoints.Part.State != task.PartBusy
+	})
 	switch {
 	case err != nil && ctx.Err() == nil && bounded.Err() != nil:
 		return connect.NewResponse(&api.CheckpointPartReply{Busy: true}), nil
 	case err != nil:
 		return nil, notNow(err)
-	case t.Attempt != number || t.Part == nil:
+	case t.Checkpoints.Attempt != number || t.Checkpoints.Part.State == task.PartUnasked:
 		return nil, pbs.Errorf(pbs.BadState, "%s: a later checkpoint was asked for", s.config.Host)
-	case t.Part.Failure != "":
-		return nil, pbs.Errorf(pbs.SystemError, "%s", t.Part.Failure)
+	case t.Checkpoints.Part.Failure != "":
+		return nil, pbs.Errorf(pbs.SystemError, "%s", t.Checkpoints.Part.Failure)
 	}
 	return connect.NewResponse(&api.CheckpointPartReply{}), nil
 }

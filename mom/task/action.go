@@ -43,7 +43,7 @@ const recordFile = "task.json"
 // counts until this one is done.
 func (s *Site) save(ctx context.Context, t Task, now func() Task) Event {
 	script, name := s.Settings().CheckpointAbort, "checkpoint_abort"
-	if t.Saving != nil && t.Saving.Joint {
+	if t.Checkpoints.Hold.Joint {
 		script, name = s.Settings().Checkpoint, "checkpoint"
 	}
 	if script == nil {
@@ -121,7 +121,7 @@ func (s *Site) scriptEnvironment(t Task, a Account, p saved) []string {
 // restarting puts the site's script in the place of the program of a run that goes on from a
 // checkpoint. The script becomes the job: it runs as the mom, and what it leaves is the job's.
 func (s *Site) restarting(t Task, a Account, spec *proc.Spec) error {
-	if t.Restart == nil {
+	if t.Checkpoints.Restart == nil {
 		return s.Spool.DropCheckpoint(t.Key.Job) // it starts anew
 	}
 	script, dir := s.Settings().Actions.Restart, s.Spool.Checkpoint(t.Key.Job)
@@ -153,7 +153,7 @@ func (s *Site) sessionOf(t Task) (int64, error) {
 		return 0, err
 	}
 	if made.Handle.Session == 0 {
-		return t.Restart.Session, nil
+		return t.Checkpoints.Restart.Session, nil
 	}
 	return int64(made.Handle.Session), nil
 }
@@ -178,7 +178,7 @@ func (s *Site) DiscardCheckpoint(ctx context.Context, k spool.TaskKey, alone boo
 		return nil
 	}
 	if alone && err == nil && t.Key.Job == k.Job {
-		t.Kept = PartNone
+		t.Checkpoints.Kept = PartNone
 		if !t.Sister {
 			s.discard(t)
 		}
@@ -204,5 +204,5 @@ func (r *Runner) keep(ctx context.Context) {
 }
 
 func (t Task) unsavedFact() spool.Fact {
-	return spool.Fact{Task: t.Key, NotCheckpointed: &spool.NotCheckpointed{Reason: t.Saving.Failure}}
+	return spool.Fact{Task: t.Key, NotCheckpointed: &spool.NotCheckpointed{Reason: t.Checkpoints.Hold.Failure}}
 }

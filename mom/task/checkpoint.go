@@ -23,24 +23,21 @@ const (
 	Keep    Deed = "keep what it goes on from"
 )
 
-// A Saving is a checkpoint under way, or done.
-type Saving struct {
-	// Exit is the end of the program while the script of the site is still at work: whether the
-	// checkpoint counts the script says.
-	Exit  *proc.Exit `json:"exit,omitempty"`
-	Joint bool       `json:"joint,omitempty"` // of several programs: none ends before all are saved
-	Done  bool       `json:"done,omitempty"`  // it is made; nothing of the run goes on
-	// Unknown says that the mom died with the script: whether it ended the job nobody can tell.
-	Unknown bool   `json:"unknown,omitempty"`
-	Failure string `json:"failure,omitempty"` // the last one's
+// Checkpoints are what a task knows of those of its run.
+type Checkpoints struct {
+	Attempt uint64    `json:"attempt,omitempty"` // the number of the last that was begun
+	Hold    Hold      `json:"hold,omitzero"`     // after which the run ends
+	Snap    Snap      `json:"snap,omitzero"`     // that it has outlived
+	Part    SavedPart `json:"part,omitzero"`     // of a sister
+	Restart *Restart  `json:"restart,omitempty"` // that it goes on from
+	Kept    KeptPart  `json:"kept,omitempty"`    // what becomes of what is kept when a part is over
 }
-
-func (s *Saving) underWay() bool { return s != nil && !s.Done && !s.Unknown && s.Failure == "" }
 
 // A Restart says that a run goes on from a checkpoint.
 type Restart struct {
-	Session int64         `json:"session"`      // that was checkpointed
-	Of      *CheckpointID `json:"of,omitempty"` // of a sister; nil: it keeps no part
+	Session int64         `json:"session"`         // that was checkpointed
+	Of      *CheckpointID `json:"of,omitempty"`    // of a sister; nil: it keeps no part
+	Begun   bool          `json:"begun,omitempty"` // a sister has started its programs again
 }
 
 type (
@@ -70,51 +67,54 @@ func (t Task) stepCheckpoint(ev Event) (next Task, actions []Action, err error, 
 	case UnsavedTold:
 		return t, nil, nil, true
 	case Exited:
-		if t.Saving.underWay() && t.Saving.Joint && t.State == Running {
-			t.Saving = &Saving{Failure: "the job has ended"}
+		if t.State != Running && t.State != Ending {
+			break
+		}
+		hold, waits, fails := t.Checkpoints.Hold.exited(ev.Exit, t.State == Running)
+		t.Checkpoints.Hold = hold
+		if fails {
 			next, actions, err = t.exited(ev.Exit)
 			return next, append([]Action{{Do: Unsaved}, {Do: Halt}}, actions...), err, true
 		}
-		if t.Saving.underWay() && (t.State == Running || t.State == Ending) {
-			t.Saving = &Saving{Exit: &ev.Exit}
-			return t, nil, nil, true
-		}
-	case Kill, Abort, Lapsed:
-		if t.Saving.underWay() {
-			saved := t.Saving
-			t.Saving = nil // as if there were none
-			next, actions, err = step(t, ev)
-			if next.Saving = saved; next.Kill != nil || next.Aborted || next.Fenced {
-				actions = append(actions, Action{Do: Halt})
-			}
-			return next, actions, err, true
-		}
+		return t, nil, nil, waits
 	}
 	return t, nil, nil, false
+}
+
+// withoutHold stops the script of a checkpoint of a run that is to end otherwise.
+func (t Task) withoutHold(ev Event, actions []Action) []Action {
+	switch ev.(type) {
+	case Kill, Abort, Lapsed:
+		if t.Checkpoints.Hold.underWay() && (t.Kill != nil || t.Aborted || t.Fenced) {
+			return append(actions, Action{Do: Halt})
+		}
+	}
+	return actions
 }
 
 func (t Task) checkpoint(ev Checkpoint) (Task, []Action, error) {
 	switch {
 	case t.State != Running:
 		return t, nil, t.refused("checkpoint")
-	case t.Saving.underWay() || t.Saving != nil && t.Saving.Done:
+	case t.Checkpoints.Hold.underWay() || t.Checkpoints.Hold.done():
 		return t, nil, nil
 	case t.Sister || !t.savable() || !t.joint() && !ev.Able || t.joint() && !ev.Joint:
 		return t, nil, pbs.Refuse(pbs.NotSupported)
 	}
-	t = t.superseded()
-	t.Saving = &Saving{Joint: t.joint()}
-	t.Attempt++
+	t.Checkpoints.Snap = t.Checkpoints.Snap.superseded()
+	t.Checkpoints.Hold, _ = t.Checkpoints.Hold.ask(t.joint())
+	t.Checkpoints.Attempt++
 	return t, []Action{{Do: Save}}, nil
 }
 
 func (t Task) checkpointed(ev Checkpointed) (Task, []Action, error) {
-	if !t.Saving.underWay() {
+	exit := t.Checkpoints.Hold.Exit
+	hold, ok := t.Checkpoints.Hold.over(ev.Failure)
+	if !ok {
 		return t, nil, nil
 	}
-	exit := t.Saving.Exit
-	if ev.Failure != "" {
-		t.Saving = &Saving{Failure: ev.Failure}
+	t.Checkpoints.Hold = hold
+	if !hold.done() {
 		actions := []Action{{Do: Unsaved}}
 		if exit == nil {
 			return t, actions, nil
@@ -122,7 +122,6 @@ func (t Task) checkpointed(ev Checkpointed) (Task, []Action, error) {
 		next, more, err := t.exited(*exit)
 		return next, append(actions, more...), err
 	}
-	t.Saving = &Saving{Done: true}
 	switch {
 	case exit != nil:
 		return t.exited(*exit)
@@ -133,23 +132,29 @@ func (t Task) checkpointed(ev Checkpointed) (Task, []Action, error) {
 	return t, nil, nil
 }
 
-// resumeCheckpoint is called when the mom is back: the script died with the earlier one.
-func (t Task) resumeCheckpoint() (Task, []Action) {
-	if !t.Saving.underWay() {
-		return t, nil
+// resumeCheckpoints is called when the mom is back: the scripts died with the earlier one.
+func (t Task) resumeCheckpoints() (Task, []Action) {
+	c, actions := t.Checkpoints, []Action(nil)
+	hold, failed := c.Hold.restarted()
+	if failed {
+		actions = append(actions, Action{Do: Unsaved})
 	}
-	t.Saving = &Saving{Unknown: !t.Saving.Joint, Failure: "the mom was restarted"}
-	return t, []Action{{Do: Unsaved}}
+	c.Hold, c.Snap, c.Part = hold, c.Snap.superseded(), c.Part.stopped("the mom was restarted")
+	if c.Snap.Made == MadeUntold {
+		actions = append(actions, Action{Do: TellMade})
+	}
+	t.Checkpoints = c
+	return t, actions
 }
 
 // ofCheckpoint returns how a run that was being checkpointed has ended; ok is false if it has
 // ended by itself.
 func (t Task) ofCheckpoint(e proc.Exit) (spool.Ended, bool) {
-	switch {
-	case t.Saving == nil || t.Kill != nil || t.Aborted || t.Fenced || e.Fenced:
-	case t.Saving.Done:
+	switch hold := t.Checkpoints.Hold; {
+	case t.Kill != nil || t.Aborted || t.Fenced || e.Fenced:
+	case hold.done():
 		return spool.Ended{ExitStatus: ExitCheckpointed, Checkpointed: true, Keepers: t.keepers()}, true
-	case t.Saving.Unknown && e.Status > 256:
+	case hold.State == HoldUnknown && e.Status > 256:
 		return spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "its checkpoint was not finished"}, true
 	}
 	return spool.Ended{}, false

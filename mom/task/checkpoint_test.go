@@ -91,8 +91,8 @@ func TestCheckpoint_JointSteps(t *testing.T) {
 			}
 			job, last = next, words(actions)
 		}
-		if last != c.last || job.State != c.state || job.Attempt != c.attempt {
-			t.Errorf("%s: %s, %q, attempt %d; want %s, %q", c.name, job.State, last, job.Attempt, c.state, c.last)
+		if last != c.last || job.State != c.state || job.Checkpoints.Attempt != c.attempt {
+			t.Errorf("%s: %s, %q, attempt %d; want %s, %q", c.name, job.State, last, job.Checkpoints.Attempt, c.state, c.last)
 		}
 		if c.status != 0 && (job.Result == nil || job.Result.ExitStatus != c.status) {
 			t.Errorf("%s: result %+v, want %d", c.name, job.Result, c.status)
@@ -145,11 +145,8 @@ func TestCheckpoint_SisterSteps(t *testing.T) {
 				last = ""
 			}
 		}
-		got := SavedPart{}
-		if job.Part != nil {
-			got = *job.Part
-		}
-		if (err != nil) != c.err || last != c.last || got.Busy != c.busy || got.Failure != c.fails {
+		got := job.Checkpoints.Part
+		if (err != nil) != c.err || last != c.last || (got.State == PartBusy) != c.busy || got.Failure != c.fails {
 			t.Errorf("%s: %q, %+v, %v; want %q", c.name, last, got, err, c.last)
 		}
 	}

@@ -196,7 +196,7 @@ func (t Task) abort() (Task, []Action, error) {
 // terminate asks the processes to end, or makes them.
 func (t Task) terminate() []Action {
 	delay := t.killDelay()
-	if t.Aborted || t.Fenced || delay <= 0 || t.Saving != nil && t.Saving.Done && t.Kill == nil {
+	if t.Aborted || t.Fenced || delay <= 0 || t.Checkpoints.Hold.done() && t.Kill == nil {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
 	}
 	actions := []Action{{Do: Send, Signal: syscall.SIGTERM}, {Do: Grace, After: delay}}

@@ -114,7 +114,7 @@ func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 
 func (s *Site) notJoined(t Task, h Host, err error) Event {
 	status := ExitJoin
-	if t.Restart != nil && pbs.CodeOf(err) == pbs.BoundElsewhere {
+	if t.Checkpoints.Restart != nil && pbs.CodeOf(err) == pbs.BoundElsewhere {
 		status = ExitBadRestart
 	}
 	fault := pbs.HostName("")

@@ -30,6 +30,10 @@ func drawn[S machineState](begin S, t table[S]) drawing {
 }
 
 var drawings = map[string]drawing{
+	"hold":       drawn(NotHeld, holds),
+	"snap":       drawn(SnapIdle, snaps),
+	"made":       drawn(NoneMade, mades),
+	"saved part": drawn(PartUnasked, savedParts),
 	"suspension": drawn(Going, suspensions),
 	"staging":    drawn(FilesAway, stagings),
 }

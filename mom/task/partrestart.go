@@ -22,14 +22,16 @@ func (RestorePart) event() {}
 // stepRestore starts the programs once, whoever asks again.
 func (t Task) stepRestore(ev RestorePart) (Task, []Action, error) {
 	switch {
-	case !t.Sister || t.State != Running:
+	case !t.Sister || t.State != Running || t.Checkpoints.Restart == nil:
 		return t, nil, t.refused("restart")
-	case t.Restored:
+	case t.Checkpoints.Restart.Begun:
 		return t, nil, nil
 	case !ev.Able && slices.ContainsFunc(ev.Programs, Program.restoring):
 		return t, nil, pbs.Errorf(pbs.BoundElsewhere, "there is no $action restart")
 	}
-	t.Restored = true
+	restart := *t.Checkpoints.Restart
+	restart.Begun = true
+	t.Checkpoints.Restart = &restart
 	t, actions := t.restore(ev.Programs)
 	return t, actions, nil
 }
@@ -62,7 +64,7 @@ func restored(made Task) (all []Program) {
 
 // restored returns the programs that a run of this mother superior goes on with besides its first.
 func (s *Site) restored(t Task) []Program {
-	if t.Restart == nil {
+	if t.Checkpoints.Restart == nil {
 		return nil
 	}
 	made, err := s.record(s.Spool.Checkpoint(t.Key.Job))
@@ -90,10 +92,10 @@ func (s *Site) restoredSpec(t Task, a Account, p Program, spec *proc.Spec) error
 
 // adopt leaves of a sister's checkpoints the one that the run goes on from.
 func (s *Site) adopt(t Task) error {
-	if t.Restart == nil || t.Restart.Of == nil {
+	if t.Checkpoints.Restart == nil || t.Checkpoints.Restart.Of == nil {
 		return s.Spool.DropCheckpoint(t.Key.Job)
 	}
-	if err := s.settle(t.Key.Job, t.Restart.Of); err != nil {
+	if err := s.settle(t.Key.Job, t.Checkpoints.Restart.Of); err != nil {
 		return fmt.Errorf("%w: %w", errBadRestart, err)
 	}
 	return nil
@@ -101,7 +103,7 @@ func (s *Site) adopt(t Task) error {
 
 // parted returns what each sister is asked to join: with the checkpoint, if it keeps a part of it.
 func (s *Site) parted(t Task) (func(Host) Task, error) {
-	if t.Restart == nil {
+	if t.Checkpoints.Restart == nil {
 		return func(Host) Task { return t }, nil
 	}
 	if err := s.Spool.SettleCheckpoint(t.Key.Job); err != nil {
@@ -111,14 +113,14 @@ func (s *Site) parted(t Task) (func(Host) Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadRestart, err)
 	}
-	with, without := *t.Restart, *t.Restart
+	with, without := *t.Checkpoints.Restart, *t.Checkpoints.Restart
 	with.Of, without.Of = new(made.checkpointID()), nil
 	keepers := made.keepers()
 	return func(h Host) Task {
 		own := t
-		own.Restart = &without
+		own.Checkpoints.Restart = &without
 		if slices.Contains(keepers, h.Name) {
-			own.Restart = &with
+			own.Checkpoints.Restart = &with
 		}
 		return own
 	}, nil
@@ -128,12 +130,12 @@ func (s *Site) parted(t Task) (func(Host) Task, error) {
 // BoundElsewhere is the refusal when that can never be.
 func (r *Runner) Restore(ctx context.Context) ([]uint32, error) {
 	t := r.Task()
-	if t.Restart == nil || t.Restart.Of == nil {
+	if t.Checkpoints.Restart == nil || t.Checkpoints.Restart.Of == nil {
 		return nil, t.refused("restart")
 	}
-	if !t.Restored {
+	if !t.Checkpoints.Restart.Begun {
 		made, err := r.site.record(r.site.Spool.Checkpoint(t.Key.Job))
-		if err != nil || made.checkpointID() != *t.Restart.Of || made.Node() != t.Node() {
+		if err != nil || made.checkpointID() != *t.Checkpoints.Restart.Of || made.Node() != t.Node() {
 			return nil, pbs.Errorf(pbs.BoundElsewhere, "%s: %v", r.site.Host, errNoPart)
 		}
 		if err := r.Tell(ctx, RestorePart{Programs: restored(made), Able: r.site.Settings().Actions.Restart != nil}); err != nil {
@@ -163,7 +165,7 @@ func (r *Runner) Restore(ctx context.Context) ([]uint32, error) {
 // restartSisters starts the programs of the other hosts that keep a part of the checkpoint: only then
 // comes the first program, so that what is missing anywhere ends a start and not a job.
 func (s *Site) restartSisters(ctx context.Context, t Task) error {
-	if t.Restart == nil || len(t.sisters()) == 0 {
+	if t.Checkpoints.Restart == nil || len(t.sisters()) == 0 {
 		return nil
 	}
 	parts, err := s.parted(t)
@@ -173,7 +175,7 @@ func (s *Site) restartSisters(ctx context.Context, t Task) error {
 	bounded, cancel := context.WithTimeout(ctx, joinFor)
 	defer cancel()
 	errs := each(bounded, t.sisters(), func(ctx context.Context, h Host) error {
-		if parts(h).Restart.Of == nil {
+		if parts(h).Checkpoints.Restart.Of == nil {
 			return nil
 		}
 		var ids []uint32

@@ -8,12 +8,57 @@ type CheckpointID struct {
 	Number uint64       `json:"number"` // rises in a run
 }
 
+// A PartState is how far a sister is with its part of a checkpoint. The numbers are in records on disk.
+type PartState uint8
+
+// The states of a sister's part.
+const (
+	PartUnasked PartState = iota
+	PartBusy              // the scripts of the site are at work
+	PartWhole             // it is saved
+	PartFailed
+)
+
+// String returns the state as a word.
+func (s PartState) String() string {
+	return nameOf([]string{PartUnasked: "unasked", PartBusy: "busy", PartWhole: "whole", PartFailed: "failed"}, s)
+}
+
 // A SavedPart is what came of a sister's part of the last checkpoint.
 type SavedPart struct {
-	Busy    bool          `json:"busy,omitempty"`    // the scripts of the site are at work
-	Failure string        `json:"failure,omitempty"` // empty: it is whole
-	Whole   *CheckpointID `json:"whole,omitempty"`   // that counted before
+	State   PartState     `json:"state,omitempty"`
+	Failure string        `json:"failure,omitempty"`
+	Whole   *CheckpointID `json:"whole,omitempty"` // that counted before
 }
+
+var savedParts = table[PartState]{
+	{PartUnasked, askWord, PartBusy},
+	{PartBusy, askWord, PartBusy}, // by a later number
+	{PartWhole, askWord, PartBusy},
+	{PartFailed, askWord, PartBusy},
+	{PartBusy, savedWord, PartWhole},
+	{PartBusy, notSavedWord, PartFailed}, // or stopped
+}
+
+// step changes the state of a part; failure says why it is not whole.
+func (p SavedPart) step(on word, failure string) SavedPart {
+	state, ok := savedParts.after(p.State, on)
+	if !ok {
+		return p
+	}
+	return SavedPart{State: state, Failure: failure}
+}
+
+// over takes the scripts' word.
+func (p SavedPart) over(failure string) SavedPart {
+	if failure != "" {
+		return p.stopped(failure)
+	}
+	return p.step(savedWord, "")
+}
+
+// stopped is the part when scripts that are at work are stopped.
+func (p SavedPart) stopped(why string) SavedPart { return p.step(notSavedWord, why) }
 
 // A KeptPart says what becomes of a checkpoint, and of the job's files, when a run is over. The
 // numbers are in records on disk.
@@ -66,21 +111,21 @@ func (t Task) keepers() (all []pbs.HostName) {
 	return all
 }
 
-func (t Task) checkpointID() CheckpointID { return CheckpointID{t.Key.Run, t.Attempt} }
+func (t Task) checkpointID() CheckpointID { return CheckpointID{t.Key.Run, t.Checkpoints.Attempt} }
 
 // leftBehind tells what becomes of the checkpoint on this host. A sister that nobody has told keeps what it
 // has, until the job's next run or the servers say more.
 func (t Task) leftBehind() KeptPart {
-	switch {
-	case t.Kept != 0:
-		return t.Kept
-	case t.Sister && !t.Dismissed && (t.Attempt > 0 || t.Restart != nil):
+	switch c := t.Checkpoints; {
+	case c.Kept != 0:
+		return c.Kept
+	case t.Sister && !t.Dismissed && (c.Attempt > 0 || c.Restart != nil):
 		return PartGoesOn
 	case t.Sister:
 		return PartKnown
 	case t.Result != nil && t.Result.Checkpointed, t.goesOn():
 		return PartGoesOn
-	case t.Restart == nil && (t.Saving != nil && t.Saving.Done || t.Attempt > 0 && !t.snapped().Made):
+	case c.Restart == nil && (c.Hold.done() || c.Attempt > 0 && !c.Snap.exists()):
 		return PartNone
 	}
 	return PartKnown
@@ -93,16 +138,16 @@ func (t Task) stepPart(ev Event) (next Task, actions []Action, err error, ok boo
 		next, actions, err = t.savePart(ev)
 		return next, actions, err, true
 	case PartSaved:
-		if t.Part != nil && t.Part.Busy && ev.Number == t.Attempt {
-			t.Part = &SavedPart{Failure: ev.Failure}
+		if ev.Number == t.Checkpoints.Attempt {
+			t.Checkpoints.Part = t.Checkpoints.Part.over(ev.Failure)
 		}
 		return t, nil, nil, true
 	case RestorePart:
 		next, actions, err = t.stepRestore(ev)
 		return next, actions, err, true
 	case PartKept:
-		t.Kept = ev.Kept
-		if t.Sister && t.State == Ended && t.Kept != PartGoesOn {
+		t.Checkpoints.Kept = ev.Kept
+		if t.Sister && t.State == Ended && ev.Kept != PartGoesOn {
 			actions = append(actions, Action{Do: Clean})
 		}
 		return t, actions, nil, true
@@ -114,30 +159,23 @@ func (t Task) savePart(ev SavePart) (Task, []Action, error) {
 	switch {
 	case !t.Sister || t.State != Running:
 		return t, nil, t.refused("checkpoint")
-	case ev.Number == t.Attempt:
+	case ev.Number == t.Checkpoints.Attempt:
 		return t, nil, nil
-	case ev.Number < t.Attempt:
+	case ev.Number < t.Checkpoints.Attempt:
 		return t, nil, pbs.Errorf(pbs.BadState, "a later checkpoint was asked for")
 	case !ev.Able:
 		return t, nil, pbs.Errorf(pbs.NotSupported, "there is no $action checkpoint")
 	}
-	t.Attempt, t.Part = ev.Number, &SavedPart{Busy: true, Whole: ev.Whole}
+	t.Checkpoints.Attempt, t.Checkpoints.Part = ev.Number, t.Checkpoints.Part.step(askWord, "")
+	t.Checkpoints.Part.Whole = ev.Whole
 	return t, []Action{{Do: savePart}}, nil
 }
 
 // withoutPart stops the scripts of a part that ends.
 func (t Task) withoutPart(actions []Action) (Task, []Action) {
-	if t.Part == nil || !t.Part.Busy || t.State == Running {
+	if t.Checkpoints.Part.State != PartBusy || t.State == Running {
 		return t, actions
 	}
-	t.Part = &SavedPart{Failure: "the part has ended"}
+	t.Checkpoints.Part = t.Checkpoints.Part.stopped("the part has ended")
 	return t, append(actions, Action{Do: Halt})
-}
-
-// resumePart is called when the mom is back: the scripts died with the earlier one.
-func (t Task) resumePart() Task {
-	if t.Part != nil && t.Part.Busy {
-		t.Part = &SavedPart{Failure: "the mom was restarted"}
-	}
-	return t
 }

@@ -33,13 +33,13 @@ func (r *Runner) savePart(ctx context.Context) {
 // savePart makes the part of this host. The older one stays beside it: which of them counts the
 // mother superior says when it asks for the next, or when the job goes on.
 func (s *Site) savePart(ctx context.Context, t Task, now func() Task) Event {
-	ev := PartSaved{Number: t.Attempt}
+	ev := PartSaved{Number: t.Checkpoints.Attempt}
 	script := s.Settings().Checkpoint
-	if script == nil || t.Part == nil {
+	if script == nil || t.Checkpoints.Part.State == PartUnasked {
 		ev.Failure = "there is no $action checkpoint"
 		return ev
 	}
-	err := s.settle(t.Key.Job, t.Part.Whole)
+	err := s.settle(t.Key.Job, t.Checkpoints.Part.Whole)
 	if errors.Is(err, errNoPart) { // it is whole again with this one
 		err = s.Spool.DropCheckpoint(t.Key.Job)
 	}
@@ -103,7 +103,7 @@ func (s *Site) savePartAt(ctx context.Context, h Host, t Task, whole *Checkpoint
 	heard := time.Now()
 	for {
 		call, cancel := context.WithDeadline(ctx, heard.Add(savePartFor))
-		busy, err := s.Peers.Checkpoint(call, h, t.Key, t.Attempt, whole)
+		busy, err := s.Peers.Checkpoint(call, h, t.Key, t.Checkpoints.Attempt, whole)
 		cancel()
 		own, refused := errors.AsType[*pbs.Error](err)
 		switch {
@@ -148,7 +148,7 @@ func (s *Site) saveTasks(ctx context.Context, t Task, script *ActionScript, now 
 			return t, fmt.Errorf("task %08x: %w", p.ID, err)
 		}
 	}
-	abort := t.Saving.underWay() && !t.Saving.Joint
+	abort := t.Checkpoints.Hold.underWay() && !t.Checkpoints.Hold.Joint
 	if !abort && len(now().Programs) != len(t.Programs) {
 		return t, errors.New("a program was started meanwhile")
 	}

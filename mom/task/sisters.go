@@ -70,7 +70,7 @@ func (t Task) sisters() []Host {
 func (t Task) begin() (Task, []Action, error) {
 	if len(t.sisters()) > 0 {
 		t.State, t.Asked, t.Trial = Joining, true, nil
-		if t.Tolerates() && t.Restart == nil { // else every host has its part
+		if t.Tolerates() && t.Checkpoints.Restart == nil { // else every host has its part
 			t.Trial = new(Trial)
 		}
 		return t, []Action{{Do: Join}}, nil

@@ -19,15 +19,6 @@ const (
 // periodicCheckpoints is the attribute by which the servers say that they understand the reports.
 const periodicCheckpoints = "periodic_checkpoints"
 
-// A Snap is what is known of the checkpoints that a run has outlived.
-type Snap struct {
-	By     string        `json:"by"`               // what was measured: c, cpu time, or w, walltime
-	At     time.Duration `json:"at"`               // of that, when one was due last
-	Busy   bool          `json:"busy,omitempty"`   // the script of the site is at work
-	Made   bool          `json:"made,omitempty"`   // there is one to go on from
-	Untold bool          `json:"untold,omitempty"` // the fact is not in the spool
-}
-
 type (
 	// SnapDue says that it is time for a checkpoint after which the job runs on; Able says that
 	// the site has a script for it.
@@ -57,71 +48,42 @@ func (o Order) period() (by string, every time.Duration) {
 	return by, time.Duration(n) * time.Minute
 }
 
-func (t Task) snapped() Snap {
-	if t.Snap == nil {
-		return Snap{}
-	}
-	return *t.Snap
-}
-
 // snappable tells whether a periodic checkpoint may begin now.
 func (t Task) snappable() bool {
-	return t.State == Running && !t.Sister && !t.Suspension.stands() && !t.snapped().Busy && !t.Saving.underWay() && (t.Saving == nil || !t.Saving.Done)
+	c := t.Checkpoints
+	return t.State == Running && !t.Sister && !t.Suspension.stands() && c.Snap.State == SnapIdle && !c.Hold.underWay() && !c.Hold.done()
 }
 
 // stepSnap decides what follows from an event of a periodic checkpoint.
 func (t Task) stepSnap(ev Event) (next Task, actions []Action, ok bool) {
-	snap := t.snapped()
+	snap := t.Checkpoints.Snap
 	switch ev := ev.(type) {
 	case SnapDue:
 		if !t.snappable() {
 			return t, nil, true
 		}
-		snap.By, snap.At = ev.By, ev.At
-		snap.Busy = ev.Able && t.savable()
-		if snap.Busy {
-			t.Attempt++
+		snap = snap.due(ev.By, ev.At, ev.Able && t.savable())
+		if snap.State == SnapBusy {
+			t.Checkpoints.Attempt++
 			actions = append(actions, Action{Do: Snapshot})
 		}
 	case Snapped:
-		if !snap.Busy {
-			return t, nil, true
-		}
-		snap.Busy = false
-		if ev.Failure == "" && t.State == Running {
-			snap.Made, snap.Untold = true, true
+		made := ev.Failure == "" && t.State == Running
+		if snap, ok = snap.over(made); ok && made {
 			actions = append(actions, Action{Do: TellMade})
 		}
 	case MadeTold:
-		snap.Untold = false
+		snap = snap.told()
 	default:
 		return t, nil, false
 	}
-	t.Snap = &snap
+	t.Checkpoints.Snap = snap
 	return t, actions, true
-}
-
-// superseded forgets a checkpoint under way, for another one.
-func (t Task) superseded() Task {
-	if snap := t.snapped(); snap.Busy {
-		snap.Busy = false
-		t.Snap = &snap
-	}
-	return t
-}
-
-// resumeSnap is called when the mom is back: the script died with the earlier one.
-func (t Task) resumeSnap() (Task, []Action) {
-	t = t.superseded()
-	if t.snapped().Untold {
-		return t, []Action{{Do: TellMade}}
-	}
-	return t, nil
 }
 
 // goesOn tells whether the job's next run goes on from a checkpoint of this one or of an earlier one.
 func (t Task) goesOn() bool {
-	kept := t.Restart != nil || t.snapped().Made
+	kept := t.Checkpoints.Restart != nil || t.Checkpoints.Snap.exists()
 	return kept && t.Result != nil && t.Result.ExitStatus != ExitBadRestart && (t.requeued() || t.Result.Lost || t.Result.NeverStarted)
 }
 
@@ -164,7 +126,7 @@ func (r *Runner) checkSnap(ctx context.Context) {
 	if by == "w" {
 		spent = r.task.Suspension.active(r.site.System.Elapsed(r.task.Handle))
 	}
-	last := r.task.snapped()
+	last := r.task.Checkpoints.Snap
 	if last.By != by {
 		last.At = 0
 	}
@@ -186,6 +148,6 @@ func snapsOtherwise(before, next Task, ev Event) bool {
 	}
 	was, earlier := before.period()
 	_, sampled := ev.(Sampled)
-	return sampled && by == "c" || was != by || earlier != every || before.Suspension.stands() != next.Suspension.stands() || before.snapped() != next.snapped() ||
-		before.Saving.underWay() && !next.Saving.underWay()
+	return sampled && by == "c" || was != by || earlier != every || before.Suspension.stands() != next.Suspension.stands() || before.Checkpoints.Snap != next.Checkpoints.Snap ||
+		before.Checkpoints.Hold.underWay() && !next.Checkpoints.Hold.underWay()
 }

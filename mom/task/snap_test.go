@@ -14,7 +14,7 @@ func every(interval string) func(*Task) {
 	}
 }
 
-func snapped(s Snap) func(*Task) { return func(t *Task) { t.Snap = &s } }
+func snapped(s Snap) func(*Task) { return func(t *Task) { t.Checkpoints.Snap = s } }
 
 // A checkpoint that the job outlives is made when it is due, one at a time, and counts when the
 // script says so while the job runs.
@@ -50,7 +50,7 @@ func TestSnap_Steps(t *testing.T) {
 		{"requeued with one", in(Running), []Event{due, Snapped{}, MadeTold{}, kill, exit}, "keep what it goes on from", Delivering, true},
 		{"lost with one", in(Running), []Event{due, Snapped{}, MadeTold{}, Abort{}, exit}, "keep what it goes on from", Delivering, true},
 		{"ended with one", in(Running), []Event{due, Snapped{}, MadeTold{}, exit}, "deliver the output", Delivering, true},
-		{"a restarted run is lost", in(Running, func(t *Task) { t.Restart = &Restart{Session: 7} }), []Event{Abort{}, exit}, "keep what it goes on from", Delivering, false},
+		{"a restarted run is lost", in(Running, func(t *Task) { t.Checkpoints.Restart = &Restart{Session: 7} }), []Event{Abort{}, exit}, "keep what it goes on from", Delivering, false},
 	} {
 		job, last := c.task, ""
 		for _, ev := range c.events {
@@ -60,8 +60,8 @@ func TestSnap_Steps(t *testing.T) {
 			}
 			job, last = next, words(actions)
 		}
-		if last != c.last || job.State != c.state || job.snapped().Made != c.made {
-			t.Errorf("%s: %s, %q, %+v; want %s, %q", c.name, job.State, last, job.Snap, c.state, c.last)
+		if last != c.last || job.State != c.state || job.Checkpoints.Snap.exists() != c.made {
+			t.Errorf("%s: %s, %q, %+v; want %s, %q", c.name, job.State, last, job.Checkpoints.Snap, c.state, c.last)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestSnap_Period(t *testing.T) {
 			t.Errorf("%s: every %s, though the servers do not know of it", text, got)
 		}
 	}
-	if got := in(Running, every("w=1"), snapped(Snap{Busy: true})).snappable(); got {
+	if got := in(Running, every("w=1"), snapped(Snap{State: SnapBusy})).snappable(); got {
 		t.Error("two at a time")
 	}
 }

@@ -30,6 +30,12 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 		next, actions = next.withoutPart(actions)
 		return next, actions, err
 	}
+	next, actions, err = t.stepLife(ev)
+	return next, next.withoutHold(ev, actions), err
+}
+
+// stepLife decides what follows from an event of the run's life.
+func (t Task) stepLife(ev Event) (Task, []Action, error) {
 	switch ev := ev.(type) {
 	case Accept:
 		return t, []Action{{Do: Fetch}}, nil
@@ -97,11 +103,9 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 // the job.
 func (t Task) resumeAll(ev Resume) (Task, []Action, error) {
 	t, programs := t.resumePrograms(ev)
-	t, unsaved := t.resumeCheckpoint()
-	t, untold := t.resumeSnap()
-	t = t.resumePart()
+	t, unsaved := t.resumeCheckpoints()
 	next, actions, err := t.resumeAs(ev)
-	return next, slices.Concat(programs, unsaved, untold, actions), err
+	return next, slices.Concat(programs, unsaved, actions), err
 }
 
 func (t Task) resumeAs(ev Resume) (Task, []Action, error) {

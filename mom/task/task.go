@@ -122,17 +122,9 @@ type Task struct {
 	Staging    Staging    `json:"staging,omitzero"`
 	Suspension Suspension `json:"suspension,omitzero"`
 
-	Result *spool.Ended `json:"result,omitempty"`
-	// Saving is the checkpoint after which the run ends; Restart says that it goes on from one.
-	Saving  *Saving  `json:"saving,omitempty"`
-	Restart *Restart `json:"restart,omitempty"`
-	Snap    *Snap    `json:"snap,omitempty"` // checkpoints that it has outlived
-	// Attempt is the number of the last checkpoint that was begun. Of a sister: what came of its
-	// part; the programs of the checkpoint were started again; what becomes of what is kept.
-	Attempt  uint64     `json:"attempt,omitempty"`
-	Part     *SavedPart `json:"part,omitempty"`
-	Restored bool       `json:"restored,omitempty"`
-	Kept     KeptPart   `json:"kept,omitempty"`
+	Result      *spool.Ended `json:"result,omitempty"`
+	Checkpoints Checkpoints  `json:"checkpoints,omitzero"`
+
 	// HookUsed is what hooks on this host have set of resources_used.
 	HookUsed []spool.Used `json:"hook_used,omitempty"`
 	Told     bool         `json:"told,omitempty"` // the fact Ended is in the spool
