@@ -131,7 +131,7 @@ func (r hookRunner) prune(ctx context.Context, t task.Task, wishes []hook.Releas
 				r.mom.lines.Job(daylog.Job, t.Key.Job, "pruned to exec_vnode="+a.GetValue())
 			}
 		}
-		if _, err := runner.Await(ctx, func(t task.Task) bool { return t.Number >= reply.GetNumber() }); err != nil {
+		if _, err := runner.Await(ctx, func(t task.Task) bool { return t.Assignment.Number >= reply.GetNumber() }); err != nil {
 			return err
 		}
 	}

@@ -70,8 +70,8 @@ func (s sister) Update(ctx context.Context, r *connect.Request[api.UpdatePartReq
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	case t.Over():
 		return nil, pbs.Refuse(pbs.BadState)
-	case t.Unfit != "":
-		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Unfit)
+	case t.Assignment.Unfit != "":
+		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Assignment.Unfit)
 	}
 	return connect.NewResponse(&api.UpdatePartReply{}), nil
 }
@@ -82,11 +82,11 @@ func (p peers) Update(ctx context.Context, to task.Host, t task.Task) error {
 	if err != nil {
 		return err
 	}
-	req := &api.UpdatePartRequest{Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Number: t.Number}
-	for _, a := range t.Assignment() {
+	req := &api.UpdatePartRequest{Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Number: t.Assignment.Number}
+	for _, a := range t.Assigned() {
 		req.Attributes = append(req.Attributes, &api.Attribute{Name: a.Name, Resource: a.Resource, Value: a.Value})
 	}
-	for _, name := range t.Keep {
+	for _, name := range t.Assignment.Keep {
 		req.Hosts = append(req.Hosts, &api.RunHost{Name: string(name)})
 	}
 	_, err = c.Update(ctx, connect.NewRequest(req))

@@ -17,6 +17,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
+	"rampart/mom/task"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
@@ -144,7 +145,7 @@ func BenchmarkRelease_1000Hosts(b *testing.B) {
 	c.until("all have left", func() bool { return c.confirmed() == hosts-1 })
 	b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/left")
 	b.ReportMetric(float64((cpuTime() - used).Milliseconds()), "cpu-ms/left") // of one core, whoever else uses the machine
-	c.until("the mother superior has heard it", func() bool { return len(c.moms[0].running().all()[0].Task().Left) == hosts-1 })
+	c.until("the mother superior has heard it", func() bool { return len(c.moms[0].running().all()[0].Task().Assignment.In(task.MemberLeft)) == hosts-1 })
 	b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/reported")
 }
 

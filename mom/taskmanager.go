@@ -141,7 +141,7 @@ func (s taskManager) Run(ctx context.Context, r *connect.Request[api.RunTaskRequ
 	}
 	req := &api.SpawnRequest{
 		Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Key: r.Msg.GetKey(), Node: r.Msg.GetNode(),
-		Args: r.Msg.GetArgs(), Env: r.Msg.GetEnv(), Assignment: t.Number,
+		Args: r.Msg.GetArgs(), Env: r.Msg.GetEnv(), Assignment: t.Assignment.Number,
 	}
 	reply := &api.RunTaskReply{Host: nodes[r.Msg.GetNode()]}
 	if reply.Program, err = s.spawnAt(ctx, runner, pbs.HostName(reply.Host), req); err != nil {

@@ -55,42 +55,28 @@ const (
 // assign puts another assignment in force.
 func (t Task) assign(ev Assign) (Task, []Action, error) {
 	switch {
-	case ev.Number <= t.Number:
+	case ev.Number <= t.Assignment.Number:
 		return t, nil, nil
 	case t.Sister && t.State != Running:
 		return t, nil, t.refused("assignment")
 	case t.Sister: // its mother superior may be broken: the owner, for one, is as the servers said
 		ev.Attrs = ev.Attrs.assignment()
-		t = t.assigned(ev)
-		t.Unfit = ""
+		t.Attrs, t.Assignment = t.Attrs.assigned(ev.Attrs), t.Assignment.set(ev)
+		t.Assignment.Unfit = ""
 		return t, []Action{{Do: Resize}}, nil
 	case t.State == Ended || t.Attrs == nil:
 		return t, nil, t.refused("assignment")
 	}
-	former := t.Former
-	for _, h := range t.Hosts {
-		if t.Former == nil && t.keeps(h.Name) {
-			former = append(former, h.Name)
-		}
-	}
-	t = t.assigned(ev)
-	t.Former = nil
+	t.Attrs = t.Attrs.assigned(ev.Attrs)
 	switch ev.Step {
 	case AssignAsked:
-		t.Former = former
+		t.Assignment = t.Assignment.asked(ev, t.Hosts)
 		return t, nil, nil
 	case AssignWithdrawn:
+		t.Assignment = t.Assignment.set(ev)
 		return t, nil, nil
 	}
-	t.Leaving, t.Untold = slices.Clone(t.Leaving), nil
-	for _, h := range t.Hosts[min(1, len(t.Hosts)):] {
-		switch {
-		case t.keeps(h.Name):
-			t.Untold = append(t.Untold, h.Name)
-		case !slices.Contains(t.Leaving, h.Name) && !slices.Contains(t.Left, h.Name):
-			t.Leaving = append(t.Leaving, h.Name)
-		}
-	}
+	t.Assignment = t.Assignment.done(ev, t.Hosts[min(1, len(t.Hosts)):])
 	if t.unstarted() { // hooks see it before the program
 		return t, t.parting(), nil
 	}
@@ -98,20 +84,18 @@ func (t Task) assign(ev Assign) (Task, []Action, error) {
 }
 
 // assigned takes the values of an order over. Of Resource_List only what it names stays.
-func (t Task) assigned(ev Assign) Task {
-	attrs := slices.DeleteFunc(slices.Clone(t.Attrs), func(a Attr) bool {
-		return a.Name == "Resource_List" || slices.ContainsFunc(ev.Attrs, func(n Attr) bool { return n.Name == a.Name })
+func (a Attrs) assigned(changes Attrs) Attrs {
+	attrs := slices.DeleteFunc(slices.Clone(a), func(a Attr) bool {
+		return a.Name == "Resource_List" || slices.ContainsFunc(changes, func(n Attr) bool { return n.Name == a.Name })
 	})
-	t.Attrs = append(attrs, ev.Attrs...)
-	t.Number, t.Keep = ev.Number, ev.Hosts
-	return t
+	return append(attrs, changes...)
 }
 
 // assignment names the attributes of a run that a release changes.
 var assignment = []string{"exec_vnode", "exec_host", "exec_host2", "schedselect", "Resource_List"}
 
-// Assignment returns the attributes that say which vnodes the run has.
-func (o Order) Assignment() Attrs { return o.Attrs.assignment() }
+// Assigned returns the attributes that say which vnodes the run has.
+func (o Order) Assigned() Attrs { return o.Attrs.assignment() }
 
 func (a Attrs) assignment() Attrs {
 	return slices.DeleteFunc(slices.Clone(a), func(a Attr) bool { return !slices.Contains(assignment, a.Name) })
@@ -121,7 +105,7 @@ func (a Attrs) assignment() Attrs {
 func (t Task) Present() []spool.Used {
 	present := make(map[pbs.HostName]Share, len(t.Shares))
 	for host, share := range t.Shares {
-		if t.keeps(host) {
+		if t.Assignment.keeps(host) {
 			present[host] = share
 		}
 	}
@@ -130,14 +114,14 @@ func (t Task) Present() []spool.Used {
 }
 
 // Released tells whether hosts have left the run, or are about to.
-func (t Task) Released() bool { return len(t.Left)+len(t.Leaving) > 0 }
+func (t Task) Released() bool { return t.Assignment.released() }
 
 // Active returns how much of the time that the run has been there counts as its walltime.
 func (t Task) Active(elapsed time.Duration) time.Duration { return t.Suspension.active(elapsed) }
 
 // parting is what is still to be told to sisters.
 func (t Task) parting() []Action {
-	if len(t.Leaving)+len(t.Untold) == 0 || t.quit() {
+	if !t.Assignment.open() || t.quit() {
 		return nil
 	}
 	return []Action{{Do: Part}}
@@ -147,32 +131,9 @@ func (t Task) parting() []Action {
 func (t Task) quit() bool { return t.Gathered || t.State == Ended }
 
 func (t Task) parted(ev Parted) (Task, []Action, error) {
-	shares := make(map[pbs.HostName]Share, len(ev.Left)+len(ev.Reported))
-	t.Left, t.Reported = slices.Clip(t.Left), slices.Clip(t.Reported)
-	reported, leaving := setOf(t.Reported), t.Leaving
-	t.Leaving = nil
-	for _, host := range leaving {
-		share, gone := ev.Left[host]
-		if gone {
-			t.Left, shares[host] = append(t.Left, host), share
-			continue
-		}
-		t.Leaving = append(t.Leaving, host)
-		if share, has := ev.Reported[host]; has && !reported[host] {
-			t.Reported, shares[host] = append(t.Reported, host), share
-		}
-	}
-	if len(t.Reported) > 0 && len(ev.Left) > 0 {
-		t.Reported = slices.DeleteFunc(slices.Clone(t.Reported), func(host pbs.HostName) bool {
-			_, gone := ev.Left[host]
-			return gone
-		})
-	}
+	next, shares := t.Assignment.parted(ev)
+	t.Assignment = next
 	t = t.withShares(shares)
-	t.Untold = slices.DeleteFunc(slices.Clone(t.Untold), func(host pbs.HostName) bool {
-		n, told := ev.Told[host]
-		return told && n >= t.Number
-	})
 	return t, t.parting(), nil
 }
 
@@ -191,23 +152,12 @@ func (t Task) hushed() (Task, []Action, error) {
 	return t.together()
 }
 
-// keeps tells whether a host has vnodes in the present assignment.
-func (t Task) keeps(host pbs.HostName) bool {
-	return t.Keep == nil || slices.Contains(t.Keep, host)
-}
-
-// stays tells whether a host takes part in the run: it keeps vnodes, or its release may still be
-// withdrawn.
-func (t Task) stays(host pbs.HostName) bool {
-	return t.keeps(host) || slices.Contains(t.Former, host)
-}
-
 // members returns the sisters that have not left the run.
 func (t Task) members() []Host {
 	if t.Sister || len(t.Hosts) < 2 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(t.Hosts[1:]), func(h Host) bool { return slices.Contains(t.Left, h.Name) })
+	return slices.DeleteFunc(slices.Clone(t.Hosts[1:]), func(h Host) bool { return t.Assignment.Members[h.Name] == MemberLeft })
 }
 
 // stepAssign decides what follows from an event of the assignment; ok is false if it is none.
@@ -220,7 +170,8 @@ func (t Task) stepAssign(ev Event) (next Task, actions []Action, err error, ok b
 	case Hushed:
 		next, actions, err = t.hushed()
 	case Fitted:
-		next = t.fitted(ev)
+		t.Assignment = t.Assignment.fitted(ev)
+		next = t
 	default:
 		return t, nil, nil, false
 	}

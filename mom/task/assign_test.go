@@ -184,7 +184,7 @@ func TestStep_Releases(t *testing.T) {
 			sisters = append(sisters, h.Name)
 		}
 		nodes, err := next.Nodes("hosta")
-		got := fmt.Sprint(sisters, next.Leaving, next.Untold, nodes, err)
+		got := fmt.Sprint(sisters, next.Assignment.In(MemberLeaving, MemberReported), next.Assignment.In(MemberUntold), nodes, err)
 		want := fmt.Sprintf("[%s] [%s] [%s] [%s] <nil>", c.sisters, c.leaving, c.untold, c.lines)
 		if got != want {
 			t.Errorf("%s: %s; want %s", c.name, got, want)

@@ -106,7 +106,7 @@ func TestCheckpoint_JointSteps(t *testing.T) {
 		}
 	}
 	released := in(Running, announced, asked)
-	released.Number = 1
+	released.Assignment.Number = 1
 	if _, _, err := step(released, ask); len(released.sisters()) > 0 && err == nil {
 		t.Error("checkpointed on what is left of its hosts")
 	}

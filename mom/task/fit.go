@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,18 +24,13 @@ type Fitted struct {
 func (Fitted) event() {}
 
 // Fits tells whether the hooks of this host have seen the assignment of an order, or a later one.
-func (t Task) Fits(number uint64) bool { return t.Fitted >= number }
+func (t Task) Fits(number uint64) bool { return t.Assignment.fits(number) }
 
 // Behind tells whether a sister of a job that tolerates failures knows less of the assignment than
 // whoever asks it for a program: the numbers of nodes are not the same (specification:
 // reliable-startup section 9.6).
-func (t Task) Behind(number uint64) bool { return t.Sister && t.Tolerates() && t.Number < number }
-
-func (t Task) fitted(ev Fitted) Task {
-	if ev.Number > t.Fitted && ev.Number == t.Number {
-		t.Fitted, t.Unfit = ev.Number, ev.Refusal
-	}
-	return t
+func (t Task) Behind(number uint64) bool {
+	return t.Sister && t.Tolerates() && t.Assignment.Number < number
 }
 
 // unstarted tells whether the program of a mother superior is still to be started.
@@ -45,11 +39,11 @@ func (t Task) unstarted() bool { return t.State == Accepted || t.starting() }
 // tellable tells whether a sister may be told what became of its part: that it is over, or, when
 // nothing of it can be withdrawn, its assignment. Before the program the hooks here see that first.
 func (t Task) tellable(host pbs.HostName) bool {
-	if slices.Contains(t.Leaving, host) {
+	if t.Assignment.leaving(host) {
 		return true
 	}
 	before := t.unstarted() || t.Result != nil && t.Result.NeverStarted
-	return t.Former == nil && (t.Fits(t.Number) || !before)
+	return t.Assignment.Former == nil && (t.Fits(t.Assignment.Number) || !before)
 }
 
 // resize lets hooks see the new assignment of a job that runs. They end with the run.
@@ -82,10 +76,10 @@ func (s *Site) resize(ctx, stoppable context.Context, t Task) Event {
 	case err != nil:
 		text := hookText(err)
 		s.Lines.Job(eventError, t.Key.Job, "execjob_resize hook rejected request: "+text)
-		return unless(ctx, Fitted{Number: t.Number, Refusal: text})
+		return unless(ctx, Fitted{Number: t.Assignment.Number, Refusal: text})
 	}
 	s.Lines.Job(eventJob, t.Key.Job, "updated nodes info")
-	return unless(ctx, Fitted{Number: t.Number})
+	return unless(ctx, Fitted{Number: t.Assignment.Number})
 }
 
 // hookText is what a hook that has refused has said.
@@ -98,25 +92,25 @@ func (s *Site) unfit(t Task) {
 // fit lets hooks here, and then the sisters that stay, see the assignment to which a start was
 // pruned. A rejection ends the start; a sister that does not answer in time catches up later.
 func (r *Runner) fit(ctx context.Context) error {
-	t, err := r.Await(ctx, func(t Task) bool { return t.Former == nil })
-	if err != nil || t.Number == 0 {
+	t, err := r.Await(ctx, func(t Task) bool { return t.Assignment.Former == nil })
+	if err != nil || t.Assignment.Number == 0 {
 		return err
 	}
 	s := r.site
-	if !t.Fits(t.Number) {
+	if !t.Fits(t.Assignment.Number) {
 		if err := s.Hooks.Resizing(ctx, t); err != nil {
 			if ctx.Err() == nil {
 				s.unfit(t)
 			}
 			return err
 		}
-		if err := r.Tell(ctx, Fitted{Number: t.Number}); err != nil {
+		if err := r.Tell(ctx, Fitted{Number: t.Assignment.Number}); err != nil {
 			return err
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, fitFor)
 	defer cancel()
-	_, err = r.Await(bounded, func(t Task) bool { return len(t.Untold) == 0 || r.errands.refusal() != nil })
+	_, err = r.Await(bounded, func(t Task) bool { return !t.Assignment.untold() || r.errands.refusal() != nil })
 	switch {
 	case r.errands.refusal() != nil:
 		return r.errands.refusal()

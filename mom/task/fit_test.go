@@ -49,7 +49,7 @@ type updated struct {
 }
 
 func (u *updated) Update(ctx context.Context, h Host, t Task) error {
-	u.heard.add(fmt.Sprintf("%s has order %d", h.Name, t.Number))
+	u.heard.add(fmt.Sprintf("%s has order %d", h.Name, t.Assignment.Number))
 	switch u.update[h.Name] {
 	case "refuse":
 		return pbs.Errorf(pbs.HookError, "%s: no", h.Name)
@@ -204,8 +204,8 @@ func TestRunner_FitsAfterARestart(t *testing.T) {
 		go r.Run(ctx, Resume{"boot", true})
 		bounded, end := context.WithTimeout(ctx, time.Minute)
 		defer end()
-		if last, err := r.Await(bounded, func(t Task) bool { return t.StartedAt != 0 && len(t.Untold) == 0 }); err != nil {
-			t.Errorf("it is %s, untold %v, %v", last.State, last.Untold, err)
+		if last, err := r.Await(bounded, func(t Task) bool { return t.StartedAt != 0 && !t.Assignment.untold() }); err != nil {
+			t.Errorf("it is %s, untold %v, %v", last.State, last.Assignment.Members, err)
 		}
 		cancel()
 		<-r.Done()
@@ -249,8 +249,8 @@ func TestStep_SisterFits(t *testing.T) {
 		{"restarted later", in(Running, sister, sharing, after(order, Fitted{Number: 3})), Resume{"boot", true}, "", "", true},
 	} {
 		next, actions, err := step(c.task, c.event)
-		if err != nil || words(actions) != c.actions || next.Fits(3) != c.fits || next.Unfit != c.refusal {
-			t.Errorf("%s: %q, fits %v, refusal %q, %v", c.name, words(actions), next.Fits(3), next.Unfit, err)
+		if err != nil || words(actions) != c.actions || next.Fits(3) != c.fits || next.Assignment.Unfit != c.refusal {
+			t.Errorf("%s: %q, fits %v, refusal %q, %v", c.name, words(actions), next.Fits(3), next.Assignment.Unfit, err)
 		}
 	}
 }

@@ -30,12 +30,13 @@ func drawn[S machineState](begin S, t table[S]) drawing {
 }
 
 var drawings = map[string]drawing{
-	"hold":       drawn(NotHeld, holds),
-	"snap":       drawn(SnapIdle, snaps),
-	"made":       drawn(NoneMade, mades),
-	"saved part": drawn(PartUnasked, savedParts),
-	"suspension": drawn(Going, suspensions),
-	"staging":    drawn(FilesAway, stagings),
+	"sister in an assignment": drawn(MemberInformed, memberships),
+	"hold":                    drawn(NotHeld, holds),
+	"snap":                    drawn(SnapIdle, snaps),
+	"made":                    drawn(NoneMade, mades),
+	"saved part":              drawn(PartUnasked, savedParts),
+	"suspension":              drawn(Going, suspensions),
+	"staging":                 drawn(FilesAway, stagings),
 }
 
 // states returns the states of a table, in their order.

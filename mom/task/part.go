@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -39,9 +38,8 @@ func (r *Runner) part(ctx context.Context) {
 	if e.busy == nil {
 		e.busy, e.slots = make(map[pbs.HostName]bool), semaphore.NewWeighted(peersAtOnce)
 	}
-	tell := setOf(r.task.Leaving, r.task.Untold)
 	for _, h := range r.task.Hosts {
-		if e.busy[h.Name] || !tell[h.Name] {
+		if e.busy[h.Name] || !r.task.Assignment.owes(h.Name) {
 			continue
 		}
 		e.busy[h.Name] = true
@@ -94,8 +92,8 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 	defer r.errands.slots.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, partFor)
 	defer cancel()
-	if slices.Contains(t.Leaving, h.Name) {
-		reported := slices.Contains(t.Reported, h.Name)
+	if t.Assignment.leaving(h.Name) {
+		reported := t.Assignment.Members[h.Name] == MemberReported
 		share, over, err := r.site.Peers.Leave(ctx, h, t.Key, reported)
 		if err != nil {
 			return Parted{}, err
@@ -111,7 +109,7 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 		}
 		return Parted{Reported: shares}, nil
 	}
-	return Parted{Told: map[pbs.HostName]uint64{h.Name: t.Number}}, r.site.Peers.Update(ctx, h, t)
+	return Parted{Told: map[pbs.HostName]uint64{h.Name: t.Assignment.Number}}, r.site.Peers.Update(ctx, h, t)
 }
 
 // answered brings an answer to the goroutine of Run, together with those that come just after it, and
@@ -155,17 +153,6 @@ func (s *Site) hush(ctx context.Context, t Task) Event {
 		})
 	})
 	return unless(ctx, Hushed{})
-}
-
-// setOf returns the hosts of some lists.
-func setOf(lists ...[]pbs.HostName) map[pbs.HostName]bool {
-	all := make(map[pbs.HostName]bool)
-	for _, list := range lists {
-		for _, host := range list {
-			all[host] = true
-		}
-	}
-	return all
 }
 
 // idle notes that the errands to sisters that have answered are over.

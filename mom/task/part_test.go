@@ -42,7 +42,7 @@ func (p *parters) Leave(_ context.Context, to Host, _ spool.TaskKey, reported bo
 }
 
 func (p *parters) Update(_ context.Context, to Host, t Task) error {
-	return p.hear(to, fmt.Sprintf("has %s by order %d", t.Assignment().Get("exec_host"), t.Number))
+	return p.hear(to, fmt.Sprintf("has %s by order %d", t.Assigned().Get("exec_host"), t.Assignment.Number))
 }
 
 func (p *parters) set(host pbs.HostName, away bool) {
@@ -129,8 +129,8 @@ func TestRunner_TellsOfReleases(t *testing.T) {
 		order(t, r, without(3, AssignAsked, "hosta", "hostc"))
 		order(t, r, without(4, AssignDone, "hosta", "hostc"))
 		heard(t, p, "hostb leaves", "hostb may go", "hostc has hosta/0+hostc/0 by order 4")
-		if got := r.Task(); len(got.Leaving)+len(got.Untold) > 0 || !slices.Equal(got.Left, []pbs.HostName{"hostb"}) {
-			t.Errorf("leaving %v, untold %v, left %v", got.Leaving, got.Untold, got.Left)
+		if got := r.Task(); got.Assignment.open() || !slices.Equal(got.Assignment.In(MemberLeft), []pbs.HostName{"hostb"}) {
+			t.Errorf("the sisters are %v", got.Assignment.Members)
 		}
 		order(t, r, without(4, AssignDone, "hosta", "hostc")) // a repeat
 		heard(t, p)
@@ -174,8 +174,8 @@ func TestRunner_SavesWhatLeaversHaveUsed(t *testing.T) {
 		p.set("hostb may go", false)
 		time.Sleep(partAgain)
 		heard(t, p, "hostb may go")
-		if got := r.Task(); len(got.Leaving)+len(got.Reported) > 0 || got.Shares["hostb"].RSS != 4096 {
-			t.Errorf("leaving %v, reported %v, used %v", got.Leaving, got.Reported, got.Shares)
+		if got := r.Task(); got.Assignment.open() || got.Shares["hostb"].RSS != 4096 {
+			t.Errorf("the sisters are %v, used %v", got.Assignment.Members, got.Shares)
 		}
 	})
 }
@@ -196,8 +196,8 @@ func TestRunner_TellsOfOverlappingReleases(t *testing.T) {
 		p.set("hostb", false)
 		time.Sleep(partAgain)
 		heard(t, p, "hostb leaves", "hostb may go")
-		if got := r.Task(); len(got.Leaving) > 0 || len(got.Left) != 2 || got.total().CPU != 2*time.Hour {
-			t.Errorf("leaving %v, left %v, used %v", got.Leaving, got.Left, got.total())
+		if got := r.Task(); got.Assignment.open() || len(got.Assignment.In(MemberLeft)) != 2 || got.total().CPU != 2*time.Hour {
+			t.Errorf("the sisters are %v, used %v", got.Assignment.Members, got.total())
 		}
 	})
 }
@@ -218,8 +218,8 @@ func TestRunner_RefusesReleases(t *testing.T) {
 		if err := r.Tell(t.Context(), without(1, AssignAsked, "hosta")); err == nil {
 			t.Error("a release was taken that is on no disk")
 		}
-		if got := r.Task(); got.Number != before.Number || len(got.Former) > 0 {
-			t.Errorf("the task has order %d", got.Number)
+		if got := r.Task(); got.Assignment.Number != before.Assignment.Number || len(got.Assignment.Former) > 0 {
+			t.Errorf("the task has order %d", got.Assignment.Number)
 		}
 		heard(t, p)
 	})
@@ -257,7 +257,7 @@ func BenchmarkRunner_Releases(b *testing.B) {
 				b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "ms/answered")
 			}
 		}
-		if _, err := r.Await(ctx, func(t Task) bool { return len(t.Left) == hosts-1 }); err != nil {
+		if _, err := r.Await(ctx, func(t Task) bool { return len(t.Assignment.In(MemberLeft)) == hosts-1 }); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "ms/left")

@@ -101,7 +101,9 @@ func (t Task) joint() bool { return len(t.sisters()) > 0 || t.live() }
 
 // savable tells whether the job may be checkpointed. When some of its hosts were released its next
 // run is on all of them again, and not where the parts are.
-func (t Task) savable() bool { return !t.interactive() && (len(t.sisters()) == 0 || t.Number == 0) }
+func (t Task) savable() bool {
+	return !t.interactive() && (len(t.sisters()) == 0 || t.Assignment.Number == 0)
+}
 
 // keepers are the sisters' hosts, which keep parts of a checkpoint.
 func (t Task) keepers() (all []pbs.HostName) {

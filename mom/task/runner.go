@@ -234,7 +234,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	if err != nil {
 		return fmt.Errorf("job %s: %w", r.task.Key.Job, err)
 	}
-	reassigned := next.Number != r.task.Number
+	reassigned := next.Assignment.Number != r.task.Assignment.Number
 	if reassigned {
 		if err := r.site.renode(next); err != nil {
 			return fmt.Errorf("job %s: %w", next.Key.Job, err)

@@ -92,7 +92,7 @@ func (s *Site) saveAll(ctx context.Context, t Task, script *ActionScript, now fu
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err == nil && now().Number != t.Number {
+	if err == nil && now().Assignment.Number != t.Assignment.Number {
 		err = errors.New("the hosts of the job have changed")
 	}
 	return made, err

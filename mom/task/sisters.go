@@ -47,7 +47,7 @@ func (t Task) Over() bool { return t.State == Delivering || t.State == Ended || 
 
 // Party tells whether the host is one of the run's.
 func (t Task) Party(host pbs.HostName) bool {
-	return slices.ContainsFunc(t.Hosts, func(h Host) bool { return h.Name == host }) && t.stays(host)
+	return slices.ContainsFunc(t.Hosts, func(h Host) bool { return h.Name == host }) && t.Assignment.stays(host)
 }
 
 // Node returns the number of this host among the run's, from 0.
@@ -60,10 +60,10 @@ func (t Task) sisters() []Host {
 	if t.Sister || len(t.Hosts) < 2 {
 		return nil
 	}
-	if t.Number == 0 {
+	if t.Assignment.Number == 0 {
 		return t.Hosts[1:]
 	}
-	return slices.DeleteFunc(slices.Clone(t.Hosts[1:]), func(h Host) bool { return !t.stays(h.Name) })
+	return slices.DeleteFunc(slices.Clone(t.Hosts[1:]), func(h Host) bool { return !t.Assignment.stays(h.Name) })
 }
 
 // begin starts the program, once the sisters are part of the run.
@@ -105,7 +105,7 @@ func (t Task) polled(ev Polled) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	t = t.withShares(ev.Shares)
-	if ev.Lost == "" || !t.keeps(ev.Lost) || t.LostHost != "" || t.State == Ending || t.enduring() {
+	if ev.Lost == "" || !t.Assignment.keeps(ev.Lost) || t.LostHost != "" || t.State == Ending || t.enduring() {
 		return t, []Action{{Do: Poll}}, nil
 	}
 	t.LostHost, t.State = ev.Lost, Ending
@@ -280,7 +280,7 @@ func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 	if t.Prologue == PrologueAsked {
 		actions = append(actions, Action{Do: RunPrologue})
 	}
-	if !t.Fits(t.Number) {
+	if !t.Fits(t.Assignment.Number) {
 		actions = append(actions, Action{Do: Resize})
 	}
 	return t, append(actions, t.haltAgain()...), nil

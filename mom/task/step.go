@@ -154,7 +154,7 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	if len(t.sisters()) > 0 {
 		actions = append(actions, Action{Do: Poll})
 	}
-	if t.Number > 0 {
+	if t.Assignment.Number > 0 {
 		actions = append(actions, Action{Do: Renode})
 	}
 	actions = append(actions, t.parting()...)

@@ -86,25 +86,10 @@ type Task struct {
 	Leave     LeaveStage `json:"leave,omitempty"`
 	Dismissed bool       `json:"dismissed,omitempty"`
 
-	// The number of the last order about the assignment, and the hosts that keep vnodes in it, nil
-	// for all; while it may be withdrawn, those that kept them before.
-	Number uint64         `json:"number,omitempty"`
-	Keep   []pbs.HostName `json:"keep,omitempty"`
-	Former []pbs.HostName `json:"former,omitempty"`
-	// Of a mother superior: released hosts whose parts are not over, of them those that have said what
-	// they have used, those that have left the run, and others that do not know the assignment yet.
-	Leaving  []pbs.HostName `json:"leaving,omitempty"`
-	Reported []pbs.HostName `json:"reported,omitempty"`
-	Left     []pbs.HostName `json:"left,omitempty"`
-	Untold   []pbs.HostName `json:"untold,omitempty"`
-	Hushed   bool           `json:"hushed,omitempty"` // the sisters' programs were told to end, but not their parts
-	// The last order whose assignment hooks have seen, of a mother superior before its program, and
-	// why a sister's have refused it.
-	Fitted uint64 `json:"fitted,omitempty"`
-	Unfit  string `json:"unfit,omitempty"`
-
-	Programs []Program     `json:"programs,omitempty"`
-	Spent    time.Duration `json:"spent,omitempty"` // cpu time of those that have ended, the first one included
+	Assignment Assignment    `json:"assignment,omitzero"`
+	Hushed     bool          `json:"hushed,omitempty"` // the sisters' programs were told to end, but not their parts
+	Programs   []Program     `json:"programs,omitempty"`
+	Spent      time.Duration `json:"spent,omitempty"` // cpu time of those that have ended, the first one included
 
 	Handle    proc.Handle `json:"handle"`
 	JobDir    string      `json:"jobdir,omitempty"`

@@ -113,7 +113,7 @@ func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, sl
 			r.site.Lines.Job(eventJob, t.Key.Job, fmt.Sprintf("ignoring error from %s as job is tolerant of node failures", h.Name))
 			r.tried(ctx, news, SisterTried{Host: h.Name, Step: step})
 		}
-		if answered || !pause(ctx, joinAgain) || !r.Task().keeps(h.Name) {
+		if answered || !pause(ctx, joinAgain) || !r.Task().Assignment.keeps(h.Name) {
 			return false
 		}
 	}
@@ -202,7 +202,7 @@ func (r *Runner) endured(p Polled) Polled {
 	}
 	for _, host := range gone {
 		node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
-		if _, known := r.silent[host]; known || node < 0 || !r.task.keeps(host) {
+		if _, known := r.silent[host]; known || node < 0 || !r.task.Assignment.keeps(host) {
 			continue
 		}
 		r.silent[host] = time.Now()
