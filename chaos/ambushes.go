@@ -20,7 +20,7 @@ func Later() []string {
 		"TermStarted", "TimeTick", "ManageServer", "ManageQueue", "ManageVnode", "ManageResource",
 		"SubmitJob", "AlterJob", "HoldJob", "ReleaseJob", "SignalJob", "DeleteJob", "RerunJob",
 		"StartJob", "JobStarted", "JobEnded", "HostUp", "HostDown", "OrderConfirmed", "CreateToken", "Enrol",
-		"UsageSample", "SetComments", "HostFenced", "ForgetHost", "ShortenFence", "HostTrouble", "CompareDigests",
+		"UsageSample", "SetWaits", "HostFenced", "ForgetHost", "ShortenFence", "HostTrouble", "CompareDigests",
 		"RevokeToken", "RenewIdentity", "RevokeIdentity", "TurnGossipKeys", "TurnRoots",
 		"ManageSched", "MessageJob", "MoveJob", "SwapJobs", "SetRTTClass",
 		"ManageHook", "ImportHook", "HooksTold",
@@ -55,7 +55,7 @@ func Ambushes() []Scenario {
 		case "HostFenced":
 			s.World.Fence = siegeFence
 			s.Load.Long = load.Tail{Percent: 50, From: 20 * time.Second, To: 60 * time.Second}
-		case "AlterJob", "SetComments", "MoveJob", "SwapJobs": // of those that wait
+		case "AlterJob", "SetWaits", "MoveJob", "SwapJobs": // of those that wait
 			s.Load.Ops, s.Load.Long = 50, load.Tail{Percent: 90, From: 10 * time.Second, To: 20 * time.Second}
 		case "UsageSample":
 			s.Load.Long = load.Tail{Percent: 60, From: 30 * time.Second, To: 70 * time.Second}

@@ -191,7 +191,7 @@ func (d *drawer) command() command.Command {
 			return &command.UsageSample{Host: d.host(), Jobs: []command.JobUsage{{Job: d.job(), RunCount: d.run(), Used: resource.List{{Name: "cput", Value: "00:00:09"}}}}}
 		},
 		func() command.Command {
-			return &command.SetComments{Comments: []command.JobComment{{Job: d.job(), Text: "Not Running"}}}
+			return &command.SetWaits{Waits: []state.Wait{{Code: state.WaitBusy}}, Jobs: []command.JobWait{{Job: d.job()}}}
 		},
 		d.manage, d.manage,
 	}).Draw(d.t, "kind")

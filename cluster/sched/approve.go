@@ -124,13 +124,13 @@ type verdict struct {
 // follow does what the hooks have said, and takes it from what is left.
 func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left map[pbs.JobID]Start) {
 	var good []Start
-	set := &command.SetComments{}
+	var refused []Comment
 	l.mu.Lock()
 	for _, one := range said {
 		if !one.starts() {
 			l.barred[one.job] = l.barred[one.job].again(time.Now(), one.Why != "")
 			if one.Why != "" {
-				set.Comments = append(set.Comments, command.JobComment{Job: whole(v, one.job), Text: "Not Running: PBS Error: " + one.Why})
+				refused = append(refused, Comment{Job: whole(v, one.job), Why: state.Wait{Code: state.WaitRefused, Words: one.Why}})
 			}
 			continue
 		}
@@ -143,13 +143,8 @@ func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left m
 	if ctx.Err() == nil {
 		l.propose(ctx, v, good)
 	}
-	for len(set.Comments) > 0 && ctx.Err() == nil {
-		n := min(len(set.Comments), commentsAtOnce)
-		some := &command.SetComments{Comments: set.Comments[:n]}
-		set.Comments = set.Comments[n:]
-		if _, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{some}}); err != nil {
-			l.fail(ctx, some.Comments[0].Job, err)
-		}
+	if ctx.Err() == nil {
+		l.tell(ctx, refused)
 	}
 	l.alter(ctx, said) // a job that is held then has its comment
 	l.mu.Lock()

@@ -53,8 +53,8 @@ func TestLoop_RunjobHooks(t *testing.T) {
 		j, _ := l.View().Job(bad)
 		time.Sleep(5500 * time.Millisecond)
 		synctest.Wait()
-		if b, g := l.state(bad), l.state(good); b != "Q" || g != "R" || j.Comment != "Not Running: PBS Error: not now" {
-			t.Errorf("after it they are %s (%s) and %s", b, j.Comment, g)
+		if b, g := l.state(bad), l.state(good); b != "Q" || g != "R" || j.CommentText() != "Not Running: PBS Error: not now" {
+			t.Errorf("after it they are %s (%s) and %s", b, j.CommentText(), g)
 		}
 		if asked[bad] != 1 || asked[good] != 1 {
 			t.Errorf("asked %v", asked)

@@ -39,7 +39,7 @@ func TestArray_StartsAsManyAsFit(t *testing.T) {
 	}
 	for _, c := range p.Comments {
 		if c.Job != "2.srv" {
-			t.Errorf("an array that has begun is told %q", c.Text)
+			t.Errorf("an array that has begun is told %q", c.Why.Comment())
 		}
 	}
 }

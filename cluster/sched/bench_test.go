@@ -52,7 +52,7 @@ func comment(s *state.Store, p sched.Plan) {
 	tx := s.Tx()
 	for j := range s.View().Jobs() {
 		next := *j
-		next.Comment = p.Comments[0].Text
+		tx.SetWait(&next, p.Comments[0].Why)
 		tx.PutJob(&next)
 	}
 	s.Commit(tx)

@@ -20,7 +20,7 @@ type hours struct {
 	spill                   pbs.Time // by how much a job may run into what follows
 	exempt                  bool     // jobs of queues for any time may run into what follows
 	primes, others, opening string   // prefixes of queues
-	closed                  map[pbs.QueueName]string
+	closed                  map[pbs.QueueName]state.WaitCode
 }
 
 // settings are the attributes of the scheduler as they hold at a time.
@@ -40,19 +40,9 @@ func (s settings) get(name string) string {
 
 func (h *hours) settings(v *state.View) settings { return settings{v.Server(), h.prime} }
 
-// Comments on jobs that wait for their time, in PBS's words.
-const (
-	dedicatedOnly  = "Not Running: Dedicated time conflict"
-	crossDedicated = "Not Running: Job would cross dedicated time boundary"
-	primeOnly      = "Not Running: Job will run in primetime only"
-	nonprimeOnly   = "Not Running: Job will run in nonprimetime only"
-	intoPrime      = "Not Running: Job would cross into primetime"
-	intoNonprime   = "Not Running: Job would cross into nonprimetime"
-)
-
 func newHours(v *state.View, now pbs.Time) *hours {
 	s := v.Server()
-	h := &hours{now: now, prime: true, closed: map[pbs.QueueName]string{}}
+	h := &hours{now: now, prime: true, closed: map[pbs.QueueName]state.WaitCode{}}
 	h.primes, h.others, h.opening = s.SchedGet("primetime_prefix"), s.SchedGet("nonprimetime_prefix"), s.SchedGet("dedicated_prefix")
 	text, times := s.SchedGet("holidays"), s.SchedGet("dedicated_time")
 	if text == "" && times == "" {
@@ -88,38 +78,38 @@ func begins(queue pbs.QueueName, prefix string) bool {
 	return prefix != "" && strings.HasPrefix(string(queue), prefix)
 }
 
-// shut tells why no job of a queue starts now, "" if some may.
-func (h *hours) shut(queue pbs.QueueName) string {
+// shut tells why no job of a queue starts now, 0 if some may.
+func (h *hours) shut(queue pbs.QueueName) state.WaitCode {
 	why, known := h.closed[queue]
 	if known {
 		return why
 	}
 	switch {
 	case begins(queue, h.opening) != h.dedicated:
-		why = dedicatedOnly
+		why = state.WaitDedicated
 	case begins(queue, h.others):
 		if h.prime {
-			why = nonprimeOnly
+			why = state.WaitNonprime
 		}
 	case begins(queue, h.primes) && !h.prime:
-		why = primeOnly
+		why = state.WaitPrime
 	}
 	h.closed[queue] = why
 	return why
 }
 
-// crosses tells why a job would run on into a time that is not for it, "" if it would not.
-func (h *hours) crosses(j *state.Job) string {
+// crosses tells why a job would run on into a time that is not for it, 0 if it would not.
+func (h *hours) crosses(j *state.Job) state.WaitCode {
 	end := h.now + walltime(j)
 	switch {
 	case h.dedicated && end > h.ends, !h.dedicated && h.begins != 0 && end > h.begins:
-		return crossDedicated
+		return state.WaitCrossDedicated
 	case h.turns == 0 || end <= h.turns+h.spill:
-		return ""
+		return 0
 	case h.exempt && !begins(j.Queue, h.primes) && !begins(j.Queue, h.others):
-		return ""
+		return 0
 	case h.prime:
-		return intoNonprime
+		return state.WaitCrossNonprime
 	}
-	return intoPrime
+	return state.WaitCrossPrime
 }

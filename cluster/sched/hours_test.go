@@ -57,7 +57,7 @@ func TestHours(t *testing.T) {
 			}
 			said := map[string]string{}
 			for _, x := range p.Comments {
-				said[strings.TrimSuffix(string(x.Job), ".srv")] = x.Text
+				said[strings.TrimSuffix(string(x.Job), ".srv")] = x.Why.Comment()
 			}
 			for want := range strings.SplitSeq(c.told, ";") {
 				if job, words, _ := strings.Cut(want, " "); !strings.Contains(said[job], words) {

@@ -11,7 +11,7 @@ type limiter struct {
 	queues  map[pbs.QueueName]bool // whether a limit may apply to the jobs of a queue
 	routing map[pbs.QueueName]bool // whether a queue routes
 	planned map[limited]int64
-	held    map[state.Class]string // comments of classes that are at a limit; no start in a cycle frees one
+	held    map[state.Class]state.Wait // reasons of classes that are at a limit; no start in a cycle frees one
 }
 
 // limited is what a limit counts.
@@ -22,7 +22,7 @@ type limited struct {
 }
 
 func newLimiter() limiter {
-	return limiter{queues: map[pbs.QueueName]bool{}, routing: map[pbs.QueueName]bool{}, planned: map[limited]int64{}, held: map[state.Class]string{}}
+	return limiter{queues: map[pbs.QueueName]bool{}, routing: map[pbs.QueueName]bool{}, planned: map[limited]int64{}, held: map[state.Class]state.Wait{}}
 }
 
 // applies tells whether a limit may apply to the jobs of a queue.
@@ -46,39 +46,37 @@ func (l *limiter) routes(v *state.View, queue pbs.QueueName) bool {
 	return routes
 }
 
-// holds returns the comment of a class whose jobs are at a limit already.
-func (l *limiter) holds(of state.Class) (comment string, held bool) {
+// holds returns why the jobs of a class wait that are at a limit already.
+func (l *limiter) holds(of state.Class) (why state.Wait, held bool) {
 	if len(l.held) == 0 {
-		return "", false
+		return why, false
 	}
-	of.Reason = ""
-	comment, held = l.held[of]
-	return comment, held
+	of.Wait = state.Wait{}
+	why, held = l.held[of]
+	return why, held
 }
 
-// reached returns the comment of a job that has to wait for a limit, "" for others. It is
-// logged once for all jobs of a class.
-func (c *cycle) reached(j *state.Job, id pbs.JobID) string {
+// reached returns the limit for which a job has to wait, if it has to. It is logged once for
+// all jobs of a class.
+func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached bool) {
 	if !c.limiter.applies(c.view, j.Queue) {
-		return ""
+		return why, false
 	}
 	of := c.view.ClassOf(j)
-	if comment, held := c.limiter.holds(of); held {
-		return comment
+	if why, held := c.limiter.holds(of); held {
+		return why, true
 	}
-	text := c.overLimit(j)
-	if text == "" {
-		return ""
+	if why, reached = c.overLimit(j); reached {
+		c.log(logSched, id, why.Text())
+		c.limiter.held[of] = why
 	}
-	c.log(logSched, id, text)
-	c.limiter.held[of] = "Not Running: " + text
-	return c.limiter.held[of]
+	return why, reached
 }
 
-// overLimit says why one job more like j is too many, "" if it is not.
-func (c *cycle) overLimit(j *state.Job) string {
+// overLimit returns why one job more like j is too many, if it is.
+func (c *cycle) overLimit(j *state.Job) (state.Wait, bool) {
 	if name := c.view.Unmatched(j); name != "" {
-		return "Insufficient amount of resource: " + name
+		return state.Wait{Code: state.WaitShort, Resource: name}, true
 	}
 	return c.view.Reached(c.view.RunLimits(j), true, 1, func(l state.Limit) int64 {
 		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]

@@ -225,7 +225,7 @@ func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) 
 		switch {
 		case out.Refusal != nil: // the plan was old: the next cycle sees why
 			l.opts.Meter.rejected.Inc()
-			l.log(logSched, "Job", string(s.Job), "Not Running: "+out.Refusal.Message)
+			l.log(logSched, "Job", string(s.Job), state.NotRunning+out.Refusal.Message)
 		case err != nil:
 			l.fail(ctx, s.Job, err)
 		default:
@@ -301,20 +301,25 @@ func (l *Loop) comment(ctx context.Context, comments []Comment) time.Duration {
 		return commentsEvery - since
 	}
 	l.commented = time.Now()
+	l.tell(ctx, comments)
+	if len(comments) == usual.comments {
+		return commentsEvery
+	}
+	return forever
+}
+
+// tell proposes why jobs wait.
+func (l *Loop) tell(ctx context.Context, comments []Comment) {
 	for chunk := range slices.Chunk(comments, commentsAtOnce) {
-		set := &command.SetComments{Comments: make([]command.JobComment, len(chunk))}
-		for i, c := range chunk {
-			set.Comments[i] = command.JobComment{Job: c.Job, Text: c.Text, Start: c.Start, ExecVnode: c.ExecVnode}
+		set := &command.SetWaits{}
+		for _, c := range chunk {
+			set.Add(command.JobWait{Job: c.Job, Start: c.Start, ExecVnode: c.ExecVnode}, c.Why)
 		}
 		_, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{set}})
 		if err != nil {
 			l.fail(ctx, chunk[0].Job, err)
 		}
 	}
-	if len(comments) == usual.comments {
-		return commentsEvery
-	}
-	return forever
 }
 
 // fail notes a proposal that came to nothing, or whose outcome is not known: in

@@ -134,12 +134,12 @@ func TestLoop(t *testing.T) {
 			t.Errorf("jobs are %s and %s", a, b)
 		}
 		j, _ := l.View().Job(first)
-		if j.Comment != "Job run at Sat Nov 21 at 06:25 on (hosta:ncpus=4)" {
-			t.Errorf("comment %q", j.Comment)
+		if j.CommentText() != "Job run at Sat Nov 21 at 06:25 on (hosta:ncpus=4)" {
+			t.Errorf("comment %q", j.CommentText())
 		}
 		settle(2 * time.Second)
-		if j, _ := l.View().Job(second); j.Comment != "Not Running: Insufficient amount of resource: ncpus (R: 4 A: 0 T: 4)" {
-			t.Errorf("comment %q", j.Comment)
+		if j, _ := l.View().Job(second); j.CommentText() != "Not Running: Insufficient amount of resource: ncpus (R: 4 A: 0 T: 4)" {
+			t.Errorf("comment %q", j.CommentText())
 		}
 		want := []string{
 			"Req;;Starting Scheduling Cycle", "Job;0.srv;Considering job to run", "Job;1.srv;Considering job to run",

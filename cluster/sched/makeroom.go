@@ -25,7 +25,7 @@ func (c *cycle) makeRoom(j *state.Job, cl *class) bool {
 		return false
 	}
 	at := held{a, c.view.ClassOf(j)}
-	if at.of.Reason = ""; c.prey.held[at] {
+	if at.of.Wait = (state.Wait{}); c.prey.held[at] {
 		return false
 	}
 	if must, ok := c.counting(j, a); ok && c.overcome(j, a, must) {

@@ -15,5 +15,5 @@ func PlaceOne(v *state.View, j *state.Job) (execVnode, why string) {
 	if placed, ok := c.free.placeFor(j, cl); ok {
 		return placed.String(), ""
 	}
-	return "", c.why(cl).lines[0]
+	return "", c.why(cl).wait.Text()
 }

@@ -223,13 +223,8 @@ func (o *order) value(j *state.Job, name string) float64 {
 	return n
 }
 
-// low tells why the job's score keeps it from starting, "" if it does not.
-func (o *order) low(j *state.Job) string {
-	if !o.bounded || o.rank(j).score > o.threshold {
-		return ""
-	}
-	return "Not Running: Job is under job_sort_formula threshold value"
-}
+// low reports whether the job's score keeps it from starting.
+func (o *order) low(j *state.Job) bool { return o.bounded && o.rank(j).score <= o.threshold }
 
 // jobsOf returns the jobs of a class in their order.
 func (o *order) jobsOf(of *state.Class, first *state.Job) []ranked {

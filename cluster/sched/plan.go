@@ -33,8 +33,8 @@ type Start struct {
 
 // A Comment tells a job's owner why it does not run.
 type Comment struct {
-	Job  pbs.JobID
-	Text string
+	Job pbs.JobID
+	Why state.Wait
 
 	Start     pbs.Time // when it is expected to start; 0: that is not said
 	ExecVnode string   // where
@@ -63,13 +63,11 @@ const (
 	logDebug = 0x0080
 )
 
-// Comments with fixed words.
-const (
-	notStarted = "Not Running: Queue not started."
-	noTotal    = "Not enough total nodes available"
-	noNodes    = "Not Running: Not enough free nodes available"
-	neverLine  = "Job will never run with the resources currently configured in the complex"
-)
+// neverLine follows in the log what no job of the class can have.
+const neverLine = "Job will never run with the resources currently configured in the complex"
+
+// because returns the reason that has no arguments.
+func because(code state.WaitCode) state.Wait { return state.Wait{Code: code} }
 
 // Make plans one cycle from nothing but the view. See Planner.
 func Make(v *state.View, now pbs.Time) Plan { return NewPlanner().Plan(v, now) }
@@ -166,29 +164,35 @@ func (c *cycle) saidAll(l line) bool {
 		return true // its jobs are on their way to other queues
 	}
 	why, tried := c.reasons[l.class]
-	comment, held := c.limiter.holds(*l.of)
+	wait, held := c.limiter.holds(*l.of)
 	switch {
 	case !c.started(l.of.Queue):
-		comment = notStarted
-	case c.hours.shut(l.of.Queue) != "":
-		comment = c.hours.shut(l.of.Queue)
+		wait = because(state.WaitQueueStopped)
+	case c.hours.shut(l.of.Queue) != 0:
+		wait = because(c.hours.shut(l.of.Queue))
 	case c.blocked:
-		comment = breaksOrder
-	case tried && !why.never && (c.mayWait(l.job, l.class) || !held && c.hunts(l.job, l.class)):
+		wait = because(state.WaitOrder)
+	case tried && !why.wait.Never && (c.mayWait(l.job, l.class) || !held && c.hunts(l.job, l.class)):
 		return false // it may be a top job, or have others preempted
 	case tried:
-		comment = why.comment
+		wait = why.wait
 	case !held:
 		return false
 	}
-	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Reason == state.CommentReason(comment)
+	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == wait.Kind()
 }
 
 // A reason says why a class cannot start now.
 type reason struct {
-	comment string
-	never   bool // whatever ends
-	lines   []string
+	wait state.Wait
+}
+
+// lines returns what the log says of it.
+func (r *reason) lines() []string {
+	if r.wait.Never {
+		return []string{r.wait.Text(), neverLine}
+	}
+	return []string{r.wait.Text()}
 }
 
 // consider starts a job or says why not. A job whose earlier runs are not
@@ -200,9 +204,9 @@ func (c *cycle) consider(j *state.Job, cl *class) {
 	switch {
 	case c.limiter.routes(c.view, j.Queue):
 	case !c.started(j.Queue):
-		c.explain(j, notStarted)
-	case c.hours.shut(j.Queue) != "":
-		c.explain(j, c.hours.shut(j.Queue))
+		c.explain(j, because(state.WaitQueueStopped))
+	case c.hours.shut(j.Queue) != 0:
+		c.explain(j, because(c.hours.shut(j.Queue)))
 	case j.Array != nil:
 		c.considerArray(j, cl)
 	case !j.IsSubjob():
@@ -256,29 +260,29 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	}
 	cl = c.planner.classFor(j, cl)
 	why, tried := c.reasons[cl]
-	if text := c.strictly(); text != "" {
-		c.explain(j, text)
+	if c.blocked {
+		c.explain(j, because(state.WaitOrder))
 		return false
 	}
-	if !tried || !why.never && c.hunts(j, cl) {
-		if text := c.reached(j, id); text != "" {
-			apart := c.hours.crosses(j) != "" || c.order.shares.denies(j) || c.order.low(j) != ""
+	if !tried || !why.wait.Never && c.hunts(j, cl) {
+		if wait, reached := c.reached(j, id); reached {
+			apart := c.hours.crosses(j) != 0 || c.order.shares.denies(j) || c.order.low(j)
 			if apart || !c.makeRoom(j, cl) {
-				c.explain(j, text)
+				c.explain(j, wait)
 			}
 			return false
 		}
-		if text := c.hours.crosses(j); text != "" {
-			c.explain(j, text)
+		if code := c.hours.crosses(j); code != 0 {
+			c.explain(j, because(code))
 			return false
 		}
 		if c.order.shares.denies(j) {
-			c.limiter.held[c.view.ClassOf(j)] = noShares
-			c.explain(j, noShares)
+			c.limiter.held[c.view.ClassOf(j)] = because(state.WaitNoShares)
+			c.explain(j, because(state.WaitNoShares))
 			return false
 		}
-		if text := c.order.low(j); text != "" {
-			c.explain(j, text)
+		if c.order.low(j) {
+			c.explain(j, because(state.WaitThreshold))
 			return false
 		}
 		c.log(logDebug, id, "Considering job to run")
@@ -291,18 +295,18 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			return true
 		}
 		if fits {
-			c.explain(j, conflicts)
+			c.explain(j, because(state.WaitTop))
 			return false
 		}
-		if why = c.why(cl); !why.never && c.preempt(j, cl) {
+		if why = c.why(cl); !why.wait.Never && c.preempt(j, cl) {
 			return false
 		}
 		c.reasons[cl] = why
-		for _, text := range why.lines {
+		for _, text := range why.lines() {
 			c.log(logSched, id, text)
 		}
 	}
-	c.explain(j, why.comment)
+	c.explain(j, why.wait)
 	c.wait(j, cl, why)
 	return false
 }
@@ -321,15 +325,12 @@ func (c *cycle) started(name pbs.QueueName) bool {
 // explain proposes a comment if it says something new. Of jobs far down the
 // queue one that differs in its numbers only is left as it is: else every start
 // would rewrite the comments of all. That of an array says when it began.
-func (c *cycle) explain(j *state.Job, text string) {
+func (c *cycle) explain(j *state.Job, why state.Wait) {
 	c.waiting++
-	if j.State != pbs.Queued || j.Comment == text || len(c.plan.Comments) >= c.comments {
+	if j.State != pbs.Queued || j.Says(why, c.waiting > c.exact) || len(c.plan.Comments) >= c.comments {
 		return
 	}
-	if c.waiting > c.exact && state.CommentReason(j.Comment) == state.CommentReason(text) {
-		return
-	}
-	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Text: text})
+	c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why})
 }
 
 func (c *cycle) log(event uint16, job pbs.JobID, text string) {

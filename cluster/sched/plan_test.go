@@ -103,8 +103,16 @@ func (b *bench) apply(p sched.Plan) {
 	for _, s := range p.Starts {
 		b.do(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode, Comment: "Job run at noon on " + s.ExecVnode})
 	}
+	b.tell(p)
+}
+
+// tell commits why jobs wait.
+func (b *bench) tell(p sched.Plan) {
+	b.t.Helper()
 	for _, c := range p.Comments {
-		b.do(&command.SetComments{Comments: []command.JobComment{{Job: c.Job, Text: c.Text}}})
+		set := &command.SetWaits{}
+		set.Add(command.JobWait{Job: c.Job, Start: c.Start, ExecVnode: c.ExecVnode}, c.Why)
+		b.do(set)
 	}
 }
 
@@ -115,7 +123,7 @@ func text(p sched.Plan) string {
 		lines = append(lines, fmt.Sprintf("start %s %s", s.Job.Number(), s.ExecVnode))
 	}
 	for _, c := range p.Comments {
-		lines = append(lines, fmt.Sprintf("comment %s %s", c.Job.Number(), c.Text))
+		lines = append(lines, fmt.Sprintf("comment %s %s", c.Job.Number(), c.Why.Comment()))
 	}
 	return strings.Join(lines, "\n")
 }

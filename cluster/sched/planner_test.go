@@ -122,7 +122,7 @@ func (b *bench) step(r *rapid.T) {
 			b.try(&command.AlterJob{Job: job, Changes: set("Priority", "", fmt.Sprint(rapid.IntRange(-1, 2).Draw(r, "altered")))})
 		},
 		func() {
-			b.try(&command.SetComments{Comments: []command.JobComment{{Job: job, Text: "by hand (R: 1)"}}})
+			b.try(&command.AlterJob{Job: job, Changes: set("comment", "", "by hand (R: 1)")})
 		},
 	}
 	rapid.SampledFrom(steps).Draw(r, "step")()

@@ -57,7 +57,11 @@ func (c *cycle) resume(level int64) {
 
 // within tells whether the limits let a suspended job run again: others may have started since.
 func (c *cycle) within(j *state.Job) bool {
-	return !c.limiter.applies(c.view, j.Queue) || c.overLimit(j) == ""
+	if !c.limiter.applies(c.view, j.Queue) {
+		return true
+	}
+	_, over := c.overLimit(j)
+	return !over
 }
 
 // resumeLater keeps what a suspended job wants back for the time at which it will be free

@@ -164,9 +164,6 @@ func (t *shares) value(j *state.Job, name string) float64 {
 	return t.factor(e)
 }
 
-// noShares is why a job whose owner has no shares does not start.
-const noShares = "Not Running: Job has zero shares for fairshare"
-
 // denies tells whether the owner of a job has no shares, where that keeps it from starting.
 func (t *shares) denies(j *state.Job) bool {
 	return t != nil && t.enforce && t.of(j).percentage() <= 0

@@ -62,7 +62,7 @@ func (p *Planner) hasten(v *state.View, waits lines) lines {
 		}
 		p.hasty[j] = true
 		of := v.ClassOf(j)
-		of.Reason = state.CommentReason(j.Comment)
+		of.Wait = j.WaitKind()
 		l := line{of: &of, job: j, class: p.class(v, &of), rank: p.order.rank(j), alone: true}
 		l.rank.haste = haste
 		waits = append(waits, l)

@@ -43,11 +43,6 @@ const (
 	sameStart = pbs.Time(time.Minute)
 )
 
-const (
-	breaksOrder = "Not Running: Job would break strict sorted order"
-	conflicts   = "Not Running: Job would conflict with reservation or top job"
-)
-
 // walltime returns how long a job may run.
 func walltime(j *state.Job) pbs.Time {
 	text, _ := j.Resources.Get("walltime")
@@ -64,14 +59,6 @@ func endOf(j *state.Job, now pbs.Time) pbs.Time {
 		return end
 	}
 	return now + overtime
-}
-
-// strictly tells why strict ordering keeps a job from starting, whatever is free.
-func (c *cycle) strictly() string {
-	if c.blocked {
-		return breaksOrder
-	}
-	return ""
 }
 
 // placeBeside gives the class vnodes for a job of it such that no top job is delayed; fits
@@ -111,7 +98,7 @@ func (c *cycle) placeBeside(j *state.Job, cl *class) (placed spec.ExecVnode, ok,
 
 // wait makes the job that does not fit a top job, if it is one, or lets nothing pass it.
 func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
-	if !c.plansFor(j) || why.never {
+	if !c.plansFor(j) || why.wait.Never {
 		return
 	}
 	if _, depth := c.depth(j); depth == 0 {
@@ -131,7 +118,7 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	whose, _ := c.depth(j)
 	c.topsOf[whose]++
 	if old := j.EstimatedStart(); t.start-old > sameStart || old-t.start > sameStart {
-		c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Text: why.comment, Start: t.start, ExecVnode: t.run.placed.String()})
+		c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why.wait, Start: t.start, ExecVnode: t.run.placed.String()})
 	}
 }
 

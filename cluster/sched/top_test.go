@@ -18,7 +18,7 @@ import (
 func told(p sched.Plan) string {
 	var all []string
 	for _, c := range p.Comments {
-		line := strings.TrimSuffix(string(c.Job), ".srv") + " " + c.Text
+		line := strings.TrimSuffix(string(c.Job), ".srv") + " " + c.Why.Comment()
 		if c.Start != 0 {
 			line = fmt.Sprintf("%s start +%s on %s", strings.TrimSuffix(string(c.Job), ".srv"), time.Duration(c.Start-start), c.ExecVnode)
 		}
@@ -78,9 +78,7 @@ func TestTop_Backfill(t *testing.T) {
 			for _, s := range p.Starts {
 				b.do(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode})
 			}
-			for _, cm := range p.Comments {
-				b.do(&command.SetComments{Comments: []command.JobComment{{Job: cm.Job, Text: cm.Text, Start: cm.Start, ExecVnode: cm.ExecVnode}}})
-			}
+			b.tell(p)
 			if p := b.plan(); len(p.Starts) > 0 || len(p.Comments) > 0 && strings.Contains(told(p), "start +") {
 				t.Errorf("planned again: %s\n%s", started(p), told(p))
 			}
@@ -98,9 +96,7 @@ func TestTop_EstimateIsShownUntilTheStart(t *testing.T) {
 	b.apply(b.plan())
 	next := b.submit("select=1:ncpus=4 walltime=01:00:00")
 	p := b.plan()
-	for _, cm := range p.Comments {
-		b.do(&command.SetComments{Comments: []command.JobComment{{Job: cm.Job, Text: cm.Text, Start: cm.Start, ExecVnode: cm.ExecVnode}}})
-	}
+	b.tell(p)
 	estimate := func() string {
 		v := b.store.View()
 		j, _ := v.Job(next)

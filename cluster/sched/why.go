@@ -3,34 +3,35 @@ package sched
 import (
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
+	"rampart/fsm/state"
 )
 
 // why finds the words for a class that did not fit: whether it can ever run, and
 // what is short.
 func (c *cycle) why(cl *class) *reason {
 	if cl.bad != "" {
-		return never(cl.bad)
+		return never(state.Wait{Code: state.WaitMalformed, Words: cl.bad})
 	}
 	if len(c.free.nodes) == 0 {
-		return &reason{comment: noNodes, lines: []string{"Not enough free nodes available"}}
+		return &reason{because(state.WaitBusy)}
 	}
 	if c.idle == nil {
 		c.idle = c.planner.empty(c.view)
 	}
 	if short := c.overall(cl, beyondTotal); short != nil {
-		return never(short.Error())
+		return never(state.Short(state.WaitShort, short))
 	}
 	h, ok := c.fitsIdle(cl)
 	if !ok {
 		return c.whyNever(cl)
 	}
 	if short := c.overall(cl, beyondFree); short != nil {
-		return notNow(short.Error())
+		return &reason{state.Short(state.WaitShort, short)}
 	}
 	if short := c.shortOn(h, cl); short != nil {
-		return notNow(short.Error())
+		return &reason{state.Short(state.WaitShort, short)}
 	}
-	return &reason{comment: noNodes, lines: []string{"Not enough free nodes available"}}
+	return &reason{because(state.WaitBusy)}
 }
 
 // fitsIdle returns the first host on which the class fits if nothing runs there.
@@ -42,12 +43,9 @@ func (c *cycle) fitsIdle(cl *class) (int, bool) {
 	return cl.fit.host, cl.fit.ok
 }
 
-func never(text string) *reason {
-	return &reason{never: true, comment: "Can Never Run: " + text, lines: []string{text, neverLine}}
-}
-
-func notNow(text string) *reason {
-	return &reason{comment: "Not Running: " + text, lines: []string{text}}
+func never(w state.Wait) *reason {
+	w.Never = true
+	return &reason{w}
 }
 
 func beyondTotal(want, _, total int64) bool { return want > total }
@@ -99,13 +97,13 @@ func (c *cycle) whyNever(cl *class) *reason {
 	for _, ch := range cl.chunks {
 		one := cl.alone(ch)
 		if _, ok := c.idle.fits(one); !ok {
-			return never(c.lacking(one).Error())
+			return never(state.Short(state.WaitShort, c.lacking(one)))
 		}
 	}
 	if cl.place.Arrangement == spec.Pack {
-		return never(c.largest(cl).Error())
+		return never(state.Short(state.WaitShort, c.largest(cl)))
 	}
-	return never(noTotal)
+	return never(because(state.WaitSpread))
 }
 
 // lacking says what no vnode or host has enough of for one chunk.

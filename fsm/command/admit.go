@@ -156,12 +156,12 @@ func beyond(def resource.Def, asked, bound string, wrong int) bool {
 func roomFor(tx *state.Tx, j *state.Job) error {
 	limits := tx.QueueLimits(j)
 	for i, l := range limits {
-		if text := tx.Reached(limits[i:i+1], false, j.Weight(), nil); text != "" {
+		if w, reached := tx.Reached(limits[i:i+1], false, j.Weight(), nil); reached {
 			code := pbs.TooManyJobs
 			if l.Resource != "" {
 				code = pbs.TooMuchResource
 			}
-			return pbs.Errorf(code, "%s", text)
+			return pbs.Errorf(code, "%s", w.Text())
 		}
 	}
 	return nil
@@ -183,8 +183,8 @@ func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
 		def, _ := tx.Resource(l.Resource)
 		before, _ := old.Resources.Get(l.Resource)
 		l.Need -= def.Measure(before)
-		if text := tx.Reached([]state.Limit{l}, false, j.Weight(), nil); text != "" {
-			return pbs.Errorf(pbs.TooMuchResource, "%s", text)
+		if w, reached := tx.Reached([]state.Limit{l}, false, j.Weight(), nil); reached {
+			return pbs.Errorf(pbs.TooMuchResource, "%s", w.Text())
 		}
 	}
 	return nil
@@ -212,10 +212,10 @@ func heeded(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 		}
 	}
 	if name := tx.Unmatched(j); name != "" {
-		return pbs.Errorf(pbs.ResourceBusy, "Insufficient amount of resource: %s", name)
+		return pbs.Errorf(pbs.ResourceBusy, "%s", state.Wait{Code: state.WaitShort, Resource: name}.Text())
 	}
-	if text := tx.Reached(tx.RunLimits(j), true, 1, nil); text != "" {
-		return pbs.Errorf(pbs.ResourceBusy, "%s", text)
+	if w, reached := tx.Reached(tx.RunLimits(j), true, 1, nil); reached {
+		return pbs.Errorf(pbs.ResourceBusy, "%s", w.Text())
 	}
 	return nil
 }

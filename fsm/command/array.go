@@ -255,10 +255,10 @@ func followParent(tx *state.Tx, id pbs.JobID, fresh bool) {
 	}
 	for _, old := range slices.Collect(tx.ReturnedSubjobs(parent)) {
 		next := parent.Subjob(old.Index())
-		next.State, next.Substate, next.Eligible, next.Comment = old.State, old.Substate, old.Eligible, old.Comment
+		next.State, next.Substate, next.Eligible, next.Comment, next.Wait = old.State, old.Substate, old.Eligible, old.Comment, old.Wait
 		next.RunCount, next.Unconfirmed, next.FailedRuns, next.Avoid = old.RunCount, old.Unconfirmed, old.FailedRuns, old.Avoid
 		if fresh {
-			next.FailedRuns, next.Avoid, next.Comment = 0, nil, ""
+			next.FailedRuns, next.Avoid, next.Comment, next.Wait = 0, nil, "", nil
 		}
 		settle(next, tx.Now())
 		tx.PutJob(next)

@@ -32,7 +32,7 @@ var kinds = map[Kind]func() Command{
 	22: func() Command { return new(Enrol) },
 	23: func() Command { return new(PutReplica) },
 	24: func() Command { return new(UsageSample) },
-	25: func() Command { return new(SetComments) },
+	25: func() Command { return new(SetWaits) },
 	26: func() Command { return new(HostFenced) },
 	27: func() Command { return new(ForgetHost) },
 	28: func() Command { return new(ShortenFence) },

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"strconv"
-
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
@@ -91,36 +89,4 @@ func overlaid(used, latest resource.List) resource.List {
 		used = used.Set(it.Name, it.Value)
 	}
 	return used
-}
-
-// SetComments tells users why their jobs wait.
-type SetComments struct {
-	Comments []JobComment `cbor:"1,keyasint"`
-}
-
-// JobComment is the comment of one job.
-type JobComment struct {
-	Job  pbs.JobID `cbor:"1,keyasint"`
-	Text string    `cbor:"2,keyasint,omitempty"`
-
-	Start     pbs.Time `cbor:"3,keyasint,omitempty"` // when it is expected to start; 0: that stays as it is
-	ExecVnode string   `cbor:"4,keyasint,omitempty"` // where
-}
-
-// Apply sets the comments of jobs that are still queued.
-func (c *SetComments) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
-	for _, cm := range c.Comments {
-		j, ok := tx.Job(cm.Job)
-		if !ok || j.State != pbs.Queued || j.Comment == cm.Text && cm.Start == 0 {
-			continue
-		}
-		next := *j
-		next.Comment = cm.Text
-		if cm.Start != 0 {
-			next.Attrs = next.Attrs.Set("estimated", "start_time", strconv.FormatInt(cm.Start.Unix(), 10)).
-				Set("estimated", "exec_vnode", cm.ExecVnode)
-		}
-		tx.PutJob(&next)
-	}
-	return nil
 }

@@ -80,7 +80,7 @@ func (j *Job) Subjob(index uint32) *Job {
 		sub.State, sub.Substate = j.State, j.Substate
 	}
 	sub.Started, sub.Ended, sub.Comment, sub.Ending, sub.ExecAt, sub.Depends = 0, 0, "", 0, 0, nil
-	sub.Attrs = nil
+	sub.Attrs, sub.Wait = nil, nil
 	for _, e := range j.Attrs {
 		switch e.Name {
 		case "Output_Path", "Error_Path", "stagein", "stageout":

@@ -55,7 +55,7 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 		}
 		return positive(int64(j.Accrued.Type))
 	},
-	"comment":     func(_ *tables, j *Job) string { return j.Comment },
+	"comment":     func(_ *tables, j *Job) string { return j.CommentText() },
 	"run_count":   func(_ *tables, j *Job) string { return positive(j.Runs()) },
 	"run_version": func(_ *tables, j *Job) string { return positive(int64(j.RunCount)) },
 	"Exit_status": func(_ *tables, j *Job) string {

@@ -2,7 +2,6 @@ package state
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -23,13 +22,12 @@ type Accrual struct {
 	Total pbs.Time `cbor:"3,keyasint,omitempty"` // of spells that are over
 }
 
-// accrues returns the accrue_type of a job as it stands. That a limit of its owner holds it
-// back the scheduler has said in its comment.
+// accrues returns the accrue_type of a job as it stands.
 func (j *Job) accrues() uint8 {
 	switch j.State {
 	case pbs.Queued, pbs.Begun:
-		if strings.Contains(j.Comment, "would exceed") || strings.Contains(j.Comment, "Maximum number of jobs") {
-			return AccrueIneligible
+		if j.Wait != nil {
+			return j.Wait.Accrues()
 		}
 		return AccrueEligible
 	case pbs.Running:

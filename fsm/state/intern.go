@@ -18,11 +18,13 @@ type interner struct {
 	lists  [sharedLists]resource.List
 	names  [sharedLists][]string
 	bodies [sharedBodies][]byte
+	waits  [sharedWaits]*Wait
 }
 
 const (
 	sharedTexts = 1 << 12
 	sharedLists = 1 << 10
+	sharedWaits = 1 << 8
 
 	// Of scripts only the short ones are shared: those that were seen last stay in memory.
 	sharedBodies = 1 << 8
@@ -94,6 +96,19 @@ func (s *interner) strings(l []string) []string {
 	return *at
 }
 
+// wait returns the one copy of a reason: very many jobs have the same.
+func (s *interner) wait(w Wait) *Wait {
+	h := slot(slot(noHash^uint32(w.Code), w.Resource), w.Free)
+	for _, part := range [...]string{w.Request, w.Subject.Name, w.Words} {
+		h = slot(h, part)
+	}
+	at := &s.waits[h%sharedWaits]
+	if *at == nil || **at != w {
+		*at = &w
+	}
+	return *at
+}
+
 // body is for scripts: a sweep submits the same one thousands of times.
 func (s *interner) body(b []byte) []byte {
 	if len(b) == 0 || len(b) > longestBody {
@@ -126,5 +141,8 @@ func (s *interner) job(j *Job) {
 	j.Name, j.SchedSelect = s.text(j.Name), s.text(j.SchedSelect)
 	j.Owner = s.user(j.Owner)
 	j.Queue = pbs.QueueName(s.text(string(j.Queue)))
+	if j.Wait != nil {
+		j.Wait = s.wait(*j.Wait)
+	}
 	j.Attrs, j.Resources, j.Defaults = s.attrs(j.Attrs), s.list(j.Resources), s.strings(j.Defaults)
 }

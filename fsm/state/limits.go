@@ -18,9 +18,9 @@ type Limit struct {
 	Resource string        // empty: jobs are counted
 	Most     int64
 	Need     int64 // of the one job
-	Text     string
-	Offer    bool // Most is what server or queue have of the resource: resources_available
-	waiting  bool // running jobs do not count
+	Offer    bool  // Most is what server or queue have of the resource: resources_available
+	generic  bool  // it is anybody's of the subject's kind
+	waiting  bool  // running jobs do not count
 }
 
 // Used returns what the subject of the limit has already: of running jobs, or of all that
@@ -143,8 +143,7 @@ func (l Limit) each(value string, kind byte, def resource.Def, subjects [4]Subje
 		if most == "" || kind != 0 && kind != s.Kind {
 			continue
 		}
-		l.Subject, l.Most = s, def.Measure(most)
-		l.Text = limitText(l, generic)
+		l.Subject, l.Most, l.generic = s, def.Measure(most), generic
 		all = append(all, l)
 	}
 	return all
@@ -166,62 +165,37 @@ func entryFor(entries []attr.Limit, s Subject) (value string, generic bool) {
 	return value, generic
 }
 
-// kindWords are PBS's words for the kinds of subject.
-var kindWords = map[byte]string{'u': "user", 'g': "group", 'p': "project"}
-
-// limitText returns PBS's words for a limit that is reached.
-func limitText(l Limit, generic bool) string {
-	where, of := "complex", "complex"
-	if l.Queue != "" {
-		where, of = "queue "+string(l.Queue), "queue "+string(l.Queue)
-	}
-	state := ""
-	if l.waiting {
-		state = " of jobs in 'Q' state"
-	}
-	word := kindWords[l.Subject.Kind]
-	switch {
-	case l.Resource == "" && l.Subject == everybody:
-		return "Maximum number of jobs already in " + where + state
-	case l.Resource == "" && generic:
-		return "would exceed " + of + "'s per-" + word + " limit" + state
-	case l.Resource == "":
-		return "Maximum number of jobs for " + word + " " + l.Subject.Name + " already in " + where + state
-	case l.Subject == everybody:
-		return "would exceed limit on resource " + l.Resource + " in " + where + state
-	case generic:
-		return "would exceed per-" + word + " limit on resource " + l.Resource + " in " + where + state
-	}
-	return "would exceed " + word + " " + l.Subject.Name + "'s limit on resource " + l.Resource + " in " + where + state
-}
-
-// Reached returns why times as many jobs like the one that the limits apply to are too
-// many, "" if they are not; planned is what else is to count.
-func (t *tables) Reached(limits []Limit, running bool, times int64, planned func(Limit) int64) string {
+// Reached returns the first of the limits by which times as many jobs like the one that they apply to are
+// too many, as what the job waits for; planned is what else is to count.
+func (t *tables) Reached(limits []Limit, running bool, times int64, planned func(Limit) int64) (Wait, bool) {
 	for _, l := range limits {
 		used := t.Used(l, running)
 		if planned != nil {
 			used += planned(l)
 		}
 		if left := l.Most - used; l.Need > 0 && (left < 0 || l.Need > left/max(times, 1)) { // no product: it might overflow
-			return t.reachedText(l, used)
+			return t.waitFor(l, used), true
 		}
 	}
-	return ""
+	return Wait{}, false
 }
 
-func (t *tables) reachedText(l Limit, used int64) string {
+func (t *tables) waitFor(l Limit, used int64) Wait {
 	if !l.Offer {
-		return l.Text
+		w := Wait{Code: WaitLimit, Resource: l.Resource, Queue: l.Queue, Subject: l.Subject, Queued: l.waiting}
+		if l.generic && l.Subject != everybody {
+			w.Subject.Name = ""
+		}
+		return w
 	}
 	def, _ := t.Resource(l.Resource)
-	level := "server"
+	code := WaitServerShort
 	if l.Queue != "" {
-		level = "queue"
+		code = WaitQueueShort
 	}
-	return (&resource.Shortage{
+	return Short(code, &resource.Shortage{
 		Resource: l.Resource, Request: def.Measured(l.Need), Free: def.Measured(max(0, l.Most-used)), Offered: def.Measured(l.Most),
-	}).At(level)
+	})
 }
 
 // Unmatched returns the first resource that server or queue have and that is not consumed,

@@ -227,11 +227,12 @@ type Job struct {
 	Unconfirmed []HostRun `cbor:"26,keyasint,omitempty"`
 
 	ExitStatus int32     `cbor:"27,keyasint,omitempty"`
-	HasExited  bool      `cbor:"28,keyasint,omitempty"` // ExitStatus means something
-	Comment    string    `cbor:"29,keyasint,omitempty"`
-	Attrs      attr.List `cbor:"30,keyasint,omitempty"` // the cold ones
-	Modified   uint64    `cbor:"31,keyasint,omitempty"` // index of the last change
-	FailedRuns uint32    `cbor:"32,keyasint,omitempty"` // starts in a row that came to nothing
+	HasExited  bool      `cbor:"28,keyasint,omitempty"`  // ExitStatus means something
+	Comment    string    `cbor:"29,keyasint,omitempty"`  // what somebody has said; CommentText is what is shown
+	Wait       *Wait     `cbor:"130,keyasint,omitempty"` // why it does not start; shared, never written to
+	Attrs      attr.List `cbor:"30,keyasint,omitempty"`  // the cold ones
+	Modified   uint64    `cbor:"31,keyasint,omitempty"`  // index of the last change
+	FailedRuns uint32    `cbor:"32,keyasint,omitempty"`  // starts in a row that came to nothing
 	// Avoid names hosts through whose fault starts have failed since the job ran last: it gets others, if
 	// any has room. Replaced, never written to.
 	Avoid    []pbs.HostName `cbor:"120,keyasint,omitempty"`

@@ -13,8 +13,8 @@ import (
 // A Subject is whose jobs a limit counts: the kinds and names of attr.Limit, those that
 // stand for everybody but attr.LimitAll excepted.
 type Subject struct {
-	Kind byte
-	Name string
+	Kind byte   `cbor:"1,keyasint,omitempty"`
+	Name string `cbor:"2,keyasint,omitempty"`
 }
 
 // everybody is the subject of limits on all jobs together.

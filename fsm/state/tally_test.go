@@ -91,7 +91,7 @@ func TestReached_DoesNotOverflow(t *testing.T) {
 		{"9000000000000000kb", 1, true},
 		{"9000000000000000kb", 10_000_000, true},
 	} {
-		if over := tx.Reached(tx.QueueLimits(job(c.mem)), false, c.times, nil) != ""; over != c.over {
+		if _, over := tx.Reached(tx.QueueLimits(job(c.mem)), false, c.times, nil); over != c.over {
 			t.Errorf("%d jobs of %s: over the limit is %t", c.times, c.mem, over)
 		}
 	}
@@ -101,7 +101,7 @@ func TestReached_DoesNotOverflow(t *testing.T) {
 		tx.NextJob()
 		tx.PutJob(j)
 	}
-	if tx.Reached(tx.QueueLimits(job("1kb")), false, 1, nil) == "" {
+	if _, over := tx.Reached(tx.QueueLimits(job("1kb")), false, 1, nil); !over {
 		t.Error("there is room beside jobs that ask for more than there is")
 	}
 }

@@ -115,6 +115,11 @@ func (tx *Tx) DeleteHost(name pbs.HostName) {
 func (tx *Tx) PutJob(j *Job) {
 	j.Modified = tx.index
 	j.Changed = tx.Now()
+	switch j.State {
+	case pbs.Queued, pbs.Held, pbs.Waiting:
+	default:
+		j.Wait = nil // it waits no more
+	}
 	tx.accrue(j)
 	old, delta := tx.storeJob(j)
 	tx.digest += delta

@@ -115,26 +115,30 @@ func TestClasses(t *testing.T) {
 	s := NewStore()
 	s.Begin(1, 1, 1)
 	tx := s.Tx()
-	put := func(seq uint64, sel, comment string, priority int32) {
-		tx.PutJob(&Job{ID: pbs.NewJobID(seq, "srv"), Seq: seq, State: pbs.Queued, SchedSelect: sel, Comment: comment, Priority: priority})
+	put := func(seq uint64, sel, request string, priority int32) {
+		j := &Job{ID: pbs.NewJobID(seq, "srv"), Seq: seq, State: pbs.Queued, SchedSelect: sel, Priority: priority}
+		if request != "" {
+			tx.SetWait(j, Wait{Code: WaitShort, Resource: "ncpus", Request: request})
+		}
+		tx.PutJob(j)
 	}
-	put(0, "1:ncpus=1", "no (R: 1)", 0)
+	put(0, "1:ncpus=1", "1", 0)
 	put(1, "1:ncpus=2", "", 0)
-	put(2, "1:ncpus=1", "no (R: 2)", 0)
-	put(3, "1:ncpus=1", "no (R: 2)", 7)
+	put(2, "1:ncpus=1", "2", 0)
+	put(3, "1:ncpus=1", "2", 7)
 	put(4, "1:ncpus=1", "", 0)
-	put(4, "1:ncpus=1", "no", 0)
+	put(4, "1:ncpus=1", "3", 0)
 	s.Commit(tx)
 	var got []string
 	v := s.Publish()
 	for c, j := range v.Classes() {
-		line := c.Select + " " + c.Reason + ":"
+		line := c.Select + " " + c.Wait.Resource + ":"
 		for ok := true; ok; j, ok = v.NextOf(c, j) {
 			line += " " + j.ID.Number()
 		}
 		got = append(got, line)
 	}
-	if want := []string{"1:ncpus=1 no: 3 0 2 4", "1:ncpus=2 : 1"}; !slices.Equal(got, want) {
+	if want := []string{"1:ncpus=1 ncpus: 3 0 2 4", "1:ncpus=2 : 1"}; !slices.Equal(got, want) {
 		t.Errorf("classes are %q, want %q", got, want)
 	}
 }

@@ -17,7 +17,7 @@ type Class struct {
 	Queue  pbs.QueueName
 	Whose  Whose  // whose jobs a limit may hold back, and not those of others; empty while there is none
 	Asked  string // of Resource_List beside the select
-	Reason string // CommentReason of the comment
+	Wait   Wait   // why they wait, without the amounts; nothing while a comment says something else
 }
 
 func (c *Class) compare(o *Class) int {
@@ -27,19 +27,13 @@ func (c *Class) compare(o *Class) int {
 	return cmp.Or(
 		strings.Compare(c.Select, o.Select), strings.Compare(c.Place, o.Place),
 		strings.Compare(string(c.Queue), string(o.Queue)), c.Whose.compare(o.Whose),
-		strings.Compare(c.Asked, o.Asked), strings.Compare(c.Reason, o.Reason))
+		strings.Compare(c.Asked, o.Asked), c.Wait.compare(&o.Wait))
 }
 
 // Whose is the user, group, project and account of a job.
 type Whose [4]string
 
 func (w Whose) compare(o Whose) int { return slices.Compare(w[:], o[:]) }
-
-// CommentReason returns a comment without the numbers that follow a reason.
-func CommentReason(comment string) string {
-	words, _, _ := strings.Cut(comment, " (R:")
-	return words
-}
 
 // waiting is a job that may start and its class.
 type waiting struct {
@@ -107,7 +101,7 @@ func (t *tables) classOf(j *Job) *Class {
 
 func (t *tables) newClass(j *Job) *Class {
 	place, _ := j.Resources.Get("place")
-	c := &Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), Reason: CommentReason(j.Comment)}
+	c := &Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), Wait: j.WaitKind()}
 	if t.whose {
 		s := j.Subjects()
 		account, _ := j.Attrs.Get("Account_Name", "")
@@ -119,7 +113,7 @@ func (t *tables) newClass(j *Job) *Class {
 // ClassOf returns the class of a job, whatever it waits for.
 func (t *tables) ClassOf(j *Job) Class {
 	c := *t.newClass(j)
-	c.Reason = ""
+	c.Wait = Wait{}
 	return c
 }
 

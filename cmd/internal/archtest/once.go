@@ -13,4 +13,5 @@ type Once struct {
 var Onces = []Once{
 	{regexp.MustCompile(`strings\.Cut\([^,]*[hH]ost[^,]*, "\."\)`), "fsm/pbs", "pbs.ShortHost, pbs.SameHost"},
 	{regexp.MustCompile(`EqualFold\([^)]*([hH]ost\b|"localhost")`), "fsm/pbs", "pbs.SameHost, pbs.ThisHost"},
+	{regexp.MustCompile(`strings\.(Contains|HasPrefix|HasSuffix|Index|Split)\w*\([^"]*\.Comment(Text\(\))?, `), "fsm/state", "the code in Job.Wait"},
 }

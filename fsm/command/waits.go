@@ -1,0 +1,55 @@
+package command
+
+import (
+	"slices"
+	"strconv"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// SetWaits says why jobs wait. Each reason is there once, for all its jobs.
+type SetWaits struct {
+	Waits []state.Wait `cbor:"1,keyasint"`
+	Jobs  []JobWait    `cbor:"2,keyasint"`
+}
+
+// JobWait is why one job waits.
+type JobWait struct {
+	Job  pbs.JobID `cbor:"1,keyasint"`
+	Wait int       `cbor:"2,keyasint,omitempty"` // index in Waits
+
+	Start     pbs.Time `cbor:"3,keyasint,omitempty"` // when it is expected to start; 0: that stays as it is
+	ExecVnode string   `cbor:"4,keyasint,omitempty"` // where
+}
+
+// Add adds a job and why it waits, which the job's Wait need not say.
+func (c *SetWaits) Add(j JobWait, why state.Wait) {
+	if j.Wait = slices.Index(c.Waits, why); j.Wait < 0 {
+		j.Wait = len(c.Waits)
+		c.Waits = append(c.Waits, why)
+	}
+	c.Jobs = append(c.Jobs, j)
+}
+
+// Apply takes over the reasons of jobs that are still queued, in place of their comments.
+func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
+	for _, w := range c.Jobs {
+		j, ok := tx.Job(w.Job)
+		if !ok || j.State != pbs.Queued || w.Wait < 0 || w.Wait >= len(c.Waits) {
+			continue
+		}
+		why := c.Waits[w.Wait]
+		if j.Says(why, false) && w.Start == 0 {
+			continue
+		}
+		next := *j
+		tx.SetWait(&next, why)
+		if w.Start != 0 {
+			next.Attrs = next.Attrs.Set("estimated", "start_time", strconv.FormatInt(w.Start.Unix(), 10)).
+				Set("estimated", "exec_vnode", w.ExecVnode)
+		}
+		tx.PutJob(&next)
+	}
+	return nil
+}
