@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/state"
 )
@@ -85,7 +86,7 @@ func (r *Replica) settleStart(ctx context.Context, voters []raft.Server, mine St
 			return err
 		}
 		text := fmt.Sprintf("waiting for a majority of the voters to say which start of this replica they know: %v", missing)
-		r.waiting.Store(&Alarm{Kind: AlarmWaiting, Text: text, Advice: "start the other replicas"})
+		r.waiting.Store(&member.Alarm{Kind: member.AlarmWaiting, Text: text, Advice: "start the other replicas"})
 		if time.Since(told) >= startTold {
 			told = time.Now()
 			r.cfg.Logger.Warn("not started yet", "why", text)
@@ -110,7 +111,7 @@ func (r *Replica) askStarts(ctx context.Context, voters []raft.Server, mine Star
 	for _, s := range others {
 		go func() {
 			if a, err := r.cfg.Peers.LastStart(ctx, string(s.Address), q); err != nil {
-				failures <- fmt.Errorf("%s: %w", nameOf(s.ID), err)
+				failures <- fmt.Errorf("%s: %w", member.NameOf(s.ID), err)
 			} else {
 				answers <- a
 			}
@@ -179,7 +180,7 @@ func (r *Replica) recall(q StartQuestion) (a StartAnswer, candidates []string, e
 		candidates = append(candidates, last.Address)
 	}
 	r.asked[q.ServerID] = q
-	name := nameOf(raft.ServerID(q.ServerID))
+	name := member.NameOf(raft.ServerID(q.ServerID))
 	k, ok := r.known.Members[name]
 	switch {
 	case !ok:

@@ -7,21 +7,22 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 )
 
 // memory gives m a disk that the test can copy and swap.
-func (m *member) memory() *store.Memory {
+func (m *server) memory() *store.Memory {
 	s, _ := m.disk()
 	return s.(*store.Memory)
 }
 
-func (m *member) use(d *store.Memory) {
+func (m *server) use(d *store.Memory) {
 	m.disk = func() (store.Backend, error) { return d, nil }
 }
 
 // ended waits until Run returns by itself, and returns what it returned.
-func (m *member) ended(limit time.Duration) error {
+func (m *server) ended(limit time.Duration) error {
 	m.w.t.Helper()
 	select {
 	case err := <-m.done:
@@ -35,11 +36,11 @@ func (m *member) ended(limit time.Duration) error {
 }
 
 // follows waits until m is a member that keeps up.
-func (m *member) follows() {
+func (m *server) follows() {
 	m.w.t.Helper()
 	m.w.until(string(m.name)+" follows", 20*time.Second, func() bool {
 		l := m.w.leader()
-		return l != nil && m.machine.View().Index() == l.machine.View().Index() && m.replica.Status().Role == cluster.Follower
+		return l != nil && m.machine.View().Index() == l.machine.View().Index() && m.replica.Status().Role == member.Follower
 	})
 }
 
@@ -160,7 +161,7 @@ func TestAmnesia_TwoCopiesAtOnce(t *testing.T) {
 		w.until("a leader", 20*time.Second, func() bool { return w.leader() != nil })
 		<-time.After(20 * time.Second)
 		running := 0
-		for _, o := range []*member{m, second} {
+		for _, o := range []*server{m, second} {
 			select {
 			case err := <-o.done:
 				if !errors.Is(err, cluster.ErrTwice) && !errors.Is(err, cluster.ErrOldDisk) {
@@ -272,7 +273,7 @@ func TestAmnesia_EmptyDiskIsNoVoter(t *testing.T) {
 			t.Fatal("a majority was counted with an empty disk")
 		}
 		for _, s := range m.replica.Statuses(t.Context()) {
-			if s.Self.ServerID == m.replica.Self().ServerID && s.Role == cluster.Follower {
+			if s.Self.ServerID == m.replica.Self().ServerID && s.Role == member.Follower {
 				t.Error("the empty disk votes before it has caught up")
 			}
 		}

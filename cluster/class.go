@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -26,9 +27,9 @@ func (r *Replica) keepClass(ctx context.Context) error {
 }
 
 // misfit notes that a replica runs with the times of another class than that of the cluster.
-func (r *Replica) misfit(s *Status) {
+func (r *Replica) misfit(s *member.Status) {
 	wanted := r.cfg.Machine.View().Cluster().RTTClass.OrLan()
-	if s.Role != Unreachable && s.Class.OrLan() != wanted {
+	if s.Role != member.Unreachable && s.Class.OrLan() != wanted {
 		s.Wants = wanted
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -139,7 +140,7 @@ func TestClass_RecoveryWaitsForTheFar(t *testing.T) {
 
 // misfits counts the replicas that are told to restart.
 func (w *world) misfits() (n int) {
-	verdicts, _, _ := cluster.Assess(w.leader().replica.Statuses(w.t.Context()))
+	verdicts, _, _ := member.Assess(w.leader().replica.Statuses(w.t.Context()))
 	for _, v := range verdicts {
 		for _, advice := range v.Advice {
 			if strings.HasPrefix(advice, "restart it: it runs with the times of class ") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/member"
 	"rampart/fsm/pbs"
 )
 
@@ -115,10 +116,10 @@ func (r *Replica) clockOffset(ctx context.Context, s raft.Server) (time.Duration
 	began, sent := time.Now(), r.cfg.Clock()
 	theirs, err := r.cfg.Peers.Clock(ctx, string(s.Address))
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", nameOf(s.ID), err)
+		return 0, fmt.Errorf("%s: %w", member.NameOf(s.ID), err)
 	}
 	if took := time.Since(began); took > r.far(clockTimeout) {
-		return 0, fmt.Errorf("%s: the answer was read after %s", nameOf(s.ID), took)
+		return 0, fmt.Errorf("%s: the answer was read after %s", member.NameOf(s.ID), took)
 	}
 	took := r.cfg.Clock().Sub(sent)
 	return theirs.Sub(sent.Add(took / 2)), nil

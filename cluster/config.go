@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -42,7 +43,7 @@ type Peers interface {
 	// Clock reads a replica's wall clock.
 	Clock(ctx context.Context, addr string) (time.Time, error)
 	// Status returns what a replica tells of itself: its Replica.Status.
-	Status(ctx context.Context, addr string) (Status, error)
+	Status(ctx context.Context, addr string) (member.Status, error)
 	// LastStart asks a replica what it knows of a server: its Replica.LastStart.
 	LastStart(ctx context.Context, addr string, q StartQuestion) (StartAnswer, error)
 	// LogEnd asks a replica how far its log reaches: its Replica.LogEnd.
@@ -93,7 +94,7 @@ type Config struct {
 	TrailingLogs  uint64
 
 	// Alarms tells what else of this process a person should look at; nil: nothing.
-	Alarms func() []Alarm
+	Alarms func() []member.Alarm
 	// Registry takes the replica's metrics; nil: nobody reads them.
 	Registry prometheus.Registerer
 

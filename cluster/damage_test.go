@@ -46,7 +46,7 @@ func writtenDisk(t *testing.T) string {
 }
 
 // fileWorld opens a replica that is alone, on files; nil if it is refused.
-func fileWorld(t *testing.T, dir string, first bool) *member {
+func fileWorld(t *testing.T, dir string, first bool) *server {
 	w := newWorld(t, 0)
 	m := w.add("s1")
 	m.disk = func() (store.Backend, error) { return store.OpenFiles(dir, quiet()) }

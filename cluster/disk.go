@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/hashicorp/raft"
-
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 )
 
@@ -24,17 +22,17 @@ const (
 // more entries that nothing more is taken. What was committed stays, and is read.
 var ErrNoRoom = errors.New("the disks of the replicas are full")
 
-func diskAlarms(d store.Disk) []Alarm {
-	var all []Alarm
+func diskAlarms(d store.Disk) []member.Alarm {
+	var all []member.Alarm
 	if d.Low {
-		all = append(all, Alarm{
-			Kind: AlarmLow, Serves: true, Text: fmt.Sprintf("%s left in %s", megabytes(d.Free), d.Dir),
+		all = append(all, member.Alarm{
+			Kind: member.AlarmLow, Serves: true, Text: fmt.Sprintf("%s left in %s", megabytes(d.Free), d.Dir),
 			Advice: "make room: when none is left, the replica stops",
 		})
 	}
 	if d.Sick {
-		all = append(all, Alarm{
-			Kind: AlarmSick, Serves: true,
+		all = append(all, member.Alarm{
+			Kind: member.AlarmSick, Serves: true,
 			Text:   fmt.Sprintf("writes to %s are slow: p99 %s, at most %s", d.Dir, d.P99.Round(time.Millisecond), d.Max.Round(time.Millisecond)),
 			Advice: "look at the disk and at who else uses it; at a second a write the replica falls silent",
 		})
@@ -69,8 +67,8 @@ func (r *Replica) awaitRoom(ctx context.Context) error {
 		if free < 0 || free >= store.Reserve {
 			return nil
 		}
-		a := &Alarm{
-			Kind: AlarmFull, Text: fmt.Sprintf("waiting for room in %s: %s are free, and %s needed", r.store.Dir(), megabytes(free), megabytes(store.Reserve)),
+		a := &member.Alarm{
+			Kind: member.AlarmFull, Text: fmt.Sprintf("waiting for room in %s: %s are free, and %s needed", r.store.Dir(), megabytes(free), megabytes(store.Reserve)),
 			Advice: "make room on the disk; the replica goes on by itself",
 		}
 		if r.waiting.Swap(a) == nil {
@@ -87,24 +85,17 @@ func (r *Replica) awaitRoom(ctx context.Context) error {
 // keepDisks is a duty of the leader: it hands over when its disk is sick or nearly full
 // and another's is well, and takes no proposals while the disks of so many voters are
 // nearly full that the others are no majority.
-func (r *Replica) keepDisks(ctx context.Context, n *node, members []member) error {
+func (r *Replica) keepDisks(ctx context.Context, n *node, members []member.Answer) error {
 	own := r.store.Disk()
 	if own.Fails() && time.Since(r.relieved) >= relieveEvery {
 		for _, m := range members {
-			if m.mayRelieve(n) {
+			if m.MayRelieve(n.id, n.raft.CommitIndex()) {
 				r.relieved = time.Now()
-				r.cfg.Logger.Warn("handing over for the sake of the disk", "to", m.server.ID, "p99", own.P99, "free", own.Free)
-				return r.transfer(ctx, n, nameOf(m.server.ID))
+				r.cfg.Logger.Warn("handing over for the sake of the disk", "to", m.Server.ID, "p99", own.P99, "free", own.Free)
+				return r.transfer(ctx, n, member.NameOf(m.Server.ID))
 			}
 		}
 	}
 	r.heedRoom(members)
 	return nil
-}
-
-// mayRelieve tells whether a member would be a better leader than one with a bad disk.
-func (m member) mayRelieve(n *node) bool {
-	return m.err == nil && m.server.ID != n.id && m.server.Suffrage == raft.Voter && m.status.Role == Follower &&
-		m.status.Disk.Well() && m.status.Applied+promoteLag >= n.raft.CommitIndex() &&
-		!slices.ContainsFunc(m.status.Alarms, func(a Alarm) bool { return !a.Serves })
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -56,9 +57,9 @@ func (l aLog) StoreLogs(logs []*raft.Log) error {
 }
 
 // withDisks runs f in a world of n replicas whose disks can be sick.
-func withDisks(t *testing.T, n int, f func(t *testing.T, w *world, disks map[*member]*aDisk)) {
+func withDisks(t *testing.T, n int, f func(t *testing.T, w *world, disks map[*server]*aDisk)) {
 	bubble(t, 0, func(t *testing.T, w *world) {
-		disks := make(map[*member]*aDisk)
+		disks := make(map[*server]*aDisk)
 		for i := range n {
 			m, disk := w.add(fmt.Sprintf("s%d", i+1)), newDisk()
 			disks[m], m.disk = disk, func() (store.Backend, error) { return disk, nil }
@@ -82,7 +83,7 @@ func (w *world) load(during time.Duration) {
 	}
 }
 
-func alarm(m *member, kind cluster.AlarmKind) *cluster.Alarm {
+func alarm(m *server, kind member.AlarmKind) *member.Alarm {
 	for _, a := range m.replica.Status().Alarms {
 		if a.Kind == kind {
 			return &a
@@ -94,7 +95,7 @@ func alarm(m *member, kind cluster.AlarmKind) *cluster.Alarm {
 // TestDisk_SlowLeaderHandsOver: a leader whose disk is sick drags every commit, so one
 // with a well disk leads instead, and goes on leading when the disk is well again.
 func TestDisk_SlowLeaderHandsOver(t *testing.T) {
-	withDisks(t, 3, func(t *testing.T, w *world, disks map[*member]*aDisk) {
+	withDisks(t, 3, func(t *testing.T, w *world, disks map[*server]*aDisk) {
 		sick := w.leader()
 		disks[sick].slow.Store(int64(250 * time.Millisecond))
 		w.load(20 * time.Second)
@@ -102,14 +103,14 @@ func TestDisk_SlowLeaderHandsOver(t *testing.T) {
 		if next == nil || next == sick {
 			t.Fatalf("the sick one leads still: %s", w.describe())
 		}
-		a := alarm(sick, cluster.AlarmSick)
+		a := alarm(sick, member.AlarmSick)
 		if a == nil || !a.Serves || !strings.Contains(a.Text, "p99 25") {
 			t.Errorf("the alarm: %+v", a)
 		}
 		term := next.replica.Term()
 		disks[sick].slow.Store(0)
 		w.load(40 * time.Second)
-		if a := alarm(sick, cluster.AlarmSick); a != nil {
+		if a := alarm(sick, member.AlarmSick); a != nil {
 			t.Errorf("still: %+v", a)
 		}
 		if w.leader() != next || next.replica.Term() != term {
@@ -120,7 +121,7 @@ func TestDisk_SlowLeaderHandsOver(t *testing.T) {
 
 // TestDisk_NobodyIsBetter: where all disks are slow, leadership stays where it is.
 func TestDisk_NobodyIsBetter(t *testing.T) {
-	withDisks(t, 3, func(t *testing.T, w *world, disks map[*member]*aDisk) {
+	withDisks(t, 3, func(t *testing.T, w *world, disks map[*server]*aDisk) {
 		leader, term := w.leader(), w.leader().replica.Term()
 		for _, d := range disks {
 			d.slow.Store(int64(150 * time.Millisecond))
@@ -129,7 +130,7 @@ func TestDisk_NobodyIsBetter(t *testing.T) {
 		if w.leader() != leader || leader.replica.Term() != term {
 			t.Errorf("leadership moved: %s", w.describe())
 		}
-		if alarm(leader, cluster.AlarmSick) == nil {
+		if alarm(leader, member.AlarmSick) == nil {
 			t.Error("no alarm")
 		}
 	})
@@ -137,7 +138,7 @@ func TestDisk_NobodyIsBetter(t *testing.T) {
 
 // TestDisk_SlowFollowerDragsNobody: commits need a majority, and it is not of it.
 func TestDisk_SlowFollowerDragsNobody(t *testing.T) {
-	withDisks(t, 3, func(t *testing.T, w *world, disks map[*member]*aDisk) {
+	withDisks(t, 3, func(t *testing.T, w *world, disks map[*server]*aDisk) {
 		leader, sick := w.leader(), w.followers()[0]
 		disks[sick].slow.Store(int64(400 * time.Millisecond))
 		for range 200 {
@@ -151,7 +152,7 @@ func TestDisk_SlowFollowerDragsNobody(t *testing.T) {
 		if w.leader() != leader {
 			t.Errorf("leadership moved: %s", w.describe())
 		}
-		if alarm(sick, cluster.AlarmSick) == nil {
+		if alarm(sick, member.AlarmSick) == nil {
 			t.Error("no alarm")
 		}
 	})
@@ -160,7 +161,7 @@ func TestDisk_SlowFollowerDragsNobody(t *testing.T) {
 // TestDisk_LowLeaderHandsOver, and with too few disks left nothing more is taken until
 // there is room; what was committed is read all the while.
 func TestDisk_LowLeaderHandsOver(t *testing.T) {
-	withDisks(t, 3, func(t *testing.T, w *world, disks map[*member]*aDisk) {
+	withDisks(t, 3, func(t *testing.T, w *world, disks map[*server]*aDisk) {
 		mustWrite(t, w.leader(), "x")
 		low := w.leader()
 		disks[low].free.Store(10 << 20)
@@ -177,7 +178,7 @@ func TestDisk_LowLeaderHandsOver(t *testing.T) {
 		if !errors.Is(err, cluster.ErrNoRoom) || pbs.CodeOf(err) != pbs.ResourceBusy {
 			t.Errorf("the refusal: %v", err)
 		}
-		if a := alarm(w.leader(), cluster.AlarmNoWrites); a == nil || a.Serves {
+		if a := alarm(w.leader(), member.AlarmNoWrites); a == nil || a.Serves {
 			t.Errorf("the leader's alarm: %+v", a)
 		}
 		mustSee(t, low, "y")
@@ -202,7 +203,7 @@ func TestDisk_LowLeaderHandsOver(t *testing.T) {
 // TestDisk_FullReplicaEndsWaitsAndComesBack: it stops with ErrStore (L12); started again
 // it waits, says for what, and goes on by itself.
 func TestDisk_FullReplicaEndsWaitsAndComesBack(t *testing.T) {
-	withDisks(t, 3, func(t *testing.T, w *world, disks map[*member]*aDisk) {
+	withDisks(t, 3, func(t *testing.T, w *world, disks map[*server]*aDisk) {
 		m := w.followers()[0]
 		disks[m].full.Store(true)
 		disks[m].free.Store(0)
@@ -211,13 +212,13 @@ func TestDisk_FullReplicaEndsWaitsAndComesBack(t *testing.T) {
 			t.Fatalf("Run: %v", err)
 		}
 		m.restart()
-		w.until("the word that it waits", 5*time.Second, func() bool { return alarm(m, cluster.AlarmFull) != nil })
-		if a := alarm(m, cluster.AlarmFull); a.Serves || !strings.Contains(a.Text, "0 MiB are free, and 16 MiB needed") {
+		w.until("the word that it waits", 5*time.Second, func() bool { return alarm(m, member.AlarmFull) != nil })
+		if a := alarm(m, member.AlarmFull); a.Serves || !strings.Contains(a.Text, "0 MiB are free, and 16 MiB needed") {
 			t.Errorf("the alarm: %+v", a)
 		}
-		for _, asked := range []*member{w.leader(), m} { // whoever is asked
-			verdicts, c, mayFail := cluster.Assess(asked.replica.Statuses(t.Context()))
-			if len(verdicts) != 3 || c != cluster.Impaired || mayFail != 0 {
+		for _, asked := range []*server{w.leader(), m} { // whoever is asked
+			verdicts, c, mayFail := member.Assess(asked.replica.Statuses(t.Context()))
+			if len(verdicts) != 3 || c != member.Impaired || mayFail != 0 {
 				t.Errorf("%s says %s, %d may fail, %+v", asked.name, c, mayFail, verdicts)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/snapshot"
@@ -32,13 +33,13 @@ func (r *Replica) compareDigests(ctx context.Context, n *node) verdict {
 	digests := make(map[pbs.ReplicaName]uint64)
 	voters := 0
 	for _, m := range r.look(ctx, n) {
-		if m.server.Suffrage != raft.Voter {
+		if m.Server.Suffrage != raft.Voter {
 			continue
 		}
 		voters++
-		i := slices.IndexFunc(m.status.Marks, func(k command.Mark) bool { return k.Index == at })
-		if m.err == nil && i >= 0 {
-			digests[nameOf(m.server.ID)] = m.status.Marks[i].Digest
+		i := slices.IndexFunc(m.Status.Marks, func(k command.Mark) bool { return k.Index == at })
+		if m.Err == nil && i >= 0 {
+			digests[member.NameOf(m.Server.ID)] = m.Status.Marks[i].Digest
 		}
 	}
 	return judge(at, digests, voters)

@@ -57,9 +57,9 @@ func reread(logs []*raft.Log, word string, read func([]byte) []byte) []*raft.Log
 func (d *drifting) Apply(l *raft.Log) any { return d.ApplyBatch([]*raft.Log{l})[0] }
 
 // driftingWorld is a world of replicas whose machines can be made to drift.
-func driftingWorld(t *testing.T, n int) (*world, map[*member]*drifting) {
+func driftingWorld(t *testing.T, n int) (*world, map[*server]*drifting) {
 	w := newWorld(t, 0)
-	machines := make(map[*member]*drifting)
+	machines := make(map[*server]*drifting)
 	for i := range n {
 		m := w.add([]string{"s1", "s2", "s3", "s4", "s5"}[i])
 		m.configure = func(c *cluster.Config) {
@@ -78,14 +78,14 @@ func driftingWorld(t *testing.T, n int) (*world, map[*member]*drifting) {
 }
 
 // drift makes the members read what follows in their own ways.
-func drift(machines map[*member]*drifting, names map[*member]string) {
+func drift(machines map[*server]*drifting, names map[*server]string) {
 	for m, name := range names {
 		machines[m].name.Store(&name)
 	}
 }
 
 // again starts m on what its end left, and has the leader take it in.
-func (w *world) again(m *member) {
+func (w *world) again(m *server) {
 	m.open(false)
 	w.join(m)
 	m.run()
@@ -96,7 +96,7 @@ func TestDrift_FollowerIsInstalledAnew(t *testing.T) {
 		w, machines := driftingWorld(t, 3)
 		m := w.followers()[0]
 		id := m.replica.Self().ServerID
-		drift(machines, map[*member]string{m: "wrong"})
+		drift(machines, map[*server]string{m: "wrong"})
 		mustWrite(t, w.leader(), "split")
 		if ok, _ := m.sees("wrong"); !ok {
 			t.Fatal("the replica did not drift")
@@ -130,7 +130,7 @@ func TestDrift_LeaderInTheMinorityStepsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, machines := driftingWorld(t, 3)
 		old := w.leader()
-		drift(machines, map[*member]string{old: "wrong"})
+		drift(machines, map[*server]string{old: "wrong"})
 		mustWrite(t, old, "split")
 		if err := old.ended(40 * time.Second); !errors.Is(err, command.ErrDiffers) {
 			t.Fatalf("Run: %v", err)
@@ -150,7 +150,7 @@ func TestDrift_NoMajorityStopsWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, machines := driftingWorld(t, 3)
 		l, f := w.leader(), w.followers()
-		drift(machines, map[*member]string{f[0]: "wrong", f[1]: "other"})
+		drift(machines, map[*server]string{f[0]: "wrong", f[1]: "other"})
 		mustWrite(t, l, "split")
 		w.until("an alarm", 40*time.Second, func() bool { return len(l.replica.Status().Alarms) > 0 })
 		if a := l.replica.Status().Alarms[0].Text; !strings.Contains(a, "no majority of the voters agrees") {
@@ -299,7 +299,7 @@ func levelWorld(t *testing.T, levels ...uint32) *world {
 }
 
 // build makes m pass for a build of that level from its next start on.
-func (m *member) build(level uint32) {
+func (m *server) build(level uint32) {
 	m.configure = func(c *cluster.Config) {
 		m.machine = fsm.New(fsm.Options{Check: true, FeatureLevel: level})
 		c.Machine, c.Self.FeatureLevel = m.machine, level
@@ -317,7 +317,7 @@ func TestLevel_RaisedWhenEveryVoterKnowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := levelWorld(t, 1, 1, 1)
 		w.until("level 1", 10*time.Second, func() bool { return w.voters() == 3 && w.level() == 1 })
-		for i, m := range []*member{w.followers()[0], w.followers()[1], w.leader()} {
+		for i, m := range []*server{w.followers()[0], w.followers()[1], w.leader()} {
 			if m.replica.IsLeader() {
 				_ = m.replica.Transfer(t.Context(), "")
 			}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -82,7 +83,7 @@ func TestDisk_RealFileSystemFullAndRoomAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.restart()
-		w.until("the word that it waits", 5*time.Second, func() bool { return alarm(m, cluster.AlarmFull) != nil })
+		w.until("the word that it waits", 5*time.Second, func() bool { return alarm(m, member.AlarmFull) != nil })
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func big(i int) command.Proposal {
 	return command.Proposal{
 		ID: request(), Asker: pbs.User{Name: "u", Host: "h"},
 		Commands: []command.Command{&command.PutReplica{Replica: state.Replica{
-			Name: (*member)(nil).named(i), Address: string(bytes.Repeat([]byte{'a'}, 100<<10)),
+			Name: (*server)(nil).named(i), Address: string(bytes.Repeat([]byte{'a'}, 100<<10)),
 		}}},
 	}
 }

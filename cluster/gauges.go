@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+
+	"rampart/cluster/member"
 )
 
 // gauges are what a replica knows of itself, found when somebody looks.
@@ -57,7 +59,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	put := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	for _, role := range []Role{Leader, Follower, Nonvoter} {
+	for _, role := range []member.Role{member.Leader, member.Follower, member.Nonvoter} {
 		put(g.role, one(s.Role == role), string(role))
 	}
 	put(g.term, float64(s.Term))
@@ -76,11 +78,11 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	put(g.stalled, g.replica.stalledFor().Seconds())
 	put(g.free, float64(s.Disk.Free))
 	put(g.low, one(s.Disk.Low))
-	raised := make(map[AlarmKind]bool)
+	raised := make(map[member.AlarmKind]bool)
 	for _, a := range s.Alarms {
 		raised[a.Kind] = true
 	}
-	for _, kind := range AlarmKinds() {
+	for _, kind := range member.AlarmKinds() {
 		put(g.alarm, one(raised[kind]), string(kind))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"rampart/cluster"
+	"rampart/cluster/member"
 )
 
 // returned is how long a replica that hears its leader again may be without what that has
@@ -22,7 +22,7 @@ func TestHeld_AReplicaThatComesBackCountsAtOnce(t *testing.T) {
 			<-time.After(away)
 			back.restart()
 			w.until("a follower", 5*time.Second, func() bool {
-				return back.replica.Status().Role == cluster.Follower && back.replica.Age() < 100*time.Millisecond
+				return back.replica.Status().Role == member.Follower && back.replica.Age() < 100*time.Millisecond
 			})
 			other.kill()
 			began := time.Now()

@@ -12,7 +12,7 @@ import (
 )
 
 // stallable gives m a disk that can be made to hang.
-func (m *member) stallable() *sickLog {
+func (m *server) stallable() *sickLog {
 	disk := store.NewMemory()
 	sick := &sickLog{LogStore: disk.Log(), wake: make(chan struct{})}
 	m.disk = func() (store.Backend, error) { return sickStores{disk, sick}, nil }
@@ -20,7 +20,7 @@ func (m *member) stallable() *sickLog {
 }
 
 // sickVoter adds a fourth voter whose disk can be made to fail.
-func sickVoter(w *world) (*member, *sickLog) {
+func sickVoter(w *world) (*server, *sickLog) {
 	m := w.add("s4")
 	sick := m.stallable()
 	m.open(false)
@@ -31,7 +31,7 @@ func sickVoter(w *world) (*member, *sickLog) {
 }
 
 // sickLeader is a leader whose disk can be made to fail.
-func sickLeader(t *testing.T, w *world) (*member, *sickLog) {
+func sickLeader(t *testing.T, w *world) (*server, *sickLog) {
 	t.Helper()
 	m, sick := sickVoter(w)
 	if err := w.leader().replica.Transfer(t.Context(), m.name); err != nil {
@@ -42,7 +42,7 @@ func sickLeader(t *testing.T, w *world) (*member, *sickLog) {
 }
 
 // stalledLeader is a leader whose next write to the log will hang.
-func stalledLeader(t *testing.T, w *world) (*member, *sickLog) {
+func stalledLeader(t *testing.T, w *world) (*server, *sickLog) {
 	t.Helper()
 	m, sick := sickLeader(t, w)
 	w.same()
@@ -98,7 +98,7 @@ func TestStore_LateWriteThatIsCommittedAfterAll(t *testing.T) {
 		sick.hang.Store(false)
 		close(sick.wake)
 		w.until("the late write", time.Second, func() bool { return lastOf(t, sick) > before })
-		for _, o := range []*member{w.members[0], w.members[1], m} { // no majority without it
+		for _, o := range []*server{w.members[0], w.members[1], m} { // no majority without it
 			o.restart()
 		}
 		w.until("a leader", 20*time.Second, func() bool { return w.leader() != nil })

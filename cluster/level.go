@@ -4,25 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/raft"
-
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 )
 
 // raiseLevel raises the cluster's feature level when every voter answers and knows a
-// higher one (L4): one that is away might come back as the older build that it was.
-func (r *Replica) raiseLevel(ctx context.Context, members []member) error {
-	level := r.cfg.Self.FeatureLevel
-	for _, m := range members {
-		if m.server.Suffrage != raft.Voter {
-			continue
-		}
-		if m.err != nil {
-			return nil
-		}
-		level = min(level, m.status.Self.FeatureLevel)
-	}
-	if level <= r.cfg.Machine.View().Cluster().FeatureLevel {
+// higher one (L4).
+func (r *Replica) raiseLevel(ctx context.Context, members []member.Answer) error {
+	level, ok := member.CommonLevel(members, r.cfg.Self.FeatureLevel)
+	if !ok || level <= r.cfg.Machine.View().Cluster().FeatureLevel {
 		return nil
 	}
 	r.cfg.Logger.Info("raising the feature level", "level", level)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/member"
 	"rampart/fsm/pbs"
 )
 
@@ -22,7 +23,7 @@ func (r *Replica) Members() []Member {
 	}
 	var all []Member
 	for _, s := range n.servers() {
-		all = append(all, Member{Name: nameOf(s.ID), Address: string(s.Address), Voter: s.Suffrage == raft.Voter, Self: s.ID == r.id})
+		all = append(all, Member{Name: member.NameOf(s.ID), Address: string(s.Address), Voter: s.Suffrage == raft.Voter, Self: s.ID == r.id})
 	}
 	return all
 }

@@ -1,16 +1,15 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -19,10 +18,9 @@ import (
 const (
 	// lookEvery is how often the leader looks after the members.
 	lookEvery = 500 * time.Millisecond
-	// A non-voter becomes a voter when it was no more than promoteLag entries behind
+	// A non-voter becomes a voter when it was no more than member.Lag entries behind
 	// for promoteAfter. A cluster of one or two outlives no loss: there it is enough at
 	// two looks, one after the other.
-	promoteLag    = 128
 	promoteAfter  = 1500 * time.Millisecond
 	promoteSooner = lookEvery * 4 / 5
 	// changeTimeout bounds the wait for an earlier change of members.
@@ -41,7 +39,7 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 		return fmt.Errorf("add replica %s: %w", joined.Name, ErrNotLeader)
 	}
 	id, addr := raft.ServerID(joined.ServerID), raft.ServerAddress(joined.Address)
-	if nameOf(id) != joined.Name || addr == "" {
+	if member.NameOf(id) != joined.Name || addr == "" {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s at %q is not a server of replica %s", id, addr, joined.Name))
 	}
 	if r.cfg.Machine.View().Barred(joined.ServerID) {
@@ -51,7 +49,7 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s has taken the place of %s", by, id))
 	}
 	for _, s := range n.servers() {
-		if nameOf(s.ID) == joined.Name && s.ID != id {
+		if member.NameOf(s.ID) == joined.Name && s.ID != id {
 			if err := n.raft.RemoveServer(s.ID, 0, changeTimeout).Error(); err != nil {
 				return fmt.Errorf("remove %s: %w", s.ID, entryError(err))
 			}
@@ -87,25 +85,25 @@ func (r *Replica) announce(ctx context.Context, of state.Replica) error {
 func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
-	k := newRoll()
+	k := member.NewRoll()
 	for {
 		members := r.look(ctx, n)
-		k.call(members, time.Now())
+		k.Call(members, time.Now())
 		for _, m := range members {
-			if err := r.keepMember(ctx, n, term, m, k); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
-				r.cfg.Logger.Warn("cannot look after a member", "server", m.server.ID, "err", err)
+			if err := r.keepMember(ctx, n, term, m, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
+				r.cfg.Logger.Warn("cannot look after a member", "server", m.Server.ID, "err", err)
 			}
 		}
-		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
+		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot hand over for the sake of the disk", "err", err)
 		}
-		if err := r.keepRemovals(ctx, n, k); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
+		if err := r.keepRemovals(ctx, n, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot remove a replica yet", "err", err)
 		}
-		if err := r.keepClass(ctx); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
+		if err := r.keepClass(ctx); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot set the class of round-trip times", "err", err)
 		}
-		if err := r.raiseLevel(ctx, members); err != nil && ctx.Err() == nil && k.news(err, time.Now()) {
+		if err := r.raiseLevel(ctx, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot raise the feature level", "err", err)
 		}
 		select {
@@ -116,64 +114,49 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	}
 }
 
-// member is a server and what it answered.
-type member struct {
-	server raft.Server
-	status Status
-	err    error
-}
-
-func (r *Replica) look(ctx context.Context, n *node) []member {
+// look asks all members how they do.
+func (r *Replica) look(ctx context.Context, n *node) []member.Answer {
 	servers := n.servers()
-	all := make([]member, len(servers))
+	all := make([]member.Answer, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
 		wg.Go(func() {
 			status, err := r.statusOf(ctx, s)
-			all[i] = member{s, status, err}
+			all[i] = member.Answer{Server: s, Status: status, Err: err}
 		})
 	}
 	wg.Wait()
 	return all
 }
 
-func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member, k *roll) error {
-	if m.err != nil {
-		delete(k.caughtUp, m.server.ID)
+func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member.Answer, k *member.Roll) error {
+	if m.Err != nil {
+		k.Forget(m.Server.ID)
 		return nil // status and gossip tell of it
 	}
-	if r.cfg.Machine.View().Barred(string(m.server.ID)) {
+	if r.cfg.Machine.View().Barred(string(m.Server.ID)) {
 		return nil // it leaves
 	}
-	if m.status.Term == 0 {
+	if m.Status.Term == 0 {
 		return nil // its Raft has not started, and this start may never have been
 	}
-	known, ok := r.cfg.Machine.View().Replica(m.status.Self.Name)
-	if self := r.announced(m.status.Self); !ok || *known != self {
+	known, ok := r.cfg.Machine.View().Replica(m.Status.Self.Name)
+	if self := r.announced(m.Status.Self); !ok || *known != self {
 		if err := r.announce(ctx, self); err != nil {
 			return err
 		}
 	}
-	if m.server.Suffrage == raft.Voter {
+	if m.Server.Suffrage == raft.Voter {
 		return nil
 	}
-	if m.status.Term != term || m.status.Applied+promoteLag < n.raft.CommitIndex() {
-		delete(k.caughtUp, m.server.ID)
-		return nil
-	}
-	since, ok := k.caughtUp[m.server.ID]
-	if !ok {
-		k.caughtUp[m.server.ID] = time.Now()
-		return nil
-	}
-	stable := promoteAfter
+	enough := promoteAfter
 	if len(n.otherVoters()) < 2 {
-		stable = promoteSooner
+		enough = promoteSooner
 	}
-	if time.Since(since) < stable {
+	if !k.Stable(m.Server.ID, m.CaughtUp(term, n.raft.CommitIndex()), time.Now(), enough) {
 		return nil
 	}
-	return r.promote(ctx, n, k, m.server)
+	return r.promote(ctx, n, k, m.Server)
 }
 
 // Transfer hands leadership to the named replica, or to the best one if the name
@@ -192,20 +175,17 @@ func (r *Replica) transfer(ctx context.Context, n *node, to pbs.ReplicaName) err
 	if to == r.cfg.Self.Name {
 		return nil
 	}
-	candidates := slices.DeleteFunc(r.look(ctx, n), func(m member) bool {
-		return m.err != nil || m.status.stalled() || m.server.Suffrage != raft.Voter || m.server.ID == n.id || to != "" && nameOf(m.server.ID) != to
-	})
+	candidates := member.Successors(r.look(ctx, n), n.id, to)
 	if len(candidates) == 0 {
 		return fmt.Errorf("transfer leadership: %w", pbs.Errorf(pbs.InvalidRequest, "no voter %s is reachable", to))
 	}
-	slices.SortStableFunc(candidates, func(a, b member) int { return cmp.Compare(b.status.Applied, a.status.Applied) })
 	var errs []error
 	for _, c := range candidates {
-		err := n.raft.LeadershipTransferToServer(c.server.ID, c.server.Address).Error()
+		err := n.raft.LeadershipTransferToServer(c.Server.ID, c.Server.Address).Error()
 		if err == nil || !n.isLeader() {
 			return nil
 		}
-		errs = append(errs, fmt.Errorf("to %s: %w", nameOf(c.server.ID), err))
+		errs = append(errs, fmt.Errorf("to %s: %w", member.NameOf(c.Server.ID), err))
 	}
 	return fmt.Errorf("transfer leadership: %w", errors.Join(errs...))
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/member"
 	"rampart/fsm/pbs"
 )
 
@@ -54,7 +54,7 @@ type LogEnd struct {
 }
 
 // Name is that of the replica.
-func (e LogEnd) Name() pbs.ReplicaName { return nameOf(raft.ServerID(e.ServerID)) }
+func (e LogEnd) Name() pbs.ReplicaName { return member.NameOf(raft.ServerID(e.ServerID)) }
 
 // order puts the furthest log first (that of Raft: the last term, then the index), and of
 // equal ones a voter's.
@@ -107,16 +107,16 @@ func (r *Replica) survey(ctx context.Context, d Disaster) (Rescue, error) {
 	ends, failures := r.askEnds(ctx, members)
 	var plan Rescue
 	for i, m := range members {
-		lost := slices.Contains(d.Lost, nameOf(m.ID))
+		lost := slices.Contains(d.Lost, member.NameOf(m.ID))
 		switch err := failures[i]; {
 		case err == nil && lost:
-			return Rescue{}, pbs.Errorf(pbs.InvalidRequest, "%s answers: it is not lost. Stop it first if its disk must not count", nameOf(m.ID))
+			return Rescue{}, pbs.Errorf(pbs.InvalidRequest, "%s answers: it is not lost. Stop it first if its disk must not count", member.NameOf(m.ID))
 		case err == nil:
 			plan.Survivors = append(plan.Survivors, ends[i])
 		case lost, d.Look && len(d.Lost) == 0:
 			plan.Lost = append(plan.Lost, string(m.ID))
 		default:
-			return Rescue{}, pbs.Errorf(pbs.InvalidRequest, "%s does not answer (%v) and was not named as lost: start it, or name it if it is lost for good", nameOf(m.ID), err)
+			return Rescue{}, pbs.Errorf(pbs.InvalidRequest, "%s does not answer (%v) and was not named as lost: start it, or name it if it is lost for good", member.NameOf(m.ID), err)
 		}
 	}
 	if err := quorumIsLost(members, plan.Survivors); err != nil {
@@ -139,7 +139,7 @@ func named(members []raft.Server, d Disaster) error {
 		return pbs.Errorf(pbs.InvalidRequest, "name the replicas that are lost for good")
 	}
 	for _, name := range d.Lost {
-		if !slices.ContainsFunc(members, func(s raft.Server) bool { return nameOf(s.ID) == name }) {
+		if !slices.ContainsFunc(members, func(s raft.Server) bool { return member.NameOf(s.ID) == name }) {
 			return pbs.Errorf(pbs.InvalidRequest, "%s is no member of the cluster", name)
 		}
 	}
@@ -210,25 +210,4 @@ func (r *Replica) LogEnd() (LogEnd, error) {
 	}
 	end.Index, end.Term = index, term
 	return end, nil
-}
-
-// WithoutQuorum says what to do when so many voters are silent that the others are no
-// quorum; empty: it is not so.
-func WithoutQuorum(all []Status) string {
-	var silent []string
-	voters := 0
-	for _, s := range all {
-		if !s.Voter {
-			continue
-		}
-		voters++
-		if s.Role == Unreachable {
-			silent = append(silent, string(s.Self.Name))
-		}
-	}
-	if len(silent) == 0 || voters-len(silent) >= voters/2+1 {
-		return ""
-	}
-	return fmt.Sprintf("start %s. Only if they are lost for good: rampart cluster recover --look (docs/operations.md, \"When a majority is lost\")",
-		strings.Join(silent, " and "))
 }

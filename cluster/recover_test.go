@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/pbs"
 )
 
 // supervise starts m again whenever it says that it has to, as its process does, and the
 // leader takes in what has an empty disk.
-func (m *member) supervise() {
+func (m *server) supervise() {
 	m.w.t.Helper()
 	select {
 	case err := <-m.done:
@@ -26,7 +27,7 @@ func (m *member) supervise() {
 	default:
 	}
 	l := m.w.leader()
-	if l == nil || l == m || m.done == nil || !m.replica.Runs() || m.replica.Status().Role == cluster.Follower {
+	if l == nil || l == m || m.done == nil || !m.replica.Runs() || m.replica.Status().Role == member.Follower {
 		return
 	}
 	if known, ok := l.machine.View().Replica(m.name); !ok || known.ServerID != m.replica.Self().ServerID {
@@ -48,31 +49,31 @@ func (w *world) recovers(voters int) {
 }
 
 // hearsNobody waits until m knows of no leader.
-func (m *member) hearsNobody() {
+func (m *server) hearsNobody() {
 	m.w.t.Helper()
 	m.w.until("silence", 5*time.Second, func() bool { _, _, ok := m.replica.Leader(); return !ok })
 }
 
 // dead kills members and their disks.
-func dead(all ...*member) {
+func dead(all ...*server) {
 	for _, m := range all {
 		m.kill()
 		m.use(store.NewMemory())
 	}
 }
 
-func names(all ...*member) (list []pbs.ReplicaName) {
+func names(all ...*server) (list []pbs.ReplicaName) {
 	for _, m := range all {
 		list = append(list, m.name)
 	}
 	return list
 }
 
-func (m *member) recover(lost ...*member) (cluster.Rescue, error) {
+func (m *server) recover(lost ...*server) (cluster.Rescue, error) {
 	return m.replica.Recover(m.w.t.Context(), cluster.Disaster{Lost: names(lost...), By: pbs.User{Name: "root", Host: "h"}})
 }
 
-func mustRecover(t *testing.T, m *member, lost ...*member) cluster.Rescue {
+func mustRecover(t *testing.T, m *server, lost ...*server) cluster.Rescue {
 	t.Helper()
 	m.hearsNobody()
 	plan, err := m.recover(lost...)
@@ -98,7 +99,7 @@ func TestRecover_OneOfThreeGoesOn(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		mustWrite(t, w.leader(), "x")
 		w.same()
-		survivor, lost := w.followers()[0], []*member{w.leader(), w.followers()[1]}
+		survivor, lost := w.followers()[0], []*server{w.leader(), w.followers()[1]}
 		dead(lost...)
 		plan := mustRecover(t, survivor, lost...)
 		w.recovers(1)
@@ -147,11 +148,11 @@ func TestRecover_FurthestLogWins(t *testing.T) {
 			w.isolate(behind)
 			mustWrite(t, w.leader(), "only ahead")
 			mustSee(t, ahead, "only ahead")
-			lost := []*member{w.leader(), w.followers()[2], w.followers()[3]}
+			lost := []*server{w.leader(), w.followers()[2], w.followers()[3]}
 			dead(lost...)
 			w.net.Heal(string(behind.name), string(ahead.name)) // from the others, what was sent would come
 			if restarted {
-				for _, m := range []*member{behind, ahead} {
+				for _, m := range []*server{behind, ahead} {
 					m.kill()
 					m.restart()
 				}
@@ -183,7 +184,7 @@ func TestRecover_FurthestLogWins(t *testing.T) {
 
 func TestRecover_Refusals(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
-		refused := func(text string, m *member, lost ...*member) {
+		refused := func(text string, m *server, lost ...*server) {
 			t.Helper()
 			if _, err := m.recover(lost...); err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("want %q, got %v", text, err)
@@ -192,7 +193,7 @@ func TestRecover_Refusals(t *testing.T) {
 		l, f, other := w.leader(), w.followers()[0], w.followers()[1]
 		refused("s2 answers", l, w.members[1])
 		refused("name the replicas", f)
-		refused("no member", f, &member{name: "nobody"})
+		refused("no member", f, &server{name: "nobody"})
 		other.kill()
 		refused("a quorum", f, other)
 		l.kill()
@@ -220,7 +221,7 @@ func TestRecover_CrashBetweenTheSteps(t *testing.T) {
 		mustWrite(t, w.leader(), "x")
 		w.same()
 		survivor := w.followers()[0]
-		lost := []*member{w.leader(), w.followers()[1]}
+		lost := []*server{w.leader(), w.followers()[1]}
 		dead(lost...)
 		plan := mustRecover(t, survivor, lost...)
 		survivor.kill()
@@ -252,7 +253,7 @@ func TestRecover_LostOnesComeBack(t *testing.T) {
 		mustWrite(t, w.leader(), "x")
 		w.same()
 		survivor := w.followers()[0]
-		lost := []*member{w.leader(), w.followers()[1]}
+		lost := []*server{w.leader(), w.followers()[1]}
 		for _, m := range lost {
 			m.kill()
 		}
@@ -286,7 +287,7 @@ func TestRecover_LostOnesComeBack(t *testing.T) {
 func TestRecover_LostOnesLedBehindAPartition(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		survivor := w.followers()[0]
-		lost := []*member{w.leader(), w.followers()[1]}
+		lost := []*server{w.leader(), w.followers()[1]}
 		w.isolate(survivor)
 		plan := mustRecover(t, survivor, lost...) // a wrong word
 		w.until("two leaders", 20*time.Second, func() bool {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -22,8 +23,8 @@ const finishAfter = 2 * time.Second
 // removed notes, once, that this replica is no member any more. It keeps answering, so
 // that whoever looks is told why.
 func (r *Replica) removed() {
-	a := &Alarm{
-		Kind: AlarmRemoved, Text: ErrRemoved.Error(),
+	a := &member.Alarm{
+		Kind: member.AlarmRemoved, Text: ErrRemoved.Error(),
 		Advice: "stop it; to take its host in again, empty its home and join with a new token: rampart token create --role replica --host " + string(r.cfg.Self.Name),
 	}
 	if r.gone.Swap(a) == nil {
@@ -38,32 +39,7 @@ func (r *Replica) MayRemove(ctx context.Context, name pbs.ReplicaName) error {
 	if n == nil || !n.isLeader() {
 		return fmt.Errorf("remove %s: %w", name, ErrNotLeader)
 	}
-	return mayLose(r.look(ctx, n), name)
-}
-
-// mayLose tells whether the voters but one would still be a quorum of themselves.
-func mayLose(members []member, without pbs.ReplicaName) error {
-	others, answer := 0, 0
-	var silent []pbs.ReplicaName
-	for _, m := range members {
-		if m.server.Suffrage != raft.Voter || nameOf(m.server.ID) == without {
-			continue
-		}
-		others++
-		if m.err == nil && m.status.Term > 0 && !m.status.stalled() {
-			answer++
-		} else {
-			silent = append(silent, nameOf(m.server.ID))
-		}
-	}
-	switch {
-	case others == 0:
-		return pbs.Errorf(pbs.InvalidRequest, "remove %s: it is the last voter", without)
-	case answer < others/2+1:
-		return pbs.Errorf(pbs.InvalidRequest, "remove %s: of the %d voters that would be left only %d answer, which is no quorum; "+
-			"start %v first, or let another replica join", without, others, answer, silent)
-	}
-	return nil
+	return member.MayRemove(r.look(ctx, n), name)
 }
 
 // Withdraw takes the votes from a replica whose removal is on record, so that it counts no
@@ -95,16 +71,14 @@ func (r *Replica) eachLeaving(name pbs.ReplicaName, do func(n *node, x state.Rem
 
 // keepRemovals is a duty of the leader: it finishes what an earlier one has left, and what
 // takes the place of the dead.
-func (r *Replica) keepRemovals(ctx context.Context, n *node, k *roll) error {
+func (r *Replica) keepRemovals(ctx context.Context, n *node, k *member.Roll) error {
 	var errs []error
 	for _, x := range r.cfg.Machine.View().Leaving() {
-		if _, ok := k.leaving[x.ServerID]; !ok {
-			k.leaving[x.ServerID] = time.Now()
-		}
+		since := k.Leaves(x.ServerID, time.Now())
 		switch {
 		case !x.Barred():
 			errs = append(errs, r.replace(ctx, n, k, x))
-		case time.Since(k.leaving[x.ServerID]) >= finishAfter:
+		case time.Since(since) >= finishAfter:
 			errs = append(errs, r.finish(ctx, n, x))
 		}
 	}
@@ -120,7 +94,7 @@ func (r *Replica) withdraw(ctx context.Context, n *node, x state.Removal) error 
 		return nil
 	}
 	if s.Suffrage == raft.Voter {
-		if err := mayLose(r.look(ctx, n), x.Name); err != nil {
+		if err := member.MayRemove(r.look(ctx, n), x.Name); err != nil {
 			return err
 		}
 	}

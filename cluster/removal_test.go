@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -41,18 +42,18 @@ func (w *world) remove(name pbs.ReplicaName) error {
 }
 
 // isOut tells whether the leader counts the member no more, and has nothing left to do.
-func (w *world) isOut(m *member) bool {
+func (w *world) isOut(m *server) bool {
 	l := w.leader()
 	if l == nil || len(l.machine.View().Leaving()) > 0 {
 		return false
 	}
 	_, known := l.machine.View().Replica(m.name)
-	counted := slices.ContainsFunc(l.replica.Statuses(w.t.Context()), func(s cluster.Status) bool { return s.Self.Name == m.name })
+	counted := slices.ContainsFunc(l.replica.Statuses(w.t.Context()), func(s member.Status) bool { return s.Self.Name == m.name })
 	return !known && !counted
 }
 
-func alarmed(m *member, kind cluster.AlarmKind) bool {
-	return slices.ContainsFunc(m.replica.Status().Alarms, func(a cluster.Alarm) bool { return a.Kind == kind && !a.Serves })
+func alarmed(m *server, kind member.AlarmKind) bool {
+	return slices.ContainsFunc(m.replica.Status().Alarms, func(a member.Alarm) bool { return a.Kind == kind && !a.Serves })
 }
 
 func TestRemove_IsOutAndSaysSo(t *testing.T) {
@@ -67,7 +68,7 @@ func TestRemove_IsOutAndSaysSo(t *testing.T) {
 		if !w.isOut(m) {
 			t.Error("it is a member")
 		}
-		w.until("a replica that says so", 15*time.Second, func() bool { return alarmed(m, cluster.AlarmRemoved) })
+		w.until("a replica that says so", 15*time.Second, func() bool { return alarmed(m, member.AlarmRemoved) })
 		if all := m.replica.Statuses(t.Context()); len(all) != 1 || all[0].Self.Name != m.name {
 			t.Errorf("it tells of %+v", all)
 		}
@@ -75,7 +76,7 @@ func TestRemove_IsOutAndSaysSo(t *testing.T) {
 		// It does not come back by itself, nor by a restart, and says so again.
 		m.kill()
 		m.restart()
-		w.until("a replica that says so again", 15*time.Second, func() bool { return alarmed(m, cluster.AlarmRemoved) })
+		w.until("a replica that says so again", 15*time.Second, func() bool { return alarmed(m, member.AlarmRemoved) })
 		if err := w.leader().replica.AddReplica(t.Context(), m.replica.Self()); err == nil {
 			t.Error("it was taken in again")
 		}
@@ -156,10 +157,10 @@ func TestRemove_TheDeadOneAndDownToOne(t *testing.T) {
 
 // TestRemove_LeadersDieBetweenTheSteps: the next one finishes what is on record.
 func TestRemove_LeadersDieBetweenTheSteps(t *testing.T) {
-	for name, before := range map[string]func(w *world, l, m *member) error{
-		"the wish is on record": func(*world, *member, *member) error { return nil },
-		"it has no vote":        func(w *world, l, m *member) error { return l.replica.Withdraw(w.t.Context(), m.name) },
-		"it is off the record":  func(w *world, l, m *member) error { return l.replica.FinishRemoval(w.t.Context(), m.name) },
+	for name, before := range map[string]func(w *world, l, m *server) error{
+		"the wish is on record": func(*world, *server, *server) error { return nil },
+		"it has no vote":        func(w *world, l, m *server) error { return l.replica.Withdraw(w.t.Context(), m.name) },
+		"it is off the record":  func(w *world, l, m *server) error { return l.replica.FinishRemoval(w.t.Context(), m.name) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 5, func(t *testing.T, w *world) {

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 )
 
 // newcomer is a member that joins and runs.
-func (w *world) newcomer(name string) *member {
+func (w *world) newcomer(name string) *server {
 	m := w.add(name)
 	m.open(false)
 	w.join(m)
@@ -34,8 +34,8 @@ func (w *world) mayFail() (more, voters int) {
 			voters++
 		}
 	}
-	_, c, more := cluster.Assess(all)
-	if c == cluster.NoQuorum {
+	_, c, more := member.Assess(all)
+	if c == member.NoQuorum {
 		return -1, voters
 	}
 	return more, voters
@@ -129,9 +129,9 @@ func TestReplace_TwoOfFiveOneAfterTheOther(t *testing.T) {
 
 // TestReplace_LeadersDieInIt: the next one finishes it, and nobody else is removed.
 func TestReplace_LeadersDieInIt(t *testing.T) {
-	for name, until := range map[string]func(w *world, fresh *member) bool{
-		"it is decided": func(w *world, _ *member) bool { return len(w.leader().machine.View().Leaving()) > 0 },
-		"it votes":      func(w *world, fresh *member) bool { return fresh.replica.Status().Voter },
+	for name, until := range map[string]func(w *world, fresh *server) bool{
+		"it is decided": func(w *world, _ *server) bool { return len(w.leader().machine.View().Leaving()) > 0 },
+		"it votes":      func(w *world, fresh *server) bool { return fresh.replica.Status().Voter },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 5, func(t *testing.T, w *world) {
@@ -178,7 +178,7 @@ func TestReplace_TheNewcomerDies(t *testing.T) {
 }
 
 // decideFor puts on record that a newcomer takes a place, as the leader does.
-func (w *world) decideFor(silent, by *member) {
+func (w *world) decideFor(silent, by *server) {
 	w.t.Helper()
 	c := &command.ReplaceReplica{Silent: silent.replica.Self().ServerID, By: by.replica.Self().ServerID}
 	if _, err := w.leader().replica.Propose(w.t.Context(), command.Proposal{Commands: []command.Command{c}}); err != nil {

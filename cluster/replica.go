@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/cluster/term"
 	"rampart/fsm/command"
@@ -44,12 +45,12 @@ type Replica struct {
 	asked   map[string]StartQuestion // by server, who asked last and was not refused
 	apart   atomic.Pointer[[]parted] // known.Parted, for those who must not wait for knowing
 
-	gone    atomic.Pointer[Alarm]  // that it was removed
-	waiting atomic.Pointer[Alarm]  // what Run waits for before Raft starts
-	split   atomic.Pointer[string] // why this leader takes no proposals
-	full    atomic.Pointer[Alarm]  // the same, for lack of room
-	spent   atomic.Bool            // that not even the reserve is left
-	unsaved atomic.Pointer[Alarm]  // why there is no newer snapshot
+	gone    atomic.Pointer[member.Alarm] // that it was removed
+	waiting atomic.Pointer[member.Alarm] // what Run waits for before Raft starts
+	split   atomic.Pointer[string]       // why this leader takes no proposals
+	full    atomic.Pointer[member.Alarm] // the same, for lack of room
+	spent   atomic.Bool                  // that not even the reserve is left
+	unsaved atomic.Pointer[member.Alarm] // why there is no newer snapshot
 
 	relieved time.Time // when this leader last handed over for the sake of its disk
 	meter    *meter

@@ -19,14 +19,14 @@ func bubble(t *testing.T, n int, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t, n)) })
 }
 
-func mustWrite(t *testing.T, m *member, name string) {
+func mustWrite(t *testing.T, m *server, name string) {
 	t.Helper()
 	if err := m.write(name); err != nil {
 		t.Fatalf("write %s at %s: %v", name, m.name, err)
 	}
 }
 
-func mustSee(t *testing.T, m *member, name string) {
+func mustSee(t *testing.T, m *server, name string) {
 	t.Helper()
 	if ok, err := m.sees(name); err != nil || !ok {
 		t.Errorf("%s sees %s: %t, %v", m.name, name, ok, err)

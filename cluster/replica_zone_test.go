@@ -25,7 +25,7 @@ func TestZones_AreInTheStateFromTheirLevelOn(t *testing.T) {
 			}
 			return n
 		}
-		restart := func(m *member) {
+		restart := func(m *server) {
 			m.kill()
 			m.restart()
 			w.until("three voters", 20*time.Second, func() bool { return w.leader() != nil && w.voters() == 3 })

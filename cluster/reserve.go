@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hashicorp/raft"
-
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -38,31 +37,16 @@ func (r *Replica) roomTo(p command.Proposal) error {
 }
 
 // heedRoom looks whether so many voters have little room, or none, that the others are no majority.
-func (r *Replica) heedRoom(members []member) {
-	var low, spent []string
-	voters := 0
-	for _, m := range members {
-		if m.server.Suffrage != raft.Voter {
-			continue
-		}
-		voters++
-		if m.err != nil || !m.status.Disk.Low {
-			continue
-		}
-		low = append(low, string(nameOf(m.server.ID)))
-		if m.status.Disk.Spent() {
-			spent = append(spent, string(nameOf(m.server.ID)))
-		}
-	}
-	hold := func(names []string) bool { return len(names) > 0 && len(names) > voters-(voters/2+1) }
-	was, now := r.full.Load(), (*Alarm)(nil)
+func (r *Replica) heedRoom(members []member.Answer) {
+	low, spent := member.ShortOfRoom(members)
+	was, now := r.full.Load(), (*member.Alarm)(nil)
 	switch {
-	case hold(spent):
+	case spent != nil:
 		now = noWrites(fmt.Sprintf("no changes are taken: no room is left on the disks of %v", spent), "make room on these disks")
-	case hold(low):
+	case low != nil:
 		now = noWrites(fmt.Sprintf("no jobs are taken or started: little room is left on the disks of %v", low), "make room on these disks, or delete jobs")
 	}
-	r.spent.Store(hold(spent))
+	r.spent.Store(spent != nil)
 	r.full.Store(now)
 	switch {
 	case now != nil && (was == nil || was.Text != now.Text):
@@ -72,8 +56,8 @@ func (r *Replica) heedRoom(members []member) {
 	}
 }
 
-func noWrites(text, advice string) *Alarm {
-	return &Alarm{Kind: AlarmNoWrites, Text: text, Advice: advice + "; all is taken again by itself"}
+func noWrites(text, advice string) *member.Alarm {
+	return &member.Alarm{Kind: member.AlarmNoWrites, Text: text, Advice: advice + "; all is taken again by itself"}
 }
 
 // saveLow asks for a snapshot when there is little room and something to let go.

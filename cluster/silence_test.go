@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 )
 
 // withValves runs f in a world of n replicas whose disks can be made to wait, and that take
 // snapshots often.
-func withValves(t *testing.T, n int, f func(t *testing.T, w *world, valves map[*member]*store.Valve)) {
+func withValves(t *testing.T, n int, f func(t *testing.T, w *world, valves map[*server]*store.Valve)) {
 	bubble(t, 0, func(t *testing.T, w *world) {
-		valves := make(map[*member]*store.Valve)
+		valves := make(map[*server]*store.Valve)
 		for i := range n {
 			m := w.add(fmt.Sprintf("s%d", i+1))
 			disk, valve := store.NewMemory(), &store.Valve{}
@@ -33,11 +34,11 @@ func withValves(t *testing.T, n int, f func(t *testing.T, w *world, valves map[*
 }
 
 // follows waits until a replica follows a leader that is another one, and lives.
-func (m *member) mustFollow(limit time.Duration) {
+func (m *server) mustFollow(limit time.Duration) {
 	m.w.t.Helper()
 	m.w.until(string(m.name)+" to follow", limit, func() bool {
 		l := m.w.leader()
-		return l != nil && l != m && m.replica.Status().Role == cluster.Follower && m.replica.Status().Term == l.replica.Term() && alarm(m, cluster.AlarmStalled) == nil
+		return l != nil && l != m && m.replica.Status().Role == member.Follower && m.replica.Status().Term == l.replica.Term() && alarm(m, member.AlarmStalled) == nil
 	})
 	select {
 	case err := <-m.done:
@@ -47,9 +48,9 @@ func (m *member) mustFollow(limit time.Duration) {
 }
 
 // mustBeSilent checks what a replica says of itself while its store does not answer.
-func (m *member) mustBeSilent(since time.Time) {
+func (m *server) mustBeSilent(since time.Time) {
 	m.w.t.Helper()
-	a := alarm(m, cluster.AlarmStalled)
+	a := alarm(m, member.AlarmStalled)
 	if a == nil || a.Serves || m.replica.IsLeader() {
 		m.w.t.Fatalf("leads %t, alarm %+v: %s", m.replica.IsLeader(), a, m.w.describe())
 	}
@@ -65,7 +66,7 @@ var stalls = []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 3 
 func TestSilence_OfALeader(t *testing.T) {
 	for _, d := range stalls {
 		t.Run(d.String(), func(t *testing.T) {
-			withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
+			withValves(t, 3, func(t *testing.T, w *world, valves map[*server]*store.Valve) {
 				m := w.leader()
 				mustWrite(t, m, "before")
 				valves[m].Shut()
@@ -108,7 +109,7 @@ func TestSilence_OfALeader(t *testing.T) {
 				if d > 3*time.Second {
 					m.mustFollow(2 * time.Second)
 				} else { // it may win the next election
-					w.until("a leader", 2*time.Second, func() bool { return w.leader() != nil && alarm(m, cluster.AlarmStalled) == nil })
+					w.until("a leader", 2*time.Second, func() bool { return w.leader() != nil && alarm(m, member.AlarmStalled) == nil })
 				}
 				if _, err := w.leader().propose(id, "x"); err != nil {
 					t.Error(err)
@@ -127,7 +128,7 @@ func TestSilence_OfAFollower(t *testing.T) {
 	for _, kind := range []string{store.WriteAppend, store.WriteStable, store.WriteDelete, store.WriteSnapshot} {
 		for _, d := range stalls {
 			t.Run(kind+" for "+d.String(), func(t *testing.T) {
-				withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
+				withValves(t, 3, func(t *testing.T, w *world, valves map[*server]*store.Valve) {
 					m := w.followers()[0]
 					valves[m].Shut(kind)
 					began := time.Now()
@@ -156,7 +157,7 @@ func TestSilence_OfAFollower(t *testing.T) {
 func TestSilence_OfALoneReplica(t *testing.T) {
 	for _, d := range stalls {
 		t.Run(d.String(), func(t *testing.T) {
-			withValves(t, 1, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
+			withValves(t, 1, func(t *testing.T, w *world, valves map[*server]*store.Valve) {
 				m := w.leader()
 				valves[m].Shut()
 				began := time.Now()
@@ -165,7 +166,7 @@ func TestSilence_OfALoneReplica(t *testing.T) {
 					outcome <- m.write("x")
 				}()
 				time.Sleep(d)
-				if m.replica.Status().Role != cluster.Leader || (alarm(m, cluster.AlarmStalled) != nil) != (d > time.Second) {
+				if m.replica.Status().Role != member.Leader || (alarm(m, member.AlarmStalled) != nil) != (d > time.Second) {
 					t.Errorf("after %s: %+v", d, m.replica.Status())
 				}
 				valves[m].Open()
@@ -187,7 +188,7 @@ func TestSilence_OfALoneReplica(t *testing.T) {
 func TestSilence_OfAllReplicas(t *testing.T) {
 	for _, d := range stalls {
 		t.Run(d.String(), func(t *testing.T) {
-			withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
+			withValves(t, 3, func(t *testing.T, w *world, valves map[*server]*store.Valve) {
 				mustWrite(t, w.leader(), "before")
 				for _, v := range valves {
 					v.Shut()
@@ -222,7 +223,7 @@ func TestSilence_OfAllReplicas(t *testing.T) {
 // TestSilence_VoteThatIsNotWrittenIsNotGiven: of two that are left, one cannot save its vote,
 // so nobody is elected by it before it can.
 func TestSilence_VoteThatIsNotWrittenIsNotGiven(t *testing.T) {
-	withValves(t, 3, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
+	withValves(t, 3, func(t *testing.T, w *world, valves map[*server]*store.Valve) {
 		m := w.followers()[0]
 		valves[m].Shut(store.WriteStable)
 		w.leader().kill()
@@ -240,7 +241,7 @@ func TestSilence_VoteThatIsNotWrittenIsNotGiven(t *testing.T) {
 func TestSilence_EndsWithTheReplica(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			withValves(t, n, func(t *testing.T, w *world, valves map[*member]*store.Valve) {
+			withValves(t, n, func(t *testing.T, w *world, valves map[*server]*store.Valve) {
 				m := w.leader()
 				valves[m].Shut()
 				go func() { _ = m.write("x") }()

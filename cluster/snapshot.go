@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rampart/cluster/member"
 )
 
 // saveRetry is the wait after a snapshot that failed (a transfer of leadership or
@@ -89,8 +91,8 @@ func (r *Replica) save(ctx context.Context, n *node) {
 			again = time.After(saveRetry)
 		}
 		if failed++; failed >= saveFailures {
-			r.unsaved.Store(&Alarm{
-				Kind: AlarmSnapshot, Serves: true, Text: fmt.Sprintf("the last %d snapshots failed: %v", failed, err),
+			r.unsaved.Store(&member.Alarm{
+				Kind: member.AlarmSnapshot, Serves: true, Text: fmt.Sprintf("the last %d snapshots failed: %v", failed, err),
 				Advice: "look at the disk: without snapshots the log grows",
 			})
 		}

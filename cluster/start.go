@@ -53,15 +53,6 @@ func serverID(s *store.Store, name pbs.ReplicaName) (raft.ServerID, error) {
 	return raft.ServerID(string(name) + "." + string(disk)), nil
 }
 
-// nameOf returns the replica's name in a ServerID.
-func nameOf(id raft.ServerID) pbs.ReplicaName {
-	name := string(id)
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		name = name[:i]
-	}
-	return pbs.ReplicaName(name)
-}
-
 // lastStart returns the last start that was written to the store.
 func lastStart(disk *store.Store) (Start, error) {
 	var s Start

@@ -37,7 +37,7 @@ func TestWake_AtItsTime(t *testing.T) {
 	})
 }
 
-func submitFor(t *testing.T, m *member, at time.Time) pbs.JobID {
+func submitFor(t *testing.T, m *server, at time.Time) pbs.JobID {
 	t.Helper()
 	list := attr.List(nil).Set("Execution_Time", "", strconv.FormatInt(at.Unix(), 10))
 	out, err := m.replica.Propose(t.Context(), command.Proposal{

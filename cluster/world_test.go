@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm"
 	"rampart/fsm/command"
@@ -31,12 +32,12 @@ import (
 type world struct {
 	t       *testing.T
 	net     *memnet.Net
-	members []*member
+	members []*server
 	delay   time.Duration // between all, each way; 0: linkDelay
 }
 
-// member is a host with its disk, and the replica that runs on it, if any.
-type member struct {
+// server is a host with its disk, and the replica that runs on it, if any.
+type server struct {
 	w         *world
 	name      pbs.ReplicaName
 	host      *memnet.Host
@@ -83,9 +84,9 @@ func newWorld(t *testing.T, n int) *world {
 	return w
 }
 
-func (w *world) add(name string) *member {
+func (w *world) add(name string) *server {
 	disk := store.NewMemory()
-	m := &member{
+	m := &server{
 		w: w, name: pbs.ReplicaName(name), host: w.net.Host(name),
 		disk: func() (store.Backend, error) { return disk, nil },
 	}
@@ -97,7 +98,7 @@ func (w *world) add(name string) *member {
 }
 
 // join has the leader add m, which is open.
-func (w *world) join(m *member) {
+func (w *world) join(m *server) {
 	w.t.Helper()
 	if err := w.leader().replica.AddReplica(w.t.Context(), m.replica.Self()); err != nil {
 		w.t.Fatalf("add %s: %v", m.name, err)
@@ -128,8 +129,8 @@ func (w *world) describe() string {
 }
 
 // leader returns the leader of the highest term whose duties run; nil if none.
-func (w *world) leader() *member {
-	var best *member
+func (w *world) leader() *server {
+	var best *server
 	for _, m := range w.members {
 		if m.done != nil && m.replica.IsLeader() && m.working.Load() && (best == nil || m.replica.Term() > best.replica.Term()) {
 			best = m
@@ -138,16 +139,16 @@ func (w *world) leader() *member {
 	return best
 }
 
-func (w *world) followers() []*member {
+func (w *world) followers() []*server {
 	l := w.leader()
-	return slices.DeleteFunc(slices.Clone(w.members), func(m *member) bool { return m == l || m.done == nil })
+	return slices.DeleteFunc(slices.Clone(w.members), func(m *server) bool { return m == l || m.done == nil })
 }
 
 func (w *world) voters() int {
 	n := 0
 	if l := w.leader(); l != nil {
 		for _, s := range l.replica.Statuses(w.t.Context()) {
-			if s.Role == cluster.Leader || s.Role == cluster.Follower {
+			if s.Role == member.Leader || s.Role == member.Follower {
 				n++
 			}
 		}
@@ -156,7 +157,7 @@ func (w *world) voters() int {
 }
 
 // isolate cuts m from all others.
-func (w *world) isolate(m *member) {
+func (w *world) isolate(m *server) {
 	for _, o := range w.members {
 		if o != m {
 			w.net.Cut(string(m.name), string(o.name))
@@ -185,21 +186,21 @@ func (w *world) same() {
 	})
 }
 
-func (m *member) addr(port string) string { return m.host.IP().String() + port }
+func (m *server) addr(port string) string { return m.host.IP().String() + port }
 
-func (m *member) clock() time.Time { return time.Now().Add(time.Duration(m.clockOff.Load())) }
+func (m *server) clock() time.Time { return time.Now().Add(time.Duration(m.clockOff.Load())) }
 
 // open opens a replica on the member's disk.
-func (m *member) open(first bool) {
+func (m *server) open(first bool) {
 	m.w.t.Helper()
 	if err := m.tryOpen(first); err != nil {
 		m.w.t.Fatal(err)
 	}
 }
 
-func (m *member) named(i int) pbs.ReplicaName { return pbs.ReplicaName(fmt.Sprintf("n%d", i)) }
+func (m *server) named(i int) pbs.ReplicaName { return pbs.ReplicaName(fmt.Sprintf("n%d", i)) }
 
-func (m *member) tryOpen(first bool) error {
+func (m *server) tryOpen(first bool) error {
 	m.w.t.Helper()
 	ctx := m.w.t.Context()
 	listener, err := m.host.Listen(ctx, raftPort)
@@ -233,7 +234,7 @@ func quiet() *slog.Logger {
 }
 
 // work is the duties: they note their terms, and take a moment to end.
-func (m *member) work(ctx context.Context, term uint64) error {
+func (m *server) work(ctx context.Context, term uint64) error {
 	if m.working.Swap(true) {
 		m.w.t.Errorf("%s: duties of term %d began before those of an earlier term had ended", m.name, term)
 	}
@@ -244,7 +245,7 @@ func (m *member) work(ctx context.Context, term uint64) error {
 	return nil
 }
 
-func (m *member) run() {
+func (m *server) run() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	m.cancel, m.done = cancel, make(chan error, 1)
 	var err error
@@ -256,7 +257,7 @@ func (m *member) run() {
 }
 
 // stop ends the replica as its process's end does, and returns what Run returned.
-func (m *member) stop(cause error) error {
+func (m *server) stop(cause error) error {
 	if m.done == nil {
 		return nil
 	}
@@ -269,21 +270,21 @@ func (m *member) stop(cause error) error {
 	return err
 }
 
-func (m *member) kill() { _ = m.stop(cluster.ErrKilled) }
+func (m *server) kill() { _ = m.stop(cluster.ErrKilled) }
 
-func (m *member) restart() {
+func (m *server) restart() {
 	m.w.t.Helper()
 	m.open(false)
 	m.run()
 }
 
 // write commits a name that can be looked for.
-func (m *member) write(name string) error {
+func (m *server) write(name string) error {
 	_, err := m.propose(request(), name)
 	return err
 }
 
-func (m *member) propose(id pbs.RequestID, name string) (command.Outcome, error) {
+func (m *server) propose(id pbs.RequestID, name string) (command.Outcome, error) {
 	ctx, cancel := context.WithTimeout(m.w.t.Context(), 5*time.Second)
 	defer cancel()
 	return m.replica.Propose(ctx, note(id, name))
@@ -309,7 +310,7 @@ func request() pbs.RequestID {
 }
 
 // sees reads and tells whether the name was committed.
-func (m *member) sees(name string) (bool, error) {
+func (m *server) sees(name string) (bool, error) {
 	ctx, cancel := context.WithTimeout(m.w.t.Context(), 10*time.Second)
 	defer cancel()
 	v, err := m.replica.Read(ctx, cluster.Fresh)
@@ -331,14 +332,14 @@ type question struct {
 type answer struct {
 	Index, Term uint64
 	Clock       time.Time
-	Status      cluster.Status
+	Status      member.Status
 	Start       cluster.StartAnswer
 	End         cluster.LogEnd
 	Rescue      cluster.Rescue
 	Err         string
 }
 
-func (m *member) serve(r *cluster.Replica, l net.Listener) {
+func (m *server) serve(r *cluster.Replica, l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -348,7 +349,7 @@ func (m *member) serve(r *cluster.Replica, l net.Listener) {
 	}
 }
 
-func (m *member) reply(r *cluster.Replica, conn net.Conn) {
+func (m *server) reply(r *cluster.Replica, conn net.Conn) {
 	defer conn.Close()
 	var q question
 	if gob.NewDecoder(conn).Decode(&q) != nil {
@@ -385,7 +386,7 @@ func (m *member) reply(r *cluster.Replica, conn net.Conn) {
 	_ = gob.NewEncoder(conn).Encode(a)
 }
 
-type peers struct{ m *member }
+type peers struct{ m *server }
 
 func (p peers) ask(ctx context.Context, what, addr string) (answer, error) {
 	return p.question(ctx, question{What: what}, addr)
@@ -422,7 +423,7 @@ func (p peers) Clock(ctx context.Context, addr string) (time.Time, error) {
 	return a.Clock, err
 }
 
-func (p peers) Status(ctx context.Context, addr string) (cluster.Status, error) {
+func (p peers) Status(ctx context.Context, addr string) (member.Status, error) {
 	a, err := p.ask(ctx, "status", addr)
 	return a.Status, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"rampart/cluster"
 	"rampart/cluster/blob"
+	"rampart/cluster/member"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -106,9 +107,9 @@ func (b *bench) Read(_ context.Context, mode cluster.Mode) (*state.View, error) 
 
 func (b *bench) ReadIndex(context.Context) (uint64, uint64, error) { return b.index, 1, nil }
 func (b *bench) Age() time.Duration                                { return 0 }
-func (b *bench) Status() cluster.Status                            { return cluster.Status{Applied: b.index} }
+func (b *bench) Status() member.Status                             { return member.Status{Applied: b.index} }
 
-func (b *bench) Statuses(context.Context) []cluster.Status { return []cluster.Status{b.Status()} }
+func (b *bench) Statuses(context.Context) []member.Status { return []member.Status{b.Status()} }
 
 func (b *bench) Leader() (string, bool, bool)                     { return "s1:15001", true, true }
 func (b *bench) Transfer(context.Context, pbs.ReplicaName) error  { return nil }

@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -25,7 +26,7 @@ func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusReque
 	if err != nil {
 		return nil, err
 	}
-	all := []cluster.Status{c.Replica.Status()}
+	all := []member.Status{c.Replica.Status()}
 	if !r.Msg.GetLocal() {
 		all = c.Replica.Statuses(ctx)
 	}
@@ -48,11 +49,11 @@ func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusReque
 }
 
 // assess adds what this replica makes of what all of them told.
-func assess(out *api.StatusReply, all []cluster.Status) {
-	verdicts, condition, mayFail := cluster.Assess(all)
+func assess(out *api.StatusReply, all []member.Status) {
+	verdicts, condition, mayFail := member.Assess(all)
 	out.Health, out.MayFail = string(condition), uint32(mayFail)
-	out.Advice = cluster.Advise(all)
-	if advice := cluster.WithoutQuorum(all); advice != "" {
+	out.Advice = member.Advise(all)
+	if advice := member.WithoutQuorum(all); advice != "" {
 		out.Advice = append(out.Advice, advice)
 	}
 	for i, v := range verdicts {
@@ -61,7 +62,7 @@ func assess(out *api.StatusReply, all []cluster.Status) {
 }
 
 // StatusMessage writes a replica's status as it travels.
-func StatusMessage(s cluster.Status) *api.ReplicaStatus {
+func StatusMessage(s member.Status) *api.ReplicaStatus {
 	out := &api.ReplicaStatus{
 		Name: string(s.Self.Name), ServerId: s.Self.ServerID, Address: s.Self.Address, Role: string(s.Role),
 		Term: s.Term, CommitIndex: s.Commit, AppliedIndex: s.Applied, Version: s.Self.Version, Build: s.Self.Build,

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"rampart/cluster"
+	"rampart/cluster/member"
 )
 
 // readyAge is how long a replica may not have heard of its leader and still call
@@ -32,7 +32,7 @@ func (s Services) Readyz() http.Handler {
 }
 
 // stops returns the first alarm that keeps the replica from serving.
-func stops(alarms []cluster.Alarm) string {
+func stops(alarms []member.Alarm) string {
 	for _, a := range alarms {
 		if !a.Serves {
 			return a.Text

@@ -5,32 +5,32 @@ import (
 	"strings"
 	"testing"
 
-	"rampart/cluster"
+	"rampart/cluster/member"
 )
 
 // ill is a replica with a status of its own.
 type ill struct {
 	*bench
-	status cluster.Status
+	status member.Status
 }
 
-func (i ill) Status() cluster.Status { return i.status }
+func (i ill) Status() member.Status { return i.status }
 
 // TestReadyz_AlarmsThatStopAndThoseThatDoNot: a replica with a slow disk serves, one
 // that waits for room does not, and says why.
 func TestReadyz_AlarmsThatStopAndThoseThatDoNot(t *testing.T) {
-	slow := cluster.Alarm{Kind: cluster.AlarmSick, Text: "writes are slow", Serves: true}
-	full := cluster.Alarm{Kind: cluster.AlarmFull, Text: "waiting for room"}
+	slow := member.Alarm{Kind: member.AlarmSick, Text: "writes are slow", Serves: true}
+	full := member.Alarm{Kind: member.AlarmFull, Text: "waiting for room"}
 	for _, c := range []struct {
 		name   string
-		status cluster.Status
+		status member.Status
 		code   int
 		says   string
 	}{
-		{"well", cluster.Status{Applied: 1}, 200, "ok"},
-		{"slow", cluster.Status{Applied: 1, Alarms: []cluster.Alarm{slow}}, 200, "ok"},
-		{"full", cluster.Status{Applied: 1, Alarms: []cluster.Alarm{slow, full}}, 503, "waiting for room"},
-		{"empty", cluster.Status{}, 503, "the state has not been loaded"},
+		{"well", member.Status{Applied: 1}, 200, "ok"},
+		{"slow", member.Status{Applied: 1, Alarms: []member.Alarm{slow}}, 200, "ok"},
+		{"full", member.Status{Applied: 1, Alarms: []member.Alarm{slow, full}}, 503, "waiting for room"},
+		{"empty", member.Status{}, 503, "the state has not been loaded"},
 	} {
 		b := newBench(t)
 		b.Cluster.Replica = ill{b, c.status}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -22,8 +23,8 @@ type Replica interface {
 	ReadIndex(ctx context.Context) (index, term uint64, err error)
 	Age() time.Duration
 	Changed() <-chan struct{} // closed when the state is a newer one
-	Status() cluster.Status
-	Statuses(ctx context.Context) []cluster.Status
+	Status() member.Status
+	Statuses(ctx context.Context) []member.Status
 	Leader() (address string, self, ok bool)
 	Transfer(ctx context.Context, to pbs.ReplicaName) error
 	Snapshot(ctx context.Context) (*cluster.Saved, error)

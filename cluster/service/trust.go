@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -203,11 +204,11 @@ func (t *Trust) mayLose(ctx context.Context, host pbs.HostName) error {
 	}
 	voters, left := 0, 0
 	for _, s := range t.Replica.Statuses(ctx) {
-		if s.Role == cluster.Nonvoter {
+		if s.Role == member.Nonvoter {
 			continue
 		}
 		voters++
-		if s.Role != cluster.Unreachable && s.Self.Name != pbs.ReplicaName(host) {
+		if s.Role != member.Unreachable && s.Self.Name != pbs.ReplicaName(host) {
 			left++
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli/admin"
-	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cmd/rampart/server"
 	"rampart/transport/api"
 )
@@ -98,7 +98,7 @@ func TestBackups_TroubleIsTold(t *testing.T) {
 			n := 0
 			for _, r := range reply.Msg.GetReplicas() {
 				for _, a := range r.GetAlarmDetails() {
-					if a.GetKind() == string(cluster.AlarmBackup) && a.GetServes() && a.GetAdvice() != "" {
+					if a.GetKind() == string(member.AlarmBackup) && a.GetServes() && a.GetAdvice() != "" {
 						n++
 					}
 				}

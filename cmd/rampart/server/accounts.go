@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/directory"
@@ -57,20 +57,20 @@ func recall(v *state.View, key string) (transport.Account, time.Time, bool) {
 }
 
 // silenceAlarms tell of services of the host that do not answer.
-func (s *Server) silenceAlarms() (all []cluster.Alarm) {
+func (s *Server) silenceAlarms() (all []member.Alarm) {
 	if s.directory == nil {
 		return nil
 	}
 	if silent := s.directory.Silent(); silent.Err != nil {
-		all = append(all, cluster.Alarm{
-			Kind: cluster.AlarmDirectory, Serves: true,
+		all = append(all, member.Alarm{
+			Kind: member.AlarmDirectory, Serves: true,
 			Text:   "the directory of users has not answered since " + silent.Since.UTC().Format(time.RFC3339) + ": " + silent.Err.Error(),
 			Advice: "look at what getent asks on its host (LDAP, SSSD); who is known stays known for a day, owners of jobs for longer",
 		})
 	}
 	if silent := transport.NamesSilent(); silent.Err != nil {
-		all = append(all, cluster.Alarm{
-			Kind: cluster.AlarmNames, Serves: true,
+		all = append(all, member.Alarm{
+			Kind: member.AlarmNames, Serves: true,
 			Text:   "the resolver of host names has not answered since " + silent.Since.UTC().Format(time.RFC3339) + ": " + silent.Err.Error(),
 			Advice: "look at /etc/resolv.conf of its host and at the name servers in it; addresses that are known stay known for a day",
 		})

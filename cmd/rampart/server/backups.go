@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/service"
 	"rampart/fsm/state"
 )
@@ -124,14 +124,14 @@ func (m *backupMaker) settle(trouble string, newest time.Time) {
 }
 
 // alarms tells of a backup that was not made.
-func (m *backupMaker) alarms() []cluster.Alarm {
+func (m *backupMaker) alarms() []member.Alarm {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.trouble == "" {
 		return nil
 	}
-	return []cluster.Alarm{{
-		Kind: cluster.AlarmBackup, Text: m.trouble, Serves: true,
+	return []member.Alarm{{
+		Kind: member.AlarmBackup, Text: m.trouble, Serves: true,
 		Advice: "look at the folder, its owner and its room: rampart cluster snapshot list",
 	}}
 }

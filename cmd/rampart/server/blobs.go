@@ -6,8 +6,8 @@ import (
 	"io"
 	"net/http"
 
-	"rampart/cluster"
 	"rampart/cluster/blob"
+	"rampart/cluster/member"
 	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
@@ -46,13 +46,13 @@ func (s *Server) savedWhole(ctx context.Context) (io.ReadCloser, error) {
 }
 
 // missingScripts is the alarm of a replica that lacks scripts which jobs have.
-func (s *Server) missingScripts() []cluster.Alarm {
+func (s *Server) missingScripts() []member.Alarm {
 	n := s.blobs.Missing()
 	if n == 0 {
 		return nil
 	}
-	return []cluster.Alarm{{
-		Kind: cluster.AlarmScripts, Serves: true, Text: fmt.Sprintf("%d large job scripts are not here yet", n),
+	return []member.Alarm{{
+		Kind: member.AlarmScripts, Serves: true, Text: fmt.Sprintf("%d large job scripts are not here yet", n),
 		Advice: "it fetches them from the other replicas; look whether these are reachable and there is room on the disk",
 	}}
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"rampart/cluster"
 	"rampart/cluster/dispatch"
+	"rampart/cluster/member"
 	"rampart/cluster/sched"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -39,14 +39,14 @@ func readers(open bool) transport.Audience {
 }
 
 // alarms are those of the parts that the replica does not know.
-func (s *Server) alarms() []cluster.Alarm {
+func (s *Server) alarms() []member.Alarm {
 	all := slices.Concat(s.backup.alarms(), s.missingScripts(), s.silenceAlarms())
 	why, holdsUp := s.ledger.Trouble()
 	if why == "" {
 		return all
 	}
-	return append(all, cluster.Alarm{
-		Kind: cluster.AlarmLedger, Text: why, Serves: !holdsUp,
+	return append(all, member.Alarm{
+		Kind: member.AlarmLedger, Text: why, Serves: !holdsUp,
 		Advice: "look at the disk of " + s.config.Home.Accounting() + "; what is not written yet is in the log",
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/cmd/internal/exported"
 	"rampart/cmd/rampart/home"
@@ -64,7 +64,7 @@ func TestMetrics_DocumentsAndRulesNameWhatIsExported(t *testing.T) {
 // TestMetrics_AlarmsAreDocumented: each kind, with what to do.
 func TestMetrics_AlarmsAreDocumented(t *testing.T) {
 	docs := read(t, "../../../docs/operations.md")
-	for _, kind := range cluster.AlarmKinds() {
+	for _, kind := range member.AlarmKinds() {
 		if !strings.Contains(docs, "| `"+string(kind)+"` |") {
 			t.Errorf("docs/operations.md has no line for the alarm %s", kind)
 		}

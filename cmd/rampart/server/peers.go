@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -77,13 +78,13 @@ func (p *peers) Clock(ctx context.Context, address string) (time.Time, error) {
 }
 
 // Status implements cluster.Peers.
-func (p *peers) Status(ctx context.Context, address string) (cluster.Status, error) {
+func (p *peers) Status(ctx context.Context, address string) (member.Status, error) {
 	reply, err := p.at(address).Status(ctx, connect.NewRequest(&api.StatusRequest{Local: true}))
 	if err != nil {
-		return cluster.Status{}, transport.FromWire(err)
+		return member.Status{}, transport.FromWire(err)
 	}
 	if n := len(reply.Msg.GetReplicas()); n != 1 {
-		return cluster.Status{}, fmt.Errorf("%s told of %d replicas, want of itself", address, n)
+		return member.Status{}, fmt.Errorf("%s told of %d replicas, want of itself", address, n)
 	}
 	return statusFromWire(reply.Msg.GetReplicas()[0])
 }
@@ -116,22 +117,22 @@ func (p *peers) standing(ctx context.Context, address, serverID string, unanswer
 	return cluster.StartAnswer{Removed: true}, nil
 }
 
-func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
+func statusFromWire(r *api.ReplicaStatus) (member.Status, error) {
 	digest, err := strconv.ParseUint(r.GetDigest(), 16, 64)
 	if err != nil && r.GetDigest() != "" {
-		return cluster.Status{}, fmt.Errorf("status of %s: digest %q", r.GetName(), r.GetDigest())
+		return member.Status{}, fmt.Errorf("status of %s: digest %q", r.GetName(), r.GetDigest())
 	}
 	var marks []command.Mark
 	for _, m := range r.GetMarks() {
 		marks = append(marks, command.Mark{Index: m.GetIndex(), Digest: m.GetDigest()})
 	}
-	return cluster.Status{
+	return member.Status{
 		Self: state.Replica{
 			Name: pbs.ReplicaName(r.GetName()), ServerID: r.GetServerId(), Address: r.GetAddress(),
 			GossipAddress: r.GetGossipAddress(), Host: pbs.HostName(r.GetHost()), Version: r.GetVersion(), Build: r.GetBuild(),
 			FeatureLevel: r.GetFeatureLevel(), Generation: r.GetGeneration(), Start: r.GetStart(), Zone: r.GetZone(),
 		},
-		Role: cluster.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),
+		Role: member.Role(r.GetRole()), Term: r.GetTerm(), Commit: r.GetCommitIndex(), Applied: r.GetAppliedIndex(),
 		Digest: digest, LastContact: time.Duration(r.GetLastContactMs()) * time.Millisecond,
 		Alarms: alarmsFromWire(r), Marks: marks, Voter: r.GetVoter(), Class: pbs.RTTClass(r.GetRttClass()),
 		Disk: store.Disk{
@@ -144,10 +145,10 @@ func statusFromWire(r *api.ReplicaStatus) (cluster.Status, error) {
 	}, nil
 }
 
-func alarmsFromWire(r *api.ReplicaStatus) []cluster.Alarm {
-	var all []cluster.Alarm
+func alarmsFromWire(r *api.ReplicaStatus) []member.Alarm {
+	var all []member.Alarm
 	for _, a := range r.GetAlarmDetails() {
-		all = append(all, cluster.Alarm{Kind: cluster.AlarmKind(a.GetKind()), Text: a.GetText(), Advice: a.GetAdvice(), Serves: a.GetServes()})
+		all = append(all, member.Alarm{Kind: member.AlarmKind(a.GetKind()), Text: a.GetText(), Advice: a.GetAdvice(), Serves: a.GetServes()})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 
 // What keeps a leader from looking after the members is said when it is new, and once a minute.
 func TestRoll_News(t *testing.T) {
-	k, now, said := newRoll(), time.Unix(1000, 0), 0
+	k, now, said := NewRoll(), time.Unix(1000, 0), 0
 	for i := range 240 { // two minutes
 		for _, err := range []error{errors.New("no quorum without s3"), fmt.Errorf("s%d is silent", i/100)} {
-			if k.news(err, now.Add(time.Duration(i)*lookEvery)) {
+			if k.News(err, now.Add(time.Duration(i)*500*time.Millisecond)) {
 				said++
 			}
 		}

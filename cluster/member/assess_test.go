@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"slices"
@@ -73,7 +73,7 @@ func TestAssess(t *testing.T) {
 		if last := verdicts[len(verdicts)-1]; c.advice != "" && !slices.Contains(last.Advice, c.advice) {
 			t.Errorf("%s: %q", c.name, last.Advice)
 		}
-		if last := verdicts[len(verdicts)-1]; c.all[len(c.all)-1].stalled() && len(last.Advice) != 1 {
+		if last := verdicts[len(verdicts)-1]; c.all[len(c.all)-1].Stalled() && len(last.Advice) != 1 {
 			t.Errorf("%s: what follows from the stall is said, too: %q", c.name, last.Advice)
 		}
 	}

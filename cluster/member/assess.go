@@ -1,4 +1,4 @@
-package cluster
+package member
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func Assess(all []Status) (verdicts []Verdict, c Condition, mayFail int) {
 		}
 		if s.Voter {
 			voters++
-			if s.answers() {
+			if s.Answers() {
 				answer++
 			}
 		}
@@ -105,7 +105,7 @@ func assess(s Status, leader *Status) Verdict {
 	v.Lag = max(leader.Commit, s.Applied) - s.Applied
 	switch {
 	case s.Term == 0: // its Raft has not started; an alarm says why
-	case s.stalled(): // an alarm says so
+	case s.Stalled(): // an alarm says so
 	case s.Voter && v.Lag > farBehind:
 		bad("wait: it catches up. If it does not, look at its disk and CPU")
 	case s.Voter && s.LastContact > longSilent*time.Duration(s.Class.Factor()):
