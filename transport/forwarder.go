@@ -69,7 +69,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.errors.write(w, r, refuseCall(caller, r.URL.Path, known))
 		return
 	}
-	done, err := f.uploads.admit(r, caller)
+	done, err := f.uploads.admit(r, caller, http.NewResponseController(w).SetReadDeadline)
 	if err != nil {
 		f.errors.write(w, r, err)
 		return

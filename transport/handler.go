@@ -135,7 +135,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, caller Caller, f
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
-	done, err := h.uploads.admit(r, caller)
+	done, err := h.uploads.admit(r, caller, http.NewResponseController(w).SetReadDeadline)
 	if err != nil {
 		h.fail(w, r, err)
 		return

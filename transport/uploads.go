@@ -3,7 +3,9 @@ package transport
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,9 +17,9 @@ const (
 	// smallBody is how much of a request is of no concern.
 	smallBody = 256 << 10
 	// userBodies is how much of one user's requests a process takes at a time, and allBodies that
-	// of all together; one greater request goes alone.
+	// of all together; one greater request goes alone, and leaves room for another user's.
 	userBodies = 64 << 20
-	allBodies  = 256 << 20
+	allBodies  = 2*maxBody + userBodies
 	// bodyPatience is how long a request waits for its turn: most of its body waits at its sender.
 	bodyPatience = 5 * time.Second
 )
@@ -27,11 +29,12 @@ type uploads struct {
 	mu      sync.Mutex
 	all     int64
 	users   map[string]int64
-	changed chan struct{} // closed when something was given back
+	coming  map[*delivery]struct{} // bodies that have room and are read
+	changed chan struct{}          // closed when something was given back
 }
 
 func newUploads() *uploads {
-	return &uploads{users: make(map[string]int64), changed: make(chan struct{})}
+	return &uploads{users: make(map[string]int64), coming: make(map[*delivery]struct{}), changed: make(chan struct{})}
 }
 
 // errCrowded refuses a request whose turn did not come.
@@ -39,7 +42,8 @@ var errCrowded = pbs.Errorf(pbs.ResourceBusy, "too much is being sent at once: %
 
 // admit returns when a request may be read, and what ends its share. What it says to have is
 // waited for here; of one that does not say, or is compressed, only when it proves to be long.
-func (u *uploads) admit(r *http.Request, c Caller) (release func(), err error) {
+// By setDeadline reads of the body end at a time; nil: they do not.
+func (u *uploads) admit(r *http.Request, c Caller, setDeadline func(time.Time) error) (release func(), err error) {
 	if endless[r.URL.Path] || twoWay(r.URL.Path) || !strings.HasPrefix(r.URL.Path, rpcPrefix) {
 		return func() {}, nil
 	}
@@ -51,13 +55,17 @@ func (u *uploads) admit(r *http.Request, c Caller) (release func(), err error) {
 		if r.ContentLength <= smallBody {
 			return func() {}, nil
 		}
-		release, err := u.wait(r.Context(), who, r.ContentLength)
+		body := &delivery{ReadCloser: r.Body, setDeadline: setDeadline}
+		release, err := u.wait(r.Context(), who, r.ContentLength, body)
 		if err != nil { // whoever sends reads the refusal when he is done
-			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, r.ContentLength))
+			body.begin(r.ContentLength)
+			_, _ = io.Copy(io.Discard, io.LimitReader(body, r.ContentLength))
 		}
+		r.Body = body
 		return release, err
 	}
-	body := &unsized{ReadCloser: r.Body, wait: func() (func(), error) { return u.wait(r.Context(), who, maxBody) }}
+	coming := &delivery{ReadCloser: r.Body, setDeadline: setDeadline}
+	body := &unsized{ReadCloser: coming, wait: func() (func(), error) { return u.wait(r.Context(), who, maxBody, coming) }}
 	if compressed(r.Header) {
 		body.read = smallBody // of what it becomes nothing is known
 	}
@@ -124,25 +132,31 @@ func (b *unsized) end() {
 	}
 }
 
-func (u *uploads) wait(ctx context.Context, who string, size int64) (release func(), err error) {
+// wait returns when there is room for a body, and what gives it back. Those that come slowly make
+// room.
+func (u *uploads) wait(ctx context.Context, who string, size int64, d *delivery) (release func(), err error) {
 	patience := time.NewTimer(bodyPatience)
 	defer patience.Stop()
+	look := time.NewTicker(bodyLooks)
+	defer look.Stop()
 	for {
-		ok, changed := u.take(who, size)
+		ok, changed := u.take(who, size, d)
 		if ok {
-			return sync.OnceFunc(func() { u.give(who, size) }), nil
+			return sync.OnceFunc(func() { u.give(who, size, d) }), nil
 		}
+		u.hurry()
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-patience.C:
 			return nil, errCrowded
+		case <-look.C:
 		case <-changed:
 		}
 	}
 }
 
-func (u *uploads) take(who string, size int64) (ok bool, changed <-chan struct{}) {
+func (u *uploads) take(who string, size int64, d *delivery) (ok bool, changed <-chan struct{}) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	fits := func(used, most int64) bool { return used == 0 || used+size <= most }
@@ -151,12 +165,26 @@ func (u *uploads) take(who string, size int64) (ok bool, changed <-chan struct{}
 	}
 	u.users[who] += size
 	u.all += size
+	u.coming[d] = struct{}{}
+	d.begin(size)
 	return true, nil
 }
 
-func (u *uploads) give(who string, size int64) {
+// hurry ends the bodies that come slowly: somebody waits for their room.
+func (u *uploads) hurry() {
+	u.mu.Lock()
+	all := slices.Collect(maps.Keys(u.coming))
+	u.mu.Unlock()
+	for _, d := range all {
+		d.hurry()
+	}
+}
+
+func (u *uploads) give(who string, size int64, d *delivery) {
+	d.end()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	delete(u.coming, d)
 	u.all -= size
 	if u.users[who] -= size; u.users[who] == 0 {
 		delete(u.users, who)

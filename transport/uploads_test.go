@@ -35,17 +35,17 @@ func TestUploads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUploads()
 		large := int64(userBodies/2 + 1)
-		release, err := u.admit(upload(large), person("ann"))
+		release, err := u.admit(upload(large), person("ann"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := u.admit(upload(large), person("ann")); !errors.Is(err, errCrowded) || pbs.CodeOf(err) != pbs.ResourceBusy || time.Since(began) != bodyPatience {
+		if _, err := u.admit(upload(large), person("ann"), nil); !errors.Is(err, errCrowded) || pbs.CodeOf(err) != pbs.ResourceBusy || time.Since(began) != bodyPatience {
 			t.Errorf("a second one, after %s: %v", time.Since(began), err)
 		}
 		for who, size := range map[string]int64{"ann": smallBody, "bob": large} {
 			began := time.Now()
-			done, err := u.admit(upload(size), person(who))
+			done, err := u.admit(upload(size), person(who), nil)
 			if err != nil || time.Since(began) > 0 {
 				t.Fatalf("%d bytes of %s, after %s: %v", size, who, time.Since(began), err)
 			}
@@ -53,7 +53,7 @@ func TestUploads(t *testing.T) {
 		}
 		turn := make(chan error)
 		go func() {
-			done, err := u.admit(upload(maxBody), person("ann"))
+			done, err := u.admit(upload(maxBody), person("ann"), nil)
 			turn <- err
 			done()
 		}()
@@ -75,7 +75,7 @@ func TestUploads(t *testing.T) {
 func TestUploads_OfNoKnownSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUploads()
-		hold, err := u.admit(upload(userBodies), person("ann"))
+		hold, err := u.admit(upload(userBodies), person("ann"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestUploads_OfNoKnownSize(t *testing.T) {
 			{"long", chunked(upload(smallBody + 1)), smallBody, true},
 			{"compressed", upload(1000, "Content-Encoding", "gzip"), 0, true},
 		} {
-			done, err := u.admit(c.r, person("ann"))
+			done, err := u.admit(c.r, person("ann"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

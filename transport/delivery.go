@@ -1,0 +1,98 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"rampart/fsm/pbs"
+)
+
+const (
+	// bodyGrace is how long a body may take whatever its size. Then it has to come at slowestBody,
+	// in bytes per second, and at briskBody as long as others wait for its room.
+	bodyGrace   = 30 * time.Second
+	slowestBody = 256 << 10
+	briskGrace  = 2 * time.Second
+	briskBody   = 1 << 20
+	// bodyLooks is how often who waits for room looks who comes slowly.
+	bodyLooks = 500 * time.Millisecond
+)
+
+// errSlow ends a body that comes too slowly.
+var errSlow = pbs.Errorf(pbs.ResourceBusy, "the request came too slowly: %d KiB/s are the least for a large one, %d KiB/s while others wait", slowestBody>>10, briskBody>>10)
+
+// A delivery is the body of a request that has room in memory and is being read.
+type delivery struct {
+	io.ReadCloser
+	setDeadline func(time.Time) error // nil: reads cannot be ended
+
+	mu      sync.Mutex
+	began   time.Time // zero: it has no room yet
+	read    int64
+	over    bool // all is read, or nobody reads any more
+	hurried bool
+}
+
+// begin notes that a body of that size has room.
+func (d *delivery) begin(size int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.began = time.Now()
+	d.endReadsLocked(d.began.Add(bodyGrace + time.Duration(size)*time.Second/slowestBody))
+}
+
+// Read implements io.Reader.
+func (d *delivery) Read(p []byte) (int, error) {
+	n, err := d.ReadCloser.Read(p)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.read += int64(n)
+	if err != nil && !d.over && !d.began.IsZero() {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			d.hurried = true
+		}
+		d.endLocked()
+	}
+	if err != nil && d.hurried && !errors.Is(err, io.EOF) {
+		err = errSlow
+	}
+	return n, err
+}
+
+// hurry ends the reads if the body has come slowly so far.
+func (d *delivery) hurry() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	late := time.Since(d.began) - briskGrace
+	if d.over || d.hurried || late <= 0 || d.read >= int64(late.Seconds()*briskBody) {
+		return
+	}
+	d.hurried = true
+	d.endReadsLocked(time.Now())
+}
+
+func (d *delivery) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.endLocked()
+}
+
+// endLocked lifts the deadline: the connection may stay for the next request.
+func (d *delivery) endLocked() {
+	if d.over {
+		return
+	}
+	d.over = true
+	if !d.hurried {
+		d.endReadsLocked(time.Time{})
+	}
+}
+
+func (d *delivery) endReadsLocked(at time.Time) {
+	if d.setDeadline != nil {
+		_ = d.setDeadline(at) // what cannot bound its reads does not
+	}
+}

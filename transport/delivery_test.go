@@ -1,0 +1,104 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/transport/api/apiconnect"
+)
+
+// coming is a request whose body a sender writes; it is served, and served's outcome comes back.
+func coming(t *testing.T, u *uploads, who string, size int64) (sender net.Conn, served <-chan error) {
+	t.Helper()
+	here, there := net.Pipe()
+	t.Cleanup(func() { _, _ = here.Close(), there.Close() })
+	r := httptest.NewRequest(http.MethodPost, apiconnect.BatchSubmitProcedure, io.LimitReader(here, size))
+	r.ContentLength = size
+	out := make(chan error, 1)
+	go func() {
+		done, err := u.admit(r, person(who), here.SetReadDeadline)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r.Body)
+			done()
+		}
+		out <- err
+	}()
+	return there, out
+}
+
+// TestDelivery_SlowOnesMakeRoom: who sends nothing holds nobody's room, and who sends briskly is
+// not hurried.
+func TestDelivery_SlowOnesMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUploads()
+		_, slow := coming(t, u, "ann", maxBody)
+		synctest.Wait()
+		large := int64(4 << 20)
+		brisk, served := coming(t, u, "bob", userBodies)
+		go func() {
+			for range userBodies / large {
+				time.Sleep(time.Second)
+				_, _ = brisk.Write(make([]byte, large))
+			}
+		}()
+		began := time.Now()
+		if done, err := u.admit(upload(maxBody), person("eve"), nil); err != nil || time.Since(began) > 0 {
+			t.Fatalf("beside the greatest of another user, after %s: %v", time.Since(began), err)
+		} else {
+			done()
+		}
+		for _, who := range []string{"ann", "bob"} {
+			done, err := u.admit(upload(large), person(who), nil)
+			if wait := time.Since(began); (err == nil) != (who == "ann") || who == "ann" && wait > briskGrace+2*bodyLooks {
+				t.Errorf("%s, after %s: %v", who, wait, err)
+			}
+			if err == nil {
+				done()
+			}
+		}
+		if err := <-slow; !errors.Is(err, errSlow) {
+			t.Errorf("the slow one: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("the brisk one: %v", err)
+		}
+		if u.all != 0 || len(u.users)+len(u.coming) != 0 {
+			t.Errorf("%d bytes of %v are left", u.all, u.users)
+		}
+	})
+}
+
+// TestDelivery_Ends: a large body has an end also where nobody waits for its room, and a
+// connection whose body has come whole has no deadline any more.
+func TestDelivery_Ends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUploads()
+		began := time.Now()
+		_, slow := coming(t, u, "ann", 32<<20)
+		if err := <-slow; !errors.Is(err, errSlow) {
+			t.Error(err)
+		}
+		if took, most := time.Since(began), bodyGrace+32<<20/slowestBody*time.Second; took > most || took < bodyGrace {
+			t.Errorf("after %s, not %s", took, most)
+		}
+		var at time.Time
+		r := upload(32 << 20)
+		done, err := u.admit(r, person("ann"), func(d time.Time) error {
+			at = d
+			return nil
+		})
+		if err != nil || at.IsZero() {
+			t.Fatal(at, err)
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || !at.IsZero() {
+			t.Errorf("deadline %s, %v", at, err)
+		}
+		done()
+	})
+}
