@@ -206,10 +206,8 @@ func (l *Loop) bars(v *state.View) (barred, tame map[pbs.JobID]bool) {
 			tame[whole(v, id)] = true
 		}
 	}
-	for t := range v.HookTasks() {
-		if t.Event == "postqueuejob" {
-			barred[t.Job] = true
-		}
+	for id := range v.NewToHooks() {
+		barred[id] = true
 	}
 	return barred, tame
 }

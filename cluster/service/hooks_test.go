@@ -215,7 +215,7 @@ func TestHooks_SubmissionWaitsForPostqueuejob(t *testing.T) {
 	for j := range b.store.View().Jobs() {
 		id = j.ID
 	}
-	if !unseen(b.store.View(), id) {
+	if !b.store.View().IsNewToHooks(id) {
 		t.Fatal("no hook has to see it")
 	}
 	var seqs []uint64
@@ -223,7 +223,7 @@ func TestHooks_SubmissionWaitsForPostqueuejob(t *testing.T) {
 		seqs = append(seqs, task.Seq)
 	}
 	b.do(&command.HookTasksDone{Seqs: seqs})
-	if unseen(b.store.View(), id) {
+	if b.store.View().IsNewToHooks(id) {
 		t.Error("the hooks have seen it")
 	}
 }

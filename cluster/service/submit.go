@@ -12,7 +12,6 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
-	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
 )
@@ -59,7 +58,7 @@ func (b *Batch) postQueued(ctx context.Context, id pbs.JobID) {
 	for {
 		changed := b.Replica.Changed()
 		v, err := b.Replica.Read(ctx, cluster.Stale)
-		if err != nil || !v.HasHooksAt("postqueuejob") || !unseen(v, id) {
+		if err != nil || !v.HasHooksAt("postqueuejob") || !v.IsNewToHooks(id) {
 			return
 		}
 		select {
@@ -68,16 +67,6 @@ func (b *Batch) postQueued(ctx context.Context, id pbs.JobID) {
 		case <-changed:
 		}
 	}
-}
-
-// unseen reports whether hooks of postqueuejob have still to see a job.
-func unseen(v *state.View, id pbs.JobID) bool {
-	for t := range v.HookTasks() {
-		if t.Event == "postqueuejob" && t.Job == id {
-			return true
-		}
-	}
-	return false
 }
 
 // submission returns the command that queues the job. All that a replica would

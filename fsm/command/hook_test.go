@@ -229,7 +229,13 @@ func TestHook_TasksOfCommittedEvents(t *testing.T) {
 	if len(tasks) != 1 || tasks[0].Job != "1.srv" || tasks[0].Event != "postqueuejob" {
 		t.Fatalf("tasks %+v", tasks)
 	}
+	if !w.View().IsNewToHooks("1.srv") || w.View().IsNewToHooks("0.srv") {
+		t.Error("the hooks have another job to see")
+	}
 	w.must(&HookTasksDone{Seqs: []uint64{tasks[0].Seq}})
+	if w.View().IsNewToHooks("1.srv") {
+		t.Error("the hooks have seen the job")
+	}
 	for range w.View().HookTasks() {
 		t.Error("the task is still there")
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,14 @@ func TestHookTasks_EachQueue(t *testing.T) {
 				seen = append(seen, task.Event+" "+e.Value)
 			}
 		}
+	}
+	for j := range w.View().Jobs() {
+		if jobs := slices.Collect(w.View().NewToHooks()); !slices.Equal(jobs, []pbs.JobID{j.ID, j.ID, j.ID}) {
+			t.Errorf("new to hooks are %v", jobs)
+		}
+	}
+	if err := w.View().Check(); err != nil {
+		t.Error(err)
 	}
 	want := []string{"postqueuejob way", "postqueuejob in", "postqueuejob other"}
 	if len(seen) != len(want) || seen[0] != want[0] || seen[1] != want[1] || seen[2] != want[2] {

@@ -23,7 +23,7 @@ func (tx *Tx) emptied() *Tx {
 	t.cluster, t.sums.cluster = tx.cluster, tx.sums.cluster
 	t.hosts, t.requests, t.requestAge = tx.hosts, tx.requests, tx.requestAge
 	t.tokens, t.identities, t.replicas = tx.tokens, tx.identities, tx.replicas
-	t.mails, t.hookTasks, t.accounts = tx.mails, tx.hookTasks, tx.accounts
+	t.mails, t.hookTasks, t.unseen, t.accounts = tx.mails, tx.hookTasks, tx.unseen, tx.accounts
 	t.disown()
 	t.digest = t.sums.cluster + t.sums.server
 	t.digest += t.hosts.sum() + t.requests.sum() + t.tokens.sum() + t.identities.sum() + t.replicas.sum()

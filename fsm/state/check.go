@@ -88,6 +88,15 @@ func (t *tables) checkIndexes() error {
 	if n := t.blobs.items.Len(); n != blobs {
 		errs = append(errs, fmt.Errorf("index scripts that are blobs has %d entries, want %d", n, blobs))
 	}
+	tasks := 0
+	for task := range t.hookTasks.all() {
+		if task.ofNewJob() {
+			tasks++
+		}
+	}
+	if n := t.unseen.items.Len(); n != tasks {
+		errs = append(errs, fmt.Errorf("index jobs that are new to hooks has %d entries, want %d", n, tasks))
+	}
 	sharers := 0
 	for v := range t.Vnodes() {
 		if v.anyIndirect() {

@@ -207,6 +207,28 @@ func (t *tables) HookFile(hook string, kind HookFileKind) ([]byte, bool) {
 // HookTasks yields the events that wait for their hooks, the oldest first.
 func (t *tables) HookTasks() iter.Seq[*HookTask] { return t.hookTasks.all() }
 
+// ofNewJob reports whether hooks of postqueuejob have still to see the job of the event.
+func (t *HookTask) ofNewJob() bool { return t.Event == "postqueuejob" }
+
+// NewToHooks yields the jobs that hooks of postqueuejob have still to see; one may come twice.
+func (t *tables) NewToHooks() iter.Seq[pbs.JobID] {
+	return func(yield func(pbs.JobID) bool) {
+		for task := range t.unseen.all() {
+			if !yield(task.Job) {
+				return
+			}
+		}
+	}
+}
+
+// IsNewToHooks reports whether hooks of postqueuejob have still to see a job.
+func (t *tables) IsNewToHooks(id pbs.JobID) bool {
+	for task := range t.unseen.from(&HookTask{Job: id}) {
+		return task.Job == id
+	}
+	return false
+}
+
 // PutHook stores a hook. Moms get what concerns them anew.
 func (tx *Tx) PutHook(h *Hook) {
 	h.Modified = tx.index
@@ -264,8 +286,9 @@ func (tx *Tx) PutHookTask(task *HookTask) {
 		return
 	}
 	task.Seq, task.At = tx.NextSeq(), tx.Now()
-	_, delta := tx.hookTasks.put(task)
+	old, delta := tx.hookTasks.put(task)
 	tx.digest += delta
+	tx.unseen.move(old, task, (*HookTask).ofNewJob)
 	if oldest, ok := tx.hookTasks.first(); ok && tx.hookTasks.count() > MaxHookTasks {
 		tx.DeleteHookTask(oldest.Seq)
 	}
@@ -273,6 +296,7 @@ func (tx *Tx) PutHookTask(task *HookTask) {
 
 // DeleteHookTask forgets an event whose hooks have run.
 func (tx *Tx) DeleteHookTask(seq uint64) {
-	_, delta := tx.hookTasks.remove(&HookTask{Seq: seq})
+	old, delta := tx.hookTasks.remove(&HookTask{Seq: seq})
 	tx.digest += delta
+	tx.unseen.move(old, nil, (*HookTask).ofNewJob)
 }

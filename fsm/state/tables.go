@@ -56,6 +56,7 @@ type tables struct {
 	byHost     index[Vnode]     // vnodes by host, then creation
 	sharers    index[Vnode]     // vnodes that share amounts of others, in the order of their creation
 	requestAge index[Request]   // requests, oldest first
+	unseen     index[HookTask]  // events of postqueuejob that wait for their hooks, by job
 	counts     table[counted]   // jobs by queue and state; derived, no part of the digest
 	routing    index[Job]       // jobs in routing queues, by queue
 	namesakes  tree[namesake]   // jobs that are not over, by owner and name
@@ -127,7 +128,10 @@ func newTablesUnder(u *undo) tables {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
 		requestAge: newIndex(u, func(a, b *Request) bool { return a.Seq < b.Seq }),
-		counts:     newTable(u, 0, func(a, b *counted) bool { return a.queue < b.queue }),
+		unseen: newIndex(u, func(a, b *HookTask) bool {
+			return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Seq, b.Seq)) < 0
+		}),
+		counts: newTable(u, 0, func(a, b *counted) bool { return a.queue < b.queue }),
 		routing: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
@@ -155,7 +159,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts,
-		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.counts,
+		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()

@@ -21,6 +21,9 @@ import (
 const (
 	// hookTasksAtOnce is how many committed events are dealt with before it is noted.
 	hookTasksAtOnce = 32
+	// hookTasksFor is how long that takes at most, but for the last of them: a job starts when it is
+	// noted that hooks have seen it, and whoever submitted it waits for that.
+	hookTasksFor = 100 * time.Millisecond
 	// hooksLookEvery is how often it is looked which periodic hooks are due.
 	hooksLookEvery = time.Second
 )
@@ -62,6 +65,7 @@ func (h *hooks) serve(ctx context.Context, source dispatch.Source, proposer disp
 // tasks runs the hooks of some committed events, in one session.
 func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Proposer) error {
 	var done []uint64
+	began := time.Now()
 	session := h.runtime.Session()
 	defer session.Close()
 	runs := map[string][]hook.Run{}
@@ -89,7 +93,7 @@ func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Prop
 		if t.Event == "postqueuejob" {
 			h.alter(ctx, v, t.Job, out.Job, proposer)
 		}
-		if done = append(done, t.Seq); len(done) == hookTasksAtOnce {
+		if done = append(done, t.Seq); len(done) == hookTasksAtOnce || time.Since(began) > hookTasksFor {
 			break
 		}
 	}

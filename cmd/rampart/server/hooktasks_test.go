@@ -199,3 +199,27 @@ pbs.event().vnode_list["a"].comment = "seen"
 		return false
 	})
 }
+
+// Slow hooks of postqueuejob hold up the jobs that they are about, and not those that they have seen.
+func TestHooks_SlowOnesHoldUpTheirOwnJob(t *testing.T) {
+	dir := t.TempDir()
+	gate := filepath.Join(dir, "gate")
+	a, _ := serving(t, func(a *alone) {
+		a.hook("slow", "postqueuejob", fmt.Sprintf(`import os, pbs, time
+time.sleep(0.2)
+while pbs.event().job.id.startswith("1.") and not os.path.exists(%q):
+    time.sleep(0.01)
+`, gate), attr.Entry{Name: "alarm", Value: "600"})
+		for range 2 { // one commit has both
+			a.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "s1"}})
+		}
+	})
+	within(t, "the hooks have seen the first job", func() bool { return !a.View().IsNewToHooks("0.srv") })
+	if !a.View().IsNewToHooks("1.srv") {
+		t.Error("nobody waits for the second job")
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the hooks have seen the second job", func() bool { return !a.View().IsNewToHooks("1.srv") })
+}
