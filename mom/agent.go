@@ -214,8 +214,8 @@ func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) er
 // unmixed refuses a run while an earlier one of the job is not over here, or a later one is known.
 func (m *Mom) unmixed(l *life, k spool.TaskKey) error {
 	for _, o := range l.others(k) {
-		if t := o.Task(); t.Key.Run > k.Run || t.State != task.Ended {
-			return pbs.Errorf(pbs.BadState, "run job %s: run %d of it is %s on %s", k.Job, t.Key.Run, t.State, m.config.Host)
+		if t := o.Task(); t.Key.Run > k.Run || t.State() != task.Ended {
+			return pbs.Errorf(pbs.BadState, "run job %s: run %d of it is %s on %s", k.Job, t.Key.Run, t.State(), m.config.Host)
 		}
 	}
 	return nil
@@ -284,7 +284,7 @@ func (m *Mom) forgetJob(ctx context.Context, l *life, k spool.TaskKey) error {
 		return nil
 	}
 	m.lines.Job(daylog.Debug, k.Job, "delete job request received")
-	if t := r.Task(); t.State == task.Ended {
+	if t := r.Task(); t.State() == task.Ended {
 		l.last.keep(t, time.Now())
 	}
 	return l.tell(ctx, k, task.Forget{})

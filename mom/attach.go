@@ -72,7 +72,7 @@ func (l *life) attach(ctx context.Context, r *task.Runner) (net.Conn, error) {
 	defer cancel()
 	for {
 		conn, err := r.Attach()
-		starting := r.Task().State < task.Running
+		starting := r.Task().State() < task.Running
 		switch {
 		case err == nil, !errors.Is(err, proc.ErrNoTerminal):
 			return conn, err

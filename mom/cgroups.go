@@ -126,7 +126,7 @@ func (k kept) Launch(ctx context.Context, t task.Task, p *proc.Spec) ([]spool.Us
 		return nil, err
 	}
 	if k.acts("execjob_launch") || len(room.Folders) > 0 {
-		p.Cgroups, p.First = room.Folders, !t.Sister && t.State == task.Starting
+		p.Cgroups, p.First = room.Folders, !t.Sister() && t.State() == task.Starting
 	}
 	p.Env = slices.DeleteFunc(slices.Clone(p.Env), func(v string) bool { return strings.HasPrefix(v, cudaDevices+"=") })
 	p.Env = append(p.Env, cudaDevices+"="+strings.Join(room.GPUs, ","))
@@ -238,7 +238,7 @@ func (m *Mom) keepCgroups(ctx context.Context, l *life) {
 // lives tells whether a run is not over on this host.
 func (l *life) lives(job string, run uint32) bool {
 	r := l.task(spool.TaskKey{Job: pbs.JobID(job), Run: pbs.RunCount(run)})
-	return r != nil && r.Task().State != task.Ended
+	return r != nil && r.Task().State() != task.Ended
 }
 
 // want returns what a run was given on a host. A vnode belongs to the host whose entry of

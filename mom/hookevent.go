@@ -132,7 +132,7 @@ func (r hookRunner) assign(v *hook.Object, it resource.Item) {
 // failedOf returns the vnodes of hosts on which the job cannot count.
 func failedOf(t task.Task, parts spec.ExecVnode, vnodes []hook.Object) []hook.Object {
 	hosts, err := spec.ParseExecHost(t.Attrs.Get("exec_host"))
-	if t.Trial == nil || err != nil || len(hosts) != len(parts) {
+	if !t.OnTrial() || err != nil || len(hosts) != len(parts) {
 		return nil
 	}
 	bad := map[string]bool{}
@@ -145,7 +145,7 @@ func failedOf(t task.Task, parts spec.ExecVnode, vnodes []hook.Object) []hook.Ob
 }
 
 func (r hookRunner) job(t task.Task) hook.Object {
-	o := hook.Object{Name: string(t.Key.Job), MS: !t.Sister}
+	o := hook.Object{Name: string(t.Key.Job), MS: !t.Sister()}
 	for _, a := range t.Attrs {
 		if a.Name != "resources_used" {
 			o.Attrs = append(o.Attrs, hook.Attr{a.Name, a.Resource, a.Value})

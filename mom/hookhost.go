@@ -103,7 +103,7 @@ func (r hookRunner) periodic(ctx context.Context, h hook.Hook) {
 	}
 	runs := map[string]*task.Runner{}
 	for _, run := range r.life.all() {
-		if t := run.Task(); t.State == task.Running {
+		if t := run.Task(); t.State() == task.Running {
 			e.Jobs = append(e.Jobs, r.job(t))
 			runs[string(t.Key.Job)] = run
 		}

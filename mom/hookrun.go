@@ -66,7 +66,7 @@ func (r hookRunner) start(ctx context.Context, t task.Task, e *hook.Event) (outc
 		return outcome{&hook.Outcome{}}, r.refused(&t, e.Event, out)
 	}
 	r.send(&t, out)
-	if out.Job != nil && len(out.Job.Release) > 0 && t.Trial != nil {
+	if out.Job != nil && len(out.Job.Release) > 0 && t.OnTrial() {
 		return out, r.prune(ctx, t, out.Job.Release)
 	}
 	return out, nil
@@ -93,10 +93,10 @@ func (r hookRunner) refused(t *task.Task, event string, out outcome) error {
 	if out.Failure != "" {
 		failAction(wishes, event, out.Rejected)
 	}
-	if event == "execjob_launch" && t.State == task.Starting && len(wishes.Rerun) == 0 {
+	if event == "execjob_launch" && t.State() == task.Starting && len(wishes.Rerun) == 0 {
 		wishes.Delete = []spool.TaskKey{t.Key}
 	}
-	if t.State != task.Running || t.Sister && event == "execjob_prologue" {
+	if t.State() != task.Running || t.Sister() && event == "execjob_prologue" {
 		wishes.Rerun = nil // it goes back to the queue by itself
 	}
 	if wishes.Offline != "" || len(wishes.Delete)+len(wishes.Rerun)+len(wishes.Jobs) > 0 || wishes.Restart {
@@ -190,7 +190,7 @@ func (r hookRunner) run(ctx context.Context, e *hook.Event, t *task.Task, regard
 
 func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, list []hook.Hook, regardless bool) outcome {
 	m, store := r.mom, r.life.hooks.store
-	e.Mom, e.MS = true, t != nil && !t.Sister
+	e.Mom, e.MS = true, t != nil && !t.Sister()
 	e.Requestor, e.RequestorHost = "pbs_mom", string(m.config.Host)
 	resources := map[string]string{}
 	for _, d := range store.Manifest().Resources {

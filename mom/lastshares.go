@@ -29,7 +29,7 @@ type lastShare struct {
 
 // keep notes the share of a part that is over, and drops those for which nobody has come.
 func (l *lastShares) keep(t task.Task, now time.Time) {
-	if !t.Sister || len(t.Hosts) == 0 {
+	if !t.Sister() || len(t.Hosts) == 0 {
 		return
 	}
 	l.mu.Lock()

@@ -57,8 +57,11 @@ func TestLastShares(t *testing.T) {
 	var l lastShares
 	now := time.Now()
 	part := func(job string, sister bool) task.Task {
-		out := task.Task{Sister: sister, Order: task.Order{Hosts: []task.Host{{Name: "hosta"}, {Name: "hostb"}}}, Peak: task.Peak{CPU: time.Second}}
+		out := task.Task{Order: task.Order{Hosts: []task.Host{{Name: "hosta"}, {Name: "hostb"}}}, Usage: task.Usage{Peak: task.Peak{CPU: time.Second}}}
 		out.Key = spool.TaskKey{Job: "1.srv", Run: 1}
+		if sister {
+			out.Part.Stage = task.PartClean
+		}
 		if job != "" {
 			out.Key.Job = "2.srv"
 		}

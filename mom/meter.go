@@ -163,7 +163,7 @@ func (t tasks) Collect(out chan<- prometheus.Metric) {
 	n := make(map[task.State]int)
 	if l := t.mom.running(); l != nil {
 		for _, r := range l.all() {
-			n[r.Task().State]++
+			n[r.Task().State()]++
 		}
 	}
 	for s := task.Accepted; s <= task.Ended; s++ {

@@ -199,7 +199,7 @@ func (m *Mom) endJobs(ctx context.Context, l *life) {
 	}
 	await(ctx, func() bool {
 		for _, r := range l.all() {
-			if t := r.Task(); t.State != task.Ended || !t.Told {
+			if t := r.Task(); t.State() != task.Ended || !t.Told() {
 				return false
 			}
 		}
@@ -234,7 +234,7 @@ func (m *Mom) Jobs() []pbs.JobID {
 	}
 	var ids []pbs.JobID
 	for _, r := range l.all() {
-		if t := r.Task(); t.State != task.Ended {
+		if t := r.Task(); t.State() != task.Ended {
 			ids = append(ids, t.Key.Job)
 		}
 	}

@@ -46,7 +46,7 @@ func (s sister) Spawn(ctx context.Context, r *connect.Request[api.SpawnRequest])
 
 func spawn(ctx context.Context, r *task.Runner, ev task.Spawn) (uint32, error) {
 	// The job's own program may ask before we have taken note that it runs.
-	if _, err := r.Await(ctx, func(t task.Task) bool { return t.State != task.Starting && t.State != task.Accepted }); err != nil {
+	if _, err := r.Await(ctx, func(t task.Task) bool { return t.State() != task.Starting && t.State() != task.Accepted }); err != nil {
 		return 0, connect.NewError(connect.CodeUnavailable, err)
 	}
 	if err := r.Tell(ctx, ev); err != nil {

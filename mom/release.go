@@ -100,7 +100,7 @@ func (p peers) Leave(ctx context.Context, to task.Host, k spool.TaskKey, reporte
 
 // accounted adds to the answer to a release that is asked what the run, as it was before, has used.
 func (m *Mom) accounted(a *api.Answer, before task.Task) {
-	if before.State == task.Running {
+	if before.State() == task.Running {
 		before.Peak.Wall = max(before.Peak.Wall, before.Active(m.config.System.Elapsed(before.Handle)))
 	}
 	a.Used = used(before.Used())

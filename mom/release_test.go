@@ -504,8 +504,8 @@ func TestRelease_StrangersAreRefused(t *testing.T) {
 		if code := pbs.CodeOf(transport.FromWire(err)); code != pbs.Unauthorized {
 			t.Errorf("a sister ends the part of another: %v", err)
 		}
-		if got := p.moms["hosta"].mom.running().all()[0].Task(); got.State != task.Running {
-			t.Errorf("the run is %s", got.State)
+		if got := p.moms["hosta"].mom.running().all()[0].Task(); got.State() != task.Running {
+			t.Errorf("the run is %s", got.State())
 		}
 	})
 }

@@ -160,7 +160,7 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	req.ToldSeq = told
 	for _, t := range tasks {
 		req.Tasks = append(req.Tasks, &api.TaskReport{
-			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Ended: t.State == task.Ended, Told: t.Told && !untold[t.Key],
+			Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Ended: t.State() == task.Ended, Told: t.Told() && !untold[t.Key],
 		})
 	}
 	return req, nil
@@ -303,7 +303,7 @@ func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
 	var handles []proc.Handle
 	var counts []int // of the handles of each
 	for _, r := range l.all() {
-		if t := r.Task(); t.State == task.Running || t.State == task.Ending {
+		if t := r.Task(); t.State() == task.Running || t.State() == task.Ending {
 			own := t.Handles()
 			runners, counts, handles = append(runners, r), append(counts, len(own)), append(handles, own...)
 		}
@@ -322,7 +322,7 @@ func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
 		own, usage = sum(usage[:counts[i]]), usage[counts[i]:]
 		own = m.measured(r.Task(), own)
 		ev := task.Sampled{Usage: own, Enforce: m.enforced(r.Task().Key)}
-		if err := r.Tell(ctx, ev); err == nil && !r.Task().Sister {
+		if err := r.Tell(ctx, ev); err == nil && !r.Task().Sister() {
 			live = append(live, r.Task())
 		}
 	}

@@ -48,19 +48,19 @@ func (s sister) Join(ctx context.Context, r *connect.Request[api.JoinRunRequest]
 	if err != nil {
 		return nil, err
 	}
-	t, err := runner.Await(ctx, func(t task.Task) bool { return t.State != task.Accepted })
+	t, err := runner.Await(ctx, func(t task.Task) bool { return t.State() != task.Accepted })
 	switch {
 	case err != nil:
 		return nil, connect.NewError(connect.CodeUnavailable, err)
-	case t.State != task.Running && t.Result != nil && t.Result.ExitStatus == task.ExitBadRestart:
+	case t.State() != task.Running && t.Result != nil && t.Result.ExitStatus == task.ExitBadRestart:
 		return nil, pbs.Errorf(pbs.BoundElsewhere, "%s: %s", s.config.Host, t.Result.Comment)
-	case t.HookRefused && t.Result != nil:
+	case t.Part.Why.Has(task.HooksRefused) && t.Result != nil:
 		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Result.Comment)
-	case t.State != task.Running && t.Result != nil && t.Result.Fault != "":
+	case t.State() != task.Running && t.Result != nil && t.Result.Fault != "":
 		return nil, pbs.Errorf(pbs.SystemError, "%s: %s", s.config.Host, t.Result.Comment)
-	case t.State != task.Running && t.Result != nil:
+	case t.State() != task.Running && t.Result != nil:
 		return nil, pbs.Errorf(pbs.BadState, "%s: %s", s.config.Host, t.Result.Comment)
-	case t.State != task.Running:
+	case t.State() != task.Running:
 		return nil, pbs.Refuse(pbs.BadState)
 	}
 	return connect.NewResponse(&api.JoinRunReply{}), nil
@@ -92,8 +92,8 @@ func (s sister) take(req *api.JoinRunRequest, hosts []task.Host) (*task.Runner, 
 	if err != nil {
 		return nil, err
 	}
-	t := task.New(k, attrs(req.GetAttributes()), false, s.config.System.BootID(), cookie)
-	t.Lapse, t.Hosts, t.Host, t.Sister = lapse, hosts, s.config.Host, true
+	t := task.NewPart(k, attrs(req.GetAttributes()), s.config.System.BootID(), cookie)
+	t.Lapse, t.Hosts, t.Host = lapse, hosts, s.config.Host
 	if of := req.GetRestart(); of != nil {
 		t.Checkpoints.Restart = &task.Restart{Of: checkpointID(of)}
 	}
@@ -133,7 +133,7 @@ func (s sister) led(ctx context.Context, job string, run uint32) (*task.Runner, 
 		return nil, err
 	}
 	caller, _ := transport.CallerFrom(ctx)
-	if t := r.Task(); !t.Sister || t.Hosts[0].Name != caller.Host {
+	if t := r.Task(); !t.Sister() || t.Hosts[0].Name != caller.Host {
 		return nil, fmt.Errorf("call of %s about %s: %w", caller.Host, job, pbs.Refuse(pbs.Unauthorized))
 	}
 	return r, nil
@@ -155,17 +155,17 @@ func (s sister) End(ctx context.Context, r *connect.Request[api.EndPartRequest])
 			return nil, connect.NewError(connect.CodeUnavailable, err)
 		}
 	}
-	if t := runner.Task(); t.State != task.Ended {
+	if t := runner.Task(); t.State() != task.Ended {
 		if err := runner.Tell(ctx, endOf(r.Msg, t)); err != nil {
 			return nil, connect.NewError(connect.CodeUnavailable, err)
 		}
 	}
 	first := r.Msg.GetReleased() && !r.Msg.GetReported()
-	t, err := runner.Await(ctx, func(t task.Task) bool { return t.State == task.Ended || first && t.Reckoned() })
-	if err != nil && t.State != task.Ended {
+	t, err := runner.Await(ctx, func(t task.Task) bool { return t.State() == task.Ended || first && t.Reckoned() })
+	if err != nil && t.State() != task.Ended {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
-	return connect.NewResponse(&api.EndPartReply{Share: share(t), Over: t.State == task.Ended}), nil
+	return connect.NewResponse(&api.EndPartReply{Share: share(t), Over: t.State() == task.Ended}), nil
 }
 
 func (s sister) lastShare(ctx context.Context, r *api.EndPartRequest) *api.Share {

@@ -23,12 +23,12 @@ func (s sister) Prologue(ctx context.Context, r *connect.Request[api.ProloguePar
 	if err := runner.Tell(ctx, task.Prologue{}); err != nil {
 		return nil, err
 	}
-	t, err := runner.Await(ctx, func(t task.Task) bool { return t.Prologue > task.PrologueAsked || t.Over() })
+	t, err := runner.Await(ctx, func(t task.Task) bool { return t.Part.Prologue > task.PrologueAsked || t.Over() })
 	switch {
 	case err != nil:
 		return nil, connect.NewError(connect.CodeUnavailable, err)
-	case t.Prologue == task.PrologueFailed:
-		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.PrologueFailure)
+	case t.Part.Prologue == task.PrologueFailed:
+		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Part.Failure)
 	case t.Over():
 		return nil, pbs.Refuse(pbs.BadState)
 	}

@@ -247,7 +247,7 @@ func (m *Mom) relay(runner *task.Runner, p *api.RunTaskReply) {
 	}
 	l.wg.Go(func() {
 		// Before that its output is not open.
-		_, err := runner.Await(l.ctx, func(t task.Task) bool { return t.State != task.Starting })
+		_, err := runner.Await(l.ctx, func(t task.Task) bool { return t.State() != task.Starting })
 		if err != nil {
 			return
 		}
@@ -268,7 +268,7 @@ func begun(ctx context.Context, runner *task.Runner) error {
 	bounded, cancel := context.WithTimeout(ctx, attachWait)
 	defer cancel()
 	_, err := runner.Await(bounded, func(t task.Task) bool {
-		return t.State != task.Accepted && t.State != task.Joining && t.State != task.Starting
+		return t.State() != task.Accepted && t.State() != task.Joining && t.State() != task.Starting
 	})
 	if err != nil && bounded.Err() == nil { // the mom ends
 		return connect.NewError(connect.CodeUnavailable, err)

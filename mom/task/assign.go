@@ -46,10 +46,10 @@ func (Parted) event() {}
 
 // The deeds after a release.
 const (
-	Part   Deed = "tell the sisters of the release"
-	Resize Deed = "fit the job into its new assignment"
-	Renode Deed = "write the node file"
-	Hush   Deed = "end the sisters' programs"
+	TellSisters Deed = "tell the sisters of the release"
+	Resize      Deed = "fit the job into its new assignment"
+	Renode      Deed = "write the node file"
+	Hush        Deed = "end the sisters' programs"
 )
 
 // assign puts another assignment in force.
@@ -57,14 +57,14 @@ func (t Task) assign(ev Assign) (Task, []Action, error) {
 	switch {
 	case ev.Number <= t.Assignment.Number:
 		return t, nil, nil
-	case t.Sister && t.State != Running:
+	case t.Sister() && t.State() != Running:
 		return t, nil, t.refused("assignment")
-	case t.Sister: // its mother superior may be broken: the owner, for one, is as the servers said
+	case t.Sister(): // its mother superior may be broken: the owner, for one, is as the servers said
 		ev.Attrs = ev.Attrs.assignment()
 		t.Attrs, t.Assignment = t.Attrs.assigned(ev.Attrs), t.Assignment.set(ev)
 		t.Assignment.Unfit = ""
 		return t, []Action{{Do: Resize}}, nil
-	case t.State == Ended || t.Attrs == nil:
+	case t.State() == Ended || t.Attrs == nil:
 		return t, nil, t.refused("assignment")
 	}
 	t.Attrs = t.Attrs.assigned(ev.Attrs)
@@ -124,11 +124,11 @@ func (t Task) parting() []Action {
 	if !t.Assignment.open() || t.quit() {
 		return nil
 	}
-	return []Action{{Do: Part}}
+	return []Action{{Do: TellSisters}}
 }
 
 // quit tells whether no sister is told anything any more.
-func (t Task) quit() bool { return t.Gathered || t.State == Ended }
+func (t Task) quit() bool { return t.Life.Sisters == PartsGathered || t.State() == Ended }
 
 func (t Task) parted(ev Parted) (Task, []Action, error) {
 	next, shares := t.Assignment.parted(ev)
@@ -145,16 +145,17 @@ func (t Task) lingers() bool {
 }
 
 func (t Task) hushed() (Task, []Action, error) {
-	if t.State != Gathering || t.Hushed {
+	life, ok := t.Life.sistersTo(hushedWord)
+	if t.State() != Gathering || !ok {
 		return t, nil, nil
 	}
-	t.Hushed = true
+	t.Life = life
 	return t.together()
 }
 
 // members returns the sisters that have not left the run.
 func (t Task) members() []Host {
-	if t.Sister || len(t.Hosts) < 2 {
+	if t.Sister() || len(t.Hosts) < 2 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.Hosts[1:]), func(h Host) bool { return t.Assignment.Members[h.Name] == MemberLeft })

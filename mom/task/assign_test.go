@@ -176,8 +176,8 @@ func TestStep_Releases(t *testing.T) {
 	} {
 		before := fmt.Sprintf("%+v", c.task)
 		next, actions, err := step(c.task, c.event)
-		if (err != nil) != c.refusing || next.State != c.state || words(actions) != c.actions {
-			t.Errorf("%s: %s, %q, %v; want %s, %q", c.name, next.State, words(actions), err, c.state, c.actions)
+		if (err != nil) != c.refusing || next.State() != c.state || words(actions) != c.actions {
+			t.Errorf("%s: %s, %q, %v; want %s, %q", c.name, next.State(), words(actions), err, c.state, c.actions)
 		}
 		var sisters []pbs.HostName
 		for _, h := range next.sisters() {
@@ -203,7 +203,7 @@ func releasing(t *Task) {
 func assignedSister(t *Task) {
 	host := t.Host
 	assigned(t)
-	t.Host, t.Asked, t.Shares = host, false, nil
+	t.Host, t.Life.Sisters, t.Shares = host, PartsUnasked, nil
 }
 
 // The assignment is what the order says: of Resource_List nothing else stays.

@@ -67,10 +67,10 @@ func (t Task) stepCheckpoint(ev Event) (next Task, actions []Action, err error, 
 	case UnsavedTold:
 		return t, nil, nil, true
 	case Exited:
-		if t.State != Running && t.State != Ending {
+		if t.State() != Running && t.State() != Ending {
 			break
 		}
-		hold, waits, fails := t.Checkpoints.Hold.exited(ev.Exit, t.State == Running)
+		hold, waits, fails := t.Checkpoints.Hold.exited(ev.Exit, t.State() == Running)
 		t.Checkpoints.Hold = hold
 		if fails {
 			next, actions, err = t.exited(ev.Exit)
@@ -85,7 +85,7 @@ func (t Task) stepCheckpoint(ev Event) (next Task, actions []Action, err error, 
 func (t Task) withoutHold(ev Event, actions []Action) []Action {
 	switch ev.(type) {
 	case Kill, Abort, Lapsed:
-		if t.Checkpoints.Hold.underWay() && (t.Kill != nil || t.Aborted || t.Fenced) {
+		if t.Checkpoints.Hold.underWay() && (t.Life.Kill.there() || t.Life.forced()) {
 			return append(actions, Action{Do: Halt})
 		}
 	}
@@ -94,11 +94,11 @@ func (t Task) withoutHold(ev Event, actions []Action) []Action {
 
 func (t Task) checkpoint(ev Checkpoint) (Task, []Action, error) {
 	switch {
-	case t.State != Running:
+	case t.State() != Running:
 		return t, nil, t.refused("checkpoint")
 	case t.Checkpoints.Hold.underWay() || t.Checkpoints.Hold.done():
 		return t, nil, nil
-	case t.Sister || !t.savable() || !t.joint() && !ev.Able || t.joint() && !ev.Joint:
+	case t.Sister() || !t.savable() || !t.joint() && !ev.Able || t.joint() && !ev.Joint:
 		return t, nil, pbs.Refuse(pbs.NotSupported)
 	}
 	t.Checkpoints.Snap = t.Checkpoints.Snap.superseded()
@@ -125,9 +125,8 @@ func (t Task) checkpointed(ev Checkpointed) (Task, []Action, error) {
 	switch {
 	case exit != nil:
 		return t.exited(*exit)
-	case t.State == Running: // what the script has left of it would run twice
-		t.State = Ending
-		return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
+	case t.State() == Running: // what the script has left of it would run twice
+		return t.to(endItWord), []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
 	}
 	return t, nil, nil
 }
@@ -151,7 +150,7 @@ func (t Task) resumeCheckpoints() (Task, []Action) {
 // ended by itself.
 func (t Task) ofCheckpoint(e proc.Exit) (spool.Ended, bool) {
 	switch hold := t.Checkpoints.Hold; {
-	case t.Kill != nil || t.Aborted || t.Fenced || e.Fenced:
+	case t.Life.Kill.there() || t.Life.forced() || e.Fenced:
 	case hold.done():
 		return spool.Ended{ExitStatus: ExitCheckpointed, Checkpointed: true, Keepers: t.keepers()}, true
 	case hold.State == HoldUnknown && e.Status > 256:

@@ -40,8 +40,8 @@ func TestCheckpoint_Steps(t *testing.T) {
 			}
 			job, last = next, words(actions)
 		}
-		if last != c.last || job.State != c.state {
-			t.Errorf("%s: %s, %q; want %s, %q", c.name, job.State, last, c.state, c.last)
+		if last != c.last || job.State() != c.state {
+			t.Errorf("%s: %s, %q; want %s, %q", c.name, job.State(), last, c.state, c.last)
 		}
 		if c.status != 0 && (job.Result == nil || job.Result.ExitStatus != c.status) {
 			t.Errorf("%s: result %+v, want %d", c.name, job.Result, c.status)
@@ -91,8 +91,8 @@ func TestCheckpoint_JointSteps(t *testing.T) {
 			}
 			job, last = next, words(actions)
 		}
-		if last != c.last || job.State != c.state || job.Checkpoints.Attempt != c.attempt {
-			t.Errorf("%s: %s, %q, attempt %d; want %s, %q", c.name, job.State, last, job.Checkpoints.Attempt, c.state, c.last)
+		if last != c.last || job.State() != c.state || job.Checkpoints.Attempt != c.attempt {
+			t.Errorf("%s: %s, %q, attempt %d; want %s, %q", c.name, job.State(), last, job.Checkpoints.Attempt, c.state, c.last)
 		}
 		if c.status != 0 && (job.Result == nil || job.Result.ExitStatus != c.status) {
 			t.Errorf("%s: result %+v, want %d", c.name, job.Result, c.status)

@@ -30,7 +30,7 @@ func TestRunner_FolderThatHangs(t *testing.T) {
 		with("exec_host", "hosta/0")(&task)
 		host := hanging{proc.NewFake(nil), make(chan struct{})}
 		s.System = host
-		task.State, task.Told = Ended, true
+		task.Life.State, task.Reports = Ended, EndTold
 		r := NewRunner(s, task)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -7,8 +7,9 @@
 // There are two ways to stop. A Runner whose context ends leaves the job running and
 // its record on disk: the mom goes away. A Kill or Abort is an event, and ends the job.
 //
-//	Accepted --script fetched--> Starting --shim runs--> Running --exit--> Delivering --> Ended
-//	                                                    Running --kill, limit--> Ending --exit--> Delivering
+// The states are those of small machines, each with a table of its moves and a record of its
+// own in the task's: the life of a run, the part of a sister, the assignment, the staging, the
+// suspension, the checkpoints. ../DESIGN.md has their pictures.
 //
 // The package knows no RPC: facts go to mom/spool, from where the mom sends them.
 package task

@@ -9,15 +9,15 @@ import (
 )
 
 func (t Task) failed(ev Failed) (Task, []Action, error) {
-	if t.State != Accepted && t.State != Joining && t.State != Starting {
+	if t.State() != Accepted && t.State() != Joining && t.State() != Starting {
 		return t, nil, nil
 	}
 	status := ev.Status
-	if t.Aborted {
+	if t.Life.Causes.has(Aborted) {
 		status = ExitAborted
 	}
-	t.Barred, t.Staging = t.Barred || ev.Barred, t.Staging.step(notComeWord)
-	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted, Fault: ev.Fault})
+	t.Life.Barred, t.Staging = t.Life.Barred || ev.Barred, t.Staging.step(notComeWord)
+	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Life.Causes.has(Aborted), Fault: ev.Fault})
 }
 
 // neverStarted ends a task whose program did not run, once it is sure that it will not.
@@ -32,11 +32,14 @@ func (t Task) neverStarted(result spool.Ended) (Task, []Action, error) {
 // found takes back that the program did not run: a shim that an earlier mom spawned has
 // come before the bar.
 func (t Task) found(ev Launched) (Task, []Action, error) {
-	if t.State != Delivering || !t.Result.NeverStarted {
+	if t.State() != Delivering || !t.Result.NeverStarted {
 		return t, nil, nil
 	}
-	t.State, t.Result = Starting, nil
-	t.Aborted = t.Aborted || t.Gathered // its sisters have left it
+	t = t.to(shimFirstWord)
+	t.Result = nil
+	if t.Life.Sisters == PartsGathered { // they have left it
+		t.Life.Causes |= Aborted
+	}
 	return t.launched(ev)
 }
 
@@ -45,29 +48,24 @@ const fencedComment = "the host ended the job: no server was heard of in time"
 
 // lapsed ends a task of an earlier deadline: its run may have been given up.
 func (t Task) lapsed(now uint64) (Task, []Action, error) {
-	if t.Lapse >= now || t.Fenced {
+	if t.Lapse >= now || t.Life.Causes.has(Fenced) || t.State() > Ending {
 		return t, nil, nil
 	}
-	if t.State == Accepted && t.Staging.underWay() {
-		t.Fenced = true
+	t.Life.Causes |= Fenced
+	switch state := t.State(); {
+	case state == Accepted && t.Staging.underWay():
 		return t, []Action{{Do: Halt}}, nil
-	}
-	switch t.State {
-	case Accepted, Joining:
-		t.Fenced = true
+	case state == Accepted, state == Joining:
 		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
-	case Starting:
-		t.Fenced = true
+	case state == Starting:
 		return t, nil, nil
-	case Running, Ending:
-		t.Fenced, t.State = true, Ending
-		return t, t.terminate(), nil
 	}
-	return t, nil, nil
+	t = t.to(endItWord)
+	return t, t.terminate(), nil
 }
 
 func (t Task) exited(e proc.Exit) (Task, []Action, error) {
-	if t.State != Running && t.State != Ending {
+	if t.State() != Running && t.State() != Ending {
 		return t, nil, nil
 	}
 	rss := e.MaxRSS
@@ -84,20 +82,20 @@ func (t Task) exited(e proc.Exit) (Task, []Action, error) {
 	switch {
 	case t.requeued():
 		result.ExitStatus = ExitRerun
-	case t.Aborted:
+	case t.Life.Causes.has(Aborted):
 		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "the mom ended its jobs"
-	case t.LostHost != "":
-		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "Job ended, the part on host "+string(t.LostHost)+" is lost"
-	case t.Breach != 0:
-		result.ExitStatus = t.Breach
-	case e.Fenced || t.Fenced:
+	case t.Life.LostHost != "":
+		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "Job ended, the part on host "+string(t.Life.LostHost)+" is lost"
+	case t.Life.Breach != 0:
+		result.ExitStatus = t.Life.Breach
+	case e.Fenced || t.Life.Causes.has(Fenced):
 		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, fencedComment
 	}
 	return t.conclude(result)
 }
 
 func (t Task) vanished() (Task, []Action, error) {
-	if t.State != Running && t.State != Ending {
+	if t.State() != Running && t.State() != Ending {
 		return t, nil, nil
 	}
 	next, actions, err := t.lost("the job's processes are gone")
@@ -110,7 +108,7 @@ func (t Task) lost(why string) (Task, []Action, error) {
 	t.Staging = t.Staging.step(notComeWord)
 	result := spool.Ended{
 		ExitStatus: ExitAborted, Used: t.Used(), Comment: why, Lost: true,
-		NeverStarted: (t.State == Accepted || t.State == Joining) && t.Attrs != nil,
+		NeverStarted: (t.State() == Accepted || t.State() == Joining) && t.Attrs != nil,
 	}
 	if t.requeued() {
 		result.ExitStatus = ExitRerun
@@ -120,7 +118,7 @@ func (t Task) lost(why string) (Task, []Action, error) {
 
 // delivery throws the output of a run away that will be repeated.
 func (t Task) delivery() []Action {
-	if t.Result.NeverStarted && !t.Barred {
+	if t.Result.NeverStarted && !t.Life.Barred {
 		return []Action{{Do: Bar}}
 	}
 	switch {
@@ -130,7 +128,7 @@ func (t Task) delivery() []Action {
 		return []Action{{Do: Discard}}
 	case len(t.itemsOut()) > 0 && !t.Staging.isOut():
 		return []Action{{Do: StageOut}}
-	case t.Asked && !t.Gathered:
+	case t.Life.Sisters.open():
 		return []Action{{Do: Gather}}
 	}
 	return []Action{{Do: Deliver}}
@@ -140,63 +138,55 @@ func (t Task) delivery() []Action {
 func (t Task) again() bool { return t.requeued() || t.Result.Lost && t.rerunnable() }
 
 func (t Task) kill(ev Kill) (Task, []Action, error) {
-	k := ev.Killing
-	if t.Kill != nil {
-		k.Requeue = k.Requeue || t.Kill.Requeue
-		k.Delay = min(k.Delay, t.Kill.Delay)
-	}
-	sooner := t.Kill == nil || k.Delay < t.Kill.Delay || t.Preterm
+	k, sooner := t.Life.Kill.with(ev.Killing)
 	if next, actions, waits := t.preterm(Kill{Killing: k, Hooks: ev.Hooks}); waits {
 		return next, actions, nil
 	}
-	t.Preterm = false
-	if t.State == Accepted && t.Staging.underWay() {
-		t.Kill = &k
-		return t, []Action{{Do: Halt}}, nil
-	}
-	switch t.State {
-	case Accepted, Joining:
-		t.Kill = &k
-		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
-	case Starting:
-		t.Kill = &k
-		return t, []Action{{Do: Halt}}, nil
-	case Running, Ending:
-		t.Kill, t.State = &k, Ending
-		if sooner {
-			return t, t.terminate(), nil
-		}
+	if t.State() > Ending { // it has ended, and the report is on its way
+		t.Life.Kill = t.Life.Kill.step(agreedWord)
 		return t, nil, nil
 	}
-	return t, nil, nil // it has ended, and the report is on its way
+	t.Life.Kill = t.Life.Kill.step(killWord)
+	t.Life.Kill.Killing = k
+	switch state := t.State(); {
+	case state == Accepted && t.Staging.underWay():
+		return t, []Action{{Do: Halt}}, nil
+	case state == Accepted, state == Joining:
+		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
+	case state == Starting:
+		return t, []Action{{Do: Halt}}, nil
+	}
+	t = t.to(endItWord)
+	if !sooner {
+		return t, nil, nil
+	}
+	return t, t.terminate(), nil
 }
 
 // exitKilled is the exit status of a job that was ended before it had begun.
 const exitKilled = 256 + int(syscall.SIGTERM)
 
 func (t Task) abort() (Task, []Action, error) {
-	if t.State == Accepted && t.Staging.underWay() {
-		t.Aborted = true
-		return t, []Action{{Do: Halt}}, nil
-	}
-	switch t.State {
-	case Accepted, Joining:
-		t.Aborted = true
-		return t.lost("the mom was stopped")
-	case Starting:
-		t.Aborted = true
+	if t.State() > Ending {
 		return t, nil, nil
-	case Running, Ending:
-		t.Aborted, t.State = true, Ending
-		return t, t.terminate(), nil
 	}
-	return t, nil, nil
+	t.Life.Causes |= Aborted
+	switch state := t.State(); {
+	case state == Accepted && t.Staging.underWay():
+		return t, []Action{{Do: Halt}}, nil
+	case state == Accepted, state == Joining:
+		return t.lost("the mom was stopped")
+	case state == Starting:
+		return t, nil, nil
+	}
+	t = t.to(endItWord)
+	return t, t.terminate(), nil
 }
 
 // terminate asks the processes to end, or makes them.
 func (t Task) terminate() []Action {
 	delay := t.killDelay()
-	if t.Aborted || t.Fenced || delay <= 0 || t.Checkpoints.Hold.done() && t.Kill == nil {
+	if t.Life.forced() || delay <= 0 || t.Checkpoints.Hold.done() && !t.Life.Kill.there() {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
 	}
 	actions := []Action{{Do: Send, Signal: syscall.SIGTERM}, {Do: Grace, After: delay}}
@@ -207,14 +197,14 @@ func (t Task) terminate() []Action {
 }
 
 func (t Task) graceOver() (Task, []Action, error) {
-	if t.State != Ending && (t.State != Gathering || !t.live()) {
+	if t.State() != Ending && (t.State() != Gathering || !t.live()) {
 		return t, nil, nil
 	}
 	return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
 }
 
 func (t Task) delivered(ev Delivered) (Task, []Action, error) {
-	if t.State != Delivering {
+	if t.State() != Delivering {
 		return t, nil, nil
 	}
 	result := *t.Result
@@ -232,13 +222,13 @@ func (t Task) delivered(ev Delivered) (Task, []Action, error) {
 	if t.Released() {
 		result.Present = t.Present()
 	}
-	t.State, t.Result = Ended, &result
-	t.Barred = t.Barred || result.NeverStarted
+	t = t.to(deliveredWord)
+	t.Result, t.Life.Barred = &result, t.Life.Barred || result.NeverStarted
 	return t, []Action{{Do: Report}, {Do: Clean}}, nil
 }
 
 func (t Task) forget() (Task, []Action, error) {
-	if t.State != Ended {
+	if t.State() != Ended {
 		return t, nil, t.refused("forget")
 	}
 	return t, []Action{{Do: Drop}}, nil

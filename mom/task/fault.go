@@ -58,9 +58,9 @@ func (r *Runner) hindered(ev Event, why error) Event {
 	failed, over := ev.(Failed)
 	_, staged := ev.(StagedIn)
 	switch {
-	case t.Sister || !r.fresh || t.Aborted:
+	case t.Sister() || !r.fresh || t.Life.Causes.has(Aborted):
 		return ev
-	case (t.State == Accepted || t.State == Joining) && (!t.Staging.underWay() || staged):
+	case (t.State() == Accepted || t.State() == Joining) && (!t.Staging.underWay() || staged):
 		switch ev.(type) {
 		case Accept, Fetched, Joined, JoinFailed, StagedIn, Failed:
 		default: // what is under way may still go on to the program
@@ -69,8 +69,8 @@ func (r *Runner) hindered(ev Event, why error) Event {
 		if !over {
 			ev = Failed{Status: ExitRetry, Reason: why.Error(), Fault: r.site.Host}
 		}
-	case t.State == Starting && over && failed.Barred:
-	case t.Result != nil && t.Result.NeverStarted && t.Barred && !t.Told:
+	case t.State() == Starting && over && failed.Barred:
+	case t.Result != nil && t.Result.NeverStarted && t.Life.Barred && !t.Told():
 	default:
 		return ev
 	}

@@ -30,11 +30,11 @@ func (t Task) Fits(number uint64) bool { return t.Assignment.fits(number) }
 // whoever asks it for a program: the numbers of nodes are not the same (specification:
 // reliable-startup section 9.6).
 func (t Task) Behind(number uint64) bool {
-	return t.Sister && t.Tolerates() && t.Assignment.Number < number
+	return t.Sister() && t.Tolerates() && t.Assignment.Number < number
 }
 
 // unstarted tells whether the program of a mother superior is still to be started.
-func (t Task) unstarted() bool { return t.State == Accepted || t.starting() }
+func (t Task) unstarted() bool { return t.State() == Accepted || t.starting() }
 
 // tellable tells whether a sister may be told what became of its part: that it is over, or, when
 // nothing of it can be withdrawn, its assignment. Before the program the hooks here see that first.
@@ -68,7 +68,7 @@ func (s *Site) resize(ctx, stoppable context.Context, t Task) Event {
 	switch {
 	case stoppable.Err() != nil:
 		return nil
-	case !t.Sister:
+	case !t.Sister():
 		if err != nil {
 			s.unfit(t)
 		}

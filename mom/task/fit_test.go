@@ -126,7 +126,7 @@ func TestRunner_FitsBeforeTheProgram(t *testing.T) {
 				go p.r.Run(ctx, Fetched{})
 				bounded, end := context.WithTimeout(ctx, time.Hour)
 				defer end()
-				last, err := p.r.Await(bounded, func(t Task) bool { return t.StartedAt != 0 || t.State == Ended })
+				last, err := p.r.Await(bounded, func(t Task) bool { return t.Life.StartedAt != 0 || t.State() == Ended })
 				if err != nil {
 					t.Error(err)
 				}
@@ -181,7 +181,7 @@ func TestRunner_KilledWhileItFits(t *testing.T) {
 		if err := p.r.Tell(ctx, Kill{}); err != nil {
 			t.Fatal(err)
 		}
-		if last, err := p.r.Await(ctx, func(t Task) bool { return t.State == Ended }); err != nil || !last.Result.NeverStarted {
+		if last, err := p.r.Await(ctx, func(t Task) bool { return t.State() == Ended }); err != nil || !last.Result.NeverStarted {
 			t.Errorf("%+v, %v", last.Result, err)
 		}
 		if d := time.Since(p.begun); d > time.Minute+time.Second {
@@ -204,8 +204,8 @@ func TestRunner_FitsAfterARestart(t *testing.T) {
 		go r.Run(ctx, Resume{"boot", true})
 		bounded, end := context.WithTimeout(ctx, time.Minute)
 		defer end()
-		if last, err := r.Await(bounded, func(t Task) bool { return t.StartedAt != 0 && !t.Assignment.untold() }); err != nil {
-			t.Errorf("it is %s, untold %v, %v", last.State, last.Assignment.Members, err)
+		if last, err := r.Await(bounded, func(t Task) bool { return t.Life.StartedAt != 0 && !t.Assignment.untold() }); err != nil {
+			t.Errorf("it is %s, untold %v, %v", last.State(), last.Assignment.Members, err)
 		}
 		cancel()
 		<-r.Done()

@@ -83,7 +83,7 @@ func (r *Runner) launching(ctx context.Context, t Task, spec *proc.Spec) ([]spoo
 	t = recount(spec, t, r.Task())
 	used = append(used, more...)
 	prologues := s.prologues
-	if t.Trial != nil {
+	if t.Life.Trial != nil {
 		prologues = r.provingSisters
 	}
 	if err := prologues(ctx, r.Task()); err != nil {
@@ -169,7 +169,7 @@ func (s *Site) ending(ctx context.Context, t Task) []spool.Used {
 
 // hooked notes what hooks have set. From now on the mom's own measure of it does not count.
 func (t Task) hooked(ev Hooked) (Task, []Action, error) {
-	if t.State == Ended {
+	if t.State() == Ended {
 		return t, nil, nil
 	}
 	t.HookUsed = overlaid(t.HookUsed, ev.Used)

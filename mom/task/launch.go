@@ -54,7 +54,7 @@ func (s *Site) confirm(ctx, start context.Context, t Task) Event {
 	for {
 		var script []byte
 		var err error
-		if t.Sister {
+		if t.Sister() {
 			t, err = s.admit(start, t)
 		} else {
 			script, err = s.Scripts.Script(start, t.Key)
@@ -63,7 +63,7 @@ func (s *Site) confirm(ctx, start context.Context, t Task) Event {
 			return nil
 		}
 		if err == nil {
-			if t.Sister {
+			if t.Sister() {
 				return s.take(ctx, start, t)
 			}
 			if !t.Script {

@@ -49,8 +49,8 @@ func TestRunner_KilledBeforeTheServersAnswer(t *testing.T) {
 				}
 				bounded, end := context.WithTimeout(ctx, time.Second)
 				defer end()
-				if last, err := r.Await(bounded, func(t Task) bool { return t.State == Ended }); err != nil {
-					t.Errorf("it is %s, %v", last.State, err)
+				if last, err := r.Await(bounded, func(t Task) bool { return t.State() == Ended }); err != nil {
+					t.Errorf("it is %s, %v", last.State(), err)
 				}
 				cancel()
 				<-r.Done()

@@ -8,19 +8,6 @@ import (
 	"rampart/mom/spool"
 )
 
-// A LeaveStage is what is next at a sister whose last process is gone (specification: ramp-down
-// section 9.3). The numbers are in records on disk.
-type LeaveStage uint8
-
-// The stages.
-const (
-	LeaveEpilogue LeaveStage = iota // execjob_epilogue, or execjob_abort
-	LeaveReport                     // a mother superior that goes on without the host saves what the part has used
-	LeaveEnd                        // execjob_end
-	LeaveFiles                      // the removal of what the run has left on the host
-	LeaveNothing                    // all of that is removed
-)
-
 // The events of a sister's end.
 type (
 	// Dismiss ends a sister's part: the run goes on without its host.
@@ -49,18 +36,18 @@ const (
 
 // Reckoned tells whether what a part has used is final but for what its last hooks set.
 func (t Task) Reckoned() bool {
-	return t.State == Ended || t.State == Delivering && t.Leave > LeaveEpilogue
+	return t.State() == Ended || t.Part.Stage > PartEpilogue
 }
 
 // EndEvents are those of hooks of a run that is over: what happens is different where the start has
 // failed (specification: ramp-down section 17). A sister has some at each stage of its end.
 func (t Task) EndEvents() []string {
 	switch {
-	case t.Abandoned:
+	case t.Part.Why.Has(Abandoned):
 		return []string{"execjob_abort"}
-	case t.Sister && t.Leave == LeaveEpilogue:
+	case t.Sister() && t.Part.Stage <= PartEpilogue:
 		return []string{"execjob_epilogue"}
-	case t.Sister:
+	case t.Sister():
 		return []string{"execjob_end"}
 	case t.Result != nil && t.Result.NeverStarted:
 		return []string{"execjob_abort", "execjob_epilogue", "execjob_end"}
@@ -69,20 +56,20 @@ func (t Task) EndEvents() []string {
 }
 
 // LastEvents tells whether no hooks of the run come after those of EndEvents.
-func (t Task) LastEvents() bool { return !t.Sister || t.Abandoned || t.Leave == LeaveEnd }
+func (t Task) LastEvents() bool { return !t.Sister() || t.Part.lastHooks() }
 
 func (t Task) dismiss() (Task, []Action, error) {
 	if t.Over() {
 		return t, nil, nil
 	}
-	t.Dismissed, t.Kill = true, new(Killing)
+	t.Part.Why |= Dismissed
 	return t.leave(spool.Ended{ExitStatus: exitEnded})
 }
 
 // received is what the log of a sister says when her part is ended by others; empty: nothing. It is
 // written when the record has it, and so at most once: a mom that dies in between leaves none.
 func received(before, after Task, ev Event) string {
-	if before.Result != nil || after.Result == nil || !after.Sister {
+	if before.Result != nil || after.Result == nil || !after.Sister() {
 		return ""
 	}
 	switch ev := ev.(type) {
@@ -110,7 +97,7 @@ func (t Task) leave(result spool.Ended) (Task, []Action, error) {
 		t.Result = &result
 	}
 	if t.live() {
-		t.State = Ending
+		t.Part, _ = t.Part.step(endPartWord)
 		return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
 	}
 	return t.left()
@@ -118,79 +105,65 @@ func (t Task) leave(result spool.Ended) (Task, []Action, error) {
 
 // left goes on with what follows the last program: hooks, where the host had joined.
 func (t Task) left() (Task, []Action, error) {
-	if t.State == Accepted && t.Result.NeverStarted {
-		next, actions, err := t.over()
-		return next, append(actions, Action{Do: Clean}), err
+	if t.Result.NeverStarted {
+		if part, ok := t.Part.step(neverPartWord); ok {
+			next, actions, err := t.over(part)
+			return next, append(actions, Action{Do: Clean}), err
+		}
 	}
-	t.State = Delivering
-	return t, t.leaving(), nil
-}
-
-// leaving is what is to be done at a stage of the end.
-func (t Task) leaving() []Action {
-	switch t.Leave {
-	case LeaveReport:
-		return []Action{{Do: AwaitReport, After: hearFor}}
-	case LeaveFiles:
-		return []Action{{Do: Remove}}
-	}
-	return []Action{{Do: Conclude}}
+	t.Part, _ = t.Part.step(noProgramsWord)
+	return t, t.Part.deeds(), nil
 }
 
 // concluded notes what hooks of the end have set.
 func (t Task) concluded(ev Delivered) (Task, []Action, error) {
-	if t.State != Delivering {
+	part, ok := t.Part.concluded()
+	if !ok {
 		return t, nil, nil
 	}
-	t.HookUsed = overlaid(t.HookUsed, ev.Used)
-	switch {
-	case t.LastEvents():
-		t.Leave = LeaveFiles
-	case t.Dismissed:
-		t.Leave = LeaveReport
-	default:
-		t.Leave = LeaveEnd
-	}
-	return t, t.leaving(), nil
+	t.Part, t.HookUsed = part, overlaid(t.HookUsed, ev.Used)
+	return t, part.deeds(), nil
 }
 
 // reported lets a part go on that waits for its mother superior.
 func (t Task) reported() (Task, []Action, error) {
-	if t.State != Delivering || t.Leave != LeaveReport {
+	part, ok := t.Part.step(reportedWord)
+	if !ok {
 		return t, nil, nil
 	}
-	t.Leave = LeaveEnd
-	return t, t.leaving(), nil
+	t.Part = part
+	return t, part.deeds(), nil
 }
 
 func (t Task) removed(ev Removed) (Task, []Action, error) {
-	if t.State != Delivering || t.Leave != LeaveFiles {
-		return t, nil, nil
+	on := removedWord
+	if ev.Hangs {
+		on = hangsWord
 	}
-	if !ev.Hangs {
-		t.Leave = LeaveNothing
+	if part, ok := t.Part.step(on); ok {
+		return t.over(part)
 	}
-	return t.over()
+	return t, nil, nil
 }
 
 // resumeOver tells the end of a part that is over, if that was not told yet, and removes what an earlier
 // mom has not.
 func (t Task) resumeOver() (Task, []Action, error) {
 	var actions []Action
-	if !t.Told {
+	if !t.Told() {
 		actions = append(actions, Action{Do: Report})
 	}
-	if t.Leave != LeaveNothing {
+	if t.Part.Stage != PartClean {
 		actions = append(actions, Action{Do: Clean})
 	}
 	return t, actions, nil
 }
 
 // over ends a part of which nothing is left: only then do others hear so.
-func (t Task) over() (Task, []Action, error) {
+func (t Task) over(part Part) (Task, []Action, error) {
 	result := *t.Result
 	result.Used = t.Used()
-	t.State, t.Result = Ended, &result
+	t.Part, t.Result = part, &result
 	return t, []Action{{Do: Report}}, nil
 }
 

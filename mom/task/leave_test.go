@@ -15,11 +15,11 @@ import (
 
 // The end of a sister's part, step by step (specification: ramp-down section 9.3).
 func TestStep_SisterLeaves(t *testing.T) {
-	due := func(s LeaveStage) func(*Task) {
-		return func(t *Task) { t.Leave, t.Result = s, &spool.Ended{ExitStatus: 265} }
+	due := func(s PartStage) func(*Task) {
+		return func(t *Task) { t.Part.Stage, t.Result = s, &spool.Ended{ExitStatus: 265} }
 	}
-	dismissed := func(t *Task) { t.Dismissed = true }
-	abandoned := func(t *Task) { t.Abandoned = true }
+	dismissed := func(t *Task) { t.Part.Why |= Dismissed }
+	abandoned := func(t *Task) { t.Part.Why |= Abandoned }
 	resume := Resume{"boot", true}
 	const ends, waits, removes = "run the hooks of the end", "wait for the mother superior", "remove the files"
 	for _, c := range []struct {
@@ -27,36 +27,36 @@ func TestStep_SisterLeaves(t *testing.T) {
 		task    Task
 		event   Event
 		state   State
-		stage   LeaveStage
+		stage   PartStage
 		actions string
 	}{
-		{"its host is released", in(Running, sister), Dismiss{}, Delivering, LeaveEpilogue, ends},
-		{"its host is released, programs run", in(Running, sister, running(ProgramRunning)), Dismiss{}, Ending, LeaveEpilogue, "send killed; allow a grace of 10s"},
-		{"its host is released again", in(Delivering, sister, dismissed), Dismiss{}, Delivering, LeaveEpilogue, ""},
-		{"its epilogue is over", in(Delivering, sister), Delivered{}, Delivering, LeaveEnd, ends},
-		{"a released one's epilogue is over", in(Delivering, sister, dismissed), Delivered{}, Delivering, LeaveReport, waits + " of 10s"},
-		{"what it has used is known", in(Delivering, sister, dismissed, due(LeaveReport)), Reported{}, Delivering, LeaveEnd, ends},
-		{"what it has used is known twice", in(Delivering, sister, dismissed, due(LeaveEnd)), Reported{}, Delivering, LeaveEnd, ""},
-		{"what it has used is known too early", in(Delivering, sister, dismissed), Reported{}, Delivering, LeaveEpilogue, ""},
-		{"the job ends while it waits", in(Delivering, sister, dismissed, due(LeaveReport)), Kill{}, Delivering, LeaveEnd, ends},
-		{"the mom stops while it waits", in(Delivering, sister, dismissed, due(LeaveReport)), Abort{}, Delivering, LeaveEnd, ends},
-		{"its end hooks are over", in(Delivering, sister, dismissed, due(LeaveEnd)), Delivered{}, Delivering, LeaveFiles, removes},
-		{"the hooks of a start that failed are over", in(Delivering, sister, abandoned), Delivered{}, Delivering, LeaveFiles, removes},
-		{"its files are removed", in(Delivering, sister, dismissed, due(LeaveFiles)), Removed{}, Ended, LeaveNothing, "report the end"},
-		{"its files cannot be removed", in(Delivering, sister, dismissed, due(LeaveFiles)), Removed{Hangs: true}, Ended, LeaveFiles, "report the end"},
-		{"its files are removed twice", in(Ended, sister, dismissed, due(LeaveNothing)), Removed{}, Ended, LeaveNothing, ""},
-		{"restarted before its end was told", in(Ended, sister, dismissed, due(LeaveNothing)), resume, Ended, LeaveNothing, "report the end"},
-		{"restarted when its end was told", in(Ended, sister, dismissed, due(LeaveNothing), told), resume, Ended, LeaveNothing, ""},
-		{"restarted when its removal hung", in(Ended, sister, dismissed, due(LeaveFiles), told), resume, Ended, LeaveFiles, "clean up"},
-		{"restarted in its epilogue", in(Delivering, sister, dismissed), resume, Delivering, LeaveEpilogue, ends},
-		{"restarted while it waits", in(Delivering, sister, dismissed, due(LeaveReport)), resume, Delivering, LeaveReport, waits + " of 10s"},
-		{"restarted in its end hooks", in(Delivering, sister, dismissed, due(LeaveEnd)), resume, Delivering, LeaveEnd, ends},
-		{"restarted in the removal", in(Delivering, sister, dismissed, due(LeaveFiles)), resume, Delivering, LeaveFiles, removes},
+		{"its host is released", in(Running, sister), Dismiss{}, Delivering, PartEpilogue, ends},
+		{"its host is released, programs run", in(Running, sister, running(ProgramRunning)), Dismiss{}, Ending, PartEnding, "send killed; allow a grace of 10s"},
+		{"its host is released again", in(Delivering, sister, dismissed), Dismiss{}, Delivering, PartEpilogue, ""},
+		{"its epilogue is over", in(Delivering, sister), Delivered{}, Delivering, PartEnd, ends},
+		{"a released one's epilogue is over", in(Delivering, sister, dismissed), Delivered{}, Delivering, PartReport, waits + " of 10s"},
+		{"what it has used is known", in(Delivering, sister, dismissed, due(PartReport)), Reported{}, Delivering, PartEnd, ends},
+		{"what it has used is known twice", in(Delivering, sister, dismissed, due(PartEnd)), Reported{}, Delivering, PartEnd, ""},
+		{"what it has used is known too early", in(Delivering, sister, dismissed), Reported{}, Delivering, PartEpilogue, ""},
+		{"the job ends while it waits", in(Delivering, sister, dismissed, due(PartReport)), Kill{}, Delivering, PartEnd, ends},
+		{"the mom stops while it waits", in(Delivering, sister, dismissed, due(PartReport)), Abort{}, Delivering, PartEnd, ends},
+		{"its end hooks are over", in(Delivering, sister, dismissed, due(PartEnd)), Delivered{}, Delivering, PartFiles, removes},
+		{"the hooks of a start that failed are over", in(Delivering, sister, abandoned), Delivered{}, Delivering, PartFiles, removes},
+		{"its files are removed", in(Delivering, sister, dismissed, due(PartFiles)), Removed{}, Ended, PartClean, "report the end"},
+		{"its files cannot be removed", in(Delivering, sister, dismissed, due(PartFiles)), Removed{Hangs: true}, Ended, PartOver, "report the end"},
+		{"its files are removed twice", in(Ended, sister, dismissed, due(PartClean)), Removed{}, Ended, PartClean, ""},
+		{"restarted before its end was told", in(Ended, sister, dismissed, due(PartClean)), resume, Ended, PartClean, "report the end"},
+		{"restarted when its end was told", in(Ended, sister, dismissed, due(PartClean), told), resume, Ended, PartClean, ""},
+		{"restarted when its removal hung", in(Ended, sister, dismissed, due(PartOver), told), resume, Ended, PartOver, "clean up"},
+		{"restarted in its epilogue", in(Delivering, sister, dismissed), resume, Delivering, PartEpilogue, ends},
+		{"restarted while it waits", in(Delivering, sister, dismissed, due(PartReport)), resume, Delivering, PartReport, waits + " of 10s"},
+		{"restarted in its end hooks", in(Delivering, sister, dismissed, due(PartEnd)), resume, Delivering, PartEnd, ends},
+		{"restarted in the removal", in(Delivering, sister, dismissed, due(PartFiles)), resume, Delivering, PartFiles, removes},
 	} {
 		before := fmt.Sprintf("%+v", c.task)
 		next, actions, err := step(c.task, c.event)
-		if err != nil || next.State != c.state || next.Leave != c.stage || words(actions) != c.actions {
-			t.Errorf("%s: %s, stage %d, %q, %v; want %s, %d, %q", c.name, next.State, next.Leave, words(actions), err, c.state, c.stage, c.actions)
+		if err != nil || next.State() != c.state || next.Part.Stage != c.stage || words(actions) != c.actions {
+			t.Errorf("%s: %s, stage %d, %q, %v; want %s, %d, %q", c.name, next.State(), next.Part.Stage, words(actions), err, c.state, c.stage, c.actions)
 		}
 		if after := fmt.Sprintf("%+v", c.task); after != before {
 			t.Errorf("%s: the task was changed in place", c.name)
@@ -77,17 +77,20 @@ type leaver struct {
 // what has come.
 func TestReceived(t *testing.T) {
 	over := &spool.Ended{}
+	part := Task{Part: Part{Stage: PartRunning}}
+	done := part
+	done.Result = over
 	for _, c := range []struct {
 		name          string
 		before, after Task
 		ev            Event
 		want          string
 	}{
-		{"from the mother superior", Task{Sister: true}, Task{Sister: true, Result: over}, Dismiss{}, "DELETE_JOB2 received"},
-		{"from the servers", Task{Sister: true}, Task{Sister: true, Result: over}, Kill{Left: true}, "DELETE_JOB2 received"},
-		{"from both", Task{Sister: true, Result: over}, Task{Sister: true, Result: over}, Dismiss{}, ""},
-		{"the job ends", Task{Sister: true}, Task{Sister: true, Result: over}, Kill{Mother: true}, "KILL_JOB received"},
-		{"the servers end it", Task{Sister: true}, Task{Sister: true, Result: over}, Kill{}, ""},
+		{"from the mother superior", part, done, Dismiss{}, "DELETE_JOB2 received"},
+		{"from the servers", part, done, Kill{Left: true}, "DELETE_JOB2 received"},
+		{"from both", done, done, Dismiss{}, ""},
+		{"the job ends", part, done, Kill{Mother: true}, "KILL_JOB received"},
+		{"the servers end it", part, done, Kill{}, ""},
 		{"a mother superior", Task{}, Task{Result: over}, Kill{}, ""},
 	} {
 		if got := received(c.before, c.after, c.ev); got != c.want {
@@ -193,14 +196,14 @@ func TestRunner_LeavesInOrder(t *testing.T) {
 		order(t, r, Dismiss{})
 		l.wants(t, r, epilogue)
 		if got := r.Task(); !got.Reckoned() || len(got.HookUsed) != 1 {
-			t.Errorf("the part is at %d, hooks have set %v", got.Leave, got.HookUsed)
+			t.Errorf("the part is at %d, hooks have set %v", got.Part.Stage, got.HookUsed)
 		}
 		time.Sleep(hearFor / 2)
 		l.wants(t, r, epilogue)
 		order(t, r, Reported{})
 		l.wants(t, r, whole)
-		if got := r.Task(); got.State != Ended || got.HookUsed[0].Value != "execjob_end" {
-			t.Errorf("the part is %s, hooks have set %v", got.State, got.HookUsed)
+		if got := r.Task(); got.State() != Ended || got.HookUsed[0].Value != "execjob_end" {
+			t.Errorf("the part is %s, hooks have set %v", got.State(), got.HookUsed)
 		}
 	})
 }

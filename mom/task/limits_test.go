@@ -26,15 +26,15 @@ func TestExceeded_ExitStatus(t *testing.T) {
 		{"ncpus", "1", proc.Usage{CPU: 400 * time.Second, Wall: 200 * time.Second}, -25, "ncpus 2.0 exceeded limit 1 (sum)"},
 		{"ncpus", "1", proc.Usage{CPU: 40 * time.Second, Wall: 20 * time.Second}, -24, "ncpus 2.0 exceeded limit 1 (burst)"},
 	} {
-		over, _, err := step(in(Running, limited(c.resource, c.limit)), Sampled{c.used, all})
-		if err != nil || over.Limit != c.words || over.Breach != c.want {
-			t.Errorf("%s: %q, %d, %v", c.resource, over.Limit, over.Breach, err)
+		over, actions, err := step(in(Running, limited(c.resource, c.limit)), Sampled{c.used, all})
+		if err != nil || actions[0] != (Action{Do: Note, Text: c.words}) || over.Life.Breach != c.want {
+			t.Errorf("%s: %q, %d, %v", c.resource, words(actions), over.Life.Breach, err)
 		}
 		ended, _, err := step(over, Exited{Exit: proc.Exit{Status: 256 + 15}})
 		if err != nil || ended.Result == nil || ended.Result.ExitStatus != c.want || pbs.Exceeded(int32(c.want)) == "" {
 			t.Errorf("%s: %+v, %v", c.resource, ended.Result, err)
 		}
-		over.Kill = &Killing{Requeue: true}
+		over.Life.Kill = KillOrder{KillOrdered, Killing{Requeue: true}}
 		if ended, _, _ = step(over, Exited{}); ended.Result.ExitStatus != ExitRerun {
 			t.Errorf("%s, requeued: %+v", c.resource, ended.Result)
 		}

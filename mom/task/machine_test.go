@@ -30,6 +30,12 @@ func drawn[S machineState](begin S, t table[S]) drawing {
 }
 
 var drawings = map[string]drawing{
+	"life":                    drawn(Accepted, lives),
+	"killing":                 drawn(NotKilled, kills),
+	"sisters' parts":          drawn(PartsUnasked, sisterParts),
+	"reports":                 drawn(NothingTold, reportings),
+	"part":                    drawn(PartAccepted, sisterStages),
+	"prologue":                drawn(PrologueUnasked, prologueMoves),
 	"sister in an assignment": drawn(MemberInformed, memberships),
 	"hold":                    drawn(NotHeld, holds),
 	"snap":                    drawn(SnapIdle, snaps),

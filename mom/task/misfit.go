@@ -35,7 +35,7 @@ func hookedOtherwise(before, after Task) bool {
 
 // complain tells in the log, once, which values are left out.
 func (r *Runner) complain(t Task) {
-	if t.Sister {
+	if t.Sister() {
 		return
 	}
 	for _, m := range t.Misfits() {

@@ -34,7 +34,7 @@ func hookCode(err error) int {
 
 // notStarted is what the log says of a start that has failed by itself; empty: it has not.
 func notStarted(before, after Task, ev Event) string {
-	if before.Sister || before.Result != nil || after.Result == nil || before.Kill != nil || before.Aborted || before.Fenced {
+	if before.Sister() || before.Result != nil || after.Result == nil || before.Life.Kill.there() || before.Life.forced() {
 		return ""
 	}
 	status, code := ExitRetry, 0

@@ -249,7 +249,7 @@ func (r *Runner) Write(text string, output, failure bool) error {
 // Append adds output of a program to that of the job, if this host keeps it.
 func (r *Runner) Append(output, failure []byte) error {
 	t := r.Task()
-	if t.Sister || t.interactive() {
+	if t.Sister() || t.interactive() {
 		return nil
 	}
 	return errors.Join(r.site.append(t, stdout, output), r.site.append(t, stderr, failure))

@@ -167,7 +167,7 @@ func (e *errands) idle(p Parted) {
 
 // renode makes the node file that of an assignment.
 func (s *Site) renode(t Task) error {
-	if t.Sister {
+	if t.Sister() {
 		return nil
 	}
 	lines, err := t.nodeFile(string(s.Host))

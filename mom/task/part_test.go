@@ -238,7 +238,7 @@ func BenchmarkRunner_Releases(b *testing.B) {
 		s := testSite(b)
 		s.Peers, s.Lines, s.Logger = p, silence{}, slog.New(slog.DiscardHandler)
 		task := in(Running, after(without(1, AssignDone, all...)))
-		task.Host, task.Asked = all[0], true
+		task.Host, task.Life.Sisters = all[0], PartsAsked
 		for _, h := range all {
 			task.Hosts = append(task.Hosts, Host{Name: h, Address: string(h) + ":15002"})
 		}

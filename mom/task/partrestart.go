@@ -22,7 +22,7 @@ func (RestorePart) event() {}
 // stepRestore starts the programs once, whoever asks again.
 func (t Task) stepRestore(ev RestorePart) (Task, []Action, error) {
 	switch {
-	case !t.Sister || t.State != Running || t.Checkpoints.Restart == nil:
+	case !t.Sister() || t.State() != Running || t.Checkpoints.Restart == nil:
 		return t, nil, t.refused("restart")
 	case t.Checkpoints.Restart.Begun:
 		return t, nil, nil
@@ -82,7 +82,7 @@ func (s *Site) restoredSpec(t Task, a Account, p Program, spec *proc.Spec) error
 	if script == nil {
 		return fmt.Errorf("%w: there is no $action restart", errBadRestart)
 	}
-	if !t.Sister {
+	if !t.Sister() {
 		job := s.spec(t, a)
 		spec.Stdout, spec.Stderr, spec.StdoutInPlace, spec.StderrInPlace = job.Stdout, job.Stderr, job.StdoutInPlace, job.StderrInPlace
 	}
@@ -142,11 +142,11 @@ func (r *Runner) Restore(ctx context.Context) ([]uint32, error) {
 			return nil, err
 		}
 	}
-	t, err := r.Await(ctx, func(t Task) bool { return t.State != Running || !slices.ContainsFunc(t.Programs, Program.restoring) })
+	t, err := r.Await(ctx, func(t Task) bool { return t.State() != Running || !slices.ContainsFunc(t.Programs, Program.restoring) })
 	switch {
 	case err != nil:
 		return nil, err
-	case t.State != Running:
+	case t.State() != Running:
 		return nil, t.refused("restart")
 	}
 	var ids []uint32

@@ -121,9 +121,9 @@ func (t Task) leftBehind() KeptPart {
 	switch c := t.Checkpoints; {
 	case c.Kept != 0:
 		return c.Kept
-	case t.Sister && !t.Dismissed && (c.Attempt > 0 || c.Restart != nil):
+	case t.Sister() && !t.Part.Why.Has(Dismissed) && (c.Attempt > 0 || c.Restart != nil):
 		return PartGoesOn
-	case t.Sister:
+	case t.Sister():
 		return PartKnown
 	case t.Result != nil && t.Result.Checkpointed, t.goesOn():
 		return PartGoesOn
@@ -149,7 +149,7 @@ func (t Task) stepPart(ev Event) (next Task, actions []Action, err error, ok boo
 		return next, actions, err, true
 	case PartKept:
 		t.Checkpoints.Kept = ev.Kept
-		if t.Sister && t.State == Ended && ev.Kept != PartGoesOn {
+		if t.Sister() && t.State() == Ended && ev.Kept != PartGoesOn {
 			actions = append(actions, Action{Do: Clean})
 		}
 		return t, actions, nil, true
@@ -159,7 +159,7 @@ func (t Task) stepPart(ev Event) (next Task, actions []Action, err error, ok boo
 
 func (t Task) savePart(ev SavePart) (Task, []Action, error) {
 	switch {
-	case !t.Sister || t.State != Running:
+	case !t.Sister() || t.State() != Running:
 		return t, nil, t.refused("checkpoint")
 	case ev.Number == t.Checkpoints.Attempt:
 		return t, nil, nil
@@ -175,7 +175,7 @@ func (t Task) savePart(ev SavePart) (Task, []Action, error) {
 
 // withoutPart stops the scripts of a part that ends.
 func (t Task) withoutPart(actions []Action) (Task, []Action) {
-	if t.Checkpoints.Part.State != PartBusy || t.State == Running {
+	if t.Checkpoints.Part.State != PartBusy || t.State() == Running {
 		return t, actions
 	}
 	t.Checkpoints.Part = t.Checkpoints.Part.stopped("the part has ended")

@@ -136,7 +136,7 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 	case Note:
 		r.note(a.Text)
 	case Join:
-		if r.task.Trial != nil {
+		if r.task.Life.Trial != nil {
 			r.begin(ctx, r.joinTolerant)
 			return
 		}
@@ -145,7 +145,7 @@ func (r *Runner) perform(ctx context.Context, a Action) {
 		r.async(ctx, r.site.poll)
 	case Hush:
 		r.async(ctx, r.site.hush)
-	case Part:
+	case TellSisters:
 		r.part(ctx)
 	case Resize:
 		r.resize(ctx)
@@ -190,12 +190,6 @@ func (r *Runner) fact(ctx context.Context, a Action, f spool.Fact, done Event) {
 	r.now(ctx, done)
 }
 
-func (t Task) startedFact() spool.Fact {
-	return spool.Fact{Task: t.Key, Started: &spool.Started{Session: t.Handle.Session, JobDir: t.JobDir, At: t.StartedAt}}
-}
-
-func (t Task) endedFact() spool.Fact { return spool.Fact{Task: t.Key, Ended: t.Result} }
-
 // send sends a signal to all processes of the job: those of this host, and, at a mother
 // superior, those of its sisters. One for a program goes to that one only.
 func (r *Runner) send(ctx context.Context, a Action) {
@@ -214,7 +208,7 @@ func (r *Runner) send(ctx context.Context, a Action) {
 	for _, h := range r.task.handles() {
 		r.signal(h, sig)
 	}
-	if r.task.Asked && !r.task.Gathered && r.task.State != Gathering {
+	if r.task.Life.Sisters.open() && r.task.State() != Gathering {
 		r.pass(ctx, sig, a.Text)
 	}
 	r.hookAfter(ctx, a.Text)

@@ -15,50 +15,48 @@ func (PretermOver) event() {}
 
 // preterm has the hooks asked before the end at somebody's wish, once; false: it does not wait for
 // them. What is forced, and what ends a run that is to be repeated, waits for nobody.
-func (t Task) preterm(k Kill) (Task, []Action, bool) {
+func (t Task) preterm(k Kill) (next Task, actions []Action, waits bool) {
 	switch {
-	case !t.killable() || k.Requeue || k.Delay <= 0 || t.Aborted || t.Fenced:
+	case !t.killable() || k.Requeue || k.Delay <= 0 || t.Life.forced():
 		return t, nil, false
-	case t.Preterm:
-		t.Kill = &k.Killing
-		return t, nil, true
-	case !k.Hooks:
+	case !t.Life.Kill.asked() && !k.Hooks:
 		return t, nil, false
+	case !t.Life.Kill.asked():
+		actions = []Action{{Do: AskPreterm}}
 	}
-	t.Kill, t.Preterm = &k.Killing, true
-	return t, []Action{{Do: AskPreterm}}, true
+	t.Life.Kill = t.Life.Kill.step(askHooksWord)
+	t.Life.Kill.Killing = k.Killing
+	return t, actions, true
 }
 
 // pretermOver ends the job, or lets it run on as if nobody had wished for its end.
 func (t Task) pretermOver(ev PretermOver) (Task, []Action, error) {
-	if !t.Preterm {
+	if !t.Life.Kill.asked() {
 		return t, nil, nil
 	}
-	t.Preterm = false
+	on := agreedWord
+	if ev.Refused && t.killable() {
+		on = refusedWord
+	}
+	t.Life.Kill = t.Life.Kill.step(on)
 	switch {
-	case !t.killable():
+	case !t.killable() || on == refusedWord:
 		return t, nil, nil
-	case ev.Refused:
-		t.Kill = nil
-		return t, nil, nil
-	case t.State != Running:
-		return t.kill(Kill{Killing: *t.Kill})
+	case t.State() != Running:
+		return t.kill(Kill{Killing: t.Life.Kill.Killing})
 	}
-	t.State = Ending
+	t = t.to(endItWord)
 	return t, t.terminate(), nil
 }
 
 // killable tells whether hooks can still refuse the end: the program runs, or is about to.
 func (t Task) killable() bool {
-	return t.State == Accepted || t.State == Joining || t.State == Starting || t.State == Running
+	return t.State() == Accepted || t.State() == Joining || t.State() == Starting || t.State() == Running
 }
-
-// doomed tells whether somebody's wish for the end is to be followed: hooks are not looking at it.
-func (t Task) doomed() bool { return t.Kill != nil && !t.Preterm }
 
 // askAgain has the hooks asked after a restart of the mom.
 func (t Task) askAgain() []Action {
-	if t.Preterm && t.killable() {
+	if t.Life.Kill.asked() && t.killable() {
 		return []Action{{Do: AskPreterm}}
 	}
 	return nil
@@ -77,6 +75,6 @@ func (r *Runner) askPreterm(ctx context.Context) {
 
 // pretermed tells a wish for the end whether there are hooks to ask first.
 func (r *Runner) pretermed(k Kill) Kill {
-	k.Hooks = !r.task.Sister && r.site.Hooks != nil && r.site.Hooks.Terminates()
+	k.Hooks = !r.task.Sister() && r.site.Hooks != nil && r.site.Hooks.Terminates()
 	return k
 }

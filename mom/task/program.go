@@ -107,7 +107,7 @@ func (t Task) live() bool {
 // Handles returns the handles of all live processes of the job on this host.
 func (t Task) Handles() []proc.Handle {
 	var all []proc.Handle
-	if t.Handle.PID != 0 && (t.State == Running || t.State == Ending) {
+	if t.Handle.PID != 0 && (t.State() == Running || t.State() == Ending) {
 		all = append(all, t.Handle)
 	}
 	for _, p := range t.Programs {
@@ -183,7 +183,7 @@ func (t Task) attach(ev Attach) (Task, []Action, error) {
 }
 
 func (t Task) add(p Program, do Deed) (Task, []Action, error) {
-	if t.State != Running {
+	if t.State() != Running {
 		return t, nil, t.refused("program")
 	}
 	if len(t.Programs) >= maxPrograms {
@@ -221,7 +221,7 @@ func (t Task) programUp(ev ProgramUp) (Task, []Action, error) {
 		return t, nil, nil
 	}
 	actions := []Action{{Do: WatchProgram, Program: ev.ID}}
-	if t.State != Running { // the job ends meanwhile; the others have the time that they were given
+	if t.State() != Running { // the job ends meanwhile; the others have the time that they were given
 		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL, Program: ev.ID})
 	}
 	return t, actions, nil
@@ -250,9 +250,9 @@ func (t Task) programDown(ev ProgramDown) (Task, []Action, error) {
 	t.Peak = t.Peak.with(proc.Usage{CPU: t.Spent, RSS: ev.Exit.MaxRSS})
 	switch {
 	case t.live():
-	case t.State == Gathering:
+	case t.State() == Gathering:
 		return t.together()
-	case t.State == Ending && t.Sister:
+	case t.State() == Ending && t.Sister():
 		return t.left()
 	}
 	return t, nil, nil

@@ -8,17 +8,6 @@ import (
 	"rampart/mom/spool"
 )
 
-// A PrologueState is how far a sister is with the hooks before the program. The numbers are in
-// records on disk.
-type PrologueState uint8
-
-// The states of a sister's prologue.
-const (
-	PrologueAsked PrologueState = iota + 1
-	PrologueDone
-	PrologueFailed
-)
-
 // The events of hooks at sisters.
 type (
 	// Prologue asks a sister to run the hooks before the program.
@@ -44,25 +33,24 @@ const (
 
 // prologue has the hooks run once: a repeat hears what came of it.
 func (t Task) prologue() (Task, []Action, error) {
+	part, ok := t.Part.asksPrologue()
 	switch {
-	case t.Prologue != 0:
+	case !ok:
 		return t, nil, nil
-	case t.State != Running:
+	case t.State() != Running:
 		return t, nil, t.refused("prologue")
 	}
-	t.Prologue = PrologueAsked
+	t.Part = part
 	return t, []Action{{Do: RunPrologue}}, nil
 }
 
 func (t Task) prologueOver(ev PrologueOver) (Task, []Action, error) {
-	if t.Prologue != PrologueAsked {
+	part, ok := t.Part.prologueOver(ev.Failure)
+	if !ok {
 		return t, nil, nil
 	}
-	t.Prologue, t.PrologueFailure = PrologueDone, ev.Failure
-	if ev.Failure != "" {
-		t.Prologue = PrologueFailed
-	}
-	if t.State == Running {
+	t.Part = part
+	if t.State() == Running {
 		t.HookUsed = overlaid(t.HookUsed, ev.Used)
 	}
 	return t, nil, nil

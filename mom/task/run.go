@@ -7,7 +7,7 @@ import (
 )
 
 func (t Task) fetched() (Task, []Action, error) {
-	if t.State != Accepted || t.Staging.underWay() {
+	if t.State() != Accepted || t.Staging.underWay() {
 		return t, nil, nil // it was killed in the meantime
 	}
 	if len(t.itemsIn()) > 0 && t.Staging.State == FilesAway {
@@ -18,28 +18,29 @@ func (t Task) fetched() (Task, []Action, error) {
 }
 
 func (t Task) launched(ev Launched) (Task, []Action, error) {
-	if t.State != Starting {
+	if t.State() != Starting {
 		return t, nil, nil
 	}
-	t.State, t.Handle = Running, ev.Handle
+	t = t.to(shimWord)
+	t.Handle = ev.Handle
 	t.HookUsed = overlaid(t.HookUsed, ev.Used)
-	if t.StartedAt == 0 {
-		t.StartedAt, t.JobDir = ev.At, ev.JobDir
+	if t.Life.StartedAt == 0 {
+		t.Life.StartedAt, t.Life.JobDir = ev.At, ev.JobDir
 	}
 	actions := []Action{{Do: Announce}, {Do: Watch}}
 	if len(t.sisters()) > 0 {
 		actions = append(actions, Action{Do: Poll})
 	}
-	if t.doomed() || t.Aborted || t.Fenced {
-		t.State = Ending
+	if t.Life.condemned() {
+		t = t.to(endItWord)
 		return t, append(actions, t.terminate()...), nil
 	}
-	for _, name := range t.Signals {
+	for _, name := range t.Life.Signals {
 		if sig, err := ParseSignal(name); err == nil {
 			actions = append(actions, Action{Do: Send, Signal: sig})
 		}
 	}
-	t.Signals = nil
+	t.Life.Signals = nil
 	if len(ev.Programs) > 0 && len(t.Programs) == 0 {
 		next, starts := t.restore(ev.Programs)
 		return next, append(actions, starts...), nil
@@ -51,13 +52,12 @@ func (t Task) launched(ev Launched) (Task, []Action, error) {
 // servers have confirmed the run.
 func (t Task) notFound() (Task, []Action, error) {
 	switch {
-	case t.State != Starting:
+	case t.State() != Starting:
 		return t, nil, nil
-	case t.Aborted || t.doomed() || t.Fenced:
+	case t.Life.condemned():
 		return t.failed(Failed{Status: ExitAborted, Reason: "it was not started"})
 	}
-	t.State = Accepted
-	return t, []Action{{Do: Confirm}}, nil
+	return t.to(noShimWord), []Action{{Do: Confirm}}, nil
 }
 
 func (t Task) signal(ev Signal) (Task, []Action, error) {
@@ -66,12 +66,12 @@ func (t Task) signal(ev Signal) (Task, []Action, error) {
 	if err != nil {
 		return t, nil, err
 	}
-	switch t.State {
+	switch t.State() {
 	case Accepted, Joining, Starting:
-		t.Signals = append(t.Signals[:len(t.Signals):len(t.Signals)], name)
+		t.Life.Signals = append(t.Life.Signals[:len(t.Life.Signals):len(t.Life.Signals)], name)
 		return t, nil, nil
 	case Running, Ending:
-		if t.State == Running && t.Suspension.stands() && sig == syscall.SIGCONT && !isSuspension(name) {
+		if t.State() == Running && t.Suspension.stands() && sig == syscall.SIGCONT && !isSuspension(name) {
 			return t, nil, nil // it was asked for before the suspension, and only a resumption ends that
 		}
 		t.Suspension = t.Suspension.signalled(name, ev.Elapsed)
@@ -81,22 +81,23 @@ func (t Task) signal(ev Signal) (Task, []Action, error) {
 }
 
 func (t Task) sampled(ev Sampled) (Task, []Action, error) {
-	if t.State != Running && t.State != Ending {
+	if t.State() != Running && t.State() != Ending {
 		return t, nil, nil
 	}
 	ev.Usage.Wall = t.Suspension.active(ev.Usage.Wall)
 	ev.Usage = t.all(ev.Usage)
 	t.Peak = t.Peak.with(ev.Usage)
 	over := t.exceeded(ev.Enforce)
-	if t.State == Ending || over == nil {
+	if t.State() == Ending || over == nil {
 		return t, nil, nil
 	}
-	t.State, t.Limit, t.Breach = Ending, over.words, over.exit
+	t = t.to(endItWord)
+	t.Life.Breach = over.exit
 	return t, append([]Action{{Do: Note, Text: over.words}}, t.terminate()...), nil
 }
 
 func (t Task) alter(changes Attrs) (Task, []Action, error) {
-	if t.State == Delivering || t.State == Ended {
+	if t.State() == Delivering || t.State() == Ended {
 		return t, nil, t.refused("alter")
 	}
 	attrs := append(Attrs(nil), t.Attrs...)

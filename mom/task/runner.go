@@ -248,7 +248,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 			if reassigned {
 				err = errors.Join(err, r.site.renode(r.task))
 			}
-			return fmt.Errorf("job %s: %s: %w", next.Key.Job, next.State, err)
+			return fmt.Errorf("job %s: %s: %w", next.Key.Job, next.State(), err)
 		}
 	}
 	limited := r.task.Attrs.Resource("Resource_List", "walltime") != next.Attrs.Resource("Resource_List", "walltime")
@@ -271,7 +271,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	for _, a := range actions {
 		r.perform(ctx, a)
 	}
-	if limited && next.State == Running {
+	if limited && next.State() == Running {
 		r.checkWall(ctx)
 	}
 	if snaps {
@@ -285,7 +285,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 func (r *Runner) checkWall(ctx context.Context) {
 	r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { return a.walled })
 	limit, ok := r.task.limit("walltime")
-	if !ok || r.task.State != Running || r.task.Suspension.stands() {
+	if !ok || r.task.State() != Running || r.task.Suspension.stands() {
 		return
 	}
 	elapsed := r.site.System.Elapsed(r.task.Handle)

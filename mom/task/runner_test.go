@@ -38,7 +38,7 @@ func TestRunner_EndsWithoutItsFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, task := stageSite(t)
 		s.Lines = new(notes)
-		task.State, task.Announced, task.Barred = Running, true, true
+		task.Life.State, task.Reports, task.Life.Barred = Running, StartTold, true
 		r := NewRunner(s, task)
 		if err := os.RemoveAll(s.Spool.TaskDir(task.Key)); err != nil {
 			t.Fatal(err)
@@ -47,8 +47,8 @@ func TestRunner_EndsWithoutItsFolder(t *testing.T) {
 		go r.Run(ctx, Exited{Exit: proc.Exit{Status: 3}})
 		bounded, end := context.WithTimeout(ctx, time.Hour)
 		defer end()
-		if last, err := r.Await(bounded, func(t Task) bool { return t.Told }); err != nil {
-			t.Errorf("it is %s, %v", last.State, err)
+		if last, err := r.Await(bounded, func(t Task) bool { return t.Told() }); err != nil {
+			t.Errorf("it is %s, %v", last.State(), err)
 		}
 		if err := r.Tell(ctx, Forget{}); err != nil {
 			t.Error(err)

@@ -127,7 +127,7 @@ func (s *Site) savePartAt(ctx context.Context, h Host, t Task, whole *Checkpoint
 // was saved.
 func (s *Site) saveTasks(ctx context.Context, t Task, script *ActionScript, now func() Task) (Task, error) {
 	dir := s.Spool.Checkpoint(t.Key.Job)
-	if !t.Sister {
+	if !t.Sister() {
 		if err := s.runScript(ctx, t, script, saved{id: firstProgram, session: int64(t.Handle.Session), dir: dir}); err != nil {
 			return t, err
 		}

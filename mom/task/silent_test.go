@@ -44,11 +44,11 @@ func TestRunner_TolerantStartOverSilentSisters(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				begun := time.Now()
 				go r.Run(ctx, Fetched{})
-				now, err := r.Await(ctx, func(t Task) bool { return t.StartedAt != 0 || t.Over() })
+				now, err := r.Await(ctx, func(t Task) bool { return t.Life.StartedAt != 0 || t.Over() })
 				took := time.Since(begun)
 				t.Logf("the program runs after %s", took)
-				if err != nil || now.StartedAt == 0 || took < c.least || took > c.least+time.Second {
-					t.Errorf("after %s: %s, %+v, %v; want it to run after %s to %s", took, now.State, now.Result, err, c.least, c.least+time.Second)
+				if err != nil || now.Life.StartedAt == 0 || took < c.least || took > c.least+time.Second {
+					t.Errorf("after %s: %s, %+v, %v; want it to run after %s to %s", took, now.State(), now.Result, err, c.least, c.least+time.Second)
 				}
 				cancel()
 				<-r.Done()

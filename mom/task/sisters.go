@@ -43,7 +43,9 @@ const (
 )
 
 // Over returns whether the part of the run on this host is over, or about to be reported so.
-func (t Task) Over() bool { return t.State == Delivering || t.State == Ended || t.State == Gathering }
+func (t Task) Over() bool {
+	return t.State() == Delivering || t.State() == Ended || t.State() == Gathering
+}
 
 // Party tells whether the host is one of the run's.
 func (t Task) Party(host pbs.HostName) bool {
@@ -57,7 +59,7 @@ func (o Order) Node() int {
 
 // sisters returns the other hosts of a mother superior's run, but for those that were released.
 func (t Task) sisters() []Host {
-	if t.Sister || len(t.Hosts) < 2 {
+	if t.Sister() || len(t.Hosts) < 2 {
 		return nil
 	}
 	if t.Assignment.Number == 0 {
@@ -69,46 +71,47 @@ func (t Task) sisters() []Host {
 // begin starts the program, once the sisters are part of the run.
 func (t Task) begin() (Task, []Action, error) {
 	if len(t.sisters()) > 0 {
-		t.State, t.Asked, t.Trial = Joining, true, nil
+		t = t.to(beginJoinWord)
+		t.Life, _ = t.Life.sistersTo(beginJoinWord)
+		t.Life.Trial = nil
 		if t.Tolerates() && t.Checkpoints.Restart == nil { // else every host has its part
-			t.Trial = new(Trial)
+			t.Life.Trial = new(Trial)
 		}
 		return t, []Action{{Do: Join}}, nil
 	}
-	t.State = Starting
-	return t, []Action{{Do: Launch}}, nil
+	return t.to(beginWord), []Action{{Do: Launch}}, nil
 }
 
 func (t Task) joined(ev Joined) (Task, []Action, error) {
-	if t.State != Joining {
+	if t.State() != Joining {
 		return t, nil, nil
 	}
 	t.HookUsed = overlaid(t.HookUsed, ev.Used)
-	t.State = Starting
-	return t, []Action{{Do: Launch}}, nil
+	return t.to(joinedWord), []Action{{Do: Launch}}, nil
 }
 
 func (t Task) joinFailed(ev JoinFailed) (Task, []Action, error) {
-	if t.State != Joining {
+	if t.State() != Joining {
 		return t, nil, nil
 	}
 	status := ExitRetry
 	if ev.Status != 0 {
 		status = ev.Status
 	}
-	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Aborted, Fault: ev.Fault})
+	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Life.Causes.has(Aborted), Fault: ev.Fault})
 }
 
 // polled takes the sisters' shares over. A run that has lost a sister ends.
 func (t Task) polled(ev Polled) (Task, []Action, error) {
-	if t.State != Running && t.State != Ending {
+	if t.State() != Running && t.State() != Ending {
 		return t, nil, nil
 	}
 	t = t.withShares(ev.Shares)
-	if ev.Lost == "" || !t.Assignment.keeps(ev.Lost) || t.LostHost != "" || t.State == Ending || t.enduring() {
+	if ev.Lost == "" || !t.Assignment.keeps(ev.Lost) || t.Life.LostHost != "" || t.State() == Ending || t.enduring() {
 		return t, []Action{{Do: Poll}}, nil
 	}
-	t.LostHost, t.State = ev.Lost, Ending
+	t = t.to(endItWord)
+	t.Life.LostHost = ev.Lost
 	actions := []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}, {Do: Poll}}
 	return t, actions, nil
 }
@@ -135,12 +138,12 @@ func (t Task) withShares(shares map[pbs.HostName]Share) Task {
 // started and the sisters' parts have ended.
 func (t Task) conclude(result spool.Ended) (Task, []Action, error) {
 	t.Result = &result
-	t.State = Gathering
+	t = t.to(programOver)
 	actions := t.gather()
 	if len(actions) > 0 {
 		return t, actions, nil
 	}
-	t.State = Delivering
+	t = t.to(allOverWord)
 	return t, t.delivery(), nil
 }
 
@@ -151,7 +154,7 @@ func (t Task) gather() []Action {
 		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL}, Action{Do: Grace, After: killGrace})
 	}
 	switch {
-	case !t.Asked || t.Gathered || t.lingers() && t.Hushed:
+	case !t.awaitsParts():
 	case t.lingers():
 		actions = append(actions, Action{Do: Hush})
 	default:
@@ -160,23 +163,30 @@ func (t Task) gather() []Action {
 	return actions
 }
 
+// awaitsParts tells whether sisters are still to be told to end what the output waits for.
+func (t Task) awaitsParts() bool {
+	return t.Life.Sisters.open() && !(t.lingers() && t.Life.Sisters == PartsHushed)
+}
+
 func (t Task) gathered(ev Gathered) (Task, []Action, error) {
-	if t.Gathered || t.State != Gathering && t.State != Delivering {
+	life, ok := t.Life.sistersTo(gatheredWord)
+	if !ok || t.State() != Gathering && t.State() != Delivering {
 		return t, nil, nil
 	}
 	t = t.withShares(ev.Shares)
-	t.Gathered = true
+	t.Life = life
 	return t.together()
 }
 
 // together goes on with the end once nothing is waited for any more.
 func (t Task) together() (Task, []Action, error) {
-	if t.live() || t.Asked && !t.Gathered && !(t.lingers() && t.Hushed) {
+	if t.live() || t.awaitsParts() {
 		return t, nil, nil
 	}
 	result := *t.Result
 	result.Used = t.Used()
-	t.State, t.Result = Delivering, &result
+	t = t.to(allOverWord)
+	t.Result = &result
 	return t, t.delivery(), nil
 }
 
@@ -188,8 +198,8 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 	case Resume:
 		return t.resumeSister(ev)
 	case Fetched:
-		if t.State == Accepted {
-			t.State, t.HookUsed, t.Known = Running, overlaid(t.HookUsed, ev.Used), ev.Known
+		if part, ok := t.Part.step(takesPartWord); ok {
+			t.Part, t.HookUsed, t.Known = part, overlaid(t.HookUsed, ev.Used), ev.Known
 		}
 		return t, nil, nil
 	case Prologue:
@@ -210,31 +220,31 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		if t.Over() {
 			return t.reported()
 		}
-		t.Abandoned = true
+		t.Part.Why |= Abandoned
 		return t.leave(spool.Ended{ExitStatus: ExitRetry, Comment: "the start has failed"})
 	case Failed:
-		if t.State != Accepted {
+		if t.Part.Stage != PartAccepted {
 			return t, nil, nil
 		}
-		t.HookRefused = ev.Hook
+		if ev.Hook {
+			t.Part.Why |= HooksRefused
+		}
 		return t.leave(spool.Ended{ExitStatus: ev.Status, Comment: ev.Reason, NeverStarted: true, Fault: ev.Fault})
 	case Lapsed:
-		if t.Lapse >= ev.Now || t.Fenced || t.Over() {
+		if t.Lapse >= ev.Now || t.Part.Why.Has(PartFenced) || t.Over() {
 			return t, nil, nil
 		}
-		t.Fenced = true
+		t.Part.Why |= PartFenced
 		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: fencedComment, Lost: true})
 	case Kill:
 		if t.Over() {
 			return t.reported()
 		}
-		t.Kill = &ev.Killing
 		return t.leave(spool.Ended{ExitStatus: exitEnded})
 	case Abort:
 		if t.Over() {
 			return t.reported()
 		}
-		t.Aborted = true
 		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: "the mom ended its jobs", Lost: true})
 	case GraceOver:
 		return t.graceOver()
@@ -247,7 +257,7 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 	case Alter:
 		return t.alter(ev.Attrs)
 	case Told:
-		t.Told = true
+		t.Reports = t.Reports.step(endToldWord)
 		return t, nil, nil
 	case Forget:
 		return t.forget()
@@ -257,27 +267,26 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 
 func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 	lost := func(why string) (Task, []Action, error) {
-		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: why, Lost: true, NeverStarted: t.State == Accepted && t.Attrs != nil})
+		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: why, Lost: true, NeverStarted: t.State() == Accepted && t.Attrs != nil})
 	}
 	switch {
-	case t.State == Ended:
+	case t.State() == Ended:
 		return t.resumeOver()
-	case t.State == Delivering:
-		return t, t.leaving(), nil
+	case t.State() == Delivering:
+		return t, t.Part.deeds(), nil
 	case t.BootID != ev.BootID:
 		return lost("the host was restarted")
 	case !ev.Adopt:
-		t.Aborted = true
 		return lost("the mom was restarted")
-	case t.State == Accepted:
+	case t.State() == Accepted:
 		return t, []Action{{Do: Confirm}}, nil
-	case t.State == Ending && !t.live():
+	case t.State() == Ending && !t.live():
 		return t.left()
-	case t.State == Ending:
+	case t.State() == Ending:
 		return t.leave(*t.Result)
 	}
 	var actions []Action
-	if t.Prologue == PrologueAsked {
+	if t.Part.Prologue == PrologueAsked {
 		actions = append(actions, Action{Do: RunPrologue})
 	}
 	if !t.Fits(t.Assignment.Number) {
@@ -291,7 +300,7 @@ func (t Task) signalSister(name string) (Task, []Action, error) {
 	if err != nil {
 		return t, nil, err
 	}
-	if t.State != Running {
+	if t.State() != Running {
 		return t, nil, t.refused("signal")
 	}
 	text := t.Suspension.told(name)
@@ -300,7 +309,7 @@ func (t Task) signalSister(name string) (Task, []Action, error) {
 }
 
 func (t Task) sampledSister(ev Sampled) (Task, []Action, error) {
-	if t.State != Running && t.State != Ending {
+	if t.State() != Running && t.State() != Ending {
 		return t, nil, nil
 	}
 	t.Peak = t.Peak.with(t.all(ev.Usage))

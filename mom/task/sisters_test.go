@@ -19,17 +19,20 @@ func spread(t *Task) {
 
 func asked(t *Task) {
 	spread(t)
-	t.Asked = true
+	t.Life.Sisters = PartsAsked
 }
 
 // sister makes it the part of a sister.
 func sister(t *Task) {
 	spread(t)
-	t.Host, t.Sister, t.Handle = "hostb", true, proc.Handle{}
+	stages := map[State]PartStage{
+		Accepted: PartAccepted, Running: PartRunning, Ending: PartEnding, Delivering: PartEpilogue, Ended: PartOver,
+	}
+	t.Host, t.Part.Stage, t.Life, t.Handle = "hostb", stages[t.Life.State], Life{}, proc.Handle{}
 }
 
 // prologue makes it one whose hooks run before the program.
-func prologue(t *Task) { t.Prologue = PrologueAsked }
+func prologue(t *Task) { t.Part.Prologue = PrologueAsked }
 
 // running gives it programs in the given states.
 func running(states ...ProgramState) func(*Task) {
@@ -117,8 +120,8 @@ func TestStep_SeveralHosts(t *testing.T) {
 	} {
 		before := fmt.Sprintf("%+v", c.task)
 		next, actions, err := step(c.task, c.event)
-		if err != nil || next.State != c.state || words(actions) != c.actions {
-			t.Errorf("%s: %s, %q, %v; want %s, %q", c.name, next.State, words(actions), err, c.state, c.actions)
+		if err != nil || next.State() != c.state || words(actions) != c.actions {
+			t.Errorf("%s: %s, %q, %v; want %s, %q", c.name, next.State(), words(actions), err, c.state, c.actions)
 		}
 		if after := fmt.Sprintf("%+v", c.task); after != before {
 			t.Errorf("%s: the task was changed in place", c.name)

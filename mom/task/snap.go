@@ -51,7 +51,7 @@ func (o Order) period() (by string, every time.Duration) {
 // snappable tells whether a periodic checkpoint may begin now.
 func (t Task) snappable() bool {
 	c := t.Checkpoints
-	return t.State == Running && !t.Sister && !t.Suspension.stands() && c.Snap.State == SnapIdle && !c.Hold.underWay() && !c.Hold.done()
+	return t.State() == Running && !t.Sister() && !t.Suspension.stands() && c.Snap.State == SnapIdle && !c.Hold.underWay() && !c.Hold.done()
 }
 
 // stepSnap decides what follows from an event of a periodic checkpoint.
@@ -68,7 +68,7 @@ func (t Task) stepSnap(ev Event) (next Task, actions []Action, ok bool) {
 			actions = append(actions, Action{Do: Snapshot})
 		}
 	case Snapped:
-		made := ev.Failure == "" && t.State == Running
+		made := ev.Failure == "" && t.State() == Running
 		if snap, ok = snap.over(made); ok && made {
 			actions = append(actions, Action{Do: TellMade})
 		}

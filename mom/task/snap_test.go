@@ -60,8 +60,8 @@ func TestSnap_Steps(t *testing.T) {
 			}
 			job, last = next, words(actions)
 		}
-		if last != c.last || job.State != c.state || job.Checkpoints.Snap.exists() != c.made {
-			t.Errorf("%s: %s, %q, %+v; want %s, %q", c.name, job.State, last, job.Checkpoints.Snap, c.state, c.last)
+		if last != c.last || job.State() != c.state || job.Checkpoints.Snap.exists() != c.made {
+			t.Errorf("%s: %s, %q, %+v; want %s, %q", c.name, job.State(), last, job.Checkpoints.Snap, c.state, c.last)
 		}
 	}
 }

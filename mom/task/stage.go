@@ -15,17 +15,17 @@ import (
 
 // stagedIn goes on when the files of the job have come, or will not.
 func (t Task) stagedIn(ev StagedIn) (Task, []Action, error) {
-	if t.State != Accepted || !t.Staging.underWay() {
+	if t.State() != Accepted || !t.Staging.underWay() {
 		return t, nil, nil
 	}
 	come := t.Staging.step(comeWord)
 	t.Staging = t.Staging.step(notComeWord)
 	switch {
-	case t.Aborted:
+	case t.Life.Causes.has(Aborted):
 		return t.lost("the mom was stopped")
-	case t.Fenced:
+	case t.Life.Causes.has(Fenced):
 		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
-	case t.doomed():
+	case t.Life.Kill.ordered():
 		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
 	case ev.Failure != "":
 		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: ev.Failure, StageInFailed: true})
@@ -36,7 +36,7 @@ func (t Task) stagedIn(ev StagedIn) (Task, []Action, error) {
 
 // stagedOut goes on to the output; what could not be moved is told with it.
 func (t Task) stagedOut(ev StagedOut) (Task, []Action, error) {
-	if t.State != Delivering || t.Result.NeverStarted {
+	if t.State() != Delivering || t.Result.NeverStarted {
 		return t, nil, nil
 	}
 	t.Staging = t.Staging.out(ev)

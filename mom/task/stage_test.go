@@ -66,8 +66,8 @@ func TestStages_Step(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if next.State != c.state || words(actions) != c.actions {
-				t.Errorf("state %s, actions %q; want %s, %q", next.State, words(actions), c.state, c.actions)
+			if next.State() != c.state || words(actions) != c.actions {
+				t.Errorf("state %s, actions %q; want %s, %q", next.State(), words(actions), c.state, c.actions)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestStages_FilesComeAndGo(t *testing.T) {
 	if err := os.Mkdir(home+"/results", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	task.State, task.Result = Delivering, &spool.Ended{}
+	task.Life.State, task.Result = Delivering, &spool.Ended{}
 	for range 2 { // as after a crash
 		if ev := s.stageOut(t.Context(), task); ev.Failure != "" {
 			t.Fatal(ev.Failure)
@@ -231,7 +231,7 @@ func TestStages_DeadHost(t *testing.T) {
 	dead := errors.Join(files.ErrUnreachable, errors.New("refused"))
 	c.fails["/a"], c.fails["/b"] = dead, dead
 	with("stageout", "a@hostb:/a,b@hostb:/b")(&task)
-	task.State, task.Result = Delivering, &spool.Ended{}
+	task.Life.State, task.Result = Delivering, &spool.Ended{}
 	ev := s.stageOut(t.Context(), task)
 	if len(c.all) != 1 || strings.Count(ev.Failure, "Unable to copy file") != 2 {
 		t.Errorf("%d errands, %q", len(c.all), ev.Failure)
@@ -291,7 +291,7 @@ func TestStages_OutputToAnotherHost(t *testing.T) {
 			for _, kind := range []string{stdout, stderr} {
 				put(t, s.Spool.Output(task.Key.Job, kind), "text")
 			}
-			task.State, task.Result = Delivering, &spool.Ended{ExitStatus: c.exit}
+			task.Life.State, task.Result = Delivering, &spool.Ended{ExitStatus: c.exit}
 			for range 2 { // as after a crash: what is done is not done again
 				if ev := s.deliver(t.Context(), task).(Delivered); ev.StageOut != c.status && !c.undelivered {
 					t.Errorf("%+v", ev)

@@ -25,7 +25,7 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 	if next, actions, ok := t.stepSnap(ev); ok {
 		return next, actions, nil
 	}
-	if t.Sister {
+	if t.Sister() {
 		next, actions, err := t.stepSister(ev)
 		next, actions = next.withoutPart(actions)
 		return next, actions, err
@@ -60,7 +60,7 @@ func (t Task) stepLife(ev Event) (Task, []Action, error) {
 	case Lapsed:
 		return t.lapsed(ev.Now)
 	case Announced:
-		t.Announced = true
+		t.Reports = t.Reports.step(startToldWord)
 		return t, nil, nil
 	case Exited:
 		return t.exited(ev.Exit)
@@ -91,7 +91,7 @@ func (t Task) stepLife(ev Event) (Task, []Action, error) {
 	case Delivered:
 		return t.delivered(ev)
 	case Told:
-		t.Told = true
+		t.Reports = t.Reports.step(endToldWord)
 		return t, nil, nil
 	case Forget:
 		return t.forget()
@@ -109,7 +109,7 @@ func (t Task) resumeAll(ev Resume) (Task, []Action, error) {
 }
 
 func (t Task) resumeAs(ev Resume) (Task, []Action, error) {
-	if t.Sister {
+	if t.Sister() {
 		return t.resumeSister(ev)
 	}
 	return t.resume(ev)
@@ -117,37 +117,37 @@ func (t Task) resumeAs(ev Resume) (Task, []Action, error) {
 
 func (t Task) resume(ev Resume) (Task, []Action, error) {
 	switch {
-	case t.State == Ended && t.Told:
+	case t.State() == Ended && t.Told():
 		return t, []Action{{Do: Clean}}, nil
-	case t.State == Ended:
+	case t.State() == Ended:
 		return t, []Action{{Do: Report}, {Do: Clean}}, nil
-	case t.State == Delivering:
+	case t.State() == Delivering:
 		return t, append(t.delivery(), t.parting()...), nil
-	case t.State == Gathering && len(t.gather()) > 0:
+	case t.State() == Gathering && len(t.gather()) > 0:
 		return t, t.gather(), nil
-	case t.State == Gathering:
+	case t.State() == Gathering:
 		return t.together()
-	case t.BootID != ev.BootID && (t.State == Accepted || t.State == Joining || t.State == Starting):
+	case t.BootID != ev.BootID && (t.State() == Accepted || t.State() == Joining || t.State() == Starting):
 		return t.lost("the host was restarted")
 	case t.BootID != ev.BootID: // what the shim may have written before is on disk
 		return t, []Action{{Do: Watch}}, nil
 	}
 	if !ev.Adopt {
-		t.Aborted = true
+		t.Life.Causes |= Aborted
 	}
-	if t.Staging.underWay() && (t.doomed() || t.Fenced) {
+	if t.Staging.underWay() && (t.Life.Kill.ordered() || t.Life.Causes.has(Fenced)) {
 		return t.stagedIn(StagedIn{})
 	}
 	t.Staging = t.Staging.step(notComeWord) // it begins anew
 	switch {
-	case (t.State == Accepted || t.State == Joining) && t.Aborted:
+	case (t.State() == Accepted || t.State() == Joining) && t.Life.Causes.has(Aborted):
 		return t.lost("the mom was restarted")
-	case t.State == Joining:
-		t.State = Accepted
+	case t.State() == Joining:
+		t = t.to(restartWord)
 		return t, slices.Concat([]Action{{Do: Confirm}}, t.parting(), t.askAgain()), nil
-	case t.State == Accepted: // while we were away the servers may have given the run up
+	case t.State() == Accepted: // while we were away the servers may have given the run up
 		return t, slices.Concat([]Action{{Do: Confirm}}, t.parting(), t.askAgain()), nil
-	case t.State == Starting:
+	case t.State() == Starting:
 		return t, slices.Concat([]Action{{Do: Recover}}, t.parting(), t.askAgain()), nil
 	}
 	actions := []Action{{Do: Watch}}
@@ -158,13 +158,13 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 		actions = append(actions, Action{Do: Renode})
 	}
 	actions = append(actions, t.parting()...)
-	if !t.Announced {
+	if t.Reports == NothingTold {
 		actions = append(actions, Action{Do: Announce})
 	}
-	if t.Aborted || t.Fenced {
-		t.State = Ending
+	if t.Life.forced() {
+		t = t.to(endItWord)
 	}
-	if t.State == Ending {
+	if t.State() == Ending {
 		actions = append(actions, t.terminate()...)
 	}
 	actions = append(actions, t.haltAgain()...)

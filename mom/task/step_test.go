@@ -25,11 +25,11 @@ var testKey = spool.TaskKey{Job: "1.srv", Run: 2}
 // in returns a task in the given state, changed by the functions.
 func in(s State, change ...func(*Task)) Task {
 	t := New(testKey, Attrs{{Name: "Rerunable", Value: "True"}}, true, "boot", "cookie")
-	t.State = s
+	t.Life.State = s
 	if s >= Running {
 		t.Handle = proc.Handle{PID: 10, Start: 1, BootID: "boot", Session: 11}
 	}
-	if s >= Delivering {
+	if s >= Gathering {
 		t.Result = &spool.Ended{ExitStatus: 1}
 	}
 	for _, f := range change {
@@ -39,21 +39,21 @@ func in(s State, change ...func(*Task)) Task {
 }
 
 func killed(delay time.Duration, requeue bool) func(*Task) {
-	return func(t *Task) { t.Kill = &Killing{delay, requeue} }
+	return func(t *Task) { t.Life.Kill = KillOrder{KillOrdered, Killing{delay, requeue}} }
 }
 
-func announced(t *Task) { t.Announced = true }
+func announced(t *Task) { t.Reports = StartTold }
 
-func told(t *Task) { t.Told = true }
+func told(t *Task) { t.Reports = EndTold }
 
-func aborted(t *Task) { t.Aborted = true }
+func aborted(t *Task) { t.Life.Causes |= Aborted }
 
-func fenced(t *Task) { t.Fenced = true }
+func fenced(t *Task) { t.Life.Causes |= Fenced }
 
 // neverStarted is a task that is about to be reported so.
 func neverStarted(t *Task) { t.Result = &spool.Ended{ExitStatus: ExitRetry, NeverStarted: true} }
 
-func barred(t *Task) { t.Barred = true }
+func barred(t *Task) { t.Life.Barred = true }
 
 func notRerunnable(t *Task) { t.Attrs = Attrs{{Name: "Rerunable", Value: "False"}} }
 
@@ -92,8 +92,8 @@ func TestStep(t *testing.T) {
 		k.Hooks = true
 		return k
 	}
-	asked := func(t *Task) { t.Preterm, t.Kill = true, &Killing{Delay: 10 * time.Second} }
-	announced := func(t *Task) { t.Announced = true }
+	asked := func(t *Task) { t.Life.Kill = KillOrder{KillAsked, Killing{Delay: 10 * time.Second}} }
+	announced := func(t *Task) { t.Reports = StartTold }
 	const (
 		soft = "send terminated; allow a grace of 10s"
 		hard = "send killed; allow a grace of 10s"
@@ -116,7 +116,7 @@ func TestStep(t *testing.T) {
 			"report the start; watch the shim; send terminated; allow a grace of 1s",
 		},
 		{
-			"the shim runs, a signal waits", in(Starting, func(t *Task) { t.Signals = []string{"USR1"} }),
+			"the shim runs, a signal waits", in(Starting, func(t *Task) { t.Life.Signals = []string{"USR1"} }),
 			Launched{Handle: handle},
 			Running,
 			"report the start; watch the shim; send user defined signal 1",
@@ -184,7 +184,7 @@ func TestStep(t *testing.T) {
 			Sampled{proc.Usage{CPU: 700 * time.Second, Wall: 200 * time.Second}, averages},
 			Ending, "note on stderr ncpus 3.5 exceeded limit 2 (sum); " + soft,
 		},
-		{"the end of one over its limit", in(Ending, func(t *Task) { t.Breach = pbs.ExitMem }), Exited{Exit: proc.Exit{Status: 256 + 15}}, Delivering, "deliver the output"},
+		{"the end of one over its limit", in(Ending, func(t *Task) { t.Life.Breach = pbs.ExitMem }), Exited{Exit: proc.Exit{Status: 256 + 15}}, Delivering, "deliver the output"},
 		{"over the limit, again", in(Ending, limited("cput", "1")), Sampled{Usage: proc.Usage{CPU: time.Minute}}, Ending, ""},
 		{"forget", in(Ended), Forget{}, Ended, "drop"},
 
@@ -240,8 +240,8 @@ func TestStep(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if next.State != c.state || words(actions) != c.actions {
-				t.Errorf("state %s, actions %q; want %s, %q", next.State, words(actions), c.state, c.actions)
+			if next.State() != c.state || words(actions) != c.actions {
+				t.Errorf("state %s, actions %q; want %s, %q", next.State(), words(actions), c.state, c.actions)
 			}
 			if !reflect.DeepEqual(before, c.task) {
 				t.Error("the task was changed in place")
@@ -259,7 +259,6 @@ func TestStep_Result(t *testing.T) {
 	}{
 		{"exit", in(Running), Exited{proc.Exit{Status: 5}}, spool.Ended{ExitStatus: 5}},
 		{"requeue", in(Ending, killed(0, true)), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: ExitRerun}},
-		{"limit", in(Ending, func(t *Task) { t.Limit = "over" }), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: 271}},
 		{
 			"mom stopped", in(Ending, aborted),
 			Exited{proc.Exit{Status: 265}},
@@ -315,7 +314,7 @@ func TestStep_Refusals(t *testing.T) {
 		{in(Ended), Alter{}, pbs.BadState},
 	} {
 		if _, _, err := step(c.task, c.event); pbs.CodeOf(err) != c.code {
-			t.Errorf("%T in %s: %v", c.event, c.task.State, err)
+			t.Errorf("%T in %s: %v", c.event, c.task.State(), err)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func suspension(name string) string {
 
 // proceed sends the signal that hooks were run before, unless the job was suspended again.
 func (t Task) proceed() (Task, []Action, error) {
-	if t.State != Running && t.State != Ending {
+	if t.State() != Running && t.State() != Ending {
 		return t, nil, nil
 	}
 	next, ok := t.Suspension.step(hooksRunWord, 0)
@@ -54,7 +54,7 @@ func (t Task) proceed() (Task, []Action, error) {
 
 // haltAgain brings the suspension of a run about that does not end.
 func (t Task) haltAgain() []Action {
-	if t.State != Running {
+	if t.State() != Running {
 		return nil
 	}
 	return t.Suspension.again()

@@ -19,8 +19,8 @@ func TestSuspend_Walltime(t *testing.T) {
 	do := func(ev Event, want State, what string) {
 		t.Helper()
 		next, actions, err := step(job, ev)
-		if err != nil || next.State != want || words(actions) != what {
-			t.Fatalf("%T: %s, %q, %v", ev, next.State, words(actions), err)
+		if err != nil || next.State() != want || words(actions) != what {
+			t.Fatalf("%T: %s, %q, %v", ev, next.State(), words(actions), err)
 		}
 		job = next
 	}
@@ -67,7 +67,7 @@ func TestStep_Suspension(t *testing.T) {
 	}
 	for _, task := range []Task{in(Running, halted), in(Running, sister, halted), in(Ended)} {
 		if _, actions, err := step(task, Proceed{}); err != nil || actions != nil {
-			t.Errorf("%s: %+v, %v", task.State, actions, err)
+			t.Errorf("%s: %+v, %v", task.State(), actions, err)
 		}
 	}
 	if next, _, _ := step(in(Running, sister), Signal{Name: "suspend"}); !next.Suspension.stands() {
@@ -109,7 +109,7 @@ func TestStep_SuspensionOutlivesTheMom(t *testing.T) {
 					want = []Action{{Do: Send, Signal: c.signal, Text: c.word}}
 				}
 				if !slices.EqualFunc(actions, want, func(a, b Action) bool { return a.Signal == b.Signal && a.Text == b.Text }) {
-					t.Errorf("%s (sister: %t): %+v, want %+v", c.name, task.Sister, actions, want)
+					t.Errorf("%s (sister: %t): %+v, want %+v", c.name, task.Sister(), actions, want)
 				}
 			}
 		}

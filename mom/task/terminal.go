@@ -18,7 +18,7 @@ func (r *Runner) Attach() (net.Conn, error) {
 	if !t.interactive() {
 		return nil, pbs.Errorf(pbs.BadState, "job %s has no terminal", t.Key.Job)
 	}
-	if t.State > Ending {
+	if t.State() > Ending {
 		return nil, pbs.Errorf(pbs.BadState, "job %s has ended", t.Key.Job)
 	}
 	return r.site.System.Attach(r.site.Spool.TaskDir(t.Key))

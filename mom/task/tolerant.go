@@ -68,7 +68,7 @@ func (r *Runner) awaitSisters(ctx context.Context, step StartStep, longest time.
 	defer cancel()
 	early := r.site.Settings().LaunchEarly
 	_, err = r.Await(bounded, func(t Task) bool {
-		if t.Trial == nil || !t.starting() {
+		if t.Life.Trial == nil || !t.starting() {
 			return true
 		}
 		all, answered := t.passed(step)
@@ -88,7 +88,7 @@ func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}
 	if !r.attempt(ctx, t, h, StepJoin, slots, news, func(ctx context.Context) error { return r.site.Peers.Join(ctx, h, t) }) {
 		return
 	}
-	if _, err := r.Await(ctx, func(t Task) bool { return t.Trial != nil && t.Trial.Proving }); err != nil {
+	if _, err := r.Await(ctx, func(t Task) bool { return t.Life.Trial != nil && t.Life.Trial.Proving }); err != nil {
 		return
 	}
 	r.attempt(ctx, t, h, StepPrologue, slots, news, func(ctx context.Context) error { return r.site.Peers.Prologue(ctx, h, t.Key) })

@@ -35,7 +35,7 @@ func BenchmarkTolerantStart_1000Sisters(b *testing.B) {
 		r := NewRunner(s, t)
 		ctx, cancel := context.WithCancel(b.Context())
 		go r.Run(ctx, Fetched{})
-		if _, err := r.Await(ctx, func(t Task) bool { return t.State != Joining && t.State != Accepted }); err != nil {
+		if _, err := r.Await(ctx, func(t Task) bool { return t.State() != Joining && t.State() != Accepted }); err != nil {
 			b.Fatal(err)
 		}
 		cancel()

@@ -170,8 +170,8 @@ func TestRunner_TolerantStart(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if now, err := r.Await(ctx, func(t Task) bool { return t.StartedAt != 0 || t.Over() }); err != nil || now.StartedAt == 0 {
-					t.Errorf("the start ended %s, %+v, %v", now.State, now.Result, err)
+				if now, err := r.Await(ctx, func(t Task) bool { return t.Life.StartedAt != 0 || t.Over() }); err != nil || now.Life.StartedAt == 0 {
+					t.Errorf("the start ended %s, %+v, %v", now.State(), now.Result, err)
 				}
 				cancel()
 				<-r.Done()
@@ -203,7 +203,7 @@ func TestRunner_IntolerantStart(t *testing.T) {
 		r := NewRunner(s, in(Accepted, spread))
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx, Fetched{})
-		last, err := r.Await(ctx, func(t Task) bool { return t.State == Ended })
+		last, err := r.Await(ctx, func(t Task) bool { return t.State() == Ended })
 		if err != nil || !last.Result.NeverStarted {
 			t.Errorf("%+v, %v", last.Result, err)
 		}
@@ -230,7 +230,7 @@ func TestRunner_TolerantStartKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := time.Now()
-			if last, err := r.Await(ctx, func(t Task) bool { return t.State == Ended }); err != nil || !last.Result.NeverStarted {
+			if last, err := r.Await(ctx, func(t Task) bool { return t.State() == Ended }); err != nil || !last.Result.NeverStarted {
 				t.Errorf("%+v, %v", last.Result, err)
 			}
 			if d := time.Since(begun); d > time.Second {
@@ -252,8 +252,8 @@ func TestRunner_Endures(t *testing.T) {
 	r.task, _, _ = step(r.task, Polled{Shares: map[pbs.HostName]Share{"hostb": {Peak: Peak{CPU: time.Minute}}}})
 	for _, p := range []Polled{{Silent: []pbs.HostName{"hostb"}}, {Silent: []pbs.HostName{"hostb"}}, {Lost: "hostc"}, {Lost: "hostc"}} {
 		next, actions, err := step(r.task, r.listened(p))
-		if err != nil || next.State != Running || words(actions) != "poll the sisters" {
-			t.Errorf("%+v: %s, %s, %v", p, next.State, words(actions), err)
+		if err != nil || next.State() != Running || words(actions) != "poll the sisters" {
+			t.Errorf("%+v: %s, %s, %v", p, next.State(), words(actions), err)
 		}
 		r.task = next
 	}
@@ -299,7 +299,7 @@ func TestRunner_StartFailsByItsHost(t *testing.T) {
 					r := NewRunner(s, in(Accepted, of))
 					ctx, cancel := context.WithCancel(t.Context())
 					go r.Run(ctx, Fetched{})
-					last, err := r.Await(ctx, func(t Task) bool { return t.State == Ended })
+					last, err := r.Await(ctx, func(t Task) bool { return t.State() == Ended })
 					if err != nil || !last.Result.NeverStarted || last.Result.Fault != c.fault {
 						t.Errorf("%+v, %v, want the fault of %q", last.Result, err, c.fault)
 					}

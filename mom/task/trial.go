@@ -53,6 +53,9 @@ func (SistersTried) event() {}
 func (Proving) event()      {}
 func (Pruned) event()       {}
 
+// OnTrial tells whether the run is started in a way that tolerates failures of its sisters.
+func (t Task) OnTrial() bool { return t.Life.Trial != nil }
+
 // sisterDown is the attribute by which the servers tell that a host of the run was declared
 // gone. It is no attribute of the job.
 const sisterDown = "sister_down"
@@ -69,7 +72,7 @@ func (o Order) enduring() bool { return o.Attrs.Get("tolerate_node_failures") ==
 // Good tells whether a host counts as one on which the job can run. Only the mother superior
 // of a job that tolerates failures knows better.
 func (t Task) Good(host pbs.HostName) bool {
-	switch tr := t.Trial; {
+	switch tr := t.Life.Trial; {
 	case tr == nil || host == t.Hosts[0].Name:
 		return true
 	case slices.Contains(tr.Failed, host):
@@ -84,15 +87,15 @@ func (t Task) Good(host pbs.HostName) bool {
 // passed tells whether all sisters have done the step; answered, whether those that have not
 // are known to have failed.
 func (t Task) passed(step StartStep) (all, answered bool) {
-	passed := t.Trial.Joined
+	passed := t.Life.Trial.Joined
 	if step == StepPrologue {
-		passed = t.Trial.Proven
+		passed = t.Life.Trial.Proven
 	}
-	done, failed := make(map[pbs.HostName]bool, len(passed)), make(map[pbs.HostName]bool, len(t.Trial.Failed))
+	done, failed := make(map[pbs.HostName]bool, len(passed)), make(map[pbs.HostName]bool, len(t.Life.Trial.Failed))
 	for _, h := range passed {
 		done[h] = true
 	}
-	for _, h := range t.Trial.Failed {
+	for _, h := range t.Life.Trial.Failed {
 		failed[h] = true
 	}
 	all, answered = true, true
@@ -126,18 +129,18 @@ func (t Task) stepTrial(ev Event) (next Task, ok bool) {
 
 // onTrial changes a copy of the trial, if there is one.
 func (t Task) onTrial(edit func(tr *Trial)) Task {
-	if t.Trial == nil {
+	if t.Life.Trial == nil {
 		return t
 	}
-	next := *t.Trial
+	next := *t.Life.Trial
 	edit(&next)
-	t.Trial = &next
+	t.Life.Trial = &next
 	return t
 }
 
 // tried notes how a sister did. A late success makes it good again.
 func (t Task) tried(ev SisterTried) Task {
-	if t.Sister || !t.Party(ev.Host) {
+	if t.Sister() || !t.Party(ev.Host) {
 		return t
 	}
 	return t.onTrial(func(tr *Trial) {
@@ -163,8 +166,8 @@ const pruneAtStart = "prune_at_job_start"
 
 // prunes tells whether the run is cut down to what was requested, since no hook has cut it.
 func (t Task) prunes() bool {
-	return t.Trial != nil && !t.Trial.Pruned && t.Attrs.Get(pruneAtStart) == "True" && t.Attrs.Resource("Resource_List", "select_requested") != ""
+	return t.Life.Trial != nil && !t.Life.Trial.Pruned && t.Attrs.Get(pruneAtStart) == "True" && t.Attrs.Resource("Resource_List", "select_requested") != ""
 }
 
 // starting tells whether the program is still to be started.
-func (t Task) starting() bool { return t.State == Joining || t.State == Starting }
+func (t Task) starting() bool { return t.State() == Joining || t.State() == Starting }

@@ -18,6 +18,16 @@ type Share struct {
 	Hooked []spool.Used `json:"hooked,omitempty"`
 }
 
+// Usage is what a run has used, at its mother superior, or a part.
+type Usage struct {
+	Peak Peak `json:"peak,omitzero"`
+	// Spent is the cpu time of the programs that have ended, the first one included.
+	Spent time.Duration `json:"spent,omitempty"`
+	// Shares are what the sisters have used, HookUsed what hooks on this host have set of resources_used.
+	Shares   map[pbs.HostName]Share `json:"shares,omitempty"`
+	HookUsed []spool.Used           `json:"hook_used,omitempty"`
+}
+
 // A part is what one host of the run reports.
 type part struct {
 	host pbs.HostName
