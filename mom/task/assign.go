@@ -130,24 +130,24 @@ func (t Task) parting() []Action {
 // quit tells whether no sister is told anything any more.
 func (t Task) quit() bool { return t.Life.Sisters == PartsGathered || t.State() == Ended }
 
-func (t Task) parted(ev Parted) (Task, []Action, error) {
+func (t mother) parted(ev Parted) (Task, []Action, error) {
 	next, shares := t.Assignment.parted(ev)
 	t.Assignment = next
-	t = t.withShares(shares)
-	return t, t.parting(), nil
+	t.Task = t.withShares(shares)
+	return t.Task, t.parting(), nil
 }
 
 // lingers tells whether the sisters stay until files were staged out: the servers may release them
 // meanwhile (specification: ramp-down section 12). Their programs end before.
-func (t Task) lingers() bool {
+func (t mother) lingers() bool {
 	return t.Attrs.Get("release_nodes_on_stageout") == "True" && t.Result != nil && !t.Result.NeverStarted && !t.again() &&
 		len(t.itemsOut()) > 0 && !t.Staging.isOut()
 }
 
-func (t Task) hushed() (Task, []Action, error) {
+func (t mother) hushed() (Task, []Action, error) {
 	life, ok := t.Life.sistersTo(hushedWord)
 	if t.State() != Gathering || !ok {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Life = life
 	return t.together()
@@ -167,9 +167,9 @@ func (t Task) stepAssign(ev Event) (next Task, actions []Action, err error, ok b
 	case Assign:
 		next, actions, err = t.assign(ev)
 	case Parted:
-		next, actions, err = t.parted(ev)
+		next, actions, err = mother{t}.parted(ev)
 	case Hushed:
-		next, actions, err = t.hushed()
+		next, actions, err = mother{t}.hushed()
 	case Fitted:
 		t.Assignment = t.Assignment.fitted(ev)
 		next = t

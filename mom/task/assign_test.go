@@ -170,9 +170,9 @@ func TestStep_Releases(t *testing.T) {
 			"deliver the output", "hostb hostc", "", "", "hosta hostb hostc", false,
 		},
 
-		{"a sister hears of it", in(Running, sister, assignedSister), bDone, Running, "fit the job into its new assignment", "", "", "", "hosta hostc", false},
-		{"a sister hears of it too late", in(Ending, sister, assignedSister), bDone, Ending, "", "", "", "", "hosta hostb hostc", true},
-		{"a sister hears of it again", in(Running, sister, assignedSister, after(bDone)), bDone, Running, "", "", "", "", "hosta hostc", false},
+		{"a sister hears of it", in(Running, asSister, assignedSister), bDone, Running, "fit the job into its new assignment", "", "", "", "hosta hostc", false},
+		{"a sister hears of it too late", in(Ending, asSister, assignedSister), bDone, Ending, "", "", "", "", "hosta hostb hostc", true},
+		{"a sister hears of it again", in(Running, asSister, assignedSister, after(bDone)), bDone, Running, "", "", "", "", "hosta hostc", false},
 	} {
 		before := fmt.Sprintf("%+v", c.task)
 		next, actions, err := step(c.task, c.event)
@@ -235,7 +235,7 @@ func TestUsed_OfReleasedHosts(t *testing.T) {
 
 // A sister takes over which vnodes the run has, and nothing else: whose it is the servers have said.
 func TestAssign_SisterKeepsItsOwner(t *testing.T) {
-	part := in(Running, sister, with("euser", "ann"), with("egroup", "staff"), with("Variable_List", "A=1"))
+	part := in(Running, asSister, with("euser", "ann"), with("egroup", "staff"), with("Variable_List", "A=1"))
 	next, _, err := step(part, Assign{Number: 1, Step: AssignDone, Attrs: Attrs{
 		{Name: "euser", Value: "root"},
 		{Name: "egroup", Value: "wheel"},

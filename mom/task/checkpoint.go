@@ -59,10 +59,10 @@ func (UnsavedTold) event()  {}
 func (t Task) stepCheckpoint(ev Event) (next Task, actions []Action, err error, ok bool) {
 	switch ev := ev.(type) {
 	case Checkpoint:
-		next, actions, err = t.checkpoint(ev)
+		next, actions, err = mother{t}.checkpoint(ev)
 		return next, actions, err, true
 	case Checkpointed:
-		next, actions, err = t.checkpointed(ev)
+		next, actions, err = mother{t}.checkpointed(ev)
 		return next, actions, err, true
 	case UnsavedTold:
 		return t, nil, nil, true
@@ -73,7 +73,7 @@ func (t Task) stepCheckpoint(ev Event) (next Task, actions []Action, err error, 
 		hold, waits, fails := t.Checkpoints.Hold.exited(ev.Exit, t.State() == Running)
 		t.Checkpoints.Hold = hold
 		if fails {
-			next, actions, err = t.exited(ev.Exit)
+			next, actions, err = mother{t}.exited(ev.Exit)
 			return next, append([]Action{{Do: Unsaved}, {Do: Halt}}, actions...), err, true
 		}
 		return t, nil, nil, waits
@@ -82,7 +82,7 @@ func (t Task) stepCheckpoint(ev Event) (next Task, actions []Action, err error, 
 }
 
 // withoutHold stops the script of a checkpoint of a run that is to end otherwise.
-func (t Task) withoutHold(ev Event, actions []Action) []Action {
+func (t mother) withoutHold(ev Event, actions []Action) []Action {
 	switch ev.(type) {
 	case Kill, Abort, Lapsed:
 		if t.Checkpoints.Hold.underWay() && (t.Life.Kill.there() || t.Life.forced()) {
@@ -92,32 +92,32 @@ func (t Task) withoutHold(ev Event, actions []Action) []Action {
 	return actions
 }
 
-func (t Task) checkpoint(ev Checkpoint) (Task, []Action, error) {
+func (t mother) checkpoint(ev Checkpoint) (Task, []Action, error) {
 	switch {
 	case t.State() != Running:
-		return t, nil, t.refused("checkpoint")
+		return t.Task, nil, t.refused("checkpoint")
 	case t.Checkpoints.Hold.underWay() || t.Checkpoints.Hold.done():
-		return t, nil, nil
+		return t.Task, nil, nil
 	case t.Sister() || !t.savable() || !t.joint() && !ev.Able || t.joint() && !ev.Joint:
-		return t, nil, pbs.Refuse(pbs.NotSupported)
+		return t.Task, nil, pbs.Refuse(pbs.NotSupported)
 	}
 	t.Checkpoints.Snap = t.Checkpoints.Snap.superseded()
 	t.Checkpoints.Hold, _ = t.Checkpoints.Hold.ask(t.joint())
 	t.Checkpoints.Attempt++
-	return t, []Action{{Do: Save}}, nil
+	return t.Task, []Action{{Do: Save}}, nil
 }
 
-func (t Task) checkpointed(ev Checkpointed) (Task, []Action, error) {
+func (t mother) checkpointed(ev Checkpointed) (Task, []Action, error) {
 	exit := t.Checkpoints.Hold.Exit
 	hold, ok := t.Checkpoints.Hold.over(ev.Failure)
 	if !ok {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Checkpoints.Hold = hold
 	if !hold.done() {
 		actions := []Action{{Do: Unsaved}}
 		if exit == nil {
-			return t, actions, nil
+			return t.Task, actions, nil
 		}
 		next, more, err := t.exited(*exit)
 		return next, append(actions, more...), err
@@ -128,7 +128,7 @@ func (t Task) checkpointed(ev Checkpointed) (Task, []Action, error) {
 	case t.State() == Running: // what the script has left of it would run twice
 		return t.to(endItWord), []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
 	}
-	return t, nil, nil
+	return t.Task, nil, nil
 }
 
 // resumeCheckpoints is called when the mom is back: the scripts died with the earlier one.
@@ -148,7 +148,7 @@ func (t Task) resumeCheckpoints() (Task, []Action) {
 
 // ofCheckpoint returns how a run that was being checkpointed has ended; ok is false if it has
 // ended by itself.
-func (t Task) ofCheckpoint(e proc.Exit) (spool.Ended, bool) {
+func (t mother) ofCheckpoint(e proc.Exit) (spool.Ended, bool) {
 	switch hold := t.Checkpoints.Hold; {
 	case t.Life.Kill.there() || t.Life.forced() || e.Fenced:
 	case hold.done():

@@ -134,7 +134,7 @@ func TestCheckpoint_SisterSteps(t *testing.T) {
 		{"ended meanwhile", []Event{part(1), Kill{}}, "run the hooks of the end; stop the staging", false, "the part has ended", false},
 		{"ended before", []Event{Kill{}, part(1)}, "", false, "", true},
 	} {
-		job, last := in(Running, sister), ""
+		job, last := in(Running, asSister), ""
 		var err error
 		for _, ev := range c.events {
 			var actions []Action

@@ -8,9 +8,9 @@ import (
 	"rampart/mom/spool"
 )
 
-func (t Task) failed(ev Failed) (Task, []Action, error) {
+func (t mother) failed(ev Failed) (Task, []Action, error) {
 	if t.State() != Accepted && t.State() != Joining && t.State() != Starting {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	status := ev.Status
 	if t.Life.Causes.has(Aborted) {
@@ -21,7 +21,7 @@ func (t Task) failed(ev Failed) (Task, []Action, error) {
 }
 
 // neverStarted ends a task whose program did not run, once it is sure that it will not.
-func (t Task) neverStarted(result spool.Ended) (Task, []Action, error) {
+func (t mother) neverStarted(result spool.Ended) (Task, []Action, error) {
 	if t.requeued() && !result.Lost {
 		result.ExitStatus = ExitRerun
 	}
@@ -31,11 +31,11 @@ func (t Task) neverStarted(result spool.Ended) (Task, []Action, error) {
 
 // found takes back that the program did not run: a shim that an earlier mom spawned has
 // come before the bar.
-func (t Task) found(ev Launched) (Task, []Action, error) {
+func (t mother) found(ev Launched) (Task, []Action, error) {
 	if t.State() != Delivering || !t.Result.NeverStarted {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
-	t = t.to(shimFirstWord)
+	t.Task = t.to(shimFirstWord)
 	t.Result = nil
 	if t.Life.Sisters == PartsGathered { // they have left it
 		t.Life.Causes |= Aborted
@@ -47,26 +47,26 @@ func (t Task) found(ev Launched) (Task, []Action, error) {
 const fencedComment = "the host ended the job: no server was heard of in time"
 
 // lapsed ends a task of an earlier deadline: its run may have been given up.
-func (t Task) lapsed(now uint64) (Task, []Action, error) {
+func (t mother) lapsed(now uint64) (Task, []Action, error) {
 	if t.Lapse >= now || t.Life.Causes.has(Fenced) || t.State() > Ending {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Life.Causes |= Fenced
 	switch state := t.State(); {
 	case state == Accepted && t.Staging.underWay():
-		return t, []Action{{Do: Halt}}, nil
+		return t.Task, []Action{{Do: Halt}}, nil
 	case state == Accepted, state == Joining:
 		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
 	case state == Starting:
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
-	t = t.to(endItWord)
-	return t, t.terminate(), nil
+	t.Task = t.to(endItWord)
+	return t.Task, t.terminate(), nil
 }
 
-func (t Task) exited(e proc.Exit) (Task, []Action, error) {
+func (t mother) exited(e proc.Exit) (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	rss := e.MaxRSS
 	if rss <= e.ShimRSS && t.Peak.RSS > 0 {
@@ -94,9 +94,9 @@ func (t Task) exited(e proc.Exit) (Task, []Action, error) {
 	return t.conclude(result)
 }
 
-func (t Task) vanished() (Task, []Action, error) {
+func (t mother) vanished() (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	next, actions, err := t.lost("the job's processes are gone")
 	// What the shim left behind must not outlive the report (L2).
@@ -104,7 +104,7 @@ func (t Task) vanished() (Task, []Action, error) {
 }
 
 // lost ends a task whose program can neither be watched nor have an exit status.
-func (t Task) lost(why string) (Task, []Action, error) {
+func (t mother) lost(why string) (Task, []Action, error) {
 	t.Staging = t.Staging.step(notComeWord)
 	result := spool.Ended{
 		ExitStatus: ExitAborted, Used: t.Used(), Comment: why, Lost: true,
@@ -117,7 +117,7 @@ func (t Task) lost(why string) (Task, []Action, error) {
 }
 
 // delivery throws the output of a run away that will be repeated.
-func (t Task) delivery() []Action {
+func (t mother) delivery() []Action {
 	if t.Result.NeverStarted && !t.Life.Barred {
 		return []Action{{Do: Bar}}
 	}
@@ -137,54 +137,54 @@ func (t Task) delivery() []Action {
 // again tells whether the run will be repeated.
 func (t Task) again() bool { return t.requeued() || t.Result.Lost && t.rerunnable() }
 
-func (t Task) kill(ev Kill) (Task, []Action, error) {
+func (t mother) kill(ev Kill) (Task, []Action, error) {
 	k, sooner := t.Life.Kill.with(ev.Killing)
 	if next, actions, waits := t.preterm(Kill{Killing: k, Hooks: ev.Hooks}); waits {
 		return next, actions, nil
 	}
 	if t.State() > Ending { // it has ended, and the report is on its way
 		t.Life.Kill = t.Life.Kill.step(agreedWord)
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Life.Kill = t.Life.Kill.step(killWord)
 	t.Life.Kill.Killing = k
 	switch state := t.State(); {
 	case state == Accepted && t.Staging.underWay():
-		return t, []Action{{Do: Halt}}, nil
+		return t.Task, []Action{{Do: Halt}}, nil
 	case state == Accepted, state == Joining:
 		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
 	case state == Starting:
-		return t, []Action{{Do: Halt}}, nil
+		return t.Task, []Action{{Do: Halt}}, nil
 	}
-	t = t.to(endItWord)
+	t.Task = t.to(endItWord)
 	if !sooner {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
-	return t, t.terminate(), nil
+	return t.Task, t.terminate(), nil
 }
 
 // exitKilled is the exit status of a job that was ended before it had begun.
 const exitKilled = 256 + int(syscall.SIGTERM)
 
-func (t Task) abort() (Task, []Action, error) {
+func (t mother) abort() (Task, []Action, error) {
 	if t.State() > Ending {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Life.Causes |= Aborted
 	switch state := t.State(); {
 	case state == Accepted && t.Staging.underWay():
-		return t, []Action{{Do: Halt}}, nil
+		return t.Task, []Action{{Do: Halt}}, nil
 	case state == Accepted, state == Joining:
 		return t.lost("the mom was stopped")
 	case state == Starting:
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
-	t = t.to(endItWord)
-	return t, t.terminate(), nil
+	t.Task = t.to(endItWord)
+	return t.Task, t.terminate(), nil
 }
 
 // terminate asks the processes to end, or makes them.
-func (t Task) terminate() []Action {
+func (t mother) terminate() []Action {
 	delay := t.killDelay()
 	if t.Life.forced() || delay <= 0 || t.Checkpoints.Hold.done() && !t.Life.Kill.there() {
 		return []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}
@@ -203,9 +203,9 @@ func (t Task) graceOver() (Task, []Action, error) {
 	return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
 }
 
-func (t Task) delivered(ev Delivered) (Task, []Action, error) {
+func (t mother) delivered(ev Delivered) (Task, []Action, error) {
 	if t.State() != Delivering {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	result := *t.Result
 	result.StageOut = ev.StageOut
@@ -222,9 +222,9 @@ func (t Task) delivered(ev Delivered) (Task, []Action, error) {
 	if t.Released() {
 		result.Present = t.Present()
 	}
-	t = t.to(deliveredWord)
+	t.Task = t.to(deliveredWord)
 	t.Result, t.Life.Barred = &result, t.Life.Barred || result.NeverStarted
-	return t, []Action{{Do: Report}, {Do: Clean}}, nil
+	return t.Task, []Action{{Do: Report}, {Do: Clean}}, nil
 }
 
 func (t Task) forget() (Task, []Action, error) {

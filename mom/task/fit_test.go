@@ -228,7 +228,7 @@ func (prompt) Script(context.Context, spool.TaskKey) ([]byte, error) { return []
 // A sister tells what its hooks say of an assignment once, whoever repeats it, and after a restart.
 func TestStep_SisterFits(t *testing.T) {
 	order := without(3, AssignDone, "hosta", "hostb")
-	told := in(Running, sister, sharing, after(order))
+	told := in(Running, asSister, sharing, after(order))
 	if told.Fits(3) {
 		t.Error("it fits before its hooks have run")
 	}
@@ -240,13 +240,13 @@ func TestStep_SisterFits(t *testing.T) {
 		refusal string
 		fits    bool
 	}{
-		{"told", in(Running, sister, sharing), order, "fit the job into its new assignment", "", false},
+		{"told", in(Running, asSister, sharing), order, "fit the job into its new assignment", "", false},
 		{"told again", told, order, "", "", false},
 		{"restarted", told, Resume{"boot", true}, "fit the job into its new assignment", "", false},
 		{"accepted", told, Fitted{Number: 3}, "", "", true},
 		{"rejected", told, Fitted{Number: 3, Refusal: "no"}, "", "no", true},
 		{"of an older one", told, Fitted{Number: 2, Refusal: "no"}, "", "", false},
-		{"restarted later", in(Running, sister, sharing, after(order, Fitted{Number: 3})), Resume{"boot", true}, "", "", true},
+		{"restarted later", in(Running, asSister, sharing, after(order, Fitted{Number: 3})), Resume{"boot", true}, "", "", true},
 	} {
 		next, actions, err := step(c.task, c.event)
 		if err != nil || words(actions) != c.actions || next.Fits(3) != c.fits || next.Assignment.Unfit != c.refusal {
@@ -274,7 +274,7 @@ func TestRunner_NotStarted(t *testing.T) {
 		{"a hook wants it to run again", in(Starting), Failed{Status: ExitRetry, Code: ExitHookRerun}, "job not started, Failure -16"},
 		{"a hook wants it deleted", in(Starting), Failed{Status: ExitRetry, Code: ExitHookDelete}, "job not started, Failure -17"},
 		{"killed", in(Starting, killed(0, true)), Failed{Status: ExitRetry}, ""},
-		{"at a sister", in(Accepted, sister), Failed{Status: ExitRetry}, ""},
+		{"at a sister", in(Accepted, asSister), Failed{Status: ExitRetry}, ""},
 		{"too late", in(Running), Failed{Status: ExitRetry}, ""},
 	} {
 		next, _, err := step(c.task, c.ev)

@@ -32,8 +32,8 @@ func TestRunner_KilledBeforeTheServersAnswer(t *testing.T) {
 	}{
 		"the order has come":             {in(Accepted), Accept{}},
 		"the mom was restarted":          {in(Accepted), Resume{"boot", true}},
-		"at a sister":                    {in(Accepted, sister), Accept{}},
-		"at a sister that was restarted": {in(Accepted, sister), Resume{"boot", true}},
+		"at a sister":                    {in(Accepted, asSister), Accept{}},
+		"at a sister that was restarted": {in(Accepted, asSister), Resume{"boot", true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

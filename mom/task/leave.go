@@ -58,9 +58,9 @@ func (t Task) EndEvents() []string {
 // LastEvents tells whether no hooks of the run come after those of EndEvents.
 func (t Task) LastEvents() bool { return !t.Sister() || t.Part.lastHooks() }
 
-func (t Task) dismiss() (Task, []Action, error) {
+func (t sister) dismiss() (Task, []Action, error) {
 	if t.Over() {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Part.Why |= Dismissed
 	return t.leave(spool.Ended{ExitStatus: exitEnded})
@@ -92,19 +92,19 @@ func received(before, after Task, ev Event) string {
 const exitEnded = 256 + int(syscall.SIGKILL)
 
 // leave ends a sister's part: with its last program it is over.
-func (t Task) leave(result spool.Ended) (Task, []Action, error) {
+func (t sister) leave(result spool.Ended) (Task, []Action, error) {
 	if t.Result == nil {
 		t.Result = &result
 	}
 	if t.live() {
 		t.Part, _ = t.Part.step(endPartWord)
-		return t, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
+		return t.Task, []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}}, nil
 	}
 	return t.left()
 }
 
 // left goes on with what follows the last program: hooks, where the host had joined.
-func (t Task) left() (Task, []Action, error) {
+func (t sister) left() (Task, []Action, error) {
 	if t.Result.NeverStarted {
 		if part, ok := t.Part.step(neverPartWord); ok {
 			next, actions, err := t.over(part)
@@ -112,30 +112,30 @@ func (t Task) left() (Task, []Action, error) {
 		}
 	}
 	t.Part, _ = t.Part.step(noProgramsWord)
-	return t, t.Part.deeds(), nil
+	return t.Task, t.Part.deeds(), nil
 }
 
 // concluded notes what hooks of the end have set.
-func (t Task) concluded(ev Delivered) (Task, []Action, error) {
+func (t sister) concluded(ev Delivered) (Task, []Action, error) {
 	part, ok := t.Part.concluded()
 	if !ok {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Part, t.HookUsed = part, overlaid(t.HookUsed, ev.Used)
-	return t, part.deeds(), nil
+	return t.Task, part.deeds(), nil
 }
 
 // reported lets a part go on that waits for its mother superior.
-func (t Task) reported() (Task, []Action, error) {
+func (t sister) reported() (Task, []Action, error) {
 	part, ok := t.Part.step(reportedWord)
 	if !ok {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Part = part
-	return t, part.deeds(), nil
+	return t.Task, part.deeds(), nil
 }
 
-func (t Task) removed(ev Removed) (Task, []Action, error) {
+func (t sister) removed(ev Removed) (Task, []Action, error) {
 	on := removedWord
 	if ev.Hangs {
 		on = hangsWord
@@ -143,12 +143,12 @@ func (t Task) removed(ev Removed) (Task, []Action, error) {
 	if part, ok := t.Part.step(on); ok {
 		return t.over(part)
 	}
-	return t, nil, nil
+	return t.Task, nil, nil
 }
 
 // resumeOver tells the end of a part that is over, if that was not told yet, and removes what an earlier
 // mom has not.
-func (t Task) resumeOver() (Task, []Action, error) {
+func (t sister) resumeOver() (Task, []Action, error) {
 	var actions []Action
 	if !t.Told() {
 		actions = append(actions, Action{Do: Report})
@@ -156,15 +156,15 @@ func (t Task) resumeOver() (Task, []Action, error) {
 	if t.Part.Stage != PartClean {
 		actions = append(actions, Action{Do: Clean})
 	}
-	return t, actions, nil
+	return t.Task, actions, nil
 }
 
 // over ends a part of which nothing is left: only then do others hear so.
-func (t Task) over(part Part) (Task, []Action, error) {
+func (t sister) over(part Part) (Task, []Action, error) {
 	result := *t.Result
 	result.Used = t.Used()
 	t.Part, t.Result = part, &result
-	return t, []Action{{Do: Report}}, nil
+	return t.Task, []Action{{Do: Report}}, nil
 }
 
 // removeAll removes what the run has left on the host. It does not wait for ever: what hangs goes on

@@ -30,28 +30,28 @@ func TestStep_SisterLeaves(t *testing.T) {
 		stage   PartStage
 		actions string
 	}{
-		{"its host is released", in(Running, sister), Dismiss{}, Delivering, PartEpilogue, ends},
-		{"its host is released, programs run", in(Running, sister, running(ProgramRunning)), Dismiss{}, Ending, PartEnding, "send killed; allow a grace of 10s"},
-		{"its host is released again", in(Delivering, sister, dismissed), Dismiss{}, Delivering, PartEpilogue, ""},
-		{"its epilogue is over", in(Delivering, sister), Delivered{}, Delivering, PartEnd, ends},
-		{"a released one's epilogue is over", in(Delivering, sister, dismissed), Delivered{}, Delivering, PartReport, waits + " of 10s"},
-		{"what it has used is known", in(Delivering, sister, dismissed, due(PartReport)), Reported{}, Delivering, PartEnd, ends},
-		{"what it has used is known twice", in(Delivering, sister, dismissed, due(PartEnd)), Reported{}, Delivering, PartEnd, ""},
-		{"what it has used is known too early", in(Delivering, sister, dismissed), Reported{}, Delivering, PartEpilogue, ""},
-		{"the job ends while it waits", in(Delivering, sister, dismissed, due(PartReport)), Kill{}, Delivering, PartEnd, ends},
-		{"the mom stops while it waits", in(Delivering, sister, dismissed, due(PartReport)), Abort{}, Delivering, PartEnd, ends},
-		{"its end hooks are over", in(Delivering, sister, dismissed, due(PartEnd)), Delivered{}, Delivering, PartFiles, removes},
-		{"the hooks of a start that failed are over", in(Delivering, sister, abandoned), Delivered{}, Delivering, PartFiles, removes},
-		{"its files are removed", in(Delivering, sister, dismissed, due(PartFiles)), Removed{}, Ended, PartClean, "report the end"},
-		{"its files cannot be removed", in(Delivering, sister, dismissed, due(PartFiles)), Removed{Hangs: true}, Ended, PartOver, "report the end"},
-		{"its files are removed twice", in(Ended, sister, dismissed, due(PartClean)), Removed{}, Ended, PartClean, ""},
-		{"restarted before its end was told", in(Ended, sister, dismissed, due(PartClean)), resume, Ended, PartClean, "report the end"},
-		{"restarted when its end was told", in(Ended, sister, dismissed, due(PartClean), told), resume, Ended, PartClean, ""},
-		{"restarted when its removal hung", in(Ended, sister, dismissed, due(PartOver), told), resume, Ended, PartOver, "clean up"},
-		{"restarted in its epilogue", in(Delivering, sister, dismissed), resume, Delivering, PartEpilogue, ends},
-		{"restarted while it waits", in(Delivering, sister, dismissed, due(PartReport)), resume, Delivering, PartReport, waits + " of 10s"},
-		{"restarted in its end hooks", in(Delivering, sister, dismissed, due(PartEnd)), resume, Delivering, PartEnd, ends},
-		{"restarted in the removal", in(Delivering, sister, dismissed, due(PartFiles)), resume, Delivering, PartFiles, removes},
+		{"its host is released", in(Running, asSister), Dismiss{}, Delivering, PartEpilogue, ends},
+		{"its host is released, programs run", in(Running, asSister, running(ProgramRunning)), Dismiss{}, Ending, PartEnding, "send killed; allow a grace of 10s"},
+		{"its host is released again", in(Delivering, asSister, dismissed), Dismiss{}, Delivering, PartEpilogue, ""},
+		{"its epilogue is over", in(Delivering, asSister), Delivered{}, Delivering, PartEnd, ends},
+		{"a released one's epilogue is over", in(Delivering, asSister, dismissed), Delivered{}, Delivering, PartReport, waits + " of 10s"},
+		{"what it has used is known", in(Delivering, asSister, dismissed, due(PartReport)), Reported{}, Delivering, PartEnd, ends},
+		{"what it has used is known twice", in(Delivering, asSister, dismissed, due(PartEnd)), Reported{}, Delivering, PartEnd, ""},
+		{"what it has used is known too early", in(Delivering, asSister, dismissed), Reported{}, Delivering, PartEpilogue, ""},
+		{"the job ends while it waits", in(Delivering, asSister, dismissed, due(PartReport)), Kill{}, Delivering, PartEnd, ends},
+		{"the mom stops while it waits", in(Delivering, asSister, dismissed, due(PartReport)), Abort{}, Delivering, PartEnd, ends},
+		{"its end hooks are over", in(Delivering, asSister, dismissed, due(PartEnd)), Delivered{}, Delivering, PartFiles, removes},
+		{"the hooks of a start that failed are over", in(Delivering, asSister, abandoned), Delivered{}, Delivering, PartFiles, removes},
+		{"its files are removed", in(Delivering, asSister, dismissed, due(PartFiles)), Removed{}, Ended, PartClean, "report the end"},
+		{"its files cannot be removed", in(Delivering, asSister, dismissed, due(PartFiles)), Removed{Hangs: true}, Ended, PartOver, "report the end"},
+		{"its files are removed twice", in(Ended, asSister, dismissed, due(PartClean)), Removed{}, Ended, PartClean, ""},
+		{"restarted before its end was told", in(Ended, asSister, dismissed, due(PartClean)), resume, Ended, PartClean, "report the end"},
+		{"restarted when its end was told", in(Ended, asSister, dismissed, due(PartClean), told), resume, Ended, PartClean, ""},
+		{"restarted when its removal hung", in(Ended, asSister, dismissed, due(PartOver), told), resume, Ended, PartOver, "clean up"},
+		{"restarted in its epilogue", in(Delivering, asSister, dismissed), resume, Delivering, PartEpilogue, ends},
+		{"restarted while it waits", in(Delivering, asSister, dismissed, due(PartReport)), resume, Delivering, PartReport, waits + " of 10s"},
+		{"restarted in its end hooks", in(Delivering, asSister, dismissed, due(PartEnd)), resume, Delivering, PartEnd, ends},
+		{"restarted in the removal", in(Delivering, asSister, dismissed, due(PartFiles)), resume, Delivering, PartFiles, removes},
 	} {
 		before := fmt.Sprintf("%+v", c.task)
 		next, actions, err := step(c.task, c.event)
@@ -147,7 +147,7 @@ func leaving(t *testing.T, f func(t *testing.T, l *leaver, now func() *Runner, a
 		l := &leaver{Fake: proc.NewFake(nil)}
 		s.System, s.Hooks = l, lastHooks{leaver: l}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := NewRunner(s, in(Running, sister))
+		r := NewRunner(s, in(Running, asSister))
 		go r.Run(ctx, Hooked{})
 		f(t, l, func() *Runner { return r }, func() {
 			synctest.Wait()

@@ -30,7 +30,7 @@ type breach struct {
 }
 
 // exceeded returns the first limit that the job is over, nil if there is none.
-func (t Task) exceeded(e Enforce) *breach {
+func (t mother) exceeded(e Enforce) *breach {
 	above := func(name, unit string, used int64, exit int) *breach {
 		if limit, ok := t.limit(name); ok && used > limit {
 			return &breach{fmt.Sprintf("%s %d%s exceeded limit %d%s", name, used, unit, limit, unit), exit}
@@ -55,7 +55,7 @@ func (t Task) exceeded(e Enforce) *breach {
 }
 
 // tooBusy tells whether the job uses more cpus than it has, where the site minds.
-func (t Task) tooBusy(e Enforce, total Peak) *breach {
+func (t mother) tooBusy(e Enforce, total Peak) *breach {
 	n, ok := t.limit("ncpus")
 	if !ok {
 		return nil

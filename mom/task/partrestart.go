@@ -20,20 +20,20 @@ type RestorePart struct {
 func (RestorePart) event() {}
 
 // stepRestore starts the programs once, whoever asks again.
-func (t Task) stepRestore(ev RestorePart) (Task, []Action, error) {
+func (t sister) stepRestore(ev RestorePart) (Task, []Action, error) {
 	switch {
 	case !t.Sister() || t.State() != Running || t.Checkpoints.Restart == nil:
-		return t, nil, t.refused("restart")
+		return t.Task, nil, t.refused("restart")
 	case t.Checkpoints.Restart.Begun:
-		return t, nil, nil
+		return t.Task, nil, nil
 	case !ev.Able && slices.ContainsFunc(ev.Programs, Program.restoring):
-		return t, nil, pbs.Errorf(pbs.BoundElsewhere, "there is no $action restart")
+		return t.Task, nil, pbs.Errorf(pbs.BoundElsewhere, "there is no $action restart")
 	}
 	restart := *t.Checkpoints.Restart
 	restart.Begun = true
 	t.Checkpoints.Restart = &restart
-	t, actions := t.restore(ev.Programs)
-	return t, actions, nil
+	next, actions := t.restore(ev.Programs)
+	return next, actions, nil
 }
 
 func (t Task) restore(programs []Program) (Task, []Action) {

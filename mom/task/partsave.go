@@ -137,7 +137,7 @@ func (t Task) leftBehind() KeptPart {
 func (t Task) stepPart(ev Event) (next Task, actions []Action, err error, ok bool) {
 	switch ev := ev.(type) {
 	case SavePart:
-		next, actions, err = t.savePart(ev)
+		next, actions, err = sister{t}.savePart(ev)
 		return next, actions, err, true
 	case PartSaved:
 		if ev.Number == t.Checkpoints.Attempt {
@@ -145,7 +145,7 @@ func (t Task) stepPart(ev Event) (next Task, actions []Action, err error, ok boo
 		}
 		return t, nil, nil, true
 	case RestorePart:
-		next, actions, err = t.stepRestore(ev)
+		next, actions, err = sister{t}.stepRestore(ev)
 		return next, actions, err, true
 	case PartKept:
 		t.Checkpoints.Kept = ev.Kept
@@ -157,27 +157,27 @@ func (t Task) stepPart(ev Event) (next Task, actions []Action, err error, ok boo
 	return t, nil, nil, false
 }
 
-func (t Task) savePart(ev SavePart) (Task, []Action, error) {
+func (t sister) savePart(ev SavePart) (Task, []Action, error) {
 	switch {
 	case !t.Sister() || t.State() != Running:
-		return t, nil, t.refused("checkpoint")
+		return t.Task, nil, t.refused("checkpoint")
 	case ev.Number == t.Checkpoints.Attempt:
-		return t, nil, nil
+		return t.Task, nil, nil
 	case ev.Number < t.Checkpoints.Attempt:
-		return t, nil, pbs.Errorf(pbs.BadState, "a later checkpoint was asked for")
+		return t.Task, nil, pbs.Errorf(pbs.BadState, "a later checkpoint was asked for")
 	case !ev.Able:
-		return t, nil, pbs.Errorf(pbs.NotSupported, "there is no $action checkpoint")
+		return t.Task, nil, pbs.Errorf(pbs.NotSupported, "there is no $action checkpoint")
 	}
 	t.Checkpoints.Attempt, t.Checkpoints.Part = ev.Number, t.Checkpoints.Part.step(askWord, "")
 	t.Checkpoints.Part.Whole = ev.Whole
-	return t, []Action{{Do: savePart}}, nil
+	return t.Task, []Action{{Do: savePart}}, nil
 }
 
 // withoutPart stops the scripts of a part that ends.
-func (t Task) withoutPart(actions []Action) (Task, []Action) {
+func (t sister) withoutPart(actions []Action) (Task, []Action) {
 	if t.Checkpoints.Part.State != PartBusy || t.State() == Running {
-		return t, actions
+		return t.Task, actions
 	}
 	t.Checkpoints.Part = t.Checkpoints.Part.stopped("the part has ended")
-	return t, append(actions, Action{Do: Halt})
+	return t.Task, append(actions, Action{Do: Halt})
 }

@@ -15,24 +15,24 @@ func (PretermOver) event() {}
 
 // preterm has the hooks asked before the end at somebody's wish, once; false: it does not wait for
 // them. What is forced, and what ends a run that is to be repeated, waits for nobody.
-func (t Task) preterm(k Kill) (next Task, actions []Action, waits bool) {
+func (t mother) preterm(k Kill) (next Task, actions []Action, waits bool) {
 	switch {
 	case !t.killable() || k.Requeue || k.Delay <= 0 || t.Life.forced():
-		return t, nil, false
+		return t.Task, nil, false
 	case !t.Life.Kill.asked() && !k.Hooks:
-		return t, nil, false
+		return t.Task, nil, false
 	case !t.Life.Kill.asked():
 		actions = []Action{{Do: AskPreterm}}
 	}
 	t.Life.Kill = t.Life.Kill.step(askHooksWord)
 	t.Life.Kill.Killing = k.Killing
-	return t, actions, true
+	return t.Task, actions, true
 }
 
 // pretermOver ends the job, or lets it run on as if nobody had wished for its end.
-func (t Task) pretermOver(ev PretermOver) (Task, []Action, error) {
+func (t mother) pretermOver(ev PretermOver) (Task, []Action, error) {
 	if !t.Life.Kill.asked() {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	on := agreedWord
 	if ev.Refused && t.killable() {
@@ -41,21 +41,21 @@ func (t Task) pretermOver(ev PretermOver) (Task, []Action, error) {
 	t.Life.Kill = t.Life.Kill.step(on)
 	switch {
 	case !t.killable() || on == refusedWord:
-		return t, nil, nil
+		return t.Task, nil, nil
 	case t.State() != Running:
 		return t.kill(Kill{Killing: t.Life.Kill.Killing})
 	}
-	t = t.to(endItWord)
-	return t, t.terminate(), nil
+	t.Task = t.to(endItWord)
+	return t.Task, t.terminate(), nil
 }
 
 // killable tells whether hooks can still refuse the end: the program runs, or is about to.
-func (t Task) killable() bool {
+func (t mother) killable() bool {
 	return t.State() == Accepted || t.State() == Joining || t.State() == Starting || t.State() == Running
 }
 
 // askAgain has the hooks asked after a restart of the mom.
-func (t Task) askAgain() []Action {
+func (t mother) askAgain() []Action {
 	if t.Life.Kill.asked() && t.killable() {
 		return []Action{{Do: AskPreterm}}
 	}

@@ -251,9 +251,9 @@ func (t Task) programDown(ev ProgramDown) (Task, []Action, error) {
 	switch {
 	case t.live():
 	case t.State() == Gathering:
-		return t.together()
+		return mother{t}.together()
 	case t.State() == Ending && t.Sister():
-		return t.left()
+		return sister{t}.left()
 	}
 	return t, nil, nil
 }

@@ -23,7 +23,7 @@ func TestStep_RefusesAProgramThatIsNone(t *testing.T) {
 		{Key: "k", Args: []string{"true", strings.Repeat("x", MaxProgram)}},
 		{Key: "k", Args: []string{"true"}, Env: []string{strings.Repeat("x", MaxProgram)}},
 	} {
-		for _, where := range []Task{in(Running), in(Running, sister)} {
+		for _, where := range []Task{in(Running), in(Running, asSister)} {
 			if next, actions, err := step(where, ev); !errors.Is(err, pbs.Refuse(pbs.InvalidRequest)) || len(next.Programs)+len(actions) > 0 {
 				t.Errorf("%d arguments, %d variables: %v, %v", len(ev.Args), len(ev.Env), actions, err)
 			}
@@ -35,7 +35,7 @@ func TestStep_RefusesAProgramThatIsNone(t *testing.T) {
 // reliable-startup section 7).
 func TestProgramEnvironment_OnlyTheJobsOwnHasTheNodeFile(t *testing.T) {
 	s, has := testSite(t), func(v string) bool { return strings.HasPrefix(v, "PBS_NODEFILE=") }
-	for _, where := range []Task{in(Running), in(Running, sister)} {
+	for _, where := range []Task{in(Running), in(Running, asSister)} {
 		if !slices.ContainsFunc(s.environment(where, Account{Name: "ann"}), has) {
 			t.Error("the job's own program has no PBS_NODEFILE")
 		}

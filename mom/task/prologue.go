@@ -32,28 +32,28 @@ const (
 )
 
 // prologue has the hooks run once: a repeat hears what came of it.
-func (t Task) prologue() (Task, []Action, error) {
+func (t sister) prologue() (Task, []Action, error) {
 	part, ok := t.Part.asksPrologue()
 	switch {
 	case !ok:
-		return t, nil, nil
+		return t.Task, nil, nil
 	case t.State() != Running:
-		return t, nil, t.refused("prologue")
+		return t.Task, nil, t.refused("prologue")
 	}
 	t.Part = part
-	return t, []Action{{Do: RunPrologue}}, nil
+	return t.Task, []Action{{Do: RunPrologue}}, nil
 }
 
-func (t Task) prologueOver(ev PrologueOver) (Task, []Action, error) {
+func (t sister) prologueOver(ev PrologueOver) (Task, []Action, error) {
 	part, ok := t.Part.prologueOver(ev.Failure)
 	if !ok {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Part = part
 	if t.State() == Running {
 		t.HookUsed = overlaid(t.HookUsed, ev.Used)
 	}
-	return t, nil, nil
+	return t.Task, nil, nil
 }
 
 // runPrologue runs a sister's hooks before the program.

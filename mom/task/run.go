@@ -6,22 +6,22 @@ import (
 	"rampart/fsm/pbs"
 )
 
-func (t Task) fetched() (Task, []Action, error) {
+func (t mother) fetched() (Task, []Action, error) {
 	if t.State() != Accepted || t.Staging.underWay() {
-		return t, nil, nil // it was killed in the meantime
+		return t.Task, nil, nil // it was killed in the meantime
 	}
 	if len(t.itemsIn()) > 0 && t.Staging.State == FilesAway {
 		t.Staging = t.Staging.step(stageInWord)
-		return t, []Action{{Do: StageIn}}, nil
+		return t.Task, []Action{{Do: StageIn}}, nil
 	}
 	return t.begin()
 }
 
-func (t Task) launched(ev Launched) (Task, []Action, error) {
+func (t mother) launched(ev Launched) (Task, []Action, error) {
 	if t.State() != Starting {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
-	t = t.to(shimWord)
+	t.Task = t.to(shimWord)
 	t.Handle = ev.Handle
 	t.HookUsed = overlaid(t.HookUsed, ev.Used)
 	if t.Life.StartedAt == 0 {
@@ -32,8 +32,8 @@ func (t Task) launched(ev Launched) (Task, []Action, error) {
 		actions = append(actions, Action{Do: Poll})
 	}
 	if t.Life.condemned() {
-		t = t.to(endItWord)
-		return t, append(actions, t.terminate()...), nil
+		t.Task = t.to(endItWord)
+		return t.Task, append(actions, t.terminate()...), nil
 	}
 	for _, name := range t.Life.Signals {
 		if sig, err := ParseSignal(name); err == nil {
@@ -45,55 +45,55 @@ func (t Task) launched(ev Launched) (Task, []Action, error) {
 		next, starts := t.restore(ev.Programs)
 		return next, append(actions, starts...), nil
 	}
-	return t, actions, nil
+	return t.Task, actions, nil
 }
 
 // notFound goes back to the order: nothing was started, and nothing will be before the
 // servers have confirmed the run.
-func (t Task) notFound() (Task, []Action, error) {
+func (t mother) notFound() (Task, []Action, error) {
 	switch {
 	case t.State() != Starting:
-		return t, nil, nil
+		return t.Task, nil, nil
 	case t.Life.condemned():
 		return t.failed(Failed{Status: ExitAborted, Reason: "it was not started"})
 	}
 	return t.to(noShimWord), []Action{{Do: Confirm}}, nil
 }
 
-func (t Task) signal(ev Signal) (Task, []Action, error) {
+func (t mother) signal(ev Signal) (Task, []Action, error) {
 	name := ev.Name
 	sig, err := ParseSignal(name)
 	if err != nil {
-		return t, nil, err
+		return t.Task, nil, err
 	}
 	switch t.State() {
 	case Accepted, Joining, Starting:
 		t.Life.Signals = append(t.Life.Signals[:len(t.Life.Signals):len(t.Life.Signals)], name)
-		return t, nil, nil
+		return t.Task, nil, nil
 	case Running, Ending:
 		if t.State() == Running && t.Suspension.stands() && sig == syscall.SIGCONT && !isSuspension(name) {
-			return t, nil, nil // it was asked for before the suspension, and only a resumption ends that
+			return t.Task, nil, nil // it was asked for before the suspension, and only a resumption ends that
 		}
 		t.Suspension = t.Suspension.signalled(name, ev.Elapsed)
-		return t, []Action{{Do: Send, Signal: sig, Text: suspension(name)}}, nil
+		return t.Task, []Action{{Do: Send, Signal: sig, Text: suspension(name)}}, nil
 	}
-	return t, nil, t.refused("signal")
+	return t.Task, nil, t.refused("signal")
 }
 
-func (t Task) sampled(ev Sampled) (Task, []Action, error) {
+func (t mother) sampled(ev Sampled) (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	ev.Usage.Wall = t.Suspension.active(ev.Usage.Wall)
 	ev.Usage = t.all(ev.Usage)
 	t.Peak = t.Peak.with(ev.Usage)
 	over := t.exceeded(ev.Enforce)
 	if t.State() == Ending || over == nil {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
-	t = t.to(endItWord)
+	t.Task = t.to(endItWord)
 	t.Life.Breach = over.exit
-	return t, append([]Action{{Do: Note, Text: over.words}}, t.terminate()...), nil
+	return t.Task, append([]Action{{Do: Note, Text: over.words}}, t.terminate()...), nil
 }
 
 func (t Task) alter(changes Attrs) (Task, []Action, error) {

@@ -69,30 +69,30 @@ func (t Task) sisters() []Host {
 }
 
 // begin starts the program, once the sisters are part of the run.
-func (t Task) begin() (Task, []Action, error) {
+func (t mother) begin() (Task, []Action, error) {
 	if len(t.sisters()) > 0 {
-		t = t.to(beginJoinWord)
+		t.Task = t.to(beginJoinWord)
 		t.Life, _ = t.Life.sistersTo(beginJoinWord)
 		t.Life.Trial = nil
 		if t.Tolerates() && t.Checkpoints.Restart == nil { // else every host has its part
 			t.Life.Trial = new(Trial)
 		}
-		return t, []Action{{Do: Join}}, nil
+		return t.Task, []Action{{Do: Join}}, nil
 	}
 	return t.to(beginWord), []Action{{Do: Launch}}, nil
 }
 
-func (t Task) joined(ev Joined) (Task, []Action, error) {
+func (t mother) joined(ev Joined) (Task, []Action, error) {
 	if t.State() != Joining {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.HookUsed = overlaid(t.HookUsed, ev.Used)
 	return t.to(joinedWord), []Action{{Do: Launch}}, nil
 }
 
-func (t Task) joinFailed(ev JoinFailed) (Task, []Action, error) {
+func (t mother) joinFailed(ev JoinFailed) (Task, []Action, error) {
 	if t.State() != Joining {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	status := ExitRetry
 	if ev.Status != 0 {
@@ -102,18 +102,18 @@ func (t Task) joinFailed(ev JoinFailed) (Task, []Action, error) {
 }
 
 // polled takes the sisters' shares over. A run that has lost a sister ends.
-func (t Task) polled(ev Polled) (Task, []Action, error) {
+func (t mother) polled(ev Polled) (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
-	t = t.withShares(ev.Shares)
+	t.Task = t.withShares(ev.Shares)
 	if ev.Lost == "" || !t.Assignment.keeps(ev.Lost) || t.Life.LostHost != "" || t.State() == Ending || t.enduring() {
-		return t, []Action{{Do: Poll}}, nil
+		return t.Task, []Action{{Do: Poll}}, nil
 	}
-	t = t.to(endItWord)
+	t.Task = t.to(endItWord)
 	t.Life.LostHost = ev.Lost
 	actions := []Action{{Do: Send, Signal: syscall.SIGKILL}, {Do: Grace, After: killGrace}, {Do: Poll}}
-	return t, actions, nil
+	return t.Task, actions, nil
 }
 
 func (t Task) withShares(shares map[pbs.HostName]Share) Task {
@@ -136,19 +136,19 @@ func (t Task) withShares(shares map[pbs.HostName]Share) Task {
 
 // conclude ends the run on this host as result says, after the programs that the job has
 // started and the sisters' parts have ended.
-func (t Task) conclude(result spool.Ended) (Task, []Action, error) {
+func (t mother) conclude(result spool.Ended) (Task, []Action, error) {
 	t.Result = &result
-	t = t.to(programOver)
+	t.Task = t.to(programOver)
 	actions := t.gather()
 	if len(actions) > 0 {
-		return t, actions, nil
+		return t.Task, actions, nil
 	}
-	t = t.to(allOverWord)
-	return t, t.delivery(), nil
+	t.Task = t.to(allOverWord)
+	return t.Task, t.delivery(), nil
 }
 
 // gather is what is still to be done before the run is over on all hosts.
-func (t Task) gather() []Action {
+func (t mother) gather() []Action {
 	var actions []Action
 	if t.live() {
 		actions = append(actions, Action{Do: Send, Signal: syscall.SIGKILL}, Action{Do: Grace, After: killGrace})
@@ -164,44 +164,44 @@ func (t Task) gather() []Action {
 }
 
 // awaitsParts tells whether sisters are still to be told to end what the output waits for.
-func (t Task) awaitsParts() bool {
+func (t mother) awaitsParts() bool {
 	return t.Life.Sisters.open() && !(t.lingers() && t.Life.Sisters == PartsHushed)
 }
 
-func (t Task) gathered(ev Gathered) (Task, []Action, error) {
+func (t mother) gathered(ev Gathered) (Task, []Action, error) {
 	life, ok := t.Life.sistersTo(gatheredWord)
 	if !ok || t.State() != Gathering && t.State() != Delivering {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
-	t = t.withShares(ev.Shares)
+	t.Task = t.withShares(ev.Shares)
 	t.Life = life
 	return t.together()
 }
 
 // together goes on with the end once nothing is waited for any more.
-func (t Task) together() (Task, []Action, error) {
+func (t mother) together() (Task, []Action, error) {
 	if t.live() || t.awaitsParts() {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	result := *t.Result
 	result.Used = t.Used()
-	t = t.to(allOverWord)
+	t.Task = t.to(allOverWord)
 	t.Result = &result
-	return t, t.delivery(), nil
+	return t.Task, t.delivery(), nil
 }
 
 // stepSister decides what follows from ev at a sister.
-func (t Task) stepSister(ev Event) (Task, []Action, error) {
+func (t sister) stepSister(ev Event) (Task, []Action, error) {
 	switch ev := ev.(type) {
 	case Accept:
-		return t, []Action{{Do: Confirm}}, nil
+		return t.Task, []Action{{Do: Confirm}}, nil
 	case Resume:
 		return t.resumeSister(ev)
 	case Fetched:
 		if part, ok := t.Part.step(takesPartWord); ok {
 			t.Part, t.HookUsed, t.Known = part, overlaid(t.HookUsed, ev.Used), ev.Known
 		}
-		return t, nil, nil
+		return t.Task, nil, nil
 	case Prologue:
 		return t.prologue()
 	case PrologueOver:
@@ -224,7 +224,7 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		return t.leave(spool.Ended{ExitStatus: ExitRetry, Comment: "the start has failed"})
 	case Failed:
 		if t.Part.Stage != PartAccepted {
-			return t, nil, nil
+			return t.Task, nil, nil
 		}
 		if ev.Hook {
 			t.Part.Why |= HooksRefused
@@ -232,7 +232,7 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		return t.leave(spool.Ended{ExitStatus: ev.Status, Comment: ev.Reason, NeverStarted: true, Fault: ev.Fault})
 	case Lapsed:
 		if t.Lapse >= ev.Now || t.Part.Why.Has(PartFenced) || t.Over() {
-			return t, nil, nil
+			return t.Task, nil, nil
 		}
 		t.Part.Why |= PartFenced
 		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: fencedComment, Lost: true})
@@ -258,14 +258,14 @@ func (t Task) stepSister(ev Event) (Task, []Action, error) {
 		return t.alter(ev.Attrs)
 	case Told:
 		t.Reports = t.Reports.step(endToldWord)
-		return t, nil, nil
+		return t.Task, nil, nil
 	case Forget:
 		return t.forget()
 	}
-	return t, nil, t.refused("unknown event")
+	return t.Task, nil, t.refused("unknown event")
 }
 
-func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
+func (t sister) resumeSister(ev Resume) (Task, []Action, error) {
 	lost := func(why string) (Task, []Action, error) {
 		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: why, Lost: true, NeverStarted: t.State() == Accepted && t.Attrs != nil})
 	}
@@ -273,13 +273,13 @@ func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 	case t.State() == Ended:
 		return t.resumeOver()
 	case t.State() == Delivering:
-		return t, t.Part.deeds(), nil
+		return t.Task, t.Part.deeds(), nil
 	case t.BootID != ev.BootID:
 		return lost("the host was restarted")
 	case !ev.Adopt:
 		return lost("the mom was restarted")
 	case t.State() == Accepted:
-		return t, []Action{{Do: Confirm}}, nil
+		return t.Task, []Action{{Do: Confirm}}, nil
 	case t.State() == Ending && !t.live():
 		return t.left()
 	case t.State() == Ending:
@@ -292,28 +292,28 @@ func (t Task) resumeSister(ev Resume) (Task, []Action, error) {
 	if !t.Fits(t.Assignment.Number) {
 		actions = append(actions, Action{Do: Resize})
 	}
-	return t, append(actions, t.haltAgain()...), nil
+	return t.Task, append(actions, t.haltAgain()...), nil
 }
 
-func (t Task) signalSister(name string) (Task, []Action, error) {
+func (t sister) signalSister(name string) (Task, []Action, error) {
 	sig, err := ParseSignal(name)
 	if err != nil {
-		return t, nil, err
+		return t.Task, nil, err
 	}
 	if t.State() != Running {
-		return t, nil, t.refused("signal")
+		return t.Task, nil, t.refused("signal")
 	}
 	text := t.Suspension.told(name)
 	t.Suspension = t.Suspension.signalled(name, 0)
-	return t, []Action{{Do: Send, Signal: sig, Text: text}}, nil
+	return t.Task, []Action{{Do: Send, Signal: sig, Text: text}}, nil
 }
 
-func (t Task) sampledSister(ev Sampled) (Task, []Action, error) {
+func (t sister) sampledSister(ev Sampled) (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Peak = t.Peak.with(t.all(ev.Usage))
-	return t, nil, nil
+	return t.Task, nil, nil
 }
 
 // all adds to what the live processes use what the ended programs have.

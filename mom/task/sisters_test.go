@@ -22,8 +22,8 @@ func asked(t *Task) {
 	t.Life.Sisters = PartsAsked
 }
 
-// sister makes it the part of a sister.
-func sister(t *Task) {
+// asSister makes it the part of a sister.
+func asSister(t *Task) {
 	spread(t)
 	stages := map[State]PartStage{
 		Accepted: PartAccepted, Running: PartRunning, Ending: PartEnding, Delivering: PartEpilogue, Ended: PartOver,
@@ -94,29 +94,29 @@ func TestStep_SeveralHosts(t *testing.T) {
 		{"a session is attached", in(Running), Attach{handle}, Running, "watch a program"},
 		{"programs after a restart", in(Running, announced, running(up, ProgramStarting, gone)), Resume{"boot", true}, Running, "watch a program; look for a program; watch the shim"},
 
-		{"a sister is asked", in(Accepted, sister), Accept{}, Accepted, "ask whether the run still counts"},
-		{"a sister joins", in(Accepted, sister), Fetched{}, Running, ""},
-		{"a sister must not join", in(Accepted, sister), Failed{Status: ExitRetry}, Ended, "report the end; clean up"},
-		{"a sister is ended before it has joined", in(Accepted, sister), Kill{}, Delivering, "run the hooks of the end"},
-		{"the start has failed", in(Running, sister), Abandon{}, Delivering, "run the hooks of the end"},
-		{"the start fails at a sister with programs", in(Running, sister, running(up)), Abandon{}, Ending, hard},
-		{"a sister's mom was restarted in its last hooks", in(Delivering, sister), Resume{"boot2", false}, Delivering, "run the hooks of the end"},
-		{"a sister is asked for its prologue", in(Running, sister), Prologue{}, Running, "run the hooks before the program"},
-		{"a sister is asked again for its prologue", in(Running, sister, prologue), Prologue{}, Running, ""},
-		{"a sister's prologue is over", in(Running, sister, prologue), PrologueOver{}, Running, ""},
-		{"a sister's mom was restarted in its prologue", in(Running, sister, prologue), Resume{"boot", true}, Running, "run the hooks before the program"},
-		{"a sister comes too late", in(Ended, sister), Fetched{}, Ended, ""},
-		{"a sister is ended", in(Running, sister), Kill{}, Delivering, "run the hooks of the end"},
-		{"a sister with programs is ended", in(Running, sister, running(up)), Kill{}, Ending, hard},
-		{"a sister's last program is over", in(Ending, sister, running(up, gone), neverStarted), ProgramDown{ID: 1}, Delivering, "run the hooks of the end"},
-		{"a sister's programs are over", in(Running, sister, running(up)), ProgramDown{ID: 1}, Running, ""},
-		{"a sister is fenced", in(Running, sister, running(up)), Lapsed{1}, Ending, hard},
-		{"a sister's mom stops", in(Running, sister), Abort{}, Delivering, "run the hooks of the end"},
-		{"a sister's mom was restarted", in(Running, sister, running(up)), Resume{"boot", true}, Running, "watch a program"},
-		{"a sister's mom was restarted without -p", in(Running, sister, running(up)), Resume{"boot", false}, Ending, "watch a program; " + hard},
-		{"a sister's host was restarted", in(Running, sister, running(up)), Resume{"boot2", true}, Delivering, "run the hooks of the end"},
-		{"a sister gets a signal", in(Running, sister, running(up)), Signal{Name: "USR1"}, Running, "send user defined signal 1"},
-		{"a sister is forgotten", in(Ended, sister), Forget{}, Ended, "drop"},
+		{"a sister is asked", in(Accepted, asSister), Accept{}, Accepted, "ask whether the run still counts"},
+		{"a sister joins", in(Accepted, asSister), Fetched{}, Running, ""},
+		{"a sister must not join", in(Accepted, asSister), Failed{Status: ExitRetry}, Ended, "report the end; clean up"},
+		{"a sister is ended before it has joined", in(Accepted, asSister), Kill{}, Delivering, "run the hooks of the end"},
+		{"the start has failed", in(Running, asSister), Abandon{}, Delivering, "run the hooks of the end"},
+		{"the start fails at a sister with programs", in(Running, asSister, running(up)), Abandon{}, Ending, hard},
+		{"a sister's mom was restarted in its last hooks", in(Delivering, asSister), Resume{"boot2", false}, Delivering, "run the hooks of the end"},
+		{"a sister is asked for its prologue", in(Running, asSister), Prologue{}, Running, "run the hooks before the program"},
+		{"a sister is asked again for its prologue", in(Running, asSister, prologue), Prologue{}, Running, ""},
+		{"a sister's prologue is over", in(Running, asSister, prologue), PrologueOver{}, Running, ""},
+		{"a sister's mom was restarted in its prologue", in(Running, asSister, prologue), Resume{"boot", true}, Running, "run the hooks before the program"},
+		{"a sister comes too late", in(Ended, asSister), Fetched{}, Ended, ""},
+		{"a sister is ended", in(Running, asSister), Kill{}, Delivering, "run the hooks of the end"},
+		{"a sister with programs is ended", in(Running, asSister, running(up)), Kill{}, Ending, hard},
+		{"a sister's last program is over", in(Ending, asSister, running(up, gone), neverStarted), ProgramDown{ID: 1}, Delivering, "run the hooks of the end"},
+		{"a sister's programs are over", in(Running, asSister, running(up)), ProgramDown{ID: 1}, Running, ""},
+		{"a sister is fenced", in(Running, asSister, running(up)), Lapsed{1}, Ending, hard},
+		{"a sister's mom stops", in(Running, asSister), Abort{}, Delivering, "run the hooks of the end"},
+		{"a sister's mom was restarted", in(Running, asSister, running(up)), Resume{"boot", true}, Running, "watch a program"},
+		{"a sister's mom was restarted without -p", in(Running, asSister, running(up)), Resume{"boot", false}, Ending, "watch a program; " + hard},
+		{"a sister's host was restarted", in(Running, asSister, running(up)), Resume{"boot2", true}, Delivering, "run the hooks of the end"},
+		{"a sister gets a signal", in(Running, asSister, running(up)), Signal{Name: "USR1"}, Running, "send user defined signal 1"},
+		{"a sister is forgotten", in(Ended, asSister), Forget{}, Ended, "drop"},
 	} {
 		before := fmt.Sprintf("%+v", c.task)
 		next, actions, err := step(c.task, c.event)

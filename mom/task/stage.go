@@ -14,9 +14,9 @@ import (
 )
 
 // stagedIn goes on when the files of the job have come, or will not.
-func (t Task) stagedIn(ev StagedIn) (Task, []Action, error) {
+func (t mother) stagedIn(ev StagedIn) (Task, []Action, error) {
 	if t.State() != Accepted || !t.Staging.underWay() {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	come := t.Staging.step(comeWord)
 	t.Staging = t.Staging.step(notComeWord)
@@ -35,12 +35,12 @@ func (t Task) stagedIn(ev StagedIn) (Task, []Action, error) {
 }
 
 // stagedOut goes on to the output; what could not be moved is told with it.
-func (t Task) stagedOut(ev StagedOut) (Task, []Action, error) {
+func (t mother) stagedOut(ev StagedOut) (Task, []Action, error) {
 	if t.State() != Delivering || t.Result.NeverStarted {
-		return t, nil, nil
+		return t.Task, nil, nil
 	}
 	t.Staging = t.Staging.out(ev)
-	return t, t.delivery(), nil
+	return t.Task, t.delivery(), nil
 }
 
 // itemsIn and itemsOut are the job's lists.

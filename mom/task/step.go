@@ -26,19 +26,19 @@ func step(t Task, ev Event) (next Task, actions []Action, err error) {
 		return next, actions, nil
 	}
 	if t.Sister() {
-		next, actions, err := t.stepSister(ev)
-		next, actions = next.withoutPart(actions)
+		next, actions, err := sister{t}.stepSister(ev)
+		next, actions = sister{next}.withoutPart(actions)
 		return next, actions, err
 	}
-	next, actions, err = t.stepLife(ev)
-	return next, next.withoutHold(ev, actions), err
+	next, actions, err = mother{t}.stepLife(ev)
+	return next, mother{next}.withoutHold(ev, actions), err
 }
 
 // stepLife decides what follows from an event of the run's life.
-func (t Task) stepLife(ev Event) (Task, []Action, error) {
+func (t mother) stepLife(ev Event) (Task, []Action, error) {
 	switch ev := ev.(type) {
 	case Accept:
-		return t, []Action{{Do: Fetch}}, nil
+		return t.Task, []Action{{Do: Fetch}}, nil
 	case Joined:
 		return t.joined(ev)
 	case JoinFailed:
@@ -61,7 +61,7 @@ func (t Task) stepLife(ev Event) (Task, []Action, error) {
 		return t.lapsed(ev.Now)
 	case Announced:
 		t.Reports = t.Reports.step(startToldWord)
-		return t, nil, nil
+		return t.Task, nil, nil
 	case Exited:
 		return t.exited(ev.Exit)
 	case Vanished:
@@ -92,11 +92,11 @@ func (t Task) stepLife(ev Event) (Task, []Action, error) {
 		return t.delivered(ev)
 	case Told:
 		t.Reports = t.Reports.step(endToldWord)
-		return t, nil, nil
+		return t.Task, nil, nil
 	case Forget:
 		return t.forget()
 	}
-	return t, nil, t.refused("unknown event")
+	return t.Task, nil, t.refused("unknown event")
 }
 
 // resumeAll takes up what an earlier mom has left: the programs that the job has started, then
@@ -110,27 +110,27 @@ func (t Task) resumeAll(ev Resume) (Task, []Action, error) {
 
 func (t Task) resumeAs(ev Resume) (Task, []Action, error) {
 	if t.Sister() {
-		return t.resumeSister(ev)
+		return sister{t}.resumeSister(ev)
 	}
-	return t.resume(ev)
+	return mother{t}.resume(ev)
 }
 
-func (t Task) resume(ev Resume) (Task, []Action, error) {
+func (t mother) resume(ev Resume) (Task, []Action, error) {
 	switch {
 	case t.State() == Ended && t.Told():
-		return t, []Action{{Do: Clean}}, nil
+		return t.Task, []Action{{Do: Clean}}, nil
 	case t.State() == Ended:
-		return t, []Action{{Do: Report}, {Do: Clean}}, nil
+		return t.Task, []Action{{Do: Report}, {Do: Clean}}, nil
 	case t.State() == Delivering:
-		return t, append(t.delivery(), t.parting()...), nil
+		return t.Task, append(t.delivery(), t.parting()...), nil
 	case t.State() == Gathering && len(t.gather()) > 0:
-		return t, t.gather(), nil
+		return t.Task, t.gather(), nil
 	case t.State() == Gathering:
 		return t.together()
 	case t.BootID != ev.BootID && (t.State() == Accepted || t.State() == Joining || t.State() == Starting):
 		return t.lost("the host was restarted")
 	case t.BootID != ev.BootID: // what the shim may have written before is on disk
-		return t, []Action{{Do: Watch}}, nil
+		return t.Task, []Action{{Do: Watch}}, nil
 	}
 	if !ev.Adopt {
 		t.Life.Causes |= Aborted
@@ -143,12 +143,12 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 	case (t.State() == Accepted || t.State() == Joining) && t.Life.Causes.has(Aborted):
 		return t.lost("the mom was restarted")
 	case t.State() == Joining:
-		t = t.to(restartWord)
-		return t, slices.Concat([]Action{{Do: Confirm}}, t.parting(), t.askAgain()), nil
+		t.Task = t.to(restartWord)
+		return t.Task, slices.Concat([]Action{{Do: Confirm}}, t.parting(), t.askAgain()), nil
 	case t.State() == Accepted: // while we were away the servers may have given the run up
-		return t, slices.Concat([]Action{{Do: Confirm}}, t.parting(), t.askAgain()), nil
+		return t.Task, slices.Concat([]Action{{Do: Confirm}}, t.parting(), t.askAgain()), nil
 	case t.State() == Starting:
-		return t, slices.Concat([]Action{{Do: Recover}}, t.parting(), t.askAgain()), nil
+		return t.Task, slices.Concat([]Action{{Do: Recover}}, t.parting(), t.askAgain()), nil
 	}
 	actions := []Action{{Do: Watch}}
 	if len(t.sisters()) > 0 {
@@ -162,11 +162,11 @@ func (t Task) resume(ev Resume) (Task, []Action, error) {
 		actions = append(actions, Action{Do: Announce})
 	}
 	if t.Life.forced() {
-		t = t.to(endItWord)
+		t.Task = t.to(endItWord)
 	}
 	if t.State() == Ending {
 		actions = append(actions, t.terminate()...)
 	}
 	actions = append(actions, t.haltAgain()...)
-	return t, append(actions, t.askAgain()...), nil
+	return t.Task, append(actions, t.askAgain()...), nil
 }

@@ -57,20 +57,20 @@ func TestStep_Suspension(t *testing.T) {
 		{"resumed", in(Running, halted), Signal{Name: "admin-resume"}, resumes},
 		{"stopped", in(Running), Signal{Name: "STOP"}, ""},
 		{"the hooks have run", in(Running), Proceed{}, resumed},
-		{"a sister is suspended", in(Running, sister), Signal{Name: "suspend"}, suspends},
-		{"a sister's hooks have run", in(Running, sister), Proceed{}, resumed},
+		{"a sister is suspended", in(Running, asSister), Signal{Name: "suspend"}, suspends},
+		{"a sister's hooks have run", in(Running, asSister), Proceed{}, resumed},
 	} {
 		_, actions, err := step(c.task, c.event)
 		if err != nil || len(actions) != 1 || actions[0].Do != Send || actions[0].Text != c.want {
 			t.Errorf("%s: %+v, %v; want %q", c.name, actions, err, c.want)
 		}
 	}
-	for _, task := range []Task{in(Running, halted), in(Running, sister, halted), in(Ended)} {
+	for _, task := range []Task{in(Running, halted), in(Running, asSister, halted), in(Ended)} {
 		if _, actions, err := step(task, Proceed{}); err != nil || actions != nil {
 			t.Errorf("%s: %+v, %v", task.State(), actions, err)
 		}
 	}
-	if next, _, _ := step(in(Running, sister), Signal{Name: "suspend"}); !next.Suspension.stands() {
+	if next, _, _ := step(in(Running, asSister), Signal{Name: "suspend"}); !next.Suspension.stands() {
 		t.Error("a sister that is suspended does not know it")
 	}
 }
@@ -93,7 +93,7 @@ func TestStep_SuspensionOutlivesTheMom(t *testing.T) {
 		{"stopped", []Event{Signal{Name: "STOP"}}, 0, ""},
 		{"resumed, then stopped", []Event{Signal{Name: "suspend"}, Signal{Name: "resume"}, Proceed{}, Signal{Name: "STOP"}}, 0, ""},
 	} {
-		for _, task := range []Task{in(Running), in(Running, asked), in(Running, sister, running(ProgramRunning))} {
+		for _, task := range []Task{in(Running), in(Running, asked), in(Running, asSister, running(ProgramRunning))} {
 			for _, ev := range append(slices.Clone(c.before), Resume{BootID: "boot", Adopt: true}) {
 				var actions []Action
 				var err error
@@ -118,7 +118,7 @@ func TestStep_SuspensionOutlivesTheMom(t *testing.T) {
 
 // A sister that is told again of a suspension runs no hooks again.
 func TestStep_SisterIsToldAgain(t *testing.T) {
-	task := in(Running, sister)
+	task := in(Running, asSister)
 	for _, want := range []string{suspends, suspended} {
 		next, actions, err := step(task, Signal{Name: "suspend"})
 		if err != nil || len(actions) != 1 || actions[0].Signal != syscall.SIGSTOP || actions[0].Text != want {
