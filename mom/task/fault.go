@@ -54,31 +54,40 @@ func startFailed(err error) error {
 // hold it: it returns the event that ends the task when the disk is well. After a crash of the mom the
 // servers are asked before such a run is begun, so the word holds (L2).
 func (r *Runner) hindered(ev Event, why error) Event {
-	t := r.task
-	failed, over := ev.(Failed)
-	_, staged := ev.(StagedIn)
-	switch {
-	case t.Sister() || !r.fresh || t.Life.Causes.has(Aborted):
+	if r.task.Sister() || !r.fresh {
 		return ev
-	case (t.State() == Accepted || t.State() == Joining) && (!t.Staging.underWay() || staged):
-		switch ev.(type) {
-		case Accept, Fetched, Joined, JoinFailed, StagedIn, Failed:
-		default: // what is under way may still go on to the program
-			return ev
-		}
-		if !over {
-			ev = Failed{Status: ExitRetry, Reason: why.Error(), Fault: r.site.Host}
-		}
-	case t.State() == Starting && over && failed.Barred:
-	case t.Result != nil && t.Result.NeverStarted && t.Life.Barred && !t.Told():
-	default:
+	}
+	instead, back := mother{r.task}.givenBack(ev, Failed{Status: ExitRetry, Reason: why.Error(), Fault: r.site.Host})
+	if !back {
 		return ev
 	}
 	words := why.Error()
 	if r.unstarted.CompareAndSwap(nil, &words) && r.site.GiveBack != nil {
 		r.site.GiveBack()
 	}
-	return ev
+	return instead
+}
+
+// givenBack tells whether no program of the run has started, nor will, though ev cannot be saved, and the event
+// to try again then: what has not failed yet fails.
+func (t mother) givenBack(ev Event, failure Failed) (instead Event, back bool) {
+	failed, over := ev.(Failed)
+	_, staged := ev.(StagedIn)
+	switch {
+	case t.Life.Causes.has(Aborted):
+		return nil, false
+	case (t.State() == Accepted || t.State() == Joining) && (!t.Staging.underWay() || staged):
+		switch ev.(type) {
+		case Failed:
+			return ev, true
+		case Accept, Fetched, Joined, JoinFailed, StagedIn:
+			return failure, true
+		}
+		return nil, false // what is under way may still go on to the program
+	case t.State() == Starting && over && failed.Barred:
+		return ev, true
+	}
+	return ev, t.Result != nil && t.Result.NeverStarted && t.Life.Barred && !t.Told()
 }
 
 // Unstarted tells why the run is given back to the servers though no fact says so yet; empty: it is not.

@@ -228,7 +228,7 @@ func (r *Runner) listened(p Polled) Polled {
 		switch {
 		case !known:
 			r.silent[host] = now
-		case now.Sub(since) > longest && p.Lost == "" && r.task.Assignment.keeps(host) && r.task.Life.LostHost == "" && r.task.State() == Running:
+		case now.Sub(since) > longest && p.Lost == "" && r.task.needs(host):
 			p.Lost = host
 			node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
 			r.site.Lines.Job(eventError, r.task.Key.Job,

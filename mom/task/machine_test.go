@@ -3,8 +3,13 @@ package task
 import (
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -144,5 +149,34 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s: %s is never reached, or has no name", what, s)
 			}
 		}
+	}
+}
+
+// Whoever decides on a deed finds somebody who does it.
+func TestDeeds(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			spec, ok := node.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 || fmt.Sprint(spec.Type) != "Deed" {
+				return true
+			}
+			n++
+			if what, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil || deeds[Deed(what)] == nil {
+				t.Errorf("nobody does %q, %v", what, err)
+			}
+			return true
+		})
+	}
+	if n != len(deeds) {
+		t.Errorf("%d deeds are named, and %d can be done", n, len(deeds))
 	}
 }

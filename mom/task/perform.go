@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"slices"
 	"syscall"
 	"time"
 
@@ -76,103 +75,8 @@ func unless(ctx context.Context, ev Event) Event {
 	return ev
 }
 
-func (r *Runner) perform(ctx context.Context, a Action) {
-	switch a.Do {
-	case Fetch:
-		r.begin(ctx, r.site.fetch)
-	case Confirm:
-		r.begin(ctx, r.site.confirm)
-	case Launch:
-		r.begin(ctx, r.launch)
-	case RunPrologue:
-		r.begin(ctx, r.site.runPrologue)
-	case Conclude:
-		r.conclude(ctx)
-	case AwaitReport:
-		r.later(alarm{at: time.Now().Add(a.After), event: Reported{}})
-	case Remove:
-		r.async(ctx, r.site.removeAll)
-	case Recover:
-		r.async(ctx, r.site.recover)
-	case Watch:
-		r.checkWall(ctx)
-		r.checkSnap(ctx)
-		r.async(ctx, r.site.watch)
-	case StageIn:
-		r.stageIn(ctx)
-	case Halt:
-		r.halt()
-	case StageOut:
-		r.stageOut(ctx)
-	case Deliver:
-		r.deliver(ctx)
-	case Bar:
-		r.finish(ctx, func(ctx context.Context, t Task) Event { return r.site.after(ctx, t, r.site.bar) })
-	case Save:
-		r.save(ctx)
-	case Keep:
-		r.keep(ctx)
-	case Snapshot:
-		r.snapshot(ctx)
-	case savePart:
-		r.savePart(ctx)
-	case TellMade:
-		r.fact(ctx, a, r.task.madeFact(), MadeTold{})
-	case Unsaved:
-		r.fact(ctx, a, r.task.unsavedFact(), UnsavedTold{})
-	case Discard:
-		r.discard(ctx)
-	case Announce:
-		r.fact(ctx, a, r.task.startedFact(), Announced{})
-	case Report:
-		r.fact(ctx, a, r.task.endedFact(), Told{})
-	case Grace:
-		r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { _, is := a.event.(GraceOver); return is })
-		r.later(alarm{at: time.Now().Add(a.After), event: GraceOver{}})
-	case AskPreterm:
-		r.askPreterm(ctx)
-	case Send:
-		r.send(ctx, a)
-	case Note:
-		r.note(a.Text)
-	case Join:
-		if r.task.Life.Trial != nil {
-			r.begin(ctx, r.joinTolerant)
-			return
-		}
-		r.begin(ctx, r.site.join)
-	case Poll:
-		r.async(ctx, r.site.poll)
-	case Hush:
-		r.async(ctx, r.site.hush)
-	case TellSisters:
-		r.part(ctx)
-	case Resize:
-		r.resize(ctx)
-	case Renode:
-		if err := r.site.renode(r.task); err != nil {
-			r.site.Logger.Error("node file not written", "task", r.task.Key.String(), "err", err)
-			r.later(alarm{at: time.Now().Add(again), action: &a})
-		}
-	case Gather:
-		r.halt() // nobody waits for the start any more
-		r.async(ctx, func(ctx context.Context, t Task) Event {
-			r.saving <- struct{}{} // a script that was stopped has ended: which checkpoint counts is sure
-			defer func() { <-r.saving }()
-			return r.site.gather(ctx, t)
-		})
-	case StartProgram:
-		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.startProgram(ctx, t, a.Program) })
-	case RecoverProgram:
-		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.recoverProgram(ctx, t, a.Program) })
-	case WatchProgram:
-		r.async(ctx, func(ctx context.Context, t Task) Event { return r.site.watchProgram(ctx, t, a.Program) })
-	case Clean:
-		r.site.clean(ctx, r.task)
-	case Drop:
-		r.drop(ctx, a)
-	}
-}
+// perform does what an action says.
+func (r *Runner) perform(ctx context.Context, a Action) { deeds[a.Do](r, ctx, a) }
 
 // now handles an event that follows without waiting.
 func (r *Runner) now(ctx context.Context, ev Event) { r.open(ctx, letter{event: ev}) }
@@ -208,7 +112,7 @@ func (r *Runner) send(ctx context.Context, a Action) {
 	for _, h := range r.task.handles() {
 		r.signal(h, sig)
 	}
-	if r.task.Life.Sisters.open() && r.task.State() != Gathering {
+	if r.task.passesOn() {
 		r.pass(ctx, sig, a.Text)
 	}
 	r.hookAfter(ctx, a.Text)

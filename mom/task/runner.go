@@ -251,8 +251,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 			return fmt.Errorf("job %s: %s: %w", next.Key.Job, next.State(), err)
 		}
 	}
-	limited := r.task.Attrs.Resource("Resource_List", "walltime") != next.Attrs.Resource("Resource_List", "walltime")
-	limited = limited || r.task.Suspension.stands() != next.Suspension.stands()
+	limited := limitedOtherwise(r.task, next)
 	if hookedOtherwise(r.task, next) {
 		r.complain(next)
 	}
@@ -271,7 +270,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	for _, a := range actions {
 		r.perform(ctx, a)
 	}
-	if limited && next.State() == Running {
+	if limited && next.timed() {
 		r.checkWall(ctx)
 	}
 	if snaps {
@@ -285,7 +284,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 func (r *Runner) checkWall(ctx context.Context) {
 	r.alarms = slices.DeleteFunc(r.alarms, func(a alarm) bool { return a.walled })
 	limit, ok := r.task.limit("walltime")
-	if !ok || r.task.State() != Running || r.task.Suspension.stands() {
+	if !ok || !r.task.timed() {
 		return
 	}
 	elapsed := r.site.System.Elapsed(r.task.Handle)

@@ -101,6 +101,14 @@ func (t mother) joinFailed(ev JoinFailed) (Task, []Action, error) {
 	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Life.Causes.has(Aborted), Fault: ev.Fault})
 }
 
+// needs tells whether the loss of a sister ends the run.
+func (t Task) needs(host pbs.HostName) bool {
+	return t.State() == Running && t.Assignment.keeps(host) && t.Life.LostHost == ""
+}
+
+// passesOn tells whether signals are for the sisters, too.
+func (t Task) passesOn() bool { return t.Life.Sisters.open() && t.State() != Gathering }
+
 // polled takes the sisters' shares over. A run that has lost a sister ends.
 func (t mother) polled(ev Polled) (Task, []Action, error) {
 	if t.State() != Running && t.State() != Ending {
