@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
+	"rampart/cluster/recovery"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -131,7 +133,7 @@ func TestClass_RecoveryWaitsForTheFar(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		w.delays(lostDelay)
-		plan, err := w.members[0].replica.Recover(t.Context(), cluster.Disaster{Look: true})
+		plan, err := w.members[0].replica.Recover(t.Context(), recovery.Disaster{Look: true})
 		if err != nil || len(plan.Survivors) != 2 || len(plan.Lost) != 3 {
 			t.Errorf("survivors %+v, lost %v: %v", plan.Survivors, plan.Lost, err)
 		}
@@ -191,7 +193,7 @@ func TestClass_TakenUpByOneThatWasAskedAtOnce(t *testing.T) {
 		if _, err := l.replica.Propose(t.Context(), set); err != nil {
 			t.Fatal(err)
 		}
-		q := cluster.StartQuestion{ServerID: other.ServerID, Address: other.Address, Start: cluster.Start{Generation: other.Generation, Token: other.Start}}
+		q := identity.Question{ServerID: other.ServerID, Address: other.Address, Start: identity.Start{Generation: other.Generation, Token: other.Start}}
 		if _, err := l.replica.LastStart(t.Context(), q); err != nil { // it learns what is new for the answer
 			t.Fatal(err)
 		}

@@ -11,7 +11,9 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
+	"rampart/cluster/recovery"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -45,11 +47,11 @@ type Peers interface {
 	// Status returns what a replica tells of itself: its Replica.Status.
 	Status(ctx context.Context, addr string) (member.Status, error)
 	// LastStart asks a replica what it knows of a server: its Replica.LastStart.
-	LastStart(ctx context.Context, addr string, q StartQuestion) (StartAnswer, error)
+	LastStart(ctx context.Context, addr string, q identity.Question) (identity.Answer, error)
 	// LogEnd asks a replica how far its log reaches: its Replica.LogEnd.
-	LogEnd(ctx context.Context, addr string) (LogEnd, error)
+	LogEnd(ctx context.Context, addr string) (recovery.LogEnd, error)
 	// Recover relays a request to the replica whose log is the furthest: its Replica.Recover.
-	Recover(ctx context.Context, addr string, d Disaster) (Rescue, error)
+	Recover(ctx context.Context, addr string, d recovery.Disaster) (recovery.Rescue, error)
 }
 
 // Ledger is what must be on disk before a snapshot replaces the log (L10);

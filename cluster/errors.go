@@ -19,9 +19,6 @@ var (
 	// already, and this one was not added.
 	ErrBusy = errors.New("too many proposals wait")
 
-	// ErrRemoved means that somebody has taken this replica out of the cluster.
-	ErrRemoved = errors.New("this replica was removed from the cluster")
-
 	// ErrKilled, as the cause of the end of Run's context, makes Run stop as a killed
 	// process would: no transfer of leadership, nothing more sent.
 	ErrKilled = errors.New("killed")

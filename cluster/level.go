@@ -23,10 +23,7 @@ func (r *Replica) raiseLevel(ctx context.Context, members []member.Answer) error
 // checkLevel refuses to start a build that the cluster, as this disk knows it, has
 // left behind.
 func (r *Replica) checkLevel() error {
-	r.knowing.take() // others may ask already, and what they ask is learned
-	known := r.known.Level
-	r.knowing.give()
-	if known > r.cfg.Self.FeatureLevel {
+	if known := r.identity.Level(); known > r.cfg.Self.FeatureLevel {
 		return fmt.Errorf("%w: it is at feature level %d, this build knows %d", command.ErrTooOld, known, r.cfg.Self.FeatureLevel)
 	}
 	return nil

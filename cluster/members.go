@@ -45,7 +45,7 @@ func (r *Replica) AddReplica(ctx context.Context, joined state.Replica) error {
 	if r.cfg.Machine.View().Barred(joined.ServerID) {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s was removed; a new token for its host brings it back, into an empty home", id))
 	}
-	if by := r.replaced(joined); by != "" {
+	if by := r.identity.Replaced(joined); by != "" {
 		return fmt.Errorf("add replica: %w", pbs.Errorf(pbs.InvalidRequest, "%s has taken the place of %s", by, id))
 	}
 	for _, s := range n.servers() {

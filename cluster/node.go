@@ -37,7 +37,7 @@ func (r *Replica) start(ctx, base context.Context) (*node, error) {
 	transport := newConfirmer(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: layer, MaxPool: connsPerPeer, Timeout: rpcTimeout,
 		Logger: conf.Logger, MsgpackUseNewTimeFormat: true,
-	})).screen(r.refuseParted, r.silence)
+	})).screen(r.refuseExcluded, r.silence)
 	n := &node{id: r.id, transport: transport, layer: layer, silence: r.silence}
 	err := assertPreVote(conf, transport)
 	if err == nil {
@@ -98,17 +98,17 @@ func (n *node) stop() error {
 	return errors.Join(err, down.Error())
 }
 
-// isLeader tells whether this replica leads. One whose store does not answer does not, whatever
+// isLeader reports whether this replica leads. One whose store does not answer does not, whatever
 // its Raft, which waits for the store, believes.
 func (n *node) isLeader() bool { return n.raft.State() == raft.Leader && !n.silenced() }
 
-// silenced tells whether a silence keeps this replica from leading. A lone voter has nobody who
+// silenced reports whether a silence keeps this replica from leading. A lone voter has nobody who
 // could lead in its place.
 func (n *node) silenced() bool { return n.silence.kept() && len(n.otherVoters()) > 0 }
 
-// hush ends all connections to other replicas: what is under way gets no answer, late or never.
-func (n *node) hush() {
-	n.layer.hush()
+// disconnect ends all connections to other replicas: what is under way gets no answer, late or never.
+func (n *node) disconnect() {
+	n.layer.disconnect()
 	n.transport.CloseStreams()
 }
 

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
+	"rampart/cluster/recovery"
 	"rampart/cluster/store"
 	"rampart/fsm/pbs"
 )
@@ -69,11 +71,11 @@ func names(all ...*server) (list []pbs.ReplicaName) {
 	return list
 }
 
-func (m *server) recover(lost ...*server) (cluster.Rescue, error) {
-	return m.replica.Recover(m.w.t.Context(), cluster.Disaster{Lost: names(lost...), By: pbs.User{Name: "root", Host: "h"}})
+func (m *server) recover(lost ...*server) (recovery.Rescue, error) {
+	return m.replica.Recover(m.w.t.Context(), recovery.Disaster{Lost: names(lost...), By: pbs.User{Name: "root", Host: "h"}})
 }
 
-func mustRecover(t *testing.T, m *server, lost ...*server) cluster.Rescue {
+func mustRecover(t *testing.T, m *server, lost ...*server) recovery.Rescue {
 	t.Helper()
 	m.hearsNobody()
 	plan, err := m.recover(lost...)
@@ -84,7 +86,7 @@ func mustRecover(t *testing.T, m *server, lost ...*server) cluster.Rescue {
 }
 
 // recovered checks what a recovery must have left.
-func (w *world) recovered(plan cluster.Rescue) {
+func (w *world) recovered(plan recovery.Rescue) {
 	w.t.Helper()
 	c := w.leader().machine.View().Cluster()
 	if c.Epoch != plan.Epoch || c.Epoch == 7 || c.NextJob < 1_000_000 || len(c.Recoveries) == 0 {
@@ -160,7 +162,7 @@ func TestRecover_FurthestLogWins(t *testing.T) {
 			behind.hearsNobody()
 			ahead.hearsNobody()
 			before := behind.replica.Self().ServerID
-			look, err := behind.replica.Recover(t.Context(), cluster.Disaster{Look: true})
+			look, err := behind.replica.Recover(t.Context(), recovery.Disaster{Look: true})
 			if err != nil || look.Epoch != 0 || len(look.Lost) != 3 {
 				t.Fatalf("looking: %+v, %v", look, err)
 			}
@@ -265,7 +267,7 @@ func TestRecover_LostOnesComeBack(t *testing.T) {
 				m.restart()
 			}
 			for _, m := range lost {
-				if err := m.ended(20 * time.Second); !errors.Is(err, cluster.ErrParted) {
+				if err := m.ended(20 * time.Second); !errors.Is(err, identity.ErrExcluded) {
 					t.Errorf("%s came back: %v", m.name, err)
 				}
 			}
@@ -315,7 +317,7 @@ func TestRecover_LostOnesLedBehindAPartition(t *testing.T) {
 			t.Error("those that were left behind deposed the one that went on")
 		}
 		for _, m := range lost {
-			if err := m.ended(40 * time.Second); !errors.Is(err, cluster.ErrParted) {
+			if err := m.ended(40 * time.Second); !errors.Is(err, identity.ErrExcluded) {
 				t.Errorf("%s: %v", m.name, err)
 			}
 		}

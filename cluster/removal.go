@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -24,7 +25,7 @@ const finishAfter = 2 * time.Second
 // that whoever looks is told why.
 func (r *Replica) removed() {
 	a := &member.Alarm{
-		Kind: member.AlarmRemoved, Text: ErrRemoved.Error(),
+		Kind: member.AlarmRemoved, Text: identity.ErrRemoved.Error(),
 		Advice: "stop it; to take its host in again, empty its home and join with a new token: rampart token create --role replica --host " + string(r.cfg.Self.Name),
 	}
 	if r.gone.Swap(a) == nil {

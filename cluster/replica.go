@@ -11,7 +11,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
+	"rampart/cluster/recovery"
 	"rampart/cluster/store"
 	"rampart/cluster/term"
 	"rampart/fsm/command"
@@ -20,30 +22,25 @@ import (
 
 // Replica is one member of the cluster: it holds the state, and may lead.
 type Replica struct {
-	cfg     Config
-	id      raft.ServerID
-	store   *store.Store
-	silence *silence
-	batch   *batcher
-	fresh   *rounds // of the readers here
-	local   *rounds // at the leader, for all replicas
-	spell   *spell
-	machine *observed // set by Run
-	saves   chan saveRequest
-	stopped chan struct{} // closed when Run returns
+	cfg      Config
+	id       raft.ServerID
+	store    *store.Store
+	silence  *silence
+	identity *identity.Record
+	batch    *batcher
+	fresh    *rounds // of the readers here
+	local    *rounds // at the leader, for all replicas
+	spell    *spell
+	machine  *observed // set by Run
+	saves    chan saveRequest
+	stopped  chan struct{} // closed when Run returns
 
 	members raft.Configuration // the latest on the disk when it was opened
 
-	class  pbs.RTTClass // with whose times this replica runs
-	began  Start        // the last start that the store knew when it was opened
-	rescue *decision    // to go on alone; nil: there is none, or its epoch has begun
+	class  pbs.RTTClass       // with whose times this replica runs
+	rescue *recovery.Decision // to go on alone; nil: there is none, or its epoch has begun
 
 	futures sync.WaitGroup // of Raft's, that somebody waited for
-
-	knowing turn
-	known   knowledge
-	asked   map[string]StartQuestion // by server, who asked last and was not refused
-	apart   atomic.Pointer[[]parted] // known.Parted, for those who must not wait for knowing
 
 	gone    atomic.Pointer[member.Alarm] // that it was removed
 	waiting atomic.Pointer[member.Alarm] // what Run waits for before Raft starts
@@ -85,7 +82,7 @@ func Open(cfg Config) (*Replica, error) {
 	}
 	r := &Replica{
 		cfg: cfg, store: stores, silence: silence, members: stores.Members(),
-		spell: newSpell(), saves: make(chan saveRequest), asked: make(map[string]StartQuestion), stopped: make(chan struct{}), knowing: make(turn, 1),
+		spell: newSpell(), saves: make(chan saveRequest), stopped: make(chan struct{}),
 	}
 	r.meter = newMeter(cfg.Registry)
 	silence.logger, silence.count = cfg.Logger, r.meter.stalls
@@ -102,24 +99,13 @@ func Open(cfg Config) (*Replica, error) {
 // identify reads the identity from the store. This start is written there when
 // the others have not objected to it.
 func (r *Replica) identify() error {
-	id, err := serverID(r.store, r.cfg.Self.Name)
+	record, err := identity.Open(r.store, r.cfg.Self.Name, r.cfg.Machine.View, r.cfg.Logger)
 	if err != nil {
 		return err
 	}
-	if r.began, err = lastStart(r.store); err != nil {
-		return err
-	}
-	if err := r.store.Load(keyKnown, &r.known); err != nil {
-		return err
-	}
-	if r.known.Members == nil {
-		r.known.Members = make(map[pbs.ReplicaName]known)
-	}
-	r.class = cmp.Or(r.known.Class, r.cfg.Class).OrLan()
-	this := r.began.next()
-	r.id = id
-	r.cfg.Self.ServerID, r.cfg.Self.Generation, r.cfg.Self.Start = string(id), this.Generation, this.Token
-	defer r.publishParted()
+	this := record.Last().Next()
+	r.identity, r.id, r.class = record, record.ID(), cmp.Or(record.Class(), r.cfg.Class).OrLan()
+	r.cfg.Self.ServerID, r.cfg.Self.Generation, r.cfg.Self.Start = string(r.id), this.Generation, this.Token
 	return r.resume()
 }
 

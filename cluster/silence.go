@@ -30,13 +30,13 @@ type silence struct {
 	node   *node       // nil: Raft does not run yet
 	late   []time.Time // when the writes began that are overdue
 	spoken context.Context
-	hush   context.CancelFunc // ends spoken
+	stop   context.CancelFunc // ends spoken
 	turn   chan struct{}      // closed when a silence begins or ends
 }
 
 func newSilence() *silence {
 	s := &silence{turn: make(chan struct{})}
-	s.spoken, s.hush = context.WithCancel(context.Background())
+	s.spoken, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
@@ -96,7 +96,7 @@ func (s *silence) begin(began time.Time, what string) {
 		return
 	}
 	if n != nil {
-		n.hush()
+		n.disconnect()
 	}
 	if s.count != nil {
 		s.count.Inc()
@@ -115,7 +115,7 @@ func (s *silence) add(began time.Time) (n *node, first bool) {
 		return nil, false
 	}
 	s.since.Store(&began)
-	s.hush()
+	s.stop()
 	s.turnLocked()
 	return s.node, true
 }
@@ -147,7 +147,7 @@ func (s *silence) lift() (since time.Time, over bool) {
 		return time.Time{}, false
 	}
 	s.since.Store(nil)
-	s.spoken, s.hush = context.WithCancel(context.Background())
+	s.spoken, s.stop = context.WithCancel(context.Background())
 	s.turnLocked()
 	return since, true
 }
@@ -156,9 +156,9 @@ func (s *silence) lift() (since time.Time, over bool) {
 // costs the lease: Raft's one goroutine waits for the store then, and answers nobody before
 // the store does.
 func (r *Replica) await(ctx context.Context, n *node, f raft.Future) error {
-	var hushed <-chan struct{}
+	var silenced <-chan struct{}
 	if len(n.otherVoters()) > 0 {
-		hushed = r.silence.until().Done()
+		silenced = r.silence.until().Done()
 	}
 	answered := make(chan error, 1)
 	r.futures.Go(func() { answered <- f.Error() })
@@ -167,7 +167,7 @@ func (r *Replica) await(ctx context.Context, n *node, f raft.Future) error {
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-hushed:
+	case <-silenced:
 		return errSilent
 	}
 }

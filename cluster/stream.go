@@ -86,8 +86,8 @@ func (l *streamLayer) Close() error {
 	return err
 }
 
-// hush ends every connection. While the silence lasts, no other one is made.
-func (l *streamLayer) hush() {
+// disconnect ends every connection. While the silence lasts, no other one is made.
+func (l *streamLayer) disconnect() {
 	l.mu.Lock()
 	open := maps.Clone(l.conns)
 	clear(l.conns)

@@ -19,7 +19,9 @@ import (
 	"github.com/google/uuid"
 
 	"rampart/cluster"
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
+	"rampart/cluster/recovery"
 	"rampart/cluster/store"
 	"rampart/fsm"
 	"rampart/fsm/command"
@@ -325,17 +327,17 @@ func (m *server) sees(name string) (bool, error) {
 
 type question struct {
 	What     string
-	Start    cluster.StartQuestion
-	Disaster cluster.Disaster
+	Start    identity.Question
+	Disaster recovery.Disaster
 }
 
 type answer struct {
 	Index, Term uint64
 	Clock       time.Time
 	Status      member.Status
-	Start       cluster.StartAnswer
-	End         cluster.LogEnd
-	Rescue      cluster.Rescue
+	Start       identity.Answer
+	End         recovery.LogEnd
+	Rescue      recovery.Rescue
 	Err         string
 }
 
@@ -428,17 +430,17 @@ func (p peers) Status(ctx context.Context, addr string) (member.Status, error) {
 	return a.Status, err
 }
 
-func (p peers) LastStart(ctx context.Context, addr string, q cluster.StartQuestion) (cluster.StartAnswer, error) {
+func (p peers) LastStart(ctx context.Context, addr string, q identity.Question) (identity.Answer, error) {
 	a, err := p.question(ctx, question{What: "start", Start: q}, addr)
 	return a.Start, err
 }
 
-func (p peers) LogEnd(ctx context.Context, addr string) (cluster.LogEnd, error) {
+func (p peers) LogEnd(ctx context.Context, addr string) (recovery.LogEnd, error) {
 	a, err := p.ask(ctx, "end", addr)
 	return a.End, err
 }
 
-func (p peers) Recover(ctx context.Context, addr string, d cluster.Disaster) (cluster.Rescue, error) {
+func (p peers) Recover(ctx context.Context, addr string, d recovery.Disaster) (recovery.Rescue, error) {
 	a, err := p.question(ctx, question{What: "recover", Disaster: d}, addr)
 	return a.Rescue, err
 }

@@ -14,7 +14,9 @@ import (
 
 	"rampart/cluster"
 	"rampart/cluster/blob"
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
+	"rampart/cluster/recovery"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -27,7 +29,7 @@ import (
 // A bench is the services over a state with one writer: what is proposed is
 // applied at once.
 type bench struct {
-	disasters []cluster.Disaster // of which it was told
+	disasters []recovery.Disaster // of which it was told
 	t         *testing.T
 	Services
 
@@ -139,17 +141,17 @@ func (b *bench) Changed() <-chan struct{} {
 	return b.changed
 }
 
-func (b *bench) LogEnd() (cluster.LogEnd, error) {
-	return cluster.LogEnd{ServerID: "s1.disk", Index: 9, Term: 2}, nil
+func (b *bench) LogEnd() (recovery.LogEnd, error) {
+	return recovery.LogEnd{ServerID: "s1.disk", Index: 9, Term: 2}, nil
 }
 
-func (b *bench) Recover(_ context.Context, d cluster.Disaster) (cluster.Rescue, error) {
+func (b *bench) Recover(_ context.Context, d recovery.Disaster) (recovery.Rescue, error) {
 	b.disasters = append(b.disasters, d)
-	return cluster.Rescue{Survivors: []cluster.LogEnd{{ServerID: "s1.disk", Index: 9, Term: 2}}, Lost: []string{"s2.disk"}, Epoch: 5}, nil
+	return recovery.Rescue{Survivors: []recovery.LogEnd{{ServerID: "s1.disk", Index: 9, Term: 2}}, Lost: []string{"s2.disk"}, Epoch: 5}, nil
 }
 
-func (b *bench) LastStart(context.Context, cluster.StartQuestion) (cluster.StartAnswer, error) {
-	return cluster.StartAnswer{}, nil
+func (b *bench) LastStart(context.Context, identity.Question) (identity.Answer, error) {
+	return identity.Answer{}, nil
 }
 func (b *bench) Records(uint64, uint64, func(*api.LedgerRecord) error) error { return nil }
 func (b *bench) Kept() uint64                                                { return 1 }

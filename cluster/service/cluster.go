@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
@@ -197,15 +198,15 @@ func (c *Cluster) Clock(context.Context, *connect.Request[api.ClockRequest]) (*c
 
 // LastStart tells what this replica knows of the starts of the one that asks.
 func (c *Cluster) LastStart(ctx context.Context, r *connect.Request[api.LastStartRequest]) (*connect.Response[api.LastStartReply], error) {
-	a, err := c.Replica.LastStart(ctx, cluster.StartQuestion{
+	a, err := c.Replica.LastStart(ctx, identity.Question{
 		ServerID: r.Msg.GetServerId(), Address: r.Msg.GetAddress(), Decided: r.Msg.GetDecided(),
-		Start: cluster.Start{Generation: r.Msg.GetGeneration(), Token: r.Msg.GetStart()},
+		Start: identity.Start{Generation: r.Msg.GetGeneration(), Token: r.Msg.GetStart()},
 	})
 	out := &api.LastStartReply{
 		Generation: a.Known.Generation, Start: a.Known.Token, ReplacedBy: a.ReplacedBy, RunsAt: a.RunsAt, Removed: a.Removed, Anew: a.Anew,
 	}
-	if !a.Parted.IsZero() {
-		out.Parted = a.Parted.Unix()
+	if !a.Excluded.IsZero() {
+		out.Parted = a.Excluded.Unix()
 	}
 	return reply(out, err)
 }

@@ -5,7 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"rampart/cluster"
+	"rampart/cluster/recovery"
 	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/api"
@@ -48,8 +48,8 @@ func (s *Recovery) recoverer(ctx context.Context, m *api.RecoverRequest) (pbs.Us
 	return caller.User, s.onlyManagers(ctx)
 }
 
-func disaster(m *api.RecoverRequest, by pbs.User) cluster.Disaster {
-	d := cluster.Disaster{By: by, Look: m.GetLook(), Relayed: m.GetRelayed()}
+func disaster(m *api.RecoverRequest, by pbs.User) recovery.Disaster {
+	d := recovery.Disaster{By: by, Look: m.GetLook(), Relayed: m.GetRelayed()}
 	for _, name := range m.GetLost() {
 		d.Lost = append(d.Lost, pbs.ReplicaName(name))
 	}
@@ -57,7 +57,7 @@ func disaster(m *api.RecoverRequest, by pbs.User) cluster.Disaster {
 }
 
 // DisasterMessage writes a request as one replica relays it to another.
-func DisasterMessage(d cluster.Disaster) *api.RecoverRequest {
+func DisasterMessage(d recovery.Disaster) *api.RecoverRequest {
 	m := &api.RecoverRequest{Look: d.Look, Relayed: true, User: d.By.Name, Host: string(d.By.Host)}
 	for _, name := range d.Lost {
 		m.Lost = append(m.Lost, string(name))
@@ -65,7 +65,7 @@ func DisasterMessage(d cluster.Disaster) *api.RecoverRequest {
 	return m
 }
 
-func rescueMessage(r cluster.Rescue) *api.RecoverReply {
+func rescueMessage(r recovery.Rescue) *api.RecoverReply {
 	m := &api.RecoverReply{Lost: r.Lost, Epoch: r.Epoch, Committed: r.Committed, UnixNano: int64(r.Time)}
 	for _, s := range r.Survivors {
 		m.Survivors = append(m.Survivors, endMessage(s))
@@ -74,21 +74,21 @@ func rescueMessage(r cluster.Rescue) *api.RecoverReply {
 }
 
 // RescueOf reads the answer to a request.
-func RescueOf(m *api.RecoverReply) cluster.Rescue {
-	r := cluster.Rescue{Lost: m.GetLost(), Epoch: m.GetEpoch(), Committed: m.GetCommitted(), Time: pbs.Time(m.GetUnixNano())}
+func RescueOf(m *api.RecoverReply) recovery.Rescue {
+	r := recovery.Rescue{Lost: m.GetLost(), Epoch: m.GetEpoch(), Committed: m.GetCommitted(), Time: pbs.Time(m.GetUnixNano())}
 	for _, s := range m.GetSurvivors() {
 		r.Survivors = append(r.Survivors, EndOf(s))
 	}
 	return r
 }
 
-func endMessage(e cluster.LogEnd) *api.LogEnd {
+func endMessage(e recovery.LogEnd) *api.LogEnd {
 	return &api.LogEnd{ServerId: e.ServerID, Address: e.Address, Voter: e.Voter, Index: e.Index, Term: e.Term, Leader: e.Leader}
 }
 
 // EndOf reads how far a replica's log reaches.
-func EndOf(m *api.LogEnd) cluster.LogEnd {
-	return cluster.LogEnd{
+func EndOf(m *api.LogEnd) recovery.LogEnd {
+	return recovery.LogEnd{
 		ServerID: m.GetServerId(), Address: m.GetAddress(), Voter: m.GetVoter(),
 		Index: m.GetIndex(), Term: m.GetTerm(), Leader: m.GetLeader(),
 	}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
+	"rampart/cluster/recovery"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -32,9 +34,9 @@ type Replica interface {
 	MayRemove(ctx context.Context, name pbs.ReplicaName) error
 	Withdraw(ctx context.Context, name pbs.ReplicaName) error
 	FinishRemoval(ctx context.Context, name pbs.ReplicaName) error
-	LastStart(ctx context.Context, q cluster.StartQuestion) (cluster.StartAnswer, error)
-	LogEnd() (cluster.LogEnd, error)
-	Recover(ctx context.Context, d cluster.Disaster) (cluster.Rescue, error)
+	LastStart(ctx context.Context, q identity.Question) (identity.Answer, error)
+	LogEnd() (recovery.LogEnd, error)
+	Recover(ctx context.Context, d recovery.Disaster) (recovery.Rescue, error)
 }
 
 var _ Replica = (*cluster.Replica)(nil)

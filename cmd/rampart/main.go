@@ -19,7 +19,7 @@ import (
 
 	"rampart/cli"
 	"rampart/cli/admin"
-	"rampart/cluster"
+	"rampart/cluster/identity"
 	"rampart/cluster/store"
 	"rampart/cmd/rampart/dev"
 	"rampart/cmd/rampart/dropin"
@@ -34,13 +34,13 @@ var exits = []struct {
 	err    error
 	status int
 }{
-	{store.ErrFailed, 74},    // EX_IOERR: start it again
-	{store.ErrDamaged, 65},   // EX_DATAERR
-	{command.ErrDiffers, 75}, // EX_TEMPFAIL: start it again
-	{command.ErrTooOld, 76},  // EX_PROTOCOL
-	{cluster.ErrOldDisk, 77}, // EX_NOPERM
-	{cluster.ErrTwice, 77},
-	{cluster.ErrParted, 77},
+	{store.ErrFailed, 74},     // EX_IOERR: start it again
+	{store.ErrDamaged, 65},    // EX_DATAERR
+	{command.ErrDiffers, 75},  // EX_TEMPFAIL: start it again
+	{command.ErrTooOld, 76},   // EX_PROTOCOL
+	{identity.ErrOldDisk, 77}, // EX_NOPERM
+	{identity.ErrTwice, 77},
+	{identity.ErrExcluded, 77},
 }
 
 func main() { os.Exit(run()) }

@@ -25,8 +25,10 @@ var Rules = []Rule{
 	{"fsm/acct", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/alloc fsm/state fsm/command", "which event writes which record is decided without I/O"},
 	{"fsm", "fsm/*", "a thin adapter to raft.FSM"},
 
-	{"cluster", "fsm/* transport/* cluster/gossip cluster/member cluster/patience cluster/raftlog cluster/store cluster/term", "a replica does not know the duties that it runs"},
+	{"cluster", "fsm/* transport/* cluster/gossip cluster/identity cluster/member cluster/patience cluster/raftlog cluster/recovery cluster/store cluster/term", "a replica does not know the duties that it runs"},
 	{"cluster/member", "fsm/command fsm/pbs fsm/state cluster/store", "rules read what replicas tell and return verdicts, without a Raft that runs"},
+	{"cluster/identity", "fsm/pbs fsm/state cluster/member cluster/store", "what a disk knows of its cluster, whoever asks for it"},
+	{"cluster/recovery", "fsm/pbs fsm/state cluster/member cluster/store", "a plan and an entry at the end of a log, while no Raft runs"},
 	{"cluster/store", "fsm/planted cluster/patience cluster/raftlog", "what lies on a disk, whatever Raft and the state put there"},
 	{"cluster/raftlog", "", "the form of Raft's log lines, whoever runs it"},
 	{"cluster/blob", "fsm/* transport/*", "contents that the state names, from disk to disk"},
@@ -37,7 +39,7 @@ var Rules = []Rule{
 	{"cluster/dispatch", "fsm/* transport/* cluster/patience", "orders come from the state and go to moms"},
 	{"cluster/mail", "fsm/*", "mails are in the state; how one is handed on is a function"},
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
-	{"cluster/service", "cluster cluster/blob cluster/member fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
+	{"cluster/service", "cluster cluster/blob cluster/identity cluster/member cluster/recovery fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
 
 	{"transport", "fsm/pbs transport/api/* transport/own transport/known", "identity and routing do not know the state"},
 	{"transport/api/*", "transport/api", "definitions and generated code"},

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
@@ -90,31 +91,31 @@ func (p *peers) Status(ctx context.Context, address string) (member.Status, erro
 }
 
 // LastStart implements cluster.Peers.
-func (p *peers) LastStart(ctx context.Context, address string, q cluster.StartQuestion) (cluster.StartAnswer, error) {
+func (p *peers) LastStart(ctx context.Context, address string, q identity.Question) (identity.Answer, error) {
 	reply, err := p.at(address).LastStart(ctx, connect.NewRequest(&api.LastStartRequest{
 		ServerId: q.ServerID, Address: q.Address, Generation: q.Start.Generation, Start: q.Start.Token, Decided: q.Decided,
 	}))
 	if err != nil {
 		return p.standing(ctx, address, q.ServerID, transport.FromWire(err))
 	}
-	a := cluster.StartAnswer{
-		Known:      cluster.Start{Generation: reply.Msg.GetGeneration(), Token: reply.Msg.GetStart()},
+	a := identity.Answer{
+		Known:      identity.Start{Generation: reply.Msg.GetGeneration(), Token: reply.Msg.GetStart()},
 		ReplacedBy: reply.Msg.GetReplacedBy(), RunsAt: reply.Msg.GetRunsAt(), Removed: reply.Msg.GetRemoved(), Anew: reply.Msg.GetAnew(),
 	}
 	if at := reply.Msg.GetParted(); at != 0 {
-		a.Parted = time.Unix(at, 0)
+		a.Excluded = time.Unix(at, 0)
 	}
 	return a, nil
 }
 
 // standing asks without a certificate whether a server that gets no answer was removed.
-func (p *peers) standing(ctx context.Context, address, serverID string, unanswered error) (cluster.StartAnswer, error) {
+func (p *peers) standing(ctx context.Context, address, serverID string, unanswered error) (identity.Answer, error) {
 	asker := apiconnect.NewMembersClient(&http.Client{Transport: p.nameless}, "https://"+address, transport.Uncompressed())
 	reply, err := asker.Standing(ctx, connect.NewRequest(&api.StandingRequest{ServerId: serverID}))
 	if err != nil || !reply.Msg.GetRemoved() {
-		return cluster.StartAnswer{}, unanswered
+		return identity.Answer{}, unanswered
 	}
-	return cluster.StartAnswer{Removed: true}, nil
+	return identity.Answer{Removed: true}, nil
 }
 
 func statusFromWire(r *api.ReplicaStatus) (member.Status, error) {

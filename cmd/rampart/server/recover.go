@@ -5,7 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"rampart/cluster"
+	"rampart/cluster/recovery"
 	"rampart/cluster/service"
 	"rampart/transport"
 	"rampart/transport/api"
@@ -17,19 +17,19 @@ func (p *peers) recoveryAt(address string) apiconnect.RecoveryClient {
 }
 
 // LogEnd implements cluster.Peers.
-func (p *peers) LogEnd(ctx context.Context, address string) (cluster.LogEnd, error) {
+func (p *peers) LogEnd(ctx context.Context, address string) (recovery.LogEnd, error) {
 	reply, err := p.recoveryAt(address).LogEnd(ctx, connect.NewRequest(&api.LogEndRequest{}))
 	if err != nil {
-		return cluster.LogEnd{}, transport.FromWire(err)
+		return recovery.LogEnd{}, transport.FromWire(err)
 	}
 	return service.EndOf(reply.Msg.GetEnd()), nil
 }
 
 // Recover implements cluster.Peers.
-func (p *peers) Recover(ctx context.Context, address string, d cluster.Disaster) (cluster.Rescue, error) {
+func (p *peers) Recover(ctx context.Context, address string, d recovery.Disaster) (recovery.Rescue, error) {
 	reply, err := p.recoveryAt(address).Recover(ctx, connect.NewRequest(service.DisasterMessage(d)))
 	if err != nil {
-		return cluster.Rescue{}, transport.FromWire(err)
+		return recovery.Rescue{}, transport.FromWire(err)
 	}
 	return service.RescueOf(reply.Msg), nil
 }

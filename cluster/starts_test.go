@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"rampart/cluster"
+	"rampart/cluster/identity"
 	"rampart/cluster/member"
 	"rampart/cluster/store"
 )
@@ -57,7 +57,7 @@ func TestAmnesia_OldDiskIsRefused(t *testing.T) {
 		for range 3 { // to be refused is no start that counts
 			m.use(backup)
 			m.restart()
-			if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrOldDisk) {
+			if err := m.ended(5 * time.Second); !errors.Is(err, identity.ErrOldDisk) {
 				t.Fatalf("Run on a backup: %v", err)
 			}
 		}
@@ -83,7 +83,7 @@ func TestAmnesia_OldDiskIsRefusedWhenAllStartAtOnce(t *testing.T) {
 		for _, o := range w.members {
 			o.restart() // nobody's Raft runs: they answer from their disks
 		}
-		if err := m.ended(10 * time.Second); !errors.Is(err, cluster.ErrOldDisk) {
+		if err := m.ended(10 * time.Second); !errors.Is(err, identity.ErrOldDisk) {
 			t.Errorf("Run on a backup: %v", err)
 		}
 		w.until("a leader", 10*time.Second, func() bool { return w.leader() != nil })
@@ -98,7 +98,7 @@ func TestAmnesia_CopyBesideTheOriginal(t *testing.T) {
 		second.use(original.memory().Copy())
 		second.open(false)
 		second.run()
-		if err := second.ended(5 * time.Second); !errors.Is(err, cluster.ErrTwice) {
+		if err := second.ended(5 * time.Second); !errors.Is(err, identity.ErrTwice) {
 			t.Errorf("the copy: %v", err)
 		}
 		mustWrite(t, w.leader(), "x")
@@ -117,7 +117,7 @@ func TestAmnesia_OriginalAfterItsCopy(t *testing.T) {
 		m.kill()
 		m.use(original)
 		m.restart()
-		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrOldDisk) {
+		if err := m.ended(5 * time.Second); !errors.Is(err, identity.ErrOldDisk) {
 			t.Errorf("the original, once its copy has run: %v", err)
 		}
 	})
@@ -138,7 +138,7 @@ func TestAmnesia_CopyWhileTheOriginalIsCutOff(t *testing.T) {
 		second.run()
 		second.follows()
 		w.net.HealAll()
-		if err := original.ended(30 * time.Second); !errors.Is(err, cluster.ErrTwice) && !errors.Is(err, cluster.ErrOldDisk) {
+		if err := original.ended(30 * time.Second); !errors.Is(err, identity.ErrTwice) && !errors.Is(err, identity.ErrOldDisk) {
 			t.Errorf("the original, back from its exile: %v", err)
 		}
 		mustWrite(t, w.leader(), "x")
@@ -164,7 +164,7 @@ func TestAmnesia_TwoCopiesAtOnce(t *testing.T) {
 		for _, o := range []*server{m, second} {
 			select {
 			case err := <-o.done:
-				if !errors.Is(err, cluster.ErrTwice) && !errors.Is(err, cluster.ErrOldDisk) {
+				if !errors.Is(err, identity.ErrTwice) && !errors.Is(err, identity.ErrOldDisk) {
 					t.Errorf("%s: %v", o.host.IP(), err)
 				}
 				o.done <- nil
@@ -226,7 +226,7 @@ func TestAmnesia_AskedWhileItStarts(t *testing.T) {
 		m.open(false)
 		asked := make(chan error, 1)
 		go func() {
-			_, err := m.replica.LastStart(t.Context(), cluster.StartQuestion{ServerID: "n2.1", Address: "n2:1"})
+			_, err := m.replica.LastStart(t.Context(), identity.Question{ServerID: "n2.1", Address: "n2:1"})
 			asked <- err
 		}()
 		m.run()
@@ -289,7 +289,7 @@ func TestAmnesia_EmptyDiskIsNoVoter(t *testing.T) {
 			t.Error("the disk that was replaced is taken in again")
 		}
 		m.run()
-		if err := m.ended(5 * time.Second); !errors.Is(err, cluster.ErrOldDisk) || !strings.Contains(err.Error(), "taken the place") {
+		if err := m.ended(5 * time.Second); !errors.Is(err, identity.ErrOldDisk) || !strings.Contains(err.Error(), "taken the place") {
 			t.Errorf("the disk that was replaced: %v", err)
 		}
 	})
