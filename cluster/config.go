@@ -54,7 +54,7 @@ type Peers interface {
 	Recover(ctx context.Context, addr string, d recovery.Disaster) (recovery.Rescue, error)
 }
 
-// Ledger is what must be on disk before a snapshot replaces the log (L10);
+// Ledger keeps the records that must be on disk before a snapshot replaces the log (L10);
 // ledger.Ledger is one.
 type Ledger interface {
 	// WaitSynced returns when the records up to a number are on disk for good.

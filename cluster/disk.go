@@ -96,6 +96,6 @@ func (r *Replica) keepDisks(ctx context.Context, n *node, members []member.Answe
 			}
 		}
 	}
-	r.heedRoom(members)
+	r.holdWrites(members)
 	return nil
 }

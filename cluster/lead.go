@@ -133,7 +133,7 @@ func (r *Replica) tick(ctx context.Context, n *node) {
 		}
 		if err == nil {
 			found := r.compareDigests(ctx, n)
-			r.heed(found)
+			r.act(found)
 			err = r.proposeAlone(command.Entry{Time: r.batch.now()}, &command.TimeTick{}, &found.compare)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -142,7 +142,8 @@ func (r *Replica) tick(ctx context.Context, n *node) {
 	}
 }
 
-// spell tells readers whether this replica leads, and since when it may answer.
+// spell is the present time of leadership: readers learn from it whether this replica leads, and
+// since when it may answer.
 type spell struct {
 	mu      sync.Mutex
 	ctx     context.Context // of the spell; nil: we do not lead

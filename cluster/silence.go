@@ -106,7 +106,7 @@ func (s *silence) begin(began time.Time, what string) {
 	}
 }
 
-// add notes a write, and tells whether the silence begins with it.
+// add notes a write, and reports whether the silence begins with it.
 func (s *silence) add(began time.Time) (n *node, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *silence) settle() {
 	}
 }
 
-// lift ends the silence if there is no reason for it any more, and tells whether it did and since
+// lift ends the silence if there is no reason for it any more, and reports whether it did and since
 // when it was kept.
 func (s *silence) lift() (since time.Time, over bool) {
 	s.mu.Lock()

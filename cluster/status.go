@@ -63,7 +63,7 @@ func (r *Replica) Statuses(ctx context.Context) []member.Status {
 			}
 			s.Voter = m.Suffrage == raft.Voter
 			r.replacement(&s, string(m.ID))
-			r.misfit(&s)
+			r.noteClass(&s)
 			all[i] = s
 		})
 	}
@@ -120,7 +120,7 @@ func (r *Replica) Leader() (addr string, self, ok bool) {
 	return string(at), id == n.id, id != ""
 }
 
-// IsLeader tells whether this replica believes to lead.
+// IsLeader reports whether this replica believes to lead.
 func (r *Replica) IsLeader() bool {
 	n := r.node.Load()
 	return n != nil && n.isLeader()
@@ -134,11 +134,11 @@ func (r *Replica) Term() uint64 {
 	return 0
 }
 
-// Silent tells whether this replica can neither lead nor hear a leader now, since its store does
+// Silent reports whether this replica can neither lead nor hear a leader now, since its store does
 // not answer.
 func (r *Replica) Silent() bool { return r.silence.kept() }
 
-// Runs tells whether Raft runs here: nothing speaks against this disk, and it may ask
+// Runs reports whether Raft runs here: nothing speaks against this disk, and it may ask
 // to become a member.
 func (r *Replica) Runs() bool { return r.node.Load() != nil }
 

@@ -311,7 +311,7 @@ func request() pbs.RequestID {
 	return pbs.RequestID(id.String())
 }
 
-// sees reads and tells whether the name was committed.
+// sees reads and reports whether the name was committed.
 func (m *server) sees(name string) (bool, error) {
 	ctx, cancel := context.WithTimeout(m.w.t.Context(), 10*time.Second)
 	defer cancel()

@@ -14,7 +14,7 @@ type Exclusion struct {
 	At       time.Time `json:"at"`
 }
 
-// exclusionsKept bounds what is remembered of such servers.
+// exclusionsKept is how many such servers are remembered.
 const exclusionsKept = 64
 
 // exclude notes whom a recovery left behind, and reports whether that was news.

@@ -48,8 +48,8 @@ type known struct {
 
 const goneKept = 16
 
-// turn is who may look at and write down what is known. It is no mutex since it is held over
-// writes, and a store may take its time.
+// turn lets one goroutine at a time read and write down what is known. It is no mutex since it is
+// held over writes, and a store may take its time.
 type turn chan struct{}
 
 func (t turn) take() { t <- struct{}{} }

@@ -20,7 +20,7 @@ import (
 // the decision until the new epoch has begun.
 var keyRescue = []byte("RampartRescue")
 
-// A Decision is what is to be done about a disaster. It survives a crash between two steps.
+// A Decision is a rescue that has begun. It survives a crash between two steps.
 type Decision struct {
 	Recovery state.Recovery `json:"recovery"`
 	Epoch    uint64         `json:"epoch"` // 0: there is none

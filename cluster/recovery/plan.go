@@ -20,7 +20,7 @@ type Disaster struct {
 	Relayed bool
 }
 
-// A Rescue is what is done about a disaster, or would be.
+// A Rescue is a plan against a disaster, carried out or not.
 type Rescue struct {
 	Survivors []LogEnd // the furthest first: it goes on, the others begin anew
 	Lost      []string // server ids

@@ -21,8 +21,8 @@ const (
 	writeWindow = 15
 )
 
-// latencies are how long the latest writes took, second by second. It starts nothing:
-// it is looked at whenever something is written or asked.
+// latencies keeps how long the latest writes took, second by second. It starts nothing:
+// it judges whenever something is written or asked.
 type latencies struct {
 	mu      sync.Mutex
 	seconds [writeWindow]second
@@ -32,7 +32,7 @@ type latencies struct {
 	sick    bool
 }
 
-// second is the writes of one second.
+// second holds the writes of one second.
 type second struct {
 	unix   int64
 	counts [latencyBuckets]uint32
@@ -80,7 +80,7 @@ func (l *latencies) note(now time.Time, d time.Duration) {
 	}
 }
 
-// WriteLatency is how long the writes to log and stable store of the last 15 seconds took.
+// WriteLatency says how long the writes to log and stable store of the last 15 seconds took.
 type WriteLatency struct {
 	Writes int // 0: the figures below are 0, too
 	P99    time.Duration

@@ -12,8 +12,8 @@ import (
 
 // checkPages reads every page of a bolt file that is in use and refuses a file that
 // bolt would trip over: bolt trusts all but its two meta pages, and would panic, or
-// read past the end of its map, or see fewer records than there are. What the records
-// hold, their own checksums tell.
+// read past the end of its map, or see fewer records than there are. The contents of the
+// records have checksums of their own.
 func checkPages(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -223,7 +223,7 @@ func (p *pages) leaf(elements []element, depth int, bucket string) error {
 	return nil
 }
 
-// logBucket is raft-boltdb's for the entries.
+// logBucket is the bucket in which raft-boltdb keeps the entries.
 const logBucket = "logs"
 
 // bucket checks a bucket, which has pages of its own or lies within its element.

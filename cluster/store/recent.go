@@ -13,8 +13,8 @@ const (
 )
 
 // recent keeps the latest entries of a log in memory, for followers and the state machine
-// that read each once more. raft.LogCache counts entries only, of which each may be a
-// MiB: of this one the bytes are bounded, too.
+// that read each once more. Unlike raft.LogCache, which counts entries of a MiB each, it bounds
+// the bytes, too.
 type recent struct {
 	raft.LogStore
 

@@ -6,7 +6,7 @@ import (
 	"rampart/cluster/member"
 )
 
-// gauges are what a replica knows of itself, found when somebody looks.
+// gauges collects what a replica knows of itself whenever the metrics are read.
 type gauges struct {
 	replica *Replica
 	role, term, commit, applied, lag, contact,

@@ -26,8 +26,8 @@ func (r *Replica) keepClass(ctx context.Context) error {
 	return r.decide(ctx, &command.SetRTTClass{Class: r.cfg.Class})
 }
 
-// misfit notes that a replica runs with the times of another class than that of the cluster.
-func (r *Replica) misfit(s *member.Status) {
+// noteClass notes that a replica runs with the times of another class than that of the cluster.
+func (r *Replica) noteClass(s *member.Status) {
 	wanted := r.cfg.Machine.View().Cluster().RTTClass.OrLan()
 	if s.Role != member.Unreachable && s.Class.OrLan() != wanted {
 		s.Wants = wanted

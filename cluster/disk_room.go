@@ -11,12 +11,12 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// lowSaveEvery is how often with little room a snapshot is taken of what has changed: it lets the
-// log go, whose pages the next entries take.
+// lowSaveEvery is the time between two snapshots while there is little room: each lets go of the
+// log, whose pages the next entries take.
 const lowSaveEvery = 5 * time.Second
 
-// grows reports whether a proposal brings what stays: jobs and files. With little room left such
-// ones are refused, and what ends, deletes and administrates goes on, from a reserve.
+// grows reports whether a proposal adds something that stays: jobs and files. With little room
+// left such proposals are refused, and those that end, delete and administrate take the reserve.
 func grows(p command.Proposal) bool {
 	for _, c := range p.Commands {
 		switch c.(type) {
@@ -36,8 +36,9 @@ func (r *Replica) roomTo(p command.Proposal) error {
 	return fmt.Errorf("propose: %w: %w", ErrNoRoom, pbs.Errorf(pbs.ResourceBusy, "%s", a.Text))
 }
 
-// heedRoom looks whether so many voters have little room, or none, that the others are no majority.
-func (r *Replica) heedRoom(members []member.Answer) {
+// holdWrites refuses what grows, or all, while so many voters have little room, or none, that the
+// others are no majority.
+func (r *Replica) holdWrites(members []member.Answer) {
 	low, spent := member.ShortOfRoom(members)
 	was, now := r.full.Load(), (*member.Alarm)(nil)
 	switch {

@@ -16,7 +16,7 @@ import (
 	"rampart/fsm/snapshot"
 )
 
-// verdict is what the voters' digests at one index say.
+// verdict is the result of comparing the voters' digests at one index.
 type verdict struct {
 	compare command.CompareDigests // to be committed; Index 0: too few answered to compare
 	split   string                 // not empty: they differ, and no majority agrees
@@ -73,8 +73,8 @@ func judge(at uint64, digests map[pbs.ReplicaName]uint64, voters int) verdict {
 		at, strings.Join(told, ", "))}
 }
 
-// heed acts on a verdict: while no majority agrees, this leader takes no proposals.
-func (r *Replica) heed(v verdict) {
+// act does what a verdict asks for: while no majority agrees, this leader takes no proposals.
+func (r *Replica) act(v verdict) {
 	was := r.split.Load()
 	switch {
 	case v.split != "":

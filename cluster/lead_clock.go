@@ -109,7 +109,7 @@ func collect[A any](answers <-chan A, failures <-chan error, asked, enough int, 
 	return got, nil
 }
 
-// clockOffset is how far the clock of another replica is ahead of ours; the
+// clockOffset returns how far the clock of another replica is ahead of ours; the
 // answer is taken to be made half way. One that is read later than we wait tells of our own
 // want of a core, and nothing of clocks.
 func (r *Replica) clockOffset(ctx context.Context, s raft.Server) (time.Duration, error) {

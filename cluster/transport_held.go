@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// heldLook is how often it is looked whether a call that failed is still of interest.
+// heldLook is the time between two looks at whether a call that failed still matters.
 const heldLook = 100 * time.Millisecond
 
 // hold keeps the failure of a call of the term to a member that answers nothing, until it
@@ -35,7 +35,8 @@ func (c *confirmer) hold(id raft.ServerID, target raft.ServerAddress, term, mark
 	}
 }
 
-// heartbeat tells what Raft sends beside the log: it has a pace of its own.
+// heartbeat reports whether a call is a heartbeat, which Raft sends beside the log, at a pace of
+// its own.
 func heartbeat(args *raft.AppendEntriesRequest) bool {
 	return len(args.Entries) == 0 && args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && args.LeaderCommitIndex == 0
 }

@@ -61,7 +61,7 @@ func (o *observed) count(l *raft.Log, response any) {
 	}
 }
 
-// calm tells whether enough was applied for a snapshot in a calm, and little of it since the last
+// calm reports whether enough was applied for a snapshot in a calm, and little of it since the last
 // look; before is what the last look has returned.
 func (o *observed) calm(before int64) (now int64, ok bool) {
 	now = o.proposals.Load()

@@ -9,8 +9,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// announced is what of a replica's word may be put into the state: a replica of an earlier
-// version would not know its zone.
+// announced returns what may be put into the state of what a replica announces: a replica of an
+// earlier version would not know its zone.
 func (r *Replica) announced(self state.Replica) state.Replica {
 	if r.cfg.Machine.View().Cluster().FeatureLevel < command.LevelMembers {
 		self.Zone = ""

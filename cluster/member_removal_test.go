@@ -41,7 +41,7 @@ func (w *world) remove(name pbs.ReplicaName) error {
 	return w.leader().replica.FinishRemoval(w.t.Context(), name)
 }
 
-// isOut tells whether the leader counts the member no more, and has nothing left to do.
+// isOut reports whether the leader counts the member no more, and has nothing left to do.
 func (w *world) isOut(m *server) bool {
 	l := w.leader()
 	if l == nil || len(l.machine.View().Leaving()) > 0 {

@@ -56,7 +56,7 @@ func (r *Replica) untilDue() time.Duration {
 	return tickEvery
 }
 
-// routing tells whether the next jobs of a routing queue need not wait for their turn.
+// routing reports whether the next jobs of a routing queue need not wait for their turn.
 func (r *Replica) routing() bool {
 	for q := range r.cfg.Machine.View().Queues() {
 		if q.RouteOn && q.RouteNext != 0 && q.Started && q.Routes() {

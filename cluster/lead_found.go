@@ -35,7 +35,7 @@ func (r *Replica) found(at pbs.Time) error {
 	return nil
 }
 
-// begun tells whether the cluster has left the epoch of its founding: by its beginning, and
+// begun reports whether the cluster has left the epoch of its founding: by its beginning, and
 // maybe by later ones. The process that founded it may live, and lead, for years.
 func (r *Replica) begun() bool {
 	return r.cfg.Init == nil || r.cfg.Machine.View().Cluster().Epoch != r.cfg.Init.Epoch

@@ -17,7 +17,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// finishAfter is how long a leader leaves a removal to whoever asked for it: his answer
+// finishAfter is the time that a leader leaves a removal to whoever asked for it: the answer
 // may go through the replica that is removed.
 const finishAfter = 2 * time.Second
 

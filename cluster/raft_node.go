@@ -127,7 +127,7 @@ func (n *node) otherVoters() []raft.Server {
 	return slices.DeleteFunc(n.voters(), func(s raft.Server) bool { return s.ID == n.id })
 }
 
-// quorum is how many voters must agree, ourselves included.
+// quorum returns how many voters must agree, ourselves included.
 func (n *node) quorum() int { return len(n.voters())/2 + 1 }
 
 func (n *node) server(id raft.ServerID) (raft.Server, bool) {

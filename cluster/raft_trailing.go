@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// sizes are how many bytes the latest applied entries have.
+// sizes remembers how many bytes the latest applied entries have.
 type sizes struct {
 	mu   sync.Mutex
 	last uint64

@@ -54,7 +54,7 @@ func (r *Replica) raftConfig() *raft.Config {
 	return c
 }
 
-// trailing is how many entries stay in the log behind a snapshot at most.
+// trailing returns how many entries stay in the log behind a snapshot at most.
 func (r *Replica) trailing() uint64 { return cmp.Or(r.cfg.TrailingLogs, trailingLogs) }
 
 // assertPreVote refuses a configuration in which a replica that comes back from a

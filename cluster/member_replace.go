@@ -12,7 +12,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// replaceAfter is how long a voter has to be silent before a newcomer takes its place: a
+// replaceAfter is the time for which a voter has to be silent before a newcomer takes its place: a
 // machine has had time to boot its daemon again, and a person to restart it.
 const replaceAfter = 30 * time.Second
 
