@@ -117,18 +117,18 @@ func checkRestored(t *rapid.T, from, before, after *state.View) {
 			continue
 		}
 		now, ok := after.Job(j.ID)
-		run := state.HostRun{Host: j.MS, RunCount: j.RunCount}
+		run := state.HostRun{Host: j.LastRun().MS, RunCount: j.RunCount}
 		switch {
 		case ok && live(now):
-			if now.MS != j.MS || now.RunCount != j.RunCount {
-				t.Errorf("job %s has run %d on %s, and %d lives on %s (L2)", j.ID, now.RunCount, now.MS, j.RunCount, j.MS)
+			if now.LastRun().MS != j.LastRun().MS || now.RunCount != j.RunCount {
+				t.Errorf("job %s has run %d on %s, and %d lives on %s (L2)", j.ID, now.RunCount, now.LastRun().MS, j.RunCount, j.LastRun().MS)
 			}
 			continue
 		case ok && now.State != pbs.Finished && !slices.Contains(now.Unconfirmed, run):
-			t.Errorf("job %s does not wait for run %d on %s (L2)", j.ID, j.RunCount, j.MS)
+			t.Errorf("job %s does not wait for run %d on %s (L2)", j.ID, j.RunCount, j.LastRun().MS)
 		}
 		if !ordered(after, run, j.ID) {
-			t.Errorf("run %d of %s on %s is not ended (L9)", j.RunCount, j.ID, j.MS)
+			t.Errorf("run %d of %s on %s is not ended (L9)", j.RunCount, j.ID, j.LastRun().MS)
 		}
 	}
 	if least := max(from.Cluster().NextJob, before.Cluster().NextJob) + command.EpochSkip; after.Cluster().NextJob < least {

@@ -25,7 +25,7 @@ func Busy(v *state.View) string {
 	var busy []string
 	for j := range v.Jobs() {
 		if j.State != pbs.Finished {
-			busy = append(busy, fmt.Sprintf("%s is in state %s, substate %d, run %d on %q: %s", j.ID, j.State, j.Substate, j.RunCount, j.MS, j.CommentText()))
+			busy = append(busy, fmt.Sprintf("%s is in state %s, substate %d, run %d on %q: %s", j.ID, j.State, j.Substate, j.RunCount, j.LastRun().MS, j.CommentText()))
 		}
 	}
 	for h := range v.Hosts() {

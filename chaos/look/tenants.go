@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"rampart/chaos/check"
-	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
 
@@ -32,7 +31,7 @@ func (t *Tenants) Note(v *state.View, at time.Duration) {
 	held := make(map[tenant]bool)
 	running := make(map[string]uint32)
 	for j := range v.Jobs() {
-		if j.State != pbs.Running && j.State != pbs.Exiting || j.MS == "" {
+		if !j.Live() {
 			continue
 		}
 		running[string(j.ID)] = uint32(j.RunCount)

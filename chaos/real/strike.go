@@ -80,9 +80,9 @@ func (w *World) busiest(role fault.Role) (name string, err error) {
 		}
 		clear(n)
 		for j := range v.Running() {
-			hosts := j.Live()
+			hosts := j.LastRun().LiveSisters()
 			if role == fault.Mother && len(hosts) > 0 {
-				hosts = []pbs.HostName{j.MS}
+				hosts = []pbs.HostName{j.LastRun().MS}
 			}
 			for _, h := range hosts {
 				n[string(h)]++

@@ -37,7 +37,7 @@ type crew struct {
 func (w *World) lifeOf(v *state.View, c command.Command) (step string, job pbs.JobID) {
 	switch c := c.(type) {
 	case *command.StartJob:
-		if j, ok := v.Job(c.Job); ok && j.Substate == pbs.SubStarting && len(j.Sisters) > 0 {
+		if j, ok := v.Job(c.Job); ok && j.Substate == pbs.SubStarting && len(j.LastRun().Sisters) > 0 {
 			w.muster(j)
 			return LifeGiven, j.ID
 		}
@@ -74,7 +74,7 @@ func (w *World) lifeOf(v *state.View, c command.Command) (step string, job pbs.J
 
 // wide names a step of a job that has sisters now, also if it is about to end.
 func (w *World) wide(v *state.View, step string, id pbs.JobID) (string, pbs.JobID) {
-	if j, ok := v.Job(id); ok && j.MS != "" && len(j.Sisters) > 0 && j.State != pbs.Finished {
+	if j, ok := v.Job(id); ok && j.LastRun().MS != "" && len(j.LastRun().Sisters) > 0 && j.State != pbs.Finished {
 		w.muster(j)
 		return step, id
 	}
@@ -84,7 +84,7 @@ func (w *World) wide(v *state.View, step string, id pbs.JobID) (string, pbs.JobI
 // confirmed names what a mother superior has done of that for which it is asked.
 func (w *World) confirmed(v *state.View, c *command.OrderConfirmed) (string, pbs.JobID) {
 	for j := range v.Suspensions() {
-		if j.MS == c.Host && j.Modified == v.Index() {
+		if j.LastRun().MS == c.Host && j.Modified == v.Index() {
 			return w.wide(v, LifeSuspended, j.ID)
 		}
 	}
@@ -92,7 +92,7 @@ func (w *World) confirmed(v *state.View, c *command.OrderConfirmed) (string, pbs
 		return "", ""
 	}
 	for j := range v.Running() { // its sisters are gone by now
-		if own := w.crewOf(j.ID); j.MS == c.Host && j.Modified == v.Index() && own.run == j.RunCount {
+		if own := w.crewOf(j.ID); j.LastRun().MS == c.Host && j.Modified == v.Index() && own.run == j.RunCount {
 			return LifeReleased, j.ID
 		}
 	}
@@ -102,7 +102,7 @@ func (w *World) confirmed(v *state.View, c *command.OrderConfirmed) (string, pbs
 func (w *World) muster(j *state.Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.crews[j.ID] = crew{j.RunCount, append([]pbs.HostName{j.MS}, j.Sisters...)}
+	w.crews[j.ID] = crew{j.RunCount, append([]pbs.HostName{j.LastRun().MS}, j.LastRun().Sisters...)}
 }
 
 // crewOf returns the hosts of a job's latest run over several; run is 0 if there was none.
@@ -119,7 +119,7 @@ func ofWide(ask func(ctx context.Context, w *World, j *state.Job)) func(context.
 		for w.trap.Load() != nil {
 			if r := w.leader(); r != nil {
 				for j := range r.machine.View().Running() {
-					if len(j.Sisters) > 0 && w.trap.Load() != nil {
+					if len(j.LastRun().Sisters) > 0 && w.trap.Load() != nil {
 						ask(ctx, w, j)
 					}
 				}

@@ -18,7 +18,7 @@ const (
 func startOf(v *state.View, c command.Command) (detail string, job pbs.JobID) {
 	switch c := c.(type) {
 	case *command.StartJob:
-		if j, ok := v.Job(c.Job); ok && j.Substate == pbs.SubStarting && len(j.Sisters) > 1 && tolerant(j) {
+		if j, ok := v.Job(c.Job); ok && j.Substate == pbs.SubStarting && len(j.LastRun().Sisters) > 1 && tolerant(j) {
 			return PaddedGiven, j.ID
 		}
 	case *command.PruneJob:
@@ -26,12 +26,12 @@ func startOf(v *state.View, c command.Command) (detail string, job pbs.JobID) {
 	case *command.OrderConfirmed:
 		for j := range v.Jobs() {
 			// The pruning is the first thing that is confirmed of such a run.
-			if j.MS == c.Host && j.Substate == pbs.SubStarting && j.Releases > 0 && j.Release == nil {
+			if j.LastRun().MS == c.Host && j.Substate == pbs.SubStarting && j.Releases > 0 && j.LastRun().Release == nil {
 				return PruneDone, j.ID
 			}
 		}
 	case *command.JobStarted:
-		if j, ok := v.Job(c.Job); ok && j.Releases > 0 && j.RunCount == c.RunCount && len(j.Sisters) > 0 {
+		if j, ok := v.Job(c.Job); ok && j.Releases > 0 && j.Is(c.RunCount) && len(j.LastRun().Sisters) > 0 {
 			return PaddedStarted, j.ID
 		}
 	}
@@ -50,8 +50,8 @@ func (w *witness) hostOf(c command.Command, n int) (*mom, check.Hit) {
 	_, id := startOf(v, c)
 	hit := check.Hit{Job: string(id)}
 	var hosts []pbs.HostName
-	if j, ok := v.Job(id); ok && j.MS != "" {
-		hit.Count, hosts = uint32(j.RunCount), append([]pbs.HostName{j.MS}, j.Sisters...)
+	if j, ok := v.Job(id); ok && j.Live() {
+		hit.Count, hosts = uint32(j.RunCount), append([]pbs.HostName{j.LastRun().MS}, j.LastRun().Sisters...)
 	}
 	if id == "" { // it may be over by now
 		_, id = w.r.w.lifeOf(v, c)

@@ -24,13 +24,13 @@ func (w *witness) detail(c command.Command) string {
 			return ReleaseDone
 		}
 		for j := range w.r.machine.View().Suspensions() {
-			if j.MS == c.Host && j.Modified == w.r.machine.View().Index() {
+			if j.LastRun().MS == c.Host && j.Modified == w.r.machine.View().Index() {
 				return SuspendDone
 			}
 		}
 	case *command.JobEnded:
 		j, ok := w.r.machine.View().Job(c.Job)
-		if ok && j.RunCount == c.RunCount && j.Phases != nil && j.MS != "" && j.MS != c.Source.Host {
+		if ok && j.Is(c.RunCount) && j.Run.Phases != nil && j.LastRun().MS != c.Source.Host {
 			return HostLeft
 		}
 	}

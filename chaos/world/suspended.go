@@ -38,12 +38,13 @@ func (w *World) stand(now map[standing]check.Way) {
 
 // wayOf tells for whom a job is suspended, and in which wait of that one this was decided.
 func wayOf(j *state.Job) check.Way {
-	if j.Preempted == nil || j.Substate != pbs.SubSchedSuspended {
+	p := j.LastRun().Preemption
+	if p == nil || j.Substate != pbs.SubSchedSuspended {
 		return check.Way{}
 	}
-	way := check.Way{For: string(j.Preempted.For)}
-	for _, w := range j.Preempted.Ways {
-		if w.For == j.Preempted.For {
+	way := check.Way{For: string(p.For)}
+	for _, w := range p.Ways {
+		if w.For == p.For {
 			way.Turn = w.Turn
 		}
 	}

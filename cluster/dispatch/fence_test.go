@@ -199,8 +199,8 @@ func TestFence_JobsOfAHostThatIsGivenUp(t *testing.T) {
 			}
 		}
 		j, _ := l.View().Job(fixed)
-		if j.ExitStatus != -4 || j.Comment != "Job deleted, execution node hosta down" {
-			t.Errorf("not rerunnable: %d, %q", j.ExitStatus, j.Comment)
+		if j.LastRun().ExitStatus != -4 || j.Comment != "Job deleted, execution node hosta down" {
+			t.Errorf("not rerunnable: %d, %q", j.LastRun().ExitStatus, j.Comment)
 		}
 		if err := l.refusal(&command.StartJob{Job: forced, ExecVnode: "(hostb:ncpus=1)"}); err != nil {
 			t.Errorf("nothing of the first run can live: %v", err)

@@ -63,7 +63,7 @@ func (r *Releases) look(ctx context.Context) {
 	now, open := time.Now(), map[openRelease]time.Time{}
 	var late []command.Proposal
 	for j := range r.opts.Source.View().Releasing() {
-		key := openRelease{j.ID, j.RunCount, j.Release.Number}
+		key := openRelease{j.ID, j.RunCount, j.LastRun().Release.Number}
 		since, met := r.seen[key]
 		if !met {
 			since = now
@@ -71,7 +71,7 @@ func (r *Releases) look(ctx context.Context) {
 		open[key] = since
 		if now.Sub(since) >= answerWithin {
 			late = append(late, command.Proposal{Commands: []command.Command{
-				&command.WithdrawRelease{Job: j.ID, RunCount: j.RunCount, Number: j.Release.Number},
+				&command.WithdrawRelease{Job: j.ID, RunCount: j.RunCount, Number: j.LastRun().Release.Number},
 			}})
 		}
 	}
@@ -89,15 +89,15 @@ func (r *Releases) look(ctx context.Context) {
 func releaseNodes(v *state.View, o *state.Order) *api.ReleaseNodes {
 	out := &api.ReleaseNodes{Number: o.Number, Step: api.ReleaseStep(o.Step)}
 	j, ok := v.Job(o.Job)
-	if !ok || j.RunCount != o.RunCount {
+	if !ok || !o.Of(j) {
 		return out
 	}
 	to := j.Assignment()
 	if o.Step == state.ReleaseAsked {
-		if j.Release == nil || j.Release.Number != o.Number {
+		if j.LastRun().Release == nil || j.LastRun().Release.Number != o.Number {
 			return out
 		}
-		to = j.Release.To
+		to = j.LastRun().Release.To
 	}
 	hosts, ported := hostsOf(v, to.ExecHost)
 	list := attr.List(nil).Set("exec_vnode", "", to.ExecVnode).Set("exec_host", "", to.ExecHost).

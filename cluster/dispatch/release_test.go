@@ -75,8 +75,8 @@ func TestReleases_Orders(t *testing.T) {
 				t.Errorf("hosts %v", r.GetHosts())
 			}
 		}
-		if j := l.job(job); j.ExecVnode != "(hosta:ncpus=2)" || j.Held() != "(hostb:ncpus=2)" {
-			t.Errorf("%s, held %s", j.ExecVnode, j.Held())
+		if j := l.job(job); j.LastRun().ExecVnode != "(hosta:ncpus=2)" || j.Held() != "(hostb:ncpus=2)" {
+			t.Errorf("%s, held %s", j.LastRun().ExecVnode, j.Held())
 		}
 	})
 }
@@ -114,8 +114,8 @@ func TestReleases_WithdrawnByWhoeverLeads(t *testing.T) {
 		if len(got) != 1 || got[0].GetStep() != api.ReleaseStep_RELEASE_STEP_WITHDRAWN {
 			t.Errorf("orders %v", got)
 		}
-		if j := l.job(job); j.ExecVnode != "(hosta:ncpus=2)+(hostb:ncpus=2)" || j.Phases != nil {
-			t.Errorf("%s %+v", j.ExecVnode, j.Phases)
+		if j := l.job(job); j.LastRun().ExecVnode != "(hosta:ncpus=2)+(hostb:ncpus=2)" || j.LastRun().Phases != nil {
+			t.Errorf("%s %+v", j.LastRun().ExecVnode, j.LastRun().Phases)
 		}
 	})
 }

@@ -194,7 +194,7 @@ func order(v *state.View, o *state.Order) *api.Order {
 // attributes: the mom refuses such an order, and nothing was run.
 func runJob(v *state.View, o *state.Order) *api.RunJob {
 	j, ok := v.Job(o.Job)
-	if !ok || j.RunCount != o.RunCount {
+	if !ok || !o.Of(j) {
 		return &api.RunJob{}
 	}
 	run := &api.RunJob{Attributes: attributes(withKillDelay(v, j)), Hosts: runHosts(v, j), Account: ownerOf(v, j)}
@@ -219,7 +219,7 @@ func ownerOf(v *state.View, j *state.Job) *api.Account {
 
 // runHosts is where the moms of a run over several hosts are.
 func runHosts(v *state.View, j *state.Job) []*api.RunHost {
-	if len(j.Sisters) == 0 {
+	if len(j.LastRun().Sisters) == 0 {
 		return nil
 	}
 	var all []*api.RunHost

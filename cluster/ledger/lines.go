@@ -98,7 +98,7 @@ func jobLines(e state.Event) []line {
 				", job name = "+j.Name+", queue = "+string(j.Queue)),
 		}
 	case state.JobRun:
-		return []line{say(logJob, "Job Run at request of "+by+" on exec_vnode "+j.ExecVnode)}
+		return []line{say(logJob, "Job Run at request of "+by+" on exec_vnode "+j.LastRun().ExecVnode)}
 	case state.JobEnded:
 		return []line{
 			say(logDebug, "Obit received"),
@@ -171,8 +171,9 @@ func troubleText(e state.Event) string {
 
 func exitText(j *state.Job) string {
 	var b strings.Builder
-	b.WriteString("Exit_status=" + strconv.Itoa(int(j.ExitStatus)))
-	for _, u := range j.Used {
+	status, _ := j.Exit()
+	b.WriteString("Exit_status=" + strconv.Itoa(int(status)))
+	for _, u := range j.LastRun().Used {
 		b.WriteString(" resources_used." + u.Name + "=" + u.Value)
 	}
 	return b.String()

@@ -100,7 +100,7 @@ func TestLoop_RefusedJobsAreTame(t *testing.T) {
 			synctest.Wait()
 			l.now(func() {
 				switch j, _ := l.store.View().Job(low); {
-				case j.State == pbs.Running && j.Session == 0:
+				case j.State == pbs.Running && j.LastRun().Session == 0:
 					l.begin(low)
 					if high == "" {
 						high = l.queued("express", "select=1:ncpus=1")

@@ -17,7 +17,7 @@ func (b *bench) hostOf(id pbs.JobID) pbs.HostName {
 	if !ok {
 		b.t.Fatalf("there is no job %s", id)
 	}
-	return j.MS
+	return j.LastRun().MS
 }
 
 // begin has moms report that jobs have started.

@@ -27,10 +27,10 @@ func (c *cycle) suspensions() []stopped {
 		}
 	}
 	since := func(s stopped) pbs.Time {
-		if s.job.Preempted == nil {
-			return 0
+		if p := s.job.Run.Preemption; p != nil {
+			return p.At
 		}
-		return s.job.Preempted.At
+		return 0
 	}
 	slices.SortStableFunc(all, func(a, b stopped) int {
 		return cmp.Or(cmp.Compare(b.level, a.level), cmp.Compare(since(a), since(b)))
@@ -73,7 +73,7 @@ func (c *cycle) resumeLater(j *state.Job) {
 	}
 	placed := leaving(gone).placed
 	left := walltime(j)
-	if text, used := j.Used.Get("walltime"); used {
+	if text, used := j.Run.Used.Get("walltime"); used {
 		if q, err := resource.Parse(resource.Time, text); err == nil {
 			left = max(0, left-pbs.Time(q.Int())*pbs.Time(time.Second))
 		}

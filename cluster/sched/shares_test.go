@@ -18,7 +18,7 @@ import (
 func (b *bench) used(id pbs.JobID, seconds int) {
 	b.t.Helper()
 	j, _ := b.store.View().Job(id)
-	b.do(&command.UsageSample{Host: j.MS, Jobs: []command.JobUsage{{
+	b.do(&command.UsageSample{Host: j.LastRun().MS, Jobs: []command.JobUsage{{
 		Job: id, RunCount: j.RunCount, Used: resource.List{}.Set("cput", fmt.Sprint(seconds)),
 	}}})
 }

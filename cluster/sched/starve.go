@@ -71,7 +71,7 @@ func (p *Planner) hasten(v *state.View, waits lines) lines {
 		if len(p.hasty) == mostHasty {
 			return waits
 		}
-		add(j, math.MaxInt64-int64(j.Preempted.At))
+		add(j, math.MaxInt64-int64(j.Ousted.At))
 	}
 	if p.order.starve <= 0 {
 		return waits

@@ -126,7 +126,7 @@ func BenchmarkMake_Strict(b *testing.B) {
 		next.Jobs = []state.VnodeJob{{Job: id, RunCount: 1, Items: vn.Assigned}}
 		tx.PutVnode(&next)
 		tx.PutJob(&state.Job{
-			ID: id, Seq: seq, State: pbs.Running, Queue: "workq", MS: vn.Host, RunCount: 1, Started: start,
+			ID: id, Seq: seq, State: pbs.Running, Queue: "workq", RunCount: 1, Run: &state.Run{Number: 1, MS: vn.Host}, Started: start,
 			Resources: resource.List{}.Set("walltime", fmt.Sprintf("%d:00:00", 1+seq%50)),
 		})
 	}

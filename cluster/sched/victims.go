@@ -64,7 +64,7 @@ func (c *cycle) victims() []victim {
 		v := victim{job: j, pending: j.Preempting()}
 		switch {
 		case v.pending:
-			v.methods = j.Preempted.Method
+			v.methods = j.Run.Preemption.Method
 		case j.State == pbs.Running && j.Substate == pbs.SubRunning:
 			v.methods = methods.of(j, c.now)
 		}
@@ -121,7 +121,7 @@ func (m methods) of(j *state.Job, now pbs.Time) string {
 		}
 	}
 	failed := ""
-	if p := j.Preempted; p != nil && p.RunCount == j.RunCount {
+	if p := j.Run.Preemption; p != nil {
 		failed = p.Failed
 	}
 	return strings.Map(func(letter rune) rune {

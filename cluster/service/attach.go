@@ -29,7 +29,7 @@ func (b *Batch) Attach(ctx context.Context, stream *TerminalStream) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	session := b.Agent(string(j.MS), address).Terminal(ctx)
+	session := b.Agent(string(j.LastRun().MS), address).Terminal(ctx)
 	first.Job, first.RunCount = string(j.ID), uint32(j.RunCount)
 	if err := session.Send(first); err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
@@ -112,8 +112,8 @@ func (b *Batch) attachableIn(ctx context.Context, v *state.View, name string) (*
 		return nil, "", pbs.Refuse(pbs.Unauthorized)
 	}
 	interactive, _ := j.Attrs.Get("interactive", "")
-	h, known := v.Host(j.MS)
-	if interactive != "True" || j.MS == "" || !known || h.Address == "" || b.Agent == nil {
+	h, known := v.Host(j.LastRun().MS)
+	if interactive != "True" || !j.Live() || !known || h.Address == "" || b.Agent == nil {
 		return nil, "", pbs.Refuse(pbs.BadState)
 	}
 	return j, h.Address, nil

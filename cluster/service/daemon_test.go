@@ -172,7 +172,7 @@ func TestReport_Life(t *testing.T) {
 		}
 	}
 	j := b.job(id)
-	if cput, _ := j.Used.Get("cput"); j.State != pbs.Finished || j.ExitStatus != 5 || cput != "00:00:01" || len(j.Used) != 6 {
+	if cput, _ := j.LastRun().Used.Get("cput"); j.State != pbs.Finished || j.LastRun().ExitStatus != 5 || cput != "00:00:01" || len(j.LastRun().Used) != 6 {
 		t.Errorf("job %+v", j)
 	}
 	if r := register(); r.GetAckedSeq() != 2 {
@@ -202,8 +202,8 @@ func TestReport_OnlyForItself(t *testing.T) {
 	_, err = b.Report.Samples(b.asMom("hostb"), request(&api.SamplesRequest{Host: "hostb", Jobs: []*api.JobSample{
 		{Job: id, RunCount: 1, Used: []*api.Attribute{set("resources_used.mem", "1gb")}},
 	}}, ""))
-	if j := b.job(id); err != nil || len(j.Used) != 0 {
-		t.Errorf("used %v, %v", j.Used, err)
+	if j := b.job(id); err != nil || len(j.LastRun().Used) != 0 {
+		t.Errorf("used %v, %v", j.LastRun().Used, err)
 	}
 }
 

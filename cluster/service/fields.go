@@ -103,7 +103,7 @@ func resourcesOf(j *state.Job, name string) resource.List {
 	case "Resource_List":
 		return j.Resources
 	case "resources_used":
-		return j.Used
+		return j.LastRun().Used
 	}
 	var out resource.List
 	for _, e := range j.Attrs.Of(name) {

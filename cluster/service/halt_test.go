@@ -113,8 +113,8 @@ func TestStop_NoJobStartsMeanwhile(t *testing.T) {
 	if err := b.stop("root@replica:s1", &api.StopRequest{Requeue: true}); err != nil {
 		t.Fatal(err)
 	}
-	if j := b.job(job); j.Ending != state.EndingRerun {
-		t.Errorf("the running job is %s, its end %d", j.State, j.Ending)
+	if j := b.job(job); j.LastRun().Ending != state.EndingRerun {
+		t.Errorf("the running job is %s, its end %d", j.State, j.LastRun().Ending)
 	}
 	start := func() error {
 		out, _ := b.Propose(t.Context(), command.Proposal{Commands: []command.Command{&command.StartJob{Job: pbs.JobID(other), ExecVnode: "(hostb:ncpus=1)"}}})
@@ -156,7 +156,7 @@ func TestStop_PutsJobsBackTogether(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		for j := range b.store.View().Running() {
-			if j.Ending != state.EndingRerun {
+			if j.LastRun().Ending != state.EndingRerun {
 				t.Errorf("job %s goes on", j.ID)
 			}
 		}

@@ -63,11 +63,11 @@ func (c *Config) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunC
 		}
 		j, err := jobOf(v, string(id))
 		switch {
-		case err != nil || j.RunCount != run || j.State != pbs.Running:
+		case err != nil || !j.Is(run) || j.State != pbs.Running:
 			return nil
 		case !j.Checkpointing() && j.Holds&holds != holds:
-			return pbs.Errorf(pbs.SystemError, "the job was not checkpointed: see the log of the mom on %s", j.MS)
-		case !j.Checkpointing() || late && j.Checkpoint.Undo&holds == 0:
+			return pbs.Errorf(pbs.SystemError, "the job was not checkpointed: see the log of the mom on %s", j.Run.MS)
+		case !j.Checkpointing() || late && j.Run.Checkpoint.Undo&holds == 0:
 			return nil
 		}
 		select {

@@ -65,7 +65,7 @@ func pretermsOf(v *state.View, j *state.Job, force bool) []preterm {
 
 // pretermed tells whether hooks may still refuse the end of a run that somebody wants deleted.
 func pretermed(j *state.Job) bool {
-	return j.State == pbs.Running || j.State == pbs.Exiting && j.Ending == state.EndingDelete
+	return j.State == pbs.Running || j.State == pbs.Exiting && j.LastRun().Ending == state.EndingDelete
 }
 
 // pretermPatience is how long the hooks of one run may take.
@@ -120,7 +120,7 @@ func (c *Config) awaitPreterm(ctx context.Context, p preterm) (why string, refus
 		}
 		j, ok := v.Job(p.job)
 		switch {
-		case !ok || j.RunCount != p.run || j.State != pbs.Running && j.State != pbs.Exiting:
+		case !ok || !j.Is(p.run):
 			return "", false
 		case j.State == pbs.Running:
 			return strings.CutPrefix(j.Comment, command.KeptComment)

@@ -35,10 +35,10 @@ func (s *Report) Prune(ctx context.Context, r *connect.Request[api.PruneRequest]
 		c.Bad = append(c.Bad, pbs.HostName(host))
 	}
 	j, ok := v.Job(c.Job)
-	if !ok || j.MS != caller.Host || caller.Role != transport.RoleMom {
+	if !ok || !j.Live() || j.Run.MS != caller.Host || caller.Role != transport.RoleMom {
 		return nil, fmt.Errorf("prune of %s by %s: %w", c.Job, caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}
-	if j.Release == nil {
+	if j.LastRun().Release == nil {
 		plan, err := command.PlanPrune(v, j, c)
 		if err != nil {
 			return notPruned(v, err)
@@ -54,7 +54,7 @@ func (s *Report) Prune(ctx context.Context, r *connect.Request[api.PruneRequest]
 	}
 	if res.Release != 0 {
 		if err := s.awaitJob(ctx, func(v *state.View) (bool, error) {
-			if j, ok = v.Job(c.Job); !ok || j.RunCount != c.RunCount {
+			if j, ok = v.Job(c.Job); !ok || !j.Is(c.RunCount) {
 				return true, pbs.Refuse(pbs.BadState)
 			}
 			open, err := j.ReleaseOutcome(res.Release)
@@ -100,7 +100,7 @@ func pruneReply(j *state.Job, plan *state.Release) *api.PruneReply {
 	for _, name := range kept.Vnodes() {
 		stays[name] = true
 	}
-	before, _ := spec.ParseExecVnode(j.ExecVnode)
+	before, _ := spec.ParseExecVnode(j.LastRun().ExecVnode)
 	for _, name := range before.Vnodes() {
 		if !stays[name] {
 			reply.Released = append(reply.Released, string(name))

@@ -145,7 +145,7 @@ func (b *Batch) awaitStart(ctx context.Context, job string) error {
 func (c *Config) awaitRelease(ctx context.Context, job string) error {
 	return c.awaitJob(ctx, func(v *state.View) (bool, error) {
 		j, err := jobOf(v, job)
-		return err != nil || j.Release == nil, nil
+		return err != nil || j.LastRun().Release == nil, nil
 	})
 }
 

@@ -247,7 +247,7 @@ func (s *Report) Samples(ctx context.Context, r *connect.Request[api.SamplesRequ
 	sample := &command.UsageSample{Host: host}
 	for _, j := range r.Msg.GetJobs() {
 		known, ok := v.Job(pbs.JobID(j.GetJob()))
-		if !ok || known.MS != host || known.RunCount != pbs.RunCount(j.GetRunCount()) {
+		if !ok || !known.Is(pbs.RunCount(j.GetRunCount())) || known.Run.MS != host {
 			continue
 		}
 		sample.Jobs = append(sample.Jobs, command.JobUsage{
@@ -276,14 +276,14 @@ func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptReques
 	if !ok {
 		return pbs.Refuse(pbs.UnknownJob)
 	}
-	allowed := j.MS == caller.Host || r.Msg.GetConfirm() && j.Sister(caller.Host)
-	if !allowed || j.RunCount != pbs.RunCount(r.Msg.GetRunCount()) {
+	allowed := j.LastRun().MS == caller.Host || r.Msg.GetConfirm() && j.Sister(caller.Host)
+	if !allowed || !j.Is(pbs.RunCount(r.Msg.GetRunCount())) {
 		return fmt.Errorf("script of run %d of %s for %s: %w", r.Msg.GetRunCount(), j.ID, caller.Host, pbs.Refuse(pbs.Unauthorized))
 	}
 	if r.Msg.GetConfirm() {
 		user, _ := j.Attrs.Get("euser", "")
 		group, _ := j.Attrs.Get("egroup", "")
-		return stream.Send(&api.ScriptReply{Owner: &api.RunOwner{Mother: string(j.MS), User: user, Group: group, Account: recorded(v, user)}})
+		return stream.Send(&api.ScriptReply{Owner: &api.RunOwner{Mother: string(j.LastRun().MS), User: user, Group: group, Account: recorded(v, user)}})
 	}
 	return s.sendScript(ctx, v, j.ID, func(piece []byte) error { return stream.Send(&api.ScriptReply{Data: piece}) })
 }

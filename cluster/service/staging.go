@@ -106,7 +106,7 @@ func (s *Staging) Permit(ctx context.Context, r *connect.Request[api.PermitReque
 	}
 	here := pbs.User{Name: j.Owner.Name, Host: caller.Host}
 	switch {
-	case string(j.MS) != q.GetMom() || j.RunCount != pbs.RunCount(q.GetRunCount()):
+	case !j.Is(pbs.RunCount(q.GetRunCount())) || string(j.Run.MS) != q.GetMom():
 		err = fmt.Errorf("run %d of %s is not at %s", q.GetRunCount(), j.ID, q.GetMom())
 	case !touches(j, caller.Host, q.GetPath(), q.GetOut()):
 		err = fmt.Errorf("job %s names no file %s of %s", j.ID, q.GetPath(), caller.Host)

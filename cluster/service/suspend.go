@@ -49,7 +49,7 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 		if err := atLevel(p.view, command.LevelObjects); err != nil {
 			return nil, err
 		}
-		if j.Release != nil { // its assignment is about to change
+		if j.LastRun().Release != nil { // its assignment is about to change
 			return nil, &underWay{pbs.Refuse(pbs.ResourceBusy)}
 		}
 		return []command.Command{&command.SignalJob{Job: j.ID, Signal: r.Msg.GetSignal()}}, nil

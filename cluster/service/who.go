@@ -135,7 +135,7 @@ func (p person) owns(j *state.Job) bool {
 
 // runsOn tells whether the job has a vnode on the host.
 func runsOn(v *state.View, j *state.Job, host pbs.HostName) bool {
-	if j.MS == "" || host == "" {
+	if !j.Live() || host == "" {
 		return false
 	}
 	for vn := range v.VnodesOf(host) {

@@ -48,7 +48,7 @@ func (s *site) runs(id pbs.JobID) *state.Job {
 	s.t.Helper()
 	s.until("run of "+string(id), time.Minute, func() bool {
 		j, ok := s.view().Job(id)
-		return ok && j.State == pbs.Running && j.Session != 0
+		return ok && j.State == pbs.Running && j.LastRun().Session != 0
 	})
 	j, _ := s.view().Job(id)
 	return j
@@ -131,8 +131,8 @@ func TestRestore_Online(t *testing.T) {
 		if got := s.jobState(waits) + s.jobState(late); got != "Hgone" || s.view().Cluster().Epoch == before {
 			t.Errorf("the jobs are %s, the epoch %d after %d", got, s.view().Cluster().Epoch, before)
 		}
-		if j := s.runs(stays); j.RunCount != run.RunCount || j.Session != run.Session {
-			t.Errorf("run %d, session %d: it was %d, %d", j.RunCount, j.Session, run.RunCount, run.Session)
+		if j := s.runs(stays); j.RunCount != run.RunCount || j.LastRun().Session != run.LastRun().Session {
+			t.Errorf("run %d, session %d: it was %d, %d", j.RunCount, j.LastRun().Session, run.RunCount, run.LastRun().Session)
 		}
 		s.until("the ends of what must not run", time.Minute, func() bool {
 			j, _ := s.view().Job(waits)

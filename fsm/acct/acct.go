@@ -53,7 +53,7 @@ func text(e state.Event) string {
 	case state.JobStarted, state.JobRestarted, state.JobCounted:
 		f.common(e.Job, true)
 		f.assignment(e.Job)
-		f.list("resource_assigned", e.Job.Assigned)
+		f.list("resource_assigned", e.Job.LastRun().Assigned)
 	case state.JobEnded:
 		f.common(e.Job, true)
 		f.assignment(original(e.Job))
@@ -69,8 +69,8 @@ func text(e state.Event) string {
 	case state.JobPhaseBegan, state.JobAdjusted:
 		f.common(e.Job, true)
 		f.assignment(e.Job)
-		f.list("resource_assigned", e.Job.Assigned)
-		f.int("session", e.Job.Session)
+		f.list("resource_assigned", e.Job.LastRun().Assigned)
+		f.int("session", e.Job.LastRun().Session)
 		f.int("run_count", e.Job.Runs())
 	case state.JobDeleteAsked:
 		f.add("requestor", e.By.String())
@@ -79,7 +79,7 @@ func text(e state.Event) string {
 			f.add(c.Name, c.Value)
 		}
 	case state.JobSuspended:
-		f.list("resources_used", e.Job.Used)
+		f.list("resources_used", e.Job.LastRun().Used)
 		if e.Text != "" {
 			f.add("resources_released", e.Text)
 		}
@@ -146,8 +146,8 @@ func (f *fields) common(j *state.Job, withStart bool) {
 
 func (f *fields) assignment(j *state.Job) {
 	if j.Array == nil {
-		f.add("exec_host", j.ExecHost)
-		f.add("exec_vnode", j.ExecVnode)
+		f.add("exec_host", j.LastRun().ExecHost)
+		f.add("exec_vnode", j.LastRun().ExecVnode)
 	}
 	f.list("Resource_List", j.Resources)
 }
@@ -155,17 +155,18 @@ func (f *fields) assignment(j *state.Job) {
 // original is the job with the assignment that it had before it released any vnodes
 // (specification: ramp-down section 13).
 func original(j *state.Job) *state.Job {
-	if j.Phases == nil {
+	if j.LastRun().Phases == nil {
 		return j
 	}
-	o, was := *j, j.Phases.Orig
-	o.ExecHost, o.ExecVnode, o.Resources = was.ExecHost, was.ExecVnode, was.Resources
+	o, was := *j, j.Run.Phases.Orig
+	run := o.EditRun()
+	run.ExecHost, run.ExecVnode, o.Resources = was.ExecHost, was.ExecVnode, was.Resources
 	return &o
 }
 
 // phase writes what ends the record of a phase.
 func (f *fields) phase(j *state.Job, used resource.List) {
-	f.int("session", j.Session)
+	f.int("session", j.LastRun().Session)
 	if id := attribute(j, "alt_id"); id != "" {
 		f.add("alt_id", id)
 	}
@@ -177,13 +178,14 @@ func (f *fields) phase(j *state.Job, used resource.List) {
 }
 
 func (f *fields) end(j *state.Job) {
-	f.int("session", j.Session)
+	f.int("session", j.LastRun().Session)
 	if id := attribute(j, "alt_id"); id != "" {
 		f.add("alt_id", id)
 	}
 	f.int("end", j.Ended.Unix())
-	f.int("Exit_status", int64(j.ExitStatus))
-	f.list("resources_used", j.Used)
+	status, _ := j.Exit()
+	f.int("Exit_status", int64(status))
+	f.list("resources_used", j.LastRun().Used)
 	if j.Accrued != nil {
 		f.add("eligible_time", resource.Seconds(j.EligibleSeconds(j.Ended)).String())
 	}

@@ -20,18 +20,21 @@ func ordinary() *state.Job {
 		ID: "12.srv", Name: "STDIN", Owner: pbs.User{Name: "ann", Host: "hosta"}, Queue: "workq",
 		Created: 1826791200 * second, Queued: 1826791200 * second, Eligible: 1826791200 * second,
 		Started: 1826791201 * second, Ended: 1826791206 * second,
-		ExecHost: "hosta/0", ExecVnode: "(hosta:ncpus=1)", Session: 4711, HasExited: true, RunCount: 1,
+		RunCount: 1,
 		Resources: resource.List{
 			{Name: "ncpus", Value: "1"}, {Name: "nodect", Value: "1"}, {Name: "place", Value: "pack"}, {Name: "select", Value: "1:ncpus=1"},
 		},
-		Assigned: resource.List{{Name: "ncpus", Value: "1"}},
-		Used: resource.List{
-			{Name: "cpupercent", Value: "0"},
-			{Name: "cput", Value: "00:00:00"},
-			{Name: "mem", Value: "0kb"},
-			{Name: "ncpus", Value: "1"},
-			{Name: "vmem", Value: "0kb"},
-			{Name: "walltime", Value: "00:00:05"},
+		Run: &state.Run{
+			ExecHost: "hosta/0", ExecVnode: "(hosta:ncpus=1)", Session: 4711, HasExited: true,
+			Assigned: resource.List{{Name: "ncpus", Value: "1"}},
+			Used: resource.List{
+				{Name: "cpupercent", Value: "0"},
+				{Name: "cput", Value: "00:00:00"},
+				{Name: "mem", Value: "0kb"},
+				{Name: "ncpus", Value: "1"},
+				{Name: "vmem", Value: "0kb"},
+				{Name: "walltime", Value: "00:00:05"},
+			},
 		},
 		Attrs: attr.List(nil).Set("euser", "", "ann").Set("egroup", "", "users"),
 	}

@@ -22,8 +22,7 @@ func phased() (before, after *state.Job) {
 	at := 1800730376 * second
 	j := state.Job{
 		ID: "242.srv", Name: "j1", Owner: pbs.User{Name: "ann", Host: "hosta"}, Queue: "workq",
-		Created: at, Queued: at, Eligible: at, Started: at + 2*second, Ended: 1800731402 * second, Session: 7503, RunCount: 1,
-		ExecHost: "hosta/0*0+hostb/0*0+hostc/0*2", ExecVnode: threeHosts,
+		Created: at, Queued: at, Eligible: at, Started: at + 2*second, Ended: 1800731402 * second, RunCount: 1,
 		Resources: resource.List{
 			{Name: "mem", Value: "6gb"},
 			{Name: "ncpus", Value: "8"},
@@ -31,12 +30,16 @@ func phased() (before, after *state.Job) {
 			{Name: "place", Value: "scatter"},
 			{Name: "select", Value: "ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=2:mem=2gb"},
 		},
-		Used:  resource.List{{Name: "cput", Value: "00:16:06"}, {Name: "walltime", Value: "00:17:04"}},
+		Run: &state.Run{
+			ExecHost: "hosta/0*0+hostb/0*0+hostc/0*2", ExecVnode: threeHosts, Session: 7503,
+			Used: resource.List{{Name: "cput", Value: "00:16:06"}, {Name: "walltime", Value: "00:17:04"}},
+		},
 		Attrs: attr.List(nil).Set("euser", "", "ann").Set("egroup", "", "users"),
 	}
 	next := j
-	next.Phases = &state.Phases{Orig: j.Assignment()}
-	next.ExecHost, next.ExecVnode = "hosta/0*0+hostb/0*0", twoHosts
+	run := next.EditRun()
+	run.Phases = &state.Phases{Orig: j.Assignment()}
+	run.ExecHost, run.ExecVnode = "hosta/0*0+hostb/0*0", twoHosts
 	next.Resources = resource.List{
 		{Name: "mem", Value: "4194304kb"},
 		{Name: "ncpus", Value: "6"},
@@ -44,7 +47,7 @@ func phased() (before, after *state.Job) {
 		{Name: "place", Value: "scatter"},
 		{Name: "select", Value: "1:mem=2097152kb:ncpus=3+1:mem=2097152kb:ncpus=3"},
 	}
-	next.Assigned = resource.List{{Name: "mem", Value: "4194304kb"}, {Name: "ncpus", Value: "6"}}
+	run.Assigned = resource.List{{Name: "mem", Value: "4194304kb"}, {Name: "ncpus", Value: "6"}}
 	return &j, &next
 }
 

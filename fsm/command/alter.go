@@ -57,7 +57,7 @@ func (c *AlterJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *j
 	structural := false
 	for _, ch := range c.Changes {
-		if started(j) && !alterableWhileRunning(tx, ch.Entry) {
+		if j.Live() && !alterableWhileRunning(tx, ch.Entry) {
 			return pbs.Attribute(pbs.RunningAttribute, ch.name())
 		}
 		if err := applyChange(&next, ch, tx.Cluster().FeatureLevel >= LevelObjects); err != nil {
@@ -128,11 +128,9 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 		}
 	}
 	if len(changes) > 0 {
-		tx.Order(state.Order{Host: j.MS, Kind: state.OrderAlter, Job: j.ID, RunCount: j.RunCount, Changes: changes})
+		tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderAlter, Job: j.ID, RunCount: j.RunCount, Changes: changes})
 	}
 }
-
-func started(j *state.Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting }
 
 // alterableWhileRunning tells what qalter may change of a running job: of
 // resources the limits of time, else what the attribute table allows.
@@ -170,7 +168,7 @@ func renumber(j *state.Job, run pbs.RunCount) {
 // recomplete makes the resources of an altered job whole again. A running job
 // keeps its chunks; of a queued one the sums follow the new select.
 func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
-	if started(old) {
+	if old.Live() {
 		return parseResources(tx, j)
 	}
 	q, ok := tx.Queue(j.Queue)

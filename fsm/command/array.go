@@ -121,7 +121,7 @@ func subjobEnded(tx *state.Tx, sub *state.Job) error {
 	next := *parent
 	a := next.EditArray()
 	a.Live--
-	a.Failed = a.Failed || sub.ExitStatus != 0
+	a.Failed = a.Failed || sub.LastRun().ExitStatus != 0
 	tx.PutJob(&next)
 	return endArray(tx, next.ID, false)
 }
@@ -158,7 +158,6 @@ func endArray(tx *state.Tx, id pbs.JobID, forget bool) error {
 		return nil
 	}
 	next := *parent
-	deleted := next.Ending == state.EndingDelete
 	over := pbs.EventDelete
 	if next.State == pbs.Begun {
 		over = pbs.EventEnded
@@ -166,13 +165,10 @@ func endArray(tx *state.Tx, id pbs.JobID, forget bool) error {
 	if err := move(&next, over); err != nil {
 		return err
 	}
-	if next.Array.Failed {
-		next.ExitStatus = 1
-	}
-	next.HasExited, next.Ended, next.Ending = next.Array.Begun, tx.Now(), 0
-	next.Substate = finishedSubstate(&next, deleted)
+	next.Ended = tx.Now()
+	next.Substate = finishedSubstate(&next)
 	if next.Array.Begun {
-		next.Comment += finishedWords(&next, deleted)
+		next.Comment += finishedWords(&next)
 		tx.Emit(state.Event{Kind: state.JobEnded, Job: &next})
 	} else {
 		tx.Emit(state.Event{Kind: state.JobDequeued, Job: &next})

@@ -85,7 +85,7 @@ func sickWords(fails uint32, why string) string {
 // cleared notes that hosts have started a run: what they failed before is forgiven. One that is sick
 // has to prove that it is well all the same.
 func cleared(tx *state.Tx, j *state.Job) {
-	for _, host := range append([]pbs.HostName{j.MS}, j.Sisters...) {
+	for _, host := range append([]pbs.HostName{j.Run.MS}, j.Run.Sisters...) {
 		if h, ok := tx.Host(host); ok && h.Sick == "" && (h.Fails != 0 || h.Relapses != 0) {
 			next := *h
 			next.Fails, next.Relapses = 0, 0

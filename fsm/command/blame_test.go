@@ -124,8 +124,8 @@ func TestHostTrouble_GivesRunsBack(t *testing.T) {
 	}
 	w.must(&StartJob{Job: "0.srv", ExecVnode: "(b:ncpus=1)"})
 	w.must(&JobEnded{Source: Source{"a", "s", 2}, Job: "0.srv", RunCount: 1, ExitStatus: -3, NeverStarted: true, Fault: "a"})
-	if j, _ := w.View().Job("0.srv"); j.State != pbs.Running || j.MS != "b" {
-		t.Errorf("after the fact: %s at %s", j.State, j.MS)
+	if j, _ := w.View().Job("0.srv"); j.State != pbs.Running || j.LastRun().MS != "b" {
+		t.Errorf("after the fact: %s at %s", j.State, j.LastRun().MS)
 	}
 	if err := w.View().Check(); err != nil {
 		t.Error(err)

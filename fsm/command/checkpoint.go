@@ -29,7 +29,7 @@ func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil {
 		return err
 	}
-	able := checkpointable(before) && (len(before.Sisters) == 0 || placesOf(tx, before) != nil)
+	able := checkpointable(before) && (len(before.Run.Sisters) == 0 || placesOf(tx, before) != nil)
 	if c.Holds != 0 {
 		hold := HoldJob{Job: c.Job, Holds: c.Holds}
 		if err := hold.Apply(tx, m, res); err != nil {
@@ -42,14 +42,10 @@ func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return nil
 	}
 	now, _ := tx.Job(c.Job)
-	next, kept := *now, state.Checkpoint{}
-	if now.Checkpoint != nil {
-		kept = *now.Checkpoint
-	}
-	kept.Asked, kept.Undo = true, c.Holds&^before.Holds
-	next.Checkpoint = &kept
+	next := *now
+	next.EditRun().Checkpoint = &state.CheckpointAsk{Undo: c.Holds &^ before.Holds}
 	tx.PutJob(&next)
-	o := tx.Order(state.Order{Host: next.MS, Kind: state.OrderCheckpoint, Job: next.ID, RunCount: next.RunCount})
+	o := tx.Order(state.Order{Host: next.Run.MS, Kind: state.OrderCheckpoint, Job: next.ID, RunCount: next.RunCount})
 	res.Order, res.Host, res.Run = o.ID, o.Host, o.RunCount
 	return nil
 }
@@ -57,17 +53,15 @@ func (c *CheckpointJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 // heldAnyway lets holds outlive the failure of a checkpoint under way: somebody else has set them, or
 // was told that they are set (L1).
 func heldAnyway(j *state.Job, holds pbs.Holds) {
-	if j.Checkpointing() && j.Checkpoint.Undo&holds != 0 {
-		kept := *j.Checkpoint
-		kept.Undo &^= holds
-		j.Checkpoint = &kept
+	if j.Checkpointing() && j.Run.Checkpoint.Undo&holds != 0 {
+		j.EditRun().Checkpoint = &state.CheckpointAsk{Undo: j.Run.Checkpoint.Undo &^ holds}
 	}
 }
 
 // checkpointable tells whether the job runs, and may be checkpointed.
 func checkpointable(j *state.Job) bool {
 	interval, set := j.Attrs.Get("Checkpoint", "")
-	return j.State == pbs.Running && j.Substate == pbs.SubRunning && (len(j.Sisters) == 0 || placeable(j)) && !(set && interval == "n")
+	return j.State == pbs.Running && j.Substate == pbs.SubRunning && (len(j.Run.Sisters) == 0 || placeable(j)) && !(set && interval == "n")
 }
 
 // CheckpointFailed is the report that a job was not checkpointed, and runs on.
@@ -86,12 +80,9 @@ func (c *CheckpointFailed) Apply(tx *state.Tx, _ Meta, res *state.Result) error 
 		return err
 	}
 	j, ok := tx.Job(c.Job)
-	if !ok || j.MS != c.Source.Host {
-		return nil
-	}
-	if checkpointing(j, c.RunCount) {
+	if ok && checkpointing(j, c.RunCount) && j.Run.MS == c.Source.Host {
 		next := *j
-		next.Holds &^= j.Checkpoint.Undo
+		next.Holds &^= j.Run.Checkpoint.Undo
 		tx.Emit(state.Event{Kind: state.CheckpointFailed, Job: &next, Text: c.Reason})
 		notCheckpointed(tx, &next)
 	}
@@ -107,42 +98,26 @@ func checkpointRefused(tx *state.Tx, id pbs.JobID, run pbs.RunCount) {
 	}
 }
 
-func checkpointing(j *state.Job, run pbs.RunCount) bool {
-	return started(j) && j.RunCount == run && j.Checkpointing()
-}
+func checkpointing(j *state.Job, run pbs.RunCount) bool { return j.Is(run) && j.Checkpointing() }
 
-// notCheckpointed stores a job that runs on without a checkpoint.
+// notCheckpointed stores a job that runs on without a checkpoint. One that was made before is still there.
 func notCheckpointed(tx *state.Tx, j *state.Job) {
-	unasked(j)
+	j.EditRun().Checkpoint = nil
 	tx.PutJob(j)
 	notPreempted(tx, j.ID, j.RunCount, PreemptCheckpoint)
-}
-
-// unasked forgets the wish for a checkpoint of the present run, not the checkpoint that was
-// made before it.
-func unasked(j *state.Job) {
-	if !j.Checkpointing() {
-		return
-	}
-	kept := *j.Checkpoint
-	kept.Asked, kept.Undo = false, 0
-	if j.Checkpoint = &kept; kept.Host == "" {
-		j.Checkpoint = nil
-	}
 }
 
 // keep queues a job again that was checkpointed, bound to the hosts of its checkpoint.
 func (c *JobEnded) keep(tx *state.Tx, m Meta, j *state.Job) error {
 	kept, ok := keptOf(tx, j, c.Source.Host)
 	if !ok { // it has released hosts meanwhile
-		if j.Checkpoint == nil || j.Checkpoint.Host == "" {
+		if !j.Checkpointed() {
 			c.drop(tx, j, true)
 		}
 		discard(tx, j)
 		return requeue(tx, m, j, state.JobRequeued, c.Comment)
 	}
 	dropFormer(tx, j, kept)
-	kept.Asked, kept.Undo = false, 0
 	j.Checkpoint = kept
 	j.SchedSelect = onHostOf(tx, j, kept)
 	j.FailedRuns = 0
@@ -154,7 +129,7 @@ func (c *JobEnded) keep(tx *state.Tx, m Meta, j *state.Job) error {
 func (c *JobEnded) dropUnused(tx *state.Tx, j *state.Job, ok bool) {
 	switch {
 	case !c.Checkpointed:
-	case ok && started(j) && j.RunCount == c.RunCount && j.MS == c.Source.Host && j.Ending == 0:
+	case ok && j.Is(c.RunCount) && j.Run.MS == c.Source.Host && j.Run.Ending == 0:
 	case ok && j.Checkpointed() && j.Checkpoint.Host == c.Source.Host: // it goes with that one
 	default:
 		c.drop(tx, j, ok)
@@ -180,9 +155,6 @@ func discard(tx *state.Tx, j *state.Job) {
 	}
 	kept := j.Checkpoint
 	j.Checkpoint = nil
-	if kept.Host == "" {
-		return
-	}
 	if j.SchedSelect == onHostOf(tx, j, kept) {
 		j.SchedSelect = kept.Select
 	}

@@ -12,14 +12,11 @@ import (
 // keptOf returns what is known of a checkpoint of the present run, whose mother superior is host;
 // false if the job could not go on with the hosts that keep it.
 func keptOf(tx *state.Tx, j *state.Job, host pbs.HostName) (*state.Checkpoint, bool) {
-	kept := state.Checkpoint{Host: host, Session: j.Session, Select: j.SchedSelect}
-	if j.Checkpoint != nil {
-		kept.Asked, kept.Undo = j.Checkpoint.Asked, j.Checkpoint.Undo
-	}
+	kept := state.Checkpoint{Host: host, Session: j.Run.Session, Select: j.SchedSelect}
 	if j.Checkpointed() {
 		kept.Select = j.Checkpoint.Select
 	}
-	if len(j.Sisters) > 0 {
+	if len(j.Run.Sisters) > 0 {
 		kept.Places = placesOf(tx, j)
 		return &kept, kept.Places != nil
 	}
@@ -31,14 +28,14 @@ func keptOf(tx *state.Tx, j *state.Job, host pbs.HostName) (*state.Checkpoint, b
 func placeable(j *state.Job) bool { return len(partsOf(j)) > 0 }
 
 func partsOf(j *state.Job) spec.ExecVnode {
-	if j.Phases != nil {
+	if j.Run.Phases != nil {
 		return nil
 	}
 	sel, err := spec.ParseSelect(j.SchedSelect)
 	if err != nil {
 		return nil
 	}
-	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	parts, err := spec.ParseExecVnode(j.Run.ExecVnode)
 	if err != nil || len(parts) != sel.Total() {
 		return nil
 	}
@@ -137,7 +134,7 @@ func boundElsewhere(j *state.Job) bool {
 	if !j.Checkpointed() {
 		return false
 	}
-	return j.MS != j.Checkpoint.Host || len(j.Checkpoint.Places) > 0 && !slices.Equal(j.Hosts(), j.Checkpoint.Keepers())
+	return j.Run.MS != j.Checkpoint.Host || len(j.Checkpoint.Places) > 0 && !slices.Equal(j.Hosts(), j.Checkpoint.Keepers())
 }
 
 // keeperLost tells whether a sister's host that keeps a part was given up.

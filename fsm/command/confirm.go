@@ -42,7 +42,7 @@ func (c *OrderConfirmed) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return nil
 	}
 	j, ok := tx.Job(o.Job)
-	if !ok || j.State != pbs.Running || j.RunCount != o.RunCount {
+	if !ok || !j.Is(o.RunCount) || j.State != pbs.Running {
 		return nil
 	}
 	next := *j

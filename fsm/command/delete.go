@@ -39,19 +39,19 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err := move(&next, pbs.EventDelete); err != nil {
 		return err
 	}
-	if j.Ending != state.EndingDelete {
+	if !deleted(j) {
 		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: j, By: m.Asker, Quiet: c.Quiet})
 	}
 	switch {
-	case !started(j):
+	case !j.Live():
 		return c.remove(tx, m, &next)
 	case c.Force:
-		return forceEnd(tx, m, j)
+		return forceEnd(tx, j)
 	case stagingOut(j):
 		return pbs.Refuse(pbs.BadState)
 	}
-	again := j.Ending == state.EndingDelete
-	next.Substate, next.Ending = pbs.SubExiting, state.EndingDelete
+	again := j.Run.Ending == state.EndingDelete
+	next.Substate, next.EditRun().Ending = pbs.SubExiting, state.EndingDelete
 	refuseRelease(&next, pbs.BadState)
 	tx.PutJob(&next)
 	if !again {
@@ -80,10 +80,10 @@ func (c *DeleteJob) remove(tx *state.Tx, m Meta, j *state.Job) error {
 const exitKilled = 271
 
 // forceEnd frees everything without waiting for the mom; the order to kill stays.
-func forceEnd(tx *state.Tx, m Meta, j *state.Job) error {
+func forceEnd(tx *state.Tx, j *state.Job) error {
 	next := *j
-	next.Ending, next.Ended = state.EndingDelete, m.At
-	next.ExitStatus, next.HasExited = exitKilled, true
+	run := next.EditRun()
+	run.Ending, run.ExitStatus, run.HasExited = state.EndingDelete, exitKilled, true
 	kill(tx, j, 0, false)
 	return finish(tx, &next, "")
 }
@@ -91,8 +91,8 @@ func forceEnd(tx *state.Tx, m Meta, j *state.Job) error {
 // kill orders the end of the present run. An order to run it that was not
 // confirmed yet is void: the mom refuses it once it has seen a higher id (L9).
 func kill(tx *state.Tx, j *state.Job, delay int64, again bool) {
-	dropOrders(tx, j.MS, j.ID, j.RunCount)
-	tx.Order(state.Order{Host: j.MS, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount, Delay: delay, Requeue: again})
+	dropOrders(tx, j.Run.MS, j.ID, j.RunCount)
+	tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount, Delay: delay, Requeue: again})
 }
 
 // defaultKillDelay is PBS's kill_delay in seconds.
@@ -133,7 +133,7 @@ func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
-	if j.State != pbs.Running && (j.State != pbs.Exiting || !c.Force || j.Ending == state.EndingDelete) {
+	if j.State != pbs.Running && (j.State != pbs.Exiting || !c.Force || j.Run.Ending == state.EndingDelete) {
 		return pbs.Refuse(pbs.BadState)
 	}
 	if j.NotRerunnable {
@@ -144,14 +144,13 @@ func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if c.Force {
 		kill(tx, j, 0, true)
 		next.Unconfirmed = append(next.Unconfirmed[:len(next.Unconfirmed):len(next.Unconfirmed)],
-			state.HostRun{Host: j.MS, RunCount: j.RunCount})
-		next.Ended = m.At
+			state.HostRun{Host: j.Run.MS, RunCount: j.RunCount})
 		return requeue(tx, m, &next, state.JobRequeued, "")
 	}
 	if err := move(&next, pbs.EventRerun); err != nil {
 		return err
 	}
-	next.Substate, next.Ending = pbs.SubRerunning, state.EndingRerun
+	next.Substate, next.EditRun().Ending = pbs.SubRerunning, state.EndingRerun
 	refuseRelease(&next, pbs.BadState)
 	tx.PutJob(&next)
 	kill(tx, &next, killDelay(tx, j), true)

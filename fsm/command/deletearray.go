@@ -18,11 +18,11 @@ func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 	a.Queued = a.Queued.Minus(some.indices)
 	asked := next
 	if whole {
-		next.Ending, a.Failed = state.EndingDelete, a.Failed || a.Begun
+		a.Deleted, a.Failed = true, a.Failed || a.Begun
 	} else {
 		asked.ID = next.ID.Subjobs(gone)
 	}
-	if whole && parent.Ending != state.EndingDelete || !whole && len(gone) > 0 {
+	if whole && !parent.Array.Deleted || !whole && len(gone) > 0 {
 		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: &asked, By: m.Asker, Quiet: c.Quiet})
 	}
 	if whole && !a.Begun {

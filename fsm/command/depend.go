@@ -109,8 +109,9 @@ const (
 // verdict judges a dependency by the job that is waited for.
 func verdict(kind state.DependKind, other *state.Job) whether {
 	over := other.State == pbs.Finished
-	begun := other.Session != 0 || other.Array != nil && other.Array.Begun
-	well := other.HasExited && other.ExitStatus == 0
+	begun := other.LastRun().Session != 0 || other.Array != nil && other.Array.Begun
+	status, exited := other.Exit()
+	well := exited && status == 0
 	switch {
 	case kind == state.DependAfter && begun, over && kind == state.DependAfterAny,
 		over && kind == state.DependAfterOK && well, over && kind == state.DependAfterNotOK && !well:
@@ -168,7 +169,7 @@ func judgeDependents(tx *state.Tx, j *state.Job) (deleted []*state.Job) {
 			case comeTrue:
 				letGo(tx, waiting, kind, j.ID)
 			case neverTrue:
-				if started(waiting) || waiting.Array != nil && waiting.Array.Live > 0 {
+				if waiting.Live() || waiting.Array != nil && waiting.Array.Live > 0 {
 					continue
 				}
 				deleted = append(deleted, abort(tx, waiting, dependencyLost(j.ID)))

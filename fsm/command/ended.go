@@ -42,22 +42,22 @@ func (c *JobEnded) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !ok {
 		return nil
 	}
-	if j.RunCount == c.RunCount && sisterOf(j, c.Source.Host) {
+	if j.Is(c.RunCount) && j.Sister(c.Source.Host) {
 		return sisterEnded(tx, j, c.Source.Host)
 	}
-	if !started(j) || (j.RunCount != c.RunCount || j.MS != c.Source.Host) && planted.Bug != planted.OldRunsCount {
+	if !j.Live() || (!j.Is(c.RunCount) || j.Run.MS != c.Source.Host) && planted.Bug != planted.OldRunsCount {
 		confirmEnd(tx, j, state.HostRun{Host: c.Source.Host, RunCount: c.RunCount})
 		return nil
 	}
 	next := *j
 	used := c.Used
 	if c.Lost { // what the mom does not know any more counts
-		used = overlaid(j.Used, used)
+		used = overlaid(j.Run.Used, used)
 	}
-	next.Used = usedNow(tx, j, used)
+	run := next.EditRun()
+	run.Used = usedNow(tx, j, used)
+	run.ExitStatus, run.HasExited = c.ExitStatus, true
 	presentUsed(tx, &next, c.Present)
-	next.ExitStatus, next.HasExited = c.ExitStatus, true
-	next.Ended = m.At
 	if c.StageoutStatus < 0 {
 		tx.MailFiles(&next, "Post job file processing error; job "+string(c.Job)+" on host "+string(c.Source.Host)+"\n"+c.Comment)
 	}
@@ -80,9 +80,9 @@ func stageoutStatus(s int32) string {
 // settle decides what becomes of the job.
 func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 	switch {
-	case j.Ending == state.EndingDelete:
+	case j.Run.Ending == state.EndingDelete:
 		return finish(tx, j, "")
-	case j.Ending == state.EndingRerun:
+	case j.Run.Ending == state.EndingRerun:
 		return requeue(tx, m, j, state.JobRequeued, "")
 	case c.Checkpointed:
 		return c.keep(tx, m, j)
@@ -104,7 +104,7 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 // hasRun tells whether the mom has reported the start of the present run: it may forget that
 // with the crash of its host, and say that the run was never started.
 func hasRun(tx *state.Tx, j *state.Job) bool {
-	return j.Session != 0 && tx.Cluster().FeatureLevel >= LevelObjects
+	return j.Run.Session != 0 && tx.Cluster().FeatureLevel >= LevelObjects
 }
 
 // retryable tells whether a failed start may go well another time. PBS's internal
@@ -143,23 +143,25 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 	endPhases(j)
 	endSisters(tx, j, false)
 	discard(tx, j)
-	deleted := j.Ending == state.EndingDelete
 	if err := move(j, pbs.EventEnded); err != nil {
 		return err
 	}
-	j.Substate, j.MS, j.Ending = finishedSubstate(j, deleted), "", 0
+	j.Substate = finishedSubstate(j)
+	if j.Ended == 0 {
+		j.Ended = tx.Now()
+	}
 	if comment != "" {
 		j.Comment = comment
 	} else if j.Comment != "" {
-		j.Comment += finishedWords(j, deleted)
+		j.Comment += finishedWords(j)
 	}
 	switch {
-	case j.Session != 0 || j.Counted:
-		if j.Phases != nil {
+	case j.Run.Session != 0 || j.Run.Counted:
+		if j.Run.Phases != nil {
 			tx.Emit(state.Event{Kind: state.JobPhasesOver, Job: j, Used: phaseUsed(j, nil)})
 		}
 		tx.Emit(state.Event{Kind: state.JobEnded, Job: j})
-	case !deleted: // accounting never saw it start, and would wait for it for ever
+	case !deleted(j): // accounting never saw it start, and would wait for it for ever
 		tx.Emit(state.Event{Kind: state.JobAborted, Job: j, Text: j.Comment})
 	}
 	tx.PutJob(j)
@@ -169,23 +171,33 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 	return subjobEnded(tx, j)
 }
 
-func finishedSubstate(j *state.Job, deleted bool) pbs.Substate {
+// deleted reports whether somebody has asked for the end of a job that has begun.
+func deleted(j *state.Job) bool {
+	if j.Array != nil {
+		return j.Array.Deleted
+	}
+	return j.LastRun().Ending == state.EndingDelete
+}
+
+func finishedSubstate(j *state.Job) pbs.Substate {
+	status, _ := j.Exit()
 	switch {
-	case deleted:
+	case deleted(j):
 		return pbs.SubTerminated
-	case j.ExitStatus != 0:
+	case status != 0:
 		return pbs.SubFailed
 	}
 	return pbs.SubFinished
 }
 
-func finishedWords(j *state.Job, deleted bool) string {
+func finishedWords(j *state.Job) string {
+	status, _ := j.Exit()
 	switch {
-	case deleted:
+	case deleted(j):
 		return " and terminated"
-	case pbs.Exceeded(j.ExitStatus) != "":
-		return " and exceeded resource " + pbs.Exceeded(j.ExitStatus)
-	case j.ExitStatus != 0:
+	case pbs.Exceeded(status) != "":
+		return " and exceeded resource " + pbs.Exceeded(status)
+	case status != 0:
 		return " and failed"
 	}
 	return " and finished"
@@ -194,9 +206,9 @@ func finishedWords(j *state.Job, deleted bool) string {
 // requeue puts the job back into its queue after its run is over.
 func requeue(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment string) error {
 	switch {
-	case j.Counted && kind == state.JobRequeuedUnrun:
+	case j.Run.Counted && kind == state.JobRequeuedUnrun:
 		kind = state.JobRequeued
-	case j.Session == 0 && !j.Counted:
+	case j.Run.Session == 0 && !j.Run.Counted:
 		kind = state.JobRequeuedUnrun // accounting never saw it start
 	}
 	return putBack(tx, m, j, kind, comment)
@@ -210,17 +222,16 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 		return err
 	}
 	ended := *j // what the records of the end show
-	unasked(j)
+	ended.Ended = m.At
 	tx.Emit(state.Event{Kind: kind, Job: &ended, Text: comment})
-	j.Substate, j.MS, j.ExecHost, j.ExecVnode, j.Assigned = pbs.SubQueued, "", "", "", nil
-	forgetPhases(j, tx)
-	bind(tx, j)
-	j.Session, j.Used, j.Ending, j.HasExited, j.ExitStatus, j.Ended, j.Counted = 0, nil, 0, false, 0, 0, false
-	j.Comment, j.Eligible = comment, m.At
-	j.Attrs = j.Attrs.Unset("jobdir", "")
-	if p := j.Preempted; p != nil && p.Method != PreemptRequeue && p.Method != PreemptCheckpoint {
-		j.Preempted = nil // something else has ended the run
+	if p := j.Run.Preemption; p != nil && (p.Method == PreemptRequeue || p.Method == PreemptCheckpoint) {
+		j.Ousted = p // else something else has ended the run
 	}
+	wholeAgain(j, tx)
+	bind(tx, j)
+	j.Run = nil
+	j.Substate, j.Comment, j.Eligible = pbs.SubQueued, comment, m.At
+	j.Attrs = j.Attrs.Unset("jobdir", "")
 	holdTooOften(tx, j, comment)
 	subjobReturned(tx, m, j)
 	settle(j, m.At)

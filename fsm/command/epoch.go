@@ -52,7 +52,7 @@ func skipReleases(tx *state.Tx) {
 	}
 	var all []*state.Job
 	for j := range tx.Running() {
-		if len(j.Sisters) > 0 {
+		if len(j.Run.Sisters) > 0 {
 			all = append(all, j)
 		}
 	}

@@ -35,7 +35,7 @@ func TestJobEnded_Exceeded(t *testing.T) {
 		w.must(&JobStarted{Source: Source{"a", "s", 1}, Job: "0.srv", RunCount: 1, Session: 7})
 		w.must(&JobEnded{Source: Source{"a", "s", 2}, Job: "0.srv", RunCount: 1, ExitStatus: c.exit})
 		j, ok := w.View().Job("0.srv")
-		if want := "Job run at noon on (a:ncpus=1) and exceeded resource " + c.words; !ok || j.Comment != want || j.ExitStatus != c.exit {
+		if want := "Job run at noon on (a:ncpus=1) and exceeded resource " + c.words; !ok || j.Comment != want || j.LastRun().ExitStatus != c.exit {
 			t.Errorf("%d: comment %q, want %q", c.exit, j.Comment, want)
 		}
 		var mails []string

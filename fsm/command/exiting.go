@@ -44,7 +44,7 @@ func substateAtStart(j *state.Job) pbs.Substate {
 
 // stagingOut tells whether the job's program has ended by itself and its files are on their
 // way: as in PBS it can be deleted by force only.
-func stagingOut(j *state.Job) bool { return j.State == pbs.Exiting && j.Ending == 0 }
+func stagingOut(j *state.Job) bool { return j.State == pbs.Exiting && j.Run.Ending == 0 }
 
 // awaitFiles puts a job back whose files did not come: it waits in substate 37 until its
 // Execution_Time, which is put off. A subjob has no time of its own; it counts as one that

@@ -53,7 +53,7 @@ type loss struct {
 func giveUp(tx *state.Tx, m Meta, l loss, res *state.Result) error {
 	var touched []*state.Job
 	for j := range tx.Running() {
-		if len(j.Unconfirmed) == 0 && (j.MS == l.host || j.Sister(l.host)) {
+		if len(j.Unconfirmed) == 0 && (j.Run.MS == l.host || j.Sister(l.host)) {
 			touched = append(touched, j)
 		}
 	}
@@ -74,7 +74,7 @@ func giveUp(tx *state.Tx, m Meta, l loss, res *state.Result) error {
 			continue
 		}
 		end := l.loseSister
-		if j.MS == l.host {
+		if j.Run.MS == l.host {
 			end = func(tx *state.Tx, m Meta, j *state.Job) error { return l.end(tx, m, j, res) }
 		}
 		if err := end(tx, m, j); err != nil {
@@ -91,26 +91,26 @@ const exitLost = -4
 // end nobody can tell.
 func (l loss) end(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
 	next := *j
-	next.Ended = m.At
+	run := next.EditRun()
 	if l.orders {
 		kill(tx, j, 0, !j.NotRerunnable)
 	} else {
 		dropOrders(tx, l.host, j.ID, j.RunCount)
 	}
 	switch {
-	case j.Ending == state.EndingDelete:
-		next.ExitStatus, next.HasExited = exitKilled, true
+	case run.Ending == state.EndingDelete:
+		run.ExitStatus, run.HasExited = exitKilled, true
 		res.Finished++
 		return finish(tx, &next, "")
-	case j.Ending == state.EndingRerun, !j.NotRerunnable:
+	case run.Ending == state.EndingRerun, !j.NotRerunnable:
 		res.Requeued++
-		if j.Session == 0 { // it may have run all the same, and be seen on its vnodes
-			next.Used = overlaid(j.Used, cpusOf(j))
+		if run.Session == 0 { // it may have run all the same, and be seen on its vnodes
+			run.Used = overlaid(run.Used, cpusOf(j))
 		}
 		discard(tx, &next) // it may start elsewhere
 		return putBack(tx, m, &next, state.JobRequeued, "Job requeued, "+l.why)
 	}
-	next.ExitStatus, next.HasExited = exitLost, true
+	run.ExitStatus, run.HasExited = exitLost, true
 	res.Finished++
 	return finish(tx, &next, "Job deleted, "+l.why)
 }

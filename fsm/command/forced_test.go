@@ -24,7 +24,7 @@ func TestForcedDelete_KeepsResourcesUsed(t *testing.T) {
 			t.Fatalf("%s: %+v", when, j)
 		}
 		for name, want := range map[string]string{"vmem": "9gb", "foo_i": "29"} {
-			if got, _ := j.Used.Get(name); got != want {
+			if got, _ := j.LastRun().Used.Get(name); got != want {
 				t.Errorf("%s resources_used.%s is %q, want %s", when, name, got, want)
 			}
 		}

@@ -55,7 +55,7 @@ func (c *HookWishes) job(tx *state.Tx, m Meta, w HookJob) {
 	if len(done) == 0 {
 		return
 	}
-	if !started(&next) {
+	if !next.Live() {
 		settle(&next, m.At)
 	}
 	tx.PutJob(&next)

@@ -107,7 +107,7 @@ func (c *HookWishes) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	for _, t := range c.Rerun {
 		c.ask(tx, "rerun", t)
-		if j, ok := c.run(tx, t); ok && started(j) {
+		if j, ok := c.run(tx, t); ok && j.Live() {
 			again := RerunJob{Job: j.ID}
 			if err := again.Apply(tx, m, &state.Result{}); err != nil && pbs.CodeOf(err) == pbs.SystemError {
 				return err
@@ -143,7 +143,7 @@ func (c *HookWishes) run(tx *state.Tx, t ReportedTask) (*state.Job, bool) {
 		return nil, false
 	}
 	last := slices.ContainsFunc(j.Unconfirmed, state.HostRun{Host: c.Source.Host, RunCount: t.RunCount}.Same)
-	return j, partOf(j, c.Source.Host, t.RunCount) || !started(j) && last
+	return j, partOf(j, c.Source.Host, t.RunCount) || !j.Live() && last
 }
 
 // partner tells whether the mother superior of a run that starts takes a vnode of the run out of
@@ -154,12 +154,12 @@ func (c *HookWishes) partner(tx *state.Tx, w HookVnode) bool {
 		return false
 	}
 	j, ok := tx.Job(c.Run.Job)
-	if !ok || !started(j) || j.RunCount != c.Run.RunCount || j.MS != c.Source.Host || tolerates(j) == "" {
+	if !ok || !j.Is(c.Run.RunCount) || j.Run.MS != c.Source.Host || tolerates(j) == "" {
 		return false
 	}
-	texts := []string{j.ExecVnode}
-	if j.Phases != nil {
-		texts = append(texts, j.Phases.Orig.ExecVnode)
+	texts := []string{j.Run.ExecVnode}
+	if j.Run.Phases != nil {
+		texts = append(texts, j.Run.Phases.Orig.ExecVnode)
 	}
 	named := false
 	for _, text := range texts {

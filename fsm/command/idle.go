@@ -25,7 +25,7 @@ func (c *JobEnded) conclude(tx *state.Tx, m Meta, j *state.Job) error {
 // not know the run, may have forgotten a start; a run that goes on from a checkpoint has programs of its own at its sisters.
 func (c *JobEnded) idle(j *state.Job) bool {
 	return c.NeverStarted && !c.Lost && (c.ExitStatus == exitRetry || c.ExitStatus == exitJoin) &&
-		j.Session == 0 && !j.Counted && !j.Checkpointed()
+		j.Run.Session == 0 && !j.Run.Counted && !j.Checkpointed()
 }
 
 // idled notes that nothing of an earlier run can live where its end is still to be confirmed.

@@ -120,9 +120,9 @@ func TestIndirect_ExclusiveIsChargedWithItsOwn(t *testing.T) {
 		Set("Resource_List", "select", "1:ncpus=1:lic=2").Set("Resource_List", "place", "excl")})
 	w.must(&StartJob{Job: id, ExecVnode: "(h[1]:ncpus=1:lic=2)"})
 	j, _ := w.View().Job(id)
-	lic, _ := j.Assigned.Get("lic")
-	if ncpus, _ := j.Assigned.Get("ncpus"); ncpus != "4" || lic != "2" {
-		t.Errorf("charged with %v", j.Assigned)
+	lic, _ := j.LastRun().Assigned.Get("lic")
+	if ncpus, _ := j.LastRun().Assigned.Get("ncpus"); ncpus != "4" || lic != "2" {
+		t.Errorf("charged with %v", j.LastRun().Assigned)
 	}
 	w.wantLics("exclusive", "2 @h @h")
 }

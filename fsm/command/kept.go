@@ -12,20 +12,20 @@ import (
 // comment.
 func (c *HookWishes) keep(tx *state.Tx, t ReportedTask) {
 	j, ok := c.run(tx, t)
-	if !ok || j.MS != c.Source.Host || j.State != pbs.Exiting || j.Ending != state.EndingDelete || j.Substate != pbs.SubExiting {
+	if !ok || j.State != pbs.Exiting || j.Run.MS != c.Source.Host || j.Run.Ending != state.EndingDelete || j.Substate != pbs.SubExiting {
 		return
 	}
 	next := *j
 	if move(&next, pbs.EventKept) != nil {
 		return
 	}
-	next.Substate, next.Ending, next.Comment = pbs.SubRunning, 0, KeptComment+c.Why
-	if j.Session == 0 { // its program had not begun when it was to be deleted, and may not have since
+	next.Substate, next.EditRun().Ending, next.Comment = pbs.SubRunning, 0, KeptComment+c.Why
+	if j.Run.Session == 0 { // its program had not begun when it was to be deleted, and may not have since
 		next.Substate = pbs.SubStarting
 	}
 	if slices.ContainsFunc(tx.Stakes(j), func(s state.Stake) bool { return s.Held().Suspended }) {
 		next.Substate = pbs.SubSuspended
-		if p := j.Preempted; p != nil && p.Method == PreemptSuspend && p.RunCount == j.RunCount {
+		if p := j.Run.Preemption; p != nil && p.Method == PreemptSuspend {
 			next.Substate = pbs.SubSchedSuspended
 		}
 	}

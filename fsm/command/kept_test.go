@@ -41,7 +41,7 @@ func TestHookWishes_KeepsAJob(t *testing.T) {
 			t.Errorf("by another host, or of another run: %+v", j)
 		}
 	}
-	if j := kept("a", 4, 1); j.State != pbs.Running || j.Substate != pbs.SubRunning || j.Ending != 0 || j.Comment != "Not deleted: not now" {
+	if j := kept("a", 4, 1); j.State != pbs.Running || j.Substate != pbs.SubRunning || j.LastRun().Ending != 0 || j.Comment != "Not deleted: not now" {
 		t.Errorf("kept: %+v", j)
 	}
 	w.must(&DeleteJob{Job: id})
@@ -69,7 +69,7 @@ func TestHookWishes_KeepsAStart(t *testing.T) {
 	first, second := w.running("a"), w.running("a")
 	w.must(&DeleteJob{Job: first})
 	kept(first, 1)
-	if j := job(first); j.State != pbs.Running || j.Substate != pbs.SubStarting || j.Ending != 0 {
+	if j := job(first); j.State != pbs.Running || j.Substate != pbs.SubStarting || j.LastRun().Ending != 0 {
 		t.Errorf("before the word of the start: %+v", j)
 	}
 	w.must(&JobStarted{Source: Source{Host: "a", Spool: "s", Seq: 2}, Job: first, RunCount: 1, Session: 7})

@@ -24,7 +24,7 @@ func (c *MessageJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return err
 	}
 	o := tx.Order(state.Order{
-		Host: j.MS, Kind: state.OrderMessage, Job: j.ID, RunCount: j.RunCount, Text: c.Text, Output: c.Output, Error: c.Error,
+		Host: j.Run.MS, Kind: state.OrderMessage, Job: j.ID, RunCount: j.RunCount, Text: c.Text, Output: c.Output, Error: c.Error,
 	})
 	res.Order, res.Host = o.ID, o.Host
 	return nil

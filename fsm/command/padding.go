@@ -98,12 +98,12 @@ func tellLoss(tx *state.Tx, host pbs.HostName) {
 	for _, v := range vnodesOf(tx, host) {
 		for _, held := range v.Jobs {
 			j, ok := tx.Job(held.Job)
-			if !ok || told[j.ID] || held.RunCount != j.RunCount || !starting(j) || tolerates(j) == "" || !j.Sister(host) {
+			if !ok || told[j.ID] || !j.Has(&held) || !starting(j) || tolerates(j) == "" || !j.Sister(host) {
 				continue
 			}
 			told[j.ID] = true
 			changes := attr.List{{Name: "sister_down", Value: string(host)}}
-			tx.Order(state.Order{Host: j.MS, Kind: state.OrderAlter, Job: j.ID, RunCount: j.RunCount, Changes: changes})
+			tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderAlter, Job: j.ID, RunCount: j.RunCount, Changes: changes})
 		}
 	}
 }

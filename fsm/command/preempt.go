@@ -37,7 +37,7 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err != nil {
 		return err
 	}
-	if j.State != pbs.Running || j.Substate != pbs.SubRunning || j.RunCount != c.RunCount {
+	if !j.Is(c.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning {
 		return pbs.Refuse(pbs.BadState)
 	}
 	if j.Preempting() || j.Checkpointing() || beingSuspended(tx, j) {
@@ -47,8 +47,8 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !ok || !first.Startable() {
 		return pbs.Errorf(pbs.BadState, "%s no longer waits", c.For)
 	}
-	mark := state.Preemption{At: m.At, Method: c.Method, RunCount: j.RunCount, For: c.For, Ways: tx.WaysOf(j)}
-	if p := j.Preempted; p != nil && p.RunCount == j.RunCount {
+	mark := state.Preemption{At: m.At, Method: c.Method, For: c.For, Ways: tx.WaysOf(j)}
+	if p := j.Run.Preemption; p != nil {
 		mark.Failed = p.Failed
 	}
 	if c.Method == PreemptSuspend {
@@ -61,11 +61,11 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return err
 	}
 	now, ok := tx.Job(c.Job)
-	if !ok {
+	if !ok || !now.Live() {
 		return nil
 	}
 	next := *now
-	next.Preempted = &mark
+	next.EditRun().Preemption = &mark
 	tx.PutJob(&next)
 	return nil
 }
@@ -100,8 +100,8 @@ func Preemptable(j *state.Job, method string) bool {
 
 // beingSuspended tells whether an order to suspend the present run is on its way.
 func beingSuspended(tx *state.Tx, j *state.Job) bool {
-	for o := range tx.Orders(j.MS) {
-		if o.Job == j.ID && o.RunCount == j.RunCount && suspends(o) {
+	for o := range tx.Orders(j.Run.MS) {
+		if o.Of(j) && suspends(o) {
 			return true
 		}
 	}
@@ -112,16 +112,16 @@ func beingSuspended(tx *state.Tx, j *state.Job) bool {
 // the next method.
 func notPreempted(tx *state.Tx, id pbs.JobID, run pbs.RunCount, method string) {
 	j, ok := tx.Job(id)
-	if !ok || j.RunCount != run || !j.Preempting() || j.Preempted.Method != method {
+	if !ok || !j.Is(run) || !j.Preempting() || j.Run.Preemption.Method != method {
 		return
 	}
 	next := *j
-	mark := *j.Preempted
+	mark := *j.Run.Preemption
 	if !strings.Contains(mark.Failed, mark.Method) {
 		mark.Failed += mark.Method
 	}
 	mark.Method = ""
-	next.Preempted = &mark
+	next.EditRun().Preemption = &mark
 	tx.PutJob(&next)
 }
 
@@ -132,7 +132,7 @@ func goesOn(tx *state.Tx, j *state.Job) *state.Preemption {
 	if len(ways) == 0 {
 		return nil
 	}
-	return &state.Preemption{RunCount: j.RunCount, Ways: ways}
+	return &state.Preemption{Ways: ways}
 }
 
 // A Leaver is a running job that is to be preempted, and how.

@@ -62,11 +62,11 @@ func TestPreempt_BySuspension(t *testing.T) {
 	if got, want := w.look(id), "S|45|free||524288kb|0|(h:ncpus=4) ncpus=4"; got != want {
 		t.Errorf("preempted with %s, want %s", got, want)
 	}
-	if j, _ := w.View().Job(id); !j.WasPreempted() || j.Preempting() {
+	if j, _ := w.View().Job(id); j.Preempted() == nil || j.Preempting() {
 		t.Error("it does not wait to go on")
 	}
 	w.must(&SignalJob{Job: id, Signal: Resume, Scheduled: true})
-	if j, _ := w.View().Job(id); j.Preempting() || j.WasPreempted() {
+	if j, _ := w.View().Job(id); j.Preempting() || j.Preempted() != nil {
 		t.Error("it is preempted while it runs")
 	}
 }
@@ -123,16 +123,16 @@ func TestPreempt_ByCheckpoint(t *testing.T) {
 		if fails {
 			w.confirm(pbs.Refuse(pbs.NotSupported))
 			j, _ := w.View().Job(id)
-			if j.Preempting() || j.Checkpointing() || j.Preempted.Failed != "C" || Preemptable(j, PreemptRequeue) == false {
-				t.Errorf("it is %+v", j.Preempted)
+			if j.Preempting() || j.Checkpointing() || j.Run.Preemption.Failed != "C" || Preemptable(j, PreemptRequeue) == false {
+				t.Errorf("it is %+v", j.LastRun().Preemption)
 			}
 			continue
 		}
 		w.confirm(nil)
 		w.facts++
 		w.must(&JobEnded{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1, Checkpointed: true})
-		if j, _ := w.View().Job(id); j.State != pbs.Queued || !j.WasPreempted() || !j.Checkpointed() {
-			t.Errorf("it is %v %+v", j.State, j.Preempted)
+		if j, _ := w.View().Job(id); j.State != pbs.Queued || j.Preempted() == nil || !j.Checkpointed() {
+			t.Errorf("it is %v %+v", j.State, j.LastRun().Preemption)
 		}
 	}
 }
@@ -145,23 +145,23 @@ func TestPreempt_Refused(t *testing.T) {
 	w.must(&PreemptJob{Job: id, RunCount: 1, Method: PreemptSuspend, For: first})
 	w.confirm(pbs.Refuse(pbs.SystemError))
 	j, _ := w.View().Job(id)
-	if j.Preempting() || j.Substate != pbs.SubRunning || j.Preempted.Failed != "S" {
-		t.Errorf("it is %v %+v", j.Substate, j.Preempted)
+	if j.Preempting() || j.Substate != pbs.SubRunning || j.Run.Preemption.Failed != "S" {
+		t.Errorf("it is %v %+v", j.Substate, j.LastRun().Preemption)
 	}
 	w.must(&PreemptJob{Job: id, RunCount: 1, Method: PreemptRequeue, For: first})
-	if j, _ = w.View().Job(id); j.Ending != state.EndingRerun || j.Preempted.Failed != "S" {
-		t.Errorf("it is %+v", j.Preempted)
+	if j, _ = w.View().Job(id); j.LastRun().Ending != state.EndingRerun || j.Run.Preemption.Failed != "S" {
+		t.Errorf("it is %+v", j.LastRun().Preemption)
 	}
 	if err := w.run(&PreemptJob{Job: id, RunCount: 1, Method: PreemptDelete, For: first}); err == nil {
 		t.Error("it was preempted in two ways")
 	}
 	w.facts++
 	w.must(&JobEnded{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1, ExitStatus: 271})
-	if j, _ = w.View().Job(id); j.State != pbs.Queued || !j.WasPreempted() {
-		t.Errorf("it is %v %+v", j.State, j.Preempted)
+	if j, _ = w.View().Job(id); j.State != pbs.Queued || j.Preempted() == nil {
+		t.Errorf("it is %v %+v", j.State, j.LastRun().Preemption)
 	}
 	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=4)"})
-	if j, _ = w.View().Job(id); j.Preempted != nil {
+	if j, _ = w.View().Job(id); j.Run.Preemption != nil || j.Ousted != nil {
 		t.Error("it is preempted while it runs")
 	}
 }

@@ -37,8 +37,8 @@ func (c *PruneJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if !ok {
 		return pbs.Refuse(pbs.UnknownJob)
 	}
-	if j.Release != nil && j.Release.Prune && j.RunCount == c.RunCount && j.MS == c.Host { // asked again
-		res.Job, res.Release = j.ID, j.Release.Number
+	if r := j.Run.Release; r != nil && r.Prune && j.Is(c.RunCount) && j.Run.MS == c.Host { // asked again
+		res.Job, res.Release = j.ID, r.Number
 		return nil
 	}
 	r, err := PlanPrune(tx, j, c)
@@ -55,12 +55,12 @@ func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, erro
 	switch {
 	case t.Cluster().FeatureLevel < LevelObjects:
 		return nil, pbs.Refuse(pbs.NotSupported)
-	case !starting(j), j.RunCount != c.RunCount, j.MS != c.Host:
+	case !starting(j), !j.Is(c.RunCount), j.Run.MS != c.Host:
 		return nil, pbs.Refuse(pbs.BadState)
-	case j.Release != nil:
+	case j.Run.Release != nil:
 		return nil, pbs.Errorf(pbs.ResourceBusy, "another release of the job is under way")
 	}
-	a, err := alloc.Parse(j.ExecVnode, j.ExecHost, j.SchedSelect, j.Resources)
+	a, err := alloc.Parse(j.Run.ExecVnode, j.Run.ExecHost, j.SchedSelect, j.Resources)
 	if err != nil {
 		return nil, err
 	}
@@ -152,27 +152,28 @@ func cpusIn(items resource.List) int {
 // once: of a host that fails nobody may ever hear again. Its mom is told to end what there may
 // be of the run, and the job does not run again before it has (L2).
 func pruned(tx *state.Tx, j *state.Job) error {
-	r := j.Release
+	r := j.Run.Release
 	before := *j
-	if !before.Counted { // the records are about a job that has begun
-		before.Counted = true
+	if !before.Run.Counted { // the records are about a job that has begun
+		before.EditRun().Counted = true
 		tx.Emit(state.Event{Kind: state.JobCounted, Job: &before})
 		adjusted(tx, &before)
 	}
 	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: overlaid(nothingUsed(), phaseUsed(&before, nil))})
 	next := before
 	p := state.Phases{Orig: j.Assignment()}
-	if j.Phases != nil {
-		p = *j.Phases
+	if j.Run.Phases != nil {
+		p = *j.Run.Phases
 	}
 	p.Acct = j.Assignment()
-	next.ExecVnode, next.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
+	run := next.EditRun()
+	run.ExecVnode, run.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
 	next.Resources = jobWide(r.To.Resources, j.Resources, tx)
 	p.Charged = inKB(resource.Only(next.Resources, tx, resource.PerQueue), tx)
-	next.Phases, next.Release = &p, nil
+	run.Phases, run.Release = &p, nil
 	next.Releases++
 	var err error
-	if next.Assigned, err = reassign(tx, j, &next); err != nil {
+	if run.Assigned, err = reassign(tx, j, &next); err != nil {
 		return err
 	}
 	dismiss(tx, &next, r.Hosts)
@@ -209,9 +210,10 @@ func adjusted(tx *state.Tx, j *state.Job) {
 // there may be of this one. It changes j, which the caller stores.
 func dismiss(tx *state.Tx, j *state.Job, stay []pbs.HostName) {
 	var sisters, over []pbs.HostName
-	stays, ended := setOf(stay), setOf(j.Over)
+	run := j.EditRun()
+	stays, ended := setOf(stay), setOf(run.Over)
 	j.Unconfirmed = slices.Clip(j.Unconfirmed) // what is added is no earlier record's
-	for _, host := range j.Sisters {
+	for _, host := range run.Sisters {
 		switch {
 		case stays[host]:
 			sisters = append(sisters, host)
@@ -225,5 +227,5 @@ func dismiss(tx *state.Tx, j *state.Job, stay []pbs.HostName) {
 			}
 		}
 	}
-	j.Sisters, j.Over = sisters, over
+	run.Sisters, run.Over = sisters, over
 }

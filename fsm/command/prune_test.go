@@ -74,9 +74,9 @@ func (w *releasing) letters() string {
 	var all []string
 	for _, e := range w.events {
 		if letter := letters[e.Kind]; letter != "" && !e.Unrecorded {
-			assigned := strings.Count(e.Job.ExecVnode, "(")
-			if (letter == "E" || letter == "R") && e.Job.Phases != nil {
-				assigned = strings.Count(e.Job.Phases.Orig.ExecVnode, "(")
+			assigned := strings.Count(e.Job.LastRun().ExecVnode, "(")
+			if (letter == "E" || letter == "R") && e.Job.LastRun().Phases != nil {
+				assigned = strings.Count(e.Job.LastRun().Phases.Orig.ExecVnode, "(")
 			}
 			all = append(all, letter+fmt.Sprint(assigned))
 		}
@@ -101,16 +101,16 @@ func TestPrune(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			w := newPruning(t)
 			w.prune(c.keep, c.bad...)
-			if j := w.now(); j.ExecVnode != evOfR1 || j.Release == nil {
-				t.Errorf("asked: %s, %+v", j.ExecVnode, j.Release)
+			if j := w.now(); j.LastRun().ExecVnode != evOfR1 || j.LastRun().Release == nil {
+				t.Errorf("asked: %s, %+v", j.LastRun().ExecVnode, j.LastRun().Release)
 			}
 			w.prune(c.keep, c.bad...) // asked again, after a failover
 			w.confirm("hosta", nil)
 			j := w.now()
 			cpus, _ := j.Resources.Get("ncpus")
 			mem, _ := j.Resources.Get("mem")
-			if j.ExecVnode != c.vnode || j.ExecHost != c.host || cpus != c.cpus || mem != c.mem || j.Substate != pbs.SubStarting || j.Release != nil {
-				t.Errorf("done: %s, %s, %s cpus, %s, %d, %+v", j.ExecVnode, j.ExecHost, cpus, mem, j.Substate, j.Release)
+			if j.LastRun().ExecVnode != c.vnode || j.LastRun().ExecHost != c.host || cpus != c.cpus || mem != c.mem || j.Substate != pbs.SubStarting || j.LastRun().Release != nil {
+				t.Errorf("done: %s, %s, %s cpus, %s, %d, %+v", j.LastRun().ExecVnode, j.LastRun().ExecHost, cpus, mem, j.Substate, j.LastRun().Release)
 			}
 			for _, name := range c.free {
 				if v, _ := w.View().Vnode(name); len(v.Jobs) > 0 || len(v.Assigned) > 0 && !resource.Equal(v.Assigned, nil, w.View()) {
@@ -139,7 +139,7 @@ func TestPrune(t *testing.T) {
 				}
 			}
 			w.prune(c.keep, c.bad...) // once more: nothing is left to be done
-			if w.now().Release != nil {
+			if w.now().LastRun().Release != nil {
 				t.Error("a second prune was asked for")
 			}
 			w.must(&JobStarted{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Session: 7})
@@ -169,18 +169,18 @@ func TestPrune_RS19(t *testing.T) {
 	w.must(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Vnodes: []string{"hostb", "hostb[0]", "hostb[1]"}})
 	w.confirm("hosta", nil)
 	j := w.now()
-	if j.ExecVnode != chunkA+"+"+chunkD+"+"+chunkC+"+"+chunkE {
-		t.Errorf("exec_vnode is %s", j.ExecVnode)
+	if j.LastRun().ExecVnode != chunkA+"+"+chunkD+"+"+chunkC+"+"+chunkE {
+		t.Errorf("exec_vnode is %s", j.LastRun().ExecVnode)
 	}
 	if want := "1:mem=2097152kb:ncpus=3+1:ncpus=3:mem=2097152kb+1:ncpus=2:mem=2097152kb+1:mem=2097152kb:ncpus=2"; j.SchedSelect != want {
 		t.Errorf("schedselect is %s", j.SchedSelect)
 	}
 	if j.Sister("hostb") || len(j.Unconfirmed) != 1 {
-		t.Errorf("sisters %v, unconfirmed %v", j.Sisters, j.Unconfirmed)
+		t.Errorf("sisters %v, unconfirmed %v", j.LastRun().Sisters, j.Unconfirmed)
 	}
 	w.must(&HostDown{Host: "hostb", Reason: "silent"})
 	w.must(&ForgetHost{Host: "hostb"}) // its loss is none of the run's
-	if j := w.now(); j.State != pbs.Running || j.Ending != 0 || len(j.Unconfirmed) != 0 {
+	if j := w.now(); j.State != pbs.Running || j.LastRun().Ending != 0 || len(j.Unconfirmed) != 0 {
 		t.Errorf("the job is %s, %v", j.State, j.Unconfirmed)
 	}
 	if err := w.run(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Vnodes: []string{"hosta[0]"}}); err == nil {
@@ -204,8 +204,8 @@ func TestPrune_AlwaysFits(t *testing.T) {
 	w.must(&ManageVnode{Verb: VerbSet, Vnode: "hostd", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "ncpus", Value: "0"}}}})
 	w.must(&HostUp{Host: "hoste", Address: "hoste:1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "hoste"}}})
 	w.confirm("hosta", nil)
-	if j := w.now(); j.ExecVnode != chunkA+"+"+chunkD+"+"+chunkE || j.Release != nil {
-		t.Errorf("%s, %+v", j.ExecVnode, j.Release)
+	if j := w.now(); j.LastRun().ExecVnode != chunkA+"+"+chunkD+"+"+chunkE || j.LastRun().Release != nil {
+		t.Errorf("%s, %+v", j.LastRun().ExecVnode, j.LastRun().Release)
 	}
 	w.check()
 }
@@ -219,7 +219,7 @@ func TestPrune_Requeued(t *testing.T) {
 	j := w.now()
 	sel, _ := j.Resources.Get("select")
 	requested, _ := j.Resources.Get("select_requested")
-	if j.State != pbs.Queued || sel != selSP || j.SchedSelect != selSP || requested != selSN || j.Counted {
+	if j.State != pbs.Queued || sel != selSP || j.SchedSelect != selSP || requested != selSN || j.LastRun().Counted {
 		t.Errorf("%s, select %s, schedselect %s, requested %s", j.State, sel, j.SchedSelect, requested)
 	}
 	if got := w.letters(); got != "S5 s5 u5 c3 s3 R5" {
@@ -249,8 +249,8 @@ func TestPrune_Refusals(t *testing.T) {
 			t.Errorf("%+v was taken", c)
 		}
 	}
-	if j := w.now(); j.Release != nil || j.ExecVnode != evOfR1 {
-		t.Errorf("the job has changed: %+v", j.Release)
+	if j := w.now(); j.LastRun().Release != nil || j.LastRun().ExecVnode != evOfR1 {
+		t.Errorf("the job has changed: %+v", j.LastRun().Release)
 	}
 	w.must(&JobStarted{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Session: 7})
 	if err := w.run(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Keep: selSO}); pbs.CodeOf(err) != pbs.BadState {
@@ -282,8 +282,8 @@ func TestTolerance_LostSister(t *testing.T) {
 		}
 		w.must(&ForgetHost{Host: "hostb"})
 		w.check()
-		if j := w.now(); (j.Ending == 0) != c.goesOn {
-			t.Errorf("%+v: the job is %s, ending %d", c, j.State, j.Ending)
+		if j := w.now(); (j.LastRun().Ending == 0) != c.goesOn {
+			t.Errorf("%+v: the job is %s, ending %d", c, j.State, j.LastRun().Ending)
 		}
 	}
 }

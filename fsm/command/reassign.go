@@ -13,7 +13,7 @@ import (
 // one, which has less of the same. It returns what the run is charged with by then. Most of ten
 // thousand vnodes stay as they are, so each is looked at once.
 func reassign(tx *state.Tx, old, j *state.Job) (resource.List, error) {
-	before, err := spec.ParseExecVnode(old.ExecVnode)
+	before, err := spec.ParseExecVnode(old.Run.ExecVnode)
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +65,11 @@ type keptShares struct {
 
 // sharesKept sums up what an assignment takes of each vnode.
 func sharesKept(tx *state.Tx, j *state.Job) (keptShares, error) {
-	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	parts, err := spec.ParseExecVnode(j.Run.ExecVnode)
 	if err != nil {
 		return keptShares{}, err
 	}
-	hosts, err := spec.ParseExecHost(j.ExecHost)
+	hosts, err := spec.ParseExecHost(j.Run.ExecHost)
 	if err != nil {
 		return keptShares{}, err
 	}
@@ -139,7 +139,7 @@ func (s *keptShare) same(has state.VnodeJob) bool {
 
 // heldAt is the place of a run among those of a vnode, or -1.
 func heldAt(v *state.Vnode, j *state.Job) int {
-	return slices.IndexFunc(v.Jobs, func(h state.VnodeJob) bool { return h.Job == j.ID && h.RunCount == j.RunCount })
+	return slices.IndexFunc(v.Jobs, func(h state.VnodeJob) bool { return j.Has(&h) })
 }
 
 // putShare makes what a run has of a vnode, if it is there, the share; nil for nothing.

@@ -44,8 +44,8 @@ func TestPrune_Exclusive(t *testing.T) {
 				t.Errorf("the server has %v assigned", got)
 			}
 			denied := resource.List{{Name: "mem", Value: c.mem}, {Name: "ncpus", Value: c.cpus}}
-			if j := w.now(); !resource.Equal(j.Assigned, denied, w.View()) {
-				t.Errorf("resource_assigned is %v, want %v", j.Assigned, denied)
+			if j := w.now(); !resource.Equal(j.LastRun().Assigned, denied, w.View()) {
+				t.Errorf("resource_assigned is %v, want %v", j.LastRun().Assigned, denied)
 			}
 		})
 	}

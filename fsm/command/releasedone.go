@@ -15,7 +15,7 @@ import (
 // asking waits for it.
 func (c *OrderConfirmed) releaseAnswered(tx *state.Tx, o *state.Order) error {
 	j, ok := tx.Job(o.Job)
-	if o.Step != state.ReleaseAsked || !ok || j.RunCount != o.RunCount || j.Release == nil || j.Release.Number != o.Number {
+	if o.Step != state.ReleaseAsked || !ok || !j.Is(o.RunCount) || j.Run.Release == nil || j.Run.Release.Number != o.Number {
 		return nil
 	}
 	if c.Refusal != nil {
@@ -23,9 +23,9 @@ func (c *OrderConfirmed) releaseAnswered(tx *state.Tx, o *state.Order) error {
 		noRelease(&next, state.Refused{Code: c.Refusal.Code, ByMom: true})
 		tx.PutJob(&next)
 		tx.Emit(state.Event{Kind: state.JobRefused, Job: &next, Text: "MOM rejected modify request, error: " + strconv.Itoa(int(c.Refusal.Code))})
-		return missed(tx, &next, j.Release)
+		return missed(tx, &next, j.Run.Release)
 	}
-	if j.Release.Prune {
+	if j.Run.Release.Prune {
 		return pruned(tx, j)
 	}
 	return releaseDone(tx, j, c.Used, c.Present)
@@ -34,28 +34,29 @@ func (c *OrderConfirmed) releaseAnswered(tx *state.Tx, o *state.Order) error {
 // releaseDone gives the job its smaller assignment. What it has released stays assigned until
 // each mom says that the job has left its host.
 func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error {
-	r := j.Release
+	r := j.Run.Release
 	before := *j
-	before.Used = usedNow(tx, j, used)
+	before.EditRun().Used = usedNow(tx, j, used)
 	presentUsed(tx, &before, nil)
 	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, present)})
 	next := before
 	p := state.Phases{Orig: j.Assignment()}
-	if j.Phases != nil {
-		p = *j.Phases
+	if j.Run.Phases != nil {
+		p = *j.Run.Phases
 	}
-	p.Acct, p.UsedAcct, p.Present = j.Assignment(), before.Used, nil
+	p.Acct, p.UsedAcct, p.Present = j.Assignment(), before.Run.Used, nil
 	p.Held = append(slices.Clip(slices.Clone(r.Released)), p.Held...)
-	next.ExecVnode, next.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
+	run := next.EditRun()
+	run.ExecVnode, run.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
 	next.Resources = jobWide(r.To.Resources, j.Resources, tx)
 	p.Charged = chargedFor(&before, next.Resources, tx)
-	next.Phases, next.Release = &p, nil
+	run.Phases, run.Release = &p, nil
 	next.Releases++
-	next.Assigned = assignedNow(tx, &next)
+	run.Assigned = assignedNow(tx, &next)
 	tx.PutJob(&next)
 	orderRelease(tx, &next, state.ReleaseDone)
 	tx.Emit(state.Event{Kind: state.JobPhaseBegan, Job: &next})
-	live := setOf(next.Live())
+	live := setOf(run.LiveSisters())
 	for _, h := range r.Released {
 		if h.Left && (!live[h.Host] || planted.Bug == planted.HeldIsFree) { // its part is over already
 			now, _ := tx.Job(j.ID)
@@ -72,8 +73,8 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 // tell them.
 func chargedFor(j *state.Job, request resource.List, tx *state.Tx) (all resource.List) {
 	before := resource.Only(j.Resources, tx, resource.PerQueue)
-	if j.Phases != nil {
-		before = j.Phases.Charged
+	if j.Run.Phases != nil {
+		before = j.Run.Phases.Charged
 	}
 	for _, it := range before {
 		def, _ := tx.Resource(it.Name)
@@ -93,14 +94,14 @@ func chargedFor(j *state.Job, request resource.List, tx *state.Tx) (all resource
 // phaseUsed is the usage of the phase that ends: cput and walltime since the one before, the
 // others as the hosts of the phase tell them now (specification: ramp-down section 13).
 func phaseUsed(j *state.Job, present resource.List) resource.List {
-	used := j.Used
+	used := j.Run.Used
 	var last resource.List
-	if j.Phases != nil {
-		used, last = overlaid(used, j.Phases.Present), j.Phases.UsedAcct
+	if j.Run.Phases != nil {
+		used, last = overlaid(used, j.Run.Phases.Present), j.Run.Phases.UsedAcct
 	}
 	used = overlaid(overlaid(used, present), cpusOf(j))
 	for _, name := range []string{"cput", "walltime"} {
-		total, ok := j.Used.Get(name)
+		total, ok := j.Run.Used.Get(name)
 		if !ok {
 			continue
 		}
@@ -125,7 +126,7 @@ func jobWide(chunks, now resource.List, t resource.Table) resource.List {
 // assignedNow is what the present assignment is charged with: of a vnode that the job has to
 // itself all, once.
 func assignedNow(tx *state.Tx, j *state.Job) resource.List {
-	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	parts, err := spec.ParseExecVnode(j.Run.ExecVnode)
 	if err != nil {
 		return nil
 	}
@@ -139,7 +140,7 @@ func assignedNow(tx *state.Tx, j *state.Job) resource.List {
 	for _, name := range parts.Vnodes() {
 		v, ok := tx.Vnode(name)
 		if ok && slices.ContainsFunc(v.Jobs, func(h state.VnodeJob) bool {
-			return h.Job == j.ID && h.RunCount == j.RunCount && h.Exclusive
+			return j.Has(&h) && h.Exclusive
 		}) {
 			all, _ := resource.AddAll(asked[name], tx)
 			sum.Add(wholeOf(v, all))
@@ -155,12 +156,12 @@ func assignedNow(tx *state.Tx, j *state.Job) resource.List {
 // vacate gives back what is held on a host that the job has left: its mom has said so, or no
 // run of it can live there.
 func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
-	next, p := *j, *j.Phases
+	next, p := *j, *j.Run.Phases
 	of := func(h state.Holding) bool { return h.Host == host }
-	p.Held = allBut(j.Phases.Held, of)
+	p.Held = allBut(j.Run.Phases.Held, of)
 	gone := map[pbs.VnodeName]bool{}
 	var order []pbs.VnodeName
-	for _, h := range j.Phases.Held {
+	for _, h := range j.Run.Phases.Held {
 		if !of(h) {
 			continue
 		}
@@ -181,8 +182,8 @@ func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 		}
 	}
 	is := func(h pbs.HostName) bool { return h == host }
-	next.Sisters, next.Over = allBut(j.Sisters, is), allBut(j.Over, is)
-	next.Phases = &p
+	run := next.EditRun()
+	run.Sisters, run.Over, run.Phases = allBut(run.Sisters, is), allBut(run.Over, is), &p
 	tx.PutJob(&next)
 	cpus, slots := 0, []uint32(nil)
 	for _, name := range order {
@@ -236,7 +237,7 @@ func keepSlots(tx *state.Tx, j *state.Job, host pbs.HostName, slots []uint32) {
 // keeps tells whether the run that keeps slots is on.
 func keeps(tx *state.Tx, k state.KeptSlots) bool {
 	j, ok := tx.Job(k.Job)
-	return ok && started(j) && j.RunCount == k.RunCount
+	return ok && j.Is(k.RunCount)
 }
 
 // leave takes a run off a vnode, and returns how many of its cpus are free by that, and which
@@ -249,7 +250,7 @@ func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, slots []ui
 	next := *v
 	next.Jobs = nil
 	for _, held := range v.Jobs {
-		if held.Job != j.ID || held.RunCount != j.RunCount {
+		if !j.Has(&held) {
 			next.Jobs = append(next.Jobs, held)
 			continue
 		}
@@ -271,18 +272,16 @@ func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, slots []ui
 // asked for comes to nothing. It changes j, which the caller stores.
 func endPhases(j *state.Job) {
 	refuseRelease(j, pbs.BadState)
-	if j.Phases != nil && len(j.Phases.Held) > 0 {
-		p := *j.Phases
-		p.Held = nil
-		j.Phases = &p
+	if p := j.Run.Phases; p != nil && len(p.Held) > 0 {
+		now := *p
+		now.Held = nil
+		j.EditRun().Phases = &now
 	}
 }
 
-// forgetPhases gives a job that is queued again what it had requested.
-func forgetPhases(j *state.Job, t resource.Table) {
-	if j.Phases == nil {
-		return
+// wholeAgain gives a job that is queued again what it had requested before it released vnodes.
+func wholeAgain(j *state.Job, t resource.Table) {
+	if p := j.Run.Phases; p != nil {
+		j.SchedSelect, j.Resources = p.Orig.SchedSelect, jobWide(p.Orig.Resources, j.Resources, t)
 	}
-	orig := j.Phases.Orig
-	j.SchedSelect, j.Resources, j.Phases = orig.SchedSelect, jobWide(orig.Resources, j.Resources, t), nil
 }

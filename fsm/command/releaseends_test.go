@@ -120,7 +120,7 @@ func TestReleaseNodes_NodeOffline(t *testing.T) {
 // as it does with any host of its if that comes to nothing, unless the job bears it.
 func TestReleaseNodes_LostHostOfOpenRelease(t *testing.T) {
 	withdraw := func(w *releasing) {
-		w.must(&WithdrawRelease{Job: w.job, RunCount: 1, Number: w.now().Release.Number})
+		w.must(&WithdrawRelease{Job: w.job, RunCount: 1, Number: w.now().LastRun().Release.Number})
 	}
 	for name, test := range map[string]struct {
 		answer  func(w *releasing)
@@ -142,8 +142,8 @@ func TestReleaseNodes_LostHostOfOpenRelease(t *testing.T) {
 			w.must(&HostDown{Host: "hostc"})
 			w.must(&ForgetHost{Host: "hostc"})
 			w.check()
-			if j := w.now(); j.State != pbs.Running || j.Release == nil || j.Ending != 0 {
-				t.Fatalf("state %s, ending %d, release %+v", j.State, j.Ending, j.Release)
+			if j := w.now(); j.State != pbs.Running || j.LastRun().Release == nil || j.LastRun().Ending != 0 {
+				t.Fatalf("state %s, ending %d, release %+v", j.State, j.LastRun().Ending, j.LastRun().Release)
 			}
 			test.answer(w)
 			w.check()
@@ -154,11 +154,11 @@ func TestReleaseNodes_LostHostOfOpenRelease(t *testing.T) {
 				}
 			}
 			j := w.now()
-			if ends := kills == 1 && j.Comment == "Job ended, execution node hostc down"; ends == test.runs || j.Release != nil || (j.State == pbs.Running) == test.again {
-				t.Errorf("state %s, %q, %d orders to kill, release %+v", j.State, j.Comment, kills, j.Release)
+			if ends := kills == 1 && j.Comment == "Job ended, execution node hostc down"; ends == test.runs || j.LastRun().Release != nil || (j.State == pbs.Running) == test.again {
+				t.Errorf("state %s, %q, %d orders to kill, release %+v", j.State, j.Comment, kills, j.LastRun().Release)
 			}
-			if again := j.Ending == state.EndingRerun; again != test.again || w.records() != test.records {
-				t.Errorf("it is ended %d, records %s", j.Ending, w.records())
+			if again := j.LastRun().Ending == state.EndingRerun; again != test.again || w.records() != test.records {
+				t.Errorf("it is ended %d, records %s", j.LastRun().Ending, w.records())
 			}
 		})
 	}
@@ -189,8 +189,8 @@ func TestReleaseNodes_JobEndsMeanwhile(t *testing.T) {
 			if w.busy() != "" {
 				t.Errorf("the job is on %s", w.busy())
 			}
-			if j := w.now(); len(j.Refused) != 1 || j.Release != nil {
-				t.Errorf("%+v %v", j.Release, j.Refused)
+			if j := w.now(); len(j.Refused) != 1 || j.LastRun().Release != nil {
+				t.Errorf("%+v %v", j.LastRun().Release, j.Refused)
 			}
 		})
 	}

@@ -69,8 +69,8 @@ func TestReleaseNodes_RestoredAfterTheRun(t *testing.T) {
 	w.must(&Restore{Key: "k", Parts: 1, Epoch: 99, read: func(io.Reader) (*state.Store, error) { return file.Copy(), nil }})
 	w.check()
 	j := w.now()
-	if _, err := j.ReleaseOutcome(1); j.State != pbs.Queued || j.Release != nil || pbs.CodeOf(err) != pbs.BadState {
-		t.Errorf("the job is %s, release %+v, %v", j.State, j.Release, err)
+	if _, err := j.ReleaseOutcome(1); j.State != pbs.Queued || j.LastRun().Release != nil || pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("the job is %s, release %+v, %v", j.State, j.LastRun().Release, err)
 	}
 	if steps, _ := w.stepsOf("hosta"); len(steps) > 0 {
 		t.Errorf("open orders %v", steps)
@@ -97,8 +97,8 @@ func TestReleaseNodes_HostOfAnOpenReleaseIsLost(t *testing.T) {
 			w.release("hostc")
 			lose(w)
 			w.check()
-			if j := w.now(); j.State != pbs.Running || j.Release == nil {
-				t.Fatalf("the job is %s, release %+v", j.State, j.Release)
+			if j := w.now(); j.State != pbs.Running || j.LastRun().Release == nil {
+				t.Fatalf("the job is %s, release %+v", j.State, j.LastRun().Release)
 			}
 			w.confirm("hosta", nil)
 			w.want(evOfJ1[:len(evOfJ1)-len("+(hostc:ncpus=2:mem=2097152kb)")], "hosta[0] hosta[1] hosta[2] hostb hostb[0] hostb[1]", "6 4194304kb")

@@ -52,7 +52,7 @@ func PlanRelease(t ReleaseTables, j *state.Job, c *ReleaseNodes) (*state.Release
 	if err := mayRelease(t, j); err != nil {
 		return nil, err
 	}
-	a, err := alloc.Parse(j.ExecVnode, j.ExecHost, j.SchedSelect, j.Resources)
+	a, err := alloc.Parse(j.Run.ExecVnode, j.Run.ExecHost, j.SchedSelect, j.Resources)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,11 @@ func mayRelease(t ReleaseTables, j *state.Job) error {
 		return pbs.Errorf(pbs.NotSupported, "not supported for Array Jobs or multiple sub-jobs")
 	case j.State != pbs.Running || j.Substate != pbs.SubRunning:
 		return pbs.Refuse(pbs.BadState)
-	case j.Release != nil:
+	case j.Run.Release != nil:
 		return pbs.Errorf(pbs.ResourceBusy, "another release of the job is under way")
 	}
-	for o := range t.Orders(j.MS) {
-		if o.Job == j.ID && o.RunCount == j.RunCount && suspends(o) {
+	for o := range t.Orders(j.Run.MS) {
+		if o.Of(j) && suspends(o) {
 			return pbs.Refuse(pbs.BadState)
 		}
 	}
@@ -205,14 +205,14 @@ func askRelease(tx *state.Tx, m Meta, j *state.Job, r *state.Release) uint64 {
 	next := *j
 	next.Releases++
 	r.Number, r.By, r.At = next.Releases, m.Asker, m.At
-	next.Release = r
+	next.EditRun().Release = r
 	tx.PutJob(&next)
 	orderRelease(tx, &next, state.ReleaseAsked)
 	return r.Number
 }
 
 func orderRelease(tx *state.Tx, j *state.Job, step state.ReleaseStep) {
-	tx.Order(state.Order{Host: j.MS, Kind: state.OrderRelease, Job: j.ID, RunCount: j.RunCount, Number: j.Releases, Step: step})
+	tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderRelease, Job: j.ID, RunCount: j.RunCount, Number: j.Releases, Step: step})
 }
 
 // maxRefused is how many releases that came to nothing a job remembers, for those who wait
@@ -223,13 +223,14 @@ const maxRefused = 16
 func refuseRelease(j *state.Job, code pbs.Code) { noRelease(j, state.Refused{Code: code}) }
 
 func noRelease(j *state.Job, why state.Refused) {
-	if j.Release == nil {
+	r := j.LastRun().Release
+	if r == nil {
 		return
 	}
-	why.Number = j.Release.Number
+	why.Number = r.Number
 	refused := append([]state.Refused{why}, j.Refused...)
 	j.Refused = slices.Clip(refused[:min(len(refused), maxRefused)])
-	j.Release = nil
+	j.EditRun().Release = nil
 }
 
 // WithdrawRelease takes back a release that the mother superior has not confirmed. What it
@@ -243,17 +244,17 @@ type WithdrawRelease struct {
 // Apply changes nothing if the release is done, or was dropped.
 func (c *WithdrawRelease) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	j, ok := tx.Job(c.Job)
-	if !ok || j.RunCount != c.RunCount || j.Release == nil || j.Release.Number != c.Number {
+	if !ok || !j.Is(c.RunCount) || j.Run.Release == nil || j.Run.Release.Number != c.Number {
 		return nil
 	}
-	dropReleaseOrder(tx, j.MS, j.ID, j.RunCount, c.Number)
+	dropReleaseOrder(tx, j.Run.MS, j.ID, j.RunCount, c.Number)
 	next := *j
 	refuseRelease(&next, pbs.NoMom)
 	next.Releases++
 	tx.PutJob(&next)
 	orderRelease(tx, &next, state.ReleaseWithdrawn)
-	tx.Emit(state.Event{Kind: state.JobRefused, Job: &next, Text: "release of vnodes withdrawn, " + string(j.MS) + " does not answer"})
-	return missed(tx, &next, j.Release)
+	tx.Emit(state.Event{Kind: state.JobRefused, Job: &next, Text: "release of vnodes withdrawn, " + string(j.Run.MS) + " does not answer"})
+	return missed(tx, &next, j.Run.Release)
 }
 
 // missed ends a run whose release came to nothing when a host that it was to leave is lost
@@ -279,7 +280,7 @@ func dropReleaseOrder(tx *state.Tx, host pbs.HostName, job pbs.JobID, run pbs.Ru
 // releaseOnStageOut releases what is not on the primary execution host when the stage-out of
 // a job begins that asked for it (specification: ramp-down section 12).
 func releaseOnStageOut(tx *state.Tx, m Meta, j *state.Job) error {
-	if j.Release != nil {
+	if j.Run.Release != nil {
 		return nil
 	}
 	r, err := releaseForStageOut(tx, j)
@@ -296,7 +297,7 @@ func releaseForStageOut(tx *state.Tx, j *state.Job) (*state.Release, error) {
 	if wanted != "True" || !staged || tx.Cluster().FeatureLevel < LevelHosts {
 		return nil, nil
 	}
-	a, err := alloc.Parse(j.ExecVnode, j.ExecHost, j.SchedSelect, j.Resources)
+	a, err := alloc.Parse(j.Run.ExecVnode, j.Run.ExecHost, j.SchedSelect, j.Resources)
 	if err != nil {
 		return nil, err
 	}
@@ -314,24 +315,24 @@ func releaseForStageOut(tx *state.Tx, j *state.Job) (*state.Release, error) {
 // releaseAtEnd does what stage-out asked for when that was over before the mother superior
 // could be asked: the records are the same. It returns the job as it is then.
 func (c *JobEnded) releaseAtEnd(tx *state.Tx, m Meta, j *state.Job) (*state.Job, error) {
-	if c.NeverStarted || c.StageoutStatus == 0 || j.Session == 0 || j.Ending == state.EndingRerun {
+	if c.NeverStarted || c.StageoutStatus == 0 || j.Run.Session == 0 || j.Run.Ending == state.EndingRerun {
 		return j, nil
 	}
 	r, err := releaseForStageOut(tx, j)
 	if err != nil || r == nil {
 		return j, err
 	}
-	if j.Release == nil {
+	if j.Run.Release == nil {
 		j.Releases++
 		r.Number, r.At = j.Releases, m.At
-		j.Release = r
-	} else if j.Release.To.ExecVnode != r.To.ExecVnode {
+		j.EditRun().Release = r
+	} else if j.Run.Release.To.ExecVnode != r.To.ExecVnode {
 		return j, nil // another one, that came to nothing
 	}
 	if err := releaseDone(tx, j, c.Used, c.Present); err != nil {
 		return nil, err
 	}
-	dropReleaseOrder(tx, j.MS, j.ID, j.RunCount, 0)
+	dropReleaseOrder(tx, j.Run.MS, j.ID, j.RunCount, 0)
 	now, _ := tx.Job(j.ID)
 	next := *now
 	return &next, nil

@@ -128,8 +128,8 @@ func (w *releasing) busy() string {
 func (w *releasing) want(execVnode, busy, assigned string) {
 	w.t.Helper()
 	j := w.now()
-	if j.ExecVnode != execVnode {
-		w.t.Errorf("exec_vnode = %s\nwant %s", j.ExecVnode, execVnode)
+	if j.LastRun().ExecVnode != execVnode {
+		w.t.Errorf("exec_vnode = %s\nwant %s", j.LastRun().ExecVnode, execVnode)
 	}
 	if got := w.busy(); got != busy {
 		w.t.Errorf("the job is on %s, want %s", got, busy)
@@ -161,8 +161,8 @@ func TestReleaseNodes_PartialIsHeld(t *testing.T) {
 	w.confirm("hosta", nil)
 	w.want(strings.Replace(evOfJ1, "hostb:mem=1048576kb:ncpus=1+", "", 1), allOfJ1, "8 6291456kb")
 	j := w.now()
-	if j.ExecHost != ehOfJ1 || j.SchedSelect != "1:mem=2097152kb:ncpus=3+1:mem=1048576kb:ncpus=2+1:ncpus=2:mem=2097152kb" {
-		t.Errorf("exec_host %s schedselect %s", j.ExecHost, j.SchedSelect)
+	if j.LastRun().ExecHost != ehOfJ1 || j.SchedSelect != "1:mem=2097152kb:ncpus=3+1:mem=1048576kb:ncpus=2+1:ncpus=2:mem=2097152kb" {
+		t.Errorf("exec_host %s schedselect %s", j.LastRun().ExecHost, j.SchedSelect)
 	}
 	if got := w.View().JobAttribute(j, "Resource_List_orig", "select"); got != "ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=2:mem=2gb" {
 		t.Errorf("the original select is %s", got)
@@ -282,8 +282,8 @@ func TestReleaseNodes_MomRefuses(t *testing.T) {
 	w.release()
 	w.confirm("hosta", pbs.Refuse(pbs.BadState))
 	j := w.now()
-	if fmt.Sprint(j.Assignment()) != fmt.Sprint(before) || j.Release != nil || j.Phases != nil || fmt.Sprint(j.Refused) != "[{1 15016 true}]" {
-		t.Errorf("%+v %+v %v", j.Assignment(), j.Release, j.Refused)
+	if fmt.Sprint(j.Assignment()) != fmt.Sprint(before) || j.LastRun().Release != nil || j.LastRun().Phases != nil || fmt.Sprint(j.Refused) != "[{1 15016 true}]" {
+		t.Errorf("%+v %+v %v", j.Assignment(), j.LastRun().Release, j.Refused)
 	}
 	if w.records() != "S" {
 		t.Errorf("records %s", w.records())
@@ -312,7 +312,7 @@ func TestReleaseNodes_Withdrawn(t *testing.T) {
 	w.confirm("hosta", nil)
 	w.release("hostc")
 	w.confirm("hosta", nil)
-	if w.now().Phases == nil {
+	if w.now().LastRun().Phases == nil {
 		t.Error("a later release came to nothing")
 	}
 }
@@ -327,8 +327,8 @@ func TestReleaseNodes_Rerun(t *testing.T) {
 	w.must(&RerunJob{Job: w.job})
 	w.must(&JobEnded{Source: w.fact("hosta"), Job: w.job, RunCount: 1})
 	j := w.now()
-	if j.SchedSelect != before.SchedSelect || fmt.Sprint(j.Resources) != fmt.Sprint(before.Resources) || j.Phases != nil || j.Release != nil {
-		t.Errorf("%s %v %+v", j.SchedSelect, j.Resources, j.Phases)
+	if j.SchedSelect != before.SchedSelect || fmt.Sprint(j.Resources) != fmt.Sprint(before.Resources) || j.LastRun().Phases != nil || j.LastRun().Release != nil {
+		t.Errorf("%s %v %+v", j.SchedSelect, j.Resources, j.LastRun().Phases)
 	}
 	if w.records() != "SucR" {
 		t.Errorf("records %s", w.records())

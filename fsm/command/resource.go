@@ -117,7 +117,7 @@ func jobNames(tx *state.Tx, name string, among func(*state.Job) bool) bool {
 		}
 		asked, _ := j.Resources.Get("select")
 		_, has := j.Resources.Get(name)
-		_, used := j.Used.Get(name)
+		_, used := j.LastRun().Used.Get(name)
 		if has || used || selects(asked, name) || selects(j.SchedSelect, name) || names(j.Attrs, name) {
 			return true
 		}

@@ -122,7 +122,7 @@ func (r *restoring) vnodes() {
 func (r *restoring) jobs() {
 	for j := range r.file.Jobs() {
 		next := *j
-		if now, ok := r.before.Job(j.ID); ok && !started(j) {
+		if now, ok := r.before.Job(j.ID); ok && !j.Live() {
 			next.RunCount = max(j.RunCount, now.RunCount)
 		}
 		next.Unconfirmed = nil
@@ -140,14 +140,14 @@ func (r *restoring) jobs() {
 
 // survivor returns the job as it is now if a run of the file lives.
 func (r *restoring) survivor(j *state.Job) (*state.Job, bool) {
-	if !started(j) {
+	if !j.Live() {
 		return nil, false
 	}
-	if !r.here(j.MS) {
+	if !r.here(j.Run.MS) {
 		return j, true
 	}
 	now, ok := r.before.Job(j.ID)
-	if !ok || !started(now) || now.MS != j.MS || now.RunCount != j.RunCount {
+	if !ok || !now.Is(j.RunCount) || now.Run.MS != j.Run.MS {
 		return nil, false
 	}
 	return now, true
@@ -169,8 +169,8 @@ func (r *restoring) endRuns() error {
 
 func (r *restoring) endRun(j *state.Job) error {
 	next := *j
-	next.Ended = r.meta.At
-	next.Sisters, next.Over = nil, nil // orderEnds sees to them
+	run := next.EditRun()
+	run.Sisters, run.Over = nil, nil // orderEnds sees to them
 	now, ok := r.before.Job(j.ID)
 	if !j.NotRerunnable {
 		if err := putBack(r.next, r.meta, &next, state.JobRequeued, "Job requeued, it was not running when the state was put back"); err != nil {
@@ -183,9 +183,10 @@ func (r *restoring) endRun(j *state.Job) error {
 		}
 		return nil
 	}
-	next.ExitStatus, next.HasExited = exitLost, true
+	run.ExitStatus, run.HasExited = exitLost, true
 	if ok && now.State == pbs.Finished {
-		next.ExitStatus, next.HasExited, next.Ended = now.ExitStatus, now.HasExited, now.Ended
+		run.ExitStatus, run.HasExited = now.Exit()
+		next.Ended = now.Ended
 	}
 	return finish(r.next, &next, "Job ended after the snapshot was taken")
 }
@@ -195,7 +196,7 @@ func (r *restoring) endRun(j *state.Job) error {
 func (r *restoring) keepRuns() {
 	for j := range r.file.Running() {
 		now, lives := r.survivor(j)
-		if !lives || !r.here(j.MS) {
+		if !lives || !r.here(j.Run.MS) {
 			continue
 		}
 		kept := *now
@@ -222,7 +223,7 @@ func (r *restoring) keepRuns() {
 func (r *restoring) held(v *state.Vnode) []state.VnodeJob {
 	var all []state.VnodeJob
 	for _, h := range v.Jobs {
-		if j, ok := r.next.Job(h.Job); ok && started(j) && j.RunCount == h.RunCount {
+		if j, ok := r.next.Job(h.Job); ok && j.Has(&h) {
 			all = append(all, h)
 		}
 	}
@@ -235,7 +236,7 @@ func (r *restoring) share(v *state.Vnode) {
 	next := *v
 	next.Jobs, next.Assigned = nil, nil
 	for _, h := range v.Jobs {
-		if j, ok := r.next.Job(h.Job); ok && started(j) && !r.here(j.MS) {
+		if j, ok := r.next.Job(h.Job); ok && j.Live() && !r.here(j.Run.MS) {
 			next.Jobs = append(next.Jobs, h)
 		}
 	}

@@ -54,7 +54,7 @@ func (r *restoring) live() map[pbs.HostName][]ReportedTask {
 	if r.runs == nil {
 		r.runs = map[pbs.HostName][]ReportedTask{}
 		for j := range r.before.Jobs() {
-			if started(j) {
+			if j.Live() {
 				for _, host := range j.Hosts() {
 					if partOf(j, host, j.RunCount) {
 						r.runs[host] = append(r.runs[host], ReportedTask{j.ID, j.RunCount})
@@ -93,7 +93,7 @@ func (r *restoring) order(o *state.Order) {
 	if lives || o.Kind == state.OrderForget || o.Kind == state.OrderKill && !r.here(o.Host) {
 		r.next.Order(*o)
 	}
-	if ok && !started(j) && o.Kind == state.OrderForget && j.RunCount < o.RunCount {
+	if ok && !j.Live() && o.Kind == state.OrderForget && j.RunCount < o.RunCount {
 		next := *j // its mom knows the run still, and would take another one for it
 		next.RunCount = o.RunCount
 		r.next.KeepJob(&next)
@@ -109,7 +109,7 @@ func (r *restoring) tell() {
 		case now.State == pbs.Finished:
 		case !ok, j.State == pbs.Finished:
 			r.close(now)
-		case started(now) && !(started(j) && j.RunCount == now.RunCount) && now.Session != 0:
+		case now.Live() && !j.Is(now.RunCount) && now.Run.Session != 0:
 			r.requeued(now)
 		}
 	}
@@ -128,12 +128,13 @@ func (r *restoring) tell() {
 // close tells of a job that ends because the file does not have it.
 func (r *restoring) close(j *state.Job) {
 	r.res.Finished++
-	if !started(j) || j.Session == 0 {
+	if !j.Live() || j.Run.Session == 0 {
 		r.next.Emit(state.Event{Kind: state.JobAborted, Job: j, Text: "Job gone, the state was put back from a snapshot without it"})
 		return
 	}
 	ended := *j
-	ended.Ended, ended.ExitStatus, ended.HasExited = r.meta.At, exitKilled, true
+	run := ended.EditRun()
+	ended.Ended, run.ExitStatus, run.HasExited = r.meta.At, exitKilled, true
 	r.next.Emit(state.Event{Kind: state.JobEnded, Job: &ended})
 }
 

@@ -150,7 +150,7 @@ func (c *MoveJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err != nil {
 		return err
 	}
-	if started(j) || j.State == pbs.Begun || j.IsSubjob() {
+	if j.Live() || j.State == pbs.Begun || j.IsSubjob() {
 		return pbs.Refuse(pbs.BadState)
 	}
 	q, ok := tx.Queue(c.Queue)

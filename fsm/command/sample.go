@@ -24,11 +24,11 @@ type JobUsage struct {
 func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	for _, u := range c.Jobs {
 		j, ok := tx.Job(u.Job)
-		if !ok || !started(j) || j.RunCount != u.RunCount || j.MS != c.Host {
+		if !ok || !j.Is(u.RunCount) || j.Run.MS != c.Host {
 			continue
 		}
 		next := *j
-		next.Used = usedNow(tx, j, u.Used)
+		next.EditRun().Used = usedNow(tx, j, u.Used)
 		presentUsed(tx, &next, u.Present)
 		tx.PutJob(&next)
 	}
@@ -38,21 +38,22 @@ func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 // presentUsed notes what the hosts have used that a job still has. The cpus of those that it
 // has released count in the total.
 func presentUsed(tx *state.Tx, j *state.Job, present resource.List) {
-	if j.Phases == nil {
+	if j.Run.Phases == nil {
 		return
 	}
-	if n, ok := j.Phases.Orig.Resources.Get("ncpus"); ok {
-		j.Used = j.Used.Set("ncpus", n)
+	run := j.EditRun()
+	if n, ok := run.Phases.Orig.Resources.Get("ncpus"); ok {
+		run.Used = run.Used.Set("ncpus", n)
 	}
 	if len(present) == 0 {
 		return
 	}
-	p := *j.Phases
+	p := *run.Phases
 	if tx.Cluster().FeatureLevel >= LevelHosts {
 		p.Present = nil // all of it is told
 	}
 	p.Present = overlaid(p.Present, present)
-	j.Phases = &p
+	run.Phases = &p
 }
 
 // usedNow is what a run has used by what its mother superior tells, which is all that there is to tell: what it does
@@ -61,12 +62,12 @@ func presentUsed(tx *state.Tx, j *state.Job, present resource.List) {
 // its cput not below what its phases have used.
 func usedNow(tx *state.Tx, j *state.Job, told resource.List) resource.List {
 	if tx.Cluster().FeatureLevel < LevelHosts || len(told) == 0 {
-		return overlaid(j.Used, told)
+		return overlaid(j.Run.Used, told)
 	}
 	used := overlaid(overlaid(nothingUsed(), cpusOf(j)), told)
-	used = atLeast(used, j.Used, "walltime")
-	if j.Phases != nil {
-		used = atLeast(used, j.Phases.UsedAcct, "cput")
+	used = atLeast(used, j.Run.Used, "walltime")
+	if j.Run.Phases != nil {
+		used = atLeast(used, j.Run.Phases.UsedAcct, "cput")
 	}
 	return used
 }

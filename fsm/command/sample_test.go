@@ -29,18 +29,18 @@ func TestUsed_OfABootedHost(t *testing.T) {
 	}
 	sample(times("00:00:20", "00:00:20"))
 	sample(times("00:00:09", "00:00:00"))
-	want("00:00:09", "00:00:20", w.now().Used)
+	want("00:00:09", "00:00:20", w.now().LastRun().Used)
 	w.release("hostb")
 	w.confirm("hosta", nil)
 	sample(times("00:00:30", "00:00:09"))
-	want("00:00:35", "00:00:26", w.now().Used)
+	want("00:00:35", "00:00:26", w.now().LastRun().Used)
 	w.must(&JobEnded{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Used: times("00:00:00", "00:00:00")})
 	for _, e := range w.events {
 		switch e.Kind {
 		case state.JobPhaseEnded, state.JobEnded:
 			used := e.Used
 			if e.Kind == state.JobEnded {
-				used = e.Job.Used
+				used = e.Job.LastRun().Used
 			}
 			want("00:00:35", "00:00:26", used)
 		case state.JobPhasesOver:
@@ -76,11 +76,11 @@ func TestUsed_IsWhatWasToldLast(t *testing.T) {
 		c.then(w)
 		var used resource.List
 		if j := w.now(); j != nil {
-			used = j.Used
+			used = j.LastRun().Used
 		}
 		for _, e := range w.events {
 			if e.Kind == state.JobEnded || e.Kind == state.JobRequeued {
-				used = e.Job.Used
+				used = e.Job.LastRun().Used
 			}
 		}
 		number, _ := used.Get("foo_i")

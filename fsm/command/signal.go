@@ -37,7 +37,7 @@ func (c *SignalJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if continues(c.Signal) && tx.Cluster().FeatureLevel >= LevelObjects && (j.Suspended() || beingSuspended(tx, j)) {
 		return pbs.Refuse(pbs.BadState)
 	}
-	o := tx.Order(state.Order{Host: j.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})
+	o := tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})
 	tx.Emit(state.Event{Kind: state.JobSignaled, Job: j, By: m.Asker, Text: c.Signal})
 	res.Order, res.Host = o.ID, o.Host
 	return nil

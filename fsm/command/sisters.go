@@ -7,15 +7,10 @@ import (
 	"rampart/fsm/state"
 )
 
-// sisterOf tells whether the host is a sister of the job's present run whose part may live.
-func sisterOf(j *state.Job, host pbs.HostName) bool {
-	return started(j) && j.Sister(host)
-}
-
 // partOf tells whether the run may live on the host: it is its mother superior, or a sister
 // that has not confirmed its end.
 func partOf(j *state.Job, host pbs.HostName, run pbs.RunCount) bool {
-	return started(j) && j.RunCount == run && (j.MS == host || j.Sister(host))
+	return j.Is(run) && (j.Run.MS == host || j.Sister(host))
 }
 
 // sisterEnded notes that the part of the present run on a sister is over, so that nobody
@@ -25,7 +20,7 @@ func sisterEnded(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 		return vacate(tx, j, host)
 	}
 	next := *j
-	next.Over = append(slices.Clip(j.Over), host)
+	next.EditRun().Over = append(slices.Clip(j.Run.Over), host)
 	tx.PutJob(&next)
 	return nil
 }
@@ -35,14 +30,15 @@ func sisterEnded(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 // again before they have (L2). It changes j, which the caller stores.
 func endSisters(tx *state.Tx, j *state.Job, again bool) {
 	j.Unconfirmed = slices.Clip(j.Unconfirmed) // what is added is no earlier record's
-	for _, host := range j.Live() {
+	run := j.EditRun()
+	for _, host := range run.LiveSisters() {
 		dropOrders(tx, host, j.ID, j.RunCount)
 		tx.Order(state.Order{Host: host, Kind: state.OrderKill, Job: j.ID, RunCount: j.RunCount, Requeue: again})
 		if h, ok := tx.Host(host); again && ok && !h.GivenUp {
 			j.Unconfirmed = append(j.Unconfirmed, state.HostRun{Host: host, RunCount: j.RunCount})
 		}
 	}
-	j.Sisters, j.Over = nil, nil
+	run.Sisters, run.Over = nil, nil
 }
 
 // loseSister ends a run of which a sister's part is lost: its mother superior ends the rest. A host
@@ -59,10 +55,10 @@ func (l loss) loseSister(tx *state.Tx, m Meta, j *state.Job) error {
 	switch {
 	case left:
 		return nil
-	case j.Release.Leaves(l.host):
-		next, r := *j, *j.Release
+	case j.Run.Release.Leaves(l.host):
+		next, r := *j, *j.Run.Release
 		r.Lost = l.why
-		next.Release = &r
+		next.EditRun().Release = &r
 		tx.PutJob(&next)
 		return nil
 	}
@@ -82,7 +78,7 @@ func endWithout(tx *state.Tx, j *state.Job, why string) error {
 		if err := move(&next, pbs.EventRerun); err != nil {
 			return err
 		}
-		next.Substate, next.Ending = pbs.SubRerunning, state.EndingRerun
+		next.Substate, next.EditRun().Ending = pbs.SubRerunning, state.EndingRerun
 	}
 	tx.PutJob(&next)
 	kill(tx, &next, 0, !j.NotRerunnable)
@@ -92,17 +88,14 @@ func endWithout(tx *state.Tx, j *state.Job, why string) error {
 // spread names the sisters of a run: the hosts of its vnodes but the first one's, in their
 // order. While a replica may be too old for them there are none.
 func spread(tx *state.Tx, j *state.Job, shares map[pbs.VnodeName]*share, order []pbs.VnodeName) error {
-	met := map[pbs.HostName]bool{j.MS: true}
-	for _, host := range j.Sisters {
-		met[host] = true
-	}
+	met := map[pbs.HostName]bool{j.Run.MS: true}
 	for _, name := range order {
 		if host := shares[name].vnode.Host; !met[host] {
 			met[host] = true
-			j.Sisters = append(j.Sisters, host)
+			j.Run.Sisters = append(j.Run.Sisters, host)
 		}
 	}
-	if len(j.Sisters) > 0 && tx.Cluster().FeatureLevel < LevelHosts {
+	if len(j.Run.Sisters) > 0 && tx.Cluster().FeatureLevel < LevelHosts {
 		return pbs.Errorf(pbs.NotSupported, "jobs over several hosts are not yet supported")
 	}
 	return nil

@@ -55,12 +55,8 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
-	next.RunCount++
-	next.Preempted = nil
-	next.Attrs = next.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
-	next.Substate, next.Started, next.Session, next.Used = substateAtStart(&next), m.At, 0, nil
-	next.ExecVnode, next.Comment = c.ExecVnode, c.Comment
-	next.ExitStatus, next.HasExited, next.Ending, next.Ended, next.Counted = 0, false, 0, 0, false
+	next.Begin(m.At).ExecVnode = c.ExecVnode
+	next.Substate, next.Comment = substateAtStart(&next), c.Comment
 	if err := assign(tx, &next, parts); err != nil {
 		return err
 	}
@@ -71,7 +67,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return err
 	}
 	tx.PutJob(&next)
-	tx.Order(state.Order{Host: next.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})
+	tx.Order(state.Order{Host: next.Run.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})
 	tx.Emit(state.Event{Kind: state.JobRun, Job: &next, By: m.Asker, Text: c.ExecVnode})
 	hooksPending(tx, parts.Vnodes())
 	return subjobStarted(tx, m, &next, c.Comment)
@@ -88,7 +84,7 @@ type share struct {
 // maxCPUs bounds what one run takes of one vnode: every cpu has an index.
 const maxCPUs = 1 << 16
 
-// assign charges the run to its vnodes and fills in exec_host and the mother superior.
+// assign charges the run of a job that nobody knows yet to its vnodes, and fills in its exec_host and its mother superior.
 func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
 	place := j.Placement()
 	shares := map[pbs.VnodeName]*share{}
@@ -130,7 +126,7 @@ func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
 	if len(order) == 0 {
 		return pbs.Attribute(pbs.BadAttributeValue, "exec_vnode")
 	}
-	j.MS, j.ExecHost, j.Assigned = shares[order[0]].vnode.Host, hosts.String(), nil
+	j.Run.MS, j.Run.ExecHost = shares[order[0]].vnode.Host, hosts.String()
 	if err := spread(tx, j, shares, order); err != nil {
 		return err
 	}
@@ -239,7 +235,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	if s.held.Exclusive {
 		charged = wholeOf(s.vnode, charged) // all of it is denied to others (specification: accounting section 3)
 	}
-	j.Assigned, err = resource.Add(j.Assigned, charged, tx)
+	j.Run.Assigned, err = resource.Add(j.Run.Assigned, charged, tx)
 	return err
 }
 
@@ -270,7 +266,7 @@ func free(tx *state.Tx, j *state.Job) {
 		next := *v
 		next.Jobs = nil
 		for _, held := range v.Jobs {
-			if held.Job != j.ID || held.RunCount != j.RunCount {
+			if !j.Has(&held) {
 				next.Jobs = append(next.Jobs, held)
 				continue
 			}

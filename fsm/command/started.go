@@ -44,7 +44,7 @@ func (s Source) takeOf(tx *state.Tx, id pbs.JobID, run pbs.RunCount, res *state.
 		return nil, err
 	}
 	j, ok := tx.Job(id)
-	if !ok || !started(j) || j.RunCount != run || j.MS != s.Host {
+	if !ok || !j.Is(run) || j.Run.MS != s.Host {
 		return nil, nil
 	}
 	return j, nil
@@ -69,7 +69,9 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	if err := move(&next, pbs.EventStarted); err != nil {
 		return err
 	}
-	next.Session, next.FailedRuns, next.Avoid = c.Session, 0, nil
+	run := next.EditRun()
+	run.Session, run.Used = c.Session, overlaid(nothingUsed(), cpusOf(j))
+	next.FailedRuns, next.Avoid = 0, nil
 	cleared(tx, &next)
 	if next.State == pbs.Running {
 		next.Substate = pbs.SubRunning
@@ -77,11 +79,10 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 	if c.JobDir != "" {
 		next.Attrs = next.Attrs.Set("jobdir", "", c.JobDir)
 	}
-	next.Used = overlaid(nothingUsed(), cpusOf(j))
 	tx.PutJob(&next)
 	subjobRuns(tx, &next)
-	tx.Emit(state.Event{Kind: startOf(&next), Job: &next, Unrecorded: next.Counted})
-	if !next.Counted {
+	tx.Emit(state.Event{Kind: startOf(&next), Job: &next, Unrecorded: run.Counted})
+	if !run.Counted {
 		adjusted(tx, &next)
 	}
 	judgeDependents(tx, &next)

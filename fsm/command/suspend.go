@@ -38,7 +38,7 @@ func maySuspend(tx *state.Tx, j *state.Job, signal string) error {
 		if j.State != pbs.Running || j.Substate != pbs.SubRunning {
 			return pbs.Refuse(pbs.BadState)
 		}
-		if j.Release != nil {
+		if j.Run.Release != nil {
 			return pbs.Errorf(pbs.ResourceBusy, "a release of vnodes of the job is under way")
 		}
 		if j.Preempting() {
@@ -71,7 +71,7 @@ func put(tx *state.Tx, s state.Stake, held state.VnodeJob, assigned resource.Lis
 // back: all, or those that restrict_res_to_release_on_suspend names.
 func suspended(tx *state.Tx, o *state.Order) error {
 	j, ok := tx.Job(o.Job)
-	if !ok || j.RunCount != o.RunCount || j.State != pbs.Running || j.Substate != pbs.SubRunning {
+	if !ok || !j.Is(o.RunCount) || j.State != pbs.Running || j.Substate != pbs.SubRunning {
 		return nil // it has ended, or is suspended already
 	}
 	next := *j
@@ -119,10 +119,10 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 		tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: c.Signal})
 		return nil
 	}
-	next.Substate, next.Preempted = pbs.SubRunning, goesOn(tx, j)
+	next.Substate, next.EditRun().Preemption = pbs.SubRunning, goesOn(tx, j)
 	unrecord(&next)
 	tx.PutJob(&next)
-	o := tx.Order(state.Order{Host: j.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})
+	o := tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})
 	tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: c.Signal})
 	tx.Emit(state.Event{Kind: state.JobResumed, Job: &next})
 	res.Order, res.Host = o.ID, o.Host

@@ -63,7 +63,7 @@ func (c *SwapJobs) swappable(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case started(j), j.IsSubjob():
+	case j.Live(), j.IsSubjob():
 		return nil, pbs.Refuse(pbs.BadState)
 	}
 	return j, nil

@@ -40,7 +40,7 @@ func (c *HostUp) endTask(tx *state.Tx, t ReportedTask) {
 	next := *j
 	run := state.HostRun{Host: c.Host, RunCount: t.RunCount}
 	next.Unconfirmed = append(without(j.Unconfirmed, run), run)
-	if !started(j) {
+	if !j.Live() {
 		next.RunCount = max(j.RunCount, t.RunCount)
 	}
 	tx.PutJob(&next)

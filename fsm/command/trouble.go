@@ -50,7 +50,7 @@ func (c *HostTrouble) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 
 // Waits tells whether the run counts, and its program was not accepted yet.
 func (r UnstartedRun) Waits(j *state.Job, host pbs.HostName) bool {
-	return started(j) && j.RunCount == r.RunCount && j.MS == host && j.Session == 0
+	return j.Is(r.RunCount) && j.Run.MS == host && j.Run.Session == 0
 }
 
 // giveBack ends the run as one that was never started. The fact of its end, which comes when the disk
@@ -63,7 +63,8 @@ func (r UnstartedRun) giveBack(tx *state.Tx, m Meta, host pbs.HostName) error {
 	dropOrders(tx, host, r.Job, r.RunCount)
 	next := *j
 	end := JobEnded{Job: r.Job, RunCount: r.RunCount, ExitStatus: exitRetry, NeverStarted: true, Comment: r.Reason, Fault: host}
-	next.ExitStatus, next.HasExited, next.Ended = end.ExitStatus, true, m.At
+	run := next.EditRun()
+	run.ExitStatus, run.HasExited = end.ExitStatus, true
 	ended, err := end.releaseAtEnd(tx, m, &next)
 	if err != nil {
 		return err

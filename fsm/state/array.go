@@ -17,6 +17,7 @@ type Array struct {
 	Live    uint32      `cbor:"3,keyasint,omitempty"` // subjobs in states R and E
 	Begun   bool        `cbor:"4,keyasint,omitempty"` // one was started
 	Failed  bool        `cbor:"5,keyasint,omitempty"` // one has ended with another exit status than 0
+	Deleted bool        `cbor:"8,keyasint,omitempty"` // somebody has asked for its end
 	// Fruitless is how many starts of its subjobs in a row came to nothing, the last of them
 	// at FruitlessAt.
 	Fruitless   uint32   `cbor:"6,keyasint,omitempty"`
@@ -79,7 +80,7 @@ func (j *Job) Subjob(index uint32) *Job {
 	if j.State == pbs.Held || j.State == pbs.Waiting {
 		sub.State, sub.Substate = j.State, j.Substate
 	}
-	sub.Started, sub.Ended, sub.Comment, sub.Ending, sub.ExecAt, sub.Depends = 0, 0, "", 0, 0, nil
+	sub.Started, sub.Ended, sub.Comment, sub.ExecAt, sub.Depends = 0, 0, "", 0, nil
 	sub.Attrs, sub.Wait = nil, nil
 	for _, e := range j.Attrs {
 		switch e.Name {

@@ -29,13 +29,13 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 	"stime":          func(_ *tables, j *Job) string { return seconds(j.Started) },
 	"obittime":       func(_ *tables, j *Job) string { return seconds(j.Ended) },
 	"mtime":          func(_ *tables, j *Job) string { return seconds(j.Changed) },
-	"exec_host":      func(_ *tables, j *Job) string { return j.ExecHost },
-	"exec_vnode":     func(_ *tables, j *Job) string { return j.ExecVnode },
+	"exec_host":      func(_ *tables, j *Job) string { return j.LastRun().ExecHost },
+	"exec_vnode":     func(_ *tables, j *Job) string { return j.LastRun().ExecVnode },
 	"Hold_Types":     func(_ *tables, j *Job) string { return j.Holds.String() },
 	"Priority":       func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Priority)) },
 	"Rerunable":      func(_ *tables, j *Job) string { return boolText(!j.NotRerunnable) },
 	"schedselect":    func(_ *tables, j *Job) string { return j.SchedSelect },
-	"session_id":     func(_ *tables, j *Job) string { return positive(j.Session) },
+	"session_id":     func(_ *tables, j *Job) string { return positive(j.LastRun().Session) },
 	"substate":       func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Substate)) },
 	"queue_type": func(t *tables, j *Job) string {
 		if q, ok := t.Queue(j.Queue); ok && q.Routes() {
@@ -59,10 +59,11 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 	"run_count":   func(_ *tables, j *Job) string { return positive(j.Runs()) },
 	"run_version": func(_ *tables, j *Job) string { return positive(int64(j.RunCount)) },
 	"Exit_status": func(_ *tables, j *Job) string {
-		if !j.HasExited {
+		status, ok := j.Exit()
+		if !ok {
 			return ""
 		}
-		return strconv.Itoa(int(j.ExitStatus))
+		return strconv.Itoa(int(status))
 	},
 	"history_timestamp": func(_ *tables, j *Job) string {
 		if j.State != pbs.Finished {
@@ -107,8 +108,8 @@ func (t *tables) JobAttributes(j *Job) attr.List {
 		case def.Name == "Resource_List":
 			out = appendItems(out, def.Name, j.Resources)
 		case def.Name == "resources_used":
-			out = appendItems(out, def.Name, j.Used)
-		case def.Hidden && j.Phases != nil:
+			out = appendItems(out, def.Name, j.LastRun().Used)
+		case def.Hidden && j.LastRun().Phases != nil:
 			out = append(out, j.phaseAttributes(def.Name)...)
 		case hot:
 			out = appendValue(out, def.Name, get(t, j))
@@ -129,7 +130,7 @@ func (t *tables) JobAttribute(j *Job, name, res string) string {
 		v, _ := j.Resources.Get(res)
 		return v
 	case "resources_used":
-		v, _ := j.Used.Get(res)
+		v, _ := j.LastRun().Used.Get(res)
 		return v
 	}
 	if v, ok := j.phaseAttributes(name).Get(name, res); ok {

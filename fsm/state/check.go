@@ -148,7 +148,7 @@ func (t *tables) checkHolder(v *Vnode, held VnodeJob) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("vnode %s is held by %s, which is no job", v.Name, held.Job)
-	case j.State != pbs.Running && j.State != pbs.Exiting:
+	case !j.Live():
 		return fmt.Errorf("vnode %s is held by %s in state %s", v.Name, held.Job, j.State)
 	case j.RunCount != held.RunCount:
 		return fmt.Errorf("vnode %s is held by run %d of %s, which is at run %d (L2)", v.Name, held.RunCount, held.Job, j.RunCount)
@@ -164,14 +164,10 @@ func (t *tables) checkJobs() error {
 		if _, ok := t.Queue(j.Queue); !ok && j.State != pbs.Finished {
 			errs = append(errs, fmt.Errorf("job %s is in queue %q, which is none", j.ID, j.Queue))
 		}
-		live := j.State == pbs.Running || j.State == pbs.Exiting
-		if live != (j.MS != "") {
-			errs = append(errs, fmt.Errorf("job %s in state %s has mother superior %q", j.ID, j.State, j.MS))
-		}
 		if j.Seq >= t.cluster.NextJob {
 			errs = append(errs, fmt.Errorf("job %s is beyond the next job id %d", j.ID, t.cluster.NextJob))
 		}
-		if err := errors.Join(t.checkArray(j), t.checkDepends(j), t.checkSisters(j), t.checkRelease(j)); err != nil {
+		if err := errors.Join(checkRun(j), t.checkArray(j), t.checkDepends(j), t.checkSisters(j), t.checkRelease(j)); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -30,7 +30,7 @@ func TestCheck_Finds(t *testing.T) {
 		{"a vnode held by an older run", func(tx *Tx) {
 			j, _ := tx.Job("1.srv")
 			next := *j
-			next.RunCount = 2
+			next.RunCount, next.EditRun().Number = 2, 2
 			tx.PutJob(&next)
 		}, "(L2)"},
 		{"a vnode held by a queued job", func(tx *Tx) {
@@ -78,7 +78,7 @@ func busyStore() *Store {
 		Name: "a", Host: "a", Seq: 1, Reported: two, Assigned: two,
 		Jobs: []VnodeJob{{Job: "1.srv", RunCount: 1, Items: two, CPUs: []uint32{0, 1}}},
 	})
-	tx.PutJob(&Job{ID: "1.srv", Seq: 1, State: pbs.Running, Queue: "workq", RunCount: 1, MS: "a", Resources: two})
+	tx.PutJob(&Job{ID: "1.srv", Seq: 1, State: pbs.Running, Queue: "workq", RunCount: 1, Run: &Run{Number: 1, MS: "a"}, Resources: two})
 	s.Commit(tx)
 	s.Publish()
 	return s

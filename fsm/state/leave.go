@@ -19,7 +19,7 @@ func (t *tables) NoteRelease(j *Job) {
 	if len(names) == 0 {
 		return
 	}
-	parts, err := spec.ParseExecVnode(j.ExecVnode)
+	parts, err := spec.ParseExecVnode(j.LastRun().ExecVnode)
 	if err != nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (j *Job) releasedOn() map[pbs.VnodeName][]resource.List {
 	all := map[pbs.VnodeName][]resource.List{}
 	text := j.Released()
 	if text == "" {
-		text = strings.TrimSuffix(j.ExecVnode+"+"+j.Held(), "+")
+		text = strings.TrimSuffix(j.LastRun().ExecVnode+"+"+j.Held(), "+")
 	} else {
 		note(all, j.Held(), func(it resource.Item) bool {
 			_, listed := j.Attrs.Get("resource_released_list", it.Name)

@@ -62,7 +62,8 @@ func (tx *Tx) mail(e Event) {
 	if j == nil || tx.cluster.FeatureLevel < levelMail {
 		return
 	}
-	if over := pbs.Exceeded(j.ExitStatus); e.Kind == JobEnded && over != "" && j.HasExited {
+	status, exited := j.Exit()
+	if over := pbs.Exceeded(status); e.Kind == JobEnded && over != "" && exited {
 		tx.mailTo(j, mailAborted, "Aborted by PBS Server\nJob exceeded resource "+over)
 	}
 	point, text := mailOf(e)
@@ -116,8 +117,9 @@ func mailOf(e Event) (point, text string) {
 // endOf tells of a job's end as PBS does: the exit status and what was used.
 func endOf(j *Job) string {
 	var b strings.Builder
-	b.WriteString("Execution terminated\nExit_status=" + strconv.Itoa(int(j.ExitStatus)))
-	for _, u := range j.Used {
+	status, _ := j.Exit()
+	b.WriteString("Execution terminated\nExit_status=" + strconv.Itoa(int(status)))
+	for _, u := range j.LastRun().Used {
 		b.WriteString("\nresources_used." + u.Name + "=" + u.Value)
 	}
 	return b.String()

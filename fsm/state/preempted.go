@@ -8,14 +8,13 @@ import (
 	"rampart/fsm/planted"
 )
 
-// A Preemption is how the scheduler took from a job what it had, for another one.
+// A Preemption is how the scheduler takes from a run what it has, for another job.
 type Preemption struct {
-	At       pbs.Time     `cbor:"1,keyasint,omitempty"`
-	Method   string       `cbor:"2,keyasint,omitempty"` // a letter of preempt_order; empty: none has worked
-	RunCount pbs.RunCount `cbor:"3,keyasint,omitempty"` // the run that was preempted
-	Failed   string       `cbor:"4,keyasint,omitempty"` // methods that the mom has refused for this run
-	For      pbs.JobID    `cbor:"5,keyasint,omitempty"` // who gets what the run has
-	Ways     []Way        `cbor:"6,keyasint,omitempty"` // of those the run was suspended for who have not started since
+	At     pbs.Time  `cbor:"1,keyasint,omitempty"`
+	Method string    `cbor:"2,keyasint,omitempty"` // a letter of preempt_order; empty: none has worked
+	Failed string    `cbor:"3,keyasint,omitempty"` // methods that the mom has refused for this run
+	For    pbs.JobID `cbor:"4,keyasint,omitempty"` // who gets what the run has
+	Ways   []Way     `cbor:"5,keyasint,omitempty"` // of those the run was suspended for who have not started since
 }
 
 // A Way is made by a run that is suspended, once for each turn of the job that it makes way for.
@@ -39,11 +38,12 @@ func (j *Job) Turn() uint64 {
 
 // WaysOf returns for whom the present run of a job was suspended who has not started since, and is not gone.
 func (t *tables) WaysOf(j *Job) []Way {
-	if j.Preempted == nil || j.Preempted.RunCount != j.RunCount {
+	p := j.LastRun().Preemption
+	if p == nil {
 		return nil
 	}
 	var ways []Way
-	for _, w := range j.Preempted.Ways {
+	for _, w := range p.Ways {
 		if first, ok := t.Job(w.For); ok && first.State != pbs.Finished && first.Turn() == w.Turn {
 			ways = append(ways, w)
 		}
@@ -64,16 +64,22 @@ func (t *tables) MayMakeWay(j, first *Job) bool {
 // Preempting tells whether the present run is being preempted, and goes on until its mom has
 // confirmed that.
 func (j *Job) Preempting() bool {
-	p := j.Preempted
-	return p != nil && p.Method != "" && p.RunCount == j.RunCount && !j.Suspended() && (j.State == pbs.Running || j.State == pbs.Exiting)
+	return j.Live() && !j.Suspended() && j.Run.Preemption != nil && j.Run.Preemption.Method != ""
 }
 
-// WasPreempted tells whether the job waits to go on, or to start again, since it was preempted.
-func (j *Job) WasPreempted() bool {
-	return j.Preempted != nil && j.Preempted.Method != "" && (j.Suspended() || j.State == pbs.Queued)
+// Preempted returns the preemption that the job waits since to go on, or to start again; nil: it does not wait for that.
+func (j *Job) Preempted() *Preemption {
+	p := j.Ousted
+	if j.Suspended() {
+		p = j.Run.Preemption
+	}
+	if p == nil || p.Method == "" || !j.Suspended() && j.State != pbs.Queued {
+		return nil
+	}
+	return p
 }
 
-func (j *Job) ousted() bool { return j.State == pbs.Queued && j.WasPreempted() }
+func (j *Job) ousted() bool { return j.Ousted != nil && j.State == pbs.Queued }
 
 // Ousted yields the jobs that are to start again since they were preempted, those that were preempted first,
 // first.

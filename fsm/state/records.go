@@ -207,67 +207,48 @@ type Job struct {
 	Created  pbs.Time `cbor:"10,keyasint,omitempty"` // ctime
 	Queued   pbs.Time `cbor:"11,keyasint,omitempty"` // qtime
 	Eligible pbs.Time `cbor:"12,keyasint,omitempty"` // etime
-	Started  pbs.Time `cbor:"13,keyasint,omitempty"` // stime
-	Ended    pbs.Time `cbor:"14,keyasint,omitempty"` // obittime
+	Started  pbs.Time `cbor:"13,keyasint,omitempty"` // stime: of the latest start, if that came to nothing too
+	Ended    pbs.Time `cbor:"14,keyasint,omitempty"` // obittime: when it was over for good
 	Changed  pbs.Time `cbor:"15,keyasint,omitempty"` // mtime
 
 	NotRerunnable bool          `cbor:"16,keyasint,omitempty"`
 	Resources     resource.List `cbor:"17,keyasint,omitempty"` // Resource_List
 	SchedSelect   string        `cbor:"18,keyasint,omitempty"`
+	Defaults      []string      `cbor:"19,keyasint,omitempty"` // names in Resource_List that nobody asked for: another queue has others
 
-	RunCount  pbs.RunCount  `cbor:"19,keyasint,omitempty"`
-	ExecHost  string        `cbor:"20,keyasint,omitempty"`
-	ExecVnode string        `cbor:"21,keyasint,omitempty"`
-	MS        pbs.HostName  `cbor:"22,keyasint,omitempty"` // mother superior of the present run
-	Session   int64         `cbor:"23,keyasint,omitempty"` // 0 until the program was accepted
-	Used      resource.List `cbor:"24,keyasint,omitempty"` // resources_used
-	Ending    Ending        `cbor:"25,keyasint,omitempty"` // why a job in state E is there
+	Comment  string    `cbor:"20,keyasint,omitempty"` // what somebody has said; CommentText is what is shown
+	Wait     *Wait     `cbor:"39,keyasint,omitempty"` // why it does not start; shared, never written to
+	Attrs    attr.List `cbor:"21,keyasint,omitempty"` // the cold ones
+	Modified uint64    `cbor:"22,keyasint,omitempty"` // index of the last change
+
+	Run      *Run         `cbor:"23,keyasint,omitempty"` // nil: it waits, or was over before it was started; replaced, never written to
+	RunCount pbs.RunCount `cbor:"24,keyasint,omitempty"` // number of the latest run; it never falls (L2)
+	RunBase  int64        `cbor:"25,keyasint,omitempty"` // what run_count differs by from RunCount, since somebody has set it
 	// Unconfirmed names the hosts of earlier runs whose end is not known yet; the job
 	// does not start before they have confirmed (L2).
 	Unconfirmed []HostRun `cbor:"26,keyasint,omitempty"`
 
-	ExitStatus int32     `cbor:"27,keyasint,omitempty"`
-	HasExited  bool      `cbor:"28,keyasint,omitempty"`  // ExitStatus means something
-	Comment    string    `cbor:"29,keyasint,omitempty"`  // what somebody has said; CommentText is what is shown
-	Wait       *Wait     `cbor:"130,keyasint,omitempty"` // why it does not start; shared, never written to
-	Attrs      attr.List `cbor:"30,keyasint,omitempty"`  // the cold ones
-	Modified   uint64    `cbor:"31,keyasint,omitempty"`  // index of the last change
-	FailedRuns uint32    `cbor:"32,keyasint,omitempty"`  // starts in a row that came to nothing
+	FailedRuns uint32 `cbor:"27,keyasint,omitempty"` // starts in a row that came to nothing
 	// Avoid names hosts through whose fault starts have failed since the job ran last: it gets others, if
 	// any has room. Replaced, never written to.
-	Avoid    []pbs.HostName `cbor:"120,keyasint,omitempty"`
-	Assigned resource.List  `cbor:"33,keyasint,omitempty"` // charged by the present or last run: resource_assigned.* of accounting
+	Avoid []pbs.HostName `cbor:"28,keyasint,omitempty"`
 
-	Rank  uint64 `cbor:"41,keyasint,omitempty"` // one more than the place that qorder gave it; 0: Seq
+	Releases uint64    `cbor:"29,keyasint,omitempty"` // number of the last order about released vnodes
+	Refused  []Refused `cbor:"30,keyasint,omitempty"` // the latest of the releases that came to nothing
+
+	Ousted     *Preemption `cbor:"31,keyasint,omitempty"` // that has put it back into its queue; nil: none; replaced, never written to
+	Checkpoint *Checkpoint `cbor:"32,keyasint,omitempty"` // that it goes on from; nil: it has none
+
+	Rank  uint64 `cbor:"33,keyasint,omitempty"` // one more than the place that qorder gave it; 0: Seq
 	Sub   uint32 `cbor:"34,keyasint,omitempty"` // one more than the index of a subjob; 0: it is none
 	Array *Array `cbor:"35,keyasint,omitempty"` // of the parent of subjobs
 
 	ExecAt  pbs.Time     `cbor:"36,keyasint,omitempty"` // Execution_Time: it waits until then
 	Depends []Dependency `cbor:"37,keyasint,omitempty"` // on other jobs, and theirs on this one
-
-	// Sisters are the other hosts of the present run, in the order of exec_host; Over are those
-	// of them whose part of it has ended (L2).
-	Sisters []pbs.HostName `cbor:"60,keyasint,omitempty"`
-	Over    []pbs.HostName `cbor:"61,keyasint,omitempty"`
-
-	Phases   *Phases   `cbor:"100,keyasint,omitempty"` // what releases have changed; nil: none has. Replaced, never written to
-	Release  *Release  `cbor:"101,keyasint,omitempty"` // one that was asked for and is not done; replaced, never written to
-	Releases uint64    `cbor:"102,keyasint,omitempty"` // number of the last order about them
-	Refused  []Refused `cbor:"103,keyasint,omitempty"` // the latest of the releases that came to nothing
-	Counted  bool      `cbor:"104,keyasint,omitempty"` // accounting has the start of the present run, though the program was not yet accepted
-
-	Accrued *Accrual `cbor:"70,keyasint,omitempty"` // eligible_time; replaced, never written to
-
-	RunBase int64 `cbor:"110,keyasint,omitempty"` // what run_count differs by from RunCount, since somebody has set it
-
-	Preempted *Preemption `cbor:"90,keyasint,omitempty"` // nil: since it was started last it was not; replaced, never written to
-
-	Checkpoint *Checkpoint `cbor:"80,keyasint,omitempty"` // nil: it has none
-
-	Defaults []string `cbor:"40,keyasint,omitempty"` // names in Resource_List that nobody asked for: another queue has others
+	Accrued *Accrual     `cbor:"38,keyasint,omitempty"` // eligible_time; replaced, never written to
 }
 
-// Ending says what is to become of a job in state E when its mom reports the end.
+// Ending says what is to become of a job when its mom reports the end of its run.
 type Ending uint8
 
 // The endings.

@@ -33,7 +33,8 @@ type Assignment struct {
 
 // Assignment returns what the job has at present.
 func (j *Job) Assignment() Assignment {
-	return Assignment{j.ExecVnode, j.ExecHost, j.SchedSelect, j.Resources}
+	r := j.LastRun()
+	return Assignment{r.ExecVnode, r.ExecHost, j.SchedSelect, j.Resources}
 }
 
 // A Release is a smaller assignment that was asked for and that the mother superior has not
@@ -86,7 +87,7 @@ func (t *tables) Releasing() iter.Seq[*Job] { return t.releasing.all() }
 // ReleaseOutcome returns what became of a release of the job: nil if it is done, its refusal
 // in the words of the specification (ramp-down section 4), or true if it is open.
 func (j *Job) ReleaseOutcome(number uint64) (open bool, err error) {
-	if j.Release != nil && j.Release.Number == number {
+	if r := j.LastRun().Release; r != nil && r.Number == number {
 		return true, nil
 	}
 	for _, r := range j.Refused {
@@ -106,17 +107,19 @@ func (j *Job) ReleaseOutcome(number uint64) (open bool, err error) {
 // HasLeft tells whether the job has released every vnode of a host that has not confirmed it
 // yet.
 func (j *Job) HasLeft(host pbs.HostName) bool {
-	return j.Phases != nil && slices.ContainsFunc(j.Phases.Held, func(h Holding) bool { return h.Host == host && h.Left })
+	p := j.LastRun().Phases
+	return p != nil && slices.ContainsFunc(p.Held, func(h Holding) bool { return h.Host == host && h.Left })
 }
 
 // Held returns what is held of the vnodes that the job has released, as exec_vnode writes
 // it; "" for nothing.
 func (j *Job) Held() string {
-	if j.Phases == nil {
+	p := j.LastRun().Phases
+	if p == nil {
 		return ""
 	}
-	texts := make([]string, len(j.Phases.Held))
-	for i, h := range j.Phases.Held {
+	texts := make([]string, len(p.Held))
+	for i, h := range p.Held {
 		texts[i] = h.Chunks
 	}
 	return strings.Join(texts, "+")
@@ -124,8 +127,9 @@ func (j *Job) Held() string {
 
 // AllVnodes is exec_vnode and behind it what is held: all that the run has of vnodes.
 func (j *Job) AllVnodes() (spec.ExecVnode, error) {
-	parts, err := spec.ParseExecVnode(j.ExecVnode)
-	if err != nil || j.Phases == nil || len(j.Phases.Held) == 0 {
+	r := j.LastRun()
+	parts, err := spec.ParseExecVnode(r.ExecVnode)
+	if err != nil || r.Phases == nil || len(r.Phases.Held) == 0 {
 		return parts, err
 	}
 	held, err := spec.ParseExecVnode(j.Held())
@@ -150,12 +154,13 @@ func (j *Job) heldItems() (items []resource.Item) {
 
 // phaseAttributes are the hidden attributes of a job that has released vnodes.
 func (j *Job) phaseAttributes(name string) attr.List {
-	if j.Phases == nil {
+	p := j.LastRun().Phases
+	if p == nil {
 		return nil
 	}
 	one := func(text string) attr.List { return appendValue(nil, name, text) }
 	items := func(l resource.List) attr.List { return appendItems(nil, name, l) }
-	switch p := j.Phases; name {
+	switch name {
 	case "exec_host_orig":
 		return one(p.Orig.ExecHost)
 	case "exec_vnode_orig":
@@ -183,17 +188,17 @@ func (j *Job) phaseAttributes(name string) attr.List {
 // checkRelease verifies that what a run has of each vnode is what its exec_vnode and its
 // held vnodes come to.
 func (t *tables) checkRelease(j *Job) error {
-	if j.Phases == nil && j.Release == nil {
+	r := j.LastRun()
+	if r.Phases == nil && r.Release == nil {
 		return nil
 	}
-	live := j.State == pbs.Running || j.State == pbs.Exiting
 	switch {
-	case !live && (j.Release != nil || len(j.Phases.Held) > 0):
+	case !j.Live() && (r.Release != nil || len(r.Phases.Held) > 0):
 		return fmt.Errorf("job %s in state %s has vnodes to release", j.ID, j.State)
-	case !live || j.Suspended():
+	case !j.Live() || j.Suspended():
 		return nil
-	case j.Release != nil && j.Release.Number > j.Releases:
-		return fmt.Errorf("job %s has release %d open, and counts %d", j.ID, j.Release.Number, j.Releases)
+	case r.Release != nil && r.Release.Number > j.Releases:
+		return fmt.Errorf("job %s has release %d open, and counts %d", j.ID, r.Release.Number, j.Releases)
 	}
 	parts, err := j.AllVnodes()
 	if err != nil {
@@ -219,7 +224,7 @@ func (t *tables) checkRelease(j *Job) error {
 		if !ok {
 			continue
 		}
-		at := slices.IndexFunc(v.Jobs, func(h VnodeJob) bool { return h.Job == j.ID && h.RunCount == j.RunCount })
+		at := slices.IndexFunc(v.Jobs, func(h VnodeJob) bool { return j.Has(&h) })
 		if at >= 0 && v.Jobs[at].Suspended { // it ends so, and has what it did not give back
 			continue
 		}

@@ -81,14 +81,14 @@ func (t *tables) ShareAmount(list resource.List) int64 {
 
 // chargeShare counts what a run has used since its job was stored last.
 func (tx *Tx) chargeShare(old, j *Job) {
-	if len(j.Used) == 0 || !tx.server.FairShare() {
+	if len(j.LastRun().Used) == 0 || !tx.server.FairShare() {
 		return
 	}
 	before := int64(0)
-	if old != nil && old.RunCount == j.RunCount {
-		before = tx.ShareAmount(old.Used)
+	if old != nil && old.LastRun().Number == j.Run.Number {
+		before = tx.ShareAmount(old.LastRun().Used)
 	}
-	more := tx.ShareAmount(j.Used) - before
+	more := tx.ShareAmount(j.LastRun().Used) - before
 	entity := tx.ShareEntity(j)
 	if more <= 0 || entity == "" {
 		return

@@ -78,7 +78,7 @@ func (t *tables) Stakes(j *Job) []Stake {
 			continue
 		}
 		for i, held := range v.Jobs {
-			if held.Job == j.ID && held.RunCount == j.RunCount {
+			if j.Has(&held) {
 				all = append(all, Stake{v, i})
 			}
 		}

@@ -38,8 +38,8 @@ func (j *Job) Letter() string {
 // charged returns what the job takes of the server's and its queue's resources.
 func (t *tables) charged(j *Job) resource.List {
 	all := resource.Only(j.Resources, t, resource.PerQueue)
-	if j.Phases != nil {
-		all = j.Phases.Charged
+	if p := j.LastRun().Phases; p != nil {
+		all = p.Charged
 	}
 	switch {
 	case !j.Suspended():

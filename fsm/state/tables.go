@@ -112,7 +112,7 @@ func newTablesUnder(u *undo) tables {
 			return cmp.Or(cmp.Compare(a.Eligible, b.Eligible), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
 		ousted: newIndex(u, func(a, b *Job) bool {
-			return cmp.Or(cmp.Compare(a.Preempted.At, b.Preempted.At), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
+			return cmp.Or(cmp.Compare(a.Ousted.At, b.Ousted.At), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
 		history: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0

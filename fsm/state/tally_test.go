@@ -44,7 +44,7 @@ func TestTally_FollowsJobs(t *testing.T) {
 
 	j, _ := tx.Job("1.srv")
 	run := *j
-	run.State, run.MS = pbs.Running, "hosta"
+	run.State, run.Run = pbs.Running, &Run{MS: "hosta"}
 	tx.PutJob(&run)
 	check('u', "bob", "workq", 1, 1, 1<<20)
 	if _, running := tx.TallyOf(Subject{'u', "bob"}, "").Of("mem"); running != 1<<20 {
@@ -56,7 +56,7 @@ func TestTally_FollowsJobs(t *testing.T) {
 	check('u', "bob", "workq", 0, 0, 0)
 	check('u', "bob", "fast", 1, 1, 1<<20)
 	done := moved
-	done.State, done.MS = pbs.Finished, ""
+	done.State = pbs.Finished
 	tx.PutJob(&done)
 	check('u', "bob", "", 0, 0, 0)
 	tx.DeleteJob("0.srv")

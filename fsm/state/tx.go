@@ -136,7 +136,7 @@ func (tx *Tx) PutJob(j *Job) {
 const wideFrom = 64
 
 func (j *Job) wide() bool {
-	n := len(j.Sisters)
+	n := len(j.LastRun().Sisters)
 	for _, d := range j.Depends {
 		n += len(d.Jobs)
 	}
@@ -161,8 +161,9 @@ func (tx *Tx) DeleteJob(id pbs.JobID) {
 	tx.digest += delta
 	tx.reindexJob(old, nil)
 	tx.DeleteScript(id)
+	status, exited := j.Exit()
 	tx.bury(&Tombstone{
-		Job: id, Index: tx.index, At: tx.Now(), ExitStatus: j.ExitStatus, HasExited: j.HasExited, Owner: j.Owner,
+		Job: id, Index: tx.index, At: tx.Now(), ExitStatus: status, HasExited: exited, Owner: j.Owner,
 		Finished: j.State == pbs.Finished && j.Modified < tx.index,
 	})
 	tx.expireTombstones(2) // two out for one in: the ticks alone do not keep up with a busy cluster
@@ -187,7 +188,7 @@ func (tx *Tx) exhume(t *Tombstone) {
 func (tx *Tx) reindexJob(old, j *Job) {
 	tx.indexJob(old, j)
 	tx.tally(old, j)
-	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State && old.Suspended() == j.Suspended() && old.Phases == j.Phases {
+	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State && old.Suspended() == j.Suspended() && old.LastRun().Phases == j.LastRun().Phases {
 		return
 	}
 	tx.countJob(old, false)
@@ -197,9 +198,9 @@ func (tx *Tx) reindexJob(old, j *Job) {
 func (t *tables) indexJob(old, j *Job) {
 	t.queue(old, j)
 	t.indexName(old, j)
-	t.running.move(old, j, func(j *Job) bool { return j.State == pbs.Running || j.State == pbs.Exiting })
+	t.running.move(old, j, (*Job).Live)
 	t.suspended.move(old, j, (*Job).Suspended)
-	t.releasing.move(old, j, func(j *Job) bool { return j.Release != nil })
+	t.releasing.move(old, j, func(j *Job) bool { return j.LastRun().Release != nil })
 	t.returned.move(old, j, (*Job).returned)
 	t.awaiting.move(old, j, func(j *Job) bool { return len(j.Unconfirmed) > 0 })
 	t.routing.move(old, j, t.inRouting)
@@ -224,7 +225,7 @@ func (t *tables) countJob(j *Job, in bool) {
 		by, sum = 1, resource.Add
 	}
 	c.counts[j.State] += by
-	if j.State == pbs.Running || j.State == pbs.Exiting {
+	if j.Live() {
 		if assigned, err := sum(c.assigned, t.charged(j), t); err == nil {
 			c.assigned = assigned
 		}

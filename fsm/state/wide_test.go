@@ -13,7 +13,7 @@ func TestDigest_OfWideJobs(t *testing.T) {
 	t.Run("sisters", func(t *testing.T) {
 		testWide(t, func(j *Job) {
 			for n := range wideFrom {
-				j.Sisters = append(j.Sisters, pbs.HostName(fmt.Sprintf("h%d", n)))
+				j.Run.Sisters = append(j.Run.Sisters, pbs.HostName(fmt.Sprintf("h%d", n)))
 			}
 		})
 	})
@@ -29,7 +29,7 @@ func TestDigest_OfWideJobs(t *testing.T) {
 func testWide(t *testing.T, widen func(j *Job)) {
 	t.Helper()
 	wide := func(seq uint64, comment string) *Job {
-		j := &Job{ID: pbs.NewJobID(seq, "srv"), Seq: seq, State: pbs.Running, MS: "h", Comment: comment}
+		j := &Job{ID: pbs.NewJobID(seq, "srv"), Seq: seq, State: pbs.Running, Run: &Run{MS: "h"}, Comment: comment}
 		widen(j)
 		return j
 	}
