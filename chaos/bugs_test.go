@@ -46,6 +46,7 @@ const (
 	givers = "releases, "
 
 	rivalling = "rivalries, "
+	ailing    = "sickness, "
 )
 
 var plantings = []planting{
@@ -96,6 +97,9 @@ var plantings = []planting{
 	}},
 	{bug: planted.EndlessPreemption, bubble: sight{run: rivalling, seen: `L5 nobody makes way twice`}, tests: []sight{
 		{pkg: "./cluster/sched", run: "TestPreempt_OnceAndForGood"},
+	}},
+	{bug: planted.SickHostsDraw, bubble: sight{run: ailing, seen: `L14 nobody waits`}, tests: []sight{
+		{pkg: "./fsm/command", run: "TestBlame_SickHost"},
 	}},
 	{bug: planted.GossipIsBelieved, bubble: sight{run: lies, seen: `L13 live moms`}, tests: []sight{
 		{pkg: "./cluster/dispatch", run: "TestWatcher"},

@@ -42,7 +42,7 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
-// Of so many seeds one tries the fence, one kills leaders at a command, and one has jobs preempt each other.
+// Of so many seeds one tries the fence, one kills leaders at a command, one has jobs preempt each other, and one has sick hosts.
 const drawnEvery = 8
 
 // Schedule draws the scenario of a seed: crashes, partitions and their ends under
@@ -56,6 +56,8 @@ func Schedule(seed uint64) Scenario {
 		return waylay(seed)
 	case 3:
 		return rivals(seed)
+	case 7:
+		return sick(seed)
 	}
 	s := usual(fmt.Sprintf("schedule %d", seed))
 	s.World.Servers, s.Load.Spread = replicas(seed), true

@@ -57,6 +57,8 @@ func Scenarios() []Scenario {
 	all = append(all, Releases()...)
 	all = append(all, Suspensions()...)
 	all = append(all, Rivalries()...)
+	all = append(all, Sicknesses()...)
+	all = append(all, Elsewheres()...)
 	all = append(all, Startups()...)
 	all = append(all, Lives()...)
 	all = append(all, LargeScripts()...)

@@ -27,6 +27,7 @@ type Evidence struct {
 	Downs    []string     // hosts found down that lived, by the word of gossip alone
 	Epochs   int          // that began since a majority was lost
 	Loss     *Loss        // what no survivor of that had; nil: nothing
+	Waits    []Wait       // of jobs for which a fit host had room, since the first host was not fit any more
 	Lies     int          // members of whom gossip told a replica what is not so
 }
 
@@ -40,6 +41,7 @@ type Hit struct {
 	Count  uint32 // the run_count
 	Host   string
 	Mother string // the run's mother superior by then
+	When   time.Duration
 }
 
 // Missed says that the start of a job went on without a host that failed, or did not answer.

@@ -45,6 +45,18 @@ const (
 	Stall                     // the disk of the target answers no writes, or none of a kind
 	Flow                      // every disk answers
 	Lag                       // what passes between the target, a host of a job, and its mother superior takes its time
+	Sicken                    // the host of the target, a mom, cannot start programs: see Illnesses
+	Cure                      // every host can
+)
+
+// Illnesses are what hosts fall sick with, as values of Sicken.
+var Illnesses = []string{Forkless, Full, Flaky}
+
+// The illnesses.
+const (
+	Forkless = "no processes"   // nothing can be forked or executed
+	Full     = "no space"       // nothing that the mom keeps can be written
+	Flaky    = "space at times" // only each third of that can
 )
 
 var kindNames = [...]string{
@@ -53,7 +65,7 @@ var kindNames = [...]string{
 	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
 	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay", Topple: "topple", Lag: "lag",
-	Stall: "stall", Flow: "flow",
+	Stall: "stall", Flow: "flow", Sicken: "sicken", Cure: "cure",
 }
 
 // String returns the kind as a word.
@@ -66,7 +78,7 @@ func (k Kind) String() string {
 
 // Mends tells whether it is the end of another fault.
 func (k Kind) Mends() bool {
-	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow
+	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow || k == Cure
 }
 
 // A Target is whom it hits; who that is, is decided when it strikes.
@@ -119,12 +131,14 @@ type Step struct {
 	Target Target
 	// Value is the kind of command of an Ambush, a Waylay or a Topple, and of what hits a mom then as a host of
 	// the job that the command is about (empty: at the time, as the world's mom); the seconds of SetFence;
-	// the kind of writes of a Stall (empty: all).
+	// the kind of writes of a Stall (empty: all); the illness of a Sicken.
 	Value string
 }
 
 // OfJob tells whether the target is a host of the job that a command is about: its mother superior is 0.
-func (s Step) OfJob() bool { return s.Target.Role == Mom && s.Value != "" && s.Kind != Ambush }
+func (s Step) OfJob() bool {
+	return s.Target.Role == Mom && s.Value != "" && s.Kind != Ambush && s.Kind != Sicken
+}
 
 // String returns the step as one line.
 func (s Step) String() string {
@@ -134,7 +148,7 @@ func (s Step) String() string {
 		return text + " the leader at " + s.Value
 	case SetFence:
 		return text + fmt.Sprintf(" to %q", s.Value)
-	case Stall:
+	case Stall, Sicken:
 		return strings.TrimSpace(text + " " + s.Target.String() + " " + s.Value)
 	}
 	if s.OfJob() {
@@ -181,6 +195,21 @@ func (p Profile) Stalled(r *rand.Rand, steps []Step, kinds ...string) []Step {
 	end := begin + between(r, 500*time.Millisecond, 3*p.Longest)
 	kinds = append(kinds, "", "")
 	steps = append(steps, Step{At: begin, Kind: Stall, Target: t, Value: kinds[r.IntN(len(kinds))]}, Step{At: end, Kind: Flow})
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	return steps
+}
+
+// Sickened returns faults with more: some of the first so many moms fall sick, and all are well again in the end.
+func (p Profile) Sickened(r *rand.Rand, steps []Step, moms int) []Step {
+	first := r.IntN(moms)
+	for n := range moms {
+		if n != first && r.IntN(2) == 0 {
+			continue
+		}
+		illness := Illnesses[r.IntN(len(Illnesses))]
+		steps = append(steps, Step{At: between(r, 0, p.Span/2), Kind: Sicken, Target: Target{Role: Mom, N: n}, Value: illness})
+	}
+	steps = append(steps, Step{At: between(r, p.Span, p.Span+3*p.Longest), Kind: Cure})
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	return steps
 }

@@ -78,7 +78,7 @@ func (m *mom) start(ctx context.Context) {
 		err := wiring.Run(ctx, m.config, wiring.Options{
 			Logger: m.w.config.Logger.With("process", m.name),
 			Outside: &wiring.Outside{
-				Network: m.host, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true,
+				Network: m.host, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk,
 				Probe: func() agent.Hardware { return agent.Hardware{CPUs: 4, MemoryKB: 8 << 20, Arch: "linux"} },
 			},
 		})
@@ -110,11 +110,17 @@ type programs struct {
 	mu     sync.Mutex
 	frozen *frost              // nil: its mom goes on
 	runs   map[proc.Handle]int // in the world's book
+
+	illness string // of the host; empty: it is well
+	writes  int    // of the mom
 }
 
 // Start implements proc.System.
 func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.Handle, error) {
 	p.caught(ctx)
+	if err := p.forks(); err != nil {
+		return proc.Handle{}, err
+	}
 	folder := dir
 	before := p.Starts(spec.Job)
 	h, err := p.Fake.Start(ctx, dir, spec)

@@ -49,6 +49,7 @@ func (w *World) vacated(v *state.View) {
 	defer w.mu.Unlock()
 	if v.Index() > w.lastStood {
 		w.stand(stands)
+		w.noteWaits(v)
 		w.lastStood = v.Index()
 	}
 }

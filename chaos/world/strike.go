@@ -38,6 +38,10 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return w.stall(s)
 	case fault.Flow:
 		return s.String(), w.flow()
+	case fault.Sicken:
+		return w.sicken(s)
+	case fault.Cure:
+		return s.String(), w.cure()
 	}
 	if s.OfJob() {
 		return w.ambush(s)
@@ -137,6 +141,7 @@ func (w *World) strikeMom(s fault.Step) (string, bool) {
 	if m.done == nil {
 		return s.String(), false
 	}
+	w.hurt(m)
 	switch s.Kind {
 	case fault.Exile:
 		m.away = true

@@ -99,7 +99,7 @@ func (w *witness) spring(index uint64, kind string, c command.Command) {
 	if t.ofJob {
 		if m, hit := w.hostOf(c, t.host); m != nil && string(leader) == w.r.name && w.r.w.trap.CompareAndSwap(t, nil) {
 			w.hit(m, hit, t.kind)
-			hit.At = kind
+			hit.At, hit.When = kind, w.r.w.since()
 			t.struck <- sprung{r: w.r, index: index, m: m, hit: hit}
 		}
 		return

@@ -88,6 +88,10 @@ type World struct {
 	stood    []check.Stood
 
 	lastStood uint64
+
+	unfit      map[pbs.HostName]bool // hosts that something has befallen
+	waitingNow map[pbs.JobID]int     // of jobs that wait though another host has room, at the index lastStood: in waited
+	waited     []check.Wait
 }
 
 // New makes the hosts and the cluster's first replica; Start brings it all up.
@@ -95,6 +99,7 @@ func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
 		fences: make(map[uint64]check.Fence), standing: make(map[standing]int), crews: make(map[pbs.JobID]crew), asked: make(map[check.Wish]int),
+		unfit: make(map[pbs.HostName]bool), waitingNow: make(map[pbs.JobID]int),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	for i := range c.Size.Servers {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/state"
 )
 
@@ -24,7 +25,7 @@ const (
 // notStarted counts a start of the job that has come to nothing: against the host whose fault it
 // was, else against the job. What one subjob has met its whole array avoids.
 func notStarted(tx *state.Tx, m Meta, j *state.Job, fault pbs.HostName, why string) {
-	if fault == "" {
+	if fault == "" || planted.Bug == planted.SickHostsDraw {
 		j.FailedRuns++
 		return
 	}

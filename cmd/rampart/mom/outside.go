@@ -29,6 +29,8 @@ type Outside struct {
 	Tasks  func(ctx context.Context) (net.Listener, error)
 	// NoSync spares the disk, for tests.
 	NoSync bool
+	// Fault may fail any step of a change of what the mom keeps, for tests: see spool.Options.
+	Fault func(step, path string) error
 	// SwitchUser runs jobs as their owners.
 	SwitchUser bool
 }

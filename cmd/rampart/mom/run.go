@@ -154,7 +154,7 @@ func (d *daemon) openMom() (err error) {
 		Address: d.config.Address(), GossipAddress: d.config.Gossip,
 		Adopt: !d.options.KillJobs, HighRes: home.HighRes(),
 		Reporter: d.asker.Report(), Objects: d.asker.Batch().List, ConfFile: confFile(), Sisters: d.sisters, Socket: d.outside.Socket, System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe, Mover: d.mover, Cgroups: d.outside.Cgroups,
-		Registry: d.metrics, NoSync: d.outside.NoSync,
+		Registry: d.metrics, NoSync: d.outside.NoSync, Fault: d.outside.Fault,
 		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: os.Getpid(), Logger: d.options.Logger,
 	})
 	return err
