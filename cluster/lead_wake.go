@@ -6,6 +6,7 @@ import (
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/pause"
 )
 
 // routeRest is between the ticks that route many jobs.
@@ -27,10 +28,10 @@ func (r *Replica) wake(ctx context.Context) {
 			r.cfg.Logger.Warn("wake jobs that are due", "err", err)
 		}
 		if err == nil && routing {
-			rest(ctx, routeRest)
+			pause.For(ctx, routeRest)
 			continue
 		}
-		rest(ctx, retryEvery)
+		pause.For(ctx, retryEvery)
 	}
 }
 
@@ -43,7 +44,7 @@ func awaitDue(ctx context.Context, changed <-chan struct{}, left time.Duration) 
 	case <-ctx.Done():
 	case <-timer.C:
 	case <-changed:
-		rest(ctx, min(left, retryEvery))
+		pause.For(ctx, min(left, retryEvery))
 	}
 }
 
@@ -64,11 +65,4 @@ func (r *Replica) routing() bool {
 		}
 	}
 	return false
-}
-
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

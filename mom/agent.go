@@ -17,7 +17,6 @@ import (
 	"rampart/mom/task"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
-	"rampart/transport/daylog"
 )
 
 // savesAtOnce bounds the tasks of one delivery that are being saved.
@@ -99,7 +98,7 @@ func (m *Mom) void(err error) bool {
 	case errors.Is(err, spool.ErrOldTerm):
 		return true
 	}
-	m.lines.system(daylog.Error, "Deliver", err.Error())
+	m.lines.system(pbs.LogError, "Deliver", err.Error())
 	return false
 }
 
@@ -202,7 +201,7 @@ func (m *Mom) runJob(l *life, k spool.TaskKey, run *api.RunJob, lapse uint64) er
 	r, err := m.newTask(l, k, run, lapse)
 	if err != nil {
 		text := fmt.Sprintf("cannot save job: %v", err)
-		m.lines.Job(daylog.Error, k.Job, text)
+		m.lines.Job(pbs.LogError, k.Job, text)
 		return pbs.Errorf(pbs.SystemError, "%s: %s", m.config.Host, text)
 	}
 	if !l.start(r, task.Accept{}) {
@@ -254,7 +253,7 @@ func attrs(list []*api.Attribute) task.Attrs {
 func (m *Mom) killJob(ctx context.Context, l *life, k spool.TaskKey, kill *api.KillJob) error {
 	if l.task(k) == nil {
 		return l.spool.Append(spool.Fact{Task: k, Ended: &spool.Ended{
-			ExitStatus: task.ExitAborted, NeverStarted: true, Comment: "the mom does not know the run",
+			ExitStatus: pbs.ExitAborted, NeverStarted: true, Comment: "the mom does not know the run",
 		}})
 	}
 	return l.tell(ctx, k, task.Kill{Left: kill.GetLeft(), Killing: task.Killing{
@@ -263,8 +262,8 @@ func (m *Mom) killJob(ctx context.Context, l *life, k spool.TaskKey, kill *api.K
 }
 
 func (m *Mom) signalJob(ctx context.Context, l *life, k spool.TaskKey, name string) error {
-	m.lines.Job(daylog.Debug, k.Job, "signal job request received")
-	m.lines.Job(daylog.Admin, k.Job, "signal job with "+name)
+	m.lines.Job(pbs.LogDebug, k.Job, "signal job request received")
+	m.lines.Job(pbs.LogAdmin, k.Job, "signal job with "+name)
 	return l.tell(ctx, k, task.Signal{Name: name})
 }
 
@@ -274,7 +273,7 @@ func (m *Mom) messageJob(l *life, k spool.TaskKey, msg *api.MessageJob) error {
 	if r == nil {
 		return pbs.Refuse(pbs.UnknownJob)
 	}
-	m.lines.Job(daylog.Debug, k.Job, "message job request received")
+	m.lines.Job(pbs.LogDebug, k.Job, "message job request received")
 	return r.Write(msg.GetText(), msg.GetOutput(), msg.GetError())
 }
 
@@ -283,7 +282,7 @@ func (m *Mom) forgetJob(ctx context.Context, l *life, k spool.TaskKey) error {
 	if r == nil {
 		return nil
 	}
-	m.lines.Job(daylog.Debug, k.Job, "delete job request received")
+	m.lines.Job(pbs.LogDebug, k.Job, "delete job request received")
 	if t := r.Task(); t.State() == task.Ended {
 		l.last.keep(t, time.Now())
 	}

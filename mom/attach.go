@@ -13,6 +13,7 @@ import (
 	"rampart/mom/task"
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 const (
@@ -79,7 +80,7 @@ func (l *life) attach(ctx context.Context, r *task.Runner) (net.Conn, error) {
 		case !starting:
 			return nil, pbs.Refuse(pbs.BadState)
 		}
-		if !wait(ctx, 20*time.Millisecond) {
+		if !pause.For(ctx, 20*time.Millisecond) {
 			return nil, connect.NewError(connect.CodeUnavailable, errors.New("the job has not started yet"))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
+	"rampart/transport/pause"
 )
 
 // cgroupsHook is the built-in hook whose attributes and configuration steer the cgroups.
@@ -37,7 +37,7 @@ func (m *Mom) newCgroups() (*cgroup.Manager, error) {
 	}
 	options := *o
 	options.Host, options.Dir = m.config.Host, m.config.path("mom_priv", "cgroups")
-	options.Warn = func(text string) { m.lines.write(daylog.Error, "Hook", cgroupsHook, text) }
+	options.Warn = func(text string) { m.lines.write(pbs.LogError, "Hook", cgroupsHook, text) }
 	if options.Find == nil {
 		options.Find = func() (cgroup.Tree, error) { return cgroup.FindTree("/", m.settings.Load().cgroupParent) }
 	}
@@ -56,13 +56,13 @@ func (m *Mom) steer(store *hook.Store) {
 		s.Events = h.Events()
 		config, err := store.Config(&h)
 		if err != nil {
-			m.lines.write(daylog.Error, "Hook", cgroupsHook, err.Error())
+			m.lines.write(pbs.LogError, "Hook", cgroupsHook, err.Error())
 			return
 		}
 		s.Config = config
 	}
 	if err := m.config.keeper.Set(s); err != nil {
-		m.lines.write(daylog.Error, "Hook", cgroupsHook, err.Error())
+		m.lines.write(pbs.LogError, "Hook", cgroupsHook, err.Error())
 	}
 }
 
@@ -111,7 +111,7 @@ func (k kept) prepare(ctx context.Context, t task.Task) (cgroup.Room, error) {
 	if err == nil {
 		return room, nil
 	}
-	k.mom.lines.Job(daylog.Error, t.Key.Job, err.Error())
+	k.mom.lines.Job(pbs.LogError, t.Key.Job, err.Error())
 	if h, ok := k.life.hooks.store.Named(cgroupsHook); ok && h.Fails("offline_vnodes") {
 		k.life.offlined.Store(true)
 		k.append(t.Key, &spool.Hook{Name: cgroupsHook, Offline: offlined(cgroupsHook)})
@@ -154,10 +154,10 @@ func (k kept) Ending(ctx context.Context, t task.Task) []spool.Used {
 
 func (k kept) survivors(t task.Task, left int, err error) {
 	if left > 0 {
-		k.mom.lines.Job(daylog.Error, t.Key.Job, fmt.Sprintf("%d processes in the job's cgroup survived SIGKILL", left))
+		k.mom.lines.Job(pbs.LogError, t.Key.Job, fmt.Sprintf("%d processes in the job's cgroup survived SIGKILL", left))
 	}
 	if err != nil {
-		k.mom.lines.Job(daylog.Error, t.Key.Job, err.Error())
+		k.mom.lines.Job(pbs.LogError, t.Key.Job, err.Error())
 	}
 }
 
@@ -170,7 +170,7 @@ func (k kept) Resizing(ctx context.Context, t task.Task) error {
 		return nil
 	}
 	if err := k.keeper.Resize(want(t, k.mom.config.Host)); err != nil {
-		k.mom.lines.Job(daylog.Error, t.Key.Job, "Cannot resize the job: "+err.Error())
+		k.mom.lines.Job(pbs.LogError, t.Key.Job, "Cannot resize the job: "+err.Error())
 		return fmt.Errorf("%w: %w", err, task.ErrHook)
 	}
 	return nil
@@ -221,7 +221,7 @@ func (m *Mom) keepCgroups(ctx context.Context, l *life) {
 			m.config.Logger.Warn("cgroups not removed", "err", err)
 		}
 		for _, job := range ended {
-			m.lines.write(daylog.Admin, "Hook", cgroupsHook, "removed what was left of "+job)
+			m.lines.write(pbs.LogAdmin, "Hook", cgroupsHook, "removed what was left of "+job)
 		}
 		if h, ok := l.hooks.store.Named(cgroupsHook); ok && time.Since(told) >= max(h.Seconds("freq"), 2*time.Minute) && k.acts("exechost_periodic") {
 			told = time.Now()
@@ -229,7 +229,7 @@ func (m *Mom) keepCgroups(ctx context.Context, l *life) {
 				k.append(spool.TaskKey{}, &spool.Hook{Name: cgroupsHook, Clear: offlined(cgroupsHook)})
 			}
 		}
-		if !wait(ctx, sweepEvery) {
+		if !pause.For(ctx, sweepEvery) {
 			return
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // discardFor bounds what is done about folders of the owner when a checkpoint is dropped.
@@ -22,12 +21,12 @@ const discardFor = 10 * time.Second
 // checkpointJob has a job checkpointed and ended, or drops what is kept of its checkpoint.
 func (m *Mom) checkpointJob(ctx context.Context, l *life, k spool.TaskKey, order *api.CheckpointJob) error {
 	if order.GetDiscard() {
-		m.lines.Job(daylog.Debug, k.Job, "drop checkpoint request received")
+		m.lines.Job(pbs.LogDebug, k.Job, "drop checkpoint request received")
 		ctx, cancel := context.WithTimeout(ctx, discardFor)
 		defer cancel()
 		return l.site.DiscardCheckpoint(ctx, k, !l.here(k.Job))
 	}
-	m.lines.Job(daylog.Debug, k.Job, "hold job request received")
+	m.lines.Job(pbs.LogDebug, k.Job, "hold job request received")
 	s := m.settings.Load()
 	return l.tell(ctx, k, task.Checkpoint{Able: s.CheckpointAbort != nil, Joint: s.Checkpoint != nil})
 }

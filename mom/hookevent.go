@@ -16,7 +16,6 @@ import (
 	"rampart/mom/hook"
 	"rampart/mom/task"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // outcome is hook.Outcome with defaults.
@@ -69,14 +68,14 @@ func (r hookRunner) owner(ctx context.Context, t task.Task) (*hook.User, string,
 
 // hookLine writes what a script logs.
 func (m *Mom) hookLine(l hook.Line) {
-	event, class, object := daylog.System|daylog.Admin, "Hook", pythonDaemon
+	event, class, object := pbs.LogSystem|pbs.LogAdmin, "Hook", pythonDaemon
 	switch {
 	case l.Job != "":
-		event, class, object = daylog.Job, "Job", l.Job
+		event, class, object = pbs.LogJob, "Job", l.Job
 	case l.Level <= 3:
-		event |= daylog.Error
+		event |= pbs.LogError
 	}
-	if err := m.log.WriteAs(pythonDaemon, time.Now(), event|daylog.Force, class, object, l.Text); err != nil {
+	if err := m.log.WriteAs(pythonDaemon, time.Now(), event|pbs.LogForce, class, object, l.Text); err != nil {
 		m.config.Logger.Error("log line not written", "line", l.Text, "err", err)
 	}
 }

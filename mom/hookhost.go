@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/hook"
 	"rampart/mom/spool"
 	"rampart/mom/task"
-	"rampart/transport/daylog"
 )
 
 // hooksLookEvery is how often it is looked which hooks of the host are due.
@@ -124,7 +124,7 @@ func (r hookRunner) periodic(ctx context.Context, h hook.Hook) {
 		}
 		if used := r.usedOf(edits); len(used) > 0 {
 			if err := run.Tell(ctx, task.Hooked{Used: used}); err != nil && ctx.Err() == nil {
-				r.mom.lines.Job(daylog.Error, run.Task().Key.Job, "resources_used of hook "+h.Name+": "+err.Error())
+				r.mom.lines.Job(pbs.LogError, run.Task().Key.Job, "resources_used of hook "+h.Name+": "+err.Error())
 			}
 		}
 		wishes, key := &spool.Hook{Name: h.Name}, run.Task().Key

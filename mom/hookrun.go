@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/hook"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 	"rampart/mom/task"
-	"rampart/transport/daylog"
 )
 
 // hookRunner runs the hooks of a host, and sends what they want to the servers.
@@ -87,7 +87,7 @@ func (r hookRunner) Patience(events ...string) time.Duration {
 // job goes back to the queue unless the hook, or the event, wants it deleted. A program besides
 // the job's first is just not started.
 func (r hookRunner) refused(t *task.Task, event string, out outcome) error {
-	r.mom.lines.Job(daylog.Job, t.Key.Job, out.Message)
+	r.mom.lines.Job(pbs.LogJob, t.Key.Job, out.Message)
 	r.sendVnodes(t.Key, out) // before the run is over: of its vnodes it may say more than of others
 	wishes := r.wishesFor(t, out.Rejected.Name, out)
 	if out.Failure != "" {
@@ -143,7 +143,7 @@ func (r hookRunner) At(ctx context.Context, event string, t task.Task, pid int) 
 		return err
 	}
 	if out.Rejected != nil {
-		r.mom.lines.Job(daylog.Job, t.Key.Job, out.Message)
+		r.mom.lines.Job(pbs.LogJob, t.Key.Job, out.Message)
 		r.sendVnodes(t.Key, out)
 		return fmt.Errorf("%s: %w", out.Message, task.ErrHook)
 	}
@@ -164,7 +164,7 @@ func (r hookRunner) Terminating(ctx context.Context, t task.Task) error {
 		r.send(&t, out)
 		return nil
 	}
-	r.mom.lines.Job(daylog.Job, t.Key.Job, out.Message)
+	r.mom.lines.Job(pbs.LogJob, t.Key.Job, out.Message)
 	r.sendVnodes(t.Key, out)
 	wishes := r.wishesFor(&t, out.Rejected.Name, out)
 	wishes.Kept, wishes.Why = []spool.TaskKey{t.Key}, out.why("execjob_preterm")
@@ -217,7 +217,7 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 			}
 		}
 		if err != nil { // it was complete, and is no reason to go on without it
-			m.lines.write(daylog.Error, "Hook", h.Name, err.Error())
+			m.lines.write(pbs.LogError, "Hook", h.Name, err.Error())
 			run.Broken = err
 		}
 		runs = append(runs, run)
@@ -229,11 +229,11 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 	for _, n := range out.Notes {
 		switch n.Kind {
 		case hook.NoteVerdict:
-			m.lines.write(daylog.Debug2, "Hook", n.Object, n.Text)
+			m.lines.write(pbs.LogDebug2, "Hook", n.Object, n.Text)
 		case hook.NoteMessage:
-			m.lines.write(daylog.Debug3, "Hook", n.Object, n.Text)
+			m.lines.write(pbs.LogDebug3, "Hook", n.Object, n.Text)
 		case hook.NoteFault:
-			m.lines.system(daylog.Error|daylog.Force, "pbs_python", n.Text)
+			m.lines.system(pbs.LogError|pbs.LogForce, "pbs_python", n.Text)
 		}
 	}
 	return outcome{out}

@@ -8,9 +8,9 @@ import (
 
 	"connectrpc.com/connect"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/hook"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // momHooks are the hooks of a host; the lock is that of changes.
@@ -43,7 +43,7 @@ func (m *Mom) SetHooks(ctx context.Context, r *connect.Request[api.SetHooksReque
 	defer l.hooks.Unlock()
 	change, err := l.hooks.store.Set(manifest(req), contents)
 	if err != nil {
-		m.lines.write(daylog.Error, "Hook", "SetHooks", err.Error())
+		m.lines.write(pbs.LogError, "Hook", "SetHooks", err.Error())
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
 	if len(change.Missing) > 0 {
@@ -69,10 +69,10 @@ func (m *Mom) noteHooks(l *life, c hook.Change) (sent []string) {
 		sent = append(l.hooks.store.Names(), resourceFile)
 	}
 	for _, name := range sent {
-		m.lines.write(daylog.Debug, "Hook", name, copyHook)
+		m.lines.write(pbs.LogDebug, "Hook", name, copyHook)
 	}
 	for _, name := range c.Deleted {
-		m.lines.write(daylog.Debug, "Hook", name, deleteHook)
+		m.lines.write(pbs.LogDebug, "Hook", name, deleteHook)
 	}
 	return sent
 }

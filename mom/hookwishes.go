@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/mom/hook"
 	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 func offlined(hook string) string { return "offlined by hook '" + hook + "' due to hook error" }
@@ -185,14 +185,14 @@ func hookAttrs(list []spool.HookAttr) []*api.Attribute {
 
 // reboot restarts the host at the wish of a hook; without privileges it is only noted.
 func (m *Mom) reboot(ctx context.Context, command string) {
-	m.lines.write(daylog.System, "Hook", "reboot", "a hook restarts this host: "+command)
+	m.lines.write(pbs.LogSystem, "Hook", "reboot", "a hook restarts this host: "+command)
 	if !m.config.SwitchUser {
 		return
 	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.WaitDelay = time.Second // what it leaves behind holds nobody
 	if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		m.lines.write(daylog.Error, "Hook", "reboot", fmt.Sprintf("%s: %v %s", command, err, out))
+		m.lines.write(pbs.LogError, "Hook", "reboot", fmt.Sprintf("%s: %v %s", command, err, out))
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/task"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // keepLease renews the lease. After renewals that failed the servers may have given the
@@ -75,7 +74,7 @@ func (m *Mom) renewed(ctx context.Context, l *life, sent time.Duration, seconds 
 		return err
 	}
 	if l.known() {
-		m.lines.system(daylog.System, string(m.config.Host), "no server was heard of in time: the jobs that ran are over")
+		m.lines.system(pbs.LogSystem, string(m.config.Host), "no server was heard of in time: the jobs that ran are over")
 	}
 	l.lapsed.Store(true)
 	m.registerAgain()

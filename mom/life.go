@@ -14,7 +14,6 @@ import (
 	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // life is what exists while Run lasts.
@@ -55,7 +54,7 @@ func (m *Mom) begin(ctx context.Context) (*life, error) {
 	}
 	sp, err := spool.Open(options)
 	if err != nil {
-		m.lines.system(daylog.Error, "spool", err.Error())
+		m.lines.system(pbs.LogError, "spool", err.Error())
 		return nil, err
 	}
 	l := &life{
@@ -98,7 +97,7 @@ func (m *Mom) endStrays() error {
 		return fmt.Errorf("end the jobs of an earlier mom: %w", err)
 	}
 	if n > 0 {
-		m.lines.system(daylog.Admin, string(m.config.Host), fmt.Sprintf("the memory of this mom is new: ended %d jobs that it does not know", n))
+		m.lines.system(pbs.LogAdmin, string(m.config.Host), fmt.Sprintf("the memory of this mom is new: ended %d jobs that it does not know", n))
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (m *Mom) load() error {
 		_, err = m.config.vnodes()
 	}
 	if err != nil {
-		m.lines.system(daylog.Error, "read_config", err.Error())
+		m.lines.system(pbs.LogError, "read_config", err.Error())
 		return fmt.Errorf("read mom configuration: %w", err)
 	}
 	m.settings.Store(&s)
@@ -133,7 +133,7 @@ func (m *Mom) Run(ctx context.Context) error {
 		return err
 	}
 	defer m.end(l, cancel)
-	m.lines.system(daylog.System, string(m.config.Host), fmt.Sprintf("mom started, pid = %d", m.config.PID))
+	m.lines.system(pbs.LogSystem, string(m.config.Host), fmt.Sprintf("mom started, pid = %d", m.config.PID))
 	if err := m.resume(l); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (m *Mom) Run(ctx context.Context) error {
 			m.endJobs(ctx, l)
 		}
 	}
-	m.lines.system(daylog.System, string(m.config.Host), "Is down")
+	m.lines.system(pbs.LogSystem, string(m.config.Host), "Is down")
 	return nil
 }
 

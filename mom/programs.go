@@ -14,7 +14,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/task"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 const (
@@ -32,7 +31,7 @@ func (s sister) Spawn(ctx context.Context, r *connect.Request[api.SpawnRequest])
 		return nil, err
 	}
 	if t := runner.Task(); t.Behind(r.Msg.GetAssignment()) {
-		s.lines.Job(daylog.Job, t.Key.Job, "job reliably started but missing updated nodes list. Try spawn() again later.")
+		s.lines.Job(pbs.LogJob, t.Key.Job, "job reliably started but missing updated nodes list. Try spawn() again later.")
 		return nil, pbs.Errorf(pbs.BadState, "%s: the job's new assignment has not come yet", s.config.Host)
 	}
 	id, err := spawn(ctx, runner, task.Spawn{

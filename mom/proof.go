@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/spool"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // proofRounds is how often a host has to write, sync, fork and execute without a failure before it counts as
@@ -82,9 +82,9 @@ func (m *Mom) prove(ctx context.Context, l *life) {
 		return
 	}
 	if err != nil {
-		m.lines.system(daylog.Error, string(m.config.Host), "starts in a row have failed, and the host cannot start jobs: "+err.Error())
+		m.lines.system(pbs.LogError, string(m.config.Host), "starts in a row have failed, and the host cannot start jobs: "+err.Error())
 	} else {
-		m.lines.system(daylog.System, string(m.config.Host), "starts in a row have failed, and the host can start jobs again")
+		m.lines.system(pbs.LogSystem, string(m.config.Host), "starts in a row have failed, and the host can start jobs again")
 	}
 	l.proof.end(number, err)
 	if err == nil {

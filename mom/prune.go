@@ -14,7 +14,6 @@ import (
 	"rampart/mom/task"
 	"rampart/transport"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // pruneFor bounds what a mother superior waits for the servers to commit a pruning. They withdraw one
@@ -36,7 +35,7 @@ func (s jobSource) Objects(ctx context.Context, kind, name string, yield func(ho
 	}
 	wishes, err := readWishes(name)
 	if err != nil {
-		s.runner.mom.lines.Job(daylog.Error, s.task.Key.Job, "cannot prune: "+err.Error())
+		s.runner.mom.lines.Job(pbs.LogError, s.task.Key.Job, "cannot prune: "+err.Error())
 		return err
 	}
 	reply, err := s.runner.askPrune(ctx, s.task, wishes, true)
@@ -87,7 +86,7 @@ func (r hookRunner) askPrune(ctx context.Context, t task.Task, wishes []hook.Rel
 			if !good {
 				word = "fail"
 			}
-			r.mom.lines.Node(daylog.Debug, t.Key.Job, fmt.Sprintf("job node_list_%s: node %s", word, h.Name))
+			r.mom.lines.Node(pbs.LogDebug, t.Key.Job, fmt.Sprintf("job node_list_%s: node %s", word, h.Name))
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, pruneFor)
@@ -95,18 +94,18 @@ func (r hookRunner) askPrune(ctx context.Context, t task.Task, wishes []hook.Rel
 	reply, err := r.mom.config.Reporter.Prune(ctx, connect.NewRequest(req))
 	if err != nil {
 		err = transport.FromWire(err)
-		r.mom.lines.Job(daylog.Error, t.Key.Job, "cannot prune: "+err.Error())
+		r.mom.lines.Job(pbs.LogError, t.Key.Job, "cannot prune: "+err.Error())
 		return nil, err
 	}
 	out := reply.Msg
 	for _, line := range out.GetLines() {
-		r.mom.lines.Job(daylog.Debug2, t.Key.Job, line)
+		r.mom.lines.Job(pbs.LogDebug2, t.Key.Job, line)
 	}
 	if out.GetDetail() != "" {
-		r.mom.lines.Job(daylog.Debug, t.Key.Job, out.GetDetail())
+		r.mom.lines.Job(pbs.LogDebug, t.Key.Job, out.GetDetail())
 	}
 	if !out.GetGranted() && len(out.GetLines()) == 0 {
-		r.mom.lines.Job(daylog.Debug2, t.Key.Job, "cannot prune: "+out.GetWhy())
+		r.mom.lines.Job(pbs.LogDebug2, t.Key.Job, "cannot prune: "+out.GetWhy())
 	}
 	return out, nil
 }
@@ -125,10 +124,10 @@ func (r hookRunner) prune(ctx context.Context, t task.Task, wishes []hook.Releas
 		return fmt.Errorf("release vnodes: %w", pbs.Refuse(pbs.UnknownJob))
 	}
 	if reply.GetChanged() {
-		r.mom.lines.Job(daylog.Job, t.Key.Job, "pruned from exec_vnode="+t.Attrs.Get("exec_vnode"))
+		r.mom.lines.Job(pbs.LogJob, t.Key.Job, "pruned from exec_vnode="+t.Attrs.Get("exec_vnode"))
 		for _, a := range reply.GetAttributes() {
 			if a.GetName() == "exec_vnode" {
-				r.mom.lines.Job(daylog.Job, t.Key.Job, "pruned to exec_vnode="+a.GetValue())
+				r.mom.lines.Job(pbs.LogJob, t.Key.Job, "pruned to exec_vnode="+a.GetValue())
 			}
 		}
 		if _, err := runner.Await(ctx, func(t task.Task) bool { return t.Assignment.Number >= reply.GetNumber() }); err != nil {

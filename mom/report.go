@@ -15,7 +15,7 @@ import (
 	"rampart/mom/spool"
 	"rampart/mom/task"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
+	"rampart/transport/pause"
 )
 
 const (
@@ -34,10 +34,10 @@ func (m *Mom) keepRegistered(ctx context.Context, l *life) {
 		err := m.register(ctx, l)
 		if err != nil && ctx.Err() == nil {
 			m.config.Logger.Warn("not registered", "err", err)
-			m.lines.system(daylog.System, "register", err.Error())
+			m.lines.system(pbs.LogSystem, "register", err.Error())
 		}
 		if err != nil {
-			if !wait(ctx, registerAgainAfter) {
+			if !pause.For(ctx, registerAgainAfter) {
 				return
 			}
 			continue
@@ -47,17 +47,6 @@ func (m *Mom) keepRegistered(ctx context.Context, l *life) {
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -84,7 +73,7 @@ func (m *Mom) register(ctx context.Context, l *life) error {
 	l.lapsed.Store(false)
 	l.hooks.greeted.Store(false)
 	l.once.Do(func() {
-		m.lines.system(daylog.System, string(m.config.Host), "registered with the servers")
+		m.lines.system(pbs.LogSystem, string(m.config.Host), "registered with the servers")
 		close(l.registered)
 	})
 	return nil
@@ -185,7 +174,7 @@ func (m *Mom) sendFacts(ctx context.Context, l *life) {
 		if err != nil && ctx.Err() == nil {
 			m.config.Logger.Warn("facts not acknowledged", "first", facts[0].Seq, "err", err)
 		}
-		if (err != nil || !acked) && !wait(ctx, factsAgainAfter) {
+		if (err != nil || !acked) && !pause.For(ctx, factsAgainAfter) {
 			return
 		}
 	}
@@ -265,7 +254,7 @@ func used(list []spool.Used) []*api.Attribute {
 func (m *Mom) keepSampling(ctx context.Context, l *life) {
 	known := make(map[spool.TaskKey]bool)
 	pushed, told := time.Now(), map[string]string{}
-	for wait(ctx, pollEvery) {
+	for pause.For(ctx, pollEvery) {
 		live := m.sample(ctx, l)
 		now, fresh := make(map[spool.TaskKey]bool, len(live)), false
 		for _, t := range live {

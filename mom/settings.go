@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/task"
 	"rampart/transport/daylog"
 )
@@ -172,7 +173,7 @@ func (s *settings) tell(lines lines) {
 		n    time.Duration
 	}{{"sister_join_job_alarm", s.JoinAlarm}, {"job_launch_delay", s.LaunchDelay}} {
 		if w.n > 0 {
-			lines.system(daylog.System, w.name, strconv.Itoa(int(w.n/time.Second)))
+			lines.system(pbs.LogSystem, w.name, strconv.Itoa(int(w.n/time.Second)))
 		}
 	}
 }

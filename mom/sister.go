@@ -14,7 +14,6 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
-	"rampart/transport/daylog"
 )
 
 // Sisters gives the client of the mom of a host, which is expected at HOST:PORT.
@@ -52,7 +51,7 @@ func (s sister) Join(ctx context.Context, r *connect.Request[api.JoinRunRequest]
 	switch {
 	case err != nil:
 		return nil, connect.NewError(connect.CodeUnavailable, err)
-	case t.State() != task.Running && t.Result != nil && t.Result.ExitStatus == task.ExitBadRestart:
+	case t.State() != task.Running && t.Result != nil && t.Result.ExitStatus == pbs.ExitBadRestart:
 		return nil, pbs.Errorf(pbs.BoundElsewhere, "%s: %s", s.config.Host, t.Result.Comment)
 	case t.Part.Why.Has(task.HooksRefused) && t.Result != nil:
 		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Result.Comment)
@@ -100,13 +99,13 @@ func (s sister) take(req *api.JoinRunRequest, hosts []task.Host) (*task.Runner, 
 	r := task.NewRunner(l.site, t)
 	if err := r.Save(); err != nil {
 		text := fmt.Sprintf("cannot save job: %v", err)
-		s.lines.Job(daylog.Error, k.Job, text)
+		s.lines.Job(pbs.LogError, k.Job, text)
 		return nil, errors.Join(pbs.Errorf(pbs.SystemError, "%s: %s", s.config.Host, text), l.spool.Drop(k))
 	}
 	if !l.start(r, task.Accept{}) {
 		return nil, connect.NewError(connect.CodeUnavailable, errors.Join(errEnding, l.spool.Drop(k)))
 	}
-	s.lines.Job(daylog.Job, k.Job, fmt.Sprintf("JOIN_JOB as node %d", t.Node()))
+	s.lines.Job(pbs.LogJob, k.Job, fmt.Sprintf("JOIN_JOB as node %d", t.Node()))
 	return r, nil
 }
 

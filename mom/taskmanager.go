@@ -19,7 +19,7 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
-	"rampart/transport/daylog"
+	"rampart/transport/pause"
 )
 
 const (
@@ -213,7 +213,7 @@ func (m *Mom) followAt(ctx context.Context, runner *task.Runner, out *api.Output
 			return err
 		case time.Since(heard) > followFor || runner.Task().Over():
 			return fmt.Errorf("program %d at %s: %w", out.GetProgram(), out.GetHost(), err)
-		case !wait(ctx, followAgain):
+		case !pause.For(ctx, followAgain):
 			return ctx.Err()
 		}
 	}
@@ -298,6 +298,6 @@ func (s taskManager) Attach(ctx context.Context, r *connect.Request[api.AttachRe
 	if err := runner.Tell(ctx, task.Attach{Handle: h}); err != nil {
 		return nil, err
 	}
-	s.lines.Job(daylog.Job, runner.Task().Key.Job, fmt.Sprintf("attached session %d", h.Session))
+	s.lines.Job(pbs.LogJob, runner.Task().Key.Job, fmt.Sprintf("attached session %d", h.Session))
 	return connect.NewResponse(&api.AttachReply{}), nil
 }

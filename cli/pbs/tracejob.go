@@ -109,22 +109,17 @@ func newTrace(env *cli.Env, opts *cli.Options) (t *trace, fault []string) {
 		t.count = 0
 	}
 	for _, f := range opts.All("f") {
-		bits, ok := traceEvents[strings.ToLower(f)]
+		bits, ok := pbs.LogEvents[strings.ToLower(f)]
+		t.skip |= uint64(bits)
 		if !ok {
-			var err error
-			if bits, err = strconv.ParseUint(strings.TrimPrefix(f, "0x"), 16, 32); err != nil {
+			number, err := strconv.ParseUint(strings.TrimPrefix(f, "0x"), 16, 32)
+			if err != nil {
 				return t, []string{"illegal -f value"}
 			}
+			t.skip |= number
 		}
-		t.skip |= bits
 	}
 	return t, nil
-}
-
-// traceEvents are the names of events (specification: logs section 1).
-var traceEvents = map[string]uint64{
-	"error": 1, "system": 2, "admin": 4, "job": 8, "job_usage": 0x10, "security": 0x20, "sched": 0x40, "debug": 0x80,
-	"debug2": 0x100, "resv": 0x200, "debug3": 0x400, "debug4": 0x800, "force": 0x8000,
 }
 
 // A message is one line of a log about the job.

@@ -14,6 +14,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 const (
@@ -65,7 +66,7 @@ func (t *Teller) Run(ctx context.Context) error {
 			return nil
 		case <-changed:
 			timer.Stop()
-			if !sleep(ctx, tellRest) {
+			if !pause.For(ctx, tellRest) {
 				return nil
 			}
 		case <-timer.C:

@@ -9,10 +9,10 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
-	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 const (
@@ -45,7 +45,7 @@ func (r *Releases) Run(ctx context.Context) error {
 		changed := r.opts.Source.Changed()
 		r.look(ctx)
 		if len(r.seen) > 0 {
-			if !sleep(ctx, releaseTick) {
+			if !pause.For(ctx, releaseTick) {
 				return nil
 			}
 			continue
@@ -135,18 +135,4 @@ func hostsOf(v *state.View, execHost string) (hosts []*api.RunHost, ported strin
 		}
 	}
 	return hosts, strings.Join(words, "+")
-}
-
-// usage reads resources_used of an answer; what is no resource is left out.
-func usage(list []*api.Attribute) (out resource.List) {
-	for _, a := range list {
-		name := a.GetResource()
-		if name == "" {
-			name = a.GetName()
-		}
-		if resource.ValidName(name) && a.GetValue() != "" {
-			out = out.Set(name, a.GetValue())
-		}
-	}
-	return out
 }

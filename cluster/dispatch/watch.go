@@ -14,6 +14,7 @@ import (
 	"rampart/fsm/planted"
 	"rampart/fsm/state"
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 // Watcher finds out which moms are silent. Leases and gossip make it suspicious,
@@ -81,7 +82,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	w.mu.Lock()
 	w.began = time.Now()
 	w.mu.Unlock()
-	if !sleep(ctx, grace) {
+	if !pause.For(ctx, grace) {
 		return nil
 	}
 	tick := time.NewTicker(lease)
@@ -224,15 +225,4 @@ func (w *Watcher) ping(ctx context.Context, address string, host pbs.HostName) e
 		return fmt.Errorf("%s answers as %s", address, got)
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

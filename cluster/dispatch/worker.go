@@ -11,8 +11,10 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 // A worker delivers the orders of one mom, one delivery at a time. It keeps no
@@ -78,7 +80,7 @@ func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 		case <-w.orders:
 		}
 		if w.modified() != before {
-			return sleep(ctx, min(d, firstBackoff))
+			return pause.For(ctx, min(d, firstBackoff))
 		}
 	}
 }
@@ -143,7 +145,7 @@ func (w *worker) confirm(ctx context.Context, req *api.DeliverRequest, reply *ap
 
 func confirmed(host pbs.HostName, a *api.Answer) *command.OrderConfirmed {
 	c := &command.OrderConfirmed{
-		Host: host, Order: pbs.OrderID(a.GetOrder()), Used: usage(a.GetUsed()), Present: usage(a.GetPresent()),
+		Host: host, Order: pbs.OrderID(a.GetOrder()), Used: resource.Told(api.Usage(a.GetUsed())), Present: resource.Told(api.Usage(a.GetPresent())),
 	}
 	if r := a.GetRefusal(); r != nil {
 		c.Refusal = &pbs.Error{Code: pbs.Code(r.GetCode()), Message: r.GetMessage()}

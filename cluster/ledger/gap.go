@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rampart/fsm/planted"
+	"rampart/transport/pause"
 )
 
 // How long the writer waits for records before it goes on without them and leaves
@@ -53,7 +54,7 @@ func (w *writer) closeGap(ctx context.Context, last uint64) error {
 		} else if waited >= w.patience() {
 			w.goWithout(last)
 		} else {
-			pause(ctx, retryAfter)
+			pause.For(ctx, retryAfter)
 		}
 	}
 	return nil

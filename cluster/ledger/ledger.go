@@ -12,8 +12,10 @@ import (
 	"connectrpc.com/connect"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
+	"rampart/transport/pause"
 )
 
 // A Log takes lines of the server log; transport/daylog's is one.
@@ -209,7 +211,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 		if err := w.step(ctx); err != nil && ctx.Err() == nil {
 			l.note(err)
 			l.report(err)
-			pause(ctx, retryAfter)
+			pause.For(ctx, retryAfter)
 		}
 		select {
 		case <-ctx.Done():
@@ -263,15 +265,12 @@ func (l *Ledger) takeSuspects() map[string]bool {
 	return days
 }
 
-// logError is the server log's event of internal errors.
-const logError = 0x0001
-
 // alarm says something that an administrator should know, in the structured log
 // and in the server log.
 func (l *Ledger) alarm(text, what string, value any) {
 	l.opts.Logger.Warn(text, what, value)
 	text = fmt.Sprintf("%s: %s %v", text, what, value)
-	l.report(l.opts.Log.Write(time.Now(), logError, "Svr", "accounting", text))
+	l.report(l.opts.Log.Write(time.Now(), pbs.LogError, "Svr", "accounting", text))
 }
 
 func (l *Ledger) report(err error) {
@@ -338,11 +337,4 @@ func lastRecord(events []state.Event) uint64 {
 		last = max(last, e.Record)
 	}
 	return last
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

@@ -3,22 +3,11 @@ package ledger
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
-)
-
-// The events of server log lines (specification: logs section 1).
-const (
-	logSystem   = 0x0002
-	logAdmin    = 0x0004
-	logJob      = 0x0008
-	logJobUsage = 0x0010
-	logDebug    = 0x0080
-	logDebug2   = 0x0100
 )
 
 // A line is one entry of the server log without time and daemon.
@@ -50,37 +39,37 @@ func lines(e state.Event, home string) []line {
 	}
 	switch e.Kind {
 	case state.HookFileSent:
-		return []line{{logDebug, "Req", "", "successfully sent hook file " + filepath.Join(home, "server_priv", "hooks", e.Object) + " to " + e.Text}}
+		return []line{{pbs.LogDebug, "Req", "", "successfully sent hook file " + filepath.Join(home, "server_priv", "hooks", e.Object) + " to " + e.Text}}
 	case state.HookFileDeleted:
-		return []line{{logDebug, "Req", "", "successfully deleted hook file " + e.Object + " from " + e.Text}}
+		return []line{{pbs.LogDebug, "Req", "", "successfully deleted hook file " + e.Object + " from " + e.Text}}
 	case state.HookAsked:
-		return []line{{logSystem, "Node", e.Object, e.Text}}
+		return []line{{pbs.LogSystem, "Node", e.Object, e.Text}}
 	case state.HookVnodeChanged, state.HookVnodeRefused:
-		return []line{{logDebug2, "Node", e.Object, e.Text}}
+		return []line{{pbs.LogDebug2, "Node", e.Object, e.Text}}
 	case state.HookNewsPending:
-		return []line{{logSystem, "Node", e.Object, e.Text}}
+		return []line{{pbs.LogSystem, "Node", e.Object, e.Text}}
 	case state.HostWentUp:
-		return []line{{logSystem, "Node", e.Object, "node up"}}
+		return []line{{pbs.LogSystem, "Node", e.Object, "node up"}}
 	case state.HostWentDown:
-		return []line{{logSystem, "Node", e.Object, join("node down", e.Text)}}
+		return []line{{pbs.LogSystem, "Node", e.Object, join("node down", e.Text)}}
 	case state.HostGivenUp:
-		return []line{{logSystem, "Node", e.Object, givenUpText(e)}}
+		return []line{{pbs.LogSystem, "Node", e.Object, givenUpText(e)}}
 	case state.VnodeLeft:
-		return []line{{logDebug2, "Node", e.Object, e.Text}}
+		return []line{{pbs.LogDebug2, "Node", e.Object, e.Text}}
 	case state.HostTroubled:
-		return []line{{logSystem, "Node", e.Object, troubleText(e)}}
+		return []line{{pbs.LogSystem, "Node", e.Object, troubleText(e)}}
 	case state.TrustChanged:
-		return []line{{logAdmin, "Svr", e.Object, e.Text}}
+		return []line{{pbs.LogAdmin, "Svr", e.Object, e.Text}}
 	case state.EpochBegan:
-		return []line{{logSystem | logAdmin, "Svr", e.Object, e.Text}}
+		return []line{{pbs.LogSystem | pbs.LogAdmin, "Svr", e.Object, e.Text}}
 	case state.LeaderChanged:
-		return []line{{logSystem, "Svr", e.Object, join("leader changed", e.Text)}}
+		return []line{{pbs.LogSystem, "Svr", e.Object, join("leader changed", e.Text)}}
 	case state.ObjectChanged:
 		class, object := "Svr", e.Object
 		if name, ok := strings.CutPrefix(e.Object, "hook "); ok {
 			class, object = "Hook", name
 		}
-		return []line{{logAdmin, class, object, e.Text + " at request of " + e.By.String()}}
+		return []line{{pbs.LogAdmin, class, object, e.Text + " at request of " + e.By.String()}}
 	default:
 		return nil
 	}
@@ -93,55 +82,55 @@ func jobLines(e state.Event) []line {
 	switch e.Kind {
 	case state.JobQueued:
 		return []line{
-			say(logDebug2, "enqueuing into "+string(j.Queue)+", state "+j.State.Letter()+" hop 1"),
-			say(logJob, "Job Queued at request of "+by+", owner = "+j.Owner.String()+
+			say(pbs.LogDebug2, "enqueuing into "+string(j.Queue)+", state "+j.State.Letter()+" hop 1"),
+			say(pbs.LogJob, "Job Queued at request of "+by+", owner = "+j.Owner.String()+
 				", job name = "+j.Name+", queue = "+string(j.Queue)),
 		}
 	case state.JobRun:
-		return []line{say(logJob, "Job Run at request of "+by+" on exec_vnode "+j.LastRun().ExecVnode)}
+		return []line{say(pbs.LogJob, "Job Run at request of "+by+" on exec_vnode "+j.LastRun().ExecVnode)}
 	case state.JobEnded:
 		return []line{
-			say(logDebug, "Obit received"),
-			say(logJobUsage, exitText(j)),
-			say(logDebug2, "dequeuing from "+string(j.Queue)+", state "+pbs.Exiting.Letter()), // whether history keeps it or not
+			say(pbs.LogDebug, "Obit received"),
+			say(pbs.LogJobUsage, j.ExitText(" ")),
+			say(pbs.LogDebug2, "dequeuing from "+string(j.Queue)+", state "+pbs.Exiting.Letter()), // whether history keeps it or not
 		}
 	case state.JobRequeued, state.JobRequeuedUnrun:
-		return []line{say(logJob, requeueText(e))}
+		return []line{say(pbs.LogJob, requeueText(e))}
 	case state.JobCheckpointed:
-		return []line{say(logJob, "Job checkpointed and ended "+onHosts(j.Checkpoint.Keepers()))}
+		return []line{say(pbs.LogJob, "Job checkpointed and ended "+onHosts(j.Checkpoint.Keepers()))}
 	case state.JobRestarted:
-		return []line{say(logJob, "Job restarted from its checkpoint "+onHosts(j.Hosts()))}
+		return []line{say(pbs.LogJob, "Job restarted from its checkpoint "+onHosts(j.Hosts()))}
 	case state.CheckpointMade:
-		return []line{say(logJob, "Job checkpointed "+onHosts(j.Hosts())+", it runs on")}
+		return []line{say(pbs.LogJob, "Job checkpointed "+onHosts(j.Hosts())+", it runs on")}
 	case state.CheckpointFailed:
-		return []line{say(logJob, "Job not checkpointed: "+e.Text)}
+		return []line{say(pbs.LogJob, "Job not checkpointed: "+e.Text)}
 	case state.JobDeleteAsked:
-		return []line{say(logJob, "Job to be deleted at request of "+by)}
+		return []line{say(pbs.LogJob, "Job to be deleted at request of "+by)}
 	case state.JobAborted:
-		return []line{say(logJob, e.Text)}
+		return []line{say(pbs.LogJob, e.Text)}
 	case state.JobAltered:
 		if e.Quiet {
 			return nil
 		}
-		return []line{say(logJob, "Job Modified at request of "+by)}
+		return []line{say(pbs.LogJob, "Job Modified at request of "+by)}
 	case state.JobHeld:
-		return []line{say(logJob, "Holds "+holdText(e)+" set at request of "+by)}
+		return []line{say(pbs.LogJob, "Holds "+holdText(e)+" set at request of "+by)}
 	case state.JobReleased:
-		return []line{say(logJob, "Holds "+holdText(e)+" released at request of "+by)}
+		return []line{say(pbs.LogJob, "Holds "+holdText(e)+" released at request of "+by)}
 	case state.JobSignaled:
-		return []line{say(logJob, "job signaled with "+e.Text+" by "+by)}
+		return []line{say(pbs.LogJob, "job signaled with "+e.Text+" by "+by)}
 	case state.JobRerunAsked:
-		return []line{say(logJob, "Job Rerun at request of "+by)}
+		return []line{say(pbs.LogJob, "Job Rerun at request of "+by)}
 	case state.JobMoved:
 		return []line{
-			say(logDebug2, "dequeuing from "+e.Object+", state "+j.State.Letter()),
-			say(logDebug2, "enqueuing into "+string(j.Queue)+", state "+j.State.Letter()+" hop 1"),
-			say(logJob, "Job moved to "+string(j.Queue)+movedBy(e)),
+			say(pbs.LogDebug2, "dequeuing from "+e.Object+", state "+j.State.Letter()),
+			say(pbs.LogDebug2, "enqueuing into "+string(j.Queue)+", state "+j.State.Letter()+" hop 1"),
+			say(pbs.LogJob, "Job moved to "+string(j.Queue)+movedBy(e)),
 		}
 	case state.JobRefused:
-		return []line{say(logJob, e.Text)}
+		return []line{say(pbs.LogJob, e.Text)}
 	case state.JobDequeued:
-		return []line{say(logDebug2, "dequeuing from "+string(j.Queue)+", state "+j.State.Letter())}
+		return []line{say(pbs.LogDebug2, "dequeuing from "+string(j.Queue)+", state "+j.State.Letter())}
 	default:
 		return nil
 	}
@@ -167,16 +156,6 @@ func troubleText(e state.Event) string {
 		return "node takes jobs again"
 	}
 	return "node takes no jobs: " + e.Text
-}
-
-func exitText(j *state.Job) string {
-	var b strings.Builder
-	status, _ := j.Exit()
-	b.WriteString("Exit_status=" + strconv.Itoa(int(status)))
-	for _, u := range j.LastRun().Used {
-		b.WriteString(" resources_used." + u.Name + "=" + u.Value)
-	}
-	return b.String()
 }
 
 func requeueText(e state.Event) string {

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"rampart/transport/pause"
 )
 
 // A found record is whole: its slot stands in the sidecar, and its line, with the
@@ -206,6 +208,6 @@ func (p *pace) read(ctx context.Context, n int) {
 	}
 	if p.bytes += n; p.bytes >= paceBytes {
 		p.bytes = 0
-		pause(ctx, pacePause)
+		pause.For(ctx, pacePause)
 	}
 }

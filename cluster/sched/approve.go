@@ -171,7 +171,7 @@ func (l *Loop) alter(ctx context.Context, said []verdict) {
 		})
 		switch {
 		case out.Refusal != nil:
-			l.log(logSched, "Job", string(id), "Not altered: "+out.Refusal.Message)
+			l.log(pbs.LogSched, "Job", string(id), "Not altered: "+out.Refusal.Message)
 		case err != nil:
 			l.fail(ctx, id, err)
 		}

@@ -67,7 +67,7 @@ func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached boo
 		return why, true
 	}
 	if why, reached = c.overLimit(j); reached {
-		c.log(logSched, id, why.Text())
+		c.log(pbs.LogSched, id, why.Text())
 		c.limiter.held[of] = why
 	}
 	return why, reached

@@ -126,7 +126,7 @@ const forever = time.Duration(math.MaxInt64)
 // cycle plans once and proposes the plan. It returns when the next one is due
 // even if nothing changes.
 func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
-	l.log(logDebug, "Req", "", "Starting Scheduling Cycle")
+	l.log(pbs.LogDebug, "Req", "", "Starting Scheduling Cycle")
 	defer timed(l.opts.Meter.cycle)()
 	l.opts.Meter.cycling.Store(true)
 	defer l.opts.Meter.cycling.Store(false)
@@ -142,14 +142,14 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		l.log(line.Event, "Job", string(line.Job), line.Text)
 	}
 	if plan.Late {
-		l.log(logSched, "Svr", "toolong", fmt.Sprintf("Leaving the scheduling cycle: Cycle duration of %d seconds has exceeded sched_cycle_length of %d seconds",
+		l.log(pbs.LogSched, "Svr", "toolong", fmt.Sprintf("Leaving the scheduling cycle: Cycle duration of %d seconds has exceeded sched_cycle_length of %d seconds",
 			time.Since(began)/time.Second, most/time.Second))
 	}
 	l.preempt(ctx, plan.Preempts)
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
 	due := min(l.comment(ctx, plan.Comments), l.pacer.due(plan))
-	l.log(logDebug, "Req", "", "Leaving Scheduling Cycle")
+	l.log(pbs.LogDebug, "Req", "", "Leaving Scheduling Cycle")
 	if plan.More {
 		return 0
 	}
@@ -225,12 +225,12 @@ func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) 
 		switch {
 		case out.Refusal != nil: // the plan was old: the next cycle sees why
 			l.opts.Meter.rejected.Inc()
-			l.log(logSched, "Job", string(s.Job), state.NotRunning+out.Refusal.Message)
+			l.log(pbs.LogSched, "Job", string(s.Job), state.NotRunning+out.Refusal.Message)
 		case err != nil:
 			l.fail(ctx, s.Job, err)
 		default:
 			l.opts.Meter.started.Inc()
-			l.log(logSched, "Job", string(s.Job), "Job run")
+			l.log(pbs.LogSched, "Job", string(s.Job), "Job run")
 		}
 	}
 }
@@ -243,11 +243,11 @@ func (l *Loop) resume(ctx context.Context, jobs []pbs.JobID) {
 		})
 		switch {
 		case out.Refusal != nil:
-			l.log(logSched, "Job", string(id), "Not resumed: "+out.Refusal.Message)
+			l.log(pbs.LogSched, "Job", string(id), "Not resumed: "+out.Refusal.Message)
 		case err != nil:
 			l.fail(ctx, id, err)
 		default:
-			l.log(logSched, "Job", string(id), "Job resumed")
+			l.log(pbs.LogSched, "Job", string(id), "Job resumed")
 		}
 	}
 }
@@ -270,11 +270,11 @@ func (l *Loop) preempt(ctx context.Context, all []Preempt) {
 			})
 			switch {
 			case out.Refusal != nil:
-				l.log(logSched, "Job", string(p.Job), "Not preempted: "+out.Refusal.Message)
+				l.log(pbs.LogSched, "Job", string(p.Job), "Not preempted: "+out.Refusal.Message)
 			case err != nil:
 				l.fail(ctx, p.Job, err)
 			default:
-				l.log(logSched, "Job", string(p.Job), "Job preempted by "+words[p.Method])
+				l.log(pbs.LogSched, "Job", string(p.Job), "Job preempted by "+words[p.Method])
 			}
 			return nil
 		})

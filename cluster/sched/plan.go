@@ -57,12 +57,6 @@ type limits struct {
 
 var usual = limits{starts: 1000, comments: 1000, lines: 2000, exact: 100}
 
-// The events of the scheduler's log lines.
-const (
-	logSched = 0x0040
-	logDebug = 0x0080
-)
-
 // neverLine follows in the log what no job of the class can have.
 const neverLine = "Job will never run with the resources currently configured in the complex"
 
@@ -285,7 +279,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.explain(j, because(state.WaitThreshold))
 			return false
 		}
-		c.log(logDebug, id, "Considering job to run")
+		c.log(pbs.LogDebug, id, "Considering job to run")
 		c.placed++
 		placed, ok, fits := c.placeBeside(j, cl)
 		if ok {
@@ -303,7 +297,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		}
 		c.reasons[cl] = why
 		for _, text := range why.lines() {
-			c.log(logSched, id, text)
+			c.log(pbs.LogSched, id, text)
 		}
 	}
 	c.explain(j, why.wait)

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"rampart/fsm/command"
+	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -42,7 +43,7 @@ func (c *cycle) rehearse(j *state.Job, q quarry) bool {
 		leavers = append(leavers, command.Leaver{Job: v.job, Method: v.method(q.method)})
 	}
 	if err := command.RehearseStart(c.view, leavers, j, q.placed); err != nil {
-		c.log(logDebug, j.ID, "Nobody is preempted for it: "+err.Error())
+		c.log(pbs.LogDebug, j.ID, "Nobody is preempted for it: "+err.Error())
 		return false
 	}
 	end := c.now + walltime(j)

@@ -111,7 +111,7 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	t, ok := c.estimate(j, cl)
 	if !ok {
 		c.hopeless[cl] = true
-		c.log(logDebug, j.ID, "Can't find start time estimate")
+		c.log(pbs.LogDebug, j.ID, "Can't find start time estimate")
 		return
 	}
 	c.crown(t)

@@ -9,9 +9,6 @@ import (
 	"rampart/transport/api"
 )
 
-// maxValue bounds one attribute value: Variable_List is the longest in practice.
-const maxValue = 1 << 20
-
 // ops are the operations as commands carry them.
 var ops = map[api.Op]command.Op{
 	api.Op_OP_SET: command.OpSet, api.Op_OP_UNSET: command.OpUnset,
@@ -56,7 +53,7 @@ func parseChange(p person, o attr.Object, a *api.Attribute) (command.AttrChange,
 }
 
 func parseValue(p person, def *attr.Def, a *api.Attribute) (string, error) {
-	if len(a.GetValue()) > maxValue {
+	if len(a.GetValue()) > pbs.MaxValue {
 		return "", pbs.Attribute(pbs.BadAttributeValue, def.Full(a.GetResource()))
 	}
 	if a.GetValue() == "" { // as PBS: to set to nothing is to unset

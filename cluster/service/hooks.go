@@ -12,7 +12,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // mayHooks permits root on a replica's host, and nobody else (specification: hooks section 1).
@@ -82,7 +81,7 @@ func (b *Batch) ImportHook(ctx context.Context, r *connect.Request[api.ImportHoo
 	})
 	if err == nil && r.Msg.GetKind() == api.HookFileKind_HOOK_FILE_KIND_SCRIPT && b.Log != nil { // as PBS tells of it
 		text := "Compiling script file: <" + filepath.Join(b.Home, "server_priv", "hooks", r.Msg.GetHook()+".PY") + ">"
-		if err := b.Log.Write(began, daylog.Debug3, "Svr", "pbs_python_check_and_compile_script", text); err != nil {
+		if err := b.Log.Write(began, pbs.LogDebug3, "Svr", "pbs_python_check_and_compile_script", text); err != nil {
 			b.Logger.Error("write the server log", "error", err)
 		}
 	}

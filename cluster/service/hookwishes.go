@@ -9,7 +9,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/api"
-	"rampart/transport/daylog"
 )
 
 // hookWishes reads what a hook on a mom wants. What it may not have, Apply leaves out.
@@ -65,7 +64,7 @@ func (c *Config) boundOwners(ctx context.Context, w *command.HookWishes) error {
 	w.Vnodes = nil
 	if ok && c.Log != nil {
 		text := "Not allowed to update vnodes, if run as a non-manager/operator user " + j.Owner.String()
-		if err := c.Log.Write(time.Now(), daylog.Debug, "Hook", w.Hook, text); err != nil {
+		if err := c.Log.Write(time.Now(), pbs.LogDebug, "Hook", w.Hook, text); err != nil {
 			c.Logger.Error("write the server log", "error", err)
 		}
 	}

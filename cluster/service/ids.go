@@ -86,12 +86,6 @@ const (
 	typeRelNode = 90
 )
 
-// logSecurity is the event of refused requests.
-const logSecurity = 0x0020
-
-// logDebug2 is the event of refusals that say something of a job.
-const logDebug2 = 0x0100
-
 // noted is a refusal of which the server log has some lines.
 type noted struct {
 	error
@@ -126,7 +120,7 @@ func denyJob(p person, j *state.Job, request int) error {
 func (c *Config) told(err error) error {
 	if n, ok := errors.AsType[*noted](err); ok {
 		for _, text := range n.lines {
-			if err := c.Log.Write(time.Now(), logDebug2, "Job", n.job, text); err != nil {
+			if err := c.Log.Write(time.Now(), pbs.LogDebug2, "Job", n.job, text); err != nil {
 				c.Logger.Error("write the server log", "error", err)
 			}
 		}
@@ -136,7 +130,7 @@ func (c *Config) told(err error) error {
 	if !ok {
 		return err
 	}
-	if err := c.Log.Write(time.Now(), logSecurity, d.class, d.object, d.text); err != nil {
+	if err := c.Log.Write(time.Now(), pbs.LogSecurity, d.class, d.object, d.text); err != nil {
 		c.Logger.Error("write the server log", "error", err)
 	}
 	return d.Unwrap()

@@ -11,7 +11,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
-	"rampart/transport/daylog"
 )
 
 // requestTypes are PBS's numbers of the requests that change something.
@@ -36,7 +35,7 @@ func (c *Config) rejected(ctx context.Context, r connect.AnyRequest, err error) 
 		who = caller.User.String()
 	}
 	text := fmt.Sprintf("Reject reply code=%d, aux=0, type=%d, from %s", refusal.Code, number, who)
-	if err := c.Log.Write(time.Now(), daylog.Debug, "Req", "req_reject", text); err != nil {
+	if err := c.Log.Write(time.Now(), pbs.LogDebug, "Req", "req_reject", text); err != nil {
 		c.Logger.Error("write the server log", "error", err)
 	}
 }

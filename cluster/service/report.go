@@ -207,30 +207,14 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 	case *api.Fact_Ended:
 		e := what.Ended
 		return &command.JobEnded{
-			Source: source, Job: job, RunCount: run, ExitStatus: e.GetExitStatus(), Used: used(e.GetUsed()),
+			Source: source, Job: job, RunCount: run, ExitStatus: e.GetExitStatus(), Used: resource.Told(api.Usage(e.GetUsed())),
 			Comment: e.GetComment(), NeverStarted: e.GetNeverStarted(), Lost: e.GetLost(), StageoutStatus: e.GetStageoutStatus(),
-			StageInFailed: e.GetStageinFailed(), Present: used(e.GetPresent()), Checkpointed: e.GetCheckpointed(),
+			StageInFailed: e.GetStageinFailed(), Present: resource.Told(api.Usage(e.GetPresent())), Checkpointed: e.GetCheckpointed(),
 			Keepers: keepers(e.GetKeepers()), Fault: pbs.HostName(e.GetFault()),
 		}, nil
 	default:
 		return nil, pbs.Errorf(pbs.InvalidRequest, "fact %d of %s is of no known kind", f.GetSeq(), host)
 	}
-}
-
-// used reads resources_used; what is not in a form that can be shown is left out
-// rather than holding up the fact for ever.
-func used(list []*api.Attribute) resource.List {
-	var out resource.List
-	for _, a := range list {
-		name := a.GetResource()
-		if name == "" {
-			name = a.GetName()
-		}
-		if resource.ValidName(name) && a.GetValue() != "" && len(a.GetValue()) <= maxValue {
-			out = out.Set(name, a.GetValue())
-		}
-	}
-	return out
 }
 
 // Samples takes the latest usage of a mom's jobs; it is not committed when nothing
@@ -251,7 +235,7 @@ func (s *Report) Samples(ctx context.Context, r *connect.Request[api.SamplesRequ
 			continue
 		}
 		sample.Jobs = append(sample.Jobs, command.JobUsage{
-			Job: known.ID, RunCount: known.RunCount, Used: used(j.GetUsed()), Present: used(j.GetPresent()),
+			Job: known.ID, RunCount: known.RunCount, Used: resource.Told(api.Usage(j.GetUsed())), Present: resource.Told(api.Usage(j.GetPresent())),
 		})
 	}
 	if len(sample.Jobs) == 0 {

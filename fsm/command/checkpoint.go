@@ -7,10 +7,6 @@ import (
 	"rampart/fsm/state"
 )
 
-// exitBadRestart is PBS's internal exit status of a job that could not be restarted from its
-// checkpoint: it starts anew.
-const exitBadRestart = -7
-
 // CheckpointJob has a running job checkpointed and ended, so that it can go on from there
 // later: qhold of a running job, preemption by checkpointing. Of a job that cannot be
 // checkpointed the holds are set as HoldJob sets them, and it runs on.

@@ -86,7 +86,7 @@ func (c *JobEnded) settle(tx *state.Tx, m Meta, j *state.Job) error {
 		return requeue(tx, m, j, state.JobRequeued, "")
 	case c.Checkpointed:
 		return c.keep(tx, m, j)
-	case c.NeverStarted && c.ExitStatus == exitBadRestart && j.Checkpointed():
+	case c.NeverStarted && c.ExitStatus == pbs.ExitBadRestart && j.Checkpointed():
 		discard(tx, j)
 		return requeue(tx, m, j, state.JobRequeuedUnrun, c.Comment)
 	case c.NeverStarted && c.StageInFailed:
@@ -107,9 +107,8 @@ func hasRun(tx *state.Tx, j *state.Job) bool {
 	return j.Run.Session != 0 && tx.Cluster().FeatureLevel >= LevelObjects
 }
 
-// retryable tells whether a failed start may go well another time. PBS's internal
-// exit statuses: -1 and -2 are the job's own fault.
-func retryable(exit int32) bool { return exit != -1 && exit != -2 }
+// retryable reports whether a failed start may go well another time.
+func retryable(exit int32) bool { return exit != pbs.ExitOwnFault && exit != pbs.ExitNoOutput }
 
 // dropOrders removes the orders that a run's end has made void; what is kept of its checkpoint is to
 // go all the same.

@@ -84,9 +84,6 @@ func giveUp(tx *state.Tx, m Meta, l loss, res *state.Result) error {
 	return nil
 }
 
-// exitLost is PBS's internal exit status of a job that was lost with its host.
-const exitLost = -4
-
 // end requeues the job, or ends it if it is not rerunnable: whether it has run to its
 // end nobody can tell.
 func (l loss) end(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
@@ -110,7 +107,7 @@ func (l loss) end(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
 		discard(tx, &next) // it may start elsewhere
 		return putBack(tx, m, &next, state.JobRequeued, "Job requeued, "+l.why)
 	}
-	run.ExitStatus, run.HasExited = exitLost, true
+	run.ExitStatus, run.HasExited = pbs.ExitAborted, true
 	res.Finished++
 	return finish(tx, &next, "Job deleted, "+l.why)
 }

@@ -7,9 +7,6 @@ import (
 	"rampart/fsm/state"
 )
 
-// exitJoin is PBS's internal exit status of a job that a sister did not join.
-const exitJoin = -30
-
 // conclude decides what becomes of the job. If its program was never started the job does not wait for
 // sisters that are down.
 func (c *JobEnded) conclude(tx *state.Tx, m Meta, j *state.Job) error {
@@ -24,7 +21,7 @@ func (c *JobEnded) conclude(tx *state.Tx, m Meta, j *state.Job) error {
 // started, and never will be, and it alone could have started others at the sisters (L2). A host that was booted, or does
 // not know the run, may have forgotten a start; a run that goes on from a checkpoint has programs of its own at its sisters.
 func (c *JobEnded) idle(j *state.Job) bool {
-	return c.NeverStarted && !c.Lost && (c.ExitStatus == exitRetry || c.ExitStatus == exitJoin) &&
+	return c.NeverStarted && !c.Lost && (c.ExitStatus == pbs.ExitRetry || c.ExitStatus == pbs.ExitJoin) &&
 		j.Run.Session == 0 && !j.Run.Counted && !j.Checkpointed()
 }
 

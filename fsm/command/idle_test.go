@@ -16,12 +16,12 @@ func TestJobEnded_WaitsForNoIdleSister(t *testing.T) {
 		end     JobEnded
 		idle    bool
 	}{
-		{"a sister did not join", false, JobEnded{NeverStarted: true, ExitStatus: exitJoin}, true},
-		{"the start failed", false, JobEnded{NeverStarted: true, ExitStatus: exitRetry}, true},
-		{"the mother superior was booted", false, JobEnded{NeverStarted: true, Lost: true, ExitStatus: exitRetry}, false},
-		{"its host does not know the run", false, JobEnded{NeverStarted: true, ExitStatus: exitLost}, false},
-		{"it was started", true, JobEnded{Lost: true, ExitStatus: exitLost}, false},
-		{"it was started, and that is forgotten", true, JobEnded{NeverStarted: true, ExitStatus: exitRetry}, false},
+		{"a sister did not join", false, JobEnded{NeverStarted: true, ExitStatus: pbs.ExitJoin}, true},
+		{"the start failed", false, JobEnded{NeverStarted: true, ExitStatus: pbs.ExitRetry}, true},
+		{"the mother superior was booted", false, JobEnded{NeverStarted: true, Lost: true, ExitStatus: pbs.ExitRetry}, false},
+		{"its host does not know the run", false, JobEnded{NeverStarted: true, ExitStatus: pbs.ExitAborted}, false},
+		{"it was started", true, JobEnded{Lost: true, ExitStatus: pbs.ExitAborted}, false},
+		{"it was started, and that is forgotten", true, JobEnded{NeverStarted: true, ExitStatus: pbs.ExitRetry}, false},
 	} {
 		for _, late := range []bool{false, true} {
 			w := newWriter(t)

@@ -183,7 +183,7 @@ func (r *restoring) endRun(j *state.Job) error {
 		}
 		return nil
 	}
-	run.ExitStatus, run.HasExited = exitLost, true
+	run.ExitStatus, run.HasExited = pbs.ExitAborted, true
 	if ok && now.State == pbs.Finished {
 		run.ExitStatus, run.HasExited = now.Exit()
 		next.Ended = now.Ended

@@ -16,9 +16,6 @@ type HostTrouble struct {
 	Unstarted []UnstartedRun `cbor:"4,keyasint,omitempty"`
 }
 
-// exitRetry is PBS's internal exit status of a job that could not be started now.
-const exitRetry = -3
-
 // UnstartedRun is a run that its mom cannot start, and why.
 type UnstartedRun struct {
 	Job      pbs.JobID    `cbor:"1,keyasint"`
@@ -62,7 +59,7 @@ func (r UnstartedRun) giveBack(tx *state.Tx, m Meta, host pbs.HostName) error {
 	}
 	dropOrders(tx, host, r.Job, r.RunCount)
 	next := *j
-	end := JobEnded{Job: r.Job, RunCount: r.RunCount, ExitStatus: exitRetry, NeverStarted: true, Comment: r.Reason, Fault: host}
+	end := JobEnded{Job: r.Job, RunCount: r.RunCount, ExitStatus: pbs.ExitRetry, NeverStarted: true, Comment: r.Reason, Fault: host}
 	run := next.EditRun()
 	run.ExitStatus, run.HasExited = end.ExitStatus, true
 	ended, err := end.releaseAtEnd(tx, m, &next)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"rampart/fsm/pbs"
 )
@@ -47,7 +46,7 @@ func Parse(t Type, text string) (Quantity, error) {
 	case Time:
 		q.num, ok = parseTime(text)
 	case String:
-		q.text, ok = text, printable(text)
+		q.text, ok = text, pbs.Printable(text)
 	case StringArray:
 		q.text, ok = parseArray(text)
 	case Boolean:
@@ -90,7 +89,7 @@ func parseBoolean(text string) (int64, bool) {
 }
 
 func parseArray(text string) (string, bool) {
-	if !printable(text) {
+	if !pbs.Printable(text) {
 		return "", false
 	}
 	var items []string
@@ -100,16 +99,6 @@ func parseArray(text string) (string, bool) {
 		}
 	}
 	return strings.Join(items, ","), len(items) > 0
-}
-
-// printable tells whether a string can stand on a line of its own in every output.
-func printable(s string) bool {
-	for _, r := range s {
-		if r < ' ' || r == 0x7f {
-			return false
-		}
-	}
-	return utf8.ValidString(s)
 }
 
 // Type returns the type of the value, 0 for the zero Quantity.

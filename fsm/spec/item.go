@@ -2,8 +2,8 @@ package spec
 
 import (
 	"strings"
-	"unicode/utf8"
 
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
 
@@ -55,7 +55,7 @@ func parseItem(text string) (resource.Item, bool) {
 
 // unquote takes the quotes away. Quotes stand around the whole value or not at all.
 func unquote(s string) (string, bool) {
-	if s == "" || !printable(s) {
+	if s == "" || !pbs.Printable(s) {
 		return "", false
 	}
 	if q := s[0]; q == '"' || q == '\'' {
@@ -69,15 +69,6 @@ func unquote(s string) (string, bool) {
 // both tells whether a value holds both kinds of quotes, so that no quoting can
 // carry it.
 func both(s string) bool { return strings.Contains(s, `"`) && strings.Contains(s, `'`) }
-
-func printable(s string) bool {
-	for _, r := range s {
-		if r < ' ' || r == 0x7f {
-			return false
-		}
-	}
-	return utf8.ValidString(s)
-}
 
 func writeItems(b *strings.Builder, items []resource.Item) {
 	for _, item := range items {

@@ -98,7 +98,7 @@ func mailOf(e Event) (point, text string) {
 	case JobStarted:
 		return mailBegun, "Begun execution"
 	case JobEnded:
-		return mailEnded, endOf(e.Job)
+		return mailEnded, "Execution terminated\n" + e.Job.ExitText("\n")
 	case JobAborted:
 		text := "Aborted by PBS Server"
 		if e.Text != "" {
@@ -114,13 +114,13 @@ func mailOf(e Event) (point, text string) {
 	return "", ""
 }
 
-// endOf tells of a job's end as PBS does: the exit status and what was used.
-func endOf(j *Job) string {
+// ExitText tells of a job's end as PBS does: the exit status and what was used, with a separator between.
+func (j *Job) ExitText(separator string) string {
 	var b strings.Builder
 	status, _ := j.Exit()
-	b.WriteString("Execution terminated\nExit_status=" + strconv.Itoa(int(status)))
+	b.WriteString("Exit_status=" + strconv.Itoa(int(status)))
 	for _, u := range j.LastRun().Used {
-		b.WriteString("\nresources_used." + u.Name + "=" + u.Value)
+		b.WriteString(separator + "resources_used." + u.Name + "=" + u.Value)
 	}
 	return b.String()
 }

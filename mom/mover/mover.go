@@ -16,6 +16,7 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/pause"
 )
 
 // stall is how long nothing may move before an attempt is given up.
@@ -65,20 +66,9 @@ func (m *Mover) Do(ctx context.Context, e files.Errand) (files.Moved, error) {
 			return moved, fmt.Errorf("%w: %w", files.ErrUnreachable, err)
 		}
 		m.config.Logger.Warn("files not moved, trying again", "job", e.Job, "host", e.Host, "err", err)
-		if !wait(ctx, pauses[attempt]) {
+		if !pause.For(ctx, pauses[attempt]) {
 			return files.Moved{}, ctx.Err()
 		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
@@ -51,10 +52,10 @@ func (s *Site) save(ctx context.Context, t Task, now func() Task) Event {
 	}
 	err := s.saveWith(ctx, t, script, now)
 	if err != nil {
-		s.Lines.Job(eventError, t.Key.Job, "checkpoint failed: "+err.Error())
+		s.Lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
 		return Checkpointed{Failure: err.Error()}
 	}
-	s.Lines.Job(eventJob, t.Key.Job, "checkpointed")
+	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed")
 	return Checkpointed{}
 }
 

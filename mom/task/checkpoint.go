@@ -9,13 +9,6 @@ import (
 	"rampart/mom/spool"
 )
 
-// The exit statuses of a job that was checkpointed, and of one that could not be restarted, as
-// PBS numbers them.
-const (
-	ExitCheckpointed = -12
-	ExitBadRestart   = -7
-)
-
 // The deeds of a checkpoint.
 const (
 	Save    Deed = "checkpoint"
@@ -152,9 +145,9 @@ func (t mother) ofCheckpoint(e proc.Exit) (spool.Ended, bool) {
 	switch hold := t.Checkpoints.Hold; {
 	case t.Life.Kill.there() || t.Life.forced() || e.Fenced:
 	case hold.done():
-		return spool.Ended{ExitStatus: ExitCheckpointed, Checkpointed: true, Keepers: t.keepers()}, true
+		return spool.Ended{ExitStatus: pbs.ExitCheckpointed, Checkpointed: true, Keepers: t.keepers()}, true
 	case hold.State == HoldUnknown && e.Status > 256:
-		return spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "its checkpoint was not finished"}, true
+		return spool.Ended{ExitStatus: pbs.ExitAborted, Lost: true, Comment: "its checkpoint was not finished"}, true
 	}
 	return spool.Ended{}, false
 }

@@ -105,7 +105,7 @@ func (s *Site) takePlace(t Task, a Account, dir string) error {
 	if err != nil || aside == "" {
 		return err
 	}
-	s.Lines.Job(eventError|eventSecurity, t.Key.Job, fmt.Sprintf("%s was taken by %s before the job started; what stood there is %s now", dir, whose(aside), aside))
+	s.Lines.Job(pbs.LogError|pbs.LogSecurity, t.Key.Job, fmt.Sprintf("%s was taken by %s before the job started; what stood there is %s now", dir, whose(aside), aside))
 	return nil
 }
 

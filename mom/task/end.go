@@ -4,6 +4,7 @@ import (
 	"slices"
 	"syscall"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
@@ -14,7 +15,7 @@ func (t mother) failed(ev Failed) (Task, []Action, error) {
 	}
 	status := ev.Status
 	if t.Life.Causes.has(Aborted) {
-		status = ExitAborted
+		status = pbs.ExitAborted
 	}
 	t.Life.Barred, t.Staging = t.Life.Barred || ev.Barred, t.Staging.step(notComeWord)
 	return t.neverStarted(spool.Ended{ExitStatus: status, Comment: ev.Reason, Lost: t.Life.Causes.has(Aborted), Fault: ev.Fault})
@@ -23,7 +24,7 @@ func (t mother) failed(ev Failed) (Task, []Action, error) {
 // neverStarted ends a task whose program did not run, once it is sure that it will not.
 func (t mother) neverStarted(result spool.Ended) (Task, []Action, error) {
 	if t.requeued() && !result.Lost {
-		result.ExitStatus = ExitRerun
+		result.ExitStatus = pbs.ExitRerun
 	}
 	result.NeverStarted, result.Used = true, t.Used()
 	return t.conclude(result)
@@ -56,7 +57,7 @@ func (t mother) lapsed(now uint64) (Task, []Action, error) {
 	case state == Accepted && t.Staging.underWay():
 		return t.Task, []Action{{Do: Halt}}, nil
 	case state == Accepted, state == Joining:
-		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
+		return t.neverStarted(spool.Ended{ExitStatus: pbs.ExitRetry, Comment: fencedComment})
 	case state == Starting:
 		return t.Task, nil, nil
 	}
@@ -81,15 +82,15 @@ func (t mother) exited(e proc.Exit) (Task, []Action, error) {
 	}
 	switch {
 	case t.requeued():
-		result.ExitStatus = ExitRerun
+		result.ExitStatus = pbs.ExitRerun
 	case t.Life.Causes.has(Aborted):
-		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "the mom ended its jobs"
+		result.ExitStatus, result.Lost, result.Comment = pbs.ExitAborted, true, "the mom ended its jobs"
 	case t.Life.LostHost != "":
-		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, "Job ended, the part on host "+string(t.Life.LostHost)+" is lost"
+		result.ExitStatus, result.Lost, result.Comment = pbs.ExitAborted, true, "Job ended, the part on host "+string(t.Life.LostHost)+" is lost"
 	case t.Life.Breach != 0:
 		result.ExitStatus = t.Life.Breach
 	case e.Fenced || t.Life.Causes.has(Fenced):
-		result.ExitStatus, result.Lost, result.Comment = ExitAborted, true, fencedComment
+		result.ExitStatus, result.Lost, result.Comment = pbs.ExitAborted, true, fencedComment
 	}
 	return t.conclude(result)
 }
@@ -107,11 +108,11 @@ func (t mother) vanished() (Task, []Action, error) {
 func (t mother) lost(why string) (Task, []Action, error) {
 	t.Staging = t.Staging.step(notComeWord)
 	result := spool.Ended{
-		ExitStatus: ExitAborted, Used: t.Used(), Comment: why, Lost: true,
+		ExitStatus: pbs.ExitAborted, Used: t.Used(), Comment: why, Lost: true,
 		NeverStarted: (t.State() == Accepted || t.State() == Joining) && t.Attrs != nil,
 	}
 	if t.requeued() {
-		result.ExitStatus = ExitRerun
+		result.ExitStatus = pbs.ExitRerun
 	}
 	return t.conclude(result)
 }

@@ -57,7 +57,7 @@ func (r *Runner) hindered(ev Event, why error) Event {
 	if r.task.Sister() || !r.fresh {
 		return ev
 	}
-	instead, back := mother{r.task}.givenBack(ev, Failed{Status: ExitRetry, Reason: why.Error(), Fault: r.site.Host})
+	instead, back := mother{r.task}.givenBack(ev, Failed{Status: pbs.ExitRetry, Reason: why.Error(), Fault: r.site.Host})
 	if !back {
 		return ev
 	}

@@ -75,10 +75,10 @@ func (s *Site) resize(ctx, stoppable context.Context, t Task) Event {
 		return nil
 	case err != nil:
 		text := hookText(err)
-		s.Lines.Job(eventError, t.Key.Job, "execjob_resize hook rejected request: "+text)
+		s.Lines.Job(pbs.LogError, t.Key.Job, "execjob_resize hook rejected request: "+text)
 		return unless(ctx, Fitted{Number: t.Assignment.Number, Refusal: text})
 	}
-	s.Lines.Job(eventJob, t.Key.Job, "updated nodes info")
+	s.Lines.Job(pbs.LogJob, t.Key.Job, "updated nodes info")
 	return unless(ctx, Fitted{Number: t.Assignment.Number})
 }
 
@@ -86,7 +86,7 @@ func (s *Site) resize(ctx, stoppable context.Context, t Task) Event {
 func hookText(err error) string { return strings.TrimSuffix(err.Error(), ": "+ErrHook.Error()) }
 
 func (s *Site) unfit(t Task) {
-	s.Lines.Job(eventError, t.Key.Job, "execjob_resize hook rejected request")
+	s.Lines.Job(pbs.LogError, t.Key.Job, "execjob_resize hook rejected request")
 }
 
 // fit lets hooks here, and then the sisters that stay, see the assignment to which a start was
@@ -117,7 +117,7 @@ func (r *Runner) fit(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		s.Lines.Job(eventDebug2, t.Key.Job, "NOT all job updates to sister moms completed")
+		s.Lines.Job(pbs.LogDebug2, t.Key.Job, "NOT all job updates to sister moms completed")
 		return nil
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
+	"rampart/transport/pause"
 )
 
 // A pruner is hooks that give hostc back before the program, as servers and hooks would do it.
@@ -34,7 +35,7 @@ func (p *pruner) Launch(ctx context.Context, t Task, spec *proc.Spec) ([]spool.U
 
 func (p *pruner) Resizing(ctx context.Context, t Task) error {
 	p.note("resize "+t.Attrs.Get("exec_host"), Task{})
-	if !pause(ctx, p.lasts) {
+	if !pause.For(ctx, p.lasts) {
 		return ctx.Err()
 	}
 	return p.refusal
@@ -142,7 +143,7 @@ func TestRunner_FitsBeforeTheProgram(t *testing.T) {
 				if got := s.System.(*proc.Fake).Starts(string(testKey.Job)); got != c.starts {
 					t.Errorf("the program was started %d times, want %d", got, c.starts)
 				}
-				if c.starts == 0 && (last.Result == nil || !last.Result.NeverStarted || last.Result.ExitStatus != ExitRetry) {
+				if c.starts == 0 && (last.Result == nil || !last.Result.NeverStarted || last.Result.ExitStatus != pbs.ExitRetry) {
 					t.Errorf("ended %+v", last.Result)
 				}
 				if got := slices.Sorted(slices.Values(heard.all())); !slices.Equal(got, c.heard) {
@@ -154,7 +155,7 @@ func TestRunner_FitsBeforeTheProgram(t *testing.T) {
 				if slices.Sort(lines); !slices.Equal(lines, slices.Sorted(slices.Values(c.lines))) {
 					t.Errorf("the log has %q, want %q", lines, c.lines)
 				}
-				for line, want := range map[string]uint16{rejected: eventError, sister: eventError, late: eventDebug2, retry: eventError} {
+				for line, want := range map[string]uint16{rejected: pbs.LogError, sister: pbs.LogError, late: pbs.LogDebug2, retry: pbs.LogError} {
 					if got, there := log.of[line]; there && got != want {
 						t.Errorf("%q has the level %04x, want %04x", line, got, want)
 					}
@@ -269,13 +270,13 @@ func TestRunner_NotStarted(t *testing.T) {
 	}{
 		{"a sister does not join", in(Joining, asked, unended), JoinFailed{Reason: "x"}, "job not started, Retry -3"},
 		{"a hook before", in(Joining, asked, unended), JoinFailed{Reason: "x", Code: ExitHookRerun}, "job not started, Failure -16"},
-		{"it cannot be started now", in(Starting), Failed{Status: ExitRetry}, "job not started, Retry -3"},
-		{"its own fault", in(Starting), Failed{Status: ExitOwnFault}, "job not started, Failure -1"},
-		{"a hook wants it to run again", in(Starting), Failed{Status: ExitRetry, Code: ExitHookRerun}, "job not started, Failure -16"},
-		{"a hook wants it deleted", in(Starting), Failed{Status: ExitRetry, Code: ExitHookDelete}, "job not started, Failure -17"},
-		{"killed", in(Starting, killed(0, true)), Failed{Status: ExitRetry}, ""},
-		{"at a sister", in(Accepted, asSister), Failed{Status: ExitRetry}, ""},
-		{"too late", in(Running), Failed{Status: ExitRetry}, ""},
+		{"it cannot be started now", in(Starting), Failed{Status: pbs.ExitRetry}, "job not started, Retry -3"},
+		{"its own fault", in(Starting), Failed{Status: pbs.ExitOwnFault}, "job not started, Failure -1"},
+		{"a hook wants it to run again", in(Starting), Failed{Status: pbs.ExitRetry, Code: ExitHookRerun}, "job not started, Failure -16"},
+		{"a hook wants it deleted", in(Starting), Failed{Status: pbs.ExitRetry, Code: ExitHookDelete}, "job not started, Failure -17"},
+		{"killed", in(Starting, killed(0, true)), Failed{Status: pbs.ExitRetry}, ""},
+		{"at a sister", in(Accepted, asSister), Failed{Status: pbs.ExitRetry}, ""},
+		{"too late", in(Running), Failed{Status: pbs.ExitRetry}, ""},
 	} {
 		next, _, err := step(c.task, c.ev)
 		if got := notStarted(c.task, next, c.ev); err != nil || got != c.want {

@@ -14,6 +14,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/mom/spool"
+	"rampart/transport/pause"
 )
 
 // Peers reaches the moms of a run's other hosts. A *pbs.Error in the chain says that they
@@ -80,7 +81,7 @@ func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 	}
 	parts, err := s.parted(t)
 	if errors.Is(err, errBadRestart) {
-		return unless(ctx, JoinFailed{Reason: err.Error(), Status: ExitBadRestart})
+		return unless(ctx, JoinFailed{Reason: err.Error(), Status: pbs.ExitBadRestart})
 	}
 	if err != nil {
 		return unless(ctx, JoinFailed{Reason: err.Error(), Fault: s.fault(err)})
@@ -113,9 +114,9 @@ func (s *Site) join(ctx, hooks context.Context, t Task) Event {
 }
 
 func (s *Site) notJoined(t Task, h Host, err error) Event {
-	status := ExitJoin
+	status := pbs.ExitJoin
 	if t.Checkpoints.Restart != nil && pbs.CodeOf(err) == pbs.BoundElsewhere {
-		status = ExitBadRestart
+		status = pbs.ExitBadRestart
 	}
 	fault := pbs.HostName("")
 	if own, ok := errors.AsType[*pbs.Error](err); ok && own.Code == pbs.SystemError {
@@ -131,7 +132,7 @@ func (s *Site) startError(t Task, h Host, step string, err error) error {
 		code = own.Code
 	}
 	text := fmt.Sprintf("job_start_error %d from node %s could not %s successfully", code, h.Name, step)
-	s.Lines.Job(eventJob, t.Key.Job, text)
+	s.Lines.Job(pbs.LogJob, t.Key.Job, text)
 	s.Logger.Warn("a sister has failed at the start", "task", t.Key.String(), "step", step, "sister", h.Name, "err", err)
 	return fmt.Errorf("%s: %w", text, err)
 }
@@ -141,7 +142,7 @@ func (s *Site) insist(ctx context.Context, do func(ctx context.Context) error) e
 	for {
 		err := do(ctx)
 		own, refused := errors.AsType[*pbs.Error](err)
-		if err == nil || refused && own.Code != pbs.NoQuorum || !pause(ctx, joinAgain) {
+		if err == nil || refused && own.Code != pbs.NoQuorum || !pause.For(ctx, joinAgain) {
 			return err
 		}
 	}
@@ -178,7 +179,7 @@ func (s *Site) gather(ctx context.Context, t Task) Event {
 
 // poll asks the sisters how they stand, after a while.
 func (s *Site) poll(ctx context.Context, t Task) Event {
-	if !pause(ctx, pollEvery) {
+	if !pause.For(ctx, pollEvery) {
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, pollFor)
@@ -231,9 +232,9 @@ func (r *Runner) listened(p Polled) Polled {
 		case now.Sub(since) > longest && p.Lost == "" && r.task.needs(host):
 			p.Lost = host
 			node := slices.IndexFunc(r.task.Hosts, func(h Host) bool { return h.Name == host })
-			r.site.Lines.Job(eventError, r.task.Key.Job,
+			r.site.Lines.Job(pbs.LogError, r.task.Key.Job,
 				fmt.Sprintf("im_eof, lost communication with %s for > %d secs, killing job now", host, longest/time.Second))
-			r.site.Lines.Job(eventError, r.task.Key.Job, fmt.Sprintf("node EOF %d (%s)", node, host))
+			r.site.Lines.Job(pbs.LogError, r.task.Key.Job, fmt.Sprintf("node EOF %d (%s)", node, host))
 		}
 	}
 	return p

@@ -15,6 +15,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
+	"rampart/transport/pause"
 )
 
 // ErrNoAccount is what Accounts return for an owner that this host does not know.
@@ -35,15 +36,15 @@ func (s *Site) fetch(ctx, start context.Context, t Task) Event {
 // take begins a sister's part.
 func (s *Site) take(ctx, hooks context.Context, t Task) Event {
 	if err := s.adopt(t); err != nil {
-		status := ExitRetry
+		status := pbs.ExitRetry
 		if errors.Is(err, errBadRestart) {
-			status = ExitBadRestart
+			status = pbs.ExitBadRestart
 		}
 		return unless(ctx, Failed{Status: status, Reason: err.Error(), Fault: s.fault(err)})
 	}
 	used, err := s.begun(hooks, t)
 	if err != nil {
-		return unless(ctx, Failed{Status: ExitRetry, Reason: err.Error(), Hook: true, Fault: s.fault(err)})
+		return unless(ctx, Failed{Status: pbs.ExitRetry, Reason: err.Error(), Hook: true, Fault: s.fault(err)})
 	}
 	return Fetched{Used: used, Known: t.Known}
 }
@@ -72,27 +73,15 @@ func (s *Site) confirm(ctx, start context.Context, t Task) Event {
 			if err = s.Spool.SaveScript(t.Key, script, func(string) error { return nil }); err == nil {
 				return Fetched{}
 			}
-			return Failed{Status: ExitRetry, Reason: err.Error(), Fault: s.Host}
+			return Failed{Status: pbs.ExitRetry, Reason: err.Error(), Fault: s.Host}
 		}
 		if refusal, ok := errors.AsType[*pbs.Error](err); ok && refusal.Code != pbs.NoQuorum {
-			return Failed{Status: ExitRetry, Reason: fmt.Sprintf("fetch script: %v", err)}
+			return Failed{Status: pbs.ExitRetry, Reason: fmt.Sprintf("fetch script: %v", err)}
 		}
 		s.Logger.Warn("script not fetched", "job", t.Key.Job, "err", err)
-		if !pause(start, fetchAgain) {
+		if !pause.For(start, fetchAgain) {
 			return nil
 		}
-	}
-}
-
-// pause waits; false says that the context ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -111,18 +100,18 @@ func (r *Runner) launch(ctx, hooks context.Context, t Task) Event {
 	case ctx.Err() != nil:
 		return nil // the mom goes away; the next one looks for the shim
 	case err == nil:
-		s.Lines.Job(eventJob, t.Key.Job, "Started, pid = "+strconv.Itoa(h.Session))
-		s.Lines.Job(eventJob, t.Key.Job, "task "+taskID+" started, "+s.programName(t))
+		s.Lines.Job(pbs.LogJob, t.Key.Job, "Started, pid = "+strconv.Itoa(h.Session))
+		s.Lines.Job(pbs.LogJob, t.Key.Job, "task "+taskID+" started, "+s.programName(t))
 		return Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano(), Used: used, Programs: s.restored(t)}
 	}
-	status := ExitRetry
+	status := pbs.ExitRetry
 	_, own := errors.AsType[*proc.StartError](err)
 	fenced := errors.Is(err, proc.ErrFenced)
 	if own || errors.Is(err, ErrNoAccount) {
-		status = ExitOwnFault
+		status = pbs.ExitOwnFault
 	}
 	if errors.Is(err, errBadRestart) {
-		status = ExitBadRestart
+		status = pbs.ExitBadRestart
 	}
 	return Failed{Status: status, Code: hookCode(err), Reason: err.Error(), Barred: own || fenced || never, Fault: s.fault(err)}
 }
@@ -143,7 +132,7 @@ func (s *Site) bar(ctx context.Context, t Task) Event {
 			return Found{Launched{Handle: h, JobDir: s.jobDir(t, account), At: time.Now().UnixNano()}}
 		}
 		s.Logger.Warn("shim not forestalled", "task", t.Key.String(), "err", err)
-		if !pause(ctx, again) {
+		if !pause.For(ctx, again) {
 			return nil
 		}
 	}
@@ -154,7 +143,7 @@ func (s *Site) recover(ctx context.Context, t Task) Event {
 	h, found, err := s.System.Find(s.Spool.TaskDir(t.Key))
 	switch {
 	case err != nil:
-		return Failed{Status: ExitRetry, Reason: err.Error()}
+		return Failed{Status: pbs.ExitRetry, Reason: err.Error()}
 	case !found:
 		return NotFound{}
 	}

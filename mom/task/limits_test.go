@@ -35,7 +35,7 @@ func TestExceeded_ExitStatus(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.resource, ended.Result, err)
 		}
 		over.Life.Kill = KillOrder{KillOrdered, Killing{Requeue: true}}
-		if ended, _, _ = step(over, Exited{}); ended.Result.ExitStatus != ExitRerun {
+		if ended, _, _ = step(over, Exited{}); ended.Result.ExitStatus != pbs.ExitRerun {
 			t.Errorf("%s, requeued: %+v", c.resource, ended.Result)
 		}
 	}

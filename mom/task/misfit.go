@@ -46,7 +46,7 @@ func (r *Runner) complain(t Task) {
 			r.misfits = make(map[Misfit]bool)
 		}
 		r.misfits[m] = true
-		r.site.Lines.Job(eventError, t.Key.Job, fmt.Sprintf(
+		r.site.Lines.Job(pbs.LogError, t.Key.Job, fmt.Sprintf(
 			"Job %s resources_used.%s cannot be accumulated: value '%s' from mom %s not JSON-format: %s",
 			t.Key.Job, m.Resource, m.Value, pbs.ShortHost(m.Host), m.Why))
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+
+	"rampart/fsm/pbs"
 )
 
 // What the log calls the failure of a start that a hook has refused and wants to be repeated, or
@@ -37,14 +39,14 @@ func notStarted(before, after Task, ev Event) string {
 	if before.Sister() || before.Result != nil || after.Result == nil || before.Life.Kill.there() || before.Life.forced() {
 		return ""
 	}
-	status, code := ExitRetry, 0
+	status, code := pbs.ExitRetry, 0
 	switch ev := ev.(type) {
 	case Failed:
 		status, code = ev.Status, ev.Code
 	case JoinFailed:
-		status, code = cmp.Or(ev.Status, ExitRetry), ev.Code
-		if status == ExitJoin {
-			status = ExitRetry // the log has PBS's word for any failed start
+		status, code = cmp.Or(ev.Status, pbs.ExitRetry), ev.Code
+		if status == pbs.ExitJoin {
+			status = pbs.ExitRetry // the log has PBS's word for any failed start
 		}
 	default:
 		return ""
@@ -52,7 +54,7 @@ func notStarted(before, after Task, ev Event) string {
 	if code != 0 {
 		status = code
 	}
-	if status == ExitRetry {
+	if status == pbs.ExitRetry {
 		return fmt.Sprintf("job not started, Retry %d", status)
 	}
 	return fmt.Sprintf("job not started, Failure %d", status)

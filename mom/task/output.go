@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/files"
 	"rampart/mom/proc"
 )
@@ -30,22 +31,11 @@ const (
 // noteWait bounds a line into a file of the owner's.
 const noteWait = 5 * time.Second
 
-// The log events that tasks use, by PBS's numbers.
-const (
-	eventError    = 0x0001
-	eventAdmin    = 0x0004
-	eventJob      = 0x0008
-	eventSecurity = 0x0020
-	eventDebug    = 0x0080
-	eventDebug2   = 0x0100
-	eventDebug3   = 0x0400
-)
-
 // deliver brings the output to where its owner wants it, and removes what was staged. It ends
 // in every case: what cannot be delivered is kept in undelivered/.
 func (s *Site) deliver(ctx context.Context, t Task) Event {
 	if !t.Staging.isOut() { // else it was asked for before
-		s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
+		s.Lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
 	}
 	a, accountErr := s.account(ctx, t)
 	if ctx.Err() != nil {
@@ -72,7 +62,7 @@ func (s *Site) deliver(ctx context.Context, t Task) Event {
 			s.keepUndelivered(t, kind, err)
 		}
 	}
-	s.Lines.Job(eventDebug2, t.Key.Job,
+	s.Lines.Job(pbs.LogDebug2, t.Key.Job,
 		fmt.Sprintf("Staged %d/%d items out over 0:00:00", len(streams)-len(failures), len(streams)))
 	if len(failures) > 0 {
 		return Delivered{StageOut: stageOutFailed, Comment: "output not delivered: " + errors.Join(failures...).Error()}
@@ -135,16 +125,16 @@ func (s *Site) removeOutput(ctx context.Context, t Task, a Account, kind string)
 
 func (s *Site) keepUndelivered(t Task, kind string, cause error) {
 	file, kept := s.Spool.Output(t.Key.Job, kind), s.Spool.Undelivered(t.Key.Job, kind)
-	s.Lines.File(eventAdmin, t.Key.Job, fmt.Sprintf("Unable to copy file %s: %v", file, cause))
+	s.Lines.File(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("Unable to copy file %s: %v", file, cause))
 	err := os.Rename(file, kept)
 	if errors.Is(err, os.ErrNotExist) {
 		return // it was moved before the mom's last crash
 	}
 	if err != nil {
-		s.Lines.File(eventError, t.Key.Job, fmt.Sprintf("Unable to keep file %s: %v", file, err))
+		s.Lines.File(pbs.LogError, t.Key.Job, fmt.Sprintf("Unable to keep file %s: %v", file, err))
 		return
 	}
-	s.Lines.File(eventAdmin, t.Key.Job, "Output retained on that host in: "+kept)
+	s.Lines.File(pbs.LogAdmin, t.Key.Job, "Output retained on that host in: "+kept)
 }
 
 // target returns where a stream is to be delivered to.

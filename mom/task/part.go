@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"rampart/fsm/pbs"
+	"rampart/transport/pause"
 )
 
 const (
@@ -59,7 +60,7 @@ func (r *Runner) tell(ctx context.Context, h Host) {
 		if refusal, refused := errors.AsType[*pbs.Error](err); refused && len(ev.Told) > 0 {
 			if !noted {
 				noted = true
-				r.site.Lines.Job(eventError, t.Key.Job, fmt.Sprintf("sister node %s failed to update job", h.Name))
+				r.site.Lines.Job(pbs.LogError, t.Key.Job, fmt.Sprintf("sister node %s failed to update job", h.Name))
 			}
 			again, ends := r.updateRefused(ctx, h, refusal)
 			if ends {
@@ -79,7 +80,7 @@ func (r *Runner) tell(ctx context.Context, h Host) {
 		if ctx.Err() == nil {
 			r.site.Logger.Warn("a sister was not told of a release", "task", t.Key.String(), "sister", h.Name, "err", err)
 		}
-		if !pause(ctx, partAgain) {
+		if !pause.For(ctx, partAgain) {
 			return
 		}
 	}
@@ -103,7 +104,7 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 			return Parted{Left: shares}, nil
 		}
 		cpu, rss := max(share.CPU, t.Shares[h.Name].CPU), max(share.RSS, t.Shares[h.Name].RSS)
-		r.site.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(cpu), kilobytes(rss)))
+		r.site.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(cpu), kilobytes(rss)))
 		if over {
 			return Parted{Left: shares}, nil
 		}
@@ -129,7 +130,7 @@ func (r *Runner) answered(ctx context.Context, ev Parted) (saved <-chan struct{}
 	maps.Copy(e.answers.Told, ev.Told)
 	saved = e.answers.saved
 	e.mu.Unlock()
-	if !first || !pause(ctx, partEvery) {
+	if !first || !pause.For(ctx, partEvery) {
 		return saved
 	}
 	e.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 )
@@ -89,7 +90,7 @@ func (r *Runner) fact(ctx context.Context, a Action, f spool.Fact, done Event) {
 		return
 	}
 	if f.Ended != nil {
-		r.site.Lines.Job(eventDebug2, r.task.Key.Job, "Obit sent")
+		r.site.Lines.Job(pbs.LogDebug2, r.task.Key.Job, "Obit sent")
 	}
 	r.now(ctx, done)
 }
@@ -107,7 +108,7 @@ func (r *Runner) send(ctx context.Context, a Action) {
 		return
 	}
 	if sig == syscall.SIGTERM || sig == syscall.SIGKILL {
-		r.site.Lines.Job(eventJob, r.task.Key.Job, "kill_job")
+		r.site.Lines.Job(pbs.LogJob, r.task.Key.Job, "kill_job")
 	}
 	for _, h := range r.task.handles() {
 		r.signal(h, sig)
@@ -126,7 +127,7 @@ func (r *Runner) signal(h proc.Handle, sig syscall.Signal) {
 
 // note tells of an exceeded limit in the log, and to the owner of the job.
 func (r *Runner) note(words string) {
-	r.site.Lines.Job(eventJob, r.task.Key.Job, words)
+	r.site.Lines.Job(pbs.LogJob, r.task.Key.Job, words)
 	if err := r.site.note(r.task, "=>> PBS: job killed: "+words); err != nil {
 		r.site.Logger.Warn("note not written", "task", r.task.Key.String(), "err", err)
 	}

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
+	"rampart/transport/pause"
 )
 
 // programDir is where the shim of a program keeps its files, and the program its output.
@@ -41,7 +43,7 @@ func (s *Site) startProgram(ctx context.Context, t Task, id uint32) Event {
 		}
 		return ProgramDown{ID: id, Failed: err.Error(), Exit: proc.Exit{Status: 255}}
 	}
-	s.Lines.Job(eventJob, t.Key.Job, fmt.Sprintf("task %08x started, %s", id, p.Args[0]))
+	s.Lines.Job(pbs.LogJob, t.Key.Job, fmt.Sprintf("task %08x started, %s", id, p.Args[0]))
 	return ProgramUp{ID: id, Handle: h}
 }
 
@@ -132,7 +134,7 @@ func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
 			if err == nil && used[0].Processes == 0 {
 				return ProgramDown{ID: id}
 			}
-			if !pause(ctx, attachedEvery) {
+			if !pause.For(ctx, attachedEvery) {
 				return nil
 			}
 		}
@@ -150,7 +152,7 @@ func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
 		return ProgramOver{ID: id, Exit: exit}
 	}
 	job := t.Key.Job
-	s.Lines.Job(eventDebug, job, fmt.Sprintf("task %08x terminated", id))
+	s.Lines.Job(pbs.LogDebug, job, fmt.Sprintf("task %08x terminated", id))
 	if own, failed := errors.AsType[*proc.StartError](err); failed {
 		return ProgramDown{ID: id, Failed: own.Reason, Exit: proc.Exit{Status: 255}}
 	}
@@ -160,7 +162,7 @@ func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
 		return ProgramDown{ID: id, Exit: proc.Exit{Status: 256 + 9}}
 	}
 	cput := exit.CPU.Truncate(time.Second)
-	s.Lines.Job(eventDebug2, job, fmt.Sprintf("task %08x cput=%02d:%02d:%02d", id,
+	s.Lines.Job(pbs.LogDebug2, job, fmt.Sprintf("task %08x cput=%02d:%02d:%02d", id,
 		int(cput.Hours()), int(cput.Minutes())%60, int(cput.Seconds())%60))
 	return ProgramDown{ID: id, Exit: exit}
 }

@@ -55,7 +55,7 @@ func (t mother) notFound() (Task, []Action, error) {
 	case t.State() != Starting:
 		return t.Task, nil, nil
 	case t.Life.condemned():
-		return t.failed(Failed{Status: ExitAborted, Reason: "it was not started"})
+		return t.failed(Failed{Status: pbs.ExitAborted, Reason: "it was not started"})
 	}
 	return t.to(noShimWord), []Action{{Do: Confirm}}, nil
 }

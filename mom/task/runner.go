@@ -257,10 +257,10 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	}
 	snaps := snapsOtherwise(r.task, next, ev)
 	if line := notStarted(r.task, next, ev); line != "" {
-		r.site.Lines.Job(eventError, next.Key.Job, line)
+		r.site.Lines.Job(pbs.LogError, next.Key.Job, line)
 	}
 	if line := received(r.task, next, ev); line != "" {
-		r.site.Lines.Job(eventJob, next.Key.Job, line)
+		r.site.Lines.Job(pbs.LogJob, next.Key.Job, line)
 	}
 	r.task = next
 	r.publish(next)

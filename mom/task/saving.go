@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"rampart/fsm/pbs"
+	"rampart/transport/pause"
 )
 
 const (
@@ -55,11 +56,11 @@ func (s *Site) savePart(ctx context.Context, t Task, now func() Task) Event {
 		}
 	}
 	if err != nil {
-		s.Lines.Job(eventError, t.Key.Job, "checkpoint failed: "+err.Error())
+		s.Lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
 		ev.Failure = err.Error()
 		return ev
 	}
-	s.Lines.Job(eventJob, t.Key.Job, "checkpointed, part of the job")
+	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed, part of the job")
 	return ev
 }
 
@@ -117,7 +118,7 @@ func (s *Site) savePartAt(ctx context.Context, h Host, t Task, whole *Checkpoint
 			heard = time.Now()
 		case time.Since(heard) >= savePartFor:
 			return fmt.Errorf("host %s does not answer: %w", h.Name, err)
-		case !pause(ctx, joinAgain):
+		case !pause.For(ctx, joinAgain):
 			return context.Cause(ctx)
 		}
 	}

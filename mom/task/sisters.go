@@ -16,8 +16,8 @@ type (
 	// JoinFailed says that one is not.
 	JoinFailed struct {
 		Reason string
-		Code   int          // what the log calls it; 0: ExitRetry
-		Status int          // one of the Exit statuses; 0: ExitRetry
+		Code   int          // what the log calls it; 0: pbs.ExitRetry
+		Status int          // one of the Exit statuses; 0: pbs.ExitRetry
 		Fault  pbs.HostName // the host whose fault it is; empty: none's
 	}
 	// Polled tells what the sisters that have answered have used so far.
@@ -94,7 +94,7 @@ func (t mother) joinFailed(ev JoinFailed) (Task, []Action, error) {
 	if t.State() != Joining {
 		return t.Task, nil, nil
 	}
-	status := ExitRetry
+	status := pbs.ExitRetry
 	if ev.Status != 0 {
 		status = ev.Status
 	}
@@ -229,7 +229,7 @@ func (t sister) stepSister(ev Event) (Task, []Action, error) {
 			return t.reported()
 		}
 		t.Part.Why |= Abandoned
-		return t.leave(spool.Ended{ExitStatus: ExitRetry, Comment: "the start has failed"})
+		return t.leave(spool.Ended{ExitStatus: pbs.ExitRetry, Comment: "the start has failed"})
 	case Failed:
 		if t.Part.Stage != PartAccepted {
 			return t.Task, nil, nil
@@ -243,7 +243,7 @@ func (t sister) stepSister(ev Event) (Task, []Action, error) {
 			return t.Task, nil, nil
 		}
 		t.Part.Why |= PartFenced
-		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: fencedComment, Lost: true})
+		return t.leave(spool.Ended{ExitStatus: pbs.ExitAborted, Comment: fencedComment, Lost: true})
 	case Kill:
 		if t.Over() {
 			return t.reported()
@@ -253,7 +253,7 @@ func (t sister) stepSister(ev Event) (Task, []Action, error) {
 		if t.Over() {
 			return t.reported()
 		}
-		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: "the mom ended its jobs", Lost: true})
+		return t.leave(spool.Ended{ExitStatus: pbs.ExitAborted, Comment: "the mom ended its jobs", Lost: true})
 	case GraceOver:
 		return t.graceOver()
 	case Signal:
@@ -275,7 +275,7 @@ func (t sister) stepSister(ev Event) (Task, []Action, error) {
 
 func (t sister) resumeSister(ev Resume) (Task, []Action, error) {
 	lost := func(why string) (Task, []Action, error) {
-		return t.leave(spool.Ended{ExitStatus: ExitAborted, Comment: why, Lost: true, NeverStarted: t.State() == Accepted && t.Attrs != nil})
+		return t.leave(spool.Ended{ExitStatus: pbs.ExitAborted, Comment: why, Lost: true, NeverStarted: t.State() == Accepted && t.Attrs != nil})
 	}
 	switch {
 	case t.State() == Ended:

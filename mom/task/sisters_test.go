@@ -96,7 +96,7 @@ func TestStep_SeveralHosts(t *testing.T) {
 
 		{"a sister is asked", in(Accepted, asSister), Accept{}, Accepted, "ask whether the run still counts"},
 		{"a sister joins", in(Accepted, asSister), Fetched{}, Running, ""},
-		{"a sister must not join", in(Accepted, asSister), Failed{Status: ExitRetry}, Ended, "report the end; clean up"},
+		{"a sister must not join", in(Accepted, asSister), Failed{Status: pbs.ExitRetry}, Ended, "report the end; clean up"},
 		{"a sister is ended before it has joined", in(Accepted, asSister), Kill{}, Delivering, "run the hooks of the end"},
 		{"the start has failed", in(Running, asSister), Abandon{}, Delivering, "run the hooks of the end"},
 		{"the start fails at a sister with programs", in(Running, asSister, running(up)), Abandon{}, Ending, hard},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/spool"
 )
 
@@ -84,7 +85,7 @@ func (t Task) stepSnap(ev Event) (next Task, actions []Action, ok bool) {
 // goesOn tells whether the job's next run goes on from a checkpoint of this one or of an earlier one.
 func (t Task) goesOn() bool {
 	kept := t.Checkpoints.Restart != nil || t.Checkpoints.Snap.exists()
-	return kept && t.Result != nil && t.Result.ExitStatus != ExitBadRestart && (t.requeued() || t.Result.Lost || t.Result.NeverStarted)
+	return kept && t.Result != nil && t.Result.ExitStatus != pbs.ExitBadRestart && (t.requeued() || t.Result.Lost || t.Result.NeverStarted)
 }
 
 func (t Task) madeFact() spool.Fact {
@@ -98,10 +99,10 @@ func (s *Site) snapshot(ctx context.Context, t Task, now func() Task) Event {
 		return Snapped{Failure: "there is no $action checkpoint"}
 	}
 	if err := s.saveWith(ctx, t, script, now); err != nil {
-		s.Lines.Job(eventError, t.Key.Job, "checkpoint failed: "+err.Error())
+		s.Lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
 		return Snapped{Failure: err.Error()}
 	}
-	s.Lines.Job(eventJob, t.Key.Job, "checkpointed, runs on")
+	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed, runs on")
 	return Snapped{}
 }
 

@@ -24,11 +24,11 @@ func (t mother) stagedIn(ev StagedIn) (Task, []Action, error) {
 	case t.Life.Causes.has(Aborted):
 		return t.lost("the mom was stopped")
 	case t.Life.Causes.has(Fenced):
-		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: fencedComment})
+		return t.neverStarted(spool.Ended{ExitStatus: pbs.ExitRetry, Comment: fencedComment})
 	case t.Life.Kill.ordered():
 		return t.neverStarted(spool.Ended{ExitStatus: exitKilled})
 	case ev.Failure != "":
-		return t.neverStarted(spool.Ended{ExitStatus: ExitRetry, Comment: ev.Failure, StageInFailed: true})
+		return t.neverStarted(spool.Ended{ExitStatus: pbs.ExitRetry, Comment: ev.Failure, StageInFailed: true})
 	}
 	t.Staging = come
 	return t.fetched()
@@ -104,7 +104,7 @@ func (s *Site) do(ctx context.Context, e files.Errand, dead map[string]error) (f
 
 // stageIn brings the files that the job needs. A job whose files do not all come keeps none.
 func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
-	s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
+	s.Lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
 	a, err := s.account(ctx, t)
 	if err == nil {
 		err = s.folders(ctx, t, a)
@@ -121,7 +121,7 @@ func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
 		if err != nil {
 			text := fmt.Sprintf("Unable to copy file %s from %s:%s: %v", item.Local, item.Host, item.Remote, err)
 			if ctx.Err() == nil {
-				s.Lines.File(eventAdmin, t.Key.Job, text)
+				s.Lines.File(pbs.LogAdmin, t.Key.Job, text)
 			}
 			sweeping, done := context.WithTimeout(context.WithoutCancel(ctx), sweepFor)
 			s.sweep(sweeping, t, a)
@@ -130,14 +130,14 @@ func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
 		}
 	}
 	n := len(t.itemsIn())
-	s.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items in over 0:00:00", n, n))
+	s.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items in over 0:00:00", n, n))
 	return StagedIn{}
 }
 
 // stageOut brings what the job has made to where its owner wants it. What was moved is noted
 // for its removal, which begins when it is on record that all of it was.
 func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
-	s.Lines.Job(eventDebug, t.Key.Job, "copy file request received")
+	s.Lines.Job(pbs.LogDebug, t.Key.Job, "copy file request received")
 	s.announceExiting(t)
 	a, err := s.account(ctx, t)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
 			text := fmt.Sprintf("Unable to copy file %s to %s:%s: %v", item.Local, item.Host, item.Remote, err)
 			failures = append(failures, text)
 			if ctx.Err() == nil {
-				s.Lines.File(eventAdmin, t.Key.Job, text)
+				s.Lines.File(pbs.LogAdmin, t.Key.Job, text)
 			}
 			continue
 		}
@@ -160,7 +160,7 @@ func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
 		}
 	}
 	n := len(t.itemsOut())
-	s.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items out over 0:00:00", n-len(failures), n))
+	s.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("Staged %d/%d items out over 0:00:00", n-len(failures), n))
 	if len(failures) > 0 {
 		out := StagedOut{Failure: "File stage out failed: " + strings.Join(failures, "; ")}
 		for host, err := range dead {
@@ -191,7 +191,7 @@ func (s *Site) sweep(ctx context.Context, t Task, a Account) {
 		err = proc.AsOwner(ctx, s.owner(a), func() error { return files.Remove(paths) })
 	}
 	if err != nil && ctx.Err() == nil {
-		s.Lines.File(eventAdmin, t.Key.Job, fmt.Sprintf("Unable to delete file %v", err))
+		s.Lines.File(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("Unable to delete file %v", err))
 	}
 }
 

@@ -80,10 +80,10 @@ func TestStages_Result(t *testing.T) {
 		event Event
 		want  spool.Ended
 	}{
-		{"no files", in(Accepted, staging), StagedIn{Failure: "why"}, spool.Ended{ExitStatus: ExitRetry, NeverStarted: true, StageInFailed: true, Comment: "why"}},
+		{"no files", in(Accepted, staging), StagedIn{Failure: "why"}, spool.Ended{ExitStatus: pbs.ExitRetry, NeverStarted: true, StageInFailed: true, Comment: "why"}},
 		{"killed", in(Accepted, staging, killed(0, false)), StagedIn{Failure: "x"}, spool.Ended{ExitStatus: 271, NeverStarted: true}},
-		{"requeued", in(Accepted, staging, killed(0, true)), StagedIn{}, spool.Ended{ExitStatus: ExitRerun, NeverStarted: true}},
-		{"fenced", in(Accepted, staging, fenced), StagedIn{}, spool.Ended{ExitStatus: ExitRetry, NeverStarted: true, Comment: fencedComment}},
+		{"requeued", in(Accepted, staging, killed(0, true)), StagedIn{}, spool.Ended{ExitStatus: pbs.ExitRerun, NeverStarted: true}},
+		{"fenced", in(Accepted, staging, fenced), StagedIn{}, spool.Ended{ExitStatus: pbs.ExitRetry, NeverStarted: true, Comment: fencedComment}},
 		{
 			"files are left", in(Delivering, func(t *Task) { t.Staging = Staging{State: FilesOut, Failure: "why"} }),
 			Delivered{StageOut: stageOutDone},

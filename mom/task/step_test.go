@@ -51,7 +51,7 @@ func aborted(t *Task) { t.Life.Causes |= Aborted }
 func fenced(t *Task) { t.Life.Causes |= Fenced }
 
 // neverStarted is a task that is about to be reported so.
-func neverStarted(t *Task) { t.Result = &spool.Ended{ExitStatus: ExitRetry, NeverStarted: true} }
+func neverStarted(t *Task) { t.Result = &spool.Ended{ExitStatus: pbs.ExitRetry, NeverStarted: true} }
 
 func barred(t *Task) { t.Life.Barred = true }
 
@@ -122,8 +122,8 @@ func TestStep(t *testing.T) {
 			"report the start; watch the shim; send user defined signal 1",
 		},
 		{"a second word of the start", in(Running), Launched{Handle: handle}, Running, ""},
-		{"it cannot be started", in(Starting), Failed{Status: ExitRetry}, Delivering, "forestall a shim"},
-		{"the shim cannot start it", in(Starting), Failed{Status: ExitRetry, Barred: true}, Delivering, "discard the output"},
+		{"it cannot be started", in(Starting), Failed{Status: pbs.ExitRetry}, Delivering, "forestall a shim"},
+		{"the shim cannot start it", in(Starting), Failed{Status: pbs.ExitRetry, Barred: true}, Delivering, "discard the output"},
 		{"the program exits", in(Running), Exited{}, Delivering, "deliver the output"},
 		{"the program of a requeued job exits", in(Ending, killed(0, true)), Exited{}, Delivering, "discard the output"},
 		{"a second word of the end", in(Delivering), Exited{}, Delivering, ""},
@@ -141,7 +141,7 @@ func TestStep(t *testing.T) {
 		{"a kill before the script that hooks may refuse", in(Accepted), hooked(kill(10*time.Second, false)), Accepted, "run the hooks before the termination"},
 		{"the script is there, while they run", in(Accepted, asked), Fetched{}, Starting, "launch"},
 		{"the shim runs, while they run", in(Starting, asked), Launched{Handle: handle}, Running, "report the start; watch the shim"},
-		{"it cannot be started, while they run", in(Starting, asked), Failed{Status: ExitRetry}, Delivering, "forestall a shim"},
+		{"it cannot be started, while they run", in(Starting, asked), Failed{Status: pbs.ExitRetry}, Delivering, "forestall a shim"},
 		{"hooks accept the end during the start", in(Starting, asked), PretermOver{}, Starting, "stop the staging"},
 		{"hooks accept the end before the script", in(Accepted, asked), PretermOver{}, Delivering, "forestall a shim"},
 		{"hooks refuse the end during the start", in(Starting, asked), PretermOver{Refused: true}, Starting, ""},
@@ -258,32 +258,32 @@ func TestStep_Result(t *testing.T) {
 		want  spool.Ended
 	}{
 		{"exit", in(Running), Exited{proc.Exit{Status: 5}}, spool.Ended{ExitStatus: 5}},
-		{"requeue", in(Ending, killed(0, true)), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: ExitRerun}},
+		{"requeue", in(Ending, killed(0, true)), Exited{proc.Exit{Status: 271}}, spool.Ended{ExitStatus: pbs.ExitRerun}},
 		{
 			"mom stopped", in(Ending, aborted),
 			Exited{proc.Exit{Status: 265}},
-			spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the mom ended its jobs"},
+			spool.Ended{ExitStatus: pbs.ExitAborted, Lost: true, Comment: "the mom ended its jobs"},
 		},
 		{
 			"fence", in(Running),
 			Exited{proc.Exit{Status: 265, Fenced: true}},
-			spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the host ended the job: no server was heard of in time"},
+			spool.Ended{ExitStatus: pbs.ExitAborted, Lost: true, Comment: "the host ended the job: no server was heard of in time"},
 		},
 		{
 			"fence, the shim did not see it", in(Ending, fenced),
 			Exited{proc.Exit{Status: 265}},
-			spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the host ended the job: no server was heard of in time"},
+			spool.Ended{ExitStatus: pbs.ExitAborted, Lost: true, Comment: "the host ended the job: no server was heard of in time"},
 		},
 		{
 			"fence before the start", in(Accepted),
 			Lapsed{1},
-			spool.Ended{ExitStatus: ExitRetry, NeverStarted: true, Comment: "the host ended the job: no server was heard of in time"},
+			spool.Ended{ExitStatus: pbs.ExitRetry, NeverStarted: true, Comment: "the host ended the job: no server was heard of in time"},
 		},
-		{"lost", in(Running), Vanished{}, spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the job's processes are gone"}},
-		{"own fault", in(Starting), Failed{Status: ExitOwnFault, Reason: "why"}, spool.Ended{ExitStatus: ExitOwnFault, NeverStarted: true, Comment: "why"}},
+		{"lost", in(Running), Vanished{}, spool.Ended{ExitStatus: pbs.ExitAborted, Lost: true, Comment: "the job's processes are gone"}},
+		{"own fault", in(Starting), Failed{Status: pbs.ExitOwnFault, Reason: "why"}, spool.Ended{ExitStatus: pbs.ExitOwnFault, NeverStarted: true, Comment: "why"}},
 		{"killed early", in(Accepted), Kill{}, spool.Ended{ExitStatus: 271, NeverStarted: true}},
-		{"requeued early", in(Accepted), Kill{Killing: Killing{0, true}}, spool.Ended{ExitStatus: ExitRerun, NeverStarted: true}},
-		{"spoilt", Lost(testKey), Resume{"b", true}, spool.Ended{ExitStatus: ExitAborted, Lost: true, Comment: "the host was restarted"}},
+		{"requeued early", in(Accepted), Kill{Killing: Killing{0, true}}, spool.Ended{ExitStatus: pbs.ExitRerun, NeverStarted: true}},
+		{"spoilt", Lost(testKey), Resume{"b", true}, spool.Ended{ExitStatus: pbs.ExitAborted, Lost: true, Comment: "the host was restarted"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next, _, err := step(c.task, c.event)

@@ -46,7 +46,7 @@ func (w *walk) sister() pbs.HostName { return []pbs.HostName{"hostb", "hostc"}[w
 
 func (w *walk) started() Event {
 	if w.pick(4) == 1 {
-		return Failed{Status: ExitRetry, Reason: "why", Barred: w.pick(2) == 1, Hook: w.pick(2) == 1}
+		return Failed{Status: pbs.ExitRetry, Reason: "why", Barred: w.pick(2) == 1, Hook: w.pick(2) == 1}
 	}
 	return nil
 }

@@ -10,15 +10,6 @@ import (
 	"rampart/mom/spool"
 )
 
-// The exit statuses of a job that did not end by itself, as PBS numbers them.
-const (
-	ExitOwnFault = -1  // it could not be started, and it will not be better next time
-	ExitRetry    = -3  // it could not be started now
-	ExitAborted  = -4  // it was lost or ended by the mom's start or stop
-	ExitRerun    = -11 // it was sent back to the queue
-	ExitJoin     = -30 // a sister did not join
-)
-
 // killGrace is the time between SIGTERM and SIGKILL when nobody says another.
 const killGrace = 10 * time.Second
 

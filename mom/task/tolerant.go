@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rampart/fsm/pbs"
+	"rampart/transport/pause"
 )
 
 // defaultWait is how long the sisters of a job that tolerates failures are waited for if
@@ -56,7 +57,7 @@ func (r *Runner) joinTolerant(ctx, hooks context.Context, t Task) Event {
 		return nil // it was killed, or the mom goes away
 	}
 	if over {
-		r.site.Lines.Job(eventAdmin, t.Key.Job, fmt.Sprintf("sister_join_job_alarm wait time %d secs exceeded", longest/time.Second))
+		r.site.Lines.Job(pbs.LogAdmin, t.Key.Job, fmt.Sprintf("sister_join_job_alarm wait time %d secs exceeded", longest/time.Second))
 	}
 	return Joined{Used: used}
 }
@@ -110,10 +111,10 @@ func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, sl
 		case !noted:
 			noted = true
 			_ = r.site.startError(t, h, step.String(), err)
-			r.site.Lines.Job(eventJob, t.Key.Job, fmt.Sprintf("ignoring error from %s as job is tolerant of node failures", h.Name))
+			r.site.Lines.Job(pbs.LogJob, t.Key.Job, fmt.Sprintf("ignoring error from %s as job is tolerant of node failures", h.Name))
 			r.tried(ctx, news, SisterTried{Host: h.Name, Step: step})
 		}
-		if answered || !pause(ctx, joinAgain) || !r.Task().Assignment.keeps(h.Name) {
+		if answered || !pause.For(ctx, joinAgain) || !r.Task().Assignment.keeps(h.Name) {
 			return false
 		}
 	}
@@ -156,7 +157,7 @@ func (r *Runner) tried(ctx context.Context, news *tidings, ev SisterTried) {
 	news.pending = append(news.pending, ev)
 	first := len(news.pending) == 1
 	news.mu.Unlock()
-	if !first || !pause(ctx, partEvery) {
+	if !first || !pause.For(ctx, partEvery) {
 		return
 	}
 	news.mu.Lock()
@@ -179,10 +180,10 @@ func (r *Runner) provingSisters(ctx context.Context, t Task) error {
 		return err
 	}
 	longest := r.site.waitFor(StepPrologue)
-	r.site.Lines.Job(eventDebug2, t.Key.Job, fmt.Sprintf("job reliable startup job_launch_delay=%d secs", longest/time.Second))
+	r.site.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("job reliable startup job_launch_delay=%d secs", longest/time.Second))
 	over, err := r.awaitSisters(ctx, StepPrologue, longest)
 	if over {
-		r.site.Lines.Job(eventDebug2, t.Key.Job, "not all prologue hooks to sister moms completed, but job will proceed to execute")
+		r.site.Lines.Job(pbs.LogDebug2, t.Key.Job, "not all prologue hooks to sister moms completed, but job will proceed to execute")
 	}
 	return err
 }
@@ -207,8 +208,8 @@ func (r *Runner) endured(p Polled) Polled {
 		}
 		r.silent[host] = time.Now()
 		address, _ := pbs.SplitAddress(r.task.Hosts[node].Address)
-		r.site.Lines.Server(eventError, "pbs_mom", fmt.Sprintf("im_eof, Premature end of message from addr %s on stream %d", address, node))
-		r.site.Lines.Job(eventDebug3, r.task.Key.Job, fmt.Sprintf("ignoring lost communication with %s as job is tolerant of node failures", host))
+		r.site.Lines.Server(pbs.LogError, "pbs_mom", fmt.Sprintf("im_eof, Premature end of message from addr %s on stream %d", address, node))
+		r.site.Lines.Job(pbs.LogDebug3, r.task.Key.Job, fmt.Sprintf("ignoring lost communication with %s as job is tolerant of node failures", host))
 	}
 	p.Lost = ""
 	return p

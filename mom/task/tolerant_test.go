@@ -15,6 +15,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
+	"rampart/transport/pause"
 )
 
 // A troop are sisters that answer as they are told: "" at once, "refuse", "away" without an
@@ -34,7 +35,7 @@ func (p *troop) act(ctx context.Context, how string) error {
 		<-ctx.Done()
 		return ctx.Err()
 	case "late":
-		if !pause(ctx, 90*time.Second) {
+		if !pause.For(ctx, 90*time.Second) {
 			return ctx.Err()
 		}
 	}

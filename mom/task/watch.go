@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/proc"
 )
 
@@ -28,15 +29,15 @@ func (s *Site) watch(ctx context.Context, t Task) Event {
 		return Vanished{}
 	}
 	job := t.Key.Job
-	s.Lines.Job(eventDebug, job, "task "+taskID+" terminated")
-	s.Lines.Job(eventJob, job, "Terminated")
+	s.Lines.Job(pbs.LogDebug, job, "task "+taskID+" terminated")
+	s.Lines.Job(pbs.LogJob, job, "Terminated")
 	cput := exit.CPU.Truncate(time.Second)
-	s.Lines.Job(eventDebug2, job, fmt.Sprintf("task %s cput=%02d:%02d:%02d", taskID,
+	s.Lines.Job(pbs.LogDebug2, job, fmt.Sprintf("task %s cput=%02d:%02d:%02d", taskID,
 		int(cput.Hours()), int(cput.Minutes())%60, int(cput.Seconds())%60))
-	s.Lines.Job(eventJob, job, "kill_job") // the shim ends what its first process left
-	s.Lines.Job(eventJob, job, "no active tasks")
+	s.Lines.Job(pbs.LogJob, job, "kill_job") // the shim ends what its first process left
+	s.Lines.Job(pbs.LogJob, job, "no active tasks")
 	if exit.Left > 0 {
-		s.Lines.Job(eventError, job, fmt.Sprintf("%d processes survived SIGKILL", exit.Left))
+		s.Lines.Job(pbs.LogError, job, fmt.Sprintf("%d processes survived SIGKILL", exit.Left))
 	}
 	return Exited{Exit: exit}
 }

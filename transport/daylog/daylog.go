@@ -13,24 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/transport/own"
-)
-
-// The event bits. They combine by OR and are printed as the combination.
-const (
-	Error    uint16 = 0x0001 // internal errors
-	System   uint16 = 0x0002 // start, stop, configuration, states of moms
-	Admin    uint16 = 0x0004 // administrative events
-	Job      uint16 = 0x0008 // events of jobs
-	JobUsage uint16 = 0x0010 // resource use at the end of a job
-	Security uint16 = 0x0020 // refused requests
-	Sched    uint16 = 0x0040 // scheduler
-	Debug    uint16 = 0x0080 // common debugging messages
-	Debug2   uint16 = 0x0100 // less common
-	Resv     uint16 = 0x0200 // reservations
-	Debug3   uint16 = 0x0400 // rarer
-	Debug4   uint16 = 0x0800 // rarest
-	Force    uint16 = 0x8000 // written whatever the mask says; never printed
 )
 
 // The masks that PBS's daemons start with.
@@ -92,7 +76,7 @@ func (l *Log) Write(at time.Time, event uint16, class, object, text string) erro
 func (l *Log) WriteAs(daemon string, at time.Time, event uint16, class, object, text string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if event&(l.opts.Mask|Force) == 0 {
+	if event&(l.opts.Mask|pbs.LogForce) == 0 {
 		return nil
 	}
 	at = at.In(l.opts.Location)
@@ -153,7 +137,7 @@ func Format(at time.Time, highRes bool, event uint16, daemon, class, object, tex
 		layout = "01/02/2006 15:04:05.000000"
 	}
 	return fmt.Sprintf("%s;%04x;%s;%s;%s;%s\n",
-		at.Format(layout), event&^Force, daemon, class, flat(object), flat(text))
+		at.Format(layout), event&^pbs.LogForce, daemon, class, flat(object), flat(text))
 }
 
 func flat(s string) string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rampart/fsm/pbs"
 )
 
 // lineForm is case LG-1 of the specification.
@@ -26,7 +28,7 @@ func TestWrite_OneFilePerDay(t *testing.T) {
 	l := New(dir, "pbs_mom", Options{Mask: MomMask, Location: time.UTC})
 	before := time.Date(2026, 11, 21, 23, 59, 59, 0, time.UTC)
 	for _, at := range []time.Time{before, before.Add(time.Second)} {
-		if err := l.Write(at, Job, "Job", "1.srv", "kill_job"); err != nil {
+		if err := l.Write(at, pbs.LogJob, "Job", "1.srv", "kill_job"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,13 +51,13 @@ func TestWrite_MaskAndForce(t *testing.T) {
 	dir := t.TempDir()
 	l := New(dir, "Server@h", Options{Location: time.UTC})
 	at := time.Date(2027, 1, 2, 3, 4, 5, 678000, time.UTC)
-	for _, event := range []uint16{Job, Force | System} {
+	for _, event := range []uint16{pbs.LogJob, pbs.LogForce | pbs.LogSystem} {
 		if err := l.Write(at, event, "Svr", "Server@h", "text"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	l.SetMask(ServerMask)
-	if err := l.Write(at, Debug2|Job, "Node", "v;x", "again"); err != nil {
+	if err := l.Write(at, pbs.LogDebug2|pbs.LogJob, "Node", "v;x", "again"); err != nil {
 		t.Fatal(err)
 	}
 	_ = l.Close()
@@ -70,13 +72,13 @@ func TestFormat_FormOfEveryLine(t *testing.T) {
 	at := time.Date(2026, 11, 21, 5, 26, 20, 458878000, time.UTC)
 	for _, text := range []string{"plain", "a;b;c", "two\nlines\n", "", "carriage\r\nreturn"} {
 		for _, high := range []bool{false, true} {
-			line := Format(at, high, Job, "pbs_mom", "Job", "141.hosta", text)
+			line := Format(at, high, pbs.LogJob, "pbs_mom", "Job", "141.hosta", text)
 			if strings.Count(line, "\n") != 1 || !lineForm.MatchString(strings.TrimSuffix(line, "\n")) {
 				t.Errorf("bad line %q", line)
 			}
 		}
 	}
-	if got := Format(at, true, Job, "pbs_mom", "Job", "141.hosta", "kill_job"); got != "11/21/2026 05:26:20.458878;0008;pbs_mom;Job;141.hosta;kill_job\n" {
+	if got := Format(at, true, pbs.LogJob, "pbs_mom", "Job", "141.hosta", "kill_job"); got != "11/21/2026 05:26:20.458878;0008;pbs_mom;Job;141.hosta;kill_job\n" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rampart/fsm/pbs"
 )
 
 func TestExpired(t *testing.T) {
@@ -58,7 +60,7 @@ func TestWrite_RemovesOldFiles(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if err := l.Write(day.AddDate(0, 0, i), Job, "Job", "1.srv", "x"); err != nil {
+			if err := l.Write(day.AddDate(0, 0, i), pbs.LogJob, "Job", "1.srv", "x"); err != nil {
 				t.Fatal(err)
 			}
 		}

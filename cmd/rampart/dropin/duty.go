@@ -11,6 +11,7 @@ import (
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/mom"
 	"rampart/cmd/rampart/server"
+	"rampart/fsm/pbs"
 	"rampart/transport/daylog"
 )
 
@@ -90,16 +91,16 @@ func commMain(ctx context.Context, c *call) error {
 		}
 		if ctx.Err() == nil && text != last {
 			last = text
-			log.say(daylog.System, "comm", text)
+			log.say(pbs.LogSystem, "comm", text)
 		}
 	}
 	begin := func(ctx context.Context) {
-		log.say(daylog.System, "comm", fmt.Sprintf("pbs_comm started, pid = %d", os.Getpid()))
+		log.say(pbs.LogSystem, "comm", fmt.Sprintf("pbs_comm started, pid = %d", os.Getpid()))
 		look(ctx)
 	}
 	err := c.run(ctx, duty{lock: c.home.CommLock(), begin: begin, again: look, look: look, every: lookEvery})
 	if c.has("N") && err == nil {
-		log.say(daylog.System, "comm", "Is down")
+		log.say(pbs.LogSystem, "comm", "Is down")
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 
 	"rampart/cmd/rampart/home"
 	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
 	"rampart/transport/daylog"
 )
 
@@ -63,7 +64,7 @@ func schedMain(ctx context.Context, c *call) error {
 	defer s.server.close()
 	err := c.run(ctx, duty{lock: c.home.SchedLock(), begin: s.begin, again: s.reconfigure, look: s.look, every: retryEvery})
 	if c.has("N") && err == nil {
-		s.log.say(daylog.System, "pbs_sched", "Is down")
+		s.log.say(pbs.LogSystem, "pbs_sched", "Is down")
 	}
 	return err
 }
@@ -72,13 +73,13 @@ func schedMain(ctx context.Context, c *call) error {
 // what they say as they are installed, is no wish: settings that were made since by qmgr, or
 // on another replica's host, stay.
 func (s *scheduler) begin(ctx context.Context) {
-	s.log.say(daylog.System, "pbs_sched", fmt.Sprintf("pbs_sched started, pid = %d", os.Getpid()))
+	s.log.say(pbs.LogSystem, "pbs_sched", fmt.Sprintf("pbs_sched started, pid = %d", os.Getpid()))
 	if err := s.install(); err != nil {
-		s.log.say(daylog.Error, "sched_priv", err.Error())
+		s.log.say(pbs.LogError, "sched_priv", err.Error())
 	}
 	texts, sum, err := s.read()
 	if err != nil {
-		s.log.say(daylog.Error, "sched_priv", err.Error())
+		s.log.say(pbs.LogError, "sched_priv", err.Error())
 		return
 	}
 	known, _ := os.ReadFile(s.notePath())
@@ -90,13 +91,13 @@ func (s *scheduler) begin(ctx context.Context) {
 
 // reconfigure is SIGHUP: the files say what is to be.
 func (s *scheduler) reconfigure(ctx context.Context) {
-	s.log.say(daylog.Sched, "reconfigure", "Scheduler is reconfiguring")
+	s.log.say(pbs.LogSched, "reconfigure", "Scheduler is reconfiguring")
 	if err := s.install(); err != nil {
-		s.log.say(daylog.Error, "sched_priv", err.Error())
+		s.log.say(pbs.LogError, "sched_priv", err.Error())
 	}
 	texts, sum, err := s.read()
 	if err != nil {
-		s.log.say(daylog.Error, "sched_priv", err.Error())
+		s.log.say(pbs.LogError, "sched_priv", err.Error())
 		return
 	}
 	s.wish(ctx, texts, sum)
@@ -132,11 +133,11 @@ func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum strin
 		}
 	}
 	for _, fault := range c.faults {
-		s.log.say(daylog.Error, configFile, fault)
+		s.log.say(pbs.LogError, configFile, fault)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		if idle(name, c.values[name]) {
-			s.log.say(daylog.Sched, configFile, fmt.Sprintf("%s: %s has no effect", name, c.values[name]))
+			s.log.say(pbs.LogSched, configFile, fmt.Sprintf("%s: %s has no effect", name, c.values[name]))
 		}
 	}
 	s.want, s.sum, s.tried = &c, sum, time.Time{}
@@ -163,7 +164,7 @@ func (s *scheduler) look(ctx context.Context) {
 	}
 	if ctx.Err() == nil && text != s.last {
 		s.last = text
-		s.log.say(daylog.System, "pbs_sched", text)
+		s.log.say(pbs.LogSystem, "pbs_sched", text)
 	}
 }
 
@@ -197,15 +198,15 @@ func (s *scheduler) take(ctx context.Context) {
 		}
 		switch err := s.server.set(ctx, name, value); {
 		case errors.Is(err, errRefused):
-			s.log.say(daylog.Error, configFile, fmt.Sprintf("%s: %s: %v", name, value, err))
+			s.log.say(pbs.LogError, configFile, fmt.Sprintf("%s: %s: %v", name, value, err))
 		case err != nil:
 			return
 		default:
-			s.log.say(daylog.Sched, "reconfigure", fmt.Sprintf("%s = %s (was %s)", name, cmp.Or(value, "unset"), cmp.Or(now[name], "unset")))
+			s.log.say(pbs.LogSched, "reconfigure", fmt.Sprintf("%s = %s (was %s)", name, cmp.Or(value, "unset"), cmp.Or(now[name], "unset")))
 		}
 	}
 	if err := home.Replace(s.notePath(), []byte(s.sum+"\n")); err != nil {
-		s.log.say(daylog.Error, configFile, err.Error())
+		s.log.say(pbs.LogError, configFile, err.Error())
 	}
 	s.want = nil
 }

@@ -166,7 +166,7 @@ func (h *hooks) sequence(ctx context.Context, by sequencer, runs []hook.Run, e *
 		h.note(e, n)
 	}
 	for _, one := range out.Restarts {
-		h.write(daylog.System, "Hook", h.self, command.RestartsCycle(one))
+		h.write(pbs.LogSystem, "Hook", h.self, command.RestartsCycle(one))
 		select {
 		case h.restart <- struct{}{}:
 		default: // one is on its way
@@ -179,14 +179,14 @@ func (h *hooks) sequence(ctx context.Context, by sequencer, runs []hook.Run, e *
 func (h *hooks) note(e *hook.Event, n hook.Note) {
 	switch n.Kind {
 	case hook.NoteVerdict:
-		h.write(daylog.Debug2, "Hook", n.Object, n.Text)
+		h.write(pbs.LogDebug2, "Hook", n.Object, n.Text)
 	case hook.NoteMessage:
-		h.write(daylog.Debug3, "Hook", n.Object, n.Text)
+		h.write(pbs.LogDebug3, "Hook", n.Object, n.Text)
 	case hook.NoteFault:
-		h.write(daylog.Error|daylog.Force, "Svr", h.self, n.Text)
+		h.write(pbs.LogError|pbs.LogForce, "Svr", h.self, n.Text)
 	case hook.NoteChange:
 		if e.Job != nil && e.Event == "runjob" { // others have asked for a change, which says so
-			h.write(daylog.Job, "Job", e.Job.Name, n.Text)
+			h.write(pbs.LogJob, "Job", e.Job.Name, n.Text)
 		}
 	}
 }
@@ -227,14 +227,14 @@ func orThis(text, other string) string {
 // line writes what a script logs.
 func (h *hooks) line(l hook.Line) {
 	if l.Job != "" {
-		h.write(daylog.Job, "Job", l.Job, l.Text)
+		h.write(pbs.LogJob, "Job", l.Job, l.Text)
 		return
 	}
-	event := daylog.System | daylog.Admin
+	event := pbs.LogSystem | pbs.LogAdmin
 	if l.Level <= 3 {
-		event |= daylog.Error
+		event |= pbs.LogError
 	}
-	h.write(event|daylog.Force, "Hook", h.self, l.Text)
+	h.write(event|pbs.LogForce, "Hook", h.self, l.Text)
 }
 
 func (h *hooks) write(event uint16, class, object, text string) {

@@ -15,7 +15,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
-	"rampart/transport/daylog"
 )
 
 const (
@@ -119,7 +118,7 @@ func (h *hooks) alter(ctx context.Context, v *state.View, id pbs.JobID, edits *h
 		err = errors.Join(err, out.Err())
 	}
 	if err != nil && ctx.Err() == nil {
-		h.write(daylog.Error, "Job", string(id), "not altered as hooks want it: "+err.Error())
+		h.write(pbs.LogError, "Job", string(id), "not altered as hooks want it: "+err.Error())
 	}
 }
 
@@ -136,7 +135,7 @@ func (h *hooks) setVnodes(ctx context.Context, v *state.View, out *hook.Outcome,
 				err = errors.Join(err, done.Err())
 			}
 			if err != nil && ctx.Err() == nil {
-				h.write(daylog.Error, "Node", name, "not changed as hook '"+edited.Hook+"' wants it: "+err.Error())
+				h.write(pbs.LogError, "Node", name, "not changed as hook '"+edited.Hook+"' wants it: "+err.Error())
 			}
 		}
 	}

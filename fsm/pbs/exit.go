@@ -1,0 +1,28 @@
+package pbs
+
+// The exit statuses of jobs that did not end by themselves, as PBS numbers them. They are the mom's words to
+// the servers.
+const (
+	ExitOwnFault     = -1  // it could not be started, and it will not be better next time
+	ExitNoOutput     = -2  // nor was there anything of it to deliver
+	ExitRetry        = -3  // it could not be started now
+	ExitAborted      = -4  // it was lost with its host, or ended by the mom's start or stop
+	ExitBadRestart   = -7  // it could not be restarted from its checkpoint
+	ExitRerun        = -11 // it was sent back to the queue
+	ExitCheckpointed = -12
+	ExitNCPUSBurst   = -24 // from here on it was over a limit
+	ExitNCPUSSum     = -25
+	ExitVMem         = -26
+	ExitMem          = -27
+	ExitCPUTime      = -28
+	ExitWalltime     = -29
+	ExitJoin         = -30 // a sister did not join
+)
+
+var exceeded = map[int32]string{
+	ExitNCPUSBurst: "ncpus (burst)", ExitNCPUSSum: "ncpus (sum)", ExitVMem: "vmem", ExitMem: "mem", ExitCPUTime: "cput", ExitWalltime: "walltime",
+}
+
+// Exceeded returns what a job was over that has ended with the exit status, as PBS calls it; empty: it
+// was not ended for a limit.
+func Exceeded(exit int32) string { return exceeded[exit] }
