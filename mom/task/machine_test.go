@@ -35,6 +35,8 @@ func drawn[S machineState](begin S, t table[S]) drawing {
 }
 
 var drawings = map[string]drawing{
+	"program":                 drawn(ProgramStarting, programMoves),
+	"trial":                   drawn(StepJoin, trialSteps),
 	"life":                    drawn(Accepted, lives),
 	"killing":                 drawn(NotKilled, kills),
 	"sisters' parts":          drawn(PartsUnasked, sisterParts),

@@ -20,9 +20,7 @@ type Program struct {
 	State  ProgramState `json:"state"`
 	Handle proc.Handle  `json:"handle"`
 	Status int          `json:"status,omitempty"` // 256 + signal when killed by one
-	// Over says that it has ended, and that something it has left outside of its session lives on.
-	Over   bool   `json:"over,omitempty"`
-	Failed string `json:"failed,omitempty"` // it could not be started
+	Failed string       `json:"failed,omitempty"` // it could not be started
 	// Session is that of the program that was checkpointed, of one that goes on from there.
 	Session int64 `json:"session,omitempty"`
 	// Attached says that there is no shim: the handle is the process's own.
@@ -36,8 +34,45 @@ type ProgramState uint8
 const (
 	ProgramStarting ProgramState = iota + 1
 	ProgramRunning
+	ProgramOver // it has ended, and something that it has left outside of its session lives on
 	ProgramEnded
 )
+
+// String returns the state as a word.
+func (s ProgramState) String() string {
+	return nameOf([]string{
+		ProgramStarting: "starting", ProgramRunning: "running", ProgramOver: "over", ProgramEnded: "ended",
+	}, s)
+}
+
+// What a program hears.
+const (
+	runsWord    word = "it runs"
+	itsOverWord word = "it has ended"
+	allGoneWord word = "all of it is gone" // or it was never there
+)
+
+var programMoves = table[ProgramState]{
+	{ProgramStarting, runsWord, ProgramRunning},
+	{ProgramStarting, allGoneWord, ProgramEnded},
+	{ProgramRunning, itsOverWord, ProgramOver},
+	{ProgramRunning, allGoneWord, ProgramEnded},
+	{ProgramOver, itsOverWord, ProgramOver}, // a repeat
+	{ProgramOver, allGoneWord, ProgramEnded},
+}
+
+// step changes the state. How the program itself has ended counts, and not what it has left.
+func (p Program) step(on word, status int) (next Program, ok bool) {
+	state, ok := programMoves.after(p.State, on)
+	if ok && p.State != ProgramOver && on != runsWord {
+		p.Status = status
+	}
+	p.State = state
+	return p, ok
+}
+
+// lives tells whether processes of the program are known to be there.
+func (p Program) lives() bool { return p.State == ProgramRunning || p.State == ProgramOver }
 
 // The events of programs.
 type (
@@ -54,8 +89,8 @@ type (
 		ID     uint32
 		Handle proc.Handle
 	}
-	// ProgramOver says that it has ended, but for what has left its session.
-	ProgramOver struct {
+	// ProgramLeft says that it has ended, but for what has left its session.
+	ProgramLeft struct {
 		ID   uint32
 		Exit proc.Exit
 	}
@@ -70,11 +105,11 @@ type (
 func (Spawn) event()       {}
 func (Attach) event()      {}
 func (ProgramUp) event()   {}
-func (ProgramOver) event() {}
+func (ProgramLeft) event() {}
 func (ProgramDown) event() {}
 
 // Done tells whether the program itself has ended.
-func (p Program) Done() bool { return p.Over || p.State == ProgramEnded }
+func (p Program) Done() bool { return p.State >= ProgramOver }
 
 // The deeds of programs.
 const (
@@ -111,7 +146,7 @@ func (t Task) Handles() []proc.Handle {
 		all = append(all, t.Handle)
 	}
 	for _, p := range t.Programs {
-		if p.State == ProgramRunning {
+		if p.lives() {
 			all = append(all, p.Handle)
 		}
 	}
@@ -136,7 +171,7 @@ func (t Task) stepProgram(ev Event) (next Task, actions []Action, err error, ok 
 		next, actions, err = t.attach(ev)
 	case ProgramUp:
 		next, actions, err = t.programUp(ev)
-	case ProgramOver:
+	case ProgramLeft:
 		next, actions = t.programOver(ev)
 	case ProgramDown:
 		next, actions, err = t.programDown(ev)
@@ -205,18 +240,24 @@ func (o Order) firstProgram() uint32 {
 	return n
 }
 
-func (t Task) change(id uint32, do func(p *Program)) (Task, bool) {
+// change lets a program hear something; false: it means nothing to it.
+func (t Task) change(id uint32, on word, status int, do func(p *Program)) (Task, bool) {
 	i := slices.IndexFunc(t.Programs, func(p Program) bool { return p.ID == id })
-	if i < 0 || t.Programs[i].State == ProgramEnded {
+	if i < 0 {
 		return t, false
 	}
+	next, ok := t.Programs[i].step(on, status)
+	if !ok {
+		return t, false
+	}
+	do(&next)
 	t.Programs = slices.Clone(t.Programs)
-	do(&t.Programs[i])
+	t.Programs[i] = next
 	return t, true
 }
 
 func (t Task) programUp(ev ProgramUp) (Task, []Action, error) {
-	t, ok := t.change(ev.ID, func(p *Program) { p.State, p.Handle = ProgramRunning, ev.Handle })
+	t, ok := t.change(ev.ID, runsWord, 0, func(p *Program) { p.Handle = ev.Handle })
 	if !ok {
 		return t, nil, nil
 	}
@@ -228,8 +269,8 @@ func (t Task) programUp(ev ProgramUp) (Task, []Action, error) {
 }
 
 // programOver lets what the program has left go on as long as the job.
-func (t Task) programOver(ev ProgramOver) (Task, []Action) {
-	t, ok := t.change(ev.ID, func(p *Program) { p.Over, p.Status = true, ev.Exit.Status })
+func (t Task) programOver(ev ProgramLeft) (Task, []Action) {
+	t, ok := t.change(ev.ID, itsOverWord, ev.Exit.Status, func(*Program) {})
 	if !ok {
 		return t, nil
 	}
@@ -237,12 +278,7 @@ func (t Task) programOver(ev ProgramOver) (Task, []Action) {
 }
 
 func (t Task) programDown(ev ProgramDown) (Task, []Action, error) {
-	t, ok := t.change(ev.ID, func(p *Program) {
-		if p.State, p.Failed = ProgramEnded, ev.Failed; !p.Over {
-			p.Status = ev.Exit.Status
-		}
-		p.Args, p.Env = nil, nil
-	})
+	t, ok := t.change(ev.ID, allGoneWord, ev.Exit.Status, func(p *Program) { p.Failed, p.Args, p.Env = ev.Failed, nil, nil })
 	if !ok {
 		return t, nil, nil
 	}
@@ -267,9 +303,7 @@ func (t Task) resumePrograms(ev Resume) (Task, []Action) {
 		switch {
 		case p.State == ProgramEnded:
 		case t.BootID != ev.BootID:
-			if p.State = ProgramEnded; !p.Over {
-				p.Status = 256 + int(syscall.SIGKILL)
-			}
+			*p, _ = p.step(allGoneWord, 256+int(syscall.SIGKILL))
 		case p.restoring(): // the job does not go on without it
 			actions = append(actions, Action{Do: StartProgram, Program: p.ID})
 		case p.State == ProgramStarting:

@@ -140,7 +140,7 @@ func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
 		}
 	}
 	exit, over, err := proc.Exit{}, false, error(nil)
-	if p.Over {
+	if p.State == ProgramOver {
 		exit, err = s.System.Wait(ctx, s.programDir(t, id), p.Handle)
 	} else {
 		exit, over, err = s.System.WaitFirst(ctx, s.programDir(t, id), p.Handle)
@@ -149,7 +149,7 @@ func (s *Site) watchProgram(ctx context.Context, t Task, id uint32) Event {
 		return nil
 	}
 	if over && err == nil {
-		return ProgramOver{ID: id, Exit: exit}
+		return ProgramLeft{ID: id, Exit: exit}
 	}
 	job := t.Key.Job
 	s.Lines.Job(pbs.LogDebug, job, fmt.Sprintf("task %08x terminated", id))

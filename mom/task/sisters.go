@@ -75,7 +75,7 @@ func (t mother) begin() (Task, []Action, error) {
 		t.Life, _ = t.Life.sistersTo(beginJoinWord)
 		t.Life.Trial = nil
 		if t.Tolerates() && t.Checkpoints.Restart == nil { // else every host has its part
-			t.Life.Trial = new(Trial)
+			t.Life.Trial = &Trial{Step: StepJoin}
 		}
 		return t.Task, []Action{{Do: Join}}, nil
 	}

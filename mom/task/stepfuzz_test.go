@@ -102,7 +102,7 @@ var outcomes = map[Deed]func(w *walk, a Action) Event{
 	},
 	RecoverProgram: func(_ *walk, a Action) Event { return ProgramDown{ID: a.Program, Failed: "gone"} },
 	WatchProgram: func(w *walk, a Action) Event {
-		return []Event{ProgramDown{ID: a.Program, Exit: w.exit()}, ProgramOver{ID: a.Program, Exit: w.exit()}}[w.pick(2)]
+		return []Event{ProgramDown{ID: a.Program, Exit: w.exit()}, ProgramLeft{ID: a.Program, Exit: w.exit()}}[w.pick(2)]
 	},
 	RunPrologue: func(w *walk, _ Action) Event { return PrologueOver{Failure: w.failure()} },
 	AwaitReport: func(*walk, Action) Event { return Reported{} },
@@ -211,7 +211,7 @@ func (w *walk) settle(i int) {
 // deeds lead to its end, and to the fact of that.
 func FuzzStep(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 100 {
 		data := make([]byte, 20+r.IntN(300))
 		for i := range data {
 			data[i] = byte(r.IntN(256))

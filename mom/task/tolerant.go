@@ -89,7 +89,7 @@ func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}
 	if !r.attempt(ctx, t, h, StepJoin, slots, news, func(ctx context.Context) error { return r.site.Peers.Join(ctx, h, t) }) {
 		return
 	}
-	if _, err := r.Await(ctx, func(t Task) bool { return t.Life.Trial != nil && t.Life.Trial.Proving }); err != nil {
+	if _, err := r.Await(ctx, func(t Task) bool { return t.Life.Trial != nil && t.Life.Trial.Step == StepPrologue }); err != nil {
 		return
 	}
 	r.attempt(ctx, t, h, StepPrologue, slots, news, func(ctx context.Context) error { return r.site.Peers.Prologue(ctx, h, t.Key) })

@@ -11,9 +11,9 @@ import (
 type Trial struct {
 	Joined []pbs.HostName `json:"joined,omitempty"`
 	Failed []pbs.HostName `json:"failed,omitempty"` // at a step, or declared gone
-	// Proving says that the prologues count, of those in Proven it went well.
-	Proving bool           `json:"proving,omitempty"`
-	Proven  []pbs.HostName `json:"proven,omitempty"`
+	// Step is what counts: the joins, or the prologues, of which it went well for those in Proven.
+	Step   StartStep      `json:"step"`
+	Proven []pbs.HostName `json:"proven,omitempty"`
 	// Pruned says that hooks have cut the assignment down, or given some of it back.
 	Pruned bool `json:"pruned,omitempty"`
 }
@@ -31,6 +31,11 @@ var startSteps = [...]string{StepJoin: "JOIN_JOB", StepPrologue: "IM_EXEC_PROLOG
 
 // String returns PBS's name of the message.
 func (s StartStep) String() string { return startSteps[s] }
+
+// provingWord is what a trial hears when the prologues begin.
+const provingWord word = "the prologues count"
+
+var trialSteps = table[StartStep]{{StepJoin, provingWord, StepPrologue}}
 
 // The events of a start that tolerates failures.
 type (
@@ -77,7 +82,7 @@ func (t Task) Good(host pbs.HostName) bool {
 		return true
 	case slices.Contains(tr.Failed, host):
 		return false
-	case tr.Proving:
+	case tr.Step == StepPrologue:
 		return slices.Contains(tr.Proven, host)
 	default:
 		return slices.Contains(tr.Joined, host)
@@ -120,7 +125,7 @@ func (t Task) stepTrial(ev Event) (next Task, ok bool) {
 		}
 		return t, true
 	case Proving:
-		return t.onTrial(func(tr *Trial) { tr.Proving = true }), true
+		return t.onTrial(func(tr *Trial) { tr.Step, _ = trialSteps.after(tr.Step, provingWord) }), true
 	case Pruned:
 		return t.onTrial(func(tr *Trial) { tr.Pruned = true }), true
 	}
