@@ -37,6 +37,9 @@ type Env struct {
 	Batch func(t Target) (apiconnect.BatchClient, error)
 	// Halt returns a client that ends replicas.
 	Halt func(t Target) (apiconnect.HaltClient, error)
+	// Gone reports whether nobody serves at HOST:PORT any more. Where no answer comes that is not
+	// known.
+	Gone func(ctx context.Context, address string) bool
 	// Tasks returns a client of the mom of this host, for programs of its jobs; nil: there is none.
 	Tasks func(socket string) apiconnect.TaskManagerClient
 	// Start makes a session of its own for a program, with the streams of this one; the

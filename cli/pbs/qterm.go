@@ -22,6 +22,9 @@ const qtermUsage = `usage: qterm [-f|-F|-i] [-s] [-t immediate|delay|quick] [ser
 const (
 	qtermPatience = 30 * time.Second
 	qtermLooks    = time.Second
+	// qtermEnds bounds the wait for the ends of servers, which qtermDials asks for.
+	qtermEnds  = 30 * time.Second
+	qtermDials = 100 * time.Millisecond
 )
 
 func qterm() *cli.Command {
@@ -69,16 +72,19 @@ func (t *termination) run(ctx context.Context, names []string) error {
 	if len(names) == 0 || slices.Contains(names, server) || slices.Contains(names, "default") {
 		return t.all(ctx)
 	}
+	var ending []*api.EndingReplica
 	for _, name := range names {
-		_, err := t.halt.Stop(ctx, connect.NewRequest(&api.StopRequest{Replica: name}))
+		r, err := t.halt.Stop(ctx, connect.NewRequest(&api.StopRequest{Replica: name}))
 		switch {
 		case errors.Is(err, pbs.Refuse(pbs.UnknownHost)):
 			t.fail(&cli.Unreachable{Server: name, Err: err}, nil) // the others are there
 		case err != nil:
 			return err
+		default:
+			ending = append(ending, r.Msg.GetEnding()...)
 		}
 	}
-	return nil
+	return t.await(ctx, ending)
 }
 
 func (t *termination) all(ctx context.Context) error {
@@ -88,8 +94,35 @@ func (t *termination) all(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := t.halt.Stop(ctx, connect.NewRequest(last))
-	return err
+	r, err := t.halt.Stop(ctx, connect.NewRequest(last))
+	if err != nil {
+		return err
+	}
+	return t.await(ctx, r.Msg.GetEnding())
+}
+
+// await returns when the servers are gone, or names those that are not in time: one that cannot be
+// reached may well be there.
+func (t *termination) await(ctx context.Context, ending []*api.EndingReplica) error {
+	deadline := t.env.Now().Add(qtermEnds)
+	for {
+		ending = slices.DeleteFunc(ending, func(r *api.EndingReplica) bool { return t.env.Gone(ctx, r.GetAddress()) })
+		if len(ending) == 0 {
+			return nil
+		}
+		if t.env.Now().After(deadline) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(qtermDials):
+		}
+	}
+	for _, r := range ending {
+		t.fail(pbs.Errorf(pbs.SystemError, "server %s at %s has not ended in %s, or cannot be reached", r.GetName(), r.GetAddress(), qtermEnds), nil)
+	}
+	return nil
 }
 
 // drain waits until no job runs. No new one starts as long as the servers are told so; the

@@ -1,10 +1,16 @@
 package pbs
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -38,9 +44,43 @@ func (h fakeHalt) Stop(_ context.Context, r *connect.Request[api.StopRequest]) (
 		return nil, pbs.Refuse(pbs.Unauthorized)
 	}
 	h.f.drained = h.f.drained || r.Msg.Requeue
-	return answer(new(api.StopReply), nil)
+	return answer(&api.StopReply{Ending: h.f.ending}, nil)
 }
 
 func (h fakeHalt) End(context.Context, *connect.Request[api.EndRequest]) (*connect.Response[api.EndReply], error) {
 	return answer(new(api.EndReply), nil)
+}
+
+// TestQterm_WaitsForTheEnd: qterm returns when nobody serves at the addresses of those that end, and
+// names who still does when its patience is over.
+func TestQterm_WaitsForTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		args  []string
+		stays string // the address at which somebody goes on
+		said  string
+	}{
+		"all end":       {args: []string{"qterm"}},
+		"named ones":    {args: []string{"qterm", "s1", "s2"}},
+		"one goes on":   {args: []string{"qterm"}, stays: "h2:1", said: "qterm: server s2 at h2:1 has not ended in 30s, or cannot be reached\n"},
+		"one that does": {args: []string{"qterm", "s2"}, stays: "h2:1", said: "qterm: server s2 at h2:1 has not ended in 30s, or cannot be reached\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer(t)
+				server.ending = []*api.EndingReplica{{Name: "s1", Address: "h1:1"}, {Name: "s2", Address: "h2:1"}}
+				began := time.Now()
+				said := new(bytes.Buffer)
+				env := world(server, map[string]string{"PBS_CONF_FILE": "pbs.conf"}, strings.NewReader(""), io.Discard, said)
+				env.Now = time.Now
+				env.Gone = func(_ context.Context, address string) bool {
+					return address != c.stays && time.Since(began) >= 4*time.Second
+				}
+				status := cli.Main(t.Context(), env, c.args, Commands())
+				took := time.Since(began)
+				if said.String() != c.said || (status != 0) != (c.stays != "") || took < 4*time.Second || c.stays == "" && took > 5*time.Second {
+					t.Errorf("status %d after %s: %q", status, took, said)
+				}
+			})
+		})
+	}
 }

@@ -35,6 +35,7 @@ type fakeServer struct {
 	aired int // streams of Watch
 
 	drained bool // no job runs any more
+	ending  []*api.EndingReplica
 }
 
 func newServer(t *testing.T) *fakeServer { return &fakeServer{t: t} }

@@ -43,21 +43,24 @@ func (h *Halt) Stop(ctx context.Context, r *connect.Request[api.StopRequest]) (*
 		return nil, h.told(deny(p, "Req", "Server", v.Cluster().Name, typeTerm))
 	}
 	if name := r.Msg.GetReplica(); name != "" {
-		return reply(&api.StopReply{}, h.endOne(ctx, v, name))
+		ending, err := h.endOne(ctx, v, name)
+		return reply(&api.StopReply{Ending: ending}, err)
 	}
 	if err := atLevel(v, command.LevelObjects); err != nil {
 		return nil, err
 	}
-	return reply(&api.StopReply{}, h.stopAll(ctx, p, r.Msg))
+	ending, err := h.stopAll(ctx, p, r.Msg)
+	return reply(&api.StopReply{Ending: ending}, err)
 }
 
-func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) error {
+// stopAll prepares the end of all replicas, and returns those that end, if that is wanted.
+func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) ([]*api.EndingReplica, error) {
 	if _, err := h.commit(ctx, p.user, &command.HaltServers{Lift: r.GetLift()}); err != nil {
-		return err
+		return nil, err
 	}
 	if r.GetRequeue() {
 		if err := h.requeue(ctx, p); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if r.GetLift() {
@@ -65,13 +68,12 @@ func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) error 
 		h.awaitLifted(ctx)
 	}
 	if !r.GetEnd() {
-		return nil
+		return nil, nil
 	}
 	if _, err := h.commit(ctx, p.user, &command.HaltServers{Lift: r.GetLift(), End: true}); err != nil {
-		return err
+		return nil, err
 	}
-	h.endAll(ctx)
-	return nil
+	return h.endAll(ctx), nil
 }
 
 // requeue orders the end of all that runs; what can be checkpointed is, and what cannot run again is
@@ -126,15 +128,16 @@ func (h *Halt) awaitLifted(ctx context.Context) {
 }
 
 // endAll ends the others, and this replica when they are gone: none of them is to lead,
-// and start jobs, in between.
-func (h *Halt) endAll(ctx context.Context) {
+// and start jobs, in between. Those that it could not ask are among those that it returns.
+func (h *Halt) endAll(ctx context.Context) (ending []*api.EndingReplica) {
 	v, err := h.present(ctx)
 	if err != nil || h.EndReplica == nil {
-		return
+		return nil
 	}
 	defer h.EndSelf(endLast)
 	var others errgroup.Group
 	for r := range v.Replicas() {
+		ending = append(ending, endingReplica(r))
 		if r.Name == v.Cluster().Leader {
 			continue
 		}
@@ -148,15 +151,20 @@ func (h *Halt) endAll(ctx context.Context) {
 		})
 	}
 	_ = others.Wait() // each tells its own failure
+	return ending
 }
 
-func (h *Halt) endOne(ctx context.Context, v *state.View, name string) error {
+func (h *Halt) endOne(ctx context.Context, v *state.View, name string) ([]*api.EndingReplica, error) {
 	for r := range v.Replicas() {
 		if string(r.Name) == name && h.EndReplica != nil {
-			return h.EndReplica(ctx, r)
+			return []*api.EndingReplica{endingReplica(r)}, h.EndReplica(ctx, r)
 		}
 	}
-	return pbs.Refuse(pbs.UnknownHost)
+	return nil, pbs.Refuse(pbs.UnknownHost)
+}
+
+func endingReplica(r *state.Replica) *api.EndingReplica {
+	return &api.EndingReplica{Name: string(r.Name), Address: r.Address}
 }
 
 // End ends this replica when the answer has gone out.

@@ -49,8 +49,13 @@ func TestStop_LiftsTheDeadlinesBeforeTheEnd(t *testing.T) {
 			b.Halt.deadlines.note(host, 310)
 			time.AfterFunc(4*time.Second, func() { b.Halt.deadlines.note(host, 0) }) // it renews
 		}
-		if err := b.stop("root@replica:s1", &api.StopRequest{Lift: true, End: true}); err != nil {
+		b.do(&command.PutReplica{Replica: state.Replica{Name: "s7", Host: "s7", Address: "h7:1"}})
+		reply, err := b.Halt.Stop(b.as("root@replica:s1"), request(&api.StopRequest{Lift: true, End: true}, ""))
+		if err != nil {
 			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(reply.Msg.GetEnding(), func(r *api.EndingReplica) bool { return r.GetName() == "s7" && r.GetAddress() == "h7:1" }) {
+			t.Errorf("it tells %v", reply.Msg.GetEnding())
 		}
 		if took := time.Since(began); took < 4*time.Second || took > 5*time.Second {
 			t.Errorf("ended after %s", took)

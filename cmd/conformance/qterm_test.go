@@ -3,8 +3,10 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"rampart/cmd/devrun"
@@ -57,9 +59,11 @@ func TestQterm_QuickLeavesJobsRunning(t *testing.T) {
 	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb")
 	job := submitSteady(t, c)
 	_, pid := job.runs(t, 1)
+	mustBeGone := servers(t, c)
 	if _, err := c.Output(t.Context(), "qterm"); err != nil {
 		t.Fatal(err)
 	}
+	mustBeGone()
 	ended(t, c, replicas...)
 	if !alive(pid) {
 		t.Fatal("the job has ended with the servers")
@@ -126,4 +130,47 @@ func TestQterm_OneReplica(t *testing.T) {
 	if err := c.Restart(t.Context(), leader); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// servers returns a check that no replica serves any more, which waits for nothing.
+func servers(t *testing.T, c *devrun.Cluster) (mustBeGone func()) {
+	t.Helper()
+	all, err := c.Status(t.Context())
+	if err != nil || len(all) != len(replicas) {
+		t.Fatalf("replicas %v: %v", all, err)
+	}
+	return func() {
+		t.Helper()
+		for _, r := range all {
+			if conn, err := net.Dial("tcp", r.Address); err == nil {
+				_ = conn.Close()
+				t.Errorf("%s serves when qterm has returned", r.Name)
+			}
+		}
+	}
+}
+
+// TestQterm_WithADeadReplicaAndADeadMom: a replica that is gone already, and a mom that cannot give its
+// deadline back, do not keep qterm from returning when the others are gone.
+func TestQterm_WithADeadReplicaAndADeadMom(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "--mom", "hosta:ncpus=4,mem=4gb", "--mom", "hostb:ncpus=4,mem=4gb")
+	leader, err := c.Leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeGone := servers(t, c)
+	dead := replicas[0]
+	if dead == leader {
+		dead = replicas[1]
+	}
+	for _, name := range []string{dead, "hostb"} {
+		if err := c.Signal(name, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Output(t.Context(), "qterm"); err != nil {
+		t.Fatal(err)
+	}
+	mustBeGone()
 }

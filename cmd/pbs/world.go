@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,7 @@ func world() *cli.Env {
 		Editor:   editor,
 		Batch:    batch,
 		Halt:     halt,
+		Gone:     gone,
 		Tasks:    tasks,
 		Start:    start,
 		WithRequestID: func(ctx context.Context, id string) context.Context {
@@ -71,6 +73,19 @@ func halt(t cli.Target) (apiconnect.HaltClient, error) {
 		return nil, err
 	}
 	return c.Halt(), nil
+}
+
+// dialFor bounds the wait for the answer of a host.
+const dialFor = time.Second
+
+// gone reports whether the host of an address says that nobody listens there.
+func gone(ctx context.Context, address string) bool {
+	d := net.Dialer{Timeout: dialFor}
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err == nil {
+		_ = c.Close()
+	}
+	return errors.Is(err, unix.ECONNREFUSED)
 }
 
 // dial returns a client that asks this host's daemons, which know the user by the

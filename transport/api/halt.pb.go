@@ -89,8 +89,10 @@ func (x *StopRequest) GetEnd() bool {
 	return false
 }
 
+// Whoever asked dials the replicas that end until nobody answers there.
 type StopReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ending        []*EndingReplica       `protobuf:"bytes,1,rep,name=ending,proto3" json:"ending,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -125,6 +127,65 @@ func (*StopReply) Descriptor() ([]byte, []int) {
 	return file_halt_proto_rawDescGZIP(), []int{1}
 }
 
+func (x *StopReply) GetEnding() []*EndingReplica {
+	if x != nil {
+		return x.Ending
+	}
+	return nil
+}
+
+type EndingReplica struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Address       string                 `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"` // HOST:PORT of its port
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndingReplica) Reset() {
+	*x = EndingReplica{}
+	mi := &file_halt_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndingReplica) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndingReplica) ProtoMessage() {}
+
+func (x *EndingReplica) ProtoReflect() protoreflect.Message {
+	mi := &file_halt_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndingReplica.ProtoReflect.Descriptor instead.
+func (*EndingReplica) Descriptor() ([]byte, []int) {
+	return file_halt_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *EndingReplica) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *EndingReplica) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
 type EndRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -133,7 +194,7 @@ type EndRequest struct {
 
 func (x *EndRequest) Reset() {
 	*x = EndRequest{}
-	mi := &file_halt_proto_msgTypes[2]
+	mi := &file_halt_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -145,7 +206,7 @@ func (x *EndRequest) String() string {
 func (*EndRequest) ProtoMessage() {}
 
 func (x *EndRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_halt_proto_msgTypes[2]
+	mi := &file_halt_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -158,7 +219,7 @@ func (x *EndRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndRequest.ProtoReflect.Descriptor instead.
 func (*EndRequest) Descriptor() ([]byte, []int) {
-	return file_halt_proto_rawDescGZIP(), []int{2}
+	return file_halt_proto_rawDescGZIP(), []int{3}
 }
 
 type EndReply struct {
@@ -169,7 +230,7 @@ type EndReply struct {
 
 func (x *EndReply) Reset() {
 	*x = EndReply{}
-	mi := &file_halt_proto_msgTypes[3]
+	mi := &file_halt_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -181,7 +242,7 @@ func (x *EndReply) String() string {
 func (*EndReply) ProtoMessage() {}
 
 func (x *EndReply) ProtoReflect() protoreflect.Message {
-	mi := &file_halt_proto_msgTypes[3]
+	mi := &file_halt_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -194,7 +255,7 @@ func (x *EndReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndReply.ProtoReflect.Descriptor instead.
 func (*EndReply) Descriptor() ([]byte, []int) {
-	return file_halt_proto_rawDescGZIP(), []int{3}
+	return file_halt_proto_rawDescGZIP(), []int{4}
 }
 
 var File_halt_proto protoreflect.FileDescriptor
@@ -208,8 +269,12 @@ const file_halt_proto_rawDesc = "" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x12\n" +
 	"\x04lift\x18\x02 \x01(\bR\x04lift\x12\x18\n" +
 	"\arequeue\x18\x03 \x01(\bR\arequeue\x12\x10\n" +
-	"\x03end\x18\x04 \x01(\bR\x03end\"\v\n" +
-	"\tStopReply\"\f\n" +
+	"\x03end\x18\x04 \x01(\bR\x03end\">\n" +
+	"\tStopReply\x121\n" +
+	"\x06ending\x18\x01 \x03(\v2\x19.rampart.v1.EndingReplicaR\x06ending\"=\n" +
+	"\rEndingReplica\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\"\f\n" +
 	"\n" +
 	"EndRequest\"\n" +
 	"\n" +
@@ -230,23 +295,25 @@ func file_halt_proto_rawDescGZIP() []byte {
 	return file_halt_proto_rawDescData
 }
 
-var file_halt_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_halt_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_halt_proto_goTypes = []any{
-	(*StopRequest)(nil), // 0: rampart.v1.StopRequest
-	(*StopReply)(nil),   // 1: rampart.v1.StopReply
-	(*EndRequest)(nil),  // 2: rampart.v1.EndRequest
-	(*EndReply)(nil),    // 3: rampart.v1.EndReply
+	(*StopRequest)(nil),   // 0: rampart.v1.StopRequest
+	(*StopReply)(nil),     // 1: rampart.v1.StopReply
+	(*EndingReplica)(nil), // 2: rampart.v1.EndingReplica
+	(*EndRequest)(nil),    // 3: rampart.v1.EndRequest
+	(*EndReply)(nil),      // 4: rampart.v1.EndReply
 }
 var file_halt_proto_depIdxs = []int32{
-	0, // 0: rampart.v1.Halt.Stop:input_type -> rampart.v1.StopRequest
-	2, // 1: rampart.v1.Halt.End:input_type -> rampart.v1.EndRequest
-	1, // 2: rampart.v1.Halt.Stop:output_type -> rampart.v1.StopReply
-	3, // 3: rampart.v1.Halt.End:output_type -> rampart.v1.EndReply
-	2, // [2:4] is the sub-list for method output_type
-	0, // [0:2] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	2, // 0: rampart.v1.StopReply.ending:type_name -> rampart.v1.EndingReplica
+	0, // 1: rampart.v1.Halt.Stop:input_type -> rampart.v1.StopRequest
+	3, // 2: rampart.v1.Halt.End:input_type -> rampart.v1.EndRequest
+	1, // 3: rampart.v1.Halt.Stop:output_type -> rampart.v1.StopReply
+	4, // 4: rampart.v1.Halt.End:output_type -> rampart.v1.EndReply
+	3, // [3:5] is the sub-list for method output_type
+	1, // [1:3] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_halt_proto_init() }
@@ -260,7 +327,7 @@ func file_halt_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_halt_proto_rawDesc), len(file_halt_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
