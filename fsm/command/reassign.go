@@ -152,25 +152,17 @@ func putShare(tx *state.Tx, j *state.Job, name pbs.VnodeName, s *keptShare) erro
 	if at < 0 {
 		return nil
 	}
-	var err error
-	next := *v
-	next.Jobs = slices.Clone(v.Jobs)
+	if s == nil {
+		vacated(tx, v, at)
+		return nil
+	}
 	held := v.Jobs[at]
-	if next.Assigned, err = resource.Sub(v.Assigned, held.Items, tx); err != nil {
+	held.Items, held.Slots = s.items, slices.Clone(s.slots)
+	held.CPUs = held.CPUs[:min(len(held.CPUs), s.shown)]
+	next, err := v.Exchange(at, held, tx)
+	if err != nil {
 		return err
 	}
-	if s != nil {
-		held.Items, held.Slots = s.items, slices.Clone(s.slots)
-		held.CPUs = held.CPUs[:min(len(held.CPUs), s.shown)]
-		next.Jobs[at] = held
-		if next.Assigned, err = resource.Add(next.Assigned, held.Items, tx); err != nil {
-			return err
-		}
-	} else {
-		next.Jobs = slices.Delete(next.Jobs, at, at+1)
-		next.LastUsed = tx.Now()
-	}
-	next.OverCommitted = overCommitted(tx, &next)
-	tx.PutVnode(&next)
+	tx.PutSettled(next)
 	return nil
 }

@@ -187,10 +187,7 @@ func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 	tx.PutJob(&next)
 	cpus, slots := 0, []uint32(nil)
 	for _, name := range order {
-		n, had, err := leave(tx, j, name)
-		if err != nil {
-			return err
-		}
+		n, had := leave(tx, j, name)
 		cpus, slots = cpus+n, append(slots, had...)
 		tx.Emit(state.Event{Kind: state.VnodeLeft, Object: string(host), Text: "clearing job " + string(j.ID) + " from node " + string(name)})
 	}
@@ -242,30 +239,18 @@ func keeps(tx *state.Tx, k state.KeptSlots) bool {
 
 // leave takes a run off a vnode, and returns how many of its cpus are free by that, and which
 // slots it had there.
-func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, slots []uint32, err error) {
+func leave(tx *state.Tx, j *state.Job, name pbs.VnodeName) (cpus int, slots []uint32) {
 	v, ok := tx.Vnode(name)
 	if !ok {
-		return 0, nil, nil
+		return 0, nil
 	}
-	next := *v
-	next.Jobs = nil
-	for _, held := range v.Jobs {
-		if !j.Has(&held) {
-			next.Jobs = append(next.Jobs, held)
-			continue
-		}
-		if next.Assigned, err = resource.Sub(next.Assigned, held.Items, tx); err != nil {
-			return 0, nil, err
-		}
-		slots = append(slots, held.Slots...)
-		text, _ := held.Items.Get("ncpus")
-		n, _ := strconv.Atoi(text)
-		cpus += n
+	at := heldAt(v, j)
+	if at >= 0 {
+		held := v.Jobs[at]
+		slots, cpus = held.Slots, cpusIn(held.Items)
 	}
-	next.LastUsed = tx.Now()
-	next.OverCommitted = overCommitted(tx, &next)
-	tx.PutVnode(&next)
-	return cpus, slots, nil
+	vacated(tx, v, at)
+	return cpus, slots
 }
 
 // endPhases is called when a run is over: nothing is held any more, and a release that was

@@ -219,18 +219,15 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	if short := tx.Short(s.vnode, s.held.Items, state.Promised{}); short != nil && planted.Bug != planted.OverCommit {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", s.vnode.Name, short.Error())
 	}
-	assigned, err := resource.Add(s.vnode.Assigned, s.held.Items, tx)
+	s.held.CPUs = s.vnode.FreeCPUs(min(s.shown, maxCPUs))
+	next, err := s.vnode.Charge(s.held, tx)
 	if err != nil {
 		return err
 	}
-	s.held.CPUs = s.vnode.FreeCPUs(min(s.shown, maxCPUs))
-	next := *s.vnode
-	next.Assigned = assigned
-	next.Jobs = append(next.Jobs[:len(next.Jobs):len(next.Jobs)], s.held)
 	if tx.Cluster().FeatureLevel < LevelHosts { // PBS notes the end of a use
 		next.LastUsed = tx.Now()
 	}
-	tx.PutVnode(&next)
+	tx.PutVnode(next)
 	charged := s.held.Items
 	if s.held.Exclusive {
 		charged = wholeOf(s.vnode, charged) // all of it is denied to others (specification: accounting section 3)
@@ -259,25 +256,24 @@ func free(tx *state.Tx, j *state.Job) {
 		return
 	}
 	for _, name := range parts.Vnodes() {
-		v, ok := tx.Vnode(name)
-		if !ok {
-			continue
+		if v, ok := tx.Vnode(name); ok {
+			vacated(tx, v, heldAt(v, j))
 		}
-		next := *v
-		next.Jobs = nil
-		for _, held := range v.Jobs {
-			if !j.Has(&held) {
-				next.Jobs = append(next.Jobs, held)
-				continue
-			}
-			if left, err := resource.Sub(next.Assigned, held.Items, tx); err == nil {
-				next.Assigned = left
-			}
-		}
-		next.LastUsed = tx.Now()
-		next.OverCommitted = overCommitted(tx, &next)
-		tx.PutVnode(&next)
 	}
+}
+
+// vacated stores a vnode without a share of it, which is at a place in its Jobs; -1: the share is gone already.
+func vacated(tx *state.Tx, v *state.Vnode, at int) {
+	next := v.Without(nil)
+	if at >= 0 {
+		less, err := v.GiveBack(at, tx)
+		if err != nil { // nobody can say how much it was
+			less = v.Without([]int{at})
+		}
+		next = less
+	}
+	next.LastUsed = tx.Now()
+	tx.PutSettled(next)
 }
 
 // overCommitted tells whether more is assigned than is available now.

@@ -57,14 +57,15 @@ func isAdminSuspended(tx *state.Tx, j *state.Job) bool {
 	return slices.ContainsFunc(tx.Stakes(j), func(s state.Stake) bool { return s.Held().Admin })
 }
 
-// put stores the vnode of a share with what the run holds of it, and with what is assigned, from now on.
-func put(tx *state.Tx, s state.Stake, held state.VnodeJob, assigned resource.List) {
-	next := *s.Vnode
-	next.Assigned, next.Jobs = assigned, slices.Clone(next.Jobs)
-	next.Jobs[s.At] = held
+// put stores the vnode of a share with what the run holds of it from now on.
+func put(tx *state.Tx, s state.Stake, held state.VnodeJob) error {
+	next, err := s.Vnode.Exchange(s.At, held, tx)
+	if err != nil {
+		return err
+	}
 	next.LastUsed = tx.Now()
-	next.OverCommitted = overCommitted(tx, &next)
-	tx.PutVnode(&next)
+	tx.PutSettled(next)
+	return nil
 }
 
 // suspended makes the job of a confirmed order a suspended one, and gives its resources
@@ -85,16 +86,14 @@ func suspended(tx *state.Tx, o *state.Order) error {
 		return err
 	}
 	for _, l := range left {
-		assigned, err := resource.Sub(l.Vnode.Assigned, l.Items, tx)
-		if err != nil {
-			return err
-		}
 		held := l.Held()
 		if held.Items, err = resource.Sub(held.Items, l.Items, tx); err != nil {
 			return err
 		}
 		held.Suspended, held.Admin, held.CPUs = true, o.Signal == AdminSuspend, nil
-		put(tx, l.Stake, held, assigned)
+		if err := put(tx, l.Stake, held); err != nil {
+			return err
+		}
 	}
 	tx.PutJob(&next)
 	tx.Emit(state.Event{Kind: state.JobSuspended, Job: &next, Text: next.Released()})
@@ -168,17 +167,15 @@ func retake(tx *state.Tx, j *state.Job) error {
 		}
 	}
 	for _, l := range left {
-		assigned, err := resource.Add(l.Vnode.Assigned, l.Items, tx)
-		if err != nil {
-			return err
-		}
 		held := l.Held()
 		if held.Items, err = resource.Add(held.Items, l.Items, tx); err != nil {
 			return err
 		}
 		held.CPUs = l.Vnode.FreeCPUs(shownOn(j, l.Vnode.Name))
 		held.Suspended, held.Admin = false, false
-		put(tx, l.Stake, held, assigned)
+		if err := put(tx, l.Stake, held); err != nil {
+			return err
+		}
 	}
 	return nil
 }
