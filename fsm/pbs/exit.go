@@ -10,6 +10,8 @@ const (
 	ExitBadRestart   = -7  // it could not be restarted from its checkpoint
 	ExitRerun        = -11 // it was sent back to the queue
 	ExitCheckpointed = -12
+	ExitHookRerun    = -16 // a hook refused the start and wants it repeated; the log alone says so
+	ExitHookDelete   = -17 // a hook refused the start and wants none; the log alone says so
 	ExitNCPUSBurst   = -24 // from here on it was over a limit
 	ExitNCPUSSum     = -25
 	ExitVMem         = -26

@@ -269,11 +269,11 @@ func TestRunner_NotStarted(t *testing.T) {
 		want string
 	}{
 		{"a sister does not join", in(Joining, asked, unended), JoinFailed{Reason: "x"}, "job not started, Retry -3"},
-		{"a hook before", in(Joining, asked, unended), JoinFailed{Reason: "x", Code: ExitHookRerun}, "job not started, Failure -16"},
+		{"a hook before", in(Joining, asked, unended), JoinFailed{Reason: "x", Code: pbs.ExitHookRerun}, "job not started, Failure -16"},
 		{"it cannot be started now", in(Starting), Failed{Status: pbs.ExitRetry}, "job not started, Retry -3"},
 		{"its own fault", in(Starting), Failed{Status: pbs.ExitOwnFault}, "job not started, Failure -1"},
-		{"a hook wants it to run again", in(Starting), Failed{Status: pbs.ExitRetry, Code: ExitHookRerun}, "job not started, Failure -16"},
-		{"a hook wants it deleted", in(Starting), Failed{Status: pbs.ExitRetry, Code: ExitHookDelete}, "job not started, Failure -17"},
+		{"a hook wants it to run again", in(Starting), Failed{Status: pbs.ExitRetry, Code: pbs.ExitHookRerun}, "job not started, Failure -16"},
+		{"a hook wants it deleted", in(Starting), Failed{Status: pbs.ExitRetry, Code: pbs.ExitHookDelete}, "job not started, Failure -17"},
 		{"killed", in(Starting, killed(0, true)), Failed{Status: pbs.ExitRetry}, ""},
 		{"at a sister", in(Accepted, asSister), Failed{Status: pbs.ExitRetry}, ""},
 		{"too late", in(Running), Failed{Status: pbs.ExitRetry}, ""},

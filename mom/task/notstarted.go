@@ -8,13 +8,6 @@ import (
 	"rampart/fsm/pbs"
 )
 
-// What the log calls the failure of a start that a hook has refused and wants to be repeated, or
-// never to be (specification: reliable-startup section 9).
-const (
-	ExitHookRerun  = -16
-	ExitHookDelete = -17
-)
-
 // ErrHook is the error of a start that a hook has refused; ErrHookRerun and ErrHookDelete are those
 // of hooks that say what is to become of the job.
 var (
@@ -27,9 +20,9 @@ var (
 func hookCode(err error) int {
 	switch {
 	case errors.Is(err, ErrHookRerun):
-		return ExitHookRerun
+		return pbs.ExitHookRerun
 	case errors.Is(err, ErrHookDelete):
-		return ExitHookDelete
+		return pbs.ExitHookDelete
 	}
 	return 0
 }
