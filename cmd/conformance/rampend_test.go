@@ -94,6 +94,30 @@ func TestRampDown_StageOut(t *testing.T) {
 	}
 }
 
+// TestRampDown_StageOutAtOnce wants of a stage-out that is over before the servers can ask for the release what the
+// cases of TestRampDown_StageOut want of a slow one: the sisters are released, and the logs and records say so.
+func TestRampDown_StageOutAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newP3(t, newRampdown)
+	w.sub("released", func(w *rampdown) {
+		img := filepath.Join(w.Dir, "homes", "hosta", "tmp", "small")
+		if err := os.WriteFile(img, []byte("image"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j := w.start(j1, "-W", "stageout="+img+"@hosta:"+img+".out", "-W", "release_nodes_on_stageout=true")
+		w.must("qdel", j.id)
+		w.over(j.id, "QSDuceE")
+		for _, host := range []string{"hostb", "hostc"} {
+			if n := w.logs(host, "mom_logs", ";0008;pbs_mom;Job;"+quoted(j.id)+";DELETE_JOB2 received$"); n != 1 {
+				w.t.Errorf("DELETE_JOB2 came %d times to %s", n, host)
+			}
+			if n := w.logs("hosta", "mom_logs", ";0100;pbs_mom;Job;"+quoted(j.id)+";"+host+`\S* cput=\d\d:\d\d:\d\d mem=\d+kb$`); n != 1 {
+				w.t.Errorf("%d reports of %s", n, host)
+			}
+		}
+	})
+}
+
 // TestRampDown_ServersEnd plays RD-29 and RD-30: a sister is silent while the servers end and come back.
 func TestRampDown_ServersEnd(t *testing.T) {
 	if testing.Short() {

@@ -128,7 +128,9 @@ func (t Task) parting() []Action {
 }
 
 // quit tells whether no sister is told anything any more.
-func (t Task) quit() bool { return t.Life.Sisters == PartsGathered || t.State() == Ended }
+func (t Task) quit() bool {
+	return t.Life.Sisters == PartsGathered || t.State() == Ended || mother{t}.dismisses()
+}
 
 func (t mother) parted(ev Parted) (Task, []Action, error) {
 	next, shares := t.Assignment.parted(ev)
@@ -142,6 +144,12 @@ func (t mother) parted(ev Parted) (Task, []Action, error) {
 func (t mother) lingers() bool {
 	return t.Attrs.Get("release_nodes_on_stageout") == "True" && t.Result != nil && !t.Result.NeverStarted && !t.again() &&
 		len(t.itemsOut()) > 0 && !t.Staging.isOut()
+}
+
+// dismisses tells whether the sisters leave by the release that the job has asked for at its stage-out: that was over
+// before the servers could ask for it, and releases them as the job ends.
+func (t mother) dismisses() bool {
+	return t.Life.Sisters == PartsHushed && t.Staging.isOut() && !t.again()
 }
 
 func (t mother) hushed() (Task, []Action, error) {

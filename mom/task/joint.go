@@ -159,7 +159,11 @@ func (s *Site) gather(ctx context.Context, t Task) Event {
 	each(bounded, t.members(), func(ctx context.Context, h Host) error {
 		var share Share
 		err := s.insist(ctx, func(ctx context.Context) (err error) {
-			share, err = s.Peers.End(ctx, h, t.Key, abandoned, t.leftBehind())
+			if (mother{t}).dismisses() && !t.Assignment.leaving(h.Name) {
+				share, err = s.dismiss(ctx, t, h)
+			} else {
+				share, err = s.Peers.End(ctx, h, t.Key, abandoned, t.leftBehind())
+			}
 			return err
 		})
 		if err != nil {

@@ -103,14 +103,34 @@ func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
 		if reported {
 			return Parted{Left: shares}, nil
 		}
-		cpu, rss := max(share.CPU, t.Shares[h.Name].CPU), max(share.RSS, t.Shares[h.Name].RSS)
-		r.site.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(cpu), kilobytes(rss)))
+		r.site.reports(t, h, share)
 		if over {
 			return Parted{Left: shares}, nil
 		}
 		return Parted{Reported: shares}, nil
 	}
 	return Parted{Told: map[pbs.HostName]uint64{h.Name: t.Assignment.Number}}, r.site.Peers.Update(ctx, h, t)
+}
+
+// reports logs what a sister that leaves the run has used (specification: ramp-down section 14).
+func (s *Site) reports(t Task, h Host, share Share) {
+	cpu, rss := max(share.CPU, t.Shares[h.Name].CPU), max(share.RSS, t.Shares[h.Name].RSS)
+	s.Lines.Job(pbs.LogDebug2, t.Key.Job, fmt.Sprintf("%s cput=%s mem=%s", h.Name, seconds(cpu), kilobytes(rss)))
+}
+
+// dismiss ends the part of a sister as a release does, and returns what she has used.
+func (s *Site) dismiss(ctx context.Context, t Task, h Host) (Share, error) {
+	share, over, err := s.Peers.Leave(ctx, h, t.Key, false)
+	if err != nil {
+		return Share{}, err
+	}
+	s.reports(t, h, share)
+	for !over {
+		if _, over, err = s.Peers.Leave(ctx, h, t.Key, true); err != nil {
+			return Share{}, err
+		}
+	}
+	return share, nil
 }
 
 // answered brings an answer to the goroutine of Run, together with those that come just after it, and
