@@ -86,6 +86,9 @@ func (t mother) givenBack(ev Event, failure Failed) (instead Event, back bool) {
 		return nil, false // what is under way may still go on to the program
 	case t.State() == Starting && over && failed.Barred:
 		return ev, true
+	case t.State() == Delivering && t.Result.NeverStarted:
+		_, barred := ev.(Delivered) // it comes when no shim can start any more
+		return ev, barred || t.Life.Barred && !t.Told()
 	}
 	return ev, t.Result != nil && t.Result.NeverStarted && t.Life.Barred && !t.Told()
 }
