@@ -11,6 +11,7 @@ import (
 var unprovoked = map[string]string{
 	"ScheduleBackups":  "it sets what replicas do on their own disks, by the way that ManageServer takes",
 	"ForgetAccount":    "it is asked for by administrators alone, and gives up one record: TestForgetAccount of cluster/service",
+	"ManageShares":     "it sets numbers of fair share, by the way that ManageServer takes: TestManageShares of fsm/command",
 	"JobExiting":       "it only shows where a job stands, and needs files that are long on their way: TestStages_* of mom/task",
 	"PreemptJob":       "a full cluster and a queue that preempts are needed: TestPreempt_EachLeaderPlansAnew of cluster/sched",
 	"MailsDone":        "no mail is sent in the bubble, which starts no programs: TestPost_LeaderDies of cluster/mail, TestMail_* of cmd/conformance",

@@ -56,7 +56,8 @@ type Loop struct {
 	asking    map[pbs.JobID]bool // starts that hooks look at now
 	barred    map[pbs.JobID]bar  // jobs that they have refused, or want to be others
 	pacer     pacer
-	mask      uint16 // of events that are logged: the scheduler's log_events
+	decayed   pbs.Time // when the usage of fair share decayed last, as far as it was noted
+	mask      uint16   // of events that are logged: the scheduler's log_events
 }
 
 const (
@@ -138,6 +139,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
+	l.noteDecay(v)
 	for _, line := range plan.Lines {
 		l.log(line.Event, "Job", string(line.Job), line.Text)
 	}
@@ -154,6 +156,14 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 		return 0
 	}
 	return due
+}
+
+// noteDecay logs that the usage of fair share has decayed since the last cycle.
+func (l *Loop) noteDecay(v *state.View) {
+	if last := l.decayed; last != 0 && last != v.Cluster().Decayed {
+		l.log(pbs.LogDebug2, "Server", "Fairshare", "Decaying Fairshare Tree")
+	}
+	l.decayed = v.Cluster().Decayed
 }
 
 // cycleLength is how long a cycle may look at jobs: sched_cycle_length.
@@ -284,11 +294,16 @@ func (l *Loop) preempt(ctx context.Context, all []Preempt) {
 
 // runTime returns the time as comments of running jobs have it.
 func runTime(v *state.View) string {
+	return inZone(v, v.Now()).Format("Mon Jan 02 at 15:04")
+}
+
+// inZone returns a time as the server's zone has it.
+func inZone(v *state.View, at pbs.Time) time.Time {
 	loc, err := time.LoadLocation(v.Server().Get("timezone"))
 	if err != nil {
 		loc = time.UTC
 	}
-	return time.Unix(0, int64(v.Now())).In(loc).Format("Mon Jan 02 at 15:04")
+	return time.Unix(0, int64(at)).In(loc)
 }
 
 // comment proposes the comments, not too often; it returns how long those that

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math"
+	"strconv"
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -254,6 +255,10 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	}
 	cl = c.planner.classFor(j, cl)
 	why, tried := c.reasons[cl]
+	told := c.waiting < c.exact && len(c.plan.Comments) < c.comments
+	if told {
+		c.logConsidered(j, id)
+	}
 	if c.blocked {
 		c.explain(j, because(state.WaitOrder))
 		return false
@@ -279,7 +284,9 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.explain(j, because(state.WaitThreshold))
 			return false
 		}
-		c.log(pbs.LogDebug, id, "Considering job to run")
+		if !told {
+			c.logConsidered(j, id)
+		}
 		c.placed++
 		placed, ok, fits := c.placeBeside(j, cl)
 		if ok {
@@ -303,6 +310,19 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	c.explain(j, why.wait)
 	c.wait(j, cl, why)
 	return false
+}
+
+// logConsidered tells that a job is looked at, and its score. Of jobs far down the queue only those do that may start.
+func (c *cycle) logConsidered(j *state.Job, id pbs.JobID) {
+	c.log(pbs.LogDebug, id, "Considering job to run")
+	if c.order.formula != nil {
+		c.log(pbs.LogDebug2, id, "Formula Evaluation = "+digits(c.order.rank(j).score))
+	}
+}
+
+// digits prints a score as PBS does, with up to four decimals.
+func digits(score float64) string {
+	return strconv.FormatFloat(math.Round(score*1e4)/1e4, 'f', -1, 64)
 }
 
 // started looks a queue up once: a cycle sees very many jobs of a few queues.

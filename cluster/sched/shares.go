@@ -19,6 +19,9 @@ type shares struct {
 	enforce bool // who has no shares gets nothing
 }
 
+// leastUsage is what each entity and group has used to begin with, as in PBS.
+const leastUsage = state.LeastUsage
+
 // A sharer is an entity, or a group of them.
 type sharer struct {
 	parent *sharer
@@ -41,7 +44,7 @@ func newShares(v *state.View, set settings) *shares {
 
 func sharesOf(v *state.View) *shares {
 	s := v.Server()
-	t := &shares{view: v, root: &sharer{perc: 1, known: true}, byName: map[string]*sharer{}}
+	t := &shares{view: v, root: &sharer{perc: 1, known: true, usage: leastUsage}, byName: map[string]*sharer{}}
 	t.enforce = s.SchedGet("fairshare_enforce_no_shares") == "True"
 	unknown, _ := strconv.ParseInt(s.SchedGet("unknown_shares"), 10, 64)
 	t.byName[attr.RootShares] = t.root
@@ -54,13 +57,15 @@ func sharesOf(v *state.View) *shares {
 		t.of(j)
 	}
 	for used := range v.Shares() {
-		t.entity(used.Entity).use(float64(used.Usage))
+		e := t.entity(used.Entity)
+		e.usage = float64(used.Usage)
+		e.parent.use(e.usage)
 	}
 	return t
 }
 
 func (t *shares) add(name string, parent *sharer, n int64) *sharer {
-	e := &sharer{parent: parent, shares: n}
+	e := &sharer{parent: parent, shares: n, usage: leastUsage}
 	e.path = append(slices.Clone(parent.path), e)
 	parent.below += n
 	t.byName[name] = e
@@ -122,9 +127,6 @@ func (e *sharer) compare(o *sharer) int {
 
 // part returns how much of all usage is the entity's, from 0 to 1.
 func (t *shares) part(e *sharer) float64 {
-	if t.root.usage <= 0 {
-		return 0
-	}
 	return e.usage / t.root.usage
 }
 

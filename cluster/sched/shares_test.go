@@ -54,7 +54,7 @@ func TestShares_Order(t *testing.T) {
 				b.used(id, seconds)
 				b.do(&command.DeleteJob{Job: id, Force: true})
 			}
-			if got := b.usage(); got != "ann=100 bob=50" {
+			if got := b.usage(); got != "ann=101 bob=51" {
 				t.Fatalf("used %s", got)
 			}
 			if c.set == "" {
@@ -102,8 +102,8 @@ func TestShares_Fade(t *testing.T) {
 			t.Errorf("after %s: %s, want %s", after, got, want)
 		}
 	}
-	tick(0, "ann=1000")
-	tick(9*time.Minute, "ann=1000")
+	tick(0, "ann=1001")
+	tick(9*time.Minute, "ann=1001")
 	tick(10*time.Minute, "ann=250")
 	tick(19*time.Minute, "ann=250")
 	tick(20*time.Minute, "ann=62")
@@ -131,14 +131,49 @@ func TestShareTree(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s of %s %d %d shares=%d used=%.0f part=%.2f tree=%.3f", n.Name, n.Parent, n.ID, n.Group, n.Shares, n.Usage, n.Part, n.TreeUsage))
 	}
 	want := []string{
-		"root of  0 -1 shares=-1 used=150 part=1.00 tree=1.000",
-		"physics of root 10 0 shares=60 used=100 part=0.60 tree=0.667",
-		"ann of physics 20 10 shares=3 used=100 part=0.45 tree=0.667",
-		"bob of physics 21 10 shares=1 used=0 part=0.15 tree=0.167",
-		"unknown of root 1 0 shares=40 used=50 part=0.40 tree=0.333",
-		"carl of unknown -1 1 shares=1 used=50 part=0.40 tree=0.333",
+		"root of  0 -1 shares=-1 used=153 part=1.00 tree=1.000",
+		"physics of root 10 0 shares=60 used=102 part=0.60 tree=0.667",
+		"ann of physics 20 10 shares=3 used=101 part=0.45 tree=0.665",
+		"bob of physics 21 10 shares=1 used=1 part=0.15 tree=0.172",
+		"unknown of root 1 0 shares=40 used=52 part=0.40 tree=0.340",
+		"carl of unknown -1 1 shares=1 used=51 part=0.40 tree=0.340",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the tree is\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// Before anybody has used anything shares decide: who has two and a half times as many runs as many jobs in turn.
+func TestShares_FromTheFirstJob(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=8,mem=8gb")
+	b.scheduler("fair_share=True", "fairshare_usage_res=ncpus", "resource_group=ann 10 root 10,bob 11 root 25")
+	for _, user := range []string{"ann", "bob", "bob", "bob"} {
+		b.submitAs(user, "staff", "select=1:ncpus=1")
+	}
+	if got := started(b.plan()); got != "1 2 0 3" {
+		t.Errorf("they start as %s", got)
+	}
+}
+
+// The plan's lines have each job that was looked at, with its score.
+func TestPlan_LinesOfFormula(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=1,mem=8gb")
+	b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "job_sort_formula", Value: "ncpus/3"}}}})
+	for range 3 {
+		b.submitAs("ann", "staff", "select=1:ncpus=1")
+	}
+	var considered, scores int
+	for _, l := range b.plan().Lines {
+		switch l.Text {
+		case "Considering job to run":
+			considered++
+		case "Formula Evaluation = 0.3333":
+			scores++
+		}
+	}
+	if considered != 3 || scores != 3 {
+		t.Errorf("%d jobs were considered, %d scored", considered, scores)
 	}
 }

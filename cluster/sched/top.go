@@ -115,6 +115,8 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 		return
 	}
 	c.crown(t)
+	c.order.shares.charge(j)
+	c.log(pbs.LogDebug, j.ID, "Job is a top job and will run at "+inZone(c.view, t.start).Format(time.ANSIC))
 	whose, _ := c.depth(j)
 	c.topsOf[whose]++
 	if old := j.EstimatedStart(); t.start-old > sameStart || old-t.start > sameStart {

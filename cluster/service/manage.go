@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"connectrpc.com/connect"
@@ -94,6 +95,9 @@ func directives(p person, r *api.ManageRequest) ([]command.Command, error) {
 	if p.perm < attr.Operator || (p.perm < attr.Manager && (verb == command.VerbCreate || verb == command.VerbDelete)) {
 		return nil, deny(p, "Req", kind.word, r.GetName(), typeManage)
 	}
+	if r.GetKind() == api.ObjectKind_OBJECT_KIND_SHARE {
+		return manageShares(p, verb, r)
+	}
 	if verb == command.VerbUnset {
 		for _, a := range r.GetChanges() {
 			a.Op = api.Op_OP_UNSET
@@ -118,6 +122,7 @@ var managed = map[api.ObjectKind]struct {
 	api.ObjectKind_OBJECT_KIND_HOST:     {"Node", attr.Vnode, manageHosts},
 	api.ObjectKind_OBJECT_KIND_RESOURCE: {"Resource", attr.Resource, manageResource},
 	api.ObjectKind_OBJECT_KIND_SCHED:    {"Sched", attr.Sched, manageSched},
+	api.ObjectKind_OBJECT_KIND_SHARE:    {"Sched", attr.Sched, nil}, // see manageShares
 	api.ObjectKind_OBJECT_KIND_HOOK:     {"Hook", attr.Hook, manageHooks(false)},
 	api.ObjectKind_OBJECT_KIND_PBSHOOK:  {"Hook", attr.Hook, manageHooks(true)},
 }
@@ -217,6 +222,22 @@ func manageSched(p person, d directive) ([]command.Command, error) {
 		}
 	}
 	return []command.Command{&command.ManageSched{Verb: d.verb, Changes: d.changes}}, nil
+}
+
+// manageShares changes what entities of fair share have used: pbsfs. Only Managers may.
+func manageShares(p person, verb command.Verb, r *api.ManageRequest) ([]command.Command, error) {
+	if p.perm < attr.Manager {
+		return nil, deny(p, "Req", "Sched", schedName, typeManage)
+	}
+	c := &command.ManageShares{Verb: verb, Entity: r.GetName()}
+	for _, a := range r.GetChanges() {
+		n, err := strconv.ParseInt(a.GetValue(), 10, 64)
+		if a.GetName() != "usage" || err != nil || n < 0 || n > 1<<40 {
+			return nil, pbs.Attribute(pbs.BadAttributeValue, a.GetName())
+		}
+		c.Usage = n * 1000
+	}
+	return []command.Command{c}, nil
 }
 
 func manageResource(_ person, d directive) ([]command.Command, error) {

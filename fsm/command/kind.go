@@ -73,6 +73,7 @@ var kinds = map[Kind]func() Command{
 	63: func() Command { return new(PruneJob) },
 	64: func() Command { return new(CheckpointMade) },
 	65: func() Command { return new(ForgetAccount) },
+	66: func() Command { return new(ManageShares) },
 }
 
 // numbers is kinds the other way round.

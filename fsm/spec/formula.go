@@ -10,8 +10,8 @@ import (
 )
 
 // A Formula is an arithmetic expression as job_sort_formula has it: numbers, names, the
-// operators of Python (+ - * / // % **, comparisons, and, or, not, X if C else Y) and the
-// functions abs, ceil, exp, floor, int, float, log, log10, max, min, pow, round and sqrt.
+// operators of Python (+ - * / // % **, comparisons, and, or, not, X if C else Y), the numbers and
+// functions of its module math, and abs, bool, int, float, max, min, pow and round.
 type Formula struct {
 	root    term
 	names   []string
@@ -238,7 +238,7 @@ func (p *formulaParser) atom() term {
 		return t
 	case word == "":
 		return p.fail()
-	case word[0] >= '0' && word[0] <= '9' || word[0] == '.':
+	case word[0] >= '0' && word[0] <= '9' || word[0] == '.' && len(word) > 1:
 		n, err := strconv.ParseFloat(word, 64)
 		if err != nil {
 			return p.fail()
@@ -249,8 +249,18 @@ func (p *formulaParser) atom() term {
 		return p.fail()
 	}
 	p.next()
+	if word == "math" && p.word == "." { // math.sqrt is sqrt
+		p.next()
+		if word = p.word; constants[word] == 0 && functions[word].do == nil {
+			return p.fail()
+		}
+		p.next()
+	}
 	if p.word == "(" {
 		return p.call(word)
+	}
+	if n, ok := constants[word]; ok {
+		return func(func(string) float64) float64 { return n }
 	}
 	return p.name(word)
 }

@@ -27,6 +27,13 @@ func TestFormula(t *testing.T) {
 		"1e3 + .5":                             1000.5,
 		"unknown":                              0,
 		"--1":                                  1,
+		"ceil(fabs(-ncpus*(20/100.00)*sqrt(100)))": 8,
+		"round(math.sin(math.pi/2)*ncpus, 3)":      4,
+		"comb(5, 2) + perm(3,2) + factorial(4)":    40,
+		"gcd(12, 18) + fmod(7, 4) + trunc(2.9)":    11,
+		"round(2.5) + round(1234, -2)":             1202,
+		"log(8, 2) + log2(4) + hypot(3, 4)":        10,
+		"degrees(pi) + (1 if isnan(nan) else 2)":   181,
 	} {
 		f, err := ParseFormula(text)
 		if err != nil {
@@ -42,7 +49,7 @@ func TestFormula(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "1 +", "(1", "1)", "f(1)", "max()", "pow(1)", "1 2", "a.b", "x if", "x if y", "import os", "__import__('os')", "1..2", "\"a\"",
-		"$", "and", strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200), strings.Repeat("2**", 200) + "2",
+		"$", "and", "math.name", "math.", "sin()", "1.sqrt(4)", strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200), strings.Repeat("2**", 200) + "2",
 	} {
 		if _, err := ParseFormula(bad); err == nil {
 			t.Errorf("%q was taken", bad)

@@ -26,6 +26,9 @@ type ShareNode struct {
 	TreeUsage    float64 // PBS's fairshare_tree_usage
 }
 
+// LeastUsage is what an entity has used that has used nothing, in thousandths: one unit, so that shares decide from the first job on.
+const LeastUsage = 1000
+
 // mostUsage bounds what an entity may have used, so that sums do not overflow.
 const mostUsage = 1 << 50
 
@@ -56,10 +59,16 @@ func (t *tables) ShareEntity(j *Job) string {
 }
 
 // ShareAmount computes fairshare_usage_res for a list of resources, in thousandths.
-func (t *tables) ShareAmount(list resource.List) int64 {
+func (t *tables) ShareAmount(list resource.List) int64 { return t.shareAmount(list, nil) }
+
+// shareAmount computes fairshare_usage_res for what a run has used; of custom resources, which no mom measures, it counts what the job asked for.
+func (t *tables) shareAmount(list, asked resource.List) int64 {
 	value := func(name string) float64 {
 		def, known := t.Resource(name)
 		text, has := list.Get(name)
+		if !has && known && !measured(name) {
+			text, has = asked.Get(name)
+		}
 		if !known || !has {
 			return 0
 		}
@@ -79,31 +88,60 @@ func (t *tables) ShareAmount(list resource.List) int64 {
 	return int64(max(0, min(mostUsage, n*1000)))
 }
 
+// measured tells whether moms measure the resource, for all that is built in they either do or it is nothing to count.
+func measured(name string) bool {
+	_, builtin := resource.Lookup(name)
+	return builtin
+}
+
 // chargeShare counts what a run has used since its job was stored last.
 func (tx *Tx) chargeShare(old, j *Job) {
 	if len(j.LastRun().Used) == 0 || !tx.server.FairShare() {
 		return
 	}
 	before := int64(0)
-	if old != nil && old.LastRun().Number == j.Run.Number {
-		before = tx.ShareAmount(old.LastRun().Used)
+	if old != nil && old.LastRun().Number == j.Run.Number && len(old.LastRun().Used) > 0 {
+		before = tx.shareAmount(old.LastRun().Used, old.Resources)
 	}
-	more := tx.ShareAmount(j.LastRun().Used) - before
+	more := tx.shareAmount(j.LastRun().Used, j.Resources) - before
 	entity := tx.ShareEntity(j)
 	if more <= 0 || entity == "" {
 		return
 	}
-	next := Share{Entity: entity}
+	next := Share{Entity: entity, Usage: LeastUsage}
 	if s, ok := tx.shares.get(&next); ok {
 		next = *s
 	}
 	tx.PutShare(entity, min(next.Usage+more, mostUsage))
 }
 
-// PutShare stores what an entity has used, in thousandths of the unit.
+// PutShare stores what an entity has used, in thousandths of the unit. Who has used nothing is not kept.
 func (tx *Tx) PutShare(entity string, usage int64) {
-	_, delta := tx.shares.put(&Share{entity, usage})
+	next := &Share{entity, min(usage, mostUsage)}
+	var delta uint64
+	if usage > LeastUsage {
+		_, delta = tx.shares.put(next)
+	} else if _, ok := tx.shares.get(next); ok {
+		_, delta = tx.shares.remove(next)
+	}
 	tx.digest += delta
+}
+
+// TrimShares forgets the usage of entities that resource_group does not name.
+func (tx *Tx) TrimShares() {
+	known := map[string]bool{}
+	for _, l := range attr.ShareLines(tx.server.SchedGet("resource_group")) {
+		known[l.Name] = true
+	}
+	var all []*Share
+	for s := range tx.shares.all() {
+		if !known[s.Entity] {
+			all = append(all, s)
+		}
+	}
+	for _, s := range all {
+		tx.PutShare(s.Entity, 0)
+	}
 }
 
 // FadeShares lets usage fade by fairshare_decay_factor when fairshare_decay_time has passed;
@@ -121,6 +159,11 @@ func (tx *Tx) FadeShares() {
 		return
 	}
 	tx.EditCluster().Decayed = tx.Now()
+	tx.FadeSharesNow()
+}
+
+// FadeSharesNow multiplies the usage of all entities by fairshare_decay_factor.
+func (tx *Tx) FadeSharesNow() {
 	factor, err := strconv.ParseFloat(tx.server.SchedGet("fairshare_decay_factor"), 64)
 	if err != nil || factor < 0 || factor > 1 {
 		return
@@ -130,14 +173,7 @@ func (tx *Tx) FadeShares() {
 		all = append(all, s)
 	}
 	for _, s := range all {
-		next := Share{s.Entity, int64(float64(s.Usage) * factor)}
-		var delta uint64
-		if next.Usage == 0 {
-			_, delta = tx.shares.remove(s)
-		} else {
-			_, delta = tx.shares.put(&next)
-		}
-		tx.digest += delta
+		tx.PutShare(s.Entity, int64(float64(s.Usage)*factor))
 	}
 }
 

@@ -47,7 +47,7 @@ func programs() map[string]program {
 		},
 		"pbs_sched": {"a:c:d:I:L:nNp:S:t:", "dINn", "pbs_sched [-d PBS_HOME] [-I default] [-N]", schedMain},
 		"pbs_comm":  {"d:Nr:t:", "dNt", "pbs_comm [-d PBS_HOME] [-N]", commMain},
-		"pbsfs":     {"c:dD:eg:I:ps:t", "cegIpt", "pbsfs [-I default] [-p|-t|-e|-g NAME|-c NAME NAME]", sharesMain},
+		"pbsfs":     {"c:dD:eg:I:ps:t", "cdegIpst", "pbsfs [-I default] [-p|-t|-e|-d|-g NAME|-c NAME NAME|-s NAME USAGE]", sharesMain},
 	}
 }
 

@@ -14,29 +14,41 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/state"
 	"rampart/transport/api"
+	"rampart/transport/client"
 )
 
 // treeRoot is PBS's name of the root.
 const treeRoot = "TREEROOT"
 
-// sharesMain prints the tree of fair share as the replicas have it: pbsfs. There is no file of
-// usage that could be changed, and who is unknown and has used nothing is not kept (-e).
+// sharesMain prints the tree of fair share as the replicas have it, and changes what was used: pbsfs.
 func sharesMain(ctx context.Context, c *call) error {
 	if id := c.options["I"]; c.has("I") && id != "default" {
 		return fmt.Errorf("%w: -I %s: there is one scheduler, default", ErrUsage, id)
 	}
 	want := 0
-	if c.has("c") {
+	if c.has("c") || c.has("s") {
 		want = 1
 	}
 	if len(c.operands) != want {
 		return fmt.Errorf("%w\nusage: %s", ErrUsage, programs()[c.name].usage)
 	}
-	if c.has("e") {
-		return nil
-	}
 	s := newSchedServer(c)
 	defer s.close()
+	switch {
+	case c.has("s"):
+		usage, err := strconv.ParseInt(c.operands[0], 10, 64)
+		if err != nil || usage < 0 {
+			return fmt.Errorf("%w: -s %s %s: the usage is a number from 0 on", ErrUsage, c.options["s"], c.operands[0])
+		}
+		if c.options["s"] == treeRoot {
+			return fmt.Errorf("fairshare entity %s does not exist", treeRoot)
+		}
+		return s.manageShares(ctx, api.Verb_VERB_SET, c.options["s"], &api.Attribute{Name: "usage", Value: c.operands[0]})
+	case c.has("d"):
+		return s.manageShares(ctx, api.Verb_VERB_UNSET, "")
+	case c.has("e"):
+		return s.manageShares(ctx, api.Verb_VERB_DELETE, "")
+	}
 	unit, nodes, err := s.shares(ctx)
 	if err != nil {
 		return fmt.Errorf("ask for the tree of shares: %w", err)
@@ -169,6 +181,19 @@ func (s *schedServer) shares(ctx context.Context) (unit string, nodes []state.Sh
 		}
 	}
 	return unit, nodes, stream.Err()
+}
+
+// manageShares changes what was used: of one entity, by fading once, or by dropping who is not in resource_group.
+func (s *schedServer) manageShares(ctx context.Context, verb api.Verb, entity string, changes ...*api.Attribute) error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	_, err := s.asker.Batch().Manage(client.WithRequestID(ctx, client.NewRequestID()), connect.NewRequest(&api.ManageRequest{
+		Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SHARE, Name: entity, Changes: changes,
+	}))
+	return err
 }
 
 func shareNode(o *api.Object) state.ShareNode {
