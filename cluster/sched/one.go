@@ -1,19 +1,40 @@
 package sched
 
 import (
+	"math"
+
+	"rampart/fsm/command"
 	"rampart/fsm/state"
 )
 
-// PlaceOne finds vnodes for a job that is to start at somebody's wish, whatever its queue,
-// its turn and the limits say. Without room it says why.
-func PlaceOne(v *state.View, j *state.Job) (execVnode, why string) {
+// wished is the level of who starts at an operator's wish: above all others.
+const wished = math.MaxInt64
+
+// PlaceOne finds vnodes for a job that is to start at an operator's wish, whatever its queue, its turn and the limits say;
+// or what has to be preempted for it, nothing where enough is on its way out already. Where nothing helps it says why.
+func PlaceOne(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string) {
 	p := NewPlanner()
 	p.prepare(v, v.Now())
 	place, _ := j.Resources.Get("place")
 	cl := p.class(v, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue})
 	c := p.begin(v, v.Now())
 	if placed, ok := c.free.placeFor(j, cl); ok {
-		return placed.String(), ""
+		return placed.String(), nil, ""
 	}
-	return "", c.why(cl).wait.Text()
+	reason := c.why(cl)
+	c.wish = j
+	if reason.wait.Never || !c.preempt(j, cl) {
+		return "", nil, reason.wait.Text()
+	}
+	for _, p := range c.plan.Preempts {
+		waits := j.ID
+		if _, recorded := v.Job(j.ID); !recorded {
+			waits = j.ID.Parent()
+		}
+		makeWay = append(makeWay, &command.PreemptJob{Job: p.Job, RunCount: p.RunCount, Method: p.Method, For: waits, Wish: true})
+	}
+	return "", makeWay, ""
 }
+
+// spares tells whether a running job makes no way for the one that an operator wants to start: another subjob of its array.
+func (c *cycle) spares(j *state.Job) bool { return c.wish != nil && j.Seq == c.wish.Seq }

@@ -23,7 +23,7 @@ func TestPlaceOne(t *testing.T) {
 		id := b.submit(c.request)
 		v := b.store.Publish()
 		j, _ := v.Job(id)
-		if where, why := sched.PlaceOne(v, j); where != c.where || why != c.why {
+		if where, _, why := sched.PlaceOne(v, j); where != c.where || why != c.why {
 			t.Errorf("%s: %q, %q, want %q, %q", c.request, where, why, c.where, c.why)
 		}
 	}
@@ -43,7 +43,7 @@ func TestMake_AvoidsHostsThatFailed(t *testing.T) {
 		t.Errorf("planned %q, want %q", got, want)
 	}
 	j, _ := b.store.View().Job(id)
-	if on, _ := sched.PlaceOne(b.store.View(), j); on != "(hostb:ncpus=1)" {
+	if on, _, _ := sched.PlaceOne(b.store.View(), j); on != "(hostb:ncpus=1)" {
 		t.Errorf("placed by hand on %s", on)
 	}
 	b.do(&command.ManageVnode{Verb: command.VerbSet, Vnode: "hostb", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "state", Value: "offline"}}}})
@@ -63,8 +63,39 @@ func TestPlaceOne_AsksForNone(t *testing.T) {
 		id := b.submit(request)
 		v := b.store.Publish()
 		j, _ := v.Job(id)
-		if where, why := sched.PlaceOne(v, j); where != want {
+		if where, _, why := sched.PlaceOne(v, j); where != want {
 			t.Errorf("%s: %q, %q, want %q", request, where, why, want)
 		}
 	}
+}
+
+// Who is started by an operator preempts whom it needs, whatever the levels of the queues say, but no subjob of its own array;
+// the subjob may be one more than max_run_subjobs.
+func TestPlaceOne_Preempts(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=8,mem=8gb")
+	first := b.submit("select=1:ncpus=2")
+	b.run()
+	array := b.submit("select=1:ncpus=2 array=1-9 most=3")
+	b.run()
+	fourth := array.Subjob(4)
+	v := b.store.Publish()
+	j, ok := v.Named(fourth)
+	if !ok {
+		t.Fatal("there is no fourth subjob")
+	}
+	where, makeWay, why := sched.PlaceOne(v, j)
+	if where != "" || why != "" || len(makeWay) != 1 || makeWay[0].Job != first || makeWay[0].Method != command.PreemptSuspend {
+		t.Fatalf("on %q, preempting %+v, %q; want %s suspended", where, makeWay, why, first)
+	}
+	b.do(makeWay[0])
+	if where, again, why := sched.PlaceOne(b.store.Publish(), j); where != "" || why != "" || len(again) != 0 {
+		t.Errorf("while it is suspended: on %q, preempting %v, %q", where, again, why)
+	}
+	b.confirm(first)
+	where, _, why = sched.PlaceOne(b.store.Publish(), j)
+	if where == "" {
+		t.Fatalf("no room: %s", why)
+	}
+	b.do(&command.StartJob{Job: fourth, ExecVnode: where, Wish: true})
 }

@@ -96,8 +96,9 @@ type cycle struct {
 	blocked  bool                  // nothing more starts: a job waits that nothing may pass
 	begun    map[uint64]uint32     // of arrays, by sequence number: index of the first subjob that was not planned
 	hours    *hours
-	prey     *prey     // nil: nobody had to be preempted yet
-	stopped  []stopped // suspended jobs that wait to be resumed and were not looked at, in their order
+	wish     *state.Job // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
+	prey     *prey      // nil: nobody had to be preempted yet
+	stopped  []stopped  // suspended jobs that wait to be resumed and were not looked at, in their order
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than

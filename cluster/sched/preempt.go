@@ -148,6 +148,9 @@ func (c *cycle) may(a attempt, v *victim) bool {
 
 // waitingLevel returns the level of a job that waits.
 func (c *cycle) waitingLevel(j *state.Job) int64 {
+	if c.wish != nil {
+		return wished
+	}
 	return c.order.levels.of(j.Queue, c.order.is(j)|c.beyond)
 }
 

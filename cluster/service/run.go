@@ -27,7 +27,7 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 		if _, err := j.State.After(pbs.EventRun); err != nil {
 			return nil, err
 		}
-		where, err := b.placed(p.view, j, r.Msg.GetVnodes())
+		where, err := b.placed(ctx, p, j, r.Msg.GetVnodes())
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 		}
 		when := time.Unix(p.view.Now().Unix(), 0).In(acct.Zone(p.view.Server().Get("timezone"))).Format("Mon Jan 02 at 15:04")
 		return &command.StartJob{
-			Job: j.ID, Select: j.SchedSelect, ExecVnode: where, Comment: "Job run at " + when + " on " + where, Changes: changes,
+			Job: j.ID, Select: j.SchedSelect, ExecVnode: where, Comment: "Job run at " + when + " on " + where, Changes: changes, Wish: true,
 		}, nil
 	})
 	return reply(&api.RunReply{}, err)
@@ -45,7 +45,7 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 
 // placed returns the exec_vnode of a job that is to run on the vnodes named; of one for
 // which none are named, where there is room.
-func (b *Batch) placed(v *state.View, j *state.Job, vnodes string) (string, error) {
+func (b *Batch) placed(ctx context.Context, p person, j *state.Job, vnodes string) (string, error) {
 	switch {
 	case strings.HasPrefix(vnodes, "("):
 		where, err := spec.ParseExecVnode(vnodes)
@@ -54,15 +54,11 @@ func (b *Batch) placed(v *state.View, j *state.Job, vnodes string) (string, erro
 		}
 		return where.String(), nil
 	case vnodes != "":
-		return spread(v, j, strings.Split(vnodes, "+"))
+		return spread(p.view, j, strings.Split(vnodes, "+"))
 	case b.Place == nil:
 		return "", pbs.Refuse(pbs.NotSupported)
 	}
-	where, why := b.Place(v, j)
-	if why != "" {
-		return "", &pbs.Error{Code: pbs.ResourceBusy, Message: why}
-	}
-	return where, nil
+	return b.room(ctx, p, j)
 }
 
 // spread gives the chunks of a job to vnodes by turns.
@@ -80,7 +76,7 @@ func spread(v *state.View, j *state.Job, names []string) (string, error) {
 		for range chunk.Count {
 			name := pbs.VnodeName(strings.TrimSpace(names[len(all)%len(names)]))
 			if _, ok := v.Vnode(name); !ok {
-				return "", pbs.Refuse(pbs.UnknownNode)
+				return "", pbs.Errorf(pbs.UnknownNode, "Unknown node  %s", name)
 			}
 			all = append(all, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: name, Items: items}}})
 		}

@@ -21,7 +21,9 @@ func TestRun_AtAnOperatorsWish(t *testing.T) {
 	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
 	b.host("hostb", "hostb")
-	b.Batch.Place = func(*state.View, *state.Job) (string, string) { return "(hosta:ncpus=1)", "" }
+	b.Batch.Place = func(*state.View, *state.Job) (string, []*command.PreemptJob, string) {
+		return "(hosta:ncpus=1)", nil, ""
+	}
 	b.do(&command.ManageQueue{Verb: command.VerbSet, Queue: "workq", Changes: []command.AttrChange{{Entry: entry("started", "False")}}})
 	ids := []string{}
 	for range 5 {
@@ -56,7 +58,7 @@ func TestRun_AtAnOperatorsWish(t *testing.T) {
 			t.Errorf("qrun -H %q %s: %v, want %d", c.vnodes, c.job, err, c.code)
 		}
 	}
-	b.Batch.Place = func(*state.View, *state.Job) (string, string) { return "", "too much" }
+	b.Batch.Place = func(*state.View, *state.Job) (string, []*command.PreemptJob, string) { return "", nil, "too much" }
 	if err := b.run("root@replica:s1", ids[3], ""); err == nil || err.Error() != "too much" {
 		t.Errorf("no room: %v", err)
 	}

@@ -87,9 +87,11 @@ type Config struct {
 	Leases   func() Leases // of the present term; nil while this replica does not lead
 	// GossipBehind names the members that do not have the present gossip keys yet; nil: nobody.
 	GossipBehind func() []string
-	// Place finds vnodes for a job that is to start at somebody's wish, or says why there
+	// Place finds vnodes for a job that is to start at somebody's wish, or who has to make way for it, or says why there
 	// are none; nil: only who names vnodes can start one.
-	Place func(v *state.View, j *state.Job) (execVnode, why string)
+	Place func(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string)
+	// SchedLog is the scheduler's log; nil: there is none.
+	SchedLog Log
 	// Shares returns the tree of fair share; nil: there is nobody who knows it.
 	Shares func(v *state.View) []state.ShareNode
 	// InCycle tells whether the scheduler of this replica is in a cycle; nil: it never is.

@@ -27,11 +27,11 @@ func completeArray(tx *state.Tx, j *state.Job) error {
 }
 
 // toStart returns the job that is to be started: of an array the one subjob, whose record
-// is made now if it has none. An array as a whole cannot be started.
-func toStart(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
+// is made now if it has none; beyond max_run_subjobs at an operator's wish only. An array as a whole cannot be started.
+func toStart(tx *state.Tx, id pbs.JobID, wished bool) (*state.Job, error) {
 	j, ok := tx.Job(id)
 	if !ok && id.Sub() > 0 {
-		return freshSubjob(tx, id)
+		return freshSubjob(tx, id, wished)
 	}
 	switch {
 	case !ok:
@@ -41,13 +41,13 @@ func toStart(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
 	case j.Array != nil:
 		return nil, pbs.Refuse(pbs.BadState)
 	}
-	if parent, ok := tx.Parent(j); ok && parent.Room() == 0 {
+	if parent, ok := tx.Parent(j); ok && parent.Room() == 0 && !wished {
 		return nil, noRoom(parent)
 	}
 	return j, nil
 }
 
-func freshSubjob(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
+func freshSubjob(tx *state.Tx, id pbs.JobID, wished bool) (*state.Job, error) {
 	parent, err := liveJob(tx, id.Parent())
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func freshSubjob(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
 		return nil, pbs.Refuse(pbs.UnknownJob)
 	case !parent.Array.Queued.Has(index):
 		return nil, pbs.Refuse(pbs.HasFinished)
-	case parent.Room() == 0:
+	case parent.Room() == 0 && !wished:
 		return nil, noRoom(parent)
 	}
 	return parent.Subjob(index), nil

@@ -23,7 +23,8 @@ type PreemptJob struct {
 	Job      pbs.JobID    `cbor:"1,keyasint"`
 	RunCount pbs.RunCount `cbor:"2,keyasint"` // that was looked at
 	Method   string       `cbor:"3,keyasint"`
-	For      pbs.JobID    `cbor:"4,keyasint"` // the job that waits; of subjobs that were never started their array
+	For      pbs.JobID    `cbor:"4,keyasint"`           // the job that waits; of subjobs that were never started their array
+	Wish     bool         `cbor:"5,keyasint,omitempty"` // somebody wants that job to start, whatever its limits say: qrun
 }
 
 // Apply gives the order that the method takes, and notes for whom. A run that is being preempted already is
@@ -44,7 +45,7 @@ func (c *PreemptJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return pbs.Errorf(pbs.BadState, "%s is being preempted, suspended or checkpointed already", j.ID)
 	}
 	first, ok := tx.Job(c.For)
-	if !ok || !first.Startable() {
+	if !ok || !first.Startable() && !(c.Wish && first.MayStart()) {
 		return pbs.Errorf(pbs.BadState, "%s no longer waits", c.For)
 	}
 	mark := state.Preemption{At: m.At, Method: c.Method, For: c.For, Ways: tx.WaysOf(j)}

@@ -21,12 +21,13 @@ type StartJob struct {
 	Heed      bool      `cbor:"5,keyasint,omitempty"` // keep to the limits of server and queue: who starts a job by hand does not
 	// Changes are what the hooks of runjob make of the job.
 	Changes []AttrChange `cbor:"6,keyasint,omitempty"`
+	Wish    bool         `cbor:"7,keyasint,omitempty"` // an operator wants it, whatever max_run_subjobs says: qrun
 }
 
 // Apply charges the vnodes and starts the run, or refuses with ResourceBusy when
 // the assignment does not fit.
 func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
-	j, err := toStart(tx, c.Job)
+	j, err := toStart(tx, c.Job, c.Wish)
 	if err != nil {
 		return err
 	}

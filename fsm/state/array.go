@@ -60,11 +60,14 @@ func (j *Job) Room() int {
 }
 
 // Startable tells whether the scheduler is to look at the job.
-func (j *Job) Startable() bool {
+func (j *Job) Startable() bool { return j.MayStart() && (j.Array == nil || j.Room() > 0) }
+
+// MayStart tells whether the job, or a subjob of it, waits to start; for its limits, maybe.
+func (j *Job) MayStart() bool {
 	if j.Array == nil {
 		return j.State == pbs.Queued
 	}
-	return (j.State == pbs.Queued || j.State == pbs.Begun) && len(j.Array.Queued) > 0 && j.Room() > 0
+	return (j.State == pbs.Queued || j.State == pbs.Begun) && len(j.Array.Queued) > 0
 }
 
 // returned tells whether the job is a subjob that was started and is to start again.

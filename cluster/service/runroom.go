@@ -1,0 +1,94 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"rampart/cluster"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+const (
+	// roomWithin bounds the wait of qrun for those that make way.
+	roomWithin = 30 * time.Second
+	// lookAgain is how long a change of the state waits for others before it is looked at.
+	lookAgain = 20 * time.Millisecond
+)
+
+// preemptWords are what the scheduler's log says of a method of preemption.
+var preemptWords = map[string]string{
+	command.PreemptSuspend: "suspension", command.PreemptCheckpoint: "checkpointing",
+	command.PreemptRequeue: "requeuing", command.PreemptDelete: "deletion",
+}
+
+// room returns where a job can start at once, if need be when others have made way for it: who is started by an
+// operator is of the highest level.
+func (b *Batch) room(ctx context.Context, p person, j *state.Job) (string, error) {
+	b.logPlacing("Starting Scheduling Cycle")
+	defer b.logPlacing("Leaving Scheduling Cycle")
+	ctx, cancel := context.WithTimeout(ctx, roomWithin)
+	defer cancel()
+	v, asked := p.view, map[pbs.JobID]bool{}
+	for {
+		changed := b.Replica.Changed()
+		where, makeWay, why := b.Place(v, j)
+		switch {
+		case why != "":
+			return "", &pbs.Error{Code: pbs.ResourceBusy, Message: why}
+		case where != "":
+			return where, nil
+		}
+		for _, c := range makeWay {
+			if asked[c.Job] {
+				return "", pbs.Errorf(pbs.ResourceBusy, "%s was preempted, and runs again", c.Job)
+			}
+			asked[c.Job] = true
+			_ = b.preempt(ctx, p, c) // one that ends by itself at this moment makes way anyway
+		}
+		if !pause(ctx, changed) {
+			return "", pbs.Errorf(pbs.ResourceBusy, "the jobs that are preempted for %s have not made way yet", j.ID)
+		}
+		var err error
+		if v, err = b.Replica.Read(ctx, cluster.Stale); err != nil {
+			return "", err
+		}
+	}
+}
+
+// pause waits for a change of the state, and a little longer; false: the time is over.
+func pause(ctx context.Context, changed <-chan struct{}) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-changed:
+	}
+	timer := time.NewTimer(lookAgain)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// preempt has a job make way.
+func (b *Batch) preempt(ctx context.Context, p person, c *command.PreemptJob) error {
+	_, err := b.propose(ctx, command.Proposal{Asker: p.user, Commands: []command.Command{c}})
+	if err == nil && b.SchedLog != nil {
+		return b.SchedLog.Write(time.Now(), pbs.LogSched, "Job", string(c.Job), "Job preempted by "+preemptWords[c.Method])
+	}
+	return err
+}
+
+// logPlacing tells in the scheduler's log that a job is placed by itself.
+func (b *Batch) logPlacing(text string) {
+	if b.SchedLog == nil {
+		return
+	}
+	if err := b.SchedLog.Write(time.Now(), pbs.LogDebug, "Req", "", text); err != nil {
+		b.Logger.Error("write the scheduler's log", "error", err)
+	}
+}
