@@ -136,7 +136,7 @@ func (l *Loop) follow(ctx context.Context, v *state.View, said []verdict, left m
 		}
 		delete(l.barred, one.job)
 		start := left[one.job]
-		start.changes = one.Changes
+		start.changes = append(start.changes, one.Changes...)
 		good = append(good, start)
 	}
 	l.mu.Unlock()

@@ -3,6 +3,7 @@ package sched
 import (
 	"slices"
 
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -41,3 +42,6 @@ func MakeByWalking(v *state.View, now pbs.Time, starts, comments, lines, exact i
 	}
 	return c.plan
 }
+
+// Changes are what a start sets of its job.
+func Changes(s Start) []command.AttrChange { return s.changes }

@@ -98,6 +98,23 @@ func (h *hours) shut(queue pbs.QueueName) state.WaitCode {
 	return why
 }
 
+// until returns until when a job may run, 0: for ever.
+func (h *hours) until(j *state.Job) pbs.Time {
+	var until pbs.Time
+	switch {
+	case h.dedicated:
+		until = h.ends
+	case h.begins != 0:
+		until = h.begins
+	}
+	if exempt := h.exempt && !begins(j.Queue, h.primes) && !begins(j.Queue, h.others); h.turns != 0 && !exempt {
+		if turn := h.turns + h.spill; until == 0 || turn < until {
+			until = turn
+		}
+	}
+	return until
+}
+
 // crosses tells why a job would run on into a time that is not for it, 0 if it would not.
 func (h *hours) crosses(j *state.Job) state.WaitCode {
 	end := h.now + walltime(j)

@@ -29,7 +29,7 @@ type Start struct {
 	Select    string // of the job when it was planned
 	ExecVnode string
 
-	changes []command.AttrChange // by the hooks of runjob
+	changes []command.AttrChange // by shrinking it to fit, and by the hooks of runjob
 }
 
 // A Comment tells a job's owner why it does not run.
@@ -60,6 +60,9 @@ var usual = limits{starts: 1000, comments: 1000, lines: 2000, exact: 100}
 
 // neverLine follows in the log what no job of the class can have.
 const neverLine = "Job will never run with the resources currently configured in the complex"
+
+// subjobLimit is logged of an array of which no more subjobs may run.
+const subjobLimit = "Number of concurrent running subjobs limit reached"
 
 // because returns the reason that has no arguments.
 func because(code state.WaitCode) state.Wait { return state.Wait{Code: code} }
@@ -228,8 +231,10 @@ func (c *cycle) considerArray(j *state.Job, cl *class) {
 		case !c.try(j, j.ID.Subjob(index), cl):
 			return
 		}
-		*room--
 		c.begun[j.Seq] = index + 1
+		if *room--; *room == 0 && j.MaxRun() > 0 {
+			c.log(pbs.LogDebug, j.ID, subjobLimit)
+		}
 	}
 }
 
@@ -266,13 +271,13 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	}
 	if !tried || !why.wait.Never && c.hunts(j, cl) {
 		if wait, reached := c.reached(j, id); reached {
-			apart := c.hours.crosses(j) != 0 || c.order.shares.denies(j) || c.order.low(j)
+			apart := c.crosses(j) != 0 || c.order.shares.denies(j) || c.order.low(j)
 			if apart || !c.makeRoom(j, cl) {
 				c.explain(j, wait)
 			}
 			return false
 		}
-		if code := c.hours.crosses(j); code != 0 {
+		if code := c.crosses(j); code != 0 {
 			c.explain(j, because(code))
 			return false
 		}
@@ -282,6 +287,8 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			return false
 		}
 		if c.order.low(j) {
+			c.log(pbs.LogDebug2, id, "Job's formula value "+digits(c.order.rank(j).score)+" is under threshold "+digits(c.order.threshold))
+			c.log(pbs.LogDebug, id, "Job is under job_sort_formula threshold value")
 			c.explain(j, because(state.WaitThreshold))
 			return false
 		}
@@ -289,9 +296,9 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.logConsidered(j, id)
 		}
 		c.placed++
-		placed, ok, fits := c.placeBeside(j, cl)
+		placed, long, ok, fits := c.placeShrunk(j, cl)
 		if ok {
-			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed.String()})
+			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed, changes: c.shrunk(j, id, long)})
 			c.planned(j)
 			c.order.shares.charge(j)
 			return true

@@ -45,6 +45,9 @@ const (
 
 // walltime returns how long a job may run.
 func walltime(j *state.Job) pbs.Time {
+	if _, most, ok := shrinks(j); ok {
+		return most
+	}
 	text, _ := j.Resources.Get("walltime")
 	q, err := resource.Parse(resource.Time, text)
 	if err != nil {
@@ -61,12 +64,11 @@ func endOf(j *state.Job, now pbs.Time) pbs.Time {
 	return now + overtime
 }
 
-// placeBeside gives the class vnodes for a job of it such that no top job is delayed; fits
+// placeBeside gives the class vnodes for a job of it that runs so long, such that no top job is delayed; fits
 // tells whether there was room but for them.
-func (c *cycle) placeBeside(j *state.Job, cl *class) (placed spec.ExecVnode, ok, fits bool) {
-	end := c.now + walltime(j)
-	long := slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start })
-	if !long {
+func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
+	end := c.now + long
+	if !slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start }) {
 		placed, ok = c.free.placeFor(j, cl)
 	} else {
 		if c.delaying[cl] {

@@ -13,7 +13,7 @@ func completeArray(tx *state.Tx, j *state.Job) error {
 	_, limited := j.Attrs.Get("max_run_subjobs", "")
 	switch {
 	case j.Array == nil && limited:
-		return pbs.Attribute(pbs.BadAttributeValue, "max_run_subjobs")
+		return pbs.Errorf(pbs.BadAttributeValue, "Attribute has to be set on an array job")
 	case j.Array == nil:
 		return nil
 	case tx.Cluster().FeatureLevel < LevelObjects:
@@ -266,7 +266,7 @@ func checkArray(old, j *state.Job) error {
 	_, limited := j.Attrs.Get("max_run_subjobs", "")
 	switch {
 	case j.Array == nil && limited:
-		return pbs.Attribute(pbs.BadAttributeValue, "max_run_subjobs")
+		return pbs.Errorf(pbs.BadAttributeValue, "Attribute has to be set on an array job")
 	case j.Array != nil && j.NotRerunnable && !old.NotRerunnable:
 		return pbs.Attribute(pbs.BadAttributeValue, "Rerunable")
 	}

@@ -29,7 +29,10 @@ func (c *DeleteJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return pbs.Refuse(pbs.UnknownJob)
 	}
 	if j.State == pbs.Finished {
-		if !c.History || tx.Expired(j) {
+		if tx.Expired(j) {
+			return pbs.Errorf(pbs.HasFinished, "Request invalid for finished array subjob")
+		}
+		if !c.History {
 			return pbs.Refuse(pbs.HasFinished)
 		}
 		tx.DeleteJob(j.ID)

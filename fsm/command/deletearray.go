@@ -37,7 +37,7 @@ func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 		}
 	}
 	if !whole && len(gone) == 0 && len(recorded) == 0 {
-		return pbs.Refuse(pbs.HasFinished)
+		return pbs.Errorf(pbs.HasFinished, "Request invalid for finished array subjob")
 	}
 	return endArray(tx, parent.ID, c.History)
 }

@@ -41,6 +41,21 @@ func (f Flags) String() string {
 // consumed at vnodes must be a property of hosts, and at all of them or at the
 // first, not both.
 func ParseFlags(text string) (Flags, error) {
+	f, err := ReadFlags(text)
+	if err != nil {
+		return 0, err
+	}
+	switch vnode := f & (PerVnode | FirstHost); {
+	case vnode == PerVnode|FirstHost:
+		return 0, pbs.Errorf(pbs.BadAttributeValue, "Erroneous to have flag 'n' and 'f'.")
+	case vnode != 0 && f&AtHost == 0:
+		return 0, pbs.Errorf(pbs.BadAttributeValue, "Erroneous to have flag 'n' or 'f' without 'h'.")
+	}
+	return f, nil
+}
+
+// ReadFlags is ParseFlags for letters that may not go together.
+func ReadFlags(text string) (Flags, error) {
 	var f Flags
 	for i := range len(text) {
 		flag := flagOf(text[i])
@@ -48,10 +63,6 @@ func ParseFlags(text string) (Flags, error) {
 			return 0, pbs.Refuse(pbs.BadAttributeValue)
 		}
 		f |= flag
-	}
-	vnode := f & (PerVnode | FirstHost)
-	if vnode == PerVnode|FirstHost || vnode != 0 && f&AtHost == 0 {
-		return 0, pbs.Refuse(pbs.BadAttributeValue)
 	}
 	return f, nil
 }

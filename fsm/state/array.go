@@ -107,8 +107,11 @@ func (t *tables) SubjobOf(parent *Job, index uint32) (*Job, bool) {
 		return j, true
 	}
 	j := parent.Subjob(index)
+	if j.State == pbs.Held { // the hold is the array's
+		j.State, j.Substate = pbs.Queued, pbs.SubQueued
+	}
 	if !parent.Array.Queued.Has(index) {
-		j.State, j.Substate = pbs.Finished, pbs.SubFinished
+		j.State, j.Substate, j.Comment = pbs.Finished, pbs.SubFinished, "Subjob finished"
 	}
 	return j, true
 }

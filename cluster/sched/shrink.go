@@ -1,0 +1,75 @@
+package sched
+
+import (
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// A job that names min_walltime is shrink-to-fit: it runs for max_walltime, or for less where something comes before that
+// end, but for no less than min_walltime. Its walltime is set when it starts.
+
+// shrinks returns the bounds of what a shrink-to-fit job that waits may run; false for all others.
+func shrinks(j *state.Job) (least, most pbs.Time, ok bool) {
+	if j.State == pbs.Running || j.State == pbs.Exiting {
+		return 0, 0, false
+	}
+	if least, ok = length(j, "min_walltime"); !ok {
+		return 0, 0, false
+	}
+	if most, ok = length(j, "max_walltime"); !ok {
+		most = unending
+	}
+	return least, max(least, most), true
+}
+
+func length(j *state.Job, name string) (pbs.Time, bool) {
+	text, _ := j.Resources.Get(name)
+	q, err := resource.Parse(resource.Time, text)
+	if err != nil {
+		return 0, false
+	}
+	return min(pbs.Time(min(q.Int(), int64(unending/pbs.Time(time.Second))))*pbs.Time(time.Second), unending), true
+}
+
+// crosses tells why a job would run on into a time that is not for it, 0 if it would not, however short it is made.
+func (c *cycle) crosses(j *state.Job) state.WaitCode {
+	code := c.hours.crosses(j)
+	if least, _, ok := shrinks(j); ok && code != 0 && c.now+least <= c.hours.until(j) {
+		return 0
+	}
+	return code
+}
+
+// placeShrunk is placeBeside for a job of any length; it returns for how long the job is to run.
+func (c *cycle) placeShrunk(j *state.Job, cl *class) (placed string, long pbs.Time, ok, fits bool) {
+	long = walltime(j)
+	least, _, may := shrinks(j)
+	if until := c.hours.until(j); may && until != 0 {
+		long = min(long, until-c.now)
+	}
+	where, ok, fits := c.placeBeside(j, cl, long)
+	if may && !ok && fits {
+		for _, t := range c.tops {
+			long = min(long, t.start-c.now)
+		}
+		if long >= least {
+			where, ok, fits = c.placeBeside(j, cl, long)
+		}
+	}
+	return where.String(), long, ok, fits
+}
+
+// shrunk returns what sets the walltime of a shrink-to-fit job that starts, and tells of it.
+func (c *cycle) shrunk(j *state.Job, id pbs.JobID, long pbs.Time) []command.AttrChange {
+	if _, _, ok := shrinks(j); !ok {
+		return nil
+	}
+	text := resource.Seconds(int64(long / pbs.Time(time.Second))).String()
+	c.log(pbs.LogSched, id, "Job will run for duration="+text)
+	return []command.AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: text}}}
+}
