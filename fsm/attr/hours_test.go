@@ -41,7 +41,7 @@ func TestHours_Refused(t *testing.T) {
 			t.Errorf("%q was taken", bad)
 		}
 	}
-	for text, want := range map[string]bool{"cput": true, "ncpus*walltime": true, "max(ncpus, mem/1e6)": true, "ncpus**2": false, "sqrt(ncpus)": false, "": false} {
+	for text, want := range map[string]bool{"cput": true, "ncpus*walltime": true, "max(ncpus, mem/1e6)": true, "ncpus**2": false, "sqrt(ncpus)": true, "log(ncpus)": false, "": false} {
 		if _, ok := parseUsage(text); ok != want {
 			t.Errorf("%q: %v", text, ok)
 		}

@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 		{Vnode, "Mom", values{"hosta": "hosta", "hosta.example.org": "hosta.example.org", "a b": "", "": ""}},
 		{Vnode, "Port", values{"15002": "15002", "0": "", "65536": ""}},
 		{Resource, "type", values{"long": "long", "string_array": "string_array", "time": "", "nosuch": ""}},
-		{Resource, "flag", values{"nh": "hn", "q": "q", "n": "", "x": ""}},
+		{Resource, "flag", values{"nh": "hn", "q": "q", "n": "n", "x": ""}},
 		{Sched, "preempt_order", values{"SCR": "SCR", "S": "S", "SCR 80 SC 50 S": "SCR 80 SC 50 S", "SCR 80": "", "SCR 50 S 80 C": "", "XY": "", "SS": "", "": ""}},
 		{Sched, "preempt_prio", values{
 			"express_queue, normal_jobs": "express_queue, normal_jobs", "express_queue,normal_jobs": "express_queue, normal_jobs",
