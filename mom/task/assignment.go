@@ -156,9 +156,6 @@ func (a Assignment) fitted(ev Fitted) Assignment {
 // fits reports whether the hooks have seen the assignment of an order, or a later one.
 func (a Assignment) fits(number uint64) bool { return a.Fitted >= number }
 
-// changed reports whether the assignment is another than that with which the run began.
-func (a Assignment) changed() bool { return a.Number > 0 }
-
 // leaving reports whether a sister is released, and its part is not over.
 func (a Assignment) leaving(host pbs.HostName) bool {
 	s := a.Members[host]
