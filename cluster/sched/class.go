@@ -15,6 +15,7 @@ type key struct {
 	sel, place string
 	queue      pbs.QueueName // empty: it has no vnodes of its own
 	partition  string
+	groups     string // keys that group vnodes, if the jobs name none
 	user       string // where vnodes bound the jobs of each; else empty
 	group      string
 }
@@ -23,15 +24,19 @@ type key struct {
 type class struct {
 	chunks []chunk
 	place  spec.Place
-	group  resource.Def // whose value all vnodes must share, if place says so
-	sums   []need       // over all chunks, by name
-	bad    string       // the request cannot be understood
+	groups groups // that make its placement sets
+	sums   []need // over all chunks, by name
+	bad    string // the request cannot be understood
 	key    key
+
+	spans   bool   // it may span placement sets
+	spanAge uint64 // Planner.idleAge at which that was found out
 
 	cycle uint64 // in which a job of it was queued last
 	fit   struct {
 		age  uint64 // Planner.idleAge at which it was tried on idle vnodes
 		host int
+		set  string // the placement set in which it fits
 		ok   bool
 	}
 }
@@ -61,7 +66,7 @@ type prop struct {
 // offers them.
 var layout = [...]string{"mpiprocs", "ompthreads"}
 
-func newClass(k key, t resource.Table, h heeded) *class {
+func newClass(k key, t resource.Table, h heeded, rest bool) *class {
 	c := &class{key: k}
 	sel, err := spec.ParseSelect(k.sel)
 	if err != nil {
@@ -75,11 +80,13 @@ func newClass(k key, t resource.Table, h heeded) *class {
 		}
 	}
 	if name := c.place.Group; name != "" {
-		var known bool
-		if c.group, known = t.Resource(name); !known {
+		c.groups = groups{keys: name, defs: keysOf(name, t), own: true}
+		if len(c.groups.defs) == 0 {
 			c.bad = pbs.Errorf(pbs.UnknownResource, "Unknown resource: %s", name).Error()
 			return c
 		}
+	} else if k.groups != "" {
+		c.groups = groups{keys: k.groups, defs: keysOf(k.groups, t), rest: rest}
 	}
 	for _, written := range sel.Chunks {
 		ch, err := newChunk(written, t, h)

@@ -67,6 +67,9 @@ func (w *world) renew(i int, vn *state.Vnode) {
 	if !slices.Equal(old.Reported, vn.Reported) || !slices.Equal(old.Configured, vn.Configured) {
 		n.offer = vn.Available()
 		w.offersNew = true
+		if len(w.psets) > 0 {
+			w.psets = map[string][]*pset{}
+		}
 		for _, c := range w.columns {
 			c.offer(i, offered(c.def, n.offer))
 		}
@@ -118,7 +121,7 @@ func (w *world) copyTo(dst *world) *world {
 	}
 	dst.view, dst.idle, dst.tried = w.view, w.idle, w.tried // its nodes know the numbers of attempts
 	dst.order, dst.extra = w.order, maps.Clone(w.extra)
-	dst.byHost, dst.byVnode = w.byHost, w.byVnode // the same as long as no vnode comes or goes
+	dst.byHost, dst.byVnode, dst.psets = w.byHost, w.byVnode, w.psets // the same as long as no vnode comes or goes
 	dst.nodes = append(dst.nodes[:0], w.nodes...)
 	dst.hosts = append(dst.hosts[:0], w.hosts...)
 	maps.DeleteFunc(dst.columns, func(name string, _ *column) bool { return w.columns[name] == nil })

@@ -49,19 +49,14 @@ func (w *world) fits(c *class) (int, bool) {
 
 // find takes what the class needs; the hosts that it is on are the touched ones.
 func (w *world) find(c *class) (spec.ExecVnode, bool) {
-	if c.bad != "" {
+	w.foundIn = ""
+	switch {
+	case c.bad != "":
 		return nil, false
+	case len(c.groups.defs) > 0:
+		return w.findGrouped(c)
 	}
-	if c.place.Group == "" {
-		return w.findIn(c)
-	}
-	defer func() { w.set = "" }()
-	for _, w.set = range w.sets(c.group) {
-		if placed, ok := w.findIn(c); ok {
-			return placed, true
-		}
-	}
-	return nil, false
+	return w.findIn(c)
 }
 
 // findIn finds room in the present placement set, or anywhere.
@@ -148,8 +143,11 @@ func (w *world) hostOffering(name string) (int, bool) {
 }
 
 // next returns the first host from h on that has enough of everything, added up
-// over its vnodes; -1 if there is none.
+// over its vnodes, and is in the present placement set; -1 if there is none.
 func (w *world) next(h int, needs []need) int {
+	if w.set != nil {
+		return w.nextIn(w.set, h, needs)
+	}
 	for {
 		at := h
 		for _, s := range needs {
@@ -214,7 +212,7 @@ func (w *world) whole(h int, c *class, ch chunk, from int) ([]spec.ExecPart, int
 // serves tells whether a vnode may give something to a chunk.
 func (w *world) serves(i int, c *class, ch chunk) bool {
 	n := &w.nodes[i]
-	if !w.open(n, c) || (ch.vnode != "" && n.vnode.Name != ch.vnode) || !n.in(c.group, w.set) {
+	if !w.open(n, c) || (ch.vnode != "" && n.vnode.Name != ch.vnode) || !w.set.has(i) {
 		return false
 	}
 	if c.place.Arrangement == spec.VScatter && n.mine == w.tried {

@@ -218,7 +218,7 @@ comment 2 Not Running: Not enough free nodes available`,
 			[]string{"select=2:ncpus=4 place=scatter:group=switch", "select=2:ncpus=2 place=scatter:group=switch", "select=4:ncpus=1 place=scatter:group=switch", "select=1:ncpus=1 place=group=nosuch"},
 			`start 0 (hostc:ncpus=4)+(hostd:ncpus=4)
 start 1 (hosta:ncpus=2)+(hostb:ncpus=2)
-comment 2 Can Never Run: Not enough total nodes available
+comment 2 Can Never Run: can't fit in the largest placement set, and can't span psets
 comment 3 Can Never Run: Unknown resource: nosuch`,
 		},
 		{

@@ -19,7 +19,8 @@ type Planner struct {
 	// partitions of queues, and whether vnodes bound the jobs of each user, in that view.
 	partitions map[pbs.QueueName]string
 	counts     bool
-	heeded     heeded // in that view
+	heeded     heeded   // in that view
+	grouping   grouping // in that view
 
 	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	tame    map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
@@ -69,6 +70,12 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	if now := newHeeded(set, p.all); !now.same(p.heeded) {
 		p.heeded, p.classes = now, map[key]*class{}
 	}
+	if now := newGrouping(v); !now.same(p.grouping) {
+		p.grouping, p.classes = now, map[key]*class{}
+	}
+	if p.grouping.used() {
+		p.empty(v)
+	}
 	tied, counts := p.all.tied()
 	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
 		p.tied, p.partitions, p.counts, p.classes = tied, parted, counts, map[key]*class{}
@@ -98,13 +105,17 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 	k := p.key(of.Select, of.Place, of.Queue)
 	c, ok := p.classes[k]
 	if !ok {
-		c = newClass(k, v, p.heeded)
+		c = newClass(k, v, p.heeded, !p.grouping.explicit)
 		p.classes[k] = c
 	}
 	if c.cycle != p.cycle {
 		c.cycle = p.cycle
 		for _, n := range c.sums {
 			p.all.column(n.def)
+		}
+		if len(c.groups.defs) > 0 {
+			p.all.measured()
+			p.widen(c)
 		}
 	}
 	return c

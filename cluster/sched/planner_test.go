@@ -99,6 +99,10 @@ func (b *bench) step(r *rapid.T) {
 		func() {
 			b.submitAs(rapid.SampledFrom([]string{"ann", "bob"}).Draw(r, "user"), "users", "select=1:ncpus=1")
 		},
+		func() {
+			b.limit("node_group_enable=True", rapid.SampledFrom([]string{"", "workq."}).Draw(r, "whose")+"node_group_key="+
+				rapid.SampledFrom([]string{"", "mem", "ncpus", "host"}).Draw(r, "group"))
+		},
 		func() { b.setHost(r) },
 		func() { b.try(&command.DeleteJob{Job: job, Force: true}) },
 		func() { b.try(&command.DeleteJob{Job: job, Force: true}) },

@@ -1,13 +1,6 @@
 package sched
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-
-	"rampart/fsm/resource"
-	"rampart/fsm/spec"
-)
+import "rampart/fsm/spec"
 
 // onSeveral places the chunks one after the other, on as many hosts as it takes: one on each
 // host when they are to be scattered, else as many as there is room for.
@@ -48,42 +41,4 @@ func (w *world) some(h int, c *class, ch chunk, count int, placed *spec.ExecVnod
 		count = 1
 	}
 	return w.fill(h, c, ch, count, placed)
-}
-
-// sets returns the values of a resource that vnodes share, the set with the fewest cpus first:
-// a job must not break up a set that a bigger one needs.
-func (w *world) sets(group resource.Def) []string {
-	sizes := map[string]int64{}
-	var values []string
-	ncpus, counted := w.columns["ncpus"]
-	for i := range w.nodes {
-		for _, value := range w.nodes[i].values(group) {
-			if _, known := sizes[value]; !known {
-				values = append(values, value)
-			}
-			sizes[value]++
-			if counted {
-				sizes[value] = plus(sizes[value], ncpus.total[i])
-			}
-		}
-	}
-	slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(sizes[a], sizes[b]) })
-	return values
-}
-
-// values returns what a vnode has of a resource that groups vnodes.
-func (n *node) values(group resource.Def) []string {
-	offer, ok := n.offer.Get(group.Name)
-	switch {
-	case !ok || offer == "":
-		return nil
-	case group.Type == resource.StringArray:
-		return strings.Split(offer, ",")
-	}
-	return []string{offer}
-}
-
-// in tells whether a vnode belongs to a placement set; every vnode is in none.
-func (n *node) in(group resource.Def, set string) bool {
-	return set == "" || slices.Contains(n.values(group), set)
 }

@@ -65,7 +65,7 @@ func partitionsOf(v *state.View) map[pbs.QueueName]string {
 // key returns what makes the requests of two jobs the same: where vnodes belong to queues,
 // the queue too, and its partition.
 func (p *Planner) key(sel, place string, queue pbs.QueueName) key {
-	k := key{sel: sel, place: place, partition: p.partitions[queue]}
+	k := key{sel: sel, place: place, partition: p.partitions[queue], groups: p.grouping.of(queue)}
 	if slices.Contains(p.tied, queue) {
 		k.queue = queue
 	}
@@ -88,7 +88,7 @@ func (p *Planner) classFor(j *state.Job, c *class) *class {
 		own.key = k
 		p.classes[k] = own
 	}
-	own.cycle = p.cycle
+	own.cycle, own.spans = p.cycle, c.spans
 	return own
 }
 

@@ -28,6 +28,9 @@ func (c *cycle) why(cl *class) *reason {
 	if short := c.overall(cl, beyondFree); short != nil {
 		return &reason{state.Short(state.WaitShort, short)}
 	}
+	if set := cl.fit.set; set != "" {
+		return &reason{state.Wait{Code: state.WaitSet, Words: set}}
+	}
 	if short := c.shortOn(h, cl); short != nil {
 		return &reason{state.Short(state.WaitShort, short)}
 	}
@@ -38,6 +41,7 @@ func (c *cycle) why(cl *class) *reason {
 func (c *cycle) fitsIdle(cl *class) (int, bool) {
 	if f := &cl.fit; f.age != c.planner.idleAge {
 		f.host, f.ok = c.idle.fits(cl)
+		f.set = c.idle.foundIn
 		f.age = c.planner.idleAge
 	}
 	return cl.fit.host, cl.fit.ok
@@ -99,6 +103,9 @@ func (c *cycle) whyNever(cl *class) *reason {
 		if _, ok := c.idle.fits(one); !ok {
 			return never(state.Short(state.WaitShort, c.lacking(one)))
 		}
+	}
+	if c.idle.kept(cl) {
+		return never(because(state.WaitNoSpan))
 	}
 	if cl.place.Arrangement == spec.Pack {
 		return never(state.Short(state.WaitShort, c.largest(cl)))

@@ -22,7 +22,10 @@ type world struct {
 	columns map[string]*column
 	tried   int    // number of the present attempt
 	touched []int  // hosts of which it has taken
-	set     string // value of the resource that its vnodes must share; empty: any
+	set     *pset  // in which its vnodes must be; nil: any
+	foundIn string // name of the set in which the last one was found; empty: in none
+
+	psets map[string][]*pset // by what makes them
 
 	avoid []pbs.HostName // hosts that may not be taken
 
@@ -53,7 +56,7 @@ type host struct {
 
 func newWorld(v *state.View, idle bool, sortedBy string) *world {
 	w := &world{
-		view: v, idle: idle, columns: map[string]*column{},
+		view: v, idle: idle, columns: map[string]*column{}, psets: map[string][]*pset{},
 		byHost: map[pbs.HostName]int{}, byVnode: map[pbs.VnodeName]int{},
 	}
 	w.order = nodeOrderOf(v, sortedBy)

@@ -32,6 +32,8 @@ const (
 	WaitThreshold               // its score is too low
 	WaitRefused                 // a hook refused the start, with Words
 	WaitMalformed               // its request cannot be understood, for Words
+	WaitNoSpan                  // no placement set is enough, and it may not span sets
+	WaitSet                     // others have what is in the placement set of the name Words
 )
 
 // A Wait is why a queued job does not start, as the scheduler has found it. Comments and lines of logs are
@@ -95,6 +97,7 @@ var waitTexts = map[WaitCode]string{
 	WaitTop:            "Job would conflict with reservation or top job",
 	WaitNoShares:       "Job has zero shares for fairshare",
 	WaitThreshold:      "Job is under job_sort_formula threshold value",
+	WaitNoSpan:         "can't fit in the largest placement set, and can't span psets",
 }
 
 // Text returns PBS's words for it, which the scheduler's log has, too.
@@ -116,6 +119,8 @@ func (w Wait) Text() string {
 		return "PBS Error: " + w.Words
 	case WaitMalformed:
 		return w.Words
+	case WaitSet:
+		return "Placement set " + w.Words + " has too few free resources"
 	}
 	return waitTexts[w.Code]
 }
