@@ -44,7 +44,7 @@ func Located(server string, err error) error {
 	switch {
 	case errors.As(err, &known), errors.As(err, &file): // standard output may be a file
 		return err
-	case errors.As(err, &refusal) && refusal.Code == pbs.UnknownHost:
+	case errors.As(err, &refusal) && refusal.Code == pbs.NoServer:
 		return &Unreachable{Server: server, Err: refusal}
 	case err == nil, refusal != nil:
 		return err
@@ -77,7 +77,7 @@ func explainRefusal(r *pbs.Error) Failure {
 		text = fmt.Sprintf("Server returned error %d", r.Code)
 	}
 	fatal := r.Code == pbs.NoQuorum || r.Code == pbs.UnknownResult
-	return Failure{Text: text, Status: status(int(r.Code)), Fatal: fatal}
+	return Failure{Text: text, Status: status(r.Code.Number()), Fatal: fatal}
 }
 
 // withCause adds the cause where the number alone would not tell it.
@@ -105,7 +105,7 @@ func errno(err error) int {
 	}
 	var refusal *pbs.Error
 	if errors.As(err, &refusal) {
-		return int(refusal.Code)
+		return refusal.Code.Number()
 	}
 	return int(pbs.SystemError)
 }

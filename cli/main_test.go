@@ -147,7 +147,8 @@ func TestExplain(t *testing.T) {
 	}{
 		{pbs.Refuse(pbs.Unauthorized), "Unauthorized Request ", 159},
 		{&pbs.Error{Code: pbs.SystemError}, "Server returned error 15010", 162},
-		{pbs.Refuse(pbs.UnknownHost), "cannot connect to server srv (errno=15008)", 160},
+		{pbs.Refuse(pbs.UnknownHost), "Access from host not allowed, or unknown host", 160},
+		{pbs.Refuse(pbs.NoServer), "cannot connect to server srv (errno=15008)", 160},
 		{fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "cannot connect to server srv (errno=111)", 111},
 		{connect.NewError(connect.CodeUnavailable, errors.New("gone")), "cannot connect to server srv (errno=15010): gone", 162},
 		{&tls.CertificateVerificationError{Err: errors.New("unknown authority")}, "server srv is not of this cluster: tls: failed to verify certificate: unknown authority", 1},

@@ -293,7 +293,7 @@ func (m *manager) refused(n objectName, err error) {
 	m.status = f.Status
 	if f.Fatal {
 		m.say("qmgr: %s\n", f.Text)
-		m.done = !errors.Is(err, pbs.Refuse(pbs.UnknownHost)) // other directives are of a server that is there
+		m.done = !errors.Is(err, pbs.Refuse(pbs.NoServer)) // other directives are of a server that is there
 		return
 	}
 	m.say("qmgr obj=%s svr=%s: %s\n", n.name, cli.First(n.server, "default"), f.Text)

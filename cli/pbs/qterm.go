@@ -76,7 +76,7 @@ func (t *termination) run(ctx context.Context, names []string) error {
 	for _, name := range names {
 		r, err := t.halt.Stop(ctx, connect.NewRequest(&api.StopRequest{Replica: name}))
 		switch {
-		case errors.Is(err, pbs.Refuse(pbs.UnknownHost)):
+		case errors.Is(err, pbs.Refuse(pbs.NoServer)):
 			t.fail(&cli.Unreachable{Server: name, Err: err}, nil) // the others are there
 		case err != nil:
 			return err

@@ -39,7 +39,7 @@ func (h fakeHalt) RoundTrip(r *http.Request) (*http.Response, error) {
 func (h fakeHalt) Stop(_ context.Context, r *connect.Request[api.StopRequest]) (*connect.Response[api.StopReply], error) {
 	switch r.Msg.Replica {
 	case "s8":
-		return nil, pbs.Refuse(pbs.UnknownHost)
+		return nil, pbs.Refuse(pbs.NoServer)
 	case "s9":
 		return nil, pbs.Refuse(pbs.Unauthorized)
 	}

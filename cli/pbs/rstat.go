@@ -59,7 +59,7 @@ func rstatUnreachable(env *cli.Env, opts *cli.Options, err error) error {
 		return err
 	}
 	cause, code := "Connection refused", pbs.SystemError
-	if errors.Is(down, pbs.Refuse(pbs.UnknownHost)) {
+	if errors.Is(down, pbs.Refuse(pbs.NoServer)) {
 		cause, code = "Unknown Host.", pbs.UnknownHost
 	}
 	fmt.Fprintf(env.Stderr, "%s\npbs_rstat: cannot connect to server (errno=%d)\n", cause, code)

@@ -78,7 +78,7 @@ func (f foreign) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (foreign) WrapUnary(connect.UnaryFunc) connect.UnaryFunc {
 	return func(context.Context, connect.AnyRequest) (connect.AnyResponse, error) {
-		return nil, pbs.Refuse(pbs.UnknownHost)
+		return nil, pbs.Refuse(pbs.NoServer)
 	}
 }
 
@@ -87,7 +87,7 @@ func (foreign) WrapStreamingClient(next connect.StreamingClientFunc) connect.Str
 }
 
 func (foreign) WrapStreamingHandler(connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return func(context.Context, connect.StreamingHandlerConn) error { return pbs.Refuse(pbs.UnknownHost) }
+	return func(context.Context, connect.StreamingHandlerConn) error { return pbs.Refuse(pbs.NoServer) }
 }
 
 type refusing struct{}

@@ -81,7 +81,7 @@ func (s *session) fail(err error, format func(text string) string) bool {
 		text = format(text)
 	}
 	s.complain(text, f.Status)
-	return f.Fatal && !(s.meant != s.target.Server && errors.Is(err, pbs.Refuse(pbs.UnknownHost)))
+	return f.Fatal && !(s.meant != s.target.Server && errors.Is(err, pbs.Refuse(pbs.NoServer)))
 }
 
 func (s *session) complain(text string, status int) {

@@ -17,7 +17,7 @@ func admitted(v *state.View, caller transport.Caller) error {
 		return nil
 	}
 	if s.Bool("acl_host_enable") && !onReplica(v, caller) && !hostAdmitted(v, caller.User.Host) {
-		return pbs.Refuse(pbs.UnknownHost)
+		return pbs.Refuse(pbs.NoServer)
 	}
 	if s.Bool("acl_user_enable") && !command.UserListed(s.List("acl_users"), caller.User) {
 		return pbs.Refuse(pbs.Unauthorized)

@@ -40,17 +40,17 @@ func TestAccess(t *testing.T) {
 		{name: "a list that is not enabled", who: "ann@login1", server: []*api.Attribute{set("acl_users", "bob")}},
 		{name: "host", who: "ann@login1", server: []*api.Attribute{set("acl_hosts", "login1"), set("acl_host_enable", "True")}},
 		{name: "host by pattern", who: "ann@login1.site.org", server: []*api.Attribute{set("acl_hosts", "*.Site.org"), set("acl_host_enable", "True")}},
-		{name: "foreign host", who: "ann@login2", server: []*api.Attribute{set("acl_hosts", "login1"), set("acl_host_enable", "True")}, want: pbs.UnknownHost},
-		{name: "no host at all", who: "ann@login2", server: []*api.Attribute{set("acl_host_enable", "True")}, want: pbs.UnknownHost},
+		{name: "foreign host", who: "ann@login2", server: []*api.Attribute{set("acl_hosts", "login1"), set("acl_host_enable", "True")}, want: pbs.NoServer},
+		{name: "no host at all", who: "ann@login2", server: []*api.Attribute{set("acl_host_enable", "True")}, want: pbs.NoServer},
 		{name: "user", who: "ann@login1", server: []*api.Attribute{set("acl_users", "ann@*"), set("acl_user_enable", "True")}},
 		{name: "user at another host", who: "ann@login1", server: []*api.Attribute{set("acl_users", "ann@login2"), set("acl_user_enable", "True")}, want: pbs.Unauthorized},
 		{name: "user but one", who: "ann@login1", server: []*api.Attribute{set("acl_users", "-ann,+*"), set("acl_user_enable", "True")}, want: pbs.Unauthorized},
 		{name: "all but one", who: "bob@login1", server: []*api.Attribute{set("acl_users", "-ann,+"), set("acl_user_enable", "True")}},
-		{name: "group of the server", who: "ann@login1", server: []*api.Attribute{set("acl_groups", "wheel"), set("acl_group_enable", "True")}, want: pbs.QueueAccess},
+		{name: "group of the server", who: "ann@login1", server: []*api.Attribute{set("acl_groups", "wheel"), set("acl_group_enable", "True")}, want: pbs.Unauthorized},
 		{name: "queue, group", who: "ann@login1", queue: []*api.Attribute{set("acl_groups", "users"), set("acl_group_enable", "True")}},
-		{name: "queue, foreign group", who: "ann@login1", queue: []*api.Attribute{set("acl_groups", "wheel"), set("acl_group_enable", "True")}, want: pbs.QueueAccess},
-		{name: "queue, user", who: "ann@login1", queue: []*api.Attribute{set("acl_users", "bob"), set("acl_user_enable", "True")}, want: pbs.QueueAccess},
-		{name: "queue, host", who: "ann@login1", queue: []*api.Attribute{set("acl_hosts", "-login1,+"), set("acl_host_enable", "True")}, want: pbs.QueueAccess},
+		{name: "queue, foreign group", who: "ann@login1", queue: []*api.Attribute{set("acl_groups", "wheel"), set("acl_group_enable", "True")}, want: pbs.Unauthorized},
+		{name: "queue, user", who: "ann@login1", queue: []*api.Attribute{set("acl_users", "bob"), set("acl_user_enable", "True")}, want: pbs.Unauthorized},
+		{name: "queue, host", who: "ann@login1", queue: []*api.Attribute{set("acl_hosts", "-login1,+"), set("acl_host_enable", "True")}, want: pbs.UnknownHost},
 		{name: "queue that is fed by routing only", who: "ann@login1", queue: []*api.Attribute{set("from_route_only", "True")}, want: pbs.QueueAccess},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestAccess_HostsOfMoms(t *testing.T) {
 	b := newBench(t).objects()
 	b.host("hosta", "hosta")
 	b.server(set("acl_hosts", "login1"), set("acl_host_enable", "True"))
-	if _, err := b.submit("ann@hosta"); pbs.CodeOf(err) != pbs.UnknownHost {
+	if _, err := b.submit("ann@hosta"); pbs.CodeOf(err) != pbs.NoServer {
 		t.Errorf("submit: %v", err)
 	}
 	b.server(set("acl_host_moms_enable", "True"))

@@ -160,7 +160,7 @@ func (h *Halt) endOne(ctx context.Context, v *state.View, name string) ([]*api.E
 			return []*api.EndingReplica{endingReplica(r)}, h.EndReplica(ctx, r)
 		}
 	}
-	return nil, pbs.Refuse(pbs.UnknownHost)
+	return nil, pbs.Refuse(pbs.NoServer)
 }
 
 func endingReplica(r *state.Replica) *api.EndingReplica {

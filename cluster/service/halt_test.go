@@ -179,7 +179,7 @@ func TestStop_OneReplica(t *testing.T) {
 	if err := b.stop("root@replica:s1", &api.StopRequest{Replica: "s7"}); err != nil || !slices.Equal(ended, []pbs.ReplicaName{"s7"}) {
 		t.Errorf("ended %v: %v", ended, err)
 	}
-	if err := b.stop("root@replica:s1", &api.StopRequest{Replica: "s8"}); pbs.CodeOf(err) != pbs.UnknownHost {
+	if err := b.stop("root@replica:s1", &api.StopRequest{Replica: "s8"}); pbs.CodeOf(err) != pbs.NoServer {
 		t.Errorf("no such replica: %v", err)
 	}
 	if b.store.View().Server().HaltedAt != 0 {

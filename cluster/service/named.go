@@ -15,7 +15,7 @@ import (
 	"rampart/transport"
 )
 
-// Named returns the interceptor that refuses, with UnknownHost, a request of somebody
+// Named returns the interceptor that refuses, with NoServer, a request of somebody
 // who means another server: the gateway that he came through says nothing about whom he
 // named in PBS_DEFAULT or pbs.conf. resolve returns the addresses of a host, for names
 // that only the site's name service knows to be ours; nil: there are none.
@@ -53,7 +53,7 @@ func (n *named) check(ctx context.Context, header string) error {
 	if n.resolve != nil && n.sameHost(ctx, v, names) {
 		return nil
 	}
-	return pbs.Errorf(pbs.UnknownHost, "no server of cluster %s is called %s", v.Cluster().Name, strings.Join(names, " or "))
+	return pbs.Errorf(pbs.NoServer, "no server of cluster %s is called %s", v.Cluster().Name, strings.Join(names, " or "))
 }
 
 // announced tells whether any replica has said who it is: the first one does so when its

@@ -68,7 +68,7 @@ func TestNamed_RefusesAnotherServer(t *testing.T) {
 		r.Header().Set(transport.HeaderServer, c.server)
 		before := asked
 		_, err := call(t.Context(), r)
-		if ours := asked > before; ours != c.ours || !ours && pbs.CodeOf(err) != pbs.UnknownHost {
+		if ours := asked > before; ours != c.ours || !ours && pbs.CodeOf(err) != pbs.NoServer {
 			t.Errorf("%q: done %v, %v; want %v", c.server, ours, err, c.ours)
 		}
 	}
@@ -106,7 +106,7 @@ func TestNamed_BeforeAnyReplicaHasAnnouncedItself(t *testing.T) {
 		t.Errorf("asked %d times: %v", asked, err)
 	}
 	b.do(&command.PutReplica{Replica: state.Replica{Name: "s1", Host: "s1host", Address: "s1:15001"}})
-	if _, err := call(t.Context(), r); pbs.CodeOf(err) != pbs.UnknownHost {
+	if _, err := call(t.Context(), r); pbs.CodeOf(err) != pbs.NoServer {
 		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func (c *Config) rejected(ctx context.Context, r connect.AnyRequest, err error) 
 	if caller, ok := transport.CallerFrom(ctx); ok {
 		who = caller.User.String()
 	}
-	text := fmt.Sprintf("Reject reply code=%d, aux=0, type=%d, from %s", refusal.Code, number, who)
+	text := fmt.Sprintf("Reject reply code=%d, aux=0, type=%d, from %s", refusal.Code.Number(), number, who)
 	if err := c.Log.Write(time.Now(), pbs.LogDebug, "Req", "req_reject", text); err != nil {
 		c.Logger.Error("write the server log", "error", err)
 	}

@@ -60,10 +60,12 @@ func permitted(tx *state.Tx, q *state.Queue, j *state.Job) error {
 	s := tx.Server()
 	switch {
 	case s.Bool("acl_group_enable") && !access(s.List("acl_groups"), inGroup),
-		q.Bool("acl_group_enable") && !access(q.List("acl_groups"), inGroup),
-		q.Bool("acl_host_enable") && !HostListed(q.List("acl_hosts"), j.Owner.Host),
-		q.Bool("acl_user_enable") && !UserListed(q.List("acl_users"), j.Owner):
-		return pbs.Refuse(pbs.QueueAccess)
+		q.Bool("acl_group_enable") && !access(q.List("acl_groups"), inGroup):
+		return pbs.Refuse(pbs.Unauthorized)
+	case q.Bool("acl_host_enable") && !HostListed(q.List("acl_hosts"), j.Owner.Host):
+		return pbs.Refuse(pbs.UnknownHost)
+	case q.Bool("acl_user_enable") && !UserListed(q.List("acl_users"), j.Owner):
+		return pbs.Refuse(pbs.Unauthorized)
 	}
 	return nil
 }

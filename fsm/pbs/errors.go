@@ -71,6 +71,7 @@ const (
 	NoQuorum                             // the replicas cannot agree now
 	UnknownResult                        // the request may yet take effect; ask again with its id
 	NoDirectory                          // the directory of users does not answer, and the account is not known
+	NoServer                             // another server is meant, or this one lets nobody of the host in: UnknownHost to the user
 )
 
 var texts = map[Code]string{
@@ -127,6 +128,7 @@ var texts = map[Code]string{
 	BadToken:           "enrolment token is unknown, expired or used",
 	NoQuorum:           "no quorum: the replicas cannot commit now",
 	UnknownResult:      "outcome unknown: the request may yet take effect",
+	NoServer:           "Access from host not allowed, or unknown host",
 	NoDirectory:        "the directory of users does not answer",
 }
 
@@ -138,8 +140,17 @@ func (c Code) Text() string {
 	return fmt.Sprintf("error %d", uint16(c))
 }
 
+// Number returns the number that scripts know: PBS has one for a server that cannot be asked at all, and for
+// a queue that is closed to a host.
+func (c Code) Number() int {
+	if c == NoServer {
+		return int(UnknownHost)
+	}
+	return int(c)
+}
+
 // ExitStatus returns what a command exits with after this refusal.
-func (c Code) ExitStatus() int { return int(c) % 256 }
+func (c Code) ExitStatus() int { return c.Number() % 256 }
 
 // An Error is a refusal: the same on every replica, final, without a trace in
 // the state. Message is what the user reads.

@@ -35,7 +35,7 @@ type Options struct {
 	// User is whom a daemon vouches for; empty when it asks for itself.
 	User string
 	// Servers are the names by which the user knows the server, if he named any: a
-	// cluster that goes by none of them refuses with UnknownHost.
+	// cluster that goes by none of them refuses with NoServer.
 	Servers []string
 	// Waiting, if set, is called once in a call that has had no answer for 3 seconds.
 	Waiting func()
