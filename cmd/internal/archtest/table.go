@@ -17,6 +17,7 @@ var Rules = []Rule{
 	{"fsm/resource", "fsm/pbs", "arithmetic on quantities knows words only"},
 	{"fsm/spec", "fsm/pbs fsm/resource", "languages are parsed without any state"},
 	{"fsm/resreq", "fsm/pbs", "requirements are read and merged without any state, by what a site has defined"},
+	{"fsm/rusage", "fsm/resreq", "what is held is arithmetic on requirements, whoever holds it"},
 	{"fsm/attr", "fsm/pbs fsm/resource fsm/spec", "the attribute table is data, the same for commands and replicas"},
 	{"fsm/alloc", "fsm/pbs fsm/resource fsm/spec", "arithmetic on assignments knows neither jobs nor the state"},
 	{"fsm/state", "fsm/pbs fsm/planted fsm/resource fsm/spec fsm/attr", "records and laws do not know the commands that change them"},
