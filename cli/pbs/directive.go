@@ -82,11 +82,23 @@ func parseDirective(line string) (*directive, error) {
 
 // splitDirectives takes a text apart: a directive ends at a newline or
 // semicolon outside of quotes; "#" begins a comment; a backslash before a newline
-// continues it.
+// continues it. A newline in a value whose quote nobody closes ends the directive, too, so
+// that the fault is told of it and not of all that follows.
 func splitDirectives(text string) []string {
-	var all []string
+	all, _ := split(text)
+	return all
+}
+
+// openQuote returns the quote of the value in which a text ends, 0 if it ends in none.
+func openQuote(text string) byte {
+	_, open := split(text)
+	return open
+}
+
+func split(text string) (all []string, open byte) {
 	var b strings.Builder
 	var quote byte
+	valued := false // it is a value that stands in the quotes
 	flush := func() {
 		if line := strings.TrimSpace(b.String()); line != "" {
 			all = append(all, line)
@@ -99,7 +111,12 @@ func splitDirectives(text string) []string {
 		switch {
 		case c == '\\' && i+1 < len(text) && text[i+1] == '\n':
 			i++
+		case c == '\n' && quote != 0 && valued && strings.IndexByte(text[i:], quote) > 0:
+			b.WriteByte(c)
 		case c == '\n', c == ';' && quote == 0:
+			if quote != 0 && valued && open == 0 {
+				open = quote
+			}
 			flush()
 		case c == '#' && quote == 0 && (b.Len() == 0 || strings.HasSuffix(b.String(), " ") || strings.HasSuffix(b.String(), "\t")):
 			n := strings.IndexByte(text[i:], '\n')
@@ -110,6 +127,8 @@ func splitDirectives(text string) []string {
 		default:
 			if quote == 0 && (c == '"' || c == '\'') {
 				quote = c
+				before := strings.TrimRight(b.String(), " \t")
+				valued = strings.HasSuffix(before, "=") || strings.HasSuffix(before, ",")
 			} else if c == quote {
 				quote = 0
 			}
@@ -117,5 +136,5 @@ func splitDirectives(text string) []string {
 		}
 	}
 	flush()
-	return all
+	return all, open
 }

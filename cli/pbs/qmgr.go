@@ -86,10 +86,17 @@ func (m *manager) converse(ctx context.Context) error {
 	next, end := m.reader(prompt)
 	defer end()
 	var text string
+	var open byte // the quote of a value that goes on; people at a terminal are told of one at once
 	for !m.done {
 		line, err := next(promptFor(text))
 		text += line
-		if err == nil && strings.HasSuffix(text, "\\\n") {
+		if err == nil && (strings.HasSuffix(text, "\\\n") || open != 0 && strings.IndexByte(line, open) < 0) {
+			continue
+		}
+		if open = 0; err == nil && !prompt {
+			open = openQuote(text)
+		}
+		if open != 0 {
 			continue
 		}
 		m.run(ctx, text)

@@ -68,6 +68,12 @@ func parseText(text string) (string, bool) {
 	return text, text != "" && len(text) <= maxValue && utf8.ValidString(text)
 }
 
+// parseNotes takes text of several lines: what operators note of what they look after.
+func parseNotes(text string) (string, bool) {
+	_, ok := parseText(strings.ReplaceAll(text, "\n", " "))
+	return text, ok
+}
+
 // parseArray drops the blanks around items.
 func parseArray(text string) (string, bool) {
 	if len(text) > maxValue {

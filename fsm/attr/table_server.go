@@ -81,7 +81,7 @@ func serverRows() []row {
 		managed("acl_resv_users", Array, parseACL).since(levelObjects),
 		managed("managers", Array, parseUsers),
 		managed("operators", Array, parseUsers),
-		operated("comment", Text, nil),
+		operated("comment", Text, parseNotes),
 		managed("default_queue", Text, parseQueueName),
 		managed("log_events", Number, numberIn(0, 1<<31-1)).or("511"),
 		managed("mailer", Text, nil).or("/usr/sbin/sendmail"),
@@ -169,7 +169,7 @@ func queueRows() []row {
 		managed("route_lifetime", Number, numberIn(0, 1<<31-1)).since(levelObjects),
 		operated("enabled", Boolean, nil).or("False"),
 		operated("started", Boolean, nil).or("False"),
-		managed("comment", Text, nil).writtenBy(Operator),
+		managed("comment", Text, parseNotes).writtenBy(Operator),
 	})
 }
 

@@ -21,7 +21,7 @@ func vnodeRows() []row {
 		managed("no_multinode_jobs", Boolean, nil),
 		managed("resources_available", Resources, nil).shareable(),
 		shown("resources_assigned", Resources),
-		operated("comment", Text, nil),
+		operated("comment", Text, parseNotes),
 		managed("queue", Text, parseQueueName),
 		managed("resv_enable", Boolean, nil).or("True"),
 		shown("sharing", Text).or("default_shared"),
@@ -117,7 +117,7 @@ func schedRows() []row {
 		managed(PrimeTime+"help_starving_jobs", Boolean, nil).since(levelObjects),
 		managed(PrimeTime+"job_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed(PrimeTime+"node_sort_key", Text, parseSortKeys).since(levelObjects),
-		managed("comment", Text, nil),
+		managed("comment", Text, parseNotes),
 		shown("pbs_version", Text),
 	}
 }
