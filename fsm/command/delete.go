@@ -148,6 +148,8 @@ func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		kill(tx, j, 0, true)
 		next.Unconfirmed = append(next.Unconfirmed[:len(next.Unconfirmed):len(next.Unconfirmed)],
 			state.HostRun{Host: j.Run.MS, RunCount: j.RunCount})
+		run := next.EditRun() // what the mom would have said, which nobody waits for
+		run.ExitStatus, run.HasExited = pbs.ExitRerun, true
 		return requeue(tx, m, &next, state.JobRequeued, "")
 	}
 	if err := move(&next, pbs.EventRerun); err != nil {

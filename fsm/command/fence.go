@@ -104,6 +104,9 @@ func (l loss) end(tx *state.Tx, m Meta, j *state.Job, res *state.Result) error {
 		if run.Session == 0 { // it may have run all the same, and be seen on its vnodes
 			run.Used = overlaid(run.Used, cpusOf(j))
 		}
+		if run.Ending == state.EndingRerun {
+			run.ExitStatus, run.HasExited = pbs.ExitRerun, true
+		}
 		discard(tx, &next) // it may start elsewhere
 		return putBack(tx, m, &next, state.JobRequeued, "Job requeued, "+l.why)
 	}
