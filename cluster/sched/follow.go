@@ -56,7 +56,7 @@ func (w *world) follow(v *state.View, sortedBy string) bool {
 
 // stands tells whether the node is the one of a vnode.
 func (n *node) stands(vn *state.Vnode) bool {
-	return n.vnode == vn || n.vnode.Name == vn.Name && n.vnode.Host == vn.Host && n.vnode.Seq == vn.Seq
+	return n.vnode == vn || n.vnode.Name == vn.Name && n.vnode.Host == vn.Host && n.vnode.Seq == vn.Seq && n.vnode.HostWord() == vn.HostWord()
 }
 
 // renew reads one vnode again.

@@ -123,23 +123,29 @@ func (w *world) namedBy(ch chunk) (int, bool) {
 		return w.nodes[i].host, true
 	}
 	if ch.host != "" {
-		if h, ok := w.byHost[pbs.HostName(ch.host)]; ok {
-			return h, true
-		}
-		return w.hostOffering(ch.host)
+		return w.hostCalled(ch.host)
 	}
 	return -1, true
 }
 
-// hostOffering finds the host whose vnodes call themselves otherwise than their
-// mom: resources_available.host is what users see.
-func (w *world) hostOffering(name string) (int, bool) {
-	for i := range w.nodes {
-		if offer, _ := w.nodes[i].offer.Get("host"); offer == name {
-			return w.nodes[i].host, true
+// hostCalled finds the host whose vnodes call it so, else the only one of the mom of that name.
+func (w *world) hostCalled(name string) (int, bool) {
+	if h, ok := w.byHost[hostKey{pbs.HostName(name), name}]; ok {
+		return h, true
+	}
+	only := -1
+	for h := range w.hosts {
+		switch key := w.hosts[h].key; {
+		case key.word == name:
+			return h, true
+		case key.mom != pbs.HostName(name):
+		case only >= 0:
+			only = len(w.hosts) // it has several
+		default:
+			only = h
 		}
 	}
-	return 0, false
+	return only, only >= 0 && only < len(w.hosts)
 }
 
 // next returns the first host from h on that has enough of everything, added up

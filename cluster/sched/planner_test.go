@@ -104,6 +104,10 @@ func (b *bench) step(r *rapid.T) {
 				rapid.SampledFrom([]string{"", "mem", "ncpus", "host"}).Draw(r, "group"))
 		},
 		func() { b.setHost(r) },
+		func() {
+			word := rapid.SampledFrom([]string{"h0", "h1", "hx"}).Draw(r, "word")
+			b.try(&command.ManageVnode{Verb: command.VerbSet, Vnode: vnode.Name, Changes: set("resources_available", "host", word)})
+		},
 		func() { b.try(&command.DeleteJob{Job: job, Force: true}) },
 		func() { b.try(&command.DeleteJob{Job: job, Force: true}) },
 		func() { b.try(&command.RerunJob{Job: job, Force: true}) },

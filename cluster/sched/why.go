@@ -82,7 +82,7 @@ func (c *cycle) shortOn(h int, cl *class) *resource.Shortage {
 	if h < 0 {
 		return nil
 	}
-	busy, ok := c.free.byHost[c.idle.hosts[h].name]
+	busy, ok := c.free.byHost[c.idle.hosts[h].key]
 	if !ok {
 		return nil
 	}

@@ -17,7 +17,7 @@ type world struct {
 	idle    bool // nothing runs, everything is up
 	nodes   []node
 	hosts   []host
-	byHost  map[pbs.HostName]int
+	byHost  map[hostKey]int
 	byVnode map[pbs.VnodeName]int
 	columns map[string]*column
 	tried   int    // number of the present attempt
@@ -46,8 +46,14 @@ type node struct {
 	tie    tie
 }
 
+// hostKey is a host: vnodes of one mom may call theirs differently.
+type hostKey struct {
+	mom  pbs.HostName
+	word string
+}
+
 type host struct {
-	name  pbs.HostName
+	key   hostKey
 	nodes []int
 	shut  bool // a job has the host for itself
 	jobs  int
@@ -57,7 +63,7 @@ type host struct {
 func newWorld(v *state.View, idle bool, sortedBy string) *world {
 	w := &world{
 		view: v, idle: idle, columns: map[string]*column{}, psets: map[string][]*pset{},
-		byHost: map[pbs.HostName]int{}, byVnode: map[pbs.VnodeName]int{},
+		byHost: map[hostKey]int{}, byVnode: map[pbs.VnodeName]int{},
 	}
 	w.order = nodeOrderOf(v, sortedBy)
 	for _, vn := range w.order.sorted(v, idle) {
@@ -67,11 +73,12 @@ func newWorld(v *state.View, idle bool, sortedBy string) *world {
 }
 
 func (w *world) add(vn *state.Vnode) {
-	h, ok := w.byHost[vn.Host]
+	key := hostKey{vn.Host, vn.HostWord()}
+	h, ok := w.byHost[key]
 	if !ok {
 		h = len(w.hosts)
-		w.byHost[vn.Host] = h
-		w.hosts = append(w.hosts, host{name: vn.Host})
+		w.byHost[key] = h
+		w.hosts = append(w.hosts, host{key: key})
 	}
 	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true, tie: tieOf(vn)}
 	if !w.idle {

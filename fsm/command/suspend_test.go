@@ -181,6 +181,30 @@ func TestSuspend_Exclusive(t *testing.T) {
 	}
 }
 
+// An exclusive host is that of the vnodes which call it the same, not all that the mom has.
+func TestResume_ExclusiveHost(t *testing.T) {
+	for _, c := range []struct{ word, want string }{{"h", "S"}, {"other", "R"}} {
+		w := newSuspending(t, "")
+		w.must(&ManageVnode{Verb: VerbSet, Vnode: "h[1]", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "host", Value: c.word}}}})
+		w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List(nil).
+			Set("Resource_List", "select", "1:ncpus=1").Set("Resource_List", "place", "exclhost")})
+		w.must(&StartJob{Job: "0.srv", ExecVnode: "(h:ncpus=1)"})
+		w.facts++
+		w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: "0.srv", RunCount: 1, Session: 7})
+		if err := w.signal("0.srv", Suspend); err != nil {
+			t.Fatal(err)
+		}
+		w.started("1:ncpus=1", "(h[1]:ncpus=1)")
+		if err := w.signal("0.srv", Resume); err != nil {
+			t.Fatal(err)
+		}
+		got, _, _ := strings.Cut(w.look("0.srv"), "|")
+		if got != c.want {
+			t.Errorf("beside a job on host %s: %q, want %q", c.word, got, c.want)
+		}
+	}
+}
+
 // Limits and the server's counts do not count what is suspended.
 func TestSuspend_CountsAndLimits(t *testing.T) {
 	w := newSuspending(t, "ncpus")

@@ -92,7 +92,11 @@ func (t *tables) Beside(s Stake) bool {
 	held := s.Held()
 	j, ok := t.Job(held.Job)
 	wantsHost := ok && held.Exclusive && s.Vnode.HostAloneFor(j.Placement())
+	word := s.Vnode.HostWord()
 	for v := range t.VnodesOf(s.Vnode.Host) {
+		if v.HostWord() != word {
+			continue
+		}
 		here := v.Name == s.Vnode.Name
 		others := slices.ContainsFunc(v.Jobs, func(o VnodeJob) bool { return o.Job != held.Job && !o.Suspended })
 		if others && (wantsHost || here && (held.Exclusive || v.Exclusive()) || t.TakesHost(v)) {

@@ -24,6 +24,28 @@ func (v *Vnode) Available() resource.List {
 	return out
 }
 
+// HostWord returns what requests call the host of the vnode: resources_available.host. Vnodes of one mom with different
+// words are on different hosts for whoever places jobs.
+func (v *Vnode) HostWord() string {
+	for _, list := range []resource.List{v.Configured, v.Reported} {
+		if word, ok := list.Get("host"); ok && word != "" {
+			return word
+		}
+	}
+	return pbs.ShortHost(v.Host)
+}
+
+// sharesHost tells whether another vnode is on the host of the vnode.
+func (t *tables) sharesHost(v *Vnode) bool {
+	word := v.HostWord()
+	for other := range t.VnodesOf(v.Host) {
+		if other.Name != v.Name && other.HostWord() == word {
+			return true
+		}
+	}
+	return false
+}
+
 // Exclusive tells whether a run that is not suspended holds the whole vnode.
 func (v *Vnode) Exclusive() bool {
 	return slices.ContainsFunc(v.Jobs, func(j VnodeJob) bool { return j.Exclusive && !j.Suspended })
@@ -101,6 +123,14 @@ func (v *Vnode) FreeCPUs(n int) []uint32 {
 	return free
 }
 
+// multivnode is the value of in_multivnode_host, which only vnodes have that share a host.
+func multivnode(shares bool) string {
+	if shares {
+		return "1"
+	}
+	return ""
+}
+
 // VnodeAttributes returns every attribute of a vnode, in the order of the
 // attribute table.
 func (t *tables) VnodeAttributes(v *Vnode) attr.List {
@@ -121,6 +151,7 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		"comment":                cmp.Or(v.Comment, host.Ailment()),
 		"resv_enable":            boolText(!v.Unreserved),
 		"sharing":                v.SharingText(),
+		"in_multivnode_host":     multivnode(t.sharesHost(v)),
 		"license":                "l",
 		"last_state_change_time": seconds(v.LastStateChange),
 		"last_used_time":         seconds(v.LastUsed),
