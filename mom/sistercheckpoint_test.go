@@ -13,12 +13,20 @@ import (
 )
 
 // site gives all moms of a party scripts that save and restart programs; who is in the folder
-// that it returns, by the number of its node, does not save.
+// that it returns, by the number of its node, refuses to save as soon as all files are there that its file names.
 func (p *party) site(restart string) (refuse string) {
 	p.t.Helper()
 	refuse = p.t.TempDir()
 	snap := filepath.Join(refuse, "snap")
-	text := "#!/bin/sh\ntest ! -e " + refuse + "/$PBS_NODENUM || exit 1\necho $1 $PBS_TASKNUM > $2\n"
+	text := "#!/bin/sh\nwait=" + refuse + "/$PBS_NODENUM\n" + `if test -e $wait; then
+	for n in $(seq 1000); do
+		ls -d $wait $(cat $wait) >/dev/null 2>&1 && exit 1
+		sleep 0.02
+	done
+	exit 1
+fi
+echo $1 $PBS_TASKNUM > $2
+`
 	if err := os.WriteFile(snap, []byte(text), 0o755); err != nil {
 		p.t.Fatal(err)
 	}
@@ -272,7 +280,10 @@ func TestJointCheckpoint_Periodic(t *testing.T) {
 			}
 		}
 		made(1)
-		if err := os.WriteFile(filepath.Join(refuse, "1"), nil, 0o600); err != nil {
+		// A refusal that comes first spares the others their parts.
+		part := filepath.Join(p.moms["hostc"].home, "checkpoint", released+".CK")
+		newer := part + ".old/00040002\n" + part + "/00040002\n"
+		if err := os.WriteFile(filepath.Join(refuse, "1"), []byte(newer), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		made(1) // hostc has a newer part, which counts for nothing
