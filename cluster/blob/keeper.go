@@ -66,9 +66,16 @@ type Keeper struct {
 	writing atomic.Int64 // bytes that are being stored
 	missing atomic.Int64
 
-	mu    sync.Mutex
-	ended bool
-	sends sync.WaitGroup
+	mu      sync.Mutex
+	ended   bool
+	sends   sync.WaitGroup
+	flights map[pbs.Blob]*flight
+}
+
+// A flight is one blob that is being fetched, for all who want it.
+type flight struct {
+	done chan struct{} // closed when err says how it ended
+	err  error
 }
 
 // Open opens the blobs of a replica; Run keeps them.
@@ -77,7 +84,7 @@ func Open(c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Keeper{config: c, store: store}
+	k := &Keeper{config: c, store: store, flights: map[pbs.Blob]*flight{}}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	if c.Registry != nil {
 		k.gauges(promauto.With(c.Registry))
@@ -171,6 +178,10 @@ func unstored(errs error) error {
 func (k *Keeper) spawn(f func()) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	return k.spawnLocked(f)
+}
+
+func (k *Keeper) spawnLocked(f func()) bool {
 	if k.ended {
 		return false
 	}
@@ -238,8 +249,47 @@ func (k *Keeper) Open(ctx context.Context, b pbs.Blob) (io.ReadCloser, error) {
 	return k.Here(b)
 }
 
-// fetch gets a blob from the first replica that has it.
+// fetch gets a blob that is not here. It is fetched once for all who want it at a time, and
+// goes on when one of them gives up.
 func (k *Keeper) fetch(ctx context.Context, b pbs.Blob) error {
+	f, ok := k.board(b)
+	if !ok {
+		return pbs.Refuse(pbs.NoQuorum)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-f.done:
+		return f.err
+	}
+}
+
+// board returns the flight of a blob, which it starts if there is none; false: Run has ended.
+func (k *Keeper) board(b pbs.Blob) (*flight, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f, ok := k.flights[b]; ok {
+		return f, true
+	}
+	f := &flight{done: make(chan struct{})}
+	if !k.spawnLocked(func() {
+		f.err = k.fetchFromAny(k.ctx, b)
+		k.mu.Lock()
+		delete(k.flights, b)
+		k.mu.Unlock()
+		close(f.done)
+	}) {
+		return nil, false
+	}
+	k.flights[b] = f
+	return f, true
+}
+
+// fetchFromAny gets a blob from the first replica that has it.
+func (k *Keeper) fetchFromAny(ctx context.Context, b pbs.Blob) error {
+	if k.store.Has(b) { // one that looked before the last flight had landed
+		return nil
+	}
 	var errs error
 	lost := true
 	for _, m := range k.config.Members() {

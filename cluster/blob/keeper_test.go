@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +104,22 @@ func (s *site) run(d time.Duration) {
 type link struct {
 	s  *site
 	to string
+}
+
+// slow is a replica that takes a second to begin, and counts who comes.
+type slow struct {
+	Peer
+	asked *atomic.Int64
+}
+
+func (l slow) Get(ctx context.Context, b pbs.Blob) (io.ReadCloser, error) {
+	l.asked.Add(1)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(time.Second):
+		return l.Peer.Get(ctx, b)
+	}
 }
 
 func (l link) Put(_ context.Context, b pbs.Blob, body io.Reader) error {
@@ -202,6 +220,48 @@ func TestKeeper_FetchesWhatIsMissing(t *testing.T) {
 		if _, err := s.all["a"].Open(t.Context(), lost); err == nil || refused(err) {
 			t.Errorf("what somebody who is away may have: %v", err)
 		}
+	})
+}
+
+// Many who want one missing script at a time get it by one transfer, also when the first of
+// them gives up.
+func TestOpen_FetchesOnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, "a", "b", "c")
+		s.down["c"] = errors.New("away")
+		b, err := s.all["a"].Put(t.Context(), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		delete(s.down, "c")
+		var asked atomic.Int64
+		c := s.all["c"]
+		c.config.Peer = func(m Member) Peer { return slow{link{s, m.Name}, &asked} }
+		hasty, giveUp := context.WithTimeout(t.Context(), time.Second/2)
+		defer giveUp()
+		var moms sync.WaitGroup
+		moms.Go(func() {
+			if _, err := c.Open(hasty, b); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the hasty one: %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 50 {
+			moms.Go(func() {
+				f, err := c.Open(t.Context(), b)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = f.Close()
+			})
+		}
+		moms.Wait()
+		if n := asked.Load(); n != 1 {
+			t.Errorf("it was fetched %d times", n)
+		}
+		s.run(time.Second)
 	})
 }
 
