@@ -265,6 +265,37 @@ func TestOpen_FetchesOnceForAll(t *testing.T) {
 	})
 }
 
+// While old blobs are removed one after the other, others are found and kept.
+func TestStore_CollectHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := OpenStore(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []pbs.Blob
+		for i := range 4 {
+			b := pbs.NameBlob(body[i:])
+			if all = append(all, b); s.Write(b, bytes.NewReader(body[i:])) != nil {
+				t.Fatal("not written")
+			}
+		}
+		time.Sleep(time.Hour)
+		looked, wanted := 0, all[3]
+		blobs, _, err := s.Collect(time.Now(), time.Minute, func(pbs.BlobSum) bool {
+			if n, _ := s.Size(); n != len(all)-looked && n != len(all)-looked+1 {
+				t.Errorf("%d are there after %d were looked at", n, looked)
+			}
+			if looked++; looked == 1 && !s.Hold(wanted) {
+				t.Error("one that nobody has removed yet is not there")
+			}
+			return false
+		})
+		if err != nil || blobs != 3 || !s.Has(wanted) {
+			t.Errorf("%d were removed, %v; the one that is wanted is there: %v", blobs, err, s.Has(wanted))
+		}
+	})
+}
+
 // What no job names goes when no entry can come that names it, and not while something is put
 // back or read.
 func TestKeeper_Collects(t *testing.T) {

@@ -172,22 +172,44 @@ func (s *Store) forget(sum pbs.BlobSum, damaged *os.File) {
 
 // Collect removes what keep does not want to stay, of all that was said to be about to be
 // named before a time, and so long ago as this process measures it: its clock may be wrong. It
-// returns how many blobs and bytes that were.
+// returns how many blobs and bytes that were. Who asks for other blobs waits for one removal at
+// most.
 func (s *Store) Collect(before time.Time, age time.Duration, keep func(pbs.BlobSum) bool) (blobs int, bytes int64, err error) {
+	old := func(h held) bool { return h.at.Before(before) && time.Since(h.at) >= age }
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	var sums []pbs.BlobSum
 	for sum, h := range s.held {
-		if !h.at.Before(before) || time.Since(h.at) < age || keep(sum) {
+		if old(h) {
+			sums = append(sums, sum)
+		}
+	}
+	s.mu.Unlock()
+	for _, sum := range sums {
+		if keep(sum) {
 			continue
 		}
-		if e := os.Remove(s.path(sum)); e != nil && !errors.Is(e, fs.ErrNotExist) {
-			err = errors.Join(err, e)
-			continue
+		size, e := s.remove(sum, old)
+		if err = errors.Join(err, e); size > 0 {
+			blobs, bytes = blobs+1, bytes+size
 		}
-		delete(s.held, sum)
-		blobs, bytes = blobs+1, bytes+h.size
 	}
 	return blobs, bytes, err
+}
+
+// remove removes a blob, unless somebody has said meanwhile that it is about to be named, and
+// returns its size. Under the lock, for a file of the same name may be on its way.
+func (s *Store) remove(sum pbs.BlobSum, old func(held) bool) (size int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, ok := s.held[sum]
+	if !ok || !old(h) {
+		return 0, nil
+	}
+	if err := os.Remove(s.path(sum)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	delete(s.held, sum)
+	return h.size, nil
 }
 
 // Size returns how many blobs there are, and their bytes.
