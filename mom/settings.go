@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -67,8 +68,8 @@ func (s *settings) directive(line string) error {
 	}
 	switch f[0] {
 	case "$logevent":
-		mask, err := strconv.ParseUint(arg(1), 0, 32) // PBS knows more events than we have
-		if err != nil {
+		mask, err := strconv.ParseInt(arg(1), 0, 64) // PBS knows more events than we have; -1 has them all
+		if err != nil || mask < -1 || mask > math.MaxUint32 {
 			return fmt.Errorf("$logevent %q is no mask", arg(1))
 		}
 		s.logEvents = uint16(mask)

@@ -29,7 +29,7 @@ func TestSettings_LogKeepDays(t *testing.T) {
 
 // TestSettings_LogEvent: masks as sites write them, with events that only PBS knows.
 func TestSettings_LogEvent(t *testing.T) {
-	for text, want := range map[string]uint16{"$logevent 0x1ff": 0x1ff, "$logevent 2047": 2047, "$logevent 0xffffffff": 0xffff} {
+	for text, want := range map[string]uint16{"$logevent 0x1ff": 0x1ff, "$logevent 2047": 2047, "$logevent 0xffffffff": 0xffff, "$logevent -1": 0xffff} {
 		s := new(settings)
 		if err := s.directive(text); err != nil || s.logEvents != want {
 			t.Errorf("%q: %#x, %v", text, s.logEvents, err)

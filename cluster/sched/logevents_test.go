@@ -40,6 +40,13 @@ func TestLoop_KeepsToLogEvents(t *testing.T) {
 		if len(l.lines) != 1 {
 			t.Errorf("with log_events 0 the log has %q", l.lines)
 		}
+		l.now(func() { mask("-1") }) // all
+		l.now(func() { l.submit("ncpus=1") })
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !slices.Contains(l.lines[1:], "Job;2.srv;Considering job to run") || !slices.Contains(l.lines[1:], "Job;2.srv;Job run") {
+			t.Errorf("with log_events -1 the log has %q", l.lines[1:])
+		}
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -347,7 +347,7 @@ func (l *Loop) fail(ctx context.Context, job pbs.JobID, err error) {
 
 // logEvents returns the events that the scheduler's log takes.
 func logEvents(v *state.View) uint16 {
-	mask, _ := strconv.ParseUint(v.Server().SchedGet("log_events"), 10, 16)
+	mask, _ := strconv.ParseInt(v.Server().SchedGet("log_events"), 10, 64)
 	return uint16(mask)
 }
 

@@ -58,6 +58,9 @@ func numberIn(low, high int64) func(string) (string, bool) {
 	}
 }
 
+// eventMask takes the bits of log events; -1 has them all.
+var eventMask = numberIn(-1, 1<<31-1)
+
 // parseText takes what can stand on a line of its own in every output.
 func parseText(text string) (string, bool) {
 	for _, r := range text {

@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 		{Job, "Submit_arguments", values{"-N a\nb": "-N a\nb", "\x00": ""}},
 		{Job, "Remove_Files", values{"oe": "oe", "n": "n", "x": ""}},
 		{Server, "scheduling", values{"true": "True", "f": "False", "maybe": ""}},
-		{Server, "log_events", values{"511": "511", "-1": "", "x": ""}},
+		{Server, "log_events", values{"511": "511", "-1": "-1", "-2": "", "x": ""}},
 		{Server, "managers", values{"a@*": "a@*", "a@*, b@*": "a@*,b@*", "root@*.org": "root@*.org", "a": "", "@h": "", "a@": "", "a@h*x": ""}},
 		{Server, "acl_roots", values{"root": "root", "root@h,+a@*": "root@h,+a@*", "+": "+", "a b": "", "root@": "", "-root@": "", "@h": "", "a,root@": ""}},
 		{Server, "max_run", values{

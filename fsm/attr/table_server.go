@@ -83,7 +83,7 @@ func serverRows() []row {
 		managed("operators", Array, parseUsers),
 		operated("comment", Text, parseNotes),
 		managed("default_queue", Text, parseQueueName),
-		managed("log_events", Number, numberIn(0, 1<<31-1)).or("511"),
+		managed("log_events", Number, eventMask).or("511"),
 		managed("mailer", Text, nil).or("/usr/sbin/sendmail"),
 		managed("mail_from", Text, parseMailFrom).or("adm"),
 		managed("query_other_jobs", Boolean, nil).or("True"),

@@ -74,7 +74,7 @@ func schedRows() []row {
 		managed("preempt_prio", Text, parsePreemptPrio).or("express_queue, normal_jobs"),
 		managed("preempt_order", Text, parsePreemptOrder).or("SCR"),
 		managed("preempt_sort", Text, oneOf("min_time_since_start")).or("min_time_since_start"),
-		managed("log_events", Number, numberIn(0, 1<<31-1)).or("767"),
+		managed("log_events", Number, eventMask).or("767"),
 		managed("server_dyn_res_alarm", Number, numberIn(0, 1<<31-1)).or("30"),
 		managed("opt_backfill_fuzzy", Text, oneOf("off", "low", "medium", "high")).or("off"),
 		managed("attr_update_period", Number, numberIn(0, 1<<31-1)).or("0"),
