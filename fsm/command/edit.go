@@ -40,7 +40,7 @@ func editOne(tx *state.Tx, o attr.Object, list attr.List, ch AttrChange) (attr.L
 		return nil, pbs.Refuse(pbs.UndefinedAttribute)
 	}
 	if ch.Op == OpUnset {
-		return unset(list, e), nil
+		return unsetAt(o, list, e), nil
 	}
 	value, err := checkedValue(tx, e)
 	if err != nil {
@@ -57,7 +57,7 @@ func editOne(tx *state.Tx, o attr.Object, list attr.List, ch AttrChange) (attr.L
 		}
 	}
 	if value == "" {
-		return unset(list, e), nil
+		return unsetAt(o, list, e), nil
 	}
 	return list.Set(e.Name, e.Resource, value), nil
 }
@@ -85,6 +85,17 @@ func checkedResult(tx *state.Tx, def *attr.Def, e attr.Entry, value string) (str
 		}
 	}
 	return value, nil
+}
+
+// unsetAt drops one value, or a whole resource list. A server never goes without resources_default.ncpus: unset,
+// it is as in a new server, for a job that asks for nothing takes a cpu (specification: breadth section 1, rule 37).
+func unsetAt(o attr.Object, list attr.List, e attr.Entry) attr.List {
+	list = unset(list, e)
+	if o != attr.Server || e.Name != "resources_default" || e.Resource != "" && e.Resource != "ncpus" {
+		return list
+	}
+	first, _ := attr.Defaults(o).Get(e.Name, "ncpus")
+	return list.Set(e.Name, "ncpus", first)
 }
 
 // unset drops one value; without a resource, a whole resource list.

@@ -73,3 +73,25 @@ func TestManageVnode_SubtractsDownToNothing(t *testing.T) {
 		t.Errorf("ncpus is %s", got)
 	}
 }
+
+// A server that goes without resources_default.ncpus has the first one again, whatever unset it: a job
+// that asks for nothing takes a cpu (specification: breadth section 1, rule 37).
+func TestManageServer_UnsetCPUsByDefault(t *testing.T) {
+	for _, e := range []attr.Entry{{Name: "resources_default"}, {Name: "resources_default", Resource: "ncpus"}} {
+		w := newWriter(t)
+		set := func(res, value string) {
+			entry := attr.Entry{Name: "resources_default", Resource: res, Value: value}
+			w.must(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Op: OpSet, Entry: entry}}})
+		}
+		set("ncpus", "7")
+		set("mem", "2gb")
+		w.must(&ManageServer{Verb: VerbUnset, Changes: []AttrChange{{Op: OpUnset, Entry: e}}})
+		server := w.View().Server().Attrs
+		if got, _ := server.Get("resources_default", "ncpus"); got != "1" {
+			t.Errorf("unset %v: resources_default.ncpus is %q", e, got)
+		}
+		if _, ok := server.Get("resources_default", "mem"); ok != (e.Resource != "") {
+			t.Errorf("unset %v: resources_default.mem is set: %v", e, ok)
+		}
+	}
+}
