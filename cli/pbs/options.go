@@ -167,18 +167,38 @@ func (r *request) others(opts *cli.Options) {
 	}
 }
 
-// resources reads -l.
+// resources reads -l. The items of preempt_targets that follow the first one belong to it: they are no resources
+// (specification: breadth section 1, rule 22).
 func (r *request) resources(v string) bool {
+	targets := ""
 	for _, item := range splitList(v) {
 		name, value, ok := strings.Cut(item, "=")
 		name = strings.TrimSpace(name)
 		value = unquote(strings.TrimSpace(value))
+		if targets != "" && ok && value != "" && isTarget(name) {
+			targets += "," + name + "=" + value
+			r.set("Resource_List", preemptTargets, targets)
+			continue
+		}
 		if !ok || !isWord(name) || value == "" && !r.qalter {
 			return false
+		}
+		targets = ""
+		if name == preemptTargets {
+			targets = value
 		}
 		r.set("Resource_List", name, value)
 	}
 	return v != ""
+}
+
+// preemptTargets names the resource that lists whom a job may preempt.
+const preemptTargets = "preempt_targets"
+
+// isTarget reports whether a name is that of an entry of preempt_targets.
+func isTarget(name string) bool {
+	list, _, dotted := strings.Cut(name, ".")
+	return !dotted && strings.EqualFold(name, "queue") || dotted && strings.EqualFold(list, "Resource_List")
 }
 
 // extended reads -W. An item without "=" goes on with the value before it.

@@ -141,6 +141,7 @@ func TestPreempt_Victims(t *testing.T) {
 		{"a job that never fits", "", "workq 1:ncpus=4;workq 1:ncpus=4", "select=1:ncpus=5", "||[]"},
 		{"none of those it may", "", "workq 1:ncpus=4;workq 1:ncpus=4", "select=1:ncpus=2 preempt_targets=NONE", "||[]"},
 		{"of those it may", "", "workq 1:ncpus=4;middle 1:ncpus=4", "select=1:ncpus=2 preempt_targets=queue=middle", "1:S||[]"},
+		{"of several queues", "", "workq 1:ncpus=4;middle 1:ncpus=4", "select=1:ncpus=2 preempt_targets=queue=other,queue=middle", "1:S||[]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
