@@ -47,7 +47,7 @@ type sortKey struct {
 func newOrder(v *state.View, now pbs.Time, set settings) order {
 	s := v.Server()
 	o := order{view: v, now: now, turns: set.get("round_robin") == "True", strict: set.get("strict_ordering") == "True", depth: depthOf(v, set), levels: newLevels(v, set), shares: newShares(v, set)}
-	o.depths, o.fuzzy, o.enforce = depthsOf(v), fuzzyOf[s.SchedGet("opt_backfill_fuzzy")], s.SchedGet("sched_preempt_enforce_resumption") == "True"
+	o.depths, o.fuzzy, o.enforce = depthsOf(v, set), fuzzyOf[s.SchedGet("opt_backfill_fuzzy")], s.SchedGet("sched_preempt_enforce_resumption") == "True"
 	o.starve, o.eligible = starveOf(set), s.Bool("eligible_time_enable")
 	if set.get("by_queue") == "True" || o.turns {
 		o.queues = prioritiesOf(v)
@@ -77,8 +77,11 @@ func depthOf(v *state.View, set settings) int {
 	return 1
 }
 
-// depthsOf returns the backfill_depth of each queue that has one.
-func depthsOf(v *state.View) map[pbs.QueueName]int {
+// depthsOf returns the backfill_depth of each queue that has one, of none without backfill.
+func depthsOf(v *state.View, set settings) map[pbs.QueueName]int {
+	if set.get("backfill") == "False" {
+		return nil
+	}
 	var all map[pbs.QueueName]int
 	for q := range v.Queues() {
 		text := q.Get("backfill_depth")

@@ -90,14 +90,14 @@ type cycle struct {
 	beyond   uint8                  // soft limits that the job under consideration is over
 	yields   uint8                  // soft limits to which an array has come with its last subjob
 	tops     []top
-	tight    *world                // what jobs may have that outlast the start of a top job
-	delaying map[*class]bool       // classes of which no job fits that outlasts it
-	runs     []run                 // planned in this cycle
-	under    []run                 // under way; nil: not yet looked up
-	topsOf   map[pbs.QueueName]int // tops that count towards the depth of a queue, or of all that have none
-	hopeless map[*class]bool       // classes for which there is none
-	blocked  bool                  // nothing more starts: a job waits that nothing may pass
-	begun    map[uint64]uint32     // of arrays, by sequence number: index of the first subjob that was not planned
+	tight    *world                 // what jobs may have that outlast the start of a top job
+	delaying map[*class]bool        // classes of which no job fits that outlasts it
+	runs     []run                  // planned in this cycle
+	under    []run                  // under way; nil: not yet looked up
+	topsOf   map[pbs.QueueName]int  // tops that count towards the depth of a queue, or of all that have none
+	hopeless map[*class]bool        // classes for which there is none
+	blocked  map[pbs.QueueName]bool // queues, or all that have no depth of their own, of which nothing more starts: a job waits that nothing may pass
+	begun    map[uint64]uint32      // of arrays, by sequence number: index of the first subjob that was not planned
 	hours    *hours
 	wish     *state.Job // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
 	prey     *prey      // nil: nobody had to be preempted yet
@@ -169,7 +169,7 @@ func (c *cycle) saidAll(l line) bool {
 		wait = because(state.WaitQueueStopped)
 	case c.hours.shut(l.of.Queue) != 0:
 		wait = because(c.hours.shut(l.of.Queue))
-	case c.blocked:
+	case c.stands(l.of.Queue):
 		wait = because(state.WaitOrder)
 	case tried && !why.wait.Never && (c.mayWait(l.job, l.class) || !held && c.hunts(l.job, l.class)):
 		return false // it may be a top job, or have others preempted
@@ -265,7 +265,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	if told {
 		c.logConsidered(j, id)
 	}
-	if c.blocked {
+	if c.stands(j.Queue) {
 		c.explain(j, because(state.WaitOrder))
 		return false
 	}

@@ -103,8 +103,9 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	if !c.plansFor(j) || why.wait.Never {
 		return
 	}
-	if _, depth := c.depth(j); depth == 0 {
-		c.blocked = true
+	whose, depth := c.depth(j.Queue)
+	if depth == 0 {
+		c.blocked[whose] = true
 		return
 	}
 	if !c.mayWait(j, cl) || slices.ContainsFunc(c.tops, func(t top) bool { return t.job == j }) {
@@ -119,7 +120,6 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	c.crown(t)
 	c.order.shares.charge(j)
 	c.log(pbs.LogDebug, j.ID, "Job is a top job and will run at "+inZone(c.view, t.start).Format(time.ANSIC))
-	whose, _ := c.depth(j)
 	c.topsOf[whose]++
 	if old := j.EstimatedStart(); t.start-old > sameStart || old-t.start > sameStart {
 		c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why.wait, Start: t.start, ExecVnode: t.run.placed.String()})
@@ -139,16 +139,25 @@ func (c *cycle) plansFor(j *state.Job) bool { return c.order.strict || c.order.s
 
 // depth returns how many jobs others must not delay, those of which count that are in the
 // same queue, if it has its own backfill_depth, else all of the queues that have none.
-func (c *cycle) depth(j *state.Job) (whose pbs.QueueName, depth int) {
-	if depth, own := c.order.depths[j.Queue]; own && c.order.depth > 0 {
-		return j.Queue, depth
+func (c *cycle) depth(queue pbs.QueueName) (whose pbs.QueueName, depth int) {
+	if depth, own := c.order.depths[queue]; own {
+		return queue, depth
 	}
 	return "", c.order.depth
 }
 
+// stands tells whether nothing more starts of a queue, for a job waits that nothing may pass.
+func (c *cycle) stands(queue pbs.QueueName) bool {
+	if len(c.blocked) == 0 {
+		return false
+	}
+	whose, _ := c.depth(queue)
+	return c.blocked[whose]
+}
+
 // mayWait tells whether a job of the class may become a top job.
 func (c *cycle) mayWait(j *state.Job, cl *class) bool {
-	whose, depth := c.depth(j)
+	whose, depth := c.depth(j.Queue)
 	return c.plansFor(j) && c.topsOf[whose] < depth && len(c.tops) < mostTops && len(c.hopeless) < mostHopeless && !c.hopeless[cl]
 }
 
