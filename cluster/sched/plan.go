@@ -218,6 +218,7 @@ func (c *cycle) consider(j *state.Job, cl *class) {
 // considerArray starts as many subjobs of an array as there is room for.
 func (c *cycle) considerArray(j *state.Job, cl *class) {
 	room := c.room(j)
+	var ends []pbs.Time // of subjobs that are about to start
 	for index := range j.Array.Queued.From(c.begun[j.Seq]) {
 		switch {
 		case *room == 0, c.late():
@@ -232,8 +233,12 @@ func (c *cycle) considerArray(j *state.Job, cl *class) {
 			return
 		}
 		c.begun[j.Seq] = index + 1
+		if c.calendar() {
+			ends = append(ends, c.runs[len(c.runs)-1].end)
+		}
 		if *room--; *room == 0 && j.MaxRun() > 0 {
 			c.log(pbs.LogDebug, j.ID, subjobLimit)
+			c.foresee(j, cl, ends)
 		}
 	}
 }

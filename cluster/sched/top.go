@@ -39,7 +39,7 @@ const (
 	unending = pbs.Time(5 * 365 * 24 * time.Hour)
 	// overtime is when a job ends that has had its walltime.
 	overtime = pbs.Time(time.Minute)
-	// sameStart is how far an estimate may move before it is written anew.
+	// sameStart is how far an estimate of a start that is not near may move before it is written anew.
 	sameStart = pbs.Time(time.Minute)
 )
 
@@ -111,7 +111,7 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	if !c.mayWait(j, cl) || slices.ContainsFunc(c.tops, func(t top) bool { return t.job == j }) {
 		return
 	}
-	t, ok := c.estimate(j, cl)
+	t, ok := c.estimate(j, cl, c.now)
 	if !ok {
 		c.hopeless[cl] = true
 		c.log(pbs.LogDebug, j.ID, "Can't find start time estimate")
@@ -121,8 +121,41 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	c.order.shares.charge(j)
 	c.log(pbs.LogDebug, j.ID, "Job is a top job and will run at "+inZone(c.view, t.start).Format(time.ANSIC))
 	c.topsOf[whose]++
-	if old := j.EstimatedStart(); t.start-old > sameStart || old-t.start > sameStart {
-		c.plan.Comments = append(c.plan.Comments, Comment{Job: j.ID, Why: why.wait, Start: t.start, ExecVnode: t.run.placed.String()})
+	c.expect(t, why.wait)
+}
+
+// foresee says when the next subjob of an array is expected to start that has as many as may run at a
+// time, those among them that end as given: not before one of them ends. Its place needs no keeping,
+// for that is the place of the one that ends.
+func (c *cycle) foresee(j *state.Job, cl *class, ends []pbs.Time) {
+	more := false
+	for range j.Array.Queued.From(c.begun[j.Seq]) {
+		more = true
+		break
+	}
+	if cl = c.planner.classFor(j, cl); !more || !c.mayWait(j, cl) {
+		return
+	}
+	for sub := range c.view.LiveSubjobs(j) {
+		if sub.State == pbs.Running {
+			ends = append(ends, endOf(sub, c.now))
+		}
+	}
+	if len(ends) == 0 {
+		return
+	}
+	if t, ok := c.estimate(j, cl, slices.Min(ends)); ok {
+		c.expect(t, state.Wait{})
+	}
+}
+
+// expect says when and where a job is expected to start, if that differs from what was said: by a
+// minute, and by less of a start that is near.
+func (c *cycle) expect(t top, why state.Wait) {
+	old := t.job.EstimatedStart()
+	same := max(pbs.Time(time.Second), min(sameStart, (t.start-c.now)/10))
+	if t.start-old > same || old-t.start > same {
+		c.plan.Comments = append(c.plan.Comments, Comment{Job: t.job.ID, Why: why, Start: t.start, ExecVnode: t.run.placed.String()})
 	}
 }
 
@@ -164,10 +197,13 @@ func (c *cycle) mayWait(j *state.Job, cl *class) bool {
 // calendar tells whether anything may be planned for later.
 func (c *cycle) calendar() bool { return c.order.strict || c.order.starve > 0 || c.order.enforce }
 
-// estimate finds the first time at which the class fits.
-func (c *cycle) estimate(j *state.Job, cl *class) (top, bool) {
+// estimate finds the first time, not before since, at which the class fits.
+func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 	var t top
 	return t, c.later(func(w *world, at pbs.Time) bool {
+		if at < since {
+			return false
+		}
 		placed, ok := w.place(cl)
 		if ok {
 			t = top{j, at, run{at + walltime(j), placed, w.isExclusive(placed, cl)}, w}

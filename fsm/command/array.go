@@ -81,6 +81,9 @@ func subjobStarted(tx *state.Tx, m Meta, sub *state.Job, comment string) error {
 	next := *parent
 	a := next.EditArray()
 	a.Queued, a.Live = a.Queued.Without(sub.Index()), a.Live+1
+	if len(a.Queued) == 0 {
+		next.DropEstimate()
+	}
 	if a.Begun {
 		tx.PutJob(&next)
 		return nil

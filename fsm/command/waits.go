@@ -8,7 +8,8 @@ import (
 	"rampart/fsm/state"
 )
 
-// SetWaits says why jobs wait. Each reason is there once, for all its jobs.
+// SetWaits says why jobs wait. Each reason is there once, for all its jobs; one without a code changes nothing of what
+// is said already.
 type SetWaits struct {
 	Waits []state.Wait `cbor:"1,keyasint"`
 	Jobs  []JobWait    `cbor:"2,keyasint"`
@@ -32,11 +33,12 @@ func (c *SetWaits) Add(j JobWait, why state.Wait) {
 	c.Jobs = append(c.Jobs, j)
 }
 
-// Apply takes over the reasons of jobs that are still queued, in place of their comments.
+// Apply takes over the reasons of jobs that are still queued, in place of their comments, and when the next subjobs of
+// arrays that have begun are expected to start, the comments of which say when they began.
 func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 	for _, w := range c.Jobs {
 		j, ok := tx.Job(w.Job)
-		if !ok || j.State != pbs.Queued || w.Wait < 0 || w.Wait >= len(c.Waits) {
+		if !ok || !mayHear(j, w) || w.Wait < 0 || w.Wait >= len(c.Waits) {
 			continue
 		}
 		why := c.Waits[w.Wait]
@@ -44,7 +46,9 @@ func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 			continue
 		}
 		next := *j
-		tx.SetWait(&next, why)
+		if j.State == pbs.Queued && why.Code != 0 {
+			tx.SetWait(&next, why)
+		}
 		if w.Start != 0 {
 			next.Attrs = next.Attrs.Set("estimated", "start_time", strconv.FormatInt(w.Start.Unix(), 10)).
 				Set("estimated", "exec_vnode", w.ExecVnode)
@@ -52,4 +56,9 @@ func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 		tx.PutJob(&next)
 	}
 	return nil
+}
+
+// mayHear tells whether what is said of the wait of a job is still of interest.
+func mayHear(j *state.Job, w JobWait) bool {
+	return j.State == pbs.Queued || j.State == pbs.Begun && w.Start != 0 && j.MayStart()
 }

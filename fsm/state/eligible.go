@@ -76,6 +76,11 @@ func (j *Job) EligibleSeconds(now pbs.Time) int64 {
 	return int64(time.Duration(total) / time.Second)
 }
 
+// DropEstimate drops when and where the job was expected to start.
+func (j *Job) DropEstimate() {
+	j.Attrs = j.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
+}
+
 // EstimatedStart returns when the scheduler expects the job to start, 0 if it has not said.
 func (j *Job) EstimatedStart() pbs.Time {
 	text, _ := j.Attrs.Get("estimated", "start_time")

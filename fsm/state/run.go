@@ -56,7 +56,7 @@ func (j *Job) EditRun() *Run {
 func (j *Job) Begin(at pbs.Time) *Run {
 	j.RunCount++
 	j.Started, j.Ousted = at, nil
-	j.Attrs = j.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
+	j.DropEstimate()
 	j.Run = &Run{Number: j.RunCount}
 	return j.Run
 }
