@@ -49,6 +49,7 @@ func FuzzParseDirective(f *testing.F) {
 	for _, line := range []string{
 		"set queue q2 enabled=true,max_run=[u:PBS_GENERIC=2]", "set server managers += a@*", "list node @default",
 		`set sched preempt_prio = "express_queue, normal_jobs"`, "unset server a,b", "set server nosuch=1", "c n a,b@c Mom=x",
+		"set server comment='a\nb'\nlist server", "create node 'x\nlist node y'", "set s comment = \"it's\nso\", mailer='x",
 	} {
 		f.Add(line)
 	}
@@ -62,9 +63,31 @@ func FuzzParseDirective(f *testing.F) {
 			case err == nil && d.verb == "set" && len(d.changes) == 0:
 				t.Errorf("%q: nothing to set", line)
 			}
-			if strings.Contains(line, "\n") && !strings.ContainsAny(line, `"'`) {
-				t.Errorf("a newline outside of quotes in %q", line)
+			if strings.Contains(withoutValues(line), "\n") {
+				t.Errorf("a newline outside of quoted values in %q", line)
 			}
 		}
 	})
+}
+
+// withoutValues returns a directive with its quoted values emptied.
+func withoutValues(line string) string {
+	var b strings.Builder
+	for i := 0; i < len(line); i++ {
+		n := -1
+		if line[i] == '"' || line[i] == '\'' {
+			n = strings.IndexByte(line[i+1:], line[i])
+		}
+		if n < 0 {
+			b.WriteByte(line[i])
+			continue
+		}
+		if before := strings.TrimRight(b.String(), " \t"); !strings.HasSuffix(before, "=") && !strings.HasSuffix(before, ",") {
+			b.WriteString(line[i : i+n+2])
+		} else {
+			b.WriteString(`""`)
+		}
+		i += n + 1
+	}
+	return b.String()
 }
