@@ -42,9 +42,9 @@ const shortWait = "$sister_join_job_alarm 3\n"
 // lag is how long each way of a slow link takes: what is asked by it is heard when that wait is over.
 const lag = 3200 * time.Millisecond
 
-func (w *World) newMom(name string) (*mom, error) {
-	host := w.net.Host(name)
-	m := &mom{w: w, name: name, host: host, system: &programs{Fake: proc.NewFake(nil), w: w, host: name, runs: make(map[proc.Handle]int)}}
+func (w *World) newMom(h Host) (*mom, error) {
+	name, host := h.Name, w.net.Host(h.Name)
+	m := &mom{w: w, name: name, host: host, system: &programs{Fake: proc.NewFake(w.config.Program), w: w, host: name, runs: make(map[proc.Handle]int)}}
 	m.system.mom = m
 	m.config = wiring.Default(name, host.IP().String())
 	m.config.Home, m.config.Replicas = home.Home(w.home(name)), w.addresses(0)
@@ -61,7 +61,10 @@ func (w *World) newMom(name string) (*mom, error) {
 	}
 	m.id = id
 	files := transport.Files{Dir: m.config.Home.MomTLS()}
-	made := m.config.Home.Make(m.config.Home.MomPriv())
+	made := m.config.Home.Make(m.config.Home.MomPriv(), m.config.Home.VnodeFiles())
+	if h.Vnodes != "" && made == nil {
+		made = home.Replace(filepath.Join(m.config.Home.VnodeFiles(), "vnodes"), []byte(h.Vnodes))
+	}
 	if w.config.Size.Prune && made == nil {
 		made = home.Replace(filepath.Join(m.config.Home.MomPriv(), "config"), []byte(shortWait))
 	}
@@ -124,7 +127,7 @@ func (p *programs) Start(ctx context.Context, dir string, spec proc.Spec) (proc.
 	folder := dir
 	before := p.Starts(spec.Job)
 	h, err := p.Fake.Start(ctx, dir, spec)
-	if err != nil || p.Starts(spec.Job) == before {
+	if err != nil || p.w.config.Plain || p.Starts(spec.Job) == before {
 		return h, err
 	}
 	part := filepath.Dir(dir) != spool.TasksDir(string(p.mom.config.Home))

@@ -79,17 +79,23 @@ const gossipKey = "gossip.key"
 // start starts the process.
 func (r *replica) start(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)
-	s := server.New(r.config, server.Outside{
-		Network: r.host, Accounts: people{r.w.home("people")}, Check: true,
-		Stores:        func() (store.Backend, error) { return r.disk.open(r.w.config.Logger) },
-		Disk:          r.disk.valve.Pass,
-		SnapshotAfter: snapshotAfter, TrailingLogs: trailingLogs, Witness: &witness{r, r.cancel}, Level: r.level(),
-	}, slog.New(ear{r.w.config.Logger.Handler(), r.w}).With("process", r.name))
+	outside := server.Outside{
+		Network: r.host, Accounts: people{r.w.home("people")},
+		Stores: func() (store.Backend, error) { return r.disk.open(r.w.config.Logger) },
+		Disk:   r.disk.valve.Pass, Level: r.level(),
+	}
+	if !r.w.config.Plain {
+		outside.Check, outside.Witness = true, &witness{r, r.cancel}
+		outside.SnapshotAfter, outside.TrailingLogs = snapshotAfter, trailingLogs
+	}
+	s := server.New(r.config, outside, slog.New(ear{r.w.config.Logger.Handler(), r.w}).With("process", r.name))
 	r.machine, r.done, r.starts = s.Machine(), make(chan struct{}), r.starts+1
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		r.w.watch(ctx, r.name, r.starts, s.Machine())
+		if !r.w.config.Plain {
+			r.w.watch(ctx, r.name, r.starts, s.Machine())
+		}
 	}()
 	go func(done chan struct{}) {
 		defer close(done)

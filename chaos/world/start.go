@@ -35,11 +35,8 @@ func (w *World) Start(ctx context.Context) error {
 	if err := w.await(ctx, startLimit, func() string { return w.lacking(ctx) }); err != nil {
 		return fmt.Errorf("make the replicas voters: %w", err)
 	}
-	if err := w.keepHistory(ctx); err != nil {
-		return fmt.Errorf("keep the history of jobs: %w", err)
-	}
-	if err := w.makeQueue(ctx); err != nil {
-		return fmt.Errorf("make a second queue: %w", err)
+	if err := w.prepare(ctx); err != nil {
+		return err
 	}
 	for _, m := range w.moms {
 		m.start(w.life)
@@ -48,6 +45,20 @@ func (w *World) Start(ctx context.Context) error {
 		return fmt.Errorf("bring the moms up: %w", err)
 	}
 	w.sortMoms()
+	return nil
+}
+
+// prepare sets what loads and laws need.
+func (w *World) prepare(ctx context.Context) error {
+	if w.config.Plain {
+		return nil
+	}
+	if err := w.keepHistory(ctx); err != nil {
+		return fmt.Errorf("keep the history of jobs: %w", err)
+	}
+	if err := w.makeQueue(ctx); err != nil {
+		return fmt.Errorf("make a second queue: %w", err)
+	}
 	return nil
 }
 
@@ -179,14 +190,26 @@ func (w *World) idleVnodes() string {
 	if r == nil {
 		return "there is no leader"
 	}
-	v, free := r.machine.View(), 0
-	for vn := range v.Vnodes() {
-		if vn.Flags&(state.VnodeDown|state.VnodeUnknown) == 0 {
-			free++
+	v, up := r.machine.View(), 0
+	for _, m := range w.moms {
+		if isUp(v, pbs.HostName(m.name)) {
+			up++
 		}
 	}
-	if free < len(w.moms) {
-		return fmt.Sprintf("%d of %d vnodes are up", free, len(w.moms))
+	if up < len(w.moms) {
+		return fmt.Sprintf("%d of %d hosts are up", up, len(w.moms))
 	}
 	return ""
+}
+
+// isUp tells whether the vnodes of a host are known, and none is down.
+func isUp(v *state.View, host pbs.HostName) bool {
+	n := 0
+	for vn := range v.VnodesOf(host) {
+		if vn.Flags&(state.VnodeDown|state.VnodeUnknown) != 0 {
+			return false
+		}
+		n++
+	}
+	return n > 0
 }

@@ -16,6 +16,7 @@ import (
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/mom/proc"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
@@ -44,6 +45,21 @@ type Config struct {
 	Files  bool          // logs and snapshots lie in files, and a killed replica opens them again
 	Ambush string        // the kind of command at which a leader dies while the world starts; empty: none does
 	Logger *slog.Logger
+
+	Hosts []Host // execution hosts beside those of Size
+	// Submit names hosts that only ask, beside those of Size's clients.
+	Submit []string
+	// Program says what the first program of each job does; nil: proc.Scripted does.
+	Program func(proc.Spec) proc.Program
+	// Plain is a cluster as it comes, for whoever has no laws to judge: nothing is set in it, nothing of what it
+	// does is written down for Evidence, and replicas keep as much of the log as in production.
+	Plain bool
+}
+
+// A Host is an execution host.
+type Host struct {
+	Name   string
+	Vnodes string // its vnode definition file; empty: it has one vnode, of what a small machine has
 }
 
 // World is the system with its network.
@@ -118,8 +134,12 @@ func New(c Config) (*World, error) {
 			return nil, err
 		}
 	}
+	var hosts []Host
 	for i := range c.Size.Moms {
-		m, err := w.newMom(fmt.Sprintf("host%d", i+1))
+		hosts = append(hosts, Host{Name: fmt.Sprintf("host%d", i+1)})
+	}
+	for _, h := range append(hosts, c.Hosts...) {
+		m, err := w.newMom(h)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +184,8 @@ func (w *World) names() []string {
 	for _, m := range w.moms {
 		names = append(names, m.name)
 	}
-	return append(append(names, w.clientNames()...), admin, liarName)
+	names = append(append(names, w.clientNames()...), w.config.Submit...)
+	return append(names, admin, liarName)
 }
 
 func (w *World) clientNames() []string {
@@ -218,6 +239,12 @@ func (w *World) script(runs time.Duration) []byte {
 		text = append(append(text, '#'), bytes.Repeat([]byte("x"), pad)...)
 	}
 	return text
+}
+
+// Asker returns a client that speaks for a user at a host. Where role is that of a replica, the host counts as
+// one of theirs.
+func (w *World) Asker(host string, role transport.Role, user string) (*client.Client, error) {
+	return w.newClient(host, role, user, 0, 0)
 }
 
 func (w *World) newClient(host string, role transport.Role, user string, first int, budget time.Duration) (*client.Client, error) {

@@ -34,6 +34,8 @@ type fakeJob struct {
 	ends    time.Time
 	stopped bool          // by SIGSTOP: it does not end by itself
 	left    time.Duration // then, of its time
+	since   time.Time     // then, when it was
+	rested  time.Duration // was stopped in all, up to the last time that it went on
 	fence   fence
 	look    *time.Timer // at the deadline
 	gone    chan struct{}
@@ -210,12 +212,22 @@ func (j *fakeJob) halt(stop bool) {
 	switch {
 	case stop && !j.stopped:
 		j.timer.Stop()
-		j.left = time.Until(j.ends)
+		j.left, j.since = time.Until(j.ends), time.Now()
 	case !stop && j.stopped:
+		j.rested += time.Since(j.since)
 		j.ends = time.Now().Add(j.left)
 		j.timer.Reset(j.left)
 	}
 	j.stopped = stop
+}
+
+// worked is how long a program was not stopped.
+func (j *fakeJob) worked() time.Duration {
+	worked := time.Since(j.begun) - j.rested
+	if j.stopped {
+		worked -= time.Since(j.since)
+	}
+	return worked
 }
 
 func (f *Fake) endLocked(j *fakeJob, status int) {
@@ -226,7 +238,7 @@ func (f *Fake) endLocked(j *fakeJob, status int) {
 	j.look.Stop()
 	wall := time.Since(j.begun)
 	j.exit = &Exit{
-		Version: specVersion, Status: status, Wall: wall, CPU: scale(wall, j.program.CPU),
+		Version: specVersion, Status: status, Wall: wall, CPU: scale(j.worked(), j.program.CPU),
 		MaxRSS: j.program.RSS, Finished: time.Now().UnixNano(),
 	}
 	close(j.gone)
@@ -342,7 +354,7 @@ func (f *Fake) Usage(handles ...Handle) ([]Usage, error) {
 			if j.handle == h && j.running() {
 				wall := time.Since(j.begun)
 				all[i] = Usage{
-					CPU: scale(wall, j.program.CPU), Wall: wall,
+					CPU: scale(j.worked(), j.program.CPU), Wall: wall,
 					RSS: j.program.RSS, VSize: 2 * j.program.RSS, Processes: 1,
 				}
 			}

@@ -1,0 +1,181 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"rampart/fsm/state"
+)
+
+// Leader returns the name of the replica that leads; empty: none does.
+func (w *World) Leader() string {
+	w.reap()
+	if r := w.leader(); r != nil {
+		return r.name
+	}
+	return ""
+}
+
+// Replicas returns the names of the replicas.
+func (w *World) Replicas() []string {
+	var names []string
+	for _, r := range w.servers {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// View returns the state as the leader has it; nil: there is no leader.
+func (w *World) View() *state.View {
+	w.reap()
+	if r := w.leader(); r != nil {
+		return r.machine.View()
+	}
+	return nil
+}
+
+// Home returns the home of a replica or of an execution host.
+func (w *World) Home(name string) string { return w.home(name) }
+
+// reap notes what has ended by itself, as a replica does that is told to.
+func (w *World) reap() {
+	for _, r := range w.servers {
+		if ended(r.done) {
+			r.done = nil
+		}
+	}
+	for _, m := range w.moms {
+		if ended(m.done) {
+			m.done = nil
+		}
+	}
+}
+
+// ended tells whether a process has: nil was seen before.
+func ended(done chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// find returns the replica or the mom of a name.
+func (w *World) find(name string) (*replica, *mom, error) {
+	if r := w.named(name); r != nil {
+		return r, nil, nil
+	}
+	for _, m := range w.moms {
+		if m.name == name {
+			return nil, m, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("there is no replica and no host %q", name)
+}
+
+// Kill ends the process of a replica or of a mom as kill -9 does: a mom's programs go on.
+func (w *World) Kill(name string) error {
+	w.reap()
+	r, m, err := w.find(name)
+	switch {
+	case err != nil:
+		return err
+	case r != nil && r.done == nil, m != nil && m.done == nil:
+		return fmt.Errorf("nothing runs on %s", name)
+	case r != nil:
+		r.kill()
+	default:
+		w.hurt(m)
+		m.kill()
+	}
+	return nil
+}
+
+// Unplug takes the power from a host: everything on it ends.
+func (w *World) Unplug(name string) error {
+	w.reap()
+	r, m, err := w.find(name)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		r.kill()
+		return nil
+	}
+	w.hurt(m)
+	m.kill()
+	m.system.Reboot()
+	return nil
+}
+
+// Launch starts the process of a replica or of a mom, if it does not run.
+func (w *World) Launch(name string) error {
+	w.reap()
+	r, m, err := w.find(name)
+	switch {
+	case err != nil:
+		return err
+	case r != nil && r.done == nil:
+		r.start(w.life)
+	case m != nil && m.done == nil:
+		m.start(w.life)
+	}
+	return nil
+}
+
+// LaunchAll starts everything that does not run; not ok if there was nothing.
+func (w *World) LaunchAll() bool {
+	w.reap()
+	return w.Restart()
+}
+
+// Split lets nothing pass between some replicas and hosts, and all others.
+func (w *World) Split(names ...string) error {
+	for _, name := range names {
+		if _, m, err := w.find(name); err != nil {
+			return err
+		} else if m != nil {
+			w.hurt(m)
+			m.away = true
+		}
+	}
+	for _, name := range names {
+		for _, other := range w.names() {
+			if !slices.Contains(names, other) {
+				w.net.Cut(name, other)
+			}
+		}
+	}
+	return nil
+}
+
+// Slow makes everything that passes between a replica or host and all others take so long each way.
+func (w *World) Slow(name string, delay time.Duration) error {
+	if _, _, err := w.find(name); err != nil {
+		return err
+	}
+	for _, other := range w.names() {
+		if other != name {
+			w.net.Delay(name, other, delay)
+		}
+	}
+	return nil
+}
+
+// Mend takes every fault off the links of a replica or host.
+func (w *World) Mend(name string) error {
+	_, m, err := w.find(name)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		m.away = false
+	}
+	w.mend(func(a, b string) bool { return a == name || b == name })
+	return nil
+}
+
+// MendAll takes every fault off every link.
+func (w *World) MendAll() { w.connect() }
