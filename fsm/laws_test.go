@@ -221,7 +221,7 @@ func (d *drawer) depend() string {
 	if rapid.IntRange(0, 2).Draw(d.t, "waits") > 0 {
 		return ""
 	}
-	kind := rapid.SampledFrom([]string{"after", "afterok", "afternotok", "afterany", "beforeok", "beforeany", "on", "singleton"}).Draw(d.t, "depend")
+	kind := rapid.SampledFrom([]string{"after", "afterok", "afternotok", "afterany", "beforeok", "beforeany", "on", "singleton", "runone", "runone"}).Draw(d.t, "depend")
 	switch kind {
 	case "on":
 		return "on:2"

@@ -98,6 +98,7 @@ type cycle struct {
 	hopeless map[*class]bool        // classes for which there is none
 	blocked  map[pbs.QueueName]bool // queues, or all that have no depth of their own, of which nothing more starts: a job waits that nothing may pass
 	begun    map[uint64]uint32      // of arrays, by sequence number: index of the first subjob that was not planned
+	outrun   map[pbs.JobID]bool     // of whose set (runone) another one was planned
 	hours    *hours
 	wish     *state.Job // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
 	prey     *prey      // nil: nobody had to be preempted yet
@@ -197,7 +198,7 @@ func (r *reason) lines() []string {
 // consider starts a job or says why not. A job whose earlier runs are not
 // confirmed to be over must not start, whatever is free (L2).
 func (c *cycle) consider(j *state.Job, cl *class) {
-	if len(j.Unconfirmed) > 0 || c.paused(j) {
+	if len(j.Unconfirmed) > 0 || c.paused(j) || c.outrun[j.ID] {
 		return
 	}
 	switch {
@@ -305,6 +306,9 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		if ok {
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed, changes: c.shrunk(j, id, long)})
 			c.planned(j)
+			for _, id := range j.RunOne() {
+				c.outrun[id] = true
+			}
 			c.order.shares.charge(j)
 			return true
 		}

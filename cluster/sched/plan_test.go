@@ -81,7 +81,7 @@ func (b *bench) submit(request string) pbs.JobID {
 	for word := range strings.FieldsSeq(request) {
 		name, value, _ := strings.Cut(word, "=")
 		if direct, ok := map[string]string{
-			"priority": "Priority", "array": "array_indices_submitted", "most": "max_run_subjobs",
+			"priority": "Priority", "array": "array_indices_submitted", "most": "max_run_subjobs", "depend": "depend",
 		}[name]; ok {
 			list = list.Set(direct, "", value)
 			continue
@@ -159,6 +159,14 @@ func TestMake(t *testing.T) {
 			`start 0 (hosta:ncpus=6)
 start 1 (hostb:ncpus=6:mem=1048576kb)
 start 2 (hosta:ncpus=2)`,
+		},
+		{
+			"one of a set", threeHosts,
+			[]string{"select=1:ncpus=25", "select=1:ncpus=2 array=1-2 depend=runone:0", "select=1:ncpus=1 depend=runone:0", "select=1:ncpus=1"},
+			`start 1 (hosta:ncpus=2)
+start 1 (hosta:ncpus=2)
+start 3 (hosta:ncpus=1)
+comment 0 Can Never Run: Insufficient amount of resource: ncpus (R: 25 A: 24 T: 24)`,
 		},
 		{
 			"priority before order", threeHosts,

@@ -126,7 +126,7 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	return &cycle{
 		hours: p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
-		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, blocked: map[pbs.QueueName]bool{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{},
+		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, blocked: map[pbs.QueueName]bool{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
 	}
 }
 

@@ -166,4 +166,4 @@ func parseDepend(text string) (string, bool) {
 }
 
 // dependKinds are the words of -W depend=.
-const dependKinds = " after afterok afternotok afterany before beforeok beforenotok beforeany on "
+const dependKinds = " after afterok afternotok afterany before beforeok beforenotok beforeany on runone "

@@ -95,6 +95,7 @@ func subjobStarted(tx *state.Tx, m Meta, sub *state.Job, comment string) error {
 	when, _, _ := strings.Cut(strings.TrimPrefix(comment, "Job run at "), " on ")
 	next.Substate, next.Started, next.Comment = pbs.SubBegun, m.At, begunComment+when
 	tx.PutJob(&next)
+	followSet(tx, &next)
 	tx.Emit(state.Event{Kind: state.JobStarted, Job: &next})
 	judgeDependents(tx, &next)
 	return nil

@@ -68,7 +68,10 @@ func linkOne(tx *state.Tx, j *state.Job, kind state.DependKind, id pbs.JobID) (*
 	if !ok {
 		return &lost{"Reject reply code=15001, aux=0, type=52, from @" + tx.Cluster().Name + " " + pbs.UnknownJob.Text()}, nil
 	}
-	if !kind.Waits() {
+	switch {
+	case kind == state.DependRunOne:
+		return linkRunOne(tx, j, other)
+	case !kind.Waits():
 		return nil, linkBefore(tx, j, kind, other)
 	}
 	switch verdict(kind, other) {
@@ -109,17 +112,21 @@ const (
 // verdict judges a dependency by the job that is waited for.
 func verdict(kind state.DependKind, other *state.Job) whether {
 	over := other.State == pbs.Finished
-	begun := other.LastRun().Session != 0 || other.Array != nil && other.Array.Begun
 	status, exited := other.Exit()
 	well := exited && status == 0
 	switch {
-	case kind == state.DependAfter && begun, over && kind == state.DependAfterAny,
+	case kind == state.DependAfter && begun(other), over && kind == state.DependAfterAny,
 		over && kind == state.DependAfterOK && well, over && kind == state.DependAfterNotOK && !well:
 		return comeTrue
 	case over:
 		return neverTrue
 	}
 	return notYet
+}
+
+// begun tells whether a program of the job was started.
+func begun(j *state.Job) bool {
+	return j.LastRun().Session != 0 || j.Array != nil && j.Array.Begun
 }
 
 func dependencyLost(id pbs.JobID) string {
@@ -139,6 +146,7 @@ func concluded(tx *state.Tx, j *state.Job) {
 	work := []*state.Job{j}
 	for len(work) > 0 {
 		j, work = work[0], work[1:]
+		work = append(work, endSet(tx, j)...)
 		unlink(tx, j)
 		work = append(work, judgeDependents(tx, j)...)
 		if !j.IsSubjob() {
@@ -206,8 +214,9 @@ func unhold(j *state.Job, at pbs.Time) {
 
 // unlink forgets what a job waits for, and who waits by its wish: at the others.
 func unlink(tx *state.Tx, j *state.Job) {
+	leaveSet(tx, j)
 	for _, d := range j.Depends {
-		if !d.Kind.Waits() {
+		if !d.Kind.Waits() || d.Kind == state.DependRunOne {
 			continue
 		}
 		for _, id := range d.Jobs {

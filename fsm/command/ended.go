@@ -235,5 +235,6 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	subjobReturned(tx, m, j)
 	settle(j, m.At)
 	tx.PutJob(j)
+	followSet(tx, j)
 	return nil
 }

@@ -204,6 +204,7 @@ func (r *restoring) keepRuns() {
 			kept.Depends = then.Depends
 		}
 		r.next.KeepJob(&kept)
+		followSet(r.next, &kept)
 		judgeDependents(r.next, &kept)
 	}
 	for v := range r.next.Vnodes() {

@@ -68,6 +68,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return err
 	}
 	tx.PutJob(&next)
+	followSet(tx, &next)
 	tx.Order(state.Order{Host: next.Run.MS, Kind: state.OrderRun, Job: next.ID, RunCount: next.RunCount})
 	tx.Emit(state.Event{Kind: state.JobRun, Job: &next, By: m.Asker, Text: c.ExecVnode})
 	hooksPending(tx, parts.Vnodes())

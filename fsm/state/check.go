@@ -216,6 +216,9 @@ func (t *tables) checkDepends(j *Job) error {
 	if first, ok := t.FirstNamed(j.Owner.Name, j.Name); j.Single() && (!ok || first.ID == j.ID) {
 		return fmt.Errorf("job %s waits for jobs of its name, and is the first of them", j.ID)
 	}
+	if err := t.checkRunOne(j); err != nil {
+		return err
+	}
 	for _, d := range j.Depends {
 		for _, id := range d.Jobs {
 			other, ok := t.Job(id)
@@ -225,6 +228,18 @@ func (t *tables) checkDepends(j *Job) error {
 				return fmt.Errorf("job %s depends on %s, which does not know: %s", j.ID, id, j.DependText())
 			}
 		}
+	}
+	return nil
+}
+
+// checkRunOne verifies that a job is held by its set if another one of it is under way, and only then.
+func (t *tables) checkRunOne(j *Job) error {
+	under := slices.ContainsFunc(j.RunOne(), func(id pbs.JobID) bool {
+		other, ok := t.Job(id)
+		return ok && other.UnderWay()
+	})
+	if want := under && !j.UnderWay(); j.HeldByOne() != want {
+		return fmt.Errorf("job %s in state %s is held by its set: %t, want %t: %s", j.ID, j.State, j.HeldByOne(), want, j.DependText())
 	}
 	return nil
 }

@@ -24,22 +24,28 @@ const (
 	DependBeforeAny
 	DependOn        // a number of jobs that are to name this one in before...
 	DependSingleton // those of the same owner and name that were submitted before it are over
+	DependRunOne    // one of a set is to run: while one is under way it holds the others, and its end deletes them
 )
 
 var dependNames = [...]string{
 	DependAfter: "after", DependAfterOK: "afterok", DependAfterNotOK: "afternotok", DependAfterAny: "afterany", DependBefore: "before",
 	DependBeforeOK: "beforeok", DependBeforeNotOK: "beforenotok", DependBeforeAny: "beforeany", DependOn: "on",
-	DependSingleton: "singleton",
+	DependSingleton: "singleton", DependRunOne: "runone",
 }
 
 // String returns PBS's word.
 func (k DependKind) String() string { return dependNames[k] }
 
-// Waits tells whether the job that has a dependency of the kind is held by it.
+// Waits tells whether a dependency of the kind is one that the job has asked for itself, and that
+// holds it; runone holds only while it is Held.
 func (k DependKind) Waits() bool { return k < DependBefore || k >= DependOn }
 
-// Mirror returns what the other job has: afterok for beforeok, and the other way round.
+// Mirror returns what the other job has: afterok for beforeok, and the other way round. Those of a
+// set all have runone.
 func (k DependKind) Mirror() DependKind {
+	if k == DependRunOne {
+		return k
+	}
 	if k < DependBefore {
 		return k + DependBefore - DependAfter
 	}
@@ -51,6 +57,7 @@ type Dependency struct {
 	Kind  DependKind  `cbor:"1,keyasint"`
 	Jobs  []pbs.JobID `cbor:"2,keyasint,omitempty"`
 	Count uint32      `cbor:"3,keyasint,omitempty"` // of On
+	Held  bool        `cbor:"4,keyasint,omitempty"` // RunOne: another one of the set is under way
 }
 
 // ParseDepend reads KIND:ID[:ID...][,KIND:...], on:N and singleton; server completes identifiers.
@@ -73,7 +80,7 @@ func ParseDepend(text, server string) ([]Dependency, error) {
 			continue
 		}
 		kind := DependKind(slices.Index(dependNames[:], word))
-		if !ok || word == "" || kind > DependOn {
+		if !ok || word == "" || kind > DependOn && kind != DependRunOne {
 			return nil, refused
 		}
 		if kind == DependOn {
@@ -146,7 +153,7 @@ func (j *Job) UndependAll(gone func(DependKind, pbs.JobID) bool) {
 	var left []Dependency
 	for _, d := range j.Depends {
 		d.Jobs = slices.DeleteFunc(slices.Clone(d.Jobs), func(id pbs.JobID) bool { return gone(d.Kind, id) })
-		if len(d.Jobs) > 0 || d.Kind >= DependOn {
+		if len(d.Jobs) > 0 || d.Kind == DependOn || d.Kind == DependSingleton {
 			left = append(left, d)
 		}
 	}
@@ -176,9 +183,48 @@ func (j *Job) Unsingle() {
 	j.Depends = slices.DeleteFunc(slices.Clone(j.Depends), func(d Dependency) bool { return d.Kind == DependSingleton })
 }
 
+// RunOne returns the other jobs of the set of which one is to run; nobody may change the list.
+func (j *Job) RunOne() []pbs.JobID {
+	if i := j.runOne(); i >= 0 {
+		return j.Depends[i].Jobs
+	}
+	return nil
+}
+
+func (j *Job) runOne() int {
+	return slices.IndexFunc(j.Depends, func(d Dependency) bool { return d.Kind == DependRunOne })
+}
+
+// SetRunOne makes others the rest of the job's set.
+func (j *Job) SetRunOne(others []pbs.JobID) {
+	j.Depends = slices.Clone(j.Depends)
+	if i := j.runOne(); i >= 0 {
+		j.Depends[i].Jobs = others
+		return
+	}
+	j.Depends = append(j.Depends, Dependency{Kind: DependRunOne, Jobs: others})
+}
+
+// HeldByOne tells whether another one of the job's set is under way.
+func (j *Job) HeldByOne() bool {
+	i := j.runOne()
+	return i >= 0 && j.Depends[i].Held
+}
+
+// HoldByOne notes whether another one is.
+func (j *Job) HoldByOne(held bool) {
+	j.Depends = slices.Clone(j.Depends)
+	j.Depends[j.runOne()].Held = held
+}
+
+// UnderWay tells whether the job runs, or is an array of which a subjob was started and that is not over.
+func (j *Job) UnderWay() bool {
+	return j.Live() || j.Array != nil && j.Array.Begun && j.State != pbs.Finished
+}
+
 // WaitsForJobs tells whether a dependency holds the job.
 func (j *Job) WaitsForJobs() bool {
-	return slices.ContainsFunc(j.Depends, func(d Dependency) bool { return d.Kind.Waits() })
+	return slices.ContainsFunc(j.Depends, func(d Dependency) bool { return d.Kind.Waits() && (d.Kind != DependRunOne || d.Held) })
 }
 
 // DependText returns the attribute depend as PBS shows it.

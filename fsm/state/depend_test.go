@@ -11,7 +11,7 @@ import (
 
 // What is read of dependencies is written and read as the same, and names no job twice.
 func FuzzParseDepend(f *testing.F) {
-	for _, text := range []string{"afterok:1:2.hosta,afterany:3[]", "on:2", "before:1:1", "afterok:1,afterok:1:2", "after", "on:x", "afterok:1[2]", ":", "afterok:", "singleton,on:1,singleton", "singleton:1"} {
+	for _, text := range []string{"afterok:1:2.hosta,afterany:3[]", "on:2", "before:1:1", "afterok:1,afterok:1:2", "after", "on:x", "afterok:1[2]", ":", "afterok:", "singleton,on:1,singleton", "singleton:1", "runone:1:2[],runone:2[]:3", "runone", "runone:1[2]"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
