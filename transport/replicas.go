@@ -12,7 +12,11 @@ type Replicas struct {
 	addresses []string
 	first     int
 	leader    string
+	rumours   []string // asked last: see Rumour
 }
+
+// mostRumours bounds what is kept of what gossip says, the latest.
+const mostRumours = 16
 
 // NewReplicas returns the replicas at HOST:PORT, or a gateway at unix:PATH each.
 func NewReplicas(addresses ...string) *Replicas {
@@ -26,6 +30,19 @@ func (r *Replicas) Set(addresses []string) {
 	if !slices.Equal(r.addresses, addresses) {
 		r.addresses, r.first = slices.Clone(addresses), 0
 	}
+}
+
+// Rumour notes where gossip says that a replica is. Such a one is asked when none of the others answers: a daemon that was
+// enrolled at one replica may not have heard of the others when that one dies. Whoever answers there has to prove that he is one.
+func (r *Replicas) Rumour(address string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if address == "" {
+		return
+	}
+	r.rumours = slices.DeleteFunc(r.rumours, func(a string) bool { return a == address })
+	r.rumours = append(r.rumours, address)
+	r.rumours = r.rumours[max(0, len(r.rumours)-mostRumours):]
 }
 
 // Addresses returns the present ones.
@@ -45,6 +62,11 @@ func (r *Replicas) order(at Place) []string {
 	}
 	for i := range r.addresses {
 		if a := r.addresses[(r.first+i)%len(r.addresses)]; !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	for _, a := range r.rumours {
+		if !slices.Contains(all, a) {
 			all = append(all, a)
 		}
 	}

@@ -238,8 +238,10 @@ func (d *daemon) run(ctx context.Context) error {
 	others.Go(func() error { return d.port.Run(ctx) })
 	others.Go(func() error { return d.gossip.Run(ctx) })
 	others.Go(func() error {
-		for range d.gossip.Events() { // hints are for the leader; ours are only to be taken off
-			continue
+		for e := range d.gossip.Events() { // those about moms are for the leader
+			if e.Kind != gossip.Gone && e.Meta.Role == string(transport.RoleReplica) {
+				d.asker.Replicas().Rumour(e.Meta.Address)
+			}
 		}
 		return nil
 	})
