@@ -1,7 +1,7 @@
 // Package admin holds the administration commands that talk to the replicas: cluster
 // status, transfer and snapshots, hosts, enrolment tokens, certificates, logins, timelines
 // of jobs. Each is an urfave command that turns its flags into plain options for one function;
-// errors are returned, and cmd/rampart turns them into text and exit status. Nothing outlives
+// errors are returned, and Finish turns them into text and exit status. Nothing outlives
 // a command.
 package admin
 

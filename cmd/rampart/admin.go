@@ -17,7 +17,6 @@ import (
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/snapshot"
-	"rampart/transport"
 	"rampart/transport/api/apiconnect"
 	"rampart/transport/client"
 )
@@ -41,24 +40,7 @@ func adminEnv() *admin.Env {
 		},
 		WriteFile:     func(path string, data []byte) error { return os.WriteFile(path, data, 0o644) },
 		Getenv:        os.Getenv,
-		WithRequestID: requestIDs(os.Getenv("PBS_REQUEST_ID")),
-	}
-}
-
-// requestIDs gives each call of a command its request id: a fresh one or, of an earlier
-// command that is repeated, the same ones in the same order.
-func requestIDs(first string) func(context.Context) context.Context {
-	calls := 0
-	return func(ctx context.Context) context.Context {
-		id := client.NewRequestID()
-		if first != "" {
-			id = transport.RequestID(first)
-			if calls > 0 {
-				id = transport.RequestID(fmt.Sprintf("%s.%d", first, calls))
-			}
-		}
-		calls++
-		return client.WithRequestID(ctx, id)
+		WithRequestID: client.RequestIDs(os.Getenv("PBS_REQUEST_ID")),
 	}
 }
 

@@ -83,31 +83,12 @@ func app() *urfave.App {
 		DisableSliceFlagSeparator: true, // a comma separates the resources of a mom
 		HideVersion:               true,
 		ExitErrHandler:            func(*urfave.Context, error) {}, // finish does it, once
-		Action:                    noSuchCommand,
-		OnUsageError:              refuseUsage,
-		Commands: strict(append([]*urfave.Command{
+		Action:                    admin.NoSuchCommand,
+		OnUsageError:              admin.RefuseUsage,
+		Commands: admin.Strict(append([]*urfave.Command{
 			serverCommand(), momCommand(), devCommand(), linksCommand(), completionCommand(), versionCommand(),
-		}, withInspect(groups(admin.Commands(adminEnv())))...)),
+		}, withInspect(admin.Groups(admin.Commands(adminEnv())))...)),
 	}
-}
-
-// groups gives commands that only hold others an answer to an unknown word.
-func groups(commands []*urfave.Command) []*urfave.Command {
-	for _, c := range commands {
-		if c.Action == nil {
-			c.Action = noSuchCommand
-		}
-		groups(c.Subcommands)
-	}
-	return commands
-}
-
-// noSuchCommand shows the help to those who named no command, and refuses any other word.
-func noSuchCommand(c *urfave.Context) error {
-	if c.NArg() == 0 {
-		return urfave.ShowSubcommandHelp(c)
-	}
-	return fmt.Errorf("%q is no command; see rampart help", c.Args().First())
 }
 
 // finish turns an error into text and exit status, for all commands and daemons.
@@ -123,23 +104,13 @@ func finish(name string, err error) int {
 		fmt.Fprintln(os.Stderr, ended.Text) // which begins with its name
 		return ended.Status
 	}
-	if u, ok := errors.AsType[*admin.UnhealthyError](err); ok {
-		return u.Status // the table has said why
-	}
 	for _, x := range exits {
 		if errors.Is(err, x.err) {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 			return x.status
 		}
 	}
-	var refusal *pbs.Error
-	if errors.As(err, &refusal) {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		return max(1, refusal.Code.ExitStatus())
-	}
-	f := cli.Explain(err)
-	fmt.Fprintf(os.Stderr, "%s: %s\n", name, f.Text)
-	return f.Status
+	return admin.Finish(os.Stderr, name, err)
 }
 
 func versionCommand() *urfave.Command {

@@ -9,6 +9,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"rampart/cli/admin"
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/mom"
 	"rampart/transport"
@@ -64,7 +65,7 @@ func runMom(c *urfave.Context) error {
 		return mom.Define(home.Home(c.String("home")), c.App.Writer, c.String("s"), c.Args().Slice())
 	}
 	if c.NArg() > 0 {
-		return noSuchCommand(c)
+		return admin.NoSuchCommand(c)
 	}
 	if c.Bool("p") && c.Bool("r") {
 		return errors.New("mom: -p and -r: one of them")

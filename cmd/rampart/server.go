@@ -11,6 +11,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"rampart/cli/admin"
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
@@ -139,7 +140,7 @@ func hostAddress() string {
 
 func runServer(c *urfave.Context) error {
 	if c.NArg() > 0 {
-		return noSuchCommand(c)
+		return admin.NoSuchCommand(c)
 	}
 	signal.Ignore(syscall.SIGHUP) // there is no file to read again
 	config, err := server.Load(home.Home(c.String("home")))

@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"rampart/cli/admin"
 	"rampart/cmd/rampart/home"
 )
 
@@ -20,7 +21,7 @@ var tokenFileFlag = &urfave.StringFlag{Name: "token-file", Usage: "`PATH` of a f
 func tokenOf(c *urfave.Context) (string, error) {
 	token, err := home.TokenSource{Text: c.String("token"), Path: c.String("token-file"), Stdin: os.Stdin, Stderr: c.App.ErrWriter}.Token()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", fullName(c), err)
+		return "", fmt.Errorf("%s: %w", admin.FullName(c), err)
 	}
 	return token, nil
 }

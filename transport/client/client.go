@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -141,6 +142,23 @@ func WithRequestID(ctx context.Context, id transport.RequestID) context.Context 
 
 // NewRequestID makes a fresh id.
 func NewRequestID() transport.RequestID { return transport.NewRequestID() }
+
+// RequestIDs gives each call of a command its request id: a fresh one or, of an earlier
+// command that is repeated, the same ones in the same order (L8).
+func RequestIDs(first string) func(context.Context) context.Context {
+	calls := 0
+	return func(ctx context.Context) context.Context {
+		id := NewRequestID()
+		if first != "" {
+			id = transport.RequestID(first)
+			if calls > 0 {
+				id = transport.RequestID(fmt.Sprintf("%s.%d", first, calls))
+			}
+		}
+		calls++
+		return WithRequestID(ctx, id)
+	}
+}
 
 func requestID(ctx context.Context) transport.RequestID {
 	if id, ok := ctx.Value(idKey{}).(transport.RequestID); ok {

@@ -139,7 +139,7 @@ func (l layout) furnish(m Mom) error {
 	}
 	return errors.Join(
 		os.Chmod(l.tmp(m.Name), 0o777|os.ModeSticky),
-		os.WriteFile(file, []byte(m.definition()), 0o644),
+		os.WriteFile(file, []byte(m.Definition()), 0o644),
 		os.WriteFile(filepath.Join(l.home(m.Name), "mom_priv", "config"), []byte(l.momConfig(m.Name)), 0o644),
 		os.WriteFile(filepath.Join(l.home(m.Name), "pbs_environment"), []byte(l.momEnvironment(m.Name)), 0o644),
 	)

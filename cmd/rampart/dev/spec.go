@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -45,13 +46,22 @@ func DefaultMoms(n int) []Mom {
 	return moms
 }
 
-// ParseMom reads NAME[:RES=VALUE,...][/VNODE[:RES=VALUE,...]]...
+// ParseMom is ReadMom for the option: faults name it.
 func ParseMom(spec string) (Mom, error) {
+	m, err := ReadMom(spec)
+	if err != nil {
+		err = fmt.Errorf("--mom %q: %w", spec, err)
+	}
+	return m, err
+}
+
+// ReadMom reads what --mom says: NAME[:RES=VALUE,...][/VNODE[:RES=VALUE,...]]...
+func ReadMom(spec string) (Mom, error) {
 	var m Mom
 	for i, part := range strings.Split(spec, "/") {
 		v, err := parseVnode(part)
 		if err != nil {
-			return Mom{}, fmt.Errorf("--mom %q: %w", spec, err)
+			return Mom{}, err
 		}
 		if i == 0 {
 			m.Name = v.Name
@@ -59,7 +69,7 @@ func ParseMom(spec string) (Mom, error) {
 		m.Vnodes = append(m.Vnodes, v)
 	}
 	if strings.Contains(m.Name, "[") {
-		return Mom{}, fmt.Errorf("--mom %q: a host comes before its vnodes", spec)
+		return Mom{}, errors.New("a host comes before its vnodes")
 	}
 	natural := &m.Vnodes[0]
 	switch {
@@ -91,8 +101,8 @@ func parseVnode(text string) (Vnode, error) {
 	return v, nil
 }
 
-// definition returns the vnode definition file of the mom.
-func (m Mom) definition() string {
+// Definition returns the vnode definition file of the mom.
+func (m Mom) Definition() string {
 	var b strings.Builder
 	b.WriteString("$configversion 2\n")
 	for _, v := range m.Vnodes {

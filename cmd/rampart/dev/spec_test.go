@@ -49,7 +49,7 @@ hosta: resources_available.mem = 0
 hosta[0]: resources_available.ncpus = 1
 hosta[0]: resources_available.mem = 1gb
 `
-	if got := m.definition(); got != want {
+	if got := m.Definition(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
