@@ -78,10 +78,11 @@ func (d Def) layout() bool {
 // AtHost tells whether the resource may stand in a chunk of a select.
 func (d Def) AtHost() bool { return d.Flags&AtHost != 0 }
 
-// Parse reads a value of the resource. What is consumed cannot be negative.
+// Parse reads a value of the resource. What is consumed at vnodes cannot be negative (L3), nor what is
+// built in.
 func (d Def) Parse(text string) (Quantity, error) {
 	q, err := Parse(d.Type, text)
-	if err == nil && q.num < 0 && d.Consumable() {
+	if err == nil && q.num < 0 && (d.AtVnodes() || d.Builtin && d.Consumable()) {
 		return Quantity{}, pbs.Refuse(pbs.BadAttributeValue)
 	}
 	return q, err

@@ -41,14 +41,38 @@ func TestConsumable(t *testing.T) {
 	}
 }
 
-func TestDefParse_NothingNegativeIsConsumed(t *testing.T) {
-	ncpus, _ := Lookup("ncpus")
-	if _, err := ncpus.Parse("-1"); err == nil {
-		t.Error("ncpus=-1 was accepted")
+// Only what a site defines to be consumed at server and queues may be negative, and what is not consumed.
+func TestDefParse_Negative(t *testing.T) {
+	custom := func(kind Type, flags string) Def {
+		f, err := ParseFlags(flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Def{Name: "foo", Type: kind, Flags: f}
 	}
+	ncpus, _ := Lookup("ncpus")
+	nodect, _ := Lookup("nodect")
 	nice, _ := Lookup("nice")
-	if _, err := nice.Parse("-5"); err != nil {
-		t.Errorf("nice=-5: %v", err)
+	for _, c := range []struct {
+		def  Def
+		want bool
+	}{
+		{ncpus, false},
+		{nodect, false},
+		{nice, true},
+		{custom(Long, "q"), true},
+		{custom(Float, "q"), true},
+		{custom(Long, ""), true},
+		{custom(Long, "h"), true},
+		{custom(Long, "hn"), false},
+		{custom(Long, "hf"), false},
+		{custom(Long, "hnq"), false},
+		{custom(Size, "q"), false},
+		{custom(Time, "q"), false},
+	} {
+		if q, err := c.def.Parse("-3"); (err == nil) != c.want || err == nil && q.String() != "-3" {
+			t.Errorf("%s, a %s with the flags %q: -3 is read as %q, %v", c.def.Name, c.def.Type, c.def.Flags, q, err)
+		}
 	}
 }
 

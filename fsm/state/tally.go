@@ -128,14 +128,14 @@ func (t *tables) Tally(j *Job) Tally {
 		text, asked := j.Resources.Get(name)
 		def, known := t.Resource(name)
 		if asked && known {
-			each := min(def.Measure(text), mostCounted)
+			each := max(-mostCounted, min(def.Measure(text), mostCounted))
 			sum.amounts = append(sum.amounts, amount{name, each * sum.Jobs, each * running})
 		}
 	}
 	return sum
 }
 
-// mostCounted bounds what one job counts for, so that a million of them can be summed up.
+// mostCounted bounds what one job counts for, or gives, so that a million of them can be summed up.
 // One that asks for more is over every limit by itself.
 const mostCounted = 1 << 42
 
