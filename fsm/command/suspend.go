@@ -180,12 +180,11 @@ func retake(tx *state.Tx, j *state.Job) error {
 	return nil
 }
 
-// regained refuses what the vnode cannot give back to the suspended run now.
+// regained refuses what the vnode cannot give back to the suspended run now. In maintenance it is only for
+// the runs that have brought it there: each of them is resumed by itself.
 func regained(tx *state.Tx, l state.Left, promised state.Promised) error {
-	for i, held := range l.Vnode.Jobs {
-		if i != l.At && held.Admin {
-			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is in maintenance", l.Vnode.Name)
-		}
+	if l.Vnode.InMaintenance() && !l.Held().Admin {
+		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is in maintenance", l.Vnode.Name)
 	}
 	if !tx.Beside(l.Stake) {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", l.Vnode.Name)

@@ -160,6 +160,47 @@ func TestAdminSuspend_Maintenance(t *testing.T) {
 	}
 }
 
+// Each of several jobs that were admin-suspended on a vnode can be resumed, in any order; it leaves maintenance
+// with the last. What they had must still be there (L3), and others wait for the end of the maintenance.
+func TestAdminResume_OneOfSeveral(t *testing.T) {
+	for _, last := range []pbs.JobID{"0.srv", "1.srv"} {
+		w := newSuspending(t, "")
+		jobs := []pbs.JobID{w.started("1:ncpus=2", "(h:ncpus=2)"), w.started("1:ncpus=1", "(h:ncpus=1)+(h[1]:ncpus=1)")}
+		plain := w.started("1:ncpus=1", "(h:ncpus=1)")
+		for id, signal := range map[pbs.JobID]string{jobs[0]: AdminSuspend, jobs[1]: AdminSuspend, plain: Suspend} {
+			if err := w.signal(id, signal); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := jobs[0]
+		if first == last {
+			first = jobs[1]
+		}
+		if err := w.signal(first, AdminResume); err != nil {
+			t.Fatalf("resume %s first: %v", first, err)
+		}
+		if err := w.run(&SignalJob{Job: plain, Signal: Resume, Scheduled: true}); pbs.CodeOf(err) != pbs.ResourceBusy {
+			t.Errorf("another one was resumed: %v", err)
+		}
+		vn, _ := w.View().Vnode("h")
+		if got := shownAs(w.View().VnodeAttributes(vn), "maintenance_jobs", ""); vn.State() != "maintenance" || got != string(last) {
+			t.Errorf("after the first the vnode is %s for %q", vn.State(), got)
+		}
+		w.must(&ManageVnode{Verb: VerbSet, Vnode: "h", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "ncpus", Value: "2"}}}})
+		if err := w.signal(last, AdminResume); pbs.CodeOf(err) != pbs.ResourceBusy || !strings.Contains(err.Error(), "ncpus") {
+			t.Errorf("more than there is was given: %v", err)
+		}
+		w.must(&ManageVnode{Verb: VerbSet, Vnode: "h", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "ncpus", Value: "4"}}}})
+		if err := w.signal(last, AdminResume); err != nil {
+			t.Fatalf("resume the last, %s: %v", last, err)
+		}
+		w.must(&SignalJob{Job: plain, Signal: Resume, Scheduled: true})
+		if got := w.look(plain); !strings.HasPrefix(got, "R|42|job-busy|") {
+			t.Errorf("in the end it is %s", got)
+		}
+	}
+}
+
 // An exclusive job that is suspended lets others onto its vnode, and does not come back
 // beside them.
 func TestSuspend_Exclusive(t *testing.T) {
