@@ -5,6 +5,7 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
@@ -20,8 +21,10 @@ func deletable(tx *state.Tx, name string) error {
 	return nil
 }
 
-// unsetResource unsets the resource at server, scheduler, queues and vnodes.
+// unsetResource unsets the resource at server, scheduler, queues and vnodes. What moms offer of one that is
+// built in, too, stays.
 func unsetResource(tx *state.Tx, name string) {
+	_, stays := resource.Lookup(name)
 	server := *tx.Server()
 	if names(server.Attrs, name) || names(server.Sched, name) || slices.Contains(server.Used, name) {
 		server.Attrs, server.Sched, server.Used = silent(server.Attrs, name), silent(server.Sched, name), withoutName(server.Used, name)
@@ -38,10 +41,13 @@ func unsetResource(tx *state.Tx, name string) {
 		_, set := v.Configured.Get(name)
 		_, told := v.Reported.Get(name)
 		_, had := v.Assigned.Get(name)
+		told = told && !stays
 		if set || told || had || names(v.Attrs, name) {
 			next := *v
-			next.Configured, next.Reported, next.Assigned = v.Configured.Unset(name), v.Reported.Unset(name), v.Assigned.Unset(name)
-			next.Attrs = silent(v.Attrs, name)
+			next.Configured, next.Assigned, next.Attrs = v.Configured.Unset(name), v.Assigned.Unset(name), silent(v.Attrs, name)
+			if !stays {
+				next.Reported = v.Reported.Unset(name)
+			}
 			tx.PutVnode(&next)
 		}
 	}

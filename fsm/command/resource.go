@@ -27,6 +27,8 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	def, known := tx.Resource(c.Name)
 	switch {
+	case c.Verb == VerbCreate && known && def.Builtin && resource.Creatable(c.Name):
+		def.Builtin = false
 	case c.Verb == VerbCreate && known:
 		return pbs.Refuse(pbs.DuplicateEntry)
 	case c.Verb == VerbCreate:
@@ -47,6 +49,9 @@ func (c *ManageResource) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next, err := c.edit(def)
 	if err != nil {
 		return err
+	}
+	if own, ok := resource.Lookup(c.Name); ok && (next.Type != own.Type || next.Flags&own.Flags != own.Flags) {
+		return pbs.Errorf(pbs.BadAttributeValue, "%s is type=%s,flag=%s", c.Name, own.Type, own.Flags)
 	}
 	if known && meaning(next) != meaning(def) && inUse(tx, c.Name) {
 		return pbs.Refuse(pbs.ResourceBusy)

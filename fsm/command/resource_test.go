@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"rampart/fsm/attr"
@@ -101,5 +103,74 @@ func TestManageResource_FlagsInUse(t *testing.T) {
 		if err := change(VerbSet, name, value); pbs.CodeOf(err) != pbs.ResourceBusy {
 			t.Errorf("%s=%s: %v", name, value, err)
 		}
+	}
+}
+
+// A site creates ngpus as guides to GPUs say, which is there already: it is the same before, meanwhile and after it is
+// deleted. What would make it another resource is refused.
+func TestManageResource_NGPUs(t *testing.T) {
+	w := newWriter(t)
+	w.must(&HostUp{Host: "h", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: resource.List{{Name: "ncpus", Value: "4"}, {Name: "ngpus", Value: "2"}}}}})
+	manage := func(verb Verb, changes ...string) error {
+		c := &ManageResource{Verb: verb, Name: "ngpus"}
+		for _, text := range changes {
+			name, value, set := strings.Cut(text, "=")
+			ch := AttrChange{Entry: attr.Entry{Name: name, Value: value}}
+			if !set {
+				ch.Op = OpUnset
+			}
+			c.Changes = append(c.Changes, ch)
+		}
+		return w.run(c)
+	}
+	shows := func(what, available string, custom int) {
+		t.Helper()
+		def, _ := w.View().Resource("ngpus")
+		vn, _ := w.View().Vnode("h")
+		n, _ := vn.Available().Get("ngpus")
+		if got := len(slices.Collect(w.View().CustomResources())); def.Type != resource.Long || !def.AtVnodes() || n != available || got != custom {
+			t.Errorf("%s: %v, %s available, %d custom resources", what, def, n, got)
+		}
+		if err := w.View().Check(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, other := range [][]string{{"type=float", "flag=hn"}, {"type=long", "flag=h"}, {"type=string"}, {"flag"}} {
+		if err := manage(VerbCreate, other...); pbs.CodeOf(err) != pbs.BadAttributeValue || err.Error() != "ngpus is type=long,flag=hn" {
+			t.Errorf("created with %v: %v", other, err)
+		}
+	}
+	if err := manage(VerbDelete); pbs.CodeOf(err) != pbs.ReadOnlyAttribute {
+		t.Errorf("deleted: %v", err)
+	}
+	for _, created := range [][]string{nil, {"type=long", "flag=nh"}} {
+		if err := manage(VerbCreate, created...); err != nil {
+			t.Fatalf("create with %v: %v", created, err)
+		}
+		if err := manage(VerbCreate, created...); pbs.CodeOf(err) != pbs.DuplicateEntry {
+			t.Errorf("created twice: %v", err)
+		}
+		for _, change := range []string{"type=long", "flag=hn", "flag=hnr"} {
+			if err := manage(VerbSet, change); err != nil {
+				t.Errorf("set %s: %v", change, err)
+			}
+		}
+		if err := manage(VerbSet, "type=size"); pbs.CodeOf(err) != pbs.BadAttributeValue {
+			t.Errorf("another type: %v", err)
+		}
+		shows("created", "2", 1)
+		w.must(&ManageVnode{Verb: VerbSet, Vnode: "h", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "ngpus", Value: "4"}}}})
+		w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "a"}, Attributes: attr.List{}.Set("Resource_List", "select", "1:ncpus=1:ngpus=3")})
+		job := pbs.NewJobID(w.View().Cluster().NextJob-1, "srv")
+		w.must(&StartJob{Job: job, ExecVnode: "(h:ncpus=1:ngpus=3)"})
+		if err := manage(VerbDelete); pbs.CodeOf(err) != pbs.ResourceBusy {
+			t.Errorf("deleted while a job has some: %v", err)
+		}
+		shows("in use", "4", 1)
+		w.must(&DeleteJob{Job: job, Force: true})
+		if err := manage(VerbDelete); err != nil {
+			t.Errorf("delete: %v", err)
+		}
+		shows("deleted", "2", 0)
 	}
 }

@@ -51,6 +51,10 @@ var builtin = [...]Def{
 	{"walltime", Time, ToMoms, true},
 }
 
+// Creatable tells whether a site may define a built-in resource as if it was its own. PBS has no ngpus, and
+// each guide to GPUs says to create it.
+func Creatable(name string) bool { return name == "ngpus" }
+
 // Builtin returns the definitions that every server has, sorted by name.
 func Builtin() []Def { return slices.Clone(builtin[:]) }
 

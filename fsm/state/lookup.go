@@ -160,13 +160,14 @@ func (t *tables) Replicas() iter.Seq[*Replica] { return t.replicas.all() }
 
 // Resource returns the definition of a resource, built in or custom.
 func (t *tables) Resource(name string) (resource.Def, bool) {
-	if d, ok := (resource.Builtins{}).Resource(name); ok {
-		return d, true
+	builtin, known := (resource.Builtins{}).Resource(name)
+	if known && !resource.Creatable(name) {
+		return builtin, true
 	}
 	if d, ok := t.resources.get(&ResourceDef{Def: resource.Def{Name: name}}); ok {
 		return d.Def, true
 	}
-	return resource.Def{}, false
+	return builtin, known
 }
 
 // CustomResources yields the resources that the site defined, by name.
