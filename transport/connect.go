@@ -21,7 +21,7 @@ func (r *Roamer) connect(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Body = body
 	for _, address := range r.config.Replicas.order(rule.At) {
-		resp, err := r.connectTo(req, address)
+		resp, err := r.connectTo(req, address, body.ReadCloser)
 		if err == nil {
 			r.judge(address, resp)
 			return resp, nil
@@ -58,8 +58,10 @@ func (b *wholeBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// connectTo is one attempt; it waits for the head of the reply only so long.
-func (r *Roamer) connectTo(req *http.Request, address string) (*http.Response, error) {
+// connectTo is one attempt; it waits for the head of the reply only so long. Afterwards the end of
+// its context closes what the body is read from: HTTP/2 looks at the context between two
+// reads of the body only, and the caller may have nothing to say for hours.
+func (r *Roamer) connectTo(req *http.Request, address string, talk io.Closer) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	t := time.AfterFunc(attemptTimeout, func() { cancel(errSilent) })
 	defer t.Stop()
@@ -77,6 +79,7 @@ func (r *Roamer) connectTo(req *http.Request, address string) (*http.Response, e
 		cancel(nil)
 		return nil, err
 	}
+	context.AfterFunc(ctx, func() { _ = talk.Close() })
 	resp.Body = &attemptBody{resp.Body, cancel}
 	return resp, nil
 }

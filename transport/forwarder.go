@@ -46,6 +46,9 @@ func NewForwarder(config ForwarderConfig) *Forwarder {
 			caller, _ := CallerFrom(pr.In.Context())
 			pr.Out.URL.Scheme, pr.Out.URL.Host = "https", "replica" // the Roamer finds one
 			pr.Out.Header.Set(HeaderUser, caller.User.Name)
+			if twoWay(pr.In.URL.Path) { // what the proxy has put around it ends no read when it is closed
+				pr.Out.Body = pr.In.Body
+			}
 		},
 		Transport:     f.roamer,
 		FlushInterval: -1,

@@ -84,6 +84,7 @@ type process struct {
 	ids     []string
 	answer  func(calls int) error
 	work    func(ctx context.Context) // done before the answer
+	talk    func(*connect.BidiStream[api.TerminalUp, api.TerminalDown]) error
 }
 
 func (w *world) start(role transport.Role, name string) *process {
@@ -182,6 +183,11 @@ func (p *process) Submit(ctx context.Context, r *connect.Request[api.SubmitReque
 		return nil, err
 	}
 	return connect.NewResponse(&api.SubmitReply{Job: "1." + string(p.id.Host())}), nil
+}
+
+// Attach implements apiconnect.BatchHandler.
+func (p *process) Attach(_ context.Context, s *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error {
+	return p.talk(s)
 }
 
 func (p *process) List(ctx context.Context, r *connect.Request[api.ListRequest], s *connect.ServerStream[api.ListReply]) error {

@@ -192,7 +192,7 @@ func (i *interaction) connect(ctx context.Context, r *remote, ready func()) erro
 	stream := i.batch.Attach(ctx)
 	defer stream.CloseResponse()
 	defer stream.CloseRequest()
-	err := r.attach(ctx, stream, ready)
+	err := r.attach(ctx, stream, ready, cancel)
 	if err == nil {
 		farewell(stream, cancel)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"sync"
+	"time"
 
 	"rampart/transport"
 	"rampart/transport/api"
@@ -95,12 +96,16 @@ func (r *remote) isOver() bool {
 }
 
 // attach connects once, until the connection or the session ends. ready is called when the
-// session was found.
-func (r *remote) attach(ctx context.Context, stream terminalStream, ready func()) error {
+// session was found, and cut if what is being said is not taken afterwards.
+func (r *remote) attach(ctx context.Context, stream terminalStream, ready, cut func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var sender sync.WaitGroup
-	defer sender.Wait()
-	defer cancel()
+	defer func() {
+		cancel()
+		late := time.AfterFunc(lastLook, cut)
+		defer late.Stop()
+		sender.Wait()
+	}()
 	r.mu.Lock()
 	seen := r.seen
 	r.mu.Unlock()

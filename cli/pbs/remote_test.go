@@ -128,7 +128,7 @@ func TestRemote_EveryByteOnce(t *testing.T) {
 				if tries > 200 {
 					left = 1 << 30
 				}
-				_ = r.attach(t.Context(), &wire{e: e, left: left}, func() {})
+				_ = r.attach(t.Context(), &wire{e: e, left: left}, func() {}, func() {})
 			}
 			if got := e.typed.String(); got != text {
 				t.Errorf("seed %d: the job read %d bytes, want %d: %q", seed, len(got), len(text), got)
@@ -204,6 +204,44 @@ func TestFarewell_StaysUntilItIsHeard(t *testing.T) {
 			time.Sleep(2 * time.Hour) // let the answer come
 		})
 	}
+}
+
+// A clogged connection takes nothing of what is typed, until it is cut.
+type clogged struct {
+	wire
+	heard chan *api.TerminalDown
+	cut   chan struct{}
+}
+
+func (c *clogged) Send(m *api.TerminalUp) error {
+	if m.GetFrame().GetKind() == api.FrameKind_FRAME_KIND_ATTACH {
+		return nil
+	}
+	<-c.cut
+	return io.ErrClosedPipe
+}
+
+func (c *clogged) Receive() (*api.TerminalDown, error) { return <-c.heard, nil }
+
+// TestRemote_EndsThoughNothingIsTaken: the end of a session that takes nothing any more is the end.
+func TestRemote_EndsThoughNothingIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRemote("1.srv", io.Discard, func() (uint16, uint16) { return 24, 80 })
+		c := &clogged{heard: make(chan *api.TerminalDown), cut: make(chan struct{})}
+		go func() {
+			c.heard <- &api.TerminalDown{}
+			c.heard <- &api.TerminalDown{Frame: &api.Frame{Kind: api.FrameKind_FRAME_KIND_TAKEN}}
+			time.Sleep(time.Second)
+			c.heard <- &api.TerminalDown{Frame: &api.Frame{Kind: api.FrameKind_FRAME_KIND_END}}
+		}()
+		begun := time.Now()
+		if err := r.attach(t.Context(), c, func() {}, func() { close(c.cut) }); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took != time.Second+lastLook {
+			t.Errorf("the terminal is given back after %v", took)
+		}
+	})
 }
 
 func TestRemote_TypesNoMoreThanIsTaken(t *testing.T) {

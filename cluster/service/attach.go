@@ -30,6 +30,7 @@ func (b *Batch) Attach(ctx context.Context, stream *TerminalStream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	session := b.Agent(string(j.LastRun().MS), address).Terminal(ctx)
+	defer session.CloseRequest() // the end of ctx alone does not reach a mom to which nothing is being said
 	first.Job, first.RunCount = string(j.ID), uint32(j.RunCount)
 	if err := session.Send(first); err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)

@@ -1,10 +1,17 @@
 package service
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
+
+	"connectrpc.com/connect"
 
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
 
@@ -43,5 +50,87 @@ func TestAttach_OnlyTheOwner(t *testing.T) {
 	}
 	if !j.NotRerunnable {
 		t.Error("an interactive job is rerunnable")
+	}
+}
+
+// A listener is a mom whose session has nothing to say, and hears when the terminal has left.
+type listener struct {
+	apiconnect.UnimplementedAgentHandler
+	left chan struct{}
+}
+
+func (l listener) Terminal(_ context.Context, s *connect.BidiStream[api.TerminalUp, api.TerminalDown]) error {
+	if _, err := s.Receive(); err != nil {
+		return err
+	}
+	if err := s.Send(&api.TerminalDown{}); err != nil {
+		return err
+	}
+	_, err := s.Receive()
+	close(l.left)
+	return err
+}
+
+// serveTalk serves calls in both directions, from whoever as names if it is there.
+func serveTalk(t *testing.T, path string, h http.Handler, as context.Context) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		if as != nil {
+			r = r.WithContext(sameCaller{r.Context(), as})
+		}
+		h.ServeHTTP(w, r)
+	})
+	s := httptest.NewUnstartedServer(mux)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// sameCaller is a request's context with the values of another.
+type sameCaller struct {
+	context.Context
+	as context.Context
+}
+
+func (c sameCaller) Value(key any) any {
+	if v := c.as.Value(key); v != nil {
+		return v
+	}
+	return c.Context.Value(key)
+}
+
+// TestAttach_TellsTheMomThatNobodyIsThere: a terminal that is gone without a word, since its
+// host has died, does not stay attached to its session, which gives up in the end.
+func TestAttach_TellsTheMomThatNobodyIsThere(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.LevelObjects})
+	b.host("hosta", "hosta")
+	l := listener{left: make(chan struct{})}
+	path, h := apiconnect.NewAgentHandler(l)
+	mom := serveTalk(t, path, h, nil)
+	b.Batch.Agent = func(string, string) apiconnect.AgentClient { return apiconnect.NewAgentClient(mom.Client(), mom.URL) }
+	id := b.mustSubmit("ann@login1", set("interactive", "True"))
+	b.do(&command.StartJob{Job: pbs.JobID(id), ExecVnode: "(hosta:ncpus=1)"})
+	path, h = apiconnect.NewBatchHandler(b.Batch)
+	replica := serveTalk(t, path, h, b.as("ann@login1"))
+	s := apiconnect.NewBatchClient(replica.Client(), replica.URL).Attach(t.Context())
+	if err := s.Send(&api.TerminalUp{Job: id}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Receive(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CloseResponse(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-l.left:
+	case <-time.After(10 * time.Second):
+		t.Error("the session takes the terminal for attached")
 	}
 }

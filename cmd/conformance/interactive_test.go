@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -124,6 +125,62 @@ func TestInteractive_TerminalGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone("2")
+}
+
+// loginHost adds a login host to a cluster, and returns the cluster as it is seen from there.
+func loginHost(t *testing.T, c *devrun.Cluster) *devrun.Cluster {
+	t.Helper()
+	all, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := all[0].Address[:strings.LastIndex(all[0].Address, ".")]
+	token := succeed(t, c, "token", "create", "--role", "submit", "--host", "login")
+	succeed(t, c, "mom", "join", "--home", c.Home("login"), "--host", "login", "--token", strings.TrimSpace(token),
+		"--replica", all[0].Address, "--listen", net+".150:15002")
+	daemon := c.Command(t.Context(), "rampart", "mom", "--home", c.Home("login"))
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = daemon.Process.Kill()
+		_ = daemon.Wait()
+	})
+	login := through(c, "login")
+	waitFor(t, patience, "the login host to answer", func() error {
+		_, err := login.Output(t.Context(), "qstat")
+		return err
+	})
+	return login
+}
+
+// TestInteractive_AtALoginHost: a session at a host that is neither a replica nor has vnodes ends when its
+// shell does, one after the other; a terminal that is gone without a word ends its job.
+func TestInteractive_AtALoginHost(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "--mom", "borg")
+	login := loginHost(t, c)
+	for n := range 3 {
+		p := sitDown(t, login.Command(t.Context(), "qsub", "-I", "-S", "/bin/sh"))
+		p.types("", fmt.Sprintf("qsub: job %d.srv ready", n))
+		p.types("exit\n", fmt.Sprintf("qsub: job %d.srv completed", n))
+		ended := make(chan error, 1)
+		go func() { ended <- p.cmd.Wait() }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("qsub -I ends with %v", err)
+			}
+		case <-time.After(patience):
+			t.Fatal("qsub -I does not end with its session")
+		}
+	}
+	p := sitDown(t, login.Command(t.Context(), "qsub", "-I", "-S", "/bin/sh"))
+	p.types("", "qsub: job 3.srv ready")
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, 3*patience, "the job of a dead terminal to end", jobGone(t, c, "3"))
 }
 
 // TestMail_SurvivesKilledLeader: none of the mails of jobs that end while the leader dies is
