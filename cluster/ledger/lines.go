@@ -127,7 +127,7 @@ func jobLines(e state.Event) []line {
 			say(pbs.LogDebug2, "enqueuing into "+string(j.Queue)+", state "+j.State.Letter()+" hop 1"),
 			say(pbs.LogJob, "Job moved to "+string(j.Queue)+movedBy(e)),
 		}
-	case state.JobRefused:
+	case state.JobRefused, state.JobNoted:
 		return []line{say(pbs.LogJob, e.Text)}
 	case state.JobDequeued:
 		return []line{say(pbs.LogDebug2, "dequeuing from "+string(j.Queue)+", state "+j.State.Letter())}

@@ -192,3 +192,26 @@ func TestPreempt_Several(t *testing.T) {
 		t.Errorf("it is %s", got)
 	}
 }
+
+// The log names who is not preempted since nobody would be over a soft limit any more without it.
+func TestPreempt_LogsEscalation(t *testing.T) {
+	b := newBench(t)
+	b.raise()
+	b.host("hosta", "hosta:ncpus=2,mem=2gb")
+	b.limit("max_run_soft=[u:ann=1]")
+	b.scheduler("preemptive_sched=True", "preempt_prio=express_queue, normal_jobs, server_softlimits")
+	b.submitAs("ann", "users", "select=1:ncpus=1")
+	b.submitAs("ann", "users", "select=1:ncpus=1")
+	b.run()
+	b.submitAs("bob", "users", "select=1:ncpus=2")
+	var told []string
+	p := b.plan()
+	for _, l := range p.Lines {
+		if l.Text == "Preempting job will escalate its priority" {
+			told = append(told, string(l.Job))
+		}
+	}
+	if got := strings.Join(told, " "); len(p.Preempts) > 0 || got != "0.srv" && got != "1.srv" {
+		t.Errorf("%v are preempted, told of %q", p.Preempts, got)
+	}
+}

@@ -28,6 +28,7 @@ func (c *cycle) catch(j *state.Job, a attempt, method int, must []*victim) (quar
 			return quarry{}, false
 		}
 		c.prey.astray[v] = true
+		c.log(pbs.LogDebug, v.job.ID, "Preempting job will escalate its priority")
 	}
 	return quarry{}, false
 }

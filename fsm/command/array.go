@@ -84,7 +84,11 @@ func subjobStarted(tx *state.Tx, m Meta, sub *state.Job, comment string) error {
 	if len(a.Queued) == 0 {
 		next.DropEstimate()
 	}
+	when, _, _ := strings.Cut(strings.TrimPrefix(comment, "Job run at "), " on ")
 	if a.Begun {
+		if next.Comment == "" {
+			next.Comment = begunComment + when
+		}
 		tx.PutJob(&next)
 		return nil
 	}
@@ -92,7 +96,6 @@ func subjobStarted(tx *state.Tx, m Meta, sub *state.Job, comment string) error {
 		return err
 	}
 	a.Begun = true
-	when, _, _ := strings.Cut(strings.TrimPrefix(comment, "Job run at "), " on ")
 	next.Substate, next.Started, next.Comment = pbs.SubBegun, m.At, begunComment+when
 	tx.PutJob(&next)
 	followSet(tx, &next)
@@ -151,6 +154,9 @@ func subjobReturned(tx *state.Tx, m Meta, sub *state.Job) {
 		return
 	}
 	next.Comment = sub.Comment
+	if next.Comment == tooOften {
+		next.Comment = arrayTooOften
+	}
 	tx.PutJob(&next)
 	followParent(tx, next.ID, false)
 }
@@ -172,7 +178,9 @@ func endArray(tx *state.Tx, id pbs.JobID, forget bool) error {
 	next.Ended = tx.Now()
 	next.Substate = finishedSubstate(&next)
 	if next.Array.Begun {
-		next.Comment += finishedWords(&next)
+		if next.Comment != "" {
+			next.Comment += finishedWords(&next)
+		}
 		tx.Emit(state.Event{Kind: state.JobEnded, Job: &next})
 	} else {
 		tx.Emit(state.Event{Kind: state.JobDequeued, Job: &next})

@@ -71,14 +71,19 @@ func linkOne(tx *state.Tx, j *state.Job, kind state.DependKind, id pbs.JobID) (*
 	switch {
 	case kind == state.DependRunOne:
 		return linkRunOne(tx, j, other)
+	case !kind.Waits() && other.State == pbs.Finished:
+		return unsatisfied(tx, j, id), nil
 	case !kind.Waits():
 		return nil, linkBefore(tx, j, kind, other)
 	}
 	switch verdict(kind, other) {
 	case comeTrue:
+		if other.State == pbs.Finished {
+			note(tx, j, string(id)+" Job has finished, dependency satisfied")
+		}
 		return nil, nil
 	case neverTrue:
-		return &lost{dependencyLost(id)}, nil
+		return unsatisfied(tx, j, id), nil
 	}
 	next := *other
 	next.Depend(kind.Mirror(), j.ID)
@@ -87,11 +92,23 @@ func linkOne(tx *state.Tx, j *state.Job, kind state.DependKind, id pbs.JobID) (*
 	return nil, nil
 }
 
+// unsatisfied notes that a job waits for something that can no longer come true.
+func unsatisfied(tx *state.Tx, j *state.Job, id pbs.JobID) *lost {
+	note(tx, j, string(id)+" Finished job did not satisfy dependency")
+	return &lost{dependencyLost(id)}
+}
+
+// note has the server's log tell something of a job.
+func note(tx *state.Tx, j *state.Job, text string) {
+	of := *j
+	tx.Emit(state.Event{Kind: state.JobNoted, Job: &of, Text: text})
+}
+
 // linkBefore makes another job wait for this one. The other must have been waiting for
 // such with on:N, and be of the same owner.
 func linkBefore(tx *state.Tx, j *state.Job, kind state.DependKind, other *state.Job) error {
 	next := *other
-	if other.State == pbs.Finished || other.Owner.Name != j.Owner.Name || !next.CountDown() {
+	if other.Owner.Name != j.Owner.Name || !next.CountDown() {
 		return pbs.Attribute(pbs.BadAttributeValue, "depend")
 	}
 	next.Depend(kind.Mirror(), j.ID)

@@ -140,3 +140,28 @@ func TestDepend_SingletonAmongMany(t *testing.T) {
 		t.Errorf("with 100 it takes %d bytes, with 5000 %d", few, many)
 	}
 }
+
+// The log tells how a dependency on a job of the history was judged.
+func TestDepend_LogsVerdicts(t *testing.T) {
+	s := newSet(t)
+	s.must(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "job_history_enable", Value: "True"}}}})
+	s.ok(s.submit(""))
+	s.ok(s.start("0"))
+	s.begins("0")
+	s.ends("0", JobEnded{})
+	for kind, want := range map[string]bool{
+		"after": true, "afterok": true, "afterany": true,
+		"afternotok": false, "before": false, "beforeok": false, "beforenotok": false, "beforeany": false, "runone": false,
+	} {
+		id := string(pbs.NewJobID(s.View().Cluster().NextJob, "srv"))
+		told := s.tells(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List{}.Set("depend", "", kind+":0")})
+		yes := []string{id + " 0.srv Job has finished, dependency satisfied"}
+		no := []string{id + " 0.srv Finished job did not satisfy dependency", id + " Job deleted as result of dependency on job 0.srv"}
+		if want && !slices.Equal(told, yes) || !want && !slices.Equal(told, no) {
+			t.Errorf("%s: %q", kind, told)
+		}
+		if j, ok := s.View().Job(pbs.JobID(id)); !ok || (j.State == pbs.Queued) != want || (j.State == pbs.Finished) == want {
+			t.Errorf("%s: the job is %v", kind, j.State)
+		}
+	}
+}

@@ -124,6 +124,21 @@ func notPreempted(tx *state.Tx, id pbs.JobID, run pbs.RunCount, method string) {
 	mark.Method = ""
 	next.EditRun().Preemption = &mark
 	tx.PutJob(&next)
+	if !another(tx, &next) {
+		note(tx, &next, "Job failed to be preempted")
+	}
+}
+
+// another tells whether preempt_order names a method by which the run has not failed to be preempted yet.
+func another(tx *state.Tx, j *state.Job) bool {
+	for _, word := range strings.Fields(tx.Server().SchedGet("preempt_order")) {
+		for _, method := range strings.Split(word, "") {
+			if !strings.Contains(j.Run.Preemption.Failed, method) && Preemptable(j, method) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // goesOn returns what is left of a preemption when the run goes on: for whom it was suspended for nothing; nil:

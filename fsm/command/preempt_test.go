@@ -1,8 +1,10 @@
 package command
 
 import (
+	"slices"
 	"testing"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -163,5 +165,20 @@ func TestPreempt_Refused(t *testing.T) {
 	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=4)"})
 	if j, _ = w.View().Job(id); j.Run.Preemption != nil || j.Ousted != nil {
 		t.Error("it is preempted while it runs")
+	}
+}
+
+// The log tells of a job which none of the methods could preempt.
+func TestPreempt_LogsFailure(t *testing.T) {
+	for rerunnable, want := range map[string][]string{"True": nil, "False": {"0.srv Job failed to be preempted"}} {
+		w := newSuspending(t, "")
+		w.must(&ManageSched{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "preempt_order", Value: "SR"}}}})
+		id := w.started("1:ncpus=4", "(h:ncpus=4)")
+		w.must(&AlterJob{Job: id, Changes: []AttrChange{{Entry: attr.Entry{Name: "Rerunable", Value: rerunnable}}}})
+		w.must(&PreemptJob{Job: id, RunCount: 1, Method: PreemptSuspend, For: w.waits()})
+		h, _ := w.View().Host("h")
+		if told := w.tells(&OrderConfirmed{Host: "h", Order: h.NextOrder, Refusal: pbs.Refuse(pbs.SystemError)}); !slices.Equal(told, want) {
+			t.Errorf("Rerunable=%s: %q, want %q", rerunnable, told, want)
+		}
 	}
 }

@@ -29,6 +29,9 @@ func (c *ReleaseJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if next.Array != nil {
 			a := next.EditArray()
 			a.Fruitless, a.FruitlessAt = 0, 0
+			if next.Comment == arrayTooOften {
+				next.Comment = "" // the next start says that it goes on
+			}
 		}
 	}
 	tx.PutJob(&next)

@@ -17,7 +17,7 @@ func linkRunOne(tx *state.Tx, j, other *state.Job) (*lost, error) {
 	case other.Owner.Name != j.Owner.Name:
 		return nil, pbs.Attribute(pbs.BadAttributeValue, "depend")
 	case other.State == pbs.Finished:
-		return &lost{dependencyLost(other.ID)}, nil
+		return unsatisfied(tx, j, other.ID), nil
 	case slices.Contains(j.RunOne(), other.ID):
 		return nil, nil
 	}

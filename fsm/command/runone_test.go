@@ -9,7 +9,6 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
-	"rampart/fsm/state"
 )
 
 // A set is a writer whose jobs are 0, 1, 2... at the host a.
@@ -188,16 +187,7 @@ func TestRunOne_Deleted(t *testing.T) {
 	s.ok(s.submit("afterok:1"))
 	s.ok(s.start("0"))
 	s.begins("0")
-	s.index++
-	end := JobEnded{Source: s.source(), Job: "0.srv", RunCount: 1}
-	_, events := Run(s.Store, s.index, 1, Entry{Time: pbs.Time(s.index), Proposals: []Proposal{{Commands: []Command{&end}}}})
-	s.Publish()
-	var told []string
-	for _, e := range events {
-		if e.Kind == state.JobAborted {
-			told = append(told, string(e.Job.ID)+" "+e.Text)
-		}
-	}
+	told := s.tells(&JobEnded{Source: s.source(), Job: "0.srv", RunCount: 1})
 	want := []string{"1.srv Job deleted as result of dependency on job 0.srv", "2.srv Job deleted as result of dependency on job 1.srv"}
 	if !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)

@@ -59,8 +59,20 @@ func TestFailedRuns_RunCount(t *testing.T) {
 		if j := fail("0[1].srv"); j.Holds != pbs.HoldSystem || j.Comment != words {
 			t.Errorf("subjob: %s, %q", j.Holds, j.Comment)
 		}
-		if j, _ := w.View().Job("0[].srv"); j.Holds != pbs.HoldSystem {
-			t.Errorf("array: %s, %q", j.Holds, j.Comment)
+		array := func() *state.Job {
+			j, _ := w.View().Job("0[].srv")
+			return j
+		}
+		if j := array(); j.State != pbs.Held || j.Holds != pbs.HoldSystem || j.Comment != "Job Array Held, too many failed attempts to run subjob" {
+			t.Errorf("array: %s, %s, %q", j.State, j.Holds, j.Comment)
+		}
+		w.must(&ReleaseJob{Job: "0[].srv", Holds: pbs.HoldSystem})
+		if j := array(); j.State != pbs.Begun || j.Comment != "" {
+			t.Errorf("released array: %s, %q", j.State, j.Comment)
+		}
+		w.must(&StartJob{Job: "0[1].srv", ExecVnode: "(a:ncpus=1)", Comment: "Job run at noon on (a:ncpus=1)"})
+		if j := array(); j.State != pbs.Begun || j.Comment != "Job Array Began at noon" {
+			t.Errorf("array that goes on: %s, %q", j.State, j.Comment)
 		}
 	})
 }

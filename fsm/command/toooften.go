@@ -10,17 +10,22 @@ import (
 // to nothing after which it is.
 const maxFailedRuns = 20
 
+// The comments of a job that has failed too often, and of the array of one.
+const (
+	tooOften      = "job held, too many failed attempts to run"
+	arrayTooOften = "Job Array Held, too many failed attempts to run subjob"
+)
+
 // holdTooOften holds a job that goes back to its queue when that has happened too often.
 func holdTooOften(tx *state.Tx, j *state.Job, why string) {
-	const words = "job held, too many failed attempts to run"
 	switch {
 	case j.FailedRuns == 0:
 	case tx.Cluster().FeatureLevel >= LevelObjects:
 		if j.Runs() > maxFailedRuns {
-			j.Holds, j.Comment = j.Holds|pbs.HoldSystem, words
+			j.Holds, j.Comment = j.Holds|pbs.HoldSystem, tooOften
 		}
 	case j.FailedRuns >= maxFailedRuns:
-		j.Holds, j.Comment = j.Holds|pbs.HoldSystem, words
+		j.Holds, j.Comment = j.Holds|pbs.HoldSystem, tooOften
 		if why != "" {
 			j.Comment += ": " + why
 		}

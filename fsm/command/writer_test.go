@@ -22,6 +22,23 @@ func newWriter(t testing.TB) *writer {
 	return w
 }
 
+// tells returns what the server's log tells of jobs by a command that takes effect: "ID TEXT".
+func (w *writer) tells(c Command) (told []string) {
+	w.t.Helper()
+	w.index++
+	out, events := Run(w.Store, w.index, 1, Entry{Time: w.at + pbs.Time(w.index), Proposals: []Proposal{{Commands: []Command{c}}}})
+	w.Publish()
+	if err := out[0].Err(); err != nil {
+		w.t.Fatalf("%T: %v", c, err)
+	}
+	for _, e := range events {
+		if e.Kind == state.JobNoted || e.Kind == state.JobAborted {
+			told = append(told, string(e.Job.ID)+" "+e.Text)
+		}
+	}
+	return told
+}
+
 // run returns why the command was refused, if it was.
 func (w *writer) run(c Command) error {
 	w.index++

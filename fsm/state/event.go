@@ -53,6 +53,7 @@ const (
 	VnodeLeft                             // log only: Object is the host, Text says which vnode lost a job, or how many cpus
 	JobRefused                            // log only: Text is why the server could not do what the job wanted
 	CheckpointMade                        // log only
+	JobNoted                              // log only: Text is what the server found out about the job
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on
