@@ -117,6 +117,7 @@ var methods = map[string]Rule{
 	apiconnect.TrustListCertificatesProcedure:  {ForPeople, AtLeader},
 	apiconnect.TrustRevokeCertificateProcedure: {ForPeople, AtLeader},
 	apiconnect.TrustForgetAccountProcedure:     {ForPeople, AtLeader},
+	apiconnect.TrustRecallAccountProcedure:     {ForDaemons, AtHere}, // when the directory hangs, so may the leader
 	apiconnect.TrustPresentProcedure:           {ForReplicas, AtLeader},
 	apiconnect.TrustNewsProcedure:              {ForDaemons, AtLeader},
 	apiconnect.TrustTurnGossipKeyProcedure:     {ForPeople, AtLeader},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -63,12 +64,56 @@ func (c *Config) known(ctx context.Context, v *state.View, u pbs.User) error {
 	return err
 }
 
-// ForgetAccount has every replica ask the directory anew for somebody.
+// ForgetAccount has every daemon ask the directory anew for somebody.
 func (s *Trust) ForgetAccount(ctx context.Context, r *connect.Request[api.ForgetAccountRequest]) (*connect.Response[api.ForgetAccountReply], error) {
 	err := s.manage(ctx, r, func(*state.View) ([]command.Command, error) {
 		return []command.Command{&command.ForgetAccount{Name: r.Msg.GetUser()}}, nil
 	})
 	return reply(&api.ForgetAccountReply{}, err)
+}
+
+// RecallAccount tells a daemon what is on record of somebody.
+func (s *Trust) RecallAccount(ctx context.Context, r *connect.Request[api.RecallAccountRequest]) (*connect.Response[api.RecallAccountReply], error) {
+	v, err := s.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.RecallAccountReply{Owner: v.OwnsJobs(r.Msg.GetUser())}
+	if a, ok := v.Recall(r.Msg.GetUser()); ok {
+		out.Account, out.Told, out.Owner = recorded(v, a.Name), int64(a.Told), v.OwnsJobs(a.Name)
+	}
+	return connect.NewResponse(out), nil
+}
+
+// forgottenLife is how long daemons are told of somebody who was forgotten: nobody keeps for longer
+// what he was told before.
+const forgottenLife = 31 * 24 * time.Hour
+
+// forgottenFor is how long a list of those who are forgotten is told before it is made anew: every daemon
+// asks for it all the time.
+const forgottenFor = time.Second
+
+// forgotten keeps the list.
+type forgotten struct {
+	mu   sync.Mutex
+	made time.Time
+	list []*api.ForgottenAccount
+}
+
+func (f *forgotten) in(v *state.View) []*api.ForgottenAccount {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if !f.made.IsZero() && now.Sub(f.made) < forgottenFor {
+		return f.list
+	}
+	f.made, f.list = now, nil
+	for a := range v.Accounts() {
+		if a.Forgotten > pbs.Time(now.Add(-forgottenLife).UnixNano()) {
+			f.list = append(f.list, &api.ForgottenAccount{User: a.Name, At: int64(a.Forgotten)})
+		}
+	}
+	return f.list
 }
 
 // recorded returns what moms are told of somebody, for when their own directory does not answer.

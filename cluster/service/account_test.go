@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -62,4 +63,56 @@ func TestForgetAccount(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Daemons are told what is on record of owners of jobs, by name and by number, and who is to be forgotten.
+func TestRecallAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := trustBench(t)
+		job := b.mustSubmit("ann@login1")
+		recall := func(key string) *api.RecallAccountReply {
+			t.Helper()
+			r, err := b.Trust.RecallAccount(b.asMom("hosta"), request(&api.RecallAccountRequest{User: key}, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Msg
+		}
+		for _, key := range []string{"ann", "1000"} {
+			if r := recall(key); r.GetAccount().GetName() != "ann" || r.GetAccount().GetUid() != 1000 || !r.GetOwner() || r.GetTold() == 0 {
+				t.Errorf("%s: %v", key, r)
+			}
+		}
+		for _, key := range []string{"bob", "1", ""} {
+			if r := recall(key); r.GetAccount() != nil || r.GetOwner() {
+				t.Errorf("%s: %v", key, r)
+			}
+		}
+		told := func() []*api.ForgottenAccount {
+			t.Helper()
+			r, err := b.Trust.News(b.asMom("hosta"), request(&api.NewsRequest{}, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Msg.GetForgotten()
+		}
+		if all := told(); len(all) != 0 {
+			t.Errorf("forgotten: %v", all)
+		}
+		time.Sleep(time.Second)
+		at := time.Now().UnixNano()
+		if _, err := b.Trust.ForgetAccount(b.boss(), request(&api.ForgetAccountRequest{User: "ann"}, "")); err != nil {
+			t.Fatal(err)
+		}
+		if all := told(); len(all) != 1 || all[0].GetUser() != "ann" || all[0].GetAt() != at {
+			t.Errorf("forgotten: %v, want ann at %d", all, at)
+		}
+		if r := recall("ann"); r.GetAccount() != nil || !r.GetOwner() {
+			t.Errorf("ann of job %s, who is forgotten: %v", job, r)
+		}
+		time.Sleep(32 * 24 * time.Hour)
+		if all := told(); len(all) != 0 {
+			t.Errorf("forgotten for a month: %v", all)
+		}
+	})
 }

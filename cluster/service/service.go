@@ -134,7 +134,7 @@ type Services struct {
 // New returns the services.
 func New(c Config) Services {
 	c.requests, c.deadlines, c.turns = newRequests(), &deadlines{held: map[pbs.HostName]int64{}}, newTurns()
-	return Services{Batch: &Batch{c}, Blobs: &Blobs{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Staging: &Staging{c}, Trust: &Trust{c}}
+	return Services{Batch: &Batch{c}, Blobs: &Blobs{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Staging: &Staging{c}, Trust: &Trust{Config: c}}
 }
 
 var (

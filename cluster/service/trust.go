@@ -23,7 +23,10 @@ import (
 )
 
 // Trust is who belongs to the cluster, and by which keys.
-type Trust struct{ Config }
+type Trust struct {
+	Config
+	forgotten forgotten
+}
 
 // manage carries out a change of a manager's, unless some replica does not know it yet.
 func (t *Trust) manage(ctx context.Context, r connect.AnyRequest, prepare func(v *state.View) ([]command.Command, error)) error {
@@ -252,7 +255,7 @@ func (t *Trust) News(ctx context.Context, r *connect.Request[api.NewsRequest]) (
 	if err != nil {
 		return nil, err
 	}
-	out := &api.NewsReply{Replicas: replicasOf(v), Roots: v.Cluster().Roots, Signer: signerFor(v, caller.Role)}
+	out := &api.NewsReply{Replicas: replicasOf(v), Roots: v.Cluster().Roots, Signer: signerFor(v, caller.Role), Forgotten: t.forgotten.in(v)}
 	if caller.Role != transport.RoleSubmit {
 		out.GossipGeneration, out.GossipKeys = v.Cluster().GossipGeneration, v.Cluster().GossipKeys
 	}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,12 +45,13 @@ func TestDirectory_Hangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Stop()
-	as := func(uid uint32, name string, args ...string) (string, error) {
+	asAt := func(c *devrun.Cluster, uid uint32, name string, args ...string) (string, error) {
 		cmd := c.Command(context.WithoutCancel(t.Context()), name, args...)
 		cmd.Dir, cmd.SysProcAttr = "/tmp", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 		out, err := cmd.CombinedOutput()
 		return strings.TrimSpace(string(out)), err
 	}
+	as := func(uid uint32, name string, args ...string) (string, error) { return asAt(c, uid, name, args...) }
 	out := filepath.Join("/tmp", filepath.Base(scratch)+".out")
 	defer os.Remove(out)
 	job, err := as(61234, "qsub", "-h", "-j", "oe", "-o", out, "--", "/usr/bin/id", "-u")
@@ -88,6 +90,13 @@ func TestDirectory_Hangs(t *testing.T) {
 	if text, _ := os.ReadFile(out); string(text) != "61234\n" {
 		t.Errorf("the job ran as %q", text)
 	}
+	login := loginHost(t, c) // its daemon has never asked for anybody
+	if said, err := asAt(login, 61234, "qstat"); err != nil {
+		t.Errorf("qstat of an owner of jobs at a login host: %s, %v", said, err)
+	}
+	if said, err := asAt(login, 61299, "qstat"); err == nil || !strings.Contains(said, "the directory of users does not answer") {
+		t.Errorf("qstat of a stranger at a login host: %s, %v", said, err)
+	}
 	if _, err := c.Output(t.Context(), "rampart", "account", "forget", "dirann"); err != nil {
 		t.Fatal(err)
 	}
@@ -97,4 +106,10 @@ func TestDirectory_Hangs(t *testing.T) {
 	if _, err := c.Output(t.Context(), "qstat"); err != nil {
 		t.Errorf("qstat of root: %v", err)
 	}
+	waitFor(t, patience, "the daemon of the login host to forget", func() error {
+		if said, err := asAt(login, 61234, "qstat"); err == nil || !strings.Contains(said, "look up user 61234") {
+			return fmt.Errorf("%s, %w", said, err)
+		}
+		return nil
+	})
 }

@@ -3,6 +3,7 @@ package state
 import (
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -28,6 +29,25 @@ type Account struct {
 
 // Account returns the record of somebody.
 func (t *tables) Account(name string) (*Account, bool) { return t.accounts.get(&Account{Name: name}) }
+
+// Recall returns what the directory has said of somebody who is named, or has a uid in decimal.
+// What was forgotten, or is of no use, is not there.
+func (t *tables) Recall(key string) (*Account, bool) {
+	a, ok := t.Account(key)
+	if uid, err := strconv.ParseUint(key, 10, 32); err == nil {
+		a, ok = nil, false
+		for other := range t.Accounts() {
+			if other.Told != 0 && other.UID == uint32(uid) {
+				a, ok = other, true
+				break
+			}
+		}
+	}
+	if !ok || a.Told == 0 || len(a.Groups) == 0 {
+		return nil, false
+	}
+	return a, true
+}
 
 // Accounts yields the records by name.
 func (t *tables) Accounts() iter.Seq[*Account] { return t.accounts.all() }

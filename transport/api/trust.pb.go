@@ -70,7 +70,7 @@ func (x TurnCARequest_Way) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TurnCARequest_Way.Descriptor instead.
 func (TurnCARequest_Way) EnumDescriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{18, 0}
+	return file_trust_proto_rawDescGZIP(), []int{21, 0}
 }
 
 type ForgetAccountRequest struct {
@@ -153,6 +153,110 @@ func (*ForgetAccountReply) Descriptor() ([]byte, []int) {
 	return file_trust_proto_rawDescGZIP(), []int{1}
 }
 
+type RecallAccountRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"` // a name, or a uid in decimal
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecallAccountRequest) Reset() {
+	*x = RecallAccountRequest{}
+	mi := &file_trust_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecallAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecallAccountRequest) ProtoMessage() {}
+
+func (x *RecallAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecallAccountRequest.ProtoReflect.Descriptor instead.
+func (*RecallAccountRequest) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RecallAccountRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+type RecallAccountReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Account       *Account               `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"` // none: nothing that counts is on record
+	Told          int64                  `protobuf:"varint,2,opt,name=told,proto3" json:"told,omitempty"`      // when the directory said so, nanoseconds since the epoch
+	Owner         bool                   `protobuf:"varint,3,opt,name=owner,proto3" json:"owner,omitempty"`    // somebody of that name has jobs that are not over
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecallAccountReply) Reset() {
+	*x = RecallAccountReply{}
+	mi := &file_trust_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecallAccountReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecallAccountReply) ProtoMessage() {}
+
+func (x *RecallAccountReply) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecallAccountReply.ProtoReflect.Descriptor instead.
+func (*RecallAccountReply) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RecallAccountReply) GetAccount() *Account {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
+func (x *RecallAccountReply) GetTold() int64 {
+	if x != nil {
+		return x.Told
+	}
+	return 0
+}
+
+func (x *RecallAccountReply) GetOwner() bool {
+	if x != nil {
+		return x.Owner
+	}
+	return false
+}
+
 type ListTokensRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -161,7 +265,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_trust_proto_msgTypes[2]
+	mi := &file_trust_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -173,7 +277,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[2]
+	mi := &file_trust_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -186,7 +290,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{2}
+	return file_trust_proto_rawDescGZIP(), []int{4}
 }
 
 type ListTokensReply struct {
@@ -198,7 +302,7 @@ type ListTokensReply struct {
 
 func (x *ListTokensReply) Reset() {
 	*x = ListTokensReply{}
-	mi := &file_trust_proto_msgTypes[3]
+	mi := &file_trust_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -210,7 +314,7 @@ func (x *ListTokensReply) String() string {
 func (*ListTokensReply) ProtoMessage() {}
 
 func (x *ListTokensReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[3]
+	mi := &file_trust_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -223,7 +327,7 @@ func (x *ListTokensReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensReply.ProtoReflect.Descriptor instead.
 func (*ListTokensReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{3}
+	return file_trust_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListTokensReply) GetTokens() []*TokenInfo {
@@ -249,7 +353,7 @@ type TokenInfo struct {
 
 func (x *TokenInfo) Reset() {
 	*x = TokenInfo{}
-	mi := &file_trust_proto_msgTypes[4]
+	mi := &file_trust_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -261,7 +365,7 @@ func (x *TokenInfo) String() string {
 func (*TokenInfo) ProtoMessage() {}
 
 func (x *TokenInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[4]
+	mi := &file_trust_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -274,7 +378,7 @@ func (x *TokenInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenInfo.ProtoReflect.Descriptor instead.
 func (*TokenInfo) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{4}
+	return file_trust_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TokenInfo) GetId() string {
@@ -342,7 +446,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_trust_proto_msgTypes[5]
+	mi := &file_trust_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -354,7 +458,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[5]
+	mi := &file_trust_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -367,7 +471,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{5}
+	return file_trust_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RevokeTokenRequest) GetToken() string {
@@ -386,7 +490,7 @@ type RevokeTokenReply struct {
 
 func (x *RevokeTokenReply) Reset() {
 	*x = RevokeTokenReply{}
-	mi := &file_trust_proto_msgTypes[6]
+	mi := &file_trust_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -398,7 +502,7 @@ func (x *RevokeTokenReply) String() string {
 func (*RevokeTokenReply) ProtoMessage() {}
 
 func (x *RevokeTokenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[6]
+	mi := &file_trust_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -411,7 +515,7 @@ func (x *RevokeTokenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenReply.ProtoReflect.Descriptor instead.
 func (*RevokeTokenReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{6}
+	return file_trust_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RevokeTokenReply) GetId() string {
@@ -429,7 +533,7 @@ type ListCertificatesRequest struct {
 
 func (x *ListCertificatesRequest) Reset() {
 	*x = ListCertificatesRequest{}
-	mi := &file_trust_proto_msgTypes[7]
+	mi := &file_trust_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -441,7 +545,7 @@ func (x *ListCertificatesRequest) String() string {
 func (*ListCertificatesRequest) ProtoMessage() {}
 
 func (x *ListCertificatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[7]
+	mi := &file_trust_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -454,7 +558,7 @@ func (x *ListCertificatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCertificatesRequest.ProtoReflect.Descriptor instead.
 func (*ListCertificatesRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{7}
+	return file_trust_proto_rawDescGZIP(), []int{9}
 }
 
 type ListCertificatesReply struct {
@@ -466,7 +570,7 @@ type ListCertificatesReply struct {
 
 func (x *ListCertificatesReply) Reset() {
 	*x = ListCertificatesReply{}
-	mi := &file_trust_proto_msgTypes[8]
+	mi := &file_trust_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -478,7 +582,7 @@ func (x *ListCertificatesReply) String() string {
 func (*ListCertificatesReply) ProtoMessage() {}
 
 func (x *ListCertificatesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[8]
+	mi := &file_trust_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -491,7 +595,7 @@ func (x *ListCertificatesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCertificatesReply.ProtoReflect.Descriptor instead.
 func (*ListCertificatesReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{8}
+	return file_trust_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListCertificatesReply) GetCertificates() []*CertificateInfo {
@@ -517,7 +621,7 @@ type CertificateInfo struct {
 
 func (x *CertificateInfo) Reset() {
 	*x = CertificateInfo{}
-	mi := &file_trust_proto_msgTypes[9]
+	mi := &file_trust_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +633,7 @@ func (x *CertificateInfo) String() string {
 func (*CertificateInfo) ProtoMessage() {}
 
 func (x *CertificateInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[9]
+	mi := &file_trust_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +646,7 @@ func (x *CertificateInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertificateInfo.ProtoReflect.Descriptor instead.
 func (*CertificateInfo) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{9}
+	return file_trust_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CertificateInfo) GetHost() string {
@@ -611,7 +715,7 @@ type RevokeCertificateRequest struct {
 
 func (x *RevokeCertificateRequest) Reset() {
 	*x = RevokeCertificateRequest{}
-	mi := &file_trust_proto_msgTypes[10]
+	mi := &file_trust_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -623,7 +727,7 @@ func (x *RevokeCertificateRequest) String() string {
 func (*RevokeCertificateRequest) ProtoMessage() {}
 
 func (x *RevokeCertificateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[10]
+	mi := &file_trust_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -636,7 +740,7 @@ func (x *RevokeCertificateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeCertificateRequest.ProtoReflect.Descriptor instead.
 func (*RevokeCertificateRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{10}
+	return file_trust_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RevokeCertificateRequest) GetHost() string {
@@ -665,7 +769,7 @@ type RevokeCertificateReply struct {
 
 func (x *RevokeCertificateReply) Reset() {
 	*x = RevokeCertificateReply{}
-	mi := &file_trust_proto_msgTypes[11]
+	mi := &file_trust_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -677,7 +781,7 @@ func (x *RevokeCertificateReply) String() string {
 func (*RevokeCertificateReply) ProtoMessage() {}
 
 func (x *RevokeCertificateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[11]
+	mi := &file_trust_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -690,7 +794,7 @@ func (x *RevokeCertificateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeCertificateReply.ProtoReflect.Descriptor instead.
 func (*RevokeCertificateReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{11}
+	return file_trust_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RevokeCertificateReply) GetRole() string {
@@ -733,7 +837,7 @@ type PresentRequest struct {
 
 func (x *PresentRequest) Reset() {
 	*x = PresentRequest{}
-	mi := &file_trust_proto_msgTypes[12]
+	mi := &file_trust_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +849,7 @@ func (x *PresentRequest) String() string {
 func (*PresentRequest) ProtoMessage() {}
 
 func (x *PresentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[12]
+	mi := &file_trust_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +862,7 @@ func (x *PresentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PresentRequest.ProtoReflect.Descriptor instead.
 func (*PresentRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{12}
+	return file_trust_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PresentRequest) GetExpires() int64 {
@@ -797,7 +901,7 @@ type PresentReply struct {
 
 func (x *PresentReply) Reset() {
 	*x = PresentReply{}
-	mi := &file_trust_proto_msgTypes[13]
+	mi := &file_trust_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +913,7 @@ func (x *PresentReply) String() string {
 func (*PresentReply) ProtoMessage() {}
 
 func (x *PresentReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[13]
+	mi := &file_trust_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +926,7 @@ func (x *PresentReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PresentReply.ProtoReflect.Descriptor instead.
 func (*PresentReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{13}
+	return file_trust_proto_rawDescGZIP(), []int{15}
 }
 
 type NewsRequest struct {
@@ -834,7 +938,7 @@ type NewsRequest struct {
 
 func (x *NewsRequest) Reset() {
 	*x = NewsRequest{}
-	mi := &file_trust_proto_msgTypes[14]
+	mi := &file_trust_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +950,7 @@ func (x *NewsRequest) String() string {
 func (*NewsRequest) ProtoMessage() {}
 
 func (x *NewsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[14]
+	mi := &file_trust_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +963,7 @@ func (x *NewsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsRequest.ProtoReflect.Descriptor instead.
 func (*NewsRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{14}
+	return file_trust_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *NewsRequest) GetAddress() string {
@@ -877,13 +981,14 @@ type NewsReply struct {
 	RevokedReplicas  []string               `protobuf:"bytes,4,rep,name=revoked_replicas,json=revokedReplicas,proto3" json:"revoked_replicas,omitempty"` // keys of replicas that are not to be believed
 	Roots            [][]byte               `protobuf:"bytes,5,rep,name=roots,proto3" json:"roots,omitempty"`                                            // certificates (DER) of the CAs that are trusted; none: as before
 	Signer           string                 `protobuf:"bytes,6,opt,name=signer,proto3" json:"signer,omitempty"`                                          // hash of the CA that signs for the asker now; empty: as before
+	Forgotten        []*ForgottenAccount    `protobuf:"bytes,7,rep,name=forgotten,proto3" json:"forgotten,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *NewsReply) Reset() {
 	*x = NewsReply{}
-	mi := &file_trust_proto_msgTypes[15]
+	mi := &file_trust_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +1000,7 @@ func (x *NewsReply) String() string {
 func (*NewsReply) ProtoMessage() {}
 
 func (x *NewsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[15]
+	mi := &file_trust_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +1013,7 @@ func (x *NewsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsReply.ProtoReflect.Descriptor instead.
 func (*NewsReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{15}
+	return file_trust_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *NewsReply) GetReplicas() []*Replica {
@@ -953,6 +1058,66 @@ func (x *NewsReply) GetSigner() string {
 	return ""
 }
 
+func (x *NewsReply) GetForgotten() []*ForgottenAccount {
+	if x != nil {
+		return x.Forgotten
+	}
+	return nil
+}
+
+// ForgottenAccount is somebody of whom what was told until then does not count any more.
+type ForgottenAccount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	At            int64                  `protobuf:"varint,2,opt,name=at,proto3" json:"at,omitempty"` // nanoseconds since the epoch
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgottenAccount) Reset() {
+	*x = ForgottenAccount{}
+	mi := &file_trust_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgottenAccount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgottenAccount) ProtoMessage() {}
+
+func (x *ForgottenAccount) ProtoReflect() protoreflect.Message {
+	mi := &file_trust_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgottenAccount.ProtoReflect.Descriptor instead.
+func (*ForgottenAccount) Descriptor() ([]byte, []int) {
+	return file_trust_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ForgottenAccount) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *ForgottenAccount) GetAt() int64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
 type TurnGossipKeyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Look          bool                   `protobuf:"varint,1,opt,name=look,proto3" json:"look,omitempty"` // only tell
@@ -962,7 +1127,7 @@ type TurnGossipKeyRequest struct {
 
 func (x *TurnGossipKeyRequest) Reset() {
 	*x = TurnGossipKeyRequest{}
-	mi := &file_trust_proto_msgTypes[16]
+	mi := &file_trust_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +1139,7 @@ func (x *TurnGossipKeyRequest) String() string {
 func (*TurnGossipKeyRequest) ProtoMessage() {}
 
 func (x *TurnGossipKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[16]
+	mi := &file_trust_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +1152,7 @@ func (x *TurnGossipKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnGossipKeyRequest.ProtoReflect.Descriptor instead.
 func (*TurnGossipKeyRequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{16}
+	return file_trust_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TurnGossipKeyRequest) GetLook() bool {
@@ -1008,7 +1173,7 @@ type TurnGossipKeyReply struct {
 
 func (x *TurnGossipKeyReply) Reset() {
 	*x = TurnGossipKeyReply{}
-	mi := &file_trust_proto_msgTypes[17]
+	mi := &file_trust_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1185,7 @@ func (x *TurnGossipKeyReply) String() string {
 func (*TurnGossipKeyReply) ProtoMessage() {}
 
 func (x *TurnGossipKeyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[17]
+	mi := &file_trust_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1198,7 @@ func (x *TurnGossipKeyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnGossipKeyReply.ProtoReflect.Descriptor instead.
 func (*TurnGossipKeyReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{17}
+	return file_trust_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TurnGossipKeyReply) GetGeneration() uint64 {
@@ -1066,7 +1231,7 @@ type TurnCARequest struct {
 
 func (x *TurnCARequest) Reset() {
 	*x = TurnCARequest{}
-	mi := &file_trust_proto_msgTypes[18]
+	mi := &file_trust_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1243,7 @@ func (x *TurnCARequest) String() string {
 func (*TurnCARequest) ProtoMessage() {}
 
 func (x *TurnCARequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[18]
+	mi := &file_trust_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1256,7 @@ func (x *TurnCARequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnCARequest.ProtoReflect.Descriptor instead.
 func (*TurnCARequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{18}
+	return file_trust_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TurnCARequest) GetWay() TurnCARequest_Way {
@@ -1112,7 +1277,7 @@ type TurnCAReply struct {
 
 func (x *TurnCAReply) Reset() {
 	*x = TurnCAReply{}
-	mi := &file_trust_proto_msgTypes[19]
+	mi := &file_trust_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1289,7 @@ func (x *TurnCAReply) String() string {
 func (*TurnCAReply) ProtoMessage() {}
 
 func (x *TurnCAReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[19]
+	mi := &file_trust_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1302,7 @@ func (x *TurnCAReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnCAReply.ProtoReflect.Descriptor instead.
 func (*TurnCAReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{19}
+	return file_trust_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TurnCAReply) GetStep() uint64 {
@@ -1170,7 +1335,7 @@ type KeyOfCARequest struct {
 
 func (x *KeyOfCARequest) Reset() {
 	*x = KeyOfCARequest{}
-	mi := &file_trust_proto_msgTypes[20]
+	mi := &file_trust_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1182,7 +1347,7 @@ func (x *KeyOfCARequest) String() string {
 func (*KeyOfCARequest) ProtoMessage() {}
 
 func (x *KeyOfCARequest) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[20]
+	mi := &file_trust_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1195,7 +1360,7 @@ func (x *KeyOfCARequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyOfCARequest.ProtoReflect.Descriptor instead.
 func (*KeyOfCARequest) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{20}
+	return file_trust_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *KeyOfCARequest) GetHash() string {
@@ -1215,7 +1380,7 @@ type KeyOfCAReply struct {
 
 func (x *KeyOfCAReply) Reset() {
 	*x = KeyOfCAReply{}
-	mi := &file_trust_proto_msgTypes[21]
+	mi := &file_trust_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1392,7 @@ func (x *KeyOfCAReply) String() string {
 func (*KeyOfCAReply) ProtoMessage() {}
 
 func (x *KeyOfCAReply) ProtoReflect() protoreflect.Message {
-	mi := &file_trust_proto_msgTypes[21]
+	mi := &file_trust_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1405,7 @@ func (x *KeyOfCAReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyOfCAReply.ProtoReflect.Descriptor instead.
 func (*KeyOfCAReply) Descriptor() ([]byte, []int) {
-	return file_trust_proto_rawDescGZIP(), []int{21}
+	return file_trust_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *KeyOfCAReply) GetCertificate() []byte {
@@ -1265,7 +1430,13 @@ const file_trust_proto_rawDesc = "" +
 	"rampart.v1\x1a\fcommon.proto\"*\n" +
 	"\x14ForgetAccountRequest\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\"\x14\n" +
-	"\x12ForgetAccountReply\"\x13\n" +
+	"\x12ForgetAccountReply\"*\n" +
+	"\x14RecallAccountRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\"m\n" +
+	"\x12RecallAccountReply\x12-\n" +
+	"\aaccount\x18\x01 \x01(\v2\x13.rampart.v1.AccountR\aaccount\x12\x12\n" +
+	"\x04told\x18\x02 \x01(\x03R\x04told\x12\x14\n" +
+	"\x05owner\x18\x03 \x01(\bR\x05owner\"\x13\n" +
 	"\x11ListTokensRequest\"@\n" +
 	"\x0fListTokensReply\x12-\n" +
 	"\x06tokens\x18\x01 \x03(\v2\x15.rampart.v1.TokenInfoR\x06tokens\"\xbf\x01\n" +
@@ -1309,7 +1480,7 @@ const file_trust_proto_rawDesc = "" +
 	"\x05holds\x18\x04 \x01(\tR\x05holds\"\x0e\n" +
 	"\fPresentReply\"'\n" +
 	"\vNewsRequest\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xe3\x01\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\"\x9f\x02\n" +
 	"\tNewsReply\x12/\n" +
 	"\breplicas\x18\x01 \x03(\v2\x13.rampart.v1.ReplicaR\breplicas\x12+\n" +
 	"\x11gossip_generation\x18\x02 \x01(\x04R\x10gossipGeneration\x12\x1f\n" +
@@ -1317,7 +1488,11 @@ const file_trust_proto_rawDesc = "" +
 	"gossipKeys\x12)\n" +
 	"\x10revoked_replicas\x18\x04 \x03(\tR\x0frevokedReplicas\x12\x14\n" +
 	"\x05roots\x18\x05 \x03(\fR\x05roots\x12\x16\n" +
-	"\x06signer\x18\x06 \x01(\tR\x06signer\"*\n" +
+	"\x06signer\x18\x06 \x01(\tR\x06signer\x12:\n" +
+	"\tforgotten\x18\a \x03(\v2\x1c.rampart.v1.ForgottenAccountR\tforgotten\"6\n" +
+	"\x10ForgottenAccount\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x0e\n" +
+	"\x02at\x18\x02 \x01(\x03R\x02at\"*\n" +
 	"\x14TurnGossipKeyRequest\x12\x12\n" +
 	"\x04look\x18\x01 \x01(\bR\x04look\"b\n" +
 	"\x12TurnGossipKeyReply\x12\x1e\n" +
@@ -1342,7 +1517,7 @@ const file_trust_proto_rawDesc = "" +
 	"\x04hash\x18\x01 \x01(\tR\x04hash\"B\n" +
 	"\fKeyOfCAReply\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\fR\x03key2\xf7\x05\n" +
+	"\x03key\x18\x02 \x01(\fR\x03key2\xca\x06\n" +
 	"\x05Trust\x12H\n" +
 	"\n" +
 	"ListTokens\x12\x1d.rampart.v1.ListTokensRequest\x1a\x1b.rampart.v1.ListTokensReply\x12K\n" +
@@ -1354,7 +1529,8 @@ const file_trust_proto_rawDesc = "" +
 	"\rTurnGossipKey\x12 .rampart.v1.TurnGossipKeyRequest\x1a\x1e.rampart.v1.TurnGossipKeyReply\x12<\n" +
 	"\x06TurnCA\x12\x19.rampart.v1.TurnCARequest\x1a\x17.rampart.v1.TurnCAReply\x12?\n" +
 	"\aKeyOfCA\x12\x1a.rampart.v1.KeyOfCARequest\x1a\x18.rampart.v1.KeyOfCAReply\x12Q\n" +
-	"\rForgetAccount\x12 .rampart.v1.ForgetAccountRequest\x1a\x1e.rampart.v1.ForgetAccountReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\rForgetAccount\x12 .rampart.v1.ForgetAccountRequest\x1a\x1e.rampart.v1.ForgetAccountReply\x12Q\n" +
+	"\rRecallAccount\x12 .rampart.v1.RecallAccountRequest\x1a\x1e.rampart.v1.RecallAccountReplyB\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_trust_proto_rawDescOnce sync.Once
@@ -1369,63 +1545,71 @@ func file_trust_proto_rawDescGZIP() []byte {
 }
 
 var file_trust_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_trust_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_trust_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_trust_proto_goTypes = []any{
 	(TurnCARequest_Way)(0),           // 0: rampart.v1.TurnCARequest.Way
 	(*ForgetAccountRequest)(nil),     // 1: rampart.v1.ForgetAccountRequest
 	(*ForgetAccountReply)(nil),       // 2: rampart.v1.ForgetAccountReply
-	(*ListTokensRequest)(nil),        // 3: rampart.v1.ListTokensRequest
-	(*ListTokensReply)(nil),          // 4: rampart.v1.ListTokensReply
-	(*TokenInfo)(nil),                // 5: rampart.v1.TokenInfo
-	(*RevokeTokenRequest)(nil),       // 6: rampart.v1.RevokeTokenRequest
-	(*RevokeTokenReply)(nil),         // 7: rampart.v1.RevokeTokenReply
-	(*ListCertificatesRequest)(nil),  // 8: rampart.v1.ListCertificatesRequest
-	(*ListCertificatesReply)(nil),    // 9: rampart.v1.ListCertificatesReply
-	(*CertificateInfo)(nil),          // 10: rampart.v1.CertificateInfo
-	(*RevokeCertificateRequest)(nil), // 11: rampart.v1.RevokeCertificateRequest
-	(*RevokeCertificateReply)(nil),   // 12: rampart.v1.RevokeCertificateReply
-	(*PresentRequest)(nil),           // 13: rampart.v1.PresentRequest
-	(*PresentReply)(nil),             // 14: rampart.v1.PresentReply
-	(*NewsRequest)(nil),              // 15: rampart.v1.NewsRequest
-	(*NewsReply)(nil),                // 16: rampart.v1.NewsReply
-	(*TurnGossipKeyRequest)(nil),     // 17: rampart.v1.TurnGossipKeyRequest
-	(*TurnGossipKeyReply)(nil),       // 18: rampart.v1.TurnGossipKeyReply
-	(*TurnCARequest)(nil),            // 19: rampart.v1.TurnCARequest
-	(*TurnCAReply)(nil),              // 20: rampart.v1.TurnCAReply
-	(*KeyOfCARequest)(nil),           // 21: rampart.v1.KeyOfCARequest
-	(*KeyOfCAReply)(nil),             // 22: rampart.v1.KeyOfCAReply
-	(*Replica)(nil),                  // 23: rampart.v1.Replica
+	(*RecallAccountRequest)(nil),     // 3: rampart.v1.RecallAccountRequest
+	(*RecallAccountReply)(nil),       // 4: rampart.v1.RecallAccountReply
+	(*ListTokensRequest)(nil),        // 5: rampart.v1.ListTokensRequest
+	(*ListTokensReply)(nil),          // 6: rampart.v1.ListTokensReply
+	(*TokenInfo)(nil),                // 7: rampart.v1.TokenInfo
+	(*RevokeTokenRequest)(nil),       // 8: rampart.v1.RevokeTokenRequest
+	(*RevokeTokenReply)(nil),         // 9: rampart.v1.RevokeTokenReply
+	(*ListCertificatesRequest)(nil),  // 10: rampart.v1.ListCertificatesRequest
+	(*ListCertificatesReply)(nil),    // 11: rampart.v1.ListCertificatesReply
+	(*CertificateInfo)(nil),          // 12: rampart.v1.CertificateInfo
+	(*RevokeCertificateRequest)(nil), // 13: rampart.v1.RevokeCertificateRequest
+	(*RevokeCertificateReply)(nil),   // 14: rampart.v1.RevokeCertificateReply
+	(*PresentRequest)(nil),           // 15: rampart.v1.PresentRequest
+	(*PresentReply)(nil),             // 16: rampart.v1.PresentReply
+	(*NewsRequest)(nil),              // 17: rampart.v1.NewsRequest
+	(*NewsReply)(nil),                // 18: rampart.v1.NewsReply
+	(*ForgottenAccount)(nil),         // 19: rampart.v1.ForgottenAccount
+	(*TurnGossipKeyRequest)(nil),     // 20: rampart.v1.TurnGossipKeyRequest
+	(*TurnGossipKeyReply)(nil),       // 21: rampart.v1.TurnGossipKeyReply
+	(*TurnCARequest)(nil),            // 22: rampart.v1.TurnCARequest
+	(*TurnCAReply)(nil),              // 23: rampart.v1.TurnCAReply
+	(*KeyOfCARequest)(nil),           // 24: rampart.v1.KeyOfCARequest
+	(*KeyOfCAReply)(nil),             // 25: rampart.v1.KeyOfCAReply
+	(*Account)(nil),                  // 26: rampart.v1.Account
+	(*Replica)(nil),                  // 27: rampart.v1.Replica
 }
 var file_trust_proto_depIdxs = []int32{
-	5,  // 0: rampart.v1.ListTokensReply.tokens:type_name -> rampart.v1.TokenInfo
-	10, // 1: rampart.v1.ListCertificatesReply.certificates:type_name -> rampart.v1.CertificateInfo
-	23, // 2: rampart.v1.NewsReply.replicas:type_name -> rampart.v1.Replica
-	0,  // 3: rampart.v1.TurnCARequest.way:type_name -> rampart.v1.TurnCARequest.Way
-	3,  // 4: rampart.v1.Trust.ListTokens:input_type -> rampart.v1.ListTokensRequest
-	6,  // 5: rampart.v1.Trust.RevokeToken:input_type -> rampart.v1.RevokeTokenRequest
-	8,  // 6: rampart.v1.Trust.ListCertificates:input_type -> rampart.v1.ListCertificatesRequest
-	11, // 7: rampart.v1.Trust.RevokeCertificate:input_type -> rampart.v1.RevokeCertificateRequest
-	13, // 8: rampart.v1.Trust.Present:input_type -> rampart.v1.PresentRequest
-	15, // 9: rampart.v1.Trust.News:input_type -> rampart.v1.NewsRequest
-	17, // 10: rampart.v1.Trust.TurnGossipKey:input_type -> rampart.v1.TurnGossipKeyRequest
-	19, // 11: rampart.v1.Trust.TurnCA:input_type -> rampart.v1.TurnCARequest
-	21, // 12: rampart.v1.Trust.KeyOfCA:input_type -> rampart.v1.KeyOfCARequest
-	1,  // 13: rampart.v1.Trust.ForgetAccount:input_type -> rampart.v1.ForgetAccountRequest
-	4,  // 14: rampart.v1.Trust.ListTokens:output_type -> rampart.v1.ListTokensReply
-	7,  // 15: rampart.v1.Trust.RevokeToken:output_type -> rampart.v1.RevokeTokenReply
-	9,  // 16: rampart.v1.Trust.ListCertificates:output_type -> rampart.v1.ListCertificatesReply
-	12, // 17: rampart.v1.Trust.RevokeCertificate:output_type -> rampart.v1.RevokeCertificateReply
-	14, // 18: rampart.v1.Trust.Present:output_type -> rampart.v1.PresentReply
-	16, // 19: rampart.v1.Trust.News:output_type -> rampart.v1.NewsReply
-	18, // 20: rampart.v1.Trust.TurnGossipKey:output_type -> rampart.v1.TurnGossipKeyReply
-	20, // 21: rampart.v1.Trust.TurnCA:output_type -> rampart.v1.TurnCAReply
-	22, // 22: rampart.v1.Trust.KeyOfCA:output_type -> rampart.v1.KeyOfCAReply
-	2,  // 23: rampart.v1.Trust.ForgetAccount:output_type -> rampart.v1.ForgetAccountReply
-	14, // [14:24] is the sub-list for method output_type
-	4,  // [4:14] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	26, // 0: rampart.v1.RecallAccountReply.account:type_name -> rampart.v1.Account
+	7,  // 1: rampart.v1.ListTokensReply.tokens:type_name -> rampart.v1.TokenInfo
+	12, // 2: rampart.v1.ListCertificatesReply.certificates:type_name -> rampart.v1.CertificateInfo
+	27, // 3: rampart.v1.NewsReply.replicas:type_name -> rampart.v1.Replica
+	19, // 4: rampart.v1.NewsReply.forgotten:type_name -> rampart.v1.ForgottenAccount
+	0,  // 5: rampart.v1.TurnCARequest.way:type_name -> rampart.v1.TurnCARequest.Way
+	5,  // 6: rampart.v1.Trust.ListTokens:input_type -> rampart.v1.ListTokensRequest
+	8,  // 7: rampart.v1.Trust.RevokeToken:input_type -> rampart.v1.RevokeTokenRequest
+	10, // 8: rampart.v1.Trust.ListCertificates:input_type -> rampart.v1.ListCertificatesRequest
+	13, // 9: rampart.v1.Trust.RevokeCertificate:input_type -> rampart.v1.RevokeCertificateRequest
+	15, // 10: rampart.v1.Trust.Present:input_type -> rampart.v1.PresentRequest
+	17, // 11: rampart.v1.Trust.News:input_type -> rampart.v1.NewsRequest
+	20, // 12: rampart.v1.Trust.TurnGossipKey:input_type -> rampart.v1.TurnGossipKeyRequest
+	22, // 13: rampart.v1.Trust.TurnCA:input_type -> rampart.v1.TurnCARequest
+	24, // 14: rampart.v1.Trust.KeyOfCA:input_type -> rampart.v1.KeyOfCARequest
+	1,  // 15: rampart.v1.Trust.ForgetAccount:input_type -> rampart.v1.ForgetAccountRequest
+	3,  // 16: rampart.v1.Trust.RecallAccount:input_type -> rampart.v1.RecallAccountRequest
+	6,  // 17: rampart.v1.Trust.ListTokens:output_type -> rampart.v1.ListTokensReply
+	9,  // 18: rampart.v1.Trust.RevokeToken:output_type -> rampart.v1.RevokeTokenReply
+	11, // 19: rampart.v1.Trust.ListCertificates:output_type -> rampart.v1.ListCertificatesReply
+	14, // 20: rampart.v1.Trust.RevokeCertificate:output_type -> rampart.v1.RevokeCertificateReply
+	16, // 21: rampart.v1.Trust.Present:output_type -> rampart.v1.PresentReply
+	18, // 22: rampart.v1.Trust.News:output_type -> rampart.v1.NewsReply
+	21, // 23: rampart.v1.Trust.TurnGossipKey:output_type -> rampart.v1.TurnGossipKeyReply
+	23, // 24: rampart.v1.Trust.TurnCA:output_type -> rampart.v1.TurnCAReply
+	25, // 25: rampart.v1.Trust.KeyOfCA:output_type -> rampart.v1.KeyOfCAReply
+	2,  // 26: rampart.v1.Trust.ForgetAccount:output_type -> rampart.v1.ForgetAccountReply
+	4,  // 27: rampart.v1.Trust.RecallAccount:output_type -> rampart.v1.RecallAccountReply
+	17, // [17:28] is the sub-list for method output_type
+	6,  // [6:17] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_trust_proto_init() }
@@ -1440,7 +1624,7 @@ func file_trust_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_trust_proto_rawDesc), len(file_trust_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -126,13 +126,14 @@ func (c *Cache[V]) Silent() Silence {
 // Get returns what the service says of the key: the answer that is known, or what it says
 // within two seconds, else ErrSilent.
 func (c *Cache[V]) Get(ctx context.Context, key string) (V, error) {
+	begun := time.Now() // others may take a while to say what they have on record
 	known, fresh := c.look(key)
 	if fresh {
 		return known.value, known.no
 	}
 	patience := c.patience()
 	if known == nil || known.recalled && c.Silent().Err == nil {
-		patience = patienceNew - c.asked(key)
+		patience = patienceNew - max(c.asked(key), time.Since(begun))
 	}
 	return c.await(ctx, key, known, patience)
 }

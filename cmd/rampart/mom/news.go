@@ -27,7 +27,8 @@ const (
 )
 
 // keepUp asks for the news of the cluster, at once and then now and again: where the replicas
-// are, which keys gossip has, and which replicas are not to be believed any more.
+// are, which keys gossip has, which replicas are not to be believed any more, and which users
+// are forgotten.
 func (d *daemon) keepUp(ctx context.Context) error {
 	every := time.NewTicker(newsSoon)
 	defer every.Stop()
@@ -55,6 +56,9 @@ func (d *daemon) hear(ctx context.Context, known *Config) error {
 		return err
 	}
 	d.shun(reply.Msg.GetRevokedReplicas())
+	if d.accounts != nil {
+		d.accounts.forget(reply.Msg.GetForgotten())
+	}
 	return errors.Join(d.turnRoots(reply.Msg), d.holdGossipKeys(reply.Msg), d.keepReplicas(known, reply.Msg.GetReplicas()))
 }
 

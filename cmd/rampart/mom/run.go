@@ -54,6 +54,7 @@ type daemon struct {
 	gateway  *transport.Gateway
 
 	directory *directory.Directory // nil: the outside has brought another
+	accounts  *accounts            // of directory
 	metrics   *prometheus.Registry
 	mom       *agent.Mom   // nil on a login host
 	mover     *mover.Mover // nil on a login host
@@ -91,14 +92,7 @@ func Run(ctx context.Context, c Config, o Options) error {
 }
 
 func newDaemon(c Config, o Options, outside Outside) *daemon {
-	d := &daemon{config: c, options: o, outside: outside, metrics: meter.New(string(transport.RoleMom), pbs.Version, build.Version())}
-	if d.outside.Accounts == nil {
-		d.directory = directory.New(directory.Options{Logger: o.Logger})
-		d.outside.Accounts = d.directory
-		meter.Silence(d.metrics, "names", func() float64 { return transport.NamesSilent().Seconds() })
-		meter.Silence(d.metrics, "accounts", func() float64 { return d.directory.Silent().Seconds() })
-	}
-	return d
+	return &daemon{config: c, options: o, outside: outside, metrics: meter.New(string(transport.RoleMom), pbs.Version, build.Version())}
 }
 
 func (d *daemon) open(ctx context.Context) (err error) {
@@ -109,6 +103,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.identity.Check = d.check
 	replicas := transport.NewReplicas(d.config.Replicas...)
 	d.asker = client.New(client.Options{Shared: replicas, Network: d.outside.Network, Identity: d.identity})
+	d.openAccounts()
 	d.sisters = client.NewMoms(d.outside.Network, d.identity)
 	d.forward = transport.NewForwarder(transport.ForwarderConfig{
 		Identity: d.identity, Network: d.outside.Network, Replicas: replicas, Logger: d.options.Logger,
@@ -287,6 +282,7 @@ func (d *daemon) obey(ctx context.Context, stop func()) error {
 
 func (d *daemon) close() {
 	if d.directory != nil {
+		d.accounts.close()
 		d.directory.Close()
 	}
 	d.asker.Close()

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strconv"
 	"time"
 
 	"rampart/cluster/member"
@@ -36,17 +35,8 @@ func (s *Server) openAccounts() {
 
 // recall returns the account on record with a name or uid.
 func recall(v *state.View, key string) (transport.Account, time.Time, bool) {
-	a, ok := v.Account(key)
-	if uid, err := strconv.ParseUint(key, 10, 32); err == nil {
-		a, ok = nil, false
-		for other := range v.Accounts() {
-			if other.Told != 0 && other.UID == uint32(uid) {
-				a, ok = other, true
-				break
-			}
-		}
-	}
-	if !ok || a.Told == 0 || len(a.Groups) == 0 {
+	a, ok := v.Recall(key)
+	if !ok {
 		return transport.Account{}, time.Time{}, false
 	}
 	told := time.Unix(0, int64(a.Told))

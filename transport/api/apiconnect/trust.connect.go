@@ -53,6 +53,8 @@ const (
 	TrustKeyOfCAProcedure = "/rampart.v1.Trust/KeyOfCA"
 	// TrustForgetAccountProcedure is the fully-qualified name of the Trust's ForgetAccount RPC.
 	TrustForgetAccountProcedure = "/rampart.v1.Trust/ForgetAccount"
+	// TrustRecallAccountProcedure is the fully-qualified name of the Trust's RecallAccount RPC.
+	TrustRecallAccountProcedure = "/rampart.v1.Trust/RecallAccount"
 )
 
 // TrustClient is a client for the rampart.v1.Trust service.
@@ -77,8 +79,11 @@ type TrustClient interface {
 	TurnCA(context.Context, *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error)
 	// KeyOfCA gives a replica the key of a CA.
 	KeyOfCA(context.Context, *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error)
-	// ForgetAccount has every replica ask the directory of users anew for somebody.
+	// ForgetAccount has every daemon ask the directory of users anew for somebody.
 	ForgetAccount(context.Context, *connect.Request[api.ForgetAccountRequest]) (*connect.Response[api.ForgetAccountReply], error)
+	// RecallAccount tells a daemon what is on record of somebody, for when its own directory of users does
+	// not answer.
+	RecallAccount(context.Context, *connect.Request[api.RecallAccountRequest]) (*connect.Response[api.RecallAccountReply], error)
 }
 
 // NewTrustClient constructs a client for the rampart.v1.Trust service. By default, it uses the
@@ -152,6 +157,12 @@ func NewTrustClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(trustMethods.ByName("ForgetAccount")),
 			connect.WithClientOptions(opts...),
 		),
+		recallAccount: connect.NewClient[api.RecallAccountRequest, api.RecallAccountReply](
+			httpClient,
+			baseURL+TrustRecallAccountProcedure,
+			connect.WithSchema(trustMethods.ByName("RecallAccount")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -167,6 +178,7 @@ type trustClient struct {
 	turnCA            *connect.Client[api.TurnCARequest, api.TurnCAReply]
 	keyOfCA           *connect.Client[api.KeyOfCARequest, api.KeyOfCAReply]
 	forgetAccount     *connect.Client[api.ForgetAccountRequest, api.ForgetAccountReply]
+	recallAccount     *connect.Client[api.RecallAccountRequest, api.RecallAccountReply]
 }
 
 // ListTokens calls rampart.v1.Trust.ListTokens.
@@ -219,6 +231,11 @@ func (c *trustClient) ForgetAccount(ctx context.Context, req *connect.Request[ap
 	return c.forgetAccount.CallUnary(ctx, req)
 }
 
+// RecallAccount calls rampart.v1.Trust.RecallAccount.
+func (c *trustClient) RecallAccount(ctx context.Context, req *connect.Request[api.RecallAccountRequest]) (*connect.Response[api.RecallAccountReply], error) {
+	return c.recallAccount.CallUnary(ctx, req)
+}
+
 // TrustHandler is an implementation of the rampart.v1.Trust service.
 type TrustHandler interface {
 	// ListTokens tells which enrolment tokens are still good; never their secrets.
@@ -241,8 +258,11 @@ type TrustHandler interface {
 	TurnCA(context.Context, *connect.Request[api.TurnCARequest]) (*connect.Response[api.TurnCAReply], error)
 	// KeyOfCA gives a replica the key of a CA.
 	KeyOfCA(context.Context, *connect.Request[api.KeyOfCARequest]) (*connect.Response[api.KeyOfCAReply], error)
-	// ForgetAccount has every replica ask the directory of users anew for somebody.
+	// ForgetAccount has every daemon ask the directory of users anew for somebody.
 	ForgetAccount(context.Context, *connect.Request[api.ForgetAccountRequest]) (*connect.Response[api.ForgetAccountReply], error)
+	// RecallAccount tells a daemon what is on record of somebody, for when its own directory of users does
+	// not answer.
+	RecallAccount(context.Context, *connect.Request[api.RecallAccountRequest]) (*connect.Response[api.RecallAccountReply], error)
 }
 
 // NewTrustHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -312,6 +332,12 @@ func NewTrustHandler(svc TrustHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(trustMethods.ByName("ForgetAccount")),
 		connect.WithHandlerOptions(opts...),
 	)
+	trustRecallAccountHandler := connect.NewUnaryHandler(
+		TrustRecallAccountProcedure,
+		svc.RecallAccount,
+		connect.WithSchema(trustMethods.ByName("RecallAccount")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rampart.v1.Trust/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case TrustListTokensProcedure:
@@ -334,6 +360,8 @@ func NewTrustHandler(svc TrustHandler, opts ...connect.HandlerOption) (string, h
 			trustKeyOfCAHandler.ServeHTTP(w, r)
 		case TrustForgetAccountProcedure:
 			trustForgetAccountHandler.ServeHTTP(w, r)
+		case TrustRecallAccountProcedure:
+			trustRecallAccountHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -381,4 +409,8 @@ func (UnimplementedTrustHandler) KeyOfCA(context.Context, *connect.Request[api.K
 
 func (UnimplementedTrustHandler) ForgetAccount(context.Context, *connect.Request[api.ForgetAccountRequest]) (*connect.Response[api.ForgetAccountReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Trust.ForgetAccount is not implemented"))
+}
+
+func (UnimplementedTrustHandler) RecallAccount(context.Context, *connect.Request[api.RecallAccountRequest]) (*connect.Response[api.RecallAccountReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Trust.RecallAccount is not implemented"))
 }
