@@ -111,9 +111,6 @@ func (w Wait) Text() string {
 	case WaitQueueShort:
 		return short.At("queue")
 	case WaitLimit:
-		if w.Queued {
-			return w.limitText() + " of jobs in 'Q' state"
-		}
 		return w.limitText()
 	case WaitRefused:
 		return "PBS Error: " + w.Words
@@ -134,20 +131,24 @@ func (w Wait) limitText() string {
 	if w.Queue != "" {
 		where = "queue " + string(w.Queue)
 	}
+	in, of, on := "", "", "" // what a limit of jobs in state Q alone adds
+	if w.Queued {
+		in, of, on = " in 'Q' state", " of jobs in 'Q' state", " for jobs in 'Q' state"
+	}
 	word, generic := kindWords[w.Subject.Kind], w.Subject.Name == ""
 	switch {
 	case w.Resource == "" && w.Subject == everybody:
-		return "Maximum number of jobs already in " + where
+		return "Maximum number of jobs" + in + " already in " + where
 	case w.Resource == "" && generic:
-		return "would exceed " + where + "'s per-" + word + " limit"
+		return "would exceed " + where + "'s per-" + word + " limit" + of
 	case w.Resource == "":
-		return "Maximum number of jobs for " + word + " " + w.Subject.Name + " already in " + where
+		return "Maximum number of jobs" + in + " for " + word + " " + w.Subject.Name + " already in " + where
 	case w.Subject == everybody:
-		return "would exceed limit on resource " + w.Resource + " in " + where
+		return "would exceed limit on resource " + w.Resource + " in " + where + on
 	case generic:
-		return "would exceed per-" + word + " limit on resource " + w.Resource + " in " + where
+		return "would exceed per-" + word + " limit on resource " + w.Resource + " in " + where + on
 	}
-	return "would exceed " + word + " " + w.Subject.Name + "'s limit on resource " + w.Resource + " in " + where
+	return "would exceed " + word + " " + w.Subject.Name + "'s limit on resource " + w.Resource + " in " + where + on
 }
 
 func (w *Wait) compare(o *Wait) int {

@@ -27,7 +27,11 @@ func TestWait_Comment(t *testing.T) {
 		{Wait{Code: WaitLimit, Subject: ann, Queue: "workq"}, "Not Running: Maximum number of jobs for user ann already in queue workq"},
 		{Wait{Code: WaitLimit, Subject: all, Resource: "mem"}, "Not Running: would exceed limit on resource mem in complex"},
 		{Wait{Code: WaitLimit, Subject: user, Resource: "mem", Queue: "workq"}, "Not Running: would exceed per-user limit on resource mem in queue workq"},
-		{Wait{Code: WaitLimit, Subject: ann, Resource: "mem", Queued: true}, "Not Running: would exceed user ann's limit on resource mem in complex of jobs in 'Q' state"},
+		{Wait{Code: WaitLimit, Subject: ann, Resource: "mem", Queued: true}, "Not Running: would exceed user ann's limit on resource mem in complex for jobs in 'Q' state"},
+		{Wait{Code: WaitLimit, Subject: everybody, Resource: "mem", Queue: "w", Queued: true}, "Not Running: would exceed limit on resource mem in queue w for jobs in 'Q' state"},
+		{Wait{Code: WaitLimit, Subject: everybody, Queued: true}, "Not Running: Maximum number of jobs in 'Q' state already in complex"},
+		{Wait{Code: WaitLimit, Subject: ann, Queue: "w", Queued: true}, "Not Running: Maximum number of jobs in 'Q' state for user ann already in queue w"},
+		{Wait{Code: WaitLimit, Subject: Subject{Kind: 'g'}, Queued: true}, "Not Running: would exceed complex's per-group limit of jobs in 'Q' state"},
 		{Wait{Code: WaitRefused, Words: "not now"}, "Not Running: PBS Error: not now"},
 		{Wait{Code: WaitMalformed, Never: true, Words: "Unknown resource: x"}, "Can Never Run: Unknown resource: x"},
 	} {
