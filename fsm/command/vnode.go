@@ -58,10 +58,30 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
+	if err := onePartition(tx, v, &next); err != nil {
+		return err
+	}
 	next.OverCommitted = overCommitted(tx, &next)
 	tx.PutVnode(&next)
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "node " + string(c.Vnode), By: m.Asker, Text: describe(c.Changes)})
 	return nil
+}
+
+// onePartition refuses a vnode to be of one partition and its queue of another: none of the queue's jobs could
+// run there.
+func onePartition(tx *state.Tx, old, v *state.Vnode) error {
+	queue, part := v.Get("queue"), v.Get("partition")
+	if queue == "" || part == "" || queue == old.Get("queue") && part == old.Get("partition") {
+		return nil
+	}
+	q, ok := tx.Queue(pbs.QueueName(queue))
+	switch {
+	case !ok, q.Get("partition") == "", q.Get("partition") == part:
+		return nil
+	case queue != old.Get("queue"):
+		return pbs.Errorf(pbs.PartitionApart, "Partition %s is not part of queue for node", part)
+	}
+	return pbs.Errorf(pbs.QueueApart, "Queue %s is not part of partition for node", queue)
 }
 
 // asReported tells of a vnode beside the natural one that it is no more than its mom has told.

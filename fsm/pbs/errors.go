@@ -56,12 +56,14 @@ const (
 	ResourceBusy       Code = 15174
 	ScriptOverLimit    Code = 15175
 	BadResume          Code = 15177
+	QueueApart         Code = 15219
+	PartitionApart     Code = 15220
 )
 
 // BadJobID is not a server's refusal: the command sees it before it asks.
 const BadJobID Code = 1
 
-// The codes of Rampart's own: outside PBS's numbers, so that no script mistakes them.
+// The codes of Rampart's own: outside the numbers of which PBS tells, so that no script mistakes them.
 const (
 	NotAccountHolder Code = 15200 + iota // no account with that name on the replica's host
 	ScriptTooLarge                       // over MaxScript bytes
@@ -120,6 +122,8 @@ var texts = map[Code]string{
 	ResourceBusy:       "Resource busy",
 	ScriptOverLimit:    "jobscript size exceeded the jobscript_max_size",
 	BadResume:          "Job can not be resumed with the requested resume signal",
+	QueueApart:         "queue is not part of partition for node",
+	PartitionApart:     "partition is not part of queue for node",
 	BadJobID:           "illegally formed job identifier",
 	NotAccountHolder:   "no account for the submitter",
 	ScriptTooLarge:     "job script is larger than the limit of 104857600 bytes",

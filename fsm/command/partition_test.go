@@ -1,0 +1,53 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// A vnode is of the partition of its queue, if both have one, whichever is set last.
+func TestManageVnode_OnePartition(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	w.must(&HostUp{Host: "h", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "h", Available: resource.List{{Name: "ncpus", Value: "1"}}}}})
+	w.must(&ManageQueue{Verb: VerbSet, Queue: "workq", Changes: []AttrChange{{Entry: attr.Entry{Name: "partition", Value: "foo"}}}})
+	w.must(&ManageQueue{Verb: VerbCreate, Queue: "free", Changes: []AttrChange{{Entry: attr.Entry{Name: "queue_type", Value: "Execution"}}}})
+	for _, c := range []struct {
+		before, set string // queue/partition
+		code        pbs.Code
+		text        string
+	}{
+		{"", "workq/bar", pbs.PartitionApart, "Partition bar is not part of queue for node"},
+		{"/bar", "workq", pbs.PartitionApart, "Partition bar is not part of queue for node"},
+		{"workq", "/bar", pbs.QueueApart, "Queue workq is not part of partition for node"},
+		{"", "workq/foo", pbs.CodeOf(nil), ""},
+		{"workq", "/foo", pbs.CodeOf(nil), ""},
+		{"/bar", "free", pbs.CodeOf(nil), ""},
+		{"free/bar", "workq/foo", pbs.CodeOf(nil), ""},
+	} {
+		set := func(text string) error {
+			changes := []AttrChange{}
+			queue, part, _ := strings.Cut(text, "/")
+			for _, e := range []attr.Entry{{Name: "queue", Value: queue}, {Name: "partition", Value: part}} {
+				if e.Value != "" {
+					changes = append(changes, AttrChange{Entry: e})
+				}
+			}
+			return w.run(&ManageVnode{Verb: VerbSet, Vnode: "h", Changes: changes})
+		}
+		w.must(&ManageVnode{Verb: VerbUnset, Vnode: "h", Changes: []AttrChange{{Op: OpUnset, Entry: attr.Entry{Name: "queue"}}, {Op: OpUnset, Entry: attr.Entry{Name: "partition"}}}})
+		if err := set(c.before); err != nil {
+			t.Fatal(err)
+		}
+		if err := set(c.set); pbs.CodeOf(err) != c.code || err != nil && err.Error() != c.text {
+			t.Errorf("%q after %q: %v", c.set, c.before, err)
+		}
+		if v, _ := w.View().Vnode("h"); c.before == "" && c.text != "" && v.Get("queue") != "" {
+			t.Error("half of the change was made")
+		}
+	}
+}
