@@ -420,6 +420,32 @@ func TestWatcher_GraceAfterTheStartOfTheTerm(t *testing.T) {
 	})
 }
 
+// A mom that falls silent is down; one of which a new leader has not heard at all is unknown to it, too.
+func TestWatcher_Unheard(t *testing.T) {
+	for heard, want := range map[bool]string{true: "down", false: "state-unknown,down"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLeader(t)
+			all := newMoms(l, "hosta")
+			w := dispatch.NewWatcher(options(l, all))
+			w.Renewed("hosta") // before the term
+			time.Sleep(time.Second)
+			start(t, w.Run)
+			time.Sleep(time.Second)
+			if heard {
+				w.Renewed("hosta")
+			}
+			all["hosta:15002"].down = true
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			for v := range l.View().VnodesOf("hosta") {
+				if v.State() != want {
+					t.Errorf("heard %t: vnode %s is %s, want %s", heard, v.Name, v.State(), want)
+				}
+			}
+		})
+	}
+}
+
 // refusal proposes a command and returns how it was refused.
 func (l *leader) refusal(c command.Command) error {
 	l.t.Helper()

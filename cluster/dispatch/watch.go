@@ -160,6 +160,13 @@ func (w *Watcher) silenceLocked(host pbs.HostName) time.Duration {
 	return time.Since(last)
 }
 
+// heard tells whether this leader has answered a renewal of a mom in its term.
+func (w *Watcher) heard(host pbs.HostName) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.renewed[host].After(w.began)
+}
+
 // judge calls a mom and proposes that it is down if it does not answer.
 func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 	h, ok := w.opts.Source.View().Host(host)
@@ -172,7 +179,7 @@ func (w *Watcher) judge(ctx context.Context, host pbs.HostName, why string) {
 	}
 	log := w.opts.Logger.With(slog.String("host", string(host)), slog.String("why", why))
 	log.Warn("a mom does not answer", "error", err)
-	if err := w.propose(ctx, &command.HostDown{Host: host, Reason: why}); err != nil {
+	if err := w.propose(ctx, &command.HostDown{Host: host, Reason: why, Unheard: !w.heard(host)}); err != nil {
 		log.Warn("propose that a host is down", "error", err)
 	}
 }

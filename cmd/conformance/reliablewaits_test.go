@@ -75,7 +75,7 @@ func (w *startup) silentAtJoin() {
 		"job reliable startup job_launch_delay=40 secs$",
 		"not all prologue hooks to sister moms completed, but job will proceed to execute$")
 	w.failed(id, "IM_EXEC_PROLOGUE", "hostc")
-	w.vnode("hostb", "state = state-unknown,down")
+	w.vnode("hostb", "state = down")
 	signalTo(w.t, w.Cluster, "hostb", syscall.SIGCONT)
 	w.vnodes(w.busy(id, ade.ev, false))
 	w.forgot(id, "hostb", "hostc")

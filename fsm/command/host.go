@@ -149,6 +149,8 @@ func setFlags(v *state.Vnode, flags state.VnodeFlags, at pbs.Time) {
 type HostDown struct {
 	Host   pbs.HostName `cbor:"1,keyasint"`
 	Reason string       `cbor:"2,keyasint,omitempty"`
+	// Unheard says that the leader has heard nothing of the mom since its term began.
+	Unheard bool `cbor:"3,keyasint,omitempty"`
 }
 
 // Apply marks the host's vnodes.
@@ -163,9 +165,13 @@ func (c *HostDown) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	next := *h
 	next.Up, next.Changed = false, m.At
 	tx.PutHost(&next)
+	flags := state.VnodeDown
+	if c.Unheard {
+		flags |= state.VnodeUnknown
+	}
 	for _, v := range vnodesOf(tx, c.Host) {
 		down := *v
-		setFlags(&down, down.Flags|state.VnodeDown|state.VnodeUnknown, m.At)
+		setFlags(&down, down.Flags|flags, m.At)
 		tx.PutVnode(&down)
 	}
 	tellLoss(tx, c.Host)

@@ -109,7 +109,7 @@ type VnodeFlags uint16
 const (
 	VnodeOffline  VnodeFlags = 1 << iota // set by an operator
 	VnodeDown                            // its mom is down
-	VnodeUnknown                         // its mom was not heard since it was declared gone or created
+	VnodeUnknown                         // its mom was not heard since it was created, or by the leader that found it down
 	VnodeStale                           // its mom no longer reports it
 	VnodeTroubled                        // its mom lives, and cannot take jobs: Host.Trouble says why
 )
