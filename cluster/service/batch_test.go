@@ -368,7 +368,7 @@ func TestManage_Refusals(t *testing.T) {
 		{"mom of a node", api.ObjectKind_OBJECT_KIND_VNODE, "hosta", set("Mom", "hostb"), "Cannot set attribute, read only or insufficient permission  Mom"},
 		{"no type of queue", api.ObjectKind_OBJECT_KIND_QUEUE, "workq", set("queue_type", "bad"), "Illegal attribute or resource value queue_type"},
 		{"type of queue to come", api.ObjectKind_OBJECT_KIND_QUEUE, "workq", set("queue_type", "route"), "No support for requested service"},
-		{"hook", api.ObjectKind_OBJECT_KIND_HOOK, "h", set("enabled", "true"), "Unauthorized Request "},
+		{"hook", api.ObjectKind_OBJECT_KIND_HOOK, "h", set("enabled", "true"), "boss@h is unauthorized to access hooks data from server srv"},
 	}
 	for _, c := range cases {
 		_, err := b.Batch.Manage(b.as("boss@h"), request(&api.ManageRequest{

@@ -19,7 +19,14 @@ func mayHooks(p person, name string) error {
 	if p.user.Name == "root" && p.home {
 		return nil
 	}
-	return deny(p, "Req", "Hook", name, typeManage)
+	d := denial(p, "Req", "Hook", name, typeManage)
+	d.words = noHooks(p.user, p.view)
+	return d
+}
+
+// noHooks is what those read who may not see or change hooks.
+func noHooks(u pbs.User, v *state.View) *pbs.Error {
+	return pbs.Errorf(pbs.Unauthorized, "%s is unauthorized to access hooks data from server %s", u, v.Cluster().Name)
 }
 
 func manageHooks(builtin bool) func(p person, d directive) ([]command.Command, error) {
@@ -113,7 +120,7 @@ func (b *Batch) ExportHook(ctx context.Context, r *connect.Request[api.ExportHoo
 func (l *listing) hooks(builtin bool) error {
 	return l.once(func(v *state.View, p *page) {
 		if l.me.perm < attr.Manager || l.me.user.Name != "root" || !l.me.home {
-			p.refuse(l.firstName(), pbs.Refuse(pbs.Unauthorized))
+			p.refuseWith(l.firstName(), noHooks(l.me.user, v))
 			return
 		}
 		names := l.req.GetNames()

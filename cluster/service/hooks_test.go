@@ -173,9 +173,9 @@ func TestHooks_WhoAndWhat(t *testing.T) {
 		text      string
 		want      string
 	}{
-		{"ann@h", "h1", script, "a.py", "pass", "Unauthorized Request"},
-		{"boss@replica:s1", "h1", script, "a.py", "pass", "Unauthorized Request"},
-		{"root@h", "h1", script, "a.py", "pass", "Unauthorized Request"},
+		{"ann@h", "h1", script, "a.py", "pass", " is unauthorized to access hooks data from server srv"},
+		{"boss@replica:s1", "h1", script, "a.py", "pass", " is unauthorized to access hooks data from server srv"},
+		{"root@h", "h1", script, "a.py", "pass", " is unauthorized to access hooks data from server srv"},
 		{root, "h2", script, "a.py", "pass", "h2 hook not found"},
 		{root, "h1", script, "a.py", "syntax", "Failed to compile script, hook 'h1' contents not overwritten: a syntax error"},
 		{root, "h1", config, "a.json", "{", "not overwritten"},

@@ -100,14 +100,25 @@ func (n *noted) Unwrap() error { return n.error }
 type denied struct {
 	class, object, text string
 	operand             uint8 // as a refusal's
+
+	words *pbs.Error // for the user; nil: those of the code
 }
 
 func (d *denied) Error() string { return d.text }
 
 // Unwrap makes it the refusal that the user reads.
-func (d *denied) Unwrap() error { return pbs.About(d.operand, pbs.Refuse(pbs.Unauthorized)) }
+func (d *denied) Unwrap() error {
+	if d.words != nil {
+		return d.words
+	}
+	return pbs.About(d.operand, pbs.Refuse(pbs.Unauthorized))
+}
 
 func deny(p person, class, kind, object string, request int) error {
+	return denial(p, class, kind, object, request)
+}
+
+func denial(p person, class, kind, object string, request int) *denied {
 	return &denied{class: class, object: object, text: fmt.Sprintf("Unauthorized Request, request type: %d, Object: %s, Name: %s, request from: %s",
 		request, kind, object, p.user)}
 }

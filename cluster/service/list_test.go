@@ -147,7 +147,7 @@ func TestList_EveryKind(t *testing.T) {
 	b.do(&command.ManageResource{Verb: command.VerbCreate, Name: "lic", Changes: []command.AttrChange{{Entry: entry("type", "long")}, {Entry: entry("flag", "nh")}}})
 	want := map[api.ObjectKind]string{
 		api.ObjectKind_OBJECT_KIND_SERVER: "srv", api.ObjectKind_OBJECT_KIND_QUEUE: "workq", api.ObjectKind_OBJECT_KIND_VNODE: "hosta",
-		api.ObjectKind_OBJECT_KIND_RESOURCE: "lic", api.ObjectKind_OBJECT_KIND_SCHED: "default", api.ObjectKind_OBJECT_KIND_HOOK: "!15007 Unauthorized Request ", // root's alone
+		api.ObjectKind_OBJECT_KIND_RESOURCE: "lic", api.ObjectKind_OBJECT_KIND_SCHED: "default", api.ObjectKind_OBJECT_KIND_HOOK: "!15007 ann@h is unauthorized to access hooks data from server srv", // root's alone
 		api.ObjectKind_OBJECT_KIND_HOST: "hosta", api.ObjectKind_OBJECT_KIND_JOB: "",
 	}
 	for kind, name := range want {

@@ -89,8 +89,10 @@ func directives(p person, r *api.ManageRequest) ([]command.Command, error) {
 	if !ok {
 		return nil, pbs.Refuse(pbs.NotSupported)
 	}
-	if kind.object == attr.Hook && (p.user.Name != "root" || !p.home) { // nobody else (specification: hooks section 1)
-		return nil, deny(p, "Req", kind.word, r.GetName(), typeManage)
+	if kind.object == attr.Hook {
+		if err := mayHooks(p, r.GetName()); err != nil {
+			return nil, err
+		}
 	}
 	if p.perm < attr.Operator || (p.perm < attr.Manager && (verb == command.VerbCreate || verb == command.VerbDelete)) {
 		return nil, deny(p, "Req", kind.word, r.GetName(), typeManage)

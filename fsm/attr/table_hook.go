@@ -147,6 +147,9 @@ func hookSeconds(name string) func(string) (string, error) {
 		if n, err := strconv.ParseInt(text, 10, 31); err == nil && n > 0 {
 			return strconv.FormatInt(n, 10), nil
 		}
+		if name == "freq" {
+			return hookRefusal("set_hook_freq: freq value '%s' of a hook must be > 0", text) // PBS names its function in this one alone
+		}
 		return hookRefusal("%s value '%s' of a hook must be > 0", name, text)
 	}
 }

@@ -98,7 +98,7 @@ func TestHook_Refusals(t *testing.T) {
 		"fail_action=x":                 "fail_action value of a hook must be",
 		"fail_action=offline_vnodes":    "Can't set hook fail_action value to 'offline_vnodes'",
 		"freq=5":                        "Can't set hook freq value: hook event must contain at least",
-		"freq=0":                        "freq value '0' of a hook must be > 0",
+		"freq=0":                        "set_hook_freq: freq value '0' of a hook must be > 0",
 		"type=nothing":                  "invalid argument to type, must be",
 		"event=execjob_begin,user=user": "",
 	} {
