@@ -97,6 +97,8 @@ type Config struct {
 
 	// Alarms tells what else of this process a person should look at; nil: nothing.
 	Alarms func() []member.Alarm
+	// Scripts tells what is missing of that which lies beside the log, and of which state; nil: nothing does.
+	Scripts func() member.Scripts
 	// Registry takes the replica's metrics; nil: nobody reads them.
 	Registry prometheus.Registerer
 

@@ -156,7 +156,17 @@ func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member
 	if !k.Stable(m.Server.ID, m.CaughtUp(term, n.raft.CommitIndex()), time.Now(), enough) {
 		return nil
 	}
+	if namesBlobs(r.cfg.Machine.View()) && !k.Whole(m, n.raft.CommitIndex()) {
+		return nil // a majority that it is part of would not have what a majority was to have; status tells of it
+	}
 	return r.promote(ctx, n, k, m.Server)
+}
+
+func namesBlobs(v *state.View) bool {
+	for range v.Blobs() {
+		return true
+	}
+	return false
 }
 
 // Transfer hands leadership to the named replica, or to the best one if the name

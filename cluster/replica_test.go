@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"rampart/cluster"
+	"rampart/cluster/member"
 	"rampart/cluster/store"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
 
@@ -289,6 +291,39 @@ func TestAddReplica_PromotedWhenCaughtUp(t *testing.T) {
 			t.Errorf("promoted after %s, before it was stable", took)
 		}
 		mustSee(t, m, "x")
+	})
+}
+
+// A newcomer gets no vote while it lacks large scripts: a majority with it would not have what a
+// majority was to have.
+func TestAddReplica_PromotedWhenItHasTheScripts(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		blob := pbs.NameBlob([]byte("a large script"))
+		p := command.Proposal{ID: request(), Asker: pbs.User{Name: "u", Host: "h"}, Commands: []command.Command{
+			&command.SubmitJob{Owner: pbs.User{Name: "u", Host: "h"}, Blob: &blob, At: pbs.Time(time.Now().UnixNano())},
+		}}
+		if out, err := w.leader().replica.Propose(t.Context(), p); err != nil || out.Err() != nil {
+			t.Fatal(err, out.Err())
+		}
+		m := w.add("s4")
+		var looked atomic.Pointer[member.Scripts]
+		looked.Store(new(member.Scripts))
+		m.configure = func(c *cluster.Config) { c.Scripts = func() member.Scripts { return *looked.Load() } }
+		m.open(false)
+		w.join(m)
+		m.run()
+		stays := func(why string) {
+			t.Helper()
+			<-time.After(20 * time.Second)
+			if n := w.voters(); n != 3 {
+				t.Errorf("%d voters though the new one %s", n, why)
+			}
+		}
+		stays("has not looked for scripts")
+		looked.Store(&member.Scripts{Index: m.machine.View().Index(), Missing: 1})
+		stays("lacks one")
+		looked.Store(&member.Scripts{Index: m.machine.View().Index()})
+		w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
 	})
 }
 

@@ -23,6 +23,10 @@ func (r *Replica) Status() member.Status {
 		Self: r.cfg.Self, Role: member.Nonvoter, LastContact: r.Age(), Class: r.class,
 		Applied: view.Index(), Digest: uint64(view.Digest()), Marks: r.cfg.Machine.Marks(),
 	}
+	if r.cfg.Scripts != nil {
+		scripts := r.cfg.Scripts()
+		s.Scripts = &scripts
+	}
 	s.Disk = r.store.Disk()
 	s.Alarms = r.alarms(s.Disk)
 	n := r.node.Load()

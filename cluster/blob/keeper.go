@@ -64,12 +64,19 @@ type Keeper struct {
 
 	pins    atomic.Int64 // who reads what the state may name no more
 	writing atomic.Int64 // bytes that are being stored
-	missing atomic.Int64
+	looked  atomic.Pointer[Look]
 
 	mu      sync.Mutex
 	ended   bool
 	sends   sync.WaitGroup
 	flights map[pbs.Blob]*flight
+}
+
+// A Look is what was seen when a state was compared with the disk.
+type Look struct {
+	Index   uint64 // of that state; 0: nobody has looked yet
+	Missing int    // blobs that it names, and that were not here in the end
+	Lost    int    // of these, that nobody has
 }
 
 // A flight is one blob that is being fetched, for all who want it.
@@ -85,6 +92,7 @@ func Open(c Config) (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{config: c, store: store, flights: map[pbs.Blob]*flight{}}
+	k.looked.Store(new(Look))
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	if c.Registry != nil {
 		k.gauges(promauto.With(c.Registry))
@@ -104,11 +112,11 @@ func (k *Keeper) gauges(in promauto.Factory) {
 		_, n := k.store.Size()
 		return float64(n)
 	})
-	gauge("rampart_blobs_missing", "Large job scripts that jobs have and this replica lacks.", func() float64 { return float64(k.Missing()) })
+	gauge("rampart_blobs_missing", "Large job scripts that jobs have and this replica lacks.", func() float64 { return float64(k.Looked().Missing) })
 }
 
-// Missing returns how many blobs that the state names are not here.
-func (k *Keeper) Missing() int { return int(k.missing.Load()) }
+// Looked returns what was seen last.
+func (k *Keeper) Looked() Look { return *k.looked.Load() }
 
 // Put stores a content here and at the other replicas, and returns when a majority of the
 // voters has it on its disks. It goes on to the others by itself.
@@ -373,21 +381,27 @@ func (k *Keeper) end() {
 // look compares the state with what is here, and returns how many blobs are missing still.
 func (k *Keeper) look(ctx context.Context) int {
 	v := k.config.View()
+	members := len(k.config.Members()) > 0 // else nobody can be asked yet
 	k.collect(v)
-	missing := 0
+	l := Look{Index: v.Index()}
 	for b := range v.Blobs() {
 		if k.store.Has(b) {
 			continue
 		}
 		if err := k.fetch(ctx, b); err != nil && ctx.Err() == nil {
-			missing++
-			if k.Missing() == 0 {
+			l.Missing++
+			if errors.Is(err, ErrLost) {
+				l.Lost++
+			}
+			if k.Looked().Missing == 0 {
 				k.config.Logger.Warn("a job's script is missing here", "err", err)
 			}
 		}
 	}
-	k.missing.Store(int64(missing))
-	return missing
+	if ctx.Err() == nil && members {
+		k.looked.Store(&l)
+	}
+	return l.Missing
 }
 
 // collect removes what no job names and no entry under way can name. While a snapshot is being

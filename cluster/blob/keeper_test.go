@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -220,6 +221,53 @@ func TestKeeper_FetchesWhatIsMissing(t *testing.T) {
 		if _, err := s.all["a"].Open(t.Context(), lost); err == nil || refused(err) {
 			t.Errorf("what somebody who is away may have: %v", err)
 		}
+	})
+}
+
+// A look tells of which state it was, what was not here, and what of that nobody has; there is none before
+// it is known who could be asked.
+func TestKeeper_TellsWhatItSaw(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, "a", "b", "c")
+		s.down["c"] = errors.New("away")
+		b, err := s.all["a"].Put(t.Context(), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		s.name("1.srv", b)
+		c, known := s.all["c"], atomic.Bool{}
+		members := c.config.Members
+		c.config.Members = func() []Member {
+			if known.Load() {
+				return members()
+			}
+			return nil
+		}
+		away := map[string]error{"a": errors.New("away"), "b": errors.New("away")}
+		maps.Copy(s.down, away)
+		delete(s.down, "c")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		go func() { _ = c.Run(ctx) }()
+		saw := func(want Look) {
+			t.Helper()
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if got := c.Looked(); got != want {
+				t.Errorf("saw %+v, want %+v", got, want)
+			}
+		}
+		saw(Look{})
+		known.Store(true)
+		saw(Look{Index: s.index, Missing: 1})
+		for name := range away {
+			delete(s.down, name)
+		}
+		saw(Look{Index: s.index})
+		s.name("2.srv", pbs.NameBlob([]byte("lost")))
+		saw(Look{Index: s.index, Missing: 1, Lost: 1})
 	})
 }
 

@@ -104,6 +104,31 @@ func TestCommonLevel_OfAllVoters(t *testing.T) {
 	}
 }
 
+// A server has to have the scripts that were named when it was stable for the first time.
+func TestRoll_Whole(t *testing.T) {
+	k := NewRoll()
+	for i, c := range []struct {
+		scripts *Scripts
+		commit  uint64
+		whole   bool
+	}{
+		{&Scripts{}, 10, false},
+		{&Scripts{Index: 9}, 11, false}, // as it was before
+		{&Scripts{Index: 10, Missing: 1}, 12, false},
+		{&Scripts{Index: 10}, 13, true},
+		{nil, 14, true}, // a version that does not say
+	} {
+		a := Answer{Server: raft.Server{ID: "s4.disk"}, Status: Status{Scripts: c.scripts}}
+		if got := k.Whole(a, c.commit); got != c.whole {
+			t.Errorf("look %d: whole %t", i+1, got)
+		}
+	}
+	k.Forget("s4.disk")
+	if k.Whole(Answer{Server: raft.Server{ID: "s4.disk"}, Status: Status{Scripts: &Scripts{Index: 13}}}, 15) {
+		t.Error("it is whole by what it saw before")
+	}
+}
+
 // A server has to be caught up all the while.
 func TestRoll_Stable(t *testing.T) {
 	k, now := NewRoll(), time.Unix(1000, 0)

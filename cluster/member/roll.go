@@ -12,6 +12,7 @@ import (
 // A Roll is what a leader has seen of the members in its term.
 type Roll struct {
 	caughtUp map[raft.ServerID]time.Time // non-voters, since when
+	marks    map[raft.ServerID]uint64    // non-voters: up to where they must have the large scripts
 	silent   map[raft.ServerID]time.Time // voters, since when
 	leaving  map[string]time.Time        // removals that are not done, since when
 	said     map[string]time.Time        // what went wrong, and when that was logged
@@ -21,7 +22,7 @@ type Roll struct {
 func NewRoll() *Roll {
 	return &Roll{
 		caughtUp: make(map[raft.ServerID]time.Time), silent: make(map[raft.ServerID]time.Time), leaving: make(map[string]time.Time),
-		said: make(map[string]time.Time),
+		said: make(map[string]time.Time), marks: make(map[raft.ServerID]uint64),
 	}
 }
 
@@ -75,8 +76,22 @@ func (k *Roll) Stable(id raft.ServerID, caughtUp bool, now time.Time, enough tim
 	return now.Sub(since) >= enough
 }
 
+// Whole reports whether a server that is stable has the large scripts that were named when it was first asked
+// about. What is named later goes to all members before it is named.
+func (k *Roll) Whole(a Answer, commit uint64) bool {
+	mark, ok := k.marks[a.Server.ID]
+	if !ok {
+		mark = commit
+		k.marks[a.Server.ID] = mark
+	}
+	return a.Status.Scripts.Whole(mark)
+}
+
 // Forget drops what was noted of a server that was not a voter.
-func (k *Roll) Forget(id raft.ServerID) { delete(k.caughtUp, id) }
+func (k *Roll) Forget(id raft.ServerID) {
+	delete(k.caughtUp, id)
+	delete(k.marks, id)
+}
 
 // Leaves returns since when this leader knows of the removal of a server.
 func (k *Roll) Leaves(serverID string, now time.Time) (since time.Time) {

@@ -37,9 +37,19 @@ type Status struct {
 	Revoked     bool         // of an unreachable one: its certificate was revoked
 	Class       pbs.RTTClass // with whose times it runs
 	Wants       pbs.RTTClass // of one that answers: that of the cluster, if it runs with another; set by who asked
+	Scripts     *Scripts     // what it saw when it last looked for large scripts; nil: its version does not say
 	// ReplacedBy is who takes its place, or whose place it takes: Takes. Set by who asked.
 	ReplacedBy, Takes pbs.ReplicaName
 }
+
+// Scripts is what a replica saw when it last compared the large scripts of jobs with its disk.
+type Scripts struct {
+	Index   uint64 // of the state that it looked at; 0: it has not looked yet
+	Missing int    // that others have
+}
+
+// Whole reports whether all scripts that the state named at an index were there.
+func (s *Scripts) Whole(index uint64) bool { return s == nil || s.Index >= index && s.Missing == 0 }
 
 // Stalled reports whether the replica keeps silent because its store does not answer: it counts
 // for nothing in the cluster meanwhile.

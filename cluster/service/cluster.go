@@ -73,6 +73,9 @@ func StatusMessage(s member.Status) *api.ReplicaStatus {
 		Writes: uint64(s.Disk.Writes), WriteP99Us: s.Disk.P99.Microseconds(), WriteMaxUs: s.Disk.Max.Microseconds(),
 		DiskSlow: s.Disk.Sick, DiskFree: s.Disk.Free, DiskLow: s.Disk.Low, DiskDir: s.Disk.Dir, Voter: s.Voter, Zone: s.Self.Zone, RttClass: string(s.Class),
 	}
+	if s.Scripts != nil {
+		out.Scripts = &api.LargeScripts{Index: s.Scripts.Index, Missing: uint64(s.Scripts.Missing)}
+	}
 	for _, m := range s.Marks {
 		out.Marks = append(out.Marks, &api.DigestMark{Index: m.Index, Digest: m.Digest})
 	}

@@ -539,13 +539,14 @@ type ReplicaStatus struct {
 	DiskDir      string   `protobuf:"bytes,24,opt,name=disk_dir,json=diskDir,proto3" json:"disk_dir,omitempty"`
 	AlarmDetails []*Alarm `protobuf:"bytes,25,rep,name=alarm_details,json=alarmDetails,proto3" json:"alarm_details,omitempty"` // what alarms tells, for programs
 	// What the replica that was asked makes of it all; not in a local status.
-	Health        string   `protobuf:"bytes,26,opt,name=health,proto3" json:"health,omitempty"` // ok, joining, degraded, unreachable
-	Advice        []string `protobuf:"bytes,27,rep,name=advice,proto3" json:"advice,omitempty"` // what to do about it
-	Lag           uint64   `protobuf:"varint,28,opt,name=lag,proto3" json:"lag,omitempty"`      // entries behind the leader
-	Voter         bool     `protobuf:"varint,29,opt,name=voter,proto3" json:"voter,omitempty"`
-	Zone          string   `protobuf:"bytes,30,opt,name=zone,proto3" json:"zone,omitempty"`                         // failure domain; empty: none is set
-	RttClass      string   `protobuf:"bytes,31,opt,name=rtt_class,json=rttClass,proto3" json:"rtt_class,omitempty"` // with whose times it runs
-	Build         string   `protobuf:"bytes,32,opt,name=build,proto3" json:"build,omitempty"`                       // version of Rampart, as version is that of PBS
+	Health        string        `protobuf:"bytes,26,opt,name=health,proto3" json:"health,omitempty"` // ok, joining, degraded, unreachable
+	Advice        []string      `protobuf:"bytes,27,rep,name=advice,proto3" json:"advice,omitempty"` // what to do about it
+	Lag           uint64        `protobuf:"varint,28,opt,name=lag,proto3" json:"lag,omitempty"`      // entries behind the leader
+	Voter         bool          `protobuf:"varint,29,opt,name=voter,proto3" json:"voter,omitempty"`
+	Zone          string        `protobuf:"bytes,30,opt,name=zone,proto3" json:"zone,omitempty"`                         // failure domain; empty: none is set
+	RttClass      string        `protobuf:"bytes,31,opt,name=rtt_class,json=rttClass,proto3" json:"rtt_class,omitempty"` // with whose times it runs
+	Build         string        `protobuf:"bytes,32,opt,name=build,proto3" json:"build,omitempty"`                       // version of Rampart, as version is that of PBS
+	Scripts       *LargeScripts `protobuf:"bytes,33,opt,name=scripts,proto3" json:"scripts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -804,6 +805,66 @@ func (x *ReplicaStatus) GetBuild() string {
 	return ""
 }
 
+func (x *ReplicaStatus) GetScripts() *LargeScripts {
+	if x != nil {
+		return x.Scripts
+	}
+	return nil
+}
+
+// LargeScripts is what a replica has seen when it last compared the jobs' large scripts with its disk.
+type LargeScripts struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`     // of the state that it looked at; 0: it has not looked yet
+	Missing       uint64                 `protobuf:"varint,2,opt,name=missing,proto3" json:"missing,omitempty"` // that were not there, and that others have
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LargeScripts) Reset() {
+	*x = LargeScripts{}
+	mi := &file_cluster_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LargeScripts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LargeScripts) ProtoMessage() {}
+
+func (x *LargeScripts) ProtoReflect() protoreflect.Message {
+	mi := &file_cluster_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LargeScripts.ProtoReflect.Descriptor instead.
+func (*LargeScripts) Descriptor() ([]byte, []int) {
+	return file_cluster_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *LargeScripts) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *LargeScripts) GetMissing() uint64 {
+	if x != nil {
+		return x.Missing
+	}
+	return 0
+}
+
 // Alarm is what a person should look at.
 type Alarm struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -817,7 +878,7 @@ type Alarm struct {
 
 func (x *Alarm) Reset() {
 	*x = Alarm{}
-	mi := &file_cluster_proto_msgTypes[8]
+	mi := &file_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -829,7 +890,7 @@ func (x *Alarm) String() string {
 func (*Alarm) ProtoMessage() {}
 
 func (x *Alarm) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[8]
+	mi := &file_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -842,7 +903,7 @@ func (x *Alarm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alarm.ProtoReflect.Descriptor instead.
 func (*Alarm) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{8}
+	return file_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Alarm) GetKind() string {
@@ -882,7 +943,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_cluster_proto_msgTypes[9]
+	mi := &file_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +955,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[9]
+	mi := &file_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +968,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{9}
+	return file_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TransferRequest) GetTo() string {
@@ -926,7 +987,7 @@ type TransferReply struct {
 
 func (x *TransferReply) Reset() {
 	*x = TransferReply{}
-	mi := &file_cluster_proto_msgTypes[10]
+	mi := &file_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +999,7 @@ func (x *TransferReply) String() string {
 func (*TransferReply) ProtoMessage() {}
 
 func (x *TransferReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[10]
+	mi := &file_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1012,7 @@ func (x *TransferReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferReply.ProtoReflect.Descriptor instead.
 func (*TransferReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{10}
+	return file_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TransferReply) GetLeader() string {
@@ -969,7 +1030,7 @@ type SaveSnapshotRequest struct {
 
 func (x *SaveSnapshotRequest) Reset() {
 	*x = SaveSnapshotRequest{}
-	mi := &file_cluster_proto_msgTypes[11]
+	mi := &file_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1042,7 @@ func (x *SaveSnapshotRequest) String() string {
 func (*SaveSnapshotRequest) ProtoMessage() {}
 
 func (x *SaveSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[11]
+	mi := &file_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1055,7 @@ func (x *SaveSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*SaveSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{11}
+	return file_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 type SaveSnapshotReply struct {
@@ -1006,7 +1067,7 @@ type SaveSnapshotReply struct {
 
 func (x *SaveSnapshotReply) Reset() {
 	*x = SaveSnapshotReply{}
-	mi := &file_cluster_proto_msgTypes[12]
+	mi := &file_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1018,7 +1079,7 @@ func (x *SaveSnapshotReply) String() string {
 func (*SaveSnapshotReply) ProtoMessage() {}
 
 func (x *SaveSnapshotReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[12]
+	mi := &file_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1031,7 +1092,7 @@ func (x *SaveSnapshotReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveSnapshotReply.ProtoReflect.Descriptor instead.
 func (*SaveSnapshotReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{12}
+	return file_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SaveSnapshotReply) GetData() []byte {
@@ -1054,7 +1115,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_cluster_proto_msgTypes[13]
+	mi := &file_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1127,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[13]
+	mi := &file_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1140,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{13}
+	return file_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CreateTokenRequest) GetRole() string {
@@ -1126,7 +1187,7 @@ type CreateTokenReply struct {
 
 func (x *CreateTokenReply) Reset() {
 	*x = CreateTokenReply{}
-	mi := &file_cluster_proto_msgTypes[14]
+	mi := &file_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1138,7 +1199,7 @@ func (x *CreateTokenReply) String() string {
 func (*CreateTokenReply) ProtoMessage() {}
 
 func (x *CreateTokenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[14]
+	mi := &file_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1151,7 +1212,7 @@ func (x *CreateTokenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenReply.ProtoReflect.Descriptor instead.
 func (*CreateTokenReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{14}
+	return file_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateTokenReply) GetToken() string {
@@ -1172,7 +1233,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_cluster_proto_msgTypes[15]
+	mi := &file_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1184,7 +1245,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[15]
+	mi := &file_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1197,7 +1258,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{15}
+	return file_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *JoinRequest) GetToken() string {
@@ -1237,7 +1298,7 @@ type JoinReply struct {
 
 func (x *JoinReply) Reset() {
 	*x = JoinReply{}
-	mi := &file_cluster_proto_msgTypes[16]
+	mi := &file_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1310,7 @@ func (x *JoinReply) String() string {
 func (*JoinReply) ProtoMessage() {}
 
 func (x *JoinReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[16]
+	mi := &file_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1323,7 @@ func (x *JoinReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinReply.ProtoReflect.Descriptor instead.
 func (*JoinReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{16}
+	return file_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *JoinReply) GetCluster() string {
@@ -1331,7 +1392,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_cluster_proto_msgTypes[17]
+	mi := &file_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1404,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[17]
+	mi := &file_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1417,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{17}
+	return file_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RenewRequest) GetCsr() []byte {
@@ -1382,7 +1443,7 @@ type RenewReply struct {
 
 func (x *RenewReply) Reset() {
 	*x = RenewReply{}
-	mi := &file_cluster_proto_msgTypes[18]
+	mi := &file_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1455,7 @@ func (x *RenewReply) String() string {
 func (*RenewReply) ProtoMessage() {}
 
 func (x *RenewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[18]
+	mi := &file_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1468,7 @@ func (x *RenewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewReply.ProtoReflect.Descriptor instead.
 func (*RenewReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{18}
+	return file_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RenewReply) GetCertificate() []byte {
@@ -1426,7 +1487,7 @@ type AddReplicaRequest struct {
 
 func (x *AddReplicaRequest) Reset() {
 	*x = AddReplicaRequest{}
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1438,7 +1499,7 @@ func (x *AddReplicaRequest) String() string {
 func (*AddReplicaRequest) ProtoMessage() {}
 
 func (x *AddReplicaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[19]
+	mi := &file_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1451,7 +1512,7 @@ func (x *AddReplicaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddReplicaRequest.ProtoReflect.Descriptor instead.
 func (*AddReplicaRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{19}
+	return file_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AddReplicaRequest) GetReplica() *Replica {
@@ -1469,7 +1530,7 @@ type AddReplicaReply struct {
 
 func (x *AddReplicaReply) Reset() {
 	*x = AddReplicaReply{}
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1542,7 @@ func (x *AddReplicaReply) String() string {
 func (*AddReplicaReply) ProtoMessage() {}
 
 func (x *AddReplicaReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[20]
+	mi := &file_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1555,7 @@ func (x *AddReplicaReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddReplicaReply.ProtoReflect.Descriptor instead.
 func (*AddReplicaReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{20}
+	return file_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 type LoginRequest struct {
@@ -1506,7 +1567,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1518,7 +1579,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[21]
+	mi := &file_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1531,7 +1592,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{21}
+	return file_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LoginRequest) GetTtlSeconds() int64 {
@@ -1551,7 +1612,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +1624,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[22]
+	mi := &file_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +1637,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{22}
+	return file_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LoginReply) GetToken() string {
@@ -1601,7 +1662,7 @@ type ReadIndexRequest struct {
 
 func (x *ReadIndexRequest) Reset() {
 	*x = ReadIndexRequest{}
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1613,7 +1674,7 @@ func (x *ReadIndexRequest) String() string {
 func (*ReadIndexRequest) ProtoMessage() {}
 
 func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[23]
+	mi := &file_cluster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1626,7 +1687,7 @@ func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexRequest.ProtoReflect.Descriptor instead.
 func (*ReadIndexRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{23}
+	return file_cluster_proto_rawDescGZIP(), []int{24}
 }
 
 type ReadIndexReply struct {
@@ -1639,7 +1700,7 @@ type ReadIndexReply struct {
 
 func (x *ReadIndexReply) Reset() {
 	*x = ReadIndexReply{}
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +1712,7 @@ func (x *ReadIndexReply) String() string {
 func (*ReadIndexReply) ProtoMessage() {}
 
 func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[24]
+	mi := &file_cluster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +1725,7 @@ func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexReply.ProtoReflect.Descriptor instead.
 func (*ReadIndexReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{24}
+	return file_cluster_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReadIndexReply) GetIndex() uint64 {
@@ -1690,7 +1751,7 @@ type ForgetHostRequest struct {
 
 func (x *ForgetHostRequest) Reset() {
 	*x = ForgetHostRequest{}
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1763,7 @@ func (x *ForgetHostRequest) String() string {
 func (*ForgetHostRequest) ProtoMessage() {}
 
 func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[25]
+	mi := &file_cluster_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1776,7 @@ func (x *ForgetHostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetHostRequest.ProtoReflect.Descriptor instead.
 func (*ForgetHostRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{25}
+	return file_cluster_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ForgetHostRequest) GetHost() string {
@@ -1735,7 +1796,7 @@ type ForgetHostReply struct {
 
 func (x *ForgetHostReply) Reset() {
 	*x = ForgetHostReply{}
-	mi := &file_cluster_proto_msgTypes[26]
+	mi := &file_cluster_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +1808,7 @@ func (x *ForgetHostReply) String() string {
 func (*ForgetHostReply) ProtoMessage() {}
 
 func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[26]
+	mi := &file_cluster_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +1821,7 @@ func (x *ForgetHostReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetHostReply.ProtoReflect.Descriptor instead.
 func (*ForgetHostReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{26}
+	return file_cluster_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ForgetHostReply) GetRequeued() uint32 {
@@ -1785,7 +1846,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_cluster_proto_msgTypes[27]
+	mi := &file_cluster_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +1858,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[27]
+	mi := &file_cluster_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +1871,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{27}
+	return file_cluster_proto_rawDescGZIP(), []int{28}
 }
 
 type ClockReply struct {
@@ -1822,7 +1883,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_cluster_proto_msgTypes[28]
+	mi := &file_cluster_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1834,7 +1895,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[28]
+	mi := &file_cluster_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1847,7 +1908,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{28}
+	return file_cluster_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ClockReply) GetUnixNano() int64 {
@@ -1870,7 +1931,7 @@ type LastStartRequest struct {
 
 func (x *LastStartRequest) Reset() {
 	*x = LastStartRequest{}
-	mi := &file_cluster_proto_msgTypes[29]
+	mi := &file_cluster_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1882,7 +1943,7 @@ func (x *LastStartRequest) String() string {
 func (*LastStartRequest) ProtoMessage() {}
 
 func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[29]
+	mi := &file_cluster_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1895,7 +1956,7 @@ func (x *LastStartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartRequest.ProtoReflect.Descriptor instead.
 func (*LastStartRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{29}
+	return file_cluster_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *LastStartRequest) GetServerId() string {
@@ -1948,7 +2009,7 @@ type LastStartReply struct {
 
 func (x *LastStartReply) Reset() {
 	*x = LastStartReply{}
-	mi := &file_cluster_proto_msgTypes[30]
+	mi := &file_cluster_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1960,7 +2021,7 @@ func (x *LastStartReply) String() string {
 func (*LastStartReply) ProtoMessage() {}
 
 func (x *LastStartReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[30]
+	mi := &file_cluster_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1973,7 +2034,7 @@ func (x *LastStartReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastStartReply.ProtoReflect.Descriptor instead.
 func (*LastStartReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{30}
+	return file_cluster_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *LastStartReply) GetGeneration() uint64 {
@@ -2035,7 +2096,7 @@ type RecordsRequest struct {
 
 func (x *RecordsRequest) Reset() {
 	*x = RecordsRequest{}
-	mi := &file_cluster_proto_msgTypes[31]
+	mi := &file_cluster_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2108,7 @@ func (x *RecordsRequest) String() string {
 func (*RecordsRequest) ProtoMessage() {}
 
 func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[31]
+	mi := &file_cluster_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2121,7 @@ func (x *RecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsRequest.ProtoReflect.Descriptor instead.
 func (*RecordsRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{31}
+	return file_cluster_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RecordsRequest) GetFirst() uint64 {
@@ -2087,7 +2148,7 @@ type RecordsReply struct {
 
 func (x *RecordsReply) Reset() {
 	*x = RecordsReply{}
-	mi := &file_cluster_proto_msgTypes[32]
+	mi := &file_cluster_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2099,7 +2160,7 @@ func (x *RecordsReply) String() string {
 func (*RecordsReply) ProtoMessage() {}
 
 func (x *RecordsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[32]
+	mi := &file_cluster_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2112,7 +2173,7 @@ func (x *RecordsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordsReply.ProtoReflect.Descriptor instead.
 func (*RecordsReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{32}
+	return file_cluster_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RecordsReply) GetRecords() []*LedgerRecord {
@@ -2140,7 +2201,7 @@ type LedgerRecord struct {
 
 func (x *LedgerRecord) Reset() {
 	*x = LedgerRecord{}
-	mi := &file_cluster_proto_msgTypes[33]
+	mi := &file_cluster_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2152,7 +2213,7 @@ func (x *LedgerRecord) String() string {
 func (*LedgerRecord) ProtoMessage() {}
 
 func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[33]
+	mi := &file_cluster_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2165,7 +2226,7 @@ func (x *LedgerRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerRecord.ProtoReflect.Descriptor instead.
 func (*LedgerRecord) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{33}
+	return file_cluster_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LedgerRecord) GetNumber() uint64 {
@@ -2199,7 +2260,7 @@ type JobRecordsRequest struct {
 
 func (x *JobRecordsRequest) Reset() {
 	*x = JobRecordsRequest{}
-	mi := &file_cluster_proto_msgTypes[34]
+	mi := &file_cluster_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2211,7 +2272,7 @@ func (x *JobRecordsRequest) String() string {
 func (*JobRecordsRequest) ProtoMessage() {}
 
 func (x *JobRecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[34]
+	mi := &file_cluster_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2224,7 +2285,7 @@ func (x *JobRecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecordsRequest.ProtoReflect.Descriptor instead.
 func (*JobRecordsRequest) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{34}
+	return file_cluster_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *JobRecordsRequest) GetJob() string {
@@ -2255,7 +2316,7 @@ type JobRecordsReply struct {
 
 func (x *JobRecordsReply) Reset() {
 	*x = JobRecordsReply{}
-	mi := &file_cluster_proto_msgTypes[35]
+	mi := &file_cluster_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2267,7 +2328,7 @@ func (x *JobRecordsReply) String() string {
 func (*JobRecordsReply) ProtoMessage() {}
 
 func (x *JobRecordsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_cluster_proto_msgTypes[35]
+	mi := &file_cluster_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2280,7 +2341,7 @@ func (x *JobRecordsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecordsReply.ProtoReflect.Descriptor instead.
 func (*JobRecordsReply) Descriptor() ([]byte, []int) {
-	return file_cluster_proto_rawDescGZIP(), []int{35}
+	return file_cluster_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *JobRecordsReply) GetJob() string {
@@ -2362,7 +2423,7 @@ const file_cluster_proto_rawDesc = "" +
 	"\n" +
 	"DigestMark\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\xa3\a\n" +
+	"\x06digest\x18\x02 \x01(\x06R\x06digest\"\xd7\a\n" +
 	"\rReplicaStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tserver_id\x18\x02 \x01(\tR\bserverId\x12\x18\n" +
@@ -2400,7 +2461,11 @@ const file_cluster_proto_rawDesc = "" +
 	"\x05voter\x18\x1d \x01(\bR\x05voter\x12\x12\n" +
 	"\x04zone\x18\x1e \x01(\tR\x04zone\x12\x1b\n" +
 	"\trtt_class\x18\x1f \x01(\tR\brttClass\x12\x14\n" +
-	"\x05build\x18  \x01(\tR\x05build\"_\n" +
+	"\x05build\x18  \x01(\tR\x05build\x122\n" +
+	"\ascripts\x18! \x01(\v2\x18.rampart.v1.LargeScriptsR\ascripts\">\n" +
+	"\fLargeScripts\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x18\n" +
+	"\amissing\x18\x02 \x01(\x04R\amissing\"_\n" +
 	"\x05Alarm\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
@@ -2534,7 +2599,7 @@ func file_cluster_proto_rawDescGZIP() []byte {
 	return file_cluster_proto_rawDescData
 }
 
-var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_cluster_proto_goTypes = []any{
 	(*StatusRequest)(nil),       // 0: rampart.v1.StatusRequest
 	(*StatusReply)(nil),         // 1: rampart.v1.StatusReply
@@ -2544,35 +2609,36 @@ var file_cluster_proto_goTypes = []any{
 	(*Difference)(nil),          // 5: rampart.v1.Difference
 	(*DigestMark)(nil),          // 6: rampart.v1.DigestMark
 	(*ReplicaStatus)(nil),       // 7: rampart.v1.ReplicaStatus
-	(*Alarm)(nil),               // 8: rampart.v1.Alarm
-	(*TransferRequest)(nil),     // 9: rampart.v1.TransferRequest
-	(*TransferReply)(nil),       // 10: rampart.v1.TransferReply
-	(*SaveSnapshotRequest)(nil), // 11: rampart.v1.SaveSnapshotRequest
-	(*SaveSnapshotReply)(nil),   // 12: rampart.v1.SaveSnapshotReply
-	(*CreateTokenRequest)(nil),  // 13: rampart.v1.CreateTokenRequest
-	(*CreateTokenReply)(nil),    // 14: rampart.v1.CreateTokenReply
-	(*JoinRequest)(nil),         // 15: rampart.v1.JoinRequest
-	(*JoinReply)(nil),           // 16: rampart.v1.JoinReply
-	(*RenewRequest)(nil),        // 17: rampart.v1.RenewRequest
-	(*RenewReply)(nil),          // 18: rampart.v1.RenewReply
-	(*AddReplicaRequest)(nil),   // 19: rampart.v1.AddReplicaRequest
-	(*AddReplicaReply)(nil),     // 20: rampart.v1.AddReplicaReply
-	(*LoginRequest)(nil),        // 21: rampart.v1.LoginRequest
-	(*LoginReply)(nil),          // 22: rampart.v1.LoginReply
-	(*ReadIndexRequest)(nil),    // 23: rampart.v1.ReadIndexRequest
-	(*ReadIndexReply)(nil),      // 24: rampart.v1.ReadIndexReply
-	(*ForgetHostRequest)(nil),   // 25: rampart.v1.ForgetHostRequest
-	(*ForgetHostReply)(nil),     // 26: rampart.v1.ForgetHostReply
-	(*ClockRequest)(nil),        // 27: rampart.v1.ClockRequest
-	(*ClockReply)(nil),          // 28: rampart.v1.ClockReply
-	(*LastStartRequest)(nil),    // 29: rampart.v1.LastStartRequest
-	(*LastStartReply)(nil),      // 30: rampart.v1.LastStartReply
-	(*RecordsRequest)(nil),      // 31: rampart.v1.RecordsRequest
-	(*RecordsReply)(nil),        // 32: rampart.v1.RecordsReply
-	(*LedgerRecord)(nil),        // 33: rampart.v1.LedgerRecord
-	(*JobRecordsRequest)(nil),   // 34: rampart.v1.JobRecordsRequest
-	(*JobRecordsReply)(nil),     // 35: rampart.v1.JobRecordsReply
-	(*Replica)(nil),             // 36: rampart.v1.Replica
+	(*LargeScripts)(nil),        // 8: rampart.v1.LargeScripts
+	(*Alarm)(nil),               // 9: rampart.v1.Alarm
+	(*TransferRequest)(nil),     // 10: rampart.v1.TransferRequest
+	(*TransferReply)(nil),       // 11: rampart.v1.TransferReply
+	(*SaveSnapshotRequest)(nil), // 12: rampart.v1.SaveSnapshotRequest
+	(*SaveSnapshotReply)(nil),   // 13: rampart.v1.SaveSnapshotReply
+	(*CreateTokenRequest)(nil),  // 14: rampart.v1.CreateTokenRequest
+	(*CreateTokenReply)(nil),    // 15: rampart.v1.CreateTokenReply
+	(*JoinRequest)(nil),         // 16: rampart.v1.JoinRequest
+	(*JoinReply)(nil),           // 17: rampart.v1.JoinReply
+	(*RenewRequest)(nil),        // 18: rampart.v1.RenewRequest
+	(*RenewReply)(nil),          // 19: rampart.v1.RenewReply
+	(*AddReplicaRequest)(nil),   // 20: rampart.v1.AddReplicaRequest
+	(*AddReplicaReply)(nil),     // 21: rampart.v1.AddReplicaReply
+	(*LoginRequest)(nil),        // 22: rampart.v1.LoginRequest
+	(*LoginReply)(nil),          // 23: rampart.v1.LoginReply
+	(*ReadIndexRequest)(nil),    // 24: rampart.v1.ReadIndexRequest
+	(*ReadIndexReply)(nil),      // 25: rampart.v1.ReadIndexReply
+	(*ForgetHostRequest)(nil),   // 26: rampart.v1.ForgetHostRequest
+	(*ForgetHostReply)(nil),     // 27: rampart.v1.ForgetHostReply
+	(*ClockRequest)(nil),        // 28: rampart.v1.ClockRequest
+	(*ClockReply)(nil),          // 29: rampart.v1.ClockReply
+	(*LastStartRequest)(nil),    // 30: rampart.v1.LastStartRequest
+	(*LastStartReply)(nil),      // 31: rampart.v1.LastStartReply
+	(*RecordsRequest)(nil),      // 32: rampart.v1.RecordsRequest
+	(*RecordsReply)(nil),        // 33: rampart.v1.RecordsReply
+	(*LedgerRecord)(nil),        // 34: rampart.v1.LedgerRecord
+	(*JobRecordsRequest)(nil),   // 35: rampart.v1.JobRecordsRequest
+	(*JobRecordsReply)(nil),     // 36: rampart.v1.JobRecordsReply
+	(*Replica)(nil),             // 37: rampart.v1.Replica
 }
 var file_cluster_proto_depIdxs = []int32{
 	7,  // 0: rampart.v1.StatusReply.replicas:type_name -> rampart.v1.ReplicaStatus
@@ -2581,43 +2647,44 @@ var file_cluster_proto_depIdxs = []int32{
 	3,  // 3: rampart.v1.StatusReply.moms:type_name -> rampart.v1.Build
 	2,  // 4: rampart.v1.StatusReply.removals:type_name -> rampart.v1.Removal
 	6,  // 5: rampart.v1.ReplicaStatus.marks:type_name -> rampart.v1.DigestMark
-	8,  // 6: rampart.v1.ReplicaStatus.alarm_details:type_name -> rampart.v1.Alarm
-	36, // 7: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
-	36, // 8: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
-	33, // 9: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
-	0,  // 10: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
-	9,  // 11: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
-	11, // 12: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
-	13, // 13: rampart.v1.Cluster.CreateToken:input_type -> rampart.v1.CreateTokenRequest
-	15, // 14: rampart.v1.Cluster.Join:input_type -> rampart.v1.JoinRequest
-	17, // 15: rampart.v1.Cluster.Renew:input_type -> rampart.v1.RenewRequest
-	19, // 16: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
-	21, // 17: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
-	23, // 18: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
-	25, // 19: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
-	27, // 20: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
-	29, // 21: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
-	31, // 22: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
-	34, // 23: rampart.v1.Cluster.JobRecords:input_type -> rampart.v1.JobRecordsRequest
-	1,  // 24: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
-	10, // 25: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
-	12, // 26: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
-	14, // 27: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
-	16, // 28: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
-	18, // 29: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
-	20, // 30: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
-	22, // 31: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
-	24, // 32: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
-	26, // 33: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
-	28, // 34: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
-	30, // 35: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
-	32, // 36: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
-	35, // 37: rampart.v1.Cluster.JobRecords:output_type -> rampart.v1.JobRecordsReply
-	24, // [24:38] is the sub-list for method output_type
-	10, // [10:24] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	9,  // 6: rampart.v1.ReplicaStatus.alarm_details:type_name -> rampart.v1.Alarm
+	8,  // 7: rampart.v1.ReplicaStatus.scripts:type_name -> rampart.v1.LargeScripts
+	37, // 8: rampart.v1.JoinReply.replicas:type_name -> rampart.v1.Replica
+	37, // 9: rampart.v1.AddReplicaRequest.replica:type_name -> rampart.v1.Replica
+	34, // 10: rampart.v1.RecordsReply.records:type_name -> rampart.v1.LedgerRecord
+	0,  // 11: rampart.v1.Cluster.Status:input_type -> rampart.v1.StatusRequest
+	10, // 12: rampart.v1.Cluster.Transfer:input_type -> rampart.v1.TransferRequest
+	12, // 13: rampart.v1.Cluster.SaveSnapshot:input_type -> rampart.v1.SaveSnapshotRequest
+	14, // 14: rampart.v1.Cluster.CreateToken:input_type -> rampart.v1.CreateTokenRequest
+	16, // 15: rampart.v1.Cluster.Join:input_type -> rampart.v1.JoinRequest
+	18, // 16: rampart.v1.Cluster.Renew:input_type -> rampart.v1.RenewRequest
+	20, // 17: rampart.v1.Cluster.AddReplica:input_type -> rampart.v1.AddReplicaRequest
+	22, // 18: rampart.v1.Cluster.Login:input_type -> rampart.v1.LoginRequest
+	24, // 19: rampart.v1.Cluster.ReadIndex:input_type -> rampart.v1.ReadIndexRequest
+	26, // 20: rampart.v1.Cluster.ForgetHost:input_type -> rampart.v1.ForgetHostRequest
+	28, // 21: rampart.v1.Cluster.Clock:input_type -> rampart.v1.ClockRequest
+	30, // 22: rampart.v1.Cluster.LastStart:input_type -> rampart.v1.LastStartRequest
+	32, // 23: rampart.v1.Cluster.Records:input_type -> rampart.v1.RecordsRequest
+	35, // 24: rampart.v1.Cluster.JobRecords:input_type -> rampart.v1.JobRecordsRequest
+	1,  // 25: rampart.v1.Cluster.Status:output_type -> rampart.v1.StatusReply
+	11, // 26: rampart.v1.Cluster.Transfer:output_type -> rampart.v1.TransferReply
+	13, // 27: rampart.v1.Cluster.SaveSnapshot:output_type -> rampart.v1.SaveSnapshotReply
+	15, // 28: rampart.v1.Cluster.CreateToken:output_type -> rampart.v1.CreateTokenReply
+	17, // 29: rampart.v1.Cluster.Join:output_type -> rampart.v1.JoinReply
+	19, // 30: rampart.v1.Cluster.Renew:output_type -> rampart.v1.RenewReply
+	21, // 31: rampart.v1.Cluster.AddReplica:output_type -> rampart.v1.AddReplicaReply
+	23, // 32: rampart.v1.Cluster.Login:output_type -> rampart.v1.LoginReply
+	25, // 33: rampart.v1.Cluster.ReadIndex:output_type -> rampart.v1.ReadIndexReply
+	27, // 34: rampart.v1.Cluster.ForgetHost:output_type -> rampart.v1.ForgetHostReply
+	29, // 35: rampart.v1.Cluster.Clock:output_type -> rampart.v1.ClockReply
+	31, // 36: rampart.v1.Cluster.LastStart:output_type -> rampart.v1.LastStartReply
+	33, // 37: rampart.v1.Cluster.Records:output_type -> rampart.v1.RecordsReply
+	36, // 38: rampart.v1.Cluster.JobRecords:output_type -> rampart.v1.JobRecordsReply
+	25, // [25:39] is the sub-list for method output_type
+	11, // [11:25] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_cluster_proto_init() }
@@ -2632,7 +2699,7 @@ func file_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cluster_proto_rawDesc), len(file_cluster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

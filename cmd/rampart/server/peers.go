@@ -127,7 +127,12 @@ func statusFromWire(r *api.ReplicaStatus) (member.Status, error) {
 	for _, m := range r.GetMarks() {
 		marks = append(marks, command.Mark{Index: m.GetIndex(), Digest: m.GetDigest()})
 	}
+	var scripts *member.Scripts
+	if s := r.GetScripts(); s != nil {
+		scripts = &member.Scripts{Index: s.GetIndex(), Missing: int(s.GetMissing())}
+	}
 	return member.Status{
+		Scripts: scripts,
 		Self: state.Replica{
 			Name: pbs.ReplicaName(r.GetName()), ServerID: r.GetServerId(), Address: r.GetAddress(),
 			GossipAddress: r.GetGossipAddress(), Host: pbs.HostName(r.GetHost()), Version: r.GetVersion(), Build: r.GetBuild(),

@@ -186,6 +186,7 @@ func (s *Server) openReplica() error {
 		Work:          s.lead,
 		Ledger:        s.ledger,
 		Alarms:        s.alarms,
+		Scripts:       s.lookedForScripts,
 		Registry:      s.metrics.registry,
 		SnapshotAfter: s.outside.SnapshotAfter, TrailingLogs: s.outside.TrailingLogs,
 		Logger: s.logger,
