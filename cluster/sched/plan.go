@@ -323,6 +323,9 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		for _, text := range why.lines() {
 			c.log(pbs.LogSched, id, text)
 		}
+		if why.wait.Never && c.mayWait(j, cl) {
+			c.log(pbs.LogDebug, id, noStart)
+		}
 	}
 	c.explain(j, why.wait)
 	c.wait(j, cl, why)

@@ -43,6 +43,9 @@ const (
 	sameStart = pbs.Time(time.Minute)
 )
 
+// noStart is logged of a job that would be a top job, had it a time at which it can start.
+const noStart = "Error in calculation of start time of top job"
+
 // walltime returns how long a job may run.
 func walltime(j *state.Job) pbs.Time {
 	if _, most, ok := shrinks(j); ok {
@@ -115,6 +118,7 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	if !ok {
 		c.hopeless[cl] = true
 		c.log(pbs.LogDebug, j.ID, "Can't find start time estimate")
+		c.log(pbs.LogDebug, j.ID, noStart)
 		return
 	}
 	c.crown(t)

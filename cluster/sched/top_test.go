@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,5 +135,27 @@ func BenchmarkMake_Strict(b *testing.B) {
 	v := s.Publish()
 	for b.Loop() {
 		sched.Make(v, start)
+	}
+}
+
+// A job that can never start is no top job, and the log says so; the next one is.
+func TestTop_LogsWhoIs(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=1")
+	b.host("hostb", "hostb:ncpus=1")
+	b.scheduler("strict_ordering=True")
+	b.submit("select=2:ncpus=1 walltime=01:00:00")
+	b.run()
+	never := b.submit("select=1:ncpus=2 walltime=01:00:00")
+	next := b.submit("select=1:ncpus=1 walltime=01:00:00")
+	var told []string
+	for _, l := range b.plan().Lines {
+		if text, _, _ := strings.Cut(l.Text, " at "); strings.Contains(text, "top job") {
+			told = append(told, string(l.Job)+" "+text)
+		}
+	}
+	want := []string{string(never) + " Error in calculation of start time of top job", string(next) + " Job is a top job and will run"}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
