@@ -28,7 +28,11 @@ func (m *Mom) checkpointJob(ctx context.Context, l *life, k spool.TaskKey, order
 	}
 	m.lines.Job(pbs.LogDebug, k.Job, "hold job request received")
 	s := m.settings.Load()
-	return l.tell(ctx, k, task.Checkpoint{Able: s.CheckpointAbort != nil, Joint: s.Checkpoint != nil})
+	err := l.tell(ctx, k, task.Checkpoint{Able: s.CheckpointAbort != nil, Joint: s.Checkpoint != nil})
+	if err == nil {
+		m.lines.Job(pbs.LogDebug, k.Job, "req_holdjob: Checkpoint initiated.")
+	}
+	return err
 }
 
 // here tells whether a run of the job is on this host.

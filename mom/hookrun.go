@@ -232,6 +232,9 @@ func (r hookRunner) runSome(ctx context.Context, e *hook.Event, t *task.Task, li
 			m.lines.write(pbs.LogDebug2, "Hook", n.Object, n.Text)
 		case hook.NoteMessage:
 			m.lines.write(pbs.LogDebug3, "Hook", n.Object, n.Text)
+			if t != nil && e.Event == "execjob_end" { // nobody is told of it but by the log: the job is over
+				m.lines.Job(pbs.LogDebug, t.Key.Job, n.Text)
+			}
 		case hook.NoteFault:
 			m.lines.system(pbs.LogError|pbs.LogForce, "pbs_python", n.Text)
 		}

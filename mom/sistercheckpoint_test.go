@@ -120,6 +120,8 @@ func TestJointCheckpoint_HeldAndRestarted(t *testing.T) {
 		p.hold()
 		sleep(time.Second)
 		p.held(0, true)
+		p.logs("hosta", "req_holdjob: Checkpoint initiated.", 1)
+		p.logs("hosta", "checkpointed to "+filepath.Join(p.moms["hosta"].home, "checkpoint", released+".CK"), 1)
 		for host, want := range map[string]string{"hosta": "/00000001", "hostb": "/00020002", "hostc": "/00040002"} {
 			if got := p.parts(host); got != want {
 				t.Errorf("%s keeps %q, want %q", host, got, want)

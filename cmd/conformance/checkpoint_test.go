@@ -138,6 +138,14 @@ func TestCheckpoint_AfterFailover(t *testing.T) {
 		t.Fatalf("%s, %v", out, err)
 	}
 	awaitJob(t, c, id, "job_state = H.*Hold_Types = u")
+	for _, want := range []string{
+		"req_holdjob: Checkpoint initiated.", "checkpoint_abort script " + dir + "/save: exit code 0",
+		"checkpointed to " + filepath.Join(c.Home("hosta"), "checkpoint", id+".CK"),
+	} {
+		if log := (kept{c}).log("hosta"); !strings.Contains(log, id+";"+want+"\n") {
+			t.Errorf("no %q in the mom's log", want)
+		}
+	}
 	killLeader(t, c)
 	if _, err := c.Output(t.Context(), "qrls", id); err != nil {
 		t.Fatal(err)

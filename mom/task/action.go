@@ -55,7 +55,8 @@ func (s *Site) save(ctx context.Context, t Task, now func() Task) Event {
 		s.Lines.Job(pbs.LogError, t.Key.Job, "checkpoint failed: "+err.Error())
 		return Checkpointed{Failure: err.Error()}
 	}
-	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed")
+	s.Lines.Job(pbs.LogJob, t.Key.Job, name+" script "+script.Path+": exit code 0")
+	s.Lines.Job(pbs.LogJob, t.Key.Job, "checkpointed to "+s.Spool.Checkpoint(t.Key.Job))
 	return Checkpointed{}
 }
 
