@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -30,6 +31,7 @@ type mom struct {
 	config wiring.Config
 	system *programs
 	id     *transport.Identity
+	cpus   int
 
 	cancel context.CancelFunc
 	done   chan struct{} // nil: it is down
@@ -42,9 +44,12 @@ const shortWait = "$sister_join_job_alarm 3\n"
 // lag is how long each way of a slow link takes: what is asked by it is heard when that wait is over.
 const lag = 3200 * time.Millisecond
 
+// momPID is what moms take for their process: on each host, it is the same one in every run.
+const momPID = 100
+
 func (w *World) newMom(h Host) (*mom, error) {
 	name, host := h.Name, w.net.Host(h.Name)
-	m := &mom{w: w, name: name, host: host, system: &programs{Fake: proc.NewFake(w.config.Program), w: w, host: name, runs: make(map[proc.Handle]int)}}
+	m := &mom{w: w, name: name, host: host, cpus: cmp.Or(h.CPUs, 4), system: &programs{Fake: proc.NewFake(w.config.Program), w: w, host: name, runs: make(map[proc.Handle]int)}}
 	m.system.mom = m
 	m.config = wiring.Default(name, host.IP().String())
 	m.config.Home, m.config.Replicas = home.Home(w.home(name)), w.addresses(0)
@@ -81,8 +86,8 @@ func (m *mom) start(ctx context.Context) {
 		err := wiring.Run(ctx, m.config, wiring.Options{
 			Logger: m.w.config.Logger.With("process", m.name),
 			Outside: &wiring.Outside{
-				Network: m.host, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk,
-				Probe: func() agent.Hardware { return agent.Hardware{CPUs: 4, MemoryKB: 8 << 20, Arch: "linux"} },
+				Network: m.host, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk, PID: momPID,
+				Probe: func() agent.Hardware { return agent.Hardware{CPUs: m.cpus, MemoryKB: 8 << 20, Arch: "linux"} },
 			},
 		})
 		if ctx.Err() == nil {

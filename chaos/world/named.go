@@ -179,3 +179,10 @@ func (w *World) Mend(name string) error {
 
 // MendAll takes every fault off every link.
 func (w *World) MendAll() { w.connect() }
+
+// Runs tells whether the process of a replica or of a mom runs.
+func (w *World) Runs(name string) bool {
+	w.reap()
+	r, m, err := w.find(name)
+	return err == nil && (r != nil && r.done != nil || m != nil && m.done != nil)
+}

@@ -16,6 +16,7 @@ import (
 	"rampart/mom/proc"
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/client"
 )
 
 // plain runs a world with one replica and two execution hosts, one of which has two vnodes more.
@@ -67,10 +68,11 @@ func TestPlain_HostsAndPrograms(t *testing.T) {
 		if _, made := w.View().Queue(SecondQueue); made {
 			t.Error("a plain world has the queue of loads")
 		}
-		ann, err := w.Asker("login", transport.RoleSubmit, "ann")
+		ann, err := w.Ask("login", transport.RoleSubmit, client.Options{User: "ann"})
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer ann.Close()
 		reply, err := ann.Batch().Submit(ctx, connect.NewRequest(&api.SubmitRequest{
 			Attributes: []*api.Attribute{{Name: "Keep_Files", Value: "oe"}}, Script: []byte("anything\n"),
 		}))

@@ -40,8 +40,14 @@ func (w *World) Start(ctx context.Context) error {
 	}
 	for _, m := range w.moms {
 		m.start(w.life)
+		if !w.config.Plain { // else in their order, which is that of their vnodes
+			continue
+		}
+		if err := w.await(ctx, startLimit, func() string { return w.missing(m) }); err != nil {
+			return fmt.Errorf("bring %s up: %w", m.name, err)
+		}
 	}
-	if err := w.await(ctx, startLimit, w.idleVnodes); err != nil {
+	if err := w.await(ctx, startLimit, func() string { return w.missing(w.moms...) }); err != nil {
 		return fmt.Errorf("bring the moms up: %w", err)
 	}
 	w.sortMoms()
@@ -185,19 +191,20 @@ func (w *World) sortMoms() {
 	slices.SortFunc(w.moms, func(a, b *mom) int { return cmp.Compare(seq(a), seq(b)) })
 }
 
-func (w *World) idleVnodes() string {
+// missing tells how many of some execution hosts are not up; empty: none is missing.
+func (w *World) missing(moms ...*mom) string {
 	r := w.leader()
 	if r == nil {
 		return "there is no leader"
 	}
 	v, up := r.machine.View(), 0
-	for _, m := range w.moms {
+	for _, m := range moms {
 		if isUp(v, pbs.HostName(m.name)) {
 			up++
 		}
 	}
-	if up < len(w.moms) {
-		return fmt.Sprintf("%d of %d hosts are up", up, len(w.moms))
+	if up < len(moms) {
+		return fmt.Sprintf("%d of %d hosts are up", up, len(moms))
 	}
 	return ""
 }

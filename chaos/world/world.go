@@ -59,7 +59,8 @@ type Config struct {
 // A Host is an execution host.
 type Host struct {
 	Name   string
-	Vnodes string // its vnode definition file; empty: it has one vnode, of what a small machine has
+	Vnodes string // its vnode definition file; empty: it has one vnode, of what the machine has
+	CPUs   int    // of the machine; 0: 4
 }
 
 // World is the system with its network.
@@ -167,10 +168,14 @@ func (w *World) connect() {
 func (w *World) mend(chosen func(a, b string) bool) {
 	names := w.names()
 	for i, a := range names {
-		for _, b := range names[i+1:] {
+		for n, b := range names[i+1:] {
+			delay := w.config.Delay
+			if w.config.Plain { // what is said to several at once is heard in their order
+				delay += time.Duration(1+(37*i+101*(i+1+n))%2000) * time.Microsecond
+			}
 			if chosen(a, b) {
 				w.net.Heal(a, b)
-				w.net.Delay(a, b, w.config.Delay)
+				w.net.Delay(a, b, delay)
 			}
 		}
 	}
@@ -241,22 +246,30 @@ func (w *World) script(runs time.Duration) []byte {
 	return text
 }
 
-// Asker returns a client that speaks for a user at a host. Where role is that of a replica, the host counts as
-// one of theirs.
-func (w *World) Asker(host string, role transport.Role, user string) (*client.Client, error) {
-	return w.newClient(host, role, user, 0, 0)
+// Ask returns a client that speaks for its user from a host, which the caller closes. Where role is that of a
+// replica, the host counts as one of theirs. Whom to ask is the world's affair, not that of the options.
+func (w *World) Ask(host string, role transport.Role, o client.Options) (*client.Client, error) {
+	return w.clientAt(host, role, 0, o)
 }
 
+// Network is the network as a host sees it.
+func (w *World) Network(host string) transport.Network { return w.net.Host(host) }
+
 func (w *World) newClient(host string, role transport.Role, user string, first int, budget time.Duration) (*client.Client, error) {
+	c, err := w.clientAt(host, role, first, client.Options{User: user, Budget: budget})
+	if err == nil {
+		w.clients = append(w.clients, c)
+	}
+	return c, err
+}
+
+func (w *World) clientAt(host string, role transport.Role, first int, o client.Options) (*client.Client, error) {
 	id, err := w.ca.Issue(role, pbs.HostName(host), time.Now())
 	if err != nil {
 		return nil, err
 	}
-	c := client.New(client.Options{
-		Replicas: w.addresses(first), Network: w.net.Host(host), Identity: id, User: user, Budget: budget,
-	})
-	w.clients = append(w.clients, c)
-	return c, nil
+	o.Replicas, o.Network, o.Identity = w.addresses(first), w.net.Host(host), id
+	return client.New(o), nil
 }
 
 // await waits for a condition, and says what was missing when the time is over.

@@ -86,7 +86,7 @@ func app() *urfave.App {
 		Action:                    admin.NoSuchCommand,
 		OnUsageError:              admin.RefuseUsage,
 		Commands: admin.Strict(append([]*urfave.Command{
-			serverCommand(), momCommand(), devCommand(), linksCommand(), completionCommand(), versionCommand(),
+			serverCommand(), momCommand(), devCommand(), simCommand(), linksCommand(), completionCommand(), versionCommand(),
 		}, withInspect(admin.Groups(admin.Commands(adminEnv())))...)),
 	}
 }
@@ -98,6 +98,8 @@ func finish(name string, err error) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, errScenarios):
+		return 1
 	case errors.As(err, &exit):
 		return exit.Status
 	case errors.As(err, &ended):

@@ -19,17 +19,10 @@ type Program struct {
 	StartError  error // Start fails with it
 }
 
-// Scripted reads the script whose path is on standard input, or the arguments, and
-// understands lines of the forms "sleep SECONDS", "exit STATUS" and "echo TEXT".
+// Scripted reads the Lines of a program and understands those of the forms "sleep SECONDS", "exit STATUS" and "echo TEXT".
 func Scripted(spec Spec) Program {
-	lines := []string{strings.Join(spec.Args, " ")}
-	if path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec.Stdin), "exec ")); path != "" {
-		if script, err := os.ReadFile(strings.Trim(path, "'")); err == nil {
-			lines = strings.Split(string(script), "\n")
-		}
-	}
 	p := Program{CPU: 1, RSS: 1 << 20}
-	for _, line := range lines {
+	for _, line := range Lines(spec) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch filepath.Base(word) {
 		case "sleep":
@@ -42,6 +35,16 @@ func Scripted(spec Spec) Program {
 		}
 	}
 	return p
+}
+
+// Lines returns the lines of the script whose path is on standard input, or the arguments as one line.
+func Lines(spec Spec) []string {
+	if path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec.Stdin), "exec ")); path != "" {
+		if script, err := os.ReadFile(strings.Trim(path, "'")); err == nil {
+			return strings.Split(string(script), "\n")
+		}
+	}
+	return []string{strings.Join(spec.Args, " ")}
 }
 
 func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }

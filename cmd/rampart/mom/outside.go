@@ -33,6 +33,7 @@ type Outside struct {
 	Fault func(step, path string) error
 	// SwitchUser runs jobs as their owners.
 	SwitchUser bool
+	PID        int // of the mom; 0: this process's
 }
 
 // system returns what the options bring, or the operating system of this host.

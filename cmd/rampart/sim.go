@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"rampart/cmd/rampart/sim"
+)
+
+func simCommand() *urfave.Command {
+	return &urfave.Command{
+		Name:      "sim",
+		Usage:     "play scenarios, which are whole clusters in virtual time, and tell the line that does not do what it says",
+		ArgsUsage: "FILE...",
+		Flags: []urfave.Flag{
+			&urfave.IntFlag{Name: "replicas", Usage: "1 to 7 `replicas`, whatever the files say"},
+			&urfave.Uint64Flag{Name: "seed", Usage: "`number` from which raft and gossip draw how long they wait", Value: 1},
+			&urfave.BoolFlag{Name: "update", Usage: "write what cmp got into the files"},
+			&urfave.BoolFlag{Name: "v", Usage: "show each line as it is played, and what commands print"},
+		},
+		Action: func(c *urfave.Context) error {
+			if c.NArg() == 0 {
+				return errors.New("sim: name the files of scenarios")
+			}
+			if n := c.Int("replicas"); c.IsSet("replicas") && (n < 1 || n > 7) {
+				return fmt.Errorf("sim: --replicas: %d, want 1 to 7", n)
+			}
+			quit, restore := onSignal()
+			defer restore()
+			return playAll(c.App.Writer, os.Stderr, c.Args().Slice(), sim.Options{
+				Replicas: c.Int("replicas"), Seed: c.Uint64("seed"), Update: c.Bool("update"), Verbose: c.Bool("v"), Out: c.App.Writer, Quit: quit,
+			})
+		},
+	}
+}
+
+// onSignal returns what tells whether SIGINT or SIGTERM has come: the folders of a scenario are to be removed
+// then, and a channel from outside would hold up the clock of its bubble.
+func onSignal() (quit func() bool, restore func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	var come atomic.Bool
+	go func() {
+		if _, ok := <-signals; ok {
+			come.Store(true)
+			signal.Stop(signals) // the next one ends the process
+		}
+	}()
+	return come.Load, func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}
+
+// errScenarios is the end of a run in which not every scenario was good; what was wrong has been told.
+var errScenarios = errors.New("scenarios failed")
+
+func playAll(out, stderr io.Writer, files []string, o sim.Options) error {
+	bad := false
+	for _, file := range files {
+		report, err := sim.Play(file, o)
+		if err != nil {
+			fmt.Fprintln(stderr, err)
+			if bad = true; errors.Is(err, sim.ErrInterrupted) {
+				break
+			}
+			continue
+		}
+		more := ""
+		if report.Updated {
+			more = ", file updated"
+		}
+		fmt.Fprintf(out, "ok %s: %s in %s%s\n", file, report.Virtual.Round(time.Second), report.Took.Round(10*time.Millisecond), more)
+	}
+	if bad {
+		return errScenarios
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"rampart/cli"
+	"rampart/cli/admin"
+	"rampart/cli/pbs"
+	"rampart/transport"
+	"rampart/transport/api/apiconnect"
+	"rampart/transport/client"
+)
+
+// administration is the program whose subcommands are the administration commands.
+const administration = "rampart"
+
+// isCommand tells whether a scenario may run a command of that name.
+func isCommand(name string) bool {
+	return name == administration || slices.ContainsFunc(pbs.Commands(), func(c *cli.Command) bool { return c.Name == name })
+}
+
+// A caller is one command as it runs: who has started it, and what it sees.
+type caller struct {
+	r       *run
+	user    string
+	clients []*client.Client
+	stdout  bytes.Buffer
+	stderr  bytes.Buffer
+	stdin   io.Reader
+}
+
+// command runs a command line of a user to its end.
+func (r *run) command(ctx context.Context, user string, argv []string) {
+	c := &caller{r: r, user: user, stdin: bytes.NewReader(r.stdin)}
+	r.stdin = nil
+	if argv[0] == administration {
+		r.status = c.administrate(ctx, argv)
+	} else {
+		r.status = cli.Main(ctx, c.env(), argv, pbs.Commands())
+	}
+	for _, one := range c.clients {
+		one.Close()
+	}
+	r.stdout, r.stderr, r.last = r.shown(c.stdout.String()), r.shown(c.stderr.String()), strings.Join(argv, " ")
+	r.show()
+	if r.o.Verbose && r.status != 0 {
+		fmt.Fprintf(r.out, "\texit status %d\n", r.status)
+	}
+}
+
+// show shows what was printed, if that is wished.
+func (r *run) show() {
+	if r.o.Verbose {
+		_, _ = io.WriteString(r.out, indent(r.stdout)+indent(r.stderr))
+	}
+}
+
+// clusterAs is what the folder of all homes is called in what is shown: its name is another one each time.
+const clusterAs = "/cluster"
+
+// shown returns a text with that name, even where a long line was folded within it.
+func (r *run) shown(text string) string {
+	if r.hidden == nil {
+		var pattern strings.Builder
+		for i, c := range r.dir {
+			if i > 0 {
+				pattern.WriteString(`(?:\n\t)?`)
+			}
+			pattern.WriteString(regexp.QuoteMeta(string(c)))
+		}
+		r.hidden = regexp.MustCompile(pattern.String())
+	}
+	return r.hidden.ReplaceAllLiteralString(text, clusterAs)
+}
+
+// administrate runs rampart SUBCOMMAND.
+func (c *caller) administrate(ctx context.Context, argv []string) int {
+	app := &urfave.App{
+		Name: administration, Writer: &c.stdout, ErrWriter: &c.stderr, Reader: c.stdin, HideVersion: true, DisableSliceFlagSeparator: true,
+		ExitErrHandler: func(*urfave.Context, error) {}, Action: admin.NoSuchCommand, OnUsageError: admin.RefuseUsage,
+		Commands: admin.Strict(admin.Groups(admin.Commands(c.adminEnv()))),
+	}
+	return admin.Finish(&c.stderr, administration, app.RunContext(ctx, argv))
+}
+
+// ask returns a client for the command. Root is asked for by a host of the replicas, as where it administrates.
+func (c *caller) ask(servers []string, budget time.Duration) (*client.Client, error) {
+	role := transport.RoleSubmit
+	if c.user == "root" {
+		role = transport.RoleReplica
+	}
+	one, err := c.r.world.Ask(login, role, client.Options{User: c.user, Servers: servers, Budget: budget})
+	if err == nil {
+		c.clients = append(c.clients, one)
+	}
+	return one, err
+}
+
+func (c *caller) target(t cli.Target) (*client.Client, error) {
+	budget, err := t.Budget()
+	if err != nil {
+		return nil, err
+	}
+	return c.ask(t.Names, budget)
+}
+
+// environ is what the shell of the user would have.
+func (c *caller) environ() []string {
+	env := []string{"HOME=/home/" + c.user, "LOGNAME=" + c.user, "PATH=/usr/bin:/bin", "SHELL=/bin/sh", "PWD=" + workAs}
+	for name, value := range c.r.env {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return append(env, "USER="+c.user)
+}
+
+func (c *caller) lookup(name string) string {
+	e := &cli.Env{Environ: c.environ}
+	return e.Getenv(name)
+}
+
+func (c *caller) env() *cli.Env {
+	return &cli.Env{
+		Stdin: c.stdin, Stdout: &c.stdout, Stderr: &c.stderr,
+		Environ: c.environ, Now: time.Now, Zone: c.r.s.begin.Location(),
+		Hostname: func() (string, error) { return login, nil },
+		Getwd:    func() (string, error) { return workAs, nil },
+		Open:     func(name string) (fs.File, error) { return c.r.open(name) },
+		Stat: func(name string) (fs.FileInfo, error) {
+			file, err := c.r.real(name)
+			if err != nil {
+				return nil, err
+			}
+			return os.Stat(file)
+		},
+		Terminal: func() bool { return false },
+		Console:  func() (cli.Console, bool) { return nil, false },
+		Editor:   func(string) cli.LineEditor { return nil },
+		Batch: func(t cli.Target) (apiconnect.BatchClient, error) {
+			one, err := c.target(t)
+			if err != nil {
+				return nil, err
+			}
+			return one.Batch(), nil
+		},
+		Halt: func(t cli.Target) (apiconnect.HaltClient, error) {
+			one, err := c.target(t)
+			if err != nil {
+				return nil, err
+			}
+			return one.Halt(), nil
+		},
+		Gone:  c.gone,
+		Start: func([]string) (cli.Child, error) { return nil, errors.New("a scenario has no other programs") },
+		WithRequestID: func(ctx context.Context, id string) context.Context {
+			return client.WithRequestID(ctx, transport.RequestID(id))
+		},
+		NewRequestID: func() string { return string(client.NewRequestID()) },
+	}
+}
+
+// gone is cli.Env's.
+func (c *caller) gone(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := c.r.world.Network(login).Dial(ctx, address)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// of returns what makes clients of a service for the administration commands.
+func of[T any](c *caller, service func(*client.Client) T) func(server string) (T, error) {
+	return func(server string) (T, error) {
+		var servers []string
+		if server != "" {
+			servers = []string{server}
+		}
+		one, err := c.ask(servers, 0)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		return service(one), nil
+	}
+}
+
+func (c *caller) adminEnv() *admin.Env {
+	return &admin.Env{
+		Stdout:    &c.stdout,
+		Cluster:   of(c, (*client.Client).Cluster),
+		Trust:     of(c, (*client.Client).Trust),
+		Members:   of(c, (*client.Client).Members),
+		Recovery:  of(c, (*client.Client).Recovery),
+		Snapshots: of(c, (*client.Client).Snapshots),
+		Open:      func(name string) (io.ReadCloser, error) { return c.r.open(name) },
+		Create: func(name string) (io.WriteCloser, error) {
+			file, err := c.r.real(name)
+			if err != nil {
+				return nil, err
+			}
+			return os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		},
+		WriteFile: func(name string, data []byte) error {
+			file, err := c.r.real(name)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(file, data, 0o644)
+		},
+		Getenv:        c.lookup,
+		WithRequestID: client.RequestIDs(c.lookup("PBS_REQUEST_ID")),
+	}
+}
+
+// standardHome is PBS_HOME where nobody says otherwise: commands that read logs find those of the first replica.
+const standardHome = "/var/spool/rampart"
+
+// real returns where a file is that commands know by that name; nothing of the machine is to be seen.
+func (r *run) real(name string) (string, error) {
+	if !path.IsAbs(name) {
+		name = path.Join(workAs, name)
+	}
+	name = path.Clean(name)
+	for from, to := range map[string]string{workAs: r.folder(workFolder), standardHome: r.world.Home(r.world.Replicas()[0])} {
+		if rest, ok := strings.CutPrefix(name, from); ok && (rest == "" || rest[0] == '/') {
+			return filepath.Join(to, rest), nil
+		}
+	}
+	return "", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+func (r *run) open(name string) (*os.File, error) {
+	file, err := r.real(name)
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(file)
+}

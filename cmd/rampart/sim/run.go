@@ -1,0 +1,301 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"rampart/chaos/world"
+	"rampart/cmd/rampart/dev"
+)
+
+// Options say how scenarios are played.
+type Options struct {
+	Replicas int // 0: as many as the file says, or one
+	Seed     uint64
+	Update   bool // what cmp got becomes what it wants
+	Verbose  bool
+	Out      io.Writer   // for what Verbose tells
+	Quit     func() bool // somebody has had enough; nil: nobody has
+}
+
+// Interrupted tells whether somebody has had enough.
+func (o Options) Interrupted() bool { return o.Quit != nil && o.Quit() }
+
+// A Report is what came of a scenario.
+type Report struct {
+	Virtual time.Duration // how far the clock has come
+	Took    time.Duration
+	Updated bool // the file was written anew
+}
+
+// A run is a scenario that is being played.
+type run struct {
+	s        *scenario
+	o        Options
+	dir      string
+	world    *world.World
+	programs programs
+
+	env            map[string]string
+	stdin          []byte
+	stdout, stderr string
+	status         int
+	last           string    // command
+	since          time.Time // virtual time was moved on last
+	fatal          int       // of what ended by itself, so many were told
+	updates        map[string]string
+	out            io.Writer
+	hidden         *regexp.Regexp // the folder of all homes
+}
+
+// Play plays the scenario of a file. An error that is a *Failure is of one of its lines; others are of the
+// file, or of the machine.
+func Play(file string, o Options) (Report, error) {
+	begun := time.Now()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Report{}, err
+	}
+	s, err := parse(file, data)
+	if err != nil {
+		return Report{}, err
+	}
+	dir, err := scratch()
+	if err != nil {
+		return Report{}, err
+	}
+	defer os.RemoveAll(dir)
+	defer setProcess(s.begin.Location(), o.Seed)()
+	r := &run{s: s, o: o, dir: dir, env: map[string]string{}, updates: map[string]string{}, out: o.Out}
+	if r.out == nil {
+		r.out = io.Discard
+	}
+	var report Report
+	// A bubble wants a test, which is never asked whether it has failed.
+	synctest.Test(new(testing.T), func(*testing.T) { report.Virtual, err = r.play() })
+	if err == nil && len(r.updates) > 0 {
+		report.Updated, err = true, r.update()
+	}
+	report.Took = time.Since(begun)
+	return report, err
+}
+
+// scratch is a folder for the homes: in memory if the machine has such a place.
+func scratch() (string, error) {
+	if dir, err := os.MkdirTemp("/dev/shm", "rampart-sim-"); err == nil {
+		return dir, nil
+	}
+	return os.MkdirTemp("", "rampart-sim-")
+}
+
+// setProcess gives the process the zone of the cluster, in which its daemons write their logs, the chance of a
+// seed, from which raft and memberlist draw their waits, and one processor: what is due at the same moment is
+// done in another order by several. The function that it returns takes all that back.
+func setProcess(zone *time.Location, seed uint64) func() {
+	local, debug := time.Local, os.Getenv("GODEBUG")
+	time.Local = zone
+	_ = os.Setenv("GODEBUG", strings.TrimPrefix(debug+",randseednop=0", ","))
+	//lint:ignore SA1019 it is this source that raft and memberlist draw from
+	rand.Seed(int64(seed))
+	processors := runtime.GOMAXPROCS(1)
+	return func() {
+		runtime.GOMAXPROCS(processors)
+		time.Local = local
+		_ = os.Setenv("GODEBUG", debug)
+	}
+}
+
+// lead is how long before its clock a scenario's cluster is started.
+const lead = time.Minute
+
+// play plays the scenario in a bubble.
+func (r *run) play() (time.Duration, error) {
+	if wait := time.Until(r.s.begin.Add(-lead)); wait > 0 {
+		<-time.After(wait)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	err := r.start(ctx)
+	if r.world != nil {
+		defer r.world.Stop()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: start the cluster: %w", r.s.file, err)
+	}
+	r.since = r.now()
+	for _, st := range r.s.steps {
+		if r.o.Interrupted() {
+			err = ErrInterrupted
+		} else {
+			err = r.step(ctx, st)
+		}
+		if errors.Is(err, errStop) {
+			err = nil
+			break
+		}
+		if err != nil {
+			err = r.explain(st, err)
+			break
+		}
+	}
+	return time.Since(r.s.begin), err
+}
+
+// errStop ends a scenario before its end.
+var errStop = errors.New("stop")
+
+// step does what a line says, and everything that follows from it at once.
+func (r *run) step(ctx context.Context, st step) error {
+	if r.o.Verbose {
+		fmt.Fprintf(r.out, "%s %s:%d: %s\n", r.now().Format(moment), r.s.file, st.line, st.text)
+	}
+	words := make([]string, len(st.words))
+	for i, w := range st.words {
+		words[i] = w.expand(func(name string) string { return r.env[name] })
+	}
+	verb := verbs[st.verb]
+	var err error
+	if verb.command != nil {
+		err = verb.command(r, ctx, st, words)
+	} else {
+		err = verb.do(r, st, words)
+	}
+	synctest.Wait()
+	if err != nil {
+		return err
+	}
+	if err := r.badProgram(); err != nil {
+		return err
+	}
+	if ended := r.world.Fatal(); len(ended) > r.fatal {
+		r.fatal = len(ended)
+		return errors.New(ended[len(ended)-1])
+	}
+	return nil
+}
+
+// start brings up the cluster, and lets time go on to where the clock of the scenario is.
+func (r *run) start(ctx context.Context) error {
+	replicas := r.s.replicas
+	if r.o.Replicas > 0 {
+		replicas = r.o.Replicas
+	}
+	c := world.Config{
+		Size: world.Size{Servers: max(1, replicas)}, Seed: r.o.Seed, Dir: r.dir, Plain: true, Submit: []string{login},
+		Program: r.programs.of, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	for _, m := range r.s.hosts {
+		c.Hosts = append(c.Hosts, world.Host{Name: m.Name, Vnodes: m.Definition(), CPUs: processors(m)})
+	}
+	var err error
+	if r.world, err = world.New(c); err != nil {
+		return err
+	}
+	if err := r.furnish(); err != nil {
+		return err
+	}
+	if err := r.world.Start(ctx); err != nil {
+		return err
+	}
+	for name, value := range map[string]string{"WORK": workAs, "SERVER": serverName, "USER": "root"} {
+		r.env[name] = value
+	}
+	if r.command(ctx, "root", []string{"qmgr", "-c", "set server timezone = " + r.s.zone}); r.status != 0 {
+		return errors.New(strings.TrimSpace(r.stderr))
+	}
+	r.stdout, r.stderr, r.last = "", "", ""
+	if late := time.Since(r.s.begin); late > 0 {
+		return fmt.Errorf("it took %s", lead+late)
+	}
+	return r.until(r.s.begin)
+}
+
+// processors returns how many a host has for what its vnodes offer.
+func processors(m dev.Mom) int {
+	n := 0
+	for _, v := range m.Vnodes {
+		for _, res := range v.Resources {
+			if cpus, err := strconv.Atoi(res.Value); err == nil && res.Name == "ncpus" {
+				n += cpus
+			}
+		}
+	}
+	return n
+}
+
+// Names within a world.
+const (
+	login       = "login" // the host where the commands run
+	serverName  = "srv"
+	workFolder  = "work" // what the commands see as workAs
+	filesFolder = "files"
+	tmpFolder   = "tmp"
+	workAs      = "/sim"
+)
+
+func (r *run) folder(name string) string { return filepath.Join(r.dir, name) }
+
+// furnish lays out the files of the archive, and what moms read at their start: the paths of all hosts are
+// the scenario's own.
+func (r *run) furnish() error {
+	for _, dir := range []string{r.folder(workFolder), filepath.Join(r.folder(filesFolder), "tmp"), r.folder(tmpFolder)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for _, m := range r.s.hosts {
+		tmp := filepath.Join(r.folder(tmpFolder), m.Name)
+		config := fmt.Sprintf("$usecp *:%s/ %s/\n$usecp *:/ %s/\n$tmpdir %s\n", workAs, r.folder(workFolder), r.folder(filesFolder), tmp)
+		err := errors.Join(os.MkdirAll(tmp, 0o755), os.WriteFile(filepath.Join(r.world.Home(m.Name), "mom_priv", "config"), []byte(config), 0o644))
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range r.s.archive.Files {
+		file, data := filepath.Join(r.folder(workFolder), f.Name), f.Data
+		if host, rest, ok := home(f.Name); ok {
+			file = filepath.Join(r.world.Home(host), rest)
+			if rest == "mom_priv/config" { // beside what is there
+				before, err := os.ReadFile(file)
+				if err != nil {
+					return err
+				}
+				data = append(before, data...)
+			}
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, data, 0o755)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update writes the scenario with what cmp got.
+func (r *run) update() error {
+	for i, f := range r.s.archive.Files {
+		if got, ok := r.updates[f.Name]; ok {
+			r.s.archive.Files[i].Data = []byte(got)
+		}
+	}
+	data := txtar.Format(r.s.archive)
+	if again := txtar.Parse(data); len(again.Files) != len(r.s.archive.Files) || !bytes.Equal(again.Comment, r.s.archive.Comment) {
+		return fmt.Errorf("%s: what cmp got cannot stand in an archive: it has lines like those between files", r.s.file)
+	}
+	return os.WriteFile(r.s.file, data, 0o644)
+}

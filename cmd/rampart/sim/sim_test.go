@@ -1,0 +1,334 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	_ "time/tzdata" // as in rampart
+
+	"rampart/mom/proc"
+)
+
+// folders are where scenarios are that must come to their end: of the language, and of the documents.
+var folders = []string{"testdata", "../../../docs/examples/sim"}
+
+// TestScenarios plays every scenario there is. It is not parallel to anything: see the package.
+func TestScenarios(t *testing.T) {
+	for _, dir := range folders {
+		files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("no scenarios in %s: %v", dir, err)
+		}
+		for _, file := range files {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				report, err := Play(file, Options{Seed: 1})
+				if err != nil {
+					t.Error(err)
+				}
+				t.Logf("%s in %s", report.Virtual.Round(time.Second), report.Took.Round(time.Millisecond))
+			})
+		}
+	}
+}
+
+// play writes a scenario to a file and plays it.
+func play(t *testing.T, text string, o Options) (file string, report Report, err error) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "x.txtar")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	report, err = Play(file, o)
+	return file, report, err
+}
+
+// A line that fails is shown with its place, what was wanted and came, the time, and the logs of that moment.
+func TestPlay_Failures(t *testing.T) {
+	for _, c := range []struct {
+		name, script, want string
+		logged             bool // the last line of the log is part of want's place
+	}{
+		{"status", "as ann qsub -q nosuch -- sim 1\n", `x.txtar:1: as ann qsub -q nosuch -- sim 1
+  wanted: exit status 0
+  got: exit status 170
+	stderr:
+	qsub: Unknown queue
+  time: 2005-04-22T15:00:00 UTC, 0s after the beginning`, false},
+		{"no failure", "! exec qstat\n", `x.txtar:1: ! exec qstat
+  wanted: an exit status other than 0
+  got: exit status 0
+  time: 2005-04-22T15:00:00 UTC, 0s after the beginning`, false},
+		{"stdout", "as ann qsub -- sim 60\nat +60\nat 15:02:30\nstdout '^1'\n", `x.txtar:4: stdout '^1'
+  wanted: stdout of qsub -- sim 60 to match ^1
+  got: 0.srv
+  time: 2005-04-22T15:02:30 UTC, 2m30s after the beginning
+  log:
+`, true},
+		{"back", "clock 2010-03-01T10:00:00 Europe/Berlin\nat +60\nat 10:00:59\n", `x.txtar:3: at 10:00:59
+  10:00:59 is past: it is 2010-03-01T10:01:00
+  time: 2010-03-01T10:01:00 CET, 1m0s after the beginning`, false},
+		{"program", "as ann qsub -- sim 60 exit=300\nat +1\n", `x.txtar:2: at +1
+  program of job 0.srv: sim 60 exit=300: exit=300 is no exit status
+  time: 2005-04-22T15:00:01 UTC, 1s after the beginning`, false},
+		{"settle", "as ann qsub -l walltime=1:00:00 -- sim ever\nat +1\nsettle 60\n", `x.txtar:3: settle 60
+  wanted: nothing to be due within 1m0s
+  got: 0.srv runs and will end
+  time: 2005-04-22T15:01:01 UTC, 1m1s after the beginning`, false},
+		{"cmp", "cmp a b\n-- a --\n1\n2\n3\n-- b --\n1\n4\n3\n", `x.txtar:1: cmp a b
+  wanted: a to be as b
+  got: from line 2 on (- wanted, + got)
+	- 4
+	+ 2
+  time: 2005-04-22T15:00:00 UTC, 0s after the beginning`, false},
+		{"file", "exec qsub /etc/passwd\n", `x.txtar:1: exec qsub /etc/passwd
+  wanted: exit status 0
+  got: exit status 1
+	stderr:
+	qsub: script file:: Open /etc/passwd: file does not exist`, false},
+		{"nobody", "kill nobody\n", `x.txtar:1: kill nobody
+  there is no replica and no host "nobody"`, false},
+		{"variable", "env C=qsubx\nexec $C\n", `x.txtar:2: exec $C
+  there is no command "qsubx"`, false},
+		{"administration", "exec rampart cluster nosuch\n", `x.txtar:1: exec rampart cluster nosuch
+  wanted: exit status 0
+  got: exit status 1
+	stderr:
+	rampart: "nosuch" is no command; see rampart help`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file, _, err := play(t, c.script, Options{})
+			var f *Failure
+			if !errors.As(err, &f) {
+				t.Fatalf("%v, want a failure", err)
+			}
+			got, _ := strings.CutPrefix(err.Error(), filepath.Dir(file)+"/")
+			if !strings.HasPrefix(got, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+			if c.logged && !strings.Contains(got[len(c.want)-1:], ";pbs_sched;Req;;Starting Scheduling Cycle\n") {
+				t.Errorf("no lines of logs:\n%s", got)
+			}
+		})
+	}
+}
+
+// What cannot be a scenario is refused with every line that is wrong, before anything runs.
+func TestParse_Faults(t *testing.T) {
+	_, err := parse("x", []byte(`clock 2005-04-22
+clock 1999-01-01T00:00:00Z
+clock 2005-04-22T15:00:00
+clock 2005-04-22T15:00:00 Middle/Earth
+clock 2005-04-22T15:00:00Z
+clock 2005-04-22T15:00:00Z
+replicas 9
+host s1
+host hosta ncpus
+host hosta ncpus=1 /hosta[0] mem=1gb
+host hostb /hosta[0]
+host hosta
+host $HOST
+frobnicate
+qstat -f
+exec qstatx
+as ann
+await x as ann
+exit 1 as ann nosuch
+at tomorrow
+at +x
+stdout
+! at +1
+!
+exec qstat 'x
+slow hosta x
+host hostc
+settle -1
+-- ../x --
+-- a --
+-- a --
+-- hostz:mom_priv/config --
+-- hosta:/etc/passwd --
+`))
+	want := `x:1: clock: "2005-04-22" ends in no Z, and no zone stands behind it
+x:2: clock: virtual time begins 2000-01-02T00:00:00Z
+x:3: clock: "2005-04-22T15:00:00" ends in no Z, and no zone stands behind it
+x:4: clock: there is no time zone "Middle/Earth"
+x:6: clock: it was set in line 5
+x:7: usage: replicas N, from 1 to 7
+x:8: host: "s1" cannot be the name of an execution host
+x:9: host: "ncpus" of hosta is not RES=VALUE
+x:11: host: there is a host or vnode "hosta[0]" already
+x:12: host: there is a host or vnode "hosta" already
+x:13: host knows no variables
+x:14: unknown word "frobnicate"
+x:15: unknown word "qstat": a command stands behind exec, or behind as USER
+x:16: there is no command "qstatx"
+x:17: usage: [!] as USER COMMAND [ARGUMENT...]
+x:18: usage: [!] await REGEXP [as USER] COMMAND [ARGUMENT...]
+x:19: there is no command "nosuch"
+x:20: "tomorrow" is no time: want +SECONDS, hh:mm:ss or YYYY-MM-DDThh:mm:ss
+x:21: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:22: usage: [!] stdout [-count=N] REGEXP
+x:23: at cannot be negated
+x:24: want a word behind the exclamation mark
+x:25: a quote is not closed
+x:26: "x" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:28: "-1" is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d
+x:29: file "../x" leads elsewhere
+x:31: there are two files "a"
+x:32: file "hostz:mom_priv/config" is for the home of hostz, which is no host
+x:33: file "hosta:/etc/passwd" leads elsewhere`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	_, err = parse("x", []byte("exec qstat\nhost hostb\n"))
+	if want := "x:2: host comes before everything that happens"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"", ""},
+		{"  # nothing", ""},
+		{"exec  qstat\t-f # all", "exec|qstat|-f"},
+		{"stdout 'a  b' 'it''s' '' x'y'z", "stdout|a  b|it's||xyz"},
+		{"echo $A '$A' ${A}x a#b", "echo|1|$A|1x|a#b"},
+	} {
+		words, err := split(c.line)
+		var got []string
+		for _, w := range words {
+			got = append(got, w.expand(func(string) string { return "1" }))
+		}
+		if err != nil || strings.Join(got, "|") != c.want {
+			t.Errorf("split(%q): %q, %v, want %q", c.line, got, err, c.want)
+		}
+	}
+}
+
+func TestDeclared(t *testing.T) {
+	for _, c := range []struct {
+		lines string
+		want  proc.Program
+		ends  bool
+		err   string
+	}{
+		{"sim 600 exit=3 mem=200mb cput=500", proc.Program{Runs: 10 * time.Minute, Status: 3, RSS: 200 << 20, CPU: 500. / 600}, true, ""},
+		{"#!/bin/sh\necho hello\n/usr/bin/sim 1:00 term=ignore", proc.Program{Runs: time.Minute, Output: "hello\n", IgnoresTerm: true}, true, ""},
+		{"sim 10 mem=1gb exit=1\nsim 20 mem=1mb", proc.Program{Runs: 30 * time.Second, RSS: 1 << 30}, true, ""},
+		{"/bin/sleep 1.5", proc.Program{Runs: 1500 * time.Millisecond}, true, ""},
+		{"sim 0", proc.Program{}, true, ""},
+		{"sim ever mem=1kb", proc.Program{Runs: forEver, RSS: 1 << 10}, false, ""},
+		{"./a.out", proc.Program{Runs: forEver}, false, ""},
+		{"sim", proc.Program{Runs: forEver}, false, "sim: " + errDeclaration.Error()},
+		{"sim 1 mem=lots", proc.Program{Runs: forEver}, false, "sim 1 mem=lots: mem=lots is no size"},
+		{"sim 1 x", proc.Program{Runs: forEver}, false, "sim 1 x: " + errDeclaration.Error()},
+		{"sim ever cput=1", proc.Program{Runs: forEver}, false, "sim ever cput=1: cput is used in the time of a program, and this one has no end"},
+	} {
+		got, ends, err := declared(strings.Split(c.lines, "\n"))
+		if text := fmt.Sprint(err); !reflect.DeepEqual(got, c.want) || ends != c.ends || c.err == "" && err != nil || c.err != "" && text != c.err {
+			t.Errorf("%q: %+v, %v, %v, want %+v, %v, %q", c.lines, got, ends, err, c.want, c.ends, c.err)
+		}
+	}
+}
+
+// --update writes what cmp got, and leaves everything else as it is.
+func TestPlay_Update(t *testing.T) {
+	const text = "# A comment.\nas ann qsub -- sim 60\ncmp stdout id\ncmp other id\n-- other --\n0.srv\n-- id --\n%s-- empty --\n"
+	file, report, err := play(t, fmt.Sprintf(text, "7.srv\n"), Options{Update: true})
+	if err != nil || !report.Updated {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	got, err := os.ReadFile(file)
+	if want := fmt.Sprintf(text, "0.srv\n"); err != nil || string(got) != want {
+		t.Errorf("got\n%s%v\nwant\n%s", got, err, want)
+	}
+	if report, err = Play(file, Options{}); err != nil || report.Updated {
+		t.Errorf("once more: %+v, %v", report, err)
+	}
+}
+
+// Somebody who has had enough is heard while time goes on.
+func TestPlay_Interrupted(t *testing.T) {
+	asked := 0
+	_, report, err := play(t, "at +30d\n", Options{Quit: func() bool { asked++; return asked > 10 }})
+	if !errors.Is(err, ErrInterrupted) || report.Virtual > time.Hour {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// Verbose shows each line with its time, and what came of it.
+func TestPlay_Verbose(t *testing.T) {
+	var out bytes.Buffer
+	file, _, err := play(t, "at +5\nas ann qsub -- sim 60\nexit 153 qstat 7\n", Options{Verbose: true, Out: &out})
+	want := fmt.Sprintf(`2005-04-22T15:00:00 %s:1: at +5
+2005-04-22T15:00:05 %[1]s:2: as ann qsub -- sim 60
+	0.srv
+2005-04-22T15:00:05 %[1]s:3: exit 153 qstat 7
+	qstat: Unknown Job Id 7.srv
+	exit status 153
+`, file)
+	if err != nil || out.String() != want {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, out.String(), want)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.txtar")
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err == nil {
+			f.Add(string(data))
+		}
+	}
+	f.Add("clock 2005-04-22T15:00:00Z\nhost a /a[0] ncpus=1\n! exec $X 'a\n-- a:b --\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parse("x", []byte(text))
+		if err != nil {
+			return
+		}
+		for _, m := range s.hosts {
+			if m.Name == "" || strings.ContainsAny(m.Name, "/ ") {
+				t.Errorf("%q is the name of a host", m.Name)
+			}
+		}
+	})
+}
+
+// The document shows the examples as they are played.
+func TestDocument_ShowsTheExamples(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/sim.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../../docs/examples/sim/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var block strings.Builder
+		for line := range strings.Lines(string(data)) {
+			if line != "\n" {
+				block.WriteString("    ")
+			}
+			block.WriteString(line)
+		}
+		if !strings.Contains(string(page), block.String()) {
+			t.Errorf("docs/sim.md does not show %s as it is", filepath.Base(file))
+		}
+	}
+	for word := range verbs {
+		if !strings.Contains(string(page), "`"+word) {
+			t.Errorf("docs/sim.md does not tell of %s", word)
+		}
+	}
+}
