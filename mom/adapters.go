@@ -1,10 +1,10 @@
 package mom
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -74,22 +74,22 @@ type scripts struct {
 }
 
 // Script implements task.Scripts.
-func (s scripts) Script(ctx context.Context, k spool.TaskKey) ([]byte, error) {
+func (s scripts) Script(ctx context.Context, k spool.TaskKey, to io.Writer) error {
 	stream, err := s.reporter.Script(ctx, connect.NewRequest(&api.ScriptRequest{Job: string(k.Job), RunCount: uint32(k.Run)}))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var script bytes.Buffer
-	for stream.Receive() {
-		script.Write(stream.Msg().GetData())
-		if script.Len() > pbs.MaxScript {
-			return nil, errors.Join(pbs.Refuse(pbs.ScriptTooLarge), stream.Close())
+	for size := 0; stream.Receive(); {
+		piece := stream.Msg().GetData()
+		if size += len(piece); size > pbs.MaxScript {
+			return errors.Join(pbs.Refuse(pbs.ScriptTooLarge), stream.Close())
+		}
+		if _, err := to.Write(piece); err != nil {
+			_ = stream.Close()
+			return err
 		}
 	}
-	if err := errors.Join(stream.Err(), stream.Close()); err != nil {
-		return nil, err
-	}
-	return script.Bytes(), nil
+	return errors.Join(stream.Err(), stream.Close())
 }
 
 // Counts implements task.Scripts.

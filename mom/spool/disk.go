@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,6 +57,71 @@ func (d *disk) put(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	return d.syncDir(filepath.Dir(path))
+}
+
+// stream replaces the file at path by what fill writes. Nothing is made before its first byte is there. failed tells
+// whether it was the disk that failed.
+func (d *disk) stream(path string, mode fs.FileMode, fill func(io.Writer) error) (failed bool, err error) {
+	w := &streamed{disk: d, tmp: path + ".tmp", mode: mode}
+	if err = fill(w); err == nil && w.f == nil {
+		w.err = w.create()
+	}
+	if w.f != nil {
+		if err == nil && w.err == nil {
+			w.err = d.sync(w.f)
+		}
+		w.err = errors.Join(w.err, w.f.Close())
+	}
+	if err == nil && w.err == nil {
+		if w.err = d.at(Rename, path); w.err == nil {
+			w.err = os.Rename(w.tmp, path)
+		}
+	}
+	switch {
+	case w.err != nil:
+		err = w.err
+	case err == nil:
+		w.err = d.syncDir(filepath.Dir(path))
+		return w.err != nil, w.err
+	}
+	if w.f != nil {
+		_ = os.Remove(w.tmp)
+	}
+	return w.err != nil, err
+}
+
+// streamed is a file that comes piece by piece.
+type streamed struct {
+	disk *disk
+	tmp  string
+	mode fs.FileMode
+	f    *os.File
+	err  error // of the disk
+}
+
+func (w *streamed) create() error {
+	if err := w.disk.at(Create, w.tmp); err != nil {
+		return err
+	}
+	var err error
+	if w.f, err = os.OpenFile(w.tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, w.mode); err != nil {
+		return err
+	}
+	return w.f.Chmod(w.mode) // the umask does not count here
+}
+
+// Write implements io.Writer.
+func (w *streamed) Write(data []byte) (int, error) {
+	if w.f == nil && w.err == nil {
+		w.err = w.create()
+	}
+	if w.err == nil {
+		w.err = w.disk.write(w.f, data)
+	}
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(data), nil
 }
 
 func (d *disk) putJSON(path string, v any) error {

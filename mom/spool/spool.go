@@ -184,17 +184,27 @@ func (s *Spool) Script(k TaskKey) string {
 	return filepath.Join(s.TaskDir(k), string(k.Job)+".SC")
 }
 
-// SaveScript stores a task's script, for its owner to execute.
-func (s *Spool) SaveScript(k TaskKey, script []byte, own func(path string) error) error {
-	path := s.Script(k)
-	if err := s.disk.unsynced().put(path, script, 0o700); err != nil { // after a crash of the host it is fetched again
-		return fmt.Errorf("save script of %s: %w", k, err)
+// ErrDisk means that it was the disk of this host that failed.
+var ErrDisk = errors.New("not saved")
+
+// SaveScript stores what fetch writes as a task's script, as it comes: some have megabytes. An error of fetch is
+// returned as it is; one of the disk has ErrDisk in its chain.
+func (s *Spool) SaveScript(k TaskKey, fetch func(io.Writer) error) error {
+	failed, err := s.disk.unsynced().stream(s.Script(k), 0o700, fetch) // after a crash of the host it is fetched again
+	if failed {
+		return fmt.Errorf("save script of %s: %w", k, &diskError{err})
 	}
-	if err := own(path); err != nil {
-		return fmt.Errorf("save script of %s: %w", k, err)
-	}
-	return nil
+	return err
 }
+
+// A diskError says what the disk said, and is ErrDisk.
+type diskError struct{ error }
+
+// Is implements errors.Is.
+func (e *diskError) Is(target error) bool { return target == ErrDisk }
+
+// Unwrap returns what the disk said.
+func (e *diskError) Unwrap() error { return e.error }
 
 // probeBytes is about what the order of a job takes.
 const probeBytes = 16 << 10

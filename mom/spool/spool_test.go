@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -302,7 +303,11 @@ func TestCrash_EveryPoint(t *testing.T) {
 		"answer": func(s *Spool) error { return s.Answer(7, map[uint64]*Refusal{1: nil}) },
 		"drop":   func(s *Spool) error { return s.Drop(key("1.srv", 1)) },
 		"script": func(s *Spool) error {
-			return s.SaveScript(key("1.srv", 1), []byte("new"), func(string) error { return nil })
+			return s.SaveScript(key("1.srv", 1), func(w io.Writer) error {
+				_, err := io.WriteString(w, "ne")
+				_, more := io.WriteString(w, "w")
+				return errors.Join(err, more)
+			})
 		},
 	}
 	crash := errors.New("crash")
@@ -428,5 +433,45 @@ func TestNodeFile_WorldReadable(t *testing.T) {
 	info, err := os.Stat(s.NodeFile("1.srv"))
 	if err != nil || info.Mode().Perm() != 0o644 || !strings.HasSuffix(s.NodeFile("1.srv"), "aux/1.srv") {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestSaveScript_Fails: a script that does not come whole leaves nothing behind, and it is known whose fault it was.
+func TestSaveScript_Fails(t *testing.T) {
+	refused, full := errors.New("refused"), errors.New("full")
+	for name, c := range map[string]struct {
+		at   Step
+		want error
+		disk bool
+	}{
+		"fetching fails": {"", refused, false}, "there is no room": {Write, full, true}, "it cannot be made": {Create, full, true}, "nor renamed": {Rename, full, true},
+	} {
+		struck := false
+		s := open(t, Options{Home: t.TempDir(), Fault: func(step Step, _ string) error {
+			if struck && step == c.at {
+				return full
+			}
+			return nil
+		}})
+		k := key("1.srv", 1)
+		if err := s.SaveTask(k, record{"x"}, true); err != nil {
+			t.Fatal(err)
+		}
+		struck = true
+		err := s.SaveScript(k, func(w io.Writer) error {
+			if _, err := w.Write([]byte("half")); err != nil {
+				return fmt.Errorf("write: %w", err)
+			}
+			if c.at == "" {
+				return refused
+			}
+			return nil
+		})
+		if !errors.Is(err, c.want) || errors.Is(err, ErrDisk) != c.disk {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := filepath.Glob(s.Script(k) + "*"); err != nil || len(left) > 0 {
+			t.Errorf("%s: left %v, %v", name, left, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -241,7 +242,10 @@ func (f *fitter) Launch(context.Context, Task, *proc.Spec) ([]spool.Used, error)
 // prompt are servers that answer.
 type prompt struct{ Scripts }
 
-func (prompt) Script(context.Context, spool.TaskKey) ([]byte, error) { return []byte("true\n"), nil }
+func (prompt) Script(_ context.Context, _ spool.TaskKey, to io.Writer) error {
+	_, err := io.WriteString(to, "true\n")
+	return err
+}
 
 // A sister tells what its hooks say of an assignment once, whoever repeats it, and after a restart.
 func TestStep_SisterFits(t *testing.T) {

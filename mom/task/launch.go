@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,12 +54,14 @@ func (s *Site) take(ctx, hooks context.Context, t Task) Event {
 // waits for no answer.
 func (s *Site) confirm(ctx, start context.Context, t Task) Event {
 	for {
-		var script []byte
 		var err error
-		if t.Sister() {
+		switch fetch := func(to io.Writer) error { return s.Scripts.Script(start, t.Key, to) }; {
+		case t.Sister():
 			t, err = s.admit(start, t)
-		} else {
-			script, err = s.Scripts.Script(start, t.Key)
+		case t.Script:
+			err = s.Spool.SaveScript(t.Key, fetch)
+		default:
+			err = fetch(io.Discard)
 		}
 		if start.Err() != nil {
 			return nil
@@ -67,12 +70,9 @@ func (s *Site) confirm(ctx, start context.Context, t Task) Event {
 			if t.Sister() {
 				return s.take(ctx, start, t)
 			}
-			if !t.Script {
-				return Fetched{}
-			}
-			if err = s.Spool.SaveScript(t.Key, script, func(string) error { return nil }); err == nil {
-				return Fetched{}
-			}
+			return Fetched{}
+		}
+		if errors.Is(err, spool.ErrDisk) {
 			return Failed{Status: pbs.ExitRetry, Reason: err.Error(), Fault: s.Host}
 		}
 		if refusal, ok := errors.AsType[*pbs.Error](err); ok && refusal.Code != pbs.NoQuorum {

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,9 +14,9 @@ import (
 // deaf are servers that do not answer.
 type deaf struct{}
 
-func (deaf) Script(ctx context.Context, _ spool.TaskKey) ([]byte, error) {
+func (deaf) Script(ctx context.Context, _ spool.TaskKey, _ io.Writer) error {
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return ctx.Err()
 }
 
 func (deaf) Counts(ctx context.Context, _ spool.TaskKey) (RunOwner, error) {

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -31,7 +32,8 @@ type Accounts interface {
 // Scripts fetches the script of a run from the servers. A *pbs.Error in the chain says
 // that they refuse, anything else that they did not answer.
 type Scripts interface {
-	Script(ctx context.Context, k spool.TaskKey) ([]byte, error)
+	// Script writes the script as it comes.
+	Script(ctx context.Context, k spool.TaskKey, to io.Writer) error
 	// Counts returns whose a run is while it counts, to its sisters, too.
 	Counts(ctx context.Context, k spool.TaskKey) (RunOwner, error)
 }
