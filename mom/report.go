@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"strings"
 	"time"
 
@@ -24,7 +23,7 @@ const (
 	factsAtOnce        = 256
 	leaseEvery         = 5 * time.Second
 	pollEvery          = 10 * time.Second // of the usage of jobs
-	pushEvery          = time.Minute      // of samples to the servers
+	pushEvery          = time.Minute      // of samples to the servers, of a job that is older
 	callFor            = 20 * time.Second // bounds one call
 )
 
@@ -249,41 +248,14 @@ func used(list []spool.Used) []*api.Attribute {
 	return all
 }
 
-// keepSampling measures the jobs, and pushes the figures once a minute, or at the next
-// measurement after a job has started or hooks have set other values.
+// keepSampling measures the jobs, and pushes the figures of those that are due.
 func (m *Mom) keepSampling(ctx context.Context, l *life) {
-	known := make(map[spool.TaskKey]bool)
-	pushed, told := time.Now(), map[string]string{}
+	told := pushes{}
 	for pause.For(ctx, pollEvery) {
-		live := m.sample(ctx, l)
-		now, fresh := make(map[spool.TaskKey]bool, len(live)), false
-		for _, t := range live {
-			now[t.Key] = true
-			fresh = fresh || !known[t.Key]
-		}
-		known = now
-		set := hookedOf(live)
-		if len(live) > 0 && (fresh || !maps.Equal(set, told) || time.Since(pushed) >= pushEvery-pollEvery/2) {
-			m.push(ctx, live)
-			pushed, told = time.Now(), set
+		if due := told.due(m.sample(ctx, l), time.Now()); len(due) > 0 {
+			m.push(ctx, due)
 		}
 	}
-}
-
-// hookedOf returns what hooks have set for jobs, by job and resource.
-func hookedOf(live []task.Task) map[string]string {
-	all := map[string]string{}
-	for _, t := range live {
-		if !t.HooksCount() {
-			continue
-		}
-		for _, u := range t.Used() {
-			if t.Set(u.Resource) {
-				all[t.Key.String()+" "+u.Resource] = u.Value
-			}
-		}
-	}
-	return all
 }
 
 // sample measures all running tasks by one look at the host, and returns them.
@@ -341,9 +313,9 @@ func sum(parts []proc.Usage) (all proc.Usage) {
 	return all
 }
 
-func (m *Mom) push(ctx context.Context, live []task.Task) {
+func (m *Mom) push(ctx context.Context, due []task.Task) {
 	req := &api.SamplesRequest{Host: string(m.config.Host)}
-	for _, t := range live {
+	for _, t := range due {
 		sample := &api.JobSample{Job: string(t.Key.Job), RunCount: uint32(t.Key.Run), Used: used(t.Used())}
 		if t.Released() {
 			sample.Present = used(t.Present())
