@@ -202,11 +202,5 @@ func overlaid(base, over []spool.Used) []spool.Used {
 		}
 		out[i] = u
 	}
-	slices.SortFunc(out, func(a, b spool.Used) int {
-		if a.Resource < b.Resource {
-			return -1
-		}
-		return 1
-	})
-	return out
+	return byName(out)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -109,13 +110,13 @@ func (t Task) accumulate() ([]spool.Used, []Misfit) {
 		}
 		used = append(used, spool.Used{Resource: name, Value: sum(set)})
 	}
-	slices.SortFunc(used, func(a, b spool.Used) int {
-		if a.Resource < b.Resource {
-			return -1
-		}
-		return 1
-	})
-	return used, misfits
+	return byName(used), misfits
+}
+
+// byName sorts values in place: each resource is there once.
+func byName(list []spool.Used) []spool.Used {
+	slices.SortFunc(list, func(a, b spool.Used) int { return strings.Compare(a.Resource, b.Resource) })
+	return list
 }
 
 // A measure is a resource that moms measure themselves.
