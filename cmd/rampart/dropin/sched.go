@@ -103,23 +103,32 @@ func (s *scheduler) reconfigure(ctx context.Context) {
 	s.wish(ctx, texts, sum)
 }
 
-// installed tells whether the files are those of the installation.
+// installed tells whether the files say what those of the installation do. Comments say nothing: they may be those of
+// an earlier version.
 func (s *scheduler) installed(texts map[string]string) bool {
 	for name, text := range texts {
-		if standard, _ := os.ReadFile(s.standard(name)); text != string(standard) {
+		if standard, _ := os.ReadFile(s.standard(name)); !slices.Equal(lines(text), lines(string(standard))) {
 			return false
 		}
 	}
 	return true
 }
 
-// sayings returns the lines that are no comments as the value of an attribute.
-func sayings(text string) string {
-	var all []string
+// lines returns the lines that are no comments.
+func lines(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line[0] != '*' {
-			all = append(all, strings.Join(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t,'\"", r) }), " "))
+			all = append(all, line)
 		}
+	}
+	return all
+}
+
+// sayings returns the lines that are no comments as the value of an attribute.
+func sayings(text string) string {
+	all := lines(text)
+	for i, line := range all {
+		all[i] = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t,'\"", r) }), " ")
 	}
 	return strings.Join(all, ",")
 }

@@ -87,6 +87,15 @@ func TestScheduler_TakesWhatWasChanged(t *testing.T) {
 	if f.all["strict_ordering"] != "True" || strings.Contains(log(), "strict_ordering") {
 		t.Errorf("the installed file was taken over: %v\n%s", f.all, log())
 	}
+	installed, err := os.ReadFile(s.path(configFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "# from an earlier version\n\n"+string(installed))
+	s.begin(t.Context())
+	if f.all["strict_ordering"] != "True" || f.all["resources"] != "" {
+		t.Errorf("a file with other comments was taken over: %v", f.all)
+	}
 	s.reconfigure(t.Context())
 	if f.all["strict_ordering"] != "False" || !strings.Contains(log(), ";0040;pbs_sched;Sched;reconfigure;strict_ordering = false (was True)\n") {
 		t.Errorf("SIGHUP: %v\n%s", f.all, log())
