@@ -62,3 +62,28 @@ func TestDialNamed_ResolverHangs(t *testing.T) {
 		}
 	})
 }
+
+// A name whose servers do not answer is no silence of the resolver, which knows others.
+func TestNames_OneThatDoesNotResolve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := newNames(func(_ context.Context, host string) ([]string, error) {
+			if host == "lost" {
+				return nil, &net.DNSError{Name: host, Err: "server misbehaving", IsTemporary: true}
+			}
+			return []string{"10.0.0.1"}, nil
+		})
+		defer names.Close()
+		if _, err := lookup(t.Context(), names, "s1"); err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			if _, err := lookup(t.Context(), names, "lost"); err == nil || refused(err) {
+				t.Fatalf("lost: %v", err)
+			}
+			time.Sleep(time.Second)
+			if silent := names.Silent(); silent.Err != nil {
+				t.Fatalf("silent: %+v", silent)
+			}
+		}
+	})
+}

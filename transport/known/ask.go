@@ -1,9 +1,12 @@
 package known
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -11,6 +14,10 @@ import (
 
 // errBusy means that more is asked at a time than a service that answers is ever asked.
 var errBusy = errors.New("too many questions are open")
+
+// enoughSuspects is how many questions must not be answered for the service to be silent, if it has answered so
+// many before.
+const enoughSuspects = 3
 
 // ask has the question asked unless it is being asked, and returns where its answer comes.
 func (c *Cache[V]) ask(key string) <-chan singleflight.Result {
@@ -32,8 +39,9 @@ func (c *Cache[V]) begin(key string) error {
 		return context.Canceled
 	case len(c.open) >= maxQuestions:
 		return errBusy
-	case c.silence.Err != nil && time.Since(c.failed[key]) < again:
-		return c.silence.Err
+	}
+	if f := c.failed[key]; f.err != nil && time.Since(f.at) < again && (c.silence.Err != nil || f.times > 1) {
+		return f.err
 	}
 	c.open[key] = time.Now()
 	c.wg.Add(1)
@@ -46,7 +54,7 @@ func (c *Cache[V]) question(key string) (any, error) {
 	defer cancel()
 	late := time.AfterFunc(patienceNew, func() {
 		if c.isOpen(key) {
-			c.quiet(fmt.Errorf("no answer within %s", patienceNew))
+			c.quiet(key, fmt.Errorf("no answer within %s", patienceNew))
 		}
 	})
 	defer late.Stop()
@@ -59,15 +67,16 @@ func (c *Cache[V]) question(key string) (any, error) {
 	c.mu.Lock()
 	delete(c.open, key)
 	if err != nil {
-		c.failLocked(key)
+		c.failLocked(key, err)
 		c.mu.Unlock()
-		c.quiet(err)
+		c.quiet(key, err)
 		return nil, err
 	}
 	delete(c.failed, key)
 	c.keepLocked(key, a)
 	was := c.silence
 	c.silence = Silence{}
+	clear(c.suspects)
 	c.mu.Unlock()
 	if was.Err != nil && c.opts.Told != nil {
 		c.opts.Told(was.Since, nil)
@@ -82,16 +91,17 @@ func (c *Cache[V]) isOpen(key string) bool {
 	return open
 }
 
-// failLocked remembers when a question has failed.
-func (c *Cache[V]) failLocked(key string) {
+// failLocked remembers a question that has failed.
+func (c *Cache[V]) failLocked(key string, err error) {
 	if len(c.failed) >= maxAnswers {
 		clear(c.failed)
 	}
-	c.failed[key] = time.Now()
+	c.failed[key] = failure{at: time.Now(), times: c.failed[key].times + 1, err: err}
 }
 
-// quiet notes that the service does not answer, and has it asked again until it does.
-func (c *Cache[V]) quiet(err error) {
+// quiet notes that a question is not answered. A service is silent if enough are not, and none was
+// meanwhile; so it is asked what it has answered before. Then it is asked again until it answers.
+func (c *Cache[V]) quiet(key string, err error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -99,7 +109,18 @@ func (c *Cache[V]) quiet(err error) {
 	}
 	first := c.silence.Err == nil
 	if first {
-		c.silence = Silence{Since: time.Now(), Err: err}
+		if len(c.suspects) == 0 {
+			c.doubted = time.Now()
+		}
+		c.suspects[key] = true
+		if others := c.othersLocked(enoughSuspects - len(c.suspects)); len(others) > 0 { // they will tell
+			c.mu.Unlock()
+			for _, other := range others {
+				c.ask(other)
+			}
+			return
+		}
+		c.silence = Silence{Since: c.doubted, Err: err}
 	}
 	since := c.silence.Since
 	if c.prober == nil {
@@ -111,16 +132,32 @@ func (c *Cache[V]) quiet(err error) {
 	}
 }
 
+// othersLocked returns questions that were answered the last time they were asked, those of late first, n at most.
+func (c *Cache[V]) othersLocked(n int) (keys []string) {
+	if n <= 0 {
+		return nil
+	}
+	for key, a := range c.answers {
+		if !a.recalled && !c.suspects[key] && c.failed[key].times == 0 {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(c.answers[b].told.Compare(c.answers[a].told), strings.Compare(a, b))
+	})
+	return keys[:min(n, len(keys))]
+}
+
 // probe asks one of the questions that failed, so that the end of a silence is noticed.
 func (c *Cache[V]) probe() {
 	c.mu.Lock()
 	c.prober = nil
 	key, found := "", false
-	for k, at := range c.failed {
-		if !found || at.Before(c.failed[key]) {
+	for k, f := range c.failed {
+		if !found || f.at.Before(c.failed[key].at) {
 			key, found = k, true
 		}
-		if time.Since(at) > Day {
+		if time.Since(f.at) > Day {
 			delete(c.failed, k)
 		}
 	}
@@ -133,7 +170,9 @@ func (c *Cache[V]) probe() {
 		c.mu.Unlock()
 		return
 	}
-	delete(c.failed, key) // its pause is over
+	f := c.failed[key]
+	f.at = time.Now().Add(-again) // its pause is over
+	c.failed[key] = f
 	c.mu.Unlock()
 	c.ask(key)
 }

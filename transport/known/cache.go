@@ -62,12 +62,23 @@ type Cache[V any] struct {
 	mu      sync.Mutex
 	answers map[string]*answer[V]
 	open    map[string]time.Time // questions that are being asked, since when
-	failed  map[string]time.Time // questions that failed last, and when
-	silence Silence
-	sweeper *time.Timer
-	prober  *time.Timer
-	closed  bool
-	wg      sync.WaitGroup
+	failed  map[string]failure   // questions that failed last
+	// suspects are the questions that were not answered since any was, the first of them at doubted. One alone
+	// may be its own fault: others are asked then (see quiet).
+	suspects map[string]bool
+	doubted  time.Time
+	silence  Silence
+	sweeper  *time.Timer
+	prober   *time.Timer
+	closed   bool
+	wg       sync.WaitGroup
+}
+
+// A failure is a question that failed so many times in a row, the last time at.
+type failure struct {
+	at    time.Time
+	times int
+	err   error
 }
 
 type answer[V any] struct {
@@ -98,7 +109,7 @@ func New[V any](opts Options[V]) *Cache[V] {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Cache[V]{
 		opts: opts, ctx: ctx, stop: stop,
-		answers: map[string]*answer[V]{}, open: map[string]time.Time{}, failed: map[string]time.Time{},
+		answers: map[string]*answer[V]{}, open: map[string]time.Time{}, failed: map[string]failure{}, suspects: map[string]bool{},
 	}
 }
 
@@ -131,8 +142,8 @@ func (c *Cache[V]) Get(ctx context.Context, key string) (V, error) {
 	if fresh {
 		return known.value, known.no
 	}
-	patience := c.patience()
-	if known == nil || known.recalled && c.Silent().Err == nil {
+	patience := c.patience(key)
+	if known == nil || known.recalled && !c.doubtful(key) {
 		patience = patienceNew - max(c.asked(key), time.Since(begun))
 	}
 	return c.await(ctx, key, known, patience)
@@ -143,18 +154,30 @@ func (c *Cache[V]) Get(ctx context.Context, key string) (V, error) {
 func (c *Cache[V]) Hint(ctx context.Context, key string) (V, bool) {
 	known, fresh := c.look(key)
 	if !fresh {
-		v, err := c.await(ctx, key, known, c.patience())
+		v, err := c.await(ctx, key, known, c.patience(key))
 		return v, err == nil
 	}
 	return known.value, known.no == nil
 }
 
-// patience is how long news is waited for.
-func (c *Cache[V]) patience() time.Duration {
-	if c.Silent().Err != nil {
+// patience is how long news of a key is waited for: not at all while the service is silent, or silent about it.
+func (c *Cache[V]) patience(key string) time.Duration {
+	if c.doubtful(key) {
 		return 0
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if since, open := c.open[key]; open {
+		return max(0, patienceKnown-time.Since(since))
+	}
 	return patienceKnown
+}
+
+// doubtful reports whether nobody should wait for what is asked of a key while others have it on record.
+func (c *Cache[V]) doubtful(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silence.Err != nil || c.failed[key].times > 0
 }
 
 // asked returns how long a question has been open.

@@ -17,6 +17,7 @@ type service struct {
 	mu    sync.Mutex
 	table map[string]string
 	hangs bool
+	mute  string // of this key it says nothing
 	asked map[string]int
 	told  []string
 }
@@ -24,7 +25,7 @@ type service struct {
 func (s *service) ask(ctx context.Context, key string) (string, error) {
 	s.mu.Lock()
 	s.asked[key]++
-	v, ok, hangs := s.table[key], s.table[key] != "", s.hangs
+	v, ok, hangs := s.table[key], s.table[key] != "", s.hangs || key == s.mute
 	s.mu.Unlock()
 	if hangs {
 		<-ctx.Done()
@@ -108,6 +109,71 @@ func TestCache_Hangs(t *testing.T) {
 			t.Errorf("back: %q, %v", v, err)
 		}
 	})
+}
+
+// One key to which there is no answer is no silence of the service: it costs those who ask for others nothing, and
+// those who ask for it again no more than each question does.
+func TestCache_OneKeyWithoutAnAnswer(t *testing.T) {
+	for _, before := range []bool{false, true} { // whether it was known
+		synctest.Test(t, func(t *testing.T) {
+			s, c := newService(t, Options[string]{})
+			names := []string{"joe", "ann"}
+			s.table["bob"] = "1002"
+			if before {
+				names = append(names, "bob")
+			}
+			for _, name := range names {
+				if _, _, err := took(t, c, name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.mu.Lock()
+			s.mute = "bob"
+			s.mu.Unlock()
+			time.Sleep(2 * time.Minute)
+			waited := time.Duration(0)
+			for n := range 600 {
+				v, d, err := took(t, c, "bob")
+				if waited += d; d > patienceNew || before && v != "1002" || !before && !errors.Is(err, ErrSilent) {
+					t.Fatalf("bob, known %t, %d: %q, %v after %v", before, n, v, err, d)
+				}
+				if v, d, err := took(t, c, "joe"); v != "1000" || err != nil || d != 0 {
+					t.Fatalf("joe: %q, %v after %v", v, err, d)
+				}
+				if c.Silent().Err != nil {
+					t.Fatalf("known %t, %d: the service is taken for silent: %v", before, n, c.Silent())
+				}
+				time.Sleep(time.Second)
+			}
+			s.mu.Lock()
+			most := time.Duration(s.asked["bob"]) * patienceNew
+			if before {
+				most = patienceKnown
+			}
+			if s.asked["bob"] > 20 || waited > most {
+				t.Errorf("known %t: asked for bob %d times in ten minutes, which cost %v", before, s.asked["bob"], waited)
+			}
+			s.hangs = true
+			s.mu.Unlock()
+			begun := time.Now()
+			time.Sleep(time.Minute)
+			_, _, _ = took(t, c, "joe")
+			time.Sleep(2 * patienceNew)
+			if silent := c.Silent(); silent.Err == nil || silent.Since.Before(begun) {
+				t.Errorf("known %t: the service is silent since %v: %+v", before, begun, silent)
+			}
+			s.mu.Lock()
+			s.hangs, s.mute = false, ""
+			s.mu.Unlock()
+			time.Sleep(questionLife + 2*again)
+			if c.Silent().Err != nil {
+				t.Errorf("known %t: still silent", before)
+			}
+			if v, _, err := took(t, c, "bob"); v != "1002" || err != nil {
+				t.Errorf("known %t: bob is back: %q, %v", before, v, err)
+			}
+		})
+	}
 }
 
 // Many who ask for one key ask one question, and nobody waits for another's.
