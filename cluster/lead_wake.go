@@ -13,7 +13,7 @@ import (
 const routeRest = 20 * time.Millisecond
 
 // wake moves the log's time on at the moment when the next job is due that waits for a
-// time (qsub -a), so that it does not wait for the next tick; and as long as there are jobs that
+// time (qsub -a), or the next reservation begins or ends, so that it does not wait for the next tick; and as long as there are jobs that
 // find their way out of a routing queue. It returns when ctx ends.
 func (r *Replica) wake(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -48,13 +48,19 @@ func awaitDue(ctx context.Context, changed <-chan struct{}, left time.Duration) 
 	}
 }
 
-// untilDue returns how long it is until the first job is due, not above tickEvery.
+// untilDue returns how long it is until the first job or reservation is due, not above tickEvery.
 func (r *Replica) untilDue() time.Duration {
-	for j := range r.cfg.Machine.View().Due() {
-		left := time.Duration(j.ExecAt - pbs.Time(r.cfg.Clock().UnixNano()))
-		return max(0, min(left, tickEvery))
+	v := r.cfg.Machine.View()
+	next := tickEvery
+	now := pbs.Time(r.cfg.Clock().UnixNano())
+	for j := range v.Due() {
+		next = min(next, time.Duration(j.ExecAt-now))
+		break
 	}
-	return tickEvery
+	if at, ok := v.NextReservation(); ok {
+		next = min(next, time.Duration(at-now))
+	}
+	return max(0, next)
 }
 
 // routing reports whether the next jobs of a routing queue need not wait for their turn.

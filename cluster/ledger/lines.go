@@ -37,6 +37,9 @@ func lines(e state.Event, home string) []line {
 	if e.Job != nil {
 		return jobLines(e)
 	}
+	if e.Reservation != nil {
+		return reservationLines(e)
+	}
 	switch e.Kind {
 	case state.HookFileSent:
 		return []line{{pbs.LogDebug, "Req", "", "successfully sent hook file " + filepath.Join(home, "server_priv", "hooks", e.Object) + " to " + e.Text}}

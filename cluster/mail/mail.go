@@ -191,7 +191,12 @@ func (p *Post) commit(ctx context.Context) {
 func letter(v *state.View, m *state.Mail) Letter {
 	var b strings.Builder
 	fmt.Fprintf(&b, "To: %s\n", strings.Join(m.To, ", "))
-	fmt.Fprintf(&b, "Subject: PBS JOB %s\n\n", m.Job)
-	fmt.Fprintf(&b, "PBS Job Id: %s\nJob Name:   %s\n%s\n", m.Job, m.Name, m.Text)
+	if m.Reservation != "" {
+		fmt.Fprintf(&b, "Subject: PBS RESERVATION %s\n\n", m.Reservation)
+		fmt.Fprintf(&b, "PBS Reservation Id: %s\nReservation Name:   %s\n%s\n", m.Reservation, m.Name, m.Text)
+	} else {
+		fmt.Fprintf(&b, "Subject: PBS JOB %s\n\n", m.Job)
+		fmt.Fprintf(&b, "PBS Job Id: %s\nJob Name:   %s\n%s\n", m.Job, m.Name, m.Text)
+	}
 	return Letter{Mailer: v.Server().Get("mailer"), From: v.Server().Get("mail_from"), To: m.To, Text: []byte(b.String())}
 }

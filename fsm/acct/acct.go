@@ -27,6 +27,8 @@ var types = map[state.EventKind]string{
 	state.JobCounted: "S", state.JobAdjusted: "s",
 	state.LicensesCounted: "L", state.JobSuspended: "z", state.JobResumed: "r",
 	state.JobCheckpointed: "C", state.JobRestarted: "T",
+	state.ReservationAsked: "U", state.ReservationConfirmed: "Y", state.ReservationBegan: "B",
+	state.ReservationRemoved: "K", // k, where its owner has done it
 }
 
 // Of returns the record of an event, in the time zone of the server attribute; it
@@ -34,10 +36,16 @@ var types = map[state.EventKind]string{
 func Of(e state.Event, zone *time.Location) (Record, bool) {
 	letter, ok := types[e.Kind]
 	id := e.Object
-	if e.Job != nil {
+	switch {
+	case e.Job != nil:
 		id = string(e.Job.ID)
+	case e.Reservation != nil:
+		id = string(e.Reservation.ID)
 	}
-	if !ok || e.Unrecorded || e.Job == nil && e.Kind != state.LicensesCounted {
+	if e.Kind == state.ReservationRemoved && e.By == e.Reservation.Owner {
+		letter = "k"
+	}
+	if !ok || e.Unrecorded || e.Job == nil && e.Reservation == nil && e.Kind != state.LicensesCounted {
 		return Record{}, false
 	}
 	at := time.Unix(0, int64(e.At)).In(zone)
@@ -85,6 +93,8 @@ func text(e state.Event) string {
 		}
 	case state.JobMoved:
 		f.add("destination", e.Text)
+	case state.ReservationAsked, state.ReservationConfirmed, state.ReservationBegan, state.ReservationRemoved:
+		f.reservation(e)
 	case state.JobAborted, state.LicensesCounted:
 		return oneLine(e.Text)
 	}
@@ -130,6 +140,10 @@ func (f *fields) common(j *state.Job, withStart bool) {
 	}
 	f.add("jobname", j.Name)
 	f.add("queue", string(j.Queue))
+	if j.Reservation != "" {
+		f.add("resvname", j.ReservedName)
+		f.add("resvID", string(j.Reservation))
+	}
 	f.int("ctime", j.Created.Unix())
 	f.int("qtime", j.Queued.Unix())
 	f.int("etime", j.Eligible.Unix())

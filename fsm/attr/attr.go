@@ -1,5 +1,5 @@
 // Package attr owns the attribute table: every attribute of server, queue, vnode,
-// job, resource, scheduler and hook once, with its type, who may read and set it, its
+// job, resource, scheduler, hook and reservation once, with its type, who may read and set it, its
 // default and its parser, in the order in which PBS shows them; and the options of
 // qsub and qalter that set them. It does not hold values (fsm/state does), nor print
 // them (cli/render does). The tables never change after the program's start, so any
@@ -26,11 +26,12 @@ const (
 	Resource
 	Sched
 	Hook
+	Reservation
 	objects
 )
 
 var objectNames = [objects]string{
-	Server: "server", Queue: "queue", Vnode: "node", Job: "job", Resource: "resource", Sched: "sched", Hook: "hook",
+	Server: "server", Queue: "queue", Vnode: "node", Job: "job", Resource: "resource", Sched: "sched", Hook: "hook", Reservation: "resv",
 }
 
 // String returns qmgr's word for the object.
@@ -108,13 +109,14 @@ type index struct {
 // have none, and only read afterwards.
 var tables = sync.OnceValue(func() *[objects]index {
 	return &[objects]index{
-		Server:   build(Server, serverRows()),
-		Queue:    build(Queue, queueRows()),
-		Vnode:    build(Vnode, vnodeRows()),
-		Job:      build(Job, jobRows()),
-		Resource: build(Resource, resourceRows()),
-		Sched:    build(Sched, schedRows()),
-		Hook:     build(Hook, hookRows()),
+		Server:      build(Server, serverRows()),
+		Queue:       build(Queue, queueRows()),
+		Vnode:       build(Vnode, vnodeRows()),
+		Job:         build(Job, jobRows()),
+		Resource:    build(Resource, resourceRows()),
+		Sched:       build(Sched, schedRows()),
+		Hook:        build(Hook, hookRows()),
+		Reservation: build(Reservation, resvRows()),
 	}
 })
 

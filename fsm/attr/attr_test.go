@@ -14,7 +14,7 @@ var recorded = map[Object]string{
 	Job: `Job_Name Job_Owner resources_used job_state queue server Checkpoint ctime depend Error_Path exec_host exec_vnode
 		Hold_Types Join_Path Keep_Files Mail_Points mtime Output_Path Priority qtime Rerunable Resource_List schedselect
 		stime obittime session_id jobdir substate Variable_List euser egroup hashname queue_rank queue_type comment etime
-		run_count Stageout_status Exit_status Submit_arguments executable argument_list history_timestamp array
+		reserve_ID run_count Stageout_status Exit_status Submit_arguments executable argument_list history_timestamp array
 		array_state_count array_indices_submitted array_indices_remaining project run_version Submit_Host`,
 	Server: `server_state server_host scheduling total_jobs state_count default_queue log_events mailer mail_from
 		query_other_jobs resources_default default_chunk resources_assigned scheduler_iteration resv_enable
@@ -55,7 +55,7 @@ var expected = map[Object]string{
 	Sched: `do_not_span_psets only_explicit_psets opt_backfill_fuzzy attr_update_period sched_preempt_enforce_resumption
 		pbs_version`,
 	Job: `Account_Name group_list umask Mail_Users Shell_Path_List User_List tolerate_node_failures
-		release_nodes_on_stageout resources_released resource_released_list exec_vnode_deallocated`,
+		release_nodes_on_stageout resources_released resource_released_list exec_vnode_deallocated create_resv_from_job`,
 }
 
 func TestAll_HasWhatToolsRelyOn(t *testing.T) {

@@ -11,8 +11,21 @@ import (
 // A HookEvent is something at which hooks run (specification: hooks section 4).
 type HookEvent struct {
 	Name string // as the attribute event has it
-	Bit  uint64 // of the constant in the module pbs: one for each event, so that "&" can test
+	Bit  uint64 // of the events of a cluster's hooks, one for each event; it is in every snapshot
 	Mom  bool   // hooks of it run on moms, and are copied to them
+}
+
+// Constant returns the number in the module pbs, which is PBS's: one bit for each event, so that "&" can test.
+func (e HookEvent) Constant() uint64 {
+	if n, ok := hookConstants[e.Name]; ok {
+		return n
+	}
+	return e.Bit
+}
+
+// hookConstants are the numbers of those that have another in the module pbs than in the state.
+var hookConstants = map[string]uint64{
+	"jobobit": 1 << 23, "resv_begin": 1 << 24, "resv_confirm": 1 << 25, "modifyresv": 1 << 26, "postqueuejob": 1 << 27,
 }
 
 // hookEvents in the order in which PBS names them.
@@ -47,9 +60,8 @@ var hookEvents = [...]HookEvent{
 	{"jobobit", 1 << 27, false},
 }
 
-// hookEventsLater are refused, so that nobody relies on a hook that never runs: they come with
-// reservations and provisioning.
-var hookEventsLater = []string{"provision", "resvsub", "modifyresv", "resv_confirm", "resv_begin", "resv_end"}
+// hookEventsLater are refused, so that nobody relies on a hook that never runs: no server runs them yet.
+var hookEventsLater = []string{"provision"}
 
 // HookEvents returns all events. The slice is the caller's own.
 func HookEvents() []HookEvent { return slices.Clone(hookEvents[:]) }

@@ -92,6 +92,7 @@ func jobRows() []row {
 		shown("comment", Text).writtenBy(Operator).running(),
 		shown("alt_id", Text),
 		shown("etime", Epoch),
+		shown("reserve_ID", Text),
 		set("umask", Number, parseUmask),
 		set("block", Boolean, nil).onCreate(),
 		set("run_count", Number, numberIn(0, 1<<31-1)),
@@ -118,6 +119,7 @@ func jobRows() []row {
 		set("project", Text, parseProject).or(DefaultProject),
 		shown("run_version", Number),
 		shown("Submit_Host", Text),
+		set("create_resv_from_job", Boolean, nil).onCreate().since(levelObjects),
 		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
 	}
 }

@@ -27,7 +27,7 @@ func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 	if tx.Cluster().FeatureLevel < LevelObjects {
 		return checkLimits(tx, q, j)
 	}
-	if by != placed {
+	if by != placed || q.Reservation != "" { // whose owner alone says who may use it
 		if !q.Enabled && planted.Bug != planted.ClosedQueuesOpen {
 			return pbs.Refuse(pbs.QueueDisabled)
 		}
@@ -64,7 +64,7 @@ func permitted(tx *state.Tx, q *state.Queue, j *state.Job) error {
 		return pbs.Refuse(pbs.Unauthorized)
 	case q.Bool("acl_host_enable") && !HostListed(q.List("acl_hosts"), j.Owner.Host):
 		return pbs.Refuse(pbs.UnknownHost)
-	case q.Bool("acl_user_enable") && !UserListed(q.List("acl_users"), j.Owner):
+	case q.Bool("acl_user_enable") && !UserListed(q.List("acl_users"), j.Owner) && !ownReservation(tx, q, j.Owner):
 		return pbs.Refuse(pbs.Unauthorized)
 	}
 	return nil
@@ -77,6 +77,11 @@ func HostListed(items []string, host pbs.HostName) bool {
 
 // UserListed tells whether an access list of users lets somebody in.
 func UserListed(items []string, u pbs.User) bool { return access(items, matchUser(u)) }
+
+// GroupListed tells whether an access list of groups lets a group in.
+func GroupListed(items []string, group string) bool {
+	return access(items, func(item string) bool { return item == group })
+}
 
 // access looks for the first item that matches: with - in front it forbids. Who is not
 // named is not let in.
@@ -196,8 +201,8 @@ func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
 func heeded(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 	for _, name := range vnodes {
 		v, ok := tx.Vnode(name)
-		if !ok {
-			continue // for the assignment to refuse
+		if !ok || j.Reservation != "" { // for the assignment to refuse; or it is the reservation's
+			continue
 		}
 		if own := pbs.QueueName(v.Get("queue")); own != "" && own != j.Queue {
 			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is for jobs of queue %s", name, own)

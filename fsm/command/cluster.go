@@ -71,6 +71,9 @@ func (c *TimeTick) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		countLicenses(tx)
 		tx.FadeShares()
 		routeWaiting(tx, m)
+		if err := turnReservations(tx); err != nil {
+			return err
+		}
 	}
 	expireParts(tx)
 	resume(tx, m, false)

@@ -192,6 +192,8 @@ func finishedSubstate(j *state.Job) pbs.Substate {
 func finishedWords(j *state.Job) string {
 	status, _ := j.Exit()
 	switch {
+	case deleted(j) && j.LastRun().EndedBy != "":
+		return " and terminated by " + j.LastRun().EndedBy
 	case deleted(j):
 		return " and terminated"
 	case pbs.Exceeded(status) != "":

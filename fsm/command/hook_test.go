@@ -90,7 +90,7 @@ func TestHook_Refusals(t *testing.T) {
 		"order=1001":                    "order given (1001) is outside the acceptable range of [1, 1000] for type 'site'.",
 		"alarm=0":                       "alarm value '0' of a hook must be > 0",
 		"user=joe":                      "user value of a hook must be pbsadmin,pbsuser",
-		"event=queuejob,resvsub":        "invalid argument (queuejob,resvsub) to event: no hook runs at resvsub",
+		"event=queuejob,provision":      "invalid argument (queuejob,provision) to event: no hook runs at provision",
 		"event=provision":               "no hook runs at provision",
 		"event=nonsense":                "invalid argument (nonsense) to event. Should be one or more of:",
 		"enabled=maybe":                 "unexpected value 'maybe', must be (not case sensitive)",

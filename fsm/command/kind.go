@@ -74,6 +74,10 @@ var kinds = map[Kind]func() Command{
 	64: func() Command { return new(CheckpointMade) },
 	65: func() Command { return new(ForgetAccount) },
 	66: func() Command { return new(ManageShares) },
+	67: func() Command { return new(Reserve) },
+	68: func() Command { return new(DecideReservation) },
+	69: func() Command { return new(AlterReservation) },
+	70: func() Command { return new(DeleteReservation) },
 }
 
 // numbers is kinds the other way round.

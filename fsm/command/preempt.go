@@ -188,7 +188,7 @@ func RehearseStart(v *state.View, leavers []Leaver, j *state.Job, placed spec.Ex
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
 		}
-		if err := open(vn.Without(gone[name]), vn.AloneFor(j.Placement())); err != nil {
+		if err := open(vn.Without(gone[name]), vn.AloneFor(j.Placement()), j.Reservation); err != nil {
 			return err
 		}
 		items, err := resource.AddAll(requests[name], v)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
@@ -36,6 +35,10 @@ func (r *restoring) objects() {
 	for q := range r.file.Queues() {
 		next := *q
 		r.next.PutQueue(&next)
+	}
+	for resv := range r.file.Reservations() {
+		next := *resv
+		r.next.PutReservation(&next)
 	}
 	r.hooks()
 	for s := range r.file.Shares() {
@@ -202,6 +205,9 @@ func (r *restoring) keepRuns() {
 		kept := *now
 		if then, ok := r.next.Job(j.ID); ok {
 			kept.Depends = then.Depends
+			if kept.Reservation != then.Reservation { // it has come to one since that is not there
+				kept.Queue, kept.Reservation, kept.ReservedName = then.Queue, then.Reservation, then.ReservedName
+			}
 		}
 		r.next.KeepJob(&kept)
 		followSet(r.next, &kept)
@@ -234,19 +240,31 @@ func (r *restoring) held(v *state.Vnode) []state.VnodeJob {
 // share gives a vnode the shares that runs hold now; those of hosts that only the file
 // knows stand.
 func (r *restoring) share(v *state.Vnode) {
+	shares := v.Jobs
 	next := *v
-	next.Jobs, next.Assigned = nil, nil
-	for _, h := range v.Jobs {
-		if j, ok := r.next.Job(h.Job); ok && j.Live() && !r.here(j.Run.MS) {
-			next.Jobs = append(next.Jobs, h)
+	next.Jobs, next.Assigned, next.Reserved = nil, nil, nil
+	for _, share := range v.Reserved {
+		share.Used = nil
+		if more, err := next.Reserve(share, r.next); err == nil {
+			next = *more
 		}
 	}
+	shares = slices.DeleteFunc(slices.Clone(shares), func(h state.VnodeJob) bool {
+		j, ok := r.next.Job(h.Job)
+		return !ok || !j.Live() || r.here(j.Run.MS)
+	})
 	if now, ok := r.before.Vnode(v.Name); ok {
-		next.Jobs = append(next.Jobs, r.held(now)...)
+		shares = append(shares, r.held(now)...)
 	}
-	for _, h := range next.Jobs {
-		if sum, err := resource.Add(next.Assigned, h.Items, r.next); err == nil {
-			next.Assigned = sum
+	for _, h := range shares {
+		j, _ := r.next.Job(h.Job)
+		if h.Reservation = j.Reservation; h.Reservation != "" {
+			if _, has := next.ReservedFor(h.Reservation); !has {
+				h.Reservation = ""
+			}
+		}
+		if more, err := next.Charge(h, r.next); err == nil {
+			next = *more
 		}
 	}
 	next.OverCommitted = overCommitted(r.next, &next)

@@ -55,6 +55,9 @@ func arrive(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 		return err
 	}
 	j.Queue, j.Defaults = q.Name, nil
+	if err := reserved(tx, q, j); err != nil {
+		return err
+	}
 	if tx.Cluster().FeatureLevel >= LevelObjects {
 		boundsAsDefaults(tx, q, j)
 		spaced(q, j)

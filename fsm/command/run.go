@@ -119,6 +119,7 @@ func runCommands(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 		}
 		return Outcome{Refusal: refusal(err)}, nil
 	}
+	followReservations(tx)
 	return out, s.Commit(tx)
 }
 

@@ -47,6 +47,9 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if q, ok := tx.Queue(j.Queue); ok && q.Routes() {
 		return pbs.Refuse(pbs.BadState)
 	}
+	if r, ok := tx.Reservation(j.Reservation); j.Reservation != "" && (!ok || !r.Running()) {
+		return pbs.Errorf(pbs.BadState, "%s %s", pbs.BadState.Text(), j.ID)
+	}
 	parts, err := spec.ParseExecVnode(c.ExecVnode)
 	if err != nil {
 		return err
@@ -103,10 +106,12 @@ func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
 				if !ok {
 					return pbs.Refuse(pbs.UnknownNode)
 				}
-				if err := open(v, v.AloneFor(place)); err != nil {
+				if err := open(v, v.AloneFor(place), j.Reservation); err != nil {
 					return err
 				}
-				s = &share{vnode: v, held: state.VnodeJob{Job: j.ID, RunCount: j.RunCount, Exclusive: v.AloneFor(place)}}
+				s = &share{vnode: v, held: state.VnodeJob{
+					Job: j.ID, RunCount: j.RunCount, Exclusive: v.AloneFor(place), Reservation: j.Reservation,
+				}}
 				shares[p.Vnode], order = s, append(order, p.Vnode)
 			}
 			n, err := s.add(tx, p.Items)
@@ -153,11 +158,11 @@ func shownCPUs(tx *state.Tx, chunk spec.ExecChunk, cpus int) int {
 }
 
 // open refuses a vnode that takes no run, or not one that wants it alone.
-func open(v *state.Vnode, alone bool) error {
+func open(v *state.Vnode, alone bool, of pbs.ReservationID) error {
 	switch {
-	case !v.Usable():
+	case !v.UsableFor(of):
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is %s", v.Name, v.State())
-	case alone && v.Active() > 0:
+	case alone && (v.Active() > 0 || of == "" && len(v.Reserved) > 0):
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is not free for exclusive use", v.Name)
 	}
 	return nil
@@ -218,8 +223,11 @@ func (c *slotCounter) next(tx *state.Tx, host pbs.HostName) uint32 {
 
 // charge adds the run to its vnode if it fits there (L3).
 func charge(tx *state.Tx, j *state.Job, s *share) error {
-	if short := tx.Short(s.vnode, s.held.Items, state.Promised{}); short != nil && planted.Bug != planted.OverCommit {
+	if short := tx.ShortFor(s.vnode, s.held.Reservation, s.held.Items, state.Promised{}); short != nil && planted.Bug != planted.OverCommit {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", s.vnode.Name, short.Error())
+	}
+	if err := leavesPromised(tx, j, s.vnode, s.held); err != nil {
+		return err
 	}
 	s.held.CPUs = s.vnode.FreeCPUs(min(s.shown, maxCPUs))
 	next, err := s.vnode.Charge(s.held, tx)
@@ -236,6 +244,19 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	}
 	j.Run.Assigned, err = resource.Add(j.Run.Assigned, charged, tx)
 	return err
+}
+
+// leavesPromised refuses a share of a run that would take, before its walltime is over, what reservations are to have (L15).
+func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.VnodeJob) error {
+	if held.Reservation != "" {
+		return nil
+	}
+	hold := state.Hold{From: tx.Now(), Until: j.Lasts(tx.Now(), tx.Now()), Items: held.Items, Alone: held.Exclusive}
+	nobody := func(*state.Promise) bool { return false }
+	if short := tx.Overbooked(v, hold, nobody); short != nil && planted.Bug != planted.OverCommit {
+		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is reserved: %s", v.Name, short.Error())
+	}
+	return nil
 }
 
 // wholeOf is what a run takes that has a vnode for itself: all that is the vnode's own, and

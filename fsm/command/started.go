@@ -60,7 +60,7 @@ type JobStarted struct {
 }
 
 // Apply makes the run a running one. A report of another run changes nothing (L2).
-func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
+func (c *JobStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	j, err := c.Source.takeOf(tx, c.Job, c.RunCount, res)
 	if err != nil || j == nil {
 		return err
@@ -80,6 +80,9 @@ func (c *JobStarted) Apply(tx *state.Tx, _ Meta, res *state.Result) error {
 		next.Attrs = next.Attrs.Set("jobdir", "", c.JobDir)
 	}
 	tx.PutJob(&next)
+	if err := reserveFor(tx, m, &next); err != nil {
+		return err
+	}
 	subjobRuns(tx, &next)
 	tx.Emit(state.Event{Kind: startOf(&next), Job: &next, Unrecorded: run.Counted})
 	if !run.Counted {

@@ -192,7 +192,7 @@ func regained(tx *state.Tx, l state.Left, promised state.Promised) error {
 	if nothing(l.Items) {
 		return nil
 	}
-	if short := tx.Short(l.Vnode, l.Items, promised); short != nil {
+	if short := tx.ShortFor(l.Vnode, l.Held().Reservation, l.Items, promised); short != nil {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", l.Vnode.Name, short.Error())
 	}
 	return nil

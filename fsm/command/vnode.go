@@ -43,7 +43,7 @@ func (c *ManageVnode) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		if !ok {
 			return pbs.Refuse(pbs.UnknownNode)
 		}
-		if len(v.Jobs) > 0 || tx.Lends(v) {
+		if len(v.Jobs) > 0 || tx.Lends(v) || promised(tx, v) {
 			return pbs.Refuse(pbs.BusyObject)
 		}
 		tx.DeleteVnode(v.Name)

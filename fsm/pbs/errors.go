@@ -45,17 +45,38 @@ const (
 	BadNodeState       Code = 15067
 	NoMom              Code = 15070
 	UnknownReservation Code = 15084
+	BadTimes           Code = 15086
+	ResvHostDenied     Code = 15092
+	ResvGroupDenied    Code = 15093
+	ResvDenied         Code = 15094
 	ArrayTooLarge      Code = 15107
 	BadSelect          Code = 15108
 	ResourceBesides    Code = 15109
 	DuplicateResource  Code = 15116
+	YearlyTooLong      Code = 15126
+	MonthlyTooLong     Code = 15127
+	WeeklyTooLong      Code = 15128
+	DailyTooLong       Code = 15129
+	HourlyTooLong      Code = 15130
+	MinutelyTooLong    Code = 15131
+	SecondlyTooLong    Code = 15132
+	BadRule            Code = 15133
+	UnboundRule        Code = 15134
+	UnknownZone        Code = 15135
 	HookError          Code = 15136
 	HasFinished        Code = 15139
+	ConflictingPlace   Code = 15156
 	TooManyJobs        Code = 15160
 	TooMuchResource    Code = 15161
+	ResvWalltimeRange  Code = 15164
 	ResourceBusy       Code = 15174
 	ScriptOverLimit    Code = 15175
 	BadResume          Code = 15177
+	ResvNotEmpty       Code = 15178
+	ResvInterferes     Code = 15179
+	ResvFromResv       Code = 15181
+	ResvFromArray      Code = 15182
+	ResvNotSubset      Code = 15183
 	QueueApart         Code = 15219
 	PartitionApart     Code = 15220
 )
@@ -96,6 +117,27 @@ var texts = map[Code]string{
 	TooManyJobs:        "would exceed a limit on jobs",
 	TooMuchResource:    "would exceed a limit on resources",
 	UnknownReservation: "Unknown Reservation Id",
+	BadTimes:           "Bad time specification(s)",
+	ResvHostDenied:     "Host machine not authorized to submit reservations",
+	ResvGroupDenied:    "Requestor's group not authorized to submit reservations",
+	ResvDenied:         "Requestor not authorized to make reservations",
+	YearlyTooLong:      "YEARLY recurrence duration cannot exceed 1 year",
+	MonthlyTooLong:     "MONTHLY recurrence duration cannot exceed 1 month",
+	WeeklyTooLong:      "WEEKLY recurrence duration cannot exceed 1 week",
+	DailyTooLong:       "DAILY recurrence duration cannot exceed 24 hours",
+	HourlyTooLong:      "HOURLY recurrence duration cannot exceed 1 hour",
+	MinutelyTooLong:    "MINUTELY recurrence duration cannot exceed 1 minute",
+	SecondlyTooLong:    "SECONDLY recurrence duration cannot exceed 1 second",
+	BadRule:            "Undefined iCalendar syntax",
+	UnboundRule:        "Undefined iCalendar syntax. A valid COUNT or UNTIL is required",
+	UnknownZone:        "Unrecognized PBS_TZID environment variable",
+	ConflictingPlace:   "job and reservation have conflicting specification Resource_List.place",
+	ResvWalltimeRange:  `"min_walltime" and "max_walltime" are not valid resources for a reservation`,
+	ResvNotEmpty:       "Reservation not empty",
+	ResvInterferes:     "Requested time(s) will interfere with a later occurrence",
+	ResvFromResv:       "Reservation may not be created from a job already within a reservation",
+	ResvFromArray:      "Reservation may not be created from an array job",
+	ResvNotSubset:      "New select must be made up of a subset of the original chunks",
 	QueueExists:        "Queue already exists",
 	BusyObject:         "Cannot delete busy object",
 	LongQueueName:      "Queue name too long",

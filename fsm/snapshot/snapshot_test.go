@@ -73,6 +73,7 @@ func TestRead_EverySection(t *testing.T) {
 		&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "fair_share", Value: "True"}}}},
 		&command.UsageSample{Host: "a", Jobs: []command.JobUsage{{Job: "0.srv", RunCount: 1, Used: resource.List{{Name: "cput", Value: "9"}}}}},
 		&command.DeleteJob{Job: "1.srv"},
+		&command.Reserve{Owner: ann, Starts: []pbs.Time{pbs.Time(1 << 60)}, Length: pbs.Time(1e12)},
 	})
 	s, _, err := snapshot.Read(bytes.NewReader(file))
 	if err != nil {

@@ -25,6 +25,7 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 	"server":         func(t *tables, _ *Job) string { return t.cluster.Name },
 	"ctime":          func(_ *tables, j *Job) string { return seconds(j.Created) },
 	"qtime":          func(_ *tables, j *Job) string { return seconds(j.Queued) },
+	"reserve_ID":     func(_ *tables, j *Job) string { return string(j.Reservation) },
 	"etime":          func(_ *tables, j *Job) string { return seconds(j.Eligible) },
 	"stime":          func(_ *tables, j *Job) string { return seconds(j.Started) },
 	"obittime":       func(_ *tables, j *Job) string { return seconds(j.Ended) },
@@ -252,7 +253,7 @@ func (t *tables) ServerAttributes() attr.List {
 	for _, def := range attr.All(attr.Server) {
 		switch v, computed := hot[def.Name]; {
 		case def.Name == "resources_assigned":
-			out = appendItems(out, def.Name, withUsed(t.assigned(""), t.server.Used, t))
+			out = appendItems(out, def.Name, withUsed(t.assignedWhole(), t.server.Used, t))
 		case computed:
 			out = appendValue(out, def.Name, v)
 		default:

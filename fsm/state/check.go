@@ -21,7 +21,7 @@ func (t *tables) CheckLaws() error { return errors.Join(t.checkIndexes(), t.Chec
 // CheckContent verifies what records say of each other. It is all that can be wrong with a
 // state whose records were just loaded: indexes, counts and digest are the Loader's own work.
 func (t *tables) CheckContent() error {
-	return errors.Join(t.checkVnodes(), t.checkLent(), t.checkJobs())
+	return errors.Join(t.checkVnodes(), t.checkLent(), t.checkJobs(), t.checkReservations())
 }
 
 func (t *tables) checkDigest() error {
@@ -29,7 +29,7 @@ func (t *tables) checkDigest() error {
 	sum += sumOf(&t.queues) + sumOf(&t.vnodes) + sumOf(&t.hosts) + sumOf(&t.jobs) + sumOf(&t.scripts) +
 		sumOf(&t.orders) + sumOf(&t.requests) + sumOf(&t.tombstones) + sumOf(&t.tokens) + sumOf(&t.identities) +
 		sumOf(&t.replicas) + sumOf(&t.resources) + sumOf(&t.parts) +
-		sumOf(&t.hooks) + sumOf(&t.hookFiles) + sumOf(&t.hookTasks) + sumOf(&t.mails) + sumOf(&t.shares) + sumOf(&t.accounts)
+		sumOf(&t.hooks) + sumOf(&t.hookFiles) + sumOf(&t.hookTasks) + sumOf(&t.mails) + sumOf(&t.shares) + sumOf(&t.accounts) + sumOf(&t.reservations)
 	if sum != t.digest {
 		return fmt.Errorf("digest is %x, the records sum to %x", t.digest, sum)
 	}
@@ -69,6 +69,8 @@ func (t *tables) checkIndexes() error {
 		{"jobs by their age", fresh.aged.items.Len(), t.aged.items.Len()},
 		{"preempted jobs", fresh.ousted.items.Len(), t.ousted.items.Len()},
 		{"history", fresh.history.items.Len(), t.history.items.Len()},
+		{"jobs in reservations", fresh.insiders.items.Len(), t.insiders.items.Len()},
+		{"reservations by their next moment", t.reservations.count(), t.moments.items.Len()},
 		{"jobs by change", t.jobs.count(), t.changed.items.Len()},
 		{"tombstones by job", t.tombstones.count(), t.buried.items.Len()},
 		{"vnodes by creation", t.vnodes.count(), t.bySeq.items.Len()},
@@ -120,8 +122,24 @@ func (t *tables) checkVnodes() error {
 	var errs []error
 	for v := range t.Vnodes() {
 		sum, exclusive := resource.List(nil), 0
+		used := map[pbs.ReservationID]resource.List{}
+		for _, r := range v.Reserved {
+			if more, err := resource.Add(sum, r.Items, t); err == nil {
+				sum = more
+			}
+			errs = append(errs, t.checkReserved(v, r))
+		}
 		for _, j := range v.Jobs {
-			if more, err := resource.Add(sum, j.Items, t); err == nil {
+			charged := sum
+			if j.Reservation != "" {
+				charged = used[j.Reservation]
+			}
+			more, err := resource.Add(charged, j.Items, t)
+			switch {
+			case err != nil:
+			case j.Reservation != "":
+				used[j.Reservation] = more
+			default:
 				sum = more
 			}
 			if j.Exclusive && !j.Suspended {
@@ -132,6 +150,7 @@ func (t *tables) checkVnodes() error {
 		if fmt.Sprint(nonZero(sum, t)) != fmt.Sprint(nonZero(v.Assigned, t)) {
 			errs = append(errs, fmt.Errorf("vnode %s has %v assigned, its jobs hold %v", v.Name, v.Assigned, sum))
 		}
+		errs = append(errs, checkUsed(v, used, t))
 		if active := v.Active(); exclusive > 0 && active > 1 {
 			errs = append(errs, fmt.Errorf("vnode %s is exclusive and has %d jobs (L3)", v.Name, active))
 		}

@@ -21,7 +21,7 @@ func (v *View) Sections() []Section {
 		section(&v.queues), section(&v.vnodes), section(&v.hosts), section(&v.jobs), section(&v.scripts),
 		section(&v.orders), section(&v.requests), section(&v.tombstones), section(&v.tokens),
 		section(&v.identities), section(&v.replicas), section(&v.resources),
-		section(&v.parts), section(&v.hooks), section(&v.hookFiles), section(&v.hookTasks), section(&v.mails), section(&v.shares), section(&v.accounts),
+		section(&v.parts), section(&v.hooks), section(&v.hookFiles), section(&v.hookTasks), section(&v.mails), section(&v.shares), section(&v.accounts), section(&v.reservations),
 	}
 }
 
@@ -105,6 +105,7 @@ var loaders = map[byte]func(decode func(any) error) (Loaded, error){
 	20: rows(func(tx *Tx) *table[Part] { return &tx.parts }, nil, nil),
 	30: rows(func(tx *Tx) *table[Share] { return &tx.shares }, nil, nil),
 	31: rows(func(tx *Tx) *table[Account] { return &tx.accounts }, nil, nil),
+	32: rows(func(tx *Tx) *table[Reservation] { return &tx.reservations }, nil, nil), // what they promise: see Store
 }
 
 // single loads a record of which there is one.
@@ -145,6 +146,9 @@ func rows[R any](of func(*Tx) *table[R], share, index func(*Tx, *R)) func(func(a
 func (l *Loader) Store(index, term uint64) *Store {
 	for j := range l.tx.Jobs() {
 		l.tx.countJob(j, true)
+	}
+	for r := range l.tx.Reservations() {
+		l.tx.indexReservation(nil, r)
 	}
 	l.tx.limited = l.tx.limitedResources()
 	l.tx.reclass()

@@ -54,6 +54,18 @@ const (
 	JobRefused                            // log only: Text is why the server could not do what the job wanted
 	CheckpointMade                        // log only
 	JobNoted                              // log only: Text is what the server found out about the job
+
+	ReservationAsked      // U: By is who asks
+	ReservationConfirmed  // Y: By is who confirms; Text: alter, if it is an alteration that is confirmed
+	ReservationBegan      // B
+	ReservationRemoved    // k, of its owner, or K: By
+	ReservationDenied     // log only
+	ReservationAlterAsked // log only: Text says which of start, end, select change, to the values of its Ask
+	ReservationAlterDenied
+	ReservationRetried // log only: Text and its Retry say when other vnodes are looked for
+	ReservationIdled   // log only: Text is for how many seconds
+	ReservationClashes // log only: an alteration reaches into the next occurrence
+	ReservationOver    // log only: an occurrence is over, or it was deleted; By
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on
@@ -70,6 +82,8 @@ type Event struct {
 	Used       resource.List // JobPhaseEnded, JobPhasesOver
 	Quiet      bool          // JobDeleteAsked: nobody is to get mail; JobAltered: hooks did it, whose log says so
 	Unrecorded bool          // JobStarted: JobCounted was written instead
+
+	Reservation *Reservation // as it was when the event happened; nil for events of other objects
 }
 
 // A Change is one altered attribute as accounting writes it.
@@ -86,6 +100,7 @@ var accounted = map[EventKind]bool{
 	JobPhaseEnded: true, JobPhaseBegan: true, JobPhasesOver: true,
 	JobCounted: true, JobAdjusted: true,
 	JobCheckpointed: true, JobRestarted: true,
+	ReservationAsked: true, ReservationConfirmed: true, ReservationBegan: true, ReservationRemoved: true,
 }
 
 // Emit adds an event and numbers it if it becomes an accounting record.
@@ -103,6 +118,12 @@ func (tx *Tx) Emit(e Event) {
 		tx.hookJob("postqueuejob", e)
 	case JobEnded, JobAborted:
 		tx.hookJob("jobobit", e)
+	case ReservationConfirmed:
+		tx.hookReservation("resv_confirm", e)
+	case ReservationBegan:
+		tx.hookReservation("resv_begin", e)
+	case ReservationOver:
+		tx.hookReservation("resv_end", e)
 	}
 }
 
@@ -110,6 +131,13 @@ func (tx *Tx) Emit(e Event) {
 func (tx *Tx) hookJob(event string, e Event) {
 	if tx.HasHooksAt(event) && e.Job != nil {
 		tx.PutHookTask(&HookTask{Event: event, By: e.By, Job: e.Job.ID, Attrs: tx.JobAttributes(e.Job)})
+	}
+}
+
+// hookReservation is hookJob for a reservation.
+func (tx *Tx) hookReservation(event string, e Event) {
+	if tx.HasHooksAt(event) {
+		tx.PutHookTask(&HookTask{Event: event, By: e.By, Reservation: e.Reservation.ID, Attrs: tx.ReservationForHooks(e.Reservation)})
 	}
 }
 

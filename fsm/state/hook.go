@@ -56,6 +56,8 @@ type HookTask struct {
 	Vnode pbs.VnodeName `cbor:"6,keyasint,omitempty"`
 	Attrs attr.List     `cbor:"7,keyasint,omitempty"` // of the object as it was then
 	Old   attr.List     `cbor:"8,keyasint,omitempty"` // of a vnode before
+
+	Reservation pbs.ReservationID `cbor:"9,keyasint,omitempty"`
 }
 
 // MaxHookTasks bounds the events that wait for their hooks: while none can run, the oldest

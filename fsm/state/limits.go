@@ -93,7 +93,10 @@ func (t *tables) SoftLimits(j *Job) []Limit { return t.limitsOn(j, softLimits) }
 func (t *tables) QueueLimits(j *Job) []Limit { return t.limitsOn(j, queueLimits) }
 
 func (t *tables) limitsOn(j *Job, attributes []limitAttribute) []Limit {
-	all := t.limitsIn(t.server.Attrs, "", j, attributes)
+	var all []Limit
+	if j.Reservation == "" { // what a reservation has was granted as a whole
+		all = t.limitsIn(t.server.Attrs, "", j, attributes)
+	}
 	if q, ok := t.Queue(j.Queue); ok {
 		all = append(all, t.limitsIn(q.Attrs, j.Queue, j, attributes)...)
 	}

@@ -33,9 +33,11 @@ type Mail struct {
 	Seq  uint64    `cbor:"1,keyasint"`
 	At   pbs.Time  `cbor:"2,keyasint"`
 	Job  pbs.JobID `cbor:"3,keyasint"`
-	Name string    `cbor:"4,keyasint"` // of the job
+	Name string    `cbor:"4,keyasint"` // of the job or the reservation
 	To   []string  `cbor:"5,keyasint"`
 	Text string    `cbor:"6,keyasint,omitempty"` // what happened, as PBS says it, in lines
+
+	Reservation pbs.ReservationID `cbor:"7,keyasint,omitempty"` // of which it tells in place of a job
 }
 
 // Mails returns the mails that wait to be sent, the oldest first.
@@ -58,6 +60,9 @@ func (tx *Tx) putMail(m *Mail) {
 
 // mail writes the mail of an event, if somebody wants it.
 func (tx *Tx) mail(e Event) {
+	if e.Reservation != nil {
+		tx.mailReservation(e)
+	}
 	j := e.Job
 	if j == nil || tx.cluster.FeatureLevel < levelMail {
 		return
@@ -88,6 +93,43 @@ func (tx *Tx) MailFiles(j *Job, text string) {
 	}
 	if to := j.mailUsers(); len(to) > 0 {
 		tx.putMail(&Mail{Job: j.ID, Name: j.Name, To: to, Text: text})
+	}
+}
+
+// The letters of Mail_Points that a reservation has beside those of jobs.
+const mailConfirmed = "c"
+
+// mailReservation writes the mail of an event of a reservation, if somebody wants it (specification: advance-reservations section 3).
+func (tx *Tx) mailReservation(e Event) {
+	r := e.Reservation
+	var point, text string
+	switch e.Kind {
+	case ReservationBegan:
+		point, text = mailBegun, "Reservation period starting"
+	case ReservationOver:
+		point, text = mailEnded, "Reservation terminated"
+	case ReservationConfirmed:
+		point, text = mailConfirmed, "Reservation confirmed"
+	case ReservationDenied:
+		point, text = mailAborted, "Aborted by PBS Server\nReservation denied"
+	case ReservationRemoved:
+		if e.By.Name == "root" && e.By.Host == pbs.HostName(tx.cluster.Name) { // its time is over
+			return
+		}
+		point, text = mailAborted, "Reservation deleted at request of "+e.By.String()
+	default:
+		return
+	}
+	points, ok := r.Attrs.Get("Mail_Points", "")
+	if !ok {
+		points = defaultMails
+	}
+	if strings.Contains(points, mailNothing) || !strings.Contains(points, point) {
+		return
+	}
+	list, _ := r.Attrs.Get("Mail_Users", "")
+	if to := mailUsers(list, r.Owner); len(to) > 0 {
+		tx.putMail(&Mail{Reservation: r.ID, Name: r.Name(), To: to, Text: text})
 	}
 }
 
@@ -144,9 +186,13 @@ func (j *Job) wantsMail(point string) bool {
 // mailUsers returns whom to tell: Mail_Users, else the owner where he submitted the job. A
 // name that the mail program could take for an option is left out.
 func (j *Job) mailUsers() []string {
-	list, ok := j.Attrs.Get("Mail_Users", "")
-	if !ok || list == "" {
-		list = j.Owner.String()
+	list, _ := j.Attrs.Get("Mail_Users", "")
+	return mailUsers(list, j.Owner)
+}
+
+func mailUsers(list string, owner pbs.User) []string {
+	if list == "" {
+		list = owner.String()
 	}
 	var to []string
 	for user := range strings.SplitSeq(list, ",") {

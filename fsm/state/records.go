@@ -100,6 +100,8 @@ type Queue struct {
 	RouteOn   bool     `cbor:"9,keyasint,omitempty"` // jobs that were tried last have left: the next need not wait
 
 	Used []string `cbor:"10,keyasint,omitempty"` // consumables that its jobs have had, sorted
+
+	Reservation pbs.ReservationID `cbor:"11,keyasint,omitempty"` // whose queue it is
 }
 
 // VnodeFlags are the conditions of a vnode that do not follow from its jobs.
@@ -135,6 +137,16 @@ type Vnode struct {
 	ReportedAttrs   attr.List     `cbor:"17,keyasint,omitempty"` // of the definition files; Attrs win over them
 	ByHook          bool          `cbor:"19,keyasint,omitempty"` // made by a hook on its mom, which does not report it
 	Lent            resource.List `cbor:"20,keyasint,omitempty"` // what jobs of other vnodes hold of it (resources_available.X=@V); PutVnode keeps it
+	Reserved        []Reserved    `cbor:"21,keyasint,omitempty"` // what reservations that have begun hold, in the order of their beginning
+}
+
+// Reserved is the share of a vnode that a reservation has whose time has come. It is assigned as a whole; jobs of the
+// reservation are charged to it, and not to the vnode.
+type Reserved struct {
+	Reservation pbs.ReservationID `cbor:"1,keyasint"`
+	Items       resource.List     `cbor:"2,keyasint,omitempty"` // consumables charged
+	Used        resource.List     `cbor:"3,keyasint,omitempty"` // of them, by its jobs
+	Exclusive   bool              `cbor:"4,keyasint,omitempty"`
 }
 
 // A VnodeJob is a run that holds a share of a vnode.
@@ -147,6 +159,8 @@ type VnodeJob struct {
 	Slots     []uint32      `cbor:"6,keyasint,omitempty"`  // of exec_host; counted per mom
 	Suspended bool          `cbor:"10,keyasint,omitempty"` // Items is what it did not give back; it has no cpus
 	Admin     bool          `cbor:"11,keyasint,omitempty"` // admin-suspended: the vnode is in maintenance
+
+	Reservation pbs.ReservationID `cbor:"12,keyasint,omitempty"` // that is charged in place of the vnode
 }
 
 // Host is an execution host as its mom registered it.
@@ -246,6 +260,9 @@ type Job struct {
 	ExecAt  pbs.Time     `cbor:"36,keyasint,omitempty"` // Execution_Time: it waits until then
 	Depends []Dependency `cbor:"37,keyasint,omitempty"` // on other jobs, and theirs on this one
 	Accrued *Accrual     `cbor:"38,keyasint,omitempty"` // eligible_time; replaced, never written to
+
+	Reservation  pbs.ReservationID `cbor:"42,keyasint,omitempty"` // whose queue it is in
+	ReservedName string            `cbor:"43,keyasint,omitempty"` // that one's Reserve_Name, for records that come after it
 }
 
 // Ending says what is to become of a job when its mom reports the end of its run.
@@ -348,6 +365,8 @@ type Result struct {
 	Run pbs.RunCount `cbor:"13,keyasint,omitempty"` // that Order is about, of a checkpoint
 
 	Release uint64 `cbor:"20,keyasint,omitempty"` // number of the release that was asked for; 0: there is nothing to wait for
+
+	Reservation pbs.ReservationID `cbor:"21,keyasint,omitempty"` // that was made
 }
 
 // Tombstone remembers a deleted job for those who watch (design section 4).

@@ -31,6 +31,7 @@ type Run struct {
 	Ending     Ending `cbor:"15,keyasint,omitempty"` // why it ends, if somebody wants that
 	ExitStatus int32  `cbor:"16,keyasint,omitempty"`
 	HasExited  bool   `cbor:"17,keyasint,omitempty"` // ExitStatus means something
+	EndedBy    string `cbor:"18,keyasint,omitempty"` // USER@HOST who has ended its reservation, and it with that
 }
 
 // noRun is what a job has that waits.

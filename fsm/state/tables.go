@@ -19,25 +19,26 @@ type tables struct {
 
 	interner *interner // the writer's
 
-	queues     table[Queue]
-	vnodes     table[Vnode]
-	hosts      table[Host]
-	jobs       table[Job]
-	scripts    table[Script]
-	orders     table[Order]
-	requests   table[Request]
-	tombstones table[Tombstone]
-	tokens     table[Token]
-	identities table[Identity]
-	replicas   table[Replica]
-	resources  table[ResourceDef]
-	parts      table[Part]
-	hooks      table[Hook]
-	hookFiles  table[HookFile]
-	hookTasks  table[HookTask]
-	mails      table[Mail]
-	shares     table[Share]
-	accounts   table[Account]
+	queues       table[Queue]
+	vnodes       table[Vnode]
+	hosts        table[Host]
+	jobs         table[Job]
+	scripts      table[Script]
+	orders       table[Order]
+	requests     table[Request]
+	tombstones   table[Tombstone]
+	tokens       table[Token]
+	identities   table[Identity]
+	replicas     table[Replica]
+	resources    table[ResourceDef]
+	parts        table[Part]
+	hooks        table[Hook]
+	hookFiles    table[HookFile]
+	hookTasks    table[HookTask]
+	mails        table[Mail]
+	shares       table[Share]
+	accounts     table[Account]
+	reservations table[Reservation]
 
 	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]       // jobs in states R and E
@@ -63,6 +64,10 @@ type tables struct {
 	tallies    tree[*tallied]   // jobs and what they ask for, by whose they are; derived
 	limited    []string         // resources that tallies count, sorted; replaced, never written to
 	whose      bool             // a limit on running jobs counts by user, group or project
+
+	promised tree[*Promise]     // what reservations have of vnodes; derived
+	moments  index[Reservation] // reservations by the time at which something is due of them
+	insiders index[Job]         // jobs in reservations that are not over, by reservation
 
 	undo *undo // of the transaction under way; its trees have it too
 }
@@ -98,10 +103,18 @@ func newTablesUnder(u *undo) tables {
 		hookFiles: newTable(u, 14, func(a, b *HookFile) bool {
 			return cmp.Or(cmp.Compare(a.Hook, b.Hook), cmp.Compare(a.Kind, b.Kind)) < 0
 		}),
-		hookTasks: newTable(u, 15, func(a, b *HookTask) bool { return a.Seq < b.Seq }),
-		mails:     newTable(u, 16, func(a, b *Mail) bool { return a.Seq < b.Seq }),
-		shares:    newTable(u, 30, func(a, b *Share) bool { return a.Entity < b.Entity }),
-		accounts:  newTable(u, 31, func(a, b *Account) bool { return a.Name < b.Name }),
+		hookTasks:    newTable(u, 15, func(a, b *HookTask) bool { return a.Seq < b.Seq }),
+		mails:        newTable(u, 16, func(a, b *Mail) bool { return a.Seq < b.Seq }),
+		shares:       newTable(u, 30, func(a, b *Share) bool { return a.Entity < b.Entity }),
+		accounts:     newTable(u, 31, func(a, b *Account) bool { return a.Name < b.Name }),
+		reservations: newTable(u, 32, func(a, b *Reservation) bool { return a.Seq < b.Seq }),
+		promised:     newTree(u, func(a, b *Promise) bool { return a.compare(b) < 0 }),
+		moments: newIndex(u, func(a, b *Reservation) bool {
+			return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.Seq, b.Seq)) < 0
+		}),
+		insiders: newIndex(u, func(a, b *Job) bool {
+			return cmp.Or(cmp.Compare(a.Reservation, b.Reservation), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
+		}),
 
 		queued:  newTree(u, waiting.less),
 		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), awaiting: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub), releasing: newIndex(u, bySeqAndSub),
@@ -158,7 +171,7 @@ const (
 func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
-		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts,
+		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.promised, &t.moments, &t.insiders,
 		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {

@@ -12,6 +12,9 @@ type Tx struct {
 	index      uint64
 	events     []Event
 	ownCluster bool // tx.cluster is this transaction's own copy
+
+	touchedVnodes       []pbs.VnodeName     // promised ones whose conditions have changed
+	touchedReservations []pbs.ReservationID // whose jobs have changed
 }
 
 // Index returns the index of the log entry that is being applied.
@@ -81,12 +84,20 @@ func (tx *Tx) store(old, v *Vnode) {
 	tx.bySeq.move(old, v, always)
 	tx.byHost.move(old, v, always)
 	tx.sharers.move(old, v, (*Vnode).anyIndirect)
+	if old == nil || old.Flags != v.Flags || !sameItems(old.Reported, v.Reported) || !sameItems(old.Configured, v.Configured) {
+		tx.touchVnode(v.Name)
+	}
 	if tx.HasHooksAt("modifyvnode") && old != nil && old.State() != v.State() {
 		tx.PutHookTask(&HookTask{Event: "modifyvnode", Vnode: v.Name, Attrs: tx.VnodeAttributes(v), Old: tx.VnodeAttributes(old)})
 	}
 }
 
 func always(*Vnode) bool { return true }
+
+// sameItems reports whether two lists are one, as most are of a vnode that changes: those that are equal by chance cost a look.
+func sameItems(a, b resource.List) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
 
 // DeleteVnode removes a vnode.
 func (tx *Tx) DeleteVnode(name pbs.VnodeName) {
@@ -186,6 +197,8 @@ func (tx *Tx) exhume(t *Tombstone) {
 }
 
 func (tx *Tx) reindexJob(old, j *Job) {
+	tx.touchReservation(old)
+	tx.touchReservation(j)
 	tx.indexJob(old, j)
 	tx.tally(old, j)
 	if old != nil && j != nil && old.Queue == j.Queue && old.State == j.State && old.Suspended() == j.Suspended() && old.LastRun().Phases == j.LastRun().Phases {
@@ -209,6 +222,7 @@ func (t *tables) indexJob(old, j *Job) {
 	t.ousted.move(old, j, (*Job).ousted)
 	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
 	t.changed.move(old, j, func(*Job) bool { return true })
+	t.insiders.move(old, j, func(j *Job) bool { return j.Reservation != "" && j.State != pbs.Finished })
 }
 
 // countJob adds a job to the counts of its queue, or takes it away.

@@ -51,9 +51,18 @@ func (v *Vnode) Exclusive() bool {
 	return slices.ContainsFunc(v.Jobs, func(j VnodeJob) bool { return j.Exclusive && !j.Suspended })
 }
 
-// Usable tells whether new runs may be placed on the vnode.
-func (v *Vnode) Usable() bool {
-	return v.Flags == 0 && !v.Exclusive() && !v.InMaintenance()
+// ReservedAlone reports whether a reservation that has begun has the whole vnode.
+func (v *Vnode) ReservedAlone() bool {
+	return slices.ContainsFunc(v.Reserved, func(r Reserved) bool { return r.Exclusive })
+}
+
+// Usable tells whether new runs may be placed on the vnode that belong to no reservation.
+func (v *Vnode) Usable() bool { return v.UsableFor("") }
+
+// UsableFor tells whether new runs of a reservation, or of none, may be placed on the vnode.
+func (v *Vnode) UsableFor(id pbs.ReservationID) bool {
+	return v.Flags == 0 && !v.Exclusive() && !v.InMaintenance() &&
+		!slices.ContainsFunc(v.Reserved, func(r Reserved) bool { return r.Exclusive && r.Reservation != id })
 }
 
 // State returns the vnode's state as pbsnodes prints it.
@@ -69,6 +78,9 @@ func (v *Vnode) State() string {
 	}
 	if v.InMaintenance() {
 		words = append(words, "maintenance")
+	}
+	if v.ReservedAlone() {
+		words = append(words, "resv-exclusive")
 	}
 	switch {
 	case v.Exclusive():
@@ -87,10 +99,14 @@ func (v *Vnode) full() bool {
 		return false
 	}
 	have, _ := v.Available().Get("ncpus")
-	used, _ := v.Assigned.Get("ncpus")
-	total, err1 := strconv.ParseInt(have, 10, 64)
-	busy, err2 := strconv.ParseInt(used, 10, 64)
-	return err1 == nil && err2 == nil && busy > 0 && busy >= total
+	total, err := strconv.ParseInt(have, 10, 64)
+	busy := int64(0)
+	for _, held := range v.Jobs { // what is reserved and not used makes nobody busy
+		used, _ := held.Items.Get("ncpus")
+		n, _ := strconv.ParseInt(used, 10, 64)
+		busy += n
+	}
+	return err == nil && busy > 0 && busy >= total
 }
 
 // JobsText returns the jobs of the vnode with their cpu indexes, as pbsnodes
@@ -149,6 +165,7 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 		"jobs":                   v.JobsText(),
 		"maintenance_jobs":       v.maintenanceJobs(),
 		"comment":                cmp.Or(v.Comment, host.Ailment()),
+		"resv":                   t.reservedText(v),
 		"resv_enable":            boolText(!v.Unreserved),
 		"sharing":                v.SharingText(),
 		"in_multivnode_host":     multivnode(t.sharesHost(v)),

@@ -34,6 +34,8 @@ const (
 	WaitMalformed               // its request cannot be understood, for Words
 	WaitNoSpan                  // no placement set is enough, and it may not span sets
 	WaitSet                     // others have what is in the placement set of the name Words
+	WaitHost                    // a reservation is to have what there is on the host that it names
+	WaitNodes                   // the vnodes of its reservation cannot be used
 )
 
 // A Wait is why a queued job does not start, as the scheduler has found it. Comments and lines of logs are
@@ -98,6 +100,8 @@ var waitTexts = map[WaitCode]string{
 	WaitNoShares:       "Job has zero shares for fairshare",
 	WaitThreshold:      "Job is under job_sort_formula threshold value",
 	WaitNoSpan:         "can't fit in the largest placement set, and can't span psets",
+	WaitHost:           "Insufficient amount of resource: host ", // with its blank, as in PBS
+	WaitNodes:          "No available resources on nodes",
 }
 
 // Text returns PBS's words for it, which the scheduler's log has, too.

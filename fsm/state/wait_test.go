@@ -22,6 +22,8 @@ func TestWait_Comment(t *testing.T) {
 		{Wait{Code: WaitShort, Never: true, Resource: "host"}, "Can Never Run: Insufficient amount of resource: host"},
 		{Wait{Code: WaitNoSpan, Never: true}, "Can Never Run: can't fit in the largest placement set, and can't span psets"},
 		{Wait{Code: WaitSet, Words: "foo=A"}, "Not Running: Placement set foo=A has too few free resources"},
+		{Wait{Code: WaitHost}, "Not Running: Insufficient amount of resource: host "},
+		{Wait{Code: WaitNodes}, "Not Running: No available resources on nodes"},
 		{Wait{Code: WaitLimit, Subject: all}, "Not Running: Maximum number of jobs already in complex"},
 		{Wait{Code: WaitLimit, Subject: user}, "Not Running: would exceed complex's per-user limit"},
 		{Wait{Code: WaitLimit, Subject: ann, Queue: "workq"}, "Not Running: Maximum number of jobs for user ann already in queue workq"},

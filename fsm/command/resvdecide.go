@@ -1,0 +1,178 @@
+package command
+
+import (
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// DecideReservation answers the question whether a reservation, an alteration, or one that lost vnodes gets vnodes.
+type DecideReservation struct {
+	Reservation pbs.ReservationID `cbor:"1,keyasint"`
+	Asked       uint64            `cbor:"2,keyasint"`           // state.Reservation.Asked of the question
+	Start       pbs.Time          `cbor:"3,keyasint,omitempty"` // of one that begins as soon as its job fits
+	// Nodes are the vnodes of each of Occurrences from the first on, as exec_vnodes; of an alteration and of a degraded one
+	// those of all that it has. None: it does not fit.
+	Nodes []string `cbor:"4,keyasint,omitempty"`
+	Why   string   `cbor:"5,keyasint,omitempty"` // it does not fit; empty: it does
+}
+
+// Apply confirms what fits, and checks that nothing is promised twice (L15): the answer may be that of a leader that has been
+// deposed. What does not fit is gone, an alteration is undone, and one that is degraded is tried again later.
+func (c *DecideReservation) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	r, ok := tx.Reservation(c.Reservation)
+	if !ok {
+		return pbs.Refuse(pbs.UnknownReservation)
+	}
+	if r.Asked != c.Asked || !r.Undecided(m.At) {
+		return pbs.Errorf(pbs.BadState, "reservation %s: the question was decided, or is another by now", r.ID)
+	}
+	next := *r
+	switch r.State {
+	case pbs.ResvUnconfirmed:
+		return c.confirm(tx, m, &next)
+	case pbs.ResvBeingAltered:
+		if len(c.Nodes) == 0 {
+			denyAlteration(tx, &next)
+			return nil
+		}
+		return grant(tx, &next, c.Nodes[0], true, scheduler(tx))
+	}
+	return c.replace(tx, &next)
+}
+
+// scheduler is who confirms, in records.
+func scheduler(tx *state.Tx) pbs.User { return pbs.User{Name: "Scheduler", Host: serverHost(tx)} }
+
+// system is who ends reservations, in records.
+func system(tx *state.Tx) pbs.User { return pbs.User{Name: "root", Host: serverHost(tx)} }
+
+func serverHost(tx *state.Tx) pbs.HostName { return pbs.HostName(tx.Cluster().Name) }
+
+func (c *DecideReservation) confirm(tx *state.Tx, m Meta, r *state.Reservation) error {
+	if len(c.Nodes) == 0 {
+		tx.Emit(state.Event{Kind: state.ReservationDenied, Reservation: r, Text: c.Why})
+		by := pbs.User{Name: "Server@" + tx.Cluster().Name, Host: serverHost(tx)}
+		return dissolve(tx, r, by)
+	}
+	if r.Start == 0 {
+		if c.Start < m.At-pbs.Time(time.Minute) {
+			return pbs.Refuse(pbs.BadTimes)
+		}
+		r.Start, r.End = c.Start, c.Start+r.Length
+		r.Occurrences = []state.Occurrence{{Start: c.Start}}
+	}
+	if len(c.Nodes) != len(r.Occurrences) {
+		return pbs.Errorf(pbs.InvalidRequest, "reservation %s has %d occurrences, there are vnodes for %d", r.ID, len(r.Occurrences), len(c.Nodes))
+	}
+	r.Occurrences = append([]state.Occurrence(nil), r.Occurrences...)
+	for i, nodes := range c.Nodes {
+		if err := vacant(tx, r, i, nodes); err != nil {
+			return err
+		}
+		r.Occurrences[i].Nodes = nodes
+	}
+	confirmed(tx, r, scheduler(tx), "")
+	return nil
+}
+
+// confirmed opens the queue of a reservation that has its vnodes, and begins it if it is time.
+func confirmed(tx *state.Tx, r *state.Reservation, by pbs.User, what string) {
+	r.State, r.Substate, r.Retry = pbs.ResvConfirmed, pbs.ResvConfirmed, 0
+	r.Attrs = r.Attrs.Unset("interactive", "")
+	if q, ok := tx.Queue(r.ID.Queue()); ok {
+		next := *q
+		next.Enabled, next.Attrs = true, next.Attrs.Set("partition", "", defaultPartition)
+		tx.PutQueue(&next)
+	}
+	tx.PutReservation(r)
+	tx.Emit(state.Event{Kind: state.ReservationConfirmed, Reservation: r, By: by, Text: what})
+	if r.Start <= tx.Now() {
+		begun := *r // the record is in the tables
+		begin(tx, &begun)
+	}
+}
+
+// defaultPartition is what a confirmed reservation and its queue show.
+const defaultPartition = "pbs-default"
+
+// booked returns what an assignment has of each vnode, in its order.
+func booked(tx *state.Tx, text string) ([]pbs.VnodeName, map[pbs.VnodeName]resource.List, error) {
+	nodes, err := spec.ParseExecVnode(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	sums := map[pbs.VnodeName]resource.List{}
+	var order []pbs.VnodeName
+	for _, ch := range nodes {
+		for _, p := range ch.Parts {
+			if _, ok := sums[p.Vnode]; !ok {
+				order = append(order, p.Vnode)
+			}
+			if sums[p.Vnode], err = resource.Add(sums[p.Vnode], p.Items, tx); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return order, sums, nil
+}
+
+// vacant refuses vnodes for an occurrence that others have, or are to have, in its time (L15), or that cannot be used.
+func vacant(tx *state.Tx, r *state.Reservation, n int, text string) error {
+	order, sums, err := booked(tx, text)
+	if err != nil {
+		return err
+	}
+	from, until := r.Times(n)
+	alone, host := r.Placement().Sharing == spec.Exclusive, r.Placement().Sharing == spec.ExclusiveHost
+	own := func(p *state.Promise) bool { return p.Reservation.ID == r.ID }
+	for _, name := range order {
+		v, ok := tx.Vnode(name)
+		if !ok {
+			return pbs.Refuse(pbs.UnknownNode)
+		}
+		hold := state.Hold{From: max(from, tx.Now()), Until: until, Items: sums[name], Alone: alone || host}
+		if short := tx.Overbooked(v, hold, own); short != nil && planted.Bug != planted.DoubleBooking {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", name, short.Error())
+		}
+		if !host {
+			continue
+		}
+		for other := range tx.VnodesOf(v.Host) {
+			hold.Items = nil
+			if short := tx.Overbooked(other, hold, own); other.HostWord() == v.HostWord() && short != nil {
+				return pbs.Errorf(pbs.ResourceBusy, "vnode %s: %s", other.Name, short.Error())
+			}
+		}
+	}
+	return nil
+}
+
+// replace gives one that is degraded other vnodes, or tries again later.
+func (c *DecideReservation) replace(tx *state.Tx, r *state.Reservation) error {
+	if len(c.Nodes) == 0 {
+		retryLater(tx, r)
+		tx.PutReservation(r)
+		return nil
+	}
+	if err := vacant(tx, r, 0, c.Nodes[0]); err != nil {
+		return err
+	}
+	before := r.Nodes()
+	r.Occurrences = append([]state.Occurrence(nil), r.Occurrences...)
+	r.Occurrences[0].Nodes, r.Taken = c.Nodes[0], nil
+	if r.State == pbs.ResvRunning {
+		if err := reshare(tx, r, before); err != nil {
+			return err
+		}
+		setStarted(tx, r, true)
+	}
+	well(r)
+	tx.PutReservation(r)
+	tx.Emit(state.Event{Kind: state.ReservationConfirmed, Reservation: r, By: scheduler(tx)})
+	return nil
+}

@@ -1,0 +1,232 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// ofJob makes a reservation of a running job that has exactly its vnodes, and moves the job into it (specification:
+// advance-reservations section 12).
+func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.Result) error {
+	j, err := liveJob(tx, c.Job)
+	switch {
+	case err != nil:
+		return err
+	case j.Array != nil || j.IsSubjob():
+		return pbs.Refuse(pbs.ResvFromArray)
+	case j.Reservation != "":
+		return pbs.Refuse(pbs.ResvFromResv)
+	case j.State != pbs.Running || j.Substate != pbs.SubRunning && j.Substate != pbs.SubStarting:
+		return pbs.Refuse(pbs.BadState)
+	}
+	r.Attrs = r.Attrs.Set("reserve_job", "", string(j.ID))
+	r.Length = min(j.Lasts(0, 0), mostOfJob)
+	r.Start, r.End = j.Started, j.Started+r.Length
+	r.Occurrences, r.Count = []state.Occurrence{{Start: r.Start, Nodes: j.Run.ExecVnode}}, 1
+	r.Select = j.SchedSelect
+	for _, it := range j.Resources {
+		if def, ok := tx.Resource(it.Name); ok && (def.Consumable() || it.Name == "select" || it.Name == "place") {
+			r.Resources = r.Resources.Set(it.Name, it.Value)
+		}
+	}
+	r.First, _ = r.Resources.Get("select")
+	r.Resources = r.Resources.Set("walltime", lasting(r.Length))
+	book(tx, r, pbs.ResvAdvance, res)
+	next := *j
+	next.Queue, next.Queued, next.Reservation, next.ReservedName = r.ID.Queue(), m.At, r.ID, r.Name()
+	for _, s := range tx.Stakes(j) {
+		held := s.Held()
+		share := state.Reserved{Reservation: r.ID, Items: held.Items, Exclusive: alone(r)}
+		less, err := s.Vnode.GiveBack(s.At, tx)
+		if err != nil {
+			return err
+		}
+		if less, err = less.Reserve(share, tx); err != nil {
+			return err
+		}
+		held.Reservation = r.ID
+		charged, err := less.Charge(held, tx)
+		if err != nil {
+			return err
+		}
+		tx.PutSettled(charged)
+	}
+	r.State, r.Substate = pbs.ResvRunning, pbs.ResvRunning
+	if q, ok := tx.Queue(r.ID.Queue()); ok {
+		open := *q
+		open.Enabled, open.Started, open.Attrs = true, true, open.Attrs.Set("partition", "", defaultPartition)
+		tx.PutQueue(&open)
+	}
+	tx.PutReservation(r)
+	tx.PutJob(&next)
+	tx.Emit(state.Event{Kind: state.ReservationConfirmed, Reservation: r, By: c.Owner})
+	tx.Emit(state.Event{Kind: state.ReservationBegan, Reservation: r, By: system(tx)})
+	return nil
+}
+
+// reserveFor makes a reservation of a job that has just started and has asked for that: qsub -W create_resv_from_job=1. The job
+// is in it afterwards.
+func reserveFor(tx *state.Tx, m Meta, j *state.Job) error {
+	if v, _ := j.Attrs.Get("create_resv_from_job", ""); v != "True" || j.Reservation != "" || j.IsSubjob() || j.Substate != pbs.SubRunning {
+		return nil
+	}
+	c := &Reserve{Owner: j.Owner, Job: j.ID, Attributes: attr.List{}.Set("Authorized_Users", "", j.Owner.String())}
+	if err := c.Apply(tx, m, &state.Result{}); err != nil {
+		return err
+	}
+	now, _ := tx.Job(j.ID)
+	*j = *now
+	return nil
+}
+
+// maintain makes a maintenance: whole hosts at a time, whatever they do then (specification: advance-reservations section 10).
+func (c *Reserve) maintain(tx *state.Tx, r *state.Reservation, res *state.Result) error {
+	var chunks, groups []string
+	var sum resource.List
+	var taken []pbs.VnodeName
+	for _, host := range c.Hosts {
+		var parts []spec.ExecPart
+		var all resource.List
+		for v := range tx.Vnodes() {
+			cpus, ok := v.Available().Get("ncpus")
+			if !ok || cpus == "0" || !sameHostWord(v, host) {
+				continue
+			}
+			items := resource.List{{Name: "ncpus", Value: cpus}}
+			parts = append(parts, spec.ExecPart{Vnode: v.Name, Items: items})
+			var err error
+			if all, err = resource.Add(all, items, tx); err != nil {
+				return err
+			}
+			taken = append(taken, v.Name)
+		}
+		if len(parts) == 0 {
+			return pbs.Errorf(pbs.UnknownNode, "Host with resources not found: %s", host)
+		}
+		cpus, _ := all.Get("ncpus")
+		chunks = append(chunks, "host="+host+":ncpus="+cpus)
+		groups = append(groups, spec.ExecVnode{{Parts: parts}}.String())
+		var err error
+		if sum, err = resource.Add(sum, all, tx); err != nil {
+			return err
+		}
+	}
+	r.Resources = r.Resources.Set("select", strings.Join(chunks, "+")).Set("place", spec.Place{Sharing: spec.ExclusiveHost}.String())
+	if err := wants(tx, r); err != nil {
+		return err
+	}
+	for _, it := range sum {
+		r.Resources = r.Resources.Set(it.Name, it.Value)
+	}
+	r.Occurrences[0].Nodes = strings.Join(groups, "+")
+	book(tx, r, pbs.ResvMaintenance, res)
+	tx.PutReservation(r)
+	tx.Emit(state.Event{Kind: state.ReservationAsked, Reservation: r, By: c.Owner})
+	for _, name := range taken {
+		takeFrom(tx, r, name)
+	}
+	confirmed(tx, r, c.Owner, "")
+	return nil
+}
+
+func sameHostWord(v *state.Vnode, host string) bool {
+	return v.HostWord() == host || string(v.Host) == host || pbs.ShortHost(v.Host) == host
+}
+
+// takeFrom takes a vnode from the reservations that are to have it during a maintenance: they look for others.
+func takeFrom(tx *state.Tx, by *state.Reservation, name pbs.VnodeName) {
+	var victims []*state.Promise
+	for p := range tx.PromisesOf(name) {
+		if p.Reservation.ID != by.ID && !p.Reservation.Maintenance() && p.Overlaps(by.Start, by.End) {
+			victims = append(victims, p)
+		}
+	}
+	for _, p := range victims {
+		r, ok := tx.Reservation(p.Reservation.ID)
+		if !ok || p.Occurrence >= len(r.Occurrences) {
+			continue
+		}
+		v, _ := tx.Vnode(name)
+		if share, ok := v.ReservedFor(r.ID); ok && !nothing(share.Used) {
+			continue // its jobs go on
+		}
+		next := *r
+		next.Occurrences = slices.Clone(r.Occurrences)
+		next.Occurrences[p.Occurrence].Nodes = lessVnode(next.Occurrences[p.Occurrence].Nodes, name)
+		if p.Occurrence == 0 {
+			next.Taken = append(slices.Clone(r.Taken), name)
+			next.Substate = pbs.ResvInConflict
+			next.Retry, next.Asked = tx.Now(), r.Asked+1
+			if r.State == pbs.ResvConfirmed || r.State == pbs.ResvDegraded {
+				next.State = pbs.ResvDegraded
+			} else {
+				next.Substate = pbs.ResvDegraded
+				if less, err := v.Unreserve(r.ID, tx); err == nil {
+					tx.PutSettled(less)
+				}
+			}
+		}
+		tx.PutReservation(&next)
+	}
+}
+
+// lessVnode returns an assignment without a vnode.
+func lessVnode(text string, name pbs.VnodeName) string {
+	nodes, err := spec.ParseExecVnode(text)
+	if err != nil {
+		return ""
+	}
+	var left spec.ExecVnode
+	for _, ch := range nodes {
+		ch.Parts = slices.DeleteFunc(slices.Clone(ch.Parts), func(p spec.ExecPart) bool { return p.Vnode == name })
+		if len(ch.Parts) > 0 {
+			left = append(left, ch)
+		}
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return left.String()
+}
+
+// giveBackTaken has the victims of a maintenance that is over looked at again.
+func giveBackTaken(tx *state.Tx, over *state.Reservation) {
+	order, _, err := booked(tx, over.Nodes())
+	if err != nil {
+		return
+	}
+	for _, r := range slices.Collect(tx.Reservations()) {
+		if slices.ContainsFunc(order, func(name pbs.VnodeName) bool { return slices.Contains(r.Taken, name) }) {
+			next := *r
+			next.Retry, next.Asked = tx.Now(), r.Asked+1
+			tx.PutReservation(&next)
+		}
+	}
+}
+
+// reserved notes of a job that comes into a queue whose reservation it is. It cannot have for itself what the reservation has not.
+func reserved(tx *state.Tx, q *state.Queue, j *state.Job) error {
+	j.Reservation, j.ReservedName = "", ""
+	r, ok := tx.Reservation(q.Reservation)
+	if q.Reservation == "" || !ok {
+		return nil
+	}
+	if s := j.Placement().Sharing; (s == spec.Exclusive || s == spec.ExclusiveHost) && !alone(r) {
+		return pbs.Refuse(pbs.ConflictingPlace)
+	}
+	j.Reservation, j.ReservedName = r.ID, r.Name()
+	return nil
+}
+
+// ownReservation reports whether the owner of a reservation comes from another host, where all hosts have the same users.
+func ownReservation(tx *state.Tx, q *state.Queue, u pbs.User) bool {
+	r, ok := tx.Reservation(q.Reservation)
+	return q.Reservation != "" && ok && tx.Server().Bool("flatuid") && r.Owner.Name == u.Name &&
+		UserListed(q.List("acl_users"), r.Owner)
+}

@@ -1,0 +1,89 @@
+package state
+
+import (
+	"time"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+const (
+	// unending is how long a run without a walltime is taken to last.
+	unending = pbs.Time(5 * 365 * 24 * time.Hour)
+	// overtime is how long one is taken to last that has had its walltime.
+	overtime = pbs.Time(time.Minute)
+)
+
+// Lasts returns when a run of the job that begins at a time is expected to be over: with its walltime; the run of a job
+// without one never is. One that has had its time is expected to be over in a minute.
+func (j *Job) Lasts(from, now pbs.Time) pbs.Time {
+	text, _ := j.Resources.Get("walltime")
+	q, err := resource.Parse(resource.Time, text)
+	switch {
+	case err != nil:
+		return never
+	case j.Live() && from+pbs.Time(q.Int())*pbs.Time(time.Second) <= now:
+		return now + overtime
+	}
+	return from + min(pbs.Time(q.Int())*pbs.Time(time.Second), unending)
+}
+
+// A Hold is a wish to have amounts of a vnode for a time.
+type Hold struct {
+	From, Until pbs.Time
+	Items       resource.List
+	Alone       bool // without anybody else on the vnode
+}
+
+// Overbooked reports what forbids a hold of a vnode: nil if at every instant of its time the vnode has the amounts, beside
+// the runs that are expected to last and what reservations have or are to have (L15). Those that apart names do not count.
+func (t *tables) Overbooked(v *Vnode, h Hold, apart func(*Promise) bool) *resource.Shortage {
+	var others []*Promise
+	for p := range t.PromisesOf(v.Name) {
+		if p.Overlaps(h.From, h.Until) && !apart(p) {
+			others = append(others, p)
+		}
+	}
+	if short := t.overbookedAt(v, h, h.From, others); short != nil {
+		return short
+	}
+	for _, p := range others { // what is held rises at these instants only
+		if p.From > h.From {
+			if short := t.overbookedAt(v, h, p.From, others); short != nil {
+				return short
+			}
+		}
+	}
+	return nil
+}
+
+// overbookedAt is Overbooked at one instant.
+func (t *tables) overbookedAt(v *Vnode, h Hold, at pbs.Time, others []*Promise) *resource.Shortage {
+	var used resource.List
+	alone := &resource.Shortage{Resource: "host"}
+	add := func(items resource.List) {
+		if sum, err := resource.Add(used, v.Own(items), t); err == nil {
+			used = sum
+		}
+	}
+	for _, held := range v.Jobs {
+		j, ok := t.Job(held.Job)
+		if !ok || held.Reservation != "" || j.Lasts(j.Started, t.cluster.Time) <= at {
+			continue
+		}
+		if !held.Suspended && (h.Alone || held.Exclusive) {
+			return alone
+		}
+		add(held.Items)
+	}
+	for _, p := range others {
+		if p.From > at || p.Until <= at {
+			continue
+		}
+		if h.Alone || p.Alone {
+			return alone
+		}
+		add(p.Items)
+	}
+	return resource.Fits(v.Own(h.Items), v.Available(), used, t)
+}
