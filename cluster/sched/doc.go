@@ -7,6 +7,11 @@
 // by class, and the Planner keeps what it has read of vnodes and requests. What a
 // Planner keeps never shows in a plan.
 //
+// Where there are reservations, a cycle has a calendar (cluster/sched/calendar) of the
+// vnodes that it looks at: reservations are decided against it before any job, jobs
+// outside start only where they leave what is promised, and jobs that come next are
+// promised their places in it, too. Without reservations there is none, and it costs nothing.
+//
 // It owns no truth: there is nothing to restore when leadership changes, a new
 // leader plans from its view.
 //

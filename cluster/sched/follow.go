@@ -78,8 +78,10 @@ func (w *world) renew(i int, vn *state.Vnode) {
 	w.offersNew = w.offersNew || old.Sharing != vn.Sharing || n.tie != now
 	n.tie = now
 	if !w.idle {
-		w.hosts[n.host].jobs += vn.Active() - n.jobs
-		n.usable, n.jobs, n.alone = vn.Usable(), vn.Active(), vn.Exclusive()
+		jobs, held := n.jobs, n.held
+		n.read(vn)
+		w.hosts[n.host].jobs += n.jobs - jobs
+		w.hosts[n.host].held += n.held - held
 	}
 	for _, c := range w.columns {
 		c.free[i] = w.left(c, i)
@@ -103,7 +105,7 @@ func (w *world) reshut(dirty map[int]bool) {
 	}
 	shut := map[int]bool{}
 	for i := range w.nodes {
-		if n := &w.nodes[i]; n.alone && w.view.TakesHost(n.vnode) {
+		if n := &w.nodes[i]; n.alone && w.takesHost(n.vnode) {
 			shut[n.host] = true
 		}
 	}
@@ -120,7 +122,7 @@ func (w *world) copyTo(dst *world) *world {
 		dst = &world{columns: map[string]*column{}}
 	}
 	dst.view, dst.idle, dst.tried = w.view, w.idle, w.tried // its nodes know the numbers of attempts
-	dst.order, dst.extra = w.order, maps.Clone(w.extra)
+	dst.order, dst.extra, dst.inside = w.order, maps.Clone(w.extra), w.inside
 	dst.byHost, dst.byVnode, dst.psets = w.byHost, w.byVnode, w.psets // the same as long as no vnode comes or goes
 	dst.nodes = append(dst.nodes[:0], w.nodes...)
 	dst.hosts = append(dst.hosts[:0], w.hosts...)

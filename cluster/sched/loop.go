@@ -141,12 +141,17 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
 	l.noteDecay(v)
 	for _, line := range plan.Lines {
+		if line.Class != "" {
+			l.log(line.Event, line.Class, line.Object, line.Text)
+			continue
+		}
 		l.log(line.Event, "Job", string(line.Job), line.Text)
 	}
 	if plan.Late {
 		l.log(pbs.LogSched, "Svr", "toolong", fmt.Sprintf("Leaving the scheduling cycle: Cycle duration of %d seconds has exceeded sched_cycle_length of %d seconds",
 			time.Since(began)/time.Second, most/time.Second))
 	}
+	l.decide(ctx, v, plan.Decisions)
 	l.preempt(ctx, plan.Preempts)
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
@@ -155,7 +160,70 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	if plan.More {
 		return 0
 	}
+	if plan.Again != 0 {
+		due = min(due, max(0, time.Duration(plan.Again-v.Now()))+time.Millisecond)
+	}
 	return due
+}
+
+// decisionsAtOnce is how many decisions one proposal has.
+const decisionsAtOnce = 32
+
+// decide proposes what reservations get, in their order. Once one is refused, the plan was old: what is denied beside it might
+// fit, and is decided again in the next cycle.
+func (l *Loop) decide(ctx context.Context, v *state.View, all []*command.DecideReservation) {
+	old := false
+	for some := range slices.Chunk(all, decisionsAtOnce) {
+		if !old && l.decideSome(ctx, v, some) {
+			continue
+		}
+		for _, d := range some {
+			if old && d.Why != "" {
+				continue
+			}
+			old = !l.decideSome(ctx, v, []*command.DecideReservation{d}) || old
+		}
+	}
+}
+
+// decideSome proposes decisions as one; false: it is refused.
+func (l *Loop) decideSome(ctx context.Context, v *state.View, some []*command.DecideReservation) bool {
+	p := command.Proposal{Asker: l.opts.Asker}
+	for _, d := range some {
+		p.Commands = append(p.Commands, d)
+	}
+	out, err := l.opts.Proposer.Propose(ctx, p)
+	if out.Refusal != nil {
+		if len(some) == 1 {
+			l.opts.Meter.rejected.Inc()
+			l.log(pbs.LogResv, "Resv", string(some[0].Reservation), "Not decided: "+out.Refusal.Message)
+		}
+		return false
+	}
+	for _, d := range some {
+		if err == nil {
+			l.decided(v, d)
+		} else if ctx.Err() == nil {
+			l.opts.Logger.Warn("propose the decision of a reservation", "reservation", d.Reservation, "error", err)
+		}
+	}
+	return true
+}
+
+// decided logs what has become of a reservation.
+func (l *Loop) decided(v *state.View, d *command.DecideReservation) {
+	r, ok := v.Reservation(d.Reservation)
+	again := ok && r.State != pbs.ResvUnconfirmed && r.State != pbs.ResvBeingAltered
+	texts := []string{"Reservation Confirmed"}
+	switch {
+	case d.Why != "" && again:
+		texts = []string{"Reservation Failed to Reconfirm: " + d.Why, "Reservation is in degraded mode"}
+	case d.Why != "":
+		texts = []string{"PBS Failed to confirm resv: " + d.Why}
+	}
+	for _, text := range texts {
+		l.log(pbs.LogResv, "Resv", string(d.Reservation), text)
+	}
 }
 
 // noteDecay logs that the usage of fair share has decayed since the last cycle.

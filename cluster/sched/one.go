@@ -18,10 +18,23 @@ func PlaceOne(v *state.View, j *state.Job) (execVnode string, makeWay []*command
 	place, _ := j.Resources.Get("place")
 	cl := p.class(v, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue})
 	c := p.begin(v, v.Now())
-	if placed, ok := c.free.placeFor(j, cl); ok {
+	if in := c.inside(j.Queue); in != nil {
+		if !in.runs {
+			return "", nil, because(state.WaitQueueStopped).Text()
+		}
+		if placed, ok := in.world.placeFor(j, cl); ok {
+			return placed.String(), nil, ""
+		}
+		return "", nil, in.why(cl).wait.Text()
+	}
+	placed, ok, fits := c.placeBeside(j, cl, walltime(j))
+	if ok {
 		return placed.String(), nil, ""
 	}
 	reason := c.why(cl)
+	if fits {
+		reason.wait = c.conflict(cl)
+	}
 	c.wish = j
 	if reason.wait.Never || !c.preempt(j, cl) {
 		return "", nil, reason.wait.Text()

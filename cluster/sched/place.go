@@ -22,15 +22,25 @@ func (w *world) place(c *class) (spec.ExecVnode, bool) {
 // placeFor gives the class vnodes for a job: if there is room elsewhere, not those of hosts that have
 // failed to start it.
 func (w *world) placeFor(j *state.Job, c *class) (spec.ExecVnode, bool) {
+	placed, ok := w.findFor(j, c)
+	if !ok {
+		return nil, false
+	}
+	w.settle(c)
+	return placed, true
+}
+
+// findFor takes what a job needs, as placeFor does.
+func (w *world) findFor(j *state.Job, c *class) (spec.ExecVnode, bool) {
 	if len(j.Avoid) > 0 {
 		w.avoid = j.Avoid
-		placed, ok := w.place(c)
+		placed, ok := w.find(c)
 		w.avoid = nil
 		if ok {
 			return placed, true
 		}
 	}
-	return w.place(c)
+	return w.find(c)
 }
 
 // fits returns the host on which all of the class fits, -1 when it takes several, and takes
@@ -164,7 +174,7 @@ func (w *world) next(h int, needs []need) int {
 		if at >= len(w.hosts) {
 			return -1
 		}
-		if at == h {
+		if at == h && w.look(h) {
 			return h
 		}
 		h = at
@@ -186,6 +196,7 @@ func (w *world) try(h int, c *class) (spec.ExecVnode, bool) {
 
 // fill places up to count chunks of one kind on a host and returns how many.
 func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnode) int {
+	w.look(h)
 	from := 0
 	for n := range count {
 		var parts []spec.ExecPart

@@ -11,6 +11,11 @@ import (
 
 // A Plan is what one cycle wants to happen.
 type Plan struct {
+	// Decisions are proposed before all else: who gets vnodes later has them kept from the jobs that start.
+	Decisions []*command.DecideReservation
+	// Again is when other vnodes are looked for next for a reservation that has lost some; 0: that is not known.
+	Again pbs.Time
+
 	Starts   []Start
 	Resumes  []pbs.JobID // suspended jobs for which there is room again
 	Preempts []Preempt
@@ -46,6 +51,8 @@ type Line struct {
 	Event uint16
 	Job   pbs.JobID
 	Text  string
+
+	Class, Object string // of what is no job
 }
 
 // limits bound one cycle, so that a freed vnode does not wait for a long one.
@@ -103,12 +110,17 @@ type cycle struct {
 	wish     *state.Job // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
 	prey     *prey      // nil: nobody had to be preempted yet
 	stopped  []stopped  // suspended jobs that wait to be resumed and were not looked at, in their order
+	future   *future    // nil: there are no reservations
+	insides  map[pbs.QueueName]*inside
+	bare     *world // on which nothing is held; nil: it was not needed yet
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than
 // there is to say of it.
 func (c *cycle) run(waits lanes) {
+	c.decide()
 	c.stopped = c.suspensions()
+	c.openFor(c.stopped)
 	for lane := waits.next(); lane != nil; lane = waits.next() {
 		first := lane.lines[0]
 		c.resume(first.rank.level)
@@ -142,7 +154,7 @@ func (c *cycle) run(waits lanes) {
 
 // overFirst tells which soft limits the first job of a line is over, if that was not found out yet.
 func (c *cycle) overFirst(first line) uint8 {
-	if first.rank.over != 0 || !c.soft(first.job) {
+	if first.rank.over != 0 || c.inside(first.job.Queue) != nil || !c.soft(first.job) {
 		return 0
 	}
 	return c.over(first.job)
@@ -165,7 +177,15 @@ func (c *cycle) saidAll(l line) bool {
 	}
 	why, tried := c.reasons[l.class]
 	wait, held := c.limiter.holds(*l.of)
-	switch {
+	switch in := c.inside(l.of.Queue); {
+	case in != nil && !in.runs:
+		wait = because(state.WaitQueueStopped)
+	case in != nil && (tried || held):
+		if tried {
+			wait = why.wait
+		}
+	case in != nil:
+		return false
 	case !c.started(l.of.Queue):
 		wait = because(state.WaitQueueStopped)
 	case c.hours.shut(l.of.Queue) != 0:
@@ -205,7 +225,9 @@ func (c *cycle) consider(j *state.Job, cl *class) {
 	case c.limiter.routes(c.view, j.Queue):
 	case !c.started(j.Queue):
 		c.explain(j, because(state.WaitQueueStopped))
-	case c.hours.shut(j.Queue) != 0:
+	case c.inside(j.Queue) != nil && !c.inside(j.Queue).runs:
+		c.explain(j, because(state.WaitQueueStopped))
+	case c.hours.shut(j.Queue) != 0 && c.inside(j.Queue) == nil:
 		c.explain(j, because(c.hours.shut(j.Queue)))
 	case j.Array != nil:
 		c.considerArray(j, cl)
@@ -227,19 +249,21 @@ func (c *cycle) considerArray(j *state.Job, cl *class) {
 		case len(c.plan.Starts) == c.starts:
 			c.plan.More = true
 			return
-		case c.beyond == 0 && c.soft(j) && c.over(j) != 0:
+		case c.beyond == 0 && c.inside(j.Queue) == nil && c.soft(j) && c.over(j) != 0:
 			c.yields = c.over(j)
 			return
 		case !c.try(j, j.ID.Subjob(index), cl):
 			return
 		}
 		c.begun[j.Seq] = index + 1
-		if c.calendar() {
+		if c.calendar() && c.inside(j.Queue) == nil {
 			ends = append(ends, c.runs[len(c.runs)-1].end)
 		}
 		if *room--; *room == 0 && j.MaxRun() > 0 {
 			c.log(pbs.LogDebug, j.ID, subjobLimit)
-			c.foresee(j, cl, ends)
+			if c.inside(j.Queue) == nil {
+				c.foresee(j, cl, ends)
+			}
 		}
 	}
 }
@@ -264,6 +288,9 @@ func (c *cycle) room(j *state.Job) *int {
 func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	if c.planner.barred[id] || c.planner.barred[j.ID] {
 		return false
+	}
+	if in := c.inside(j.Queue); in != nil {
+		return c.tryInside(j, id, cl, in)
 	}
 	cl = c.planner.classFor(j, cl)
 	why, tried := c.reasons[cl]
@@ -312,8 +339,11 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.order.shares.charge(j)
 			return true
 		}
+		if fits && c.future != nil && c.preempt(j, cl) {
+			return false
+		}
 		if fits {
-			c.explain(j, because(state.WaitTop))
+			c.explain(j, c.conflict(cl))
 			return false
 		}
 		if why = c.why(cl); !why.wait.Never && c.preempt(j, cl) {
@@ -369,6 +399,13 @@ func (c *cycle) explain(j *state.Job, why state.Wait) {
 
 func (c *cycle) log(event uint16, job pbs.JobID, text string) {
 	if len(c.plan.Lines) < c.lines {
-		c.plan.Lines = append(c.plan.Lines, Line{event, job, text})
+		c.plan.Lines = append(c.plan.Lines, Line{Event: event, Job: job, Text: text})
+	}
+}
+
+// logOf is log of what is no job.
+func (c *cycle) logOf(event uint16, class, object, text string) {
+	if len(c.plan.Lines) < c.lines {
+		c.plan.Lines = append(c.plan.Lines, Line{Event: event, Class: class, Object: object, Text: text})
 	}
 }

@@ -19,8 +19,9 @@ type Planner struct {
 	// partitions of queues, and whether vnodes bound the jobs of each user, in that view.
 	partitions map[pbs.QueueName]string
 	counts     bool
-	heeded     heeded   // in that view
-	grouping   grouping // in that view
+	reserved   map[pbs.QueueName]bool // queues of reservations, in that view
+	heeded     heeded                 // in that view
+	grouping   grouping               // in that view
 
 	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	tame    map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
@@ -31,6 +32,7 @@ type Planner struct {
 	all     *world // free and full, as in the view
 	scratch *world // of the cycle: jobs are placed here
 	idle    *world // nil before it was needed
+	bare    *world // idle, of a cycle: on which reservations are placed
 	order   order  // of the cycle
 	hours   *hours // of the cycle
 	// sortedBy is the node_sort_key of the cycle.
@@ -76,6 +78,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	if p.grouping.used() {
 		p.empty(v)
 	}
+	p.reserved = reservedQueues(v)
 	tied, counts := p.all.tied()
 	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
 		p.tied, p.partitions, p.counts, p.classes = tied, parted, counts, map[key]*class{}
@@ -124,7 +127,8 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
 	return &cycle{
-		hours: p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
+		future: newFuture(v, now),
+		hours:  p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
 		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, blocked: map[pbs.QueueName]bool{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
 	}
@@ -133,7 +137,7 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 // forget lets go of the view, which would keep its records in memory, and of
 // classes that no job has any more, when they are many.
 func (p *Planner) forget(lines int) {
-	for _, w := range []*world{p.all, p.scratch, p.idle} {
+	for _, w := range []*world{p.all, p.scratch, p.idle, p.bare} {
 		if w != nil {
 			w.view = nil
 		}

@@ -17,6 +17,9 @@ type pools struct {
 // pool finds out what is shared; the column has no pools when nothing is.
 func (w *world) pool(c *column) {
 	c.pools = nil
+	if w.inside {
+		return
+	}
 	for vn := range w.view.Sharers() {
 		i, here := w.byVnode[vn.Name]
 		if _, ok := vn.Indirect(c.def.Name); !ok || !here {

@@ -46,7 +46,7 @@ type attempt struct {
 	class    *class
 	level    int64
 	targets  string
-	outlasts int // top jobs at whose start the job would run still
+	outlasts int // top jobs and reservations at whose start the job would run still
 }
 
 type bound struct {
@@ -112,8 +112,8 @@ func (c *cycle) hunts(j *state.Job, cl *class) bool {
 
 // outlasted counts the top jobs that a job would delay if it got what they are to have.
 func (c *cycle) outlasted(j *state.Job) (n int) {
-	if len(c.tops) == 0 {
-		return 0
+	if c.future != nil {
+		return c.future.before(c.future.end(walltime(j)))
 	}
 	end := c.now + walltime(j)
 	for _, t := range c.tops {
@@ -183,11 +183,12 @@ func (w *world) orMake(c *cycle, level int64, method int) *world {
 func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 	w := c.free.copyTo(c.prey.scratch)
 	c.prey.scratch = w
+	defer c.future.back()
 	for _, v := range must {
-		w.release(c.leaves(v, method))
+		c.release(w, v, method)
 	}
 	if must != nil {
-		if placed, ok := w.find(a.class); ok {
+		if placed, ok := c.findFor(w, a.class); ok {
 			return quarry{placed, must, method}, true
 		}
 	}
@@ -203,12 +204,13 @@ func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 		every = max(1, len(may)/64) // a look at many hosts is dear
 	}
 	for i, v := range may {
-		w.release(c.leaves(v, method))
+		c.release(w, v, method)
 		if i%every != 0 && i != len(may)-1 {
 			continue
 		}
-		if placed, ok := w.find(a.class); ok {
+		if placed, ok := c.findFor(w, a.class); ok {
 			w.undo(placed)
+			c.future.back()
 			return c.spare(a, must, may[:i+1], w.on(placed), method)
 		}
 	}
@@ -256,12 +258,30 @@ func (c *cycle) spare(a attempt, must, found []*victim, hosts map[int]bool, meth
 func (c *cycle) without(cl *class, victims []*victim, but *victim, method int) (spec.ExecVnode, bool) {
 	w := c.free.copyTo(c.prey.scratch)
 	c.prey.scratch = w
+	defer c.future.back()
 	for _, v := range victims {
 		if v != but {
-			w.release(c.leaves(v, method))
+			c.release(w, v, method)
 		}
 	}
-	return w.find(cl)
+	return c.findFor(w, cl)
+}
+
+// release takes a victim out of a world, and until future.back out of the calendar.
+func (c *cycle) release(w *world, v *victim, method int) {
+	left := c.leaves(v, method)
+	w.release(left)
+	c.future.leave(v.job.ID, left.placed)
+}
+
+// findFor finds room for the job for which others are to be preempted, for as long as it runs.
+func (c *cycle) findFor(w *world, cl *class) (placed spec.ExecVnode, ok bool) {
+	var win *window
+	if c.future != nil {
+		win = c.future.window(c.future.end(walltime(c.prey.hunter)))
+	}
+	w.within(win, func() { placed, ok = w.find(cl) })
+	return placed, ok
 }
 
 // take plans to preempt the victims, and keeps what is free of what the job will get.
@@ -275,8 +295,9 @@ func (c *cycle) take(j *state.Job, a attempt, q quarry) {
 		}
 	}
 	c.free.reserve(q.placed, a.class)
+	c.future.touch(c.free, q.placed.Vnodes())
 	c.planned(j)
-	if len(c.tops) > 0 {
+	if len(c.tops) > 0 && c.future == nil {
 		c.tighten(q.placed.Vnodes())
 	}
 }

@@ -234,10 +234,13 @@ func (w *world) nextIn(s *pset, h int, needs []need) int {
 	}
 	from, _ := slices.BinarySearch(s.hosts, h)
 	for _, h := range s.hosts[from:] {
-		if !slices.ContainsFunc(needs, func(n need) bool {
-			c := w.column(n.def)
-			return c.tree[c.size+h] < n.amount
-		}) {
+		short := func() bool {
+			return slices.ContainsFunc(needs, func(n need) bool {
+				c := w.column(n.def)
+				return c.tree[c.size+h] < n.amount
+			})
+		}
+		if !short() && (w.look(h) || !short()) {
 			return h
 		}
 	}

@@ -47,6 +47,9 @@ func (c *cycle) rehearse(j *state.Job, q quarry) bool {
 		c.log(pbs.LogDebug, j.ID, "Nobody is preempted for it: "+err.Error())
 		return false
 	}
+	if c.future != nil {
+		return true // where it was placed was looked for beside what they are to have
+	}
 	end := c.now + walltime(j)
 	for _, t := range c.tops {
 		if end > t.start && !c.leavesAlone(t, j, q) {
@@ -73,7 +76,7 @@ func (w *world) beside(placed spec.ExecVnode, place spec.Place) bool {
 	for _, name := range placed.Vnodes() {
 		n := &w.nodes[w.byVnode[name]]
 		h := &w.hosts[n.host]
-		if h.shut || n.jobs > 0 && n.vnode.AloneFor(place) || h.jobs > 0 && n.vnode.HostAloneFor(place) {
+		if h.shut || n.jobs+n.held > 0 && n.vnode.AloneFor(place) || h.jobs+h.held > 0 && n.vnode.HostAloneFor(place) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"rampart/cluster/sched/calendar"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -49,7 +50,7 @@ func (c *cycle) resume(level int64) {
 			c.planned(j)
 			continue
 		}
-		if c.order.enforce && len(c.tops) < mostTops {
+		if c.order.enforce && len(c.tops) < mostTops && c.inside(j.Queue) == nil {
 			c.resumeLater(j)
 		}
 	}
@@ -59,6 +60,10 @@ func (c *cycle) resume(level int64) {
 func (c *cycle) within(j *state.Job) bool {
 	if !c.limiter.applies(c.view, j.Queue) {
 		return true
+	}
+	if c.inside(j.Queue) != nil {
+		_, over := c.overQueue(j)
+		return !over
 	}
 	_, over := c.overLimit(j)
 	return !over
@@ -72,11 +77,10 @@ func (c *cycle) resumeLater(j *state.Job) {
 		return
 	}
 	placed := leaving(gone).placed
-	left := walltime(j)
-	if text, used := j.Run.Used.Get("walltime"); used {
-		if q, err := resource.Parse(resource.Time, text); err == nil {
-			left = max(0, left-pbs.Time(q.Int())*pbs.Time(time.Second))
-		}
+	left := leftOf(j)
+	if c.future != nil {
+		c.resumeAhead(j, placed, left)
+		return
 	}
 	c.later(func(w *world, at pbs.Time) bool {
 		if !w.has(placed) {
@@ -86,6 +90,17 @@ func (c *cycle) resumeLater(j *state.Job) {
 		c.crown(top{j, at, run{at + left, placed, false}, w})
 		return true
 	})
+}
+
+// leftOf returns how long a suspended job will run that goes on.
+func leftOf(j *state.Job) pbs.Time {
+	left := walltime(j)
+	if text, used := j.Run.Used.Get("walltime"); used && left < unending {
+		if q, err := resource.Parse(resource.Time, text); err == nil {
+			left = max(0, left-pbs.Time(q.Int())*pbs.Time(time.Second))
+		}
+	}
+	return left
 }
 
 // has tells whether all of an assignment is free.
@@ -112,16 +127,45 @@ func (c *cycle) regain(j *state.Job) bool {
 	if err != nil {
 		return false
 	}
-	want := map[onColumn]int64{}
-	for _, l := range gone {
-		if i, ok := c.free.byVnode[l.Vnode.Name]; !ok || !c.free.gives(i, l, j.Placement(), want) {
+	w, win := c.free, (*window)(nil)
+	if in := c.inside(j.Queue); in != nil {
+		if w = in.world; !in.runs {
 			return false
 		}
+	} else if c.future != nil {
+		win = c.future.window(c.future.end(leftOf(j)))
+	}
+	if !w.givesAll(gone, j.Placement(), win) {
+		return false
 	}
 	for _, l := range gone {
-		c.free.regive(c.free.byVnode[l.Vnode.Name], l, j.Placement())
+		w.regive(w.byVnode[l.Vnode.Name], l, j.Placement())
+	}
+	if c.future != nil && w == c.free {
+		h := calendar.Hold{From: c.now, Until: c.future.end(leftOf(j)), Kind: calendar.Run, By: string(j.ID)}
+		c.future.add(h, leaving(gone).placed, j.Placement())
+		c.future.touch(c.free, leaving(gone).placed.Vnodes())
 	}
 	return true
+}
+
+// givesAll tells whether the vnodes of a suspended job have all that it wants back, for the whole of a window.
+func (w *world) givesAll(gone []state.Left, place spec.Place, win *window) (ok bool) {
+	want := map[onColumn]int64{}
+	w.within(win, func() {
+		for _, l := range gone {
+			i, there := w.byVnode[l.Vnode.Name]
+			if !there {
+				return
+			}
+			w.look(w.nodes[i].host)
+			if win != nil && slices.Contains(win.barred, i) || !w.gives(i, l, place, want) {
+				return
+			}
+		}
+		ok = true
+	})
+	return ok
 }
 
 // onColumn is a resource of the vnode that is charged for it.
@@ -141,7 +185,7 @@ func (w *world) gives(i int, l state.Left, place spec.Place, want map[onColumn]i
 		}
 	}
 	alone := l.Held().Exclusive
-	if n.alone || h.shut || alone && (n.jobs > 0 || h.jobs > 0 && n.vnode.HostAloneFor(place)) {
+	if n.alone || h.shut || alone && (n.jobs+n.held > 0 || h.jobs+h.held > 0 && n.vnode.HostAloneFor(place)) {
 		return false
 	}
 	for _, it := range l.Items {

@@ -7,6 +7,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -60,8 +61,30 @@ func (c *cycle) placeShrunk(j *state.Job, cl *class) (placed string, long pbs.Ti
 		if long >= least {
 			where, ok, fits = c.placeBeside(j, cl, long)
 		}
+		if !ok && c.future != nil {
+			where, long, ok = c.shrinkAhead(j, cl, least, long)
+		}
 	}
 	return where.String(), long, ok, fits
+}
+
+// mostShrinks bounds the lengths that are tried for one job.
+const mostShrinks = 32
+
+// shrinkAhead is placeBeside for a job that ends when something begins: as late as it can, but not before it has run for
+// its least time.
+func (c *cycle) shrinkAhead(j *state.Job, cl *class, least, most pbs.Time) (placed spec.ExecVnode, long pbs.Time, ok bool) {
+	f := c.future
+	last := f.before(c.now+most) - 1
+	for i := last; i >= 0 && i > last-mostShrinks; i-- {
+		if long = f.begins[i] - c.now; long < least {
+			break
+		}
+		if placed, ok, _ = c.placeAhead(j, cl, long); ok {
+			return placed, long, true
+		}
+	}
+	return nil, most, false
 }
 
 // shrunk returns what sets the walltime of a shrink-to-fit job that starts, and tells of it.

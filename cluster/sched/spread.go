@@ -18,18 +18,23 @@ func (w *world) onSeveral(c *class) (spec.ExecVnode, bool) {
 
 // spread places all chunks of one kind.
 func (w *world) spread(c *class, ch chunk, placed *spec.ExecVnode) bool {
+	return w.leftover(c, ch, placed) == 0
+}
+
+// leftover places chunks of one kind, and returns how many have no place.
+func (w *world) leftover(c *class, ch chunk, placed *spec.ExecVnode) int {
+	left := ch.count
 	only, ok := w.namedBy(ch)
 	if !ok {
-		return false
+		return left
 	}
 	if only >= 0 {
-		return w.some(only, c, ch, ch.count, placed) == ch.count
+		return left - w.some(only, c, ch, left, placed)
 	}
-	left := ch.count
 	for h := w.next(0, ch.needs); h >= 0 && left > 0; h = w.next(h+1, ch.needs) {
 		left -= w.some(h, c, ch, left, placed)
 	}
-	return left == 0
+	return left
 }
 
 // some places as many chunks of one kind on a host as may and do stand there.

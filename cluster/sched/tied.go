@@ -52,7 +52,7 @@ func (w *world) tied() (all []pbs.QueueName, counts bool) {
 func partitionsOf(v *state.View) map[pbs.QueueName]string {
 	var all map[pbs.QueueName]string
 	for q := range v.Queues() {
-		if p := q.Get("partition"); p != "" {
+		if p := q.Get("partition"); p != "" && q.Reservation == "" {
 			if all == nil {
 				all = map[pbs.QueueName]string{}
 			}
@@ -65,6 +65,9 @@ func partitionsOf(v *state.View) map[pbs.QueueName]string {
 // key returns what makes the requests of two jobs the same: where vnodes belong to queues,
 // the queue too, and its partition.
 func (p *Planner) key(sel, place string, queue pbs.QueueName) key {
+	if p.reserved[queue] {
+		return key{sel: sel, place: place, queue: queue} // it has vnodes of its own, whatever they are for otherwise
+	}
 	k := key{sel: sel, place: place, partition: p.partitions[queue], groups: p.grouping.of(queue)}
 	if slices.Contains(p.tied, queue) {
 		k.queue = queue

@@ -17,7 +17,7 @@ type top struct {
 	job    *state.Job
 	start  pbs.Time
 	run    run
-	shadow *world // what is free at that time beside it
+	shadow *world // what is free at that time beside it; nil where there are reservations, which a calendar knows
 }
 
 // A run is what a job has, or will have, until it ends.
@@ -70,6 +70,9 @@ func endOf(j *state.Job, now pbs.Time) pbs.Time {
 // placeBeside gives the class vnodes for a job of it that runs so long, such that no top job is delayed; fits
 // tells whether there was room but for them.
 func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
+	if c.future != nil {
+		return c.placeAhead(j, cl, long)
+	}
 	end := c.now + long
 	if !slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start }) {
 		placed, ok = c.free.placeFor(j, cl)
@@ -166,6 +169,10 @@ func (c *cycle) expect(t top, why state.Wait) {
 // crown keeps room for a job that others must not delay.
 func (c *cycle) crown(t top) {
 	c.tops = append(c.tops, t)
+	if c.future != nil {
+		c.promise(t)
+		return
+	}
 	c.tighten(nil)
 	clear(c.delaying)
 }
@@ -203,6 +210,9 @@ func (c *cycle) calendar() bool { return c.order.strict || c.order.starve > 0 ||
 
 // estimate finds the first time, not before since, at which the class fits.
 func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
+	if c.future != nil {
+		return c.estimateAhead(j, cl, since)
+	}
 	var t top
 	return t, c.later(func(w *world, at pbs.Time) bool {
 		if at < since {

@@ -63,7 +63,7 @@ func (c *cycle) victims() []victim {
 	for j := range c.view.Running() {
 		v := victim{job: j, pending: j.Preempting()}
 		switch {
-		case c.spares(j):
+		case c.spares(j), c.inside(j.Queue) != nil:
 		case v.pending:
 			v.methods = j.Run.Preemption.Method
 		case j.State == pbs.Running && j.Substate == pbs.SubRunning:

@@ -33,6 +33,11 @@ type world struct {
 	extra map[onNode]int // jobs that were placed on vnodes that bound those of users or groups
 
 	offersNew bool // what idle vnodes offer has changed since it was looked at
+
+	win    *window // in which it is looked at; nil: as it is now
+	looked []int32 // by host: the number of the look at it in a window
+	looks  int32
+	inside bool // its vnodes are shares of a reservation
 }
 
 type node struct {
@@ -41,6 +46,7 @@ type node struct {
 	host   int
 	usable bool
 	jobs   int
+	held   int  // reservations that have of it, or more users of a window
 	mine   int  // the attempt that took of it last
 	alone  bool // a job has it for itself
 	tie    tie
@@ -57,6 +63,7 @@ type host struct {
 	nodes []int
 	shut  bool // a job has the host for itself
 	jobs  int
+	held  int
 	mine  int // the attempt that took of it last
 }
 
@@ -82,13 +89,29 @@ func (w *world) add(vn *state.Vnode) {
 	}
 	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true, tie: tieOf(vn)}
 	if !w.idle {
-		n.usable, n.jobs, n.alone = vn.Usable(), vn.Active(), vn.Exclusive()
+		n.read(vn)
 		w.hosts[h].jobs += n.jobs
-		w.hosts[h].shut = w.hosts[h].shut || w.view.TakesHost(vn)
+		w.hosts[h].held += n.held
+		w.hosts[h].shut = w.hosts[h].shut || w.takesHost(vn)
 	}
 	w.byVnode[vn.Name] = len(w.nodes)
 	w.hosts[h].nodes = append(w.hosts[h].nodes, len(w.nodes))
 	w.nodes = append(w.nodes, n)
+}
+
+// read notes who uses the vnode.
+func (n *node) read(vn *state.Vnode) {
+	n.jobs, n.held = vn.Active(), len(vn.Reserved)
+	n.alone = vn.Exclusive() || slices.ContainsFunc(vn.Reserved, func(r state.Reserved) bool { return r.Exclusive })
+	n.usable = vn.Usable() && !n.alone
+}
+
+// takesHost tells whether a job or a reservation has the vnode and its whole host for itself.
+func (w *world) takesHost(vn *state.Vnode) bool {
+	return w.view.TakesHost(vn) || slices.ContainsFunc(vn.Reserved, func(res state.Reserved) bool {
+		r, ok := w.view.Reservation(res.Reservation)
+		return ok && vn.HostAloneFor(r.Placement())
+	})
 }
 
 // open tells whether the class may use the node.
@@ -99,10 +122,10 @@ func (w *world) open(n *node, c *class) bool {
 	if n.mine == w.tried {
 		return true // an earlier chunk of this job was allowed to
 	}
-	if n.vnode.HostAloneFor(c.place) && w.hosts[n.host].jobs > 0 {
+	if h := &w.hosts[n.host]; h.jobs+h.held > 0 && n.vnode.HostAloneFor(c.place) {
 		return false
 	}
-	return n.jobs == 0 || !n.vnode.AloneFor(c.place)
+	return n.jobs+n.held == 0 || !n.vnode.AloneFor(c.place)
 }
 
 // column returns what the nodes have of one resource; it is made when the first

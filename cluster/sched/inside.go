@@ -1,0 +1,214 @@
+package sched
+
+import (
+	"slices"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/state"
+)
+
+// An inside is what a reservation has of its vnodes: jobs of its queue get nothing else, and nobody else gets it.
+type inside struct {
+	of    *state.Reservation
+	runs  bool   // jobs may start
+	lost  bool   // some of its vnodes cannot be used
+	world *world // what its jobs have left of it
+	idle  *world // as if none ran
+}
+
+// reservedQueues returns the queues of reservations.
+func reservedQueues(v *state.View) map[pbs.QueueName]bool {
+	var all map[pbs.QueueName]bool
+	for r := range v.Reservations() {
+		if all == nil {
+			all = map[pbs.QueueName]bool{}
+		}
+		all[r.ID.Queue()] = true
+	}
+	return all
+}
+
+// inside returns what the jobs of a queue have that belongs to a reservation, nil if it belongs to none.
+func (c *cycle) inside(queue pbs.QueueName) *inside {
+	if c.future == nil || !c.planner.reserved[queue] {
+		return nil
+	}
+	in, known := c.insides[queue]
+	if known {
+		return in
+	}
+	if c.insides == nil {
+		c.insides = map[pbs.QueueName]*inside{}
+	}
+	if r, ok := c.view.ReservationOf(queue); ok {
+		in = newInside(c.view, r)
+	}
+	c.insides[queue] = in
+	return in
+}
+
+func newInside(v *state.View, r *state.Reservation) *inside {
+	in := &inside{of: r, runs: r.Running(), world: emptyInside(v, false), idle: emptyInside(v, true)}
+	if !in.runs {
+		return in
+	}
+	found := false
+	for _, name := range reservedNodes(r) {
+		vn, ok := v.Vnode(name)
+		at := -1
+		if ok {
+			at = slices.IndexFunc(vn.Reserved, func(res state.Reserved) bool { return res.Reservation == r.ID })
+		}
+		if at < 0 {
+			in.lost = true
+			continue
+		}
+		found = true
+		in.lost = in.lost || !sound(vn)
+		in.world.addShare(vn, vn.Reserved[at])
+		in.idle.addShare(vn, vn.Reserved[at])
+	}
+	in.lost = in.lost || !found || len(r.Taken) > 0
+	return in
+}
+
+func emptyInside(v *state.View, idle bool) *world {
+	return &world{
+		view: v, idle: idle, inside: true, columns: map[string]*column{}, psets: map[string][]*pset{},
+		byHost: map[hostKey]int{}, byVnode: map[pbs.VnodeName]int{},
+	}
+}
+
+// addShare adds what a reservation has of a vnode, as if that was all of it.
+func (w *world) addShare(vn *state.Vnode, res state.Reserved) {
+	if !w.idle {
+		res.Items = w.real(vn, res)
+	}
+	share := *vn
+	share.Reserved, share.Lent, share.Assigned = nil, nil, res.Used
+	for _, it := range vn.Available() {
+		def, ok := w.view.Resource(it.Name)
+		if !ok || !def.AtVnodes() {
+			continue
+		}
+		amount, has := res.Items.Get(it.Name)
+		if !has {
+			amount = "0"
+		}
+		share.Configured = share.Configured.Set(it.Name, amount)
+	}
+	w.add(&share)
+	n := &w.nodes[len(w.nodes)-1]
+	n.tie = tie{queue: res.Reservation.Queue()}
+	if w.idle {
+		return
+	}
+	h := &w.hosts[n.host]
+	h.jobs, h.held, h.shut = h.jobs-n.jobs, h.held-n.held, false
+	n.jobs, n.held, n.alone = 0, 0, false
+	for _, held := range vn.Jobs {
+		if held.Reservation == res.Reservation && !held.Suspended {
+			n.jobs++
+			n.alone = n.alone || held.Exclusive
+		}
+	}
+	h.jobs += n.jobs
+	n.usable = sound(vn) && !n.alone
+}
+
+// real returns what a reservation has of a vnode that the vnode really has: a maintenance, and one that was altered by force,
+// may overlap with what others have.
+func (w *world) real(vn *state.Vnode, res state.Reserved) resource.List {
+	used := resource.List{}
+	for _, held := range vn.Jobs {
+		if sum, err := resource.Add(used, vn.Own(held.Items), w.view); err == nil {
+			used = sum
+		}
+	}
+	items := res.Items
+	for _, it := range res.Items {
+		def, ok := w.view.Resource(it.Name)
+		if _, indirect := vn.Indirect(it.Name); !ok || indirect {
+			continue
+		}
+		in := charged(def, res.Used)
+		left := offered(def, vn.Available()) - charged(def, used)
+		if most := in + max(0, left); most < charged(def, res.Items) {
+			items = items.Set(it.Name, text(def, most))
+		}
+	}
+	return items
+}
+
+// tryInside is try for a job of a reservation: neither other jobs nor the limits of the server stand in its way, and it
+// stands in nobody's.
+func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) bool {
+	if c.waiting < c.exact && len(c.plan.Comments) < c.comments {
+		c.logConsidered(j, id)
+	}
+	why, tried := c.reasons[cl]
+	if !tried {
+		if wait, reached := c.reachedInside(j, id); reached {
+			c.explain(j, wait)
+			return false
+		}
+		c.placed++
+		if placed, ok := in.world.placeFor(j, cl); ok {
+			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed.String(), changes: c.shrunk(j, id, walltime(j))})
+			c.planned(j)
+			return true
+		}
+		why = in.why(cl)
+		c.reasons[cl] = why
+		for _, text := range why.lines() {
+			c.log(pbs.LogSched, id, text)
+		}
+	}
+	c.explain(j, why.wait)
+	return false
+}
+
+// reachedInside is reached for a job of a reservation, which heeds the limits of its queue alone.
+func (c *cycle) reachedInside(j *state.Job, id pbs.JobID) (state.Wait, bool) {
+	if !c.limiter.applies(c.view, j.Queue) {
+		return state.Wait{}, false
+	}
+	of := c.view.ClassOf(j)
+	if why, held := c.limiter.holds(of); held {
+		return why, true
+	}
+	why, reached := c.overQueue(j)
+	if reached {
+		c.log(pbs.LogSched, id, why.Text())
+		c.limiter.held[of] = why
+	}
+	return why, reached
+}
+
+// overQueue is overLimit for the limits of the job's queue.
+func (c *cycle) overQueue(j *state.Job) (state.Wait, bool) {
+	own := slices.DeleteFunc(c.view.RunLimits(j), func(l state.Limit) bool { return l.Queue != j.Queue })
+	return c.view.Reached(own, true, 1, func(l state.Limit) int64 {
+		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]
+	})
+}
+
+// why tells why a class does not fit into the reservation.
+func (in *inside) why(cl *class) *reason {
+	if cl.bad != "" {
+		return never(state.Wait{Code: state.WaitMalformed, Words: cl.bad})
+	}
+	if _, fits := in.idle.fits(cl); fits && !in.lost {
+		return &reason{because(state.WaitBusy)}
+	}
+	return &reason{because(state.WaitNodes)}
+}
+
+// reservedNodes returns the vnodes of the present occurrence of a reservation.
+func reservedNodes(r *state.Reservation) []pbs.VnodeName {
+	if len(r.Occurrences) == 0 {
+		return nil
+	}
+	return nodesOf(r.Nodes()).Vnodes()
+}

@@ -1,0 +1,246 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"rampart/cluster/sched/calendar"
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// An event is the beginning or the end of a hold.
+type event struct {
+	at    pbs.Time
+	takes bool
+	vnode pbs.VnodeName
+	hold  *calendar.Hold
+}
+
+// foresee notes when a hold begins, if that is still to come, and when it ends.
+func (f *future) foresee(vnode pbs.VnodeName, h *calendar.Hold) {
+	if h.From > f.now {
+		f.events = append(f.events, event{h.From, true, vnode, h})
+	}
+	switch {
+	case h.Until < calendar.Forever:
+		f.events = append(f.events, event{h.Until, false, vnode, h})
+	case h.Kind == calendar.Run:
+		f.events = append(f.events, event{f.now + unending, false, vnode, h})
+	}
+	f.sorted = false
+}
+
+// lookAhead reads what is to come of all vnodes.
+func (f *future) lookAhead() {
+	if f.events == nil {
+		f.events = []event{}
+		for vn := range f.view.Vnodes() {
+			for _, h := range f.of(vn, true).Holds() {
+				f.foresee(vn.Name, h)
+			}
+		}
+	}
+	if f.sorted {
+		return
+	}
+	f.sorted = true
+	slices.SortStableFunc(f.events, func(a, b event) int {
+		if c := cmp.Compare(a.at, b.at); c != 0 || a.takes == b.takes {
+			return c
+		}
+		if a.takes {
+			return 1 // who gives back makes room for who takes
+		}
+		return -1
+	})
+}
+
+// ahead goes through the times at which something is given back, until what is free then, and stays so as long as is
+// asked for, is enough. Who asks for ever does not count on the end of runs without a walltime.
+func (c *cycle) ahead(forever bool, enough func(w *world, at pbs.Time) bool) bool {
+	f := c.future
+	f.lookAhead()
+	w := c.free.copyTo(f.scratch)
+	f.scratch = w
+	dirty := map[int]bool{}
+	looked, gave := c.now, false
+	for i, e := range f.events {
+		if e.takes || !forever || e.hold.Until < calendar.Forever {
+			if at, ok := w.byVnode[e.vnode]; ok {
+				w.happen(at, e)
+				dirty[w.nodes[at].host] = true
+			}
+			gave = gave || !e.takes
+		}
+		if i+1 < len(f.events) && (f.events[i+1].at == e.at || f.events[i+1].at < looked+c.order.fuzzy) || !gave {
+			continue
+		}
+		for h := range dirty {
+			w.reset(h)
+		}
+		clear(dirty)
+		gave, looked = false, e.at
+		if enough(w, e.at) {
+			return true
+		}
+	}
+	return false
+}
+
+// happen does to a node what an event does.
+func (w *world) happen(i int, e event) {
+	n := &w.nodes[i]
+	h := &w.hosts[n.host]
+	sign := int64(1)
+	if e.takes {
+		sign = -1
+	}
+	for _, it := range e.hold.Items {
+		if c, ok := w.columns[it.Resource]; ok {
+			c.add(i, sign*it.Amount)
+		}
+	}
+	switch {
+	case e.hold.Kind == calendar.Suspended:
+		return
+	case e.takes:
+		n.held, h.held = n.held+1, h.held+1
+		n.usable, h.shut = n.usable && !e.hold.Alone, h.shut || e.hold.Host
+		return
+	case e.hold.Kind == calendar.Run:
+		n.jobs, h.jobs = max(0, n.jobs-1), max(0, h.jobs-1)
+	default:
+		n.held, h.held = max(0, n.held-1), max(0, h.held-1)
+	}
+	if e.hold.Alone {
+		n.alone, n.usable = false, sound(n.vnode)
+		h.shut = h.shut && !e.hold.Host
+	}
+}
+
+// estimateAhead is estimate where there are reservations: what they are to have is kept for them.
+func (c *cycle) estimateAhead(j *state.Job, cl *class, since pbs.Time) (top, bool) {
+	var t top
+	long := walltime(j)
+	return t, c.ahead(false, func(w *world, at pbs.Time) bool {
+		if at < since {
+			return false
+		}
+		placed, ok := w.findWithin(cl, c.future.windowAt(at, long))
+		if ok {
+			t = top{j, at, run{at + long, placed, w.isExclusive(placed, cl)}, nil}
+		}
+		return ok
+	})
+}
+
+// windowAt returns the window of a job that starts at a time.
+func (f *future) windowAt(at, long pbs.Time) *window {
+	until := calendar.Forever
+	if long < unending {
+		until = at + long
+	}
+	return &window{future: f, from: at, until: until}
+}
+
+// promise keeps for a top job what it is to have.
+func (c *cycle) promise(t top) {
+	until := calendar.Forever
+	if t.run.end-t.start < unending {
+		until = t.run.end
+	}
+	c.future.add(calendar.Hold{From: t.start, Until: until, Kind: calendar.Top, By: string(t.job.ID)}, t.run.placed, t.job.Placement())
+	c.future.note(t.start)
+	c.future.touch(c.free, t.run.placed.Vnodes())
+}
+
+// resumeAhead is resumeLater where there are reservations.
+func (c *cycle) resumeAhead(j *state.Job, placed spec.ExecVnode, left pbs.Time) {
+	c.ahead(false, func(w *world, at pbs.Time) (ok bool) {
+		if !w.hasWithin(placed, c.future.windowAt(at, left)) {
+			return false
+		}
+		c.crown(top{j, at, run{at + left, placed, false}, nil})
+		return true
+	})
+}
+
+// openFor makes sure that what suspended jobs want back is counted before anything is placed.
+func (c *cycle) openFor(all []stopped) {
+	if c.future == nil {
+		return
+	}
+	for _, s := range all {
+		gone, err := c.view.LeftBySuspension(s.job)
+		if err != nil {
+			continue
+		}
+		for _, l := range gone {
+			for _, it := range l.Items {
+				if def, ok := c.view.Resource(it.Name); ok && def.AtVnodes() {
+					c.free.column(def)
+				}
+			}
+		}
+	}
+}
+
+// hasWithin tells whether all of an assignment is free in a window.
+func (w *world) hasWithin(placed spec.ExecVnode, win *window) (ok bool) {
+	w.within(win, func() {
+		for h := range w.on(placed) {
+			w.look(h)
+		}
+		ok = w.has(placed)
+	})
+	return ok
+}
+
+// left is what a calendar had of a run that is taken to be gone.
+type left struct {
+	of   *foreseen
+	was  *calendar.Hold
+	rest *calendar.Hold // what it keeps
+}
+
+// leave takes what a run leaves of vnodes out of the calendar.
+func (f *future) leave(job pbs.JobID, placed spec.ExecVnode) {
+	if f == nil {
+		return
+	}
+	for _, ch := range placed {
+		for _, part := range ch.Parts {
+			vn, ok := f.view.Vnode(part.Vnode)
+			if !ok {
+				continue
+			}
+			s := f.of(vn, true)
+			gone := f.amounts(vn, vn, part.Items)
+			for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind == calendar.Run && h.By == string(job) }) {
+				rest := &calendar.Hold{From: h.From, Until: h.Until, Kind: calendar.Suspended, By: h.By}
+				for _, it := range h.Items {
+					if i := slices.IndexFunc(gone, func(g calendar.Amount) bool { return g.Resource == it.Resource }); i >= 0 {
+						it.Amount -= gone[i].Amount
+					}
+					rest.Items = append(rest.Items, it)
+				}
+				s.Add(rest)
+				f.lefts = append(f.lefts, left{s, h, rest})
+			}
+		}
+	}
+}
+
+// back puts into the calendar what was taken out by leave.
+func (f *future) back() {
+	if f == nil {
+		return
+	}
+	for _, l := range f.lefts {
+		l.of.Take(func(h *calendar.Hold) bool { return h == l.rest })
+		l.of.Add(l.was)
+	}
+	f.lefts = nil
+}
