@@ -187,6 +187,7 @@ type hookSource struct {
 var hookKinds = map[string]api.ObjectKind{
 	"server": api.ObjectKind_OBJECT_KIND_SERVER, "queue": api.ObjectKind_OBJECT_KIND_QUEUE,
 	"vnode": api.ObjectKind_OBJECT_KIND_VNODE, "job": api.ObjectKind_OBJECT_KIND_JOB,
+	"resv": api.ObjectKind_OBJECT_KIND_RESERVATION,
 }
 
 // Objects implements hook.Source.

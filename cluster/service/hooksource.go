@@ -38,6 +38,18 @@ func (s HookSource) Objects(ctx context.Context, kind, name string, yield func(h
 				return err
 			}
 		}
+	case "resv":
+		if name != "" {
+			if r, err := reservationOf(v, name); err == nil {
+				return yield(reservationObject(v, r))
+			}
+			return nil
+		}
+		for r := range v.Reservations() {
+			if err := yield(reservationObject(v, r)); err != nil {
+				return err
+			}
+		}
 	case "job":
 		if name != "" {
 			if j, err := jobOf(v, name); err == nil {

@@ -84,13 +84,18 @@ const (
 	typeTerm    = 17
 	typeOrder   = 50
 	typeRelNode = 90
+
+	typeReserve   = 70
+	typeDropResv  = 72
+	typeAlterResv = 91
 )
 
 // noted is a refusal of which the server log has some lines.
 type noted struct {
 	error
-	job   string
-	lines []string
+	event         uint16
+	class, object string
+	lines         []string
 }
 
 // Unwrap returns what the user reads.
@@ -131,7 +136,7 @@ func denyJob(p person, j *state.Job, request int) error {
 func (c *Config) told(err error) error {
 	if n, ok := errors.AsType[*noted](err); ok {
 		for _, text := range n.lines {
-			if err := c.Log.Write(time.Now(), pbs.LogDebug2, "Job", n.job, text); err != nil {
+			if err := c.Log.Write(time.Now(), n.event, n.class, n.object, text); err != nil {
 				c.Logger.Error("write the server log", "error", err)
 			}
 		}

@@ -196,4 +196,6 @@ var kinds = map[api.ObjectKind]struct {
 	api.ObjectKind_OBJECT_KIND_SHARE:    {attr.Sched, (*listing).shares},
 	api.ObjectKind_OBJECT_KIND_HOOK:     {attr.Hook, func(l *listing) error { return l.hooks(false) }},
 	api.ObjectKind_OBJECT_KIND_PBSHOOK:  {attr.Hook, func(l *listing) error { return l.hooks(true) }},
+
+	api.ObjectKind_OBJECT_KIND_RESERVATION: {attr.Reservation, (*listing).reservations},
 }

@@ -38,12 +38,23 @@ func (l *listing) queues() error {
 			all = append(all, q)
 		}
 		if len(l.req.GetNames()) == 0 {
-			all = slices.SortedFunc(v.Queues(), func(a, b *state.Queue) int { return cmp.Compare(a.Seq, b.Seq) })
+			all = slices.SortedFunc(v.Queues(), inOrder)
 		}
 		for _, q := range all {
 			p.add(string(q.Name), p.fields.of(v.QueueAttributes(q), v))
 		}
 	})
+}
+
+// inOrder compares queues by their creation. Those of reservations come after the others.
+func inOrder(a, b *state.Queue) int {
+	if ofA, ofB := a.Reservation != "", b.Reservation != ""; ofA != ofB {
+		if ofA {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Compare(a.Seq, b.Seq)
 }
 
 // vnodes lists the named vnodes, or all in the order of their creation.

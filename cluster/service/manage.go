@@ -12,6 +12,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 	"rampart/transport/api"
 )
 
@@ -143,13 +144,37 @@ func manageServer(p person, d directive) ([]command.Command, error) {
 
 func manageQueues(p person, d directive) ([]command.Command, error) {
 	if d.name != everyone {
+		if err := manageReserved(p.view, d); err != nil {
+			return nil, err
+		}
 		return []command.Command{&command.ManageQueue{Verb: d.verb, Queue: pbs.QueueName(d.name), Changes: d.changes}}, nil
 	}
 	var all []command.Command
 	for q := range p.view.Queues() {
-		all = append(all, &command.ManageQueue{Verb: d.verb, Queue: q.Name, Changes: d.changes})
+		if q.Reservation == "" { // those are changed one by one
+			all = append(all, &command.ManageQueue{Verb: d.verb, Queue: q.Name, Changes: d.changes})
+		}
 	}
 	return all, nil
+}
+
+// manageReserved refuses what a reservation does with its queue itself: it goes with the reservation, is one from which
+// jobs run, and is started while that runs (specification: advance-reservations section 8).
+func manageReserved(v *state.View, d directive) error {
+	r, ok := v.ReservationOf(pbs.QueueName(d.name))
+	if !ok {
+		return nil
+	}
+	if d.verb == command.VerbDelete {
+		return pbs.Refuse(pbs.BusyObject)
+	}
+	for _, ch := range d.changes {
+		on := ch.Op == command.OpSet && ch.Entry.Value == "True"
+		if ch.Entry.Name == "queue_type" || ch.Entry.Name == "started" && on && !r.Running() {
+			return pbs.Attribute(pbs.ReadOnlyAttribute, ch.Entry.Name)
+		}
+	}
+	return nil
 }
 
 // checkVnode refuses what no vnode can have: a queue that there is not, another mom or port

@@ -20,6 +20,8 @@ var requestTypes = map[string]int{
 	apiconnect.BatchRerunProcedure: typeRerun, apiconnect.BatchRunProcedure: typeRun, apiconnect.BatchMessageProcedure: typeMessage,
 	apiconnect.BatchMoveProcedure: typeMove, apiconnect.BatchSwapProcedure: typeOrder, apiconnect.BatchManageProcedure: typeManage,
 	apiconnect.BatchImportHookProcedure: typeManage, apiconnect.BatchReleaseNodesProcedure: typeRelNode,
+	apiconnect.BatchReserveProcedure: typeReserve, apiconnect.BatchAlterReservationProcedure: typeAlterResv,
+	apiconnect.BatchDeleteReservationProcedure: typeDropResv,
 }
 
 // rejected logs a request that was refused, in the words of PBS. What has failed for other reasons

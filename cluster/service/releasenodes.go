@@ -104,7 +104,7 @@ func (b *Batch) releaseNodes(p person, r *api.ReleaseNodesRequest) ([]command.Co
 			return nil, &starting{err}
 		}
 	case pbs.SystemError:
-		return nil, &noted{err, string(j.ID), linesOf(p.view, err)}
+		return nil, &noted{err, pbs.LogDebug2, "Job", string(j.ID), linesOf(p.view, err)}
 	}
 	return nil, err
 }

@@ -27,6 +27,9 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 		if _, err := j.State.After(pbs.EventRun); err != nil {
 			return nil, err
 		}
+		if resv, ok := p.view.ReservationOf(j.Queue); ok && !resv.Running() { // amounts that are not its own yet
+			return nil, pbs.Refuse(pbs.BadState)
+		}
 		where, err := b.placed(ctx, p, j, r.Msg.GetVnodes())
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ type Attr [3]string
 // is_checkpointed() of hooks.md section 6.
 var Checkpointed = Attr{"_checkpointed", "", "True"}
 
-// An Object is a job, vnode, queue or server as a hook sees it.
+// An Object is a job, vnode, queue, reservation or server as a hook sees it.
 type Object struct {
 	Name  string `json:"name"`
 	Attrs []Attr `json:"attrs"`
@@ -84,6 +84,8 @@ type Event struct {
 	Job        *Object           `json:"job,omitempty"`
 	JobBefore  *Object           `json:"job_o,omitempty"`
 	SrcQueue   string            `json:"src_queue,omitempty"`
+	Resv       *Object           `json:"resv,omitempty"`
+	ResvBefore *Object           `json:"resv_o,omitempty"`
 	Vnode      *Object           `json:"vnode,omitempty"`
 	VnodeOld   *Object           `json:"vnode_o,omitempty"`
 	Vnodes     []Object          `json:"vnode_list,omitempty"`
@@ -98,7 +100,7 @@ type Event struct {
 	// Releases are what hooks at this event have given back of the job so far.
 	Releases []Release `json:"releases,omitempty"`
 
-	// Settable are the attributes of jobs that hooks may change.
+	// Settable are the attributes of jobs, and of the reservation, that hooks may change.
 	Settable []string `json:"settable,omitempty"`
 	// VnodesSettable tells whether hooks may change vnodes.
 	VnodesSettable bool `json:"vnodes_settable,omitempty"`
@@ -135,6 +137,7 @@ type Answer struct {
 	Traceback string `json:"traceback"`
 
 	Job     *Edits            `json:"job"`
+	Resv    *Edits            `json:"resv"`
 	Jobs    map[string]*Edits `json:"jobs"`
 	Vnodes  map[string]*Edits `json:"vnodes"`
 	Program *string           `json:"progname"`
@@ -153,6 +156,11 @@ func (e *Event) apply(a *Answer) {
 		next.edit(a.Job)
 		next.reassign(a.Job.Assignment)
 		e.Job, e.Releases = &next, append(slices.Clip(e.Releases), a.Job.Release...)
+	}
+	if a.Resv != nil && e.Resv != nil {
+		next := *e.Resv
+		next.edit(a.Resv)
+		e.Resv = &next
 	}
 	jobs := append([]Object(nil), e.Jobs...)
 	for i := range jobs {
@@ -204,7 +212,7 @@ type Line struct {
 	Text  string
 }
 
-// A Source answers what hooks ask about the cluster: kind is "server", "queue", "vnode" or
+// A Source answers what hooks ask about the cluster: kind is "server", "queue", "vnode", "resv" or
 // "job", and name one object, or "" for all of the kind.
 type Source interface {
 	Objects(ctx context.Context, kind, name string, yield func(Object) error) error

@@ -361,3 +361,63 @@ func BenchmarkRuntime_Event(b *testing.B) {
 	slices.Sort(all)
 	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
 }
+
+// Reservations in hooks: what they are made of, what may be set, and what the texts of refusals are (specification:
+// advance-reservations section 16).
+func TestRuntime_Reservations(t *testing.T) {
+	r := newTestRuntime(t)
+	before := &Object{Name: "R0.srv", Attrs: []Attr{
+		{"Reserve_Name", "", "x"},
+		{"reserve_state", "", "RESV_CONFIRMED"},
+		{"reserve_duration", "", "60"},
+		{"queue", "", "R0"},
+		{"reserve_start", "", "1795433744"},
+		{"resv_nodes", "", "(hosta:ncpus=1)"},
+		{"Resource_List", "ncpus", "1"},
+	}}
+	e := &Event{
+		Event: "modifyresv", Settable: SettableResv(), ResvBefore: before,
+		Resv: &Object{Name: "R0.srv", Attrs: []Attr{{"reserve_duration", "", "70"}, {"Authorized_Users", "", "ann"}}},
+	}
+	a, lines := try(t, r, e, `
+import pbs
+e = pbs.event()
+new, old = e.resv, e.resv_o
+for x in (e.type == pbs.MODIFYRESV, e.type, str(new), new.resvid, new.reserve_duration, int(old.reserve_duration), old.reserve_state, old.Reserve_Name,
+          type(old.Reserve_Name).__name__, type(new.Authorized_Users).__name__, type(old.reserve_start).__name__, str(old.queue), new.Reserve_Name,
+          new.reserve_end, old.resv_nodes, old.Resource_List["ncpus"], new.schedselect):
+    pbs.logmsg(pbs.LOG_DEBUG, str(x))
+def put(o, name, value):
+    try:
+        setattr(o, name, value)
+    except pbs.BadAttributeValueError as x:
+        pbs.logmsg(pbs.LOG_DEBUG, str(x))
+put(new, "reserve_state", 5)
+put(new, "resvid", "R5")
+put(old, "Reserve_Name", "old")
+new.Reserve_Name = "bymod"
+new.reserve_duration = pbs.duration(80)
+new.delete_idle_time = 60
+new.Resource_List["select"] = pbs.select("1:ncpus=2")
+`)
+	want := []string{
+		"True", "67108864", "R0.srv", "R0.srv", "70", "60", "2", "x", "name", "acl", "int", "R0", "None", "None", "(hosta:ncpus=1)", "1", "None",
+		"resv attribute 'reserve_state' is readonly", "attribute 'resvid' is readonly", "attribute 'Reserve_Name' is part of a readonly object",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("logged\n%q, want\n%q", lines, want)
+	}
+	if a.Failure != "" || a.Resv == nil {
+		t.Fatalf("answer %+v", a)
+	}
+	for name, want := range map[string]string{"Reserve_Name": "bymod", "reserve_duration": "80", "delete_idle_time": "60", "Resource_List.select": "1:ncpus=2"} {
+		if got := a.Resv.Set[name]; got == nil || *got != want {
+			t.Errorf("%s is set to %v, want %s", name, got, want)
+		}
+	}
+	// The next hook sees it.
+	e.apply(a)
+	if e.Resv.Get("Reserve_Name", "") != "bymod" || e.Resv.Get("Authorized_Users", "") != "ann" {
+		t.Errorf("the next hook sees %+v", e.Resv)
+	}
+}

@@ -22,7 +22,13 @@ type schema struct {
 func newSchema() schema {
 	s := schema{
 		Job: kindsOf(attr.Job), Vnode: kindsOf(attr.Vnode), Queue: kindsOf(attr.Queue), Server: kindsOf(attr.Server),
-		Resv: map[string]string{}, Resources: map[string]string{}, Events: map[string]uint64{},
+		Resv: kindsOf(attr.Reservation), Resources: map[string]string{}, Events: map[string]uint64{},
+	}
+	for name, kind := range map[string]string{
+		"schedselect": "text", "schedselect_orig": "text", "euser": "text", "egroup": "text",
+		"reserve_standing": "number", "reserve_timezone": "text", "reserve_execvnodes": "text",
+	} {
+		s.Resv[name] = kind
 	}
 	for _, d := range resource.Builtin() {
 		s.Resources[d.Name] = d.Type.String()
@@ -31,7 +37,7 @@ func newSchema() schema {
 		s.Resources[name] = "string"
 	}
 	for _, e := range attr.HookEvents() {
-		s.Events[e.Name] = e.Bit
+		s.Events[e.Name] = e.Constant()
 	}
 	return s
 }
@@ -66,6 +72,14 @@ func SettableJob() []string {
 		}
 	}
 	return all
+}
+
+// SettableResv are the attributes of reservations that resvsub and modifyresv hooks may set.
+func SettableResv() []string {
+	return []string{
+		"Reserve_Name", "reserve_start", "reserve_end", "reserve_duration", "Resource_List", "Authorized_Users", "Authorized_Groups",
+		"Authorized_Hosts", "User_List", "group_list", "Mail_Points", "Mail_Users", "delete_idle_time",
+	}
 }
 
 // SettableQueued are the attributes of a job that is queued, which hooks may set as those of

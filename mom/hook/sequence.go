@@ -90,7 +90,7 @@ func (a *Answer) bound(own bool) {
 	if len(a.Message) > maxReason {
 		a.Message = strings.ToValidUTF8(a.Message[:maxReason], "")
 	}
-	for _, all := range []map[string]*Edits{{"": a.Job}, a.Jobs, a.Vnodes} {
+	for _, all := range []map[string]*Edits{{"": a.Job}, {"": a.Resv}, a.Jobs, a.Vnodes} {
 		for name, edits := range all {
 			switch {
 			case edits == nil:
@@ -114,7 +114,7 @@ func failureText(h *Hook, a *Answer) string {
 // merge adds the changes of one hook to those of the ones before.
 func (o *Outcome) merge(h *Hook, a *Answer) {
 	o.Done = append(o.Done, *h)
-	o.Job = merged(o.Job, a.Job)
+	o.Job, o.Resv = merged(o.Job, a.Job), merged(o.Resv, a.Resv)
 	for id, edits := range a.Jobs {
 		if o.Jobs == nil {
 			o.Jobs = map[string]*Edits{}

@@ -97,3 +97,26 @@ func TestSequence_LongReason(t *testing.T) {
 		t.Errorf("%d bytes of a reason, failed %q", n, out.Failure)
 	}
 }
+
+// What hooks set of a reservation adds up, each sees what those before have set, and a rejection drops it.
+func TestSequence_Reservations(t *testing.T) {
+	r := newTestRuntime(t)
+	do := func(scripts ...string) *Outcome {
+		var runs []Run
+		for _, script := range scripts {
+			runs = append(runs, Run{
+				Hook: Hook{Name: "h1", Attrs: map[string]string{"alarm": "5"}}, Script: []byte("import pbs\ne = pbs.event()\n" + script), Dir: "/",
+			})
+		}
+		e := &Event{Event: "resvsub", Settable: SettableResv(), Resv: &Object{Attrs: []Attr{{"Reserve_Name", "", "x"}}}}
+		return r.Sequence(t.Context(), runs, e, false)
+	}
+	name := "e.resv.Reserve_Name += 'y'\n"
+	out := do(name, name+"e.resv.reserve_duration = 5")
+	if out.Resv == nil || *out.Resv.Set["Reserve_Name"] != "xyy" || *out.Resv.Set["reserve_duration"] != "5" {
+		t.Errorf("two hooks: %+v", out.Resv)
+	}
+	if out := do(name, "e.reject('no')"); out.Resv != nil || out.Rejected == nil || out.Message != "no" {
+		t.Errorf("a rejection: %+v", out)
+	}
+}

@@ -21,6 +21,64 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type ReservationOutcome int32
+
+const (
+	ReservationOutcome_RESERVATION_OUTCOME_UNSPECIFIED  ReservationOutcome = 0
+	ReservationOutcome_RESERVATION_OUTCOME_UNCONFIRMED  ReservationOutcome = 1 // not decided yet
+	ReservationOutcome_RESERVATION_OUTCOME_CONFIRMED    ReservationOutcome = 2
+	ReservationOutcome_RESERVATION_OUTCOME_DENIED       ReservationOutcome = 3 // it does not fit; a new one is gone
+	ReservationOutcome_RESERVATION_OUTCOME_WAIT_EXPIRED ReservationOutcome = 4 // the wait of below 0 is over, and it is gone
+	ReservationOutcome_RESERVATION_OUTCOME_FAILED       ReservationOutcome = 5 // the job of qmove could not be moved into it, and it is gone
+)
+
+// Enum value maps for ReservationOutcome.
+var (
+	ReservationOutcome_name = map[int32]string{
+		0: "RESERVATION_OUTCOME_UNSPECIFIED",
+		1: "RESERVATION_OUTCOME_UNCONFIRMED",
+		2: "RESERVATION_OUTCOME_CONFIRMED",
+		3: "RESERVATION_OUTCOME_DENIED",
+		4: "RESERVATION_OUTCOME_WAIT_EXPIRED",
+		5: "RESERVATION_OUTCOME_FAILED",
+	}
+	ReservationOutcome_value = map[string]int32{
+		"RESERVATION_OUTCOME_UNSPECIFIED":  0,
+		"RESERVATION_OUTCOME_UNCONFIRMED":  1,
+		"RESERVATION_OUTCOME_CONFIRMED":    2,
+		"RESERVATION_OUTCOME_DENIED":       3,
+		"RESERVATION_OUTCOME_WAIT_EXPIRED": 4,
+		"RESERVATION_OUTCOME_FAILED":       5,
+	}
+)
+
+func (x ReservationOutcome) Enum() *ReservationOutcome {
+	p := new(ReservationOutcome)
+	*p = x
+	return p
+}
+
+func (x ReservationOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ReservationOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_batch_proto_enumTypes[0].Descriptor()
+}
+
+func (ReservationOutcome) Type() protoreflect.EnumType {
+	return &file_batch_proto_enumTypes[0]
+}
+
+func (x ReservationOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ReservationOutcome.Descriptor instead.
+func (ReservationOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{0}
+}
+
 type Verb int32
 
 const (
@@ -60,11 +118,11 @@ func (x Verb) String() string {
 }
 
 func (Verb) Descriptor() protoreflect.EnumDescriptor {
-	return file_batch_proto_enumTypes[0].Descriptor()
+	return file_batch_proto_enumTypes[1].Descriptor()
 }
 
 func (Verb) Type() protoreflect.EnumType {
-	return &file_batch_proto_enumTypes[0]
+	return &file_batch_proto_enumTypes[1]
 }
 
 func (x Verb) Number() protoreflect.EnumNumber {
@@ -73,7 +131,7 @@ func (x Verb) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Verb.Descriptor instead.
 func (Verb) EnumDescriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{0}
+	return file_batch_proto_rawDescGZIP(), []int{1}
 }
 
 type HookFileKind int32
@@ -109,11 +167,11 @@ func (x HookFileKind) String() string {
 }
 
 func (HookFileKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_batch_proto_enumTypes[1].Descriptor()
+	return file_batch_proto_enumTypes[2].Descriptor()
 }
 
 func (HookFileKind) Type() protoreflect.EnumType {
-	return &file_batch_proto_enumTypes[1]
+	return &file_batch_proto_enumTypes[2]
 }
 
 func (x HookFileKind) Number() protoreflect.EnumNumber {
@@ -122,7 +180,7 @@ func (x HookFileKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use HookFileKind.Descriptor instead.
 func (HookFileKind) EnumDescriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{1}
+	return file_batch_proto_rawDescGZIP(), []int{2}
 }
 
 type Relation int32
@@ -167,11 +225,11 @@ func (x Relation) String() string {
 }
 
 func (Relation) Descriptor() protoreflect.EnumDescriptor {
-	return file_batch_proto_enumTypes[2].Descriptor()
+	return file_batch_proto_enumTypes[3].Descriptor()
 }
 
 func (Relation) Type() protoreflect.EnumType {
-	return &file_batch_proto_enumTypes[2]
+	return &file_batch_proto_enumTypes[3]
 }
 
 func (x Relation) Number() protoreflect.EnumNumber {
@@ -180,7 +238,7 @@ func (x Relation) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Relation.Descriptor instead.
 func (Relation) EnumDescriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{2}
+	return file_batch_proto_rawDescGZIP(), []int{3}
 }
 
 type SubmitRequest struct {
@@ -1329,6 +1387,297 @@ func (*MessageReply) Descriptor() ([]byte, []int) {
 	return file_batch_proto_rawDescGZIP(), []int{23}
 }
 
+type ReserveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// reserve_start and reserve_end in seconds since the epoch, reserve_duration in seconds; interactive is the wait
+	// in seconds, below 0: what is not decided by then is removed. With qmove it begins as soon as that job fits, with
+	// reserve_job it is made of that running job.
+	Attributes    []*Attribute `protobuf:"bytes,1,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	Hosts         []string     `protobuf:"bytes,2,rep,name=hosts,proto3" json:"hosts,omitempty"` // of a maintenance; none: it is none
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReserveRequest) Reset() {
+	*x = ReserveRequest{}
+	mi := &file_batch_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReserveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReserveRequest) ProtoMessage() {}
+
+func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
+func (*ReserveRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ReserveRequest) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *ReserveRequest) GetHosts() []string {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
+}
+
+type ReserveReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reservation   string                 `protobuf:"bytes,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	Outcome       ReservationOutcome     `protobuf:"varint,2,opt,name=outcome,proto3,enum=rampart.v1.ReservationOutcome" json:"outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReserveReply) Reset() {
+	*x = ReserveReply{}
+	mi := &file_batch_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReserveReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReserveReply) ProtoMessage() {}
+
+func (x *ReserveReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReserveReply.ProtoReflect.Descriptor instead.
+func (*ReserveReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ReserveReply) GetReservation() string {
+	if x != nil {
+		return x.Reservation
+	}
+	return ""
+}
+
+func (x *ReserveReply) GetOutcome() ReservationOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return ReservationOutcome_RESERVATION_OUTCOME_UNSPECIFIED
+}
+
+type AlterReservationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reservation   string                 `protobuf:"bytes,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	Changes       []*Attribute           `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"` // of ReserveRequest; interactive is of this call alone
+	Force         bool                   `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`    // grant it without looking at others: -W force
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlterReservationRequest) Reset() {
+	*x = AlterReservationRequest{}
+	mi := &file_batch_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlterReservationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlterReservationRequest) ProtoMessage() {}
+
+func (x *AlterReservationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlterReservationRequest.ProtoReflect.Descriptor instead.
+func (*AlterReservationRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *AlterReservationRequest) GetReservation() string {
+	if x != nil {
+		return x.Reservation
+	}
+	return ""
+}
+
+func (x *AlterReservationRequest) GetChanges() []*Attribute {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *AlterReservationRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+type AlterReservationReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Outcome       ReservationOutcome     `protobuf:"varint,1,opt,name=outcome,proto3,enum=rampart.v1.ReservationOutcome" json:"outcome,omitempty"` // UNSPECIFIED: no wait was wanted
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlterReservationReply) Reset() {
+	*x = AlterReservationReply{}
+	mi := &file_batch_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlterReservationReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlterReservationReply) ProtoMessage() {}
+
+func (x *AlterReservationReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlterReservationReply.ProtoReflect.Descriptor instead.
+func (*AlterReservationReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *AlterReservationReply) GetOutcome() ReservationOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return ReservationOutcome_RESERVATION_OUTCOME_UNSPECIFIED
+}
+
+type DeleteReservationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reservation   string                 `protobuf:"bytes,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteReservationRequest) Reset() {
+	*x = DeleteReservationRequest{}
+	mi := &file_batch_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteReservationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteReservationRequest) ProtoMessage() {}
+
+func (x *DeleteReservationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteReservationRequest.ProtoReflect.Descriptor instead.
+func (*DeleteReservationRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *DeleteReservationRequest) GetReservation() string {
+	if x != nil {
+		return x.Reservation
+	}
+	return ""
+}
+
+type DeleteReservationReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteReservationReply) Reset() {
+	*x = DeleteReservationReply{}
+	mi := &file_batch_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteReservationReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteReservationReply) ProtoMessage() {}
+
+func (x *DeleteReservationReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteReservationReply.ProtoReflect.Descriptor instead.
+func (*DeleteReservationReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{29}
+}
+
 type ManageRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Verb          Verb                   `protobuf:"varint,1,opt,name=verb,proto3,enum=rampart.v1.Verb" json:"verb,omitempty"`
@@ -1341,7 +1690,7 @@ type ManageRequest struct {
 
 func (x *ManageRequest) Reset() {
 	*x = ManageRequest{}
-	mi := &file_batch_proto_msgTypes[24]
+	mi := &file_batch_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1702,7 @@ func (x *ManageRequest) String() string {
 func (*ManageRequest) ProtoMessage() {}
 
 func (x *ManageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[24]
+	mi := &file_batch_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1715,7 @@ func (x *ManageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageRequest.ProtoReflect.Descriptor instead.
 func (*ManageRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{24}
+	return file_batch_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ManageRequest) GetVerb() Verb {
@@ -1405,7 +1754,7 @@ type ManageReply struct {
 
 func (x *ManageReply) Reset() {
 	*x = ManageReply{}
-	mi := &file_batch_proto_msgTypes[25]
+	mi := &file_batch_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1766,7 @@ func (x *ManageReply) String() string {
 func (*ManageReply) ProtoMessage() {}
 
 func (x *ManageReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[25]
+	mi := &file_batch_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1779,7 @@ func (x *ManageReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageReply.ProtoReflect.Descriptor instead.
 func (*ManageReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{25}
+	return file_batch_proto_rawDescGZIP(), []int{31}
 }
 
 type ImportHookRequest struct {
@@ -1446,7 +1795,7 @@ type ImportHookRequest struct {
 
 func (x *ImportHookRequest) Reset() {
 	*x = ImportHookRequest{}
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1807,7 @@ func (x *ImportHookRequest) String() string {
 func (*ImportHookRequest) ProtoMessage() {}
 
 func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1820,7 @@ func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookRequest.ProtoReflect.Descriptor instead.
 func (*ImportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{26}
+	return file_batch_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ImportHookRequest) GetHook() string {
@@ -1518,7 +1867,7 @@ type ImportHookReply struct {
 
 func (x *ImportHookReply) Reset() {
 	*x = ImportHookReply{}
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1879,7 @@ func (x *ImportHookReply) String() string {
 func (*ImportHookReply) ProtoMessage() {}
 
 func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1892,7 @@ func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookReply.ProtoReflect.Descriptor instead.
 func (*ImportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{27}
+	return file_batch_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ImportHookReply) GetOverwritten() bool {
@@ -1564,7 +1913,7 @@ type ExportHookRequest struct {
 
 func (x *ExportHookRequest) Reset() {
 	*x = ExportHookRequest{}
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1576,7 +1925,7 @@ func (x *ExportHookRequest) String() string {
 func (*ExportHookRequest) ProtoMessage() {}
 
 func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1589,7 +1938,7 @@ func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookRequest.ProtoReflect.Descriptor instead.
 func (*ExportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{28}
+	return file_batch_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExportHookRequest) GetHook() string {
@@ -1622,7 +1971,7 @@ type ExportHookReply struct {
 
 func (x *ExportHookReply) Reset() {
 	*x = ExportHookReply{}
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1983,7 @@ func (x *ExportHookReply) String() string {
 func (*ExportHookReply) ProtoMessage() {}
 
 func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1996,7 @@ func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookReply.ProtoReflect.Descriptor instead.
 func (*ExportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{29}
+	return file_batch_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExportHookReply) GetContent() []byte {
@@ -1674,7 +2023,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1686,7 +2035,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1699,7 +2048,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{30}
+	return file_batch_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListRequest) GetKind() ObjectKind {
@@ -1778,7 +2127,7 @@ type Criterion struct {
 
 func (x *Criterion) Reset() {
 	*x = Criterion{}
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1790,7 +2139,7 @@ func (x *Criterion) String() string {
 func (*Criterion) ProtoMessage() {}
 
 func (x *Criterion) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1803,7 +2152,7 @@ func (x *Criterion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Criterion.ProtoReflect.Descriptor instead.
 func (*Criterion) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{31}
+	return file_batch_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Criterion) GetName() string {
@@ -1845,7 +2194,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +2206,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +2219,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{32}
+	return file_batch_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListReply) GetHeader() *ListHeader {
@@ -1901,7 +2250,7 @@ type ListHeader struct {
 
 func (x *ListHeader) Reset() {
 	*x = ListHeader{}
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1913,7 +2262,7 @@ func (x *ListHeader) String() string {
 func (*ListHeader) ProtoMessage() {}
 
 func (x *ListHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1926,7 +2275,7 @@ func (x *ListHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeader.ProtoReflect.Descriptor instead.
 func (*ListHeader) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{33}
+	return file_batch_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListHeader) GetServer() string {
@@ -1982,7 +2331,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1994,7 +2343,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2007,7 +2356,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{34}
+	return file_batch_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Object) GetName() string {
@@ -2044,7 +2393,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2056,7 +2405,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2069,7 +2418,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{35}
+	return file_batch_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -2121,7 +2470,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2133,7 +2482,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2146,7 +2495,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{36}
+	return file_batch_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -2205,7 +2554,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2217,7 +2566,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2230,7 +2579,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{37}
+	return file_batch_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Gone) GetName() string {
@@ -2338,7 +2687,24 @@ const file_batch_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
 	"\x06output\x18\x03 \x01(\bR\x06output\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\bR\x05error\"\x0e\n" +
-	"\fMessageReply\"\xa6\x01\n" +
+	"\fMessageReply\"]\n" +
+	"\x0eReserveRequest\x125\n" +
+	"\n" +
+	"attributes\x18\x01 \x03(\v2\x15.rampart.v1.AttributeR\n" +
+	"attributes\x12\x14\n" +
+	"\x05hosts\x18\x02 \x03(\tR\x05hosts\"j\n" +
+	"\fReserveReply\x12 \n" +
+	"\vreservation\x18\x01 \x01(\tR\vreservation\x128\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2\x1e.rampart.v1.ReservationOutcomeR\aoutcome\"\x82\x01\n" +
+	"\x17AlterReservationRequest\x12 \n" +
+	"\vreservation\x18\x01 \x01(\tR\vreservation\x12/\n" +
+	"\achanges\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\achanges\x12\x14\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\"Q\n" +
+	"\x15AlterReservationReply\x128\n" +
+	"\aoutcome\x18\x01 \x01(\x0e2\x1e.rampart.v1.ReservationOutcomeR\aoutcome\"<\n" +
+	"\x18DeleteReservationRequest\x12 \n" +
+	"\vreservation\x18\x01 \x01(\tR\vreservation\"\x18\n" +
+	"\x16DeleteReservationReply\"\xa6\x01\n" +
 	"\rManageRequest\x12$\n" +
 	"\x04verb\x18\x01 \x01(\x0e2\x10.rampart.v1.VerbR\x04verb\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.rampart.v1.ObjectKindR\x04kind\x12\x12\n" +
@@ -2415,7 +2781,14 @@ const file_batch_proto_rawDesc = "" +
 	"\vexit_status\x18\x03 \x01(\x05R\n" +
 	"exitStatus\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x1a\n" +
-	"\bfinished\x18\x05 \x01(\bR\bfinished*\\\n" +
+	"\bfinished\x18\x05 \x01(\bR\bfinished*\xe7\x01\n" +
+	"\x12ReservationOutcome\x12#\n" +
+	"\x1fRESERVATION_OUTCOME_UNSPECIFIED\x10\x00\x12#\n" +
+	"\x1fRESERVATION_OUTCOME_UNCONFIRMED\x10\x01\x12!\n" +
+	"\x1dRESERVATION_OUTCOME_CONFIRMED\x10\x02\x12\x1e\n" +
+	"\x1aRESERVATION_OUTCOME_DENIED\x10\x03\x12$\n" +
+	" RESERVATION_OUTCOME_WAIT_EXPIRED\x10\x04\x12\x1e\n" +
+	"\x1aRESERVATION_OUTCOME_FAILED\x10\x05*\\\n" +
 	"\x04Verb\x12\x14\n" +
 	"\x10VERB_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vVERB_CREATE\x10\x01\x12\x0f\n" +
@@ -2433,7 +2806,8 @@ const file_batch_proto_rawDesc = "" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xef\b\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xeb\n" +
+	"\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -2446,7 +2820,10 @@ const file_batch_proto_rawDesc = "" +
 	"\x04Move\x12\x17.rampart.v1.MoveRequest\x1a\x15.rampart.v1.MoveReply\x126\n" +
 	"\x04Swap\x12\x17.rampart.v1.SwapRequest\x1a\x15.rampart.v1.SwapReply\x123\n" +
 	"\x03Run\x12\x16.rampart.v1.RunRequest\x1a\x14.rampart.v1.RunReply\x12?\n" +
-	"\aMessage\x12\x1a.rampart.v1.MessageRequest\x1a\x18.rampart.v1.MessageReply\x12<\n" +
+	"\aMessage\x12\x1a.rampart.v1.MessageRequest\x1a\x18.rampart.v1.MessageReply\x12?\n" +
+	"\aReserve\x12\x1a.rampart.v1.ReserveRequest\x1a\x18.rampart.v1.ReserveReply\x12Z\n" +
+	"\x10AlterReservation\x12#.rampart.v1.AlterReservationRequest\x1a!.rampart.v1.AlterReservationReply\x12]\n" +
+	"\x11DeleteReservation\x12$.rampart.v1.DeleteReservationRequest\x1a\".rampart.v1.DeleteReservationReply\x12<\n" +
 	"\x06Manage\x12\x19.rampart.v1.ManageRequest\x1a\x17.rampart.v1.ManageReply\x12H\n" +
 	"\n" +
 	"ImportHook\x12\x1d.rampart.v1.ImportHookRequest\x1a\x1b.rampart.v1.ImportHookReply\x12H\n" +
@@ -2468,115 +2845,132 @@ func file_batch_proto_rawDescGZIP() []byte {
 	return file_batch_proto_rawDescData
 }
 
-var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_batch_proto_goTypes = []any{
-	(Verb)(0),                   // 0: rampart.v1.Verb
-	(HookFileKind)(0),           // 1: rampart.v1.HookFileKind
-	(Relation)(0),               // 2: rampart.v1.Relation
-	(*SubmitRequest)(nil),       // 3: rampart.v1.SubmitRequest
-	(*SubmitReply)(nil),         // 4: rampart.v1.SubmitReply
-	(*AlterRequest)(nil),        // 5: rampart.v1.AlterRequest
-	(*AlterReply)(nil),          // 6: rampart.v1.AlterReply
-	(*HoldRequest)(nil),         // 7: rampart.v1.HoldRequest
-	(*HoldReply)(nil),           // 8: rampart.v1.HoldReply
-	(*ReleaseRequest)(nil),      // 9: rampart.v1.ReleaseRequest
-	(*ReleaseReply)(nil),        // 10: rampart.v1.ReleaseReply
-	(*SignalRequest)(nil),       // 11: rampart.v1.SignalRequest
-	(*SignalReply)(nil),         // 12: rampart.v1.SignalReply
-	(*ReleaseNodesRequest)(nil), // 13: rampart.v1.ReleaseNodesRequest
-	(*ReleaseNodesReply)(nil),   // 14: rampart.v1.ReleaseNodesReply
-	(*DeleteRequest)(nil),       // 15: rampart.v1.DeleteRequest
-	(*DeleteReply)(nil),         // 16: rampart.v1.DeleteReply
-	(*RerunRequest)(nil),        // 17: rampart.v1.RerunRequest
-	(*RerunReply)(nil),          // 18: rampart.v1.RerunReply
-	(*MoveRequest)(nil),         // 19: rampart.v1.MoveRequest
-	(*MoveReply)(nil),           // 20: rampart.v1.MoveReply
-	(*SwapRequest)(nil),         // 21: rampart.v1.SwapRequest
-	(*SwapReply)(nil),           // 22: rampart.v1.SwapReply
-	(*RunRequest)(nil),          // 23: rampart.v1.RunRequest
-	(*RunReply)(nil),            // 24: rampart.v1.RunReply
-	(*MessageRequest)(nil),      // 25: rampart.v1.MessageRequest
-	(*MessageReply)(nil),        // 26: rampart.v1.MessageReply
-	(*ManageRequest)(nil),       // 27: rampart.v1.ManageRequest
-	(*ManageReply)(nil),         // 28: rampart.v1.ManageReply
-	(*ImportHookRequest)(nil),   // 29: rampart.v1.ImportHookRequest
-	(*ImportHookReply)(nil),     // 30: rampart.v1.ImportHookReply
-	(*ExportHookRequest)(nil),   // 31: rampart.v1.ExportHookRequest
-	(*ExportHookReply)(nil),     // 32: rampart.v1.ExportHookReply
-	(*ListRequest)(nil),         // 33: rampart.v1.ListRequest
-	(*Criterion)(nil),           // 34: rampart.v1.Criterion
-	(*ListReply)(nil),           // 35: rampart.v1.ListReply
-	(*ListHeader)(nil),          // 36: rampart.v1.ListHeader
-	(*Object)(nil),              // 37: rampart.v1.Object
-	(*WatchRequest)(nil),        // 38: rampart.v1.WatchRequest
-	(*WatchReply)(nil),          // 39: rampart.v1.WatchReply
-	(*Gone)(nil),                // 40: rampart.v1.Gone
-	(*Attribute)(nil),           // 41: rampart.v1.Attribute
-	(ObjectKind)(0),             // 42: rampart.v1.ObjectKind
-	(*Refusal)(nil),             // 43: rampart.v1.Refusal
-	(*TerminalUp)(nil),          // 44: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),        // 45: rampart.v1.TerminalDown
+	(ReservationOutcome)(0),          // 0: rampart.v1.ReservationOutcome
+	(Verb)(0),                        // 1: rampart.v1.Verb
+	(HookFileKind)(0),                // 2: rampart.v1.HookFileKind
+	(Relation)(0),                    // 3: rampart.v1.Relation
+	(*SubmitRequest)(nil),            // 4: rampart.v1.SubmitRequest
+	(*SubmitReply)(nil),              // 5: rampart.v1.SubmitReply
+	(*AlterRequest)(nil),             // 6: rampart.v1.AlterRequest
+	(*AlterReply)(nil),               // 7: rampart.v1.AlterReply
+	(*HoldRequest)(nil),              // 8: rampart.v1.HoldRequest
+	(*HoldReply)(nil),                // 9: rampart.v1.HoldReply
+	(*ReleaseRequest)(nil),           // 10: rampart.v1.ReleaseRequest
+	(*ReleaseReply)(nil),             // 11: rampart.v1.ReleaseReply
+	(*SignalRequest)(nil),            // 12: rampart.v1.SignalRequest
+	(*SignalReply)(nil),              // 13: rampart.v1.SignalReply
+	(*ReleaseNodesRequest)(nil),      // 14: rampart.v1.ReleaseNodesRequest
+	(*ReleaseNodesReply)(nil),        // 15: rampart.v1.ReleaseNodesReply
+	(*DeleteRequest)(nil),            // 16: rampart.v1.DeleteRequest
+	(*DeleteReply)(nil),              // 17: rampart.v1.DeleteReply
+	(*RerunRequest)(nil),             // 18: rampart.v1.RerunRequest
+	(*RerunReply)(nil),               // 19: rampart.v1.RerunReply
+	(*MoveRequest)(nil),              // 20: rampart.v1.MoveRequest
+	(*MoveReply)(nil),                // 21: rampart.v1.MoveReply
+	(*SwapRequest)(nil),              // 22: rampart.v1.SwapRequest
+	(*SwapReply)(nil),                // 23: rampart.v1.SwapReply
+	(*RunRequest)(nil),               // 24: rampart.v1.RunRequest
+	(*RunReply)(nil),                 // 25: rampart.v1.RunReply
+	(*MessageRequest)(nil),           // 26: rampart.v1.MessageRequest
+	(*MessageReply)(nil),             // 27: rampart.v1.MessageReply
+	(*ReserveRequest)(nil),           // 28: rampart.v1.ReserveRequest
+	(*ReserveReply)(nil),             // 29: rampart.v1.ReserveReply
+	(*AlterReservationRequest)(nil),  // 30: rampart.v1.AlterReservationRequest
+	(*AlterReservationReply)(nil),    // 31: rampart.v1.AlterReservationReply
+	(*DeleteReservationRequest)(nil), // 32: rampart.v1.DeleteReservationRequest
+	(*DeleteReservationReply)(nil),   // 33: rampart.v1.DeleteReservationReply
+	(*ManageRequest)(nil),            // 34: rampart.v1.ManageRequest
+	(*ManageReply)(nil),              // 35: rampart.v1.ManageReply
+	(*ImportHookRequest)(nil),        // 36: rampart.v1.ImportHookRequest
+	(*ImportHookReply)(nil),          // 37: rampart.v1.ImportHookReply
+	(*ExportHookRequest)(nil),        // 38: rampart.v1.ExportHookRequest
+	(*ExportHookReply)(nil),          // 39: rampart.v1.ExportHookReply
+	(*ListRequest)(nil),              // 40: rampart.v1.ListRequest
+	(*Criterion)(nil),                // 41: rampart.v1.Criterion
+	(*ListReply)(nil),                // 42: rampart.v1.ListReply
+	(*ListHeader)(nil),               // 43: rampart.v1.ListHeader
+	(*Object)(nil),                   // 44: rampart.v1.Object
+	(*WatchRequest)(nil),             // 45: rampart.v1.WatchRequest
+	(*WatchReply)(nil),               // 46: rampart.v1.WatchReply
+	(*Gone)(nil),                     // 47: rampart.v1.Gone
+	(*Attribute)(nil),                // 48: rampart.v1.Attribute
+	(ObjectKind)(0),                  // 49: rampart.v1.ObjectKind
+	(*Refusal)(nil),                  // 50: rampart.v1.Refusal
+	(*TerminalUp)(nil),               // 51: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),             // 52: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	41, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	41, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
-	0,  // 2: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	42, // 3: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	41, // 4: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
-	1,  // 5: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	1,  // 6: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	42, // 7: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
-	34, // 8: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
-	2,  // 9: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
-	36, // 10: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
-	37, // 11: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	41, // 12: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	43, // 13: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	36, // 14: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	37, // 15: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	40, // 16: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	3,  // 17: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	5,  // 18: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	7,  // 19: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	9,  // 20: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	11, // 21: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	13, // 22: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
-	15, // 23: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	17, // 24: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	19, // 25: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	21, // 26: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	23, // 27: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	25, // 28: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	27, // 29: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	29, // 30: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	31, // 31: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	33, // 32: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	38, // 33: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	44, // 34: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	4,  // 35: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	6,  // 36: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	8,  // 37: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	10, // 38: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	12, // 39: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	14, // 40: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	16, // 41: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	18, // 42: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	20, // 43: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	22, // 44: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	24, // 45: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	26, // 46: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	28, // 47: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	30, // 48: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	32, // 49: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	35, // 50: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	39, // 51: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	45, // 52: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	35, // [35:53] is the sub-list for method output_type
-	17, // [17:35] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	48, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	48, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	48, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
+	0,  // 3: rampart.v1.ReserveReply.outcome:type_name -> rampart.v1.ReservationOutcome
+	48, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
+	0,  // 5: rampart.v1.AlterReservationReply.outcome:type_name -> rampart.v1.ReservationOutcome
+	1,  // 6: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
+	49, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	48, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	2,  // 9: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
+	2,  // 10: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
+	49, // 11: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	41, // 12: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
+	3,  // 13: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
+	43, // 14: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
+	44, // 15: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
+	48, // 16: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	50, // 17: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	43, // 18: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	44, // 19: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	47, // 20: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	4,  // 21: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	6,  // 22: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	8,  // 23: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	10, // 24: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	12, // 25: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	14, // 26: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
+	16, // 27: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	18, // 28: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	20, // 29: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	22, // 30: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	24, // 31: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	26, // 32: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	28, // 33: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	30, // 34: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	32, // 35: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	34, // 36: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	36, // 37: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	38, // 38: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	40, // 39: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	45, // 40: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	51, // 41: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 42: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	7,  // 43: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	9,  // 44: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	11, // 45: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	13, // 46: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	15, // 47: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	17, // 48: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	19, // 49: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	21, // 50: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	23, // 51: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	25, // 52: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	27, // 53: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	29, // 54: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	31, // 55: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	33, // 56: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	35, // 57: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	37, // 58: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	39, // 59: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	42, // 60: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	46, // 61: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	52, // 62: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	42, // [42:63] is the sub-list for method output_type
+	21, // [21:42] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }
@@ -2591,8 +2985,8 @@ func file_batch_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   38,
+			NumEnums:      4,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

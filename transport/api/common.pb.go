@@ -87,6 +87,7 @@ const (
 	ObjectKind_OBJECT_KIND_HOST        ObjectKind = 8  // vnodes summed by execution host
 	ObjectKind_OBJECT_KIND_PBSHOOK     ObjectKind = 20 // built-in hooks
 	ObjectKind_OBJECT_KIND_SHARE       ObjectKind = 21 // who takes part in fair share
+	ObjectKind_OBJECT_KIND_RESERVATION ObjectKind = 22
 )
 
 // Enum value maps for ObjectKind.
@@ -103,6 +104,7 @@ var (
 		8:  "OBJECT_KIND_HOST",
 		20: "OBJECT_KIND_PBSHOOK",
 		21: "OBJECT_KIND_SHARE",
+		22: "OBJECT_KIND_RESERVATION",
 	}
 	ObjectKind_value = map[string]int32{
 		"OBJECT_KIND_UNSPECIFIED": 0,
@@ -116,6 +118,7 @@ var (
 		"OBJECT_KIND_HOST":        8,
 		"OBJECT_KIND_PBSHOOK":     20,
 		"OBJECT_KIND_SHARE":       21,
+		"OBJECT_KIND_RESERVATION": 22,
 	}
 )
 
@@ -472,7 +475,7 @@ const file_common_proto_rawDesc = "" +
 	"\x06OP_SET\x10\x00\x12\f\n" +
 	"\bOP_UNSET\x10\x01\x12\x0f\n" +
 	"\vOP_INCREASE\x10\x02\x12\x0f\n" +
-	"\vOP_DECREASE\x10\x03*\x91\x02\n" +
+	"\vOP_DECREASE\x10\x03*\xae\x02\n" +
 	"\n" +
 	"ObjectKind\x12\x1b\n" +
 	"\x17OBJECT_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -485,7 +488,8 @@ const file_common_proto_rawDesc = "" +
 	"\x10OBJECT_KIND_HOOK\x10\a\x12\x14\n" +
 	"\x10OBJECT_KIND_HOST\x10\b\x12\x17\n" +
 	"\x13OBJECT_KIND_PBSHOOK\x10\x14\x12\x15\n" +
-	"\x11OBJECT_KIND_SHARE\x10\x15B\x1bZ\x19rampart/transport/api;apib\x06proto3"
+	"\x11OBJECT_KIND_SHARE\x10\x15\x12\x1b\n" +
+	"\x17OBJECT_KIND_RESERVATION\x10\x16B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
 var (
 	file_common_proto_rawDescOnce sync.Once

@@ -77,9 +77,15 @@ func (h *hooks) tasks(ctx context.Context, v *state.View, proposer dispatch.Prop
 			o := service.HookObject(name, list)
 			return &o
 		}
-		if t.Vnode != "" {
+		switch {
+		case t.Vnode != "":
 			e.Vnode, e.VnodeOld = object(string(t.Vnode), t.Attrs), object(string(t.Vnode), t.Old)
-		} else {
+		case t.Reservation != "":
+			e.Resv = object(string(t.Reservation), t.Attrs)
+			if e.Requestor == "" { // the time has come: nobody asked for it
+				e.Requestor, e.RequestorHost = "root", v.Cluster().Name
+			}
+		default:
 			e.Job = object(string(t.Job), t.Attrs)
 		}
 		if _, ok := runs[t.Event]; !ok {

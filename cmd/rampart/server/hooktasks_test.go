@@ -14,6 +14,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 	"rampart/mom/hook"
 	"rampart/transport/daylog"
@@ -222,4 +223,43 @@ while pbs.event().job.id.startswith("1.") and not os.path.exists(%q):
 		t.Fatal(err)
 	}
 	within(t, "the hooks have seen the second job", func() bool { return !a.View().IsNewToHooks("1.srv") })
+}
+
+// RV-72: hooks of reservations see what was committed; a rejection changes nothing.
+func TestHooks_OfReservations(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "seen")
+	script := fmt.Sprintf(`import pbs
+e = pbs.event()
+open(%q, "a").write("%%s %%s %%s %%s %%s\n" %% (e.type, e.requestor, e.resv, e.resv.reserve_state, e.resv.schedselect))
+e.reject("no")
+`, file)
+	a, logs := serving(t, func(a *alone) {
+		a.do(&command.HostUp{Host: "a", Address: "a:1", SpoolID: "s", Vnodes: []command.ReportedVnode{{Name: "a", Available: resource.List{}.Set("ncpus", "4")}}})
+		a.hook("h1", "resv_confirm,resv_begin,resv_end", script)
+	})
+	a.do(&command.Reserve{Owner: pbs.User{Name: "ann", Host: "s1"}, Starts: []pbs.Time{1}, Length: pbs.Time(time.Minute)})
+	a.do(&command.DecideReservation{Reservation: "R0.srv", Asked: 1, Nodes: []string{"(a:ncpus=1)"}})
+	want := "33554432 Scheduler R0.srv 2 1:ncpus=1\n16777216 root R0.srv 5 1:ncpus=1\n"
+	saw := func() string {
+		text, err := os.ReadFile(file)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	within(t, "it begins", func() bool { return len(saw()) >= len(want) })
+	a.do(&command.DeleteReservation{Reservation: "R0.srv"})
+	want += "65536 root R0.srv 5 1:ncpus=1\n"
+	within(t, "it ends", func() bool { return len(saw()) >= len(want) })
+	if got := saw(); got != want {
+		t.Errorf("the hooks saw\n%swant\n%s", got, want)
+	}
+	files, err := filepath.Glob(filepath.Join(logs, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	within(t, "the log", func() bool {
+		text, err := os.ReadFile(files[0])
+		return err == nil && strings.Contains(string(text), "0100;Server;Hook;h1;resv_end request rejected by 'h1'")
+	})
 }

@@ -57,6 +57,12 @@ const (
 	BatchRunProcedure = "/rampart.v1.Batch/Run"
 	// BatchMessageProcedure is the fully-qualified name of the Batch's Message RPC.
 	BatchMessageProcedure = "/rampart.v1.Batch/Message"
+	// BatchReserveProcedure is the fully-qualified name of the Batch's Reserve RPC.
+	BatchReserveProcedure = "/rampart.v1.Batch/Reserve"
+	// BatchAlterReservationProcedure is the fully-qualified name of the Batch's AlterReservation RPC.
+	BatchAlterReservationProcedure = "/rampart.v1.Batch/AlterReservation"
+	// BatchDeleteReservationProcedure is the fully-qualified name of the Batch's DeleteReservation RPC.
+	BatchDeleteReservationProcedure = "/rampart.v1.Batch/DeleteReservation"
 	// BatchManageProcedure is the fully-qualified name of the Batch's Manage RPC.
 	BatchManageProcedure = "/rampart.v1.Batch/Manage"
 	// BatchImportHookProcedure is the fully-qualified name of the Batch's ImportHook RPC.
@@ -90,6 +96,12 @@ type BatchClient interface {
 	Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error)
 	// Message writes a line into the output of a running job: qmsg.
 	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
+	// Reserve asks for a reservation, and waits for the decision if its attribute interactive says so: pbs_rsub.
+	Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error)
+	// AlterReservation changes one, and waits likewise: pbs_ralter.
+	AlterReservation(context.Context, *connect.Request[api.AlterReservationRequest]) (*connect.Response[api.AlterReservationReply], error)
+	// DeleteReservation removes one with its jobs and its queue: pbs_rdel.
+	DeleteReservation(context.Context, *connect.Request[api.DeleteReservationRequest]) (*connect.Response[api.DeleteReservationReply], error)
 	// Manage is one directive of qmgr on one object.
 	Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error)
 	// ImportHook stores a hook's script or configuration file: qmgr import.
@@ -189,6 +201,24 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("Message")),
 			connect.WithClientOptions(opts...),
 		),
+		reserve: connect.NewClient[api.ReserveRequest, api.ReserveReply](
+			httpClient,
+			baseURL+BatchReserveProcedure,
+			connect.WithSchema(batchMethods.ByName("Reserve")),
+			connect.WithClientOptions(opts...),
+		),
+		alterReservation: connect.NewClient[api.AlterReservationRequest, api.AlterReservationReply](
+			httpClient,
+			baseURL+BatchAlterReservationProcedure,
+			connect.WithSchema(batchMethods.ByName("AlterReservation")),
+			connect.WithClientOptions(opts...),
+		),
+		deleteReservation: connect.NewClient[api.DeleteReservationRequest, api.DeleteReservationReply](
+			httpClient,
+			baseURL+BatchDeleteReservationProcedure,
+			connect.WithSchema(batchMethods.ByName("DeleteReservation")),
+			connect.WithClientOptions(opts...),
+		),
 		manage: connect.NewClient[api.ManageRequest, api.ManageReply](
 			httpClient,
 			baseURL+BatchManageProcedure,
@@ -230,24 +260,27 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 
 // batchClient implements BatchClient.
 type batchClient struct {
-	submit       *connect.Client[api.SubmitRequest, api.SubmitReply]
-	alter        *connect.Client[api.AlterRequest, api.AlterReply]
-	hold         *connect.Client[api.HoldRequest, api.HoldReply]
-	release      *connect.Client[api.ReleaseRequest, api.ReleaseReply]
-	signal       *connect.Client[api.SignalRequest, api.SignalReply]
-	releaseNodes *connect.Client[api.ReleaseNodesRequest, api.ReleaseNodesReply]
-	delete       *connect.Client[api.DeleteRequest, api.DeleteReply]
-	rerun        *connect.Client[api.RerunRequest, api.RerunReply]
-	move         *connect.Client[api.MoveRequest, api.MoveReply]
-	swap         *connect.Client[api.SwapRequest, api.SwapReply]
-	run          *connect.Client[api.RunRequest, api.RunReply]
-	message      *connect.Client[api.MessageRequest, api.MessageReply]
-	manage       *connect.Client[api.ManageRequest, api.ManageReply]
-	importHook   *connect.Client[api.ImportHookRequest, api.ImportHookReply]
-	exportHook   *connect.Client[api.ExportHookRequest, api.ExportHookReply]
-	list         *connect.Client[api.ListRequest, api.ListReply]
-	watch        *connect.Client[api.WatchRequest, api.WatchReply]
-	attach       *connect.Client[api.TerminalUp, api.TerminalDown]
+	submit            *connect.Client[api.SubmitRequest, api.SubmitReply]
+	alter             *connect.Client[api.AlterRequest, api.AlterReply]
+	hold              *connect.Client[api.HoldRequest, api.HoldReply]
+	release           *connect.Client[api.ReleaseRequest, api.ReleaseReply]
+	signal            *connect.Client[api.SignalRequest, api.SignalReply]
+	releaseNodes      *connect.Client[api.ReleaseNodesRequest, api.ReleaseNodesReply]
+	delete            *connect.Client[api.DeleteRequest, api.DeleteReply]
+	rerun             *connect.Client[api.RerunRequest, api.RerunReply]
+	move              *connect.Client[api.MoveRequest, api.MoveReply]
+	swap              *connect.Client[api.SwapRequest, api.SwapReply]
+	run               *connect.Client[api.RunRequest, api.RunReply]
+	message           *connect.Client[api.MessageRequest, api.MessageReply]
+	reserve           *connect.Client[api.ReserveRequest, api.ReserveReply]
+	alterReservation  *connect.Client[api.AlterReservationRequest, api.AlterReservationReply]
+	deleteReservation *connect.Client[api.DeleteReservationRequest, api.DeleteReservationReply]
+	manage            *connect.Client[api.ManageRequest, api.ManageReply]
+	importHook        *connect.Client[api.ImportHookRequest, api.ImportHookReply]
+	exportHook        *connect.Client[api.ExportHookRequest, api.ExportHookReply]
+	list              *connect.Client[api.ListRequest, api.ListReply]
+	watch             *connect.Client[api.WatchRequest, api.WatchReply]
+	attach            *connect.Client[api.TerminalUp, api.TerminalDown]
 }
 
 // Submit calls rampart.v1.Batch.Submit.
@@ -310,6 +343,21 @@ func (c *batchClient) Message(ctx context.Context, req *connect.Request[api.Mess
 	return c.message.CallUnary(ctx, req)
 }
 
+// Reserve calls rampart.v1.Batch.Reserve.
+func (c *batchClient) Reserve(ctx context.Context, req *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {
+	return c.reserve.CallUnary(ctx, req)
+}
+
+// AlterReservation calls rampart.v1.Batch.AlterReservation.
+func (c *batchClient) AlterReservation(ctx context.Context, req *connect.Request[api.AlterReservationRequest]) (*connect.Response[api.AlterReservationReply], error) {
+	return c.alterReservation.CallUnary(ctx, req)
+}
+
+// DeleteReservation calls rampart.v1.Batch.DeleteReservation.
+func (c *batchClient) DeleteReservation(ctx context.Context, req *connect.Request[api.DeleteReservationRequest]) (*connect.Response[api.DeleteReservationReply], error) {
+	return c.deleteReservation.CallUnary(ctx, req)
+}
+
 // Manage calls rampart.v1.Batch.Manage.
 func (c *batchClient) Manage(ctx context.Context, req *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
 	return c.manage.CallUnary(ctx, req)
@@ -359,6 +407,12 @@ type BatchHandler interface {
 	Run(context.Context, *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error)
 	// Message writes a line into the output of a running job: qmsg.
 	Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error)
+	// Reserve asks for a reservation, and waits for the decision if its attribute interactive says so: pbs_rsub.
+	Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error)
+	// AlterReservation changes one, and waits likewise: pbs_ralter.
+	AlterReservation(context.Context, *connect.Request[api.AlterReservationRequest]) (*connect.Response[api.AlterReservationReply], error)
+	// DeleteReservation removes one with its jobs and its queue: pbs_rdel.
+	DeleteReservation(context.Context, *connect.Request[api.DeleteReservationRequest]) (*connect.Response[api.DeleteReservationReply], error)
 	// Manage is one directive of qmgr on one object.
 	Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error)
 	// ImportHook stores a hook's script or configuration file: qmgr import.
@@ -454,6 +508,24 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("Message")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchReserveHandler := connect.NewUnaryHandler(
+		BatchReserveProcedure,
+		svc.Reserve,
+		connect.WithSchema(batchMethods.ByName("Reserve")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchAlterReservationHandler := connect.NewUnaryHandler(
+		BatchAlterReservationProcedure,
+		svc.AlterReservation,
+		connect.WithSchema(batchMethods.ByName("AlterReservation")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchDeleteReservationHandler := connect.NewUnaryHandler(
+		BatchDeleteReservationProcedure,
+		svc.DeleteReservation,
+		connect.WithSchema(batchMethods.ByName("DeleteReservation")),
+		connect.WithHandlerOptions(opts...),
+	)
 	batchManageHandler := connect.NewUnaryHandler(
 		BatchManageProcedure,
 		svc.Manage,
@@ -516,6 +588,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchRunHandler.ServeHTTP(w, r)
 		case BatchMessageProcedure:
 			batchMessageHandler.ServeHTTP(w, r)
+		case BatchReserveProcedure:
+			batchReserveHandler.ServeHTTP(w, r)
+		case BatchAlterReservationProcedure:
+			batchAlterReservationHandler.ServeHTTP(w, r)
+		case BatchDeleteReservationProcedure:
+			batchDeleteReservationHandler.ServeHTTP(w, r)
 		case BatchManageProcedure:
 			batchManageHandler.ServeHTTP(w, r)
 		case BatchImportHookProcedure:
@@ -583,6 +661,18 @@ func (UnimplementedBatchHandler) Run(context.Context, *connect.Request[api.RunRe
 
 func (UnimplementedBatchHandler) Message(context.Context, *connect.Request[api.MessageRequest]) (*connect.Response[api.MessageReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Message is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Reserve(context.Context, *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Reserve is not implemented"))
+}
+
+func (UnimplementedBatchHandler) AlterReservation(context.Context, *connect.Request[api.AlterReservationRequest]) (*connect.Response[api.AlterReservationReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.AlterReservation is not implemented"))
+}
+
+func (UnimplementedBatchHandler) DeleteReservation(context.Context, *connect.Request[api.DeleteReservationRequest]) (*connect.Response[api.DeleteReservationReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.DeleteReservation is not implemented"))
 }
 
 func (UnimplementedBatchHandler) Manage(context.Context, *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {

@@ -130,6 +130,8 @@ class _event:
                 return None
             releases = data.get("releases", ()) if member == "job" else ()
             return job(found["name"], found["attrs"], settable if member == "job" else (), data.get("ms", False), releases=releases)
+        if member in ("resv", "resv_o"):
+            return resv(found["name"], found["attrs"], settable if member == "resv" else ()) if found else None
         if member == "src_queue":
             return queue(found) if found else None
         if member in ("vnode", "vnode_o"):
@@ -175,6 +177,8 @@ class _event:
         m = self._members
         if isinstance(m.get("job"), job):
             out["job"] = m["job"]._answer()
+        if isinstance(m.get("resv"), resv):
+            out["resv"] = m["resv"]._answer()
         if "job_list" in m:
             out["jobs"] = {n: j._answer() for n, j in m["job_list"].items() if j._changes or j._wish}
         for member in ("vnode_list", "vnode_list_fail"):

@@ -12,6 +12,11 @@ STATES = {
     "wait-provisioning": 0x10000, "unresolvable": 0x20000, "sleep": 0x40000,
 }
 SHARINGS = ["default_shared", "ignore_excl", "force_excl", "default_excl", "default_exclhost", "force_exclhost"]
+RESV_STATES = {
+    "RESV_NONE": 0, "RESV_UNCONFIRMED": 1, "RESV_CONFIRMED": 2, "RESV_WAIT": 3, "RESV_TIME_TO_RUN": 4, "RESV_RUNNING": 5,
+    "RESV_FINISHED": 6, "RESV_BEING_DELETED": 7, "RESV_DELETED": 8, "RESV_DELETING_JOBS": 9, "RESV_DEGRADED": 10,
+    "RESV_BEING_ALTERED": 11, "RESV_IN_CONFLICT": 12,
+}
 JOB_STATES = {"T": 0, "Q": 1, "H": 2, "W": 3, "R": 4, "E": 5, "X": 6, "B": 7, "M": 8, "F": 9, "S": 400, "U": 410}
 
 
@@ -52,7 +57,11 @@ _SPECIAL = {
         "node_group_key": types.node_group_key, "route_destinations": types.route_destinations, "queue_type": constant,
     },
     "vnode": {"pbs_version": types.version},
-    "resv": {},
+    "resv": {
+        "Reserve_Name": types.name, "Authorized_Users": types.acl, "Authorized_Groups": types.acl, "Authorized_Hosts": types.acl,
+        "User_List": types.user_list, "group_list": types.group_list, "Mail_Points": types.mail_points, "Mail_Users": types.email_list,
+        "Variable_List": types.pbs_env, "reserve_duration": types._seconds, "schedselect": types.select,
+    },
 }
 
 
@@ -228,6 +237,9 @@ class job(_object):
         if name == "queue":
             text = self._values.get(name)
             return queue(text) if text else None
+        if name == "resv":
+            text = self._values.get("reserve_ID")
+            return _server().resv(text) if text else None
         if name == "server":
             return self._values.get(name)
         if name == "executable":
@@ -468,6 +480,29 @@ class resv(_object):
     def resvid(self):
         return self._name
 
+    def __getattr__(self, name):
+        text = self.__dict__.get("_values", {}).get(name)
+        if name == "queue":
+            return queue(text) if text else None
+        if name == "server":
+            return _server() if text else None
+        if name == "reserve_state" and text:
+            return int(text) if text.isdigit() else RESV_STATES.get(text)
+        return super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        if name == "resvid":
+            raise types.BadAttributeValueError("attribute 'resvid' is readonly")
+        super().__setattr__(name, value)
+
+    def _may(self, attribute):
+        if not self._settable:
+            raise types.BadAttributeValueError("attribute '%s' is part of a readonly object" % attribute)
+        super()._may(attribute)
+
+    def __str__(self):
+        return self._name
+
 
 class server(_object):
     """The server as it was when it was first asked for."""
@@ -535,7 +570,7 @@ class server(_object):
 
     def resv(self, name):
         """The reservation with the id, None if there is none."""
-        return None
+        return self._one("resv", resv, name)
 
     def jobs(self):
         """All jobs."""
@@ -550,8 +585,8 @@ class server(_object):
         return self._all("vnode", lambda n, a: vnode(n, a, ()))
 
     def resvs(self):
-        """All reservations."""
-        return iter(())
+        """All reservations in the order of their creation."""
+        return self._all("resv", resv)
 
     def scheduler_restart_cycle(self):
         """Have a scheduling cycle begin when the hook has ended."""

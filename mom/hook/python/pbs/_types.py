@@ -162,6 +162,15 @@ class duration(int):
         return str(self)
 
 
+class _seconds(duration):
+    """A duration that is written in seconds."""
+
+    def __str__(self):
+        return str(int(self))
+
+    __repr__ = __str__
+
+
 def duration_to_secs(value):
     """The seconds of a duration."""
     return int(duration(value))
@@ -188,6 +197,7 @@ job_sort_formula = _plain("job_sort_formula", "How jobs are sorted.")
 join_path = _plain("join_path", "Which streams are joined.")
 keep_files = _plain("keep_files", "Which files are kept.")
 license_count = _plain("license_count", "Licences.")
+name = _plain("name", "A name.")
 mail_points = _plain("mail_points", "When mail is sent.")
 node_group_key = _plain("node_group_key", "A resource that groups vnodes.")
 path_list = _plain("path_list", "Paths with hosts.")
