@@ -99,6 +99,9 @@ func (c *Command) names() []string {
 	for name := range c.Grammar.Long {
 		names = append(names, name)
 	}
+	for name := range c.Grammar.Words {
+		names = append(names, name)
+	}
 	slices.Sort(names)
 	return names
 }

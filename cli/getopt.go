@@ -18,6 +18,7 @@ type Line struct {
 	Dashed   bool     // a "--" ended the options
 	Before   int      // so many of the operands stood before it
 	Faults   []string // "invalid option -- 'Z'", in their order
+	Misused  bool     // a fault that has no words, but for the usage
 }
 
 // A Grammar is what a command accepts: a getopt option string, and Rampart's own
@@ -25,6 +26,9 @@ type Line struct {
 type Grammar struct {
 	Letters string
 	Long    map[string]bool
+	// Words are long options of PBS. Each takes the arguments behind it up to the next option, so many at most; below 0
+	// there is no limit. Without any its value is empty. A command that has words knows no fault of other long options.
+	Words map[string]int
 }
 
 // Parse takes args apart as GNU getopt does: attached values, bundles, options
@@ -60,6 +64,9 @@ func (g Grammar) take(l *Line, arg string, rest []string) int {
 		if wants, ok := g.Long[name]; ok && (wants || !attached) {
 			return takeLong(l, name, value, wants && !attached, rest)
 		}
+		if len(g.Words) > 0 {
+			return g.takeWord(l, arg[2:], rest)
+		}
 	}
 	return g.takeLetters(l, arg[1:], rest)
 }
@@ -75,6 +82,24 @@ func takeLong(l *Line, name, value string, separate bool, rest []string) int {
 	}
 	l.Options = append(l.Options, Option{name, rest[0]})
 	return 1
+}
+
+// takeWord reads a long option of PBS; one that is none leaves the line misused.
+func (g Grammar) takeWord(l *Line, name string, rest []string) int {
+	most, known := g.Words[name]
+	if !known {
+		l.Misused = true
+		return 0
+	}
+	n := 0
+	for n < len(rest) && n != most && !(len(rest[n]) > 1 && rest[n][0] == '-') {
+		l.Options = append(l.Options, Option{name, rest[n]})
+		n++
+	}
+	if n == 0 {
+		l.Options = append(l.Options, Option{Name: name})
+	}
+	return n
 }
 
 func (g Grammar) takeLetters(l *Line, bundle string, rest []string) int {

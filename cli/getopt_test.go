@@ -47,6 +47,35 @@ func TestParse_AsGetopt(t *testing.T) {
 	}
 }
 
+// Long options as pbs_rsub has them.
+func TestParse_Words(t *testing.T) {
+	g := Grammar{Letters: "I:R:", Long: map[string]bool{"server": true}, Words: map[string]int{"hosts": -1, "job": 1}}
+	for _, c := range []struct {
+		args    string
+		want    string
+		misused bool
+	}{
+		{"--hosts|a|b|-R|1|c", "hosts=a hosts=b R=1 ; c", false},
+		{"-R|1|--hosts|a|-I5", "R=1 hosts=a I=5 ;", false},
+		{"--hosts", "hosts= ;", false},
+		{"--hosts|-R|1", "hosts= R=1 ;", false},
+		{"--hosts|a|--hosts|b", "hosts=a hosts=b ;", false},
+		{"--hosts|a|--|b", "hosts=a ; -- b", false},
+		{"--hosts|-|a", "hosts=- hosts=a ;", false},
+		{"--job|5|6", "job=5 ; 6", false},
+		{"--job|-I|-5", "job= I=-5 ;", false},
+		{"--server|s|--job|5", "server=s job=5 ;", false},
+		{"--hosts=a", ";", true},
+		{"--job=5|x", "; x", true},
+		{"--nosuch|x|-Z", "; x ! invalid option -- 'Z'", true},
+	} {
+		l := g.Parse(strings.Split(c.args, "|"))
+		if got := show(l, g); got != c.want || l.Misused != c.misused {
+			t.Errorf("Parse(%q)\n got %s, %v\nwant %s, %v", c.args, got, l.Misused, c.want, c.misused)
+		}
+	}
+}
+
 func TestParse_PlusStopsAtTheFirstOperand(t *testing.T) {
 	g := Grammar{Letters: "+n:v"}
 	if got, want := show(g.Parse([]string{"-v", "ls", "-n", "1"}), g), "v ; ls -n 1"; got != want {
@@ -58,7 +87,8 @@ func show(l Line, g Grammar) string {
 	var words []string
 	for _, o := range l.Options {
 		w := o.Name
-		if wants, long := g.Long[o.Name]; wants {
+		wants, long := g.Long[o.Name]
+		if _, word := g.Words[o.Name]; wants || word {
 			w += "=" + o.Value
 		} else if _, wants := g.letter(o.Name[0]); wants && !long {
 			w += "=" + o.Value

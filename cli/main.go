@@ -69,7 +69,7 @@ func dispatch(ctx context.Context, env *Env, name string, args []string, command
 
 func run(ctx context.Context, env *Env, c *Command, args []string) error {
 	line := c.Grammar.Parse(args)
-	if len(line.Faults) > 0 {
+	if len(line.Faults) > 0 || line.Misused {
 		return c.usageError(line.Faults...)
 	}
 	// Only the command that runs: to describe the others would cost its start time.

@@ -33,21 +33,42 @@ func assemble(digits string, second int, now time.Time) (time.Time, bool) {
 	day, ok3 := part(digits, 6, now.Day(), 1, 31)
 	month, ok4 := part(digits, 8, int(now.Month()), 1, 12)
 	year, ok5 := yearOf(digits, now)
-	at := time.Date(year, time.Month(month), day, hour, minute, second, 0, now.Location())
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || n >= 6 && at.Day() != day {
-		return at, false
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
+		return time.Time{}, false
 	}
-	if at.Before(now) {
-		switch n {
-		case 4:
-			at = at.AddDate(0, 0, 1)
-		case 6:
-			at = at.AddDate(0, 1, 0)
-		case 8:
-			at = at.AddDate(1, 0, 0)
+	on := func(years, months, days int) time.Time {
+		return time.Date(year+years, time.Month(month+months), day+days, hour, minute, second, 0, now.Location())
+	}
+	if n == 4 {
+		at := on(0, 0, 0)
+		if at.Before(now) {
+			at = on(0, 0, 1)
+		}
+		return at, true
+	}
+	for step := range mostSteps(n) {
+		years, months := step, 0
+		if n == 6 {
+			years, months = 0, step
+		}
+		at := on(years, months, 0)
+		if at.Day() == day && (n > 8 || !at.Before(now)) {
+			return at, true
 		}
 	}
-	return at, true
+	return time.Time{}, false
+}
+
+// mostSteps is in how many months, or years, there is a day that is given without: a 31st within two months, and a
+// 29th of February within eight years. A date with its year is one.
+func mostSteps(digits int) int {
+	switch digits {
+	case 6:
+		return 4
+	case 8:
+		return 10
+	}
+	return 1
 }
 
 // part returns the two digits that end n before the end of hhmm, or the present value.

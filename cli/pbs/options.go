@@ -201,26 +201,37 @@ func isTarget(name string) bool {
 	return !dotted && strings.EqualFold(name, "queue") || dotted && strings.EqualFold(list, "Resource_List")
 }
 
-// extended reads -W. An item without "=" goes on with the value before it.
+// extended reads -W.
 func (r *request) extended(v string) bool {
-	var pairs [][2]string
-	for _, item := range splitList(v) {
-		name, value, ok := strings.Cut(item, "=")
-		switch {
-		case ok:
-			pairs = append(pairs, [2]string{strings.TrimSpace(name), value})
-		case len(pairs) == 0:
-			return false
-		default:
-			pairs[len(pairs)-1][1] += "," + item
-		}
-	}
+	pairs, ok := pairsOf(v)
 	for _, p := range pairs {
-		if !r.extendedOne(p[0], unquote(strings.TrimSpace(p[1]))) {
+		if !r.extendedOne(p.name, p.value) {
 			return false
 		}
 	}
-	return len(pairs) > 0
+	return ok
+}
+
+// A pair is one item of -W.
+type pair struct{ name, value string }
+
+// pairsOf splits the value of -W. An item without "=" goes on with the value before it.
+func pairsOf(v string) (pairs []pair, ok bool) {
+	for _, item := range splitList(v) {
+		name, value, given := strings.Cut(item, "=")
+		switch {
+		case given:
+			pairs = append(pairs, pair{strings.TrimSpace(name), value})
+		case len(pairs) == 0:
+			return nil, false
+		default:
+			pairs[len(pairs)-1].value += "," + item
+		}
+	}
+	for i := range pairs {
+		pairs[i].value = unquote(strings.TrimSpace(pairs[i].value))
+	}
+	return pairs, len(pairs) > 0
 }
 
 // extendedOne sets one attribute of -W, or unsets it: qalter -W depend=. What qalter does

@@ -77,6 +77,7 @@ type manager struct {
 	done                    bool          // quit, or aborted
 	in                      *bufio.Reader // standard input; nil: nothing was read from it
 	headed                  bool          // the comment above what is printed is out
+	whole                   bool          // what is printed is all of the server
 }
 
 // converse reads directives from standard input, line by line so that a person can

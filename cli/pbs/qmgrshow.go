@@ -2,9 +2,12 @@ package pbs
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"rampart/cli/render"
 	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
@@ -19,6 +22,8 @@ func (m *manager) read(ctx context.Context, d *directive, n objectName) error {
 		only = append(only, name)
 	}
 	if d.verb == "print" && d.object.word == "server" && len(only) == 0 {
+		m.whole = true
+		defer func() { m.whole = false }()
 		for _, word := range []string{"resource", "queue"} {
 			object, _ := managedBy(word)
 			if err := m.print(ctx, object, "", nil); err != nil {
@@ -50,6 +55,11 @@ func (m *manager) print(ctx context.Context, object *managed, name string, only 
 		render.PrintServer(out, object.render, found[0], only)
 		return nil
 	}
+	if m.whole && object.word == "queue" {
+		if found, err = m.withoutReserved(ctx, found); err != nil || len(found) == 0 {
+			return err
+		}
+	}
 	if !m.headed && (object.word != "resource" || name == "") {
 		render.PrintHead(out, object.render)
 	}
@@ -64,6 +74,24 @@ func (m *manager) print(ctx context.Context, object *managed, name string, only 
 	}
 	render.PrintLate(out, object.render, found, only)
 	return nil
+}
+
+// withoutReserved leaves out the queues of reservations, which come and go with them.
+func (m *manager) withoutReserved(ctx context.Context, queues []*api.Object) ([]*api.Object, error) {
+	named := func(o *api.Object) bool { return pbs.NamesReservation(o.Name) }
+	if !slices.ContainsFunc(queues, named) {
+		return queues, nil
+	}
+	_, all, err := m.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_RESERVATION, Attributes: []string{"queue"}})
+	if err != nil {
+		return nil, err
+	}
+	theirs := map[string]bool{}
+	for _, r := range all {
+		queue, _, _ := strings.Cut(r.Name, ".")
+		theirs[queue] = true
+	}
+	return slices.DeleteFunc(queues, func(o *api.Object) bool { return theirs[o.Name] }), nil
 }
 
 func (m *manager) find(ctx context.Context, object *managed, name string) ([]*api.Object, error) {

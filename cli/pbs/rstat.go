@@ -1,67 +1,134 @@
 package pbs
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 
 	"rampart/cli"
+	"rampart/cli/render"
 	"rampart/fsm/pbs"
+	"rampart/transport/api"
 )
 
-// rstat shows reservations (specification: advance-reservations section 4). There are none
-// yet: what is named is unknown, and of all there are nothing is shown.
+// narrowSequence is the greatest max_job_sequence_id whose identifiers fit into the narrow table of pbs_rstat.
+const narrowSequence = 9999999
+
+// rstat shows reservations (specification: advance-reservations section 4).
 func rstat() *cli.Command {
 	c := &cli.Command{
 		Name: "pbs_rstat", Summary: "show reservations", Grammar: own("BfFS"), UsageStatus: 1,
 		Usage: "Usage:\n\tpbs_rstat [-fFBS] [reservation-id]\n\tpbs_rstat --version\n",
 	}
 	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
+		server := env.Target(opts.Last("server")).Server
 		s, err := open(env, c, opts)
 		if err != nil {
-			return rstatUnreachable(env, opts, err)
+			return unreachable(env, c, server, err)
 		}
-		if err := s.showReservations(ctx, opts.Operands); err != nil {
-			return rstatUnreachable(env, opts, err)
+		shown := &shownReservations{s: s, out: bufio.NewWriter(env.Stdout), long: opts.Has("f") || opts.Has("F"), names: opts.Has("B")}
+		err = shown.all(ctx, opts.Operands)
+		if flushed := shown.out.Flush(); err == nil {
+			err = flushed
+		}
+		if err != nil {
+			return unreachable(env, c, s.meant, err)
 		}
 		return s.end()
 	}
 	return c
 }
 
-// showReservations tells of each operand that it is unknown, which is no failure in PBS.
-func (s *session) showReservations(ctx context.Context, operands []string) error {
+// shownReservations is the output of pbs_rstat in the making.
+type shownReservations struct {
+	s     *session
+	out   *bufio.Writer
+	long  bool
+	names bool
+	table *render.ReservationTable // once its head is written
+}
+
+// all shows all reservations, or those that are named.
+func (v *shownReservations) all(ctx context.Context, operands []string) error {
 	if len(operands) == 0 {
-		return s.reach(ctx)
+		return v.show(ctx)
 	}
-	for _, id := range operands {
-		if _, err := pbs.ParseJobID(id, "server"); err != nil && !pbs.NamesReservation(id) {
-			s.complain("illegally formed reservation identifier: "+id, 1)
+	for _, operand := range operands {
+		id, err := v.s.reservationOf(operand)
+		if errors.Is(err, pbs.Refuse(pbs.BadJobID)) {
+			v.complain(err.Error(), 1)
 			continue
 		}
-		_, server, _ := strings.Cut(id, "@")
-		if err := s.mean(server); err != nil {
+		if err == nil {
+			err = v.show(ctx, id)
+		}
+		if err != nil {
 			return err
 		}
-		if err := s.reach(ctx); err != nil {
-			return err
-		}
-		s.complain(pbs.UnknownReservation.Text(), s.status)
 	}
 	return nil
 }
 
-// rstatUnreachable tells that there is no server in pbs_rstat's own words.
-func rstatUnreachable(env *cli.Env, opts *cli.Options, err error) error {
-	var down *cli.Unreachable
-	if !errors.As(cli.Located(env.Target(opts.Last("server")).Server, err), &down) {
-		return err
+// show shows the reservations of these names, or all. That one is unknown is no failure in PBS.
+func (v *shownReservations) show(ctx context.Context, ids ...string) error {
+	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_RESERVATION, Names: ids}
+	switch {
+	case v.long:
+	case v.names:
+		r.Attributes = []string{"reserve_state"}
+	default:
+		r.Attributes = render.ReservationColumns
 	}
-	cause, code := "Connection refused", pbs.SystemError
-	if errors.Is(down, pbs.Refuse(pbs.NoServer)) {
-		cause, code = "Unknown Host.", pbs.UnknownHost
+	err := v.s.list(ctx, r, nil, func(o *api.Object) error {
+		if o.Refusal != nil {
+			return refusal(o)
+		}
+		return v.one(ctx, o)
+	})
+	if errors.Is(err, pbs.Refuse(pbs.UnknownReservation)) {
+		v.complain(pbs.UnknownReservation.Text(), v.s.status)
+		return nil
 	}
-	fmt.Fprintf(env.Stderr, "%s\npbs_rstat: cannot connect to server (errno=%d)\n", cause, code)
-	return cli.Status(code.ExitStatus())
+	return err
+}
+
+// complain tells of an operand, and keeps output and errors in their order on a terminal.
+func (v *shownReservations) complain(text string, status int) {
+	_ = v.out.Flush()
+	v.s.complain(text, status)
+}
+
+func (v *shownReservations) one(ctx context.Context, o *api.Object) error {
+	switch {
+	case v.long:
+		render.Reservation(v.out, o, v.s.env.Zone)
+		return nil
+	case v.names:
+		fmt.Fprintf(v.out, "Resv ID: %s\n", o.Name)
+		return nil
+	}
+	if v.table == nil {
+		wide, err := v.s.wideSequence(ctx)
+		if err != nil {
+			return err
+		}
+		v.table = &render.ReservationTable{Wide: wide, Now: v.s.env.Now().In(v.s.env.Zone)}
+		v.table.Head(v.out)
+	}
+	v.table.Row(v.out, o)
+	return nil
+}
+
+// wideSequence asks whether the server's identifiers may be longer than usual.
+func (s *session) wideSequence(ctx context.Context) (bool, error) {
+	_, servers, err := s.objects(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"max_job_sequence_id"},
+	})
+	if err != nil || len(servers) == 0 {
+		return false, err
+	}
+	most, err := strconv.ParseInt(value(servers[0], "max_job_sequence_id"), 10, 64)
+	return err == nil && most > narrowSequence, nil
 }

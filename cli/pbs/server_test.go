@@ -11,9 +11,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -35,6 +37,8 @@ type fakeServer struct {
 	aired int // streams of Watch
 
 	drained bool // no job runs any more
+	bare    bool // there are no reservations
+	long    bool // identifiers may have twelve digits
 	ending  []*api.EndingReplica
 }
 
@@ -254,6 +258,72 @@ func (f *fakeServer) Manage(_ context.Context, r *connect.Request[api.ManageRequ
 	return answer(new(api.ManageReply), err)
 }
 
+// Reserve answers by the name that the reservation is to have.
+func (f *fakeServer) Reserve(_ context.Context, r *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {
+	reply := &api.ReserveReply{Reservation: "R12.hosta", Outcome: api.ReservationOutcome_RESERVATION_OUTCOME_UNCONFIRMED}
+	if len(r.Msg.Hosts) > 0 {
+		reply.Reservation, reply.Outcome = "M12.hosta", api.ReservationOutcome_RESERVATION_OUTCOME_CONFIRMED
+	}
+	for _, a := range r.Msg.Attributes {
+		switch {
+		case a.Name == "foo":
+			return nil, pbs.Refuse(pbs.UndefinedAttribute)
+		case a.Name == "reserve_job":
+			reply.Outcome = api.ReservationOutcome_RESERVATION_OUTCOME_CONFIRMED
+			if err := refusalOf(a.Value); err != nil {
+				return nil, err
+			}
+		case a.Resource == "walltime" && a.Value == "xx":
+			return nil, pbs.Attribute(pbs.BadAttributeValue, "Resource_List.walltime")
+		case a.Name != "Reserve_Name":
+		case fates[a.Value] != 0:
+			reply.Outcome = fates[a.Value]
+		default:
+			if code, err := strconv.Atoi(a.Value); err == nil {
+				return nil, pbs.Refuse(pbs.Code(code))
+			}
+		}
+	}
+	return connect.NewResponse(reply), nil
+}
+
+// fates are what becomes of reservations that are called so.
+var fates = map[string]api.ReservationOutcome{
+	"confirmed": api.ReservationOutcome_RESERVATION_OUTCOME_CONFIRMED, "denied": api.ReservationOutcome_RESERVATION_OUTCOME_DENIED,
+	"expired": api.ReservationOutcome_RESERVATION_OUTCOME_WAIT_EXPIRED, "failed": api.ReservationOutcome_RESERVATION_OUTCOME_FAILED,
+	"undecided": api.ReservationOutcome_RESERVATION_OUTCOME_UNCONFIRMED,
+}
+
+func (f *fakeServer) AlterReservation(_ context.Context, r *connect.Request[api.AlterReservationRequest]) (*connect.Response[api.AlterReservationReply], error) {
+	reply, waits := new(api.AlterReservationReply), false
+	for _, a := range r.Msg.Changes {
+		waits = waits || a.Name == "interactive"
+		if a.Name == "Reserve_Name" {
+			reply.Outcome = fates[a.Value]
+		}
+	}
+	if !waits {
+		reply.Outcome = api.ReservationOutcome_RESERVATION_OUTCOME_UNSPECIFIED
+	}
+	return answer(reply, reservationRefusal(r.Msg.Reservation))
+}
+
+func (f *fakeServer) DeleteReservation(_ context.Context, r *connect.Request[api.DeleteReservationRequest]) (*connect.Response[api.DeleteReservationReply], error) {
+	return answer(new(api.DeleteReservationReply), reservationRefusal(r.Msg.Reservation))
+}
+
+// reservationRefusal refuses by the number of the reservation.
+func reservationRefusal(id string) error {
+	number, _, _ := strings.Cut(id[1:], ".")
+	if number == "99999" {
+		return pbs.Refuse(pbs.UnknownReservation)
+	}
+	if n, err := strconv.Atoi(number); err == nil && n > 15000 {
+		return pbs.Refuse(pbs.Code(n))
+	}
+	return refusalOf(number)
+}
+
 // List shows the objects of the recordings.
 func (f *fakeServer) List(_ context.Context, r *connect.Request[api.ListRequest], stream *connect.ServerStream[api.ListReply]) error {
 	m := r.Msg
@@ -305,7 +375,7 @@ func chosen(o *api.Object, where []*api.Criterion) bool {
 }
 
 func pick(kind api.ObjectKind, all []*api.Object, name string) *api.Object {
-	if kind == api.ObjectKind_OBJECT_KIND_JOB && !strings.Contains(name, ".") {
+	if (kind == api.ObjectKind_OBJECT_KIND_JOB || kind == api.ObjectKind_OBJECT_KIND_RESERVATION) && !strings.Contains(name, ".") {
 		name += ".hosta"
 	}
 	if i := slices.IndexFunc(all, func(o *api.Object) bool { return o.Name == name }); i >= 0 {
@@ -315,6 +385,7 @@ func pick(kind api.ObjectKind, all []*api.Object, name string) *api.Object {
 		api.ObjectKind_OBJECT_KIND_JOB: pbs.UnknownJob, api.ObjectKind_OBJECT_KIND_QUEUE: pbs.UnknownQueue,
 		api.ObjectKind_OBJECT_KIND_VNODE: pbs.UnknownNode, api.ObjectKind_OBJECT_KIND_HOST: pbs.UnknownNode,
 		api.ObjectKind_OBJECT_KIND_RESOURCE: pbs.UnknownResource, api.ObjectKind_OBJECT_KIND_SERVER: pbs.InvalidRequest,
+		api.ObjectKind_OBJECT_KIND_RESERVATION: pbs.UnknownReservation,
 	}[kind]
 	text := code.Text()
 	switch {
@@ -333,7 +404,18 @@ func (f *fakeServer) objects(m *api.ListRequest) []*api.Object {
 	case api.ObjectKind_OBJECT_KIND_QUEUE:
 		return block(f.t, "qstat-Qf.txt", "Queue: ")
 	case api.ObjectKind_OBJECT_KIND_SERVER:
-		return block(f.t, "qstat-Bf.txt", "Server: ")
+		servers := block(f.t, "qstat-Bf.txt", "Server: ")
+		for _, a := range servers[0].Attributes {
+			if a.Name == "max_job_sequence_id" && f.long {
+				a.Value = "999999999999"
+			}
+		}
+		return servers
+	case api.ObjectKind_OBJECT_KIND_RESERVATION:
+		if f.bare {
+			return nil
+		}
+		return fakeReservations(f.t)
 	case api.ObjectKind_OBJECT_KIND_SCHED:
 		return block(f.t, "qmgr-list-sched.txt", "Sched ")
 	case api.ObjectKind_OBJECT_KIND_RESOURCE:
@@ -348,6 +430,11 @@ func (f *fakeServer) objects(m *api.ListRequest) []*api.Object {
 		if a.Name == "state" {
 			a.Value = "offline"
 		}
+	}
+	if slices.Contains(m.Attributes, "resources_available.ncpus") { // pbs_rsub asks
+		vnodes = append(vnodes, &api.Object{Name: "store", Attributes: []*api.Attribute{
+			{Name: "resources_available", Resource: "host", Value: "store"}, {Name: "resources_available", Resource: "ncpus", Value: "0"},
+		}})
 	}
 	return vnodes
 }
@@ -365,6 +452,41 @@ func fakeJobs(t *testing.T, history bool) []*api.Object {
 		all = append(all, block(t, "qstat-f-finished.txt", "Job Id: ")...)
 	}
 	return all
+}
+
+// fakeReservations are those of the recording, and one that has begun on the day of the transcripts.
+func fakeReservations(t *testing.T) []*api.Object {
+	t.Helper()
+	text, err := os.ReadFile("../render/testdata/pbs_rstat-F.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*api.Object
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if id, ok := strings.CutPrefix(line, "Resv ID: "); ok {
+			all = append(all, &api.Object{Name: id})
+			continue
+		}
+		name, value, ok := strings.Cut(line, " = ")
+		if !ok {
+			continue
+		}
+		if at, err := time.Parse(time.ANSIC, value); err == nil {
+			value = strconv.FormatInt(at.Unix(), 10)
+		}
+		name, resource, _ := strings.Cut(name, ".")
+		o := all[len(all)-1]
+		o.Attributes = append(o.Attributes, &api.Attribute{Name: name, Resource: resource, Value: value})
+	}
+	return append(all, &api.Object{Name: "S5.hosta", Attributes: []*api.Attribute{
+		{Name: "reserve_state", Value: "RESV_RUNNING"},
+		{Name: "reserve_start", Value: "1795242300"},
+		{Name: "reserve_end", Value: "1795328700"},
+		{Name: "reserve_duration", Value: "86400"},
+		{Name: "queue", Value: "S5"},
+		{Name: "Authorized_Users", Value: "ann@login1,bob@*"},
+	}})
 }
 
 // block reads objects from a recording of cli/render.

@@ -32,7 +32,8 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 //
 //	$ [NAME=VALUE...] command [argument...] [< file]
 //
-// The moms of the host have their sockets in home/run: that of job 6 is b. TERMINAL=1 makes the file one that a person types at a terminal.
+// The moms of the host have their sockets in home/run: that of job 6 is b. TERMINAL=1 makes the file one that a person types at a terminal,
+// RESERVATIONS=none takes away what reservations there are, SEQUENCE=long raises max_job_sequence_id.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -114,6 +115,7 @@ func play(t *testing.T, line string) string {
 		stdin, words = bytes.NewReader(text), words[:n-2]
 	}
 	server := newServer(t)
+	server.bare, server.long = env["RESERVATIONS"] == "none", env["SEQUENCE"] == "long"
 	stdout, stderr := new(bytes.Buffer), new(bytes.Buffer)
 	status := cli.Main(t.Context(), world(server, env, stdin, stdout, stderr), words, Commands())
 	return told(server, stdout, stderr) + fmt.Sprintf("[exit status %d]\n", status)

@@ -20,7 +20,7 @@ func isMoment(name string) bool { return moments()[name] }
 // moments is a table of few names: a listing asks for each of millions of attributes.
 var moments = sync.OnceValue(func() map[string]bool {
 	names := make(map[string]bool)
-	for _, o := range []attr.Object{attr.Job, attr.Vnode} {
+	for _, o := range []attr.Object{attr.Job, attr.Vnode, attr.Reservation} {
 		for _, def := range attr.All(o) {
 			if def.Type == attr.Epoch {
 				names[def.Name] = true

@@ -25,6 +25,7 @@ var Rules = []Rule{
 	{"fsm/snapshot/attached", "fsm/pbs", "a file format that knows no tables"},
 	{"fsm/snapshot", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/alloc fsm/state fsm/command fsm/planted", "a file form of the state, nothing else"},
 	{"fsm/acct", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/alloc fsm/state fsm/command", "which event writes which record is decided without I/O"},
+	{"fsm/recur", "fsm/pbs fsm/acct", "rules of recurrence are arithmetic on times, with the zones that records are dated in"},
 	{"fsm", "fsm/*", "a thin adapter to raft.FSM"},
 
 	{"cluster", "fsm/* transport/* cluster/gossip cluster/identity cluster/member cluster/patience cluster/raftlog cluster/recovery cluster/store cluster/term", "a replica does not know the duties that it runs"},
@@ -37,7 +38,8 @@ var Rules = []Rule{
 	{"cluster/gossip", "", "gossip is a hint (L13): it knows names, not the domain"},
 	{"cluster/patience", "", "a deadline is the same for disks and for moms"},
 	{"cluster/term", "", "one context for each term, whatever the work"},
-	{"cluster/sched", "fsm/*", "Plan is pure; its loop proposes through an interface"},
+	{"cluster/sched", "fsm/* cluster/sched/calendar", "Plan is pure; its loop proposes through an interface"},
+	{"cluster/sched/calendar", "fsm/pbs", "what is held when is arithmetic on times, whoever plans"},
 	{"cluster/dispatch", "fsm/* transport/* cluster/patience", "orders come from the state and go to moms"},
 	{"cluster/mail", "fsm/*", "mails are in the state; how one is handed on is a function"},
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
