@@ -119,11 +119,21 @@ func (r hookRunner) Ending(ctx context.Context, t task.Task) []spool.Used {
 		if !r.any(event) {
 			continue
 		}
+		if event == "execjob_end" && !t.Sister() && !t.Result.NeverStarted {
+			r.exiting(t.Key)
+		}
 		out := r.run(ctx, r.jobEvent(t, event), &t, true)
 		used = append(used, r.usedOf(out.Job)...)
 		r.send(&t, out)
 	}
 	return used
+}
+
+// exiting lets users see that the job is over but for its last hooks, which may take long.
+func (r hookRunner) exiting(k spool.TaskKey) {
+	if err := r.life.spool.Append(spool.Fact{Task: k, Exiting: &spool.Exiting{Hooks: true}}); err != nil {
+		r.mom.config.Logger.Warn("end not reported before its hooks", "job", k.Job, "err", err)
+	}
 }
 
 // Resizing implements task.Hooks.

@@ -222,7 +222,7 @@ func fact(f spool.Fact) *api.Fact {
 	case f.CheckpointMade != nil:
 		out.What = &api.Fact_CheckpointMade{CheckpointMade: &api.CheckpointMade{}}
 	case f.Exiting != nil:
-		out.What = &api.Fact_Exiting{Exiting: &api.Exiting{}}
+		out.What = &api.Fact_Exiting{Exiting: &api.Exiting{Hooks: f.Exiting.Hooks}}
 	case f.Ended != nil:
 		e := f.Ended
 		out.What = &api.Fact_Ended{Ended: &api.Ended{

@@ -199,7 +199,7 @@ func fact(host pbs.HostName, spool string, f *api.Fact) (command.Command, error)
 		w.Run = &command.ReportedTask{Job: job, RunCount: run}
 		return w, nil
 	case *api.Fact_Exiting:
-		return &command.JobExiting{Source: source, Job: job, RunCount: run}, nil
+		return &command.JobExiting{Source: source, Job: job, RunCount: run, Hooks: what.Exiting.GetHooks()}, nil
 	case *api.Fact_NotCheckpointed:
 		return &command.CheckpointFailed{Source: source, Job: job, RunCount: run, Reason: what.NotCheckpointed.GetReason()}, nil
 	case *api.Fact_CheckpointMade:

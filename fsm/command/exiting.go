@@ -11,14 +11,15 @@ import (
 const stageInPause = pbs.Time(30 * time.Minute)
 
 // JobExiting is the report that the program of a run has ended and that its files are on
-// their way to other places, which may take long.
+// their way to other places, or that hooks see to its end: both may take long.
 type JobExiting struct {
 	Source   Source       `cbor:"1,keyasint"`
 	Job      pbs.JobID    `cbor:"2,keyasint"`
 	RunCount pbs.RunCount `cbor:"3,keyasint"`
+	Hooks    bool         `cbor:"4,keyasint,omitempty"` // of execjob_end
 }
 
-// Apply lets the job be seen in stage-out; its vnodes stay its own until JobEnded. A report
+// Apply lets the job be seen in stage-out, or exiting; its vnodes stay its own until JobEnded. A report
 // of another run changes nothing (L2).
 func (c *JobExiting) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	j, err := c.Source.takeOf(tx, c.Job, c.RunCount, res)
@@ -28,6 +29,13 @@ func (c *JobExiting) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	next := *j
 	if err := move(&next, pbs.EventExiting); err != nil {
 		return err
+	}
+	if c.Hooks {
+		if j.State != pbs.Exiting {
+			next.Substate = pbs.SubExiting
+			tx.PutJob(&next)
+		}
+		return nil
 	}
 	next.Substate = pbs.SubStageOut
 	tx.PutJob(&next)
@@ -43,7 +51,7 @@ func substateAtStart(j *state.Job) pbs.Substate {
 }
 
 // stagingOut tells whether the job's program has ended by itself and its files are on their
-// way: as in PBS it can be deleted by force only.
+// way, or its last hooks run: as in PBS it can be deleted by force only.
 func stagingOut(j *state.Job) bool { return j.State == pbs.Exiting && j.Run.Ending == 0 }
 
 // awaitFiles puts a job back whose files did not come: it waits in substate 37 until its

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,4 +48,51 @@ func TestFiles_Mail(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.end, text, c.want)
 		}
 	}
+}
+
+// A job whose last hooks run is exiting, keeps its vnodes, and can be deleted by force only, as in PBS; that it was
+// deleted before stays as it is.
+func TestJobExiting_Hooks(t *testing.T) {
+	s := newSet(t)
+	at := func(what, want string) {
+		t.Helper()
+		j, _ := s.View().Job("0.srv")
+		vn, _ := s.View().Vnode("a")
+		n, _ := vn.Assigned.Get("ncpus")
+		if got := fmt.Sprintf("%s%d %s", j.Letter(), j.Substate, n); got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+		if err := s.View().Check(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	s.ok(s.submit(""))
+	s.ok(s.start("0"))
+	s.begins("0")
+	hooks := func() { s.must(&JobExiting{Source: s.source(), Job: "0.srv", RunCount: 1, Hooks: true}) }
+	hooks()
+	at("the hooks run", "E53 1")
+	if err := s.run(&DeleteJob{Job: "0.srv"}); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("deleted meanwhile: %v", err)
+	}
+	s.must(&JobExiting{Source: s.source(), Job: "0.srv", RunCount: 1})
+	at("files go", "E51 1")
+	hooks() // the mom has died meanwhile
+	at("the hooks run again", "E51 1")
+	s.must(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "job_history_enable", Value: "True"}}}})
+	s.ends("0", JobEnded{})
+	at("it is over", "F92 0")
+
+	s = newSet(t)
+	s.ok(s.submit(""))
+	s.ok(s.start("0"))
+	s.begins("0")
+	s.must(&RerunJob{Job: "0.srv"})
+	before, _ := s.View().Job("0.srv")
+	hooks()
+	if j, _ := s.View().Job("0.srv"); j.State != before.State || j.Substate != before.Substate || j.Run.Ending != state.EndingRerun {
+		t.Errorf("requeued meanwhile: %s%d", j.State, j.Substate)
+	}
+	s.ends("0", JobEnded{ExitStatus: 271})
+	at("it is queued again", "Q10 0")
 }

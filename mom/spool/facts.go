@@ -25,8 +25,11 @@ type Fact struct {
 	Hook *Hook `json:"hook,omitempty"`
 }
 
-// Exiting says that the program has ended and that its files are on their way.
-type Exiting struct{}
+// Exiting says that the program has ended and that its files are on their way, or that hooks of
+// execjob_end run.
+type Exiting struct {
+	Hooks bool `json:"hooks,omitempty"`
+}
 
 // Started says that a job's first process runs.
 type Started struct {
@@ -100,7 +103,7 @@ func (s *Spool) knownLocked(f Fact) bool {
 	}
 	return slices.ContainsFunc(s.facts, func(old Fact) bool {
 		return !old.repeats() && old.Task == f.Task && (old.Started != nil) == (f.Started != nil) && (old.Ended != nil) == (f.Ended != nil) &&
-			(old.Exiting != nil) == (f.Exiting != nil)
+			(old.Exiting != nil) == (f.Exiting != nil) && (f.Exiting == nil || *old.Exiting == *f.Exiting)
 	})
 }
 

@@ -241,6 +241,19 @@ func TestPending_StaysUntilAcknowledged(t *testing.T) {
 	}
 }
 
+// A fact that is repeated is one; that files go is another one than that the last hooks run.
+func TestFacts_Repeated(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir()})
+	for _, hooks := range []bool{true, false, true, false} {
+		if err := s.Append(Fact{Task: key("1.srv", 1), Exiting: &Exiting{Hooks: hooks}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if facts, _ := s.Pending(9); len(facts) != 2 || !facts[0].Exiting.Hooks || facts[1].Exiting.Hooks {
+		t.Errorf("pending %+v", facts)
+	}
+}
+
 func TestPending_WakesAtTheNextFact(t *testing.T) {
 	s := open(t, Options{Home: t.TempDir()})
 	_, more := s.Pending(1)

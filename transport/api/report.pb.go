@@ -656,9 +656,11 @@ func (x *Started) GetUnixNano() int64 {
 	return 0
 }
 
-// Exiting says that the program has ended, and that its files are on their way.
+// Exiting says that the program has ended, and that its files are on their way, or hooks of
+// execjob_end run.
 type Exiting struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hooks         bool                   `protobuf:"varint,1,opt,name=hooks,proto3" json:"hooks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -691,6 +693,13 @@ func (x *Exiting) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Exiting.ProtoReflect.Descriptor instead.
 func (*Exiting) Descriptor() ([]byte, []int) {
 	return file_report_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Exiting) GetHooks() bool {
+	if x != nil {
+		return x.Hooks
+	}
+	return false
 }
 
 // NotCheckpointed says that a checkpoint failed, and that the job runs on.
@@ -2076,8 +2085,9 @@ const file_report_proto_rawDesc = "" +
 	"\aStarted\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x03R\asession\x12\x16\n" +
 	"\x06jobdir\x18\x02 \x01(\tR\x06jobdir\x12\x1b\n" +
-	"\tunix_nano\x18\x03 \x01(\x03R\bunixNano\"\t\n" +
-	"\aExiting\")\n" +
+	"\tunix_nano\x18\x03 \x01(\x03R\bunixNano\"\x1f\n" +
+	"\aExiting\x12\x14\n" +
+	"\x05hooks\x18\x01 \x01(\bR\x05hooks\")\n" +
 	"\x0fNotCheckpointed\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x10\n" +
 	"\x0eCheckpointMade\"\xfb\x02\n" +
