@@ -24,6 +24,9 @@ const (
 	attachAgainMost = time.Second
 	// lastLook is how long a terminal that was told to end waits for the session's word.
 	lastLook = 2 * time.Second
+	// sessionGone is when a session that could not be reached has surely ended: it waits for a terminal for
+	// five minutes, though its mom is gone.
+	sessionGone = 6 * time.Minute
 )
 
 // An interaction is somebody at a terminal, and the interactive job that he waits for and
@@ -53,8 +56,8 @@ func (s *session) interact(ctx context.Context, console cli.Console, job string)
 			fmt.Fprintf(s.env.Stdout, "qsub: job %s apparently deleted\n", job)
 			return cli.Status(1)
 		}
-		err = i.work(ctx)
-		if err == nil {
+		err = i.work(ctx, i.connect)
+		if err == nil || errors.Is(err, errDeleted) {
 			return nil
 		}
 		if !errors.Is(err, pbs.Refuse(pbs.BadState)) { // else that run came to nothing
@@ -142,8 +145,9 @@ func (i *interaction) remove(ctx context.Context) error {
 }
 
 // work connects the terminal to the session until that is over. BadState is the error of a
-// job that was never connected to.
-func (i *interaction) work(ctx context.Context) error {
+// job that was never connected to. When nobody has answered for so long that there is no session any more,
+// its error is the last that was heard.
+func (i *interaction) work(ctx context.Context, connect func(ctx context.Context, r *remote, ready func()) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := newRemote(i.job, i.env.Stdout, i.console.Size)
@@ -162,10 +166,10 @@ func (i *interaction) work(ctx context.Context) error {
 		go i.read(ctx, r, cancel)
 		go i.heed(ctx, r, cancel)
 	}
-	pause := attachAgain
+	pause, seen := attachAgain, time.Now()
 	for !r.isOver() && ctx.Err() == nil {
 		came := false
-		err := i.connect(ctx, r, func() { came = true; ready() })
+		err := connect(ctx, r, func() { came = true; ready() })
 		if final(err) && !begun {
 			return err
 		}
@@ -173,10 +177,23 @@ func (i *interaction) work(ctx context.Context) error {
 			break
 		}
 		if came {
-			pause = attachAgain
+			pause, seen = attachAgain, time.Now()
+		}
+		if begun && time.Since(seen) >= sessionGone {
+			i.cooked()
+			io.WriteString(i.env.Stdout, "\n")
+			return err
+		}
+		signals := i.signals
+		if begun {
+			signals = nil // heed has them
 		}
 		select {
 		case <-ctx.Done():
+		case sig := <-signals:
+			if sig != os.Interrupt || i.wishesToEnd() {
+				return i.remove(ctx)
+			}
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, attachAgainMost)
