@@ -1,0 +1,283 @@
+package sched
+
+import (
+	"slices"
+
+	"rampart/cluster/sched/calendar"
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// A window is a time for the whole of which vnodes are wanted. While a world has one, each of its hosts has no more
+// than what is free at every instant of it, from when it is first looked at.
+type window struct {
+	future      *future
+	from, until pbs.Time
+	// whole says that nothing is taken of the world; else it is as it will be at from, and only what is held later is missing.
+	whole   bool
+	reserve bool // for a new reservation: not on vnodes that are not for that
+	anyway  bool // whatever state the vnodes are in
+
+	lowered []lowered
+	held    []int // nodes that have somebody more
+	barred  []int // nodes that were usable but for who has them for himself
+	shut    []int // hosts that were open but for that
+	dirty   []int // hosts that have changed
+}
+
+// lowered is an amount that a node does not have for the whole time.
+type lowered struct {
+	column *column
+	at     int
+	by     int64
+}
+
+// within does something in a world that is as it is in a window; nil: as it is.
+func (w *world) within(win *window, do func()) {
+	if win == nil {
+		do()
+		return
+	}
+	if len(w.looked) < len(w.hosts) {
+		w.looked = make([]int32, len(w.hosts))
+	}
+	w.looks++
+	w.win = win
+	do()
+	w.win = nil
+	for _, l := range win.lowered {
+		l.column.free[l.at] += l.by
+		l.column.moved = l.column.moved || l.column.pools != nil && l.column.pools.shared[l.at]
+	}
+	for _, i := range win.held {
+		w.nodes[i].held--
+		w.hosts[w.nodes[i].host].held--
+	}
+	for _, i := range win.barred {
+		w.nodes[i].usable = true
+	}
+	for _, h := range win.shut {
+		w.hosts[h].shut = false
+	}
+	for _, h := range win.dirty {
+		w.reset(h)
+	}
+}
+
+// look brings a host to what it is in the window; false: that has changed something.
+func (w *world) look(h int) bool {
+	if w.win == nil || w.looked[h] == w.looks {
+		return true
+	}
+	w.looked[h] = w.looks
+	win, changed := w.win, false
+	for _, i := range w.hosts[h].nodes {
+		changed = w.lookAt(win, i) || changed
+	}
+	if changed {
+		win.dirty = append(win.dirty, h)
+		w.reset(h)
+	}
+	return !changed
+}
+
+func (w *world) lookAt(win *window, i int) (changed bool) {
+	n := &w.nodes[i]
+	if n.usable && !win.anyway && (win.whole && !sound(n.vnode) || win.reserve && n.vnode.Unreserved) {
+		n.usable, changed = false, true
+		win.barred = append(win.barred, i)
+	}
+	f := win.future
+	s := f.of(n.vnode, win.whole)
+	if !win.whole && !s.busy && !f.pooled {
+		return changed
+	}
+	users, alone, host := s.Use(win.from, win.until)
+	if users > 0 {
+		n.held++
+		w.hosts[n.host].held++
+		win.held = append(win.held, i)
+	}
+	if alone && n.usable {
+		n.usable, changed = false, true
+		win.barred = append(win.barred, i)
+	}
+	if host && !w.hosts[n.host].shut {
+		w.hosts[n.host].shut, changed = true, true
+		win.shut = append(win.shut, n.host)
+	}
+	for _, c := range w.columns {
+		at := c.at(i)
+		if at < 0 || c.pools != nil && slices.ContainsFunc(win.lowered, func(l lowered) bool { return l.column == c && l.at == at }) {
+			continue
+		}
+		of := s
+		if at != i {
+			of = f.of(w.nodes[at].vnode, win.whole)
+		}
+		by := of.Rise(c.def.Name, win.from, win.until)
+		if win.whole {
+			by = of.Held(c.def.Name, win.from, win.until)
+		}
+		if by = min(by, c.free[at]); by > 0 {
+			c.add(i, -by)
+			win.lowered = append(win.lowered, lowered{c, at, by})
+			changed = true
+		}
+	}
+	return changed
+}
+
+// sound tells whether the state of a vnode lets jobs run there.
+func sound(vn *state.Vnode) bool { return vn.Flags == 0 && !vn.InMaintenance() }
+
+// window returns what a job may have that starts now and lasts until an end; nil: nothing begins before.
+func (f *future) window(end pbs.Time) *window {
+	if f.before(end) == 0 {
+		return nil
+	}
+	return &window{future: f, from: f.now, until: end}
+}
+
+// lasting is what jobs may have that start now and last until an end: free, less what others are to have before. It is
+// kept while jobs are placed, and so each host is looked at once.
+type lasting struct {
+	world *world
+	until pbs.Time
+}
+
+// mostLasting bounds the ends for which that is kept at a time.
+const mostLasting = 8
+
+// lasting returns what is free until an end. Nobody but findFor and undo may take of it: what changes in free is followed by touch.
+func (f *future) lasting(free *world, end pbs.Time) *world {
+	n := f.before(end)
+	at := slices.IndexFunc(f.lasts, func(l *lasting) bool { return f.before(l.until) == n })
+	var l *lasting
+	switch {
+	case at >= 0:
+		l = f.lasts[at]
+		f.lasts = slices.Delete(f.lasts, at, at+1)
+	case len(f.lasts) == mostLasting:
+		l = f.lasts[0]
+		f.lasts = slices.Delete(f.lasts, 0, 1)
+		l.begin(f, free, end)
+	default:
+		l = &lasting{}
+		l.begin(f, free, end)
+	}
+	f.lasts = append(f.lasts, l)
+	l.world.extra, f.used = free.extra, l.world
+	return l.world
+}
+
+func (l *lasting) begin(f *future, free *world, end pbs.Time) {
+	l.world, l.until = free.copyTo(l.world), end
+	w := l.world
+	if len(w.looked) < len(w.hosts) {
+		w.looked = make([]int32, len(w.hosts))
+	}
+	w.looks++
+	w.win = &window{future: f, from: f.now, until: end}
+}
+
+// touch brings hosts up to what is free there now, and to what others are to have.
+func (f *future) touch(free *world, vnodes []pbs.VnodeName) {
+	if f == nil || len(f.lasts) == 0 {
+		return
+	}
+	if f.pooled { // more hosts than these have changed
+		f.lasts = nil
+		return
+	}
+	done := -1
+	for _, name := range vnodes {
+		i, ok := free.byVnode[name]
+		if !ok || free.nodes[i].host == done {
+			continue
+		}
+		done = free.nodes[i].host
+		for _, l := range f.lasts {
+			l.follow(free, done)
+		}
+	}
+}
+
+// follow makes a host what it is in another world, to be looked at anew.
+func (l *lasting) follow(free *world, h int) {
+	w := l.world
+	to, from := &w.hosts[h], &free.hosts[h]
+	to.shut, to.jobs, to.held = from.shut, from.jobs, from.held
+	for _, i := range to.nodes {
+		n, now := &w.nodes[i], &free.nodes[i]
+		n.usable, n.jobs, n.held, n.alone = now.usable, now.jobs, now.held, now.alone
+		for name, c := range w.columns {
+			if from, ok := free.columns[name]; ok {
+				c.free[i] = from.free[i]
+			}
+		}
+	}
+	w.looked[h] = 0
+	w.reset(h)
+}
+
+// placeAhead is placeBeside where there are reservations: they, and top jobs, have what they are to have.
+func (c *cycle) placeAhead(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
+	f := c.future
+	end := f.end(long)
+	if known, met := f.tooLong[cl]; met && end >= known.until {
+		return nil, false, true
+	}
+	if f.before(end) == 0 {
+		placed, ok = c.free.placeFor(j, cl)
+	} else if placed, ok = f.lasting(c.free, end).findFor(j, cl); ok {
+		f.used.undo(placed)
+		c.free.occupy(placed, cl)
+	}
+	if !ok {
+		return nil, false, f.before(end) > 0 && c.conflicts(j, cl, end)
+	}
+	exclusive := c.free.isExclusive(placed, cl)
+	f.add(calendar.Hold{From: c.now, Until: end, Kind: calendar.Run, By: string(j.ID)}, placed, cl.place)
+	f.touch(c.free, placed.Vnodes())
+	if c.calendar() {
+		c.runs = append(c.runs, run{c.now + long, placed, exclusive})
+	}
+	return placed, true, true
+}
+
+// conflicts tells whether a job that does not fit would but for what others are to have, and notes what is to be said of it.
+func (c *cycle) conflicts(j *state.Job, cl *class, end pbs.Time) bool {
+	now, fits := c.free.find(cl)
+	if !fits {
+		return false
+	}
+	c.free.undo(now)
+	why := reserved(cl)
+	if slices.ContainsFunc(c.tops, func(t top) bool { return t.start < end }) {
+		why = because(state.WaitTop)
+	}
+	c.future.tooLong[cl] = conflict{end, why}
+	c.logOf(pbs.LogDebug3, "Node", string(now.Vnodes()[0]), because(state.WaitTop).Text())
+	c.log(pbs.LogSched, j.ID, because(state.WaitTop).Text())
+	return true
+}
+
+// findWithin finds room for a class in a window, and takes nothing.
+func (w *world) findWithin(cl *class, win *window) (placed spec.ExecVnode, ok bool) {
+	w.within(win, func() {
+		if placed, ok = w.find(cl); ok {
+			w.undo(placed)
+		}
+	})
+	return placed, ok
+}
+
+// reserved says that reservations are to have what a class asks for.
+func reserved(cl *class) state.Wait {
+	if slices.ContainsFunc(cl.chunks, func(ch chunk) bool { return ch.host != "" || ch.vnode != "" }) {
+		return because(state.WaitHost)
+	}
+	return because(state.WaitBusy)
+}

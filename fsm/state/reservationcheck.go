@@ -1,0 +1,99 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+func (t *tables) checkReservations() error {
+	var errs []error
+	for r := range t.Reservations() {
+		q, ok := t.Queue(r.ID.Queue())
+		if !ok || q.Reservation != r.ID {
+			errs = append(errs, fmt.Errorf("reservation %s has no queue of its own", r.ID))
+		}
+		if len(r.Occurrences) == 0 {
+			errs = append(errs, fmt.Errorf("reservation %s has no occurrence", r.ID))
+		}
+	}
+	var all []*Promise // of one vnode
+	for p := range t.Promises() {
+		if len(all) > 0 && all[0].Vnode != p.Vnode {
+			errs = append(errs, t.checkPromises(all[0].Vnode, all))
+			all = nil
+		}
+		if p.Reservation.Well() {
+			all = append(all, p)
+		}
+	}
+	if len(all) > 0 {
+		errs = append(errs, t.checkPromises(all[0].Vnode, all))
+	}
+	return errors.Join(errs...)
+}
+
+// Well reports whether a reservation is to get what it was promised: none is that has lost vnodes, and a maintenance, or one
+// that was forced, may take what others have.
+func (r *Reservation) Well() bool {
+	return !r.Maintenance() && !r.Forced && (r.State == pbs.ResvConfirmed || r.State == pbs.ResvRunning && r.Substate == pbs.ResvRunning)
+}
+
+// checkPromises verifies that a vnode has at all times what is promised of it (L15).
+func (t *tables) checkPromises(name pbs.VnodeName, all []*Promise) error {
+	v, ok := t.Vnode(name)
+	if !ok {
+		return fmt.Errorf("reservation %s has vnode %s, which is none", all[0].Reservation.ID, name)
+	}
+	for _, at := range all {
+		var sum resource.List
+		var alone pbs.ReservationID
+		held := 0
+		for _, p := range all {
+			if p.From > at.From || p.Until <= at.From {
+				continue
+			}
+			if held++; p.Alone {
+				alone = p.Reservation.ID
+			}
+			if more, err := resource.Add(sum, v.Own(p.Items), t); err == nil {
+				sum = more
+			}
+		}
+		if short := resource.Fits(sum, v.Available(), nil, t); short != nil {
+			return fmt.Errorf("vnode %s is promised more than it has at %d (L15): %w", name, at.From.Unix(), short)
+		}
+		if alone != "" && held > 1 {
+			return fmt.Errorf("vnode %s is promised to %s alone at %d, and to others (L15)", name, alone, at.From.Unix())
+		}
+	}
+	return nil
+}
+
+// checkReserved verifies that the reservation that holds a share of a vnode has begun.
+func (t *tables) checkReserved(v *Vnode, share Reserved) error {
+	r, ok := t.Reservation(share.Reservation)
+	switch {
+	case !ok:
+		return fmt.Errorf("vnode %s is held by %s, which is no reservation", v.Name, share.Reservation)
+	case !r.Started():
+		return fmt.Errorf("vnode %s is held by %s in state %s", v.Name, share.Reservation, r.State)
+	}
+	return nil
+}
+
+// checkUsed verifies that what reservations count as used of a vnode is what their jobs hold.
+func checkUsed(v *Vnode, used map[pbs.ReservationID]resource.List, t resource.Table) error {
+	for _, r := range v.Reserved {
+		if !resource.Equal(r.Used, used[r.Reservation], t) {
+			return fmt.Errorf("vnode %s: %s has %v in use, its jobs hold %v", v.Name, r.Reservation, r.Used, used[r.Reservation])
+		}
+		delete(used, r.Reservation)
+	}
+	for id := range used {
+		return fmt.Errorf("vnode %s has jobs of %s, which has nothing of it", v.Name, id)
+	}
+	return nil
+}
