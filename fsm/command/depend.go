@@ -133,7 +133,7 @@ func verdict(kind state.DependKind, other *state.Job) whether {
 	well := exited && status == 0
 	switch {
 	case kind == state.DependAfter && begun(other), over && kind == state.DependAfterAny,
-		over && kind == state.DependAfterOK && well, over && kind == state.DependAfterNotOK && !well:
+		over && kind == state.DependAfterOK && well, over && kind == state.DependAfterNotOK && !well && begun(other):
 		return comeTrue
 	case over:
 		return neverTrue

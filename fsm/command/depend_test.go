@@ -165,3 +165,26 @@ func TestDepend_LogsVerdicts(t *testing.T) {
 		}
 	}
 }
+
+// A job that is deleted before it ran has neither failed nor succeeded: who waits for either is deleted with it, and who
+// waits for those in turn.
+func TestDepend_DeletedBeforeItRan(t *testing.T) {
+	s := newSet(t)
+	s.ok(s.submit(""))
+	for _, depend := range []string{"afternotok:0", "afterok:0", "afterok:1", "afternotok:2", "after:0", "afterany:0", "afterany:1"} {
+		s.ok(s.submit(depend))
+	}
+	s.must(&DeleteJob{Job: "0.srv"})
+	s.shows("0 is deleted", "6 Q n", "7 Q n")
+
+	s = newSet(t)
+	s.ok(s.submit(""))
+	for _, depend := range []string{"afternotok:0", "afterok:0", "afternotok:2"} {
+		s.ok(s.submit(depend))
+	}
+	s.ok(s.start("0"))
+	s.begins("0")
+	s.must(&DeleteJob{Job: "0.srv"})
+	s.ends("0", JobEnded{ExitStatus: 271})
+	s.shows("0 is deleted while it runs", "1 Q n")
+}
