@@ -1,11 +1,12 @@
 package timeline
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strconv"
 	"time"
+
+	"rampart/cli/svg"
 )
 
 // The measures of the picture, in its units.
@@ -23,50 +24,6 @@ const (
 const svgStyle = `text{font:12px sans-serif;fill:#222}.head{font-weight:bold;font-size:14px}.end{text-anchor:end}` +
 	`.name{font-family:monospace}.row{fill:#eee}.held{fill:#3b78b5}.suspended{fill:#d9a441}.border{stroke:#fff;stroke-width:1.5}.tick{fill:#555}`
 
-type (
-	svgPicture struct {
-		XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
-		Width   int      `xml:"width,attr"`
-		Height  int      `xml:"height,attr"`
-		ViewBox string   `xml:"viewBox,attr"`
-		Title   string   `xml:"title"`
-		Style   string   `xml:"style"`
-		Items   []any
-	}
-	svgText struct {
-		XMLName xml.Name `xml:"text"`
-		X       svgUnits `xml:"x,attr"`
-		Y       svgUnits `xml:"y,attr"`
-		Class   string   `xml:"class,attr,omitempty"`
-		Text    string   `xml:",chardata"`
-		Title   string   `xml:"title,omitempty"`
-	}
-	svgRect struct {
-		XMLName xml.Name `xml:"rect"`
-		X       svgUnits `xml:"x,attr"`
-		Y       svgUnits `xml:"y,attr"`
-		Width   svgUnits `xml:"width,attr"`
-		Height  svgUnits `xml:"height,attr"`
-		Class   string   `xml:"class,attr"`
-		Title   string   `xml:"title,omitempty"` // which browsers show where the pointer is
-	}
-	svgStroke struct {
-		XMLName xml.Name `xml:"line"`
-		X1      svgUnits `xml:"x1,attr"`
-		Y1      svgUnits `xml:"y1,attr"`
-		X2      svgUnits `xml:"x2,attr"`
-		Y2      svgUnits `xml:"y2,attr"`
-		Class   string   `xml:"class,attr"`
-	}
-	svgUnits float64
-)
-
-// MarshalXMLAttr writes at most two digits of fraction.
-func (u svgUnits) MarshalXMLAttr(name xml.Name) (xml.Attr, error) {
-	text := strconv.FormatFloat(float64(int64(u*100+0.5))/100, 'f', -1, 64)
-	return xml.Attr{Name: name, Value: text}, nil
-}
-
 // SVG writes the same picture as Text as a document of its own, without scripts and without
 // anything that it would have to load.
 func SVG(w io.Writer, j *Job) error {
@@ -80,28 +37,18 @@ func SVG(w io.Writer, j *Job) error {
 		d.y += svgLine
 		d.text(svgMargin, "", e.At.Format(time.DateTime)+" "+e.Text)
 	}
-	height := int(d.y) + svgMargin
-	enc := xml.NewEncoder(w)
-	enc.Indent("", " ")
-	if err := enc.Encode(svgPicture{
-		Width: svgWide, Height: height, ViewBox: fmt.Sprintf("0 0 %d %d", svgWide, height),
-		Title: j.headline(), Style: svgStyle, Items: d.items,
-	}); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return svg.Write(w, svgWide, int(d.y)+svgMargin, j.headline(), svgStyle, d.items)
 }
 
 // A drawing grows downwards: y is the base line of the last text.
 type drawing struct {
 	job   *Job
-	y     svgUnits
+	y     svg.Units
 	items []any
 }
 
-func (d *drawing) text(x svgUnits, class, text string) {
-	d.items = append(d.items, svgText{X: x, Y: d.y, Class: class, Text: text})
+func (d *drawing) text(x svg.Units, class, text string) {
+	d.items = append(d.items, svg.Text{X: x, Y: d.y, Class: class, Text: text})
 }
 
 func (d *drawing) run(run *Run) {
@@ -112,8 +59,8 @@ func (d *drawing) run(run *Run) {
 	d.y += svgLine
 	d.text(svgMargin+svgNames, "tick", from.Format(layout))
 	d.text(svgWide-svgMargin, "tick end", to.Format(layout))
-	x := func(t time.Time) svgUnits {
-		return svgMargin + svgNames + svgBar*svgUnits(float64(t.Sub(from))/float64(to.Sub(from)))
+	x := func(t time.Time) svg.Units {
+		return svgMargin + svgNames + svgBar*svg.Units(float64(t.Sub(from))/float64(to.Sub(from)))
 	}
 	top := d.y + svgLine - svgFont
 	for _, r := range rows(run) {
@@ -123,23 +70,23 @@ func (d *drawing) run(run *Run) {
 	d.y += svgLine
 	for k, p := range run.Phases {
 		if k > 0 {
-			d.items = append(d.items, svgStroke{X1: x(p.Start), Y1: top, X2: x(p.Start), Y2: bottom, Class: "border"})
+			d.items = append(d.items, svg.Line{X1: x(p.Start), Y1: top, X2: x(p.Start), Y2: bottom, Class: "border"})
 		}
 		d.text(x(p.Start), "tick", strconv.Itoa(k+1))
 	}
 	d.table(run)
 }
 
-func (d *drawing) row(run *Run, r row, to time.Time, x func(time.Time) svgUnits) {
+func (d *drawing) row(run *Run, r row, to time.Time, x func(time.Time) svg.Units) {
 	d.y += svgRow
-	name := svgText{X: svgMargin, Y: d.y, Class: "name", Text: short(r.name, svgLetters)}
+	name := svg.Text{X: svgMargin, Y: d.y, Class: "name", Text: short(r.name, svgLetters)}
 	if name.Text != r.name {
 		name.Title = r.name
 	}
 	top := d.y - svgFont
-	d.items = append(d.items, name, svgRect{X: x(run.Start), Y: top, Width: svgBar, Height: svgRow - 4, Class: "row"})
+	d.items = append(d.items, name, svg.Rect{X: x(run.Start), Y: top, Width: svgBar, Height: svgRow - 4, Class: "row"})
 	bar := func(s Span, class, title string) {
-		d.items = append(d.items, svgRect{X: x(s.Start), Y: top, Width: x(s.end(to)) - x(s.Start), Height: svgRow - 4, Class: class, Title: title})
+		d.items = append(d.items, svg.Rect{X: x(s.Start), Y: top, Width: x(s.end(to)) - x(s.Start), Height: svgRow - 4, Class: class, Title: title})
 	}
 	for k, p := range run.Phases {
 		if !r.held[k] {
@@ -179,7 +126,7 @@ func overlap(a, b Span) (Span, bool) {
 // The columns of the table of phases: where each begins.
 var svgColumns = []struct {
 	head string
-	x    svgUnits
+	x    svg.Units
 }{
 	{"phase", 0}, {"from", 50}, {"to", 200}, {"time", 350}, {"vnodes", 430}, {"ncpus", 490}, {"mem", 550}, {"cput", 620}, {"mem used", 700}, {"began", 790},
 }

@@ -27,6 +27,7 @@ func adminEnv() *admin.Env {
 	return &admin.Env{
 		Stdout:    os.Stdout,
 		Cluster:   clusterClient,
+		Batch:     batchClient,
 		Trust:     trustClient,
 		Members:   membersClient,
 		Recovery:  recoveryClient,
@@ -50,6 +51,14 @@ func clusterClient(server string) (apiconnect.ClusterClient, error) {
 		return nil, err
 	}
 	return c.Cluster(), nil
+}
+
+func batchClient(server string) (apiconnect.BatchClient, error) {
+	c, err := replicaClient(server)
+	if err != nil {
+		return nil, err
+	}
+	return c.Batch(), nil
 }
 
 func trustClient(server string) (apiconnect.TrustClient, error) {

@@ -205,6 +205,7 @@ func (c *caller) adminEnv() *admin.Env {
 	return &admin.Env{
 		Stdout:    &c.stdout,
 		Cluster:   of(c, (*client.Client).Cluster),
+		Batch:     of(c, (*client.Client).Batch),
 		Trust:     of(c, (*client.Client).Trust),
 		Members:   of(c, (*client.Client).Members),
 		Recovery:  of(c, (*client.Client).Recovery),
