@@ -25,6 +25,8 @@ type Env struct {
 	Open  func(name string) (fs.File, error)
 	// Stat tells of a file without opening it; nil: of none.
 	Stat func(name string) (fs.FileInfo, error)
+	// WriteFile makes a file that only its owner may read, or replaces what is in one.
+	WriteFile func(name string, data []byte) error
 	// Terminal tells whether standard input is one, for qmgr's prompt.
 	Terminal func() bool
 	// Console returns the terminal of standard input and output; false: they are none.

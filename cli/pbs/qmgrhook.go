@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -83,7 +82,7 @@ func (m *manager) readContent(c *content) ([]byte, error) {
 	var err error
 	switch {
 	case c.file != "-":
-		text, err = os.ReadFile(c.file)
+		text, err = m.readFile(c.file)
 	case c.encoding == base64Coding:
 		text, err = m.readBlock()
 	default:
@@ -98,6 +97,15 @@ func (m *manager) readContent(c *content) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not base64: %w", c.file, err)
 	}
 	return plain[:size], nil
+}
+
+func (m *manager) readFile(name string) ([]byte, error) {
+	f, err := m.env.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // input is standard input, from where the directives that were read end.
@@ -134,7 +142,7 @@ func (m *manager) exportHook(ctx context.Context, d *directive, n objectName) er
 	if d.content.file == "" || d.content.file == "-" {
 		_, err = m.env.Stdout.Write(text)
 	} else {
-		err = os.WriteFile(d.content.file, text, 0o600)
+		err = m.env.WriteFile(d.content.file, text)
 	}
 	if err != nil {
 		return &fileError{err}
