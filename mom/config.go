@@ -15,6 +15,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/mom/cgroup"
+	"rampart/mom/hook"
 	"rampart/mom/proc"
 	"rampart/mom/task"
 	"rampart/transport"
@@ -58,11 +59,12 @@ type Config struct {
 
 	Registry prometheus.Registerer // takes the metrics; nil: nobody reads them
 
-	NoSync bool                               // for tests: see spool.Options
-	Fault  func(step, path string) error      // for tests: see spool.Options
-	Random func([]byte) error                 // of cookies and the spool's id; nil: the system's
-	Vnodes func() ([]*api.VnodeReport, error) // instead of definition files; nil: those of the home
-	Local  *time.Location                     // of the log; nil: local time
+	NoSync    bool                               // for tests: see spool.Options
+	Elsewhere *hook.Elsewhere                    // for bubbles: see hook.Options
+	Fault     func(step, path string) error      // for tests: see spool.Options
+	Random    func([]byte) error                 // of cookies and the spool's id; nil: the system's
+	Vnodes    func() ([]*api.VnodeReport, error) // instead of definition files; nil: those of the home
+	Local     *time.Location                     // of the log; nil: local time
 
 	keeper *cgroup.Manager // nil: Cgroups is
 }

@@ -225,6 +225,6 @@ func (s hookSource) Objects(ctx context.Context, kind, name string, yield func(h
 func (c *Config) newRuntime() *hook.Runtime {
 	return hook.NewRuntime(hook.Options{
 		Dir: filepath.Join(c.Home, "mom_priv", "hooks"), Host: pbs.ShortHost(c.Host), Logger: c.Logger, ConfFile: c.ConfFile,
-		Conf: map[string]string{"PBS_HOME": c.Home},
+		Conf: map[string]string{"PBS_HOME": c.Home}, Elsewhere: c.Elsewhere,
 	})
 }

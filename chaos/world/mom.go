@@ -86,7 +86,7 @@ func (m *mom) start(ctx context.Context) {
 		err := wiring.Run(ctx, m.config, wiring.Options{
 			Logger: m.w.config.Logger.With("process", m.name),
 			Outside: &wiring.Outside{
-				Network: m.host, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk, PID: momPID,
+				Network: m.host, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk, PID: momPID, Elsewhere: m.w.config.Elsewhere,
 				Probe: func() agent.Hardware { return agent.Hardware{CPUs: m.cpus, MemoryKB: 8 << 20, Arch: "linux"} },
 			},
 		})

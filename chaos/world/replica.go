@@ -82,7 +82,7 @@ func (r *replica) start(ctx context.Context) {
 	outside := server.Outside{
 		Network: r.host, Accounts: people{r.w.home("people")},
 		Stores: func() (store.Backend, error) { return r.disk.open(r.w.config.Logger) },
-		Disk:   r.disk.valve.Pass, Level: r.level(),
+		Disk:   r.disk.valve.Pass, Level: r.level(), Elsewhere: r.w.config.Elsewhere,
 	}
 	if !r.w.config.Plain {
 		outside.Check, outside.Witness = true, &witness{r, r.cancel}

@@ -16,6 +16,7 @@ import (
 	"rampart/cmd/rampart/server"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/mom/hook"
 	"rampart/mom/proc"
 	"rampart/transport"
 	"rampart/transport/api"
@@ -54,6 +55,8 @@ type Config struct {
 	// Plain is a cluster as it comes, for whoever has no laws to judge: nothing is set in it, nothing of what it
 	// does is written down for Evidence, and replicas keep as much of the log as in production.
 	Plain bool
+	// Elsewhere is where hooks run; without it, the clock stands from the first one on.
+	Elsewhere *hook.Elsewhere
 }
 
 // A Host is an execution host.

@@ -100,11 +100,13 @@ func (w *worker) ends() bool {
 // exchange gives a process of its own to one script. An interpreter that ends meanwhile, which is
 // not the script's doing, is replaced once.
 func (r *Runtime) exchange(ctx context.Context, req *request, alarm time.Duration, run *Run) (*Answer, error) {
-	answer, err := r.exchangeOnce(ctx, req, alarm, run)
-	if errors.Is(err, ErrWorker) && ctx.Err() == nil {
-		answer, err = r.exchangeOnce(ctx, req, alarm, run)
-	}
-	return answer, err
+	return r.opts.Elsewhere.talk(ctx, run, func(ctx context.Context, run *Run) (*Answer, error) {
+		answer, err := r.exchangeOnce(ctx, req, alarm, run)
+		if errors.Is(err, ErrWorker) && ctx.Err() == nil {
+			answer, err = r.exchangeOnce(ctx, req, alarm, run)
+		}
+		return answer, err
+	})
 }
 
 func (r *Runtime) exchangeOnce(ctx context.Context, req *request, alarm time.Duration, run *Run) (*Answer, error) {

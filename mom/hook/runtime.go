@@ -28,6 +28,8 @@ type Options struct {
 	// ConfFile is the path of the host's configuration file.
 	ConfFile string
 	Logger   *slog.Logger
+	// Elsewhere waits for processes in the place of a bubble; nil: there is none.
+	Elsewhere *Elsewhere
 }
 
 // ErrNoPython means that the host has no CPython of version 3.9 or later.
@@ -48,7 +50,12 @@ type Runtime struct {
 func NewRuntime(o Options) *Runtime { return &Runtime{opts: o} }
 
 // Close ends the interpreter. Runs under way fail.
-func (r *Runtime) Close() error {
+func (r *Runtime) Close() (err error) {
+	r.opts.Elsewhere.do(func(func(func())) { err = r.close() })
+	return err
+}
+
+func (r *Runtime) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true

@@ -22,6 +22,12 @@ func (r *Runtime) Session() *Session { return &Session{runtime: r} }
 // Close ends the process, and what it has started.
 func (s *Session) Close() {
 	if s.process != nil {
+		s.runtime.opts.Elsewhere.do(func(func(func())) { s.end() })
+	}
+}
+
+func (s *Session) end() {
+	if s.process != nil {
 		s.process.end()
 	}
 	s.process, s.has = nil, nil
@@ -33,17 +39,19 @@ func (s *Session) Do(ctx context.Context, run Run) (*Answer, error) {
 		return s.runtime.Do(ctx, run)
 	}
 	return s.runtime.do(ctx, run, func(req *request) (*Answer, error) {
-		a, err := s.exchange(ctx, req, &run)
-		if errors.Is(err, ErrWorker) && ctx.Err() == nil {
-			a, err = s.exchange(ctx, req, &run)
-		}
-		return a, err
+		return s.runtime.opts.Elsewhere.talk(ctx, &run, func(ctx context.Context, run *Run) (*Answer, error) {
+			a, err := s.exchange(ctx, req, run)
+			if errors.Is(err, ErrWorker) && ctx.Err() == nil {
+				a, err = s.exchange(ctx, req, run)
+			}
+			return a, err
+		})
 	})
 }
 
 func (s *Session) exchange(ctx context.Context, req *request, run *Run) (*Answer, error) {
 	if s.process != nil && s.process.worker.gone() {
-		s.Close()
+		s.end()
 	}
 	if s.process == nil {
 		p, err := s.runtime.process(ctx)
@@ -61,7 +69,7 @@ func (s *Session) exchange(ctx context.Context, req *request, run *Run) (*Answer
 	s.has[one.Key] = true
 	a, err := s.process.exchange(ctx, &one, run.alarm(), run)
 	if s.process.spent {
-		s.Close()
+		s.end()
 	}
 	return a, err
 }

@@ -10,6 +10,7 @@ import (
 
 	agent "rampart/mom"
 	"rampart/mom/cgroup"
+	"rampart/mom/hook"
 	"rampart/mom/proc"
 	"rampart/transport"
 )
@@ -34,6 +35,8 @@ type Outside struct {
 	// SwitchUser runs jobs as their owners.
 	SwitchUser bool
 	PID        int // of the mom; 0: this process's
+	// Elsewhere is hook.Options'; nil: there is none.
+	Elsewhere *hook.Elsewhere
 }
 
 // system returns what the options bring, or the operating system of this host.

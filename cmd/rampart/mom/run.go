@@ -151,7 +151,7 @@ func (d *daemon) openMom() (err error) {
 		Adopt: !d.options.KillJobs, HighRes: home.HighRes(),
 		Reporter: d.asker.Report(), Objects: d.asker.Batch().List, ConfFile: confFile(), Sisters: d.sisters, Socket: d.outside.Socket, System: d.outside.System, Accounts: d.outside.Accounts, Probe: d.outside.Probe, Mover: d.mover, Cgroups: d.outside.Cgroups,
 		Registry: d.metrics, NoSync: d.outside.NoSync, Fault: d.outside.Fault,
-		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: cmp.Or(d.outside.PID, os.Getpid()), Logger: d.options.Logger,
+		SwitchUser: d.outside.SwitchUser, SelfUID: uint32(os.Geteuid()), PID: cmp.Or(d.outside.PID, os.Getpid()), Elsewhere: d.outside.Elsewhere, Logger: d.options.Logger,
 	})
 	return err
 }

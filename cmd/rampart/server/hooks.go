@@ -36,11 +36,11 @@ type hooks struct {
 
 var _ service.Hooks = (*hooks)(nil)
 
-func newHooks(c Config, conf string, log *daylog.Log, logger *slog.Logger) *hooks {
+func newHooks(c Config, o Outside, log *daylog.Log, logger *slog.Logger) *hooks {
 	dir := filepath.Join(c.Home.ServerPriv(), "hooks")
 	return &hooks{
 		runtime: hook.NewRuntime(hook.Options{
-			Dir: dir, Host: pbs.ShortHost(c.Host), ConfFile: conf, Logger: logger,
+			Dir: dir, Host: pbs.ShortHost(c.Host), ConfFile: confFile(), Elsewhere: o.Elsewhere, Logger: logger,
 			Conf: map[string]string{"PBS_HOME": string(c.Home), "PBS_SERVER": c.Server},
 		}),
 		dir: dir, log: log, self: "Server@" + c.Host, logger: logger, restart: make(chan struct{}, 1),

@@ -9,6 +9,7 @@ import (
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/state"
+	"rampart/mom/hook"
 	"rampart/transport"
 )
 
@@ -34,6 +35,8 @@ type Outside struct {
 	TrailingLogs  uint64
 	// Level is the feature level that the replica passes for; 0: command.FeatureLevel.
 	Level uint32
+	// Elsewhere is hook.Options'; nil: there is none.
+	Elsewhere *hook.Elsewhere
 	// Witness sees what becomes of the state; nil: nobody does.
 	Witness Witness
 }

@@ -104,7 +104,7 @@ func New(c Config, o Outside, logger *slog.Logger) *Server {
 	s.metrics.registry.MustRegister(census{s.machine.View})
 	s.openAccounts()
 	s.backup = newBackupMaker(s)
-	s.hooks = newHooks(c, confFile(), s.serverLog, logger)
+	s.hooks = newHooks(c, o, s.serverLog, logger)
 	return s
 }
 

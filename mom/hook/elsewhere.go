@@ -1,0 +1,112 @@
+package hook
+
+import "context"
+
+// Elsewhere is where a runtime of a bubble waits for real processes: on goroutines that were not started there. The
+// clock of the bubble stands meanwhile, and goes on when the runtime only keeps its interpreter warm. It is made
+// outside of the bubble, and ended there. It is safe for any number of goroutines.
+type Elsewhere struct {
+	rooms chan *room
+	over  chan struct{}
+}
+
+// A room is for one piece of work. Its channels are made outside of bubbles, for both sides use them.
+type room struct {
+	work  chan func(here func(func()))
+	calls chan func()
+	back  chan struct{}
+	done  chan struct{}
+}
+
+// NewElsewhere starts a goroutine, which ends with Close.
+func NewElsewhere() *Elsewhere {
+	e := &Elsewhere{rooms: make(chan *room), over: make(chan struct{})}
+	go func() {
+		for {
+			r := &room{work: make(chan func(func(func())), 1), calls: make(chan func()), back: make(chan struct{}), done: make(chan struct{})}
+			select {
+			case e.rooms <- r:
+				go r.serve()
+			case <-e.over:
+				return
+			}
+		}
+	}()
+	return e
+}
+
+// Close ends what NewElsewhere has started; nothing is done any more.
+func (e *Elsewhere) Close() { close(e.over) }
+
+func (r *room) serve() {
+	defer close(r.done)
+	(<-r.work)(func(call func()) {
+		r.calls <- call
+		<-r.back
+	})
+}
+
+// do has work done there, and waits for it; what the work does by here is done by the caller. Without an
+// Elsewhere all is done by the caller.
+func (e *Elsewhere) do(work func(here func(func()))) {
+	if e == nil {
+		work(func(call func()) { call() })
+		return
+	}
+	r := <-e.rooms
+	r.work <- work
+	for {
+		select {
+		case call := <-r.calls:
+			call()
+			r.back <- struct{}{}
+		case <-r.done:
+			return
+		}
+	}
+}
+
+// talk has a script run elsewhere, while what it logs and asks stays with the caller. No end of ctx is heard there.
+func (e *Elsewhere) talk(ctx context.Context, run *Run, exchange func(context.Context, *Run) (*Answer, error)) (answer *Answer, err error) {
+	if e == nil {
+		return exchange(ctx, run)
+	}
+	e.do(func(here func(func())) {
+		if run != nil {
+			there := *run
+			if log := run.Log; log != nil {
+				there.Log = func(l Line) { here(func() { log(l) }) }
+			}
+			if run.Source != nil {
+				there.Source = &distant{source: run.Source, ctx: ctx, here: here}
+			}
+			run = &there
+		}
+		answer, err = exchange(context.WithoutCancel(ctx), run)
+	})
+	return answer, err
+}
+
+// distant asks a source where its caller is.
+type distant struct {
+	source Source
+	ctx    context.Context // the caller's
+	here   func(func())
+}
+
+// Objects implements Source.
+func (d *distant) Objects(_ context.Context, kind, name string, yield func(Object) error) (err error) {
+	var found []Object
+	d.here(func() {
+		err = d.source.Objects(d.ctx, kind, name, func(o Object) error {
+			found = append(found, o)
+			return nil
+		})
+	})
+	for _, o := range found {
+		if err := yield(o); err != nil {
+			return err
+		}
+	}
+	return err
+}
