@@ -42,6 +42,9 @@ func simCommand() *urfave.Command {
 	}
 }
 
+// quitFor is how long a scenario may take to end: a command may wait, and the clock stands while a hook runs.
+const quitFor = 10 * time.Second
+
 // onSignal returns what tells whether SIGINT or SIGTERM has come: the folders of a scenario are to be removed
 // then, and a channel from outside would hold up the clock of its bubble.
 func onSignal() (quit func() bool, restore func()) {
@@ -49,10 +52,15 @@ func onSignal() (quit func() bool, restore func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	var come atomic.Bool
 	go func() {
-		if _, ok := <-signals; ok {
-			come.Store(true)
-			signal.Stop(signals) // the next one ends the process
+		if _, ok := <-signals; !ok {
+			return
 		}
+		come.Store(true)
+		signal.Stop(signals) // the next one ends the process
+		time.AfterFunc(quitFor, func() {
+			fmt.Fprintln(os.Stderr, "rampart: sim: the line does not end; the folder of the scenario is left")
+			os.Exit(1)
+		})
 	}()
 	return come.Load, func() {
 		signal.Stop(signals)

@@ -148,6 +148,13 @@ func (c *caller) env() *cli.Env {
 			}
 			return os.Stat(file)
 		},
+		WriteFile: func(name string, data []byte) error {
+			file, err := c.r.real(name)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(file, data, 0o600)
+		},
 		Terminal: func() bool { return false },
 		Console:  func() (cli.Console, bool) { return nil, false },
 		Editor:   func(string) cli.LineEditor { return nil },

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 
 	"rampart/chaos/world"
 	"rampart/cmd/rampart/dev"
+	"rampart/mom/hook"
 )
 
 // Options say how scenarios are played.
@@ -62,6 +64,7 @@ type run struct {
 	updates        map[string]string
 	out            io.Writer
 	hidden         *regexp.Regexp // the folder of all homes
+	hooks          *hook.Elsewhere
 }
 
 // Play plays the scenario of a file. An error that is a *Failure is of one of its lines; others are of the
@@ -82,7 +85,8 @@ func Play(file string, o Options) (Report, error) {
 	}
 	defer os.RemoveAll(dir)
 	defer setProcess(s.begin.Location(), o.Seed)()
-	r := &run{s: s, o: o, dir: dir, env: map[string]string{}, updates: map[string]string{}, out: o.Out}
+	r := &run{s: s, o: o, dir: dir, env: map[string]string{}, updates: map[string]string{}, out: o.Out, hooks: hook.NewElsewhere()}
+	defer r.hooks.Close()
 	if r.out == nil {
 		r.out = io.Discard
 	}
@@ -108,16 +112,17 @@ func scratch() (string, error) {
 // seed, from which raft and memberlist draw their waits, and one processor: what is due at the same moment is
 // done in another order by several. The function that it returns takes all that back.
 func setProcess(zone *time.Location, seed uint64) func() {
-	local, debug := time.Local, os.Getenv("GODEBUG")
+	local, settings := time.Local, os.Getenv("GODEBUG")
 	time.Local = zone
-	_ = os.Setenv("GODEBUG", strings.TrimPrefix(debug+",randseednop=0", ","))
+	_ = os.Setenv("GODEBUG", strings.TrimPrefix(settings+",randseednop=0", ","))
 	//lint:ignore SA1019 it is this source that raft and memberlist draw from
 	rand.Seed(int64(seed))
-	processors := runtime.GOMAXPROCS(1)
+	processors, garbage := runtime.GOMAXPROCS(1), debug.SetGCPercent(400) // it is gone with the scenario
 	return func() {
 		runtime.GOMAXPROCS(processors)
+		debug.SetGCPercent(garbage)
 		time.Local = local
-		_ = os.Setenv("GODEBUG", debug)
+		_ = os.Setenv("GODEBUG", settings)
 	}
 }
 
@@ -198,7 +203,7 @@ func (r *run) start(ctx context.Context) error {
 	}
 	c := world.Config{
 		Size: world.Size{Servers: max(1, replicas)}, Seed: r.o.Seed, Dir: r.dir, Plain: true, Submit: []string{login},
-		Program: r.programs.of, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Program: r.programs.of, Elsewhere: r.hooks, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, m := range r.s.hosts {
 		c.Hosts = append(c.Hosts, world.Host{Name: m.Name, Vnodes: m.Definition(), CPUs: processors(m)})

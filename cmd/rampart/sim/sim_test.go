@@ -16,8 +16,9 @@ import (
 	"rampart/mom/proc"
 )
 
-// folders are where scenarios are that must come to their end: of the language, and of the documents.
-var folders = []string{"testdata", "../../../docs/examples/sim"}
+// folders are where scenarios are that must come to their end: of the language, of the documents, and of
+// the cases of the specification that are about time.
+var folders = []string{"testdata", "../../../docs/examples/sim", "../../conformance/testdata/sim"}
 
 // TestScenarios plays every scenario there is. It is not parallel to anything: see the package.
 func TestScenarios(t *testing.T) {

@@ -162,6 +162,12 @@ func (r *run) due() (due, seen string) {
 			}
 		}
 	}
+	for one := range v.Reservations() {
+		fmt.Fprintln(&states, one.ID, one.State, one.Start)
+		if due == "" {
+			due = fmt.Sprintf("reservation %s is not over", one.ID)
+		}
+	}
 	for h := range v.Hosts() {
 		fmt.Fprintln(&states, h.Name, h.Up)
 		for o := range v.Orders(h.Name) {
