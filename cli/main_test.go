@@ -108,9 +108,11 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestTarget(t *testing.T) {
+	named := "PBS_HOME=/none\nPBS_SERVER=batch\nPBS_SERVER_HOST_NAME=s1\n"
 	conf := "PBS_HOME=/srv\n# PBS_SERVER=no\nPBS_SERVER=s1:17001, s2\nNEVER_HEARD=1\n"
 	files := fstest.MapFS{
 		"etc/pbs.conf":      {Data: []byte(conf)},
+		"named.conf":        {Data: []byte(named)},
 		"other.conf":        {Data: []byte("PBS_HOME=/else\n")},
 		"srv/run/s2.sock":   {},
 		"srv/run/s1.sock":   {},
@@ -127,6 +129,8 @@ func TestTarget(t *testing.T) {
 		{"PBS_DEFAULT", "", []string{"PBS_DEFAULT=s9"}, Target{Server: "s9", Home: "/srv", Names: []string{"s9"}, Replicas: []string{"s9:15001"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
 		{"PBS_GATEWAY", "", []string{"PBS_GATEWAY=/a.sock,,/b.sock,"}, Target{Server: "s1", Home: "/srv", Names: []string{"s1:17001", "s2"}, Replicas: []string{"s1:17001", "s2:15001"}, Gateways: []string{"/a.sock", "/b.sock"}}},
 		{"environment over file", "", []string{"PBS_SERVER=s3", "PBS_HOME=/none"}, Target{Server: "s3", Home: "/none", Names: []string{"s3"}, Replicas: []string{"s3:15001"}}},
+		{"PBS_SERVER_HOST_NAME", "", []string{"PBS_CONF_FILE=/named.conf"}, Target{Server: "s1", Home: "/none", Names: []string{"s1"}, Replicas: []string{"s1:15001"}}},
+		{"PBS_SERVER_HOST_NAME for its name alone", "", []string{"PBS_CONF_FILE=/named.conf", "PBS_DEFAULT=s3"}, Target{Server: "s3", Home: "/none", Names: []string{"s3"}, Replicas: []string{"s3:15001"}}},
 		{"--server", "s2", nil, Target{Server: "s2", Home: "/srv", Names: []string{"s2"}, Replicas: []string{"s2:15001"}, Gateways: []string{"/srv/run/s2.sock"}}},
 		{"--server with port", "[::1]:99", nil, Target{Server: "::1", Home: "/srv", Names: []string{"[::1]:99"}, Replicas: []string{"[::1]:99"}, Gateways: []string{"/srv/run/s1.sock", "/srv/run/s2.sock"}}},
 	} {

@@ -68,13 +68,23 @@ func (e *Env) Target(server string) Target {
 }
 
 func (e *Env) servers(flag string, conf map[string]string) []string {
+	named := list(conf["PBS_SERVER"])
 	if flag != "" {
-		return []string{flag}
+		named = []string{flag}
+	} else if d := e.Getenv("PBS_DEFAULT"); d != "" {
+		named = list(d)
 	}
-	if d := e.Getenv("PBS_DEFAULT"); d != "" {
-		return list(d)
+	return hosts(conf, named)
+}
+
+// hosts puts the host of PBS_SERVER_HOST_NAME in the place of the server that PBS_SERVER calls so, for such a name need not be
+// one of a host.
+func hosts(conf map[string]string, named []string) []string {
+	host := list(conf["PBS_SERVER_HOST_NAME"])
+	if len(host) == 0 || !slices.Equal(named, list(conf["PBS_SERVER"])) {
+		return named
 	}
-	return list(conf["PBS_SERVER"])
+	return host
 }
 
 // gateways returns the sockets of PBS_GATEWAY, else all under PBS_HOME/run.
@@ -125,7 +135,7 @@ func (e *Env) conf() map[string]string {
 		defer f.Close()
 		conf = ParseConf(f)
 	}
-	for _, key := range []string{"PBS_HOME", "PBS_SERVER", "PBS_BATCH_SERVICE_PORT", timeoutKey} {
+	for _, key := range []string{"PBS_HOME", "PBS_SERVER", "PBS_SERVER_HOST_NAME", "PBS_BATCH_SERVICE_PORT", timeoutKey} {
 		if v := e.Getenv(key); v != "" {
 			conf[key] = v
 		}

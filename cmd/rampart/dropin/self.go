@@ -26,7 +26,7 @@ type self struct {
 	name    string   // PBS_LEAF_NAME, or the host name
 	short   string   // the first label of it
 	address string   // by which others reach it
-	servers []string // PBS_SERVER; this host if it is not set
+	servers []string // PBS_SERVER_HOST_NAME, or PBS_SERVER; this host if neither is set
 }
 
 func (c *call) self(ctx context.Context) (self, error) {
@@ -39,7 +39,7 @@ func (c *call) self(ctx context.Context) (self, error) {
 	if leaf := home.Conf("PBS_LEAF_NAME"); leaf != "" {
 		me.address = cmp.Or(ownAddress(ctx, name), me.address)
 	}
-	me.servers = strings.FieldsFunc(home.Conf("PBS_SERVER"), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+	me.servers = strings.FieldsFunc(cmp.Or(home.Conf("PBS_SERVER_HOST_NAME"), home.Conf("PBS_SERVER")), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 	return me, nil
 }
 
