@@ -47,6 +47,9 @@ func TestLoop_KeepsToLogEvents(t *testing.T) {
 		if !slices.Contains(l.lines[1:], "Job;2.srv;Considering job to run") || !slices.Contains(l.lines[1:], "Job;2.srv;Job run") {
 			t.Errorf("with log_events -1 the log has %q", l.lines[1:])
 		}
+		if l.mask != 0xffff {
+			t.Errorf("the log itself takes %#x", l.mask)
+		}
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -32,6 +32,8 @@ type Source interface {
 
 // Log takes lines of the scheduler's log.
 type Log interface {
+	// SetMask changes which events are written from now on, by whomever.
+	SetMask(events uint16)
 	Write(at time.Time, event uint16, class, object, text string) error
 }
 
@@ -88,6 +90,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		changed := l.opts.Source.Changed()
 		v := l.opts.Source.View()
 		l.mask = logEvents(v)
+		l.opts.Log.SetMask(l.mask)
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
 		rest := coalesce
 		if v.Server().Scheduling() {

@@ -22,6 +22,7 @@ type leader struct {
 	mu        sync.Mutex
 	changed   chan struct{}
 	lines     []string
+	mask      uint16
 	proposals int
 }
 
@@ -57,6 +58,12 @@ func (l *leader) now(f func()) {
 	defer l.mu.Unlock() // f may end the test, and the loop goes on
 	f()
 	l.tell()
+}
+
+func (l *leader) SetMask(events uint16) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mask = events
 }
 
 func (l *leader) Write(_ time.Time, _ uint16, class, object, text string) error {
