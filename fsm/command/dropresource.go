@@ -10,10 +10,13 @@ import (
 )
 
 // deletable refuses to delete a resource that a job names, a finished one too, whose records
-// could not be read without it, or that suspended jobs are to release.
+// could not be read without it, that a reservation names, or that suspended jobs are to release.
 func deletable(tx *state.Tx, name string) error {
 	if jobNames(tx, name, func(*state.Job) bool { return true }) {
 		return pbs.Errorf(pbs.ResourceBusy, "Resource busy on job")
+	}
+	if reservationNames(tx, name) {
+		return pbs.Errorf(pbs.ResourceBusy, "Resource busy on reservation")
 	}
 	if slices.Contains(tx.Server().List("restrict_res_to_release_on_suspend"), name) {
 		return pbs.Errorf(pbs.ResourceBusy, "Resource busy on server")

@@ -565,3 +565,22 @@ func TestReservation_Idle(t *testing.T) {
 	w.after(2)
 	w.wantGone(id)
 }
+
+// A resource that a reservation names stays as it is until the reservation has gone.
+func TestManageResource_InReservation(t *testing.T) {
+	w := newReserving(t)
+	w.do(&ManageResource{Verb: VerbCreate, Name: "foo", Changes: []AttrChange{
+		{Entry: attr.Entry{Name: "type", Value: "long"}}, {Entry: attr.Entry{Name: "flag", Value: "nh"}},
+	}})
+	id := w.reserve(3600, 600, "1:ncpus=1:foo=1", "")
+	for _, c := range []*ManageResource{
+		{Verb: VerbDelete, Name: "foo"},
+		{Verb: VerbSet, Name: "foo", Changes: []AttrChange{{Entry: attr.Entry{Name: "type", Value: "string"}}}},
+	} {
+		if _, err := w.run(c); pbs.CodeOf(err) != pbs.ResourceBusy || c.Verb == VerbDelete && err.Error() != "Resource busy on reservation" {
+			t.Errorf("%v: %v", c.Verb, err)
+		}
+	}
+	w.do(&DeleteReservation{Reservation: id})
+	w.do(&ManageResource{Verb: VerbDelete, Name: "foo"})
+}

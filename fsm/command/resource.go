@@ -110,7 +110,7 @@ func inUse(tx *state.Tx, name string) bool {
 			return true
 		}
 	}
-	return jobNames(tx, name, func(j *state.Job) bool { return j.State != pbs.Finished })
+	return reservationNames(tx, name) || jobNames(tx, name, func(j *state.Job) bool { return j.State != pbs.Finished })
 }
 
 // jobNames tells whether one of the jobs asks for the resource, or has used it. It looks at
@@ -124,6 +124,24 @@ func jobNames(tx *state.Tx, name string, among func(*state.Job) bool) bool {
 		_, has := j.Resources.Get(name)
 		_, used := j.LastRun().Used.Get(name)
 		if has || used || selects(asked, name) || selects(j.SchedSelect, name) || names(j.Attrs, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// reservationNames tells whether a reservation asks for the resource, or is to ask for it.
+func reservationNames(tx *state.Tx, name string) bool {
+	for r := range tx.Reservations() {
+		asked, _ := r.Resources.Get("select")
+		_, has := r.Resources.Get(name)
+		if has || selects(asked, name) || selects(r.Select, name) || selects(r.First, name) {
+			return true
+		}
+		if r.Ask == nil {
+			continue
+		}
+		if _, has := r.Ask.Resources.Get(name); has || selects(r.Ask.Select, name) {
 			return true
 		}
 	}
