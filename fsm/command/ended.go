@@ -160,6 +160,8 @@ func finish(tx *state.Tx, j *state.Job, comment string) error {
 			tx.Emit(state.Event{Kind: state.JobPhasesOver, Job: j, Used: phaseUsed(j, nil)})
 		}
 		tx.Emit(state.Event{Kind: state.JobEnded, Job: j})
+	case j.LastRun().EndedBy != "": // as if it had waited in the queue of its reservation
+		tx.Emit(state.Event{Kind: state.JobDeleteAsked, Job: j, By: pbs.ParseUser(j.LastRun().EndedBy)})
 	case !deleted(j): // accounting never saw it start, and would wait for it for ever
 		tx.Emit(state.Event{Kind: state.JobAborted, Job: j, Text: j.Comment})
 	}

@@ -385,6 +385,33 @@ func TestReservation_Delete(t *testing.T) {
 	}
 }
 
+// TestReservation_DeleteUnstarted: a job whose start nobody has told of by the end of its reservation has a D record, as one that
+// waited there; one that was deleted before has that one only.
+func TestReservation_DeleteUnstarted(t *testing.T) {
+	w := newReserving(t)
+	id := w.confirmed(0, 600, "1:ncpus=2", "", "(hosta:ncpus=2)")
+	unstarted, _ := w.submit(id.Queue(), "(hosta:ncpus=1)")
+	deleted, _ := w.submit(id.Queue(), "(hosta:ncpus=1)")
+	w.do(&DeleteJob{Job: deleted})
+	w.do(&DeleteReservation{Reservation: id})
+	w.do(&DeleteJob{Job: unstarted})
+	w.end(unstarted, 271)
+	w.end(deleted, 271)
+	w.wantGone(id)
+	requestors := map[pbs.JobID]string{}
+	for _, e := range w.events {
+		switch e.Kind {
+		case state.JobDeleteAsked:
+			requestors[e.Job.ID] += e.By.String()
+		case state.JobEnded, state.JobAborted:
+			t.Errorf("%s has a record of kind %d", e.Job.ID, e.Kind)
+		}
+	}
+	if requestors[unstarted] != "ann@login" || requestors[deleted] != "ann@login" {
+		t.Errorf("the requestors of deletions are %v", requestors)
+	}
+}
+
 // TestReservation_Standing: an occurrence ends its running jobs and leaves the waiting ones to the next (RV-61).
 func TestReservation_Standing(t *testing.T) {
 	w := newReserving(t)
