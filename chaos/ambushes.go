@@ -24,6 +24,7 @@ func Later() []string {
 		"RevokeToken", "RenewIdentity", "RevokeIdentity", "TurnGossipKeys", "TurnRoots",
 		"ManageSched", "MessageJob", "MoveJob", "SwapJobs", "SetRTTClass",
 		"ManageHook", "ImportHook", "HooksTold",
+		"Reserve", "DecideReservation", "AlterReservation", "DeleteReservation",
 	}
 }
 
@@ -52,6 +53,8 @@ func Ambushes() []Scenario {
 		}
 		s.Checks = append(s.Checks, check.KilledAt(kind))
 		switch kind {
+		case "Reserve", "DecideReservation", "AlterReservation", "DeleteReservation":
+			s.Checks = append(s.Checks, check.Reservations()...)
 		case "HostFenced":
 			s.World.Fence = siegeFence
 			s.Load.Long = load.Tail{Percent: 50, From: 20 * time.Second, To: 60 * time.Second}

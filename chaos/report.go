@@ -58,6 +58,11 @@ func (r *Report) String() string {
 		lines = append(lines, run.String())
 	}
 	section(&b, "programs", lines)
+	lines = nil
+	for _, booking := range r.Evidence.Bookings {
+		lines = append(lines, booking.String())
+	}
+	section(&b, "reservations", lines)
 	return b.String()
 }
 

@@ -28,6 +28,7 @@ type Evidence struct {
 	Epochs   int          // that began since a majority was lost
 	Loss     *Loss        // what no survivor of that had; nil: nothing
 	Waits    []Wait       // of jobs for which a fit host had room, since the first host was not fit any more
+	Bookings []Booking    // the reservations that there were
 	Lies     int          // members of whom gossip told a replica what is not so
 }
 
@@ -153,6 +154,7 @@ type Replica struct {
 	Sum     uint64
 	Reread  uint64 // digest after the state went through a snapshot file
 	Jobs    []Job
+	Holds   []Reservation     // reservations that are left
 	Level   uint32            // the feature level of the state
 	Records uint64            // how many accounting records the state has numbered
 	Ledger  map[string][]byte // accounting files by day

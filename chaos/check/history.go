@@ -26,12 +26,17 @@ const (
 	ReleaseNodes // of the sisters of a running job
 	Suspend
 	Resume
+	Reserve
+	AlterReservation // its length or its start
+	DeleteReservation
+	SubmitInside // a job to the queue of a reservation
 )
 
 var kindNames = [...]string{
 	Submit: "submit", Delete: "delete", List: "list", Look: "look at", Hold: "hold", Release: "release", Alter: "alter",
 	Rerun: "rerun", SetQueue: "set queue", LookQueues: "look at queues", ReleaseNodes: "release nodes of",
-	Suspend: "suspend", Resume: "resume",
+	Suspend: "suspend", Resume: "resume", Reserve: "reserve", AlterReservation: "alter reservation", DeleteReservation: "delete reservation",
+	SubmitInside: "submit to a reservation",
 }
 
 // String returns the kind as a word.
@@ -46,7 +51,7 @@ func (k Kind) String() string {
 func (k Kind) reads() bool { return k == List || k == Look || k == LookQueues }
 
 // modelled tells whether the model of a job knows the kind.
-func (k Kind) modelled() bool { return k != ReleaseNodes && k != Suspend && k != Resume }
+func (k Kind) modelled() bool { return k < ReleaseNodes }
 
 // An Outcome is what a client learned of its request (L6).
 type Outcome uint8
@@ -89,9 +94,14 @@ type Op struct {
 	Spread bool            // submitted as a job over several hosts
 	Queue  string          // of a submission, or that is set; empty: the default one
 	Attr   string          // that is set of the queue
+	Period Period          // of a reservation that is asked for
+	Answer string          // CONFIRMED, DENIED or UNCONFIRMED, of a reservation or of its alteration
 	Seen   map[string]Seen // of a list or look: by name
 	Queues map[string]bool // of a look at queues: by queue and attribute
 }
+
+// A Period is from when to when a reservation is to have its vnodes, in seconds since the epoch.
+type Period struct{ Start, End int64 }
 
 // Seen is what an answer shows of a job.
 type Seen struct {
@@ -127,6 +137,9 @@ func (o Op) String() string {
 		b.WriteString(" once")
 	}
 	fmt.Fprintf(&b, " = %s", o.Result)
+	if o.Answer != "" {
+		fmt.Fprintf(&b, ", %s", o.Answer)
+	}
 	if o.Text != "" {
 		fmt.Fprintf(&b, ": %s", o.Text)
 	}

@@ -116,7 +116,7 @@ func judgeAnswer(f *faults, r Replica, o Op, books map[string][]record) {
 
 func asked(h History, name string) bool {
 	for _, o := range h {
-		if o.Kind == Submit && o.Name == name {
+		if (o.Kind == Submit || o.Kind == SubmitInside) && o.Name == name {
 			return true
 		}
 	}

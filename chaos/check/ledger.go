@@ -3,6 +3,8 @@ package check
 import (
 	"bytes"
 	"strings"
+
+	"rampart/fsm/pbs"
 )
 
 // SameLedger is L10: the accounting files of all replicas are equal byte for byte,
@@ -62,7 +64,19 @@ func recordsOf(r Replica, f *faults) []record {
 func recordsByJob(r Replica, f *faults) map[string][]record {
 	books := make(map[string][]record)
 	for _, rec := range recordsOf(r, f) {
-		books[rec.job] = append(books[rec.job], rec)
+		if !pbs.NamesReservation(rec.job) {
+			books[rec.job] = append(books[rec.job], rec)
+		}
+	}
+	return books
+}
+
+func recordsByReservation(r Replica, f *faults) map[string][]record {
+	books := make(map[string][]record)
+	for _, rec := range recordsOf(r, f) {
+		if pbs.NamesReservation(rec.job) {
+			books[rec.job] = append(books[rec.job], rec)
+		}
 	}
 	return books
 }

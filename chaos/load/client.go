@@ -24,6 +24,7 @@ type Record struct {
 	mu      sync.Mutex
 	history check.History
 	known   []known
+	booked  []booked
 }
 
 type known struct {
@@ -53,6 +54,9 @@ func (r *Record) add(o check.Op) {
 	r.history = append(r.history, o)
 	if o.Kind == check.Submit && o.Result == check.Done {
 		r.known = append(r.known, known{o.Name, o.Job, o.Spread})
+	}
+	if o.Kind == check.Reserve && o.Result == check.Done && o.Answer != answers[denied] {
+		r.booked = append(r.booked, booked{o.Name, o.Job, o.Period})
 	}
 }
 
@@ -98,7 +102,13 @@ func (c *Client) Follow(ctx context.Context, steps []Step) {
 func (c *Client) do(ctx context.Context, s Step) {
 	op := check.Op{Client: c.N, Kind: s.Kind, Value: s.Value, Queue: s.Queue, Attr: s.Attr, Held: s.Held, Once: s.Once, Array: s.Array, Spread: s.Spread, Name: s.Name}
 	switch s.Kind {
-	case check.Submit:
+	case check.Submit, check.Reserve:
+	case check.AlterReservation, check.DeleteReservation, check.SubmitInside:
+		b, ok := c.Record.booking(s.Victim, s.Kind == check.SubmitInside)
+		if !ok {
+			return
+		}
+		c.about(&op, s, b)
 	case check.List, check.LookQueues, check.SetQueue:
 		op.Name = ""
 	default:
@@ -111,7 +121,9 @@ func (c *Client) do(ctx context.Context, s Step) {
 		}
 		op.Name, op.Job = v.name, v.id
 	}
-	if s.Kind != check.ReleaseNodes && s.Kind != check.Submit && s.Kind != check.Alter && s.Kind != check.SetQueue {
+	switch s.Kind {
+	case check.ReleaseNodes, check.Submit, check.Alter, check.SetQueue, check.AlterReservation:
+	default:
 		op.Value = ""
 	}
 	op.Start = c.Record.Since()
@@ -154,6 +166,14 @@ func (c *Client) ask(ctx context.Context, op *check.Op, s Step) (err error) {
 		_, err = c.Batch.ReleaseNodes(ctx, connect.NewRequest(released(op)))
 	case check.Suspend, check.Resume:
 		_, err = c.Manager.Signal(ctx, connect.NewRequest(&api.SignalRequest{Job: op.Job, Signal: op.Kind.String()}))
+	case check.Reserve:
+		err = c.reserve(ctx, op, s)
+	case check.AlterReservation:
+		err = c.alterReservation(ctx, op, s)
+	case check.DeleteReservation:
+		_, err = c.Batch.DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: op.Job}))
+	case check.SubmitInside:
+		op.Job, err = c.submit(ctx, op, s)
 	case check.Rerun:
 		_, err = c.Manager.Rerun(ctx, connect.NewRequest(&api.RerunRequest{Job: op.Job}))
 	}
@@ -176,6 +196,9 @@ func (c *Client) submit(ctx context.Context, op *check.Op, s Step) (string, erro
 	}
 	if s.Padded {
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "select_reliable_startup", Value: "3:ncpus=1"})
+	}
+	if s.Lasting > 0 && op.Kind == check.Submit {
+		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "walltime", Value: strconv.Itoa(s.Lasting)})
 	}
 	if op.Held {
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Hold_Types", Value: "u"})

@@ -31,6 +31,7 @@ type Plan struct {
 	Single  string   // the select of jobs on one host; empty: one cpu
 	Alone   bool     // every third job wants its vnodes for itself
 	Parts   bool     // of jobs that run so, vnodes are released in every way; else the sisters of any
+	Lasting int      // seconds, the walltime of jobs outside of reservations; 0: they have none
 	Queue   string   // a second queue, whose attributes are set; it gets a third of the jobs
 }
 
@@ -49,22 +50,24 @@ type Share struct {
 
 // A Step is one request of a client.
 type Step struct {
-	After  time.Duration // the one before it
-	Kind   check.Kind
-	Name   string        // of the job that is submitted
-	Runs   time.Duration // how long that takes
-	Victim int           // which of the newest known jobs it is about, modulo their number
-	Held   bool          // submitted with a user hold
-	Once   bool          // submitted as one that must not run again
-	Array  bool          // submitted as an array of two
-	Spread bool          // over two hosts
-	Padded bool          // with one to spare
-	Alone  bool          // it wants its vnodes for itself
-	Select string
-	Parts  bool   // vnodes of a job that runs on several hosts are released
-	Value  string // the priority, the attribute's new value, or what is released
-	Queue  string
-	Attr   string // of the queue
+	After   time.Duration // the one before it
+	Kind    check.Kind
+	Name    string        // of the job that is submitted
+	Runs    time.Duration // how long that takes
+	Victim  int           // which of the newest known jobs it is about, modulo their number
+	Held    bool          // submitted with a user hold
+	Once    bool          // submitted as one that must not run again
+	Array   bool          // submitted as an array of two
+	Spread  bool          // over two hosts
+	Padded  bool          // with one to spare
+	Alone   bool          // it wants its vnodes for itself
+	Select  string
+	Lasting int  // seconds, its walltime; 0: it has none
+	Parts   bool // vnodes of a job that runs on several hosts are released
+	Book    Booking
+	Value   string // the priority, the attribute's new value, or what is released
+	Queue   string
+	Attr    string // of the queue
 }
 
 // Draw chooses the requests of each client from r.
@@ -127,6 +130,9 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 		if s.Value, s.Parts = "-a", p.Parts; s.Parts {
 			s.Value = ways[s.Victim%len(ways)]
 		}
+	}
+	if s.Lasting = p.Lasting; s.Kind == check.Reserve || s.Kind == check.AlterReservation {
+		s.Book = drawBooking(r)
 	}
 	return s
 }

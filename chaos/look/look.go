@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"rampart/chaos/check"
 	"rampart/fsm/pbs"
@@ -19,13 +20,21 @@ import (
 	"rampart/fsm/state"
 )
 
-// Busy tells what still goes on: jobs that have not ended and orders that are open; empty
-// if nothing does.
+// farOff is how long before its start a reservation does nothing for sure.
+const farOff = pbs.Time(10 * time.Minute)
+
+// Busy tells what still goes on: jobs that have not ended, reservations that are not far off and orders that are open;
+// empty if nothing does.
 func Busy(v *state.View) string {
 	var busy []string
 	for j := range v.Jobs() {
 		if j.State != pbs.Finished {
 			busy = append(busy, fmt.Sprintf("%s is in state %s, substate %d, run %d on %q: %s", j.ID, j.State, j.Substate, j.RunCount, j.LastRun().MS, j.CommentText()))
+		}
+	}
+	for r := range v.Reservations() {
+		if r.State != pbs.ResvConfirmed || r.Start-v.Cluster().Time < farOff {
+			busy = append(busy, fmt.Sprintf("reservation %s is in state %s, from %d to %d", r.ID, r.State.Short(), r.Start.Unix(), r.End.Unix()))
 		}
 	}
 	for h := range v.Hosts() {
@@ -79,6 +88,9 @@ func Replica(name string, v *state.View, ledger map[string][]byte) (check.Replic
 	}
 	for j := range v.Jobs() {
 		r.Jobs = append(r.Jobs, check.Job{ID: string(j.ID), Name: j.Name, State: j.State.Letter(), Run: uint32(j.RunCount)})
+	}
+	for h := range v.Reservations() {
+		r.Holds = append(r.Holds, check.Reservation{ID: string(h.ID), Name: h.Name(), State: h.State.Short(), Period: check.Period{Start: h.Start.Unix(), End: h.End.Unix()}, Nodes: h.Nodes()})
 	}
 	var file bytes.Buffer
 	if err := snapshot.Write(&file, v); err != nil {

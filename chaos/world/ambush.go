@@ -104,6 +104,10 @@ var requests = map[string]func(ctx context.Context, w *World) error{
 		_, err := w.members.RTTClass(ctx, connect.NewRequest(&api.RTTClassRequest{RttClass: "metro"}))
 		return err
 	},
+	"Reserve":           reserve,
+	"DecideReservation": reserve,
+	"AlterReservation":  alterReservation,
+	"DeleteReservation": deleteReservation,
 	"CreateToken": func(ctx context.Context, w *World) error {
 		_, err := w.token(ctx)
 		return err

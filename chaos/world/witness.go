@@ -20,6 +20,7 @@ type witness struct {
 // Applied implements server.Witness.
 func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outcome) {
 	w.r.w.vacated(w.r.machine.View())
+	w.r.w.booked(w.r.machine.View(), e, outcomes)
 	for i, p := range e.Proposals {
 		if outcomes[i].Refusal != nil {
 			continue

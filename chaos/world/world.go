@@ -109,6 +109,9 @@ type World struct {
 
 	lastStood uint64
 
+	bookings   []check.Booking // in the order of their ids
+	lastBooked uint64          // the index up to which they are
+
 	unfit      map[pbs.HostName]bool // hosts that something has befallen
 	waitingNow map[pbs.JobID]int     // of jobs that wait though another host has room, at the index lastStood: in waited
 	waited     []check.Wait

@@ -1,0 +1,133 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/chaos/check"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+	"rampart/transport/api"
+)
+
+// booked writes down what reservations have become by an entry. Whoever replays the past comes later than the first who saw it.
+func (w *World) booked(v *state.View, e command.Entry, outcomes []command.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if v.Index() <= w.lastBooked {
+		return
+	}
+	w.lastBooked = v.Index()
+	causes := causesIn(e, outcomes)
+	there := make(map[string]bool)
+	for r := range v.Reservations() {
+		id := string(r.ID)
+		there[id] = true
+		n := slices.IndexFunc(w.bookings, func(b check.Booking) bool { return b.ID == id })
+		if n < 0 {
+			n = len(w.bookings)
+			w.bookings = append(w.bookings, check.Booking{ID: id, Name: r.Name()})
+		}
+		w.seen(n, v, check.Stage{
+			State: r.State.Short(), Period: check.Period{Start: r.Start.Unix(), End: r.End.Unix()}, Nodes: r.Nodes(), Left: len(r.Occurrences),
+		}, causes[r.ID])
+	}
+	for n, b := range w.bookings {
+		if !there[b.ID] {
+			w.seen(n, v, check.Stage{}, causes[pbs.ReservationID(b.ID)])
+		}
+	}
+}
+
+// seen adds what a reservation is, if it was something else before. The lock is held.
+func (w *World) seen(n int, v *state.View, now check.Stage, by []string) {
+	b := &w.bookings[n]
+	if len(b.Stages) > 0 && b.Stages[len(b.Stages)-1].Same(now) {
+		return
+	}
+	now.At, now.Index, now.Clock, now.By = w.since(), v.Index(), v.Cluster().Time.Unix(), by
+	b.Stages = append(b.Stages, now)
+}
+
+// causesIn returns the kinds of commands about each reservation that an entry has and that were not refused.
+func causesIn(e command.Entry, outcomes []command.Outcome) map[pbs.ReservationID][]string {
+	all := make(map[pbs.ReservationID][]string)
+	for i, p := range e.Proposals {
+		if outcomes[i].Refusal != nil {
+			continue
+		}
+		for _, c := range p.Commands {
+			var id pbs.ReservationID
+			switch c := c.(type) {
+			case *command.Reserve:
+				id = outcomes[i].Result.Reservation
+			case *command.DecideReservation:
+				id = c.Reservation
+			case *command.AlterReservation:
+				id = c.Reservation
+			case *command.DeleteReservation:
+				id = c.Reservation
+			}
+			if id != "" {
+				all[id] = append(all[id], command.NameOf(c))
+			}
+		}
+	}
+	return all
+}
+
+// ahead is how far ahead the reservations are that the world asks for.
+const ahead = time.Hour
+
+// reserveOne asks for a reservation of a cpu for a minute, and waits until it is decided.
+func reserveOne(ctx context.Context, w *World) (string, error) {
+	reply, err := w.manager.Reserve(ctx, connect.NewRequest(&api.ReserveRequest{Attributes: []*api.Attribute{
+		{Name: "reserve_start", Value: strconv.FormatInt(time.Now().Add(ahead).Unix(), 10)},
+		{Name: "reserve_duration", Value: "60"},
+		{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1"},
+		{Name: "Reserve_Name", Value: "world's"},
+		{Name: "interactive", Value: "20"},
+	}}))
+	if err != nil {
+		return "", err
+	}
+	if reply.Msg.GetOutcome() != api.ReservationOutcome_RESERVATION_OUTCOME_CONFIRMED {
+		return "", pbs.Errorf(pbs.SystemError, "reservation %s: %s", reply.Msg.GetReservation(), strings.ToLower(reply.Msg.GetOutcome().String()))
+	}
+	return reply.Msg.GetReservation(), nil
+}
+
+func reserve(ctx context.Context, w *World) error {
+	_, err := reserveOne(ctx, w)
+	return err
+}
+
+// alterReservation makes a reservation twice as long.
+func alterReservation(ctx context.Context, w *World) error {
+	id, err := reserveOne(ctx, w)
+	if err != nil {
+		return err
+	}
+	reply, err := w.manager.AlterReservation(ctx, connect.NewRequest(&api.AlterReservationRequest{
+		Reservation: id, Changes: []*api.Attribute{{Name: "reserve_duration", Value: "120"}, {Name: "interactive", Value: "20"}},
+	}))
+	if err == nil && reply.Msg.GetOutcome() != api.ReservationOutcome_RESERVATION_OUTCOME_CONFIRMED {
+		return pbs.Errorf(pbs.SystemError, "alteration of %s: %s", id, strings.ToLower(reply.Msg.GetOutcome().String()))
+	}
+	return err
+}
+
+func deleteReservation(ctx context.Context, w *World) error {
+	id, err := reserveOne(ctx, w)
+	if err != nil {
+		return err
+	}
+	_, err = w.manager.DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: id}))
+	return err
+}
