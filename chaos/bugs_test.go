@@ -101,7 +101,9 @@ var plantings = []planting{
 	{bug: planted.SickHostsDraw, bubble: sight{run: ailing, seen: `L14 nobody waits`}, tests: []sight{
 		{pkg: "./fsm/command", run: "TestBlame_SickHost"},
 	}},
-	{bug: planted.DoubleBooking, tests: []sight{{pkg: "./fsm/command", run: "TestReservation_NothingTwice"}}},
+	{bug: planted.DoubleBooking, bubble: sight{run: drawn, seen: `\(L15\)`}, tests: []sight{
+		{pkg: "./fsm/command", run: "TestReservation_NothingTwice"},
+	}},
 	{bug: planted.GossipIsBelieved, bubble: sight{run: lies, seen: `L13 live moms`}, tests: []sight{
 		{pkg: "./cluster/dispatch", run: "TestWatcher"},
 	}},

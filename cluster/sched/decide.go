@@ -7,6 +7,7 @@ import (
 	"rampart/cluster/sched/calendar"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/fsm/planted"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -66,6 +67,11 @@ func (c *cycle) answer(r *state.Reservation) *command.DecideReservation {
 	var gone []left
 	for n := range r.Occurrences {
 		gone = append(gone, c.future.drop(r, nodesOf(r.Occurrences[n].Nodes))...)
+	}
+	if planted.Bug == planted.DoubleBooking {
+		for other := range c.view.Reservations() {
+			c.future.drop(other, nodesOf(other.Nodes()))
+		}
 	}
 	q.answer.Why = q.decided()
 	if q.answer.Why != "" {

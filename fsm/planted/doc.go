@@ -35,6 +35,6 @@ const (
 	HeldIsFree        = "held_is_free"       // L2, L3: released vnodes are free before their moms have confirmed
 	EndlessPreemption = "endless_preemption" // L5: a job that is suspended is taken to give back all, and nobody minds how often it does
 	SickHostsDraw     = "sick_hosts_draw"    // L14: what a host fails counts against its jobs, which are tried there again
-	DoubleBooking     = "double_booking"     // L15: Apply confirms reservations without a look at others
+	DoubleBooking     = "double_booking"     // L15: neither scheduler nor Apply looks at other reservations when one is decided
 	GossipIsBelieved  = "gossip_is_believed" // L13: a mom that answers is down if gossip says so
 )
