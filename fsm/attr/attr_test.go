@@ -49,7 +49,7 @@ func TestAll_InTheOrderRecorded(t *testing.T) {
 // section 2).
 var expected = map[Object]string{
 	Server: `flatuid managers operators acl_roots timezone show_hidden_attribs restrict_res_to_release_on_suspend
-		prune_at_job_start default_qsub_arguments`,
+		prune_at_job_start default_qsub_arguments reserve_retry_time reserve_retry_init resv_post_processing_time`,
 	Queue: `kill_delay Priority resources_default default_chunk`,
 	Vnode: `comment queue`,
 	Sched: `do_not_span_psets only_explicit_psets opt_backfill_fuzzy attr_update_period sched_preempt_enforce_resumption
