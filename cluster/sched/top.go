@@ -56,7 +56,7 @@ func walltime(j *state.Job) pbs.Time {
 	if err != nil {
 		return unending
 	}
-	return min(pbs.Time(q.Int())*pbs.Time(time.Second), unending)
+	return state.Span(q.Int())
 }
 
 // endOf returns when a running job is expected to end.

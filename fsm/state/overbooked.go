@@ -22,10 +22,15 @@ func (j *Job) Lasts(from, now pbs.Time) pbs.Time {
 	switch {
 	case err != nil:
 		return never
-	case j.Live() && from+pbs.Time(q.Int())*pbs.Time(time.Second) <= now:
+	case j.Live() && from+Span(q.Int()) <= now:
 		return now + overtime
 	}
-	return from + min(pbs.Time(q.Int())*pbs.Time(time.Second), unending)
+	return from + Span(q.Int())
+}
+
+// Span returns so many seconds as a time that can be added to any moment: five years at most, which is as good as for ever.
+func Span(seconds int64) pbs.Time {
+	return pbs.Time(max(0, min(seconds, int64(unending/pbs.Time(time.Second))))) * pbs.Time(time.Second)
 }
 
 // A Hold is a wish to have amounts of a vnode for a time.

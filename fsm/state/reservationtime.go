@@ -2,7 +2,6 @@ package state
 
 import (
 	"iter"
-	"time"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -32,12 +31,12 @@ func (r *Reservation) Patience() pbs.Time {
 	if err != nil {
 		return 0
 	}
-	return pbs.Time(q.Int()) * pbs.Time(time.Second)
+	return Span(q.Int())
 }
 
 // PostProcessing returns resv_post_processing_time: how long before their end reservations are closed.
 func (s *Server) PostProcessing() pbs.Time {
-	return pbs.Time(s.Seconds("resv_post_processing_time")) * pbs.Time(time.Second)
+	return Span(s.Seconds("resv_post_processing_time"))
 }
 
 // Closes returns when the present occurrence is over, which is its end but for resv_post_processing_time.
