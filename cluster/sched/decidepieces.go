@@ -111,7 +111,7 @@ func chunksOf(all []piece) (nodes spec.ExecVnode) {
 
 // taken tells whether a maintenance has a vnode of a chunk.
 func (q *question) taken(ch spec.ExecChunk) bool {
-	return slices.ContainsFunc(ch.Parts, func(p spec.ExecPart) bool { return slices.Contains(q.Taken, p.Vnode) })
+	return slices.ContainsFunc(ch.Parts, func(p spec.ExecPart) bool { return slices.Contains(q.Taken(), p.Vnode) })
 }
 
 // used tells whether jobs of the reservation are on a vnode of a chunk.
@@ -126,7 +126,7 @@ func (q *question) used(ch spec.ExecChunk) bool {
 func (q *question) complete(kept []piece, win *window) (whole spec.ExecVnode, ok bool) {
 	w, cl := q.bare, q.class
 	switch {
-	case len(kept) == 0 && len(q.Taken) == 0:
+	case len(kept) == 0 && len(q.Taken()) == 0:
 		return w.findWithin(cl, win)
 	case len(kept) < cl.total() && len(cl.groups.defs) > 0: // all of it is in one placement set
 		if q.runs() {
@@ -171,7 +171,7 @@ func (q *question) addTo(w *world, ch chunk, more *spec.ExecVnode) bool {
 	if q.class.place.Arrangement == spec.Pack && len(w.touched) > 0 {
 		return len(w.touched) == 1 && w.fill(w.touched[0], q.class, ch, ch.count, more) == ch.count
 	}
-	if before := w.setOf(q.Taken); before != nil {
+	if before := w.setOf(q.Taken()); before != nil {
 		w.set = before
 		ch.count = w.leftover(q.class, ch, more)
 		w.set = nil

@@ -69,7 +69,7 @@ func newInside(v *state.View, r *state.Reservation) *inside {
 		in.world.addShare(vn, vn.Reserved[at])
 		in.idle.addShare(vn, vn.Reserved[at])
 	}
-	in.lost = in.lost || !found || len(r.Taken) > 0
+	in.lost = in.lost || !found || len(r.Taken()) > 0
 	return in
 }
 

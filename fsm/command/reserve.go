@@ -71,7 +71,7 @@ func (c *Reserve) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 
 // times gives the reservation its occurrences.
 func (c *Reserve) times(r *state.Reservation, now pbs.Time) error {
-	if c.Length <= 0 || len(c.Starts) == 0 && c.QMove == "" {
+	if c.Length <= 0 || len(c.Starts) == 0 && c.QMove == "" || len(c.Starts) > 1 && len(c.Hosts) > 0 {
 		return pbs.Refuse(pbs.BadTimes)
 	}
 	for i, at := range c.Starts {

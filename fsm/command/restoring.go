@@ -244,6 +244,9 @@ func (r *restoring) share(v *state.Vnode) {
 	next := *v
 	next.Jobs, next.Assigned, next.Reserved = nil, nil, nil
 	for _, share := range v.Reserved {
+		if _, ok := r.next.Reservation(share.Reservation); !ok {
+			continue
+		}
 		share.Used = nil
 		if more, err := next.Reserve(share, r.next); err == nil {
 			next = *more

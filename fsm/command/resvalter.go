@@ -191,6 +191,7 @@ func denyAlteration(tx *state.Tx, r *state.Reservation) {
 	r.State, r.Substate, r.Ask = r.Ask.Back.State, r.Ask.Back.Substate, nil
 	tx.PutReservation(r)
 	tx.Emit(state.Event{Kind: state.ReservationAlterDenied, Reservation: r})
+	judge(tx, r.ID) // what became of its vnodes meanwhile
 }
 
 // retime gives a reservation the times that were asked for.

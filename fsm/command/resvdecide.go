@@ -36,7 +36,8 @@ func (c *DecideReservation) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	case pbs.ResvUnconfirmed:
 		return c.confirm(tx, m, &next)
 	case pbs.ResvBeingAltered:
-		if len(c.Nodes) == 0 {
+		putOff := r.Ask.Start > m.At && r.Ask.Back.State == pbs.ResvRunning
+		if len(c.Nodes) == 0 || putOff && !empty(tx, r.ID) { // a job has come meanwhile
 			denyAlteration(tx, &next)
 			return nil
 		}
@@ -164,7 +165,7 @@ func (c *DecideReservation) replace(tx *state.Tx, r *state.Reservation) error {
 	}
 	before := r.Nodes()
 	r.Occurrences = append([]state.Occurrence(nil), r.Occurrences...)
-	r.Occurrences[0].Nodes, r.Taken = c.Nodes[0], nil
+	r.Occurrences[0].Nodes, r.Occurrences[0].Taken = c.Nodes[0], nil
 	if r.State == pbs.ResvRunning {
 		if err := reshare(tx, r, before); err != nil {
 			return err

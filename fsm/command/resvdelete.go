@@ -32,7 +32,7 @@ func (c *DeleteReservation) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 // dissolve ends a reservation with its jobs: those in its queue are deleted, those that run get SIGTERM and SIGKILL after kill_delay.
 func dissolve(tx *state.Tx, r *state.Reservation, by pbs.User) error {
 	tx.Emit(state.Event{Kind: state.ReservationRemoved, Reservation: r, By: by})
-	if r.State != pbs.ResvUnconfirmed {
+	if r.State != pbs.ResvUnconfirmed && r.State != pbs.ResvDeletingJobs {
 		tx.Emit(state.Event{Kind: state.ReservationOver, Reservation: r, By: by})
 	}
 	if q, ok := tx.Queue(r.ID.Queue()); ok {
@@ -64,8 +64,8 @@ func expel(tx *state.Tx, r *state.Reservation, by pbs.User) error {
 			expelRunning(tx, j, by)
 		case j.IsSubjob():
 		default:
-			if err := (&DeleteJob{Job: j.ID}).Apply(tx, m, nil); err != nil {
-				return err
+			if (&DeleteJob{Job: j.ID}).Apply(tx, m, nil) != nil {
+				continue // it leaves by itself
 			}
 			if gone, ok := tx.Job(j.ID); ok && gone.State == pbs.Finished {
 				next := *gone
@@ -79,7 +79,7 @@ func expel(tx *state.Tx, r *state.Reservation, by pbs.User) error {
 
 // expelRunning ends a run with its reservation.
 func expelRunning(tx *state.Tx, j *state.Job, by pbs.User) {
-	if j.Run.Ending == state.EndingDelete {
+	if j.Run.Ending == state.EndingDelete || stagingOut(j) {
 		return
 	}
 	next := *j

@@ -16,13 +16,16 @@ func turnReservations(tx *state.Tx) error {
 	for r := range tx.DueReservations(tx.Now()) {
 		due = append(due, r.ID)
 	}
-	for _, id := range due {
+	for _, id := range due[:min(len(due), turnsAtOnce)] {
 		if err := turn(tx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// turnsAtOnce bounds how many reservations one entry begins or ends: the rest is for the next one, which is not far.
+const turnsAtOnce = 500
 
 // turn brings one reservation up to the time.
 func turn(tx *state.Tx, id pbs.ReservationID) error {
@@ -33,6 +36,9 @@ func turn(tx *state.Tx, id pbs.ReservationID) error {
 		}
 		next := *r
 		switch now := tx.Now(); {
+		case r.State == pbs.ResvConfirmed && passedBy(tx, &next):
+			tx.PutReservation(&next)
+			judge(tx, id)
 		case r.State == pbs.ResvUnconfirmed && r.End <= now:
 			return dissolve(tx, r, system(tx))
 		case r.State == pbs.ResvUnconfirmed && r.Start <= now && !r.Void:
@@ -46,7 +52,12 @@ func turn(tx *state.Tx, id pbs.ReservationID) error {
 		case r.State == pbs.ResvBeingAltered && r.Running() && tx.Closes(r) <= now:
 			denyAlteration(tx, &next)
 		case r.State == pbs.ResvRunning && tx.Closes(r) <= now:
-			return end(tx, &next)
+			if err := end(tx, &next); err != nil {
+				return err
+			}
+			if len(r.Occurrences) == 1 {
+				return nil
+			}
 		case r.State == pbs.ResvRunning && r.Idle != 0 && r.Idle+r.Patience() <= now:
 			tx.Emit(state.Event{Kind: state.ReservationIdled, Reservation: r, Text: strconv.FormatInt(r.Patience().Unix(), 10)})
 			if len(r.Occurrences) > 1 {
@@ -59,9 +70,36 @@ func turn(tx *state.Tx, id pbs.ReservationID) error {
 	}
 }
 
+// passedBy drops the occurrences of a standing reservation that were over before anybody could begin them, but for the last one;
+// they are accounted as begun.
+func passedBy(tx *state.Tx, r *state.Reservation) bool {
+	n := 0
+	for n < len(r.Occurrences)-1 {
+		from, until := r.Times(n)
+		if until > tx.Now() {
+			break
+		}
+		then := *r
+		then.Occurrences, then.Start, then.End = r.Occurrences[n:], from, until
+		then.State, then.Substate = pbs.ResvRunning, pbs.ResvRunning
+		tx.Emit(state.Event{Kind: state.ReservationBegan, Reservation: &then, By: system(tx)})
+		tx.Emit(state.Event{Kind: state.ReservationOver, Reservation: &then, By: system(tx)})
+		n++
+	}
+	if n == 0 {
+		return false
+	}
+	r.Occurrences = slices.Clone(r.Occurrences[n:])
+	r.Start = r.Occurrences[0].Start
+	r.End = r.Start + r.Length
+	r.Resources = r.Resources.Set("walltime", lasting(r.Length))
+	r.Forced = false
+	return true
+}
+
 // begin assigns the vnodes of the next occurrence, and opens the way for its jobs.
 func begin(tx *state.Tx, r *state.Reservation) {
-	victim := len(r.Taken) > 0
+	victim := len(r.Taken()) > 0
 	if r.Substate == pbs.ResvConfirmed {
 		r.Substate = pbs.ResvRunning
 	} else {
@@ -113,7 +151,7 @@ func end(tx *state.Tx, r *state.Reservation) error {
 	setStarted(tx, r, false)
 	tx.PutReservation(r)
 	for _, j := range slices.Collect(tx.Insiders(r.ID)) {
-		if j.Live() {
+		if j.Live() && !stagingOut(j) {
 			kill(tx, j, 0, false)
 		}
 	}
@@ -131,10 +169,10 @@ func advance(tx *state.Tx, r *state.Reservation) error {
 	next.Start = next.Occurrences[0].Start
 	next.End = next.Start + r.Length
 	next.Resources = r.Resources.Set("walltime", lasting(r.Length))
-	next.State, next.Substate, next.Taken, next.Forced = pbs.ResvConfirmed, pbs.ResvConfirmed, nil, false
+	next.State, next.Substate, next.Forced = pbs.ResvConfirmed, pbs.ResvConfirmed, false
 	tx.PutReservation(&next)
 	judge(tx, r.ID)
-	return turn(tx, r.ID)
+	return nil
 }
 
 // unreserve takes the vnodes of an assignment back from a reservation.
@@ -219,6 +257,11 @@ func followReservations(tx *state.Tx) {
 			for p := range tx.PromisesOf(name) {
 				judge(tx, p.Reservation.ID)
 			}
+			if v, ok := tx.Vnode(name); ok && v.OverPromised != tx.OverPromised(v) {
+				next := *v
+				next.OverPromised = !v.OverPromised
+				tx.PutVnode(&next)
+			}
 		}
 		for _, id := range reservations {
 			followJobs(tx, id)
@@ -240,6 +283,7 @@ func followJobs(tx *state.Tx, id pbs.ReservationID) {
 		}
 	case r.State == pbs.ResvDeletingJobs && !occupied:
 		_ = advance(tx, r)
+		_ = turn(tx, id)
 	case r.State == pbs.ResvRunning && r.Patience() > 0:
 		next := *r
 		switch idle := empty(tx, id); {

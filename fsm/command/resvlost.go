@@ -44,7 +44,7 @@ func judge(tx *state.Tx, id pbs.ReservationID) {
 		return
 	}
 	nodes, err := spec.ParseExecVnode(r.Nodes())
-	hurt := len(r.Taken) > 0 || err == nil && slices.ContainsFunc(nodes.Vnodes(), func(name pbs.VnodeName) bool {
+	hurt := len(r.Taken()) > 0 || err == nil && slices.ContainsFunc(nodes.Vnodes(), func(name pbs.VnodeName) bool {
 		return unusable(tx, name) || tooSmall(tx, name, r)
 	})
 	degraded := r.State == pbs.ResvDegraded || r.Substate == pbs.ResvDegraded
@@ -63,6 +63,16 @@ func judge(tx *state.Tx, id pbs.ReservationID) {
 		return
 	}
 	tx.PutReservation(&next)
+	if hurt || err != nil {
+		return
+	}
+	for _, name := range nodes.Vnodes() { // those that were promised later may not fit beside it any more
+		for p := range tx.PromisesOf(name) {
+			if p.Reservation.Seq > r.Seq {
+				judge(tx, p.Reservation.ID)
+			}
+		}
+	}
 }
 
 // well ends the degradation of a reservation.

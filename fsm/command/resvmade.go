@@ -28,7 +28,14 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 	r.Attrs = r.Attrs.Set("reserve_job", "", string(j.ID))
 	r.Length = min(j.Lasts(0, 0), mostOfJob)
 	r.Start, r.End = j.Started, j.Started+r.Length
-	r.Occurrences, r.Count = []state.Occurrence{{Start: r.Start, Nodes: j.Run.ExecVnode}}, 1
+	nodes := j.Run.ExecVnode
+	if held := j.Held(); held != "" { // they are not free yet
+		nodes += "+" + held
+	}
+	r.Occurrences, r.Count = []state.Occurrence{{Start: r.Start, Nodes: nodes}}, 1
+	if err := stays(tx, j, r.End); err != nil {
+		return err
+	}
 	r.Select = j.SchedSelect
 	for _, it := range j.Resources {
 		if def, ok := tx.Resource(it.Name); ok && (def.Consumable() || it.Name == "select" || it.Name == "place") {
@@ -70,6 +77,20 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 	return nil
 }
 
+// stays refuses to keep the vnodes of a job for longer than others leave them (L15): its walltime may have been altered since it
+// was started.
+func stays(tx *state.Tx, j *state.Job, until pbs.Time) error {
+	nobody := func(*state.Promise) bool { return false }
+	for _, s := range tx.Stakes(j) {
+		held := s.Held()
+		hold := state.Hold{From: tx.Now(), Until: until, Items: held.Items, Alone: held.Exclusive}
+		if short := tx.Overbooked(s.Vnode.Without([]int{s.At}), hold, nobody); short != nil {
+			return pbs.Errorf(pbs.ResourceBusy, "vnode %s is reserved: %s", s.Vnode.Name, short.Error())
+		}
+	}
+	return nil
+}
+
 // reserveFor makes a reservation of a job that has just started and has asked for that: qsub -W create_resv_from_job=1. The job
 // is in it afterwards.
 func reserveFor(tx *state.Tx, m Meta, j *state.Job) error {
@@ -77,6 +98,9 @@ func reserveFor(tx *state.Tx, m Meta, j *state.Job) error {
 		return nil
 	}
 	c := &Reserve{Owner: j.Owner, Job: j.ID, Attributes: attr.List{}.Set("Authorized_Users", "", j.Owner.String())}
+	if stays(tx, j, j.Lasts(j.Started, tx.Now())) != nil {
+		return nil // others are to have its vnodes: it runs without one
+	}
 	if err := c.Apply(tx, m, &state.Result{}); err != nil {
 		return err
 	}
@@ -153,27 +177,44 @@ func takeFrom(tx *state.Tx, by *state.Reservation, name pbs.VnodeName) {
 			continue
 		}
 		v, _ := tx.Vnode(name)
-		if share, ok := v.ReservedFor(r.ID); ok && !nothing(share.Used) {
+		share, has := v.ReservedFor(r.ID)
+		if has && !nothing(share.Used) && p.Occurrence == 0 {
 			continue // its jobs go on
 		}
 		next := *r
 		next.Occurrences = slices.Clone(r.Occurrences)
-		next.Occurrences[p.Occurrence].Nodes = lessVnode(next.Occurrences[p.Occurrence].Nodes, name)
+		o := &next.Occurrences[p.Occurrence]
+		o.Nodes, o.Taken = lessVnode(o.Nodes, name), append(slices.Clone(o.Taken), name)
 		if p.Occurrence == 0 {
-			next.Taken = append(slices.Clone(r.Taken), name)
-			next.Substate = pbs.ResvInConflict
-			next.Retry, next.Asked = tx.Now(), r.Asked+1
-			if r.State == pbs.ResvConfirmed || r.State == pbs.ResvDegraded {
-				next.State = pbs.ResvDegraded
-			} else {
-				next.Substate = pbs.ResvDegraded
-				if less, err := v.Unreserve(r.ID, tx); err == nil {
-					tx.PutSettled(less)
-				}
+			victim(&next, tx.Now())
+			if less, err := v.Unreserve(r.ID, tx); has && err == nil {
+				tx.PutSettled(less)
 			}
 		}
 		tx.PutReservation(&next)
 	}
+}
+
+// victim degrades a reservation of whose present or next occurrence a vnode was taken: it looks for another at once.
+func victim(r *state.Reservation, now pbs.Time) {
+	hurt := func(s state.ReservationStatus) state.ReservationStatus {
+		switch s.State {
+		case pbs.ResvConfirmed, pbs.ResvDegraded:
+			return state.ReservationStatus{State: pbs.ResvDegraded, Substate: pbs.ResvInConflict}
+		case pbs.ResvRunning:
+			s.Substate = pbs.ResvDegraded
+		}
+		return s
+	}
+	if r.State == pbs.ResvBeingAltered { // until that is decided
+		ask := *r.Ask
+		ask.Back = hurt(ask.Back)
+		r.Ask = &ask
+		return
+	}
+	s := hurt(r.Status())
+	r.State, r.Substate = s.State, s.Substate
+	r.Retry, r.Asked = now, r.Asked+1
 }
 
 // lessVnode returns an assignment without a vnode.
@@ -202,7 +243,7 @@ func giveBackTaken(tx *state.Tx, over *state.Reservation) {
 		return
 	}
 	for _, r := range slices.Collect(tx.Reservations()) {
-		if slices.ContainsFunc(order, func(name pbs.VnodeName) bool { return slices.Contains(r.Taken, name) }) {
+		if slices.ContainsFunc(order, func(name pbs.VnodeName) bool { return slices.Contains(r.Taken(), name) }) {
 			next := *r
 			next.Retry, next.Asked = tx.Now(), r.Asked+1
 			tx.PutReservation(&next)

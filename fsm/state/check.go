@@ -16,7 +16,9 @@ func (v *View) Check() error { return errors.Join(v.checkDigest(), v.CheckLaws()
 
 // CheckLaws is Check but for the digest, whose proof reads every record: it is what a
 // test can afford after each of many entries.
-func (t *tables) CheckLaws() error { return errors.Join(t.checkIndexes(), t.CheckContent()) }
+func (t *tables) CheckLaws() error {
+	return errors.Join(t.checkIndexes(), t.CheckContent(), t.checkAllPromises())
+}
 
 // CheckContent verifies what records say of each other. It is all that can be wrong with a
 // state whose records were just loaded: indexes, counts and digest are the Loader's own work.

@@ -138,6 +138,7 @@ type Vnode struct {
 	ByHook          bool          `cbor:"19,keyasint,omitempty"` // made by a hook on its mom, which does not report it
 	Lent            resource.List `cbor:"20,keyasint,omitempty"` // what jobs of other vnodes hold of it (resources_available.X=@V); PutVnode keeps it
 	Reserved        []Reserved    `cbor:"21,keyasint,omitempty"` // what reservations that have begun hold, in the order of their beginning
+	OverPromised    bool          `cbor:"22,keyasint,omitempty"` // less is available now than was promised for some time to come (L15)
 }
 
 // Reserved is the share of a vnode that a reservation has whose time has come. It is assigned as a whole; jobs of the

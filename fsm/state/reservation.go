@@ -42,8 +42,6 @@ type Reservation struct {
 	Idle  pbs.Time           `cbor:"23,keyasint,omitempty"` // since when it runs without a job; 0: it does not
 	// Forced says that it was altered without regard to others, whose amounts it may take.
 	Forced bool `cbor:"24,keyasint,omitempty"`
-	// Taken are vnodes of it that a maintenance has.
-	Taken []pbs.VnodeName `cbor:"25,keyasint,omitempty"`
 	// Void says that its start has passed while it was not decided.
 	Void bool `cbor:"26,keyasint,omitempty"`
 
@@ -54,6 +52,8 @@ type Reservation struct {
 type Occurrence struct {
 	Start pbs.Time `cbor:"1,keyasint"`
 	Nodes string   `cbor:"2,keyasint,omitempty"` // as an exec_vnode; empty: it has none
+	// Taken are vnodes of it that a maintenance has.
+	Taken []pbs.VnodeName `cbor:"3,keyasint,omitempty"`
 }
 
 // A ReservationChange is what an alteration makes of the times and the select.
@@ -77,6 +77,9 @@ func (r *Reservation) Status() ReservationStatus { return ReservationStatus{r.St
 
 // Nodes returns resv_nodes: the vnodes of the present or next occurrence.
 func (r *Reservation) Nodes() string { return r.Occurrences[0].Nodes }
+
+// Taken returns the vnodes of the present or next occurrence that a maintenance has.
+func (r *Reservation) Taken() []pbs.VnodeName { return r.Occurrences[0].Taken }
 
 // Index returns the number of the present or next occurrence, from 1.
 func (r *Reservation) Index() int { return r.Count - len(r.Occurrences) + 1 }

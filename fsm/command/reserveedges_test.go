@@ -1,0 +1,171 @@
+package command
+
+import (
+	"testing"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+func sec(n int) pbs.Time { return pbs.Time(time.Duration(n) * time.Second) }
+
+// offers has a vnode offer so many cpus from now on.
+func (w *reserving) offers(v pbs.VnodeName, cpus string) {
+	w.t.Helper()
+	w.do(&ManageVnode{Verb: VerbSet, Vnode: v, Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "ncpus", Value: cpus}}}})
+}
+
+func (w *reserving) offline(v pbs.VnodeName, on bool) {
+	w.t.Helper()
+	op := OpIncrease
+	if !on {
+		op = OpDecrease
+	}
+	w.do(&ManageVnode{Verb: VerbSet, Vnode: v, Changes: []AttrChange{{Op: op, Entry: attr.Entry{Name: "state", Value: "offline"}}}})
+}
+
+// standing is a confirmed reservation of 4 cpus, 20 s long at each of some moments.
+func (w *reserving) standing(nodes string, at ...int) pbs.ReservationID {
+	w.t.Helper()
+	var starts []pbs.Time
+	var all []string
+	for _, n := range at {
+		starts, all = append(starts, w.in(n)), append(all, nodes)
+	}
+	id := w.do(&Reserve{
+		Owner: ann, Starts: starts, Length: sec(20), Rule: "FREQ=MINUTELY;COUNT=9", Zone: "UTC",
+		Attributes: attr.List{}.Set("Resource_List", "ncpus", "4").Set("Authorized_Users", "", "ann@login"),
+	}).Reservation
+	if err := w.decide(id, all...); err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+// TestReservation_PutOffWhileAJobCame: an alteration to a later start is denied when a job has started since it was asked.
+func TestReservation_PutOffWhileAJobCame(t *testing.T) {
+	w := newReserving(t)
+	id := w.confirmed(0, 600, "1:ncpus=4", "", "(hosta:ncpus=4)")
+	w.do(&AlterReservation{Reservation: id, Start: w.in(3600), Length: sec(60)})
+	if _, err := w.submit(id.Queue(), "(hosta:ncpus=4)", "select", "1:ncpus=4"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.decide(id, "(hosta:ncpus=4)"); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(id, pbs.ResvRunning, pbs.ResvRunning)
+	if v, _ := w.View().Vnode("hosta"); len(v.Reserved) != 1 {
+		t.Errorf("the job runs, and its reservation has %v of the vnode", v.Reserved)
+	}
+}
+
+// TestReservation_VnodesShrink: what is promised for later, and beside one that is well again, may not fit any more; the state can
+// be checked and read back all the same.
+func TestReservation_VnodesShrink(t *testing.T) {
+	w := newReserving(t)
+	w.confirmed(1000, 20, "1:ncpus=4", "", "(hosta:ncpus=4)")
+	w.standing("(hosta:ncpus=4)", 100, 1000)
+	w.offers("hosta", "4")
+	if err := w.View().CheckContent(); err != nil {
+		t.Errorf("it cannot be read back: %v", err)
+	}
+	w.offers("hosta", "8")
+	if v, _ := w.View().Vnode("hosta"); v.OverPromised {
+		t.Error("the vnode has all that is promised, and is still over-promised")
+	}
+	w.confirmed(2000, 20, "2:ncpus=4", "", "(hosta:ncpus=4)+(hostb:ncpus=4)")
+	last := w.confirmed(2000, 20, "1:ncpus=4", "", "(hostb:ncpus=4)")
+	w.offline("hosta", true)
+	w.offers("hostb", "4")
+	w.wantState(last, pbs.ResvConfirmed, pbs.ResvConfirmed)
+	w.offline("hosta", false)
+	w.wantState(last, pbs.ResvDegraded, pbs.ResvDegraded)
+}
+
+// TestReservation_LostWhileAltered: one that lost a vnode while its alteration was open is degraded when that is denied.
+func TestReservation_LostWhileAltered(t *testing.T) {
+	w := newReserving(t)
+	id := w.confirmed(1000, 20, "1:ncpus=4", "", "(hosta:ncpus=4)")
+	w.do(&AlterReservation{Reservation: id, Length: sec(90)})
+	w.offline("hosta", true)
+	if err := w.decide(id); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(id, pbs.ResvDegraded, pbs.ResvDegraded)
+}
+
+// TestReservation_OfJobThatGrew: a job whose walltime was made longer keeps no vnodes that others are to have (L15), and starts
+// though it asks for a reservation of its own.
+func TestReservation_OfJobThatGrew(t *testing.T) {
+	w := newReserving(t)
+	job, err := w.submit("workq", "(hosta:ncpus=4)", "select", "1:ncpus=4", "walltime", "100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.confirmed(500, 20, "1:ncpus=8", "", "(hosta:ncpus=8)")
+	w.do(&AlterJob{Job: job, Changes: []AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: "1000"}}}})
+	if _, err = w.run(&Reserve{Owner: ann, Job: job, Attributes: attr.List{}.Set("Authorized_Users", "", "ann@login")}); pbs.CodeOf(err) != pbs.ResourceBusy {
+		t.Errorf("a reservation of the job: %v", err)
+	}
+}
+
+// TestReservation_LaterOccurrenceTaken: what a maintenance takes of a later occurrence is looked for when that comes next.
+func TestReservation_LaterOccurrenceTaken(t *testing.T) {
+	w := newReserving(t)
+	id := w.standing("(hosta:ncpus=4)", 100, 1000, 3000)
+	w.do(&Reserve{
+		Owner: ann, Starts: []pbs.Time{w.in(990)}, Length: sec(100), Hosts: []string{"hosta"},
+		Attributes: attr.List{}.Set("Authorized_Users", "", "ann@login"),
+	})
+	w.wantState(id, pbs.ResvConfirmed, pbs.ResvConfirmed)
+	w.after(100)
+	w.after(20)
+	w.wantState(id, pbs.ResvDegraded, pbs.ResvDegraded)
+	if w.resv(id).Retry == 0 {
+		t.Error("nobody looks for other vnodes")
+	}
+}
+
+// TestReservation_LongWalltimes: no number of seconds is too great to be added to a time.
+func TestReservation_LongWalltimes(t *testing.T) {
+	w := newReserving(t)
+	w.confirmed(500, 20, "1:ncpus=8", "", "(hosta:ncpus=8)")
+	for _, walltime := range []string{"1000", "9300000000", "20000000000"} {
+		if _, err := w.submit("workq", "(hosta:ncpus=4)", "select", "1:ncpus=4", "walltime", walltime); err == nil {
+			t.Errorf("a job of %s s walks over a reservation", walltime)
+		}
+	}
+	if got := state.Span(1 << 62); got <= 0 || w.at+got < w.at {
+		t.Errorf("so many seconds last %d", got)
+	}
+}
+
+// TestReservation_OccurrencesMissed: those that were over before anybody could begin them are accounted, and cost next to nothing.
+func TestReservation_OccurrencesMissed(t *testing.T) {
+	w := newReserving(t)
+	id := w.standing("(hosta:ncpus=4)", 100, 200, 300, 400)
+	w.after(350)
+	w.wantState(id, pbs.ResvConfirmed, pbs.ResvConfirmed)
+	if got := w.records(id); got != "UYBBB" || w.resv(id).Index() != 4 {
+		t.Errorf("records %s, the next occurrence is %d", got, w.resv(id).Index())
+	}
+	w.after(1000)
+	w.wantGone(id)
+	if got := w.records(id); got != "UYBBBBK" {
+		t.Errorf("records %s, want UYBBBBK", got)
+	}
+}
+
+// TestReservation_MaintenanceOnce: a maintenance has one time.
+func TestReservation_MaintenanceOnce(t *testing.T) {
+	w := newReserving(t)
+	_, err := w.run(&Reserve{
+		Owner: ann, Starts: []pbs.Time{w.in(100), w.in(1000)}, Length: sec(20), Hosts: []string{"hosta"},
+		Attributes: attr.List{}.Set("Authorized_Users", "", "ann@login"),
+	})
+	if pbs.CodeOf(err) != pbs.BadTimes {
+		t.Errorf("a maintenance that recurs: %v", err)
+	}
+}
