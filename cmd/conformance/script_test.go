@@ -47,7 +47,7 @@ func cases(t *testing.T, c *devrun.Cluster, names string, more ...string) {
 		t.Fatalf("no scripts %s: %v", names, err)
 	}
 	root := filepath.Join(scratch, t.Name()) // the folders of scripts are kept
-	if err := os.Mkdir(root, 0o755); err != nil {
+	if err := os.MkdirAll(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
@@ -75,7 +75,13 @@ func cases(t *testing.T, c *devrun.Cluster, names string, more ...string) {
 			"loglines": func(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Check(checkLogs(c))
 			},
-			"json": jsonValue,
+			"json":        jsonValue,
+			"times":       times,
+			"ann":         by("daemon"),
+			"bob":         by("games"),
+			"reservation": reservation,
+			"reserve":     reserve,
+			"logged":      logged,
 		},
 	})
 }

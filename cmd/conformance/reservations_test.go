@@ -1,0 +1,99 @@
+package conformance
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"rampart/cmd/devrun"
+)
+
+// hostsOfEight are the hosts of the cases of reservations. Their ann is daemon, their bob games: users that each machine has,
+// with groups of their names.
+var hostsOfEight = []string{"--mom", "hosta:ncpus=8,mem=8gb", "--mom", "hostb:ncpus=8,mem=8gb", "--mom", "hostc:ncpus=8,mem=8gb"}
+
+// reservationCluster starts a cluster for cases of reservations.
+func reservationCluster(t *testing.T) *devrun.Cluster {
+	t.Helper()
+	c := newCluster(t, hostsOfEight...)
+	if _, err := c.Output(t.Context(), "qmgr", "-c", "set server job_history_enable = True, log_events = 2047"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestReservations plays the scripts of reservations, each on a cluster of its own, every other one by the gateway of a replica
+// that does not lead.
+func TestReservations(t *testing.T) {
+	names, err := filepath.Glob("testdata/reservations/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for i, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			c := reservationCluster(t)
+			var more []string
+			if i%2 == 0 {
+				more = append(more, "PBS_GATEWAY="+followersGateway(t, c))
+			}
+			cases(t, c, filepath.Join("reservations", filepath.Base(name)), more...)
+		})
+	}
+}
+
+// times NAME=SECONDS...: sets variables to times so many seconds ahead of now, as options of commands take them.
+func times(ts *testscript.TestScript, neg bool, args []string) {
+	now := time.Now()
+	for _, arg := range args {
+		name, text, _ := strings.Cut(arg, "=")
+		seconds, err := strconv.Atoi(text)
+		ts.Check(err)
+		ts.Setenv(name, now.Add(time.Duration(seconds)*time.Second).Format("200601021504.05"))
+	}
+}
+
+// by returns the command NAME STATUS COMMAND..., which runs a command as a user, and wants an exit status of it.
+func by(user string) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) < 2 {
+			ts.Fatalf("usage: USER STATUS COMMAND [ARG...]")
+		}
+		exitStatus(ts, false, append([]string{args[0], "setpriv", "--reuid", user, "--regid", user, "--clear-groups"}, args[1:]...))
+	}
+}
+
+// reservation NAME: keeps the id that the last command has printed first in a variable, and the name of its queue in NAMEQ.
+func reservation(ts *testscript.TestScript, neg bool, args []string) {
+	id, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(ts.ReadFile("stdout")), "Resv ID: "), " ")
+	queue, _, ok := strings.Cut(id, ".")
+	if neg || len(args) != 1 || !ok {
+		ts.Fatalf("usage: reservation NAME, after a command that prints an id")
+	}
+	ts.Setenv(args[0], id)
+	ts.Setenv(args[0]+"Q", queue)
+}
+
+// reserve NAME ARG...: ann's reservation, which is confirmed.
+func reserve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: reserve NAME ARG...")
+	}
+	by("daemon")(ts, false, append([]string{"0", "pbs_rsub", "-I", "10"}, args[1:]...))
+	if out := ts.ReadFile("stdout"); !strings.HasSuffix(out, " CONFIRMED\n") {
+		ts.Fatalf("pbs_rsub %s: %s", strings.Join(args[1:], " "), out)
+	}
+	reservation(ts, false, args[:1])
+}
+
+// logged REGEXP: waits until the logs of the replicas have a line.
+func logged(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: logged REGEXP")
+	}
+	await(ts, false, []string{args[0], "sh", "-c", "cat $RAMPART_DEV/homes/s?/server_logs/2* $RAMPART_DEV/homes/s?/sched_logs/2*"})
+}
