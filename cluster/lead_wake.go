@@ -13,7 +13,7 @@ import (
 const routeRest = 20 * time.Millisecond
 
 // wake moves the log's time on at the moment when the next job is due that waits for a
-// time (qsub -a), or the next reservation begins or ends, so that it does not wait for the next tick; and as long as there are jobs that
+// time (qsub -a), or the next reservation begins, ends or looks for other vnodes, so that it does not wait for the next tick; and as long as there are jobs that
 // find their way out of a routing queue. It returns when ctx ends.
 func (r *Replica) wake(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -59,6 +59,11 @@ func (r *Replica) untilDue() time.Duration {
 	}
 	if at, ok := v.NextReservation(); ok {
 		next = min(next, time.Duration(at-now))
+	}
+	for res := range v.Reservations() {
+		if res.Retry > v.Now() { // once the log's time is there it is the scheduler's
+			next = min(next, time.Duration(res.Retry-now))
+		}
 	}
 	return max(0, next)
 }
