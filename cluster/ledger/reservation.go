@@ -33,8 +33,6 @@ func reservationLines(e state.Event) []line {
 		return one(pbs.LogResv, "Reservation alter denied")
 	case state.ReservationRetried:
 		return one(pbs.LogDebug2, e.Text+date(r.Retry))
-	case state.ReservationClashes:
-		return one(pbs.LogResv, pbs.ResvInterferes.Text())
 	case state.ReservationIdled:
 		return one(pbs.LogResv, "Deleting reservation after being idle for "+e.Text+" seconds")
 	}

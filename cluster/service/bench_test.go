@@ -168,7 +168,7 @@ func (b *bench) Issue(u pbs.User, ttl time.Duration) (string, time.Time, error) 
 }
 
 func (b *bench) Write(_ time.Time, event uint16, class, object, text string) error {
-	if event == pbs.LogSecurity {
+	if event == pbs.LogSecurity || event == pbs.LogResv {
 		b.log = append(b.log, class+";"+object+";"+text)
 	}
 	return nil

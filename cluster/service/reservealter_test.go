@@ -81,6 +81,22 @@ func TestReservation_Names(t *testing.T) {
 	}
 }
 
+// One that would reach into its next occurrence is told so, and the log, too.
+func TestAlterReservation_Interferes(t *testing.T) {
+	b := resvBench(t)
+	id := b.mustReserve("ann@login1", timed(set("reserve_rrule", "FREQ=HOURLY;COUNT=2"), set("Variable_List", "PBS_TZID=UTC"))...)
+	b.decide(id, "(hosta:ncpus=1)", "(hosta:ncpus=1)")
+	b.log = nil
+	_, err := b.ralter("ann@login1", &api.AlterReservationRequest{Reservation: string(id), Changes: []*api.Attribute{set("reserve_duration", "3700")}})
+	if pbs.CodeOf(err) != pbs.ResvInterferes {
+		t.Errorf("it says %v", err)
+	}
+	want := "Resv;" + string(id) + ";Requested time(s) will interfere with a later occurrence"
+	if got := strings.Join(b.log, "\n"); got != want {
+		t.Errorf("the log has\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestAlterReservation_Refusals(t *testing.T) {
 	b := resvBench(t)
 	id := b.mustReserve("ann@login1", timed(set("Resource_List.select", "2:ncpus=2"))...)

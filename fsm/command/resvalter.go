@@ -86,7 +86,6 @@ func (c *AlterReservation) wanted(tx *state.Tx, m Meta, r *state.Reservation) (*
 		return nil, false, pbs.Refuse(pbs.ResvNotEmpty)
 	}
 	if timed && len(r.Occurrences) > 1 && ask.End > r.Occurrences[1].Start {
-		tx.Emit(state.Event{Kind: state.ReservationClashes, Reservation: r})
 		return nil, false, pbs.Refuse(pbs.ResvInterferes)
 	}
 	if text != "" {

@@ -64,7 +64,6 @@ const (
 	ReservationAlterDenied
 	ReservationRetried // log only: Text and its Retry say when other vnodes are looked for
 	ReservationIdled   // log only: Text is for how many seconds
-	ReservationClashes // log only: an alteration reaches into the next occurrence
 	ReservationOver    // log only: an occurrence is over, or it was deleted; By
 )
 
