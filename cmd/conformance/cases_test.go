@@ -13,10 +13,12 @@ import (
 // numbered are the chapters of the specification whose cases are all shown by tests, and how
 // many each has. The test of a case names it: a script in its file name or its text, a Go test
 // in its comment or its table.
-var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2}
+var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2, "RV": 79}
 
 // unnamed are the cases that no test plays as they are written, and why.
-var unnamed = map[string]string{}
+var unnamed = map[string]string{
+	"RV75": "a connection cut behind the commit cannot be timed on real processes: TestReserve_Repeated shows that a repeat finds its reservation",
+}
 
 // TestCases_EachHasATest fails for a case of the specification that no test names.
 func TestCases_EachHasATest(t *testing.T) {
