@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -35,16 +36,28 @@ func (b *Batch) Attach(ctx context.Context, stream *TerminalStream) error {
 	if err := session.Send(first); err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	ended := make(chan error, 2)
+	ended, said := make(chan error, 2), make(chan struct{})
 	go func() { ended <- passUp(stream, session) }()
-	go func() { ended <- passDown(stream, session) }()
+	go func() {
+		defer close(said)
+		ended <- passDown(stream, session)
+	}()
 	select {
 	case err = <-ended:
 	case <-transport.Stopping(ctx):
 		err = cluster.ErrNotLeader
 	}
+	cancel()
+	_ = session.CloseRequest()
+	select { // what is being said is said before the end of the stream
+	case <-said:
+	case <-time.After(lastWords):
+	}
 	return err
 }
+
+// lastWords bounds the wait for a terminal to take what is being said to it.
+const lastWords = 2 * time.Second
 
 func passUp(stream *TerminalStream, session *connect.BidiStreamForClient[api.TerminalUp, api.TerminalDown]) error {
 	for {
