@@ -21,13 +21,29 @@ import (
 
 // site is replicas that hand each other blobs without a network.
 type site struct {
-	t       *testing.T
-	store   *state.Store
-	index   uint64
+	t      *testing.T
+	store  *state.Store
+	index  uint64
+	all    map[string]*Keeper
+	voters []string
+
+	mu      sync.Mutex
 	changed chan struct{}
-	all     map[string]*Keeper
 	down    map[string]error // what a replica answers
-	voters  []string
+}
+
+// fault is what a replica answers in place of doing what it is asked.
+func (s *site) fault(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.down[name]
+}
+
+// news is closed by the next entry.
+func (s *site) news() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }
 
 func newSite(t *testing.T, names ...string) *site {
@@ -41,7 +57,7 @@ func newSite(t *testing.T, names ...string) *site {
 
 func (s *site) open(name, dir string) *Keeper {
 	k, err := Open(Config{
-		Dir: dir, View: s.store.View, Changed: func() <-chan struct{} { return s.changed },
+		Dir: dir, View: s.store.View, Changed: s.news,
 		Members: func() (all []Member) {
 			for _, m := range s.voters {
 				all = append(all, Member{Name: m, Voter: true, Self: m == name})
@@ -49,7 +65,7 @@ func (s *site) open(name, dir string) *Keeper {
 			return all
 		},
 		Peer:   func(m Member) Peer { return link{s, m.Name} },
-		Room:   func(int64) error { return s.down[name] },
+		Room:   func(int64) error { return s.fault(name) },
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -67,8 +83,10 @@ func (s *site) apply(do func(tx *state.Tx)) {
 	do(tx)
 	s.store.Commit(tx)
 	s.store.Publish()
+	s.mu.Lock()
 	close(s.changed)
 	s.changed = make(chan struct{})
+	s.mu.Unlock()
 	if err := s.store.View().Check(); err != nil {
 		s.t.Error(err)
 	}
@@ -124,14 +142,14 @@ func (l slow) Get(ctx context.Context, b pbs.Blob) (io.ReadCloser, error) {
 }
 
 func (l link) Put(_ context.Context, b pbs.Blob, body io.Reader) error {
-	if err := l.s.down[l.to]; err != nil {
+	if err := l.s.fault(l.to); err != nil {
 		return err
 	}
 	return l.s.all[l.to].Take(b, body)
 }
 
 func (l link) Get(_ context.Context, b pbs.Blob) (io.ReadCloser, error) {
-	if err := l.s.down[l.to]; err != nil {
+	if err := l.s.fault(l.to); err != nil {
 		return nil, err
 	}
 	return l.s.all[l.to].Here(b)
@@ -262,9 +280,11 @@ func TestKeeper_TellsWhatItSaw(t *testing.T) {
 		saw(Look{})
 		known.Store(true)
 		saw(Look{Index: s.index, Missing: 1})
+		s.mu.Lock()
 		for name := range away {
 			delete(s.down, name)
 		}
+		s.mu.Unlock()
 		saw(Look{Index: s.index})
 		s.name("2.srv", pbs.NameBlob([]byte("lost")))
 		saw(Look{Index: s.index, Missing: 1, Lost: 1})

@@ -434,7 +434,7 @@ func TestWatcher_Unheard(t *testing.T) {
 			if heard {
 				w.Renewed("hosta")
 			}
-			all["hosta:15002"].down = true
+			all["hosta:15002"].set(true)
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			for v := range l.View().VnodesOf("hosta") {
