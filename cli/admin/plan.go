@@ -1,11 +1,9 @@
 package admin
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -20,11 +18,9 @@ import (
 
 // PlanOptions says how far ahead the plan is drawn, and how.
 type PlanOptions struct {
-	Server  string
-	Hours   uint
-	SVG     string
-	JSON    bool
-	Columns int
+	Server string
+	Hours  uint
+	form
 }
 
 // defaultHours is how far the plan looks ahead where nobody says.
@@ -34,23 +30,12 @@ func planCommand(env *Env) *cli.Command {
 	return &cli.Command{
 		Name:  "plan",
 		Usage: "draw what vnodes have to do: runs, reservations, jobs that are expected to start",
-		Flags: []cli.Flag{
-			&cli.UintFlag{Name: "hours", Value: defaultHours, Usage: "look so many hours ahead"},
-			&cli.StringFlag{Name: "svg", Usage: "write the picture to `FILE`, \"-\" for the standard output"},
-			&cli.BoolFlag{Name: "json", Usage: "print the form that stays stable"},
-			serverFlag,
-		},
+		Flags: append(formFlags(), &cli.UintFlag{Name: "hours", Value: defaultHours, Usage: "look so many hours ahead"}, serverFlag),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return fmt.Errorf("plan: %s: it takes no operands", c.Args().First())
 			}
-			columns, err := strconv.Atoi(env.Getenv("COLUMNS"))
-			if err != nil || columns <= 0 {
-				columns = defaultColumns
-			}
-			return Plan(c.Context, env, PlanOptions{
-				Server: c.String("server"), Hours: c.Uint("hours"), SVG: c.String("svg"), JSON: c.Bool("json"), Columns: columns,
-			})
+			return Plan(c.Context, env, PlanOptions{Server: c.String("server"), Hours: c.Uint("hours"), form: formOf(env, c)})
 		},
 	}
 }
@@ -60,10 +45,10 @@ const mostHours = 24 * 366
 
 // Plan draws the plan of the cluster, as any replica knows it.
 func Plan(ctx context.Context, env *Env, o PlanOptions) error {
-	switch {
-	case o.JSON && o.SVG != "":
-		return errors.New("plan: --json and --svg exclude each other")
-	case o.Hours == 0 || o.Hours > mostHours:
+	if err := o.check(); err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	if o.Hours == 0 || o.Hours > mostHours {
 		return fmt.Errorf("plan: --hours: %d, want 1 to %d", o.Hours, mostHours)
 	}
 	client, err := env.Batch(o.Server)
@@ -74,22 +59,7 @@ func Plan(ctx context.Context, env *Env, o PlanOptions) error {
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
-	var out bytes.Buffer
-	switch {
-	case o.JSON:
-		enc := json.NewEncoder(&out)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(p)
-	case o.SVG != "":
-		err = plan.SVG(&out, p)
-	default:
-		err = plan.Text(&out, p, o.Columns)
-	}
-	if err == nil && o.SVG != "" && o.SVG != "-" {
-		err = env.WriteFile(o.SVG, out.Bytes())
-	} else if err == nil {
-		_, err = out.WriteTo(env.Stdout)
-	}
+	err = o.draw(env, p, func(w io.Writer) error { return plan.SVG(w, p) }, func(w io.Writer) error { return plan.Text(w, p, o.Columns) })
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}

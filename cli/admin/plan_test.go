@@ -50,13 +50,13 @@ func TestPlan(t *testing.T) {
 		o    PlanOptions
 		want string // in what is printed, the file or the error
 	}{
-		{PlanOptions{Hours: 4, Columns: 60}, "#"},
-		{PlanOptions{Hours: 4, Columns: 60}, "hostb  xxxx"},
-		{PlanOptions{Hours: 4, Columns: 60}, "R R4.srv"},
-		{PlanOptions{Hours: 4, Columns: 60}, "+ 2.srv"},
-		{PlanOptions{Hours: 4, SVG: "x.svg"}, "x.svg <svg"},
-		{PlanOptions{Hours: 4, JSON: true}, `"kind": "reservation"`},
-		{PlanOptions{Hours: 4, JSON: true, SVG: "-"}, "exclude each other"},
+		{PlanOptions{Hours: 4, form: form{Columns: 60}}, "#"},
+		{PlanOptions{Hours: 4, form: form{Columns: 60}}, "hostb  xxxx"},
+		{PlanOptions{Hours: 4, form: form{Columns: 60}}, "R R4.srv"},
+		{PlanOptions{Hours: 4, form: form{Columns: 60}}, "+ 2.srv"},
+		{PlanOptions{Hours: 4, form: form{SVG: "x.svg"}}, "x.svg <svg"},
+		{PlanOptions{Hours: 4, form: form{JSON: true}}, `"kind": "reservation"`},
+		{PlanOptions{Hours: 4, form: form{JSON: true, SVG: "-"}}, "exclude each other"},
 		{PlanOptions{}, "--hours: 0, want 1 to"},
 		{PlanOptions{Hours: 1e6}, "--hours: 1000000, want 1 to"},
 	} {

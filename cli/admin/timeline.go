@@ -1,12 +1,9 @@
 package admin
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strconv"
+	"io"
 	"strings"
 	"time"
 
@@ -20,16 +17,11 @@ import (
 
 // TimelineOptions says whose timeline is drawn, and how.
 type TimelineOptions struct {
-	Server  string
-	Job     string
-	Days    uint // how far to look back for a job that the servers know no more; 0: a week
-	SVG     string
-	JSON    bool
-	Columns int
+	Server string
+	Job    string
+	Days   uint // how far to look back for a job that the servers know no more; 0: a week
+	form
 }
-
-// defaultColumns is how wide the picture is where nobody says how wide the terminal is.
-const defaultColumns = 80
 
 func jobCommand(env *Env) *cli.Command {
 	return &cli.Command{
@@ -46,23 +38,18 @@ func timelineCommand(env *Env) *cli.Command {
 		ArgsUsage: "JOB",
 		Description: "It is drawn from the accounting records that the asked replica has. Managers see every job, owners\n" +
 			"theirs while qstat -x knows them.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "svg", Usage: "write the picture to `FILE`, \"-\" for the standard output"},
-			&cli.BoolFlag{Name: "json", Usage: "print the form that stays stable"},
+		Flags: append(
+			formFlags(),
 			&cli.UintFlag{Name: "days", Usage: "look so many days back for a job that qstat -x does not know (default: 7)"},
 			serverFlag,
-		},
+		),
 		Action: func(c *cli.Context) error {
 			job, err := Operand(c, "job timeline", "job")
 			if err != nil {
 				return err
 			}
-			columns, err := strconv.Atoi(env.Getenv("COLUMNS"))
-			if err != nil || columns <= 0 {
-				columns = defaultColumns
-			}
 			return Timeline(c.Context, env, TimelineOptions{
-				Server: c.String("server"), Job: job, Days: c.Uint("days"), SVG: c.String("svg"), JSON: c.Bool("json"), Columns: columns,
+				Server: c.String("server"), Job: job, Days: c.Uint("days"), form: formOf(env, c),
 			})
 		},
 	}
@@ -70,8 +57,8 @@ func timelineCommand(env *Env) *cli.Command {
 
 // Timeline draws the timeline of a job.
 func Timeline(ctx context.Context, env *Env, o TimelineOptions) error {
-	if o.JSON && o.SVG != "" {
-		return errors.New("job timeline: --json and --svg exclude each other")
+	if err := o.check(); err != nil {
+		return fmt.Errorf("job timeline: %w", err)
 	}
 	if err := oneJob(o.Job); err != nil {
 		return err
@@ -80,24 +67,13 @@ func Timeline(ctx context.Context, env *Env, o TimelineOptions) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	switch {
-	case o.JSON:
-		enc := json.NewEncoder(&out)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(j)
-	case o.SVG != "":
-		err = timeline.SVG(&out, j)
-	default:
-		if err = timeline.Text(&out, j, o.Columns); err == nil && lacking {
-			fmt.Fprintln(&out, "\nthe latest records are not in the files of this replica yet")
+	err = o.draw(env, j, func(w io.Writer) error { return timeline.SVG(w, j) }, func(w io.Writer) error {
+		err := timeline.Text(w, j, o.Columns)
+		if err == nil && lacking {
+			_, err = fmt.Fprintln(w, "\nthe latest records are not in the files of this replica yet")
 		}
-	}
-	if err == nil && o.SVG != "" && o.SVG != "-" {
-		err = env.WriteFile(o.SVG, out.Bytes())
-	} else if err == nil {
-		_, err = out.WriteTo(env.Stdout)
-	}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("job timeline: %w", err)
 	}

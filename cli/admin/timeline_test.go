@@ -42,12 +42,12 @@ func TestTimeline(t *testing.T) {
 		o    TimelineOptions
 		want string // in what is printed, the file or the error
 	}{
-		{TimelineOptions{Job: "1", Columns: 40}, "h      ###"},
-		{TimelineOptions{Job: "1", Columns: 40}, "the latest records are not in the files of this replica yet"},
-		{TimelineOptions{Job: "1", SVG: "x.svg"}, "x.svg <svg"},
-		{TimelineOptions{Job: "1", SVG: "-"}, "<svg"},
-		{TimelineOptions{Job: "1", JSON: true}, `"queued": "2027-11-21T10:00:00+01:00"`},
-		{TimelineOptions{Job: "1", JSON: true, SVG: "-"}, "--json and --svg exclude each other"},
+		{TimelineOptions{Job: "1", form: form{Columns: 40}}, "h      ###"},
+		{TimelineOptions{Job: "1", form: form{Columns: 40}}, "the latest records are not in the files of this replica yet"},
+		{TimelineOptions{Job: "1", form: form{SVG: "x.svg"}}, "x.svg <svg"},
+		{TimelineOptions{Job: "1", form: form{SVG: "-"}}, "<svg"},
+		{TimelineOptions{Job: "1", form: form{JSON: true}}, `"queued": "2027-11-21T10:00:00+01:00"`},
+		{TimelineOptions{Job: "1", form: form{JSON: true, SVG: "-"}}, "--json and --svg exclude each other"},
 		{TimelineOptions{Job: "1", Days: 1}, "1.srv: no records of this job"},
 		{TimelineOptions{Job: "1[]"}, "name a subjob, such as 1[1]"},
 		{TimelineOptions{Job: "1[2-3].srv"}, "name a subjob, such as 1[1].srv"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rampart/cli/svg"
+	"rampart/cli/terminal"
 )
 
 // The measures of the picture, in its units.
@@ -44,7 +45,7 @@ func SVG(w io.Writer, p *Plan) error {
 		if len(r.bars) == 0 {
 			background = "closed"
 		}
-		shapes = append(shapes, svg.Text{X: margin, Y: y, Class: "name", Text: short(r.name, most), Title: r.name},
+		shapes = append(shapes, svg.Text{X: margin, Y: y, Class: "name", Text: terminal.Short(r.name, most), Title: r.name},
 			svg.Rect{X: margin + names, Y: y - font, Width: area, Height: high - 4, Class: background})
 		bars := slices.Clone(r.bars)
 		slices.SortStableFunc(bars, func(a, b Bar) int { return a.Kind.strength() - b.Kind.strength() })

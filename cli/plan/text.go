@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"rampart/cli/terminal"
 )
 
 // minBar is the least width of a bar, however narrow the terminal is.
@@ -29,7 +31,7 @@ func Text(w io.Writer, p *Plan, columns int) error {
 	left, right := p.Now.Format(p.layout()), p.Until.Format(p.layout())
 	fmt.Fprintf(&b, "%-*s  %s%*s\n", names, "VNODE", left, max(wide-len(left), 0), right)
 	for _, r := range rows {
-		fmt.Fprintf(&b, "%-*s  %s\n", names, short(printable(r.name), names), p.line(r, wide))
+		fmt.Fprintf(&b, "%-*s  %s\n", names, terminal.Short(terminal.Printable(r.name), names), p.line(r, wide))
 	}
 	switch {
 	case len(rows) == 0:
@@ -79,7 +81,7 @@ func (p *Plan) list(b *strings.Builder) {
 		if !bar.Until.IsZero() {
 			until = "until " + bar.Until.Format(time.DateTime)
 		}
-		fmt.Fprintf(b, "%c %-16s from %s %s, %s\n", marks[bar.Kind], printable(bar.Of), bar.From.Format(time.DateTime), until, p.where(bar))
+		fmt.Fprintf(b, "%c %-16s from %s %s, %s\n", marks[bar.Kind], terminal.Printable(bar.Of), bar.From.Format(time.DateTime), until, p.where(bar))
 	}
 }
 
@@ -92,25 +94,7 @@ func (p *Plan) where(of Bar) string {
 		}
 	}
 	if n == 1 {
-		return "on " + printable(of.Vnode)
+		return "on " + terminal.Printable(of.Vnode)
 	}
-	return "on " + printable(of.Vnode) + " and " + strconv.Itoa(n-1) + " more"
-}
-
-// printable keeps what users put into names from moving the cursor.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
-// short cuts what is too long for its column.
-func short(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "~"
-	}
-	return s
+	return "on " + terminal.Printable(of.Vnode) + " and " + strconv.Itoa(n-1) + " more"
 }

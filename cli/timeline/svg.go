@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rampart/cli/svg"
+	"rampart/cli/terminal"
 )
 
 // The measures of the picture, in its units.
@@ -79,7 +80,7 @@ func (d *drawing) run(run *Run) {
 
 func (d *drawing) row(run *Run, r row, to time.Time, x func(time.Time) svg.Units) {
 	d.y += svgRow
-	name := svg.Text{X: svgMargin, Y: d.y, Class: "name", Text: short(r.name, svgLetters)}
+	name := svg.Text{X: svgMargin, Y: d.y, Class: "name", Text: terminal.Short(r.name, svgLetters)}
 	if name.Text != r.name {
 		name.Title = r.name
 	}

@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode/utf8"
+
+	"rampart/cli/terminal"
 )
 
 // minBar is the least width of a bar, however narrow the terminal is.
@@ -17,13 +19,13 @@ const minBar = 20
 // Text draws every run for a terminal that has so many columns.
 func Text(w io.Writer, j *Job, columns int) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, printable(j.headline()))
+	fmt.Fprintln(&b, terminal.Printable(j.headline()))
 	if !j.Queued.IsZero() {
 		fmt.Fprintf(&b, "queued %s\n", j.Queued.Format(time.DateTime))
 	}
 	for i := range j.Runs {
 		run := &j.Runs[i]
-		fmt.Fprintf(&b, "\n%s\n\n", printable(j.runline(run)))
+		fmt.Fprintf(&b, "\n%s\n\n", terminal.Printable(j.runline(run)))
 		j.bars(&b, run, columns)
 		b.WriteByte('\n')
 		j.table(&b, run)
@@ -35,20 +37,10 @@ func Text(w io.Writer, j *Job, columns int) error {
 		b.WriteByte('\n')
 	}
 	for _, e := range j.Events {
-		fmt.Fprintf(&b, "%s %s\n", e.At.Format(time.DateTime), printable(e.Text))
+		fmt.Fprintf(&b, "%s %s\n", e.At.Format(time.DateTime), terminal.Printable(e.Text))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// printable keeps what users put into names from moving the cursor.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
 }
 
 // bars draws a line per vnode: # where the job had it, - where it was suspended, . where it had
@@ -68,7 +60,7 @@ func (j *Job) bars(b *strings.Builder, run *Run, columns int) {
 	}
 	fmt.Fprintf(b, "%-*s  %s%*s\n", names, "VNODE", left, max(wide-len(left), 0), right)
 	for _, r := range all {
-		fmt.Fprintf(b, "%-*s  %s\n", names, short(printable(r.name), names), j.bar(run, r, from, to, wide))
+		fmt.Fprintf(b, "%-*s  %s\n", names, terminal.Short(terminal.Printable(r.name), names), j.bar(run, r, from, to, wide))
 	}
 	fmt.Fprintf(b, "%-*s  %s\n", names, "PHASE", strings.TrimRight(ruler(run, from, to, wide), " "))
 }
@@ -109,14 +101,6 @@ func ruler(run *Run, from, to time.Time, wide int) string {
 		free = at + len(number) + 1
 	}
 	return string(line)
-}
-
-// short cuts what is too long for its column.
-func short(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "~"
-	}
-	return s
 }
 
 func (j *Job) table(b *strings.Builder, run *Run) {
