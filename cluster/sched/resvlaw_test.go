@@ -17,7 +17,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// Whatever is decided and started, Apply takes it, and no vnode is held beyond what it has at any time of the future (L14).
+// Whatever is decided and started, Apply takes it, and no vnode is held beyond what it has at any time of the future (L15).
 // A reservation of one chunk is denied only if no vnode has it.
 func TestProperty_NothingIsPromisedTwice(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

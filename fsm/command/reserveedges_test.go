@@ -169,3 +169,25 @@ func TestReservation_MaintenanceOnce(t *testing.T) {
 		t.Errorf("a maintenance that recurs: %v", err)
 	}
 }
+
+// TestReservation_PostProcessing: resv_post_processing_time closes what runs so long before its end, and puts nobody who is to
+// begin within that time on the list of those that are due, where he would keep others from their turn.
+func TestReservation_PostProcessing(t *testing.T) {
+	w := newReserving(t)
+	ahead := w.confirmed(1800, 600, "1:ncpus=1", "", "(hosta:ncpus=1)")
+	runs := w.confirmed(0, 4000, "1:ncpus=1", "", "(hostb:ncpus=1)")
+	w.do(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: "resv_post_processing_time", Value: "01:00:00"}}}})
+	if at, ok := w.View().NextReservation(); !ok || at != w.resv(runs).Start+sec(400) {
+		t.Errorf("the next moment is %d, want 400 s after the start", (at - w.resv(runs).Start).Unix())
+	}
+	var due []pbs.ReservationID
+	for r := range w.View().DueReservations(w.in(401)) {
+		due = append(due, r.ID)
+	}
+	if len(due) != 1 || due[0] != runs {
+		t.Errorf("due are %v, want %s alone", due, runs)
+	}
+	w.after(401)
+	w.wantGone(runs)
+	w.wantState(ahead, pbs.ResvConfirmed, pbs.ResvConfirmed)
+}

@@ -44,11 +44,20 @@ func (t *tables) Closes(r *Reservation) pbs.Time {
 	return max(r.Start, r.End-t.server.PostProcessing())
 }
 
-// DueReservations yields the reservations of which something may be due at a time, the earliest first.
+// dueOf returns when something is due of a reservation, with regard to resv_post_processing_time.
+func (t *tables) dueOf(r *Reservation) pbs.Time {
+	if r.Running() {
+		return min(r.due, t.Closes(r))
+	}
+	return r.due
+}
+
+// DueReservations yields the reservations of which something is due at a time, the earliest first.
 func (t *tables) DueReservations(at pbs.Time) iter.Seq[*Reservation] {
 	return func(yield func(*Reservation) bool) {
+		last := at + t.server.PostProcessing()
 		for r := range t.moments.all() {
-			if r.due > at+t.server.PostProcessing() || !yield(r) {
+			if r.due > last || t.dueOf(r) <= at && !yield(r) {
 				return
 			}
 		}
@@ -62,11 +71,7 @@ func (t *tables) NextReservation() (at pbs.Time, ok bool) {
 		if r.due == never || ok && r.due-post >= at {
 			break
 		}
-		due := r.due
-		if r.Running() {
-			due = min(due, t.Closes(r))
-		}
-		if !ok || due < at {
+		if due := t.dueOf(r); !ok || due < at {
 			at, ok = due, true
 		}
 		if post == 0 {
