@@ -6,6 +6,7 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/state"
 )
 
@@ -190,4 +191,28 @@ func TestReservation_PostProcessing(t *testing.T) {
 	w.after(401)
 	w.wantGone(runs)
 	w.wantState(ahead, pbs.ResvConfirmed, pbs.ResvConfirmed)
+}
+
+// TestReservation_HostAlone: one that is to have a whole host has its other vnodes to itself, too: nobody is confirmed there in its
+// time, and no job starts that would last until then.
+func TestReservation_HostAlone(t *testing.T) {
+	w := newReserving(t)
+	w.do(&HostUp{Host: "hostd", Address: "x:1", BootID: "b", SpoolID: "hostd", Vnodes: []ReportedVnode{
+		{Name: "hostd[0]", Available: resource.List{}.Set("ncpus", "4")}, {Name: "hostd[1]", Available: resource.List{}.Set("ncpus", "4")},
+	}})
+	w.confirmed(100, 60, "1:ncpus=1", "exclhost", "(hostd[0]:ncpus=1)")
+	for _, c := range []struct {
+		from int
+		fits bool
+	}{{60, false}, {159, false}, {160, true}, {40, true}} {
+		id := w.reserve(c.from, 60, "1:ncpus=1", "")
+		if err := w.decide(id, "(hostd[1]:ncpus=1)"); (err == nil) != c.fits {
+			t.Errorf("on the other vnode from %d on: %v, want fits=%t", c.from, err, c.fits)
+		}
+	}
+	for walltime, starts := range map[string]bool{"200": false, "20": true} {
+		if _, err := w.submit("workq", "(hostd[1]:ncpus=1)", "walltime", walltime); (err == nil) != starts {
+			t.Errorf("a job of %s s on the other vnode: %v, want starts=%t", walltime, err, starts)
+		}
+	}
 }

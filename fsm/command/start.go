@@ -248,7 +248,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 
 // leavesPromised refuses a share of a run that would take, before its walltime is over, what reservations are to have (L15).
 func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.VnodeJob) error {
-	if held.Reservation != "" {
+	if held.Reservation != "" || !tx.Promising() {
 		return nil
 	}
 	hold := state.Hold{From: tx.Now(), Until: j.Lasts(tx.Now(), tx.Now()), Items: held.Items, Alone: held.Exclusive}

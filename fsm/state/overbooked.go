@@ -43,6 +43,9 @@ type Hold struct {
 // Overbooked reports what forbids a hold of a vnode: nil if at every instant of its time the vnode has the amounts, beside
 // the runs that are expected to last and what reservations have or are to have (L15). Those that apart names do not count.
 func (t *tables) Overbooked(v *Vnode, h Hold, apart func(*Promise) bool) *resource.Shortage {
+	if t.hostPromised(v, h, apart) {
+		return &resource.Shortage{Resource: "host"}
+	}
 	var others []*Promise
 	for p := range t.PromisesOf(v.Name) {
 		if p.Overlaps(h.From, h.Until) && !apart(p) {
@@ -60,6 +63,28 @@ func (t *tables) Overbooked(v *Vnode, h Hold, apart func(*Promise) bool) *resour
 		}
 	}
 	return nil
+}
+
+// Promising reports whether there is any reservation that has, or is to have, a vnode.
+func (t *tables) Promising() bool { return t.promised.items.Len() > 0 }
+
+// hostPromised reports whether a reservation is to have the whole host of the vnode, by another vnode of it, in the time of a hold.
+func (t *tables) hostPromised(v *Vnode, h Hold, apart func(*Promise) bool) bool {
+	if !t.Promising() {
+		return false
+	}
+	word := v.HostWord()
+	for other := range t.VnodesOf(v.Host) {
+		if other.Name == v.Name || other.HostWord() != word {
+			continue
+		}
+		for p := range t.PromisesOf(other.Name) {
+			if p.Host && p.Overlaps(h.From, h.Until) && !apart(p) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // overbookedAt is Overbooked at one instant.
