@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,8 +38,13 @@ func (b *bench) fence(host pbs.HostName) int64 {
 func TestStop_LiftsTheDeadlinesBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := haltBench(t)
-		var ended []pbs.ReplicaName
+		var (
+			mu    sync.Mutex // replicas are ended at once
+			ended []pbs.ReplicaName
+		)
 		b.Halt.EndReplica = func(_ context.Context, r *state.Replica) error {
+			mu.Lock()
+			defer mu.Unlock()
 			ended = append(ended, r.Name)
 			return nil
 		}
