@@ -168,6 +168,8 @@ func TestReserve_Refusals(t *testing.T) {
 		{"a rule of nothing", timed(set("reserve_rrule", "FREQ=NEVER;COUNT=2"), set("Variable_List", "PBS_TZID=UTC")), "Undefined iCalendar syntax", pbs.BadRule},
 		{"a rule without end", timed(set("reserve_rrule", "FREQ=DAILY"), set("Variable_List", "PBS_TZID=UTC")), "Undefined iCalendar syntax. A valid COUNT or UNTIL is required", pbs.UnboundRule},
 		{"a rule of the past", timed(set("reserve_rrule", "FREQ=DAILY;UNTIL=19990101"), set("Variable_List", "PBS_TZID=UTC")), "Bad time specification(s)", pbs.BadTimes},
+		{"an end that no time can tell", []*api.Attribute{set("reserve_start", "8589934592"), set("reserve_duration", "8589934592")}, "Bad time specification(s)", pbs.BadTimes},
+		{"a start before any time", []*api.Attribute{set("reserve_end", ahead(time.Hour)), set("reserve_duration", "8589934592")}, "Bad time specification(s)", pbs.BadTimes},
 		{"a job that there is not", []*api.Attribute{set("reserve_job", "99")}, "Unknown Job Id", pbs.UnknownJob},
 		{"a job to move that there is not", []*api.Attribute{set("qmove", "99")}, "Unknown Job Id", pbs.UnknownJob},
 	} {

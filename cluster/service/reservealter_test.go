@@ -115,6 +115,7 @@ func TestAlterReservation_Refusals(t *testing.T) {
 		{"the past", set("reserve_start", ahead(-time.Hour)), false, pbs.BadTimes},
 		{"the epoch", set("reserve_start", "0"), false, pbs.BadTimes},
 		{"after the end", set("reserve_start", ahead(5*time.Hour)), false, pbs.BadTimes},
+		{"a length that ends at no time", set("reserve_duration", "8589934592"), false, pbs.BadTimes},
 		{"no length", set("reserve_duration", "0"), false, pbs.BadTimes},
 		{"what it was made with", set("delete_idle_time", "5"), false, pbs.ReadOnlyAttribute},
 		{"what it is", set("reserve_state", "RESV_RUNNING"), false, pbs.ReadOnlyAttribute},

@@ -91,20 +91,22 @@ func parseLength(text string) (pbs.Time, error) {
 	return pbs.Time(q.Int() * 1e9), nil
 }
 
-// resolve returns when a new reservation begins and how long it lasts.
+// resolve returns when a new reservation begins and how long it lasts. Each time that was given is one of maxMoment at most,
+// so that no difference of two is beyond what can be told; a sum may be.
 func (t *times) resolve(now pbs.Time) (start, length pbs.Time, err error) {
 	start, end, length := t.start.at, t.end.at, t.length.at
+	told := true
 	switch {
 	case t.start.given && t.end.given && !t.length.given:
 		length = end - start
 	case t.start.given && !t.end.given && t.length.given:
-		end = start + length
+		end, told = start.After(length)
 	case !t.start.given && t.end.given && t.length.given:
 		start = end - length
-	case !t.start.given || !t.end.given || !t.length.given || start+length != end:
+	case !t.start.given || !t.end.given || !t.length.given || end-start != length:
 		return 0, 0, pbs.Refuse(pbs.BadTimes)
 	}
-	if length <= 0 || start.Unix() < now.Unix() || end.Unix() > maxMoment {
+	if !told || length <= 0 || start.Unix() < now.Unix() || end.Unix() > maxMoment {
 		return 0, 0, pbs.Refuse(pbs.BadTimes)
 	}
 	return start, length, nil

@@ -74,10 +74,13 @@ func (c *Reserve) times(r *state.Reservation, now pbs.Time) error {
 	if c.Length <= 0 || len(c.Starts) == 0 && c.QMove == "" || len(c.Starts) > 1 && len(c.Hosts) > 0 {
 		return pbs.Refuse(pbs.BadTimes)
 	}
+	over := now // the end of the one before
 	for i, at := range c.Starts {
-		if i > 0 && at < c.Starts[i-1]+c.Length || at+c.Length <= now {
+		end, ok := at.After(c.Length)
+		if !ok || end <= now || i > 0 && at < over {
 			return pbs.Refuse(pbs.BadTimes)
 		}
+		over = end
 		r.Occurrences = append(r.Occurrences, state.Occurrence{Start: at})
 	}
 	if len(c.Starts) == 0 {

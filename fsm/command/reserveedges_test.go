@@ -171,6 +171,24 @@ func TestReservation_MaintenanceOnce(t *testing.T) {
 	}
 }
 
+// TestReservation_NoTimeTold: an end that no time can tell is refused, not wrapped into the past or the future.
+func TestReservation_NoTimeTold(t *testing.T) {
+	w := newReserving(t)
+	const late = pbs.Time(1 << 62)
+	for _, starts := range [][]pbs.Time{{late}, {w.in(100), late}, {late + late/2}} {
+		if _, err := w.run(&Reserve{Owner: ann, Starts: starts, Length: late + late/2}); pbs.CodeOf(err) != pbs.BadTimes {
+			t.Errorf("starts %v: %v", starts, err)
+		}
+	}
+	id := w.confirmed(100, 60, "1:ncpus=1", "", "(hosta:ncpus=1)")
+	for _, c := range []*AlterReservation{{Start: late, Length: late}, {Start: late, Length: late + late/2}, {Start: late, End: w.in(5), Length: late + late/2}} {
+		c.Reservation = id
+		if _, err := w.run(c); pbs.CodeOf(err) != pbs.BadTimes {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // TestReservation_PostProcessing: resv_post_processing_time closes what runs so long before its end, and puts nobody who is to
 // begin within that time on the list of those that are due, where he would keep others from their turn.
 func TestReservation_PostProcessing(t *testing.T) {

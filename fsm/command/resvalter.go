@@ -112,10 +112,11 @@ func (c *AlterReservation) times(m Meta, r *state.Reservation, ask *state.Reserv
 	case start == 0:
 		start = r.Start
 	}
+	told := true
 	if end == 0 {
-		end = start + length
+		end, told = start.After(length)
 	}
-	if length != 0 && end != start+length || end <= start {
+	if !told || length != 0 && length != end-start || end <= start {
 		return false, pbs.Refuse(pbs.BadTimes)
 	}
 	if start != r.Start && start < m.At || !r.Running() && end <= m.At {

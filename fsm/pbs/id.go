@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -231,6 +232,14 @@ func ParseUser(s string) User {
 // Time is a moment of the replicated clock in nanoseconds since the epoch;
 // 0 means "not yet".
 type Time int64
+
+// After returns the time that is so much later; false: it is later than any that can be told.
+func (t Time) After(long Time) (later Time, ok bool) {
+	if long > 0 && t > math.MaxInt64-long {
+		return 0, false
+	}
+	return t + long, true
+}
 
 // Unix returns the whole seconds since the epoch, 0 for "not yet".
 func (t Time) Unix() int64 { return int64(t) / 1e9 }

@@ -3,6 +3,7 @@ package pbs_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -114,6 +115,25 @@ func TestNames_Valid(t *testing.T) {
 	} {
 		if got := [2]bool{pbs.QueueName(name).Valid(), pbs.VnodeName(name).Valid()}; got != want {
 			t.Errorf("%q: queue, vnode %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestTime_After(t *testing.T) {
+	for _, c := range []struct {
+		at, long, want pbs.Time
+		ok             bool
+	}{
+		{5, 3, 8, true},
+		{5, -7, -2, true},
+		{0, math.MaxInt64, math.MaxInt64, true},
+		{math.MaxInt64 - 3, 3, math.MaxInt64, true},
+		{math.MaxInt64 - 3, 4, 0, false},
+		{1, math.MaxInt64, 0, false},
+		{1 << 62, 1 << 62, 0, false},
+	} {
+		if got, ok := c.at.After(c.long); got != c.want || ok != c.ok {
+			t.Errorf("%d after %d: %d %v, want %d %v", c.long, c.at, got, ok, c.want, c.ok)
 		}
 	}
 }
