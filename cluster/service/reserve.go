@@ -101,7 +101,7 @@ func (b *Batch) reservation(ctx context.Context, p person, r *api.ReserveRequest
 	if err != nil {
 		return nil, err
 	}
-	if err := b.mayReserve(ctx, p, w.list); err != nil {
+	if err := b.mayReserve(ctx, p); err != nil {
 		return nil, err
 	}
 	if err := b.submitHooks(ctx, p, w); err != nil {
@@ -127,7 +127,7 @@ func (b *Batch) reservation(ctx context.Context, p person, r *api.ReserveRequest
 
 // mayReserve refuses reservations where the server has none, and people who may not have any: Managers are no better than
 // others (specification: advance-reservations section 13).
-func (b *Batch) mayReserve(ctx context.Context, p person, list attr.List) error {
+func (b *Batch) mayReserve(ctx context.Context, p person) error {
 	s := p.view.Server()
 	if !s.Bool("resv_enable") {
 		return pbs.Errorf(pbs.ResvDenied, "reservations disallowed on %s", p.view.Cluster().Name)
@@ -140,11 +140,7 @@ func (b *Batch) mayReserve(ctx context.Context, p person, list attr.List) error 
 		if err != nil {
 			return err
 		}
-		group, err := groupOf(account, list, p.user.Host)
-		if err != nil {
-			return err
-		}
-		if !command.GroupListed(s.List("acl_resv_groups"), group) {
+		if !command.GroupListed(s.List("acl_resv_groups"), append([]string{account.Group}, account.Groups...)) {
 			return pbs.Refuse(pbs.ResvGroupDenied)
 		}
 	}

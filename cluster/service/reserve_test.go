@@ -195,6 +195,7 @@ func TestReserve_Access(t *testing.T) {
 		{"another user", "ann@login1", []*api.Attribute{set("acl_resv_users", "bob@*"), set("acl_resv_user_enable", "True")}, "Requestor not authorized to make reservations"},
 		{"root is no better", "root@replica:s1", []*api.Attribute{set("acl_resv_users", "bob@*"), set("acl_resv_user_enable", "True")}, "Requestor not authorized to make reservations"},
 		{"group", "ann@login1", []*api.Attribute{set("acl_resv_groups", "users"), set("acl_resv_group_enable", "True")}, ""},
+		{"another group of the user's", "ann@login1", []*api.Attribute{set("acl_resv_groups", "anns"), set("acl_resv_group_enable", "True")}, ""},
 		{
 			"another group, before users", "ann@login1",
 			[]*api.Attribute{set("acl_resv_groups", "wheel"), set("acl_resv_group_enable", "True"), set("acl_resv_users", "bob"), set("acl_resv_user_enable", "True")},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,14 +54,17 @@ func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 }
 
 // permitted compares a job with the access lists of the queue, and with that of groups of
-// the server: its others hold for every request, whatever it asks for (cluster/service).
+// the server: its others hold for every request, whatever it asks for (cluster/service). Of
+// groups that under which the job runs counts, and all others of its owner.
 func permitted(tx *state.Tx, q *state.Queue, j *state.Job) error {
-	group := j.Subjects()[2].Name
-	inGroup := func(item string) bool { return item == group }
+	groups := []string{j.Subjects()[2].Name}
+	if account, ok := tx.Account(j.Owner.Name); ok {
+		groups = append(groups, account.Groups...)
+	}
 	s := tx.Server()
 	switch {
-	case s.Bool("acl_group_enable") && !access(s.List("acl_groups"), inGroup),
-		q.Bool("acl_group_enable") && !access(q.List("acl_groups"), inGroup):
+	case s.Bool("acl_group_enable") && !GroupListed(s.List("acl_groups"), groups),
+		q.Bool("acl_group_enable") && !GroupListed(q.List("acl_groups"), groups):
 		return pbs.Refuse(pbs.Unauthorized)
 	case q.Bool("acl_host_enable") && !HostListed(q.List("acl_hosts"), j.Owner.Host):
 		return pbs.Refuse(pbs.UnknownHost)
@@ -78,9 +82,10 @@ func HostListed(items []string, host pbs.HostName) bool {
 // UserListed tells whether an access list of users lets somebody in.
 func UserListed(items []string, u pbs.User) bool { return access(items, matchUser(u)) }
 
-// GroupListed tells whether an access list of groups lets a group in.
-func GroupListed(items []string, group string) bool {
-	return access(items, func(item string) bool { return item == group })
+// GroupListed tells whether an access list of groups lets in who is a member of groups: the first item
+// that names any of them decides.
+func GroupListed(items, groups []string) bool {
+	return access(items, func(item string) bool { return slices.Contains(groups, item) })
 }
 
 // access looks for the first item that matches: with - in front it forbids. Who is not

@@ -70,6 +70,9 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 			}
 		}
 	}
+	if c.Account != nil { // before access lists of groups are asked
+		tx.KnowAccount(c.Account)
+	}
 	if _, err := enter(tx, queue, j, submitted); err != nil {
 		return err
 	}
@@ -94,9 +97,6 @@ func (c *SubmitJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	tx.Intern(j)
 	tx.PutJob(j)
-	if c.Account != nil {
-		tx.KnowAccount(c.Account)
-	}
 	if script.Size() > 0 {
 		script.Job = j.ID
 		tx.PutScript(script)
