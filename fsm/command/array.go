@@ -65,7 +65,7 @@ func freshSubjob(tx *state.Tx, id pbs.JobID, wished bool) (*state.Job, error) {
 }
 
 func noRoom(parent *state.Job) error {
-	return pbs.Errorf(pbs.ResourceBusy, "start a subjob of %s: %d are running", parent.ID, parent.Array.Live)
+	return pbs.Errorf(pbs.ResourceBusy, "start a subjob of %s: %d are running", parent.ID, parent.Array.Running())
 }
 
 // begunComment are the words of an array's comment before the time.

@@ -36,7 +36,7 @@ func (c *DeleteJob) deleteSubjobs(tx *state.Tx, m Meta, some subset) error {
 			return err
 		}
 	}
-	if !whole && len(gone) == 0 && len(recorded) == 0 {
+	if !whole && some.indices.Count() == 1 && len(gone) == 0 && len(recorded) == 0 {
 		return pbs.Errorf(pbs.HasFinished, "Request invalid for finished array subjob")
 	}
 	return endArray(tx, parent.ID, c.History)

@@ -310,3 +310,65 @@ func TestSignal_ContinuesNothingSuspended(t *testing.T) {
 	}
 	each("of a resumed job", pbs.CodeOf(nil))
 }
+
+// A subjob that is suspended does not count against max_run_subjobs of its array: another one may start.
+func TestSuspend_SubjobMakesRoom(t *testing.T) {
+	w := newSuspending(t, "")
+	w.must(&SubmitJob{
+		Owner:      pbs.User{Name: "ann", Host: "h"},
+		Attributes: attr.List(nil).Set("Resource_List", "select", "1:ncpus=1").Set("array_indices_submitted", "", "1-4").Set("max_run_subjobs", "", "2"),
+	})
+	array := pbs.JobID("0[].srv")
+	start := func(index uint32) error {
+		sub := array.Subjob(index)
+		if err := w.run(&StartJob{Job: sub, ExecVnode: "(h:ncpus=1)"}); err != nil {
+			return err
+		}
+		w.facts++
+		w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: sub, RunCount: 1, Session: 7})
+		return nil
+	}
+	for _, index := range []uint32{1, 2} {
+		if err := start(index); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := start(3); pbs.CodeOf(err) != pbs.ResourceBusy {
+		t.Errorf("a third one: %v", err)
+	}
+	if err := w.signal(array.Subjob(2), Suspend); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(3); err != nil {
+		t.Errorf("in the place of one that is suspended: %v", err)
+	}
+	if err := w.signal(array.Subjob(2), Resume); err != nil {
+		t.Fatal(err)
+	}
+	if j, _ := w.View().Job(array); j.Array.Running() != 3 || j.Room() != 0 {
+		t.Errorf("%d count as running, with room for %d", j.Array.Running(), j.Room())
+	}
+	if err := w.signal(array.Subjob(1), Suspend); err != nil {
+		t.Fatal(err)
+	}
+	w.must(&RerunJob{Job: array.Subjob(1), Force: true})
+	if err := w.View().Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a range of subjobs those that are over are passed by; one that is named by itself is refused.
+func TestDelete_RangeOfFinishedSubjobs(t *testing.T) {
+	w := newSuspending(t, "")
+	w.must(&SubmitJob{
+		Owner:      pbs.User{Name: "ann", Host: "h"},
+		Attributes: attr.List(nil).Set("Resource_List", "select", "1:ncpus=1").Set("array_indices_submitted", "", "1-4"),
+	})
+	w.must(&DeleteJob{Job: "0[1-2].srv"})
+	if err := w.run(&DeleteJob{Job: "0[1-2].srv"}); err != nil {
+		t.Errorf("a range that is over: %v", err)
+	}
+	if err := w.run(&DeleteJob{Job: "0[1].srv"}); pbs.CodeOf(err) != pbs.HasFinished {
+		t.Errorf("one that is over: %v", err)
+	}
+}

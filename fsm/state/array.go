@@ -22,7 +22,11 @@ type Array struct {
 	// at FruitlessAt.
 	Fruitless   uint32   `cbor:"6,keyasint,omitempty"`
 	FruitlessAt pbs.Time `cbor:"7,keyasint,omitempty"`
+	Suspended   uint32   `cbor:"9,keyasint,omitempty"` // of Live, those that are suspended
 }
+
+// Running returns how many subjobs count against max_run_subjobs: one that is suspended does not.
+func (a *Array) Running() uint32 { return a.Live - a.Suspended }
 
 // ArrayIndex is where the index of a subjob stands in paths.
 const ArrayIndex = "^array_index^"
@@ -53,10 +57,10 @@ func (j *Job) Room() int {
 	switch {
 	case most == 0:
 		return j.Array.Indices.Count()
-	case j.Array.Live >= most:
+	case j.Array.Running() >= most:
 		return 0
 	}
-	return int(most - j.Array.Live)
+	return int(most - j.Array.Running())
 }
 
 // Startable tells whether the scheduler is to look at the job.
@@ -68,6 +72,25 @@ func (j *Job) MayStart() bool {
 		return j.State == pbs.Queued
 	}
 	return (j.State == pbs.Queued || j.State == pbs.Begun) && len(j.Array.Queued) > 0
+}
+
+// countSuspended keeps in the array how many of its subjobs are suspended.
+func (tx *Tx) countSuspended(old, j *Job) {
+	was, is := old != nil && old.Suspended(), j.Suspended()
+	if was == is {
+		return
+	}
+	parent, ok := tx.Parent(j)
+	if !ok {
+		return
+	}
+	next := *parent
+	if a := next.EditArray(); is {
+		a.Suspended++
+	} else {
+		a.Suspended--
+	}
+	tx.PutJob(&next)
 }
 
 // returned tells whether the job is a subjob that was started and is to start again.

@@ -207,7 +207,7 @@ func (t *tables) checkArray(j *Job) error {
 	if j.Array == nil {
 		return nil
 	}
-	live := 0
+	live, suspended := 0, 0
 	for sub := range t.RecordedSubjobs(j) {
 		if j.Array.Queued.Has(sub.Index()) {
 			return fmt.Errorf("subjob %s is queued in its array and has a record (L2)", sub.ID)
@@ -215,9 +215,15 @@ func (t *tables) checkArray(j *Job) error {
 		if sub.State == pbs.Running || sub.State == pbs.Exiting {
 			live++
 		}
+		if sub.Suspended() {
+			suspended++
+		}
 	}
 	if live != int(j.Array.Live) {
 		return fmt.Errorf("array %s counts %d live subjobs, and has %d", j.ID, j.Array.Live, live)
+	}
+	if suspended != int(j.Array.Suspended) {
+		return fmt.Errorf("array %s counts %d suspended subjobs, and has %d", j.ID, j.Array.Suspended, suspended)
 	}
 	if left := j.Array.Queued.Minus(j.Array.Indices); len(left) > 0 {
 		return fmt.Errorf("array %s has %s queued beyond %s", j.ID, left, j.Array.Indices)

@@ -26,7 +26,10 @@ type Accrual struct {
 func (j *Job) accrues() uint8 {
 	switch j.State {
 	case pbs.Queued, pbs.Begun:
-		if j.Wait != nil {
+		switch {
+		case j.Array != nil && len(j.Array.Queued) == 0: // all of its subjobs have been started
+			return AccrueIneligible
+		case j.Wait != nil:
 			return j.Wait.Accrues()
 		}
 		return AccrueEligible

@@ -67,3 +67,15 @@ func TestAccrue(t *testing.T) {
 	do(60, job(func(j *Job) { j.State = pbs.Finished }))
 	want("over", "00:00:17", "4")
 }
+
+// An array waits as long as a subjob of it was never started.
+func TestAccrue_Array(t *testing.T) {
+	j := &Job{State: pbs.Begun, Array: &Array{Queued: pbs.Indices{{First: 3, Last: 3, Step: 1}}}}
+	if got := j.accrues(); got != AccrueEligible {
+		t.Errorf("with a subjob left: %d", got)
+	}
+	j.EditArray().Queued = nil
+	if got := j.accrues(); got != AccrueIneligible {
+		t.Errorf("with all subjobs started: %d", got)
+	}
+}

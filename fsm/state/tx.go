@@ -139,6 +139,7 @@ func (tx *Tx) PutJob(j *Job) {
 		tx.noteUsed(j)
 	}
 	tx.chargeShare(old, j)
+	tx.countSuspended(old, j)
 }
 
 // wideFrom is from how many sisters or dependencies on a job is hashed once for an entry. Such a
