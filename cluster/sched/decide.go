@@ -141,7 +141,7 @@ func (q *question) window(n int) *window {
 // keep notes in the calendar what the reservation is to have. What it does not have yet it will get as soon as that is committed,
 // before any job starts.
 func (q *question) keep(nodes spec.ExecVnode, from, until pbs.Time) {
-	h := calendar.Hold{From: max(from, q.now+1), Until: until, Kind: calendar.Reservation, By: string(q.ID)}
+	h := calendar.Hold{From: max(from, q.now+1), Until: until, Kind: calendar.Pending, By: string(q.ID)}
 	if !q.runs() || from > q.now {
 		q.future.note(h.From)
 		q.future.add(h, nodes, q.Placement())

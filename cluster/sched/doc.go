@@ -12,6 +12,9 @@
 // outside start only where they leave what is promised, and jobs that come next are
 // promised their places in it, too. Without reservations there is none, and it costs nothing.
 //
+// An Outlook reads the calendar for those who ask: who has what of a vnode until when, and for what reason; when and where one
+// job fits; and what of that changes if a run or a reservation ends early.
+//
 // It owns no truth: there is nothing to restore when leadership changes, a new
 // leader plans from its view.
 //

@@ -44,18 +44,21 @@ type conflict struct {
 
 // newFuture returns nil where there are no reservations.
 func newFuture(v *state.View, now pbs.Time) *future {
+	for range v.Reservations() {
+		return futureOf(v, now)
+	}
+	return nil
+}
+
+// futureOf returns what is known of times to come, reservations or not.
+func futureOf(v *state.View, now pbs.Time) *future {
 	f := &future{view: v, now: now, vnodes: map[pbs.VnodeName]*foreseen{}, tooLong: map[*class]conflict{}, places: map[*state.Reservation]spec.Place{}}
-	some := false
 	for r := range v.Reservations() {
-		some = true
 		for n := range r.Occurrences {
 			if from, until := r.Times(n); r.Occurrences[n].Nodes != "" && until > now && (n > 0 || !begun(r)) {
 				f.begins = append(f.begins, max(from, now+1))
 			}
 		}
-	}
-	if !some {
-		return nil
 	}
 	slices.Sort(f.begins)
 	f.begins = slices.Compact(f.begins)
@@ -166,6 +169,9 @@ func (f *future) runOf(vn *state.Vnode, held state.VnodeJob) calendar.Hold {
 	}
 	if ok {
 		h.Until, h.Host = f.endOf(j), held.Exclusive && vn.HostAloneFor(j.Placement())
+		if j.GivesUp(vn.Name) {
+			h.Kind = calendar.Released
+		}
 	}
 	return h
 }
@@ -269,7 +275,7 @@ func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.Lis
 func (f *future) drop(r *state.Reservation, nodes spec.ExecVnode) (gone []left) {
 	take := func(vn *state.Vnode) {
 		s := f.of(vn, true)
-		for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind == calendar.Reservation && h.By == string(r.ID) }) {
+		for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind.Reserves() && h.By == string(r.ID) }) {
 			gone = append(gone, left{of: s, was: h})
 		}
 	}

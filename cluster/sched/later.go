@@ -26,7 +26,7 @@ func (f *future) foresee(vnode pbs.VnodeName, h *calendar.Hold) {
 	switch {
 	case h.Until < calendar.Forever:
 		f.events = append(f.events, event{h.Until, false, vnode, h})
-	case h.Kind == calendar.Run:
+	case h.Kind.Runs():
 		f.events = append(f.events, event{f.now + unending, false, vnode, h})
 	}
 	f.sorted = false
@@ -109,7 +109,7 @@ func (w *world) happen(i int, e event) {
 		n.held, h.held = n.held+1, h.held+1
 		n.usable, h.shut = n.usable && !e.hold.Alone, h.shut || e.hold.Host
 		return
-	case e.hold.Kind == calendar.Run:
+	case e.hold.Kind.Runs():
 		n.jobs, h.jobs = max(0, n.jobs-1), max(0, h.jobs-1)
 	default:
 		n.held, h.held = max(0, n.held-1), max(0, h.held-1)
@@ -218,7 +218,7 @@ func (f *future) leave(job pbs.JobID, placed spec.ExecVnode) {
 			}
 			s := f.of(vn, true)
 			gone := f.amounts(vn, vn, part.Items)
-			for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind == calendar.Run && h.By == string(job) }) {
+			for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind.Runs() && h.By == string(job) }) {
 				rest := &calendar.Hold{From: h.From, Until: h.Until, Kind: calendar.Suspended, By: h.By}
 				for _, it := range h.Items {
 					if i := slices.IndexFunc(gone, func(g calendar.Amount) bool { return g.Resource == it.Resource }); i >= 0 {

@@ -111,6 +111,17 @@ func (j *Job) HasLeft(host pbs.HostName) bool {
 	return p != nil && slices.ContainsFunc(p.Held, func(h Holding) bool { return h.Host == host && h.Left })
 }
 
+// GivesUp tells whether the job has released all that it has of a vnode, and has not left it yet.
+func (j *Job) GivesUp(vnode pbs.VnodeName) bool {
+	held := j.Held()
+	if held == "" {
+		return false
+	}
+	left, err := spec.ParseExecVnode(held)
+	kept, bad := spec.ParseExecVnode(j.LastRun().ExecVnode)
+	return err == nil && bad == nil && slices.Contains(left.Vnodes(), vnode) && !slices.Contains(kept.Vnodes(), vnode)
+}
+
 // Held returns what is held of the vnodes that the job has released, as exec_vnode writes
 // it; "" for nothing.
 func (j *Job) Held() string {

@@ -1,7 +1,7 @@
 // Package calendar knows what of a vnode is held when, and by whom: runs until they
 // are expected to end, reservations from their start to their end, and jobs that come
 // next at the time that they were given. It answers how much is held at most in a time,
-// and by whom. It does not know what a vnode has, nor who is to get it (cluster/sched does).
+// and by whom, each hold with its reason. It does not know what a vnode has, nor who is to get it (cluster/sched does).
 //
 // Concurrency: a Vnode is used by one goroutine.
 package calendar
@@ -26,13 +26,46 @@ const (
 	Suspended        // what a suspended run did not give back: it uses nothing of the vnode itself
 	Reservation      // begun or ahead
 	Top              // a job that comes next
+	Released         // what a run gives back and has not left yet: no time is known for that but the end of the run
+	Pending          // a reservation that was decided and has not been told
+	Dedicated        // time for jobs of certain queues only; who may run then is not the calendar's to say
+	Offline          // the vnode cannot be used
 )
+
+// String returns the reason in words.
+func (k Kind) String() string {
+	switch k {
+	case Run:
+		return "running job"
+	case Suspended:
+		return "suspended job"
+	case Reservation:
+		return "reservation"
+	case Top:
+		return "top job"
+	case Released:
+		return "released by a running job"
+	case Pending:
+		return "pending reservation"
+	case Dedicated:
+		return "dedicated time"
+	case Offline:
+		return "vnode offline"
+	}
+	return ""
+}
+
+// Runs tells whether it is a run that uses the vnode.
+func (k Kind) Runs() bool { return k == Run || k == Released }
+
+// Reserves tells whether it is what a reservation has, or is to have.
+func (k Kind) Reserves() bool { return k == Reservation || k == Pending }
 
 // A Hold is what somebody has of a vnode from a time on until before another one.
 type Hold struct {
 	From, Until pbs.Time
 	Kind        Kind
-	By          string // the id of the job or reservation
+	By          string // the id of the job or reservation; of a vnode that is offline its state
 	Items       []Amount
 	Alone, Host bool // it has the vnode, or the whole host, for itself
 }
@@ -113,6 +146,19 @@ func (v *Vnode) profile(resource string) *profile {
 
 // Holds returns all holds in the order of their beginning.
 func (v *Vnode) Holds() []*Hold { return v.holds }
+
+// During returns the holds that there are in a time, in the order of their beginning.
+func (v *Vnode) During(from, until pbs.Time) (all []*Hold) {
+	for _, h := range v.holds {
+		if h.From >= until {
+			break
+		}
+		if h.Until > from {
+			all = append(all, h)
+		}
+	}
+	return all
+}
 
 // Held returns how much of a resource is held at most at an instant of a time.
 func (v *Vnode) Held(resource string, from, until pbs.Time) int64 {

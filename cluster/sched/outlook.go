@@ -1,0 +1,200 @@
+package sched
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"rampart/cluster/sched/calendar"
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// An Outlook answers what is to come on vnodes, and when and where one job fits, as a cycle sees it: beside what runs until
+// its walltime, what reservations have and are to have, and what top jobs were promised. It is that of a view, and starts
+// nothing. One goroutine uses it.
+type Outlook struct {
+	planner *Planner
+	view    *state.View
+	now     pbs.Time
+	hours   *hours
+}
+
+// NewOutlook returns the outlook of a view at a time.
+func NewOutlook(v *state.View, now pbs.Time) *Outlook {
+	p := NewPlanner()
+	p.prepare(v, now)
+	return &Outlook{planner: p, view: v, now: now, hours: p.hours}
+}
+
+// A Fit is a time at which a job fits for its whole length, and where.
+type Fit struct {
+	Start     pbs.Time
+	ExecVnode spec.ExecVnode
+}
+
+// Holds returns who has what of a vnode, and who is to have it, each with its reason, in the order of the beginning.
+func (o *Outlook) Holds(name pbs.VnodeName) []calendar.Hold {
+	vn, ok := o.view.Vnode(name)
+	if !ok {
+		return nil
+	}
+	c, _ := o.cycle(nil)
+	f := c.future
+	var all []calendar.Hold
+	for _, h := range f.of(vn, true).Holds() {
+		all = append(all, *h)
+	}
+	if !sound(vn) {
+		all = append(all, calendar.Hold{From: o.now, Until: calendar.Forever, Kind: calendar.Offline, By: vn.State()})
+	}
+	if o.hours.begins != 0 {
+		all = append(all, calendar.Hold{From: max(o.now, o.hours.begins), Until: o.hours.ends, Kind: calendar.Dedicated})
+	}
+	slices.SortStableFunc(all, func(a, b calendar.Hold) int { return cmp.Compare(a.From, b.From) })
+	return all
+}
+
+// Earliest returns the first time at which a job that waits fits for its whole length, without harm to what is promised to
+// others; false: there is none that can be known.
+func (o *Outlook) Earliest(j *state.Job) (Fit, bool) {
+	c, cl := o.cycle(j)
+	return c.fit(j, cl)
+}
+
+// Without returns what Earliest would, if a running job, or a reservation, ended now.
+func (o *Outlook) Without(j *state.Job, by string) (Fit, bool) {
+	c, cl := o.cycle(j)
+	if run, ok := o.view.Job(pbs.JobID(by)); ok {
+		c.end(run)
+	}
+	if r, ok := o.view.Reservation(pbs.ReservationID(by)); ok {
+		c.cancel(r)
+	}
+	return c.fit(j, cl)
+}
+
+// cycle begins one in which all that is promised is in the calendar, but for what the job was promised that is asked about.
+func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
+	var cl *class
+	if about != nil {
+		place, _ := about.Resources.Get("place")
+		cl = o.planner.class(o.view, &state.Class{Select: about.SchedSelect, Place: place, Queue: about.Queue})
+	}
+	c := o.planner.begin(o.view, o.now)
+	if c.future == nil {
+		c.future = futureOf(o.view, o.now)
+	}
+	for j, placed := range o.tops() {
+		if about == nil || j.ID != about.ID {
+			at := j.EstimatedStart()
+			c.crown(top{j, at, run{at + walltime(j), placed, false}, nil})
+		}
+	}
+	return c, cl
+}
+
+// tops yields the top jobs with the vnodes that they were promised.
+func (o *Outlook) tops() iter.Seq2[*state.Job, spec.ExecVnode] {
+	return func(yield func(*state.Job, spec.ExecVnode) bool) {
+		if !o.planner.order.strict && o.planner.order.starve == 0 {
+			return
+		}
+		for j := range o.view.Jobs() {
+			if !j.Startable() {
+				continue
+			}
+			text, _ := j.Attrs.Get("estimated", "exec_vnode")
+			placed, err := spec.ParseExecVnode(text)
+			if text == "" || err != nil || j.Array != nil || j.EstimatedStart() <= o.now {
+				continue
+			}
+			if !yield(j, placed) {
+				return
+			}
+		}
+	}
+}
+
+// fit finds the first time at which a job fits.
+func (c *cycle) fit(j *state.Job, cl *class) (Fit, bool) {
+	if cl.bad != "" {
+		return Fit{}, false
+	}
+	if placed, ok := c.free.findWithin(cl, c.future.windowAt(c.now, walltime(j))); ok {
+		return Fit{c.now, placed}, true
+	}
+	t, ok := c.estimateAhead(j, cl, c.now)
+	return Fit{t.start, t.run.placed}, ok
+}
+
+// end takes a run out of the world and of the calendar. One in a reservation leaves its part to that.
+func (c *cycle) end(j *state.Job) {
+	if !j.Live() || c.inside(j.Queue) != nil {
+		return
+	}
+	left := leaving(c.view.LeftByEnd(j))
+	defer c.free.owe(left.placed)()
+	if j.Suspended() { // it uses nothing of the vnodes themselves
+		c.free.change(left.placed, 1)
+		c.free.recount(left.placed)
+		return
+	}
+	c.free.release(left)
+	c.future.leave(j.ID, left.placed)
+}
+
+// cancel takes a reservation out of the world and of the calendar, and its jobs with it.
+func (c *cycle) cancel(r *state.Reservation) {
+	for _, o := range r.Occurrences {
+		c.future.drop(r, nodesOf(o.Nodes))
+	}
+	if !r.Started() {
+		return
+	}
+	for _, name := range reservedNodes(r) {
+		i, ok := c.free.byVnode[name]
+		if !ok {
+			continue
+		}
+		n := &c.free.nodes[i]
+		share, has := n.vnode.ReservedFor(r.ID)
+		if !has {
+			continue
+		}
+		placed := spec.ExecVnode{{Parts: []spec.ExecPart{{Vnode: name, Items: share.Items}}}}
+		settled := c.free.owe(placed)
+		c.free.change(placed, 1)
+		settled()
+		n.held, c.free.hosts[n.host].held = max(0, n.held-1), max(0, c.free.hosts[n.host].held-1)
+		if share.Exclusive {
+			n.alone, n.usable, c.free.hosts[n.host].shut = false, sound(n.vnode), false
+		}
+		c.free.recount(placed)
+	}
+}
+
+// owe lets vnodes have less than nothing free on which more is held than they have, such as those of a reservation that has
+// begun beside a run that is not over in time. The function that it returns is called when something was given back.
+func (w *world) owe(placed spec.ExecVnode) (settled func()) {
+	each := func(do func(c *column, at int)) {
+		for _, c := range w.columns {
+			done := map[int]bool{}
+			for _, name := range placed.Vnodes() {
+				if i, ok := w.byVnode[name]; ok && c.at(i) >= 0 && !done[c.at(i)] {
+					done[c.at(i)] = true
+					do(c, c.at(i))
+				}
+			}
+		}
+	}
+	each(func(c *column, at int) {
+		vn := w.nodes[at].vnode
+		c.add(at, min(0, c.total[at]-charged(c.def, vn.Assigned)-charged(c.def, vn.Lent)))
+	})
+	return func() {
+		each(func(c *column, at int) { c.add(at, max(0, -c.free[at])) })
+		w.recount(placed)
+	}
+}
