@@ -234,3 +234,46 @@ func TestReservation_HostAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestReservation_ShrunkToReachIt: what a start makes of the walltime counts, shorter or longer.
+func TestReservation_ShrunkToReachIt(t *testing.T) {
+	w := newReserving(t)
+	w.confirmed(600, 60, "1:ncpus=6", "", "(hosta:ncpus=6)")
+	for _, c := range []struct {
+		has, gets string
+		starts    bool
+	}{{"", "500", true}, {"500", "7200", false}} {
+		list := []string{"select", "1:ncpus=3"}
+		if c.has != "" {
+			list = append(list, "walltime", c.has)
+		}
+		id, err := w.submit("workq", "", list...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.run(&StartJob{Job: id, ExecVnode: "(hosta:ncpus=3)", Heed: true, Changes: []AttrChange{
+			{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: c.gets}},
+		}})
+		if (err == nil) != c.starts {
+			t.Errorf("a walltime of %q made %s: %v, want starts=%t", c.has, c.gets, err, c.starts)
+		}
+	}
+}
+
+// TestReservation_RetryInit: the older name of reserve_retry_time counts where that is not set.
+func TestReservation_RetryInit(t *testing.T) {
+	w := newReserving(t)
+	id := w.confirmed(3600, 60, "1:ncpus=8", "", "(hosta:ncpus=8)")
+	for _, c := range []struct {
+		name  string
+		value string
+		want  int
+	}{{"reserve_retry_init", "5", 5}, {"reserve_retry_time", "50", 50}} {
+		w.do(&ManageServer{Verb: VerbSet, Changes: []AttrChange{{Entry: attr.Entry{Name: c.name, Value: c.value}}}})
+		w.offline("hosta", true)
+		if got, want := w.resv(id).Retry, w.in(c.want); got < want-sec(1) || got > want+sec(1) {
+			t.Errorf("with %s=%s the retry is in %d s", c.name, c.value, (got-w.at)/sec(1))
+		}
+		w.offline("hosta", false)
+	}
+}

@@ -101,9 +101,12 @@ func retryLater(tx *state.Tx, r *state.Reservation) {
 // defaultRetry is reserve_retry_time where it is not set.
 const defaultRetry = pbs.Time(600 * time.Second)
 
+// retryTime is reserve_retry_time, which older PBS calls reserve_retry_init.
 func retryTime(tx *state.Tx) pbs.Time {
-	if n := tx.Server().Seconds("reserve_retry_time"); n > 0 {
-		return pbs.Time(n) * pbs.Time(time.Second)
+	for _, name := range []string{"reserve_retry_time", "reserve_retry_init"} {
+		if n := tx.Server().Seconds(name); n > 0 {
+			return pbs.Time(n) * pbs.Time(time.Second)
+		}
 	}
 	return defaultRetry
 }

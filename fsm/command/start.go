@@ -61,14 +61,14 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	next.Begin(m.At).ExecVnode = c.ExecVnode
 	next.Substate, next.Comment = substateAtStart(&next), c.Comment
+	if err := c.alter(tx, m, &next); err != nil { // its walltime says what of reservations it would reach into
+		return err
+	}
 	if err := assign(tx, &next, parts); err != nil {
 		return err
 	}
 	if boundElsewhere(&next) {
 		return pbs.Refuse(pbs.BoundElsewhere)
-	}
-	if err := c.alter(tx, m, &next); err != nil {
-		return err
 	}
 	tx.PutJob(&next)
 	followSet(tx, &next)
