@@ -86,6 +86,7 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
 	k := member.NewRoll()
+	defer r.naming.release()
 	for {
 		members := r.look(ctx, n)
 		k.Call(members, time.Now())
@@ -93,6 +94,9 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 			if err := r.keepMember(ctx, n, term, m, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
 				r.cfg.Logger.Warn("cannot look after a member", "server", m.Server.ID, "err", err)
 			}
+		}
+		if r.naming.settle(time.Now()) {
+			k.Again()
 		}
 		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot hand over for the sake of the disk", "err", err)
@@ -156,17 +160,11 @@ func (r *Replica) keepMember(ctx context.Context, n *node, term uint64, m member
 	if !k.Stable(m.Server.ID, m.CaughtUp(term, n.raft.CommitIndex()), time.Now(), enough) {
 		return nil
 	}
-	if namesBlobs(r.cfg.Machine.View()) && !k.Whole(m, n.raft.CommitIndex()) {
-		return nil // a majority that it is part of would not have what a majority was to have; status tells of it
+	if !r.hasScripts(n, k, m) {
+		return nil
 	}
+	defer r.naming.release()
 	return r.promote(ctx, n, k, m.Server)
-}
-
-func namesBlobs(v *state.View) bool {
-	for range v.Blobs() {
-		return true
-	}
-	return false
 }
 
 // Transfer hands leadership to the named replica, or to the best one if the name

@@ -32,8 +32,13 @@ func (r *Replica) propose(ctx context.Context, p command.Proposal) (command.Outc
 	if err := r.roomTo(p); err != nil {
 		return command.Outcome{}, err
 	}
-	req, err := r.batch.add(p)
+	leave, err := r.enterNaming(ctx, p)
 	if err != nil {
+		return command.Outcome{}, err
+	}
+	req, err := r.batch.add(p, leave)
+	if err != nil {
+		leave(err)
 		return command.Outcome{}, err
 	}
 	select {

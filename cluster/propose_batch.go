@@ -38,6 +38,7 @@ type batcher struct {
 type request struct {
 	user    string
 	encoded command.Encoded
+	left    func(error) // called with the outcome
 
 	done    chan struct{} // closed when the two below are set
 	outcome command.Outcome
@@ -67,8 +68,8 @@ func (b *batcher) refuse() {
 	}
 }
 
-// add queues a proposal.
-func (b *batcher) add(p command.Proposal) (*request, error) {
+// add queues a proposal. left is called when its outcome is there, whether anybody waits for it or not.
+func (b *batcher) add(p command.Proposal, left func(error)) (*request, error) {
 	encoded, err := command.EncodeProposal(p)
 	if err != nil {
 		return nil, fmt.Errorf("propose: %w", err)
@@ -76,7 +77,7 @@ func (b *batcher) add(p command.Proposal) (*request, error) {
 	if encoded.Bytes() > proposalBytes {
 		return nil, pbs.Errorf(pbs.InvalidRequest, "the request has %s, a change of the state may have %s", megabytes(int64(encoded.Bytes())), megabytes(proposalBytes))
 	}
-	r := &request{user: p.Asker.Name, encoded: encoded, done: make(chan struct{})}
+	r := &request{user: p.Asker.Name, encoded: encoded, left: left, done: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.open {
@@ -204,6 +205,7 @@ func (b *batcher) deliver(group []*request, sent raft.ApplyFuture) {
 
 func (r *request) answer(o command.Outcome, err error) {
 	r.outcome, r.err = o, err
+	r.left(err)
 	close(r.done)
 }
 

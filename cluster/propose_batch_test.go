@@ -70,7 +70,7 @@ func TestBatcher_SizesOfEntries(t *testing.T) {
 				b := newBatcher(l.apply, entryClock(time.Now))
 				b.accept()
 				for _, p := range c.queued {
-					if _, err := b.add(p); err != nil {
+					if _, err := b.add(p, func(error) {}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -111,7 +111,7 @@ func TestBatcher_TwoEntriesInFlight(t *testing.T) {
 		}()
 		var all []*request
 		for range 5 {
-			r, err := b.add(proposal(1, 1))
+			r, err := b.add(proposal(1, 1), func(error) {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestBatcher_TwoEntriesInFlight(t *testing.T) {
 		if n := len(l.entries); n != 3 || len(l.entries[2].Proposals) != 3 {
 			t.Errorf("%d entries; what waited did not go together", n)
 		}
-		late, _ := b.add(proposal(1, 1))
+		late, _ := b.add(proposal(1, 1), func(error) {})
 		cancel()
 		synctest.Wait()
 		if <-late.done; !errors.Is(late.err, ErrNotLeader) {
@@ -148,7 +148,7 @@ func TestBatcher_TwoEntriesInFlight(t *testing.T) {
 		if lost == 0 || refused == 0 || lost+refused != 4 {
 			t.Errorf("%d unknown, %d not leader", lost, refused)
 		}
-		if _, err := b.add(proposal(1, 1)); !errors.Is(err, ErrNotLeader) {
+		if _, err := b.add(proposal(1, 1), func(error) {}); !errors.Is(err, ErrNotLeader) {
 			t.Errorf("after the end: %v", err)
 		}
 	})
@@ -158,11 +158,11 @@ func TestBatcher_FullQueueRefuses(t *testing.T) {
 	b := newBatcher(nil, nil)
 	b.accept()
 	for range maxWaiting {
-		if _, err := b.add(proposal(1, 1)); err != nil {
+		if _, err := b.add(proposal(1, 1), func(error) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.add(proposal(1, 1)); !errors.Is(err, ErrBusy) || pbs.CodeOf(err) != pbs.ResourceBusy {
+	if _, err := b.add(proposal(1, 1), func(error) {}); !errors.Is(err, ErrBusy) || pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Errorf("the queue is full: %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestBatcher_OneUserDoesNotFillTheLine(t *testing.T) {
 	n := 0
 	var err error
 	for ; err == nil; n++ {
-		_, err = b.add(of("alice"))
+		_, err = b.add(of("alice"), func(error) {})
 	}
 	if n-1 != userWaitingBytes/entryBytes || !errors.Is(err, ErrBusy) || pbs.CodeOf(err) != pbs.ResourceBusy {
 		t.Fatalf("after %d: %v", n-1, err)
@@ -189,17 +189,17 @@ func TestBatcher_OneUserDoesNotFillTheLine(t *testing.T) {
 		t.Errorf("the refusal: %v", err)
 	}
 	for _, user := range []string{"bob", ""} {
-		if _, err := b.add(of(user)); err != nil {
+		if _, err := b.add(of(user), func(error) {}); err != nil {
 			t.Errorf("%q is refused for alice: %v", user, err)
 		}
 	}
 	b.take()
-	if _, err := b.add(of("alice")); err != nil {
+	if _, err := b.add(of("alice"), func(error) {}); err != nil {
 		t.Errorf("after one was sent: %v", err)
 	}
 	b.refuse()
 	b.accept()
-	if _, err := b.add(of("alice")); err != nil || len(b.users) != 1 || b.bytes != b.users["alice"] {
+	if _, err := b.add(of("alice"), func(error) {}); err != nil || len(b.users) != 1 || b.bytes != b.users["alice"] {
 		t.Errorf("in the next term: %v, %v of %d", err, b.users, b.bytes)
 	}
 }
@@ -207,10 +207,10 @@ func TestBatcher_OneUserDoesNotFillTheLine(t *testing.T) {
 func TestBatcher_AProposalLargerThanAny(t *testing.T) {
 	b := newBatcher(nil, nil)
 	b.accept()
-	if _, err := b.add(proposal(1, proposalBytes+1)); pbs.CodeOf(err) != pbs.InvalidRequest {
+	if _, err := b.add(proposal(1, proposalBytes+1), func(error) {}); pbs.CodeOf(err) != pbs.InvalidRequest {
 		t.Errorf("%v", err)
 	}
-	if _, err := b.add(proposal(1, command.MaxHookFile)); err != nil {
+	if _, err := b.add(proposal(1, command.MaxHookFile), func(error) {}); err != nil {
 		t.Errorf("a hook's file: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestBatcher_AProposalLargerThanAny(t *testing.T) {
 func TestBatcher_AProposalThatCannotBeEncoded(t *testing.T) {
 	b := newBatcher(nil, nil)
 	b.accept()
-	if _, err := b.add(command.Proposal{Commands: []command.Command{nil}}); err == nil {
+	if _, err := b.add(command.Proposal{Commands: []command.Command{nil}}, func(error) {}); err == nil {
 		t.Error("no error")
 	}
 }

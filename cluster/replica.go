@@ -28,6 +28,7 @@ type Replica struct {
 	silence  *silence
 	identity *identity.Record
 	batch    *batcher
+	naming   naming  // of large scripts
 	fresh    *rounds // of the readers here
 	local    *rounds // at the leader, for all replicas
 	spell    *spell

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -324,6 +325,101 @@ func TestAddReplica_PromotedWhenItHasTheScripts(t *testing.T) {
 		stays("lacks one")
 		looked.Store(&member.Scripts{Index: m.machine.View().Index()})
 		w.until("fourth voter", 20*time.Second, func() bool { return w.voters() == 4 })
+	})
+}
+
+// largeScript is a proposal of a job whose script a majority of the replicas has, as counted of these voters.
+func largeScript(name, voters string) command.Proposal {
+	blob := pbs.NameBlob([]byte(name))
+	return command.Proposal{ID: request(), Asker: pbs.User{Name: "u", Host: "h"}, Commands: []command.Command{
+		&command.SubmitJob{Owner: pbs.User{Name: "u", Host: "h"}, Blob: &blob, At: pbs.Time(time.Now().UnixNano()), Voters: voters},
+	}}
+}
+
+// What is named after a newcomer last looked for scripts it has to have, too, before it votes: no script is named
+// between what it shows and its vote, but those that come wait no longer than it takes, and not for one that shows nothing.
+func TestAddReplica_NoScriptIsNamedBeforeTheVote(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		submit := func(name string) {
+			t.Helper()
+			if out, err := w.leader().replica.Propose(t.Context(), largeScript(name, "")); err != nil || out.Err() != nil {
+				t.Fatal(err, out.Err())
+			}
+		}
+		submit("the first")
+		m := w.add("s4")
+		var looked atomic.Pointer[member.Scripts]
+		looked.Store(new(member.Scripts))
+		m.configure = func(c *cluster.Config) { c.Scripts = func() member.Scripts { return *looked.Load() } }
+		m.open(false)
+		w.join(m)
+		m.run()
+		<-time.After(10 * time.Second) // it is known what it has to have
+		submit("the second")
+		looked.Store(&member.Scripts{Index: w.leader().machine.View().Index() - 1})
+		began := time.Now()
+		for i := range 20 { // it shows nothing new: others are held up for a while, and go on
+			submit(fmt.Sprintf("while it is waited for %d", i))
+			<-time.After(500 * time.Millisecond)
+		}
+		if took := time.Since(began); took > 40*time.Second {
+			t.Errorf("20 scripts took %s", took)
+		}
+		if n := w.voters(); n != 3 {
+			t.Errorf("%d voters though the new one has not shown that it has the second", n)
+		}
+		stop := make(chan struct{})
+		named := make(chan int)
+		leader := w.leader().replica
+		go func() { // a user who never stops
+			n := 0
+			for {
+				select {
+				case <-stop:
+					named <- n
+					return
+				case <-time.After(20 * time.Millisecond):
+					p := largeScript(fmt.Sprintf("on and on %d", n), "")
+					if _, err := leader.Propose(t.Context(), p); err == nil {
+						n++
+					}
+				}
+			}
+		}()
+		end := time.Now().Add(30 * time.Second)
+		for w.voters() == 3 && time.Now().Before(end) {
+			looked.Store(&member.Scripts{Index: m.machine.View().Index()})
+			<-time.After(time.Second)
+		}
+		close(stop)
+		if n := <-named; n < 20 {
+			t.Errorf("%d scripts were named meanwhile", n)
+		}
+		if n := w.voters(); n != 4 {
+			t.Errorf("%d voters: who submits without end keeps a newcomer from its vote", n)
+		}
+	})
+}
+
+// A majority of the voters of before may be none of those of now: the script is to be stored again.
+func TestPropose_ScriptStoredByOtherVoters(t *testing.T) {
+	bubble(t, 1, func(t *testing.T, w *world) {
+		l := w.leader()
+		before := l.replica.Voters()
+		if _, err := l.replica.Propose(t.Context(), largeScript("x", before)); err != nil {
+			t.Fatal(err)
+		}
+		m := w.add("s2")
+		m.open(false)
+		w.join(m)
+		m.run()
+		w.until("second voter", 20*time.Second, func() bool { return w.voters() == 2 })
+		if _, err := l.replica.Propose(t.Context(), largeScript("y", before)); !errors.Is(err, cluster.ErrNotLeader) {
+			t.Errorf("a script that one of two has: %v", err)
+		}
+		if _, err := l.replica.Propose(t.Context(), largeScript("y", l.replica.Voters())); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

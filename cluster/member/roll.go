@@ -77,7 +77,7 @@ func (k *Roll) Stable(id raft.ServerID, caughtUp bool, now time.Time, enough tim
 }
 
 // Whole reports whether a server that is stable has the large scripts that were named when it was first asked
-// about. What is named later goes to all members before it is named.
+// about. What is named later it shows when nothing is named any more, just before its vote.
 func (k *Roll) Whole(a Answer, commit uint64) bool {
 	mark, ok := k.marks[a.Server.ID]
 	if !ok {
@@ -85,6 +85,12 @@ func (k *Roll) Whole(a Answer, commit uint64) bool {
 		k.marks[a.Server.ID] = mark
 	}
 	return a.Status.Scripts.Whole(mark)
+}
+
+// Again has all who are not voters show anew that they are fit to be.
+func (k *Roll) Again() {
+	clear(k.caughtUp)
+	clear(k.marks)
 }
 
 // Forget drops what was noted of a server that was not a voter.

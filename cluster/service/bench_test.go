@@ -113,6 +113,8 @@ func (b *bench) Status() member.Status                             { return memb
 
 func (b *bench) Statuses(context.Context) []member.Status { return []member.Status{b.Status()} }
 
+func (b *bench) Voters() string { return "s1.1" }
+
 func (b *bench) Leader() (string, bool, bool)                     { return "s1:15001", true, true }
 func (b *bench) Transfer(context.Context, pbs.ReplicaName) error  { return nil }
 func (b *bench) Snapshot(context.Context) (*cluster.Saved, error) { return nil, errors.New("none") }

@@ -29,6 +29,7 @@ type Replica interface {
 	Statuses(ctx context.Context) []member.Status
 	Leader() (address string, self, ok bool)
 	Transfer(ctx context.Context, to pbs.ReplicaName) error
+	Voters() string // the servers that vote
 	Snapshot(ctx context.Context) (*cluster.Saved, error)
 	AddReplica(ctx context.Context, joined state.Replica) error
 	MayRemove(ctx context.Context, name pbs.ReplicaName) error

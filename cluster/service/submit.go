@@ -111,12 +111,12 @@ func (b *Batch) detach(ctx context.Context, job *command.SubmitJob) error {
 	if len(job.Script) < pbs.LargeScript {
 		return nil
 	}
-	at := pbs.Time(time.Now().UnixNano())
+	at, voters := pbs.Time(time.Now().UnixNano()), b.Replica.Voters()
 	stored, err := b.Blobs.Put(ctx, job.Script)
 	if err != nil {
 		return err
 	}
-	job.Script, job.Blob, job.At = nil, &stored, at
+	job.Script, job.Blob, job.At, job.Voters = nil, &stored, at, voters
 	return nil
 }
 

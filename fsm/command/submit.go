@@ -23,6 +23,8 @@ type SubmitJob struct {
 	// they began to get it At.
 	Blob *pbs.Blob `cbor:"5,keyasint,omitempty"`
 	At   pbs.Time  `cbor:"6,keyasint,omitempty"`
+	// Voters are those of whom it was a majority, for the replica that proposes; the log has no need of them.
+	Voters string `cbor:"-"`
 	// Account is the owner, as the directory told it; nil: as before.
 	Account *state.Account `cbor:"7,keyasint,omitempty"`
 }

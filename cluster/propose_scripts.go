@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"rampart/cluster/member"
+	"rampart/fsm/command"
+	"rampart/fsm/state"
+)
+
+// holdScripts bounds how long a vote that is about to be given keeps proposals that name large scripts
+// waiting. A newcomer looks for scripts once a second, and the leader asks it twice a second.
+const holdScripts = 3 * time.Second
+
+// A naming counts the proposals that name large scripts while they are on their way, and keeps them
+// waiting while a newcomer shows that it has all that is named: then no script is named between what
+// it shows and its vote.
+type naming struct {
+	mu    sync.Mutex
+	under int           // on their way
+	last  uint64        // no script was named in this term behind this entry
+	held  chan struct{} // closed when the hold ends; nil: there is none
+	since time.Time     // of the hold
+	again bool          // it was asked for since the last look
+}
+
+// enter waits for the end of a hold, and counts a proposal until leave is called.
+func (s *naming) enter(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		held := s.held
+		if held == nil {
+			s.under++
+			s.mu.Unlock()
+			return nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-held:
+		}
+	}
+}
+
+// leave takes a proposal from the count; it is in no entry behind index.
+func (s *naming) leave(index uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.under--
+	s.last = max(s.last, index)
+}
+
+// hold keeps proposals waiting from now on. ok: none is on its way, and all that were are in entries up to last.
+func (s *naming) hold(now time.Time) (last uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		s.held, s.since = make(chan struct{}), now
+	}
+	s.again = true
+	return s.last, s.under == 0
+}
+
+// settle ends a hold that nobody asked for since the last look, or that has lasted for too long, and reports the latter.
+func (s *naming) settle(now time.Time) (tired bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		return false
+	}
+	tired = s.again && now.Sub(s.since) >= holdScripts
+	if tired || !s.again {
+		s.releaseLocked()
+	}
+	s.again = false
+	return tired
+}
+
+// release ends a hold, if there is one.
+func (s *naming) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.releaseLocked()
+}
+
+func (s *naming) releaseLocked() {
+	if s.held != nil {
+		close(s.held)
+		s.held, s.again = nil, false
+	}
+}
+
+// namesScript reports whether a proposal gives large scripts to jobs, and which voters it is of whom a majority has them; "":
+// that is not known.
+func namesScript(p command.Proposal) (voters string, ok bool) {
+	for _, c := range p.Commands {
+		switch c := c.(type) {
+		case *command.SubmitJob:
+			if c.Blob != nil {
+				return c.Voters, true
+			}
+		case *command.Restore:
+			return "", true
+		}
+	}
+	return "", false
+}
+
+// enterNaming lets a proposal pass. One that names large scripts waits while a vote is about to be given, and the
+// voters must be those of whom a majority has stored them. leave is to be called with what came of it.
+func (r *Replica) enterNaming(ctx context.Context, p command.Proposal) (leave func(error), err error) {
+	voters, ok := namesScript(p)
+	if !ok {
+		return func(error) {}, nil
+	}
+	if err := r.naming.enter(ctx); err != nil {
+		return nil, fmt.Errorf("propose: %w: %w", ErrNotLeader, err)
+	}
+	leave = func(err error) {
+		index := r.cfg.Machine.View().Index()
+		if n := r.node.Load(); n != nil && errors.Is(err, ErrOutcomeUnknown) {
+			index = n.raft.LastIndex()
+		}
+		r.naming.leave(index)
+	}
+	if voters != "" && voters != r.Voters() {
+		leave(nil)
+		return nil, fmt.Errorf("propose: %w: the voters have changed since a majority of them stored the script", ErrNotLeader)
+	}
+	return leave, nil
+}
+
+// hasScripts reports whether a newcomer that is stable has all large scripts that any entry names, and that none
+// is named before it has its vote: until the hold ends. Otherwise a majority that it is part of would not have what a
+// majority was to have; status tells of it.
+func (r *Replica) hasScripts(n *node, k *member.Roll, m member.Answer) bool {
+	if namesBlobs(r.cfg.Machine.View()) && !k.Whole(m, n.raft.CommitIndex()) {
+		return false
+	}
+	last, quiet := r.naming.hold(time.Now())
+	v := r.cfg.Machine.View()
+	return quiet && (last <= v.Index() && !namesBlobs(v) || m.Status.Scripts.Whole(last))
+}
+
+func namesBlobs(v *state.View) bool {
+	for range v.Blobs() {
+		return true
+	}
+	return false
+}
+
+// Voters names the servers that vote; "" before Raft runs here.
+func (r *Replica) Voters() string {
+	n := r.node.Load()
+	if n == nil {
+		return ""
+	}
+	var ids []string
+	for _, s := range n.voters() {
+		ids = append(ids, string(s.ID))
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, " ")
+}
