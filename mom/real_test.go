@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Args[0] {
 	case proc.ShimName:
-		os.Exit(proc.ShimMain(os.Args[1:]))
+		syscall.Exit(proc.ShimMain(os.Args[1:])) // os.Exit waits a second under the race detector
 	case stoppableMom:
 		os.Exit(runStoppable(os.Args[1:]))
 	}
