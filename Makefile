@@ -29,6 +29,8 @@ GOTEST := $(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -vet=off
 PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # Where all is done by one goroutine (the state by law L4, a command by its nature), the race detector has nothing to see.
 UNRACED := ./fsm/... ./cli/... ./cmd/internal/...
+# Packages whose short tests play less under the race detector (build.Raced): they are played whole without it.
+WHOLE = $$(git grep -l --untracked 'build\.Raced' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,rampart/,')
 # Says what fails as soon as it does and again at the end, and keeps the times: $(call TESTS,NAME) go test -json ...
 TESTS = $(TOOL) gotestsum --format pkgname-and-test-fails --hide-summary skipped --jsonfile "$$times/$(1).json" --raw-command --
 # What the generated code was made from, and what was made.
@@ -77,8 +79,7 @@ test: lint build strace ## lint and every test but the long ones
 	raced() { $(call TESTS,raced) env $(GOTEST) -json -short -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)) -e "$$unraced"); }
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
 	raced || { grep -q '"Output":"ThreadSanitizer: CHECK failed' "$$times/raced.json" && ! grep -qE '"Output":"( *--- FAIL|panic:|WARNING: DATA RACE)' "$$times/raced.json" && raced; } || exit 1
-	# All schedules; with the race detector the bubble plays a few, in files.
-	[ -z "$(RACE)" ] || $(call TESTS,chaos) go test -json -vet=off -short -timeout 15m ./chaos
+	[ -z "$(RACE)" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 15m $(WHOLE)
 	$(call TESTS,processes) go test -json -vet=off -short -p 1 -timeout 8m $(PROCESS_TESTS)
 
 # BASE is the commit that one's own work began at.
@@ -95,6 +96,8 @@ check: ## judge what changed since BASE in two minutes: lint, and the short test
 	times=$$(mktemp -d)
 	trap 'rm -rf "$$times"' EXIT
 	$(call TESTS,check) env $(GOTEST) -json -short -timeout 5m $$affected
+	whole=$$(printf '%s\n' $(WHOLE) | grep -xF "$$affected" || true)
+	[ -z "$(RACE)" ] || [ -z "$$whole" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 5m $$whole
 
 test-long: lint generate-check build mpich strace ## every test, with new seeds
 	$(GOTEST) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))

@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"rampart/cluster/store"
+	"rampart/transport/build"
 )
 
 // written is how many names the disk of writtenDisk holds, in its log and snapshots.
@@ -94,6 +95,9 @@ func copyDir(t *testing.T, from string) string {
 // replica: it starts with all that was written, or refuses and says which file and
 // what to do. It never panics.
 func TestDamage_NothingIsServedThatWasNotWritten(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("one replica starts two dozen times: short tests play it without the race detector")
+	}
 	dir := writtenDisk(t)
 	var files []string
 	for _, pattern := range []string{"log.db", "snapshots/*/*"} {

@@ -18,6 +18,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport/build"
 )
 
 // smallDisk mounts a real file system of so many MiB, for which it takes root.
@@ -109,6 +110,9 @@ func big(i int) command.Proposal {
 // a snapshot is bounded in bytes, and entries take the pages that are free in the file. With little
 // room left changes are taken still, and jobs again soon after what took it is gone.
 func TestDisk_LogLetsGoOfItsBytes(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("six hundred megabytes through one replica: short tests play it without the race detector")
+	}
 	dir := smallDisk(t, "160m")
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)

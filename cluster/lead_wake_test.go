@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
+	"rampart/transport/build"
 )
 
 // A job that waits for a time is queued at that time, not at the next tick, by whoever
@@ -41,6 +42,9 @@ func TestWake_AtItsTime(t *testing.T) {
 
 // A reservation that has lost a vnode looks for another at its time, not at the next tick.
 func TestWake_ReservationLooksForOthers(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("an hour of heartbeats: short tests play it without the race detector")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.until("the feature level", time.Minute, func() bool {
 			return w.leader() != nil && w.leader().machine.View().Cluster().FeatureLevel >= command.LevelObjects

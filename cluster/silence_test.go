@@ -10,6 +10,7 @@ import (
 	"rampart/cluster"
 	"rampart/cluster/member"
 	"rampart/cluster/store"
+	"rampart/transport/build"
 )
 
 // withValves runs f in a world of n replicas whose disks can be made to wait, and that take
@@ -125,6 +126,10 @@ func TestSilence_OfALeader(t *testing.T) {
 // TestSilence_OfAFollower, at every kind of write: the others go on, and it follows when its
 // store answers.
 func TestSilence_OfAFollower(t *testing.T) {
+	stalls := stalls
+	if build.Raced && testing.Short() {
+		stalls = stalls[2:3] // long enough for the follower to fall silent
+	}
 	for _, kind := range []string{store.WriteAppend, store.WriteStable, store.WriteDelete, store.WriteSnapshot} {
 		for _, d := range stalls {
 			t.Run(kind+" for "+d.String(), func(t *testing.T) {

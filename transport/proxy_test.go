@@ -14,6 +14,7 @@ import (
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/build"
 	"rampart/transport/client"
 )
 
@@ -386,6 +387,9 @@ func TestProxy_CarriesTheNamelessToo(t *testing.T) {
 }
 
 func TestOversizedScript_SaysSo(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("the largest scripts, again and again: short tests play it without the race detector")
+	}
 	inWorld(t, func(t *testing.T, w *world) {
 		s1 := w.replica("s1")
 		w.replica("s2")

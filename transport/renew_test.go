@@ -12,6 +12,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/build"
 	"rampart/transport/client"
 )
 
@@ -61,6 +62,9 @@ func TestRenewer_KeepsEveryRoleFresh(t *testing.T) {
 // TestRenewer_AConnectionThatIsNeverIdleOutlivesNoCertificate: a mom renews its lease every
 // few seconds, for ever.
 func TestRenewer_AConnectionThatIsNeverIdleOutlivesNoCertificate(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("thousands of calls, one after the other: short tests play it without the race detector")
+	}
 	inWorld(t, func(t *testing.T, w *world) {
 		w.replica("s1")
 		w.leader.Store("s1")

@@ -11,6 +11,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // limit sets attributes of the server, or of workq if they begin with "workq.".
@@ -171,6 +172,9 @@ func TestMake_HeedsLimits(t *testing.T) {
 
 // Of jobs that a limit holds back no more are looked at than there is to say.
 func TestMake_DoesNotWalkBehindALimit(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("three hundred jobs and one goroutine: short tests play it without the race detector")
+	}
 	b := newBench(t)
 	b.raise()
 	b.host("hosta", "hosta:ncpus=8,mem=8gb")

@@ -14,6 +14,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/state"
+	"rampart/transport/build"
 )
 
 // A bench is a state in the making: vnodes and queued jobs.
@@ -332,6 +333,9 @@ func TestMake_WhatMustNotStart(t *testing.T) {
 }
 
 func TestMake_CommentsAreNotRepeated(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("three hundred jobs and one goroutine: short tests play it without the race detector")
+	}
 	b := newBench(t)
 	b.host("hosta", "hosta:ncpus=8,mem=1gb")
 	for range 300 {
