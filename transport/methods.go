@@ -97,6 +97,7 @@ var methods = map[string]Rule{
 	apiconnect.BatchImportHookProcedure:        {ForPeople, AtLeader},
 	apiconnect.BatchExportHookProcedure:        {ForPeople, AtLeader},
 	apiconnect.BatchListProcedure:              {ForKnown, AtHere}, // served locally (L11)
+	apiconnect.BatchExplainProcedure:           {ForKnown, AtHere},
 	apiconnect.BatchWatchProcedure:             {ForKnown, AtHere},
 	apiconnect.BatchAttachProcedure:            {ForPeople, AtHere}, // the state knows whose job it is
 

@@ -1,6 +1,6 @@
 // Package admin holds the administration commands that talk to the replicas: cluster
 // status, transfer and snapshots, hosts, enrolment tokens, certificates, logins, timelines
-// of jobs, the plan. Each is an urfave command that turns its flags into plain options for one function;
+// of jobs, the plan, why jobs wait. Each is an urfave command that turns its flags into plain options for one function;
 // errors are returned, and Finish turns them into text and exit status. Nothing outlives
 // a command.
 package admin
@@ -45,7 +45,7 @@ var serverFlag = &cli.StringFlag{Name: "server", Usage: "the cluster of this rep
 
 // Commands returns the command trees of this package.
 func Commands(env *Env) []*cli.Command {
-	return []*cli.Command{clusterCommand(env), hostCommand(env), accountCommand(env), tokenCommand(env), certCommand(env), caCommand(env), loginCommand(env), jobCommand(env), planCommand(env)}
+	return []*cli.Command{clusterCommand(env), hostCommand(env), accountCommand(env), tokenCommand(env), certCommand(env), caCommand(env), loginCommand(env), jobCommand(env), planCommand(env), whyCommand(env)}
 }
 
 func clusterCommand(env *Env) *cli.Command {

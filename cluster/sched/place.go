@@ -235,8 +235,13 @@ func (w *world) serves(i int, c *class, ch chunk) bool {
 	if c.place.Arrangement == spec.VScatter && n.mine == w.tried {
 		return false
 	}
+	return w.hasProps(i, ch)
+}
+
+// hasProps tells whether a vnode has the properties that a chunk asks for.
+func (w *world) hasProps(i int, ch chunk) bool {
 	for _, p := range ch.props {
-		offer, ok := n.offer.Get(p.def.Name)
+		offer, ok := w.nodes[i].offer.Get(p.def.Name)
 		if !resource.Matches(p.def, p.want, offer, ok) {
 			return false
 		}

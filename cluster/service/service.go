@@ -91,6 +91,8 @@ type Config struct {
 	// Place finds vnodes for a job that is to start at somebody's wish, or who has to make way for it, or says why there
 	// are none; nil: only who names vnodes can start one.
 	Place func(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string)
+	// Explain says what keeps a queued job waiting; nil: there is nobody who knows it.
+	Explain func(v *state.View, j *state.Job) *api.Obstacle
 	// SchedLog is the scheduler's log; nil: there is none.
 	SchedLog Log
 	// Shares returns the tree of fair share; nil: there is nobody who knows it.

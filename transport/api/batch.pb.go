@@ -2617,6 +2617,512 @@ func (x *Gone) GetFinished() bool {
 	return false
 }
 
+type ExplainRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainRequest) Reset() {
+	*x = ExplainRequest{}
+	mi := &file_batch_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainRequest) ProtoMessage() {}
+
+func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
+func (*ExplainRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ExplainRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+type ExplainReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`                 // its id
+	Attributes    []*Attribute           `protobuf:"bytes,2,rep,name=attributes,proto3" json:"attributes,omitempty"`   // of the job, those that the asker may see
+	Now           int64                  `protobuf:"varint,3,opt,name=now,proto3" json:"now,omitempty"`                // seconds, as the log has it
+	Scheduling    bool                   `protobuf:"varint,4,opt,name=scheduling,proto3" json:"scheduling,omitempty"`  // the scheduler looks for vnodes
+	Unconfirmed   []string               `protobuf:"bytes,5,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"` // hosts whose earlier run of it is not known to be over
+	Obstacle      *Obstacle              `protobuf:"bytes,6,opt,name=obstacle,proto3" json:"obstacle,omitempty"`       // of a job that the scheduler is to start
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainReply) Reset() {
+	*x = ExplainReply{}
+	mi := &file_batch_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainReply) ProtoMessage() {}
+
+func (x *ExplainReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
+func (*ExplainReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ExplainReply) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *ExplainReply) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *ExplainReply) GetNow() int64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *ExplainReply) GetScheduling() bool {
+	if x != nil {
+		return x.Scheduling
+	}
+	return false
+}
+
+func (x *ExplainReply) GetUnconfirmed() []string {
+	if x != nil {
+		return x.Unconfirmed
+	}
+	return nil
+}
+
+func (x *ExplainReply) GetObstacle() *Obstacle {
+	if x != nil {
+		return x.Obstacle
+	}
+	return nil
+}
+
+// Obstacle is what keeps a queued job waiting. Times are in seconds; 0: nobody knows.
+type Obstacle struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`                        // empty: vnodes are free for it
+	Never         bool                   `protobuf:"varint,2,opt,name=never,proto3" json:"never,omitempty"`                         // whatever ends, it will not start
+	Start         int64                  `protobuf:"varint,3,opt,name=start,proto3" json:"start,omitempty"`                         // at the earliest
+	Promised      bool                   `protobuf:"varint,4,opt,name=promised,proto3" json:"promised,omitempty"`                   // the scheduler keeps that time for it
+	ExecVnode     string                 `protobuf:"bytes,5,opt,name=exec_vnode,json=execVnode,proto3" json:"exec_vnode,omitempty"` // where it would start
+	Shut          *Obstacle_Hold         `protobuf:"bytes,6,opt,name=shut,proto3" json:"shut,omitempty"`                            // a time that is not for it
+	Chunk         string                 `protobuf:"bytes,7,opt,name=chunk,proto3" json:"chunk,omitempty"`                          // what hosts are looked at for
+	Chunks        uint32                 `protobuf:"varint,8,opt,name=chunks,proto3" json:"chunks,omitempty"`                       // how many of it the job wants
+	Room          []string               `protobuf:"bytes,9,rep,name=room,proto3" json:"room,omitempty"`                            // vnodes of hosts that have room for one of them
+	Nearest       []*Obstacle_Nearest    `protobuf:"bytes,10,rep,name=nearest,proto3" json:"nearest,omitempty"`
+	More          uint32                 `protobuf:"varint,11,opt,name=more,proto3" json:"more,omitempty"`   // further hosts that have no room
+	Unfit         uint32                 `protobuf:"varint,12,opt,name=unfit,proto3" json:"unfit,omitempty"` // hosts that can never have it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Obstacle) Reset() {
+	*x = Obstacle{}
+	mi := &file_batch_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Obstacle) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Obstacle) ProtoMessage() {}
+
+func (x *Obstacle) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
+func (*Obstacle) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *Obstacle) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Obstacle) GetNever() bool {
+	if x != nil {
+		return x.Never
+	}
+	return false
+}
+
+func (x *Obstacle) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *Obstacle) GetPromised() bool {
+	if x != nil {
+		return x.Promised
+	}
+	return false
+}
+
+func (x *Obstacle) GetExecVnode() string {
+	if x != nil {
+		return x.ExecVnode
+	}
+	return ""
+}
+
+func (x *Obstacle) GetShut() *Obstacle_Hold {
+	if x != nil {
+		return x.Shut
+	}
+	return nil
+}
+
+func (x *Obstacle) GetChunk() string {
+	if x != nil {
+		return x.Chunk
+	}
+	return ""
+}
+
+func (x *Obstacle) GetChunks() uint32 {
+	if x != nil {
+		return x.Chunks
+	}
+	return 0
+}
+
+func (x *Obstacle) GetRoom() []string {
+	if x != nil {
+		return x.Room
+	}
+	return nil
+}
+
+func (x *Obstacle) GetNearest() []*Obstacle_Nearest {
+	if x != nil {
+		return x.Nearest
+	}
+	return nil
+}
+
+func (x *Obstacle) GetMore() uint32 {
+	if x != nil {
+		return x.More
+	}
+	return 0
+}
+
+func (x *Obstacle) GetUnfit() uint32 {
+	if x != nil {
+		return x.Unfit
+	}
+	return 0
+}
+
+// Nearest is a host that has no room for a chunk now.
+type Obstacle_Nearest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Vnodes        []string               `protobuf:"bytes,1,rep,name=vnodes,proto3" json:"vnodes,omitempty"`
+	Closed        string                 `protobuf:"bytes,2,opt,name=closed,proto3" json:"closed,omitempty"` // the state of vnodes that take no jobs
+	Lacks         []*Obstacle_Lack       `protobuf:"bytes,3,rep,name=lacks,proto3" json:"lacks,omitempty"`
+	At            int64                  `protobuf:"varint,4,opt,name=at,proto3" json:"at,omitempty"` // when it has room
+	Holds         []*Obstacle_Hold       `protobuf:"bytes,5,rep,name=holds,proto3" json:"holds,omitempty"`
+	Others        uint32                 `protobuf:"varint,6,opt,name=others,proto3" json:"others,omitempty"` // further holds
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Obstacle_Nearest) Reset() {
+	*x = Obstacle_Nearest{}
+	mi := &file_batch_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Obstacle_Nearest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Obstacle_Nearest) ProtoMessage() {}
+
+func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Obstacle_Nearest.ProtoReflect.Descriptor instead.
+func (*Obstacle_Nearest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{46, 0}
+}
+
+func (x *Obstacle_Nearest) GetVnodes() []string {
+	if x != nil {
+		return x.Vnodes
+	}
+	return nil
+}
+
+func (x *Obstacle_Nearest) GetClosed() string {
+	if x != nil {
+		return x.Closed
+	}
+	return ""
+}
+
+func (x *Obstacle_Nearest) GetLacks() []*Obstacle_Lack {
+	if x != nil {
+		return x.Lacks
+	}
+	return nil
+}
+
+func (x *Obstacle_Nearest) GetAt() int64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
+func (x *Obstacle_Nearest) GetHolds() []*Obstacle_Hold {
+	if x != nil {
+		return x.Holds
+	}
+	return nil
+}
+
+func (x *Obstacle_Nearest) GetOthers() uint32 {
+	if x != nil {
+		return x.Others
+	}
+	return 0
+}
+
+type Obstacle_Lack struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Resource      string                 `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
+	Wants         string                 `protobuf:"bytes,2,opt,name=wants,proto3" json:"wants,omitempty"`
+	Free          string                 `protobuf:"bytes,3,opt,name=free,proto3" json:"free,omitempty"`
+	Total         string                 `protobuf:"bytes,4,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Obstacle_Lack) Reset() {
+	*x = Obstacle_Lack{}
+	mi := &file_batch_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Obstacle_Lack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Obstacle_Lack) ProtoMessage() {}
+
+func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Obstacle_Lack.ProtoReflect.Descriptor instead.
+func (*Obstacle_Lack) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{46, 1}
+}
+
+func (x *Obstacle_Lack) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *Obstacle_Lack) GetWants() string {
+	if x != nil {
+		return x.Wants
+	}
+	return ""
+}
+
+func (x *Obstacle_Lack) GetFree() string {
+	if x != nil {
+		return x.Free
+	}
+	return ""
+}
+
+func (x *Obstacle_Lack) GetTotal() string {
+	if x != nil {
+		return x.Total
+	}
+	return ""
+}
+
+type Obstacle_Hold struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Vnode         string                 `protobuf:"bytes,3,opt,name=vnode,proto3" json:"vnode,omitempty"`
+	What          string                 `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"`
+	From          int64                  `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`
+	Until         int64                  `protobuf:"varint,6,opt,name=until,proto3" json:"until,omitempty"`
+	Without       int64                  `protobuf:"varint,7,opt,name=without,proto3" json:"without,omitempty"` // when the job could start if this ended now; 0: no sooner, or that was not looked at
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Obstacle_Hold) Reset() {
+	*x = Obstacle_Hold{}
+	mi := &file_batch_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Obstacle_Hold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Obstacle_Hold) ProtoMessage() {}
+
+func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Obstacle_Hold.ProtoReflect.Descriptor instead.
+func (*Obstacle_Hold) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{46, 2}
+}
+
+func (x *Obstacle_Hold) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Obstacle_Hold) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Obstacle_Hold) GetVnode() string {
+	if x != nil {
+		return x.Vnode
+	}
+	return ""
+}
+
+func (x *Obstacle_Hold) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *Obstacle_Hold) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *Obstacle_Hold) GetUntil() int64 {
+	if x != nil {
+		return x.Until
+	}
+	return 0
+}
+
+func (x *Obstacle_Hold) GetWithout() int64 {
+	if x != nil {
+		return x.Without
+	}
+	return 0
+}
+
 var File_batch_proto protoreflect.FileDescriptor
 
 const file_batch_proto_rawDesc = "" +
@@ -2781,7 +3287,55 @@ const file_batch_proto_rawDesc = "" +
 	"\vexit_status\x18\x03 \x01(\x05R\n" +
 	"exitStatus\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x1a\n" +
-	"\bfinished\x18\x05 \x01(\bR\bfinished*\xe7\x01\n" +
+	"\bfinished\x18\x05 \x01(\bR\bfinished\"\"\n" +
+	"\x0eExplainRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\"\xdd\x01\n" +
+	"\fExplainReply\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\x125\n" +
+	"\n" +
+	"attributes\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\n" +
+	"attributes\x12\x10\n" +
+	"\x03now\x18\x03 \x01(\x03R\x03now\x12\x1e\n" +
+	"\n" +
+	"scheduling\x18\x04 \x01(\bR\n" +
+	"scheduling\x12 \n" +
+	"\vunconfirmed\x18\x05 \x03(\tR\vunconfirmed\x120\n" +
+	"\bobstacle\x18\x06 \x01(\v2\x14.rampart.v1.ObstacleR\bobstacle\"\xa1\x06\n" +
+	"\bObstacle\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05never\x18\x02 \x01(\bR\x05never\x12\x14\n" +
+	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x1a\n" +
+	"\bpromised\x18\x04 \x01(\bR\bpromised\x12\x1d\n" +
+	"\n" +
+	"exec_vnode\x18\x05 \x01(\tR\texecVnode\x12-\n" +
+	"\x04shut\x18\x06 \x01(\v2\x19.rampart.v1.Obstacle.HoldR\x04shut\x12\x14\n" +
+	"\x05chunk\x18\a \x01(\tR\x05chunk\x12\x16\n" +
+	"\x06chunks\x18\b \x01(\rR\x06chunks\x12\x12\n" +
+	"\x04room\x18\t \x03(\tR\x04room\x126\n" +
+	"\anearest\x18\n" +
+	" \x03(\v2\x1c.rampart.v1.Obstacle.NearestR\anearest\x12\x12\n" +
+	"\x04more\x18\v \x01(\rR\x04more\x12\x14\n" +
+	"\x05unfit\x18\f \x01(\rR\x05unfit\x1a\xc3\x01\n" +
+	"\aNearest\x12\x16\n" +
+	"\x06vnodes\x18\x01 \x03(\tR\x06vnodes\x12\x16\n" +
+	"\x06closed\x18\x02 \x01(\tR\x06closed\x12/\n" +
+	"\x05lacks\x18\x03 \x03(\v2\x19.rampart.v1.Obstacle.LackR\x05lacks\x12\x0e\n" +
+	"\x02at\x18\x04 \x01(\x03R\x02at\x12/\n" +
+	"\x05holds\x18\x05 \x03(\v2\x19.rampart.v1.Obstacle.HoldR\x05holds\x12\x16\n" +
+	"\x06others\x18\x06 \x01(\rR\x06others\x1ab\n" +
+	"\x04Lack\x12\x1a\n" +
+	"\bresource\x18\x01 \x01(\tR\bresource\x12\x14\n" +
+	"\x05wants\x18\x02 \x01(\tR\x05wants\x12\x12\n" +
+	"\x04free\x18\x03 \x01(\tR\x04free\x12\x14\n" +
+	"\x05total\x18\x04 \x01(\tR\x05total\x1a\x98\x01\n" +
+	"\x04Hold\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x14\n" +
+	"\x05vnode\x18\x03 \x01(\tR\x05vnode\x12\x12\n" +
+	"\x04what\x18\x04 \x01(\tR\x04what\x12\x12\n" +
+	"\x04from\x18\x05 \x01(\x03R\x04from\x12\x14\n" +
+	"\x05until\x18\x06 \x01(\x03R\x05until\x12\x18\n" +
+	"\awithout\x18\a \x01(\x03R\awithout*\xe7\x01\n" +
 	"\x12ReservationOutcome\x12#\n" +
 	"\x1fRESERVATION_OUTCOME_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fRESERVATION_OUTCOME_UNCONFIRMED\x10\x01\x12!\n" +
@@ -2806,8 +3360,7 @@ const file_batch_proto_rawDesc = "" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xeb\n" +
-	"\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xac\v\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -2829,7 +3382,8 @@ const file_batch_proto_rawDesc = "" +
 	"ImportHook\x12\x1d.rampart.v1.ImportHookRequest\x1a\x1b.rampart.v1.ImportHookReply\x12H\n" +
 	"\n" +
 	"ExportHook\x12\x1d.rampart.v1.ExportHookRequest\x1a\x1b.rampart.v1.ExportHookReply\x128\n" +
-	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01\x12;\n" +
+	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01\x12?\n" +
+	"\aExplain\x12\x1a.rampart.v1.ExplainRequest\x1a\x18.rampart.v1.ExplainReply\x12;\n" +
 	"\x05Watch\x12\x18.rampart.v1.WatchRequest\x1a\x16.rampart.v1.WatchReply0\x01\x12>\n" +
 	"\x06Attach\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
@@ -2846,7 +3400,7 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_batch_proto_goTypes = []any{
 	(ReservationOutcome)(0),          // 0: rampart.v1.ReservationOutcome
 	(Verb)(0),                        // 1: rampart.v1.Verb
@@ -2896,81 +3450,95 @@ var file_batch_proto_goTypes = []any{
 	(*WatchRequest)(nil),             // 45: rampart.v1.WatchRequest
 	(*WatchReply)(nil),               // 46: rampart.v1.WatchReply
 	(*Gone)(nil),                     // 47: rampart.v1.Gone
-	(*Attribute)(nil),                // 48: rampart.v1.Attribute
-	(ObjectKind)(0),                  // 49: rampart.v1.ObjectKind
-	(*Refusal)(nil),                  // 50: rampart.v1.Refusal
-	(*TerminalUp)(nil),               // 51: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),             // 52: rampart.v1.TerminalDown
+	(*ExplainRequest)(nil),           // 48: rampart.v1.ExplainRequest
+	(*ExplainReply)(nil),             // 49: rampart.v1.ExplainReply
+	(*Obstacle)(nil),                 // 50: rampart.v1.Obstacle
+	(*Obstacle_Nearest)(nil),         // 51: rampart.v1.Obstacle.Nearest
+	(*Obstacle_Lack)(nil),            // 52: rampart.v1.Obstacle.Lack
+	(*Obstacle_Hold)(nil),            // 53: rampart.v1.Obstacle.Hold
+	(*Attribute)(nil),                // 54: rampart.v1.Attribute
+	(ObjectKind)(0),                  // 55: rampart.v1.ObjectKind
+	(*Refusal)(nil),                  // 56: rampart.v1.Refusal
+	(*TerminalUp)(nil),               // 57: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),             // 58: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	48, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	48, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
-	48, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
+	54, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	54, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	54, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
 	0,  // 3: rampart.v1.ReserveReply.outcome:type_name -> rampart.v1.ReservationOutcome
-	48, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
+	54, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 5: rampart.v1.AlterReservationReply.outcome:type_name -> rampart.v1.ReservationOutcome
 	1,  // 6: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	49, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	48, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	55, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	54, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
 	2,  // 9: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
 	2,  // 10: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	49, // 11: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	55, // 11: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
 	41, // 12: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
 	3,  // 13: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
 	43, // 14: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
 	44, // 15: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	48, // 16: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	50, // 17: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	54, // 16: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	56, // 17: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
 	43, // 18: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
 	44, // 19: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
 	47, // 20: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	4,  // 21: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	6,  // 22: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	8,  // 23: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	10, // 24: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	12, // 25: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	14, // 26: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
-	16, // 27: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	18, // 28: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	20, // 29: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	22, // 30: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	24, // 31: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	26, // 32: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	28, // 33: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
-	30, // 34: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
-	32, // 35: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
-	34, // 36: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	36, // 37: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	38, // 38: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	40, // 39: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	45, // 40: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	51, // 41: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	5,  // 42: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	7,  // 43: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	9,  // 44: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	11, // 45: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	13, // 46: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	15, // 47: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	17, // 48: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	19, // 49: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	21, // 50: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	23, // 51: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	25, // 52: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	27, // 53: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	29, // 54: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
-	31, // 55: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
-	33, // 56: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
-	35, // 57: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	37, // 58: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	39, // 59: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	42, // 60: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	46, // 61: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	52, // 62: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	42, // [42:63] is the sub-list for method output_type
-	21, // [21:42] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	54, // 21: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
+	50, // 22: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
+	53, // 23: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
+	51, // 24: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
+	52, // 25: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
+	53, // 26: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
+	4,  // 27: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	6,  // 28: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	8,  // 29: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	10, // 30: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	12, // 31: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	14, // 32: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
+	16, // 33: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	18, // 34: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	20, // 35: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	22, // 36: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	24, // 37: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	26, // 38: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	28, // 39: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	30, // 40: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	32, // 41: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	34, // 42: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	36, // 43: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	38, // 44: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	40, // 45: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	48, // 46: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
+	45, // 47: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	57, // 48: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 49: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	7,  // 50: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	9,  // 51: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	11, // 52: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	13, // 53: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	15, // 54: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	17, // 55: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	19, // 56: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	21, // 57: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	23, // 58: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	25, // 59: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	27, // 60: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	29, // 61: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	31, // 62: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	33, // 63: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	35, // 64: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	37, // 65: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	39, // 66: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	42, // 67: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	49, // 68: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
+	46, // 69: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	58, // 70: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	49, // [49:71] is the sub-list for method output_type
+	27, // [27:49] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }
@@ -2986,7 +3554,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   44,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

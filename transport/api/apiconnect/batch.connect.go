@@ -71,6 +71,8 @@ const (
 	BatchExportHookProcedure = "/rampart.v1.Batch/ExportHook"
 	// BatchListProcedure is the fully-qualified name of the Batch's List RPC.
 	BatchListProcedure = "/rampart.v1.Batch/List"
+	// BatchExplainProcedure is the fully-qualified name of the Batch's Explain RPC.
+	BatchExplainProcedure = "/rampart.v1.Batch/Explain"
 	// BatchWatchProcedure is the fully-qualified name of the Batch's Watch RPC.
 	BatchWatchProcedure = "/rampart.v1.Batch/Watch"
 	// BatchAttachProcedure is the fully-qualified name of the Batch's Attach RPC.
@@ -110,6 +112,8 @@ type BatchClient interface {
 	ExportHook(context.Context, *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error)
 	// List reads objects at any replica, served locally (L11).
 	List(context.Context, *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
+	// Explain says why a job does not run and what would have to end for it, at any replica (L11).
+	Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error)
 	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
 	// is left, and goes on elsewhere from the index where it broke off.
 	Watch(context.Context, *connect.Request[api.WatchRequest]) (*connect.ServerStreamForClient[api.WatchReply], error)
@@ -243,6 +247,12 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("List")),
 			connect.WithClientOptions(opts...),
 		),
+		explain: connect.NewClient[api.ExplainRequest, api.ExplainReply](
+			httpClient,
+			baseURL+BatchExplainProcedure,
+			connect.WithSchema(batchMethods.ByName("Explain")),
+			connect.WithClientOptions(opts...),
+		),
 		watch: connect.NewClient[api.WatchRequest, api.WatchReply](
 			httpClient,
 			baseURL+BatchWatchProcedure,
@@ -279,6 +289,7 @@ type batchClient struct {
 	importHook        *connect.Client[api.ImportHookRequest, api.ImportHookReply]
 	exportHook        *connect.Client[api.ExportHookRequest, api.ExportHookReply]
 	list              *connect.Client[api.ListRequest, api.ListReply]
+	explain           *connect.Client[api.ExplainRequest, api.ExplainReply]
 	watch             *connect.Client[api.WatchRequest, api.WatchReply]
 	attach            *connect.Client[api.TerminalUp, api.TerminalDown]
 }
@@ -378,6 +389,11 @@ func (c *batchClient) List(ctx context.Context, req *connect.Request[api.ListReq
 	return c.list.CallServerStream(ctx, req)
 }
 
+// Explain calls rampart.v1.Batch.Explain.
+func (c *batchClient) Explain(ctx context.Context, req *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error) {
+	return c.explain.CallUnary(ctx, req)
+}
+
 // Watch calls rampart.v1.Batch.Watch.
 func (c *batchClient) Watch(ctx context.Context, req *connect.Request[api.WatchRequest]) (*connect.ServerStreamForClient[api.WatchReply], error) {
 	return c.watch.CallServerStream(ctx, req)
@@ -421,6 +437,8 @@ type BatchHandler interface {
 	ExportHook(context.Context, *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error)
 	// List reads objects at any replica, served locally (L11).
 	List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error
+	// Explain says why a job does not run and what would have to end for it, at any replica (L11).
+	Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error)
 	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
 	// is left, and goes on elsewhere from the index where it broke off.
 	Watch(context.Context, *connect.Request[api.WatchRequest], *connect.ServerStream[api.WatchReply]) error
@@ -550,6 +568,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("List")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchExplainHandler := connect.NewUnaryHandler(
+		BatchExplainProcedure,
+		svc.Explain,
+		connect.WithSchema(batchMethods.ByName("Explain")),
+		connect.WithHandlerOptions(opts...),
+	)
 	batchWatchHandler := connect.NewServerStreamHandler(
 		BatchWatchProcedure,
 		svc.Watch,
@@ -602,6 +626,8 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchExportHookHandler.ServeHTTP(w, r)
 		case BatchListProcedure:
 			batchListHandler.ServeHTTP(w, r)
+		case BatchExplainProcedure:
+			batchExplainHandler.ServeHTTP(w, r)
 		case BatchWatchProcedure:
 			batchWatchHandler.ServeHTTP(w, r)
 		case BatchAttachProcedure:
@@ -689,6 +715,10 @@ func (UnimplementedBatchHandler) ExportHook(context.Context, *connect.Request[ap
 
 func (UnimplementedBatchHandler) List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.List is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Explain is not implemented"))
 }
 
 func (UnimplementedBatchHandler) Watch(context.Context, *connect.Request[api.WatchRequest], *connect.ServerStream[api.WatchReply]) error {

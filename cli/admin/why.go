@@ -1,0 +1,328 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/urfave/cli/v2"
+
+	"rampart/cli/terminal"
+	"rampart/transport/api"
+)
+
+// WhyOptions says which job is asked about.
+type WhyOptions struct {
+	Server, Job string
+	JSON        bool
+}
+
+func whyCommand(env *Env) *cli.Command {
+	return &cli.Command{
+		Name:      "why",
+		Usage:     "say why a job does not run: what it lacks, where, until when, and what would have to end",
+		ArgsUsage: "JOB",
+		Description: "What the scheduler has said of the job comes first; then the hosts that have room for it first, with all that\n" +
+			"is held there by others: runs until their walltime, suspended jobs, reservations, jobs that come before it.\n" +
+			"Any replica answers. Who may see the job in qstat may ask.",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the form that stays stable"}, serverFlag},
+		Action: func(c *cli.Context) error {
+			job, err := Operand(c, "why", "job")
+			if err != nil {
+				return err
+			}
+			return Why(c.Context, env, WhyOptions{Server: c.String("server"), Job: job, JSON: c.Bool("json")})
+		},
+	}
+}
+
+// Why says why a job does not run.
+func Why(ctx context.Context, env *Env, o WhyOptions) error {
+	client, err := env.Batch(o.Server)
+	if err != nil {
+		return err
+	}
+	r, err := client.Explain(ctx, connect.NewRequest(&api.ExplainRequest{Job: o.Job}))
+	if err != nil {
+		return fmt.Errorf("why: %s: %w", o.Job, err)
+	}
+	told := tell(r.Msg)
+	err = form{JSON: o.JSON}.draw(env, told, nil, told.print)
+	if err != nil {
+		return fmt.Errorf("why: %w", err)
+	}
+	return nil
+}
+
+// A why is what is known of a job that does not run, in the form of --json.
+type why struct {
+	Job       string    `json:"job"`
+	State     string    `json:"state"`
+	Says      string    `json:"says"` // in one sentence
+	Now       time.Time `json:"now"`
+	Comment   string    `json:"comment,omitempty"`
+	Select    string    `json:"select,omitempty"`
+	Place     string    `json:"place,omitempty"`
+	Walltime  string    `json:"walltime,omitempty"`
+	Queue     string    `json:"queue,omitempty"`
+	Never     bool      `json:"never,omitempty"`
+	Start     time.Time `json:"start,omitzero"`
+	Promised  bool      `json:"promised,omitempty"` // the scheduler keeps Start for it
+	ExecVnode string    `json:"exec_vnode,omitempty"`
+	Shut      *held     `json:"shut,omitempty"`
+	Chunk     string    `json:"chunk,omitempty"`
+	Chunks    uint32    `json:"chunks,omitempty"`
+	Room      []string  `json:"room,omitempty"`
+	Nearest   []nearest `json:"nearest,omitempty"`
+	More      uint32    `json:"more,omitempty"`
+	Unfit     uint32    `json:"unfit,omitempty"`
+}
+
+// A nearest is a host that has no room now.
+type nearest struct {
+	Vnodes []string  `json:"vnodes"`
+	Closed string    `json:"closed,omitempty"`
+	Lacks  []lack    `json:"lacks,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Holds  []held    `json:"holds,omitempty"`
+	Others uint32    `json:"others,omitempty"`
+}
+
+type lack struct {
+	Resource string `json:"resource"`
+	Wants    string `json:"wants"`
+	Free     string `json:"free"`
+	Total    string `json:"total"`
+}
+
+type held struct {
+	Kind  string    `json:"kind"`
+	By    string    `json:"by,omitempty"`
+	Vnode string    `json:"vnode,omitempty"`
+	What  string    `json:"what,omitempty"`
+	From  time.Time `json:"from,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// Without is when the job could start if this ended now.
+	Without time.Time `json:"without,omitzero"`
+}
+
+func (h held) ends() string {
+	if h.Until.IsZero() {
+		return "until nobody knows when"
+	}
+	return "until " + h.Until.Format(time.DateTime)
+}
+
+// instant turns seconds into a time; 0 is none.
+func instant(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
+}
+
+func heldOf(h *api.Obstacle_Hold) held {
+	return held{Kind: h.GetKind(), By: h.GetBy(), Vnode: h.GetVnode(), What: h.GetWhat(), From: instant(h.GetFrom()), Until: instant(h.GetUntil()), Without: instant(h.GetWithout())}
+}
+
+// tell turns an answer into what is told.
+func tell(r *api.ExplainReply) *why {
+	job := values{r.GetJob(), r.GetAttributes()}
+	w := &why{
+		Job: r.GetJob(), State: job.get("job_state", ""), Now: time.Unix(r.GetNow(), 0), Comment: job.get("comment", ""),
+		Select: job.get("Resource_List", "select"), Place: job.get("Resource_List", "place"), Walltime: job.get("Resource_List", "walltime"),
+		Queue: job.get("queue", ""),
+	}
+	o := r.GetObstacle()
+	w.Never, w.Start, w.Promised, w.ExecVnode = o.GetNever(), instant(o.GetStart()), o.GetPromised(), o.GetExecVnode()
+	w.Chunk, w.Chunks, w.Room, w.More, w.Unfit = o.GetChunk(), o.GetChunks(), o.GetRoom(), o.GetMore(), o.GetUnfit()
+	if s := o.GetShut(); s != nil {
+		shut := heldOf(s)
+		w.Shut = &shut
+	}
+	for _, n := range o.GetNearest() {
+		near := nearest{Vnodes: n.GetVnodes(), Closed: n.GetClosed(), At: instant(n.GetAt()), Others: n.GetOthers()}
+		for _, l := range n.GetLacks() {
+			near.Lacks = append(near.Lacks, lack{l.GetResource(), l.GetWants(), l.GetFree(), l.GetTotal()})
+		}
+		for _, h := range n.GetHolds() {
+			near.Holds = append(near.Holds, heldOf(h))
+		}
+		w.Nearest = append(w.Nearest, near)
+	}
+	w.Says = w.sentence(r, job)
+	return w
+}
+
+// sentence says in one line what keeps the job, or what has become of it.
+func (w *why) sentence(r *api.ExplainReply, job values) string {
+	at := func(name string) string {
+		if t := job.moment(name, ""); !t.IsZero() {
+			return t.Format(time.DateTime)
+		}
+		return "a time that is not known"
+	}
+	switch w.State {
+	case "R":
+		return "it runs since " + at("stime") + " on " + job.get("exec_vnode", "")
+	case "S", "U":
+		return "it is suspended since it was preempted or by somebody's wish; it goes on when what it gave back of " + job.get("exec_vnode", "") + " is free again"
+	case "E":
+		return "it has run, and is on its way out"
+	case "F", "X":
+		if code := job.get("Exit_status", ""); code != "" {
+			return "it is over since " + at("obittime") + ", with exit status " + code
+		}
+		return "it is over"
+	case "M":
+		return "it was moved to " + job.get("queue", "")
+	case "W":
+		return "it waits for its Execution_Time, " + at("Execution_Time")
+	case "T":
+		return "it is on its way"
+	case "H":
+		if depend := job.get("depend", ""); depend != "" && strings.Contains(job.get("Hold_Types", ""), "s") {
+			return "it is held (" + job.get("Hold_Types", "") + ") until what it depends on has happened: " + depend
+		}
+		return "it is held (" + job.get("Hold_Types", "") + ") until somebody releases it"
+	}
+	return w.waiting(r)
+}
+
+// waiting is the sentence of a queued job.
+func (w *why) waiting(r *api.ExplainReply) string {
+	o := r.GetObstacle()
+	switch {
+	case o == nil:
+		return "it is in queue " + w.Queue + ", from which the scheduler starts no jobs"
+	case len(r.GetUnconfirmed()) > 0:
+		return "it does not start again before the end of its earlier run is confirmed by " + strings.Join(r.GetUnconfirmed(), ", ")
+	case !r.GetScheduling():
+		return "the server's scheduling is off: no job starts"
+	case w.Never && o.GetReason() != "":
+		return "it can never run: " + strings.TrimSpace(o.GetReason())
+	case o.GetReason() != "":
+		return "it waits: " + strings.TrimSpace(o.GetReason())
+	case w.Shut != nil:
+		return "it waits: " + w.Shut.Kind
+	}
+	return "vnodes are free for it: the scheduler has not started it yet"
+}
+
+// print writes the form for people.
+func (w *why) print(out io.Writer) error {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		b.WriteString(terminal.Printable(fmt.Sprintf(format, args...)) + "\n")
+	}
+	line("%s: %s", w.Job, w.Says)
+	if w.Select != "" {
+		long := "no walltime: it is taken to run for ever"
+		if w.Walltime != "" {
+			long = "walltime=" + w.Walltime
+		}
+		line("it asks for select=%s, place=%s, %s", w.Select, w.Place, long)
+	}
+	if w.Shut != nil {
+		line("%s", strings.TrimSpace("not for it: "+w.Shut.Kind+between(w.Shut.From, w.Shut.Until)))
+	}
+	w.printStart(line)
+	if w.Chunk != "" {
+		w.printHosts(line)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// between says from when until when something lasts, as far as that is known.
+func between(from, until time.Time) (text string) {
+	if !from.IsZero() {
+		text += " from " + from.Format(time.DateTime)
+	}
+	if !until.IsZero() {
+		text += " until " + until.Format(time.DateTime)
+	}
+	return text
+}
+
+// printStart says when the job is to start.
+func (w *why) printStart(line func(string, ...any)) {
+	on := ""
+	if w.ExecVnode != "" {
+		on = " on " + w.ExecVnode
+	}
+	switch {
+	case w.Start.IsZero() && w.ExecVnode != "" && w.State == "Q":
+		line("there is room now%s", on)
+	case w.Start.IsZero() && w.Chunk != "" && !w.Never:
+		line("nobody knows when it can start")
+	case w.Promised && !w.Start.IsZero():
+		line("it is expected to start at %s%s: that is kept for it", w.Start.Format(time.DateTime), on)
+	case !w.Start.IsZero():
+		line("it can start at %s%s at the earliest, if nobody comes before it", w.Start.Format(time.DateTime), on)
+	}
+}
+
+// printHosts says what would have to end where.
+func (w *why) printHosts(line func(string, ...any)) {
+	if len(w.Room) > 0 {
+		line("room for one of %d times %s now: %s", w.Chunks, w.Chunk, strings.Join(w.Room, " "))
+	}
+	if len(w.Nearest) > 0 {
+		line("nearest to having %s:", w.Chunk)
+	}
+	for _, n := range w.Nearest {
+		line("  %s: %s", strings.Join(n.Vnodes, " "), n.lacking())
+		for _, h := range n.Holds {
+			line("    %s", h.words(w.Now))
+		}
+		if n.Others > 0 {
+			line("    and %d others", n.Others)
+		}
+	}
+	if w.More > 0 {
+		line("%d more hosts have no room now", w.More)
+	}
+	if w.Unfit > 0 {
+		line("%d hosts can never have it", w.Unfit)
+	}
+}
+
+// lacking says what a host lacks, and until when.
+func (n nearest) lacking() string {
+	if n.Closed != "" {
+		return n.Closed
+	}
+	var all []string
+	for _, l := range n.Lacks {
+		all = append(all, l.Free+" of "+l.Total+" "+l.Resource+" free, "+l.Wants+" wanted")
+	}
+	if len(all) == 0 {
+		all = []string{"in use, and wanted by one alone"}
+	}
+	if n.At.IsZero() {
+		return strings.Join(all, "; ")
+	}
+	return strings.Join(all, "; ") + "; has room at " + n.At.Format(time.DateTime)
+}
+
+// words says who holds what, until when, and what would change if it ended now.
+func (h held) words(now time.Time) string {
+	text := h.Kind + " " + h.By
+	if h.What != "" {
+		text += " has " + h.What
+	}
+	if h.From.After(now) {
+		text += " from " + h.From.Format(time.DateTime)
+	}
+	switch text += " " + h.ends(); {
+	case h.Without.IsZero():
+		return text
+	case h.Without.After(now):
+		return text + "; without it the job can start at " + h.Without.Format(time.DateTime)
+	}
+	return text + "; without it the job can start now"
+}

@@ -1,0 +1,129 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
+)
+
+// explainer answers the same whatever is asked.
+type explainer struct {
+	apiconnect.UnimplementedBatchHandler
+	reply *api.ExplainReply
+}
+
+func (e explainer) Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error) {
+	return connect.NewResponse(e.reply), nil
+}
+
+// explained returns what is printed of an answer.
+func explained(t *testing.T, reply *api.ExplainReply, asJSON bool) string {
+	t.Helper()
+	_, handler := apiconnect.NewBatchHandler(explainer{reply: reply})
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	var out strings.Builder
+	err := Why(t.Context(), &Env{
+		Stdout: &out,
+		Batch: func(string) (apiconnect.BatchClient, error) {
+			return apiconnect.NewBatchClient(server.Client(), server.URL), nil
+		},
+	}, WhyOptions{Job: "7", JSON: asJSON})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// reply is an answer about a job with attributes NAME, VALUE...
+func replyOf(o *api.Obstacle, list ...string) *api.ExplainReply {
+	r := &api.ExplainReply{Job: "7.srv", Now: 1800000000, Scheduling: true, Obstacle: o}
+	for i := 0; i < len(list); i += 2 {
+		base, res, _ := strings.Cut(list[i], ".")
+		r.Attributes = append(r.Attributes, &api.Attribute{Name: base, Resource: res, Value: list[i+1]})
+	}
+	return r
+}
+
+func stamp(seconds int64) string { return time.Unix(seconds, 0).Format(time.DateTime) }
+
+// TestWhy_Queued tells what is in the way, of whom, until when.
+func TestWhy_Queued(t *testing.T) {
+	r := replyOf(&api.Obstacle{
+		Reason: "Insufficient amount of resource: ncpus (R: 8 A: 2 T: 8)", Start: 1800000600, ExecVnode: "(hosta:ncpus=8)", Chunk: "ncpus=8", Chunks: 1, More: 2, Unfit: 3,
+		Nearest: []*api.Obstacle_Nearest{
+			{Vnodes: []string{"hosta"}, At: 1800000600, Lacks: []*api.Obstacle_Lack{{Resource: "ncpus", Wants: "8", Free: "2", Total: "8"}}, Holds: []*api.Obstacle_Hold{
+				{Kind: "running job", By: "3.srv", What: "ncpus=6", From: 1799999000, Until: 1800000600, Without: 1800000000},
+				{Kind: "reservation", By: "R4.srv\x1b[2J", What: "ncpus=1", From: 1800000100, Until: 1800000200},
+			}},
+			{Vnodes: []string{"hostb"}, Closed: "offline"},
+			{Vnodes: []string{"hostc"}, Holds: []*api.Obstacle_Hold{{Kind: "running job", By: "5.srv"}}, Others: 4},
+		},
+	}, "job_state", "Q", "Resource_List.select", "1:ncpus=8", "Resource_List.place", "free")
+	want := `7.srv: it waits: Insufficient amount of resource: ncpus (R: 8 A: 2 T: 8)
+it asks for select=1:ncpus=8, place=free, no walltime: it is taken to run for ever
+it can start at ` + stamp(1800000600) + ` on (hosta:ncpus=8) at the earliest, if nobody comes before it
+nearest to having ncpus=8:
+  hosta: 2 of 8 ncpus free, 8 wanted; has room at ` + stamp(1800000600) + `
+    running job 3.srv has ncpus=6 until ` + stamp(1800000600) + `; without it the job can start now
+    reservation R4.srv?[2J has ncpus=1 from ` + stamp(1800000100) + ` until ` + stamp(1800000200) + `
+  hostb: offline
+  hostc: in use, and wanted by one alone
+    running job 5.srv until nobody knows when
+    and 4 others
+2 more hosts have no room now
+3 hosts can never have it
+`
+	if got := explained(t, r, false); got != want {
+		t.Errorf("printed\n%s\nwant\n%s", got, want)
+	}
+	var form struct {
+		Job, State, Says string
+		Start            time.Time
+		Nearest          []struct {
+			Vnodes []string
+			At     time.Time
+			Holds  []struct{ Kind, By, What string }
+		}
+	}
+	if err := json.Unmarshal([]byte(explained(t, r, true)), &form); err != nil || form.Job != "7.srv" || form.State != "Q" ||
+		form.Start.Unix() != 1800000600 || len(form.Nearest) != 3 || form.Nearest[0].Holds[0].By != "3.srv" {
+		t.Errorf("as JSON: %+v, %v", form, err)
+	}
+}
+
+// TestWhy_Sentences says of each state what is so.
+func TestWhy_Sentences(t *testing.T) {
+	off, again, promised := replyOf(&api.Obstacle{}, "job_state", "Q"), replyOf(&api.Obstacle{}, "job_state", "Q"), &api.Obstacle{Start: 1800000600, Promised: true, Chunk: "ncpus=1"}
+	off.Scheduling = false
+	again.Unconfirmed = []string{"hosta"}
+	for _, c := range []struct {
+		reply *api.ExplainReply
+		want  string
+	}{
+		{replyOf(nil, "job_state", "R", "stime", "1800000000", "exec_vnode", "(hosta:ncpus=1)"), "7.srv: it runs since " + stamp(1800000000) + " on (hosta:ncpus=1)\n"},
+		{replyOf(nil, "job_state", "F", "obittime", "1800000000", "Exit_status", "3"), "it is over since " + stamp(1800000000) + ", with exit status 3\n"},
+		{replyOf(nil, "job_state", "H", "Hold_Types", "u"), "it is held (u) until somebody releases it\n"},
+		{replyOf(nil, "job_state", "H", "Hold_Types", "s", "depend", "afterok:5.srv@srv"), "until what it depends on has happened: afterok:5.srv@srv\n"},
+		{replyOf(nil, "job_state", "W", "Execution_Time", "1800000000"), "it waits for its Execution_Time, " + stamp(1800000000) + "\n"},
+		{replyOf(nil, "job_state", "Q", "queue", "route"), "it is in queue route, from which the scheduler starts no jobs\n"},
+		{replyOf(&api.Obstacle{ExecVnode: "(hosta:ncpus=1)"}, "job_state", "Q"), "vnodes are free for it: the scheduler has not started it yet\nthere is room now on (hosta:ncpus=1)\n"},
+		{replyOf(&api.Obstacle{Reason: "no", Never: true, Chunk: "ncpus=9", Unfit: 3}, "job_state", "Q"), "it can never run: no\n3 hosts can never have it\n"},
+		{replyOf(&api.Obstacle{Shut: &api.Obstacle_Hold{Kind: "dedicated time", From: 1800000000}}, "job_state", "Q"), "not for it: dedicated time from " + stamp(1800000000) + "\n"},
+		{replyOf(promised, "job_state", "Q"), "it is expected to start at " + stamp(1800000600) + ": that is kept for it\n"},
+		{off, "the server's scheduling is off: no job starts\n"},
+		{again, "confirmed by hosta\n"},
+	} {
+		if got := explained(t, c.reply, false); !strings.Contains(got, c.want) {
+			t.Errorf("printed %q, want %q in it", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,474 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"rampart/cluster/sched/calendar"
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// An Explanation says why a queued job does not start: what it lacks, where, until when, and what would have to end.
+type Explanation struct {
+	Reason string // in PBS's words: what the scheduler has said, else what it would say; empty: vnodes are free for it
+	Never  bool   // whatever ends, it will not start
+
+	Start     pbs.Time // when it is to start at the earliest; 0: nobody knows
+	Promised  bool     // the scheduler keeps that time for it; else those that come before it may take its vnodes
+	ExecVnode string   // where
+
+	// Shut is a time that is not for the job, such as dedicated time: it keeps the job waiting wherever there is room.
+	Shut *InTheWay
+	// Chunk is what the hosts that follow are looked at for, Chunks how many of it the job wants.
+	Chunk  string
+	Chunks int
+	Room   []string // vnodes of hosts that have room for one of them now
+	Near   []Near   // hosts that have none, those that have it first come first
+	More   int      // further ones
+	Unfit  int      // hosts that can never have it
+}
+
+// Near is a host that has no room for a chunk.
+type Near struct {
+	Vnodes []string   // that may serve it
+	Closed string     // their state, where none takes jobs
+	Lacks  []Lack     // nothing: others use the host, and they or the job want it for themselves
+	At     pbs.Time   // when it has room; 0: nobody knows
+	Holds  []InTheWay // in the order of their ends
+	Others int        // further holds
+}
+
+// Lack is a resource of which a host has too little.
+type Lack struct{ Resource, Wants, Free, Total string }
+
+// InTheWay is a hold of somebody else.
+type InTheWay struct {
+	Kind, By, Vnode, What string
+	From, Until           pbs.Time // 0: it has begun; nobody knows its end
+	Without               pbs.Time // when the job could start if this ended now; 0: no sooner, or that was not looked at
+
+	kind calendar.Kind
+}
+
+const (
+	mostNear  = 5   // hosts that are told of
+	mostHolds = 10  // what is told of each
+	mostEnds  = 500 // of holds on a host, at which it is looked at again
+	mostAsked = 5   // of which it is found out what their end would change
+)
+
+// Explain says why a queued job does not start, as far as vnodes go. It reads a view and nothing else.
+func Explain(v *state.View, j *state.Job) *Explanation {
+	o := NewOutlook(v, v.Now())
+	c, cl := o.cycle(j)
+	cl = o.planner.classFor(j, cl)
+	e := &Explanation{}
+	if j.Comment == "" && j.Wait != nil {
+		e.Reason = j.Wait.Text()
+	}
+	array := j
+	if j.IsSubjob() {
+		array, _ = v.Parent(j)
+	}
+	if array != nil && array.Array != nil && array.Room() == 0 {
+		e.Reason = subjobLimit
+		return e
+	}
+	if in := c.inside(j.Queue); in != nil {
+		c.explainInside(e, j, cl, in)
+		return e
+	}
+	e.Shut = c.notFor(j)
+	placed, ok, fits := c.placeBeside(j, cl, walltime(j))
+	if ok {
+		if e.Shut == nil {
+			e.ExecVnode = placed.String()
+		}
+		return e
+	}
+	why := c.why(cl).wait
+	e.Never = why.Never
+	if fits {
+		why = c.conflict(cl)
+	}
+	if e.Reason == "" {
+		e.Reason = why.Text()
+	}
+	if e.Never {
+		c.look(e, j, cl, c.outside())
+		return e
+	}
+	if at := j.EstimatedStart(); at > c.now {
+		e.Promised = true
+		where, _ := j.Attrs.Get("estimated", "exec_vnode")
+		e.startsAt(c, at, where)
+	} else if e.Shut == nil {
+		if t, ok := c.estimate(j, cl, c.now); ok {
+			e.startsAt(c, t.start, t.run.placed.String())
+		}
+	}
+	c.look(e, j, cl, c.outside())
+	o.withoutEach(e, j)
+	return e
+}
+
+// withoutEach notes of those in the way when the job could start if that one ended now.
+func (o *Outlook) withoutEach(e *Explanation, j *state.Job) {
+	asked := map[string]pbs.Time{}
+	for i := range e.Near {
+		for k := range e.Near[i].Holds {
+			h := &e.Near[i].Holds[k]
+			if h.kind == calendar.Top {
+				continue
+			}
+			at, known := asked[h.By]
+			if !known && len(asked) < mostAsked {
+				if fit, ok := o.Without(j, h.By); ok && fit.Start < o.now+unending/2 && (e.Start == 0 || fit.Start < e.Start) {
+					at = fit.Start
+				}
+				asked[h.By] = at
+			}
+			h.Without = at
+		}
+	}
+}
+
+// startsAt notes when and where the job is to start, unless that counts on the end of runs without a walltime.
+func (e *Explanation) startsAt(c *cycle, at pbs.Time, where string) {
+	if at < c.now+unending/2 {
+		e.Start, e.ExecVnode = at, where
+	}
+}
+
+// notFor returns the time that keeps a job waiting, nil if it is not the hour.
+func (c *cycle) notFor(j *state.Job) *InTheWay {
+	h := c.hours
+	switch h.shut(j.Queue) {
+	case state.WaitDedicated:
+		if h.dedicated {
+			return &InTheWay{Kind: "dedicated time", From: h.begins, Until: h.ends}
+		}
+		return &InTheWay{Kind: "no dedicated time", Until: h.begins}
+	case state.WaitPrime:
+		return &InTheWay{Kind: "nonprime time", Until: h.turns}
+	case state.WaitNonprime:
+		return &InTheWay{Kind: "prime time", Until: h.turns}
+	}
+	switch h.crosses(j) {
+	case state.WaitCrossDedicated:
+		if h.dedicated {
+			return &InTheWay{Kind: "end of dedicated time", From: h.ends}
+		}
+		return &InTheWay{Kind: "dedicated time", From: h.begins, Until: h.ends}
+	case state.WaitCrossPrime:
+		return &InTheWay{Kind: "prime time", From: h.turns}
+	case state.WaitCrossNonprime:
+		return &InTheWay{Kind: "nonprime time", From: h.turns}
+	}
+	return nil
+}
+
+// explainInside is Explain for a job of a reservation.
+func (c *cycle) explainInside(e *Explanation, j *state.Job, cl *class, in *inside) {
+	if !in.runs {
+		if e.Reason == "" {
+			e.Reason = because(state.WaitQueueStopped).Text()
+		}
+		if in.of.Start > c.now {
+			e.Start = in.of.Start
+		}
+		return
+	}
+	if placed, ok := in.world.placeFor(j, cl); ok {
+		e.ExecVnode = placed.String()
+		return
+	}
+	why := in.why(cl).wait
+	if e.Never = why.Never; e.Reason == "" {
+		e.Reason = why.Text()
+	}
+	c.look(e, j, cl, c.sightOf(in))
+}
+
+// A sight is how hosts are looked at: the vnodes with what they have, and what is held of each when.
+type sight struct {
+	world *world
+	held  func(i int) *calendar.Vnode
+	end   pbs.Time // of all of it; 0: it does not end
+}
+
+// outside is the sight of a job of no reservation.
+func (c *cycle) outside() *sight {
+	return &sight{world: c.free, held: func(i int) *calendar.Vnode { return &c.future.of(c.free.nodes[i].vnode, true).Vnode }}
+}
+
+// sightOf is the sight of a job of a reservation: its vnodes, and the jobs that it has there.
+func (c *cycle) sightOf(in *inside) *sight {
+	known := map[int]*calendar.Vnode{}
+	return &sight{world: in.idle, end: in.of.End, held: func(i int) *calendar.Vnode {
+		if s, ok := known[i]; ok {
+			return s
+		}
+		vn, s := in.idle.nodes[i].vnode, &calendar.Vnode{}
+		for _, held := range vn.Jobs {
+			if held.Reservation == in.of.ID {
+				h := c.future.runOf(vn, held)
+				h.Items = c.future.amounts(vn, vn, held.Items)
+				s.Add(&h)
+			}
+		}
+		known[i] = s
+		return s
+	}}
+}
+
+// A spot is a host, and those of its vnodes that may serve a chunk.
+type spot struct {
+	*sight
+	class *class
+	host  int
+	nodes []int
+}
+
+// look finds the hosts that come nearest to having room.
+func (c *cycle) look(e *Explanation, j *state.Job, cl *class, s *sight) {
+	if cl.bad != "" || len(cl.chunks) == 0 {
+		return
+	}
+	unit := c.lacked(cl, s)
+	e.Chunk, e.Chunks = unit.words(), 1
+	if unit != cl {
+		e.Chunks = cl.total()
+	}
+	long := walltime(j)
+	for h := range s.world.hosts {
+		at := s.spot(unit, h)
+		switch {
+		case !at.everFits():
+			e.Unfit++
+		case at.fits(c.now, long):
+			if len(e.Room) < mostNear {
+				e.Room = append(e.Room, at.names()...)
+			}
+		default:
+			e.Near = append(e.Near, at.near(c, long))
+		}
+	}
+	slices.SortStableFunc(e.Near, func(a, b Near) int { return cmp.Compare(uint64(a.At-1), uint64(b.At-1)) }) // 0 comes last
+	if len(e.Near) > mostNear {
+		e.More = len(e.Near) - mostNear
+		e.Near = e.Near[:mostNear]
+	}
+	if e.Start == 0 && s.end != 0 && e.Chunks == 1 && len(e.Near) > 0 && e.Near[0].At < s.end {
+		e.Start = e.Near[0].At
+	}
+}
+
+// lacked returns the chunk of a class that does not fit by itself, or its first one; all of it if it has to be on one host.
+func (c *cycle) lacked(cl *class, s *sight) *class {
+	if cl.place.Arrangement == spec.Pack || cl.total() == 1 {
+		return cl
+	}
+	first := cl.alone(cl.chunks[0])
+	for _, ch := range cl.chunks {
+		one := cl.alone(ch)
+		open := func(h int) bool { return s.spot(one, h).fits(c.now, 1) }
+		if !slices.ContainsFunc(s.hosts(), open) {
+			return one
+		}
+	}
+	return first
+}
+
+func (s *sight) hosts() []int {
+	all := make([]int, len(s.world.hosts))
+	for h := range all {
+		all[h] = h
+	}
+	return all
+}
+
+// words returns what a class asks of one host.
+func (cl *class) words() string {
+	var all []string
+	for _, n := range cl.sums {
+		all = append(all, n.def.Name+"="+text(n.def, n.amount))
+	}
+	for _, ch := range cl.chunks {
+		for _, p := range ch.props {
+			all = append(all, p.def.Name+"="+p.want.String())
+		}
+		if ch.host != "" {
+			all = append(all, "host="+ch.host)
+		}
+		if ch.vnode != "" {
+			all = append(all, "vnode="+string(ch.vnode))
+		}
+	}
+	return strings.Join(slices.Compact(all), ":")
+}
+
+// spot returns the vnodes of a host that are for a class.
+func (s *sight) spot(cl *class, h int) *spot {
+	at := &spot{sight: s, class: cl, host: h}
+	w := s.world
+	for _, i := range w.hosts[h].nodes {
+		n := &w.nodes[i]
+		if n.tie.queue != cl.key.queue || n.tie.partition != cl.key.partition {
+			continue
+		}
+		if slices.ContainsFunc(cl.chunks, func(ch chunk) bool { return w.isMeantBy(i, ch) }) {
+			at.nodes = append(at.nodes, i)
+		}
+	}
+	return at
+}
+
+// isMeantBy tells whether a vnode has the properties that a chunk asks for.
+func (w *world) isMeantBy(i int, ch chunk) bool {
+	if h, ok := w.namedBy(ch); !ok || h >= 0 && h != w.nodes[i].host || ch.vnode != "" && ch.vnode != w.nodes[i].vnode.Name {
+		return false
+	}
+	return w.hasProps(i, ch)
+}
+
+// everFits tells whether there is enough if nobody has any of it.
+func (at *spot) everFits() bool {
+	if len(at.nodes) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(at.class.sums, func(n need) bool { return at.total(n) < n.amount })
+}
+
+func (at *spot) total(n need) int64 {
+	return at.sum(n, func(i int) int64 { return at.world.column(n.def).total[i] })
+}
+
+// sum adds up over the vnodes what each has, and once what some of them share.
+func (at *spot) sum(n need, has func(i int) int64) (sum int64) {
+	col := at.world.column(n.def)
+	var seen []int
+	for _, i := range at.nodes {
+		if own := col.at(i); own >= 0 && !col.met(i, &seen) {
+			sum = plus(sum, has(own))
+		}
+	}
+	return sum
+}
+
+// left returns how much of a need the host has at every instant of a time, on vnodes that take jobs of the class then or, if it
+// is for all, on all that can be used.
+func (at *spot) left(n need, from, until pbs.Time, all bool) int64 {
+	open := spot{sight: at.sight, class: at.class, host: at.host}
+	for _, i := range at.nodes {
+		if all && sound(at.world.nodes[i].vnode) || at.open(i, from, until) {
+			open.nodes = append(open.nodes, i)
+		}
+	}
+	col := at.world.column(n.def)
+	return open.sum(n, func(i int) int64 { return max(0, col.total[i]-at.held(i).Held(n.def.Name, from, until)) })
+}
+
+// open tells whether a vnode takes jobs of the class in a time.
+func (at *spot) open(i int, from, until pbs.Time) bool {
+	vn := at.world.nodes[i].vnode
+	users, alone, _ := at.held(i).Use(from, until)
+	if !sound(vn) || alone || users > 0 && vn.AloneFor(at.class.place) {
+		return false
+	}
+	hostAlone := vn.HostAloneFor(at.class.place)
+	return !slices.ContainsFunc(at.world.hosts[at.host].nodes, func(o int) bool {
+		users, _, host := at.held(o).Use(from, until)
+		return host || hostAlone && users > 0
+	})
+}
+
+// fits tells whether there is room from a time on, as long as the job wants it.
+func (at *spot) fits(from, long pbs.Time) bool {
+	until := calendar.Forever
+	if long < unending {
+		until = from + long
+	}
+	return slices.ContainsFunc(at.nodes, func(i int) bool { return at.open(i, from, until) }) &&
+		!slices.ContainsFunc(at.class.sums, func(n need) bool { return at.left(n, from, until, false) < n.amount })
+}
+
+func (at *spot) names() (names []string) {
+	for _, i := range at.nodes {
+		names = append(names, string(at.world.nodes[i].vnode.Name))
+	}
+	return names
+}
+
+// near says what a host lacks, until when, and for whom.
+func (at *spot) near(c *cycle, long pbs.Time) Near {
+	n := Near{Vnodes: at.names()}
+	until := calendar.Forever
+	if long < unending {
+		until = c.now + long
+	}
+	lacking := map[string]bool{}
+	for _, want := range at.class.sums {
+		if left := at.left(want, c.now, until, true); left < want.amount {
+			lacking[want.def.Name] = true
+			n.Lacks = append(n.Lacks, Lack{want.def.Name, text(want.def, want.amount), text(want.def, left), text(want.def, at.total(want))})
+		}
+	}
+	closed := !slices.ContainsFunc(at.nodes, func(i int) bool { return sound(at.world.nodes[i].vnode) })
+	if closed {
+		n.Closed, n.Lacks = at.world.nodes[at.nodes[0]].vnode.State(), nil
+	}
+	var ends []pbs.Time
+	for _, i := range at.world.hosts[at.host].nodes {
+		vn := at.world.nodes[i].vnode
+		alone := vn.AloneFor(at.class.place) || vn.HostAloneFor(at.class.place)
+		for _, h := range at.held(i).Holds() {
+			if h.Until < calendar.Forever && h.Until > c.now {
+				ends = append(ends, h.Until)
+			}
+			takes := slices.ContainsFunc(h.Items, func(it calendar.Amount) bool { return it.Amount > 0 && lacking[it.Resource] })
+			if h.From < until && h.Until > c.now && (takes || h.Alone || h.Host || alone && h.Kind != calendar.Suspended) {
+				n.Holds = append(n.Holds, c.inTheWay(vn, h))
+			}
+		}
+	}
+	slices.SortStableFunc(n.Holds, func(a, b InTheWay) int { return cmp.Compare(uint64(a.Until-1), uint64(b.Until-1)) })
+	if len(n.Holds) > mostHolds {
+		n.Others = len(n.Holds) - mostHolds
+		n.Holds = n.Holds[:mostHolds]
+	}
+	if closed {
+		return n
+	}
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	for _, end := range ends[:min(len(ends), mostEnds)] {
+		if at.fits(end, long) {
+			n.At = end
+			break
+		}
+	}
+	return n
+}
+
+// inTheWay tells of a hold.
+func (c *cycle) inTheWay(vn *state.Vnode, h *calendar.Hold) InTheWay {
+	way := InTheWay{Kind: h.Kind.String(), kind: h.Kind, By: h.By, Vnode: string(vn.Name), From: h.From, Until: h.Until}
+	if h.Until == calendar.Forever {
+		way.Until = 0
+	}
+	if j, ok := c.view.Job(pbs.JobID(h.By)); ok && (h.Kind.Runs() || h.Kind == calendar.Suspended) {
+		way.From = j.Started
+	}
+	var all []string
+	for _, it := range h.Items {
+		if def, ok := c.view.Resource(it.Resource); ok && it.Amount > 0 {
+			all = append(all, it.Resource+"="+text(def, it.Amount))
+		}
+	}
+	way.What = strings.Join(all, ":")
+	return way
+}
