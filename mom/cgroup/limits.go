@@ -1,10 +1,12 @@
 package cgroup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -191,7 +193,7 @@ func (m *Manager) setUnified(t Tree, job string, p plan) error {
 
 // v2 returns the limits as the library takes them.
 func (l limits) v2(usable map[string]bool) *cgroup2.Resources {
-	r := &cgroup2.Resources{Devices: l.devices}
+	r := &cgroup2.Resources{Devices: numbered(l.devices)}
 	if usable["cpu"] || usable["cpuset"] {
 		r.CPU = &cgroup2.CPU{}
 		if usable["cpuset"] {
@@ -212,6 +214,15 @@ func (l limits) v2(usable map[string]bool) *cgroup2.Resources {
 		}
 	}
 	return r
+}
+
+// numbered writes what stands for all numbers as -1: the library of v2 takes no rule without them.
+func numbered(rules []specs.LinuxDeviceCgroup) []specs.LinuxDeviceCgroup {
+	list, all := slices.Clone(rules), int64(-1)
+	for i := range list {
+		list[i].Major, list[i].Minor = cmp.Or(list[i].Major, &all), cmp.Or(list[i].Minor, &all)
+	}
+	return list
 }
 
 // squeeze makes a job on v2 fit into less memory, or refuses: the new limit itself would kill
