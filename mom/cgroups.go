@@ -194,13 +194,14 @@ func (k kept) At(ctx context.Context, event string, t task.Task, pid int) error 
 }
 
 // measured raises what was measured of a task's processes to what its cgroup has counted: that
-// knows of those, too, for which nobody has waited. What ended programs have used is in t.Spent.
+// knows of those, too, for which nobody has waited, and that have left the job's session. What ended programs have
+// used is in t.Spent.
 func (m *Mom) measured(t task.Task, u proc.Usage) proc.Usage {
 	if m.config.keeper == nil {
 		return u
 	}
 	c := m.config.keeper.Usage(string(t.Key.Job), uint32(t.Key.Run))
-	u.CPU, u.RSS = max(u.CPU, c.CPU-t.Spent), max(u.RSS, c.Memory)
+	u.CPU, u.RSS, u.VSize = max(u.CPU, c.CPU-t.Spent), max(u.RSS, c.Memory), max(u.VSize, c.Virtual)
 	return u
 }
 

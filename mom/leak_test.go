@@ -98,6 +98,37 @@ func TestReal_DaemonsDoNotEscape(t *testing.T) {
 	}
 }
 
+// The address space of a job is no matter of its cgroup: the mom ends it, also for a process that has left the job's
+// session and environment.
+func TestReal_VmemWithACgroup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes until processes are measured")
+	}
+	r := newReal(t)
+	r.keep()
+	r.up()
+	r.enable()
+	limit := &api.Attribute{Name: "Resource_List", Resource: "vmem", Value: "1gb"}
+	const large = `python3 -c 'import mmap, time; m = mmap.mmap(-1, 2 << 30); time.sleep(1000)'`
+	r.order(
+		r.run("1.srv", large+"\n", limit),
+		r.run("2.srv", "env -i setsid "+large+" & sleep 1000\n", limit),
+		r.run("3.srv", "sleep 1000\n", limit),
+	)
+	r.untilTold("3.srv", "1 started")
+	if len(r.kept("1.srv")) == 0 {
+		t.Skip("this machine lets us make no cgroups")
+	}
+	r.untilTold("1.srv", "1 started", "1 ended -26")
+	r.untilTold("2.srv", "1 started", "1 ended -26")
+	r.untilTold("3.srv", "1 started")
+	if text := r.output("work.e1"); !strings.HasPrefix(text, "=>> PBS: job killed: vmem ") || !strings.HasSuffix(text, "kb exceeded limit 1048576kb\n") {
+		t.Errorf("stderr %q", text)
+	}
+	r.order(r.kill("3.srv", 20*time.Second, false))
+	r.untilTold("3.srv", "1 started", "1 ended 271")
+}
+
 // A mom that comes back without its jobs removes what they had.
 func TestReal_CgroupsOfAnEarlierMom(t *testing.T) {
 	r := newReal(t)

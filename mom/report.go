@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/fsm/pbs"
+	"rampart/mom/cgroup"
 	"rampart/mom/proc"
 	"rampart/mom/spool"
 	"rampart/mom/task"
@@ -290,13 +291,17 @@ func (m *Mom) sample(ctx context.Context, l *life) []task.Task {
 	return live
 }
 
-// enforced returns which limits the mom sees to for a job: of memory unless the job's cgroup does, or the site
-// says otherwise.
+// enforced returns which limits the mom sees to for a job: those of memory to which the job's cgroup does not, unless
+// the site says otherwise.
 func (m *Mom) enforced(k spool.TaskKey) task.Enforce {
 	s := m.settings.Load()
 	e := s.Enforce
 	if !s.memSet {
-		e.Mem = m.config.keeper == nil || len(m.config.keeper.Room(string(k.Job), uint32(k.Run)).Folders) == 0
+		var room cgroup.Room
+		if m.config.keeper != nil {
+			room = m.config.keeper.Room(string(k.Job), uint32(k.Run))
+		}
+		e.Mem, e.VMem = !room.Mem, !room.Vmem
 	}
 	return e
 }

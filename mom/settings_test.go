@@ -78,12 +78,12 @@ func TestSettings_Start(t *testing.T) {
 // Memory is enforced where jobs have no cgroup, unless the site says otherwise.
 func TestSettings_Enforce(t *testing.T) {
 	for text, want := range map[string]func(e *task.Enforce){
-		"":                      func(e *task.Enforce) { e.Mem = true },
-		"$enforce mem\n":        func(e *task.Enforce) { e.Mem = true },
-		"$enforce !mem\n":       func(e *task.Enforce) { e.Mem = false },
-		"$enforce cpuaverage\n": func(e *task.Enforce) { e.Mem, e.Average = true, true },
+		"":                      func(e *task.Enforce) { e.Mem, e.VMem = true, true },
+		"$enforce mem\n":        func(e *task.Enforce) { e.Mem, e.VMem = true, true },
+		"$enforce !mem\n":       func(e *task.Enforce) {},
+		"$enforce cpuaverage\n": func(e *task.Enforce) { e.Mem, e.VMem, e.Average = true, true, true },
 		"$enforce cpuburst\n$enforce delta_cpufactor 2\n$enforce average_trialperiod 30\n$enforce complexmem\n": func(e *task.Enforce) {
-			e.Mem, e.Burst, e.BurstFactor, e.Trial = true, true, 2, 30*time.Second
+			e.Mem, e.VMem, e.Burst, e.BurstFactor, e.Trial = true, true, true, 2, 30*time.Second
 		},
 	} {
 		config := filepath.Join(t.TempDir(), "config")

@@ -42,6 +42,9 @@ type assignment struct {
 	Mems    []int    `json:"mems,omitempty"`
 	GPUs    []string `json:"gpus,omitempty"`    // as CUDA_VISIBLE_DEVICES takes them
 	Folders []string `json:"folders,omitempty"` // of its cgroup
+	// Unbounded: the cgroup does not see to memory; Swap: it does so to memory and swap together, which is vmem.
+	Unbounded bool `json:"unbounded,omitempty"`
+	Swap      bool `json:"swap,omitempty"`
 }
 
 // nodeOf returns the NUMA node that a vnode HOST[N] stands for, -1 if it is no such vnode.

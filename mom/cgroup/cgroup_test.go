@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/containerd/cgroups/v3/cgroup2"
 	"golang.org/x/sys/unix"
 )
 
@@ -209,12 +210,69 @@ func TestLifeOnV2(t *testing.T) {
 	}
 	f.want(at+"/memory.max", "41943040")
 	f.want(at+"/cpuset.cpus", "0")
-	if u := f.manager.Usage("1.srv", 1); u.CPU.Milliseconds() != 1500 || u.Memory != 95000000 {
+	f.write(at+"/cgroup.procs", "7\n8\n9\n")
+	f.write("proc/7/statm", "100 9 9 9 0 9 0\n")
+	f.write("proc/9/statm", "20 9 9 9 0 9 0\n") // 8 is gone
+	if u := f.manager.Usage("1.srv", 1); u.CPU.Milliseconds() != 1500 || u.Memory != 95000000 || u.Virtual != 120*int64(os.Getpagesize()) {
 		t.Errorf("usage %+v", u)
 	}
 	f.end("1.srv", 1)
 	if _, err := os.Stat(filepath.Join(f.root, at)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("left: %v", err)
+	}
+}
+
+// A host of v2 with GPUs, or a site's list of devices, makes a program for the kernel: a rule for all numbers is one, too.
+func TestDevices_OnV2(t *testing.T) {
+	f := newFake(t, v2)
+	for _, config := range []string{"", `{"cgroup": {"devices": {"enabled": true, "allow": ["b *:* r", "c 5:* rwm", ["nvidiactl", "rwm", "*"]]}}}`} {
+		f.set(config)
+		p := f.manager.plan(Want{Job: "1.srv", Run: 1, Parts: []Part{part("hosta", 1, 100, 1)}}, &assignment{GPUs: []string{"GPU-0"}})
+		rules := p.limits.v2(nil).Devices
+		if len(rules) < 2 {
+			t.Errorf("%q: rules %+v", config, rules)
+		}
+		if _, _, err := cgroup2.DeviceFilter(rules); err != nil {
+			t.Errorf("%q: %v", config, err)
+		}
+	}
+}
+
+// What a cgroup does not limit is left to the mom: memory without its controller, and the address space unless
+// memory and swap are limited together, which is another measure of the same.
+func TestRoom_TellsWhichLimitsItSeesTo(t *testing.T) {
+	for _, c := range []struct {
+		name, config string
+		tree         func(root string) Tree
+		mem, vmem    bool
+	}{
+		{"by default", "", v1, true, false},
+		{"memory, v2", `{"cgroup": {"memory": {"enabled": true}}}`, v2, true, false},
+		{"with memsw", `{"cgroup": {"memory": {"enabled": true}, "memsw": {"enabled": true}}}`, v1, true, true},
+		{"with memsw, v2", `{"cgroup": {"memory": {"enabled": true}, "memsw": {"enabled": true}}}`, v2, true, true},
+		{"without memory", `{"cgroup": {"cpuset": {"enabled": true}}}`, v1, false, false},
+		{"without memory, v2", `{"cgroup": {"cpuset": {"enabled": true}}}`, v2, false, false},
+		{"not mounted", "", func(root string) Tree {
+			tree := v1(root)
+			delete(tree.Mounts, "memory")
+			return tree
+		}, false, false},
+	} {
+		f := newFake(t, c.tree)
+		f.set(c.config)
+		parts := []Part{part("hosta", 1, 100, 0)}
+		f.prepare(Want{Job: "1.srv", Run: 1, Parts: parts})
+		f.open() // the next mom knows it
+		if r := f.manager.Room("1.srv", 1); len(r.Folders) == 0 || r.Mem != c.mem || r.Vmem != c.vmem {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+		f.set(`{"cgroup": {"memory": {"enabled": true}}}`)
+		if err := f.manager.Resize(Want{Job: "1.srv", Run: 1, Parts: parts}); err != nil {
+			t.Error(err)
+		}
+		if r := f.manager.Room("1.srv", 1); r.Mem == strings.HasPrefix(c.name, "not") {
+			t.Errorf("%s, resized: %+v", c.name, r)
+		}
 	}
 }
 

@@ -55,6 +55,8 @@ type entry struct {
 type Room struct {
 	Folders []string // of its cgroup; none: it has none
 	GPUs    []string // as CUDA_VISIBLE_DEVICES takes them
+	// Mem and Vmem tell which limits the cgroup sees to.
+	Mem, Vmem bool
 }
 
 // Open returns the manager of a host, with what an earlier mom has written down.
@@ -165,6 +167,7 @@ func (m *Manager) Prepare(ctx context.Context, w Want) (Room, error) {
 		m.mu.Lock()
 		p = m.plan(w, &a)
 		a.Folders = m.folders(tree, w.Job, p)
+		a.note(tree, p)
 		e.assignment = a
 		m.mu.Unlock()
 	}
@@ -176,7 +179,7 @@ func (m *Manager) Prepare(ctx context.Context, w Want) (Room, error) {
 			return Room{}, err
 		}
 	}
-	return Room{Folders: a.Folders, GPUs: a.GPUs}, nil
+	return a.room(), nil
 }
 
 // checkName refuses what is no name of a folder, so that no job reaches others' cgroups.
@@ -279,7 +282,18 @@ func (m *Manager) Room(job string, run uint32) Room {
 	if !ok || a.Run != run {
 		return Room{}
 	}
-	return Room{Folders: a.Folders, GPUs: a.GPUs}
+	return a.room()
+}
+
+// note writes down to which limits a cgroup made by that plan sees.
+func (a *assignment) note(t Tree, p plan) {
+	memory := p.use["memory"] && t.has("memory")
+	a.Unbounded, a.Swap = !memory, memory && p.limits.swap > 0
+}
+
+func (a assignment) room() Room {
+	there := len(a.Folders) > 0
+	return Room{Folders: a.Folders, GPUs: a.GPUs, Mem: there && !a.Unbounded, Vmem: there && a.Swap}
 }
 
 // Resize shrinks, or widens, a run's cgroup to the parts that it has on this host, at once. An
@@ -312,6 +326,7 @@ func (m *Manager) Resize(w Want) error {
 	if !usable {
 		return nil
 	}
+	a.note(tree, p)
 	if err := m.set(tree, w.Job, p); err != nil {
 		return err
 	}

@@ -85,6 +85,15 @@ func (t Tree) Tops() []string {
 // unified tells whether the controllers are those of v2.
 func (t Tree) unified() bool { return t.Unified != "" && len(t.Mounts) == 0 }
 
+// has tells whether a controller can be used for jobs.
+func (t Tree) has(controller string) bool {
+	if !t.unified() {
+		_, mounted := t.Mounts[controller]
+		return mounted
+	}
+	return slices.Contains(strings.Fields(read(filepath.Join(t.delegated(), "cgroup.controllers"))), controller)
+}
+
 // leaf is the cgroup that the mom itself is in, below what was delegated to it: where jobs are
 // limited there must be no process between.
 const leaf = "mom"

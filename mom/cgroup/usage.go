@@ -1,22 +1,29 @@
 package cgroup
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"rampart/mom/proc"
 )
 
 // A Usage is what all processes of a job have used on this host, those that are gone included.
 type Usage struct {
 	CPU    time.Duration
 	Memory int64 // bytes: the most it has had
+	// Virtual is the bytes of address space of the processes that it has now.
+	Virtual int64
 }
 
 // Usage measures a run; a value that its cgroup does not measure is 0.
 func (m *Manager) Usage(job string, run uint32) Usage {
 	var u Usage
-	for _, dir := range m.Room(job, run).Folders {
+	folders := m.Room(job, run).Folders
+	u.Virtual = m.virtual(folders)
+	for _, dir := range folders {
 		number := func(file string) int64 {
 			n, _ := strconv.ParseInt(strings.TrimSpace(read(filepath.Join(dir, file))), 10, 64)
 			return n
@@ -25,6 +32,20 @@ func (m *Manager) Usage(job string, run uint32) Usage {
 		u.Memory = max(u.Memory, number("memory.max_usage_in_bytes"), number("memory.peak"), number("memory.current"))
 	}
 	return u
+}
+
+// virtual adds up the address space of the processes of a cgroup; one that has gone meanwhile has none.
+func (m *Manager) virtual(folders []string) (bytes int64) {
+	pids, err := proc.CgroupProcesses(folders)
+	if err != nil {
+		return 0 // those of the job's sessions are known otherwise
+	}
+	for _, pid := range pids {
+		pages, _, _ := strings.Cut(read(filepath.Join(m.options.Root, "proc", strconv.Itoa(pid), "statm")), " ")
+		n, _ := strconv.ParseInt(pages, 10, 64)
+		bytes += n * int64(os.Getpagesize())
+	}
+	return bytes
 }
 
 // cpuStat finds usage_usec of v2.

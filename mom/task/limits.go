@@ -9,7 +9,7 @@ import (
 
 // Enforce is which limits a mom sees to besides those of time, which it always does.
 type Enforce struct {
-	Mem bool // mem and vmem
+	Mem, VMem bool
 	// Average ends jobs that use more cpus than they have on the average, once they have run for Trial: more
 	// than ncpus by AverageFactor and AverageOver per cent of a cpu. Burst does so at any moment.
 	Average, Burst             bool
@@ -44,7 +44,10 @@ func (t mother) exceeded(e Enforce) *breach {
 		t.tooBusy(e, total),
 	}
 	if e.Mem {
-		checks = append(checks, above("mem", "kb", total.RSS/1024, pbs.ExitMem), above("vmem", "kb", total.VSize/1024, pbs.ExitVMem))
+		checks = append(checks, above("mem", "kb", total.RSS/1024, pbs.ExitMem))
+	}
+	if e.VMem {
+		checks = append(checks, above("vmem", "kb", total.VSize/1024, pbs.ExitVMem))
 	}
 	for _, o := range checks {
 		if o != nil {

@@ -12,7 +12,7 @@ import (
 // goes back to its queue all the same has not.
 func TestExceeded_ExitStatus(t *testing.T) {
 	all := PBSEnforce()
-	all.Mem, all.Average, all.Burst = true, true, true
+	all.Mem, all.VMem, all.Average, all.Burst = true, true, true, true
 	for _, c := range []struct {
 		resource, limit string
 		used            proc.Usage
