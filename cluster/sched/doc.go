@@ -11,6 +11,7 @@
 // vnodes that it looks at: reservations are decided against it before any job, jobs
 // outside start only where they leave what is promised, and jobs that come next are
 // promised their places in it, too. Without reservations there is none, and it costs nothing.
+// A planner keeps the calendars, too, and reads anew those of vnodes of which something has changed, or has come to its time.
 //
 // An Outlook reads the calendar for those who ask: who has what of a vnode until when, and for what reason; when and where one
 // job fits; and what of that changes if a run or a reservation ends early.

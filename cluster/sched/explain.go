@@ -215,7 +215,7 @@ func (c *cycle) sightOf(in *inside) *sight {
 		vn, s := in.idle.nodes[i].vnode, &calendar.Vnode{}
 		for _, held := range vn.Jobs {
 			if held.Reservation == in.of.ID {
-				h := c.future.runOf(vn, held)
+				h, _ := c.future.runOf(vn, held)
 				h.Items = c.future.amounts(vn, vn, held.Items)
 				s.Add(&h)
 			}

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"slices"
 
 	"rampart/fsm/command"
@@ -45,3 +46,25 @@ func MakeByWalking(v *state.View, now pbs.Time, starts, comments, lines, exact i
 
 // Changes are what a start sets of its job.
 func Changes(s Start) []command.AttrChange { return s.changes }
+
+// Foreseen returns what the planner's calendars say at the beginning of a cycle, a line for each hold.
+func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
+	p.prepare(v, now)
+	f := p.begin(v, now).future
+	if f == nil {
+		return nil
+	}
+	for vn := range v.Vnodes() {
+		s := f.of(vn, true)
+		lines = append(lines, fmt.Sprint(vn.Name, s.busy))
+		for _, h := range s.Holds() {
+			users, alone, host := s.Use(h.From, h.Until)
+			line := fmt.Sprintf("%+v: %d %v %v", *h, users, alone, host)
+			for _, it := range h.Items {
+				line += fmt.Sprint(" ", s.Held(it.Resource, h.From, h.Until), s.Rise(it.Resource, h.From, h.Until))
+			}
+			lines = append(lines, line)
+		}
+	}
+	return append(lines, fmt.Sprint(f.begins))
+}

@@ -11,11 +11,11 @@ import (
 )
 
 // A future is what a cycle knows of times to come where there are reservations. The calendar of a vnode is read when it
-// is first asked for.
+// is first asked for, and kept for later cycles: see kept.
 type future struct {
 	view   *state.View
 	now    pbs.Time
-	vnodes map[pbs.VnodeName]*foreseen
+	kept   *kept
 	pooled bool       // vnodes share amounts of others
 	begins []pbs.Time // when reservations and top jobs begin that do not have their vnodes yet, sorted
 	events []event    // by time, once they are sorted; nil: they were not needed yet
@@ -29,13 +29,6 @@ type future struct {
 	scratch *world     // of later
 }
 
-// foreseen is the calendar of a vnode.
-type foreseen struct {
-	calendar.Vnode
-	runs bool // they are in it
-	busy bool // somebody is to get something of it, or of what it shares
-}
-
 // A conflict is why jobs of a class do not start that would last until a time, or longer.
 type conflict struct {
 	until pbs.Time
@@ -43,29 +36,24 @@ type conflict struct {
 }
 
 // newFuture returns nil where there are no reservations.
-func newFuture(v *state.View, now pbs.Time) *future {
+func newFuture(k *kept, v *state.View, now pbs.Time) *future {
 	for range v.Reservations() {
-		return futureOf(v, now)
+		return futureOf(k, v, now)
 	}
+	k.forget()
 	return nil
 }
 
 // futureOf returns what is known of times to come, reservations or not.
-func futureOf(v *state.View, now pbs.Time) *future {
-	f := &future{view: v, now: now, vnodes: map[pbs.VnodeName]*foreseen{}, tooLong: map[*class]conflict{}, places: map[*state.Reservation]spec.Place{}}
-	for r := range v.Reservations() {
-		for n := range r.Occurrences {
-			if from, until := r.Times(n); r.Occurrences[n].Nodes != "" && until > now && (n > 0 || !begun(r)) {
-				f.begins = append(f.begins, max(from, now+1))
-			}
-		}
-	}
-	slices.Sort(f.begins)
-	f.begins = slices.Compact(f.begins)
+func futureOf(k *kept, v *state.View, now pbs.Time) *future {
+	f := &future{view: v, now: now, kept: k, tooLong: map[*class]conflict{}, places: map[*state.Reservation]spec.Place{}}
 	for range v.Sharers() {
 		f.pooled = true
+		k.forget()
 		break
 	}
+	k.follow(v)
+	f.begins = k.beginsFrom(now)
 	return f
 }
 
@@ -95,10 +83,9 @@ func (f *future) before(end pbs.Time) int {
 
 // of returns the calendar of a vnode, with its runs only where somebody is to get something of it, or if all is wanted.
 func (f *future) of(vn *state.Vnode, all bool) *foreseen {
-	s := f.vnodes[vn.Name]
-	if s == nil {
-		s = &foreseen{}
-		f.vnodes[vn.Name] = s
+	s := f.kept.vnodes[vn.Name]
+	if s == nil || !s.holds(vn, f.now) {
+		s = f.kept.anew(s, vn, f.now)
 		f.read(s, vn, vn, false)
 		f.shared(vn, func(other *state.Vnode) { f.read(s, vn, other, false) })
 	}
@@ -127,7 +114,7 @@ func (f *future) shared(vn *state.Vnode, each func(*state.Vnode)) {
 
 // read puts into a calendar what is held of a vnode by runs, or by reservations.
 func (f *future) read(s *foreseen, vn, from *state.Vnode, runs bool) {
-	add := func(h *calendar.Hold, items resource.List) {
+	add := func(h *calendar.Hold, items resource.List, till pbs.Time) {
 		h.Items = f.amounts(vn, from, items)
 		if vn != from {
 			if len(h.Items) == 0 {
@@ -135,45 +122,50 @@ func (f *future) read(s *foreseen, vn, from *state.Vnode, runs bool) {
 			}
 			h.Kind, h.Alone, h.Host = calendar.Suspended, false, false // it uses the other vnode
 		}
-		s.busy = s.busy || !runs
+		s.busy, s.till = s.busy || !runs, min(s.till, till)
 		s.Add(h)
 	}
 	if runs {
 		for _, held := range from.Jobs {
 			if held.Reservation == "" {
-				h := f.runOf(from, held)
-				add(&h, held.Items)
+				h, till := f.runOf(from, held)
+				add(&h, held.Items, till)
+				f.kept.notes(s, f.view, held.Job)
 			}
 		}
 		return
 	}
 	for _, res := range from.Reserved {
 		if r, ok := f.view.Reservation(res.Reservation); !ok || !begun(r) || len(r.Occurrences) == 0 {
-			add(&calendar.Hold{Until: f.now + overtime, Kind: calendar.Reservation, By: string(res.Reservation), Alone: res.Exclusive}, res.Items)
+			add(&calendar.Hold{Until: f.now + overtime, Kind: calendar.Reservation, By: string(res.Reservation), Alone: res.Exclusive}, res.Items, f.now+1)
 		}
 	}
 	for p := range f.view.PromisesOf(from.Name) {
-		if h, ok := f.promise(from, p); ok {
-			add(&h, p.Items)
+		if h, till, ok := f.promise(from, p); ok {
+			add(&h, p.Items, till)
 		}
 	}
 }
 
-// runOf returns the hold of a run.
-func (f *future) runOf(vn *state.Vnode, held state.VnodeJob) calendar.Hold {
+// runOf returns the hold of a run, and from when on it is another one though nothing has changed.
+func (f *future) runOf(vn *state.Vnode, held state.VnodeJob) (calendar.Hold, pbs.Time) {
 	h := calendar.Hold{Until: calendar.Forever, Kind: calendar.Run, By: string(held.Job), Alone: held.Exclusive}
 	j, ok := f.view.Job(held.Job)
 	if held.Suspended {
 		h.Kind = calendar.Suspended
-		return h
+		return h, calendar.Forever
 	}
-	if ok {
-		h.Until, h.Host = f.endOf(j), held.Exclusive && vn.HostAloneFor(j.Placement())
-		if j.GivesUp(vn.Name) {
-			h.Kind = calendar.Released
-		}
+	if !ok {
+		return h, calendar.Forever
 	}
-	return h
+	h.Until, h.Host = f.endOf(j), held.Exclusive && vn.HostAloneFor(j.Placement())
+	if j.GivesUp(vn.Name) {
+		h.Kind = calendar.Released
+	}
+	if h.Until < calendar.Forever && j.Started+walltime(j) <= f.now { // it ends later at each look
+		return h, f.now + 1
+	}
+	return h, h.Until
 }
 
 // endOf returns when a running job gives its vnodes back.
@@ -184,20 +176,26 @@ func (f *future) endOf(j *state.Job) pbs.Time {
 	return endOf(j, f.now)
 }
 
-// promise returns the hold of a reservation, false if it is over. What has begun is held as long as it is not given back,
-// and what has not begun in its time is not held yet.
-func (f *future) promise(vn *state.Vnode, p *state.Promise) (calendar.Hold, bool) {
+// promise returns the hold of a reservation, false if it is over, and from when on it is another one. What has begun is held
+// as long as it is not given back, and what has not begun in its time is not held yet.
+func (f *future) promise(vn *state.Vnode, p *state.Promise) (h calendar.Hold, till pbs.Time, ok bool) {
 	place := f.placement(p.Reservation)
-	h := calendar.Hold{
+	h = calendar.Hold{
 		From: p.From, Until: p.Until, Kind: calendar.Reservation, By: string(p.Reservation.ID),
 		Alone: p.Alone || vn.AloneFor(place), Host: p.Host || vn.HostAloneFor(place),
 	}
 	if p.Occurrence == 0 && begun(p.Reservation) {
 		h.From, h.Until = min(h.From, f.now), f.atLast(h.Until)
-		return h, true
+		if p.From > f.now || p.Until <= f.now {
+			return h, f.now + 1, true
+		}
+		return h, h.Until, true
 	}
 	h.From = max(h.From, f.now+1)
-	return h, h.From < h.Until
+	if p.From <= f.now {
+		return h, f.now + 1, h.From < h.Until
+	}
+	return h, h.From, h.From < h.Until
 }
 
 // placement returns how a reservation wants to be placed. It is read once for all its vnodes.
@@ -262,7 +260,7 @@ func (f *future) add(h calendar.Hold, placed spec.ExecVnode, place spec.Place) {
 }
 
 func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.List) {
-	s := f.of(vn, true)
+	s := f.changing(vn)
 	h.Items = f.amounts(vn, from, items)
 	s.busy = s.busy || h.From > f.now
 	s.Add(&h)
@@ -274,7 +272,7 @@ func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.Lis
 // drop takes away what a reservation is to have of vnodes, and returns it.
 func (f *future) drop(r *state.Reservation, nodes spec.ExecVnode) (gone []left) {
 	take := func(vn *state.Vnode) {
-		s := f.of(vn, true)
+		s := f.changing(vn)
 		for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind.Reserves() && h.By == string(r.ID) }) {
 			gone = append(gone, left{of: s, was: h})
 		}

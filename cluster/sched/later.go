@@ -216,7 +216,7 @@ func (f *future) leave(job pbs.JobID, placed spec.ExecVnode) {
 			if !ok {
 				continue
 			}
-			s := f.of(vn, true)
+			s := f.changing(vn)
 			gone := f.amounts(vn, vn, part.Items)
 			for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind.Runs() && h.By == string(job) }) {
 				rest := &calendar.Hold{From: h.From, Until: h.Until, Kind: calendar.Suspended, By: h.By}

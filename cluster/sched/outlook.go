@@ -84,7 +84,7 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 	}
 	c := o.planner.begin(o.view, o.now)
 	if c.future == nil {
-		c.future = futureOf(o.view, o.now)
+		c.future = futureOf(&o.planner.kept, o.view, o.now)
 	}
 	for j, placed := range o.tops() {
 		if about == nil || j.ID != about.ID {

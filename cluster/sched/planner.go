@@ -38,6 +38,7 @@ type Planner struct {
 	// sortedBy is the node_sort_key of the cycle.
 	sortedBy string
 	idleAge  uint64              // changes of idle that may change what fits there
+	kept     kept                // of the calendars
 	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
 }
 
@@ -65,6 +66,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	p.order = newOrder(v, now, set)
 	if custom := slices.Collect(v.CustomResources()); !slices.Equal(custom, p.custom) {
 		p.custom, p.classes, p.all, p.idle = custom, map[key]*class{}, nil, nil
+		p.kept.forget()
 	}
 	if p.all == nil || !p.all.follow(v, p.sortedBy) {
 		p.all = newWorld(v, false, p.sortedBy)
@@ -127,7 +129,7 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
 	return &cycle{
-		future: newFuture(v, now),
+		future: newFuture(&p.kept, v, now),
 		hours:  p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
 		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, blocked: map[pbs.QueueName]bool{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},

@@ -2,9 +2,13 @@ package sched_test
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
+	"syscall"
 	"testing"
 
 	"rampart/cluster/sched"
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -15,6 +19,11 @@ import (
 func reservedStore(jobs, classes int) *state.Store {
 	s := bigStore(jobs, classes, 10_000, false)
 	tx := s.Tx()
+	for j := range s.View().Jobs() { // half of them end before reservations begin
+		next := *j
+		next.Resources = next.Resources.Set("walltime", fmt.Sprintf("%d:00", 10+15*(j.Seq%8)))
+		tx.PutJob(&next)
+	}
 	i := 0
 	for vn := range s.View().Vnodes() {
 		seq := tx.NextJob()
@@ -52,7 +61,7 @@ func reservedStore(jobs, classes int) *state.Store {
 	return s
 }
 
-// BenchmarkDecide is the cycle in which one more reservation is decided.
+// BenchmarkDecide is the cycle in which one more reservation is decided, by a planner that has seen the others.
 func BenchmarkDecide(b *testing.B) {
 	for _, c := range []struct {
 		name, sel string
@@ -73,22 +82,28 @@ func BenchmarkDecide(b *testing.B) {
 			}})
 			v := s.Publish()
 			p := sched.NewPlanner()
+			p.Foreseen(v, start)
+			m := newMeasured()
 			for b.Loop() {
-				plan := p.Plan(v, start)
+				var plan sched.Plan
+				m.take(func() { plan = p.Plan(v, start) })
 				if len(plan.Decisions) != 1 || (plan.Decisions[0].Why == "") != c.fits {
 					b.Fatalf("decided %+v", plan.Decisions)
 				}
 			}
+			m.report(b)
 		})
 	}
 }
 
-// BenchmarkMake_Reserved is the full cycle of BenchmarkMake beside reservations: half of each vnode is free.
+// BenchmarkMake_Reserved is the full cycle of a planner that has seen nothing: half of each vnode is free.
 func BenchmarkMake_Reserved(b *testing.B) {
-	v := reservedStore(100_000, 1000).View()
+	v := reservedStore(100_000, 5000).View()
+	m := newMeasured()
 	for b.Loop() {
-		sched.Make(v, start)
+		m.take(func() { sched.Make(v, start) })
 	}
+	m.report(b)
 }
 
 // BenchmarkPlanner_Reserved is the cycle of a planner that has seen the state before.
@@ -98,4 +113,124 @@ func BenchmarkPlanner_Reserved(b *testing.B) {
 	for b.Loop() {
 		p.Plan(v, start)
 	}
+}
+
+// BenchmarkPlanner_ReservedEvent is the cycle after one run has ended, of 100,000 jobs of which as many run as can, and of which
+// all others know why they wait. With strict ordering one of them is a top job.
+func BenchmarkPlanner_ReservedEvent(b *testing.B) {
+	for _, strict := range []bool{false, true} {
+		b.Run(fmt.Sprintf("strict=%v", strict), func(b *testing.B) {
+			c := newBusy(strict)
+			m := newMeasured()
+			running := slices.Collect(c.store.View().Running())
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				c.now += secs(1)
+				c.run(&command.DeleteJob{Job: running[(i*7919)%len(running)].ID, Force: true})
+				v := c.store.Publish()
+				b.StartTimer()
+				var p sched.Plan
+				m.take(func() { p = c.planner.Plan(v, c.now) })
+				b.StopTimer()
+				c.apply(p)
+				b.StartTimer()
+			}
+			m.report(b)
+		})
+	}
+}
+
+// BenchmarkPlanner_ReservedMemory tells what a planner keeps that has looked at the future of all vnodes.
+func BenchmarkPlanner_ReservedMemory(b *testing.B) {
+	for b.Loop() {
+		s := reservedStore(0, 1)
+		before := live()
+		p := sched.NewPlanner()
+		p.Plan(s.View(), start)
+		between := live()
+		p.Foreseen(s.View(), start)
+		b.ReportMetric(float64(between-before)/1e6, "MB-others")
+		b.ReportMetric(float64(live()-between)/1e6, "MB-calendars")
+		runtime.KeepAlive(p)
+		runtime.KeepAlive(s)
+	}
+}
+
+func live() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// busy is a cluster that does what is planned.
+type busy struct {
+	store   *state.Store
+	planner *sched.Planner
+	index   uint64
+	now     pbs.Time
+}
+
+// newBusy fills the vnodes of reservedStore.
+func newBusy(strict bool) *busy {
+	c := &busy{store: reservedStore(100_000, 5000), planner: sched.NewPlanner(), index: 2, now: start}
+	c.run(&command.RaiseLevel{Level: command.FeatureLevel})
+	c.store.Publish()
+	c.apply(c.planner.Plan(c.store.View(), c.now))
+	for {
+		p := c.planner.Plan(c.store.View(), c.now)
+		c.apply(p)
+		if len(p.Starts) == 0 && len(p.Comments) == 0 {
+			break
+		}
+	}
+	if strict {
+		c.run(&command.ManageSched{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "strict_ordering", Value: "True"}}}})
+		c.apply(c.planner.Plan(c.store.Publish(), c.now))
+	}
+	return c
+}
+
+func (c *busy) run(commands ...command.Command) {
+	c.index++
+	command.Run(c.store, c.index, 1, command.Entry{Time: c.now, Proposals: []command.Proposal{{Commands: commands}}})
+}
+
+func (c *busy) apply(p sched.Plan) {
+	for _, s := range p.Starts {
+		c.run(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode})
+	}
+	set := &command.SetWaits{}
+	for _, w := range p.Comments {
+		set.Add(command.JobWait{Job: w.Job, Start: w.Start, ExecVnode: w.ExecVnode}, w.Why)
+	}
+	c.run(set)
+	c.store.Publish()
+}
+
+// measured are the processor times of some operations, the collector's included: what one core would take. On a machine that
+// is shared the time on the clock tells of others.
+type measured []float64
+
+func newMeasured() *measured { return new(measured) }
+
+func (m *measured) take(do func()) {
+	before := spent()
+	do()
+	*m = append(*m, spent()-before)
+}
+
+// spent returns the processor time of the process in milliseconds.
+func spent() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
+}
+
+func (m measured) report(b *testing.B) {
+	all := slices.Sorted(slices.Values(m))
+	b.ReportMetric(all[len(all)/2], "cpu-ms-p50")
+	b.ReportMetric(all[len(all)*99/100], "cpu-ms-p99")
 }

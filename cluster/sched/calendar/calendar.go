@@ -113,6 +113,24 @@ func (v *Vnode) Take(wanted func(*Hold) bool) (taken []*Hold) {
 	return taken
 }
 
+// Clear removes all holds. What it had room for stays.
+func (v *Vnode) Clear() {
+	clear(v.holds)
+	v.holds, v.users, v.alone, v.hosted = v.holds[:0], v.users[:0], v.alone[:0], v.hosted[:0]
+	for i := range v.sums {
+		v.sums[i].held = v.sums[i].held[:0]
+	}
+}
+
+// Clone returns a calendar with the same holds, which changes for itself.
+func (v *Vnode) Clone() Vnode {
+	c := Vnode{slices.Clone(v.holds), slices.Clone(v.sums), slices.Clone(v.users), slices.Clone(v.alone), slices.Clone(v.hosted)}
+	for i := range c.sums {
+		c.sums[i].held = slices.Clone(c.sums[i].held)
+	}
+	return c
+}
+
 func (v *Vnode) count(h *Hold, sign int64) {
 	for _, it := range h.Items {
 		if it.Amount != 0 {

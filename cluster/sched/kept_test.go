@@ -1,0 +1,120 @@
+package sched_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rampart/cluster/sched"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+)
+
+// Whatever happens, the calendars that a planner keeps are those that one would read anew.
+func TestProperty_CalendarsAreKept(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		c := newClock(t)
+		for i := range 3 {
+			name := fmt.Sprintf("host%c", 'a'+i)
+			c.host(name, fmt.Sprintf("%s:ncpus=%d", name, rapid.IntRange(1, 6).Draw(r, "ncpus")))
+		}
+		if rapid.Bool().Draw(r, "strict") {
+			c.scheduler("strict_ordering=True")
+		}
+		kept := sched.NewPlanner()
+		r.Repeat(map[string]func(*rapid.T){
+			"reserve": c.drawReservation,
+			"submit":  c.drawJob,
+			"time":    func(r *rapid.T) { c.wait(rapid.SampledFrom([]int{0, 1, 7, 30, 90}).Draw(r, "seconds")) },
+			"job":     c.drawChange,
+			"resv":    c.drawAlteration,
+			"vnode":   c.drawSharing,
+			"cycle": func(*rapid.T) {
+				p := kept.Plan(c.store.View(), c.now)
+				for _, d := range p.Decisions {
+					c.attempt(d)
+				}
+				for _, s := range p.Starts {
+					if out := c.attempt(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode}); out.Refusal == nil {
+						c.reports(s.Job)
+					}
+				}
+			},
+			"": func(r *rapid.T) {
+				got, want := kept.Foreseen(c.store.View(), c.now), sched.NewPlanner().Foreseen(c.store.View(), c.now)
+				if !slices.Equal(got, want) {
+					r.Fatalf("kept\n%s\nanew\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+			},
+		})
+	})
+}
+
+// reports has the mom of a job say that it has started.
+func (c *clock) reports(id pbs.JobID) {
+	h, _ := c.store.View().Host(c.hostOf(id))
+	j, _ := c.store.View().Job(id)
+	c.must(&command.JobStarted{Source: command.Source{Host: h.Name, Spool: "s", Seq: h.Acked + 1}, Job: id, RunCount: j.RunCount, Session: 7})
+}
+
+// drawChange lets something become of a running job.
+func (c *clock) drawChange(r *rapid.T) {
+	running := slices.Collect(c.store.View().Running())
+	if len(running) == 0 {
+		return
+	}
+	j := rapid.SampledFrom(running).Draw(r, "job")
+	switch rapid.IntRange(0, 4).Draw(r, "change") {
+	case 0:
+		c.attempt(&command.DeleteJob{Job: j.ID, Force: true})
+	case 1:
+		c.attempt(&command.SignalJob{Job: j.ID, Signal: rapid.SampledFrom([]string{command.Suspend, command.Resume}).Draw(r, "signal")})
+		h, _ := c.store.View().Host(c.hostOf(j.ID))
+		c.attempt(&command.OrderConfirmed{Host: h.Name, Order: h.NextOrder})
+	case 2:
+		c.attempt(&command.RerunJob{Job: j.ID})
+	default:
+		long := fmt.Sprint(rapid.IntRange(1, 200).Draw(r, "walltime"))
+		c.attempt(&command.AlterJob{Job: j.ID, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: long}}}})
+	}
+}
+
+// drawAlteration lets something become of a reservation.
+func (c *clock) drawAlteration(r *rapid.T) {
+	all := slices.Collect(c.store.View().Reservations())
+	if len(all) == 0 {
+		return
+	}
+	resv := rapid.SampledFrom(all).Draw(r, "reservation")
+	switch rapid.IntRange(0, 3).Draw(r, "change") {
+	case 0:
+		c.attempt(&command.DeleteReservation{Reservation: resv.ID})
+	case 1:
+		c.attempt(&command.AlterReservation{Reservation: resv.ID, Start: c.now + secs(rapid.IntRange(0, 60).Draw(r, "start"))})
+	case 2:
+		c.attempt(&command.AlterReservation{Reservation: resv.ID, Length: secs(rapid.IntRange(1, 60).Draw(r, "long")), Force: true})
+	default:
+		c.attempt(&command.AlterReservation{Reservation: resv.ID, Length: secs(rapid.IntRange(1, 60).Draw(r, "long"))})
+	}
+}
+
+// drawSharing takes a vnode out of use, or lets it be for one at a time, or take amounts of another one.
+func (c *clock) drawSharing(r *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(r, "rarely") > 0 {
+		return
+	}
+	name := rapid.SampledFrom([]pbs.VnodeName{"hosta", "hostb", "hostc"}).Draw(r, "vnode")
+	e := rapid.SampledFrom([]attr.Entry{
+		{Name: "state", Value: "offline"},
+		{Name: "state", Value: "free"},
+		{Name: "sharing", Value: "force_exclhost"},
+		{Name: "sharing", Value: "default_shared"},
+		{Name: "resources_available", Resource: "mem", Value: "@hosta"},
+		{Name: "resources_available", Resource: "mem", Value: "4gb"},
+	}).Draw(r, "attribute")
+	c.attempt(&command.ManageVnode{Verb: command.VerbSet, Vnode: name, Changes: []command.AttrChange{{Entry: e}}})
+}
