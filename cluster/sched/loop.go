@@ -290,10 +290,7 @@ func together(starts []Start) [][]Start {
 func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) {
 	p := command.Proposal{Asker: l.opts.Asker}
 	for _, s := range some {
-		p.Commands = append(p.Commands, &command.StartJob{
-			Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
-			Changes: s.changes,
-		})
+		p.Commands = append(p.Commands, s.command(when, heed))
 	}
 	out, err := l.opts.Proposer.Propose(ctx, p)
 	if out.Refusal != nil && len(some) > 1 {

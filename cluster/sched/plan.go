@@ -34,7 +34,23 @@ type Start struct {
 	Select    string // of the job when it was planned
 	ExecVnode string
 
+	// Backfills is that it passes a job for which room is kept at a later time.
+	Backfills bool
+
 	changes []command.AttrChange // by shrinking it to fit, and by the hooks of runjob
+}
+
+// Command returns what starts the job in a state that the start was planned on. Heed: the limits of server and queue are looked
+// at again.
+func (s Start) Command(v *state.View, heed bool) *command.StartJob {
+	return s.command(runTime(v), heed)
+}
+
+func (s Start) command(when string, heed bool) *command.StartJob {
+	return &command.StartJob{
+		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
+		Changes: s.changes,
+	}
 }
 
 // A Comment tells a job's owner why it does not run.
@@ -331,7 +347,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		c.placed++
 		placed, long, ok, fits := c.placeShrunk(j, cl)
 		if ok {
-			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed, changes: c.shrunk(j, id, long)})
+			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed, Backfills: len(c.tops) > 0, changes: c.shrunk(j, id, long)})
 			c.planned(j)
 			for _, id := range j.RunOne() {
 				c.outrun[id] = true

@@ -18,15 +18,18 @@ import (
 func simCommand() *urfave.Command {
 	return &urfave.Command{
 		Name:      "sim",
-		Usage:     "play scenarios, which are whole clusters in virtual time, and tell the line that does not do what it says",
-		ArgsUsage: "FILE...",
-		Flags: []urfave.Flag{
+		Usage:     "play scenarios, which are whole clusters in virtual time, and tell the line that does not do what it says; or replay a workload",
+		ArgsUsage: "FILE... | --trace FILE | --synthetic FILE",
+		Flags: append([]urfave.Flag{
 			&urfave.IntFlag{Name: "replicas", Usage: "1 to 7 `replicas`, whatever the files say"},
-			&urfave.Uint64Flag{Name: "seed", Usage: "`number` from which raft and gossip draw how long they wait", Value: 1},
+			&urfave.Uint64Flag{Name: "seed", Usage: "`number` from which raft and gossip draw how long they wait, and --synthetic its jobs", Value: 1},
 			&urfave.BoolFlag{Name: "update", Usage: "write what cmp got into the files"},
 			&urfave.BoolFlag{Name: "v", Usage: "show each line as it is played, and what commands print"},
-		},
+		}, traceFlags()...),
 		Action: func(c *urfave.Context) error {
+			if some, err := workload(c); some || err != nil {
+				return err
+			}
 			if c.NArg() == 0 {
 				return errors.New("sim: name the files of scenarios")
 			}

@@ -135,12 +135,7 @@ func sayings(text string) string {
 
 // wish takes the files for what is wished, and tries to have it.
 func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum string) {
-	c := parseSchedConfig(texts[configFile])
-	for name, text := range texts {
-		if value := sayings(text); name != configFile && value != "" {
-			c.values[name] = value
-		}
-	}
+	c := parseSched(texts)
 	for _, fault := range c.faults {
 		s.log.say(pbs.LogError, configFile, fault)
 	}
@@ -151,6 +146,43 @@ func (s *scheduler) wish(ctx context.Context, texts map[string]string, sum strin
 	}
 	s.want, s.sum, s.tried = &c, sum, time.Time{}
 	s.take(ctx)
+}
+
+// parseSched reads all files of sched_priv.
+func parseSched(texts map[string]string) schedConfig {
+	c := parseSchedConfig(texts[configFile])
+	for name, text := range texts {
+		if value := sayings(text); name != configFile && value != "" {
+			c.values[name] = value
+		}
+	}
+	return c
+}
+
+// A Setting is what the files of a sched_priv say of an attribute of the scheduler.
+type Setting struct{ Name, Value string }
+
+// ReadSched reads the files of a sched_priv, of which any may be missing: the settings that are attributes, by name, and what
+// of the files cannot be read or has no effect.
+func ReadSched(dir string) (all []Setting, faults []string, err error) {
+	texts := map[string]string{}
+	for name := range schedFiles {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
+		texts[name] = string(data)
+	}
+	c := parseSched(texts)
+	faults = c.faults
+	for _, name := range slices.Sorted(maps.Keys(c.values)) {
+		if idle(name, c.values[name]) {
+			faults = append(faults, fmt.Sprintf("%s: %s has no effect", name, c.values[name]))
+		} else if _, heeded := attr.Lookup(attr.Sched, name); heeded {
+			all = append(all, Setting{name, c.values[name]})
+		}
+	}
+	return all, faults, nil
 }
 
 // idle tells whether a setting says something that nothing here heeds.

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"rampart/cmd/rampart/trace"
+	"rampart/fsm/resource"
+)
+
+// traceFlags are those of rampart sim that play workloads in place of scenarios.
+func traceFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.StringSliceFlag{Name: "trace", Usage: "replay the workload of a `FILE` in the Standard Workload Format, plain or compressed by gzip"},
+		&urfave.StringFlag{Name: "site", Usage: "folder `DIR` with the queues, limits and vnodes of a site: what qmgr prints (*.qmgr), sched_config; also one of pbs_snapshot"},
+		&urfave.StringFlag{Name: "hosts", Usage: "`N:RES=VALUE,...`: hosts of a site that names none, such as 1000:ncpus=64,mem=256gb"},
+		&urfave.StringFlag{Name: "csv", Usage: "write the figures to a `FILE`, - is standard output"},
+		&urfave.StringFlag{Name: "json", Usage: "write everything to a `FILE`"},
+		&urfave.StringFlag{Name: "each", Usage: "write a line of CSV for each job to a `FILE`"},
+		&urfave.StringFlag{Name: "synthetic", Usage: "draw a workload and write it to a `FILE` in the Standard Workload Format"},
+		&urfave.IntFlag{Name: "jobs", Usage: "of --synthetic: `number` of jobs", Value: 10000},
+		&urfave.Float64Flag{Name: "load", Usage: "of --synthetic: `part` of the cpus that is asked for, in the mean; 0: what the model gives", Value: 0.7},
+		&urfave.IntFlag{Name: "widest", Usage: "of --synthetic: `cpus` of the largest job; 0: all of the hosts"},
+		&urfave.IntFlag{Name: "users", Usage: "of --synthetic: `number` of users", Value: 50},
+	}
+}
+
+// workloadFlags are those that mean nothing to scenarios.
+var workloadFlags = []string{"site", "hosts", "csv", "json", "each"}
+
+var drawingFlags = []string{"jobs", "load", "widest", "users"}
+
+// workload does what the flags of workloads ask for; false: there are none.
+func workload(c *urfave.Context) (bool, error) {
+	drawing, replaying := c.IsSet("synthetic"), c.IsSet("trace")
+	if !drawing && !replaying {
+		for _, name := range append(workloadFlags, drawingFlags...) {
+			if c.IsSet(name) {
+				return true, fmt.Errorf("sim: --%s is of --trace and --synthetic", name)
+			}
+		}
+		return false, nil
+	}
+	if c.Args().Present() {
+		return true, fmt.Errorf("sim: %s: a scenario is played by itself", c.Args().First())
+	}
+	for _, name := range []string{"replicas", "update", "v"} {
+		if c.IsSet(name) {
+			return true, fmt.Errorf("sim: --%s is of scenarios", name)
+		}
+	}
+	var hosts trace.Hosts
+	if c.IsSet("hosts") {
+		var err error
+		if hosts, err = readHosts(c.String("hosts")); err != nil {
+			return true, fmt.Errorf("sim: --hosts: %w", err)
+		}
+	}
+	if drawing {
+		if replaying {
+			return true, errors.New("sim: --synthetic writes a trace, which --trace replays when it is there")
+		}
+		return true, synthetic(c, hosts)
+	}
+	for _, name := range drawingFlags {
+		if c.IsSet(name) {
+			return true, fmt.Errorf("sim: --%s is of --synthetic", name)
+		}
+	}
+	return true, replay(c, hosts)
+}
+
+// readHosts reads N:RES=VALUE,...
+func readHosts(text string) (trace.Hosts, error) {
+	count, list, _ := strings.Cut(text, ":")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 1 {
+		return trace.Hosts{}, fmt.Errorf("%q: want N:RES=VALUE,... with N from 1", text)
+	}
+	h := trace.Hosts{Count: n}
+	for item := range strings.SplitSeq(list, ",") {
+		name, value, ok := strings.Cut(item, "=")
+		if !ok || !resource.ValidName(name) || value == "" {
+			return trace.Hosts{}, fmt.Errorf("%q is not RES=VALUE", item)
+		}
+		def, known := resource.Lookup(name)
+		if known {
+			q, err := def.Parse(value)
+			if err != nil {
+				return trace.Hosts{}, fmt.Errorf("%s: %w", item, err)
+			}
+			value = q.String()
+		}
+		h.Each = h.Each.Set(name, value)
+	}
+	if n, err := strconv.Atoi(value(h.Each, "ncpus")); err != nil || n < 1 {
+		return trace.Hosts{}, errors.New("want ncpus from 1 on")
+	}
+	return h, nil
+}
+
+func value(l resource.List, name string) string {
+	v, _ := l.Get(name)
+	return v
+}
+
+func synthetic(c *urfave.Context, hosts trace.Hosts) error {
+	if hosts.Count == 0 {
+		return errors.New("sim: --synthetic: say with --hosts N:ncpus=C which machine the workload is for")
+	}
+	cpus, _ := strconv.Atoi(value(hosts.Each, "ncpus"))
+	o := trace.Synthetic{
+		Jobs: c.Int("jobs"), Nodes: hosts.Count, CPUs: cpus, Load: c.Float64("load"), Widest: c.Int("widest"), Users: c.Int("users"), Seed: c.Uint64("seed"),
+	}
+	if err := o.Check(); err != nil {
+		return fmt.Errorf("sim: --synthetic: %w", err)
+	}
+	return writeTo(c.App.Writer, c.String("synthetic"), func(w io.Writer) error { return trace.WriteSynthetic(w, o) })
+}
+
+// writeTo writes to a file, or to standard output for "-".
+func writeTo(stdout io.Writer, name string, write func(io.Writer) error) error {
+	if name == "-" {
+		return write(stdout)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// garbage is how much of the memory may be garbage of a replay, in hundredths of what is in use: little is.
+const garbage = 400
+
+func replay(c *urfave.Context, hosts trace.Hosts) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	quit, restore := onSignal()
+	defer restore()
+	o := trace.Options{Files: c.StringSlice("trace"), Site: c.String("site"), Hosts: hosts, Quit: quit}
+	done := func() {}
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		p := trace.NewProgress(os.Stderr)
+		o.Seen, done = p.Show, p.Done
+	}
+	var report *trace.Report
+	run := func(w io.Writer) (err error) {
+		if w != nil {
+			out := csv.NewWriter(w)
+			defer func() {
+				out.Flush()
+				err = errors.Join(err, out.Error())
+			}()
+			_ = out.Write(trace.EachHeader) // Error tells
+			o.Each = func(r trace.Result) { _ = out.Write(r.Row()) }
+		}
+		report, err = trace.Replay(o)
+		return err
+	}
+	var err error
+	if name := c.String("each"); name != "" {
+		err = writeTo(c.App.Writer, name, run)
+	} else {
+		err = run(nil)
+	}
+	done()
+	if err != nil {
+		return fmt.Errorf("sim: %w", err)
+	}
+	return writeReport(c, report)
+}
+
+// writeReport writes a report in every form that is wished, as text if none of them goes to standard output.
+func writeReport(c *urfave.Context, r *trace.Report) error {
+	text := c.String("each") != "-"
+	for _, form := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{{"csv", r.CSV}, {"json", r.JSON}} {
+		name := c.String(form.name)
+		if name == "" {
+			continue
+		}
+		text = text && name != "-"
+		if err := writeTo(c.App.Writer, name, form.write); err != nil {
+			return fmt.Errorf("sim: --%s: %w", form.name, err)
+		}
+	}
+	if !text {
+		return nil
+	}
+	return r.Text(c.App.Writer)
+}
