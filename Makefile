@@ -25,12 +25,14 @@ export GOFLAGS := -trimpath
 # The race detector needs a C compiler; a machine without one still runs every test.
 RACE := $(shell command -v "$${CC:-gcc}" >/dev/null 2>&1 && echo -race)
 GOTEST := $(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -vet=off
-# Tests of real processes run alone, so that nothing else takes their time.
+# Tests of real processes run apart from the others, which would take their time; they themselves wait most of it.
 PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
 # Where all is done by one goroutine (the state by law L4, a command by its nature), the race detector has nothing to see.
 UNRACED := ./fsm/... ./cli/... ./cmd/internal/...
 # Packages whose short tests play less under the race detector (build.Raced): they are played whole without it.
 WHOLE = $$(git grep -l --untracked 'build\.Raced' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,rampart/,')
+# Some packages wait for disks and processes: one more than there are processors is tested at once.
+AT_ONCE := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 # Says what fails as soon as it does and again at the end, and keeps the times: $(call TESTS,NAME) go test -json ...
 TESTS = $(TOOL) gotestsum --format pkgname-and-test-fails --hide-summary skipped --jsonfile "$$times/$(1).json" --raw-command --
 # What the generated code was made from, and what was made.
@@ -76,11 +78,11 @@ test: lint build strace ## lint and every test but the long ones
 	trap 'cat "$$times"/*.json | $(TOOL) gotestsum tool slowest --threshold 0s --num 10; rm -rf "$$times"' EXIT
 	unraced=$$(go list $(UNRACED))
 	$(call TESTS,unraced) go test -json -vet=off -short -timeout 12m $$unraced
-	raced() { $(call TESTS,raced) env $(GOTEST) -json -short -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)) -e "$$unraced"); }
+	raced() { $(call TESTS,raced) env $(GOTEST) -json -short -p $(AT_ONCE) -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)) -e "$$unraced"); }
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
 	raced || { grep -q '"Output":"ThreadSanitizer: CHECK failed' "$$times/raced.json" && ! grep -qE '"Output":"( *--- FAIL|panic:|WARNING: DATA RACE)' "$$times/raced.json" && raced; } || exit 1
 	[ -z "$(RACE)" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 15m $(WHOLE)
-	$(call TESTS,processes) go test -json -vet=off -short -p 1 -timeout 8m $(PROCESS_TESTS)
+	$(call TESTS,processes) go test -json -vet=off -short -p 2 -timeout 8m $(PROCESS_TESTS)
 
 # BASE is the commit that one's own work began at.
 BASE ?= $(shell git rev-parse --verify -q '@{upstream}' || git rev-parse --verify -q HEAD)

@@ -89,6 +89,7 @@ func TestCheckpoint_HoldsThatWereAcknowledged(t *testing.T) {
 // and mom die in between, it goes on from there; accounting has C and T (specification: accounting
 // section 2). A script that fails leaves the job as it was, and qhold says so.
 func TestCheckpoint_AfterFailover(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--mom", "hosta:ncpus=1")
 	dir := filepath.Join(c.Dir, "site")
 	write := func(path, text string, mode os.FileMode) {

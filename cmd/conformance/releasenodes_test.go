@@ -193,6 +193,7 @@ func has(t *testing.T, line string, wanted ...string) {
 // RD-7 to RD-13, RD-16, RD-21, RD-32, RD-38, RD-39, RK-1, RK-11, RK-12, LG-4, LG-6, and what
 // is left of RD-29 when a replica dies instead of qterm. All is asked at replicas that do not lead.
 func TestReleaseNodes(t *testing.T) {
+	t.Parallel()
 	w := newReleasing(t)
 	leader, err := w.Leader(t.Context())
 	if err != nil {
