@@ -82,7 +82,7 @@ test: lint build strace ## lint and every test but the long ones
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
 	raced || { grep -q '"Output":"ThreadSanitizer: CHECK failed' "$$times/raced.json" && ! grep -qE '"Output":"( *--- FAIL|panic:|WARNING: DATA RACE)' "$$times/raced.json" && raced; } || exit 1
 	[ -z "$(RACE)" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 15m $(WHOLE)
-	$(call TESTS,processes) go test -json -vet=off -short -p 2 -timeout 8m $(PROCESS_TESTS)
+	$(call TESTS,processes) go test -json -vet=off -short -p 2 -timeout 12m $(PROCESS_TESTS)
 
 # BASE is the commit that one's own work began at.
 BASE ?= $(shell git rev-parse --verify -q '@{upstream}' || git rev-parse --verify -q HEAD)
