@@ -46,7 +46,7 @@ build: ## build bin/rampart and bin/pbs, static
 	go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/rampart
 	go build -ldflags '$(LDFLAGS)' -tags urfave_cli_no_docs -o bin/ ./cmd/pbs
 
-install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexec, etc
+install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexec, etc, lib, share/man
 	root="$(DESTDIR)$(PREFIX)"
 	install -d "$$root/bin" "$$root/sbin" "$$root/libexec" "$$root/etc"
 	install -m 755 $(PROGRAMS)/rampart $(PROGRAMS)/pbs "$$root/bin"
@@ -58,7 +58,11 @@ install: build ## install into PREFIX as PBS_EXEC is laid out: bin, sbin, libexe
 	else
 		echo "$$profile cannot be written: . $$root/etc/pbs.sh sets PATH"
 	fi
-	$(PROGRAMS)/rampart links --dir "$$root/bin" --daemons "$$root/sbin"
+	python="$$root/lib/python/altair"
+	install -d "$$python/pbs"
+	install -m 644 mom/hook/python/pbs/*.py "$$python/pbs"
+	install -m 644 mom/hook/python/pbs_ifl.py "$$python"
+	$(PROGRAMS)/rampart links --dir "$$root/bin" --daemons "$$root/sbin" --manuals "$$root/share/man"
 
 package: build ## dist/rampart_VERSION_ARCH.deb, with PBS_EXEC in /opt/pbs
 	root=$$(mktemp -d)

@@ -89,7 +89,8 @@ const (
 	dashedFlag = "dashed"
 )
 
-func (c *Command) names() []string {
+// OptionNames returns the letters and names of all options, sorted.
+func (c *Command) OptionNames() []string {
 	var names []string
 	for i := range len(c.Grammar.Letters) {
 		if known, _ := c.Grammar.letter(c.Grammar.Letters[i]); known {
@@ -123,7 +124,7 @@ func normalise(l Line) []string {
 func (c *Command) urfave(env *Env, raw []string) *urfave.Command {
 	values := map[string]*Values{}
 	flags := []urfave.Flag{&urfave.IntFlag{Name: dashedFlag, Hidden: true}}
-	for _, name := range c.names() {
+	for _, name := range c.OptionNames() {
 		values[name] = new(Values)
 		flags = append(flags, &urfave.GenericFlag{Name: flagPrefix + name, Value: values[name]})
 	}

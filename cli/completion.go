@@ -30,7 +30,7 @@ func Completion(env *Env, args []string, commands []*Command) int {
 
 func (c *Command) completions() []string {
 	words := []string{"--version"}
-	for _, name := range c.names() {
+	for _, name := range c.OptionNames() {
 		if len(name) == 1 {
 			words = append(words, "-"+name)
 		} else {

@@ -104,7 +104,51 @@ func dropInStarts(t *testing.T, a *siteHost) {
 	if st := a.run(t, nil, "pbs_python", "-c", "import sys; print(sys.version_info >= (3, 9))"); st.out != "True" && !strings.Contains(st.err, "no Python") {
 		t.Errorf("pbs_python: %+v", st)
 	}
+	if st := a.run(t, nil, "pbs_python", "-c", ifl); st.out != "well" && !strings.Contains(st.err, "no Python") {
+		t.Errorf("pbs_ifl: %+v", st)
+	}
+	if st := a.run(t, nil, "pbs_python", "-c", "import pbs; print(pbs.JOB_STATE_RUNNING)"); st.out != "4" && !strings.Contains(st.err, "no Python") {
+		t.Errorf("import pbs: %+v", st)
+	}
 }
+
+// ifl uses PBS's programming interface.
+const ifl = `
+import os, pbs_ifl as ifl
+assert ifl.pbs_connect("nowhere.invalid") == -1 and ifl.pbs_errno != 0
+c = ifl.pbs_connect(None)
+server = ifl.pbs_statserver(c, None, None)
+assert server.name == "hosta" == ifl.pbs_default() and server.next is None, server.name
+wanted = ifl.attrl("resources_available", next=ifl.attrl("state"))
+node = ifl.pbs_statvnode(c, "hosta", wanted, None)
+found = {(a.name, a.resource): a.value for a in node.attribs}
+assert found["resources_available", "host"] == "hosta" and found["state", None] == "free" and len({name for name, _ in found}) == 2, found
+roots = ifl.attropl("acl_roots", None, "root", ifl.INCR)
+assert ifl.pbs_manager(c, ifl.MGR_CMD_SET, ifl.MGR_OBJ_SERVER, None, roots, None) == 0
+with open("ifl.sh", "w") as f:
+    f.write("#!/bin/sh\nsleep 600\n")
+job = ifl.pbs_submit(c, ifl.attropl("Job_Name", None, "ifl", next=ifl.attropl("Resource_List", "walltime", "60")), "ifl.sh", "workq", None)
+assert ifl.pbs_holdjob(c, job, "u", None) == 0
+os.remove("ifl.sh")
+assert ifl.pbs_alterjob(c, job, ifl.attrl("Resource_List", "walltime", "90", next=ifl.attrl("Priority", None, "7")), None) == 0
+held = ifl.attropl("job_state", None, "H", ifl.EQ, ifl.attropl("Job_Name", None, "ifl"))
+if ifl.pbs_statjob(c, job, ifl.attrl("job_state"), None).attribs.value == "H":  # it had not started yet
+    assert ifl.pbs_selectjob(c, held, None) == [job]
+found = {(a.name, a.resource): a.value for a in ifl.pbs_statjob(c, job, None, None).attribs}
+assert found["Resource_List", "walltime"] == "00:01:30" and found["Priority", None] == "7", found
+assert "PBS_O_HOST=hosta" in found["Variable_List", None], found
+assert ifl.pbs_deljob(c, job, "force") == 0
+assert ifl.pbs_deljob(c, "99999", None) == ifl.PBSE_UNKJOBID == ifl.pbs_errno and "99999" in ifl.pbs_geterrmsg(c)
+assert ifl.pbs_statjob(c, "99999", None, None) is None
+assert ifl.pbs_manager(c, ifl.MGR_CMD_CREATE, ifl.MGR_OBJ_QUEUE, "iflq", ifl.attropl("queue_type", None, "e"), None) == 0
+assert [a.value for q in ifl.pbs_statque(c, "iflq", ifl.attrl("queue_type"), None) for a in q.attribs] == ["Execution"]
+assert ifl.pbs_manager(c, ifl.MGR_CMD_CREATE, ifl.MGR_OBJ_QUEUE, "iflq", None, None) == 15025
+assert ifl.pbs_manager(c, ifl.MGR_CMD_DELETE, ifl.MGR_OBJ_QUEUE, "iflq", None, None) == 0
+assert ifl.pbs_manager(c, ifl.MGR_CMD_UNSET, ifl.MGR_OBJ_SERVER, None, roots, None) == 0
+assert ifl.pbs_statsched(c, None, None).name == "default" and ifl.pbs_statresv(c, None, None, None) is None
+assert ifl.pbs_disconnect(c) == 0 and ifl.pbs_disconnect(c) == -1
+print("well")
+`
 
 var shownAttribute = regexp.MustCompile(`(?m)^    ([a-z_A-Z]+)(?:\.([a-z_A-Z]+))? = `)
 

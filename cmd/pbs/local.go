@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -46,17 +47,29 @@ func sleep(args []string) int {
 	return 1
 }
 
-// python is pbs_python: a plain interpreter with the arguments that it was given.
+// python is pbs_python: a plain interpreter with the arguments that it was given, which finds PBS's modules.
 func python(args []string) int {
 	if len(args) > 0 && args[0] == hookFlag {
 		return replay(args[1:])
 	}
 	path, err := findPython(context.Background())
 	if err == nil {
+		err = os.Setenv("PYTHONPATH", modulePath())
+	}
+	if err == nil {
 		err = syscall.Exec(path, append([]string{path}, args...), os.Environ())
 	}
 	fmt.Fprintf(os.Stderr, "pbs_python: %v\n", err)
 	return 1
+}
+
+// modulePath is where Python looks for modules: where it was told to, and then where those of this installation are.
+func modulePath() string {
+	path := filepath.SplitList(os.Getenv("PYTHONPATH"))
+	if dir := execDir(); dir != "" {
+		path = append(path, filepath.Join(dir, "lib", "python", "altair"))
+	}
+	return strings.Join(path, string(filepath.ListSeparator))
 }
 
 // errNoPython says what is missing.

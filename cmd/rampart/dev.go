@@ -111,10 +111,11 @@ func devKeepCommand() *urfave.Command {
 func linksCommand() *urfave.Command {
 	return &urfave.Command{
 		Name:   "links",
-		Usage:  "make a link for every user command beside the programs in a folder, and for PBS's daemons in another",
+		Usage:  "make a link for every user command beside the programs in a folder, and for PBS's daemons in another; write the manual pages",
 		Hidden: true,
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "dir", Usage: "the folder", Required: true},
+			&urfave.StringFlag{Name: "manuals", Usage: "the folder for manual pages"},
 			&urfave.StringFlag{Name: "daemons", Usage: "the folder for links that are called as PBS's daemons, beside the other one"},
 		},
 		Action: func(c *urfave.Context) error {
@@ -126,9 +127,26 @@ func linksCommand() *urfave.Command {
 			if err == nil && c.IsSet("daemons") {
 				err = linkInstallation(dir, c.String("daemons"))
 			}
+			if err == nil && c.IsSet("manuals") {
+				err = writeManuals(c.String("manuals"))
+			}
 			return err
 		},
 	}
+}
+
+// writeManuals writes the manual pages of the user commands.
+func writeManuals(dir string) error {
+	for _, p := range pbs.Pages() {
+		file := filepath.Join(dir, p.File)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(p.Text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // linkInstallation makes the links that an installation has besides the user commands: PBS's

@@ -27,10 +27,12 @@ func TestInstall_LaysWhatThePackageDoes(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for at, source := range map[string]string{
-		"etc/profile.d/pbs.sh":         "packaging/profile.d/pbs.sh",
-		"opt/pbs/etc/pbs.sh":           "packaging/profile.d/pbs.sh",
-		"opt/pbs/etc/pbs_sched_config": "cmd/rampart/home/etc/pbs_sched_config",
-		"opt/pbs/libexec/pbs_init.d":   "packaging/libexec/pbs_init.d",
+		"etc/profile.d/pbs.sh":                      "packaging/profile.d/pbs.sh",
+		"opt/pbs/etc/pbs.sh":                        "packaging/profile.d/pbs.sh",
+		"opt/pbs/etc/pbs_sched_config":              "cmd/rampart/home/etc/pbs_sched_config",
+		"opt/pbs/lib/python/altair/pbs_ifl.py":      "mom/hook/python/pbs_ifl.py",
+		"opt/pbs/lib/python/altair/pbs/__init__.py": "mom/hook/python/pbs/__init__.py",
+		"opt/pbs/libexec/pbs_init.d":                "packaging/libexec/pbs_init.d",
 	} {
 		got, err1 := os.ReadFile(filepath.Join(dest, at))
 		want, err2 := os.ReadFile(filepath.Join(root, source))
