@@ -45,6 +45,7 @@ type Options struct {
 	Asker    pbs.User // Scheduler@HOST, with this replica's host
 	Meter    *Meter   // nil: nobody counts
 	Approve  Approve  // asks hooks about starts; nil: there are none
+	Turns    *Turns   // nil: nobody else plans
 	Logger   *slog.Logger
 }
 
@@ -94,9 +95,11 @@ func (l *Loop) Run(ctx context.Context) error {
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
 		rest := coalesce
 		if v.Server().Scheduling() {
+			end := l.opts.Turns.Take(ctx)
 			began := time.Now()
-			idle = min(idle, l.cycle(ctx, v))
+			idle = min(idle, l.cycle(ctx, l.opts.Source.View()))
 			rest = max(coalesce, restFactor*time.Since(began))
+			end()
 		}
 		if !wait(ctx, changed, idle, rest) {
 			return nil

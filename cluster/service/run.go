@@ -20,6 +20,8 @@ import (
 // Run starts a job at an operator's wish, whatever its queue, its turn and the limits say:
 // qrun. Without vnodes it is placed where the scheduler would.
 func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*connect.Response[api.RunReply], error) {
+	t := &turn{take: b.Turn}
+	defer t.over()
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		if p.perm < attr.Operator {
 			return nil, denyJob(p, j, typeRun)
@@ -30,7 +32,7 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 		if resv, ok := p.view.ReservationOf(j.Queue); ok && !resv.Running() { // amounts that are not its own yet
 			return nil, pbs.Refuse(pbs.BadState)
 		}
-		where, err := b.placed(ctx, p, j, r.Msg.GetVnodes())
+		where, err := b.placed(ctx, p, j, r.Msg.GetVnodes(), t)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +50,7 @@ func (b *Batch) Run(ctx context.Context, r *connect.Request[api.RunRequest]) (*c
 
 // placed returns the exec_vnode of a job that is to run on the vnodes named; of one for
 // which none are named, where there is room.
-func (b *Batch) placed(ctx context.Context, p person, j *state.Job, vnodes string) (string, error) {
+func (b *Batch) placed(ctx context.Context, p person, j *state.Job, vnodes string, t *turn) (string, error) {
 	switch {
 	case strings.HasPrefix(vnodes, "("):
 		where, err := spec.ParseExecVnode(vnodes)
@@ -57,15 +59,16 @@ func (b *Batch) placed(ctx context.Context, p person, j *state.Job, vnodes strin
 		}
 		return where.String(), nil
 	case vnodes != "":
-		return spread(p.view, j, strings.Split(vnodes, "+"))
+		return spread(p.view, j, vnodes)
 	case b.Place == nil:
 		return "", pbs.Refuse(pbs.NotSupported)
 	}
-	return b.room(ctx, p, j)
+	return b.room(ctx, p, j, t)
 }
 
-// spread gives the chunks of a job to vnodes by turns.
-func spread(v *state.View, j *state.Job, names []string) (string, error) {
+// spread gives the chunks of a job to vnodes, A+B..., by turns.
+func spread(v *state.View, j *state.Job, vnodes string) (string, error) {
+	names := strings.Split(vnodes, "+")
 	sel, err := spec.ParseSelect(j.SchedSelect)
 	if err != nil {
 		return "", err
@@ -79,7 +82,7 @@ func spread(v *state.View, j *state.Job, names []string) (string, error) {
 		for range chunk.Count {
 			name := pbs.VnodeName(strings.TrimSpace(names[len(all)%len(names)]))
 			if _, ok := v.Vnode(name); !ok {
-				return "", pbs.Errorf(pbs.UnknownNode, "Unknown node  %s", name)
+				return "", pbs.Errorf(pbs.UnknownNode, "Unknown node  %s", vnodes)
 			}
 			all = append(all, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: name, Items: items}}})
 		}

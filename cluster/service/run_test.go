@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -58,9 +59,38 @@ func TestRun_AtAnOperatorsWish(t *testing.T) {
 			t.Errorf("qrun -H %q %s: %v, want %d", c.vnodes, c.job, err, c.code)
 		}
 	}
+	if err := b.run("root@replica:s1", ids[3], "'(hosta)+(hostb)'"); err == nil || err.Error() != "Unknown node  '(hosta)+(hostb)'" {
+		t.Errorf("qrun -H with quotes in quotes: %v", err)
+	}
 	b.Batch.Place = func(*state.View, *state.Job) (string, []*command.PreemptJob, string) { return "", nil, "too much" }
 	if err := b.run("root@replica:s1", ids[3], ""); err == nil || err.Error() != "too much" {
 		t.Errorf("no room: %v", err)
+	}
+}
+
+// From when others are to make way until the job has started nobody else plans; what was free before is looked at anew.
+func TestRun_HoldsTheTurn(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	b.host("hosta", "hosta")
+	id := b.mustSubmit("ann@h", &api.Attribute{Name: "Resource_List", Resource: "select", Value: "1:ncpus=1:mem=1mb"})
+	var told []string
+	b.Batch.Turn = func(context.Context) (end func()) {
+		told = append(told, "taken")
+		return func() { told = append(told, "ended "+b.job(id).State.String()) }
+	}
+	b.Batch.Place = func(*state.View, *state.Job) (string, []*command.PreemptJob, string) {
+		told = append(told, "placed")
+		if len(told) == 1 {
+			return "", nil, ""
+		}
+		return "(hosta:ncpus=1)", nil, ""
+	}
+	if err := b.run("root@replica:s1", id, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(told, ", "); got != "placed, taken, placed, ended "+pbs.Running.String() {
+		t.Errorf("it is %s", got)
 	}
 }
 

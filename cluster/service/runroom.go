@@ -23,9 +23,31 @@ var preemptWords = map[string]string{
 	command.PreemptRequeue: "requeuing", command.PreemptDelete: "deletion",
 }
 
+// A turn is the right to plan with what is free, which the scheduler has not meanwhile. It is held
+// from when others are to make way until the job for which they do has started.
+type turn struct {
+	take func(context.Context) (end func())
+	end  func()
+}
+
+// hold takes the turn; false: it is held already.
+func (t *turn) hold(ctx context.Context) bool {
+	if t.take == nil || t.end != nil {
+		return false
+	}
+	t.end = t.take(ctx)
+	return true
+}
+
+func (t *turn) over() {
+	if t.end != nil {
+		t.end()
+	}
+}
+
 // room returns where a job can start at once, if need be when others have made way for it: who is started by an
 // operator is of the highest level.
-func (b *Batch) room(ctx context.Context, p person, j *state.Job) (string, error) {
+func (b *Batch) room(ctx context.Context, p person, j *state.Job, t *turn) (string, error) {
 	b.logPlacing("Starting Scheduling Cycle")
 	defer b.logPlacing("Leaving Scheduling Cycle")
 	ctx, cancel := context.WithTimeout(ctx, roomWithin)
@@ -39,6 +61,12 @@ func (b *Batch) room(ctx context.Context, p person, j *state.Job) (string, error
 			return "", &pbs.Error{Code: pbs.ResourceBusy, Message: why}
 		case where != "":
 			return where, nil
+		case t.hold(ctx): // a cycle may have changed what is free
+			var err error
+			if v, err = b.Replica.Read(ctx, cluster.Stale); err != nil {
+				return "", err
+			}
+			continue
 		}
 		for _, c := range makeWay {
 			if asked[c.Job] {

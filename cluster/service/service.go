@@ -97,6 +97,9 @@ type Config struct {
 	SchedLog Log
 	// Shares returns the tree of fair share; nil: there is nobody who knows it.
 	Shares func(v *state.View) []state.ShareNode
+	// Turn takes from the scheduler the right to plan with what is free until it is given back; nil:
+	// there is no scheduler.
+	Turn func(ctx context.Context) (end func())
 	// InCycle tells whether the scheduler of this replica is in a cycle; nil: it never is.
 	InCycle func() bool
 	// Moms tells what the moms run that gossip hears; nil: nothing is known.

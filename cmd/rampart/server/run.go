@@ -49,6 +49,7 @@ type Server struct {
 	machine             *machine
 	directory           *directory.Directory // nil: the outside has brought another
 	metrics             metrics
+	turns               *sched.Turns
 	replica             *cluster.Replica
 	blobs               *blob.Keeper
 	gossip              *gossip.Gossip
@@ -93,7 +94,7 @@ func Keep(ctx context.Context, logger *slog.Logger, next func() *Server) error {
 
 // New returns the replica of the home; it starts and opens nothing.
 func New(c Config, o Outside, logger *slog.Logger) *Server {
-	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics(), ending: make(chan time.Duration, 1)}
+	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics(), turns: sched.NewTurns(), ending: make(chan time.Duration, 1)}
 	s.openLogs()
 	s.ledger = ledger.New(ledger.Options{
 		Dir: c.Home.Accounting(), Log: s.serverLog, Peers: s.ledgerPeers, Logger: logger,
@@ -216,7 +217,7 @@ func (s *Server) mount() {
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
 		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs,
-		Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, InCycle: s.metrics.sched.InCycle, EndReplica: s.endReplica, EndSelf: s.endSelf,
+		Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take, InCycle: s.metrics.sched.InCycle, EndReplica: s.endReplica, EndSelf: s.endSelf,
 	})
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
 	options := serviceOptions(meter.Calls(s.metrics.registry), failures, service.Named(s.replica, s.outside.Resolve), s.logger)
