@@ -34,6 +34,9 @@ func (m *Mom) Ping(_ context.Context, r *connect.Request[api.PingRequest]) (*con
 	if r.Msg.GetRegister() {
 		m.registerAgain()
 	}
+	if l := m.running(); l != nil { // a leader calls who was silent, and who is to hear of another fence
+		l.renewSoon()
+	}
 	return connect.NewResponse(&api.PingReply{
 		Host: string(m.config.Host), BootId: m.config.System.BootID(),
 	}), nil

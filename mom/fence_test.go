@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/mom/proc"
+	"rampart/transport/api"
 )
 
 func TestFence_Renew(t *testing.T) {
@@ -171,13 +172,21 @@ func TestFence_TellsWhichItHolds(t *testing.T) {
 			t.Errorf("holds %d", held())
 		}
 		w.fence(30)
-		sleep(5 * time.Second) // this renewal is answered with 30, the next one says so
+		sleep(2 * time.Second)
 		if held() != 310 {
 			t.Errorf("says that it holds %d before it can know", held())
 		}
-		sleep(5 * time.Second)
+		sleep(2 * time.Second) // one renewal is answered with 30, and the next one says so at once
 		if held() != 30 {
 			t.Errorf("holds %d", held())
+		}
+		w.fence(60)
+		if _, err := w.mom.Ping(t.Context(), connect.NewRequest(&api.PingRequest{})); err != nil { // has it renew
+			t.Error(err)
+		}
+		sleep(time.Second)
+		if held() != 60 {
+			t.Errorf("holds %d after a call", held())
 		}
 	})
 }

@@ -53,7 +53,10 @@ func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
 	}
 	epoch := reply.Msg.GetEpoch()
 	again = reply.Msg.GetRegister() || epoch != 0 && epoch != l.spool.Epoch()
-	return again || l.lapsed.Load(), m.renewed(ctx, l, sent, reply.Msg.GetFenceSeconds())
+	if err = m.renewed(ctx, l, sent, reply.Msg.GetFenceSeconds()); err == nil && reply.Msg.GetFenceSeconds() != req.FenceSeconds {
+		l.renewSoon() // the leader counts with the longer one until it knows what is held
+	}
+	return again || l.lapsed.Load(), err
 }
 
 // alone waits until no lease or registration is under way; next lets another one begin.

@@ -105,6 +105,7 @@ type mom struct {
 	slow   time.Duration
 	refuse map[uint64]*api.Refusal
 	got    []*api.DeliverRequest
+	pinged int
 	files  map[string]bool
 	hooks  *api.SetHooksRequest
 }
@@ -122,6 +123,9 @@ func (m *mom) Deliver(ctx context.Context, r *connect.Request[api.DeliverRequest
 	if err := m.answer(); err != nil {
 		return nil, err
 	}
+	m.mu.Lock()
+	m.pinged++
+	m.mu.Unlock()
 	select {
 	case <-time.After(m.slow):
 	case <-ctx.Done():
@@ -141,6 +145,9 @@ func (m *mom) Ping(ctx context.Context, _ *connect.Request[api.PingRequest]) (*c
 	if err := m.answer(); err != nil {
 		return nil, err
 	}
+	m.mu.Lock()
+	m.pinged++
+	m.mu.Unlock()
 	select {
 	case <-time.After(m.slow):
 	case <-ctx.Done():

@@ -97,6 +97,30 @@ func TestFence_LeaderWaitsForTheLongestThatTheHostMayHold(t *testing.T) {
 	}
 }
 
+// A mom that may hold a longer fence than there is now is called, so that it renews with the shorter one at once.
+func TestFence_CallsWhoHoldsALongerOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(t)
+		l.fence("310")
+		all := newMoms(l, "hosta", "hostb")
+		l.fence("310")
+		start(t, dispatch.NewWatcher(options(l, all)).Run)
+		synctest.Wait()
+		for i, fence := range []string{"60", "60", "90", "0", "90"} {
+			l.fence(fence)
+			synctest.Wait()
+			want := []int{1, 1, 2, 2, 3}[i]
+			for name, m := range all {
+				m.mu.Lock()
+				if m.pinged != want {
+					t.Errorf("%s: called %d times after a fence of %s, want %d", name, m.pinged, fence, want)
+				}
+				m.mu.Unlock()
+			}
+		}
+	})
+}
+
 func TestFence_CountsFromTheLastRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, all, job := silentHost(t, "30")

@@ -82,6 +82,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	w.mu.Lock()
 	w.began = time.Now()
 	w.mu.Unlock()
+	calls.Go(func() { w.shorten(ctx) })
 	if !pause.For(ctx, grace) {
 		return nil
 	}
@@ -104,6 +105,40 @@ func (w *Watcher) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		case <-w.wake:
+		}
+	}
+}
+
+// shorten has moms renew at once when node_fail_requeue gets shorter: until a mom has said that it holds the
+// shorter fence, the longer one counts. A mom that is not reached renews in its own time.
+func (w *Watcher) shorten(ctx context.Context) {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	seen := w.opts.Source.View().Server().FenceChanged
+	for {
+		changed := w.opts.Source.Changed()
+		v := w.opts.Source.View()
+		if s := v.Server(); s.FenceChanged != seen {
+			seen = s.FenceChanged
+			for h := range v.Hosts() {
+				if !h.Up || h.Fence == s.Fence() {
+					continue
+				}
+				select {
+				case <-ctx.Done():
+					return
+				case w.calls <- struct{}{}:
+				}
+				calls.Go(func() {
+					defer func() { <-w.calls }()
+					_ = w.ping(ctx, h.Address, h.Name)
+				})
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
 		}
 	}
 }
