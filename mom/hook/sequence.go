@@ -24,7 +24,7 @@ type Edited struct {
 }
 
 // Sequence runs hooks one after the other at one event: each sees the changes of those
-// before, and the first rejection or failure ends it, unless the event goes on regardless.
+// before, and the first rejection or failure ends it; where the event goes on regardless, a failure does not.
 // What hooks wanted of the action and its job before a rejection is dropped. What they found out
 // of vnodes stands, also when it was the reason to reject; of a hook that fails nothing counts.
 func (r *Runtime) Sequence(ctx context.Context, runs []Run, e *Event, regardless bool) *Outcome {
@@ -62,8 +62,11 @@ func sequence(ctx context.Context, do func(context.Context, Run) (*Answer, error
 		if a.Failure == "" {
 			out.edited(&run.Hook, a)
 		}
-		if regardless {
+		if regardless && a.Failure != "" {
 			continue
+		}
+		if regardless { // nothing is refused: the job is over
+			return out
 		}
 		rejected := run.Hook
 		restart, reboot := out.Restart, out.Reboot

@@ -89,6 +89,20 @@ func TestSequence_RejectionKeepsVnodes(t *testing.T) {
 	}
 }
 
+// Where an event goes on regardless, a hook that fails does not keep the next one from running, and one that rejects does.
+func TestSequence_RegardlessOfFailures(t *testing.T) {
+	for last, want := range map[string]int{"raise RuntimeError('bang')": 1, "pbs.event().reject('no')": 0} {
+		var runs []Run
+		for _, script := range []string{last, "pbs.event().accept()"} {
+			runs = append(runs, Run{Hook: Hook{Name: "h1", Attrs: map[string]string{"alarm": "5"}}, Script: []byte("import pbs\n" + script), Dir: "/"})
+		}
+		out := newTestRuntime(t).Sequence(t.Context(), runs, queue(), true)
+		if out.Rejected != nil || len(out.Done) != want {
+			t.Errorf("%s: rejected by %v, %d hooks done", last, out.Rejected, len(out.Done))
+		}
+	}
+}
+
 // A reason becomes the comment of a job, which every replica keeps: what is too much of it is cut off, between letters.
 func TestSequence_LongReason(t *testing.T) {
 	run := Run{Hook: Hook{Name: "h1", Attrs: map[string]string{"alarm": "30"}}, Script: []byte("import pbs\npbs.event().reject('x' + 50000 * '\u20ac')"), Dir: "/"}
