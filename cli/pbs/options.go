@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,16 +172,24 @@ func (r *request) others(opts *cli.Options) {
 // (specification: breadth section 1, rule 22).
 func (r *request) resources(v string) bool {
 	targets := ""
-	for _, item := range splitList(v) {
-		name, value, ok := strings.Cut(item, "=")
+	items := splitList(v)
+	parted := -1 // the item that white space has parted from the one before: what it names the server judges
+	for i := 0; i < len(items); i++ {
+		word := i != parted
+		name, value, ok := strings.Cut(items[i], "=")
 		name = strings.TrimSpace(name)
-		value = unquote(strings.TrimSpace(value))
+		value = strings.TrimSpace(value)
+		if end := strings.IndexAny(value, " \t\r\n\v\f"); end > 0 && value[0] != '"' && value[0] != '\'' { // as a comma
+			items, parted = slices.Insert(items, i+1, value[end:]), i+1
+			value = value[:end]
+		}
+		value = unquote(value)
 		if targets != "" && ok && value != "" && isTarget(name) {
 			targets += "," + name + "=" + value
 			r.set("Resource_List", preemptTargets, targets)
 			continue
 		}
-		if !ok || !isWord(name) || value == "" && !r.qalter {
+		if !ok || name == "" || word && !isWord(name) || value == "" && !r.qalter {
 			return false
 		}
 		targets = ""

@@ -24,7 +24,7 @@ func qmove() *cli.Command {
 		}
 		jobs := opts.Only(opts.Operands[1:])
 		destination, server, at := strings.Cut(opts.Operands[0], "@")
-		if destination == "" && server == "" || at && server == "" {
+		if destination == "" && server == "" || at && server == "" || len(destination) > pbs.MaxQueueName {
 			fmt.Fprintf(env.Stderr, "%s: illegally formed destination: %s\n", c.Name, opts.Operands[0])
 			return cli.Status(c.UsageStatus)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rampart/cli"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
@@ -68,9 +69,12 @@ func selection(env *cli.Env, opts *cli.Options) (r *api.ListRequest, server stri
 	if opts.Has("q") {
 		queue, at, _ := strings.Cut(opts.Last("q"), "@")
 		server = at
-		if queue != "" {
+		switch {
+		case len(queue) > pbs.MaxQueueName:
+			faults = append(faults, "illegally formed destination: "+opts.Last("q"))
+		case queue != "":
 			r.Queues = []string{queue}
-		} else if at == "" {
+		case at == "":
 			faults = append(faults, "illegal -q value")
 		}
 	}

@@ -10,9 +10,13 @@ func TestResources_PreemptTargets(t *testing.T) {
 		"ncpus=1,preempt_targets=queue=a,Resource_List.mem=1gb": {"ncpus": "1", "preempt_targets": "queue=a,Resource_List.mem=1gb"},
 		"preempt_targets=Queue=a,queue=b,mem=1gb,walltime=1":    {"preempt_targets": "Queue=a,queue=b", "mem": "1gb", "walltime": "1"},
 		`preempt_targets="queue=a,queue=b",ncpus=1`:             {"preempt_targets": "queue=a,queue=b", "ncpus": "1"},
-		"queue=a":                        {"queue": "a"}, // an unknown resource, to the server
-		"preempt_targets=queue=a,queue=": nil,
-		"mem=1gb,Resource_List.mem=1gb":  nil,
+		"queue=a":                           {"queue": "a"}, // an unknown resource, to the server
+		"preempt_targets=queue=a,queue=":    nil,
+		"select=ncpus=1\r:mem=1gb\r:arch=x": {"select": "ncpus=1", ":mem": "1gb", ":arch": "x"}, // refused by the server
+		" ncpus = 1 mem=2gb ":               {"ncpus": "1", "mem": "2gb"},
+		`preempt_targets="queue=a b"`:       {"preempt_targets": "queue=a b"},
+		"ncpus=1 mem":                       nil,
+		"mem=1gb,Resource_List.mem=1gb":     nil,
 	} {
 		r := new(request)
 		ok := r.resources(text)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -35,6 +36,9 @@ type watch struct {
 	gone uint64      // all deletions
 	past uint64      // jobs that ended before are not told of
 	left []pbs.JobID // of the jobs that were named
+
+	blocks map[pbs.JobID]bool // of those, the ones for whose end their submitter waits: qsub -W block=true
+	answer func(pbs.JobID)    // notes that he has been told of it
 }
 
 // Watch tells of jobs as they change (L11, design section 4).
@@ -47,11 +51,12 @@ func (b *Batch) watch(ctx context.Context, req *api.WatchRequest, send func(*api
 	if err != nil {
 		return err
 	}
-	w := &watch{replica: b.Replica, send: send, at: req.GetFrom(), gone: req.GetFrom()}
+	w := &watch{replica: b.Replica, send: send, at: req.GetFrom(), gone: req.GetFrom(), blocks: map[pbs.JobID]bool{}}
 	if w.me, err = b.reader(ctx, v); err != nil {
 		return err
 	}
 	w.me.view = nil
+	w.answer = func(id pbs.JobID) { b.answered(id, w.me.user.Host) }
 	if w.fields, err = newFields(attr.Job, req.GetAttributes(), w.me.perm, v); err != nil {
 		return err
 	}
@@ -185,10 +190,17 @@ func (w *watch) tellNamed(ctx context.Context) (more bool, err error) {
 	}
 	p, m := w.newPage(v), new(api.WatchReply)
 	left := w.left[:0]
+	var over []pbs.JobID
 	for _, id := range w.left {
 		j, ok := v.Job(id)
 		if _, buried := v.Tombstone(id); !ok && !buried {
 			j, ok = v.Named(id) // a subjob without a record
+		}
+		if ok && blocks(j) && j.Owner == w.me.user {
+			w.blocks[id] = true
+		}
+		if w.blocks[id] && (!ok || j.State == pbs.Finished) {
+			over = append(over, id)
 		}
 		switch {
 		case !ok:
@@ -206,7 +218,30 @@ func (w *watch) tellNamed(ctx context.Context) (more bool, err error) {
 	}
 	m.Objects, m.Index = p.objects, v.Index()
 	w.left, w.at = left, v.Index()
-	return len(left) > 0, w.tell(m)
+	if err := w.tell(m); err != nil {
+		return false, err
+	}
+	for _, id := range over {
+		w.answer(id)
+	}
+	return len(left) > 0, nil
+}
+
+// blocks tells whether a job was submitted by a qsub that waits for its end.
+func blocks(j *state.Job) bool {
+	text, _ := j.Attrs.Get("block", "")
+	return text == "True"
+}
+
+// answered tells in the log that a qsub that waited for the end of a job has been told of it.
+func (b *Batch) answered(id pbs.JobID, client pbs.HostName) {
+	if b.Log == nil {
+		return
+	}
+	text := fmt.Sprintf("check_block_wt: Write successful to client %s for job %s", client, id)
+	if err := b.Log.Write(time.Now(), pbs.LogJob, "Job", string(id), text); err != nil {
+		b.Logger.Error("write the server's log", "error", err)
+	}
 }
 
 // lost tells what became of a job that is not there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +112,43 @@ func TestWatch_TellsWhatChanges(t *testing.T) {
 		w = b.watch("ann@h", &api.WatchRequest{Epoch: 7, From: from})
 		w.expect("what was missed", "2.srv{Job_Name=c job_state=Q}", "1.srv gone false 0 false")
 		w.stop()
+	})
+}
+
+// jobLines are the lines of the server's log about jobs.
+type jobLines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *jobLines) Write(_ time.Time, event uint16, class, object, text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if event == pbs.LogJob && class == "Job" {
+		l.all = append(l.all, object+";"+text)
+	}
+	return nil
+}
+
+// The log tells that a qsub that waited for the end of its job has been told of it, and nobody else.
+func TestWatch_AnswersWhoBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		log := new(jobLines)
+		b.Batch.Log = log
+		id := b.mustSubmit("ann@h", set("block", "True"))
+		own := b.watch("ann@h", &api.WatchRequest{Names: []string{id}})
+		other := b.watch("ann@elsewhere", &api.WatchRequest{Names: []string{id}})
+		own.expect("at first", id+"{Job_Name=STDIN job_state=Q}")
+		b.delete("ann@h", id)
+		own.expect("the end", id+" gone false 0 false")
+		own.stop()
+		other.stop()
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		if want := id + ";check_block_wt: Write successful to client h for job " + id; !slices.Equal(log.all, []string{want}) {
+			t.Errorf("the log has %q", log.all)
+		}
 	})
 }
 

@@ -32,7 +32,10 @@ func (d *Def) ParseResource(res, text string, t resource.Table) (string, error) 
 		return d.Parse(text)
 	}
 	def, ok := t.Resource(res)
-	if !ok {
+	switch {
+	case !ok && res != "" && !resource.ValidName(res): // it cannot be the name of one
+		return "", pbs.Attribute(pbs.BadAttributeValue, d.Full(res))
+	case !ok:
 		return "", pbs.Attribute(pbs.UnknownResource, d.Full(res))
 	}
 	if d.Shareable && strings.HasPrefix(text, "@") {
