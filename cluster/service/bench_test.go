@@ -29,16 +29,18 @@ import (
 // A bench is the services over a state with one writer: what is proposed is
 // applied at once.
 type bench struct {
-	disasters []recovery.Disaster // of which it was told
-	t         *testing.T
+	t *testing.T
 	Services
+
+	told      sync.Mutex // what handlers say, which may be several at once
+	disasters []recovery.Disaster
+	log       []string
+	heard     []pbs.HostName
 
 	mu     sync.Mutex
 	store  *state.Store
 	index  uint64
 	reads  int
-	log    []string
-	heard  []pbs.HostName
 	behind *state.View   // what stale reads see
 	cutOff error         // of fresh reads
 	slow   time.Duration // of proposals
@@ -148,6 +150,8 @@ func (b *bench) LogEnd() (recovery.LogEnd, error) {
 }
 
 func (b *bench) Recover(_ context.Context, d recovery.Disaster) (recovery.Rescue, error) {
+	b.told.Lock()
+	defer b.told.Unlock()
 	b.disasters = append(b.disasters, d)
 	return recovery.Rescue{Survivors: []recovery.LogEnd{{ServerID: "s1.disk", Index: 9, Term: 2}}, Lost: []string{"s2.disk"}, Epoch: 5}, nil
 }
@@ -163,7 +167,11 @@ func (b *bench) OfJob(_ context.Context, id, first, last string, newest bool) ([
 	return [][]byte{[]byte(id), []byte(first), []byte(last), strconv.AppendBool(nil, newest)}, nil
 }
 
-func (b *bench) Renewed(h pbs.HostName) { b.heard = append(b.heard, h) }
+func (b *bench) Renewed(h pbs.HostName) {
+	b.told.Lock()
+	defer b.told.Unlock()
+	b.heard = append(b.heard, h)
+}
 
 func (b *bench) Issue(u pbs.User, ttl time.Duration) (string, time.Time, error) {
 	return "token of " + u.String(), time.Now().Add(ttl), nil
@@ -171,6 +179,8 @@ func (b *bench) Issue(u pbs.User, ttl time.Duration) (string, time.Time, error) 
 
 func (b *bench) Write(_ time.Time, event uint16, class, object, text string) error {
 	if event == pbs.LogSecurity || event == pbs.LogResv {
+		b.told.Lock()
+		defer b.told.Unlock()
 		b.log = append(b.log, class+";"+object+";"+text)
 	}
 	return nil

@@ -176,8 +176,13 @@ func TestStop_PutsJobsBackTogether(t *testing.T) {
 
 func TestStop_OneReplica(t *testing.T) {
 	b, _ := haltBench(t)
-	var ended []pbs.ReplicaName
+	var (
+		mu    sync.Mutex // replicas are ended at once
+		ended []pbs.ReplicaName
+	)
 	b.Halt.EndReplica = func(_ context.Context, r *state.Replica) error {
+		mu.Lock()
+		defer mu.Unlock()
 		ended = append(ended, r.Name)
 		return nil
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -18,7 +19,9 @@ import (
 // scripted is what hooks answer, and what they saw.
 type scripted struct {
 	answer func(e *hook.Event) *hook.Outcome
-	seen   []*hook.Event
+
+	mu   sync.Mutex // requests that come at once have hooks of their own
+	seen []*hook.Event
 }
 
 func (s *scripted) Compile(_ context.Context, _ string, script []byte) error {
@@ -29,7 +32,9 @@ func (s *scripted) Compile(_ context.Context, _ string, script []byte) error {
 }
 
 func (s *scripted) Run(_ context.Context, _ *state.View, e *hook.Event) *hook.Outcome {
+	s.mu.Lock()
 	s.seen = append(s.seen, e)
+	s.mu.Unlock()
 	return s.answer(e)
 }
 

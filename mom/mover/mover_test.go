@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +31,7 @@ type pair struct {
 	here   string // folder of the job
 	there  string // home of its owner on hostb
 	permit func() (*api.PermitReply, error)
-	asked  int
+	asked  atomic.Int32 // by handlers of every attempt
 }
 
 // Locate and Permit are what the servers say.
@@ -42,7 +43,7 @@ func (p *pair) Locate(_ context.Context, r *connect.Request[api.LocateRequest]) 
 }
 
 func (p *pair) Permit(context.Context, *connect.Request[api.PermitRequest]) (*connect.Response[api.PermitReply], error) {
-	p.asked++
+	p.asked.Add(1)
 	reply, err := p.permit()
 	if err != nil {
 		return nil, err
@@ -194,8 +195,8 @@ func TestDo_Refusals(t *testing.T) {
 func TestDo_NotAMom(t *testing.T) {
 	inPair(t, transport.RoleSubmit, func(t *testing.T, p *pair) {
 		lay(t, p.here+"/a", []byte("x"))
-		if _, err := p.mover.Do(t.Context(), p.errand(true, "a", "b")); err == nil || !final(err) || p.asked > 0 {
-			t.Errorf("%v, asked %d times", err, p.asked)
+		if _, err := p.mover.Do(t.Context(), p.errand(true, "a", "b")); err == nil || !final(err) || p.asked.Load() > 0 {
+			t.Errorf("%v, asked %d times", err, p.asked.Load())
 		}
 	})
 }
@@ -206,7 +207,7 @@ func TestDo_ServersComeBack(t *testing.T) {
 	inPair(t, transport.RoleMom, func(t *testing.T, p *pair) {
 		lay(t, p.here+"/a", []byte("x"))
 		p.permit = func() (*api.PermitReply, error) {
-			if p.asked < 3 {
+			if p.asked.Load() < 3 {
 				return nil, pbs.Refuse(pbs.NoQuorum)
 			}
 			return &api.PermitReply{User: "ann"}, nil
@@ -225,7 +226,7 @@ func TestDo_Cut(t *testing.T) {
 			small := []byte("x") // a full pipe would hold up the bubble
 			lay(t, p.here+"/a", small)
 			p.permit = func() (*api.PermitReply, error) { // in the midst of it
-				if p.asked == 1 {
+				if p.asked.Load() == 1 {
 					p.net.Cut("hosta", "hostb")
 					if heals {
 						time.AfterFunc(8*time.Second, p.net.HealAll)
