@@ -167,3 +167,13 @@ func parseDepend(text string) (string, bool) {
 
 // dependKinds are the words of -W depend=.
 const dependKinds = " after afterok afternotok afterany before beforeok beforenotok beforeany on runone "
+
+// maxRequirement bounds a resource requirement (specification: reservation section 2).
+const maxRequirement = 4096
+
+// parseRequirement takes what may be a resource requirement of LSF; what it means is for the server to
+// judge, which knows the resources.
+func parseRequirement(text string) (string, bool) {
+	_, ok := parseText(text)
+	return text, ok && text != "" && len(text) <= maxRequirement
+}

@@ -121,6 +121,7 @@ func jobRows() []row {
 		shown("Submit_Host", Text),
 		set("create_resv_from_job", Boolean, nil).onCreate().since(levelObjects),
 		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
+		set("lsf_resreq", Text, parseRequirement).onCreate().since(levelObjects),
 	}
 }
 

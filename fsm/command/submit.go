@@ -315,6 +315,8 @@ func setPaths(j *state.Job) {
 			j.Attrs = j.Attrs.Set(f.name, "", base+name)
 		case strings.HasSuffix(path, ":") && !strings.Contains(path, "/"):
 			j.Attrs = j.Attrs.Set(f.name, "", path+name)
+		case strings.Contains(path, state.JobNumber):
+			j.Attrs = j.Attrs.Set(f.name, "", strings.ReplaceAll(path, state.JobNumber, strconv.FormatUint(j.Seq, 10)))
 		}
 	}
 }

@@ -31,6 +31,10 @@ func (a *Array) Running() uint32 { return a.Live - a.Suspended }
 // ArrayIndex is where the index of a subjob stands in paths.
 const ArrayIndex = "^array_index^"
 
+// JobNumber is where the number of a job stands in the paths of its output, which is not known before
+// it is queued.
+const JobNumber = "^job_number^"
+
 // IsSubjob tells whether the job is a subjob of an array.
 func (j *Job) IsSubjob() bool { return j.Sub > 0 }
 
