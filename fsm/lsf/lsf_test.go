@@ -1,0 +1,252 @@
+package lsf
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
+	"rampart/fsm/spec"
+)
+
+var update = flag.Bool("update", false, "print the vocabulary into the document anew")
+
+// The document has the vocabulary as it is in the code.
+func TestDocument_IsCurrent(t *testing.T) {
+	const (
+		path  = "../../docs/lsf.md"
+		begin = "<!-- printed by: go test ./fsm/lsf -update -->\n"
+		end   = "<!-- end of what is printed -->\n"
+	)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok1 := strings.Cut(string(text), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has no place for the vocabulary", path)
+	}
+	want := before + begin + "\n" + Document() + "\n" + end + after
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want != string(text) {
+		t.Errorf("%s is not current: go test ./fsm/lsf -update", path)
+	}
+}
+
+// A table is what a site has defined beside what is built in.
+type table []resource.Def
+
+func (t table) Resource(name string) (resource.Def, bool) {
+	for _, d := range t {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return resource.Lookup(name)
+}
+
+var site = table{
+	{Name: "lic", Type: resource.Long, Flags: resource.PerQueue},
+	{Name: "disk", Type: resource.Long, Flags: resource.AtHost | resource.PerVnode},
+	{Name: "share", Type: resource.Float, Flags: resource.AtHost | resource.PerVnode},
+	{Name: "bigmem", Type: resource.Boolean, Flags: resource.AtHost},
+	{Name: "color", Type: resource.String, Flags: resource.AtHost},
+	{Name: "hidden", Type: resource.Long, Flags: resource.AtHost | resource.PerVnode | resource.Invisible},
+}
+
+func shaped(text string, slots int, host string) (Shape, error) {
+	known := SiteOf(site)
+	r, err := resreq.Parse(text, known)
+	if err != nil {
+		return Shape{}, err
+	}
+	return Shaped(Request{Requirement: r, Slots: slots, Host: host}, site, known)
+}
+
+func TestShaped(t *testing.T) {
+	for _, c := range []struct {
+		text     string
+		slots    int
+		host     string
+		sel      string
+		place    string
+		wide     string
+		describe string // "" where it is text
+	}{
+		{text: "span[ptile=4]", slots: 6, sel: "1:ncpus=4+1:ncpus=2", place: "scatter"}, // RSV-58
+		{text: "span[hosts=1]", slots: 4, sel: "1:ncpus=4", place: "pack"},
+		{text: "", slots: 3, sel: "3:ncpus=1", place: "free"},
+		{text: "span[ptile=2]", slots: 6, sel: "3:ncpus=2", place: "scatter"},
+		{text: "span[ptile=8]", slots: 3, sel: "1:ncpus=3", place: "scatter", describe: "span[ptile=3]"},
+		{text: "span[hosts=-1]", slots: 2, sel: "2:ncpus=1", place: "free", describe: "-"},
+		{text: "type==any", slots: 1, sel: "1:ncpus=1", place: "free", describe: "-"},
+		{text: "rusage[mem=100]", slots: 1, sel: "1:ncpus=1:mem=100mb", place: "free"},
+		{text: "rusage[mem=0.5]", slots: 1, sel: "1:ncpus=1:mem=512kb", place: "free"},
+		{text: "rusage[mem=1G] span[hosts=1]", slots: 2, sel: "1:ncpus=2:mem=1024mb", place: "pack", describe: "rusage[mem=1024] span[hosts=1]"},
+		{text: "rusage[mem=50] span[ptile=2]", slots: 5, sel: "2:ncpus=2:mem=50mb+1:ncpus=1:mem=50mb", place: "scatter"},
+		{text: "rusage[lic=2]", slots: 4, sel: "4:ncpus=1", place: "free", wide: "lic=2", describe: "-"},
+		{text: "rusage[disk=3:share=1.5]", slots: 1, sel: "1:ncpus=1:disk=3:share=1.5", place: "free"},
+		{text: "rusage[mem=0]", slots: 4, sel: "4:ncpus=1", place: "free", describe: "-"},
+		{text: "select[bigmem && color==red]", slots: 1, sel: "1:ncpus=1:bigmem=True:color=red", place: "free"},
+		{text: "select[!bigmem && type==linux && hname==h1]", slots: 1, sel: "1:ncpus=1:bigmem=False:arch=linux:host=h1", place: "free"},
+		{text: "same[color]", slots: 2, sel: "2:ncpus=1", place: "free:group=color"},
+		{text: "select[bigmem]", slots: 2, host: "h2", sel: "2:ncpus=1:host=h2:bigmem=True", place: "free", describe: "select[hname==h2 && bigmem]"},
+		{text: "2*{rusage[mem=10] span[hosts=1]}+4*{select[bigmem]}", slots: 1, sel: "1:ncpus=2:mem=10mb+4:ncpus=1:bigmem=True", place: "free", describe: "2*{rusage[mem=10]}+4*{select[bigmem]}"},
+		{text: "2*{span[ptile=1]}+4*{span[ptile=2]}", slots: 6, sel: "2:ncpus=1+2:ncpus=2", place: "scatter"},
+	} {
+		s, err := shaped(c.text, c.slots, c.host)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		wide := ""
+		for _, item := range s.Wide {
+			wide += item.Name + "=" + item.Value
+		}
+		if s.Select.String() != c.sel || s.Place.String() != c.place || wide != c.wide {
+			t.Errorf("%s: %s, %s, %q, want %s, %s, %q", c.text, s.Select, s.Place, wide, c.sel, c.place, c.wide)
+		}
+		want := c.describe
+		switch want {
+		case "":
+			want = c.text
+		case "-":
+			want = ""
+		}
+		if got := Described(c.sel, c.place); got != want {
+			t.Errorf("%s %s is %q, want %q", c.sel, c.place, got, want)
+		}
+		if _, err := spec.ParseSelect(s.Select.String()); err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		}
+	}
+}
+
+// What the job model does not hold is refused, and never passed over.
+func TestShaped_Refusals(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		slots int
+		want  string
+	}{
+		{"select[mem>100]", 1, "select[mem>100] is not supported yet"},
+		{"select[bigmem || color==red]", 1, "select[bigmem || color==red] is not supported yet"},
+		{"select[color!=red]", 1, "select[color!=red] is not supported yet"},
+		{"select[type==local]", 1, "select[type==local] is not supported yet"},
+		{"select[model==x]", 1, "select[] by model is not supported yet"},
+		{"select[color==red && color==blue]", 1, "select[] names two values of color, red and blue"},
+		{"order[mem]", 1, "order[] other than r15s:pg"},
+		{"rusage[mem=10]", 2, "rusage[mem=...] of several slots needs span"},
+		{"rusage[mem=10:duration=5]", 1, "duration in rusage is not supported yet"},
+		{"rusage[mem=10||mem=5]", 1, "alternatives (||) in rusage"},
+		{"rusage[swp=10]", 1, "rusage[swp=...] is not supported yet"},
+		{"rusage[disk=1.5]", 1, "rusage[disk=1.5] is not supported: the resource is of type long"},
+		{"span[ptile='!']", 2, "span[ptile='!'] is not supported yet"},
+		{"same[color:bigmem]", 2, "same[] of several resources"},
+		{"2*{span[ptile=1]}+4*{select[bigmem]}", 6, "span[ptile] in one term"},
+		{"2*{span[ptile=1]}+4*{span[ptile=2]}", 7, "the terms of the requirement are for 6 slots, and the job has 7"},
+		{"1*{rusage[lic=1]}+1*{rusage[lic=1]}", 1, "rusage[lic=...] in several terms"},
+		{"", MaxSlots + 1, "Too many processors requested"},
+		{"rusage[hidden=1]", 1, "Bad resource requirement syntax"},
+	} {
+		_, err := shaped(c.text, c.slots, "")
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+		var r *pbs.Error
+		if errors.As(err, &r) && r.Code != pbs.NotSupported {
+			t.Errorf("%s: code %d", c.text, r.Code)
+		}
+	}
+}
+
+func FuzzDescribed(f *testing.F) {
+	f.Add("2:ncpus=1:mem=5gb+1:host=a", "scatter:excl")
+	f.Add("ncpus=0", "pack")
+	f.Fuzz(func(t *testing.T, sel, place string) {
+		text := Described(sel, place)
+		if _, err := spec.ParseSelect(sel); err != nil && text != "" {
+			t.Errorf("%q is %q", sel, text)
+		}
+	})
+}
+
+func TestStateOf(t *testing.T) {
+	for _, c := range []struct{ letter, holds, substate, exit, want string }{
+		{"Q", "n", "10", "", "PEND"},
+		{"W", "n", "30", "", "PEND"},
+		{"H", "s", "22", "", "PEND"},
+		{"H", "u", "20", "", "PSUSP"},
+		{"H", "so", "20", "", "PSUSP"},
+		{"R", "n", "42", "", "RUN"},
+		{"E", "n", "53", "", "RUN"},
+		{"S", "n", "43", "", "USUSP"},
+		{"S", "n", "45", "", "SSUSP"},
+		{"U", "n", "45", "", "SSUSP"},
+		{"F", "n", "92", "0", "DONE"},
+		{"F", "n", "92", "1", "EXIT"},
+		{"F", "n", "91", "", "EXIT"},
+		{"X", "n", "93", "0", "DONE"},
+		{"X", "n", "93", "271", "EXIT"},
+		{"M", "n", "92", "", "UNKWN"},
+		{"", "", "", "", "UNKWN"},
+		{"?", "", "", "", "UNKWN"},
+	} {
+		if got := StateOf(c.letter, c.holds, c.substate, c.exit); got != c.want {
+			t.Errorf("%v is %s", c, got)
+		}
+	}
+	// A listing by letters has all jobs of a state.
+	for _, c := range []struct {
+		states []string
+		want   string
+	}{
+		{[]string{Pending}, "QWTH"},
+		{[]string{HeldPending}, "H"},
+		{[]string{Running}, "BRE"},
+		{[]string{Done}, "FX"},
+		{[]string{Exited}, "FX"},
+		{[]string{SysSuspended}, "SU"},
+		{[]string{Pending, HeldPending, Running}, "QWTHBRE"},
+	} {
+		if got := Letters(c.states...); got != c.want {
+			t.Errorf("%q: %s, want %s", c.states, got, c.want)
+		}
+	}
+}
+
+func TestReasonOf(t *testing.T) {
+	for comment, want := range map[string]string{
+		"": "New job is waiting for scheduling;",
+		"Not Running: Insufficient amount of resource: ncpus (R: 4 A: 0 T: 8)":      "Job slot limit reached;",
+		"Not Running: Insufficient amount of resource: ncpus (R: 4 A: 2 T: 8)":      "Not enough job slot(s);",
+		"Can Never Run: Insufficient amount of resource: ncpus (R: 9 A: 8 T: 8)":    "Not enough job slot(s);",
+		"Not Running: Insufficient amount of resource: mem (R: 4gb A: 0kb T: 8gb)":  "Job requirements for reserving resource (mem) not satisfied;",
+		"Not Running: Insufficient amount of server resource: lic (R: 1 A: 0 T: 1)": "Job requirements for reserving resource (lic) not satisfied;",
+		"Can Never Run: Insufficient amount of resource: color":                     "Job's resource requirements not satisfied;",
+		"Not Running: Queue not started.":                                           "The queue is inactivated by the administrator;",
+		"Not Running: Placement set x=1 has too few free resources":                 "Not enough hosts to meet the job's spanning requirement;",
+		"Not Running: would exceed per-user limit on resource ncpus in queue q":     "User has reached the per-user job slot limit of the queue;",
+		"Not Running: PBS Error: no":                                                "PBS Error: no;",
+		"whatever a hook says;":                                                     "whatever a hook says;",
+	} {
+		if got := ReasonOf(comment); got != want {
+			t.Errorf("%q is %q, want %q", comment, got, want)
+		}
+	}
+	for _, w := range Reasons {
+		if got := ReasonOf("Not Running: " + strings.ReplaceAll(w.Pattern, "*", "x")); !strings.HasSuffix(got, ";") {
+			t.Errorf("%q is %q", w.Pattern, got)
+		}
+	}
+}

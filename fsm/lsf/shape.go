@@ -1,0 +1,372 @@
+package lsf
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
+	"rampart/fsm/spec"
+)
+
+// A Request is what a job asks for in LSF's terms.
+type Request struct {
+	Requirement resreq.Requirement
+	Slots       int
+	Host        string // the one that it must run on; empty: any
+}
+
+// A Shape is the same in the terms of the one job model.
+type Shape struct {
+	Select spec.Select
+	Place  spec.Place
+	Wide   resource.List // what the job holds of resources that belong to no host
+}
+
+// MaxSlots bounds the slots of a job, as the chunks of a select are bounded.
+const MaxSlots = 1 << 17
+
+// SiteOf returns what requirements may name beside the built-in indices: the resources that a site
+// has made, by their definitions.
+func SiteOf(defs []resource.Def) resreq.Site {
+	site := resreq.Site{Resources: map[string]resreq.Resource{}}
+	for _, def := range defs {
+		if !resreq.ValidName(def.Name) || def.Flags&resource.Invisible != 0 {
+			continue
+		}
+		r := resreq.Resource{Name: def.Name, Kind: resreq.Text, Shared: !def.AtHost()}
+		switch {
+		case def.Type.Numeric():
+			r.Kind, r.Consumable = resreq.Numeric, def.Consumable()
+		case def.Type == resource.Boolean:
+			r.Kind = resreq.Boolean
+		}
+		site.Resources[def.Name] = r
+	}
+	return site
+}
+
+// unsupported refuses what LSF knows and the job model does not hold yet: nothing that somebody asks
+// for is passed over in silence.
+func unsupported(format string, args ...any) error {
+	return pbs.Errorf(pbs.NotSupported, "%s", fmt.Sprintf(format, args...))
+}
+
+// Shaped turns a requirement into chunks and their placement. t defines the resources.
+func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
+	s := &shaper{table: t, site: site, host: r.Host}
+	if r.Slots < 1 || r.Slots > MaxSlots {
+		return Shape{}, &resreq.Refusal{Cause: resreq.TooManyProcessors, At: -1, Problem: fmt.Sprintf("%d slots, expected 1 to %d", r.Slots, MaxSlots)}
+	}
+	terms := r.Requirement.Terms
+	if len(terms) == 0 {
+		terms = []resreq.Term{{}}
+	}
+	if r.Requirement.Compound() {
+		total := 0
+		for _, term := range terms {
+			total += term.Slots
+		}
+		if total != r.Slots && r.Slots != 1 {
+			return Shape{}, unsupported("the terms of the requirement are for %d slots, and the job has %d", total, r.Slots)
+		}
+	} else {
+		terms = []resreq.Term{{Slots: r.Slots, Simple: terms[0].Simple}}
+	}
+	for _, term := range terms {
+		if err := s.term(term, len(terms) > 1); err != nil {
+			return Shape{}, err
+		}
+	}
+	if s.spread && s.loose {
+		return Shape{}, unsupported("span[ptile] in one term of a compound requirement needs a span in each of them")
+	}
+	switch {
+	case s.spread:
+		s.shape.Place.Arrangement = spec.Scatter
+	case s.packed && len(terms) == 1:
+		s.shape.Place.Arrangement = spec.Pack
+	default:
+		s.shape.Place.Arrangement = spec.Free
+	}
+	return s.shape, nil
+}
+
+// A shaper collects the chunks of all terms.
+type shaper struct {
+	table  resource.Table
+	site   resreq.Site
+	host   string
+	shape  Shape
+	spread bool // a term has each chunk on a host of its own
+	packed bool // a term is one chunk
+	loose  bool // a term is slots wherever they are
+}
+
+func (s *shaper) term(t resreq.Term, several bool) error {
+	switch {
+	case len(t.Rusage) > 1:
+		return unsupported("alternatives (||) in rusage are not supported yet")
+	case t.CU != (resreq.CU{}):
+		return unsupported("cu[%s] is not supported yet: there are no compute units", t.CU)
+	case t.Span.Full:
+		return unsupported("span[%s] is not supported yet: say a number of slots per host", t.Span)
+	case !isDefaultOrder(t.Order):
+		return unsupported("order[] other than r15s:pg is not supported yet: hosts are taken in the order of the scheduler")
+	}
+	wanted, err := s.wanted(t.Select)
+	if err != nil {
+		return err
+	}
+	if err := s.same(t.Same, several); err != nil {
+		return err
+	}
+	var usage resreq.Usage
+	if len(t.Rusage) == 1 {
+		usage = t.Rusage[0]
+	}
+	onHost, err := s.usage(usage)
+	if err != nil {
+		return err
+	}
+	per, whole, rest := 1, t.Slots, 0 // chunks of per slots each, and one of the rest
+	switch ptile := t.Span.Ptile; {
+	case t.Span.OneHost:
+		per, whole, s.packed = t.Slots, 1, true
+	case ptile > 0:
+		per = min(ptile, t.Slots)
+		whole, rest, s.spread = t.Slots/per, t.Slots%per, true
+	default:
+		s.loose = true
+		if len(onHost) > 0 && t.Slots > 1 {
+			return unsupported("rusage[%s=...] of several slots needs span[hosts=1] or span[ptile=N], which say what one host is to give", onHost[0].Name)
+		}
+	}
+	s.chunk(whole, per, onHost, wanted)
+	if rest > 0 {
+		s.chunk(1, rest, onHost, wanted)
+	}
+	return nil
+}
+
+func isDefaultOrder(keys []resreq.Key) bool {
+	return len(keys) == 0 || len(keys) == 2 && keys[0] == resreq.Key{Name: "r15s"} && keys[1] == resreq.Key{Name: "pg"}
+}
+
+func (s *shaper) chunk(count, slots int, amounts, wanted resource.List) {
+	items := resource.List{{Name: "ncpus", Value: strconv.Itoa(slots)}}
+	items = append(items, amounts...)
+	items = append(items, wanted...)
+	s.shape.Select.Chunks = append(s.shape.Select.Chunks, spec.Chunk{Count: count, Items: items})
+}
+
+// wanted returns the items of a chunk that a selection is.
+func (s *shaper) wanted(sel resreq.Select) (resource.List, error) {
+	all, more := sel.Conditions(s.site)
+	if more != "" {
+		return nil, unsupported("select[%s] is not supported yet: a selection is of boolean resources, and of texts with ==, joined by &&", more)
+	}
+	var items resource.List
+	if s.host != "" {
+		items = append(items, resource.Item{Name: "host", Value: s.host})
+	}
+	for _, c := range all {
+		name := c.Resource
+		if model, ok := modelNames[name]; ok {
+			name = model
+		}
+		def, known := s.table.Resource(name)
+		if !known || !def.AtHost() {
+			return nil, unsupported("select[] by %s is not supported yet: no host has a resource of that name", c.Resource)
+		}
+		value := c.Text
+		switch {
+		case c.Text == "" && c.Not:
+			value = "False"
+		case c.Text == "":
+			value = "True"
+		case c.Not:
+			return nil, unsupported("select[%s!=%s] is not supported yet: say which value it is to have", c.Resource, c.Text)
+		case c.Resource == "type" && c.Text == "local":
+			return nil, unsupported("select[type==local] is not supported yet: name the type, or say type==any")
+		}
+		if old, twice := items.Get(name); twice {
+			if old != value {
+				return nil, unsupported("select[] names two values of %s, %s and %s, and no host has both", c.Resource, old, value)
+			}
+			continue
+		}
+		items = append(items, resource.Item{Name: name, Value: value})
+	}
+	return items, nil
+}
+
+// same keeps all chunks on hosts with one value of a resource.
+func (s *shaper) same(names []string, several bool) error {
+	if len(names) == 0 {
+		return nil
+	}
+	name := names[0]
+	if model, ok := modelNames[name]; ok {
+		name = model
+	}
+	def, known := s.table.Resource(name)
+	switch {
+	case len(names) > 1:
+		return unsupported("same[] of several resources is not supported yet")
+	case several:
+		return unsupported("same[] in a term of a compound requirement is not supported yet")
+	case !known || !def.AtHost():
+		return unsupported("same[%s] is not supported yet: no host has a resource of that name", names[0])
+	}
+	s.shape.Place.Group = name
+	return nil
+}
+
+// usage parts what each host gives from what the job has as a whole.
+func (s *shaper) usage(u resreq.Usage) (onHost resource.List, err error) {
+	for _, r := range u {
+		if r.Duration > 0 {
+			return nil, unsupported("duration in rusage is not supported yet: what a job reserves it holds to its end")
+		}
+		if r.Amount == 0 {
+			continue
+		}
+		def, known := s.table.Resource(r.Resource)
+		if !known {
+			return nil, unsupported("rusage[%s=...] is not supported yet: no resource of that name is defined", r.Resource)
+		}
+		value, err := valueOf(def, r.Amount)
+		if err != nil {
+			return nil, err
+		}
+		item := resource.Item{Name: r.Resource, Value: value}
+		if def.AtHost() {
+			onHost = append(onHost, item)
+			continue
+		}
+		if _, twice := s.shape.Wide.Get(r.Resource); twice {
+			return nil, unsupported("rusage[%s=...] in several terms is not supported yet: the job has it as a whole", r.Resource)
+		}
+		s.shape.Wide = s.shape.Wide.Set(r.Resource, value)
+	}
+	return onHost, nil
+}
+
+// valueOf writes an amount as a value of the resource.
+func valueOf(def resource.Def, a resreq.Amount) (string, error) {
+	megabytes := resreq.Unit(def.Name) == resreq.Megabyte
+	switch {
+	case def.Type == resource.Size && !megabytes:
+		return "", unsupported("rusage[%s=...] is not supported yet: the resource is a size, and rusage knows sizes of mem, swp and tmp only", def.Name)
+	case def.Type == resource.Size && a%resreq.Megabyte == 0:
+		return strconv.FormatInt(int64(a/resreq.Megabyte), 10) + "mb", nil
+	case def.Type == resource.Size:
+		return strconv.FormatInt(int64((a+resreq.One-1)/resreq.One), 10) + "kb", nil
+	case def.Type == resource.Float && !megabytes:
+		return a.Print(def.Name), nil
+	case a%resreq.One != 0 || megabytes:
+		return "", unsupported("rusage[%s=%s] is not supported: the resource is of type %s", def.Name, a.Print(def.Name), def.Type)
+	}
+	return strconv.FormatInt(int64(a/resreq.One), 10), nil
+}
+
+// Described says in LSF's words what chunks and their placement are. What LSF has no word for is left
+// out: it is what the commands of PBS show.
+func Described(sel, place string) string {
+	chunks, err := spec.ParseSelect(sel)
+	if err != nil || len(chunks.Chunks) == 0 {
+		return ""
+	}
+	p, err := spec.ParsePlace(place)
+	if err != nil {
+		p = spec.Place{}
+	}
+	terms := make([]string, 0, len(chunks.Chunks))
+	slots := make([]int, 0, len(chunks.Chunks))
+	for _, c := range chunks.Chunks {
+		terms, slots = append(terms, describedChunk(c, p, chunks.Total())), append(slots, c.Count*slotsOf(c))
+	}
+	if len(terms) == 1 || len(terms) == 2 && isRest(chunks, p) {
+		return terms[0]
+	}
+	var b strings.Builder
+	for i, t := range terms {
+		if i > 0 {
+			b.WriteByte('+')
+		}
+		fmt.Fprintf(&b, "%d*{%s}", max(slots[i], 1), t)
+	}
+	return b.String()
+}
+
+// isRest tells whether the second of two chunks is but what is left of the first one's ptile.
+func isRest(s spec.Select, p spec.Place) bool {
+	a, b := s.Chunks[0], s.Chunks[1]
+	return p.Arrangement == spec.Scatter && b.Count == 1 && slotsOf(b) < slotsOf(a) && slices.Equal(besideSlots(a), besideSlots(b))
+}
+
+func besideSlots(c spec.Chunk) resource.List {
+	return slices.DeleteFunc(slices.Clone(c.Items), func(item resource.Item) bool { return item.Name == "ncpus" })
+}
+
+func slotsOf(c spec.Chunk) int {
+	text, ok := c.Items.Get("ncpus")
+	n, err := strconv.Atoi(text)
+	if !ok || err != nil {
+		return 1
+	}
+	return n
+}
+
+func describedChunk(c spec.Chunk, p spec.Place, total int) string {
+	var conditions, amounts, sections []string
+	for _, item := range c.Items {
+		name := item.Name
+		for lsf, model := range modelNames {
+			if model == name {
+				name = lsf
+			}
+		}
+		def, builtin := resource.Lookup(item.Name)
+		switch {
+		case item.Name == "ncpus" || item.Name == "mpiprocs" || item.Name == "ompthreads":
+		case item.Name == "mem":
+			if q, err := resource.Parse(resource.Size, item.Value); err == nil {
+				amounts = append(amounts, "mem="+(resreq.Amount(q.Int())*resreq.One).Print("mem"))
+			}
+		case builtin && def.Consumable(), isNumber(item.Value):
+			amounts = append(amounts, name+"="+item.Value)
+		case strings.EqualFold(item.Value, "true"):
+			conditions = append(conditions, name)
+		case strings.EqualFold(item.Value, "false"):
+			conditions = append(conditions, "!"+name)
+		default:
+			conditions = append(conditions, name+"=="+item.Value)
+		}
+	}
+	if len(conditions) > 0 {
+		sections = append(sections, "select["+strings.Join(conditions, " && ")+"]")
+	}
+	if len(amounts) > 0 {
+		sections = append(sections, "rusage["+strings.Join(amounts, ":")+"]")
+	}
+	switch {
+	case p.Arrangement == spec.Scatter:
+		sections = append(sections, "span[ptile="+strconv.Itoa(max(slotsOf(c), 1))+"]")
+	case p.Arrangement == spec.Pack || total == 1 && slotsOf(c) > 1:
+		sections = append(sections, "span[hosts=1]")
+	}
+	if p.Group != "" {
+		sections = append(sections, "same["+p.Group+"]")
+	}
+	return strings.Join(sections, " ")
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}

@@ -1,0 +1,227 @@
+package lsf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Word is one thing with its name in either face.
+type Word struct{ LSF, PBS, Note string }
+
+// Terms are the words of requests and hosts.
+var Terms = []Word{
+	{"host", "host with its vnodes", "commands of LSF sum the vnodes of a host"},
+	{"slot", "`ncpus`", "`MAX` of bhosts is `resources_available.ncpus` of the host"},
+	{"`bsub -n N`", "`select=N:ncpus=1`, `place=free`", "without a span, in sum"},
+	{"`span[ptile=p]`, n = a*p + b", "`select=a:ncpus=p[+1:ncpus=b]`, `place=scatter`", "each chunk on a host of its own"},
+	{"`span[hosts=1]`", "`select=1:ncpus=N`, `place=pack`", ""},
+	{"`2*{...}+3*{...}`", "one group of chunks per term", ""},
+	{"`same[r]`", "`place=group=r`", "one resource"},
+	{"`select[r]`, `select[r==v]`", "`r=True`, `r=v` in each chunk", "joined by `&&`; others are refused"},
+	{"`rusage[r=v]` of hosts", "`r=v` in each chunk", "with a span, or for one slot: what each host gives"},
+	{"`rusage[r=v]` of the cluster", "`Resource_List.r`", "a resource without the flag `h`"},
+	{"`-R` string", "job attribute `lsf_resreq`", "`qstat -f` shows it"},
+	{"`-W`", "`Resource_List.walltime`", "minutes, or hours:minutes"},
+	{"`-M`", "`Resource_List.pmem`", "of each process"},
+	{"`-m host`", "`host=` in each chunk", "one host"},
+	{"`-x`", "`place=...:exclhost`", ""},
+	{"`-P`", "`project`", "without one `default` is shown"},
+	{"`-H`, `bstop` of a pending job", "hold `u`", "`bresume`, `qrls` release it"},
+	{"`-w \"done(J)\"`", "`depend=afterok:J`", "`exit`: afternotok, `ended`: afterany, `started`: after"},
+	{"`-J \"name[a-b:s]%m\"`", "`-J a-b:s%m`", "an array"},
+	{"`-r`, `-rn`", "`Rerunable`", ""},
+	{"command line", "`executable`, `argument_list`", "run by /bin/sh"},
+	{"`PRIO` of a queue", "queue attribute `Priority`", ""},
+	{"`QJOB_LIMIT` (`MAX`)", "`max_run_res.ncpus = [o:PBS_ALL=x]`", ""},
+	{"`UJOB_LIMIT` (`JL/U`)", "`max_run_res.ncpus = [u:PBS_GENERIC=x]`", ""},
+	{"`Open`, `Closed`", "queue attribute `enabled`", "whether jobs may come"},
+	{"`Active`, `Inact`", "queue attribute `started`", "whether jobs may start"},
+}
+
+// Resources are those that the two faces call differently, or measure in other units.
+var Resources = []Word{
+	{"`mem`", "`mem`", "LSF shows megabytes of 1024 KB"},
+	{"`hname`", "`host`", ""},
+	{"`type`", "`arch`", ""},
+	{"`ncpus`", "`ncpus`", "slots"},
+	{"`maxmem`", "`resources_available.mem`", "of the host"},
+}
+
+// modelNames are the names in the job model of what LSF calls otherwise in a requirement.
+var modelNames = func() map[string]string {
+	names := map[string]string{}
+	for _, w := range Resources {
+		lsf, model := strings.Trim(w.LSF, "`"), strings.Trim(w.PBS, "`")
+		if lsf != model && !strings.Contains(model, ".") {
+			names[lsf] = model
+		}
+	}
+	return names
+}()
+
+// A StateWord says which states of LSF a state of PBS is.
+type StateWord struct {
+	Letter byte // of qstat
+	Holds  string
+	LSF    string
+	Means  string
+}
+
+// The states of jobs in LSF's words.
+const (
+	Pending       = "PEND"
+	HeldPending   = "PSUSP"
+	Running       = "RUN"
+	UserSuspended = "USUSP"
+	SysSuspended  = "SSUSP"
+	Done          = "DONE"
+	Exited        = "EXIT"
+	Moved         = "UNKWN"
+)
+
+// States is the table of states, the first that fits counts.
+var States = []StateWord{
+	{'Q', "", Pending, "waits to be started"},
+	{'W', "", Pending, "waits for its time"},
+	{'T', "", Pending, "on its way between queues"},
+	{'H', "uop", HeldPending, "held by its owner, an operator or a manager"},
+	{'H', "", Pending, "held by the system, as for a dependency"},
+	{'B', "", Running, "an array of which something has started"},
+	{'R', "", Running, "runs"},
+	{'E', "", Running, "has ended, and is being cleaned up"},
+	{'S', "", UserSuspended, "suspended by its owner or an operator; substate 45, by the scheduler, is SSUSP"},
+	{'U', "", SysSuspended, "suspended because its host is busy"},
+	{'F', "", Done, "ended with exit status 0; with any other it is EXIT"},
+	{'X', "", Done, "a job of an array that ended with exit status 0; with any other it is EXIT"},
+	{'M', "", Moved, "went to another server"},
+}
+
+// substateScheduler is the substate of jobs that the scheduler has suspended.
+const substateScheduler = "45"
+
+// StateOf returns what LSF calls the state of a job: by the letter of qstat, the letters of
+// Hold_Types, the substate and Exit_status as they are shown.
+func StateOf(letter, holds, substate, exit string) string {
+	if letter == "" {
+		return Moved
+	}
+	for _, w := range States {
+		if w.Letter != letter[0] || w.Holds != "" && !strings.ContainsAny(holds, w.Holds) {
+			continue
+		}
+		switch {
+		case w.LSF == UserSuspended && substate == substateScheduler:
+			return SysSuspended
+		case w.LSF == Done && exit != "0":
+			return Exited
+		}
+		return w.LSF
+	}
+	return Moved
+}
+
+// Letters returns the states of PBS that may be one of these states of LSF.
+func Letters(states ...string) string {
+	var letters []byte
+	for _, w := range States {
+		for _, s := range states {
+			fits := w.LSF == s || w.LSF == Done && s == Exited || w.LSF == UserSuspended && s == SysSuspended
+			if fits && !slices.Contains(letters, w.Letter) {
+				letters = append(letters, w.Letter)
+			}
+		}
+	}
+	return string(letters)
+}
+
+// A ReasonWord says which pending reason of LSF a comment of PBS is. In the pattern a star stands for
+// any words, and the first one is what the reason names.
+type ReasonWord struct{ Pattern, LSF string }
+
+// The reasons of jobs that no comment tells.
+const (
+	ReasonNew       = "New job is waiting for scheduling;"
+	ReasonUser      = "The job was suspended by the user while pending;"
+	ReasonAdmin     = "The job was suspended by LSF admin or root while pending;"
+	ReasonDepend    = "Job dependency condition not satisfied;"
+	ReasonTime      = "The job has a specified start time;"
+	reasonNoSlots   = "Not enough job slot(s);"
+	reasonSlotLimit = "Job slot limit reached;"
+	reasonSpan      = "Not enough hosts to meet the job's spanning requirement;"
+)
+
+// Reasons is the table of reasons, the first that fits counts.
+var Reasons = []ReasonWord{
+	{"Queue not started.", "The queue is inactivated by the administrator;"},
+	{"Insufficient amount of resource: ncpus (R: * A: 0 T: *)", reasonSlotLimit},
+	{"Insufficient amount of resource: ncpus*", reasonNoSlots},
+	{"Insufficient amount of resource: host*", "Job's resource requirements not satisfied;"},
+	{"Insufficient amount of resource: * (*", "Job requirements for reserving resource (%s) not satisfied;"},
+	{"Insufficient amount of server resource: * (*", "Job requirements for reserving resource (%s) not satisfied;"},
+	{"Insufficient amount of queue resource: * (*", "Job requirements for reserving resource (%s) not satisfied;"},
+	{"Insufficient amount of resource: *", "Job's resource requirements not satisfied;"},
+	{"Not enough free nodes available", reasonNoSlots},
+	{"Not enough total nodes available", reasonSpan},
+	{"can't fit in the largest placement set*", reasonSpan},
+	{"Placement set * has too few free resources", reasonSpan},
+	{"Maximum number of jobs already in queue *", "The queue has reached its job slot limit;"},
+	{"Maximum number of jobs already in complex", "Resource (slot) limit defined cluster-wide has been reached;"},
+	{"would exceed limit on resource ncpus in queue *", "The queue has reached its job slot limit;"},
+	{"would exceed limit on resource ncpus in complex*", "Resource (slot) limit defined cluster-wide has been reached;"},
+	{"would exceed per-user limit on resource ncpus in queue *", "User has reached the per-user job slot limit of the queue;"},
+	{"would exceed queue *'s per-user limit*", "User has reached the per-user job slot limit of the queue;"},
+	{"Maximum number of jobs for user * already in queue *", "User has reached the per-user job slot limit of the queue;"},
+	{"Job would conflict with reservation or top job", reasonNoSlots},
+	{"Job would break strict sorted order", reasonNoSlots},
+	{"No available resources on nodes", reasonNoSlots},
+	{"Dedicated time conflict", "The queue is inactivated by its time windows;"},
+	{"Job would cross *", "The queue is inactivated by its time windows;"},
+	{"Job will run in *", "The queue is inactivated by its time windows;"},
+}
+
+// comments begin what PBS says of a job that waits.
+var comments = []string{"Not Running: ", "Can Never Run: "}
+
+// ReasonOf returns LSF's words for the comment of a pending job. What has none is told as it is.
+func ReasonOf(comment string) string {
+	if comment == "" {
+		return ReasonNew
+	}
+	text := comment
+	for _, begin := range comments {
+		text = strings.TrimPrefix(text, begin)
+	}
+	for _, w := range Reasons {
+		if named, ok := matches(w.Pattern, text); ok {
+			if strings.Contains(w.LSF, "%s") {
+				return fmt.Sprintf(w.LSF, named)
+			}
+			return w.LSF
+		}
+	}
+	return strings.TrimSuffix(strings.TrimSpace(text), ";") + ";"
+}
+
+// matches tells whether a text has the form of a pattern, and what stands for its first star.
+func matches(pattern, text string) (named string, ok bool) {
+	parts := strings.Split(pattern, "*")
+	rest, ok := strings.CutPrefix(text, parts[0])
+	for i, part := range parts[1:] {
+		if !ok {
+			return "", false
+		}
+		at := strings.Index(rest, part)
+		if part == "" && i == len(parts)-2 {
+			at = len(rest)
+		}
+		if at < 0 {
+			return "", false
+		}
+		if i == 0 {
+			named = rest[:at]
+		}
+		rest = rest[at+len(part):]
+	}
+	return named, ok && rest == ""
+}
