@@ -15,10 +15,13 @@ import (
 // A criterion tells whether a job is what a listing asks for.
 type criterion func(v *state.View, j *state.Job) bool
 
-// newCriteria reads what a request asks of jobs.
-func newCriteria(list []*api.Criterion, t resource.Table) ([]criterion, error) {
+// newCriteria reads what a request of the user me asks of jobs. An empty owner is who asks.
+func newCriteria(list []*api.Criterion, me string, t resource.Table) ([]criterion, error) {
 	var all []criterion
 	for _, c := range list {
+		if c.GetName() == "Job_Owner" && c.GetValue() == "" {
+			c = &api.Criterion{Name: c.GetName(), Relation: c.GetRelation(), Value: me}
+		}
 		def, ok := attr.Lookup(attr.Job, c.GetName())
 		switch {
 		case !ok:

@@ -62,7 +62,7 @@ func (b *Batch) list(ctx context.Context, req *api.ListRequest, send func(*api.L
 	if l.fields, err = newFields(kind.object, req.GetAttributes(), l.me.perm, v); err != nil {
 		return err
 	}
-	if l.where, err = newCriteria(req.GetWhere(), v); err != nil {
+	if l.where, err = newCriteria(req.GetWhere(), l.me.user.Name, v); err != nil {
 		return err
 	}
 	l.header.Chosen = len(l.where) > 0

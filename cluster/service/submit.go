@@ -87,6 +87,9 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if err != nil {
 		return nil, err
 	}
+	if list, err = required(p.view, list); err != nil {
+		return nil, err
+	}
 	account, err := b.account(ctx, p.user)
 	if err != nil {
 		return nil, err

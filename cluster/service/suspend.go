@@ -43,7 +43,7 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 		if err != nil {
 			return nil, err
 		}
-		if p.perm < attr.Operator {
+		if p.perm < attr.Operator && !maySuspend(p, j, r.Msg.GetSignal()) {
 			return nil, denyJob(p, j, typeSignal)
 		}
 		if err := atLevel(p.view, command.LevelObjects); err != nil {
@@ -59,6 +59,13 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 		b.awaitOrder(ctx, res)
 	}
 	return err
+}
+
+// maySuspend tells whether the owner of a job may suspend and resume it: LSF lets him (bstop, bresume), so he
+// may with a job that came by bsub. What an operator has suspended by admin-suspend stays suspended.
+func maySuspend(p person, j *state.Job, signal string) bool {
+	_, byLSF := j.Attrs.Get(requirement, "")
+	return byLSF && p.owns(j) && (signal == command.Suspend || signal == command.Resume)
 }
 
 // awaitOrder waits until the mom has confirmed an order, but not for ever.

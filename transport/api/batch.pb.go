@@ -2120,7 +2120,7 @@ type Criterion struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Resource      string                 `protobuf:"bytes,2,opt,name=resource,proto3" json:"resource,omitempty"` // empty unless the attribute is a resource list
 	Relation      Relation               `protobuf:"varint,3,opt,name=relation,proto3,enum=rampart.v1.Relation" json:"relation,omitempty"`
-	Value         string                 `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"` // job_state: letters of states; Job_Owner: user[@host],...
+	Value         string                 `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"` // job_state: letters of states; Job_Owner: user[@host],..., empty: who asks
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

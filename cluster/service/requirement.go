@@ -1,0 +1,94 @@
+package service
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// requirement is the attribute that holds what bsub -R has said.
+const requirement = "lsf_resreq"
+
+// required turns the resource requirement of a job into its select and place (specification:
+// reservation section 10.1). The slots are in Resource_List.ncpus, the host that it must run on in
+// Resource_List.host, and what place says of sharing stays.
+func required(v *state.View, list attr.List) (attr.List, error) {
+	text, ok := list.Get(requirement, "")
+	if !ok {
+		return list, nil
+	}
+	if _, both := list.Get("Resource_List", "select"); both {
+		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s and Resource_List.select say the same thing twice", requirement)
+	}
+	site := lsf.SiteOf(slices.Collect(v.CustomResources()))
+	req, err := resreq.Parse(text, site)
+	if err != nil {
+		return nil, refusedRequirement(err)
+	}
+	r := lsf.Request{Requirement: req, Slots: 1}
+	if n, ok := list.Get("Resource_List", "ncpus"); ok {
+		if r.Slots, err = strconv.Atoi(n); err != nil {
+			return nil, pbs.Attribute(pbs.BadAttributeValue, "Resource_List.ncpus")
+		}
+	}
+	r.Host, _ = list.Get("Resource_List", "host")
+	if r.Slots > 1 && r.Slots > allSlots(v) {
+		return nil, refusedRequirement(&resreq.Refusal{Cause: resreq.TooManyProcessors, At: -1})
+	}
+	shape, err := lsf.Shaped(r, v, site)
+	if err != nil {
+		return nil, refusedRequirement(err)
+	}
+	if text, ok := list.Get("Resource_List", "place"); ok {
+		place, err := spec.ParsePlace(text)
+		if err != nil {
+			return nil, err
+		}
+		shape.Place.Sharing = place.Sharing
+	}
+	list = without(list, "Resource_List", "ncpus", "host")
+	for _, item := range shape.Wide {
+		list = list.Set("Resource_List", item.Name, item.Value)
+	}
+	return list.Set("Resource_List", "select", shape.Select.String()).Set("Resource_List", "place", shape.Place.String()), nil
+}
+
+// refusedRequirement gives a refusal of a requirement its number; its text is the one that users of
+// LSF know.
+func refusedRequirement(err error) error {
+	var r *resreq.Refusal
+	switch {
+	case !errors.As(err, &r):
+		return err
+	case r.Cause == resreq.Syntax:
+		return r.PBS()
+	}
+	return pbs.Errorf(pbs.ResourceLimit, "%s", r)
+}
+
+// allSlots returns the cpus of all vnodes, whether they can be used now or not.
+func allSlots(v *state.View) int {
+	var all int64
+	for vn := range v.Vnodes() {
+		text, _ := vn.Available().Get("ncpus")
+		if n, err := resource.Parse(resource.Long, text); err == nil {
+			all += n.Int()
+		}
+	}
+	return int(all)
+}
+
+// without takes resources out of a list of attributes.
+func without(list attr.List, name string, resources ...string) attr.List {
+	return slices.DeleteFunc(slices.Clone(list), func(e attr.Entry) bool {
+		return e.Name == name && slices.Contains(resources, e.Resource)
+	})
+}
