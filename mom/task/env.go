@@ -44,6 +44,9 @@ func (s *Site) environment(t Task, a Account) []string {
 	if index := t.Attrs.Get("array_index"); index != "" {
 		env["PBS_ARRAY_INDEX"], env["PBS_ARRAY_ID"] = index, t.Attrs.Get("array_id")
 	}
+	if t.Attrs.Get("lsf_resreq") != "" {
+		t.addLSF(env, string(s.Host))
+	}
 	list := make([]string, 0, len(env))
 	for name, value := range env {
 		list = append(list, name+"="+value)
@@ -51,6 +54,52 @@ func (s *Site) environment(t Task, a Account) []string {
 	slices.Sort(list)
 	return list
 }
+
+// addLSF adds what scripts of LSF look for in a job that came by bsub.
+func (o Order) addLSF(env map[string]string, host string) {
+	number, _, _ := strings.Cut(string(o.Key.Job), ".")
+	number, _, _ = strings.Cut(number, "[")
+	env["LSB_JOBID"], env["LSB_JOBINDEX"], env["LSB_JOBNAME"], env["LSB_QUEUE"] = number, "0", o.Attrs.Get("Job_Name"), o.Attrs.Get("queue")
+	if index := o.Attrs.Get("array_index"); index != "" {
+		env["LSB_JOBINDEX"] = index
+		env["LSB_JOBNAME"] += "[" + index + "]"
+	}
+	chunks, err := o.chunks()
+	if err != nil {
+		return
+	}
+	hosts, err := spec.ParseExecHost(o.Attrs.Get("exec_host"))
+	if err != nil {
+		return
+	}
+	var names []string
+	slots, total := map[string]int{}, 0
+	for i, c := range chunks {
+		name := host
+		if i < len(hosts) {
+			name = hosts[i].Host
+		}
+		if slots[name] == 0 {
+			names = append(names, name)
+		}
+		slots[name] += c.ncpus
+		total += c.ncpus
+	}
+	var each, counted []string
+	for _, name := range names {
+		counted = append(counted, name, strconv.Itoa(slots[name]))
+		for range min(slots[name], maxSlotWords/max(len(names), 1)) {
+			each = append(each, name)
+		}
+	}
+	env["LSB_MCPU_HOSTS"], env["LSB_DJOB_NUMPROC"] = strings.Join(counted, " "), strconv.Itoa(total)
+	if total == len(each) { // as in LSF, a list that is too long is left out
+		env["LSB_HOSTS"] = strings.Join(each, " ")
+	}
+}
+
+// maxSlotWords bounds LSB_HOSTS: an environment has a limit, and LSB_MCPU_HOSTS says the same.
+const maxSlotWords = 4096
 
 // kind is what the job finds in PBS_ENVIRONMENT.
 func (o Order) kind() string {

@@ -52,6 +52,32 @@ func TestEnvironment_WhoWins(t *testing.T) {
 	}
 }
 
+// A job that came by bsub finds what scripts of LSF look for, and others do not.
+func TestEnvironment_LSF(t *testing.T) {
+	attrs := Attrs{
+		{Name: "Job_Name", Value: "work"},
+		{Name: "queue", Value: "workq"},
+		{Name: "array_id", Value: "12[].srv"},
+		{Name: "array_index", Value: "3"},
+		{Name: "exec_vnode", Value: "(hosta:ncpus=2+hosta[1]:ncpus=1)+(hostb:ncpus=2)+(hosta:ncpus=1)"},
+		{Name: "exec_host", Value: "hosta/0*3+hostb/0*2+hosta/1"},
+	}
+	env := testSite(t).environment(New(spool.TaskKey{Job: "12[3].srv", Run: 1}, attrs, true, "b", "c"), ann)
+	if slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "LSB_") }) {
+		t.Errorf("of LSF: %q", env)
+	}
+	attrs = append(attrs, Attr{Name: "lsf_resreq", Value: "select[type==any]"})
+	env = testSite(t).environment(New(spool.TaskKey{Job: "12[3].srv", Run: 1}, attrs, true, "b", "c"), ann)
+	for _, want := range []string{
+		"LSB_JOBID=12", "LSB_JOBINDEX=3", "LSB_JOBNAME=work[3]", "LSB_QUEUE=workq", "LSB_DJOB_NUMPROC=6",
+		"LSB_MCPU_HOSTS=hosta 4 hostb 2", "LSB_HOSTS=hosta hosta hosta hosta hostb hostb",
+	} {
+		if !slices.Contains(env, want) {
+			t.Errorf("lacks %s: %q", want, env)
+		}
+	}
+}
+
 func TestEnvironment_OfSubjob(t *testing.T) {
 	task := New(spool.TaskKey{Job: "12[3].srv", Run: 1}, Attrs{
 		{Name: "Job_Name", Value: "work"}, {Name: "array_id", Value: "12[].srv"}, {Name: "array_index", Value: "3"},
