@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,18 @@ func (o *Options) Only(operands []string) *Options {
 	return &some
 }
 
+// Under returns the options with those of another line over them: an option that both have has the
+// values of that line alone.
+func (o *Options) Under(over *Options) *Options {
+	both := &Options{values: maps.Clone(o.values), Operands: over.Operands, Dashed: over.Dashed, Before: over.Before, Raw: over.Raw}
+	for name, values := range over.values {
+		if len(*values) > 0 {
+			both.values[name] = values
+		}
+	}
+	return both
+}
+
 // OptionsOf returns the options of a line that did not come from a command line,
 // such as a #PBS directive.
 func OptionsOf(l Line) *Options {
@@ -101,6 +114,9 @@ func (c *Command) OptionNames() []string {
 		names = append(names, name)
 	}
 	for name := range c.Grammar.Words {
+		names = append(names, name)
+	}
+	for name := range c.Grammar.Dashed {
 		names = append(names, name)
 	}
 	slices.Sort(names)

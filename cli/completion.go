@@ -31,7 +31,7 @@ func Completion(env *Env, args []string, commands []*Command) int {
 func (c *Command) completions() []string {
 	words := []string{"--version"}
 	for _, name := range c.OptionNames() {
-		if len(name) == 1 {
+		if _, dashed := c.Grammar.Dashed[name]; len(name) == 1 || dashed {
 			words = append(words, "-"+name)
 		} else {
 			words = append(words, "--"+name)

@@ -29,6 +29,8 @@ type Grammar struct {
 	// Words are long options of PBS. Each takes the arguments behind it up to the next option, so many at most; below 0
 	// there is no limit. Without any its value is empty. A command that has words knows no fault of other long options.
 	Words map[string]int
+	// Dashed are options of several letters behind one dash, as LSF has them; true ones take a value.
+	Dashed map[string]bool
 }
 
 // Parse takes args apart as GNU getopt does: attached values, bundles, options
@@ -59,6 +61,9 @@ func (g Grammar) Parse(args []string) Line {
 // take reads one argument that begins with a dash and returns how many of the
 // following ones it used up.
 func (g Grammar) take(l *Line, arg string, rest []string) int {
+	if wants, ok := g.Dashed[arg[1:]]; ok {
+		return takeLong(l, arg[1:], "", wants, rest)
+	}
 	if strings.HasPrefix(arg, "--") {
 		name, value, attached := strings.Cut(arg[2:], "=")
 		if wants, ok := g.Long[name]; ok && (wants || !attached) {

@@ -1,4 +1,4 @@
-// Command pbs is every PBS user command, by the name of the link it is started
+// Command pbs is every PBS and LSF user command, by the name of the link it is started
 // through, and the shim that a mom leaves behind for each job. People start it
 // thousands of times: it carries nothing of the daemons, and nothing is set up
 // that the one command does not need; the runtime, too, is kept from looking for limits
@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"rampart/cli"
+	"rampart/cli/lsf"
 	"rampart/cli/pbs"
 	fsmpbs "rampart/fsm/pbs"
 	"rampart/mom/proc"
@@ -38,5 +39,5 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Main(ctx, world(), os.Args, pbs.Commands())
+	return cli.Main(ctx, world(), os.Args, slices.Concat(pbs.Commands(), lsf.Commands()))
 }

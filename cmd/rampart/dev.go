@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"rampart/cli/lsf"
 	"rampart/cli/pbs"
 	"rampart/cmd/rampart/dev"
 	"rampart/cmd/rampart/dropin"
@@ -163,7 +165,7 @@ func linkInstallation(dir, daemons string) error {
 // userCommands names the commands that pbs is.
 func userCommands() []string {
 	var names []string
-	for _, c := range pbs.Commands() {
+	for _, c := range slices.Concat(pbs.Commands(), lsf.Commands()) {
 		names = append(names, c.Name)
 	}
 	return append(names, pbs.LocalNames()...)

@@ -20,6 +20,7 @@ import (
 
 	"rampart/cli"
 	"rampart/cli/admin"
+	"rampart/cli/lsf"
 	"rampart/cli/pbs"
 	"rampart/transport"
 	"rampart/transport/api/apiconnect"
@@ -29,9 +30,12 @@ import (
 // administration is the program whose subcommands are the administration commands.
 const administration = "rampart"
 
+// commands are those that users have.
+func commands() []*cli.Command { return slices.Concat(pbs.Commands(), lsf.Commands()) }
+
 // isCommand tells whether a scenario may run a command of that name.
 func isCommand(name string) bool {
-	return name == administration || slices.ContainsFunc(pbs.Commands(), func(c *cli.Command) bool { return c.Name == name })
+	return name == administration || slices.ContainsFunc(commands(), func(c *cli.Command) bool { return c.Name == name })
 }
 
 // A caller is one command as it runs: who has started it, and what it sees.
@@ -51,7 +55,7 @@ func (r *run) command(ctx context.Context, user string, argv []string) {
 	if argv[0] == administration {
 		r.status = c.administrate(ctx, argv)
 	} else {
-		r.status = cli.Main(ctx, c.env(), argv, pbs.Commands())
+		r.status = cli.Main(ctx, c.env(), argv, commands())
 	}
 	for _, one := range c.clients {
 		one.Close()

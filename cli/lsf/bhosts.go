@@ -1,0 +1,264 @@
+package lsf
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rampart/cli"
+	"rampart/fsm/lsf"
+	"rampart/fsm/resource"
+	"rampart/transport/api"
+)
+
+func bhosts() *cli.Command {
+	g := cli.Grammar{Letters: "wls", Dashed: map[string]bool{"a": false, "e": false, "x": false, "X": false, "R": true, "o": true, "alloc": false, "noheader": false, "aff": false}}
+	return command("bhosts", "show hosts and the slots of jobs on them", "bhosts [-h] [-V] [-w | -l] [host_name ...]\n       bhosts [-h] [-V] -s [resource_name ...]\n", g,
+		func(ctx context.Context, s *session, opts *cli.Options) error {
+			if err := refuseOptions(opts, "a", "e", "x", "X", "R", "o", "alloc", "noheader", "aff"); err != nil {
+				return err
+			}
+			if opts.Has("s") {
+				return s.sharedResources(ctx, opts.Operands)
+			}
+			return s.hostSlots(ctx, opts)
+		})
+}
+
+// chosenHosts returns the hosts that operands name, or all; each that is none is told of.
+func (s *session) chosenHosts(hosts []offer, names []string, words string) []offer {
+	if len(names) == 0 {
+		return hosts
+	}
+	var some []offer
+	for _, name := range names {
+		i := slices.IndexFunc(hosts, func(h offer) bool { return h.Name == name })
+		if i < 0 {
+			s.complain(name + ": " + words)
+			continue
+		}
+		some = append(some, hosts[i])
+	}
+	return some
+}
+
+func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
+	_, hosts, err := s.hosts(ctx)
+	if err != nil {
+		return err
+	}
+	some := s.chosenHosts(hosts, opts.Operands, "Bad host name, host group name or cluster name")
+	if len(some) == 0 {
+		if len(opts.Operands) == 0 {
+			return told("No host found")
+		}
+		return nil
+	}
+	tallies := map[string]*tally{}
+	_, err = s.list(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, Attributes: jobAttributes,
+		Where: []*api.Criterion{{Name: "job_state", Value: lsf.Letters(lsf.Running, lsf.UserSuspended, lsf.SysSuspended)}},
+	}, func(o *api.Object) error {
+		j := newJob(o)
+		if j.isArray() {
+			return nil
+		}
+		for _, x := range j.shares() {
+			if tallies[x.host] == nil {
+				tallies[x.host] = new(tally)
+			}
+			tallies[x.host].onHost(j.state, x.slots)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defs, err := s.resources(ctx)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(s.env.Stdout)
+	for i, h := range some {
+		t := tallies[h.Name]
+		if t == nil {
+			t = new(tally)
+		}
+		if opts.Has("l") {
+			longHost(out, h, *t, defs)
+			continue
+		}
+		hostRow(out, h, *t, i == 0, opts.Has("w"))
+	}
+	return out.Flush()
+}
+
+// onHost counts slots that a job has on one host.
+func (t *tally) onHost(state string, slots int) {
+	switch state {
+	case lsf.Running:
+		t.running += slots
+	case lsf.UserSuspended:
+		t.user += slots
+	case lsf.SysSuspended:
+		t.sys += slots
+	default:
+		return
+	}
+	t.total += slots
+}
+
+// hostStatus returns what LSF calls the state of a host, in the long form with the reason why it is
+// closed.
+func hostStatus(o *api.Object, long bool) string {
+	closed := func(why string) string {
+		if long {
+			return "closed_" + why
+		}
+		return "closed"
+	}
+	states := strings.Split(value(o, "state"), ",")
+	has := func(name string) bool { return slices.Contains(states, name) }
+	switch {
+	case has("state-unknown"):
+		return "unreach"
+	case has("down"), has("stale"), has("unresolvable"), has("initializing"):
+		return "unavail"
+	case has("offline"), has("offline_by_mom"), has("maintenance"), has("provisioning"), has("sleep"):
+		return closed("Adm")
+	case has("job-exclusive"), has("resv-exclusive"):
+		return closed("Excl")
+	case has("job-busy"):
+		return closed("Full")
+	case has("busy"):
+		return closed("Busy")
+	case has("free"), has("<various>"):
+		return "ok"
+	}
+	return "unavail"
+}
+
+func slotsShown(h offer) string { return strconv.Itoa(h.slots) }
+
+func hostRow(out *bufio.Writer, h offer, t tally, head, wide bool) {
+	if head {
+		out.WriteString("HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV \n")
+	}
+	name := h.Name
+	if !wide {
+		name = fmt.Sprintf("%.18s", name)
+	}
+	fmt.Fprintf(out, "%-18s %-14s %5s %6s %6d %6d %6d %6d %6d \n",
+		name, hostStatus(h.Object, wide), "-", slotsShown(h), t.total, t.running, t.sys, t.user, 0)
+}
+
+// longHost is the form of -l. Load that nobody measures is a dash; of mem there is what the host has
+// and what jobs have of it.
+func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def) {
+	fmt.Fprintf(out, "HOST  %s\n", h.Name)
+	out.WriteString("STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW\n")
+	fmt.Fprintf(out, "%-14s %6.2f %5s %6s %6d %6d %6d %6d %6d      -\n\n", hostStatus(h.Object, true), 1.0, "-", slotsShown(h), t.total, t.running, t.sys, t.user, 0)
+	total, reserved := "-", "0M"
+	if all, ok := megabytes(amount(h.Object, "resources_available", "mem")); ok {
+		held, _ := megabytes(amount(h.Object, "resources_assigned", "mem"))
+		total, reserved = fmt.Sprintf("%dM", max(all-held, 0)), fmt.Sprintf("%dM", held)
+	}
+	out.WriteString(" CURRENT LOAD USED FOR SCHEDULING:\n              r15s   r1m  r15m    ut    pg   io   ls    it   tmp   swp   mem\n")
+	fmt.Fprintf(out, " Total           -     -     -     -     -    -    -     -     -     - %5s\n", total)
+	fmt.Fprintf(out, " Reserved      0.0   0.0   0.0    0%%   0.0    0    0     0    0M    0M %5s\n\n", reserved)
+	longResources(out, h, defs)
+	out.WriteString(" LOAD THRESHOLD USED FOR SCHEDULING:\n" + noThresholds + "\n")
+}
+
+// longResources prints what a site has defined of the host, each in a column.
+func longResources(out *bufio.Writer, h offer, defs []resource.Def) {
+	var heads, totals, taken strings.Builder
+	for _, def := range defs {
+		text := amount(h.Object, "resources_available", def.Name)
+		if !def.AtVnodes() || text == "" {
+			continue
+		}
+		all, held := numeric(def, text), numeric(def, amount(h.Object, "resources_assigned", def.Name))
+		width := max(len(def.Name), 9)
+		fmt.Fprintf(&heads, " %*s", width, def.Name)
+		fmt.Fprintf(&totals, " %*.1f", width, max(all-held, 0))
+		fmt.Fprintf(&taken, " %*.1f", width, held)
+	}
+	if heads.Len() > 0 {
+		fmt.Fprintf(out, "              %s\n Total        %s\n Reserved     %s\n\n", heads.String(), totals.String(), taken.String())
+	}
+}
+
+// numeric returns a number of a resource as LSF shows it: of a size in megabytes.
+func numeric(def resource.Def, text string) float64 {
+	if text == "" {
+		return 0
+	}
+	n := float64(def.Measure(text))
+	switch def.Type {
+	case resource.Size:
+		return n / 1024
+	case resource.Float:
+		return n / 1e6
+	}
+	return n
+}
+
+// sharedResources is bhosts -s: the numeric resources of the site, one row for each instance.
+func (s *session) sharedResources(ctx context.Context, names []string) error {
+	defs, err := s.resources(ctx)
+	if err != nil {
+		return err
+	}
+	_, hosts, err := s.hosts(ctx)
+	if err != nil {
+		return err
+	}
+	_, servers, err := s.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_SERVER})
+	if err != nil || len(servers) == 0 {
+		return err
+	}
+	all := make([]string, len(hosts))
+	for i, h := range hosts {
+		all[i] = h.Name
+	}
+	wanted := func(def resource.Def) bool {
+		return def.Consumable() && (len(names) == 0 || slices.Contains(names, def.Name))
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(defs, func(d resource.Def) bool { return d.Name == name && wanted(d) }) {
+			s.complain("bhosts: " + name + ": No such resource defined")
+		}
+	}
+	var rows strings.Builder
+	row := func(def resource.Def, o *api.Object, location string) {
+		text := amount(o, "resources_available", def.Name)
+		if text == "" {
+			return
+		}
+		held := numeric(def, amount(o, "resources_assigned", def.Name))
+		fmt.Fprintf(&rows, "%-20s %8.1f        %7.1f       %s\n", def.Name, numeric(def, text)-held, held, location)
+	}
+	for _, def := range defs {
+		switch {
+		case !wanted(def):
+		case def.AtHost():
+			for _, h := range hosts {
+				row(def, h.Object, h.Name)
+			}
+		default:
+			row(def, servers[0], strings.Join(all, " "))
+		}
+	}
+	if rows.Len() == 0 {
+		if s.status == 0 {
+			return told("No shared resources defined in the cluster")
+		}
+		return nil
+	}
+	_, err = fmt.Fprintf(s.env.Stdout, "RESOURCE                 TOTAL       RESERVED       LOCATION\n%s", rows.String())
+	return err
+}

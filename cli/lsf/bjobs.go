@@ -1,0 +1,362 @@
+package lsf
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"rampart/cli"
+	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+const bjobsUsage = `bjobs [-h] [-V] [-noheader] [-a] [-d] [-p] [-r] [-s] [-A]
+             [-w | -l [-UF]] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
+             [-J job_name] [-m host_name] [-P project_name] [-q queue_name]
+             [-u user_name ... | -u all] [job_ID | "job_ID[index_list]" ...]
+`
+
+func bjobs() *cli.Command {
+	g := cli.Grammar{
+		Letters: "adprsAwlJ:m:P:q:u:o:",
+		Dashed: map[string]bool{
+			"noheader": false, "json": false, "UF": false, "sla": true, "app": true, "g": true, "sum": false, "aff": false,
+			"N": true, "pe": false, "pi": false, "psum": false, "hms": false, "U": true, "W": false, "WF": false, "WL": false, "WP": false, "X": false,
+		},
+	}
+	return command("bjobs", "show jobs", bjobsUsage, g, func(ctx context.Context, s *session, opts *cli.Options) error {
+		for _, name := range []string{"sla", "app", "g", "sum", "aff", "N", "pe", "pi", "psum", "hms", "U", "W", "WF", "WL", "WP", "X", "A"} {
+			if opts.Has(name) {
+				return refusedOption(name, "")
+			}
+		}
+		v, err := newJobsView(s, opts)
+		if err != nil {
+			return err
+		}
+		return v.run(ctx, opts.Operands)
+	})
+}
+
+// A jobsView is what bjobs was asked to show.
+type jobsView struct {
+	*session
+	out      *bufio.Writer
+	states   []string // of LSF; empty: all
+	name     string   // a pattern
+	host     string
+	project  string
+	queue    string
+	users    string // for the server; empty: whoever asks
+	everyone bool
+	finished bool
+	wide     bool
+	long     bool
+	unfolded bool
+	reasons  bool
+	header   bool
+	json     bool
+	format   *format
+	site     *siteView // for -l
+	count    int
+}
+
+// siteView is what the long form shows that is not of the job.
+type siteView struct {
+	reference string // the host by which run limits count
+	site      combiner
+}
+
+func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
+	v := &jobsView{
+		session: s, out: bufio.NewWriter(s.env.Stdout), wide: opts.Has("w"), long: opts.Has("l"), unfolded: opts.Has("UF"),
+		reasons: opts.Has("p"), header: !opts.Has("noheader"), json: opts.Has("json"),
+		name: opts.Last("J"), host: opts.Last("m"), project: opts.Last("P"), queue: opts.Last("q"),
+	}
+	for _, o := range []struct {
+		letter string
+		states []string
+	}{
+		{"p", []string{lsf.Pending, lsf.HeldPending}},
+		{"r", []string{lsf.Running}},
+		{"s", []string{lsf.HeldPending, lsf.UserSuspended, lsf.SysSuspended}},
+		{"d", []string{lsf.Done, lsf.Exited}},
+	} {
+		if opts.Has(o.letter) {
+			v.states = append(v.states, o.states...)
+		}
+	}
+	v.finished = opts.Has("a") || opts.Has("d")
+	if opts.Has("a") {
+		v.states = nil
+	}
+	switch users := strings.Fields(opts.Last("u")); {
+	case opts.Has("u") && len(users) == 0:
+		return nil, s.command.Misuse()
+	case slices.Contains(users, "all"):
+		v.everyone = true
+	default:
+		v.users = strings.Join(users, ",")
+	}
+	if opts.Has("o") || v.json {
+		f, err := parseFormat(cli.First(opts.Last("o"), defaultFormat))
+		if err != nil {
+			return nil, err
+		}
+		v.format = f
+	}
+	if v.json && !opts.Has("o") {
+		return nil, told("bjobs: -json is an option of -o: say which fields are wanted")
+	}
+	if v.format != nil && (v.long || v.wide) {
+		return nil, told("bjobs: -o goes with neither -l nor -w")
+	}
+	return v, nil
+}
+
+// run shows the jobs that are asked for, or all that the options choose.
+func (v *jobsView) run(ctx context.Context, operands []string) error {
+	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, History: v.finished, Attributes: jobAttributes}
+	switch {
+	case v.long, v.format != nil:
+		r.Attributes = nil
+	case v.reasons:
+		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend")
+	case v.project != "":
+		r.Attributes = append(slices.Clone(jobAttributes), "project")
+	}
+	if v.queue != "" {
+		r.Queues = []string{v.queue}
+	}
+	if v.long {
+		if err := v.learn(ctx); err != nil {
+			return err
+		}
+	}
+	if v.format != nil && v.format.wants("combined_resreq") {
+		if err := v.learn(ctx); err != nil {
+			return err
+		}
+	}
+	v.begin()
+	named := len(operands) > 0 && !slices.Equal(operands, []string{"0"})
+	var err error
+	if named {
+		err = v.named(ctx, r, operands)
+	} else {
+		if !v.everyone {
+			r.Where = append(r.Where, &api.Criterion{Name: "Job_Owner", Value: v.users})
+		}
+		if len(v.states) > 0 {
+			r.Where = append(r.Where, &api.Criterion{Name: "job_state", Value: lsf.Letters(v.states...) + "B"})
+		}
+		_, err = v.list(ctx, r, func(o *api.Object) error { return v.show(newJob(o)) })
+	}
+	if err != nil {
+		if refusedWith(err, pbs.UnknownQueue) {
+			return told(v.queue + ": No such queue")
+		}
+		return err
+	}
+	v.finish()
+	if v.count == 0 && v.status == 0 {
+		v.complain(v.none())
+	}
+	return v.out.Flush()
+}
+
+// named shows the jobs of operands. Whether a number is that of an array only the server knows: both
+// are asked for.
+func (v *jobsView) named(ctx context.Context, r *api.ListRequest, operands []string) error {
+	r.History = true
+	for _, operand := range operands {
+		id := trimmed(operand)
+		if id == "" {
+			v.complain(fmt.Sprintf("%s: Illegal job ID.", operand))
+			continue
+		}
+		r.Names = []string{id}
+		if !strings.Contains(id, "[") {
+			r.Names = append(r.Names, id+"[]")
+		}
+		before, found := v.count, false
+		_, err := v.list(ctx, r, func(o *api.Object) error {
+			if o.Refusal != nil {
+				return nil
+			}
+			found = true
+			return v.show(newJob(o))
+		})
+		switch {
+		case err != nil:
+			return err
+		case !found || v.count == before && len(v.states) == 0:
+			_ = v.out.Flush()
+			v.complain(fmt.Sprintf("Job <%s> is not found", operand))
+		}
+	}
+	return nil
+}
+
+// trimmed is a job id as the server takes it, empty if it is none.
+func trimmed(operand string) string {
+	id := strings.ReplaceAll(operand, " ", "")
+	if _, err := pbs.ParseJobID(id, "server"); err != nil {
+		return ""
+	}
+	return id
+}
+
+// none says that there was nothing to show.
+func (v *jobsView) none() string {
+	switch {
+	case v.finished && len(v.states) == 0:
+		return "No job found"
+	case slices.Contains(v.states, lsf.Done):
+		return "No DONE/EXIT job found"
+	case slices.Contains(v.states, lsf.Pending):
+		return "No pending job found"
+	case slices.Contains(v.states, lsf.Running):
+		return "No running job found"
+	case slices.Contains(v.states, lsf.HeldPending):
+		return "No suspended job found"
+	}
+	return "No unfinished job found"
+}
+
+// wants tells whether a job is one of those that the options choose.
+func (v *jobsView) wants(j job) bool {
+	switch {
+	case j.Refusal != nil, j.isArray(), j.state == lsf.Moved:
+		return false
+	case len(v.states) > 0 && !slices.Contains(v.states, j.state):
+		return false
+	case v.name != "" && !matchesName(v.name, j):
+		return false
+	case v.project != "" && projectOf(j) != v.project:
+		return false
+	}
+	return v.host == "" || slices.ContainsFunc(j.shares(), func(s share) bool { return s.host == v.host })
+}
+
+// matchesName compares the name of a job with a pattern: of an array's job also without its index.
+func matchesName(pattern string, j job) bool {
+	for _, name := range []string{j.name(), j.get("Job_Name")} {
+		if name == pattern {
+			return true
+		}
+		if ok, err := path.Match(strings.NewReplacer("[", `\[`, "]", `\]`).Replace(pattern), name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// show prints a job that is wanted.
+func (v *jobsView) show(j job) error {
+	if !v.wants(j) {
+		return nil
+	}
+	v.count++
+	switch {
+	case v.format != nil:
+		v.format.row(v, j)
+	case v.long:
+		v.details(j)
+	default:
+		v.row(j)
+	}
+	return nil
+}
+
+func (v *jobsView) begin() {
+	if v.format != nil {
+		v.format.begin(v)
+	}
+}
+
+func (v *jobsView) finish() {
+	if v.format != nil {
+		v.format.end(v)
+	}
+}
+
+// The table: a row takes what is in its column, and no more unless -w wants all of it.
+const (
+	jobsHead = "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"
+	hostsAt  = 45 // where EXEC_HOST begins
+)
+
+func (v *jobsView) row(j job) {
+	if v.count == 1 && v.header {
+		v.out.WriteString(jobsHead)
+	}
+	submitted := j.moment("ctime", v.env.Zone).Format("Jan _2 15:04")
+	hosts := j.shares()
+	if !j.pending() && len(hosts) == 0 {
+		hosts = []share{{"-", 1}}
+	}
+	id, _, _ := strings.Cut(j.id, "[")
+	if v.wide {
+		fmt.Fprintf(v.out, "%-7s %-7s %-5s %-10s %-11s %-11s %-10s %s\n",
+			id, j.user, j.state, j.get("queue"), j.get("Submit_Host"), shownOr(hosts, ":"), j.name(), submitted)
+	} else {
+		first := ""
+		if len(hosts) > 0 {
+			first = hosts[0].String()
+		}
+		fmt.Fprintf(v.out, "%-7s %-7.7s %-5.5s %-10.10s %-11.11s %-11.11s %-10s %s\n",
+			id, j.user, j.state, j.get("queue"), j.get("Submit_Host"), first, tail(j.name(), 10), submitted)
+		for _, h := range hosts[min(1, len(hosts)):] {
+			fmt.Fprintf(v.out, "%*s%.11s\n", hostsAt, "", h)
+		}
+	}
+	if v.reasons && j.pending() {
+		for _, reason := range v.pendingReasons(j) {
+			fmt.Fprintf(v.out, " %s\n", reason)
+		}
+	}
+}
+
+func shownOr(hosts []share, sign string) string {
+	if len(hosts) == 0 {
+		return "-"
+	}
+	return shown(hosts, sign)
+}
+
+// tail keeps the end of a name that is too long, behind a star.
+func tail(name string, width int) string {
+	if len(name) <= width {
+		return name
+	}
+	return "*" + name[len(name)-width+1:]
+}
+
+// pendingReasons returns why a job waits.
+func (v *jobsView) pendingReasons(j job) []string {
+	holds := j.get("Hold_Types")
+	switch {
+	case j.state == lsf.HeldPending && !strings.Contains(holds, "u"):
+		return []string{lsf.ReasonAdmin}
+	case j.state == lsf.HeldPending:
+		return []string{lsf.ReasonUser}
+	case j.get("job_state") == "H" && j.get("depend") != "":
+		return []string{lsf.ReasonDepend}
+	case j.get("job_state") == "W":
+		return []string{lsf.ReasonTime}
+	}
+	return []string{lsf.ReasonOf(j.get("comment"))}
+}
+
+// projectOf returns a job's project; that of jobs without one has LSF's name.
+func projectOf(j job) string {
+	if p := j.get("project"); p != "" && p != noProject {
+		return p
+	}
+	return "default"
+}

@@ -1,0 +1,287 @@
+package lsf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
+	"rampart/fsm/spec"
+)
+
+// noProject is the project of jobs without one.
+const noProject = attr.DefaultProject
+
+// The long form breaks its lines: continued text begins behind so many blanks.
+const (
+	lineWidth   = 79
+	foldedBlank = 21
+)
+
+// historyTime is how LSF writes the moments of a job's life.
+const historyTime = "Mon Jan _2 15:04:05"
+
+// noThresholds stands where thresholds for the load of hosts would be.
+const noThresholds = `           r15s   r1m  r15m   ut      pg    io   ls    it    tmp    swp    mem
+ loadSched   -     -     -     -       -     -    -     -     -      -      -
+ loadStop    -     -     -     -       -     -    -     -     -      -      -
+`
+
+// A combiner prints requirements as they are merged.
+type combiner struct{ site resreq.Site }
+
+func (c combiner) combined(text string) string {
+	r, err := resreq.Parse(text, c.site)
+	if err != nil {
+		return text // of a resource that is there no more
+	}
+	return r.Combined()
+}
+
+// learn reads what the long form shows of the site.
+func (v *jobsView) learn(ctx context.Context) error {
+	defs, err := v.resources(ctx)
+	if err != nil {
+		return err
+	}
+	v.site = &siteView{site: combiner{lsf.SiteOf(defs)}}
+	_, hosts, err := v.hosts(ctx)
+	if len(hosts) > 0 {
+		v.site.reference = hosts[0].Name
+	}
+	return err
+}
+
+// line writes a line of the long form, folded.
+func (v *jobsView) line(text string) {
+	width := lineWidth
+	for !v.unfolded && len(text) > width {
+		v.out.WriteString(text[:width] + "\n" + strings.Repeat(" ", foldedBlank))
+		text, width = text[width:], lineWidth-foldedBlank
+	}
+	v.out.WriteString(text + "\n")
+}
+
+// event writes a line that tells what happened when.
+func (v *jobsView) event(at time.Time, format string, args ...any) {
+	v.line(at.Format(historyTime) + ": " + fmt.Sprintf(format, args...))
+}
+
+// separator stands between the jobs of the long form.
+var separator = strings.Repeat("-", 78) + "\n"
+
+func (v *jobsView) details(j job) {
+	if v.count > 1 {
+		v.out.WriteString(separator)
+	}
+	v.out.WriteByte('\n')
+	v.head(j)
+	v.submitted(j)
+	v.limits(j)
+	v.life(j)
+	if j.pending() {
+		v.out.WriteString("\n PENDING REASONS:\n")
+		for _, reason := range v.pendingReasons(j) {
+			fmt.Fprintf(v.out, " %s\n", reason)
+		}
+	}
+	v.out.WriteString("\n SCHEDULING PARAMETERS:\n" + noThresholds)
+	combined := v.site.site.combined(j.requested())
+	effective := "-"
+	if !j.pending() {
+		effective = combined
+	}
+	v.out.WriteString("\n RESOURCE REQUIREMENT DETAILS:\n")
+	v.line(" Combined: " + combined)
+	v.line(" Effective: " + effective)
+	v.out.WriteByte('\n')
+}
+
+func (v *jobsView) head(j job) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Job <%s>", j.id)
+	if j.named() {
+		fmt.Fprintf(&b, ", Job Name <%s>", j.name())
+	}
+	fmt.Fprintf(&b, ", User <%s>, Project <%s>, Status <%s>, Queue <%s>", j.user, projectOf(j), j.state, j.get("queue"))
+	if p := j.get("Priority"); p != "" && p != "0" {
+		fmt.Fprintf(&b, ", Job Priority <%s>", p)
+	}
+	fmt.Fprintf(&b, ", Command <%s>", j.command())
+	v.line(b.String())
+}
+
+func (v *jobsView) submitted(j job) {
+	var b strings.Builder
+	vars := j.get("Variable_List")
+	home, _ := attr.Variable(vars, "PBS_O_HOME")
+	cwd, _ := attr.Variable(vars, "PBS_O_WORKDIR")
+	if rest, ok := strings.CutPrefix(cwd, home); ok && home != "" && (rest == "" || rest[0] == '/') {
+		cwd = "$HOME" + rest
+	}
+	fmt.Fprintf(&b, "Submitted from host <%s>", j.get("Submit_Host"))
+	if j.state == lsf.HeldPending {
+		b.WriteString(" with hold")
+	}
+	fmt.Fprintf(&b, ", CWD <%s>", cwd)
+	if out := filePath(j.get("Output_Path")); out != "" {
+		fmt.Fprintf(&b, ", Output File <%s>", out)
+	}
+	if e := filePath(j.get("Error_Path")); e != "" && j.get("Join_Path") != "oe" {
+		fmt.Fprintf(&b, ", Error File <%s>", e)
+	}
+	if j.get("Rerunable") == "True" {
+		b.WriteString(", Re-runnable")
+	}
+	if depend := j.get("depend"); depend != "" {
+		fmt.Fprintf(&b, ", Dependency Condition <%s>", dependShown(depend))
+	}
+	if n := j.slots(); n > 1 {
+		fmt.Fprintf(&b, ", %d Processors Requested", n)
+	}
+	if text := j.requested(); text != "" && text != anyHost {
+		fmt.Fprintf(&b, ", Requested Resources <%s>", text)
+	}
+	if hosts := specifiedHosts(j); hosts != "" {
+		fmt.Fprintf(&b, ", Specified Hosts <%s>", hosts)
+	}
+	v.event(j.moment("ctime", v.env.Zone), "%s;", b.String())
+}
+
+// filePath leaves the host out of where output goes.
+func filePath(text string) string {
+	if _, file, ok := strings.Cut(text, ":"); ok {
+		return file
+	}
+	return text
+}
+
+// specifiedHosts returns the host that bsub -m has named, which is in the chunks and not in the requirement.
+func specifiedHosts(j job) string {
+	if text := j.get("lsf_resreq"); text == "" || strings.Contains(text, "hname") {
+		return ""
+	}
+	sel, err := spec.ParseSelect(amount(j.Object, "Resource_List", "select"))
+	if err != nil {
+		return ""
+	}
+	host, _ := sel.Chunks[0].Items.Get("host")
+	return host
+}
+
+func (v *jobsView) limits(j job) {
+	if seconds := secondsOf(amount(j.Object, "Resource_List", "walltime")); seconds > 0 {
+		fmt.Fprintf(v.out, "\n RUNLIMIT\n %.1f min of %s\n", float64(seconds)/60, v.site.reference)
+	}
+	if m, ok := megabytes(amount(j.Object, "Resource_List", "pmem")); ok {
+		fmt.Fprintf(v.out, "\n MEMLIMIT\n %6d M\n", m)
+	}
+}
+
+// secondsOf reads a duration that the server has printed.
+func secondsOf(text string) int64 {
+	q, err := resource.Parse(resource.Time, text)
+	if text == "" || err != nil {
+		return 0
+	}
+	return q.Int()
+}
+
+// life tells what became of the job.
+func (v *jobsView) life(j job) {
+	if at, err := strconv.ParseInt(amount(j.Object, "estimated", "start_time"), 10, 64); err == nil && j.pending() {
+		alloc := ""
+		if where := futureShares(j); len(where) > 0 {
+			alloc = " alloc=" + counted(where, " ")
+		}
+		v.event(time.Unix(at, 0).In(v.env.Zone), "Estimated Job Start Time;%s", alloc)
+	}
+	started := j.moment("stime", v.env.Zone)
+	if hosts := j.shares(); !started.IsZero() && len(hosts) > 0 && !j.pending() {
+		total := 0
+		for _, h := range hosts {
+			total += h.slots
+		}
+		if total == 1 {
+			v.event(started, "Started on <%s>;", hosts[0].host)
+		} else {
+			words := make([]string, len(hosts))
+			for i, h := range hosts {
+				words[i] = "<" + h.String() + ">"
+			}
+			v.event(started, "Started on %d Hosts/Processors %s;", total, strings.Join(words, " "))
+		}
+	}
+	ended := j.moment("obittime", v.env.Zone)
+	if ended.IsZero() {
+		ended = j.moment("mtime", v.env.Zone)
+	}
+	cpu := float64(secondsOf(amount(j.Object, "resources_used", "cput")))
+	switch {
+	case j.state == lsf.Done:
+		v.event(ended, "Done successfully. The CPU time used is %.1f seconds;", cpu)
+	case j.state == lsf.Exited:
+		v.event(ended, "%s. The CPU time used is %.1f seconds;", exitWords(j), cpu)
+	case j.suspended():
+		v.event(j.moment("mtime", v.env.Zone), "Suspended by the user;")
+	}
+}
+
+// exitWords says how a job ended that was not done.
+func exitWords(j job) string {
+	code, err := strconv.Atoi(j.get("Exit_status"))
+	switch {
+	case err != nil:
+		return "Exited; job has been deleted before it was started"
+	case code >= 256:
+		return fmt.Sprintf("Exited by signal %d", code-256)
+	}
+	return fmt.Sprintf("Exited with exit code %d", code&0xff)
+}
+
+// futureShares returns where the job is planned to start.
+func futureShares(j job) []share {
+	chunks, err := spec.ParseExecVnode(amount(j.Object, "estimated", "exec_vnode"))
+	if err != nil {
+		return nil
+	}
+	var all []share
+	for _, c := range chunks {
+		for _, part := range c.Parts {
+			n, _ := part.Items.Get("ncpus")
+			host := hostOfVnode(string(part.Vnode))
+			if k := len(all); k > 0 && all[k-1].host == host {
+				all[k-1].slots += number(n)
+				continue
+			}
+			all = append(all, share{host, number(n)})
+		}
+	}
+	return all
+}
+
+// hostOfVnode returns the host by the name of its vnode, which its mom has given: host or host[n].
+func hostOfVnode(vnode string) string {
+	host, _, _ := strings.Cut(vnode, "[")
+	return host
+}
+
+// counted joins shares each with its number.
+func counted(all []share, sign string) string {
+	words := make([]string, len(all))
+	for i, s := range all {
+		words[i] = strconv.Itoa(s.slots) + "*" + s.host
+	}
+	return strings.Join(words, sign)
+}
+
+func refusedWith(err error, code pbs.Code) bool {
+	return errors.Is(err, pbs.Refuse(code))
+}

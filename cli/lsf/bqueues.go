@@ -1,0 +1,161 @@
+package lsf
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"rampart/cli"
+	"rampart/fsm/lsf"
+	"rampart/transport/api"
+)
+
+func bqueues() *cli.Command {
+	g := cli.Grammar{Letters: "wlm:u:", Dashed: map[string]bool{"r": false, "o": true, "alloc": false, "noheader": false}}
+	return command("bqueues", "show queues", "bqueues [-h] [-V] [-w | -l] [-m host_name] [-u user_name] [queue_name ...]\n", g,
+		func(ctx context.Context, s *session, opts *cli.Options) error {
+			if err := refuseOptions(opts, "r", "o", "alloc", "noheader", "m", "u"); err != nil {
+				return err
+			}
+			return s.queues(ctx, opts)
+		})
+}
+
+// A tally counts the slots of jobs by what they do.
+type tally struct{ total, pending, running, sys, user int }
+
+func (t *tally) add(j job) {
+	n := j.slots()
+	switch {
+	case j.pending():
+		t.pending += n
+	case j.state == lsf.UserSuspended:
+		t.user += n
+	case j.state == lsf.SysSuspended:
+		t.sys += n
+	case j.state == lsf.Running:
+		t.running += n
+	default:
+		return
+	}
+	t.total += n
+}
+
+func (s *session) queues(ctx context.Context, opts *cli.Options) error {
+	_, all, err := s.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Names: opts.Operands})
+	if err != nil {
+		return err
+	}
+	tallies := map[string]*tally{}
+	_, err = s.list(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, Attributes: jobAttributes,
+		Where: []*api.Criterion{{Name: "job_state", Value: lsf.Letters(unfinished...)}},
+	}, func(o *api.Object) error {
+		j := newJob(o)
+		if j.isArray() {
+			return nil
+		}
+		q := j.get("queue")
+		if tallies[q] == nil {
+			tallies[q] = new(tally)
+		}
+		tallies[q].add(j)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(s.env.Stdout)
+	shownOne := false
+	for _, o := range all {
+		if o.Refusal != nil {
+			_ = out.Flush()
+			s.complain(o.Name + ": No such queue")
+			continue
+		}
+		t := tallies[o.Name]
+		if t == nil {
+			t = new(tally)
+		}
+		if opts.Has("l") {
+			longQueue(out, o, *t, shownOne)
+		} else {
+			queueRow(out, o, *t, !shownOne, opts.Has("w"))
+		}
+		shownOne = true
+	}
+	if len(all) == 0 {
+		return told("No queue found")
+	}
+	return out.Flush()
+}
+
+// queueStatus is Open or Closed to new jobs, and whether jobs are started.
+func queueStatus(o *api.Object) string {
+	status := "Closed:"
+	if value(o, "enabled") == "True" {
+		status = "Open:"
+	}
+	if value(o, "started") == "True" {
+		return status + "Active"
+	}
+	return status + "Inact"
+}
+
+// slotLimit returns a limit of max_run_res.ncpus: of everybody, or of each user.
+func slotLimit(o *api.Object, subject string) string {
+	for entry := range strings.SplitSeq(amount(o, "max_run_res", "ncpus"), ",") {
+		entry = strings.Trim(strings.TrimSpace(entry), "[]")
+		if who, limit, ok := strings.Cut(entry, "="); ok && strings.TrimSpace(who) == subject {
+			return strings.TrimSpace(limit)
+		}
+	}
+	return "-"
+}
+
+// slotLimits are MAX and JL/U.
+func slotLimits(o *api.Object) (all, user string) {
+	return slotLimit(o, "o:PBS_ALL"), slotLimit(o, "u:PBS_GENERIC")
+}
+
+func priorityOf(o *api.Object) string { return cli.First(value(o, "Priority"), "0") }
+
+func queueRow(out *bufio.Writer, o *api.Object, t tally, head, wide bool) {
+	if head {
+		out.WriteString("QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP \n")
+	}
+	name := o.Name
+	if !wide {
+		name = fmt.Sprintf("%.15s", name)
+	}
+	all, user := slotLimits(o)
+	fmt.Fprintf(out, "%-15s %3s  %-13s %5s %4s %4s %4s %5d %5d %5d %5d \n",
+		name, priorityOf(o), queueStatus(o), all, user, "-", "-", t.total, t.pending, t.running, t.sys+t.user)
+}
+
+func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool) {
+	if again {
+		out.WriteString(separator)
+	}
+	all, user := slotLimits(o)
+	fmt.Fprintf(out, "\nQUEUE: %s\n", o.Name)
+	if text := value(o, "comment"); text != "" {
+		fmt.Fprintf(out, "  -- %s\n", text)
+	}
+	out.WriteString("\nPARAMETERS/STATISTICS\nPRIO NICE     STATUS       MAX JL/U JL/P JL/H NJOBS  PEND  RUN  SSUSP USUSP  RSV\n")
+	fmt.Fprintf(out, "%3s %3d  %-13s %5s %4s %4s %4s %5d %5d %5d %5d %5d %4d\n",
+		priorityOf(o), 0, queueStatus(o), all, user, "-", "-", t.total, t.pending, t.running, t.sys, t.user, 0)
+	if minutes := secondsOf(amount(o, "resources_max", "walltime")); minutes > 0 {
+		fmt.Fprintf(out, "\nMAXIMUM LIMITS:\n RUNLIMIT\n %.1f min\n", float64(minutes)/60)
+	}
+	out.WriteString("\nSCHEDULING PARAMETERS\n" + noThresholds + "\nUSERS:  " + queueUsers(o) + "\nHOSTS:  all\n\n")
+}
+
+// queueUsers says who may use the queue.
+func queueUsers(o *api.Object) string {
+	if value(o, "acl_user_enable") != "True" {
+		return "all users"
+	}
+	return cli.First(strings.ReplaceAll(value(o, "acl_users"), ",", " "), "none")
+}

@@ -1,0 +1,398 @@
+package lsf
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"rampart/cli"
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
+)
+
+// hasIndices tells of the attribute that makes a job an array.
+func hasIndices(a *api.Attribute) bool { return a.Name == "array_indices_submitted" }
+
+// badOption is a value of an option that means nothing, and what was expected.
+func badOption(letter, value, expected string) error {
+	return told(fmt.Sprintf("-%s %s: expected %s. Job not submitted.", letter, value, expected))
+}
+
+// options reads all options. Of several values of one the last counts, but for -R.
+func (s *submission) options(ctx context.Context, opts *cli.Options) error {
+	for _, name := range slices.Sorted(maps.Keys(noOptions)) {
+		if opts.Has(name) {
+			return refusedOption(name, noOptions[name])
+		}
+	}
+	if err := refuseOptions(opts, "outdir", "Jd"); err != nil {
+		return err
+	}
+	for _, read := range []func(context.Context, *cli.Options) error{s.amounts, s.naming, s.files, s.conditions, s.switches} {
+		if err := read(ctx, opts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// amounts reads what the job wants.
+func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
+	slots := 1
+	if opts.Has("n") {
+		text := opts.Last("n")
+		least, most, ranged := strings.Cut(text, ",")
+		n, err := strconv.Atoi(strings.TrimSpace(least))
+		if err != nil || n < 1 {
+			return badOption("n", text, "a number of slots, 1 or more")
+		}
+		if ranged && strings.TrimSpace(most) != strings.TrimSpace(least) {
+			return told("option -n with a range is not supported: say one number of slots. Job not submitted.")
+		}
+		slots = n
+	}
+	s.set("Resource_List", "ncpus", strconv.Itoa(slots))
+	for _, text := range opts.All("R") {
+		if strings.TrimSpace(text) == "" {
+			return badOption("R", "''", "a resource requirement")
+		}
+		s.require = append(s.require, strings.TrimSpace(text))
+	}
+	if opts.Has("W") {
+		seconds, err := runLimit(opts.Last("W"))
+		if err != nil {
+			return err
+		}
+		s.set("Resource_List", "walltime", strconv.FormatInt(seconds, 10))
+	}
+	if opts.Has("M") {
+		kilobytes, err := s.memory(opts.Last("M"))
+		if err != nil {
+			return err
+		}
+		s.set("Resource_List", "pmem", strconv.FormatInt(kilobytes, 10)+"kb")
+	}
+	if opts.Has("m") {
+		hosts := strings.Fields(opts.Last("m"))
+		if len(hosts) != 1 || strings.ContainsAny(hosts[0], "+!") {
+			return told("option -m takes one host here: of several say what they have in common with -R \"select[...]\". Job not submitted.")
+		}
+		s.set("Resource_List", "host", hosts[0])
+	}
+	if opts.Has("x") {
+		s.set("Resource_List", "place", "exclhost")
+	}
+	return nil
+}
+
+// runLimit reads [hour:]minute.
+func runLimit(text string) (seconds int64, err error) {
+	if strings.Contains(text, "/") {
+		return 0, told("option -W with a host is not supported: all hosts count as equally fast. Job not submitted.")
+	}
+	hours, minutes, both := strings.Cut(text, ":")
+	if !both {
+		hours, minutes = "0", text
+	}
+	h, err1 := strconv.ParseInt(hours, 10, 32)
+	m, err2 := strconv.ParseFloat(minutes, 64)
+	if err1 != nil || err2 != nil || h < 0 || !(m >= 0 && m <= 1<<30) || both && m >= 60 || h == 0 && m <= 0 {
+		return 0, badOption("W", text, "[hour:]minute, more than 0")
+	}
+	return h*3600 + int64(m*60+0.5), nil
+}
+
+// units are those of memory, in kilobytes.
+var units = map[string]float64{"K": 1, "KB": 1, "M": 1 << 10, "MB": 1 << 10, "G": 1 << 20, "GB": 1 << 20, "T": 1 << 30, "TB": 1 << 30}
+
+// memory reads a limit. A number alone is in the unit that LSF_UNIT_FOR_LIMITS of lsf.conf says, as
+// with LSF, which is KB without it.
+func (s *submission) memory(text string) (kilobytes int64, err error) {
+	digits := strings.TrimRight(text, "KMGTBkmgtb")
+	unit := strings.ToUpper(text[len(digits):])
+	if unit == "" {
+		unit = s.limitUnit()
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	factor, known := units[unit]
+	if err != nil || !known || !(n > 0) || n*factor < 1 || n*factor > 1<<50 {
+		return 0, badOption("M", text, "an amount of memory with K, M, G or T")
+	}
+	return int64(n * factor), nil
+}
+
+func (s *submission) limitUnit() string {
+	dir := cli.First(s.env.Getenv("LSF_ENVDIR"), "/etc")
+	f, err := s.env.Open(filepath.Join(dir, "lsf.conf"))
+	if err != nil {
+		return "KB"
+	}
+	defer f.Close()
+	unit := "KB"
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		name, value, ok := strings.Cut(strings.TrimSpace(lines.Text()), "=")
+		if ok && strings.TrimSpace(name) == "LSF_UNIT_FOR_LIMITS" {
+			unit = strings.ToUpper(strings.Trim(strings.TrimSpace(value), `"'`))
+		}
+	}
+	return unit
+}
+
+// naming reads what the job is called, and to what it belongs.
+func (s *submission) naming(_ context.Context, opts *cli.Options) error {
+	if opts.Has("q") {
+		s.queue = strings.TrimSpace(opts.Last("q"))
+		if s.queue == "" || strings.ContainsAny(s.queue, " @") {
+			return badOption("q", opts.Last("q"), "the name of one queue")
+		}
+	}
+	if opts.Has("P") {
+		s.set("project", "", opts.Last("P"))
+	}
+	if opts.Has("sp") {
+		n, err := strconv.Atoi(opts.Last("sp"))
+		if err != nil || n < 1 || n > 1023 {
+			return badOption("sp", opts.Last("sp"), "a priority from 1 to 1023")
+		}
+		s.set("Priority", "", strconv.Itoa(n))
+	}
+	if opts.Has("L") {
+		s.set("Shell_Path_List", "", opts.Last("L"))
+	}
+	if !opts.Has("J") {
+		return nil
+	}
+	name, limit, limited := cutLimit(opts.Last("J"))
+	if i := strings.IndexByte(name, '['); i >= 0 {
+		if err := s.array(name[i:]); err != nil {
+			return err
+		}
+		name = name[:i]
+		if limited {
+			if n, err := strconv.Atoi(limit); err != nil || n < 1 {
+				return badOption("J", opts.Last("J"), "a number of jobs that run at a time behind %, 1 or more")
+			}
+			s.set("max_run_subjobs", "", limit)
+		}
+	}
+	def, _ := attr.Lookup(attr.Job, "Job_Name")
+	if name == "" {
+		return nil
+	}
+	if _, err := def.Parse(name); err != nil {
+		return badOption("J", opts.Last("J"), fmt.Sprintf("a name of at most %d letters, digits and the signs - _ . +", attr.MaxJobName))
+	}
+	s.set("Job_Name", "", name)
+	s.named = true
+	return nil
+}
+
+// cutLimit cuts %N off the name of an array.
+func cutLimit(text string) (name, limit string, limited bool) {
+	if i := strings.LastIndexByte(text, '%'); i >= 0 && strings.HasSuffix(text[:i], "]") {
+		return text[:i], text[i+1:], true
+	}
+	return text, "", false
+}
+
+// array reads [first-last:step].
+func (s *submission) array(text string) error {
+	list := strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+	if !strings.HasSuffix(text, "]") || list == "" {
+		return badOption("J", text, "indices as in [1-10] or [1-9:2]")
+	}
+	if strings.Contains(list, ",") || !strings.Contains(list, "-") {
+		return told("option -J: an array has one range of indices here, as in [1-10] or [1-9:2]. Job not submitted.")
+	}
+	set, err := pbs.ParseIndices(list)
+	if err != nil || set.Count() < 2 || strings.HasPrefix(list, "0") {
+		return badOption("J", text, "indices as in [1-10] or [1-9:2], from 1 on, two or more")
+	}
+	s.set("array_indices_submitted", "", list)
+	return nil
+}
+
+// files reads where input comes from and output goes.
+func (s *submission) files(_ context.Context, opts *cli.Options) error {
+	out, both := opts.Last("o"), opts.Has("o")
+	if opts.Has("oo") {
+		out, both = opts.Last("oo"), true
+	}
+	e, apart := opts.Last("e"), opts.Has("e")
+	if opts.Has("eo") {
+		e, apart = opts.Last("eo"), true
+	}
+	if both {
+		path, err := s.outputPath("o", out)
+		if err != nil {
+			return err
+		}
+		s.set("Output_Path", "", path)
+	}
+	if apart {
+		path, err := s.outputPath("e", e)
+		if err != nil {
+			return err
+		}
+		s.set("Error_Path", "", path)
+	} else {
+		s.set("Join_Path", "", "oe")
+	}
+	if opts.Has("i") {
+		if opts.Last("i") == "" || strings.ContainsAny(opts.Last("i"), "%\n") {
+			return badOption("i", opts.Last("i"), "the path of a file, without %J and %I")
+		}
+		s.input = opts.Last("i")
+	}
+	return nil
+}
+
+// outputPath makes a path absolute, and puts in the job's number for %J and the index for %I.
+func (s *submission) outputPath(letter, text string) (string, error) {
+	if text == "" || strings.ContainsAny(text, "\n\x00") {
+		return "", badOption(letter, text, "the path of a file")
+	}
+	array := slices.ContainsFunc(s.attributes, hasIndices)
+	index := "0"
+	if array {
+		index = "^array_index^"
+	}
+	text = strings.NewReplacer("%J", "^job_number^", "%I", index, "%%", "%").Replace(text)
+	if !filepath.IsAbs(text) {
+		text = filepath.Join(s.folder(), text)
+	}
+	return text, nil
+}
+
+// folder is where the command runs.
+func (s *submission) folder() string {
+	d, err := s.env.Getwd()
+	if err != nil {
+		return "/"
+	}
+	return d
+}
+
+// conditions reads what the job waits for.
+func (s *submission) conditions(ctx context.Context, opts *cli.Options) error {
+	if !opts.Has("w") {
+		return nil
+	}
+	depend, err := s.depend(ctx, opts.Last("w"))
+	if err != nil {
+		return err
+	}
+	s.set("depend", "", depend)
+	return nil
+}
+
+// switches reads the rest.
+func (s *submission) switches(_ context.Context, opts *cli.Options) error {
+	s.wait = opts.Has("K")
+	if opts.Has("H") {
+		s.set("Hold_Types", "", "u")
+	}
+	switch {
+	case opts.Has("rn"):
+		s.set("Rerunable", "", "False")
+	case opts.Has("r"):
+		s.set("Rerunable", "", "True")
+	default: // as in LSF
+		if !slices.ContainsFunc(s.attributes, hasIndices) {
+			s.set("Rerunable", "", "False")
+		}
+	}
+	mails := ""
+	if opts.Has("B") {
+		mails += "b"
+	}
+	if opts.Has("N") {
+		mails += "e"
+	}
+	if mails != "" {
+		s.set("Mail_Points", "", mails)
+	}
+	if opts.Has("u") {
+		s.set("Mail_Users", "", opts.Last("u"))
+	}
+	if opts.Has("cwd") {
+		dir := opts.Last("cwd")
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(s.folder(), dir)
+		}
+		s.cwd = dir
+	}
+	if opts.Has("env") {
+		text := opts.Last("env")
+		s.exported = &text
+	}
+	s.set("sandbox", "", "O_WORKDIR")
+	return nil
+}
+
+// variables is the environment of the job: as in LSF all of it, but for what belongs to the
+// submitting shell or job, or is not UTF-8; with -env what that says.
+func (s *submission) variables() string {
+	words := []string{"all"}
+	if s.exported != nil {
+		words = strings.Split(*s.exported, ",")
+	}
+	var b strings.Builder
+	seen := map[string]bool{}
+	add := func(name, value string) {
+		if name == "" || seen[name] || !utf8.ValidString(value) {
+			return
+		}
+		seen[name] = true
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(name + "=" + attr.EscapeVariable(value))
+	}
+	for _, name := range []string{"HOME", "LANG", "LOGNAME", "PATH", "MAIL", "SHELL", "TZ"} {
+		if value, ok := s.env.Lookup(name); ok {
+			add("PBS_O_"+name, value)
+		}
+	}
+	add("PBS_O_WORKDIR", cli.First(s.cwd, s.folder()))
+	add("PBS_O_SYSTEM", "Linux")
+	all := false
+	for _, word := range words {
+		name, value, given := strings.Cut(strings.TrimSpace(word), "=")
+		switch {
+		case given:
+			add(name, value)
+		case name == "all":
+			all = true
+		case name == "none":
+		default:
+			if value, ok := s.env.Lookup(strings.TrimPrefix(name, "~")); ok && !strings.HasPrefix(name, "~") {
+				add(name, value)
+			} else {
+				seen[strings.TrimPrefix(name, "~")] = true
+			}
+		}
+	}
+	if all {
+		for _, kv := range s.env.Environ() {
+			name, value, ok := strings.Cut(kv, "=")
+			if ok && !ownVariable(name) {
+				add(name, value)
+			}
+		}
+	}
+	return b.String()
+}
+
+// ownVariable tells of a variable that belongs to the command, the shell or a job that submits.
+func ownVariable(name string) bool {
+	return name == "_" || name == "PBS_ENVIRONMENT" || name == "PBS_REQUEST_ID" || strings.HasPrefix(name, "PBS_O_") || strings.HasPrefix(name, "LSB_")
+}

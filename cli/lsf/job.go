@@ -1,0 +1,213 @@
+package lsf
+
+import (
+	"html"
+	"strconv"
+	"strings"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
+	"rampart/fsm/spec"
+	"rampart/transport/api"
+)
+
+// jobAttributes are what every view of jobs needs.
+var jobAttributes = []string{
+	"job_state", "Hold_Types", "substate", "Exit_status", "Job_Owner", "queue", "Submit_Host", "exec_host", "exec_vnode", "Job_Name",
+	"array_index", "array", "executable", "argument_list", "ctime", "stime", "Resource_List",
+}
+
+// A job is one as LSF sees it.
+type job struct {
+	*api.Object
+	id    string // with the index of an array's job
+	state string
+	user  string
+}
+
+func newJob(o *api.Object) job {
+	j := job{Object: o, id: jobNumber(o.Name)}
+	j.state = lsf.StateOf(j.get("job_state"), j.get("Hold_Types"), j.get("substate"), j.get("Exit_status"))
+	j.user, _, _ = strings.Cut(j.get("Job_Owner"), "@")
+	return j
+}
+
+func (j job) get(name string) string { return value(j.Object, name) }
+
+// isArray tells whether the job is an array as a whole, which LSF does not show: it shows its jobs.
+func (j job) isArray() bool { return j.get("array") == "True" && j.get("array_index") == "" }
+
+// finished tells whether the job is over.
+func (j job) finished() bool { return j.state == lsf.Done || j.state == lsf.Exited }
+
+// suspended tells whether the job was started, and waits to go on.
+func (j job) suspended() bool {
+	return j.state == lsf.UserSuspended || j.state == lsf.SysSuspended
+}
+
+// pending tells whether the job is yet to be started.
+func (j job) pending() bool { return j.state == lsf.Pending || j.state == lsf.HeldPending }
+
+// slots returns how many slots the job has or wants.
+func (j job) slots() int { return max(number(amount(j.Object, "Resource_List", "ncpus")), 1) }
+
+// moment returns a time that the server has sent, the zero time if there is none.
+func (j job) moment(name string, zone *time.Location) time.Time {
+	n, err := strconv.ParseInt(j.get(name), 10, 64)
+	if err != nil || n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(n, 0).In(zone)
+}
+
+// shell is what command lines are run by.
+const shell = "/bin/sh"
+
+// redirected begins the command line of a job with an input file, in a line of its own.
+const redirected = "exec < "
+
+// commandLine returns the command of a job, empty if it is a script.
+func (j job) commandLine() string {
+	program := unwrapped(j.get("executable"), "Executable")
+	if len(program) == 0 {
+		return ""
+	}
+	args := unwrapped(j.get("argument_list"), "Argument")
+	if program[0] == shell && len(args) == 2 && args[0] == "-c" {
+		if _, line, ok := strings.Cut(args[1], "\n"); ok && strings.HasPrefix(args[1], redirected) {
+			return line
+		}
+		return args[1]
+	}
+	return strings.Join(append(program, args...), " ")
+}
+
+// name returns the job's name. One that bsub has made of the command is shown as the command.
+func (j job) name() string {
+	name := j.get("Job_Name")
+	if line := j.commandLine(); line != "" && name == nameOf(line) {
+		name = line
+	}
+	if i := j.get("array_index"); i != "" {
+		name += "[" + i + "]"
+	}
+	return name
+}
+
+// command returns what the job runs: a command line, of a script its name.
+func (j job) command() string {
+	if line := j.commandLine(); line != "" {
+		return line
+	}
+	return j.get("Job_Name")
+}
+
+// named tells whether the job was given a name of its own.
+func (j job) named() bool {
+	line := j.commandLine()
+	return line == "" || j.get("Job_Name") != nameOf(line)
+}
+
+// nameOf makes a name of a command line: what no name may have is an underscore.
+func nameOf(line string) string {
+	name := []byte(line[:min(len(line), attr.MaxJobName)])
+	for i, c := range name {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		if !letter && strings.IndexByte("-_.+", c) < 0 {
+			name[i] = '_'
+		}
+	}
+	return string(name)
+}
+
+// wrapped writes words in the form in which PBS keeps a job's program and arguments.
+func wrapped(element string, words ...string) string {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString("<jsdl-hpcpa:" + element + ">" + html.EscapeString(w) + "</jsdl-hpcpa:" + element + ">")
+	}
+	return b.String()
+}
+
+// unwrapped takes them apart.
+func unwrapped(text, element string) []string {
+	begin, end := "<jsdl-hpcpa:"+element+">", "</jsdl-hpcpa:"+element+">"
+	if text != "" && !strings.Contains(text, begin) {
+		return []string{text}
+	}
+	var all []string
+	for {
+		_, rest, found := strings.Cut(text, begin)
+		if !found {
+			return all
+		}
+		item, after, _ := strings.Cut(rest, end)
+		all, text = append(all, html.UnescapeString(item)), after
+	}
+}
+
+// A share is what a job has of one host.
+type share struct {
+	host  string
+	slots int
+}
+
+// String prints "host", or "2*host".
+func (s share) String() string {
+	if s.slots == 1 {
+		return s.host
+	}
+	return strconv.Itoa(s.slots) + "*" + s.host
+}
+
+// shares returns the hosts of a job with its slots on them, in the order of its chunks.
+func (j job) shares() []share {
+	hosts, err := spec.ParseExecHost(j.get("exec_host"))
+	if err != nil {
+		return nil
+	}
+	chunks, err := spec.ParseExecVnode(j.get("exec_vnode"))
+	if err != nil {
+		return nil
+	}
+	var all []share
+	at := map[string]int{}
+	for i, h := range hosts {
+		slots := 1
+		if i < len(chunks) {
+			slots = 0
+			for _, part := range chunks[i].Parts {
+				n, _ := part.Items.Get("ncpus")
+				slots += number(n)
+			}
+		}
+		name := h.Host
+		k, known := at[name]
+		if !known {
+			k = len(all)
+			at[name] = k
+			all = append(all, share{host: name})
+		}
+		all[k].slots += slots
+	}
+	return all
+}
+
+// shown joins shares with a sign between them.
+func shown(all []share, sign string) string {
+	words := make([]string, len(all))
+	for i, s := range all {
+		words[i] = s.String()
+	}
+	return strings.Join(words, sign)
+}
+
+// requested returns the requirement that the job was given: that of bsub -R, of a job that came by
+// qsub what its chunks are in LSF's words.
+func (j job) requested() string {
+	if text := j.get("lsf_resreq"); text != "" {
+		return text
+	}
+	return lsf.Described(amount(j.Object, "Resource_List", "select"), amount(j.Object, "Resource_List", "place"))
+}
