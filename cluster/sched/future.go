@@ -18,9 +18,10 @@ type future struct {
 	kept   *kept
 	pooled bool       // vnodes share amounts of others
 	begins []pbs.Time // when reservations and top jobs begin that do not have their vnodes yet, sorted
-	events []event    // by time, once they are sorted; nil: they were not needed yet
-	sorted bool
-	lefts  []left // runs that are taken to be gone
+	events events     // nil: they were not needed yet
+	sorted bool       // they are a heap
+	coming events     // those that were not looked at, while somebody looks ahead
+	lefts  []left     // runs that are taken to be gone
 
 	places  map[*state.Reservation]spec.Place
 	tooLong map[*class]conflict

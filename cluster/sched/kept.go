@@ -21,6 +21,7 @@ type kept struct {
 	round         uint64
 	begins        []period // of occurrences that do not have their vnodes yet, by their beginning
 	changed       []*foreseen
+	events        events // of the last cycle that needed them: their room is used again
 }
 
 // foreseen is the calendar of a vnode.

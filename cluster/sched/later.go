@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"cmp"
 	"slices"
 
 	"rampart/cluster/sched/calendar"
@@ -32,29 +31,56 @@ func (f *future) foresee(vnode pbs.VnodeName, h *calendar.Hold) {
 	f.sorted = false
 }
 
+// events is a heap: what happens next comes first. Most who look ahead find soon what they look for, and of all that is
+// to come only that is put into its order.
+type events []event
+
+// before tells which event comes first: who gives back makes room for who takes.
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && !e.takes && o.takes }
+
+// down moves the event at a place behind those that come before it.
+func (e events) down(i int) {
+	for {
+		first := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(e); child++ {
+			if e[child].before(&e[first]) {
+				first = child
+			}
+		}
+		if first == i {
+			return
+		}
+		e[i], e[first] = e[first], e[i]
+		i = first
+	}
+}
+
+// pop takes out what happens next.
+func (e *events) pop() event {
+	first, last := (*e)[0], len(*e)-1
+	(*e)[0] = (*e)[last]
+	*e = (*e)[:last]
+	e.down(0)
+	return first
+}
+
 // lookAhead reads what is to come of all vnodes.
 func (f *future) lookAhead() {
 	if f.events == nil {
-		f.events = []event{}
+		f.events = f.kept.events[:0]
 		for vn := range f.view.Vnodes() {
 			for _, h := range f.of(vn, true).Holds() {
 				f.foresee(vn.Name, h)
 			}
 		}
 	}
-	if f.sorted {
-		return
+	if !f.sorted {
+		f.sorted = true
+		for i := len(f.events)/2 - 1; i >= 0; i-- {
+			f.events.down(i)
+		}
 	}
-	f.sorted = true
-	slices.SortStableFunc(f.events, func(a, b event) int {
-		if c := cmp.Compare(a.at, b.at); c != 0 || a.takes == b.takes {
-			return c
-		}
-		if a.takes {
-			return 1 // who gives back makes room for who takes
-		}
-		return -1
-	})
+	f.kept.events = f.events
 }
 
 // ahead goes through the times at which something is given back, until what is free then, and stays so as long as is
@@ -66,7 +92,9 @@ func (c *cycle) ahead(forever bool, enough func(w *world, at pbs.Time) bool) boo
 	f.scratch = w
 	dirty := map[int]bool{}
 	looked, gave := c.now, false
-	for i, e := range f.events {
+	f.coming = append(f.coming[:0], f.events...)
+	for len(f.coming) > 0 {
+		e := f.coming.pop()
 		if e.takes || !forever || e.hold.Until < calendar.Forever {
 			if at, ok := w.byVnode[e.vnode]; ok {
 				w.happen(at, e)
@@ -74,7 +102,7 @@ func (c *cycle) ahead(forever bool, enough func(w *world, at pbs.Time) bool) boo
 			}
 			gave = gave || !e.takes
 		}
-		if i+1 < len(f.events) && (f.events[i+1].at == e.at || f.events[i+1].at < looked+c.order.fuzzy) || !gave {
+		if len(f.coming) > 0 && (f.coming[0].at == e.at || f.coming[0].at < looked+c.order.fuzzy) || !gave {
 			continue
 		}
 		for h := range dirty {
