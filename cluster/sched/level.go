@@ -96,6 +96,21 @@ func (l *levels) of(queue pbs.QueueName, is uint8) int64 {
 	return l.normal
 }
 
+// most returns the highest level that a job of a queue can have.
+func (l *levels) most(queue pbs.QueueName) int64 {
+	most := l.normal
+	priority, express := l.express[queue]
+	for _, row := range l.rows {
+		switch {
+		case row.is&isExpress == 0:
+			most = max(most, row.level)
+		case express:
+			most = max(most, row.level+priority)
+		}
+	}
+	return most
+}
+
 // heeds tells whether it matters that a job is something.
 func (l *levels) heeds(is uint8) bool { return l != nil && l.heeded&is != 0 }
 

@@ -163,6 +163,10 @@ func (c *cycle) run(waits lanes) {
 			lane.lines.recede(c.order, c.yields) // the rest of an array
 			continue
 		}
+		if c.restSaid(first) {
+			lane.lines.leave()
+			continue
+		}
 		lane.lines.advance(c.view)
 	}
 	c.resume(math.MinInt64)
@@ -216,6 +220,19 @@ func (c *cycle) saidAll(l line) bool {
 		return false
 	}
 	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == wait.Kind()
+}
+
+// restSaid tells whether saidAll will be true of whatever job comes next in a line of which one was looked at: to find that
+// job is not worth the while.
+func (c *cycle) restSaid(l line) bool {
+	why, tried := c.reasons[l.class]
+	if !tried || c.limiter.routes(c.view, l.of.Queue) || c.inside(l.of.Queue) != nil || !c.started(l.of.Queue) || c.hours.shut(l.of.Queue) != 0 || c.stands(l.of.Queue) {
+		return false
+	}
+	if !why.wait.Never && ((c.order.strict || c.order.starve > 0) && c.mayCrown(l.of.Queue, l.class) || c.anyHunts(l.of.Queue)) {
+		return false
+	}
+	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == why.wait.Kind()
 }
 
 // A reason says why a class cannot start now.

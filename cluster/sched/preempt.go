@@ -110,6 +110,11 @@ func (c *cycle) hunts(j *state.Job, cl *class) bool {
 	return ok
 }
 
+// anyHunts tells whether some job of a queue may get something by preemption.
+func (c *cycle) anyHunts(queue pbs.QueueName) bool {
+	return c.prey != nil && c.order.levels != nil && len(c.prey.victims) > 0 && c.prey.lowest < c.order.levels.most(queue)
+}
+
 // outlasted counts the top jobs that a job would delay if it got what they are to have.
 func (c *cycle) outlasted(j *state.Job) (n int) {
 	if c.future != nil {

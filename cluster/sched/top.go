@@ -201,8 +201,13 @@ func (c *cycle) stands(queue pbs.QueueName) bool {
 
 // mayWait tells whether a job of the class may become a top job.
 func (c *cycle) mayWait(j *state.Job, cl *class) bool {
-	whose, depth := c.depth(j.Queue)
-	return c.plansFor(j) && c.topsOf[whose] < depth && len(c.tops) < mostTops && len(c.hopeless) < mostHopeless && !c.hopeless[cl]
+	return c.plansFor(j) && c.mayCrown(j.Queue, cl)
+}
+
+// mayCrown tells whether there may be one more top job of a queue and a class.
+func (c *cycle) mayCrown(queue pbs.QueueName, cl *class) bool {
+	whose, depth := c.depth(queue)
+	return c.topsOf[whose] < depth && len(c.tops) < mostTops && len(c.hopeless) < mostHopeless && !c.hopeless[cl]
 }
 
 // calendar tells whether anything may be planned for later.

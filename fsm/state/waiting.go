@@ -24,9 +24,11 @@ func (c *Class) compare(o *Class) int {
 	if c == o {
 		return 0
 	}
+	if d := strings.Compare(c.Select, o.Select); d != 0 {
+		return d // most differ in this: the rest is not worth a look
+	}
 	return cmp.Or(
-		strings.Compare(c.Select, o.Select), strings.Compare(c.Place, o.Place),
-		strings.Compare(string(c.Queue), string(o.Queue)), c.Whose.compare(o.Whose),
+		strings.Compare(c.Place, o.Place), strings.Compare(string(c.Queue), string(o.Queue)), c.Whose.compare(o.Whose),
 		strings.Compare(c.Asked, o.Asked), c.Wait.compare(&o.Wait))
 }
 
