@@ -104,8 +104,11 @@ func planned(ctx context.Context, client apiconnect.BatchClient, ahead time.Dura
 	if err != nil {
 		return nil, err
 	}
-	_, err = listed(ctx, client, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_RESERVATION}, func(o values) {
+	_, err = listed(ctx, client, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_RESERVATION, OccurrencesUntil: p.Until.Unix() + 1}, func(o values) {
 		p.Hold(plan.Reservation, o.name, o.get("resv_nodes", ""), o.moment("reserve_start", ""), o.moment("reserve_end", ""))
+		for _, later := range o.occurrences {
+			p.Hold(plan.Reservation, o.name, later.GetNodes(), time.Unix(later.GetStart(), 0), time.Unix(later.GetEnd(), 0))
+		}
 	})
 	return p, err
 }
@@ -124,8 +127,9 @@ func after(start time.Time, walltime string, now time.Time) time.Time {
 
 // values are the attributes of an object in a list.
 type values struct {
-	name string
-	all  []*api.Attribute
+	name        string
+	all         []*api.Attribute
+	occurrences []*api.Occurrence
 }
 
 func (v values) get(name, res string) string {
@@ -159,7 +163,7 @@ func listed(ctx context.Context, client apiconnect.BatchClient, r *api.ListReque
 		}
 		for _, o := range stream.Msg().GetObjects() {
 			if o.GetRefusal() == nil {
-				see(values{o.GetName(), o.GetAttributes()})
+				see(values{o.GetName(), o.GetAttributes(), o.GetOccurrences()})
 			}
 		}
 	}

@@ -38,6 +38,9 @@ func (planner) List(_ context.Context, r *connect.Request[api.ListRequest], stre
 		reply.Objects = []*api.Object{object("2.srv", "estimated.start_time", "1800010000", "estimated.exec_vnode", "(hosta:ncpus=1)"), object("3.srv")}
 	case api.ObjectKind_OBJECT_KIND_RESERVATION:
 		reply.Objects = []*api.Object{object("R4.srv", "resv_nodes", "(hosta:ncpus=1)", "reserve_start", "1800004000", "reserve_end", "1800006000")}
+		if r.Msg.GetOccurrencesUntil() > 1800010000 {
+			reply.Objects[0].Occurrences = []*api.Occurrence{{Start: 1800010000, End: 1800012000, Nodes: "(hosta:ncpus=1)"}}
+		}
 	}
 	return stream.Send(reply)
 }
@@ -54,6 +57,7 @@ func TestPlan(t *testing.T) {
 		{PlanOptions{Hours: 4, form: form{Columns: 60}}, "hostb  xxxx"},
 		{PlanOptions{Hours: 4, form: form{Columns: 60}}, "R R4.srv"},
 		{PlanOptions{Hours: 4, form: form{Columns: 60}}, "+ 2.srv"},
+		{PlanOptions{Hours: 4, form: form{Columns: 60}}, "R R4.srv           from " + stamp(1800010000) + " until " + stamp(1800012000)},
 		{PlanOptions{Hours: 4, form: form{SVG: "x.svg"}}, "x.svg <svg"},
 		{PlanOptions{Hours: 4, form: form{JSON: true}}, `"kind": "reservation"`},
 		{PlanOptions{Hours: 4, form: form{JSON: true, SVG: "-"}}, "exclude each other"},

@@ -130,7 +130,7 @@ func heldOf(h *api.Obstacle_Hold) held {
 
 // tell turns an answer into what is told.
 func tell(r *api.ExplainReply) *why {
-	job := values{r.GetJob(), r.GetAttributes()}
+	job := values{name: r.GetJob(), all: r.GetAttributes()}
 	w := &why{
 		Job: r.GetJob(), State: job.get("job_state", ""), Now: time.Unix(r.GetNow(), 0), Comment: job.get("comment", ""),
 		Select: job.get("Resource_List", "select"), Place: job.get("Resource_List", "place"), Walltime: job.get("Resource_List", "walltime"),

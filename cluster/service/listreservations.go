@@ -5,6 +5,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
+	"rampart/transport/api"
 )
 
 // reservations lists the named reservations, or all in the order of their creation.
@@ -17,7 +18,7 @@ func (l *listing) reservations() error {
 					p.refuseWith(name, refusal)
 					continue
 				}
-				p.add(string(r.ID), p.fields.of(v.ReservationAttributes(r), v))
+				l.reservation(v, p, r)
 			}
 		})
 	}
@@ -33,7 +34,7 @@ func (l *listing) reservations() error {
 					return true
 				}
 				next = r.Seq + 1
-				p.add(string(r.ID), p.fields.of(v.ReservationAttributes(r), v))
+				l.reservation(v, p, r)
 			}
 			return false
 		})
@@ -42,4 +43,18 @@ func (l *listing) reservations() error {
 		}
 	}
 	return nil
+}
+
+// reservation adds a reservation, with as many of its occurrences as are wanted.
+func (l *listing) reservation(v *state.View, p *page, r *state.Reservation) {
+	p.add(string(r.ID), p.fields.of(v.ReservationAttributes(r), v))
+	object := p.objects[len(p.objects)-1]
+	for n := 1; n < len(r.Occurrences); n++ {
+		start, end := r.Times(n)
+		if start.Unix() >= l.req.GetOccurrencesUntil() {
+			return
+		}
+		object.Occurrences = append(object.Occurrences, &api.Occurrence{Start: start.Unix(), End: end.Unix(), Nodes: r.Occurrences[n].Nodes})
+		p.values++
+	}
 }

@@ -319,3 +319,23 @@ func TestReserve_TakenQueue(t *testing.T) {
 		t.Errorf("the queue is %+v", q)
 	}
 }
+
+// Later occurrences of a standing one are told as far as they are asked for, with the vnodes of each.
+func TestList_Occurrences(t *testing.T) {
+	b := resvBench(t)
+	id := b.mustReserve("ann@login1", timed(set("reserve_rrule", "FREQ=DAILY;COUNT=3"), set("Variable_List", "PBS_TZID=UTC"))...)
+	b.decide(id, "(hosta:ncpus=1)", "(hosta:ncpus=1)", "(hosta:ncpus=1)")
+	first, length := b.resv(id).Start.Unix(), b.resv(id).Length.Unix()
+	const day = 24 * 60 * 60
+	for until, want := range map[int64]int{0: 0, first + day: 0, first + day + 1: 1, first + 9*day: 2} {
+		got, err := b.list("ann@login1", &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_RESERVATION, OccurrencesUntil: until})
+		if err != nil || len(got) != 1 || len(got[0].GetOccurrences()) != want {
+			t.Fatalf("until %d: %v, %v; want %d", until-first, got, err, want)
+		}
+		for n, o := range got[0].GetOccurrences() {
+			if start := first + int64(n+1)*day; o.GetStart() != start || o.GetEnd() != start+length || o.GetNodes() != "(hosta:ncpus=1)" {
+				t.Errorf("occurrence %d: %v, want it at %d", n+2, o, start)
+			}
+		}
+	}
+}

@@ -2007,18 +2007,19 @@ func (x *ExportHookReply) GetContent() []byte {
 }
 
 type ListRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          ObjectKind             `protobuf:"varint,1,opt,name=kind,proto3,enum=rampart.v1.ObjectKind" json:"kind,omitempty"`
-	Names         []string               `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`           // empty: all
-	Attributes    []string               `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"` // empty: all that the caller may read
-	History       bool                   `protobuf:"varint,4,opt,name=history,proto3" json:"history,omitempty"`      // finished jobs too
-	Stale         bool                   `protobuf:"varint,5,opt,name=stale,proto3" json:"stale,omitempty"`          // no round trip for freshness
-	Queues        []string               `protobuf:"bytes,6,rep,name=queues,proto3" json:"queues,omitempty"`         // jobs of these queues only; empty: of all
-	Where         []*Criterion           `protobuf:"bytes,7,rep,name=where,proto3" json:"where,omitempty"`           // jobs that meet all of these
-	Subjobs       bool                   `protobuf:"varint,8,opt,name=subjobs,proto3" json:"subjobs,omitempty"`      // those of each array behind it
-	Arrays        bool                   `protobuf:"varint,9,opt,name=arrays,proto3" json:"arrays,omitempty"`        // nothing but arrays, or with subjobs nothing but these
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Kind             ObjectKind             `protobuf:"varint,1,opt,name=kind,proto3,enum=rampart.v1.ObjectKind" json:"kind,omitempty"`
+	Names            []string               `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`                                                 // empty: all
+	Attributes       []string               `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"`                                       // empty: all that the caller may read
+	History          bool                   `protobuf:"varint,4,opt,name=history,proto3" json:"history,omitempty"`                                            // finished jobs too
+	Stale            bool                   `protobuf:"varint,5,opt,name=stale,proto3" json:"stale,omitempty"`                                                // no round trip for freshness
+	Queues           []string               `protobuf:"bytes,6,rep,name=queues,proto3" json:"queues,omitempty"`                                               // jobs of these queues only; empty: of all
+	Where            []*Criterion           `protobuf:"bytes,7,rep,name=where,proto3" json:"where,omitempty"`                                                 // jobs that meet all of these
+	Subjobs          bool                   `protobuf:"varint,8,opt,name=subjobs,proto3" json:"subjobs,omitempty"`                                            // those of each array behind it
+	Arrays           bool                   `protobuf:"varint,9,opt,name=arrays,proto3" json:"arrays,omitempty"`                                              // nothing but arrays, or with subjobs nothing but these
+	OccurrencesUntil int64                  `protobuf:"varint,10,opt,name=occurrences_until,json=occurrencesUntil,proto3" json:"occurrences_until,omitempty"` // of reservations: those after the present or next one that begin before that time, in seconds
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ListRequest) Reset() {
@@ -2112,6 +2113,13 @@ func (x *ListRequest) GetArrays() bool {
 		return x.Arrays
 	}
 	return false
+}
+
+func (x *ListRequest) GetOccurrencesUntil() int64 {
+	if x != nil {
+		return x.OccurrencesUntil
+	}
+	return 0
 }
 
 // Criterion compares an attribute of a job with a value, as qselect does.
@@ -2323,8 +2331,9 @@ func (x *ListHeader) GetChosen() bool {
 type Object struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Attributes    []*Attribute           `protobuf:"bytes,2,rep,name=attributes,proto3" json:"attributes,omitempty"` // in the order of the attribute table
-	Refusal       *Refusal               `protobuf:"bytes,3,opt,name=refusal,proto3" json:"refusal,omitempty"`       // instead of attributes: Unknown Job Id, ...
+	Attributes    []*Attribute           `protobuf:"bytes,2,rep,name=attributes,proto3" json:"attributes,omitempty"`   // in the order of the attribute table
+	Refusal       *Refusal               `protobuf:"bytes,3,opt,name=refusal,proto3" json:"refusal,omitempty"`         // instead of attributes: Unknown Job Id, ...
+	Occurrences   []*Occurrence          `protobuf:"bytes,4,rep,name=occurrences,proto3" json:"occurrences,omitempty"` // as far as they were asked for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2380,6 +2389,74 @@ func (x *Object) GetRefusal() *Refusal {
 	return nil
 }
 
+func (x *Object) GetOccurrences() []*Occurrence {
+	if x != nil {
+		return x.Occurrences
+	}
+	return nil
+}
+
+// Occurrence is a time at which a standing reservation is to have its vnodes.
+type Occurrence struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Start         int64                  `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"` // in seconds
+	End           int64                  `protobuf:"varint,2,opt,name=end,proto3" json:"end,omitempty"`
+	Nodes         string                 `protobuf:"bytes,3,opt,name=nodes,proto3" json:"nodes,omitempty"` // as resv_nodes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Occurrence) Reset() {
+	*x = Occurrence{}
+	mi := &file_batch_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Occurrence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Occurrence) ProtoMessage() {}
+
+func (x *Occurrence) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
+func (*Occurrence) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Occurrence) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *Occurrence) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+func (x *Occurrence) GetNodes() string {
+	if x != nil {
+		return x.Nodes
+	}
+	return ""
+}
+
 type WatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Names         []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`           // of jobs; empty: all that the caller may see
@@ -2393,7 +2470,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2405,7 +2482,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2418,7 +2495,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{41}
+	return file_batch_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -2470,7 +2547,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2482,7 +2559,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2495,7 +2572,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{42}
+	return file_batch_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -2554,7 +2631,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2643,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2579,7 +2656,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{43}
+	return file_batch_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Gone) GetName() string {
@@ -2626,7 +2703,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2638,7 +2715,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2651,7 +2728,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{44}
+	return file_batch_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ExplainRequest) GetJob() string {
@@ -2675,7 +2752,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2687,7 +2764,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2700,7 +2777,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{45}
+	return file_batch_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ExplainReply) GetJob() string {
@@ -2766,7 +2843,7 @@ type Obstacle struct {
 
 func (x *Obstacle) Reset() {
 	*x = Obstacle{}
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2778,7 +2855,7 @@ func (x *Obstacle) String() string {
 func (*Obstacle) ProtoMessage() {}
 
 func (x *Obstacle) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2791,7 +2868,7 @@ func (x *Obstacle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
 func (*Obstacle) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{46}
+	return file_batch_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Obstacle) GetReason() string {
@@ -2893,7 +2970,7 @@ type Obstacle_Nearest struct {
 
 func (x *Obstacle_Nearest) Reset() {
 	*x = Obstacle_Nearest{}
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2905,7 +2982,7 @@ func (x *Obstacle_Nearest) String() string {
 func (*Obstacle_Nearest) ProtoMessage() {}
 
 func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2918,7 +2995,7 @@ func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Nearest.ProtoReflect.Descriptor instead.
 func (*Obstacle_Nearest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{46, 0}
+	return file_batch_proto_rawDescGZIP(), []int{47, 0}
 }
 
 func (x *Obstacle_Nearest) GetVnodes() []string {
@@ -2975,7 +3052,7 @@ type Obstacle_Lack struct {
 
 func (x *Obstacle_Lack) Reset() {
 	*x = Obstacle_Lack{}
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2987,7 +3064,7 @@ func (x *Obstacle_Lack) String() string {
 func (*Obstacle_Lack) ProtoMessage() {}
 
 func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3000,7 +3077,7 @@ func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Lack.ProtoReflect.Descriptor instead.
 func (*Obstacle_Lack) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{46, 1}
+	return file_batch_proto_rawDescGZIP(), []int{47, 1}
 }
 
 func (x *Obstacle_Lack) GetResource() string {
@@ -3046,7 +3123,7 @@ type Obstacle_Hold struct {
 
 func (x *Obstacle_Hold) Reset() {
 	*x = Obstacle_Hold{}
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +3135,7 @@ func (x *Obstacle_Hold) String() string {
 func (*Obstacle_Hold) ProtoMessage() {}
 
 func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +3148,7 @@ func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Hold.ProtoReflect.Descriptor instead.
 func (*Obstacle_Hold) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{46, 2}
+	return file_batch_proto_rawDescGZIP(), []int{47, 2}
 }
 
 func (x *Obstacle_Hold) GetKind() string {
@@ -3230,7 +3307,7 @@ const file_batch_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\x0e2\x18.rampart.v1.HookFileKindR\x04kind\x12\x18\n" +
 	"\abuiltin\x18\x03 \x01(\bR\abuiltin\"+\n" +
 	"\x0fExportHookReply\x12\x18\n" +
-	"\acontent\x18\x01 \x01(\fR\acontent\"\x96\x02\n" +
+	"\acontent\x18\x01 \x01(\fR\acontent\"\xc3\x02\n" +
 	"\vListRequest\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.rampart.v1.ObjectKindR\x04kind\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\x12\x1e\n" +
@@ -3242,7 +3319,9 @@ const file_batch_proto_rawDesc = "" +
 	"\x06queues\x18\x06 \x03(\tR\x06queues\x12+\n" +
 	"\x05where\x18\a \x03(\v2\x15.rampart.v1.CriterionR\x05where\x12\x18\n" +
 	"\asubjobs\x18\b \x01(\bR\asubjobs\x12\x16\n" +
-	"\x06arrays\x18\t \x01(\bR\x06arrays\"\x83\x01\n" +
+	"\x06arrays\x18\t \x01(\bR\x06arrays\x12+\n" +
+	"\x11occurrences_until\x18\n" +
+	" \x01(\x03R\x10occurrencesUntil\"\x83\x01\n" +
 	"\tCriterion\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bresource\x18\x02 \x01(\tR\bresource\x120\n" +
@@ -3258,13 +3337,19 @@ const file_batch_proto_rawDesc = "" +
 	"\ttimestamp\x18\x03 \x01(\x03R\ttimestamp\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x15\n" +
 	"\x06age_ms\x18\x05 \x01(\x03R\x05ageMs\x12\x16\n" +
-	"\x06chosen\x18\x06 \x01(\bR\x06chosen\"\x82\x01\n" +
+	"\x06chosen\x18\x06 \x01(\bR\x06chosen\"\xbc\x01\n" +
 	"\x06Object\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\n" +
 	"attributes\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\n" +
 	"attributes\x12-\n" +
-	"\arefusal\x18\x03 \x01(\v2\x13.rampart.v1.RefusalR\arefusal\"\x88\x01\n" +
+	"\arefusal\x18\x03 \x01(\v2\x13.rampart.v1.RefusalR\arefusal\x128\n" +
+	"\voccurrences\x18\x04 \x03(\v2\x16.rampart.v1.OccurrenceR\voccurrences\"J\n" +
+	"\n" +
+	"Occurrence\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x10\n" +
+	"\x03end\x18\x02 \x01(\x03R\x03end\x12\x14\n" +
+	"\x05nodes\x18\x03 \x01(\tR\x05nodes\"\x88\x01\n" +
 	"\fWatchRequest\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\x12\x1e\n" +
 	"\n" +
@@ -3400,7 +3485,7 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_batch_proto_goTypes = []any{
 	(ReservationOutcome)(0),          // 0: rampart.v1.ReservationOutcome
 	(Verb)(0),                        // 1: rampart.v1.Verb
@@ -3447,98 +3532,100 @@ var file_batch_proto_goTypes = []any{
 	(*ListReply)(nil),                // 42: rampart.v1.ListReply
 	(*ListHeader)(nil),               // 43: rampart.v1.ListHeader
 	(*Object)(nil),                   // 44: rampart.v1.Object
-	(*WatchRequest)(nil),             // 45: rampart.v1.WatchRequest
-	(*WatchReply)(nil),               // 46: rampart.v1.WatchReply
-	(*Gone)(nil),                     // 47: rampart.v1.Gone
-	(*ExplainRequest)(nil),           // 48: rampart.v1.ExplainRequest
-	(*ExplainReply)(nil),             // 49: rampart.v1.ExplainReply
-	(*Obstacle)(nil),                 // 50: rampart.v1.Obstacle
-	(*Obstacle_Nearest)(nil),         // 51: rampart.v1.Obstacle.Nearest
-	(*Obstacle_Lack)(nil),            // 52: rampart.v1.Obstacle.Lack
-	(*Obstacle_Hold)(nil),            // 53: rampart.v1.Obstacle.Hold
-	(*Attribute)(nil),                // 54: rampart.v1.Attribute
-	(ObjectKind)(0),                  // 55: rampart.v1.ObjectKind
-	(*Refusal)(nil),                  // 56: rampart.v1.Refusal
-	(*TerminalUp)(nil),               // 57: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),             // 58: rampart.v1.TerminalDown
+	(*Occurrence)(nil),               // 45: rampart.v1.Occurrence
+	(*WatchRequest)(nil),             // 46: rampart.v1.WatchRequest
+	(*WatchReply)(nil),               // 47: rampart.v1.WatchReply
+	(*Gone)(nil),                     // 48: rampart.v1.Gone
+	(*ExplainRequest)(nil),           // 49: rampart.v1.ExplainRequest
+	(*ExplainReply)(nil),             // 50: rampart.v1.ExplainReply
+	(*Obstacle)(nil),                 // 51: rampart.v1.Obstacle
+	(*Obstacle_Nearest)(nil),         // 52: rampart.v1.Obstacle.Nearest
+	(*Obstacle_Lack)(nil),            // 53: rampart.v1.Obstacle.Lack
+	(*Obstacle_Hold)(nil),            // 54: rampart.v1.Obstacle.Hold
+	(*Attribute)(nil),                // 55: rampart.v1.Attribute
+	(ObjectKind)(0),                  // 56: rampart.v1.ObjectKind
+	(*Refusal)(nil),                  // 57: rampart.v1.Refusal
+	(*TerminalUp)(nil),               // 58: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),             // 59: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	54, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	54, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
-	54, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
+	55, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	55, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	55, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
 	0,  // 3: rampart.v1.ReserveReply.outcome:type_name -> rampart.v1.ReservationOutcome
-	54, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
+	55, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 5: rampart.v1.AlterReservationReply.outcome:type_name -> rampart.v1.ReservationOutcome
 	1,  // 6: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	55, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	54, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	56, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	55, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
 	2,  // 9: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
 	2,  // 10: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	55, // 11: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	56, // 11: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
 	41, // 12: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
 	3,  // 13: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
 	43, // 14: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
 	44, // 15: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	54, // 16: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	56, // 17: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	43, // 18: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	44, // 19: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	47, // 20: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	54, // 21: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
-	50, // 22: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
-	53, // 23: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
-	51, // 24: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
-	52, // 25: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
-	53, // 26: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
-	4,  // 27: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	6,  // 28: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	8,  // 29: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	10, // 30: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	12, // 31: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	14, // 32: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
-	16, // 33: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	18, // 34: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	20, // 35: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	22, // 36: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	24, // 37: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	26, // 38: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	28, // 39: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
-	30, // 40: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
-	32, // 41: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
-	34, // 42: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	36, // 43: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	38, // 44: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	40, // 45: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	48, // 46: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
-	45, // 47: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	57, // 48: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	5,  // 49: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	7,  // 50: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	9,  // 51: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	11, // 52: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	13, // 53: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	15, // 54: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	17, // 55: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	19, // 56: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	21, // 57: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	23, // 58: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	25, // 59: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	27, // 60: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	29, // 61: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
-	31, // 62: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
-	33, // 63: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
-	35, // 64: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	37, // 65: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	39, // 66: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	42, // 67: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	49, // 68: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
-	46, // 69: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	58, // 70: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	49, // [49:71] is the sub-list for method output_type
-	27, // [27:49] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	55, // 16: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	57, // 17: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	45, // 18: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
+	43, // 19: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	44, // 20: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	48, // 21: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	55, // 22: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
+	51, // 23: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
+	54, // 24: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
+	52, // 25: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
+	53, // 26: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
+	54, // 27: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
+	4,  // 28: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	6,  // 29: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	8,  // 30: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	10, // 31: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	12, // 32: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	14, // 33: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
+	16, // 34: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	18, // 35: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	20, // 36: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	22, // 37: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	24, // 38: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	26, // 39: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	28, // 40: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	30, // 41: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	32, // 42: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	34, // 43: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	36, // 44: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	38, // 45: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	40, // 46: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	49, // 47: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
+	46, // 48: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	58, // 49: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 50: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	7,  // 51: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	9,  // 52: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	11, // 53: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	13, // 54: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	15, // 55: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	17, // 56: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	19, // 57: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	21, // 58: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	23, // 59: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	25, // 60: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	27, // 61: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	29, // 62: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	31, // 63: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	33, // 64: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	35, // 65: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	37, // 66: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	39, // 67: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	42, // 68: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	50, // 69: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
+	47, // 70: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	59, // 71: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	50, // [50:72] is the sub-list for method output_type
+	28, // [28:50] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }
@@ -3554,7 +3641,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   50,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
