@@ -354,6 +354,32 @@ func TestReserve_Repeated(t *testing.T) {
 	})
 }
 
+// A wait of twenty minutes goes on at another leader after more than the ten within which a request may be made anew.
+func TestReserve_WaitsForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := resvBench(t)
+		id, list := transport.NewRequestID(), timed(set("interactive", "1200"))
+		ctx, leave := context.WithCancel(b.as("ann@h"))
+		answer := b.waiting(ctx, id, list...)
+		for range 11 {
+			time.Sleep(time.Minute)
+			b.do(&command.TimeTick{})
+		}
+		leave()
+		<-answer
+		b.Services = b.next()
+		answer = b.waiting(b.as("ann@h"), id, list...)
+		time.Sleep(time.Minute)
+		b.decide("R0.srv", "(hosta:ncpus=1)")
+		if got := <-answer; got != "R0.srv CONFIRMED" {
+			t.Errorf("the repeat: %s", got)
+		}
+		if n := len(slices.Collect(b.store.View().Reservations())); n != 1 {
+			t.Errorf("there are %d reservations", n)
+		}
+	})
+}
+
 // A running job becomes a reservation, of its owner: by him, or by Operators.
 func TestReserve_OfJob(t *testing.T) {
 	b := resvBench(t)

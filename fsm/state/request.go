@@ -30,8 +30,25 @@ func (tx *Tx) Remember(r *Request) {
 		if !ok || !forgettable(tx.requests.count(), tx.Now()-oldest.At) {
 			return
 		}
+		if tx.awaited(oldest) {
+			again := *oldest
+			again.Seq, again.At = tx.NextSeq(), tx.Now()
+			tx.deleteRequest(oldest)
+			tx.putRequest(&again)
+			continue
+		}
 		tx.forget(oldest)
 	}
+}
+
+// awaited tells whether somebody may still wait for what becomes of a request, and ask again after a change of leader, however
+// long ago it was made: for the decision of a reservation or of its alteration.
+func (tx *Tx) awaited(r *Request) bool {
+	if r.Refusal != nil || r.Result.Reservation == "" {
+		return false
+	}
+	resv, ok := tx.Reservation(r.Result.Reservation)
+	return ok && (resv.State == pbs.ResvUnconfirmed || resv.State == pbs.ResvBeingAltered)
 }
 
 // forget drops an outcome. If somebody may still repeat the request, ids that are no younger

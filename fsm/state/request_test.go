@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -140,5 +141,53 @@ func TestForget_EarlyRaisesTheFloor(t *testing.T) {
 	s.Commit(tx)
 	if want := pbs.Time(time.Second) + 1; s.RequestFloor() != want {
 		t.Errorf("floor %d, want %d", s.RequestFloor(), want)
+	}
+}
+
+// TestRemember_WhatIsAwaited: the outcome of a request is kept as long as somebody may wait for the decision of its reservation.
+func TestRemember_WhatIsAwaited(t *testing.T) {
+	s := NewStore()
+	asker := pbs.User{Name: "ann"}
+	id := pbs.ReservationID("R1.srv")
+	index := uint64(0)
+	do := func(at time.Duration, change func(tx *Tx)) {
+		index++
+		s.Begin(index, 1, pbs.Time(at))
+		tx := s.Tx()
+		change(tx)
+		s.Commit(tx)
+	}
+	flood := func(at time.Duration) {
+		do(at, func(tx *Tx) {
+			for i := range requestKeep + 10 {
+				tx.Remember(&Request{Asker: asker, ID: pbs.RequestID(strconv.Itoa(int(index)*10*requestKeep + i))})
+			}
+		})
+	}
+	do(time.Minute, func(tx *Tx) {
+		tx.PutReservation(&Reservation{ID: id, Seq: 1, State: pbs.ResvUnconfirmed, Occurrences: []Occurrence{{}}})
+		tx.Remember(&Request{Asker: asker, ID: "waits", Result: Result{Reservation: id}})
+		tx.Remember(&Request{Asker: asker, ID: "other", Result: Result{Reservation: "R2.srv"}})
+	})
+	flood(2 * time.Minute)
+	for n := range 3 {
+		flood(time.Duration(n+1) * time.Hour)
+		if _, ok := s.Remembered(asker, "waits"); !ok {
+			t.Fatalf("after %d h the outcome of a request is forgotten whose reservation is undecided", n+1)
+		}
+		if _, ok := s.Remembered(asker, "other"); ok {
+			t.Fatal("what nobody waits for is remembered")
+		}
+	}
+	do(4*time.Hour, func(tx *Tx) {
+		r, _ := tx.Reservation(id)
+		next := *r
+		next.State = pbs.ResvConfirmed
+		tx.PutReservation(&next)
+	})
+	flood(5 * time.Hour)
+	flood(6 * time.Hour)
+	if _, ok := s.Remembered(asker, "waits"); ok {
+		t.Error("the outcome is remembered when it was decided long ago")
 	}
 }
