@@ -125,6 +125,9 @@ func TestReservations_AllDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitShown(t, c, "RESV_RUNNING", "pbs_rstat", "-F", begins)
+	for _, name := range replicas {
+		awaitShown(t, c, ";0086;Server@"+name+";Svr;Server@"+name+";Recovered reservation "+begins+"\n", "sh", "-c", "cat "+c.Dir+"/homes/"+name+"/server_logs/2*")
+	}
 	awaitShown(t, c, "job_state = R", "qstat", "-f", inside)
 	lines := awaitTypes(t, c, begins, "UYB")
 	_, rest, _ := strings.Cut(planned, "reserve_start = ")

@@ -48,19 +48,6 @@ func limitRows() []row {
 	}
 }
 
-// accessRows are the lists of who may use a server or a queue; groups is the feature
-// level from which it has those of groups.
-func accessRows(groups uint32) []row {
-	return []row{
-		managed("acl_host_enable", Boolean, nil),
-		managed("acl_hosts", Array, parseACL),
-		managed("acl_group_enable", Boolean, nil).since(groups),
-		managed("acl_groups", Array, parseACL).since(groups),
-		managed("acl_user_enable", Boolean, nil),
-		managed("acl_users", Array, parseACL),
-	}
-}
-
 // serverRows are the attributes of the server in the order of qstat -Bf.
 func serverRows() []row {
 	return slices.Concat([]row{
@@ -70,7 +57,12 @@ func serverRows() []row {
 	}, limitRows(), []row{
 		shown("total_jobs", Number),
 		shown("state_count", Text),
-	}, accessRows(levelObjects), []row{
+		managed("acl_host_enable", Boolean, nil),
+		managed("acl_hosts", Array, parseACL),
+		managed("acl_group_enable", Boolean, nil).since(levelObjects),
+		managed("acl_groups", Array, parseACL).since(levelObjects),
+		managed("acl_user_enable", Boolean, nil),
+		managed("acl_users", Array, parseACL),
 		managed("acl_host_moms_enable", Boolean, nil).since(levelObjects),
 		managed("acl_roots", Array, parseACL),
 		managed("acl_resv_host_enable", Boolean, nil).since(levelObjects),
@@ -144,12 +136,17 @@ func queueRows() []row {
 		managed("max_queuable", Number, numberIn(0, 1<<31-1)),
 		shown("total_jobs", Number),
 		shown("state_count", Text),
-	}, accessRows(0), []row{
+		managed("acl_host_enable", Boolean, nil),
+		managed("acl_hosts", Array, parseACL),
+		managed("acl_user_enable", Boolean, nil),
+		managed("acl_users", Array, parseACL),
 		managed("from_route_only", Boolean, nil),
 		managed("resources_max", Resources, nil),
 		managed("resources_min", Resources, nil),
 		managed("resources_default", Resources, nil),
 		managed("default_chunk", Resources, nil),
+		managed("acl_group_enable", Boolean, nil),
+		managed("acl_groups", Array, parseACL),
 	}, limitRows(), []row{
 		managed("max_array_size", Number, numberIn(1, 10_000_000)).since(levelObjects),
 		managed("checkpoint_min", Number, numberIn(0, 1<<31-1)),
@@ -158,7 +155,6 @@ func queueRows() []row {
 		managed("kill_delay", Number, numberIn(0, 1<<31-1)).implying("10"),
 		managed("node_group_key", Array, nil),
 		managed("backfill_depth", Number, numberIn(0, 1<<31-1)).since(levelObjects),
-		managed("partition", Text, nil).since(levelObjects),
 		managed("require_cred", Text, nil).since(levelObjects),
 		managed("require_cred_enable", Boolean, nil).since(levelObjects),
 		shown("hasnodes", Boolean),
@@ -170,6 +166,7 @@ func queueRows() []row {
 		managed("route_lifetime", Number, numberIn(0, 1<<31-1)).since(levelObjects),
 		operated("enabled", Boolean, nil).or("False"),
 		operated("started", Boolean, nil).or("False"),
+		managed("partition", Text, nil).since(levelObjects),
 		managed("comment", Text, parseNotes).writtenBy(Operator),
 	})
 }

@@ -85,6 +85,29 @@ func TestReservation_VnodesShrink(t *testing.T) {
 	w.wantState(last, pbs.ResvDegraded, pbs.ResvDegraded)
 }
 
+// TestReservation_LastConfirmedGoesFirst: of two that a vnode has become too small for, the one is lost that was confirmed last,
+// whichever was asked for first.
+func TestReservation_LastConfirmedGoesFirst(t *testing.T) {
+	w := newReserving(t)
+	waited := w.reserve(1000, 20, "1:ncpus=4", "")
+	first := w.confirmed(1000, 20, "1:ncpus=4", "", "(hosta:ncpus=4)")
+	if err := w.decide(waited, "(hosta:ncpus=4)"); err != nil {
+		t.Fatal(err)
+	}
+	w.offers("hosta", "4")
+	w.wantState(first, pbs.ResvConfirmed, pbs.ResvConfirmed)
+	w.wantState(waited, pbs.ResvDegraded, pbs.ResvDegraded)
+	w.offers("hosta", "8")
+	w.wantState(waited, pbs.ResvConfirmed, pbs.ResvConfirmed)
+	w.do(&AlterReservation{Reservation: first, Length: sec(30)})
+	if err := w.decide(first, "(hosta:ncpus=4)"); err != nil { // it was promised anew
+		t.Fatal(err)
+	}
+	w.offers("hosta", "4")
+	w.wantState(waited, pbs.ResvConfirmed, pbs.ResvConfirmed)
+	w.wantState(first, pbs.ResvDegraded, pbs.ResvDegraded)
+}
+
 // TestReservation_LostWhileAltered: one that lost a vnode while its alteration was open is degraded when that is denied.
 func TestReservation_LostWhileAltered(t *testing.T) {
 	w := newReserving(t)

@@ -23,11 +23,12 @@ type AlterReservation struct {
 
 // Apply changes names and lists at once. Times and select are changed when the scheduler says that they fit; what was asked
 // in the same call waits with them.
-func (c *AlterReservation) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+func (c *AlterReservation) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	r, ok := tx.Reservation(c.Reservation)
 	if !ok {
 		return pbs.Refuse(pbs.UnknownReservation)
 	}
+	res.Reservation = r.ID
 	if r.State == pbs.ResvBeingDeleted || r.State == pbs.ResvDeletingJobs || r.State == pbs.ResvBeingAltered {
 		return pbs.Refuse(pbs.BadState)
 	}
@@ -215,7 +216,7 @@ func grant(tx *state.Tx, r *state.Reservation, nodes string, check bool, by pbs.
 			return err
 		}
 	}
-	r.Occurrences[0].Nodes = nodes
+	r.Occurrences[0].Nodes, r.Granted = nodes, tx.Index()
 	switch {
 	case running && r.Start > tx.Now(): // nobody is in it: it waits again
 		unreserve(tx, before, r.ID)

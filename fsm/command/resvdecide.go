@@ -83,7 +83,7 @@ func (c *DecideReservation) confirm(tx *state.Tx, m Meta, r *state.Reservation) 
 
 // confirmed opens the queue of a reservation that has its vnodes, and begins it if it is time.
 func confirmed(tx *state.Tx, r *state.Reservation, by pbs.User, what string) {
-	r.State, r.Substate, r.Retry = pbs.ResvConfirmed, pbs.ResvConfirmed, 0
+	r.State, r.Substate, r.Retry, r.Granted = pbs.ResvConfirmed, pbs.ResvConfirmed, 0, tx.Index()
 	r.Attrs = r.Attrs.Unset("interactive", "")
 	if q, ok := tx.Queue(r.ID.Queue()); ok {
 		next := *q
@@ -165,7 +165,7 @@ func (c *DecideReservation) replace(tx *state.Tx, r *state.Reservation) error {
 	}
 	before := r.Nodes()
 	r.Occurrences = append([]state.Occurrence(nil), r.Occurrences...)
-	r.Occurrences[0].Nodes, r.Occurrences[0].Taken = c.Nodes[0], nil
+	r.Occurrences[0].Nodes, r.Occurrences[0].Taken, r.Granted = c.Nodes[0], nil, tx.Index()
 	if r.State == pbs.ResvRunning {
 		if err := reshare(tx, r, before); err != nil {
 			return err

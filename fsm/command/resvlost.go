@@ -33,7 +33,7 @@ func tooSmall(tx *state.Tx, name pbs.VnodeName, r *state.Reservation) bool {
 	}
 	idle := *v
 	idle.Jobs = nil
-	later := func(p *state.Promise) bool { return p.Reservation.Seq >= r.Seq || !p.Reservation.Well() }
+	later := func(p *state.Promise) bool { return !p.Reservation.Before(r) || !p.Reservation.Well() }
 	return tx.Overbooked(&idle, state.Hold{From: r.Start, Until: r.End, Items: sums[name]}, later) != nil
 }
 
@@ -68,7 +68,7 @@ func judge(tx *state.Tx, id pbs.ReservationID) {
 	}
 	for _, name := range nodes.Vnodes() { // those that were promised later may not fit beside it any more
 		for p := range tx.PromisesOf(name) {
-			if p.Reservation.Seq > r.Seq {
+			if r.Before(p.Reservation) {
 				judge(tx, p.Reservation.ID)
 			}
 		}

@@ -64,7 +64,7 @@ func (c *Reserve) ofJob(tx *state.Tx, m Meta, r *state.Reservation, res *state.R
 		}
 		tx.PutSettled(charged)
 	}
-	r.State, r.Substate = pbs.ResvRunning, pbs.ResvRunning
+	r.State, r.Substate, r.Granted = pbs.ResvRunning, pbs.ResvRunning, tx.Index()
 	if q, ok := tx.Queue(r.ID.Queue()); ok {
 		open := *q
 		open.Enabled, open.Started, open.Attrs = true, true, open.Attrs.Set("partition", "", defaultPartition)

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"iter"
 
 	"rampart/fsm/attr"
@@ -44,6 +45,8 @@ type Reservation struct {
 	Forced bool `cbor:"24,keyasint,omitempty"`
 	// Void says that its start has passed while it was not decided.
 	Void bool `cbor:"26,keyasint,omitempty"`
+	// Granted is the index of the entry that has given it the vnodes that it has; 0: none has.
+	Granted uint64 `cbor:"27,keyasint,omitempty"`
 
 	due pbs.Time // the next moment at which something is due of it; derived
 }
@@ -90,6 +93,11 @@ func (r *Reservation) Maintenance() bool { return r.ID.Kind() == pbs.ResvMainten
 // Started reports whether its vnodes are assigned to it: from the start of an occurrence until the last job of it has left.
 func (r *Reservation) Started() bool {
 	return r.Running() || r.State == pbs.ResvDeletingJobs || r.State == pbs.ResvBeingDeleted
+}
+
+// Before reports whether it was confirmed, or given its present vnodes, before another one.
+func (r *Reservation) Before(o *Reservation) bool {
+	return cmp.Or(cmp.Compare(r.Granted, o.Granted), cmp.Compare(r.Seq, o.Seq)) < 0
 }
 
 // Running reports whether jobs of it may start.

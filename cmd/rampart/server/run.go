@@ -319,6 +319,7 @@ func (s *Server) run(ctx, base context.Context, release context.CancelFunc) erro
 	agreeing.Go(func() error { return s.fetchKeys(ctx) })
 	agreeing.Go(func() error { return s.keepBackups(ctx) })
 	agreeing.Go(func() error { return s.blobs.Run(ctx) })
+	agreeing.Go(func() error { return s.tellRecovered(ctx) })
 	s.logger.Info("replica runs", "address", s.config.Address(), "home", s.config.Home)
 	err := agreeing.Wait()
 	closeDoors()
