@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -151,5 +152,63 @@ func TestDisk_LogLetsGoOfItsBytes(t *testing.T) {
 			_, err := m.replica.Propose(t.Context(), command.Proposal{Commands: []command.Command{&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}}}})
 			return !errors.Is(err, cluster.ErrNoRoom)
 		})
+	})
+}
+
+// TestDisk_DeletedJobsGiveTheirRoomBack: the scripts of jobs fill a small disk, so that the next snapshot finds no
+// room beside the last. Deletes and what is administered are taken still, and seconds after the jobs are gone their room is there
+// again, though the last snapshot is large.
+func TestDisk_DeletedJobsGiveTheirRoomBack(t *testing.T) {
+	dir := smallDisk(t, "192m")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		m := w.add("s1")
+		m.disk = func() (_ store.Backend, err error) { return store.OpenFiles(filepath.Join(dir, "raft"), quiet()) }
+		m.open(true)
+		m.run()
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		noise := rand.NewChaCha8([32]byte{19})
+		var jobs []pbs.JobID
+		submit := func() error {
+			script := make([]byte, pbs.LargeScript-1)
+			_, _ = noise.Read(script)
+			p := command.Proposal{ID: request(), Asker: pbs.User{Name: "ann", Host: "h"}, Commands: []command.Command{
+				&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Script: script},
+			}}
+			out, err := m.replica.Propose(t.Context(), p)
+			if err == nil {
+				jobs = append(jobs, out.Result.Job)
+			}
+			return err
+		}
+		var err error
+		for err == nil && len(jobs) < 2_000 {
+			if err = submit(); len(jobs)%20 == 0 { // in calms there are snapshots, too
+				if saved, err := m.replica.Snapshot(t.Context()); err == nil {
+					_ = saved.Close()
+				}
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+		if !errors.Is(err, cluster.ErrNoRoom) {
+			t.Fatalf("after %d jobs: %v", len(jobs), err)
+		}
+		for i := range 5 { // it goes on like this for a while
+			mustWrite(t, m, string(m.named(i)))
+			<-time.After(5 * time.Second)
+		}
+		began := time.Now()
+		for _, j := range jobs {
+			p := command.Proposal{ID: request(), Asker: pbs.User{Name: "ann", Host: "h"}, Commands: []command.Command{&command.DeleteJob{Job: j}}}
+			if _, err := m.replica.Propose(t.Context(), p); err != nil {
+				t.Fatalf("delete %s: %v", j, err)
+			}
+		}
+		w.until("a job is taken", 15*time.Second, func() bool { return submit() == nil })
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("it took %s from the first deletion on", took)
+		}
+		w.until("a large script is taken", 30*time.Second, func() bool { return m.replica.RoomFor(1<<20) == nil })
+		w.until("no alarm", 10*time.Second, func() bool { return alarm(m, member.AlarmLow) == nil && alarm(m, member.AlarmSnapshot) == nil })
 	})
 }

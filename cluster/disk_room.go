@@ -61,15 +61,19 @@ func noWrites(text, advice string) *member.Alarm {
 	return &member.Alarm{Kind: member.AlarmNoWrites, Text: text, Advice: advice + "; all is taken again by itself"}
 }
 
-// saveLow asks for a snapshot when there is little room and something to let go.
+// saveLow asks for a snapshot when there is little room, or a script was refused for it, and something to let go. How much the next one takes nobody
+// knows before: it is given up when it comes to the reserve, and what was deleted by then makes the one after it smaller.
 func (r *Replica) saveLow(last time.Time) time.Time {
-	disk := r.store.Disk()
-	if !disk.Low || r.machine.proposals.Load() == 0 || time.Since(last) < lowSaveEvery {
+	if !r.store.Disk().Low && !r.refused.Load() {
 		return last
 	}
-	if saved, err := r.store.Snapshots().List(); err == nil && len(saved) > 0 && disk.Free < saved[0].Size+store.Reserve {
-		return last // it would take the reserve
+	if err := r.store.DropOld(); err != nil {
+		r.cfg.Logger.Warn("cannot remove an old snapshot", "err", err)
 	}
+	if r.machine.proposals.Load() == 0 || time.Since(last) < lowSaveEvery {
+		return last
+	}
+	r.refused.Store(false)
 	select {
 	case r.machine.due <- struct{}{}:
 	default:
@@ -83,6 +87,7 @@ func (r *Replica) RoomFor(bytes int64) error {
 	if err != nil || free-bytes >= store.Enough {
 		return nil // what cannot be told is found out by the write
 	}
+	r.refused.Store(true)
 	return errors.Join(ErrNoRoom, pbs.Errorf(pbs.ResourceBusy,
 		"no room for a job script of %s: %s are left on the disk of %s", megabytes(bytes), megabytes(free), r.cfg.Self.Name))
 }

@@ -16,6 +16,10 @@ import (
 // a change of members may be under way).
 const saveRetry = 5 * time.Second
 
+// crampedRetry is that after one for which there was no room: changes of the state bring another one before
+// (saveLow), and room that others make is soon enough found.
+const crampedRetry = 30 * time.Second
+
 // saveFailures in a row are more than a transfer or a change of members.
 const saveFailures = 3
 
@@ -89,6 +93,9 @@ func (r *Replica) save(ctx context.Context, n *node) {
 		if ctx.Err() == nil {
 			r.cfg.Logger.Warn("snapshot failed", "err", err)
 			again = time.After(saveRetry)
+			if r.store.Cramped() {
+				again = time.After(crampedRetry)
+			}
 		}
 		if failed++; failed >= saveFailures {
 			r.unsaved.Store(&member.Alarm{

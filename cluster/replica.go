@@ -48,6 +48,7 @@ type Replica struct {
 	split   atomic.Pointer[string]       // why this leader takes no proposals
 	full    atomic.Pointer[member.Alarm] // the same, for lack of room
 	spent   atomic.Bool                  // that not even the reserve is left
+	refused atomic.Bool                  // a script, for lack of room, since the last snapshot for the sake of room
 	unsaved atomic.Pointer[member.Alarm] // why there is no newer snapshot
 
 	relieved time.Time // when this leader last handed over for the sake of its disk

@@ -17,6 +17,8 @@ type Backend interface {
 	Room() (int64, error)
 	// Reusable returns how many bytes entries may take of what the log has already.
 	Reusable() int64
+	// DropOld removes all snapshots but the latest.
+	DropOld() error
 	// SetAside writes a state of the index to where people can look at it, and makes the
 	// next open find no log and no snapshot. It returns where all that is. Nothing is used
 	// after it but Close.

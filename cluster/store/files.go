@@ -91,6 +91,18 @@ func (f *files) Room() (int64, error) {
 	return int64(s.Bavail) * s.Bsize, nil
 }
 
+// DropOld implements Backend.
+func (f *files) DropOld() error {
+	all, err := f.snapshots.List()
+	if err != nil || len(all) < 2 {
+		return err
+	}
+	for _, m := range all[1:] {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(f.dir, snapshotsDir, m.ID)))
+	}
+	return err
+}
+
 // Reusable implements Backend: bolt never gives space back, and takes its free pages first.
 func (f *files) Reusable() int64 {
 	return int64(f.db.Stats().FreePageN) * int64(os.Getpagesize())

@@ -69,6 +69,14 @@ func (m *Memory) Room() (int64, error) { return math.MaxInt64, nil }
 // Reusable implements Backend.
 func (m *Memory) Reusable() int64 { return 0 }
 
+// DropOld implements Backend.
+func (m *Memory) DropOld() error {
+	m.snapshots.mu.Lock()
+	defer m.snapshots.mu.Unlock()
+	m.snapshots.kept = m.snapshots.kept[:min(1, len(m.snapshots.kept))]
+	return nil
+}
+
 // SetAside empties the disk; of what was on it, it keeps the state.
 func (m *Memory) SetAside(index uint64, write func(io.Writer) error) (string, error) {
 	var b bytes.Buffer

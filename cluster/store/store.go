@@ -62,6 +62,8 @@ type Store struct {
 
 	free atomic.Int64
 	low  atomic.Bool
+
+	cramped atomic.Bool
 }
 
 // Open reads all of a backend that Raft will build on, before Raft does. What cannot be read
@@ -89,7 +91,9 @@ func (s *Store) Log() raft.LogStore { return s.log }
 func (s *Store) Stable() raft.StableStore { return guardedStable{s.guard} }
 
 // Snapshots returns the snapshots.
-func (s *Store) Snapshots() raft.SnapshotStore { return s.checked.Snapshots() }
+func (s *Store) Snapshots() raft.SnapshotStore {
+	return roomySnapshots{s.checked.Snapshots(), s.Room, &s.cramped}
+}
 
 // Members returns the latest configuration of the cluster that the log had when it was opened.
 func (s *Store) Members() raft.Configuration { return s.members }
