@@ -53,7 +53,7 @@ func toRecord(v *state.View, a transport.Account) *state.Account {
 
 // known refuses somebody whom an administrator had forgotten and whom the directory does not
 // know any more: others who vouch for him may not have heard of it.
-func (c *Config) known(ctx context.Context, v *state.View, u pbs.User) error {
+func (c *base) known(ctx context.Context, v *state.View, u pbs.User) error {
 	if a, ok := v.Account(u.Name); !ok || a.Forgotten == 0 || c.Accounts == nil {
 		return nil
 	}

@@ -54,7 +54,7 @@ const latelyWithin = time.Second
 
 // lately returns the state of now, so that whoever has changed the plan sees it; where no
 // leader can tell it, as this replica knows it.
-func (c *Config) lately(ctx context.Context) (*state.View, error) {
+func (c *base) lately(ctx context.Context) (*state.View, error) {
 	soon, cancel := context.WithTimeout(ctx, latelyWithin)
 	defer cancel()
 	if v, err := c.Replica.Read(soon, cluster.Fresh); err == nil {

@@ -13,15 +13,23 @@ import (
 	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/api/apiconnect"
 )
 
 // Batch is what PBS commands ask for.
-type Batch struct{ Config }
+type Batch struct {
+	base
+	Scheduler
+	Agent func(host, address string) apiconnect.AgentClient
+	Hooks Hooks
+	Blobs BlobKeeper
+	Home  string
+}
 
 // change carries out a request that changes the state: prepare parses and
 // permits, and the commands that it returns are proposed. A repeat is answered as
 // the first one was (L8).
-func (c *Config) change(ctx context.Context, r connect.AnyRequest, prepare func(p person) ([]command.Command, error)) (state.Result, error) {
+func (c *base) change(ctx context.Context, r connect.AnyRequest, prepare func(p person) ([]command.Command, error)) (state.Result, error) {
 	caller, _ := transport.CallerFrom(ctx)
 	body, err := bodyHash(r)
 	if err != nil {
@@ -38,7 +46,7 @@ func (c *Config) change(ctx context.Context, r connect.AnyRequest, prepare func(
 // attempt proposes what prepare makes of the request. A refusal may come from a
 // state that is behind, for a leader is asked before it has applied all that was
 // committed: only a fresh view can refuse.
-func (c *Config) attempt(ctx context.Context, id pbs.RequestID, body uint64, prepare func(p person) ([]command.Command, error)) (state.Result, error) {
+func (c *base) attempt(ctx context.Context, id pbs.RequestID, body uint64, prepare func(p person) ([]command.Command, error)) (state.Result, error) {
 	var refused error
 	for _, mode := range []cluster.Mode{cluster.Stale, cluster.Fresh} {
 		v, err := c.Replica.Read(ctx, mode)
@@ -68,7 +76,7 @@ func (c *Config) attempt(ctx context.Context, id pbs.RequestID, body uint64, pre
 }
 
 // changeJob is change for a request about one job.
-func (c *Config) changeJob(ctx context.Context, r connect.AnyRequest, job string,
+func (c *base) changeJob(ctx context.Context, r connect.AnyRequest, job string,
 	prepare func(p person, j *state.Job) (command.Command, error),
 ) error {
 	_, err := c.change(ctx, r, func(p person) ([]command.Command, error) {

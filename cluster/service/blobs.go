@@ -31,7 +31,10 @@ type BlobKeeper interface {
 var _ BlobKeeper = (*blob.Keeper)(nil)
 
 // Blobs is what replicas hand each other beside the log.
-type Blobs struct{ Config }
+type Blobs struct {
+	base
+	keeper BlobKeeper
+}
 
 // Put stores what another replica sends.
 func (s *Blobs) Put(_ context.Context, stream *connect.ClientStream[api.PutBlobRequest]) (*connect.Response[api.PutBlobReply], error) {
@@ -42,7 +45,7 @@ func (s *Blobs) Put(_ context.Context, stream *connect.ClientStream[api.PutBlobR
 	if err != nil {
 		return nil, err
 	}
-	err = s.Blobs.Take(pbs.Blob{Sum: sum, Size: stream.Msg().GetSize()}, &upload{stream: stream})
+	err = s.keeper.Take(pbs.Blob{Sum: sum, Size: stream.Msg().GetSize()}, &upload{stream: stream})
 	return reply(&api.PutBlobReply{}, err)
 }
 
@@ -52,11 +55,11 @@ func (s *Blobs) Get(_ context.Context, r *connect.Request[api.GetBlobRequest], s
 	if err != nil {
 		return err
 	}
-	b, ok := s.Blobs.Held(sum)
+	b, ok := s.keeper.Held(sum)
 	if !ok {
 		return connect.NewError(connect.CodeNotFound, blob.ErrAbsent)
 	}
-	body, err := s.Blobs.Here(b)
+	body, err := s.keeper.Here(b)
 	if errors.Is(err, blob.ErrAbsent) {
 		return connect.NewError(connect.CodeNotFound, err)
 	}

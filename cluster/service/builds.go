@@ -11,7 +11,7 @@ type Build struct {
 }
 
 // moms tells what the moms run, as this replica hears them.
-func (c *Config) moms() []*api.Build {
+func (c *Cluster) moms() []*api.Build {
 	if c.Moms == nil {
 		return nil
 	}

@@ -19,7 +19,14 @@ import (
 )
 
 // Cluster is administration, enrolment and what replicas ask each other.
-type Cluster struct{ Config }
+type Cluster struct {
+	base
+	CA     CA
+	Logins Logins
+	Ledger Ledger
+	Blobs  BlobKeeper
+	Moms   func() []Build
+}
 
 // Status is answered by every replica, without a leader too.
 func (c *Cluster) Status(ctx context.Context, r *connect.Request[api.StatusRequest]) (*connect.Response[api.StatusReply], error) {
@@ -124,7 +131,7 @@ func (c *Cluster) newLeader(ctx context.Context) string {
 
 // catchUp waits until this replica has applied all that was acknowledged, which takes
 // a leader. Without one there is nothing to wait for.
-func (c *Config) catchUp(ctx context.Context) { _, _ = c.Replica.Read(ctx, cluster.Fresh) }
+func (c *base) catchUp(ctx context.Context) { _, _ = c.Replica.Read(ctx, cluster.Fresh) }
 
 // leaderName returns the name of the leader, "" while none is known.
 func (c *Cluster) leaderName(ctx context.Context) string {
@@ -142,7 +149,7 @@ func (c *Cluster) leaderName(ctx context.Context) string {
 }
 
 // onlyManagers permits people who administrate the cluster.
-func (c *Config) onlyManagers(ctx context.Context) error {
+func (c *base) onlyManagers(ctx context.Context) error {
 	v, err := c.present(ctx)
 	if err != nil {
 		return err

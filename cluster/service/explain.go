@@ -50,8 +50,8 @@ func (b *Batch) explain(p person, name string) (*api.ExplainReply, error) {
 	for _, run := range j.Unconfirmed {
 		msg.Unconfirmed = append(msg.Unconfirmed, string(run.Host))
 	}
-	if b.Config.Explain != nil && waitsForVnodes(p.view, j) {
-		msg.Obstacle = b.Config.Explain(p.view, j)
+	if b.Scheduler.Explain != nil && waitsForVnodes(p.view, j) {
+		msg.Obstacle = b.Scheduler.Explain(p.view, j)
 	}
 	return msg, nil
 }

@@ -15,7 +15,7 @@ func TestExplain(t *testing.T) {
 	b := newBench(t)
 	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
 	b.host("hosta", "hosta")
-	b.Batch.Config.Explain = func(_ *state.View, j *state.Job) *api.Obstacle {
+	b.Batch.Scheduler.Explain = func(_ *state.View, j *state.Job) *api.Obstacle {
 		return &api.Obstacle{Reason: "since it is " + string(j.ID)}
 	}
 	waits, held := b.mustSubmit("ann@h"), b.mustSubmit("ann@h", &api.Attribute{Name: "Hold_Types", Value: "u"})

@@ -16,7 +16,12 @@ import (
 )
 
 // Halt ends replicas on purpose.
-type Halt struct{ Config }
+type Halt struct {
+	base
+	EndReplica func(ctx context.Context, r *state.Replica) error
+	EndSelf    func(after time.Duration)
+	deadlines  *deadlines // that moms hold
+}
 
 const (
 	// A mom renews every 5 s; with the next renewal it says that it holds no deadline.

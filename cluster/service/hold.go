@@ -47,7 +47,7 @@ func (b *Batch) Hold(ctx context.Context, r *connect.Request[api.HoldRequest]) (
 // awaitCheckpoint waits until the run was checkpointed, and tells of a failure, after which the
 // holds are gone again. When that takes too long they are made to stay, before anybody is told
 // that they are set (L1).
-func (c *Config) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunCount, types string) error {
+func (c *base) awaitCheckpoint(ctx context.Context, id pbs.JobID, run pbs.RunCount, types string) error {
 	holds, err := pbs.ParseHolds(types)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (h *hooked) Unwrap() error { return h.refusal }
 
 // runHooks runs the hooks of an event before its change is proposed. It returns nil when
 // there are none, and beside what they have answered a refusal when one of them rejects.
-func (c *Config) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.Outcome, error) {
+func (c *Batch) runHooks(ctx context.Context, p person, e *hook.Event) (*hook.Outcome, error) {
 	if !p.view.HasHooksAt(e.Event) {
 		return nil, nil
 	}

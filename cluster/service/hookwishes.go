@@ -48,7 +48,7 @@ func hookList(list []*api.Attribute) attr.List {
 
 // boundOwners takes the vnodes from what a hook wants that has run as the owner of a job, unless that
 // is a Manager or an Operator (specification: hooks section 5).
-func (c *Config) boundOwners(ctx context.Context, w *command.HookWishes) error {
+func (c *Report) boundOwners(ctx context.Context, w *command.HookWishes) error {
 	if len(w.Vnodes) == 0 || w.Run == nil {
 		w.Vnodes = nil
 		return nil

@@ -133,7 +133,7 @@ func denyJob(p person, j *state.Job, request int) error {
 }
 
 // told logs a refusal for lack of permission and returns the error as it was.
-func (c *Config) told(err error) error {
+func (c *base) told(err error) error {
 	if n, ok := errors.AsType[*noted](err); ok {
 		for _, text := range n.lines {
 			if err := c.Log.Write(time.Now(), n.event, n.class, n.object, text); err != nil {

@@ -29,7 +29,7 @@ func (c *Cluster) JobRecords(ctx context.Context, r *connect.Request[api.JobReco
 	return c.jobRecords(ctx, r.Msg, stream.Send)
 }
 
-func (c *Config) jobRecords(ctx context.Context, r *api.JobRecordsRequest, send func(*api.JobRecordsReply) error) error {
+func (c *Cluster) jobRecords(ctx context.Context, r *api.JobRecordsRequest, send func(*api.JobRecordsReply) error) error {
 	v, err := c.lately(ctx)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ type recordDays struct {
 
 // recordsWanted says which records somebody may read, and in which days they are: those
 // of the job's life, with one more on each side for a change of the time zone.
-func (c *Config) recordsWanted(ctx context.Context, v *state.View, r *api.JobRecordsRequest) (pbs.JobID, recordDays, error) {
+func (c *Cluster) recordsWanted(ctx context.Context, v *state.View, r *api.JobRecordsRequest) (pbs.JobID, recordDays, error) {
 	p, err := c.person(ctx, v)
 	if err != nil {
 		return "", recordDays{}, err

@@ -28,7 +28,7 @@ const (
 // the listing holds then; between two pages no reference to it is kept but that
 // in held, which a timer lets go.
 type listing struct {
-	config *Config
+	batch  *Batch
 	ctx    context.Context
 	req    *api.ListRequest
 	send   func(*api.ListReply) error
@@ -46,7 +46,7 @@ func (b *Batch) List(ctx context.Context, r *connect.Request[api.ListRequest], s
 }
 
 func (b *Batch) list(ctx context.Context, req *api.ListRequest, send func(*api.ListReply) error) error {
-	l := &listing{config: &b.Config, ctx: ctx, req: req, send: send}
+	l := &listing{batch: b, ctx: ctx, req: req, send: send}
 	v, err := l.read()
 	if err != nil {
 		return err
@@ -77,14 +77,14 @@ func (l *listing) read() (*state.View, error) {
 	if l.req.GetStale() {
 		mode = cluster.Stale
 	}
-	v, err := l.config.Replica.Read(l.ctx, mode)
+	v, err := l.batch.Replica.Read(l.ctx, mode)
 	if err != nil {
 		return nil, err
 	}
 	if l.header == nil {
 		l.header = header(v)
 		if l.req.GetStale() {
-			l.header.AgeMs = l.config.Replica.Age().Milliseconds()
+			l.header.AgeMs = l.batch.Replica.Age().Milliseconds()
 		}
 	}
 	return v, nil

@@ -133,20 +133,20 @@ func (l *listing) scheds() error {
 				return
 			}
 		}
-		p.add(schedName, p.fields.of(schedAttributes(v, l.config), v))
+		p.add(schedName, p.fields.of(schedAttributes(v, l.batch), v))
 	})
 }
 
 // shares lists the tree of fair share to those who run the site: it says who has used how much.
 func (l *listing) shares() error {
-	if l.config.Shares == nil {
+	if l.batch.Shares == nil {
 		return pbs.Refuse(pbs.NotSupported)
 	}
 	if l.me.perm < attr.Operator {
 		return pbs.Refuse(pbs.Unauthorized)
 	}
 	return l.once(func(v *state.View, p *page) {
-		for _, n := range l.config.Shares(v) {
+		for _, n := range l.batch.Shares(v) {
 			number := func(name string, value float64) *api.Attribute {
 				return &api.Attribute{Name: name, Value: strconv.FormatFloat(value, 'g', -1, 64)}
 			}
@@ -162,12 +162,12 @@ func (l *listing) shares() error {
 // schedAttributes are those of the duty inside the leader, with the PBS_HOME in which tools
 // look for the scheduler's files. Its state is that of PBS's scheduler: scheduling in a cycle,
 // which this replica knows of its own, down before there was a leader, else idle.
-func schedAttributes(v *state.View, c *Config) attr.List {
-	word, home := "idle", c.Home
+func schedAttributes(v *state.View, b *Batch) attr.List {
+	word, home := "idle", b.Home
 	switch {
 	case v.Cluster().LeaderHost == "":
 		word = "down"
-	case c.InCycle != nil && c.InCycle():
+	case b.InCycle != nil && b.InCycle():
 		word = "scheduling"
 	}
 	hot := map[string]string{

@@ -18,7 +18,7 @@ import (
 )
 
 // Members is who belongs to the replicas.
-type Members struct{ Config }
+type Members struct{ base }
 
 // RemoveReplica takes a replica out of the cluster for good. A leader that is to go hands
 // over, and the request is done by the next one. Whoever asks through the replica itself

@@ -25,7 +25,7 @@ type preterm struct {
 }
 
 // pretermsAgain looks for the runs of a request that was committed before, by a leader that has died since.
-func (c *Config) pretermsAgain(ctx context.Context, job string, force bool) []preterm {
+func (c *base) pretermsAgain(ctx context.Context, job string, force bool) []preterm {
 	v, err := c.Replica.Read(ctx, cluster.Stale)
 	if err != nil {
 		return nil
@@ -79,7 +79,7 @@ func pretermPatience(v *state.View) time.Duration {
 
 // awaitPreterms waits until the runs have ended, or hooks have refused that, which is the refusal of
 // the request then. The orders stay, if it takes longer.
-func (c *Config) awaitPreterms(ctx context.Context, all []preterm) error {
+func (c *base) awaitPreterms(ctx context.Context, all []preterm) error {
 	defer transport.Working(ctx)()
 	v, err := c.Replica.Read(ctx, cluster.Stale)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Config) awaitPreterms(ctx context.Context, all []preterm) error {
 const pretermsTold = 10
 
 // awaitPreterm waits for one run, and returns why its end is refused.
-func (c *Config) awaitPreterm(ctx context.Context, p preterm) (why string, refused bool) {
+func (c *base) awaitPreterm(ctx context.Context, p preterm) (why string, refused bool) {
 	for {
 		changed := c.Replica.Changed()
 		v, err := c.Replica.Read(ctx, cluster.Stale)

@@ -172,7 +172,7 @@ func TestBoundOwners(t *testing.T) {
 		{"no job", nil, false},
 	} {
 		w := &command.HookWishes{Hook: "h1", Run: c.run, Vnodes: []command.HookVnode{{Name: "hosta", Set: attr.List{}.Set("comment", "", "x")}}}
-		if err := b.Batch.boundOwners(b.asMom("hosta"), w); err != nil || (len(w.Vnodes) > 0) != c.want {
+		if err := b.Report.boundOwners(b.asMom("hosta"), w); err != nil || (len(w.Vnodes) > 0) != c.want {
 			t.Errorf("%s: %v, %v", c.what, w.Vnodes, err)
 		}
 	}

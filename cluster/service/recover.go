@@ -13,7 +13,7 @@ import (
 
 // Recovery is what is left to do without a quorum. Every replica answers it, whatever it
 // waits for.
-type Recovery struct{ Config }
+type Recovery struct{ base }
 
 // LogEnd tells how far the log of this replica reaches.
 func (s *Recovery) LogEnd(context.Context, *connect.Request[api.LogEndRequest]) (*connect.Response[api.LogEndReply], error) {

@@ -26,7 +26,7 @@ var requestTypes = map[string]int{
 
 // rejected logs a request that was refused, in the words of PBS. What has failed for other reasons
 // is no refusal, and is asked again.
-func (c *Config) rejected(ctx context.Context, r connect.AnyRequest, err error) {
+func (c *base) rejected(ctx context.Context, r connect.AnyRequest, err error) {
 	refusal, ok := errors.AsType[*pbs.Error](err)
 	number, known := requestTypes[r.Spec().Procedure]
 	if !ok || !known || c.Log == nil {

@@ -142,7 +142,7 @@ func (b *Batch) awaitStart(ctx context.Context, job string) error {
 }
 
 // awaitRelease waits until no release of a job is open.
-func (c *Config) awaitRelease(ctx context.Context, job string) error {
+func (c *base) awaitRelease(ctx context.Context, job string) error {
 	return c.awaitJob(ctx, func(v *state.View) (bool, error) {
 		j, err := jobOf(v, job)
 		return err != nil || j.LastRun().Release == nil, nil
@@ -150,7 +150,7 @@ func (c *Config) awaitRelease(ctx context.Context, job string) error {
 }
 
 // awaitJob waits until done says so of a view.
-func (c *Config) awaitJob(ctx context.Context, done func(v *state.View) (bool, error)) error {
+func (c *base) awaitJob(ctx context.Context, done func(v *state.View) (bool, error)) error {
 	for {
 		changed := c.Replica.Changed()
 		v, err := c.Replica.Read(ctx, cluster.Stale)

@@ -20,7 +20,12 @@ import (
 )
 
 // Report is what moms tell the servers.
-type Report struct{ Config }
+type Report struct {
+	base
+	Blobs     BlobKeeper
+	Leases    func() Leases
+	deadlines *deadlines // that moms hold
+}
 
 // mom returns the host whose mom asks; it speaks for itself only.
 func mom(ctx context.Context, host string) (pbs.HostName, error) {

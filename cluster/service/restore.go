@@ -17,7 +17,11 @@ import (
 )
 
 // Snapshots is putting a state back from a file.
-type Snapshots struct{ Config }
+type Snapshots struct {
+	base
+	Blobs   BlobKeeper
+	Backups func() Backups
+}
 
 // manage permits a manager's change that puts a state back.
 func (s *Snapshots) manage(p person) error {

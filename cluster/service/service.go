@@ -77,50 +77,52 @@ type Hooks interface {
 	Run(ctx context.Context, v *state.View, e *hook.Event) *hook.Outcome
 }
 
-// Config is what the services are made of.
+// Config is what the services are made of. Each service takes from it what it needs, and no more.
 type Config struct {
 	Replica  Replica
 	Accounts transport.Accounts
-	CA       CA
-	Keys     Keys
-	Logins   Logins
-	Ledger   Ledger
-	Leases   func() Leases // of the present term; nil while this replica does not lead
+	Log      Log
+	Hooks    Hooks // runs scripts; nil: there is nothing to run them
+	Logger   *slog.Logger
+
+	CA     CA
+	Keys   Keys
+	Logins Logins
 	// GossipBehind names the members that do not have the present gossip keys yet; nil: nobody.
 	GossipBehind func() []string
-	// Place finds vnodes for a job that is to start at somebody's wish, or who has to make way for it, or says why there
-	// are none; nil: only who names vnodes can start one.
-	Place func(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string)
-	// Explain says what keeps a queued job waiting; nil: there is nobody who knows it.
-	Explain func(v *state.View, j *state.Job) *api.Obstacle
-	// SchedLog is the scheduler's log; nil: there is none.
-	SchedLog Log
-	// Shares returns the tree of fair share; nil: there is nobody who knows it.
-	Shares func(v *state.View) []state.ShareNode
-	// Turn takes from the scheduler the right to plan with what is free until it is given back; nil:
-	// there is no scheduler.
-	Turn func(ctx context.Context) (end func())
-	// InCycle tells whether the scheduler of this replica is in a cycle; nil: it never is.
-	InCycle func() bool
-	// Moms tells what the moms run that gossip hears; nil: nothing is known.
-	Moms func() []Build
-	// Agent returns the client of a host's mom at HOST:PORT; nil: none can be reached.
-	Agent   func(host, address string) apiconnect.AgentClient
-	Log     Log
-	Hooks   Hooks          // runs scripts; nil: there is nothing to run them
+
+	Ledger  Ledger
+	Leases  func() Leases  // of the present term; nil while this replica does not lead
 	Blobs   BlobKeeper     // has the scripts of jobs that are too large for the log
 	Backups func() Backups // that this replica has made on schedule; nil: it makes none
 	Home    string         // PBS_HOME, for those who ask where files are
-	Logger  *slog.Logger
+	// Moms tells what the moms run that gossip hears; nil: nothing is known.
+	Moms func() []Build
+	// Agent returns the client of a host's mom at HOST:PORT; nil: none can be reached.
+	Agent     func(host, address string) apiconnect.AgentClient
+	Scheduler Scheduler
 
 	// EndReplica asks a replica to end, this one too; EndSelf ends this one in a while. nil: they
 	// cannot be ended so.
 	EndReplica func(ctx context.Context, r *state.Replica) error
 	EndSelf    func(after time.Duration)
+}
 
-	requests  *requests  // of all services together; set by New
-	deadlines *deadlines // that moms hold; set by New
-	turns     *turns     // of jobs; set by New
+// Scheduler is what requests ask of the scheduler of this replica. Without one all of it is nil.
+type Scheduler struct {
+	// Place finds vnodes for a job that is to start at somebody's wish, or who has to make way for it, or says why there
+	// are none; nil: only who names vnodes can start one.
+	Place func(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string)
+	// Explain says what keeps a queued job waiting.
+	Explain func(v *state.View, j *state.Job) *api.Obstacle
+	// SchedLog is the scheduler's log.
+	SchedLog Log
+	// Shares returns the tree of fair share.
+	Shares func(v *state.View) []state.ShareNode
+	// Turn takes from the scheduler the right to plan with what is free until it is given back.
+	Turn func(ctx context.Context) (end func())
+	// InCycle tells whether the scheduler is in a cycle.
+	InCycle func() bool
 }
 
 // Services are the services of a replica.
@@ -139,8 +141,20 @@ type Services struct {
 
 // New returns the services.
 func New(c Config) Services {
-	c.requests, c.deadlines, c.turns = newRequests(), &deadlines{held: map[pbs.HostName]int64{}}, newTurns()
-	return Services{Batch: &Batch{c}, Blobs: &Blobs{c}, Cluster: &Cluster{c}, Halt: &Halt{c}, Members: &Members{c}, Recovery: &Recovery{c}, Report: &Report{c}, Snapshots: &Snapshots{c}, Staging: &Staging{c}, Trust: &Trust{Config: c}}
+	b := base{c.Replica, c.Accounts, c.Log, c.Logger, newRequests(), newTurns()}
+	held := &deadlines{held: map[pbs.HostName]int64{}}
+	return Services{
+		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Home: c.Home},
+		Blobs:     &Blobs{base: b, keeper: c.Blobs},
+		Cluster:   &Cluster{base: b, CA: c.CA, Logins: c.Logins, Ledger: c.Ledger, Blobs: c.Blobs, Moms: c.Moms},
+		Halt:      &Halt{base: b, EndReplica: c.EndReplica, EndSelf: c.EndSelf, deadlines: held},
+		Members:   &Members{b},
+		Recovery:  &Recovery{b},
+		Report:    &Report{base: b, Blobs: c.Blobs, Leases: c.Leases, deadlines: held},
+		Snapshots: &Snapshots{base: b, Blobs: c.Blobs, Backups: c.Backups},
+		Staging:   &Staging{b},
+		Trust:     &Trust{base: b, Keys: c.Keys, GossipBehind: c.GossipBehind},
+	}
 }
 
 var (
@@ -156,19 +170,31 @@ var (
 	_ apiconnect.TrustHandler     = (*Trust)(nil)
 )
 
+// base is what every service needs: to know who asks, to read the state and to change it, once for each request, and to
+// say so in the log.
+type base struct {
+	Replica  Replica
+	Accounts transport.Accounts
+	Log      Log
+	Logger   *slog.Logger
+
+	requests *requests // of all services together
+	turns    *turns    // of jobs
+}
+
 // present returns the state as this replica knows it now. Changes are permitted
 // by it: they are done at the leader, whose state is the newest there is, and
 // Apply looks again.
-func (c *Config) present(ctx context.Context) (*state.View, error) {
+func (c *base) present(ctx context.Context) (*state.View, error) {
 	return c.Replica.Read(ctx, cluster.Stale)
 }
 
 // commit proposes what is nobody's repeatable request: a mom's report, an enrolment.
-func (c *Config) commit(ctx context.Context, asker pbs.User, commands ...command.Command) (state.Result, error) {
+func (c *base) commit(ctx context.Context, asker pbs.User, commands ...command.Command) (state.Result, error) {
 	return c.propose(ctx, command.Proposal{Asker: asker, Commands: commands})
 }
 
-func (c *Config) propose(ctx context.Context, p command.Proposal) (state.Result, error) {
+func (c *base) propose(ctx context.Context, p command.Proposal) (state.Result, error) {
 	out, err := c.Replica.Propose(ctx, p)
 	if err != nil {
 		return state.Result{}, err

@@ -17,7 +17,7 @@ import (
 )
 
 // Staging is what those are told who move files of jobs.
-type Staging struct{ Config }
+type Staging struct{ base }
 
 // Locate tells which daemon moves files on a host: its mom, else that of a login host, else
 // the replica. A short name that several hosts could go by finds none.

@@ -69,7 +69,7 @@ func maySuspend(p person, j *state.Job, signal string) bool {
 }
 
 // awaitOrder waits until the mom has confirmed an order, but not for ever.
-func (c *Config) awaitOrder(ctx context.Context, res state.Result) {
+func (c *base) awaitOrder(ctx context.Context, res state.Result) {
 	ctx, cancel := context.WithTimeout(ctx, confirmWithin)
 	defer cancel()
 	for {

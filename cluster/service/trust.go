@@ -24,8 +24,10 @@ import (
 
 // Trust is who belongs to the cluster, and by which keys.
 type Trust struct {
-	Config
-	forgotten forgotten
+	base
+	Keys         Keys
+	GossipBehind func() []string
+	forgotten    forgotten
 }
 
 // manage carries out a change of a manager's, unless some replica does not know it yet.
@@ -233,7 +235,7 @@ func (t *Trust) Present(ctx context.Context, r *connect.Request[api.PresentReque
 }
 
 // record notes the present leaf of a key.
-func (c *Config) record(ctx context.Context, id state.Identity) error {
+func (c *base) record(ctx context.Context, id state.Identity) error {
 	v, err := c.present(ctx)
 	if err == nil {
 		err = atLevel(v, command.LevelTrust)

@@ -59,7 +59,7 @@ func TestTokens_ListedAndRevoked(t *testing.T) {
 		_, err := b.Trust.RevokeToken(b.boss(), request(&api.RevokeTokenRequest{Token: text}, ""))
 		return err
 	}
-	for _, bad := range []string{"", "abc", "ffffffffffff", transport.NewToken(b.Trust.CA, transport.RoleMom).String()} {
+	for _, bad := range []string{"", "abc", "ffffffffffff", transport.NewToken(b.Cluster.CA, transport.RoleMom).String()} {
 		if pbs.CodeOf(revoke(bad)) != pbs.BadToken {
 			t.Errorf("%q was taken", bad)
 		}

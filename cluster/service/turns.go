@@ -44,7 +44,7 @@ func (t *turns) take(ctx context.Context, job pbs.JobID) (done func(), err error
 }
 
 // turnOf waits for the turn of a job, however it is written.
-func (c *Config) turnOf(ctx context.Context, job string) (done func(), err error) {
+func (c *base) turnOf(ctx context.Context, job string) (done func(), err error) {
 	v, err := c.Replica.Read(ctx, cluster.Stale)
 	if err != nil {
 		return nil, err

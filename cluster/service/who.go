@@ -21,7 +21,7 @@ type person struct {
 
 // person returns who asks. A mom that was not enrolled to vouch for anybody
 // vouches for owners of jobs on it only.
-func (c *Config) person(ctx context.Context, v *state.View) (person, error) {
+func (c *base) person(ctx context.Context, v *state.View) (person, error) {
 	caller, ok := transport.CallerFrom(ctx)
 	if !ok || !caller.Person() {
 		return person{}, pbs.Refuse(pbs.Unauthorized)
@@ -38,7 +38,7 @@ func onlyReads(v *state.View, caller transport.Caller) bool {
 }
 
 // identified returns who asks, for whom the host's word is good.
-func (c *Config) identified(ctx context.Context, v *state.View, caller transport.Caller) (person, error) {
+func (c *base) identified(ctx context.Context, v *state.View, caller transport.Caller) (person, error) {
 	if err := admitted(v, caller); err != nil {
 		return person{}, err
 	}
@@ -50,7 +50,7 @@ func (c *Config) identified(ctx context.Context, v *state.View, caller transport
 
 // reader returns who reads: a daemon reads like a Manager, and people of an execution host, for
 // whom its mom may not vouch otherwise, as ordinary users.
-func (c *Config) reader(ctx context.Context, v *state.View) (person, error) {
+func (c *base) reader(ctx context.Context, v *state.View) (person, error) {
 	caller, ok := transport.CallerFrom(ctx)
 	switch {
 	case ok && !caller.Person() && caller.Role.Valid():

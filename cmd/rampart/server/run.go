@@ -217,7 +217,10 @@ func (s *Server) mount() {
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
 		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs,
-		Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take, InCycle: s.metrics.sched.InCycle, EndReplica: s.endReplica, EndSelf: s.endSelf,
+		Scheduler: service.Scheduler{
+			Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take, InCycle: s.metrics.sched.InCycle,
+		},
+		EndReplica: s.endReplica, EndSelf: s.endSelf,
 	})
 	failures := transport.Failures{NotLeader: cluster.ErrNotLeader, Unknown: cluster.ErrOutcomeUnknown}
 	options := serviceOptions(meter.Calls(s.metrics.registry), failures, service.Named(s.replica, s.outside.Resolve), s.logger)

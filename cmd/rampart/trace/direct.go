@@ -98,7 +98,7 @@ func (a *answer) Flush()                      {}
 func (m *machine) services() http.Handler {
 	s := service.New(service.Config{
 		Replica: replica{m: m}, Accounts: everybody{}, Log: nobody{}, Logger: slog.New(slog.DiscardHandler),
-		Shares: sched.ShareTree,
+		Scheduler: service.Scheduler{Shares: sched.ShareTree},
 	})
 	mux := http.NewServeMux()
 	mux.Handle(apiconnect.NewBatchHandler(s.Batch, connect.WithInterceptors(transport.ServerErrors(transport.Failures{}, slog.New(slog.DiscardHandler)))))
