@@ -106,12 +106,13 @@ func TestLong_Wide(t *testing.T) {
 	o := &api.Object{Attributes: []*api.Attribute{
 		{Name: "comment", Value: strings.Repeat("a,", 60) + "\nb"},
 		{Name: "ctime", Value: "1795242337"},
+		{Name: "estimated", Resource: "start_time", Value: "1795242337"},
 		{Name: "history_timestamp", Value: "1795242342"},
 	}}
 	var got bytes.Buffer
 	Long(&got, "Job Id: 1.srv", o, true, time.UTC)
 	same(t, got.String(), "Job Id: 1.srv\n    comment = "+strings.Repeat("a,", 60)+
-		`\nb`+"\n    ctime = Sat Nov 21 06:25:37 2026\n    history_timestamp = 1795242342\n")
+		`\nb`+"\n    ctime = Sat Nov 21 06:25:37 2026\n    estimated.start_time = Sat Nov 21 06:25:37 2026\n    history_timestamp = 1795242342\n")
 }
 
 func TestNode(t *testing.T) {

@@ -32,7 +32,7 @@ var moments = sync.OnceValue(func() map[string]bool {
 
 // moment returns the value as a date if the attribute is one.
 func moment(a *api.Attribute, zone *time.Location) string {
-	if !isMoment(a.Name) {
+	if !isMoment(a.Name) && (a.Name != "estimated" || a.Resource != "start_time") {
 		return a.Value
 	}
 	seconds, err := strconv.ParseInt(a.Value, 10, 64)

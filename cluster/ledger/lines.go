@@ -132,6 +132,8 @@ func jobLines(e state.Event) []line {
 		}
 	case state.JobRefused, state.JobNoted:
 		return []line{say(pbs.LogJob, e.Text)}
+	case state.JobAccrued:
+		return []line{say(pbs.LogDebug2, e.Text)}
 	case state.JobDequeued:
 		return []line{say(pbs.LogDebug2, "dequeuing from "+string(j.Queue)+", state "+j.State.Letter())}
 	default:

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -54,11 +55,29 @@ func (tx *Tx) accrue(j *Job) {
 	if next.Type == kind {
 		return
 	}
+	last := next
 	if next.Type == AccrueEligible {
 		next.Total += max(0, tx.Now()-next.Since)
 	}
 	next.Type, next.Since = kind, tx.Now()
 	j.Accrued = &next
+	if last.Type != 0 {
+		of := *j
+		tx.Emit(Event{Kind: JobAccrued, Job: &of, Text: next.after(last)})
+	}
+}
+
+// accrueWords are what the log calls the values of accrue_type.
+var accrueWords = [...]string{
+	AccrueIneligible: "ineligible_time", AccrueEligible: "eligible_time", AccrueRun: "run_time", AccrueExit: "exiting",
+}
+
+// after says that the accrue_type is another one than the last.
+func (a Accrual) after(last Accrual) string {
+	seconds := func(t pbs.Time) int64 { return int64(time.Duration(t) / time.Second) }
+	total := seconds(a.Total)
+	return fmt.Sprintf("Accrue type has changed to %s, previous accrue type was %s for %d secs, total eligible_time=%02d:%02d:%02d",
+		accrueWords[a.Type], accrueWords[last.Type], seconds(max(0, a.Since-last.Since)), total/3600, total/60%60, total%60)
 }
 
 // SetEligible sets the eligible time of a job: qalter.

@@ -68,6 +68,16 @@ func TestAccrue(t *testing.T) {
 	want("over", "00:00:17", "4")
 }
 
+// The log tells how long a job was of the accrue_type that it is no more.
+func TestAccrue_Told(t *testing.T) {
+	last := Accrual{Type: AccrueEligible, Since: 10 * pbs.Time(time.Second)}
+	next := Accrual{Type: AccrueIneligible, Since: 3710 * pbs.Time(time.Second), Total: 3725 * pbs.Time(time.Second)}
+	const want = "Accrue type has changed to ineligible_time, previous accrue type was eligible_time for 3700 secs, total eligible_time=01:02:05"
+	if got := next.after(last); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // An array waits as long as a subjob of it was never started.
 func TestAccrue_Array(t *testing.T) {
 	j := &Job{State: pbs.Begun, Array: &Array{Queued: pbs.Indices{{First: 3, Last: 3, Step: 1}}}}

@@ -65,6 +65,8 @@ const (
 	ReservationRetried // log only: Text and its Retry say when other vnodes are looked for
 	ReservationIdled   // log only: Text is for how many seconds
 	ReservationOver    // log only: an occurrence is over, or it was deleted; By
+
+	JobAccrued // log only: Text is what its accrue_type is by now, and was
 )
 
 // An Event tells what a proposal did, for accounting and logs. It is the same on
