@@ -162,6 +162,20 @@ func TestRunjobChanges(t *testing.T) {
 	}
 }
 
+// A start that hooks have accepted cannot be made one of which others have run first.
+func TestRunjobChanges_RunOne(t *testing.T) {
+	b := newBench(t).objects()
+	j := b.job(b.mustSubmit("ann@h"))
+	for _, rejected := range []*hook.Hook{nil, {Name: "h"}} {
+		depend := "afterany:7,runone:8"
+		out := &hook.Outcome{Answer: hook.Answer{Job: &hook.Edits{Set: map[string]*string{"depend": &depend}}}, Rejected: rejected}
+		_, _, err := RunjobChanges(b.store.View(), j, out)
+		if want := "cannot modify job after runjob request has been accepted"; (rejected == nil) != (err != nil && err.Error() == want) {
+			t.Errorf("rejected by %v: %v", rejected, err)
+		}
+	}
+}
+
 // HK-9, HK-4: nobody but root on a replica's host; what does not compile is not stored.
 func TestHooks_WhoAndWhat(t *testing.T) {
 	b, _ := hookedBench(t, "queuejob", nil)

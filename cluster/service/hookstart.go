@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
@@ -36,6 +37,9 @@ func RunjobChanges(v *state.View, j *state.Job, out *hook.Outcome) (changes []co
 			delete(edits.Set, name)
 		}
 	}
+	if d := edits.Set["depend"]; !waits && d != nil && slices.ContainsFunc(strings.Split(*d, ","), runOne) {
+		return nil, false, pbs.Errorf(pbs.BadAttributeValue, "cannot modify job after runjob request has been accepted")
+	}
 	p := person{view: v, perm: attr.Manager, user: j.Owner}
 	if changes, _, err = jobEdits(p, edits); err != nil || waits {
 		return changes, false, err
@@ -57,6 +61,9 @@ func RunjobChanges(v *state.View, j *state.Job, out *hook.Outcome) (changes []co
 	}
 	return changes, again, nil
 }
+
+// runOne tells whether an item of depend has a job run instead of others: one that starts has been let run already.
+func runOne(item string) bool { return strings.HasPrefix(strings.TrimSpace(item), "runone:") }
 
 // HookChanges reads what hooks have set of a job that is queued.
 func HookChanges(v *state.View, edits *hook.Edits) ([]command.AttrChange, error) {
@@ -106,6 +113,18 @@ func (b *Batch) runJob(ctx context.Context, p person, j *state.Job, where string
 		return nil, refusal
 	case again:
 		return nil, &hooked{pbs.Attribute(pbs.RunningAttribute, "Resource_List")}
+	case err != nil:
+		b.jobLine(j.ID, err.Error())
 	}
 	return changes, err
+}
+
+// jobLine tells something of a job in the server's log.
+func (b *Batch) jobLine(id pbs.JobID, text string) {
+	if b.Log == nil {
+		return
+	}
+	if err := b.Log.Write(time.Now(), pbs.LogJob, "Job", string(id), text); err != nil {
+		b.Logger.Error("write the server's log", "error", err)
+	}
 }

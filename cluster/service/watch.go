@@ -235,13 +235,7 @@ func blocks(j *state.Job) bool {
 
 // answered tells in the log that a qsub that waited for the end of a job has been told of it.
 func (b *Batch) answered(id pbs.JobID, client pbs.HostName) {
-	if b.Log == nil {
-		return
-	}
-	text := fmt.Sprintf("check_block_wt: Write successful to client %s for job %s", client, id)
-	if err := b.Log.Write(time.Now(), pbs.LogJob, "Job", string(id), text); err != nil {
-		b.Logger.Error("write the server's log", "error", err)
-	}
+	b.jobLine(id, fmt.Sprintf("check_block_wt: Write successful to client %s for job %s", client, id))
 }
 
 // lost tells what became of a job that is not there.

@@ -372,3 +372,26 @@ func TestDelete_RangeOfFinishedSubjobs(t *testing.T) {
 		t.Errorf("one that is over: %v", err)
 	}
 }
+
+// A subjob that is to start again is shown as one that never started: of a held array it is queued, and does not start.
+func TestHold_ReturnedSubjob(t *testing.T) {
+	w := newSuspending(t, "")
+	w.must(&SubmitJob{
+		Owner:      pbs.User{Name: "ann", Host: "h"},
+		Attributes: attr.List(nil).Set("Resource_List", "select", "1:ncpus=1").Set("array_indices_submitted", "", "1-2"),
+	})
+	sub := pbs.JobID("0[1].srv")
+	w.must(&StartJob{Job: sub, ExecVnode: "(h:ncpus=1)"})
+	w.must(&RerunJob{Job: sub, Force: true})
+	w.must(&HoldJob{Job: "0[].srv", Holds: pbs.HoldUser})
+	for id, want := range map[pbs.JobID]string{"0[].srv": "H", sub: "Q", "0[2].srv": "Q"} {
+		v := w.View()
+		j, ok := v.Named(id)
+		if !ok || v.JobAttribute(j, "job_state", "") != want {
+			t.Errorf("%s is %v, want %s", id, j.State, want)
+		}
+	}
+	if err := w.run(&StartJob{Job: sub, ExecVnode: "(h:ncpus=1)"}); pbs.CodeOf(err) != pbs.BadState {
+		t.Errorf("it starts: %v", err)
+	}
+}

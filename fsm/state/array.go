@@ -298,10 +298,14 @@ func (t *tables) subjobCounts(parent *Job) string {
 		" Exiting:" + strconv.Itoa(exiting) + " Expired:" + strconv.Itoa(expired)
 }
 
-// jobLetter returns job_state: of a subjob that has ended X as long as its array goes on.
+// jobLetter returns job_state: of a subjob that has ended X as long as its array goes on, and of one that is to start
+// again Q, as of those that never started: the hold is the array's.
 func (t *tables) jobLetter(j *Job) string {
-	if t.Expired(j) {
+	switch {
+	case t.Expired(j):
 		return pbs.LetterExpired
+	case j.IsSubjob() && j.State == pbs.Held:
+		return pbs.Queued.Letter()
 	}
 	return j.Letter()
 }

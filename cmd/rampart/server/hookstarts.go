@@ -34,22 +34,26 @@ func (h *hooks) approve(ctx context.Context, v *state.View, starts []sched.Start
 			}
 			out := h.sequence(ctx, session, runs, service.RunjobEvent(v, j, one.ExecVnode), false)
 			if ctx.Err() == nil { // else nobody has decided
-				say(one.Job, verdictOf(v, j, out))
+				said, err := verdictOf(v, j, out)
+				if err != nil {
+					h.write(pbs.LogJob, "Job", string(one.Job), err.Error())
+				}
+				say(one.Job, said)
 			}
 		}
 	})
 }
 
-// verdictOf reads what the hooks of runjob say of a start. What they may not have is a refusal.
-func verdictOf(v *state.View, j *state.Job, out *hook.Outcome) sched.Verdict {
+// verdictOf reads what the hooks of runjob say of a start. What they may not have is a refusal, and the error.
+func verdictOf(v *state.View, j *state.Job, out *hook.Outcome) (sched.Verdict, error) {
 	changes, again, err := service.RunjobChanges(v, j, out)
 	switch {
 	case out.Rejected != nil:
-		return sched.Verdict{Why: orThis(out.Message, "runjob request rejected by '"+out.Rejected.Name+"'"), Changes: changes}
+		return sched.Verdict{Why: orThis(out.Message, "runjob request rejected by '"+out.Rejected.Name+"'"), Changes: changes}, nil
 	case err != nil:
-		return sched.Verdict{Why: err.Error()}
+		return sched.Verdict{Why: err.Error()}, err
 	}
-	return sched.Verdict{Changes: changes, Again: again}
+	return sched.Verdict{Changes: changes, Again: again}, nil
 }
 
 // inLanes has all items worked off by lanes, which take one after the other by next. There is one
