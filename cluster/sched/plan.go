@@ -125,6 +125,7 @@ type cycle struct {
 	hours    *hours
 	wish     *state.Job // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
 	prey     *prey      // nil: nobody had to be preempted yet
+	lowly    *int64     // the lowest level of a running job; nil: it was not looked up yet
 	stopped  []stopped  // suspended jobs that wait to be resumed and were not looked at, in their order
 	future   *future    // nil: there are no reservations
 	insides  map[pbs.QueueName]*inside

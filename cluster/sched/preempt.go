@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -81,11 +82,14 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 	if c.order.levels == nil || cl.bad != "" {
 		return attempt{}, false
 	}
+	a := attempt{class: cl, level: c.waitingLevel(j)}
 	if c.prey == nil {
+		if c.lowest() >= a.level {
+			return a, false // the common case, which needs not know who can be preempted how
+		}
 		c.lookUpPrey()
 	}
 	c.prey.hunter = j
-	a := attempt{class: cl, level: c.waitingLevel(j)}
 	if len(c.prey.victims) == 0 || c.prey.lowest >= a.level || c.planner.tame[j.ID] {
 		return a, false
 	}
@@ -103,7 +107,7 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 
 // hunts tells whether a job may get by preemption what another one of its class did not.
 func (c *cycle) hunts(j *state.Job, cl *class) bool {
-	if c.prey == nil {
+	if c.prey == nil && c.lowly == nil {
 		return false // that one was not let
 	}
 	_, ok := c.attempt(j, cl)
@@ -157,6 +161,18 @@ func (c *cycle) waitingLevel(j *state.Job) int64 {
 		return wished
 	}
 	return c.order.levels.of(j.Queue, c.order.is(j)|c.beyond)
+}
+
+// lowest returns the lowest level of any running job.
+func (c *cycle) lowest() int64 {
+	if c.lowly == nil {
+		least := int64(math.MaxInt64)
+		for j := range c.view.Running() {
+			least = min(least, c.runningLevel(j))
+		}
+		c.lowly = &least
+	}
+	return *c.lowly
 }
 
 func (c *cycle) lookUpPrey() {
