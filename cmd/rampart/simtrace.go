@@ -9,21 +9,26 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"rampart/cmd/rampart/trace"
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
 
 // traceFlags are those of rampart sim that play workloads in place of scenarios.
 func traceFlags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.StringSliceFlag{Name: "trace", Usage: "replay the workload of a `FILE` in the Standard Workload Format, plain or compressed by gzip"},
+		&urfave.StringSliceFlag{Name: "trace", Usage: "replay the workload of a `FILE` in the Standard Workload Format, or of accounting files, or a folder of them; plain or compressed by gzip; may be repeated"},
 		&urfave.StringFlag{Name: "site", Usage: "folder `DIR` with the queues, limits and vnodes of a site: what qmgr prints (*.qmgr), sched_config; also one of pbs_snapshot"},
 		&urfave.StringFlag{Name: "hosts", Usage: "`N:RES=VALUE,...`: hosts of a site that names none, such as 1000:ncpus=64,mem=256gb"},
 		&urfave.StringFlag{Name: "csv", Usage: "write the figures to a `FILE`, - is standard output"},
 		&urfave.StringFlag{Name: "json", Usage: "write everything to a `FILE`"},
+		&urfave.StringFlag{Name: "svg", Usage: "draw utilisation and queue over time into a `FILE`"},
+		&urfave.StringFlag{Name: "gantt", Usage: "draw the runs of a stretch into the picture, too: `FROM,UNTIL`, each YYYY-MM-DDThh:mm:ss in UTC"},
+		&urfave.StringFlag{Name: "compare", Usage: "replay the workload at another site, too, and compare: its folder `DIR`"},
 		&urfave.StringFlag{Name: "each", Usage: "write a line of CSV for each job to a `FILE`"},
 		&urfave.StringFlag{Name: "synthetic", Usage: "draw a workload and write it to a `FILE` in the Standard Workload Format"},
 		&urfave.IntFlag{Name: "jobs", Usage: "of --synthetic: `number` of jobs", Value: 10000},
@@ -34,7 +39,7 @@ func traceFlags() []urfave.Flag {
 }
 
 // workloadFlags are those that mean nothing to scenarios.
-var workloadFlags = []string{"site", "hosts", "csv", "json", "each"}
+var workloadFlags = []string{"site", "hosts", "csv", "json", "svg", "gantt", "compare", "each"}
 
 var drawingFlags = []string{"jobs", "load", "widest", "users"}
 
@@ -143,15 +148,56 @@ const garbage = 400
 
 func replay(c *urfave.Context, hosts trace.Hosts) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	o := trace.Options{Files: c.StringSlice("trace"), Site: c.String("site"), Hosts: hosts}
+	if c.IsSet("gantt") {
+		if !c.IsSet("svg") {
+			return errors.New("sim: --gantt is drawn into the picture of --svg")
+		}
+		var err error
+		if o.From, o.Until, err = readStretch(c.String("gantt")); err != nil {
+			return fmt.Errorf("sim: --gantt: %w", err)
+		}
+	}
+	if c.IsSet("compare") && (c.IsSet("each") || c.IsSet("svg")) {
+		return errors.New("sim: --each and --svg are of one site, --compare is of two")
+	}
 	quit, restore := onSignal()
 	defer restore()
-	o := trace.Options{Files: c.StringSlice("trace"), Site: c.String("site"), Hosts: hosts, Quit: quit}
-	done := func() {}
+	o.Quit = quit
+	report, err := play(c, o)
+	if err != nil {
+		return fmt.Errorf("sim: %w", err)
+	}
+	if !c.IsSet("compare") {
+		return writeReport(c, report)
+	}
+	o.Site = c.String("compare")
+	other, err := play(c, o)
+	if err != nil {
+		return fmt.Errorf("sim: --compare: %w", err)
+	}
+	return writeReport(c, comparison{trace.Comparison{One: report, Other: other}})
+}
+
+// readStretch reads FROM,UNTIL.
+func readStretch(text string) (from, until pbs.Time, err error) {
+	const layout = "2006-01-02T15:04:05"
+	first, last, _ := strings.Cut(text, ",")
+	a, err1 := time.Parse(layout, first)
+	b, err2 := time.Parse(layout, last)
+	if err1 != nil || err2 != nil || !b.After(a) {
+		return 0, 0, fmt.Errorf("%q: want FROM,UNTIL, each YYYY-MM-DDThh:mm:ss", text)
+	}
+	return pbs.Time(a.UnixNano()), pbs.Time(b.UnixNano()), nil
+}
+
+// play replays a trace, and shows at a terminal how far it is.
+func play(c *urfave.Context, o trace.Options) (report *trace.Report, err error) {
 	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		p := trace.NewProgress(os.Stderr)
-		o.Seen, done = p.Show, p.Done
+		defer p.Done()
+		o.Seen = p.Show
 	}
-	var report *trace.Report
 	run := func(w io.Writer) (err error) {
 		if w != nil {
 			out := csv.NewWriter(w)
@@ -165,26 +211,32 @@ func replay(c *urfave.Context, hosts trace.Hosts) error {
 		report, err = trace.Replay(o)
 		return err
 	}
-	var err error
 	if name := c.String("each"); name != "" {
-		err = writeTo(c.App.Writer, name, run)
-	} else {
-		err = run(nil)
+		return report, writeTo(c.App.Writer, name, run)
 	}
-	done()
-	if err != nil {
-		return fmt.Errorf("sim: %w", err)
-	}
-	return writeReport(c, report)
+	return report, run(nil)
 }
 
+// A result is what can be written in every form.
+type result interface {
+	Text(w io.Writer) error
+	CSV(w io.Writer) error
+	JSON(w io.Writer) error
+	SVG(w io.Writer) error
+}
+
+// A comparison has no picture.
+type comparison struct{ trace.Comparison }
+
+func (comparison) SVG(io.Writer) error { return errors.ErrUnsupported }
+
 // writeReport writes a report in every form that is wished, as text if none of them goes to standard output.
-func writeReport(c *urfave.Context, r *trace.Report) error {
+func writeReport(c *urfave.Context, r result) error {
 	text := c.String("each") != "-"
 	for _, form := range []struct {
 		name  string
 		write func(io.Writer) error
-	}{{"csv", r.CSV}, {"json", r.JSON}} {
+	}{{"csv", r.CSV}, {"json", r.JSON}, {"svg", r.SVG}} {
 		name := c.String(form.name)
 		if name == "" {
 			continue

@@ -364,7 +364,14 @@ func (e *engine) submission(j *Job) *command.SubmitJob {
 		add("Resource_List", "walltime", resource.Seconds(int64(j.Limit/time.Second)).String())
 	}
 	for _, it := range j.Others {
-		add("Resource_List", it.Name, it.Value)
+		// What a record tells beside the select follows from it, but for what is the job's as a whole.
+		switch def, known := e.view().Resource(it.Name); {
+		case it.Name == "place", it.Name == "nodect":
+		case !known:
+			e.troubles.add(j.File, j.Line, "unknown resource "+it.Name, ", which is left out", false)
+		case j.Select == "" || !def.AtHost():
+			add("Resource_List", it.Name, it.Value)
+		}
 	}
 	if j.Eligible > j.Submit {
 		add("Execution_Time", "", strconv.FormatInt(j.Eligible.Unix(), 10))

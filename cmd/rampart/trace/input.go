@@ -47,9 +47,6 @@ func openInput(files []string) (*input, error) {
 		if err != nil {
 			return nil, err
 		}
-		if info.IsDir() {
-			return nil, fmt.Errorf("%s is a folder", name)
-		}
 		in.sizes = append(in.sizes, info.Size())
 		in.total += info.Size()
 	}

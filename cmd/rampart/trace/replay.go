@@ -3,6 +3,8 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -20,7 +22,7 @@ type Options struct {
 	Quit  func() bool
 	Seen  func(part float64, at time.Time)
 
-	planner planner
+	planner func(*machine) planner
 	check   bool // the laws, after every step
 }
 
@@ -50,7 +52,7 @@ func Replay(o Options) (*Report, error) {
 	e := newEngine(m, source, troubles, t)
 	e.quit, e.check = o.Quit, o.check
 	if o.planner != nil {
-		e.planner = o.planner
+		e.planner = o.planner(m)
 	}
 	if o.Seen != nil {
 		e.seen = func(part float64, at pbs.Time) { o.Seen(part, moment(at)) }
@@ -100,10 +102,35 @@ func (m *machine) furnish(o Options, source Source) error {
 // mostHosts bounds what a trace can make of a typing error.
 const mostHosts = 200_000
 
-// open opens a trace of either format.
-func open(files []string, troubles *Troubles) (Source, error) {
-	if len(files) == 0 {
+// open opens a trace of either format, which its first line tells apart. A folder stands for the accounting files in it.
+func open(names []string, troubles *Troubles) (Source, error) {
+	if len(names) == 0 {
 		return nil, errors.New("there is no trace")
 	}
-	return OpenSWF(files, troubles)
+	all, err := expand(names)
+	if err != nil {
+		return nil, err
+	}
+	first, err := openInput(all)
+	if err != nil {
+		return nil, err
+	}
+	line, err := first.next()
+	for err == nil && len(line) == 0 {
+		line, err = first.next()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, first.close())
+	}
+	records := recordLine.Match(line)
+	if err := first.close(); err != nil {
+		return nil, err
+	}
+	if records {
+		return openRecords(all, troubles)
+	}
+	return OpenSWF(all, troubles)
 }
+
+// recordLine is how an accounting record begins.
+var recordLine = regexp.MustCompile(`^\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;.;`)

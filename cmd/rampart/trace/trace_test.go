@@ -3,6 +3,8 @@ package trace
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/xml"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -12,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"rampart/cluster/sched"
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/state"
 )
 
 // files writes files of a test, by name, and returns their folder.
@@ -129,7 +134,7 @@ func TestReplay_NoSite(t *testing.T) {
 		{Options{Files: []string{dir + "/a.swf"}, Site: dir + "/a.swf"}, dir + "/a.swf is no folder"},
 		{Options{Files: []string{dir + "/a.swf"}, Site: dir + "/old", Hosts: Hosts{1, resource.List{}}}, "the site has vnodes already"},
 		{Options{Files: []string{dir + "/empty.swf"}, Hosts: Hosts{1, resource.List{}}}, "there is no job in it that could be replayed: 0 lines were skipped"},
-		{Options{Files: []string{dir}}, dir + " is a folder"},
+		{Options{Files: []string{dir}}, dir + " is a folder without files YYYYMMDD"},
 	} {
 		if _, err := Replay(c.o); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: %v, want %s", c.o, err, c.want)
@@ -220,6 +225,76 @@ func TestReplay_Again(t *testing.T) {
 	}
 	if texts[0] != texts[1] {
 		t.Error("another report")
+	}
+}
+
+// A wrong planner plans as if no queue had a Priority.
+type wrong struct {
+	m *machine
+	*sched.Planner
+}
+
+func (w wrong) Plan(v *state.View, now pbs.Time) sched.Plan {
+	was := map[pbs.QueueName]string{}
+	for q := range v.Queues() {
+		was[q.Name] = q.Get("Priority")
+	}
+	change := func(value func(pbs.QueueName) string) {
+		for q := range was {
+			if was[q] != "" {
+				_ = w.m.do(&command.ManageQueue{Verb: command.VerbSet, Queue: q, Changes: []command.AttrChange{set("Priority", "", value(q))}})
+			}
+		}
+	}
+	change(func(pbs.QueueName) string { return "0" })
+	defer change(func(q pbs.QueueName) string { return was[q] })
+	return w.Planner.Plan(w.m.view(), now)
+}
+
+// The comparison sees a planner that is wrong about the priority of queues, and nothing where both are the same.
+func TestComparison_WrongPlanner(t *testing.T) {
+	name := synthetic(t, Synthetic{Jobs: 300, Nodes: 10, CPUs: 4, Load: 1.2, Users: 9, Seed: 4})
+	site := files(t, map[string]string{
+		"a.qmgr": "create queue short queue_type=Execution,enabled=True,started=True\nset queue short Priority = 100\ncreate queue long queue_type=e,enabled=t,started=t\n",
+	})
+	right, _ := play(t, Options{Files: []string{name}, Site: site})
+	for _, c := range []struct {
+		planner func(*machine) planner
+		seen    bool
+	}{
+		{nil, false},
+		{func(m *machine) planner { return wrong{m, sched.NewPlanner()} }, true},
+	} {
+		other, _ := play(t, Options{Files: []string{name}, Site: site, planner: c.planner})
+		var text, table strings.Builder
+		both := Comparison{right, other}
+		if err := errors.Join(both.Text(&text), both.CSV(&table)); err != nil {
+			t.Fatal(err)
+		}
+		differ := strings.Contains(text.String(), "queue short wait p95") || strings.Contains(text.String(), "queue short wait median")
+		slower := other.Queues[1].Name == "short" && other.Queues[1].Wait.Mean > 1.2*right.Queues[1].Wait.Mean
+		if differ != c.seen || slower != c.seen || !strings.Contains(table.String(), "\nqueue short,wait_mean,") {
+			t.Errorf("wrong planner %v, seen %v %v:\n%s%s", c.seen, differ, slower, &text, &table)
+		}
+	}
+}
+
+// The picture has both graphs, and the runs of the stretch.
+func TestReport_SVG(t *testing.T) {
+	dir := files(t, map[string]string{"a.swf": "; MaxNodes: 2\n; MaxProcs: 8\n" + swfLine(1, 0, 100, 8, 200, 1, 1) + swfLine(2, 10, 50, 2, 60, 2, 1)})
+	begin := pbs.Time(standardBegin.UnixNano())
+	r, _ := play(t, Options{Files: []string{dir + "/a.swf"}, From: begin, Until: begin + pbs.Time(2*time.Minute)})
+	var b strings.Builder
+	if err := r.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal([]byte(b.String()), new(struct{})); err != nil {
+		t.Error(err)
+	}
+	for _, part := range []string{"utilisation", "jobs queued", "runs from 2001-01-01 00:00:00 to 2001-01-01 00:02:00", "job 1, 2001-01-01 00:00:00 to 2001-01-01 00:01:40", "node2"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("%q is not in the picture", part)
+		}
 	}
 }
 
