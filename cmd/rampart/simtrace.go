@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,12 @@ func traceFlags() []urfave.Flag {
 		&urfave.StringFlag{Name: "gantt", Usage: "draw the runs of a stretch into the picture, too: `FROM,UNTIL`, each YYYY-MM-DDThh:mm:ss in UTC"},
 		&urfave.StringFlag{Name: "compare", Usage: "replay the workload at another site, too, and compare: its folder `DIR`"},
 		&urfave.StringFlag{Name: "each", Usage: "write a line of CSV for each job to a `FILE`"},
+		&urfave.BoolFlag{Name: "from-cluster", Usage: "tell when the jobs start that wait in this host's cluster now; nothing is changed there"},
+		&urfave.StringFlag{Name: "from-snapshot", Usage: "the same of a `FILE` of rampart cluster snapshot save"},
+		&urfave.StringSliceFlag{Name: "down", Usage: "what if a host goes down: `HOST[,HOST...][@WHEN]`, WHEN is hh:mm or YYYY-MM-DDThh:mm:ss, now if it is not there; may be repeated"},
+		&urfave.StringSliceFlag{Name: "qmgr", Usage: "what if a `LINE` is given to qmgr; may be repeated"},
+		&urfave.StringSliceFlag{Name: "submit", Usage: "what if a `SCRIPT` is submitted; may be repeated"},
+		&urfave.UintFlag{Name: "days", Usage: "of --from-cluster: look so many `days` ahead", Value: 30},
 		&urfave.StringFlag{Name: "synthetic", Usage: "draw a workload and write it to a `FILE` in the Standard Workload Format"},
 		&urfave.IntFlag{Name: "jobs", Usage: "of --synthetic: `number` of jobs", Value: 10000},
 		&urfave.Float64Flag{Name: "load", Usage: "of --synthetic: `part` of the cpus that is asked for, in the mean; 0: what the model gives", Value: 0.7},
@@ -41,15 +48,18 @@ func traceFlags() []urfave.Flag {
 // workloadFlags are those that mean nothing to scenarios.
 var workloadFlags = []string{"site", "hosts", "csv", "json", "svg", "gantt", "compare", "each"}
 
+// twinFlags are those of a twin of a cluster.
+var twinFlags = []string{"down", "qmgr", "submit", "days"}
+
 var drawingFlags = []string{"jobs", "load", "widest", "users"}
 
 // workload does what the flags of workloads ask for; false: there are none.
 func workload(c *urfave.Context) (bool, error) {
-	drawing, replaying := c.IsSet("synthetic"), c.IsSet("trace")
-	if !drawing && !replaying {
-		for _, name := range append(workloadFlags, drawingFlags...) {
+	drawing, replaying, twin := c.IsSet("synthetic"), c.IsSet("trace"), c.Bool("from-cluster") || c.IsSet("from-snapshot")
+	if !drawing && !replaying && !twin {
+		for _, name := range slices.Concat(workloadFlags, drawingFlags, twinFlags) {
 			if c.IsSet(name) {
-				return true, fmt.Errorf("sim: --%s is of --trace and --synthetic", name)
+				return true, fmt.Errorf("sim: --%s is of --trace, --synthetic or --from-cluster", name)
 			}
 		}
 		return false, nil
@@ -60,6 +70,19 @@ func workload(c *urfave.Context) (bool, error) {
 	for _, name := range []string{"replicas", "update", "v"} {
 		if c.IsSet(name) {
 			return true, fmt.Errorf("sim: --%s is of scenarios", name)
+		}
+	}
+	if twin {
+		for _, name := range slices.Concat([]string{"synthetic", "trace", "site", "hosts", "csv", "svg", "gantt", "compare", "each", "seed"}, drawingFlags) {
+			if c.IsSet(name) {
+				return true, fmt.Errorf("sim: --%s is of workloads, --from-cluster is of a living cluster", name)
+			}
+		}
+		return true, foresee(c)
+	}
+	for _, name := range twinFlags {
+		if c.IsSet(name) {
+			return true, fmt.Errorf("sim: --%s is of --from-cluster", name)
 		}
 	}
 	var hosts trace.Hosts

@@ -50,16 +50,16 @@ func (c Comparison) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "one:   %s\nother: %s\n%s to %s, %d jobs\n\n", siteName(c.One), siteName(c.Other),
 		c.One.Begin.Format(time.DateTime), c.One.End.Format(time.DateTime), c.One.Figures.Jobs)
-	fmt.Fprintf(&b, "%-34s %12s %12s %12s\n", "", "one", "other", "difference")
+	fmt.Fprintf(&b, "%-38s %11s %11s %12s\n", "", "one", "other", "difference")
 	for _, p := range c.pairs() {
 		if strings.HasPrefix(p.class, "user ") || strings.HasSuffix(p.name, "_mean") {
 			continue
 		}
-		if p.class != "" && p.class != "all" && p.alike() {
+		if p.one == 0 && p.other == 0 || p.class != "" && p.class != "all" && p.alike() {
 			continue
 		}
 		show := p.writer()
-		fmt.Fprintf(&b, "%-34s %12s %12s %12s\n", terminal.Short(terminal.Printable(p.title()), 34), show(p.one), show(p.other), p.change(show))
+		fmt.Fprintf(&b, "%-38s %11s %11s %12s\n", terminal.Short(terminal.Printable(p.title()), 38), show(p.one), show(p.other), p.change(show))
 	}
 	for i, r := range []*Report{c.One, c.Other} {
 		var warned strings.Builder
@@ -67,7 +67,7 @@ func (c Comparison) Text(w io.Writer) error {
 			fmt.Fprintf(&b, "\n%s:\n%s", []string{"one", "other"}[i], strings.TrimPrefix(warned.String(), "\n"))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, trimmed(b.String()))
 	return err
 }
 

@@ -104,6 +104,8 @@ type engine struct {
 	quit     func() bool
 	seen     func(part float64, at pbs.Time) // how far it is; nil: nobody asks
 	steps    int
+	pending  int  // changes that are to come
+	adopts   bool // jobs that no workload knows are taken to run for their walltime
 	check    bool // the laws of the state, after every step
 }
 
@@ -402,12 +404,18 @@ func (e *engine) submitted(j *Job, out command.Outcome) {
 	}
 	l := &life{job: j, id: out.Result.Job, since: max(j.Submit, j.Eligible)}
 	if q, ok := e.view().Job(l.id); ok {
-		text, _ := q.Resources.Get("ncpus")
-		l.cpus, _ = strconv.ParseInt(text, 10, 64)
+		l.cpus = cpusOf(q)
 		e.lives[l.id] = l
 		e.tally.queued(l, q, e.machine.at)
 	}
 	e.wantPlan()
+}
+
+// cpusOf is how many cpus a job has asked for.
+func cpusOf(j *state.Job) int64 {
+	text, _ := j.Resources.Get("ncpus")
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }
 
 // cycle has the scheduler plan, and what it has planned come about.
@@ -530,11 +538,17 @@ func (e *engine) obey(o *state.Order) []command.Proposal {
 	if _, open := e.view().OpenOrder(o.Host, o.ID); !open {
 		return nil
 	}
+	if h, ok := e.view().Host(o.Host); !ok || !h.Up {
+		return nil // nobody hears it
+	}
 	confirmed := &command.OrderConfirmed{Host: o.Host, Order: o.ID}
 	all := []command.Proposal{{Commands: []command.Command{confirmed}}}
 	j, ok := e.view().Job(o.Job)
 	present := ok && j.Is(o.RunCount)
 	l := e.lives[o.Job]
+	if l == nil && present && e.adopts {
+		l = e.adopt(j)
+	}
 	switch o.Kind {
 	case state.OrderRun:
 		if !present || l == nil {

@@ -279,6 +279,37 @@ func TestComparison_WrongPlanner(t *testing.T) {
 	}
 }
 
+// The document shows a comparison as it comes out.
+func TestDocument_ShowsTheComparison(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/sim.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := synthetic(t, Synthetic{Jobs: 2000, Nodes: 100, CPUs: 8, Load: 0.9, Widest: 128, Users: 50, Seed: 1})
+	t.Chdir("../../../docs/examples/sim")
+	var both Comparison
+	for site, report := range map[string]**Report{"today": &both.One, "express": &both.Other} {
+		r, err := Replay(Options{Files: []string{name}, Site: site})
+		if err != nil {
+			t.Fatal(err)
+		}
+		*report = r
+	}
+	var text, block strings.Builder
+	if err := both.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text.String()) {
+		if line != "\n" {
+			block.WriteString("    ")
+		}
+		block.WriteString(line)
+	}
+	if !strings.Contains(string(page), block.String()) {
+		t.Errorf("docs/sim.md does not show\n%s", &block)
+	}
+}
+
 // The picture has both graphs, and the runs of the stretch.
 func TestReport_SVG(t *testing.T) {
 	dir := files(t, map[string]string{"a.swf": "; MaxNodes: 2\n; MaxProcs: 8\n" + swfLine(1, 0, 100, 8, 200, 1, 1) + swfLine(2, 10, 50, 2, 60, 2, 1)})
