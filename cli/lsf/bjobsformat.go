@@ -86,7 +86,7 @@ var fields = []field{
 		}
 		return strings.Join(v.pendingReasons(j), " ")
 	}},
-	{"combined_resreq", "cresreq", 20, func(v *jobsView, j job) string { return v.site.site.combined(j.requested()) }},
+	{"combined_resreq", "cresreq", 20, func(v *jobsView, j job) string { return v.site.site.combined(j.effective()) }},
 	{"estimated_start_time", "estart_time", 20, func(v *jobsView, j job) string {
 		at, err := strconv.ParseInt(amount(j.Object, "estimated", "start_time"), 10, 64)
 		if err != nil || !j.pending() {

@@ -93,7 +93,7 @@ func (v *jobsView) details(j job) {
 		}
 	}
 	v.out.WriteString("\n SCHEDULING PARAMETERS:\n" + noThresholds)
-	combined := v.site.site.combined(j.requested())
+	combined := v.site.site.combined(j.effective())
 	effective := "-"
 	if !j.pending() {
 		effective = combined

@@ -149,7 +149,13 @@ func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool) {
 	if minutes := secondsOf(amount(o, "resources_max", "walltime")); minutes > 0 {
 		fmt.Fprintf(out, "\nMAXIMUM LIMITS:\n RUNLIMIT\n %.1f min\n", float64(minutes)/60)
 	}
-	out.WriteString("\nSCHEDULING PARAMETERS\n" + noThresholds + "\nUSERS:  " + queueUsers(o) + "\nHOSTS:  all\n\n")
+	out.WriteString("\nSCHEDULING PARAMETERS\n" + noThresholds + "\nUSERS:  " + queueUsers(o) + "\nHOSTS:  all\n")
+	for _, x := range []struct{ label, attribute string }{{"RES_REQ", lsf.QueueRequirement}, {"RESRSV_LIMIT", lsf.QueueLimits}} {
+		if text := value(o, x.attribute); text != "" {
+			fmt.Fprintf(out, "%s:  %s\n", x.label, text)
+		}
+	}
+	out.WriteByte('\n')
 }
 
 // queueUsers says who may use the queue.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"rampart/cli"
 	"rampart/fsm/attr"
 	"rampart/fsm/lsf"
 	"rampart/fsm/spec"
@@ -202,6 +203,9 @@ func shown(all []share, sign string) string {
 	}
 	return strings.Join(words, sign)
 }
+
+// effective returns the requirement as it holds: with what the queue had to say when the job came.
+func (j job) effective() string { return cli.First(j.get(lsf.JobCombined), j.requested()) }
 
 // requested returns the requirement that the job was given: that of bsub -R, of a job that came by
 // qsub what its chunks are in LSF's words.

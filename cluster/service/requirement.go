@@ -15,12 +15,15 @@ import (
 )
 
 // requirement is the attribute that holds what bsub -R has said.
-const requirement = "lsf_resreq"
+const requirement = lsf.JobRequirement
+
+// saidNothing is what bsub says without -R.
+const saidNothing = "select[type==any]"
 
 // required turns the resource requirement of a job into its select and place (specification:
 // reservation section 10.1). The slots are in Resource_List.ncpus, the host that it must run on in
 // Resource_List.host, and what place says of sharing stays.
-func required(v *state.View, list attr.List) (attr.List, error) {
+func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, error) {
 	text, ok := list.Get(requirement, "")
 	if !ok {
 		return list, nil
@@ -32,6 +35,12 @@ func required(v *state.View, list attr.List) (attr.List, error) {
 	req, err := resreq.Parse(text, site)
 	if err != nil {
 		return nil, refusedRequirement(err)
+	}
+	if combined, err := withQueue(v, queue, req, text, site); err != nil {
+		return nil, refusedRequirement(err)
+	} else if combined != nil {
+		req = *combined
+		list = list.Set(lsf.JobCombined, "", req.String())
 	}
 	r := lsf.Request{Requirement: req, Slots: 1}
 	if n, ok := list.Get("Resource_List", "ncpus"); ok {
@@ -59,6 +68,28 @@ func required(v *state.View, list attr.List) (attr.List, error) {
 		list = list.Set("Resource_List", item.Name, item.Value)
 	}
 	return list.Set("Resource_List", "select", shape.Select.String()).Set("Resource_List", "place", shape.Place.String()), nil
+}
+
+// withQueue merges the requirement of a job with what its queue wants of its jobs, nil if that is nothing. A
+// queue that sends jobs on wants nothing itself.
+func withQueue(v *state.View, name pbs.QueueName, req resreq.Requirement, text string, site resreq.Site) (*resreq.Requirement, error) {
+	if name == "" {
+		name = v.Server().DefaultQueue()
+	}
+	q, ok := v.Queue(name)
+	if !ok || q.Routes() {
+		return nil, nil
+	}
+	wants, limits := q.Get(lsf.QueueRequirement), q.Get(lsf.QueueLimits)
+	if wants == "" && limits == "" {
+		return nil, nil
+	}
+	job := &req
+	if text == saidNothing {
+		job = nil
+	}
+	combined, err := resreq.Merge(job, nil, lsf.QueueOf(wants, limits, site), false)
+	return &combined, err
 }
 
 // refusedRequirement gives a refusal of a requirement its number; its text is the one that users of

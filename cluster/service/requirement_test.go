@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
@@ -58,6 +59,73 @@ func TestSubmit_Requirement(t *testing.T) {
 	}
 }
 
+// What a queue wants of its jobs is merged into what they ask for, and is a ceiling for those of either face
+// (RSV-03, RSV-05 to RSV-07, RSV-59).
+func TestSubmit_QueueRequirement(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.RaiseLevel{Level: command.FeatureLevel})
+	b.host("hosta", "hosta")
+	b.do(&command.ManageResource{Verb: command.VerbCreate, Name: "lic", Changes: []command.AttrChange{change("type", "long"), change("flag", "q")}})
+	queue := func(name string, changes ...command.AttrChange) {
+		b.do(&command.ManageQueue{Verb: command.VerbCreate, Queue: pbs.QueueName(name), Changes: append(changes, change("enabled", "True"), change("started", "True"))})
+	}
+	queue("merged", change("lsf_res_req", "rusage[mem=200:lic=1]"))
+	queue("limited", change("lsf_res_req", "rusage[mem=40]"), change("lsf_resrsv_limit", "[mem=30,100]"))
+	const (
+		ceiling = "Cannot exceed queue's resource reservation"
+		limit   = "Job cannot exceed queue level RESRSV_LIMIT limitation"
+		ours    = "Job violates queue and/or server resource limits"
+	)
+	for _, c := range []struct {
+		queue, text, sel string // one of the two
+		want             string // combined, or of a job of PBS its select
+		refusal          string
+	}{
+		{"merged", "rusage[mem=100]", "", "rusage[mem=100:lic=1]", ""},
+		{"merged", "select[type==any]", "", "rusage[mem=200:lic=1]", ""},
+		{"merged", "rusage[mem=201]", "", "", ceiling},
+		{"merged", "rusage[lic=2]", "", "", ceiling},
+		{"merged", "", "1:ncpus=1:mem=200mb", "1:ncpus=1:mem=200mb", ""},
+		{"merged", "", "1:ncpus=1:mem=201mb", "", ours},
+		{"limited", "rusage[mem=29]", "", "", limit},
+		{"limited", "rusage[mem=30]", "", "rusage[mem=30]", ""},
+		{"limited", "rusage[mem=100]", "", "rusage[mem=100]", ""},
+		{"limited", "rusage[mem=101]", "", "", limit},
+		{"limited", "select[type==any]", "", "rusage[mem=40]", ""},
+		{"limited", "", "1:ncpus=1:mem=101mb", "", ours},
+		{"limited", "", "1:ncpus=1:mem=1gb+1:ncpus=1:mem=50mb", "", ours},
+		{"limited", "", "1:ncpus=1", "1:ncpus=1", ""},
+	} {
+		list := []*api.Attribute{set("lsf_resreq", c.text)}
+		if c.sel != "" {
+			list = []*api.Attribute{set("Resource_List.select", c.sel)}
+		}
+		r, err := b.Batch.Submit(b.as("ann@hosta"), request(&api.SubmitRequest{Attributes: list, Destination: c.queue}, ""))
+		if c.refusal != "" {
+			if !errors.Is(err, pbs.Refuse(pbs.ResourceLimit)) && (err == nil || err.Error() != c.refusal) {
+				t.Errorf("%s %s%s: %v, want %s", c.queue, c.text, c.sel, err, c.refusal)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s %s%s: %v", c.queue, c.text, c.sel, err)
+			continue
+		}
+		v := b.store.View()
+		j, _ := v.Job(pbs.JobID(r.Msg.Job))
+		got := v.JobAttribute(j, "lsf_combined", "")
+		if c.sel != "" {
+			got = v.JobAttribute(j, "Resource_List", "select")
+		}
+		if got != c.want {
+			t.Errorf("%s %s%s: %s, want %s", c.queue, c.text, c.sel, got, c.want)
+		}
+		if c.queue == "merged" && c.sel == "" && v.JobAttribute(j, "Resource_List", "lic") != "1" {
+			t.Errorf("%s: no licence", c.text)
+		}
+	}
+}
+
 // LSF lets the owner of a job suspend it; PBS does not, nor does anybody else's owner.
 func TestSuspend_ByTheOwner(t *testing.T) {
 	b := newBench(t)
@@ -89,4 +157,9 @@ func TestList_OwnJobs(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Name != own {
 		t.Errorf("%v, %v", got, err)
 	}
+}
+
+// change sets an attribute of an object.
+func change(name, value string) command.AttrChange {
+	return command.AttrChange{Entry: attr.Entry{Name: name, Value: value}}
 }

@@ -87,7 +87,7 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if list, err = required(p.view, list); err != nil {
+	if list, err = required(p.view, queue, list); err != nil {
 		return nil, err
 	}
 	account, err := b.account(ctx, p.user)

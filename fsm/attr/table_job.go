@@ -122,6 +122,7 @@ func jobRows() []row {
 		set("create_resv_from_job", Boolean, nil).onCreate().since(levelObjects),
 		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
 		set("lsf_resreq", Text, parseRequirement).onCreate().since(levelObjects),
+		shown("lsf_combined", Text),
 	}
 }
 

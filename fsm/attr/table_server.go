@@ -164,6 +164,8 @@ func queueRows() []row {
 		managed("route_waiting_jobs", Boolean, nil).since(levelObjects),
 		managed("route_retry_time", Number, numberIn(1, 1<<31-1)).since(levelObjects),
 		managed("route_lifetime", Number, numberIn(0, 1<<31-1)).since(levelObjects),
+		managed("lsf_res_req", Text, parseRequirement).since(levelObjects),
+		managed("lsf_resrsv_limit", Text, parseRequirement).since(levelObjects),
 		operated("enabled", Boolean, nil).or("False"),
 		operated("started", Boolean, nil).or("False"),
 		managed("partition", Text, nil).since(levelObjects),

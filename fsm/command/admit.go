@@ -42,6 +42,9 @@ func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 	if err := withinBounds(tx, q, j); err != nil {
 		return err
 	}
+	if err := withinReservations(tx, q, j); err != nil {
+		return err
+	}
 	if most := q.Int("max_array_size"); j.Array != nil && most > 0 && int64(j.Array.Indices.Count()) > most {
 		return pbs.Refuse(pbs.ArrayTooLarge)
 	}
@@ -186,6 +189,9 @@ func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
 		return checkLimits(tx, q, j)
 	}
 	if err := withinBounds(tx, q, j); err != nil {
+		return err
+	}
+	if err := withinReservations(tx, q, j); err != nil {
 		return err
 	}
 	for _, l := range tx.QueueLimits(j) {

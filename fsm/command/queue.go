@@ -2,6 +2,7 @@ package command
 
 import (
 	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -64,6 +65,11 @@ func editQueue(tx *state.Tx, q *state.Queue, ch AttrChange) error {
 	case "queue_type":
 		return editQueueType(tx, q, ch)
 	default:
+		if ch.Entry.Name == lsf.QueueRequirement || ch.Entry.Name == lsf.QueueLimits {
+			if err := checkQueueRequirement(tx, ch); err != nil {
+				return err
+			}
+		}
 		list, err := editOne(tx, attr.Queue, q.Attrs, ch)
 		if err != nil {
 			return err

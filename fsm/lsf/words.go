@@ -35,6 +35,9 @@ var Terms = []Word{
 	{"`PRIO` of a queue", "queue attribute `Priority`", ""},
 	{"`QJOB_LIMIT` (`MAX`)", "`max_run_res.ncpus = [o:PBS_ALL=x]`", ""},
 	{"`UJOB_LIMIT` (`JL/U`)", "`max_run_res.ncpus = [u:PBS_GENERIC=x]`", ""},
+	{"`RES_REQ` of a queue", "queue attribute `lsf_res_req`", "merged into what `bsub -R` says; a ceiling of what jobs reserve"},
+	{"`RESRSV_LIMIT` of a queue", "queue attribute `lsf_resrsv_limit`", "`[mem=30,100]`; in place of the ceiling"},
+	{"`Combined` of `bjobs -l`", "job attribute `lsf_combined`", "where the queue has a say"},
 	{"`Open`, `Closed`", "queue attribute `enabled`", "whether jobs may come"},
 	{"`Active`, `Inact`", "queue attribute `started`", "whether jobs may start"},
 }

@@ -1,0 +1,59 @@
+package command
+
+import (
+	"errors"
+	"slices"
+
+	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resreq"
+	"rampart/fsm/state"
+)
+
+// checkQueueRequirement refuses a value of a queue's lsf_res_req or lsf_resrsv_limit that means nothing here.
+func checkQueueRequirement(tx *state.Tx, ch AttrChange) error {
+	if ch.Op == OpUnset || ch.Entry.Value == "" {
+		return nil
+	}
+	if ch.Op != OpSet {
+		return pbs.Attribute(pbs.BadAttributeValue, ch.Entry.Name)
+	}
+	return lsf.CheckQueue(ch.Entry.Name, ch.Entry.Value, tx, lsf.SiteOf(slices.Collect(tx.CustomResources())))
+}
+
+// withinReservations holds a job to what its queue lets it reserve (specification: reservation section 2.6),
+// by whatever command it came.
+func withinReservations(tx *state.Tx, q *state.Queue, j *state.Job) error {
+	wants, limits := q.Get(lsf.QueueRequirement), q.Get(lsf.QueueLimits)
+	if wants == "" && limits == "" || q.Routes() {
+		return nil
+	}
+	site := lsf.SiteOf(slices.Collect(tx.CustomResources()))
+	queue := lsf.QueueOf(wants, limits, site)
+	if text, ok := j.Attrs.Get(lsf.JobRequirement, ""); ok {
+		r, err := resreq.Parse(text, site)
+		if err != nil {
+			return nil // it was taken when the resource that it names was there
+		}
+		_, err = resreq.Merge(&r, nil, queue, false)
+		return asPBS(err, true)
+	}
+	sel, _ := j.Resources.Get("select")
+	r := lsf.Asked(sel, j.Resources, tx, site)
+	_, err := resreq.Merge(&r, nil, queue, false)
+	return asPBS(err, false)
+}
+
+// asPBS gives a refusal its number: a job of LSF gets LSF's words, others PBS's.
+func asPBS(err error, byLSF bool) error {
+	var r *resreq.Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &r) && byLSF && r.Cause != resreq.Syntax:
+		return pbs.Errorf(pbs.ResourceLimit, "%s", r)
+	case errors.As(err, &r):
+		return r.PBS()
+	}
+	return err
+}
