@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -35,7 +34,7 @@ type Options struct {
 // Values collects the values of a repeated option, commas and all.
 type Values []string
 
-// Set appends a value; it is how the flag package hands it over.
+// Set appends a value.
 func (v *Values) Set(value string) error {
 	*v = append(*v, value)
 	return nil
@@ -95,13 +94,6 @@ func OptionsOf(l Line) *Options {
 	return o
 }
 
-// The names that urfave/cli sees: it has ideas of its own about -h and -v, so no
-// option keeps its letter there.
-const (
-	flagPrefix = "opt-"
-	dashedFlag = "dashed"
-)
-
 // OptionNames returns the letters and names of all options, sorted.
 func (c *Command) OptionNames() []string {
 	var names []string
@@ -123,53 +115,19 @@ func (c *Command) OptionNames() []string {
 	return names
 }
 
-// normalise rewrites a getopt line in the one form that urfave/cli cannot
-// misunderstand: --opt-NAME=VALUE..., "--", operands.
-func normalise(l Line) []string {
-	args := make([]string, 0, len(l.Options)+len(l.Operands)+2)
-	for _, o := range l.Options {
-		args = append(args, "--"+flagPrefix+o.Name+"="+o.Value)
-	}
-	if l.Dashed {
-		args = append(args, "--"+dashedFlag+"="+strconv.Itoa(l.Before))
-	}
-	return append(append(args, "--"), l.Operands...)
-}
-
-// urfave returns the command in urfave's form, with flags of its own per call.
-func (c *Command) urfave(env *Env, raw []string) *urfave.Command {
-	values := map[string]*Values{}
-	flags := []urfave.Flag{&urfave.IntFlag{Name: dashedFlag, Hidden: true}}
-	for _, name := range c.OptionNames() {
-		values[name] = new(Values)
-		flags = append(flags, &urfave.GenericFlag{Name: flagPrefix + name, Value: values[name]})
-	}
-	return &urfave.Command{
-		Name:     c.Name,
-		Usage:    c.Summary,
-		HideHelp: true,
-		Flags:    flags,
-		Action: func(ctx *urfave.Context) error {
-			return c.Run(ctx.Context, env, &Options{
-				values: values, Operands: ctx.Args().Slice(), Raw: raw,
-				Dashed: ctx.IsSet(dashedFlag), Before: ctx.Int(dashedFlag),
-			})
-		},
-	}
-}
-
-// New returns the app with the given commands. Errors are returned, never turned
-// into an exit: Main does that, once.
-func New(env *Env, raw []string, commands ...*Command) *urfave.App {
-	app := &urfave.App{
+// app is the command in urfave's form. What getopt has found goes to the command as it is: urfave sees no arguments, of
+// which it has ideas of its own (-h, -v, bundles, options behind operands).
+func (c *Command) app(env *Env, opts *Options) *urfave.App {
+	return &urfave.App{
 		Name: "pbs", Usage: "talk to the batch server", HideHelp: true, HideVersion: true,
 		Reader: env.Stdin, Writer: env.Stdout, ErrWriter: env.Stderr,
+		// Errors are returned, never turned into an exit: Main does that, once.
 		ExitErrHandler: func(*urfave.Context, error) {},
+		Commands: []*urfave.Command{{
+			Name: c.Name, Usage: c.Summary, HideHelp: true,
+			Action: func(ctx *urfave.Context) error { return c.Run(ctx.Context, env, opts) },
+		}},
 	}
-	for _, c := range commands {
-		app.Commands = append(app.Commands, c.urfave(env, raw))
-	}
-	return app
 }
 
 func (c *Command) usageError(faults ...string) error {

@@ -72,9 +72,11 @@ func run(ctx context.Context, env *Env, c *Command, args []string) error {
 	if len(line.Faults) > 0 || line.Misused {
 		return c.usageError(line.Faults...)
 	}
+	opts := OptionsOf(line)
+	opts.Raw = args
 	// Only the command that runs: to describe the others would cost its start time.
-	app := New(env, args, c)
-	return app.RunContext(ctx, append([]string{app.Name, c.Name}, normalise(line)...))
+	app := c.app(env, opts)
+	return app.RunContext(ctx, []string{app.Name, c.Name})
 }
 
 func program(argv []string) (name string, args []string) {
