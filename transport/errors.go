@@ -44,6 +44,7 @@ var wireCodes = map[pbs.Code]connect.Code{
 	pbs.InvalidRequest:     connect.CodeInvalidArgument,
 	pbs.UnknownResource:    connect.CodeInvalidArgument,
 	pbs.BadSelect:          connect.CodeInvalidArgument,
+	pbs.PlaceAlone:         connect.CodeInvalidArgument,
 	pbs.ResourceBesides:    connect.CodeInvalidArgument,
 	pbs.DuplicateResource:  connect.CodeInvalidArgument,
 	pbs.BadSignal:          connect.CodeInvalidArgument,

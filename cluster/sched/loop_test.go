@@ -145,12 +145,12 @@ func TestLoop(t *testing.T) {
 			t.Errorf("comment %q", j.CommentText())
 		}
 		settle(2 * time.Second)
-		if j, _ := l.View().Job(second); j.CommentText() != "Not Running: Insufficient amount of resource: ncpus (R: 4 A: 0 T: 4)" {
+		if j, _ := l.View().Job(second); j.CommentText() != "Not Running: Not enough free nodes available" {
 			t.Errorf("comment %q", j.CommentText())
 		}
 		want := []string{
 			"Req;;Starting Scheduling Cycle", "Job;0.srv;Considering job to run", "Job;1.srv;Considering job to run",
-			"Job;1.srv;Insufficient amount of resource: ncpus (R: 4 A: 0 T: 4)", "Job;0.srv;Job run", "Req;;Leaving Scheduling Cycle",
+			"Job;1.srv;Not enough free nodes available", "Job;0.srv;Job run", "Req;;Leaving Scheduling Cycle",
 		}
 		if i := slices.Index(l.lines, want[1]); i < 1 || !slices.Equal(l.lines[i-1:i+5], want) {
 			t.Errorf("log is\n%s", strings.Join(l.lines, "\n"))

@@ -212,7 +212,7 @@ comment 1 Can Never Run: Not enough total nodes available`,
 			"vscatter over hosts", complexP3,
 			[]string{"select=3:ncpus=1 place=vscatter:excl", "select=1:ncpus=1"},
 			`start 0 (hosta[0]:ncpus=1)+(hosta[1]:ncpus=1)+(hostb:ncpus=1)
-comment 1 Not Running: Insufficient amount of resource: ncpus (R: 1 A: 0 T: 4)`,
+comment 1 Not Running: Not enough free nodes available`,
 		},
 		{
 			"exclusive hosts", threeHosts,
@@ -240,7 +240,7 @@ comment 3 Can Never Run: Unknown resource: nosuch`,
 			[]string{"select=1:ncpus=2:mem=1536mb", "select=1:ncpus=2", "ncpus=1"},
 			`start 0 (hosta[0]:mem=1048576kb:ncpus=1+hosta[1]:mem=524288kb:ncpus=1)
 start 1 (hostb:ncpus=2)
-comment 2 Not Running: Insufficient amount of resource: ncpus (R: 1 A: 0 T: 4)`,
+comment 2 Not Running: Not enough free nodes available`,
 		},
 		{
 			"vscatter wants a vnode for each chunk", complexP3,
@@ -269,7 +269,7 @@ comment 3 Not Running: Not enough free nodes available`,
 			"a vnode that is always exclusive", func(b *bench) { b.host("hosta", "hosta:ncpus=4,sharing=force_excl") },
 			[]string{"ncpus=1", "ncpus=1"},
 			`start 0 (hosta:ncpus=1)
-comment 1 Not Running: Insufficient amount of resource: ncpus (R: 1 A: 0 T: 4)`,
+comment 1 Not Running: Not enough free nodes available`,
 		},
 		{
 			"no vnodes", func(*bench) {},
@@ -327,7 +327,7 @@ func TestMake_WhatMustNotStart(t *testing.T) {
 	}
 	b.do(&command.HostDown{Host: "hosta"})
 	b.submit("ncpus=1")
-	if got := text(b.plan()); got != "comment 1 Not Running: Insufficient amount of resource: ncpus (R: 1 A: 0 T: 8)" {
+	if got := text(b.plan()); got != "comment 1 Not Running: Not enough free nodes available" {
 		t.Errorf("with the host down: %s", got)
 	}
 }

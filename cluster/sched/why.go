@@ -25,6 +25,9 @@ func (c *cycle) why(cl *class) *reason {
 	if !ok {
 		return c.whyNever(cl)
 	}
+	if c.allBusy() {
+		return &reason{because(state.WaitBusy)}
+	}
 	if short := c.overall(cl, beyondFree); short != nil {
 		return &reason{state.Short(state.WaitShort, short)}
 	}
@@ -35,6 +38,16 @@ func (c *cycle) why(cl *class) *reason {
 		return &reason{state.Short(state.WaitShort, short)}
 	}
 	return &reason{because(state.WaitBusy)}
+}
+
+// allBusy reports whether no vnode has a cpu left; PBS counts nothing else then (specification:
+// breadth section 4).
+func (c *cycle) allBusy() bool {
+	def, ok := c.view.Resource("ncpus")
+	if !ok {
+		return false
+	}
+	return c.free.column(def).allFree == 0 && c.idle.column(def).allTotal > 0
 }
 
 // fitsIdle returns the first host on which the class fits if nothing runs there.

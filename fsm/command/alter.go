@@ -305,13 +305,17 @@ func accountedChanges(j *state.Job, changes []AttrChange) []state.Change {
 	return out
 }
 
-// liveJob returns a job that is not finished.
+// liveJob returns a job that is not finished. A subjob that has ended is in a wrong state while
+// its array goes on (specification: breadth section 4).
 func liveJob(tx *state.Tx, id pbs.JobID) (*state.Job, error) {
 	j, ok := tx.Job(id)
 	if !ok {
 		return nil, pbs.Refuse(pbs.UnknownJob)
 	}
-	if j.State == pbs.Finished {
+	switch {
+	case tx.Expired(j):
+		return nil, pbs.Refuse(pbs.BadState)
+	case j.State == pbs.Finished:
 		return nil, pbs.Refuse(pbs.HasFinished)
 	}
 	return j, nil

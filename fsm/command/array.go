@@ -36,9 +36,9 @@ func toStart(tx *state.Tx, id pbs.JobID, wished bool) (*state.Job, error) {
 	switch {
 	case !ok:
 		return nil, pbs.Refuse(pbs.UnknownJob)
-	case j.State == pbs.Finished:
+	case j.State == pbs.Finished && !tx.Expired(j):
 		return nil, pbs.Refuse(pbs.HasFinished)
-	case j.Array != nil:
+	case j.State == pbs.Finished || j.Array != nil:
 		return nil, pbs.Refuse(pbs.BadState)
 	}
 	if parent, ok := tx.Parent(j); ok && parent.Room() == 0 && !wished {
@@ -57,7 +57,7 @@ func freshSubjob(tx *state.Tx, id pbs.JobID, wished bool) (*state.Job, error) {
 	case parent.Array == nil || !parent.Array.Indices.Has(index):
 		return nil, pbs.Refuse(pbs.UnknownJob)
 	case !parent.Array.Queued.Has(index):
-		return nil, pbs.Refuse(pbs.HasFinished)
+		return nil, pbs.Refuse(pbs.BadState)
 	case parent.Room() == 0 && !wished:
 		return nil, noRoom(parent)
 	}

@@ -20,6 +20,9 @@ func (c *MessageJob) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		one.Job = id
 		return one.Apply(tx, m, res)
 	})
+	if pbs.CodeOf(err) == pbs.BadState && c.Job.Sub() > 0 {
+		return pbs.Errorf(pbs.NotSupported, "not supported for Array Jobs")
+	}
 	if err != nil || j == nil {
 		return err
 	}

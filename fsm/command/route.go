@@ -51,6 +51,11 @@ func arrive(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 		j.Resources = j.Resources.Unset(name)
 	}
 	asked := j.Resources
+	if by == submitted {
+		if err := placeAlone(tx, q, j); err != nil {
+			return err
+		}
+	}
 	if err := completeResources(tx, q, j); err != nil {
 		return err
 	}
@@ -64,6 +69,21 @@ func arrive(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 		j.Defaults = besidesOf(j.Resources, asked)
 	}
 	return admit(tx, q, j, by)
+}
+
+// placeAlone refuses a job that says how chunks lie of which it asks for none, as PBS does
+// (specification: breadth section 4).
+func placeAlone(tx *state.Tx, q *state.Queue, j *state.Job) error {
+	if _, ok := j.Resources.Get("place"); !ok {
+		return nil
+	}
+	if _, ok := j.Resources.Get("select"); ok {
+		return nil
+	}
+	if _, ok := jobDefaults(tx, q).Get("select"); ok {
+		return nil
+	}
+	return pbs.Refuse(pbs.PlaceAlone)
 }
 
 // boundsAsDefaults gives the job what it may have at most of a resource of which nobody
@@ -149,11 +169,14 @@ type MoveJob struct {
 // Apply moves a job that does not run. What it did not ask for itself it has from its new
 // queue and the server.
 func (c *MoveJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
+	if c.Job.Sub() > 0 {
+		return pbs.Refuse(pbs.InvalidRequest)
+	}
 	j, err := liveJob(tx, c.Job)
 	if err != nil {
 		return err
 	}
-	if j.Live() || j.State == pbs.Begun || j.IsSubjob() {
+	if j.Live() || j.State == pbs.Begun {
 		return pbs.Refuse(pbs.BadState)
 	}
 	q, ok := tx.Queue(c.Queue)

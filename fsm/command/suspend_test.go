@@ -357,6 +357,34 @@ func TestSuspend_SubjobMakesRoom(t *testing.T) {
 	}
 }
 
+// What may be done to a subjob that has ended while its array goes on: nothing, and each request has its words.
+func TestSubjob_EndedInArrayThatGoesOn(t *testing.T) {
+	w := newSuspending(t, "")
+	w.must(&SubmitJob{
+		Owner:      pbs.User{Name: "ann", Host: "h"},
+		Attributes: attr.List(nil).Set("Resource_List", "select", "1:ncpus=1").Set("array_indices_submitted", "", "1-4"),
+	})
+	w.must(&DeleteJob{Job: "0[1].srv"})
+	for _, c := range []struct {
+		request Command
+		want    error
+	}{
+		{&RerunJob{Job: "0[1].srv"}, pbs.Refuse(pbs.BadState)},
+		{&SignalJob{Job: "0[1].srv", Signal: "SIGTERM"}, pbs.Refuse(pbs.BadState)},
+		{&StartJob{Job: "0[1].srv", ExecVnode: "(hosta:ncpus=1)"}, pbs.Refuse(pbs.BadState)},
+		{&MessageJob{Job: "0[1].srv", Text: "hello"}, pbs.Errorf(pbs.NotSupported, "not supported for Array Jobs")},
+		{&MoveJob{Job: "0[1].srv", Queue: "workq"}, pbs.Refuse(pbs.InvalidRequest)},
+	} {
+		if err := w.run(c.request); err == nil || err.Error() != c.want.Error() || pbs.CodeOf(err) != pbs.CodeOf(c.want) {
+			t.Errorf("%T: %v", c.request, err)
+		}
+	}
+	w.must(&DeleteJob{Job: "0[].srv"})
+	if err := w.run(&RerunJob{Job: "0[1].srv"}); pbs.CodeOf(err) == pbs.BadState {
+		t.Errorf("of an array that is over: %v", err)
+	}
+}
+
 // Of a range of subjobs those that are over are passed by; one that is named by itself is refused.
 func TestDelete_RangeOfFinishedSubjobs(t *testing.T) {
 	w := newSuspending(t, "")

@@ -52,6 +52,7 @@ const (
 	ArrayTooLarge      Code = 15107
 	BadSelect          Code = 15108
 	ResourceBesides    Code = 15109
+	PlaceAlone         Code = 15111
 	DuplicateResource  Code = 15116
 	YearlyTooLong      Code = 15126
 	MonthlyTooLong     Code = 15127
@@ -157,6 +158,7 @@ var texts = map[Code]string{
 	NoMom:              "could not contact mom",
 	ArrayTooLarge:      "Array job exceeds server or queue size limit",
 	BadSelect:          `Resource invalid in "select" specification: `,
+	PlaceAlone:         `Cannot have "place" without "select"`,
 	ResourceBesides:    `"-lresource=" cannot be used with "select" or "place", resource is: `,
 	DuplicateResource:  "duplicated resource within a section of a select specification, resource is: ",
 	HookError:          "hook error",
