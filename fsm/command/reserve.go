@@ -60,6 +60,9 @@ func (c *Reserve) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 		return err
 	}
 	kind := pbs.ResvAdvance
+	if sel, err := spec.ParseSelect(r.Select); err == nil && r.Count > 1 && sel.Total() > MaxRecurring/r.Count {
+		return pbs.Refuse(pbs.BadTimes)
+	}
 	if r.Count > 1 {
 		kind, r.Rule, r.Zone = pbs.ResvStanding, c.Rule, c.Zone
 	}
@@ -68,6 +71,10 @@ func (c *Reserve) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	tx.Emit(state.Event{Kind: state.ReservationAsked, Reservation: r, By: c.Owner})
 	return nil
 }
+
+// MaxRecurring is how many chunks all occurrences of a standing reservation may have together: each of them is kept, and
+// counted anew whenever something becomes of the reservation.
+const MaxRecurring = 100_000
 
 // times gives the reservation its occurrences.
 func (c *Reserve) times(r *state.Reservation, now pbs.Time) error {

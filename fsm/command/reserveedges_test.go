@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -191,6 +192,23 @@ func TestReservation_MaintenanceOnce(t *testing.T) {
 	})
 	if pbs.CodeOf(err) != pbs.BadTimes {
 		t.Errorf("a maintenance that recurs: %v", err)
+	}
+}
+
+// TestReservation_TooMany: a standing reservation has so many chunks at most, over all of its occurrences.
+func TestReservation_TooMany(t *testing.T) {
+	for _, c := range []struct {
+		times, chunks int
+		taken         bool
+	}{{4, 25_000, true}, {4, 25_001, false}, {1, 100_001, true}, {5000, 20, true}, {5000, 21, false}} {
+		w := newReserving(t)
+		ask := &Reserve{Owner: ann, Length: pbs.Time(10 * time.Second), Attributes: attr.List{}.Set("Resource_List", "select", fmt.Sprintf("%d:ncpus=1", c.chunks))}
+		for n := range c.times {
+			ask.Starts = append(ask.Starts, w.in(100+20*n))
+		}
+		if _, err := w.run(ask); (err == nil) != c.taken || err != nil && pbs.CodeOf(err) != pbs.BadTimes {
+			t.Errorf("%d times %d chunks: %v", c.times, c.chunks, err)
+		}
 	}
 }
 

@@ -71,8 +71,16 @@ func (c *DecideReservation) confirm(tx *state.Tx, m Meta, r *state.Reservation) 
 		return pbs.Errorf(pbs.InvalidRequest, "reservation %s has %d occurrences, there are vnodes for %d", r.ID, len(r.Occurrences), len(c.Nodes))
 	}
 	r.Occurrences = append([]state.Occurrence(nil), r.Occurrences...)
+	var order []pbs.VnodeName
+	var sums map[pbs.VnodeName]resource.List
 	for i, nodes := range c.Nodes {
-		if err := vacant(tx, r, i, nodes); err != nil {
+		if i == 0 || nodes != c.Nodes[i-1] { // most occurrences have the vnodes of the one before
+			var err error
+			if order, sums, err = booked(tx, nodes); err != nil {
+				return err
+			}
+		}
+		if err := vacantOn(tx, r, i, order, sums); err != nil {
 			return err
 		}
 		r.Occurrences[i].Nodes = nodes
@@ -128,6 +136,10 @@ func vacant(tx *state.Tx, r *state.Reservation, n int, text string) error {
 	if err != nil {
 		return err
 	}
+	return vacantOn(tx, r, n, order, sums)
+}
+
+func vacantOn(tx *state.Tx, r *state.Reservation, n int, order []pbs.VnodeName, sums map[pbs.VnodeName]resource.List) error {
 	from, until := r.Times(n)
 	alone, host := r.Placement().Sharing == spec.Exclusive, r.Placement().Sharing == spec.ExclusiveHost
 	own := func(p *state.Promise) bool { return p.Reservation.ID == r.ID }

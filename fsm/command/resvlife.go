@@ -254,8 +254,8 @@ func followReservations(tx *state.Tx) {
 			return
 		}
 		for _, name := range vnodes {
-			for p := range tx.PromisesOf(name) {
-				judge(tx, p.Reservation.ID)
+			for r := range tx.ReservationsOn(name) {
+				judge(tx, r.ID)
 			}
 			if v, ok := tx.Vnode(name); ok && v.OverPromised != tx.OverPromised(v) {
 				next := *v

@@ -67,9 +67,9 @@ func judge(tx *state.Tx, id pbs.ReservationID) {
 		return
 	}
 	for _, name := range nodes.Vnodes() { // those that were promised later may not fit beside it any more
-		for p := range tx.PromisesOf(name) {
-			if r.Before(p.Reservation) {
-				judge(tx, p.Reservation.ID)
+		for other := range tx.ReservationsOn(name) {
+			if r.Before(other) {
+				judge(tx, other.ID)
 			}
 		}
 	}

@@ -165,34 +165,52 @@ func sameHostWord(v *state.Vnode, host string) bool {
 
 // takeFrom takes a vnode from the reservations that are to have it during a maintenance: they look for others.
 func takeFrom(tx *state.Tx, by *state.Reservation, name pbs.VnodeName) {
-	var victims []*state.Promise
-	for p := range tx.PromisesOf(name) {
-		if p.Reservation.ID != by.ID && !p.Reservation.Maintenance() && p.Overlaps(by.Start, by.End) {
-			victims = append(victims, p)
-		}
-	}
-	for _, p := range victims {
-		r, ok := tx.Reservation(p.Reservation.ID)
-		if !ok || p.Occurrence >= len(r.Occurrences) {
+	var victims []pbs.ReservationID
+	times := map[pbs.ReservationID][]int{} // their occurrences
+	for p := range tx.PromisesIn(name, by.Start, by.End) {
+		id := p.Reservation.ID
+		if id == by.ID || p.Reservation.Maintenance() {
 			continue
 		}
-		v, _ := tx.Vnode(name)
-		share, has := v.ReservedFor(r.ID)
-		if has && !nothing(share.Used) && p.Occurrence == 0 {
-			continue // its jobs go on
+		if times[id] == nil {
+			victims = append(victims, id)
+		}
+		times[id] = append(times[id], p.Occurrence)
+	}
+	for _, id := range victims {
+		r, ok := tx.Reservation(id)
+		if !ok {
+			continue
 		}
 		next := *r
 		next.Occurrences = slices.Clone(r.Occurrences)
-		o := &next.Occurrences[p.Occurrence]
-		o.Nodes, o.Taken = lessVnode(o.Nodes, name), append(slices.Clone(o.Taken), name)
-		if p.Occurrence == 0 {
-			victim(&next, tx.Now())
-			if less, err := v.Unreserve(r.ID, tx); has && err == nil {
-				tx.PutSettled(less)
+		taken := false
+		for _, n := range times[id] {
+			if n >= len(r.Occurrences) || n == 0 && !leaves(tx, &next, name) {
+				continue
 			}
+			o := &next.Occurrences[n]
+			o.Nodes, o.Taken = lessVnode(o.Nodes, name), append(slices.Clone(o.Taken), name)
+			taken = true
 		}
-		tx.PutReservation(&next)
+		if taken {
+			tx.PutReservation(&next)
+		}
 	}
+}
+
+// leaves takes a vnode from the present or next occurrence of a reservation, unless its jobs go on there.
+func leaves(tx *state.Tx, r *state.Reservation, name pbs.VnodeName) bool {
+	v, _ := tx.Vnode(name)
+	share, has := v.ReservedFor(r.ID)
+	if has && !nothing(share.Used) {
+		return false
+	}
+	victim(r, tx.Now())
+	if less, err := v.Unreserve(r.ID, tx); has && err == nil {
+		tx.PutSettled(less)
+	}
+	return true
 }
 
 // victim degrades a reservation of whose present or next occurrence a vnode was taken: it looks for another at once.

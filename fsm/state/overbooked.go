@@ -47,8 +47,8 @@ func (t *tables) Overbooked(v *Vnode, h Hold, apart func(*Promise) bool) *resour
 		return &resource.Shortage{Resource: "host"}
 	}
 	var others []*Promise
-	for p := range t.PromisesOf(v.Name) {
-		if p.Overlaps(h.From, h.Until) && !apart(p) {
+	for p := range t.PromisesIn(v.Name, h.From, h.Until) {
+		if !apart(p) {
 			others = append(others, p)
 		}
 	}
@@ -78,8 +78,8 @@ func (t *tables) hostPromised(v *Vnode, h Hold, apart func(*Promise) bool) bool 
 		if other.Name == v.Name || other.HostWord() != word {
 			continue
 		}
-		for p := range t.PromisesOf(other.Name) {
-			if p.Host && p.Overlaps(h.From, h.Until) && !apart(p) {
+		for p := range t.PromisesIn(other.Name, h.From, h.Until) {
+			if p.Host && !apart(p) {
 				return true
 			}
 		}

@@ -23,46 +23,150 @@ type Promise struct {
 // Overlaps reports whether the promise has an instant in common with a period; periods that touch have none.
 func (p *Promise) Overlaps(from, until pbs.Time) bool { return p.From < until && from < p.Until }
 
-// promises returns what the reservation has, by vnode and occurrence. Of one that is being deleted they end when its jobs
-// have left, so they count as they are.
-func (r *Reservation) promises(t *tables) []*Promise {
-	var all []*Promise
-	place := r.Placement()
-	for n := range r.Occurrences {
-		nodes, err := spec.ParseExecVnode(r.Occurrences[n].Nodes)
-		if r.Occurrences[n].Nodes == "" || err != nil {
-			continue
+// A booking is all that a reservation has, or is to have, of a vnode: what the index keeps, so that a change of a reservation
+// with very many occurrences changes an entry for each of its vnodes, and not one for each time.
+type booking struct {
+	vnode       pbs.VnodeName
+	reservation *Reservation
+	promises    []*Promise // by occurrence
+	longest     pbs.Time   // that one of them lasts
+	sorted      bool       // they are by their beginning, too
+}
+
+func (b *booking) compare(o *booking) int {
+	return cmp.Or(cmp.Compare(b.vnode, o.vnode), cmp.Compare(b.reservation.Seq, o.reservation.Seq))
+}
+
+// during yields the promises that overlap with a period.
+func (b *booking) during(from, until pbs.Time, yield func(*Promise) bool) bool {
+	first := 0
+	if b.sorted {
+		first, _ = slices.BinarySearchFunc(b.promises, from, func(p *Promise, from pbs.Time) int {
+			if p.From+b.longest < from { // it is over by then
+				return -1
+			}
+			return 1
+		})
+	}
+	for _, p := range b.promises[first:] {
+		if b.sorted && p.From >= until {
+			break
 		}
-		from, until := r.Times(n)
-		first := len(all)
-		for _, ch := range nodes {
-			for _, part := range ch.Parts {
-				i := slices.IndexFunc(all[first:], func(p *Promise) bool { return p.Vnode == part.Vnode })
-				if i < 0 {
-					all = append(all, &Promise{
-						Reservation: r, Vnode: part.Vnode, Occurrence: n, From: from, Until: until, Items: part.Items,
-						Alone: place.Sharing == spec.Exclusive || place.Sharing == spec.ExclusiveHost, Host: place.Sharing == spec.ExclusiveHost,
-					})
-					continue
-				}
-				if sum, err := resource.Add(all[first+i].Items, part.Items, t); err == nil {
-					all[first+i].Items = sum
-				}
+		if p.Overlaps(from, until) && !yield(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// booked reads an assignment into what it has of each vnode, in its order.
+func (t *tables) booked(text string) (of []share) {
+	nodes, err := spec.ParseExecVnode(text)
+	if text == "" || err != nil {
+		return nil
+	}
+	at := map[pbs.VnodeName]int{}
+	for _, ch := range nodes {
+		for _, part := range ch.Parts {
+			i, met := at[part.Vnode]
+			if !met {
+				at[part.Vnode] = len(of)
+				of = append(of, share{part.Vnode, part.Items})
+				continue
+			}
+			if sum, err := resource.Add(of[i].items, part.Items, t); err == nil {
+				of[i].items = sum
 			}
 		}
+	}
+	return of
+}
+
+// share is what an assignment has of a vnode.
+type share struct {
+	vnode pbs.VnodeName
+	items resource.List
+}
+
+// bookings returns what the reservation has, by vnode in the order of their first use. Of one that is being deleted they end
+// when its jobs have left, so they count as they are.
+func (r *Reservation) bookings(t *tables) []*booking {
+	var all []*booking
+	place := r.Placement()
+	alone, host := place.Sharing == spec.Exclusive || place.Sharing == spec.ExclusiveHost, place.Sharing == spec.ExclusiveHost
+	at := map[pbs.VnodeName]*booking{}
+	var last string
+	var shares []share // of last, which most occurrences share with the one before
+	var room []Promise
+	for n := range r.Occurrences {
+		if text := r.Occurrences[n].Nodes; text != last {
+			last, shares = text, t.booked(text)
+		}
+		from, until := r.Times(n)
+		if len(room) < len(shares) {
+			room = make([]Promise, max(len(shares), min(len(shares)*(len(r.Occurrences)-n), mostAtOnce)))
+		}
+		for i, s := range shares {
+			b := at[s.vnode]
+			if b == nil {
+				b = &booking{vnode: s.vnode, reservation: r, sorted: true}
+				at[s.vnode] = b
+				all = append(all, b)
+			}
+			if len(b.promises) > 0 && b.promises[len(b.promises)-1].From > from {
+				b.sorted = false
+			}
+			room[i] = Promise{Reservation: r, Vnode: s.vnode, Occurrence: n, From: from, Until: until, Items: s.items, Alone: alone, Host: host}
+			b.promises, b.longest = append(b.promises, &room[i]), max(b.longest, until-from)
+		}
+		room = room[len(shares):]
 	}
 	return all
 }
 
-func (p *Promise) compare(o *Promise) int {
-	return cmp.Or(cmp.Compare(p.Vnode, o.Vnode), cmp.Compare(p.Reservation.Seq, o.Reservation.Seq), cmp.Compare(p.Occurrence, o.Occurrence))
+// mostAtOnce is how many promises are made room for at once.
+const mostAtOnce = 512
+
+// bookingsOf yields what reservations have, or are to have, of a vnode.
+func (t *tables) bookingsOf(v pbs.VnodeName) iter.Seq[*booking] {
+	return func(yield func(*booking) bool) {
+		for b := range t.promised.from(&booking{vnode: v, reservation: &Reservation{}}) {
+			if b.vnode != v || !yield(b) {
+				return
+			}
+		}
+	}
 }
 
 // PromisesOf yields what reservations have, or are to have, of a vnode.
 func (t *tables) PromisesOf(v pbs.VnodeName) iter.Seq[*Promise] {
 	return func(yield func(*Promise) bool) {
-		for p := range t.promised.from(&Promise{Vnode: v, Reservation: &Reservation{}}) {
-			if p.Vnode != v || !yield(p) {
+		for b := range t.bookingsOf(v) {
+			for _, p := range b.promises {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// PromisesIn yields what reservations have of a vnode in a period.
+func (t *tables) PromisesIn(v pbs.VnodeName, from, until pbs.Time) iter.Seq[*Promise] {
+	return func(yield func(*Promise) bool) {
+		for b := range t.bookingsOf(v) {
+			if !b.during(from, until, yield) {
+				return
+			}
+		}
+	}
+}
+
+// ReservationsOn yields the reservations that have, or are to have, something of a vnode.
+func (t *tables) ReservationsOn(v pbs.VnodeName) iter.Seq[*Reservation] {
+	return func(yield func(*Reservation) bool) {
+		for b := range t.bookingsOf(v) {
+			if !yield(b.reservation) {
 				return
 			}
 		}
@@ -70,7 +174,17 @@ func (t *tables) PromisesOf(v pbs.VnodeName) iter.Seq[*Promise] {
 }
 
 // Promises yields what reservations have, or are to have, of all vnodes, by vnode.
-func (t *tables) Promises() iter.Seq[*Promise] { return t.promised.all() }
+func (t *tables) Promises() iter.Seq[*Promise] {
+	return func(yield func(*Promise) bool) {
+		for b := range t.promised.all() {
+			for _, p := range b.promises {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // indexReservation brings what follows from a reservation up to date.
 func (tx *Tx) indexReservation(old, r *Reservation) {
@@ -78,15 +192,31 @@ func (tx *Tx) indexReservation(old, r *Reservation) {
 		r.due = r.next()
 	}
 	tx.moments.move(old, r, func(*Reservation) bool { return true })
+	var now []*booking
+	if r != nil {
+		now = r.bookings(&tx.tables)
+	}
 	if old != nil {
-		for _, p := range old.promises(&tx.tables) {
-			tx.promised.drop(p)
+		stays := map[pbs.VnodeName]bool{}
+		for _, b := range now {
+			stays[b.vnode] = true
+		}
+		last := ""
+		for n := range old.Occurrences {
+			text := old.Occurrences[n].Nodes
+			if text == last {
+				continue
+			}
+			last = text
+			for _, s := range tx.booked(text) {
+				if !stays[s.vnode] {
+					tx.promised.drop(&booking{vnode: s.vnode, reservation: old})
+				}
+			}
 		}
 	}
-	if r != nil {
-		for _, p := range r.promises(&tx.tables) {
-			tx.promised.set(p)
-		}
+	for _, b := range now {
+		tx.promised.set(b)
 	}
 }
 

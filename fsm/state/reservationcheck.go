@@ -1,8 +1,10 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -73,14 +75,18 @@ func (t *tables) checkPromises(name pbs.VnodeName, all []*Promise) error {
 // shortOf tells what a vnode lacks of what is promised of it.
 func (t *tables) shortOf(v *Vnode, all []*Promise) error {
 	name := v.Name
-	for _, at := range all {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b *Promise) int { return cmp.Compare(a.From, b.From) })
+	var under []*Promise // those that have begun, and are not over
+	for i, at := range all {
+		if under = append(under, at); i+1 < len(all) && all[i+1].From == at.From {
+			continue
+		}
+		under = slices.DeleteFunc(under, func(p *Promise) bool { return p.Until <= at.From })
 		var sum resource.List
 		var alone pbs.ReservationID
 		held := 0
-		for _, p := range all {
-			if p.From > at.From || p.Until <= at.From {
-				continue
-			}
+		for _, p := range under {
 			if held++; p.Alone {
 				alone = p.Reservation.ID
 			}

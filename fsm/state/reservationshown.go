@@ -13,10 +13,8 @@ import (
 // reservedText is the attribute resv of a vnode.
 func (t *tables) reservedText(v *Vnode) string {
 	var ids []string
-	for p := range t.PromisesOf(v.Name) {
-		if id := string(p.Reservation.ID); len(ids) == 0 || ids[len(ids)-1] != id {
-			ids = append(ids, id)
-		}
+	for r := range t.ReservationsOn(v.Name) {
+		ids = append(ids, string(r.ID))
 	}
 	return strings.Join(ids, ", ")
 }

@@ -65,7 +65,7 @@ type tables struct {
 	limited    []string         // resources that tallies count, sorted; replaced, never written to
 	whose      bool             // a limit on running jobs counts by user, group or project
 
-	promised tree[*Promise]     // what reservations have of vnodes; derived
+	promised tree[*booking]     // what reservations have of vnodes; derived
 	moments  index[Reservation] // reservations by the time at which something is due of them
 	insiders index[Job]         // jobs in reservations that are not over, by reservation
 
@@ -108,7 +108,7 @@ func newTablesUnder(u *undo) tables {
 		shares:       newTable(u, 30, func(a, b *Share) bool { return a.Entity < b.Entity }),
 		accounts:     newTable(u, 31, func(a, b *Account) bool { return a.Name < b.Name }),
 		reservations: newTable(u, 32, func(a, b *Reservation) bool { return a.Seq < b.Seq }),
-		promised:     newTree(u, func(a, b *Promise) bool { return a.compare(b) < 0 }),
+		promised:     newTree(u, func(a, b *booking) bool { return a.compare(b) < 0 }),
 		moments: newIndex(u, func(a, b *Reservation) bool {
 			return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),

@@ -1,0 +1,119 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// What is known of promises is what the reservations say, whatever became of them.
+func TestProperty_Promises(t *testing.T) {
+	vnodes := []pbs.VnodeName{"a", "b", "c"}
+	rapid.Check(t, func(r *rapid.T) {
+		s := NewStore()
+		r.Repeat(map[string]func(*rapid.T){
+			"put": func(r *rapid.T) {
+				tx := s.Tx()
+				resv := &Reservation{Seq: rapid.Uint64Range(1, 4).Draw(r, "seq"), Length: pbs.Time(rapid.IntRange(1, 20).Draw(r, "length"))}
+				resv.ID = pbs.NewReservationID('S', resv.Seq, "srv")
+				at := pbs.Time(rapid.IntRange(0, 50).Draw(r, "start"))
+				for n := range rapid.IntRange(1, 4).Draw(r, "occurrences") {
+					nodes := ""
+					for range rapid.IntRange(0, 3).Draw(r, "chunks") {
+						nodes += fmt.Sprintf("+(%s:ncpus=%d)", rapid.SampledFrom(vnodes).Draw(r, "vnode"), rapid.IntRange(1, 3).Draw(r, "ncpus"))
+					}
+					resv.Occurrences = append(resv.Occurrences, Occurrence{Start: at, Nodes: strings.TrimPrefix(nodes, "+")})
+					if n == 0 { // which an alteration may have made longer than the others
+						resv.Start, resv.End = at, at+pbs.Time(rapid.IntRange(1, 60).Draw(r, "first"))
+					}
+					at += pbs.Time(rapid.IntRange(-5, 30).Draw(r, "apart"))
+				}
+				tx.PutReservation(resv)
+				if rapid.Bool().Draw(r, "taken back") {
+					return
+				}
+				s.Commit(tx)
+			},
+			"delete": func(r *rapid.T) {
+				tx := s.Tx()
+				for resv := range tx.Reservations() {
+					if rapid.Bool().Draw(r, "delete") {
+						tx.DeleteReservation(resv)
+						break
+					}
+				}
+				s.Commit(tx)
+			},
+			"": func(r *rapid.T) {
+				v := s.Publish()
+				from := pbs.Time(rapid.IntRange(0, 100).Draw(r, "from"))
+				until := from + pbs.Time(rapid.IntRange(1, 50).Draw(r, "long"))
+				var all []string
+				for _, name := range vnodes {
+					want := promisedOf(v, name)
+					all = append(all, texts(want)...)
+					if got := texts(slices.Collect(v.PromisesOf(name))); !slices.Equal(got, texts(want)) {
+						r.Fatalf("of %s\n%v, want\n%v", name, got, texts(want))
+					}
+					in := slices.DeleteFunc(slices.Clone(want), func(p *Promise) bool { return !p.Overlaps(from, until) })
+					if got := texts(slices.Collect(v.PromisesIn(name, from, until))); !slices.Equal(got, texts(in)) {
+						r.Fatalf("of %s in [%d,%d)\n%v, want\n%v", name, from, until, got, texts(in))
+					}
+					var ids []pbs.ReservationID
+					for _, p := range want {
+						ids = append(ids, p.Reservation.ID)
+					}
+					var on []pbs.ReservationID
+					for resv := range v.ReservationsOn(name) {
+						on = append(on, resv.ID)
+					}
+					if !slices.Equal(on, slices.Compact(ids)) {
+						r.Fatalf("on %s: %v, want %v", name, on, slices.Compact(ids))
+					}
+				}
+				if got := texts(slices.Collect(v.Promises())); !slices.Equal(got, all) {
+					r.Fatalf("all\n%v, want\n%v", got, all)
+				}
+				if v.Promising() != (len(all) > 0) {
+					r.Fatalf("promising: %v", v.Promising())
+				}
+			},
+		})
+	})
+}
+
+// promisedOf is what a vnode is promised, in the simplest words.
+func promisedOf(v *View, name pbs.VnodeName) (all []*Promise) {
+	for r := range v.Reservations() {
+		for n, o := range r.Occurrences {
+			var sum int
+			for part := range strings.SplitSeq(o.Nodes, "+") {
+				var of string
+				var ncpus int
+				if _, err := fmt.Sscanf(part, "(%1s:ncpus=%d)", &of, &ncpus); err == nil && of == string(name) {
+					sum += ncpus
+				}
+			}
+			if sum > 0 {
+				from, until := r.Times(n)
+				all = append(all, &Promise{Reservation: r, Vnode: name, Occurrence: n, From: from, Until: until, Items: resource.List{}.Set("ncpus", fmt.Sprint(sum))})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Promise) int { return cmp.Compare(a.Reservation.Seq, b.Reservation.Seq) })
+	return all
+}
+
+func texts(all []*Promise) (lines []string) {
+	for _, p := range all {
+		lines = append(lines, fmt.Sprint(p.Reservation.ID, p.Reservation, p.Vnode, p.Occurrence, p.From, p.Until, p.Items))
+	}
+	return lines
+}
