@@ -3,10 +3,12 @@ package pbs
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"rampart/cli"
+	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
@@ -90,17 +92,17 @@ type selector struct {
 func selectors() []selector {
 	return []selector{
 		{"a", func(env *cli.Env, v string) ([]*api.Criterion, bool) { return selectMoment(env, "Execution_Time", v) }},
-		{"A", selectText("Account_Name")},
+		{"A", selectText("Account_Name", math.MaxInt)},
 		{"c", selectOrdered("Checkpoint", isInterval)},
 		{"h", selectHolds},
 		{"l", selectResources},
-		{"N", selectText("Job_Name")},
+		{"N", selectText("Job_Name", attr.MaxJobName)},
 		{"p", selectOrdered("Priority", isPriority)},
-		{"P", selectText("project")},
+		{"P", selectText("project", math.MaxInt)},
 		{"r", selectRerunable},
 		{"s", selectStates},
 		{"t", selectTimes},
-		{"u", selectText("Job_Owner")},
+		{"u", selectOwner},
 	}
 }
 
@@ -108,11 +110,23 @@ func one(name, resource string, relation api.Relation, value string) []*api.Crit
 	return []*api.Criterion{{Name: name, Resource: resource, Relation: relation, Value: value}}
 }
 
-func selectText(name string) func(*cli.Env, string) ([]*api.Criterion, bool) {
+func selectText(name string, most int) func(*cli.Env, string) ([]*api.Criterion, bool) {
 	return func(_ *cli.Env, v string) ([]*api.Criterion, bool) {
-		return one(name, "", api.Relation_RELATION_EQUAL, v), v != ""
+		return one(name, "", api.Relation_RELATION_EQUAL, v), v != "" && len(v) <= most
 	}
 }
+
+func selectOwner(_ *cli.Env, v string) ([]*api.Criterion, bool) {
+	for item := range strings.SplitSeq(v, ",") {
+		if user, host, _ := strings.Cut(item, "@"); len(user) > maxUser || len(host) > maxUser {
+			return nil, false
+		}
+	}
+	return one("Job_Owner", "", api.Relation_RELATION_EQUAL, v), v != ""
+}
+
+// maxUser is how long the name of a user, or of a host, may be.
+const maxUser = 256
 
 // relations are the words that may stand before a value.
 var relations = map[string]api.Relation{
