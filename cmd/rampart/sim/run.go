@@ -109,11 +109,13 @@ func scratch() (string, error) {
 }
 
 // setProcess gives the process the zone of the cluster, in which its daemons write their logs, the chance of a
-// seed, from which raft and memberlist draw their waits, and one processor: what is due at the same moment is
-// done in another order by several. The function that it returns takes all that back.
+// seed, from which raft and memberlist draw their waits, no pbs.conf of the machine that plays, and one processor: what
+// is due at the same moment is done in another order by several. The function that it returns takes all that back.
 func setProcess(zone *time.Location, seed uint64) func() {
 	local, settings := time.Local, os.Getenv("GODEBUG")
+	conf, configured := os.LookupEnv("PBS_CONF_FILE")
 	time.Local = zone
+	_ = os.Setenv("PBS_CONF_FILE", os.DevNull)
 	_ = os.Setenv("GODEBUG", strings.TrimPrefix(settings+",randseednop=0", ","))
 	//lint:ignore SA1019 it is this source that raft and memberlist draw from
 	rand.Seed(int64(seed))
@@ -123,6 +125,10 @@ func setProcess(zone *time.Location, seed uint64) func() {
 		debug.SetGCPercent(garbage)
 		time.Local = local
 		_ = os.Setenv("GODEBUG", settings)
+		_ = os.Setenv("PBS_CONF_FILE", conf)
+		if !configured {
+			_ = os.Unsetenv("PBS_CONF_FILE")
+		}
 	}
 }
 
