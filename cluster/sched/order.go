@@ -32,6 +32,7 @@ type order struct {
 	fuzzy     pbs.Time                // how far apart the times are that are looked at for a start: opt_backfill_fuzzy
 	enforce   bool                    // sched_preempt_enforce_resumption
 	shares    *shares                 // fair share; nil: there is none
+	tree      *shares                 // the tree of fair share, where scores ask for it, with fair_share off, too
 	levels    *levels                 // who may preempt whom; nil: nobody
 	eligible  bool                    // eligible_time is counted
 	starve    pbs.Time                // how long a job waits before it starves; 0: none does
@@ -128,6 +129,10 @@ func (o *order) name() {
 	for _, k := range o.keys {
 		names = append(names, k.name)
 	}
+	o.tree = o.shares
+	if o.tree == nil && slices.ContainsFunc(names, ofShares) {
+		o.tree = sharesOf(o.view)
+	}
 	for _, n := range names {
 		if def, ok := o.view.Resource(n); ok {
 			if o.defs == nil {
@@ -136,6 +141,11 @@ func (o *order) name() {
 			o.defs[n] = def
 		}
 	}
+}
+
+// ofShares tells whether a name in a formula is about fair share.
+func ofShares(name string) bool {
+	return slices.Contains([]string{"fair_share_perc", "fairshare_perc", "fairshare_tree_usage", "fairshare_factor"}, name)
 }
 
 // scores tells whether the jobs of a class may come in another order than that of the state.
@@ -206,8 +216,8 @@ func (o *order) value(j *state.Job, name string) float64 {
 		return n
 	case "eligible_time":
 		return float64(j.EligibleSeconds(o.now))
-	case "fair_share_perc", "fairshare_perc", "fairshare_tree_usage", "fairshare_factor":
-		return o.shares.value(j, name)
+	case "fair_share_perc", "fairshare_perc", "fairshare_tree_usage", "fairshare_factor": // ofShares
+		return o.tree.value(j, name)
 	case "accrue_type":
 		if j.Accrued == nil {
 			return 0

@@ -42,6 +42,7 @@ func TestShares_Order(t *testing.T) {
 		{"without shares last", "fair_share=True;resource_group=bob 11 root 1", "3 1 2 4 5"},
 		{"without shares never", "fair_share=True;resource_group=bob 11 root 1;fairshare_enforce_no_shares=True", "3"},
 		{"by a formula", "formula=-fairshare_factor", "1 2 3 4 5"},
+		{"by a formula, with fair_share off", "fair_share=False;formula=fairshare_factor", "4 5 3 1 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)

@@ -88,7 +88,7 @@ func Run(ctx context.Context, w World, name string) error {
 		return err
 	}
 	unix.Umask(0o022) // logs are for everybody, whoever starts the daemon
-	if err := home.LimitCore(); err != nil {
+	if err := home.LimitCore(); err != nil && name != "pbsfs" {
 		fmt.Fprintf(w.Stderr, "%s: %v\n", name, err) // no reason not to start
 	}
 	return p.run(ctx, c)
