@@ -59,7 +59,7 @@ func (l *limiter) holds(of state.Class) (why state.Wait, held bool) {
 // reached returns the limit for which a job has to wait, if it has to. It is logged once for
 // all jobs of a class.
 func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached bool) {
-	if !c.limiter.applies(c.view, j.Queue) {
+	if !c.limiter.applies(c.view, j.Queue) && len(c.planner.dynamic) == 0 {
 		return why, false
 	}
 	of := c.view.ClassOf(j)
@@ -78,13 +78,17 @@ func (c *cycle) overLimit(j *state.Job) (state.Wait, bool) {
 	if name := c.view.Unmatched(j); name != "" {
 		return state.Wait{Code: state.WaitShort, Resource: name}, true
 	}
-	return c.view.Reached(c.view.RunLimits(j), true, 1, func(l state.Limit) int64 {
+	if why, reached := c.view.Reached(c.view.RunLimits(j), true, 1, func(l state.Limit) int64 {
 		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]
-	})
+	}); reached {
+		return why, true
+	}
+	return c.overDynamic(j)
 }
 
 // planned counts a job that is about to start.
 func (c *cycle) planned(j *state.Job) {
+	c.plannedDynamic(j)
 	if !c.limiter.applies(c.view, j.Queue) {
 		return
 	}

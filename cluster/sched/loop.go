@@ -46,6 +46,7 @@ type Options struct {
 	Meter    *Meter   // nil: nobody counts
 	Approve  Approve  // asks hooks about starts; nil: there are none
 	Turns    *Turns   // nil: nobody else plans
+	Dynamic  Dynamic  // runs the programs of server_dyn_res; nil: nobody does
 	Logger   *slog.Logger
 }
 
@@ -142,6 +143,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.planner.late = func() bool { return time.Since(began) >= most }
 	l.planner.barred, l.planner.tame = l.bars(v)
 	l.planner.ahead = l.pacer.ahead(v)
+	l.planner.dynamic = l.dynamic(ctx, v)
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))

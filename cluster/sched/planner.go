@@ -23,6 +23,7 @@ type Planner struct {
 	heeded     heeded                 // in that view
 	grouping   grouping               // in that view
 
+	dynamic map[string]string  // what there is of the resources of server_dyn_res, in the next cycle
 	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	tame    map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
 	ahead   pbs.Time           // how much later it is than the view says
@@ -144,7 +145,7 @@ func (p *Planner) forget(lines int) {
 			w.view = nil
 		}
 	}
-	p.order.view, p.order.shares, p.hasty = nil, nil, nil
+	p.order.view, p.order.shares, p.order.tree, p.hasty = nil, nil, nil, nil
 	if len(p.classes) < 2*lines+100 {
 		return
 	}

@@ -14,9 +14,12 @@ import (
 	"rampart/transport/api"
 )
 
+// hostRoot tells whether it is root on a replica's host.
+func (p person) hostRoot() bool { return p.user.Name == "root" && p.home }
+
 // mayHooks permits root on a replica's host, and nobody else (specification: hooks section 1).
 func mayHooks(p person, name string) error {
-	if p.user.Name == "root" && p.home {
+	if p.hostRoot() {
 		return nil
 	}
 	d := denial(p, "Req", "Hook", name, typeManage)

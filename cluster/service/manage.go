@@ -247,6 +247,9 @@ func manageSched(p person, d directive) ([]command.Command, error) {
 		if def, ok := attr.Lookup(attr.Sched, c.Entry.Name); ok && def.Fixed && c.Op != command.OpUnset {
 			return nil, pbs.Errorf(pbs.InvalidRequest, "Operation is not permitted on default scheduler")
 		}
+		if c.Entry.Name == "server_dyn_res" && c.Op != command.OpUnset && d.verb == command.VerbSet && !p.hostRoot() { // programs that run as root there
+			return nil, pbs.Errorf(pbs.Unauthorized, "%s: server_dyn_res is set by root on a replica's host", pbs.Unauthorized.Text())
+		}
 	}
 	return []command.Command{&command.ManageSched{Verb: d.verb, Changes: d.changes}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
@@ -20,13 +21,14 @@ var samples = map[string]string{
 	"sched holidays": "YEAR 2026,weekday 0600 1730", "sched dedicated_time": "11/30/2026 08:00 11/30/2026 17:00", "sched fairshare_usage_res": "ncpus*walltime",
 	"sched fairshare_entity": "euser", "sched fairshare_decay_factor": "0.7", "sched job_sort_key": "ncpus HIGH", "sched node_sort_key": "ncpus LOW",
 	"sched prime_job_sort_key": "ncpus HIGH", "sched prime_node_sort_key": "ncpus LOW",
-	"resource flag": "nh",
-	"hook type":     "site",
-	"hook event":    "execjob_begin,exechost_periodic",
-	"hook user":     "pbsadmin",
-	"hook freq":     "60",
-	"hook enabled":  "false",
-	"hook debug":    "true", "hook fail_action": "offline_vnodes",
+	"sched server_dyn_res": "foo !/opt/site/licenses foo,bar !/opt/site/licenses bar",
+	"resource flag":        "nh",
+	"hook type":            "site",
+	"hook event":           "execjob_begin,exechost_periodic",
+	"hook user":            "pbsadmin",
+	"hook freq":            "60",
+	"hook enabled":         "false",
+	"hook debug":           "true", "hook fail_action": "offline_vnodes",
 }
 
 // sample is a setting of the attribute.
@@ -135,4 +137,25 @@ func (b *bench) shown(kind api.ObjectKind, name string) []string {
 		}
 	}
 	return out
+}
+
+// TestManage_ProgramsOfRoot: what programs run as root on the replicas' hosts, root there says, and no Manager; he may take them away.
+func TestManage_ProgramsOfRoot(t *testing.T) {
+	b := newBench(t).objects()
+	manage := func(who string, verb api.Verb, a *api.Attribute) error {
+		_, err := b.Batch.Manage(b.as(who), request(&api.ManageRequest{Verb: verb, Kind: api.ObjectKind_OBJECT_KIND_SCHED, Changes: []*api.Attribute{a}}, ""))
+		return err
+	}
+	programs := set("server_dyn_res", "foo !/opt/site/licenses foo")
+	for who, want := range map[string]pbs.Code{"boss@h": pbs.Unauthorized, "boss@replica:s1": pbs.Unauthorized, "root@h": pbs.Unauthorized, "root@replica:s1": 0} {
+		if got := pbs.CodeOf(manage(who, api.Verb_VERB_SET, programs)); got != want {
+			t.Errorf("%s sets them: %d, want %d", who, got, want)
+		}
+	}
+	if got := pbs.CodeOf(manage("root@replica:s1", api.Verb_VERB_SET, set("server_dyn_res", "foo !licenses"))); got != pbs.BadAttributeValue {
+		t.Errorf("a program without a path: %d", got)
+	}
+	if err := manage("boss@h", api.Verb_VERB_UNSET, &api.Attribute{Name: "server_dyn_res"}); err != nil {
+		t.Error(err)
+	}
 }

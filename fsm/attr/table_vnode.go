@@ -107,6 +107,7 @@ func schedRows() []row {
 		managed("job_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed("node_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed("resources", Text, nil).since(levelObjects),
+		managed("server_dyn_res", Text, parseDynamic).since(levelObjects),
 		// What holds in prime time, where that is something else.
 		managed(PrimeTime+"by_queue", Boolean, nil).since(levelObjects),
 		managed(PrimeTime+"round_robin", Boolean, nil).since(levelObjects),

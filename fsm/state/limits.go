@@ -196,9 +196,17 @@ func (t *tables) waitFor(l Limit, used int64) Wait {
 	if l.Queue != "" {
 		code = WaitQueueShort
 	}
-	return Short(code, &resource.Shortage{
-		Resource: l.Resource, Request: def.Measured(l.Need), Free: def.Measured(max(0, l.Most-used)), Offered: def.Measured(l.Most),
+	return ShortOf(code, def, l.Need, l.Most-used, l.Most)
+}
+
+// ShortOf is what a job waits for that needs more of a resource of server or queue than is left. If it needs more than there
+// is, it can never run.
+func ShortOf(code WaitCode, def resource.Def, need, left, most int64) Wait {
+	w := Short(code, &resource.Shortage{
+		Resource: def.Name, Request: def.Measured(need), Free: def.Measured(max(0, left)), Offered: def.Measured(most),
 	})
+	w.Never = need > most
+	return w
 }
 
 // Unmatched returns the first resource that server or queue have and that is not consumed,

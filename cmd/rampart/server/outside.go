@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"rampart/cluster/mail"
+	"rampart/cluster/sched"
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/state"
@@ -25,6 +26,8 @@ type Outside struct {
 	Resolve func(ctx context.Context, host string) ([]string, error)
 	// Mail hands a letter to the site's mail program; nil: none is sent.
 	Mail func(ctx context.Context, l mail.Letter) error
+	// Dynamic runs the programs of server_dyn_res; nil: nobody does.
+	Dynamic sched.Dynamic
 	// Disk, if set, returns when the disk takes a write of a kind that has no store: bubbles
 	// make it wait.
 	Disk func(kind string)
@@ -56,6 +59,7 @@ func system(c Config, logger *slog.Logger) Outside {
 		Network: transport.System{},
 		Resolve: transport.LookupHost,
 		Mail:    mail.Send,
+		Dynamic: runDynamic,
 		Stores:  func() (store.Backend, error) { return store.OpenFiles(c.Home.Raft(), logger) },
 		Gateway: func(ctx context.Context) (net.Listener, error) {
 			return transport.ListenUnix(ctx, c.Home.Gateway(c.Host))

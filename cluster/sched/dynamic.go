@@ -1,0 +1,94 @@
+package sched
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/state"
+)
+
+// Dynamic runs a program of server_dyn_res and returns the first line that it prints.
+type Dynamic func(ctx context.Context, command string) (string, error)
+
+// dynamic asks the programs of server_dyn_res what there is of their resources, as far as jobs that wait ask for them. Of what
+// a program cannot say there is nothing.
+func (l *Loop) dynamic(ctx context.Context, v *state.View) map[string]string {
+	if l.opts.Dynamic == nil {
+		return nil
+	}
+	found := map[string]string{}
+	for _, d := range attr.DynamicOf(v.Server().SchedGet("server_dyn_res")) {
+		def, ok := v.Resource(d.Resource)
+		if !ok || !def.Type.Numeric() || !awaited(v, d.Resource) {
+			continue
+		}
+		text, err := l.probe(ctx, v, d.Command)
+		if err == nil {
+			if _, err = def.Parse(text); err != nil {
+				err = fmt.Errorf("it printed %q", text)
+			}
+		}
+		if err != nil {
+			text = def.Measured(0)
+			l.log(pbs.LogError, "Server", "server_dyn_res", fmt.Sprintf("Setting resource %s to 0: %s: %v", d.Resource, d.Command, err))
+		} else {
+			l.log(pbs.LogDebug2, "Server", "server_dyn_res", d.Command+" = "+text)
+		}
+		found[d.Resource] = text
+	}
+	return found
+}
+
+// probe runs a program of server_dyn_res, no longer than server_dyn_res_alarm says; 0: as long as it takes.
+func (l *Loop) probe(ctx context.Context, v *state.View, command string) (string, error) {
+	alarm, _ := strconv.Atoi(v.Server().SchedGet("server_dyn_res_alarm"))
+	if alarm > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(alarm)*time.Second)
+		defer cancel()
+	}
+	return l.opts.Dynamic(ctx, command)
+}
+
+// awaited tells whether a job that may start asks for a resource.
+func awaited(v *state.View, name string) bool {
+	for _, j := range v.Classes() { // the jobs of a class ask for the same
+		if _, asks := j.Resources.Get(name); asks {
+			return true
+		}
+	}
+	return false
+}
+
+// overDynamic returns why one job more like j is too many for what there is of the resources of server_dyn_res, if it is.
+func (c *cycle) overDynamic(j *state.Job) (state.Wait, bool) {
+	for _, name := range slices.Sorted(maps.Keys(c.planner.dynamic)) {
+		offered := c.planner.dynamic[name]
+		text, asks := j.Resources.Get(name)
+		def, known := c.view.Resource(name)
+		if !asks || !known || !c.planner.heeded.has(def) {
+			continue
+		}
+		most, need := def.Measure(offered), def.Measure(text)
+		if left := most - c.limiter.planned[limited{resource: name}]; need > 0 && need > left {
+			return state.ShortOf(state.WaitServerShort, def, need, left, most), true
+		}
+	}
+	return state.Wait{}, false
+}
+
+// plannedDynamic counts what a job that is about to start takes of the resources of server_dyn_res.
+func (c *cycle) plannedDynamic(j *state.Job) {
+	for name := range c.planner.dynamic {
+		text, asks := j.Resources.Get(name)
+		if def, known := c.view.Resource(name); asks && known {
+			c.limiter.planned[limited{resource: name}] += def.Measure(text)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rampart/cluster/sched"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+)
+
+// TestLoop_Dynamic: jobs get no more of a resource than the program of server_dyn_res says there is, several of one cycle
+// together; a program that fails leaves nothing, and is not run where nobody asks.
+func TestLoop_Dynamic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=9")
+		for _, name := range []string{"foo", "bar", "idle"} {
+			l.do(&command.ManageResource{Verb: command.VerbCreate, Name: name, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: "long"}}}})
+		}
+		l.scheduler("server_dyn_res=foo !/bin/foo -v,bar !/bin/bar,idle !/bin/idle", "log_events=1023")
+		var asked []string
+		dynamic := func(ctx context.Context, command string) (string, error) {
+			asked = append(asked, command)
+			if _, bounded := ctx.Deadline(); !bounded {
+				t.Error("the program has no alarm")
+			}
+			if command == "/bin/bar" {
+				return "", errors.New("it is broken")
+			}
+			return "10", nil
+		}
+		most, first, second, third, none := l.submit("foo=15"), l.submit("foo=6"), l.submit("foo=6"), l.submit("foo=4"), l.submit("bar=1")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if err := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
+			t.Error(err)
+		}
+		got := ""
+		for _, id := range []pbs.JobID{most, first, second, third, none} {
+			got += l.state(id)
+		}
+		if got != "QRQRQ" {
+			t.Errorf("jobs are %s", got)
+		}
+		comment := func(id pbs.JobID, want string) {
+			t.Helper()
+			if j, _ := l.View().Job(id); j.CommentText() != want {
+				t.Errorf("comment of %s is %q", id, j.CommentText())
+			}
+		}
+		comment(most, "Can Never Run: Insufficient amount of server resource: foo (R: 15 A: 10 T: 10)")
+		comment(second, "Not Running: Insufficient amount of server resource: foo (R: 6 A: 4 T: 10)")
+		comment(none, "Can Never Run: Insufficient amount of server resource: bar (R: 1 A: 0 T: 0)")
+		if !slices.Equal(asked, []string{"/bin/foo -v", "/bin/bar"}) {
+			t.Errorf("programs were run: %v", asked)
+		}
+		for _, want := range []string{"Server;server_dyn_res;/bin/foo -v = 10", "Server;server_dyn_res;Setting resource bar to 0: /bin/bar: it is broken"} {
+			if !slices.Contains(l.lines, want) {
+				t.Errorf("%q is not in the log\n%s", want, strings.Join(l.lines, "\n"))
+			}
+		}
+	})
+}
