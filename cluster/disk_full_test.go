@@ -159,6 +159,9 @@ func TestDisk_LogLetsGoOfItsBytes(t *testing.T) {
 // room beside the last. Deletes and what is administered are taken still, and seconds after the jobs are gone their room is there
 // again, though the last snapshot is large.
 func TestDisk_DeletedJobsGiveTheirRoomBack(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("a disk of scripts through one replica: short tests play it without the race detector")
+	}
 	dir := smallDisk(t, "192m")
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
