@@ -7,6 +7,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -74,8 +75,12 @@ func arrive(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 // placeAlone refuses a job that says how chunks lie of which it asks for none, as PBS does
 // (specification: breadth section 4).
 func placeAlone(tx *state.Tx, q *state.Queue, j *state.Job) error {
-	if _, ok := j.Resources.Get("place"); !ok {
+	place, ok := j.Resources.Get("place")
+	if !ok {
 		return nil
+	}
+	if _, err := spec.ParsePlace(place); err != nil {
+		return err
 	}
 	if _, ok := j.Resources.Get("select"); ok {
 		return nil
