@@ -116,3 +116,14 @@ func status(code int) int {
 	}
 	return 1
 }
+
+// Passing reports whether an error may be over when the replicas are well again, so that who waits
+// asks again.
+func Passing(err error) bool {
+	var refusal *pbs.Error
+	var down *Unreachable
+	if errors.As(err, &refusal) && !errors.As(err, &down) {
+		return refusal.Code == pbs.NoQuorum || refusal.Code == pbs.UnknownResult
+	}
+	return !errors.Is(err, context.Canceled)
+}

@@ -107,6 +107,17 @@ func big(i int) command.Proposal {
 	}
 }
 
+// aloneOn runs a replica alone in a world, which keeps its files in a folder, and waits until it leads.
+func aloneOn(t *testing.T, dir string) (*world, *server) {
+	w := newWorld(t, 0)
+	m := w.add("s1")
+	m.disk = func() (_ store.Backend, err error) { return store.OpenFiles(filepath.Join(dir, "raft"), quiet()) }
+	m.open(true)
+	m.run()
+	w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+	return w, m
+}
+
 // TestDisk_LogLetsGoOfItsBytes: a disk of 160 MiB takes many times as much, since what stays behind
 // a snapshot is bounded in bytes, and entries take the pages that are free in the file. With little
 // room left changes are taken still, and jobs again soon after what took it is gone.
@@ -116,12 +127,7 @@ func TestDisk_LogLetsGoOfItsBytes(t *testing.T) {
 	}
 	dir := smallDisk(t, "160m")
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 0)
-		m := w.add("s1")
-		m.disk = func() (_ store.Backend, err error) { return store.OpenFiles(filepath.Join(dir, "raft"), quiet()) }
-		m.open(true)
-		m.run()
-		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		w, m := aloneOn(t, dir)
 		change := func(i int) {
 			t.Helper()
 			p := big(0) // always the same: the state stays small
@@ -164,12 +170,7 @@ func TestDisk_DeletedJobsGiveTheirRoomBack(t *testing.T) {
 	}
 	dir := smallDisk(t, "192m")
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 0)
-		m := w.add("s1")
-		m.disk = func() (_ store.Backend, err error) { return store.OpenFiles(filepath.Join(dir, "raft"), quiet()) }
-		m.open(true)
-		m.run()
-		w.until("a leader", 5*time.Second, func() bool { return w.leader() == m })
+		w, m := aloneOn(t, dir)
 		noise := rand.NewChaCha8([32]byte{19})
 		var jobs []pbs.JobID
 		submit := func() error {

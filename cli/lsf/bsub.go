@@ -148,7 +148,7 @@ func (s *submission) read(ctx context.Context, opts *cli.Options) error {
 	if s.env.Terminal() {
 		return s.command.Misuse("no command is given")
 	}
-	text, err := limited(s.env.Stdin)
+	text, err := cli.ReadScript(s.env.Stdin)
 	if err != nil {
 		return err
 	}
@@ -173,19 +173,6 @@ func (s *submission) read(ctx context.Context, opts *cli.Options) error {
 		return err
 	}
 	return s.complete(ctx)
-}
-
-// limited reads a script, which has a limit.
-func limited(in io.Reader) ([]byte, error) {
-	var text bytes.Buffer
-	n, err := io.Copy(&text, io.LimitReader(in, pbs.MaxScript+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read the script: %w", err)
-	case n > pbs.MaxScript:
-		return nil, pbs.Refuse(pbs.ScriptOverLimit)
-	}
-	return text.Bytes(), nil
 }
 
 func (s *submission) set(name, resource, value string) {
@@ -222,8 +209,8 @@ func (s *submission) complete(ctx context.Context) error {
 		}
 	}
 	if s.line != "" {
-		s.set("executable", "", wrapped("Executable", shell))
-		s.set("argument_list", "", wrapped("Argument", "-c", s.line))
+		s.set("executable", "", pbs.Wrap(pbs.Executable, shell))
+		s.set("argument_list", "", pbs.Wrap(pbs.Argument, "-c", s.line))
 	}
 	shellNamed := slices.ContainsFunc(s.attributes, func(a *api.Attribute) bool { return a.Name == "Shell_Path_List" })
 	if len(s.script) > 0 && !shellNamed && !bytes.HasPrefix(s.script, []byte("#!")) { // as in LSF

@@ -2,7 +2,6 @@ package lsf
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli"
-	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
@@ -31,7 +29,7 @@ func (s *session) await(ctx context.Context, job string) error {
 				return nil
 			}
 			return cli.Status(w.exit & 0xff)
-		case err != nil && !passing(err):
+		case err != nil && !cli.Passing(err):
 			return err
 		}
 		select {
@@ -39,16 +37,6 @@ func (s *session) await(ctx context.Context, job string) error {
 		case <-time.After(watchAgain):
 		}
 	}
-}
-
-// passing tells whether an error may be over when the replicas are well again.
-func passing(err error) bool {
-	var refusal *pbs.Error
-	var down *cli.Unreachable
-	if errors.As(err, &refusal) && !errors.As(err, &down) {
-		return refusal.Code == pbs.NoQuorum || refusal.Code == pbs.UnknownResult
-	}
-	return !errors.Is(err, context.Canceled)
 }
 
 // A waiting is what has been told of a job.

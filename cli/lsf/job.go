@@ -1,7 +1,6 @@
 package lsf
 
 import (
-	"html"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"rampart/cli"
 	"rampart/fsm/attr"
 	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 	"rampart/transport/api"
 )
@@ -70,11 +70,11 @@ const redirected = "exec < "
 
 // commandLine returns the command of a job, empty if it is a script.
 func (j job) commandLine() string {
-	program := unwrapped(j.get("executable"), "Executable")
+	program := pbs.Unwrap(pbs.Executable, j.get("executable"))
 	if len(program) == 0 {
 		return ""
 	}
-	args := unwrapped(j.get("argument_list"), "Argument")
+	args := pbs.Unwrap(pbs.Argument, j.get("argument_list"))
 	if program[0] == shell && len(args) == 2 && args[0] == "-c" {
 		if _, line, ok := strings.Cut(args[1], "\n"); ok && strings.HasPrefix(args[1], redirected) {
 			return line
@@ -120,32 +120,6 @@ func nameOf(line string) string {
 		}
 	}
 	return string(name)
-}
-
-// wrapped writes words in the form in which PBS keeps a job's program and arguments.
-func wrapped(element string, words ...string) string {
-	var b strings.Builder
-	for _, w := range words {
-		b.WriteString("<jsdl-hpcpa:" + element + ">" + html.EscapeString(w) + "</jsdl-hpcpa:" + element + ">")
-	}
-	return b.String()
-}
-
-// unwrapped takes them apart.
-func unwrapped(text, element string) []string {
-	begin, end := "<jsdl-hpcpa:"+element+">", "</jsdl-hpcpa:"+element+">"
-	if text != "" && !strings.Contains(text, begin) {
-		return []string{text}
-	}
-	var all []string
-	for {
-		_, rest, found := strings.Cut(text, begin)
-		if !found {
-			return all
-		}
-		item, after, _ := strings.Cut(rest, end)
-		all, text = append(all, html.UnescapeString(item)), after
-	}
 }
 
 // A share is what a job has of one host.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rampart/cli"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
@@ -95,7 +96,7 @@ func TestSubmission(t *testing.T) {
 	}{
 		{"sleep|10", []string{
 			"Job_Name", "sleep_10", "Resource_List.ncpus", "1", "lsf_resreq", "select[type==any]", "Rerunable", "False", "Join_Path", "oe", "sandbox", "O_WORKDIR",
-			"argument_list", wrapped("Argument", "-c", "sleep 10"), "executable", wrapped("Executable", "/bin/sh"),
+			"argument_list", pbs.Wrap(pbs.Argument, "-c", "sleep 10"), "executable", pbs.Wrap(pbs.Executable, "/bin/sh"),
 			"Variable_List", `PBS_O_HOME=/home/ann,PBS_O_PATH=/bin,PBS_O_WORKDIR=/home/ann/work,PBS_O_SYSTEM=Linux,HOME=/home/ann,PATH=/bin,A=x\,y`,
 		}},
 		{"-n|4|-R|span[ptile=2]|-W|5|-M|2M|-x|-m|h1|true", []string{
@@ -109,7 +110,7 @@ func TestSubmission(t *testing.T) {
 		{"-J|[1-2]|true", []string{"Job_Name", "true", "array_indices_submitted", "1-2", "Rerunable", ""}},
 		{"-o|%J.%I|-H|-N|-B|-u|bob|-P|p|-sp|7|true", []string{"Output_Path", "/home/ann/work/^job_number^.0", "Hold_Types", "u", "Mail_Points", "be", "Mail_Users", "bob", "project", "p", "Priority", "7"}},
 		{"-env|none,B=2,HOME|-cwd|sub|true", []string{"Variable_List", "PBS_O_HOME=/home/ann,PBS_O_PATH=/bin,PBS_O_WORKDIR=/home/ann/work/sub,PBS_O_SYSTEM=Linux,B=2,HOME=/home/ann"}},
-		{"-i|it's|cat", []string{"argument_list", wrapped("Argument", "-c", "exec < 'it'\\''s'\ncat"), "Job_Name", "cat"}},
+		{"-i|it's|cat", []string{"argument_list", pbs.Wrap(pbs.Argument, "-c", "exec < 'it'\\''s'\ncat"), "Job_Name", "cat"}},
 	} {
 		got, _, err := attributesOf(t, strings.Split(c.args, "|")...)
 		if err != nil {
@@ -152,8 +153,8 @@ func TestDependShown(t *testing.T) {
 }
 
 func TestJob(t *testing.T) {
-	j := jobOf("12[3].srv", "Job_Owner", "ann@hosta", "job_state", "R", "Job_Name", "sleep_1", "array_index", "3", "executable", wrapped("Executable", "/bin/sh"),
-		"argument_list", wrapped("Argument", "-c", "sleep 1"), "exec_host", "hosta/0*2+hostb/1+hosta/2", "exec_vnode", "(hosta:ncpus=2)+(hostb:ncpus=1)+(hosta[1]:ncpus=1)")
+	j := jobOf("12[3].srv", "Job_Owner", "ann@hosta", "job_state", "R", "Job_Name", "sleep_1", "array_index", "3", "executable", pbs.Wrap(pbs.Executable, "/bin/sh"),
+		"argument_list", pbs.Wrap(pbs.Argument, "-c", "sleep 1"), "exec_host", "hosta/0*2+hostb/1+hosta/2", "exec_vnode", "(hosta:ncpus=2)+(hostb:ncpus=1)+(hosta[1]:ncpus=1)")
 	if j.id != "12[3]" || j.user != "ann" || j.state != "RUN" || j.name() != "sleep 1[3]" || j.named() || j.command() != "sleep 1" || shown(j.shares(), " ") != "3*hosta hostb" {
 		t.Errorf("%q %q %q %q %v %q %q", j.id, j.user, j.state, j.name(), j.named(), j.command(), shown(j.shares(), " "))
 	}
@@ -219,7 +220,7 @@ func FuzzNameOf(f *testing.F) {
 	f.Add("echo 'a b' | wc")
 	f.Fuzz(func(t *testing.T, line string) {
 		if line != "" && !strings.Contains(line, "\x00") {
-			got := unwrapped(wrapped("Argument", "-c", line), "Argument")
+			got := pbs.Unwrap(pbs.Argument, pbs.Wrap(pbs.Argument, "-c", line))
 			if strings.ToValidUTF8(line, "") == line && (len(got) != 2 || got[1] != line) {
 				t.Errorf("%q is read as %q", line, got)
 			}

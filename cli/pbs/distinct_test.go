@@ -3,8 +3,6 @@ package pbs
 import (
 	"strings"
 	"testing"
-
-	"rampart/fsm/pbs"
 )
 
 func TestDistinct(t *testing.T) {
@@ -22,15 +20,5 @@ func TestDistinct(t *testing.T) {
 		if got := strings.Join(distinct(strings.Fields(given)), " "); got != want {
 			t.Errorf("%s: %q, want %q", given, got, want)
 		}
-	}
-}
-
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
-
-func TestLimited(t *testing.T) {
-	if _, err := limited(endless{}); pbs.CodeOf(err) != pbs.ScriptOverLimit {
-		t.Errorf("a script without an end: %v", err)
 	}
 }

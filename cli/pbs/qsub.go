@@ -1,11 +1,9 @@
 package pbs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"path/filepath"
 	"strings"
@@ -254,7 +252,7 @@ func (r *request) text(operands []string, src *source) (text []byte, err error) 
 		if r.env.Terminal() {
 			io.WriteString(r.env.Stderr, "Job script will be read from standard input. Submit with CTRL+D.\n")
 		}
-		return limited(r.env.Stdin)
+		return cli.ReadScript(r.env.Stdin)
 	}
 	f, err := r.env.Open(operands[0])
 	if err != nil {
@@ -264,20 +262,7 @@ func (r *request) text(operands []string, src *source) (text []byte, err error) 
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, errors.New("script not a file")
 	}
-	return limited(f)
-}
-
-// limited reads a script, which has a limit.
-func limited(in io.Reader) ([]byte, error) {
-	var text bytes.Buffer
-	n, err := io.Copy(&text, io.LimitReader(in, pbs.MaxScript+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read the script: %w", err)
-	case n > pbs.MaxScript:
-		return nil, pbs.Refuse(pbs.ScriptOverLimit) // no server can be told to take more
-	}
-	return text.Bytes(), nil
+	return cli.ReadScript(f)
 }
 
 // sentence returns the system's words for an error, as C prints them.
@@ -338,22 +323,12 @@ func (r *request) complete(opts *cli.Options) error {
 		r.set("Submit_arguments", "", args)
 	}
 	if opts.Dashed {
-		r.set("executable", "", wrapped("Executable", opts.Operands[0]))
-		if args := wrapped("Argument", opts.Operands[1:]...); args != "" {
+		r.set("executable", "", pbs.Wrap(pbs.Executable, opts.Operands[0]))
+		if args := pbs.Wrap(pbs.Argument, opts.Operands[1:]...); args != "" {
 			r.set("argument_list", "", args)
 		}
 	}
 	return nil
-}
-
-// wrapped writes words in the form in which PBS keeps a job's program and arguments, so
-// that the mom takes them apart as they were.
-func wrapped(element string, words ...string) string {
-	var b strings.Builder
-	for _, w := range words {
-		b.WriteString("<jsdl-hpcpa:" + element + ">" + html.EscapeString(w) + "</jsdl-hpcpa:" + element + ">")
-	}
-	return b.String()
 }
 
 // shown joins arguments so that a shell, or script.Split, takes them apart again.

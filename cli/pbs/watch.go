@@ -2,7 +2,6 @@ package pbs
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -22,7 +21,7 @@ func (s *session) watch(ctx context.Context, r *api.WatchRequest, begun bool, ea
 	named := len(r.Names) > 0
 	for {
 		enough, err := s.watchOnce(ctx, r, &begun, each)
-		if enough || named && len(r.Names) == 0 || err != nil && !(begun && passing(err)) {
+		if enough || named && len(r.Names) == 0 || err != nil && !(begun && cli.Passing(err)) {
 			return err
 		}
 		if err == nil {
@@ -34,16 +33,6 @@ func (s *session) watch(ctx context.Context, r *api.WatchRequest, begun bool, ea
 		case <-time.After(watchAgain):
 		}
 	}
-}
-
-// passing tells whether an error may be over when the replicas are well again.
-func passing(err error) bool {
-	var refusal *pbs.Error
-	var down *cli.Unreachable
-	if errors.As(err, &refusal) && !errors.As(err, &down) {
-		return refusal.Code == pbs.NoQuorum || refusal.Code == pbs.UnknownResult
-	}
-	return !errors.Is(err, context.Canceled)
 }
 
 // watchOnce is one stream. It leaves in r where the next one goes on.

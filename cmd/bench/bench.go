@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"net/http"
 	"os"
 	"os/user"
@@ -16,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cmd/devrun"
+	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
@@ -243,15 +243,9 @@ func job(text string) *api.SubmitRequest {
 func program(words ...string) *api.SubmitRequest {
 	m := job("")
 	m.Script = nil
-	var arguments strings.Builder
-	for _, w := range words[1:] {
-		arguments.WriteString("<jsdl-hpcpa:Argument>" + html.EscapeString(w) + "</jsdl-hpcpa:Argument>")
-	}
-	m.Attributes = append(m.Attributes, &api.Attribute{
-		Name: "executable", Value: "<jsdl-hpcpa:Executable>" + html.EscapeString(words[0]) + "</jsdl-hpcpa:Executable>",
-	})
-	if arguments.Len() > 0 {
-		m.Attributes = append(m.Attributes, &api.Attribute{Name: "argument_list", Value: arguments.String()})
+	m.Attributes = append(m.Attributes, &api.Attribute{Name: "executable", Value: pbs.Wrap(pbs.Executable, words[0])})
+	if arguments := pbs.Wrap(pbs.Argument, words[1:]...); arguments != "" {
+		m.Attributes = append(m.Attributes, &api.Attribute{Name: "argument_list", Value: arguments})
 	}
 	return m
 }

@@ -2,7 +2,6 @@ package task
 
 import (
 	"fmt"
-	"html"
 	"path"
 	"path/filepath"
 	"slices"
@@ -186,7 +185,7 @@ var shells = []string{"sh", "bash", "dash", "ksh", "ksh93", "mksh", "zsh", "ash"
 // profile has made.
 func (s *Site) program(t Task, a Account, env []string) program {
 	if executable := t.executable(); !t.Script && executable != "" {
-		args := append([]string{executable}, unwrap(t.Attrs.Get("argument_list"), "Argument")...)
+		args := append([]string{executable}, pbs.Unwrap(pbs.Argument, t.Attrs.Get("argument_list"))...)
 		return program{path: lookPath(executable, env), args: args}
 	}
 	shell, script := s.shell(t, a), s.Spool.Script(t.Key)
@@ -214,29 +213,13 @@ func withCommands(env []string) string {
 
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
+// executable returns the program of a job that has one in place of a script.
 func (o Order) executable() string {
-	return unwrap(o.Attrs.Get("executable"), "Executable")[0]
-}
-
-// unwrap reads the form in which PBS keeps executables and arguments:
-// <jsdl-hpcpa:Argument>600</jsdl-hpcpa:Argument>... A plain text is taken as one.
-func unwrap(text, element string) []string {
-	begin, end := "<jsdl-hpcpa:"+element+">", "</jsdl-hpcpa:"+element+">"
-	if !strings.Contains(text, begin) {
-		if text == "" && element == "Argument" {
-			return nil
-		}
-		return []string{text}
+	words := pbs.Unwrap(pbs.Executable, o.Attrs.Get("executable"))
+	if len(words) == 0 {
+		return ""
 	}
-	var all []string
-	for {
-		_, rest, found := strings.Cut(text, begin)
-		if !found {
-			return all
-		}
-		item, after, _ := strings.Cut(rest, end)
-		all, text = append(all, html.UnescapeString(item)), after
-	}
+	return words[0]
 }
 
 // maxNodeLines bounds the node file: users choose mpiprocs as they like.

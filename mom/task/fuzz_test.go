@@ -3,7 +3,6 @@ package task
 import (
 	"encoding/json"
 	"fmt"
-	"html"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -109,28 +108,6 @@ func FuzzParseSignal(f *testing.F) {
 		}
 		if again, err := ParseSignal("SIG" + name); err == nil && again != sig {
 			t.Errorf("%q is %d, and with SIG %d", name, sig, again)
-		}
-	})
-}
-
-// Arguments that were wrapped come out as they were given, in number and order.
-func FuzzUnwrap(f *testing.F) {
-	f.Add("<jsdl-hpcpa:Argument>600</jsdl-hpcpa:Argument><jsdl-hpcpa:Argument>a&amp;b</jsdl-hpcpa:Argument>", "600", "a b")
-	f.Add("<jsdl-hpcpa:Argument>", "</jsdl-hpcpa:Argument>", "&lt;")
-	f.Add("", "", "")
-	f.Fuzz(func(t *testing.T, text, one, two string) {
-		if all := unwrap(text, "Argument"); len(all) > len(text) {
-			t.Errorf("%q has %d arguments", text, len(all))
-		}
-		if all := unwrap(text, "Executable"); len(all) == 0 {
-			t.Errorf("%q names no program", text)
-		}
-		wrapped := ""
-		for _, a := range []string{one, two} {
-			wrapped += "<jsdl-hpcpa:Argument>" + html.EscapeString(a) + "</jsdl-hpcpa:Argument>"
-		}
-		if got := unwrap(wrapped, "Argument"); !slices.Equal(got, []string{one, two}) {
-			t.Errorf("%q came out as %q", []string{one, two}, got)
 		}
 	})
 }
