@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"rampart/cli"
 	"rampart/cli/render"
@@ -46,7 +47,7 @@ func qstat() *cli.Command {
 		Grammar: own("aEfHinpqrsTu:wxGMJ1QBtF:D:", "stale", "watch"),
 	}
 	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
-		v, err := parseView(c, opts)
+		v, err := parseView(c, opts, env.Zone)
 		if err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func qstat() *cli.Command {
 	return c
 }
 
-func parseView(c *cli.Command, opts *cli.Options) (view, error) {
+func parseView(c *cli.Command, opts *cli.Options, zone *time.Location) (view, error) {
 	v := view{
 		kind: api.ObjectKind_OBJECT_KIND_JOB, long: opts.Has("f"), wide: opts.Has("w"), delimiter: "|",
 		history: opts.Has("x") || opts.Has("H"), stale: opts.Has("stale"), watch: opts.Has("watch"), arrays: opts.Has("J"), subjobs: opts.Has("t"),
@@ -77,7 +78,7 @@ func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 		v.delimiter = opts.Last("D")
 	}
 	queue, server := opts.Has("Q"), opts.Has("B")
-	v.table = alternative(opts)
+	v.table = alternative(opts, zone)
 	other := v.table != nil || v.percent || v.limits
 	switch {
 	case queue && server, v.limits && (v.long || v.table != nil), other && (queue || server), opts.Has("F") && !v.long,
@@ -102,7 +103,7 @@ func parseView(c *cli.Command, opts *cli.Options) (view, error) {
 }
 
 // alternative returns the table of -a and its family if one of them was given.
-func alternative(opts *cli.Options) *render.Alternative {
+func alternative(opts *cli.Options, zone *time.Location) *render.Alternative {
 	given := false
 	for _, letter := range []string{"a", "H", "i", "n", "r", "s", "T", "u"} {
 		given = given || opts.Has(letter)
@@ -112,7 +113,7 @@ func alternative(opts *cli.Options) *render.Alternative {
 		return nil
 	}
 	return &render.Alternative{
-		Wide: opts.Has("w"), Nodes: opts.Has("n"), Comment: opts.Has("s"), OneLine: opts.Has("1"), Start: opts.Has("T"), Unit: unit(opts),
+		Wide: opts.Has("w"), Nodes: opts.Has("n"), Comment: opts.Has("s"), OneLine: opts.Has("1"), Start: opts.Has("T"), Zone: zone, Unit: unit(opts),
 	}
 }
 

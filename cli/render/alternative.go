@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rampart/fsm/resource"
 	"rampart/transport/api"
@@ -15,11 +16,12 @@ import (
 // An Alternative is qstat's second family of tables, that of -a, -i, -n, -r, -s, -u, -H,
 // -T, -G and -M. Rows are written as they come.
 type Alternative struct {
-	Wide    bool // -w
-	Nodes   bool // -n
-	Comment bool // -s
-	OneLine bool // -1: what -n and -s add stays on the row
-	Start   bool // -T: the estimated start instead of the elapsed time
+	Wide    bool           // -w
+	Nodes   bool           // -n
+	Comment bool           // -s
+	OneLine bool           // -1: what -n and -s add stays on the row
+	Start   bool           // -T: the estimated start instead of the elapsed time
+	Zone    *time.Location // in which the start is told
 	Unit    Unit
 }
 
@@ -90,7 +92,7 @@ func (t *Alternative) Row(w io.Writer, o *api.Object) {
 	}
 	asked, elapsed := c.times()
 	if t.Start {
-		elapsed = orElse(clock(c.get("estimated", "start_time")), "--")
+		elapsed = orElse(clock(c.get("estimated", "start_time"), t.Zone), "--")
 	}
 	fmt.Fprintf(w, format, short(o.Name, id), short(beforeAt(c.get("Job_Owner", "")), user), short(c.get("queue", ""), queue),
 		short(c.get("Job_Name", ""), name), orElse(c.get("session_id", ""), none), orElse(c.get("Resource_List", "nodect"), none),
@@ -177,14 +179,14 @@ func hoursMinutes(text string) string {
 	return text
 }
 
-// clock returns the hour of a moment that the server wrote as a date.
-func clock(date string) string {
-	for word := range strings.FieldsSeq(date) {
-		if strings.Count(word, ":") == 2 {
-			return hoursMinutes(word)
-		}
+// clock returns the hour and the minute of a moment, which the server tells in seconds of the epoch; empty for
+// what is none.
+func clock(text string, zone *time.Location) string {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return ""
 	}
-	return ""
+	return time.Unix(seconds, 0).In(zone).Format("15:04")
 }
 
 // memory writes a size in at most six columns.

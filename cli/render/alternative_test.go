@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rampart/transport/api"
 )
@@ -64,6 +65,20 @@ func TestAlternative_AsRecorded(t *testing.T) {
 			}
 			same(t, got.String(), recorded(t, name))
 		})
+	}
+}
+
+// The start that a job is expected to have stands in the zone of who asks (breadth, rule 10).
+func TestAlternative_ExpectedStart(t *testing.T) {
+	zone := time.FixedZone("CET", 3600)
+	for value, want := range map[string]string{"1795622043": "16:54", "": "--", "soon": "--"} {
+		o := recordedJobs()[0]
+		o.Attributes = append(o.Attributes, &api.Attribute{Name: "estimated", Resource: "start_time", Value: value})
+		var row strings.Builder
+		(&Alternative{Start: true, Zone: zone}).Row(&row, o)
+		if words := strings.Fields(row.String()); words[len(words)-1] != want {
+			t.Errorf("%q is shown in %q, want %s", value, row.String(), want)
+		}
 	}
 }
 
