@@ -56,8 +56,9 @@ func TestFailedRuns_RunCount(t *testing.T) {
 				t.Fatalf("subjob: %s, %q", j.Holds, j.Comment)
 			}
 		}
-		if j := fail("0[1].srv"); j.Holds != pbs.HoldSystem || j.Comment != words {
-			t.Errorf("subjob: %s, %q", j.Holds, j.Comment)
+		j := fail("0[1].srv")
+		if shown := w.View().JobAttribute(j, "job_state", ""); j.Holds != pbs.HoldSystem || j.Comment != words || shown != "H" {
+			t.Errorf("subjob: %s, %q, shown as %s", j.Holds, j.Comment, shown)
 		}
 		array := func() *state.Job {
 			j, _ := w.View().Job("0[].srv")

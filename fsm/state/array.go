@@ -299,12 +299,12 @@ func (t *tables) subjobCounts(parent *Job) string {
 }
 
 // jobLetter returns job_state: of a subjob that has ended X as long as its array goes on, and of one that is to start
-// again Q, as of those that never started: the hold is the array's.
+// again Q, as of those that never started: the hold is the array's, unless it has failed too often itself.
 func (t *tables) jobLetter(j *Job) string {
 	switch {
 	case t.Expired(j):
 		return pbs.LetterExpired
-	case j.IsSubjob() && j.State == pbs.Held:
+	case j.IsSubjob() && j.State == pbs.Held && (j.FailedRuns == 0 || j.Holds&pbs.HoldSystem == 0):
 		return pbs.Queued.Letter()
 	}
 	return j.Letter()
