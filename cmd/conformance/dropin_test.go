@@ -127,13 +127,12 @@ roots = ifl.attropl("acl_roots", None, "root", ifl.INCR)
 assert ifl.pbs_manager(c, ifl.MGR_CMD_SET, ifl.MGR_OBJ_SERVER, None, roots, None) == 0
 with open("ifl.sh", "w") as f:
     f.write("#!/bin/sh\nsleep 600\n")
-job = ifl.pbs_submit(c, ifl.attropl("Job_Name", None, "ifl", next=ifl.attropl("Resource_List", "walltime", "60")), "ifl.sh", "workq", None)
-assert ifl.pbs_holdjob(c, job, "u", None) == 0
+job = ifl.pbs_submit(c, ifl.attropl("Job_Name", None, "ifl", next=ifl.attropl("Resource_List", "walltime", "60", next=ifl.attropl("Hold_Types", None, "u"))), "ifl.sh", "workq", None)
+assert ifl.pbs_statjob(c, job, ifl.attrl("Hold_Types"), None).attribs.value == "u" and ifl.pbs_holdjob(c, job, "o", None) == 0
 os.remove("ifl.sh")
 assert ifl.pbs_alterjob(c, job, ifl.attrl("Resource_List", "walltime", "90", next=ifl.attrl("Priority", None, "7")), None) == 0
 held = ifl.attropl("job_state", None, "H", ifl.EQ, ifl.attropl("Job_Name", None, "ifl"))
-if ifl.pbs_statjob(c, job, ifl.attrl("job_state"), None).attribs.value == "H":  # it had not started yet
-    assert ifl.pbs_selectjob(c, held, None) == [job]
+assert ifl.pbs_selectjob(c, held, None) == [job]
 found = {(a.name, a.resource): a.value for a in ifl.pbs_statjob(c, job, None, None).attribs}
 assert found["Resource_List", "walltime"] == "00:01:30" and found["Priority", None] == "7", found
 assert "PBS_O_HOST=hosta" in found["Variable_List", None], found

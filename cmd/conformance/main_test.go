@@ -36,6 +36,7 @@ var complexP3 = []string{
 	"--mom", "big:ncpus=64,mem=256gb",
 	"--mom", "excl:ncpus=4,mem=8gb",
 	"--mom", "small:ncpus=1,mem=1gb",
+	"--mom", "alone:ncpus=4,mem=8gb", // of AC-7 only
 }
 
 func TestMain(m *testing.M) {

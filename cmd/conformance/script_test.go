@@ -17,8 +17,9 @@ import (
 	"rampart/cmd/devrun"
 )
 
-// patience is how long a script waits for what must come.
-const patience = 30 * time.Second
+// patience is how long a script waits for what must come. The scripts share hosts: a job may wait
+// until those of others have left them.
+const patience = 2 * time.Minute
 
 func TestCases(t *testing.T) { cases(t, shared, "*.txtar") }
 

@@ -294,7 +294,10 @@ def _options(attrib):
 
 def pbs_submit(connection, attrib, script, destination, extend):
     """Submit the script in a file, and return the job's identifier."""
-    args = _options(attrib)
+    attrib = list(attrib or ())
+    args = _options(a for a in attrib if a.name != "Hold_Types")
+    if any(a.name == "Hold_Types" and a.value not in (None, "", "n") for a in attrib):
+        args += ["-h"]  # it has no argument here, and holds for the user
     if destination:
         args += ["-q", destination]
     text = _ask(connection, "qsub", *args, *_of(script))
