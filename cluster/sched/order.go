@@ -236,9 +236,6 @@ func (o *order) value(j *state.Job, name string) float64 {
 	return n
 }
 
-// low reports whether the job's score keeps it from starting.
-func (o *order) low(j *state.Job) bool { return o.bounded && o.rank(j).score <= o.threshold }
-
 // jobsOf returns the jobs of a class in their order.
 func (o *order) jobsOf(of *state.Class, first *state.Job) []ranked {
 	var all []ranked

@@ -111,6 +111,7 @@ type cycle struct {
 	waiting  int
 	softs    map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
 	beyond   uint8                  // soft limits that the job under consideration is over
+	score    float64                // its value of job_sort_formula, by which it has its turn
 	yields   uint8                  // soft limits to which an array has come with its last subjob
 	tops     []top
 	tight    *world                 // what jobs may have that outlast the start of a top job
@@ -141,7 +142,7 @@ func (c *cycle) run(waits lanes) {
 	for lane := waits.next(); lane != nil; lane = waits.next() {
 		first := lane.lines[0]
 		c.resume(first.rank.level)
-		c.yields, c.beyond = 0, first.rank.over
+		c.yields, c.beyond, c.score = 0, first.rank.over, first.rank.score
 		switch {
 		case c.late():
 			return
@@ -338,7 +339,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 	}
 	if !tried || !why.wait.Never && c.hunts(j, cl) {
 		if wait, reached := c.reached(j, id); reached {
-			apart := c.crosses(j) != 0 || c.order.shares.denies(j) || c.order.low(j)
+			apart := c.crosses(j) != 0 || c.order.shares.denies(j) || c.low()
 			if apart || !c.makeRoom(j, cl) {
 				c.explain(j, wait)
 			}
@@ -353,8 +354,8 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.explain(j, because(state.WaitNoShares))
 			return false
 		}
-		if c.order.low(j) {
-			c.log(pbs.LogDebug2, id, "Job's formula value "+digits(c.order.rank(j).score)+" is under threshold "+digits(c.order.threshold))
+		if c.low() {
+			c.log(pbs.LogDebug2, id, "Job's formula value "+digits(c.score)+" is under threshold "+digits(c.order.threshold))
 			c.log(pbs.LogDebug, id, "Job is under job_sort_formula threshold value")
 			c.explain(j, because(state.WaitThreshold))
 			return false
@@ -400,13 +401,27 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 func (c *cycle) logConsidered(j *state.Job, id pbs.JobID) {
 	c.log(pbs.LogDebug, id, "Considering job to run")
 	if c.order.formula != nil {
-		c.log(pbs.LogDebug2, id, "Formula Evaluation = "+digits(c.order.rank(j).score))
+		c.log(pbs.LogDebug2, id, "Formula Evaluation = "+digits(c.score))
 	}
 }
 
-// digits prints a score as PBS does, with up to four decimals.
+// low reports whether the score of the job under consideration keeps it from starting.
+func (c *cycle) low() bool { return c.order.bounded && c.score <= c.order.threshold }
+
+// mostDigits is how many decimals of a score are printed, noDigit what is taken for nothing behind them.
+const (
+	mostDigits = 4
+	noDigit    = 1e-9
+)
+
+// digits prints a score as PBS does: with as many decimals as it has, of which four at most. That the last of them may be 0 says that
+// more would follow.
 func digits(score float64) string {
-	return strconv.FormatFloat(math.Round(score*1e4)/1e4, 'f', -1, 64)
+	n, rest := 0, math.Abs(score)
+	for ; n < mostDigits && math.Abs(rest-math.Round(rest)) > noDigit*max(1, rest); n++ {
+		rest *= 10
+	}
+	return strconv.FormatFloat(score, 'f', n, 64)
 }
 
 // started looks a queue up once: a cycle sees very many jobs of a few queues.

@@ -178,3 +178,45 @@ func TestPlan_LinesOfFormula(t *testing.T) {
 		t.Errorf("%d jobs were considered, %d scored", considered, scores)
 	}
 }
+
+// A score is that by which the job has its turn, whatever was planned for its owner since.
+func TestPlan_ScoreOfTheCycle(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=2,mem=8gb")
+	b.scheduler("fair_share=True", "fairshare_usage_res=100*ncpus", "resource_group=ann 10 root 50,bob 11 root 50")
+	b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "job_sort_formula", Value: "fairshare_factor"}}}})
+	b.scheduler("job_sort_formula_threshold=0.2")
+	b.submitAs("ann", "staff", "select=1:ncpus=1")
+	b.submitAs("bob", "staff", "select=1:ncpus=1")
+	p := b.plan()
+	scores := map[string]int{}
+	for _, l := range p.Lines {
+		if score, ok := strings.CutPrefix(l.Text, "Formula Evaluation = "); ok {
+			scores[score]++
+		}
+	}
+	if got := started(p); got != "0 1" || len(scores) != 1 {
+		t.Errorf("started %s, by the scores %v", got, scores)
+	}
+}
+
+// A score has the decimals that it has, up to four; a last 0 says that there are more.
+func TestPlan_DigitsOfScores(t *testing.T) {
+	for formula, want := range map[string]string{
+		"1": "1", "1/4": "0.25", "0.36": "0.36", "2/3": "0.6667", "-2/3": "-0.6667", "0.83304": "0.8330", "1234567.5": "1234567.5", "0.1+0.2": "0.3",
+	} {
+		b := newBench(t)
+		b.host("hosta", "hosta:ncpus=2,mem=8gb")
+		b.do(&command.ManageServer{Verb: command.VerbSet, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "job_sort_formula", Value: formula}}}})
+		b.submitAs("ann", "staff", "select=1:ncpus=1")
+		got := ""
+		for _, l := range b.plan().Lines {
+			if score, ok := strings.CutPrefix(l.Text, "Formula Evaluation = "); ok {
+				got = score
+			}
+		}
+		if got != want {
+			t.Errorf("%s is printed as %s, want %s", formula, got, want)
+		}
+	}
+}
