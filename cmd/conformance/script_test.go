@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ func cases(t *testing.T, c *devrun.Cluster, names string, more ...string) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	var owned keyedMutex
 	testscript.Run(t, testscript.Params{
 		Files:       files,
 		WorkdirRoot: root,
@@ -71,6 +73,7 @@ func cases(t *testing.T, c *devrun.Cluster, names string, more ...string) {
 			"capture":  capture,
 			"converse": converse,
 			"records":  func(ts *testscript.TestScript, neg bool, args []string) { records(ts, c, neg, args) },
+			"owns":     owned.owns,
 			"status":   exitStatus,
 			"as":       as,
 			"loglines": func(ts *testscript.TestScript, neg bool, args []string) {
@@ -109,6 +112,22 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 
 // poll is the pause between two looks at a condition.
 func poll() { <-time.After(50 * time.Millisecond) }
+
+// A keyedMutex holds the hosts that scripts own.
+type keyedMutex struct{ hosts sync.Map } // of *sync.Mutex by name
+
+// owns HOST...: no other script that owns one of the hosts goes on before this one has ended. Scripts
+// that fill a host, or look at its state, own it; the others place jobs that stay on host big.
+func (m *keyedMutex) owns(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: owns HOST...")
+	}
+	for _, host := range slices.Sorted(slices.Values(args)) {
+		one, _ := m.hosts.LoadOrStore(host, new(sync.Mutex))
+		one.(*sync.Mutex).Lock()
+		ts.Defer(one.(*sync.Mutex).Unlock)
+	}
+}
 
 // capture NAME: keeps the standard output of the last command in a variable.
 func capture(ts *testscript.TestScript, neg bool, args []string) {
