@@ -261,7 +261,8 @@ func dropSums(tx *state.Tx, j *state.Job) {
 }
 
 // settle brings the state of a job that does not run into line with its holds and its
-// time. An array that has begun does not wait for a time any more.
+// time. An array that has begun does not wait for a time any more; one that is released while
+// none of its subjobs is on a host is queued, as in a PBS, and begins anew with the next that starts.
 func settle(j *state.Job, at pbs.Time) {
 	holdBack(j)
 	begun := j.Array != nil && j.Array.Begun
@@ -274,8 +275,9 @@ func settle(j *state.Job, at pbs.Time) {
 		if j.WaitsForJobs() {
 			substate = pbs.SubDependent
 		}
-	case begun:
+	case begun && (j.State == pbs.Begun || j.Array.Live > 0):
 		want, substate = pbs.Begun, pbs.SubBegun
+	case begun:
 	case j.ExecAt > at:
 		want, substate, eligible = pbs.Waiting, pbs.SubWaiting, 0
 	}

@@ -85,6 +85,12 @@ func subjobStarted(tx *state.Tx, m Meta, sub *state.Job, comment string) error {
 		next.DropEstimate()
 	}
 	when, _, _ := strings.Cut(strings.TrimPrefix(comment, "Job run at "), " on ")
+	if !a.Begun || next.State == pbs.Queued {
+		if err := move(&next, pbs.EventBegin); err != nil {
+			return err
+		}
+		next.Substate = pbs.SubBegun
+	}
 	if a.Begun {
 		if next.Comment == "" {
 			next.Comment = begunComment + when
@@ -92,11 +98,8 @@ func subjobStarted(tx *state.Tx, m Meta, sub *state.Job, comment string) error {
 		tx.PutJob(&next)
 		return nil
 	}
-	if err := move(&next, pbs.EventBegin); err != nil {
-		return err
-	}
 	a.Begun = true
-	next.Substate, next.Started, next.Comment = pbs.SubBegun, m.At, begunComment+when
+	next.Started, next.Comment = m.At, begunComment+when
 	tx.PutJob(&next)
 	followSet(tx, &next)
 	tx.Emit(state.Event{Kind: state.JobStarted, Job: &next})

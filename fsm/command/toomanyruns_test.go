@@ -68,7 +68,7 @@ func TestFailedRuns_RunCount(t *testing.T) {
 			t.Errorf("array: %s, %s, %q", j.State, j.Holds, j.Comment)
 		}
 		w.must(&ReleaseJob{Job: "0[].srv", Holds: pbs.HoldSystem})
-		if j := array(); j.State != pbs.Begun || j.Comment != "" {
+		if j := array(); j.State != pbs.Queued || j.Comment != "" {
 			t.Errorf("released array: %s, %q", j.State, j.Comment)
 		}
 		w.must(&StartJob{Job: "0[1].srv", ExecVnode: "(a:ncpus=1)", Comment: "Job run at noon on (a:ncpus=1)"})
