@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -242,14 +243,14 @@ func (r *records) gone(id, why string) {
 
 // queued takes a Q record: it makes a job, or one for each subjob of an array.
 func (r *records) queued(id string, f map[string]string, bad func(kind, detail string)) {
-	second, err := strconv.ParseInt(orElse(f["qtime"], f["ctime"]), 10, 64)
+	second, err := strconv.ParseInt(cmp.Or(f["qtime"], f["ctime"]), 10, 64)
 	if err != nil {
 		bad("no qtime", "")
 		return
 	}
 	at := r.stamp(second, false)
 	if one := r.of[id]; one != nil { // moved, or its queue has routed it
-		one.job.Queue = orElse(f["queue"], one.job.Queue)
+		one.job.Queue = cmp.Or(f["queue"], one.job.Queue)
 		return
 	}
 	text := f["array_indices"]
@@ -299,7 +300,7 @@ func (r *records) known(id string, f map[string]string, bad func(kind, detail st
 		if pbs.JobID(id).IsArray() {
 			return nil // it is nothing by itself
 		}
-		second, err := strconv.ParseInt(orElse(f["ctime"], f["qtime"]), 10, 64)
+		second, err := strconv.ParseInt(cmp.Or(f["ctime"], f["qtime"]), 10, 64)
 		if err != nil {
 			bad("no ctime", "")
 			return nil
@@ -308,7 +309,7 @@ func (r *records) known(id string, f map[string]string, bad func(kind, detail st
 		r.troubles.add(r.in.name, r.in.line, "its queueing is not recorded", ": job "+id+" is taken to have been queued at its ctime", false)
 	}
 	j := one.job
-	if j.User = orElse(f["user"], j.User); j.User == "" {
+	if j.User = cmp.Or(f["user"], j.User); j.User == "" {
 		j.User = nobodys
 		r.troubles.add(r.in.name, r.in.line, "no user", ": it is counted as "+nobodys+"'s", false)
 	}

@@ -131,6 +131,8 @@ type twin struct {
 	begin   pbs.Time
 	until   pbs.Time
 	waited  []pbs.JobID // that waited at its begin, or came later
+	settled int         // so many of the first of them have begun, or are over
+	pending int         // changes that are to come
 	first   map[pbs.JobID]pbs.Time
 	over    map[pbs.JobID]pbs.Time
 	whose   map[pbs.JobID][2]string // user and queue
@@ -291,11 +293,13 @@ func (t *twin) play(changes []Change) error {
 
 // anyWaits tells whether a job has still to start.
 func (t *twin) anyWaits() bool {
-	for _, id := range t.waited {
-		if _, began := t.first[id]; !began {
-			if j, ok := t.view().Job(id); ok && j.State != pbs.Finished {
-				return true
-			}
+	for ; t.settled < len(t.waited); t.settled++ {
+		id := t.waited[t.settled]
+		if _, began := t.first[id]; began {
+			continue
+		}
+		if j, ok := t.view().Job(id); ok && j.State != pbs.Finished {
+			return true
 		}
 	}
 	return false
