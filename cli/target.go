@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"io/fs"
 	"net"
@@ -56,10 +57,10 @@ func (e *Env) Target(server string) Target {
 	t.Names = e.servers(server, conf)
 	for _, name := range t.Names {
 		t.Replicas = append(t.Replicas, withPort(name, conf["PBS_BATCH_SERVICE_PORT"]))
-		t.Server = First(t.Server, hostOf(name))
+		t.Server = cmp.Or(t.Server, hostOf(name))
 	}
 	t.Gateways = e.gateways(t.Home)
-	t.Server = First(t.Server, e.hostname())
+	t.Server = cmp.Or(t.Server, e.hostname())
 	i := slices.IndexFunc(t.Gateways, func(path string) bool { return filepath.Base(path) == t.Server+".sock" })
 	if server != "" && i >= 0 {
 		t.Gateways = t.Gateways[i : i+1]
@@ -131,7 +132,7 @@ func (e *Env) running(home, suffix string) []string {
 // keys are ignored, and variables of the environment win.
 func (e *Env) conf() map[string]string {
 	conf := map[string]string{}
-	if f, err := e.Open(First(e.Getenv("PBS_CONF_FILE"), DefaultConf)); err == nil {
+	if f, err := e.Open(cmp.Or(e.Getenv("PBS_CONF_FILE"), DefaultConf)); err == nil {
 		defer f.Close()
 		conf = ParseConf(f)
 	}
@@ -140,8 +141,8 @@ func (e *Env) conf() map[string]string {
 			conf[key] = v
 		}
 	}
-	conf["PBS_HOME"] = First(conf["PBS_HOME"], defaultHome)
-	conf["PBS_BATCH_SERVICE_PORT"] = First(conf["PBS_BATCH_SERVICE_PORT"], defaultPort)
+	conf["PBS_HOME"] = cmp.Or(conf["PBS_HOME"], defaultHome)
+	conf["PBS_BATCH_SERVICE_PORT"] = cmp.Or(conf["PBS_BATCH_SERVICE_PORT"], defaultPort)
 	return conf
 }
 
@@ -182,14 +183,4 @@ func hostOf(name string) string {
 		return h
 	}
 	return name
-}
-
-// First returns the first of the values that is not empty.
-func First(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -103,7 +104,7 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 		v.users = strings.Join(users, ",")
 	}
 	if opts.Has("o") || v.json {
-		f, err := parseFormat(cli.First(opts.Last("o"), defaultFormat))
+		f, err := parseFormat(cmp.Or(opts.Last("o"), defaultFormat))
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -119,7 +120,7 @@ func slotLimits(o *api.Object) (all, user string) {
 	return slotLimit(o, "o:PBS_ALL"), slotLimit(o, "u:PBS_GENERIC")
 }
 
-func priorityOf(o *api.Object) string { return cli.First(value(o, "Priority"), "0") }
+func priorityOf(o *api.Object) string { return cmp.Or(value(o, "Priority"), "0") }
 
 func queueRow(out *bufio.Writer, o *api.Object, t tally, head, wide bool) {
 	if head {
@@ -163,5 +164,5 @@ func queueUsers(o *api.Object) string {
 	if value(o, "acl_user_enable") != "True" {
 		return "all users"
 	}
-	return cli.First(strings.ReplaceAll(value(o, "acl_users"), ",", " "), "none")
+	return cmp.Or(strings.ReplaceAll(value(o, "acl_users"), ",", " "), "none")
 }

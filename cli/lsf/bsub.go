@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,12 +121,12 @@ func (s *submission) refusal(err error) error {
 	if !errors.As(err, &r) || s.explain(err).Fatal {
 		return err
 	}
-	text := cli.First(r.Message, fmt.Sprintf("error %d", r.Code))
+	text := cmp.Or(r.Message, fmt.Sprintf("error %d", r.Code))
 	switch r.Code {
 	case pbs.UnknownQueue:
 		text = s.queue + ": No such queue"
 	case pbs.QueueDisabled:
-		text = cli.First(s.queue, "default") + ": Queue has been closed"
+		text = cmp.Or(s.queue, "default") + ": Queue has been closed"
 	case pbs.QueueAccess:
 		text = "User cannot use the queue"
 	case pbs.BadAttributeValue:

@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -129,7 +130,7 @@ func (s *submission) memory(text string) (kilobytes int64, err error) {
 }
 
 func (s *submission) limitUnit() string {
-	dir := cli.First(s.env.Getenv("LSF_ENVDIR"), "/etc")
+	dir := cmp.Or(s.env.Getenv("LSF_ENVDIR"), "/etc")
 	f, err := s.env.Open(filepath.Join(dir, "lsf.conf"))
 	if err != nil {
 		return "KB"
@@ -362,7 +363,7 @@ func (s *submission) variables() string {
 			add("PBS_O_"+name, value)
 		}
 	}
-	add("PBS_O_WORKDIR", cli.First(s.cwd, s.folder()))
+	add("PBS_O_WORKDIR", cmp.Or(s.cwd, s.folder()))
 	add("PBS_O_SYSTEM", "Linux")
 	all := false
 	for _, word := range words {

@@ -1,6 +1,7 @@
 package lsf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,5 +223,5 @@ func refusalWords(r *pbs.Error) string {
 	case pbs.BadSignal:
 		return "Unknown signal"
 	}
-	return cli.First(r.Message, fmt.Sprintf("error %d", r.Code))
+	return cmp.Or(r.Message, fmt.Sprintf("error %d", r.Code))
 }

@@ -1,11 +1,11 @@
 package lsf
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
 
-	"rampart/cli"
 	"rampart/fsm/attr"
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
@@ -179,7 +179,7 @@ func shown(all []share, sign string) string {
 }
 
 // effective returns the requirement as it holds: with what the queue had to say when the job came.
-func (j job) effective() string { return cli.First(j.get(lsf.JobCombined), j.requested()) }
+func (j job) effective() string { return cmp.Or(j.get(lsf.JobCombined), j.requested()) }
 
 // requested returns the requirement that the job was given: that of bsub -R, of a job that came by
 // qsub what its chunks are in LSF's words.

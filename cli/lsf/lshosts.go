@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -51,7 +52,7 @@ func (s *session) staticHosts(ctx context.Context, opts *cli.Options) error {
 			memory = fmt.Sprintf("%dM", m)
 		}
 		fmt.Fprintf(out, "%-11s %7s %8s %5.1f %5d %6s %6s %6s (%s)\n",
-			name, cli.First(amount(h.Object, "resources_available", "arch"), "-"), "-", 1.0, h.slots, memory, "-", "Yes", booleans(h, defs))
+			name, cmp.Or(amount(h.Object, "resources_available", "arch"), "-"), "-", 1.0, h.slots, memory, "-", "Yes", booleans(h, defs))
 	}
 	return out.Flush()
 }

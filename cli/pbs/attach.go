@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +24,11 @@ func pbsAttach() *cli.Command {
 			"       pbs_attach [-j jobid] [-m port] [-P] [-s] command [args]\n       pbs_attach --version\n",
 	}
 	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
-		pid, err := strconv.ParseInt(cli.First(opts.Last("p"), "0"), 10, 32)
+		pid, err := strconv.ParseInt(cmp.Or(opts.Last("p"), "0"), 10, 32)
 		if err != nil || pid < 0 || (pid == 0) == (len(opts.Operands) == 0) {
 			return c.Misuse()
 		}
-		job := cli.First(opts.Last("j"), env.Getenv("PBS_JOBID"))
+		job := cmp.Or(opts.Last("j"), env.Getenv("PBS_JOBID"))
 		if job == "" || env.Tasks == nil {
 			return errNotInJob
 		}

@@ -2,6 +2,7 @@ package pbs
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (s *session) noNode(name string, r *pbs.Error) {
 func (s *session) writeNodes(opts *cli.Options, header *api.ListHeader, nodes []*api.Object) {
 	out := bufio.NewWriter(s.env.Stdout)
 	defer out.Flush()
-	delimiter := cli.First(opts.Last("D"), "|")
+	delimiter := cmp.Or(opts.Last("D"), "|")
 	switch format := nodeFormat(opts); {
 	case format != "" && opts.Has("S"):
 		writeSummaries(out, header, nodes, opts, delimiter)
@@ -193,7 +194,7 @@ func (s *session) unavailable(ctx context.Context, stale bool) {
 	}
 	listed := map[string]bool{}
 	for _, o := range vnodes {
-		host := cli.First(render.Find(o, "resources_available", "host"), render.Find(o, "Mom", ""), o.Name)
+		host := cmp.Or(render.Find(o, "resources_available", "host"), render.Find(o, "Mom", ""), o.Name)
 		if !listed[host] {
 			listed[host] = render.Unavailable(s.env.Stdout, &api.Object{Name: host, Attributes: o.Attributes})
 		}

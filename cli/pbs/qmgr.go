@@ -2,6 +2,7 @@ package pbs
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,9 +216,9 @@ func (m *manager) activate(d *directive) {
 		if d.object != nil && d.object.word != object.word || d.object == nil && len(m.active[object.word]) == 0 {
 			continue
 		}
-		fmt.Fprintf(m.env.Stdout, "Active %s:\n", cli.First(object.render.Plural, object.word+"s"))
+		fmt.Fprintf(m.env.Stdout, "Active %s:\n", cmp.Or(object.render.Plural, object.word+"s"))
 		for _, n := range m.active[object.word] {
-			fmt.Fprintf(m.env.Stdout, "    %s@%s\n", n.name, cli.First(n.server, "default"))
+			fmt.Fprintf(m.env.Stdout, "    %s@%s\n", n.name, cmp.Or(n.server, "default"))
 		}
 	}
 }
@@ -273,7 +274,7 @@ func (m *manager) one(ctx context.Context, d *directive, n objectName, reading b
 	}
 	server := n.server
 	if d.object.word == "server" {
-		server = cli.First(n.name, n.server)
+		server = cmp.Or(n.name, n.server)
 	}
 	if err := m.mean(server); err != nil {
 		return err
@@ -304,7 +305,7 @@ func (m *manager) refused(n objectName, err error) {
 		m.done = !errors.Is(err, pbs.Refuse(pbs.NoServer)) // other directives are of a server that is there
 		return
 	}
-	m.say("qmgr obj=%s svr=%s: %s\n", n.name, cli.First(n.server, "default"), f.Text)
+	m.say("qmgr obj=%s svr=%s: %s\n", n.name, cmp.Or(n.server, "default"), f.Text)
 	if pbs.CodeOf(err) == pbs.HookError {
 		m.say("qmgr: %s returned from server\n", pbs.HookError.Text())
 		return
@@ -328,7 +329,7 @@ func (m *manager) change(ctx context.Context, d *directive, n objectName) error 
 	case d.object.word == "server":
 		r.Name = ""
 	case d.object.word == "sched":
-		r.Name = cli.First(n.name, "default")
+		r.Name = cmp.Or(n.name, "default")
 	case n.name == "":
 		r.Name = "@default"
 	}

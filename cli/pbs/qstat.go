@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -269,7 +270,7 @@ func (s *session) refuse(ctx context.Context, q question, name string, r *pbs.Er
 	text := r.Message + " " + name
 	switch r.Code {
 	case pbs.UnknownQueue:
-		text = "Unknown queue destination " + cli.First(q.operand, name)
+		text = "Unknown queue destination " + cmp.Or(q.operand, name)
 	case pbs.HasFinished:
 		text = s.fullID(ctx, name) + " Job has finished, use -x or -H to obtain historical job information"
 	case pbs.UnknownJob:

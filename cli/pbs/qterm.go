@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -32,7 +33,7 @@ func qterm() *cli.Command {
 		Name: "qterm", Summary: "end the servers", Grammar: own("fFimst:"), Usage: qtermUsage, UsageStatus: 2,
 	}
 	c.Run = func(ctx context.Context, env *cli.Env, opts *cli.Options) error {
-		kind := cli.First(opts.Last("t"), "quick")
+		kind := cmp.Or(opts.Last("t"), "quick")
 		if kind != "quick" && kind != "immediate" && kind != "delay" {
 			return c.Misuse("illegal -t value")
 		}

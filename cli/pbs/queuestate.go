@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -53,7 +54,7 @@ func (s *session) setQueue(ctx context.Context, destination string, a *api.Attri
 		return s.fail(err, nil)
 	}
 	r := &api.ManageRequest{
-		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: cli.First(queue, "@default"),
+		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: cmp.Or(queue, "@default"),
 		Changes: []*api.Attribute{a},
 	}
 	if _, err := s.batch.Manage(call, connect.NewRequest(r)); err != nil {

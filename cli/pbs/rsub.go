@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -265,7 +266,7 @@ func (s *session) checkMovable(ctx context.Context, r *reserving) error {
 		return r.plainly(s.command, "Job "+s.fullID(ctx, job)+" does not exist")
 	case err != nil:
 		return err
-	case len(found) > 0 && strings.Contains("RTE", cli.First(value(found[0], "job_state"), "?")):
+	case len(found) > 0 && strings.Contains("RTE", cmp.Or(value(found[0], "job_state"), "?")):
 		return r.plainly(s.command, "Job not in qmove state")
 	}
 	r.set("qmove", "", job)

@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ type trace struct {
 type traceSource struct{ letter, dir string }
 
 func newTrace(env *cli.Env, opts *cli.Options) (t *trace, fault []string) {
-	t = &trace{env: env, home: cli.First(opts.Last("p"), env.Target("").Home), days: 1, count: excessive, verbose: opts.Has("v")}
+	t = &trace{env: env, home: cmp.Or(opts.Last("p"), env.Target("").Home), days: 1, count: excessive, verbose: opts.Has("v")}
 	for _, s := range []struct{ option, letter, dir string }{
 		{"s", "S", "server_logs"},
 		{"l", "L", "sched_logs"},

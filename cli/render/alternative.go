@@ -92,11 +92,11 @@ func (t *Alternative) Row(w io.Writer, o *api.Object) {
 	}
 	asked, elapsed := c.times()
 	if t.Start {
-		elapsed = orElse(clock(c.get("estimated", "start_time"), t.Zone), "--")
+		elapsed = cmp.Or(clock(c.get("estimated", "start_time"), t.Zone), "--")
 	}
 	fmt.Fprintf(w, format, short(o.Name, id), short(beforeAt(c.get("Job_Owner", "")), user), short(c.get("queue", ""), queue),
-		short(c.get("Job_Name", ""), name), orElse(c.get("session_id", ""), none), orElse(c.get("Resource_List", "nodect"), none),
-		orElse(c.get("Resource_List", "ncpus"), "--"), orElse(t.memory(c.get("Resource_List", "mem")), none), asked,
+		short(c.get("Job_Name", ""), name), cmp.Or(c.get("session_id", ""), none), cmp.Or(c.get("Resource_List", "nodect"), none),
+		cmp.Or(c.get("Resource_List", "ncpus"), "--"), cmp.Or(t.memory(c.get("Resource_List", "mem")), none), asked,
 		c.get("job_state", ""), elapsed)
 	t.more(w, c)
 	io.WriteString(w, "\n")
@@ -105,10 +105,10 @@ func (t *Alternative) Row(w io.Writer, o *api.Object) {
 // more writes what -n and -s add.
 func (t *Alternative) more(w io.Writer, c cells) {
 	if t.Nodes {
-		t.addition(w, orElse(c.get("exec_host", ""), none), "")
+		t.addition(w, cmp.Or(c.get("exec_host", ""), none), "")
 	}
 	if t.Comment {
-		t.addition(w, orElse(t.shortened(c.get("comment", "")), none), "   ")
+		t.addition(w, cmp.Or(t.shortened(c.get("comment", "")), none), "   ")
 	}
 }
 
@@ -163,10 +163,10 @@ func (c cells) times() (asked, elapsed string) {
 	if c.get("Resource_List", "cput") != "" {
 		kind = "cput"
 	}
-	asked = orElse(hoursMinutes(c.get("Resource_List", kind)), none)
+	asked = cmp.Or(hoursMinutes(c.get("Resource_List", kind)), none)
 	elapsed = none
-	if strings.Contains("RSUEF", orElse(c.get("job_state", ""), " ")) {
-		elapsed = orElse(hoursMinutes(c.get("resources_used", kind)), none)
+	if strings.Contains("RSUEF", cmp.Or(c.get("job_state", ""), " ")) {
+		elapsed = cmp.Or(hoursMinutes(c.get("resources_used", kind)), none)
 	}
 	return asked, elapsed
 }
@@ -226,7 +226,7 @@ func scaled(kb int64) string {
 func ByStart(jobs []*api.Object) []*api.Object {
 	key := func(o *api.Object) (int, string) {
 		switch start := Find(o, "estimated", "start_time"); {
-		case strings.Contains("RBSUE", orElse(Find(o, "job_state", ""), " ")):
+		case strings.Contains("RBSUE", cmp.Or(Find(o, "job_state", ""), " ")):
 			return 0, ""
 		case start != "":
 			return 1, start

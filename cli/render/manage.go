@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -80,7 +81,7 @@ func PrintHead(w io.Writer, k Kind) {
 
 // Print writes the directives that make an object again, but for what PrintLate writes.
 func Print(w io.Writer, k Kind, o *api.Object, only []string) {
-	fmt.Fprintf(w, "#\n# Create and define %s %s\n#\n", orElse(k.Define, k.Word), o.Name)
+	fmt.Fprintf(w, "#\n# Create and define %s %s\n#\n", cmp.Or(k.Define, k.Word), o.Name)
 	if !k.Given {
 		fmt.Fprintf(w, "create %s %s%s\n", k.Word, o.Name, besides(k, o))
 	}
@@ -162,7 +163,7 @@ func quoted(value string) string {
 	case value == `""`:
 		return value // it stands for nothing already
 	case value == "" || !strings.ContainsAny(value, ",#\"';") && !strings.ContainsFunc(value, unicode.IsSpace) && !strings.HasSuffix(value, `\`):
-		return orElse(value, `""`)
+		return cmp.Or(value, `""`)
 	case strings.Contains(value, `"`):
 		return "'" + value + "'"
 	default:

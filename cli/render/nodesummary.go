@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -26,18 +27,18 @@ type field struct {
 
 // Summarise returns what pbsnodes -S shows.
 func Summarise(o *api.Object) Summary {
-	have := func(resource, none string) string { return orElse(Find(o, "resources_available", resource), none) }
+	have := func(resource, none string) string { return cmp.Or(Find(o, "resources_available", resource), none) }
 	return Summary{o.Name, []field{
 		{name: "State", value: Find(o, "state", "")},
 		{name: "OS", value: have("OS", "--")},
 		{name: "hardware", value: have("hardware", "--")},
 		{name: "host", value: have("host", "--")},
-		{name: "queue", value: orElse(Find(o, "queue", ""), "--")},
-		{name: "Memory", value: orElse(size(have("mem", "")), "--")},
+		{name: "queue", value: cmp.Or(Find(o, "queue", ""), "--")},
+		{name: "Memory", value: cmp.Or(size(have("mem", "")), "--")},
 		{name: "ncpus", value: have("ncpus", "0"), number: true},
 		{name: "nmics", value: have("nmics", "0"), number: true},
 		{name: "ngpus", value: have("ngpus", "0"), number: true},
-		{name: "comment", value: orElse(Find(o, "comment", ""), "--")},
+		{name: "comment", value: cmp.Or(Find(o, "comment", ""), "--")},
 	}}
 }
 
@@ -58,7 +59,7 @@ func SummariseJobs(o *api.Object) Summary {
 		{name: "ncpus f/t", value: freeOf(o, "ncpus", resource.Long)},
 		{name: "nmics f/t", value: freeOf(o, "nmics", resource.Long)},
 		{name: "ngpus f/t", value: freeOf(o, "ngpus", resource.Long)},
-		{name: "jobs", value: orElse(strings.Join(jobs, ","), "--"), list: jobs},
+		{name: "jobs", value: cmp.Or(strings.Join(jobs, ","), "--"), list: jobs},
 	}}
 }
 
@@ -143,8 +144,8 @@ func size(text string) string { return new(Alternative).memory(text) }
 
 // freeOf writes what is left of a resource and all there is.
 func freeOf(o *api.Object, name string, t resource.Type) string {
-	all, err1 := resource.Parse(t, orElse(Find(o, "resources_available", name), "0"))
-	used, err2 := resource.Parse(t, orElse(Find(o, "resources_assigned", name), "0"))
+	all, err1 := resource.Parse(t, cmp.Or(Find(o, "resources_available", name), "0"))
+	used, err2 := resource.Parse(t, cmp.Or(Find(o, "resources_assigned", name), "0"))
 	if err1 != nil || err2 != nil {
 		return "--"
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -48,7 +49,7 @@ func (t *ReservationTable) form() string {
 func (t *ReservationTable) Row(w io.Writer, o *api.Object) {
 	state, _ := pbs.ParseReservationState(Find(o, "reserve_state", ""))
 	fmt.Fprintf(w, t.form(), o.Name, Find(o, "queue", ""), Find(o, "Authorized_Users", ""), state.Short(),
-		t.near(Find(o, "reserve_start", "")), orElse(Find(o, "reserve_duration", ""), "0"), t.near(Find(o, "reserve_end", "")))
+		t.near(Find(o, "reserve_start", "")), cmp.Or(Find(o, "reserve_duration", ""), "0"), t.near(Find(o, "reserve_end", "")))
 }
 
 // near writes a moment as short as its distance allows: "Today 11:44", "Wed 09:34" within a week, and else the date.

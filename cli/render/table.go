@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -100,13 +101,13 @@ func percentDone(c cells) string {
 	switch state := c.get("job_state", ""); {
 	case state == "X":
 		return "100"
-	case !strings.Contains("RSUEF", orElse(state, " ")):
+	case !strings.Contains("RSUEF", cmp.Or(state, " ")):
 		return "--"
 	}
 	done := int64(-1)
 	for _, kind := range []string{"walltime", "cput"} {
-		used, err1 := resource.Parse(resource.Time, orElse(c.get("resources_used", kind), "0"))
-		asked, err2 := resource.Parse(resource.Time, orElse(c.get("Resource_List", kind), "0"))
+		used, err1 := resource.Parse(resource.Time, cmp.Or(c.get("resources_used", kind), "0"))
+		asked, err2 := resource.Parse(resource.Time, cmp.Or(c.get("Resource_List", kind), "0"))
 		if err1 == nil && err2 == nil && asked.Int() > 0 {
 			done = max(done, used.Int()*100/asked.Int())
 		}
@@ -141,7 +142,7 @@ func Queues(w io.Writer, queues []*api.Object) {
 	for _, q := range queues {
 		n := counts(Find(q, "state_count", ""))
 		fmt.Fprintf(w, "%-16s %5s %5s %3s %3s %5s %5s %5s %5s %5s %5s %-4s\n", short(q.Name, 16),
-			orElse(Find(q, "max_running", ""), "0"), orElse(Find(q, "total_jobs", ""), "0"),
+			cmp.Or(Find(q, "max_running", ""), "0"), cmp.Or(Find(q, "total_jobs", ""), "0"),
 			yes(Find(q, "enabled", "")), yes(Find(q, "started", "")),
 			n["Queued"], n["Running"], n["Held"], n["Waiting"], n["Transit"], n["Exiting"],
 			short(Find(q, "queue_type", ""), 4))
@@ -167,8 +168,8 @@ func (t *Alternative) QueueLimits(w io.Writer, server string, queues []*api.Obje
 		running, waiting = running+run, waiting+que
 		limit := func(resource string) string { return Find(q, "resources_max", resource) }
 		fmt.Fprintf(w, "%-16s %6s %8s %8s %4s %5d %5d %4s   %c %c\n", short(q.Name, 16),
-			orElse(t.memory(limit("mem")), "--  "), orElse(limit("cput"), "--   "), orElse(limit("walltime"), "--   "),
-			orElse(limit("nodect"), "-- "), run, que, orElse(Find(q, "max_running", ""), "--"),
+			cmp.Or(t.memory(limit("mem")), "--  "), cmp.Or(limit("cput"), "--   "), cmp.Or(limit("walltime"), "--   "),
+			cmp.Or(limit("nodect"), "-- "), run, que, cmp.Or(Find(q, "max_running", ""), "--"),
 			letter(Find(q, "enabled", ""), 'E', 'D'), letter(Find(q, "started", ""), 'R', 'S'))
 	}
 	fmt.Fprintf(w, "%52s %s\n%52d %5d\n", "-----", "-----", running, waiting)
@@ -188,7 +189,7 @@ func Servers(w io.Writer, servers []*api.Object) {
 	for _, s := range servers {
 		n := counts(Find(s, "state_count", ""))
 		fmt.Fprintf(w, "%-16s %5s %5s %5s %5s %5s %5s %5s %5s %-10s\n", short(s.Name, 16),
-			orElse(Find(s, "max_running", ""), "0"), orElse(Find(s, "total_jobs", ""), "0"),
+			cmp.Or(Find(s, "max_running", ""), "0"), cmp.Or(Find(s, "total_jobs", ""), "0"),
 			n["Queued"], n["Running"], n["Held"], n["Waiting"], n["Transit"], n["Exiting"],
 			Find(s, "server_state", ""))
 	}

@@ -71,14 +71,6 @@ func short(s string, n int) string {
 // cut cuts s to n characters.
 func cut(s string, n int) string { return s[:min(n, len(s))] }
 
-// orElse returns s, or other if s is empty.
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // counts reads a state_count such as "Transit:0 Queued:1 ".
 func counts(text string) map[string]string {
 	m := map[string]string{}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func execDir() string {
 	if dir := os.Getenv("PBS_EXEC"); dir != "" {
 		return dir
 	}
-	f, err := os.Open(cli.First(os.Getenv("PBS_CONF_FILE"), cli.DefaultConf))
+	f, err := os.Open(cmp.Or(os.Getenv("PBS_CONF_FILE"), cli.DefaultConf))
 	if err != nil {
 		return ""
 	}

@@ -4,6 +4,7 @@
 package acct
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -129,12 +130,12 @@ func (f *fields) list(name string, items resource.List) {
 
 // common writes the fields that most records begin with.
 func (f *fields) common(j *state.Job, withStart bool) {
-	f.add("user", orElse(attribute(j, "euser"), j.Owner.Name))
+	f.add("user", cmp.Or(attribute(j, "euser"), j.Owner.Name))
 	f.add("group", attribute(j, "egroup"))
 	if account := attribute(j, "Account_Name"); account != "" {
 		f.always("account", account)
 	}
-	f.add("project", orElse(attribute(j, "project"), "_pbs_project_default"))
+	f.add("project", cmp.Or(attribute(j, "project"), "_pbs_project_default"))
 	if id := attribute(j, "accounting_id"); id != "" {
 		f.always("accounting_id", id)
 	}
@@ -209,13 +210,6 @@ func (f *fields) end(j *state.Job) {
 func attribute(j *state.Job, name string) string {
 	v, _ := j.Attrs.Get(name, "")
 	return v
-}
-
-func orElse(value, other string) string {
-	if value == "" {
-		return other
-	}
-	return value
 }
 
 // quote encloses a value that holds a blank: in double quotes, or in single ones if

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +18,7 @@ func Conf(key string) string {
 	if v, ok := os.LookupEnv(key); ok {
 		return v
 	}
-	f, err := os.Open(cli.First(os.Getenv("PBS_CONF_FILE"), cli.DefaultConf))
+	f, err := os.Open(cmp.Or(os.Getenv("PBS_CONF_FILE"), cli.DefaultConf))
 	if err != nil {
 		return ""
 	}
