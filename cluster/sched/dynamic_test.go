@@ -69,3 +69,38 @@ func TestLoop_Dynamic(t *testing.T) {
 		}
 	})
 }
+
+// TestLoop_SlowDynamic: a program of server_dyn_res holds up nobody who waits for the turn, and the scheduler rests as long
+// as the program took, not several times as long.
+func TestLoop_SlowDynamic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes = 10 * time.Second
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=9")
+		l.do(&command.ManageResource{Verb: command.VerbCreate, Name: "foo", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: "long"}}}})
+		l.scheduler("server_dyn_res=foo !/bin/foo")
+		began := time.Now()
+		turns := sched.NewTurns()
+		var asked []time.Duration
+		dynamic := func(ctx context.Context, _ string) (string, error) {
+			asked = append(asked, time.Since(began))
+			turns.Take(ctx)()
+			if waited := time.Since(began) - asked[len(asked)-1]; waited != 0 {
+				t.Errorf("the turn was free after %v", waited)
+			}
+			time.Sleep(takes)
+			l.now(func() { l.submit("foo=20") }) // something changes all the time
+			return "10", nil
+		}
+		l.submit("foo=20")
+		ctx, cancel := context.WithTimeout(t.Context(), 95*time.Second)
+		defer cancel()
+		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Turns: turns, Logger: slog.New(slog.DiscardHandler)})
+		if err := loop.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if len(asked) != 5 {
+			t.Errorf("it was asked at %v", asked)
+		}
+	})
+}

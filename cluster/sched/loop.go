@@ -96,10 +96,13 @@ func (l *Loop) Run(ctx context.Context) error {
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
 		rest := coalesce
 		if v.Server().Scheduling() {
+			asked := time.Now()
+			l.planner.dynamic = l.dynamic(ctx, v) // the programs may take long: nobody waits for them but the cycle
+			programs := time.Since(asked)
 			end := l.opts.Turns.Take(ctx)
 			began := time.Now()
 			idle = min(idle, l.cycle(ctx, l.opts.Source.View()))
-			rest = max(coalesce, restFactor*time.Since(began))
+			rest = max(coalesce, restFactor*time.Since(began), programs)
 			end()
 		}
 		if !wait(ctx, changed, idle, rest) {
@@ -143,7 +146,6 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.planner.late = func() bool { return time.Since(began) >= most }
 	l.planner.barred, l.planner.tame = l.bars(v)
 	l.planner.ahead = l.pacer.ahead(v)
-	l.planner.dynamic = l.dynamic(ctx, v)
 	plan := l.planner.Plan(v, v.Now())
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))

@@ -1,7 +1,6 @@
 package mover
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"rampart/mom/files"
 	"rampart/mom/proc"
+	"rampart/transport/head"
 )
 
 // scpLook is how often a running scp is asked whether it moves anything.
@@ -73,8 +73,8 @@ func run(ctx context.Context, e files.Errand, program string, args []string) err
 	ctx, moving, done := watched(ctx)
 	defer done()
 	cmd := exec.CommandContext(ctx, program, args...)
-	var said bytes.Buffer
-	cmd.Stderr = &limited{&said}
+	var said head.Buffer
+	cmd.Stderr = &said
 	cmd.Dir, cmd.WaitDelay = "/", 5*time.Second
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + e.Home, "USER=" + e.User, "LOGNAME=" + e.User}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
@@ -132,14 +132,4 @@ func words(said string, err error) string {
 		return strings.Join(all, "; ")
 	}
 	return err.Error()
-}
-
-// limited keeps the beginning of what is written.
-type limited struct{ to *bytes.Buffer }
-
-func (l *limited) Write(p []byte) (int, error) {
-	if room := 4096 - l.to.Len(); room > 0 {
-		l.to.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }

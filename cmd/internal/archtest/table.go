@@ -55,6 +55,7 @@ var Rules = []Rule{
 	{"transport/login", "transport fsm/pbs", "login tokens are the daemons' affair; commands do not carry them"},
 	{"transport/memnet", "", "a network in memory"},
 	{"transport/build", "", "a process is one build, whatever it does"},
+	{"transport/head", "", "what a program says is kept in one measure"},
 	{"transport/pause", "", "a wait is the same for every daemon"},
 	{"transport/own", "", "what keeps others out knows no daemon"},
 	{"transport/meter", "", "what the metrics of all daemons share knows none of them"},

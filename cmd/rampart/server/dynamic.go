@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"rampart/transport/head"
 )
 
 // runDynamic runs a program of server_dyn_res, which nobody but the user of this process may change, without a shell. It
-// returns the first line that it prints.
+// returns the first line that it prints, of 4096 bytes at most.
 func runDynamic(ctx context.Context, command string) (string, error) {
 	fields := strings.Fields(command)
 	if len(fields) == 0 {
@@ -35,7 +36,7 @@ func firstLine(ctx context.Context, args []string) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second // what it leaves behind holds nobody
-	var out, faults bytes.Buffer
+	var out, faults head.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &faults
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
