@@ -113,17 +113,19 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 // poll is the pause between two looks at a condition.
 func poll() { <-time.After(50 * time.Millisecond) }
 
-// A keyedMutex holds the hosts that scripts own.
-type keyedMutex struct{ hosts sync.Map } // of *sync.Mutex by name
+// A keyedMutex holds what scripts own.
+type keyedMutex struct{ held sync.Map } // of *sync.Mutex by name
 
-// owns HOST...: no other script that owns one of the hosts goes on before this one has ended. Scripts
-// that fill a host, or look at its state, own it; the others place jobs that stay on host big.
+// owns HOST|users|sched...: no other script that owns one of them goes on before this one has ended.
+// Scripts that fill a host, or look at its state, own it; the others place jobs that stay on host big.
+// Those that act as other users, or change what users may do, own users; those that change how jobs
+// are ordered and preempted own sched.
 func (m *keyedMutex) owns(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: owns HOST...")
+		ts.Fatalf("usage: owns HOST|users|sched...")
 	}
-	for _, host := range slices.Sorted(slices.Values(args)) {
-		one, _ := m.hosts.LoadOrStore(host, new(sync.Mutex))
+	for _, name := range slices.Sorted(slices.Values(args)) {
+		one, _ := m.held.LoadOrStore(name, new(sync.Mutex))
 		one.(*sync.Mutex).Lock()
 		ts.Defer(one.(*sync.Mutex).Unlock)
 	}
