@@ -3,15 +3,19 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"rampart/cmd/devrun"
+	"rampart/transport"
 )
 
 // scriptsOf returns how many large scripts are on the disk of each replica.
@@ -42,6 +46,24 @@ func largeScript(t *testing.T, dir, marks string, n int) string {
 	return path
 }
 
+// heldScript submits a script, held, and does as the command says when the outcome is unknown or too much is
+// being sent: it repeats the request.
+func heldScript(t *testing.T, c *devrun.Cluster, path string) string {
+	again := *c
+	again.Env = append(slices.Clone(c.Env), "PBS_REQUEST_ID="+string(transport.NewRequestID()))
+	var failed *exec.ExitError
+	for deadline := time.Now().Add(patience); ; poll() {
+		out, err := again.Output(t.Context(), "qsub", "-h", path)
+		if err == nil {
+			return out
+		}
+		if !errors.As(err, &failed) || failed.ExitCode() != 102 && failed.ExitCode() != 70 || time.Now().After(deadline) {
+			t.Errorf("%v\n%s", err, out)
+			return out
+		}
+	}
+}
+
 // TestLargeScripts: many large scripts at a time, beside small jobs, end no replica; a leader that dies
 // among them costs none, and has them all when it is back. A saved snapshot brings them back when
 // their jobs were deleted, after which none is left on any disk.
@@ -65,11 +87,7 @@ func TestLargeScripts(t *testing.T) {
 		for i := range each {
 			path := largeScript(t, c.Dir, marks, round*each+i)
 			wg.Go(func() {
-				out, err := c.Output(t.Context(), "qsub", "-h", path)
-				if err != nil {
-					t.Errorf("%v\n%s", err, out)
-				}
-				got[i] = out
+				got[i] = heldScript(t, c, path)
 			})
 		}
 		if round == 1 {
