@@ -146,10 +146,28 @@ func (k kept) Ending(ctx context.Context, t task.Task) []spool.Used {
 		k.acts(event)
 	}
 	if ctx.Err() == nil && t.LastEvents() {
+		k.exhausted(t)
 		left, err := k.keeper.End(ctx, string(t.Key.Job), uint32(t.Key.Run))
 		k.survivors(t, left, err)
 	}
 	return used
+}
+
+// exhausted tells the administrator, and the owner where the job's standard error is, that the kernel has killed
+// processes of the run. How the job has ended is its program's affair.
+func (k kept) exhausted(t task.Task) {
+	if !k.keeper.Exhausted(string(t.Key.Job), uint32(t.Key.Run)) {
+		return
+	}
+	const words = "Cgroup memory limit exceeded"
+	k.mom.lines.Job(pbs.LogJob, t.Key.Job, words)
+	r := k.life.task(t.Key)
+	if r == nil || t.Sister() {
+		return
+	}
+	if err := r.Write(words, false, true); err != nil {
+		k.mom.config.Logger.Warn("note not written", "task", t.Key.String(), "err", err)
+	}
 }
 
 func (k kept) survivors(t task.Task, left int, err error) {

@@ -129,6 +129,33 @@ func TestReal_VmemWithACgroup(t *testing.T) {
 	r.untilTold("3.srv", "1 started", "1 ended 271")
 }
 
+// The owner and the administrator read why the kernel has killed a process of a job; how the job ends says its script.
+func TestReal_MemoryOfTheCgroup(t *testing.T) {
+	r := newReal(t)
+	r.keep()
+	r.up()
+	r.enable()
+	large := r.run("1.srv", "python3 -c 'bytes(1) * (400 << 20)'\n")
+	for _, a := range large.GetRun().GetAttributes() {
+		if a.GetName() == "exec_vnode" {
+			a.Value = "(hosta:ncpus=1:mem=102400kb)"
+		}
+	}
+	r.order(large, r.run("2.srv", "sleep 1\n"))
+	r.untilTold("2.srv", "1 started")
+	if len(r.kept("2.srv")) == 0 {
+		t.Skip("this machine lets us make no cgroups")
+	}
+	r.untilTold("1.srv", "1 started", "1 ended 137")
+	r.untilTold("2.srv", "1 started", "1 ended 0")
+	if text := r.output("work.e1"); !strings.Contains(text, "Cgroup memory limit exceeded\n") {
+		t.Errorf("stderr %q", text)
+	}
+	if text := r.output("work.e2"); text != "" {
+		t.Errorf("stderr of another job %q", text)
+	}
+}
+
 // A mom that comes back without its jobs removes what they had.
 func TestReal_CgroupsOfAnEarlierMom(t *testing.T) {
 	r := newReal(t)

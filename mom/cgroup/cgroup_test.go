@@ -216,6 +216,14 @@ func TestLifeOnV2(t *testing.T) {
 	if u := f.manager.Usage("1.srv", 1); u.CPU.Milliseconds() != 1500 || u.Memory != 95000000 || u.Virtual != 120*int64(os.Getpagesize()) {
 		t.Errorf("usage %+v", u)
 	}
+	f.write(at+"/memory.events", "max 3\noom 1\noom_kill 0\n")
+	if f.manager.Exhausted("1.srv", 1) {
+		t.Error("exhausted before a process was killed")
+	}
+	f.write(at+"/memory.events", "max 3\noom 1\noom_kill 1\n")
+	if !f.manager.Exhausted("1.srv", 1) {
+		t.Error("not exhausted when a process was killed")
+	}
 	f.end("1.srv", 1)
 	if _, err := os.Stat(filepath.Join(f.root, at)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("left: %v", err)

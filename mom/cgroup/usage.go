@@ -3,6 +3,7 @@ package cgroup
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (m *Manager) Usage(job string, run uint32) Usage {
 			n, _ := strconv.ParseInt(strings.TrimSpace(read(filepath.Join(dir, file))), 10, 64)
 			return n
 		}
-		u.CPU = max(u.CPU, time.Duration(number("cpuacct.usage")), cpuStat(read(filepath.Join(dir, "cpu.stat"))))
+		u.CPU = max(u.CPU, time.Duration(number("cpuacct.usage")), time.Duration(counter(dir, "cpu.stat", "usage_usec"))*time.Microsecond)
 		u.Memory = max(u.Memory, number("memory.max_usage_in_bytes"), number("memory.peak"), number("memory.current"))
 	}
 	return u
@@ -48,13 +49,19 @@ func (m *Manager) virtual(folders []string) (bytes int64) {
 	return bytes
 }
 
-// cpuStat finds usage_usec of v2.
-func cpuStat(text string) time.Duration {
-	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, "usage_usec "); ok {
-			n, _ := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
-			return time.Duration(n) * time.Microsecond
+// Exhausted reports whether the kernel has killed a process of a run that wanted more memory than the run was given.
+func (m *Manager) Exhausted(job string, run uint32) bool {
+	return slices.ContainsFunc(m.Room(job, run).Folders, func(dir string) bool {
+		return counter(dir, "memory.events", "oom_kill")+counter(dir, "memory.oom_control", "oom_kill") > 0 // v2, v1
+	})
+}
+
+// counter finds a number by its name in a file of a cgroup; 0 where there is none.
+func counter(dir, file, name string) (n int64) {
+	for line := range strings.Lines(read(filepath.Join(dir, file))) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			n, _ = strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
 		}
 	}
-	return 0
+	return n
 }
