@@ -46,6 +46,7 @@ type Options struct {
 	Meter    *Meter   // nil: nobody counts
 	Approve  Approve  // asks hooks about starts; nil: there are none
 	Turns    *Turns   // nil: nobody else plans
+	Rounds   *Rounds  // nil: nobody waits for a cycle
 	Dynamic  Dynamic  // runs the programs of server_dyn_res; nil: nobody does
 	Logger   *slog.Logger
 }
@@ -101,24 +102,28 @@ func (l *Loop) Run(ctx context.Context) error {
 			programs := time.Since(asked)
 			end := l.opts.Turns.Take(ctx)
 			began := time.Now()
-			idle = min(idle, l.cycle(ctx, l.opts.Source.View()))
+			v = l.opts.Source.View()
+			idle = min(idle, l.cycle(ctx, v))
 			rest = max(coalesce, restFactor*time.Since(began), programs)
 			end()
 		}
-		if !wait(ctx, changed, idle, rest) {
+		l.opts.Rounds.done(v.Index())
+		if !wait(ctx, changed, l.opts.Rounds.due(), idle, rest) {
 			return nil
 		}
 	}
 }
 
 // wait returns true when the next cycle is due: after a change, or when idle time
-// has passed, and always some rest after that. False is the end of the term.
-func wait(ctx context.Context, changed <-chan struct{}, idle, rest time.Duration) bool {
+// has passed, and some rest after that; or at once, for somebody wants it. False is the end of the term.
+func wait(ctx context.Context, changed, wanted <-chan struct{}, idle, rest time.Duration) bool {
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
+	case <-wanted:
+		return true
 	case <-changed:
 	case <-timer.C:
 	}
@@ -126,9 +131,10 @@ func wait(ctx context.Context, changed <-chan struct{}, idle, rest time.Duration
 	select {
 	case <-ctx.Done():
 		return false
+	case <-wanted:
 	case <-timer.C:
-		return true
 	}
+	return true
 }
 
 // forever is longer than any scheduler_iteration.

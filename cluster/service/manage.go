@@ -35,12 +35,38 @@ type directive struct {
 // Manage is one directive of qmgr on one object, or on all of a kind.
 func (b *Batch) Manage(ctx context.Context, r *connect.Request[api.ManageRequest]) (*connect.Response[api.ManageReply], error) {
 	began, seen := time.Now(), managementOf(r.Msg)
-	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) { return directives(p, r.Msg) })
+	_, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
+		commands, err := directives(p, r.Msg)
+		if err == nil && b.AwaitCycle != nil && p.view.Server().Scheduling() && endsScheduling(commands) {
+			b.AwaitCycle(ctx, p.view.Index())
+		}
+		return commands, err
+	})
 	b.managed(ctx, began, seen, err)
 	if err == nil && r.Msg.GetKind() == api.ObjectKind_OBJECT_KIND_VNODE && r.Msg.GetVerb() == api.Verb_VERB_CREATE {
 		b.introduce(ctx, pbs.VnodeName(r.Msg.GetName()))
 	}
 	return reply(&api.ManageReply{}, err)
+}
+
+// endsScheduling tells whether commands switch scheduling off. What was queued before that has its cycle first, as in a PBS,
+// which begins one as soon as a job is queued.
+func endsScheduling(commands []command.Command) bool {
+	for _, c := range commands {
+		var changes []command.AttrChange
+		switch c := c.(type) {
+		case *command.ManageServer:
+			changes = c.Changes
+		case *command.ManageSched:
+			changes = c.Changes
+		}
+		for _, ch := range changes {
+			if ch.Entry.Name == "scheduling" && ch.Op == command.OpSet && ch.Entry.Value == "False" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // introduceFor bounds the wait for a mom to tell of a vnode that was made.

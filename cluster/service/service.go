@@ -121,6 +121,8 @@ type Scheduler struct {
 	Shares func(v *state.View) []state.ShareNode
 	// Turn takes from the scheduler the right to plan with what is free until it is given back.
 	Turn func(ctx context.Context) (end func())
+	// AwaitCycle returns when a cycle has planned with the state of an index, which it has begin at once.
+	AwaitCycle func(ctx context.Context, index uint64)
 	// InCycle tells whether the scheduler is in a cycle.
 	InCycle func() bool
 }

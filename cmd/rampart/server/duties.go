@@ -40,7 +40,7 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	duties.Go(func() error { return s.replaceCA(ctx) })
 	duties.Go(func() error {
 		return sched.New(sched.Options{
-			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Approve: s.hooks.approve, Turns: s.turns, Dynamic: s.outside.Dynamic,
+			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Approve: s.hooks.approve, Turns: s.turns, Rounds: s.rounds, Dynamic: s.outside.Dynamic,
 			Meter: s.metrics.sched, Logger: s.logger,
 			Asker: pbs.User{Name: "Scheduler", Host: pbs.HostName(s.config.Host)},
 		}).Run(ctx)

@@ -50,6 +50,7 @@ type Server struct {
 	directory           *directory.Directory // nil: the outside has brought another
 	metrics             metrics
 	turns               *sched.Turns
+	rounds              *sched.Rounds
 	replica             *cluster.Replica
 	blobs               *blob.Keeper
 	gossip              *gossip.Gossip
@@ -94,7 +95,7 @@ func Keep(ctx context.Context, logger *slog.Logger, next func() *Server) error {
 
 // New returns the replica of the home; it starts and opens nothing.
 func New(c Config, o Outside, logger *slog.Logger) *Server {
-	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics(), turns: sched.NewTurns(), ending: make(chan time.Duration, 1)}
+	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics(), turns: sched.NewTurns(), rounds: sched.NewRounds(), ending: make(chan time.Duration, 1)}
 	s.openLogs()
 	s.ledger = ledger.New(ledger.Options{
 		Dir: c.Home.Accounting(), Log: s.serverLog, Peers: s.ledgerPeers, Logger: logger,
@@ -218,7 +219,8 @@ func (s *Server) mount() {
 		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs,
 		Scheduler: service.Scheduler{
-			Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take, InCycle: s.metrics.sched.InCycle,
+			Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take,
+			AwaitCycle: s.rounds.Await, InCycle: s.metrics.sched.InCycle,
 		},
 		EndReplica: s.endReplica, EndSelf: s.endSelf,
 	})
