@@ -17,6 +17,9 @@ import (
 // spread runs a job on two hosts.
 func (l *leader) spread() pbs.JobID {
 	l.do(&command.RaiseLevel{Level: command.LevelHosts})
+	for h := range l.View().Hosts() { // starts wait for it
+		l.do(&command.HooksTold{Host: h.Name, Registered: h.Registered, Generation: l.View().Cluster().HookGeneration})
+	}
 	id := l.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "s1"}, Attributes: attr.List(nil).Set("Resource_List", "select", "2:ncpus=2")}).Job
 	l.do(&command.StartJob{Job: id, ExecVnode: "(hosta:ncpus=2)+(hostb:ncpus=2)"})
 	l.do(&command.JobStarted{Source: command.Source{Host: "hosta", Spool: "s", Seq: 1}, Job: id, RunCount: 1, Session: 7})

@@ -23,6 +23,7 @@ type worker struct {
 	opts   Options
 	host   pbs.HostName
 	orders chan struct{} // capacity 1: there may be something to do
+	hooks  uint64        // the generation of hooks for which it has waited in vain
 }
 
 // run delivers whenever it is woken, until ctx ends or it has been idle for long
@@ -102,6 +103,7 @@ func (w *worker) deliverSome(ctx context.Context) (bool, error) {
 	if len(req.Orders) == 0 || !ok || h.Address == "" {
 		return true, nil
 	}
+	w.awaitHooks(ctx, v, req)
 	bounded, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	began := time.Now()
