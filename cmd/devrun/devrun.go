@@ -76,8 +76,11 @@ func (t *text) String() string {
 	return t.b.String()
 }
 
-// startWithin bounds the wait for "ready".
-const startWithin = 2 * time.Minute
+// Bounds of the waits for "ready", and for a leader.
+const (
+	startWithin   = 2 * time.Minute
+	electedWithin = 30 * time.Second
+)
 
 // Start starts a cluster with the programs in bin, in the folder dir, and waits until
 // it is ready.
@@ -227,22 +230,32 @@ func (c *Cluster) Status(ctx context.Context) ([]Replica, error) {
 	return s.Replicas, nil
 }
 
-// Leader returns the name of the leader, as the replicas see it now.
+// Leader returns the name of the leader, as the replicas see it now. While they elect one, as those of a busy machine may at any
+// time, it waits.
 func (c *Cluster) Leader(ctx context.Context) (string, error) {
-	all, err := c.Status(ctx)
-	if err != nil {
-		return "", err
-	}
-	var newest Replica // an older one may not have heard yet
-	for _, r := range all {
-		if r.Role == "leader" && r.Term > newest.Term {
-			newest = r
+	for deadline := time.Now().Add(electedWithin); ; {
+		all, err := c.Status(ctx)
+		if err != nil {
+			return "", err
+		}
+		var newest Replica // an older one may not have heard yet
+		for _, r := range all {
+			if r.Role == "leader" && r.Term > newest.Term {
+				newest = r
+			}
+		}
+		if newest.Name != "" {
+			return newest.Name, nil
+		}
+		if time.Now().After(deadline) {
+			return "", fmt.Errorf("no leader: %+v", all)
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return "", ctx.Err()
 		}
 	}
-	if newest.Name == "" {
-		return "", fmt.Errorf("no leader: %+v", all)
-	}
-	return newest.Name, nil
 }
 
 // Issue returns a certificate of this cluster, for a load that asks by itself.
