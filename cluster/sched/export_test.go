@@ -47,6 +47,12 @@ func MakeByWalking(v *state.View, now pbs.Time, starts, comments, lines, exact i
 // Changes are what a start sets of its job.
 func Changes(s Start) []command.AttrChange { return s.changes }
 
+// Follow brings what the planner keeps up to a view, and asks for no calendar.
+func (p *Planner) Follow(v *state.View, now pbs.Time) {
+	p.prepare(v, now)
+	p.begin(v, now)
+}
+
 // Foreseen returns what the planner's calendars say at the beginning of a cycle, a line for each hold.
 func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
 	p.prepare(v, now)

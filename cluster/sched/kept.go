@@ -102,11 +102,16 @@ func sameRun(a, b *state.Job) bool {
 		one.Number == other.Number && one.Phases == other.Phases && one.ExecVnode == other.ExecVnode
 }
 
-// drop has the calendars read anew of the vnodes of a job.
+// drop has the calendars read anew of the vnodes of a job; one that waits has none.
 func (k *kept) drop(j *state.Job) {
+	if j.Run == nil {
+		return
+	}
 	nodes, err := j.AllVnodes()
-	if err != nil {
-		k.forget()
+	if err != nil { // nobody knows which ones they are
+		for _, s := range k.vnodes {
+			s.stale = true
+		}
 		return
 	}
 	k.stale(nodes)

@@ -54,6 +54,24 @@ func TestProperty_CalendarsAreKept(t *testing.T) {
 	})
 }
 
+// A job that has lost its run has no vnodes: what becomes of it while nobody asks for the calendars of those that it had drops
+// nothing.
+func TestCalendars_OfAJobWithoutARun(t *testing.T) {
+	c := newClock(t).three()
+	c.reserve("select=1:ncpus=8 walltime=10", 10, 1000)
+	c.decided()
+	id := c.in("", "select=1:ncpus=8 walltime=2000")
+	c.begin()
+	kept := sched.NewPlanner()
+	kept.Foreseen(c.store.View(), c.now)
+	c.must(&command.RerunJob{Job: id, Force: true})
+	kept.Follow(c.store.View(), c.now)
+	c.must(&command.AlterJob{Job: id, Changes: []command.AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: "5"}}}})
+	if got, want := kept.Foreseen(c.store.View(), c.now), sched.NewPlanner().Foreseen(c.store.View(), c.now); !slices.Equal(got, want) {
+		t.Errorf("kept\n%s\nanew\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // reports has the mom of a job say that it has started.
 func (c *clock) reports(id pbs.JobID) {
 	h, _ := c.store.View().Host(c.hostOf(id))
