@@ -62,7 +62,8 @@ type Loop struct {
 	barred    map[pbs.JobID]bar  // jobs that they have refused, or want to be others
 	pacer     pacer
 	decayed   pbs.Time // when the usage of fair share decayed last, as far as it was noted
-	mask      uint16   // of events that are logged: the scheduler's log_events
+	told      told
+	mask      uint16 // of events that are logged: the scheduler's log_events
 }
 
 const (
@@ -103,7 +104,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			end := l.opts.Turns.Take(ctx)
 			began := time.Now()
 			v = l.opts.Source.View()
-			idle = min(idle, l.cycle(ctx, v))
+			idle = min(idle, l.cycle(ctx, v), l.told.due(idle))
 			rest = max(coalesce, restFactor*time.Since(began), programs)
 			end()
 		}
@@ -143,7 +144,10 @@ const forever = time.Duration(math.MaxInt64)
 // cycle plans once and proposes the plan. It returns when the next one is due
 // even if nothing changes.
 func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
-	l.log(pbs.LogDebug, "Req", "", "Starting Scheduling Cycle")
+	quiet, started := l.quiet(v), time.Now()
+	if !quiet {
+		l.log(pbs.LogDebug, "Req", "", cycleStarts)
+	}
 	defer timed(l.opts.Meter.cycle)()
 	l.opts.Meter.cycling.Store(true)
 	defer l.opts.Meter.cycling.Store(false)
@@ -156,12 +160,12 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	planned()
 	l.opts.Meter.planned.Add(float64(len(plan.Starts)))
 	l.noteDecay(v)
-	for _, line := range plan.Lines {
-		if line.Class != "" {
-			l.log(line.Event, line.Class, line.Object, line.Text)
-			continue
-		}
-		l.log(line.Event, "Job", string(line.Job), line.Text)
+	if quiet && plan.acts() {
+		quiet = false
+		l.logAt(started, pbs.LogDebug, "Req", "", cycleStarts)
+	}
+	if !quiet {
+		l.logLines(plan.Lines)
 	}
 	if plan.Late {
 		l.log(pbs.LogSched, "Svr", "toolong", fmt.Sprintf("Leaving the scheduling cycle: Cycle duration of %d seconds has exceeded sched_cycle_length of %d seconds",
@@ -172,7 +176,11 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
 	due := min(l.comment(ctx, plan.Comments), l.pacer.due(plan))
-	l.log(pbs.LogDebug, "Req", "", "Leaving Scheduling Cycle")
+	if !quiet {
+		l.log(pbs.LogDebug, "Req", "", "Leaving Scheduling Cycle")
+		l.told.at = started
+	}
+	l.told.stirred, l.told.partly = v.Stirred(), plan.More || plan.Late
 	if plan.More {
 		return 0
 	}
@@ -316,6 +324,7 @@ func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) 
 		switch {
 		case out.Refusal != nil: // the plan was old: the next cycle sees why
 			l.opts.Meter.rejected.Inc()
+			l.told.refused.Store(true)
 			l.log(pbs.LogSched, "Job", string(s.Job), state.NotRunning+out.Refusal.Message)
 		case err != nil:
 			l.fail(ctx, s.Job, err)
@@ -433,10 +442,14 @@ func logEvents(v *state.View) uint16 {
 }
 
 func (l *Loop) log(event uint16, class, object, text string) {
+	l.logAt(time.Now(), event, class, object, text)
+}
+
+func (l *Loop) logAt(at time.Time, event uint16, class, object, text string) {
 	if event&l.mask == 0 {
 		return
 	}
-	if err := l.opts.Log.Write(time.Now(), event, class, object, text); err != nil {
+	if err := l.opts.Log.Write(at, event, class, object, text); err != nil {
 		l.opts.Logger.Error("write the scheduler's log", "error", err)
 	}
 }

@@ -120,6 +120,9 @@ func runCommands(s *state.Store, m Meta, p *Proposal) (Outcome, []state.Event) {
 		return Outcome{Refusal: refusal(err)}, nil
 	}
 	followReservations(tx)
+	if stirs(tx, p.Commands) {
+		s.Stir()
+	}
 	return out, s.Commit(tx)
 }
 

@@ -12,6 +12,7 @@ type Store struct {
 	cur   tables
 	index uint64
 	term  uint64
+	stir  uint64
 	view  atomic.Pointer[View]
 }
 
@@ -46,6 +47,9 @@ func (s *Store) Tx() *Tx {
 	return tx
 }
 
+// Stir notes that the entry has changed something for which a scheduler looks at the jobs that wait.
+func (s *Store) Stir() { s.stir = s.index }
+
 // Commit makes the transaction's writes the present state and returns its events.
 func (s *Store) Commit(tx *Tx) []Event {
 	tx.seal()
@@ -66,7 +70,7 @@ func (s *Store) Publish() *View {
 	}
 	s.cur.unhashed = nil
 	s.cur.disown()
-	v := &View{tables: s.cur, index: s.index, term: s.term}
+	v := &View{tables: s.cur, index: s.index, term: s.term, stirred: s.stir}
 	s.view.Store(v)
 	return v
 }

@@ -9,6 +9,8 @@ type View struct {
 	tables
 	index uint64
 	term  uint64
+
+	stirred uint64
 }
 
 // Index returns the index of the last log entry in the view.
@@ -16,6 +18,10 @@ func (v *View) Index() uint64 { return v.index }
 
 // Term returns the Raft term of the last log entry in the view.
 func (v *View) Term() uint64 { return v.term }
+
+// Stirred returns the index of the last entry with a change for which a scheduler looks at the jobs that wait, 0 if there was none since
+// the state was read from a disk. It is no part of the state.
+func (v *View) Stirred() uint64 { return v.stirred }
 
 // Now returns the greatest time that the log has told.
 func (v *View) Now() pbs.Time { return v.cluster.Time }

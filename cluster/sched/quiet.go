@@ -1,0 +1,46 @@
+package sched
+
+import (
+	"sync/atomic"
+	"time"
+
+	"rampart/fsm/state"
+)
+
+const cycleStarts = "Starting Scheduling Cycle"
+
+// told is what the scheduler's log has of cycles.
+type told struct {
+	at      time.Time   // when the last one began that it has
+	stirred uint64      // what the last one knew of, in the log or not
+	partly  bool        // that one has not looked at all jobs
+	refused atomic.Bool // starts that it planned were refused
+}
+
+// due returns how long it is until the log has told nothing of cycles for some time: scheduler_iteration.
+func (t *told) due(iteration time.Duration) time.Duration {
+	return max(0, time.Until(t.at.Add(iteration)))
+}
+
+// quiet tells whether a cycle would only say again what the log has: nothing has come since the last one for which a PBS would begin
+// one, such as a job, the end of a job, a setting, or the end of scheduler_iteration. It is in the log if something comes of it.
+func (l *Loop) quiet(v *state.View) bool {
+	iteration := time.Duration(v.Server().Int("scheduler_iteration")) * time.Second
+	refused := l.told.refused.Swap(false)
+	return v.Stirred() == l.told.stirred && !l.told.partly && !refused && !l.told.at.IsZero() && time.Since(l.told.at) < iteration
+}
+
+// acts tells whether a plan changes more than what is said of jobs that wait.
+func (p *Plan) acts() bool {
+	return len(p.Decisions) > 0 || len(p.Starts) > 0 || len(p.Resumes) > 0 || len(p.Preempts) > 0
+}
+
+func (l *Loop) logLines(lines []Line) {
+	for _, line := range lines {
+		if line.Class != "" {
+			l.log(line.Event, line.Class, line.Object, line.Text)
+			continue
+		}
+		l.log(line.Event, "Job", string(line.Job), line.Text)
+	}
+}
