@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -101,7 +102,7 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err != nil {
 			return nil, err
 		}
-		if err := mayChange(p, j, typeAlter); err != nil {
+		if err := cmp.Or(mayChange(p, j, typeAlter), mayRaise(p, j, changes)); err != nil {
 			return nil, err
 		}
 		changes, err = b.alterJob(ctx, p, j, changes)

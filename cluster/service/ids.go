@@ -8,7 +8,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 	"rampart/transport"
@@ -150,12 +149,4 @@ func (c *base) told(err error) error {
 		c.Logger.Error("write the server log", "error", err)
 	}
 	return d.Unwrap()
-}
-
-// mayChange permits the owner of a job, Operators and Managers.
-func mayChange(p person, j *state.Job, request int) error {
-	if p.perm >= attr.Operator || p.owns(j) {
-		return nil
-	}
-	return denyJob(p, j, request)
 }

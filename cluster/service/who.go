@@ -147,3 +147,29 @@ func runsOn(v *state.View, j *state.Job, host pbs.HostName) bool {
 	}
 	return false
 }
+
+// mayRaise refuses to an owner more of a resource than his running job was to have: others were placed by that.
+func mayRaise(p person, j *state.Job, changes []command.AttrChange) error {
+	if p.perm >= attr.Operator || !j.Live() {
+		return nil
+	}
+	for _, ch := range changes {
+		def, known := p.view.Resource(ch.Entry.Resource)
+		had, limited := j.Resources.Get(ch.Entry.Resource)
+		if ch.Entry.Name != "Resource_List" || !known || !limited {
+			continue
+		}
+		if ch.Op == command.OpUnset || ch.Entry.Value == "" || def.Measure(ch.Entry.Value) > def.Measure(had) {
+			return denyJob(p, j, typeAlter)
+		}
+	}
+	return nil
+}
+
+// mayChange permits the owner of a job, Operators and Managers.
+func mayChange(p person, j *state.Job, request int) error {
+	if p.perm >= attr.Operator || p.owns(j) {
+		return nil
+	}
+	return denyJob(p, j, request)
+}

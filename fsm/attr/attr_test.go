@@ -165,31 +165,6 @@ func TestCheckWrite(t *testing.T) {
 	}
 }
 
-func TestCheckRunning(t *testing.T) {
-	for name, want := range map[string]string{
-		"Resource_List.walltime":    "",
-		"Resource_List.cput":        "",
-		"Resource_List.select":      "Cannot modify attribute while job running  Resource_List.select",
-		"Hold_Types":                "",
-		"comment":                   "",
-		"tolerate_node_failures":    "",
-		"Job_Name":                  "",
-		"Output_Path":               "Cannot modify attribute while job running  Output_Path",
-		"Variable_List":             "Cannot modify attribute while job running  Variable_List",
-		"release_nodes_on_stageout": "",
-	} {
-		attribute, res, _ := strings.Cut(name, ".")
-		d, _ := Lookup(Job, attribute)
-		got := ""
-		if err := d.CheckRunning(res); err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-}
-
 // hiding is a table with an invisible resource.
 type hiding struct{}
 

@@ -105,15 +105,3 @@ func (d *Def) MayRead(res string, who Perm, t resource.Table) bool {
 	}
 	return d.Read.Allows(who)
 }
-
-// alterableResources are those of Resource_List that may change under a running job.
-var alterableResources = map[string]bool{"walltime": true, "cput": true, "min_walltime": true, "max_walltime": true, "soft_walltime": true}
-
-// CheckRunning refuses an attribute of a job, or its resource, that may not be
-// altered while the job runs, with RunningAttribute.
-func (d *Def) CheckRunning(res string) error {
-	if d.AlterRunning || d.Name == "Resource_List" && alterableResources[res] {
-		return nil
-	}
-	return pbs.Attribute(pbs.RunningAttribute, d.Full(res))
-}

@@ -39,7 +39,7 @@ func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 			return err
 		}
 	}
-	if err := withinBounds(tx, q, j); err != nil {
+	if err := withinBounds(tx, q, j, anyResource); err != nil {
 		return err
 	}
 	if err := withinReservations(tx, q, j); err != nil {
@@ -136,16 +136,18 @@ func Matches(pattern, text string) bool {
 	return false
 }
 
-// withinBounds compares a job with resources_min and resources_max. A bound of the queue
+func anyResource(string) bool { return true }
+
+// withinBounds compares what a job asks of some resources with resources_min and resources_max. A bound of the queue
 // takes the place of the server's.
-func withinBounds(tx *state.Tx, q *state.Queue, j *state.Job) error {
+func withinBounds(tx *state.Tx, q *state.Queue, j *state.Job, compared func(resource string) bool) error {
 	for _, bound := range []struct {
 		name  string
 		wrong int
 	}{{"resources_max", +1}, {"resources_min", -1}} {
 		for _, limit := range merged(q.Resources(bound.name), tx.Server().Resources(bound.name)) {
 			asked, ok := j.Resources.Get(limit.Name)
-			if def, known := tx.Resource(limit.Name); ok && known && beyond(def, asked, limit.Value, bound.wrong) {
+			if def, known := tx.Resource(limit.Name); ok && known && compared(limit.Name) && beyond(def, asked, limit.Value, bound.wrong) {
 				return pbs.Refuse(pbs.ResourceLimit)
 			}
 		}
@@ -188,7 +190,7 @@ func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
 	if tx.Cluster().FeatureLevel < LevelObjects {
 		return checkLimits(tx, q, j)
 	}
-	if err := withinBounds(tx, q, j); err != nil {
+	if err := withinBounds(tx, q, j, anyResource); err != nil {
 		return err
 	}
 	if err := withinReservations(tx, q, j); err != nil {

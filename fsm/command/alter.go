@@ -137,7 +137,7 @@ func (c *AlterJob) tellMom(tx *state.Tx, j *state.Job) {
 func alterableWhileRunning(tx *state.Tx, e attr.Entry) bool {
 	switch {
 	case e.Name == "Resource_List":
-		return e.Resource == "walltime" || e.Resource == "cput"
+		return slices.Contains([]string{"walltime", "cput", "soft_walltime"}, e.Resource)
 	case e.Name == "Job_Name" && tx.Cluster().FeatureLevel < LevelObjects: // older releases refuse it
 		return false
 	}
@@ -166,14 +166,18 @@ func renumber(j *state.Job, run pbs.RunCount) {
 }
 
 // recomplete makes the resources of an altered job whole again. A running job
-// keeps its chunks; of a queued one the sums follow the new select.
+// keeps its chunks, and what of it was not altered may be beyond bounds that are younger; of a queued one the sums
+// follow the new select.
 func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
-	if old.Live() {
-		return parseResources(tx, j)
-	}
 	q, ok := tx.Queue(j.Queue)
 	if !ok {
 		return pbs.Refuse(pbs.UnknownQueue)
+	}
+	if old.Live() {
+		if err := parseResources(tx, j); err != nil {
+			return err
+		}
+		return withinBounds(tx, q, j, func(res string) bool { return touches(changes, res) })
 	}
 	if err := mixed(tx, old, changes); err != nil {
 		return err

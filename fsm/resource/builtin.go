@@ -43,7 +43,7 @@ var builtin = [...]Def{
 	{"select_reliable_startup", String, 0, true},
 	{"select_requested", String, ReadOnly, true},
 	{"site", String, 0, true},
-	{"soft_walltime", Time, 0, true},
+	{"soft_walltime", Time, ReadOnly, true},
 	{"software", String, 0, true},
 	{"vmem", Size, hostAll, true},
 	{"vnode", String, AtHost, true},
