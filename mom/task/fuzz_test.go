@@ -40,7 +40,7 @@ func FuzzParseObject(f *testing.F) {
 		if len(o.names) != len(o.values) || !slices.Equal(slices.Sorted(slices.Values(o.names)), slices.Sorted(maps.Keys(o.values))) {
 			t.Errorf("%q has the names %q and the values %q", s, o.names, o.values)
 		}
-		if got, misfits := union([]valueOf{{value: s}, {value: s}}); got != canonical(s) || len(misfits) > 0 {
+		if got, misfits := union("", []valueOf{{value: s}, {value: s}}); got != canonical(s) || len(misfits) > 0 {
 			t.Errorf("%q with itself is %q, %v", s, got, misfits)
 		}
 		for _, value := range o.values {

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"rampart/fsm/pbs"
 )
 
 // An object is a JSON object: its names in their order, with their values in canonical form.
@@ -48,23 +48,23 @@ func canonical(text string) string {
 	return "'" + o.String() + "'"
 }
 
-// union merges JSON objects: of equal names that of the first survives, else the last. Values
-// that are none are returned.
-func union(set []valueOf) (string, []Misfit) {
-	var all, first *object
+// union merges JSON objects. Of equal names the value of the mother superior, own, survives, else that of the last sister
+// (specification: resources-used section 4). Values that are no objects are returned.
+func union(own pbs.HostName, set []valueOf) (string, []Misfit) {
+	var all, kept object
 	var misfits []Misfit
 	for _, v := range set {
 		o, err := parseObject(v.value)
-		switch {
-		case err != nil:
+		if err != nil {
 			misfits = append(misfits, Misfit{Value: v.value, Host: v.host, Why: err.Error()})
-		case first == nil:
-			first, all = o, &object{slices.Clone(o.names), maps.Clone(o.values)}
-		default:
-			for _, name := range o.names {
-				if _, ok := first.values[name]; !ok {
-					all.put(name, o.values[name])
-				}
+			continue
+		}
+		if v.host == own {
+			kept = *o
+		}
+		for _, name := range o.names {
+			if _, ok := kept.values[name]; !ok || v.host == own {
+				all.put(name, o.values[name])
 			}
 		}
 	}

@@ -188,7 +188,7 @@ func combined(own pbs.HostName, set []valueOf) (string, []Misfit) {
 	case len(set) == 1 && set[0].host == own:
 		return canonical(set[0].value), nil
 	}
-	return union(set)
+	return union(own, set)
 }
 
 // sum adds up values of one numeric type. A size keeps its unit if all have the same, and is

@@ -123,11 +123,21 @@ func TestSum(t *testing.T) {
 // Of equal names that of the mother superior survives, else that of the last sister.
 func TestUnion(t *testing.T) {
 	set := []valueOf{{"hosta", `{"a": 1}`, "string"}, {"hostb", `{"a": 2, "b": 2}`, "string"}, {"hostc", ` {"b" : 3, "c": [1, {"d": null}]}`, "string"}}
-	if got, bad := union(set); got != `'{"a": 1, "b": 3, "c": [1, {"d": null}]}'` || bad != nil {
+	if got, bad := union("hosta", set); got != `'{"a": 1, "b": 3, "c": [1, {"d": null}]}'` || bad != nil {
 		t.Errorf("%s, %v", got, bad)
 	}
+	set[0] = valueOf{"hosta", `{}`, "string"}
+	for range 2 { // the mother superior says nothing of it, and then nothing at all
+		if got, bad := union("hosta", set); got != `'{"a": 2, "b": 3, "c": [1, {"d": null}]}'` || bad != nil {
+			t.Errorf("%s, %v", got, bad)
+		}
+		set = set[1:]
+	}
+	if got, bad := union("hosta", []valueOf{{"hostb", `{"a": 1}`, "string"}, {"hostc", `{"a": 2}`, "string"}}); got != `'{"a": 2}'` || bad != nil {
+		t.Errorf("of two sisters: %s, %v", got, bad)
+	}
 	for _, text := range []string{`[1]`, `"x"`, `{"a": 1} x`, `{"a": 1`, `{'a': 1}`, ``, `seven`, `{"a": ` + strings.Repeat("[", 2000)} {
-		if got, bad := union([]valueOf{{"hosta", `{"a": 1}`, "string"}, {"hostb", text, "string"}}); got != "" || len(bad) != 1 || bad[0].Why == "" {
+		if got, bad := union("hosta", []valueOf{{"hosta", `{"a": 1}`, "string"}, {"hostb", text, "string"}}); got != "" || len(bad) != 1 || bad[0].Why == "" {
 			t.Errorf("%.20s: %s, %v", text, got, bad)
 		}
 	}
