@@ -169,12 +169,12 @@ func (f *future) runOf(vn *state.Vnode, held state.VnodeJob) (calendar.Hold, pbs
 	return h, h.Until
 }
 
-// endOf returns when a running job gives its vnodes back.
+// endOf returns when a running job gives its vnodes back. Reservations count on no soft_walltime.
 func (f *future) endOf(j *state.Job) pbs.Time {
 	if walltime(j) >= unending {
 		return calendar.Forever
 	}
-	return endOf(j, f.now)
+	return lastEnd(j, f.now)
 }
 
 // promise returns the hold of a reservation, false if it is over, and from when on it is another one. What has begun is held

@@ -59,8 +59,24 @@ func walltime(j *state.Job) pbs.Time {
 	return state.Span(q.Int())
 }
 
+// expected returns how long a job that is to start is expected to run.
+func expected(j *state.Job) pbs.Time {
+	if soft, ok := j.SoftSpan(0); ok {
+		return soft
+	}
+	return walltime(j)
+}
+
 // endOf returns when a running job is expected to end.
 func endOf(j *state.Job, now pbs.Time) pbs.Time {
+	if soft, ok := j.SoftSpan(now - j.Started); ok && j.Started+soft > now {
+		return j.Started + soft
+	}
+	return lastEnd(j, now)
+}
+
+// lastEnd returns when a running job is expected to end at the latest.
+func lastEnd(j *state.Job, now pbs.Time) pbs.Time {
 	if end := j.Started + walltime(j); end > now {
 		return end
 	}
@@ -73,7 +89,7 @@ func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec
 	if c.future != nil {
 		return c.placeAhead(j, cl, long)
 	}
-	end := c.now + long
+	end := c.now + min(long, expected(j))
 	if !slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start }) {
 		placed, ok = c.free.placeFor(j, cl)
 	} else {
@@ -225,7 +241,7 @@ func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 		}
 		placed, ok := w.place(cl)
 		if ok {
-			t = top{j, at, run{at + walltime(j), placed, w.isExclusive(placed, cl)}, w}
+			t = top{j, at, run{at + expected(j), placed, w.isExclusive(placed, cl)}, w}
 		}
 		return ok
 	})

@@ -39,6 +39,9 @@ func admit(tx *state.Tx, q *state.Queue, j *state.Job, by arrival) error {
 			return err
 		}
 	}
+	if err := walltimes(j); err != nil {
+		return err
+	}
 	if err := withinBounds(tx, q, j, anyResource); err != nil {
 		return err
 	}
@@ -189,6 +192,9 @@ func roomFor(tx *state.Tx, j *state.Job) error {
 func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
 	if tx.Cluster().FeatureLevel < LevelObjects {
 		return checkLimits(tx, q, j)
+	}
+	if err := walltimes(j); err != nil {
+		return err
 	}
 	if err := withinBounds(tx, q, j, anyResource); err != nil {
 		return err

@@ -177,6 +177,9 @@ func recomplete(tx *state.Tx, old, j *state.Job, changes []AttrChange) error {
 		if err := parseResources(tx, j); err != nil {
 			return err
 		}
+		if err := walltimes(j); err != nil {
+			return err
+		}
 		return withinBounds(tx, q, j, func(res string) bool { return touches(changes, res) })
 	}
 	if err := mixed(tx, old, changes); err != nil {

@@ -30,9 +30,24 @@ func (c *UsageSample) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 		next := *j
 		next.EditRun().Used = usedNow(tx, j, u.Used)
 		presentUsed(tx, &next, u.Present)
+		outlast(&next)
 		tx.PutJob(&next)
 	}
 	return nil
+}
+
+// outlast notes for how long the job is expected to run by now, once it has outlasted its soft_walltime.
+func outlast(j *state.Job) {
+	time := resource.Def{Type: resource.Time}
+	text, _ := j.Run.Used.Get("walltime")
+	soft, _ := j.Resources.Get("soft_walltime")
+	span, ok := j.SoftSpan(state.Span(time.Measure(text)))
+	if !ok || span <= state.Span(time.Measure(soft)) {
+		return
+	}
+	if text := time.Measured(int64(span / state.Span(1))); text != "" {
+		j.Attrs = j.Attrs.Set("estimated", "soft_walltime", text)
+	}
 }
 
 // presentUsed notes what the hosts have used that a job still has. The cpus of those that it

@@ -69,7 +69,10 @@ const (
 	ConflictingPlace   Code = 15156
 	TooManyJobs        Code = 15160
 	TooMuchResource    Code = 15161
+	NoMinWalltime      Code = 15162
+	WalltimesReversed  Code = 15163
 	ResvWalltimeRange  Code = 15164
+	ArrayWalltimeRange Code = 15165
 	ResourceBusy       Code = 15174
 	ScriptOverLimit    Code = 15175
 	BadResume          Code = 15177
@@ -133,6 +136,9 @@ var texts = map[Code]string{
 	UnboundRule:        "Undefined iCalendar syntax. A valid COUNT or UNTIL is required",
 	UnknownZone:        "Unrecognized PBS_TZID environment variable",
 	ConflictingPlace:   "job and reservation have conflicting specification Resource_List.place",
+	NoMinWalltime:      `Can not have "max_walltime" without "min_walltime"`,
+	WalltimesReversed:  `"min_walltime" can not be greater than "max_walltime"`,
+	ArrayWalltimeRange: `"min_walltime" and "max_walltime" are not valid resources for a job array`,
 	ResvWalltimeRange:  `"min_walltime" and "max_walltime" are not valid resources for a reservation`,
 	ResvNotEmpty:       "Reservation not empty",
 	ResvInterferes:     "Requested time(s) will interfere with a later occurrence",

@@ -98,9 +98,9 @@ func (j *Job) EligibleSeconds(now pbs.Time) int64 {
 	return int64(time.Duration(total) / time.Second)
 }
 
-// DropEstimate drops when and where the job was expected to start.
+// DropEstimate drops when and where the job was expected to start, and for how long to run.
 func (j *Job) DropEstimate() {
-	j.Attrs = j.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
+	j.Attrs = j.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode").Unset("estimated", "soft_walltime")
 }
 
 // EstimatedStart returns when the scheduler expects the job to start, 0 if it has not said.

@@ -17,15 +17,35 @@ const (
 // Lasts returns when a run of the job that begins at a time is expected to be over: with its walltime; the run of a job
 // without one never is. One that has had its time is expected to be over in a minute.
 func (j *Job) Lasts(from, now pbs.Time) pbs.Time {
-	text, _ := j.Resources.Get("walltime")
-	q, err := resource.Parse(resource.Time, text)
+	long, limited := j.span("walltime")
 	switch {
-	case err != nil:
+	case !limited:
 		return never
-	case j.Live() && from+Span(q.Int()) <= now:
+	case j.Live() && from+long <= now:
 		return now + overtime
 	}
-	return from + Span(q.Int())
+	return from + long
+}
+
+// SoftSpan returns how long a run of the job is expected to last that has gone on for some time: soft_walltime, when that is
+// over as long again, and so on up to its walltime. ok is false for a job without soft_walltime.
+func (j *Job) SoftSpan(ran pbs.Time) (span pbs.Time, ok bool) {
+	soft, ok := j.span("soft_walltime")
+	if !ok || soft == 0 {
+		return 0, false
+	}
+	span = (max(0, ran)/soft + 1) * soft
+	if hard, limited := j.span("walltime"); limited {
+		span = min(span, hard)
+	}
+	return span, true
+}
+
+// span reads a time that the job asks for.
+func (j *Job) span(name string) (pbs.Time, bool) {
+	text, _ := j.Resources.Get(name)
+	q, err := resource.Parse(resource.Time, text)
+	return Span(q.Int()), err == nil
 }
 
 // Span returns so many seconds as a time that can be added to any moment: five years at most, which is as good as for ever.

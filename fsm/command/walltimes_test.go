@@ -1,0 +1,66 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+// Bounds of a job's time that contradict each other are refused, at qsub and at qalter.
+func TestWalltimes(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	list := func(words string) (l attr.List) {
+		for word := range strings.FieldsSeq(words) {
+			name, value, _ := strings.Cut(word, "=")
+			l = l.Set("Resource_List", name, value)
+		}
+		return l
+	}
+	for words, want := range map[string]string{
+		"min_walltime=10 max_walltime=10":    "",
+		"soft_walltime=10 walltime=10":       "",
+		"max_walltime=10":                    `Can not have "max_walltime" without "min_walltime"`,
+		"min_walltime=11 max_walltime=10":    `"min_walltime" can not be greater than "max_walltime"`,
+		"min_walltime=10 soft_walltime=5":    "soft_walltime is not supported with Shrink to Fit jobs",
+		"soft_walltime=00:00:11 walltime=10": "Illegal attribute or resource value Resource_List.soft_walltime",
+	} {
+		seq := w.View().Cluster().NextJob
+		w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}})
+		var changes []AttrChange
+		for _, e := range list(words) {
+			changes = append(changes, AttrChange{Entry: e})
+		}
+		for _, err := range []error{
+			w.run(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: list(words)}),
+			w.run(&AlterJob{Job: pbs.NewJobID(seq, "srv"), Changes: changes}),
+		} {
+			if err == nil && want != "" || err != nil && strings.TrimSpace(err.Error()) != want {
+				t.Errorf("%s: %v, want %q", words, err, want)
+			}
+		}
+	}
+	array := list("min_walltime=10").Set("array_indices_submitted", "", "1-2")
+	if err := w.run(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: array}); pbs.CodeOf(err) != pbs.ArrayWalltimeRange {
+		t.Errorf("an array: %v", err)
+	}
+}
+
+// A run that outlasts its soft_walltime is expected to last as long again, up to its walltime.
+func TestUsageSample_OutlastsItsSoftWalltime(t *testing.T) {
+	w := newReleasing(t)
+	w.confirm("hosta", nil)
+	for _, res := range []string{"walltime=100", "soft_walltime=30"} {
+		name, value, _ := strings.Cut(res, "=")
+		w.must(&AlterJob{Job: w.job, Changes: []AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: name, Value: value}}}})
+	}
+	for _, c := range [][2]string{{"00:00:29", ""}, {"00:00:30", "00:01:00"}, {"00:01:31", "00:01:40"}} {
+		w.must(&UsageSample{Host: "hosta", Jobs: []JobUsage{{Job: w.job, RunCount: 1, Used: resource.List{{Name: "walltime", Value: c[0]}}}}})
+		if got, _ := w.now().Attrs.Get("estimated", "soft_walltime"); got != c[1] {
+			t.Errorf("after %s: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
