@@ -71,7 +71,7 @@ func (t *tables) booked(text string) (of []share) {
 			i, met := at[part.Vnode]
 			if !met {
 				at[part.Vnode] = len(of)
-				of = append(of, share{part.Vnode, part.Items})
+				of = append(of, share{part.Vnode, resource.Sorted(part.Items)})
 				continue
 			}
 			if sum, err := resource.Add(of[i].items, part.Items, t); err == nil {

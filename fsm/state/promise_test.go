@@ -117,3 +117,20 @@ func texts(all []*Promise) (lines []string) {
 	}
 	return lines
 }
+
+// What several chunks have of a vnode adds up, in whatever order they name their resources.
+func TestPromises_AddUp(t *testing.T) {
+	s := NewStore()
+	tx := s.Tx()
+	resv := &Reservation{ID: pbs.NewReservationID('R', 1, "srv"), Seq: 1, Start: 1, End: 2}
+	resv.Occurrences = []Occurrence{{Start: 1, Nodes: "(a:ncpus=1:mem=1kb)+(a:ncpus=2:mem=3kb)+(a:mem=1kb)"}}
+	tx.PutReservation(resv)
+	s.Commit(tx)
+	var got []string
+	for p := range s.Publish().PromisesOf("a") {
+		got = append(got, fmt.Sprint(p.Items))
+	}
+	if want := "[{mem 5kb} {ncpus 3}]"; len(got) != 1 || got[0] != want {
+		t.Errorf("promised %v, want %s", got, want)
+	}
+}
