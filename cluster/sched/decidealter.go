@@ -45,6 +45,9 @@ func (q *question) stays(nodes spec.ExecVnode, win *window) bool {
 func (q *question) alteredRunning() string {
 	has := nodesOf(q.Nodes())
 	win := q.window(0)
+	if q.view.InsidersStay(q.Reservation, win.until) != nil {
+		return noNodes
+	}
 	if q.Ask.Select == q.Select {
 		if !q.has(has, win) {
 			return q.denial(0)
@@ -131,8 +134,10 @@ func (q *question) covers(has spec.ExecVnode, stays []int, ch spec.ExecChunk) bo
 				}
 			}
 		}
-		at := slices.IndexFunc(vn.Reserved, func(res state.Reserved) bool { return res.Reservation == q.ID })
-		if !some || at >= 0 && resource.Fits(vn.Reserved[at].Used, sum, nil, q.view) != nil {
+		share, begun := vn.ReservedFor(q.ID)
+		next := state.Reserved{Items: sum}
+		used := slices.DeleteFunc(slices.Clone(share.Used), func(it resource.Item) bool { return !share.Names(it.Name) && !next.Names(it.Name) })
+		if !some || begun && resource.Fits(used, sum, nil, q.view) != nil {
 			return false
 		}
 	}

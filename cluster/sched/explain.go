@@ -205,7 +205,7 @@ func (c *cycle) outside() *sight {
 	return &sight{world: c.free, held: func(i int) *calendar.Vnode { return &c.future.of(c.free.nodes[i].vnode, true).Vnode }}
 }
 
-// sightOf is the sight of a job of a reservation: its vnodes, and the jobs that it has there.
+// sightOf is the sight of a job of a reservation: its vnodes, and the jobs that it has there; what it does not name others have, too.
 func (c *cycle) sightOf(in *inside) *sight {
 	known := map[int]*calendar.Vnode{}
 	return &sight{world: in.idle, end: in.of.End, held: func(i int) *calendar.Vnode {
@@ -213,11 +213,22 @@ func (c *cycle) sightOf(in *inside) *sight {
 			return s
 		}
 		vn, s := in.idle.nodes[i].vnode, &calendar.Vnode{}
+		own := map[string]bool{}
 		for _, held := range vn.Jobs {
 			if held.Reservation == in.of.ID {
+				own[string(held.Job)] = true
 				h, _ := c.future.runOf(vn, held)
 				h.Items = c.future.amounts(vn, vn, held.Items)
 				s.Add(&h)
+			}
+		}
+		real, _ := c.view.Vnode(vn.Name)
+		for _, h := range c.future.of(real, true).Holds() {
+			rest := *h
+			rest.Alone, rest.Host = false, false
+			rest.Items = slices.DeleteFunc(slices.Clone(h.Items), func(it calendar.Amount) bool { return in.idle.nodes[i].shareOf.Names(it.Resource) })
+			if !own[h.By] && len(rest.Items) > 0 {
+				s.Add(&rest)
 			}
 		}
 		known[i] = s

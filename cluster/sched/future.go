@@ -16,12 +16,13 @@ type future struct {
 	view   *state.View
 	now    pbs.Time
 	kept   *kept
-	pooled bool       // vnodes share amounts of others
-	begins []pbs.Time // when reservations and top jobs begin that do not have their vnodes yet, sorted
-	events events     // nil: they were not needed yet
-	sorted bool       // they are a heap
-	coming events     // those that were not looked at, while somebody looks ahead
-	lefts  []left     // runs that are taken to be gone
+	pooled bool            // vnodes share amounts of others
+	begins []pbs.Time      // when reservations and top jobs begin that do not have their vnodes yet, sorted
+	events events          // nil: they were not needed yet
+	sorted bool            // they are a heap
+	held   []pbs.VnodeName // of which somebody was given something in this cycle
+	coming events          // those that were not looked at, while somebody looks ahead
+	lefts  []left          // runs that are taken to be gone
 
 	places  map[*state.Reservation]spec.Place
 	tooLong map[*class]conflict
@@ -128,11 +129,15 @@ func (f *future) read(s *foreseen, vn, from *state.Vnode, runs bool) {
 	}
 	if runs {
 		for _, held := range from.Jobs {
-			if held.Reservation == "" {
-				h, till := f.runOf(from, held)
-				add(&h, held.Items, till)
-				f.kept.notes(s, f.view, held.Job)
+			h, till := f.runOf(from, held)
+			if held.Reservation != "" {
+				if held.Items = f.beyond(from, held); len(held.Items) == 0 {
+					continue
+				}
+				till = f.endInside(&h, held.Reservation, till)
 			}
+			add(&h, held.Items, till)
+			f.kept.notes(s, f.view, held.Job)
 		}
 		return
 	}
@@ -167,6 +172,30 @@ func (f *future) runOf(vn *state.Vnode, held state.VnodeJob) (calendar.Hold, pbs
 		return h, f.now + 1
 	}
 	return h, h.Until
+}
+
+// beyond returns what a job of a reservation holds of a vnode that the reservation does not name.
+func (f *future) beyond(vn *state.Vnode, held state.VnodeJob) resource.List {
+	share, begun := vn.ReservedFor(held.Reservation)
+	if !begun {
+		return nil
+	}
+	return share.Beyond(held.Items)
+}
+
+// endInside makes the hold of a run that of one in a reservation, which ends it with itself.
+func (f *future) endInside(h *calendar.Hold, id pbs.ReservationID, till pbs.Time) pbs.Time {
+	h.Alone, h.Host = false, false // that it has of the reservation
+	r, ok := f.view.Reservation(id)
+	switch {
+	case !ok:
+		return till
+	case r.End <= f.now:
+		h.Until = min(h.Until, f.now+overtime)
+		return f.now + 1
+	}
+	h.Until = min(h.Until, r.End)
+	return min(till, h.Until)
 }
 
 // endOf returns when a running job gives its vnodes back. Reservations count on no soft_walltime.
@@ -262,6 +291,7 @@ func (f *future) add(h calendar.Hold, placed spec.ExecVnode, place spec.Place) {
 
 func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.List) {
 	s := f.changing(vn)
+	f.held = append(f.held, vn.Name)
 	h.Items = f.amounts(vn, from, items)
 	s.busy = s.busy || h.From > f.now
 	s.Add(&h)

@@ -3,14 +3,18 @@ package sched
 import (
 	"slices"
 
+	"rampart/cluster/sched/calendar"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
-// An inside is what a reservation has of its vnodes: jobs of its queue get nothing else, and nobody else gets it.
+// An inside is what a reservation has of its vnodes: jobs of its queue get nothing else, and nobody else gets it. Of what the
+// reservation does not name they get what its vnodes have left until it ends.
 type inside struct {
 	of    *state.Reservation
+	seen  int    // so many of future.held are counted
 	runs  bool   // jobs may start
 	lost  bool   // some of its vnodes cannot be used
 	world *world // what its jobs have left of it
@@ -43,9 +47,75 @@ func (c *cycle) inside(queue pbs.QueueName) *inside {
 	}
 	if r, ok := c.view.ReservationOf(queue); ok {
 		in = newInside(c.view, r)
+		in.world.unnamed = func(vn *state.Vnode, def resource.Def) int64 { return c.future.beside(vn.Name, def, r.End) }
+		in.seen = len(c.future.held)
 	}
 	c.insides[queue] = in
 	return in
+}
+
+// beside returns what a vnode has of a resource, and keeps until a time, beside all that was promised of it.
+func (f *future) beside(name pbs.VnodeName, def resource.Def, end pbs.Time) int64 {
+	vn, ok := f.view.Vnode(name)
+	if !ok {
+		return 0
+	}
+	pool := f.view.Pool(vn, def.Name)
+	if pool == nil {
+		return 0
+	}
+	total := offered(def, pool.Available())
+	left := min(total-charged(def, f.view.InUse(pool)), total-f.of(pool, true).Held(def.Name, f.now, max(end, f.now+1)))
+	return max(0, left)
+}
+
+// renew counts again what is left beside the reservation on vnodes of which others were given something in this cycle.
+func (in *inside) renew(f *future) {
+	names := f.held[in.seen:]
+	in.seen = len(f.held)
+	if f.pooled && len(names) > 0 { // more vnodes than these have changed
+		names = reservedNodes(in.of)
+	}
+	w := in.world
+	for _, name := range names {
+		i, ok := w.byVnode[name]
+		if !ok {
+			continue
+		}
+		changed := false
+		for _, col := range w.columns {
+			if !w.nodes[i].shareOf.Names(col.def.Name) {
+				col.free[i], changed = w.left(col, i), true
+			}
+		}
+		if changed {
+			w.reset(w.nodes[i].host)
+		}
+	}
+}
+
+// take notes what a job of the reservation takes of what that does not name.
+func (in *inside) take(c *cycle, j *state.Job, placed spec.ExecVnode) {
+	var rest spec.ExecVnode
+	for _, ch := range placed {
+		for _, part := range ch.Parts {
+			i, ok := in.world.byVnode[part.Vnode]
+			if !ok {
+				continue
+			}
+			if part.Items = in.world.nodes[i].shareOf.Beyond(part.Items); len(part.Items) > 0 {
+				rest = append(rest, spec.ExecChunk{Parts: []spec.ExecPart{part}})
+			}
+		}
+	}
+	if len(rest) == 0 {
+		return
+	}
+	f := c.future
+	f.add(calendar.Hold{From: c.now, Until: min(f.end(walltime(j)), max(in.of.End, c.now+1)), Kind: calendar.Run, By: string(j.ID)}, rest, spec.Place{Sharing: spec.Shared})
+	c.free.change(rest, -1)
+	c.free.recount(rest)
+	f.touch(c.free, rest.Vnodes())
 }
 
 func newInside(v *state.View, r *state.Reservation) *inside {
@@ -80,7 +150,7 @@ func emptyInside(v *state.View, idle bool) *world {
 	}
 }
 
-// addShare adds what a reservation has of a vnode, as if that was all of it.
+// addShare adds what a reservation has of a vnode, as if that was all of it, and all of what it does not name.
 func (w *world) addShare(vn *state.Vnode, res state.Reserved) {
 	if !w.idle {
 		res.Items = w.real(vn, res)
@@ -92,14 +162,17 @@ func (w *world) addShare(vn *state.Vnode, res state.Reserved) {
 		if !ok || !def.AtVnodes() {
 			continue
 		}
-		amount, has := res.Items.Get(it.Name)
-		if !has {
-			amount = "0"
+		if amount, has := res.Items.Get(it.Name); has {
+			share.Configured = share.Configured.Set(it.Name, amount)
+		} else if pool := w.view.Pool(vn, it.Name); pool == nil {
+			share.Configured = share.Configured.Set(it.Name, "0")
+		} else if pool != vn {
+			share.Configured = share.Configured.Set(it.Name, text(def, offered(def, pool.Available())))
 		}
-		share.Configured = share.Configured.Set(it.Name, amount)
 	}
 	w.add(&share)
 	n := &w.nodes[len(w.nodes)-1]
+	n.shareOf = &res
 	n.tie = tie{queue: res.Reservation.Queue()}
 	if w.idle {
 		return
@@ -154,7 +227,9 @@ func (c *cycle) tryInside(j *state.Job, id pbs.JobID, cl *class, in *inside) boo
 			return false
 		}
 		c.placed++
+		in.renew(c.future)
 		if placed, ok := in.world.placeFor(j, cl); ok {
+			in.take(c, j, placed)
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed.String(), changes: c.shrunk(j, id, walltime(j))})
 			c.planned(j)
 			return true

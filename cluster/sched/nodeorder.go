@@ -52,7 +52,7 @@ func (o *nodeOrder) value(i int, vn *state.Vnode, idle bool) int64 {
 	if o.keys[i].Amount == "" || o.keys[i].Amount == "total" || idle {
 		return total
 	}
-	assigned := charged(def, vn.Assigned)
+	assigned := taken(def, vn)
 	if o.keys[i].Amount == "unused" {
 		return total - assigned
 	}

@@ -7,6 +7,7 @@ import (
 
 	"rampart/cluster/sched/calendar"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
@@ -163,7 +164,16 @@ func (c *cycle) cancel(r *state.Reservation) {
 		if !has {
 			continue
 		}
-		placed := spec.ExecVnode{{Parts: []spec.ExecPart{{Vnode: name, Items: share.Items}}}}
+		items := share.Items
+		if more, err := resource.Add(items, share.Beyond(share.Used), c.view); err == nil {
+			items = more
+		}
+		inside := map[string]bool{} // its jobs
+		for _, held := range n.vnode.Jobs {
+			inside[string(held.Job)] = held.Reservation == r.ID
+		}
+		c.future.changing(n.vnode).Take(func(h *calendar.Hold) bool { return inside[h.By] })
+		placed := spec.ExecVnode{{Parts: []spec.ExecPart{{Vnode: name, Items: items}}}}
 		settled := c.free.owe(placed)
 		c.free.change(placed, 1)
 		settled()
@@ -191,7 +201,7 @@ func (w *world) owe(placed spec.ExecVnode) (settled func()) {
 	}
 	each(func(c *column, at int) {
 		vn := w.nodes[at].vnode
-		c.add(at, min(0, c.total[at]-charged(c.def, vn.Assigned)-charged(c.def, vn.Lent)))
+		c.add(at, min(0, c.total[at]-taken(c.def, vn)-charged(c.def, vn.Lent)))
 	})
 	return func() {
 		each(func(c *column, at int) { c.add(at, max(0, -c.free[at])) })

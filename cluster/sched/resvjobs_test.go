@@ -153,6 +153,118 @@ Insufficient amount of resource: ncpus (R: 5 A: 4 T: 24)`
 	}
 }
 
+// Of what a reservation does not name its jobs have what its vnodes have left until it ends; of what it names they have what it has.
+func TestReservation_JobsInsideTakeWhatItDoesNotName(t *testing.T) {
+	const none = "Not enough free nodes available"
+	for _, c := range []struct {
+		name  string
+		asked []string // at, length, request
+		first string   // runs outside
+		jobs  []string // inside, or after "out " outside
+		want  []string
+	}{
+		{
+			"all of it",
+			[]string{"3 120 select=1:ncpus=4:host=hosta"},
+			"",
+			[]string{"select=1:ncpus=1:mem=6gb", "select=1:ncpus=1:mem=2gb", "select=1:ncpus=1:mem=1gb", "select=1:ncpus=2:mem=0"},
+			[]string{"(hosta:ncpus=1:mem=6291456kb)", "(hosta:ncpus=1:mem=2097152kb)", none, "(hosta:ncpus=2:mem=0kb)"},
+		},
+		{
+			"beside others",
+			[]string{"3 120 select=1:ncpus=4:host=hosta"},
+			"select=1:ncpus=1:mem=3gb:host=hosta",
+			[]string{"select=1:ncpus=1:mem=6gb", "select=1:ncpus=1:mem=5gb", "out select=1:ncpus=1:mem=1gb:host=hosta"},
+			[]string{none, "(hosta:ncpus=1:mem=5242880kb)", "Insufficient amount of resource: mem (R: 1048576kb A: 0kb T: 8388608kb)"},
+		},
+		{
+			"who comes first in a cycle",
+			[]string{"3 120 select=1:ncpus=4:host=hosta"},
+			"",
+			[]string{"out select=1:ncpus=1:mem=5gb:host=hosta", "select=1:ncpus=1:mem=4gb", "select=1:ncpus=1:mem=3gb", "out select=1:ncpus=1:mem=1gb:host=hosta"},
+			[]string{"(hosta:ncpus=1:mem=5242880kb)", none, "(hosta:ncpus=1:mem=3145728kb)", "Insufficient amount of resource: mem (R: 1048576kb A: 0kb T: 8388608kb)"},
+		},
+		{
+			"what it names",
+			[]string{"3 120 select=1:ncpus=4:mem=2gb:host=hosta"},
+			"",
+			[]string{"select=1:ncpus=1:mem=1gb", "select=1:ncpus=1:mem=2gb", "select=1:ncpus=1:mem=1gb"},
+			[]string{"(hosta:ncpus=1:mem=1048576kb)", "Insufficient amount of queue resource: mem (R: 2097152kb A: 1048576kb T: 2097152kb)", "(hosta:ncpus=1:mem=1048576kb)"},
+		},
+		{
+			"what another is to have while it runs",
+			[]string{"3 120 select=1:ncpus=4:host=hosta", "100 60 select=1:ncpus=1:mem=6gb:host=hosta"},
+			"",
+			[]string{"select=1:ncpus=1:mem=3gb", "select=1:ncpus=1:mem=2gb walltime=9:00:00"},
+			[]string{none, "(hosta:ncpus=1:mem=2097152kb)"},
+		},
+		{
+			"what another is to have after it",
+			[]string{"3 120 select=1:ncpus=4:host=hosta", "123 60 select=1:ncpus=1:mem=6gb:host=hosta"},
+			"",
+			[]string{"select=1:ncpus=1:mem=3gb walltime=9:00:00"},
+			[]string{"(hosta:ncpus=1:mem=3145728kb)"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newClock(t).three()
+			if c.first != "" {
+				b.in("", c.first)
+				b.begin()
+			}
+			var first pbs.ReservationID
+			for i, text := range c.asked {
+				var at, long int
+				_, _ = fmt.Sscanf(text, "%d %d", &at, &long)
+				if id := b.reserve(strings.Join(strings.Fields(text)[2:], " "), long, at); i == 0 {
+					first = id
+				}
+			}
+			b.decided()
+			b.wait(3)
+			var ids []pbs.JobID
+			for _, request := range c.jobs {
+				queue := first.Queue()
+				request, outside := strings.CutPrefix(request, "out ")
+				if outside {
+					queue, request = "", request+" walltime=60"
+				}
+				ids = append(ids, b.in(queue, request))
+			}
+			p := b.begin()
+			if got, want := become(p, ids), strings.Join(c.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// What its jobs have of that nobody else is promised, and a reservation is not made longer than they can keep it (L15).
+func TestReservation_UnnamedIsPromisedOnce(t *testing.T) {
+	b := newClock(t).three()
+	r := b.reserve("select=1:ncpus=4:host=hosta", 100, 3)
+	b.decided()
+	b.wait(3)
+	b.in(r.Queue(), "select=1:ncpus=1:mem=6gb walltime=9:00:00")
+	b.begin()
+	for _, c := range []struct {
+		at   int
+		want string
+	}{{50, "gone"}, {100, "CO (hosta:ncpus=1:mem=3145728kb)"}} {
+		id := b.reserve("select=1:ncpus=1:mem=3gb:host=hosta", 60, c.at)
+		b.decided()
+		if got := b.given(id); got != c.want {
+			t.Errorf("from %d: %s", c.at, got)
+		}
+	}
+	if got := b.alter(r, command.AlterReservation{Length: secs(101)}, ""); got != "No available resources on nodes" {
+		t.Errorf("it is made longer: %q", got)
+	}
+	if got := b.alter(r, command.AlterReservation{Length: secs(99)}, ""); got != "" {
+		t.Errorf("it is not made shorter: %q", got)
+	}
+}
+
 // Who asks for a vnode alone gets none that a reservation has a part of, and nobody gets one that a reservation has alone (RV-41).
 func TestReservation_Exclusive(t *testing.T) {
 	b := newClock(t).three()

@@ -24,9 +24,12 @@ func TestProperty_NothingIsPromisedTwice(t *testing.T) {
 		c := newClock(t)
 		for i := range 3 {
 			name := fmt.Sprintf("host%c", 'a'+i)
-			vnodes := []string{fmt.Sprintf("%s:ncpus=%d", name, rapid.IntRange(1, 6).Draw(r, "ncpus"))}
+			offer := func(vnode string) string {
+				return fmt.Sprintf("%s:ncpus=%d,mem=%dgb", vnode, rapid.IntRange(1, 6).Draw(r, "ncpus"), rapid.IntRange(1, 6).Draw(r, "mem"))
+			}
+			vnodes := []string{offer(name)}
 			if i == 0 {
-				vnodes = append(vnodes, fmt.Sprintf("%s[0]:ncpus=%d", name, rapid.IntRange(1, 6).Draw(r, "ncpus")))
+				vnodes = append(vnodes, offer(name+"[0]"))
 			}
 			c.host(name, vnodes...)
 		}
@@ -58,7 +61,7 @@ func TestProperty_NothingIsPromisedTwice(t *testing.T) {
 
 func (c *clock) drawReservation(r *rapid.T) {
 	place := rapid.SampledFrom([]string{"", " place=scatter", " place=pack", " place=excl", " place=scatter:exclhost"}).Draw(r, "place")
-	request := fmt.Sprintf("select=%d:ncpus=%d%s", rapid.IntRange(1, 3).Draw(r, "chunks"), rapid.IntRange(0, 4).Draw(r, "ncpus"), place)
+	request := fmt.Sprintf("select=%d:ncpus=%d%s%s", rapid.IntRange(1, 3).Draw(r, "chunks"), rapid.IntRange(0, 4).Draw(r, "ncpus"), drawMem(r), place)
 	at := []int{rapid.IntRange(0, 100).Draw(r, "start")}
 	long := rapid.IntRange(1, 60).Draw(r, "long")
 	for range rapid.IntRange(0, 2).Draw(r, "more") {
@@ -67,8 +70,16 @@ func (c *clock) drawReservation(r *rapid.T) {
 	c.reserve(request, long, at...)
 }
 
+// drawMem adds memory to a chunk, or does not: of what a reservation does not name its jobs have what its vnodes have left.
+func drawMem(r *rapid.T) string {
+	if gb := rapid.IntRange(-3, 4).Draw(r, "mem"); gb >= 0 {
+		return fmt.Sprintf(":mem=%dgb", gb)
+	}
+	return ""
+}
+
 func (c *clock) drawJob(r *rapid.T) {
-	request := fmt.Sprintf("select=%d:ncpus=%d", rapid.IntRange(1, 2).Draw(r, "chunks"), rapid.IntRange(1, 4).Draw(r, "ncpus"))
+	request := fmt.Sprintf("select=%d:ncpus=%d%s", rapid.IntRange(1, 2).Draw(r, "chunks"), rapid.IntRange(1, 4).Draw(r, "ncpus"), drawMem(r))
 	request += rapid.SampledFrom([]string{"", " place=scatter", " place=free", " place=excl"}).Draw(r, "place")
 	if long := rapid.IntRange(0, 100).Draw(r, "walltime"); long > 0 {
 		request += fmt.Sprintf(" walltime=%d", long)
@@ -141,22 +152,39 @@ func (c *clock) lawful(r *rapid.T) {
 			instants = append(instants, max(c.now, p.From))
 		}
 		for _, at := range instants {
-			held, users, alone := 0, 0, false
+			held, users, alone := map[string]int{}, 0, false
+			add := func(list resource.List) {
+				for _, it := range list {
+					held[it.Name] += amount(list, it.Name)
+				}
+			}
 			for _, run := range vn.Jobs {
-				if j, _ := v.Job(run.Job); run.Reservation == "" && j.Lasts(j.Started, c.now) > at {
-					held, users, alone = held+cpus(run.Items), users+1, alone || run.Exclusive
+				j, _ := v.Job(run.Job)
+				share, begun := vn.ReservedFor(run.Reservation)
+				resv, _ := v.Reservation(run.Reservation)
+				switch {
+				case begun:
+					if min(j.Lasts(j.Started, c.now), resv.End) > at {
+						add(share.Beyond(run.Items))
+					}
+				case j.Lasts(j.Started, c.now) > at:
+					add(run.Items)
+					users, alone = users+1, alone || run.Exclusive
 				}
 			}
 			for p := range v.PromisesOf(vn.Name) {
 				if p.From <= at && at < p.Until {
-					held, users, alone = held+cpus(p.Items), users+1, alone || p.Alone
+					add(p.Items)
+					users, alone = users+1, alone || p.Alone
 				}
 			}
 			if other := c.hostTaken(vn, at, at+1); other != "" && users > 0 {
 				r.Fatalf("%s is used at +%ds though %s has the host for itself", vn.Name, (at-c.now)/secs(1), other)
 			}
-			if held > cpus(vn.Available()) || alone && users > 1 {
-				r.Fatalf("%s holds %d cpus of %d for %d users (alone: %v) at +%ds", vn.Name, held, cpus(vn.Available()), users, alone, (at-c.now)/secs(1))
+			for _, name := range []string{"ncpus", "mem"} {
+				if most := amount(vn.Available(), name); held[name] > most || alone && users > 1 {
+					r.Fatalf("%s holds %d %s of %d for %d users (alone: %v) at +%ds", vn.Name, held[name], name, most, users, alone, (at-c.now)/secs(1))
+				}
 			}
 		}
 	}
@@ -179,8 +207,9 @@ func (c *clock) hostTaken(vn *state.Vnode, from, until pbs.Time) pbs.Reservation
 	return ""
 }
 
-func cpus(list resource.List) int {
-	text, _ := list.Get("ncpus")
-	n, _ := strconv.Atoi(text)
+// amount returns how many cpus, or gigabytes, a list has.
+func amount(list resource.List, name string) int {
+	text, _ := list.Get(name)
+	n, _ := strconv.Atoi(strings.TrimSuffix(text, "gb"))
 	return n
 }

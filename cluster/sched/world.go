@@ -34,10 +34,11 @@ type world struct {
 
 	offersNew bool // what idle vnodes offer has changed since it was looked at
 
-	win    *window // in which it is looked at; nil: as it is now
-	looked []int32 // by host: the number of the look at it in a window
-	looks  int32
-	inside bool // its vnodes are shares of a reservation
+	win     *window // in which it is looked at; nil: as it is now
+	looked  []int32 // by host: the number of the look at it in a window
+	looks   int32
+	inside  bool                                          // its vnodes are shares of a reservation
+	unnamed func(vn *state.Vnode, def resource.Def) int64 // what they may have of what the reservation does not name
 }
 
 type node struct {
@@ -50,6 +51,8 @@ type node struct {
 	mine   int  // the attempt that took of it last
 	alone  bool // a job has it for itself
 	tie    tie
+
+	shareOf *state.Reserved // in the world of a reservation: what that has of the vnode
 }
 
 // hostKey is a host: vnodes of one mom may call theirs differently.
@@ -156,7 +159,10 @@ func (w *world) left(c *column, i int) int64 {
 		return c.total[i]
 	}
 	vn := w.nodes[i].vnode
-	return max(0, c.total[i]-charged(c.def, vn.Assigned)-charged(c.def, vn.Lent))
+	if of := w.nodes[i].shareOf; of != nil && !of.Names(c.def.Name) {
+		return min(c.total[i], w.unnamed(vn, c.def))
+	}
+	return max(0, c.total[i]-taken(c.def, vn)-charged(c.def, vn.Lent))
 }
 
 // freeOn returns what a host's usable vnodes have of a resource together.
@@ -185,6 +191,17 @@ func offered(def resource.Def, list resource.List) int64 {
 		return 0
 	}
 	return measure(def, q, down)
+}
+
+// taken returns what is charged of a vnode for a resource, as state.Vnode.Charged sums it up.
+func taken(def resource.Def, vn *state.Vnode) int64 {
+	sum := charged(def, vn.Assigned)
+	for _, r := range vn.Reserved {
+		if !r.Names(def.Name) {
+			sum = plus(sum, charged(def, r.Used))
+		}
+	}
+	return sum
 }
 
 func charged(def resource.Def, list resource.List) int64 {

@@ -45,15 +45,26 @@ func unsetResource(tx *state.Tx, name string) {
 		_, told := v.Reported.Get(name)
 		_, had := v.Assigned.Get(name)
 		told = told && !stays
+		had = had || slices.ContainsFunc(v.Reserved, func(r state.Reserved) bool { return usedOf(r, name) })
 		if set || told || had || names(v.Attrs, name) {
 			next := *v
 			next.Configured, next.Assigned, next.Attrs = v.Configured.Unset(name), v.Assigned.Unset(name), silent(v.Attrs, name)
+			next.Reserved = slices.Clone(v.Reserved)
+			for i := range next.Reserved {
+				next.Reserved[i].Used = next.Reserved[i].Used.Unset(name)
+			}
 			if !stays {
 				next.Reported = v.Reported.Unset(name)
 			}
 			tx.PutVnode(&next)
 		}
 	}
+}
+
+// usedOf tells whether jobs of a reservation have used the resource.
+func usedOf(r state.Reserved, name string) bool {
+	_, used := r.Used.Get(name)
+	return used
 }
 
 // silent returns a list without what it says of a resource.

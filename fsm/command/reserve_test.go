@@ -611,3 +611,69 @@ func TestManageResource_InReservation(t *testing.T) {
 	w.do(&DeleteReservation{Reservation: id})
 	w.do(&ManageResource{Verb: VerbDelete, Name: "foo"})
 }
+
+// TestReservation_Unnamed: of what a reservation does not name its jobs take what the vnode has left, and what nobody else is
+// promised before it ends (L3, L15); it is charged to vnode and server, and forgotten with the resource.
+func TestReservation_Unnamed(t *testing.T) {
+	w := newReserving(t)
+	w.do(&ManageResource{Verb: VerbCreate, Name: "foo", Changes: []AttrChange{
+		{Entry: attr.Entry{Name: "type", Value: "long"}}, {Entry: attr.Entry{Name: "flag", Value: "nh"}},
+	}})
+	w.do(&ManageVnode{Verb: VerbSet, Vnode: "hosta", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "foo", Value: "4"}}}})
+	id := w.confirmed(10, 1000, "1:ncpus=4", "", "(hosta:ncpus=4)")
+	w.confirmed(500, 100, "1:ncpus=1:mem=6gb", "", "(hosta:ncpus=1:mem=6gb)")
+	w.after(10)
+	if _, err := w.submit("workq", "(hosta:ncpus=1:mem=1gb)", "select", "1:ncpus=1:mem=1gb", "walltime", "60"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		chunk, walltime string
+		starts          bool
+	}{
+		{"ncpus=1:mem=8gb", "60", false},      // the vnode has 7gb left
+		{"ncpus=1:mem=3gb", "9:00:00", false}, // and 2gb from 500 on
+		{"ncpus=1:foo=5", "60", false},
+		{"ncpus=5:foo=1", "60", false},
+	} {
+		if _, err := w.submit(id.Queue(), "(hosta:"+c.chunk+")", "select", "1:"+c.chunk, "walltime", c.walltime); err == nil {
+			t.Errorf("%s for %s starts", c.chunk, c.walltime)
+		}
+	}
+	job, err := w.submit(id.Queue(), "(hosta:ncpus=1:mem=2gb:foo=3)", "select", "1:ncpus=1:mem=2gb:foo=3", "walltime", "9:00:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.submit("workq", "(hosta:ncpus=1:foo=2)", "select", "1:ncpus=1:foo=2", "walltime", "60"); err == nil {
+		t.Error("a job outside has what one inside uses")
+	}
+	v, _ := w.View().Vnode("hosta")
+	shown := func(list attr.List) string {
+		var all []string
+		for _, e := range list {
+			if e.Name == "resources_assigned" && slices.Contains([]string{"foo", "mem", "ncpus"}, e.Resource) {
+				all = append(all, e.Value)
+			}
+		}
+		return strings.Join(all, " ")
+	}
+	if got, want := shown(w.View().VnodeAttributes(v)), "3 3gb 5"; got != want {
+		t.Errorf("the vnode shows %s, want %s", got, want)
+	}
+	w.end(job, 0)
+	v, _ = w.View().Vnode("hosta")
+	if got, want := shown(w.View().VnodeAttributes(v)), "0 1gb 5"; got != want {
+		t.Errorf("afterwards the vnode shows %s, want %s", got, want)
+	}
+	for j := range w.View().Jobs() {
+		if _, err := w.run(&DeleteJob{Job: j.ID, Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.do(&ManageResource{Verb: VerbDelete, Name: "foo"})
+	v, _ = w.View().Vnode("hosta")
+	for _, r := range v.Reserved {
+		if _, ok := r.Used.Get("foo"); ok {
+			t.Errorf("%s still counts foo: %v", r.Reservation, r.Used)
+		}
+	}
+}

@@ -215,6 +215,9 @@ func grant(tx *state.Tx, r *state.Reservation, nodes string, check bool, by pbs.
 		if err := vacant(tx, r, 0, nodes); err != nil {
 			return err
 		}
+		if short := tx.InsidersStay(r, r.End); running && short != nil {
+			return pbs.Errorf(pbs.ResourceBusy, "jobs of %s: %s", r.ID, short.Error())
+		}
 	}
 	r.Occurrences[0].Nodes, r.Granted = nodes, tx.Index()
 	switch {

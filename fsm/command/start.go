@@ -246,14 +246,22 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	return err
 }
 
-// leavesPromised refuses a share of a run that would take, before its walltime is over, what reservations are to have (L15).
+// leavesPromised refuses a share of a run that would take, before its walltime is over, what reservations are to have (L15). A
+// job in a reservation takes what that does not name.
 func leavesPromised(tx *state.Tx, j *state.Job, v *state.Vnode, held state.VnodeJob) error {
-	if held.Reservation != "" || !tx.Promising() {
+	if !tx.Promising() {
 		return nil
 	}
 	hold := state.Hold{From: tx.Now(), Until: j.Lasts(tx.Now(), tx.Now()), Items: held.Items, Alone: held.Exclusive}
-	nobody := func(*state.Promise) bool { return false }
-	if short := tx.Overbooked(v, hold, nobody); short != nil && planted.Bug != planted.OverCommit {
+	if held.Reservation != "" {
+		share, _ := v.ReservedFor(held.Reservation)
+		hold = state.Hold{From: tx.Now(), Until: tx.LastsInside(j, tx.Now()), Items: share.Beyond(held.Items)}
+		if len(hold.Items) == 0 {
+			return nil
+		}
+	}
+	own := func(p *state.Promise) bool { return held.Reservation != "" && p.Reservation.ID == held.Reservation }
+	if short := tx.Overbooked(v, hold, own); short != nil && planted.Bug != planted.OverCommit {
 		return pbs.Errorf(pbs.ResourceBusy, "vnode %s is reserved: %s", v.Name, short.Error())
 	}
 	return nil

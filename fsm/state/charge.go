@@ -8,7 +8,8 @@ import (
 )
 
 // Charge returns the vnode with one more share, which is assigned from then on: of a job in a reservation to the
-// reservation, which has its amounts already. Whether it fits is the caller's to ask (L3).
+// reservation, which has its amounts already; what the reservation does not name counts beside them (Charged). Whether it
+// fits is the caller's to ask (L3).
 func (v *Vnode) Charge(held VnodeJob, t resource.Table) (*Vnode, error) {
 	next, err := v.count(held, t, resource.Add)
 	if err != nil {
@@ -85,8 +86,45 @@ func (v *Vnode) Unreserve(id pbs.ReservationID, t resource.Table) (*Vnode, error
 	return &next, nil
 }
 
+// Names reports whether a resource is one of those of which the reservation has an amount, be it none.
+func (r Reserved) Names(res string) bool {
+	_, named := r.Items.Get(res)
+	return named
+}
+
+// Beyond returns of what a job of the reservation holds that of which the reservation has no amount: it is the vnode's.
+func (r Reserved) Beyond(held resource.List) (rest resource.List) {
+	for _, it := range held {
+		if !r.Names(it.Name) {
+			rest = append(rest, it)
+		}
+	}
+	return rest
+}
+
+// within is what Beyond leaves.
+func (r Reserved) within(held resource.List) resource.List {
+	if len(r.Beyond(held)) == 0 {
+		return held
+	}
+	return slices.DeleteFunc(slices.Clone(held), func(it resource.Item) bool { return !r.Names(it.Name) })
+}
+
+// Charged returns what nobody else can have of a vnode: what is assigned to jobs and to reservations that have begun, and
+// what jobs of those use of resources that their reservation does not name.
+func (v *Vnode) Charged(t resource.Table) resource.List {
+	sum := v.Assigned
+	for _, r := range v.Reserved {
+		if more, err := resource.Add(sum, r.Beyond(r.Used), t); err == nil {
+			sum = more
+		}
+	}
+	return sum
+}
+
 // ShortFor is Short for a job of a reservation: what the reservation has of the vnode must suffice beside what its jobs use,
-// and so must the vnode, which it may share with jobs that ran there before (a maintenance, or one that was forced).
+// and so must the vnode, which it may share with jobs that ran there before (a maintenance, or one that was forced). Of what
+// the reservation does not name the job takes what the vnode has left.
 func (t *tables) ShortFor(v *Vnode, id pbs.ReservationID, request resource.List, promised Promised) *resource.Shortage {
 	if id == "" {
 		return t.Short(v, request, promised)
@@ -95,6 +133,8 @@ func (t *tables) ShortFor(v *Vnode, id pbs.ReservationID, request resource.List,
 	if !ok {
 		return resource.Fits(request, nil, nil, t)
 	}
+	rest := share.Beyond(request)
+	request = share.within(request)
 	used, err := resource.Add(share.Used, promised[v.Name], t)
 	if err != nil {
 		return &resource.Shortage{}
@@ -106,6 +146,9 @@ func (t *tables) ShortFor(v *Vnode, id pbs.ReservationID, request resource.List,
 		return &resource.Shortage{}
 	}
 	if short := resource.Fits(v.Own(request), v.Available(), used, t); short != nil {
+		return short
+	}
+	if short := t.Short(v, rest, promised); short != nil {
 		return short
 	}
 	if sum, err := resource.Add(promised[v.Name], request, t); err == nil {

@@ -52,8 +52,8 @@ func (v *Vnode) Own(list resource.List) resource.List {
 }
 
 // borrowed returns what the jobs of v hold of a target.
-func (v *Vnode) borrowed(from pbs.VnodeName) (items resource.List) {
-	for _, it := range v.Assigned {
+func (v *Vnode) borrowed(from pbs.VnodeName, t resource.Table) (items resource.List) {
+	for _, it := range v.Charged(t) {
 		if target, ok := v.Indirect(it.Name); ok && target == from && target != v.Name {
 			items = append(items, it)
 		}
@@ -81,7 +81,7 @@ func (t *tables) Pool(v *Vnode, res string) *Vnode {
 // InUse returns what is in use of the vnode's own amounts: by its jobs, and by those of the
 // vnodes that share them.
 func (t *tables) InUse(v *Vnode) resource.List {
-	own, lent := v.Own(v.Assigned), v.Lent
+	own, lent := v.Own(v.Charged(t)), v.Lent
 	if now, ok := t.Vnode(v.Name); ok { // whoever changes v may have read it before a sharer was charged
 		lent = now.Lent
 	}
@@ -148,7 +148,7 @@ func (t *tables) Lends(v *Vnode) bool { return len(nonZero(v.Lent, t)) > 0 }
 // lentBy sums up what the jobs of other vnodes hold of one.
 func (t *tables) lentBy(name pbs.VnodeName) (sum resource.List) {
 	for v := range t.Sharers() {
-		if more, err := resource.Add(sum, v.borrowed(name), t); err == nil {
+		if more, err := resource.Add(sum, v.borrowed(name, t), t); err == nil {
 			sum = more
 		}
 	}
@@ -164,7 +164,7 @@ func (tx *Tx) lend(old, v *Vnode) {
 		if one == nil || !one.anyIndirect() {
 			continue
 		}
-		for _, it := range one.Assigned {
+		for _, it := range one.Charged(tx) {
 			target, ok := one.Indirect(it.Name)
 			if !ok || target == one.Name || slices.Contains(targets, target) {
 				continue
@@ -175,10 +175,10 @@ func (tx *Tx) lend(old, v *Vnode) {
 	for _, name := range targets {
 		var before, after resource.List
 		if old != nil {
-			before = old.borrowed(name)
+			before = old.borrowed(name, tx)
 		}
 		if v != nil {
-			after = v.borrowed(name)
+			after = v.borrowed(name, tx)
 		}
 		target, ok := tx.Vnode(name)
 		if !ok || resource.Equal(before, after, tx) {
@@ -217,7 +217,7 @@ func (v *Vnode) showIndirect(out resource.List) resource.List {
 func (t *tables) checkLent() error {
 	want := map[pbs.VnodeName]resource.List{}
 	for v := range t.Sharers() {
-		for _, it := range v.Assigned {
+		for _, it := range v.Charged(t) {
 			if target, ok := v.Indirect(it.Name); ok && target != v.Name {
 				if sum, err := resource.Add(want[target], resource.List{it}, t); err == nil {
 					want[target] = sum

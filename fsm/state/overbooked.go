@@ -48,6 +48,20 @@ func (j *Job) span(name string) (pbs.Time, bool) {
 	return Span(q.Int()), err == nil
 }
 
+// LastsInside is Lasts for a job of a reservation, which ends its jobs with itself.
+func (t *tables) LastsInside(j *Job, from pbs.Time) pbs.Time {
+	now := t.cluster.Time
+	end := j.Lasts(from, now)
+	r, ok := t.Reservation(j.Reservation)
+	switch {
+	case !ok:
+		return end
+	case r.End <= now: // they are on their way
+		return min(end, now+overtime)
+	}
+	return min(end, r.End)
+}
+
 // Span returns so many seconds as a time that can be added to any moment: five years at most, which is as good as for ever.
 func Span(seconds int64) pbs.Time {
 	return pbs.Time(max(0, min(seconds, int64(unending/pbs.Time(time.Second))))) * pbs.Time(time.Second)
@@ -61,7 +75,8 @@ type Hold struct {
 }
 
 // Overbooked reports what forbids a hold of a vnode: nil if at every instant of its time the vnode has the amounts, beside
-// the runs that are expected to last and what reservations have or are to have (L15). Those that apart names do not count.
+// the runs that are expected to last and what reservations have or are to have (L15). A run in a reservation counts with what
+// its reservation does not name. Those that apart names do not count.
 func (t *tables) Overbooked(v *Vnode, h Hold, apart func(*Promise) bool) *resource.Shortage {
 	if t.hostPromised(v, h, apart) {
 		return &resource.Shortage{Resource: "host"}
@@ -78,6 +93,28 @@ func (t *tables) Overbooked(v *Vnode, h Hold, apart func(*Promise) bool) *resour
 	for _, p := range others { // what is held rises at these instants only
 		if p.From > h.From {
 			if short := t.overbookedAt(v, h, p.From, others); short != nil {
+				return short
+			}
+		}
+	}
+	return nil
+}
+
+// InsidersStay reports what forbids that a reservation that runs ends at a time: what its jobs use of resources that it does not
+// name, others may have been promised by then (L15).
+func (t *tables) InsidersStay(r *Reservation, end pbs.Time) *resource.Shortage {
+	own := func(p *Promise) bool { return p.Reservation.ID == r.ID }
+	now := t.cluster.Time
+	for j := range t.Insiders(r.ID) {
+		for _, s := range t.Stakes(j) {
+			held := s.Held()
+			share, ok := s.Vnode.ReservedFor(r.ID)
+			rest := share.Beyond(held.Items)
+			if !ok || held.Reservation != r.ID || len(rest) == 0 {
+				continue
+			}
+			hold := Hold{From: now, Until: min(end, j.Lasts(j.Started, now)), Items: rest}
+			if short := t.Overbooked(s.Vnode.Without([]int{s.At}), hold, own); short != nil {
 				return short
 			}
 		}
@@ -118,7 +155,15 @@ func (t *tables) overbookedAt(v *Vnode, h Hold, at pbs.Time, others []*Promise) 
 	}
 	for _, held := range v.Jobs {
 		j, ok := t.Job(held.Job)
-		if !ok || held.Reservation != "" || j.Lasts(j.Started, t.cluster.Time) <= at {
+		switch {
+		case !ok:
+			continue
+		case held.Reservation != "":
+			if share, begun := v.ReservedFor(held.Reservation); begun && t.LastsInside(j, j.Started) > at {
+				add(share.Beyond(held.Items))
+			}
+			continue
+		case j.Lasts(j.Started, t.cluster.Time) <= at:
 			continue
 		}
 		if !held.Suspended && (h.Alone || held.Exclusive) {

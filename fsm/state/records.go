@@ -142,11 +142,11 @@ type Vnode struct {
 }
 
 // Reserved is the share of a vnode that a reservation has whose time has come. It is assigned as a whole; jobs of the
-// reservation are charged to it, and not to the vnode.
+// reservation are charged to it, and to the vnode with what it has no amount of.
 type Reserved struct {
 	Reservation pbs.ReservationID `cbor:"1,keyasint"`
 	Items       resource.List     `cbor:"2,keyasint,omitempty"` // consumables charged
-	Used        resource.List     `cbor:"3,keyasint,omitempty"` // of them, by its jobs
+	Used        resource.List     `cbor:"3,keyasint,omitempty"` // by its jobs, of these and of others
 	Exclusive   bool              `cbor:"4,keyasint,omitempty"`
 }
 

@@ -19,17 +19,19 @@ func (t *tables) reservedText(v *Vnode) string {
 	return strings.Join(ids, ", ")
 }
 
-// assignedWhole returns what the server has assigned: to reservations that have begun as a whole, and to jobs outside of them.
+// assignedWhole returns what the server has assigned: to reservations that have begun as a whole, and to jobs outside of them;
+// to jobs in them what their reservation does not name.
 func (t *tables) assignedWhole() resource.List {
 	sum := t.assigned("")
 	for r := range t.Reservations() {
 		if !r.Started() {
 			continue
 		}
-		if less, err := resource.Sub(sum, t.assigned(r.ID.Queue()), t); err == nil {
+		whole := Reserved{Items: resource.Only(r.Resources, t, resource.PerQueue)}
+		if less, err := resource.Sub(sum, whole.within(t.assigned(r.ID.Queue())), t); err == nil {
 			sum = less
 		}
-		if more, err := resource.Add(sum, resource.Only(r.Resources, t, resource.PerQueue), t); err == nil {
+		if more, err := resource.Add(sum, whole.Items, t); err == nil {
 			sum = more
 		}
 	}
