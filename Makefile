@@ -25,12 +25,17 @@ export GOFLAGS := -trimpath
 # The race detector needs a C compiler; a machine without one still runs every test.
 RACE := $(shell command -v "$${CC:-gcc}" >/dev/null 2>&1 && echo -race)
 GOTEST := $(if $(RACE),CGO_ENABLED=1 )go test $(RACE) -vet=off
-# Tests of real processes run apart from the others, which would take their time; they themselves wait most of it.
+# Tests of real processes run apart from the other tests, which would take their time; they themselves wait most of it.
 PROCESS_TESTS := rampart/cmd/conformance rampart/chaos/real
-# Where all is done by one goroutine (the state by law L4, a command by its nature), the race detector has nothing to see.
-UNRACED := ./fsm/... ./cli/... ./cmd/internal/...
-# Packages whose short tests play less under the race detector (build.Raced): they are played whole without it.
-WHOLE = $$(git grep -l --untracked 'build\.Raced' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,rampart/,')
+# Packages in which one goroutine does everything: the race detector has nothing to see there, and archtest looks for goroutines in
+# them. All others are raced. sim plays clusters, as chaos does under the detector.
+UNRACED := ./fsm/... ./cmd/internal/... ./cli ./cli/admin ./cli/lsf ./cli/plan ./cli/render ./cli/script ./cli/svg ./cli/terminal ./cli/timeline \
+	./cmd/bench ./cmd/pbs ./cmd/rampart/dev ./cmd/rampart/home ./cmd/rampart/sim ./cmd/rampart/trace ./chaos/check ./chaos/fault ./chaos/load \
+	./cluster/identity ./cluster/member ./cluster/recovery ./cluster/sched/calendar ./mom/cgroup ./mom/files \
+	./transport/build ./transport/daylog ./transport/login ./transport/meter ./transport/own
+# Tests that play less under the race detector, or nothing, ask for build.Raced: they are played whole without it.
+WHOLE = $$(.ci/whole --packages)
+WHOLE_TESTS = $$(.ci/whole --tests)
 # Some packages wait for disks and processes: one more than there are processors is tested at once.
 AT_ONCE := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 # Says what fails as soon as it does and again at the end, and keeps the times: $(call TESTS,NAME) go test -json ...
@@ -76,17 +81,23 @@ package: build ## dist/rampart_VERSION_ARCH.deb, with PBS_EXEC in /opt/pbs
 demo: build ## three replicas, five moms, a real job, a killed leader; says what it shows
 	bin/rampart dev --exec docs/demo.sh
 
-test: lint build strace ## lint and every test but the long ones
+test: build strace ## lint and every test but the long ones
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	times=$$(mktemp -d)
-	trap 'cat "$$times"/*.json | $(TOOL) gotestsum tool slowest --threshold 0s --num 10; rm -rf "$$times"' EXIT
+	times=$$(mktemp -d) programs=$$(mktemp -d)
+	trap 'wait; cat "$$times"/*.json | $(TOOL) gotestsum tool slowest --threshold 0s --num 10; rm -rf "$$times" "$$programs"' EXIT
+	# Tests of processes wait most of their time: what keeps the processors busy and is not a test goes on beside them.
+	chmod 755 "$$programs" # jobs of other users come by
+	cp bin/rampart bin/pbs "$$programs"
+	$(call TESTS,processes) go test -json -vet=off -short -p 2 -timeout 12m $(PROCESS_TESTS) -args -bin "$$programs" &
+	processes=$$!
+	$(MAKE) lint
+	wait $$processes
 	unraced=$$(go list $(UNRACED))
 	$(call TESTS,unraced) go test -json -vet=off -short -timeout 12m $$unraced
 	raced() { $(call TESTS,raced) env $(GOTEST) -json -short -p $(AT_ONCE) -timeout 12m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)) -e "$$unraced"); }
 	# The detector's runtime now and then fails a check of its own; then, and only then, what has not passed is played again.
 	raced || { grep -q '"Output":"ThreadSanitizer: CHECK failed' "$$times/raced.json" && ! grep -qE '"Output":"( *--- FAIL|panic:|WARNING: DATA RACE)' "$$times/raced.json" && raced; } || exit 1
-	[ -z "$(RACE)" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 15m $(WHOLE)
-	$(call TESTS,processes) go test -json -vet=off -short -p 2 -timeout 12m $(PROCESS_TESTS)
+	[ -z "$(RACE)" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 15m -run "$(WHOLE_TESTS)" $(WHOLE)
 
 # BASE is the commit that one's own work began at.
 BASE ?= $(shell git rev-parse --verify -q '@{upstream}' || git rev-parse --verify -q HEAD)
@@ -103,7 +114,7 @@ check: ## judge what changed since BASE in two minutes: lint, and the short test
 	trap 'rm -rf "$$times"' EXIT
 	$(call TESTS,check) env $(GOTEST) -json -short -timeout 5m $$affected
 	whole=$$(printf '%s\n' $(WHOLE) | grep -xF "$$affected" || true)
-	[ -z "$(RACE)" ] || [ -z "$$whole" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 5m $$whole
+	[ -z "$(RACE)" ] || [ -z "$$whole" ] || $(call TESTS,whole) go test -json -vet=off -short -timeout 5m -run "$(WHOLE_TESTS)" $$whole
 
 test-long: lint generate-check build mpich strace ## every test, with new seeds
 	$(GOTEST) -timeout 60m $$(go list ./... | grep -vxF $(addprefix -e ,$(PROCESS_TESTS)))

@@ -19,7 +19,7 @@ import (
 var (
 	firstSeed = flag.Uint64("seed", 1, "the first seed of TestSchedules")
 	runs      = flag.Int("runs", 0, "how many schedules TestSchedules runs; 0: a sample")
-	inFiles   = flag.Int("files", 6, "how many schedules TestRealStores runs")
+	inFiles   = flag.Int("files", 3, "how many schedules TestRealStores runs")
 	keep      = flag.String("keep", "", "folder for the logs of every run; else nobody writes them")
 )
 
@@ -33,7 +33,7 @@ func sample(raced bool, few, many int) int {
 }
 
 func TestSchedules(t *testing.T) {
-	for i := range cmp.Or(*runs, sample(build.Raced, 6, 50)) {
+	for i := range cmp.Or(*runs, sample(build.Raced, 4, 50)) {
 		seed := *firstSeed + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +54,7 @@ func TestRealStores(t *testing.T) {
 }
 
 func TestScenarios(t *testing.T) {
-	step := sample(build.Raced, 12, 1)
+	step := sample(build.Raced, 20, 1)
 	for i, s := range Scenarios() {
 		if i%step != 0 {
 			continue

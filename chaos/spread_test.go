@@ -7,6 +7,7 @@ import (
 
 	"rampart/chaos/check"
 	"rampart/chaos/fault"
+	"rampart/transport/build"
 )
 
 // spreads are jobs over hosts that lose hosts and each other. The first mom is the mother
@@ -35,6 +36,9 @@ func spreads() []Scenario {
 // L2 holds for every host of a run, whichever is lost; and the scenarios do have runs with
 // programs at their sisters.
 func TestSpread(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("the scenarios of TestScenarios lose hosts, too: make test plays these without the race detector")
+	}
 	parts := make(chan []check.Run, len(spreads()))
 	t.Run("scenarios", func(t *testing.T) {
 		for i, s := range spreads() {

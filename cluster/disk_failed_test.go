@@ -13,6 +13,7 @@ import (
 	"rampart/cluster"
 	"rampart/cluster/store"
 	"rampart/fsm/snapshot"
+	"rampart/transport/build"
 )
 
 func TestRun_RestartsFromItsFiles(t *testing.T) {
@@ -220,6 +221,9 @@ func TestRun_LeaderWhoseDiskFailsEnds(t *testing.T) {
 
 // An error of a disk that was silent before is one all the same.
 func TestRun_LeaderWhoseDiskHangsAndFailsEnds(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		m, sick := stalledLeader(t, w)
 		go func() { _ = m.write("x") }()

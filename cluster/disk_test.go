@@ -17,6 +17,7 @@ import (
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // aDisk is one that can be slow, nearly full, or full.
@@ -95,6 +96,9 @@ func alarm(m *server, kind member.AlarmKind) *member.Alarm {
 // TestDisk_SlowLeaderHandsOver: a leader whose disk is sick drags every commit, so one
 // with a well disk leads instead, and goes on leading when the disk is well again.
 func TestDisk_SlowLeaderHandsOver(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	withDisks(t, 3, func(t *testing.T, w *world, disks map[*server]*aDisk) {
 		sick := w.leader()
 		disks[sick].slow.Store(int64(250 * time.Millisecond))
@@ -121,6 +125,9 @@ func TestDisk_SlowLeaderHandsOver(t *testing.T) {
 
 // TestDisk_NobodyIsBetter: where all disks are slow, leadership stays where it is.
 func TestDisk_NobodyIsBetter(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	withDisks(t, 3, func(t *testing.T, w *world, disks map[*server]*aDisk) {
 		leader, term := w.leader(), w.leader().replica.Term()
 		for _, d := range disks {

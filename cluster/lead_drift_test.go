@@ -22,6 +22,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/snapshot"
 	"rampart/fsm/state"
+	"rampart/transport/build"
 )
 
 // drifting is a state machine that reads another name where the log says "split".
@@ -147,6 +148,9 @@ func TestDrift_LeaderInTheMinorityStepsDown(t *testing.T) {
 }
 
 func TestDrift_NoMajorityStopsWrites(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		w, machines := driftingWorld(t, 3)
 		l, f := w.leader(), w.followers()
@@ -167,6 +171,9 @@ func TestDrift_NoMajorityStopsWrites(t *testing.T) {
 }
 
 func TestDrift_EqualStatesAreComparedInPeace(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		<-time.After(time.Minute)
 		for _, m := range w.members {
@@ -372,6 +379,9 @@ func TestLevel_OlderBuildWithAnEmptyDisk(t *testing.T) {
 }
 
 func TestLevel_OldAndNewTogetherStayAtTheOldOne(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	for _, levels := range [][]uint32{{1, 2, 2}, {1, 1, 2}, {1, 2, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := levelWorld(t, levels...)

@@ -13,6 +13,7 @@ import (
 	"rampart/cluster/recovery"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // farWorld is a cluster of three whose replicas are far from each other, founded for a class.
@@ -80,6 +81,9 @@ func (w *world) term() (highest uint64) {
 }
 
 func TestClass_FarReplicasAreCalmInTheirs(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		w := farWorld(t, farDelay, pbs.RTTWan)
 		w.until("three voters", time.Minute, func() bool { return w.leader() != nil && w.voters() == 3 })

@@ -12,6 +12,7 @@ import (
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // raised waits until replicas can be removed.
@@ -157,6 +158,9 @@ func TestRemove_TheDeadOneAndDownToOne(t *testing.T) {
 
 // TestRemove_LeadersDieBetweenTheSteps: the next one finishes what is on record.
 func TestRemove_LeadersDieBetweenTheSteps(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	for name, before := range map[string]func(w *world, l, m *server) error{
 		"the wish is on record": func(*world, *server, *server) error { return nil },
 		"it has no vote":        func(w *world, l, m *server) error { return l.replica.Withdraw(w.t.Context(), m.name) },

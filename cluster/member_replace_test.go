@@ -6,6 +6,7 @@ import (
 
 	"rampart/cluster/member"
 	"rampart/fsm/command"
+	"rampart/transport/build"
 )
 
 // newcomer is a member that joins and runs.
@@ -110,6 +111,9 @@ func TestReplace_NotOneThatComesBackInTime(t *testing.T) {
 }
 
 func TestReplace_TwoOfFiveOneAfterTheOther(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 5, func(t *testing.T, w *world) {
 		w.raised()
 		a, b := w.followers()[0], w.followers()[1]
@@ -129,6 +133,9 @@ func TestReplace_TwoOfFiveOneAfterTheOther(t *testing.T) {
 
 // TestReplace_LeadersDieInIt: the next one finishes it, and nobody else is removed.
 func TestReplace_LeadersDieInIt(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	for name, until := range map[string]func(w *world, fresh *server) bool{
 		"it is decided": func(w *world, _ *server) bool { return len(w.leader().machine.View().Leaving()) > 0 },
 		"it votes":      func(w *world, fresh *server) bool { return fresh.replica.Status().Voter },
@@ -155,6 +162,9 @@ func TestReplace_LeadersDieInIt(t *testing.T) {
 // The newcomer that was to take its place dies: the silent one keeps it, and the next
 // newcomer takes it.
 func TestReplace_TheNewcomerDies(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 5, func(t *testing.T, w *world) {
 		w.raised()
 		dead := w.followers()[0]
@@ -188,6 +198,9 @@ func (w *world) decideFor(silent, by *server) {
 
 // A newcomer that was to take a place and is dead itself has no vote: nobody is dropped for it.
 func TestReplace_NobodyIsDroppedBeforeTheNewcomerVotes(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.raised()
 		dead := w.followers()[0]
@@ -206,6 +219,9 @@ func TestReplace_NobodyIsDroppedBeforeTheNewcomerVotes(t *testing.T) {
 }
 
 func TestReplace_OneThatIsHeardAgainKeepsItsPlace(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.raised()
 		back := w.followers()[0]

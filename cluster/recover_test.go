@@ -12,6 +12,7 @@ import (
 	"rampart/cluster/recovery"
 	"rampart/cluster/store"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // supervise starts m again whenever it says that it has to, as its process does, and the
@@ -144,6 +145,9 @@ func TestRecover_AllWereRestartedAndWait(t *testing.T) {
 
 // The furthest log wins, whichever survivor is asked; the others begin anew and follow it.
 func TestRecover_FurthestLogWins(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	for _, restarted := range []bool{false, true} {
 		bubble(t, 5, func(t *testing.T, w *world) {
 			behind, ahead := w.followers()[0], w.followers()[1]

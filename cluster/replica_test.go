@@ -15,6 +15,7 @@ import (
 	"rampart/cluster/store"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // bubble runs a test of a cluster of n replicas in virtual time.
@@ -90,6 +91,9 @@ func TestReplica_FiveLoseTwo(t *testing.T) {
 }
 
 func TestReplica_SevenLoseThree(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 7, func(t *testing.T, w *world) {
 		mustWrite(t, w.leader(), "before")
 		for _, f := range w.followers()[:2] {

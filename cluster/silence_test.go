@@ -65,6 +65,9 @@ var stalls = []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 3 
 // TestSilence_OfALeader: its store does not answer for a while. The others elect within the
 // usual time; when the store comes back it follows, by itself, and nothing is lost.
 func TestSilence_OfALeader(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	for _, d := range stalls {
 		t.Run(d.String(), func(t *testing.T) {
 			withValves(t, 3, func(t *testing.T, w *world, valves map[*server]*store.Valve) {

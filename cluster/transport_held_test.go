@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rampart/cluster/member"
+	"rampart/transport/build"
 )
 
 // returned is how long a replica that hears its leader again may be without what that has
@@ -14,6 +15,9 @@ const returned = 500 * time.Millisecond
 // A replica that comes back after a long time takes part at once: raft itself asks it again
 // after up to ten seconds, during which the next loss would stop the cluster.
 func TestHeld_AReplicaThatComesBackCountsAtOnce(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("minutes of the bubble are long under the race detector: make test plays them without")
+	}
 	bubble(t, 3, func(t *testing.T, w *world) {
 		l, back, other := w.leader(), w.followers()[0], w.followers()[1]
 		for _, away := range []time.Duration{time.Second, 20 * time.Second, 3 * time.Minute} {

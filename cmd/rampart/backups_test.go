@@ -13,6 +13,7 @@ import (
 	"rampart/cluster/member"
 	"rampart/cmd/rampart/server"
 	"rampart/transport/api"
+	"rampart/transport/build"
 )
 
 // backups returns the folders of a replica's backups, the oldest first.
@@ -28,6 +29,9 @@ func (s *site) backups(dir string) []string {
 // TestBackups_OnSchedule: every replica makes backups that are whole and keeps as many as it
 // was told, through a change of leaders, and a new cluster can begin with each of them.
 func TestBackups_OnSchedule(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("hours of the bubble are long under the race detector: make test plays them without")
+	}
 	kept := t.TempDir()
 	onSite(t, func(t *testing.T, s *site) {
 		s.ready()
@@ -79,6 +83,9 @@ func TestBackups_OnSchedule(t *testing.T) {
 
 // TestBackups_TroubleIsTold until a backup can be made again.
 func TestBackups_TroubleIsTold(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("hours of the bubble are long under the race detector: make test plays them without")
+	}
 	onSite(t, func(t *testing.T, s *site) {
 		s.ready()
 		env, out := s.env("s1", "root", files{})

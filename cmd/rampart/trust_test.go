@@ -16,6 +16,7 @@ import (
 	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
+	"rampart/transport/build"
 	"rampart/transport/client"
 )
 
@@ -128,6 +129,9 @@ func (s *site) followers() []string {
 }
 
 func TestRevoke_AReplicaIsOutOfRaftAndOneIsEnough(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("hours of the bubble are long under the race detector: make test plays them without")
+	}
 	onSite(t, func(t *testing.T, s *site) {
 		if _, err := s.revoke(s.leader().name, ""); err == nil {
 			t.Error("the leader was revoked")
@@ -330,6 +334,9 @@ func (s *site) forged(old *transport.CA) {
 // TestCA_IsGivenUpOrHurried: a leader that made a CA and died for good takes its key along;
 // a host that is away for good holds up the change no longer than an operator lets it.
 func TestCA_IsGivenUpOrHurried(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("hours of the bubble are long under the race detector: make test plays them without")
+	}
 	onSite(t, func(t *testing.T, s *site) {
 		before := s.signers()
 		s.kill(s.followers()[0]) // nobody goes on without it

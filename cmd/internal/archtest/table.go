@@ -96,6 +96,14 @@ var Bans = []struct{ Import, Name, Why string }{
 	{"log/slog", "", "an outcome is returned, not written down"},
 }
 
+// Unraced are packages with goroutines that the Makefile leaves out of the race detector all the same, and why.
+var Unraced = map[string]string{
+	"cmd/bench":             "its tests are of its arithmetic, and start none of them",
+	"cmd/internal/exported": "it reads a channel that a library writes to",
+	"cmd/rampart/dev":       "its tests are of what it reads and writes, and start none of them",
+	"fsm/snapshot":          "replicas of cluster's tests read and write snapshots, which are raced",
+}
+
 // Lean lists what the binary of the user commands must not carry, because people
 // start it thousands of times.
 var Lean = []struct{ Package, Why string }{

@@ -14,20 +14,15 @@ import (
 	_ "time/tzdata" // as in rampart
 
 	"rampart/mom/proc"
-	"rampart/transport/build"
 )
 
 // folders are where scenarios are that must come to their end: of the language, of the documents, and of
 // the cases of the specification that are about time.
 var folders = []string{"testdata", "../../../docs/examples/sim", "../../conformance/testdata/sim"}
 
-// TestScenarios plays every scenario there is; under the race detector those of the language alone, in which
-// replicas and hosts die. It is not parallel to anything: see the package.
+// TestScenarios plays every scenario there is. It is not parallel to anything: see the package.
 func TestScenarios(t *testing.T) {
-	for i, dir := range folders {
-		if i > 0 && build.Raced && testing.Short() {
-			break
-		}
+	for _, dir := range folders {
 		files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 		if err != nil || len(files) == 0 {
 			t.Errorf("no scenarios in %s: %v", dir, err)
