@@ -33,7 +33,12 @@ type class struct {
 	spanAge uint64 // Planner.idleAge at which that was found out
 
 	cycle uint64 // in which a job of it was queued last
-	fit   struct {
+	lines int    // that its jobs had in that one
+	stuck uint64 // the last cycle in which it fitted nowhere
+
+	timed    bool     // it is known how long its jobs run
+	shortest pbs.Time // each of them at least
+	fit      struct {
 		age  uint64 // Planner.idleAge at which it was tried on idle vnodes
 		host int
 		set  string // the placement set in which it fits

@@ -266,9 +266,9 @@ func (q *question) denial(n int) string { return q.denialIn(func() *window { ret
 
 func (q *question) denialIn(window func() *window) string {
 	cl := q.class
-	if short := q.overall(cl, beyondTotal); short != nil {
+	if short, ok := q.overall(cl, beyondTotal); ok {
 		q.unsatisfied(0)
-		return insufficient + short.Resource + " "
+		return insufficient + short.def.Name + " "
 	}
 	for k, ch := range cl.chunks {
 		if one := cl.alone(ch); !q.fitsAnywhere(one) {

@@ -4,7 +4,8 @@
 // stale and never does harm.
 //
 // A cycle costs what has changed, not what is queued: the state keeps queued jobs
-// by class, and the Planner keeps what it has read of vnodes and requests. What a
+// by class, and the Planner keeps what it has read of vnodes and requests, and which
+// requests nothing has been freed for since they fitted nowhere (stuck.go). What a
 // Planner keeps never shows in a plan.
 //
 // Where there are reservations, a cycle has a calendar (cluster/sched/calendar) of the

@@ -117,6 +117,9 @@ func (h *hours) until(j *state.Job) pbs.Time {
 
 // crosses tells why a job would run on into a time that is not for it, 0 if it would not.
 func (h *hours) crosses(j *state.Job) state.WaitCode {
+	if h.begins == 0 && h.turns == 0 {
+		return 0
+	}
 	end := h.now + walltime(j)
 	switch {
 	case h.dedicated && end > h.ends, !h.dedicated && h.begins != 0 && end > h.begins:

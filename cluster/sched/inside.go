@@ -272,7 +272,7 @@ func (c *cycle) overQueue(j *state.Job) (state.Wait, bool) {
 // why tells why a class does not fit into the reservation.
 func (in *inside) why(cl *class) *reason {
 	if cl.bad != "" {
-		return never(state.Wait{Code: state.WaitMalformed, Words: cl.bad})
+		return &reason{never(state.Wait{Code: state.WaitMalformed, Words: cl.bad})}
 	}
 	if _, fits := in.idle.fits(cl); fits && !in.lost {
 		return &reason{because(state.WaitBusy)}

@@ -21,7 +21,26 @@ type kept struct {
 	round         uint64
 	begins        []period // of occurrences that do not have their vnodes yet, by their beginning
 	changed       []*foreseen
-	events        events // of the last cycle that needed them: their room is used again
+	events        events     // of the last cycle that needed them: their room is used again
+	made, spare   []*lasting // by the cycle, and those of earlier ones
+}
+
+// letGo ends a cycle: its view is not kept.
+func (k *kept) letGo() {
+	for _, l := range k.made {
+		l.world.view, l.world.win = nil, nil
+	}
+	k.made, k.spare = k.made[:0], append(k.spare, k.made...)
+}
+
+// lasting returns one that is not used.
+func (k *kept) lasting() *lasting {
+	l := &lasting{}
+	if n := len(k.spare); n > 0 {
+		l, k.spare = k.spare[n-1], k.spare[:n-1]
+	}
+	k.made = append(k.made, l)
+	return l
 }
 
 // foreseen is the calendar of a vnode.

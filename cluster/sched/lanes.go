@@ -2,7 +2,6 @@ package sched
 
 import (
 	"cmp"
-	"container/heap"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
@@ -25,7 +24,7 @@ type lane struct {
 
 func newLanes(waits lines, o *order) lanes {
 	if !o.turns && !o.shared() {
-		heap.Init(&waits)
+		waits.init()
 		return lanes{all: []lane{{lines: waits, taken: new(int)}}}
 	}
 	type name struct {
@@ -54,7 +53,7 @@ func newLanes(waits lines, o *order) lanes {
 		all[i].lines = append(all[i].lines, l)
 	}
 	for i := range all {
-		heap.Init(&all[i].lines)
+		all[i].lines.init()
 	}
 	return lanes{all, o.turns}
 }

@@ -96,6 +96,18 @@ func (l *levels) of(queue pbs.QueueName, is uint8) int64 {
 	return l.normal
 }
 
+// least returns the lowest level that a job can have.
+func (l *levels) least() int64 {
+	least, lowest := l.normal, int64(0)
+	for _, priority := range l.express {
+		lowest = min(lowest, priority)
+	}
+	for _, row := range l.rows {
+		least = min(least, row.level+lowest)
+	}
+	return least
+}
+
 // most returns the highest level that a job of a queue can have.
 func (l *levels) most(queue pbs.QueueName) int64 {
 	most := l.normal

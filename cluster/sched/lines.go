@@ -1,10 +1,6 @@
 package sched
 
-import (
-	"container/heap"
-
-	"rampart/fsm/state"
-)
+import "rampart/fsm/state"
 
 // A line are the jobs of one class that were not considered yet.
 type line struct {
@@ -19,28 +15,44 @@ type line struct {
 // lines is a heap: the job to be considered next comes first.
 type lines []line
 
-func (l lines) Len() int { return len(l) }
-func (l lines) Less(i, j int) bool {
-	if c := l[i].rank.compare(l[j].rank); c != 0 {
+// before tells which of two lines comes first.
+func (l *line) before(o *line) bool {
+	if c := l.rank.compare(o.rank); c != 0 {
 		return c < 0
 	}
-	return state.Before(l[i].job, l[j].job)
+	return state.Before(l.job, o.job)
 }
-func (l lines) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
 
-// Push implements heap.Interface.
-func (l *lines) Push(x any) { *l = append(*l, x.(line)) }
+func (l lines) init() {
+	for i := len(l)/2 - 1; i >= 0; i-- {
+		l.down(i)
+	}
+}
 
-// Pop implements heap.Interface.
-func (l *lines) Pop() any {
-	last := len(*l) - 1
-	gone := (*l)[last]
-	*l = (*l)[:last]
-	return gone
+// down moves the line at a place behind those that come before it.
+func (l lines) down(i int) {
+	for {
+		first := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(l); child++ {
+			if l[child].before(&l[first]) {
+				first = child
+			}
+		}
+		if first == i {
+			return
+		}
+		l[i], l[first] = l[first], l[i]
+		i = first
+	}
 }
 
 // leave drops the first line.
-func (l *lines) leave() { heap.Pop(l) }
+func (l *lines) leave() {
+	last := len(*l) - 1
+	(*l)[0] = (*l)[last]
+	*l = (*l)[:last]
+	l.down(0)
+}
 
 // advance moves the first line on to its next job, and drops it behind the last. Who is over
 // a soft limit stays so in a cycle.
@@ -64,7 +76,7 @@ func (l *lines) advance(v *state.View) {
 	if first.rank.over = over; over != 0 {
 		first.rank.level = level
 	}
-	heap.Fix(l, 0)
+	l.down(0)
 }
 
 // recede puts the first line, which is over some soft limits, behind those that are within theirs.
@@ -73,5 +85,5 @@ func (l *lines) recede(o *order, over uint8) {
 	if first.rank.over = over; o.levels.heeds(isOverQueue | isOverServer) {
 		first.rank.level = o.levels.of(first.of.Queue, o.is(first.job)|over)
 	}
-	heap.Fix(l, 0)
+	l.down(0)
 }

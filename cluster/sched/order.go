@@ -36,6 +36,7 @@ type order struct {
 	levels    *levels                 // who may preempt whom; nil: nobody
 	eligible  bool                    // eligible_time is counted
 	starve    pbs.Time                // how long a job waits before it starves; 0: none does
+	starving  bool                    // some job may starve
 }
 
 // A sortKey is an entry of job_sort_key: the value of a resource, or of one of the names

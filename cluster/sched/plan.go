@@ -131,6 +131,7 @@ type cycle struct {
 	future   *future    // nil: there are no reservations
 	insides  map[pbs.QueueName]*inside
 	bare     *world // on which nothing is held; nil: it was not needed yet
+	passing  passing
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than
@@ -139,7 +140,7 @@ func (c *cycle) run(waits lanes) {
 	c.decide()
 	c.stopped = c.suspensions()
 	c.openFor(c.stopped)
-	for lane := waits.next(); lane != nil; lane = waits.next() {
+	for lane := c.next(&waits); lane != nil; lane = c.next(&waits) {
 		first := lane.lines[0]
 		c.resume(first.rank.level)
 		c.yields, c.beyond, c.score = 0, first.rank.over, first.rank.score
@@ -228,10 +229,13 @@ func (c *cycle) saidAll(l line) bool {
 // job is not worth the while.
 func (c *cycle) restSaid(l line) bool {
 	why, tried := c.reasons[l.class]
-	if !tried || c.limiter.routes(c.view, l.of.Queue) || c.inside(l.of.Queue) != nil || !c.started(l.of.Queue) || c.hours.shut(l.of.Queue) != 0 || c.stands(l.of.Queue) {
+	if !tried {
+		return c.allTooLong(l)
+	}
+	if c.limiter.routes(c.view, l.of.Queue) || c.inside(l.of.Queue) != nil || !c.started(l.of.Queue) || c.hours.shut(l.of.Queue) != 0 || c.stands(l.of.Queue) {
 		return false
 	}
-	if !why.wait.Never && ((c.order.strict || c.order.starve > 0) && c.mayCrown(l.of.Queue, l.class) || c.anyHunts(l.of.Queue)) {
+	if !why.wait.Never && (c.plansForAny() && c.mayCrown(l.of.Queue, l.class) || c.anyHunts(l.of.Queue)) {
 		return false
 	}
 	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == why.wait.Kind()
@@ -363,8 +367,13 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		if !told {
 			c.logConsidered(j, id)
 		}
-		c.placed++
-		placed, long, ok, fits := c.placeShrunk(j, cl)
+		var placed string
+		var long pbs.Time
+		var ok, fits bool
+		if !c.stuck(cl) {
+			c.placed++
+			placed, long, ok, fits = c.placeShrunk(j, cl)
+		}
 		if ok {
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed, Backfills: len(c.tops) > 0, changes: c.shrunk(j, id, long)})
 			c.planned(j)
@@ -381,6 +390,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			c.explain(j, c.conflict(cl))
 			return false
 		}
+		c.fails(cl)
 		if why = c.why(cl); !why.wait.Never && c.preempt(j, cl) {
 			return false
 		}

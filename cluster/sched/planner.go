@@ -29,22 +29,38 @@ type Planner struct {
 	ahead   pbs.Time           // how much later it is than the view says
 	late    func() bool        // whether the time of the next cycle is over; nil: it takes what it takes
 	classes map[key]*class
-	cycle   uint64
-	all     *world // free and full, as in the view
-	scratch *world // of the cycle: jobs are placed here
-	idle    *world // nil before it was needed
-	bare    *world // idle, of a cycle: on which reservations are placed
-	order   order  // of the cycle
-	hours   *hours // of the cycle
+	// requests are classes by what the state has for them.
+	requests map[*state.Class]*class
+	cycle    uint64
+	all      *world // free and full, as in the view
+	scratch  *world // of the cycle: jobs are placed here
+	idle     *world // nil before it was needed
+	bare     *world // idle, of a cycle: on which reservations are placed
+	order    order  // of the cycle
+	hours    *hours // of the cycle
 	// sortedBy is the node_sort_key of the cycle.
 	sortedBy string
 	idleAge  uint64              // changes of idle that may change what fits there
 	kept     kept                // of the calendars
 	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
+	waits    lines               // of the cycle
+	given    freed               // what was freed since the last cycle planned, and what that one has changed
+	taken    freed               // what the cycle itself has changed
+	index    uint64              // of the view of which the lengths of jobs are known
+	digest   uint64
 }
 
 // NewPlanner returns a planner that knows nothing yet.
-func NewPlanner() *Planner { return &Planner{limits: usual, classes: map[key]*class{}} }
+func NewPlanner() *Planner {
+	p := &Planner{limits: usual}
+	p.renew()
+	return p
+}
+
+// renew forgets the requests that it has read.
+func (p *Planner) renew() {
+	p.classes, p.requests = map[key]*class{}, map[*state.Class]*class{}
+}
 
 // Plan plans one cycle: jobs by priority, then in the order of their submission;
 // vnodes in the order of their creation. When a job does not fit, no job with the
@@ -54,6 +70,8 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	n := len(waits)
 	c := p.begin(v, now)
 	c.run(newLanes(waits, &p.order))
+	clear(waits)
+	p.waits = waits[:0]
 	p.forget(n)
 	return c.plan
 }
@@ -66,17 +84,22 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	p.sortedBy = set.get("node_sort_key")
 	p.order = newOrder(v, now, set)
 	if custom := slices.Collect(v.CustomResources()); !slices.Equal(custom, p.custom) {
-		p.custom, p.classes, p.all, p.idle = custom, map[key]*class{}, nil, nil
+		p.custom, p.all, p.idle = custom, nil, nil
+		p.renew()
 		p.kept.forget()
 	}
+	p.turn()
 	if p.all == nil || !p.all.follow(v, p.sortedBy) {
-		p.all = newWorld(v, false, p.sortedBy)
+		p.all, p.given.lost = newWorld(v, false, p.sortedBy), true
+		p.all.watch = &p.given
 	}
 	if now := newHeeded(set, p.all); !now.same(p.heeded) {
-		p.heeded, p.classes = now, map[key]*class{}
+		p.heeded = now
+		p.renew()
 	}
 	if now := newGrouping(v); !now.same(p.grouping) {
-		p.grouping, p.classes = now, map[key]*class{}
+		p.grouping = now
+		p.renew()
 	}
 	if p.grouping.used() {
 		p.empty(v)
@@ -84,9 +107,16 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	p.reserved = reservedQueues(v)
 	tied, counts := p.all.tied()
 	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
-		p.tied, p.partitions, p.counts, p.classes = tied, parted, counts, map[key]*class{}
+		p.tied, p.partitions, p.counts = tied, parted, counts
+		p.renew()
 	}
-	var waits lines
+	p.given.lost = p.given.lost || counts
+	for range v.Sharers() {
+		p.given.lost = true // more hosts than these have changed
+		break
+	}
+	p.followTimes(v)
+	waits := p.waits[:0]
 	for of, j := range v.Classes() {
 		waits = append(waits, p.line(v, of, j))
 	}
@@ -95,7 +125,8 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 
 // line returns the jobs of a class that wait, j first or, where jobs have scores, the best.
 func (p *Planner) line(v *state.View, of *state.Class, j *state.Job) line {
-	l := line{of: of, job: j, class: p.class(v, of)}
+	l := line{of: of, job: j, class: p.known(v, of)}
+	l.class.lines++
 	if !p.order.scores() {
 		l.rank = p.order.rank(j)
 		return l
@@ -105,8 +136,7 @@ func (p *Planner) line(v *state.View, of *state.Class, j *state.Job) line {
 	return l
 }
 
-// class returns the request of a class, parsed when it is new, and makes sure that
-// the columns are there that it asks for.
+// class returns the request of a class, parsed when it is new.
 func (p *Planner) class(v *state.View, of *state.Class) *class {
 	k := p.key(of.Select, of.Place, of.Queue)
 	c, ok := p.classes[k]
@@ -114,8 +144,23 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 		c = newClass(k, v, p.heeded, !p.grouping.explicit)
 		p.classes[k] = c
 	}
+	return p.asked(c)
+}
+
+// known returns what class does for a class that the state keeps.
+func (p *Planner) known(v *state.View, of *state.Class) *class {
+	if c, ok := p.requests[of]; ok && !p.reserved[of.Queue] {
+		return p.asked(c)
+	}
+	c := p.class(v, of)
+	p.requests[of] = c
+	return c
+}
+
+// asked makes sure that the columns are there that a class asks for.
+func (p *Planner) asked(c *class) *class {
 	if c.cycle != p.cycle {
-		c.cycle = p.cycle
+		c.cycle, c.lines = p.cycle, 0
 		for _, n := range c.sums {
 			p.all.column(n.def)
 		}
@@ -129,6 +174,7 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 
 func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
+	p.scratch.watch = &p.taken
 	return &cycle{
 		future: newFuture(&p.kept, v, now),
 		hours:  p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
@@ -146,9 +192,14 @@ func (p *Planner) forget(lines int) {
 		}
 	}
 	p.order.view, p.order.shares, p.order.tree, p.hasty = nil, nil, nil, nil
+	p.kept.letGo()
+	if len(p.requests) > 2*lines+100 {
+		clear(p.requests)
+	}
 	if len(p.classes) < 2*lines+100 {
 		return
 	}
+	clear(p.requests)
 	for k, c := range p.classes {
 		if c.cycle != p.cycle {
 			delete(p.classes, k)

@@ -88,6 +88,10 @@ func (c *column) met(i int, seen *[]int) bool {
 
 // reset counts again what a host has free, and with it those that share what has changed.
 func (w *world) reset(h int) {
+	if w.watch != nil {
+		w.changes++
+		w.watch.note(h)
+	}
 	for _, c := range w.columns {
 		c.set(h, w.freeOn(h, c))
 		if !c.moved {

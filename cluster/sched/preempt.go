@@ -84,7 +84,7 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 	}
 	a := attempt{class: cl, level: c.waitingLevel(j)}
 	if c.prey == nil {
-		if c.lowest() >= a.level {
+		if c.order.levels.least() >= a.level || c.lowest() >= a.level {
 			return a, false // the common case, which needs not know who can be preempted how
 		}
 		c.lookUpPrey()
@@ -107,9 +107,6 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 
 // hunts tells whether a job may get by preemption what another one of its class did not.
 func (c *cycle) hunts(j *state.Job, cl *class) bool {
-	if c.prey == nil && c.lowly == nil {
-		return false // that one was not let
-	}
 	_, ok := c.attempt(j, cl)
 	return ok
 }

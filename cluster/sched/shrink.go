@@ -29,7 +29,10 @@ func shrinks(j *state.Job) (least, most pbs.Time, ok bool) {
 }
 
 func length(j *state.Job, name string) (pbs.Time, bool) {
-	text, _ := j.Resources.Get(name)
+	text, ok := j.Resources.Get(name)
+	if !ok {
+		return 0, false
+	}
 	q, err := resource.Parse(resource.Time, text)
 	if err != nil {
 		return 0, false

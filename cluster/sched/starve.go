@@ -65,10 +65,12 @@ func (p *Planner) hasten(v *state.View, waits lines) lines {
 		of.Wait = j.WaitKind()
 		l := line{of: &of, job: j, class: p.class(v, &of), rank: p.order.rank(j), alone: true}
 		l.rank.haste = haste
+		l.class.lines++
 		waits = append(waits, l)
 	}
 	for j := range v.Ousted() {
 		if len(p.hasty) == mostHasty {
+			p.order.starving = p.order.starve > 0
 			return waits
 		}
 		add(j, math.MaxInt64-int64(j.Ousted.At))
@@ -78,10 +80,15 @@ func (p *Planner) hasten(v *state.View, waits lines) lines {
 	}
 	looks := 0
 	for j := range v.Aged() {
-		if looks++; p.order.now-j.Eligible < p.order.starve || looks > mostAged || len(p.hasty) == mostHasty {
+		if looks++; p.order.now-j.Eligible < p.order.starve {
+			break
+		}
+		if looks > mostAged || len(p.hasty) == mostHasty {
+			p.order.starving = true // or not: nobody looks
 			break
 		}
 		if p.order.starves(j) {
+			p.order.starving = true
 			add(j, int64(p.order.now-j.Eligible))
 		}
 	}

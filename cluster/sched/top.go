@@ -197,6 +197,9 @@ func (c *cycle) crown(t top) {
 // and else none that starves.
 func (c *cycle) plansFor(j *state.Job) bool { return c.order.strict || c.order.starves(j) }
 
+// plansForAny tells whether there may be a job that others must not delay.
+func (c *cycle) plansForAny() bool { return c.order.strict || c.order.starving }
+
 // depth returns how many jobs others must not delay, those of which count that are in the
 // same queue, if it has its own backfill_depth, else all of the queues that have none.
 func (c *cycle) depth(queue pbs.QueueName) (whose pbs.QueueName, depth int) {

@@ -9,35 +9,61 @@ import (
 // why finds the words for a class that did not fit: whether it can ever run, and
 // what is short.
 func (c *cycle) why(cl *class) *reason {
+	wait, short := c.cause(cl)
+	if short.def.Name != "" {
+		never := wait.Never
+		wait = state.Short(wait.Code, short.words())
+		wait.Never = never
+	}
+	return &reason{wait}
+}
+
+// cause is why without the amounts, which are those of the shortfall, if there is one.
+func (c *cycle) cause(cl *class) (wait state.Wait, short shortfall) {
 	if cl.bad != "" {
-		return never(state.Wait{Code: state.WaitMalformed, Words: cl.bad})
+		return state.Wait{Code: state.WaitMalformed, Words: cl.bad, Never: true}, short
 	}
 	if len(c.free.nodes) == 0 {
-		return &reason{because(state.WaitBusy)}
+		return because(state.WaitBusy), short
 	}
 	if c.idle == nil {
 		c.idle = c.planner.empty(c.view)
 	}
-	if short := c.overall(cl, beyondTotal); short != nil {
-		return never(state.Short(state.WaitShort, short))
+	lacks := func(s shortfall, ever bool) (state.Wait, shortfall) {
+		return state.Wait{Code: state.WaitShort, Resource: s.def.Name, Never: ever}, s
+	}
+	if s, ok := c.overall(cl, beyondTotal); ok {
+		return lacks(s, true)
 	}
 	h, ok := c.fitsIdle(cl)
 	if !ok {
-		return c.whyNever(cl)
+		return c.whyNever(cl), short
 	}
 	if c.allBusy() {
-		return &reason{because(state.WaitBusy)}
+		return because(state.WaitBusy), short
 	}
-	if short := c.overall(cl, beyondFree); short != nil {
-		return &reason{state.Short(state.WaitShort, short)}
+	if s, ok := c.overall(cl, beyondFree); ok {
+		return lacks(s, false)
 	}
 	if set := cl.fit.set; set != "" {
-		return &reason{state.Wait{Code: state.WaitSet, Words: set}}
+		return state.Wait{Code: state.WaitSet, Words: set}, short
 	}
-	if short := c.shortOn(h, cl); short != nil {
-		return &reason{state.Short(state.WaitShort, short)}
+	if s, ok := c.shortOn(h, cl); ok {
+		return lacks(s, false)
 	}
-	return &reason{because(state.WaitBusy)}
+	return because(state.WaitBusy), short
+}
+
+// A shortfall is a need of which there is too little.
+type shortfall struct {
+	need
+	free, total int64
+}
+
+func (s shortfall) words() *resource.Shortage {
+	return &resource.Shortage{
+		Resource: s.def.Name, Request: text(s.def, s.amount), Free: text(s.def, s.free), Offered: text(s.def, s.total),
+	}
 }
 
 // allBusy reports whether no vnode has a cpu left; PBS counts nothing else then (specification:
@@ -60,16 +86,16 @@ func (c *cycle) fitsIdle(cl *class) (int, bool) {
 	return cl.fit.host, cl.fit.ok
 }
 
-func never(w state.Wait) *reason {
+func never(w state.Wait) state.Wait {
 	w.Never = true
-	return &reason{w}
+	return w
 }
 
 func beyondTotal(want, _, total int64) bool { return want > total }
 func beyondFree(want, free, _ int64) bool   { return want > free }
 
 // overall returns the first resource of which all vnodes together have too little.
-func (c *cycle) overall(cl *class, beyond func(want, free, total int64) bool) *resource.Shortage {
+func (c *cycle) overall(cl *class, beyond func(want, free, total int64) bool) (short shortfall, found bool) {
 	for _, s := range cl.sums {
 		free, total := c.free.column(s.def).allFree, c.idle.column(s.def).allTotal
 		free = min(free, total) // what hosts share is counted at each of them
@@ -77,40 +103,34 @@ func (c *cycle) overall(cl *class, beyond func(want, free, total int64) bool) *r
 			if s.amount > total {
 				free = total // as if nothing ran
 			}
-			return shortage(s, free, total)
+			return shortfall{s, free, total}, true
 		}
 	}
-	return nil
-}
-
-func shortage(s need, free, total int64) *resource.Shortage {
-	return &resource.Shortage{
-		Resource: s.def.Name, Request: text(s.def, s.amount), Free: text(s.def, free), Offered: text(s.def, total),
-	}
+	return short, false
 }
 
 // shortOn returns what a host, which would be enough if it were idle, lacks now; of several
 // hosts nothing is told.
-func (c *cycle) shortOn(h int, cl *class) *resource.Shortage {
+func (c *cycle) shortOn(h int, cl *class) (short shortfall, found bool) {
 	if h < 0 {
-		return nil
+		return short, false
 	}
 	busy, ok := c.free.byHost[c.idle.hosts[h].key]
 	if !ok {
-		return nil
+		return short, false
 	}
 	for _, s := range cl.sums {
 		free := c.free.freeOn(busy, c.free.column(s.def))
 		if s.amount > free {
-			return shortage(s, free, c.idle.freeOn(h, c.idle.column(s.def)))
+			return shortfall{s, free, c.idle.freeOn(h, c.idle.column(s.def))}, true
 		}
 	}
-	return nil
+	return short, false
 }
 
 // whyNever tells apart a chunk that no host can give, and chunks that no one host
 // can give together.
-func (c *cycle) whyNever(cl *class) *reason {
+func (c *cycle) whyNever(cl *class) state.Wait {
 	for _, ch := range cl.chunks {
 		one := cl.alone(ch)
 		if _, ok := c.idle.fits(one); !ok {
@@ -159,7 +179,7 @@ func (c *cycle) largest(cl *class) *resource.Shortage {
 	for _, s := range cl.sums {
 		most := max(0, c.idle.column(s.def).tree[1])
 		if s.amount > most {
-			return shortage(s, most, most)
+			return shortfall{s, most, most}.words()
 		}
 	}
 	// Each is there, and never together where the properties are.

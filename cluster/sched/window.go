@@ -164,7 +164,7 @@ func (f *future) lasting(free *world, end pbs.Time) *world {
 		f.lasts = slices.Delete(f.lasts, 0, 1)
 		l.begin(f, free, end)
 	default:
-		l = &lasting{}
+		l = f.kept.lasting()
 		l.begin(f, free, end)
 	}
 	f.lasts = append(f.lasts, l)

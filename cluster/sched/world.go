@@ -39,6 +39,9 @@ type world struct {
 	looks   int32
 	inside  bool                                          // its vnodes are shares of a reservation
 	unnamed func(vn *state.Vnode, def resource.Def) int64 // what they may have of what the reservation does not name
+
+	watch   *freed // hosts that have changed; nil: nobody asks
+	changes int    // that were noted there
 }
 
 type node struct {

@@ -123,10 +123,32 @@ func (t *tables) ClassOf(j *Job) Class {
 // the order of their names.
 func (t *tables) Classes() iter.Seq2[*Class, *Job] {
 	return func(yield func(*Class, *Job) bool) {
-		w, ok := t.queued.items.Min()
-		for ok && yield(w.class, w.job) {
-			w, ok = t.queued.at(waiting{w.class, lastJob})
+		at := t.queued.items.Iter()
+		defer at.Release()
+		for ok := at.First(); ok; {
+			w := at.Item()
+			if !yield(w.class, w.job) {
+				return
+			}
+			ok = at.Next()
+			for n := 0; ok && at.Item().class.compare(w.class) == 0; n++ {
+				if n == fewJobs { // a search costs as much as so many steps
+					ok = at.Seek(waiting{w.class, lastJob})
+					break
+				}
+				ok = at.Next()
+			}
 		}
+	}
+}
+
+// fewJobs is of how many jobs of a class Classes passes each.
+const fewJobs = 32
+
+// JobsOf yields the jobs of a class in the order in which they are considered.
+func (t *tables) JobsOf(c *Class) iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		t.queued.items.Ascend(waiting{class: c}, func(w waiting) bool { return w.class.compare(c) == 0 && yield(w.job) })
 	}
 }
 

@@ -1,0 +1,243 @@
+package sched
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// After one event most jobs wait as they did before, and for the same reason. Two things make their part of a cycle short.
+//
+// A class is stuck that fitted nowhere in the last cycle, if nothing that was freed since is enough for even one chunk of it: no
+// vnodes are looked for then. Only classes of one kind of chunk can be: of several kinds one may find room because another one has
+// been given less.
+//
+// A line is quiet if its class is stuck and its jobs know already for what kind of reason they wait: nothing of it comes into the
+// plan. Once the log lines and the comments with exact amounts of a cycle are used up, quiet lines are passed over, all of them in
+// one go. Their reasons are those of the moment, so those behind a job that starts come back.
+
+// freed are hosts on which there may be more than there was.
+type freed struct {
+	hosts []int
+	lost  bool // there may be more on any of them
+}
+
+// mostFreed bounds the hosts that are told apart: each stuck class is compared with them.
+const mostFreed = 64
+
+func (f *freed) note(h int) {
+	switch n := len(f.hosts); {
+	case f.lost, n > 0 && f.hosts[n-1] == h:
+	case n == mostFreed:
+		f.lost = true
+	default:
+		f.hosts = append(f.hosts, h)
+	}
+}
+
+// turn begins a cycle: what the last one has changed of its copy of the world is in the world as it was, and may stay so.
+func (p *Planner) turn() {
+	p.given, p.taken = p.taken, p.given
+	p.taken.hosts, p.taken.lost = p.taken.hosts[:0], false
+}
+
+// stuck tells whether a class that fitted nowhere in the last cycle still does not.
+func (c *cycle) stuck(cl *class) bool {
+	p := c.planner
+	if cl.stuck == 0 || cl.stuck+1 != p.cycle || p.given.lost || p.taken.lost {
+		return false
+	}
+	return !c.free.enough(cl, p.given.hosts) && !c.free.enough(cl, p.taken.hosts)
+}
+
+// fails notes that a class fits nowhere.
+func (c *cycle) fails(cl *class) {
+	if len(cl.chunks) == 1 && len(cl.groups.defs) == 0 {
+		cl.stuck = c.planner.cycle
+	}
+}
+
+// enough tells whether some of the hosts may have enough for one chunk of a class of one kind, or for all if they have to be on one host.
+func (w *world) enough(cl *class, hosts []int) bool {
+	needs := cl.chunks[0].needs
+	if cl.place.Arrangement == spec.Pack {
+		needs = cl.sums
+	}
+	for _, h := range hosts {
+		if w.hasOn(h, needs) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) hasOn(h int, needs []need) bool {
+	for _, n := range needs {
+		if c := w.column(n.def); c.tree[c.size+h] < n.amount {
+			return false
+		}
+	}
+	return true
+}
+
+// passing is what a cycle has passed over.
+type passing struct {
+	lines   lines         // that were quiet when it did
+	last    line          // that was looked at last
+	looked  int           // lines that were looked at since
+	changes int           // of what is free, before it did
+	began   bool          // it has passed over some
+	plain   pbs.QueueName // a queue that was found to be plain
+	known   bool
+}
+
+// next returns the lane whose turn it is, nil when nothing is left that something may come of.
+func (c *cycle) next(waits *lanes) *lane {
+	if len(waits.all) == 1 {
+		c.passOver(&waits.all[0].lines)
+	}
+	lane := waits.next()
+	if lane != nil {
+		c.passing.last = lane.lines[0]
+		c.passing.looked++
+	}
+	return lane
+}
+
+// passOver takes the quiet lines out of the others, and brings those back that may be so no more. To look through all lines costs
+// about as much as to look at every sixteenth of them, and is not done more often than that.
+func (c *cycle) passOver(l *lines) {
+	p := &c.passing
+	if p.began && c.free.changes != p.changes {
+		p.began = false
+		for i := range p.lines {
+			if p.last.before(&p.lines[i]) {
+				*l = append(*l, p.lines[i])
+			}
+		}
+		p.lines = nil
+		l.init()
+	}
+	if p.began || p.looked < len(*l)/16 || !c.mayPassOver() {
+		return
+	}
+	p.began, p.looked, p.changes, p.known = true, 0, c.free.changes, false
+	all := *l
+	n := len(all)
+	for i := 0; i < n; {
+		if !c.quiet(&all[i]) {
+			i++
+			continue
+		}
+		n--
+		all[i], all[n] = all[n], all[i]
+	}
+	*l, p.lines = all[:n], all[n:]
+	l.init()
+}
+
+// mayPassOver tells whether there are no lines in the log for jobs that are looked at, nor comments with exact amounts, and
+// nothing in the cycle that must be asked for each job.
+func (c *cycle) mayPassOver() bool {
+	p := c.planner
+	return c.waiting >= c.exact && len(c.plan.Lines) >= c.lines && len(c.plan.Starts) < c.starts &&
+		!p.given.lost && !p.taken.lost && len(c.stopped) == 0 && c.onlyRoom()
+}
+
+// onlyRoom tells whether nothing about a single job but its request and its queue decides whether it may start.
+func (c *cycle) onlyRoom() bool {
+	return len(c.planner.dynamic) == 0 && c.order.shares == nil && !c.order.bounded && c.hours.begins == 0 && c.hours.turns == 0
+}
+
+// quiet tells whether nothing of a line would come into the plan.
+func (c *cycle) quiet(l *line) bool {
+	if l.alone || l.class.lines > 1 || !c.plain(l.of.Queue) || !c.stuck(l.class) {
+		return false
+	}
+	why, _ := c.cause(l.class)
+	if l.of.Wait != why.Kind() && len(c.plan.Comments) < c.comments {
+		return false
+	}
+	if c.plansForAny() && !why.Never {
+		_, depth := c.depth(l.of.Queue)
+		if depth == 0 || c.mayCrown(l.of.Queue, l.class) {
+			return false // it may be a top job
+		}
+	}
+	c.fails(l.class)
+	return true
+}
+
+// plain tells whether the jobs of a queue may start, and whether nothing but what is free decides which of them do.
+func (c *cycle) plain(queue pbs.QueueName) bool {
+	p := &c.passing
+	if p.known && p.plain == queue {
+		return true
+	}
+	q, ok := c.view.Queue(queue)
+	if !ok || !q.Started || q.Routes() || c.inside(queue) != nil || c.hours.shut(queue) != 0 || c.stands(queue) ||
+		c.limiter.applies(c.view, queue) || c.view.SoftlyLimited(queue) || c.mayHunt(queue) {
+		return false
+	}
+	p.plain, p.known = queue, true
+	return true
+}
+
+// mayHunt tells whether there may be a job to preempt for some job of a queue.
+func (c *cycle) mayHunt(queue pbs.QueueName) bool {
+	l := c.order.levels
+	return l != nil && l.least() < l.most(queue) && c.lowest() < l.most(queue)
+}
+
+// allTooLong tells whether all jobs of a line wait since reservations are to have, or top jobs, what they would still have then, and
+// know it already.
+func (c *cycle) allTooLong(l line) bool {
+	if c.future == nil || l.alone || l.class.lines > 1 || len(c.plan.Lines) < c.lines || !c.onlyRoom() {
+		return false
+	}
+	known, met := c.future.tooLong[l.class]
+	if !met || !c.plain(l.of.Queue) || c.future.end(c.planner.shortest(c.view, l)) < known.until {
+		return false
+	}
+	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == known.why.Kind()
+}
+
+// shortest returns for how long each job of a line runs at least. The line is the only one of its class.
+func (p *Planner) shortest(v *state.View, l line) pbs.Time {
+	cl := l.class
+	if !cl.timed {
+		cl.timed, cl.shortest = true, unending
+		for j := range v.JobsOf(l.of) {
+			cl.shortest = min(cl.shortest, leastTime(j))
+		}
+	}
+	return cl.shortest
+}
+
+// leastTime returns for how long a job runs at least that starts.
+func leastTime(j *state.Job) pbs.Time {
+	if least, _, ok := shrinks(j); ok {
+		return least
+	}
+	return walltime(j)
+}
+
+// followTimes keeps what is known of the lengths of jobs: those that have come or changed since may be shorter.
+func (p *Planner) followTimes(v *state.View) {
+	if v.Index() < p.index || v.Index() == p.index && v.Digest() != p.digest {
+		for _, cl := range p.classes {
+			cl.timed = false
+		}
+	} else if v.Index() != p.index {
+		for j := range v.JobsChanged(p.index+1, 0, 0) {
+			if !j.Startable() {
+				continue
+			}
+			place, _ := j.Resources.Get("place")
+			if cl := p.classes[p.key(j.SchedSelect, place, j.Queue)]; cl != nil && cl.timed {
+				cl.shortest = min(cl.shortest, leastTime(j))
+			}
+		}
+	}
+	p.index, p.digest = v.Index(), v.Digest()
+}

@@ -1,0 +1,128 @@
+package sched_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"rampart/cluster/sched"
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+)
+
+// TestProperty_WhoIsPassedOver: a planner that passes over those for whom nothing was freed plans what one plans that has seen
+// nothing, and what looking at every job plans; beside reservations, with few lines in the log and few exact comments.
+func TestProperty_WhoIsPassedOver(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		c := newClock(t)
+		for i := range 4 {
+			c.host(fmt.Sprintf("host%c", 'a'+i), fmt.Sprintf("host%c:ncpus=%d,mem=%dmb", 'a'+i, rapid.IntRange(1, 6).Draw(r, "ncpus"), 100*rapid.IntRange(1, 4).Draw(r, "mem")))
+		}
+		switch rapid.IntRange(0, 5).Draw(r, "order") {
+		case 0:
+			c.scheduler("strict_ordering=True")
+		case 1:
+			c.scheduler("help_starving_jobs=True", "max_starve=60")
+		case 2:
+			c.queue("express", "200")
+		}
+		limits := [4]int{rapid.SampledFrom([]int{1, 1000}).Draw(r, "starts"), rapid.SampledFrom([]int{2, 1000}).Draw(r, "comments"), rapid.IntRange(0, 4).Draw(r, "lines"), rapid.IntRange(0, 3).Draw(r, "exact")}
+		kept := sched.NewPlanner()
+		kept.Limit(limits[0], limits[1], limits[2], limits[3])
+		for range 12 {
+			c.drawWaiting(r)
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"submit":  c.drawWaiting,
+			"alter":   c.drawShorter,
+			"change":  c.drawChange,
+			"end":     c.drawEnd,
+			"reserve": c.drawReservation,
+			"other":   c.drawAlteration,
+			"sharing": c.drawSharing,
+			"time":    func(r *rapid.T) { c.wait(rapid.IntRange(1, 60).Draw(r, "seconds")) },
+			"":        func(r *rapid.T) { c.plansTheSame(r, kept, limits) },
+		})
+	})
+}
+
+// plansTheSame compares a planner with one that is new, and with looking at every job, and does what was planned, or not.
+func (c *clock) plansTheSame(r *rapid.T, kept *sched.Planner, limits [4]int) {
+	v := c.store.View()
+	fresh := sched.NewPlanner()
+	fresh.Limit(limits[0], limits[1], limits[2], limits[3])
+	got, want := kept.Plan(v, c.now), fresh.Plan(v, c.now)
+	if !reflect.DeepEqual(got, want) {
+		r.Fatalf("the planner planned\n%+v\na new one\n%+v", got, want)
+	}
+	if _, express := v.Queue("express"); !express && v.Server().SchedGet("max_starve") != "00:01:00" { // else walking takes another order
+		walked := sched.MakeByWalking(v, c.now, limits[0], limits[1], limits[2], limits[3])
+		walked.More, walked.Decisions, walked.Again = got.More, got.Decisions, got.Again
+		if len(got.Decisions) == 0 && !reflect.DeepEqual(got, walked) {
+			r.Fatalf("the planner planned\n%+v\nwalking the queue plans\n%+v", got, walked)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(r, "lost") == 0 {
+		return // nothing of it is committed
+	}
+	for _, d := range got.Decisions {
+		c.attempt(d)
+	}
+	for _, s := range got.Starts {
+		if rapid.IntRange(0, 9).Draw(r, "refused") > 0 {
+			c.attempt(s.Command(v, true))
+		}
+	}
+	set := &command.SetWaits{}
+	for _, w := range got.Comments {
+		set.Add(command.JobWait{Job: w.Job, Start: w.Start, ExecVnode: w.ExecVnode}, w.Why)
+	}
+	c.attempt(set)
+}
+
+// drawWaiting submits a job or two of one of few requests.
+func (c *clock) drawWaiting(r *rapid.T) {
+	var list attr.List
+	list = list.Set("Resource_List", "select", rapid.SampledFrom([]string{
+		"1:ncpus=1", "1:ncpus=2", "1:ncpus=3", "1:ncpus=4", "1:ncpus=5:mem=10mb", "1:ncpus=1:mem=200mb", "1:ncpus=1:mem=300mb", "2:ncpus=2", "3:ncpus=1", "2:ncpus=4", "1:ncpus=9",
+		"1:ncpus=2:host=hostb", "1:ncpus=3:mem=10mb+2:ncpus=1", "1:ncpus=0",
+	}).Draw(r, "select"))
+	list = list.Set("Resource_List", "place", rapid.SampledFrom([]string{"free", "pack", "scatter", "excl", "scatter:exclhost"}).Draw(r, "place"))
+	if long := rapid.IntRange(0, 4).Draw(r, "walltime"); long > 0 {
+		list = list.Set("Resource_List", "walltime", fmt.Sprint(20*long*long))
+	}
+	queue := pbs.QueueName("workq")
+	if _, ok := c.store.View().Queue("express"); ok && rapid.IntRange(0, 4).Draw(r, "express") == 0 {
+		queue = "express"
+	}
+	for range rapid.IntRange(1, 2).Draw(r, "jobs") {
+		c.attempt(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "hosta"}, Queue: queue, Attributes: list})
+	}
+}
+
+// drawShorter gives a job that waits another length.
+func (c *clock) drawShorter(r *rapid.T) {
+	var all []pbs.JobID
+	for j := range c.store.View().Jobs() {
+		if j.Startable() {
+			all = append(all, j.ID)
+		}
+	}
+	if len(all) > 0 {
+		c.attempt(&command.AlterJob{
+			Job:     rapid.SampledFrom(all).Draw(r, "job"),
+			Changes: []command.AttrChange{{Entry: attr.Entry{Name: "Resource_List", Resource: "walltime", Value: fmt.Sprint(rapid.IntRange(1, 100).Draw(r, "walltime"))}}},
+		})
+	}
+}
+
+// drawEnd ends a job that runs.
+func (c *clock) drawEnd(r *rapid.T) {
+	if running := slices.Collect(c.store.View().Running()); len(running) > 0 {
+		c.attempt(&command.DeleteJob{Job: rapid.SampledFrom(running).Draw(r, "job").ID, Force: true})
+	}
+}
