@@ -226,7 +226,11 @@ func (w *why) print(out io.Writer) error {
 		}
 		line("it asks for select=%s, place=%s, %s", w.Select, w.Place, long)
 	}
-	if w.Shut != nil {
+	switch {
+	case w.Shut == nil:
+	case w.Shut.By != "":
+		line("%s: %s", w.Shut.Kind, w.Shut.By)
+	default:
 		line("%s", strings.TrimSpace("not for it: "+w.Shut.Kind+between(w.Shut.From, w.Shut.Until)))
 	}
 	w.printStart(line)

@@ -118,6 +118,7 @@ func TestWhy_Sentences(t *testing.T) {
 		{replyOf(&api.Obstacle{ExecVnode: "(hosta:ncpus=1)"}, "job_state", "Q"), "vnodes are free for it: the scheduler has not started it yet\nthere is room now on (hosta:ncpus=1)\n"},
 		{replyOf(&api.Obstacle{Reason: "no", Never: true, Chunk: "ncpus=9", Unfit: 3}, "job_state", "Q"), "it can never run: no\n3 hosts can never have it\n"},
 		{replyOf(&api.Obstacle{Shut: &api.Obstacle_Hold{Kind: "dedicated time", From: 1800000000}}, "job_state", "Q"), "not for it: dedicated time from " + stamp(1800000000) + "\n"},
+		{replyOf(&api.Obstacle{Reason: "no", Shut: &api.Obstacle_Hold{Kind: "nothing may pass the job before it", By: "3.srv"}}, "job_state", "Q"), "it waits: no\nnothing may pass the job before it: 3.srv\n"},
 		{replyOf(promised, "job_state", "Q"), "it is expected to start at " + stamp(1800000600) + ": that is kept for it\n"},
 		{off, "the server's scheduling is off: no job starts\n"},
 		{again, "confirmed by hosta\n"},

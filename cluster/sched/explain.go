@@ -20,7 +20,8 @@ type Explanation struct {
 	Promised  bool     // the scheduler keeps that time for it; else those that come before it may take its vnodes
 	ExecVnode string   // where
 
-	// Shut is a time that is not for the job, such as dedicated time: it keeps the job waiting wherever there is room.
+	// Shut is a time that is not for the job, such as dedicated time, or a job that it may not pass: it keeps the job waiting wherever
+	// there is room.
 	Shut *InTheWay
 	// Chunk is what the hosts that follow are looked at for, Chunks how many of it the job wants.
 	Chunk  string
@@ -81,7 +82,9 @@ func Explain(v *state.View, j *state.Job) *Explanation {
 		c.explainInside(e, j, cl, in)
 		return e
 	}
-	e.Shut = c.notFor(j)
+	if e.Shut = c.notFor(j); e.Shut == nil {
+		e.Shut = behind(v, j)
+	}
 	placed, ok, fits := c.placeBeside(j, cl, walltime(j))
 	if ok {
 		if e.Shut == nil {
@@ -169,6 +172,35 @@ func (c *cycle) notFor(j *state.Job) *InTheWay {
 		return &InTheWay{Kind: "nonprime time", From: h.turns}
 	}
 	return nil
+}
+
+// behind returns the job that waits before another one, and that nothing may pass; nil: there is none.
+func behind(v *state.View, j *state.Job) *InTheWay {
+	p := NewPlanner()
+	waits := p.prepare(v, v.Now())
+	c := p.begin(v, v.Now())
+	whose, depth := c.depth(j.Queue)
+	if depth > 0 || !c.plansForAny() {
+		return nil
+	}
+	c.run(newLanes(waits, &p.order))
+	first := c.blocked[whose]
+	if first == nil || first.Seq == j.Seq || !c.order.passes(first, j) {
+		return nil
+	}
+	return &InTheWay{Kind: "nothing may pass the job before it", By: string(first.ID)}
+}
+
+// passes tells whether a job is considered before another one, as far as no soft limits count.
+func (o *order) passes(j, other *state.Job) bool {
+	of := func(j *state.Job) *line {
+		l := &line{job: j, rank: o.rank(j)}
+		if o.starves(j) {
+			l.rank.haste = int64(o.now - j.Eligible)
+		}
+		return l
+	}
+	return of(j).before(of(other))
 }
 
 // explainInside is Explain for a job of a reservation.

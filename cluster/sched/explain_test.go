@@ -37,7 +37,7 @@ func (c *clock) told(id pbs.JobID) string {
 		b.WriteString(" promised")
 	}
 	if e.Shut != nil {
-		fmt.Fprintf(&b, " shut by %s from %s until %s", e.Shut.Kind, at(e.Shut.From), at(e.Shut.Until))
+		fmt.Fprintf(&b, " shut by %s %s from %s until %s", e.Shut.Kind, e.Shut.By, at(e.Shut.From), at(e.Shut.Until))
 	}
 	if e.Chunk != "" {
 		fmt.Fprintf(&b, "\n%d of %s, room on %v, %d more, %d unfit", e.Chunks, e.Chunk, e.Room, e.More, e.Unfit)
@@ -206,7 +206,30 @@ func TestExplain_DedicatedTime(t *testing.T) {
 	}
 	c.scheduler("dedicated_time=" + day(600) + " " + day(1200))
 	id := c.in("workq", "select=1:ncpus=1 walltime=900")
-	if got, want := c.told(id), " shut by dedicated time from "; !strings.Contains(got, want) {
+	if got, want := c.told(id), " shut by dedicated time  from "; !strings.Contains(got, want) {
 		t.Errorf("told %q, want %q in it", got, want)
+	}
+}
+
+// With strict ordering and no backfill the first job that waits keeps all that come after it waiting, and those before it not.
+func TestExplain_StrictOrder(t *testing.T) {
+	for _, set := range []string{"strict_ordering=True backfill=False", "help_starving_jobs=True max_starve=60 backfill=False"} {
+		c := newClock(t).three()
+		c.scheduler(strings.Fields(set)...)
+		c.in("workq", "select=3:ncpus=8 place=scatter walltime=100")
+		c.begin()
+		first := c.in("workq", "select=1:ncpus=8 walltime=100")
+		c.wait(70)
+		second, third := c.in("workq", "select=1:ncpus=1 walltime=100"), c.in("workq", "select=1:ncpus=2 walltime=100")
+		c.begin()
+		if got := c.told(first); strings.Contains(got, "shut by") {
+			t.Errorf("%s: of the first is told %q", set, got)
+		}
+		for _, id := range []pbs.JobID{second, third} {
+			want := "Job would break strict sorted order| shut by nothing may pass the job before it " + string(first) + " from ? until ?"
+			if got := c.told(id); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: of %s is told %q, want %q", set, id, got, want)
+			}
+		}
 	}
 }

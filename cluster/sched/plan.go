@@ -114,15 +114,15 @@ type cycle struct {
 	score    float64                // its value of job_sort_formula, by which it has its turn
 	yields   uint8                  // soft limits to which an array has come with its last subjob
 	tops     []top
-	tight    *world                 // what jobs may have that outlast the start of a top job
-	delaying map[*class]bool        // classes of which no job fits that outlasts it
-	runs     []run                  // planned in this cycle
-	under    []run                  // under way; nil: not yet looked up
-	topsOf   map[pbs.QueueName]int  // tops that count towards the depth of a queue, or of all that have none
-	hopeless map[*class]bool        // classes for which there is none
-	blocked  map[pbs.QueueName]bool // queues, or all that have no depth of their own, of which nothing more starts: a job waits that nothing may pass
-	begun    map[uint64]uint32      // of arrays, by sequence number: index of the first subjob that was not planned
-	outrun   map[pbs.JobID]bool     // of whose set (runone) another one was planned
+	tight    *world                       // what jobs may have that outlast the start of a top job
+	delaying map[*class]bool              // classes of which no job fits that outlasts it
+	runs     []run                        // planned in this cycle
+	under    []run                        // under way; nil: not yet looked up
+	topsOf   map[pbs.QueueName]int        // tops that count towards the depth of a queue, or of all that have none
+	hopeless map[*class]bool              // classes for which there is none
+	blocked  map[pbs.QueueName]*state.Job // of queues, or of all that have no depth of their own, of which nothing more starts, the job that waits and that nothing may pass
+	begun    map[uint64]uint32            // of arrays, by sequence number: index of the first subjob that was not planned
+	outrun   map[pbs.JobID]bool           // of whose set (runone) another one was planned
 	hours    *hours
 	wish     *state.Job // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
 	prey     *prey      // nil: nobody had to be preempted yet

@@ -127,7 +127,9 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	}
 	whose, depth := c.depth(j.Queue)
 	if depth == 0 {
-		c.blocked[whose] = true
+		if c.blocked[whose] == nil {
+			c.blocked[whose] = j
+		}
 		return
 	}
 	if !c.mayWait(j, cl) || slices.ContainsFunc(c.tops, func(t top) bool { return t.job == j }) {
@@ -215,7 +217,7 @@ func (c *cycle) stands(queue pbs.QueueName) bool {
 		return false
 	}
 	whose, _ := c.depth(queue)
-	return c.blocked[whose]
+	return c.blocked[whose] != nil
 }
 
 // mayWait tells whether a job of the class may become a top job.
