@@ -418,7 +418,7 @@ func (l *Loop) tell(ctx context.Context, comments []Comment) {
 	for chunk := range slices.Chunk(comments, commentsAtOnce) {
 		set := &command.SetWaits{}
 		for _, c := range chunk {
-			set.Add(command.JobWait{Job: c.Job, Start: c.Start, ExecVnode: c.ExecVnode}, c.Why)
+			set.Add(c.wait(), c.Why)
 		}
 		_, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{set}})
 		if err != nil {

@@ -60,6 +60,13 @@ type Comment struct {
 
 	Start     pbs.Time // when it is expected to start; 0: that is not said
 	ExecVnode string   // where
+
+	Top    command.TopMark
+	Forget bool // it is not known any more when it starts
+}
+
+func (c *Comment) wait() command.JobWait {
+	return command.JobWait{Job: c.Job, Start: c.Start, ExecVnode: c.ExecVnode, Top: c.Top, Forget: c.Forget}
 }
 
 // A Line is one entry of the scheduler's log.
@@ -118,6 +125,7 @@ type cycle struct {
 	delaying map[*class]bool              // classes of which no job fits that outlasts it
 	runs     []run                        // planned in this cycle
 	under    []run                        // under way; nil: not yet looked up
+	foreseen map[pbs.JobID]bool           // jobs that have their start foretold in this cycle: whether they are tops
 	topsOf   map[pbs.QueueName]int        // tops that count towards the depth of a queue, or of all that have none
 	hopeless map[*class]bool              // classes for which there is none
 	blocked  map[pbs.QueueName]*state.Job // of queues, or of all that have no depth of their own, of which nothing more starts, the job that waits and that nothing may pass

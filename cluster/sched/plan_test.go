@@ -112,7 +112,7 @@ func (b *bench) tell(p sched.Plan) {
 	b.t.Helper()
 	for _, c := range p.Comments {
 		set := &command.SetWaits{}
-		set.Add(command.JobWait{Job: c.Job, Start: c.Start, ExecVnode: c.ExecVnode}, c.Why)
+		set.Add(command.JobWait{Job: c.Job, Start: c.Start, ExecVnode: c.ExecVnode, Top: c.Top, Forget: c.Forget}, c.Why)
 		b.do(set)
 	}
 }

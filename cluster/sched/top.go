@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/spec"
@@ -146,7 +147,7 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 	c.order.shares.charge(j)
 	c.log(pbs.LogDebug, j.ID, "Job is a top job and will run at "+inZone(c.view, t.start).Format(time.ANSIC))
 	c.topsOf[whose]++
-	c.expect(t, why.wait)
+	c.expect(t, why.wait, true)
 }
 
 // foresee says when the next subjob of an array is expected to start that has as many as may run at a
@@ -170,17 +171,45 @@ func (c *cycle) foresee(j *state.Job, cl *class, ends []pbs.Time) {
 		return
 	}
 	if t, ok := c.estimate(j, cl, slices.Min(ends)); ok {
-		c.expect(t, state.Wait{})
+		c.expect(t, state.Wait{}, false)
 	}
 }
 
 // expect says when and where a job is expected to start, if that differs from what was said: by a
-// minute, and by less of a start that is near.
-func (c *cycle) expect(t top, why state.Wait) {
+// minute, and by less of a start that is near. Of one that nobody may delay it says so.
+func (c *cycle) expect(t top, why state.Wait, crowned bool) {
+	c.foreseen[t.job.ID] = crowned
 	old := t.job.EstimatedStart()
 	same := max(pbs.Time(time.Second), min(sameStart, (t.start-c.now)/10))
-	if t.start-old > same || old-t.start > same {
-		c.plan.Comments = append(c.plan.Comments, Comment{Job: t.job.ID, Why: why, Start: t.start, ExecVnode: t.run.placed.String()})
+	mark := command.TopAsBefore
+	if crowned && !t.job.IsTop() {
+		mark = command.TopNow
+	}
+	if t.start-old > same || old-t.start > same || mark != command.TopAsBefore {
+		c.plan.Comments = append(c.plan.Comments, Comment{Job: t.job.ID, Why: why, Start: t.start, ExecVnode: t.run.placed.String(), Top: mark})
+	}
+}
+
+// demote takes back what was said of jobs that are top jobs no more; with clear_topjob_estimates_enable also when and where those were
+// expected to start of which that is not known any more. A cycle that has not looked at all jobs does not know.
+func (c *cycle) demote() {
+	if c.plan.More || c.plan.Late {
+		return
+	}
+	forget := c.view.Server().Bool("clear_topjob_estimates_enable")
+	for j := range c.view.Foreseen() {
+		wasTop := j.IsTop()
+		if len(c.plan.Comments) >= c.comments || !wasTop && !forget {
+			return // top jobs come first
+		}
+		top, told := c.foreseen[j.ID]
+		out := Comment{Job: j.ID, Forget: forget && !told && j.EstimatedStart() != 0}
+		if wasTop && !top {
+			out.Top = command.TopNoMore
+		}
+		if out.Forget || out.Top != command.TopAsBefore {
+			c.plan.Comments = append(c.plan.Comments, out)
+		}
 	}
 }
 
@@ -222,7 +251,7 @@ func (c *cycle) stands(queue pbs.QueueName) bool {
 
 // mayWait tells whether a job of the class may become a top job.
 func (c *cycle) mayWait(j *state.Job, cl *class) bool {
-	return c.plansFor(j) && c.mayCrown(j.Queue, cl)
+	return j.MayBeTop() && c.plansFor(j) && c.mayCrown(j.Queue, cl)
 }
 
 // mayCrown tells whether there may be one more top job of a queue and a class.

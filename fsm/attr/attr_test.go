@@ -55,7 +55,7 @@ var expected = map[Object]string{
 	Sched: `do_not_span_psets only_explicit_psets opt_backfill_fuzzy attr_update_period sched_preempt_enforce_resumption
 		pbs_version`,
 	Job: `Account_Name group_list umask Mail_Users Shell_Path_List User_List tolerate_node_failures
-		release_nodes_on_stageout resources_released resource_released_list exec_vnode_deallocated create_resv_from_job`,
+		release_nodes_on_stageout resources_released resource_released_list exec_vnode_deallocated create_resv_from_job topjob_ineligible topjob`,
 }
 
 func TestAll_HasWhatToolsRelyOn(t *testing.T) {

@@ -120,6 +120,8 @@ func jobRows() []row {
 		shown("run_version", Number),
 		shown("Submit_Host", Text),
 		set("create_resv_from_job", Boolean, nil).onCreate().since(levelObjects),
+		set("topjob_ineligible", Boolean, nil).writtenBy(Manager).since(levelObjects),
+		shown("topjob", Boolean),
 		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
 		set("lsf_resreq", Text, parseRequirement).onCreate().since(levelObjects),
 		shown("lsf_combined", Text),

@@ -22,7 +22,23 @@ type JobWait struct {
 
 	Start     pbs.Time `cbor:"3,keyasint,omitempty"` // when it is expected to start; 0: that stays as it is
 	ExecVnode string   `cbor:"4,keyasint,omitempty"` // where
+
+	Top    TopMark `cbor:"5,keyasint,omitempty"`
+	Forget bool    `cbor:"6,keyasint,omitempty"` // when and where it was expected to start: not any more
 }
+
+// TopMark says whether others must not delay a job.
+type TopMark uint8
+
+// The marks.
+const (
+	TopAsBefore TopMark = iota
+	TopNow
+	TopNoMore
+)
+
+// foresees tells whether something is said of the job's start.
+func (w *JobWait) foresees() bool { return w.Start != 0 || w.Top != TopAsBefore || w.Forget }
 
 // Add adds a job and why it waits, which the job's Wait need not say.
 func (c *SetWaits) Add(j JobWait, why state.Wait) {
@@ -42,7 +58,7 @@ func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 			continue
 		}
 		why := c.Waits[w.Wait]
-		if j.Says(why, false) && w.Start == 0 {
+		if j.Says(why, false) && !w.foresees() {
 			continue
 		}
 		next := *j
@@ -53,6 +69,7 @@ func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 			next.Attrs = next.Attrs.Set("estimated", "start_time", strconv.FormatInt(w.Start.Unix(), 10)).
 				Set("estimated", "exec_vnode", w.ExecVnode)
 		}
+		mark(&next, w)
 		tx.PutJob(&next)
 	}
 	return nil
@@ -60,5 +77,26 @@ func (c *SetWaits) Apply(tx *state.Tx, _ Meta, _ *state.Result) error {
 
 // mayHear tells whether what is said of the wait of a job is still of interest.
 func mayHear(j *state.Job, w JobWait) bool {
-	return j.State == pbs.Queued || j.State == pbs.Begun && w.Start != 0 && j.MayStart()
+	switch j.State {
+	case pbs.Queued:
+		return true
+	case pbs.Begun:
+		return w.foresees() && j.MayStart()
+	case pbs.Held, pbs.Waiting:
+		return w.Top == TopNoMore || w.Forget
+	}
+	return false
+}
+
+// mark notes whether the job is a top job, and forgets its start if that is not known any more.
+func mark(j *state.Job, w JobWait) {
+	switch w.Top {
+	case TopNow:
+		j.Attrs = j.Attrs.Set("topjob", "", "True")
+	case TopNoMore:
+		j.Attrs = j.Attrs.Set("topjob", "", "False")
+	}
+	if w.Forget {
+		j.ForgetStart()
+	}
 }

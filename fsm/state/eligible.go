@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"time"
 
@@ -98,10 +99,50 @@ func (j *Job) EligibleSeconds(now pbs.Time) int64 {
 	return int64(time.Duration(total) / time.Second)
 }
 
-// DropEstimate drops when and where the job was expected to start, and for how long to run.
+// DropEstimate drops when and where the job was expected to start, for how long to run, and whether it was a top job.
 func (j *Job) DropEstimate() {
-	j.Attrs = j.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode").Unset("estimated", "soft_walltime")
+	j.ForgetStart()
+	j.Attrs = j.Attrs.Unset("estimated", "soft_walltime")
+	if _, told := j.Attrs.Get("topjob", ""); told {
+		j.Attrs = j.Attrs.Unset("topjob", "")
+	}
 }
+
+// ForgetStart drops when and where the job was expected to start.
+func (j *Job) ForgetStart() {
+	j.Attrs = j.Attrs.Unset("estimated", "start_time").Unset("estimated", "exec_vnode")
+}
+
+// IsTop tells whether the scheduler has said that others must not delay the job.
+func (j *Job) IsTop() bool { return j.says("topjob") }
+
+// MayBeTop tells whether the scheduler may keep others from delaying the job: topjob_ineligible.
+func (j *Job) MayBeTop() bool { return !j.says("topjob_ineligible") }
+
+func (j *Job) says(name string) bool {
+	text, _ := j.Attrs.Get(name, "")
+	return text == "True"
+}
+
+// foreseen tells whether something was said of the start of a job that waits.
+func (j *Job) foreseen() bool {
+	switch j.State {
+	case pbs.Queued, pbs.Held, pbs.Waiting, pbs.Begun:
+		return j.IsTop() || j.EstimatedStart() != 0
+	}
+	return false
+}
+
+// topsFirst is the order of what is foreseen.
+func topsFirst(a, b *Job) bool {
+	if top := a.IsTop(); top != b.IsTop() {
+		return top
+	}
+	return bySeqAndSub(a, b)
+}
+
+// Foreseen yields the jobs that wait and of whose start the scheduler has said something, top jobs first.
+func (t *tables) Foreseen() iter.Seq[*Job] { return t.foreseen.all() }
 
 // EstimatedStart returns when the scheduler expects the job to start, 0 if it has not said.
 func (j *Job) EstimatedStart() pbs.Time {

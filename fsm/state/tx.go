@@ -220,6 +220,7 @@ func (t *tables) indexJob(old, j *Job) {
 	t.routing.move(old, j, t.inRouting)
 	t.due.move(old, j, func(j *Job) bool { return j.State == pbs.Waiting })
 	t.aged.move(old, j, (*Job).Startable)
+	t.foreseen.move(old, j, (*Job).foreseen)
 	t.ousted.move(old, j, (*Job).ousted)
 	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
 	t.changed.move(old, j, func(*Job) bool { return true })
