@@ -12,7 +12,7 @@ type Absent struct {
 const (
 	mpi      = "the launcher of the MPI library starts its processes on the job's hosts; docs/cgroups.md has how"
 	database = "there is no database: every replica has the state, and rampart cluster status tells how they do"
-	printed  = "jobs are in the replicated state: qstat -f JOB, tracejob JOB and rampart job timeline JOB show them"
+	printed  = "printjob is the program itself"
 )
 
 // absents are the programs that an OpenPBS 23.06 has, and this does not.
@@ -30,7 +30,6 @@ var absents = []Absent{
 	{Name: "pbsrun", Instead: mpi},
 	{Name: "pbsrun_unwrap", Instead: mpi},
 	{Name: "pbsrun_wrap", Instead: mpi},
-	{Name: "printjob", Instead: printed},
 	{Name: "printjob.bin", Instead: printed},
 	{Name: "printjob_host.bin", Instead: printed},
 	{Name: "printjob_svr.bin", Instead: printed},
@@ -41,7 +40,6 @@ var absents = []Absent{
 	{Name: "pbs_idled", Instead: "hosts are not watched for people at their keyboards; pbsnodes -o HOST takes one out", Sbin: true},
 	{Name: "pbs_iff", Instead: "users are known by the socket of their host's daemon, or by the token of rampart login", Sbin: true},
 	{Name: "pbs_mkdirs", Instead: "daemons make their folders when they start", Sbin: true},
-	{Name: "pbs_probe", Instead: "rampart cluster status and libexec/pbs_init.d status tell whether all is well", Sbin: true},
 	{Name: "pbs_rcp", Instead: "files of jobs travel between the daemons, and by PBS_SCP to other hosts", Sbin: true},
 	{Name: "pbs_server.bin", Instead: "pbs_server is the program itself", Sbin: true},
 	{Name: "pbs_snapshot", Instead: "rampart cluster snapshot save FILE saves the state; rampart cluster status --json, qmgr -c 'print server' and the logs tell the rest", Sbin: true},

@@ -159,6 +159,7 @@ func linkInstallation(dir, daemons string) error {
 		dev.LinkPrograms(daemons, filepath.Join(beside, "rampart"), dropin.Names()),
 		dev.LinkPrograms(daemons, filepath.Join(beside, "pbs"), pbs.AbsentNames(true)),
 		dev.LinkPrograms(dir, "pbs", pbs.AbsentNames(false)),
+		dev.LinkPrograms(dir, "rampart", dropin.UserNames()),
 	)
 }
 

@@ -150,8 +150,10 @@ type Record struct {
 }
 
 // Tasks returns all tasks, in the order of their names.
-func (s *Spool) Tasks() ([]Record, error) {
-	dir := TasksDir(s.home)
+func (s *Spool) Tasks() ([]Record, error) { return ReadTasks(TasksDir(s.home)) }
+
+// ReadTasks returns the tasks whose folders are in a folder, as Tasks does, beside whatever mom has them in hand.
+func ReadTasks(dir string) ([]Record, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list tasks: %w", err)

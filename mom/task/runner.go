@@ -76,17 +76,26 @@ func NewRunner(site *Site, t Task) *Runner {
 
 // Load returns the runner of a saved task.
 func Load(site *Site, rec spool.Record) (*Runner, error) {
+	t, err := Read(rec)
+	if err != nil {
+		return nil, err
+	}
+	return NewRunner(site, t), nil
+}
+
+// Read returns a saved task.
+func Read(rec spool.Record) (Task, error) {
 	if rec.Data == nil {
-		return NewRunner(site, Lost(rec.Key)), nil
+		return Lost(rec.Key), nil
 	}
 	var t Task
 	if err := json.Unmarshal(rec.Data, &t); err != nil {
-		return nil, fmt.Errorf("read task %s: %w", rec.Key, err)
+		return Task{}, fmt.Errorf("read task %s: %w", rec.Key, err)
 	}
 	if t.Version != recordVersion || t.Key != rec.Key {
-		return nil, fmt.Errorf("read task %s: not a record of version %d", rec.Key, recordVersion)
+		return Task{}, fmt.Errorf("read task %s: not a record of version %d", rec.Key, recordVersion)
 	}
-	return NewRunner(site, t), nil
+	return t, nil
 }
 
 // Save writes a new task to disk, before its order is answered.

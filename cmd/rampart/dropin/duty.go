@@ -78,7 +78,9 @@ func (c *call) run(ctx context.Context, d duty) error {
 // commMain is pbs_comm: what PBS routes between its daemons goes over the replicas' own
 // port, so it reports whether that of this host serves.
 func commMain(ctx context.Context, c *call) error {
-	log := newJournal(c.home.CommLogs(), "Comm@"+c.hostname(), "TPP", daylog.ServerMask)
+	me := "Comm@" + c.hostname()
+	log := newJournal(c.home.CommLogs(), me, "TPP", daylog.ServerMask)
+	me += "(Main Thread)" // who of the daemon writes, as in PBS; there is nobody else
 	defer log.Close()
 	last := "-"
 	look := func(ctx context.Context) {
@@ -91,16 +93,16 @@ func commMain(ctx context.Context, c *call) error {
 		}
 		if ctx.Err() == nil && text != last {
 			last = text
-			log.say(pbs.LogSystem, "comm", text)
+			log.say(pbs.LogSystem, me, text)
 		}
 	}
 	begin := func(ctx context.Context) {
-		log.say(pbs.LogSystem, "comm", fmt.Sprintf("pbs_comm started, pid = %d", os.Getpid()))
+		log.say(pbs.LogSystem, me, fmt.Sprintf("pbs_comm started, pid = %d", os.Getpid()))
 		look(ctx)
 	}
 	err := c.run(ctx, duty{lock: c.home.CommLock(), begin: begin, again: look, look: look, every: lookEvery})
 	if c.has("N") && err == nil {
-		log.say(pbs.LogSystem, "comm", "Is down")
+		log.say(pbs.LogSystem, me, "Is down")
 	}
 	return err
 }

@@ -36,18 +36,21 @@ type program struct {
 	knows   string
 	usage   string
 	run     func(context.Context, *call) error
+	user    bool // it is no daemon: PBS has it in bin
 }
 
 func programs() map[string]program {
 	return map[string]program{
-		"pbs_server": {"a:A:Cd:e:F:L:M:Np:R:S:s:t:", "CdNpt", "pbs_server [-d PBS_HOME] [-N] [-p port] [-t hot|warm]", serverMain},
+		"pbs_server": {letters: "a:A:Cd:e:F:L:M:Np:R:S:s:t:", knows: "CdNpt", usage: "pbs_server [-d PBS_HOME] [-N] [-p port] [-t hot|warm]", run: serverMain},
 		"pbs_mom": {
-			"a:c:C:d:L:M:n:NpQrR:s:S:x", "dMNpQrsx",
-			"pbs_mom [-d PBS_HOME] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]", momMain,
+			letters: "a:c:C:d:L:M:n:NpQrR:s:S:x", knows: "dMNpQrsx", run: momMain,
+			usage: "pbs_mom [-d PBS_HOME] [-M port] [-N] [-p|-r] [-s list|show NAME|insert NAME FILE|replace NAME FILE|remove NAME]",
 		},
-		"pbs_sched": {"a:c:d:I:L:nNp:S:t:", "dINn", "pbs_sched [-d PBS_HOME] [-I default] [-N]", schedMain},
-		"pbs_comm":  {"d:Nr:t:", "dNt", "pbs_comm [-d PBS_HOME] [-N]", commMain},
-		"pbsfs":     {"c:dD:eg:I:ps:t", "cdegIpst", "pbsfs [-I default] [-p|-t|-e|-d|-g NAME|-c NAME NAME|-s NAME USAGE]", sharesMain},
+		"pbs_sched": {letters: "a:c:d:I:L:nNp:S:t:", knows: "dINn", usage: "pbs_sched [-d PBS_HOME] [-I default] [-N]", run: schedMain},
+		"pbs_comm":  {letters: "d:Nr:t:", knows: "dNt", usage: "pbs_comm [-d PBS_HOME] [-N]", run: commMain},
+		"pbsfs":     {letters: "c:dD:eg:I:ps:t", knows: "cdegIpst", usage: "pbsfs [-I default] [-p|-t|-e|-d|-g NAME|-c NAME NAME|-s NAME USAGE]", run: sharesMain},
+		"pbs_probe": {letters: "fv", knows: "fv", usage: "pbs_probe [-f] [-v]", run: probeMain},
+		"printjob":  {letters: "as", knows: "a", usage: "printjob [-a] JOB|FILE...", run: printJobMain, user: true},
 	}
 }
 
@@ -57,8 +60,16 @@ func Knows(name string) bool {
 	return ok
 }
 
-// Names are those of all the daemons.
-func Names() []string { return slices.Sorted(maps.Keys(programs())) }
+// Names are those that PBS has in sbin: the daemons, and programs that look after them.
+func Names() []string { return named(false) }
+
+// UserNames are those that PBS has in bin.
+func UserNames() []string { return named(true) }
+
+func named(user bool) []string {
+	all := slices.Sorted(maps.Keys(programs()))
+	return slices.DeleteFunc(all, func(name string) bool { return programs()[name].user != user })
+}
 
 // A call is one command line, taken apart.
 type call struct {
@@ -104,7 +115,7 @@ func (p program) parse(w World, name string, args []string) (*call, error) {
 		}
 		c.options[o.Name] = o.Value
 	}
-	if len(c.operands) > 0 && !c.has("s") && name != "pbsfs" {
+	if len(c.operands) > 0 && !c.has("s") && name != "pbsfs" && !p.user {
 		faults = append(faults, fmt.Sprintf("%q is one word too many", c.operands[0]))
 	}
 	if len(faults) > 0 {
