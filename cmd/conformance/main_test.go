@@ -28,7 +28,8 @@ var (
 	builtPrevious = flag.String("previous", "", "`folder` of those of the last commit below the present feature level")
 )
 
-// complexP3 is the complex of the specification's cases, and a host with four cpus.
+// complexP3 is the complex of the specification's cases, a large host for jobs that are in nobody's way, and hosts that a script
+// has whole, drains or suspends for maintenance.
 var complexP3 = []string{
 	"--mom", "hosta/hosta[0]:ncpus=1,mem=1gb/hosta[1]:ncpus=1,mem=1gb/hosta[2]:ncpus=1,mem=1gb/hosta[3]:ncpus=1,mem=1gb",
 	"--mom", "hostb:ncpus=1,mem=1gb/hostb[0]:ncpus=1,mem=1gb/hostb[1]:ncpus=1,mem=1gb/hostb[2]:ncpus=1,mem=1gb/hostb[3]:ncpus=1,mem=1gb",
@@ -36,7 +37,7 @@ var complexP3 = []string{
 	"--mom", "big:ncpus=64,mem=256gb",
 	"--mom", "excl:ncpus=4,mem=8gb",
 	"--mom", "small:ncpus=1,mem=1gb",
-	"--mom", "alone:ncpus=4,mem=8gb", // of AC-7 only
+	"--mom", "alone:ncpus=4,mem=8gb",
 }
 
 func TestMain(m *testing.M) {
