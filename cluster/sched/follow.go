@@ -17,6 +17,10 @@ func (w *world) follow(v *state.View, sortedBy string) bool {
 	var changed []*state.Vnode
 	n := 0
 	for vn := range v.Vnodes() {
+		if len(w.order.keys) == 0 && n < len(w.nodes) && w.nodes[n].vnode == vn {
+			n++
+			continue // most have not changed: their records are not even read
+		}
 		if w.idle && vn.Flags&state.VnodeStale != 0 {
 			continue
 		}
