@@ -80,8 +80,11 @@ func (c *TimeTick) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	return nil
 }
 
-// historyKept is how long finished jobs stay in the history: job_history_duration.
+// historyKept is how long finished jobs stay in the history: job_history_duration; where there is none, not at all.
 func historyKept(tx *state.Tx) pbs.Time {
+	if !tx.Server().KeepsHistory() {
+		return 0
+	}
 	return pbs.Time(tx.Server().Seconds("job_history_duration")) * pbs.Time(time.Second)
 }
 

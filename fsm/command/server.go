@@ -33,7 +33,11 @@ func (c *ManageServer) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		next.FenceChanged = m.Index
 		lengthenFences(tx, next.Fence())
 	}
+	forgets := tx.Server().KeepsHistory() && !next.KeepsHistory()
 	tx.PutServer(next)
+	if forgets { // what is too much at once goes with the next ticks
+		tx.Expire(historyKept(tx))
+	}
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "server", By: m.Asker, Text: describe(c.Changes)})
 	return nil
 }
