@@ -28,7 +28,7 @@ func LargeScripts() []Scenario {
 			at(1, fault.Exile, follower), at(14, fault.Heal, network),
 		}},
 		{Name: "large scripts come while answers are lost", Faults: []fault.Step{
-			at(1, fault.Hush, leader), at(2, fault.Sever, network), at(3, fault.Heal, network),
+			at(1, fault.LoseReplies, leader), at(2, fault.Sever, network), at(3, fault.Heal, network),
 			at(4, fault.Isolate, leader), at(8, fault.Heal, network),
 		}},
 	}

@@ -34,9 +34,9 @@ func Scenarios() []Scenario {
 			at(1, fault.Exile, fault.Target{Role: fault.Follower}), at(14, fault.Heal, network),
 		}},
 		{Name: "answers are lost and requests repeated", Faults: []fault.Step{
-			at(1, fault.Hush, leader), at(2, fault.Sever, network), at(3, fault.Heal, network),
-			at(4, fault.Hush, leader), at(5, fault.Sever, network), at(6, fault.Heal, network),
-			at(7, fault.Hush, leader), at(8, fault.Sever, network), at(8.5, fault.Crash, leader), at(9, fault.Heal, network),
+			at(1, fault.LoseReplies, leader), at(2, fault.Sever, network), at(3, fault.Heal, network),
+			at(4, fault.LoseReplies, leader), at(5, fault.Sever, network), at(6, fault.Heal, network),
+			at(7, fault.LoseReplies, leader), at(8, fault.Sever, network), at(8.5, fault.Crash, leader), at(9, fault.Heal, network),
 			at(10, fault.Restart, crashed),
 		}},
 		{Name: "moms die and their hosts are booted under running jobs", Faults: []fault.Step{

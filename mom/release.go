@@ -70,8 +70,8 @@ func (s sister) Update(ctx context.Context, r *connect.Request[api.UpdatePartReq
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	case t.Over():
 		return nil, pbs.Refuse(pbs.BadState)
-	case t.Assignment.Unfit != "":
-		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Assignment.Unfit)
+	case t.Assignment.Refusal != "":
+		return nil, pbs.Errorf(pbs.HookError, "%s: %s", s.config.Host, t.Assignment.Refusal)
 	}
 	return connect.NewResponse(&api.UpdatePartReply{}), nil
 }

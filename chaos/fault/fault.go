@@ -17,36 +17,36 @@ type Kind uint8
 
 // The kinds.
 const (
-	Crash     Kind = iota + 1 // the process dies as by kill -9
-	Tear                      // as Crash, and the last bytes of its ledger are lost with it
-	Reboot                    // the host of a mom is booted: its programs die, too
-	Restart                   // what is down starts again with what is on its disk
-	Isolate                   // nothing passes between the target and the other replicas
-	Exile                     // nothing passes between the target and anybody
-	Mute                      // what the target says to the other replicas is lost, what it hears is not
-	Deafen                    // the reverse
-	Hush                      // what the target says to clients is lost: answers above all
-	Sever                     // the connections of all clients break; they ask again
-	Heal                      // every link works
-	Freeze                    // the process stops where it is, as by SIGSTOP
-	Thaw                      // what was frozen goes on
-	Estrange                  // nothing passes between the target and who leads at that moment
-	Ambush                    // the leader dies when it has applied a command of a kind, before anybody hears of it
-	SetFence                  // node_fail_requeue becomes the value; empty: it is unset
-	Slander                   // gossip says again and again that the target is dead
-	Vouch                     // gossip says again and again that the target lives
-	Upgrade                   // the target hands over, ends, and starts as the present build
-	Downgrade                 // and as one that knows a feature level less
-	Wreck                     // as Crash, and log and ledger are gone with it for good
-	Recover                   // the replicas that run go on without those that do not
-	Divide                    // nothing passes between the target, a mom, and the first mom
-	Waylay                    // a host of a job is booted when the leader has applied a command of a kind about the job
-	Topple                    // the mom of one dies then as by kill -9; programs go on
-	Stall                     // the disk of the target answers no writes, or none of a kind
-	Flow                      // every disk answers
-	Lag                       // what passes between the target, a host of a job, and its mother superior takes its time
-	Sicken                    // the host of the target, a mom, cannot start programs: see Illnesses
-	Cure                      // every host can
+	Crash       Kind = iota + 1 // the process dies as by kill -9
+	Tear                        // as Crash, and the last bytes of its ledger are lost with it
+	Reboot                      // the host of a mom is booted: its programs die, too
+	Restart                     // what is down starts again with what is on its disk
+	Isolate                     // nothing passes between the target and the other replicas
+	Exile                       // nothing passes between the target and anybody
+	Mute                        // what the target says to the other replicas is lost, what it hears is not
+	Deafen                      // the reverse
+	LoseReplies                 // what the target says to clients is lost: answers above all
+	Sever                       // the connections of all clients break; they ask again
+	Heal                        // every link works
+	Freeze                      // the process stops where it is, as by SIGSTOP
+	Thaw                        // what was frozen goes on
+	Estrange                    // nothing passes between the target and who leads at that moment
+	Ambush                      // the leader dies when it has applied a command of a kind, before anybody hears of it
+	SetFence                    // node_fail_requeue becomes the value; empty: it is unset
+	Slander                     // gossip says again and again that the target is dead
+	Vouch                       // gossip says again and again that the target lives
+	Upgrade                     // the target hands over, ends, and starts as the present build
+	Downgrade                   // and as one that knows a feature level less
+	Wreck                       // as Crash, and log and ledger are gone with it for good
+	Recover                     // the replicas that run go on without those that do not
+	Divide                      // nothing passes between the target, a mom, and the first mom
+	Waylay                      // a host of a job is booted when the leader has applied a command of a kind about the job
+	Topple                      // the mom of one dies then as by kill -9; programs go on
+	Stall                       // the disk of the target answers no writes, or none of a kind
+	Flow                        // every disk answers
+	Lag                         // what passes between the target, a host of a job, and its mother superior takes its time
+	Sicken                      // the host of the target, a mom, cannot start programs: see Illnesses
+	Cure                        // every host can
 )
 
 // Illnesses are what hosts fall sick with, as values of Sicken.
@@ -62,7 +62,7 @@ const (
 var kindNames = [...]string{
 	Crash: "crash", Tear: "tear", Reboot: "reboot", Restart: "restart", Isolate: "isolate", Exile: "exile",
 	Mute: "mute", Deafen: "deafen",
-	Hush: "hush", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
+	LoseReplies: "lose replies", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
 	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay", Topple: "topple", Lag: "lag",
 	Stall: "stall", Flow: "flow", Sicken: "sicken", Cure: "cure",
@@ -215,13 +215,13 @@ func (p Profile) Sickened(r *rand.Rand, steps []Step, moms int) []Step {
 }
 
 // replicaKinds are what happens to replicas, the likelier the oftener named.
-var replicaKinds = []Kind{Crash, Crash, Tear, Isolate, Isolate, Exile, Mute, Deafen, Hush, Hush}
+var replicaKinds = []Kind{Crash, Crash, Tear, Isolate, Isolate, Exile, Mute, Deafen, LoseReplies, LoseReplies}
 
 // pair returns a fault and its end.
 func (p Profile) pair(r *rand.Rand, at time.Duration, k Kind, t Target) []Step {
-	if k == Hush { // an answer counts as lost only when its connection broke
+	if k == LoseReplies { // an answer counts as lost only when its connection broke
 		broken := at + between(r, 300*time.Millisecond, 2*time.Second)
-		return []Step{{At: at, Kind: Hush, Target: Target{Role: Leader}}, {At: broken, Kind: Sever}, {At: broken + time.Second, Kind: Heal}}
+		return []Step{{At: at, Kind: LoseReplies, Target: Target{Role: Leader}}, {At: broken, Kind: Sever}, {At: broken + time.Second, Kind: Heal}}
 	}
 	end := Step{At: at + between(r, 300*time.Millisecond, p.Longest), Kind: Heal}
 	if k == Crash || k == Tear || k == Reboot {

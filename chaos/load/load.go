@@ -88,7 +88,7 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 		Runs:  time.Duration(r.Int64N(int64(p.Longest))).Round(time.Millisecond),
 		Value: strconv.Itoa(r.IntN(1000)),
 	}
-	dice, aside, held, on := r.IntN(100), r.IntN(3) == 0, r.IntN(8) == 0, r.IntN(2) == 0
+	dice, elsewhere, held, on := r.IntN(100), r.IntN(3) == 0, r.IntN(8) == 0, r.IntN(2) == 0
 	switch {
 	case n == 0: // first there must be something to ask about
 	case n%lookEvery == 0 && len(p.Mix) > 0:
@@ -106,7 +106,7 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 		}
 	case s.Kind == check.Submit && n > 0:
 		s.Held = held
-		if aside {
+		if elsewhere {
 			s.Queue = p.Queue
 		}
 	}

@@ -41,7 +41,7 @@ type liar struct {
 
 // lie begins to lie about a mom; the next Heal ends it.
 func (w *World) lie(about *mom, alive bool) {
-	w.hush()
+	w.endLies()
 	ctx, stop := context.WithCancel(w.life)
 	l := &liar{subject: about.name, alive: alive, stop: stop}
 	text, err := l.forger(w, about)
@@ -54,8 +54,8 @@ func (w *World) lie(about *mom, alive bool) {
 	w.liar.Store(l)
 }
 
-// hush ends the lies.
-func (w *World) hush() {
+// endLies ends the lies.
+func (w *World) endLies() {
 	if l := w.liar.Swap(nil); l != nil {
 		l.stop()
 		l.done.Wait()

@@ -34,11 +34,11 @@ func (w *World) cure() bool {
 	return any
 }
 
-// hurt notes that a host may be unfit from now on.
+// hurt notes that a host may be unfit for jobs from now on.
 func (w *World) hurt(m *mom) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.unfit[pbs.HostName(m.name)] = true
+	w.harmed[pbs.HostName(m.name)] = true
 }
 
 // forks tells whether the host has processes for new programs.
@@ -76,7 +76,7 @@ func (p *programs) disk(step, _ string) error {
 // noteWaits writes down which jobs wait from now on although a host that was fit and well all the time has room, and which do
 // not any more. The lock is held.
 func (w *World) noteWaits(v *state.View) {
-	if len(w.unfit) == 0 {
+	if len(w.harmed) == 0 {
 		return
 	}
 	now := make(map[pbs.JobID]bool)
@@ -108,7 +108,7 @@ func (w *World) waits(v *state.View, j *state.Job) bool {
 		q, ok := v.Queue(j.Queue)
 		return ok && q.Started
 	}
-	if j.State != pbs.Running || j.Run.Session != 0 || !w.unfit[j.Run.MS] {
+	if j.State != pbs.Running || j.Run.Session != 0 || !w.harmed[j.Run.MS] {
 		return false
 	}
 	for _, r := range w.runs {
@@ -127,7 +127,7 @@ func (w *World) hasRoom(v *state.View, j *state.Job) bool {
 	}
 	wants, _ := j.Resources.Get("ncpus")
 	for _, m := range w.moms {
-		if w.unfit[pbs.HostName(m.name)] {
+		if w.harmed[pbs.HostName(m.name)] {
 			continue
 		}
 		for vn := range v.VnodesOf(pbs.HostName(m.name)) {

@@ -105,7 +105,7 @@ func (w *World) strikeReplica(r *replica, k fault.Kind) {
 		w.exile(r.name)
 	case fault.Upgrade, fault.Downgrade:
 		r.change(k == fault.Downgrade)
-	case fault.Hush:
+	case fault.LoseReplies:
 		for _, c := range w.clientNames() {
 			w.net.CutOneWay(r.name, c)
 		}

@@ -112,7 +112,7 @@ type World struct {
 	bookings   []check.Booking // in the order of their ids
 	lastBooked uint64          // the index up to which they are
 
-	unfit      map[pbs.HostName]bool // hosts that something has befallen
+	harmed     map[pbs.HostName]bool // hosts that something has befallen
 	waitingNow map[pbs.JobID]int     // of jobs that wait though another host has room, at the index lastStood: in waited
 	waited     []check.Wait
 }
@@ -122,7 +122,7 @@ func New(c Config) (*World, error) {
 	w := &World{
 		config: c, net: memnet.New(c.Seed), begun: time.Now(), rand: rand.New(rand.NewPCG(c.Seed, 2)),
 		fences: make(map[uint64]check.Fence), standing: make(map[standing]int), crews: make(map[pbs.JobID]crew), asked: make(map[check.Wish]int),
-		unfit: make(map[pbs.HostName]bool), waitingNow: make(map[pbs.JobID]int),
+		harmed: make(map[pbs.HostName]bool), waitingNow: make(map[pbs.JobID]int),
 	}
 	w.life, w.end = context.WithCancel(context.Background())
 	for i := range c.Size.Servers {
@@ -167,7 +167,7 @@ func (w *World) connect() {
 		m.away = false
 	}
 	w.mend(func(_, _ string) bool { return true })
-	w.hush()
+	w.endLies()
 }
 
 // mend does so with the links that are chosen.

@@ -63,7 +63,7 @@ func managedObjects() []managed {
 		},
 		{
 			word: "node", kind: api.ObjectKind_OBJECT_KIND_VNODE, table: attr.Vnode,
-			render: render.Kind{Title: "Node", Plural: "nodes", What: "properties", Besides: givenWithCreate, Late: shared},
+			render: render.Kind{Title: "Node", Plural: "nodes", What: "properties", AtCreate: givenWithCreate, Late: shared},
 		},
 		{
 			word: "resource", kind: api.ObjectKind_OBJECT_KIND_RESOURCE, table: attr.Resource,

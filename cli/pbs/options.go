@@ -173,14 +173,14 @@ func (r *request) others(opts *cli.Options) {
 func (r *request) resources(v string) bool {
 	targets := ""
 	items := splitList(v)
-	parted := -1 // the item that white space has parted from the one before: what it names the server judges
+	split := -1 // the item that white space has separated from the one before: what it names the server judges
 	for i := 0; i < len(items); i++ {
-		word := i != parted
+		word := i != split
 		name, value, ok := strings.Cut(items[i], "=")
 		name = strings.TrimSpace(name)
 		value = strings.TrimSpace(value)
 		if end := strings.IndexAny(value, " \t\r\n\v\f"); end > 0 && value[0] != '"' && value[0] != '\'' { // as a comma
-			items, parted = slices.Insert(items, i+1, value[end:]), i+1
+			items, split = slices.Insert(items, i+1, value[end:]), i+1
 			value = value[:end]
 		}
 		value = unquote(value)

@@ -19,8 +19,8 @@ type Kind struct {
 	What    string // "attributes" or "properties"
 	Unnamed bool   // set directives name no object
 	Given   bool   // the objects are always there: print creates none
-	// Besides tells whether an attribute must be given with create.
-	Besides func(o *api.Object, a *api.Attribute) bool
+	// AtCreate tells whether an attribute must be given with create.
+	AtCreate func(o *api.Object, a *api.Attribute) bool
 	// Settable returns what print sets of the attribute, if anything.
 	Settable func(*api.Attribute) (value string, ok bool)
 	// Late tells whether print sets the attribute when all objects are made, since it names
@@ -83,7 +83,7 @@ func PrintHead(w io.Writer, k Kind) {
 func Print(w io.Writer, k Kind, o *api.Object, only []string) {
 	fmt.Fprintf(w, "#\n# Create and define %s %s\n#\n", cmp.Or(k.Define, k.Word), o.Name)
 	if !k.Given {
-		fmt.Fprintf(w, "create %s %s%s\n", k.Word, o.Name, besides(k, o))
+		fmt.Fprintf(w, "create %s %s%s\n", k.Word, o.Name, atCreate(k, o))
 	}
 	settings(w, k, subject(k, o), o, only, false)
 }
@@ -105,14 +105,14 @@ func subject(k Kind, o *api.Object) string {
 	return k.Word + " " + o.Name
 }
 
-// besides are the attributes that create must give, with the blank before them.
-func besides(k Kind, o *api.Object) string {
-	if k.Besides == nil {
+// atCreate are the attributes that create must give, with the blank before them.
+func atCreate(k Kind, o *api.Object) string {
+	if k.AtCreate == nil {
 		return ""
 	}
 	var given []string
 	for _, a := range o.Attributes {
-		if k.Besides(o, a) {
+		if k.AtCreate(o, a) {
 			given = append(given, a.Name+"="+a.Value)
 		}
 	}

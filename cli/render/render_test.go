@@ -393,7 +393,7 @@ func TestPrint_SaysWhoseVnodeItIs(t *testing.T) {
 		return &api.Object{Name: name, Attributes: []*api.Attribute{{Name: "Mom", Value: "hosta"}}}
 	}
 	kind := Kind{
-		Word: "node", Besides: func(o *api.Object, a *api.Attribute) bool { return o.Name != a.Value },
+		Word: "node", AtCreate: func(o *api.Object, a *api.Attribute) bool { return o.Name != a.Value },
 		Settable: func(*api.Attribute) (string, bool) { return "", false },
 	}
 	for name, want := range map[string]string{"hosta": "create node hosta\n", "hosta[0]": "create node hosta[0] Mom=hosta\n"} {

@@ -59,7 +59,7 @@ func (r *Record) publish() {
 // Excluded returns what the state or this disk knows of a server that the cluster went on
 // without, nil if it did not.
 func (r *Record) Excluded(id string) *Exclusion {
-	if by := r.view().Parted(id); by != nil {
+	if by := r.view().RecoveryWithout(id); by != nil {
 		return &Exclusion{ServerID: id, Anew: !slices.Contains(by.Lost, id), At: time.Unix(0, int64(by.At))}
 	}
 	return exclusion(*r.excluded.Load(), id)

@@ -68,7 +68,7 @@ func goOnWithout(tx *state.Tx, m Meta, r state.Recovery) {
 	r.At, r.Epoch, r.Record = m.At, tx.Cluster().Epoch, tx.Cluster().LastRecord
 	var gone []pbs.ReplicaName
 	for known := range tx.Replicas() {
-		if r.Parted(known.ServerID) {
+		if r.WentOnWithout(known.ServerID) {
 			gone = append(gone, known.Name)
 		}
 	}

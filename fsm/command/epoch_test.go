@@ -47,8 +47,8 @@ func TestNewEpoch_RecoveryTakesTheOthersOffTheRecord(t *testing.T) {
 	if !slices.Equal(left, []string{"s1.old", "s4.new"}) {
 		t.Errorf("members are %v", left)
 	}
-	r := w.View().Parted("s2.old")
-	if r == nil || r.Epoch != 8 || r.At == 0 || w.View().Parted("s3.old") == nil || w.View().Parted("s1.old") != nil {
+	r := w.View().RecoveryWithout("s2.old")
+	if r == nil || r.Epoch != 8 || r.At == 0 || w.View().RecoveryWithout("s3.old") == nil || w.View().RecoveryWithout("s1.old") != nil {
 		t.Errorf("on record is %+v", w.View().Cluster().Recoveries)
 	}
 	for i := range uint64(2 * recoveriesKept) {

@@ -19,17 +19,17 @@ type Recovery struct {
 	Record  uint64          `cbor:"9,keyasint,omitempty"` // number of the last accounting record before it
 }
 
-// Parted tells whether the cluster went on without the server: its log may hold what the
+// WentOnWithout tells whether the cluster went on without the server: its log may hold what the
 // cluster does not have, and must not be used any more.
-func (r *Recovery) Parted(serverID string) bool {
+func (r *Recovery) WentOnWithout(serverID string) bool {
 	return slices.Contains(r.Lost, serverID) || slices.Contains(r.Anew, serverID)
 }
 
-// Parted returns the latest recovery that went on without the server, nil if none did.
-func (t *tables) Parted(serverID string) *Recovery {
+// RecoveryWithout returns the latest recovery that went on without the server, nil if none did.
+func (t *tables) RecoveryWithout(serverID string) *Recovery {
 	all := t.Cluster().Recoveries
 	for i := range all {
-		if all[i].Parted(serverID) {
+		if all[i].WentOnWithout(serverID) {
 			return &all[i]
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // stall is how long nothing may move before an attempt is given up.
 const stall = time.Minute
 
-// pauses are what lies between the attempts at one errand.
+// pauses are what lies between the attempts at one transfer.
 var pauses = []time.Duration{time.Second, 5 * time.Second, 15 * time.Second}
 
 // errStalled is the end of an attempt in which nothing moved.
@@ -38,22 +38,22 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// A Mover carries out errands. Any number of goroutines may use it.
+// A Mover carries out transfers. Any number of goroutines may use it.
 type Mover struct {
 	config Config
 	pools  transport.Pools // by role and host at the other end
 }
 
-// New returns a Mover. Close it when no errand is in hand any more.
+// New returns a Mover. Close it when no transfer is in hand any more.
 func New(c Config) *Mover { return &Mover{config: c} }
 
 // Close ends idle connections.
 func (m *Mover) Close() { m.pools.Close() }
 
-// Do carries out an errand, with a few attempts if the network or the other host fails. An
+// Do carries out a transfer, with a few attempts if the network or the other host fails. An
 // error in whose chain is a *files.Error, or a refusal, would come again; files.ErrUnreachable says
 // that the other host did not answer. When ctx ends, Do returns soon, with its error.
-func (m *Mover) Do(ctx context.Context, e files.Errand) (files.Moved, error) {
+func (m *Mover) Do(ctx context.Context, e files.Transfer) (files.Moved, error) {
 	if e.Host == "" {
 		return m.local(ctx, e)
 	}
@@ -85,7 +85,7 @@ func final(err error) bool {
 }
 
 // once makes one attempt.
-func (m *Mover) once(ctx context.Context, e files.Errand) (files.Moved, error) {
+func (m *Mover) once(ctx context.Context, e files.Transfer) (files.Moved, error) {
 	at, err := m.config.Servers.Locate(ctx, connect.NewRequest(&api.LocateRequest{Host: e.Host}))
 	if err != nil {
 		return files.Moved{}, fmt.Errorf("ask where %s is: %w", e.Host, err)
@@ -100,7 +100,7 @@ func (m *Mover) once(ctx context.Context, e files.Errand) (files.Moved, error) {
 	return moved, err
 }
 
-func (m *Mover) byDaemon(ctx context.Context, client apiconnect.FilesClient, e files.Errand) (moved files.Moved, err error) {
+func (m *Mover) byDaemon(ctx context.Context, client apiconnect.FilesClient, e files.Transfer) (moved files.Moved, err error) {
 	ctx, moving, done := watched(ctx)
 	defer done()
 	if e.Out {
@@ -134,7 +134,7 @@ func (m *Mover) client(at *api.LocateReply) apiconnect.FilesClient {
 }
 
 // local copies on this host, as the owner.
-func (m *Mover) local(ctx context.Context, e files.Errand) (files.Moved, error) {
+func (m *Mover) local(ctx context.Context, e files.Transfer) (files.Moved, error) {
 	ctx, moving, done := watched(ctx)
 	defer done()
 	from, target := e.There, files.Target{Path: e.Here, Name: e.Name, Tag: string(e.Job)}

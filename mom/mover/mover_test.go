@@ -112,8 +112,8 @@ func inPair(t *testing.T, role transport.Role, test func(t *testing.T, p *pair))
 	})
 }
 
-func (p *pair) errand(out bool, here, there string) files.Errand {
-	return files.Errand{Job: "1.srv", Run: 1, Out: out, Here: filepath.Join(p.here, here), Host: "hostb", There: there, Remote: "ann"}
+func (p *pair) transfer(out bool, here, there string) files.Transfer {
+	return files.Transfer{Job: "1.srv", Run: 1, Out: out, Here: filepath.Join(p.here, here), Host: "hostb", There: there, Remote: "ann"}
 }
 
 func lay(t *testing.T, path string, text []byte) {
@@ -135,20 +135,20 @@ func TestDo_ThereAndBack(t *testing.T) {
 		big := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // more than one request may hold
 		lay(t, p.here+"/d/big", big)
 		lay(t, p.here+"/d/e/small", []byte("x"))
-		moved, err := p.mover.Do(t.Context(), p.errand(true, "d", "new"))
+		moved, err := p.mover.Do(t.Context(), p.transfer(true, "d", "new"))
 		if err != nil || len(moved.Sent) != 4 || moved.Same {
 			t.Fatalf("%+v, %v", moved, err)
 		}
 		same(t, p.there+"/new/big", big)
 		same(t, p.there+"/new/e/small", []byte("x"))
-		moved, err = p.mover.Do(t.Context(), p.errand(false, "back", "new/*"))
+		moved, err = p.mover.Do(t.Context(), p.transfer(false, "back", "new/*"))
 		if err == nil {
 			t.Error("a pattern came into no folder")
 		}
 		if err := os.Mkdir(p.here+"/back", 0o755); err != nil {
 			t.Fatal(err)
 		}
-		moved, err = p.mover.Do(t.Context(), p.errand(false, "back", "new/*"))
+		moved, err = p.mover.Do(t.Context(), p.transfer(false, "back", "new/*"))
 		if err != nil || len(moved.Wrote) != 3 {
 			t.Fatalf("%+v, %v", moved, err)
 		}
@@ -176,13 +176,13 @@ func TestDo_Refusals(t *testing.T) {
 		} {
 			p.permit = func() (*api.PermitReply, error) { return c.reply, c.err }
 			began := time.Now()
-			_, err := p.mover.Do(t.Context(), p.errand(true, c.here, c.there))
+			_, err := p.mover.Do(t.Context(), p.transfer(true, c.here, c.there))
 			var own *files.Error
 			if !errors.As(err, &own) || !strings.Contains(err.Error(), c.reason) || time.Since(began) > 100*time.Millisecond {
 				t.Errorf("%s: %v after %s", c.name, err, time.Since(began))
 			}
 		}
-		if _, err := p.mover.Do(t.Context(), files.Errand{Host: "elsewhere", Out: true, Here: p.here + "/a"}); err == nil || !strings.Contains(err.Error(), "not in the cluster") {
+		if _, err := p.mover.Do(t.Context(), files.Transfer{Host: "elsewhere", Out: true, Here: p.here + "/a"}); err == nil || !strings.Contains(err.Error(), "not in the cluster") {
 			t.Errorf("elsewhere: %v", err)
 		}
 		if left, _ := os.ReadDir(p.there); len(left) > 0 {
@@ -195,7 +195,7 @@ func TestDo_Refusals(t *testing.T) {
 func TestDo_NotAMom(t *testing.T) {
 	inPair(t, transport.RoleSubmit, func(t *testing.T, p *pair) {
 		lay(t, p.here+"/a", []byte("x"))
-		if _, err := p.mover.Do(t.Context(), p.errand(true, "a", "b")); err == nil || !final(err) || p.asked.Load() > 0 {
+		if _, err := p.mover.Do(t.Context(), p.transfer(true, "a", "b")); err == nil || !final(err) || p.asked.Load() > 0 {
 			t.Errorf("%v, asked %d times", err, p.asked.Load())
 		}
 	})
@@ -212,7 +212,7 @@ func TestDo_ServersComeBack(t *testing.T) {
 			}
 			return &api.PermitReply{User: "ann"}, nil
 		}
-		if _, err := p.mover.Do(t.Context(), p.errand(true, "a", "b")); err != nil {
+		if _, err := p.mover.Do(t.Context(), p.transfer(true, "a", "b")); err != nil {
 			t.Fatal(err)
 		}
 		same(t, p.there+"/b", []byte("x"))
@@ -235,7 +235,7 @@ func TestDo_Cut(t *testing.T) {
 				return &api.PermitReply{User: "ann"}, nil
 			}
 			began := time.Now()
-			_, err := p.mover.Do(t.Context(), p.errand(true, "a", "b"))
+			_, err := p.mover.Do(t.Context(), p.transfer(true, "a", "b"))
 			took := time.Since(began)
 			if heals && err != nil || !heals && !errors.Is(err, files.ErrUnreachable) || took > 2*time.Minute {
 				t.Errorf("heals %v: %v after %s", heals, err, took)
@@ -265,7 +265,7 @@ func TestDo_EndsWithItsContext(t *testing.T) {
 			cancel()
 			return nil, errors.New("late")
 		}
-		if _, err := p.mover.Do(ctx, p.errand(true, "a", "b")); !errors.Is(err, context.Canceled) {
+		if _, err := p.mover.Do(ctx, p.transfer(true, "a", "b")); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})
@@ -281,11 +281,11 @@ func TestDo_SCP(t *testing.T) {
 	lay(t, dir+"/a.x", []byte("1"))
 	lay(t, dir+"/b.x", []byte("2"))
 	m := New(Config{Servers: &pair{}, SCP: func() string { return script }, Logger: slog.New(slog.DiscardHandler)})
-	moved, err := m.Do(t.Context(), files.Errand{Out: true, Here: dir + "/*.x", Host: "far", There: "to/", Remote: "ann"})
+	moved, err := m.Do(t.Context(), files.Transfer{Out: true, Here: dir + "/*.x", Host: "far", There: "to/", Remote: "ann"})
 	if err != nil || len(moved.Sent) != 2 {
 		t.Fatalf("%+v, %v", moved, err)
 	}
-	if _, err := m.Do(t.Context(), files.Errand{Here: dir + "/in", Host: "far", There: "-x y", Remote: "ann"}); err != nil {
+	if _, err := m.Do(t.Context(), files.Transfer{Here: dir + "/in", Host: "far", There: "-x y", Remote: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	want := "-B -r -p -- " + dir + "/a.x " + dir + "/b.x ann@far:to/\n-B -r -p -- ann@far:-x y " + dir + "/in\n"
@@ -293,7 +293,7 @@ func TestDo_SCP(t *testing.T) {
 		t.Errorf("%v, ran %s, want %s", err, log, want)
 	}
 	lay(t, dir+"/fail", nil)
-	if _, err := m.once(t.Context(), files.Errand{Out: true, Here: dir + "/a.x", Host: "far", There: "b", Remote: "ann"}); err == nil || !strings.Contains(err.Error(), "lost") || final(err) {
+	if _, err := m.once(t.Context(), files.Transfer{Out: true, Here: dir + "/a.x", Host: "far", There: "b", Remote: "ann"}); err == nil || !strings.Contains(err.Error(), "lost") || final(err) {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // put sends what is here to the daemon of the other host.
-func put(ctx context.Context, client apiconnect.FilesClient, e files.Errand, moving func()) (files.Moved, error) {
+func put(ctx context.Context, client apiconnect.FilesClient, e files.Transfer, moving func()) (files.Moved, error) {
 	stream := client.Put(ctx)
 	// The other side may have ended already: its word says why, not ours.
 	err := stream.Send(&api.PutRequest{What: &api.PutRequest_Begin{Begin: &api.PutBegin{
@@ -82,7 +82,7 @@ func unwire(e *api.FileEntry) files.Entry {
 }
 
 // get fetches what is on the other host.
-func get(ctx context.Context, client apiconnect.FilesClient, e files.Errand, moving func()) (files.Moved, error) {
+func get(ctx context.Context, client apiconnect.FilesClient, e files.Transfer, moving func()) (files.Moved, error) {
 	stream, err := client.Get(ctx, connect.NewRequest(&api.GetRequest{
 		Job: string(e.Job), RunCount: uint32(e.Run), Path: e.There,
 	}))

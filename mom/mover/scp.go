@@ -22,7 +22,7 @@ const scpLook = time.Second
 
 // scp copies to or from a host that is not in the cluster. The program runs as the owner and
 // dies with the daemon: it is repeated then, and two must not write one file.
-func (m *Mover) scp(ctx context.Context, e files.Errand) (files.Moved, error) {
+func (m *Mover) scp(ctx context.Context, e files.Transfer) (files.Moved, error) {
 	program := ""
 	if m.config.SCP != nil {
 		program = m.config.SCP()
@@ -51,7 +51,7 @@ func (m *Mover) scp(ctx context.Context, e files.Errand) (files.Moved, error) {
 }
 
 // names returns the files that a pattern means: there is no shell on this side.
-func names(ctx context.Context, e files.Errand) ([]string, error) {
+func names(ctx context.Context, e files.Transfer) ([]string, error) {
 	if !e.Out || e.Output || !files.IsPattern(e.Here) {
 		return []string{e.Here}, nil
 	}
@@ -69,7 +69,7 @@ func names(ctx context.Context, e files.Errand) ([]string, error) {
 	return *found, nil
 }
 
-func run(ctx context.Context, e files.Errand, program string, args []string) error {
+func run(ctx context.Context, e files.Transfer, program string, args []string) error {
 	ctx, moving, done := watched(ctx)
 	defer done()
 	cmd := exec.CommandContext(ctx, program, args...)

@@ -28,8 +28,8 @@ type Assign struct {
 	Hosts  []pbs.HostName // that keep vnodes, the mother superior first
 }
 
-// Parted says that sisters have heard of what became of their parts.
-type Parted struct {
+// SistersTold says that sisters have heard of what became of their parts.
+type SistersTold struct {
 	Reported map[pbs.HostName]Share  // those that end, and what they have used
 	Left     map[pbs.HostName]Share  // those that are over, and what they have used
 	Told     map[pbs.HostName]uint64 // those that go on, and by which order
@@ -37,19 +37,19 @@ type Parted struct {
 	saved chan struct{} // closed when it is in the record; nil if nobody waits
 }
 
-// Hushed says that the sisters' programs were told to end.
-type Hushed struct{}
+// SistersKilled says that the sisters' programs were told to end.
+type SistersKilled struct{}
 
-func (Assign) event() {}
-func (Hushed) event() {}
-func (Parted) event() {}
+func (Assign) event()        {}
+func (SistersKilled) event() {}
+func (SistersTold) event()   {}
 
 // The deeds after a release.
 const (
 	TellSisters Deed = "tell the sisters of the release"
 	Resize      Deed = "fit the job into its new assignment"
 	Renode      Deed = "write the node file"
-	Hush        Deed = "end the sisters' programs"
+	KillSisters Deed = "end the sisters' programs"
 )
 
 // assign puts another assignment in force.
@@ -62,7 +62,7 @@ func (t Task) assign(ev Assign) (Task, []Action, error) {
 	case t.Sister(): // its mother superior may be broken: the owner, for one, is as the servers said
 		ev.Attrs = ev.Attrs.assignment()
 		t.Attrs, t.Assignment = t.Attrs.assigned(ev.Attrs), t.Assignment.set(ev)
-		t.Assignment.Unfit = ""
+		t.Assignment.Refusal = ""
 		return t, []Action{{Do: Resize}}, nil
 	case t.State() == Ended || t.Attrs == nil:
 		return t, nil, t.refused("assignment")
@@ -132,8 +132,8 @@ func (t Task) quit() bool {
 	return t.Life.Sisters == PartsGathered || t.State() == Ended || mother{t}.dismisses()
 }
 
-func (t mother) parted(ev Parted) (Task, []Action, error) {
-	next, shares := t.Assignment.parted(ev)
+func (t mother) sistersTold(ev SistersTold) (Task, []Action, error) {
+	next, shares := t.Assignment.take(ev)
 	t.Assignment = next
 	t.Task = t.withShares(shares)
 	return t.Task, t.parting(), nil
@@ -149,11 +149,11 @@ func (t mother) lingers() bool {
 // dismisses tells whether the sisters leave by the release that the job has asked for at its stage-out: that was over
 // before the servers could ask for it, and releases them as the job ends.
 func (t mother) dismisses() bool {
-	return t.Life.Sisters == PartsHushed && t.Staging.isOut() && !t.again()
+	return t.Life.Sisters == PartsKilled && t.Staging.isOut() && !t.again()
 }
 
-func (t mother) hushed() (Task, []Action, error) {
-	life, ok := t.Life.sistersTo(hushedWord)
+func (t mother) sistersKilled() (Task, []Action, error) {
+	life, ok := t.Life.sistersTo(killedWord)
 	if t.State() != Gathering || !ok {
 		return t.Task, nil, nil
 	}
@@ -174,10 +174,10 @@ func (t Task) stepAssign(ev Event) (next Task, actions []Action, err error, ok b
 	switch ev := ev.(type) {
 	case Assign:
 		next, actions, err = t.assign(ev)
-	case Parted:
-		next, actions, err = mother{t}.parted(ev)
-	case Hushed:
-		next, actions, err = mother{t}.hushed()
+	case SistersTold:
+		next, actions, err = mother{t}.sistersTold(ev)
+	case SistersKilled:
+		next, actions, err = mother{t}.sistersKilled()
 	case Fitted:
 		t.Assignment = t.Assignment.fitted(ev)
 		next = t

@@ -99,25 +99,25 @@ func TestStep_Releases(t *testing.T) {
 		},
 		{
 			"one has left", in(Running, assigned, after(bAsked, bDone)),
-			Parted{Left: share},
+			SistersTold{Left: share},
 			Running,
 			"tell the sisters of the release", "hostc", "", "hostc", "hosta hostc", false,
 		},
 		{
 			"one is told", in(Running, assigned, after(bAsked, bDone)),
-			Parted{Told: map[pbs.HostName]uint64{"hostc": 2}},
+			SistersTold{Told: map[pbs.HostName]uint64{"hostc": 2}},
 			Running,
 			"tell the sisters of the release", "hostc", "hostb", "", "hosta hostc", false,
 		},
 		{
 			"one is told of an older assignment", in(Running, assigned, after(bAsked, bDone)),
-			Parted{Told: map[pbs.HostName]uint64{"hostc": 1}},
+			SistersTold{Told: map[pbs.HostName]uint64{"hostc": 1}},
 			Running,
 			"tell the sisters of the release", "hostc", "hostb", "hostc", "hosta hostc", false,
 		},
 		{
 			"all is told", in(Running, assigned, after(bAsked, bDone)),
-			Parted{Left: share, Told: map[pbs.HostName]uint64{"hostc": 2}},
+			SistersTold{Left: share, Told: map[pbs.HostName]uint64{"hostc": 2}},
 			Running,
 			"", "hostc", "", "", "hosta hostc", false,
 		},
@@ -127,7 +127,7 @@ func TestStep_Releases(t *testing.T) {
 			tell, "", "hostb hostc", "", "hosta", false,
 		},
 		{
-			"another is done after the first has left", in(Running, assigned, after(bAsked, bDone, Parted{Left: share}, without(3, AssignAsked, "hosta"))), without(4, AssignDone, "hosta"), Running,
+			"another is done after the first has left", in(Running, assigned, after(bAsked, bDone, SistersTold{Left: share}, without(3, AssignAsked, "hosta"))), without(4, AssignDone, "hosta"), Running,
 			tell, "", "hostc", "", "hosta", false,
 		},
 		{"a released host is lost", in(Running, assigned, after(bAsked, bDone)), Polled{Lost: "hostb"}, Running, "poll the sisters", "hostc", "hostb", "hostc", "hosta hostc", false},
@@ -147,24 +147,24 @@ func TestStep_Releases(t *testing.T) {
 			"deliver the output", "hostc", "hostb", "hostc", "hosta hostc", false,
 		},
 		{"the program ends before its files go", in(Running, assigned, releasing), Exited{}, Gathering, "end the sisters' programs", "hostb hostc", "", "", "hosta hostb hostc", false},
-		{"the sisters have no programs", in(Running, assigned, releasing, after(Exited{})), Hushed{}, Delivering, "stage files out", "hostb hostc", "", "", "hosta hostb hostc", false},
+		{"the sisters have no programs", in(Running, assigned, releasing, after(Exited{})), SistersKilled{}, Delivering, "stage files out", "hostb hostc", "", "", "hosta hostb hostc", false},
 		{"restarted before", in(Running, assigned, releasing, after(Exited{})), Resume{"boot", true}, Gathering, "end the sisters' programs", "hostb hostc", "", "", "hosta hostb hostc", false},
-		{"done while files go", in(Running, assigned, releasing, after(Exited{}, Hushed{}, bAsked)), bDone, Delivering, tell, "hostc", "hostb", "hostc", "hosta hostc", false},
+		{"done while files go", in(Running, assigned, releasing, after(Exited{}, SistersKilled{}, bAsked)), bDone, Delivering, tell, "hostc", "hostb", "hostc", "hosta hostc", false},
 		{
-			"restarted while files go", in(Running, assigned, releasing, after(Exited{}, Hushed{}, bAsked, bDone)),
+			"restarted while files go", in(Running, assigned, releasing, after(Exited{}, SistersKilled{}, bAsked, bDone)),
 			Resume{"boot", true},
 			Delivering,
 			"stage files out; tell the sisters of the release", "hostc", "hostb", "hostc", "hosta hostc", false,
 		},
-		{"files have gone", in(Running, assigned, releasing, after(Exited{}, Hushed{})), StagedOut{}, Delivering, "end the sisters' parts", "hostb hostc", "", "", "hosta hostb hostc", false},
+		{"files have gone", in(Running, assigned, releasing, after(Exited{}, SistersKilled{})), StagedOut{}, Delivering, "end the sisters' parts", "hostb hostc", "", "", "hosta hostb hostc", false},
 		{
-			"restarted after files have gone", in(Running, assigned, releasing, after(Exited{}, Hushed{}, StagedOut{})),
+			"restarted after files have gone", in(Running, assigned, releasing, after(Exited{}, SistersKilled{}, StagedOut{})),
 			Resume{"boot", true},
 			Delivering,
 			"end the sisters' parts", "hostb hostc", "", "", "hosta hostb hostc", false,
 		},
 		{
-			"the parts are over after files have gone", in(Running, assigned, releasing, after(Exited{}, Hushed{}, StagedOut{})),
+			"the parts are over after files have gone", in(Running, assigned, releasing, after(Exited{}, SistersKilled{}, StagedOut{})),
 			Gathered{},
 			Delivering,
 			"deliver the output", "hostb hostc", "", "", "hosta hostb hostc", false,
@@ -217,8 +217,8 @@ func TestAssign_Attributes(t *testing.T) {
 // What a released host has used counts for the run, and not for its present phase.
 func TestUsed_OfReleasedHosts(t *testing.T) {
 	run := in(Running, assigned, after(without(1, AssignAsked, "hosta", "hostc"), without(2, AssignDone, "hosta", "hostc"),
-		Parted{Left: map[pbs.HostName]Share{"hostb": {Peak: Peak{CPU: 20 * time.Second}}}},
-		Parted{Left: map[pbs.HostName]Share{"hostc": {Peak: Peak{CPU: time.Hour}}}}, // which was not released
+		SistersTold{Left: map[pbs.HostName]Share{"hostb": {Peak: Peak{CPU: 20 * time.Second}}}},
+		SistersTold{Left: map[pbs.HostName]Share{"hostc": {Peak: Peak{CPU: time.Hour}}}}, // which was not released
 	))
 	cput := func(list []spool.Used) string {
 		for _, u := range list {

@@ -56,9 +56,9 @@ type Assignment struct {
 	// Members is, of a mother superior, how the sisters stand that are not just informed.
 	Members map[pbs.HostName]MemberState `json:"members,omitempty"`
 	// Fitted is the last order whose assignment hooks have seen, of a mother superior before its program,
-	// and Unfit why a sister's have refused it.
-	Fitted uint64 `json:"fitted,omitempty"`
-	Unfit  string `json:"unfit,omitempty"`
+	// and Refusal why a sister's have refused it.
+	Fitted  uint64 `json:"fitted,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
 }
 
 // keeps reports whether a host has vnodes.
@@ -123,8 +123,8 @@ func (a Assignment) edit(do func(tell func(host pbs.HostName, on word) bool)) As
 	return a
 }
 
-// parted takes the answers of sisters, and returns what those have used whose answer is news.
-func (a Assignment) parted(ev Parted) (Assignment, map[pbs.HostName]Share) {
+// take takes the answers of sisters, and returns what those have used whose answer is news.
+func (a Assignment) take(ev SistersTold) (Assignment, map[pbs.HostName]Share) {
 	shares := make(map[pbs.HostName]Share, len(ev.Left)+len(ev.Reported))
 	note := func(tell func(pbs.HostName, word) bool, said map[pbs.HostName]Share, on word) {
 		for host, share := range said {
@@ -148,7 +148,7 @@ func (a Assignment) parted(ev Parted) (Assignment, map[pbs.HostName]Share) {
 // fitted notes that the hooks have seen the present assignment.
 func (a Assignment) fitted(ev Fitted) Assignment {
 	if ev.Number > a.Fitted && ev.Number == a.Number {
-		a.Fitted, a.Unfit = ev.Number, ev.Refusal
+		a.Fitted, a.Refusal = ev.Number, ev.Refusal
 	}
 	return a
 }

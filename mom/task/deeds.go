@@ -58,14 +58,14 @@ func init() {
 		Remove: apart((*Site).removeAll),
 
 		// The end.
-		Hush:     apart((*Site).hush),
-		Gather:   plainly((*Runner).gather),
-		Bar:      plainly((*Runner).bar),
-		StageOut: plainly((*Runner).stageOut),
-		Deliver:  plainly((*Runner).deliver),
-		Discard:  plainly((*Runner).discard),
-		Clean:    func(r *Runner, ctx context.Context, _ Action) { r.site.clean(ctx, r.task) },
-		Drop:     (*Runner).drop,
+		KillSisters: apart((*Site).killSisters),
+		Gather:      plainly((*Runner).gather),
+		Bar:         plainly((*Runner).bar),
+		StageOut:    plainly((*Runner).stageOut),
+		Deliver:     plainly((*Runner).deliver),
+		Discard:     plainly((*Runner).discard),
+		Clean:       func(r *Runner, ctx context.Context, _ Action) { r.site.clean(ctx, r.task) },
+		Drop:        (*Runner).drop,
 
 		// Facts.
 		Announce: func(r *Runner, ctx context.Context, a Action) { r.fact(ctx, a, r.task.startedFact(), Announced{}) },

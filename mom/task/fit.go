@@ -49,7 +49,7 @@ func (t Task) tellable(host pbs.HostName) bool {
 // resize lets hooks see the new assignment of a job that runs. They end with the run.
 func (r *Runner) resize(ctx context.Context) {
 	stoppable, stop := context.WithCancel(ctx)
-	r.unfit = stop
+	r.stopHooks = stop
 	r.async(ctx, func(ctx context.Context, t Task) Event {
 		defer stop()
 		r.hooking <- struct{}{}
@@ -70,7 +70,7 @@ func (s *Site) resize(ctx, stoppable context.Context, t Task) Event {
 		return nil
 	case !t.Sister():
 		if err != nil {
-			s.unfit(t)
+			s.resizeRejected(t)
 		}
 		return nil
 	case err != nil:
@@ -85,7 +85,7 @@ func (s *Site) resize(ctx, stoppable context.Context, t Task) Event {
 // hookText is what a hook that has refused has said.
 func hookText(err error) string { return strings.TrimSuffix(err.Error(), ": "+ErrHook.Error()) }
 
-func (s *Site) unfit(t Task) {
+func (s *Site) resizeRejected(t Task) {
 	s.Lines.Job(pbs.LogError, t.Key.Job, "execjob_resize hook rejected request")
 }
 
@@ -100,7 +100,7 @@ func (r *Runner) fit(ctx context.Context) error {
 	if !t.Fits(t.Assignment.Number) {
 		if err := s.Hooks.Resizing(ctx, t); err != nil {
 			if ctx.Err() == nil {
-				s.unfit(t)
+				s.resizeRejected(t)
 			}
 			return err
 		}
@@ -110,10 +110,10 @@ func (r *Runner) fit(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, fitFor)
 	defer cancel()
-	_, err = r.Await(bounded, func(t Task) bool { return !t.Assignment.untold() || r.errands.refusal() != nil })
+	_, err = r.Await(bounded, func(t Task) bool { return !t.Assignment.untold() || r.notices.refusal() != nil })
 	switch {
-	case r.errands.refusal() != nil:
-		return r.errands.refusal()
+	case r.notices.refusal() != nil:
+		return r.notices.refusal()
 	case err == nil:
 		return nil
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
@@ -129,9 +129,9 @@ func (r *Runner) fit(ctx context.Context) error {
 func (r *Runner) updateRefused(ctx context.Context, h Host, refusal *pbs.Error) (again, ends bool) {
 	switch now := r.Task(); {
 	case now.unstarted() && refusal.Code == pbs.HookError:
-		r.errands.refuse(fmt.Errorf("sister node %s failed to update job: %w", h.Name, refusal))
+		r.notices.refuse(fmt.Errorf("sister node %s failed to update job: %w", h.Name, refusal))
 		select {
-		case r.mail <- letter{event: Parted{}}: // wakes who waits for the sisters
+		case r.mail <- letter{event: SistersTold{}}: // wakes who waits for the sisters
 		case <-ctx.Done():
 		}
 		return false, true
@@ -141,13 +141,13 @@ func (r *Runner) updateRefused(ctx context.Context, h Host, refusal *pbs.Error) 
 }
 
 // refuse notes that a sister has refused the assignment before the program.
-func (e *errands) refuse(err error) {
+func (e *notices) refuse(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.refused = err
 }
 
-func (e *errands) refusal() error {
+func (e *notices) refusal() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.refused

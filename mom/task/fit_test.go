@@ -271,8 +271,8 @@ func TestStep_SisterFits(t *testing.T) {
 		{"restarted later", in(Running, asSister, sharing, after(order, Fitted{Number: 3})), Resume{"boot", true}, "", "", true},
 	} {
 		next, actions, err := step(c.task, c.event)
-		if err != nil || words(actions) != c.actions || next.Fits(3) != c.fits || next.Assignment.Unfit != c.refusal {
-			t.Errorf("%s: %q, fits %v, refusal %q, %v", c.name, words(actions), next.Fits(3), next.Assignment.Unfit, err)
+		if err != nil || words(actions) != c.actions || next.Fits(3) != c.fits || next.Assignment.Refusal != c.refusal {
+			t.Errorf("%s: %q, fits %v, refusal %q, %v", c.name, words(actions), next.Fits(3), next.Assignment.Refusal, err)
 		}
 	}
 }

@@ -99,26 +99,26 @@ type PartsState uint8
 const (
 	PartsUnasked  PartsState = iota
 	PartsAsked               // they may have begun
-	PartsHushed              // their programs were told to end, but not they
+	PartsKilled              // their programs were told to end, but not they
 	PartsGathered            // they were told to end
 )
 
 // String returns the state as a word.
 func (s PartsState) String() string {
-	return nameOf([]string{PartsUnasked: "unasked", PartsAsked: "asked", PartsHushed: "hushed", PartsGathered: "gathered"}, s)
+	return nameOf([]string{PartsUnasked: "unasked", PartsAsked: "asked", PartsKilled: "killed", PartsGathered: "gathered"}, s)
 }
 
 // What the parts hear.
 const (
-	hushedWord   word = "programs were told to end"
+	killedWord   word = "programs were told to end"
 	gatheredWord word = "told to end"
 )
 
 var sisterParts = table[PartsState]{
 	{PartsUnasked, beginJoinWord, PartsAsked},
-	{PartsAsked, hushedWord, PartsHushed},
+	{PartsAsked, killedWord, PartsKilled},
 	{PartsAsked, gatheredWord, PartsGathered},
-	{PartsHushed, gatheredWord, PartsGathered},
+	{PartsKilled, gatheredWord, PartsGathered},
 }
 
 // sistersTo changes how far the mother superior is with the parts; ok is false for what means nothing.
@@ -128,7 +128,7 @@ func (l Life) sistersTo(on word) (next Life, ok bool) {
 }
 
 // open reports whether sisters may have parts that were not told to end.
-func (s PartsState) open() bool { return s == PartsAsked || s == PartsHushed }
+func (s PartsState) open() bool { return s == PartsAsked || s == PartsKilled }
 
 // Causes are what ends a run besides somebody's wish; they can come together.
 type Causes uint8

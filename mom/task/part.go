@@ -22,20 +22,20 @@ const (
 	partEvery = 20 * time.Millisecond // answers that come together are one event
 )
 
-// Errands are the sisters that are being told of a release. One that does not answer is asked again
+// Notices are the sisters that are being told of a release. One that does not answer is asked again
 // for as long as the run lasts, and holds up no other.
-type errands struct {
+type notices struct {
 	busy  map[pbs.HostName]bool // of the goroutine of Run
 	slots *semaphore.Weighted
 
 	mu      sync.Mutex
-	answers *Parted // on their way to the goroutine of Run
-	refused error   // that a sister's hooks have refused the assignment before the program
+	answers *SistersTold // on their way to the goroutine of Run
+	refused error        // that a sister's hooks have refused the assignment before the program
 }
 
 // part sees to it that all sisters are told that must be.
 func (r *Runner) part(ctx context.Context) {
-	e := &r.errands
+	e := &r.notices
 	if e.busy == nil {
 		e.busy, e.slots = make(map[pbs.HostName]bool), semaphore.NewWeighted(peersAtOnce)
 	}
@@ -86,30 +86,30 @@ func (r *Runner) tell(ctx context.Context, h Host) {
 	}
 }
 
-func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (Parted, error) {
-	if err := r.errands.slots.Acquire(ctx, 1); err != nil {
-		return Parted{}, err
+func (r *Runner) tellOnce(ctx context.Context, t Task, h Host) (SistersTold, error) {
+	if err := r.notices.slots.Acquire(ctx, 1); err != nil {
+		return SistersTold{}, err
 	}
-	defer r.errands.slots.Release(1)
+	defer r.notices.slots.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, partFor)
 	defer cancel()
 	if t.Assignment.leaving(h.Name) {
 		reported := t.Assignment.Members[h.Name] == MemberReported
 		share, over, err := r.site.Peers.Leave(ctx, h, t.Key, reported)
 		if err != nil {
-			return Parted{}, err
+			return SistersTold{}, err
 		}
 		shares := map[pbs.HostName]Share{h.Name: share}
 		if reported {
-			return Parted{Left: shares}, nil
+			return SistersTold{Left: shares}, nil
 		}
 		r.site.reports(t, h, share)
 		if over {
-			return Parted{Left: shares}, nil
+			return SistersTold{Left: shares}, nil
 		}
-		return Parted{Reported: shares}, nil
+		return SistersTold{Reported: shares}, nil
 	}
-	return Parted{Told: map[pbs.HostName]uint64{h.Name: t.Assignment.Number}}, r.site.Peers.Update(ctx, h, t)
+	return SistersTold{Told: map[pbs.HostName]uint64{h.Name: t.Assignment.Number}}, r.site.Peers.Update(ctx, h, t)
 }
 
 // reports logs what a sister that leaves the run has used (specification: ramp-down section 14).
@@ -135,12 +135,12 @@ func (s *Site) dismiss(ctx context.Context, t Task, h Host) (Share, error) {
 
 // answered brings an answer to the goroutine of Run, together with those that come just after it, and
 // returns what is closed when they are saved.
-func (r *Runner) answered(ctx context.Context, ev Parted) (saved <-chan struct{}) {
-	e := &r.errands
+func (r *Runner) answered(ctx context.Context, ev SistersTold) (saved <-chan struct{}) {
+	e := &r.notices
 	e.mu.Lock()
 	first := e.answers == nil
 	if first {
-		e.answers = &Parted{
+		e.answers = &SistersTold{
 			Reported: make(map[pbs.HostName]Share), Left: make(map[pbs.HostName]Share), Told: make(map[pbs.HostName]uint64),
 			saved: make(chan struct{}),
 		}
@@ -164,8 +164,8 @@ func (r *Runner) answered(ctx context.Context, ev Parted) (saved <-chan struct{}
 	return saved
 }
 
-// hush ends the programs of sisters whose parts go on.
-func (s *Site) hush(ctx context.Context, t Task) Event {
+// killSisters ends the programs of sisters whose parts go on.
+func (s *Site) killSisters(ctx context.Context, t Task) Event {
 	bounded, cancel := context.WithTimeout(ctx, passFor)
 	defer cancel()
 	each(bounded, t.sisters(), func(ctx context.Context, h Host) error {
@@ -173,11 +173,11 @@ func (s *Site) hush(ctx context.Context, t Task) Event {
 			return s.Peers.Signal(ctx, h, t.Key, strconv.Itoa(int(syscall.SIGKILL)))
 		})
 	})
-	return unless(ctx, Hushed{})
+	return unless(ctx, SistersKilled{})
 }
 
-// idle notes that the errands to sisters that have answered are over.
-func (e *errands) idle(p Parted) {
+// idle notes that the notices to sisters that have answered are over.
+func (e *notices) idle(p SistersTold) {
 	for host := range p.Left {
 		delete(e.busy, host)
 	}

@@ -85,7 +85,7 @@ func parting(t *testing.T, f func(t *testing.T, r *Runner, p *parters, again fun
 			if err != nil {
 				t.Fatal(err)
 			}
-			r = run(old.Task(), Parted{}) // what a resumed task does, without looking for its program
+			r = run(old.Task(), SistersTold{}) // what a resumed task does, without looking for its program
 			return r
 		})
 		cancel()

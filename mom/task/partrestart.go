@@ -101,8 +101,8 @@ func (s *Site) adopt(t Task) error {
 	return nil
 }
 
-// parted returns what each sister is asked to join: with the checkpoint, if it keeps a part of it.
-func (s *Site) parted(t Task) (func(Host) Task, error) {
+// joinRequests returns what each sister is asked to join: with the checkpoint, if it keeps a part of it.
+func (s *Site) joinRequests(t Task) (func(Host) Task, error) {
 	if t.Checkpoints.Restart == nil {
 		return func(Host) Task { return t }, nil
 	}
@@ -168,7 +168,7 @@ func (s *Site) restartSisters(ctx context.Context, t Task) error {
 	if t.Checkpoints.Restart == nil || len(t.sisters()) == 0 {
 		return nil
 	}
-	parts, err := s.parted(t)
+	parts, err := s.joinRequests(t)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (r *Runner) begin(ctx context.Context, do func(ctx, hooks context.Context, 
 // finish does what belongs to the end and may run hooks; what is left of the start is stopped.
 func (r *Runner) finish(ctx context.Context, do func(context.Context, Task) Event) {
 	r.halt()
-	r.unfit()
+	r.stopHooks()
 	r.async(ctx, func(ctx context.Context, t Task) Event {
 		r.hooking <- struct{}{}
 		defer func() { <-r.hooking }()

@@ -40,12 +40,12 @@ type Runner struct {
 
 	passed map[pbs.HostName]<-chan struct{} // closed when each sister has got the last signal, or will not; of the goroutine of Run
 
-	errands errands
+	notices notices
 
-	alarms  []alarm
-	halt    context.CancelFunc // stops the staging, or the hooks of the start
-	unfit   context.CancelFunc // stops the hooks of a new assignment
-	misfits map[Misfit]bool    // that the log has; of the goroutine of Run
+	alarms    []alarm
+	halt      context.CancelFunc // stops the staging, or the hooks of the start
+	stopHooks context.CancelFunc // stops the hooks of a new assignment
+	misfits   map[Misfit]bool    // that the log has; of the goroutine of Run
 	// hooking has an element while somebody runs hooks of the job's start or end.
 	hooking chan struct{}
 	saving  chan struct{} // the same of scripts that checkpoint the job
@@ -68,7 +68,7 @@ type alarm struct {
 
 // NewRunner returns the runner of a task; it starts nothing.
 func NewRunner(site *Site, t Task) *Runner {
-	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), hooking: make(chan struct{}, 1), saving: make(chan struct{}, 1), halt: func() {}, unfit: func() {}}
+	r := &Runner{site: site, task: t, mail: make(chan letter), done: make(chan struct{}), hooking: make(chan struct{}, 1), saving: make(chan struct{}, 1), halt: func() {}, stopHooks: func() {}}
 	r.view.Store(&t)
 	r.changed.Store(new(make(chan struct{})))
 	return r
@@ -236,8 +236,8 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	if k, ok := ev.(Kill); ok {
 		ev = r.pretermed(k)
 	}
-	if p, ok := ev.(Parted); ok {
-		r.errands.idle(p)
+	if p, ok := ev.(SistersTold); ok {
+		r.notices.idle(p)
 	}
 	next, actions, err := step(r.task, ev)
 	if err != nil {
@@ -273,7 +273,7 @@ func (r *Runner) handle(ctx context.Context, ev Event) error {
 	}
 	r.task = next
 	r.publish(next)
-	if p, ok := ev.(Parted); ok && p.saved != nil {
+	if p, ok := ev.(SistersTold); ok && p.saved != nil {
 		close(p.saved)
 	}
 	for _, a := range actions {

@@ -164,7 +164,7 @@ func (t mother) gather() []Action {
 	switch {
 	case !t.awaitsParts():
 	case t.lingers():
-		actions = append(actions, Action{Do: Hush})
+		actions = append(actions, Action{Do: KillSisters})
 	default:
 		actions = append(actions, Action{Do: Gather})
 	}
@@ -173,7 +173,7 @@ func (t mother) gather() []Action {
 
 // awaitsParts tells whether sisters are still to be told to end what the output waits for.
 func (t mother) awaitsParts() bool {
-	return t.Life.Sisters.open() && !(t.lingers() && t.Life.Sisters == PartsHushed)
+	return t.Life.Sisters.open() && !(t.lingers() && t.Life.Sisters == PartsKilled)
 }
 
 func (t mother) gathered(ev Gathered) (Task, []Action, error) {

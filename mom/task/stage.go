@@ -50,7 +50,7 @@ func (o Order) itemsOut() []pbs.Staged { return pbs.ParseStagedList(o.Attrs.Get(
 // A Mover copies files of jobs. A *files.Error or a refusal in the chain of its error would come
 // again, files.ErrUnreachable says that the other host does not answer.
 type Mover interface {
-	Do(ctx context.Context, e files.Errand) (files.Moved, error)
+	Do(ctx context.Context, e files.Transfer) (files.Moved, error)
 }
 
 // A place is a path of a host: of this one if host is empty, and then it is absolute. It is the
@@ -71,24 +71,24 @@ func (s *Site) route(a Account, host, path string) place {
 	return place{path: files.Absolute(a.Home, path)}
 }
 
-// errand returns what is to be done for one item.
-func (s *Site) errand(t Task, a Account, item pbs.Staged, out bool) files.Errand {
+// transfer returns what is to be done for one item.
+func (s *Site) transfer(t Task, a Account, item pbs.Staged, out bool) files.Transfer {
 	there := s.route(a, item.Host, item.Remote)
 	e := s.carriage(t, a)
 	e.Out, e.Here, e.Host, e.There = out, files.Absolute(s.jobDir(t, a), item.Local), there.host, there.path
 	return e
 }
 
-// carriage is what all errands of a job have in common.
-func (s *Site) carriage(t Task, a Account) files.Errand {
+// carriage is what all transfers of a job have in common.
+func (s *Site) carriage(t Task, a Account) files.Transfer {
 	remote, _, _ := strings.Cut(t.Attrs.Get("Job_Owner"), "@")
-	return files.Errand{
+	return files.Transfer{
 		Job: t.Key.Job, Run: t.Key.Run, Owner: s.owner(a), User: a.Name, Home: a.Home, Remote: remote,
 	}
 }
 
-// do carries an errand out, but not to a host that has not answered to the last one.
-func (s *Site) do(ctx context.Context, e files.Errand, dead map[string]error) (files.Moved, error) {
+// do carries a transfer out, but not to a host that has not answered to the last one.
+func (s *Site) do(ctx context.Context, e files.Transfer, dead map[string]error) (files.Moved, error) {
 	if err, known := dead[e.Host]; known {
 		return files.Moved{}, err
 	}
@@ -114,7 +114,7 @@ func (s *Site) stageIn(ctx context.Context, t Task) StagedIn {
 	}
 	dead := make(map[string]error)
 	for _, item := range t.itemsIn() {
-		moved, err := s.do(ctx, s.errand(t, a, item, false), dead)
+		moved, err := s.do(ctx, s.transfer(t, a, item, false), dead)
 		if note := s.Spool.NoteStaged(t.Key, moved.Wrote); err == nil {
 			err = note
 		}
@@ -146,7 +146,7 @@ func (s *Site) stageOut(ctx context.Context, t Task) StagedOut {
 	dead := make(map[string]error)
 	var failures, sent []string
 	for _, item := range t.itemsOut() {
-		moved, err := s.do(ctx, s.errand(t, a, item, true), dead)
+		moved, err := s.do(ctx, s.transfer(t, a, item, true), dead)
 		if err != nil {
 			text := fmt.Sprintf("Unable to copy file %s to %s:%s: %v", item.Local, item.Host, item.Remote, err)
 			failures = append(failures, text)

@@ -102,14 +102,14 @@ func TestStages_Result(t *testing.T) {
 	}
 }
 
-// carrier notes errands, does those of this host, and fails those that are named.
+// carrier notes transfers, does those of this host, and fails those that are named.
 type carrier struct {
-	all   []files.Errand
+	all   []files.Transfer
 	fails map[string]error // by the path there
-	then  func(e files.Errand)
+	then  func(e files.Transfer)
 }
 
-func (c *carrier) Do(ctx context.Context, e files.Errand) (files.Moved, error) {
+func (c *carrier) Do(ctx context.Context, e files.Transfer) (files.Moved, error) {
 	c.all = append(c.all, e)
 	if c.then != nil {
 		c.then(e)
@@ -177,7 +177,7 @@ func TestStages_FilesComeAndGo(t *testing.T) {
 		t.Fatal(ev.Failure)
 	}
 	if len(c.all) != 2 || c.all[1].Host != "hostb" || c.all[1].There != "/x" || c.all[1].Here != home+"/far" || c.all[1].Remote != "ann" {
-		t.Errorf("errands %+v", c.all)
+		t.Errorf("transfers %+v", c.all)
 	}
 	put(t, home+"/a.out", "A")
 	if err := os.Mkdir(home+"/results", 0o755); err != nil {
@@ -220,7 +220,7 @@ func TestStages_InFails(t *testing.T) {
 		t.Error("a part of the files stays")
 	}
 	if len(c.all) != 2 {
-		t.Errorf("%d errands, want 2", len(c.all))
+		t.Errorf("%d transfers, want 2", len(c.all))
 	}
 }
 
@@ -234,7 +234,7 @@ func TestStages_DeadHost(t *testing.T) {
 	task.Life.State, task.Result = Delivering, &spool.Ended{}
 	ev := s.stageOut(t.Context(), task)
 	if len(c.all) != 1 || strings.Count(ev.Failure, "Unable to copy file") != 2 {
-		t.Errorf("%d errands, %q", len(c.all), ev.Failure)
+		t.Errorf("%d transfers, %q", len(c.all), ev.Failure)
 	}
 	task.Staging = task.Staging.out(ev)
 	with("Output_Path", "hostb:/o")(&task)
@@ -253,14 +253,14 @@ func TestStages_Halted(t *testing.T) {
 	s, c, task := stageSite(t, "in/data")
 	with("stagein", "data@hosta:in/data,b@hosta:in/data")(&task)
 	r := NewRunner(s, task)
-	c.then = func(files.Errand) { r.halt() }
+	c.then = func(files.Transfer) { r.halt() }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r.mail = make(chan letter, 1)
 	r.stageIn(ctx)
 	l := <-r.mail
 	if ev, ok := l.event.(StagedIn); !ok || ev.Failure == "" || len(c.all) != 1 {
-		t.Errorf("%+v after %d errands", l.event, len(c.all))
+		t.Errorf("%+v after %d transfers", l.event, len(c.all))
 	}
 	r.wg.Wait()
 }
@@ -270,15 +270,15 @@ func TestStages_OutputToAnotherHost(t *testing.T) {
 		name, remove string
 		exit         int
 		err          error
-		errands      int
+		transfers    int
 		undelivered  bool
 		status       int
 	}{
-		{name: "delivered", errands: 2, status: stageOutDone},
-		{name: "refused", err: &files.Error{Reason: "no"}, errands: 2, undelivered: true, status: stageOutFailed},
-		{name: "dead", err: files.ErrUnreachable, errands: 1, undelivered: true, status: stageOutFailed},
+		{name: "delivered", transfers: 2, status: stageOutDone},
+		{name: "refused", err: &files.Error{Reason: "no"}, transfers: 2, undelivered: true, status: stageOutFailed},
+		{name: "dead", err: files.ErrUnreachable, transfers: 1, undelivered: true, status: stageOutFailed},
 		{name: "removed", remove: "oe", status: stageOutDone},
-		{name: "kept of a failed job", remove: "oe", exit: 1, errands: 2, status: stageOutDone},
+		{name: "kept of a failed job", remove: "oe", exit: 1, transfers: 2, status: stageOutDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, mover, task := stageSite(t)
@@ -297,8 +297,8 @@ func TestStages_OutputToAnotherHost(t *testing.T) {
 					t.Errorf("%+v", ev)
 				}
 			}
-			if len(mover.all) != c.errands {
-				t.Errorf("%d errands, want %d", len(mover.all), c.errands)
+			if len(mover.all) != c.transfers {
+				t.Errorf("%d transfers, want %d", len(mover.all), c.transfers)
 			}
 			for _, kind := range []string{stdout, stderr} {
 				if exists(s.Spool.Output(task.Key.Job, kind)) || exists(s.Spool.Undelivered(task.Key.Job, kind)) != c.undelivered {

@@ -70,32 +70,32 @@ var outcomes = map[Deed]func(w *walk, a Action) Event{
 		}
 		return Joined{}
 	},
-	Recover:    func(w *walk, _ Action) Event { return []Event{w.launched(), NotFound{}}[w.pick(2)] },
-	Announce:   func(*walk, Action) Event { return Announced{} },
-	Watch:      func(w *walk, _ Action) Event { return []Event{Exited{w.exit()}, Vanished{}}[w.pick(2)] },
-	Grace:      func(*walk, Action) Event { return GraceOver{} },
-	StageOut:   func(w *walk, _ Action) Event { return StagedOut{Failure: w.failure()} },
-	Deliver:    func(*walk, Action) Event { return Delivered{StageOut: stageOutDone} },
-	Discard:    func(*walk, Action) Event { return Delivered{} },
-	Keep:       func(*walk, Action) Event { return Delivered{} },
-	Conclude:   func(*walk, Action) Event { return Delivered{} },
-	Bar:        func(w *walk, _ Action) Event { return []Event{Delivered{}, Found{w.launched()}}[w.pick(2)] },
-	Report:     func(*walk, Action) Event { return Told{} },
-	Poll:       func(w *walk, _ Action) Event { return Polled{Lost: []pbs.HostName{"", "hostb"}[w.pick(2)]} },
-	Gather:     func(*walk, Action) Event { return Gathered{Shares: map[pbs.HostName]Share{"hostb": {}}} },
-	Hush:       func(*walk, Action) Event { return Hushed{} },
-	Resize:     func(w *walk, _ Action) Event { return Fitted{Number: w.number, Refusal: w.failure()} },
-	Save:       func(w *walk, _ Action) Event { return Checkpointed{w.failure()} },
-	Unsaved:    func(*walk, Action) Event { return UnsavedTold{} },
-	Snapshot:   func(w *walk, _ Action) Event { return Snapped{w.failure()} },
-	TellMade:   func(*walk, Action) Event { return MadeTold{} },
-	AskPreterm: func(w *walk, _ Action) Event { return PretermOver{Refused: w.pick(2) == 1} },
+	Recover:     func(w *walk, _ Action) Event { return []Event{w.launched(), NotFound{}}[w.pick(2)] },
+	Announce:    func(*walk, Action) Event { return Announced{} },
+	Watch:       func(w *walk, _ Action) Event { return []Event{Exited{w.exit()}, Vanished{}}[w.pick(2)] },
+	Grace:       func(*walk, Action) Event { return GraceOver{} },
+	StageOut:    func(w *walk, _ Action) Event { return StagedOut{Failure: w.failure()} },
+	Deliver:     func(*walk, Action) Event { return Delivered{StageOut: stageOutDone} },
+	Discard:     func(*walk, Action) Event { return Delivered{} },
+	Keep:        func(*walk, Action) Event { return Delivered{} },
+	Conclude:    func(*walk, Action) Event { return Delivered{} },
+	Bar:         func(w *walk, _ Action) Event { return []Event{Delivered{}, Found{w.launched()}}[w.pick(2)] },
+	Report:      func(*walk, Action) Event { return Told{} },
+	Poll:        func(w *walk, _ Action) Event { return Polled{Lost: []pbs.HostName{"", "hostb"}[w.pick(2)]} },
+	Gather:      func(*walk, Action) Event { return Gathered{Shares: map[pbs.HostName]Share{"hostb": {}}} },
+	KillSisters: func(*walk, Action) Event { return SistersKilled{} },
+	Resize:      func(w *walk, _ Action) Event { return Fitted{Number: w.number, Refusal: w.failure()} },
+	Save:        func(w *walk, _ Action) Event { return Checkpointed{w.failure()} },
+	Unsaved:     func(*walk, Action) Event { return UnsavedTold{} },
+	Snapshot:    func(w *walk, _ Action) Event { return Snapped{w.failure()} },
+	TellMade:    func(*walk, Action) Event { return MadeTold{} },
+	AskPreterm:  func(w *walk, _ Action) Event { return PretermOver{Refused: w.pick(2) == 1} },
 	savePart: func(w *walk, _ Action) Event {
 		return PartSaved{Number: w.task.Checkpoints.Attempt, Failure: w.failure()}
 	},
 	TellSisters: func(w *walk, _ Action) Event {
 		share := map[pbs.HostName]Share{w.sister(): {Peak: Peak{CPU: time.Second}}}
-		return []Event{Parted{Left: share}, Parted{Reported: share}, Parted{Told: map[pbs.HostName]uint64{w.sister(): w.number}}}[w.pick(3)]
+		return []Event{SistersTold{Left: share}, SistersTold{Reported: share}, SistersTold{Told: map[pbs.HostName]uint64{w.sister(): w.number}}}[w.pick(3)]
 	},
 	StartProgram: func(w *walk, a Action) Event {
 		return []Event{ProgramUp{ID: a.Program, Handle: w.launched().Handle}, ProgramDown{ID: a.Program, Failed: "why"}}[w.pick(2)]

@@ -42,7 +42,7 @@ func (r *Runner) joinTolerant(ctx, hooks context.Context, t Task) Event {
 	if err != nil {
 		return unless(ctx, JoinFailed{Reason: err.Error(), Code: hookCode(err), Fault: r.site.fault(err)})
 	}
-	slots, news := make(chan struct{}, peersAtOnce), &tidings{}
+	slots, news := make(chan struct{}, peersAtOnce), &answers{}
 	start, cancel := context.WithCancel(ctx)
 	r.wg.Go(func() {
 		defer cancel()
@@ -85,7 +85,7 @@ func (r *Runner) awaitSisters(ctx context.Context, step StartStep, longest time.
 }
 
 // pursue takes a sister through the steps before the program, while the start lasts.
-func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}, news *tidings) {
+func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}, news *answers) {
 	if !r.attempt(ctx, t, h, StepJoin, slots, news, func(ctx context.Context) error { return r.site.Peers.Join(ctx, h, t) }) {
 		return
 	}
@@ -96,7 +96,7 @@ func (r *Runner) pursue(ctx context.Context, t Task, h Host, slots chan struct{}
 }
 
 // attempt asks a sister for a step until it has answered; true says that it has done it.
-func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, slots chan struct{}, news *tidings, do func(context.Context) error) bool {
+func (r *Runner) attempt(ctx context.Context, t Task, h Host, step StartStep, slots chan struct{}, news *answers, do func(context.Context) error) bool {
 	noted := false
 	for {
 		err := inSlot(ctx, slots, do)
@@ -144,15 +144,15 @@ func inSlot(ctx context.Context, slots chan struct{}, do func(context.Context) e
 	return err
 }
 
-// Tidings are what sisters have answered and the goroutine of Run has not heard yet.
-type tidings struct {
+// Answers are what sisters have answered and the goroutine of Run has not heard yet.
+type answers struct {
 	mu      sync.Mutex
 	pending SistersTried
 }
 
 // tried hands over how a sister did, together with those that answer just after it: each event
 // is saved, and a thousand sisters answer at once.
-func (r *Runner) tried(ctx context.Context, news *tidings, ev SisterTried) {
+func (r *Runner) tried(ctx context.Context, news *answers, ev SisterTried) {
 	news.mu.Lock()
 	news.pending = append(news.pending, ev)
 	first := len(news.pending) == 1

@@ -7,9 +7,9 @@ import (
 	"rampart/mom/proc"
 )
 
-// An Errand is to copy something of one run of a job, between this host and another or on
+// A Transfer copies something of one run of a job, between this host and another or on
 // this one.
-type Errand struct {
+type Transfer struct {
 	Job  pbs.JobID
 	Run  pbs.RunCount
 	Out  bool   // from here to there, else from there to here
@@ -28,11 +28,11 @@ type Errand struct {
 	Output bool
 }
 
-// ErrUnreachable is in the chain of the error of an errand to a host that did not answer to the
-// last: other errands to it would fare no better now.
+// ErrUnreachable is in the chain of the error of a transfer to a host that did not answer to the
+// last: other transfers to it would fare no better now.
 var ErrUnreachable = errors.New("the host cannot be reached")
 
-// Moved is what became of an Errand.
+// Moved is what became of a Transfer.
 type Moved struct {
 	Sent  []string // paths that were read on this host, for Remove
 	Wrote []string // paths that were made on this host, for Remove
