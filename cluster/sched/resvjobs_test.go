@@ -33,6 +33,7 @@ func become(p sched.Plan, ids []pbs.JobID) string {
 
 // Jobs outside leave reservations their amounts until they are over (RV-35, RV-36).
 func TestReservation_JobsOutside(t *testing.T) {
+	const conflict = "Job would conflict with reservation or top job"
 	const busy, host, cpus = "Not enough free nodes available", "Insufficient amount of resource: host ", "Insufficient amount of resource: ncpus "
 	for _, c := range []struct {
 		name  string
@@ -45,6 +46,12 @@ func TestReservation_JobsOutside(t *testing.T) {
 			[]string{"60 600 select=3:ncpus=8 place=scatter"},
 			[]string{"select=1:ncpus=1 walltime=1:00:00", "select=1:ncpus=1", "select=1:ncpus=1 walltime=20", "select=1:ncpus=1 walltime=60", "select=1:ncpus=1 walltime=61"},
 			[]string{busy, busy, "(hosta:ncpus=1)", "(hosta:ncpus=1)", busy},
+		},
+		{
+			"all hosts, and jobs that want a vnode for each chunk",
+			[]string{"60 600 select=3:ncpus=8 place=scatter"},
+			[]string{"select=1:ncpus=1 walltime=1:00:00 place=vscatter", "select=2:ncpus=1 walltime=61 place=vscatter", "select=1:ncpus=1 walltime=60 place=vscatter"},
+			[]string{conflict, conflict, "(hosta:ncpus=1)"},
 		},
 		{
 			"a part of a host",

@@ -274,8 +274,11 @@ func (w *world) findWithin(cl *class, win *window) (placed spec.ExecVnode, ok bo
 	return placed, ok
 }
 
-// reserved says that reservations are to have what a class asks for.
+// reserved says that reservations are to have what a class asks for: of vnodes that each take a chunk what PBS says of a vnode.
 func reserved(cl *class) state.Wait {
+	if cl.place.Arrangement == spec.VScatter {
+		return because(state.WaitTop)
+	}
 	if slices.ContainsFunc(cl.chunks, func(ch chunk) bool { return ch.host != "" || ch.vnode != "" }) {
 		return because(state.WaitHost)
 	}
