@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +79,38 @@ func TestFence_RenewedHostRunsOn(t *testing.T) {
 		w.away(false)
 		sleep(10 * time.Minute)
 		w.wants("1.srv", "1 started", "1 ended 0")
+	})
+}
+
+// A host with the shortest fence that there is asks again soon when a renewal failed.
+func TestFence_ShortAndRenewedInTime(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.fence(15)
+		w.up()
+		w.deliver(w.run("1.srv", "sleep 1000"))
+		renewals := func() (n int) {
+			w.servers.set(func(s *servers) { n = s.leases })
+			return n
+		}
+		sleep(time.Minute)
+		for before := renewals(); renewals() == before; {
+			sleep(100 * time.Millisecond)
+		}
+		sleep(4500 * time.Millisecond)
+		w.away(true)
+		late := sync.OnceFunc(func() { sleep(2 * time.Second) })
+		w.servers.set(func(s *servers) { s.onLease = func(*api.LeaseRequest) { late() } })
+		sleep(9 * time.Second)
+		w.away(false)
+		sleep(10 * time.Minute)
+		if !w.runs("1.srv") {
+			t.Error("it was ended although the servers were back in time")
+		}
+		w.away(true)
+		sleep(16 * time.Second)
+		if w.runs("1.srv") {
+			t.Error("it outlives the fence")
+		}
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 // host up meanwhile, so the mom registers again.
 func (m *Mom) keepLease(ctx context.Context, l *life) {
 	missed := false
-	for l.untilKnown(ctx) && l.untilDue(ctx) {
+	for l.untilKnown(ctx) && l.untilDue(ctx, l.nextRenewal(missed)) {
 		again, err := m.renew(ctx, l)
 		if err != nil && ctx.Err() == nil {
 			m.config.Logger.Warn("lease not renewed", "err", err)
@@ -27,6 +27,15 @@ func (m *Mom) keepLease(ctx context.Context, l *life) {
 		}
 		missed = err != nil
 	}
+}
+
+// nextRenewal is how long to wait before the next renewal. Behind one that failed a host with a short fence does not wait for
+// its time: a call that hangs, and one that is late, would leave no room for a third.
+func (l *life) nextRenewal(missed bool) time.Duration {
+	if seconds := l.fence.held(); missed && seconds > 0 && seconds < shortFence {
+		return leaseAgain
+	}
+	return leaseEvery
 }
 
 // renew renews the lease once; again says that the servers want a registration.

@@ -100,9 +100,9 @@ func (l *life) renewSoon() {
 	}
 }
 
-// untilDue waits until the lease is to be renewed; false says that the context ended.
-func (l *life) untilDue(ctx context.Context) bool {
-	timer := time.NewTimer(leaseEvery)
+// untilDue waits until the lease is to be renewed, some time from now at the latest; false says that the context ended.
+func (l *life) untilDue(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -23,6 +23,8 @@ const (
 	factsAgainAfter    = time.Second
 	factsAtOnce        = 256
 	leaseEvery         = 5 * time.Second
+	leaseAgain         = time.Second
+	shortFence         = 30               // seconds
 	pollEvery          = 10 * time.Second // of the usage of jobs
 	pushEvery          = time.Minute      // of samples to the servers, of a job that is older
 	callFor            = 20 * time.Second // bounds one call

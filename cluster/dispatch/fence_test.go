@@ -56,7 +56,7 @@ func TestFence_LeaderWaitsForTheLongestThatTheHostMayHold(t *testing.T) {
 		want   time.Duration
 	}{
 		{"30", "30", func(*leader) {}, 38 * time.Second},
-		{"1 acts as 30", "1", func(*leader) {}, 38 * time.Second},
+		{"1 acts as 15", "1", func(*leader) {}, 21500 * time.Millisecond},
 		{"310", "310", func(*leader) {}, 346 * time.Second},
 		{"0 is never", "0", func(*leader) {}, never},
 		{"grows", "30", func(l *leader) { l.fence("310") }, 346 * time.Second},

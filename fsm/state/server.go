@@ -100,8 +100,9 @@ func (s *Server) Seconds(name string) int64 {
 	return q.Int()
 }
 
-// leastFence is what smaller values of node_fail_requeue act as, in seconds.
-const leastFence = 30
+// leastFence is what smaller values of node_fail_requeue act as, in seconds: of three renewals, one each 5 s, one may hang and
+// another come late before jobs end.
+const leastFence = 15
 
 // Fence returns how many seconds after the sending of a renewal a mom's jobs may run on:
 // node_fail_requeue. 0 is for ever, as it is when it was unset (specification: ramp-down
