@@ -29,6 +29,8 @@ type class struct {
 	bad    string // the request cannot be understood
 	key    key
 
+	several bool // the job asks for more than one chunk
+
 	spans   bool   // it may span placement sets
 	spanAge uint64 // Planner.idleAge at which that was found out
 
@@ -110,6 +112,7 @@ func newClass(k key, t resource.Table, h heeded, rest bool) *class {
 		}
 		return 1
 	})
+	c.several = c.total() > 1
 	return c
 }
 
@@ -179,7 +182,7 @@ func (c *class) total() int {
 // alone returns the class of one of its chunks, once.
 func (c *class) alone(ch chunk) *class {
 	ch.count = 1
-	one := &class{key: c.key, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}}
+	one := &class{key: c.key, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}, several: c.several}
 	one.add(ch)
 	return one
 }

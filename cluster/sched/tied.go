@@ -15,6 +15,7 @@ type tie struct {
 	most      int           // max_running; 0: any number
 	ofUser    int           // max_user_run; 0: any number
 	ofGroup   int           // max_group_run; 0: any number
+	single    bool          // only jobs of one chunk: no_multinode_jobs
 }
 
 func tieOf(vn *state.Vnode) tie {
@@ -27,7 +28,8 @@ func tieOf(vn *state.Vnode) tie {
 	}
 	return tie{
 		queue: pbs.QueueName(vn.Get("queue")), partition: vn.Get("partition"),
-		most: number("max_running"), ofUser: number("max_user_run"), ofGroup: number("max_group_run"),
+		single: vn.Get("no_multinode_jobs") == "True",
+		most:   number("max_running"), ofUser: number("max_user_run"), ofGroup: number("max_group_run"),
 	}
 }
 
@@ -100,7 +102,7 @@ func (w *world) lets(n *node, c *class) bool {
 	switch {
 	case n.tie == (tie{}):
 		return c.key.queue == "" && c.key.partition == ""
-	case n.tie.queue != c.key.queue || n.tie.partition != c.key.partition:
+	case n.tie.queue != c.key.queue || n.tie.partition != c.key.partition, n.tie.single && c.several:
 		return false
 	case n.mine == w.tried:
 		return true

@@ -59,3 +59,30 @@ func TestPlanner_VnodesOfQueues(t *testing.T) {
 	b.node("hostc", "queue", "workq")
 	want("2 (hostc:ncpus=4)")
 }
+
+// A vnode with no_multinode_jobs takes jobs of one chunk only, wherever their chunks would be.
+func TestPlanner_NoMultinodeJobs(t *testing.T) {
+	b := newBench(t)
+	b.host("hosta", "hosta:ncpus=2")
+	b.host("hostb", "hostb:ncpus=8")
+	b.node("hostb", "no_multinode_jobs", "True")
+	planner := sched.NewPlanner()
+	in := func(sel string) {
+		b.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "hosta"}, Attributes: attr.List{}.Set("Resource_List", "select", sel)})
+	}
+	want := func(starts string) {
+		t.Helper()
+		p := planner.Plan(b.store.View(), start)
+		p.Comments = nil
+		if got := strings.ReplaceAll(text(p), "start ", ""); got != starts {
+			t.Errorf("planned\n%s\nwant\n%s", got, starts)
+		}
+		b.apply(p)
+	}
+	in("2:ncpus=2")
+	in("2:ncpus=1")
+	in("1:ncpus=4")
+	want("1 (hosta:ncpus=1)+(hosta:ncpus=1)\n2 (hostb:ncpus=4)")
+	b.node("hostb", "no_multinode_jobs", "False")
+	want("0 (hostb:ncpus=2)+(hostb:ncpus=2)")
+}
