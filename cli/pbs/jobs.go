@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cli"
+	"rampart/cli/script"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
@@ -89,6 +90,9 @@ func qdel() *cli.Command {
 		}
 		asked := 0
 		return eachJob(ctx, env, c, opts.Only(distinct(opts.Operands)), func(ctx context.Context, s *session, job string) error {
+			if asked == 0 && !d.said {
+				d.mails = s.defaultMails(ctx, c, d.mails)
+			}
 			quiet := asked >= d.mails
 			asked++
 			_, err := s.batch.Delete(ctx, connect.NewRequest(&api.DeleteRequest{Job: job, Force: d.force, History: opts.Has("x"), Quiet: quiet}))
@@ -101,7 +105,8 @@ func qdel() *cli.Command {
 // A deletion is what qdel's -W asks for.
 type deletion struct {
 	force bool
-	mails int // so many jobs at most are told of by mail
+	mails int  // so many jobs at most are told of by mail
+	said  bool // which somebody has asked for
 }
 
 // defaultDeleteMails is PBS's limit for the mails of one qdel.
@@ -117,7 +122,7 @@ func parseDelete(values []string) (d deletion, ok bool) {
 		case v == "force":
 			d.force = true
 		case name == "suppress_email" && err == nil && n >= -1:
-			d.mails = int(max(n, 0))
+			d.mails, d.said = int(max(n, 0)), true
 			if n == 0 {
 				d.mails = defaultDeleteMails
 			}
@@ -126,6 +131,26 @@ func parseDelete(values []string) (d deletion, ok bool) {
 		}
 	}
 	return d, true
+}
+
+// defaultMails returns how many mails the server's default_qdel_arguments let a deletion send, of which a PBS takes
+// suppress_email only; usual if they do not say, or cannot be read: what is to be deleted is asked for in any case.
+func (s *session) defaultMails(ctx context.Context, c *cli.Command, usual int) int {
+	_, servers, err := s.objects(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_SERVER, Attributes: []string{"default_qdel_arguments"}, Stale: true,
+	})
+	if err != nil || len(servers) == 0 {
+		return usual
+	}
+	args, err := script.Split(value(servers[0], "default_qdel_arguments"))
+	if err != nil {
+		return usual
+	}
+	d, ok := parseDelete(cli.OptionsOf(c.Grammar.Parse(args)).All("W"))
+	if !ok || !d.said {
+		return usual
+	}
+	return d.mails
 }
 
 func qhold() *cli.Command {

@@ -36,9 +36,10 @@ type fakeServer struct {
 	asked []string
 	aired int // streams of Watch
 
-	drained bool // no job runs any more
-	bare    bool // there are no reservations
-	long    bool // identifiers may have twelve digits
+	drained bool   // no job runs any more
+	bare    bool   // there are no reservations
+	long    bool   // identifiers may have twelve digits
+	qdel    string // default_qdel_arguments
 	ending  []*api.EndingReplica
 }
 
@@ -409,6 +410,9 @@ func (f *fakeServer) objects(m *api.ListRequest) []*api.Object {
 			if a.Name == "max_job_sequence_id" && f.long {
 				a.Value = "999999999999"
 			}
+		}
+		if f.qdel != "" {
+			servers[0].Attributes = append(servers[0].Attributes, &api.Attribute{Name: "default_qdel_arguments", Value: f.qdel})
 		}
 		return servers
 	case api.ObjectKind_OBJECT_KIND_RESERVATION:

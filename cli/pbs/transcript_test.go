@@ -115,7 +115,7 @@ func play(t *testing.T, line string) string {
 		stdin, words = bytes.NewReader(text), words[:n-2]
 	}
 	server := newServer(t)
-	server.bare, server.long = env["RESERVATIONS"] == "none", env["SEQUENCE"] == "long"
+	server.bare, server.long, server.qdel = env["RESERVATIONS"] == "none", env["SEQUENCE"] == "long", env["QDEL"]
 	stdout, stderr := new(bytes.Buffer), new(bytes.Buffer)
 	status := cli.Main(t.Context(), world(server, env, stdin, stdout, stderr), words, Commands())
 	return told(server, stdout, stderr) + fmt.Sprintf("[exit status %d]\n", status)
