@@ -2,17 +2,19 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"rampart/cluster"
 	"rampart/fsm/pbs"
+	"rampart/fsm/state"
 )
 
 // recoveredPause is how long a replica waits for a leader before it looks again.
 const recoveredPause = time.Second
 
-// tellRecovered logs, once at the start of this replica, the reservations that there are, as soon as it knows what was
-// decided meanwhile (specification: advance-reservations section 15).
+// tellRecovered logs, once at the start of this replica, the reservations that there are, and the jobs that wait, as soon as it
+// knows what was decided meanwhile (specification: advance-reservations section 15, logs section 2).
 func (s *Server) tellRecovered(ctx context.Context) error {
 	for {
 		v, err := s.replica.Read(ctx, cluster.Fresh)
@@ -25,6 +27,7 @@ func (s *Server) tellRecovered(ctx context.Context) error {
 					return nil
 				}
 			}
+			s.tellRequeued(v)
 			return nil
 		}
 		select {
@@ -33,4 +36,25 @@ func (s *Server) tellRecovered(ctx context.Context) error {
 		case <-time.After(recoveredPause):
 		}
 	}
+}
+
+// tellRequeued logs the jobs that wait in queues, as a PBS does of those that it has read from its disk.
+func (s *Server) tellRequeued(v *state.View) {
+	for j := range v.Jobs() {
+		if line := requeued(j); line != "" {
+			if err := s.serverLog.Write(time.Now(), pbs.LogSystem|pbs.LogAdmin|pbs.LogDebug, "Job", string(j.ID), line); err != nil {
+				s.logger.Error("write the server log", "error", err)
+				return
+			}
+		}
+	}
+}
+
+// requeued is the line of a job that waits; empty for others: what runs goes on.
+func requeued(j *state.Job) string {
+	switch j.State {
+	case pbs.Queued, pbs.Held, pbs.Waiting, pbs.Begun:
+		return fmt.Sprintf("Requeueing job, substate: %d Requeued in queue: %s", j.Substate, j.Queue)
+	}
+	return ""
 }
