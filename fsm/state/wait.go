@@ -143,6 +143,8 @@ func (w Wait) limitText() string {
 	switch {
 	case w.Resource == "" && w.Subject == everybody:
 		return "Maximum number of jobs" + in + " already in " + where
+	case w.Resource == "" && generic && w.Queue != "": // PBS_GENERIC is called so at whatever queue
+		return "would exceed queue generic's per-" + word + " limit" + of
 	case w.Resource == "" && generic:
 		return "would exceed " + where + "'s per-" + word + " limit" + of
 	case w.Resource == "":

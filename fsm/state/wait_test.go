@@ -26,6 +26,8 @@ func TestWait_Comment(t *testing.T) {
 		{Wait{Code: WaitNodes}, "Not Running: No available resources on nodes"},
 		{Wait{Code: WaitLimit, Subject: all}, "Not Running: Maximum number of jobs already in complex"},
 		{Wait{Code: WaitLimit, Subject: user}, "Not Running: would exceed complex's per-user limit"},
+		{Wait{Code: WaitLimit, Subject: user, Queue: "workq"}, "Not Running: would exceed queue generic's per-user limit"},
+		{Wait{Code: WaitLimit, Subject: Subject{Kind: 'p'}, Queue: "workq", Queued: true}, "Not Running: would exceed queue generic's per-project limit of jobs in 'Q' state"},
 		{Wait{Code: WaitLimit, Subject: ann, Queue: "workq"}, "Not Running: Maximum number of jobs for user ann already in queue workq"},
 		{Wait{Code: WaitLimit, Subject: all, Resource: "mem"}, "Not Running: would exceed limit on resource mem in complex"},
 		{Wait{Code: WaitLimit, Subject: user, Resource: "mem", Queue: "workq"}, "Not Running: would exceed per-user limit on resource mem in queue workq"},
