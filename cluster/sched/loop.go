@@ -67,7 +67,7 @@ type Loop struct {
 }
 
 const (
-	// coalesce is how long a change waits for others before the cycle begins.
+	// coalesce is how long the scheduler rests after a cycle: what changes meanwhile comes into the next one together.
 	coalesce = 20 * time.Millisecond
 	// restFactor keeps cycles over a long queue from taking more than a fifth of a core.
 	restFactor = 4
@@ -115,24 +115,24 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-// wait returns true when the next cycle is due: after a change, or when idle time
-// has passed, and some rest after that; or at once, for somebody wants it. False is the end of the term.
+// wait returns true when the next cycle is due: after some rest at a change, which may have come by then, or when idle time has
+// passed; or at once, for somebody wants it. False is the end of the term.
 func wait(ctx context.Context, changed, wanted <-chan struct{}, idle, rest time.Duration) bool {
-	timer := time.NewTimer(idle)
+	timer := time.NewTimer(rest)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-wanted:
 		return true
-	case <-changed:
 	case <-timer.C:
 	}
-	timer.Reset(rest)
+	timer.Reset(idle)
 	select {
 	case <-ctx.Done():
 		return false
 	case <-wanted:
+	case <-changed:
 	case <-timer.C:
 	}
 	return true

@@ -207,3 +207,38 @@ func TestLoop(t *testing.T) {
 		}
 	})
 }
+
+// TestLoop_BeginsAtOnce: a job that comes while the scheduler rests no more starts without any delay; the next one waits for
+// the end of the rest.
+func TestLoop_BeginsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Logger: slog.New(slog.DiscardHandler)})
+		done := make(chan error, 1)
+		go func() { done <- loop.Run(ctx) }()
+		l.now(func() { l.host("hosta", "hosta:ncpus=4") })
+		time.Sleep(time.Second)
+		var ids []pbs.JobID
+		for _, want := range []string{"R", "RQ"} {
+			l.now(func() { ids = append(ids, l.submit("ncpus=1")) })
+			synctest.Wait()
+			got := ""
+			for _, id := range ids {
+				got += l.state(id)
+			}
+			if got != want {
+				t.Errorf("at once jobs are %s, want %s", got, want)
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if got := l.state(ids[1]); got != "R" {
+			t.Errorf("after the rest the second job is %s", got)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

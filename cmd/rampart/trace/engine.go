@@ -15,7 +15,7 @@ import (
 
 // The pace of a cluster, as it is measured on a quiet one.
 const (
-	// coalesce is how long a change waits for others before the scheduler plans.
+	// coalesce is how long after a change the scheduler plans at the latest.
 	coalesce = pbs.Time(20 * time.Millisecond)
 	// leastIdle and mostIdle bound how long the scheduler waits while jobs wait and nothing happens.
 	leastIdle = pbs.Time(time.Minute)
