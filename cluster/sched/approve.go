@@ -69,7 +69,11 @@ func (l *Loop) approved(ctx context.Context, v *state.View, starts []Start) []St
 	}
 	l.mu.Lock()
 	var ask []Start
+	now := l.opts.Source.View() // has the start of a job that is not asked about any more, which v may not have
 	for _, s := range starts {
+		if j, recorded := now.Job(s.Job); recorded && !j.Startable() {
+			continue
+		}
 		if !l.asking[s.Job] {
 			l.asking[s.Job] = true
 			ask = append(ask, s)

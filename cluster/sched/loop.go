@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -63,7 +64,7 @@ type Loop struct {
 	pacer     pacer
 	decayed   pbs.Time // when the usage of fair share decayed last, as far as it was noted
 	told      told
-	mask      uint16 // of events that are logged: the scheduler's log_events
+	mask      atomic.Uint32 // of events that are logged: the scheduler's log_events
 }
 
 const (
@@ -93,8 +94,9 @@ func (l *Loop) Run(ctx context.Context) error {
 	for {
 		changed := l.opts.Source.Changed()
 		v := l.opts.Source.View()
-		l.mask = logEvents(v)
-		l.opts.Log.SetMask(l.mask)
+		mask := logEvents(v)
+		l.mask.Store(uint32(mask))
+		l.opts.Log.SetMask(mask)
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
 		rest := coalesce
 		if v.Server().Scheduling() {
@@ -446,7 +448,7 @@ func (l *Loop) log(event uint16, class, object, text string) {
 }
 
 func (l *Loop) logAt(at time.Time, event uint16, class, object, text string) {
-	if event&l.mask == 0 {
+	if uint32(event)&l.mask.Load() == 0 {
 		return
 	}
 	if err := l.opts.Log.Write(at, event, class, object, text); err != nil {
