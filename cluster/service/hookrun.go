@@ -127,7 +127,7 @@ func (b *Batch) alterJob(ctx context.Context, p person, j *state.Job, changes []
 	}
 	before, job := jobObject(p.view, j), hook.Object{Name: string(j.ID)}
 	for _, ch := range changes {
-		if ch.Op != command.OpUnset {
+		if ch.Op != command.OpUnset && ch.Entry.Value != "" { // to set to nothing is to unset, which has no value of its type
 			job.Attrs = append(job.Attrs, hook.Attr{ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value})
 		}
 	}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,6 +107,9 @@ func TestHooks_ModifyjobAndManagement(t *testing.T) {
 	}
 	if err := alter("3"); pbs.CodeOf(err) != pbs.HookError || b.job(id).Priority != 2 {
 		t.Errorf("altered with %v to %d", err, b.job(id).Priority)
+	}
+	if _ = alter(""); slices.ContainsFunc(s.last().Job.Attrs, func(a hook.Attr) bool { return a[0] == "Priority" }) {
+		t.Errorf("a hook sees a value of what is unset: %v", s.last().Job.Attrs)
 	}
 	if err := b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SERVER, "", set("comment", "x")); err != nil {
 		t.Errorf("a directive: %v", err)

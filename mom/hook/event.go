@@ -21,6 +21,15 @@ type Object struct {
 	MS    bool   `json:"ms,omitempty"` // of jobs on a host: it is the mother superior
 }
 
+// MarshalJSON writes an empty list for an object without attributes: the pbs module goes through it.
+func (o Object) MarshalJSON() ([]byte, error) {
+	type plain Object
+	if o.Attrs == nil {
+		o.Attrs = []Attr{}
+	}
+	return json.Marshal(plain(o))
+}
+
 // Get returns a value, "" if it is not set.
 func (o *Object) Get(name, resource string) string {
 	for _, a := range o.Attrs {
