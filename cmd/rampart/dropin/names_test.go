@@ -3,8 +3,10 @@ package dropin
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -93,11 +95,21 @@ func TestFree_WaitsForOneThatEnds(t *testing.T) {
 	if err := c.free(t.Context(), path); !errors.Is(err, own.ErrRunning) {
 		t.Errorf("one that runs: %v", err)
 	}
-	if err := os.Truncate(path, 0); err != nil {
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(100*time.Millisecond, func() { _ = lock.Close() })
-	if err := c.free(t.Context(), path); err != nil {
-		t.Errorf("one that ends: %v", err)
+	for what, pid := range map[string]string{"one that ends": "", "one that was killed": fmt.Sprintln(gone.Process.Pid)} {
+		if err := os.WriteFile(path, []byte(pid), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		held := lock
+		time.AfterFunc(100*time.Millisecond, func() { _ = held.Close() })
+		if err := c.free(t.Context(), path); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if lock, err = home.Lock(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

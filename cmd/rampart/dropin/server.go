@@ -1,6 +1,7 @@
 package dropin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -58,8 +60,7 @@ func serverMain(ctx context.Context, c *call) error {
 // freeWithin bounds the wait for a daemon that is about to end.
 const freeWithin = time.Minute
 
-// free refuses a start while the lock is held, before anything is begun. One whose file is
-// empty belongs to a daemon that was told to end: that is waited for.
+// free refuses a start while the lock is held, before anything is begun. That of a daemon which is about to end is waited for.
 func (c *call) free(ctx context.Context, path string) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -68,8 +69,7 @@ func (c *call) free(ctx context.Context, path string) error {
 		if err == nil {
 			return lock.Close()
 		}
-		info, statErr := os.Stat(path)
-		if !errors.Is(err, own.ErrRunning) || statErr != nil || info.Size() > 0 || time.Now().After(end) {
+		if !errors.Is(err, own.ErrRunning) || !ending(path) || time.Now().After(end) {
 			return err
 		}
 		select {
@@ -78,6 +78,20 @@ func (c *call) free(ctx context.Context, path string) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// ending reports whether the daemon that holds a lock was told to end, and so has emptied its file, or was killed: its memory is gone
+// before its files are.
+func ending(lock string) bool {
+	pid, err := os.ReadFile(lock)
+	if err != nil {
+		return false
+	}
+	if pid = bytes.TrimSpace(pid); len(pid) == 0 {
+		return true
+	}
+	words, err := os.ReadFile(filepath.Join("/proc", string(pid), "cmdline"))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && len(words) == 0
 }
 
 // foundServer makes the replica of a home that has none.
