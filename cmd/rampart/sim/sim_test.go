@@ -75,9 +75,9 @@ func TestPlay_Failures(t *testing.T) {
 		{"back", "clock 2010-03-01T10:00:00 Europe/Berlin\nat +60\nat 10:00:59\n", `x.txtar:3: at 10:00:59
   10:00:59 is past: it is 2010-03-01T10:01:00
   time: 2010-03-01T10:01:00 CET, 1m0s after the beginning`, false},
-		{"program", "as ann qsub -- sim 60 exit=300\nat +1\n", `x.txtar:2: at +1
+		{"program", "as ann qsub -- sim 60 exit=300\n", `x.txtar:1: as ann qsub -- sim 60 exit=300
   program of job 0.srv: sim 60 exit=300: exit=300 is no exit status
-  time: 2005-04-22T15:00:01 UTC, 1s after the beginning`, false},
+  time: 2005-04-22T15:00:00 UTC, 0s after the beginning`, false},
 		{"settle", "as ann qsub -l walltime=1:00:00 -- sim ever\nat +1\nsettle 60\n", `x.txtar:3: settle 60
   wanted: nothing to be due within 1m0s
   got: 0.srv runs and will end
