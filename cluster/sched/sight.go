@@ -1,0 +1,303 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"rampart/cluster/sched/calendar"
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// A sight is how hosts are looked at: the vnodes with what they have, and what is held of each when.
+type sight struct {
+	world *world
+	held  func(i int) *calendar.Vnode
+	end   pbs.Time // of all of it; 0: it does not end
+}
+
+// outside is the sight of a job of no reservation.
+func (c *cycle) outside() *sight {
+	return &sight{world: c.free, held: func(i int) *calendar.Vnode { return &c.future.of(c.free.nodes[i].vnode, true).Vnode }}
+}
+
+// sightOf is the sight of a job of a reservation: its vnodes, and the jobs that it has there; what it does not name others have, too.
+func (c *cycle) sightOf(in *inside) *sight {
+	known := map[int]*calendar.Vnode{}
+	return &sight{world: in.idle, end: in.of.End, held: func(i int) *calendar.Vnode {
+		if s, ok := known[i]; ok {
+			return s
+		}
+		vn, s := in.idle.nodes[i].vnode, &calendar.Vnode{}
+		own := map[string]bool{}
+		for _, held := range vn.Jobs {
+			if held.Reservation == in.of.ID {
+				own[string(held.Job)] = true
+				h, _ := c.future.runOf(vn, held)
+				h.Items = c.future.amounts(vn, vn, held.Items)
+				s.Add(&h)
+			}
+		}
+		real, _ := c.view.Vnode(vn.Name)
+		for _, h := range c.future.of(real, true).Holds() {
+			rest := *h
+			rest.Alone, rest.Host = false, false
+			rest.Items = slices.DeleteFunc(slices.Clone(h.Items), func(it calendar.Amount) bool { return in.idle.nodes[i].shareOf.Names(it.Resource) })
+			if !own[h.By] && len(rest.Items) > 0 {
+				s.Add(&rest)
+			}
+		}
+		known[i] = s
+		return s
+	}}
+}
+
+// A spot is a host, and those of its vnodes that may serve a chunk.
+type spot struct {
+	*sight
+	class *class
+	host  int
+	nodes []int
+}
+
+// look finds the hosts that come nearest to having room.
+func (c *cycle) look(e *Explanation, j *state.Job, cl *class, s *sight) {
+	if cl.bad != "" || len(cl.chunks) == 0 {
+		return
+	}
+	unit := c.lacked(cl, s)
+	e.Chunk, e.Chunks = unit.words(), 1
+	if unit != cl {
+		e.Chunks = cl.total()
+	}
+	long := walltime(j)
+	for h := range s.world.hosts {
+		at := s.spot(unit, h)
+		switch {
+		case !at.everFits():
+			e.Unfit++
+		case at.fits(c.now, long):
+			if len(e.Room) < mostNear {
+				e.Room = append(e.Room, at.names()...)
+			}
+		default:
+			e.Near = append(e.Near, at.near(c, long))
+		}
+	}
+	slices.SortStableFunc(e.Near, func(a, b Near) int { return cmp.Compare(uint64(a.At-1), uint64(b.At-1)) }) // 0 comes last
+	if len(e.Near) > mostNear {
+		e.More = len(e.Near) - mostNear
+		e.Near = e.Near[:mostNear]
+	}
+	if e.Start == 0 && s.end != 0 && e.Chunks == 1 && len(e.Near) > 0 && e.Near[0].At < s.end {
+		e.Start = e.Near[0].At
+	}
+}
+
+// lacked returns the chunk of a class that does not fit by itself, or its first one; all of it if it has to be on one host.
+func (c *cycle) lacked(cl *class, s *sight) *class {
+	if cl.place.Arrangement == spec.Pack || cl.total() == 1 {
+		return cl
+	}
+	first := cl.alone(cl.chunks[0])
+	for _, ch := range cl.chunks {
+		one := cl.alone(ch)
+		open := func(h int) bool { return s.spot(one, h).fits(c.now, 1) }
+		if !slices.ContainsFunc(s.hosts(), open) {
+			return one
+		}
+	}
+	return first
+}
+
+func (s *sight) hosts() []int {
+	all := make([]int, len(s.world.hosts))
+	for h := range all {
+		all[h] = h
+	}
+	return all
+}
+
+// words returns what a class asks of one host.
+func (cl *class) words() string {
+	var all []string
+	for _, n := range cl.sums {
+		all = append(all, n.def.Name+"="+text(n.def, n.amount))
+	}
+	for _, ch := range cl.chunks {
+		for _, p := range ch.props {
+			all = append(all, p.def.Name+"="+p.want.String())
+		}
+		if ch.host != "" {
+			all = append(all, "host="+ch.host)
+		}
+		if ch.vnode != "" {
+			all = append(all, "vnode="+string(ch.vnode))
+		}
+	}
+	return strings.Join(slices.Compact(all), ":")
+}
+
+// spot returns the vnodes of a host that are for a class.
+func (s *sight) spot(cl *class, h int) *spot {
+	at := &spot{sight: s, class: cl, host: h}
+	w := s.world
+	for _, i := range w.hosts[h].nodes {
+		n := &w.nodes[i]
+		if n.tie.queue != cl.key.queue || n.tie.partition != cl.key.partition || n.tie.single && cl.several {
+			continue
+		}
+		if slices.ContainsFunc(cl.chunks, func(ch chunk) bool { return w.isMeantBy(i, ch) }) {
+			at.nodes = append(at.nodes, i)
+		}
+	}
+	return at
+}
+
+// isMeantBy tells whether a vnode has the properties that a chunk asks for.
+func (w *world) isMeantBy(i int, ch chunk) bool {
+	if h, ok := w.namedBy(ch); !ok || h >= 0 && h != w.nodes[i].host || ch.vnode != "" && ch.vnode != w.nodes[i].vnode.Name {
+		return false
+	}
+	return w.hasProps(i, ch)
+}
+
+// everFits tells whether there is enough if nobody has any of it.
+func (at *spot) everFits() bool {
+	if len(at.nodes) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(at.class.sums, func(n need) bool { return at.total(n) < n.amount })
+}
+
+func (at *spot) total(n need) int64 {
+	return at.sum(n, func(i int) int64 { return at.world.column(n.def).total[i] })
+}
+
+// sum adds up over the vnodes what each has, and once what some of them share.
+func (at *spot) sum(n need, has func(i int) int64) (sum int64) {
+	col := at.world.column(n.def)
+	var seen []int
+	for _, i := range at.nodes {
+		if own := col.at(i); own >= 0 && !col.met(i, &seen) {
+			sum = plus(sum, has(own))
+		}
+	}
+	return sum
+}
+
+// left returns how much of a need the host has at every instant of a time, on vnodes that take jobs of the class then or, if it
+// is for all, on all that can be used.
+func (at *spot) left(n need, from, until pbs.Time, all bool) int64 {
+	open := spot{sight: at.sight, class: at.class, host: at.host}
+	for _, i := range at.nodes {
+		if all && sound(at.world.nodes[i].vnode) || at.open(i, from, until) {
+			open.nodes = append(open.nodes, i)
+		}
+	}
+	col := at.world.column(n.def)
+	return open.sum(n, func(i int) int64 { return max(0, col.total[i]-at.held(i).Held(n.def.Name, from, until)) })
+}
+
+// open tells whether a vnode takes jobs of the class in a time.
+func (at *spot) open(i int, from, until pbs.Time) bool {
+	vn := at.world.nodes[i].vnode
+	users, alone, _ := at.held(i).Use(from, until)
+	if !sound(vn) || alone || users > 0 && vn.AloneFor(at.class.place) {
+		return false
+	}
+	hostAlone := vn.HostAloneFor(at.class.place)
+	return !slices.ContainsFunc(at.world.hosts[at.host].nodes, func(o int) bool {
+		users, _, host := at.held(o).Use(from, until)
+		return host || hostAlone && users > 0
+	})
+}
+
+// fits tells whether there is room from a time on, as long as the job wants it.
+func (at *spot) fits(from, long pbs.Time) bool {
+	until := calendar.Forever
+	if long < unending {
+		until = from + long
+	}
+	return slices.ContainsFunc(at.nodes, func(i int) bool { return at.open(i, from, until) }) &&
+		!slices.ContainsFunc(at.class.sums, func(n need) bool { return at.left(n, from, until, false) < n.amount })
+}
+
+func (at *spot) names() (names []string) {
+	for _, i := range at.nodes {
+		names = append(names, string(at.world.nodes[i].vnode.Name))
+	}
+	return names
+}
+
+// near says what a host lacks, until when, and for whom.
+func (at *spot) near(c *cycle, long pbs.Time) Near {
+	n := Near{Vnodes: at.names()}
+	until := calendar.Forever
+	if long < unending {
+		until = c.now + long
+	}
+	lacking := map[string]bool{}
+	for _, want := range at.class.sums {
+		if left := at.left(want, c.now, until, true); left < want.amount {
+			lacking[want.def.Name] = true
+			n.Lacks = append(n.Lacks, Lack{want.def.Name, text(want.def, want.amount), text(want.def, left), text(want.def, at.total(want))})
+		}
+	}
+	closed := !slices.ContainsFunc(at.nodes, func(i int) bool { return sound(at.world.nodes[i].vnode) })
+	if closed {
+		n.Closed, n.Lacks = at.world.nodes[at.nodes[0]].vnode.State(), nil
+	}
+	var ends []pbs.Time
+	for _, i := range at.world.hosts[at.host].nodes {
+		vn := at.world.nodes[i].vnode
+		alone := vn.AloneFor(at.class.place) || vn.HostAloneFor(at.class.place)
+		for _, h := range at.held(i).Holds() {
+			if h.Until < calendar.Forever && h.Until > c.now {
+				ends = append(ends, h.Until)
+			}
+			takes := slices.ContainsFunc(h.Items, func(it calendar.Amount) bool { return it.Amount > 0 && lacking[it.Resource] })
+			if h.From < until && h.Until > c.now && (takes || h.Alone || h.Host || alone && h.Kind != calendar.Suspended) {
+				n.Holds = append(n.Holds, c.inTheWay(vn, h))
+			}
+		}
+	}
+	slices.SortStableFunc(n.Holds, func(a, b InTheWay) int { return cmp.Compare(uint64(a.Until-1), uint64(b.Until-1)) })
+	if len(n.Holds) > mostHolds {
+		n.Others = len(n.Holds) - mostHolds
+		n.Holds = n.Holds[:mostHolds]
+	}
+	if closed {
+		return n
+	}
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	for _, end := range ends[:min(len(ends), mostEnds)] {
+		if at.fits(end, long) {
+			n.At = end
+			break
+		}
+	}
+	return n
+}
+
+// inTheWay tells of a hold.
+func (c *cycle) inTheWay(vn *state.Vnode, h *calendar.Hold) InTheWay {
+	way := InTheWay{Kind: h.Kind.String(), kind: h.Kind, By: h.By, Vnode: string(vn.Name), From: h.From, Until: h.Until}
+	if h.Until == calendar.Forever {
+		way.Until = 0
+	}
+	if j, ok := c.view.Job(pbs.JobID(h.By)); ok && (h.Kind.Runs() || h.Kind == calendar.Suspended) {
+		way.From = j.Started
+	}
+	var all []string
+	for _, it := range h.Items {
+		if def, ok := c.view.Resource(it.Resource); ok && it.Amount > 0 {
+			all = append(all, it.Resource+"="+text(def, it.Amount))
+		}
+	}
+	way.What = strings.Join(all, ":")
+	return way
+}
