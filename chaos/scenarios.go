@@ -62,6 +62,7 @@ func Scenarios() []Scenario {
 	all = append(all, Elsewheres()...)
 	all = append(all, Startups()...)
 	all = append(all, Lives()...)
+	all = append(all, ReservedLives()...)
 	all = append(all, LargeScripts()...)
 	all = append(all, Stalls()...)
 	return append(all, Ambushes()...)

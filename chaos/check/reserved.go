@@ -23,6 +23,7 @@ type Stage struct {
 	Period
 	Nodes string
 	Left  int      // occurrences that are not over
+	Hurt  bool     // a vnode of it cannot be used
 	By    []string // kinds of commands in the entry that were about it
 }
 
@@ -41,7 +42,7 @@ func (b Booking) String() string {
 
 // Same tells whether a reservation is what it was.
 func (s Stage) Same(o Stage) bool {
-	return s.State == o.State && s.Period == o.Period && s.Nodes == o.Nodes && s.Left == o.Left
+	return s.State == o.State && s.Period == o.Period && s.Nodes == o.Nodes && s.Left == o.Left && s.Hurt == o.Hurt
 }
 
 // A Reservation is what a replica's state says of one at the end.
@@ -54,7 +55,9 @@ type Reservation struct {
 
 // Reservations lists the laws of reservations.
 func Reservations() []Law {
-	return []Law{ReservationsKept, ReservationsOnTime, ReservationsTold, ReservationsAccounted, InsideJobs, InsideTheirTime}
+	return []Law{
+		LegalReservationMoves, ReservationsKept, ReservationsOnTime, ReservationsTold, ReservationsAccounted, InsideJobs, InsideTheirTime,
+	}
 }
 
 // ReservationsKept is L15 of those that have their vnodes: nothing but an answered question, an alteration, the end of an
@@ -195,7 +198,7 @@ var ReservationsAccounted = Law{Name: "L10 reservations are accounted", Judge: f
 		}
 		for _, id := range sortedKeys(books) {
 			h, is := left[id]
-			judgeBook(&f, r.Name, id, books[id], is)
+			judgeBook(&f, r.Name, id, books[id], is, e.asked(id))
 			last := slices.IndexFunc(books[id], func(rec record) bool { return rec.kind == "Y" })
 			for i, rec := range books[id] {
 				if rec.kind == "Y" {
@@ -213,12 +216,18 @@ var ReservationsAccounted = Law{Name: "L10 reservations are accounted", Judge: f
 	return f
 }}
 
-func judgeBook(f *faults, replica, id string, book []record, left bool) {
+// asked reports whether a reservation was submitted and decided: one that is made of a job was not.
+func (e *Evidence) asked(id string) bool {
+	n := slices.IndexFunc(e.Bookings, func(b Booking) bool { return b.ID == id })
+	return n < 0 || len(e.Bookings[n].Stages) == 0 || e.Bookings[n].Stages[0].State == "UN"
+}
+
+func judgeBook(f *faults, replica, id string, book []record, left, asked bool) {
 	var y record
 	began := make(map[string]bool)
 	for i, rec := range book {
 		switch {
-		case (rec.kind == "U") != (i == 0):
+		case (rec.kind == "U") != (i == 0 && asked):
 			f.add("on %s the records of %s have %s at place %d", replica, id, rec.kind, i+1)
 		case (rec.kind == "K" || rec.kind == "k") != (i == len(book)-1 && !left) && i > 0:
 			f.add("on %s the records of %s have %s at place %d of %d, and it is left: %t", replica, id, rec.kind, i+1, len(book), left)

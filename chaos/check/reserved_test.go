@@ -84,6 +84,9 @@ func TestReservations(t *testing.T) {
 		{"it was shortened by itself", ReservationsKept, func(e *Evidence) { stages(e, 0)[2].End = 112 }},
 		{"it went before its end", ReservationsKept, func(e *Evidence) { stages(e, 0)[3] = Stage{Clock: 113} }},
 		{"a confirmed one was denied", ReservationsKept, func(e *Evidence) { stages(e, 0)[2] = Stage{Clock: 105, By: []string{"DecideReservation"}} }},
+		{"it began anew", LegalReservationMoves, func(e *Evidence) { stages(e, 0)[3].State = "UN" }},
+		{"it ended and goes on", LegalReservationMoves, func(e *Evidence) { stages(e, 0)[4].State = "RN" }},
+		{"it was denied after its start", LegalReservationMoves, func(e *Evidence) { stages(e, 0)[1].State, stages(e, 0)[2].State = "RN", "UN" }},
 		{"it came back", ReservationsKept, func(e *Evidence) { stages(e, 0)[3].State = "" }},
 		{"an occurrence was left out", ReservationsKept, func(e *Evidence) {
 			for i := range stages(e, 0)[:3] {

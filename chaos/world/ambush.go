@@ -138,6 +138,11 @@ var requests = map[string]func(ctx context.Context, w *World) error{
 	LifeSuspended:    ofWide(toAndFro),
 	LifeResumeAsked:  ofWide(toAndFro),
 	LifeEndAsked:     ofWide(end),
+
+	ReservationMade:   ofJobs("R", 1, reserveOf),
+	ReservationHurt:   loseVnodes,
+	ReservationSought: loseVnodes,
+	ReservationWell:   loseVnodes,
 }
 
 func manage(verb api.Verb, kind api.ObjectKind, name, attr, value string) func(context.Context, *World) error {

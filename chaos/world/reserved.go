@@ -16,12 +16,13 @@ import (
 	"rampart/transport/api"
 )
 
-// booked writes down what reservations have become by an entry. Whoever replays the past comes later than the first who saw it.
-func (w *World) booked(v *state.View, e command.Entry, outcomes []command.Outcome) {
+// booked writes down what reservations have become by an entry, and returns the steps of their lives. Whoever replays the past
+// comes later than the first who saw it.
+func (w *World) booked(v *state.View, e command.Entry, outcomes []command.Outcome) (steps []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if v.Index() <= w.lastBooked {
-		return
+		return nil
 	}
 	w.lastBooked = v.Index()
 	causes := causesIn(e, outcomes)
@@ -34,25 +35,32 @@ func (w *World) booked(v *state.View, e command.Entry, outcomes []command.Outcom
 			n = len(w.bookings)
 			w.bookings = append(w.bookings, check.Booking{ID: id, Name: r.Name()})
 		}
-		w.seen(n, v, check.Stage{
+		steps = append(steps, w.seen(n, v, check.Stage{
 			State: r.State.Short(), Period: check.Period{Start: r.Start.Unix(), End: r.End.Unix()}, Nodes: r.Nodes(), Left: len(r.Occurrences),
-		}, causes[r.ID])
+			Hurt: r.State == pbs.ResvDegraded || r.Substate == pbs.ResvDegraded || r.Substate == pbs.ResvInConflict,
+		}, causes[r.ID]))
 	}
 	for n, b := range w.bookings {
 		if !there[b.ID] {
-			w.seen(n, v, check.Stage{}, causes[pbs.ReservationID(b.ID)])
+			steps = append(steps, w.seen(n, v, check.Stage{}, causes[pbs.ReservationID(b.ID)]))
 		}
 	}
+	return steps
 }
 
-// seen adds what a reservation is, if it was something else before. The lock is held.
-func (w *World) seen(n int, v *state.View, now check.Stage, by []string) {
+// seen adds what a reservation is, if it was something else before, and returns which step of its life that is. The lock is held.
+func (w *World) seen(n int, v *state.View, now check.Stage, by []string) (step string) {
 	b := &w.bookings[n]
-	if len(b.Stages) > 0 && b.Stages[len(b.Stages)-1].Same(now) {
-		return
+	was := check.Stage{}
+	if len(b.Stages) > 0 {
+		was = b.Stages[len(b.Stages)-1]
+	}
+	if was.Same(now) {
+		return ""
 	}
 	now.At, now.Index, now.Clock, now.By = w.since(), v.Index(), v.Cluster().Time.Unix(), by
 	b.Stages = append(b.Stages, now)
+	return ReservationStep(was, now)
 }
 
 // causesIn returns the kinds of commands about each reservation that an entry has and that were not refused.

@@ -20,7 +20,7 @@ type witness struct {
 // Applied implements server.Witness.
 func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outcome) {
 	w.r.w.vacated(w.r.machine.View())
-	w.r.w.booked(w.r.machine.View(), e, outcomes)
+	steps := w.r.w.booked(w.r.machine.View(), e, outcomes)
 	for i, p := range e.Proposals {
 		if outcomes[i].Refusal != nil {
 			continue
@@ -41,7 +41,11 @@ func (w *witness) Applied(index uint64, e command.Entry, outcomes []command.Outc
 			if step, _ := w.r.w.lifeOf(w.r.machine.View(), c); step != "" {
 				w.spring(index, step, c)
 			}
+			steps = append(steps, insideStep(w.r.machine.View(), c))
 		}
+	}
+	for _, step := range steps {
+		w.spring(index, step, nil)
 	}
 }
 
