@@ -29,6 +29,8 @@ type Env struct {
 	Members func(server string) (apiconnect.MembersClient, error)
 	// Snapshots is Cluster for putting a state back.
 	Snapshots func(server string) (apiconnect.SnapshotsClient, error)
+	// Foresee plays the state of the cluster on in virtual time until a job starts, for so many days; nil where nobody can.
+	Foresee func(ctx context.Context, server, job string, days uint) (Foreseen, error)
 	// Open opens a file for reading.
 	Open func(path string) (io.ReadCloser, error)
 	// Create opens a file for writing, for nobody else to read: snapshots hold secrets.

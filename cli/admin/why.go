@@ -18,6 +18,16 @@ import (
 type WhyOptions struct {
 	Server, Job string
 	JSON        bool
+	When        bool // play the cluster on until the job starts
+	Days        uint // but not further than this
+}
+
+// Foreseen is when a job that waits starts if every job takes its walltime, as `rampart sim --from-cluster` finds it.
+type Foreseen struct {
+	Start time.Time `json:"start,omitzero"` // zero: not within the days that were asked for
+	End   time.Time `json:"end,omitzero"`   // by its walltime
+	Why   string    `json:"why,omitempty"`  // it does not start, in the scheduler's words
+	Until time.Time `json:"until"`          // so far it was looked
 }
 
 func whyCommand(env *Env) *cli.Command {
@@ -27,20 +37,30 @@ func whyCommand(env *Env) *cli.Command {
 		ArgsUsage: "JOB",
 		Description: "What the scheduler has said of the job comes first; then the hosts that have room for it first, with all that\n" +
 			"is held there by others: runs until their walltime, suspended jobs, reservations, jobs that come before it.\n" +
-			"Any replica answers. Who may see the job in qstat may ask.",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the form that stays stable"}, serverFlag},
+			"Any replica answers. Who may see the job in qstat may ask. --when plays the cluster on, as rampart sim --from-cluster\n" +
+			"does: it takes a snapshot, which operators and managers may, and answers for the queue as it is now.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "when", Usage: "tell when the job starts if every job takes its walltime"},
+			&cli.UintFlag{Name: "days", Usage: "look so many `DAYS` ahead, 1 to 366", Value: 30},
+			&cli.BoolFlag{Name: "json", Usage: "print the form that stays stable"}, serverFlag,
+		},
 		Action: func(c *cli.Context) error {
 			job, err := Operand(c, "why", "job")
 			if err != nil {
 				return err
 			}
-			return Why(c.Context, env, WhyOptions{Server: c.String("server"), Job: job, JSON: c.Bool("json")})
+			return Why(c.Context, env, WhyOptions{
+				Server: c.String("server"), Job: job, JSON: c.Bool("json"), When: c.Bool("when") || c.IsSet("days"), Days: c.Uint("days"),
+			})
 		},
 	}
 }
 
 // Why says why a job does not run.
 func Why(ctx context.Context, env *Env, o WhyOptions) error {
+	if o.When && (o.Days < 1 || o.Days > MostDays) {
+		return fmt.Errorf("why: --days: %d, want 1 to %d", o.Days, MostDays)
+	}
 	client, err := env.Batch(o.Server)
 	if err != nil {
 		return err
@@ -50,12 +70,22 @@ func Why(ctx context.Context, env *Env, o WhyOptions) error {
 		return fmt.Errorf("why: %s: %w", o.Job, err)
 	}
 	told := tell(r.Msg)
+	if o.When && told.waits() {
+		f, err := env.Foresee(ctx, o.Server, told.Job, o.Days)
+		if err != nil {
+			return fmt.Errorf("why: %s: --when: %w", told.Job, err)
+		}
+		told.When = &f
+	}
 	err = form{JSON: o.JSON}.draw(env, told, nil, told.print)
 	if err != nil {
 		return fmt.Errorf("why: %w", err)
 	}
 	return nil
 }
+
+// MostDays bounds how far anybody looks ahead.
+const MostDays = 366
 
 // A why is what is known of a job that does not run, in the form of --json.
 type why struct {
@@ -72,6 +102,7 @@ type why struct {
 	Start     time.Time `json:"start,omitzero"`
 	Promised  bool      `json:"promised,omitempty"` // the scheduler keeps Start for it
 	ExecVnode string    `json:"exec_vnode,omitempty"`
+	When      *Foreseen `json:"when,omitempty"` // with --when
 	Shut      *held     `json:"shut,omitempty"`
 	Chunk     string    `json:"chunk,omitempty"`
 	Chunks    uint32    `json:"chunks,omitempty"`
@@ -212,6 +243,11 @@ func (w *why) waiting(r *api.ExplainReply) string {
 	return "vnodes are free for it: the scheduler has not started it yet"
 }
 
+// waits reports whether the job has still to start.
+func (w *why) waits() bool {
+	return w.State == "Q" || w.State == "H" || w.State == "W" || w.State == "B"
+}
+
 // print writes the form for people.
 func (w *why) print(out io.Writer) error {
 	var b strings.Builder
@@ -234,6 +270,9 @@ func (w *why) print(out io.Writer) error {
 		line("%s", strings.TrimSpace("not for it: "+w.Shut.Kind+between(w.Shut.From, w.Shut.Until)))
 	}
 	w.printStart(line)
+	if w.When != nil {
+		line("%s", w.When.words(w.Now))
+	}
 	if w.Chunk != "" {
 		w.printHosts(line)
 	}
@@ -268,6 +307,22 @@ func (w *why) printStart(line func(string, ...any)) {
 	case !w.Start.IsZero():
 		line("it can start at %s%s at the earliest, if nobody comes before it", w.Start.Format(time.DateTime), on)
 	}
+}
+
+// words says when the job starts.
+func (f *Foreseen) words(now time.Time) string {
+	const provided = "if every job takes its walltime, and none is added, "
+	switch {
+	case f.Start.IsZero() && f.Why != "":
+		return provided + "it does not start before " + f.Until.Format(time.DateTime) + ": " + strings.TrimSpace(f.Why)
+	case f.Start.IsZero():
+		return provided + "it does not start before " + f.Until.Format(time.DateTime)
+	}
+	text := provided + "it starts at " + f.Start.Format(time.DateTime) + ", in " + f.Start.Sub(now).Round(time.Second).String()
+	if !f.End.IsZero() {
+		text += ", and ends by " + f.End.Format(time.DateTime)
+	}
+	return text
 }
 
 // printHosts says what would have to end where.

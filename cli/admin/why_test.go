@@ -3,6 +3,8 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -27,20 +29,21 @@ func (e explainer) Explain(context.Context, *connect.Request[api.ExplainRequest]
 // explained returns what is printed of an answer.
 func explained(t *testing.T, reply *api.ExplainReply, asJSON bool) string {
 	t.Helper()
-	_, handler := apiconnect.NewBatchHandler(explainer{reply: reply})
-	server := httptest.NewServer(handler)
-	defer server.Close()
 	var out strings.Builder
-	err := Why(t.Context(), &Env{
-		Stdout: &out,
-		Batch: func(string) (apiconnect.BatchClient, error) {
-			return apiconnect.NewBatchClient(server.Client(), server.URL), nil
-		},
-	}, WhyOptions{Job: "7", JSON: asJSON})
-	if err != nil {
+	if err := Why(t.Context(), explainerEnv(t, &out, reply), WhyOptions{Job: "7", JSON: asJSON}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// explainerEnv asks an explainer.
+func explainerEnv(t *testing.T, out io.Writer, reply *api.ExplainReply) *Env {
+	_, handler := apiconnect.NewBatchHandler(explainer{reply: reply})
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return &Env{Stdout: out, Batch: func(string) (apiconnect.BatchClient, error) {
+		return apiconnect.NewBatchClient(server.Client(), server.URL), nil
+	}}
 }
 
 // reply is an answer about a job with attributes NAME, VALUE...
@@ -126,5 +129,42 @@ func TestWhy_Sentences(t *testing.T) {
 		if got := explained(t, c.reply, false); !strings.Contains(got, c.want) {
 			t.Errorf("printed %q, want %q in it", got, c.want)
 		}
+	}
+}
+
+// TestWhy_When asks when the job starts only while it waits, and says what stands against it.
+func TestWhy_When(t *testing.T) {
+	for _, c := range []struct {
+		name, state string
+		found       Foreseen
+		err         error
+		days        uint
+		want        string // a line of the answer, or the failure
+	}{
+		{name: "starts", state: "Q", days: 30, found: Foreseen{Start: time.Unix(1800000600, 0), End: time.Unix(1800004200, 0)}, want: "if every job takes its walltime, and none is added, it starts at " + stamp(1800000600) + ", in 10m0s, and ends by " + stamp(1800004200)},
+		{name: "held", state: "H", days: 2, found: Foreseen{Until: time.Unix(1800172800, 0), Why: "its state is H"}, want: "it does not start before " + stamp(1800172800) + ": its state is H"},
+		{name: "runs", state: "R", days: 30, want: "it runs since"},
+		{name: "refused", state: "Q", days: 30, err: errors.New("Unauthorized Request"), want: "why: 7.srv: --when: Unauthorized Request"},
+		{name: "no days", state: "Q", days: 0, want: "why: --days: 0, want 1 to 366"},
+		{name: "too far", state: "Q", days: 367, want: "why: --days: 367, want 1 to 366"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out strings.Builder
+			env := explainerEnv(t, &out, replyOf(nil, "job_state", c.state))
+			env.Foresee = func(_ context.Context, _, job string, days uint) (Foreseen, error) {
+				if job != "7.srv" || days != c.days || c.state == "R" {
+					t.Errorf("asked for %s, %d days", job, days)
+				}
+				return c.found, c.err
+			}
+			err := Why(t.Context(), env, WhyOptions{Job: "7", When: true, Days: c.days})
+			got := out.String()
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

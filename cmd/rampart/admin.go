@@ -32,6 +32,7 @@ func adminEnv() *admin.Env {
 		Members:   membersClient,
 		Recovery:  recoveryClient,
 		Snapshots: snapshotsClient,
+		Foresee:   begins,
 		Open: func(path string) (io.ReadCloser, error) {
 			home.WarnShared(os.Stderr, path)
 			return os.Open(path)

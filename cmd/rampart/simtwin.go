@@ -13,8 +13,10 @@ import (
 	"connectrpc.com/connect"
 	urfave "github.com/urfave/cli/v2"
 
+	"rampart/cli/admin"
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/trace"
+	"rampart/fsm/pbs"
 	"rampart/transport/api"
 )
 
@@ -23,8 +25,8 @@ func foresee(c *urfave.Context) error {
 	if c.Bool("from-cluster") && c.IsSet("from-snapshot") {
 		return errors.New("sim: --from-cluster and --from-snapshot are two states")
 	}
-	if days := c.Uint("days"); days < 1 || days > mostDays {
-		return fmt.Errorf("sim: --days: %d, want 1 to %d", days, mostDays)
+	if days := c.Uint("days"); days < 1 || days > admin.MostDays {
+		return fmt.Errorf("sim: --days: %d, want 1 to %d", days, admin.MostDays)
 	}
 	var changes []trace.Change
 	for _, text := range c.StringSlice("down") {
@@ -66,8 +68,20 @@ func foresee(c *urfave.Context) error {
 	return f.Text(c.App.Writer)
 }
 
-// mostDays bounds how far anybody looks ahead.
-const mostDays = 366
+// begins says when a job of the living cluster starts.
+func begins(ctx context.Context, server, job string, days uint) (admin.Foreseen, error) {
+	saved, err := clusterState(ctx, server)
+	if err != nil {
+		return admin.Foreseen{}, err
+	}
+	quit, restore := onSignal()
+	defer restore()
+	x, until, err := trace.Begin(saved, pbs.JobID(job), time.Duration(days)*24*time.Hour, quit)
+	if err != nil {
+		return admin.Foreseen{}, err
+	}
+	return admin.Foreseen{Start: x.Start.Truncate(time.Second), End: x.End.Truncate(time.Second), Why: x.Why, Until: until.Truncate(time.Second)}, nil
+}
 
 // readDown reads HOST[,HOST...][@WHEN]; hh:mm is of today, or of tomorrow if that is over.
 func readDown(text string, now time.Time) (hosts []string, at time.Time, err error) {
@@ -100,11 +114,16 @@ func savedState(c *urfave.Context) ([]byte, error) {
 		home.WarnShared(c.App.ErrWriter, file)
 		return os.ReadFile(file)
 	}
-	client, err := clusterClient("")
+	return clusterState(c.Context, "")
+}
+
+// clusterState takes a snapshot of the living cluster.
+func clusterState(ctx context.Context, server string) ([]byte, error) {
+	client, err := clusterClient(server)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(c.Context)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := client.SaveSnapshot(ctx, connect.NewRequest(&api.SaveSnapshotRequest{}))
 	if err != nil {

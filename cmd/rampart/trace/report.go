@@ -190,14 +190,15 @@ func (e *engine) leftOver() []string {
 	for _, l := range all[:min(len(all), mostLeft)] {
 		text := fmt.Sprintf("%s:%d: job %s", l.job.File, l.job.Line, l.job.Name)
 		if j, ok := e.view().Job(l.id); ok {
-			text += ": " + cmp.Or(j.CommentText(), "state "+stateOf(j))
+			text += ": " + reasonOf(j)
 		}
 		texts = append(texts, text)
 	}
 	return texts
 }
 
-func stateOf(j *state.Job) string { return string(rune(j.State)) }
+// reasonOf says why a job has not started.
+func reasonOf(j *state.Job) string { return cmp.Or(j.CommentText(), "its state is "+j.State.Letter()) }
 
 // points returns the line, up to an end.
 func (l *line) points(end pbs.Time, capacity int64) []Point {

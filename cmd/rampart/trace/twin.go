@@ -2,8 +2,6 @@ package trace
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"rampart/cli/terminal"
 	"rampart/cluster/sched"
 	"rampart/fsm"
 	"rampart/fsm/acct"
@@ -55,30 +52,6 @@ type TwinOptions struct {
 	Quit    func() bool
 }
 
-// A Forecast says when jobs start that wait now, if all take as long as they have asked for.
-type Forecast struct {
-	Now     time.Time  `json:"now"`
-	Until   time.Time  `json:"until"`
-	Changes []string   `json:"changes,omitempty"`
-	Jobs    []Expected `json:"jobs"`
-	Endless int        `json:"running_without_walltime"`
-}
-
-// Expected is when a job that waits is to start.
-type Expected struct {
-	Job   string    `json:"job"`
-	User  string    `json:"user"`
-	Queue string    `json:"queue"`
-	Start time.Time `json:"start,omitzero"` // zero: not within the time that was looked at
-	End   time.Time `json:"end,omitzero"`   // by its walltime
-	Why   string    `json:"why,omitempty"`  // it does not start
-	// With the changes.
-	New     bool      `json:"new,omitempty"` // it is one of them, or of what they bring back into the queue
-	Changed time.Time `json:"changed_start,omitzero"`
-	Ended   time.Time `json:"changed_end,omitzero"`
-	Whynot  string    `json:"changed_why,omitempty"`
-}
-
 // Foresee says what becomes of the jobs that wait in the state of a snapshot, as it is, and with the changes. Nothing of it gets
 // back to the cluster.
 func Foresee(saved []byte, o TwinOptions) (*Forecast, error) {
@@ -107,21 +80,21 @@ func Foresee(saved []byte, o TwinOptions) (*Forecast, error) {
 	return f, nil
 }
 
-// both puts what is expected with the changes beside what is expected without.
-func both(plain, changed []Expected) []Expected {
-	at := map[string]int{}
-	for i, j := range plain {
-		at[j.Job] = i
+// Begin says when one job starts that waits in the state of a snapshot: nothing is played after that, and not after until. Of an array it is the start
+// of its first subjob.
+func Begin(saved []byte, job pbs.JobID, ahead time.Duration, quit func() bool) (x Expected, until time.Time, err error) {
+	t, err := newTwin(saved, TwinOptions{Ahead: ahead, Quit: quit})
+	if err != nil {
+		return x, until, err
 	}
-	for _, j := range changed {
-		i, ok := at[j.Job]
-		if !ok {
-			plain = append(plain, Expected{Job: j.Job, User: j.User, Queue: j.Queue, New: true})
-			i = len(plain) - 1
-		}
-		plain[i].Changed, plain[i].Ended, plain[i].Whynot = j.Start, j.End, j.Why
+	if j, ok := t.view().Job(job); ok && j.Live() && j.Array == nil || !t.waits(job) {
+		return x, until, errors.New("it is gone, or waits no more")
 	}
-	return plain
+	t.only = job
+	if err := t.play(nil); err != nil {
+		return x, until, err
+	}
+	return t.expect(job), t.moment(t.until), nil
 }
 
 // A twin is a cluster that goes on from a state by itself.
@@ -130,6 +103,7 @@ type twin struct {
 	o       TwinOptions
 	begin   pbs.Time
 	until   pbs.Time
+	only    pbs.JobID   // if not empty, no other job is of interest
 	waited  []pbs.JobID // that waited at its begin, or came later
 	settled int         // so many of the first of them have begun, or are over
 	pending int         // changes that are to come
@@ -250,11 +224,13 @@ func (t *twin) note(ev state.Event) {
 	}
 	switch ev.Kind {
 	case state.JobRun:
-		if _, before := t.first[parent]; !before {
-			t.first[parent] = ev.At
+		for _, of := range []pbs.JobID{parent, id} {
+			if _, before := t.first[of]; !before {
+				t.first[of] = ev.At
+			}
 		}
 	case state.JobEnded:
-		t.over[parent] = ev.At
+		t.over[parent], t.over[id] = ev.At, ev.At
 	}
 }
 
@@ -293,16 +269,27 @@ func (t *twin) play(changes []Change) error {
 
 // anyWaits tells whether a job has still to start.
 func (t *twin) anyWaits() bool {
+	if t.only != "" {
+		return t.waits(t.only)
+	}
 	for ; t.settled < len(t.waited); t.settled++ {
-		id := t.waited[t.settled]
-		if _, began := t.first[id]; began {
-			continue
-		}
-		if j, ok := t.view().Job(id); ok && j.State != pbs.Finished {
+		if t.waits(t.waited[t.settled]) {
 			return true
 		}
 	}
 	return false
+}
+
+// waits reports whether a job has not begun since the twin did, and may yet.
+func (t *twin) waits(id pbs.JobID) bool {
+	if _, began := t.first[id]; began {
+		return false
+	}
+	j, ok := t.view().Job(id)
+	if !ok {
+		j, ok = t.view().Job(id.Parent())
+	}
+	return ok && j.State != pbs.Finished
 }
 
 // change makes a change.
@@ -366,21 +353,7 @@ func (t *twin) moment(at pbs.Time) time.Time {
 func (t *twin) expected() []Expected {
 	var all []Expected
 	for _, id := range t.waited {
-		x := Expected{Job: string(id), User: t.whose[id][0], Queue: t.whose[id][1]}
-		j, there := t.view().Job(id)
-		if at, ok := t.first[id]; ok {
-			x.Start = t.moment(at)
-			if end, ended := t.over[id]; ended {
-				x.End = t.moment(end)
-			} else if l := t.lives[id]; l != nil && l.job.Runs < unending {
-				x.End = t.moment(at + pbs.Time(l.job.Runs))
-			}
-		} else if there {
-			x.Why = cmp.Or(j.CommentText(), "state "+stateOf(j))
-		} else {
-			x.Why = "it is gone before it starts"
-		}
-		all = append(all, x)
+		all = append(all, t.expect(id))
 	}
 	slices.SortStableFunc(all, func(a, b Expected) int {
 		if a.Start.IsZero() != b.Start.IsZero() {
@@ -394,75 +367,21 @@ func (t *twin) expected() []Expected {
 	return all
 }
 
-// Text writes the forecast for people.
-func (f *Forecast) Text(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, if every job takes its walltime; looked ahead until %s\n", f.Now.Format(time.DateTime), f.Until.Format(time.DateTime))
-	if f.Endless > 0 {
-		fmt.Fprintf(&b, "%d running jobs have no walltime, and are taken to run on\n", f.Endless)
-	}
-	for _, c := range f.Changes {
-		fmt.Fprintf(&b, "what if: %s\n", terminal.Printable(c))
-	}
-	if len(f.Jobs) == 0 {
-		b.WriteString("no job waits\n")
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
-	start := func(at time.Time, why string) string {
-		switch {
-		case !at.IsZero():
-			return at.Format(time.DateTime)
-		case why != "":
-			return "not in that time"
+// expect says what has become of a job that waited.
+func (t *twin) expect(id pbs.JobID) Expected {
+	x := Expected{Job: string(id), User: t.whose[id][0], Queue: t.whose[id][1]}
+	j, there := t.view().Job(id)
+	if at, ok := t.first[id]; ok {
+		x.Start = t.moment(at)
+		if end, ended := t.over[id]; ended {
+			x.End = t.moment(end)
+		} else if l := t.lives[id]; l != nil && l.job.Runs < unending {
+			x.End = t.moment(at + pbs.Time(l.job.Runs))
 		}
-		return "-"
+	} else if there {
+		x.Why = reasonOf(j)
+	} else {
+		x.Why = "it is gone before it starts"
 	}
-	fmt.Fprintf(&b, "\n%-16s %-12s %-12s %-19s  %-9s", "job", "user", "queue", "start", "in")
-	if len(f.Changes) > 0 {
-		fmt.Fprintf(&b, "  %-19s  %s", "what if", "change")
-	}
-	b.WriteByte('\n')
-	for _, j := range f.Jobs {
-		wait := ""
-		if !j.Start.IsZero() {
-			wait = span(j.Start.Sub(f.Now).Seconds())
-		}
-		fmt.Fprintf(&b, "%-16s %-12s %-12s %-19s  %-9s", terminal.Short(terminal.Printable(j.Job), 16), terminal.Short(terminal.Printable(j.User), 12),
-			terminal.Short(terminal.Printable(j.Queue), 12), start(j.Start, j.Why), wait)
-		if len(f.Changes) > 0 {
-			change := ""
-			if d := j.Changed.Sub(j.Start); !j.Changed.IsZero() && !j.Start.IsZero() && d.Abs() >= time.Second {
-				change = "+" + span(d.Seconds())
-				if d < 0 {
-					change = "-" + span(-d.Seconds())
-				}
-			}
-			fmt.Fprintf(&b, "  %-19s  %s", start(j.Changed, j.Whynot), change)
-		}
-		b.WriteByte('\n')
-		for _, why := range []string{j.Why, j.Whynot} {
-			if why != "" {
-				fmt.Fprintf(&b, "    %s\n", terminal.Printable(why))
-			}
-		}
-	}
-	_, err := io.WriteString(w, trimmed(b.String()))
-	return err
-}
-
-// trimmed takes the blanks off the ends of lines.
-func trimmed(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return strings.Join(lines, "\n")
-}
-
-// JSON writes the forecast for programs.
-func (f *Forecast) JSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(f)
+	return x
 }

@@ -11,6 +11,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/snapshot"
+	"rampart/fsm/state"
 )
 
 // living is the state of a cluster in which two jobs have run for a minute, and three wait.
@@ -49,6 +50,12 @@ func living(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+func TestReasonOf(t *testing.T) {
+	if got := reasonOf(&state.Job{State: pbs.Held}); got != "its state is H" {
+		t.Errorf("%q", got)
+	}
 }
 
 // minutes are the minutes after the begin at which jobs start, without and with the changes; -1: they do not.
@@ -126,5 +133,44 @@ func TestForesee_BadChanges(t *testing.T) {
 	}
 	if _, err := Foresee([]byte("RAMPART"), TwinOptions{}); err == nil {
 		t.Error("a file that is no snapshot is taken")
+	}
+}
+
+func TestBegin(t *testing.T) {
+	saved := living(t)
+	for _, c := range []struct {
+		job    pbs.JobID
+		ahead  time.Duration
+		minute time.Duration // after the begin, 0: it does not start
+		ends   time.Duration
+		why    string
+	}{
+		{job: "2.srv", ahead: 24 * time.Hour, minute: 10 * time.Minute, ends: 40 * time.Minute},
+		{job: "3.srv", ahead: 24 * time.Hour, minute: 20 * time.Minute, ends: 80 * time.Minute},
+		{job: "3.srv", ahead: 15 * time.Minute, why: "Not Running"},
+		{job: "4.srv", ahead: 24 * time.Hour, why: "Can Never Run"},
+	} {
+		x, until, err := Begin(saved, c.job, c.ahead, nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.job, err)
+			continue
+		}
+		if want := standardBegin.Add(time.Minute + c.ahead); !until.Equal(want) {
+			t.Errorf("%s: looked until %v, want %v", c.job, until, want)
+		}
+		if c.why != "" {
+			if !x.Start.IsZero() || !strings.Contains(x.Why, c.why) {
+				t.Errorf("%s in %v: %+v, want %q", c.job, c.ahead, x, c.why)
+			}
+			continue
+		}
+		if x.Start.Truncate(time.Minute).Sub(standardBegin) != c.minute || x.End.Truncate(time.Minute).Sub(standardBegin) != c.ends {
+			t.Errorf("%s: %+v, want a start after %v and an end after %v", c.job, x, c.minute, c.ends)
+		}
+	}
+	for _, job := range []pbs.JobID{"0.srv", "99.srv"} { // runs, is not there
+		if _, _, err := Begin(saved, job, time.Hour, nil); err == nil || err.Error() != "it is gone, or waits no more" {
+			t.Errorf("%s: %v", job, err)
+		}
 	}
 }
