@@ -30,6 +30,7 @@ var unprovoked = map[string]string{
 	"ReleaseNodes":     "a job over several hosts is needed: Releases (releases.go) kill leaders at it and at what follows",
 	"WithdrawRelease":  "a mother superior must be silent for ten seconds, and the next leader looks again: TestReleases_* of cluster/dispatch",
 	"PruneJob":         "padded jobs over several hosts are needed: Startups (startups.go) kill leaders at it and at what follows",
+	"Reconfigure":      "it takes files on the leader's disk, and is the commands of qmgr in one: TestReconfigure_* of fsm/command",
 	"NewEpoch":         "it is the first command of a cluster of one: nobody could lead after it",
 }
 

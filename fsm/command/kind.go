@@ -78,6 +78,7 @@ var kinds = map[Kind]func() Command{
 	68: func() Command { return new(DecideReservation) },
 	69: func() Command { return new(AlterReservation) },
 	70: func() Command { return new(DeleteReservation) },
+	71: func() Command { return new(Reconfigure) },
 }
 
 // numbers is kinds the other way round.

@@ -40,6 +40,9 @@ func (r *restoring) objects() {
 		next := *resv
 		r.next.PutReservation(&next)
 	}
+	if l := r.file.Reconfigured(); l.Revision > 0 {
+		r.next.PutLSF(l)
+	}
 	r.hooks()
 	for s := range r.file.Shares() {
 		r.next.PutShare(s.Entity, s.Usage)

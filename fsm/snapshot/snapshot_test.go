@@ -7,6 +7,7 @@ import (
 
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/snapshot"
@@ -74,6 +75,7 @@ func TestRead_EverySection(t *testing.T) {
 		&command.UsageSample{Host: "a", Jobs: []command.JobUsage{{Job: "0.srv", RunCount: 1, Used: resource.List{{Name: "cput", Value: "9"}}}}},
 		&command.DeleteJob{Job: "1.srv"},
 		&command.Reserve{Owner: ann, Starts: []pbs.Time{pbs.Time(1 << 60)}, Length: pbs.Time(1e12)},
+		&command.Reconfigure{Config: lsf.Config{SleepTime: 10}},
 	})
 	s, _, err := snapshot.Read(bytes.NewReader(file))
 	if err != nil {

@@ -31,7 +31,7 @@ func (t *tables) checkDigest() error {
 	sum += sumOf(&t.queues) + sumOf(&t.vnodes) + sumOf(&t.hosts) + sumOf(&t.jobs) + sumOf(&t.scripts) +
 		sumOf(&t.orders) + sumOf(&t.requests) + sumOf(&t.tombstones) + sumOf(&t.tokens) + sumOf(&t.identities) +
 		sumOf(&t.replicas) + sumOf(&t.resources) + sumOf(&t.parts) +
-		sumOf(&t.hooks) + sumOf(&t.hookFiles) + sumOf(&t.hookTasks) + sumOf(&t.mails) + sumOf(&t.shares) + sumOf(&t.accounts) + sumOf(&t.reservations)
+		sumOf(&t.hooks) + sumOf(&t.hookFiles) + sumOf(&t.hookTasks) + sumOf(&t.mails) + sumOf(&t.shares) + sumOf(&t.accounts) + sumOf(&t.reservations) + sumOf(&t.lsf)
 	if sum != t.digest {
 		return fmt.Errorf("digest is %x, the records sum to %x", t.digest, sum)
 	}

@@ -21,7 +21,7 @@ func (v *View) Sections() []Section {
 		section(&v.queues), section(&v.vnodes), section(&v.hosts), section(&v.jobs), section(&v.scripts),
 		section(&v.orders), section(&v.requests), section(&v.tombstones), section(&v.tokens),
 		section(&v.identities), section(&v.replicas), section(&v.resources),
-		section(&v.parts), section(&v.hooks), section(&v.hookFiles), section(&v.hookTasks), section(&v.mails), section(&v.shares), section(&v.accounts), section(&v.reservations),
+		section(&v.parts), section(&v.hooks), section(&v.hookFiles), section(&v.hookTasks), section(&v.mails), section(&v.shares), section(&v.accounts), section(&v.reservations), section(&v.lsf),
 	}
 }
 
@@ -106,6 +106,7 @@ var loaders = map[byte]func(decode func(any) error) (Loaded, error){
 	30: rows(func(tx *Tx) *table[Share] { return &tx.shares }, nil, nil),
 	31: rows(func(tx *Tx) *table[Account] { return &tx.accounts }, nil, nil),
 	32: rows(func(tx *Tx) *table[Reservation] { return &tx.reservations }, nil, nil), // what they promise: see Store
+	33: rows(func(tx *Tx) *table[LSF] { return &tx.lsf }, nil, nil),
 }
 
 // single loads a record of which there is one.

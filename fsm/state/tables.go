@@ -39,6 +39,7 @@ type tables struct {
 	shares       table[Share]
 	accounts     table[Account]
 	reservations table[Reservation]
+	lsf          table[LSF] // one record, or none
 
 	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
 	running    index[Job]       // jobs in states R and E
@@ -109,6 +110,7 @@ func newTablesUnder(u *undo) tables {
 		shares:       newTable(u, 30, func(a, b *Share) bool { return a.Entity < b.Entity }),
 		accounts:     newTable(u, 31, func(a, b *Account) bool { return a.Name < b.Name }),
 		reservations: newTable(u, 32, func(a, b *Reservation) bool { return a.Seq < b.Seq }),
+		lsf:          newTable(u, 33, func(_, _ *LSF) bool { return false }),
 		promised:     newTree(u, func(a, b *booking) bool { return a.compare(b) < 0 }),
 		moments: newIndex(u, func(a, b *Reservation) bool {
 			return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.Seq, b.Seq)) < 0
@@ -173,7 +175,7 @@ const (
 func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
-		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.promised, &t.moments, &t.insiders,
+		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.lsf, &t.promised, &t.moments, &t.insiders,
 		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {

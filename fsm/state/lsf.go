@@ -1,0 +1,69 @@
+package state
+
+import (
+	"strconv"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/lsf"
+)
+
+// LSF is what badmin reconfig has read last: there is one record of it, or none.
+type LSF struct {
+	Config lsf.Config `cbor:"1,keyasint"`
+	// Written is what was set then on the server, on queues and on vnodes. What of it nobody has changed since
+	// is taken back by the next reconfiguration that does not say it again.
+	Written []Written `cbor:"2,keyasint,omitempty"`
+	// Revision is the index of the entry that has brought it; 0: nobody has configured anything.
+	Revision uint64 `cbor:"3,keyasint"`
+}
+
+// Written is what a configuration has set on one object.
+type Written struct {
+	Object string    `cbor:"1,keyasint"` // its kind: "queue"
+	Name   string    `cbor:"2,keyasint,omitempty"`
+	Attrs  attr.List `cbor:"3,keyasint,omitempty"`
+	Made   bool      `cbor:"4,keyasint,omitempty"` // the object is there by it
+	Ended  bool      `cbor:"5,keyasint,omitempty"` // and was to go with its last job
+}
+
+// WrittenOn returns what a configuration has set on an object, and whether it has named it.
+func (l *LSF) WrittenOn(o attr.Object, name string) (Written, bool) {
+	for _, w := range l.Written {
+		if w.Object == o.String() && w.Name == name {
+			return w, true
+		}
+	}
+	return Written{}, false
+}
+
+// unconfigured is what holds before anybody has configured anything. It is no part of the state.
+var unconfigured = &LSF{Config: *lsf.Unconfigured()}
+
+// Reconfigured returns what badmin reconfig has read last; without that, what the specification sets for a site that has configured nothing.
+func (t *tables) Reconfigured() *LSF {
+	if l, ok := t.lsf.first(); ok {
+		return l
+	}
+	return unconfigured
+}
+
+// LSF returns what a site has configured in the files of LSF, never nil, and not to be written to.
+func (t *tables) LSF() *lsf.Config { return &t.Reconfigured().Config }
+
+// PutLSF replaces the configuration, for which the scheduler looks at the jobs that wait anew.
+func (tx *Tx) PutLSF(l *LSF) {
+	l.Revision = tx.index
+	_, delta := tx.lsf.put(l)
+	tx.digest += delta
+}
+
+// Reserves returns for how many dispatch turns a pending job of the queue may hold what it reserves, and whether that is
+// memory beside slots; 0: nothing is reserved. Where a queue has both attributes resource_reserve
+// governs (specification: reservation section 5.5).
+func (q *Queue) Reserves() (turns int64, memory bool) {
+	if turns, _ = strconv.ParseInt(q.Get("resource_reserve"), 10, 64); turns > 0 {
+		return turns, true
+	}
+	turns, _ = strconv.ParseInt(q.Get("slot_reserve"), 10, 64)
+	return turns, false
+}
