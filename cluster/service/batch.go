@@ -172,7 +172,7 @@ func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest
 	return reply(&api.DeleteReply{}, err)
 }
 
-// Rerun ends the run of a job and queues it again: qrerun.
+// Rerun ends the run of a job and queues it again: qrerun. It answers when the job is queued.
 func (b *Batch) Rerun(ctx context.Context, r *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
 		if p.perm < attr.Operator {
@@ -180,6 +180,9 @@ func (b *Batch) Rerun(ctx context.Context, r *connect.Request[api.RerunRequest])
 		}
 		return &command.RerunJob{Job: j.ID, Force: r.Msg.GetForce()}, nil
 	})
+	if err == nil && !r.Msg.GetForce() {
+		err = b.awaitRequeue(ctx, r.Msg.GetJob())
+	}
 	return reply(&api.RerunReply{}, err)
 }
 

@@ -210,7 +210,7 @@ func TestPermissions(t *testing.T) {
 			return err
 		},
 		"rerun": func(b *bench, who string) error {
-			_, err := b.Batch.Rerun(b.as(who), request(&api.RerunRequest{Job: job}, ""))
+			_, err := b.Batch.Rerun(b.as(who), request(&api.RerunRequest{Job: job, Force: true}, ""))
 			return err
 		},
 		"delete": func(b *bench, who string) error {

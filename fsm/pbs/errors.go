@@ -18,6 +18,7 @@ const (
 	Unauthorized       Code = 15007
 	UnknownHost        Code = 15008
 	SystemError        Code = 15010
+	InternalError      Code = 15011
 	BadSignal          Code = 15013
 	BadAttributeValue  Code = 15014
 	RunningAttribute   Code = 15015
@@ -109,6 +110,7 @@ var texts = map[Code]string{
 	Unauthorized:       "Unauthorized Request ",
 	UnknownHost:        "Access from host not allowed, or unknown host",
 	SystemError:        "system error",
+	InternalError:      "PBS server internal error",
 	BadSignal:          "Unknown/illegal signal name",
 	BadAttributeValue:  "Illegal attribute or resource value",
 	RunningAttribute:   "Cannot modify attribute while job running ",
