@@ -84,6 +84,8 @@ type Config struct {
 	Init *command.InitCluster
 	// Beginning, if set, is what that cluster begins with.
 	Beginning *Beginning
+	// Hot is that jobs which qterm has ended start again before all others.
+	Hot bool
 	// Work is the leader's duties. It begins when all that was committed before its
 	// term is in the state, and must return when ctx ends. An error stops the replica.
 	Work func(ctx context.Context, term uint64) error

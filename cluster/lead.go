@@ -85,6 +85,11 @@ func (r *Replica) startTerm(ctx context.Context, n *node) (uint64, bool) {
 	return 0, false
 }
 
+// hot tells whether the term that begins starts jobs again that have ended with the servers.
+func (r *Replica) hot() bool {
+	return r.cfg.Hot && r.cfg.Machine.View().Cluster().FeatureLevel >= command.LevelObjects
+}
+
 func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 	term := n.raft.CurrentTerm()
 	clocks, err := r.readClocks(ctx, n)
@@ -97,7 +102,7 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 	if err := r.found(clocks.median()); err != nil {
 		return 0, err
 	}
-	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times()}
+	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times(), Hot: r.hot()}
 	if err := r.proposeAlone(command.Entry{Time: clocks.median()}, started); err != nil {
 		return 0, err
 	}

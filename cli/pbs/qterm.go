@@ -126,12 +126,13 @@ func (t *termination) await(ctx context.Context, ending []*api.EndingReplica) er
 	return nil
 }
 
-// drain waits until no job runs. No new one starts as long as the servers are told so; the
-// ends that were ordered are waited for a while, those of -t delay as long as it takes.
+// drain waits until no job runs. No new one starts as long as the servers are told so. With -t delay
+// those run to their ends that can neither be checkpointed nor run again, however long it takes; the ends
+// that -t immediate has ordered are waited for a while.
 func (t *termination) drain(ctx context.Context) error {
 	deadline := t.env.Now().Add(qtermPatience)
 	for first := true; ; first = false {
-		r := &api.StopRequest{Requeue: first && t.kind == "immediate"}
+		r := &api.StopRequest{Requeue: first && t.kind == "immediate", Spare: first && t.kind == "delay"}
 		if _, err := t.halt.Stop(ctx, connect.NewRequest(r)); err != nil {
 			return err
 		}

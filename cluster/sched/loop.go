@@ -99,7 +99,10 @@ func (l *Loop) Run(ctx context.Context) error {
 		l.opts.Log.SetMask(mask)
 		idle := max(time.Second, time.Duration(v.Server().Int("scheduler_iteration"))*time.Second)
 		rest := coalesce
-		if v.Server().Scheduling() {
+		switch {
+		case l.hot(ctx, v):
+			idle, rest = 0, hotEvery // a start that is refused changes the state, too
+		case v.Server().Scheduling():
 			asked := time.Now()
 			l.planner.dynamic = l.dynamic(ctx, v) // the programs may take long: nobody waits for them but the cycle
 			programs := time.Since(asked)

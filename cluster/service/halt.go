@@ -63,8 +63,8 @@ func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) ([]*ap
 	if _, err := h.commit(ctx, p.user, &command.HaltServers{Lift: r.GetLift()}); err != nil {
 		return nil, err
 	}
-	if r.GetRequeue() {
-		if err := h.requeue(ctx, p); err != nil {
+	if r.GetRequeue() || r.GetSpare() {
+		if err := h.requeue(ctx, p, r.GetSpare()); err != nil {
 			return nil, err
 		}
 	}
@@ -82,8 +82,8 @@ func (h *Halt) stopAll(ctx context.Context, p person, r *api.StopRequest) ([]*ap
 }
 
 // requeue orders the end of all that runs; what can be checkpointed is, and what cannot run again is
-// aborted.
-func (h *Halt) requeue(ctx context.Context, p person) error {
+// aborted, or spared.
+func (h *Halt) requeue(ctx context.Context, p person, spare bool) error {
 	if err := h.checkpoint(ctx, p); err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (h *Halt) requeue(ctx context.Context, p person) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(requeueAtOnce)
 	for j := range v.Running() {
-		if j.Checkpointing() {
-			continue // it takes long, and stays an order
+		if j.Checkpointing() || spare && j.NotRerunnable {
+			continue // it takes long, and stays an order; or it runs to its end
 		}
 		var end command.Command = &command.RerunJob{Job: j.ID}
 		if j.NotRerunnable {

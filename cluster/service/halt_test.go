@@ -214,3 +214,22 @@ func TestLease_NotesTheDeadlineThatIsHeld(t *testing.T) {
 	check(310, 310)
 	check(0, 0)
 }
+
+// TestStop_SparesWhatCannotRunAgain: of qterm -t delay, which waits for it.
+func TestStop_SparesWhatCannotRunAgain(t *testing.T) {
+	b, again := haltBench(t)
+	once := b.mustSubmit("ann@h")
+	var ch command.AttrChange
+	ch.Entry.Name, ch.Entry.Value = "Rerunable", "False"
+	b.do(&command.AlterJob{Job: pbs.JobID(once), Changes: []command.AttrChange{ch}})
+	b.do(&command.StartJob{Job: pbs.JobID(once), ExecVnode: "(hostb:ncpus=1)"})
+	if err := b.stop("root@replica:s1", &api.StopRequest{Spare: true}); err != nil {
+		t.Fatal(err)
+	}
+	if j := b.job(again); j.LastRun().Ending != state.EndingRerun {
+		t.Errorf("the one that may run again is %s, its end %d", j.State, j.LastRun().Ending)
+	}
+	if j := b.job(once); j.State != pbs.Running || j.LastRun().Ending != 0 {
+		t.Errorf("the one that may not is %s, its end %d", j.State, j.LastRun().Ending)
+	}
+}

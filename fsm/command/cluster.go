@@ -45,6 +45,7 @@ type TermStarted struct {
 	Leader pbs.ReplicaName `cbor:"1,keyasint"`
 	Host   pbs.HostName    `cbor:"2,keyasint,omitempty"`
 	Clocks []pbs.Time      `cbor:"3,keyasint,omitempty"` // of a majority of the voters; the entry's time is their median
+	Hot    bool            `cbor:"4,keyasint,omitempty"` // jobs that have ended with the servers start again first
 }
 
 // Apply notes who leads.
@@ -52,6 +53,9 @@ func (c *TermStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	cl := tx.EditCluster()
 	cl.Term, cl.Leader, cl.LeaderHost = m.Term, c.Leader, c.Host
 	res.Epoch = cl.Epoch
+	if c.Hot {
+		startHot(tx, m)
+	}
 	resume(tx, m, true)
 	tx.Emit(state.Event{Kind: state.LeaderChanged, Object: string(c.Leader)})
 	return nil
@@ -77,6 +81,7 @@ func (c *TimeTick) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	expireParts(tx)
 	resume(tx, m, false)
+	endHot(tx, m)
 	return nil
 }
 

@@ -230,6 +230,7 @@ func putBack(tx *state.Tx, m Meta, j *state.Job, kind state.EventKind, comment s
 	if p := j.Run.Preemption; p != nil && (p.Method == PreemptRequeue || p.Method == PreemptCheckpoint) {
 		j.Ousted = p // else something else has ended the run
 	}
+	noteHalted(tx, j)
 	wholeAgain(j, tx)
 	bind(tx, j)
 	j.Run = nil

@@ -47,6 +47,9 @@ func resume(tx *state.Tx, m Meta, begun bool) {
 	next := *s
 	if halted {
 		next.HaltedAt = 0
+		if s.HotSince == 0 {
+			forgetHalted(tx)
+		}
 	}
 	if lifted { // shorter than for ever: who has not renewed since keeps that
 		next.LiftedAt, next.FenceChanged = 0, m.Index

@@ -276,7 +276,10 @@ func (t *tables) licenseCount() string {
 func (t *tables) AssignedToJobs() resource.List { return t.assigned("") }
 
 func (t *tables) serverState() string {
-	if t.server.Scheduling() {
+	switch {
+	case t.server.HotSince != 0:
+		return "Hot_Start"
+	case t.server.Scheduling():
 		return "Active"
 	}
 	return "Idle"

@@ -84,6 +84,7 @@ type Server struct {
 	HaltedAt     pbs.Time  `cbor:"4,keyasint,omitempty"` // no job starts: the servers are about to end; 0: they are not
 	LiftedAt     pbs.Time  `cbor:"5,keyasint,omitempty"` // the hosts' deadlines are lifted; 0: they are not
 	Used         []string  `cbor:"6,keyasint,omitempty"` // consumables that jobs have had, sorted
+	HotSince     pbs.Time  `cbor:"7,keyasint,omitempty"` // first of all the jobs start again that qterm has ended; 0: they have
 }
 
 // Queue is an execution queue, or a routing queue.
@@ -253,6 +254,7 @@ type Job struct {
 
 	Ousted     *Preemption `cbor:"31,keyasint,omitempty"` // that has put it back into its queue; nil: none; replaced, never written to
 	Checkpoint *Checkpoint `cbor:"32,keyasint,omitempty"` // that it goes on from; nil: it has none
+	Halted     string      `cbor:"44,keyasint,omitempty"` // exec_vnode of the run that has ended with the servers; empty: it has not
 
 	Rank  uint64 `cbor:"33,keyasint,omitempty"` // one more than the place that qorder gave it; 0: Seq
 	Sub   uint32 `cbor:"34,keyasint,omitempty"` // one more than the index of a subjob; 0: it is none

@@ -27,6 +27,7 @@ type StopRequest struct {
 	Lift          bool                   `protobuf:"varint,2,opt,name=lift,proto3" json:"lift,omitempty"`       // lift the hosts' deadlines first: jobs run on however long the servers are away
 	Requeue       bool                   `protobuf:"varint,3,opt,name=requeue,proto3" json:"requeue,omitempty"` // order the end of running jobs: they are queued again, or aborted
 	End           bool                   `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`         // end the replicas; else no job starts for a minute
+	Spare         bool                   `protobuf:"varint,5,opt,name=spare,proto3" json:"spare,omitempty"`     // of running jobs, order the end of those only that can go on from a checkpoint or run again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -85,6 +86,13 @@ func (x *StopRequest) GetRequeue() bool {
 func (x *StopRequest) GetEnd() bool {
 	if x != nil {
 		return x.End
+	}
+	return false
+}
+
+func (x *StopRequest) GetSpare() bool {
+	if x != nil {
+		return x.Spare
 	}
 	return false
 }
@@ -264,12 +272,13 @@ const file_halt_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"halt.proto\x12\n" +
-	"rampart.v1\"g\n" +
+	"rampart.v1\"}\n" +
 	"\vStopRequest\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x12\n" +
 	"\x04lift\x18\x02 \x01(\bR\x04lift\x12\x18\n" +
 	"\arequeue\x18\x03 \x01(\bR\arequeue\x12\x10\n" +
-	"\x03end\x18\x04 \x01(\bR\x03end\">\n" +
+	"\x03end\x18\x04 \x01(\bR\x03end\x12\x14\n" +
+	"\x05spare\x18\x05 \x01(\bR\x05spare\">\n" +
 	"\tStopReply\x121\n" +
 	"\x06ending\x18\x01 \x03(\v2\x19.rampart.v1.EndingReplicaR\x06ending\"=\n" +
 	"\rEndingReplica\x12\x12\n" +

@@ -47,6 +47,7 @@ func serverMain(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	config.Hot = c.options["t"] == "hot"
 	lock, err := home.Lock(c.home.ServerLock())
 	if err != nil {
 		return err

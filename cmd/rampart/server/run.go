@@ -185,6 +185,7 @@ func (s *Server) openReplica() error {
 		Init:          founding,
 		Beginning:     beginning,
 		Class:         s.config.RTTClass,
+		Hot:           s.config.Hot,
 		Work:          s.lead,
 		Ledger:        s.ledger,
 		Alarms:        s.alarms,

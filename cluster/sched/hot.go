@@ -1,0 +1,28 @@
+package sched
+
+import (
+	"context"
+	"time"
+
+	"rampart/fsm/state"
+)
+
+// hotEvery is how often a hot start looks for vnodes that are back.
+const hotEvery = time.Second
+
+// hot starts jobs again where they ran when the servers ended: pbs_server -t hot. Whether the scheduler
+// is on makes no difference to them, and nothing else is planned as long as one of them waits, of which hot
+// tells. One whose vnodes are not free yet is tried again.
+func (l *Loop) hot(ctx context.Context, v *state.View) bool {
+	if v.Server().HotSince == 0 {
+		return false
+	}
+	var starts []Start
+	for j := range v.Jobs() {
+		if j.Halted != "" && j.Startable() {
+			starts = append(starts, Start{Job: j.ID, Select: j.SchedSelect, ExecVnode: j.Halted})
+		}
+	}
+	l.propose(ctx, v, l.approved(ctx, v, starts))
+	return len(starts) > 0
+}
