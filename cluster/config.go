@@ -86,6 +86,9 @@ type Config struct {
 	Beginning *Beginning
 	// Hot is that jobs which qterm has ended start again before all others.
 	Hot bool
+	// Rename, if set, is what a replica that is alone calls the server from its first term on; "": by the
+	// name that it began with. With others beside it the name stays.
+	Rename *string
 	// Work is the leader's duties. It begins when all that was committed before its
 	// term is in the state, and must return when ctx ends. An error stops the replica.
 	Work func(ctx context.Context, term uint64) error

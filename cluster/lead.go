@@ -90,6 +90,26 @@ func (r *Replica) hot() bool {
 	return r.cfg.Hot && r.cfg.Machine.View().Cluster().FeatureLevel >= command.LevelObjects
 }
 
+// rename returns the name that the server gets with the term that begins; empty: it stays.
+func (r *Replica) rename(n *node) string {
+	cl := r.cfg.Machine.View().Cluster()
+	if r.cfg.Rename == nil || cl.ID == "" || cl.FeatureLevel < command.LevelObjects {
+		return ""
+	}
+	name := *r.cfg.Rename
+	if name == "" && len(cl.Former) > 0 {
+		name = cl.Former[0]
+	}
+	if name == "" || name == cl.Name {
+		return ""
+	}
+	if len(n.servers()) > 1 {
+		r.cfg.Logger.Warn("the server keeps its name, for there are other replicas", "name", cl.Name, "wanted", name)
+		return ""
+	}
+	return name
+}
+
 func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 	term := n.raft.CurrentTerm()
 	clocks, err := r.readClocks(ctx, n)
@@ -102,7 +122,7 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 	if err := r.found(clocks.median()); err != nil {
 		return 0, err
 	}
-	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times(), Hot: r.hot()}
+	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times(), Hot: r.hot(), Name: r.rename(n)}
 	if err := r.proposeAlone(command.Entry{Time: clocks.median()}, started); err != nil {
 		return 0, err
 	}

@@ -48,13 +48,22 @@ func jobOf(v *state.View, text string) (*state.Job, error) {
 	return j, nil
 }
 
-// jobID reads an identifier. A server in it may go by any of its names.
+// jobID reads an identifier. A server in it may go by any of its names; a job is called by the one that
+// the server had when it came.
 func jobID(v *state.View, text string) (pbs.JobID, error) {
 	id, err := pbs.ParseJobID(text, v.Cluster().Name)
-	if number, server, _ := strings.Cut(string(id), "."); err == nil && server != v.Cluster().Name && isAlias(v, server) {
-		id = pbs.JobID(number + "." + v.Cluster().Name)
+	number, server, _ := strings.Cut(string(id), ".")
+	if err != nil || server != v.Cluster().Name && !isAlias(v, server) {
+		return id, err
 	}
-	return id, err
+	id = pbs.JobID(number + "." + v.Cluster().Name)
+	for _, former := range v.Cluster().Former {
+		was := pbs.JobID(number + "." + former)
+		if _, there := v.Job(was.Parent()); there {
+			return was, nil
+		}
+	}
+	return id, nil
 }
 
 // queueOf splits a destination, [queue][@server].

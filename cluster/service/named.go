@@ -69,7 +69,7 @@ func announced(v *state.View) bool {
 // or without its domain, or by address. The case of letters does not matter. "localhost" is the
 // host of the daemon that was asked, which serves this cluster.
 func isAlias(v *state.View, name string) bool {
-	if name == "" || name == "default" || name == v.Cluster().Name {
+	if name == "" || name == "default" || name == v.Cluster().Name || slices.Contains(v.Cluster().Former, name) {
 		return true
 	}
 	host, port, err := net.SplitHostPort(name)

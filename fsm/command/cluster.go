@@ -46,6 +46,7 @@ type TermStarted struct {
 	Host   pbs.HostName    `cbor:"2,keyasint,omitempty"`
 	Clocks []pbs.Time      `cbor:"3,keyasint,omitempty"` // of a majority of the voters; the entry's time is their median
 	Hot    bool            `cbor:"4,keyasint,omitempty"` // jobs that have ended with the servers start again first
+	Name   string          `cbor:"5,keyasint,omitempty"` // of the server from now on; empty: as before
 }
 
 // Apply notes who leads.
@@ -53,6 +54,7 @@ func (c *TermStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	cl := tx.EditCluster()
 	cl.Term, cl.Leader, cl.LeaderHost = m.Term, c.Leader, c.Host
 	res.Epoch = cl.Epoch
+	rename(tx, c.Name)
 	if c.Hot {
 		startHot(tx, m)
 	}

@@ -37,6 +37,9 @@ type Cluster struct {
 
 	Staging *Staging `cbor:"24,keyasint,omitempty"` // a snapshot file that is about to be put back; nil: none
 
+	// Former are the names that the server has had before, that of its beginning first; replaced, never written to.
+	Former []string `cbor:"53,keyasint,omitempty"`
+
 	RTTClass pbs.RTTClass `cbor:"30,keyasint,omitempty"` // how far the replicas are from each other; empty: lan
 
 	Removals []Removal `cbor:"21,keyasint,omitempty"` // replicas that leave or have left, the latest first

@@ -19,6 +19,7 @@ import (
 
 	"rampart/cmd/rampart/home"
 	"rampart/cmd/rampart/server"
+	"rampart/fsm/pbs"
 	"rampart/transport"
 	"rampart/transport/directory"
 	"rampart/transport/own"
@@ -48,6 +49,9 @@ func serverMain(ctx context.Context, c *call) error {
 		return err
 	}
 	config.Hot = c.options["t"] == "hot"
+	if config.Rename, err = c.serverName(ctx); err != nil {
+		return err
+	}
 	lock, err := home.Lock(c.home.ServerLock())
 	if err != nil {
 		return err
@@ -127,6 +131,26 @@ func (c *call) foundServer(ctx context.Context) error {
 		return err
 	}
 	return server.Init(config)
+}
+
+// serverName is what PBS_SERVER calls the server: a name of its own if PBS_SERVER_HOST_NAME says that it
+// is on this host, else that which it was made with.
+func (c *call) serverName(ctx context.Context) (*string, error) {
+	name, host := home.Conf("PBS_SERVER"), home.Conf("PBS_SERVER_HOST_NAME")
+	if name == "" || host == "" {
+		return new(string), nil
+	}
+	me, err := c.self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(me.servers) != 1 || !me.is(ctx, me.first()) {
+		return nil, nil
+	}
+	if _, err := pbs.ParseJobID("0."+name, ""); err != nil || me.is(ctx, name) {
+		return new(string), nil
+	}
+	return &name, nil
 }
 
 // manager is who makes the cluster, if he is not root: he must be able to manage it.

@@ -43,6 +43,8 @@ type Config struct {
 	Home    home.Home `json:"-"`
 	Manager string    `json:"-"` // user@host, of a cluster to be made; root is one anyway
 	Hot     bool      `json:"-"` // jobs that qterm has ended start again first, if this replica is the first to lead
+	// Rename is what the server is called from now on, if this replica is alone; "": as it was made; nil: as it is.
+	Rename *string `json:"-"`
 }
 
 // Default returns the configuration of a replica on a host of that name, which the others

@@ -186,6 +186,7 @@ func (s *Server) openReplica() error {
 		Beginning:     beginning,
 		Class:         s.config.RTTClass,
 		Hot:           s.config.Hot,
+		Rename:        s.config.Rename,
 		Work:          s.lead,
 		Ledger:        s.ledger,
 		Alarms:        s.alarms,
