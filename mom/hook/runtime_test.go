@@ -300,6 +300,27 @@ e.vnode_list["aspasia"].resources_available["file"] = pbs.size("500tb")
 	}
 }
 
+// TestRuntime_MaintenanceJobs: a mom does not know which jobs are admin-suspended; the servers do.
+func TestRuntime_MaintenanceJobs(t *testing.T) {
+	for _, c := range []struct {
+		mom  bool
+		want []string
+	}{{true, []string{"1.srv,2.srv None"}}, {false, []string{"None None"}}} {
+		_, lines := try(t, newTestRuntime(t), &Event{
+			Event: "exechost_periodic", Mom: c.mom, VnodesSettable: true, Vnodes: []Object{{Name: "hosta"}, {Name: "hostb"}},
+		}, `
+import pbs
+v = pbs.event().vnode_list
+pbs.logmsg(pbs.LOG_DEBUG, "%s %s" % (v["hosta"].maintenance_jobs, v["hostb"].maintenance_jobs))
+`, func(run *Run) {
+			run.Source = fakeSource{"vnode": {{Name: "hosta", Attrs: []Attr{{"maintenance_jobs", "", "1.srv,2.srv"}}}}}
+		})
+		if !slices.Equal(lines, c.want) {
+			t.Errorf("on a mom %t: logged %q", c.mom, lines)
+		}
+	}
+}
+
 // Without privileges nobody can become another; with them the owner's hook must.
 func TestRuntime_User(t *testing.T) {
 	if os.Geteuid() != 0 {

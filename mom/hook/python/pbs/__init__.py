@@ -94,8 +94,10 @@ _AT_REFUSAL = {"runjob": ("Hold_Types", "Execution_Time", "depend", "project")}
 class _vnodes(dict):
     """Vnodes by their names; one can be added."""
 
-    def __init__(self, found, settable, addable):
+    def __init__(self, found, settable, addable, mom):
         super().__init__((v["name"], vnode(v["name"], v["attrs"], _objects.SETTABLE_VNODE if settable else ())) for v in found)
+        for one in self.values():
+            one.__dict__["_asks"] = mom
         self._addable = addable
 
     def __setitem__(self, name, value):
@@ -138,7 +140,7 @@ class _event:
             return vnode(found["name"], found["attrs"], ()) if found else None
         if member in ("vnode_list", "vnode_list_fail"):
             changes = data.get("vnodes_settable", False)
-            return _vnodes(found or (), changes, changes)
+            return _vnodes(found or (), changes, changes, mom)
         if member == "job_list":
             return {j["name"]: job(j["name"], j["attrs"], settable, j.get("ms", False)) for j in found or ()}
         if member == "resv_list":

@@ -371,7 +371,8 @@ class server_attribute:
 
 
 class vnode(_object):
-    """A vnode. One that a hook makes has nothing but what the hook sets."""
+    """A vnode. One that a hook makes has nothing but what the hook sets. On a mom it asks the servers who is
+    admin-suspended there."""
 
     _kind = "vnode"
 
@@ -395,6 +396,9 @@ class vnode(_object):
             return 0
         if name.startswith("hpcbp_"):
             return text
+        if name == "maintenance_jobs" and self.__dict__.get("_asks"):
+            known = _server().vnode(self._name)
+            return known.maintenance_jobs if known else None
         return super().__getattr__(name)
 
     def __setattr__(self, name, value):
