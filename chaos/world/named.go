@@ -151,9 +151,18 @@ func (w *World) Split(names ...string) error {
 	return nil
 }
 
+// Sever breaks all connections of a host that asks, which notices that at once.
+func (w *World) Sever(name string) error {
+	if !slices.Contains(w.config.Submit, name) {
+		return fmt.Errorf("%q is no host where commands run", name)
+	}
+	w.net.Host(name).Crash()
+	return nil
+}
+
 // Slow makes everything that passes between a replica or host and all others take so long each way.
 func (w *World) Slow(name string, delay time.Duration) error {
-	if _, _, err := w.find(name); err != nil {
+	if _, _, err := w.find(name); err != nil && !slices.Contains(w.config.Submit, name) {
 		return err
 	}
 	for _, other := range w.names() {

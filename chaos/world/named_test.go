@@ -68,7 +68,7 @@ func TestPlain_HostsAndPrograms(t *testing.T) {
 		if _, made := w.View().Queue(SecondQueue); made {
 			t.Error("a plain world has the queue of loads")
 		}
-		ann, err := w.Ask("login", transport.RoleSubmit, client.Options{User: "ann"})
+		ann, err := w.Ask("login", transport.RoleSubmit, 0, client.Options{User: "ann"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -252,10 +252,10 @@ func (w *World) script(runs time.Duration) []byte {
 	return text
 }
 
-// Ask returns a client that speaks for its user from a host, which the caller closes. Where role is that of a
-// replica, the host counts as one of theirs. Whom to ask is the world's affair, not that of the options.
-func (w *World) Ask(host string, role transport.Role, o client.Options) (*client.Client, error) {
-	return w.clientAt(host, role, 0, o)
+// Ask returns a client that speaks for its user from a host and asks the nth replica first, which the caller closes. Where role is
+// that of a replica, the host counts as one of theirs. Whom to ask is the world's affair, not that of the options.
+func (w *World) Ask(host string, role transport.Role, n int, o client.Options) (*client.Client, error) {
+	return w.clientAt(host, role, n, o)
 }
 
 // Network is the network as a host sees it.

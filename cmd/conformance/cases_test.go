@@ -3,9 +3,11 @@ package conformance
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,21 +17,47 @@ import (
 // in its comment or its table.
 var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2, "RV": 79}
 
-// unnamed are the cases that no test plays as they are written, and why.
-var unnamed = map[string]string{
-	"RV75": "a connection cut behind the commit cannot be timed on real processes: TestReserve_Repeated shows that a repeat finds its reservation",
-}
+// simulated are the folders of the scenarios that rampart sim plays with three replicas, by the chapter of which they have every case.
+var simulated = map[string][]string{"RV": {"sim", "reservations"}}
 
 // TestCases_EachHasATest fails for a case of the specification that no test names.
 func TestCases_EachHasATest(t *testing.T) {
+	named := casesNamed(t, filepath.Join("..", ".."), "_test.go", ".txtar")
+	for chapter, cases := range numbered {
+		for n := 1; n <= cases; n++ {
+			if !named[fmt.Sprint(chapter, n)] {
+				t.Errorf("no test names %s-%d", chapter, n)
+			}
+		}
+	}
+}
+
+// TestCases_Simulated fails for a case of a chapter that is to be simulated as a whole, and that no scenario names.
+func TestCases_Simulated(t *testing.T) {
+	for chapter, folders := range simulated {
+		named := map[string]bool{}
+		for _, folder := range folders {
+			maps.Copy(named, casesNamed(t, filepath.Join("testdata", folder), ".txtar"))
+		}
+		for n := 1; n <= numbered[chapter]; n++ {
+			if !named[fmt.Sprint(chapter, n)] {
+				t.Errorf("no scenario names %s-%d", chapter, n)
+			}
+		}
+	}
+}
+
+// casesNamed returns the cases that files with these endings name, without their hyphens.
+func casesNamed(t *testing.T, root string, endings ...string) map[string]bool {
+	t.Helper()
 	named := map[string]bool{}
-	id := regexp.MustCompile(`\b[A-Z]{2}-?[0-9]+\b`)
-	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == "cases_test.go" || !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".txtar") {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		ends := func(ending string) bool { return strings.HasSuffix(path, ending) }
+		if err != nil || d.IsDir() || d.Name() == "cases_test.go" || !slices.ContainsFunc(endings, ends) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		for _, name := range id.FindAllString(filepath.Base(path)+"\n"+string(text), -1) {
+		for _, name := range caseID.FindAllString(filepath.Base(path)+"\n"+string(text), -1) {
 			named[strings.ReplaceAll(name, "-", "")] = true
 		}
 		return err
@@ -37,16 +65,7 @@ func TestCases_EachHasATest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for chapter, cases := range numbered {
-		for n := 1; n <= cases; n++ {
-			name := fmt.Sprint(chapter, n)
-			if _, known := unnamed[name]; known == named[name] {
-				if known {
-					t.Errorf("a test names %s-%d: it needs no reason", chapter, n)
-					continue
-				}
-				t.Errorf("no test names %s-%d", chapter, n)
-			}
-		}
-	}
+	return named
 }
+
+var caseID = regexp.MustCompile(`\b[A-Z]{2}-?[0-9]+\b`)

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,8 +14,7 @@ import (
 	"rampart/cmd/devrun"
 )
 
-// hostsOfEight are the hosts of the cases of reservations. Their ann is daemon, their bob games: users that each machine has,
-// with groups of their names.
+// hostsOfEight are the hosts of the cases of reservations.
 var hostsOfEight = []string{"--mom", "hosta:ncpus=8,mem=8gb", "--mom", "hostb:ncpus=8,mem=8gb", "--mom", "hostc:ncpus=8,mem=8gb"}
 
 // reservationCluster starts a cluster for cases of reservations.
@@ -27,8 +28,11 @@ func reservationCluster(t *testing.T) *devrun.Cluster {
 }
 
 // TestReservations plays the scripts of reservations, each on a cluster of its own, every other one by the gateway of a replica
-// that does not lead.
+// that does not lead. The tests of cmd/rampart/sim play them, too, where they take no time.
 func TestReservations(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it needs users")
+	}
 	names, err := filepath.Glob("testdata/reservations/*.txtar")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no scripts: %v", err)
@@ -42,20 +46,73 @@ func TestReservations(t *testing.T) {
 				more = append(more, "PBS_GATEWAY="+followersGateway(t, c))
 			}
 			cases(t, c, filepath.Join("reservations", filepath.Base(name)), more...)
+			if err := checkLogs(c); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
 
 // times NAME=SECONDS...: sets variables to times so many seconds ahead of now, as options of commands take them.
-func times(ts *testscript.TestScript, neg bool, args []string) {
+func times(ts *testscript.TestScript, neg bool, args []string) { setAhead(ts, args, "200601021504.05") }
+
+// seconds NAME=SECONDS,SECONDS...: sets a variable to the seconds within their minute of times so many seconds ahead.
+func seconds(ts *testscript.TestScript, neg bool, args []string) { setAhead(ts, args, "5") }
+
+// setAhead sets variables to times, with a comma between several.
+func setAhead(ts *testscript.TestScript, args []string, layout string) {
 	now := time.Now()
 	for _, arg := range args {
-		name, text, _ := strings.Cut(arg, "=")
-		seconds, err := strconv.Atoi(text)
-		ts.Check(err)
-		ts.Setenv(name, now.Add(time.Duration(seconds)*time.Second).Format("200601021504.05"))
+		name, list, _ := strings.Cut(arg, "=")
+		var texts []string
+		for text := range strings.SplitSeq(list, ",") {
+			seconds, err := strconv.Atoi(text)
+			ts.Check(err)
+			texts = append(texts, now.Add(time.Duration(seconds)*time.Second).Format(layout))
+		}
+		ts.Setenv(name, strings.Join(texts, ","))
 	}
 }
+
+// apart SECONDS TIME TIME: two times, as commands print them, lie so far from each other.
+func apart(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: apart SECONDS TIME TIME")
+	}
+	first, err1 := time.Parse(time.ANSIC, args[1])
+	second, err2 := time.Parse(time.ANSIC, args[2])
+	ts.Check(errors.Join(err1, err2))
+	if got := strconv.Itoa(int(second.Sub(first).Seconds())); got != args[0] {
+		ts.Fatalf("%s is %s s behind %s, want %s", args[2], got, args[1], args[0])
+	}
+}
+
+// goOn is at +SECONDS: time goes on.
+func goOn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 || !strings.HasPrefix(args[0], "+") {
+		ts.Fatalf("usage: at +SECONDS")
+	}
+	seconds, err := strconv.Atoi(args[0][1:])
+	ts.Check(err)
+	<-time.After(time.Duration(seconds) * time.Second)
+}
+
+// everywhere COMMAND...: each of the replicas, asked by its own gateway, says the same.
+func everywhere(ts *testscript.TestScript, neg bool, args []string) {
+	before, said := ts.Getenv("PBS_GATEWAY"), ""
+	defer ts.Setenv("PBS_GATEWAY", before)
+	for n, name := range replicas {
+		ts.Setenv("PBS_GATEWAY", filepath.Join(ts.Getenv("RAMPART_DEV"), "homes", name, "run", name+".sock"))
+		ts.Check(ts.Exec(args[0], args[1:]...))
+		if now := ts.ReadFile("stdout"); n > 0 && now != said {
+			ts.Fatalf("%s says\n%s, those before it\n%s", name, now, said)
+		}
+		said = ts.ReadFile("stdout")
+	}
+}
+
+// declared is a line that tells the simulator which cluster there is: here the test has started it.
+func declared(*testscript.TestScript, bool, []string) {}
 
 // by returns the command NAME STATUS COMMAND..., which runs a command as a user, and wants an exit status of it.
 func by(user string) func(*testscript.TestScript, bool, []string) {
@@ -83,7 +140,7 @@ func reserve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: reserve NAME ARG...")
 	}
-	by("daemon")(ts, false, append([]string{"0", "pbs_rsub", "-I", "10"}, args[1:]...))
+	by(ann)(ts, false, append([]string{"0", "pbs_rsub", "-I", "10"}, args[1:]...))
 	if out := ts.ReadFile("stdout"); !strings.HasSuffix(out, " CONFIRMED\n") {
 		ts.Fatalf("pbs_rsub %s: %s", strings.Join(args[1:], " "), out)
 	}

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,7 +66,11 @@ func cases(t *testing.T, c *devrun.Cluster, names string, more ...string) {
 			}
 			e.Setenv("SERVER", "srv")
 			e.Setenv("USER", "root")
-			return os.Chmod(e.WorkDir, 0o777) // jobs of other users deliver to it
+			for name, value := range map[string]string{"ANN": ann, "BOB": bob, "FROM": "s[123]"} {
+				e.Setenv(name, value)
+			}
+			err := os.WriteFile(filepath.Join(e.WorkDir, "sim"), []byte(program), 0o755)
+			return errors.Join(err, os.Chmod(e.WorkDir, 0o777)) // jobs of other users deliver to it
 		},
 		Condition: func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -81,14 +86,39 @@ func cases(t *testing.T, c *devrun.Cluster, names string, more ...string) {
 			},
 			"json":        jsonValue,
 			"times":       times,
-			"ann":         by("daemon"),
-			"bob":         by("games"),
+			"seconds":     seconds,
+			"apart":       apart,
+			"at":          goOn,
+			"everywhere":  everywhere,
+			"clock":       declared,
+			"replicas":    declared,
+			"host":        declared,
+			"ann":         by(ann),
+			"bob":         by(bob),
 			"reservation": reservation,
 			"reserve":     reserve,
 			"logged":      logged,
 		},
 	})
 }
+
+// ann and bob are the users of the cases, whom each machine has, with groups of their names.
+const ann, bob = "daemon", "games"
+
+// program is what rampart sim knows as sim: a program of a job that does what its arguments say.
+const program = `#!/bin/sh
+runs=$1 status=0
+shift
+for word; do
+	case $word in
+	exit=*) status=${word#exit=} ;;
+	term=ignore) trap "" TERM ;;
+	esac
+done
+[ "$runs" = ever ] && runs=86400
+sleep "$runs"
+exit "$status"
+`
 
 // await REGEXP COMMAND...: runs the command until its standard output matches.
 func await(ts *testscript.TestScript, neg bool, args []string) {
@@ -131,12 +161,22 @@ func (m *keyedMutex) owns(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// capture NAME: keeps the standard output of the last command in a variable.
+// capture NAME [REGEXP]: keeps the standard output of the last command in a variable, or what the first group of the pattern finds.
 func capture(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: capture NAME")
+	if neg || len(args) == 0 || len(args) > 2 {
+		ts.Fatalf("usage: capture NAME [REGEXP]")
 	}
-	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+	text := ts.ReadFile("stdout")
+	if len(args) == 2 {
+		want, err := regexp.Compile("(?m)" + args[1])
+		ts.Check(err)
+		found := want.FindStringSubmatch(text)
+		if len(found) < 2 {
+			ts.Fatalf("capture: no group of %s in %s", args[1], text)
+		}
+		text = found[1]
+	}
+	ts.Setenv(args[0], strings.TrimSpace(text))
 }
 
 // status N COMMAND...: the command exits with N.

@@ -101,6 +101,7 @@ var Unraced = map[string]string{
 	"cmd/bench":             "its tests are of its arithmetic, and start none of them",
 	"cmd/internal/exported": "it reads a channel that a library writes to",
 	"cmd/rampart/dev":       "its tests are of what it reads and writes, and start none of them",
+	"cmd/rampart/sim":       "a scenario is played on one processor, and chaos's tests race the world that it plays in",
 	"fsm/snapshot":          "replicas of cluster's tests read and write snapshots, which are raced",
 }
 

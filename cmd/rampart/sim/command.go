@@ -42,6 +42,7 @@ func isCommand(name string) bool {
 type caller struct {
 	r       *run
 	user    string
+	first   int // the replica that is asked first
 	clients []*client.Client
 	stdout  bytes.Buffer
 	stderr  bytes.Buffer
@@ -50,21 +51,27 @@ type caller struct {
 
 // command runs a command line of a user to its end.
 func (r *run) command(ctx context.Context, user string, argv []string) {
-	c := &caller{r: r, user: user, stdin: bytes.NewReader(r.stdin)}
+	c := &caller{r: r, user: user, first: r.first, stdin: bytes.NewReader(r.stdin)}
 	r.stdin = nil
-	if argv[0] == administration {
-		r.status = c.administrate(ctx, argv)
-	} else {
-		r.status = cli.Main(ctx, c.env(), argv, commands())
-	}
-	for _, one := range c.clients {
-		one.Close()
-	}
+	r.status = c.carryOut(ctx, argv)
 	r.stdout, r.stderr, r.last = r.shown(c.stdout.String()), r.shown(c.stderr.String()), strings.Join(argv, " ")
 	r.show()
 	if r.o.Verbose && r.status != 0 {
 		fmt.Fprintf(r.out, "\texit status %d\n", r.status)
 	}
+}
+
+// carryOut runs a command line to its end.
+func (c *caller) carryOut(ctx context.Context, argv []string) (status int) {
+	if argv[0] == administration {
+		status = c.administrate(ctx, argv)
+	} else {
+		status = cli.Main(ctx, c.env(), argv, commands())
+	}
+	for _, one := range c.clients {
+		one.Close()
+	}
+	return status
 }
 
 // show shows what was printed, if that is wished.
@@ -108,7 +115,7 @@ func (c *caller) ask(servers []string, budget time.Duration) (*client.Client, er
 	if c.user == "root" {
 		role = transport.RoleReplica
 	}
-	one, err := c.r.world.Ask(login, role, client.Options{User: c.user, Servers: servers, Budget: budget})
+	one, err := c.r.world.Ask(login, role, c.first, client.Options{User: c.user, Servers: servers, Budget: budget})
 	if err == nil {
 		c.clients = append(c.clients, one)
 	}

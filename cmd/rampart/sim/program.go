@@ -58,7 +58,7 @@ func (r *run) badProgram() error {
 var errDeclaration = errors.New("want sim TIME|ever [exit=STATUS] [mem=SIZE] [cput=TIME] [term=ignore]")
 
 // declared reads lines of a program: sim declares what it does, for so long and then for the next one's time;
-// sleep SECONDS is sim SECONDS, and echo TEXT writes. What declares nothing runs for ever.
+// sleep SECONDS is sim SECONDS, true is sim 0, and echo TEXT writes. What declares nothing runs for ever.
 func declared(lines []string) (p proc.Program, ends bool, err error) {
 	var cpu float64
 	stages := 0
@@ -85,6 +85,8 @@ func declared(lines []string) (p proc.Program, ends bool, err error) {
 				p.Runs += time.Duration(seconds * float64(time.Second))
 				stages++
 			}
+		case "true":
+			stages++
 		case "echo":
 			p.Output += strings.Join(fields[1:], " ") + "\n"
 		}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,12 +62,17 @@ type run struct {
 	stdout, stderr string
 	status         int
 	last           string    // command
+	first          int       // the replica that commands ask first
 	since          time.Time // virtual time was moved on last
 	fatal          int       // of what ended by itself, so many were told
 	updates        map[string]string
 	out            io.Writer
 	hidden         *regexp.Regexp // the folder of all homes
 	hooks          *hook.Elsewhere
+
+	putOff sync.WaitGroup
+	over   chan struct{} // closed when what is put off does not happen any more
+	late   atomic.Pointer[error]
 }
 
 // Play plays the scenario of a file. An error that is a *Failure is of one of its lines; others are of the
@@ -142,10 +150,13 @@ func (r *run) play() (time.Duration, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	r.over = make(chan struct{})
 	err := r.start(ctx)
 	if r.world != nil {
 		defer r.world.Stop()
 	}
+	defer r.putOff.Wait()
+	defer close(r.over)
 	if err != nil {
 		return 0, fmt.Errorf("%s: start the cluster: %w", r.s.file, err)
 	}
@@ -178,7 +189,7 @@ func (r *run) step(ctx context.Context, st step) error {
 	}
 	words := make([]string, len(st.words))
 	for i, w := range st.words {
-		words[i] = w.expand(func(name string) string { return r.env[name] })
+		words[i] = w.expand(r.value)
 	}
 	verb := verbs[st.verb]
 	var err error
@@ -191,7 +202,7 @@ func (r *run) step(ctx context.Context, st step) error {
 	if err != nil {
 		return err
 	}
-	if err := r.badProgram(); err != nil {
+	if err := cmp.Or(r.badProgram(), r.lateFault()); err != nil {
 		return err
 	}
 	if ended := r.world.Fatal(); len(ended) > r.fatal {
@@ -199,6 +210,14 @@ func (r *run) step(ctx context.Context, st step) error {
 		return errors.New(ended[len(ended)-1])
 	}
 	return nil
+}
+
+// value returns that of a variable; NAME@R is it as a part of a pattern that matches nothing else.
+func (r *run) value(name string) string {
+	if plain, ok := strings.CutSuffix(name, "@R"); ok {
+		return regexp.QuoteMeta(r.env[plain])
+	}
+	return r.env[name]
 }
 
 // start brings up the cluster, and lets time go on to where the clock of the scenario is.
@@ -224,7 +243,9 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.world.Start(ctx); err != nil {
 		return err
 	}
-	for name, value := range map[string]string{"WORK": workAs, "SERVER": serverName, "USER": "root"} {
+	for name, value := range map[string]string{
+		"WORK": workAs, "SERVER": serverName, "USER": "root", "ANN": "ann", "BOB": "bob", "FROM": login,
+	} {
 		r.env[name] = value
 	}
 	if r.command(ctx, "root", []string{"qmgr", "-c", "set server timezone = " + r.s.zone}); r.status != 0 {

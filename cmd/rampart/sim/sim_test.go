@@ -17,8 +17,8 @@ import (
 )
 
 // folders are where scenarios are that must come to their end: of the language, of the documents, and of
-// the cases of the specification that are about time.
-var folders = []string{"testdata", "../../../docs/examples/sim", "../../conformance/testdata/sim"}
+// the cases of the specification that are about time, or that real clusters play, too.
+var folders = []string{"testdata", "../../../docs/examples/sim", "../../conformance/testdata/sim", "../../conformance/testdata/reservations"}
 
 // TestScenarios plays every scenario there is. It is not parallel to anything: see the package.
 func TestScenarios(t *testing.T) {
@@ -94,6 +94,25 @@ func TestPlay_Failures(t *testing.T) {
 	stderr:
 	qsub: script file:: Open /etc/passwd: file does not exist`, false},
 		{"nobody", "kill nobody\n", `x.txtar:1: kill nobody
+  there is no replica and no host "nobody"`, false},
+		{"capture", "exec qstat -B\ncapture X 'nosuch (.*)'\n", `x.txtar:2: capture X 'nosuch (.*)'
+  wanted: stdout of qstat -B to match nosuch (.*)
+  got: Server `, false},
+		{"apart", "apart 60 'Mon Nov 23 11:34:13 2026' 'Mon Nov 23 11:34:14 2026'\n", `x.txtar:1: apart 60 'Mon Nov 23 11:34:13 2026' 'Mon Nov 23 11:34:14 2026'
+  wanted: 60 seconds between them
+  got: 1`, false},
+		{"twice", "twice 0 1 qstat\n", `x.txtar:1: twice 0 1 qstat
+  wanted: exit statuses 0 and 1
+  got: 0 and 0`, false},
+		{"json", "exec qstat -f -F json\njson '\"x\"' pbs_server\n", `x.txtar:2: json '"x"' pbs_server
+  wanted: "x"
+  got: "srv"`, false},
+		{"reserve", "reserve A -R 1600 -D 60 -l ncpus=9\n", `x.txtar:1: reserve A -R 1600 -D 60 -l ncpus=9
+  wanted: a confirmed reservation
+  got: exit status 0
+	stdout:
+	R0.srv DENIED`, false},
+		{"put off", "in 1 kill nobody\nat +2\n", `x.txtar:2: at +2
   there is no replica and no host "nobody"`, false},
 		{"variable", "env C=qsubx\nexec $C\n", `x.txtar:2: exec $C
   there is no command "qsubx"`, false},
@@ -225,6 +244,7 @@ func TestDeclared(t *testing.T) {
 		{"sim 10 mem=1gb exit=1\nsim 20 mem=1mb", proc.Program{Runs: 30 * time.Second, RSS: 1 << 30}, true, ""},
 		{"/bin/sleep 1.5", proc.Program{Runs: 1500 * time.Millisecond}, true, ""},
 		{"sim 0", proc.Program{}, true, ""},
+		{"/bin/true", proc.Program{}, true, ""},
 		{"sim ever mem=1kb", proc.Program{Runs: forEver, RSS: 1 << 10}, false, ""},
 		{"./a.out", proc.Program{Runs: forEver}, false, ""},
 		{"sim", proc.Program{Runs: forEver}, false, "sim: " + errDeclaration.Error()},

@@ -15,8 +15,11 @@ import (
 // ErrInterrupted ends a scenario that somebody has had enough of.
 var ErrInterrupted = errors.New("interrupted")
 
-// duration reads seconds, or [[HH:]MM:]SS, or a number of days such as 3d.
+// duration reads seconds, 0.4 too, or [[HH:]MM:]SS, or a number of days such as 3d.
 func duration(text string) (time.Duration, error) {
+	if whole, part, ok := strings.Cut(text, "."); ok && onlyDigits(whole) && onlyDigits(part) {
+		return time.ParseDuration(text + "s")
+	}
 	unit := time.Second
 	digits, days := strings.CutSuffix(text, "d")
 	if days {
@@ -27,6 +30,10 @@ func duration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is no time: want seconds, [[HH:]MM:]SS, or a number of days such as 3d", text)
 	}
 	return time.Duration(q.Int()) * unit, nil
+}
+
+func onlyDigits(text string) bool {
+	return text != "" && len(text) < 10 && strings.Trim(text, "0123456789") == ""
 }
 
 // mostTime bounds what is waited for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -45,7 +46,7 @@ func init() {
 		"exists":  {usage: "[!] exists FILE", least: 1, most: 1, negatable: true, do: (*run).exists},
 		"cmp":     {usage: "cmp FILE FILE", least: 2, most: 2, do: (*run).cmp},
 		"cp":      {usage: "cp FILE FILE", least: 2, most: 2, do: (*run).cp},
-		"capture": {usage: "capture NAME", least: 1, most: 1, do: (*run).capture},
+		"capture": {usage: "capture NAME [REGEXP]", least: 1, most: 2, do: (*run).capture},
 		"env":     {usage: "env NAME=VALUE", least: 1, most: 1, do: (*run).setEnv},
 		"records": {usage: "records [JOB [TYPES]]", most: 2, do: (*run).records},
 		"logs":    {usage: "logs server|sched|mom [HOST]", least: 1, most: 2, do: (*run).logs},
@@ -58,9 +59,12 @@ func init() {
 		"restart":   {usage: "restart [NAME...]", most: -1, do: (*run).restart},
 		"partition": {usage: "partition leader|follower|NAME...", least: 1, most: -1, do: (*run).partition},
 		"heal":      {usage: "heal", do: (*run).heal},
+		"sever":     {usage: "sever HOST", least: 1, most: 1, do: each((*run).sever)},
+		"in":        {usage: "in DURATION WORD...", least: 2, most: -1, do: (*run).in, check: checkIn},
 
 		"stop": {usage: "stop", do: func(*run, step, []string) error { return errStop }},
 	}
+	maps.Copy(verbs, caseVerbs())
 }
 
 func checkTime(st step) error {
@@ -326,8 +330,11 @@ func (r *run) capture(_ step, words []string) error {
 	if !variable.MatchString(words[0]) {
 		return fmt.Errorf("%q is no name of a variable", words[0])
 	}
-	r.env[words[0]] = strings.TrimSpace(r.stdout)
-	return nil
+	text, err := r.keep(words)
+	if err == nil {
+		r.env[words[0]] = text
+	}
+	return err
 }
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -442,6 +449,8 @@ func (r *run) named(name string) (string, error) {
 }
 
 func (r *run) kill(name string) error { return r.world.Kill(name) }
+
+func (r *run) sever(name string) error { return r.world.Sever(name) }
 
 func (r *run) down(name string) error { return r.world.Unplug(name) }
 

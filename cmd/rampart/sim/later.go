@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// befalls are the words of what befalls hosts and replicas: they can be put off.
+var befalls = []string{"down", "silent", "up", "slow", "kill", "restart", "partition", "heal", "sever"}
+
+// checkIn checks what is put off.
+func checkIn(st step) error {
+	if err := checkDuration(0)(st); err != nil {
+		return err
+	}
+	name, _ := st.words[1].plain()
+	if !slices.Contains(befalls, name) {
+		return fmt.Errorf("%q cannot be put off", name)
+	}
+	v := verbs[name]
+	if n := len(st.words) - 2; n < v.least || v.most >= 0 && n > v.most {
+		return fmt.Errorf("usage: %s", v.usage)
+	}
+	if v.check == nil {
+		return nil
+	}
+	st.words = st.words[2:]
+	return v.check(st)
+}
+
+// in puts off what befalls somebody, for a command to be under way by then.
+func (r *run) in(st step, words []string) error {
+	wait, err := duration(words[0])
+	if err != nil {
+		return err
+	}
+	r.putOff.Go(func() {
+		select {
+		case <-r.over:
+		case <-time.After(wait):
+			if err := verbs[words[1]].do(r, st, words[2:]); err != nil {
+				r.late.CompareAndSwap(nil, &err)
+			}
+		}
+	})
+	return nil
+}
+
+// lateFault returns what could not befall anybody that was put off.
+func (r *run) lateFault() error {
+	if err := r.late.Swap(nil); err != nil {
+		return *err
+	}
+	return nil
+}
