@@ -29,7 +29,7 @@ func TestText(t *testing.T) {
 hosta           ############++++++++++++++++++++++++++++++++++++
 hostb .. hostc  ........................RRRRRRRRRRRR............
 hoste           xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-1 others have nothing to do
+1 other has nothing to do
 
 # runs   R reserved   + expected to start   x takes nothing
 # 1.srv            from 2027-05-03 08:30:00 until 2027-05-03 10:00:00, on hosta

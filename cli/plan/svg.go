@@ -58,7 +58,7 @@ func SVG(w io.Writer, p *Plan) error {
 	}
 	if idle > 0 {
 		y += high
-		shapes = append(shapes, svg.Text{X: margin, Y: y, Class: "tick", Text: fmt.Sprintf("%d others have nothing to do", idle)})
+		shapes = append(shapes, svg.Text{X: margin, Y: y, Class: "tick", Text: others(idle)})
 	}
 	return svg.Write(w, wide, int(y)+margin, title, style, shapes)
 }

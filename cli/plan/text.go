@@ -37,7 +37,7 @@ func Text(w io.Writer, p *Plan, columns int) error {
 	case len(rows) == 0:
 		fmt.Fprintln(&b, "nothing is planned")
 	case idle > 0:
-		fmt.Fprintf(&b, "%d others have nothing to do\n", idle)
+		fmt.Fprintln(&b, others(idle))
 	}
 	if len(p.Bars) > 0 {
 		fmt.Fprintln(&b, "\n# runs   R reserved   + expected to start   x takes nothing")
@@ -97,4 +97,12 @@ func (p *Plan) where(of Bar) string {
 		return "on " + terminal.Printable(of.Vnode)
 	}
 	return "on " + terminal.Printable(of.Vnode) + " and " + strconv.Itoa(n-1) + " more"
+}
+
+// others counts the vnodes that are not drawn.
+func others(n int) string {
+	if n == 1 {
+		return "1 other has nothing to do"
+	}
+	return strconv.Itoa(n) + " others have nothing to do"
 }
