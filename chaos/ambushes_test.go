@@ -31,6 +31,7 @@ var unprovoked = map[string]string{
 	"WithdrawRelease":  "a mother superior must be silent for ten seconds, and the next leader looks again: TestReleases_* of cluster/dispatch",
 	"PruneJob":         "padded jobs over several hosts are needed: Startups (startups.go) kill leaders at it and at what follows",
 	"Reconfigure":      "it takes files on the leader's disk, and is the commands of qmgr in one: TestReconfigure_* of fsm/command",
+	"KeepPending":      "a queue whose jobs keep something while they wait, and hours, are needed: the scenarios reserving-* of cmd/conformance kill leaders there",
 	"NewEpoch":         "it is the first command of a cluster of one: nobody could lead after it",
 }
 

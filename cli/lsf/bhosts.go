@@ -87,6 +87,8 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 		if t == nil {
 			t = new(tally)
 		}
+		t.reserved = number(amount(h.Object, "resources_reserved", "ncpus"))
+		t.total += t.reserved
 		if opts.Has("l") {
 			longHost(out, h, *t, defs)
 			continue
@@ -113,7 +115,8 @@ func (t *tally) onHost(state string, slots int) {
 
 // hostStatus returns what LSF calls the state of a host, in the long form with the reason why it is
 // closed.
-func hostStatus(o *api.Object, long bool) string {
+func hostStatus(h offer, t tally, long bool) string {
+	o := h.Object
 	closed := func(why string) string {
 		if long {
 			return "closed_" + why
@@ -131,7 +134,7 @@ func hostStatus(o *api.Object, long bool) string {
 		return closed("Adm")
 	case has("job-exclusive"), has("resv-exclusive"):
 		return closed("Excl")
-	case has("job-busy"):
+	case has("job-busy"), h.slots > 0 && has("free") && t.reserved > 0 && t.running+t.reserved >= h.slots:
 		return closed("Full")
 	case has("busy"):
 		return closed("Busy")
@@ -152,7 +155,7 @@ func hostRow(out *bufio.Writer, h offer, t tally, head, wide bool) {
 		name = fmt.Sprintf("%.18s", name)
 	}
 	fmt.Fprintf(out, "%-18s %-14s %5s %6s %6d %6d %6d %6d %6d \n",
-		name, hostStatus(h.Object, wide), "-", slotsShown(h), t.total, t.running, t.sys, t.user, 0)
+		name, hostStatus(h, t, wide), "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
 }
 
 // longHost is the form of -l. Load that nobody measures is a dash; of mem there is what the host has
@@ -160,10 +163,12 @@ func hostRow(out *bufio.Writer, h offer, t tally, head, wide bool) {
 func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def) {
 	fmt.Fprintf(out, "HOST  %s\n", h.Name)
 	out.WriteString("STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW\n")
-	fmt.Fprintf(out, "%-14s %6.2f %5s %6s %6d %6d %6d %6d %6d      -\n\n", hostStatus(h.Object, true), 1.0, "-", slotsShown(h), t.total, t.running, t.sys, t.user, 0)
+	fmt.Fprintf(out, "%-14s %6.2f %5s %6s %6d %6d %6d %6d %6d      -\n\n", hostStatus(h, t, true), 1.0, "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
 	total, reserved := "-", "0M"
 	if all, ok := megabytes(amount(h.Object, "resources_available", "mem")); ok {
 		held, _ := megabytes(amount(h.Object, "resources_assigned", "mem"))
+		kept, _ := megabytes(amount(h.Object, "resources_reserved", "mem"))
+		held += kept
 		total, reserved = fmt.Sprintf("%dM", max(all-held, 0)), fmt.Sprintf("%dM", held)
 	}
 	out.WriteString(" CURRENT LOAD USED FOR SCHEDULING:\n              r15s   r1m  r15m    ut    pg   io   ls    it   tmp   swp   mem\n")

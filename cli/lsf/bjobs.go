@@ -12,6 +12,7 @@ import (
 	"rampart/cli"
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
 	"rampart/transport/api"
 )
 
@@ -70,6 +71,8 @@ type jobsView struct {
 type siteView struct {
 	reference string // the host by which run limits count
 	site      combiner
+	defs      []resource.Def
+	hosts     []offer
 }
 
 func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
@@ -133,7 +136,7 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	if v.queue != "" {
 		r.Queues = []string{v.queue}
 	}
-	if v.long {
+	if v.long || v.reasons {
 		if err := v.learn(ctx); err != nil {
 			return err
 		}
@@ -350,6 +353,9 @@ func (v *jobsView) pendingReasons(j job) []string {
 		return []string{lsf.ReasonDepend}
 	case j.get("job_state") == "W":
 		return []string{lsf.ReasonTime}
+	}
+	if all := v.hostReasons(j); len(all) > 0 {
+		return all
 	}
 	return []string{lsf.ReasonOf(j.get("comment"))}
 }

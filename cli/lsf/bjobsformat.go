@@ -88,17 +88,36 @@ var fields = []field{
 	}},
 	{"combined_resreq", "cresreq", 20, func(v *jobsView, j job) string { return v.site.site.combined(j.effective()) }},
 	{"estimated_start_time", "estart_time", 20, func(v *jobsView, j job) string {
-		at, err := strconv.ParseInt(amount(j.Object, "estimated", "start_time"), 10, 64)
-		if err != nil || !j.pending() {
+		at, kind := estimatedStart(j), " L"
+		if at == 0 || !j.pending() {
 			return ""
 		}
-		return shortTime(time.Unix(at, 0).In(v.env.Zone)) + " E"
+		if len(futureShares(j)) > 0 {
+			kind = " E"
+		}
+		return shortTime(time.Unix(at, 0).In(v.env.Zone)) + kind
 	}},
 	{"alloc_future", "", 20, func(_ *jobsView, j job) string {
 		if !j.pending() {
 			return ""
 		}
 		return counted(futureShares(j), ":")
+	}},
+	{"reserved_slots", "", 20, func(_ *jobsView, j job) string {
+		var all []share
+		for _, k := range j.kept() {
+			all = append(all, k.share)
+		}
+		return counted(all, ":")
+	}},
+	{"reserved_mem", "", 20, func(_ *jobsView, j job) string {
+		var words []string
+		for _, k := range j.kept() {
+			if k.mem > 0 {
+				words = append(words, fmt.Sprintf("%dM*%s", k.mem, k.host))
+			}
+		}
+		return strings.Join(words, ":")
 	}},
 }
 

@@ -51,8 +51,8 @@ func (v *jobsView) learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.site = &siteView{site: combiner{lsf.SiteOf(defs)}}
 	_, hosts, err := v.hosts(ctx)
+	v.site = &siteView{site: combiner{lsf.SiteOf(defs)}, defs: defs, hosts: hosts}
 	if len(hosts) > 0 {
 		v.site.reference = hosts[0].Name
 	}
@@ -196,13 +196,7 @@ func secondsOf(text string) int64 {
 
 // life tells what became of the job.
 func (v *jobsView) life(j job) {
-	if at, err := strconv.ParseInt(amount(j.Object, "estimated", "start_time"), 10, 64); err == nil && j.pending() {
-		alloc := ""
-		if where := futureShares(j); len(where) > 0 {
-			alloc = " alloc=" + counted(where, " ")
-		}
-		v.event(time.Unix(at, 0).In(v.env.Zone), "Estimated Job Start Time;%s", alloc)
-	}
+	v.reserved(j)
 	started := j.moment("stime", v.env.Zone)
 	if hosts := j.shares(); !started.IsZero() && len(hosts) > 0 && !j.pending() {
 		total := 0
@@ -244,6 +238,54 @@ func exitWords(j job) string {
 		return fmt.Sprintf("Exited by signal %d", code-256)
 	}
 	return fmt.Sprintf("Exited with exit code %d", code&0xff)
+}
+
+// reserved tells what is kept for a job that waits, and when it is to start (specification: reservation section 9.1).
+func (v *jobsView) reserved(j job) {
+	if !j.pending() {
+		return
+	}
+	since := j.moment("lsf_reserved_since", v.env.Zone)
+	kept := j.kept()
+	slots, mem := 0, int64(0)
+	var onHosts, ofMem []string
+	for _, k := range kept {
+		slots, mem = slots+k.slots, mem+k.mem
+		onHosts = append(onHosts, "<"+k.share.String()+">")
+		if k.mem > 0 {
+			ofMem = append(ofMem, fmt.Sprintf("<%dM*%s>", k.mem, k.host))
+		}
+	}
+	switch {
+	case slots == 1:
+		v.event(since, "Reserved <1> job slot on host %s;", onHosts[0])
+	case slots > 1:
+		v.event(since, "Reserved <%d> job slots on host(s) %s;", slots, strings.Join(onHosts, " "))
+	}
+	switch {
+	case len(ofMem) == 1:
+		v.event(since, "Reserved <%d> megabyte memory on host %s;", mem, ofMem[0])
+	case len(ofMem) > 1:
+		v.event(since, "Reserved <%d> megabyte memory on host(s) %s;", mem, strings.Join(ofMem, " "))
+	}
+	at := estimatedStart(j)
+	if at == 0 {
+		return
+	}
+	if where := futureShares(j); len(where) > 0 {
+		v.event(time.Unix(at, 0).In(v.env.Zone), "Estimated Job Start Time; alloc=%s", counted(where, " "))
+		return
+	}
+	v.event(time.Unix(at, 0).In(v.env.Zone), "Job will start no sooner than indicated time stamp;")
+}
+
+// estimatedStart returns when a job is expected to start, 0 if that is not known.
+func estimatedStart(j job) int64 {
+	at, err := strconv.ParseInt(amount(j.Object, "estimated", "start_time"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return at
 }
 
 // futureShares returns where the job is planned to start.

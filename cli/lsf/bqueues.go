@@ -24,13 +24,14 @@ func bqueues() *cli.Command {
 }
 
 // A tally counts the slots of jobs by what they do.
-type tally struct{ total, pending, running, sys, user int }
+type tally struct{ total, pending, running, sys, user, reserved int }
 
 func (t *tally) add(j job) {
 	n := j.slots()
 	switch {
 	case j.pending():
-		t.pending += n
+		kept := min(j.keptSlots(), n) // counts as reserved, and no longer as pending
+		t.pending, t.reserved = t.pending+n-kept, t.reserved+kept
 	case j.state == lsf.UserSuspended:
 		t.user += n
 	case j.state == lsf.SysSuspended:
@@ -146,17 +147,44 @@ func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool) {
 	}
 	out.WriteString("\nPARAMETERS/STATISTICS\nPRIO NICE     STATUS       MAX JL/U JL/P JL/H NJOBS  PEND  RUN  SSUSP USUSP  RSV\n")
 	fmt.Fprintf(out, "%3s %3d  %-13s %5s %4s %4s %4s %5d %5d %5d %5d %5d %4d\n",
-		priorityOf(o), 0, queueStatus(o), all, user, "-", "-", t.total, t.pending, t.running, t.sys, t.user, 0)
+		priorityOf(o), 0, queueStatus(o), all, user, "-", "-", t.total, t.pending, t.running, t.sys, t.user, t.reserved)
 	if minutes := secondsOf(amount(o, "resources_max", "walltime")); minutes > 0 {
 		fmt.Fprintf(out, "\nMAXIMUM LIMITS:\n RUNLIMIT\n %.1f min\n", float64(minutes)/60)
 	}
-	out.WriteString("\nSCHEDULING PARAMETERS\n" + noThresholds + "\nUSERS:  " + queueUsers(o) + "\nHOSTS:  all\n")
+	out.WriteString("\nSCHEDULING PARAMETERS\n" + noThresholds + policies(o) + "\nUSERS:  " + queueUsers(o) + "\nHOSTS:  all\n")
 	for _, x := range []struct{ label, attribute string }{{"RES_REQ", lsf.QueueRequirement}, {"RESRSV_LIMIT", lsf.QueueLimits}} {
 		if text := value(o, x.attribute); text != "" {
 			fmt.Fprintf(out, "%s:  %s\n", x.label, text)
 		}
 	}
+	switch {
+	case reserveTurns(o, "resource_reserve") > 0:
+		fmt.Fprintf(out, "Maximum resource reservation time: %d seconds\n", reserveTurns(o, "resource_reserve")*turnSeconds)
+	case reserveTurns(o, "slot_reserve") > 0:
+		fmt.Fprintf(out, "Maximum slot reservation time: %d seconds\n", reserveTurns(o, "slot_reserve")*turnSeconds)
+	}
 	out.WriteByte('\n')
+}
+
+// turnSeconds is how long a dispatch turn is.
+const turnSeconds = 30
+
+// reserveTurns returns for how many dispatch turns jobs of a queue keep slots while they wait, 0 if they keep none.
+func reserveTurns(o *api.Object, attribute string) int { return number(value(o, attribute)) }
+
+// policies is the line of what a queue does beyond starting its jobs in their order; nothing if it does nothing.
+func policies(o *api.Object) string {
+	var all []string
+	if value(o, "backfill") != "False" {
+		all = append(all, "BACKFILL")
+	}
+	if reserveTurns(o, "resource_reserve") > 0 {
+		all = append(all, "RESOURCE_RESERVE")
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "\nSCHEDULING POLICIES:  " + strings.Join(all, "  ") + "\n"
 }
 
 // queueUsers says who may use the queue.

@@ -16,7 +16,7 @@ import (
 // jobAttributes are what every view of jobs needs.
 var jobAttributes = []string{
 	"job_state", "Hold_Types", "substate", "Exit_status", "Job_Owner", "queue", "Submit_Host", "exec_host", "exec_vnode", "Job_Name",
-	"array_index", "array", "executable", "argument_list", "ctime", "stime", "Resource_List",
+	"array_index", "array", "executable", "argument_list", "ctime", "stime", "Resource_List", "lsf_reserved",
 }
 
 // A job is one as LSF sees it.
@@ -167,6 +167,42 @@ func (j job) shares() []share {
 		all[k].slots += slots
 	}
 	return all
+}
+
+// A keeping is what a host keeps for a job that waits.
+type keeping struct {
+	share
+	mem int64 // in megabytes
+}
+
+// kept returns what hosts keep for a job that waits, in the order in which it was taken.
+func (j job) kept() (all []keeping) {
+	chunks, err := spec.ParseExecVnode(j.get("lsf_reserved"))
+	if err != nil {
+		return nil
+	}
+	for _, c := range chunks {
+		for _, part := range c.Parts {
+			slots, _ := part.Items.Get("ncpus")
+			mem, _ := part.Items.Get("mem")
+			m, _ := megabytes(mem)
+			host := hostOfVnode(string(part.Vnode))
+			if k := len(all); k > 0 && all[k-1].host == host {
+				all[k-1].slots, all[k-1].mem = all[k-1].slots+number(slots), all[k-1].mem+m
+				continue
+			}
+			all = append(all, keeping{share{host, number(slots)}, m})
+		}
+	}
+	return all
+}
+
+// keptSlots returns how many slots are kept for a job that waits.
+func (j job) keptSlots() (n int) {
+	for _, k := range j.kept() {
+		n += k.slots
+	}
+	return n
 }
 
 // shown joins shares with a sign between them.

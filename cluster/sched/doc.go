@@ -14,6 +14,11 @@
 // promised their places in it, too. Without reservations there is none, and it costs nothing.
 // A planner keeps the calendars, too, and reads anew those of vnodes of which something has changed, or has come to its time.
 //
+// Jobs of queues that want it keep slots and memory while they wait (reserving.go): what is free then (greedy.go), or a part of what they
+// are to have together at a later time (timebased.go). It is found anew in each cycle, and taken out of what is free for those that come
+// later, who may borrow it if they are over before its job is to start (keep.go). What has changed goes into the state, one command for
+// a cycle, and is in the calendar of an Outlook. Where no queue wants it there is none of that.
+//
 // An Outlook reads the calendar for those who ask: who has what of a vnode until when, and for what reason; when and where one
 // job fits; and what of that changes if a run or a reservation ends early.
 //

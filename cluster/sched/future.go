@@ -332,6 +332,9 @@ func (f *future) drop(r *state.Reservation, nodes spec.ExecVnode) (gone []left) 
 
 // conflict returns what is said of a job that fits but for what others are to have.
 func (c *cycle) conflict(cl *class) state.Wait {
+	if why, kept := c.blockedByKept(cl); kept {
+		return why
+	}
 	if c.future == nil {
 		return because(state.WaitTop)
 	}

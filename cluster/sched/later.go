@@ -86,9 +86,14 @@ func (f *future) lookAhead() {
 // ahead goes through the times at which something is given back, until what is free then, and stays so as long as is
 // asked for, is enough. Who asks for ever does not count on the end of runs without a walltime.
 func (c *cycle) ahead(forever bool, enough func(w *world, at pbs.Time) bool) bool {
+	return c.aheadFrom(c.free, forever, enough)
+}
+
+// aheadFrom is ahead of what is free now in a world.
+func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs.Time) bool) bool {
 	f := c.future
 	f.lookAhead()
-	w := c.free.copyTo(f.scratch)
+	w := now.copyTo(f.scratch)
 	f.scratch = w
 	dirty := map[int]bool{}
 	looked, gave := c.now, false

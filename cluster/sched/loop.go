@@ -180,6 +180,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.preempt(ctx, plan.Preempts)
 	l.propose(ctx, v, l.approved(ctx, v, plan.Starts))
 	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
+	l.keep(ctx, plan.Pending)
 	due := min(l.comment(ctx, plan.Comments), l.pacer.due(plan))
 	if !quiet {
 		l.log(pbs.LogDebug, "Req", "", "Leaving Scheduling Cycle")
@@ -416,6 +417,16 @@ func (l *Loop) comment(ctx context.Context, comments []Comment) time.Duration {
 		return commentsEvery
 	}
 	return forever
+}
+
+// keep proposes what is kept for jobs that wait.
+func (l *Loop) keep(ctx context.Context, all *command.KeepPending) {
+	if all == nil {
+		return
+	}
+	if _, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{all}}); err != nil && ctx.Err() == nil {
+		l.opts.Logger.Warn("propose what is kept for jobs that wait", "jobs", len(all.Jobs), "error", err)
+	}
 }
 
 // tell proposes why jobs wait.

@@ -93,7 +93,27 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 			c.crown(top{j, at, run{at + walltime(j), placed, false}, nil})
 		}
 	}
+	c.keepAll(about)
 	return c, cl
+}
+
+// keepAll takes what is kept for jobs that wait, as they have been told, out of what others may have: all but the one that is asked about.
+func (c *cycle) keepAll(about *state.Job) {
+	for j := range c.view.Pendings() {
+		if len(j.Pending.Held) == 0 || about != nil && j.ID == about.ID {
+			continue
+		}
+		place, _ := j.Resources.Get("place")
+		cl := c.planner.class(c.view, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue})
+		est := j.EstimatedStart()
+		c.keeps(c.reserving.waiter(j), cl, j.Pending.Held, est)
+		until := calendar.Forever
+		if long, known := c.runtime(j); known && est != 0 {
+			until = est + long
+		}
+		h := calendar.Hold{From: min(j.Pending.Since, c.now), Until: until, Kind: calendar.Kept, By: string(j.ID)}
+		c.future.add(h, c.reserving.placed(j.Pending.Held), spec.Place{})
+	}
 }
 
 // tops yields the top jobs with the vnodes that they were promised.

@@ -51,10 +51,13 @@ func (p *pacer) ahead(v *state.View) pbs.Time {
 	return pbs.Time(time.Since(p.seen))
 }
 
-// due returns when the paused jobs of a plan are to be looked at again, forever if there are none.
+// due returns when the paused jobs of a plan are to be looked at again, or the next dispatch turn is, forever if there is neither.
 func (p *pacer) due(plan Plan) time.Duration {
-	if plan.Paused == 0 {
-		return forever
+	due := forever
+	for _, at := range [...]pbs.Time{plan.Paused, plan.Turn} {
+		if at != 0 {
+			due = min(due, max(time.Millisecond, time.Duration(at-p.time)-time.Since(p.seen)))
+		}
 	}
-	return max(time.Millisecond, time.Duration(plan.Paused-p.time)-time.Since(p.seen))
+	return due
 }

@@ -24,6 +24,11 @@ type Plan struct {
 	More     bool   // more jobs could start than one cycle takes
 	Late     bool   // the time of a cycle was over before all jobs were looked at
 
+	// Pending is what has changed of what is kept for jobs that wait; nil: nothing has.
+	Pending *command.KeepPending
+	// Turn is when the next dispatch turn is due; 0: nobody counts them.
+	Turn pbs.Time
+
 	// Paused is when the first of those is due that are passed over after starts that came to nothing; 0: there are none.
 	Paused pbs.Time
 }
@@ -140,6 +145,8 @@ type cycle struct {
 	insides  map[pbs.QueueName]*inside
 	bare     *world // on which nothing is held; nil: it was not needed yet
 	passing  passing
+
+	reserving *reserving // nil: no job keeps anything while it waits
 }
 
 // run looks at the queued jobs in their order, but at no more of a class than
@@ -225,6 +232,8 @@ func (c *cycle) saidAll(l line) bool {
 		wait = because(state.WaitOrder)
 	case tried && !why.wait.Never && (c.mayWait(l.job, l.class) || !held && c.hunts(l.job, l.class)):
 		return false // it may be a top job, or have others preempted
+	case tried && !why.wait.Never && c.mayKeep(l.job, l.job.Queue, l.class):
+		return false // it may keep something
 	case tried:
 		wait = why.wait
 	case !held:
@@ -238,7 +247,10 @@ func (c *cycle) saidAll(l line) bool {
 func (c *cycle) restSaid(l line) bool {
 	why, tried := c.reasons[l.class]
 	if !tried {
-		return c.allTooLong(l)
+		return c.allTooLong(l) || c.allKeptFrom(l)
+	}
+	if !why.wait.Never && c.mayKeep(nil, l.of.Queue, l.class) {
+		return false
 	}
 	if c.limiter.routes(c.view, l.of.Queue) || c.inside(l.of.Queue) != nil || !c.started(l.of.Queue) || c.hours.shut(l.of.Queue) != 0 || c.stands(l.of.Queue) {
 		return false
@@ -396,6 +408,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		}
 		if fits {
 			c.explain(j, c.conflict(cl))
+			c.keepFor(j, cl)
 			return false
 		}
 		c.fails(cl)

@@ -70,6 +70,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	n := len(waits)
 	c := p.begin(v, now)
 	c.run(newLanes(waits, &p.order))
+	c.settle()
 	c.demote()
 	clear(waits)
 	p.waits = waits[:0]
@@ -177,8 +178,8 @@ func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
 	p.scratch.watch = &p.taken
 	return &cycle{
-		future: newFuture(&p.kept, v, now),
-		hours:  p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
+		future: newFuture(&p.kept, v, now), reserving: p.reserving(v, now),
+		hours: p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
 		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, foreseen: map[pbs.JobID]bool{}, blocked: map[pbs.QueueName]*state.Job{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
 	}

@@ -175,7 +175,7 @@ func (c *cycle) plain(queue pbs.QueueName) bool {
 		return true
 	}
 	q, ok := c.view.Queue(queue)
-	if !ok || !q.Started || q.Routes() || c.inside(queue) != nil || c.hours.shut(queue) != 0 || c.stands(queue) ||
+	if !ok || !q.Started || q.Routes() || c.reserving.reserves(queue) || c.inside(queue) != nil || c.hours.shut(queue) != 0 || c.stands(queue) ||
 		c.limiter.applies(c.view, queue) || c.view.SoftlyLimited(queue) || c.mayHunt(queue) {
 		return false
 	}

@@ -87,11 +87,23 @@ func lastEnd(j *state.Job, now pbs.Time) pbs.Time {
 // placeBeside gives the class vnodes for a job of it that runs so long, such that no top job is delayed; fits
 // tells whether there was room but for them.
 func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
+	if c.reserving == nil {
+		return c.placeBesideTops(j, cl, long)
+	}
+	return c.placeKept(j, cl, long)
+}
+
+// placeBesideTops is placeBeside, beside what is kept for jobs that wait.
+func (c *cycle) placeBesideTops(j *state.Job, cl *class, long pbs.Time) (placed spec.ExecVnode, ok, fits bool) {
+	waits := len(c.tops) > 0 && !c.backfills(j.Queue) // it must not use what top jobs are to have, however short it is
 	if c.future != nil {
+		if waits {
+			long = unending
+		}
 		return c.placeAhead(j, cl, long)
 	}
 	end := c.now + min(long, expected(j))
-	if !slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start }) {
+	if !waits && !slices.ContainsFunc(c.tops, func(t top) bool { return end > t.start }) {
 		placed, ok = c.free.placeFor(j, cl)
 	} else {
 		if c.delaying[cl] {
@@ -123,6 +135,9 @@ func (c *cycle) placeBeside(j *state.Job, cl *class, long pbs.Time) (placed spec
 
 // wait makes the job that does not fit a top job, if it is one, or lets nothing pass it.
 func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
+	if !why.wait.Never && c.keepFor(j, cl) {
+		return
+	}
 	if !c.plansFor(j) || why.wait.Never {
 		return
 	}
@@ -321,7 +336,7 @@ func (c *cycle) ends() []run {
 			}
 		}
 	}
-	return slices.Concat(c.under, c.runs)
+	return slices.Concat(c.under, c.runs, c.keptRuns())
 }
 
 // tighten brings the world of jobs that outlast the start of a top up to what is free now

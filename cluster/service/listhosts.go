@@ -90,10 +90,11 @@ func hostAttributes(v *state.View, vnodes []*state.Vnode) attr.List {
 	if len(vnodes) == 1 {
 		return list
 	}
-	available, assigned, jobs := resource.List(nil), resource.List(nil), []string(nil)
+	available, assigned, reserved, jobs := resource.List(nil), resource.List(nil), resource.List(nil), []string(nil)
 	for _, vn := range vnodes {
 		available = summed(available, vn.Available(), v)
 		assigned = summed(assigned, itemsOf(v.VnodeAttributes(vn), "resources_assigned"), v)
+		reserved = summed(reserved, itemsOf(v.VnodeAttributes(vn), "resources_reserved"), v)
 		if text := vn.JobsText(); text != "" {
 			jobs = append(jobs, text)
 		}
@@ -105,6 +106,8 @@ func hostAttributes(v *state.View, vnodes []*state.Vnode) attr.List {
 			out = appendItems(out, def.Name, available)
 		case "resources_assigned":
 			out = appendItems(out, def.Name, assigned)
+		case "resources_reserved":
+			out = appendItems(out, def.Name, reserved)
 		case "jobs":
 			if len(jobs) > 0 {
 				out = append(out, attr.Entry{Name: "jobs", Value: strings.Join(jobs, ", ")})

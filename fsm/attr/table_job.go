@@ -125,6 +125,8 @@ func jobRows() []row {
 		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
 		set("lsf_resreq", Text, parseRequirement).onCreate().since(levelObjects),
 		shown("lsf_combined", Text),
+		shown("lsf_reserved", Text),
+		shown("lsf_reserved_since", Epoch),
 	}
 }
 

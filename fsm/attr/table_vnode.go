@@ -21,6 +21,7 @@ func vnodeRows() []row {
 		managed("no_multinode_jobs", Boolean, nil),
 		managed("resources_available", Resources, nil).shareable(),
 		shown("resources_assigned", Resources),
+		shown("resources_reserved", Resources),
 		operated("comment", Text, parseNotes),
 		managed("queue", Text, parseQueueName),
 		managed("resv_enable", Boolean, nil).or("True"),

@@ -79,6 +79,7 @@ var kinds = map[Kind]func() Command{
 	69: func() Command { return new(AlterReservation) },
 	70: func() Command { return new(DeleteReservation) },
 	71: func() Command { return new(Reconfigure) },
+	72: func() Command { return new(KeepPending) },
 }
 
 // numbers is kinds the other way round.

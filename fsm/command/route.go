@@ -204,6 +204,7 @@ func (c *MoveJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 // putMoved stores a job that has come into another queue.
 func putMoved(tx *state.Tx, m Meta, old, j *state.Job) {
 	j.Queued, j.Comment, j.Wait = m.At, "", nil
+	j.DropPending()
 	rebind(tx, old, j)
 	tx.PutJob(j)
 	tx.Emit(state.Event{

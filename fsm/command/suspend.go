@@ -80,6 +80,7 @@ func suspended(tx *state.Tx, o *state.Order) error {
 	if j.Preempting() {
 		next.Substate = pbs.SubSchedSuspended
 	}
+	next.EditRun().StoppedAt = tx.Now()
 	tx.NoteRelease(&next)
 	left, err := tx.LeftBySuspension(&next)
 	if err != nil {
@@ -118,7 +119,9 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 		tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: c.Signal})
 		return nil
 	}
-	next.Substate, next.EditRun().Preemption = pbs.SubRunning, goesOn(tx, j)
+	run := next.EditRun()
+	run.StoppedFor, run.StoppedAt = run.Stopped(tx.Now()), 0
+	next.Substate, run.Preemption = pbs.SubRunning, goesOn(tx, j)
 	unrecord(&next)
 	tx.PutJob(&next)
 	o := tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})

@@ -37,6 +37,11 @@ var Terms = []Word{
 	{"`UJOB_LIMIT` (`JL/U`)", "`max_run_res.ncpus = [u:PBS_GENERIC=x]`", ""},
 	{"`RES_REQ` of a queue", "queue attribute `lsf_res_req`", "merged into what `bsub -R` says; a ceiling of what jobs reserve"},
 	{"`RESRSV_LIMIT` of a queue", "queue attribute `lsf_resrsv_limit`", "`[mem=30,100]`; in place of the ceiling"},
+	{"`RESOURCE_RESERVE` of a queue", "queue attribute `resource_reserve`", "for so many dispatch turns its jobs keep slots and memory while they wait"},
+	{"`SLOT_RESERVE` of a queue", "queue attribute `slot_reserve`", "slots alone, of jobs of several slots"},
+	{"`BACKFILL` of a queue", "queue attribute `backfill`", "whether its jobs may use what others keep, or are promised"},
+	{"`Reserved` of `bjobs -l`", "job attribute `lsf_reserved`", "what is kept of which vnode"},
+	{"`RSV` of `bhosts`", "`resources_reserved.ncpus` of vnodes", ""},
 	{"`Combined` of `bjobs -l`", "job attribute `lsf_combined`", "where the queue has a say"},
 	{"`Open`, `Closed`", "queue attribute `enabled`", "whether jobs may come"},
 	{"`Active`, `Inact`", "queue attribute `started`", "whether jobs may start"},
@@ -149,25 +154,30 @@ const (
 	ReasonAdmin     = "The job was suspended by LSF admin or root while pending;"
 	ReasonDepend    = "Job dependency condition not satisfied;"
 	ReasonTime      = "The job has a specified start time;"
-	reasonNoSlots   = "Not enough job slot(s);"
-	reasonSlotLimit = "Job slot limit reached;"
-	reasonSpan      = "Not enough hosts to meet the job's spanning requirement;"
+	ReasonNoSlots   = "Not enough job slot(s);"
+	ReasonSlotLimit = "Job slot limit reached;"
+	ReasonSpan      = "Not enough hosts to meet the job's spanning requirement;"
+	ReasonOneHost   = "Not enough processors to meet the job's spanning requirement;"
+	ReasonSelect    = "Job's resource requirements not satisfied;"
+	ReasonUsage     = "Job requirements for reserving resource (%s) not satisfied;"
+	ReasonNotAsked  = "Not specified in job submission;"
+	ReasonClosed    = "Closed by LSF administrator;"
 )
 
 // Reasons is the table of reasons, the first that fits counts.
 var Reasons = []ReasonWord{
 	{"Queue not started.", "The queue is inactivated by the administrator;"},
-	{"Insufficient amount of resource: ncpus (R: * A: 0 T: *)", reasonSlotLimit},
-	{"Insufficient amount of resource: ncpus*", reasonNoSlots},
-	{"Insufficient amount of resource: host*", "Job's resource requirements not satisfied;"},
-	{"Insufficient amount of resource: * (*", "Job requirements for reserving resource (%s) not satisfied;"},
-	{"Insufficient amount of server resource: * (*", "Job requirements for reserving resource (%s) not satisfied;"},
-	{"Insufficient amount of queue resource: * (*", "Job requirements for reserving resource (%s) not satisfied;"},
-	{"Insufficient amount of resource: *", "Job's resource requirements not satisfied;"},
-	{"Not enough free nodes available", reasonNoSlots},
-	{"Not enough total nodes available", reasonSpan},
-	{"can't fit in the largest placement set*", reasonSpan},
-	{"Placement set * has too few free resources", reasonSpan},
+	{"Insufficient amount of resource: ncpus (R: * A: 0 T: *)", ReasonSlotLimit},
+	{"Insufficient amount of resource: ncpus*", ReasonNoSlots},
+	{"Insufficient amount of resource: host*", ReasonSelect},
+	{"Insufficient amount of resource: * (*", ReasonUsage},
+	{"Insufficient amount of server resource: * (*", ReasonUsage},
+	{"Insufficient amount of queue resource: * (*", ReasonUsage},
+	{"Insufficient amount of resource: *", ReasonSelect},
+	{"Not enough free nodes available", ReasonNoSlots},
+	{"Not enough total nodes available", ReasonSpan},
+	{"can't fit in the largest placement set*", ReasonSpan},
+	{"Placement set * has too few free resources", ReasonSpan},
 	{"Maximum number of jobs already in queue *", "The queue has reached its job slot limit;"},
 	{"Maximum number of jobs already in complex", "Resource (slot) limit defined cluster-wide has been reached;"},
 	{"would exceed limit on resource ncpus in queue *", "The queue has reached its job slot limit;"},
@@ -175,9 +185,9 @@ var Reasons = []ReasonWord{
 	{"would exceed per-user limit on resource ncpus in queue *", "User has reached the per-user job slot limit of the queue;"},
 	{"would exceed queue *'s per-user limit*", "User has reached the per-user job slot limit of the queue;"},
 	{"Maximum number of jobs for user * already in queue *", "User has reached the per-user job slot limit of the queue;"},
-	{"Job would conflict with reservation or top job", reasonNoSlots},
-	{"Job would break strict sorted order", reasonNoSlots},
-	{"No available resources on nodes", reasonNoSlots},
+	{"Job would conflict with reservation or top job", ReasonNoSlots},
+	{"Job would break strict sorted order", ReasonNoSlots},
+	{"No available resources on nodes", ReasonNoSlots},
 	{"Dedicated time conflict", "The queue is inactivated by its time windows;"},
 	{"Job would cross *", "The queue is inactivated by its time windows;"},
 	{"Job will run in *", "The queue is inactivated by its time windows;"},

@@ -66,6 +66,8 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 		}
 		return strconv.Itoa(int(status))
 	},
+	"lsf_reserved":       func(_ *tables, j *Job) string { return j.Pending.keptText() },
+	"lsf_reserved_since": func(_ *tables, j *Job) string { return j.Pending.sinceText() },
 	"history_timestamp": func(_ *tables, j *Job) string {
 		if j.State != pbs.Finished {
 			return ""

@@ -70,6 +70,8 @@ func (t *tables) checkIndexes() error {
 		{"jobs by their time", fresh.due.items.Len(), t.due.items.Len()},
 		{"jobs by their age", fresh.aged.items.Len(), t.aged.items.Len()},
 		{"jobs of whose start something was said", fresh.foreseen.items.Len(), t.foreseen.items.Len()},
+		{"jobs that have something kept for them", fresh.pendings.items.Len(), t.pendings.items.Len()},
+		{"what is kept of vnodes", fresh.kept.items.Len(), t.kept.items.Len()},
 		{"preempted jobs", fresh.ousted.items.Len(), t.ousted.items.Len()},
 		{"history", fresh.history.items.Len(), t.history.items.Len()},
 		{"jobs in reservations", fresh.insiders.items.Len(), t.insiders.items.Len()},

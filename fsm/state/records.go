@@ -54,6 +54,8 @@ type Cluster struct {
 	RequestFloor pbs.Time `cbor:"51,keyasint,omitempty"` // outcomes of ids made before it had to be forgotten early
 
 	Licenses *Licenses `cbor:"40,keyasint,omitempty"` // cpus in use; replaced, never written to
+
+	Turned pbs.Time `cbor:"52,keyasint,omitempty"` // when the last dispatch turn was in which a job that waits had something kept for it
 }
 
 // Licenses is how many cpus jobs have, and had at most.
@@ -269,6 +271,8 @@ type Job struct {
 
 	Reservation  pbs.ReservationID `cbor:"42,keyasint,omitempty"` // whose queue it is in
 	ReservedName string            `cbor:"43,keyasint,omitempty"` // that one's Reserve_Name, for records that come after it
+
+	Pending *Pending `cbor:"47,keyasint,omitempty"` // what is kept for it while it waits; nil: nothing is, nor was; replaced, never written to
 }
 
 // Ending says what is to become of a job when its mom reports the end of its run.

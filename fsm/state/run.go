@@ -32,6 +32,9 @@ type Run struct {
 	ExitStatus int32  `cbor:"16,keyasint,omitempty"`
 	HasExited  bool   `cbor:"17,keyasint,omitempty"` // ExitStatus means something
 	EndedBy    string `cbor:"18,keyasint,omitempty"` // USER@HOST who has ended its reservation, and it with that
+
+	StoppedAt  pbs.Time `cbor:"19,keyasint,omitempty"` // when it was suspended; 0: it is not
+	StoppedFor pbs.Time `cbor:"20,keyasint,omitempty"` // how long it was suspended in all, but for now
 }
 
 // noRun is what a job has that waits.
@@ -60,6 +63,14 @@ func (j *Job) Begin(at pbs.Time) *Run {
 	j.DropEstimate()
 	j.Run = &Run{Number: j.RunCount}
 	return j.Run
+}
+
+// Stopped returns how long the run was suspended until now.
+func (r *Run) Stopped(now pbs.Time) pbs.Time {
+	if r.StoppedAt == 0 {
+		return r.StoppedFor
+	}
+	return r.StoppedFor + max(0, now-r.StoppedAt)
 }
 
 // Live reports whether a run of the job is on: its mother superior has its order, and its end is not confirmed.

@@ -50,6 +50,8 @@ type tables struct {
 	due        index[Job]       // jobs in state W, by their time
 	aged       index[Job]       // jobs that may start, those that wait longest first
 	foreseen   index[Job]       // jobs that wait, and of whose start something was said
+	pendings   index[Job]       // jobs that wait and that have, or have had, something kept for them
+	kept       tree[keptOn]     // what is kept for them, by vnode
 	ousted     index[Job]       // jobs in state Q that were preempted, by the time of that
 	history    index[Job]       // finished jobs, by their end
 	changed    index[Job]       // all jobs, by the entry that changed them last
@@ -128,6 +130,7 @@ func newTablesUnder(u *undo) tables {
 			return cmp.Or(cmp.Compare(a.Eligible, b.Eligible), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
 		foreseen: newIndex(u, topsFirst),
+		pendings: newIndex(u, bySeqAndSub), kept: newTree(u, keptOn.less),
 		ousted: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.Ousted.At, b.Ousted.At), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Sub, b.Sub)) < 0
 		}),
@@ -176,7 +179,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.lsf, &t.promised, &t.moments, &t.insiders,
-		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.unseen, &t.counts,
+		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()

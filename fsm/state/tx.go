@@ -131,6 +131,9 @@ func (tx *Tx) PutJob(j *Job) {
 	default:
 		j.Wait = nil // it waits no more
 	}
+	if !j.mayKeep() {
+		j.DropPending()
+	}
 	tx.accrue(j)
 	old, delta := tx.storeJob(j)
 	tx.digest += delta
@@ -221,6 +224,8 @@ func (t *tables) indexJob(old, j *Job) {
 	t.due.move(old, j, func(j *Job) bool { return j.State == pbs.Waiting })
 	t.aged.move(old, j, (*Job).Startable)
 	t.foreseen.move(old, j, (*Job).foreseen)
+	t.pendings.move(old, j, func(j *Job) bool { return j.Pending != nil })
+	t.keeps(old, j)
 	t.ousted.move(old, j, (*Job).ousted)
 	t.history.move(old, j, func(j *Job) bool { return j.State == pbs.Finished })
 	t.changed.move(old, j, func(*Job) bool { return true })

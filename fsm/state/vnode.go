@@ -180,6 +180,8 @@ func (t *tables) VnodeAttributes(v *Vnode) attr.List {
 			out = appendItems(out, def.Name, v.Available())
 		case def.Name == "resources_assigned":
 			out = appendItems(out, def.Name, t.shownAssigned(v))
+		case def.Name == "resources_reserved":
+			out = appendItems(out, def.Name, t.reservedItems(v))
 		case computed:
 			out = appendValue(out, def.Name, value)
 		default:

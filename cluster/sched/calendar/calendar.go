@@ -30,6 +30,7 @@ const (
 	Pending          // a reservation that was decided and has not been told
 	Dedicated        // time for jobs of certain queues only; who may run then is not the calendar's to say
 	Offline          // the vnode cannot be used
+	Kept             // what is kept for a job that waits, and what that will have when it has started
 )
 
 // String returns the reason in words.
@@ -51,12 +52,14 @@ func (k Kind) String() string {
 		return "dedicated time"
 	case Offline:
 		return "vnode offline"
+	case Kept:
+		return "kept for a job that waits"
 	}
 	return ""
 }
 
-// Runs tells whether it is a run that uses the vnode.
-func (k Kind) Runs() bool { return k == Run || k == Released }
+// Runs tells whether it is a run that uses the vnode, or what counts as one: it is taken of what is free.
+func (k Kind) Runs() bool { return k == Run || k == Released || k == Kept }
 
 // Reserves tells whether it is what a reservation has, or is to have.
 func (k Kind) Reserves() bool { return k == Reservation || k == Pending }

@@ -40,12 +40,17 @@ func (e *engine) cycle() {
 	for _, id := range plan.Resumes {
 		_ = e.propose(&command.SignalJob{Job: id, Signal: command.Resume, Scheduled: true})
 	}
+	if plan.Pending != nil {
+		_ = e.propose(plan.Pending)
+	}
 	e.comment(plan.Comments)
 	if plan.More {
 		e.wantPlan()
 	}
-	if again := max(plan.Again, plan.Paused); again > e.at {
-		e.later(again, func() []command.Proposal { e.wantPlan(); return nil })
+	for _, again := range [...]pbs.Time{max(plan.Again, plan.Paused), plan.Turn} {
+		if again > e.at {
+			e.later(again, func() []command.Proposal { e.wantPlan(); return nil })
+		}
 	}
 	e.tally.round(some || len(e.due) > 0 || e.next != nil)
 }

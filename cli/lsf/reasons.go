@@ -1,0 +1,183 @@
+package lsf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rampart/fsm/lsf"
+	"rampart/fsm/resource"
+	"rampart/fsm/spec"
+)
+
+// aboutHosts are the beginnings of what the scheduler says of jobs for which there is no room on vnodes: of these it is told which
+// host stands in the way how (specification: reservation section 9.2).
+var aboutHosts = []string{
+	"Insufficient amount of resource: ", "Not enough free nodes available", "Not enough total nodes available", "Job would conflict with reservation or top job",
+}
+
+// hostReasons returns why hosts have no room for a job that waits, equal reasons of several hosts in one line; nothing if it waits for
+// something else. What is kept for the job itself counts as free for it.
+func (v *jobsView) hostReasons(j job) []string {
+	text := j.get("comment")
+	if _, words, ok := strings.Cut(text, ": "); ok {
+		text = words
+	}
+	if v.site == nil || j.get("job_state") != "Q" || !slices.ContainsFunc(aboutHosts, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+		return nil
+	}
+	sel, err := spec.ParseSelect(amount(j.Object, "Resource_List", "select"))
+	if err != nil || len(sel.Chunks) == 0 {
+		return nil
+	}
+	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
+	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots()}
+	own := map[string]keeping{}
+	for _, k := range j.kept() {
+		own[k.host] = k
+	}
+	var lines []string
+	byText := map[string][]string{}
+	usable, sum, few := 0, 0, []string{}
+	for _, h := range v.site.hosts {
+		why, free := a.reason(h, own[h.Name])
+		if why == "" {
+			usable, sum, few = usable+1, sum+free, append(few, h.Name)
+			continue
+		}
+		if byText[why] == nil {
+			lines = append(lines, why)
+		}
+		byText[why] = append(byText[why], h.Name)
+	}
+	var all []string
+	switch {
+	case a.apart() && usable < a.hosts():
+		all = append(all, lsf.ReasonSpan)
+	case !a.apart() && !a.single() && sum < a.slots && len(few) > 0:
+		all = append(all, v.ofHosts(lsf.ReasonNoSlots, few))
+	}
+	if len(lines) > 1 { // that others were not asked for is told where it is all that there is to tell
+		lines = slices.DeleteFunc(lines, func(why string) bool { return why == lsf.ReasonNotAsked })
+	}
+	for _, why := range lines {
+		if why == lsf.ReasonNotAsked && len(all) > 0 {
+			continue
+		}
+		all = append(all, v.ofHosts(why, byText[why]))
+	}
+	return all
+}
+
+// ofHosts puts the hosts behind a reason: their names, or how many they are.
+func (v *jobsView) ofHosts(reason string, hosts []string) string {
+	reason = strings.TrimSuffix(reason, ";")
+	switch {
+	case v.long:
+		return fmt.Sprintf("%s: %s;", reason, strings.Join(hosts, ", "))
+	case len(hosts) == 1:
+		return reason + ": 1 host;"
+	}
+	return fmt.Sprintf("%s: %d hosts;", reason, len(hosts))
+}
+
+// asking is what a job asks of hosts.
+type asking struct {
+	sel   spec.Select
+	place spec.Place
+	defs  []resource.Def
+	slots int
+}
+
+func (a *asking) apart() bool {
+	return a.sel.Total() > 1 && (a.place.Arrangement == spec.Scatter || a.place.Arrangement == spec.VScatter)
+}
+
+func (a *asking) single() bool { return a.sel.Total() == 1 || a.place.Arrangement == spec.Pack }
+
+// hosts returns how many hosts the job needs.
+func (a *asking) hosts() int { return a.sel.Total() }
+
+// reason returns why a host has no room for any chunk, in the order of the specification; empty: it has, and so many slots.
+func (a *asking) reason(h offer, own keeping) (why string, free int) {
+	states := strings.Split(value(h.Object, "state"), ",")
+	if !slices.Contains(states, "free") && !slices.Contains(states, "job-busy") && !slices.Contains(states, "<various>") {
+		return lsf.ReasonClosed, 0
+	}
+	left := func(name string) int64 {
+		def, ok := a.def(name)
+		if !ok {
+			return 0
+		}
+		return def.Measure(amount(h.Object, "resources_available", name)) - def.Measure(amount(h.Object, "resources_assigned", name)) - def.Measure(amount(h.Object, "resources_reserved", name))
+	}
+	free = int(left("ncpus")) + own.slots
+	for i, c := range a.sel.Chunks {
+		one := a.ofChunk(h, c, own, free, left)
+		if one == "" {
+			return "", free
+		}
+		if i == 0 {
+			why = one
+		}
+	}
+	return why, free
+}
+
+func (a *asking) def(name string) (resource.Def, bool) {
+	if def, ok := resource.Lookup(name); ok {
+		return def, true
+	}
+	i := slices.IndexFunc(a.defs, func(d resource.Def) bool { return d.Name == name })
+	if i < 0 {
+		return resource.Def{}, false
+	}
+	return a.defs[i], true
+}
+
+// ofChunk is reason for one kind of chunk.
+func (a *asking) ofChunk(h offer, c spec.Chunk, own keeping, free int, left func(string) int64) string {
+	slots, times := 1, int64(1)
+	if n, ok := c.Items.Get("ncpus"); ok {
+		slots = number(n)
+	}
+	if a.place.Arrangement == spec.Pack {
+		slots, times = slots*c.Count, int64(c.Count)
+	}
+	for _, it := range c.Items {
+		def, ok := a.def(it.Name)
+		switch {
+		case !ok, it.Name == "ncpus", it.Name == "mpiprocs", it.Name == "ompthreads":
+		case it.Name == "host" && it.Value != h.Name, it.Name == "vnode" && hostOfVnode(it.Value) != h.Name:
+			return lsf.ReasonNotAsked
+		case !def.Consumable() && it.Name != "host" && it.Name != "vnode":
+			want, err := def.Parse(it.Value)
+			offered := amount(h.Object, "resources_available", it.Name)
+			if err != nil || !resource.Matches(def, want, offered, offered != "") {
+				return lsf.ReasonSelect
+			}
+		}
+	}
+	for _, it := range c.Items {
+		def, ok := a.def(it.Name)
+		if !ok || it.Name == "ncpus" || !def.Consumable() {
+			continue
+		}
+		has := left(it.Name)
+		if it.Name == "mem" {
+			has += own.mem << 10
+		}
+		if has < times*def.Measure(it.Value) {
+			return fmt.Sprintf(lsf.ReasonUsage, it.Name)
+		}
+	}
+	switch {
+	case free <= 0:
+		return lsf.ReasonSlotLimit
+	case free >= slots:
+		return ""
+	case a.single() && a.slots > 1:
+		return lsf.ReasonOneHost
+	}
+	return lsf.ReasonNoSlots
+}

@@ -1,0 +1,145 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// A finish is the expected end of a run, and what it gives back.
+type finish struct {
+	end pbs.Time // foreverMore: nobody knows it
+	seq uint64
+	sub uint32
+	run run
+	of  []berth // by node, in place of its host
+}
+
+// finishes returns the runs of the cycle, those that end first first.
+func (c *cycle) finishes() []finish {
+	r := c.reserving
+	if r.ends != nil {
+		return r.ends
+	}
+	r.ends = []finish{}
+	byJob := map[pbs.JobID]int{}
+	for i := range c.free.nodes {
+		vn := c.free.nodes[i].vnode
+		for _, held := range vn.Jobs {
+			j, ok := c.view.Job(held.Job)
+			if !ok || held.Suspended {
+				continue
+			}
+			at, met := byJob[held.Job]
+			if !met {
+				at = len(r.ends)
+				byJob[held.Job] = at
+				r.ends = append(r.ends, finish{end: c.finish(j), seq: j.Seq, sub: j.Sub, run: run{exclusive: held.Exclusive}})
+			}
+			f := &r.ends[at]
+			f.run.end, f.run.exclusive = f.end, f.run.exclusive || held.Exclusive
+			f.run.placed = append(f.run.placed, spec.ExecChunk{Parts: []spec.ExecPart{{Vnode: vn.Name, Items: held.Items}}})
+			f.of = append(f.of, berth{int64(i), charged(r.ncpus, held.Items), charged(r.mem, held.Items)})
+		}
+	}
+	for _, run := range c.begunInThis() {
+		r.addEnd(c, run)
+	}
+	r.sortEnds()
+	return r.ends
+}
+
+// begunInThis are the runs that the cycle has planned before it looked at ends.
+func (c *cycle) begunInThis() (all []finish) {
+	r := c.reserving
+	for _, s := range c.plan.Starts {
+		j, ok := c.view.Job(s.Job)
+		if !ok {
+			j, ok = c.view.Job(s.Job.Parent())
+		}
+		placed, err := spec.ParseExecVnode(s.ExecVnode)
+		if !ok || err != nil || c.inside(j.Queue) != nil {
+			continue
+		}
+		end := foreverMore
+		if long, known := c.runtime(j); known {
+			end = wholeSecond(c.now) + long
+		}
+		all = append(all, finish{end: end, seq: j.Seq, sub: j.Sub, run: run{end, placed, !r.sharesAll(c, placed, j)}})
+	}
+	return all
+}
+
+func (r *reserving) sharesAll(c *cycle, placed spec.ExecVnode, j *state.Job) bool {
+	return !c.free.isExclusive(placed, &class{place: j.Placement()})
+}
+
+func (r *reserving) addEnd(c *cycle, f finish) {
+	for _, ch := range f.run.placed {
+		for _, part := range ch.Parts {
+			if i, ok := c.free.byVnode[part.Vnode]; ok {
+				f.of = append(f.of, berth{int64(i), charged(r.ncpus, part.Items), charged(r.mem, part.Items)})
+			}
+		}
+	}
+	r.ends = append(r.ends, f)
+}
+
+func (r *reserving) sortEnds() {
+	slices.SortStableFunc(r.ends, func(a, b finish) int {
+		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.seq, b.seq), cmp.Compare(a.sub, b.sub))
+	})
+}
+
+// finish returns when a run is expected to end. One that should have is taken to end before the next dispatch turn but one.
+func (c *cycle) finish(j *state.Job) pbs.Time {
+	long, known := c.runtime(j)
+	if !known {
+		return foreverMore
+	}
+	if end := wholeSecond(j.Started + long + j.LastRun().Stopped(c.now)); end > c.now {
+		return end
+	}
+	return wholeSecond(c.now) + c.reserving.turn
+}
+
+// soonest returns the first end of a run at which a job has enough slots, and memory, if all that ends until then is for it; 0: there is
+// none. Where they are is not looked at.
+func (c *cycle) soonest(cl *class, m mode, parts []state.Kept, hosts func(h int) bool) pbs.Time {
+	r := c.reserving
+	p := state.Pending{Held: parts}
+	have, havemem := p.Slots(), p.Mem()
+	wantmem := cl.sum(r.mem.Name)
+	if cl.apart() {
+		var per int64
+		for i := range cl.chunks {
+			per = max(per, cl.chunks[i].of(r.mem.Name))
+		}
+		wantmem = times(per, max(1, c.hostsOf(parts)))
+	}
+	for _, f := range c.finishes() {
+		if f.end == foreverMore {
+			return 0
+		}
+		for _, b := range f.of {
+			if hosts(c.free.nodes[b.host].host) {
+				have, havemem = have+b.slots, havemem+b.mem
+			}
+		}
+		if have >= cl.slots() && (!m.memory || havemem >= wantmem) {
+			return f.end
+		}
+	}
+	return 0
+}
+
+func (c *cycle) hostsOf(parts []state.Kept) int {
+	hosts := map[int]bool{}
+	for _, k := range parts {
+		hosts[c.free.nodes[c.free.byVnode[k.Vnode]].host] = true
+	}
+	return len(hosts)
+}

@@ -1,0 +1,204 @@
+package sched
+
+import (
+	"rampart/fsm/pbs"
+	"rampart/fsm/spec"
+	"rampart/fsm/state"
+)
+
+// A planned job was given a time at which it is to start, and vnodes of that time (specification: reservation section 6.5).
+type planned struct {
+	of     *waiter
+	start  pbs.Time
+	alloc  map[int]amounts // by node; never ends
+	shadow *world          // what runs leave free at that time
+	alone  bool
+}
+
+// amounts are what is kept of a vnode.
+type amounts struct{ slots, mem int64 }
+
+// slimKey is a class, and what of its needs is planned.
+type slimKey struct {
+	of     *class
+	memory bool
+}
+
+// slimmed returns the class of what is planned of a job: its slots, and memory where that is kept with them.
+func (r *reserving) slimmed(cl *class, m mode) *class {
+	k := slimKey{cl, m.memory}
+	if s := r.slim[k]; s != nil {
+		return s
+	}
+	s := &class{key: cl.key, place: cl.place, groups: cl.groups, several: cl.several, spans: cl.spans, spanAge: cl.spanAge}
+	for _, ch := range cl.chunks {
+		var needs []need
+		for _, n := range ch.needs {
+			if r.keepable(n, m) {
+				needs = append(needs, n)
+			}
+		}
+		ch.needs = needs
+		s.chunks = append(s.chunks, ch)
+		s.add(ch)
+	}
+	r.slim[k] = s
+	return s
+}
+
+// planFor gives a job the first end of a run at which it can have all of its slots together, beside the jobs that were planned before
+// it. False: there is none.
+func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
+	r := c.reserving
+	slim := r.slimmed(cl, m)
+	long, known := c.runtime(w.job)
+	until := func(at pbs.Time) pbs.Time {
+		if !known {
+			return foreverMore
+		}
+		return at + long
+	}
+	found := false
+	c.instants(func(at pbs.Time, now *world) bool {
+		taken := r.holds(now, at, until(at), known && c.backfills(w.job.Queue))
+		now.lower(r, taken, -1)
+		var win *window
+		if c.future != nil {
+			win = &window{future: c.future, from: at, until: until(at)}
+		}
+		placed, ok := now.findWithin(slim, win)
+		now.lower(r, taken, 1)
+		if !ok {
+			return false
+		}
+		found = true
+		c.promisePlan(w, cl, m, wholeSecond(at), placed, now)
+		return true
+	})
+	if !found {
+		r.unready[lot{cl, w.job.Queue}] = until(0)
+	}
+	return found
+}
+
+// instants goes through the ends of runs, with what they leave free then, until that will do.
+func (c *cycle) instants(enough func(at pbs.Time, now *world) bool) {
+	r := c.reserving
+	if c.future != nil {
+		c.aheadFrom(r.realWorld(c), true, func(now *world, at pbs.Time) bool {
+			return at < foreverMore && enough(at, now)
+		})
+		return
+	}
+	ends := c.finishes()
+	now := r.realWorld(c).copyTo(nil)
+	for i, f := range ends {
+		if f.end == foreverMore {
+			return
+		}
+		now.release(f.run)
+		if i+1 < len(ends) && ends[i+1].end == f.end {
+			continue
+		}
+		if enough(f.end, now) {
+			return
+		}
+	}
+}
+
+// holds returns what a job may not have of vnodes that it would use from a time until another, since jobs planned before it are to have
+// that: from their starts on what they were given, and before, unless it is over by then and may backfill, what there is of that.
+func (r *reserving) holds(now *world, from, until pbs.Time, backfills bool) map[int]amounts {
+	if len(r.plans) == 0 {
+		return nil
+	}
+	room := map[int]amounts{}
+	at := func(w *world, x pbs.Time) {
+		left := map[int]amounts{}
+		for _, p := range r.plans {
+			for i, a := range p.alloc {
+				free, met := left[i]
+				if !met {
+					free = amounts{w.columns[r.ncpus.Name].left(i), w.columns[r.mem.Name].left(i)}
+				}
+				switch {
+				case x >= p.start:
+				case backfills && until <= p.start:
+					a = amounts{}
+				default:
+					a = amounts{min(a.slots, max(0, free.slots)), min(a.mem, max(0, free.mem))}
+				}
+				left[i] = amounts{free.slots - a.slots, free.mem - a.mem}
+			}
+		}
+		for i, l := range left {
+			if least, met := room[i]; met {
+				l = amounts{min(l.slots, least.slots), min(l.mem, least.mem)}
+			}
+			room[i] = l
+		}
+	}
+	at(now, from)
+	for _, p := range r.plans {
+		if p.start > from && p.start < until {
+			at(p.shadow, p.start)
+		}
+	}
+	taken := map[int]amounts{}
+	for i, l := range room {
+		slots, mem := now.columns[r.ncpus.Name].left(i), now.columns[r.mem.Name].left(i)
+		taken[i] = amounts{max(0, slots-max(0, l.slots)), max(0, mem-max(0, l.mem))}
+	}
+	return taken
+}
+
+// lower takes amounts of nodes, or gives them back.
+func (w *world) lower(r *reserving, of map[int]amounts, sign int64) {
+	for i, a := range of {
+		w.columns[r.ncpus.Name].add(i, sign*a.slots)
+		w.columns[r.mem.Name].add(i, sign*a.mem)
+	}
+	for i := range of {
+		w.reset(w.nodes[i].host)
+	}
+}
+
+// promisePlan keeps for a job what is free now of what it is to have.
+func (c *cycle) promisePlan(w *waiter, cl *class, m mode, at pbs.Time, placed spec.ExecVnode, then *world) {
+	r := c.reserving
+	p := &planned{of: w, start: at, alloc: map[int]amounts{}, shadow: then.copyTo(nil), alone: c.free.isExclusive(placed, cl)}
+	var parts []state.Kept
+	var order []int
+	for _, ch := range placed {
+		for _, part := range ch.Parts {
+			i, ok := c.free.byVnode[part.Vnode]
+			if !ok {
+				continue
+			}
+			if _, met := p.alloc[i]; !met {
+				order = append(order, i)
+			}
+			a := p.alloc[i]
+			a.slots, a.mem = a.slots+charged(r.ncpus, part.Items), a.mem+charged(r.mem, part.Items)
+			p.alloc[i] = a
+		}
+	}
+	ncpus, mem := c.free.column(r.ncpus), c.free.column(r.mem)
+	for _, i := range order {
+		n := &c.free.nodes[i]
+		if !n.usable || c.free.hosts[n.host].shut {
+			continue
+		}
+		k := state.Kept{Vnode: n.vnode.Name, Slots: min(p.alloc[i].slots, max(0, ncpus.left(i)))}
+		if m.memory {
+			k.Mem = min(p.alloc[i].mem, max(0, mem.left(i)))
+			k.Mem -= k.Mem % megabyte
+		}
+		if k.Slots > 0 {
+			parts = append(parts, k)
+		}
+	}
+	r.plans = append(r.plans, p)
+	w.where = placed.String()
+	c.keeps(w, cl, parts, at)
+}
