@@ -1,7 +1,9 @@
 package attr
 
 import (
+	"math"
 	"sort"
+	"strconv"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -200,4 +202,13 @@ func parseZone(text string) (string, bool) {
 		}
 	}
 	return text, text != "" && text != "Local" && len(text) <= 64 && text[0] != '/'
+}
+
+// parseDecimal takes a number that is not negative, with three decimals at most.
+func parseDecimal(text string) (string, bool) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || strings.Trim(text, "0123456789.") != "" || n > 1e9 {
+		return "", false
+	}
+	return strconv.FormatFloat(math.Trunc(n*1000)/1000, 'f', -1, 64), true
 }

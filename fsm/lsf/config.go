@@ -3,6 +3,7 @@ package lsf
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
@@ -69,7 +70,7 @@ func (c Consumers) Counts(name string, groups ...string) bool {
 		switch {
 		case n == "all":
 			all = true
-		case n[0] == '~':
+		case strings.HasPrefix(n, "~"):
 			excluded = excluded || n[1:] == name || slices.Contains(groups, n[1:])
 		default:
 			member = member || n == name || slices.Contains(groups, n)
@@ -95,6 +96,9 @@ type Application struct {
 	Description string `cbor:"7,keyasint,omitempty"`
 }
 
+// AllHosts stands for all hosts, or for all users and whatever else a limit counts.
+const AllHosts = "all"
+
 // DefaultHost is the name of the row of lsb.hosts that stands for all hosts without one.
 const DefaultHost = "default"
 
@@ -104,6 +108,7 @@ type Host struct {
 	Slots      *int64      `cbor:"2,keyasint,omitempty"` // MXJ; nil: the cpus of the host
 	UserSlots  *int64      `cbor:"3,keyasint,omitempty"` // JL/U; nil: no limit
 	Thresholds []Threshold `cbor:"4,keyasint,omitempty"`
+	Listed     bool        `cbor:"5,keyasint,omitempty"` // it has a row in lsb.hosts: the one for all others says nothing of it
 	Model      string      `cbor:"6,keyasint,omitempty"`
 	Type       string      `cbor:"7,keyasint,omitempty"`
 	Factor     Thousandths `cbor:"8,keyasint,omitempty"` // of its cpu; 0: 1.0
@@ -115,6 +120,21 @@ type Threshold struct {
 	Index string         `cbor:"1,keyasint"`
 	Start *resreq.Amount `cbor:"2,keyasint,omitempty"` // loadSched
 	Stop  *resreq.Amount `cbor:"3,keyasint,omitempty"` // loadStop
+}
+
+// String writes the threshold as it stands in lsb.queues, its index first: mem=100/20.
+func (t Threshold) String() string {
+	bound := func(a *resreq.Amount) string {
+		if a == nil {
+			return ""
+		}
+		return a.Print(t.Index)
+	}
+	text := t.Index + "=" + bound(t.Start)
+	if t.Stop != nil {
+		text += "/" + bound(t.Stop)
+	}
+	return text
 }
 
 // A Unit is a compute unit.
@@ -201,14 +221,20 @@ func (c *Config) Application(name string) (Application, bool) {
 	return c.Applications[i], true
 }
 
-// Host returns what is said of a host, by its own row or by the one for all that have none.
+// Host returns what is said of a host: of slots and thresholds, if it has no row in lsb.hosts, by the row for all that have none.
 func (c *Config) Host(name string) Host {
-	for _, wanted := range []string{name, DefaultHost} {
-		if i := slices.IndexFunc(c.Hosts, func(h Host) bool { return h.Name == wanted }); i >= 0 {
+	row := func(name string) Host {
+		if i := slices.IndexFunc(c.Hosts, func(h Host) bool { return h.Name == name }); i >= 0 {
 			return c.Hosts[i]
 		}
+		return Host{Name: name}
 	}
-	return Host{Name: name}
+	h := row(name)
+	if !h.Listed {
+		all := row(DefaultHost)
+		h.Slots, h.UserSlots, h.Thresholds = all.Slots, all.UserSlots, all.Thresholds
+	}
+	return h
 }
 
 // Factor returns the factor of a host's cpu, in thousandths.

@@ -2,6 +2,7 @@ package lsf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -15,6 +16,10 @@ import (
 const (
 	QueueRequirement = "lsf_res_req"
 	QueueLimits      = "lsf_resrsv_limit"
+	QueueHosts       = "lsf_hosts"
+	QueueCPULimit    = "lsf_pjob_limit"
+	QueueHostLimit   = "lsf_hjob_limit"
+	QueueThresholds  = "lsf_thresholds"
 	JobRequirement   = "lsf_resreq"
 	JobCombined      = "lsf_combined"
 )
@@ -119,4 +124,30 @@ func amounts(items resource.List, t resource.Table, site resreq.Site) resreq.Usa
 		u = append(u, resreq.Reservation{Resource: r.Name, Amount: amount})
 	}
 	return u
+}
+
+// Among reports whether a host is one of a queue's lsf_hosts: names, all, and ~name for hosts that it does not have.
+func Among(hosts, host string) bool {
+	c := Consumers{Names: strings.Split(hosts, ",")}
+	if !slices.ContainsFunc(c.Names, func(n string) bool { return !strings.HasPrefix(n, "~") }) {
+		c.Names = append(c.Names, AllHosts)
+	}
+	return c.Counts(host)
+}
+
+// Whom the limits of a queue's slots are for, in max_run_res.ncpus.
+const (
+	Everybody = "o:PBS_ALL"
+	EachUser  = "u:PBS_GENERIC"
+)
+
+// SlotLimit returns what a value of max_run_res.ncpus allows everybody, or each user; empty: it does not say.
+func SlotLimit(value, whose string) string {
+	for entry := range strings.SplitSeq(value, ",") {
+		entry = strings.Trim(strings.TrimSpace(entry), "[]")
+		if who, limit, ok := strings.Cut(entry, "="); ok && strings.TrimSpace(who) == whose {
+			return strings.TrimSpace(limit)
+		}
+	}
+	return ""
 }

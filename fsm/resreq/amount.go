@@ -87,3 +87,21 @@ func trim(number string) string {
 	}
 	return number
 }
+
+// ParseAmount reads a number as it stands in configurations: of mem, swp and tmp in megabytes, unless a suffix says
+// otherwise.
+func ParseAmount(resource, text string) (Amount, bool) {
+	unit := int64(Unit(resource))
+	if sized(resource) && text != "" {
+		if kilobytes, ok := suffixes[text[len(text)-1:]]; ok {
+			text, unit = text[:len(text)-1], kilobytes*int64(One)
+		}
+	}
+	if text == "" || strings.Trim(text, "0123456789.") != "" || strings.Count(text, ".") > 1 || text == "." || len(text) > maxDigits {
+		return 0, false
+	}
+	return readAmount(text, unit)
+}
+
+// maxDigits bounds a number.
+const maxDigits = 40

@@ -19,6 +19,7 @@ var Rules = []Rule{
 	{"fsm/resreq", "fsm/pbs", "requirements are read and merged without any state, by what a site has defined"},
 	{"fsm/rusage", "fsm/resreq", "what is held is arithmetic on requirements, whoever holds it"},
 	{"fsm/lsf", "fsm/pbs fsm/resource fsm/spec fsm/resreq fsm/rusage", "what LSF's words mean is arithmetic on languages, whoever speaks them"},
+	{"fsm/lsf/conf", "fsm/pbs fsm/resource fsm/resreq fsm/rusage fsm/lsf fsm/attr", "what files say is judged without a disk, and without the state"},
 	{"fsm/attr", "fsm/pbs fsm/resource fsm/spec", "the attribute table is data, the same for commands and replicas"},
 	{"fsm/alloc", "fsm/pbs fsm/resource fsm/spec", "arithmetic on assignments knows neither jobs nor the state"},
 	{"fsm/state", "fsm/pbs fsm/planted fsm/resource fsm/spec fsm/attr fsm/lsf", "records and laws do not know the commands that change them"},
@@ -69,7 +70,7 @@ var Rules = []Rule{
 	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
 	{"mom/spool", "fsm/pbs fsm/planted transport/own", "files, whatever is in them"},
 
-	{"cli/*", "cli/* transport transport/client transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec fsm/resreq fsm/lsf fsm/snapshot/attached", "commands know words and messages, never the tables"},
+	{"cli/*", "cli/* transport transport/client transport/api/* fsm/pbs fsm/planted fsm/attr fsm/resource fsm/spec fsm/resreq fsm/lsf fsm/lsf/conf fsm/snapshot/attached", "commands know words and messages, never the tables"},
 
 	{"chaos/*", "*", "who breaks it may touch anything"},
 	{"cmd/*", "*", "programs wire everything together"},

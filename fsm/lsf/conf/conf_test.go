@@ -1,0 +1,224 @@
+package conf
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+)
+
+const (
+	standardModules = "Begin PluginModule\nSCH_PLUGIN RB_PLUGIN SCH_DISABLE_PHASES\nschmod_default () ()\nschmod_parallel () ()\nschmod_reserve () ()\nEnd PluginModule\n"
+	licences        = "Begin Resource\nRESOURCENAME TYPE INTERVAL INCREASING CONSUMABLE RELEASE DESCRIPTION\nlicenseX Numeric () N Y Y (application X)\nlicenseY Numeric () N Y N (b)\nbandwidth Numeric 60 Y Y () (link load)\nbigmem Boolean () () () () (large)\nEnd Resource\n"
+)
+
+// texts returns what is wrong, without what only has no effect yet.
+func texts(all []Problem) []string {
+	var out []string
+	for _, p := range all {
+		if strings.HasSuffix(p.Text, NotYet) {
+			continue
+		}
+		out = append(out, p.String())
+	}
+	return out
+}
+
+// The example of a site is read without a word, and what is dumped of it is read again as the same.
+func TestRead_Example(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "docs", "examples", "lsf")
+	var f Files
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		slot := f.slot(e.Name())
+		if slot == nil {
+			t.Fatalf("%s is no file of LSF", e.Name())
+		}
+		*slot = &File{e.Name(), string(text)}
+	}
+	c, problems := Read(f, Known{})
+	if len(texts(problems)) > 0 {
+		t.Errorf("%s", strings.Join(texts(problems), "\n"))
+	}
+	if len(c.Queues) != 20 || len(c.Config.Limits) != 4 || len(c.Config.Applications) != 3 || len(c.Resources) != 9 || c.Config.Turn() != 20 || len(c.Config.Units) != 3 {
+		t.Errorf("%d queues, %d limits, %d applications, %d resources", len(c.Queues), len(c.Config.Limits), len(c.Config.Applications), len(c.Resources))
+	}
+	if f := c.Config.Factor("viz01"); f != 620 {
+		t.Errorf("viz01 has the factor %d", f)
+	}
+	again, problems := Read(FilesOf(Dump(c)...), Known{})
+	if len(texts(problems)) > 0 {
+		t.Errorf("dumped: %s", strings.Join(texts(problems), "\n"))
+	}
+	slices.SortFunc(again.Config.Hosts, byName)
+	slices.SortFunc(c.Config.Hosts, byName)
+	if !reflect.DeepEqual(c, again) {
+		t.Error("it is another one when it is dumped and read again")
+	}
+}
+
+// The texts of section 8.8, each with its file, its section and the line at which that ends.
+func TestRead_Problems(t *testing.T) {
+	queue := func(lines string) Named {
+		return Named{"lsb.queues", "Begin Queue\nQUEUE_NAME = q\n" + lines + "\nEnd Queue\n"}
+	}
+	at := func(line string) string { return "File lsb.queues in section Queue ending at line " + line + ": " }
+	for _, c := range []struct {
+		name  string
+		files []Named
+		want  []string
+		fatal bool
+	}{
+		{
+			"RSV-55",
+			[]Named{{"lsb.modules", standardModules}, queue("RESOURCE_RESERVE = MAX_RESERVE_TIME[20]\nSLOT_RESERVE = MAX_RESERVE_TIME[5]")},
+			[]string{at("5") + "both RESOURCE_RESERVE and SLOT_RESERVE are defined for queue q; SLOT_RESERVE ignored"},
+			false,
+		},
+		{"period", []Named{{"lsb.modules", standardModules}, queue("RESOURCE_RESERVE = MAX_RESERVE_TIME[]\nSLOT_RESERVE = MAX_RESERVE_TIME[x]")}, []string{
+			at("5") + "MAX_RESERVE_TIME is specified without period time for queue q; ignoring RESOURCE_RESERVE",
+			at("5") + "MAX_RESERVE_TIME is specified without period time for queue q; ignoring SLOT_RESERVE",
+		}, false},
+		{
+			"RSV-36",
+			[]Named{queue("RESOURCE_RESERVE = MAX_RESERVE_TIME[20]")},
+			[]string{at("4") + "RESOURCE_RESERVE of queue q ignored: schmod_reserve is not configured in lsb.modules"},
+			false,
+		},
+		{
+			"no parallel",
+			[]Named{queue("SLOT_RESERVE = MAX_RESERVE_TIME[20]")},
+			[]string{at("4") + "SLOT_RESERVE of queue q ignored: schmod_parallel is not configured in lsb.modules"},
+			false,
+		},
+		{
+			"order of modules",
+			[]Named{{"lsb.modules", "Begin PluginModule\nSCH_PLUGIN\nschmod_reserve\nschmod_parallel\nEnd PluginModule"}, queue("RESOURCE_RESERVE = MAX_RESERVE_TIME[20]")},
+			[]string{at("4") + "schmod_parallel must be listed before schmod_reserve; job slot reservation by RESOURCE_RESERVE disabled for queue q"},
+			false,
+		},
+		{
+			"outside",
+			[]Named{queue("RES_REQ = rusage[mem=20]\nRESRSV_LIMIT = [mem=30,100]")},
+			[]string{at("5") + "RES_REQ value of resource mem is outside RESRSV_LIMIT of queue q; ignored"},
+			false,
+		},
+		{"limits", []Named{queue("RESRSV_LIMIT = [mem=100,30] [nosuch=1] [swp=x]")}, []string{
+			at("4") + "RESRSV_LIMIT of resource mem in queue q is not valid; ignored",
+			at("4") + "RESRSV_LIMIT of resource nosuch in queue q is not valid; ignored",
+			at("4") + "RESRSV_LIMIT of resource swp in queue q is not valid; ignored",
+		}, false},
+		{"syntax", []Named{queue("RES_REQ = rusage[mem=")}, []string{at("4") + "Bad resource requirement syntax in RES_REQ of queue q; ignored"}, false},
+		{"RSV-25", []Named{queue(""), {"lsb.resources", "Begin ReservationUsage\nRESOURCE METHOD\nmem PER_SLOT\nnosuch PER_JOB\nlicenseX PER_YEAR\nlicenseX PER_TASK\nEnd ReservationUsage"}, {"lsf.shared", licences}}, []string{
+			"File lsb.resources in section ReservationUsage ending at line 7: built-in resource mem cannot be configured in ReservationUsage; ignored",
+			"File lsb.resources in section ReservationUsage ending at line 7: resource nosuch in ReservationUsage is not a numeric consumable resource; ignored",
+			"File lsb.resources in section ReservationUsage ending at line 7: unknown METHOD PER_YEAR for resource licenseX; ignored",
+		}, false},
+		{"NUMJOBS", []Named{queue(""), {"lsf.conf", "LSB_TIME_RESERVE_NUMJOBS=none\nLSF_LOGDIR=/x"}}, []string{"File lsf.conf: LSB_TIME_RESERVE_NUMJOBS none is not a positive integer; ignored"}, false},
+		{"keyword", []Named{queue("NICE = 20")}, []string{at("4") + "unknown keyword NICE; ignored"}, false},
+		{"End", []Named{{"lsb.queues", "Begin Queue\nQUEUE_NAME = q\n"}}, []string{at("2") + "End Queue is missing"}, true},
+		{"RSV-56", []Named{{"lsb.queues", "Begin Queue\nPRIORITY = 3\nEnd Queue\n"}}, []string{at("3") + "Begin Queue without QUEUE_NAME", "File lsb.queues: no queue is defined"}, true},
+		{"none", []Named{{"lsb.queues", "# nothing\n"}}, []string{"File lsb.queues: no queue is defined"}, true},
+		{"all at once", []Named{{"lsb.queues", "Begin Queue\nPRIORITY = 3\nEnd Queue\n"}, {"lsb.params", "Begin Parameters\nMBD_SLEEP_TIME = 0x10\n"}, {"lsf.conf", "LSF_STRICT_RESREQ=maybe"}}, []string{
+			"File lsf.conf: LSF_STRICT_RESREQ is maybe, expected Y or N; ignored",
+			"File lsb.params in section Parameters ending at line 2: End Parameters is missing",
+			"File lsb.params in section Parameters ending at line 2: MBD_SLEEP_TIME is 0x10, expected a positive number; ignored",
+			at("3") + "Begin Queue without QUEUE_NAME", "File lsb.queues: no queue is defined",
+		}, true},
+		{"units", []Named{queue(""), {"lsb.params", "Begin Parameters\nCOMPUTE_UNIT_TYPES = enc rack\nEnd Parameters"}, {"lsb.hosts", "Begin ComputeUnit\nNAME TYPE MEMBER\na enc (b)\nb enc (a)\nc row (h)\nEnd ComputeUnit"}}, []string{
+			"File lsb.hosts in section ComputeUnit ending at line 6: type row of compute unit c is not in COMPUTE_UNIT_TYPES of lsb.params; ignored",
+			"File lsb.hosts: compute unit a is, through its members, a member of itself, or units are deeper than there are types; ignored",
+			"File lsb.hosts: compute unit b is, through its members, a member of itself, or units are deeper than there are types; ignored",
+		}, false},
+		{"contradiction", []Named{queue("RUNLIMIT = 60 30\nmem = 20/100\nPRIORITY = high")}, []string{
+			at("6") + "RUNLIMIT is 60 30, expected a default that is not above the maximum; ignored",
+			at("6") + "mem is 20/100, expected a loadStop that is more load than loadSched; ignored",
+			at("6") + "Illegal attribute or resource value Priority: Priority of queue q is high; ignored",
+		}, false},
+	} {
+		_, problems := Read(FilesOf(c.files...), Known{})
+		if got := texts(problems); !slices.Equal(got, c.want) || Fatal(problems) != c.fatal {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+func TestRead_Forms(t *testing.T) {
+	c, problems := Read(FilesOf(
+		Named{"lsb.queues", "begin queue # of the site\nqueue_name = q\nDESCRIPTION = one \\\n  and two\nRUNLIMIT = 1:30\nQJOB_LIMIT = 4\nUJOB_LIMIT = 2\nEnd\n" +
+			"Begin Queue\nQUEUE_NAME  PRIORITY  HOSTS\nr  7  (hostA ~hostB)\ns  8  ()\nEnd Queue\n"},
+		Named{"lsf.shared", licences},
+		Named{"lsf.cluster", "Begin ResourceMap\nRESOURCENAME LOCATION\nlicenseX (10@[all])\nlicenseY (2@[hostA hostB] 4.5@[others])\nbandwidth [default]\nEnd ResourceMap\n"},
+		Named{"lsb.hosts", "Begin Host\nHOST_NAME MXJ JL/U r1m mem\nhostA 4 2 () ()\ndefault ! - 3.5/4.5 100/20\nEnd Host\n"},
+	), Known{Queues: []pbs.QueueName{"workq"}})
+	if len(texts(problems)) > 0 {
+		t.Errorf("%s", strings.Join(texts(problems), "\n"))
+	}
+	get := func(i int, name, resource string) string {
+		value, _ := c.Queues[i].Attrs.Get(name, resource)
+		return value
+	}
+	if len(c.Queues) != 3 || get(0, "comment", "") != "one and two" || get(0, "resources_max", "walltime") != "01:30:00" ||
+		get(0, "max_run_res", "ncpus") != "[o:PBS_ALL=4],[u:PBS_GENERIC=2]" || get(0, "backfill", "") != "False" || get(1, "lsf_hosts", "") != "hostA,~hostB" || get(2, "Priority", "") != "8" {
+		t.Errorf("%+v", c.Queues)
+	}
+	if value, _ := c.Server.Get("resources_available", "licenseX"); value != "10" {
+		t.Errorf("licenseX: %s", value)
+	}
+	if i := c.Config.Instances; len(i) != 4 || i[2].Value != "4.5" || i[3].Value != "" || !slices.Equal(i[1].Hosts, []string{"hostA", "hostB"}) {
+		t.Errorf("%+v", i)
+	}
+	if d := c.Resources; d[0].Flags != resource.PerQueue || d[1].Flags != resource.AtHost|resource.PerVnode || d[3].Type != resource.Boolean {
+		t.Errorf("%+v", d)
+	}
+	if h := c.Config.Host("hostA"); *h.Slots != 4 || *h.UserSlots != 2 || len(h.Thresholds) != 0 {
+		t.Errorf("hostA %+v", h)
+	}
+	if h := c.Config.Host("other"); h.Slots != nil || len(h.Thresholds) != 2 || h.Thresholds[0].String() != "mem=100/20" {
+		t.Errorf("others %+v", h)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	dir := filepath.Join("..", "..", "..", "docs", "examples", "lsf")
+	for i, name := range fileNames {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(i, string(text))
+	}
+	f.Fuzz(func(t *testing.T, at int, text string) {
+		name := fileNames[(at%len(fileNames)+len(fileNames))%len(fileNames)]
+		c, problems := Read(FilesOf(Named{"lsf.shared", licences}, Named{name, text}), Known{})
+		for _, p := range problems {
+			if p.Text == "" || p.Path == "" {
+				t.Errorf("%+v", p)
+			}
+		}
+		if Fatal(problems) {
+			return
+		}
+		again, _ := Read(FilesOf(Dump(c)...), Known{})
+		if len(again.Queues) != len(c.Queues) || len(again.Config.Resources) != len(c.Config.Resources) {
+			t.Errorf("dumped and read again: %+v, was %+v", again, c)
+		}
+	})
+}
+
+var fileNames = []string{"lsf.conf", "lsf.shared", "lsf.cluster", "lsb.params", "lsb.hosts", "lsb.queues", "lsb.resources", "lsb.modules", "lsb.applications"}
+
+func byName(a, b lsf.Host) int { return strings.Compare(a.Name, b.Name) }

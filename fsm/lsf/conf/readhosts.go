@@ -1,0 +1,195 @@
+package conf
+
+import (
+	"slices"
+	"strings"
+
+	"rampart/fsm/lsf"
+	"rampart/fsm/pbs"
+	"rampart/fsm/resreq"
+)
+
+// cluster reads lsf.cluster: what hosts there are, and where resources are.
+func (r *reader) cluster() {
+	r.each(r.files.Cluster, map[string]func(section, entry){"Host": r.clusterHost, "ResourceMap": r.instances},
+		"Parameters", "ClusterAdmins")
+	for _, d := range r.out.Config.Resources {
+		def := r.definition(d)
+		r.out.Resources = append(r.out.Resources, def)
+		if !r.out.Config.Wide(d.Name) {
+			continue
+		}
+		for _, i := range r.out.Config.Instances {
+			if i.Resource == d.Name && i.Value != "" {
+				r.out.Server = r.out.Server.Set("resources_available", d.Name, i.Value)
+			}
+		}
+	}
+}
+
+func (r *reader) clusterHost(s section, e entry) {
+	name := e.get("HOSTNAME")
+	if name == "" {
+		r.warn(s, "a host without HOSTNAME; ignored")
+		return
+	}
+	if !pbs.VnodeName(name).Valid() {
+		r.invalid(s, "HOSTNAME", name, "the name of a host")
+		return
+	}
+	h := r.host(name)
+	for _, x := range e {
+		switch strings.ToUpper(x.key) {
+		case "HOSTNAME", "SERVER", "ND", "REXPRI":
+		case "MODEL":
+			if x.value != "!" {
+				h.Model, h.Factor = x.value, r.factors[x.value]
+			}
+		case "TYPE":
+			if x.value != "!" {
+				h.Type = x.value
+			}
+		case "RESOURCES":
+			for has := range strings.FieldsSeq(x.value) {
+				if d, ok := r.out.Config.Resource(has); !ok || d.Kind != resreq.Boolean {
+					r.warn(s, "resource %s of host %s is no boolean resource of lsf.shared; ignored", has, name)
+					continue
+				}
+				h.Has = append(h.Has, has)
+			}
+		default:
+			if !slices.Contains(builtinLoad, x.key) {
+				r.unknown(s, x.key)
+			}
+		}
+	}
+}
+
+// host returns the row of a host, a new one if there is none.
+func (r *reader) host(name string) *lsf.Host {
+	all := &r.out.Config.Hosts
+	if i := slices.IndexFunc(*all, func(h lsf.Host) bool { return h.Name == name }); i >= 0 {
+		return &(*all)[i]
+	}
+	*all = append(*all, lsf.Host{Name: name})
+	return &(*all)[len(*all)-1]
+}
+
+// instances reads a row of ResourceMap: (2@[hostA hostB] 4@[others]).
+func (r *reader) instances(s section, e entry) {
+	name := e.get("RESOURCENAME")
+	d, ok := r.out.Config.Resource(name)
+	if !ok {
+		r.warn(s, "resource %s of ResourceMap is not in lsf.shared; ignored", name)
+		return
+	}
+	var all []lsf.Instance
+	for text := strings.TrimSpace(e.get("LOCATION")); text != ""; text = strings.TrimSpace(text) {
+		value, rest, found := strings.Cut(text, "[")
+		inside, after, closed := strings.Cut(rest, "]")
+		amount, at := strings.CutSuffix(strings.TrimSpace(value), "@")
+		i := lsf.Instance{Resource: name, Value: strings.TrimSpace(amount), Hosts: strings.Fields(strings.ReplaceAll(inside, "~ ", "~"))}
+		switch {
+		case !found || !closed || len(i.Hosts) == 0 || i.Value != "" && !at:
+			r.invalid(s, "LOCATION of resource "+name, text, "value@[hosts]")
+			return
+		case d.Interval > 0 && i.Value != "":
+			r.warn(s, "the value %s of resource %s, which is reported: it has an INTERVAL; ignored", i.Value, name)
+			i.Value = ""
+		case d.Interval == 0 && d.Kind == resreq.Numeric:
+			a, ok := resreq.ParseAmount(name, i.Value)
+			if !ok {
+				r.invalid(s, "the value of resource "+name, i.Value, "a number")
+				return
+			}
+			i.Value = a.Print(name)
+		case d.Interval == 0 && d.Kind == resreq.Text && i.Value == "":
+			r.invalid(s, "the value of resource "+name, "missing", "value@[hosts]")
+			return
+		}
+		all, text = append(all, i), after
+	}
+	if len(all) == 0 {
+		r.invalid(s, "LOCATION of resource "+name, "empty", "value@[hosts]")
+	}
+	r.out.Config.Instances = append(r.out.Config.Instances, all...)
+}
+
+// hosts reads lsb.hosts.
+func (r *reader) hosts() {
+	r.each(r.files.Hosts, map[string]func(section, entry){"Host": r.batchHost, "ComputeUnit": func(s section, e entry) {
+		u := lsf.Unit{Name: e.get("NAME"), Type: e.get("TYPE"), Members: strings.Fields(e.get("MEMBER"))}
+		switch {
+		case u.Name == "" || len(u.Members) == 0:
+			r.warn(s, "a compute unit without NAME or MEMBER; ignored")
+		case !slices.Contains(r.out.Config.UnitTypes, u.Type):
+			r.warn(s, "type %s of compute unit %s is not in COMPUTE_UNIT_TYPES of lsb.params; ignored", u.Type, u.Name)
+		case slices.ContainsFunc(r.out.Config.Units, func(o lsf.Unit) bool { return o.Name == u.Name }):
+			r.warn(s, "compute unit %s is there twice; ignored", u.Name)
+		case slices.Contains(u.Members, u.Name):
+			r.warn(s, "compute unit %s is a member of itself; ignored", u.Name)
+		default:
+			r.out.Config.Units = append(r.out.Config.Units, u)
+		}
+	}})
+	r.cycles()
+}
+
+// cycles drops compute units that are members of each other.
+func (r *reader) cycles() {
+	members := map[string][]string{}
+	for _, u := range r.out.Config.Units {
+		members[u.Name] = u.Members
+	}
+	var within func(name, of string, left int) bool
+	within = func(name, of string, left int) bool {
+		return left == 0 || slices.ContainsFunc(members[of], func(m string) bool { return m == name || within(name, m, left-1) })
+	}
+	depth := len(r.out.Config.UnitTypes) + 1
+	r.out.Config.Units = slices.DeleteFunc(r.out.Config.Units, func(u lsf.Unit) bool {
+		cyclic := within(u.Name, u.Name, depth)
+		if cyclic {
+			r.warn(section{path: r.files.Hosts.Path}, "compute unit %s is, through its members, a member of itself, or units are deeper than there are types; ignored", u.Name)
+		}
+		return cyclic
+	})
+}
+
+func (r *reader) batchHost(s section, e entry) {
+	name := e.get("HOST_NAME")
+	if name == "" {
+		r.warn(s, "a host without HOST_NAME; ignored")
+		return
+	}
+	if !pbs.VnodeName(name).Valid() {
+		r.invalid(s, "HOST_NAME", name, "the name of a host, or default")
+		return
+	}
+	h := r.host(name)
+	h.Listed = true
+	for _, x := range e {
+		if x.value == "" {
+			continue
+		}
+		switch strings.ToUpper(x.key) {
+		case "HOST_NAME":
+		case "MXJ":
+			if x.value != "!" {
+				n := r.count(s, x)
+				h.Slots = &n
+			}
+		case "JL/U":
+			n := r.count(s, x)
+			h.UserSlots = &n
+			r.notYet(s, "JL/U of host "+name)
+		default:
+			if !r.isIndex(x.key) {
+				r.unknown(s, x.key)
+			} else if t, ok := r.threshold(s, x); ok {
+				h.Thresholds = append(h.Thresholds, t)
+				r.notYet(s, x.key+" of host "+name)
+			}
+		}
+	}
+	slices.SortStableFunc(h.Thresholds, func(a, b lsf.Threshold) int { return strings.Compare(a.Index, b.Index) })
+}
