@@ -31,7 +31,7 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 	if _, both := list.Get("Resource_List", "select"); both {
 		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s and Resource_List.select say the same thing twice", requirement)
 	}
-	site := lsf.SiteOf(slices.Collect(v.CustomResources()))
+	site := v.LSF().Site(slices.Collect(v.CustomResources()))
 	req, err := resreq.Parse(text, site)
 	if err != nil {
 		return nil, refusedRequirement(err)
@@ -42,7 +42,7 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 		req = *combined
 		list = list.Set(lsf.JobCombined, "", req.String())
 	}
-	r := lsf.Request{Requirement: req, Slots: 1}
+	r := lsf.Request{Requirement: req, Slots: 1, Methods: v.LSF().Methods()}
 	if n, ok := list.Get("Resource_List", "ncpus"); ok {
 		if r.Slots, err = strconv.Atoi(n); err != nil {
 			return nil, pbs.Attribute(pbs.BadAttributeValue, "Resource_List.ncpus")

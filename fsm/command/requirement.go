@@ -18,7 +18,7 @@ func checkQueueRequirement(tx *state.Tx, ch AttrChange) error {
 	if ch.Op != OpSet {
 		return pbs.Attribute(pbs.BadAttributeValue, ch.Entry.Name)
 	}
-	return lsf.CheckQueue(ch.Entry.Name, ch.Entry.Value, tx, lsf.SiteOf(slices.Collect(tx.CustomResources())))
+	return lsf.CheckQueue(ch.Entry.Name, ch.Entry.Value, tx, tx.LSF().Site(slices.Collect(tx.CustomResources())))
 }
 
 // withinReservations holds a job to what its queue lets it reserve (specification: reservation section 2.6),
@@ -28,7 +28,7 @@ func withinReservations(tx *state.Tx, q *state.Queue, j *state.Job) error {
 	if wants == "" && limits == "" || q.Routes() {
 		return nil
 	}
-	site := lsf.SiteOf(slices.Collect(tx.CustomResources()))
+	site := tx.LSF().Site(slices.Collect(tx.CustomResources()))
 	queue := lsf.QueueOf(wants, limits, site)
 	if text, ok := j.Attrs.Get(lsf.JobRequirement, ""); ok {
 		r, err := resreq.Parse(text, site)

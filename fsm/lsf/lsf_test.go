@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
+	"rampart/fsm/rusage"
 	"rampart/fsm/spec"
 )
 
@@ -128,6 +129,39 @@ func TestShaped(t *testing.T) {
 		}
 		if _, err := spec.ParseSelect(s.Select.String()); err != nil {
 			t.Errorf("%s: %v", c.text, err)
+		}
+	}
+}
+
+// RSV-21 to RSV-23: the method says what an amount is asked for.
+func TestShaped_Methods(t *testing.T) {
+	known := SiteOf(site)
+	for _, c := range []struct {
+		text    string
+		slots   int
+		row     rusage.Method
+		perSlot bool
+		sel     string
+		wide    string
+	}{
+		{"span[ptile=2] rusage[lic=1:mem=50]", 4, rusage.PerJob, false, "2:ncpus=2:mem=50mb", "1"},
+		{"span[ptile=2] rusage[lic=1:mem=50]", 4, rusage.PerHost, false, "2:ncpus=2:mem=50mb", "2"},
+		{"span[ptile=2] rusage[lic=1:mem=50]", 4, rusage.PerSlot, false, "2:ncpus=2:mem=50mb", "4"},
+		{"span[ptile=2] rusage[lic=1:mem=50]", 4, rusage.PerHost, true, "2:ncpus=2:mem=100mb", "2"},
+		{"span[ptile=2] rusage[lic=1:mem=50]", 3, rusage.PerHost, true, "1:ncpus=2:mem=100mb+1:ncpus=1:mem=50mb", "2"},
+		{"span[hosts=1] rusage[lic=1]", 4, rusage.PerHost, false, "1:ncpus=4", "1"},
+		{"rusage[lic=1:mem=50]", 4, rusage.PerSlot, true, "4:ncpus=1:mem=50mb", "4"},
+		{"rusage[lic=1]", 4, rusage.PerHost, false, "", ""},
+	} {
+		r, err := resreq.Parse(c.text, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := rusage.Methods{Rows: map[string]rusage.Method{"lic": c.row}, PerSlot: c.perSlot}
+		s, err := Shaped(Request{Requirement: r, Slots: c.slots, Methods: m}, site, known)
+		wide, _ := s.Wide.Get("lic")
+		if err != nil != (c.sel == "") || err == nil && (s.Select.String() != c.sel || wide != c.wide) {
+			t.Errorf("%s by %s: %s, lic %s, %v", c.text, c.row, s.Select, wide, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 	"rampart/fsm/resreq"
+	"rampart/fsm/rusage"
 	"rampart/fsm/spec"
 )
 
@@ -17,6 +18,7 @@ type Request struct {
 	Requirement resreq.Requirement
 	Slots       int
 	Host        string // the one that it must run on; empty: any
+	Methods     rusage.Methods
 }
 
 // A Shape is the same in the terms of the one job model.
@@ -57,7 +59,7 @@ func unsupported(format string, args ...any) error {
 
 // Shaped turns a requirement into chunks and their placement. t defines the resources.
 func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
-	s := &shaper{table: t, site: site, host: r.Host}
+	s := &shaper{table: t, site: site, host: r.Host, methods: r.Methods}
 	if r.Slots < 1 || r.Slots > MaxSlots {
 		return Shape{}, &resreq.Refusal{Cause: resreq.TooManyProcessors, At: -1, Problem: fmt.Sprintf("%d slots, expected 1 to %d", r.Slots, MaxSlots)}
 	}
@@ -97,10 +99,13 @@ func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
 
 // A shaper collects the chunks of all terms.
 type shaper struct {
-	table  resource.Table
-	site   resreq.Site
-	host   string
-	shape  Shape
+	table resource.Table
+	site  resreq.Site
+	host  string
+	shape Shape
+
+	methods rusage.Methods
+
 	spread bool // a term has each chunk on a host of its own
 	packed bool // a term is one chunk
 	loose  bool // a term is slots wherever they are
@@ -128,10 +133,6 @@ func (s *shaper) term(t resreq.Term, several bool) error {
 	if len(t.Rusage) == 1 {
 		usage = t.Rusage[0]
 	}
-	onHost, err := s.usage(usage)
-	if err != nil {
-		return err
-	}
 	per, whole, rest := 1, t.Slots, 0 // chunks of per slots each, and one of the rest
 	switch ptile := t.Span.Ptile; {
 	case t.Span.OneHost:
@@ -141,13 +142,23 @@ func (s *shaper) term(t resreq.Term, several bool) error {
 		whole, rest, s.spread = t.Slots/per, t.Slots%per, true
 	default:
 		s.loose = true
-		if len(onHost) > 0 && t.Slots > 1 {
-			return unsupported("rusage[%s=...] of several slots needs span[hosts=1] or span[ptile=N], which say what one host is to give", onHost[0].Name)
-		}
 	}
-	s.chunk(whole, per, onHost, wanted)
-	if rest > 0 {
-		s.chunk(1, rest, onHost, wanted)
+	hosts := whole + min(rest, 1)
+	if t.Slots > 1 && !t.Span.OneHost && t.Span.Ptile == 0 {
+		hosts = 0 // as many as there is room on
+	}
+	if err := s.wide(usage, t.Slots, hosts); err != nil {
+		return err
+	}
+	for _, c := range []struct{ count, slots int }{{whole, per}, {min(rest, 1), rest}} {
+		if c.count == 0 {
+			continue
+		}
+		onHost, err := s.onHost(usage, c.slots, hosts > 0)
+		if err != nil {
+			return err
+		}
+		s.chunk(c.count, c.slots, onHost, wanted)
 	}
 	return nil
 }
@@ -226,34 +237,81 @@ func (s *shaper) same(names []string, several bool) error {
 	return nil
 }
 
-// usage parts what each host gives from what the job has as a whole.
-func (s *shaper) usage(u resreq.Usage) (onHost resource.List, err error) {
+// method returns how much of a resource is reserved for what a job asks.
+func (s *shaper) method(name string) rusage.Method {
+	r, _ := s.site.Resource(name)
+	return s.methods.Of(r)
+}
+
+// defined refuses what no job can hold, and returns the definition of a resource; false: nothing is asked for.
+func (s *shaper) defined(r resreq.Reservation) (def resource.Def, asked bool, err error) {
+	if r.Duration > 0 {
+		return def, false, unsupported("duration in rusage is not supported yet: what a job reserves it holds to its end")
+	}
+	def, known := s.table.Resource(r.Resource)
+	if r.Amount > 0 && !known {
+		return def, false, unsupported("rusage[%s=...] is not supported yet: no resource of that name is defined", r.Resource)
+	}
+	return def, r.Amount > 0, nil
+}
+
+// onHost returns what a chunk of so many slots has of its host. Where slots may be on any hosts, what a host gives must
+// be asked for each slot.
+func (s *shaper) onHost(u resreq.Usage, slots int, spanned bool) (resource.List, error) {
+	var items resource.List
 	for _, r := range u {
-		if r.Duration > 0 {
-			return nil, unsupported("duration in rusage is not supported yet: what a job reserves it holds to its end")
-		}
-		if r.Amount == 0 {
-			continue
-		}
-		def, known := s.table.Resource(r.Resource)
-		if !known {
-			return nil, unsupported("rusage[%s=...] is not supported yet: no resource of that name is defined", r.Resource)
-		}
-		value, err := valueOf(def, r.Amount)
+		def, asked, err := s.defined(r)
 		if err != nil {
 			return nil, err
 		}
-		item := resource.Item{Name: r.Resource, Value: value}
-		if def.AtHost() {
-			onHost = append(onHost, item)
+		if !asked || !def.AtHost() {
+			continue
+		}
+		amount := r.Amount
+		switch {
+		case s.method(r.Resource) == rusage.PerSlot:
+			amount *= resreq.Amount(slots)
+		case !spanned:
+			return nil, unsupported("rusage[%s=...] of several slots needs span[hosts=1] or span[ptile=N], which say what one host is to give", r.Resource)
+		}
+		value, err := valueOf(def, amount)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, resource.Item{Name: r.Resource, Value: value})
+	}
+	return items, nil
+}
+
+// wide adds what the job has as a whole; 0 hosts are as many as there is room on.
+func (s *shaper) wide(u resreq.Usage, slots, hosts int) error {
+	for _, r := range u {
+		def, asked, err := s.defined(r)
+		if err != nil {
+			return err
+		}
+		if !asked || def.AtHost() {
 			continue
 		}
 		if _, twice := s.shape.Wide.Get(r.Resource); twice {
-			return nil, unsupported("rusage[%s=...] in several terms is not supported yet: the job has it as a whole", r.Resource)
+			return unsupported("rusage[%s=...] in several terms is not supported yet: the job has it as a whole", r.Resource)
+		}
+		amount := r.Amount
+		switch m := s.method(r.Resource); {
+		case m == rusage.PerSlot:
+			amount *= resreq.Amount(slots)
+		case m == rusage.PerHost && hosts == 0:
+			return unsupported("rusage[%s=...] is for each host, and needs span[hosts=1] or span[ptile=N], which say how many there are", r.Resource)
+		case m == rusage.PerHost:
+			amount *= resreq.Amount(hosts)
+		}
+		value, err := valueOf(def, amount)
+		if err != nil {
+			return err
 		}
 		s.shape.Wide = s.shape.Wide.Set(r.Resource, value)
 	}
-	return onHost, nil
+	return nil
 }
 
 // valueOf writes an amount as a value of the resource.
