@@ -18,6 +18,7 @@ type Planner struct {
 	tied   []pbs.QueueName // queues with vnodes of their own, in that view
 	// partitions of queues, and whether vnodes bound the jobs of each user, in that view.
 	partitions map[pbs.QueueName]string
+	hosts      map[pbs.QueueName]string // of queues that have some only, in that view
 	counts     bool
 	reserved   map[pbs.QueueName]bool // queues of reservations, in that view
 	heeded     heeded                 // in that view
@@ -110,6 +111,10 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	tied, counts := p.all.tied()
 	if parted := partitionsOf(v); !slices.Equal(tied, p.tied) || !maps.Equal(parted, p.partitions) || counts != p.counts {
 		p.tied, p.partitions, p.counts = tied, parted, counts
+		p.renew()
+	}
+	if hosts := hostsOf(v); !maps.Equal(hosts, p.hosts) {
+		p.hosts = hosts
 		p.renew()
 	}
 	p.given.lost = p.given.lost || counts

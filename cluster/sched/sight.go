@@ -146,7 +146,7 @@ func (s *sight) spot(cl *class, h int) *spot {
 	w := s.world
 	for _, i := range w.hosts[h].nodes {
 		n := &w.nodes[i]
-		if n.tie.queue != cl.key.queue || n.tie.partition != cl.key.partition || n.tie.single && cl.several {
+		if n.tie.queue != cl.key.queue || n.tie.partition != cl.key.partition || !cl.key.has(n.vnode.Host) || n.tie.single && cl.several {
 			continue
 		}
 		if slices.ContainsFunc(cl.chunks, func(ch chunk) bool { return w.isMeantBy(i, ch) }) {

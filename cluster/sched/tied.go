@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -64,13 +65,27 @@ func partitionsOf(v *state.View) map[pbs.QueueName]string {
 	return all
 }
 
+// hostsOf returns the hosts of queues that are for some only (HOSTS of lsb.queues).
+func hostsOf(v *state.View) map[pbs.QueueName]string {
+	var all map[pbs.QueueName]string
+	for q := range v.Queues() {
+		if hosts := q.Get(lsf.QueueHosts); hosts != "" && q.Reservation == "" {
+			if all == nil {
+				all = map[pbs.QueueName]string{}
+			}
+			all[q.Name] = hosts
+		}
+	}
+	return all
+}
+
 // key returns what makes the requests of two jobs the same: where vnodes belong to queues,
 // the queue too, and its partition.
 func (p *Planner) key(sel, place string, queue pbs.QueueName) key {
 	if p.reserved[queue] {
 		return key{sel: sel, place: place, queue: queue} // it has vnodes of its own, whatever they are for otherwise
 	}
-	k := key{sel: sel, place: place, partition: p.partitions[queue], groups: p.grouping.of(queue)}
+	k := key{sel: sel, place: place, partition: p.partitions[queue], hosts: p.hosts[queue], groups: p.grouping.of(queue)}
 	if slices.Contains(p.tied, queue) {
 		k.queue = queue
 	}
@@ -97,9 +112,11 @@ func (p *Planner) classFor(j *state.Job, c *class) *class {
 	return own
 }
 
-// lets tells whether a vnode is for jobs of the class, as far as its attributes say.
+// lets tells whether a vnode is for jobs of the class, as far as its attributes and their queue say.
 func (w *world) lets(n *node, c *class) bool {
 	switch {
+	case !c.key.has(n.vnode.Host):
+		return false
 	case n.tie == (tie{}):
 		return c.key.queue == "" && c.key.partition == ""
 	case n.tie.queue != c.key.queue || n.tie.partition != c.key.partition, n.tie.single && c.several:
@@ -111,6 +128,9 @@ func (w *world) lets(n *node, c *class) bool {
 		(n.tie.ofUser == 0 || w.jobsOf(n, 'u', c.key.user) < n.tie.ofUser) &&
 		(n.tie.ofGroup == 0 || w.jobsOf(n, 'g', c.key.group) < n.tie.ofGroup)
 }
+
+// has tells whether the queue of the jobs has the host.
+func (k key) has(host pbs.HostName) bool { return k.hosts == "" || lsf.Among(k.hosts, string(host)) }
 
 // onNode is somebody on a vnode.
 type onNode struct {

@@ -60,6 +60,32 @@ func TestPlanner_VnodesOfQueues(t *testing.T) {
 	want("2 (hostc:ncpus=4)")
 }
 
+// A queue with lsf_hosts has these alone, others have all; what it has can change.
+func TestPlanner_HostsOfQueues(t *testing.T) {
+	b := newBench(t)
+	b.do(&command.ManageQueue{Verb: command.VerbCreate, Queue: "fast", Changes: []command.AttrChange{
+		{Entry: attr.Entry{Name: "enabled", Value: "True"}}, {Entry: attr.Entry{Name: "started", Value: "True"}}, {Entry: attr.Entry{Name: "lsf_hosts", Value: "hostb"}},
+	}})
+	b.host("hosta", "hosta:ncpus=8")
+	b.host("hostb", "hostb:ncpus=4")
+	planner := sched.NewPlanner()
+	want := func(starts string) {
+		t.Helper()
+		p := planner.Plan(b.store.View(), start)
+		p.Comments = nil
+		if got := strings.ReplaceAll(text(p), "start ", ""); got != starts {
+			t.Errorf("planned\n%s\nwant\n%s", got, starts)
+		}
+		b.apply(p)
+	}
+	for _, queue := range []pbs.QueueName{"fast", "fast", "workq"} {
+		b.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "hosta"}, Queue: queue, Attributes: attr.List{}.Set("Resource_List", "select", "1:ncpus=4")})
+	}
+	want("0 (hostb:ncpus=4)\n2 (hosta:ncpus=4)")
+	b.do(&command.ManageQueue{Verb: command.VerbSet, Queue: "fast", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "lsf_hosts", Value: "~hostb"}}}})
+	want("1 (hosta:ncpus=4)")
+}
+
 // A vnode with no_multinode_jobs takes jobs of one chunk only, wherever their chunks would be.
 func TestPlanner_NoMultinodeJobs(t *testing.T) {
 	b := newBench(t)
