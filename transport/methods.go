@@ -96,6 +96,8 @@ var methods = map[string]Rule{
 	apiconnect.BatchManageProcedure:            {ForPeople, AtLeader},
 	apiconnect.BatchImportHookProcedure:        {ForPeople, AtLeader},
 	apiconnect.BatchExportHookProcedure:        {ForPeople, AtLeader},
+	apiconnect.BatchConfigureProcedure:         {ForPeople, AtLeader},
+	apiconnect.BatchConfigurationProcedure:     {ForPeople, AtHere},
 	apiconnect.BatchListProcedure:              {ForKnown, AtHere}, // served locally (L11)
 	apiconnect.BatchExplainProcedure:           {ForKnown, AtHere},
 	apiconnect.BatchWatchProcedure:             {ForKnown, AtHere},

@@ -212,6 +212,32 @@ func numeric(def resource.Def, text string) float64 {
 	return n
 }
 
+// An instance of a resource is of one host, or of several that share what one of them has.
+type instance struct {
+	holder *api.Object
+	hosts  []string
+}
+
+// instances returns those of a resource of hosts, in the order of the hosts that have the amounts.
+func instances(def resource.Def, hosts []offer) []*instance {
+	var all []*instance
+	byHolder := map[string]*instance{}
+	for _, h := range hosts {
+		text := amount(h.Object, "resources_available", def.Name)
+		if text != "" && text[0] != '@' {
+			i := &instance{h.Object, []string{h.Name}}
+			byHolder[h.Name] = i
+			all = append(all, i)
+		}
+	}
+	for _, h := range hosts {
+		if holder, shares := strings.CutPrefix(amount(h.Object, "resources_available", def.Name), "@"); shares && byHolder[holder] != nil {
+			byHolder[holder].hosts = append(byHolder[holder].hosts, h.Name)
+		}
+	}
+	return all
+}
+
 // sharedResources is bhosts -s: the numeric resources of the site, one row for each instance.
 func (s *session) sharedResources(ctx context.Context, names []string) error {
 	defs, err := s.resources(ctx)
@@ -251,8 +277,8 @@ func (s *session) sharedResources(ctx context.Context, names []string) error {
 		switch {
 		case !wanted(def):
 		case def.AtHost():
-			for _, h := range hosts {
-				row(def, h.Object, h.Name)
+			for _, i := range instances(def, hosts) {
+				row(def, i.holder, strings.Join(i.hosts, " "))
 			}
 		default:
 			row(def, servers[0], strings.Join(all, " "))

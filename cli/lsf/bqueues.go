@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rampart/cli"
@@ -68,6 +69,10 @@ func (s *session) queues(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
+	turn, err := s.turnOf(ctx, all)
+	if err != nil {
+		return err
+	}
 	out := bufio.NewWriter(s.env.Stdout)
 	shownOne := false
 	for _, o := range all {
@@ -81,7 +86,7 @@ func (s *session) queues(ctx context.Context, opts *cli.Options) error {
 			t = new(tally)
 		}
 		if opts.Has("l") {
-			longQueue(out, o, *t, shownOne)
+			longQueue(out, o, *t, shownOne, turn)
 		} else {
 			queueRow(out, o, *t, !shownOne, opts.Has("w"))
 		}
@@ -91,6 +96,15 @@ func (s *session) queues(ctx context.Context, opts *cli.Options) error {
 		return told("No queue found")
 	}
 	return out.Flush()
+}
+
+// turnOf returns the seconds between two dispatch turns, if one of the queues shows them.
+func (s *session) turnOf(ctx context.Context, queues []*api.Object) (int64, error) {
+	if !slices.ContainsFunc(queues, func(o *api.Object) bool { return value(o, "slot_reserve")+value(o, "resource_reserve") != "" }) {
+		return 0, nil
+	}
+	c, err := s.configuration(ctx)
+	return c.Turn(), err
 }
 
 // queueStatus is Open or Closed to new jobs, and whether jobs are started.
@@ -105,20 +119,10 @@ func queueStatus(o *api.Object) string {
 	return status + "Inact"
 }
 
-// slotLimit returns a limit of max_run_res.ncpus: of everybody, or of each user.
-func slotLimit(o *api.Object, subject string) string {
-	for entry := range strings.SplitSeq(amount(o, "max_run_res", "ncpus"), ",") {
-		entry = strings.Trim(strings.TrimSpace(entry), "[]")
-		if who, limit, ok := strings.Cut(entry, "="); ok && strings.TrimSpace(who) == subject {
-			return strings.TrimSpace(limit)
-		}
-	}
-	return "-"
-}
-
 // slotLimits are MAX and JL/U.
 func slotLimits(o *api.Object) (all, user string) {
-	return slotLimit(o, "o:PBS_ALL"), slotLimit(o, "u:PBS_GENERIC")
+	limits := amount(o, "max_run_res", "ncpus")
+	return cmp.Or(lsf.SlotLimit(limits, lsf.Everybody), "-"), cmp.Or(lsf.SlotLimit(limits, lsf.EachUser), "-")
 }
 
 func priorityOf(o *api.Object) string { return cmp.Or(value(o, "Priority"), "0") }
@@ -133,10 +137,11 @@ func queueRow(out *bufio.Writer, o *api.Object, t tally, head, wide bool) {
 	}
 	all, user := slotLimits(o)
 	fmt.Fprintf(out, "%-15s %3s  %-13s %5s %4s %4s %4s %5d %5d %5d %5d \n",
-		name, priorityOf(o), queueStatus(o), all, user, "-", "-", t.total, t.pending, t.running, t.sys+t.user)
+		name, priorityOf(o), queueStatus(o), all, user, limitOf(o, lsf.QueueCPULimit), limitOf(o, lsf.QueueHostLimit), t.total, t.pending, t.running, t.sys+t.user)
 }
 
-func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool) {
+// longQueue is the form of -l; a dispatch turn has so many seconds.
+func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool, turn int64) {
 	if again {
 		out.WriteString(separator)
 	}
@@ -147,44 +152,65 @@ func longQueue(out *bufio.Writer, o *api.Object, t tally, again bool) {
 	}
 	out.WriteString("\nPARAMETERS/STATISTICS\nPRIO NICE     STATUS       MAX JL/U JL/P JL/H NJOBS  PEND  RUN  SSUSP USUSP  RSV\n")
 	fmt.Fprintf(out, "%3s %3d  %-13s %5s %4s %4s %4s %5d %5d %5d %5d %5d %4d\n",
-		priorityOf(o), 0, queueStatus(o), all, user, "-", "-", t.total, t.pending, t.running, t.sys, t.user, t.reserved)
+		priorityOf(o), 0, queueStatus(o), all, user, limitOf(o, lsf.QueueCPULimit), limitOf(o, lsf.QueueHostLimit), t.total, t.pending, t.running, t.sys, t.user, t.reserved)
 	if minutes := secondsOf(amount(o, "resources_max", "walltime")); minutes > 0 {
 		fmt.Fprintf(out, "\nMAXIMUM LIMITS:\n RUNLIMIT\n %.1f min\n", float64(minutes)/60)
 	}
-	out.WriteString("\nSCHEDULING PARAMETERS\n" + noThresholds + policies(o) + "\nUSERS:  " + queueUsers(o) + "\nHOSTS:  all\n")
+	out.WriteString("\nSCHEDULING PARAMETERS\n" + thresholds(value(o, lsf.QueueThresholds)))
+	if text := policies(o); text != "" {
+		out.WriteString("\nSCHEDULING POLICIES:  " + text + "\n")
+	}
+	hosts := strings.ReplaceAll(cmp.Or(value(o, lsf.QueueHosts), lsf.AllHosts), ",", " ")
+	out.WriteString("\nUSERS:  " + queueUsers(o) + "\nHOSTS:  " + hosts + "\n")
 	for _, x := range []struct{ label, attribute string }{{"RES_REQ", lsf.QueueRequirement}, {"RESRSV_LIMIT", lsf.QueueLimits}} {
 		if text := value(o, x.attribute); text != "" {
 			fmt.Fprintf(out, "%s:  %s\n", x.label, text)
 		}
 	}
-	switch {
-	case reserveTurns(o, "resource_reserve") > 0:
-		fmt.Fprintf(out, "Maximum resource reservation time: %d seconds\n", reserveTurns(o, "resource_reserve")*turnSeconds)
-	case reserveTurns(o, "slot_reserve") > 0:
-		fmt.Fprintf(out, "Maximum slot reservation time: %d seconds\n", reserveTurns(o, "slot_reserve")*turnSeconds)
+	for _, x := range []struct{ attribute, kind string }{{"resource_reserve", "resource"}, {"slot_reserve", "slot"}} {
+		if n := number(value(o, x.attribute)); n > 0 {
+			fmt.Fprintf(out, "Maximum %s reservation time: %d seconds\n", x.kind, int64(n)*turn)
+			break // of both the first governs
+		}
 	}
 	out.WriteByte('\n')
 }
 
-// turnSeconds is how long a dispatch turn is.
-const turnSeconds = 30
+// limitOf is a limit of a queue's slots, "-" if there is none.
+func limitOf(o *api.Object, attribute string) string { return cmp.Or(value(o, attribute), "-") }
 
-// reserveTurns returns for how many dispatch turns jobs of a queue keep slots while they wait, 0 if they keep none.
-func reserveTurns(o *api.Object, attribute string) int { return number(value(o, attribute)) }
-
-// policies is the line of what a queue does beyond starting its jobs in their order; nothing if it does nothing.
+// policies names what holds in a queue, in the order of LSF.
 func policies(o *api.Object) string {
 	var all []string
 	if value(o, "backfill") != "False" {
 		all = append(all, "BACKFILL")
 	}
-	if reserveTurns(o, "resource_reserve") > 0 {
+	if number(value(o, "resource_reserve")) > 0 {
 		all = append(all, "RESOURCE_RESERVE")
 	}
-	if len(all) == 0 {
-		return ""
+	return strings.Join(all, "  ")
+}
+
+// thresholds is the table of loadSched and loadStop, of a value of lsf_thresholds.
+func thresholds(text string) string {
+	if text == "" {
+		return noThresholds
 	}
-	return "\nSCHEDULING POLICIES:  " + strings.Join(all, "  ") + "\n"
+	head, _, _ := strings.Cut(noThresholds, "\n")
+	starts, stops := map[string]string{}, map[string]string{}
+	for t := range strings.FieldsSeq(text) {
+		index, bounds, _ := strings.Cut(t, "=")
+		starts[index], stops[index], _ = strings.Cut(bounds, "/")
+	}
+	row := func(name string, bounds map[string]string) string {
+		line := fmt.Sprintf(" %-9s", name)
+		for index := range strings.FieldsSeq(head) {
+			width := strings.Index(head, " "+index) + 1 + len(index)
+			line += fmt.Sprintf("%*s", max(width-len(line), 2), cmp.Or(bounds[index], "-"))
+		}
+		return line + "\n"
+	}
+	return head + "\n" + row("loadSched", starts) + row("loadStop", stops)
 }
 
 // queueUsers says who may use the queue.

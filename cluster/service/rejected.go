@@ -19,7 +19,7 @@ var requestTypes = map[string]int{
 	apiconnect.BatchReleaseProcedure: typeRelease, apiconnect.BatchSignalProcedure: typeSignal, apiconnect.BatchDeleteProcedure: typeDelete,
 	apiconnect.BatchRerunProcedure: typeRerun, apiconnect.BatchRunProcedure: typeRun, apiconnect.BatchMessageProcedure: typeMessage,
 	apiconnect.BatchMoveProcedure: typeMove, apiconnect.BatchSwapProcedure: typeOrder, apiconnect.BatchManageProcedure: typeManage,
-	apiconnect.BatchImportHookProcedure: typeManage, apiconnect.BatchReleaseNodesProcedure: typeRelNode,
+	apiconnect.BatchConfigureProcedure: typeManage, apiconnect.BatchImportHookProcedure: typeManage, apiconnect.BatchReleaseNodesProcedure: typeRelNode,
 	apiconnect.BatchReserveProcedure: typeReserve, apiconnect.BatchAlterReservationProcedure: typeAlterResv,
 	apiconnect.BatchDeleteReservationProcedure: typeDropResv,
 }

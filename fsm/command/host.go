@@ -80,7 +80,11 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	next.Version, next.PCPUs, next.Hooks = c.Version, c.PCPUs, 0
 	tx.PutHost(&next)
 	res.Acked = next.Acked
+	_, known := firstVnode(tx, c.Host)
 	c.putVnodes(tx, m)
+	if !known {
+		configureHost(tx, m, res, c.Host)
+	}
 	c.endUnknown(tx)
 	switch {
 	case newDisk:

@@ -44,6 +44,9 @@ func (c *Reconfigure) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	if err := r.endQueues(); err != nil {
 		return err
 	}
+	if err := r.hosts(&c.Config); err != nil {
+		return err
+	}
 	tx.PutLSF(&state.LSF{Config: c.Config, Written: r.written})
 	tx.Emit(state.Event{Kind: state.ObjectChanged, Object: "lsf", By: m.Asker, Text: "reconfigured"})
 	return nil

@@ -33,7 +33,7 @@ func (c *Config) Wide(resource string) bool {
 	return n == 1 && all
 }
 
-// A Placing says which hosts have what of the resources of a configuration.
+// A Placing says which hosts have what of the resources of a configuration. The zero value gives nothing.
 type Placing struct {
 	config *Config
 	first  []string // by instance, the host that has its amount
@@ -67,6 +67,9 @@ func (p Placing) member(i Instance, host string) bool {
 // Of returns the values of a host, each resource once: of several instances that are for it the first counts.
 func (p Placing) Of(host string) []Value {
 	var all []Value
+	if p.config == nil {
+		return nil
+	}
 	add := func(v Value) {
 		if !slices.ContainsFunc(all, func(o Value) bool { return o.Resource == v.Resource }) {
 			all = append(all, v)

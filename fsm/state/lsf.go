@@ -10,7 +10,7 @@ import (
 // LSF is what badmin reconfig has read last: there is one record of it, or none.
 type LSF struct {
 	Config lsf.Config `cbor:"1,keyasint"`
-	// Written is what was set then on the server, on queues and on vnodes. What of it nobody has changed since
+	// Written is what was set then on the server and on queues; what hosts get follows from Config. What of it nobody has changed since
 	// is taken back by the next reconfiguration that does not say it again.
 	Written []Written `cbor:"2,keyasint,omitempty"`
 	// Revision is the index of the entry that has brought it; 0: nobody has configured anything.

@@ -1902,6 +1902,234 @@ func (x *ImportHookReply) GetOverwritten() bool {
 	return false
 }
 
+type ConfigureRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Check         bool                   `protobuf:"varint,1,opt,name=check,proto3" json:"check,omitempty"` // nothing is changed
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigureRequest) Reset() {
+	*x = ConfigureRequest{}
+	mi := &file_batch_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigureRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigureRequest) ProtoMessage() {}
+
+func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
+func (*ConfigureRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ConfigureRequest) GetCheck() bool {
+	if x != nil {
+		return x.Check
+	}
+	return false
+}
+
+type ConfigureReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Messages      []string               `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"` // of the check, one for each thing that is wrong
+	Fatal         bool                   `protobuf:"varint,2,opt,name=fatal,proto3" json:"fatal,omitempty"`      // one of them is fatal: nothing was changed
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigureReply) Reset() {
+	*x = ConfigureReply{}
+	mi := &file_batch_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigureReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigureReply) ProtoMessage() {}
+
+func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigureReply.ProtoReflect.Descriptor instead.
+func (*ConfigureReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ConfigureReply) GetMessages() []string {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *ConfigureReply) GetFatal() bool {
+	if x != nil {
+		return x.Fatal
+	}
+	return false
+}
+
+type ConfigurationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigurationRequest) Reset() {
+	*x = ConfigurationRequest{}
+	mi := &file_batch_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigurationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigurationRequest) ProtoMessage() {}
+
+func (x *ConfigurationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigurationRequest.ProtoReflect.Descriptor instead.
+func (*ConfigurationRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{36}
+}
+
+type ConfigurationReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Files         []*ConfigurationFile   `protobuf:"bytes,1,rep,name=files,proto3" json:"files,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigurationReply) Reset() {
+	*x = ConfigurationReply{}
+	mi := &file_batch_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigurationReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigurationReply) ProtoMessage() {}
+
+func (x *ConfigurationReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigurationReply.ProtoReflect.Descriptor instead.
+func (*ConfigurationReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ConfigurationReply) GetFiles() []*ConfigurationFile {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+type ConfigurationFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // "lsb.queues"
+	Text          []byte                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigurationFile) Reset() {
+	*x = ConfigurationFile{}
+	mi := &file_batch_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigurationFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigurationFile) ProtoMessage() {}
+
+func (x *ConfigurationFile) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigurationFile.ProtoReflect.Descriptor instead.
+func (*ConfigurationFile) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ConfigurationFile) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ConfigurationFile) GetText() []byte {
+	if x != nil {
+		return x.Text
+	}
+	return nil
+}
+
 type ExportHookRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Hook          string                 `protobuf:"bytes,1,opt,name=hook,proto3" json:"hook,omitempty"`
@@ -1913,7 +2141,7 @@ type ExportHookRequest struct {
 
 func (x *ExportHookRequest) Reset() {
 	*x = ExportHookRequest{}
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2153,7 @@ func (x *ExportHookRequest) String() string {
 func (*ExportHookRequest) ProtoMessage() {}
 
 func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2166,7 @@ func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookRequest.ProtoReflect.Descriptor instead.
 func (*ExportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{34}
+	return file_batch_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ExportHookRequest) GetHook() string {
@@ -1971,7 +2199,7 @@ type ExportHookReply struct {
 
 func (x *ExportHookReply) Reset() {
 	*x = ExportHookReply{}
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2211,7 @@ func (x *ExportHookReply) String() string {
 func (*ExportHookReply) ProtoMessage() {}
 
 func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2224,7 @@ func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookReply.ProtoReflect.Descriptor instead.
 func (*ExportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{35}
+	return file_batch_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ExportHookReply) GetContent() []byte {
@@ -2024,7 +2252,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2264,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2277,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{36}
+	return file_batch_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListRequest) GetKind() ObjectKind {
@@ -2135,7 +2363,7 @@ type Criterion struct {
 
 func (x *Criterion) Reset() {
 	*x = Criterion{}
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2147,7 +2375,7 @@ func (x *Criterion) String() string {
 func (*Criterion) ProtoMessage() {}
 
 func (x *Criterion) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2160,7 +2388,7 @@ func (x *Criterion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Criterion.ProtoReflect.Descriptor instead.
 func (*Criterion) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{37}
+	return file_batch_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Criterion) GetName() string {
@@ -2202,7 +2430,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_batch_proto_msgTypes[38]
+	mi := &file_batch_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2442,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[38]
+	mi := &file_batch_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2455,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{38}
+	return file_batch_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListReply) GetHeader() *ListHeader {
@@ -2258,7 +2486,7 @@ type ListHeader struct {
 
 func (x *ListHeader) Reset() {
 	*x = ListHeader{}
-	mi := &file_batch_proto_msgTypes[39]
+	mi := &file_batch_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2270,7 +2498,7 @@ func (x *ListHeader) String() string {
 func (*ListHeader) ProtoMessage() {}
 
 func (x *ListHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[39]
+	mi := &file_batch_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2283,7 +2511,7 @@ func (x *ListHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeader.ProtoReflect.Descriptor instead.
 func (*ListHeader) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{39}
+	return file_batch_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListHeader) GetServer() string {
@@ -2340,7 +2568,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_batch_proto_msgTypes[40]
+	mi := &file_batch_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2352,7 +2580,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[40]
+	mi := &file_batch_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2365,7 +2593,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{40}
+	return file_batch_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Object) GetName() string {
@@ -2408,7 +2636,7 @@ type Occurrence struct {
 
 func (x *Occurrence) Reset() {
 	*x = Occurrence{}
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2420,7 +2648,7 @@ func (x *Occurrence) String() string {
 func (*Occurrence) ProtoMessage() {}
 
 func (x *Occurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2433,7 +2661,7 @@ func (x *Occurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
 func (*Occurrence) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{41}
+	return file_batch_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Occurrence) GetStart() int64 {
@@ -2470,7 +2698,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2482,7 +2710,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2495,7 +2723,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{42}
+	return file_batch_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -2547,7 +2775,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2787,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2800,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{43}
+	return file_batch_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -2631,7 +2859,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2643,7 +2871,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2656,7 +2884,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{44}
+	return file_batch_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Gone) GetName() string {
@@ -2703,7 +2931,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2715,7 +2943,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2728,7 +2956,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{45}
+	return file_batch_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExplainRequest) GetJob() string {
@@ -2752,7 +2980,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2764,7 +2992,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2777,7 +3005,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{46}
+	return file_batch_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExplainReply) GetJob() string {
@@ -2843,7 +3071,7 @@ type Obstacle struct {
 
 func (x *Obstacle) Reset() {
 	*x = Obstacle{}
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2855,7 +3083,7 @@ func (x *Obstacle) String() string {
 func (*Obstacle) ProtoMessage() {}
 
 func (x *Obstacle) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2868,7 +3096,7 @@ func (x *Obstacle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
 func (*Obstacle) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{47}
+	return file_batch_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Obstacle) GetReason() string {
@@ -2970,7 +3198,7 @@ type Obstacle_Nearest struct {
 
 func (x *Obstacle_Nearest) Reset() {
 	*x = Obstacle_Nearest{}
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2982,7 +3210,7 @@ func (x *Obstacle_Nearest) String() string {
 func (*Obstacle_Nearest) ProtoMessage() {}
 
 func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2995,7 +3223,7 @@ func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Nearest.ProtoReflect.Descriptor instead.
 func (*Obstacle_Nearest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{47, 0}
+	return file_batch_proto_rawDescGZIP(), []int{52, 0}
 }
 
 func (x *Obstacle_Nearest) GetVnodes() []string {
@@ -3052,7 +3280,7 @@ type Obstacle_Lack struct {
 
 func (x *Obstacle_Lack) Reset() {
 	*x = Obstacle_Lack{}
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3064,7 +3292,7 @@ func (x *Obstacle_Lack) String() string {
 func (*Obstacle_Lack) ProtoMessage() {}
 
 func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3077,7 +3305,7 @@ func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Lack.ProtoReflect.Descriptor instead.
 func (*Obstacle_Lack) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{47, 1}
+	return file_batch_proto_rawDescGZIP(), []int{52, 1}
 }
 
 func (x *Obstacle_Lack) GetResource() string {
@@ -3123,7 +3351,7 @@ type Obstacle_Hold struct {
 
 func (x *Obstacle_Hold) Reset() {
 	*x = Obstacle_Hold{}
-	mi := &file_batch_proto_msgTypes[50]
+	mi := &file_batch_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +3363,7 @@ func (x *Obstacle_Hold) String() string {
 func (*Obstacle_Hold) ProtoMessage() {}
 
 func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[50]
+	mi := &file_batch_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +3376,7 @@ func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Hold.ProtoReflect.Descriptor instead.
 func (*Obstacle_Hold) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{47, 2}
+	return file_batch_proto_rawDescGZIP(), []int{52, 2}
 }
 
 func (x *Obstacle_Hold) GetKind() string {
@@ -3301,7 +3529,18 @@ const file_batch_proto_rawDesc = "" +
 	"\acontent\x18\x04 \x01(\fR\acontent\x12\x18\n" +
 	"\abuiltin\x18\x05 \x01(\bR\abuiltin\"3\n" +
 	"\x0fImportHookReply\x12 \n" +
-	"\voverwritten\x18\x01 \x01(\bR\voverwritten\"o\n" +
+	"\voverwritten\x18\x01 \x01(\bR\voverwritten\"(\n" +
+	"\x10ConfigureRequest\x12\x14\n" +
+	"\x05check\x18\x01 \x01(\bR\x05check\"B\n" +
+	"\x0eConfigureReply\x12\x1a\n" +
+	"\bmessages\x18\x01 \x03(\tR\bmessages\x12\x14\n" +
+	"\x05fatal\x18\x02 \x01(\bR\x05fatal\"\x16\n" +
+	"\x14ConfigurationRequest\"I\n" +
+	"\x12ConfigurationReply\x123\n" +
+	"\x05files\x18\x01 \x03(\v2\x1d.rampart.v1.ConfigurationFileR\x05files\";\n" +
+	"\x11ConfigurationFile\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\fR\x04text\"o\n" +
 	"\x11ExportHookRequest\x12\x12\n" +
 	"\x04hook\x18\x01 \x01(\tR\x04hook\x12,\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x18.rampart.v1.HookFileKindR\x04kind\x12\x18\n" +
@@ -3445,7 +3684,7 @@ const file_batch_proto_rawDesc = "" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xac\v\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xc6\f\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -3466,7 +3705,9 @@ const file_batch_proto_rawDesc = "" +
 	"\n" +
 	"ImportHook\x12\x1d.rampart.v1.ImportHookRequest\x1a\x1b.rampart.v1.ImportHookReply\x12H\n" +
 	"\n" +
-	"ExportHook\x12\x1d.rampart.v1.ExportHookRequest\x1a\x1b.rampart.v1.ExportHookReply\x128\n" +
+	"ExportHook\x12\x1d.rampart.v1.ExportHookRequest\x1a\x1b.rampart.v1.ExportHookReply\x12E\n" +
+	"\tConfigure\x12\x1c.rampart.v1.ConfigureRequest\x1a\x1a.rampart.v1.ConfigureReply\x12Q\n" +
+	"\rConfiguration\x12 .rampart.v1.ConfigurationRequest\x1a\x1e.rampart.v1.ConfigurationReply\x128\n" +
 	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01\x12?\n" +
 	"\aExplain\x12\x1a.rampart.v1.ExplainRequest\x1a\x18.rampart.v1.ExplainReply\x12;\n" +
 	"\x05Watch\x12\x18.rampart.v1.WatchRequest\x1a\x16.rampart.v1.WatchReply0\x01\x12>\n" +
@@ -3485,7 +3726,7 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
 var file_batch_proto_goTypes = []any{
 	(ReservationOutcome)(0),          // 0: rampart.v1.ReservationOutcome
 	(Verb)(0),                        // 1: rampart.v1.Verb
@@ -3525,107 +3766,117 @@ var file_batch_proto_goTypes = []any{
 	(*ManageReply)(nil),              // 35: rampart.v1.ManageReply
 	(*ImportHookRequest)(nil),        // 36: rampart.v1.ImportHookRequest
 	(*ImportHookReply)(nil),          // 37: rampart.v1.ImportHookReply
-	(*ExportHookRequest)(nil),        // 38: rampart.v1.ExportHookRequest
-	(*ExportHookReply)(nil),          // 39: rampart.v1.ExportHookReply
-	(*ListRequest)(nil),              // 40: rampart.v1.ListRequest
-	(*Criterion)(nil),                // 41: rampart.v1.Criterion
-	(*ListReply)(nil),                // 42: rampart.v1.ListReply
-	(*ListHeader)(nil),               // 43: rampart.v1.ListHeader
-	(*Object)(nil),                   // 44: rampart.v1.Object
-	(*Occurrence)(nil),               // 45: rampart.v1.Occurrence
-	(*WatchRequest)(nil),             // 46: rampart.v1.WatchRequest
-	(*WatchReply)(nil),               // 47: rampart.v1.WatchReply
-	(*Gone)(nil),                     // 48: rampart.v1.Gone
-	(*ExplainRequest)(nil),           // 49: rampart.v1.ExplainRequest
-	(*ExplainReply)(nil),             // 50: rampart.v1.ExplainReply
-	(*Obstacle)(nil),                 // 51: rampart.v1.Obstacle
-	(*Obstacle_Nearest)(nil),         // 52: rampart.v1.Obstacle.Nearest
-	(*Obstacle_Lack)(nil),            // 53: rampart.v1.Obstacle.Lack
-	(*Obstacle_Hold)(nil),            // 54: rampart.v1.Obstacle.Hold
-	(*Attribute)(nil),                // 55: rampart.v1.Attribute
-	(ObjectKind)(0),                  // 56: rampart.v1.ObjectKind
-	(*Refusal)(nil),                  // 57: rampart.v1.Refusal
-	(*TerminalUp)(nil),               // 58: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),             // 59: rampart.v1.TerminalDown
+	(*ConfigureRequest)(nil),         // 38: rampart.v1.ConfigureRequest
+	(*ConfigureReply)(nil),           // 39: rampart.v1.ConfigureReply
+	(*ConfigurationRequest)(nil),     // 40: rampart.v1.ConfigurationRequest
+	(*ConfigurationReply)(nil),       // 41: rampart.v1.ConfigurationReply
+	(*ConfigurationFile)(nil),        // 42: rampart.v1.ConfigurationFile
+	(*ExportHookRequest)(nil),        // 43: rampart.v1.ExportHookRequest
+	(*ExportHookReply)(nil),          // 44: rampart.v1.ExportHookReply
+	(*ListRequest)(nil),              // 45: rampart.v1.ListRequest
+	(*Criterion)(nil),                // 46: rampart.v1.Criterion
+	(*ListReply)(nil),                // 47: rampart.v1.ListReply
+	(*ListHeader)(nil),               // 48: rampart.v1.ListHeader
+	(*Object)(nil),                   // 49: rampart.v1.Object
+	(*Occurrence)(nil),               // 50: rampart.v1.Occurrence
+	(*WatchRequest)(nil),             // 51: rampart.v1.WatchRequest
+	(*WatchReply)(nil),               // 52: rampart.v1.WatchReply
+	(*Gone)(nil),                     // 53: rampart.v1.Gone
+	(*ExplainRequest)(nil),           // 54: rampart.v1.ExplainRequest
+	(*ExplainReply)(nil),             // 55: rampart.v1.ExplainReply
+	(*Obstacle)(nil),                 // 56: rampart.v1.Obstacle
+	(*Obstacle_Nearest)(nil),         // 57: rampart.v1.Obstacle.Nearest
+	(*Obstacle_Lack)(nil),            // 58: rampart.v1.Obstacle.Lack
+	(*Obstacle_Hold)(nil),            // 59: rampart.v1.Obstacle.Hold
+	(*Attribute)(nil),                // 60: rampart.v1.Attribute
+	(ObjectKind)(0),                  // 61: rampart.v1.ObjectKind
+	(*Refusal)(nil),                  // 62: rampart.v1.Refusal
+	(*TerminalUp)(nil),               // 63: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),             // 64: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	55, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	55, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
-	55, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
+	60, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	60, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	60, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
 	0,  // 3: rampart.v1.ReserveReply.outcome:type_name -> rampart.v1.ReservationOutcome
-	55, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
+	60, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 5: rampart.v1.AlterReservationReply.outcome:type_name -> rampart.v1.ReservationOutcome
 	1,  // 6: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	56, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	55, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	61, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	60, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
 	2,  // 9: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	2,  // 10: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	56, // 11: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
-	41, // 12: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
-	3,  // 13: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
-	43, // 14: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
-	44, // 15: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	55, // 16: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	57, // 17: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	45, // 18: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
-	43, // 19: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	44, // 20: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	48, // 21: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	55, // 22: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
-	51, // 23: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
-	54, // 24: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
-	52, // 25: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
-	53, // 26: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
-	54, // 27: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
-	4,  // 28: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	6,  // 29: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	8,  // 30: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	10, // 31: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	12, // 32: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	14, // 33: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
-	16, // 34: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	18, // 35: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	20, // 36: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	22, // 37: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	24, // 38: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	26, // 39: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	28, // 40: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
-	30, // 41: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
-	32, // 42: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
-	34, // 43: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	36, // 44: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	38, // 45: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	40, // 46: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	49, // 47: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
-	46, // 48: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	58, // 49: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	5,  // 50: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	7,  // 51: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	9,  // 52: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	11, // 53: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	13, // 54: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	15, // 55: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	17, // 56: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	19, // 57: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	21, // 58: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	23, // 59: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	25, // 60: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	27, // 61: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	29, // 62: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
-	31, // 63: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
-	33, // 64: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
-	35, // 65: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	37, // 66: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	39, // 67: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	42, // 68: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	50, // 69: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
-	47, // 70: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	59, // 71: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	50, // [50:72] is the sub-list for method output_type
-	28, // [28:50] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	42, // 10: rampart.v1.ConfigurationReply.files:type_name -> rampart.v1.ConfigurationFile
+	2,  // 11: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
+	61, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	46, // 13: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
+	3,  // 14: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
+	48, // 15: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
+	49, // 16: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
+	60, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	62, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	50, // 19: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
+	48, // 20: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	49, // 21: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	53, // 22: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	60, // 23: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
+	56, // 24: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
+	59, // 25: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
+	57, // 26: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
+	58, // 27: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
+	59, // 28: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
+	4,  // 29: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	6,  // 30: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	8,  // 31: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	10, // 32: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	12, // 33: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	14, // 34: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
+	16, // 35: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	18, // 36: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	20, // 37: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	22, // 38: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	24, // 39: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	26, // 40: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	28, // 41: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	30, // 42: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	32, // 43: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	34, // 44: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	36, // 45: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	43, // 46: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	38, // 47: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
+	40, // 48: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
+	45, // 49: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	54, // 50: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
+	51, // 51: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	63, // 52: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 53: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	7,  // 54: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	9,  // 55: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	11, // 56: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	13, // 57: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	15, // 58: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	17, // 59: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	19, // 60: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	21, // 61: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	23, // 62: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	25, // 63: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	27, // 64: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	29, // 65: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	31, // 66: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	33, // 67: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	35, // 68: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	37, // 69: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	44, // 70: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	39, // 71: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
+	41, // 72: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
+	47, // 73: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	55, // 74: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
+	52, // 75: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	64, // 76: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	53, // [53:77] is the sub-list for method output_type
+	29, // [29:53] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }
@@ -3641,7 +3892,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   51,
+			NumMessages:   56,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -69,6 +69,10 @@ const (
 	BatchImportHookProcedure = "/rampart.v1.Batch/ImportHook"
 	// BatchExportHookProcedure is the fully-qualified name of the Batch's ExportHook RPC.
 	BatchExportHookProcedure = "/rampart.v1.Batch/ExportHook"
+	// BatchConfigureProcedure is the fully-qualified name of the Batch's Configure RPC.
+	BatchConfigureProcedure = "/rampart.v1.Batch/Configure"
+	// BatchConfigurationProcedure is the fully-qualified name of the Batch's Configuration RPC.
+	BatchConfigurationProcedure = "/rampart.v1.Batch/Configuration"
 	// BatchListProcedure is the fully-qualified name of the Batch's List RPC.
 	BatchListProcedure = "/rampart.v1.Batch/List"
 	// BatchExplainProcedure is the fully-qualified name of the Batch's Explain RPC.
@@ -110,6 +114,10 @@ type BatchClient interface {
 	ImportHook(context.Context, *connect.Request[api.ImportHookRequest]) (*connect.Response[api.ImportHookReply], error)
 	// ExportHook returns it, byte for byte.
 	ExportHook(context.Context, *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error)
+	// Configure reads and checks the files of LSF on the leader's host, and has them hold: badmin reconfig and ckconfig.
+	Configure(context.Context, *connect.Request[api.ConfigureRequest]) (*connect.Response[api.ConfigureReply], error)
+	// Configuration returns what holds as such files, at any replica (L11).
+	Configuration(context.Context, *connect.Request[api.ConfigurationRequest]) (*connect.Response[api.ConfigurationReply], error)
 	// List reads objects at any replica, served locally (L11).
 	List(context.Context, *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
 	// Explain says why a job does not run and what would have to end for it, at any replica (L11).
@@ -241,6 +249,18 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("ExportHook")),
 			connect.WithClientOptions(opts...),
 		),
+		configure: connect.NewClient[api.ConfigureRequest, api.ConfigureReply](
+			httpClient,
+			baseURL+BatchConfigureProcedure,
+			connect.WithSchema(batchMethods.ByName("Configure")),
+			connect.WithClientOptions(opts...),
+		),
+		configuration: connect.NewClient[api.ConfigurationRequest, api.ConfigurationReply](
+			httpClient,
+			baseURL+BatchConfigurationProcedure,
+			connect.WithSchema(batchMethods.ByName("Configuration")),
+			connect.WithClientOptions(opts...),
+		),
 		list: connect.NewClient[api.ListRequest, api.ListReply](
 			httpClient,
 			baseURL+BatchListProcedure,
@@ -288,6 +308,8 @@ type batchClient struct {
 	manage            *connect.Client[api.ManageRequest, api.ManageReply]
 	importHook        *connect.Client[api.ImportHookRequest, api.ImportHookReply]
 	exportHook        *connect.Client[api.ExportHookRequest, api.ExportHookReply]
+	configure         *connect.Client[api.ConfigureRequest, api.ConfigureReply]
+	configuration     *connect.Client[api.ConfigurationRequest, api.ConfigurationReply]
 	list              *connect.Client[api.ListRequest, api.ListReply]
 	explain           *connect.Client[api.ExplainRequest, api.ExplainReply]
 	watch             *connect.Client[api.WatchRequest, api.WatchReply]
@@ -384,6 +406,16 @@ func (c *batchClient) ExportHook(ctx context.Context, req *connect.Request[api.E
 	return c.exportHook.CallUnary(ctx, req)
 }
 
+// Configure calls rampart.v1.Batch.Configure.
+func (c *batchClient) Configure(ctx context.Context, req *connect.Request[api.ConfigureRequest]) (*connect.Response[api.ConfigureReply], error) {
+	return c.configure.CallUnary(ctx, req)
+}
+
+// Configuration calls rampart.v1.Batch.Configuration.
+func (c *batchClient) Configuration(ctx context.Context, req *connect.Request[api.ConfigurationRequest]) (*connect.Response[api.ConfigurationReply], error) {
+	return c.configuration.CallUnary(ctx, req)
+}
+
 // List calls rampart.v1.Batch.List.
 func (c *batchClient) List(ctx context.Context, req *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error) {
 	return c.list.CallServerStream(ctx, req)
@@ -435,6 +467,10 @@ type BatchHandler interface {
 	ImportHook(context.Context, *connect.Request[api.ImportHookRequest]) (*connect.Response[api.ImportHookReply], error)
 	// ExportHook returns it, byte for byte.
 	ExportHook(context.Context, *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error)
+	// Configure reads and checks the files of LSF on the leader's host, and has them hold: badmin reconfig and ckconfig.
+	Configure(context.Context, *connect.Request[api.ConfigureRequest]) (*connect.Response[api.ConfigureReply], error)
+	// Configuration returns what holds as such files, at any replica (L11).
+	Configuration(context.Context, *connect.Request[api.ConfigurationRequest]) (*connect.Response[api.ConfigurationReply], error)
 	// List reads objects at any replica, served locally (L11).
 	List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error
 	// Explain says why a job does not run and what would have to end for it, at any replica (L11).
@@ -562,6 +598,18 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("ExportHook")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchConfigureHandler := connect.NewUnaryHandler(
+		BatchConfigureProcedure,
+		svc.Configure,
+		connect.WithSchema(batchMethods.ByName("Configure")),
+		connect.WithHandlerOptions(opts...),
+	)
+	batchConfigurationHandler := connect.NewUnaryHandler(
+		BatchConfigurationProcedure,
+		svc.Configuration,
+		connect.WithSchema(batchMethods.ByName("Configuration")),
+		connect.WithHandlerOptions(opts...),
+	)
 	batchListHandler := connect.NewServerStreamHandler(
 		BatchListProcedure,
 		svc.List,
@@ -624,6 +672,10 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchImportHookHandler.ServeHTTP(w, r)
 		case BatchExportHookProcedure:
 			batchExportHookHandler.ServeHTTP(w, r)
+		case BatchConfigureProcedure:
+			batchConfigureHandler.ServeHTTP(w, r)
+		case BatchConfigurationProcedure:
+			batchConfigurationHandler.ServeHTTP(w, r)
 		case BatchListProcedure:
 			batchListHandler.ServeHTTP(w, r)
 		case BatchExplainProcedure:
@@ -711,6 +763,14 @@ func (UnimplementedBatchHandler) ImportHook(context.Context, *connect.Request[ap
 
 func (UnimplementedBatchHandler) ExportHook(context.Context, *connect.Request[api.ExportHookRequest]) (*connect.Response[api.ExportHookReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.ExportHook is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Configure(context.Context, *connect.Request[api.ConfigureRequest]) (*connect.Response[api.ConfigureReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Configure is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Configuration(context.Context, *connect.Request[api.ConfigurationRequest]) (*connect.Response[api.ConfigurationReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Configuration is not implemented"))
 }
 
 func (UnimplementedBatchHandler) List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error {
