@@ -1,0 +1,104 @@
+package lsf
+
+import (
+	"strconv"
+
+	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
+	"rampart/fsm/rusage"
+)
+
+// method returns how much of a resource is reserved for what a job asks.
+func (s *shaper) method(name string) rusage.Method {
+	r, _ := s.site.Resource(name)
+	return s.methods.Of(r)
+}
+
+// defined refuses what no job can hold, and returns the definition of a resource; false: nothing is asked for.
+func (s *shaper) defined(r resreq.Reservation) (def resource.Def, asked bool, err error) {
+	if r.Duration > 0 {
+		return def, false, unsupported("duration in rusage is not supported yet: what a job reserves it holds to its end")
+	}
+	def, known := s.table.Resource(r.Resource)
+	if r.Amount > 0 && !known {
+		return def, false, unsupported("rusage[%s=...] is not supported yet: no resource of that name is defined", r.Resource)
+	}
+	return def, r.Amount > 0, nil
+}
+
+// onHost returns what a chunk of so many slots has of its host. Where slots may be on any hosts, what a host gives must
+// be asked for each slot.
+func (s *shaper) onHost(u resreq.Usage, slots int, spanned bool) (resource.List, error) {
+	var items resource.List
+	for _, r := range u {
+		def, asked, err := s.defined(r)
+		if err != nil {
+			return nil, err
+		}
+		if !asked || !def.AtHost() {
+			continue
+		}
+		amount := r.Amount
+		switch {
+		case s.method(r.Resource) == rusage.PerSlot:
+			amount *= resreq.Amount(slots)
+		case !spanned:
+			return nil, unsupported("rusage[%s=...] of several slots needs span[hosts=1] or span[ptile=N], which say what one host is to give", r.Resource)
+		}
+		value, err := valueOf(def, amount)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, resource.Item{Name: r.Resource, Value: value})
+	}
+	return items, nil
+}
+
+// wide adds what the job has as a whole; 0 hosts are as many as there is room on.
+func (s *shaper) wide(u resreq.Usage, slots, hosts int) error {
+	for _, r := range u {
+		def, asked, err := s.defined(r)
+		if err != nil {
+			return err
+		}
+		if !asked || def.AtHost() {
+			continue
+		}
+		if _, twice := s.shape.Wide.Get(r.Resource); twice {
+			return unsupported("rusage[%s=...] in several terms is not supported yet: the job has it as a whole", r.Resource)
+		}
+		amount := r.Amount
+		switch m := s.method(r.Resource); {
+		case m == rusage.PerSlot:
+			amount *= resreq.Amount(slots)
+		case m == rusage.PerHost && hosts == 0:
+			return unsupported("rusage[%s=...] is for each host, and needs span[hosts=1] or span[ptile=N], which say how many there are", r.Resource)
+		case m == rusage.PerHost:
+			amount *= resreq.Amount(hosts)
+		}
+		value, err := valueOf(def, amount)
+		if err != nil {
+			return err
+		}
+		s.shape.Wide = s.shape.Wide.Set(r.Resource, value)
+	}
+	return nil
+}
+
+// valueOf writes an amount as a value of the resource.
+func valueOf(def resource.Def, a resreq.Amount) (string, error) {
+	megabytes := resreq.Unit(def.Name) == resreq.Megabyte
+	switch {
+	case def.Type == resource.Size && !megabytes:
+		return "", unsupported("rusage[%s=...] is not supported yet: the resource is a size, and rusage knows sizes of mem, swp and tmp only", def.Name)
+	case def.Type == resource.Size && a%resreq.Megabyte == 0:
+		return strconv.FormatInt(int64(a/resreq.Megabyte), 10) + "mb", nil
+	case def.Type == resource.Size:
+		return strconv.FormatInt(int64((a+resreq.One-1)/resreq.One), 10) + "kb", nil
+	case def.Type == resource.Float && !megabytes:
+		return a.Print(def.Name), nil
+	case a%resreq.One != 0 || megabytes:
+		return "", unsupported("rusage[%s=%s] is not supported: the resource is of type %s", def.Name, a.Print(def.Name), def.Type)
+	}
+	return strconv.FormatInt(int64(a/resreq.One), 10), nil
+}
