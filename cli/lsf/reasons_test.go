@@ -28,19 +28,33 @@ func TestHostReasons(t *testing.T) {
 		hosts     []string
 		want      []string
 	}{
-		{"RSV-27", "Resource_List.select=1:ncpus=1:mem=150mb", []string{full + "2 resources_assigned.mem=800mb resources_reserved.mem=200mb"},
-			[]string{"Job requirements for reserving resource (mem) not satisfied: a;"}},
+		{
+			"RSV-27", "Resource_List.select=1:ncpus=1:mem=150mb",
+			[]string{full + "2 resources_assigned.mem=800mb resources_reserved.mem=200mb"},
+			[]string{"Job requirements for reserving resource (mem) not satisfied: a;"},
+		},
 		{"RSV-29", "Resource_List.select=1:ncpus=1:mem=400mb", []string{full + "4"}, []string{"Job slot limit reached: a;"}},
-		{"RSV-31", "Resource_List.select=2:ncpus=1 Resource_List.ncpus=2 lsf_reserved=(a:ncpus=1)", []string{full + "3 resources_reserved.ncpus=1"},
-			[]string{"Not enough job slot(s): a;"}},
-		{"RSV-41", "Resource_List.select=3:ncpus=2 Resource_List.place=scatter Resource_List.ncpus=6 lsf_reserved=(c:ncpus=2)",
+		{
+			"RSV-31", "Resource_List.select=2:ncpus=1 Resource_List.ncpus=2 lsf_reserved=(a:ncpus=1)",
+			[]string{full + "3 resources_reserved.ncpus=1"},
+			[]string{"Not enough job slot(s): a;"},
+		},
+		{
+			"RSV-41", "Resource_List.select=3:ncpus=2 Resource_List.place=scatter Resource_List.ncpus=6 lsf_reserved=(c:ncpus=2)",
 			[]string{full + "4", full + "4", full + "2 resources_reserved.ncpus=2"},
-			[]string{"Not enough hosts to meet the job's spanning requirement;", "Job slot limit reached: a, b;"}},
-		{"one host", "Resource_List.select=1:ncpus=4 Resource_List.place=pack Resource_List.ncpus=4", []string{full + "2", full + "1"},
-			[]string{"Not enough processors to meet the job's spanning requirement: a, b;"}},
+			[]string{"Not enough hosts to meet the job's spanning requirement;", "Job slot limit reached: a, b;"},
+		},
+		{
+			"one host", "Resource_List.select=1:ncpus=4 Resource_List.place=pack Resource_List.ncpus=4",
+			[]string{full + "2", full + "1"},
+			[]string{"Not enough processors to meet the job's spanning requirement: a, b;"},
+		},
 		{"a host that was named", "Resource_List.select=1:ncpus=1:host=a", []string{full + "4", full + "0"}, []string{"Job slot limit reached: a;"}},
-		{"of a kind", "Resource_List.select=1:ncpus=1:arch=linux", []string{full + "0 resources_available.arch=bsd"},
-			[]string{"Job's resource requirements not satisfied: a;"}},
+		{
+			"of a kind", "Resource_List.select=1:ncpus=1:arch=linux",
+			[]string{full + "0 resources_available.arch=bsd"},
+			[]string{"Job's resource requirements not satisfied: a;"},
+		},
 		{"closed", "Resource_List.select=1:ncpus=1", []string{"state=offline"}, []string{"Closed by LSF administrator: a;"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

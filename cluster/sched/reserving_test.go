@@ -114,8 +114,10 @@ func (c *turning) four(job4, job1 string) {
 		c.host(h, h+":ncpus=4,mem=1gb")
 	}
 	for _, j := range []struct{ name, sel, walltime string }{
-		{"job2", "1:ncpus=1:host=A+1:ncpus=1:host=C", "0:30:00"}, {"job4", "1:ncpus=2:host=A+1:ncpus=2:host=C", job4},
-		{"job1", "1:ncpus=1:host=C+1:ncpus=1:host=D", job1}, {"job3", "1:ncpus=4:host=B+1:ncpus=2:host=D", "4:00:00"},
+		{"job2", "1:ncpus=1:host=A+1:ncpus=1:host=C", "0:30:00"},
+		{"job4", "1:ncpus=2:host=A+1:ncpus=2:host=C", job4},
+		{"job1", "1:ncpus=1:host=C+1:ncpus=1:host=D", job1},
+		{"job3", "1:ncpus=4:host=B+1:ncpus=2:host=D", "4:00:00"},
 	} {
 		c.job(j.name, "normal", "select="+j.sel+" walltime="+j.walltime)
 	}
