@@ -85,6 +85,18 @@ func (r *Replica) startTerm(ctx context.Context, n *node) (uint64, bool) {
 	return 0, false
 }
 
+// replayed waits until the state has all that is in the log, if what is wished for the first term depends on it:
+// after a restart the state may be empty until this term has committed something.
+func (r *Replica) replayed(ctx context.Context, n *node) error {
+	if !r.cfg.Hot && r.cfg.Rename == nil {
+		return nil
+	}
+	if err := r.await(ctx, n, n.raft.Barrier(0)); err != nil {
+		return entryError(err)
+	}
+	return nil
+}
+
 // hot tells whether the term that begins starts jobs again that have ended with the servers.
 func (r *Replica) hot() bool {
 	return r.cfg.Hot && r.cfg.Machine.View().Cluster().FeatureLevel >= command.LevelObjects
@@ -120,6 +132,9 @@ func (r *Replica) tryStartTerm(ctx context.Context, n *node) (uint64, error) {
 		return 0, err
 	}
 	if err := r.found(clocks.median()); err != nil {
+		return 0, err
+	}
+	if err := r.replayed(ctx, n); err != nil {
 		return 0, err
 	}
 	started := &command.TermStarted{Leader: r.cfg.Self.Name, Host: r.cfg.Self.Host, Clocks: clocks.times(), Hot: r.hot(), Name: r.rename(n)}
