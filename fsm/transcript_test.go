@@ -357,7 +357,7 @@ var shows = map[string]func(s *stage, operand string) []string{
 		for j := range s.store.View().Jobs() {
 			l := fmt.Sprintf("%s %s%d queue=%s run_count=%d", j.ID, j.State, j.Substate, j.Queue, j.RunCount)
 			for _, f := range []struct{ name, value string }{
-				{"exec_host", j.LastRun().ExecHost}, {"ms", mother(j)}, {"holds", strings.Trim(j.Holds.String(), "n")}, {"comment", j.CommentText()},
+				{"exec_host", j.LastRun().ExecHost.String()}, {"ms", mother(j)}, {"holds", strings.Trim(j.Holds.String(), "n")}, {"comment", j.CommentText()},
 			} {
 				if f.value != "" {
 					l += fmt.Sprintf(" %s=%q", f.name, f.value)

@@ -35,11 +35,7 @@ func (t *Tenants) Note(v *state.View, at time.Duration) {
 			continue
 		}
 		running[string(j.ID)] = uint32(j.RunCount)
-		all, err := j.AllVnodes()
-		if err != nil {
-			continue
-		}
-		for _, c := range all {
+		for _, c := range j.AllVnodes() {
 			for _, p := range c.Parts {
 				if vnode, ok := v.Vnode(p.Vnode); ok {
 					held[tenant{string(j.ID), uint32(j.RunCount), string(vnode.Host)}] = true

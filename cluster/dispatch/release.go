@@ -92,7 +92,7 @@ func releaseNodes(v *state.View, o *state.Order) *api.ReleaseNodes {
 	if !ok || !o.Of(j) {
 		return out
 	}
-	to := j.Assignment()
+	to := j.Grant()
 	if o.Step == state.ReleaseAsked {
 		if j.LastRun().Release == nil || j.LastRun().Release.Number != o.Number {
 			return out
@@ -100,7 +100,7 @@ func releaseNodes(v *state.View, o *state.Order) *api.ReleaseNodes {
 		to = j.LastRun().Release.To
 	}
 	hosts, ported := hostsOf(v, to.ExecHost)
-	list := attr.List(nil).Set("exec_vnode", "", to.ExecVnode).Set("exec_host", "", to.ExecHost).
+	list := attr.List(nil).Set("exec_vnode", "", to.ExecVnode.String()).Set("exec_host", "", to.ExecHost.String()).
 		Set("exec_host2", "", ported).Set("schedselect", "", to.SchedSelect)
 	for _, it := range to.Resources {
 		list = append(list, attr.Entry{Name: "Resource_List", Resource: it.Name, Value: it.Value})
@@ -111,11 +111,7 @@ func releaseNodes(v *state.View, o *state.Order) *api.ReleaseNodes {
 
 // hostsOf returns the hosts of an exec_host, each once and with its address, and the same
 // text with the ports of the moms.
-func hostsOf(v *state.View, execHost string) (hosts []*api.RunHost, ported string) {
-	entries, err := spec.ParseExecHost(execHost)
-	if err != nil {
-		return nil, ""
-	}
+func hostsOf(v *state.View, entries spec.ExecHost) (hosts []*api.RunHost, ported string) {
 	seen := map[string]string{}
 	words := make([]string, len(entries))
 	for i, e := range entries {

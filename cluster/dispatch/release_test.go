@@ -78,8 +78,8 @@ func TestReleases_Orders(t *testing.T) {
 				t.Errorf("hosts %v", r.GetHosts())
 			}
 		}
-		if j := l.job(job); j.LastRun().ExecVnode != "(hosta:ncpus=2)" || j.Held() != "(hostb:ncpus=2)" {
-			t.Errorf("%s, held %s", j.LastRun().ExecVnode, j.Held())
+		if j := l.job(job); j.LastRun().ExecVnode.String() != "(hosta:ncpus=2)" || j.Held().String() != "(hostb:ncpus=2)" {
+			t.Errorf("%s, held %s", j.LastRun().ExecVnode.String(), j.Held().String())
 		}
 	})
 }
@@ -117,8 +117,8 @@ func TestReleases_WithdrawnByWhoeverLeads(t *testing.T) {
 		if len(got) != 1 || got[0].GetStep() != api.ReleaseStep_RELEASE_STEP_WITHDRAWN {
 			t.Errorf("orders %v", got)
 		}
-		if j := l.job(job); j.LastRun().ExecVnode != "(hosta:ncpus=2)+(hostb:ncpus=2)" || j.LastRun().Phases != nil {
-			t.Errorf("%s %+v", j.LastRun().ExecVnode, j.LastRun().Phases)
+		if j := l.job(job); j.LastRun().ExecVnode.String() != "(hosta:ncpus=2)+(hostb:ncpus=2)" || j.LastRun().Phases != nil {
+			t.Errorf("%s %+v", j.LastRun().ExecVnode.String(), j.LastRun().Phases)
 		}
 	})
 }

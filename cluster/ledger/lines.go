@@ -90,7 +90,7 @@ func jobLines(e state.Event) []line {
 				", job name = "+j.Name+", queue = "+string(j.Queue)),
 		}
 	case state.JobRun:
-		return []line{say(pbs.LogJob, "Job Run at request of "+by+" on exec_vnode "+j.LastRun().ExecVnode)}
+		return []line{say(pbs.LogJob, "Job Run at request of "+by+" on exec_vnode "+j.LastRun().ExecVnode.String())}
 	case state.JobEnded:
 		return []line{
 			say(pbs.LogDebug, "Obit received"),

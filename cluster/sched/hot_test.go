@@ -54,7 +54,7 @@ func TestHot_StartsAgainWhatHasEnded(t *testing.T) {
 		if s := l.state(here) + l.state(there) + l.state(other); s != "RRQ" || l.View().Server().HotSince != 0 {
 			t.Errorf("both are back: %s, hot since %d", s, l.View().Server().HotSince)
 		}
-		if j, _ := l.View().Job(there); j.Run == nil || j.Run.ExecVnode != "(hostb:ncpus=2)" {
+		if j, _ := l.View().Job(there); j.Run == nil || j.Run.ExecVnode.String() != "(hostb:ncpus=2)" {
 			t.Errorf("it runs as %+v", j.Run)
 		}
 		cancel()

@@ -118,22 +118,12 @@ func sameRun(a, b *state.Job) bool {
 	}
 	one, other := a.LastRun(), b.LastRun()
 	return a.State == b.State && a.Started == b.Started && text(a, "walltime") == text(b, "walltime") && text(a, "place") == text(b, "place") &&
-		one.Number == other.Number && one.Phases == other.Phases && one.ExecVnode == other.ExecVnode
+		one.Number == other.Number && one.Phases == other.Phases && one.ExecVnode.Equal(other.ExecVnode)
 }
 
 // drop has the calendars read anew of the vnodes of a job; one that waits has none.
 func (k *kept) drop(j *state.Job) {
-	if j.Run == nil {
-		return
-	}
-	nodes, err := j.AllVnodes()
-	if err != nil { // nobody knows which ones they are
-		for _, s := range k.vnodes {
-			s.stale = true
-		}
-		return
-	}
-	k.stale(nodes)
+	k.stale(j.AllVnodes())
 }
 
 func (k *kept) stale(nodes spec.ExecVnode) {

@@ -102,7 +102,7 @@ func (r *rivals) picture() string {
 	for j := range r.store.View().Jobs() {
 		sel, _ := j.Resources.Get("select")
 		place, _ := j.Resources.Get("place")
-		fmt.Fprintf(&b, "%s of %s in %s: %s %d %s %s %s %q\n", j.ID, j.Owner.Name, j.Queue, j.Letter(), j.RunCount, sel, place, j.LastRun().ExecVnode, j.CommentText())
+		fmt.Fprintf(&b, "%s of %s in %s: %s %d %s %s %s %q\n", j.ID, j.Owner.Name, j.Queue, j.Letter(), j.RunCount, sel, place, j.LastRun().ExecVnode.String(), j.CommentText())
 	}
 	for v := range r.store.View().Vnodes() {
 		fmt.Fprintf(&b, "%s %s: %v of %v\n", v.Name, v.SharingText(), v.Assigned, v.Available())

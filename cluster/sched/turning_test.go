@@ -174,7 +174,7 @@ func (c *turning) shows(name string) string {
 	case !ok, j.State == pbs.Finished:
 		return "over"
 	case j.State == pbs.Running:
-		return "runs " + j.LastRun().ExecVnode
+		return "runs " + j.LastRun().ExecVnode.String()
 	}
 	text := "nothing"
 	if j.Pending != nil && len(j.Pending.Held) > 0 {

@@ -10,7 +10,6 @@ import (
 	"rampart/fsm/alloc"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 	"rampart/transport"
 	"rampart/transport/api"
@@ -85,23 +84,21 @@ func notPruned(v *state.View, err error) (*connect.Response[api.PruneReply], err
 
 // pruneReply tells what a job has after a pruning, or what it has now.
 func pruneReply(j *state.Job, plan *state.Release) *api.PruneReply {
-	to := j.Assignment()
+	to := j.Grant()
 	if plan != nil {
 		to = plan.To
 	}
 	reply := &api.PruneReply{Granted: true, Changed: plan != nil, Attributes: []*api.Attribute{
-		{Name: "exec_vnode", Value: to.ExecVnode}, {Name: "exec_host", Value: to.ExecHost}, {Name: "schedselect", Value: to.SchedSelect},
+		{Name: "exec_vnode", Value: to.ExecVnode.String()}, {Name: "exec_host", Value: to.ExecHost.String()}, {Name: "schedselect", Value: to.SchedSelect},
 	}}
 	for _, it := range to.Resources {
 		reply.Attributes = append(reply.Attributes, &api.Attribute{Name: "Resource_List", Resource: it.Name, Value: it.Value})
 	}
 	stays := map[pbs.VnodeName]bool{}
-	kept, _ := spec.ParseExecVnode(to.ExecVnode)
-	for _, name := range kept.Vnodes() {
+	for _, name := range to.ExecVnode.Vnodes() {
 		stays[name] = true
 	}
-	before, _ := spec.ParseExecVnode(j.LastRun().ExecVnode)
-	for _, name := range before.Vnodes() {
+	for _, name := range j.LastRun().ExecVnode.Vnodes() {
 		if !stays[name] {
 			reply.Released = append(reply.Released, string(name))
 		}

@@ -41,8 +41,8 @@ func TestRun_AtAnOperatorsWish(t *testing.T) {
 		if err := b.run("root@replica:s1", c.job, c.vnodes); err != nil {
 			t.Errorf("qrun -H %q %s: %v", c.vnodes, c.job, err)
 		}
-		if got := b.job(c.job); got.State != pbs.Running || got.LastRun().ExecVnode != c.want || got.RunCount != 1 {
-			t.Errorf("qrun -H %q: %s on %s, run %d, want on %s", c.vnodes, got.State, got.LastRun().ExecVnode, got.RunCount, c.want)
+		if got := b.job(c.job); got.State != pbs.Running || got.LastRun().ExecVnode.String() != c.want || got.RunCount != 1 {
+			t.Errorf("qrun -H %q: %s on %s, run %d, want on %s", c.vnodes, got.State, got.LastRun().ExecVnode.String(), got.RunCount, c.want)
 		}
 	}
 	for _, c := range []struct {

@@ -108,8 +108,8 @@ func (w *spreadJob) waits(answer <-chan error) {
 // looks expects what the job has, and whether it is suspended.
 func (w *spreadJob) looks(execVnode string, suspended bool) {
 	w.t.Helper()
-	if j := w.job(w.id); j.LastRun().ExecVnode != execVnode || j.Suspended() != suspended {
-		w.t.Errorf("the job has %s, suspended %v; want %s, %v", j.LastRun().ExecVnode, j.Suspended(), execVnode, suspended)
+	if j := w.job(w.id); j.LastRun().ExecVnode.String() != execVnode || j.Suspended() != suspended {
+		w.t.Errorf("the job has %s, suspended %v; want %s, %v", j.LastRun().ExecVnode.String(), j.Suspended(), execVnode, suspended)
 	}
 }
 

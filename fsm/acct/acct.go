@@ -161,8 +161,8 @@ func (f *fields) common(j *state.Job, withStart bool) {
 
 func (f *fields) assignment(j *state.Job) {
 	if j.Array == nil {
-		f.add("exec_host", j.LastRun().ExecHost)
-		f.add("exec_vnode", j.LastRun().ExecVnode)
+		f.add("exec_host", j.LastRun().ExecHost.String())
+		f.add("exec_vnode", j.LastRun().ExecVnode.String())
 	}
 	f.list("Resource_List", j.Resources)
 }
@@ -174,8 +174,7 @@ func original(j *state.Job) *state.Job {
 		return j
 	}
 	o, was := *j, j.Run.Phases.Orig
-	run := o.EditRun()
-	run.ExecHost, run.ExecVnode, o.Resources = was.ExecHost, was.ExecVnode, was.Resources
+	o.EditRun().Assignment, o.Resources = was.Assignment, was.Resources
 	return &o
 }
 

@@ -1,11 +1,13 @@
 package acct_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"rampart/fsm/acct"
+	"rampart/fsm/alloc"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -25,7 +27,7 @@ func ordinary() *state.Job {
 			{Name: "ncpus", Value: "1"}, {Name: "nodect", Value: "1"}, {Name: "place", Value: "pack"}, {Name: "select", Value: "1:ncpus=1"},
 		},
 		Run: &state.Run{
-			ExecHost: "hosta/0", ExecVnode: "(hosta:ncpus=1)", Session: 4711, HasExited: true,
+			Assignment: assigned("hosta/0", "(hosta:ncpus=1)"), Session: 4711, HasExited: true,
 			Assigned: resource.List{{Name: "ncpus", Value: "1"}},
 			Used: resource.List{
 				{Name: "cpupercent", Value: "0"},
@@ -38,6 +40,13 @@ func ordinary() *state.Job {
 		},
 		Attrs: attr.List(nil).Set("euser", "", "ann").Set("egroup", "", "users"),
 	}
+}
+
+func assigned(hosts, vnodes string) (a alloc.Assignment) {
+	if err := errors.Join(a.ExecHost.UnmarshalText([]byte(hosts)), a.ExecVnode.UnmarshalText([]byte(vnodes))); err != nil {
+		panic(err)
+	}
+	return a
 }
 
 // TestOf_Example compares with the example of the specification, to the letter.

@@ -31,15 +31,15 @@ func phased() (before, after *state.Job) {
 			{Name: "select", Value: "ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=2:mem=2gb"},
 		},
 		Run: &state.Run{
-			ExecHost: "hosta/0*0+hostb/0*0+hostc/0*2", ExecVnode: threeHosts, Session: 7503,
+			Assignment: assigned("hosta/0*0+hostb/0*0+hostc/0*2", threeHosts), Session: 7503,
 			Used: resource.List{{Name: "cput", Value: "00:16:06"}, {Name: "walltime", Value: "00:17:04"}},
 		},
 		Attrs: attr.List(nil).Set("euser", "", "ann").Set("egroup", "", "users"),
 	}
 	next := j
 	run := next.EditRun()
-	run.Phases = &state.Phases{Orig: j.Assignment()}
-	run.ExecHost, run.ExecVnode = "hosta/0*0+hostb/0*0", twoHosts
+	run.Phases = &state.Phases{Orig: j.Grant()}
+	run.Assignment = assigned("hosta/0*0+hostb/0*0", twoHosts)
 	next.Resources = resource.List{
 		{Name: "mem", Value: "4194304kb"},
 		{Name: "ncpus", Value: "6"},

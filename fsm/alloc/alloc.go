@@ -10,36 +10,38 @@ import (
 	"rampart/fsm/spec"
 )
 
-// An Assignment is what a job has. The chunks of the three stand in the same order, one for
-// each; the first one is on the primary execution host.
+// An Assignment is what a run has of vnodes and hosts. The chunks of the two stand in the same order, one for each; the
+// first one is on the primary execution host. Nobody writes to one: another takes its place.
 type Assignment struct {
-	ExecVnode spec.ExecVnode
-	ExecHost  spec.ExecHost
-	Select    spec.Select   // schedselect, its counts expanded
-	Resources resource.List // Resource_List
+	ExecVnode spec.ExecVnode `cbor:"1,keyasint"`
+	ExecHost  spec.ExecHost  `cbor:"2,keyasint"`
 }
 
-// Parse reads an assignment as a job keeps it. Chunks that do not match are refused with
-// SystemError.
-func Parse(execVnode, execHost, schedselect string, resources resource.List) (Assignment, error) {
-	a := Assignment{Resources: resources}
-	var err error
-	if a.ExecVnode, err = spec.ParseExecVnode(execVnode); err != nil {
-		return Assignment{}, err
-	}
-	if a.ExecHost, err = spec.ParseExecHost(execHost); err != nil {
-		return Assignment{}, err
-	}
-	sel, err := spec.ParseSelect(schedselect)
+// A Grant is an assignment and the request that it fulfils, as the job keeps that.
+type Grant struct {
+	Assignment
+	SchedSelect string        `cbor:"3,keyasint,omitempty"`
+	Resources   resource.List `cbor:"4,keyasint,omitempty"` // Resource_List
+}
+
+// granted is a grant with the request of each of its chunks.
+type granted struct {
+	Grant
+	chunks []spec.Chunk
+}
+
+// open reads the request. Chunks that do not match are refused with SystemError.
+func (g Grant) open() (granted, error) {
+	sel, err := spec.ParseSelect(g.SchedSelect)
 	if err != nil {
-		return Assignment{}, err
+		return granted{}, err
 	}
-	a.Select = expand(sel)
-	if len(a.ExecHost) != len(a.ExecVnode) || len(a.Select.Chunks) != len(a.ExecVnode) {
-		return Assignment{}, pbs.Errorf(pbs.SystemError, "the job has %d chunks in exec_vnode, %d in exec_host and %d in schedselect",
-			len(a.ExecVnode), len(a.ExecHost), len(a.Select.Chunks))
+	all := expand(sel).Chunks
+	if n := len(g.ExecVnode); n == 0 || len(g.ExecHost) != n || len(all) != n {
+		return granted{}, pbs.Errorf(pbs.SystemError, "the job has %d chunks in exec_vnode, %d in exec_host and %d in schedselect",
+			n, len(g.ExecHost), len(all))
 	}
-	return a, nil
+	return granted{g, all}, nil
 }
 
 // expand writes every chunk of a select as often as it counts.
@@ -53,7 +55,7 @@ func expand(sel spec.Select) spec.Select {
 	return out
 }
 
-// Primary tells whether a chunk is on the primary execution host.
+// Primary reports whether a chunk is on the primary execution host.
 func (a Assignment) Primary(chunk int) bool { return a.ExecHost[chunk].Host == a.ExecHost[0].Host }
 
 // Vnodes yields each vnode that the assignment names, with the host that it is on.
@@ -88,7 +90,7 @@ func (a Assignment) Hosts() []string {
 // A Split is an assignment in two: what stays, and what is given back. What both have of a
 // vnode comes to what it was.
 type Split struct {
-	Kept     Assignment
+	Kept     Grant
 	Released []Placed
 }
 
@@ -110,25 +112,24 @@ func (s Split) ReleasedVnodes() spec.ExecVnode {
 	return all
 }
 
-// Whole tells whether nothing is given back.
+// Whole reports whether nothing is given back.
 func (s Split) Whole() bool { return len(s.Released) == 0 }
 
-// withRequest fills in what the kept chunks request: the select, in both places, and the
-// sums. Resources that were asked for in chunks and are in none any more go; those of the
-// whole job stay.
-func withRequest(before, kept Assignment, shown spec.Select, t resource.Table) (Assignment, error) {
-	sums, err := spec.Sum(kept.Select, t)
+// fulfilling returns the grant of what is kept, with its request: the select, in both places, and the sums. Resources that
+// were asked for in chunks and are in none any more go; those of the whole job stay.
+func (g granted) fulfilling(kept Assignment, sel spec.Select, t resource.Table) (Grant, error) {
+	sums, err := spec.Sum(sel, t)
 	if err != nil {
-		return Assignment{}, err
+		return Grant{}, err
 	}
 	next := resource.List(nil)
 	asked := map[string]bool{"nodect": true}
-	for _, c := range before.Select.Grouped().Chunks {
+	for _, c := range (spec.Select{Chunks: g.chunks}).Grouped().Chunks {
 		for _, it := range c.Items {
 			asked[it.Name] = true
 		}
 	}
-	for _, it := range before.Resources {
+	for _, it := range g.Resources {
 		if !asked[it.Name] {
 			next = append(next, it)
 		}
@@ -136,6 +137,6 @@ func withRequest(before, kept Assignment, shown spec.Select, t resource.Table) (
 	for _, it := range sums {
 		next = next.Set(it.Name, it.Value)
 	}
-	kept.Resources = next.Set("select", shown.String())
-	return kept, nil
+	text := sel.String()
+	return Grant{kept, text, next.Set("select", text)}, nil
 }

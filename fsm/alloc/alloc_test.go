@@ -37,7 +37,23 @@ const (
 	eh = "hosta/0*0+hostb/0*0+hostc/0*2"
 )
 
-func job(t testing.TB, execVnode, execHost, sel string, more ...resource.Item) Assignment {
+// read returns a grant that was written down, if its chunks match.
+func read(execVnode, execHost, schedselect string, list resource.List) (Grant, error) {
+	g := Grant{SchedSelect: schedselect, Resources: list}
+	var err error
+	if g.ExecVnode, err = spec.ParseExecVnode(execVnode); err != nil {
+		return Grant{}, err
+	}
+	if g.ExecHost, err = spec.ParseExecHost(execHost); err != nil {
+		return Grant{}, err
+	}
+	if _, err := g.open(); err != nil {
+		return Grant{}, err
+	}
+	return g, nil
+}
+
+func job(t testing.TB, execVnode, execHost, sel string, more ...resource.Item) Grant {
 	t.Helper()
 	parsed, err := spec.ParseSelect(sel)
 	if err != nil {
@@ -48,18 +64,18 @@ func job(t testing.TB, execVnode, execHost, sel string, more ...resource.Item) A
 		t.Fatal(err)
 	}
 	list := resource.Sorted(append(slices.Clone(sums), append(more, resource.Item{Name: "place", Value: "scatter"}, resource.Item{Name: "select", Value: sel})...))
-	a, err := Parse(execVnode, execHost, sel, list)
+	a, err := read(execVnode, execHost, sel, list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-func j1(t testing.TB) Assignment {
+func j1(t testing.TB) Grant {
 	return job(t, ev, eh, "1:ncpus=3:mem=2gb+1:ncpus=3:mem=2gb+1:ncpus=2:mem=2gb", resource.Item{Name: "walltime", Value: "01:00:00"})
 }
 
-func j1x(t testing.TB) Assignment {
+func j1x(t testing.TB) Grant {
 	return job(t, ev, eh, "1:ncpus=3:mem=2gb:mpiprocs=3:ompthreads=2+1:ncpus=3:mem=2gb:mpiprocs=3:ompthreads=3+1:ncpus=2:mem=2gb:mpiprocs=2:ompthreads=2")
 }
 
@@ -71,7 +87,7 @@ func TestRelease(t *testing.T) {
 	evA := ev[:strings.Index(ev, "+(hostb")]
 	for _, c := range []struct {
 		name      string
-		job       func(testing.TB) Assignment
+		job       func(testing.TB) Grant
 		drop      []string
 		vnode     string
 		host      string
@@ -141,7 +157,7 @@ func want(t *testing.T, s Split, vnode, host, sel, resources string) {
 	if got := s.Kept.ExecHost.String(); got != host {
 		t.Errorf("exec_host = %s, want %s", got, host)
 	}
-	if got := s.Kept.Select.String(); got != sel {
+	if got := s.Kept.SchedSelect; got != sel {
 		t.Errorf("schedselect = %s\nwant %s", got, sel)
 	}
 	if got, _ := s.Kept.Resources.Get("select"); got != sel {
@@ -159,7 +175,7 @@ func want(t *testing.T, s Split, vnode, host, sel, resources string) {
 }
 
 // k5 is a job on the five hosts of the cases of -k, with more behind each chunk.
-func k5(t testing.TB, chunks ...string) Assignment {
+func k5(t testing.TB, chunks ...string) Grant {
 	var vnodes, hosts []string
 	for i, c := range chunks {
 		parsed, err := spec.ParseSelect("1:" + c)
@@ -204,13 +220,13 @@ func BenchmarkRelease10000(b *testing.B) {
 	list := resource.List{{Name: "ncpus", Value: "20000"}, {Name: "place", Value: "scatter"}}
 	for _, c := range []struct {
 		name string
-		do   func(a Assignment) (Split, error)
+		do   func(a Grant) (Split, error)
 	}{
-		{"all", func(a Assignment) (Split, error) { return ReleaseSisters(a, defs) }},
-		{"half", func(a Assignment) (Split, error) {
+		{"all", func(a Grant) (Split, error) { return ReleaseSisters(a, defs) }},
+		{"half", func(a Grant) (Split, error) {
 			return Release(a, func(v pbs.VnodeName) bool { return v > "host5" }, defs)
 		}},
-		{"keep", func(a Assignment) (Split, error) {
+		{"keep", func(a Grant) (Split, error) {
 			w, err := ParseWish("select=5000:ncpus=2", defs)
 			if err != nil {
 				return Split{}, err
@@ -220,7 +236,7 @@ func BenchmarkRelease10000(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				a, err := Parse(vnodes.String(), hosts.String(), "10000:ncpus=2:mem=1gb", list)
+				a, err := read(vnodes.String(), hosts.String(), "10000:ncpus=2:mem=1gb", list)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,6 +1,8 @@
 package alloc
 
 import (
+	"errors"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -15,15 +17,16 @@ func FuzzParse(f *testing.F) {
 	f.Add("", "", "")
 	f.Add("(a)", "a/0+a/1", "100000:ncpus=1")
 	f.Fuzz(func(t *testing.T, vnodes, hosts, sel string) {
-		a, err := Parse(vnodes, hosts, sel, nil)
+		g, err := read(vnodes, hosts, sel, nil)
 		if err != nil {
-			if len(a.ExecVnode)+len(a.ExecHost)+len(a.Select.Chunks) > 0 {
-				t.Errorf("refused and %+v", a)
-			}
 			return
 		}
+		a, err := g.open()
+		if err != nil {
+			t.Fatal(err)
+		}
 		n := len(a.ExecVnode)
-		if n == 0 || len(a.ExecHost) != n || len(a.Select.Chunks) != n || !a.Primary(0) {
+		if n == 0 || len(a.ExecHost) != n || len(a.chunks) != n || !a.Primary(0) {
 			t.Fatalf("%q on %q for %q is %+v", vnodes, hosts, sel, a)
 		}
 		all := a.Hosts()
@@ -37,9 +40,12 @@ func FuzzParse(f *testing.F) {
 			}
 			seen[string(name)] = true
 		}
-		again, err := Parse(a.ExecVnode.String(), a.ExecHost.String(), a.Select.String(), nil)
-		if err != nil || again.ExecVnode.String() != a.ExecVnode.String() || again.ExecHost.String() != a.ExecHost.String() || again.Select.String() != a.Select.String() {
-			t.Errorf("%+v is read again as %+v, %v", a, again, err)
+		again := Grant{SchedSelect: sel}
+		v, _ := g.ExecVnode.MarshalText()
+		h, _ := g.ExecHost.MarshalText()
+		err = errors.Join(again.ExecVnode.UnmarshalText(v), again.ExecHost.UnmarshalText(h))
+		if err != nil || !reflect.DeepEqual(again, g) {
+			t.Errorf("%+v is read again as %+v, %v", g, again, err)
 		}
 	})
 }

@@ -75,24 +75,24 @@ type taken struct {
 }
 
 // divided writes down which chunks stay, in the order of kept, and what of the others and of
-// the cut ones is given back, in the order of the assignment. The select is the caller's.
-func divided(a Assignment, kept []taken) Split {
-	s := Split{Kept: Assignment{ExecVnode: make(spec.ExecVnode, 0, len(kept)), ExecHost: make(spec.ExecHost, 0, len(kept))}}
+// the cut ones is given back, in the order of the assignment.
+func divided(a Assignment, kept []taken) (left Assignment, released []Placed) {
+	left = Assignment{make(spec.ExecVnode, 0, len(kept)), make(spec.ExecHost, 0, len(kept))}
 	stays, cuts := make([]bool, len(a.ExecVnode)), make([]cut, len(a.ExecVnode))
 	for _, k := range kept {
 		stays[k.index], cuts[k.index] = true, k.cut
-		s.Kept.ExecVnode = append(s.Kept.ExecVnode, k.cut.kept(a.ExecVnode[k.index]))
-		s.Kept.ExecHost = append(s.Kept.ExecHost, a.ExecHost[k.index])
+		left.ExecVnode = append(left.ExecVnode, k.cut.kept(a.ExecVnode[k.index]))
+		left.ExecHost = append(left.ExecHost, a.ExecHost[k.index])
 	}
 	for i, c := range a.ExecVnode {
 		if stays[i] {
 			c = cuts[i].gone(c)
 		}
 		if len(c.Parts) > 0 {
-			s.Released = append(s.Released, Placed{a.ExecHost[i].Host, c})
+			released = append(released, Placed{a.ExecHost[i].Host, c})
 		}
 	}
-	return s
+	return left, released
 }
 
 // restItems is what is left of a part's resources without what is kept of them.

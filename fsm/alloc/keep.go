@@ -11,7 +11,11 @@ import (
 // Keep keeps the primary execution host and of the other chunks only what the wish names
 // (specification: ramp-down section 6). Vnodes for which failed is true (it may be nil) can
 // satisfy nothing. It refuses with Unsatisfied.
-func Keep(a Assignment, w Wish, failed func(pbs.VnodeName) bool, t resource.Table) (Split, error) {
+func Keep(g Grant, w Wish, failed func(pbs.VnodeName) bool, t resource.Table) (Split, error) {
+	a, err := g.open()
+	if err != nil {
+		return Split{}, err
+	}
 	chunks, err := available(a, failed, t)
 	if err != nil {
 		return Split{}, err
@@ -42,15 +46,15 @@ func Keep(a Assignment, w Wish, failed func(pbs.VnodeName) bool, t resource.Tabl
 		kept, whole = append(kept, taken{c.index, cut}), whole && cut == nil
 	}
 	if whole && len(kept) == len(a.ExecVnode) {
-		return Split{Kept: a}, nil
+		return Split{Kept: g}, nil
 	}
-	s := divided(a, kept)
+	left, released := divided(a.Assignment, kept)
+	var sel spec.Select
 	for _, k := range kept {
-		s.Kept.Select.Chunks = append(s.Kept.Select.Chunks, a.Select.Chunks[k.index])
+		sel.Chunks = append(sel.Chunks, a.chunks[k.index])
 	}
-	s.Kept.Select = s.Kept.Select.Grouped()
-	s.Kept, err = withRequest(a, s.Kept, s.Kept.Select, t)
-	return s, err
+	to, err := a.fulfilling(left, sel.Grouped(), t)
+	return Split{to, released}, err
 }
 
 // A demand is what one chunk of a wish asks for, and what was found about the shape that was

@@ -50,7 +50,7 @@ func TestKeep(t *testing.T) {
 			if got := strings.Join(s.Kept.Hosts(), " "); c.hosts != "" && got != c.hosts {
 				t.Errorf("kept %s, want %s", got, c.hosts)
 			}
-			if got := s.Kept.Select.String(); got != c.sel {
+			if got := s.Kept.SchedSelect; got != c.sel {
 				t.Errorf("select %s, want %s", got, c.sel)
 			}
 			for name, value := range c.sums {
@@ -81,7 +81,7 @@ func TestKeep_SuperChunks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Kept.Select.String(); got != sel {
+		if got := s.Kept.SchedSelect; got != sel {
 			t.Errorf("-k %s: select %s, want %s", wish, got, sel)
 		}
 		if wish == "select=ncpus=5" {

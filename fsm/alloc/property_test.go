@@ -14,7 +14,7 @@ import (
 )
 
 // draw makes an assignment over some hosts of several vnodes each.
-func draw(t *rapid.T) Assignment {
+func draw(t *rapid.T) Grant {
 	var vnodes spec.ExecVnode
 	var hosts spec.ExecHost
 	var sel spec.Select
@@ -36,7 +36,7 @@ func draw(t *rapid.T) Assignment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Assignment{vnodes, hosts, sel, list.Set("place", "pack")}
+	return Grant{Assignment{vnodes, hosts}, sel.String(), list.Set("place", "pack")}
 }
 
 // tally is what each vnode gives, however it is spread over chunks.
@@ -57,7 +57,7 @@ func tally(all ...spec.ExecVnode) map[string]int64 {
 	return sums
 }
 
-func drawWish(t *rapid.T, a Assignment) (Split, error) {
+func drawWish(t *rapid.T, a Grant) (Split, error) {
 	switch rapid.IntRange(0, 3).Draw(t, "wish") {
 	case 0:
 		return ReleaseSisters(a, defs)
@@ -94,7 +94,11 @@ func TestSplit_Properties(t *testing.T) {
 			if got, was := (spec.ExecVnode{s.Kept.ExecVnode[0]}).String(), (spec.ExecVnode{a.ExecVnode[0]}).String(); got != was || s.Kept.ExecHost[0] != a.ExecHost[0] {
 				t.Fatalf("the first chunk was %s, and is %s", was, got)
 			}
-			sums, err := spec.Sum(s.Kept.Select, defs)
+			sel, err := spec.ParseSelect(s.Kept.SchedSelect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums, err := spec.Sum(sel, defs)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +107,7 @@ func TestSplit_Properties(t *testing.T) {
 					t.Fatalf("Resource_List.%s = %s, the chunks sum to %s", it.Name, got, it.Value)
 				}
 			}
-			again, err := Parse(s.Kept.ExecVnode.String(), s.Kept.ExecHost.String(), s.Kept.Select.String(), s.Kept.Resources)
+			again, err := read(s.Kept.ExecVnode.String(), s.Kept.ExecHost.String(), s.Kept.SchedSelect, s.Kept.Resources)
 			if err != nil {
 				t.Fatalf("what is printed cannot be read: %v", err)
 			}

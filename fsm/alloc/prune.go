@@ -47,8 +47,12 @@ func plain(items resource.List) string {
 // of hosts for which good is true (specification: reliable-startup section 8). The first
 // chunk is kept whatever good says of it. The entries of exec_host are those of before, for
 // the caller to number anew. It refuses with Unpruned.
-func Prune(a Assignment, keep spec.Select, good func(host string) bool, t resource.Table) (Split, error) {
-	all, err := candidates(a, good, t)
+func Prune(g Grant, keep spec.Select, good func(host string) bool, t resource.Table) (Split, error) {
+	a, err := g.open()
+	if err != nil {
+		return Split{}, err
+	}
+	all, err := candidates(a.Assignment, good, t)
 	if err != nil {
 		return Split{}, err
 	}
@@ -69,7 +73,7 @@ func Prune(a Assignment, keep spec.Select, good func(host string) bool, t resour
 		}
 		at := slices.IndexFunc(all[from:], func(c candidate) bool { return !c.used && n.metBy(c.sums) })
 		if at < 0 || i == 0 && at > 0 {
-			return Split{}, unpruned(a, all, c.Items, i == 0, keep, t)
+			return Split{}, unpruned(a.Assignment, all, c.Items, i == 0, keep, t)
 		}
 		got := &all[from+at]
 		got.used, from = true, from+at+1
@@ -82,10 +86,9 @@ func Prune(a Assignment, keep spec.Select, good func(host string) bool, t resour
 		}
 		kept = append(kept, taken{got.index, cut})
 	}
-	s := divided(a, kept)
-	s.Kept.Select = keep
-	s.Kept, err = withRequest(a, s.Kept, keep, t)
-	return s, err
+	left, released := divided(a.Assignment, kept)
+	to, err := a.fulfilling(left, keep, t)
+	return Split{to, released}, err
 }
 
 // A candidate is a chunk on a good host.

@@ -23,9 +23,9 @@ const (
 	sn     = "1:ncpus=3:mem=2gb+1:ncpus=3:mem=2gb+1:ncpus=2:mem=2gb"
 )
 
-func padded(t *testing.T) Assignment {
+func padded(t *testing.T) Grant {
 	t.Helper()
-	a, err := Parse(chunkA+"+"+chunkB+"+"+chunkD+"+"+chunkC+"+"+chunkE, "hosta/0*0+hostb/0*0+hostd/0*3+hostc/0*2+hoste/0*0",
+	a, err := read(chunkA+"+"+chunkB+"+"+chunkD+"+"+chunkC+"+"+chunkE, "hosta/0*0+hostb/0*0+hostd/0*3+hostc/0*2+hoste/0*0",
 		"1:ncpus=3:mem=2gb+2:ncpus=3:mem=2gb+2:ncpus=2:mem=2gb", resource.List{}.Set("mem", "10gb").Set("ncpus", "13").Set("nodect", "5").
 			Set("place", "scatter").Set("walltime", "60").Set("select_requested", "x"))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestPrune_Cases(t *testing.T) {
 		if got := s.Kept.ExecVnode.String(); got != c.want {
 			t.Errorf("%s: exec_vnode\n%s, want\n%s", c.id, got, c.want)
 		}
-		if got := s.Kept.Select.String(); got != c.sel {
+		if got := s.Kept.SchedSelect; got != c.sel {
 			t.Errorf("%s: schedselect %s, want %s", c.id, got, c.sel)
 		}
 		for name, want := range map[string]string{
@@ -104,7 +104,7 @@ func TestPrune_Cases(t *testing.T) {
 
 // The middle vnodes of a chunk are cut as the specification's example says.
 func TestPrune_CutsVnodes(t *testing.T) {
-	a, err := Parse("(a:ncpus=1)+(b1:mem=1048576kb+b2:mem=1048576kb:ncpus=1+b3:ncpus=1)", "a/0+b/0*0", "1:ncpus=1+1:ncpus=2:mem=2gb", nil)
+	a, err := read("(a:ncpus=1)+(b1:mem=1048576kb+b2:mem=1048576kb:ncpus=1+b3:ncpus=1)", "a/0+b/0*0", "1:ncpus=1+1:ncpus=2:mem=2gb", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestPrune_Properties(t *testing.T) {
 			}
 			bad[host] = r.IntN(4) == 0
 		}
-		a, err := Parse(strings.Join(chunks, "+"), strings.Join(hosts, "+"), strings.Join(wants, "+"), nil)
+		a, err := read(strings.Join(chunks, "+"), strings.Join(hosts, "+"), strings.Join(wants, "+"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func BenchmarkPrune_1000Hosts(b *testing.B) {
 	for i := range 1050 {
 		chunks, hosts = append(chunks, fmt.Sprintf("(h%d:ncpus=4:mem=1048576kb)", i)), append(hosts, fmt.Sprintf("h%d/0*4", i))
 	}
-	a, err := Parse(strings.Join(chunks, "+"), strings.Join(hosts, "+"), "1050:ncpus=4:mem=1gb", nil)
+	a, err := read(strings.Join(chunks, "+"), strings.Join(hosts, "+"), "1050:ncpus=4:mem=1gb", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

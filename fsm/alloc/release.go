@@ -11,40 +11,44 @@ import (
 // Release takes the vnodes for which drop is true out of an assignment (specification:
 // ramp-down section 5). Chunks and their parts keep their order; a chunk that loses all of
 // its parts disappears. The vnodes of the primary execution host are the caller's to spare.
-func Release(a Assignment, drop func(pbs.VnodeName) bool, t resource.Table) (Split, error) {
-	return release(a, func(_ int, name pbs.VnodeName) bool { return drop(name) }, t)
+func Release(g Grant, drop func(pbs.VnodeName) bool, t resource.Table) (Split, error) {
+	return release(g, func(_ int, name pbs.VnodeName) bool { return drop(name) }, t)
 }
 
 // ReleaseSisters releases all that is not on the primary execution host.
-func ReleaseSisters(a Assignment, t resource.Table) (Split, error) {
-	return release(a, func(chunk int, _ pbs.VnodeName) bool { return !a.Primary(chunk) }, t)
+func ReleaseSisters(g Grant, t resource.Table) (Split, error) {
+	return release(g, func(chunk int, _ pbs.VnodeName) bool { return !g.Primary(chunk) }, t)
 }
 
-func release(a Assignment, drop func(chunk int, name pbs.VnodeName) bool, t resource.Table) (Split, error) {
+func release(g Grant, drop func(chunk int, name pbs.VnodeName) bool, t resource.Table) (Split, error) {
+	a, err := g.open()
+	if err != nil {
+		return Split{}, err
+	}
 	d := deriver{placed: inExecVnode(a.ExecVnode), table: t}
-	var s Split
+	var left Assignment
+	var released []Placed
+	var sel spec.Select
 	for i, chunk := range a.ExecVnode {
 		stay, gone := divide(chunk, func(p spec.ExecPart) bool { return drop(i, p.Vnode) })
 		if len(gone.Parts) > 0 {
-			s.Released = append(s.Released, Placed{a.ExecHost[i].Host, gone})
+			released = append(released, Placed{a.ExecHost[i].Host, gone})
 		}
 		if len(stay.Parts) == 0 {
 			continue
 		}
-		items, err := d.request(stay, a.Select.Chunks[i].Items)
+		items, err := d.request(stay, a.chunks[i].Items)
 		if err != nil {
 			return Split{}, err
 		}
-		s.Kept.ExecVnode = append(s.Kept.ExecVnode, stay)
-		s.Kept.ExecHost = append(s.Kept.ExecHost, a.ExecHost[i])
-		s.Kept.Select.Chunks = append(s.Kept.Select.Chunks, spec.Chunk{Count: 1, Items: items})
+		left.ExecVnode, left.ExecHost = append(left.ExecVnode, stay), append(left.ExecHost, a.ExecHost[i])
+		sel.Chunks = append(sel.Chunks, spec.Chunk{Count: 1, Items: items})
 	}
-	if s.Whole() {
-		return Split{Kept: a}, nil
+	if len(released) == 0 {
+		return Split{Kept: g}, nil
 	}
-	kept, err := withRequest(a, s.Kept, s.Kept.Select, t)
-	s.Kept = kept
-	return s, err
+	to, err := a.fulfilling(left, sel, t)
+	return Split{to, released}, err
 }
 
 // divide sorts the parts of a chunk into those that stay and those that go.

@@ -30,14 +30,14 @@ type shape struct {
 
 // available returns the chunks besides those of the primary execution host, the smallest
 // first.
-func available(a Assignment, failed func(pbs.VnodeName) bool, t resource.Table) ([]chunk, error) {
+func available(a granted, failed func(pbs.VnodeName) bool, t resource.Table) ([]chunk, error) {
 	d := deriver{placed: inExecVnode(a.ExecVnode), table: t}
 	var all []chunk
 	for i, c := range a.ExecVnode {
 		if a.Primary(i) || failed != nil && slices.ContainsFunc(c.Parts, func(p spec.ExecPart) bool { return failed(p.Vnode) }) {
 			continue
 		}
-		request := a.Select.Chunks[i].Items
+		request := a.chunks[i].Items
 		if n := len(all); n > 0 && alike(c, d.left) && slices.Equal(request, d.old) {
 			all = append(all, chunk{index: i, shape: all[n-1].shape})
 			continue

@@ -35,11 +35,10 @@ func partsOf(j *state.Job) spec.ExecVnode {
 	if err != nil {
 		return nil
 	}
-	parts, err := spec.ParseExecVnode(j.Run.ExecVnode)
-	if err != nil || len(parts) != sel.Total() {
+	if len(j.Run.ExecVnode) != sel.Total() {
 		return nil
 	}
-	return parts
+	return j.Run.ExecVnode
 }
 
 // placesOf returns the host of each chunk of what a running job asks for, nil if there is none of

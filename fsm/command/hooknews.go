@@ -8,7 +8,6 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -157,15 +156,8 @@ func (c *HookWishes) partner(tx *state.Tx, w HookVnode) bool {
 	if !ok || !j.Is(c.Run.RunCount) || j.Run.MS != c.Source.Host || tolerates(j) == "" {
 		return false
 	}
-	texts := []string{j.Run.ExecVnode}
-	if j.Run.Phases != nil {
-		texts = append(texts, j.Run.Phases.Orig.ExecVnode)
-	}
-	named := false
-	for _, text := range texts {
-		parts, err := spec.ParseExecVnode(text)
-		named = named || err == nil && slices.Contains(parts.Vnodes(), w.Name)
-	}
+	p := j.Run.Phases
+	named := j.Run.ExecVnode.Has(w.Name) || p != nil && p.Orig.ExecVnode.Has(w.Name)
 	return named && len(w.Unset) == 0 && len(w.Set) == 1 && w.Set[0].Name == "state"
 }
 

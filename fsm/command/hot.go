@@ -14,7 +14,7 @@ const hotFor = pbs.Time(5 * time.Minute)
 // job that has released vnodes is to have its whole request, for which the scheduler finds room.
 func noteHalted(tx *state.Tx, j *state.Job) {
 	if tx.Server().HaltedAt != 0 && j.Run.Phases == nil && tx.Cluster().FeatureLevel >= LevelObjects {
-		j.Halted = j.Run.ExecVnode
+		j.Halted = j.Run.ExecVnode.String()
 	}
 }
 

@@ -60,22 +60,19 @@ func PlanPrune(t ReleaseTables, j *state.Job, c *PruneJob) (*state.Release, erro
 	case j.Run.Release != nil:
 		return nil, pbs.Errorf(pbs.ResourceBusy, "another release of the job is under way")
 	}
-	a, err := alloc.Parse(j.Run.ExecVnode, j.Run.ExecHost, j.SchedSelect, j.Resources)
-	if err != nil {
+	has := j.Grant()
+	s, err := c.split(t, has)
+	if err != nil || s.Whole() && s.Kept.SchedSelect == has.SchedSelect || len(s.Kept.ExecVnode) == 0 {
 		return nil, err
 	}
-	s, err := c.split(t, a)
-	if err != nil || s.Whole() && s.Kept.Select.String() == a.Select.String() || len(s.Kept.ExecVnode) == 0 {
-		return nil, err
-	}
-	s.Kept.ExecHost = renumbered(a, s.Kept)
-	r := newRelease(a, s)
+	s.Kept.ExecHost = renumbered(has.Assignment, s.Kept.Assignment)
+	r := newRelease(s)
 	r.Prune = true
 	return r, nil
 }
 
 // split takes the wishes one after the other: each one sees what is left by those before.
-func (c *PruneJob) split(t ReleaseTables, a alloc.Assignment) (alloc.Split, error) {
+func (c *PruneJob) split(t ReleaseTables, a alloc.Grant) (alloc.Split, error) {
 	bad := setOf(c.Bad)
 	good := func(h string) bool { return !bad[pbs.HostName(h)] }
 	var last alloc.Split
@@ -89,19 +86,13 @@ func (c *PruneJob) split(t ReleaseTables, a alloc.Assignment) (alloc.Split, erro
 			continue
 		}
 		last, released = s, append(released, s.Released...)
-		if len(c.Earlier) == 0 {
-			break
-		}
-		k := s.Kept
-		if a, err = alloc.Parse(k.ExecVnode.String(), k.ExecHost.String(), k.Select.String(), k.Resources); err != nil {
-			return s, err
-		}
+		a = s.Kept
 	}
 	last.Released = released
 	return last, nil
 }
 
-func (s PruneStep) split(t ReleaseTables, a alloc.Assignment, good func(host string) bool) (alloc.Split, error) {
+func (s PruneStep) split(t ReleaseTables, a alloc.Grant, good func(host string) bool) (alloc.Split, error) {
 	switch {
 	case s.Keep != "":
 		keep, err := spec.ParseSelect(s.Keep)
@@ -161,13 +152,13 @@ func pruned(tx *state.Tx, j *state.Job) error {
 	}
 	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: overlaid(nothingUsed(), phaseUsed(&before, nil))})
 	next := before
-	p := state.Phases{Orig: j.Assignment()}
+	p := state.Phases{Orig: j.Grant()}
 	if j.Run.Phases != nil {
 		p = *j.Run.Phases
 	}
-	p.Acct = j.Assignment()
+	p.Acct = j.Grant()
 	run := next.EditRun()
-	run.ExecVnode, run.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
+	run.Assignment, next.SchedSelect = r.To.Assignment, r.To.SchedSelect
 	next.Resources = jobWide(r.To.Resources, j.Resources, tx)
 	p.Charged = inKB(resource.Only(next.Resources, tx, resource.PerQueue), tx)
 	run.Phases, run.Release = &p, nil

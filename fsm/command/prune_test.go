@@ -74,9 +74,9 @@ func (w *releasing) letters() string {
 	var all []string
 	for _, e := range w.events {
 		if letter := letters[e.Kind]; letter != "" && !e.Unrecorded {
-			assigned := strings.Count(e.Job.LastRun().ExecVnode, "(")
+			assigned := strings.Count(e.Job.LastRun().ExecVnode.String(), "(")
 			if (letter == "E" || letter == "R") && e.Job.LastRun().Phases != nil {
-				assigned = strings.Count(e.Job.LastRun().Phases.Orig.ExecVnode, "(")
+				assigned = strings.Count(e.Job.LastRun().Phases.Orig.ExecVnode.String(), "(")
 			}
 			all = append(all, letter+fmt.Sprint(assigned))
 		}
@@ -101,16 +101,16 @@ func TestPrune(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			w := newPruning(t)
 			w.prune(c.keep, c.bad...)
-			if j := w.now(); j.LastRun().ExecVnode != evOfR1 || j.LastRun().Release == nil {
-				t.Errorf("asked: %s, %+v", j.LastRun().ExecVnode, j.LastRun().Release)
+			if j := w.now(); j.LastRun().ExecVnode.String() != evOfR1 || j.LastRun().Release == nil {
+				t.Errorf("asked: %s, %+v", j.LastRun().ExecVnode.String(), j.LastRun().Release)
 			}
 			w.prune(c.keep, c.bad...) // asked again, after a failover
 			w.confirm("hosta", nil)
 			j := w.now()
 			cpus, _ := j.Resources.Get("ncpus")
 			mem, _ := j.Resources.Get("mem")
-			if j.LastRun().ExecVnode != c.vnode || j.LastRun().ExecHost != c.host || cpus != c.cpus || mem != c.mem || j.Substate != pbs.SubStarting || j.LastRun().Release != nil {
-				t.Errorf("done: %s, %s, %s cpus, %s, %d, %+v", j.LastRun().ExecVnode, j.LastRun().ExecHost, cpus, mem, j.Substate, j.LastRun().Release)
+			if j.LastRun().ExecVnode.String() != c.vnode || j.LastRun().ExecHost.String() != c.host || cpus != c.cpus || mem != c.mem || j.Substate != pbs.SubStarting || j.LastRun().Release != nil {
+				t.Errorf("done: %s, %s, %s cpus, %s, %d, %+v", j.LastRun().ExecVnode.String(), j.LastRun().ExecHost.String(), cpus, mem, j.Substate, j.LastRun().Release)
 			}
 			for _, name := range c.free {
 				if v, _ := w.View().Vnode(name); len(v.Jobs) > 0 || len(v.Assigned) > 0 && !resource.Equal(v.Assigned, nil, w.View()) {
@@ -169,8 +169,8 @@ func TestPrune_RS19(t *testing.T) {
 	w.must(&PruneJob{Job: w.job, RunCount: 1, Host: "hosta", Vnodes: []string{"hostb", "hostb[0]", "hostb[1]"}})
 	w.confirm("hosta", nil)
 	j := w.now()
-	if j.LastRun().ExecVnode != chunkA+"+"+chunkD+"+"+chunkC+"+"+chunkE {
-		t.Errorf("exec_vnode is %s", j.LastRun().ExecVnode)
+	if j.LastRun().ExecVnode.String() != chunkA+"+"+chunkD+"+"+chunkC+"+"+chunkE {
+		t.Errorf("exec_vnode is %s", j.LastRun().ExecVnode.String())
 	}
 	if want := "1:mem=2097152kb:ncpus=3+1:ncpus=3:mem=2097152kb+1:ncpus=2:mem=2097152kb+1:mem=2097152kb:ncpus=2"; j.SchedSelect != want {
 		t.Errorf("schedselect is %s", j.SchedSelect)
@@ -204,8 +204,8 @@ func TestPrune_AlwaysFits(t *testing.T) {
 	w.must(&ManageVnode{Verb: VerbSet, Vnode: "hostd", Changes: []AttrChange{{Entry: attr.Entry{Name: "resources_available", Resource: "ncpus", Value: "0"}}}})
 	w.must(&HostUp{Host: "hoste", Address: "hoste:1", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{{Name: "hoste"}}})
 	w.confirm("hosta", nil)
-	if j := w.now(); j.LastRun().ExecVnode != chunkA+"+"+chunkD+"+"+chunkE || j.LastRun().Release != nil {
-		t.Errorf("%s, %+v", j.LastRun().ExecVnode, j.LastRun().Release)
+	if j := w.now(); j.LastRun().ExecVnode.String() != chunkA+"+"+chunkD+"+"+chunkE || j.LastRun().Release != nil {
+		t.Errorf("%s, %+v", j.LastRun().ExecVnode.String(), j.LastRun().Release)
 	}
 	w.check()
 }
@@ -249,7 +249,7 @@ func TestPrune_Refusals(t *testing.T) {
 			t.Errorf("%+v was taken", c)
 		}
 	}
-	if j := w.now(); j.LastRun().Release != nil || j.LastRun().ExecVnode != evOfR1 {
+	if j := w.now(); j.LastRun().Release != nil || j.LastRun().ExecVnode.String() != evOfR1 {
 		t.Errorf("the job has changed: %+v", j.LastRun().Release)
 	}
 	w.must(&JobStarted{Source: w.fact("hosta"), Job: w.job, RunCount: 1, Session: 7})

@@ -37,8 +37,8 @@ func TestPrune_AddsUp(t *testing.T) {
 			w.confirm("hosta", nil)
 			w.check()
 			j := w.now()
-			if j.LastRun().ExecVnode != c.vnode || j.LastRun().ExecHost != c.host {
-				t.Errorf("exec_vnode %s, exec_host %s", j.LastRun().ExecVnode, j.LastRun().ExecHost)
+			if j.LastRun().ExecVnode.String() != c.vnode || j.LastRun().ExecHost.String() != c.host {
+				t.Errorf("exec_vnode %s, exec_host %s", j.LastRun().ExecVnode.String(), j.LastRun().ExecHost.String())
 			}
 			n := strings.Count(c.vnode, "(")
 			if got, want := w.letters(), "S5 s5 u5 c"+string(rune('0'+n))+" s"+string(rune('0'+n)); got != want {
@@ -51,7 +51,7 @@ func TestPrune_AddsUp(t *testing.T) {
 	if pbs.CodeOf(err) != pbs.SystemError || !strings.Contains(err.Error(), "node(s) requested to be released not part of the job: hostb") {
 		t.Errorf("a vnode that was released by the call before: %v", err)
 	}
-	if j := w.now(); j.LastRun().Release != nil || j.LastRun().ExecVnode != evOfR1 {
-		t.Errorf("the job has %s, %+v", j.LastRun().ExecVnode, j.LastRun().Release)
+	if j := w.now(); j.LastRun().Release != nil || j.LastRun().ExecVnode.String() != evOfR1 {
+		t.Errorf("the job has %s, %+v", j.LastRun().ExecVnode.String(), j.LastRun().Release)
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -13,10 +12,6 @@ import (
 // one, which has less of the same. It returns what the run is charged with by then. Most of ten
 // thousand vnodes stay as they are, so each is looked at once.
 func reassign(tx *state.Tx, old, j *state.Job) (resource.List, error) {
-	before, err := spec.ParseExecVnode(old.Run.ExecVnode)
-	if err != nil {
-		return nil, err
-	}
 	kept, err := sharesKept(tx, j)
 	if err != nil {
 		return nil, err
@@ -29,7 +24,7 @@ func reassign(tx *state.Tx, old, j *state.Job) (resource.List, error) {
 	}
 	stay := 0 // which is met next if both assignments have one order, as they mostly do
 	gone := map[pbs.VnodeName]bool{}
-	for _, c := range before {
+	for _, c := range old.Run.ExecVnode {
 		for _, p := range c.Parts {
 			if stay < len(kept.shares) && kept.shares[stay].name == p.Vnode {
 				stay++
@@ -65,14 +60,7 @@ type keptShares struct {
 
 // sharesKept sums up what an assignment takes of each vnode.
 func sharesKept(tx *state.Tx, j *state.Job) (keptShares, error) {
-	parts, err := spec.ParseExecVnode(j.Run.ExecVnode)
-	if err != nil {
-		return keptShares{}, err
-	}
-	hosts, err := spec.ParseExecHost(j.Run.ExecHost)
-	if err != nil {
-		return keptShares{}, err
-	}
+	parts, hosts := j.Run.ExecVnode, j.Run.ExecHost
 	all := keptShares{make([]keptShare, 0, len(parts)), make(map[pbs.VnodeName]int, len(parts))}
 	var last keptShare // most chunks are alike
 	slots := make([]uint32, len(parts))

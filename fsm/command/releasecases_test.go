@@ -48,8 +48,8 @@ func TestReleaseNodes_RD41(t *testing.T) {
 	w.release("hostb[1]")
 	w.confirm("hosta", nil)
 	w.looks(map[string][3]string{"hosta": busy, "hostb[0]": busy, "hostb[1]": busy})
-	if j := w.now(); j.LastRun().ExecVnode != "(hosta:ncpus=1)+(hostb[0]:ncpus=1)" {
-		t.Error(j.LastRun().ExecVnode)
+	if j := w.now(); j.LastRun().ExecVnode.String() != "(hosta:ncpus=1)+(hostb[0]:ncpus=1)" {
+		t.Error(j.LastRun().ExecVnode.String())
 	}
 	w.release("hostb[0]")
 	w.confirm("hosta", nil)
@@ -96,15 +96,15 @@ func TestReleaseNodes_RD26(t *testing.T) {
 	}
 	w.left("hostb")
 	w.must(&StartJob{Job: second, ExecVnode: on})
-	if j, _ := w.View().Job(second); j.LastRun().ExecHost != "hosta/1+hostb/1*0+hostc/1*2" {
-		t.Error(j.LastRun().ExecHost)
+	if j, _ := w.View().Job(second); j.LastRun().ExecHost.String() != "hosta/1+hostb/1*0+hostc/1*2" {
+		t.Error(j.LastRun().ExecHost.String())
 	}
 	w.check()
 	w.must(&JobEnded{Source: w.fact("hosta"), Job: first, RunCount: 1}) // and are free with its end
 	w.must(&DeleteJob{Job: second, Force: true})
 	w.must(&JobEnded{Source: w.fact("hosta"), Job: second, RunCount: 1})
 	w.start("ncpus=1+ncpus=1+ncpus=1", "(hosta[3]:ncpus=1)+(hostb[0]:ncpus=1)+(hostc:ncpus=1)")
-	if j := w.now(); j.LastRun().ExecHost != "hosta/0+hostb/0+hostc/0" {
-		t.Error(j.LastRun().ExecHost)
+	if j := w.now(); j.LastRun().ExecHost.String() != "hosta/0+hostb/0+hostc/0" {
+		t.Error(j.LastRun().ExecHost.String())
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -40,14 +39,14 @@ func releaseDone(tx *state.Tx, j *state.Job, used, present resource.List) error 
 	presentUsed(tx, &before, nil)
 	tx.Emit(state.Event{Kind: state.JobPhaseEnded, Job: &before, Used: phaseUsed(&before, present)})
 	next := before
-	p := state.Phases{Orig: j.Assignment()}
+	p := state.Phases{Orig: j.Grant()}
 	if j.Run.Phases != nil {
 		p = *j.Run.Phases
 	}
-	p.Acct, p.UsedAcct, p.Present = j.Assignment(), before.Run.Used, nil
+	p.Acct, p.UsedAcct, p.Present = j.Grant(), before.Run.Used, nil
 	p.Held = append(slices.Clip(slices.Clone(r.Released)), p.Held...)
 	run := next.EditRun()
-	run.ExecVnode, run.ExecHost, next.SchedSelect = r.To.ExecVnode, r.To.ExecHost, r.To.SchedSelect
+	run.Assignment, next.SchedSelect = r.To.Assignment, r.To.SchedSelect
 	next.Resources = jobWide(r.To.Resources, j.Resources, tx)
 	p.Charged = chargedFor(&before, next.Resources, tx)
 	run.Phases, run.Release = &p, nil
@@ -126,10 +125,7 @@ func jobWide(chunks, now resource.List, t resource.Table) resource.List {
 // assignedNow is what the present assignment is charged with: of a vnode that the job has to
 // itself all, once.
 func assignedNow(tx *state.Tx, j *state.Job) resource.List {
-	parts, err := spec.ParseExecVnode(j.Run.ExecVnode)
-	if err != nil {
-		return nil
-	}
+	parts := j.Run.ExecVnode
 	sum := resource.NewSum(tx)
 	asked := map[pbs.VnodeName][]resource.List{}
 	for _, c := range parts {
@@ -165,12 +161,9 @@ func vacate(tx *state.Tx, j *state.Job, host pbs.HostName) error {
 		if !of(h) {
 			continue
 		}
-		parts, err := spec.ParseExecVnode(h.Chunks)
-		if err != nil {
-			return err
-		}
-		for _, c := range parts {
+		for _, c := range h.Chunks {
 			for _, part := range c.Parts {
+				var err error
 				if p.Charged, err = resource.Sub(p.Charged, resource.Only(part.Items, tx, resource.PerQueue), tx); err != nil {
 					return err
 				}

@@ -8,7 +8,6 @@ import (
 	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
-	"rampart/fsm/spec"
 	"rampart/fsm/state"
 )
 
@@ -52,22 +51,20 @@ func PlanRelease(t ReleaseTables, j *state.Job, c *ReleaseNodes) (*state.Release
 	if err := mayRelease(t, j); err != nil {
 		return nil, err
 	}
-	a, err := alloc.Parse(j.Run.ExecVnode, j.Run.ExecHost, j.SchedSelect, j.Resources)
-	if err != nil {
-		return nil, err
-	}
+	has := j.Grant()
 	var s alloc.Split
+	var err error
 	switch {
 	case c.Keep != "":
 		w, wrong := alloc.ParseWish(c.Keep, t)
 		if wrong != nil {
 			return nil, wrong
 		}
-		s, err = alloc.Keep(a, w, nil, t)
+		s, err = alloc.Keep(has, w, nil, t)
 	case len(c.Vnodes) > 0:
-		s, err = releaseNamed(t, a, c.Vnodes)
+		s, err = releaseNamed(t, has, c.Vnodes)
 	default:
-		s, err = releaseSisters(t, a)
+		s, err = releaseSisters(t, has)
 	}
 	if err != nil || s.Whole() {
 		return nil, err
@@ -75,7 +72,7 @@ func PlanRelease(t ReleaseTables, j *state.Job, c *ReleaseNodes) (*state.Release
 	if err := divisible(t, s.Released); err != nil {
 		return nil, err
 	}
-	return newRelease(a, s), nil
+	return newRelease(s), nil
 }
 
 // mayRelease refuses jobs that cannot give vnodes back now.
@@ -101,7 +98,7 @@ func mayRelease(t ReleaseTables, j *state.Job) error {
 
 // releaseNamed releases the vnodes with the names, if each is the job's and none is on the
 // primary execution host.
-func releaseNamed(t ReleaseTables, a alloc.Assignment, names []string) (alloc.Split, error) {
+func releaseNamed(t ReleaseTables, a alloc.Grant, names []string) (alloc.Split, error) {
 	named := make(map[pbs.VnodeName]bool, len(names))
 	for _, n := range names {
 		named[pbs.VnodeName(n)] = true
@@ -131,7 +128,7 @@ func releaseNamed(t ReleaseTables, a alloc.Assignment, names []string) (alloc.Sp
 	return alloc.Release(a, func(v pbs.VnodeName) bool { return named[v] }, t)
 }
 
-func releaseSisters(t ReleaseTables, a alloc.Assignment) (alloc.Split, error) {
+func releaseSisters(t ReleaseTables, a alloc.Grant) (alloc.Split, error) {
 	s, err := alloc.ReleaseSisters(a, t)
 	if err == nil && s.Whole() {
 		err = pbs.Errorf(pbs.SystemError, "Server returned error 15010 for job")
@@ -170,10 +167,8 @@ func divisible(t ReleaseTables, released []alloc.Placed) error {
 }
 
 // newRelease writes a split down as the state keeps it.
-func newRelease(a alloc.Assignment, s alloc.Split) *state.Release {
-	r := &state.Release{To: state.Assignment{
-		ExecVnode: s.Kept.ExecVnode.String(), ExecHost: s.Kept.ExecHost.String(), SchedSelect: s.Kept.Select.String(), Resources: s.Kept.Resources,
-	}}
+func newRelease(s alloc.Split) *state.Release {
+	r := &state.Release{To: s.Kept}
 	hosts := s.Kept.Hosts()
 	stays := make(map[string]bool, len(hosts))
 	r.Hosts = make([]pbs.HostName, 0, len(hosts))
@@ -182,19 +177,14 @@ func newRelease(a alloc.Assignment, s alloc.Split) *state.Release {
 		r.Hosts = append(r.Hosts, pbs.HostName(h))
 	}
 	at := make(map[string]int, len(s.Released))
-	var chunks []spec.ExecVnode
 	for _, c := range s.Released {
 		i, met := at[c.Host]
 		if !met {
 			i = len(r.Released)
 			at[c.Host] = i
 			r.Released = append(r.Released, state.Holding{Host: pbs.HostName(c.Host), Left: !stays[c.Host]})
-			chunks = append(chunks, nil)
 		}
-		chunks[i] = append(chunks[i], c.ExecChunk)
-	}
-	for i, c := range chunks {
-		r.Released[i].Chunks = c.String()
+		r.Released[i].Chunks = append(r.Released[i].Chunks, c.ExecChunk)
 	}
 	return r
 }
@@ -297,11 +287,7 @@ func releaseForStageOut(tx *state.Tx, j *state.Job) (*state.Release, error) {
 	if wanted != "True" || !staged || tx.Cluster().FeatureLevel < LevelHosts {
 		return nil, nil
 	}
-	a, err := alloc.Parse(j.Run.ExecVnode, j.Run.ExecHost, j.SchedSelect, j.Resources)
-	if err != nil {
-		return nil, err
-	}
-	s, err := alloc.ReleaseSisters(a, tx)
+	s, err := alloc.ReleaseSisters(j.Grant(), tx)
 	if err != nil || s.Whole() {
 		return nil, err
 	}
@@ -309,7 +295,7 @@ func releaseForStageOut(tx *state.Tx, j *state.Job) (*state.Release, error) {
 		tx.Emit(state.Event{Kind: state.JobRefused, Job: j, Text: err.Error()})
 		return nil, nil
 	}
-	return newRelease(a, s), nil
+	return newRelease(s), nil
 }
 
 // releaseAtEnd does what stage-out asked for when that was over before the mother superior
@@ -326,7 +312,7 @@ func (c *JobEnded) releaseAtEnd(tx *state.Tx, m Meta, j *state.Job) (*state.Job,
 		j.Releases++
 		r.Number, r.At = j.Releases, m.At
 		j.EditRun().Release = r
-	} else if j.Run.Release.To.ExecVnode != r.To.ExecVnode {
+	} else if !j.Run.Release.To.ExecVnode.Equal(r.To.ExecVnode) {
 		return j, nil // another one, that came to nothing
 	}
 	if err := releaseDone(tx, j, c.Used, c.Present); err != nil {

@@ -128,8 +128,8 @@ func (w *releasing) busy() string {
 func (w *releasing) want(execVnode, busy, assigned string) {
 	w.t.Helper()
 	j := w.now()
-	if j.LastRun().ExecVnode != execVnode {
-		w.t.Errorf("exec_vnode = %s\nwant %s", j.LastRun().ExecVnode, execVnode)
+	if j.LastRun().ExecVnode.String() != execVnode {
+		w.t.Errorf("exec_vnode = %s\nwant %s", j.LastRun().ExecVnode.String(), execVnode)
 	}
 	if got := w.busy(); got != busy {
 		w.t.Errorf("the job is on %s, want %s", got, busy)
@@ -161,8 +161,8 @@ func TestReleaseNodes_PartialIsHeld(t *testing.T) {
 	w.confirm("hosta", nil)
 	w.want(strings.Replace(evOfJ1, "hostb:mem=1048576kb:ncpus=1+", "", 1), allOfJ1, "8 6291456kb")
 	j := w.now()
-	if j.LastRun().ExecHost != ehOfJ1 || j.SchedSelect != "1:mem=2097152kb:ncpus=3+1:mem=1048576kb:ncpus=2+1:ncpus=2:mem=2097152kb" {
-		t.Errorf("exec_host %s schedselect %s", j.LastRun().ExecHost, j.SchedSelect)
+	if j.LastRun().ExecHost.String() != ehOfJ1 || j.SchedSelect != "1:mem=2097152kb:ncpus=3+1:mem=1048576kb:ncpus=2+1:ncpus=2:mem=2097152kb" {
+		t.Errorf("exec_host %s schedselect %s", j.LastRun().ExecHost.String(), j.SchedSelect)
 	}
 	if got := w.View().JobAttribute(j, "Resource_List_orig", "select"); got != "ncpus=3:mem=2gb+ncpus=3:mem=2gb+ncpus=2:mem=2gb" {
 		t.Errorf("the original select is %s", got)
@@ -278,12 +278,12 @@ func TestReleaseNodes_Refusals(t *testing.T) {
 // Row 22: the mother superior refuses, and the job is as it was.
 func TestReleaseNodes_MomRefuses(t *testing.T) {
 	w := newReleasing(t)
-	before := w.now().Assignment()
+	before := w.now().Grant()
 	w.release()
 	w.confirm("hosta", pbs.Refuse(pbs.BadState))
 	j := w.now()
-	if fmt.Sprint(j.Assignment()) != fmt.Sprint(before) || j.LastRun().Release != nil || j.LastRun().Phases != nil || fmt.Sprint(j.Refused) != "[{1 15016 true}]" {
-		t.Errorf("%+v %+v %v", j.Assignment(), j.LastRun().Release, j.Refused)
+	if fmt.Sprint(j.Grant()) != fmt.Sprint(before) || j.LastRun().Release != nil || j.LastRun().Phases != nil || fmt.Sprint(j.Refused) != "[{1 15016 true}]" {
+		t.Errorf("%+v %+v %v", j.Grant(), j.LastRun().Release, j.Refused)
 	}
 	if w.records() != "S" {
 		t.Errorf("records %s", w.records())
@@ -320,7 +320,7 @@ func TestReleaseNodes_Withdrawn(t *testing.T) {
 // RD-27: a job that is queued again has its original request.
 func TestReleaseNodes_Rerun(t *testing.T) {
 	w := newReleasing(t)
-	before := w.now().Assignment()
+	before := w.now().Grant()
 	w.release("hostb[0]", "hostb[1]", "hostc")
 	w.confirm("hosta", nil)
 	w.release("hostb")

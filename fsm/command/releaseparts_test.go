@@ -79,7 +79,7 @@ func TestReleaseNodes_HiddenAttributes(t *testing.T) {
 	}
 	w.release("hostb")
 	w.confirm("hosta", nil)
-	first := w.now().LastRun().ExecVnode
+	first := w.now().LastRun().ExecVnode.String()
 	w.release("hostb[0]", "hostc")
 	w.confirm("hosta", nil)
 	w.must(&UsageSample{Host: "hosta", Jobs: []JobUsage{{Job: w.job, RunCount: 1, Used: resource.List{{Name: "mem", Value: "9kb"}}, Present: resource.List{{Name: "mem", Value: "5kb"}}}}})

@@ -3,6 +3,7 @@ package command
 import (
 	"strconv"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
 	"rampart/fsm/resource"
@@ -59,12 +60,12 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 			return err
 		}
 	}
-	next.Begin(m.At).ExecVnode = c.ExecVnode
+	next.Begin(m.At).ExecVnode = parts
 	next.Substate, next.Comment = substateAtStart(&next), c.Comment
 	if err := c.alter(tx, m, &next); err != nil { // its walltime says what of reservations it would reach into
 		return err
 	}
-	if err := assign(tx, &next, parts); err != nil {
+	if err := assign(tx, &next); err != nil {
 		return err
 	}
 	if boundElsewhere(&next) {
@@ -90,13 +91,13 @@ type share struct {
 const maxCPUs = 1 << 16
 
 // assign charges the run of a job that nobody knows yet to its vnodes, and fills in its exec_host and its mother superior.
-func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
+func assign(tx *state.Tx, j *state.Job) error {
 	place := j.Placement()
 	shares := map[pbs.VnodeName]*share{}
 	var order []pbs.VnodeName
 	var hosts spec.ExecHost
 	var slots slotCounter
-	for _, chunk := range parts {
+	for _, chunk := range j.Run.ExecVnode {
 		cpus := 0
 		var first *share
 		for _, p := range chunk.Parts {
@@ -133,7 +134,8 @@ func assign(tx *state.Tx, j *state.Job, parts spec.ExecVnode) error {
 	if len(order) == 0 {
 		return pbs.Attribute(pbs.BadAttributeValue, "exec_vnode")
 	}
-	j.Run.MS, j.Run.ExecHost = shares[order[0]].vnode.Host, hosts.String()
+	j.Run.MS = shares[order[0]].vnode.Host
+	j.Run.Assignment = tx.InternAssignment(alloc.Assignment{ExecVnode: j.Run.ExecVnode, ExecHost: hosts})
 	if err := spread(tx, j, shares, order); err != nil {
 		return err
 	}
@@ -281,12 +283,10 @@ func wholeOf(v *state.Vnode, asked resource.List) resource.List {
 
 // free gives the vnodes of the present run back.
 func free(tx *state.Tx, j *state.Job) {
-	unrecord(j)
-	parts, err := j.AllVnodes()
-	if err != nil {
-		return
+	if j.Run.Suspension != nil {
+		j.EditRun().Suspension = nil
 	}
-	for _, name := range parts.Vnodes() {
+	for _, name := range j.AllVnodes().Vnodes() {
 		if v, ok := tx.Vnode(name); ok {
 			vacated(tx, v, heldAt(v, j))
 		}

@@ -97,7 +97,7 @@ func suspended(tx *state.Tx, o *state.Order) error {
 		}
 	}
 	tx.PutJob(&next)
-	tx.Emit(state.Event{Kind: state.JobSuspended, Job: &next, Text: next.Released()})
+	tx.Emit(state.Event{Kind: state.JobSuspended, Job: &next, Text: next.Released().String()})
 	return nil
 }
 
@@ -121,8 +121,7 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 	}
 	run := next.EditRun()
 	run.StoppedFor, run.StoppedAt = run.Stopped(tx.Now()), 0
-	next.Substate, run.Preemption = pbs.SubRunning, goesOn(tx, j)
-	unrecord(&next)
+	next.Substate, run.Preemption, run.Suspension = pbs.SubRunning, goesOn(tx, j), nil
 	tx.PutJob(&next)
 	o := tx.Order(state.Order{Host: j.Run.MS, Kind: state.OrderSignal, Job: j.ID, RunCount: j.RunCount, Signal: c.Signal})
 	tx.Emit(state.Event{Kind: state.JobSignaled, Job: &next, By: m.Asker, Text: c.Signal})
@@ -131,23 +130,11 @@ func (c *SignalJob) resume(tx *state.Tx, m Meta, j *state.Job, res *state.Result
 	return nil
 }
 
-// unrecord drops what was noted at a suspension.
-func unrecord(j *state.Job) {
-	j.Attrs = j.Attrs.Unset("resources_released", "")
-	for _, e := range slices.Clone(j.Attrs.Of("resource_released_list")) {
-		j.Attrs = j.Attrs.Unset(e.Name, e.Resource)
-	}
-}
-
 // shownOn is how often a job stands among the jobs of one of its vnodes: for each cpu, and once for a
 // chunk without any.
 func shownOn(j *state.Job, name pbs.VnodeName) int {
-	parts, err := j.AllVnodes()
-	if err != nil {
-		return 1
-	}
 	shown := 0
-	for _, chunk := range parts {
+	for _, chunk := range j.AllVnodes() {
 		for _, p := range chunk.Parts {
 			if p.Vnode == name {
 				shown += max(cpusIn(p.Items), 1)

@@ -61,8 +61,10 @@ func (w *suspending) look(id pbs.JobID) string {
 		words = append(words, n)
 	}
 	released := v.JobAttribute(j, "resources_released", "")
-	for _, e := range j.Attrs.Of("resource_released_list") {
-		released += " " + e.Resource + "=" + e.Value
+	for _, e := range v.JobAttributes(j) {
+		if e.Name == "resource_released_list" {
+			released += " " + e.Resource + "=" + e.Value
+		}
 	}
 	return strings.Join(append(words, released), "|")
 }

@@ -65,7 +65,7 @@ func Write(w io.Writer, v *state.View) error {
 func writeAll(w io.Writer, v *state.View) error {
 	sum := xxhash.New()
 	buf := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
-	mode, err := cbor.CoreDetEncOptions().EncMode()
+	mode, err := state.Encoding().EncMode()
 	if err != nil {
 		return err
 	}
@@ -132,6 +132,7 @@ func newReader(z io.Reader) (*reader, error) {
 	mode, err := cbor.DecOptions{
 		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
 		MaxNestedLevels:   16, MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 16,
+		TextUnmarshaler: cbor.TextUnmarshalerTextString,
 	}.DecMode()
 	if err != nil {
 		return nil, err

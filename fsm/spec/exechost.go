@@ -23,6 +23,10 @@ func ParseExecHost(text string) (ExecHost, error) {
 	if len(text) > maxText {
 		return nil, malformedExecHost()
 	}
+	return readExecHost(text)
+}
+
+func readExecHost(text string) (ExecHost, error) {
 	e := make(ExecHost, 0, min(strings.Count(text, "+")+1, maxChunks))
 	for part := range strings.SplitSeq(text, "+") {
 		host, slot, ok := strings.Cut(part, "/")
@@ -72,4 +76,15 @@ func (e ExecHost) String() string {
 		}
 	}
 	return b.String()
+}
+
+// MarshalText prints the exec_host, which is how files have it.
+func (e ExecHost) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads what MarshalText has printed.
+func (e *ExecHost) UnmarshalText(text []byte) (err error) {
+	if *e = nil; len(text) > 0 {
+		*e, err = readExecHost(string(text))
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 
 	"rampart/fsm/pbs"
@@ -27,6 +28,10 @@ func ParseExecVnode(text string) (ExecVnode, error) {
 	if len(text) > maxText {
 		return nil, malformedExecVnode()
 	}
+	return readExecVnode(text)
+}
+
+func readExecVnode(text string) (ExecVnode, error) {
 	e := make(ExecVnode, 0, min(strings.Count(text, "("), maxChunks))
 	var r execReader
 	for rest := text; ; {
@@ -169,6 +174,17 @@ func (e ExecVnode) String() string {
 	return b.String()
 }
 
+// MarshalText prints the exec_vnode, which is how files have it: nothing that says as much is shorter.
+func (e ExecVnode) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads what MarshalText has printed.
+func (e *ExecVnode) UnmarshalText(text []byte) (err error) {
+	if *e = nil; len(text) > 0 {
+		*e, err = readExecVnode(string(text))
+	}
+	return err
+}
+
 // size is the length to which it is printed, quotes apart.
 func (e ExecVnode) size() int {
 	n := 0
@@ -197,4 +213,26 @@ func (e ExecVnode) Vnodes() []pbs.VnodeName {
 		}
 	}
 	return names
+}
+
+// Equal reports whether two have the same vnodes with the same of each.
+func (e ExecVnode) Equal(o ExecVnode) bool {
+	if len(e) == len(o) && (len(e) == 0 || &e[0] == &o[0]) { // as it mostly is: nobody writes to one
+		return true
+	}
+	return slices.EqualFunc(e, o, func(a, b ExecChunk) bool {
+		return slices.EqualFunc(a.Parts, b.Parts, func(p, q ExecPart) bool { return p.Vnode == q.Vnode && slices.Equal(p.Items, q.Items) })
+	})
+}
+
+// Has reports whether a vnode is one of them.
+func (e ExecVnode) Has(vnode pbs.VnodeName) bool {
+	for _, c := range e {
+		for _, p := range c.Parts {
+			if p.Vnode == vnode {
+				return true
+			}
+		}
+	}
+	return false
 }

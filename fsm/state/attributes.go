@@ -16,28 +16,29 @@ import (
 // hotJob reads the attributes that are typed fields of the job. An empty text is
 // an attribute that is not set.
 var hotJob = map[string]func(t *tables, j *Job) string{
-	"Job_Name":       func(_ *tables, j *Job) string { return j.Name },
-	"Job_Owner":      func(_ *tables, j *Job) string { return j.Owner.String() },
-	"job_state":      (*tables).jobLetter,
-	"depend":         func(_ *tables, j *Job) string { return j.DependText() },
-	"Execution_Time": func(_ *tables, j *Job) string { return seconds(j.ExecAt) },
-	"queue":          func(_ *tables, j *Job) string { return string(j.Queue) },
-	"server":         func(t *tables, _ *Job) string { return t.cluster.Name },
-	"ctime":          func(_ *tables, j *Job) string { return seconds(j.Created) },
-	"qtime":          func(_ *tables, j *Job) string { return seconds(j.Queued) },
-	"reserve_ID":     func(_ *tables, j *Job) string { return string(j.Reservation) },
-	"etime":          func(_ *tables, j *Job) string { return seconds(j.Eligible) },
-	"stime":          func(_ *tables, j *Job) string { return seconds(j.Started) },
-	"obittime":       func(_ *tables, j *Job) string { return seconds(j.Ended) },
-	"mtime":          func(_ *tables, j *Job) string { return seconds(j.Changed) },
-	"exec_host":      func(_ *tables, j *Job) string { return j.LastRun().ExecHost },
-	"exec_vnode":     func(_ *tables, j *Job) string { return j.LastRun().ExecVnode },
-	"Hold_Types":     func(_ *tables, j *Job) string { return j.Holds.String() },
-	"Priority":       func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Priority)) },
-	"Rerunable":      func(_ *tables, j *Job) string { return boolText(!j.NotRerunnable) },
-	"schedselect":    func(_ *tables, j *Job) string { return j.SchedSelect },
-	"session_id":     func(_ *tables, j *Job) string { return positive(j.LastRun().Session) },
-	"substate":       func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Substate)) },
+	"Job_Name":           func(_ *tables, j *Job) string { return j.Name },
+	"Job_Owner":          func(_ *tables, j *Job) string { return j.Owner.String() },
+	"job_state":          (*tables).jobLetter,
+	"depend":             func(_ *tables, j *Job) string { return j.DependText() },
+	"Execution_Time":     func(_ *tables, j *Job) string { return seconds(j.ExecAt) },
+	"queue":              func(_ *tables, j *Job) string { return string(j.Queue) },
+	"server":             func(t *tables, _ *Job) string { return t.cluster.Name },
+	"ctime":              func(_ *tables, j *Job) string { return seconds(j.Created) },
+	"qtime":              func(_ *tables, j *Job) string { return seconds(j.Queued) },
+	"reserve_ID":         func(_ *tables, j *Job) string { return string(j.Reservation) },
+	"etime":              func(_ *tables, j *Job) string { return seconds(j.Eligible) },
+	"stime":              func(_ *tables, j *Job) string { return seconds(j.Started) },
+	"obittime":           func(_ *tables, j *Job) string { return seconds(j.Ended) },
+	"mtime":              func(_ *tables, j *Job) string { return seconds(j.Changed) },
+	"exec_host":          func(_ *tables, j *Job) string { return j.LastRun().ExecHost.String() },
+	"exec_vnode":         func(_ *tables, j *Job) string { return j.LastRun().ExecVnode.String() },
+	"resources_released": func(_ *tables, j *Job) string { return j.Released().String() },
+	"Hold_Types":         func(_ *tables, j *Job) string { return j.Holds.String() },
+	"Priority":           func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Priority)) },
+	"Rerunable":          func(_ *tables, j *Job) string { return boolText(!j.NotRerunnable) },
+	"schedselect":        func(_ *tables, j *Job) string { return j.SchedSelect },
+	"session_id":         func(_ *tables, j *Job) string { return positive(j.LastRun().Session) },
+	"substate":           func(_ *tables, j *Job) string { return strconv.Itoa(int(j.Substate)) },
 	"queue_type": func(t *tables, j *Job) string {
 		if q, ok := t.Queue(j.Queue); ok && q.Routes() {
 			return "R"
@@ -112,6 +113,8 @@ func (t *tables) JobAttributes(j *Job) attr.List {
 			out = appendItems(out, def.Name, j.Resources)
 		case def.Name == "resources_used":
 			out = appendItems(out, def.Name, j.LastRun().Used)
+		case def.Name == "resource_released_list":
+			out = appendItems(out, def.Name, j.releasedList())
 		case def.Hidden && j.LastRun().Phases != nil:
 			out = append(out, j.phaseAttributes(def.Name)...)
 		case hot:
@@ -134,6 +137,9 @@ func (t *tables) JobAttribute(j *Job, name, res string) string {
 		return v
 	case "resources_used":
 		v, _ := j.LastRun().Used.Get(res)
+		return v
+	case "resource_released_list":
+		v, _ := j.releasedList().Get(res)
 		return v
 	}
 	if v, ok := j.phaseAttributes(name).Get(name, res); ok {

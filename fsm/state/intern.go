@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"slices"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 )
 
 // An interner lets jobs that say the same have one text of it in memory: of 100,000 jobs most
@@ -125,6 +127,26 @@ func (s *interner) user(u pbs.User) pbs.User {
 	return pbs.User{Name: s.text(u.Name), Host: pbs.HostName(s.text(string(u.Host)))}
 }
 
+// assignment returns one that is the same, with the lists and names of others. The chunks of a wide one share theirs already.
+func (s *interner) assignment(a alloc.Assignment) alloc.Assignment {
+	const wide = 16
+	if len(a.ExecVnode) > wide || len(a.ExecHost) > wide {
+		return a
+	}
+	next := alloc.Assignment{ExecVnode: make(spec.ExecVnode, len(a.ExecVnode)), ExecHost: slices.Clone(a.ExecHost)}
+	for i, c := range a.ExecVnode {
+		parts := make([]spec.ExecPart, len(c.Parts))
+		for k, p := range c.Parts {
+			parts[k] = spec.ExecPart{Vnode: pbs.VnodeName(s.text(string(p.Vnode))), Items: s.list(p.Items)}
+		}
+		next.ExecVnode[i].Parts = parts
+	}
+	for i, h := range next.ExecHost {
+		next.ExecHost[i].Host = s.text(h.Host)
+	}
+	return next
+}
+
 func (s *interner) attrs(l attr.List) attr.List {
 	next := make(attr.List, len(l))
 	for i, e := range l {
@@ -137,12 +159,18 @@ func (s *interner) attrs(l attr.List) attr.List {
 // changes nothing that can be seen.
 func (tx *Tx) Intern(j *Job) { tx.interner.job(j) }
 
+// InternAssignment is Intern for what a new run has.
+func (tx *Tx) InternAssignment(a alloc.Assignment) alloc.Assignment { return tx.interner.assignment(a) }
+
 func (s *interner) job(j *Job) {
 	j.Name, j.SchedSelect = s.text(j.Name), s.text(j.SchedSelect)
 	j.Owner = s.user(j.Owner)
 	j.Queue = pbs.QueueName(s.text(string(j.Queue)))
 	if j.Wait != nil {
 		j.Wait = s.wait(*j.Wait)
+	}
+	if j.Run != nil {
+		j.EditRun().Assignment = s.assignment(j.Run.Assignment)
 	}
 	j.Attrs, j.Resources, j.Defaults = s.attrs(j.Attrs), s.list(j.Resources), s.strings(j.Defaults)
 }

@@ -19,13 +19,9 @@ func (t *tables) NoteRelease(j *Job) {
 	if len(names) == 0 {
 		return
 	}
-	parts, err := spec.ParseExecVnode(j.LastRun().ExecVnode)
-	if err != nil {
-		return
-	}
 	var released spec.ExecVnode
 	var sum resource.List
-	for _, chunk := range parts {
+	for _, chunk := range j.LastRun().ExecVnode {
 		for _, p := range chunk.Parts {
 			items := slices.DeleteFunc(slices.Clone(p.Items), func(it resource.Item) bool { return !slices.Contains(names, it.Name) })
 			if more, err := resource.Add(sum, items, t); err == nil {
@@ -42,11 +38,12 @@ func (t *tables) NoteRelease(j *Job) {
 			sum = sum.Set(it.Name, it.Value)
 		}
 	}
-	j.Attrs = j.Attrs.Set("resources_released", "", released.String())
-	for _, it := range sum {
+	list := make(resource.List, len(sum))
+	for i, it := range sum {
 		def, _ := t.Resource(it.Name)
-		j.Attrs = j.Attrs.Set("resource_released_list", it.Name, def.Measured(def.Measure(it.Value)))
+		list[i] = resource.Item{Name: it.Name, Value: def.Measured(def.Measure(it.Value))}
 	}
+	j.EditRun().Suspension = &Suspension{released, list}
 }
 
 // A Left is what a run leaves of one of its vnodes to others. Those may use the vnode from then on, also if
@@ -90,26 +87,23 @@ func (t *tables) LeftByEnd(j *Job) []Left {
 // resources, which are recorded of the others only (specification: ramp-down section 10).
 func (j *Job) releasedOn() map[pbs.VnodeName][]resource.List {
 	all := map[pbs.VnodeName][]resource.List{}
-	text := j.Released()
-	if text == "" {
-		text = strings.TrimSuffix(j.LastRun().ExecVnode+"+"+j.Held(), "+")
-	} else {
-		note(all, j.Held(), func(it resource.Item) bool {
-			_, listed := j.Attrs.Get("resource_released_list", it.Name)
-			return listed
-		})
+	every := func(resource.Item) bool { return true }
+	recorded := j.Released()
+	if recorded == nil {
+		note(all, j.AllVnodes(), every)
+		return all
 	}
-	note(all, text, func(resource.Item) bool { return true })
+	note(all, j.Held(), func(it resource.Item) bool {
+		_, listed := j.releasedList().Get(it.Name)
+		return listed
+	})
+	note(all, recorded, every)
 	return all
 }
 
-// note adds the items of an assignment that are wanted, by vnode.
-func note(all map[pbs.VnodeName][]resource.List, text string, wanted func(resource.Item) bool) {
-	parts, err := spec.ParseExecVnode(text)
-	if err != nil {
-		return
-	}
-	for _, chunk := range parts {
+// note adds the items of chunks that are wanted, by vnode.
+func note(all map[pbs.VnodeName][]resource.List, chunks spec.ExecVnode, wanted func(resource.Item) bool) {
+	for _, chunk := range chunks {
 		for _, p := range chunk.Parts {
 			items := slices.DeleteFunc(slices.Clone(p.Items), func(it resource.Item) bool { return !wanted(it) })
 			all[p.Vnode] = append(all[p.Vnode], items)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -23,25 +23,16 @@ const (
 	ReleaseWithdrawn                        // the one before counts
 )
 
-// An Assignment is what a job has, as it keeps it.
-type Assignment struct {
-	ExecVnode   string        `cbor:"1,keyasint,omitempty"`
-	ExecHost    string        `cbor:"2,keyasint,omitempty"`
-	SchedSelect string        `cbor:"3,keyasint,omitempty"`
-	Resources   resource.List `cbor:"4,keyasint,omitempty"`
-}
-
-// Assignment returns what the job has at present.
-func (j *Job) Assignment() Assignment {
-	r := j.LastRun()
-	return Assignment{r.ExecVnode, r.ExecHost, j.SchedSelect, j.Resources}
+// Grant returns what the job has at present, and what it asks for.
+func (j *Job) Grant() alloc.Grant {
+	return alloc.Grant{Assignment: j.LastRun().Assignment, SchedSelect: j.SchedSelect, Resources: j.Resources}
 }
 
 // A Release is a smaller assignment that was asked for and that the mother superior has not
 // yet on its disk: the job's attributes stay until it has.
 type Release struct {
 	Number   uint64         `cbor:"1,keyasint"`
-	To       Assignment     `cbor:"2,keyasint"`
+	To       alloc.Grant    `cbor:"2,keyasint"`
 	Hosts    []pbs.HostName `cbor:"3,keyasint,omitempty"` // that keep vnodes, the mother superior first
 	Released []Holding      `cbor:"4,keyasint,omitempty"`
 	By       pbs.User       `cbor:"5,keyasint,omitempty"`
@@ -59,15 +50,15 @@ func (r *Release) Leaves(host pbs.HostName) bool {
 // A Holding is what a release has taken from a job on one host, and what stays assigned until
 // the mom says that the job has left the host (specification: ramp-down section 8).
 type Holding struct {
-	Host   pbs.HostName `cbor:"1,keyasint"`
-	Chunks string       `cbor:"2,keyasint"`           // as exec_vnode writes them
-	Left   bool         `cbor:"3,keyasint,omitempty"` // the job has no vnode of the host any more
+	Host   pbs.HostName   `cbor:"1,keyasint"`
+	Chunks spec.ExecVnode `cbor:"2,keyasint"`
+	Left   bool           `cbor:"3,keyasint,omitempty"` // the job has no vnode of the host any more
 }
 
 // Phases is what a job keeps that has released vnodes.
 type Phases struct {
-	Orig     Assignment    `cbor:"1,keyasint"`           // before the first release
-	Acct     Assignment    `cbor:"2,keyasint"`           // of the phase before the present one
+	Orig     alloc.Grant   `cbor:"1,keyasint"`           // before the first release
+	Acct     alloc.Grant   `cbor:"2,keyasint"`           // of the phase before the present one
 	UsedAcct resource.List `cbor:"3,keyasint,omitempty"` // resources_used at the last u
 	Present  resource.List `cbor:"4,keyasint,omitempty"` // resources_used of the hosts that are still the job's
 	Held     []Holding     `cbor:"5,keyasint,omitempty"` // the latest release first
@@ -111,53 +102,34 @@ func (j *Job) HasLeft(host pbs.HostName) bool {
 	return p != nil && slices.ContainsFunc(p.Held, func(h Holding) bool { return h.Host == host && h.Left })
 }
 
-// GivesUp tells whether the job has released all that it has of a vnode, and has not left it yet.
+// GivesUp reports whether the job has released all that it has of a vnode, and has not left it yet.
 func (j *Job) GivesUp(vnode pbs.VnodeName) bool {
-	held := j.Held()
-	if held == "" {
-		return false
-	}
-	left, err := spec.ParseExecVnode(held)
-	kept, bad := spec.ParseExecVnode(j.LastRun().ExecVnode)
-	return err == nil && bad == nil && slices.Contains(left.Vnodes(), vnode) && !slices.Contains(kept.Vnodes(), vnode)
+	return j.Held().Has(vnode) && !j.LastRun().ExecVnode.Has(vnode)
 }
 
-// Held returns what is held of the vnodes that the job has released, as exec_vnode writes
-// it; "" for nothing.
-func (j *Job) Held() string {
+// Held returns what is held of the vnodes that the job has released.
+func (j *Job) Held() spec.ExecVnode {
 	p := j.LastRun().Phases
 	if p == nil {
-		return ""
+		return nil
 	}
-	texts := make([]string, len(p.Held))
-	for i, h := range p.Held {
-		texts[i] = h.Chunks
+	var all spec.ExecVnode
+	for _, h := range p.Held {
+		all = append(all, h.Chunks...)
 	}
-	return strings.Join(texts, "+")
+	return all
 }
 
 // AllVnodes is exec_vnode and behind it what is held: all that the run has of vnodes.
-func (j *Job) AllVnodes() (spec.ExecVnode, error) {
-	r := j.LastRun()
-	parts, err := spec.ParseExecVnode(r.ExecVnode)
-	if err != nil || r.Phases == nil || len(r.Phases.Held) == 0 {
-		return parts, err
-	}
-	held, err := spec.ParseExecVnode(j.Held())
-	return append(parts, held...), err
+func (j *Job) AllVnodes() spec.ExecVnode {
+	return append(slices.Clip(j.LastRun().ExecVnode), j.Held()...)
 }
 
 // heldItems returns what is held of the vnodes that the job has released, each by itself.
 func (j *Job) heldItems() (items []resource.Item) {
-	if held := j.Held(); held != "" {
-		parts, err := spec.ParseExecVnode(held)
-		if err != nil {
-			return nil
-		}
-		for _, c := range parts {
-			for _, p := range c.Parts {
-				items = append(items, p.Items...)
-			}
+	for _, c := range j.Held() {
+		for _, p := range c.Parts {
+			items = append(items, p.Items...)
 		}
 	}
 	return items
@@ -173,17 +145,17 @@ func (j *Job) phaseAttributes(name string) attr.List {
 	items := func(l resource.List) attr.List { return appendItems(nil, name, l) }
 	switch name {
 	case "exec_host_orig":
-		return one(p.Orig.ExecHost)
+		return one(p.Orig.ExecHost.String())
 	case "exec_vnode_orig":
-		return one(p.Orig.ExecVnode)
+		return one(p.Orig.ExecVnode.String())
 	case "schedselect_orig":
 		return one(p.Orig.SchedSelect)
 	case "Resource_List_orig":
 		return items(p.Orig.Resources)
 	case "exec_host_acct":
-		return one(p.Acct.ExecHost)
+		return one(p.Acct.ExecHost.String())
 	case "exec_vnode_acct":
-		return one(p.Acct.ExecVnode)
+		return one(p.Acct.ExecVnode.String())
 	case "Resource_List_acct":
 		return items(p.Acct.Resources)
 	case "resources_used_acct":
@@ -191,7 +163,7 @@ func (j *Job) phaseAttributes(name string) attr.List {
 	case "resources_used_update":
 		return items(p.Present)
 	case "exec_vnode_deallocated":
-		return one(j.Held())
+		return one(j.Held().String())
 	}
 	return nil
 }
@@ -211,27 +183,13 @@ func (t *tables) checkRelease(j *Job) error {
 	case r.Release != nil && r.Release.Number > j.Releases:
 		return fmt.Errorf("job %s has release %d open, and counts %d", j.ID, r.Release.Number, j.Releases)
 	}
-	parts, err := j.AllVnodes()
+	has, err := alloc.ByVnode(j.AllVnodes(), t)
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
 	}
-	has := map[pbs.VnodeName]resource.List{}
-	var order []pbs.VnodeName
-	for _, c := range parts {
-		for _, p := range c.Parts {
-			if _, met := has[p.Vnode]; !met {
-				order = append(order, p.Vnode)
-			}
-			sum, err := resource.Add(has[p.Vnode], p.Items, t)
-			if err != nil {
-				return fmt.Errorf("job %s: %w", j.ID, err)
-			}
-			has[p.Vnode] = sum
-		}
-	}
 	var errs []error
-	for _, name := range order {
-		v, ok := t.Vnode(name)
+	for _, s := range has {
+		v, ok := t.Vnode(s.Vnode)
 		if !ok {
 			continue
 		}
@@ -239,8 +197,8 @@ func (t *tables) checkRelease(j *Job) error {
 		if at >= 0 && v.Jobs[at].Suspended { // it ends so, and has what it did not give back
 			continue
 		}
-		if at < 0 || !resource.Equal(v.Jobs[at].Items, has[name], t) {
-			errs = append(errs, fmt.Errorf("job %s has %v of vnode %s, which counts otherwise (L3)", j.ID, has[name], name))
+		if at < 0 || !resource.Equal(v.Jobs[at].Items, s.Items, t) {
+			errs = append(errs, fmt.Errorf("job %s has %v of vnode %s, which counts otherwise (L3)", j.ID, s.Items, s.Vnode))
 		}
 	}
 	return errors.Join(errs...)

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rampart/fsm/alloc"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
@@ -10,13 +11,14 @@ import (
 // A Run is one execution of a job, from its start order on. What is said of it is gone with it when the job is
 // queued again; a job that is over keeps its last one. Replaced, never written to: see EditRun.
 type Run struct {
-	Number    pbs.RunCount   `cbor:"1,keyasint"`
-	MS        pbs.HostName   `cbor:"2,keyasint,omitempty"` // mother superior
-	ExecHost  string         `cbor:"3,keyasint,omitempty"`
-	ExecVnode string         `cbor:"4,keyasint,omitempty"`
-	Assigned  resource.List  `cbor:"5,keyasint,omitempty"` // what it is charged with: resource_assigned.* of accounting
-	Sisters   []pbs.HostName `cbor:"6,keyasint,omitempty"` // its other hosts, in the order of exec_host; none when it is over
-	Over      []pbs.HostName `cbor:"7,keyasint,omitempty"` // those of them whose part of it has ended (L2)
+	Number pbs.RunCount `cbor:"1,keyasint"`
+	MS     pbs.HostName `cbor:"2,keyasint,omitempty"` // mother superior
+
+	alloc.Assignment `cbor:"3,keyasint"`
+
+	Assigned resource.List  `cbor:"5,keyasint,omitempty"` // what it is charged with: resource_assigned.* of accounting
+	Sisters  []pbs.HostName `cbor:"6,keyasint,omitempty"` // its other hosts, in the order of exec_host; none when it is over
+	Over     []pbs.HostName `cbor:"7,keyasint,omitempty"` // those of them whose part of it has ended (L2)
 
 	Session int64         `cbor:"8,keyasint,omitempty"`  // 0 until the program was accepted
 	Counted bool          `cbor:"9,keyasint,omitempty"`  // accounting has its start, though the program was not yet accepted
@@ -25,6 +27,7 @@ type Run struct {
 	Phases  *Phases  `cbor:"11,keyasint,omitempty"` // what releases have changed; nil: none has. Replaced, never written to
 	Release *Release `cbor:"12,keyasint,omitempty"` // one that was asked for and is not done; replaced, never written to
 
+	Suspension *Suspension    `cbor:"30,keyasint,omitempty"` // nil: it is not suspended, or gave back all; replaced, never written to
 	Preemption *Preemption    `cbor:"13,keyasint,omitempty"` // nil: nobody has tried; replaced, never written to
 	Checkpoint *CheckpointAsk `cbor:"14,keyasint,omitempty"` // nil: it is not being checkpointed; replaced, never written to
 

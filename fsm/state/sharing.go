@@ -67,12 +67,8 @@ func (s Stake) Held() VnodeJob { return s.Vnode.Jobs[s.At] }
 
 // Stakes returns what the present run of a job holds of its vnodes.
 func (t *tables) Stakes(j *Job) []Stake {
-	parts, err := j.AllVnodes()
-	if err != nil {
-		return nil
-	}
 	var all []Stake
-	for _, name := range parts.Vnodes() {
+	for _, name := range j.AllVnodes().Vnodes() {
 		v, ok := t.Vnode(name)
 		if !ok {
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 )
 
 // LetterSuspended is the letter of a job that runs and is suspended.
@@ -17,11 +18,27 @@ func (j *Job) Suspended() bool {
 	return j.State == pbs.Running && (j.Substate == pbs.SubSuspended || j.Substate == pbs.SubSchedSuspended)
 }
 
-// Released returns what is recorded of a suspended job that gave back a part of what it
-// had, as exec_vnode writes it; "" for one that gave back all.
-func (j *Job) Released() string {
-	text, _ := j.Attrs.Get("resources_released", "")
-	return text
+// A Suspension is what a suspended run gave back that did not give back all.
+type Suspension struct {
+	Released  spec.ExecVnode `cbor:"1,keyasint"`           // resources_released: a chunk for each part of exec_vnode
+	Resources resource.List  `cbor:"2,keyasint,omitempty"` // resource_released_list
+}
+
+// Released returns what is recorded of a suspended job that gave back a part of what it had; nil for one that gave back
+// all.
+func (j *Job) Released() spec.ExecVnode {
+	if s := j.LastRun().Suspension; s != nil {
+		return s.Released
+	}
+	return nil
+}
+
+// releasedList is what it gave back in all.
+func (j *Job) releasedList() resource.List {
+	if s := j.LastRun().Suspension; s != nil {
+		return s.Resources
+	}
+	return nil
 }
 
 // Suspensions yields the jobs that are suspended, in the order of their submission.
@@ -44,17 +61,17 @@ func (t *tables) charged(j *Job) resource.List {
 	switch {
 	case !j.Suspended():
 		return all
-	case j.Released() == "":
+	case j.Released() == nil:
 		return nil
 	}
-	for _, e := range j.Attrs.Of("resource_released_list") {
-		gone := resource.List{{Name: e.Resource, Value: e.Value}}
+	for _, listed := range j.releasedList() {
+		gone := resource.List{listed}
 		for _, it := range j.heldItems() { // what held vnodes give back is not listed
-			if it.Name == e.Resource {
+			if it.Name == listed.Name {
 				gone = append(gone, it)
 			}
 		}
-		if _, has := all.Get(e.Resource); !has {
+		if _, has := all.Get(listed.Name); !has {
 			continue
 		}
 		for _, it := range gone {

@@ -9,11 +9,17 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// encMode writes records the same way everywhere, for digests and snapshots.
+// Encoding is how records are written, for digests and snapshots: the same way everywhere, assignments as text.
+func Encoding() cbor.EncOptions {
+	o := cbor.CoreDetEncOptions()
+	o.TextMarshaler = cbor.TextMarshalerTextString
+	return o
+}
+
 var encMode = mustEncMode()
 
 func mustEncMode() cbor.UserBufferEncMode {
-	mode, err := cbor.CoreDetEncOptions().UserBufferEncMode()
+	mode, err := Encoding().UserBufferEncMode()
 	if err != nil {
 		panic(err)
 	}

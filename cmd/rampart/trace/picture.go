@@ -9,7 +9,6 @@ import (
 	"rampart/cli/svg"
 	"rampart/cli/terminal"
 	"rampart/fsm/pbs"
-	"rampart/fsm/spec"
 )
 
 // The measures of the picture, in its units.
@@ -157,11 +156,7 @@ func (s *stretch) rows() (map[string][]*bar, []string) {
 	slices.SortFunc(all, func(a, b *bar) int { return int(a.from - b.from) })
 	of := map[string][]*bar{}
 	for _, b := range all {
-		placed, err := spec.ParseExecVnode(b.vnodes)
-		if err != nil {
-			continue
-		}
-		for _, v := range placed.Vnodes() {
+		for _, v := range b.vnodes {
 			of[string(v)] = append(of[string(v)], b)
 		}
 	}

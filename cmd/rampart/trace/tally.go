@@ -328,7 +328,8 @@ type stretch struct {
 
 // A bar is a run of a job on its vnodes.
 type bar struct {
-	job, vnodes string
+	job         string
+	vnodes      []pbs.VnodeName
 	from, until pbs.Time
 }
 
@@ -343,7 +344,7 @@ func (s *stretch) begin(l *life, j *state.Job) {
 	if s == nil || l.started >= s.until || len(s.bars) >= mostBars {
 		return
 	}
-	b := &bar{job: l.job.Name, vnodes: j.LastRun().ExecVnode, from: l.started}
+	b := &bar{job: l.job.Name, vnodes: j.LastRun().ExecVnode.Vnodes(), from: l.started}
 	s.open[l.id] = b
 }
 
