@@ -26,10 +26,10 @@ func (c *column) grow(n int) {
 	}
 }
 
-// set stores what host h has free.
+// set stores what host h has free. One of which more is taken than it has takes nothing of what others have.
 func (c *column) set(h int, free int64) {
 	i := h + c.size
-	c.allFree += free - max(0, c.tree[i])
+	c.allFree += max(0, free) - max(0, c.tree[i])
 	c.tree[i] = free
 	for i /= 2; i > 0; i /= 2 {
 		c.tree[i] = max(c.tree[2*i], c.tree[2*i+1])

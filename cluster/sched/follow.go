@@ -101,7 +101,7 @@ func (c *column) offer(i int, amount int64) {
 	}
 }
 
-// reshut finds the hosts again that a job has for itself; those where that has
+// reshut finds the hosts again that a job or a reservation has for itself; those where that has
 // changed become dirty.
 func (w *world) reshut(dirty map[int]bool) {
 	if w.idle {
@@ -109,7 +109,7 @@ func (w *world) reshut(dirty map[int]bool) {
 	}
 	shut := map[int]bool{}
 	for i := range w.nodes {
-		if n := &w.nodes[i]; n.alone && w.takesHost(n.vnode) {
+		if n := &w.nodes[i]; (n.alone || n.held > 0) && w.takesHost(n.vnode) {
 			shut[n.host] = true
 		}
 	}

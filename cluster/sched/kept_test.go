@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -135,4 +136,39 @@ func (c *clock) drawSharing(r *rapid.T) {
 		{Name: "resources_available", Resource: "mem", Value: "4gb"},
 	}).Draw(r, "attribute")
 	c.attempt(&command.ManageVnode{Verb: command.VerbSet, Vnode: name, Changes: []command.AttrChange{{Entry: e}}})
+}
+
+// What is free over all hosts is the same for a planner that has seen a host with more taken than it had.
+func TestKept_HostsWithTooMuch(t *testing.T) {
+	c := newClock(t)
+	c.host("hosta", "hosta:ncpus=4")
+	c.host("hostb", "hostb:ncpus=4")
+	kept := sched.NewPlanner()
+	c.in("workq", "select=1:ncpus=3")
+	c.follow(kept)
+	c.in("workq", "select=2:ncpus=4")
+	for _, has := range []string{"1", "4"} {
+		c.offer("hosta", "ncpus", has)
+		got, want := kept.Plan(c.store.View(), c.now), sched.Make(c.store.View(), c.now)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("with %s cpus the planner planned\n%+v\na new one\n%+v", has, got, want)
+		}
+	}
+}
+
+// A vnode that is given to one at a time while a reservation runs there is the reservation's, for a planner that has seen it before too.
+func TestKept_VnodeBecomesExclusive(t *testing.T) {
+	c := newClock(t)
+	c.host("hosta", "hosta:ncpus=4")
+	c.reserve("select=1:ncpus=1", 600, 10)
+	c.decided()
+	c.wait(10)
+	kept := sched.NewPlanner()
+	c.follow(kept)
+	c.node("hosta", "sharing", "force_exclhost")
+	c.in("workq", "select=1:ncpus=1")
+	got, want := kept.Plan(c.store.View(), c.now), sched.Make(c.store.View(), c.now)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the planner planned\n%+v\na new one\n%+v", got, want)
+	}
 }

@@ -126,3 +126,62 @@ func (c *clock) drawEnd(r *rapid.T) {
 		c.attempt(&command.DeleteJob{Job: rapid.SampledFrom(running).Draw(r, "job").ID, Force: true})
 	}
 }
+
+// follow plans with a planner, commits the starts and comments, and returns the plan.
+func (c *clock) follow(p *sched.Planner) sched.Plan {
+	c.t.Helper()
+	plan := p.Plan(c.store.View(), c.now)
+	for _, s := range plan.Starts {
+		c.must(&command.StartJob{Job: s.Job, ExecVnode: s.ExecVnode})
+		h, _ := c.store.View().Host(c.hostOf(s.Job))
+		j, _ := c.store.View().Job(s.Job)
+		c.must(&command.JobStarted{Source: command.Source{Host: h.Name, Spool: "s", Seq: h.Acked + 1}, Job: s.Job, RunCount: j.RunCount, Session: 7})
+	}
+	c.tell(plan)
+	return plan
+}
+
+// Of several kinds of chunks one finds room where another one has none: what was freed need not be enough for the first.
+func TestStuck_SeveralKindsOfChunks(t *testing.T) {
+	for _, host := range []string{"hosta", "hostb"} {
+		c := newClock(t)
+		c.host("hosta", "hosta:ncpus=3")
+		c.host("hostb", "hostb:ncpus=1")
+		p := sched.NewPlanner()
+		p.Limit(1000, 1000, 0, 0)
+		before := c.in("workq", "select=1:ncpus=1:host="+host)
+		c.follow(p)
+		waits := c.in("workq", "select=1:ncpus=3+1:ncpus=1")
+		if got := started(c.follow(p)); got != "" {
+			t.Fatalf("beside a job on %s: %s started", host, got)
+		}
+		c.must(&command.DeleteJob{Job: before, Force: true})
+		if got := c.follow(p).Starts; len(got) != 1 || got[0].Job != waits {
+			t.Errorf("when %s is free: %v started", host, got)
+		}
+	}
+}
+
+// A job for which nothing was freed that is enough may have a victim all the same, since one has started that is below it.
+func TestStuck_PreemptsLaterVictims(t *testing.T) {
+	c := newClock(t)
+	c.host("hosta", "hosta:ncpus=4")
+	c.queue("express", "200")
+	p := sched.NewPlanner()
+	p.Limit(1000, 0, 0, 0) // nothing is to be said of those that wait
+	equal := c.in("express", "select=1:ncpus=2")
+	c.follow(p)
+	c.in("express", "select=1:ncpus=4")
+	c.follow(p)
+	c.in("workq", "select=1:ncpus=2")
+	if got := preempted(c.follow(p)); got != "|2|[]" {
+		t.Fatalf("below it starts %s", got)
+	}
+	if got := preempted(c.follow(p)); got != "||[]" {
+		t.Fatalf("half of what it wants: %s", got)
+	}
+	c.must(&command.DeleteJob{Job: equal, Force: true})
+	if got := preempted(c.follow(p)); got != "2:S||[]" {
+		t.Errorf("when its equal has left: %s, want the other one to be preempted", got)
+	}
+}
