@@ -18,6 +18,12 @@ func (l *leader) over(host pbs.HostName, id pbs.JobID) {
 	l.do(&command.JobEnded{Source: command.Source{Host: host, Spool: "s", Seq: h.Acked + 1}, Job: id, RunCount: 1, ExitStatus: 271})
 }
 
+// runs has the mom report that the second run of a job has begun.
+func (l *leader) runs(host pbs.HostName, id pbs.JobID) {
+	h, _ := l.store.View().Host(host)
+	l.do(&command.JobStarted{Source: command.Source{Host: host, Spool: "s", Seq: h.Acked + 1}, Job: id, RunCount: 2, Session: 7})
+}
+
 // TestHot_StartsAgainWhatHasEnded: pbs_server -t hot starts jobs that qterm has ended where they ran, with
 // scheduling off, before others that are first in the queue; one that has no room yet is waited for.
 func TestHot_StartsAgainWhatHasEnded(t *testing.T) {
@@ -49,7 +55,11 @@ func TestHot_StartsAgainWhatHasEnded(t *testing.T) {
 		}
 		l.now(func() { l.over("hostb", there) })
 		settle()
-		l.now(func() { l.do(&command.TimeTick{}) })
+		l.now(func() {
+			l.runs("hosta", here)
+			l.runs("hostb", there)
+			l.do(&command.TimeTick{})
+		})
 		settle()
 		if s := l.state(here) + l.state(there) + l.state(other); s != "RRQ" || l.View().Server().HotSince != 0 {
 			t.Errorf("both are back: %s, hot since %d", s, l.View().Server().HotSince)

@@ -39,10 +39,11 @@ func endHot(tx *state.Tx, m Meta) {
 	forgetHalted(tx)
 }
 
-// waitsHalted reports whether a job that has ended with the servers can start again.
+// waitsHalted reports whether a job that has ended with the servers can start again, or is about to: a start that
+// fails, as where its checkpoint is of no use, is followed by another one.
 func waitsHalted(tx *state.Tx) bool {
 	for j := range tx.Jobs() {
-		if j.Halted != "" && j.Startable() {
+		if j.Halted != "" && (j.Startable() || j.Run != nil) {
 			return true
 		}
 	}

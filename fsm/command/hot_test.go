@@ -50,8 +50,13 @@ func newHaltBench(t *testing.T) *haltBench {
 // end queues the job again, as qrerun, or as the end of the servers does.
 func (b *haltBench) end() {
 	b.do(&command.RerunJob{Job: "0.srv"})
+	b.do(&command.JobEnded{Source: b.source(), Job: "0.srv", RunCount: 1, ExitStatus: pbs.ExitRerun})
+}
+
+// source is that of the next fact of the host.
+func (b *haltBench) source() command.Source {
 	h, _ := b.s.View().Host("hosta")
-	b.do(&command.JobEnded{Source: command.Source{Host: "hosta", Spool: "s", Seq: h.Acked + 1}, Job: "0.srv", RunCount: 1, ExitStatus: pbs.ExitRerun})
+	return command.Source{Host: "hosta", Spool: "s", Seq: h.Acked + 1}
 }
 
 func TestHot_OnlyOfJobsThatEndWithTheServers(t *testing.T) {
@@ -87,7 +92,16 @@ func TestHot_StartsWhereItRan(t *testing.T) {
 		}
 	}
 	j, _ := b.s.View().Job("0.srv")
-	b.do(&command.StartJob{Job: j.ID, Select: j.SchedSelect, ExecVnode: j.Halted})
+	start := &command.StartJob{Job: j.ID, Select: j.SchedSelect, ExecVnode: j.Halted}
+	b.do(start)
+	b.do(&command.TimeTick{})
+	b.do(&command.JobEnded{Source: b.source(), Job: j.ID, RunCount: 2, NeverStarted: true, ExitStatus: pbs.ExitRetry})
+	b.do(&command.TimeTick{})
+	if v := b.s.View(); v.Server().HotSince == 0 || b.halted() == "" {
+		t.Fatalf("the start has failed: hot since %d, halted %q", v.Server().HotSince, b.halted())
+	}
+	b.do(start)
+	b.do(&command.JobStarted{Source: b.source(), Job: j.ID, RunCount: 3, Session: 7})
 	if got := b.halted(); got != "" {
 		t.Errorf("a job that runs was halted on %q", got)
 	}

@@ -71,7 +71,7 @@ func (c *JobStarted) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 	}
 	run := next.EditRun()
 	run.Session, run.Used = c.Session, overlaid(nothingUsed(), cpusOf(j))
-	next.FailedRuns, next.Avoid = 0, nil
+	next.FailedRuns, next.Avoid, next.Halted = 0, nil, ""
 	cleared(tx, &next)
 	if next.State == pbs.Running {
 		next.Substate = pbs.SubRunning

@@ -259,7 +259,7 @@ type Job struct {
 
 	Ousted     *Preemption `cbor:"31,keyasint,omitempty"` // that has put it back into its queue; nil: none; replaced, never written to
 	Checkpoint *Checkpoint `cbor:"32,keyasint,omitempty"` // that it goes on from; nil: it has none
-	Halted     string      `cbor:"44,keyasint,omitempty"` // exec_vnode of the run that has ended with the servers; empty: it has not
+	Halted     string      `cbor:"44,keyasint,omitempty"` // exec_vnode of the run that has ended with the servers, until the job runs again; empty: it has not
 
 	Rank  uint64 `cbor:"33,keyasint,omitempty"` // one more than the place that qorder gave it; 0: Seq
 	Sub   uint32 `cbor:"34,keyasint,omitempty"` // one more than the index of a subjob; 0: it is none

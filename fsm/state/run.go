@@ -62,7 +62,7 @@ func (j *Job) EditRun() *Run {
 // Begin gives a job that waits its next run, which has nothing yet. What was noted of the wait is dropped.
 func (j *Job) Begin(at pbs.Time) *Run {
 	j.RunCount++
-	j.Started, j.Ousted, j.Halted = at, nil, ""
+	j.Started, j.Ousted = at, nil
 	j.DropEstimate()
 	j.Run = &Run{Number: j.RunCount}
 	return j.Run
