@@ -166,7 +166,7 @@ func (w *wide) accounted(t *testing.T, want string) {
 	})
 }
 
-// TestWide_Qterm: the servers end beside a job over several hosts, queue it again, or wait for it.
+// TestWide_Qterm: the servers end beside a job over several hosts, queue it again, or wait for it, which cannot run again.
 func TestWide_Qterm(t *testing.T) {
 	t.Parallel()
 	w := newWide(t)
@@ -195,6 +195,7 @@ func TestWide_Qterm(t *testing.T) {
 	back("run_count = 2")
 	w.has(t, 3, 0, "job_state = R.*run_count = 2")
 
+	w.must(t, "qalter", "-r", "n", w.id) // else it is queued again
 	waiting := w.Command(t.Context(), "qterm", "-t", "delay")
 	if err := waiting.Start(); err != nil {
 		t.Fatal(err)
@@ -216,5 +217,5 @@ func TestWide_Qterm(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, patience, "the job to be over", jobGone(t, w.Cluster, w.id))
-	w.accounted(t, "QSRSE")
+	w.accounted(t, "QSRSaE")
 }
