@@ -108,8 +108,9 @@ func (l *Loop) Run(ctx context.Context) error {
 			programs := time.Since(asked)
 			end := l.opts.Turns.Take(ctx)
 			began := time.Now()
-			v = l.opts.Source.View()
-			idle = min(idle, l.cycle(ctx, v), l.told.due(idle))
+			if v = l.opts.Source.View(); v.Server().Scheduling() { // it may be off by now, with jobs that are not to start
+				idle = min(idle, l.cycle(ctx, v), l.told.due(idle))
+			}
 			rest = max(coalesce, restFactor*time.Since(began), programs)
 			end()
 		}
