@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -71,6 +72,9 @@ func Why(ctx context.Context, env *Env, o WhyOptions) error {
 	}
 	told := tell(r.Msg)
 	if o.When && told.waits() {
+		if env.Foresee == nil {
+			return errors.New("why: --when: this cluster is played, and has no twin")
+		}
 		f, err := env.Foresee(ctx, o.Server, told.Job, o.Days)
 		if err != nil {
 			return fmt.Errorf("why: %s: --when: %w", told.Job, err)

@@ -139,12 +139,14 @@ func TestWhy_When(t *testing.T) {
 		found       Foreseen
 		err         error
 		days        uint
+		alone       bool   // nobody plays clusters on
 		want        string // a line of the answer, or the failure
 	}{
 		{name: "starts", state: "Q", days: 30, found: Foreseen{Start: time.Unix(1800000600, 0), End: time.Unix(1800004200, 0)}, want: "if every job takes its walltime, and none is added, it starts at " + stamp(1800000600) + ", in 10m0s, and ends by " + stamp(1800004200)},
 		{name: "held", state: "H", days: 2, found: Foreseen{Until: time.Unix(1800172800, 0), Why: "its state is H"}, want: "it does not start before " + stamp(1800172800) + ": its state is H"},
 		{name: "runs", state: "R", days: 30, want: "it runs since"},
 		{name: "refused", state: "Q", days: 30, err: errors.New("Unauthorized Request"), want: "why: 7.srv: --when: Unauthorized Request"},
+		{name: "a played cluster", state: "Q", days: 30, alone: true, want: "why: --when: this cluster is played, and has no twin"},
 		{name: "no days", state: "Q", days: 0, want: "why: --days: 0, want 1 to 366"},
 		{name: "too far", state: "Q", days: 367, want: "why: --days: 367, want 1 to 366"},
 	} {
@@ -156,6 +158,9 @@ func TestWhy_When(t *testing.T) {
 					t.Errorf("asked for %s, %d days", job, days)
 				}
 				return c.found, c.err
+			}
+			if c.alone {
+				env.Foresee = nil
 			}
 			err := Why(t.Context(), env, WhyOptions{Job: "7", When: true, Days: c.days})
 			got := out.String()
