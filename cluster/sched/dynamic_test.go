@@ -104,3 +104,33 @@ func TestLoop_SlowDynamic(t *testing.T) {
 		}
 	})
 }
+
+// TestLoop_SwitchedOffMeanwhile: a job that comes behind scheduling = False does not start, whatever a cycle was doing then.
+func TestLoop_SwitchedOffMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leader{bench: newBench(t), changed: make(chan struct{})}
+		l.host("hosta", "hosta:ncpus=9")
+		l.do(&command.ManageResource{Verb: command.VerbCreate, Name: "foo", Changes: []command.AttrChange{{Entry: attr.Entry{Name: "type", Value: "long"}}}})
+		l.scheduler("server_dyn_res=foo !/bin/foo")
+		first := l.submit("foo=20") // waits, so that the program is asked
+		var late pbs.JobID
+		dynamic := func(context.Context, string) (string, error) {
+			if late == "" {
+				l.now(func() {
+					l.do(scheduling("False"))
+					late = l.submit("ncpus=1")
+				})
+			}
+			return "10", nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		loop := sched.New(sched.Options{Source: l, Proposer: l, Log: l, Dynamic: dynamic, Logger: slog.New(slog.DiscardHandler)})
+		if err := loop.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if late == "" || l.state(late) != "Q" || l.state(first) != "Q" {
+			t.Errorf("the job that came late, %q, is %s", late, l.state(late))
+		}
+	})
+}
