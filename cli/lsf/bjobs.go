@@ -73,6 +73,8 @@ type siteView struct {
 	site      combiner
 	defs      []resource.Def
 	hosts     []offer
+	// reasons are why hosts have no room for jobs that ask for the same, and have nothing kept for them.
+	reasons map[string][]string
 }
 
 func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {

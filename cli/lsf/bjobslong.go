@@ -52,7 +52,7 @@ func (v *jobsView) learn(ctx context.Context) error {
 		return err
 	}
 	_, hosts, err := v.hosts(ctx)
-	v.site = &siteView{site: combiner{lsf.SiteOf(defs)}, defs: defs, hosts: hosts}
+	v.site = &siteView{site: combiner{lsf.SiteOf(defs)}, defs: defs, hosts: hosts, reasons: map[string][]string{}}
 	if len(hosts) > 0 {
 		v.site.reference = hosts[0].Name
 	}

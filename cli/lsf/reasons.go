@@ -26,16 +26,29 @@ func (v *jobsView) hostReasons(j job) []string {
 	if v.site == nil || j.get("job_state") != "Q" || !slices.ContainsFunc(aboutHosts, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
 		return nil
 	}
+	own := map[string]keeping{}
+	for _, k := range j.kept() {
+		own[k.host] = k
+	}
+	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place")
+	if all, known := v.site.reasons[asked]; known && len(own) == 0 {
+		return all
+	}
+	all := v.reasonsOf(j, own)
+	if len(own) == 0 {
+		v.site.reasons[asked] = all
+	}
+	return all
+}
+
+// reasonsOf asks each host why it has no room for a job for which something may be kept there.
+func (v *jobsView) reasonsOf(j job, own map[string]keeping) []string {
 	sel, err := spec.ParseSelect(amount(j.Object, "Resource_List", "select"))
 	if err != nil || len(sel.Chunks) == 0 {
 		return nil
 	}
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
 	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots()}
-	own := map[string]keeping{}
-	for _, k := range j.kept() {
-		own[k.host] = k
-	}
 	var lines []string
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}

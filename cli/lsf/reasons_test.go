@@ -58,7 +58,7 @@ func TestHostReasons(t *testing.T) {
 		{"closed", "Resource_List.select=1:ncpus=1", []string{"state=offline"}, []string{"Closed by LSF administrator: a;"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := &jobsView{long: true, site: &siteView{}}
+			v := &jobsView{long: true, site: &siteView{reasons: map[string][]string{}}}
 			for i, h := range c.hosts {
 				name := string(rune('a' + i))
 				v.site.hosts = append(v.site.hosts, offer{object(name, h+" resources_available.host="+name), 4})
@@ -67,7 +67,10 @@ func TestHostReasons(t *testing.T) {
 			if got := v.hostReasons(j); !slices.Equal(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
-			v.long = false
+			if again := v.hostReasons(j); !slices.Equal(again, c.want) {
+				t.Errorf("of another job that asks for the same: %q, want %q", again, c.want)
+			}
+			v.long, v.site.reasons = false, map[string][]string{} // another command
 			if got := v.hostReasons(j); len(got) != len(c.want) || !strings.Contains(got[len(got)-1], " host") {
 				t.Errorf("counted: %q", got)
 			}
