@@ -45,10 +45,10 @@ func (c *cycle) finishes() []finish {
 			f.of = append(f.of, berth{int64(i), charged(r.ncpus, held.Items), charged(r.mem, held.Items)})
 		}
 	}
-	for _, run := range c.begunInThis() {
-		r.addEnd(c, run)
+	slices.SortStableFunc(r.ends, finish.compare)
+	for _, f := range c.begunInThis() {
+		r.addEnd(c, f)
 	}
-	r.sortEnds()
 	return r.ends
 }
 
@@ -77,6 +77,7 @@ func (r *reserving) sharesAll(c *cycle, placed spec.ExecVnode, j *state.Job) boo
 	return !c.free.isExclusive(placed, &class{place: j.Placement()})
 }
 
+// addEnd puts the end of a run among the others.
 func (r *reserving) addEnd(c *cycle, f finish) {
 	for _, ch := range f.run.placed {
 		for _, part := range ch.Parts {
@@ -85,13 +86,13 @@ func (r *reserving) addEnd(c *cycle, f finish) {
 			}
 		}
 	}
-	r.ends = append(r.ends, f)
+	at, _ := slices.BinarySearchFunc(r.ends, f, finish.compare)
+	r.ends = slices.Insert(r.ends, at, f)
 }
 
-func (r *reserving) sortEnds() {
-	slices.SortStableFunc(r.ends, func(a, b finish) int {
-		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.seq, b.seq), cmp.Compare(a.sub, b.sub))
-	})
+// compare orders ends by time, and then by job.
+func (f finish) compare(o finish) int {
+	return cmp.Or(cmp.Compare(f.end, o.end), cmp.Compare(f.seq, o.seq), cmp.Compare(f.sub, o.sub))
 }
 
 // finish returns when a run is expected to end. One that should have is taken to end before the next dispatch turn but one.

@@ -103,10 +103,8 @@ func (c *cycle) greedy(w *waiter, cl *class, m mode) {
 		return
 	}
 	c.keeps(w, cl, parts, c.soonest(cl, m, parts, hosts))
-	if r.gates[false] != nil {
-		for _, k := range r.keeps[len(r.keeps)-1:] {
-			r.gates[false].occupyBeside(k.placed, r.ncpus.Name)
-		}
+	if g := r.gates[false]; g != nil {
+		r.closes(g, r.keeps[len(r.keeps)-1].placed)
 	}
 }
 

@@ -10,9 +10,8 @@ import (
 // hotEvery is how often a hot start looks for vnodes that are back.
 const hotEvery = time.Second
 
-// hot starts jobs again where they ran when the servers ended: pbs_server -t hot. Whether the scheduler
-// is on makes no difference to them, and nothing else is planned as long as one of them waits, of which hot
-// tells. One whose vnodes are not free yet is tried again.
+// hot starts jobs again where they ran when the servers ended (pbs_server -t hot), whether scheduling is on or off, and
+// reports whether one of them still waited: nothing else is planned then. One whose vnodes are not free yet is tried again.
 func (l *Loop) hot(ctx context.Context, v *state.View) bool {
 	if v.Server().HotSince == 0 {
 		return false

@@ -77,7 +77,6 @@ func (c *cycle) took(j *state.Job, placed spec.ExecVnode, cl *class) {
 	}
 	if r.ends != nil {
 		r.addEnd(c, finish{end: end, seq: j.Seq, sub: j.Sub, run: run{end, placed, c.free.isExclusive(placed, cl)}})
-		r.sortEnds()
 	}
 	for _, p := range r.plans {
 		if end > p.start {
@@ -85,9 +84,15 @@ func (c *cycle) took(j *state.Job, placed spec.ExecVnode, cl *class) {
 		}
 	}
 	for _, g := range r.gates {
-		g.occupyBeside(placed, r.ncpus.Name)
+		r.closes(g, placed)
 	}
 	r.starts(j)
+}
+
+// closes takes what was placed out of a gate, but for slots, which are all free there.
+func (r *reserving) closes(gate *world, placed spec.ExecVnode) {
+	gate.change(placed, -1, r.ncpus.Name)
+	gate.recount(placed)
 }
 
 // placeKept is placeBeside where jobs may keep something: whoever may backfill gets of it what he gives back before its job is to
@@ -226,22 +231,4 @@ func (c *cycle) allKeptFrom(l line) bool {
 	}
 	why, kept := c.blockedByKept(l.class)
 	return kept && (len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == why.Kind())
-}
-
-// occupyBeside takes what was placed in another world, but for one resource.
-func (w *world) occupyBeside(placed spec.ExecVnode, but string) {
-	for _, ch := range placed {
-		for _, p := range ch.Parts {
-			i, ok := w.byVnode[p.Vnode]
-			if !ok {
-				continue
-			}
-			for _, it := range p.Items {
-				if col, ok := w.columns[it.Name]; ok && it.Name != but {
-					col.add(i, -charged(col.def, resource.List{it}))
-				}
-			}
-		}
-	}
-	w.recount(placed)
 }

@@ -436,8 +436,8 @@ func (w *world) release(r run) {
 	w.recount(r.placed)
 }
 
-// change adds what was placed to what is free, or takes it away.
-func (w *world) change(placed spec.ExecVnode, by int64) {
+// change adds what was placed to what is free, or takes it away; of some resources it does neither.
+func (w *world) change(placed spec.ExecVnode, by int64, beside ...string) {
 	for _, ch := range placed {
 		for _, p := range ch.Parts {
 			i, ok := w.byVnode[p.Vnode]
@@ -445,7 +445,7 @@ func (w *world) change(placed spec.ExecVnode, by int64) {
 				continue
 			}
 			for _, it := range p.Items {
-				if col, ok := w.columns[it.Name]; ok {
+				if col, ok := w.columns[it.Name]; ok && !slices.Contains(beside, it.Name) {
 					col.add(i, by*charged(col.def, resource.List{it}))
 				}
 			}
