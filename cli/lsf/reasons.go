@@ -23,7 +23,8 @@ func (v *jobsView) hostReasons(j job) []string {
 	if _, words, ok := strings.Cut(text, ": "); ok {
 		text = words
 	}
-	if v.site == nil || j.get("job_state") != "Q" || !slices.ContainsFunc(aboutHosts, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+	limit, limited, _ := lsf.LimitAt(text)
+	if v.site == nil || j.get("job_state") != "Q" || len(limited) == 0 && !slices.ContainsFunc(aboutHosts, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
 		return nil
 	}
 	own := map[string]keeping{}
@@ -31,24 +32,31 @@ func (v *jobsView) hostReasons(j job) []string {
 		own[k.host] = k
 	}
 	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place")
-	if all, known := v.site.reasons[asked]; known && len(own) == 0 {
+	alike := len(own) == 0 && len(limited) == 0
+	if all, known := v.site.reasons[asked]; known && alike {
 		return all
 	}
-	all := v.reasonsOf(j, own)
-	if len(own) == 0 {
+	all := v.reasonsOf(j, own, atLimit{limit, limited})
+	if alike {
 		v.site.reasons[asked] = all
 	}
 	return all
 }
 
+// atLimit is a limit on slots, and on which hosts it keeps a job from starting.
+type atLimit struct {
+	reason string
+	hosts  []string
+}
+
 // reasonsOf asks each host why it has no room for a job for which something may be kept there.
-func (v *jobsView) reasonsOf(j job, own map[string]keeping) []string {
+func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []string {
 	sel, err := spec.ParseSelect(amount(j.Object, "Resource_List", "select"))
 	if err != nil || len(sel.Chunks) == 0 {
 		return nil
 	}
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
-	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots()}
+	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots(), limit: limit}
 	var lines []string
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}
@@ -100,6 +108,7 @@ type asking struct {
 	place spec.Place
 	defs  []resource.Def
 	slots int
+	limit atLimit
 }
 
 func (a *asking) apart() bool {
@@ -185,6 +194,8 @@ func (a *asking) ofChunk(h offer, c spec.Chunk, own keeping, free int, left func
 		}
 	}
 	switch {
+	case slices.Contains(a.limit.hosts, h.Name):
+		return a.limit.reason
 	case free <= 0:
 		return lsf.ReasonSlotLimit
 	case free >= slots:

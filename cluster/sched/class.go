@@ -19,6 +19,7 @@ type key struct {
 	groups     string // keys that group vnodes, if the jobs name none
 	user       string // where vnodes bound the jobs of each; else empty
 	group      string
+	slots      string // the limits on slots that its jobs count for
 }
 
 // A class is the parsed request of all jobs with one key.
@@ -29,6 +30,7 @@ type class struct {
 	sums   []need // over all chunks, by name
 	bad    string // the request cannot be understood
 	key    key
+	bounds *bounds // of the slots of its jobs; nil: none
 
 	several bool // the job asks for more than one chunk
 
@@ -183,7 +185,7 @@ func (c *class) total() int {
 // alone returns the class of one of its chunks, once.
 func (c *class) alone(ch chunk) *class {
 	ch.count = 1
-	one := &class{key: c.key, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}, several: c.several}
+	one := &class{key: c.key, bounds: c.bounds, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}, several: c.several}
 	one.add(ch)
 	return one
 }

@@ -60,7 +60,6 @@ const (
 func Explain(v *state.View, j *state.Job) *Explanation {
 	o := NewOutlook(v, v.Now())
 	c, cl := o.cycle(j)
-	cl = o.planner.classFor(j, cl)
 	e := &Explanation{}
 	if j.Comment == "" && j.Wait != nil {
 		e.Reason = j.Wait.Text()

@@ -37,7 +37,7 @@ func (c *cycle) finishes() []finish {
 			if !met {
 				at = len(r.ends)
 				byJob[held.Job] = at
-				r.ends = append(r.ends, finish{end: c.finish(j), seq: j.Seq, sub: j.Sub, run: run{exclusive: held.Exclusive}})
+				r.ends = append(r.ends, finish{end: c.finish(j), seq: j.Seq, sub: j.Sub, run: run{exclusive: held.Exclusive, bounds: c.planner.boundsOf(j)}})
 			}
 			f := &r.ends[at]
 			f.run.end, f.run.exclusive = f.end, f.run.exclusive || held.Exclusive
@@ -68,7 +68,7 @@ func (c *cycle) begunInThis() (all []finish) {
 		if long, known := c.runtime(j); known {
 			end = wholeSecond(c.now) + long
 		}
-		all = append(all, finish{end: end, seq: j.Seq, sub: j.Sub, run: run{end, placed, !r.sharesAll(c, placed, j)}})
+		all = append(all, finish{end: end, seq: j.Seq, sub: j.Sub, run: run{end, placed, !r.sharesAll(c, placed, j), c.planner.boundsOf(j)}})
 	}
 	return all
 }

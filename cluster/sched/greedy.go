@@ -67,6 +67,7 @@ func (c *cycle) gate(m mode) *world {
 		return g
 	}
 	g = c.free.copyTo(nil)
+	g.slots = slotUse{}
 	full := []*column{g.column(r.ncpus)}
 	if m.memory {
 		full = append(full, g.column(r.mem))
@@ -140,6 +141,7 @@ func (r *reserving) oneSlot() []need { return []need{{r.ncpus, 1}} }
 func (c *cycle) bestHost(cl *class, m mode) int {
 	r := c.reserving
 	best, enough, least := -1, cl.slots(), r.oneSlot()
+	c.free.attempt()
 	better := &least[0] // each host that is looked at beats the best one so far: most are passed over
 	if m.memory {
 		least, enough = append(least, need{r.mem, 0}), cl.sum(r.mem.Name)
@@ -178,6 +180,7 @@ func (c *cycle) gatherOn(cl *class, m mode, hosts []int) (parts []state.Kept) {
 		left[i] = times(cl.chunks[i].of(r.ncpus.Name), cl.chunks[i].count)
 	}
 	wanted := cl.slots()
+	c.free.attempt()
 	take := func(h int) {
 		slots, mem := c.freeFor(h, cl, cl.chunks)
 		var k, want int64
@@ -204,6 +207,7 @@ func (c *cycle) gatherOn(cl *class, m mode, hosts []int) (parts []state.Kept) {
 			return
 		}
 		wanted -= k
+		c.free.takesOn(h, cl.bounds, k)
 		if mem = min(mem, want); !m.memory {
 			mem = 0
 		}
@@ -265,7 +269,8 @@ func (c *cycle) freeFor(h int, cl *class, chunks []chunk) (slots, mem int64) {
 			slots, mem = slots+max(0, ncpus.left(i)), mem+max(0, memory.left(i))
 		}
 	}
-	return slots, mem
+	allowed, _ := c.free.allowed(h, cl.bounds)
+	return min(slots, max(0, allowed)), mem
 }
 
 // serves tells whether a host could have what some chunks need, if nothing ran there, and has now what is not kept for jobs.

@@ -17,6 +17,7 @@ type keep struct {
 	est    pbs.Time // when the job is to start; 0: nobody knows
 	alone  bool     // it is to have vnodes for itself
 	placed spec.ExecVnode
+	bounds *bounds // of its slots
 }
 
 // placed returns what is kept as an assignment.
@@ -35,12 +36,13 @@ func (r *reserving) placed(parts []state.Kept) spec.ExecVnode {
 // withhold takes what is kept out of what is free.
 func (c *cycle) withhold(k *keep) {
 	c.free.occupy(k.placed, nil)
+	c.free.countPlaced(k.bounds, k.placed, 1)
 	c.moved(k.placed)
 }
 
 // lend gives it back for a while.
 func (c *cycle) lend(k *keep) {
-	c.free.release(run{placed: k.placed})
+	c.free.release(run{placed: k.placed, bounds: k.bounds})
 	c.moved(k.placed)
 }
 
@@ -76,7 +78,7 @@ func (c *cycle) took(j *state.Job, placed spec.ExecVnode, cl *class) {
 		end = wholeSecond(c.now) + long
 	}
 	if r.ends != nil {
-		r.addEnd(c, finish{end: end, seq: j.Seq, sub: j.Sub, run: run{end, placed, c.free.isExclusive(placed, cl)}})
+		r.addEnd(c, finish{end: end, seq: j.Seq, sub: j.Sub, run: run{end, placed, c.free.isExclusive(placed, cl), cl.bounds}})
 	}
 	for _, p := range r.plans {
 		if end > p.start {
@@ -218,7 +220,7 @@ func (c *cycle) keptRuns() (all []run) {
 		if long, known := c.runtime(k.of.job); known && k.est != 0 {
 			end = k.est + long
 		}
-		all = append(all, run{end, k.placed, k.alone})
+		all = append(all, run{end, k.placed, k.alone, k.bounds})
 	}
 	return all
 }

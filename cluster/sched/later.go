@@ -103,6 +103,7 @@ func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs
 		if e.takes || !forever || e.hold.Until < calendar.Forever {
 			if at, ok := w.byVnode[e.vnode]; ok {
 				w.happen(at, e)
+				c.endsAt(w, at, e)
 				dirty[w.nodes[at].host] = true
 			}
 			gave = gave || !e.takes
@@ -120,6 +121,22 @@ func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs
 		}
 	}
 	return false
+}
+
+// endsAt counts no more the slots of a run that ends.
+func (c *cycle) endsAt(w *world, i int, e event) {
+	if e.takes || !c.planner.slots.any() || !e.hold.Kind.Runs() {
+		return
+	}
+	j, ok := c.view.Job(pbs.JobID(e.hold.By))
+	if !ok {
+		return
+	}
+	for _, it := range e.hold.Items {
+		if it.Resource == "ncpus" {
+			w.countOn(c.planner.boundsOf(j), w.nodes[i].host, -it.Amount)
+		}
+	}
 }
 
 // happen does to a node what an event does.
@@ -163,7 +180,7 @@ func (c *cycle) estimateAhead(j *state.Job, cl *class, since pbs.Time) (top, boo
 		}
 		placed, ok := w.findWithin(cl, c.future.windowAt(at, long))
 		if ok {
-			t = top{j, at, run{at + long, placed, w.isExclusive(placed, cl)}, nil}
+			t = top{j, at, run{at + long, placed, w.isExclusive(placed, cl), cl.bounds}, nil}
 		}
 		return ok
 	})
@@ -195,7 +212,7 @@ func (c *cycle) resumeAhead(j *state.Job, placed spec.ExecVnode, left pbs.Time) 
 		if !w.hasWithin(placed, c.future.windowAt(at, left)) {
 			return false
 		}
-		c.crown(top{j, at, run{at + left, placed, false}, nil})
+		c.crown(top{j, at, run{at + left, placed, false, nil}, nil})
 		return true
 	})
 }

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/state"
 )
@@ -66,11 +68,26 @@ func (c *cycle) reached(j *state.Job, id pbs.JobID) (why state.Wait, reached boo
 	if why, held := c.limiter.holds(of); held {
 		return why, true
 	}
-	if why, reached = c.overLimit(j); reached {
+	if why, reached = c.overSlots(j); !reached {
+		why, reached = c.overLimit(j)
+	}
+	if reached {
 		c.log(pbs.LogSched, id, why.Text())
 		c.limiter.held[of] = why
 	}
 	return why, reached
+}
+
+// atSlots tells whether a job waits for a limit on slots alone, up to which it may keep some.
+func (c *cycle) atSlots(j *state.Job, why state.Wait) bool {
+	if why.Code != state.WaitSlots && (why.Code != state.WaitLimit || why.Request == "") || c.view.Unmatched(j) != "" {
+		return false
+	}
+	limits := slices.DeleteFunc(c.view.RunLimits(j), func(l state.Limit) bool { return l.Queue != "" && l.Resource == "ncpus" })
+	_, other := c.view.Reached(limits, true, 1, func(l state.Limit) int64 {
+		return c.limiter.planned[limited{l.Subject, l.Queue, l.Resource}]
+	})
+	return !other
 }
 
 // overLimit returns why one job more like j is too many, if it is.

@@ -81,7 +81,7 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 	var cl *class
 	if about != nil {
 		place, _ := about.Resources.Get("place")
-		cl = o.planner.class(o.view, &state.Class{Select: about.SchedSelect, Place: place, Queue: about.Queue})
+		cl = o.planner.classFor(about, o.planner.class(o.view, &state.Class{Select: about.SchedSelect, Place: place, Queue: about.Queue}))
 	}
 	c := o.planner.begin(o.view, o.now)
 	if c.future == nil {
@@ -90,7 +90,7 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 	for j, placed := range o.tops() {
 		if about == nil || j.ID != about.ID {
 			at := j.EstimatedStart()
-			c.crown(top{j, at, run{at + walltime(j), placed, false}, nil})
+			c.crown(top{j, at, run{at + walltime(j), placed, false, nil}, nil})
 		}
 	}
 	c.keepAll(about)
@@ -104,7 +104,7 @@ func (c *cycle) keepAll(about *state.Job) {
 			continue
 		}
 		place, _ := j.Resources.Get("place")
-		cl := c.planner.class(c.view, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue})
+		cl := c.planner.classFor(j, c.planner.class(c.view, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue}))
 		est := j.EstimatedStart()
 		c.keeps(c.reserving.waiter(j), cl, j.Pending.Held, est)
 		until := calendar.Forever

@@ -97,7 +97,7 @@ func (w *world) onOne(c *class) (spec.ExecVnode, bool) {
 // attempt begins to place a class anew.
 func (w *world) attempt() {
 	w.tried++
-	w.touched = w.touched[:0]
+	w.touched, w.slots.took = w.touched[:0], w.slots.took[:0]
 }
 
 // mark notes that the attempt has taken of a vnode.
@@ -198,7 +198,14 @@ func (w *world) try(h int, c *class) (spec.ExecVnode, bool) {
 func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnode) int {
 	w.look(h)
 	from := 0
+	allowed, slots := int64(unbounded), ch.of("ncpus")
+	if c.bounds != nil {
+		allowed, _ = w.allowed(h, c.bounds)
+	}
 	for n := range count {
+		if allowed -= slots; allowed < 0 {
+			return n
+		}
 		var parts []spec.ExecPart
 		if parts, from = w.whole(h, c, ch, from); parts == nil && c.place.Arrangement != spec.VScatter {
 			parts = w.split(h, c, ch)
@@ -207,6 +214,7 @@ func (w *world) fill(h int, c *class, ch chunk, count int, placed *spec.ExecVnod
 			return n
 		}
 		*placed = append(*placed, spec.ExecChunk{Parts: parts})
+		w.takesOn(h, c.bounds, slots)
 	}
 	return count
 }
@@ -347,6 +355,7 @@ func (w *world) settle(c *class) {
 	for _, h := range w.touched {
 		w.settleOn(h, c)
 	}
+	w.settleSlots(c.bounds)
 }
 
 func (w *world) settleOn(h int, c *class) {

@@ -236,7 +236,7 @@ func (c *cycle) saidAll(l line) bool {
 		return false // it may keep something
 	case tried:
 		wait = why.wait
-	case !held:
+	case !held, c.mayKeep(l.job, l.job.Queue, l.class):
 		return false
 	}
 	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == wait.Kind()
@@ -366,6 +366,9 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 			apart := c.crosses(j) != 0 || c.order.shares.denies(j) || c.low()
 			if apart || !c.makeRoom(j, cl) {
 				c.explain(j, wait)
+				if c.reserving.reserves(j.Queue) && c.atSlots(j, wait) {
+					c.keepFor(j, cl)
+				}
 			}
 			return false
 		}

@@ -42,6 +42,7 @@ type Planner struct {
 	// sortedBy is the node_sort_key of the cycle.
 	sortedBy string
 	idleAge  uint64              // changes of idle that may change what fits there
+	slots    *slotLimits         // in the last view
 	kept     kept                // of the calendars
 	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
 	waits    lines               // of the cycle
@@ -96,6 +97,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 		p.all, p.given.lost = newWorld(v, false, p.sortedBy), true
 		p.all.watch = &p.given
 	}
+	p.followSlots(v)
 	if now := newHeeded(set, p.all); !now.same(p.heeded) {
 		p.heeded = now
 		p.renew()
@@ -160,6 +162,9 @@ func (p *Planner) known(v *state.View, of *state.Class) *class {
 		return p.asked(c)
 	}
 	c := p.class(v, of)
+	if p.slots.any() && !p.reserved[of.Queue] {
+		c = p.owned(c, c.key, p.slots.boundsOf(slotOwner(of.Whose[0], of.Whose[1], of.Whose[2], of.Queue)))
+	}
 	p.requests[of] = c
 	return c
 }

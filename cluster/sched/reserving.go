@@ -223,7 +223,7 @@ func (c *cycle) keeps(w *waiter, cl *class, parts []state.Kept, est pbs.Time) {
 		return
 	}
 	r.realWorld(c)
-	k := &keep{of: w, est: est, alone: c.free.isExclusive(r.placed(parts), cl), placed: r.placed(parts)}
+	k := &keep{of: w, est: est, alone: c.free.isExclusive(r.placed(parts), cl), placed: r.placed(parts), bounds: cl.bounds}
 	r.keeps = append(r.keeps, k)
 	c.withhold(k)
 	if k.alone {

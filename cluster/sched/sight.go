@@ -3,6 +3,7 @@ package sched
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rampart/cluster/sched/calendar"
@@ -78,7 +79,7 @@ func (c *cycle) look(e *Explanation, j *state.Job, cl *class, s *sight) {
 		switch {
 		case !at.everFits():
 			e.Unfit++
-		case at.fits(c.now, long):
+		case at.fits(c.now, long) && at.allowed() == nil:
 			if len(e.Room) < mostNear {
 				e.Room = append(e.Room, at.names()...)
 			}
@@ -225,6 +226,16 @@ func (at *spot) fits(from, long pbs.Time) bool {
 		!slices.ContainsFunc(at.class.sums, func(n need) bool { return at.left(n, from, until, false) < n.amount })
 }
 
+// allowed returns what limits on slots leave of what the job wants of the host, if that is too little.
+func (at *spot) allowed() *Lack {
+	at.world.slots.took = at.world.slots.took[:0]
+	left, by := at.world.allowed(at.host, at.class.bounds)
+	if want := at.class.slots(); by != nil && left < want {
+		return &Lack{"slots", strconv.FormatInt(want, 10), strconv.FormatInt(max(0, left), 10), strconv.FormatInt(at.world.slots.of.most(by.slotRule, at.host), 10)}
+	}
+	return nil
+}
+
 func (at *spot) names() (names []string) {
 	for _, i := range at.nodes {
 		names = append(names, string(at.world.nodes[i].vnode.Name))
@@ -245,6 +256,9 @@ func (at *spot) near(c *cycle, long pbs.Time) Near {
 			lacking[want.def.Name] = true
 			n.Lacks = append(n.Lacks, Lack{want.def.Name, text(want.def, want.amount), text(want.def, left), text(want.def, at.total(want))})
 		}
+	}
+	if short := at.allowed(); short != nil {
+		n.Lacks = append(n.Lacks, *short)
 	}
 	closed := !slices.ContainsFunc(at.nodes, func(i int) bool { return sound(at.world.nodes[i].vnode) })
 	if closed {

@@ -52,7 +52,7 @@ func (c *cycle) stuck(cl *class) bool {
 
 // fails notes that a class fits nowhere.
 func (c *cycle) fails(cl *class) {
-	if len(cl.chunks) == 1 && len(cl.groups.defs) == 0 {
+	if len(cl.chunks) == 1 && len(cl.groups.defs) == 0 && cl.bounds == nil {
 		cl.stuck = c.planner.cycle
 	}
 }

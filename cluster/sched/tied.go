@@ -93,19 +93,33 @@ func (p *Planner) key(sel, place string, queue pbs.QueueName) key {
 }
 
 // classFor returns the class of a job among those of its owner, where vnodes bound the jobs
-// of each user or group.
+// of each user or group, or limits the slots that some have.
 func (p *Planner) classFor(j *state.Job, c *class) *class {
-	if !p.counts {
+	b := p.boundsOf(j)
+	if !p.counts && b == c.bounds {
 		return c
 	}
-	s := j.Subjects()
 	k := c.key
-	k.user, k.group = s[1].Name, s[2].Name
+	if p.counts {
+		s := j.Subjects()
+		k.user, k.group = s[1].Name, s[2].Name
+	}
+	return p.owned(c, k, b)
+}
+
+// owned returns the class of those jobs of a class that have a key and bounds of their own.
+func (p *Planner) owned(c *class, k key, b *bounds) *class {
+	if k.slots = ""; b != nil {
+		k.slots = b.id
+	}
+	if k == c.key {
+		return c
+	}
 	own, ok := p.classes[k]
 	if !ok {
 		fresh := *c
 		own = &fresh
-		own.key = k
+		own.key, own.bounds = k, b
 		p.classes[k] = own
 	}
 	own.cycle, own.spans = p.cycle, c.spans

@@ -13,6 +13,7 @@ type planned struct {
 	alloc  map[int]amounts // by node; never ends
 	shadow *world          // what runs leave free at that time
 	alone  bool
+	bounds *bounds // of its slots
 }
 
 // amounts are what is kept of a vnode.
@@ -30,7 +31,7 @@ func (r *reserving) slimmed(cl *class, m mode) *class {
 	if s := r.slim[k]; s != nil {
 		return s
 	}
-	s := &class{key: cl.key, place: cl.place, groups: cl.groups, several: cl.several, spans: cl.spans, spanAge: cl.spanAge}
+	s := &class{key: cl.key, place: cl.place, groups: cl.groups, several: cl.several, spans: cl.spans, spanAge: cl.spanAge, bounds: cl.bounds}
 	for _, ch := range cl.chunks {
 		var needs []need
 		for _, n := range ch.needs {
@@ -62,12 +63,14 @@ func (c *cycle) planFor(w *waiter, cl *class, m mode) bool {
 	c.instants(func(at pbs.Time, now *world) bool {
 		taken := r.holds(now, at, until(at), known && c.backfills(w.job.Queue))
 		now.lower(r, taken, -1)
+		r.countPlans(now, 1)
 		var win *window
 		if c.future != nil {
 			win = &window{future: c.future, from: at, until: until(at)}
 		}
 		placed, ok := now.findWithin(slim, win)
 		now.lower(r, taken, 1)
+		r.countPlans(now, -1)
 		if !ok {
 			return false
 		}
@@ -163,10 +166,22 @@ func (w *world) lower(r *reserving, of map[int]amounts, sign int64) {
 	}
 }
 
+// countPlans counts the slots of the jobs that were planned, or does so no more.
+func (r *reserving) countPlans(w *world, sign int64) {
+	for _, p := range r.plans {
+		if p.bounds == nil {
+			continue
+		}
+		for i, a := range p.alloc {
+			w.countOn(p.bounds, w.nodes[i].host, sign*a.slots)
+		}
+	}
+}
+
 // promisePlan keeps for a job what is free now of what it is to have.
 func (c *cycle) promisePlan(w *waiter, cl *class, m mode, at pbs.Time, placed spec.ExecVnode, then *world) {
 	r := c.reserving
-	p := &planned{of: w, start: at, alloc: map[int]amounts{}, shadow: then.copyTo(nil), alone: c.free.isExclusive(placed, cl)}
+	p := &planned{of: w, start: at, alloc: map[int]amounts{}, shadow: then.copyTo(nil), alone: c.free.isExclusive(placed, cl), bounds: cl.bounds}
 	var parts []state.Kept
 	var order []int
 	for _, ch := range placed {
@@ -184,12 +199,15 @@ func (c *cycle) promisePlan(w *waiter, cl *class, m mode, at pbs.Time, placed sp
 		}
 	}
 	ncpus, mem := c.free.column(r.ncpus), c.free.column(r.mem)
+	c.free.attempt()
 	for _, i := range order {
 		n := &c.free.nodes[i]
 		if !n.usable || c.free.hosts[n.host].shut {
 			continue
 		}
-		k := state.Kept{Vnode: n.vnode.Name, Slots: min(p.alloc[i].slots, max(0, ncpus.left(i)))}
+		allowed, _ := c.free.allowed(n.host, cl.bounds)
+		k := state.Kept{Vnode: n.vnode.Name, Slots: min(p.alloc[i].slots, max(0, ncpus.left(i)), max(0, allowed))}
+		c.free.takesOn(n.host, cl.bounds, k.Slots)
 		if m.memory {
 			k.Mem = min(p.alloc[i].mem, max(0, mem.left(i)))
 			k.Mem -= k.Mem % megabyte

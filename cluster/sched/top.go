@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type run struct {
 	end       pbs.Time
 	placed    spec.ExecVnode
 	exclusive bool
+	bounds    *bounds // of its slots
 }
 
 // mostTops bounds backfill_depth: each top costs a copy of the vnodes; so does each class that
@@ -125,7 +127,7 @@ func (c *cycle) placeBesideTops(j *state.Job, cl *class, long pbs.Time) (placed 
 		return nil, false, false
 	}
 	if c.calendar() {
-		c.runs = append(c.runs, run{end, placed, c.free.isExclusive(placed, cl)})
+		c.runs = append(c.runs, run{end, placed, c.free.isExclusive(placed, cl), cl.bounds})
 	}
 	if len(c.tops) > 0 {
 		c.tighten(placed.Vnodes())
@@ -290,7 +292,7 @@ func (c *cycle) estimate(j *state.Job, cl *class, since pbs.Time) (top, bool) {
 		}
 		placed, ok := w.place(cl)
 		if ok {
-			t = top{j, at, run{at + expected(j), placed, w.isExclusive(placed, cl)}, w}
+			t = top{j, at, run{at + expected(j), placed, w.isExclusive(placed, cl), cl.bounds}, w}
 		}
 		return ok
 	})
@@ -331,7 +333,7 @@ func (c *cycle) ends() []run {
 					continue
 				}
 				c.under = append(c.under, run{
-					endOf(j, c.now), spec.ExecVnode{{Parts: []spec.ExecPart{{Vnode: vn.Name, Items: held.Items}}}}, held.Exclusive,
+					endOf(j, c.now), spec.ExecVnode{{Parts: []spec.ExecPart{{Vnode: vn.Name, Items: held.Items}}}}, held.Exclusive, c.planner.boundsOf(j),
 				})
 			}
 		}
@@ -342,7 +344,9 @@ func (c *cycle) ends() []run {
 // tighten brings the world of jobs that outlast the start of a top up to what is free now
 // and then; on the hosts of some vnodes only, if there are any.
 func (c *cycle) tighten(vnodes []pbs.VnodeName) {
-	if vnodes == nil {
+	if vnodes != nil {
+		c.tight.slots.extra = maps.Clone(c.free.slots.extra)
+	} else {
 		c.tight = c.free.copyTo(c.tight)
 		for h := range c.tight.hosts {
 			c.tightenHost(h)
@@ -416,6 +420,9 @@ func (w *world) occupy(placed spec.ExecVnode, c *class) {
 		w.note(n, c)
 		w.settleIn(n, c)
 	}
+	if c != nil {
+		w.countPlaced(c.bounds, placed, 1)
+	}
 	w.recount(placed)
 }
 
@@ -433,6 +440,7 @@ func (w *world) release(r run) {
 			n.alone, n.usable, w.hosts[n.host].shut = false, n.vnode.Flags == 0 && !n.vnode.InMaintenance(), false
 		}
 	}
+	w.countPlaced(r.bounds, r.placed, -1)
 	w.recount(r.placed)
 }
 

@@ -53,7 +53,8 @@ func (c *turning) making(name pbs.QueueName, attrs string) {
 	}
 	for word := range strings.FieldsSeq(attrs) {
 		n, v, _ := strings.Cut(word, "=")
-		changes = append(changes, command.AttrChange{Entry: attr.Entry{Name: n, Value: v}})
+		n, resource, _ := strings.Cut(n, ".")
+		changes = append(changes, command.AttrChange{Entry: attr.Entry{Name: n, Resource: resource, Value: v}})
 	}
 	c.at(0, &command.ManageQueue{Verb: verb, Queue: name, Changes: changes})
 }
@@ -151,15 +152,20 @@ func (c *turning) kill(id pbs.JobID) {
 	c.cycle()
 }
 
-// job submits a job by a name: a queue, and resources as in -l.
+// job submits a job of u1 by a name: a queue, and resources as in -l.
 func (c *turning) job(name string, queue pbs.QueueName, request string) {
+	c.t.Helper()
+	c.jobOf("u1", name, queue, request)
+}
+
+func (c *turning) jobOf(user, name string, queue pbs.QueueName, request string) {
 	c.t.Helper()
 	list := attr.List{}
 	for word := range strings.FieldsSeq(request) {
 		n, v, _ := strings.Cut(word, "=")
 		list = list.Set("Resource_List", n, v)
 	}
-	out := c.commit(&command.SubmitJob{Owner: pbs.User{Name: "u1", Host: "hosta"}, Queue: queue, Attributes: list})
+	out := c.commit(&command.SubmitJob{Owner: pbs.User{Name: user, Host: "hosta"}, Queue: queue, Attributes: list})
 	if out.Refusal != nil {
 		c.t.Fatalf("submit %s: %v", request, out.Refusal)
 	}

@@ -9,6 +9,9 @@ import (
 // why finds the words for a class that did not fit: whether it can ever run, and
 // what is short.
 func (c *cycle) why(cl *class) *reason {
+	if wait, at := c.atLimits(cl); at {
+		return &reason{wait}
+	}
 	wait, short := c.cause(cl)
 	if short.def.Name != "" {
 		never := wait.Never

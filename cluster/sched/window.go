@@ -169,6 +169,7 @@ func (f *future) lasting(free *world, end pbs.Time) *world {
 	}
 	f.lasts = append(f.lasts, l)
 	l.world.extra, f.used = free.extra, l.world
+	l.world.slots.extra = free.slots.extra
 	return l.world
 }
 
@@ -242,7 +243,7 @@ func (c *cycle) placeAhead(j *state.Job, cl *class, long pbs.Time) (placed spec.
 	f.add(calendar.Hold{From: c.now, Until: end, Kind: calendar.Run, By: string(j.ID)}, placed, cl.place)
 	f.touch(c.free, placed.Vnodes())
 	if c.calendar() {
-		c.runs = append(c.runs, run{c.now + long, placed, exclusive})
+		c.runs = append(c.runs, run{c.now + long, placed, exclusive, cl.bounds})
 	}
 	return placed, true, true
 }

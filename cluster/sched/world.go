@@ -40,6 +40,8 @@ type world struct {
 	inside  bool                                          // its vnodes are shares of a reservation
 	unnamed func(vn *state.Vnode, def resource.Def) int64 // what they may have of what the reservation does not name
 
+	slots slotUse
+
 	watch   *freed // hosts that have changed; nil: nobody asks
 	changes int    // that were noted there
 }

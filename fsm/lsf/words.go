@@ -42,7 +42,7 @@ var Terms = []Word{
 	{"`BACKFILL` of a queue", "queue attribute `backfill`", "whether its jobs may use what others keep, or are promised"},
 	{"`Reserved` of `bjobs -l`", "job attribute `lsf_reserved`", "what is kept of which vnode"},
 	{"`RSV` of `bhosts`", "`resources_reserved.ncpus` of vnodes", ""},
-	{"`PJOB_LIMIT`, `HJOB_LIMIT` of a queue", "queue attributes `lsf_pjob_limit`, `lsf_hjob_limit`", "kept and shown"},
+	{"`PJOB_LIMIT`, `HJOB_LIMIT` of a queue", "queue attributes `lsf_pjob_limit`, `lsf_hjob_limit`", "slots of its jobs on one host, for each cpu or in all"},
 	{"`HOSTS` of a queue", "queue attribute `lsf_hosts`", "names, `all`, `~name`"},
 	{"`RUNLIMIT` of a queue", "`resources_default.walltime`, `resources_max.walltime`", "default and maximum"},
 	{"`DESCRIPTION` of a queue", "queue attribute `comment`", ""},
@@ -168,6 +168,13 @@ const (
 	ReasonUsage     = "Job requirements for reserving resource (%s) not satisfied;"
 	ReasonNotAsked  = "Not specified in job submission;"
 	ReasonClosed    = "Closed by LSF administrator;"
+	ReasonHostUser  = "Host's per-user job slot limit reached;"
+	ReasonQueueCPU  = "Queue's per-CPU job slot limit reached;"
+	ReasonQueueHost = "Queue's per-host job slot limit reached;"
+	ReasonQueue     = "The queue has reached its job slot limit;"
+	ReasonQueueUser = "User has reached the per-user job slot limit of the queue;"
+	ReasonWideLimit = "Resource (slot) limit defined cluster-wide has been reached;"
+	ReasonLimit     = "Resource (slot) limit defined on host, queue, user or project has been reached;"
 )
 
 // Reasons is the table of reasons, the first that fits counts.
@@ -184,13 +191,17 @@ var Reasons = []ReasonWord{
 	{"Not enough total nodes available", ReasonSpan},
 	{"can't fit in the largest placement set*", ReasonSpan},
 	{"Placement set * has too few free resources", ReasonSpan},
-	{"Maximum number of jobs already in queue *", "The queue has reached its job slot limit;"},
-	{"Maximum number of jobs already in complex", "Resource (slot) limit defined cluster-wide has been reached;"},
-	{"would exceed limit on resource ncpus in queue *", "The queue has reached its job slot limit;"},
-	{"would exceed limit on resource ncpus in complex*", "Resource (slot) limit defined cluster-wide has been reached;"},
-	{"would exceed per-user limit on resource ncpus in queue *", "User has reached the per-user job slot limit of the queue;"},
-	{"would exceed queue *'s per-user limit*", "User has reached the per-user job slot limit of the queue;"},
-	{"Maximum number of jobs for user * already in queue *", "User has reached the per-user job slot limit of the queue;"},
+	{"Maximum number of jobs already in queue *", ReasonQueue},
+	{"Maximum number of jobs already in complex", ReasonWideLimit},
+	{"would exceed limit on resource ncpus in queue * (R: * A: 0 T: *)", ReasonQueue},
+	{"would exceed limit on resource ncpus in queue * (R: *", "The queue has not enough job slots for the parallel job;"},
+	{"would exceed limit on resource ncpus in queue *", ReasonQueue},
+	{"would exceed limit on resource ncpus in complex*", ReasonWideLimit},
+	{"would exceed per-user limit on resource ncpus in queue * (R: * A: 0 T: *)", ReasonQueueUser},
+	{"would exceed per-user limit on resource ncpus in queue * (R: *", "Not enough per-user job slots of the queue for the parallel job;"},
+	{"would exceed per-user limit on resource ncpus in queue *", ReasonQueueUser},
+	{"would exceed queue *'s per-user limit*", ReasonQueueUser},
+	{"Maximum number of jobs for user * already in queue *", ReasonQueueUser},
 	{"Job would conflict with reservation or top job", ReasonNoSlots},
 	{"Job would break strict sorted order", ReasonNoSlots},
 	{"No available resources on nodes", ReasonNoSlots},

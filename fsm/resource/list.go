@@ -168,20 +168,23 @@ type Shortage struct {
 	Request, Free, Offered string // Free and Offered are empty for what is not consumed
 }
 
+// Amounts returns how much is asked for, how much of that there is and how much there is in all.
+func (s *Shortage) Amounts() string {
+	return fmt.Sprintf("(R: %s A: %s T: %s)", s.Request, s.Free, s.Offered)
+}
+
 // Error returns the scheduler's comment on it.
 func (s *Shortage) Error() string {
 	if s.Offered == "" {
 		return "Insufficient amount of resource: " + s.Resource
 	}
-	return fmt.Sprintf("Insufficient amount of resource: %s (R: %s A: %s T: %s)",
-		s.Resource, s.Request, s.Free, s.Offered)
+	return "Insufficient amount of resource: " + s.Resource + " " + s.Amounts()
 }
 
 // At returns the scheduler's comment on a resource of which the server or the queue, not
 // a vnode, has too little.
 func (s *Shortage) At(level string) string {
-	return fmt.Sprintf("Insufficient amount of %s resource: %s (R: %s A: %s T: %s)",
-		level, s.Resource, s.Request, s.Free, s.Offered)
+	return "Insufficient amount of " + level + " resource: " + s.Resource + " " + s.Amounts()
 }
 
 // Fits tells whether a request fits into what is offered and not yet used: nil, or

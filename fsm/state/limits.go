@@ -234,7 +234,7 @@ func (t *tables) Unmatched(j *Job) string {
 // Limited tells whether jobs of the queue may have to wait for limits.
 func (t *tables) Limited(queue pbs.QueueName) bool {
 	q, _ := t.Queue(queue)
-	return limits(t.server.Attrs) || q != nil && limits(q.Attrs)
+	return limits(t.server.Attrs) || t.LSF().LimitsSlots() || q != nil && (limits(q.Attrs) || q.limitsSlots())
 }
 
 func limits(list attr.List) bool {

@@ -55,6 +55,29 @@ func (tx *Tx) PutLSF(l *LSF) {
 	l.Revision = tx.index
 	_, delta := tx.lsf.put(l)
 	tx.digest += delta
+	tx.relimit()
+}
+
+// limitsSlots reports whether the queue bounds the slots of its jobs on hosts.
+func (q *Queue) limitsSlots() bool {
+	return q.Get(lsf.QueueCPULimit) != "" || q.Get(lsf.QueueHostLimit) != ""
+}
+
+// SlotQueues returns what queues say of the slots of their jobs. Of how many there may be in all those are asked whose jobs keep slots
+// while they wait, and those that a configuration of LSF has made: max_run_res alone bounds the others.
+func (t *tables) SlotQueues() (queues []lsf.QueueSlots) {
+	for q := range t.Queues() {
+		s := lsf.QueueSlots{Name: string(q.Name), PerCPU: q.Get(lsf.QueueCPULimit), PerHost: q.Get(lsf.QueueHostLimit)}
+		turns, _ := q.Reserves()
+		if made, _ := t.Reconfigured().WrittenOn(attr.Queue, s.Name); turns > 0 || made.Made {
+			all, _ := q.Attrs.Get("max_run_res", "ncpus")
+			s.InAll, s.PerUser = lsf.SlotLimit(all, lsf.Everybody), lsf.SlotLimit(all, lsf.EachUser)
+		}
+		if s != (lsf.QueueSlots{Name: s.Name}) {
+			queues = append(queues, s)
+		}
+	}
+	return queues
 }
 
 // Reserves returns for how many dispatch turns a pending job of the queue may hold what it reserves, and whether that is

@@ -210,7 +210,7 @@ func (t *tables) reclass() {
 // limitsSomebody tells whether a limit on running jobs counts by user, group or project, or
 // shares do.
 func (t *tables) limitsSomebody() bool {
-	if t.server.FairShare() || limitsOne(t.server.Attrs) {
+	if t.server.FairShare() || limitsOne(t.server.Attrs) || t.LSF().LimitsSlots() {
 		return true
 	}
 	for q := range t.Queues() {

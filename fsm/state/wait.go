@@ -36,6 +36,7 @@ const (
 	WaitSet                     // others have what is in the placement set of the name Words
 	WaitHost                    // a reservation is to have what there is on the host that it names
 	WaitNodes                   // the vnodes of its reservation cannot be used
+	WaitSlots                   // a limit of LSF on slots is reached, for Words
 )
 
 // A Wait is why a queued job does not start, as the scheduler has found it. Comments and lines of logs are
@@ -67,7 +68,7 @@ func (w Wait) Kind() Wait {
 // Accrues returns the accrue_type of a job that waits so: time in which limits on its owner keep it from
 // running is not eligible.
 func (w Wait) Accrues() uint8 {
-	if w.Code == WaitLimit {
+	if w.Code == WaitLimit || w.Code == WaitSlots {
 		return AccrueIneligible
 	}
 	return AccrueEligible
@@ -118,7 +119,7 @@ func (w Wait) Text() string {
 		return w.limitText()
 	case WaitRefused:
 		return "PBS Error: " + w.Words
-	case WaitMalformed:
+	case WaitMalformed, WaitSlots:
 		return w.Words
 	case WaitSet:
 		return "Placement set " + w.Words + " has too few free resources"
@@ -129,8 +130,16 @@ func (w Wait) Text() string {
 // kindWords are PBS's words for the kinds of subject.
 var kindWords = map[byte]string{'u': "user", 'g': "group", 'p': "project"}
 
-// limitText returns PBS's words for a limit that is reached.
+// limitText returns PBS's words for a limit that is reached, with the amounts where they are known.
 func (w Wait) limitText() string {
+	if w.Request != "" {
+		amounts := resource.Shortage{Request: w.Request, Free: w.Free, Offered: w.Total}
+		return w.limitWords() + " " + amounts.Amounts()
+	}
+	return w.limitWords()
+}
+
+func (w Wait) limitWords() string {
 	where := "complex"
 	if w.Queue != "" {
 		where = "queue " + string(w.Queue)

@@ -36,6 +36,11 @@ func TestWait_Comment(t *testing.T) {
 		{Wait{Code: WaitLimit, Subject: everybody, Queued: true}, "Not Running: Maximum number of jobs in 'Q' state already in complex"},
 		{Wait{Code: WaitLimit, Subject: ann, Queue: "w", Queued: true}, "Not Running: Maximum number of jobs in 'Q' state for user ann already in queue w"},
 		{Wait{Code: WaitLimit, Subject: Subject{Kind: 'g'}, Queued: true}, "Not Running: would exceed complex's per-group limit of jobs in 'Q' state"},
+		{
+			Wait{Code: WaitLimit, Subject: all, Resource: "ncpus", Queue: "w", Request: "4", Free: "2", Total: "6"},
+			"Not Running: would exceed limit on resource ncpus in queue w (R: 4 A: 2 T: 6)",
+		},
+		{Wait{Code: WaitSlots, Words: "Host's per-user job slot limit reached: a"}, "Not Running: Host's per-user job slot limit reached: a"},
 		{Wait{Code: WaitRefused, Words: "not now"}, "Not Running: PBS Error: not now"},
 		{Wait{Code: WaitMalformed, Never: true, Words: "Unknown resource: x"}, "Can Never Run: Unknown resource: x"},
 	} {

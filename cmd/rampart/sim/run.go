@@ -92,7 +92,7 @@ func Play(file string, o Options) (Report, error) {
 		return Report{}, err
 	}
 	defer os.RemoveAll(dir)
-	defer setProcess(s.begin.Location(), o.Seed)()
+	defer setProcess(s.begin.Location(), o.Seed, filepath.Join(dir, workFolder))()
 	r := &run{s: s, o: o, dir: dir, env: map[string]string{}, updates: map[string]string{}, out: o.Out, hooks: hook.NewElsewhere()}
 	defer r.hooks.Close()
 	if r.out == nil {
@@ -118,13 +118,23 @@ func scratch() (string, error) {
 
 // setProcess gives the process the zone of the cluster, in which its daemons write their logs, the chance of a
 // seed, from which raft and memberlist draw their waits, no pbs.conf of the machine that plays, and one processor: what
-// is due at the same moment is done in another order by several. The function that it returns takes all that back.
-func setProcess(zone *time.Location, seed uint64) func() {
-	local, settings := time.Local, os.Getenv("GODEBUG")
-	conf, configured := os.LookupEnv("PBS_CONF_FILE")
+// is due at the same moment is done in another order by several. The files of LSF that badmin reconfig reads are those of the
+// scenario. The function that it returns takes all that back.
+func setProcess(zone *time.Location, seed uint64, files string) func() {
+	local := time.Local
 	time.Local = zone
-	_ = os.Setenv("PBS_CONF_FILE", os.DevNull)
-	_ = os.Setenv("GODEBUG", strings.TrimPrefix(settings+",randseednop=0", ","))
+	var back []func()
+	for name, value := range map[string]string{
+		"PBS_CONF_FILE": os.DevNull, "LSF_ENVDIR": files, "GODEBUG": strings.TrimPrefix(os.Getenv("GODEBUG")+",randseednop=0", ","),
+	} {
+		before, set := os.LookupEnv(name)
+		_ = os.Setenv(name, value)
+		back = append(back, func() {
+			if _ = os.Setenv(name, before); !set {
+				_ = os.Unsetenv(name)
+			}
+		})
+	}
 	//lint:ignore SA1019 it is this source that raft and memberlist draw from
 	rand.Seed(int64(seed))
 	processors, garbage := runtime.GOMAXPROCS(1), debug.SetGCPercent(400) // it is gone with the scenario
@@ -132,10 +142,8 @@ func setProcess(zone *time.Location, seed uint64) func() {
 		runtime.GOMAXPROCS(processors)
 		debug.SetGCPercent(garbage)
 		time.Local = local
-		_ = os.Setenv("GODEBUG", settings)
-		_ = os.Setenv("PBS_CONF_FILE", conf)
-		if !configured {
-			_ = os.Unsetenv("PBS_CONF_FILE")
+		for _, take := range back {
+			take()
 		}
 	}
 }

@@ -357,7 +357,7 @@ func TestDocument_ShowsTheExamples(t *testing.T) {
 // What the pbs.conf of the machine says is nothing to a scenario's cluster.
 func TestSetProcess_NoConfOfTheMachine(t *testing.T) {
 	t.Setenv("PBS_CONF_FILE", "/etc/site.conf")
-	takeBack := setProcess(time.UTC, 1)
+	takeBack := setProcess(time.UTC, 1, t.TempDir())
 	if got := os.Getenv("PBS_CONF_FILE"); got != os.DevNull {
 		t.Errorf("daemons read %s", got)
 	}

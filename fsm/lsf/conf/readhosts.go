@@ -181,7 +181,6 @@ func (r *reader) batchHost(s section, e entry) {
 		case "JL/U":
 			n := r.count(s, x)
 			h.UserSlots = &n
-			r.notYet(s, "JL/U of host "+name)
 		default:
 			if !r.isIndex(x.key) {
 				r.unknown(s, x.key)

@@ -100,10 +100,8 @@ func (q *queueReader) keyword(x setting) {
 	case "UJOB_LIMIT":
 		q.user = strconv.FormatInt(q.count(q.s, x), 10)
 	case "PJOB_LIMIT":
-		q.notYet(q.s, key+" of queue "+q.q.Name)
 		q.set(lsf.QueueCPULimit, "", x.value)
 	case "HJOB_LIMIT":
-		q.notYet(q.s, key+" of queue "+q.q.Name)
 		q.set(lsf.QueueHostLimit, "", x.value)
 	case "HOSTS":
 		if x.value != lsf.AllHosts {

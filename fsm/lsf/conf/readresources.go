@@ -159,7 +159,9 @@ func (r *reader) limit(s section, e entry) {
 		r.warn(s, "SLOTS_PER_PROCESSOR without PER_HOST or HOSTS; ignored")
 	default:
 		r.out.Config.Limits = append(r.out.Config.Limits, l)
-		r.notYet(s, "limit "+l.Name)
+		if len(l.Quantities) > 0 {
+			r.notYet(s, "MEM, SWP, TMP or RESOURCE of limit "+l.Name)
+		}
 	}
 }
 
