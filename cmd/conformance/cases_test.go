@@ -15,10 +15,24 @@ import (
 // numbered are the chapters of the specification whose cases are all shown by tests, and how
 // many each has. The test of a case names it: a script in its file name or its text, a Go test
 // in its comment or its table.
-var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2, "RV": 79}
+var numbered = map[string]int{"AC": 8, "CL": 13, "LG": 6, "RD": 42, "RK": 15, "RG": 5, "RU": 12, "HK": 11, "RS": 21, "RC": 2, "RV": 79, "RSV": 60}
 
 // simulated are the folders of the scenarios that rampart sim plays with three replicas, by the chapter of which they have every case.
-var simulated = map[string][]string{"RV": {"sim", "reservations"}}
+var simulated = map[string][]string{"RV": {"sim", "reservations"}, "RSV": {"sim"}}
+
+// elsewhere are the cases of such chapters that no scenario shows yet, by what shows them meanwhile. A case leaves the list with its scenario.
+var elsewhere = map[string][]string{
+	"fsm/resreq, fsm/lsf, cluster/service: jobs get no ||, durations and selections by numbers yet, and no amounts of swp and tmp": {
+		"RSV1", "RSV2", "RSV3", "RSV4", "RSV5", "RSV6", "RSV7", "RSV8", "RSV9", "RSV10", "RSV11", "RSV12", "RSV13",
+	},
+	"fsm/rusage: what runs holds the whole amount for its whole life yet": {
+		"RSV14", "RSV15", "RSV16", "RSV17", "RSV18", "RSV19", "RSV20", "RSV21", "RSV22", "RSV23", "RSV34",
+	},
+	"cluster/sched, to the second on its bench": {
+		"RSV28", "RSV29", "RSV30", "RSV31", "RSV33", "RSV37", "RSV38", "RSV39", "RSV43", "RSV44", "RSV46", "RSV47", "RSV50",
+	},
+	"fsm/lsf/conf, cli/lsf, cluster/service, testdata/lsf.txtar": {"RSV24", "RSV25", "RSV36", "RSV55", "RSV56", "RSV58", "RSV59"},
+}
 
 // TestCases_EachHasATest fails for a case of the specification that no test names.
 func TestCases_EachHasATest(t *testing.T) {
@@ -32,18 +46,33 @@ func TestCases_EachHasATest(t *testing.T) {
 	}
 }
 
-// TestCases_Simulated fails for a case of a chapter that is to be simulated as a whole, and that no scenario names.
+// TestCases_Simulated fails for a case of a chapter that is to be simulated as a whole, and that no scenario names; and for one that has a
+// scenario and is still said to have none.
 func TestCases_Simulated(t *testing.T) {
+	missing := map[string]bool{}
+	for _, cases := range elsewhere {
+		for _, c := range cases {
+			missing[c] = true
+		}
+	}
 	for chapter, folders := range simulated {
 		named := map[string]bool{}
 		for _, folder := range folders {
 			maps.Copy(named, casesNamed(t, filepath.Join("testdata", folder), ".txtar"))
 		}
 		for n := 1; n <= numbered[chapter]; n++ {
-			if !named[fmt.Sprint(chapter, n)] {
+			c := fmt.Sprint(chapter, n)
+			switch {
+			case !named[c] && !missing[c]:
 				t.Errorf("no scenario names %s-%d", chapter, n)
+			case named[c] && missing[c]:
+				t.Errorf("a scenario names %s-%d, which is said to have none", chapter, n)
 			}
+			delete(missing, c)
 		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("there are no such cases: %v", missing)
 	}
 }
 
@@ -58,7 +87,8 @@ func casesNamed(t *testing.T, root string, endings ...string) map[string]bool {
 		}
 		text, err := os.ReadFile(path)
 		for _, name := range caseID.FindAllString(filepath.Base(path)+"\n"+string(text), -1) {
-			named[strings.ReplaceAll(name, "-", "")] = true
+			chapter, number, _ := strings.Cut(name, "-")
+			named[chapter+strings.TrimLeft(number, "0")] = true
 		}
 		return err
 	})
@@ -68,4 +98,4 @@ func casesNamed(t *testing.T, root string, endings ...string) map[string]bool {
 	return named
 }
 
-var caseID = regexp.MustCompile(`\b[A-Z]{2}-?[0-9]+\b`)
+var caseID = regexp.MustCompile(`\b[A-Z]{2,3}-?[0-9]+\b`)
