@@ -37,6 +37,8 @@ type Env struct {
 
 	// Batch returns a client of the replicas or gateways of t.
 	Batch func(t Target) (apiconnect.BatchClient, error)
+	// Cluster returns a client of what replicas tell of themselves, and of accounting.
+	Cluster func(t Target) (apiconnect.ClusterClient, error)
 	// Halt returns a client that ends replicas.
 	Halt func(t Target) (apiconnect.HaltClient, error)
 	// Gone reports whether nobody serves at HOST:PORT any more. Where no answer comes that is not

@@ -231,13 +231,18 @@ func (v *jobsView) life(j job) {
 // exitWords says how a job ended that was not done.
 func exitWords(j job) string {
 	code, err := strconv.Atoi(j.get("Exit_status"))
-	switch {
-	case err != nil:
+	if err != nil {
 		return "Exited; job has been deleted before it was started"
-	case code >= 256:
-		return fmt.Sprintf("Exited by signal %d", code-256)
 	}
-	return fmt.Sprintf("Exited with exit code %d", code&0xff)
+	return statusWords(code)
+}
+
+// statusWords says what an exit status other than 0 is.
+func statusWords(status int) string {
+	if status >= 256 {
+		return fmt.Sprintf("Exited by signal %d", status-256)
+	}
+	return fmt.Sprintf("Exited with exit code %d", status&0xff)
 }
 
 // reserved tells what is kept for a job that waits, and when it is to start (specification: reservation section 9.1).

@@ -69,7 +69,7 @@ type submission struct {
 func submit(ctx context.Context, s *session, opts *cli.Options) error {
 	sub := &submission{session: s}
 	if err := sub.read(ctx, opts); err != nil {
-		return err
+		return notDone(err, "submitted")
 	}
 	reply, err := s.batch.Submit(s.only(ctx), connect.NewRequest(&api.SubmitRequest{
 		Attributes: sub.attributes, Script: sub.script, Destination: sub.queue,
@@ -121,12 +121,20 @@ func (s *submission) refusal(err error) error {
 	if !errors.As(err, &r) || s.explain(err).Fatal {
 		return err
 	}
-	text := cmp.Or(r.Message, fmt.Sprintf("error %d", r.Code))
+	text := refusalText(r)
 	switch r.Code {
 	case pbs.UnknownQueue:
 		text = s.queue + ": No such queue"
 	case pbs.QueueDisabled:
 		text = cmp.Or(s.queue, "default") + ": Queue has been closed"
+	}
+	return notDone(rejected(text), "submitted")
+}
+
+// refusalText is why a job cannot be what was asked for.
+func refusalText(r *pbs.Error) string {
+	text := cmp.Or(r.Message, fmt.Sprintf("error %d", r.Code))
+	switch r.Code {
 	case pbs.QueueAccess:
 		text = "User cannot use the queue"
 	case pbs.BadAttributeValue:
@@ -134,7 +142,7 @@ func (s *submission) refusal(err error) error {
 			text = begin
 		}
 	}
-	return told(strings.TrimSuffix(strings.TrimSpace(text), ".") + ". Job not submitted.")
+	return strings.TrimSuffix(strings.TrimSpace(text), ".")
 }
 
 // read takes over what the command line says, and under it what the script says.
@@ -154,12 +162,12 @@ func (s *submission) read(ctx context.Context, opts *cli.Options) error {
 		return err
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return told("Empty job. Job not submitted.")
+		return rejected("Empty job")
 	}
 	s.script = text
 	lines, err := script.Directives(text, "#BSUB")
 	if err != nil {
-		return told("bsub: #BSUB: " + err.Error() + ". Job not submitted.")
+		return rejected("bsub: #BSUB: " + err.Error())
 	}
 	embedded := cli.Line{}
 	for _, args := range lines {
@@ -186,8 +194,22 @@ func (s *submission) set(name, resource, value string) {
 	s.attributes = append(s.attributes, &api.Attribute{Name: name, Resource: resource, Value: value})
 }
 
-// complete adds what comes from the command's surroundings.
+func (s *submission) has(name, resource string) bool {
+	return slices.ContainsFunc(s.attributes, func(a *api.Attribute) bool { return a.Name == name && a.Resource == resource })
+}
+
+// complete adds what nobody has said, and what comes from the command's surroundings.
 func (s *submission) complete(ctx context.Context) error {
+	s.set("sandbox", "", "O_WORKDIR")
+	if !s.has("Resource_List", "ncpus") {
+		s.set("Resource_List", "ncpus", "1")
+	}
+	if !s.has("Rerunable", "") && !s.has("array_indices_submitted", "") {
+		s.set("Rerunable", "", "False")
+	}
+	if !s.has("Error_Path", "") {
+		s.set("Join_Path", "", "oe")
+	}
 	if len(s.require) == 0 {
 		s.require = []string{anyHost}
 	}
@@ -213,8 +235,7 @@ func (s *submission) complete(ctx context.Context) error {
 		s.set("executable", "", pbs.Wrap(pbs.Executable, shell))
 		s.set("argument_list", "", pbs.Wrap(pbs.Argument, "-c", s.line))
 	}
-	shellNamed := slices.ContainsFunc(s.attributes, func(a *api.Attribute) bool { return a.Name == "Shell_Path_List" })
-	if len(s.script) > 0 && !shellNamed && !bytes.HasPrefix(s.script, []byte("#!")) { // as in LSF
+	if len(s.script) > 0 && !s.has("Shell_Path_List", "") && !bytes.HasPrefix(s.script, []byte("#!")) { // as in LSF
 		s.set("Shell_Path_List", "", shell)
 	}
 	return nil
@@ -234,19 +255,19 @@ func (s *submission) required(ctx context.Context) (string, error) {
 	all := make([]resreq.Requirement, len(s.require))
 	for i, text := range s.require {
 		if all[i], err = resreq.Parse(text, site); err != nil {
-			return "", submissionRefused(err)
+			return "", refusedRequirement(err)
 		}
 	}
 	joined, err := resreq.Join(all...)
 	if err != nil {
-		return "", submissionRefused(err)
+		return "", refusedRequirement(err)
 	}
 	return joined.String(), nil
 }
 
-func submissionRefused(err error) error {
+func refusedRequirement(err error) error {
 	if r, ok := errors.AsType[*resreq.Refusal](err); ok {
-		return told(r.Submission())
+		return rejected(r.Error())
 	}
 	return err
 }
@@ -270,7 +291,7 @@ func (s *submission) redirect() error {
 	}
 	words := strings.Fields(string(first[2:]))
 	if len(words) == 0 || !shells[filepath.Base(words[0])] {
-		return told("option -i goes with a command, or with a script of a shell. Job not submitted.")
+		return rejected("option -i goes with a command, or with a script of a shell")
 	}
 	s.script = bytes.Join([][]byte{first, []byte("exec < " + quotedPath(s.input)), rest}, []byte("\n"))
 	return nil

@@ -15,15 +15,11 @@ import (
 	"rampart/cli"
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
-	"rampart/transport/api"
 )
-
-// hasIndices tells of the attribute that makes a job an array.
-func hasIndices(a *api.Attribute) bool { return a.Name == "array_indices_submitted" }
 
 // badOption is a value of an option that means nothing, and what was expected.
 func badOption(letter, value, expected string) error {
-	return told(fmt.Sprintf("-%s %s: expected %s. Job not submitted.", letter, value, expected))
+	return rejected(fmt.Sprintf("-%s %s: expected %s", letter, value, expected))
 }
 
 // options reads all options. Of several values of one the last counts, but for -R.
@@ -36,7 +32,7 @@ func (s *submission) options(ctx context.Context, opts *cli.Options) error {
 	if err := refuseOptions(opts, "outdir", "Jd"); err != nil {
 		return err
 	}
-	for _, read := range []func(context.Context, *cli.Options) error{s.amounts, s.naming, s.files, s.conditions, s.switches} {
+	for _, read := range []func(context.Context, *cli.Options) error{s.amounts, s.belonging, s.naming, s.files, s.conditions, s.switches} {
 		if err := read(ctx, opts); err != nil {
 			return err
 		}
@@ -46,7 +42,6 @@ func (s *submission) options(ctx context.Context, opts *cli.Options) error {
 
 // amounts reads what the job wants.
 func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
-	slots := 1
 	if opts.Has("n") {
 		text := opts.Last("n")
 		least, most, ranged := strings.Cut(text, ",")
@@ -55,11 +50,10 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 			return badOption("n", text, "a number of slots, 1 or more")
 		}
 		if ranged && strings.TrimSpace(most) != strings.TrimSpace(least) {
-			return told("option -n with a range is not supported: say one number of slots. Job not submitted.")
+			return rejected("option -n with a range is not supported: say one number of slots")
 		}
-		slots = n
+		s.set("Resource_List", "ncpus", strconv.Itoa(n))
 	}
-	s.set("Resource_List", "ncpus", strconv.Itoa(slots))
 	for _, text := range opts.All("R") {
 		if strings.TrimSpace(text) == "" {
 			return badOption("R", "''", "a resource requirement")
@@ -83,7 +77,7 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 	if opts.Has("m") {
 		hosts := strings.Fields(opts.Last("m"))
 		if len(hosts) != 1 || strings.ContainsAny(hosts[0], "+!") {
-			return told("option -m takes one host here: of several say what they have in common with -R \"select[...]\". Job not submitted.")
+			return rejected("option -m takes one host here: of several say what they have in common with -R \"select[...]\"")
 		}
 		s.set("Resource_List", "host", hosts[0])
 	}
@@ -96,7 +90,7 @@ func (s *submission) amounts(_ context.Context, opts *cli.Options) error {
 // runLimit reads [hour:]minute.
 func runLimit(text string) (seconds int64, err error) {
 	if strings.Contains(text, "/") {
-		return 0, told("option -W with a host is not supported: all hosts count as equally fast. Job not submitted.")
+		return 0, rejected("option -W with a host is not supported: all hosts count as equally fast")
 	}
 	hours, minutes, both := strings.Cut(text, ":")
 	if !both {
@@ -147,8 +141,8 @@ func (s *submission) limitUnit() string {
 	return unit
 }
 
-// naming reads what the job is called, and to what it belongs.
-func (s *submission) naming(_ context.Context, opts *cli.Options) error {
+// belonging reads to what the job belongs.
+func (s *submission) belonging(_ context.Context, opts *cli.Options) error {
 	if opts.Has("q") {
 		s.queue = strings.TrimSpace(opts.Last("q"))
 		if s.queue == "" || strings.ContainsAny(s.queue, " @") {
@@ -168,6 +162,11 @@ func (s *submission) naming(_ context.Context, opts *cli.Options) error {
 	if opts.Has("L") {
 		s.set("Shell_Path_List", "", opts.Last("L"))
 	}
+	return nil
+}
+
+// naming reads what the job is called, and whether it is an array.
+func (s *submission) naming(_ context.Context, opts *cli.Options) error {
 	if !opts.Has("J") {
 		return nil
 	}
@@ -178,21 +177,34 @@ func (s *submission) naming(_ context.Context, opts *cli.Options) error {
 		}
 		name = name[:i]
 		if limited {
-			if n, err := strconv.Atoi(limit); err != nil || n < 1 {
-				return badOption("J", opts.Last("J"), "a number of jobs that run at a time behind %, 1 or more")
+			if err := s.atATime(opts.Last("J"), limit); err != nil {
+				return err
 			}
-			s.set("max_run_subjobs", "", limit)
 		}
 	}
-	def, _ := attr.Lookup(attr.Job, "Job_Name")
 	if name == "" {
 		return nil
 	}
+	s.named = true
+	return s.called(name)
+}
+
+// called gives the job its name.
+func (s *submission) called(name string) error {
+	def, _ := attr.Lookup(attr.Job, "Job_Name")
 	if _, err := def.Parse(name); err != nil {
-		return badOption("J", opts.Last("J"), fmt.Sprintf("a name of at most %d letters, digits and the signs - _ . +", attr.MaxJobName))
+		return badOption("J", name, fmt.Sprintf("a name of at most %d letters, digits and the signs - _ . +", attr.MaxJobName))
 	}
 	s.set("Job_Name", "", name)
-	s.named = true
+	return nil
+}
+
+// atATime limits how many jobs of an array run at a time.
+func (s *submission) atATime(text, limit string) error {
+	if n, err := strconv.Atoi(limit); err != nil || n < 1 {
+		return badOption("J", text, "a number of jobs that run at a time behind %, 1 or more")
+	}
+	s.set("max_run_subjobs", "", limit)
 	return nil
 }
 
@@ -211,7 +223,7 @@ func (s *submission) array(text string) error {
 		return badOption("J", text, "indices as in [1-10] or [1-9:2]")
 	}
 	if strings.Contains(list, ",") || !strings.Contains(list, "-") {
-		return told("option -J: an array has one range of indices here, as in [1-10] or [1-9:2]. Job not submitted.")
+		return rejected("option -J: an array has one range of indices here, as in [1-10] or [1-9:2]")
 	}
 	set, err := pbs.ParseIndices(list)
 	if err != nil || set.Count() < 2 || strings.HasPrefix(list, "0") {
@@ -244,8 +256,6 @@ func (s *submission) files(_ context.Context, opts *cli.Options) error {
 			return err
 		}
 		s.set("Error_Path", "", path)
-	} else {
-		s.set("Join_Path", "", "oe")
 	}
 	if opts.Has("i") {
 		if opts.Last("i") == "" || strings.ContainsAny(opts.Last("i"), "%\n") {
@@ -261,9 +271,8 @@ func (s *submission) outputPath(letter, text string) (string, error) {
 	if text == "" || strings.ContainsAny(text, "\n\x00") {
 		return "", badOption(letter, text, "the path of a file")
 	}
-	array := slices.ContainsFunc(s.attributes, hasIndices)
 	index := "0"
-	if array {
+	if s.has("array_indices_submitted", "") {
 		index = "^array_index^"
 	}
 	text = strings.NewReplacer("%J", "^job_number^", "%I", index, "%%", "%").Replace(text)
@@ -306,10 +315,6 @@ func (s *submission) switches(_ context.Context, opts *cli.Options) error {
 		s.set("Rerunable", "", "False")
 	case opts.Has("r"):
 		s.set("Rerunable", "", "True")
-	default: // as in LSF
-		if !slices.ContainsFunc(s.attributes, hasIndices) {
-			s.set("Rerunable", "", "False")
-		}
 	}
 	mails := ""
 	if opts.Has("B") {
@@ -335,7 +340,6 @@ func (s *submission) switches(_ context.Context, opts *cli.Options) error {
 		text := opts.Last("env")
 		s.exported = &text
 	}
-	s.set("sandbox", "", "O_WORKDIR")
 	return nil
 }
 

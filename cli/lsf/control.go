@@ -101,9 +101,14 @@ func (s *session) resume(ctx context.Context, j job) error {
 	return err
 }
 
-// each changes the jobs that are named, or all that the options choose. What becomes of them is told
-// of each.
+// each is tellEach of what is under way when the command ends.
 func (s *session) each(ctx context.Context, opts *cli.Options, done string, change func(context.Context, job) error) error {
+	return s.tellEach(ctx, opts, "is being "+done, change)
+}
+
+// tellEach changes the jobs that are named, or all that the options choose. What becomes of them is told
+// of each.
+func (s *session) tellEach(ctx context.Context, opts *cli.Options, done string, change func(context.Context, job) error) error {
 	everything := slices.Contains(opts.Operands, "0")
 	choosing := opts.Has("J") || opts.Has("m") || opts.Has("q") || opts.Has("u")
 	if len(opts.Operands) == 0 && !choosing {
@@ -198,7 +203,7 @@ func (s *session) one(ctx context.Context, operand, done string, change func(con
 func (s *session) change(ctx context.Context, id, done string, do func(context.Context) error) error {
 	err := do(s.next(ctx))
 	if err == nil {
-		_, err = fmt.Fprintf(s.env.Stdout, "Job <%s> is being %s\n", id, done)
+		_, err = fmt.Fprintf(s.env.Stdout, "Job <%s> %s\n", id, done)
 		return err
 	}
 	var r *pbs.Error

@@ -16,12 +16,12 @@ var conditions = []struct{ lsf, pbs string }{
 }
 
 // errCondition is LSF's answer to a condition that means nothing.
-const errCondition = told("Dependency condition invalid or never satisfied. Job not submitted.")
+const errCondition = rejected("Dependency condition invalid or never satisfied")
 
 // depend turns a condition of bsub -w into dependencies. Only those that must all be met can be said.
 func (s *session) depend(ctx context.Context, text string) (string, error) {
 	if strings.Contains(text, "||") || strings.ContainsAny(text, "!<>=,") {
-		return "", told("option -w: only done(), exit(), ended() and started(), joined by &&, are supported. Job not submitted.")
+		return "", rejected("option -w: only done(), exit(), ended() and started(), joined by &&, are supported")
 	}
 	var all []string
 	for part := range strings.SplitSeq(text, "&&") {
@@ -76,7 +76,7 @@ func (s *session) whole(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	if found == "" {
-		return "", told(fmt.Sprintf("Job <%s> is not found. Job not submitted.", id))
+		return "", rejected(fmt.Sprintf("Job <%s> is not found", id))
 	}
 	found, _, _ = strings.Cut(found, ".")
 	return found, nil
@@ -96,7 +96,7 @@ func (s *session) jobsNamed(ctx context.Context, name string) ([]string, error) 
 		return nil, err
 	}
 	if newest == "" {
-		return nil, told(fmt.Sprintf("%s: No matching job found. Job not submitted.", name))
+		return nil, rejected(fmt.Sprintf("%s: No matching job found", name))
 	}
 	return []string{newest}, nil
 }

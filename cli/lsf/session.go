@@ -55,6 +55,20 @@ type told string
 // Error returns the text.
 func (t told) Error() string { return string(t) }
 
+// A rejected error says why a job is not submitted, or not modified.
+type rejected string
+
+// Error returns the text.
+func (r rejected) Error() string { return string(r) }
+
+// notDone puts behind a rejection what has not been done with the job.
+func notDone(err error, what string) error {
+	if r, ok := errors.AsType[rejected](err); ok {
+		return told(fmt.Sprintf("%s. Job not %s.", string(r), what))
+	}
+	return err
+}
+
 // explain returns what is printed of an error.
 func (s *session) explain(err error) cli.Failure {
 	if t, ok := errors.AsType[told](err); ok {

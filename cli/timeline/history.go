@@ -32,7 +32,7 @@ func (j *Job) take(r record) {
 	}
 	switch r.letter {
 	case 'Q':
-		j.Queued = r.at
+		j.Queued, j.Left = r.at, time.Time{}
 	case 'S':
 		j.start(r, "started")
 	case 'T':
@@ -45,7 +45,7 @@ func (j *Job) take(r record) {
 		run := j.running(r)
 		run.close(r.at, r.used())
 	case 'E':
-		j.end(r, "ended with exit status "+r.fields["Exit_status"])
+		j.end(r, ended+r.fields["Exit_status"])
 	case 'R':
 		j.end(r, "queued again")
 	case 'C':
@@ -58,10 +58,15 @@ func (j *Job) take(r record) {
 		run.resume(r.at)
 	case 'D':
 		j.Events = append(j.Events, Event{r.at, "deletion requested by " + r.fields["requestor"]})
+		if n := len(j.Runs); n == 0 || !j.Runs[n-1].End.IsZero() {
+			j.Left = r.at
+		}
 	case 'A':
 		j.Events = append(j.Events, Event{r.at, "aborted: " + r.text})
+		j.Left = r.at
 	case 'M':
 		j.Events = append(j.Events, Event{r.at, "moved to " + r.fields["destination"]})
+		j.Left = r.at
 	}
 }
 

@@ -20,6 +20,8 @@ type Job struct {
 	User   string    `json:"user,omitempty"`
 	Queue  string    `json:"queue,omitempty"`
 	Queued time.Time `json:"queued,omitzero"`
+	// Left is when the job went without a run, zero if it did not: deleted while it waited, aborted, moved to another server.
+	Left   time.Time `json:"left,omitzero"`
 	Runs   []Run     `json:"runs"`
 	Events []Event   `json:"events,omitempty"`
 	// Now is the end of what runs on.
@@ -35,6 +37,19 @@ type Run struct {
 	Phases    []Phase           `json:"phases"`
 	Suspended []Span            `json:"suspended,omitempty"`
 	Used      map[string]string `json:"resources_used,omitempty"`
+}
+
+// ended begins how a run has ended by itself.
+const ended = "ended with exit status "
+
+// Exited returns the exit status of a run that has ended by itself; false: it runs on, or was ended so that the job waits again.
+func (r *Run) Exited() (status int, ok bool) {
+	text, ok := strings.CutPrefix(r.Ending, ended)
+	if !ok {
+		return 0, false
+	}
+	status, err := strconv.Atoi(text)
+	return status, err == nil
 }
 
 // A Phase is a time in which the assignment did not change.

@@ -105,6 +105,9 @@ func (b *Batch) Alter(ctx context.Context, r *connect.Request[api.AlterRequest])
 		if err := cmp.Or(mayChange(p, j, typeAlter), mayRaise(p, j, changes)); err != nil {
 			return nil, err
 		}
+		if changes, err = requiredAgain(p.view, j, changes); err != nil {
+			return nil, err
+		}
 		changes, err = b.alterJob(ctx, p, j, changes)
 		return &command.AlterJob{Job: j.ID, Changes: changes}, err
 	})
@@ -172,13 +175,15 @@ func (b *Batch) Delete(ctx context.Context, r *connect.Request[api.DeleteRequest
 	return reply(&api.DeleteReply{}, err)
 }
 
-// Rerun ends the run of a job and queues it again: qrerun. It answers when the job is queued.
+// Rerun ends the run of a job and queues it again: qrerun, and brequeue, which LSF lets the owner do with any job
+// of his. It answers when the job is queued.
 func (b *Batch) Rerun(ctx context.Context, r *connect.Request[api.RerunRequest]) (*connect.Response[api.RerunReply], error) {
 	err := b.changeJob(ctx, r, r.Msg.GetJob(), func(p person, j *state.Job) (command.Command, error) {
-		if p.perm < attr.Operator {
+		anyway := r.Msg.GetAnyway() && byLSF(j)
+		if p.perm < attr.Operator && !(anyway && p.owns(j)) {
 			return nil, denyJob(p, j, typeRerun)
 		}
-		return &command.RerunJob{Job: j.ID, Force: r.Msg.GetForce()}, nil
+		return &command.RerunJob{Job: j.ID, Force: r.Msg.GetForce(), Anyway: anyway && p.view.Cluster().FeatureLevel >= command.LevelObjects}, nil
 	})
 	if err == nil && !r.Msg.GetForce() {
 		err = b.awaitRequeue(ctx, r.Msg.GetJob())

@@ -1,11 +1,13 @@
 package service
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/command"
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -16,6 +18,12 @@ import (
 
 // requirement is the attribute that holds what bsub -R has said.
 const requirement = lsf.JobRequirement
+
+// byLSF reports whether a job came by bsub, or was given a requirement by bmod.
+func byLSF(j *state.Job) bool {
+	_, ok := j.Attrs.Get(requirement, "")
+	return ok
+}
 
 // saidNothing is what bsub says without -R.
 const saidNothing = "select[type==any]"
@@ -68,6 +76,51 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 		list = list.Set("Resource_List", item.Name, item.Value)
 	}
 	return list.Set("Resource_List", "select", shape.Select.String()).Set("Resource_List", "place", shape.Place.String()), nil
+}
+
+// requiredAgain turns a change of a job's requirement into one of its select and place: bmod. The slots, the host and the
+// sharing are those that are asked for with it, else those that the job has.
+func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([]command.AttrChange, error) {
+	var asked attr.List
+	for _, ch := range changes {
+		if ch.Op == command.OpSet && ch.Entry.Value != "" {
+			asked = asked.Set(ch.Entry.Name, ch.Entry.Resource, ch.Entry.Value)
+		}
+	}
+	text, ok := asked.Get(requirement, "")
+	if !ok {
+		return changes, nil
+	}
+	if j.Live() {
+		return nil, pbs.Attribute(pbs.RunningAttribute, requirement)
+	}
+	list := attr.List{}.Set(requirement, "", text)
+	for _, name := range []string{"ncpus", "place"} {
+		had, _ := j.Resources.Get(name)
+		if value, _ := asked.Get("Resource_List", name); cmp.Or(value, had) != "" {
+			list = list.Set("Resource_List", name, cmp.Or(value, had))
+		}
+	}
+	if host, ok := asked.Get("Resource_List", "host"); ok {
+		list = list.Set("Resource_List", "host", host)
+	}
+	list, err := required(v, j.Queue, list)
+	if err != nil {
+		return nil, err
+	}
+	replaced := func(ch command.AttrChange) bool {
+		_, again := list.Get(ch.Entry.Name, ch.Entry.Resource)
+		return again || ch.Entry.Name == "Resource_List" && (ch.Entry.Resource == "ncpus" || ch.Entry.Resource == "host")
+	}
+	changes = slices.DeleteFunc(slices.Clone(changes), replaced)
+	for _, e := range list {
+		changes = append(changes, command.AttrChange{Entry: e})
+	}
+	_, merged := list.Get(lsf.JobCombined, "")
+	if _, before := j.Attrs.Get(lsf.JobCombined, ""); before && !merged {
+		changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: lsf.JobCombined}})
+	}
+	return changes, nil
 }
 
 // withQueue merges the requirement of a job with what its queue wants of its jobs, nil if that is nothing. A

@@ -64,8 +64,7 @@ func (b *Batch) suspendNow(ctx context.Context, r *connect.Request[api.SignalReq
 // maySuspend tells whether the owner of a job may suspend and resume it: LSF lets him (bstop, bresume), so he
 // may with a job that came by bsub. What an operator has suspended by admin-suspend stays suspended.
 func maySuspend(p person, j *state.Job, signal string) bool {
-	_, byLSF := j.Attrs.Get(requirement, "")
-	return byLSF && p.owns(j) && (signal == command.Suspend || signal == command.Resume)
+	return byLSF(j) && p.owns(j) && (signal == command.Suspend || signal == command.Resume)
 }
 
 // awaitOrder waits until the mom has confirmed an order, but not for ever.

@@ -37,6 +37,7 @@ func world() *cli.Env {
 		Console:   console,
 		Editor:    editor,
 		Batch:     batch,
+		Cluster:   clusterService,
 		Halt:      halt,
 		Gone:      gone,
 		Tasks:     tasks,
@@ -66,6 +67,14 @@ func batch(t cli.Target) (apiconnect.BatchClient, error) {
 		return nil, err
 	}
 	return c.Batch(), nil
+}
+
+func clusterService(t cli.Target) (apiconnect.ClusterClient, error) {
+	c, err := dial(t)
+	if err != nil {
+		return nil, err
+	}
+	return c.Cluster(), nil
 }
 
 func halt(t cli.Target) (apiconnect.HaltClient, error) {

@@ -123,7 +123,7 @@ func jobRows() []row {
 		set("topjob_ineligible", Boolean, nil).writtenBy(Manager).since(levelObjects),
 		shown("topjob", Boolean),
 		set("max_run_subjobs", Number, numberIn(1, 1<<31-1)).since(levelObjects),
-		set("lsf_resreq", Text, parseRequirement).onCreate().since(levelObjects),
+		set("lsf_resreq", Text, parseRequirement).since(levelObjects),
 		shown("lsf_combined", Text),
 		shown("lsf_reserved", Text),
 		shown("lsf_reserved_since", Epoch),

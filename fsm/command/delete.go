@@ -117,6 +117,8 @@ func killDelay(tx *state.Tx, j *state.Job) int64 {
 type RerunJob struct {
 	Job   pbs.JobID `cbor:"1,keyasint"`
 	Force bool      `cbor:"2,keyasint,omitempty"`
+	// Anyway has a job requeued that is not rerunnable, as LSF's brequeue does. The job stays so.
+	Anyway bool `cbor:"3,keyasint,omitempty"`
 }
 
 // Apply orders the end of the run. Forced, the job is queued at once, and starts
@@ -128,7 +130,7 @@ func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	if several {
 		return some.eachLive(tx, func(id pbs.JobID) error {
-			one := RerunJob{Job: id, Force: c.Force}
+			one := RerunJob{Job: id, Force: c.Force, Anyway: c.Anyway}
 			return one.Apply(tx, m, nil)
 		})
 	}
@@ -139,7 +141,7 @@ func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if j.State != pbs.Running && (j.State != pbs.Exiting || !c.Force || j.Run.Ending == state.EndingDelete) {
 		return pbs.Refuse(pbs.BadState)
 	}
-	if j.NotRerunnable {
+	if j.NotRerunnable && !c.Anyway {
 		return pbs.Refuse(pbs.NotRerunnable)
 	}
 	tx.Emit(state.Event{Kind: state.JobRerunAsked, Job: j, By: m.Asker})

@@ -209,7 +209,7 @@ func TestEffective(t *testing.T) {
 func TestRefusedByQueueIsARefusal(t *testing.T) {
 	_, err := Merge(level(t, "rusage[mem=2]"), nil, Queue{Requirement: level(t, "rusage[mem=1]")}, false)
 	var refusal *Refusal
-	if !errors.As(err, &refusal) || refusal.Submission() != "Cannot exceed queue's resource reservation. Job not submitted." {
+	if !errors.As(err, &refusal) || refusal.Error() != "Cannot exceed queue's resource reservation" {
 		t.Errorf("%v", err)
 	}
 }

@@ -44,12 +44,6 @@ type Refusal struct {
 // Error returns the text of the cause.
 func (r *Refusal) Error() string { return r.Cause.String() }
 
-// Submission is what bsub prints.
-func (r *Refusal) Submission() string { return r.Error() + ". Job not submitted." }
-
-// Modification is what bmod prints.
-func (r *Refusal) Modification() string { return r.Error() + ". Job not modified." }
-
 // Explain returns the text with what was wrong, where, and what was expected.
 func (r *Refusal) Explain() string {
 	switch {

@@ -37,12 +37,16 @@ func Scripted(spec Spec) Program {
 	return p
 }
 
-// Lines returns the lines of the script whose path is on standard input, or the arguments as one line.
+// Lines returns the lines of the script whose path is on standard input, those that a shell is given by -c, or the arguments as
+// one line.
 func Lines(spec Spec) []string {
 	if path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec.Stdin), "exec ")); path != "" {
 		if script, err := os.ReadFile(strings.Trim(path, "'")); err == nil {
 			return strings.Split(string(script), "\n")
 		}
+	}
+	if a := spec.Args; len(a) >= 3 && a[len(a)-2] == "-c" && filepath.Base(a[len(a)-3]) == "sh" {
+		return strings.Split(a[len(a)-1], "\n")
 	}
 	return []string{strings.Join(spec.Args, " ")}
 }

@@ -935,6 +935,7 @@ type RerunRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	Force         bool                   `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
+	Anyway        bool                   `protobuf:"varint,3,opt,name=anyway,proto3" json:"anyway,omitempty"` // brequeue: of a job that came by bsub also by its owner, and though it is not rerunnable
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -979,6 +980,13 @@ func (x *RerunRequest) GetJob() string {
 func (x *RerunRequest) GetForce() bool {
 	if x != nil {
 		return x.Force
+	}
+	return false
+}
+
+func (x *RerunRequest) GetAnyway() bool {
+	if x != nil {
+		return x.Anyway
 	}
 	return false
 }
@@ -3473,10 +3481,11 @@ const file_batch_proto_rawDesc = "" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x18\n" +
 	"\ahistory\x18\x03 \x01(\bR\ahistory\x12\x14\n" +
 	"\x05quiet\x18\x04 \x01(\bR\x05quiet\"\r\n" +
-	"\vDeleteReply\"6\n" +
+	"\vDeleteReply\"N\n" +
 	"\fRerunRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x14\n" +
-	"\x05force\x18\x02 \x01(\bR\x05force\"\f\n" +
+	"\x05force\x18\x02 \x01(\bR\x05force\x12\x16\n" +
+	"\x06anyway\x18\x03 \x01(\bR\x06anyway\"\f\n" +
 	"\n" +
 	"RerunReply\"A\n" +
 	"\vMoveRequest\x12\x10\n" +

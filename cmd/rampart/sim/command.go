@@ -176,6 +176,13 @@ func (c *caller) env() *cli.Env {
 			}
 			return one.Batch(), nil
 		},
+		Cluster: func(t cli.Target) (apiconnect.ClusterClient, error) {
+			one, err := c.target(t)
+			if err != nil {
+				return nil, err
+			}
+			return one.Cluster(), nil
+		},
 		Halt: func(t cli.Target) (apiconnect.HaltClient, error) {
 			one, err := c.target(t)
 			if err != nil {
