@@ -16,7 +16,7 @@ import (
 	"rampart/transport/api"
 )
 
-const bjobsUsage = `bjobs [-h] [-V] [-noheader] [-a] [-d] [-p] [-r] [-s] [-A]
+const bjobsUsage = `bjobs [-h] [-V] [-noheader] [-a] [-d] [-p] [-r] [-s]
              [-w | -l [-UF]] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
              [-J job_name] [-m host_name] [-P project_name] [-q queue_name]
              [-u user_name ... | -u all] [job_ID | "job_ID[index_list]" ...]

@@ -1,16 +1,15 @@
 package pbs
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 )
 
 // TestManual_EveryOption: the manual has every command with each of its options, and nothing else.
 func TestManual_EveryOption(t *testing.T) {
-	commands := strings.Count(manual, "\n= ")
+	commands := strings.Count(manualText, "\n= ")
 	for _, c := range Commands() {
-		_, options, ok := manualOf(c.Name)
+		_, options, ok := manual.Of(c.Name)
 		if !ok {
 			t.Errorf("%s is not in the manual", c.Name)
 			continue
@@ -34,23 +33,5 @@ func TestManual_EveryOption(t *testing.T) {
 	}
 	if commands != 0 {
 		t.Errorf("the manual has %d commands that there are not", commands)
-	}
-}
-
-// TestManual_Pages: a program that sets manual pages finds nothing wrong in them.
-func TestManual_Pages(t *testing.T) {
-	groff, err := exec.LookPath("groff")
-	for _, p := range Pages() {
-		if !strings.HasPrefix(p.Text, ".TH ") || !strings.Contains(p.Text, "\n.SH SYNOPSIS\n") {
-			t.Errorf("%s:\n%s", p.File, p.Text)
-		}
-		if err != nil {
-			continue
-		}
-		cmd := exec.CommandContext(t.Context(), groff, "-man", "-ww", "-z", "-Tutf8")
-		cmd.Stdin = strings.NewReader(p.Text)
-		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("%s: %v\n%s", p.File, err, out)
-		}
 	}
 }

@@ -139,7 +139,7 @@ func linksCommand() *urfave.Command {
 
 // writeManuals writes the manual pages of the user commands.
 func writeManuals(dir string) error {
-	for _, p := range pbs.Pages() {
+	for _, p := range slices.Concat(pbs.Pages(), lsf.Pages()) {
 		file := filepath.Join(dir, p.File)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err
