@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"time"
 
 	"rampart/fsm/command"
@@ -98,24 +99,63 @@ const killed = 256 + 15
 // begin starts the program of a run, at the time at which its vnodes were given to it.
 func (e *engine) begin(l *life, j *state.Job) {
 	l.run, l.ran = j.RunCount, 0
+	l.runs++
 	e.goOn(l, j.Started)
+	for _, a := range l.job.Altered {
+		if a.Running && a.Runs == l.runs {
+			e.later(max(e.at, j.Started+pbs.Time(a.After)), func() []command.Proposal { return e.alter(l, a) })
+		}
+	}
+}
+
+// length is how long its present run takes, and whether it is put back then.
+func (l *life) length() (time.Duration, bool) {
+	if n := l.runs - 1; n >= 0 && n < len(l.job.Requeued) {
+		return l.job.Requeued[n], true
+	}
+	return l.job.Runs, false
+}
+
+// alter changes a job as it was recorded, if it has come as far as it had then.
+func (e *engine) alter(l *life, a Alteration) []command.Proposal {
+	j, ok := e.view().Job(l.id)
+	if !ok || l.runs != a.Runs || j.Live() != a.Running {
+		return nil
+	}
+	if err := e.do(&command.AlterJob{Job: l.id, Changes: a.Changes}); err != nil {
+		e.troubles.add(l.job.File, l.job.Line, "an alteration is refused", fmt.Sprintf(": job %s: %v", l.job.Name, err), false)
+		return nil
+	}
+	if l.on { // its end may be another now
+		l.ran = l.time(e.at)
+		e.goOn(l, e.at)
+	}
+	e.wantPlan()
+	return nil
 }
 
 // goOn lets the program of a job go on since a time, until it ends or has had its walltime.
 func (e *engine) goOn(l *life, since pbs.Time) {
 	l.goes, l.on = since, true
-	left, limited := l.job.Runs-l.ran, false
+	left, requeued := l.length()
+	limited := false
+	left -= l.ran
 	if j, ok := e.view().Job(l.id); ok {
 		if text, has := j.Resources.Get("walltime"); has {
 			if q, err := resource.Parse(resource.Time, text); err == nil && q.Int() < int64(longestRun/time.Second) {
 				if most := time.Duration(q.Int())*time.Second - l.ran; most < left {
-					left, limited = most, true
+					left, limited, requeued = most, true, false
 				}
 			}
 		}
 	}
 	at := max(since+pbs.Time(left), e.at+1)
-	ev := e.later(at, func() []command.Proposal { return e.ended(l, limited) })
+	ev := e.later(at, func() []command.Proposal {
+		if requeued && e.do(&command.RerunJob{Job: l.id}) == nil {
+			return nil
+		}
+		return e.ended(l, limited)
+	})
 	ev.due, l.due = l, ev.seq
 }
 

@@ -26,6 +26,9 @@ type input struct {
 	seen *counter
 	in   *bufio.Reader
 	long []byte
+
+	last  []byte // the line that next has returned
+	again bool   // and that it returns once more
 }
 
 // A counter counts the bytes that are read.
@@ -55,6 +58,10 @@ func openInput(files []string) (*input, error) {
 
 // next returns the next line without its end, which is good until the next call.
 func (in *input) next() ([]byte, error) {
+	if in.again {
+		in.again = false
+		return in.last, nil
+	}
 	for {
 		if in.in == nil {
 			if err := in.open(); err != nil {
@@ -64,7 +71,8 @@ func (in *input) next() ([]byte, error) {
 		line, err := in.read()
 		if err == nil || len(line) > 0 {
 			in.line++
-			return bytes.TrimRight(line, "\r\n"), nil
+			in.last = bytes.TrimRight(line, "\r\n")
+			return in.last, nil
 		}
 		if !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("%s:%d: %w", in.name, in.line+1, err)
@@ -72,6 +80,9 @@ func (in *input) next() ([]byte, error) {
 		in.shut()
 	}
 }
+
+// unread has next return the last line once more: what comes from a pipe is there once only.
+func (in *input) unread() { in.again = true }
 
 // read reads a line; of one that is too long the rest is dropped.
 func (in *input) read() ([]byte, error) {

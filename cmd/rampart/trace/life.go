@@ -22,6 +22,7 @@ type life struct {
 	begun   pbs.Time // its first start
 	started pbs.Time // its present run
 	run     pbs.RunCount
+	runs    int   // that have begun
 	held    int64 // cpus that it has now
 	goes    pbs.Time
 	ran     time.Duration // of this run, before goes
@@ -133,6 +134,11 @@ func (e *engine) submitted(j *Job, out command.Outcome) {
 		l.cpus = cpusOf(q)
 		e.lives[l.id] = l
 		e.tally.queued(l, q, e.machine.at)
+		for _, a := range j.Altered {
+			if !a.Running {
+				e.later(max(e.at, a.At), func() []command.Proposal { return e.alter(l, a) })
+			}
+		}
 	}
 	e.wantPlan()
 }

@@ -70,6 +70,50 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// lives are the records of jobs in a cluster of one host with one cpu, ahead of UTC by an hour: job 1 is put back after 20 s and altered
+// as it runs again, beyond its first walltime; job 3 passes job 2 since somebody has raised its priority; job 4 is put back and deleted.
+const lives = `11/21/2027 11:00:00;Q;1.srv;user=ann group=users queue=workq ctime=1826791200 qtime=1826791200 etime=1826791200
+11/21/2027 11:00:00;S;1.srv;user=ann group=users queue=workq ctime=1826791200 qtime=1826791200 etime=1826791200 start=1826791200 Resource_List.ncpus=1 Resource_List.select=1:ncpus=1 Resource_List.walltime=00:01:00
+11/21/2027 11:00:05;Q;2.srv;user=ben group=users queue=workq ctime=1826791205 qtime=1826791205 etime=1826791205
+11/21/2027 11:00:06;Q;3.srv;user=ann group=users queue=workq ctime=1826791206 qtime=1826791206 etime=1826791206
+11/21/2027 11:00:07;a;3.srv;Resource_List.walltime=00:00:30
+11/21/2027 11:00:20;R;1.srv;user=ann group=users queue=workq ctime=1826791200 qtime=1826791200 etime=1826791200 start=1826791200 Resource_List.select=1:ncpus=1 end=1826791220 Exit_status=271 resources_used.walltime=00:00:20 run_count=1
+11/21/2027 11:00:20;S;1.srv;user=ann group=users queue=workq ctime=1826791200 qtime=1826791200 etime=1826791220 start=1826791220 Resource_List.ncpus=1 Resource_List.select=1:ncpus=1 Resource_List.walltime=00:01:00
+11/21/2027 11:00:40;a;1.srv;Resource_List.walltime=00:02:00
+11/21/2027 11:00:50;a;3.srv;Priority=100
+11/21/2027 11:02:00;E;1.srv;user=ann group=users queue=workq ctime=1826791200 qtime=1826791200 etime=1826791220 start=1826791220 Resource_List.select=1:ncpus=1 Resource_List.walltime=00:02:00 end=1826791320 Exit_status=0 resources_used.walltime=00:01:40 run_count=2
+11/21/2027 11:02:00;S;3.srv;user=ann group=users queue=workq ctime=1826791206 qtime=1826791206 etime=1826791206 start=1826791320 Resource_List.ncpus=1 Resource_List.select=1:ncpus=1 Resource_List.walltime=00:00:30
+11/21/2027 11:02:10;E;3.srv;user=ann group=users queue=workq ctime=1826791206 qtime=1826791206 etime=1826791206 start=1826791320 Resource_List.select=1:ncpus=1 Resource_List.walltime=00:00:30 end=1826791330 Exit_status=0 run_count=1
+11/21/2027 11:02:10;S;2.srv;user=ben group=users queue=workq ctime=1826791205 qtime=1826791205 etime=1826791205 start=1826791330 Resource_List.ncpus=1 Resource_List.select=1:ncpus=1 Resource_List.walltime=00:05:00
+11/21/2027 11:02:15;E;2.srv;user=ben group=users queue=workq ctime=1826791205 qtime=1826791205 etime=1826791205 start=1826791330 Resource_List.select=1:ncpus=1 Resource_List.walltime=00:05:00 end=1826791335 Exit_status=0 run_count=1
+11/21/2027 11:03:00;Q;4.srv;user=ben group=users queue=workq ctime=1826791380 qtime=1826791380 etime=1826791380
+11/21/2027 11:03:00;S;4.srv;user=ben group=users queue=workq ctime=1826791380 qtime=1826791380 etime=1826791380 start=1826791380 Resource_List.ncpus=1 Resource_List.select=1:ncpus=1
+11/21/2027 11:03:09;R;4.srv;user=ben group=users queue=workq ctime=1826791380 qtime=1826791380 etime=1826791380 start=1826791380 Resource_List.select=1:ncpus=1 end=1826791389 Exit_status=271 run_count=1
+11/21/2027 11:03:20;D;4.srv;requestor=ben@h
+`
+
+// Runs that were requeued are played as such, and what was altered is altered at its time.
+func TestReplay_RequeuedAndAltered(t *testing.T) {
+	dir := files(t, map[string]string{
+		"20271121": lives, "site/a.qmgr": "create node hosta\nset node hosta resources_available.ncpus = 1\nset server job_sort_formula = job_priority\n",
+	})
+	r, all := play(t, Options{Files: []string{dir + "/20271121"}, Site: dir + "/site"})
+	var got []string
+	for _, one := range all {
+		begin := pbs.Time(1826791200) * pbs.Time(time.Second)
+		got = append(got, fmt.Sprintf("%s %.0f-%.0f", one.Job.Name, time.Duration(one.Start-begin).Seconds(), time.Duration(one.End-begin).Seconds()))
+	}
+	if want := []string{"1.srv 0-120", "3.srv 120-130", "2.srv 130-135", "4.srv 180-189"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if f := r.Figures; f.Requeued != 1 || f.Limited != 0 || len(r.SiteLines) != 0 {
+		t.Errorf("%+v, %v", f, r.SiteLines)
+	}
+	if len(r.Troubles.List) != 1 || !strings.Contains(r.Troubles.List[0].String(), "/20271121:5: it was altered before it began: job 3.srv is replayed with what") {
+		t.Errorf("%v", r.Troubles.List)
+	}
+}
+
 func TestFieldsOf(t *testing.T) {
 	got := fieldsOf(`user=ann  account="a b" x='{"a": "b c"}' word empty= open="a b`)
 	want := map[string]string{"user": "ann", "account": "a b", "x": `{"a": "b c"}`, "empty": "", "open": `"a`}
@@ -81,8 +125,11 @@ func TestFieldsOf(t *testing.T) {
 func FuzzRecords(f *testing.F) {
 	f.Add(accounting)
 	f.Fuzz(func(t *testing.T, text string) {
-		name := files(t, map[string]string{"a": text}) + "/a"
-		s, err := openRecords([]string{name}, &Troubles{})
+		in, err := openInput([]string{files(t, map[string]string{"a": text}) + "/a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := openRecords(in, &Troubles{}, 3)
 		if err != nil {
 			return
 		}

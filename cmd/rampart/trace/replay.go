@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -116,20 +117,19 @@ func open(names []string, troubles *Troubles) (Source, error) {
 		return nil, err
 	}
 	line, err := first.next()
-	for err == nil && len(line) == 0 {
+	for err == nil && len(bytes.TrimSpace(line)) == 0 {
 		line, err = first.next()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, first.close())
 	}
-	records := recordLine.Match(line)
-	if err := first.close(); err != nil {
-		return nil, err
+	if err == nil {
+		first.unread()
 	}
-	if records {
-		return openRecords(all, troubles)
+	if recordLine.Match(line) {
+		return openRecords(first, troubles, mostKept)
 	}
-	return OpenSWF(all, troubles)
+	return openSWF(first, troubles)
 }
 
 // recordLine is how an accounting record begins.

@@ -16,7 +16,7 @@ import (
 
 // qmgrFiles are the names under which a folder has what qmgr prints, first those of pbs_snapshot: what others need comes first.
 var qmgrFiles = []string{
-	"server/qmgr_pr.out", "server/qmgr_ps.out", "scheduler/qmgr_psched.out", "node/qmgr_pn_default.out",
+	"server/qmgr_pr.out", "server/qmgr_ps.out", "scheduler/qmgr_psched.out", "node/qmgr_pn_default.out", "hook/qmgr_ph_default.out",
 }
 
 // qmgrSuffix is that of files with lines for qmgr, which are read in the order of their names.
@@ -30,6 +30,7 @@ type site struct {
 	dir    string
 	lines  int // for qmgr
 	faults []Trouble
+	hooks  map[string]bool // that were told of
 }
 
 // configure makes the machine what the folder of a site says: queues, limits, vnodes, policy. An empty name is a new cluster.
@@ -117,13 +118,40 @@ func (s *site) directive(m *machine, sh *shell, name string, at int, text string
 		return
 	}
 	s.lines++
-	if word := strings.Fields(text); len(word) > 2 && strings.HasPrefix("create", word[0]) && word[2] == firstQueue {
+	word := strings.Fields(text)
+	if len(word) > 1 && isHook(word[1]) {
+		s.hook(name, at, word)
+		return
+	}
+	if len(word) > 2 && strings.HasPrefix("create", word[0]) && word[2] == firstQueue {
 		// A new cluster has it, and a site's own is made anew.
 		_ = m.do(&command.ManageQueue{Verb: command.VerbDelete, Queue: firstQueue})
 	}
 	if _, errs, status := sh.run("root", "", "qmgr", "-c", text); status != 0 {
 		s.faults = append(s.faults, Trouble{name, at, firstLine(errs) + ": " + text})
 	}
+}
+
+// isHook tells whether qmgr takes a word for the kind of a hook's object.
+func isHook(word string) bool {
+	return word != "" && (strings.HasPrefix("hook", word) || strings.HasPrefix("pbshook", word))
+}
+
+// hook tells of a hook, once, that it is not run: what it would make of a job is not in the workload, and a job that it has rejected is
+// not there.
+func (s *site) hook(file string, at int, word []string) {
+	what := "hooks are not run"
+	if len(word) > 2 {
+		what = "hook " + word[2] + " is not run"
+	}
+	if s.hooks[what] {
+		return
+	}
+	if s.hooks == nil {
+		s.hooks = map[string]bool{}
+	}
+	s.hooks[what] = true
+	s.faults = append(s.faults, Trouble{file, at, what + ": jobs are taken as they were recorded, and whatever is to start starts"})
 }
 
 // firstQueue is the queue of a new cluster.

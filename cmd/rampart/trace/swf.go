@@ -63,14 +63,9 @@ type swf struct {
 	last     pbs.Time
 }
 
-// OpenSWF opens traces in the Standard Workload Format, of which each goes on where the one before it ends.
-func OpenSWF(files []string, troubles *Troubles) (Source, error) { return openSWF(files, troubles) }
-
-func openSWF(files []string, troubles *Troubles) (*swf, error) {
-	in, err := openInput(files)
-	if err != nil {
-		return nil, err
-	}
+// openSWF reads traces in the Standard Workload Format, of which each goes on where the one before it ends.
+func openSWF(in *input, troubles *Troubles) (*swf, error) {
+	var err error
 	s := &swf{in: in, troubles: troubles, header: header{queues: map[int64]string{}}}
 	s.held, err = s.read()
 	if err != nil && !errors.Is(err, io.EOF) {

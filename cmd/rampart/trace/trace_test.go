@@ -118,6 +118,24 @@ func TestReplay_Site(t *testing.T) {
 	}
 }
 
+// Hooks of a site are not run, and are told of with file and line.
+func TestReplay_SiteWithHooks(t *testing.T) {
+	dir := files(t, map[string]string{
+		"a.swf":                         "; MaxProcs: 4\n" + swfLine(1, 0, 100, 2, 200, 1, 1),
+		"site/a.qmgr":                   "set server comment = x\ncreate hook check\nset hook check event = queuejob\nimport hook check application/x-python default check.py\n",
+		"site/hook/qmgr_ph_default.out": "create hook begin\nset hook begin event = execjob_begin\n",
+	})
+	r, _ := play(t, Options{Files: []string{dir + "/a.swf"}, Site: dir + "/site"})
+	var lines []string
+	for _, l := range r.SiteLines {
+		lines = append(lines, strings.TrimPrefix(l.String(), dir+"/site/"))
+	}
+	const so = " is not run: jobs are taken as they were recorded, and whatever is to start starts"
+	if want := []string{"hook/qmgr_ph_default.out:1: hook begin" + so, "a.qmgr:2: hook check" + so}; !reflect.DeepEqual(lines, want) {
+		t.Errorf("%q, want %q", lines, want)
+	}
+}
+
 func TestReplay_NoSite(t *testing.T) {
 	dir := files(t, map[string]string{
 		"a.swf": swfLine(1, 0, 100, 2, 200, 1, 1), "empty.swf": "; nothing\n", "off/a.qmgr": "set server scheduling = False\n", "none/readme": "x",
@@ -163,7 +181,7 @@ func TestSWF_BadLines(t *testing.T) {
 	dir := files(t, map[string]string{"a": text, "b.gz": packed.String()})
 	for _, name := range []string{"a", "b.gz"} {
 		troubles := &Troubles{}
-		s, err := OpenSWF([]string{filepath.Join(dir, name)}, troubles)
+		s, err := open([]string{filepath.Join(dir, name)}, troubles)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,8 +440,11 @@ func FuzzSWF(f *testing.F) {
 	f.Add("; MaxProcs: 4\n" + swfLine(1, 0, 100, 2, 200, 1, 1))
 	f.Add("1 2 3\n;;\n1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 -1 1 -1 -1 -1 7")
 	f.Fuzz(func(t *testing.T, text string) {
-		name := files(t, map[string]string{"a": text}) + "/a"
-		s, err := OpenSWF([]string{name}, &Troubles{})
+		in, err := openInput([]string{files(t, map[string]string{"a": text}) + "/a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := openSWF(in, &Troubles{})
 		if err != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
@@ -31,6 +32,18 @@ type Job struct {
 	Exit                          int32
 
 	Began pbs.Time // where it began when it was recorded; 0: nobody knows
+
+	Requeued []time.Duration // how long those runs took that ended by a requeue; Runs is of the one behind them
+	Altered  []Alteration
+}
+
+// An Alteration is what somebody has changed of a job.
+type Alteration struct {
+	Runs    int           // that had begun by then
+	Running bool          // the last of them went on
+	After   time.Duration // the beginning of that run
+	At      pbs.Time      // if none went on
+	Changes []command.AttrChange
 }
 
 // A Source yields the jobs of a workload, in the order in which they are submitted.
