@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rampart/transport/api"
+	"rampart/transport/build"
 )
 
 // madness is what becomes of calls of a mom.
@@ -26,6 +27,9 @@ func rubbish(req *http.Request) *http.Response {
 // A sister that answers rubbish, late, or does everything twice harms nobody but itself: the other
 // hosts go on, the run ends once, and nothing of it stays anywhere.
 func TestSister_MadOnesAreContained(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	for _, c := range []struct {
 		name  string
 		mad   madness

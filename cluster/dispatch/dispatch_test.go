@@ -20,6 +20,7 @@ import (
 	"rampart/fsm/state"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/build"
 )
 
 // A leader is a state with one writer: what is proposed is applied at once.
@@ -288,6 +289,9 @@ func TestDispatcher_TellsTheKillDelay(t *testing.T) {
 }
 
 func TestDispatcher_DeadMomHoldsUpNobody(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		l := newLeader(t)
 		all := newMoms(l, "hosta", "hostb")

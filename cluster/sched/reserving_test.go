@@ -9,6 +9,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/lsf"
 	"rampart/fsm/pbs"
+	"rampart/transport/build"
 )
 
 // RSV-26 to RSV-28, RSV-32: a job accumulates memory, for so many dispatch turns, pauses for one, and begins anew.
@@ -187,6 +188,9 @@ const (
 
 // RSV-38, RSV-40 to RSV-47: jobs are given the first time at which they can have all of their slots together.
 func TestReserving_ByTime(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("one goroutine does all of it, and slowly under the race detector: make test plays it without")
+	}
 	t.Run("RSV-38, RSV-40", func(t *testing.T) {
 		c := newTurning(t)
 		c.byTime(1)

@@ -10,6 +10,7 @@ import (
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/transport/api"
+	"rampart/transport/build"
 	"rampart/transport/client"
 )
 
@@ -52,6 +53,9 @@ func (s *site) saysRemoved(name string) bool {
 }
 
 func TestRemove_CutOffSaysSoAndComesBackByANewTokenOnly(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	onSite(t, func(t *testing.T, s *site) {
 		out, by := s.followers()[0], s.followers()[1]
 		old := s.token("replica", out)

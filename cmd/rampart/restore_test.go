@@ -17,6 +17,7 @@ import (
 	"rampart/fsm/state"
 	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
+	"rampart/transport/build"
 	"rampart/transport/client"
 )
 
@@ -95,6 +96,9 @@ func (s *site) ready() {
 // live on, others are ended by their moms before their jobs start again (L2), and the
 // replicas agree. What would be done is told before, and changes nothing.
 func TestRestore_Online(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	onSite(t, func(t *testing.T, s *site) {
 		s.ready()
 		f := files{}

@@ -36,6 +36,9 @@ func (s *site) mustRevoke(host, role string) {
 }
 
 func TestRevoke_AMomIsCutOffAndComesBackByANewToken(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	onSite(t, func(t *testing.T, s *site) {
 		old := s.token("mom", "hosta")
 		s.mustRevoke("hosta", "mom")
@@ -245,6 +248,9 @@ func (s *site) signers() map[string][]string {
 // TestCA_IsReplacedThoughLeadersDie: both are trusted during the change; a mom that was away
 // holds it up until it is back, and at the end nobody believes the old CA any more.
 func TestCA_IsReplacedThoughLeadersDie(t *testing.T) {
+	if build.Raced && testing.Short() {
+		t.Skip("long under the race detector, which sees the same code in shorter tests: make test plays it without")
+	}
 	onSite(t, func(t *testing.T, s *site) {
 		old, err := transport.Files{Dir: s.home("s1").ServerTLS()}.CA()
 		if err != nil {
