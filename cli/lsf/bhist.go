@@ -293,9 +293,12 @@ func (h *history) story(j job, t *timeline.Job) {
 
 // events returns what befell a job, in the order of time.
 func events(t *timeline.Job) []timeline.Event {
-	all := slices.Clone(t.Events)
+	var all []timeline.Event
 	add := func(at time.Time, format string, args ...any) {
 		all = append(all, timeline.Event{At: at, Text: fmt.Sprintf(format, args...)})
+	}
+	for _, e := range t.Events {
+		add(e.At, "%s", sentence(e.Text))
 	}
 	for i := range t.Runs {
 		run := &t.Runs[i]
@@ -326,12 +329,15 @@ func events(t *timeline.Job) []timeline.Event {
 		case over:
 			add(run.End, "%s. The CPU time used is %.1f seconds", statusWords(status), float64(cpu))
 		default:
-			add(run.End, "%s", strings.ToUpper(run.Ending[:1])+run.Ending[1:])
+			add(run.End, "%s", sentence(run.Ending))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b timeline.Event) int { return a.At.Compare(b.At) })
 	return all
 }
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // slotsByHost says what a job has of hosts: "<hosta>", "8 Host(s)/Processor(s) <4*hosta> <4*hostb>".
 func slotsByHost(vnodes []timeline.Share) string {

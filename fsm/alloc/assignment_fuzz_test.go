@@ -9,7 +9,7 @@ import (
 
 // An assignment that is taken has a host and a request for each of its chunks, and names each of
 // its hosts and vnodes once; written and read again it is the same.
-func FuzzParse(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	f.Add("(a:ncpus=1)+(b:ncpus=2)", "a/0+b/1*2", "2:ncpus=1")
 	f.Add("(a:ncpus=1+b:ncpus=1)", "a/0", "ncpus=2")
 	f.Add("(a)+(a)", "a/0+a/1", "1+1")
