@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -238,9 +239,13 @@ func runHosts(v *state.View, j *state.Job) []*api.RunHost {
 }
 
 // withKillDelay adds to the job's attributes what the mom does by itself: the queue's
-// kill_delay, periodic checkpoints, and the server's prune_at_job_start.
+// kill_delay, periodic checkpoints, and the server's prune_at_job_start. Moms know each other by the names of their hosts,
+// whatever those of their natural vnodes are.
 func withKillDelay(v *state.View, j *state.Job) attr.List {
 	list := v.JobAttributes(j)
+	if i := slices.IndexFunc(list, func(e attr.Entry) bool { return e.Name == "exec_host" }); i >= 0 {
+		list[i].Value = j.LastRun().ExecHost.String()
+	}
 	if q, ok := v.Queue(j.Queue); ok {
 		if delay, set := q.Attrs.Get("kill_delay", ""); set {
 			list = append(list, attr.Entry{Name: "kill_delay", Value: delay})

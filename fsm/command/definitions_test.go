@@ -100,3 +100,83 @@ func TestManageVnode_DeletedHostsStayDeleted(t *testing.T) {
 		t.Errorf("what somebody has changed is made anew: %v", err)
 	}
 }
+
+// A vnode that qmgr makes for a host whose own was deleted stands for that host, by its name.
+func TestManageVnode_StandsForItsHost(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	definedHost(w)
+	mom := []AttrChange{{Entry: attr.Entry{Name: "Mom", Value: "hosta"}}}
+	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "beside", Changes: mom})
+	definedHost(w)
+	if state := w.shown("beside", "state", ""); state != "stale" {
+		t.Errorf("a vnode beside the host's own is %s", state)
+	}
+	for _, name := range []pbs.VnodeName{"hosta", "hosta[0]", "beside"} {
+		w.must(&ManageVnode{Verb: VerbDelete, Vnode: name})
+	}
+	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "10.0.0.1", Changes: mom})
+	definedHost(w)
+	for _, c := range []struct{ vnode, name, res, want string }{
+		{"10.0.0.1", "state", "", "free"},
+		{"10.0.0.1", "Mom", "", "hosta"},
+		{"10.0.0.1", "resources_available", "ncpus", "0"},
+		{"10.0.0.1", "resources_available", "vnode", "10.0.0.1"},
+		{"hosta[0]", "state", "", "free"},
+		{"hosta", "state", "", "no such vnode"},
+	} {
+		if got := w.shown(pbs.VnodeName(c.vnode), c.name, c.res); got != c.want {
+			t.Errorf("%s of %s is %q, want %q", c.name+c.res, c.vnode, got, c.want)
+		}
+	}
+	id := w.submit(nil)
+	w.must(&StartJob{Job: id, ExecVnode: "(hosta[0]:ncpus=1)"})
+	_, events := Run(w.Store, w.index+1, 1, Entry{Proposals: []Proposal{{Commands: []Command{&JobStarted{Source: Source{"hosta", "s", 1}, Job: id, RunCount: 1, Session: 7}}}}})
+	w.index++
+	w.Publish()
+	for _, e := range events {
+		if got := e.Job.Run.ExecHost.String(); e.Kind == state.JobStarted && got != "10.0.0.1/0" {
+			t.Errorf("exec_host of the record is %s", got)
+		}
+	}
+	v := w.View()
+	j, _ := v.Job(id)
+	if got := v.JobAttribute(j, "exec_host", ""); got != "10.0.0.1/0" || j.Run.ExecHost.String() != "hosta/0" || j.Run.MS != "hosta" {
+		t.Errorf("exec_host is %s, on %s", got, j.Run.MS)
+	}
+	w.must(&HookWishes{Source: Source{"hosta", "s", 2}, Vnodes: []HookVnode{{Name: "hosta", Set: attr.List{{Name: "comment", Value: "mine"}}}}})
+	if got := w.shown("10.0.0.1", "comment", ""); got != "mine" {
+		t.Errorf("what a hook says of its host has become %q", got)
+	}
+	w.must(&HostUp{Host: "hosta", Address: "hosta:15002", BootID: "b", SpoolID: "s", Vnodes: []ReportedVnode{
+		{Name: "hosta", Available: resource.List{}.Set("ncpus", "0")},
+		{Name: "10.0.0.1", Available: resource.List{}.Set("ncpus", "7")},
+	}})
+	if got := w.shown("10.0.0.1", "resources_available", "ncpus"); got != "7" || w.shown("hosta", "state", "") != "free" {
+		t.Errorf("what the mom reports by the name has %s cpus", got)
+	}
+}
+
+// A host whose natural vnode had another name can get its own back.
+func TestManageVnode_NamedAnewAgain(t *testing.T) {
+	w := newWriter(t)
+	w.must(&RaiseLevel{Level: LevelObjects})
+	mom := []AttrChange{{Entry: attr.Entry{Name: "Mom", Value: "hosta"}}}
+	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "abc", Changes: mom}) // before the mom was heard of
+	definedHost(w)
+	if got := w.shown("abc", "state", ""); got != "free" || w.shown("hosta", "state", "") != "no such vnode" {
+		t.Errorf("abc is %s", got)
+	}
+	for _, name := range []pbs.VnodeName{"abc", "hosta[0]"} {
+		w.must(&ManageVnode{Verb: VerbDelete, Vnode: name})
+	}
+	definedHost(w)
+	if n := w.View().VnodeCount(); n != 0 {
+		t.Errorf("%d vnodes came back", n)
+	}
+	w.must(&ManageVnode{Verb: VerbCreate, Vnode: "hosta"})
+	definedHost(w)
+	if got := w.shown("hosta", "state", ""); got != "free" || w.View().VnodeCount() != 2 {
+		t.Errorf("hosta is %s", got)
+	}
+}

@@ -164,6 +164,9 @@ func (c *HookWishes) partner(tx *state.Tx, w HookVnode) bool {
 // vnode changes one vnode as far as the mom may: what cannot be taken is left out.
 func (c *HookWishes) vnode(tx *state.Tx, m Meta, w HookVnode) {
 	host := c.Source.Host
+	if w.Name == pbs.VnodeName(host) { // hooks on the mom know its natural vnode by the host's name
+		w.Name = tx.NaturalVnode(host)
+	}
 	v, ok := tx.Vnode(w.Name)
 	switch {
 	case ok && v.Host != host && c.partner(tx, w):

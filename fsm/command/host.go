@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/planted"
@@ -96,11 +98,12 @@ func (c *HostUp) Apply(tx *state.Tx, m Meta, res *state.Result) error {
 }
 
 func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
+	all := c.named(tx)
 	reported, removed, ailment := map[pbs.VnodeName]bool{}, false, c.Trouble
 	if h, ok := tx.Host(c.Host); ok {
 		removed, ailment = h.Removed, h.Ailment()
 	}
-	for _, r := range c.Vnodes {
+	for _, r := range all {
 		reported[r.Name] = true
 		v, ok := tx.Vnode(r.Name)
 		if ok && v.Host != c.Host || !ok && removed {
@@ -130,6 +133,51 @@ func (c *HostUp) putVnodes(tx *state.Tx, m Meta) {
 		}
 		setFlags(&next, next.Flags&state.VnodeOffline|flags, m.At)
 		tx.PutVnode(&next)
+	}
+}
+
+// named returns the vnodes that the mom reports, its natural one by the name that qmgr has given it.
+func (c *HostUp) named(tx *state.Tx) []ReportedVnode {
+	c.adopt(tx)
+	name, all := tx.NaturalVnode(c.Host), c.Vnodes
+	if name == pbs.VnodeName(c.Host) {
+		return all
+	}
+	all = slices.Clone(all)
+	for i := range all {
+		if r := &all[i]; r.Name == pbs.VnodeName(c.Host) {
+			r.Name, r.Available = name, r.Available.Set("vnode", string(name))
+		}
+	}
+	return all
+}
+
+// adopt has a vnode stand for the host whose own was deleted: the first one that qmgr has made for the mom and
+// that it does not report. What it reports by that name from now on stands for itself.
+func (c *HostUp) adopt(tx *state.Tx) {
+	h, ok := tx.Host(c.Host)
+	if !ok || tx.Cluster().FeatureLevel < LevelObjects {
+		return
+	}
+	own := pbs.VnodeName(c.Host)
+	reports := func(name pbs.VnodeName) bool {
+		return slices.ContainsFunc(c.Vnodes, func(r ReportedVnode) bool { return r.Name == name })
+	}
+	next := *h
+	if next.Natural != "" && reports(next.Natural) {
+		next.Natural = ""
+	}
+	if _, there := tx.Vnode(own); next.Natural == "" && !there {
+		first := uint64(0)
+		for v := range tx.VnodesOf(c.Host) {
+			made := !v.ByHook && len(v.Reported) == 0 && !reports(v.Name)
+			if made && (first == 0 || v.Seq < first) {
+				first, next.Natural, next.Removed = v.Seq, v.Name, false
+			}
+		}
+	}
+	if next.Natural != h.Natural {
+		tx.PutHost(&next)
 	}
 }
 

@@ -88,7 +88,7 @@ func onePartition(tx *state.Tx, old, v *state.Vnode) error {
 // To make it is no mistake then: of what qmgr has printed of the vnodes of a host, the first
 // line may have the mom report the others before theirs are read.
 func asReported(tx *state.Tx, v *state.Vnode) bool {
-	return tx.Cluster().FeatureLevel >= LevelObjects && v.Name != state.NaturalVnode(v.Host) && !v.ByHook &&
+	return tx.Cluster().FeatureLevel >= LevelObjects && v.Name != tx.NaturalVnode(v.Host) && !v.ByHook &&
 		len(v.Configured)+len(v.Attrs)+len(v.Jobs) == 0 && v.Comment == "" && v.Flags&state.VnodeOffline == 0
 }
 
@@ -99,11 +99,13 @@ func takeBack(tx *state.Tx, v *state.Vnode) { remove(tx, v, false) }
 // whose vnodes were deleted would else make them anew with its next registration.
 func remove(tx *state.Tx, v *state.Vnode, removed bool) {
 	h, ok := tx.Host(v.Host)
-	if !ok || v.Name != state.NaturalVnode(v.Host) || h.Removed == removed || tx.Cluster().FeatureLevel < LevelObjects {
+	if !ok || v.Name != tx.NaturalVnode(v.Host) || h.Removed == removed || tx.Cluster().FeatureLevel < LevelObjects {
 		return
 	}
 	next := *h
-	next.Removed = removed
+	if next.Removed = removed; removed {
+		next.Natural = "" // whichever vnode is made next
+	}
 	tx.PutHost(&next)
 }
 

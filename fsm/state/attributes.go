@@ -30,7 +30,7 @@ var hotJob = map[string]func(t *tables, j *Job) string{
 	"stime":              func(_ *tables, j *Job) string { return seconds(j.Started) },
 	"obittime":           func(_ *tables, j *Job) string { return seconds(j.Ended) },
 	"mtime":              func(_ *tables, j *Job) string { return seconds(j.Changed) },
-	"exec_host":          func(_ *tables, j *Job) string { return j.LastRun().ExecHost.String() },
+	"exec_host":          func(t *tables, j *Job) string { return t.namedHosts(j.LastRun().ExecHost).String() },
 	"exec_vnode":         func(_ *tables, j *Job) string { return j.LastRun().ExecVnode.String() },
 	"resources_released": func(_ *tables, j *Job) string { return j.Released().String() },
 	"Hold_Types":         func(_ *tables, j *Job) string { return j.Holds.String() },

@@ -111,6 +111,9 @@ func (tx *Tx) Emit(e Event) {
 		c := tx.EditCluster()
 		c.LastRecord++
 		e.Record = c.LastRecord
+		if e.Job != nil {
+			e.Job = tx.recorded(e.Job)
+		}
 	}
 	tx.events = append(tx.events, e)
 	tx.mail(e)

@@ -204,6 +204,9 @@ type Host struct {
 	Sick      string   `cbor:"42,keyasint,omitempty"`
 	SickSince pbs.Time `cbor:"43,keyasint,omitempty"`
 	Relapses  uint32   `cbor:"44,keyasint,omitempty"`
+
+	// Natural is the name that qmgr has given its natural vnode; empty: it has the host's.
+	Natural pbs.VnodeName `cbor:"45,keyasint,omitempty"`
 }
 
 // KeptSlots are the indices of exec_host that a run keeps on a host that it has released.

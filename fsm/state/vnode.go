@@ -9,6 +9,7 @@ import (
 	"rampart/fsm/attr"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
+	"rampart/fsm/spec"
 )
 
 // Available returns resources_available of the vnode: what the mom reports, with
@@ -234,4 +235,39 @@ func (v *Vnode) SharingText() string {
 func (h *Host) Ailment() string { return cmp.Or(h.Trouble, h.Sick) }
 
 // NaturalVnode returns the name of the vnode that stands for a host as a whole.
-func NaturalVnode(h pbs.HostName) pbs.VnodeName { return pbs.VnodeName(h) }
+func (t *tables) NaturalVnode(host pbs.HostName) pbs.VnodeName {
+	if h, ok := t.Host(host); ok && h.Natural != "" {
+		return h.Natural
+	}
+	return pbs.VnodeName(host)
+}
+
+// namedHosts returns an exec_host as users see it: a host goes by the name of its natural vnode.
+func (t *tables) namedHosts(has spec.ExecHost) spec.ExecHost {
+	shown, copied := has, false
+	for i, slot := range has {
+		name := string(t.NaturalVnode(pbs.HostName(slot.Host)))
+		if name == slot.Host {
+			continue
+		}
+		if !copied {
+			shown, copied = slices.Clone(has), true
+		}
+		shown[i].Host = name
+	}
+	return shown
+}
+
+// recorded returns a job as its accounting records name its hosts.
+func (t *tables) recorded(j *Job) *Job {
+	if j.Run == nil || len(j.Run.ExecHost) == 0 {
+		return j
+	}
+	named := t.namedHosts(j.Run.ExecHost)
+	if &named[0] == &j.Run.ExecHost[0] {
+		return j
+	}
+	next := *j
+	next.EditRun().ExecHost = named
+	return &next
+}
