@@ -56,14 +56,7 @@ func jobID(v *state.View, text string) (pbs.JobID, error) {
 	if err != nil || server != v.Cluster().Name && !isAlias(v, server) {
 		return id, err
 	}
-	id = pbs.JobID(number + "." + v.Cluster().Name)
-	for _, former := range v.Cluster().Former {
-		was := pbs.JobID(number + "." + former)
-		if _, there := v.Job(was.Parent()); there {
-			return was, nil
-		}
-	}
-	return id, nil
+	return v.Called(pbs.JobID(number + "." + v.Cluster().Name)), nil
 }
 
 // queueOf splits a destination, [queue][@server].

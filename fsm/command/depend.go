@@ -12,7 +12,13 @@ func takeDepend(tx *state.Tx, j *state.Job) ([]state.Dependency, error) {
 		return nil, nil
 	}
 	j.Attrs = j.Attrs.Unset("depend", "")
-	return state.ParseDepend(text, tx.Cluster().Name)
+	list, err := state.ParseDepend(text, tx.Cluster().Name)
+	for _, d := range list {
+		for i, id := range d.Jobs {
+			d.Jobs[i] = tx.Called(id)
+		}
+	}
+	return list, err
 }
 
 // lost says why a job can never run: what it waits for is gone, or ended otherwise.

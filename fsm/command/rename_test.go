@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 )
@@ -22,5 +23,9 @@ func TestRename(t *testing.T) {
 		if _, ok := b.s.View().Job(id); !ok {
 			t.Errorf("there is no %s", id)
 		}
+	}
+	b.do(&command.SubmitJob{Owner: pbs.User{Name: "ann", Host: "hosta"}, Attributes: attr.List{}.Set("depend", "", "afterany:0:0.long:1.srv")})
+	if j, _ := b.s.View().Job("2.long"); j == nil || j.DependText() != "afterany:0.srv@long:1.long@long" {
+		t.Errorf("a job that waits for older ones is %+v", j)
 	}
 }

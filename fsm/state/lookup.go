@@ -2,6 +2,8 @@ package state
 
 import (
 	"iter"
+	"slices"
+	"strings"
 
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -52,6 +54,22 @@ func (t *tables) Job(id pbs.JobID) (*Job, bool) {
 		return nil, false
 	}
 	return j, true
+}
+
+// Called returns the identifier of the job that somebody names by its number and one of the server's names: that of
+// the server when the job came.
+func (t *tables) Called(id pbs.JobID) pbs.JobID {
+	number, server, _ := strings.Cut(string(id), ".")
+	if server != t.cluster.Name && !slices.Contains(t.cluster.Former, server) {
+		return id
+	}
+	for _, former := range t.cluster.Former {
+		was := pbs.JobID(number + "." + former)
+		if _, there := t.Job(was.Parent()); there {
+			return was
+		}
+	}
+	return pbs.JobID(number + "." + t.cluster.Name)
 }
 
 // Jobs yields all jobs in the order of their ids, finished ones of the history included.
