@@ -159,6 +159,7 @@ func (c *RerunJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	next.Substate, next.EditRun().Ending = pbs.SubRerunning, state.EndingRerun
 	refuseRelease(&next, pbs.BadState)
+	noteHalted(tx, &next)
 	tx.PutJob(&next)
 	kill(tx, &next, killDelay(tx, j), true)
 	return nil

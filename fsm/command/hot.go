@@ -10,8 +10,8 @@ import (
 // hotFor bounds a hot start, as PBS does: what has not started by then waits for its turn.
 const hotFor = pbs.Time(5 * time.Minute)
 
-// noteHalted notes where a job ran whose run ends with the servers: a hot start runs it there again. A
-// job that has released vnodes is to have its whole request, for which the scheduler finds room.
+// noteHalted notes where a job ran whose run ends with the servers, or is to, however late its mom says so: a hot start runs
+// it there again. A job that has released vnodes is to have its whole request, for which the scheduler finds room.
 func noteHalted(tx *state.Tx, j *state.Job) {
 	if tx.Server().HaltedAt != 0 && j.Run.Phases == nil && tx.Cluster().FeatureLevel >= LevelObjects {
 		j.Halted = j.Run.ExecVnode.String()

@@ -111,6 +111,23 @@ func TestHot_StartsWhereItRan(t *testing.T) {
 	}
 }
 
+// A job whose end only comes when the servers are back starts again where it ran, too.
+func TestHot_EndConfirmedAfterwards(t *testing.T) {
+	b := newHaltBench(t)
+	b.do(&command.HaltServers{})
+	b.do(&command.RerunJob{Job: "0.srv"})
+	b.do(&command.HaltServers{End: true})
+	b.now += pbs.Time(time.Hour)
+	b.do(&command.TermStarted{Leader: "s1", Hot: true})
+	b.do(&command.TimeTick{})
+	b.do(&command.JobEnded{Source: b.source(), Job: "0.srv", RunCount: 1, ExitStatus: pbs.ExitRerun})
+	b.do(&command.TimeTick{})
+	j, _ := b.s.View().Job("0.srv")
+	if b.s.View().Server().HotSince == 0 || b.halted() != "(hosta:ncpus=1)" || !j.Startable() {
+		t.Errorf("hot since %d, halted %q", b.s.View().Server().HotSince, b.halted())
+	}
+}
+
 func TestHot_ForgottenByAnOtherStart(t *testing.T) {
 	for name, next := range map[string]func(b *haltBench){
 		"start":  func(b *haltBench) { b.do(&command.TermStarted{Leader: "s1"}) },
