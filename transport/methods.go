@@ -100,6 +100,7 @@ var methods = map[string]Rule{
 	apiconnect.BatchConfigurationProcedure:     {ForPeople, AtHere},
 	apiconnect.BatchListProcedure:              {ForKnown, AtHere}, // served locally (L11)
 	apiconnect.BatchExplainProcedure:           {ForKnown, AtHere},
+	apiconnect.BatchJobScriptProcedure:         {ForPeople, AtHere},
 	apiconnect.BatchWatchProcedure:             {ForKnown, AtHere},
 	apiconnect.BatchAttachProcedure:            {ForPeople, AtHere}, // the state knows whose job it is
 

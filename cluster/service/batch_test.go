@@ -135,7 +135,7 @@ func TestSubmit_LargeScript(t *testing.T) {
 		t.Fatalf("the state has %d bytes and %v", len(s.Body), s.Blob)
 	}
 	var sent []byte
-	err := b.Report.sendScript(t.Context(), b.store.View(), "0.srv", func(piece []byte) error {
+	err := sendScript(t.Context(), b.Report.Blobs, b.store.View(), "0.srv", func(piece []byte) error {
 		sent = append(sent, piece...)
 		return nil
 	})

@@ -274,11 +274,11 @@ func (s *Report) Script(ctx context.Context, r *connect.Request[api.ScriptReques
 		group, _ := j.Attrs.Get("egroup", "")
 		return stream.Send(&api.ScriptReply{Owner: &api.RunOwner{Mother: string(j.LastRun().MS), User: user, Group: group, Account: recorded(v, user)}})
 	}
-	return s.sendScript(ctx, v, j.ID, func(piece []byte) error { return stream.Send(&api.ScriptReply{Data: piece}) })
+	return sendScript(ctx, s.Blobs, v, j.ID, func(piece []byte) error { return stream.Send(&api.ScriptReply{Data: piece}) })
 }
 
 // sendScript sends the script of a job, which may be beside the state, and at another replica.
-func (s *Report) sendScript(ctx context.Context, v *state.View, id pbs.JobID, send func(piece []byte) error) error {
+func sendScript(ctx context.Context, blobs BlobKeeper, v *state.View, id pbs.JobID, send func(piece []byte) error) error {
 	script, ok := v.Script(id)
 	if !ok {
 		return nil
@@ -286,7 +286,7 @@ func (s *Report) sendScript(ctx context.Context, v *state.View, id pbs.JobID, se
 	if script.Blob == nil {
 		return inPieces(bytes.NewReader(script.Body), scriptChunk, send)
 	}
-	body, err := s.Blobs.Open(ctx, *script.Blob)
+	body, err := blobs.Open(ctx, *script.Blob)
 	if err != nil && !errors.Is(err, blob.ErrLost) { // another replica may give it, or this one in a while
 		return connect.NewError(connect.CodeUnavailable, fmt.Errorf("script of %s: %w", id, err))
 	}

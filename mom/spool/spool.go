@@ -180,8 +180,11 @@ func (s *Spool) SaveNodeFile(job pbs.JobID, text string) error {
 }
 
 // Script returns the path of a task's script, which keeps PBS's name for it.
-func (s *Spool) Script(k TaskKey) string {
-	return filepath.Join(s.TaskDir(k), string(k.Job)+".SC")
+func (s *Spool) Script(k TaskKey) string { return ScriptPath(TasksDir(s.home), k) }
+
+// ScriptPath returns that path below a folder of tasks.
+func ScriptPath(dir string, k TaskKey) string {
+	return filepath.Join(dir, k.String(), string(k.Job)+".SC")
 }
 
 // ErrDisk means that it was the disk of this host that failed.

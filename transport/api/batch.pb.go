@@ -379,6 +379,94 @@ func (x *SubmitReply) GetDefaultArguments() string {
 	return ""
 }
 
+type JobScriptRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobScriptRequest) Reset() {
+	*x = JobScriptRequest{}
+	mi := &file_batch_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobScriptRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobScriptRequest) ProtoMessage() {}
+
+func (x *JobScriptRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobScriptRequest.ProtoReflect.Descriptor instead.
+func (*JobScriptRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *JobScriptRequest) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+type JobScriptReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobScriptReply) Reset() {
+	*x = JobScriptReply{}
+	mi := &file_batch_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobScriptReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobScriptReply) ProtoMessage() {}
+
+func (x *JobScriptReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobScriptReply.ProtoReflect.Descriptor instead.
+func (*JobScriptReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *JobScriptReply) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 type AlterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
@@ -389,7 +477,7 @@ type AlterRequest struct {
 
 func (x *AlterRequest) Reset() {
 	*x = AlterRequest{}
-	mi := &file_batch_proto_msgTypes[2]
+	mi := &file_batch_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +489,7 @@ func (x *AlterRequest) String() string {
 func (*AlterRequest) ProtoMessage() {}
 
 func (x *AlterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[2]
+	mi := &file_batch_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +502,7 @@ func (x *AlterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
 func (*AlterRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{2}
+	return file_batch_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AlterRequest) GetJob() string {
@@ -439,7 +527,7 @@ type AlterReply struct {
 
 func (x *AlterReply) Reset() {
 	*x = AlterReply{}
-	mi := &file_batch_proto_msgTypes[3]
+	mi := &file_batch_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +539,7 @@ func (x *AlterReply) String() string {
 func (*AlterReply) ProtoMessage() {}
 
 func (x *AlterReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[3]
+	mi := &file_batch_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +552,7 @@ func (x *AlterReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterReply.ProtoReflect.Descriptor instead.
 func (*AlterReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{3}
+	return file_batch_proto_rawDescGZIP(), []int{5}
 }
 
 type HoldRequest struct {
@@ -477,7 +565,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_batch_proto_msgTypes[4]
+	mi := &file_batch_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -489,7 +577,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[4]
+	mi := &file_batch_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -502,7 +590,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{4}
+	return file_batch_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *HoldRequest) GetJob() string {
@@ -527,7 +615,7 @@ type HoldReply struct {
 
 func (x *HoldReply) Reset() {
 	*x = HoldReply{}
-	mi := &file_batch_proto_msgTypes[5]
+	mi := &file_batch_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +627,7 @@ func (x *HoldReply) String() string {
 func (*HoldReply) ProtoMessage() {}
 
 func (x *HoldReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[5]
+	mi := &file_batch_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +640,7 @@ func (x *HoldReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldReply.ProtoReflect.Descriptor instead.
 func (*HoldReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{5}
+	return file_batch_proto_rawDescGZIP(), []int{7}
 }
 
 type ReleaseRequest struct {
@@ -565,7 +653,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_batch_proto_msgTypes[6]
+	mi := &file_batch_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -577,7 +665,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[6]
+	mi := &file_batch_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -590,7 +678,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{6}
+	return file_batch_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReleaseRequest) GetJob() string {
@@ -615,7 +703,7 @@ type ReleaseReply struct {
 
 func (x *ReleaseReply) Reset() {
 	*x = ReleaseReply{}
-	mi := &file_batch_proto_msgTypes[7]
+	mi := &file_batch_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +715,7 @@ func (x *ReleaseReply) String() string {
 func (*ReleaseReply) ProtoMessage() {}
 
 func (x *ReleaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[7]
+	mi := &file_batch_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +728,7 @@ func (x *ReleaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseReply.ProtoReflect.Descriptor instead.
 func (*ReleaseReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{7}
+	return file_batch_proto_rawDescGZIP(), []int{9}
 }
 
 type SignalRequest struct {
@@ -653,7 +741,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_batch_proto_msgTypes[8]
+	mi := &file_batch_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -665,7 +753,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[8]
+	mi := &file_batch_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -678,7 +766,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{8}
+	return file_batch_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SignalRequest) GetJob() string {
@@ -703,7 +791,7 @@ type SignalReply struct {
 
 func (x *SignalReply) Reset() {
 	*x = SignalReply{}
-	mi := &file_batch_proto_msgTypes[9]
+	mi := &file_batch_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -715,7 +803,7 @@ func (x *SignalReply) String() string {
 func (*SignalReply) ProtoMessage() {}
 
 func (x *SignalReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[9]
+	mi := &file_batch_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -728,7 +816,7 @@ func (x *SignalReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalReply.ProtoReflect.Descriptor instead.
 func (*SignalReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{9}
+	return file_batch_proto_rawDescGZIP(), []int{11}
 }
 
 type ReleaseNodesRequest struct {
@@ -742,7 +830,7 @@ type ReleaseNodesRequest struct {
 
 func (x *ReleaseNodesRequest) Reset() {
 	*x = ReleaseNodesRequest{}
-	mi := &file_batch_proto_msgTypes[10]
+	mi := &file_batch_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +842,7 @@ func (x *ReleaseNodesRequest) String() string {
 func (*ReleaseNodesRequest) ProtoMessage() {}
 
 func (x *ReleaseNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[10]
+	mi := &file_batch_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +855,7 @@ func (x *ReleaseNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodesRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseNodesRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{10}
+	return file_batch_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReleaseNodesRequest) GetJob() string {
@@ -799,7 +887,7 @@ type ReleaseNodesReply struct {
 
 func (x *ReleaseNodesReply) Reset() {
 	*x = ReleaseNodesReply{}
-	mi := &file_batch_proto_msgTypes[11]
+	mi := &file_batch_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -811,7 +899,7 @@ func (x *ReleaseNodesReply) String() string {
 func (*ReleaseNodesReply) ProtoMessage() {}
 
 func (x *ReleaseNodesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[11]
+	mi := &file_batch_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -824,7 +912,7 @@ func (x *ReleaseNodesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodesReply.ProtoReflect.Descriptor instead.
 func (*ReleaseNodesReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{11}
+	return file_batch_proto_rawDescGZIP(), []int{13}
 }
 
 type DeleteRequest struct {
@@ -839,7 +927,7 @@ type DeleteRequest struct {
 
 func (x *DeleteRequest) Reset() {
 	*x = DeleteRequest{}
-	mi := &file_batch_proto_msgTypes[12]
+	mi := &file_batch_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -851,7 +939,7 @@ func (x *DeleteRequest) String() string {
 func (*DeleteRequest) ProtoMessage() {}
 
 func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[12]
+	mi := &file_batch_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -864,7 +952,7 @@ func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{12}
+	return file_batch_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeleteRequest) GetJob() string {
@@ -903,7 +991,7 @@ type DeleteReply struct {
 
 func (x *DeleteReply) Reset() {
 	*x = DeleteReply{}
-	mi := &file_batch_proto_msgTypes[13]
+	mi := &file_batch_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -915,7 +1003,7 @@ func (x *DeleteReply) String() string {
 func (*DeleteReply) ProtoMessage() {}
 
 func (x *DeleteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[13]
+	mi := &file_batch_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -928,7 +1016,7 @@ func (x *DeleteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteReply.ProtoReflect.Descriptor instead.
 func (*DeleteReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{13}
+	return file_batch_proto_rawDescGZIP(), []int{15}
 }
 
 type RerunRequest struct {
@@ -942,7 +1030,7 @@ type RerunRequest struct {
 
 func (x *RerunRequest) Reset() {
 	*x = RerunRequest{}
-	mi := &file_batch_proto_msgTypes[14]
+	mi := &file_batch_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -954,7 +1042,7 @@ func (x *RerunRequest) String() string {
 func (*RerunRequest) ProtoMessage() {}
 
 func (x *RerunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[14]
+	mi := &file_batch_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -967,7 +1055,7 @@ func (x *RerunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunRequest.ProtoReflect.Descriptor instead.
 func (*RerunRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{14}
+	return file_batch_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RerunRequest) GetJob() string {
@@ -999,7 +1087,7 @@ type RerunReply struct {
 
 func (x *RerunReply) Reset() {
 	*x = RerunReply{}
-	mi := &file_batch_proto_msgTypes[15]
+	mi := &file_batch_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1011,7 +1099,7 @@ func (x *RerunReply) String() string {
 func (*RerunReply) ProtoMessage() {}
 
 func (x *RerunReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[15]
+	mi := &file_batch_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1024,7 +1112,7 @@ func (x *RerunReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RerunReply.ProtoReflect.Descriptor instead.
 func (*RerunReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{15}
+	return file_batch_proto_rawDescGZIP(), []int{17}
 }
 
 type MoveRequest struct {
@@ -1037,7 +1125,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_batch_proto_msgTypes[16]
+	mi := &file_batch_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1137,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[16]
+	mi := &file_batch_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1150,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{16}
+	return file_batch_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MoveRequest) GetJob() string {
@@ -1087,7 +1175,7 @@ type MoveReply struct {
 
 func (x *MoveReply) Reset() {
 	*x = MoveReply{}
-	mi := &file_batch_proto_msgTypes[17]
+	mi := &file_batch_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1187,7 @@ func (x *MoveReply) String() string {
 func (*MoveReply) ProtoMessage() {}
 
 func (x *MoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[17]
+	mi := &file_batch_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1200,7 @@ func (x *MoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveReply.ProtoReflect.Descriptor instead.
 func (*MoveReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{17}
+	return file_batch_proto_rawDescGZIP(), []int{19}
 }
 
 type SwapRequest struct {
@@ -1125,7 +1213,7 @@ type SwapRequest struct {
 
 func (x *SwapRequest) Reset() {
 	*x = SwapRequest{}
-	mi := &file_batch_proto_msgTypes[18]
+	mi := &file_batch_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1225,7 @@ func (x *SwapRequest) String() string {
 func (*SwapRequest) ProtoMessage() {}
 
 func (x *SwapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[18]
+	mi := &file_batch_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1238,7 @@ func (x *SwapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapRequest.ProtoReflect.Descriptor instead.
 func (*SwapRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{18}
+	return file_batch_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SwapRequest) GetJob() string {
@@ -1175,7 +1263,7 @@ type SwapReply struct {
 
 func (x *SwapReply) Reset() {
 	*x = SwapReply{}
-	mi := &file_batch_proto_msgTypes[19]
+	mi := &file_batch_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1275,7 @@ func (x *SwapReply) String() string {
 func (*SwapReply) ProtoMessage() {}
 
 func (x *SwapReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[19]
+	mi := &file_batch_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1288,7 @@ func (x *SwapReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwapReply.ProtoReflect.Descriptor instead.
 func (*SwapReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{19}
+	return file_batch_proto_rawDescGZIP(), []int{21}
 }
 
 type RunRequest struct {
@@ -1213,7 +1301,7 @@ type RunRequest struct {
 
 func (x *RunRequest) Reset() {
 	*x = RunRequest{}
-	mi := &file_batch_proto_msgTypes[20]
+	mi := &file_batch_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1313,7 @@ func (x *RunRequest) String() string {
 func (*RunRequest) ProtoMessage() {}
 
 func (x *RunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[20]
+	mi := &file_batch_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1326,7 @@ func (x *RunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
 func (*RunRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{20}
+	return file_batch_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RunRequest) GetJob() string {
@@ -1263,7 +1351,7 @@ type RunReply struct {
 
 func (x *RunReply) Reset() {
 	*x = RunReply{}
-	mi := &file_batch_proto_msgTypes[21]
+	mi := &file_batch_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1363,7 @@ func (x *RunReply) String() string {
 func (*RunReply) ProtoMessage() {}
 
 func (x *RunReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[21]
+	mi := &file_batch_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1376,7 @@ func (x *RunReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReply.ProtoReflect.Descriptor instead.
 func (*RunReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{21}
+	return file_batch_proto_rawDescGZIP(), []int{23}
 }
 
 type MessageRequest struct {
@@ -1303,7 +1391,7 @@ type MessageRequest struct {
 
 func (x *MessageRequest) Reset() {
 	*x = MessageRequest{}
-	mi := &file_batch_proto_msgTypes[22]
+	mi := &file_batch_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1315,7 +1403,7 @@ func (x *MessageRequest) String() string {
 func (*MessageRequest) ProtoMessage() {}
 
 func (x *MessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[22]
+	mi := &file_batch_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1328,7 +1416,7 @@ func (x *MessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageRequest.ProtoReflect.Descriptor instead.
 func (*MessageRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{22}
+	return file_batch_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MessageRequest) GetJob() string {
@@ -1367,7 +1455,7 @@ type MessageReply struct {
 
 func (x *MessageReply) Reset() {
 	*x = MessageReply{}
-	mi := &file_batch_proto_msgTypes[23]
+	mi := &file_batch_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1467,7 @@ func (x *MessageReply) String() string {
 func (*MessageReply) ProtoMessage() {}
 
 func (x *MessageReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[23]
+	mi := &file_batch_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1392,7 +1480,7 @@ func (x *MessageReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageReply.ProtoReflect.Descriptor instead.
 func (*MessageReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{23}
+	return file_batch_proto_rawDescGZIP(), []int{25}
 }
 
 type ReserveRequest struct {
@@ -1408,7 +1496,7 @@ type ReserveRequest struct {
 
 func (x *ReserveRequest) Reset() {
 	*x = ReserveRequest{}
-	mi := &file_batch_proto_msgTypes[24]
+	mi := &file_batch_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1508,7 @@ func (x *ReserveRequest) String() string {
 func (*ReserveRequest) ProtoMessage() {}
 
 func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[24]
+	mi := &file_batch_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1521,7 @@ func (x *ReserveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveRequest.ProtoReflect.Descriptor instead.
 func (*ReserveRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{24}
+	return file_batch_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReserveRequest) GetAttributes() []*Attribute {
@@ -1460,7 +1548,7 @@ type ReserveReply struct {
 
 func (x *ReserveReply) Reset() {
 	*x = ReserveReply{}
-	mi := &file_batch_proto_msgTypes[25]
+	mi := &file_batch_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1560,7 @@ func (x *ReserveReply) String() string {
 func (*ReserveReply) ProtoMessage() {}
 
 func (x *ReserveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[25]
+	mi := &file_batch_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1573,7 @@ func (x *ReserveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveReply.ProtoReflect.Descriptor instead.
 func (*ReserveReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{25}
+	return file_batch_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ReserveReply) GetReservation() string {
@@ -1513,7 +1601,7 @@ type AlterReservationRequest struct {
 
 func (x *AlterReservationRequest) Reset() {
 	*x = AlterReservationRequest{}
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1613,7 @@ func (x *AlterReservationRequest) String() string {
 func (*AlterReservationRequest) ProtoMessage() {}
 
 func (x *AlterReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[26]
+	mi := &file_batch_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1626,7 @@ func (x *AlterReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterReservationRequest.ProtoReflect.Descriptor instead.
 func (*AlterReservationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{26}
+	return file_batch_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AlterReservationRequest) GetReservation() string {
@@ -1571,7 +1659,7 @@ type AlterReservationReply struct {
 
 func (x *AlterReservationReply) Reset() {
 	*x = AlterReservationReply{}
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1671,7 @@ func (x *AlterReservationReply) String() string {
 func (*AlterReservationReply) ProtoMessage() {}
 
 func (x *AlterReservationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[27]
+	mi := &file_batch_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1684,7 @@ func (x *AlterReservationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlterReservationReply.ProtoReflect.Descriptor instead.
 func (*AlterReservationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{27}
+	return file_batch_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AlterReservationReply) GetOutcome() ReservationOutcome {
@@ -1615,7 +1703,7 @@ type DeleteReservationRequest struct {
 
 func (x *DeleteReservationRequest) Reset() {
 	*x = DeleteReservationRequest{}
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1627,7 +1715,7 @@ func (x *DeleteReservationRequest) String() string {
 func (*DeleteReservationRequest) ProtoMessage() {}
 
 func (x *DeleteReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[28]
+	mi := &file_batch_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1640,7 +1728,7 @@ func (x *DeleteReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteReservationRequest.ProtoReflect.Descriptor instead.
 func (*DeleteReservationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{28}
+	return file_batch_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeleteReservationRequest) GetReservation() string {
@@ -1658,7 +1746,7 @@ type DeleteReservationReply struct {
 
 func (x *DeleteReservationReply) Reset() {
 	*x = DeleteReservationReply{}
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1670,7 +1758,7 @@ func (x *DeleteReservationReply) String() string {
 func (*DeleteReservationReply) ProtoMessage() {}
 
 func (x *DeleteReservationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[29]
+	mi := &file_batch_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1683,7 +1771,7 @@ func (x *DeleteReservationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteReservationReply.ProtoReflect.Descriptor instead.
 func (*DeleteReservationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{29}
+	return file_batch_proto_rawDescGZIP(), []int{31}
 }
 
 type ManageRequest struct {
@@ -1698,7 +1786,7 @@ type ManageRequest struct {
 
 func (x *ManageRequest) Reset() {
 	*x = ManageRequest{}
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +1798,7 @@ func (x *ManageRequest) String() string {
 func (*ManageRequest) ProtoMessage() {}
 
 func (x *ManageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[30]
+	mi := &file_batch_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +1811,7 @@ func (x *ManageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageRequest.ProtoReflect.Descriptor instead.
 func (*ManageRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{30}
+	return file_batch_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ManageRequest) GetVerb() Verb {
@@ -1762,7 +1850,7 @@ type ManageReply struct {
 
 func (x *ManageReply) Reset() {
 	*x = ManageReply{}
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1774,7 +1862,7 @@ func (x *ManageReply) String() string {
 func (*ManageReply) ProtoMessage() {}
 
 func (x *ManageReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[31]
+	mi := &file_batch_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1787,7 +1875,7 @@ func (x *ManageReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ManageReply.ProtoReflect.Descriptor instead.
 func (*ManageReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{31}
+	return file_batch_proto_rawDescGZIP(), []int{33}
 }
 
 type ImportHookRequest struct {
@@ -1803,7 +1891,7 @@ type ImportHookRequest struct {
 
 func (x *ImportHookRequest) Reset() {
 	*x = ImportHookRequest{}
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +1903,7 @@ func (x *ImportHookRequest) String() string {
 func (*ImportHookRequest) ProtoMessage() {}
 
 func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[32]
+	mi := &file_batch_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +1916,7 @@ func (x *ImportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookRequest.ProtoReflect.Descriptor instead.
 func (*ImportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{32}
+	return file_batch_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ImportHookRequest) GetHook() string {
@@ -1875,7 +1963,7 @@ type ImportHookReply struct {
 
 func (x *ImportHookReply) Reset() {
 	*x = ImportHookReply{}
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1887,7 +1975,7 @@ func (x *ImportHookReply) String() string {
 func (*ImportHookReply) ProtoMessage() {}
 
 func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[33]
+	mi := &file_batch_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1900,7 +1988,7 @@ func (x *ImportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportHookReply.ProtoReflect.Descriptor instead.
 func (*ImportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{33}
+	return file_batch_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ImportHookReply) GetOverwritten() bool {
@@ -1919,7 +2007,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1931,7 +2019,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[34]
+	mi := &file_batch_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1944,7 +2032,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{34}
+	return file_batch_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ConfigureRequest) GetCheck() bool {
@@ -1964,7 +2052,7 @@ type ConfigureReply struct {
 
 func (x *ConfigureReply) Reset() {
 	*x = ConfigureReply{}
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2064,7 @@ func (x *ConfigureReply) String() string {
 func (*ConfigureReply) ProtoMessage() {}
 
 func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[35]
+	mi := &file_batch_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2077,7 @@ func (x *ConfigureReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureReply.ProtoReflect.Descriptor instead.
 func (*ConfigureReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{35}
+	return file_batch_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ConfigureReply) GetMessages() []string {
@@ -2014,7 +2102,7 @@ type ConfigurationRequest struct {
 
 func (x *ConfigurationRequest) Reset() {
 	*x = ConfigurationRequest{}
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2026,7 +2114,7 @@ func (x *ConfigurationRequest) String() string {
 func (*ConfigurationRequest) ProtoMessage() {}
 
 func (x *ConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[36]
+	mi := &file_batch_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2039,7 +2127,7 @@ func (x *ConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*ConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{36}
+	return file_batch_proto_rawDescGZIP(), []int{38}
 }
 
 type ConfigurationReply struct {
@@ -2051,7 +2139,7 @@ type ConfigurationReply struct {
 
 func (x *ConfigurationReply) Reset() {
 	*x = ConfigurationReply{}
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2063,7 +2151,7 @@ func (x *ConfigurationReply) String() string {
 func (*ConfigurationReply) ProtoMessage() {}
 
 func (x *ConfigurationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[37]
+	mi := &file_batch_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2076,7 +2164,7 @@ func (x *ConfigurationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationReply.ProtoReflect.Descriptor instead.
 func (*ConfigurationReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{37}
+	return file_batch_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ConfigurationReply) GetFiles() []*ConfigurationFile {
@@ -2096,7 +2184,7 @@ type ConfigurationFile struct {
 
 func (x *ConfigurationFile) Reset() {
 	*x = ConfigurationFile{}
-	mi := &file_batch_proto_msgTypes[38]
+	mi := &file_batch_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2108,7 +2196,7 @@ func (x *ConfigurationFile) String() string {
 func (*ConfigurationFile) ProtoMessage() {}
 
 func (x *ConfigurationFile) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[38]
+	mi := &file_batch_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2121,7 +2209,7 @@ func (x *ConfigurationFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationFile.ProtoReflect.Descriptor instead.
 func (*ConfigurationFile) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{38}
+	return file_batch_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ConfigurationFile) GetName() string {
@@ -2149,7 +2237,7 @@ type ExportHookRequest struct {
 
 func (x *ExportHookRequest) Reset() {
 	*x = ExportHookRequest{}
-	mi := &file_batch_proto_msgTypes[39]
+	mi := &file_batch_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2249,7 @@ func (x *ExportHookRequest) String() string {
 func (*ExportHookRequest) ProtoMessage() {}
 
 func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[39]
+	mi := &file_batch_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2262,7 @@ func (x *ExportHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookRequest.ProtoReflect.Descriptor instead.
 func (*ExportHookRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{39}
+	return file_batch_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ExportHookRequest) GetHook() string {
@@ -2207,7 +2295,7 @@ type ExportHookReply struct {
 
 func (x *ExportHookReply) Reset() {
 	*x = ExportHookReply{}
-	mi := &file_batch_proto_msgTypes[40]
+	mi := &file_batch_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2219,7 +2307,7 @@ func (x *ExportHookReply) String() string {
 func (*ExportHookReply) ProtoMessage() {}
 
 func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[40]
+	mi := &file_batch_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2232,7 +2320,7 @@ func (x *ExportHookReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportHookReply.ProtoReflect.Descriptor instead.
 func (*ExportHookReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{40}
+	return file_batch_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ExportHookReply) GetContent() []byte {
@@ -2260,7 +2348,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2360,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[41]
+	mi := &file_batch_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2373,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{41}
+	return file_batch_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListRequest) GetKind() ObjectKind {
@@ -2371,7 +2459,7 @@ type Criterion struct {
 
 func (x *Criterion) Reset() {
 	*x = Criterion{}
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2471,7 @@ func (x *Criterion) String() string {
 func (*Criterion) ProtoMessage() {}
 
 func (x *Criterion) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[42]
+	mi := &file_batch_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2484,7 @@ func (x *Criterion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Criterion.ProtoReflect.Descriptor instead.
 func (*Criterion) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{42}
+	return file_batch_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Criterion) GetName() string {
@@ -2438,7 +2526,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2450,7 +2538,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[43]
+	mi := &file_batch_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2463,7 +2551,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{43}
+	return file_batch_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListReply) GetHeader() *ListHeader {
@@ -2494,7 +2582,7 @@ type ListHeader struct {
 
 func (x *ListHeader) Reset() {
 	*x = ListHeader{}
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2594,7 @@ func (x *ListHeader) String() string {
 func (*ListHeader) ProtoMessage() {}
 
 func (x *ListHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[44]
+	mi := &file_batch_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2607,7 @@ func (x *ListHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeader.ProtoReflect.Descriptor instead.
 func (*ListHeader) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{44}
+	return file_batch_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListHeader) GetServer() string {
@@ -2576,7 +2664,7 @@ type Object struct {
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2588,7 +2676,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[45]
+	mi := &file_batch_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2601,7 +2689,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{45}
+	return file_batch_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Object) GetName() string {
@@ -2644,7 +2732,7 @@ type Occurrence struct {
 
 func (x *Occurrence) Reset() {
 	*x = Occurrence{}
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2656,7 +2744,7 @@ func (x *Occurrence) String() string {
 func (*Occurrence) ProtoMessage() {}
 
 func (x *Occurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[46]
+	mi := &file_batch_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2669,7 +2757,7 @@ func (x *Occurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
 func (*Occurrence) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{46}
+	return file_batch_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Occurrence) GetStart() int64 {
@@ -2706,7 +2794,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2718,7 +2806,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[47]
+	mi := &file_batch_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2731,7 +2819,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{47}
+	return file_batch_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *WatchRequest) GetNames() []string {
@@ -2783,7 +2871,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2795,7 +2883,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[48]
+	mi := &file_batch_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2808,7 +2896,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{48}
+	return file_batch_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *WatchReply) GetHeader() *ListHeader {
@@ -2867,7 +2955,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2879,7 +2967,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[49]
+	mi := &file_batch_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2892,7 +2980,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{49}
+	return file_batch_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Gone) GetName() string {
@@ -2939,7 +3027,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_batch_proto_msgTypes[50]
+	mi := &file_batch_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2951,7 +3039,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[50]
+	mi := &file_batch_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2964,7 +3052,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{50}
+	return file_batch_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ExplainRequest) GetJob() string {
@@ -2988,7 +3076,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_batch_proto_msgTypes[51]
+	mi := &file_batch_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3000,7 +3088,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[51]
+	mi := &file_batch_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3013,7 +3101,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{51}
+	return file_batch_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ExplainReply) GetJob() string {
@@ -3079,7 +3167,7 @@ type Obstacle struct {
 
 func (x *Obstacle) Reset() {
 	*x = Obstacle{}
-	mi := &file_batch_proto_msgTypes[52]
+	mi := &file_batch_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3091,7 +3179,7 @@ func (x *Obstacle) String() string {
 func (*Obstacle) ProtoMessage() {}
 
 func (x *Obstacle) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[52]
+	mi := &file_batch_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3104,7 +3192,7 @@ func (x *Obstacle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
 func (*Obstacle) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{52}
+	return file_batch_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Obstacle) GetReason() string {
@@ -3206,7 +3294,7 @@ type Obstacle_Nearest struct {
 
 func (x *Obstacle_Nearest) Reset() {
 	*x = Obstacle_Nearest{}
-	mi := &file_batch_proto_msgTypes[53]
+	mi := &file_batch_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3218,7 +3306,7 @@ func (x *Obstacle_Nearest) String() string {
 func (*Obstacle_Nearest) ProtoMessage() {}
 
 func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[53]
+	mi := &file_batch_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3231,7 +3319,7 @@ func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Nearest.ProtoReflect.Descriptor instead.
 func (*Obstacle_Nearest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{52, 0}
+	return file_batch_proto_rawDescGZIP(), []int{54, 0}
 }
 
 func (x *Obstacle_Nearest) GetVnodes() []string {
@@ -3288,7 +3376,7 @@ type Obstacle_Lack struct {
 
 func (x *Obstacle_Lack) Reset() {
 	*x = Obstacle_Lack{}
-	mi := &file_batch_proto_msgTypes[54]
+	mi := &file_batch_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3300,7 +3388,7 @@ func (x *Obstacle_Lack) String() string {
 func (*Obstacle_Lack) ProtoMessage() {}
 
 func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[54]
+	mi := &file_batch_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3313,7 +3401,7 @@ func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Lack.ProtoReflect.Descriptor instead.
 func (*Obstacle_Lack) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{52, 1}
+	return file_batch_proto_rawDescGZIP(), []int{54, 1}
 }
 
 func (x *Obstacle_Lack) GetResource() string {
@@ -3359,7 +3447,7 @@ type Obstacle_Hold struct {
 
 func (x *Obstacle_Hold) Reset() {
 	*x = Obstacle_Hold{}
-	mi := &file_batch_proto_msgTypes[55]
+	mi := &file_batch_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3371,7 +3459,7 @@ func (x *Obstacle_Hold) String() string {
 func (*Obstacle_Hold) ProtoMessage() {}
 
 func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[55]
+	mi := &file_batch_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3384,7 +3472,7 @@ func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Hold.ProtoReflect.Descriptor instead.
 func (*Obstacle_Hold) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{52, 2}
+	return file_batch_proto_rawDescGZIP(), []int{54, 2}
 }
 
 func (x *Obstacle_Hold) GetKind() string {
@@ -3453,7 +3541,11 @@ const file_batch_proto_rawDesc = "" +
 	"\vSubmitReply\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x16\n" +
 	"\x06others\x18\x02 \x01(\bR\x06others\x12+\n" +
-	"\x11default_arguments\x18\x03 \x01(\tR\x10defaultArguments\"Q\n" +
+	"\x11default_arguments\x18\x03 \x01(\tR\x10defaultArguments\"$\n" +
+	"\x10JobScriptRequest\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\tR\x03job\"$\n" +
+	"\x0eJobScriptReply\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"Q\n" +
 	"\fAlterRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.rampart.v1.AttributeR\achanges\"\f\n" +
@@ -3693,7 +3785,7 @@ const file_batch_proto_rawDesc = "" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xc6\f\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\x8f\r\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -3718,7 +3810,8 @@ const file_batch_proto_rawDesc = "" +
 	"\tConfigure\x12\x1c.rampart.v1.ConfigureRequest\x1a\x1a.rampart.v1.ConfigureReply\x12Q\n" +
 	"\rConfiguration\x12 .rampart.v1.ConfigurationRequest\x1a\x1e.rampart.v1.ConfigurationReply\x128\n" +
 	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01\x12?\n" +
-	"\aExplain\x12\x1a.rampart.v1.ExplainRequest\x1a\x18.rampart.v1.ExplainReply\x12;\n" +
+	"\aExplain\x12\x1a.rampart.v1.ExplainRequest\x1a\x18.rampart.v1.ExplainReply\x12G\n" +
+	"\tJobScript\x12\x1c.rampart.v1.JobScriptRequest\x1a\x1a.rampart.v1.JobScriptReply0\x01\x12;\n" +
 	"\x05Watch\x12\x18.rampart.v1.WatchRequest\x1a\x16.rampart.v1.WatchReply0\x01\x12>\n" +
 	"\x06Attach\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
 
@@ -3735,7 +3828,7 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_batch_proto_goTypes = []any{
 	(ReservationOutcome)(0),          // 0: rampart.v1.ReservationOutcome
 	(Verb)(0),                        // 1: rampart.v1.Verb
@@ -3743,146 +3836,150 @@ var file_batch_proto_goTypes = []any{
 	(Relation)(0),                    // 3: rampart.v1.Relation
 	(*SubmitRequest)(nil),            // 4: rampart.v1.SubmitRequest
 	(*SubmitReply)(nil),              // 5: rampart.v1.SubmitReply
-	(*AlterRequest)(nil),             // 6: rampart.v1.AlterRequest
-	(*AlterReply)(nil),               // 7: rampart.v1.AlterReply
-	(*HoldRequest)(nil),              // 8: rampart.v1.HoldRequest
-	(*HoldReply)(nil),                // 9: rampart.v1.HoldReply
-	(*ReleaseRequest)(nil),           // 10: rampart.v1.ReleaseRequest
-	(*ReleaseReply)(nil),             // 11: rampart.v1.ReleaseReply
-	(*SignalRequest)(nil),            // 12: rampart.v1.SignalRequest
-	(*SignalReply)(nil),              // 13: rampart.v1.SignalReply
-	(*ReleaseNodesRequest)(nil),      // 14: rampart.v1.ReleaseNodesRequest
-	(*ReleaseNodesReply)(nil),        // 15: rampart.v1.ReleaseNodesReply
-	(*DeleteRequest)(nil),            // 16: rampart.v1.DeleteRequest
-	(*DeleteReply)(nil),              // 17: rampart.v1.DeleteReply
-	(*RerunRequest)(nil),             // 18: rampart.v1.RerunRequest
-	(*RerunReply)(nil),               // 19: rampart.v1.RerunReply
-	(*MoveRequest)(nil),              // 20: rampart.v1.MoveRequest
-	(*MoveReply)(nil),                // 21: rampart.v1.MoveReply
-	(*SwapRequest)(nil),              // 22: rampart.v1.SwapRequest
-	(*SwapReply)(nil),                // 23: rampart.v1.SwapReply
-	(*RunRequest)(nil),               // 24: rampart.v1.RunRequest
-	(*RunReply)(nil),                 // 25: rampart.v1.RunReply
-	(*MessageRequest)(nil),           // 26: rampart.v1.MessageRequest
-	(*MessageReply)(nil),             // 27: rampart.v1.MessageReply
-	(*ReserveRequest)(nil),           // 28: rampart.v1.ReserveRequest
-	(*ReserveReply)(nil),             // 29: rampart.v1.ReserveReply
-	(*AlterReservationRequest)(nil),  // 30: rampart.v1.AlterReservationRequest
-	(*AlterReservationReply)(nil),    // 31: rampart.v1.AlterReservationReply
-	(*DeleteReservationRequest)(nil), // 32: rampart.v1.DeleteReservationRequest
-	(*DeleteReservationReply)(nil),   // 33: rampart.v1.DeleteReservationReply
-	(*ManageRequest)(nil),            // 34: rampart.v1.ManageRequest
-	(*ManageReply)(nil),              // 35: rampart.v1.ManageReply
-	(*ImportHookRequest)(nil),        // 36: rampart.v1.ImportHookRequest
-	(*ImportHookReply)(nil),          // 37: rampart.v1.ImportHookReply
-	(*ConfigureRequest)(nil),         // 38: rampart.v1.ConfigureRequest
-	(*ConfigureReply)(nil),           // 39: rampart.v1.ConfigureReply
-	(*ConfigurationRequest)(nil),     // 40: rampart.v1.ConfigurationRequest
-	(*ConfigurationReply)(nil),       // 41: rampart.v1.ConfigurationReply
-	(*ConfigurationFile)(nil),        // 42: rampart.v1.ConfigurationFile
-	(*ExportHookRequest)(nil),        // 43: rampart.v1.ExportHookRequest
-	(*ExportHookReply)(nil),          // 44: rampart.v1.ExportHookReply
-	(*ListRequest)(nil),              // 45: rampart.v1.ListRequest
-	(*Criterion)(nil),                // 46: rampart.v1.Criterion
-	(*ListReply)(nil),                // 47: rampart.v1.ListReply
-	(*ListHeader)(nil),               // 48: rampart.v1.ListHeader
-	(*Object)(nil),                   // 49: rampart.v1.Object
-	(*Occurrence)(nil),               // 50: rampart.v1.Occurrence
-	(*WatchRequest)(nil),             // 51: rampart.v1.WatchRequest
-	(*WatchReply)(nil),               // 52: rampart.v1.WatchReply
-	(*Gone)(nil),                     // 53: rampart.v1.Gone
-	(*ExplainRequest)(nil),           // 54: rampart.v1.ExplainRequest
-	(*ExplainReply)(nil),             // 55: rampart.v1.ExplainReply
-	(*Obstacle)(nil),                 // 56: rampart.v1.Obstacle
-	(*Obstacle_Nearest)(nil),         // 57: rampart.v1.Obstacle.Nearest
-	(*Obstacle_Lack)(nil),            // 58: rampart.v1.Obstacle.Lack
-	(*Obstacle_Hold)(nil),            // 59: rampart.v1.Obstacle.Hold
-	(*Attribute)(nil),                // 60: rampart.v1.Attribute
-	(ObjectKind)(0),                  // 61: rampart.v1.ObjectKind
-	(*Refusal)(nil),                  // 62: rampart.v1.Refusal
-	(*TerminalUp)(nil),               // 63: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),             // 64: rampart.v1.TerminalDown
+	(*JobScriptRequest)(nil),         // 6: rampart.v1.JobScriptRequest
+	(*JobScriptReply)(nil),           // 7: rampart.v1.JobScriptReply
+	(*AlterRequest)(nil),             // 8: rampart.v1.AlterRequest
+	(*AlterReply)(nil),               // 9: rampart.v1.AlterReply
+	(*HoldRequest)(nil),              // 10: rampart.v1.HoldRequest
+	(*HoldReply)(nil),                // 11: rampart.v1.HoldReply
+	(*ReleaseRequest)(nil),           // 12: rampart.v1.ReleaseRequest
+	(*ReleaseReply)(nil),             // 13: rampart.v1.ReleaseReply
+	(*SignalRequest)(nil),            // 14: rampart.v1.SignalRequest
+	(*SignalReply)(nil),              // 15: rampart.v1.SignalReply
+	(*ReleaseNodesRequest)(nil),      // 16: rampart.v1.ReleaseNodesRequest
+	(*ReleaseNodesReply)(nil),        // 17: rampart.v1.ReleaseNodesReply
+	(*DeleteRequest)(nil),            // 18: rampart.v1.DeleteRequest
+	(*DeleteReply)(nil),              // 19: rampart.v1.DeleteReply
+	(*RerunRequest)(nil),             // 20: rampart.v1.RerunRequest
+	(*RerunReply)(nil),               // 21: rampart.v1.RerunReply
+	(*MoveRequest)(nil),              // 22: rampart.v1.MoveRequest
+	(*MoveReply)(nil),                // 23: rampart.v1.MoveReply
+	(*SwapRequest)(nil),              // 24: rampart.v1.SwapRequest
+	(*SwapReply)(nil),                // 25: rampart.v1.SwapReply
+	(*RunRequest)(nil),               // 26: rampart.v1.RunRequest
+	(*RunReply)(nil),                 // 27: rampart.v1.RunReply
+	(*MessageRequest)(nil),           // 28: rampart.v1.MessageRequest
+	(*MessageReply)(nil),             // 29: rampart.v1.MessageReply
+	(*ReserveRequest)(nil),           // 30: rampart.v1.ReserveRequest
+	(*ReserveReply)(nil),             // 31: rampart.v1.ReserveReply
+	(*AlterReservationRequest)(nil),  // 32: rampart.v1.AlterReservationRequest
+	(*AlterReservationReply)(nil),    // 33: rampart.v1.AlterReservationReply
+	(*DeleteReservationRequest)(nil), // 34: rampart.v1.DeleteReservationRequest
+	(*DeleteReservationReply)(nil),   // 35: rampart.v1.DeleteReservationReply
+	(*ManageRequest)(nil),            // 36: rampart.v1.ManageRequest
+	(*ManageReply)(nil),              // 37: rampart.v1.ManageReply
+	(*ImportHookRequest)(nil),        // 38: rampart.v1.ImportHookRequest
+	(*ImportHookReply)(nil),          // 39: rampart.v1.ImportHookReply
+	(*ConfigureRequest)(nil),         // 40: rampart.v1.ConfigureRequest
+	(*ConfigureReply)(nil),           // 41: rampart.v1.ConfigureReply
+	(*ConfigurationRequest)(nil),     // 42: rampart.v1.ConfigurationRequest
+	(*ConfigurationReply)(nil),       // 43: rampart.v1.ConfigurationReply
+	(*ConfigurationFile)(nil),        // 44: rampart.v1.ConfigurationFile
+	(*ExportHookRequest)(nil),        // 45: rampart.v1.ExportHookRequest
+	(*ExportHookReply)(nil),          // 46: rampart.v1.ExportHookReply
+	(*ListRequest)(nil),              // 47: rampart.v1.ListRequest
+	(*Criterion)(nil),                // 48: rampart.v1.Criterion
+	(*ListReply)(nil),                // 49: rampart.v1.ListReply
+	(*ListHeader)(nil),               // 50: rampart.v1.ListHeader
+	(*Object)(nil),                   // 51: rampart.v1.Object
+	(*Occurrence)(nil),               // 52: rampart.v1.Occurrence
+	(*WatchRequest)(nil),             // 53: rampart.v1.WatchRequest
+	(*WatchReply)(nil),               // 54: rampart.v1.WatchReply
+	(*Gone)(nil),                     // 55: rampart.v1.Gone
+	(*ExplainRequest)(nil),           // 56: rampart.v1.ExplainRequest
+	(*ExplainReply)(nil),             // 57: rampart.v1.ExplainReply
+	(*Obstacle)(nil),                 // 58: rampart.v1.Obstacle
+	(*Obstacle_Nearest)(nil),         // 59: rampart.v1.Obstacle.Nearest
+	(*Obstacle_Lack)(nil),            // 60: rampart.v1.Obstacle.Lack
+	(*Obstacle_Hold)(nil),            // 61: rampart.v1.Obstacle.Hold
+	(*Attribute)(nil),                // 62: rampart.v1.Attribute
+	(ObjectKind)(0),                  // 63: rampart.v1.ObjectKind
+	(*Refusal)(nil),                  // 64: rampart.v1.Refusal
+	(*TerminalUp)(nil),               // 65: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),             // 66: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	60, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	60, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
-	60, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
+	62, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	62, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	62, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
 	0,  // 3: rampart.v1.ReserveReply.outcome:type_name -> rampart.v1.ReservationOutcome
-	60, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
+	62, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 5: rampart.v1.AlterReservationReply.outcome:type_name -> rampart.v1.ReservationOutcome
 	1,  // 6: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	61, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	60, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	63, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	62, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
 	2,  // 9: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	42, // 10: rampart.v1.ConfigurationReply.files:type_name -> rampart.v1.ConfigurationFile
+	44, // 10: rampart.v1.ConfigurationReply.files:type_name -> rampart.v1.ConfigurationFile
 	2,  // 11: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	61, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
-	46, // 13: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
+	63, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	48, // 13: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
 	3,  // 14: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
-	48, // 15: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
-	49, // 16: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	60, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	62, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
-	50, // 19: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
-	48, // 20: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
-	49, // 21: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
-	53, // 22: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	60, // 23: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
-	56, // 24: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
-	59, // 25: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
-	57, // 26: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
-	58, // 27: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
-	59, // 28: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
+	50, // 15: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
+	51, // 16: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
+	62, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	64, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	52, // 19: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
+	50, // 20: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
+	51, // 21: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
+	55, // 22: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
+	62, // 23: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
+	58, // 24: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
+	61, // 25: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
+	59, // 26: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
+	60, // 27: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
+	61, // 28: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
 	4,  // 29: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	6,  // 30: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	8,  // 31: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	10, // 32: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	12, // 33: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	14, // 34: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
-	16, // 35: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	18, // 36: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	20, // 37: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	22, // 38: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	24, // 39: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	26, // 40: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	28, // 41: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
-	30, // 42: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
-	32, // 43: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
-	34, // 44: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	36, // 45: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	43, // 46: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	38, // 47: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
-	40, // 48: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
-	45, // 49: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	54, // 50: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
-	51, // 51: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	63, // 52: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	5,  // 53: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	7,  // 54: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	9,  // 55: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	11, // 56: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	13, // 57: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	15, // 58: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	17, // 59: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	19, // 60: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	21, // 61: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	23, // 62: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	25, // 63: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	27, // 64: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	29, // 65: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
-	31, // 66: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
-	33, // 67: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
-	35, // 68: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	37, // 69: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	44, // 70: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	39, // 71: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
-	41, // 72: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
-	47, // 73: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	55, // 74: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
-	52, // 75: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	64, // 76: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	53, // [53:77] is the sub-list for method output_type
-	29, // [29:53] is the sub-list for method input_type
+	8,  // 30: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	10, // 31: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	12, // 32: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	14, // 33: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	16, // 34: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
+	18, // 35: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	20, // 36: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	22, // 37: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	24, // 38: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	26, // 39: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	28, // 40: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	30, // 41: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	32, // 42: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	34, // 43: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	36, // 44: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	38, // 45: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	45, // 46: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	40, // 47: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
+	42, // 48: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
+	47, // 49: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	56, // 50: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
+	6,  // 51: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
+	53, // 52: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	65, // 53: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 54: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	9,  // 55: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	11, // 56: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	13, // 57: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	15, // 58: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	17, // 59: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	19, // 60: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	21, // 61: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	23, // 62: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	25, // 63: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	27, // 64: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	29, // 65: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	31, // 66: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	33, // 67: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	35, // 68: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	37, // 69: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	39, // 70: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	46, // 71: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	41, // 72: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
+	43, // 73: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
+	49, // 74: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	57, // 75: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
+	7,  // 76: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
+	54, // 77: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	66, // 78: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	54, // [54:79] is the sub-list for method output_type
+	29, // [29:54] is the sub-list for method input_type
 	29, // [29:29] is the sub-list for extension type_name
 	29, // [29:29] is the sub-list for extension extendee
 	0,  // [0:29] is the sub-list for field type_name
@@ -3901,7 +3998,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   56,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -50,7 +50,7 @@ func programs() map[string]program {
 		"pbs_comm":  {letters: "d:Nr:t:", knows: "dNt", usage: "pbs_comm [-d PBS_HOME] [-N]", run: commMain},
 		"pbsfs":     {letters: "c:dD:eg:I:ps:t", knows: "cdegIpst", usage: "pbsfs [-I default] [-p|-t|-e|-d|-g NAME|-c NAME NAME|-s NAME USAGE]", run: sharesMain},
 		"pbs_probe": {letters: "fv", knows: "fv", usage: "pbs_probe [-f] [-v]", run: probeMain},
-		"printjob":  {letters: "as", knows: "a", usage: "printjob [-a] JOB|FILE...", run: printJobMain, user: true},
+		"printjob":  {letters: "as", knows: "as", usage: "printjob [-a|-s] JOB|FILE...", run: printJobMain, user: true},
 	}
 }
 

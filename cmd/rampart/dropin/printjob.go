@@ -40,44 +40,58 @@ func printJobMain(ctx context.Context, c *call) error {
 	}
 	var failed []error
 	for _, operand := range c.operands {
-		j, err := c.stored(ctx, operand)
-		if err == nil {
-			err = j.print(c.world.Stdout, !c.has("a"))
-		}
-		if err != nil {
+		if err := c.printJob(ctx, operand); err != nil {
 			failed = append(failed, err)
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (c *call) stored(ctx context.Context, operand string) (*storedJob, error) {
-	if strings.ContainsRune(operand, filepath.Separator) || strings.HasSuffix(operand, jobFile) {
-		return jobOfFile(operand)
+func (c *call) printJob(ctx context.Context, operand string) error {
+	ofFile := strings.ContainsRune(operand, filepath.Separator) || strings.HasSuffix(operand, jobFile)
+	if c.has("s") {
+		return c.printScript(ctx, operand, ofFile)
 	}
-	return c.jobOfServer(ctx, operand)
+	show := c.jobOfServer
+	if ofFile {
+		show = jobOfFile
+	}
+	j, err := show(ctx, operand)
+	if err != nil {
+		return err
+	}
+	return j.print(c.world.Stdout, !c.has("a"))
 }
 
 // stateNumbers are those of a PBS, by the letter.
 var stateNumbers = map[string]int{"T": 0, "Q": 1, "H": 2, "W": 3, "R": 4, "S": 4, "U": 4, "E": 5, "X": 6, "B": 7, "M": 8, "F": 9}
 
-// jobOfFile reads what a mom has on disk of the last run of a job.
-func jobOfFile(path string) (*storedJob, error) {
+// lastRun reads what a mom has on disk of the last run of a job.
+func lastRun(path string) (spool.Record, error) {
 	dir, name := filepath.Split(path)
 	id := pbs.JobID(strings.TrimSuffix(name, jobFile))
 	all, err := spool.ReadTasks(filepath.Clean(dir))
 	if err != nil {
-		return nil, fmt.Errorf("unable to open file %s: %w", path, err)
+		return spool.Record{}, fmt.Errorf("unable to open file %s: %w", path, err)
 	}
 	all = slices.DeleteFunc(all, func(r spool.Record) bool { return r.Key.Job != id })
 	if len(all) == 0 {
-		return nil, fmt.Errorf("unable to open file %s: there is no run of %s on this host", path, id)
+		return spool.Record{}, fmt.Errorf("unable to open file %s: there is no run of %s on this host", path, id)
 	}
-	t, err := task.Read(slices.MaxFunc(all, func(a, b spool.Record) int { return int(a.Key.Run) - int(b.Key.Run) }))
+	return slices.MaxFunc(all, func(a, b spool.Record) int { return int(a.Key.Run) - int(b.Key.Run) }), nil
+}
+
+// jobOfFile shows that run.
+func jobOfFile(_ context.Context, path string) (*storedJob, error) {
+	last, err := lastRun(path)
 	if err != nil {
 		return nil, err
 	}
-	j := &storedJob{id: id, state: stateNumbers["R"]}
+	t, err := task.Read(last)
+	if err != nil {
+		return nil, err
+	}
+	j := &storedJob{id: t.Key.Job, state: stateNumbers["R"]}
 	switch t.State() {
 	case task.Running, task.Ending:
 		j.substate = pbs.SubRunning
@@ -119,16 +133,24 @@ func (j *storedJob) add(name, resource, value string) {
 	j.attrs = append(j.attrs, [2]string{name, value})
 }
 
-// jobOfServer asks the daemon of this host for a job, a finished one too.
-func (c *call) jobOfServer(ctx context.Context, id string) (*storedJob, error) {
+// asker asks the daemon of this host.
+func (c *call) asker(id string) (*client.Client, error) {
 	socket, _ := c.daemon()
 	if socket == "" {
 		return nil, fmt.Errorf("%s: this host has neither a replica nor a mom", id)
 	}
+	return client.New(client.Options{Replicas: []string{"unix:" + socket}, Budget: askWithin}), nil
+}
+
+// jobOfServer asks the daemon of this host for a job, a finished one too.
+func (c *call) jobOfServer(ctx context.Context, id string) (*storedJob, error) {
+	asker, err := c.asker(id)
+	if err != nil {
+		return nil, err
+	}
+	defer asker.Close()
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	asker := client.New(client.Options{Replicas: []string{"unix:" + socket}, Budget: askWithin})
-	defer asker.Close()
 	stream, err := asker.Batch().List(ctx, connect.NewRequest(&api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: []string{id}, History: true}))
 	if err != nil {
 		return nil, err
@@ -178,10 +200,12 @@ func jobOf(o *api.Object) *storedJob {
 	return j
 }
 
+// line is what PBS draws above and below the identifier of a job.
+var line = strings.Repeat("-", 51)
+
 // print writes the job as PBS's printjob does: a head, and the attributes.
 func (j *storedJob) print(out io.Writer, attributes bool) error {
 	w := bufio.NewWriter(out)
-	line := strings.Repeat("-", 51)
 	fmt.Fprintf(w, "%s\njobid:\t%s\n%s\nstate:\t\t0x%x\nsubstate:\t0x%x (%d)\n", line, j.id, line, j.state, j.substate, j.substate)
 	for _, f := range j.facts {
 		fmt.Fprintf(w, "%s:\t%s\n", f[0], f[1])

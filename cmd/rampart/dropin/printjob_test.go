@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -29,6 +30,9 @@ func TestPrintJob_File(t *testing.T) {
 		if err := s.SaveTask(k, job, true); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.WriteFile(s.Script(k), []byte("#!/bin/sh\necho "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	file := filepath.Join(spool.TasksDir(dir), "12.srv.JB")
 	const head = `---------------------------------------------------
@@ -44,6 +48,7 @@ session:	77
 	for line, want := range map[string]string{
 		"":   head + "--attributes--\nJob_Name = a\nqueue = workq\nResource_List.ncpus = 2\n\n",
 		"-a": head + "\n",
+		"-s": line + "\nJobscript for jobid:\t12.srv\n" + line + "\n\n#!/bin/sh\necho a\n\n",
 	} {
 		args := []string{"printjob"}
 		if line != "" {
@@ -55,7 +60,7 @@ session:	77
 			t.Errorf("printjob %s: %v\n%s\nwant\n%s", line, err, out.String(), want)
 		}
 	}
-	for _, args := range [][]string{{}, {"-s", "12.srv"}, {filepath.Join(spool.TasksDir(dir), "13.srv.JB")}, {"/no/such/12.srv.JB"}, {"12.srv"}} {
+	for _, args := range [][]string{{}, {"-s", "12.srv"}, {filepath.Join(spool.TasksDir(dir), "13.srv.JB")}, {"-s", filepath.Join(spool.TasksDir(dir), "13.srv.JB")}, {"/no/such/12.srv.JB"}, {"12.srv"}} {
 		if err := Run(t.Context(), World{Args: append([]string{"printjob"}, args...), Stdout: &bytes.Buffer{}}, "printjob"); err == nil {
 			t.Errorf("printjob %v is no error", args)
 		}

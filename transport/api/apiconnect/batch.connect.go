@@ -77,6 +77,8 @@ const (
 	BatchListProcedure = "/rampart.v1.Batch/List"
 	// BatchExplainProcedure is the fully-qualified name of the Batch's Explain RPC.
 	BatchExplainProcedure = "/rampart.v1.Batch/Explain"
+	// BatchJobScriptProcedure is the fully-qualified name of the Batch's JobScript RPC.
+	BatchJobScriptProcedure = "/rampart.v1.Batch/JobScript"
 	// BatchWatchProcedure is the fully-qualified name of the Batch's Watch RPC.
 	BatchWatchProcedure = "/rampart.v1.Batch/Watch"
 	// BatchAttachProcedure is the fully-qualified name of the Batch's Attach RPC.
@@ -122,6 +124,8 @@ type BatchClient interface {
 	List(context.Context, *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
 	// Explain says why a job does not run and what would have to end for it, at any replica (L11).
 	Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error)
+	// JobScript returns the script of a job that is not over to its owner, and to operators, at any replica (L11).
+	JobScript(context.Context, *connect.Request[api.JobScriptRequest]) (*connect.ServerStreamForClient[api.JobScriptReply], error)
 	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
 	// is left, and goes on elsewhere from the index where it broke off.
 	Watch(context.Context, *connect.Request[api.WatchRequest]) (*connect.ServerStreamForClient[api.WatchReply], error)
@@ -273,6 +277,12 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("Explain")),
 			connect.WithClientOptions(opts...),
 		),
+		jobScript: connect.NewClient[api.JobScriptRequest, api.JobScriptReply](
+			httpClient,
+			baseURL+BatchJobScriptProcedure,
+			connect.WithSchema(batchMethods.ByName("JobScript")),
+			connect.WithClientOptions(opts...),
+		),
 		watch: connect.NewClient[api.WatchRequest, api.WatchReply](
 			httpClient,
 			baseURL+BatchWatchProcedure,
@@ -312,6 +322,7 @@ type batchClient struct {
 	configuration     *connect.Client[api.ConfigurationRequest, api.ConfigurationReply]
 	list              *connect.Client[api.ListRequest, api.ListReply]
 	explain           *connect.Client[api.ExplainRequest, api.ExplainReply]
+	jobScript         *connect.Client[api.JobScriptRequest, api.JobScriptReply]
 	watch             *connect.Client[api.WatchRequest, api.WatchReply]
 	attach            *connect.Client[api.TerminalUp, api.TerminalDown]
 }
@@ -426,6 +437,11 @@ func (c *batchClient) Explain(ctx context.Context, req *connect.Request[api.Expl
 	return c.explain.CallUnary(ctx, req)
 }
 
+// JobScript calls rampart.v1.Batch.JobScript.
+func (c *batchClient) JobScript(ctx context.Context, req *connect.Request[api.JobScriptRequest]) (*connect.ServerStreamForClient[api.JobScriptReply], error) {
+	return c.jobScript.CallServerStream(ctx, req)
+}
+
 // Watch calls rampart.v1.Batch.Watch.
 func (c *batchClient) Watch(ctx context.Context, req *connect.Request[api.WatchRequest]) (*connect.ServerStreamForClient[api.WatchReply], error) {
 	return c.watch.CallServerStream(ctx, req)
@@ -475,6 +491,8 @@ type BatchHandler interface {
 	List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error
 	// Explain says why a job does not run and what would have to end for it, at any replica (L11).
 	Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error)
+	// JobScript returns the script of a job that is not over to its owner, and to operators, at any replica (L11).
+	JobScript(context.Context, *connect.Request[api.JobScriptRequest], *connect.ServerStream[api.JobScriptReply]) error
 	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
 	// is left, and goes on elsewhere from the index where it broke off.
 	Watch(context.Context, *connect.Request[api.WatchRequest], *connect.ServerStream[api.WatchReply]) error
@@ -622,6 +640,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("Explain")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchJobScriptHandler := connect.NewServerStreamHandler(
+		BatchJobScriptProcedure,
+		svc.JobScript,
+		connect.WithSchema(batchMethods.ByName("JobScript")),
+		connect.WithHandlerOptions(opts...),
+	)
 	batchWatchHandler := connect.NewServerStreamHandler(
 		BatchWatchProcedure,
 		svc.Watch,
@@ -680,6 +704,8 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchListHandler.ServeHTTP(w, r)
 		case BatchExplainProcedure:
 			batchExplainHandler.ServeHTTP(w, r)
+		case BatchJobScriptProcedure:
+			batchJobScriptHandler.ServeHTTP(w, r)
 		case BatchWatchProcedure:
 			batchWatchHandler.ServeHTTP(w, r)
 		case BatchAttachProcedure:
@@ -779,6 +805,10 @@ func (UnimplementedBatchHandler) List(context.Context, *connect.Request[api.List
 
 func (UnimplementedBatchHandler) Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Explain is not implemented"))
+}
+
+func (UnimplementedBatchHandler) JobScript(context.Context, *connect.Request[api.JobScriptRequest], *connect.ServerStream[api.JobScriptReply]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.JobScript is not implemented"))
 }
 
 func (UnimplementedBatchHandler) Watch(context.Context, *connect.Request[api.WatchRequest], *connect.ServerStream[api.WatchReply]) error {
