@@ -26,8 +26,11 @@ func (r hookRunner) Begin(ctx context.Context, t task.Task) ([]spool.Used, error
 	return r.before(ctx, t, r.jobEvent(t, "execjob_begin"))
 }
 
-// Prologue implements task.Hooks.
+// Prologue implements task.Hooks. A site without hooks of the event may have a prologue of PBS's kind.
 func (r hookRunner) Prologue(ctx context.Context, t task.Task) ([]spool.Used, error) {
+	if !r.any("execjob_prologue") && !t.Sister() {
+		return nil, r.prologue(ctx, t)
+	}
 	return r.before(ctx, t, r.jobEvent(t, "execjob_prologue"))
 }
 
@@ -117,6 +120,9 @@ func (r hookRunner) Ending(ctx context.Context, t task.Task) []spool.Used {
 	var used []spool.Used
 	for _, event := range t.EndEvents() {
 		if !r.any(event) {
+			if event == "execjob_epilogue" && !t.Sister() && !t.Result.NeverStarted {
+				r.epilogue(ctx, t)
+			}
 			continue
 		}
 		if event == "execjob_end" && !t.Sister() && !t.Result.NeverStarted {

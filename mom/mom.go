@@ -13,6 +13,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/hook"
 	"rampart/mom/task"
+	"rampart/transport/api"
 	"rampart/transport/daylog"
 	"rampart/transport/own"
 )
@@ -37,6 +38,9 @@ type Mom struct {
 	stop     chan bool     // the jobs are to end, too
 	again    chan struct{} // register again
 
+	remeasure chan struct{} // the configuration may name other amounts
+	amounts   atomic.Pointer[[]*api.Attribute]
+
 	delivery sync.Mutex // one Deliver at a time
 	mu       sync.Mutex
 	life     *life // nil while not running
@@ -47,7 +51,7 @@ func New(c Config) (*Mom, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1)}
+	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), remeasure: make(chan struct{}, 1)}
 	m.log = daylog.New(c.path("mom_logs"), "pbs_mom", daylog.Options{
 		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask,
 	})
@@ -78,6 +82,10 @@ func (m *Mom) Reload() error {
 		return err
 	}
 	m.registerAgain()
+	select {
+	case m.remeasure <- struct{}{}:
+	default:
+	}
 	if l := m.running(); l != nil {
 		select {
 		case l.hooks.again <- struct{}{}:
@@ -137,7 +145,7 @@ func (m *Mom) Run(ctx context.Context) error {
 	if err := m.resume(l); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks, m.keepCgroups} {
+	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks, m.keepCgroups, m.keepAmounts} {
 		l.wg.Go(func() { work(ctx, l) })
 	}
 	select {

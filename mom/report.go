@@ -134,7 +134,7 @@ func (m *Mom) registration(l *life) (*api.RegisterRequest, error) {
 	c := &m.config
 	req := &api.RegisterRequest{
 		Host: string(c.Host), Address: c.Address, GossipAddress: c.GossipAddress,
-		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: vnodes,
+		BootId: c.System.BootID(), SpoolId: l.spool.ID(), Version: pbs.Version, Vnodes: m.withAmounts(vnodes),
 		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Epoch: l.spool.Epoch(),
 	}
 	req.ForEpoch = cmp.Or(l.entering.Load(), req.GetEpoch())

@@ -22,6 +22,9 @@ type settings struct {
 	logEvents uint16
 	memSet    bool // the site says whether limits of memory are enforced
 	keepDays  int  // of log files; 0: for ever
+	amounts   []amount
+
+	prologAlarm time.Duration // how long a prologue or an epilogue may take
 	// cgroupParent is a folder of each cgroup hierarchy that job cgroups are made in.
 	cgroupParent string
 }
@@ -29,7 +32,7 @@ type settings struct {
 // readSettings reads the files. Directives that it does not know are passed over, as
 // PBS does; a malformed one that it knows is an error that names the line.
 func readSettings(config, environment, tmpDir string) (settings, error) {
-	s := settings{logEvents: daylog.MomMask}
+	s := settings{logEvents: daylog.MomMask, prologAlarm: defaultPrologAlarm}
 	s.TmpDir, s.Enforce = tmpDir, task.PBSEnforce()
 	lines, err := readLines(config)
 	if err != nil {
@@ -58,6 +61,7 @@ func readSettings(config, environment, tmpDir string) (settings, error) {
 func (s *settings) directive(line string) error {
 	f := strings.Fields(line)
 	if len(f) == 0 || !strings.HasPrefix(f[0], "$") {
+		s.amount(line)
 		return nil
 	}
 	arg := func(i int) string {
@@ -97,7 +101,7 @@ func (s *settings) directive(line string) error {
 			return errors.New("$jobdir_root wants an absolute path")
 		}
 		s.JobDirRoot = dir
-	case "$max_poll_downtime", "$sister_join_job_alarm", "$job_launch_delay":
+	case "$max_poll_downtime", "$sister_join_job_alarm", "$job_launch_delay", "$prologalarm":
 		return s.wait(f[0], arg(1))
 	case "$job_launch_early":
 		early, ok := map[string]bool{"true": true, "false": false}[strings.ToLower(arg(1))]
@@ -163,6 +167,8 @@ func (s *settings) wait(directive, text string) error {
 		s.JoinAlarm = n
 	case "$job_launch_delay":
 		s.LaunchDelay = n
+	case "$prologalarm":
+		s.prologAlarm = n
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"fmt"
 	"net/http/httptest"
 	"testing"
 
@@ -120,7 +121,10 @@ func TestReport_Life(t *testing.T) {
 		t.Helper()
 		r, err := b.Report.Register(ctx, request(&api.RegisterRequest{
 			Host: "hosta", Address: "hosta:15002", BootId: "b1", SpoolId: "sp", Pcpus: 4,
-			Vnodes: []*api.VnodeReport{{Name: "hosta", Attributes: []*api.Attribute{set("resources_available.ncpus", "4"), set("resources_available.nosuch", "1")}}},
+			Vnodes: []*api.VnodeReport{{Name: "hosta", Attributes: []*api.Attribute{
+				set("resources_available.ncpus", "4"), set("resources_available.nosuch", "1"),
+				set("resources_measured.mem", "much"), set("resources_measured.ngpus", "2"), set("resources_measured.ncpus", "9"), set("resources_measured.nosuch", "1"),
+			}}},
 		}, ""))
 		if err != nil {
 			t.Fatal(err)
@@ -140,6 +144,9 @@ func TestReport_Life(t *testing.T) {
 	}
 	if r := register(); r.GetEpoch() != 7 || r.GetAckedSeq() != 0 {
 		t.Errorf("registered with %v", r)
+	}
+	if vn, _ := b.store.View().Vnode("hosta"); fmt.Sprint(vn.Available()) != "[{ncpus 4} {ngpus 2}]" {
+		t.Errorf("it offers %s", vn.Available())
 	}
 	if l := lease(); l.GetRegister() || l.GetEpoch() != 7 || l.GetTerm() != 1 || l.GetFenceSeconds() != 310 || len(b.heard) != 2 {
 		t.Errorf("lease: %v, heard %v", l, b.heard)

@@ -109,6 +109,15 @@ func parseVnode(v *state.View, r *api.VnodeReport) (command.ReportedVnode, error
 				return out, pbs.Attribute(pbs.BadAttributeValue, "resources_available."+a.GetResource())
 			}
 			out.Available = out.Available.Set(def.Name, q.String())
+		case "resources_measured": // of the mom's configuration, or of a command: neither is to keep the host from us
+			if def, ok := v.Resource(a.GetResource()); ok {
+				if _, said := out.Available.Get(def.Name); said {
+					continue
+				}
+				if q, err := def.Parse(a.GetValue()); err == nil {
+					out.Available = out.Available.Set(def.Name, q.String())
+				}
+			}
 		default:
 			if err := reportAttribute(v, &out, a); err != nil {
 				return out, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,8 +61,7 @@ func (s *Site) save(ctx context.Context, t Task, now func() Task) Event {
 	return Checkpointed{}
 }
 
-// runScript runs a script of the site as the mom, in a session of its own; when it takes too
-// long, or ctx ends, all of that session is killed.
+// runScript runs a script of the site as the mom. It is killed when it takes too long, or ctx ends.
 func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, p saved) error {
 	if script.Timeout > 0 {
 		bounded, cancel := context.WithTimeoutCause(ctx, script.Timeout, fmt.Errorf("it took longer than %s", script.Timeout))
@@ -73,7 +73,37 @@ func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, p sa
 		return err
 	}
 	cmd := exec.CommandContext(ctx, script.Path, script.args(t, p)...)
-	cmd.Env, cmd.Dir, cmd.WaitDelay = s.scriptEnvironment(t, a, p), "/", killGroupAfter
+	cmd.Env, cmd.Dir = s.scriptEnvironment(t, a, p), "/"
+	return run(ctx, cmd)
+}
+
+// RunProgram runs a program of the site as the mom, in the home of the job's owner, for so long at most. What it prints goes to the
+// job's output, if that is on this host by now.
+func (s *Site) RunProgram(ctx context.Context, t Task, path string, most time.Duration, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it took longer than %s", most))
+	defer cancel()
+	a, err := s.account(ctx, t)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env, cmd.Dir = s.scriptEnvironment(t, a, saved{id: firstProgram, session: int64(t.Handle.Session)}), a.Home
+	for kind, into := range map[string]*io.Writer{stdout: &cmd.Stdout, stderr: &cmd.Stderr} {
+		if streams := t.streams(); len(streams) == 1 {
+			kind = streams[0]
+		}
+		f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+		if err == nil {
+			defer f.Close()
+			*into = f
+		}
+	}
+	return run(ctx, cmd)
+}
+
+// run runs a program in a session of its own; when ctx ends, all of that session is killed.
+func run(ctx context.Context, cmd *exec.Cmd) error {
+	cmd.WaitDelay = killGroupAfter
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	ended := make(chan error, 1)
@@ -82,11 +112,12 @@ func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, p sa
 		defer runtime.UnlockOSThread()
 		ended <- cmd.Run()
 	}()
-	if err = <-ended; ctx.Err() != nil {
+	err := <-ended
+	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", script.Path, err)
+		return fmt.Errorf("%s: %w", cmd.Path, err)
 	}
 	return nil
 }

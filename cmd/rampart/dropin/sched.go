@@ -188,6 +188,7 @@ func ReadSched(dir string) (all []Setting, faults []string, err error) {
 // idle tells whether a setting says something that nothing here heeds.
 func idle(name, value string) bool {
 	_, heeded := attr.Lookup(attr.Sched, name)
+	heeded = heeded || name == "mom_resources" // whatever a mom's configuration names counts
 	return !heeded && value != "" && !strings.EqualFold(value, settings[name])
 }
 

@@ -1,0 +1,114 @@
+package mom
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"rampart/fsm/pbs"
+	"rampart/fsm/resource"
+	"rampart/transport/api"
+	"rampart/transport/head"
+)
+
+const (
+	// amountsEvery is how often commands are asked how much the host has.
+	amountsEvery = 10 * time.Second
+	// amountWithin bounds one command, as PBS does.
+	amountWithin = 10 * time.Second
+	// measured is the attribute of a reported vnode that has an amount of mom_priv/config.
+	measured = "resources_measured"
+)
+
+// An amount is a line NAME VALUE or NAME !COMMAND of mom_priv/config: how much the host has of a resource, or a command
+// that prints it.
+type amount struct{ name, value, command string }
+
+// amount reads such a line. What is none, and what the mom finds out by itself, is passed over.
+func (s *settings) amount(line string) {
+	name, rest, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
+	rest = strings.TrimSpace(rest)
+	if _, builtin := resource.Lookup(name); builtin || !resource.ValidName(name) || strings.Trim(rest, "!") == "" {
+		return
+	}
+	if command, dynamic := strings.CutPrefix(rest, "!"); dynamic {
+		s.amounts = append(s.amounts, amount{name: name, command: command})
+		return
+	}
+	s.amounts = append(s.amounts, amount{name: name, value: rest})
+}
+
+// keepAmounts registers again whenever the host has more or less of something that mom_priv/config names.
+func (m *Mom) keepAmounts(ctx context.Context, _ *life) {
+	for {
+		if m.measure(ctx) {
+			m.registerAgain()
+		}
+		var due <-chan time.Time
+		if slices.ContainsFunc(m.settings.Load().amounts, func(a amount) bool { return a.command != "" }) {
+			due = time.After(amountsEvery)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.remeasure:
+		case <-due:
+		}
+	}
+}
+
+// measure finds out all amounts, and reports whether they have changed. What a command fails to say there is nothing of.
+func (m *Mom) measure(ctx context.Context) bool {
+	var now []*api.Attribute
+	for _, a := range m.settings.Load().amounts {
+		value := a.value
+		if a.command != "" {
+			var err error
+			if value, err = printed(ctx, a.command); err != nil || value == "" {
+				m.lines.system(pbs.LogError, "mom_resources", fmt.Sprintf("%s: %s says nothing: %v", a.name, a.command, err))
+				continue
+			}
+		}
+		now = append(now, &api.Attribute{Name: measured, Resource: a.name, Value: value})
+	}
+	before := m.amounts.Swap(&now)
+	same := func(a, b *api.Attribute) bool { return proto.Equal(a, b) }
+	return before == nil && len(now) > 0 || before != nil && !slices.EqualFunc(*before, now, same)
+}
+
+// printed runs a command by a shell and returns the first line that it prints.
+func printed(ctx context.Context, command string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, amountWithin, fmt.Errorf("no end after %s", amountWithin))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // what it leaves behind holds nobody
+	var out head.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return "", err
+	}
+	line, _, _ := strings.Cut(out.String(), "\n")
+	return strings.TrimSpace(line), nil
+}
+
+// withAmounts adds to the natural vnode what there is beside what it says by itself.
+func (m *Mom) withAmounts(vnodes []*api.VnodeReport) []*api.VnodeReport {
+	amounts := m.amounts.Load()
+	if amounts == nil || len(*amounts) == 0 || len(vnodes) == 0 {
+		return vnodes
+	}
+	vnodes = slices.Clone(vnodes)
+	vnodes[0] = &api.VnodeReport{Name: vnodes[0].GetName(), Attributes: slices.Concat(vnodes[0].GetAttributes(), *amounts)}
+	return vnodes
+}

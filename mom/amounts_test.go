@@ -1,0 +1,58 @@
+package mom
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What mom_priv/config says that the host has is reported of its natural vnode, and again when a command says otherwise.
+func TestAmounts(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.up()
+		tapes, config := filepath.Join(t.TempDir(), "tapes"), filepath.Join(w.home, "mom_priv", "config")
+		write := func(path, text string) {
+			t.Helper()
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reported := func(want ...string) {
+			t.Helper()
+			w.servers.mu.Lock()
+			defer w.servers.mu.Unlock()
+			var got []string
+			for _, a := range w.servers.regs[len(w.servers.regs)-1].GetVnodes()[0].GetAttributes() {
+				if a.GetName() == measured {
+					got = append(got, a.GetResource()+"="+a.GetValue())
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("reported are %v, want %v", got, want)
+			}
+		}
+		reported()
+		write(tapes, "3\n")
+		write(config, "$logevent 255\nscratch 20gb\nncpus 17\ntapes\t!cat "+tapes+"\nbroken !false\nempty\n")
+		if err := w.mom.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		sleep(time.Second)
+		reported("scratch=20gb", "tapes=3")
+		if log := w.log(); !strings.Contains(log, "broken: false says nothing") {
+			t.Errorf("the log says %s", log)
+		}
+		write(tapes, "2\n")
+		sleep(amountsEvery)
+		reported("scratch=20gb", "tapes=2")
+		write(config, "")
+		if err := w.mom.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		sleep(time.Second)
+		reported()
+	})
+}
