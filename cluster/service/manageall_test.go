@@ -18,7 +18,7 @@ var samples = map[string]string{
 	"queue lsf_res_req": "rusage[mem=50]", "queue lsf_pjob_limit": "1.5", "queue lsf_resrsv_limit": "[mem=1,100]",
 	"queue queue_type": "Route", "queue route_destinations": "1q.a,workq@srv", "node state": "offline", "node queue": "1q.a",
 	"sched job_run_wait": "none", "sched preempt_prio": "normal_jobs", "sched preempt_order": "SC 50 R", "sched preempt_sort": "min_time_since_start",
-	"sched opt_backfill_fuzzy": "low", "sched job_sort_formula_threshold": "0.5", "sched resource_group": "ann 10 root 60",
+	"sched opt_backfill_fuzzy": "low", "sched job_sort_formula": "ncpus", "sched job_sort_formula_threshold": "0.5", "sched resource_group": "ann 10 root 60",
 	"sched holidays": "YEAR 2026,weekday 0600 1730", "sched dedicated_time": "11/30/2026 08:00 11/30/2026 17:00", "sched fairshare_usage_res": "ncpus*walltime",
 	"sched fairshare_entity": "euser", "sched fairshare_decay_factor": "0.7", "sched job_sort_key": "ncpus HIGH", "sched node_sort_key": "ncpus LOW",
 	"sched prime_job_sort_key": "ncpus HIGH", "sched prime_node_sort_key": "ncpus LOW",

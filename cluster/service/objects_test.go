@@ -63,11 +63,11 @@ func TestManage_Scheduler(t *testing.T) {
 	sched := func(changes ...*api.Attribute) error {
 		return b.manage(api.Verb_VERB_SET, api.ObjectKind_OBJECT_KIND_SCHED, "", changes...)
 	}
-	if err := sched(set("preempt_order", "SC"), set("scheduling", "False"), set("log_events", "1023")); err != nil {
+	if err := sched(set("preempt_order", "SC"), set("scheduling", "False"), set("log_events", "1023"), set("job_sort_formula", "ncpus")); err != nil {
 		t.Fatal(err)
 	}
 	server := b.store.View().Server()
-	if server.SchedGet("preempt_order") != "SC" || server.Scheduling() || server.SchedGet("log_events") != "1023" || server.Int("log_events") != 511 {
+	if server.SchedGet("preempt_order") != "SC" || server.Scheduling() || server.SchedGet("log_events") != "1023" || server.Int("log_events") != 511 || server.Get("job_sort_formula") != "ncpus" {
 		t.Errorf("server %+v", server)
 	}
 	for _, c := range []struct {

@@ -125,6 +125,13 @@ func serverRows() []row {
 		managed("sync_mom_hookfiles_timeout", Duration, nil).since(levelObjects),
 		managed("jobscript_max_size", Text, scriptSize).implying("16mb").since(levelObjects),
 		managed("max_job_sequence_id", Number, numberIn(9999999, 999999999999)).or("9999999"),
+		managed("default_node", Text, nil).since(levelObjects),
+		managed("node_pack", Boolean, nil).since(levelObjects),
+		managed("resources_cost", Resources, nil).since(levelObjects),
+		managed("system_cost", Number, numberIn(-1<<31, 1<<31-1)).since(levelObjects),
+		managed("rpp_highwater", Number, numberIn(1, 1<<31-1)).since(levelObjects),
+		managed("rpp_max_pkt_check", Number, numberIn(1, 1<<31-1)).since(levelObjects),
+		managed("rpp_retry", Number, numberIn(0, 1<<31-1)).since(levelObjects),
 	})
 }
 

@@ -80,6 +80,7 @@ func schedRows() []row {
 		managed("opt_backfill_fuzzy", Text, oneOf("off", "low", "medium", "high")).or("off"),
 		managed("attr_update_period", Number, numberIn(0, 1<<31-1)).or("0"),
 		managed("sched_preempt_enforce_resumption", Boolean, nil).or("False"),
+		managed("job_sort_formula", Text, parseFormula).since(levelObjects),
 		managed("job_sort_formula_threshold", Text, parseFloat).since(levelObjects),
 		// The next ones are the names of PBS's sched_config.
 		managed("by_queue", Boolean, nil).implying("True").since(levelObjects),

@@ -7,7 +7,7 @@ import (
 )
 
 // ManageSched sets and unsets attributes of the scheduler: qmgr. There is one, and what
-// it shares with the server (scheduling, scheduler_iteration) is the server's.
+// it shares with the server (scheduling, job_sort_formula and others) is the server's.
 type ManageSched struct {
 	Verb    Verb         `cbor:"1,keyasint"`
 	Changes []AttrChange `cbor:"2,keyasint,omitempty"`
@@ -36,4 +36,6 @@ func (c *ManageSched) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 }
 
 // SharedWithServer tells whether the scheduler's attribute is the server's of that name.
-func SharedWithServer(name string) bool { return name == "scheduling" || name == "scheduler_iteration" }
+func SharedWithServer(name string) bool {
+	return name == "scheduling" || name == "scheduler_iteration" || name == "job_sort_formula"
+}

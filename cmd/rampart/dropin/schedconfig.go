@@ -26,6 +26,9 @@ var settings = map[string]string{
 	"strict_fifo": "false", "strict_ordering": "false", "sync_time": "1:00:00", "unknown_shares": "10",
 }
 
+// former are names of the file that have others by now.
+var former = map[string]string{"half_life": "fairshare_decay_time", "strict_fifo": "strict_ordering"}
+
 // moved are names that older versions of PBS had in the file, and that are attributes since.
 var moved = map[string]string{
 	"backfill_depth": "server", "log_filter": "sched", "preempt_order": "sched", "preempt_prio": "sched", "preempt_queue_prio": "sched",
@@ -63,6 +66,7 @@ func parseSchedConfig(text string) schedConfig {
 			c.faults = append(c.faults, fmt.Sprintf("line %d: %s is no setting of the scheduler", i+1, name))
 			continue
 		}
+		name = cmp.Or(former[name], name)
 		value, when := splitPrime(strings.TrimSpace(rest))
 		if _, turns := attr.Lookup(attr.Sched, attr.PrimeTime+name); !turns {
 			if when == "prime" {
