@@ -27,6 +27,8 @@ func TestDropIn(t *testing.T) {
 	dropInCopies(t, a)
 	dropInMom(t, a)
 	dropInSecondHost(t, a, b)
+	dropInHot(t, a)
+	dropInRenamed(t, a)
 	dropInStops(t, a)
 }
 
@@ -186,6 +188,7 @@ func dropInObjects(t *testing.T, a *siteHost) {
 	a.ok(t, "qmgr", "-c", "create queue workq queue_type=execution,enabled=True,started=True")
 	a.ok(t, "qmgr", "-c", "set server default_queue=workq,acl_roots=root,resources_default.ncpus=1,default_chunk.ncpus=1,flatuid=True,scheduling=True")
 	a.ok(t, "qmgr", "-c", "set server node_fail_requeue=310,job_history_enable=True")
+	dropInNamed(t, a, "10.77.0.1")
 	a.ok(t, "qmgr", "-c", "create node hosta")
 	a.prints(t, "state = free", "pbsnodes", "-v", "hosta")
 	const cycle = "Leaving Scheduling Cycle"
