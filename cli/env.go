@@ -27,6 +27,8 @@ type Env struct {
 	Stat func(name string) (fs.FileInfo, error)
 	// WriteFile makes a file that only its owner may read, or replaces what is in one.
 	WriteFile func(name string, data []byte) error
+	// MakeFolder makes a folder, and those that it is in, unless they are there.
+	MakeFolder func(name string) error
 	// Terminal tells whether standard input is one, for qmgr's prompt.
 	Terminal func() bool
 	// Console returns the terminal of standard input and output; false: they are none.

@@ -154,6 +154,9 @@ func (s *session) dumpConfiguration(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.env.MakeFolder(folder); err != nil {
+		return told(fmt.Sprintf("badmin: %s", err))
+	}
 	for _, f := range files {
 		path := filepath.Join(folder, filepath.Base(f.GetName()))
 		if err := s.env.WriteFile(path, f.GetText()); err != nil {

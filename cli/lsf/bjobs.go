@@ -19,6 +19,7 @@ import (
 const bjobsUsage = `bjobs [-h] [-V] [-noheader] [-a] [-d] [-p] [-r] [-s]
              [-w | -l [-UF]] [-o "field_name[:[-][output_width]] ... [delimiter='character']" [-json]]
              [-J job_name] [-m host_name] [-P project_name] [-q queue_name]
+             [-app application_name]
              [-u user_name ... | -u all] [job_ID | "job_ID[index_list]" ...]
 `
 
@@ -31,7 +32,7 @@ func bjobs() *cli.Command {
 		},
 	}
 	return command("bjobs", "show jobs", bjobsUsage, g, func(ctx context.Context, s *session, opts *cli.Options) error {
-		for _, name := range []string{"sla", "app", "g", "sum", "aff", "N", "pe", "pi", "psum", "hms", "U", "W", "WF", "WL", "WP", "X", "A"} {
+		for _, name := range []string{"sla", "g", "sum", "aff", "N", "pe", "pi", "psum", "hms", "U", "W", "WF", "WL", "WP", "X", "A"} {
 			if opts.Has(name) {
 				return refusedOption(name, "")
 			}
@@ -52,6 +53,7 @@ type jobsView struct {
 	name     string   // a pattern
 	host     string
 	project  string
+	app      string
 	queue    string
 	users    string // for the server; empty: whoever asks
 	everyone bool
@@ -81,7 +83,7 @@ func newJobsView(s *session, opts *cli.Options) (*jobsView, error) {
 	v := &jobsView{
 		session: s, out: bufio.NewWriter(s.env.Stdout), wide: opts.Has("w"), long: opts.Has("l"), unfolded: opts.Has("UF"),
 		reasons: opts.Has("p"), header: !opts.Has("noheader"), json: opts.Has("json"),
-		name: opts.Last("J"), host: opts.Last("m"), project: opts.Last("P"), queue: opts.Last("q"),
+		name: opts.Last("J"), host: opts.Last("m"), project: opts.Last("P"), app: opts.Last("app"), queue: opts.Last("q"),
 	}
 	for _, o := range []struct {
 		letter string
@@ -131,9 +133,9 @@ func (v *jobsView) run(ctx context.Context, operands []string) error {
 	case v.long, v.format != nil:
 		r.Attributes = nil
 	case v.reasons:
-		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend")
-	case v.project != "":
-		r.Attributes = append(slices.Clone(jobAttributes), "project")
+		r.Attributes = append(slices.Clone(jobAttributes), "comment", "depend", "project", lsf.JobApplication)
+	case v.project != "" || v.app != "":
+		r.Attributes = append(slices.Clone(jobAttributes), "project", lsf.JobApplication)
 	}
 	if v.queue != "" {
 		r.Queues = []string{v.queue}
@@ -243,7 +245,7 @@ func (v *jobsView) wants(j job) bool {
 		return false
 	case v.name != "" && !matchesName(v.name, j):
 		return false
-	case v.project != "" && projectOf(j) != v.project:
+	case v.project != "" && projectOf(j) != v.project, v.app != "" && j.get(lsf.JobApplication) != v.app:
 		return false
 	}
 	return v.host == "" || slices.ContainsFunc(j.shares(), func(s share) bool { return s.host == v.host })

@@ -110,7 +110,11 @@ func (v *jobsView) head(j job) {
 	if j.named() {
 		fmt.Fprintf(&b, ", Job Name <%s>", j.name())
 	}
-	fmt.Fprintf(&b, ", User <%s>, Project <%s>, Status <%s>, Queue <%s>", j.user, projectOf(j), j.state, j.get("queue"))
+	fmt.Fprintf(&b, ", User <%s>, Project <%s>", j.user, projectOf(j))
+	if app := j.get(lsf.JobApplication); app != "" {
+		fmt.Fprintf(&b, ", Application <%s>", app)
+	}
+	fmt.Fprintf(&b, ", Status <%s>, Queue <%s>", j.state, j.get("queue"))
 	if p := j.get("Priority"); p != "" && p != "0" {
 		fmt.Fprintf(&b, ", Job Priority <%s>", p)
 	}

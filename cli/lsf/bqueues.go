@@ -45,27 +45,37 @@ func (t *tally) add(j job) {
 	t.total += n
 }
 
-func (s *session) queues(ctx context.Context, opts *cli.Options) error {
-	_, all, err := s.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Names: opts.Operands})
-	if err != nil {
-		return err
+// tallies counts the slots of all jobs that are not finished by what an attribute of theirs says.
+func (s *session) tallies(ctx context.Context, attribute string) (map[string]*tally, error) {
+	all := map[string]*tally{}
+	attributes := jobAttributes
+	if !slices.Contains(attributes, attribute) {
+		attributes = append(slices.Clone(attributes), attribute)
 	}
-	tallies := map[string]*tally{}
-	_, err = s.list(ctx, &api.ListRequest{
-		Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, Attributes: jobAttributes,
+	_, err := s.list(ctx, &api.ListRequest{
+		Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, Attributes: attributes,
 		Where: []*api.Criterion{{Name: "job_state", Value: lsf.Letters(unfinished...)}},
 	}, func(o *api.Object) error {
 		j := newJob(o)
 		if j.isArray() {
 			return nil
 		}
-		q := j.get("queue")
-		if tallies[q] == nil {
-			tallies[q] = new(tally)
+		of := j.get(attribute)
+		if all[of] == nil {
+			all[of] = new(tally)
 		}
-		tallies[q].add(j)
+		all[of].add(j)
 		return nil
 	})
+	return all, err
+}
+
+func (s *session) queues(ctx context.Context, opts *cli.Options) error {
+	_, all, err := s.objects(ctx, &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Names: opts.Operands})
+	if err != nil {
+		return err
+	}
+	tallies, err := s.tallies(ctx, "queue")
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K] [-B] [-N] [-r | -rn] [-n slots]
              [-W [hour:]minute] [-M mem_limit] [-w 'dependency_expression']
              [-i input_file] [-o | -oo output_file] [-e | -eo error_file]
              [-cwd directory] [-env "none | all [, var=value ...]"] [-u mail_user]
-             [-L login_shell] [-sp priority]
+             [-L login_shell] [-sp priority] [-app application_name]
              command [argument ...]
        bsub [options] < script
 `
@@ -35,7 +35,7 @@ const bsubUsage = `bsub [-h] [-V] [-H] [-x] [-K] [-B] [-N] [-r | -rn] [-n slots]
 // noOptions are options of bsub that the job model has nothing for, each with what there is in its place.
 var noOptions = map[string]string{
 	"I": "use qsub -I", "Ip": "use qsub -I", "Is": "use qsub -I", "IS": "use qsub -I", "ISp": "use qsub -I", "ISs": "use qsub -I", "IX": "use qsub -I",
-	"sla": "", "app": "", "g": "", "G": "", "We": "say -W", "wa": "", "wt": "", "E": "", "Ep": "", "t": "", "b": "use qsub -a", "c": "", "C": "", "D": "", "F": "", "S": "",
+	"sla": "", "g": "", "G": "", "We": "say -W", "wa": "", "wt": "", "E": "", "Ep": "", "t": "", "b": "use qsub -a", "c": "", "C": "", "D": "", "F": "", "S": "",
 	"T": "", "p": "", "v": "", "U": "use pbs_rsub", "k": "", "f": "use qsub -W stagein", "Q": "", "is": "say -i", "jsdl": "", "ext": "", "extsched": "", "network": "", "Zs": "",
 	"ul": "", "ptl": "", "eptl": "", "ti": "", "tty": "", "XF": "", "X": "", "a": "", "A": "", "gpu": "say -R \"rusage[ngpus=N]\"", "hl": "", "pack": "", "data": "", "stage": "",
 }

@@ -152,6 +152,9 @@ func (s *submission) belonging(_ context.Context, opts *cli.Options) error {
 	if opts.Has("P") {
 		s.set("project", "", opts.Last("P"))
 	}
+	if opts.Has("app") {
+		s.set("lsf_app", "", strings.TrimSpace(opts.Last("app")))
+	}
 	if opts.Has("sp") {
 		n, err := strconv.Atoi(opts.Last("sp"))
 		if err != nil || n < 1 || n > 1023 {

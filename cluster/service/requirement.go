@@ -44,7 +44,9 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 	if err != nil {
 		return nil, refusedRequirement(err)
 	}
-	if combined, err := withQueue(v, queue, req, text, site); err != nil {
+	name, _ := list.Get(lsf.JobApplication, "")
+	application, _ := v.LSF().Application(name)
+	if combined, err := withQueue(v, queue, req, text, application.Resources(site), site); err != nil {
 		return nil, refusedRequirement(err)
 	} else if combined != nil {
 		req = *combined
@@ -94,7 +96,8 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	if j.Live() {
 		return nil, pbs.Attribute(pbs.RunningAttribute, requirement)
 	}
-	list := attr.List{}.Set(requirement, "", text)
+	application, _ := j.Attrs.Get(lsf.JobApplication, "")
+	list := attr.List{}.Set(requirement, "", text).Set(lsf.JobApplication, "", application)
 	for _, name := range []string{"ncpus", "place"} {
 		had, _ := j.Resources.Get(name)
 		if value, _ := asked.Get("Resource_List", name); cmp.Or(value, had) != "" {
@@ -108,6 +111,7 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	if err != nil {
 		return nil, err
 	}
+	list = list.Unset(lsf.JobApplication, "")
 	replaced := func(ch command.AttrChange) bool {
 		_, again := list.Get(ch.Entry.Name, ch.Entry.Resource)
 		return again || ch.Entry.Name == "Resource_List" && (ch.Entry.Resource == "ncpus" || ch.Entry.Resource == "host")
@@ -123,25 +127,67 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	return changes, nil
 }
 
-// withQueue merges the requirement of a job with what its queue wants of its jobs, nil if that is nothing. A
+// withApplication gives a job what its application, or else that of the site, says of jobs that do not say it themselves: for how long
+// they may run, or are expected to, and on how much of a cpu (specification: reservation section 6.2).
+func withApplication(v *state.View, list attr.List) (attr.List, error) {
+	name, asked := list.Get(lsf.JobApplication, "")
+	switch _, byLSF := list.Get(requirement, ""); {
+	case asked && !byLSF:
+		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s is for jobs with %s", lsf.JobApplication, requirement)
+	case !byLSF:
+		return list, nil
+	case !asked:
+		name = v.LSF().DefaultApplication
+	}
+	a, ok := v.LSF().Application(name)
+	switch {
+	case !ok && asked:
+		return nil, pbs.Errorf(pbs.BadAttributeValue, "%s: No such application profile", name)
+	case !ok:
+		return list, nil
+	}
+	list = list.Set(lsf.JobApplication, "", name)
+	estimate := a.Runtime
+	for _, l := range []struct {
+		resource       string
+		standard, most int64
+	}{{"walltime", cmp.Or(a.RunDefault, a.RunMax), a.RunMax}, {"cput", a.CPULimit, a.CPULimit}} {
+		text, said := list.Get("Resource_List", l.resource)
+		if !said && l.standard > 0 {
+			text = strconv.FormatInt(l.standard, 10)
+			list = list.Set("Resource_List", l.resource, text)
+		}
+		if q, err := resource.Parse(resource.Time, text); err == nil && l.most > 0 && q.Int() > l.most {
+			return nil, pbs.Errorf(pbs.ResourceLimit, "Cannot exceed application's hard limit(s)")
+		}
+		if l.resource == "walltime" && text != "" {
+			estimate = 0 // the limit says more
+		}
+	}
+	if estimate > 0 {
+		list = list.Set("Resource_List", "soft_walltime", strconv.FormatInt(estimate, 10))
+	}
+	return list, nil
+}
+
+// withQueue merges the requirement of a job with what its application and its queue want of their jobs, nil if that is nothing. A
 // queue that sends jobs on wants nothing itself.
-func withQueue(v *state.View, name pbs.QueueName, req resreq.Requirement, text string, site resreq.Site) (*resreq.Requirement, error) {
+func withQueue(v *state.View, name pbs.QueueName, req resreq.Requirement, text string, application *resreq.Requirement, site resreq.Site) (*resreq.Requirement, error) {
 	if name == "" {
 		name = v.Server().DefaultQueue()
 	}
-	q, ok := v.Queue(name)
-	if !ok || q.Routes() {
-		return nil, nil
+	wants, limits := "", ""
+	if q, ok := v.Queue(name); ok && !q.Routes() {
+		wants, limits = q.Get(lsf.QueueRequirement), q.Get(lsf.QueueLimits)
 	}
-	wants, limits := q.Get(lsf.QueueRequirement), q.Get(lsf.QueueLimits)
-	if wants == "" && limits == "" {
+	if wants == "" && limits == "" && application == nil {
 		return nil, nil
 	}
 	job := &req
 	if text == saidNothing {
 		job = nil
 	}
-	combined, err := resreq.Merge(job, nil, lsf.QueueOf(wants, limits, site), false)
+	combined, err := resreq.Merge(job, application, lsf.QueueOf(wants, limits, site), false)
 	return &combined, err
 }
 

@@ -87,6 +87,9 @@ func (b *Batch) submission(ctx context.Context, p person, r *api.SubmitRequest) 
 	if err != nil {
 		return nil, err
 	}
+	if list, err = withApplication(p.view, list); err != nil {
+		return nil, err
+	}
 	if list, err = required(p.view, queue, list); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func checkQueueRequirement(tx *state.Tx, ch AttrChange) error {
 // by whatever command it came.
 func withinReservations(tx *state.Tx, q *state.Queue, j *state.Job) error {
 	wants, limits := q.Get(lsf.QueueRequirement), q.Get(lsf.QueueLimits)
-	if wants == "" && limits == "" || q.Routes() {
+	if wants == "" && limits == "" || q.Routes() { // an application alone limits nothing
 		return nil
 	}
 	site := tx.LSF().Site(slices.Collect(tx.CustomResources()))
@@ -35,7 +35,9 @@ func withinReservations(tx *state.Tx, q *state.Queue, j *state.Job) error {
 		if err != nil {
 			return nil // it was taken when the resource that it names was there
 		}
-		_, err = resreq.Merge(&r, nil, queue, false)
+		name, _ := j.Attrs.Get(lsf.JobApplication, "")
+		application, _ := tx.LSF().Application(name)
+		_, err = resreq.Merge(&r, application.Resources(site), queue, false)
 		return asPBS(err, true)
 	}
 	sel, _ := j.Resources.Get("select")

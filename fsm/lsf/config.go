@@ -31,6 +31,8 @@ type Config struct {
 	Units        []Unit        `cbor:"14,keyasint,omitempty"`
 	Resources    []Resource    `cbor:"15,keyasint,omitempty"`
 	Instances    []Instance    `cbor:"16,keyasint,omitempty"` // ResourceMap
+
+	DefaultApplication string `cbor:"17,keyasint,omitempty"` // DEFAULT_APPLICATION
 }
 
 // A UsageRow says what an amount of a resource is asked for.
@@ -219,6 +221,14 @@ func (c *Config) Application(name string) (Application, bool) {
 		return Application{}, false
 	}
 	return c.Applications[i], true
+}
+
+// Resources returns what an application says of the resources of its jobs, nil if that is nothing, or names one that is there no more.
+func (a Application) Resources(site resreq.Site) *resreq.Requirement {
+	if r, err := resreq.Parse(a.Requirement, site); err == nil && a.Requirement != "" {
+		return &r
+	}
+	return nil
 }
 
 // Host returns what is said of a host: of slots and thresholds, if it has no row in lsb.hosts, by the row for all that have none.

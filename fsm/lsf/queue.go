@@ -21,6 +21,7 @@ const (
 	QueueHostLimit   = "lsf_hjob_limit"
 	QueueThresholds  = "lsf_thresholds"
 	JobRequirement   = "lsf_resreq"
+	JobApplication   = "lsf_app"
 	JobCombined      = "lsf_combined"
 )
 

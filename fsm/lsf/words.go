@@ -22,6 +22,7 @@ var Terms = []Word{
 	{"`rusage[r=v]` of hosts", "`r=v` in each chunk", "with a span, or for one slot: what each host gives"},
 	{"`rusage[r=v]` of the cluster", "`Resource_List.r`", "a resource without the flag `h`"},
 	{"`-R` string", "job attribute `lsf_resreq`", "`qstat -f` shows it"},
+	{"`-app`", "job attribute `lsf_app`", "an application of lsb.applications"},
 	{"`-W`", "`Resource_List.walltime`", "minutes, or hours:minutes"},
 	{"`-M`", "`Resource_List.pmem`", "of each process"},
 	{"`-m host`", "`host=` in each chunk", "one host"},

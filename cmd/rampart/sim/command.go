@@ -166,6 +166,13 @@ func (c *caller) env() *cli.Env {
 			}
 			return os.WriteFile(file, data, 0o600)
 		},
+		MakeFolder: func(name string) error {
+			file, err := c.r.real(name)
+			if err != nil {
+				return err
+			}
+			return os.MkdirAll(file, 0o755)
+		},
 		Terminal: func() bool { return false },
 		Console:  func() (cli.Console, bool) { return nil, false },
 		Editor:   func(string) cli.LineEditor { return nil },

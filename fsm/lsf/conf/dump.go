@@ -163,6 +163,7 @@ func (n dumper) params(b *strings.Builder) {
 		"RESOURCE_RESERVE_PER_SLOT", yes(c.PerSlot),
 		"ABS_RUNLIMIT", yes(c.AbsRunlimit),
 		"DEFAULT_HOST_SPEC", c.HostSpec,
+		"DEFAULT_APPLICATION", c.DefaultApplication,
 		"COMPUTE_UNIT_TYPES", strings.Join(c.UnitTypes, " "))
 }
 

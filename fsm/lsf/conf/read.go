@@ -183,6 +183,8 @@ func (r *reader) params() {
 				c.AbsRunlimit = r.yes(s, x.key, x.value)
 			case "DEFAULT_HOST_SPEC":
 				c.HostSpec = x.value
+			case "DEFAULT_APPLICATION":
+				c.DefaultApplication = x.value
 			case "COMPUTE_UNIT_TYPES":
 				for _, t := range strings.Fields(x.value) {
 					c.UnitTypes = append(c.UnitTypes, strings.TrimSuffix(t, "!"))
@@ -241,8 +243,12 @@ func (r *reader) applications() {
 			}
 		}
 		r.out.Config.Applications = append(r.out.Config.Applications, a)
-		r.notYet(s, "application "+a.Name)
 	}})
+	name := r.out.Config.DefaultApplication
+	if _, ok := r.out.Config.Application(name); name != "" && !ok {
+		r.warn(section{path: r.files.Params.Path}, "DEFAULT_APPLICATION %s is not in lsb.applications; ignored", name)
+		r.out.Config.DefaultApplication = ""
+	}
 }
 
 // requirement reports whether a RES_REQ can be held, and tells if it cannot.
