@@ -82,7 +82,7 @@ func (c *cycle) took(j *state.Job, placed spec.ExecVnode, cl *class) {
 	}
 	for _, p := range r.plans {
 		if end > p.start {
-			p.shadow.occupy(placed, cl)
+			p.shadow.take(c.free, placed)
 		}
 	}
 	for _, g := range r.gates {

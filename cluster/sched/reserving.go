@@ -84,6 +84,8 @@ type waiter struct {
 	start pbs.Time // when it is expected to start; 0: that is not known
 	where string
 	asked bool // what it is to keep was looked at in this cycle
+
+	starts bool // in this cycle
 }
 
 // reserving returns nil where no queue has its jobs keep anything, and none does.
@@ -184,10 +186,11 @@ func (r *reserving) waiter(j *state.Job) *waiter {
 	return w
 }
 
-// starts notes that a job starts in this cycle; an array goes on with its next subjob.
+// starts notes that a job starts in this cycle; an array goes on with its next subjob. What any other job has kept goes with its start:
+// until then a hook may refuse it, and it waits on as it did.
 func (r *reserving) starts(j *state.Job) {
 	if w := r.waiters[j.ID]; w != nil {
-		w.next = state.Pending{}
+		w.next, w.starts = state.Pending{}, j.Array == nil
 	}
 }
 
@@ -246,7 +249,7 @@ func (c *cycle) settle() {
 	out := &command.KeepPending{}
 	some := false
 	for _, w := range r.inOrder {
-		if partly && !w.asked {
+		if w.starts || partly && !w.asked {
 			some = some || w.was != nil
 			continue
 		}

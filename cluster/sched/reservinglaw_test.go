@@ -34,6 +34,28 @@ func TestReserving_BesideSuspended(t *testing.T) {
 	}
 }
 
+// A start that a hook of runjob refuses takes nothing of a job's turns: what it has kept goes with the start itself.
+func TestReserving_StartThatIsRefused(t *testing.T) {
+	c := newTurning(t)
+	c.host("hosta", "hosta:ncpus=4,mem=1gb")
+	c.job("x", "normal", "select=1:ncpus=2 walltime=1:00:00")
+	c.job("j", "slots", "select=4:ncpus=1")
+	c.until(passed(60))
+	j, _ := c.store.View().Job(c.names["j"])
+	age := j.Pending.Age
+	c.end(c.names["x"])
+	p := c.planner.Plan(c.store.View(), c.now)
+	if len(p.Starts) != 1 {
+		t.Fatalf("starts: %v", p.Starts)
+	}
+	if p.Pending != nil {
+		c.commit(p.Pending)
+	}
+	if j, _ = c.store.View().Job(c.names["j"]); age < 2 || j.Pending == nil || j.Pending.Age != age {
+		t.Errorf("age %d before the start, after it was refused %+v", age, j.Pending)
+	}
+}
+
 // What is kept fits beside what runs, whatever comes and ends; nobody holds for longer than his turns; and whoever keeps something
 // starts before long: nobody starves.
 func TestReserving_Properties(t *testing.T) {

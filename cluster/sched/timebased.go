@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"rampart/fsm/pbs"
 	"rampart/fsm/spec"
 	"rampart/fsm/state"
@@ -11,13 +13,37 @@ type planned struct {
 	of     *waiter
 	start  pbs.Time
 	alloc  map[int]amounts // by node; never ends
-	shadow *world          // what runs leave free at that time
+	shadow *shade          // what runs leave free at that time
 	alone  bool
 	bounds *bounds // of its slots
 }
 
 // amounts are what is kept of a vnode.
 type amounts struct{ slots, mem int64 }
+
+// A shade is what vnodes have free of what is planned, and nothing else of a world: each plan has one.
+type shade struct{ slots, mem column }
+
+func (r *reserving) shadeOf(w *world) *shade {
+	only := func(c *column) column {
+		return column{def: c.def, free: slices.Clone(c.free), pools: c.pools}
+	}
+	return &shade{only(w.column(r.ncpus)), only(w.column(r.mem))}
+}
+
+func (s *shade) left(i int) amounts { return amounts{s.slots.left(i), s.mem.left(i)} }
+
+// take lowers what is free by what was placed.
+func (s *shade) take(w *world, placed spec.ExecVnode) {
+	for _, ch := range placed {
+		for _, part := range ch.Parts {
+			if i, ok := w.byVnode[part.Vnode]; ok {
+				s.slots.add(i, -charged(s.slots.def, part.Items))
+				s.mem.add(i, -charged(s.mem.def, part.Items))
+			}
+		}
+	}
+}
 
 // slimKey is a class, and what of its needs is planned.
 type slimKey struct {
@@ -116,13 +142,16 @@ func (r *reserving) holds(now *world, from, until pbs.Time, backfills bool) map[
 		return nil
 	}
 	room := map[int]amounts{}
-	at := func(w *world, x pbs.Time) {
+	free := func(i int) amounts {
+		return amounts{now.columns[r.ncpus.Name].left(i), now.columns[r.mem.Name].left(i)}
+	}
+	at := func(has func(i int) amounts, x pbs.Time) {
 		left := map[int]amounts{}
 		for _, p := range r.plans {
 			for i, a := range p.alloc {
 				free, met := left[i]
 				if !met {
-					free = amounts{w.columns[r.ncpus.Name].left(i), w.columns[r.mem.Name].left(i)}
+					free = has(i)
 				}
 				switch {
 				case x >= p.start:
@@ -141,16 +170,16 @@ func (r *reserving) holds(now *world, from, until pbs.Time, backfills bool) map[
 			room[i] = l
 		}
 	}
-	at(now, from)
+	at(free, from)
 	for _, p := range r.plans {
 		if p.start > from && p.start < until {
-			at(p.shadow, p.start)
+			at(p.shadow.left, p.start)
 		}
 	}
 	taken := map[int]amounts{}
 	for i, l := range room {
-		slots, mem := now.columns[r.ncpus.Name].left(i), now.columns[r.mem.Name].left(i)
-		taken[i] = amounts{max(0, slots-max(0, l.slots)), max(0, mem-max(0, l.mem))}
+		has := free(i)
+		taken[i] = amounts{max(0, has.slots-max(0, l.slots)), max(0, has.mem-max(0, l.mem))}
 	}
 	return taken
 }
@@ -181,7 +210,7 @@ func (r *reserving) countPlans(w *world, sign int64) {
 // promisePlan keeps for a job what is free now of what it is to have.
 func (c *cycle) promisePlan(w *waiter, cl *class, m mode, at pbs.Time, placed spec.ExecVnode, then *world) {
 	r := c.reserving
-	p := &planned{of: w, start: at, alloc: map[int]amounts{}, shadow: then.copyTo(nil), alone: c.free.isExclusive(placed, cl), bounds: cl.bounds}
+	p := &planned{of: w, start: at, alloc: map[int]amounts{}, shadow: r.shadeOf(then), alone: c.free.isExclusive(placed, cl), bounds: cl.bounds}
 	var parts []state.Kept
 	var order []int
 	for _, ch := range placed {

@@ -140,8 +140,14 @@ func (c *turning) until(after time.Duration) {
 	c.commit(&command.TimeTick{})
 }
 
-// kill ends a job.
+// kill ends a job, which a cycle follows.
 func (c *turning) kill(id pbs.JobID) {
+	c.t.Helper()
+	c.end(id)
+	c.cycle()
+}
+
+func (c *turning) end(id pbs.JobID) {
 	c.t.Helper()
 	j, _ := c.store.View().Job(id)
 	host := j.LastRun().MS
@@ -149,7 +155,6 @@ func (c *turning) kill(id pbs.JobID) {
 	if out := c.commit(&command.JobEnded{Source: command.Source{Host: host, Spool: "s", Seq: h.Acked + 1}, Job: id, RunCount: j.RunCount}); out.Refusal != nil {
 		c.t.Fatal(out.Refusal)
 	}
-	c.cycle()
 }
 
 // job submits a job of u1 by a name: a queue, and resources as in -l.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"iter"
 	"slices"
 
 	"rampart/fsm/attr"
@@ -12,7 +13,7 @@ import (
 // hosts sets what the configuration gives each host, on its first vnode. Slots are set where a host has no other vnodes, which
 // have cpus of their own. What the one before has given is known from it.
 func (r *reconfiguring) hosts(c *lsf.Config) error {
-	hosts := hostsInOrder(r.tx)
+	hosts := slices.Collect(hostsInOrder(r.tx))
 	now, before := c.Placed(hosts), r.before.Config.Placed(hosts)
 	for _, h := range hosts {
 		name, ok := firstVnode(r.tx, pbs.HostName(h))
@@ -65,17 +66,19 @@ func configuredValues(tx *state.Tx, v *state.Vnode, placed lsf.Placing) attr.Lis
 	return list
 }
 
-// hostsInOrder returns the hosts in the order in which their first vnodes were made.
-func hostsInOrder(tx *state.Tx) []string {
-	var hosts []string
-	seen := map[pbs.HostName]bool{}
-	for v := range tx.Vnodes() {
-		if !seen[v.Host] {
-			seen[v.Host] = true
-			hosts = append(hosts, string(v.Host))
+// hostsInOrder yields the hosts in the order in which their first vnodes were made.
+func hostsInOrder(tx *state.Tx) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		seen := map[pbs.HostName]bool{}
+		for v := range tx.Vnodes() {
+			if seen[v.Host] {
+				continue
+			}
+			if seen[v.Host] = true; !yield(string(v.Host)) {
+				return
+			}
 		}
 	}
-	return hosts
 }
 
 func firstVnode(tx *state.Tx, host pbs.HostName) (pbs.VnodeName, bool) {
@@ -101,5 +104,5 @@ func configureHost(tx *state.Tx, m Meta, res *state.Result, host pbs.HostName) {
 		return
 	}
 	r := &reconfiguring{tx: tx, meta: m, res: res, before: l}
-	_ = r.host(name, l.Config.Placed(hostsInOrder(tx)), lsf.Placing{})
+	_ = r.host(name, l.Config.PlacedOn(string(host), hostsInOrder(tx)), lsf.Placing{})
 }

@@ -1,6 +1,7 @@
 package lsf
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 
@@ -48,6 +49,34 @@ func (c *Config) Placed(hosts []string) Placing {
 				p.first[at] = h
 				break
 			}
+		}
+	}
+	return p
+}
+
+// PlacedOn is Placed for what one host gets: of the hosts in their order no more are looked at than that takes.
+func (c *Config) PlacedOn(host string, hosts iter.Seq[string]) Placing {
+	p := Placing{c, make([]string, len(c.Instances))}
+	var open []int
+	for at, i := range c.Instances {
+		d, ok := c.Resource(i.Resource)
+		if ok && d.Kind == resreq.Numeric && p.member(i, host) && !slices.Contains(i.Hosts, EachHost) && !c.Wide(i.Resource) {
+			open = append(open, at)
+		}
+	}
+	if len(open) == 0 {
+		return p
+	}
+	for h := range hosts {
+		open = slices.DeleteFunc(open, func(at int) bool {
+			if p.member(c.Instances[at], h) {
+				p.first[at] = h
+				return true
+			}
+			return false
+		})
+		if len(open) == 0 {
+			break
 		}
 	}
 	return p

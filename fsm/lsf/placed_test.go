@@ -25,7 +25,8 @@ func TestPlaced(t *testing.T) {
 		},
 		Hosts: []Host{{Name: "a", Slots: &eight, Has: []string{"big"}, Listed: true}, {Name: "d", Has: []string{"big"}}, {Name: DefaultHost, Slots: &two, Listed: true}},
 	}
-	p := c.Placed([]string{"a", "b", "c", "d"})
+	hosts := []string{"a", "b", "c", "d"}
+	p := c.Placed(hosts)
 	for host, want := range map[string][]string{
 		"a": {"ncpus=8", "big=True", "group=2", "each=1", "some=7", "rack=r1"},
 		"b": {"ncpus=2", "group=2@a", "each=1"},
@@ -42,6 +43,19 @@ func TestPlaced(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+	}
+	for at, host := range hosts {
+		looked := 0
+		p := c.PlacedOn(host, func(yield func(string) bool) {
+			for _, h := range hosts {
+				if looked++; !yield(h) {
+					return
+				}
+			}
+		})
+		if one, all := p.Of(host), c.Placed(hosts).Of(host); !slices.Equal(one, all) || looked > at+1 {
+			t.Errorf("%s alone: %v, want %v; %d hosts were looked at", host, one, all, looked)
 		}
 	}
 	if !c.Wide("wide") || c.Wide("group") || c.Wide("some") {
