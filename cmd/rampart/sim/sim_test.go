@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -20,7 +21,23 @@ import (
 // the cases of the specification that are about time, or that real clusters play, too.
 var folders = []string{"testdata", "../../../docs/examples/sim", "../../conformance/testdata/sim", "../../conformance/testdata/reservations"}
 
-// TestScenarios plays every scenario there is. It is not parallel to anything: see the package.
+// alone names the scenario that a process of this binary is to play, and nothing else.
+const alone = "RAMPART_TEST_SCENARIO"
+
+func TestMain(m *testing.M) {
+	file := os.Getenv(alone)
+	if file == "" {
+		os.Exit(m.Run())
+	}
+	report, err := Play(file, Options{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Printf("%s in %s\n", report.Virtual.Round(time.Second), report.Took.Round(time.Millisecond))
+}
+
+// TestScenarios plays every scenario there is, each in a process of its own: see the package.
 func TestScenarios(t *testing.T) {
 	for _, dir := range folders {
 		files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -29,11 +46,18 @@ func TestScenarios(t *testing.T) {
 		}
 		for _, file := range files {
 			t.Run(filepath.Base(file), func(t *testing.T) {
-				report, err := Play(file, Options{Seed: 1})
+				t.Parallel()
+				self, err := os.Executable()
 				if err != nil {
-					t.Error(err)
+					t.Fatal(err)
 				}
-				t.Logf("%s in %s", report.Virtual.Round(time.Second), report.Took.Round(time.Millisecond))
+				child := exec.CommandContext(t.Context(), self)
+				child.Env = append(os.Environ(), alone+"="+file)
+				told, err := child.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%s", err, told)
+				}
+				t.Logf("%s%s of a processor", told, child.ProcessState.UserTime()+child.ProcessState.SystemTime())
 			})
 		}
 	}
