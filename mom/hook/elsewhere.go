@@ -1,14 +1,21 @@
 package hook
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Elsewhere is where a runtime of a bubble waits for real processes: on goroutines that were not started there. The
-// clock of the bubble stands meanwhile, and goes on when the runtime only keeps its interpreter warm. It is made
+// clock of the bubble stands meanwhile, and goes on when the runtime only keeps its interpreter warm. What is asked for
+// at the same moment is done one after the other, so that it comes in the same order each time. It is made
 // outside of the bubble, and ended there. It is safe for any number of goroutines.
 type Elsewhere struct {
 	rooms chan *room
 	over  chan struct{}
 }
+
+// forkElsewhere is how long an interpreter may take to fork where no time of the bubble passes: a busy machine makes no difference there.
+const forkElsewhere = 10 * time.Minute
 
 // A room is for one piece of work. Its channels are made outside of bubbles, for both sides use them.
 type room struct {
@@ -26,7 +33,7 @@ func NewElsewhere() *Elsewhere {
 			r := &room{work: make(chan func(func(func())), 1), calls: make(chan func()), back: make(chan struct{}), done: make(chan struct{})}
 			select {
 			case e.rooms <- r:
-				go r.serve()
+				r.serve()
 			case <-e.over:
 				return
 			}

@@ -90,6 +90,9 @@ func (r *Runtime) alive() (*worker, error) {
 		return nil, err
 	}
 	r.worker, err = startWorker(python, filepath.Join(dir, "worker.py"))
+	if r.worker != nil && r.opts.Elsewhere != nil {
+		r.worker.patience = forkElsewhere
+	}
 	return r.worker, err
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"math/rand/v2"
+	"math/rand"
 	"net/http"
 	"strings"
 	"time"
@@ -168,7 +168,7 @@ func (c *call) late(ctx context.Context) bool {
 // wait pauses before the next attempt, longer each time and never the same, so
 // that many clients do not come at once. It is false when the budget is spent.
 func (c *call) wait(ctx context.Context) bool {
-	pause := c.pause/2 + rand.N(c.pause/2)
+	pause := c.pause/2 + time.Duration(rand.Int63n(int64(c.pause/2))) // a bubble seeds this chance
 	c.pause = min(2*c.pause, maxPause)
 	select {
 	case <-ctx.Done():
