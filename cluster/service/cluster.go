@@ -203,7 +203,7 @@ func (c *Cluster) ReadIndex(ctx context.Context, _ *connect.Request[api.ReadInde
 
 // Clock tells this replica's wall clock.
 func (c *Cluster) Clock(context.Context, *connect.Request[api.ClockRequest]) (*connect.Response[api.ClockReply], error) {
-	return connect.NewResponse(&api.ClockReply{UnixNano: time.Now().UnixNano()}), nil
+	return connect.NewResponse(&api.ClockReply{UnixNano: int64(c.now())}), nil
 }
 
 // LastStart tells what this replica knows of the starts of the one that asks.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -16,9 +15,9 @@ import (
 
 // Reserve asks for a reservation, and waits for the decision if that is wished: pbs_rsub.
 func (b *Batch) Reserve(ctx context.Context, r *connect.Request[api.ReserveRequest]) (*connect.Response[api.ReserveReply], error) {
-	made := begun(r)
+	made := b.begun(r)
 	result, err := b.change(ctx, r, func(p person) ([]command.Command, error) {
-		made = pbs.Time(time.Now().UnixNano()) // it is no repeat
+		made = b.now() // it is no repeat
 		c, err := b.reservation(ctx, p, r.Msg)
 		return []command.Command{c}, err
 	})
@@ -110,13 +109,13 @@ func (b *Batch) reservation(ctx context.Context, p person, r *api.ReserveRequest
 	c := &command.Reserve{Owner: p.user, Hosts: r.GetHosts()}
 	switch {
 	case len(c.Hosts) > 0:
-		err = w.maintenance(p, c)
+		err = w.maintenance(p, c, b.now())
 	case w.job != "":
 		err = w.ofRunning(p, c)
 	case w.qmove != "":
 		err = w.forQueued(p, c)
 	default:
-		err = w.timed(c, pbs.Time(time.Now().UnixNano()))
+		err = w.timed(c, b.now())
 	}
 	if err != nil {
 		return nil, err
@@ -164,7 +163,7 @@ func (w *wish) timed(c *command.Reserve, now pbs.Time) error {
 }
 
 // maintenance completes a reservation of hosts, whatever runs there.
-func (w *wish) maintenance(p person, c *command.Reserve) error {
+func (w *wish) maintenance(p person, c *command.Reserve, now pbs.Time) error {
 	if p.perm < attr.Operator {
 		return pbs.Refuse(pbs.Unauthorized)
 	}
@@ -175,7 +174,7 @@ func (w *wish) maintenance(p person, c *command.Reserve) error {
 		return pbs.Refuse(pbs.BadTimes)
 	}
 	w.withoutResources()
-	return w.timed(c, pbs.Time(time.Now().UnixNano()))
+	return w.timed(c, now)
 }
 
 // ofRunning completes a reservation that is made of a running job. It is its owner's, whoever makes it.

@@ -322,6 +322,30 @@ func TestReserve_Waits(t *testing.T) {
 	}
 }
 
+// Where the clock of the host is behind that of the log, nobody waits for longer than he has asked to.
+func TestReserve_WaitsWhereTheClockIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := resvBench(t)
+		b.Batch.clock = func() time.Time { return time.Now().Add(-time.Minute) }
+		began := time.Now()
+		id := b.mustReserve("ann@h", timed(set("interactive", "3"))...)
+		if took := time.Since(began); took < 3*time.Second || took > 3100*time.Millisecond {
+			t.Errorf("a wait of 3 s took %s", took)
+		}
+		b.decide(id, "(hosta:ncpus=1)")
+		began = time.Now()
+		_, err := b.Batch.AlterReservation(b.as("ann@h"), request(&api.AlterReservationRequest{
+			Reservation: string(id), Changes: []*api.Attribute{set("reserve_duration", "90"), set("interactive", "3")},
+		}, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 3*time.Second || took > 3100*time.Millisecond {
+			t.Errorf("a wait of 3 s for an alteration took %s", took)
+		}
+	})
+}
+
 // A client that goes away changes nothing. One that repeats its request, at another leader too, waits for what is left of its
 // time, and finds its reservation (L8).
 func TestReserve_Repeated(t *testing.T) {

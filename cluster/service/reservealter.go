@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -168,16 +167,16 @@ func (b *Batch) altered(ctx context.Context, name string, changes []*api.Attribu
 		return 0, err
 	}
 	defer transport.Working(ctx)()
-	until := pbs.Time(0)
+	until, asked := pbs.Time(0), b.now()
 	return b.awaitReservation(ctx, id, func(r *state.Reservation) (api.ReservationOutcome, pbs.Time) {
 		switch {
-		case r == nil && wanted.over(before):
+		case r == nil && wanted.over(before, b.now()):
 			return confirmed, 0
 		case r == nil:
 			return refusedToFit, 0
 		case r.State == pbs.ResvBeingAltered, r.State == pbs.ResvUnconfirmed:
 			if until == 0 { // from the change on, so that a repeat waits for what is left
-				until = r.Changed + pbs.Time(wait*1e9)
+				until = min(r.Changed, asked) + pbs.Time(wait*1e9)
 			}
 			if r.Ask != nil { // with what hooks have made of it
 				wanted = wantedOf(r.Ask)
@@ -225,7 +224,7 @@ func (w wanted) granted(r *state.Reservation) bool {
 }
 
 // over tells whether a reservation that is gone has ended by the change: at an end that had passed.
-func (w wanted) over(before *state.Reservation) bool {
+func (w wanted) over(before *state.Reservation, now pbs.Time) bool {
 	if before == nil || before.State == pbs.ResvUnconfirmed {
 		return false
 	}
@@ -238,7 +237,7 @@ func (w wanted) over(before *state.Reservation) bool {
 	case w.length.given:
 		end = before.Start + w.length.at
 	}
-	return end.Unix() <= time.Now().Unix()
+	return end.Unix() <= now.Unix()
 }
 
 func sameSelect(a, b string) bool {

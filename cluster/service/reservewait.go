@@ -56,27 +56,27 @@ func valueOf(list []*api.Attribute, name string) string {
 }
 
 // begun returns when a request was made for the first time, by the clock of who made it.
-func begun(r connect.AnyRequest) pbs.Time {
+func (b *Batch) begun(r connect.AnyRequest) pbs.Time {
 	if made, ok := pbs.RequestID(r.Header().Get(transport.HeaderRequestID)).Made(); ok {
 		return made
 	}
-	return pbs.Time(time.Now().UnixNano())
+	return b.now()
 }
 
 // awaitDecision waits until a new reservation is decided, for as many seconds as were asked for from its submission on. What
 // is not decided by then is removed if they are below 0. A client that goes away changes nothing.
 func (b *Batch) awaitDecision(ctx context.Context, id pbs.ReservationID, wait int64, made pbs.Time) (api.ReservationOutcome, error) {
-	until := made + pbs.Time(max(wait, -wait)*1e9)
+	until, asked := made+pbs.Time(max(wait, -wait)*1e9), b.now()
 	outcome, err := b.awaitReservation(ctx, id, func(r *state.Reservation) (api.ReservationOutcome, pbs.Time) {
 		switch {
-		case r == nil && wait < 0 && until.Unix() <= time.Now().Unix(): // an earlier leader has removed it
+		case r == nil && wait < 0 && until.Unix() <= b.now().Unix(): // an earlier leader has removed it
 			return expired, 0
 		case r == nil:
 			return refusedToFit, 0
 		case r.State != pbs.ResvUnconfirmed:
 			return confirmed, 0
 		}
-		until = r.Created + pbs.Time(max(wait, -wait)*1e9)
+		until = min(r.Created, asked) + pbs.Time(max(wait, -wait)*1e9) // asked: this clock may be behind that of the log
 		return 0, until
 	})
 	if err != nil || outcome != unconfirmed || wait > 0 {
@@ -129,7 +129,7 @@ func (b *Batch) awaitReservation(ctx context.Context, id pbs.ReservationID,
 		}
 		r, _ := v.Reservation(id)
 		outcome, until := decided(r)
-		left := time.Until(time.Unix(0, int64(until)))
+		left := time.Duration(until - b.now())
 		switch {
 		case outcome != 0:
 			return outcome, nil

@@ -84,6 +84,7 @@ type Config struct {
 	Log      Log
 	Hooks    Hooks // runs scripts; nil: there is nothing to run them
 	Logger   *slog.Logger
+	Clock    func() time.Time // reads the wall clock; nil: time.Now
 
 	CA     CA
 	Keys   Keys
@@ -143,7 +144,10 @@ type Services struct {
 
 // New returns the services.
 func New(c Config) Services {
-	b := base{c.Replica, c.Accounts, c.Log, c.Logger, newRequests(), newTurns()}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	b := base{c.Replica, c.Accounts, c.Log, c.Logger, c.Clock, newRequests(), newTurns()}
 	held := &deadlines{held: map[pbs.HostName]int64{}}
 	return Services{
 		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Home: c.Home},
@@ -179,10 +183,14 @@ type base struct {
 	Accounts transport.Accounts
 	Log      Log
 	Logger   *slog.Logger
+	clock    func() time.Time
 
 	requests *requests // of all services together
 	turns    *turns    // of jobs
 }
+
+// now reads the wall clock.
+func (c *base) now() pbs.Time { return pbs.Time(c.clock().UnixNano()) }
 
 // present returns the state as this replica knows it now. Changes are permitted
 // by it: they are done at the leader, whose state is the newest there is, and

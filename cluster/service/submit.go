@@ -117,7 +117,7 @@ func (b *Batch) detach(ctx context.Context, job *command.SubmitJob) error {
 	if len(job.Script) < pbs.LargeScript {
 		return nil
 	}
-	at, voters := pbs.Time(time.Now().UnixNano()), b.Replica.Voters()
+	at, voters := b.now(), b.Replica.Voters()
 	stored, err := b.Blobs.Put(ctx, job.Script)
 	if err != nil {
 		return err

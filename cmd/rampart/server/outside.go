@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"time"
 
 	"rampart/cluster/mail"
 	"rampart/cluster/sched"
@@ -38,6 +39,8 @@ type Outside struct {
 	TrailingLogs  uint64
 	// Level is the feature level that the replica passes for; 0: command.FeatureLevel.
 	Level uint32
+	// Clock reads the wall clock of the host; nil: time.Now.
+	Clock func() time.Time
 	// Elsewhere is hook.Options'; nil: there is none.
 	Elsewhere *hook.Elsewhere
 	// Witness sees what becomes of the state; nil: nobody does.

@@ -177,6 +177,7 @@ func (s *Server) openReplica() error {
 			Name: pbs.ReplicaName(s.config.Host), Address: s.config.Address(), GossipAddress: s.config.Gossip,
 			Host: pbs.HostName(s.config.Host), Version: pbs.Version, Zone: s.config.Zone, FeatureLevel: s.outside.Level, Build: build.Version(),
 		},
+		Clock:         s.outside.Clock,
 		Machine:       s.machine,
 		Stores:        s.outside.Stores,
 		Listener:      s.port.Raft(),
@@ -219,7 +220,7 @@ func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
 		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
-		Backups: s.backups, Blobs: s.blobs,
+		Backups: s.backups, Blobs: s.blobs, Clock: s.outside.Clock,
 		Scheduler: service.Scheduler{
 			Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take,
 			AwaitCycle: s.rounds.Await, InCycle: s.metrics.sched.InCycle,
