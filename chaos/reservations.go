@@ -17,6 +17,11 @@ func Reservations() []Scenario {
 	}
 	leader, follower, crashed := fault.Target{Role: fault.Leader}, fault.Target{Role: fault.Follower}, fault.Target{Role: fault.Crashed}
 	mom := func(n int) fault.Target { return fault.Target{Role: fault.Mom, N: n} }
+	step := func(seconds float64, who fault.Target, by string) fault.Step {
+		s := at(seconds, fault.StepClock, who)
+		s.Value = by
+		return s
+	}
 	outage := reserving("reservations, all replicas are down across starts and ends",
 		at(5, fault.Crash, leader), at(5, fault.Crash, follower), at(5, fault.Crash, follower), at(11, fault.Restart, crashed))
 	outage.Load.Pause, outage.Load.Ops = 300*time.Millisecond, 70
@@ -38,6 +43,11 @@ func Reservations() []Scenario {
 			at(7, fault.Restart, crashed), at(8, fault.Crash, leader), at(10, fault.Restart, crashed)),
 		reserving("reservations, moms die and a host is booted", at(3, fault.Crash, mom(0)), at(6, fault.Restart, crashed),
 			at(7, fault.Reboot, mom(1)), at(9, fault.Restart, crashed), at(10, fault.Exile, mom(2)), at(13, fault.Heal, fault.Target{})),
+		reserving("reservations, the clocks of leaders go ahead", step(3, leader, "40s"), at(8, fault.SetClocks, fault.Target{}), step(9, leader, "7s")),
+		reserving("reservations, the clocks of leaders go back", step(3, leader, "-40s"), at(8, fault.SetClocks, fault.Target{}), step(9, leader, "-7s"),
+			at(11, fault.Crash, leader), at(14, fault.Restart, crashed)),
+		reserving("reservations, the clocks of followers are wrong", step(2, follower, "60s"), at(8, fault.SetClocks, fault.Target{}), step(9, follower, "-60s"),
+			at(10, fault.Crash, leader), at(12, fault.Restart, crashed)),
 	}
 }
 
@@ -47,7 +57,8 @@ func reserving(name string, faults ...fault.Step) Scenario {
 	s.World.Moms, s.Load.Ops, s.Load.Pause, s.Load.Lasting = 3, 38, 700*time.Millisecond, 5
 	s.Load.Mix = []load.Share{
 		{Kind: check.Reserve, Percent: 20},
-		{Kind: check.SubmitInside, Percent: 22},
+		{Kind: check.SubmitInside, Percent: 18},
+		{Kind: check.MoveInside, Percent: 3},
 		{Kind: check.AlterReservation, Percent: 8},
 		{Kind: check.DeleteReservation, Percent: 6},
 		{Kind: check.List, Percent: 6},
@@ -72,6 +83,9 @@ func booked(seed uint64) Scenario {
 		Span: 9 * time.Second, Least: 1, Most: 3, Moms: s.World.Moms, Longest: 5 * time.Second, Followers: s.World.Servers - 1,
 	}
 	s.Faults = p.Draw(choices(seed, "faults"))
+	if r := choices(seed, "clocks"); r.IntN(3) == 0 {
+		s.Faults = p.Stepped(r, s.Faults)
+	}
 	if r := choices(seed, "outage"); r.IntN(3) == 0 { // nobody is there across starts and ends
 		s.Faults = nil
 		for range s.World.Servers {

@@ -98,6 +98,9 @@ func (r *Report) play(ctx context.Context, w World) {
 	if evidence == nil {
 		return
 	}
+	if !evidence.Begun.IsZero() {
+		evidence.Lag = r.Begun.Sub(evidence.Begun)
+	}
 	evidence.History, evidence.Struck, evidence.Blows = record.History(), struck, r.blows
 	r.Evidence = evidence
 	r.Verdict = check.Judge(evidence, r.Scenario.Checks)

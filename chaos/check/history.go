@@ -29,14 +29,15 @@ const (
 	Reserve
 	AlterReservation // its length or its start
 	DeleteReservation
-	SubmitInside // a job to the queue of a reservation
+	SubmitInside // a job to the queue of a reservation, or one that is to come into one
+	MoveInside   // such a job, into the queue of a reservation
 )
 
 var kindNames = [...]string{
 	Submit: "submit", Delete: "delete", List: "list", Look: "look at", Hold: "hold", Release: "release", Alter: "alter",
 	Rerun: "rerun", SetQueue: "set queue", LookQueues: "look at queues", ReleaseNodes: "release nodes of",
 	Suspend: "suspend", Resume: "resume", Reserve: "reserve", AlterReservation: "alter reservation", DeleteReservation: "delete reservation",
-	SubmitInside: "submit to a reservation",
+	SubmitInside: "submit to a reservation", MoveInside: "move into a reservation",
 }
 
 // String returns the kind as a word.
@@ -93,12 +94,20 @@ type Op struct {
 	Array  bool            // submitted as an array
 	Spread bool            // submitted as a job over several hosts
 	Queue  string          // of a submission, or that is set; empty: the default one
-	Attr   string          // that is set of the queue
+	Attr   string          // that is set of the queue, that is changed of a reservation, or what that is made of
+	Force  bool            // of the change of a reservation
 	Period Period          // of a reservation that is asked for
-	Answer string          // CONFIRMED, DENIED or UNCONFIRMED, of a reservation or of its alteration
+	Answer string          // CONFIRMED, DENIED, UNCONFIRMED, EXPIRED or FAILED, of a reservation or of its alteration
 	Seen   map[string]Seen // of a list or look: by name
 	Queues map[string]bool // of a look at queues: by queue and attribute
 }
+
+// What a reservation is made of, as Attr; the Value names it.
+const (
+	OfHosts   = "hosts"
+	OfQueued  = "qmove"       // a job
+	OfRunning = "reserve_job" // a job
+)
 
 // A Period is from when to when a reservation is to have its vnodes, in seconds since the epoch.
 type Period struct{ Start, End int64 }

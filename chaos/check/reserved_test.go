@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
+const nodes = "(host1:ncpus=2)"
+
+var soon, far = Period{110, 115}, Period{4000, 4060}
+
 // kept is a run with a reservation that was asked for, confirmed, began, had a job, and ended; one that was denied; and one that is
 // far off.
 func kept() *Evidence {
-	const (
-		decide = "DecideReservation"
-		nodes  = "(host1:ncpus=2)"
-	)
-	soon, far := Period{110, 115}, Period{4000, 4060}
+	const decide = "DecideReservation"
 	book := strings.Join([]string{
 		"01/01/2000 00:00:01;U;R1.srv;requestor=ann@c1",
 		"01/01/2000 00:00:01;Y;R1.srv;requestor=Scheduler@srv start=110 end=115 nodes=(host1:ncpus=2)",
@@ -68,10 +68,56 @@ func (e *Evidence) line(old, with string) {
 	e.Replicas[0].Ledger["20000101"] = []byte(strings.Replace(text, old, with, 1))
 }
 
+// fair are runs that are good, though they are unusual.
+func fair() map[string]func(e *Evidence) {
+	goOn := func(e *Evidence, with ...Stage) {
+		e.Bookings[2].Stages = append(e.Bookings[2].Stages, with...)
+		e.line("01/01/2000 00:00:04;Q", "01/01/2000 00:00:04;K;R3.srv;requestor=root@srv\n01/01/2000 00:00:04;Q")
+		e.Replicas[0].Holds = nil
+	}
+	passed := Period{50, 104}
+	return map[string]func(e *Evidence){
+		"an alteration to an end that has passed ends it": func(e *Evidence) {
+			goOn(e, Stage{Clock: 104, State: "AL", Period: far, Want: passed, Nodes: nodes, Left: 1, By: []string{"AlterReservation"}},
+				Stage{Clock: 104, By: []string{"DecideReservation"}})
+			e.History = append(e.History, Op{Kind: AlterReservation, Job: "R3.srv", Attr: "reserve_duration", Value: "54", Answer: "CONFIRMED", Result: Done})
+		},
+		"so does one by force": func(e *Evidence) {
+			goOn(e, Stage{Clock: 104, By: []string{"AlterReservation"}, Made: []Period{passed}})
+			e.History = append(e.History, Op{Kind: AlterReservation, Job: "R3.srv", Attr: "reserve_duration", Value: "54", Answer: "CONFIRMED", Result: Done})
+		},
+		"the clock of the log goes over its start and its end at once": func(e *Evidence) {
+			goOn(e, Stage{At: time.Hour, Clock: 9000})
+			e.line("01/01/2000 00:00:04;K;R3", "01/01/2000 02:00:00;B;R3.srv;name=three start=4000 end=4060 nodes=(host1:ncpus=2)\n01/01/2000 00:00:04;K;R3")
+		},
+		"a maintenance takes its vnode": func(e *Evidence) {
+			e.Bookings[2].Stages = append(e.Bookings[2].Stages, Stage{Clock: 104, State: "DG", Period: far, Left: 1, Taken: true})
+			e.Replicas[0].Holds[0].Nodes, e.Replicas[0].Holds[0].Taken = "", true
+		},
+		"and gives it back": func(e *Evidence) {
+			e.Bookings[2].Stages = append(e.Bookings[2].Stages, Stage{Clock: 104, State: "DG", Period: far, Left: 1, Taken: true},
+				Stage{Clock: 105, State: "CO", Period: far, Nodes: nodes, Left: 1})
+		},
+		"a job runs already when one is made of it": func(e *Evidence) {
+			e.History[3].Queue, e.Runs[0].Start = "", 9*time.Second
+			e.History = append(e.History, Op{Kind: Reserve, Name: "one", Job: "R1.srv", Attr: OfRunning, Value: "4.srv", Answer: "CONFIRMED", Result: Done, End: 10 * time.Second})
+		},
+	}
+}
+
 func TestReservations(t *testing.T) {
 	for _, law := range append(Reservations(), LegalMoves) {
 		if got := law.Judge(kept()); len(got) > 0 {
 			t.Errorf("%s: %q of a good run", law.Name, got)
+		}
+	}
+	for name, edit := range fair() {
+		e := kept()
+		edit(e)
+		for _, law := range Reservations() {
+			if got := law.Judge(e); len(got) > 0 {
+				t.Errorf("%s, %s: %q of a good run", name, law.Name, got)
+			}
 		}
 	}
 	stages := func(e *Evidence, n int) []Stage { return e.Bookings[n].Stages }
@@ -94,9 +140,31 @@ func TestReservations(t *testing.T) {
 			}
 			stages(e, 0)[3].Clock = 112
 		}},
-		{"it began late", ReservationsOnTime, func(e *Evidence) { stages(e, 0)[2].Clock = 160 }},
+		{"it began late", ReservationsOnTime, func(e *Evidence) { stages(e, 0)[1].Due, stages(e, 0)[2].At = 1, latest+2 }},
 		{"it began early", ReservationsOnTime, func(e *Evidence) { stages(e, 0)[2].Clock = 109 }},
-		{"it ended late", ReservationsOnTime, func(e *Evidence) { stages(e, 0)[3].Clock = 160 }},
+		{"it ended late", ReservationsOnTime, func(e *Evidence) { stages(e, 0)[2].Due, stages(e, 0)[3].At = 1, latest+2 }},
+		{"it never began", ReservationsOnTime, func(e *Evidence) { stages(e, 2)[1].Due, e.Bookings[2].Seen = 1, latest+2 }},
+		{"it has other times than an alteration asked for", ReservationsKept, func(e *Evidence) {
+			e.Bookings[2].Stages = append(stages(e, 2),
+				Stage{Clock: 104, State: "AL", Period: far, Want: Period{4000, 4070}, Nodes: nodes, Left: 1, By: []string{"AlterReservation"}},
+				Stage{Clock: 104, State: "CO", Period: Period{4000, 4080}, Nodes: nodes, Left: 1, By: []string{"DecideReservation"}})
+		}},
+		{"it was altered to an end ahead, and ended", ReservationsKept, func(e *Evidence) {
+			e.Bookings[2].Stages = append(stages(e, 2), Stage{Clock: 104, By: []string{"AlterReservation"}, Made: []Period{{4000, 4070}}})
+		}},
+		{"its jobs were ended before it was over", ReservationsKept, func(e *Evidence) {
+			e.Bookings[2].Stages = append(stages(e, 2), Stage{Clock: 104, State: "BD", Period: far, Nodes: nodes, Left: 1})
+		}},
+		{"it has more than a maintenance has left", ReservationsKept, func(e *Evidence) {
+			e.Bookings[2].Stages = append(stages(e, 2), Stage{Clock: 104, State: "DG", Period: far, Nodes: "(host1:ncpus=2)+(host2:ncpus=2)", Left: 1, Taken: true})
+		}},
+		{"it was said to be removed", ReservationsTold, func(e *Evidence) { e.History[2].Answer = "FAILED" }},
+		{"a job was said to be moved", ReservationsTold, func(e *Evidence) {
+			e.History = append(e.History, Op{Kind: MoveInside, Job: "4.srv", Queue: "R1", Result: Done})
+		}},
+		{"a job was said to be in the one that waited for it", ReservationsTold, func(e *Evidence) {
+			e.History[2].Attr, e.History[2].Value = OfQueued, "4.srv"
+		}},
 		{"it was made twice", ReservationsTold, func(e *Evidence) { e.Bookings[1].Name = "one" }},
 		{"it was refused and made", ReservationsTold, func(e *Evidence) { e.History[1].Result = Refused }},
 		{"it has other times than were asked for", ReservationsTold, func(e *Evidence) { e.History[0].Period.End = 120 }},
@@ -139,6 +207,14 @@ func TestReservations(t *testing.T) {
 		{"a job ran early", InsideTheirTime, func(e *Evidence) { e.Runs[0].Start = 9 * time.Second }},
 		{"a job ran on", InsideTheirTime, func(e *Evidence) { e.Runs[0].End = 45 * time.Second }},
 		{"a job runs for ever", InsideTheirTime, func(e *Evidence) { e.Runs[0].End = Never }},
+		{"a job that came in ran early", InsideTheirTime, func(e *Evidence) {
+			e.History[3].Queue, e.Runs[0].Start = "", 9*time.Second
+			e.History = append(e.History, Op{Kind: MoveInside, Job: "4.srv", Queue: "R1", Result: Done, End: 8 * time.Second})
+		}},
+		{"a job that came in ran on", InsideTheirTime, func(e *Evidence) {
+			e.History[3].Queue, e.Runs[0].Start, e.Runs[0].End = "", 9*time.Second, 45*time.Second
+			e.History = append(e.History, Op{Kind: Reserve, Job: "R1.srv", Attr: OfRunning, Value: "4.srv", Answer: "CONFIRMED", Result: Done, End: 10 * time.Second})
+		}},
 		{"a job ran in none", InsideTheirTime, func(e *Evidence) { e.Bookings = slices.Delete(e.Bookings, 0, 1) }},
 		{"no job ran", Reserved, func(e *Evidence) { e.Runs = nil }},
 		{"none was denied", Reserved, func(e *Evidence) { e.Bookings = slices.Delete(e.Bookings, 1, 2) }},

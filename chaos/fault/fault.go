@@ -47,6 +47,8 @@ const (
 	Lag                         // what passes between the target, a host of a job, and its mother superior takes its time
 	Sicken                      // the host of the target, a mom, cannot start programs: see Illnesses
 	Cure                        // every host can
+	StepClock                   // the clock of the target's host is set by the value
+	SetClocks                   // the clock of every host is right
 )
 
 // Illnesses are what hosts fall sick with, as values of Sicken.
@@ -65,7 +67,7 @@ var kindNames = [...]string{
 	LoseReplies: "lose replies", Sever: "sever", Heal: "heal", Freeze: "freeze", Thaw: "thaw",
 	Estrange: "estrange", Ambush: "ambush", SetFence: "set the fence", Slander: "slander", Vouch: "vouch for",
 	Upgrade: "upgrade", Downgrade: "downgrade", Wreck: "wreck", Recover: "recover", Divide: "divide", Waylay: "waylay", Topple: "topple", Lag: "lag",
-	Stall: "stall", Flow: "flow", Sicken: "sicken", Cure: "cure",
+	Stall: "stall", Flow: "flow", Sicken: "sicken", Cure: "cure", StepClock: "step the clock of", SetClocks: "set all clocks right",
 }
 
 // String returns the kind as a word.
@@ -78,7 +80,7 @@ func (k Kind) String() string {
 
 // Mends tells whether it is the end of another fault.
 func (k Kind) Mends() bool {
-	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow || k == Cure
+	return k == Restart || k == Sever || k == Heal || k == Thaw || k == SetFence || k == Recover || k == Flow || k == Cure || k == SetClocks
 }
 
 // A Target is whom it hits; who that is, is decided when it strikes.
@@ -131,7 +133,7 @@ type Step struct {
 	Target Target
 	// Value is the kind of command of an Ambush, a Waylay or a Topple, and of what hits a mom then as a host of
 	// the job that the command is about (empty: at the time, as the world's mom); the seconds of SetFence;
-	// the kind of writes of a Stall (empty: all); the illness of a Sicken.
+	// the kind of writes of a Stall (empty: all); the illness of a Sicken; the duration of a StepClock.
 	Value string
 }
 
@@ -146,9 +148,11 @@ func (s Step) String() string {
 	switch s.Kind {
 	case Ambush:
 		return text + " the leader at " + s.Value
+	case SetClocks:
+		return text
 	case SetFence:
 		return text + fmt.Sprintf(" to %q", s.Value)
-	case Stall, Sicken:
+	case Stall, Sicken, StepClock:
 		return strings.TrimSpace(text + " " + s.Target.String() + " " + s.Value)
 	}
 	if s.OfJob() {
@@ -213,6 +217,24 @@ func (p Profile) Sickened(r *rand.Rand, steps []Step, moms int) []Step {
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	return steps
 }
+
+// Stepped returns faults with one more: the clock of a replica's host is set forwards or backwards for a time.
+func (p Profile) Stepped(r *rand.Rand, steps []Step) []Step {
+	begin, by := between(r, 0, p.Span), between(r, leastStep, mostStep)
+	if r.IntN(2) == 0 {
+		by = -by
+	}
+	steps = append(steps, Step{At: begin, Kind: StepClock, Target: anyReplica(r, cmp.Or(p.Followers, 2)), Value: by.String()},
+		Step{At: begin + between(r, p.Longest, 3*p.Longest), Kind: SetClocks})
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	return steps
+}
+
+// By how much a clock is set: from what a leader may be off to what a request may be ahead of the log.
+const (
+	leastStep = time.Second
+	mostStep  = 100 * time.Second
+)
 
 // replicaKinds are what happens to replicas, the likelier the oftener named.
 var replicaKinds = []Kind{Crash, Crash, Tear, Isolate, Isolate, Exile, Mute, Deafen, LoseReplies, LoseReplies}

@@ -84,6 +84,36 @@ func TestStalled_Ends(t *testing.T) {
 	}
 }
 
+// A clock that is set wrong goes forwards or backwards, and is right again.
+func TestStepped_Ends(t *testing.T) {
+	back, ahead := 0, 0
+	for seed := range uint64(200) {
+		wrong := false
+		for _, s := range profile.Stepped(rand.New(rand.NewPCG(seed, 3)), draw(seed)) {
+			switch s.Kind {
+			case StepClock:
+				by, err := time.ParseDuration(s.Value)
+				if err != nil || by.Abs() < leastStep {
+					t.Errorf("seed %d: %s: %v", seed, s, err)
+				}
+				if wrong = true; by < 0 {
+					back++
+				} else {
+					ahead++
+				}
+			case SetClocks:
+				wrong = false
+			}
+		}
+		if wrong {
+			t.Errorf("seed %d: a clock stays wrong", seed)
+		}
+	}
+	if back < 50 || ahead < 50 {
+		t.Errorf("%d go back and %d ahead", back, ahead)
+	}
+}
+
 // The absence of a mom ends for that mom alone: what mends the replicas leaves it away.
 func TestSiege_EveryAbsenceEndsForItsMom(t *testing.T) {
 	siege := Siege{Fence: 30 * time.Second, From: 5 * time.Second, Span: 9 * time.Second, Moms: 2}

@@ -55,7 +55,7 @@ func (r *Record) add(o check.Op) {
 	if o.Kind == check.Submit && o.Result == check.Done {
 		r.known = append(r.known, known{o.Name, o.Job, o.Spread})
 	}
-	if o.Kind == check.Reserve && o.Result == check.Done && o.Answer != answers[denied] {
+	if o.Kind == check.Reserve && o.Result == check.Done && !slices.Contains(removed, o.Answer) {
 		r.booked = append(r.booked, booked{o.Name, o.Job, o.Period})
 	}
 }
@@ -102,7 +102,13 @@ func (c *Client) Follow(ctx context.Context, steps []Step) {
 func (c *Client) do(ctx context.Context, s Step) {
 	op := check.Op{Client: c.N, Kind: s.Kind, Value: s.Value, Queue: s.Queue, Attr: s.Attr, Held: s.Held, Once: s.Once, Array: s.Array, Spread: s.Spread, Name: s.Name}
 	switch s.Kind {
-	case check.Submit, check.Reserve:
+	case check.Submit:
+	case check.Reserve:
+		c.reserving(ctx, op, s)
+		return
+	case check.MoveInside:
+		c.moveInside(ctx, op, s)
+		return
 	case check.AlterReservation, check.DeleteReservation, check.SubmitInside:
 		b, ok := c.Record.booking(s.Victim, s.Kind == check.SubmitInside)
 		if !ok {
@@ -126,6 +132,11 @@ func (c *Client) do(ctx context.Context, s Step) {
 	default:
 		op.Value = ""
 	}
+	c.perform(ctx, op, s)
+}
+
+// perform makes the request, and writes down what came of it.
+func (c *Client) perform(ctx context.Context, op check.Op, s Step) check.Op {
 	op.Start = c.Record.Since()
 	err := c.ask(ctx, &op, s)
 	op.End = c.Record.Since()
@@ -134,6 +145,7 @@ func (c *Client) do(ctx context.Context, s Step) {
 		op.Text = err.Error()
 	}
 	c.Record.add(op)
+	return op
 }
 
 // ask makes the request and notes what it shows.
@@ -171,9 +183,11 @@ func (c *Client) ask(ctx context.Context, op *check.Op, s Step) (err error) {
 	case check.AlterReservation:
 		err = c.alterReservation(ctx, op, s)
 	case check.DeleteReservation:
-		_, err = c.Batch.DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: op.Job}))
+		_, err = c.boss(op).DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: op.Job}))
 	case check.SubmitInside:
 		op.Job, err = c.submit(ctx, op, s)
+	case check.MoveInside:
+		_, err = c.Batch.Move(ctx, connect.NewRequest(&api.MoveRequest{Job: op.Job, Destination: op.Queue}))
 	case check.Rerun:
 		_, err = c.Manager.Rerun(ctx, connect.NewRequest(&api.RerunRequest{Job: op.Job}))
 	}
@@ -197,7 +211,7 @@ func (c *Client) submit(ctx context.Context, op *check.Op, s Step) (string, erro
 	if s.Padded {
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "select_reliable_startup", Value: "3:ncpus=1"})
 	}
-	if s.Lasting > 0 && op.Kind == check.Submit {
+	if s.Lasting > 0 && (op.Kind == check.Submit || op.Queue == "") {
 		job.Attributes = append(job.Attributes, &api.Attribute{Name: "Resource_List", Resource: "walltime", Value: strconv.Itoa(s.Lasting)})
 	}
 	if op.Held {

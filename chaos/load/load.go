@@ -131,8 +131,11 @@ func (p Plan) step(r *rand.Rand, name string, n int) Step {
 			s.Value = ways[s.Victim%len(ways)]
 		}
 	}
-	if s.Lasting = p.Lasting; s.Kind == check.Reserve || s.Kind == check.AlterReservation {
+	if s.Lasting = p.Lasting; s.Kind == check.Reserve || s.Kind == check.AlterReservation || s.Kind == check.MoveInside {
 		s.Book = drawBooking(r)
+	}
+	if s.Book.Endless {
+		s.Lasting = 0
 	}
 	return s
 }

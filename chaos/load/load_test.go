@@ -37,6 +37,37 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// Reservations are of times, of hosts and of jobs, and altered in each way.
+func TestDraw_Bookings(t *testing.T) {
+	p := Plan{Clients: 3, Ops: 60, Pause: time.Second, Longest: time.Second, Lasting: 5, Mix: []Share{{check.Reserve, 50}, {check.AlterReservation, 30}, {check.MoveInside, 20}}}
+	drawn := make(map[string]int)
+	for seed := range uint64(10) {
+		for _, steps := range p.Draw(rand.New(rand.NewPCG(seed, 1))) {
+			for _, s := range steps {
+				switch s.Kind {
+				case check.Reserve:
+					drawn[fmt.Sprintf("of %q", s.Book.Of)]++
+					if s.Book.Of == check.OfHosts && (len(s.Book.Hosts) == 0 || s.Book.Times > 1) {
+						t.Errorf("hosts %v, %d times", s.Book.Hosts, s.Book.Times)
+					}
+				case check.AlterReservation:
+					drawn[fmt.Sprintf("later %t, by force %t", s.Book.Later, s.Book.Force)]++
+				case check.MoveInside:
+					drawn[fmt.Sprintf("moved, with a walltime %t", s.Lasting > 0)]++
+				}
+			}
+		}
+	}
+	if len(drawn) != 4+4+2 {
+		t.Errorf("drawn are %v", drawn)
+	}
+	for what, n := range drawn {
+		if n < 10 {
+			t.Errorf("%s: %d", what, n)
+		}
+	}
+}
+
 // A run of few requests must not say nothing because chance drew no list.
 func TestDraw_ListsAndLooks(t *testing.T) {
 	p := Plan{Clients: 1, Ops: 26, Pause: time.Second, Longest: time.Second, Mix: []Share{{check.List, 1}, {check.Look, 1}}}

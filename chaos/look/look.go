@@ -33,7 +33,11 @@ func Busy(v *state.View) string {
 		}
 	}
 	for r := range v.Reservations() {
-		if r.State != pbs.ResvConfirmed || r.Start-v.Cluster().Time < farOff {
+		next := r.Start // when it becomes something else
+		if r.State == pbs.ResvRunning {
+			next = r.End
+		}
+		if r.State != pbs.ResvConfirmed && r.State != pbs.ResvRunning || next-v.Cluster().Time < farOff {
 			busy = append(busy, fmt.Sprintf("reservation %s is in state %s, from %d to %d", r.ID, r.State.Short(), r.Start.Unix(), r.End.Unix()))
 		}
 	}
@@ -90,7 +94,7 @@ func Replica(name string, v *state.View, ledger map[string][]byte) (check.Replic
 		r.Jobs = append(r.Jobs, check.Job{ID: string(j.ID), Name: j.Name, State: j.State.Letter(), Run: uint32(j.RunCount)})
 	}
 	for h := range v.Reservations() {
-		r.Holds = append(r.Holds, check.Reservation{ID: string(h.ID), Name: h.Name(), State: h.State.Short(), Period: check.Period{Start: h.Start.Unix(), End: h.End.Unix()}, Nodes: h.Nodes()})
+		r.Holds = append(r.Holds, check.Reservation{ID: string(h.ID), Name: h.Name(), State: h.State.Short(), Period: check.Period{Start: h.Start.Unix(), End: h.End.Unix()}, Nodes: h.Nodes(), Taken: len(h.Taken()) > 0})
 	}
 	var file bytes.Buffer
 	if err := snapshot.Write(&file, v); err != nil {

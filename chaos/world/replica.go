@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"rampart/chaos/look"
 	"rampart/cluster"
@@ -36,13 +37,14 @@ type replica struct {
 	config server.Config
 	disk   *disk
 
-	older   bool // its build knows a feature level less than the present one
-	starts  int
-	machine *fsm.FSM    // of the present or last process
-	last    *state.View // that Rest has looked at
-	cancel  context.CancelCauseFunc
-	done    chan struct{} // nil: it is down
-	again   atomic.Bool   // it has ended to be started again
+	older    bool // its build knows a feature level less than the present one
+	starts   int
+	machine  *fsm.FSM    // of the present or last process
+	last     *state.View // that Rest has looked at
+	cancel   context.CancelCauseFunc
+	done     chan struct{} // nil: it is down
+	clockOff atomic.Int64  // nanoseconds by which the clock of its host is ahead
+	again    atomic.Bool   // it has ended to be started again
 }
 
 func (w *World) newReplica(name string) *replica {
@@ -82,6 +84,7 @@ func (r *replica) start(ctx context.Context) {
 	outside := server.Outside{
 		Network: r.host, Accounts: people{r.w.home("people")},
 		Stores: func() (store.Backend, error) { return r.disk.open(r.w.config.Logger) },
+		Clock:  func() time.Time { return time.Now().Add(time.Duration(r.clockOff.Load())) },
 		Disk:   r.disk.valve.Pass, Level: r.level(), Elsewhere: r.w.config.Elsewhere,
 	}
 	if !r.w.config.Plain {

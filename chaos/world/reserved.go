@@ -25,7 +25,7 @@ func (w *World) booked(v *state.View, e command.Entry, outcomes []command.Outcom
 		return nil
 	}
 	w.lastBooked = v.Index()
-	causes := causesIn(e, outcomes)
+	causes, alters := causesIn(e, outcomes)
 	there := make(map[string]bool)
 	for r := range v.Reservations() {
 		id := string(r.ID)
@@ -37,19 +37,24 @@ func (w *World) booked(v *state.View, e command.Entry, outcomes []command.Outcom
 		}
 		steps = append(steps, w.seen(n, v, check.Stage{
 			State: r.State.Short(), Period: check.Period{Start: r.Start.Unix(), End: r.End.Unix()}, Nodes: r.Nodes(), Left: len(r.Occurrences),
-			Hurt: r.State == pbs.ResvDegraded || r.Substate == pbs.ResvDegraded || r.Substate == pbs.ResvInConflict,
-		}, causes[r.ID]))
+			Hurt:  r.State == pbs.ResvDegraded || r.Substate == pbs.ResvDegraded || r.Substate == pbs.ResvInConflict,
+			Taken: len(r.Taken()) > 0, Want: wanted(r),
+		}, causes[r.ID], alters[r.ID]))
+		if s := &w.bookings[n].Stages[len(w.bookings[n].Stages)-1]; s.Due == 0 && overdue(r, v.Now()) {
+			s.Due = w.since()
+		}
 	}
 	for n, b := range w.bookings {
 		if !there[b.ID] {
-			steps = append(steps, w.seen(n, v, check.Stage{}, causes[pbs.ReservationID(b.ID)]))
+			steps = append(steps, w.seen(n, v, check.Stage{}, causes[pbs.ReservationID(b.ID)], alters[pbs.ReservationID(b.ID)]))
 		}
+		w.bookings[n].Seen = w.since()
 	}
 	return steps
 }
 
 // seen adds what a reservation is, if it was something else before, and returns which step of its life that is. The lock is held.
-func (w *World) seen(n int, v *state.View, now check.Stage, by []string) (step string) {
+func (w *World) seen(n int, v *state.View, now check.Stage, by []string, alters []*command.AlterReservation) (step string) {
 	b := &w.bookings[n]
 	was := check.Stage{}
 	if len(b.Stages) > 0 {
@@ -59,13 +64,61 @@ func (w *World) seen(n int, v *state.View, now check.Stage, by []string) (step s
 		return ""
 	}
 	now.At, now.Index, now.Clock, now.By = w.since(), v.Index(), v.Cluster().Time.Unix(), by
+	for _, c := range alters {
+		if was.State == "UN" || c.Force {
+			was.Period = altered(was.Period, c)
+			now.Made = append(now.Made, was.Period)
+		}
+	}
 	b.Stages = append(b.Stages, now)
 	return ReservationStep(was, now)
 }
 
-// causesIn returns the kinds of commands about each reservation that an entry has and that were not refused.
-func causesIn(e command.Entry, outcomes []command.Outcome) map[pbs.ReservationID][]string {
-	all := make(map[pbs.ReservationID][]string)
+// wanted returns the times that an alteration asks for which is not decided.
+func wanted(r *state.Reservation) check.Period {
+	if r.Ask == nil {
+		return check.Period{}
+	}
+	return check.Period{Start: r.Ask.Start.Unix(), End: r.Ask.End.Unix()}
+}
+
+// altered returns what an alteration makes of a period: a start alone keeps the end, and all else the start.
+func altered(p check.Period, c *command.AlterReservation) check.Period {
+	start, end, length := c.Start.Unix(), c.End.Unix(), c.Length.Unix()
+	switch {
+	case c.Start == 0 && c.End != 0 && c.Length != 0:
+		return check.Period{Start: end - length, End: end}
+	case c.Start == 0:
+		start = p.Start
+	}
+	switch {
+	case c.Length != 0:
+		end = start + length
+	case c.End == 0:
+		end = p.End
+	}
+	return check.Period{Start: start, End: end}
+}
+
+// overdue reports whether a reservation is to begin or to end by now.
+func overdue(r *state.Reservation, now pbs.Time) bool {
+	at := r.Start
+	switch r.State {
+	case pbs.ResvBeingDeleted, pbs.ResvDeletingJobs:
+		return false
+	case pbs.ResvRunning, pbs.ResvUnconfirmed:
+		at = r.End
+	case pbs.ResvBeingAltered:
+		if r.Ask.Back.State == pbs.ResvRunning {
+			at = r.End
+		}
+	}
+	return at != 0 && at <= now
+}
+
+// causesIn returns the kinds of commands about each reservation that an entry has and that were not refused, and its alterations.
+func causesIn(e command.Entry, outcomes []command.Outcome) (all map[pbs.ReservationID][]string, alters map[pbs.ReservationID][]*command.AlterReservation) {
+	all, alters = make(map[pbs.ReservationID][]string), make(map[pbs.ReservationID][]*command.AlterReservation)
 	for i, p := range e.Proposals {
 		if outcomes[i].Refusal != nil {
 			continue
@@ -79,6 +132,7 @@ func causesIn(e command.Entry, outcomes []command.Outcome) map[pbs.ReservationID
 				id = c.Reservation
 			case *command.AlterReservation:
 				id = c.Reservation
+				alters[id] = append(alters[id], c)
 			case *command.DeleteReservation:
 				id = c.Reservation
 			}
@@ -87,7 +141,7 @@ func causesIn(e command.Entry, outcomes []command.Outcome) map[pbs.ReservationID
 			}
 		}
 	}
-	return all
+	return all, alters
 }
 
 // ahead is how far ahead the reservations are that the world asks for.

@@ -23,6 +23,7 @@ import (
 func (w *World) Rest(ctx context.Context, limit time.Duration) error {
 	w.flow()
 	w.cure()
+	w.setClocks()
 	w.connect()
 	w.Restart()
 	w.thaw(fault.Target{})
@@ -100,7 +101,7 @@ func (w *World) unrest() string {
 // Evidence is what the run left behind, but for the history, which the clients have.
 // The world is at rest.
 func (w *World) Evidence() (*check.Evidence, error) {
-	e := &check.Evidence{}
+	e := &check.Evidence{Begun: w.begun}
 	for _, r := range w.servers {
 		left, err := r.evidence()
 		if err != nil {

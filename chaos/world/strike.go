@@ -2,6 +2,7 @@ package world
 
 import (
 	"slices"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -42,6 +43,8 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 		return w.sicken(s)
 	case fault.Cure:
 		return s.String(), w.cure()
+	case fault.SetClocks:
+		return s.String(), w.setClocks()
 	}
 	if s.OfJob() {
 		return w.ambush(s)
@@ -55,6 +58,11 @@ func (w *World) Strike(s fault.Step) (text string, ok bool) {
 	}
 	if r == nil {
 		return s.String(), false
+	}
+	if s.Kind == fault.StepClock {
+		by, err := time.ParseDuration(s.Value)
+		r.clockOff.Store(int64(by))
+		return s.String() + ": " + r.name, err == nil
 	}
 	w.strikeReplica(r, s.Kind)
 	return s.String() + ": " + r.name, true
@@ -206,6 +214,15 @@ func (w *World) restart(t fault.Target) bool {
 			m.start(w.life)
 			any = true
 		}
+	}
+	return any
+}
+
+// setClocks puts the clocks of all hosts right; not ok if they were.
+func (w *World) setClocks() bool {
+	any := false
+	for _, r := range w.servers {
+		any = r.clockOff.Swap(0) != 0 || any
 	}
 	return any
 }
