@@ -41,13 +41,12 @@ func (p *Planner) turn() {
 	p.taken.hosts, p.taken.lost = p.taken.hosts[:0], false
 }
 
-// stuck tells whether a class that fitted nowhere in the last cycle still does not.
+// stuck tells whether a class that fitted nowhere in the last cycle still does not. Only hosts that have changed since, or in the last
+// cycle, are looked at: of every other one the class did not find less in the last cycle than there is at the beginning of this one,
+// and a cycle gives back no more than it has taken.
 func (c *cycle) stuck(cl *class) bool {
 	p := c.planner
-	if cl.stuck == 0 || cl.stuck+1 != p.cycle || p.given.lost || p.taken.lost {
-		return false
-	}
-	return !c.free.enough(cl, p.given.hosts) && !c.free.enough(cl, p.taken.hosts)
+	return cl.stuck != 0 && cl.stuck+1 == p.cycle && !p.given.lost && !c.free.enough(cl, p.given.hosts)
 }
 
 // fails notes that a class fits nowhere.
@@ -141,7 +140,7 @@ func (c *cycle) passOver(l *lines) {
 func (c *cycle) mayPassOver() bool {
 	p := c.planner
 	return c.waiting >= c.exact && len(c.plan.Lines) >= c.lines && len(c.plan.Starts) < c.starts &&
-		!p.given.lost && !p.taken.lost && len(c.stopped) == 0 && c.onlyRoom()
+		!p.given.lost && len(c.stopped) == 0 && c.onlyRoom()
 }
 
 // onlyRoom tells whether nothing about a single job but its request and its queue decides whether it may start.
