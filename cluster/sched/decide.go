@@ -93,6 +93,10 @@ func (c *cycle) open(cl *class) {
 	if c.idle == nil {
 		c.idle = c.planner.empty(c.view)
 	}
+	for _, n := range cl.sums { // those of the planner are there in the next cycle too
+		c.idle.column(n.def)
+		c.planner.all.column(n.def)
+	}
 	if c.bare == nil {
 		c.planner.bare = c.idle.copyTo(c.planner.bare)
 		c.bare = c.planner.bare
