@@ -27,17 +27,28 @@ func reservationCluster(t *testing.T) *devrun.Cluster {
 	return c
 }
 
-// realReservations are the scripts of reservations in which programs, hooks and files of jobs are what matters. The others are about times,
-// and are played by cmd/rampart/sim alone, where an hour takes none.
-var realReservations = []string{"hooks", "life", "ofjobs"}
+// realReservations are the scripts of reservations that the short tests play on real clusters: a third of the cases, of each kind one. The
+// others are about times, and are played by cmd/rampart/sim, where an hour takes none.
+var realReservations = []string{"altered", "degraded", "hooks", "life", "ofjobs"}
 
-// TestReservations plays those scripts, each on a cluster of its own, every other one by the gateway of a replica
+// TestReservations plays the scripts of reservations, each on a cluster of its own, every other one by the gateway of a replica
 // that does not lead.
 func TestReservations(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("it needs users")
 	}
-	for i, name := range realReservations {
+	names := realReservations
+	if !testing.Short() {
+		names = nil
+		all, err := filepath.Glob("testdata/reservations/*.txtar")
+		if err != nil || len(all) == 0 {
+			t.Fatalf("no scripts: %v", err)
+		}
+		for _, name := range all {
+			names = append(names, strings.TrimSuffix(filepath.Base(name), ".txtar"))
+		}
+	}
+	for i, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := reservationCluster(t)
