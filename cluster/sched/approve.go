@@ -21,9 +21,9 @@ const (
 
 // A bar keeps a job from being planned.
 type bar struct {
-	until time.Time
-	long  time.Duration
-	tame  bool // it preempts nobody either, as long as it waits
+	until         time.Time
+	long          time.Duration
+	nonPreempting bool // it preempts nobody either, as long as it waits
 }
 
 // again returns the bar of a job that does not start this time either.
@@ -37,7 +37,7 @@ func (b bar) again(now time.Time, refused bool) bar {
 
 // over tells whether nothing is left of a bar: who was not asked about again for so long has no room.
 func (b bar) over(now time.Time) bool {
-	if b.tame {
+	if b.nonPreempting {
 		return now.After(b.until.Add(tameFor))
 	}
 	return now.After(b.until.Add(barMost))
@@ -193,11 +193,11 @@ func whole(v *state.View, id pbs.JobID) pbs.JobID {
 
 // bars returns the jobs that hooks have refused to start lately, and those that hooks of
 // postqueuejob have still to see, for they may want them to be others; and those that preempt nobody.
-func (l *Loop) bars(v *state.View) (barred, tame map[pbs.JobID]bool) {
+func (l *Loop) bars(v *state.View) (barred, nonPreempting map[pbs.JobID]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	barred, tame = map[pbs.JobID]bool{}, map[pbs.JobID]bool{}
+	barred, nonPreempting = map[pbs.JobID]bool{}, map[pbs.JobID]bool{}
 	for id, b := range l.barred {
 		if j, there := v.Job(whole(v, id)); b.over(now) || !there || j.State == pbs.Finished {
 			delete(l.barred, id)
@@ -206,12 +206,12 @@ func (l *Loop) bars(v *state.View) (barred, tame map[pbs.JobID]bool) {
 		if !now.After(b.until) {
 			barred[id] = true
 		}
-		if b.tame {
-			tame[whole(v, id)] = true
+		if b.nonPreempting {
+			nonPreempting[whole(v, id)] = true
 		}
 	}
 	for id := range v.NewToHooks() {
 		barred[id] = true
 	}
-	return barred, tame
+	return barred, nonPreempting
 }

@@ -76,7 +76,7 @@ type prop struct {
 // offers them.
 var layout = [...]string{"mpiprocs", "ompthreads"}
 
-func newClass(k key, t resource.Table, h heeded, rest bool) *class {
+func newClass(k key, t resource.Table, h considered, rest bool) *class {
 	c := &class{key: k}
 	sel, err := spec.ParseSelect(k.sel)
 	if err != nil {
@@ -119,7 +119,7 @@ func newClass(k key, t resource.Table, h heeded, rest bool) *class {
 	return c
 }
 
-func newChunk(written spec.Chunk, t resource.Table, h heeded) (chunk, error) {
+func newChunk(written spec.Chunk, t resource.Table, h considered) (chunk, error) {
 	ch := chunk{count: written.Count}
 	for _, item := range written.Items {
 		def, ok := t.Resource(item.Name)

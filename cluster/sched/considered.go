@@ -10,15 +10,15 @@ import (
 // for ever where none does.
 const enforced = "vmem"
 
-// heeded tells which resources of a request the scheduler looks at: those that its attribute resources names, which is
+// considered tells which resources of a request the scheduler looks at: those that its attribute resources names, which is
 // PBS's setting of the same name; without it all, but for what only moms enforce.
-type heeded struct {
+type considered struct {
 	named   map[string]bool // nil: the attribute is not set
 	offered bool            // a vnode offers what moms enforce
 }
 
-func newHeeded(set settings, w *world) heeded {
-	h := heeded{offered: w.offers(enforced)}
+func newConsidered(set settings, w *world) considered {
+	h := considered{offered: w.offers(enforced)}
 	text := strings.Trim(set.get("resources"), "\"")
 	if strings.TrimSpace(text) == "" {
 		return h
@@ -31,7 +31,7 @@ func newHeeded(set settings, w *world) heeded {
 }
 
 // has tells whether a resource is looked at; those of vnodes that are true or false always are.
-func (h heeded) has(def resource.Def) bool {
+func (h considered) has(def resource.Def) bool {
 	switch {
 	case h.named != nil:
 		return h.named[def.Name] || def.Type == resource.Boolean
@@ -42,7 +42,7 @@ func (h heeded) has(def resource.Def) bool {
 }
 
 // same tells whether two look at the same.
-func (h heeded) same(o heeded) bool {
+func (h considered) same(o considered) bool {
 	if h.offered != o.offered || (h.named == nil) != (o.named == nil) || len(h.named) != len(o.named) {
 		return false
 	}

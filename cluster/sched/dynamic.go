@@ -72,7 +72,7 @@ func (c *cycle) overDynamic(j *state.Job) (state.Wait, bool) {
 		offered := c.planner.dynamic[name]
 		text, asks := j.Resources.Get(name)
 		def, known := c.view.Resource(name)
-		if !asks || !known || !c.planner.heeded.has(def) {
+		if !asks || !known || !c.planner.considered.has(def) {
 			continue
 		}
 		most, need := def.Measure(offered), def.Measure(text)

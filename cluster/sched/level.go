@@ -35,7 +35,7 @@ type levels struct {
 	rows    []levelRow // those that ask for the most come first
 	normal  int64
 	express map[pbs.QueueName]int64 // Priority of those that are
-	heeded  uint8                   // what the rows ask for
+	asked   uint8                   // what the rows ask for
 }
 
 type levelRow struct {
@@ -58,7 +58,7 @@ func newLevels(v *state.View, set settings) *levels {
 		if row.is == isNormal {
 			l.normal = row.level
 		}
-		l.heeded |= row.is
+		l.asked |= row.is
 		l.rows = append(l.rows, row)
 	}
 	slices.SortStableFunc(l.rows, func(a, b levelRow) int { return bits.OnesCount8(b.is) - bits.OnesCount8(a.is) })
@@ -81,7 +81,7 @@ func (l *levels) of(queue pbs.QueueName, is uint8) int64 {
 	if express {
 		is |= isExpress
 	}
-	if is&l.heeded == 0 {
+	if is&l.asked == 0 {
 		return l.normal
 	}
 	for _, row := range l.rows {
@@ -124,11 +124,11 @@ func (l *levels) most(queue pbs.QueueName) int64 {
 }
 
 // heeds tells whether it matters that a job is something.
-func (l *levels) heeds(is uint8) bool { return l != nil && l.heeded&is != 0 }
+func (l *levels) asks(is uint8) bool { return l != nil && l.asked&is != 0 }
 
 // runningLevel returns the level of a job that runs; of one that is suspended that which it would have if it went on.
 func (c *cycle) runningLevel(j *state.Job) int64 {
-	if j.Suspended() || !c.order.levels.heeds(isOverQueue|isOverServer) {
+	if j.Suspended() || !c.order.levels.asks(isOverQueue|isOverServer) {
 		return c.levelOf(j, nil)
 	}
 	return c.levelOf(j, c.counts(j))
@@ -139,10 +139,10 @@ func (c *cycle) runningLevel(j *state.Job) int64 {
 func (c *cycle) levelOf(j *state.Job, gone map[limited]int64) int64 {
 	l := c.order.levels
 	var is uint8
-	if l.heeds(isOverQueue|isOverServer) && c.soft(j) {
+	if l.asks(isOverQueue|isOverServer) && c.soft(j) {
 		is |= c.overSoft(j, func(of limited) int64 { return -gone[of] })
 	}
-	if t := c.order.shares; t != nil && l.heeds(isOverShare) && t.over(t.of(j)) {
+	if t := c.order.shares; t != nil && l.asks(isOverShare) && t.over(t.of(j)) {
 		is |= isOverShare
 	}
 	return l.of(j.Queue, is)

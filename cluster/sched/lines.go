@@ -82,7 +82,7 @@ func (l *lines) advance(v *state.View) {
 // recede puts the first line, which is over some soft limits, behind those that are within theirs.
 func (l *lines) recede(o *order, over uint8) {
 	first := &(*l)[0]
-	if first.rank.over = over; o.levels.heeds(isOverQueue | isOverServer) {
+	if first.rank.over = over; o.levels.asks(isOverQueue | isOverServer) {
 		first.rank.level = o.levels.of(first.of.Queue, o.is(first.job)|over)
 	}
 	l.down(0)

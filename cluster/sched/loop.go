@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
@@ -160,7 +158,7 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	planned := timed(l.opts.Meter.plan)
 	began, most := time.Now(), cycleLength(v)
 	l.planner.late = func() bool { return time.Since(began) >= most }
-	l.planner.barred, l.planner.tame = l.bars(v)
+	l.planner.barred, l.planner.nonPreempting = l.bars(v)
 	l.planner.ahead = l.pacer.ahead(v)
 	plan := l.planner.Plan(v, v.Now())
 	planned()
@@ -274,121 +272,6 @@ func cycleLength(v *state.View) time.Duration {
 	return time.Duration(q.Int()) * time.Second
 }
 
-// propose proposes the starts, each by itself but for subjobs, many at a time: group commit makes
-// few entries of them.
-func (l *Loop) propose(ctx context.Context, v *state.View, starts []Start) {
-	var g errgroup.Group
-	g.SetLimit(inFlight)
-	when, heed := runTime(v), v.Cluster().FeatureLevel >= command.LevelObjects
-	for _, of := range together(starts) {
-		g.Go(func() error {
-			for some := range slices.Chunk(of, subjobsAtOnce) {
-				l.start(ctx, some, when, heed)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait()
-}
-
-// subjobsAtOnce is how many subjobs of an array one proposal starts.
-const subjobsAtOnce = 32
-
-// together groups starts: each job is by itself, the subjobs of an array follow each other as they were planned, by their
-// indices.
-func together(starts []Start) [][]Start {
-	var all [][]Start
-	arrays := map[pbs.JobID]int{}
-	for _, s := range starts {
-		parent, subjob := s.Job.Parent(), s.Job.Sub() > 0
-		at, met := arrays[parent]
-		if !subjob || !met {
-			at = len(all)
-			all = append(all, nil)
-		}
-		if subjob {
-			arrays[parent] = at
-		}
-		all[at] = append(all[at], s)
-	}
-	return all
-}
-
-// start proposes starts in their order, as one, and each by itself if one of them is refused.
-func (l *Loop) start(ctx context.Context, some []Start, when string, heed bool) {
-	p := command.Proposal{Asker: l.opts.Asker}
-	for _, s := range some {
-		p.Commands = append(p.Commands, s.command(when, heed))
-	}
-	out, err := l.opts.Proposer.Propose(ctx, p)
-	if out.Refusal != nil && len(some) > 1 {
-		for i := range some {
-			l.start(ctx, some[i:i+1], when, heed)
-		}
-		return
-	}
-	for _, s := range some {
-		switch {
-		case out.Refusal != nil: // the plan was old: the next cycle sees why
-			l.opts.Meter.rejected.Inc()
-			l.told.refused.Store(true)
-			l.log(pbs.LogSched, "Job", string(s.Job), state.NotRunning+out.Refusal.Message)
-		case err != nil:
-			l.fail(ctx, s.Job, err)
-		default:
-			l.opts.Meter.started.Inc()
-			l.log(pbs.LogSched, "Job", string(s.Job), "Job run")
-		}
-	}
-}
-
-// resume proposes to resume suspended jobs.
-func (l *Loop) resume(ctx context.Context, jobs []pbs.JobID) {
-	for _, id := range jobs {
-		out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
-			Asker: l.opts.Asker, Commands: []command.Command{&command.SignalJob{Job: id, Signal: command.Resume, Scheduled: true}},
-		})
-		switch {
-		case out.Refusal != nil:
-			l.log(pbs.LogSched, "Job", string(id), "Not resumed: "+out.Refusal.Message)
-		case err != nil:
-			l.fail(ctx, id, err)
-		default:
-			l.log(pbs.LogSched, "Job", string(id), "Job resumed")
-		}
-	}
-}
-
-// words are how jobs were preempted.
-var words = map[string]string{
-	command.PreemptSuspend: "suspension", command.PreemptCheckpoint: "checkpointing",
-	command.PreemptRequeue: "requeuing", command.PreemptDelete: "deletion",
-}
-
-// preempt proposes to preempt running jobs. What others wait for comes when the moms have
-// confirmed it: the cycle after that starts them.
-func (l *Loop) preempt(ctx context.Context, all []Preempt) {
-	var g errgroup.Group
-	g.SetLimit(inFlight)
-	for _, p := range all {
-		g.Go(func() error {
-			out, err := l.opts.Proposer.Propose(ctx, command.Proposal{
-				Asker: l.opts.Asker, Commands: []command.Command{&command.PreemptJob{Job: p.Job, RunCount: p.RunCount, Method: p.Method, For: p.For}},
-			})
-			switch {
-			case out.Refusal != nil:
-				l.log(pbs.LogSched, "Job", string(p.Job), "Not preempted: "+out.Refusal.Message)
-			case err != nil:
-				l.fail(ctx, p.Job, err)
-			default:
-				l.log(pbs.LogSched, "Job", string(p.Job), "Job preempted by "+words[p.Method])
-			}
-			return nil
-		})
-	}
-	_ = g.Wait()
-}
-
 // runTime returns the time as comments of running jobs have it.
 func runTime(v *state.View) string {
 	return inZone(v, v.Now()).Format("Mon Jan 02 at 15:04")
@@ -401,55 +284,6 @@ func inZone(v *state.View, at pbs.Time) time.Time {
 		loc = time.UTC
 	}
 	return time.Unix(0, int64(at)).In(loc)
-}
-
-// comment proposes the comments, not too often; it returns how long those that
-// are left have to wait.
-func (l *Loop) comment(ctx context.Context, comments []Comment) time.Duration {
-	if len(comments) == 0 {
-		return forever
-	}
-	if since := time.Since(l.commented); since < commentsEvery {
-		return commentsEvery - since
-	}
-	l.commented = time.Now()
-	l.tell(ctx, comments)
-	if len(comments) == usual.comments {
-		return commentsEvery
-	}
-	return forever
-}
-
-// keep proposes what is kept for jobs that wait.
-func (l *Loop) keep(ctx context.Context, all *command.KeepPending) {
-	if all == nil {
-		return
-	}
-	if _, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{all}}); err != nil && ctx.Err() == nil {
-		l.opts.Logger.Warn("propose what is kept for jobs that wait", "jobs", len(all.Jobs), "error", err)
-	}
-}
-
-// tell proposes why jobs wait.
-func (l *Loop) tell(ctx context.Context, comments []Comment) {
-	for chunk := range slices.Chunk(comments, commentsAtOnce) {
-		set := &command.SetWaits{}
-		for _, c := range chunk {
-			set.Add(c.wait(), c.Why)
-		}
-		_, err := l.opts.Proposer.Propose(ctx, command.Proposal{Asker: l.opts.Asker, Commands: []command.Command{set}})
-		if err != nil {
-			l.fail(ctx, chunk[0].Job, err)
-		}
-	}
-}
-
-// fail notes a proposal that came to nothing, or whose outcome is not known: in
-// either case the state tells, and the next cycle reads it.
-func (l *Loop) fail(ctx context.Context, job pbs.JobID, err error) {
-	if ctx.Err() == nil {
-		l.opts.Logger.Warn("propose a scheduling decision", "job", job, "error", err)
-	}
 }
 
 // logEvents returns the events that the scheduler's log takes.

@@ -25,13 +25,13 @@ func (c *cycle) makeRoom(j *state.Job, cl *class) bool {
 		return false
 	}
 	at := held{a, c.view.ClassOf(j)}
-	if at.of.Wait = (state.Wait{}); c.prey.held[at] {
+	if at.of.Wait = (state.Wait{}); c.preemption.held[at] {
 		return false
 	}
 	if must, ok := c.counting(j, a); ok && c.overcome(j, a, must) {
 		return true
 	}
-	c.prey.held[at] = true
+	c.preemption.held[at] = true
 	return false
 }
 
@@ -44,13 +44,13 @@ func (c *cycle) counting(j *state.Job, a attempt) ([]*victim, bool) {
 		if l.Need > l.Most {
 			return nil, false
 		}
-		if by := c.view.Used(l, true) + c.limiter.planned[of] - c.prey.freed[of] + l.Need - l.Most; by > 0 && l.Need > 0 {
+		if by := c.view.Used(l, true) + c.limiter.planned[of] - c.preemption.freed[of] + l.Need - l.Most; by > 0 && l.Need > 0 {
 			over = append(over, excess{of, by})
 		}
 	}
 	must := []*victim{}
-	for i := range c.prey.victims {
-		if v := &c.prey.victims[i]; c.may(a, v) && c.reduce(over, v.job, 1) {
+	for i := range c.preemption.victims {
+		if v := &c.preemption.victims[i]; c.may(a, v) && c.reduce(over, v.job, 1) {
 			must = append(must, v)
 		}
 	}
@@ -111,6 +111,6 @@ func (c *cycle) counts(j *state.Job) map[limited]int64 {
 // uncount notes that somebody gets what a victim counted for.
 func (c *cycle) uncount(v *victim) {
 	for of, need := range c.counts(v.job) {
-		c.prey.freed[of] += need
+		c.preemption.freed[of] += need
 	}
 }

@@ -90,7 +90,7 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 	for j, placed := range o.tops() {
 		if about == nil || j.ID != about.ID {
 			at := j.EstimatedStart()
-			c.crown(top{j, at, run{at + walltime(j), placed, false, nil}, nil})
+			c.keepRoom(top{j, at, run{at + walltime(j), placed, false, nil}, nil})
 		}
 	}
 	c.keepAll(about)

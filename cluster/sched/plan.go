@@ -107,44 +107,44 @@ func Make(v *state.View, now pbs.Time) Plan { return NewPlanner().Plan(v, now) }
 
 type cycle struct {
 	limits
-	view     *state.View
-	now      pbs.Time
-	planner  *Planner
-	order    *order
-	free     *world                 // what is left as jobs are placed
-	idle     *world                 // as if nothing ran; there when the first job does not fit
-	queues   map[pbs.QueueName]bool // whether it is started
-	reasons  map[*class]*reason
-	limiter  limiter
-	rooms    map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
-	plan     Plan
-	placed   int // tries to find vnodes
-	timed    int // those that late had seen when it asked for the time
-	waiting  int
-	softs    map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
-	beyond   uint8                  // soft limits that the job under consideration is over
-	score    float64                // its value of job_sort_formula, by which it has its turn
-	yields   uint8                  // soft limits to which an array has come with its last subjob
-	tops     []top
-	tight    *world                       // what jobs may have that outlast the start of a top job
-	delaying map[*class]bool              // classes of which no job fits that outlasts it
-	runs     []run                        // planned in this cycle
-	under    []run                        // under way; nil: not yet looked up
-	foreseen map[pbs.JobID]bool           // jobs that have their start foretold in this cycle: whether they are tops
-	topsOf   map[pbs.QueueName]int        // tops that count towards the depth of a queue, or of all that have none
-	hopeless map[*class]bool              // classes for which there is none
-	blocked  map[pbs.QueueName]*state.Job // of queues, or of all that have no depth of their own, of which nothing more starts, the job that waits and that nothing may pass
-	begun    map[uint64]uint32            // of arrays, by sequence number: index of the first subjob that was not planned
-	outrun   map[pbs.JobID]bool           // of whose set (runone) another one was planned
-	hours    *hours
-	wish     *state.Job // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
-	prey     *prey      // nil: nobody had to be preempted yet
-	lowly    *int64     // the lowest level of a running job; nil: it was not looked up yet
-	stopped  []stopped  // suspended jobs that wait to be resumed and were not looked at, in their order
-	future   *future    // nil: there are no reservations
-	insides  map[pbs.QueueName]*inside
-	bare     *world // on which nothing is held; nil: it was not needed yet
-	passing  passing
+	view       *state.View
+	now        pbs.Time
+	planner    *Planner
+	order      *order
+	free       *world                 // what is left as jobs are placed
+	idle       *world                 // as if nothing ran; there when the first job does not fit
+	queues     map[pbs.QueueName]bool // whether it is started
+	reasons    map[*class]*reason
+	limiter    limiter
+	rooms      map[uint64]*int // of arrays, by sequence number: how many more subjobs may run
+	plan       Plan
+	placed     int // tries to find vnodes
+	timed      int // those that late had seen when it asked for the time
+	waiting    int
+	softs      map[pbs.QueueName]bool // whether there are soft limits on the jobs of a queue
+	beyond     uint8                  // soft limits that the job under consideration is over
+	score      float64                // its value of job_sort_formula, by which it has its turn
+	yields     uint8                  // soft limits to which an array has come with its last subjob
+	tops       []top
+	tight      *world                       // what jobs may have that outlast the start of a top job
+	delaying   map[*class]bool              // classes of which no job fits that outlasts it
+	runs       []run                        // planned in this cycle
+	under      []run                        // under way; nil: not yet looked up
+	foreseen   map[pbs.JobID]bool           // jobs that have their start foretold in this cycle: whether they are tops
+	topsOf     map[pbs.QueueName]int        // tops that count towards the depth of a queue, or of all that have none
+	hopeless   map[*class]bool              // classes for which there is none
+	blocked    map[pbs.QueueName]*state.Job // of queues, or of all that have no depth of their own, of which nothing more starts, the job that waits and that nothing may pass
+	begun      map[uint64]uint32            // of arrays, by sequence number: index of the first subjob that was not planned
+	outrun     map[pbs.JobID]bool           // of whose set (runone) another one was planned
+	hours      *hours
+	wish       *state.Job  // the one job of which an operator wants that it starts; nil: it is a cycle of the scheduler
+	preemption *preemption // nil: nobody had to be preempted yet
+	lowly      *int64      // the lowest level of a running job; nil: it was not looked up yet
+	stopped    []stopped   // suspended jobs that wait to be resumed and were not looked at, in their order
+	future     *future     // nil: there are no reservations
+	insides    map[pbs.QueueName]*inside
+	bare       *world // on which nothing is held; nil: it was not needed yet
+	passing    passing
 
 	reserving *reserving // nil: no job keeps anything while it waits
 }
@@ -230,7 +230,7 @@ func (c *cycle) saidAll(l line) bool {
 		wait = because(c.hours.shut(l.of.Queue))
 	case c.stands(l.of.Queue):
 		wait = because(state.WaitOrder)
-	case tried && !why.wait.Never && (c.mayWait(l.job, l.class) || !held && c.hunts(l.job, l.class)):
+	case tried && !why.wait.Never && (c.mayWait(l.job, l.class) || !held && c.mayPreempt(l.job, l.class)):
 		return false // it may be a top job, or have others preempted
 	case tried && !why.wait.Never && c.mayKeep(l.job, l.job.Queue, l.class):
 		return false // it may keep something
@@ -255,7 +255,7 @@ func (c *cycle) restSaid(l line) bool {
 	if c.limiter.routes(c.view, l.of.Queue) || c.inside(l.of.Queue) != nil || !c.started(l.of.Queue) || c.hours.shut(l.of.Queue) != 0 || c.stands(l.of.Queue) {
 		return false
 	}
-	if !why.wait.Never && (c.plansForAny() && c.mayCrown(l.of.Queue, l.class) || c.anyHunts(l.of.Queue)) {
+	if !why.wait.Never && (c.plansForAny() && c.mayPromise(l.of.Queue, l.class) || c.anyMayPreempt(l.of.Queue)) {
 		return false
 	}
 	return len(c.plan.Comments) >= c.comments || c.waiting >= c.exact && l.of.Wait == why.wait.Kind()
@@ -272,163 +272,6 @@ func (r *reason) lines() []string {
 		return []string{r.wait.Text(), neverLine}
 	}
 	return []string{r.wait.Text()}
-}
-
-// consider starts a job or says why not. A job whose earlier runs are not
-// confirmed to be over must not start, whatever is free (L2).
-func (c *cycle) consider(j *state.Job, cl *class) {
-	if len(j.Unconfirmed) > 0 || c.paused(j) || c.outrun[j.ID] {
-		return
-	}
-	switch {
-	case c.limiter.routes(c.view, j.Queue):
-	case !c.started(j.Queue):
-		c.explain(j, because(state.WaitQueueStopped))
-	case c.inside(j.Queue) != nil && !c.inside(j.Queue).runs:
-		c.explain(j, because(state.WaitQueueStopped))
-	case c.hours.shut(j.Queue) != 0 && c.inside(j.Queue) == nil:
-		c.explain(j, because(c.hours.shut(j.Queue)))
-	case j.Array != nil:
-		c.considerArray(j, cl)
-	case !j.IsSubjob():
-		c.try(j, j.ID, cl)
-	case *c.room(j) > 0 && c.try(j, j.ID, cl):
-		*c.room(j)--
-	}
-}
-
-// considerArray starts as many subjobs of an array as there is room for.
-func (c *cycle) considerArray(j *state.Job, cl *class) {
-	room := c.room(j)
-	var ends []pbs.Time // of subjobs that are about to start
-	for index := range j.Array.Queued.From(c.begun[j.Seq]) {
-		switch {
-		case *room == 0, c.late():
-			return
-		case len(c.plan.Starts) == c.starts:
-			c.plan.More = true
-			return
-		case c.beyond == 0 && c.inside(j.Queue) == nil && c.soft(j) && c.over(j) != 0:
-			c.yields = c.over(j)
-			return
-		case !c.try(j, j.ID.Subjob(index), cl):
-			return
-		}
-		c.begun[j.Seq] = index + 1
-		if c.calendar() && c.inside(j.Queue) == nil {
-			ends = append(ends, c.runs[len(c.runs)-1].end)
-		}
-		if *room--; *room == 0 && j.MaxRun() > 0 {
-			c.log(pbs.LogDebug, j.ID, subjobLimit)
-			if c.inside(j.Queue) == nil {
-				c.foresee(j, cl, ends)
-			}
-		}
-	}
-}
-
-// room returns how many more subjobs may run of the array that the job is or belongs to.
-func (c *cycle) room(j *state.Job) *int {
-	room, known := c.rooms[j.Seq]
-	if !known {
-		room = new(int)
-		if j.Array != nil {
-			*room = j.Room()
-		} else if parent, ok := c.view.Parent(j); ok {
-			*room = parent.Room()
-		}
-		c.rooms[j.Seq] = room
-	}
-	return room
-}
-
-// try plans the start of a job, or of the subjob of the array j that id names, or says
-// why not.
-func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
-	if c.planner.barred[id] || c.planner.barred[j.ID] {
-		return false
-	}
-	if in := c.inside(j.Queue); in != nil {
-		return c.tryInside(j, id, cl, in)
-	}
-	cl = c.planner.classFor(j, cl)
-	why, tried := c.reasons[cl]
-	told := c.waiting < c.exact && len(c.plan.Comments) < c.comments
-	if told {
-		c.logConsidered(j, id)
-	}
-	if c.stands(j.Queue) {
-		c.explain(j, because(state.WaitOrder))
-		return false
-	}
-	if !tried || !why.wait.Never && c.hunts(j, cl) {
-		if wait, reached := c.reached(j, id); reached {
-			apart := c.crosses(j) != 0 || c.order.shares.denies(j) || c.low()
-			if apart || !c.makeRoom(j, cl) {
-				c.explain(j, wait)
-				if c.reserving.reserves(j.Queue) && c.atSlots(j, wait) {
-					c.keepFor(j, cl)
-				}
-			}
-			return false
-		}
-		if code := c.crosses(j); code != 0 {
-			c.explain(j, because(code))
-			return false
-		}
-		if c.order.shares.denies(j) {
-			c.limiter.held[c.view.ClassOf(j)] = because(state.WaitNoShares)
-			c.explain(j, because(state.WaitNoShares))
-			return false
-		}
-		if c.low() {
-			c.log(pbs.LogDebug2, id, "Job's formula value "+digits(c.score)+" is under threshold "+digits(c.order.threshold))
-			c.log(pbs.LogDebug, id, "Job is under job_sort_formula threshold value")
-			c.explain(j, because(state.WaitThreshold))
-			return false
-		}
-		if !told {
-			c.logConsidered(j, id)
-		}
-		var placed string
-		var long pbs.Time
-		var ok, fits bool
-		if !c.stuck(cl) {
-			c.placed++
-			placed, long, ok, fits = c.placeShrunk(j, cl)
-		}
-		if ok {
-			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed, Backfills: len(c.tops) > 0, changes: c.shrunk(j, id, long)})
-			c.planned(j)
-			for _, id := range j.RunOne() {
-				c.outrun[id] = true
-			}
-			c.order.shares.charge(j)
-			return true
-		}
-		if fits && c.future != nil && c.preempt(j, cl) {
-			return false
-		}
-		if fits {
-			c.explain(j, c.conflict(cl))
-			c.keepFor(j, cl)
-			return false
-		}
-		c.fails(cl)
-		if why = c.why(cl); !why.wait.Never && c.preempt(j, cl) {
-			return false
-		}
-		c.reasons[cl] = why
-		for _, text := range why.lines() {
-			c.log(pbs.LogSched, id, text)
-		}
-		if why.wait.Never && c.mayWait(j, cl) {
-			c.log(pbs.LogDebug, id, noStart)
-		}
-	}
-	c.explain(j, why.wait)
-	c.wait(j, cl, why)
-	return false
 }
 
 // logConsidered tells that a job is looked at, and its score. Of jobs far down the queue only those do that may start.

@@ -21,15 +21,15 @@ type Planner struct {
 	hosts      map[pbs.QueueName]string // of queues that have some only, in that view
 	counts     bool
 	reserved   map[pbs.QueueName]bool // queues of reservations, in that view
-	heeded     heeded                 // in that view
+	considered considered             // in that view
 	grouping   grouping               // in that view
 
-	dynamic map[string]string  // what there is of the resources of server_dyn_res, in the next cycle
-	barred  map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
-	tame    map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
-	ahead   pbs.Time           // how much later it is than the view says
-	late    func() bool        // whether the time of the next cycle is over; nil: it takes what it takes
-	classes map[key]*class
+	dynamic       map[string]string  // what there is of the resources of server_dyn_res, in the next cycle
+	barred        map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
+	nonPreempting map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
+	ahead         pbs.Time           // how much later it is than the view says
+	late          func() bool        // whether the time of the next cycle is over; nil: it takes what it takes
+	classes       map[key]*class
 	// requests are classes by what the state has for them.
 	requests map[*state.Class]*class
 	cycle    uint64
@@ -98,8 +98,8 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 		p.all.watch = &p.given
 	}
 	p.followSlots(v)
-	if now := newHeeded(set, p.all); !now.same(p.heeded) {
-		p.heeded = now
+	if now := newConsidered(set, p.all); !now.same(p.considered) {
+		p.considered = now
 		p.renew()
 	}
 	if now := newGrouping(v); !now.same(p.grouping) {
@@ -150,7 +150,7 @@ func (p *Planner) class(v *state.View, of *state.Class) *class {
 	k := p.key(of.Select, of.Place, of.Queue)
 	c, ok := p.classes[k]
 	if !ok {
-		c = newClass(k, v, p.heeded, !p.grouping.explicit)
+		c = newClass(k, v, p.considered, !p.grouping.explicit)
 		p.classes[k] = c
 	}
 	return p.asked(c)

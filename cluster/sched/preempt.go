@@ -27,19 +27,19 @@ const (
 	mostMethods = 4
 )
 
-// prey is what a cycle knows of the jobs that may be preempted; it is looked up when it is
+// preemption is what a cycle knows of the jobs that may be preempted; it is looked up when it is
 // first needed.
-type prey struct {
-	victims  []victim
-	lowest   int64
-	hopeless map[attempt]bool
-	most     map[bound]*world  // what is free at most when all are preempted that may be
-	jobs     int               // for which others were preempted
-	held     map[held]bool     // attempts at limits that are of no use
-	freed    map[limited]int64 // what the victims that somebody gets counted for
-	scratch  *world
-	hunter   *state.Job       // for whom others are to be preempted
-	astray   map[*victim]bool // victims that would go on before the hunter has started
+type preemption struct {
+	victims   []victim
+	lowest    int64
+	hopeless  map[attempt]bool
+	most      map[bound]*world  // what is free at most when all are preempted that may be
+	jobs      int               // for which others were preempted
+	held      map[held]bool     // attempts at limits that are of no use
+	freed     map[limited]int64 // what the victims that somebody gets counted for
+	scratch   *world
+	preemptor *state.Job       // for whom others are to be preempted
+	fruitless map[*victim]bool // victims that would go on before the preemptor has started
 }
 
 // An attempt is what decides whether preempting others helps a job.
@@ -73,7 +73,7 @@ func (c *cycle) preempt(j *state.Job, cl *class) bool {
 	if c.overcome(j, a, nil) {
 		return true
 	}
-	c.prey.hopeless[a] = true
+	c.preemption.hopeless[a] = true
 	return false
 }
 
@@ -83,37 +83,37 @@ func (c *cycle) attempt(j *state.Job, cl *class) (attempt, bool) {
 		return attempt{}, false
 	}
 	a := attempt{class: cl, level: c.waitingLevel(j)}
-	if c.prey == nil {
+	if c.preemption == nil {
 		if c.order.levels.least() >= a.level || c.lowest() >= a.level {
 			return a, false // the common case, which needs not know who can be preempted how
 		}
 		c.lookUpPrey()
 	}
-	c.prey.hunter = j
-	if len(c.prey.victims) == 0 || c.prey.lowest >= a.level || c.planner.tame[j.ID] {
+	c.preemption.preemptor = j
+	if len(c.preemption.victims) == 0 || c.preemption.lowest >= a.level || c.planner.nonPreempting[j.ID] {
 		return a, false
 	}
 	a.targets, _ = j.Resources.Get("preempt_targets")
 	a.outlasts = c.outlasted(j)
-	if c.prey.hopeless[a] || strings.EqualFold(a.targets, "NONE") {
+	if c.preemption.hopeless[a] || strings.EqualFold(a.targets, "NONE") {
 		return a, false
 	}
-	if c.prey.jobs == mostPreempting {
+	if c.preemption.jobs == mostPreempting {
 		c.plan.More = c.plan.More || len(c.plan.Preempts) > 0
 		return a, false
 	}
 	return a, true
 }
 
-// hunts tells whether a job may get by preemption what another one of its class did not.
-func (c *cycle) hunts(j *state.Job, cl *class) bool {
+// mayPreempt tells whether a job may get by preemption what another one of its class did not.
+func (c *cycle) mayPreempt(j *state.Job, cl *class) bool {
 	_, ok := c.attempt(j, cl)
 	return ok
 }
 
-// anyHunts tells whether some job of a queue may get something by preemption.
-func (c *cycle) anyHunts(queue pbs.QueueName) bool {
-	return c.prey != nil && c.order.levels != nil && len(c.prey.victims) > 0 && c.prey.lowest < c.order.levels.most(queue)
+// anyMayPreempt tells whether some job of a queue may get something by preemption.
+func (c *cycle) anyMayPreempt(queue pbs.QueueName) bool {
+	return c.preemption != nil && c.order.levels != nil && len(c.preemption.victims) > 0 && c.preemption.lowest < c.order.levels.most(queue)
 }
 
 // outlasted counts the top jobs that a job would delay if it got what they are to have.
@@ -133,9 +133,9 @@ func (c *cycle) outlasted(j *state.Job) (n int) {
 // overcome preempts by the first method that helps the job. Those that must go, go in any case;
 // nil: none must.
 func (c *cycle) overcome(j *state.Job, a attempt, must []*victim) bool {
-	defer clear(c.prey.astray)
+	defer clear(c.preemption.fruitless)
 	for method := range mostMethods {
-		if _, ok := c.prey.most[bound{a.level, method}].orMake(c, a.level, method).fits(a.class); !ok {
+		if _, ok := c.preemption.most[bound{a.level, method}].orMake(c, a.level, method).fits(a.class); !ok {
 			continue
 		}
 		if q, ok := c.catch(j, a, method, must); ok {
@@ -148,8 +148,8 @@ func (c *cycle) overcome(j *state.Job, a attempt, must []*victim) bool {
 
 // may tells whether an attempt may preempt a victim.
 func (c *cycle) may(a attempt, v *victim) bool {
-	return v.level < a.level && !v.taken && !c.prey.astray[v] &&
-		(v.pending || targeted(a.targets, v.job) && c.view.MayMakeWay(v.job, c.prey.hunter))
+	return v.level < a.level && !v.taken && !c.preemption.fruitless[v] &&
+		(v.pending || targeted(a.targets, v.job) && c.view.MayMakeWay(v.job, c.preemption.preemptor))
 }
 
 // waitingLevel returns the level of a job that waits.
@@ -173,10 +173,10 @@ func (c *cycle) lowest() int64 {
 }
 
 func (c *cycle) lookUpPrey() {
-	c.prey = &prey{victims: c.victims(), hopeless: map[attempt]bool{}, held: map[held]bool{}, freed: map[limited]int64{}, most: map[bound]*world{}, astray: map[*victim]bool{}}
-	for i, v := range c.prey.victims {
-		if i == 0 || v.level < c.prey.lowest {
-			c.prey.lowest = v.level
+	c.preemption = &preemption{victims: c.victims(), hopeless: map[attempt]bool{}, held: map[held]bool{}, freed: map[limited]int64{}, most: map[bound]*world{}, fruitless: map[*victim]bool{}}
+	for i, v := range c.preemption.victims {
+		if i == 0 || v.level < c.preemption.lowest {
+			c.preemption.lowest = v.level
 		}
 	}
 }
@@ -188,19 +188,19 @@ func (w *world) orMake(c *cycle, level int64, method int) *world {
 		return w
 	}
 	w = c.free.copyTo(nil)
-	for i := range c.prey.victims {
-		if v := &c.prey.victims[i]; v.level < level {
+	for i := range c.preemption.victims {
+		if v := &c.preemption.victims[i]; v.level < level {
 			w.release(c.leaves(v, method))
 		}
 	}
-	c.prey.most[bound{level, method}] = w
+	c.preemption.most[bound{level, method}] = w
 	return w
 }
 
 // hunt finds the victims that have to go so that the class fits, beside those that must go anyway.
 func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
-	w := c.free.copyTo(c.prey.scratch)
-	c.prey.scratch = w
+	w := c.free.copyTo(c.preemption.scratch)
+	c.preemption.scratch = w
 	defer c.future.back()
 	for _, v := range must {
 		c.release(w, v, method)
@@ -211,8 +211,8 @@ func (c *cycle) hunt(a attempt, method int, must []*victim) (quarry, bool) {
 		}
 	}
 	var may []*victim
-	for i := range c.prey.victims {
-		if v := &c.prey.victims[i]; c.may(a, v) && !slices.Contains(must, v) {
+	for i := range c.preemption.victims {
+		if v := &c.preemption.victims[i]; c.may(a, v) && !slices.Contains(must, v) {
 			may = append(may, v)
 		}
 	}
@@ -274,8 +274,8 @@ func (c *cycle) spare(a attempt, must, found []*victim, hosts map[int]bool, meth
 
 // without places the class as if the victims but one were gone.
 func (c *cycle) without(cl *class, victims []*victim, but *victim, method int) (spec.ExecVnode, bool) {
-	w := c.free.copyTo(c.prey.scratch)
-	c.prey.scratch = w
+	w := c.free.copyTo(c.preemption.scratch)
+	c.preemption.scratch = w
 	defer c.future.back()
 	for _, v := range victims {
 		if v != but {
@@ -296,7 +296,7 @@ func (c *cycle) release(w *world, v *victim, method int) {
 func (c *cycle) findFor(w *world, cl *class) (placed spec.ExecVnode, ok bool) {
 	var win *window
 	if c.future != nil {
-		win = c.future.window(c.future.end(walltime(c.prey.hunter)))
+		win = c.future.window(c.future.end(walltime(c.preemption.preemptor)))
 	}
 	w.within(win, func() { placed, ok = w.find(cl) })
 	return placed, ok
@@ -304,7 +304,7 @@ func (c *cycle) findFor(w *world, cl *class) (placed spec.ExecVnode, ok bool) {
 
 // take plans to preempt the victims, and keeps what is free of what the job will get.
 func (c *cycle) take(j *state.Job, a attempt, q quarry) {
-	c.prey.jobs++
+	c.preemption.jobs++
 	for _, v := range q.victims {
 		v.taken, v.below = true, a.level
 		c.uncount(v)

@@ -27,7 +27,7 @@ func (c *cycle) catch(j *state.Job, a attempt, method int, must []*victim) (quar
 		if v.taken || v.pending {
 			return quarry{}, false
 		}
-		c.prey.astray[v] = true
+		c.preemption.fruitless[v] = true
 		c.log(pbs.LogDebug, v.job.ID, "Preempting job will escalate its priority")
 	}
 	return quarry{}, false
@@ -86,10 +86,10 @@ func (w *world) beside(placed spec.ExecVnode, place spec.Place) bool {
 // early returns a victim that would go on, or start again, before the one it makes way for, if all others make way, too:
 // nobody is over a soft limit any more whose jobs are suspended or queued again. Nil: there is none.
 func (c *cycle) early(a attempt, q quarry) *victim {
-	if !c.order.levels.heeds(isOverQueue | isOverServer) {
+	if !c.order.levels.asks(isOverQueue | isOverServer) {
 		return nil
 	}
-	gone := maps.Clone(c.prey.freed)
+	gone := maps.Clone(c.preemption.freed)
 	for _, v := range q.victims {
 		for of, need := range c.counts(v.job) {
 			gone[of] += need
@@ -101,8 +101,8 @@ func (c *cycle) early(a attempt, q quarry) *victim {
 			last = v
 		}
 	}
-	for i := range c.prey.victims {
-		if v := &c.prey.victims[i]; v.taken && c.levelOf(v.job, gone) >= v.below {
+	for i := range c.preemption.victims {
+		if v := &c.preemption.victims[i]; v.taken && c.levelOf(v.job, gone) >= v.below {
 			return v
 		}
 	}

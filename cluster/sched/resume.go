@@ -87,7 +87,7 @@ func (c *cycle) resumeLater(j *state.Job) {
 			return false
 		}
 		w.occupy(placed, nil)
-		c.crown(top{j, at, run{at + left, placed, false, nil}, w})
+		c.keepRoom(top{j, at, run{at + left, placed, false, nil}, w})
 		return true
 	})
 }

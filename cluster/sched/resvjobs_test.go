@@ -364,7 +364,7 @@ func TestReservation_Backfill(t *testing.T) {
 
 // Others are preempted only where that gives a job room for as long as it runs; jobs of reservations are not.
 func TestReservation_Preemption(t *testing.T) {
-	for _, c := range []struct{ name, hunter, want string }{
+	for _, c := range []struct{ name, preemptor, want string }{
 		{"it is over before", "select=1:ncpus=8 walltime=50", "0:S"},
 		{"it would take what is promised", "select=1:ncpus=8 walltime=200", ""},
 		{"it fits beside", "select=1:ncpus=4 walltime=200", "0:S"},
@@ -377,7 +377,7 @@ func TestReservation_Preemption(t *testing.T) {
 			b.begin()
 			b.reserve("select=1:ncpus=4", 300, 100)
 			b.decided()
-			b.in("express", c.hunter)
+			b.in("express", c.preemptor)
 			p := b.decided()
 			var got []string
 			for _, x := range p.Preempts {

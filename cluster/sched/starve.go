@@ -40,10 +40,10 @@ func (o *order) starves(j *state.Job) bool {
 
 // is tells what a job that waits is for preempt_prio, beside what its queue makes it.
 func (o *order) is(j *state.Job) (is uint8) {
-	if o.levels.heeds(isStarving) && o.starves(j) {
+	if o.levels.asks(isStarving) && o.starves(j) {
 		is |= isStarving
 	}
-	if o.shares != nil && o.levels.heeds(isOverShare) && o.shares.over(o.shares.of(j)) {
+	if o.shares != nil && o.levels.asks(isOverShare) && o.shares.over(o.shares.of(j)) {
 		is |= isOverShare
 	}
 	return is

@@ -159,7 +159,7 @@ func (c *cycle) quiet(l *line) bool {
 	}
 	if c.plansForAny() && !why.Never {
 		_, depth := c.depth(l.of.Queue)
-		if depth == 0 || c.mayCrown(l.of.Queue, l.class) {
+		if depth == 0 || c.mayPromise(l.of.Queue, l.class) {
 			return false // it may be a top job
 		}
 	}

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -160,7 +159,7 @@ func (c *cycle) wait(j *state.Job, cl *class, why *reason) {
 		c.log(pbs.LogDebug, j.ID, noStart)
 		return
 	}
-	c.crown(t)
+	c.keepRoom(t)
 	c.order.shares.charge(j)
 	c.log(pbs.LogDebug, j.ID, "Job is a top job and will run at "+inZone(c.view, t.start).Format(time.ANSIC))
 	c.topsOf[whose]++
@@ -194,12 +193,12 @@ func (c *cycle) foresee(j *state.Job, cl *class, ends []pbs.Time) {
 
 // expect says when and where a job is expected to start, if that differs from what was said: by a
 // minute, and by less of a start that is near. Of one that nobody may delay it says so.
-func (c *cycle) expect(t top, why state.Wait, crowned bool) {
-	c.foreseen[t.job.ID] = crowned
+func (c *cycle) expect(t top, why state.Wait, promised bool) {
+	c.foreseen[t.job.ID] = promised
 	old := t.job.EstimatedStart()
 	same := max(pbs.Time(time.Second), min(sameStart, (t.start-c.now)/10))
 	mark := command.TopAsBefore
-	if crowned && !t.job.IsTop() {
+	if promised && !t.job.IsTop() {
 		mark = command.TopNow
 	}
 	if t.start-old > same || old-t.start > same || mark != command.TopAsBefore {
@@ -230,8 +229,8 @@ func (c *cycle) demote() {
 	}
 }
 
-// crown keeps room for a job that others must not delay.
-func (c *cycle) crown(t top) {
+// keepRoom keeps room for a job that others must not delay.
+func (c *cycle) keepRoom(t top) {
 	c.tops = append(c.tops, t)
 	if c.future != nil {
 		c.promise(t)
@@ -268,11 +267,11 @@ func (c *cycle) stands(queue pbs.QueueName) bool {
 
 // mayWait tells whether a job of the class may become a top job.
 func (c *cycle) mayWait(j *state.Job, cl *class) bool {
-	return j.MayBeTop() && c.plansFor(j) && c.mayCrown(j.Queue, cl)
+	return j.MayBeTop() && c.plansFor(j) && c.mayPromise(j.Queue, cl)
 }
 
-// mayCrown tells whether there may be one more top job of a queue and a class.
-func (c *cycle) mayCrown(queue pbs.QueueName, cl *class) bool {
+// mayPromise tells whether there may be one more top job of a queue and a class.
+func (c *cycle) mayPromise(queue pbs.QueueName, cl *class) bool {
 	whose, depth := c.depth(queue)
 	return c.topsOf[whose] < depth && len(c.tops) < mostTops && len(c.hopeless) < mostHopeless && !c.hopeless[cl]
 }
@@ -339,136 +338,4 @@ func (c *cycle) ends() []run {
 		}
 	}
 	return slices.Concat(c.under, c.runs, c.keptRuns())
-}
-
-// tighten brings the world of jobs that outlast the start of a top up to what is free now
-// and then; on the hosts of some vnodes only, if there are any.
-func (c *cycle) tighten(vnodes []pbs.VnodeName) {
-	if vnodes != nil {
-		c.tight.slots.extra = maps.Clone(c.free.slots.extra)
-	} else {
-		c.tight = c.free.copyTo(c.tight)
-		for h := range c.tight.hosts {
-			c.tightenHost(h)
-		}
-		return
-	}
-	done := map[int]bool{}
-	for _, name := range vnodes {
-		if i, ok := c.tight.byVnode[name]; ok && !done[c.tight.nodes[i].host] {
-			done[c.tight.nodes[i].host] = true
-			c.tightenHost(c.tight.nodes[i].host)
-		}
-	}
-}
-
-func (c *cycle) tightenHost(h int) {
-	host := &c.tight.hosts[h]
-	host.shut, host.jobs = c.free.hosts[h].shut, c.free.hosts[h].jobs
-	for _, t := range c.tops {
-		host.shut = host.shut || t.shadow.hosts[h].shut
-		host.jobs = max(host.jobs, t.shadow.hosts[h].jobs)
-	}
-	for _, i := range host.nodes {
-		n := &c.tight.nodes[i]
-		n.usable, n.jobs = c.free.nodes[i].usable, c.free.nodes[i].jobs
-		for _, t := range c.tops {
-			n.usable = n.usable && t.shadow.nodes[i].usable
-			n.jobs = max(n.jobs, t.shadow.nodes[i].jobs)
-		}
-		for name, col := range c.tight.columns {
-			at := col.at(i)
-			if at < 0 {
-				continue
-			}
-			if now, ok := c.free.columns[name]; ok {
-				col.free[at] = now.free[at]
-			}
-			for _, t := range c.tops {
-				if then, ok := t.shadow.columns[name]; ok {
-					col.free[at] = min(col.free[at], then.free[at])
-				}
-			}
-			col.moved = col.pools != nil
-		}
-	}
-	c.tight.reset(h)
-}
-
-// isExclusive tells whether a job of the class has a vnode of those for itself.
-func (w *world) isExclusive(placed spec.ExecVnode, c *class) bool {
-	return slices.ContainsFunc(placed.Vnodes(), func(name pbs.VnodeName) bool {
-		i, ok := w.byVnode[name]
-		return ok && w.nodes[i].vnode.AloneFor(c.place)
-	})
-}
-
-// occupy takes what was placed in another world; without a class it only counts.
-func (w *world) occupy(placed spec.ExecVnode, c *class) {
-	w.change(placed, -1)
-	for _, name := range placed.Vnodes() {
-		i, ok := w.byVnode[name]
-		if !ok {
-			continue
-		}
-		n := &w.nodes[i]
-		n.jobs++
-		w.hosts[n.host].jobs++
-		if c == nil {
-			continue
-		}
-		w.note(n, c)
-		w.settleIn(n, c)
-	}
-	if c != nil {
-		w.countPlaced(c.bounds, placed, 1)
-	}
-	w.recount(placed)
-}
-
-// release gives back what a run has that ends.
-func (w *world) release(r run) {
-	w.change(r.placed, 1)
-	for _, name := range r.placed.Vnodes() {
-		i, ok := w.byVnode[name]
-		if !ok {
-			continue
-		}
-		n := &w.nodes[i]
-		n.jobs, w.hosts[n.host].jobs = max(0, n.jobs-1), max(0, w.hosts[n.host].jobs-1)
-		if r.exclusive {
-			n.alone, n.usable, w.hosts[n.host].shut = false, n.vnode.Flags == 0 && !n.vnode.InMaintenance(), false
-		}
-	}
-	w.countPlaced(r.bounds, r.placed, -1)
-	w.recount(r.placed)
-}
-
-// change adds what was placed to what is free, or takes it away; of some resources it does neither.
-func (w *world) change(placed spec.ExecVnode, by int64, beside ...string) {
-	for _, ch := range placed {
-		for _, p := range ch.Parts {
-			i, ok := w.byVnode[p.Vnode]
-			if !ok {
-				continue
-			}
-			for _, it := range p.Items {
-				if col, ok := w.columns[it.Name]; ok && !slices.Contains(beside, it.Name) {
-					col.add(i, by*charged(col.def, resource.List{it}))
-				}
-			}
-		}
-	}
-}
-
-func (w *world) recount(placed spec.ExecVnode) {
-	done := -1
-	for _, name := range placed.Vnodes() {
-		i, ok := w.byVnode[name]
-		if !ok || w.nodes[i].host == done {
-			continue
-		}
-		done = w.nodes[i].host
-		w.reset(done)
-	}
 }

@@ -216,8 +216,8 @@ func stillAdmitted(tx *state.Tx, q *state.Queue, old, j *state.Job) error {
 	return nil
 }
 
-// heeded refuses a start that a limit of server, queue or vnode forbids by now.
-func heeded(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
+// withinRunLimits refuses a start that a limit of server, queue or vnode forbids by now.
+func withinRunLimits(tx *state.Tx, j *state.Job, vnodes []pbs.VnodeName) error {
 	for _, name := range vnodes {
 		v, ok := tx.Vnode(name)
 		if !ok || j.Reservation != "" { // for the assignment to refuse; or it is the reservation's

@@ -56,7 +56,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 		return err
 	}
 	if c.Heed {
-		if err := heeded(tx, j, parts.Vnodes()); err != nil {
+		if err := withinRunLimits(tx, j, parts.Vnodes()); err != nil {
 			return err
 		}
 	}

@@ -178,7 +178,7 @@ func ReadSched(dir string) (all []Setting, faults []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		if idle(name, c.values[name]) {
 			faults = append(faults, fmt.Sprintf("%s: %s has no effect", name, c.values[name]))
-		} else if _, heeded := attr.Lookup(attr.Sched, name); heeded {
+		} else if _, known := attr.Lookup(attr.Sched, name); known {
 			all = append(all, Setting{name, c.values[name]})
 		}
 	}
@@ -187,9 +187,9 @@ func ReadSched(dir string) (all []Setting, faults []string, err error) {
 
 // idle tells whether a setting says something that nothing here heeds.
 func idle(name, value string) bool {
-	_, heeded := attr.Lookup(attr.Sched, name)
-	heeded = heeded || name == "mom_resources" // whatever a mom's configuration names counts
-	return !heeded && value != "" && !strings.EqualFold(value, settings[name])
+	_, known := attr.Lookup(attr.Sched, name)
+	known = known || name == "mom_resources" // whatever a mom's configuration names counts
+	return !known && value != "" && !strings.EqualFold(value, settings[name])
 }
 
 // look retries what was not taken, and reports who schedules when that changes.
@@ -230,9 +230,9 @@ func (s *scheduler) take(ctx context.Context) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		def, heeded := attr.Lookup(attr.Sched, name)
+		def, known := attr.Lookup(attr.Sched, name)
 		value, said := s.want.values[name]
-		if !heeded || !said && now[name] == def.WhenUnset() {
+		if !known || !said && now[name] == def.WhenUnset() {
 			continue
 		}
 		if canonical, err := def.Parse(value); said && err == nil && canonical == cmp.Or(now[name], def.WhenUnset()) {
