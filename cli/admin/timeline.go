@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
-	"connectrpc.com/connect"
 	"github.com/urfave/cli/v2"
 
 	"rampart/cli/timeline"
 	"rampart/fsm/pbs"
-	"rampart/transport/api"
 )
 
 // TimelineOptions says whose timeline is drawn, and how.
@@ -90,36 +87,4 @@ func oneJob(text string) error {
 		return nil
 	}
 	return fmt.Errorf("job timeline: %s is not one job: name a subjob, such as %s", text, strings.TrimSuffix(string(id.Parent().Subjob(1)), ".server"))
-}
-
-// records asks a replica; lacking says that it does not have the latest ones yet.
-func records(ctx context.Context, env *Env, o TimelineOptions) (j *timeline.Job, lacking bool, err error) {
-	client, err := env.Cluster(o.Server)
-	if err != nil {
-		return nil, false, err
-	}
-	stream, err := client.JobRecords(ctx, connect.NewRequest(&api.JobRecordsRequest{Job: o.Job, Days: uint32(min(o.Days, 36500))}))
-	if err != nil {
-		return nil, false, fmt.Errorf("job timeline: %w", err)
-	}
-	defer stream.Close()
-	var head *api.JobRecordsReply
-	var lines [][]byte
-	for stream.Receive() {
-		if head == nil {
-			head = stream.Msg()
-		}
-		lines = append(lines, stream.Msg().GetLines()...)
-	}
-	if err := stream.Err(); err != nil {
-		return nil, false, fmt.Errorf("job timeline: %s: %w", o.Job, err)
-	}
-	if len(lines) == 0 {
-		return nil, false, fmt.Errorf("job timeline: %s: no records of this job: if it is older than a week, --days says how far to look back", head.GetJob())
-	}
-	zone, err := time.LoadLocation(head.GetZone())
-	if err != nil { // this host does not know it
-		zone = time.UTC
-	}
-	return timeline.Read(head.GetJob(), lines, zone, time.Unix(head.GetNow(), 0)), head.GetLacking(), nil
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"rampart/cli"
 	"rampart/cli/timeline"
 	"rampart/fsm/lsf"
@@ -159,20 +157,8 @@ func (h *history) chosen(ctx context.Context) (jobs []job, err error) {
 
 // read asks for the records of a job; nil: accounting has none.
 func (h *history) read(ctx context.Context, id string) (t *timeline.Job, lacking bool, err error) {
-	stream, err := h.cluster.JobRecords(ctx, connect.NewRequest(&api.JobRecordsRequest{Job: id, Days: h.days}))
-	if err != nil {
-		return nil, false, err
-	}
-	defer stream.Close()
-	var head *api.JobRecordsReply
-	var lines [][]byte
-	for stream.Receive() {
-		if head == nil {
-			head = stream.Msg()
-		}
-		lines = append(lines, stream.Msg().GetLines()...)
-	}
-	switch err := stream.Err(); {
+	head, lines, err := cli.JobRecords(ctx, h.cluster, id, h.days)
+	switch {
 	case errors.Is(err, pbs.Refuse(pbs.UnknownJob)):
 		return nil, false, nil
 	case err != nil:
