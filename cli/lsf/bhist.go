@@ -83,6 +83,11 @@ func (h *history) show(ctx context.Context, opts *cli.Options) error {
 	lacking := false
 	for _, j := range jobs {
 		t, late, err := h.read(ctx, j.Name)
+		if refusedWith(err, pbs.Unauthorized) {
+			_ = h.out.Flush()
+			h.complain(fmt.Sprintf("Job <%s>: User permission denied", j.id))
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -114,10 +119,7 @@ func (h *history) operands(ctx context.Context, operands []string) (jobs []job, 
 			h.complain(fmt.Sprintf("%s: Illegal job ID.", operand))
 			continue
 		}
-		r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: []string{id}, Subjobs: true, History: true}
-		if !strings.Contains(id, "[") {
-			r.Names = append(r.Names, id+"[]")
-		}
+		r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: names(id), Subjobs: true, History: true, Attributes: h.attributes()}
 		before := len(jobs)
 		if _, err := h.list(ctx, r, func(o *api.Object) error {
 			if j := newJob(o); o.Refusal == nil && !j.isArray() {
@@ -134,9 +136,17 @@ func (h *history) operands(ctx context.Context, operands []string) (jobs []job, 
 	return jobs, nil
 }
 
+// attributes returns which ones of a job are shown, nil: all.
+func (h *history) attributes() []string {
+	if h.long {
+		return nil
+	}
+	return jobAttributes
+}
+
 // chosen returns the jobs that the options choose: without any, one's own that are not over.
 func (h *history) chosen(ctx context.Context) (jobs []job, err error) {
-	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, History: h.finished}
+	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Subjobs: true, History: h.finished, Attributes: h.attributes()}
 	if h.queue != "" {
 		r.Queues = []string{h.queue}
 	}

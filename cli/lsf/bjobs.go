@@ -187,10 +187,7 @@ func (v *jobsView) named(ctx context.Context, r *api.ListRequest, operands []str
 			v.complain(fmt.Sprintf("%s: Illegal job ID.", operand))
 			continue
 		}
-		r.Names = []string{id}
-		if !strings.Contains(id, "[") {
-			r.Names = append(r.Names, id+"[]")
-		}
+		r.Names = names(id)
 		before, found := v.count, false
 		_, err := v.list(ctx, r, func(o *api.Object) error {
 			if o.Refusal != nil {
@@ -208,6 +205,14 @@ func (v *jobsView) named(ctx context.Context, r *api.ListRequest, operands []str
 		}
 	}
 	return nil
+}
+
+// names returns what a job of an operand may be called: whether a number is that of an array only the server knows.
+func names(id string) []string {
+	if strings.Contains(id, "[") {
+		return []string{id}
+	}
+	return []string{id, id + "[]"}
 }
 
 // trimmed is a job id as the server takes it, empty if it is none.

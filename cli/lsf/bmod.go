@@ -17,12 +17,13 @@ import (
 
 const bmodUsage = `bmod [-h] [-V] [-n slots | -nn] [-R "res_req" ... | -Rn] [-m host_name | -mn]
             [-x | -xn] [-W [hour:]minute | -Wn] [-M mem_limit | -Mn]
-            [-q queue_name] [-J job_name | -J %slot_limit | -Jn]
+            [-J job_name | -J %slot_limit | -Jn]
             [-P project_name | -Pn] [-sp priority | -spn]
             [-w 'dependency_expression' | -wn] [-o | -oo output_file | -on]
             [-e | -eo error_file | -en] [-r | -rn] [-B | -Bn] [-N | -Nn]
             [-u mail_user | -un] [-L login_shell | -Ln]
             job_ID | "job_ID[index]" ...
+       bmod -q queue_name job_ID | "job_ID[index]" ...
 `
 
 // takenBack are the attributes that an option with an n behind it gives back to what they are without it.
@@ -62,10 +63,11 @@ func modify(ctx context.Context, s *session, opts *cli.Options) error {
 }
 
 func (s *session) modifyOne(ctx context.Context, opts *cli.Options, operand string) error {
-	j, err := s.named(ctx, operand)
-	if err != nil || j.Object == nil {
+	jobs, err := s.jobsOf(ctx, operand, nil)
+	if err != nil || len(jobs) == 0 {
 		return err
 	}
+	j := jobs[0]
 	changes, err := s.modification(ctx, opts, j)
 	if err != nil {
 		return notDone(err, "modified")
@@ -73,10 +75,12 @@ func (s *session) modifyOne(ctx context.Context, opts *cli.Options, operand stri
 	if len(changes) == 0 && !opts.Has("q") {
 		return s.command.Misuse("nothing is to be changed")
 	}
-	if len(changes) > 0 {
+	switch {
+	case len(changes) > 0 && opts.Has("q"): // of two requests the second could be refused
+		return told("option -q goes alone: change the rest of the job by itself. Job not modified.")
+	case len(changes) > 0:
 		_, err = s.batch.Alter(s.next(ctx), connect.NewRequest(&api.AlterRequest{Job: j.Name, Changes: changes}))
-	}
-	if err == nil && opts.Has("q") {
+	default:
 		_, err = s.batch.Move(s.next(ctx), connect.NewRequest(&api.MoveRequest{Job: j.Name, Destination: opts.Last("q")}))
 	}
 	if err == nil {
@@ -98,29 +102,6 @@ func (s *session) modifyOne(ctx context.Context, opts *cli.Options, operand stri
 		s.complain(refusalText(r) + ". Job not modified.")
 	}
 	return nil
-}
-
-// named returns the job of an operand with all that it was submitted with; one without an object if there is none, which it says.
-func (s *session) named(ctx context.Context, operand string) (job, error) {
-	id := trimmed(operand)
-	if id == "" {
-		s.complain(fmt.Sprintf("%s: Illegal job ID.", operand))
-		return job{}, nil
-	}
-	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: []string{id}, History: true}
-	if !strings.Contains(id, "[") {
-		r.Names = append(r.Names, id+"[]")
-	}
-	_, all, err := s.objects(ctx, r)
-	if err != nil {
-		return job{}, err
-	}
-	i := slices.IndexFunc(all, func(o *api.Object) bool { return o.Refusal == nil })
-	if i < 0 {
-		s.complain(fmt.Sprintf("Job <%s>: No matching job found", operand))
-		return job{}, nil
-	}
-	return newJob(all[i]), nil
 }
 
 // modification returns what the options change of a job.

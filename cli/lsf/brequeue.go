@@ -26,32 +26,14 @@ func (s *session) requeue(ctx context.Context, opts *cli.Options, j job) error {
 	if j.finished() && (opts.Has("d") || opts.Has("e")) {
 		return pbs.Errorf(pbs.NotSupported, "Job has finished, and a job is not run again here when it is over: submit it anew")
 	}
-	if opts.Has("H") { // before it is queued, so that it does not start in between
+	if j.pending() {
+		return pbs.Refuse(pbs.BadState)
+	}
+	if opts.Has("H") && !j.finished() { // before it is queued, so that it does not start in between
 		if _, err := s.batch.Hold(ctx, connect.NewRequest(&api.HoldRequest{Job: j.Name, Holds: "u"})); err != nil {
 			return err
 		}
 	}
 	_, err := s.batch.Rerun(s.next(ctx), connect.NewRequest(&api.RerunRequest{Job: j.Name, Anyway: true}))
 	return err
-}
-
-func bswitch() *cli.Command {
-	g := cli.Grammar{Letters: "J:m:q:u:", Dashed: map[string]bool{"app": true, "g": true, "sla": true, "a": true}}
-	usage := "bswitch [-h] [-V] [-J job_name] [-m host_name] [-q queue_name]\n             [-u user_name | -u all] destination_queue [job_ID | \"job_ID[index]\" | 0] ...\n"
-	return command("bswitch", "move jobs that wait to another queue", usage, g, func(ctx context.Context, s *session, opts *cli.Options) error {
-		if err := refuseOptions(opts, "app", "g", "sla", "a"); err != nil {
-			return err
-		}
-		if len(opts.Operands) == 0 {
-			return s.command.Misuse("Destination queue must be specified")
-		}
-		queue := opts.Operands[0]
-		return s.tellEach(ctx, opts.Only(opts.Operands[1:]), "is switched to queue <"+queue+">", func(ctx context.Context, j job) error {
-			_, err := s.batch.Move(ctx, connect.NewRequest(&api.MoveRequest{Job: j.Name, Destination: queue}))
-			if refusedWith(err, pbs.UnknownQueue) {
-				return pbs.Errorf(pbs.UnknownQueue, "%s: No such queue", queue)
-			}
-			return err
-		})
-	})
 }

@@ -37,10 +37,11 @@ func bresize() *cli.Command {
 
 // release gives back all slots of hosts, as a ramp-down does (specification: reservation section 6.9): a host stays whole or goes.
 func (s *session) release(ctx context.Context, words []string, operand string) error {
-	j, err := s.named(ctx, operand)
-	if err != nil || j.Object == nil {
+	jobs, err := s.jobsOf(ctx, operand, jobAttributes)
+	if err != nil || len(jobs) == 0 {
 		return err
 	}
+	j := jobs[0]
 	names := strings.Fields(strings.Join(words, " "))
 	r := &api.ReleaseNodesRequest{Job: j.Name}
 	if !slices.Equal(names, []string{"all"}) {

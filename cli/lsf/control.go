@@ -166,28 +166,9 @@ func (s *session) unfinished(ctx context.Context, opts *cli.Options) ([]job, err
 
 // one changes the job of an operand. Of an array that runs each job is changed by itself, as LSF does.
 func (s *session) one(ctx context.Context, operand, done string, change func(context.Context, job) error) error {
-	id := trimmed(operand)
-	if id == "" {
-		s.complain(fmt.Sprintf("%s: Illegal job ID.", operand))
-		return nil
-	}
-	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: []string{id}, Attributes: jobAttributes, History: true}
-	if !strings.Contains(id, "[") {
-		r.Names = append(r.Names, id+"[]")
-	}
-	var jobs []job
-	_, err := s.list(ctx, r, func(o *api.Object) error {
-		if o.Refusal == nil {
-			jobs = append(jobs, newJob(o))
-		}
-		return nil
-	})
-	if err != nil {
+	jobs, err := s.jobsOf(ctx, operand, jobAttributes)
+	if err != nil || len(jobs) == 0 {
 		return err
-	}
-	if len(jobs) == 0 {
-		s.complain(fmt.Sprintf("Job <%s>: No matching job found", operand))
-		return nil
 	}
 	return s.change(ctx, operand, done, func(ctx context.Context) error {
 		for _, j := range jobs {
@@ -197,6 +178,26 @@ func (s *session) one(ctx context.Context, operand, done string, change func(con
 		}
 		return nil
 	})
+}
+
+// jobsOf returns the jobs of an operand with some attributes, nil: all of them. If there are none it says so.
+func (s *session) jobsOf(ctx context.Context, operand string, attributes []string) (jobs []job, err error) {
+	id := trimmed(operand)
+	if id == "" {
+		s.complain(fmt.Sprintf("%s: Illegal job ID.", operand))
+		return nil, nil
+	}
+	r := &api.ListRequest{Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: names(id), Attributes: attributes, History: true}
+	_, err = s.list(ctx, r, func(o *api.Object) error {
+		if o.Refusal == nil {
+			jobs = append(jobs, newJob(o))
+		}
+		return nil
+	})
+	if err == nil && len(jobs) == 0 {
+		s.complain(fmt.Sprintf("Job <%s>: No matching job found", operand))
+	}
+	return jobs, err
 }
 
 // change does one change and tells of it. It returns an error only if it is no use to go on.

@@ -65,7 +65,7 @@ func (s *session) whole(ctx context.Context, id string) (string, error) {
 	}
 	found := ""
 	_, err := s.list(ctx, &api.ListRequest{
-		Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: []string{id, id + "[]"}, Attributes: []string{"job_state"}, History: true,
+		Kind: api.ObjectKind_OBJECT_KIND_JOB, Names: names(id), Attributes: []string{"job_state"}, History: true,
 	}, func(o *api.Object) error {
 		if o.Refusal == nil {
 			found = o.Name
