@@ -21,8 +21,9 @@ const (
 	bodyLooks = 500 * time.Millisecond
 )
 
-// errSlow ends a body that comes too slowly.
-var errSlow = pbs.Errorf(pbs.ResourceBusy, "the request came too slowly: %d KiB/s are the least for a large one, %d KiB/s while others wait", slowestBody>>10, briskBody>>10)
+// errSlow ends a body that comes too slowly. It goes over the wire as it is: of other errors of a
+// read Connect keeps the text alone.
+var errSlow = toWire(pbs.Errorf(pbs.ResourceBusy, "the request came too slowly: %d KiB/s are the least for a large one, %d KiB/s while others wait; try again in a while", slowestBody>>10, briskBody>>10))
 
 // A delivery is the body of a request that has room in memory and is being read.
 type delivery struct {

@@ -6,10 +6,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"connectrpc.com/connect"
+
+	"rampart/fsm/pbs"
+	"rampart/transport/api"
 	"rampart/transport/api/apiconnect"
 )
 
@@ -70,6 +75,36 @@ func TestDelivery_SlowOnesMakeRoom(t *testing.T) {
 		}
 		if u.all != 0 || len(u.users)+len(u.coming) != 0 {
 			t.Errorf("%d bytes of %v are left", u.all, u.users)
+		}
+	})
+}
+
+// roundTrip is an http.RoundTripper.
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// TestDelivery_SlowOnesMayTryAgain: who sent too slowly learns it as of every refusal, by its code.
+func TestDelivery_SlowOnesMayTryAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUploads()
+		_, service := apiconnect.NewBatchHandler(apiconnect.UnimplementedBatchHandler{})
+		asker := &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+			here, there := net.Pipe()
+			defer func() { _, _ = here.Close(), there.Close() }()
+			r.Body = io.NopCloser(here) // nothing comes
+			done, err := u.admit(r, person("ann"), here.SetReadDeadline)
+			if err != nil {
+				t.Error(err)
+			}
+			defer done()
+			answer := httptest.NewRecorder()
+			service.ServeHTTP(answer, r)
+			return answer.Result()
+		})}
+		_, err := apiconnect.NewBatchClient(asker, "http://replica").Submit(t.Context(), connect.NewRequest(&api.SubmitRequest{Script: make([]byte, maxBody/2)}))
+		if err := FromWire(err); pbs.CodeOf(err) != pbs.ResourceBusy || !strings.Contains(err.Error(), "try again") {
+			t.Error(err)
 		}
 	})
 }

@@ -46,8 +46,8 @@ func largeScript(t *testing.T, dir, marks string, n int) string {
 	return path
 }
 
-// heldScript submits a script, held, and does as the command says when the outcome is unknown or too much is
-// being sent: it repeats the request.
+// heldScript submits a script, held, and does as the command says when the outcome is unknown, too much is
+// being sent or it came too slowly: it repeats the request.
 func heldScript(t *testing.T, c *devrun.Cluster, path string) string {
 	again := *c
 	again.Env = append(slices.Clone(c.Env), "PBS_REQUEST_ID="+string(transport.NewRequestID()))

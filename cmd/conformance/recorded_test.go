@@ -211,6 +211,7 @@ var maskings = []masking{
 	{regexp.MustCompile(`\b(host[abc]/)\d+`), "${1}N"}, // the first that is free: subjobs that begin together take any order
 	{regexp.MustCompile(`(?m)^    Shell_Path_List = .*\n|-S /bin/bash `), ""},
 	{regexp.MustCompile(`(pbs_version( = |=|":\t"))[\w.+-]+`), "${1}VERSION"},
+	{regexp.MustCompile(`(Used|High_Use):\d+`), "$1:N"}, // counted once a minute
 	{regexp.MustCompile(`(Port( = |=|":\t))\d+`), "${1}PORT"},
 	{regexp.MustCompile(`(pcpus( = |=|":\t))\d+`), "${1}N"},
 	{regexp.MustCompile(`\t*"(acl_roots|flatuid|timezone)":\t.*\n`), ""},
