@@ -90,7 +90,7 @@ test: build strace ## lint and every test but the long ones
 	cp bin/rampart bin/pbs "$$programs"
 	$(call TESTS,processes) go test -json -vet=off -short -p 2 -timeout 12m $(PROCESS_TESTS) -args -bin "$$programs" &
 	processes=$$!
-	$(MAKE) lint
+	nice $(MAKE) lint
 	wait $$processes
 	unraced=$$(go list $(UNRACED))
 	$(call TESTS,unraced) go test -json -vet=off -short -timeout 12m $$unraced
