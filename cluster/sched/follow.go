@@ -14,10 +14,11 @@ func (w *world) follow(v *state.View, sortedBy string) bool {
 	if w.order.text != sortedBy {
 		return false
 	}
+	created := w.order.created(w.idle)
 	var changed []*state.Vnode
 	n := 0
 	for vn := range v.Vnodes() {
-		if len(w.order.keys) == 0 && n < len(w.nodes) && w.nodes[n].vnode == vn {
+		if created && n < len(w.nodes) && w.nodes[n].vnode == vn {
 			n++
 			continue // most have not changed: their records are not even read
 		}
@@ -25,7 +26,7 @@ func (w *world) follow(v *state.View, sortedBy string) bool {
 			continue
 		}
 		i := n
-		if len(w.order.keys) > 0 {
+		if !created {
 			var ok bool
 			if i, ok = w.byVnode[vn.Name]; !ok {
 				return false
@@ -126,6 +127,7 @@ func (w *world) copyTo(dst *world) *world {
 		dst = &world{columns: map[string]*column{}}
 	}
 	dst.view, dst.idle, dst.tried = w.view, w.idle, w.tried // its nodes know the numbers of attempts
+	dst.ranks = w.ranks.copyTo(dst.ranks)
 	dst.order, dst.extra, dst.inside, dst.unnamed = w.order, maps.Clone(w.extra), w.inside, w.unnamed
 	dst.slots = slotUse{of: w.slots.of, extra: maps.Clone(w.slots.extra)}
 	dst.byHost, dst.byVnode, dst.psets = w.byHost, w.byVnode, w.psets // the same as long as no vnode comes or goes

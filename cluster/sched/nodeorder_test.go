@@ -55,8 +55,41 @@ func TestNodeOrder(t *testing.T) {
 	b.scheduler("node_sort_key=ncpus HIGH unused")
 	b.do(&command.StartJob{Job: "0.srv", ExecVnode: "(hostb:ncpus=2)"})
 	b.do(&command.StartJob{Job: "1.srv", ExecVnode: "(hostb:ncpus=2)"})
-	if got := hostsOf(planner.Plan(b.store.View(), start)); got != "a a c c b" {
+	if got := hostsOf(planner.Plan(b.store.View(), start)); got != "a c a b c" {
 		t.Errorf("by what is unused: %s", got)
+	}
+}
+
+// An order by what is used moves with each start of a cycle, as in PBS; of a host's vnodes, too. smp_cluster_dist stands
+// before node_sort_key.
+func TestNodeOrder_MovesWithStarts(t *testing.T) {
+	for _, c := range []struct{ keys, dist, want string }{
+		{"ncpus HIGH unused", "", "b b a b d a b c c d"},
+		{"ncpus LOW unused", "", "c c a a d d b b b b"},
+		{"ncpus HIGH assigned", "", "a a b b b b c c d d"},
+		{"ncpus LOW assigned", "pack", "a b c c d a b d b b"},
+		{"", "round_robin", "a b c c d a b d b b"},
+		{"sort_priority HIGH", "round_robin", "d a b c c d a b b b"},
+		{"", "lowest_load", "a b c c d a b d b b"},
+		{"sort_priority HIGH", "pack", "d d a a b b b b c c"},
+	} {
+		b := newBench(t)
+		b.raise()
+		b.host("hosta", "hosta:ncpus=4")
+		b.host("hostb", "hostb:ncpus=8")
+		b.host("hostc", "hostc:ncpus=0", "hostc[0]:ncpus=2", "hostc[1]:ncpus=2")
+		b.host("hostd", "hostd:ncpus=4")
+		b.node("hostd", "Priority", "7")
+		b.scheduler("node_sort_key="+c.keys, "smp_cluster_dist="+c.dist)
+		for range 10 {
+			b.submit("select=1:ncpus=2")
+		}
+		planner := sched.NewPlanner()
+		for range 2 { // a plan leaves what the planner keeps as it was
+			if got := strings.NewReplacer("[0]", "", "[1]", "").Replace(hostsOf(planner.Plan(b.store.View(), start))); got != c.want {
+				t.Errorf("%q, %q: %s, want %s", c.keys, c.dist, got, c.want)
+			}
+		}
 	}
 }
 

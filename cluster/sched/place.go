@@ -86,7 +86,7 @@ func (w *world) onOne(c *class) (spec.ExecVnode, bool) {
 	if only >= 0 {
 		return w.try(only, c)
 	}
-	for h := w.next(0, c.sums); h >= 0; h = w.next(h+1, c.sums) {
+	for h := range w.having(c.sums) {
 		if placed, ok := w.try(h, c); ok {
 			return placed, true
 		}

@@ -39,7 +39,7 @@ type Planner struct {
 	bare     *world // idle, of a cycle: on which reservations are placed
 	order    order  // of the cycle
 	hours    *hours // of the cycle
-	// sortedBy is the node_sort_key of the cycle.
+	// sortedBy is by what vnodes are sorted in the cycle.
 	sortedBy string
 	idleAge  uint64              // changes of idle that may change what fits there
 	slots    *slotLimits         // in the last view
@@ -85,7 +85,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	p.cycle++
 	p.hours = newHours(v, now)
 	set := p.hours.settings(v)
-	p.sortedBy = set.get("node_sort_key")
+	p.sortedBy = vnodesBy(set)
 	p.order = newOrder(v, now, set)
 	if custom := slices.Collect(v.CustomResources()); !slices.Equal(custom, p.custom) {
 		p.custom, p.all, p.idle = custom, nil, nil

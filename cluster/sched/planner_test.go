@@ -105,6 +105,10 @@ func (b *bench) step(r *rapid.T) {
 		},
 		func() { b.setHost(r) },
 		func() {
+			b.scheduler("node_sort_key="+rapid.SampledFrom([]string{"", "ncpus HIGH", "ncpus HIGH unused", "mem LOW assigned,ncpus LOW"}).Draw(r, "order"),
+				"smp_cluster_dist="+rapid.SampledFrom([]string{"pack", "pack", "round_robin", "lowest_load"}).Draw(r, "dist"))
+		},
+		func() {
 			word := rapid.SampledFrom([]string{"h0", "h1", "hx"}).Draw(r, "word")
 			b.try(&command.ManageVnode{Verb: command.VerbSet, Vnode: vnode.Name, Changes: set("resources_available", "host", word)})
 		},

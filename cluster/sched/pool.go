@@ -92,6 +92,7 @@ func (w *world) reset(h int) {
 		w.changes++
 		w.watch.note(h)
 	}
+	w.ranks.moved(h)
 	for _, c := range w.columns {
 		c.set(h, w.freeOn(h, c))
 		if !c.moved {

@@ -225,38 +225,42 @@ func (n *node) values(group resource.Def) []string {
 	return []string{offer}
 }
 
+// on reports whether some of a host's nodes are in the set; all hosts are in none.
+func (s *pset) on(h int) bool {
+	if s == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(s.hosts, h)
+	return ok
+}
+
 // nextIn is next for the hosts of a placement set.
 func (w *world) nextIn(s *pset, h int, needs []need) int {
-	for _, n := range needs {
-		if w.column(n.def).tree[1] < n.amount {
-			return -1 // nor has any other
-		}
+	if !w.mayHave(needs) {
+		return -1
 	}
 	from, _ := slices.BinarySearch(s.hosts, h)
 	for _, h := range s.hosts[from:] {
-		short := func() bool {
-			return slices.ContainsFunc(needs, func(n need) bool {
-				c := w.column(n.def)
-				return c.tree[c.size+h] < n.amount
-			})
-		}
-		if !short() && (w.look(h) || !short()) {
+		if w.suffices(h, needs) {
 			return h
 		}
 	}
 	return -1
 }
 
+// mayHave reports whether for each need there is a host that has enough.
+func (w *world) mayHave(needs []need) bool {
+	return !slices.ContainsFunc(needs, func(n need) bool { return w.column(n.def).tree[1] < n.amount })
+}
+
+// suffices reports whether a host has enough of everything, added up over its vnodes, in the present window, too.
+func (w *world) suffices(h int, needs []need) bool {
+	return w.hasOn(h, needs) && (w.look(h) || w.hasOn(h, needs))
+}
+
 // mayHold tells whether a host has enough for each chunk, wherever that is.
 func (w *world) mayHold(c *class) bool {
-	for _, ch := range c.chunks {
-		for _, n := range ch.needs {
-			if w.column(n.def).tree[1] < n.amount {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.chunks, func(ch chunk) bool { return !w.mayHave(ch.needs) })
 }
 
 // findGrouped finds room in the first placement set that has it, or anywhere if the class may span sets.

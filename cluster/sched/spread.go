@@ -31,8 +31,10 @@ func (w *world) leftover(c *class, ch chunk, placed *spec.ExecVnode) int {
 	if only >= 0 {
 		return left - w.some(only, c, ch, left, placed)
 	}
-	for h := w.next(0, ch.needs); h >= 0 && left > 0; h = w.next(h+1, ch.needs) {
-		left -= w.some(h, c, ch, left, placed)
+	for h := range w.having(ch.needs) {
+		if left -= w.some(h, c, ch, left, placed); left == 0 {
+			break
+		}
 	}
 	return left
 }

@@ -30,6 +30,7 @@ type world struct {
 	avoid []pbs.HostName // hosts that may not be taken
 
 	order nodeOrder      // in which the nodes stand
+	ranks *ranks         // of the hosts, where each start may change their order; else nil
 	extra map[onNode]int // jobs that were placed on vnodes that bound those of users or groups
 
 	offersNew bool // what idle vnodes offer has changed since it was looked at
@@ -83,6 +84,9 @@ func newWorld(v *state.View, idle bool, sortedBy string) *world {
 	w.order = nodeOrderOf(v, sortedBy)
 	for _, vn := range w.order.sorted(v, idle) {
 		w.add(vn)
+	}
+	if w.order.moves && !idle {
+		w.ranks = newRanks(w)
 	}
 	return w
 }

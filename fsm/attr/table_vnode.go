@@ -108,6 +108,7 @@ func schedRows() []row {
 		managed("max_starve", Duration, nil).implying("24:00:00").since(levelObjects),
 		managed("job_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed("node_sort_key", Text, parseSortKeys).since(levelObjects),
+		managed("smp_cluster_dist", Text, oneOf("pack", "round_robin", "lowest_load")).since(levelObjects),
 		managed("resources", Text, nil).since(levelObjects),
 		managed("server_dyn_res", Text, parseDynamic).since(levelObjects),
 		// What holds in prime time, where that is something else.
@@ -120,6 +121,7 @@ func schedRows() []row {
 		managed(PrimeTime+"help_starving_jobs", Boolean, nil).since(levelObjects),
 		managed(PrimeTime+"job_sort_key", Text, parseSortKeys).since(levelObjects),
 		managed(PrimeTime+"node_sort_key", Text, parseSortKeys).since(levelObjects),
+		managed(PrimeTime+"smp_cluster_dist", Text, oneOf("pack", "round_robin", "lowest_load")).since(levelObjects),
 		managed("comment", Text, parseNotes),
 		shown("pbs_version", Text),
 	}
