@@ -16,6 +16,7 @@ import (
 	"rampart/fsm/pbs"
 	"rampart/mom/cgroup"
 	"rampart/mom/hook"
+	"rampart/mom/load"
 	"rampart/mom/proc"
 	"rampart/mom/task"
 	"rampart/transport"
@@ -41,6 +42,7 @@ type Config struct {
 	Accounts transport.Accounts
 	Mover    task.Mover      // carries files of jobs between hosts; nil: they stay on this one
 	Probe    func() Hardware // what the natural vnode offers if nothing else says so
+	Load     load.Source     // of the host; nil: the servers hear of none
 	Cgroups  *cgroup.Options // of the host, but for its name and folder; nil: jobs get no cgroups, nor GPUs
 
 	SwitchUser bool   // jobs run as their owners: the mom is root

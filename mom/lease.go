@@ -52,6 +52,7 @@ func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
 		FenceSeconds: l.fence.held(), Trouble: l.trouble(), Unstarted: l.unstarted(),
 	}
 	req.Proved, req.Trouble = l.proof.tell(req.Trouble)
+	req.Load = l.loads.due(time.Now())
 	sent := m.config.System.Now()
 	reply, err := m.config.Reporter.Lease(ctx, connect.NewRequest(req))
 	if err != nil {
@@ -59,6 +60,9 @@ func (m *Mom) renew(ctx context.Context, l *life) (again bool, err error) {
 	}
 	if l.proof.ask(reply.Msg.GetProve()) {
 		l.wg.Go(func() { m.prove(l.ctx, l) })
+	}
+	if l.loads.answered(req.Load, reply.Msg.GetLoad(), time.Now()) {
+		l.renewSoon()
 	}
 	epoch := reply.Msg.GetEpoch()
 	again = reply.Msg.GetRegister() || epoch != 0 && epoch != l.spool.Epoch()

@@ -34,6 +34,7 @@ type life struct {
 	hooks    momHooks
 	last     lastShares
 	proof    proof
+	loads    loads
 	offlined atomic.Bool // the cgroups have failed, and the host's vnodes are offline for it
 
 	mu    sync.Mutex

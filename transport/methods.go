@@ -100,6 +100,7 @@ var methods = map[string]Rule{
 	apiconnect.BatchConfigurationProcedure:     {ForPeople, AtHere},
 	apiconnect.BatchListProcedure:              {ForKnown, AtHere}, // served locally (L11)
 	apiconnect.BatchExplainProcedure:           {ForKnown, AtHere},
+	apiconnect.BatchLoadProcedure:              {ForKnown, AtLeader}, // which moms tell it
 	apiconnect.BatchJobScriptProcedure:         {ForPeople, AtHere},
 	apiconnect.BatchWatchProcedure:             {ForKnown, AtHere},
 	apiconnect.BatchAttachProcedure:            {ForPeople, AtHere}, // the state knows whose job it is

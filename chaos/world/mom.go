@@ -30,6 +30,7 @@ type mom struct {
 	host   *memnet.Host
 	config wiring.Config
 	system *programs
+	load   *spoken
 	id     *transport.Identity
 	cpus   int
 
@@ -49,7 +50,7 @@ const momPID = 100
 
 func (w *World) newMom(h Host) (*mom, error) {
 	name, host := h.Name, w.net.Host(h.Name)
-	m := &mom{w: w, name: name, host: host, cpus: cmp.Or(h.CPUs, 4), system: &programs{Fake: proc.NewFake(w.config.Program), w: w, host: name, runs: make(map[proc.Handle]int)}}
+	m := &mom{w: w, name: name, host: host, load: newSpoken(), cpus: cmp.Or(h.CPUs, 4), system: &programs{Fake: proc.NewFake(w.config.Program), w: w, host: name, runs: make(map[proc.Handle]int)}}
 	m.system.mom = m
 	m.config = wiring.Default(name, host.IP().String())
 	m.config.Home, m.config.Replicas = home.Home(w.home(name)), w.addresses(0)
@@ -86,7 +87,7 @@ func (m *mom) start(ctx context.Context) {
 		err := wiring.Run(ctx, m.config, wiring.Options{
 			Logger: m.w.config.Logger.With("process", m.name),
 			Outside: &wiring.Outside{
-				Network: m.host, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk, PID: momPID, Elsewhere: m.w.config.Elsewhere,
+				Network: m.host, Load: m.load, Accounts: people{m.w.home("people")}, System: m.system, NoSync: true, Fault: m.system.disk, PID: momPID, Elsewhere: m.w.config.Elsewhere,
 				Probe: func() agent.Hardware { return agent.Hardware{CPUs: m.cpus, MemoryKB: 8 << 20, Arch: "linux"} },
 			},
 		})

@@ -81,6 +81,12 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
+	var loads map[string]loadOf
+	if opts.Has("l") {
+		if loads, err = s.loads(ctx); err != nil {
+			return err
+		}
+	}
 	out := bufio.NewWriter(s.env.Stdout)
 	for i, h := range some {
 		t := tallies[h.Name]
@@ -90,7 +96,7 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 		t.reserved = number(amount(h.Object, "resources_reserved", "ncpus"))
 		t.total += t.reserved
 		if opts.Has("l") {
-			longHost(out, h, *t, defs)
+			longHost(out, h, *t, defs, loads[h.Name])
 			continue
 		}
 		hostRow(out, h, *t, i == 0, opts.Has("w"))
@@ -158,24 +164,43 @@ func hostRow(out *bufio.Writer, h offer, t tally, head, wide bool) {
 		name, hostStatus(h, t, wide), "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
 }
 
-// longHost is the form of -l. Load that nobody measures is a dash; of mem there is what the host has
+// longHost is the form of -l. Load of which the mom says nothing is a dash; of mem, swp and tmp there is what the host has
 // and what jobs have of it.
-func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def) {
+func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def, load loadOf) {
 	fmt.Fprintf(out, "HOST  %s\n", h.Name)
 	out.WriteString("STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW\n")
 	fmt.Fprintf(out, "%-14s %6.2f %5s %6s %6d %6d %6d %6d %6d      -\n\n", hostStatus(h, t, true), 1.0, "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
-	total, reserved := "-", "0M"
-	if all, ok := megabytes(amount(h.Object, "resources_available", "mem")); ok {
-		held, _ := megabytes(amount(h.Object, "resources_assigned", "mem"))
-		kept, _ := megabytes(amount(h.Object, "resources_reserved", "mem"))
-		held += kept
-		total, reserved = fmt.Sprintf("%dM", max(all-held, 0)), fmt.Sprintf("%dM", held)
+	totals, taken := " Total      ", " Reserved   "
+	for _, index := range lsf.LoadIndices {
+		total, reserved := load.shown(index), lsf.ShownLoad(index, 0)
+		switch index {
+		case "tmp", "swp", "mem":
+			total, reserved = left(h, load, index)
+		}
+		width := 6
+		if index == "io" || index == "ls" {
+			width = 5
+		}
+		totals += fmt.Sprintf(" %*s", width-1, total)
+		taken += fmt.Sprintf(" %*s", width-1, reserved)
 	}
-	out.WriteString(" CURRENT LOAD USED FOR SCHEDULING:\n              r15s   r1m  r15m    ut    pg   io   ls    it   tmp   swp   mem\n")
-	fmt.Fprintf(out, " Total           -     -     -     -     -    -    -     -     -     - %5s\n", total)
-	fmt.Fprintf(out, " Reserved      0.0   0.0   0.0    0%%   0.0    0    0     0    0M    0M %5s\n\n", reserved)
+	fmt.Fprintf(out, " CURRENT LOAD USED FOR SCHEDULING:\n              r15s   r1m  r15m    ut    pg   io   ls    it   tmp   swp   mem\n%s\n%s\n\n", totals, taken)
 	longResources(out, h, defs)
 	out.WriteString(" LOAD THRESHOLD USED FOR SCHEDULING:\n" + noThresholds + "\n")
+}
+
+// left returns what is left of a host's mem, swp or tmp, and what is reserved of it.
+func left(h offer, load loadOf, name string) (total, reserved string) {
+	held, _ := megabytes(amount(h.Object, "resources_assigned", name))
+	kept, _ := megabytes(amount(h.Object, "resources_reserved", name))
+	held += kept
+	total = "-"
+	if all, ok := megabytes(amount(h.Object, "resources_available", name)); ok {
+		total = fmt.Sprintf("%dM", max(all-held, 0))
+	} else if all, ok := load["max"+name]; ok {
+		total = lsf.ShownLoad(name, max(all-float64(held), 0))
+	}
+	return total, fmt.Sprintf("%dM", held)
 }
 
 // longResources prints what a site has defined of the host, each in a column.

@@ -40,6 +40,14 @@ func (s *session) staticHosts(ctx context.Context, opts *cli.Options) error {
 		}
 		return nil
 	}
+	c, err := s.configuration(ctx)
+	if err != nil {
+		return err
+	}
+	loads, err := s.loads(ctx)
+	if err != nil {
+		return err
+	}
 	out := bufio.NewWriter(s.env.Stdout)
 	out.WriteString("HOST_NAME      type    model  cpuf ncpus maxmem maxswp server RESOURCES\n")
 	for _, h := range some {
@@ -47,14 +55,20 @@ func (s *session) staticHosts(ctx context.Context, opts *cli.Options) error {
 		if !opts.Has("w") {
 			name = fmt.Sprintf("%.11s", name)
 		}
-		memory := "-"
-		if m, ok := megabytes(amount(h.Object, "resources_available", "mem")); ok {
-			memory = fmt.Sprintf("%dM", m)
-		}
+		is := c.Host(h.Name)
 		fmt.Fprintf(out, "%-11s %7s %8s %5.1f %5d %6s %6s %6s (%s)\n",
-			name, cmp.Or(amount(h.Object, "resources_available", "arch"), "-"), "-", 1.0, h.slots, memory, "-", "Yes", booleans(h, defs))
+			name, cmp.Or(is.Type, amount(h.Object, "resources_available", "arch"), "-"), cmp.Or(is.Model, "-"), float64(c.Factor(h.Name))/1000, h.slots,
+			capacity(h, loads[h.Name], "mem"), capacity(h, loads[h.Name], "swp"), "Yes", booleans(h, defs))
 	}
 	return out.Flush()
+}
+
+// capacity returns what a host has of mem, swp or tmp in all, as it is configured or else as its mom says.
+func capacity(h offer, load loadOf, resource string) string {
+	if m, ok := megabytes(amount(h.Object, "resources_available", resource)); ok {
+		return fmt.Sprintf("%dM", m)
+	}
+	return load.shown("max" + resource)
 }
 
 // booleans names the boolean resources of a site that a host has.

@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"rampart/cluster"
+	"rampart/cluster/load"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -24,6 +25,7 @@ type Batch struct {
 	Agent func(host, address string) apiconnect.AgentClient
 	Hooks Hooks
 	Blobs BlobKeeper
+	Loads *load.Table
 	Home  string
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"fmt"
+	"math"
 	"net/http/httptest"
 	"testing"
 
@@ -229,5 +230,46 @@ func TestHealth(t *testing.T) {
 		if w.Code != h.code {
 			t.Errorf("%s: %d %s", h.path, w.Code, w.Body)
 		}
+	}
+}
+
+// TestReport_Load: what a mom says with its renewals is told to whoever asks, and what cannot be is in the server log.
+func TestReport_Load(t *testing.T) {
+	b := newBench(t)
+	ctx := b.asMom("hosta")
+	if _, err := b.Report.Register(ctx, request(&api.RegisterRequest{
+		Host: "hosta", Address: "hosta:15002", BootId: "b1", SpoolId: "sp", Vnodes: []*api.VnodeReport{{Name: "hosta"}},
+	}, "")); err != nil {
+		t.Fatal(err)
+	}
+	lease := func(load *api.Load) api.LoadWish {
+		t.Helper()
+		r, err := b.Report.Lease(ctx, request(&api.LeaseRequest{Host: "hosta", BootId: "b1", SpoolId: "sp", Load: load}, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Msg.GetLoad()
+	}
+	if wish := lease(nil); wish != api.LoadWish_LOAD_WISH_NOW {
+		t.Errorf("a leader that knows nothing wishes %v", wish)
+	}
+	if wish := lease(&api.Load{Indices: []*api.LoadIndex{{Name: "r1m", Value: 0.5}, {Name: "mem", Value: 100}, {Name: "ut", Value: math.NaN()}}}); wish != api.LoadWish_LOAD_WISH_SELDOM {
+		t.Errorf("where nobody looks it wishes %v", wish)
+	}
+	r, err := b.Batch.Load(b.as("ann@hosta"), request(&api.LoadRequest{}, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := ""
+	for _, h := range r.Msg.GetHosts() {
+		for _, x := range h.GetIndices() {
+			told += fmt.Sprintf("%s %s %g, ", h.GetHost(), x.GetName(), x.GetValue())
+		}
+	}
+	if told != "hosta mem 100, hosta r1m 0.5, " {
+		t.Error(told)
+	}
+	if wish := lease(nil); wish != api.LoadWish_LOAD_WISH_OFTEN {
+		t.Errorf("where somebody looks it wishes %v", wish)
 	}
 }

@@ -37,10 +37,12 @@ func (s *Report) Lease(ctx context.Context, r *connect.Request[api.LeaseRequest]
 	fence := v.Server().Fence()
 	s.deadlines.note(host, max(r.Msg.GetFenceSeconds(), fence))
 	s.renewed(host)
+	wish := s.loaded(v, term, host, r.Msg.Load)
 	return connect.NewResponse(&api.LeaseReply{
 		Epoch: v.Cluster().Epoch, Term: term, FenceSeconds: fence,
 		Prove:    s.toProve(v, host, r.Msg.GetProved()),
 		Register: !h.Up || h.BootID != r.Msg.GetBootId() || h.SpoolID != r.Msg.GetSpoolId() || unreported(v, host),
+		Load:     wish,
 	}), nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"rampart/cluster"
 	"rampart/cluster/blob"
+	"rampart/cluster/load"
 	"rampart/fsm/attr"
 	"rampart/fsm/command"
 	"rampart/fsm/pbs"
@@ -24,6 +25,7 @@ type Report struct {
 	base
 	Blobs     BlobKeeper
 	Leases    func() Leases
+	Loads     *load.Table
 	deadlines *deadlines // that moms hold
 }
 

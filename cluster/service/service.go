@@ -7,6 +7,7 @@ import (
 
 	"rampart/cluster"
 	"rampart/cluster/identity"
+	"rampart/cluster/load"
 	"rampart/cluster/member"
 	"rampart/cluster/recovery"
 	"rampart/fsm/command"
@@ -94,6 +95,7 @@ type Config struct {
 
 	Ledger  Ledger
 	Leases  func() Leases  // of the present term; nil while this replica does not lead
+	Loads   *load.Table    // what moms say of their hosts; nil: one that nobody else reads
 	Blobs   BlobKeeper     // has the scripts of jobs that are too large for the log
 	Backups func() Backups // that this replica has made on schedule; nil: it makes none
 	Home    string         // PBS_HOME, for those who ask where files are
@@ -147,16 +149,19 @@ func New(c Config) Services {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
+	if c.Loads == nil {
+		c.Loads = load.NewTable()
+	}
 	b := base{c.Replica, c.Accounts, c.Log, c.Logger, c.Clock, newRequests(), newTurns()}
 	held := &deadlines{held: map[pbs.HostName]int64{}}
 	return Services{
-		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Home: c.Home},
+		Batch:     &Batch{base: b, Scheduler: c.Scheduler, Agent: c.Agent, Hooks: c.Hooks, Blobs: c.Blobs, Loads: c.Loads, Home: c.Home},
 		Blobs:     &Blobs{base: b, keeper: c.Blobs},
 		Cluster:   &Cluster{base: b, CA: c.CA, Logins: c.Logins, Ledger: c.Ledger, Blobs: c.Blobs, Moms: c.Moms},
 		Halt:      &Halt{base: b, EndReplica: c.EndReplica, EndSelf: c.EndSelf, deadlines: held},
 		Members:   &Members{b},
 		Recovery:  &Recovery{b},
-		Report:    &Report{base: b, Blobs: c.Blobs, Leases: c.Leases, deadlines: held},
+		Report:    &Report{base: b, Blobs: c.Blobs, Leases: c.Leases, Loads: c.Loads, deadlines: held},
 		Snapshots: &Snapshots{base: b, Blobs: c.Blobs, Backups: c.Backups},
 		Staging:   &Staging{b},
 		Trust:     &Trust{base: b, Keys: c.Keys, GossipBehind: c.GossipBehind},

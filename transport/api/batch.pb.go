@@ -3018,6 +3018,139 @@ func (x *Gone) GetFinished() bool {
 	return false
 }
 
+type LoadRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadRequest) Reset() {
+	*x = LoadRequest{}
+	mi := &file_batch_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadRequest) ProtoMessage() {}
+
+func (x *LoadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadRequest.ProtoReflect.Descriptor instead.
+func (*LoadRequest) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{52}
+}
+
+type LoadReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hosts         []*HostLoad            `protobuf:"bytes,1,rep,name=hosts,proto3" json:"hosts,omitempty"` // in the order of the listing of hosts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadReply) Reset() {
+	*x = LoadReply{}
+	mi := &file_batch_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadReply) ProtoMessage() {}
+
+func (x *LoadReply) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadReply.ProtoReflect.Descriptor instead.
+func (*LoadReply) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *LoadReply) GetHosts() []*HostLoad {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
+}
+
+// HostLoad is of a host that was heard of lately.
+type HostLoad struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Host          string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	Indices       []*LoadIndex           `protobuf:"bytes,2,rep,name=indices,proto3" json:"indices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostLoad) Reset() {
+	*x = HostLoad{}
+	mi := &file_batch_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostLoad) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostLoad) ProtoMessage() {}
+
+func (x *HostLoad) ProtoReflect() protoreflect.Message {
+	mi := &file_batch_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostLoad.ProtoReflect.Descriptor instead.
+func (*HostLoad) Descriptor() ([]byte, []int) {
+	return file_batch_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *HostLoad) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *HostLoad) GetIndices() []*LoadIndex {
+	if x != nil {
+		return x.Indices
+	}
+	return nil
+}
+
 type ExplainRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
@@ -3027,7 +3160,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_batch_proto_msgTypes[52]
+	mi := &file_batch_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3039,7 +3172,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[52]
+	mi := &file_batch_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3052,7 +3185,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{52}
+	return file_batch_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ExplainRequest) GetJob() string {
@@ -3076,7 +3209,7 @@ type ExplainReply struct {
 
 func (x *ExplainReply) Reset() {
 	*x = ExplainReply{}
-	mi := &file_batch_proto_msgTypes[53]
+	mi := &file_batch_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3221,7 @@ func (x *ExplainReply) String() string {
 func (*ExplainReply) ProtoMessage() {}
 
 func (x *ExplainReply) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[53]
+	mi := &file_batch_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3234,7 @@ func (x *ExplainReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReply.ProtoReflect.Descriptor instead.
 func (*ExplainReply) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{53}
+	return file_batch_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ExplainReply) GetJob() string {
@@ -3167,7 +3300,7 @@ type Obstacle struct {
 
 func (x *Obstacle) Reset() {
 	*x = Obstacle{}
-	mi := &file_batch_proto_msgTypes[54]
+	mi := &file_batch_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3179,7 +3312,7 @@ func (x *Obstacle) String() string {
 func (*Obstacle) ProtoMessage() {}
 
 func (x *Obstacle) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[54]
+	mi := &file_batch_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3192,7 +3325,7 @@ func (x *Obstacle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
 func (*Obstacle) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{54}
+	return file_batch_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Obstacle) GetReason() string {
@@ -3294,7 +3427,7 @@ type Obstacle_Nearest struct {
 
 func (x *Obstacle_Nearest) Reset() {
 	*x = Obstacle_Nearest{}
-	mi := &file_batch_proto_msgTypes[55]
+	mi := &file_batch_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3306,7 +3439,7 @@ func (x *Obstacle_Nearest) String() string {
 func (*Obstacle_Nearest) ProtoMessage() {}
 
 func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[55]
+	mi := &file_batch_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3319,7 +3452,7 @@ func (x *Obstacle_Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Nearest.ProtoReflect.Descriptor instead.
 func (*Obstacle_Nearest) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{54, 0}
+	return file_batch_proto_rawDescGZIP(), []int{57, 0}
 }
 
 func (x *Obstacle_Nearest) GetVnodes() []string {
@@ -3376,7 +3509,7 @@ type Obstacle_Lack struct {
 
 func (x *Obstacle_Lack) Reset() {
 	*x = Obstacle_Lack{}
-	mi := &file_batch_proto_msgTypes[56]
+	mi := &file_batch_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3388,7 +3521,7 @@ func (x *Obstacle_Lack) String() string {
 func (*Obstacle_Lack) ProtoMessage() {}
 
 func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[56]
+	mi := &file_batch_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3401,7 +3534,7 @@ func (x *Obstacle_Lack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Lack.ProtoReflect.Descriptor instead.
 func (*Obstacle_Lack) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{54, 1}
+	return file_batch_proto_rawDescGZIP(), []int{57, 1}
 }
 
 func (x *Obstacle_Lack) GetResource() string {
@@ -3447,7 +3580,7 @@ type Obstacle_Hold struct {
 
 func (x *Obstacle_Hold) Reset() {
 	*x = Obstacle_Hold{}
-	mi := &file_batch_proto_msgTypes[57]
+	mi := &file_batch_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3459,7 +3592,7 @@ func (x *Obstacle_Hold) String() string {
 func (*Obstacle_Hold) ProtoMessage() {}
 
 func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_batch_proto_msgTypes[57]
+	mi := &file_batch_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3472,7 +3605,7 @@ func (x *Obstacle_Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Obstacle_Hold.ProtoReflect.Descriptor instead.
 func (*Obstacle_Hold) Descriptor() ([]byte, []int) {
-	return file_batch_proto_rawDescGZIP(), []int{54, 2}
+	return file_batch_proto_rawDescGZIP(), []int{57, 2}
 }
 
 func (x *Obstacle_Hold) GetKind() string {
@@ -3712,7 +3845,13 @@ const file_batch_proto_rawDesc = "" +
 	"\vexit_status\x18\x03 \x01(\x05R\n" +
 	"exitStatus\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12\x1a\n" +
-	"\bfinished\x18\x05 \x01(\bR\bfinished\"\"\n" +
+	"\bfinished\x18\x05 \x01(\bR\bfinished\"\r\n" +
+	"\vLoadRequest\"7\n" +
+	"\tLoadReply\x12*\n" +
+	"\x05hosts\x18\x01 \x03(\v2\x14.rampart.v1.HostLoadR\x05hosts\"O\n" +
+	"\bHostLoad\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12/\n" +
+	"\aindices\x18\x02 \x03(\v2\x15.rampart.v1.LoadIndexR\aindices\"\"\n" +
 	"\x0eExplainRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\"\xdd\x01\n" +
 	"\fExplainReply\x12\x10\n" +
@@ -3785,7 +3924,7 @@ const file_batch_proto_rawDesc = "" +
 	"\rRELATION_LESS\x10\x02\x12\x1a\n" +
 	"\x16RELATION_LESS_OR_EQUAL\x10\x03\x12\x14\n" +
 	"\x10RELATION_GREATER\x10\x04\x12\x1d\n" +
-	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\x8f\r\n" +
+	"\x19RELATION_GREATER_OR_EQUAL\x10\x052\xc7\r\n" +
 	"\x05Batch\x12<\n" +
 	"\x06Submit\x12\x19.rampart.v1.SubmitRequest\x1a\x17.rampart.v1.SubmitReply\x129\n" +
 	"\x05Alter\x12\x18.rampart.v1.AlterRequest\x1a\x16.rampart.v1.AlterReply\x126\n" +
@@ -3810,7 +3949,8 @@ const file_batch_proto_rawDesc = "" +
 	"\tConfigure\x12\x1c.rampart.v1.ConfigureRequest\x1a\x1a.rampart.v1.ConfigureReply\x12Q\n" +
 	"\rConfiguration\x12 .rampart.v1.ConfigurationRequest\x1a\x1e.rampart.v1.ConfigurationReply\x128\n" +
 	"\x04List\x12\x17.rampart.v1.ListRequest\x1a\x15.rampart.v1.ListReply0\x01\x12?\n" +
-	"\aExplain\x12\x1a.rampart.v1.ExplainRequest\x1a\x18.rampart.v1.ExplainReply\x12G\n" +
+	"\aExplain\x12\x1a.rampart.v1.ExplainRequest\x1a\x18.rampart.v1.ExplainReply\x126\n" +
+	"\x04Load\x12\x17.rampart.v1.LoadRequest\x1a\x15.rampart.v1.LoadReply\x12G\n" +
 	"\tJobScript\x12\x1c.rampart.v1.JobScriptRequest\x1a\x1a.rampart.v1.JobScriptReply0\x01\x12;\n" +
 	"\x05Watch\x12\x18.rampart.v1.WatchRequest\x1a\x16.rampart.v1.WatchReply0\x01\x12>\n" +
 	"\x06Attach\x12\x16.rampart.v1.TerminalUp\x1a\x18.rampart.v1.TerminalDown(\x010\x01B\x1bZ\x19rampart/transport/api;apib\x06proto3"
@@ -3828,7 +3968,7 @@ func file_batch_proto_rawDescGZIP() []byte {
 }
 
 var file_batch_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
+var file_batch_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_batch_proto_goTypes = []any{
 	(ReservationOutcome)(0),          // 0: rampart.v1.ReservationOutcome
 	(Verb)(0),                        // 1: rampart.v1.Verb
@@ -3886,103 +4026,111 @@ var file_batch_proto_goTypes = []any{
 	(*WatchRequest)(nil),             // 53: rampart.v1.WatchRequest
 	(*WatchReply)(nil),               // 54: rampart.v1.WatchReply
 	(*Gone)(nil),                     // 55: rampart.v1.Gone
-	(*ExplainRequest)(nil),           // 56: rampart.v1.ExplainRequest
-	(*ExplainReply)(nil),             // 57: rampart.v1.ExplainReply
-	(*Obstacle)(nil),                 // 58: rampart.v1.Obstacle
-	(*Obstacle_Nearest)(nil),         // 59: rampart.v1.Obstacle.Nearest
-	(*Obstacle_Lack)(nil),            // 60: rampart.v1.Obstacle.Lack
-	(*Obstacle_Hold)(nil),            // 61: rampart.v1.Obstacle.Hold
-	(*Attribute)(nil),                // 62: rampart.v1.Attribute
-	(ObjectKind)(0),                  // 63: rampart.v1.ObjectKind
-	(*Refusal)(nil),                  // 64: rampart.v1.Refusal
-	(*TerminalUp)(nil),               // 65: rampart.v1.TerminalUp
-	(*TerminalDown)(nil),             // 66: rampart.v1.TerminalDown
+	(*LoadRequest)(nil),              // 56: rampart.v1.LoadRequest
+	(*LoadReply)(nil),                // 57: rampart.v1.LoadReply
+	(*HostLoad)(nil),                 // 58: rampart.v1.HostLoad
+	(*ExplainRequest)(nil),           // 59: rampart.v1.ExplainRequest
+	(*ExplainReply)(nil),             // 60: rampart.v1.ExplainReply
+	(*Obstacle)(nil),                 // 61: rampart.v1.Obstacle
+	(*Obstacle_Nearest)(nil),         // 62: rampart.v1.Obstacle.Nearest
+	(*Obstacle_Lack)(nil),            // 63: rampart.v1.Obstacle.Lack
+	(*Obstacle_Hold)(nil),            // 64: rampart.v1.Obstacle.Hold
+	(*Attribute)(nil),                // 65: rampart.v1.Attribute
+	(ObjectKind)(0),                  // 66: rampart.v1.ObjectKind
+	(*Refusal)(nil),                  // 67: rampart.v1.Refusal
+	(*LoadIndex)(nil),                // 68: rampart.v1.LoadIndex
+	(*TerminalUp)(nil),               // 69: rampart.v1.TerminalUp
+	(*TerminalDown)(nil),             // 70: rampart.v1.TerminalDown
 }
 var file_batch_proto_depIdxs = []int32{
-	62, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
-	62, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
-	62, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
+	65, // 0: rampart.v1.SubmitRequest.attributes:type_name -> rampart.v1.Attribute
+	65, // 1: rampart.v1.AlterRequest.changes:type_name -> rampart.v1.Attribute
+	65, // 2: rampart.v1.ReserveRequest.attributes:type_name -> rampart.v1.Attribute
 	0,  // 3: rampart.v1.ReserveReply.outcome:type_name -> rampart.v1.ReservationOutcome
-	62, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
+	65, // 4: rampart.v1.AlterReservationRequest.changes:type_name -> rampart.v1.Attribute
 	0,  // 5: rampart.v1.AlterReservationReply.outcome:type_name -> rampart.v1.ReservationOutcome
 	1,  // 6: rampart.v1.ManageRequest.verb:type_name -> rampart.v1.Verb
-	63, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
-	62, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
+	66, // 7: rampart.v1.ManageRequest.kind:type_name -> rampart.v1.ObjectKind
+	65, // 8: rampart.v1.ManageRequest.changes:type_name -> rampart.v1.Attribute
 	2,  // 9: rampart.v1.ImportHookRequest.kind:type_name -> rampart.v1.HookFileKind
 	44, // 10: rampart.v1.ConfigurationReply.files:type_name -> rampart.v1.ConfigurationFile
 	2,  // 11: rampart.v1.ExportHookRequest.kind:type_name -> rampart.v1.HookFileKind
-	63, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
+	66, // 12: rampart.v1.ListRequest.kind:type_name -> rampart.v1.ObjectKind
 	48, // 13: rampart.v1.ListRequest.where:type_name -> rampart.v1.Criterion
 	3,  // 14: rampart.v1.Criterion.relation:type_name -> rampart.v1.Relation
 	50, // 15: rampart.v1.ListReply.header:type_name -> rampart.v1.ListHeader
 	51, // 16: rampart.v1.ListReply.objects:type_name -> rampart.v1.Object
-	62, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
-	64, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
+	65, // 17: rampart.v1.Object.attributes:type_name -> rampart.v1.Attribute
+	67, // 18: rampart.v1.Object.refusal:type_name -> rampart.v1.Refusal
 	52, // 19: rampart.v1.Object.occurrences:type_name -> rampart.v1.Occurrence
 	50, // 20: rampart.v1.WatchReply.header:type_name -> rampart.v1.ListHeader
 	51, // 21: rampart.v1.WatchReply.objects:type_name -> rampart.v1.Object
 	55, // 22: rampart.v1.WatchReply.gone:type_name -> rampart.v1.Gone
-	62, // 23: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
-	58, // 24: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
-	61, // 25: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
-	59, // 26: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
-	60, // 27: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
-	61, // 28: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
-	4,  // 29: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
-	8,  // 30: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
-	10, // 31: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
-	12, // 32: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
-	14, // 33: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
-	16, // 34: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
-	18, // 35: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
-	20, // 36: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
-	22, // 37: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
-	24, // 38: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
-	26, // 39: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
-	28, // 40: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
-	30, // 41: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
-	32, // 42: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
-	34, // 43: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
-	36, // 44: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
-	38, // 45: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
-	45, // 46: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
-	40, // 47: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
-	42, // 48: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
-	47, // 49: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
-	56, // 50: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
-	6,  // 51: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
-	53, // 52: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
-	65, // 53: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
-	5,  // 54: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
-	9,  // 55: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
-	11, // 56: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
-	13, // 57: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
-	15, // 58: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
-	17, // 59: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
-	19, // 60: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
-	21, // 61: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
-	23, // 62: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
-	25, // 63: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
-	27, // 64: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
-	29, // 65: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
-	31, // 66: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
-	33, // 67: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
-	35, // 68: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
-	37, // 69: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
-	39, // 70: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
-	46, // 71: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
-	41, // 72: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
-	43, // 73: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
-	49, // 74: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
-	57, // 75: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
-	7,  // 76: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
-	54, // 77: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
-	66, // 78: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
-	54, // [54:79] is the sub-list for method output_type
-	29, // [29:54] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	58, // 23: rampart.v1.LoadReply.hosts:type_name -> rampart.v1.HostLoad
+	68, // 24: rampart.v1.HostLoad.indices:type_name -> rampart.v1.LoadIndex
+	65, // 25: rampart.v1.ExplainReply.attributes:type_name -> rampart.v1.Attribute
+	61, // 26: rampart.v1.ExplainReply.obstacle:type_name -> rampart.v1.Obstacle
+	64, // 27: rampart.v1.Obstacle.shut:type_name -> rampart.v1.Obstacle.Hold
+	62, // 28: rampart.v1.Obstacle.nearest:type_name -> rampart.v1.Obstacle.Nearest
+	63, // 29: rampart.v1.Obstacle.Nearest.lacks:type_name -> rampart.v1.Obstacle.Lack
+	64, // 30: rampart.v1.Obstacle.Nearest.holds:type_name -> rampart.v1.Obstacle.Hold
+	4,  // 31: rampart.v1.Batch.Submit:input_type -> rampart.v1.SubmitRequest
+	8,  // 32: rampart.v1.Batch.Alter:input_type -> rampart.v1.AlterRequest
+	10, // 33: rampart.v1.Batch.Hold:input_type -> rampart.v1.HoldRequest
+	12, // 34: rampart.v1.Batch.Release:input_type -> rampart.v1.ReleaseRequest
+	14, // 35: rampart.v1.Batch.Signal:input_type -> rampart.v1.SignalRequest
+	16, // 36: rampart.v1.Batch.ReleaseNodes:input_type -> rampart.v1.ReleaseNodesRequest
+	18, // 37: rampart.v1.Batch.Delete:input_type -> rampart.v1.DeleteRequest
+	20, // 38: rampart.v1.Batch.Rerun:input_type -> rampart.v1.RerunRequest
+	22, // 39: rampart.v1.Batch.Move:input_type -> rampart.v1.MoveRequest
+	24, // 40: rampart.v1.Batch.Swap:input_type -> rampart.v1.SwapRequest
+	26, // 41: rampart.v1.Batch.Run:input_type -> rampart.v1.RunRequest
+	28, // 42: rampart.v1.Batch.Message:input_type -> rampart.v1.MessageRequest
+	30, // 43: rampart.v1.Batch.Reserve:input_type -> rampart.v1.ReserveRequest
+	32, // 44: rampart.v1.Batch.AlterReservation:input_type -> rampart.v1.AlterReservationRequest
+	34, // 45: rampart.v1.Batch.DeleteReservation:input_type -> rampart.v1.DeleteReservationRequest
+	36, // 46: rampart.v1.Batch.Manage:input_type -> rampart.v1.ManageRequest
+	38, // 47: rampart.v1.Batch.ImportHook:input_type -> rampart.v1.ImportHookRequest
+	45, // 48: rampart.v1.Batch.ExportHook:input_type -> rampart.v1.ExportHookRequest
+	40, // 49: rampart.v1.Batch.Configure:input_type -> rampart.v1.ConfigureRequest
+	42, // 50: rampart.v1.Batch.Configuration:input_type -> rampart.v1.ConfigurationRequest
+	47, // 51: rampart.v1.Batch.List:input_type -> rampart.v1.ListRequest
+	59, // 52: rampart.v1.Batch.Explain:input_type -> rampart.v1.ExplainRequest
+	56, // 53: rampart.v1.Batch.Load:input_type -> rampart.v1.LoadRequest
+	6,  // 54: rampart.v1.Batch.JobScript:input_type -> rampart.v1.JobScriptRequest
+	53, // 55: rampart.v1.Batch.Watch:input_type -> rampart.v1.WatchRequest
+	69, // 56: rampart.v1.Batch.Attach:input_type -> rampart.v1.TerminalUp
+	5,  // 57: rampart.v1.Batch.Submit:output_type -> rampart.v1.SubmitReply
+	9,  // 58: rampart.v1.Batch.Alter:output_type -> rampart.v1.AlterReply
+	11, // 59: rampart.v1.Batch.Hold:output_type -> rampart.v1.HoldReply
+	13, // 60: rampart.v1.Batch.Release:output_type -> rampart.v1.ReleaseReply
+	15, // 61: rampart.v1.Batch.Signal:output_type -> rampart.v1.SignalReply
+	17, // 62: rampart.v1.Batch.ReleaseNodes:output_type -> rampart.v1.ReleaseNodesReply
+	19, // 63: rampart.v1.Batch.Delete:output_type -> rampart.v1.DeleteReply
+	21, // 64: rampart.v1.Batch.Rerun:output_type -> rampart.v1.RerunReply
+	23, // 65: rampart.v1.Batch.Move:output_type -> rampart.v1.MoveReply
+	25, // 66: rampart.v1.Batch.Swap:output_type -> rampart.v1.SwapReply
+	27, // 67: rampart.v1.Batch.Run:output_type -> rampart.v1.RunReply
+	29, // 68: rampart.v1.Batch.Message:output_type -> rampart.v1.MessageReply
+	31, // 69: rampart.v1.Batch.Reserve:output_type -> rampart.v1.ReserveReply
+	33, // 70: rampart.v1.Batch.AlterReservation:output_type -> rampart.v1.AlterReservationReply
+	35, // 71: rampart.v1.Batch.DeleteReservation:output_type -> rampart.v1.DeleteReservationReply
+	37, // 72: rampart.v1.Batch.Manage:output_type -> rampart.v1.ManageReply
+	39, // 73: rampart.v1.Batch.ImportHook:output_type -> rampart.v1.ImportHookReply
+	46, // 74: rampart.v1.Batch.ExportHook:output_type -> rampart.v1.ExportHookReply
+	41, // 75: rampart.v1.Batch.Configure:output_type -> rampart.v1.ConfigureReply
+	43, // 76: rampart.v1.Batch.Configuration:output_type -> rampart.v1.ConfigurationReply
+	49, // 77: rampart.v1.Batch.List:output_type -> rampart.v1.ListReply
+	60, // 78: rampart.v1.Batch.Explain:output_type -> rampart.v1.ExplainReply
+	57, // 79: rampart.v1.Batch.Load:output_type -> rampart.v1.LoadReply
+	7,  // 80: rampart.v1.Batch.JobScript:output_type -> rampart.v1.JobScriptReply
+	54, // 81: rampart.v1.Batch.Watch:output_type -> rampart.v1.WatchReply
+	70, // 82: rampart.v1.Batch.Attach:output_type -> rampart.v1.TerminalDown
+	57, // [57:83] is the sub-list for method output_type
+	31, // [31:57] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_batch_proto_init() }
@@ -3998,7 +4146,7 @@ func file_batch_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_batch_proto_rawDesc), len(file_batch_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   58,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

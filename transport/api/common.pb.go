@@ -442,6 +442,59 @@ func (x *Account) GetGids() []uint32 {
 	return nil
 }
 
+// LoadIndex is the value of a load index or of another number of a host: of mem, swp and tmp in megabytes.
+type LoadIndex struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         float64                `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadIndex) Reset() {
+	*x = LoadIndex{}
+	mi := &file_common_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadIndex) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadIndex) ProtoMessage() {}
+
+func (x *LoadIndex) ProtoReflect() protoreflect.Message {
+	mi := &file_common_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadIndex.ProtoReflect.Descriptor instead.
+func (*LoadIndex) Descriptor() ([]byte, []int) {
+	return file_common_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LoadIndex) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LoadIndex) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
 var File_common_proto protoreflect.FileDescriptor
 
 const file_common_proto_rawDesc = "" +
@@ -469,7 +522,10 @@ const file_common_proto_rawDesc = "" +
 	"\x04home\x18\x04 \x01(\tR\x04home\x12\x14\n" +
 	"\x05shell\x18\x05 \x01(\tR\x05shell\x12\x16\n" +
 	"\x06groups\x18\x06 \x03(\tR\x06groups\x12\x12\n" +
-	"\x04gids\x18\a \x03(\rR\x04gids*@\n" +
+	"\x04gids\x18\a \x03(\rR\x04gids\"5\n" +
+	"\tLoadIndex\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value*@\n" +
 	"\x02Op\x12\n" +
 	"\n" +
 	"\x06OP_SET\x10\x00\x12\f\n" +
@@ -504,7 +560,7 @@ func file_common_proto_rawDescGZIP() []byte {
 }
 
 var file_common_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_common_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_common_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_common_proto_goTypes = []any{
 	(Op)(0),           // 0: rampart.v1.Op
 	(ObjectKind)(0),   // 1: rampart.v1.ObjectKind
@@ -512,6 +568,7 @@ var file_common_proto_goTypes = []any{
 	(*Refusal)(nil),   // 3: rampart.v1.Refusal
 	(*Replica)(nil),   // 4: rampart.v1.Replica
 	(*Account)(nil),   // 5: rampart.v1.Account
+	(*LoadIndex)(nil), // 6: rampart.v1.LoadIndex
 }
 var file_common_proto_depIdxs = []int32{
 	0, // 0: rampart.v1.Attribute.op:type_name -> rampart.v1.Op
@@ -533,7 +590,7 @@ func file_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_common_proto_rawDesc), len(file_common_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

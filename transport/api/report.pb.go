@@ -21,6 +21,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// LoadWish is when a leader wants to be told of load that has moved.
+type LoadWish int32
+
+const (
+	LoadWish_LOAD_WISH_UNSPECIFIED LoadWish = 0 // never: the replica is of an older build
+	LoadWish_LOAD_WISH_NOW         LoadWish = 1 // it knows nothing of the host yet
+	LoadWish_LOAD_WISH_SELDOM      LoadWish = 2 // once a minute at most
+	LoadWish_LOAD_WISH_OFTEN       LoadWish = 3 // with each renewal: somebody schedules by it, or looks at it
+)
+
+// Enum value maps for LoadWish.
+var (
+	LoadWish_name = map[int32]string{
+		0: "LOAD_WISH_UNSPECIFIED",
+		1: "LOAD_WISH_NOW",
+		2: "LOAD_WISH_SELDOM",
+		3: "LOAD_WISH_OFTEN",
+	}
+	LoadWish_value = map[string]int32{
+		"LOAD_WISH_UNSPECIFIED": 0,
+		"LOAD_WISH_NOW":         1,
+		"LOAD_WISH_SELDOM":      2,
+		"LOAD_WISH_OFTEN":       3,
+	}
+)
+
+func (x LoadWish) Enum() *LoadWish {
+	p := new(LoadWish)
+	*p = x
+	return p
+}
+
+func (x LoadWish) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LoadWish) Descriptor() protoreflect.EnumDescriptor {
+	return file_report_proto_enumTypes[0].Descriptor()
+}
+
+func (LoadWish) Type() protoreflect.EnumType {
+	return &file_report_proto_enumTypes[0]
+}
+
+func (x LoadWish) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LoadWish.Descriptor instead.
+func (LoadWish) EnumDescriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{0}
+}
+
 type RegisterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Host          string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
@@ -1118,6 +1171,7 @@ type LeaseRequest struct {
 	Trouble       string                 `protobuf:"bytes,5,opt,name=trouble,proto3" json:"trouble,omitempty"`                                // why no job can be taken, such as a full disk; empty: none
 	Proved        int64                  `protobuf:"varint,6,opt,name=proved,proto3" json:"proved,omitempty"`                                 // of LeaseReply.prove: since then the host has written, synced, forked and executed
 	Unstarted     []*Unstarted           `protobuf:"bytes,7,rep,name=unstarted,proto3" json:"unstarted,omitempty"`                            // runs that the mom cannot start, and cannot report by a fact
+	Load          *Load                  `protobuf:"bytes,8,opt,name=load,proto3" json:"load,omitempty"`                                      // absent: what was told last still holds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1201,6 +1255,58 @@ func (x *LeaseRequest) GetUnstarted() []*Unstarted {
 	return nil
 }
 
+func (x *LeaseRequest) GetLoad() *Load {
+	if x != nil {
+		return x.Load
+	}
+	return nil
+}
+
+// Load is all that a mom knows of the load of its host. An index that is absent has no value.
+type Load struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Indices       []*LoadIndex           `protobuf:"bytes,1,rep,name=indices,proto3" json:"indices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Load) Reset() {
+	*x = Load{}
+	mi := &file_report_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Load) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Load) ProtoMessage() {}
+
+func (x *Load) ProtoReflect() protoreflect.Message {
+	mi := &file_report_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Load.ProtoReflect.Descriptor instead.
+func (*Load) Descriptor() ([]byte, []int) {
+	return file_report_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Load) GetIndices() []*LoadIndex {
+	if x != nil {
+		return x.Indices
+	}
+	return nil
+}
+
 // Unstarted is a run whose program did not run and never will, on a host whose disk does not take the fact of it.
 type Unstarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1213,7 +1319,7 @@ type Unstarted struct {
 
 func (x *Unstarted) Reset() {
 	*x = Unstarted{}
-	mi := &file_report_proto_msgTypes[16]
+	mi := &file_report_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1331,7 @@ func (x *Unstarted) String() string {
 func (*Unstarted) ProtoMessage() {}
 
 func (x *Unstarted) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[16]
+	mi := &file_report_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1344,7 @@ func (x *Unstarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unstarted.ProtoReflect.Descriptor instead.
 func (*Unstarted) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{16}
+	return file_report_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Unstarted) GetJob() string {
@@ -1269,13 +1375,14 @@ type LeaseReply struct {
 	FenceSeconds  int64                  `protobuf:"varint,3,opt,name=fence_seconds,json=fenceSeconds,proto3" json:"fence_seconds,omitempty"` // from the sending of the request to the deadline of the jobs; 0: none
 	Register      bool                   `protobuf:"varint,4,opt,name=register,proto3" json:"register,omitempty"`                             // the state has the host as down, or not at all: register again
 	Prove         int64                  `protobuf:"varint,5,opt,name=prove,proto3" json:"prove,omitempty"`                                   // starts in a row have failed there: the mom is to prove that it can start jobs, and to name this number; 0: no
+	Load          LoadWish               `protobuf:"varint,6,opt,name=load,proto3,enum=rampart.v1.LoadWish" json:"load,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LeaseReply) Reset() {
 	*x = LeaseReply{}
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1394,7 @@ func (x *LeaseReply) String() string {
 func (*LeaseReply) ProtoMessage() {}
 
 func (x *LeaseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[17]
+	mi := &file_report_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1407,7 @@ func (x *LeaseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseReply.ProtoReflect.Descriptor instead.
 func (*LeaseReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{17}
+	return file_report_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LeaseReply) GetEpoch() uint64 {
@@ -1338,6 +1445,13 @@ func (x *LeaseReply) GetProve() int64 {
 	return 0
 }
 
+func (x *LeaseReply) GetLoad() LoadWish {
+	if x != nil {
+		return x.Load
+	}
+	return LoadWish_LOAD_WISH_UNSPECIFIED
+}
+
 type ScriptRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Job           string                 `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
@@ -1349,7 +1463,7 @@ type ScriptRequest struct {
 
 func (x *ScriptRequest) Reset() {
 	*x = ScriptRequest{}
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1475,7 @@ func (x *ScriptRequest) String() string {
 func (*ScriptRequest) ProtoMessage() {}
 
 func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[18]
+	mi := &file_report_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1488,7 @@ func (x *ScriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptRequest.ProtoReflect.Descriptor instead.
 func (*ScriptRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{18}
+	return file_report_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ScriptRequest) GetJob() string {
@@ -1409,7 +1523,7 @@ type ScriptReply struct {
 
 func (x *ScriptReply) Reset() {
 	*x = ScriptReply{}
-	mi := &file_report_proto_msgTypes[19]
+	mi := &file_report_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1421,7 +1535,7 @@ func (x *ScriptReply) String() string {
 func (*ScriptReply) ProtoMessage() {}
 
 func (x *ScriptReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[19]
+	mi := &file_report_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1434,7 +1548,7 @@ func (x *ScriptReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScriptReply.ProtoReflect.Descriptor instead.
 func (*ScriptReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{19}
+	return file_report_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ScriptReply) GetData() []byte {
@@ -1464,7 +1578,7 @@ type RunOwner struct {
 
 func (x *RunOwner) Reset() {
 	*x = RunOwner{}
-	mi := &file_report_proto_msgTypes[20]
+	mi := &file_report_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1590,7 @@ func (x *RunOwner) String() string {
 func (*RunOwner) ProtoMessage() {}
 
 func (x *RunOwner) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[20]
+	mi := &file_report_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1603,7 @@ func (x *RunOwner) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOwner.ProtoReflect.Descriptor instead.
 func (*RunOwner) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{20}
+	return file_report_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RunOwner) GetMother() string {
@@ -1540,7 +1654,7 @@ type HookWishes struct {
 
 func (x *HookWishes) Reset() {
 	*x = HookWishes{}
-	mi := &file_report_proto_msgTypes[21]
+	mi := &file_report_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1666,7 @@ func (x *HookWishes) String() string {
 func (*HookWishes) ProtoMessage() {}
 
 func (x *HookWishes) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[21]
+	mi := &file_report_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1679,7 @@ func (x *HookWishes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookWishes.ProtoReflect.Descriptor instead.
 func (*HookWishes) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{21}
+	return file_report_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *HookWishes) GetHook() string {
@@ -1658,7 +1772,7 @@ type HookJob struct {
 
 func (x *HookJob) Reset() {
 	*x = HookJob{}
-	mi := &file_report_proto_msgTypes[22]
+	mi := &file_report_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1670,7 +1784,7 @@ func (x *HookJob) String() string {
 func (*HookJob) ProtoMessage() {}
 
 func (x *HookJob) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[22]
+	mi := &file_report_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1683,7 +1797,7 @@ func (x *HookJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookJob.ProtoReflect.Descriptor instead.
 func (*HookJob) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{22}
+	return file_report_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *HookJob) GetJob() string {
@@ -1726,7 +1840,7 @@ type HookVnode struct {
 
 func (x *HookVnode) Reset() {
 	*x = HookVnode{}
-	mi := &file_report_proto_msgTypes[23]
+	mi := &file_report_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +1852,7 @@ func (x *HookVnode) String() string {
 func (*HookVnode) ProtoMessage() {}
 
 func (x *HookVnode) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[23]
+	mi := &file_report_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +1865,7 @@ func (x *HookVnode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookVnode.ProtoReflect.Descriptor instead.
 func (*HookVnode) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{23}
+	return file_report_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *HookVnode) GetName() string {
@@ -1797,7 +1911,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_report_proto_msgTypes[24]
+	mi := &file_report_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1923,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[24]
+	mi := &file_report_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1936,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{24}
+	return file_report_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PruneRequest) GetJob() string {
@@ -1885,7 +1999,7 @@ type PruneStep struct {
 
 func (x *PruneStep) Reset() {
 	*x = PruneStep{}
-	mi := &file_report_proto_msgTypes[25]
+	mi := &file_report_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +2011,7 @@ func (x *PruneStep) String() string {
 func (*PruneStep) ProtoMessage() {}
 
 func (x *PruneStep) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[25]
+	mi := &file_report_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +2024,7 @@ func (x *PruneStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneStep.ProtoReflect.Descriptor instead.
 func (*PruneStep) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{25}
+	return file_report_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PruneStep) GetKeepSelect() string {
@@ -1943,7 +2057,7 @@ type PruneReply struct {
 
 func (x *PruneReply) Reset() {
 	*x = PruneReply{}
-	mi := &file_report_proto_msgTypes[26]
+	mi := &file_report_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1955,7 +2069,7 @@ func (x *PruneReply) String() string {
 func (*PruneReply) ProtoMessage() {}
 
 func (x *PruneReply) ProtoReflect() protoreflect.Message {
-	mi := &file_report_proto_msgTypes[26]
+	mi := &file_report_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1968,7 +2082,7 @@ func (x *PruneReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneReply.ProtoReflect.Descriptor instead.
 func (*PruneReply) Descriptor() ([]byte, []int) {
-	return file_report_proto_rawDescGZIP(), []int{26}
+	return file_report_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PruneReply) GetGranted() bool {
@@ -2115,7 +2229,7 @@ const file_report_proto_rawDesc = "" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12)\n" +
 	"\x04used\x18\x03 \x03(\v2\x15.rampart.v1.AttributeR\x04used\x12/\n" +
 	"\apresent\x18\x04 \x03(\v2\x15.rampart.v1.AttributeR\apresent\"\x0e\n" +
-	"\fSamplesReply\"\xe2\x01\n" +
+	"\fSamplesReply\"\x88\x02\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x17\n" +
 	"\aboot_id\x18\x02 \x01(\tR\x06bootId\x12\x19\n" +
@@ -2123,18 +2237,22 @@ const file_report_proto_rawDesc = "" +
 	"\rfence_seconds\x18\x04 \x01(\x03R\ffenceSeconds\x12\x18\n" +
 	"\atrouble\x18\x05 \x01(\tR\atrouble\x12\x16\n" +
 	"\x06proved\x18\x06 \x01(\x03R\x06proved\x123\n" +
-	"\tunstarted\x18\a \x03(\v2\x15.rampart.v1.UnstartedR\tunstarted\"R\n" +
+	"\tunstarted\x18\a \x03(\v2\x15.rampart.v1.UnstartedR\tunstarted\x12$\n" +
+	"\x04load\x18\b \x01(\v2\x10.rampart.v1.LoadR\x04load\"7\n" +
+	"\x04Load\x12/\n" +
+	"\aindices\x18\x01 \x03(\v2\x15.rampart.v1.LoadIndexR\aindices\"R\n" +
 	"\tUnstarted\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x8d\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xb7\x01\n" +
 	"\n" +
 	"LeaseReply\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12#\n" +
 	"\rfence_seconds\x18\x03 \x01(\x03R\ffenceSeconds\x12\x1a\n" +
 	"\bregister\x18\x04 \x01(\bR\bregister\x12\x14\n" +
-	"\x05prove\x18\x05 \x01(\x03R\x05prove\"X\n" +
+	"\x05prove\x18\x05 \x01(\x03R\x05prove\x12(\n" +
+	"\x04load\x18\x06 \x01(\x0e2\x14.rampart.v1.LoadWishR\x04load\"X\n" +
 	"\rScriptRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12\x1b\n" +
 	"\trun_count\x18\x02 \x01(\rR\brunCount\x12\x18\n" +
@@ -2195,7 +2313,12 @@ const file_report_proto_rawDesc = "" +
 	"\x06number\x18\x05 \x01(\x04R\x06number\x12\x10\n" +
 	"\x03why\x18\x06 \x01(\tR\x03why\x12\x14\n" +
 	"\x05lines\x18\a \x03(\tR\x05lines\x12\x16\n" +
-	"\x06detail\x18\b \x01(\tR\x06detail2\xfe\x02\n" +
+	"\x06detail\x18\b \x01(\tR\x06detail*c\n" +
+	"\bLoadWish\x12\x19\n" +
+	"\x15LOAD_WISH_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rLOAD_WISH_NOW\x10\x01\x12\x14\n" +
+	"\x10LOAD_WISH_SELDOM\x10\x02\x12\x13\n" +
+	"\x0fLOAD_WISH_OFTEN\x10\x032\xfe\x02\n" +
 	"\x06Report\x12B\n" +
 	"\bRegister\x12\x1b.rampart.v1.RegisterRequest\x1a\x19.rampart.v1.RegisterReply\x129\n" +
 	"\x05Facts\x12\x18.rampart.v1.FactsRequest\x1a\x16.rampart.v1.FactsReply\x12?\n" +
@@ -2216,84 +2339,91 @@ func file_report_proto_rawDescGZIP() []byte {
 	return file_report_proto_rawDescData
 }
 
-var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_report_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_report_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_report_proto_goTypes = []any{
-	(*RegisterRequest)(nil), // 0: rampart.v1.RegisterRequest
-	(*VnodeReport)(nil),     // 1: rampart.v1.VnodeReport
-	(*TaskReport)(nil),      // 2: rampart.v1.TaskReport
-	(*RegisterReply)(nil),   // 3: rampart.v1.RegisterReply
-	(*FactsRequest)(nil),    // 4: rampart.v1.FactsRequest
-	(*Fact)(nil),            // 5: rampart.v1.Fact
-	(*Started)(nil),         // 6: rampart.v1.Started
-	(*Exiting)(nil),         // 7: rampart.v1.Exiting
-	(*NotCheckpointed)(nil), // 8: rampart.v1.NotCheckpointed
-	(*CheckpointMade)(nil),  // 9: rampart.v1.CheckpointMade
-	(*Ended)(nil),           // 10: rampart.v1.Ended
-	(*FactsReply)(nil),      // 11: rampart.v1.FactsReply
-	(*SamplesRequest)(nil),  // 12: rampart.v1.SamplesRequest
-	(*JobSample)(nil),       // 13: rampart.v1.JobSample
-	(*SamplesReply)(nil),    // 14: rampart.v1.SamplesReply
-	(*LeaseRequest)(nil),    // 15: rampart.v1.LeaseRequest
-	(*Unstarted)(nil),       // 16: rampart.v1.Unstarted
-	(*LeaseReply)(nil),      // 17: rampart.v1.LeaseReply
-	(*ScriptRequest)(nil),   // 18: rampart.v1.ScriptRequest
-	(*ScriptReply)(nil),     // 19: rampart.v1.ScriptReply
-	(*RunOwner)(nil),        // 20: rampart.v1.RunOwner
-	(*HookWishes)(nil),      // 21: rampart.v1.HookWishes
-	(*HookJob)(nil),         // 22: rampart.v1.HookJob
-	(*HookVnode)(nil),       // 23: rampart.v1.HookVnode
-	(*PruneRequest)(nil),    // 24: rampart.v1.PruneRequest
-	(*PruneStep)(nil),       // 25: rampart.v1.PruneStep
-	(*PruneReply)(nil),      // 26: rampart.v1.PruneReply
-	(*Attribute)(nil),       // 27: rampart.v1.Attribute
-	(*Account)(nil),         // 28: rampart.v1.Account
+	(LoadWish)(0),           // 0: rampart.v1.LoadWish
+	(*RegisterRequest)(nil), // 1: rampart.v1.RegisterRequest
+	(*VnodeReport)(nil),     // 2: rampart.v1.VnodeReport
+	(*TaskReport)(nil),      // 3: rampart.v1.TaskReport
+	(*RegisterReply)(nil),   // 4: rampart.v1.RegisterReply
+	(*FactsRequest)(nil),    // 5: rampart.v1.FactsRequest
+	(*Fact)(nil),            // 6: rampart.v1.Fact
+	(*Started)(nil),         // 7: rampart.v1.Started
+	(*Exiting)(nil),         // 8: rampart.v1.Exiting
+	(*NotCheckpointed)(nil), // 9: rampart.v1.NotCheckpointed
+	(*CheckpointMade)(nil),  // 10: rampart.v1.CheckpointMade
+	(*Ended)(nil),           // 11: rampart.v1.Ended
+	(*FactsReply)(nil),      // 12: rampart.v1.FactsReply
+	(*SamplesRequest)(nil),  // 13: rampart.v1.SamplesRequest
+	(*JobSample)(nil),       // 14: rampart.v1.JobSample
+	(*SamplesReply)(nil),    // 15: rampart.v1.SamplesReply
+	(*LeaseRequest)(nil),    // 16: rampart.v1.LeaseRequest
+	(*Load)(nil),            // 17: rampart.v1.Load
+	(*Unstarted)(nil),       // 18: rampart.v1.Unstarted
+	(*LeaseReply)(nil),      // 19: rampart.v1.LeaseReply
+	(*ScriptRequest)(nil),   // 20: rampart.v1.ScriptRequest
+	(*ScriptReply)(nil),     // 21: rampart.v1.ScriptReply
+	(*RunOwner)(nil),        // 22: rampart.v1.RunOwner
+	(*HookWishes)(nil),      // 23: rampart.v1.HookWishes
+	(*HookJob)(nil),         // 24: rampart.v1.HookJob
+	(*HookVnode)(nil),       // 25: rampart.v1.HookVnode
+	(*PruneRequest)(nil),    // 26: rampart.v1.PruneRequest
+	(*PruneStep)(nil),       // 27: rampart.v1.PruneStep
+	(*PruneReply)(nil),      // 28: rampart.v1.PruneReply
+	(*Attribute)(nil),       // 29: rampart.v1.Attribute
+	(*LoadIndex)(nil),       // 30: rampart.v1.LoadIndex
+	(*Account)(nil),         // 31: rampart.v1.Account
 }
 var file_report_proto_depIdxs = []int32{
-	1,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
-	2,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
-	27, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
-	5,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
-	6,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
-	10, // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
-	21, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
-	7,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
-	8,  // 8: rampart.v1.Fact.not_checkpointed:type_name -> rampart.v1.NotCheckpointed
-	9,  // 9: rampart.v1.Fact.checkpoint_made:type_name -> rampart.v1.CheckpointMade
-	27, // 10: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
-	27, // 11: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
-	13, // 12: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
-	27, // 13: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
-	27, // 14: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
-	16, // 15: rampart.v1.LeaseRequest.unstarted:type_name -> rampart.v1.Unstarted
-	20, // 16: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
-	28, // 17: rampart.v1.RunOwner.account:type_name -> rampart.v1.Account
-	23, // 18: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
-	2,  // 19: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
-	2,  // 20: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
-	22, // 21: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
-	2,  // 22: rampart.v1.HookWishes.kept:type_name -> rampart.v1.TaskReport
-	27, // 23: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
-	27, // 24: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
-	27, // 25: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
-	25, // 26: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
-	27, // 27: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
-	0,  // 28: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
-	4,  // 29: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
-	12, // 30: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
-	15, // 31: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
-	18, // 32: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
-	24, // 33: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
-	3,  // 34: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
-	11, // 35: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
-	14, // 36: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
-	17, // 37: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
-	19, // 38: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
-	26, // 39: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
-	34, // [34:40] is the sub-list for method output_type
-	28, // [28:34] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	2,  // 0: rampart.v1.RegisterRequest.vnodes:type_name -> rampart.v1.VnodeReport
+	3,  // 1: rampart.v1.RegisterRequest.tasks:type_name -> rampart.v1.TaskReport
+	29, // 2: rampart.v1.VnodeReport.attributes:type_name -> rampart.v1.Attribute
+	6,  // 3: rampart.v1.FactsRequest.facts:type_name -> rampart.v1.Fact
+	7,  // 4: rampart.v1.Fact.started:type_name -> rampart.v1.Started
+	11, // 5: rampart.v1.Fact.ended:type_name -> rampart.v1.Ended
+	23, // 6: rampart.v1.Fact.hooks:type_name -> rampart.v1.HookWishes
+	8,  // 7: rampart.v1.Fact.exiting:type_name -> rampart.v1.Exiting
+	9,  // 8: rampart.v1.Fact.not_checkpointed:type_name -> rampart.v1.NotCheckpointed
+	10, // 9: rampart.v1.Fact.checkpoint_made:type_name -> rampart.v1.CheckpointMade
+	29, // 10: rampart.v1.Ended.used:type_name -> rampart.v1.Attribute
+	29, // 11: rampart.v1.Ended.present:type_name -> rampart.v1.Attribute
+	14, // 12: rampart.v1.SamplesRequest.jobs:type_name -> rampart.v1.JobSample
+	29, // 13: rampart.v1.JobSample.used:type_name -> rampart.v1.Attribute
+	29, // 14: rampart.v1.JobSample.present:type_name -> rampart.v1.Attribute
+	18, // 15: rampart.v1.LeaseRequest.unstarted:type_name -> rampart.v1.Unstarted
+	17, // 16: rampart.v1.LeaseRequest.load:type_name -> rampart.v1.Load
+	30, // 17: rampart.v1.Load.indices:type_name -> rampart.v1.LoadIndex
+	0,  // 18: rampart.v1.LeaseReply.load:type_name -> rampart.v1.LoadWish
+	22, // 19: rampart.v1.ScriptReply.owner:type_name -> rampart.v1.RunOwner
+	31, // 20: rampart.v1.RunOwner.account:type_name -> rampart.v1.Account
+	25, // 21: rampart.v1.HookWishes.vnodes:type_name -> rampart.v1.HookVnode
+	3,  // 22: rampart.v1.HookWishes.rerun:type_name -> rampart.v1.TaskReport
+	3,  // 23: rampart.v1.HookWishes.delete:type_name -> rampart.v1.TaskReport
+	24, // 24: rampart.v1.HookWishes.jobs:type_name -> rampart.v1.HookJob
+	3,  // 25: rampart.v1.HookWishes.kept:type_name -> rampart.v1.TaskReport
+	29, // 26: rampart.v1.HookJob.set:type_name -> rampart.v1.Attribute
+	29, // 27: rampart.v1.HookVnode.set:type_name -> rampart.v1.Attribute
+	29, // 28: rampart.v1.HookVnode.types:type_name -> rampart.v1.Attribute
+	27, // 29: rampart.v1.PruneRequest.earlier:type_name -> rampart.v1.PruneStep
+	29, // 30: rampart.v1.PruneReply.attributes:type_name -> rampart.v1.Attribute
+	1,  // 31: rampart.v1.Report.Register:input_type -> rampart.v1.RegisterRequest
+	5,  // 32: rampart.v1.Report.Facts:input_type -> rampart.v1.FactsRequest
+	13, // 33: rampart.v1.Report.Samples:input_type -> rampart.v1.SamplesRequest
+	16, // 34: rampart.v1.Report.Lease:input_type -> rampart.v1.LeaseRequest
+	20, // 35: rampart.v1.Report.Script:input_type -> rampart.v1.ScriptRequest
+	26, // 36: rampart.v1.Report.Prune:input_type -> rampart.v1.PruneRequest
+	4,  // 37: rampart.v1.Report.Register:output_type -> rampart.v1.RegisterReply
+	12, // 38: rampart.v1.Report.Facts:output_type -> rampart.v1.FactsReply
+	15, // 39: rampart.v1.Report.Samples:output_type -> rampart.v1.SamplesReply
+	19, // 40: rampart.v1.Report.Lease:output_type -> rampart.v1.LeaseReply
+	21, // 41: rampart.v1.Report.Script:output_type -> rampart.v1.ScriptReply
+	28, // 42: rampart.v1.Report.Prune:output_type -> rampart.v1.PruneReply
+	37, // [37:43] is the sub-list for method output_type
+	31, // [31:37] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_report_proto_init() }
@@ -2315,13 +2445,14 @@ func file_report_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_report_proto_rawDesc), len(file_report_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   27,
+			NumEnums:      1,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_report_proto_goTypes,
 		DependencyIndexes: file_report_proto_depIdxs,
+		EnumInfos:         file_report_proto_enumTypes,
 		MessageInfos:      file_report_proto_msgTypes,
 	}.Build()
 	File_report_proto = out.File

@@ -43,9 +43,10 @@ var Rules = []Rule{
 	{"cluster/sched", "fsm/* cluster/sched/calendar", "Plan is pure; its loop proposes through an interface"},
 	{"cluster/sched/calendar", "fsm/pbs", "what is held when is arithmetic on times, whoever plans"},
 	{"cluster/dispatch", "fsm/* transport/* cluster/patience", "orders come from the state and go to moms"},
+	{"cluster/load", "fsm/pbs fsm/resreq", "what hosts say of their load counts now, and is in no state"},
 	{"cluster/mail", "fsm/*", "mails are in the state; how one is handed on is a function"},
 	{"cluster/ledger", "fsm/* transport/*", "accounting comes from the committed log (L10)"},
-	{"cluster/service", "cluster cluster/blob cluster/identity cluster/member cluster/recovery fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
+	{"cluster/service", "cluster cluster/blob cluster/identity cluster/load cluster/member cluster/recovery fsm/* transport/* mom/hook", "methods: parse, permit, propose or read, reply"},
 
 	{"transport", "fsm/pbs transport/api/* transport/own transport/known", "identity and routing do not know the state"},
 	{"transport/api/*", "transport/api", "definitions and generated code"},
@@ -67,6 +68,7 @@ var Rules = []Rule{
 	{"mom/cgroup", "fsm/pbs fsm/resource mom/proc", "what a host has and who has it; jobs are others' affair"},
 	{"mom/hook", "fsm/pbs fsm/resource fsm/spec fsm/attr mom/proc transport/own", "the hook runtime serves moms and replicas, and knows neither"},
 	{"mom/files", "fsm/pbs mom/proc", "files of a host, as whoever calls; networks are others' affair"},
+	{"mom/load", "", "what a host says of its load, whoever asks"},
 	{"mom/mover", "mom/files mom/proc transport/* fsm/pbs", "files of jobs between hosts, for moms and for every daemon that others' jobs write to"},
 	{"mom/spool", "fsm/pbs fsm/planted transport/own", "files, whatever is in them"},
 

@@ -11,6 +11,7 @@ import (
 	agent "rampart/mom"
 	"rampart/mom/cgroup"
 	"rampart/mom/hook"
+	"rampart/mom/load"
 	"rampart/mom/proc"
 	"rampart/transport"
 )
@@ -22,6 +23,7 @@ type Outside struct {
 	Accounts transport.Accounts // nil: the directory of this host
 	System   proc.System
 	Probe    func() agent.Hardware
+	Load     load.Source     // nil: nobody measures it
 	Cgroups  *cgroup.Options // nil: jobs get none
 	// Gateway opens the socket for people on this host; nil: there is none.
 	Gateway func(ctx context.Context) (net.Listener, error)
@@ -57,8 +59,15 @@ func system(c Config, o Options) (Outside, error) {
 	out.Socket = c.Home.MomTasks(c.Host)
 	out.Tasks = func(ctx context.Context) (net.Listener, error) { return transport.ListenUnix(ctx, out.Socket) }
 	var err error
-	out.System, err = proc.NewLinux(o.Shim)
-	return out, err
+	if out.System, err = proc.NewLinux(o.Shim); err != nil {
+		return out, err
+	}
+	kernel, err := load.NewKernel(o.Logger)
+	if err != nil {
+		return out, err
+	}
+	out.Load = kernel
+	return out, nil
 }
 
 // probe asks the host what it has.

@@ -17,6 +17,7 @@ import (
 	"rampart/cluster/dispatch"
 	"rampart/cluster/gossip"
 	"rampart/cluster/ledger"
+	"rampart/cluster/load"
 	"rampart/cluster/sched"
 	"rampart/cluster/service"
 	"rampart/cmd/rampart/home"
@@ -50,6 +51,7 @@ type Server struct {
 	directory           *directory.Directory // nil: the outside has brought another
 	metrics             metrics
 	turns               *sched.Turns
+	loads               *load.Table
 	rounds              *sched.Rounds
 	replica             *cluster.Replica
 	blobs               *blob.Keeper
@@ -95,7 +97,7 @@ func Keep(ctx context.Context, logger *slog.Logger, next func() *Server) error {
 
 // New returns the replica of the home; it starts and opens nothing.
 func New(c Config, o Outside, logger *slog.Logger) *Server {
-	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics(), turns: sched.NewTurns(), rounds: sched.NewRounds(), ending: make(chan time.Duration, 1)}
+	s := &Server{config: c, outside: o, logger: logger, metrics: newMetrics(), turns: sched.NewTurns(), loads: load.NewTable(), rounds: sched.NewRounds(), ending: make(chan time.Duration, 1)}
 	s.openLogs()
 	s.ledger = ledger.New(ledger.Options{
 		Dir: c.Home.Accounting(), Log: s.serverLog, Peers: s.ledgerPeers, Logger: logger,
@@ -219,7 +221,7 @@ func (s *Server) isMember(key string) bool {
 func (s *Server) mount() {
 	services := service.New(service.Config{
 		Replica: s.replica, Accounts: s.outside.Accounts, CA: s.ca, Keys: s.ca, Logins: s.ca,
-		Ledger: s.ledger, Leases: s.leases, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
+		Ledger: s.ledger, Leases: s.leases, Loads: s.loads, GossipBehind: s.gossipBehind, Moms: s.momBuilds, Agent: s.moms.AgentOf, Log: s.serverLog, Hooks: s.hooks, Home: string(s.config.Home), Logger: s.logger,
 		Backups: s.backups, Blobs: s.blobs, Clock: s.outside.Clock,
 		Scheduler: service.Scheduler{
 			Place: sched.PlaceOne, Explain: explain, SchedLog: s.schedLog, Shares: sched.ShareTree, Turn: s.turns.Take,

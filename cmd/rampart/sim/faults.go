@@ -3,6 +3,8 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -63,6 +65,26 @@ func (r *run) slow(_ step, words []string) error {
 		return err
 	}
 	return r.world.Slow(name, delay)
+}
+
+// load has a host measure another load.
+func (r *run) load(_ step, words []string) error {
+	name, err := r.named(words[0])
+	if err != nil {
+		return err
+	}
+	values, gone := map[string]float64{}, []string{}
+	for _, w := range words[1:] {
+		index, text, _ := strings.Cut(w, "=")
+		if text == "-" {
+			gone = append(gone, index)
+			continue
+		}
+		if values[index], err = strconv.ParseFloat(text, 64); err != nil || index == "" {
+			return fmt.Errorf("%q is no INDEX=VALUE", w)
+		}
+	}
+	return r.world.Load(name, values, gone)
 }
 
 func (r *run) restart(_ step, words []string) error {

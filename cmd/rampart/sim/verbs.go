@@ -50,6 +50,7 @@ func init() {
 		"silent":    {usage: "silent HOST", least: 1, most: 1, do: (*run).partition},
 		"up":        {usage: "up HOST", least: 1, most: 1, do: each((*run).up)},
 		"slow":      {usage: "slow HOST [SECONDS]", least: 1, most: 2, do: (*run).slow, check: checkDuration(1)},
+		"load":      {usage: "load HOST INDEX=VALUE...", least: 2, most: -1, do: (*run).load},
 		"kill":      {usage: "kill leader|follower|NAME...", least: 1, most: -1, do: each((*run).kill)},
 		"restart":   {usage: "restart [NAME...]", most: -1, do: (*run).restart},
 		"partition": {usage: "partition leader|follower|NAME...", least: 1, most: -1, do: (*run).partition},

@@ -58,7 +58,7 @@ func (r *reader) clusterHost(s section, e entry) {
 				h.Has = append(h.Has, has)
 			}
 		default:
-			if !slices.Contains(builtinLoad, x.key) {
+			if !slices.Contains(lsf.LoadIndices[:], x.key) {
 				r.unknown(s, x.key)
 			}
 		}

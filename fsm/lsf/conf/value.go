@@ -107,12 +107,9 @@ func (r *reader) limits(s section, x setting) (standard, most int64) {
 	return standard, most
 }
 
-// builtinLoad are the indices of each host that thresholds may be of.
-var builtinLoad = strings.Fields("r15s r1m r15m ut pg io ls it tmp swp mem")
-
 // isIndex reports whether a keyword is a load index: one that every host has, or a numeric resource of the site.
 func (r *reader) isIndex(key string) bool {
-	if slices.Contains(builtinLoad, key) {
+	if slices.Contains(lsf.LoadIndices[:], key) {
 		return true
 	}
 	known, ok := r.site.Resources[key]

@@ -77,6 +77,8 @@ const (
 	BatchListProcedure = "/rampart.v1.Batch/List"
 	// BatchExplainProcedure is the fully-qualified name of the Batch's Explain RPC.
 	BatchExplainProcedure = "/rampart.v1.Batch/Explain"
+	// BatchLoadProcedure is the fully-qualified name of the Batch's Load RPC.
+	BatchLoadProcedure = "/rampart.v1.Batch/Load"
 	// BatchJobScriptProcedure is the fully-qualified name of the Batch's JobScript RPC.
 	BatchJobScriptProcedure = "/rampart.v1.Batch/JobScript"
 	// BatchWatchProcedure is the fully-qualified name of the Batch's Watch RPC.
@@ -124,6 +126,8 @@ type BatchClient interface {
 	List(context.Context, *connect.Request[api.ListRequest]) (*connect.ServerStreamForClient[api.ListReply], error)
 	// Explain says why a job does not run and what would have to end for it, at any replica (L11).
 	Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error)
+	// Load tells what moms have said of the load of their hosts. The leader knows it.
+	Load(context.Context, *connect.Request[api.LoadRequest]) (*connect.Response[api.LoadReply], error)
 	// JobScript returns the script of a job that is not over to its owner, and to operators, at any replica (L11).
 	JobScript(context.Context, *connect.Request[api.JobScriptRequest]) (*connect.ServerStreamForClient[api.JobScriptReply], error)
 	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
@@ -277,6 +281,12 @@ func NewBatchClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(batchMethods.ByName("Explain")),
 			connect.WithClientOptions(opts...),
 		),
+		load: connect.NewClient[api.LoadRequest, api.LoadReply](
+			httpClient,
+			baseURL+BatchLoadProcedure,
+			connect.WithSchema(batchMethods.ByName("Load")),
+			connect.WithClientOptions(opts...),
+		),
 		jobScript: connect.NewClient[api.JobScriptRequest, api.JobScriptReply](
 			httpClient,
 			baseURL+BatchJobScriptProcedure,
@@ -322,6 +332,7 @@ type batchClient struct {
 	configuration     *connect.Client[api.ConfigurationRequest, api.ConfigurationReply]
 	list              *connect.Client[api.ListRequest, api.ListReply]
 	explain           *connect.Client[api.ExplainRequest, api.ExplainReply]
+	load              *connect.Client[api.LoadRequest, api.LoadReply]
 	jobScript         *connect.Client[api.JobScriptRequest, api.JobScriptReply]
 	watch             *connect.Client[api.WatchRequest, api.WatchReply]
 	attach            *connect.Client[api.TerminalUp, api.TerminalDown]
@@ -437,6 +448,11 @@ func (c *batchClient) Explain(ctx context.Context, req *connect.Request[api.Expl
 	return c.explain.CallUnary(ctx, req)
 }
 
+// Load calls rampart.v1.Batch.Load.
+func (c *batchClient) Load(ctx context.Context, req *connect.Request[api.LoadRequest]) (*connect.Response[api.LoadReply], error) {
+	return c.load.CallUnary(ctx, req)
+}
+
 // JobScript calls rampart.v1.Batch.JobScript.
 func (c *batchClient) JobScript(ctx context.Context, req *connect.Request[api.JobScriptRequest]) (*connect.ServerStreamForClient[api.JobScriptReply], error) {
 	return c.jobScript.CallServerStream(ctx, req)
@@ -491,6 +507,8 @@ type BatchHandler interface {
 	List(context.Context, *connect.Request[api.ListRequest], *connect.ServerStream[api.ListReply]) error
 	// Explain says why a job does not run and what would have to end for it, at any replica (L11).
 	Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error)
+	// Load tells what moms have said of the load of their hosts. The leader knows it.
+	Load(context.Context, *connect.Request[api.LoadRequest]) (*connect.Response[api.LoadReply], error)
 	// JobScript returns the script of a job that is not over to its owner, and to operators, at any replica (L11).
 	JobScript(context.Context, *connect.Request[api.JobScriptRequest], *connect.ServerStream[api.JobScriptReply]) error
 	// Watch tells of jobs as they change, at any replica. It ends when no job asked for
@@ -640,6 +658,12 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(batchMethods.ByName("Explain")),
 		connect.WithHandlerOptions(opts...),
 	)
+	batchLoadHandler := connect.NewUnaryHandler(
+		BatchLoadProcedure,
+		svc.Load,
+		connect.WithSchema(batchMethods.ByName("Load")),
+		connect.WithHandlerOptions(opts...),
+	)
 	batchJobScriptHandler := connect.NewServerStreamHandler(
 		BatchJobScriptProcedure,
 		svc.JobScript,
@@ -704,6 +728,8 @@ func NewBatchHandler(svc BatchHandler, opts ...connect.HandlerOption) (string, h
 			batchListHandler.ServeHTTP(w, r)
 		case BatchExplainProcedure:
 			batchExplainHandler.ServeHTTP(w, r)
+		case BatchLoadProcedure:
+			batchLoadHandler.ServeHTTP(w, r)
 		case BatchJobScriptProcedure:
 			batchJobScriptHandler.ServeHTTP(w, r)
 		case BatchWatchProcedure:
@@ -805,6 +831,10 @@ func (UnimplementedBatchHandler) List(context.Context, *connect.Request[api.List
 
 func (UnimplementedBatchHandler) Explain(context.Context, *connect.Request[api.ExplainRequest]) (*connect.Response[api.ExplainReply], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Explain is not implemented"))
+}
+
+func (UnimplementedBatchHandler) Load(context.Context, *connect.Request[api.LoadRequest]) (*connect.Response[api.LoadReply], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rampart.v1.Batch.Load is not implemented"))
 }
 
 func (UnimplementedBatchHandler) JobScript(context.Context, *connect.Request[api.JobScriptRequest], *connect.ServerStream[api.JobScriptReply]) error {

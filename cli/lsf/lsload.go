@@ -1,0 +1,247 @@
+package lsf
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"rampart/cli"
+	"rampart/fsm/lsf"
+	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
+	"rampart/transport/api"
+)
+
+func lsload() *cli.Command {
+	g := cli.Grammar{Letters: "wlNE", Dashed: map[string]bool{"I": true, "R": true, "n": true, "s": false, "o": true, "json": false, "gpu": false, "gpuload": false, "cname": false, "a": false}}
+	return command("lsload", "show the load of hosts", "lsload [-h] [-V] [-w | -l] [-N | -E] [-I load_index] [-R res_req] [host_name ...]\n", g,
+		func(ctx context.Context, s *session, opts *cli.Options) error {
+			if err := refuseOptions(opts, "n", "s", "o", "json", "gpu", "gpuload", "cname", "a"); err != nil {
+				return err
+			}
+			return s.showLoad(ctx, opts)
+		})
+}
+
+// loadOf is what a mom says of its host, by load index; empty if it says nothing.
+type loadOf map[string]float64
+
+func (l loadOf) shown(index string) string {
+	if v, ok := l[index]; ok {
+		return lsf.ShownLoad(index, v)
+	}
+	return "-"
+}
+
+// loads reads the load of all hosts, by their names.
+func (s *session) loads(ctx context.Context) (map[string]loadOf, error) {
+	reply, err := s.batch.Load(ctx, connect.NewRequest(&api.LoadRequest{}))
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]loadOf, len(reply.Msg.GetHosts()))
+	for _, h := range reply.Msg.GetHosts() {
+		of := make(loadOf, len(h.GetIndices()))
+		for _, x := range h.GetIndices() {
+			of[x.GetName()] = x.GetValue()
+		}
+		all[h.GetHost()] = of
+	}
+	return all, nil
+}
+
+// A loaded host is what requirements see of it.
+type loaded struct {
+	offer
+	load  loadOf
+	model lsf.Host
+	cpuf  float64
+	defs  []resource.Def
+}
+
+// Value implements resreq.Host.
+func (h loaded) Value(name string) (resreq.Value, bool) {
+	if v, ok := h.load[name]; ok {
+		return resreq.Value{Number: v}, true
+	}
+	switch name {
+	case "ncpus":
+		return resreq.Value{Number: float64(h.slots)}, true
+	case "cpuf":
+		return resreq.Value{Number: h.cpuf}, true
+	case "hname":
+		return resreq.Value{Text: h.Name}, true
+	case "status":
+		return resreq.Value{Text: h.status()}, true
+	case "model":
+		return resreq.Value{Text: h.model.Model}, h.model.Model != ""
+	case "type":
+		text := cmp.Or(h.model.Type, amount(h.Object, "resources_available", "arch"))
+		return resreq.Value{Text: text}, text != ""
+	}
+	text := amount(h.Object, "resources_available", name)
+	i := slices.IndexFunc(h.defs, func(d resource.Def) bool { return d.Name == name })
+	switch {
+	case text == "" || i < 0:
+		return resreq.Value{}, false
+	case h.defs[i].Type == resource.Boolean:
+		if strings.EqualFold(text, "true") {
+			return resreq.Value{Number: 1}, true
+		}
+		return resreq.Value{}, true
+	case h.defs[i].Type.Numeric():
+		return resreq.Value{Number: numeric(h.defs[i], text)}, true
+	}
+	return resreq.Value{Text: text}, true
+}
+
+// status is what LSF calls the state of the host itself: whether it was heard of.
+func (h loaded) status() string {
+	switch status := hostStatus(h.offer, tally{}, false); {
+	case status == "unavail", status == "unreach", len(h.load) == 0:
+		return "unavail"
+	}
+	return "ok"
+}
+
+// showLoad is lsload.
+func (s *session) showLoad(ctx context.Context, opts *cli.Options) error {
+	_, all, err := s.hosts(ctx)
+	if err != nil {
+		return err
+	}
+	defs, err := s.resources(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := s.configuration(ctx)
+	if err != nil {
+		return err
+	}
+	loads, err := s.loads(ctx)
+	if err != nil {
+		return err
+	}
+	site := c.Site(defs)
+	some := s.chosenHosts(all, opts.Operands, "Bad host name")
+	hosts := make([]loaded, 0, len(some))
+	for _, h := range some {
+		x := loaded{offer: h, load: loads[h.Name], model: c.Host(h.Name), cpuf: float64(c.Factor(h.Name)) / 1000, defs: defs}
+		x.load = queues(x, opts)
+		hosts = append(hosts, x)
+	}
+	r, err := resreq.Parse(opts.Last("R"), site)
+	if err != nil || len(r.Terms) > 1 {
+		return told("Bad resource requirement syntax")
+	}
+	var simple resreq.Simple
+	if len(r.Terms) > 0 {
+		simple = r.Terms[0].Simple
+	}
+	hosts = resreq.Candidates(simple, hosts, "", site)
+	if len(hosts) == 0 {
+		if s.status == 0 {
+			return told("No host found")
+		}
+		return nil
+	}
+	columns, err := loadColumns(opts, hosts, site)
+	if err != nil {
+		return err
+	}
+	return s.loadTable(hosts, columns, opts)
+}
+
+// queues returns the load with the run queues as -E and -N want them.
+func queues(h loaded, opts *cli.Options) loadOf {
+	per := float64(max(h.slots, 1))
+	switch {
+	case opts.Has("N"):
+		per *= max(h.cpuf, 0.001)
+	case !opts.Has("E"):
+		return h.load
+	}
+	out := make(loadOf, len(h.load))
+	for index, v := range h.load {
+		if strings.HasPrefix(index, "r1") {
+			v /= per
+		}
+		out[index] = v
+	}
+	return out
+}
+
+// loadColumns returns the indices to be shown.
+func loadColumns(opts *cli.Options, hosts []loaded, site resreq.Site) ([]string, error) {
+	var all []string
+	if text := opts.Last("I"); text != "" {
+		for name := range strings.SplitSeq(text, ":") {
+			r, ok := site.Resource(name)
+			if !ok || r.Kind != resreq.Numeric {
+				return nil, told(name + ": Unknown load index name")
+			}
+			all = append(all, r.Name)
+		}
+		return all, nil
+	}
+	for _, index := range lsf.LoadIndices {
+		if index != "io" || opts.Has("l") {
+			all = append(all, index)
+		}
+	}
+	if opts.Has("l") {
+		var own []string
+		for _, h := range hosts {
+			for name := range h.load {
+				if r, ok := site.Resource(name); ok && !r.Builtin && !slices.Contains(own, name) {
+					own = append(own, name)
+				}
+			}
+		}
+		slices.Sort(own)
+		all = append(all, own...)
+	}
+	return all, nil
+}
+
+// loadWidths are those of the columns that are not five wide, in which the values stand.
+var loadWidths = map[string]int{"ut": 4, "ls": 3}
+
+func (s *session) loadTable(hosts []loaded, columns []string, opts *cli.Options) error {
+	width := 15
+	if opts.Has("l") {
+		width = 23
+	}
+	if opts.Has("w") {
+		for _, h := range hosts {
+			width = max(width, len(h.Name))
+		}
+	}
+	wide := func(index string) int { return max(cmp.Or(loadWidths[index], 5), len(index)) }
+	out := bufio.NewWriter(s.env.Stdout)
+	fmt.Fprintf(out, "%-*s %6s", width, "HOST_NAME", "status")
+	for _, index := range columns {
+		fmt.Fprintf(out, " %*s", wide(index), index)
+	}
+	out.WriteByte('\n')
+	for _, h := range hosts {
+		status := h.status()
+		fmt.Fprintf(out, "%-*.*s %6s", width, width, h.Name, status)
+		if status != "unavail" {
+			for _, index := range columns {
+				text := "-"
+				if v, ok := h.Value(index); ok {
+					text = lsf.ShownLoad(index, v.Number)
+				}
+				fmt.Fprintf(out, " %*s", wide(index), text)
+			}
+		}
+		out.WriteByte('\n')
+	}
+	return out.Flush()
+}
