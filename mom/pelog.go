@@ -23,7 +23,7 @@ const defaultPrologAlarm = 30 * time.Second
 // prologue runs mom_priv/prologue before the program of a job. With exit status 1 it has the job deleted, with any
 // other than 0 it goes back to the queue.
 func (r hookRunner) prologue(ctx context.Context, t task.Task) error {
-	err := r.pelog(ctx, t, "prologue")
+	err := r.pelog(ctx, t, "prologue", r.life.site.Prologue)
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -47,12 +47,14 @@ func (r hookRunner) epilogue(ctx context.Context, t task.Task) {
 		used = append(used, u.Resource+"="+u.Value)
 	}
 	account := t.Attrs.Get("Account_Name")
-	_ = r.pelog(ctx, t, "epilogue", t.Attrs.Get("Job_Name"), strconv.Itoa(t.Handle.Session), strings.Join(asked, ","), strings.Join(used, ","),
+	_ = r.pelog(ctx, t, "epilogue", r.life.site.Epilogue, t.Attrs.Get("Job_Name"), strconv.Itoa(t.Handle.Session), strings.Join(asked, ","), strings.Join(used, ","),
 		t.Attrs.Get("queue"), account, strconv.Itoa(t.Result.ExitStatus)) // it is over, whatever comes of this
 }
 
+type pelogRun func(ctx context.Context, t task.Task, path string, most time.Duration, args ...string) error
+
 // pelog runs one of the two with the arguments that it has in a PBS, if the site has it.
-func (r hookRunner) pelog(ctx context.Context, t task.Task, name string, more ...string) error {
+func (r hookRunner) pelog(ctx context.Context, t task.Task, name string, run pelogRun, more ...string) error {
 	path := r.mom.config.path("mom_priv", name)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -60,7 +62,7 @@ func (r hookRunner) pelog(ctx context.Context, t task.Task, name string, more ..
 	args := append([]string{string(t.Key.Job), t.Attrs.Get("euser"), t.Attrs.Get("egroup")}, more...)
 	err := own.Closed(path)
 	if err == nil {
-		err = r.life.site.RunProgram(ctx, t, path, r.mom.settings.Load().prologAlarm, args...)
+		err = run(ctx, t, path, r.mom.settings.Load().prologAlarm, args...)
 	}
 	if err != nil {
 		r.mom.lines.Job(pbs.LogError, t.Key.Job, name+" failed: "+err.Error())

@@ -47,6 +47,32 @@ func TestPelog_Arguments(t *testing.T) {
 	})
 }
 
+// A job's output begins with what its prologue prints, and ends with the epilogue's; each run begins anew.
+func TestPelog_Output(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.up()
+		w.program("prologue", "echo welcome; echo beware >&2", 0o700)
+		w.program("epilogue", "echo goodbye", 0o700)
+		for id, join := range map[string]string{"1.srv": "oe", "2.srv": "n"} {
+			w.deliver(w.run(id, "sleep 60\n", &api.Attribute{Name: "Join_Path", Value: join}))
+			sleep(2 * time.Minute)
+			number, _, _ := strings.Cut(id, ".")
+			target, failure := filepath.Join(w.user, "work.o"+number), filepath.Join(w.user, "work.e"+number)
+			w.wants(id, "1 started", "1 ended 0")
+			data, err := os.ReadFile(target)
+			if first, last := strings.Index(string(data), "welcome\n"), strings.Index(string(data), "goodbye\n"); err != nil || first != 0 || last < 0 {
+				t.Errorf("%s: the output is %q, %v", join, data, err)
+			}
+			if joined := strings.Contains(string(data), "beware"); joined != (join == "oe") {
+				t.Errorf("%s: the output is %q", join, data)
+			}
+			if data, err := os.ReadFile(failure); join == "n" && (err != nil || string(data) != "beware\n") {
+				t.Errorf("the error is %q, %v", data, err)
+			}
+		}
+	})
+}
+
 // A prologue that fails has the job queued again, or deleted; one that everybody can write, or nobody start, fails.
 func TestPelog_Fails(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -10,15 +10,26 @@ import (
 )
 
 func writeOutputs(spec Spec, text string) error {
+	heads := [2][]byte{}
+	for i, path := range []string{spec.StdoutHead, spec.StderrHead} {
+		data, err := os.ReadFile(path)
+		if err != nil && path != "" && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		heads[i] = data
+	}
+	if spec.Stdout == spec.Stderr {
+		heads[0], heads[1] = append(heads[0], heads[1]...), nil
+	}
 	for i, path := range []string{spec.Stdout, spec.Stderr} {
 		if path == "" || i == 1 && path == spec.Stdout {
 			continue
 		}
-		data := text
-		if i == 1 {
-			data = ""
+		data := heads[i]
+		if i == 0 {
+			data = append(data, text...)
 		}
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ package proc
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,6 +127,34 @@ func eventually(t *testing.T, what string, cond func() (bool, string)) {
 		case <-ctx.Done():
 			t.Fatalf("%s: last seen %s", what, seen)
 		}
+	}
+}
+
+// Output begins with its head, if there is one; of a job whose streams are one file that has both.
+func TestStart_OutputBeginsWithItsHead(t *testing.T) {
+	l := newLinux(t)
+	for name, c := range map[string]struct{ join, inPlace bool }{"two files": {}, "one file": {join: true}, "in place": {inPlace: true}} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t)
+			spec := shell(dir, "echo out; echo err >&2\n")
+			want := "welcome\nout\n"
+			if spec.StdoutHead, spec.StderrHead = filepath.Join(dir, "head"), filepath.Join(dir, "none"); c.join {
+				spec.Stderr, spec.StderrHead, want = spec.Stdout, "", "welcome\nout\nerr\n"
+			}
+			if c.inPlace {
+				spec.StdoutInPlace = filepath.Join(dir, "place")
+			}
+			if err := os.WriteFile(spec.StdoutHead, []byte("welcome\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			end, err := l.Wait(within(t), dir, start(t, l, dir, spec))
+			if err != nil || end.Status != 0 {
+				t.Fatalf("end %+v, %v", end, err)
+			}
+			if got := output(t, cmp.Or(spec.StdoutInPlace, spec.Stdout)); got != want {
+				t.Errorf("stdout %q, want %q", got, want)
+			}
+		})
 	}
 }
 

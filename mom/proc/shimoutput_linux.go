@@ -3,15 +3,47 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// openOutputs opens the files for standard output and error, as the owner's.
+// headAtTerminal is how many bytes of a head a terminal takes that nobody reads yet: half of its buffer holds both.
+const headAtTerminal = 1 << 10
+
+// writeHead begins a stream with what a file holds, most bytes of it, if that is there.
+func writeHead(stream io.Writer, head string, most int64) error {
+	if head == "" {
+		return nil
+	}
+	f, err := os.OpenFile(head, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(stream, io.LimitReader(f, most))
+	return err
+}
+
+// openOutputs opens the files for standard output and error, as the owner's, and writes their heads.
 func openOutputs(spec Spec) (stdout, stderr *os.File, err error) {
+	if stdout, stderr, err = openStreams(spec); err != nil || spec.Restart {
+		return stdout, stderr, err
+	}
+	if err := errors.Join(writeHead(stdout, spec.StdoutHead, math.MaxInt64), writeHead(stderr, spec.StderrHead, math.MaxInt64)); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("begin output: %w", err), stdout.Close(), stderr.Close())
+	}
+	return stdout, stderr, nil
+}
+
+func openStreams(spec Spec) (stdout, stderr *os.File, err error) {
 	if stdout, err = openOutput(spec.Stdout, spec.StdoutInPlace, spec); err != nil {
 		return nil, nil, err
 	}

@@ -105,14 +105,18 @@ type Spec struct {
 	Owner   *Owner   `json:"owner"`  // nil: as the mom itself
 	// StdoutInPlace and StderrInPlace are files of the owner that take the streams instead, if
 	// he may write them; "" for none.
-	StdoutInPlace string  `json:"stdout_in_place,omitempty"`
-	StderrInPlace string  `json:"stderr_in_place,omitempty"`
-	Umask         int     `json:"umask"`
-	Nice          int     `json:"nice"`
-	Limits        []Limit `json:"limits"`
-	Cookie        string  `json:"cookie"`
-	Deadline      string  `json:"deadline"` // file with the host's deadline; "" for none
-	Lapse         uint64  `json:"lapse"`    // of the deadline when the job was accepted
+	StdoutInPlace string `json:"stdout_in_place,omitempty"`
+	StderrInPlace string `json:"stderr_in_place,omitempty"`
+	// StdoutHead and StderrHead are files, written before the program began, that its streams begin with; "" for none. At a
+	// terminal both come first, and of each as much as a terminal holds before somebody looks.
+	StdoutHead string  `json:"stdout_head,omitempty"`
+	StderrHead string  `json:"stderr_head,omitempty"`
+	Umask      int     `json:"umask"`
+	Nice       int     `json:"nice"`
+	Limits     []Limit `json:"limits"`
+	Cookie     string  `json:"cookie"`
+	Deadline   string  `json:"deadline"` // file with the host's deadline; "" for none
+	Lapse      uint64  `json:"lapse"`    // of the deadline when the job was accepted
 	// Terminal runs the program at a pseudo-terminal; Stdin, Stdout and Stderr are not used.
 	Terminal bool `json:"terminal,omitempty"`
 	// Restart says that a script of the site brings the job back: output is appended to what is

@@ -168,6 +168,11 @@ func (s *shim) startAtTerminal() (int, error) {
 	}
 	s.terminal = t
 	t.serve()
+	if !s.spec.Restart {
+		for _, head := range []string{s.spec.StdoutHead, s.spec.StderrHead} {
+			_ = writeHead(t.slave, head, headAtTerminal) // nobody misses the job for it
+		}
+	}
 	pid, err := s.fork(t.slave, t.slave, t.slave)
 	if err != nil {
 		return 0, s.notExecuted(t.slave, err)

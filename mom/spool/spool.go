@@ -162,6 +162,11 @@ func (s *Spool) Output(job pbs.JobID, kind string) string {
 	return filepath.Join(s.home, "spool", string(job)+"."+kind)
 }
 
+// Head returns the file of what is said before a run's program, for kind "OU" or "ER". It goes with the task.
+func (s *Spool) Head(k TaskKey, kind string) string {
+	return filepath.Join(s.TaskDir(k), "prologue."+kind)
+}
+
 // Undelivered returns where output goes that could not be delivered.
 func (s *Spool) Undelivered(job pbs.JobID, kind string) string {
 	return filepath.Join(s.home, "undelivered", string(job)+"."+kind)

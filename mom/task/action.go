@@ -77,9 +77,23 @@ func (s *Site) runScript(ctx context.Context, t Task, script *ActionScript, p sa
 	return run(ctx, cmd)
 }
 
-// RunProgram runs a program of the site as the mom, in the home of the job's owner, for so long at most. What it prints goes to the
-// job's output, if that is on this host by now.
-func (s *Site) RunProgram(ctx context.Context, t Task, path string, most time.Duration, args ...string) error {
+// Prologue runs a program of the site before that of the job, as the mom, in the home of the job's owner, for so long at most.
+// The job's output begins with what it prints.
+func (s *Site) Prologue(ctx context.Context, t Task, path string, most time.Duration, args ...string) error {
+	return s.runProgram(ctx, t, path, most, args, func(kind string) (*os.File, error) {
+		return os.OpenFile(s.Spool.Head(t.Key, kind), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	})
+}
+
+// Epilogue runs a program of the site when that of the job has ended, as Prologue does. What it prints is added to the job's
+// output, if that is in the spool.
+func (s *Site) Epilogue(ctx context.Context, t Task, path string, most time.Duration, args ...string) error {
+	return s.runProgram(ctx, t, path, most, args, func(kind string) (*os.File, error) {
+		return os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	})
+}
+
+func (s *Site) runProgram(ctx context.Context, t Task, path string, most time.Duration, args []string, open func(kind string) (*os.File, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it took longer than %s", most))
 	defer cancel()
 	a, err := s.account(ctx, t)
@@ -92,8 +106,7 @@ func (s *Site) RunProgram(ctx context.Context, t Task, path string, most time.Du
 		if streams := t.streams(); len(streams) == 1 {
 			kind = streams[0]
 		}
-		f, err := os.OpenFile(s.Spool.Output(t.Key.Job, kind), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
-		if err == nil {
+		if f, err := open(kind); err == nil {
 			defer f.Close()
 			*into = f
 		}

@@ -203,6 +203,7 @@ func (s *Site) spec(t Task, a Account) proc.Spec {
 	case "eo":
 		spec.Stdout = spec.Stderr
 	}
+	spec.StdoutHead, spec.StderrHead = s.Spool.Head(t.Key, stdout), s.Spool.Head(t.Key, stderr)
 	spec.StdoutInPlace, spec.StderrInPlace = s.direct(t, a, stdout), s.direct(t, a, stderr)
 	if t.interactive() {
 		spec.Terminal, spec.Stdout, spec.Stderr = true, "", ""
