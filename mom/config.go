@@ -43,7 +43,10 @@ type Config struct {
 	Mover    task.Mover      // carries files of jobs between hosts; nil: they stay on this one
 	Probe    func() Hardware // what the natural vnode offers if nothing else says so
 	Load     load.Source     // of the host; nil: the servers hear of none
-	Cgroups  *cgroup.Options // of the host, but for its name and folder; nil: jobs get no cgroups, nor GPUs
+	// Elim returns the source that is a program of the site; nil: none is run.
+	Elim func(command string, log func(problem string)) load.Source
+
+	Cgroups *cgroup.Options // of the host, but for its name and folder; nil: jobs get no cgroups, nor GPUs
 
 	SwitchUser bool   // jobs run as their owners: the mom is root
 	SelfUID    uint32 // else they run under this account

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"rampart/fsm/pbs"
 	"rampart/mom/load"
 	"rampart/transport/api"
 )
@@ -98,6 +99,33 @@ func (m *Mom) keepLoad(ctx context.Context, l *life) {
 		return
 	}
 	m.config.Load.Run(ctx, func(v load.Values) { l.loaded(kernel, v) })
+}
+
+// keepElim runs the program of $elim, another one when the configuration names another.
+func (m *Mom) keepElim(ctx context.Context, l *life) {
+	if m.config.Elim == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		command := m.settings.Load().elim
+		running, stop := context.WithCancel(ctx)
+		var program sync.WaitGroup
+		if command != "" {
+			e := m.config.Elim(command, func(problem string) { m.lines.system(pbs.LogError, "elim", problem) })
+			program.Go(func() { e.Run(running, func(v load.Values) { l.loaded(elim, v) }) })
+		}
+		for ctx.Err() == nil && m.settings.Load().elim == command {
+			select {
+			case <-ctx.Done():
+			case <-m.reelim:
+			}
+		}
+		stop()
+		program.Wait()
+		if command != "" {
+			l.loaded(elim, nil)
+		}
+	}
 }
 
 // The sources of load: what a later one in the order says of an index counts.

@@ -1,6 +1,10 @@
 package mom
 
 import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -81,4 +85,72 @@ func TestLoads(t *testing.T) {
 	if told(time.Minute, 0); told(time.Minute, 0) != 0 {
 		t.Error("an older replica is told")
 	}
+}
+
+// A scripted program tells what it is sent, until it is ended.
+type scripted struct {
+	command string
+	says    chan load.Values
+}
+
+func (s *scripted) Run(ctx context.Context, tell func(load.Values)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case v := <-s.says:
+			tell(v)
+		}
+	}
+}
+
+// TestElim: what the program of $elim prints goes to the servers, and is taken back when the configuration has no program any more.
+func TestElim(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		started := make(chan *scripted, 10)
+		w.config.Elim = func(command string, _ func(string)) load.Source {
+			s := &scripted{command, make(chan load.Values)}
+			started <- s
+			return s
+		}
+		w.servers.wish = api.LoadWish_LOAD_WISH_OFTEN
+		config := filepath.Join(w.home, "mom_priv", "config")
+		write := func(text string) {
+			t.Helper()
+			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.mom.Reload(); err != nil {
+				t.Fatal(err)
+			}
+			sleep(time.Second)
+		}
+		told := func() map[string]float64 {
+			all := map[string]float64{}
+			for _, x := range w.servers.load().GetIndices() {
+				all[x.GetName()] = x.GetValue()
+			}
+			return all
+		}
+		w.up()
+		write("$elim /site/elim -x\n")
+		program := <-started
+		program.says <- load.Values{"bandwidth": 2.5}
+		sleep(2 * leaseEvery)
+		if got := told(); program.command != "/site/elim -x" || !maps.Equal(got, map[string]float64{"bandwidth": 2.5}) {
+			t.Errorf("%s: the servers know %v", program.command, got)
+		}
+		write("$elim /site/other\n")
+		if again := <-started; again.command != "/site/other" {
+			t.Errorf("started was %s", again.command)
+		}
+		sleep(2 * leaseEvery)
+		if got := told(); len(got) != 0 {
+			t.Errorf("a program that is gone still says %v", got)
+		}
+		write("")
+		if err := new(settings).directive("$elim  "); err == nil || len(started) != 0 {
+			t.Errorf("%v, %d started", err, len(started))
+		}
+	})
 }

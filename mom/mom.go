@@ -39,6 +39,7 @@ type Mom struct {
 	again    chan struct{} // register again
 
 	remeasure chan struct{} // the configuration may name other amounts
+	reelim    chan struct{} // or another program that reports load
 	amounts   atomic.Pointer[[]*api.Attribute]
 
 	delivery sync.Mutex // one Deliver at a time
@@ -51,7 +52,7 @@ func New(c Config) (*Mom, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), remeasure: make(chan struct{}, 1)}
+	m := &Mom{config: c, stop: make(chan bool, 2), again: make(chan struct{}, 1), remeasure: make(chan struct{}, 1), reelim: make(chan struct{}, 1)}
 	m.log = daylog.New(c.path("mom_logs"), "pbs_mom", daylog.Options{
 		HighRes: c.HighRes, Location: c.Local, Mask: daylog.MomMask,
 	})
@@ -84,6 +85,10 @@ func (m *Mom) Reload() error {
 	m.registerAgain()
 	select {
 	case m.remeasure <- struct{}{}:
+	default:
+	}
+	select {
+	case m.reelim <- struct{}{}:
 	default:
 	}
 	if l := m.running(); l != nil {
@@ -145,7 +150,7 @@ func (m *Mom) Run(ctx context.Context) error {
 	if err := m.resume(l); err != nil {
 		return err
 	}
-	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks, m.keepCgroups, m.keepAmounts, m.keepLoad} {
+	for _, work := range []func(context.Context, *life){m.keepRegistered, m.sendFacts, m.keepSampling, m.keepLease, m.keepHooks, m.keepCgroups, m.keepAmounts, m.keepLoad, m.keepElim} {
 		l.wg.Go(func() { work(ctx, l) })
 	}
 	select {

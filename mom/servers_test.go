@@ -20,7 +20,9 @@ type servers struct {
 	mu       sync.Mutex
 	away     bool
 	epoch    uint64
-	again    bool // ask for registration with the next lease
+	wish     api.LoadWish // when they want to hear of load
+	loaded   *api.Load    // the last load they heard
+	again    bool         // ask for registration with the next lease
 	scripts  map[string]string
 	acked    map[string]uint64
 	facts    []*api.Fact
@@ -95,7 +97,17 @@ func (s *servers) Lease(_ context.Context, r *connect.Request[api.LeaseRequest])
 	}
 	again := s.again
 	s.again, s.held = false, r.Msg
-	return connect.NewResponse(&api.LeaseReply{Epoch: s.epoch, Register: again, FenceSeconds: s.fence, Prove: s.prove}), s.here()
+	if r.Msg.Load != nil {
+		s.loaded = r.Msg.Load
+	}
+	return connect.NewResponse(&api.LeaseReply{Epoch: s.epoch, Register: again, FenceSeconds: s.fence, Prove: s.prove, Load: s.wish}), s.here()
+}
+
+// load is what they were told last.
+func (s *servers) load() *api.Load {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded
 }
 
 // renewal is the last one.

@@ -23,6 +23,7 @@ type settings struct {
 	memSet    bool // the site says whether limits of memory are enforced
 	keepDays  int  // of log files; 0: for ever
 	amounts   []amount
+	elim      string // prints numbers of the host; empty: there is none
 
 	prologAlarm time.Duration // how long a prologue or an epilogue may take
 	// cgroupParent is a folder of each cgroup hierarchy that job cgroups are made in.
@@ -109,6 +110,11 @@ func (s *settings) directive(line string) error {
 			return fmt.Errorf("$job_launch_early %q is neither true nor false", arg(1))
 		}
 		s.LaunchEarly = early
+	case "$elim":
+		s.elim = strings.TrimSpace(strings.TrimPrefix(line, f[0]))
+		if s.elim == "" {
+			return errors.New("$elim wants a command")
+		}
 	case "$cgroup_parent":
 		parent := filepath.Clean("/" + arg(1))
 		if parent == "/" || strings.Contains(arg(1), "..") {

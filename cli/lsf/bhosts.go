@@ -185,7 +185,7 @@ func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def, load loa
 		taken += fmt.Sprintf(" %*s", width-1, reserved)
 	}
 	fmt.Fprintf(out, " CURRENT LOAD USED FOR SCHEDULING:\n              r15s   r1m  r15m    ut    pg   io   ls    it   tmp   swp   mem\n%s\n%s\n\n", totals, taken)
-	longResources(out, h, defs)
+	longResources(out, h, defs, load)
 	out.WriteString(" LOAD THRESHOLD USED FOR SCHEDULING:\n" + noThresholds + "\n")
 }
 
@@ -204,14 +204,18 @@ func left(h offer, load loadOf, name string) (total, reserved string) {
 }
 
 // longResources prints what a site has defined of the host, each in a column.
-func longResources(out *bufio.Writer, h offer, defs []resource.Def) {
+func longResources(out *bufio.Writer, h offer, defs []resource.Def, load loadOf) {
 	var heads, totals, taken strings.Builder
 	for _, def := range defs {
 		text := amount(h.Object, "resources_available", def.Name)
-		if !def.AtVnodes() || text == "" {
+		told, reported := load[def.Name]
+		if !reported && (!def.AtVnodes() || text == "") {
 			continue
 		}
 		all, held := numeric(def, text), numeric(def, amount(h.Object, "resources_assigned", def.Name))
+		if reported {
+			all = told
+		}
 		width := max(len(def.Name), 9)
 		fmt.Fprintf(&heads, " %*s", width, def.Name)
 		fmt.Fprintf(&totals, " %*.1f", width, max(all-held, 0))

@@ -23,8 +23,10 @@ type Outside struct {
 	Accounts transport.Accounts // nil: the directory of this host
 	System   proc.System
 	Probe    func() agent.Hardware
-	Load     load.Source     // nil: nobody measures it
-	Cgroups  *cgroup.Options // nil: jobs get none
+	Load     load.Source // nil: nobody measures it
+	// Elim returns the source that is a program of the site; nil: none is run.
+	Elim    func(command string, log func(problem string)) load.Source
+	Cgroups *cgroup.Options // nil: jobs get none
 	// Gateway opens the socket for people on this host; nil: there is none.
 	Gateway func(ctx context.Context) (net.Listener, error)
 	// Socket is where programs of jobs find the mom, and Tasks opens it; nil: they do not.
@@ -67,6 +69,7 @@ func system(c Config, o Options) (Outside, error) {
 		return out, err
 	}
 	out.Load = kernel
+	out.Elim = func(command string, log func(string)) load.Source { return &load.Elim{Command: command, Log: log} }
 	return out, nil
 }
 
