@@ -189,18 +189,17 @@ func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def, load loa
 	out.WriteString(" LOAD THRESHOLD USED FOR SCHEDULING:\n" + noThresholds + "\n")
 }
 
-// left returns what is left of a host's mem, swp or tmp, and what is reserved of it.
+// left returns what is left of a host's mem, swp or tmp, and what is reserved of it, each cut to whole megabytes as it is shown.
 func left(h offer, load loadOf, name string) (total, reserved string) {
-	held, _ := megabytes(amount(h.Object, "resources_assigned", name))
-	kept, _ := megabytes(amount(h.Object, "resources_reserved", name))
-	held += kept
+	def, _ := resource.Lookup(name)
+	held := def.Measure(amount(h.Object, "resources_assigned", name)) + def.Measure(amount(h.Object, "resources_reserved", name))
 	total = "-"
-	if all, ok := megabytes(amount(h.Object, "resources_available", name)); ok {
-		total = fmt.Sprintf("%dM", max(all-held, 0))
+	if all := amount(h.Object, "resources_available", name); all != "" {
+		total = fmt.Sprintf("%dM", max(def.Measure(all)-held, 0)/1024)
 	} else if all, ok := load["max"+name]; ok {
-		total = lsf.ShownLoad(name, max(all-float64(held), 0))
+		total = lsf.ShownLoad(name, max(all-float64(held)/1024, 0))
 	}
-	return total, fmt.Sprintf("%dM", held)
+	return total, fmt.Sprintf("%dM", held/1024)
 }
 
 // longResources prints what a site has defined of the host, each in a column.

@@ -170,6 +170,7 @@ func (c *cycle) notFor(j *state.Job) *InTheWay {
 
 // behind returns the job that waits before another one, and that nothing may pass; nil: there is none.
 func behind(v *state.View, j *state.Job) *InTheWay {
+	v = v.At(v.Now(), nil)
 	p := NewPlanner()
 	waits := p.prepare(v, v.Now())
 	c := p.begin(v, v.Now())

@@ -29,6 +29,8 @@ type future struct {
 	lasts   []*lasting // those that were used last come last
 	used    *world     // of the last one
 	scratch *world     // of later
+
+	shrinking []shrinking // holds of which less is held as time passes, once events were needed
 }
 
 // A conflict is why jobs of a class do not start that would last until a time, or longer.
@@ -37,9 +39,12 @@ type conflict struct {
 	why   state.Wait
 }
 
-// newFuture returns nil where there are no reservations.
+// newFuture returns nil where there are no reservations, and no runs that hold less as time passes.
 func newFuture(k *kept, v *state.View, now pbs.Time) *future {
 	for range v.Reservations() {
+		return futureOf(k, v, now)
+	}
+	if v.Fades() { // what is free later is not only what runs give back at their ends
 		return futureOf(k, v, now)
 	}
 	k.forget()
@@ -136,7 +141,11 @@ func (f *future) read(s *foreseen, vn, from *state.Vnode, runs bool) {
 				}
 				till = f.endInside(&h, held.Reservation, till)
 			}
-			add(&h, held.Items, till)
+			parts, rest := f.fading(held, &h)
+			for i := range parts {
+				add(&parts[i].Hold, parts[i].items, min(parts[i].Until, till))
+			}
+			add(&h, rest, till)
 			f.kept.notes(s, f.view, held.Job)
 		}
 		return

@@ -67,10 +67,13 @@ func (e *events) pop() event {
 // lookAhead reads what is to come of all vnodes.
 func (f *future) lookAhead() {
 	if f.events == nil {
-		f.events = f.kept.events[:0]
+		f.events, f.shrinking = f.kept.events[:0], nil
 		for vn := range f.view.Vnodes() {
 			for _, h := range f.of(vn, true).Holds() {
 				f.foresee(vn.Name, h)
+				if h.Left != nil {
+					f.shrinking = append(f.shrinking, shrinking{vn.Name, h})
+				}
 			}
 		}
 	}
@@ -106,7 +109,7 @@ func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs
 				c.endsAt(w, at, e)
 				dirty[w.nodes[at].host] = true
 			}
-			gave = gave || !e.takes
+			gave = gave || !e.takes && e.hold.Kind != calendar.Fading // somebody starts at the end of a run
 		}
 		if len(f.coming) > 0 && (f.coming[0].at == e.at || f.coming[0].at < looked+c.order.fuzzy) || !gave {
 			continue
@@ -116,7 +119,10 @@ func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs
 		}
 		clear(dirty)
 		gave, looked = false, e.at
-		if enough(w, e.at) {
+		again := f.shrink(w, e.at)
+		done := enough(w, e.at)
+		again()
+		if done {
 			return true
 		}
 	}
@@ -153,7 +159,7 @@ func (w *world) happen(i int, e event) {
 		}
 	}
 	switch {
-	case e.hold.Kind == calendar.Suspended:
+	case !e.hold.Kind.Uses():
 		return
 	case e.takes:
 		n.held, h.held = n.held+1, h.held+1
@@ -268,7 +274,9 @@ func (f *future) leave(job pbs.JobID, placed spec.ExecVnode) {
 			}
 			s := f.changing(vn)
 			gone := f.amounts(vn, vn, part.Items)
-			for _, h := range s.Take(func(h *calendar.Hold) bool { return h.Kind.Runs() && h.By == string(job) }) {
+			for _, h := range s.Take(func(h *calendar.Hold) bool {
+				return (h.Kind.Runs() || h.Kind == calendar.Fading) && h.By == string(job)
+			}) {
 				rest := &calendar.Hold{From: h.From, Until: h.Until, Kind: calendar.Suspended, By: h.By}
 				for _, it := range h.Items {
 					if i := slices.IndexFunc(gone, func(g calendar.Amount) bool { return g.Resource == it.Resource }); i >= 0 {

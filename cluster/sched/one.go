@@ -13,6 +13,7 @@ const wished = math.MaxInt64
 // PlaceOne finds vnodes for a job that is to start at an operator's wish, whatever its queue, its turn and the limits say;
 // or what has to be preempted for it, nothing where enough is on its way out already. Where nothing helps it says why.
 func PlaceOne(v *state.View, j *state.Job) (execVnode string, makeWay []*command.PreemptJob, why string) {
+	v = v.At(v.Now(), nil)
 	p := NewPlanner()
 	p.prepare(v, v.Now())
 	place, _ := j.Resources.Get("place")

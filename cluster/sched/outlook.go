@@ -24,6 +24,7 @@ type Outlook struct {
 
 // NewOutlook returns the outlook of a view at a time.
 func NewOutlook(v *state.View, now pbs.Time) *Outlook {
+	v = v.At(now, nil)
 	p := NewPlanner()
 	p.prepare(v, now)
 	return &Outlook{planner: p, view: v, now: now, hours: p.hours}

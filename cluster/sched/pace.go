@@ -51,10 +51,10 @@ func (p *pacer) ahead(v *state.View) pbs.Time {
 	return pbs.Time(time.Since(p.seen))
 }
 
-// due returns when the paused jobs of a plan are to be looked at again, or the next dispatch turn is, forever if there is neither.
+// due returns when the paused jobs of a plan are to be looked at again, the next dispatch turn is, or runs hold less: forever if there is none of these.
 func (p *pacer) due(plan Plan) time.Duration {
 	due := forever
-	for _, at := range [...]pbs.Time{plan.Paused, plan.Turn} {
+	for _, at := range [...]pbs.Time{plan.Paused, plan.Turn, plan.Fade} {
 		if at != 0 {
 			due = min(due, max(time.Millisecond, time.Duration(at-p.time)-time.Since(p.seen)))
 		}

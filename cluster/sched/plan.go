@@ -29,6 +29,9 @@ type Plan struct {
 	// Turn is when the next dispatch turn is due; 0: nobody counts them.
 	Turn pbs.Time
 
+	// Fade is when runs hold less of what they hold for a time only, and somebody waits; 0: nobody does, or nothing is held so.
+	Fade pbs.Time
+
 	// Paused is when the first of those is due that are passed over after starts that came to nothing; 0: there are none.
 	Paused pbs.Time
 }

@@ -46,6 +46,7 @@ type Planner struct {
 	kept     kept                // of the calendars
 	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
 	waits    lines               // of the cycle
+	before   state.Presents      // vnodes of which runs held less in the last cycle than they were given
 	given    freed               // what was freed since the last cycle planned, and what that one has changed
 	taken    freed               // what the cycle itself has changed
 	index    uint64              // of the view of which the lengths of jobs are known
@@ -68,12 +69,17 @@ func (p *Planner) renew() {
 // vnodes in the order of their creation. When a job does not fit, no job with the
 // same request is tried.
 func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
+	v = v.At(now+p.ahead, p.before)
+	p.before = v.Presents()
 	waits := p.prepare(v, now)
 	n := len(waits)
 	c := p.begin(v, now)
 	c.run(newLanes(waits, &p.order))
 	c.settle()
 	c.demote()
+	if n > 0 {
+		c.plan.Fade = c.nextFade()
+	}
 	clear(waits)
 	p.waits = waits[:0]
 	p.forget(n)

@@ -273,7 +273,7 @@ func (at *spot) near(c *cycle, long pbs.Time) Near {
 				ends = append(ends, h.Until)
 			}
 			takes := slices.ContainsFunc(h.Items, func(it calendar.Amount) bool { return it.Amount > 0 && lacking[it.Resource] })
-			if h.From < until && h.Until > c.now && (takes || h.Alone || h.Host || alone && h.Kind != calendar.Suspended) {
+			if h.From < until && h.Until > c.now && (takes || h.Alone || h.Host || alone && h.Kind.Uses()) {
 				n.Holds = append(n.Holds, c.inTheWay(vn, h))
 			}
 		}
@@ -303,7 +303,7 @@ func (c *cycle) inTheWay(vn *state.Vnode, h *calendar.Hold) InTheWay {
 	if h.Until == calendar.Forever {
 		way.Until = 0
 	}
-	if j, ok := c.view.Job(pbs.JobID(h.By)); ok && (h.Kind.Runs() || h.Kind == calendar.Suspended) {
+	if j, ok := c.view.Job(pbs.JobID(h.By)); ok && (h.Kind.Runs() || !h.Kind.Uses()) {
 		way.From = j.Started
 	}
 	var all []string

@@ -81,6 +81,7 @@ func (l *listing) read() (*state.View, error) {
 	if err != nil {
 		return nil, err
 	}
+	v = v.At(pbs.Time(time.Now().UnixNano()), nil)
 	if l.header == nil {
 		l.header = header(v)
 		if l.req.GetStale() {

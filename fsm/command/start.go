@@ -65,6 +65,7 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	if err := c.alter(tx, m, &next); err != nil { // its walltime says what of reservations it would reach into
 		return err
 	}
+	next.Run.Fades = fades(tx, &next)
 	if err := assign(tx, &next); err != nil {
 		return err
 	}
@@ -231,7 +232,7 @@ func charge(tx *state.Tx, j *state.Job, s *share) error {
 	if err := leavesPromised(tx, j, s.vnode, s.held); err != nil {
 		return err
 	}
-	s.held.CPUs = s.vnode.FreeCPUs(min(s.shown, maxCPUs))
+	s.held.CPUs, s.held.Fades = s.vnode.FreeCPUs(min(s.shown, maxCPUs)), anyFades(j, s.held.Items)
 	next, err := s.vnode.Charge(s.held, tx)
 	if err != nil {
 		return err

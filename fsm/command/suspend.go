@@ -152,6 +152,7 @@ func retake(tx *state.Tx, j *state.Job) error {
 	}
 	promised := state.Promised{}
 	for _, l := range left { // before any change: the caller may go on without
+		l.Items = tx.HeldAt(j, l.Items, tx.Now()) // of the rest others have been given
 		if err := regained(tx, l, promised); err != nil {
 			return err
 		}

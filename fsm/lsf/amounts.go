@@ -16,9 +16,6 @@ func (s *shaper) method(name string) rusage.Method {
 
 // defined refuses what no job can hold, and returns the definition of a resource; false: nothing is asked for.
 func (s *shaper) defined(r resreq.Reservation) (def resource.Def, asked bool, err error) {
-	if r.Duration > 0 {
-		return def, false, unsupported("duration in rusage is not supported yet: what a job reserves it holds to its end")
-	}
 	def, known := s.table.Resource(r.Resource)
 	if r.Amount > 0 && !known {
 		return def, false, unsupported("rusage[%s=...] is not supported yet: no resource of that name is defined", r.Resource)

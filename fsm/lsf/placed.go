@@ -129,3 +129,8 @@ func (p Placing) Of(host string) []Value {
 	}
 	return all
 }
+
+// SharesHosts reports whether an instance of a resource is for several hosts.
+func (c *Config) SharesHosts(resource string) bool {
+	return slices.ContainsFunc(c.Instances, func(i Instance) bool { return i.Resource == resource && !slices.Contains(i.Hosts, EachHost) })
+}

@@ -17,7 +17,7 @@ func TestCheckQueue(t *testing.T) {
 		{QueueRequirement, "rusage[mem=", "Bad resource requirement syntax: at character"},
 		{QueueRequirement, "rusage[nosuch=1]", "Bad resource requirement syntax: at character"},
 		{QueueRequirement, "select[mem>5]", "select[mem>5] is not supported yet"},
-		{QueueRequirement, "rusage[mem=5:duration=3]", "duration in rusage is not supported yet"},
+		{QueueRequirement, "rusage[mem=5||mem=3]", "alternatives (||) in rusage"},
 		{QueueLimits, "[mem=30,100] [lic=2]", ""},
 		{QueueLimits, "[mem=100,30]", "lsf_resrsv_limit: not valid: mem;"},
 		{QueueLimits, "[nosuch=5]", "lsf_resrsv_limit: not valid: nosuch;"},

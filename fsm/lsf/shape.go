@@ -297,9 +297,9 @@ func describedChunk(c spec.Chunk, p spec.Place, total int) string {
 		def, builtin := resource.Lookup(item.Name)
 		switch {
 		case item.Name == "ncpus" || item.Name == "mpiprocs" || item.Name == "ompthreads":
-		case item.Name == "mem":
+		case resreq.Unit(item.Name) == resreq.Megabyte:
 			if q, err := resource.Parse(resource.Size, item.Value); err == nil {
-				amounts = append(amounts, "mem="+(resreq.Amount(q.Int())*resreq.One).Print("mem"))
+				amounts = append(amounts, name+"="+(resreq.Amount(q.Int())*resreq.One).Print(name))
 			}
 		case builtin && def.Consumable(), isNumber(item.Value):
 			amounts = append(amounts, name+"="+item.Value)

@@ -45,6 +45,8 @@ var builtin = [...]Def{
 	{"site", String, 0, true},
 	{"soft_walltime", Time, ReadOnly, true},
 	{"software", String, 0, true},
+	{"swp", Size, AtHost | PerVnode | PerQueue, true},
+	{"tmp", Size, AtHost | PerVnode | PerQueue, true},
 	{"vmem", Size, hostAll, true},
 	{"vnode", String, AtHost, true},
 	{"vntype", StringArray, AtHost, true},
@@ -52,8 +54,8 @@ var builtin = [...]Def{
 }
 
 // Creatable tells whether a site may define a built-in resource as if it was its own. PBS has no ngpus, and
-// each guide to GPUs says to create it.
-func Creatable(name string) bool { return name == "ngpus" }
+// each guide to GPUs says to create it; swp and tmp are LSF's.
+func Creatable(name string) bool { return name == "ngpus" || name == "swp" || name == "tmp" }
 
 // Builtin returns the definitions that every server has, sorted by name.
 func Builtin() []Def { return slices.Clone(builtin[:]) }

@@ -306,7 +306,7 @@ func (t *tables) assigned(queue pbs.QueueName) resource.List {
 		if !ok {
 			return nil
 		}
-		return nonZero(c.assigned, t)
+		return nonZero(t.stillAssigned(queue, c.assigned), t)
 	}
 	var sum resource.List
 	for c := range t.counts.all() {
@@ -314,7 +314,7 @@ func (t *tables) assigned(queue pbs.QueueName) resource.List {
 			sum = more
 		}
 	}
-	return nonZero(sum, t)
+	return nonZero(t.stillAssigned("", sum), t)
 }
 
 func nonZero(list resource.List, t resource.Table) resource.List {

@@ -160,7 +160,7 @@ func (t *tables) ShortFor(v *Vnode, id pbs.ReservationID, request resource.List,
 // inJobs returns what jobs use of a vnode, whoever is charged for it.
 func (t *tables) inJobs(v *Vnode) (sum resource.List) {
 	for _, held := range v.Jobs {
-		if more, err := resource.Add(sum, v.Own(held.Items), t); err == nil {
+		if more, err := resource.Add(sum, v.Own(t.Holds(held, t.clock())), t); err == nil {
 			sum = more
 		}
 	}

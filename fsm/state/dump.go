@@ -82,6 +82,7 @@ var loaders = map[byte]func(decode func(any) error) (Loaded, error){
 		tx.bySeq.move(nil, v, always)
 		tx.byHost.move(nil, v, always)
 		tx.sharers.move(nil, v, (*Vnode).anyIndirect)
+		tx.fading.move(nil, v, (*Vnode).fades)
 	}),
 	3: rows(func(tx *Tx) *table[Host] { return &tx.hosts }, nil, nil),
 	4: rows(func(tx *Tx) *table[Job] { return &tx.jobs }, (*Tx).Intern, func(tx *Tx, j *Job) { tx.indexJob(nil, j) }),

@@ -81,10 +81,12 @@ func (t *tables) Pool(v *Vnode, res string) *Vnode {
 // InUse returns what is in use of the vnode's own amounts: by its jobs, and by those of the
 // vnodes that share them.
 func (t *tables) InUse(v *Vnode) resource.List {
-	own, lent := v.Own(v.Charged(t)), v.Lent
-	if now, ok := t.Vnode(v.Name); ok { // whoever changes v may have read it before a sharer was charged
-		lent = now.Lent
+	if now, ok := t.Vnode(v.Name); ok && !slices.Equal(now.Lent, v.Lent) { // whoever changes v may have read it before a sharer was charged
+		next := *v
+		next.Lent, v = now.Lent, &next
 	}
+	v = t.faded(v, t.clock())
+	own, lent := v.Own(v.Charged(t)), v.Lent
 	if len(lent) == 0 {
 		return own
 	}
@@ -140,7 +142,7 @@ func (t *tables) Exceeded(v *Vnode) *resource.Shortage {
 }
 
 // Sharers yields the vnodes that share amounts of others, in the order of their creation.
-func (t *tables) Sharers() iter.Seq[*Vnode] { return t.sharers.all() }
+func (t *tables) Sharers() iter.Seq[*Vnode] { return t.presented(t.sharers.all()) }
 
 // Lends tells whether jobs of other vnodes hold something of one.
 func (t *tables) Lends(v *Vnode) bool { return len(nonZero(v.Lent, t)) > 0 }

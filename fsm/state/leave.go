@@ -62,6 +62,9 @@ func (t *tables) LeftBySuspension(j *Job) ([]Left, error) {
 		if err != nil {
 			return nil, err
 		}
+		if t.at != 0 {
+			items = t.HeldAt(j, items, t.at)
+		}
 		all = append(all, Left{s, items})
 	}
 	return all, nil
@@ -113,7 +116,11 @@ func note(all map[pbs.VnodeName][]resource.List, chunks spec.ExecVnode, wanted f
 
 // Return counts what was left as free, by the vnode that was charged for it.
 func (t *tables) Return(l Left, freed Promised) error {
-	for _, it := range l.Items {
+	items := l.Items
+	if j, ok := t.Job(l.Held().Job); ok {
+		items = t.HeldAt(j, items, t.clock())
+	}
+	for _, it := range items {
 		pool := t.Pool(l.Vnode, it.Name)
 		if pool == nil {
 			continue

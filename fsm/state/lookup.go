@@ -22,16 +22,19 @@ func (t *tables) Queue(name pbs.QueueName) (*Queue, bool) { return t.queues.get(
 func (t *tables) Queues() iter.Seq[*Queue] { return t.queues.all() }
 
 // Vnode returns a vnode.
-func (t *tables) Vnode(name pbs.VnodeName) (*Vnode, bool) { return t.vnodes.get(&Vnode{Name: name}) }
+func (t *tables) Vnode(name pbs.VnodeName) (*Vnode, bool) {
+	v, ok := t.vnodes.get(&Vnode{Name: name})
+	return t.present(v), ok
+}
 
 // Vnodes yields the vnodes in the order of their creation.
-func (t *tables) Vnodes() iter.Seq[*Vnode] { return t.bySeq.all() }
+func (t *tables) Vnodes() iter.Seq[*Vnode] { return t.presented(t.bySeq.all()) }
 
 // VnodesOf yields the vnodes of a host in the order of their creation.
 func (t *tables) VnodesOf(host pbs.HostName) iter.Seq[*Vnode] {
 	return func(yield func(*Vnode) bool) {
 		for v := range t.byHost.from(&Vnode{Host: host}) {
-			if v.Host != host || !yield(v) {
+			if v.Host != host || !yield(t.present(v)) {
 				return
 			}
 		}

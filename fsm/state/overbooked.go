@@ -169,7 +169,7 @@ func (t *tables) overbookedAt(v *Vnode, h Hold, at pbs.Time, others []*Promise) 
 		if !held.Suspended && (h.Alone || held.Exclusive) {
 			return alone
 		}
-		add(held.Items)
+		add(t.Holds(held, at))
 	}
 	for _, p := range others {
 		if p.From > at || p.Until <= at {

@@ -168,6 +168,9 @@ type VnodeJob struct {
 	Admin     bool          `cbor:"11,keyasint,omitempty"` // admin-suspended: the vnode is in maintenance
 
 	Reservation pbs.ReservationID `cbor:"12,keyasint,omitempty"` // that is charged in place of the vnode
+
+	Fades   bool          `cbor:"13,keyasint,omitempty"` // of some of Items less is held as time passes: Run.Fades
+	Charged resource.List `cbor:"-"`                     // of a vnode as it is at a time, of which Items is: the recorded ones
 }
 
 // Host is an execution host as its mom registered it.

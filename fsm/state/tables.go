@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"rampart/fsm/attr"
+	"rampart/fsm/pbs"
 	"rampart/fsm/resource"
 )
 
@@ -72,6 +73,10 @@ type tables struct {
 	promised tree[*booking]     // what reservations have of vnodes; derived
 	moments  index[Reservation] // reservations by the time at which something is due of them
 	insiders index[Job]         // jobs in reservations that are not over, by reservation
+
+	fading   index[Vnode] // vnodes of which runs hold less as time passes, in the order of their creation
+	at       pbs.Time     // of a view that is of another time than its log; 0: it is none
+	presents Presents
 
 	undo *undo // of the transaction under way; its trees have it too
 }
@@ -144,6 +149,7 @@ func newTablesUnder(u *undo) tables {
 		blobs:   newIndex(u, byBlob),
 		bySeq:   newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		sharers: newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
+		fading:  newIndex(u, func(a, b *Vnode) bool { return a.Seq < b.Seq }),
 		byHost: newIndex(u, func(a, b *Vnode) bool {
 			return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq)) < 0
 		}),
@@ -179,7 +185,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.lsf, &t.promised, &t.moments, &t.insiders,
-		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.requestAge, &t.unseen, &t.counts,
+		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()

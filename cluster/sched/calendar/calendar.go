@@ -31,6 +31,7 @@ const (
 	Dedicated        // time for jobs of certain queues only; who may run then is not the calendar's to say
 	Offline          // the vnode cannot be used
 	Kept             // what is kept for a job that waits, and what that will have when it has started
+	Fading           // what a run holds for a time only: it uses nothing of the vnode itself
 )
 
 // String returns the reason in words.
@@ -54,12 +55,17 @@ func (k Kind) String() string {
 		return "vnode offline"
 	case Kept:
 		return "kept for a job that waits"
+	case Fading:
+		return "held for a time by a running job"
 	}
 	return ""
 }
 
 // Runs tells whether it is a run that uses the vnode, or what counts as one: it is taken of what is free.
 func (k Kind) Runs() bool { return k == Run || k == Released || k == Kept }
+
+// Uses tells whether the vnode itself is used, and not but amounts of it.
+func (k Kind) Uses() bool { return k != Suspended && k != Fading }
 
 // Reserves tells whether it is what a reservation has, or is to have.
 func (k Kind) Reserves() bool { return k == Reservation || k == Pending }
@@ -71,6 +77,9 @@ type Hold struct {
 	By          string // the id of the job or reservation; of a vnode that is offline its state
 	Items       []Amount
 	Alone, Host bool // it has the vnode, or the whole host, for itself
+
+	// Left is how much of what Items counts for all of the time is held at an instant of it; nil: all of it.
+	Left func(at pbs.Time) []Amount
 }
 
 // An Amount is so much of a resource.
@@ -140,7 +149,7 @@ func (v *Vnode) count(h *Hold, sign int64) {
 			v.profile(it.Resource).add(h.From, h.Until, sign*it.Amount)
 		}
 	}
-	if h.Kind == Suspended {
+	if !h.Kind.Uses() {
 		return
 	}
 	v.users.add(h.From, h.Until, sign)

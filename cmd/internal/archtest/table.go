@@ -22,7 +22,7 @@ var Rules = []Rule{
 	{"fsm/lsf/conf", "fsm/pbs fsm/resource fsm/resreq fsm/rusage fsm/lsf fsm/attr", "what files say is judged without a disk, and without the state"},
 	{"fsm/attr", "fsm/pbs fsm/resource fsm/spec", "the attribute table is data, the same for commands and replicas"},
 	{"fsm/alloc", "fsm/pbs fsm/resource fsm/spec", "arithmetic on assignments knows neither jobs nor the state"},
-	{"fsm/state", "fsm/pbs fsm/planted fsm/resource fsm/spec fsm/attr fsm/alloc fsm/lsf", "records and laws do not know the commands that change them"},
+	{"fsm/state", "fsm/pbs fsm/planted fsm/resource fsm/spec fsm/attr fsm/alloc fsm/resreq fsm/rusage fsm/lsf", "records and laws do not know the commands that change them"},
 	{"fsm/command", "fsm/pbs fsm/resource fsm/spec fsm/resreq fsm/lsf fsm/attr fsm/alloc fsm/state fsm/planted", "a command is data and a pure Apply"},
 	{"fsm/snapshot/attached", "fsm/pbs", "a file format that knows no tables"},
 	{"fsm/snapshot", "fsm/pbs fsm/resource fsm/spec fsm/attr fsm/alloc fsm/state fsm/command fsm/planted", "a file form of the state, nothing else"},
