@@ -69,8 +69,15 @@ func TestNotes_Verdicts(t *testing.T) {
 
 // A hook finds the constants where scripts for PBS import them from.
 func TestRuntime_ImportsIfl(t *testing.T) {
-	_, lines := try(t, newTestRuntime(t), queue(), "import pbs, pbs_ifl\npbs.logmsg(pbs.EVENT_DEBUG, str(pbs_ifl.MGR_OBJ_HOOK))\n")
-	if !slices.Equal(lines, []string{"8"}) {
+	_, lines := try(t, newTestRuntime(t), queue(), `import pbs, pbs_ifl
+pbs.logmsg(pbs.EVENT_DEBUG, str(pbs_ifl.MGR_OBJ_HOOK))
+for word in "nodefailrq", "resv_start", "NODE_Mom", "aclResvuren", "routedest", "maxgrprunsoft", "v", "SchedSelect":
+    name = "ATTR_" + word
+    assert getattr(pbs, name) == getattr(pbs_ifl, name)
+    pbs.logmsg(pbs.EVENT_DEBUG, getattr(pbs, name))
+pbs.logmsg(pbs.EVENT_DEBUG, pbs.REVERSE_RESV_STATE[pbs.RESV_STATE_BEING_ALTERED])
+`)
+	if want := strings.Fields("8 node_fail_requeue reserve_start Mom acl_resv_user_enable route_destinations max_group_run_soft Variable_List schedselect RESV_STATE_BEING_ALTERED"); !slices.Equal(lines, want) {
 		t.Errorf("logged %q", lines)
 	}
 }

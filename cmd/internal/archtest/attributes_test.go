@@ -16,7 +16,7 @@ func TestAttributes_ReadOrExplained(t *testing.T) {
 	const root = "../../.."
 	var code strings.Builder
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		table := strings.HasPrefix(entry.Name(), "table_") && filepath.Base(filepath.Dir(path)) == "attr"
+		table := strings.HasPrefix(entry.Name(), "table_") && filepath.Base(filepath.Dir(path)) == "attr" || entry.Name() == "_constants.py" // names alone
 		if err != nil || entry.IsDir() || table || strings.HasSuffix(path, "_test.go") || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".py") {
 			return err
 		}

@@ -33,6 +33,7 @@ pbs_conf = {}
 
 globals().update(_constants.names({
     "NODE_STATE": {n: v for n, v in globals().items() if n.startswith("ND_") and n not in ("ND_PBS",) and not isinstance(v, str) and "SHARED" not in n and "EXCL" not in n},
+    "RESV_STATE": {n.replace("RESV_", "RESV_STATE_", 1): v for n, v in _objects.RESV_STATES.items()},
     "JOB_STATE": {n: v for n, v in globals().items() if n.startswith("JOB_STATE_")},
 }))
 
