@@ -86,6 +86,7 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 	every := time.NewTicker(lookEvery)
 	defer every.Stop()
 	k := member.NewRoll()
+	var home member.Home
 	defer r.naming.release()
 	for {
 		members := r.look(ctx, n)
@@ -100,6 +101,12 @@ func (r *Replica) keepMembers(ctx context.Context, n *node, term uint64) {
 		}
 		if err := r.keepDisks(ctx, n, members); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot hand over for the sake of the disk", "err", err)
+		}
+		if name := r.cfg.Machine.View().Cluster().Name; home.Due(members, n.id, name, n.raft.CommitIndex(), time.Now()) {
+			r.cfg.Logger.Info("handing over to the replica that the server is named after", "to", name)
+			if err := r.transfer(ctx, n, pbs.ReplicaName(name)); err != nil && ctx.Err() == nil {
+				r.cfg.Logger.Warn("cannot hand over to the replica that the server is named after", "err", err)
+			}
 		}
 		if err := r.keepRemovals(ctx, n, k); err != nil && ctx.Err() == nil && k.News(err, time.Now()) {
 			r.cfg.Logger.Warn("cannot remove a replica yet", "err", err)

@@ -76,6 +76,31 @@ func TestReplica_Failover(t *testing.T) {
 	})
 }
 
+// The replica that the server is named after leads again when it is back, and nobody notices; one that has handed over stays
+// a follower.
+func TestReplica_NamesakeLeadsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldNamed(t, 3, "s1")
+		home := w.leader()
+		home.kill()
+		w.until("another leader", 5*time.Second, func() bool { return w.leader() != nil })
+		home.restart()
+		mustWrite(t, w.leader(), "meanwhile")
+		w.until("the namesake as the leader", 15*time.Second, func() bool { return w.leader() == home })
+		mustWrite(t, home, "at home")
+		if err := home.replica.Transfer(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		w.until("another leader", time.Second, func() bool { return w.leader() != nil && w.leader() != home })
+		time.Sleep(time.Minute)
+		if w.leader() == home {
+			t.Error("it has taken over what it had handed over")
+		}
+		mustWrite(t, w.leader(), "later")
+		w.same()
+	})
+}
+
 func TestReplica_FiveLoseTwo(t *testing.T) {
 	bubble(t, 5, func(t *testing.T, w *world) {
 		mustWrite(t, w.leader(), "before")

@@ -34,6 +34,7 @@ import (
 type world struct {
 	t       *testing.T
 	net     *memnet.Net
+	named   string // the cluster
 	members []*server
 	delay   time.Duration // between all, each way; 0: linkDelay
 }
@@ -67,7 +68,13 @@ const (
 // all of them vote. They are killed when the test ends.
 func newWorld(t *testing.T, n int) *world {
 	t.Helper()
-	w := &world{t: t, net: memnet.New(1)}
+	return newWorldNamed(t, n, "srv")
+}
+
+// newWorldNamed is newWorld for a cluster of another name.
+func newWorldNamed(t *testing.T, n int, name string) *world {
+	t.Helper()
+	w := &world{t: t, net: memnet.New(1), named: name}
 	t.Cleanup(func() {
 		for _, m := range w.members {
 			m.kill()
@@ -217,7 +224,7 @@ func (m *server) tryOpen(first bool) error {
 		Work: m.work, Clock: m.clock, Logger: quiet().With("replica", m.name),
 	}
 	if first {
-		cfg.Init = &command.InitCluster{ID: "c1", Name: "srv", Epoch: 7}
+		cfg.Init = &command.InitCluster{ID: "c1", Name: m.w.named, Epoch: 7}
 	}
 	if m.configure != nil {
 		m.configure(&cfg)
