@@ -2,8 +2,10 @@ package lsf
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"rampart/cli"
 	"rampart/fsm/lsf"
 	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
 	"rampart/transport/api"
 )
 
@@ -81,12 +84,17 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 	if err != nil {
 		return err
 	}
+	c, err := s.configuration(ctx)
+	if err != nil {
+		return err
+	}
 	var loads map[string]loadOf
-	if opts.Has("l") {
+	if opts.Has("l") || slices.ContainsFunc(c.Hosts, func(h lsf.Host) bool { return len(h.Thresholds) > 0 }) {
 		if loads, err = s.loads(ctx); err != nil {
 			return err
 		}
 	}
+	site := c.Site(defs)
 	out := bufio.NewWriter(s.env.Stdout)
 	for i, h := range some {
 		t := tallies[h.Name]
@@ -96,10 +104,10 @@ func (s *session) hostSlots(ctx context.Context, opts *cli.Options) error {
 		t.reserved = number(amount(h.Object, "resources_reserved", "ncpus"))
 		t.total += t.reserved
 		if opts.Has("l") {
-			longHost(out, h, *t, defs, loads[h.Name])
+			longHost(out, h, *t, defs, loads[h.Name], c.Host(h.Name), site)
 			continue
 		}
-		hostRow(out, h, *t, i == 0, opts.Has("w"))
+		hostRow(out, h, *t, i == 0, opts.Has("w"), len(beyond(h, loads[h.Name], c.Host(h.Name), site)) > 0)
 	}
 	return out.Flush()
 }
@@ -121,7 +129,7 @@ func (t *tally) onHost(state string, slots int) {
 
 // hostStatus returns what LSF calls the state of a host, in the long form with the reason why it is
 // closed.
-func hostStatus(h offer, t tally, long bool) string {
+func hostStatus(h offer, t tally, busy, long bool) string {
 	o := h.Object
 	closed := func(why string) string {
 		if long {
@@ -142,7 +150,7 @@ func hostStatus(h offer, t tally, long bool) string {
 		return closed("Excl")
 	case has("job-busy"), h.slots > 0 && has("free") && t.reserved > 0 && t.running+t.reserved >= h.slots:
 		return closed("Full")
-	case has("busy"):
+	case has("busy"), busy && (has("free") || has("<various>")):
 		return closed("Busy")
 	case has("free"), has("<various>"):
 		return "ok"
@@ -152,7 +160,7 @@ func hostStatus(h offer, t tally, long bool) string {
 
 func slotsShown(h offer) string { return strconv.Itoa(h.slots) }
 
-func hostRow(out *bufio.Writer, h offer, t tally, head, wide bool) {
+func hostRow(out *bufio.Writer, h offer, t tally, head, wide, busy bool) {
 	if head {
 		out.WriteString("HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV \n")
 	}
@@ -161,21 +169,25 @@ func hostRow(out *bufio.Writer, h offer, t tally, head, wide bool) {
 		name = fmt.Sprintf("%.18s", name)
 	}
 	fmt.Fprintf(out, "%-18s %-14s %5s %6s %6d %6d %6d %6d %6d \n",
-		name, hostStatus(h, t, wide), "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
+		name, hostStatus(h, t, busy, wide), "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
 }
 
 // longHost is the form of -l. Load of which the mom says nothing is a dash; of mem, swp and tmp there is what the host has
 // and what jobs have of it.
-func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def, load loadOf) {
+func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def, load loadOf, of lsf.Host, site resreq.Site) {
+	over := beyond(h, load, of, site)
 	fmt.Fprintf(out, "HOST  %s\n", h.Name)
 	out.WriteString("STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW\n")
-	fmt.Fprintf(out, "%-14s %6.2f %5s %6s %6d %6d %6d %6d %6d      -\n\n", hostStatus(h, t, true), 1.0, "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
+	fmt.Fprintf(out, "%-14s %6.2f %5s %6s %6d %6d %6d %6d %6d      -\n\n", hostStatus(h, t, len(over) > 0, true), float64(cmp.Or(of.Factor, 1000))/1000, "-", slotsShown(h), t.total, t.running, t.sys, t.user, t.reserved)
 	totals, taken := " Total      ", " Reserved   "
 	for _, index := range lsf.LoadIndices {
 		total, reserved := load.shown(index), lsf.ShownLoad(index, 0)
 		switch index {
 		case "tmp", "swp", "mem":
-			total, reserved = left(h, load, index)
+			total, reserved = leftShown(h, load, index)
+		}
+		if slices.Contains(over, index) {
+			total = "*" + total
 		}
 		width := 6
 		if index == "io" || index == "ls" {
@@ -186,20 +198,48 @@ func longHost(out *bufio.Writer, h offer, t tally, defs []resource.Def, load loa
 	}
 	fmt.Fprintf(out, " CURRENT LOAD USED FOR SCHEDULING:\n              r15s   r1m  r15m    ut    pg   io   ls    it   tmp   swp   mem\n%s\n%s\n\n", totals, taken)
 	longResources(out, h, defs, load)
-	out.WriteString(" LOAD THRESHOLD USED FOR SCHEDULING:\n" + noThresholds + "\n")
+	out.WriteString(" LOAD THRESHOLD USED FOR SCHEDULING:\n" + thresholds(lsf.ThresholdsText(of.Thresholds)) + "\n")
 }
 
-// left returns what is left of a host's mem, swp or tmp, and what is reserved of it, each cut to whole megabytes as it is shown.
-func left(h offer, load loadOf, name string) (total, reserved string) {
+// left returns how many megabytes of mem, swp or tmp a host has, what is reserved not counted, and what is reserved in KB; false: it
+// has none.
+func left(h offer, load loadOf, name string) (free float64, held int64, has bool) {
 	def, _ := resource.Lookup(name)
-	held := def.Measure(amount(h.Object, "resources_assigned", name)) + def.Measure(amount(h.Object, "resources_reserved", name))
+	held = def.Measure(amount(h.Object, "resources_assigned", name)) + def.Measure(amount(h.Object, "resources_reserved", name))
+	all, has := load["max"+name]
+	if configured := amount(h.Object, "resources_available", name); configured != "" {
+		all, has = float64(def.Measure(configured))/1024, true
+	}
+	if told, ok := load[name]; ok && value(h.Object, lsf.LoadSource) == lsf.SourceAgent {
+		all, has = min(all, told), true
+	}
+	return all - float64(held)/1024, held, has
+}
+
+// leftShown returns the same as it is shown, each cut to whole megabytes.
+func leftShown(h offer, load loadOf, name string) (total, reserved string) {
+	free, held, has := left(h, load, name)
 	total = "-"
-	if all := amount(h.Object, "resources_available", name); all != "" {
-		total = fmt.Sprintf("%dM", max(def.Measure(all)-held, 0)/1024)
-	} else if all, ok := load["max"+name]; ok {
-		total = lsf.ShownLoad(name, max(all-float64(held)/1024, 0))
+	if has {
+		total = lsf.ShownLoad(name, max(free, 0))
 	}
 	return total, fmt.Sprintf("%dM", held/1024)
+}
+
+// beyond returns the indices whose thresholds keep jobs from a host.
+func beyond(h offer, load loadOf, of lsf.Host, site resreq.Site) (all []string) {
+	for _, t := range of.Thresholds {
+		r, known := site.Resource(t.Index)
+		v, told := load[t.Index]
+		switch t.Index {
+		case "mem", "swp", "tmp":
+			v, _, told = left(h, load, t.Index)
+		}
+		if known && told && t.Shuts(resreq.Amount(math.Round(v*float64(resreq.Unit(t.Index)))), r.Increasing) {
+			all = append(all, t.Index)
+		}
+	}
+	return all
 }
 
 // longResources prints what a site has defined of the host, each in a column.

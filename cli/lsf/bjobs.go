@@ -71,7 +71,8 @@ type jobsView struct {
 
 // siteView is what the long form shows that is not of the job.
 type siteView struct {
-	reference string // the host by which run limits count
+	loads     map[string]loadOf // if some hosts say what is free of them
+	reference string            // the host by which run limits count
 	site      combiner
 	defs      []resource.Def
 	hosts     []offer

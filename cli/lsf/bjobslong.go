@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,6 +56,9 @@ func (v *jobsView) learn(ctx context.Context) error {
 	v.site = &siteView{site: combiner{lsf.SiteOf(defs)}, defs: defs, hosts: hosts, reasons: map[string][]string{}}
 	if len(hosts) > 0 {
 		v.site.reference = hosts[0].Name
+	}
+	if err == nil && slices.ContainsFunc(hosts, func(h offer) bool { return value(h.Object, lsf.LoadSource) == lsf.SourceAgent }) {
+		v.site.loads, err = v.loads(ctx)
 	}
 	return err
 }

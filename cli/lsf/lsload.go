@@ -62,6 +62,7 @@ type loaded struct {
 	model lsf.Host
 	cpuf  float64
 	defs  []resource.Def
+	over  []string // indices whose thresholds keep jobs from the host
 }
 
 // Value implements resreq.Host.
@@ -100,11 +101,13 @@ func (h loaded) Value(name string) (resreq.Value, bool) {
 	return resreq.Value{Text: text}, true
 }
 
-// status is what LSF calls the state of the host itself: whether it was heard of.
+// status is what LSF calls the state of the host itself: whether it was heard of, and what its load is.
 func (h loaded) status() string {
-	switch status := hostStatus(h.offer, tally{}, false); {
+	switch status := hostStatus(h.offer, tally{}, false, false); {
 	case status == "unavail", status == "unreach", len(h.load) == 0:
 		return "unavail"
+	case len(h.over) > 0:
+		return "busy"
 	}
 	return "ok"
 }
@@ -132,6 +135,7 @@ func (s *session) showLoad(ctx context.Context, opts *cli.Options) error {
 	hosts := make([]loaded, 0, len(some))
 	for _, h := range some {
 		x := loaded{offer: h, load: loads[h.Name], model: c.Host(h.Name), cpuf: float64(c.Factor(h.Name)) / 1000, defs: defs}
+		x.over = beyond(h, x.load, x.model, site)
 		x.load = queues(x, opts)
 		hosts = append(hosts, x)
 	}
@@ -237,6 +241,9 @@ func (s *session) loadTable(hosts []loaded, columns []string, opts *cli.Options)
 				text := "-"
 				if v, ok := h.Value(index); ok {
 					text = lsf.ShownLoad(index, v.Number)
+				}
+				if slices.Contains(h.over, index) {
+					text = "*" + text
 				}
 				fmt.Fprintf(out, " %*s", wide(index), text)
 			}

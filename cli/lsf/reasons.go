@@ -56,7 +56,7 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 		return nil
 	}
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
-	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots(), limit: limit}
+	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots(), limit: limit, loads: v.site.loads}
 	var lines []string
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}
@@ -109,6 +109,7 @@ type asking struct {
 	defs  []resource.Def
 	slots int
 	limit atLimit
+	loads map[string]loadOf // of hosts that say what is free of them; nil: there are none
 }
 
 func (a *asking) apart() bool {
@@ -130,6 +131,10 @@ func (a *asking) reason(h offer, own keeping) (why string, free int) {
 		def, ok := a.def(name)
 		if !ok {
 			return 0
+		}
+		if a.loads != nil && value(h.Object, lsf.LoadSource) == lsf.SourceAgent && (name == "mem" || name == "swp" || name == "tmp") {
+			free, _, _ := left(h, a.loads[h.Name], name)
+			return int64(free * 1024)
 		}
 		return def.Measure(amount(h.Object, "resources_available", name)) - def.Measure(amount(h.Object, "resources_assigned", name)) - def.Measure(amount(h.Object, "resources_reserved", name))
 	}

@@ -44,7 +44,7 @@ const (
 type Table struct {
 	mu      sync.Mutex
 	term    uint64
-	began   time.Time // of the term's first renewal
+	began   time.Time // of the term, as far as it was noted
 	looked  time.Time // when somebody went by load last
 	hosts   map[pbs.HostName]*heard
 	changed chan struct{}
@@ -67,10 +67,7 @@ func (t *Table) Renewed(term uint64, host pbs.HostName, told bool, values []Valu
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
-	if term > t.term {
-		t.term, t.began = term, now
-		clear(t.hosts)
-	}
+	t.beginLocked(term, now)
 	h := t.hosts[host]
 	if h == nil {
 		h = new(heard)
@@ -95,6 +92,20 @@ func (t *Table) Renewed(term uint64, host pbs.HostName, told bool, values []Valu
 		return refused, Often
 	}
 	return refused, Seldom
+}
+
+// Begin forgets what was heard in terms before this one.
+func (t *Table) Begin(term uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.beginLocked(term, time.Now())
+}
+
+func (t *Table) beginLocked(term uint64, now time.Time) {
+	if term > t.term {
+		t.term, t.began = term, now
+		clear(t.hosts)
+	}
 }
 
 // Look has moms tell often from now on, for a while.

@@ -131,6 +131,7 @@ func (c *cycle) try(j *state.Job, id pbs.JobID, cl *class) bool {
 		if ok {
 			c.plan.Starts = append(c.plan.Starts, Start{Job: id, Select: j.SchedSelect, ExecVnode: placed, Backfills: len(c.tops) > 0, changes: c.shrunk(j, id, long)})
 			c.planned(j)
+			c.gave(placed)
 			for _, id := range j.RunOne() {
 				c.outrun[id] = true
 			}

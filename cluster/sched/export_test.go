@@ -74,3 +74,6 @@ func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
 	}
 	return append(lines, fmt.Sprint(f.begins))
 }
+
+// GoBy has a planner go by load.
+func (p *Planner) GoBy(l *Loads) { p.loads = l }

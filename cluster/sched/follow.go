@@ -83,6 +83,9 @@ func (w *world) renew(i int, vn *state.Vnode) {
 	w.offersNew = w.offersNew || old.Sharing != vn.Sharing || n.tie != now
 	n.tie = now
 	if !w.idle {
+		if was, is := goesByAgent(old), goesByAgent(vn); was != is {
+			w.agents += map[bool]int{true: 1, false: -1}[is]
+		}
 		jobs, held := n.jobs, n.held
 		n.read(vn)
 		w.hosts[n.host].jobs += n.jobs - jobs
@@ -129,6 +132,7 @@ func (w *world) copyTo(dst *world) *world {
 	dst.view, dst.idle, dst.tried = w.view, w.idle, w.tried // its nodes know the numbers of attempts
 	dst.ranks = w.ranks.copyTo(dst.ranks)
 	dst.order, dst.extra, dst.inside, dst.unnamed = w.order, maps.Clone(w.extra), w.inside, w.unnamed
+	dst.gate, dst.reported = w.gate, w.reported
 	dst.slots = slotUse{of: w.slots.of, extra: maps.Clone(w.slots.extra)}
 	dst.byHost, dst.byVnode, dst.psets = w.byHost, w.byVnode, w.psets // the same as long as no vnode comes or goes
 	dst.nodes = append(dst.nodes[:0], w.nodes...)

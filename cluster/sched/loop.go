@@ -46,6 +46,7 @@ type Options struct {
 	Approve  Approve  // asks hooks about starts; nil: there are none
 	Turns    *Turns   // nil: nobody else plans
 	Rounds   *Rounds  // nil: nobody waits for a cycle
+	Loads    *Loads   // what hosts say of their load; nil: nothing
 	Dynamic  Dynamic  // runs the programs of server_dyn_res; nil: nobody does
 	Logger   *slog.Logger
 }
@@ -83,7 +84,9 @@ func New(opts Options) *Loop {
 	if opts.Meter == nil {
 		opts.Meter = NewMeter(nil)
 	}
-	return &Loop{opts: opts, planner: NewPlanner(), asking: map[pbs.JobID]bool{}, barred: map[pbs.JobID]bar{}}
+	l := &Loop{opts: opts, planner: NewPlanner(), asking: map[pbs.JobID]bool{}, barred: map[pbs.JobID]bar{}}
+	l.planner.loads = opts.Loads
+	return l
 }
 
 // Run plans and proposes until ctx ends.
@@ -181,6 +184,10 @@ func (l *Loop) cycle(ctx context.Context, v *state.View) time.Duration {
 	l.resume(ctx, plan.Resumes) // whom those made way for have started by then
 	l.keep(ctx, plan.Pending)
 	due := min(l.comment(ctx, plan.Comments), l.pacer.due(plan))
+	if l.planner.goesByLoad {
+		l.opts.Loads.Look()
+		due = min(due, loadEvery)
+	}
 	if !quiet {
 		l.log(pbs.LogDebug, "Req", "", "Leaving Scheduling Cycle")
 		l.told.at = started

@@ -31,10 +31,15 @@ func (c *cycle) paused(j *state.Job) bool {
 	if c.now+c.planner.ahead >= due {
 		return false
 	}
-	if c.plan.Paused == 0 || due < c.plan.Paused {
-		c.plan.Paused = due
-	}
+	c.plan.pause(due)
 	return true
+}
+
+// pause has jobs looked at again at a time, if it is one.
+func (p *Plan) pause(due pbs.Time) {
+	if due != 0 && (p.Paused == 0 || due < p.Paused) {
+		p.Paused = due
+	}
 }
 
 // A pacer says how far the time of this process is ahead of a state in which nothing is committed.

@@ -24,6 +24,11 @@ type Planner struct {
 	considered considered             // in that view
 	grouping   grouping               // in that view
 
+	loads      *Loads                   // what hosts say; nil: nothing
+	thresholds map[pbs.QueueName]string // of queues, in that view
+	gate       *gate                    // of the cycle; nil: no host is kept from jobs
+	goesByLoad bool                     // jobs waited in the cycle, and load was looked at
+
 	dynamic       map[string]string  // what there is of the resources of server_dyn_res, in the next cycle
 	barred        map[pbs.JobID]bool // jobs that must not start in the next cycle, whatever is free
 	nonPreempting map[pbs.JobID]bool // jobs that preempt nobody, since hooks have refused to start them
@@ -80,6 +85,9 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	if n > 0 {
 		c.plan.Fade = c.nextFade()
 	}
+	if p.goesByLoad = n > 0 && (p.gate != nil || p.all.agents > 0); p.goesByLoad {
+		c.plan.pause(p.gate.opens())
+	}
 	clear(waits)
 	p.waits = waits[:0]
 	p.forget(n)
@@ -100,10 +108,13 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 	}
 	p.turn()
 	if p.all == nil || !p.all.follow(v, p.sortedBy) {
-		p.all, p.given.lost = newWorld(v, false, p.sortedBy), true
-		p.all.watch = &p.given
+		p.renewWorld(v, nil)
+	}
+	if said := p.reportedOf(p.all); !maps.Equal(said, p.all.reported) {
+		p.renewWorld(v, said)
 	}
 	p.followSlots(v)
+	p.followLoad(v, now+p.ahead)
 	if now := newConsidered(set, p.all); !now.same(p.considered) {
 		p.considered = now
 		p.renew()
@@ -136,6 +147,12 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
 		waits = append(waits, p.line(v, of, j))
 	}
 	return p.hasten(v, waits)
+}
+
+// renewWorld reads all vnodes again.
+func (p *Planner) renewWorld(v *state.View, said map[pbs.VnodeName]reported) {
+	p.all, p.given.lost = newWorld(v, false, p.sortedBy, said), true
+	p.all.watch = &p.given
 }
 
 // line returns the jobs of a class that wait, j first or, where jobs have scores, the best.
@@ -228,7 +245,7 @@ func (p *Planner) forget(lines int) {
 // empty returns the world of the view as if nothing ran.
 func (p *Planner) empty(v *state.View) *world {
 	if p.idle == nil || !p.idle.follow(v, p.sortedBy) {
-		p.idle = newWorld(v, true, p.sortedBy)
+		p.idle = newWorld(v, true, p.sortedBy, nil)
 		p.idleAge++
 	}
 	if p.idle.offersNew {

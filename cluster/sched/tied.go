@@ -85,7 +85,7 @@ func (p *Planner) key(sel, place string, queue pbs.QueueName) key {
 	if p.reserved[queue] {
 		return key{sel: sel, place: place, queue: queue} // it has vnodes of its own, whatever they are for otherwise
 	}
-	k := key{sel: sel, place: place, partition: p.partitions[queue], hosts: p.hosts[queue], groups: p.grouping.of(queue)}
+	k := key{sel: sel, place: place, partition: p.partitions[queue], hosts: p.hosts[queue], thresholds: p.thresholds[queue], groups: p.grouping.of(queue)}
 	if slices.Contains(p.tied, queue) {
 		k.queue = queue
 	}
@@ -129,7 +129,7 @@ func (p *Planner) owned(c *class, k key, b *bounds) *class {
 // lets tells whether a vnode is for jobs of the class, as far as its attributes and their queue say.
 func (w *world) lets(n *node, c *class) bool {
 	switch {
-	case !c.key.has(n.vnode.Host):
+	case !c.key.has(n.vnode.Host), n.mine != w.tried && w.gate.shuts(n.vnode.Host, c.key.thresholds):
 		return false
 	case n.tie == (tie{}):
 		return c.key.queue == "" && c.key.partition == ""

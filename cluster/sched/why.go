@@ -12,6 +12,9 @@ func (c *cycle) why(cl *class) *reason {
 	if wait, at := c.atLimits(cl); at {
 		return &reason{wait}
 	}
+	if wait, shut := c.atGate(cl); shut {
+		return &reason{wait}
+	}
 	wait, short := c.cause(cl)
 	if short.def.Name != "" {
 		never := wait.Never

@@ -43,6 +43,10 @@ type world struct {
 
 	slots slotUse
 
+	gate     *gate                      // keeps jobs from hosts by their load; nil: nothing does
+	agents   int                        // vnodes whose hosts say what is free of them
+	reported map[pbs.VnodeName]reported // what hosts say is free of vnodes
+
 	watch   *freed // hosts that have changed; nil: nobody asks
 	changes int    // that were noted there
 }
@@ -76,9 +80,9 @@ type host struct {
 	mine  int // the attempt that took of it last
 }
 
-func newWorld(v *state.View, idle bool, sortedBy string) *world {
+func newWorld(v *state.View, idle bool, sortedBy string, said map[pbs.VnodeName]reported) *world {
 	w := &world{
-		view: v, idle: idle, columns: map[string]*column{}, psets: map[string][]*pset{},
+		view: v, idle: idle, reported: said, columns: map[string]*column{}, psets: map[string][]*pset{},
 		byHost: map[hostKey]int{}, byVnode: map[pbs.VnodeName]int{},
 	}
 	w.order = nodeOrderOf(v, sortedBy)
@@ -101,6 +105,9 @@ func (w *world) add(vn *state.Vnode) {
 	}
 	n := node{vnode: vn, offer: vn.Available(), host: h, usable: true, tie: tieOf(vn)}
 	if !w.idle {
+		if goesByAgent(vn) {
+			w.agents++
+		}
 		n.read(vn)
 		w.hosts[h].jobs += n.jobs
 		w.hosts[h].held += n.held
@@ -171,7 +178,11 @@ func (w *world) left(c *column, i int) int64 {
 	if of := w.nodes[i].shareOf; of != nil && !of.Names(c.def.Name) {
 		return min(c.total[i], w.unnamed(vn, c.def))
 	}
-	return max(0, c.total[i]-taken(c.def, vn)-charged(c.def, vn.Lent))
+	total := c.total[i]
+	if said, ok := w.reported[vn.Name]; ok {
+		total = min(total, said.of(c.def.Name))
+	}
+	return max(0, total-taken(c.def, vn)-charged(c.def, vn.Lent))
 }
 
 // freeOn returns what a host's usable vnodes have of a resource together.

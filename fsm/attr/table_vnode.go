@@ -30,6 +30,7 @@ func vnodeRows() []row {
 		shown("license", Text).or("l"),
 		managed("partition", Text, nil),
 		managed("pnames", Array, nil).since(levelObjects),
+		managed("load_source", Text, oneOf("config", "agent")).since(levelObjects),
 		managed("provision_enable", Boolean, nil).since(levelObjects),
 		managed("current_aoe", Text, nil).since(levelObjects),
 		managed("current_eoe", Text, nil).since(levelObjects),

@@ -65,7 +65,7 @@ func editQueue(tx *state.Tx, q *state.Queue, ch AttrChange) error {
 	case "queue_type":
 		return editQueueType(tx, q, ch)
 	default:
-		if ch.Entry.Name == lsf.QueueRequirement || ch.Entry.Name == lsf.QueueLimits {
+		if ch.Entry.Name == lsf.QueueRequirement || ch.Entry.Name == lsf.QueueLimits || ch.Entry.Name == lsf.QueueThresholds {
 			if err := checkQueueRequirement(tx, ch); err != nil {
 				return err
 			}

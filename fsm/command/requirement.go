@@ -10,7 +10,7 @@ import (
 	"rampart/fsm/state"
 )
 
-// checkQueueRequirement refuses a value of a queue's lsf_res_req or lsf_resrsv_limit that means nothing here.
+// checkQueueRequirement refuses a value of a queue's lsf_res_req, lsf_resrsv_limit or lsf_thresholds that means nothing here.
 func checkQueueRequirement(tx *state.Tx, ch AttrChange) error {
 	if ch.Op == OpUnset || ch.Entry.Value == "" {
 		return nil

@@ -58,6 +58,9 @@ func CheckQueue(attribute, value string, t resource.Table, site resreq.Site) err
 		}
 		_, err = Shaped(Request{Requirement: r, Slots: max(slots, 1)}, t, site)
 		return err
+	case QueueThresholds:
+		_, err := ParseThresholds(value, site)
+		return err
 	case QueueLimits:
 		all, invalid := resreq.ParseLimits(value, site)
 		if len(invalid) > 0 || len(all) == 0 {

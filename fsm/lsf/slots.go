@@ -142,7 +142,7 @@ func (c *Config) LimitsSlots() bool {
 		slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Slots != nil || l.PerCPU != nil })
 }
 
-// AtHosts says that a limit is reached on some hosts. Of many the first ones are named.
+// AtHosts says why some hosts take no job: a limit is reached, or their load is too high. Of many the first ones are named.
 func AtHosts(reason string, hosts []string) string {
 	const most = 16
 	more := ""
@@ -158,7 +158,15 @@ func AtHosts(reason string, hosts []string) string {
 
 // LimitAt returns the reason, and the hosts, of a text of AtHosts; false if it is none.
 func LimitAt(text string) (reason string, hosts []string, ok bool) {
-	for _, reason := range []string{ReasonHostUser, ReasonQueueCPU, ReasonQueueHost, ReasonLimit, ReasonWideLimit} {
+	known := []string{ReasonHostUser, ReasonQueueCPU, ReasonQueueHost, ReasonLimit, ReasonWideLimit, ReasonRecent}
+	for _, reason := range loadReasons {
+		known = append(known, reason)
+	}
+	if index, ok := strings.CutPrefix(text, reasonExternal); ok {
+		index, _, _ = strings.Cut(index, ")")
+		known = append(known, ReasonLoad(index))
+	}
+	for _, reason := range known {
 		names, found := strings.CutPrefix(text, strings.TrimSuffix(reason, ";")+": ")
 		if !found {
 			continue

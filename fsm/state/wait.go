@@ -37,6 +37,7 @@ const (
 	WaitHost                    // a reservation is to have what there is on the host that it names
 	WaitNodes                   // the vnodes of its reservation cannot be used
 	WaitSlots                   // a limit of LSF on slots is reached, for Words
+	WaitLoad                    // hosts have too much load, or have just been given a job, for Words
 )
 
 // A Wait is why a queued job does not start, as the scheduler has found it. Comments and lines of logs are
@@ -119,7 +120,7 @@ func (w Wait) Text() string {
 		return w.limitText()
 	case WaitRefused:
 		return "PBS Error: " + w.Words
-	case WaitMalformed, WaitSlots:
+	case WaitMalformed, WaitSlots, WaitLoad:
 		return w.Words
 	case WaitSet:
 		return "Placement set " + w.Words + " has too few free resources"

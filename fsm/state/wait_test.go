@@ -41,6 +41,7 @@ func TestWait_Comment(t *testing.T) {
 			"Not Running: would exceed limit on resource ncpus in queue w (R: 4 A: 2 T: 6)",
 		},
 		{Wait{Code: WaitSlots, Words: "Host's per-user job slot limit reached: a"}, "Not Running: Host's per-user job slot limit reached: a"},
+		{Wait{Code: WaitLoad, Words: "The available memory (mem) is low: a"}, "Not Running: The available memory (mem) is low: a"},
 		{Wait{Code: WaitRefused, Words: "not now"}, "Not Running: PBS Error: not now"},
 		{Wait{Code: WaitMalformed, Never: true, Words: "Unknown resource: x"}, "Can Never Run: Unknown resource: x"},
 	} {

@@ -15,6 +15,7 @@ import (
 	"rampart/cluster/sched"
 	"rampart/cluster/service"
 	"rampart/fsm/pbs"
+	"rampart/fsm/resreq"
 	"rampart/transport"
 	"rampart/transport/api"
 	"rampart/transport/client"
@@ -40,12 +41,19 @@ func (s *Server) lead(ctx context.Context, term uint64) error {
 	duties.Go(func() error { return s.replaceCA(ctx) })
 	duties.Go(func() error {
 		return sched.New(sched.Options{
-			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Approve: s.hooks.approve, Turns: s.turns, Rounds: s.rounds, Dynamic: s.outside.Dynamic,
+			Source: s.machine, Proposer: s.replica, Log: s.schedLog, Approve: s.hooks.approve, Turns: s.turns, Rounds: s.rounds, Dynamic: s.outside.Dynamic, Loads: s.loadsOf(term),
 			Meter: s.metrics.sched, Logger: s.logger,
 			Asker: pbs.User{Name: "Scheduler", Host: pbs.HostName(s.config.Host)},
 		}).Run(ctx)
 	})
 	return duties.Wait()
+}
+
+// loadsOf is what hosts say of their load in a term.
+func (s *Server) loadsOf(term uint64) *sched.Loads {
+	s.loads.Begin(term)
+	of := func(host pbs.HostName) (map[string]resreq.Amount, bool) { return s.loads.Of(host) }
+	return &sched.Loads{Of: of, Fresh: s.loads.Fresh, Look: s.loads.Look}
 }
 
 func (s *Server) setWatcher(w *dispatch.Watcher) {

@@ -174,9 +174,7 @@ func (r *reader) params() {
 			case "MBD_SLEEP_TIME":
 				c.SleepTime = r.positive(s, x)
 			case "JOB_ACCEPT_INTERVAL":
-				if c.AcceptInterval = r.count(s, x); c.AcceptInterval > 0 {
-					r.notYet(s, x.key)
-				}
+				c.AcceptInterval = r.count(s, x)
 			case "RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK":
 				c.PerSlot = r.yes(s, x.key, x.value)
 			case "ABS_RUNLIMIT":

@@ -186,7 +186,9 @@ func (r *reader) batchHost(s section, e entry) {
 				r.unknown(s, x.key)
 			} else if t, ok := r.threshold(s, x); ok {
 				h.Thresholds = append(h.Thresholds, t)
-				r.notYet(s, x.key+" of host "+name)
+				if t.Stop != nil {
+					r.notYet(s, "loadStop of "+x.key+" of host "+name)
+				}
 			}
 		}
 	}
