@@ -16,6 +16,19 @@ type column struct {
 	moved       bool   // what is shared has changed since it was counted
 }
 
+// columns are those of a world, in the order in which they were asked for.
+type columns []*column
+
+// of returns the one of a resource; nil: nobody has asked for it.
+func (all columns) of(resource string) *column {
+	for _, c := range all {
+		if c.def.Name == resource {
+			return c
+		}
+	}
+	return nil
+}
+
 // grow makes the tree for n hosts.
 func (c *column) grow(n int) {
 	for c.size = 1; c.size < n; c.size *= 2 {
@@ -32,7 +45,11 @@ func (c *column) set(h int, free int64) {
 	c.allFree += max(0, free) - max(0, c.tree[i])
 	c.tree[i] = free
 	for i /= 2; i > 0; i /= 2 {
-		c.tree[i] = max(c.tree[2*i], c.tree[2*i+1])
+		most := max(c.tree[2*i], c.tree[2*i+1])
+		if c.tree[i] == most {
+			return // nor do those above it change
+		}
+		c.tree[i] = most
 	}
 }
 

@@ -79,6 +79,7 @@ func (c *cycle) answer(r *state.Reservation) *command.DecideReservation {
 		for _, l := range gone {
 			l.of.Add(l.was)
 		}
+		c.future.own = nil
 		return q.answer
 	}
 	for n, nodes := range q.answer.Nodes {
@@ -98,8 +99,7 @@ func (c *cycle) open(cl *class) {
 		c.planner.all.column(n.def)
 	}
 	if c.bare == nil {
-		c.planner.bare = c.idle.copyTo(c.planner.bare)
-		c.bare = c.planner.bare
+		c.bare = c.planner.laid(c.idle)
 	}
 	if len(cl.groups.defs) > 0 {
 		c.bare.measured()
@@ -280,11 +280,13 @@ func (q *question) denialIn(window func() *window) string {
 			return insufficient + q.lacking(one).Resource + " "
 		}
 	}
-	open := window()
-	open.reserve = false
-	if placed, ok := q.bare.findWithin(cl, open); ok {
-		q.logOf(pbs.LogDebug3, "Node", string(placed.Vnodes()[0]), notEligible)
-		return notEligible
+	if q.bare.someUnreserved() {
+		open := window()
+		open.reserve = false
+		if placed, ok := q.bare.findWithin(cl, open); ok {
+			q.logOf(pbs.LogDebug3, "Node", string(placed.Vnodes()[0]), notEligible)
+			return notEligible
+		}
 	}
 	if cl.place.Sharing == spec.Exclusive || cl.place.Sharing == spec.ExclusiveHost {
 		shared := *cl
@@ -298,6 +300,16 @@ func (q *question) denialIn(window func() *window) string {
 		return insufficient + "host "
 	}
 	return noNodes
+}
+
+// someUnreserved tells whether there are vnodes that are not for new reservations.
+func (w *world) someUnreserved() bool {
+	for i := range w.nodes {
+		if w.nodes[i].vnode.Unreserved {
+			return true
+		}
+	}
+	return false
 }
 
 // fitsAnywhere tells whether a class fits if nothing runs.

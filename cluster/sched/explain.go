@@ -189,7 +189,8 @@ func behind(v *state.View, j *state.Job) *InTheWay {
 // passes tells whether a job is considered before another one, as far as no soft limits count.
 func (o *order) passes(j, other *state.Job) bool {
 	of := func(j *state.Job) *line {
-		l := &line{job: j, rank: o.rank(j)}
+		l := &line{rank: o.rank(j)}
+		l.begin(j)
 		if o.starves(j) {
 			l.rank.haste = int64(o.now - j.Eligible)
 		}

@@ -53,10 +53,11 @@ func (p *Planner) Follow(v *state.View, now pbs.Time) {
 	p.begin(v, now)
 }
 
-// Foreseen returns what the planner's calendars say at the beginning of a cycle, a line for each hold.
+// Foreseen returns what the planner's calendars say at the beginning of a cycle, a line for each hold, and what is to come of all of them.
 func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
 	p.prepare(v, now)
-	f := p.begin(v, now).future
+	c := p.begin(v, now)
+	f := c.future
 	if f == nil {
 		return nil
 	}
@@ -72,7 +73,22 @@ func (p *Planner) Foreseen(v *state.View, now pbs.Time) (lines []string) {
 			lines = append(lines, line)
 		}
 	}
-	return append(lines, fmt.Sprint(f.begins))
+	return append(append(lines, fmt.Sprint(f.begins)), c.comes()...)
+}
+
+// comes returns what is to come, a line for each beginning and end, those of one time in any order.
+func (c *cycle) comes() (lines []string) {
+	c.future.kept.timeline.follow(c.future, c.free)
+	last := event{}
+	for e := range c.future.coming {
+		if e.at < last.at || e.at == last.at && last.takes && !e.takes {
+			lines = append(lines, "out of order")
+		}
+		last = e
+		lines = append(lines, fmt.Sprintf("%020d %v %s %+v", e.at, e.takes, c.free.nodes[e.node].vnode.Name, *e.hold))
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // GoBy has a planner go by load.

@@ -49,8 +49,8 @@ func (f *future) fading(held state.VnodeJob, of *calendar.Hold) (parts []part, r
 
 // shrinking is a hold of a vnode of which less is held as time passes.
 type shrinking struct {
-	vnode pbs.VnodeName
-	hold  *calendar.Hold
+	node int
+	hold *calendar.Hold
 }
 
 // shrink gives a world what is held no more at an instant of holds that last beyond it, and returns what takes it back.
@@ -61,15 +61,14 @@ func (f *future) shrink(w *world, at pbs.Time) (again func()) {
 	by := func(sign int64) {
 		dirty := map[int]bool{}
 		for _, s := range f.shrinking {
-			i, here := w.byVnode[s.vnode]
-			if !here || s.hold.Until <= at || s.hold.From > at {
+			if s.hold.Until <= at || s.hold.From > at {
 				continue
 			}
 			left := s.hold.Left(at)
 			for n, it := range s.hold.Items {
-				if c, ok := w.columns[it.Resource]; ok && n < len(left) {
-					c.add(i, sign*(it.Amount-left[n].Amount))
-					dirty[w.nodes[i].host] = true
+				if c := w.columns.of(it.Resource); c != nil && n < len(left) {
+					c.add(s.node, sign*(it.Amount-left[n].Amount))
+					dirty[w.nodes[s.node].host] = true
 				}
 			}
 		}

@@ -127,7 +127,7 @@ func (w *world) reshut(dirty map[int]bool) {
 // copyTo makes dst, or a new world if it is nil, a copy in which jobs can be placed.
 func (w *world) copyTo(dst *world) *world {
 	if dst == nil {
-		dst = &world{columns: map[string]*column{}}
+		dst = &world{}
 	}
 	dst.view, dst.idle, dst.tried = w.view, w.idle, w.tried // its nodes know the numbers of attempts
 	dst.ranks = w.ranks.copyTo(dst.ranks)
@@ -137,13 +137,14 @@ func (w *world) copyTo(dst *world) *world {
 	dst.byHost, dst.byVnode, dst.psets = w.byHost, w.byVnode, w.psets // the same as long as no vnode comes or goes
 	dst.nodes = append(dst.nodes[:0], w.nodes...)
 	dst.hosts = append(dst.hosts[:0], w.hosts...)
-	maps.DeleteFunc(dst.columns, func(name string, _ *column) bool { return w.columns[name] == nil })
-	for name, from := range w.columns {
-		to := dst.columns[name]
+	had := dst.columns
+	dst.columns = make(columns, 0, len(w.columns))
+	for _, from := range w.columns {
+		to := had.of(from.def.Name)
 		if to == nil {
 			to = &column{}
-			dst.columns[name] = to
 		}
+		dst.columns = append(dst.columns, to)
 		free, tree := append(to.free[:0], from.free...), append(to.tree[:0], from.tree...)
 		*to = *from
 		to.free, to.tree = free, tree

@@ -18,10 +18,8 @@ type future struct {
 	kept   *kept
 	pooled bool            // vnodes share amounts of others
 	begins []pbs.Time      // when reservations and top jobs begin that do not have their vnodes yet, sorted
-	events events          // nil: they were not needed yet
-	sorted bool            // they are a heap
 	held   []pbs.VnodeName // of which somebody was given something in this cycle
-	coming events          // those that were not looked at, while somebody looks ahead
+	own    []event         // of the vnodes that the cycle has changed, in their order; nil: they were not needed since
 	lefts  []left          // runs that are taken to be gone
 
 	places  map[*state.Reservation]spec.Place
@@ -98,9 +96,30 @@ func (f *future) of(vn *state.Vnode, all bool) *foreseen {
 	}
 	if !s.runs && (all || s.busy) {
 		s.runs = true
+		f.kept.reads++
+		s.version = f.kept.reads
 		f.read(s, vn, vn, true)
 		f.shared(vn, func(other *state.Vnode) { f.read(s, vn, other, true) })
 	}
+	return s
+}
+
+// at is of for a node of a world.
+func (f *future) at(w *world, i int, all bool) *foreseen {
+	kind := 0
+	if w.idle {
+		kind = 1
+	}
+	known := &f.kept.byNode[kind]
+	if len(*known) != len(w.nodes) {
+		*known = make([]*foreseen, len(w.nodes))
+	}
+	vn := w.nodes[i].vnode
+	if s := (*known)[i]; s != nil && s.holds(vn, f.now) && (s.runs || !all && !s.busy) {
+		return s
+	}
+	s := f.of(vn, all)
+	(*known)[i] = s
 	return s
 }
 
@@ -304,9 +323,6 @@ func (f *future) hold(vn, from *state.Vnode, h calendar.Hold, items resource.Lis
 	h.Items = f.amounts(vn, from, items)
 	s.busy = s.busy || h.From > f.now
 	s.Add(&h)
-	if f.events != nil {
-		f.foresee(vn.Name, &h)
-	}
 }
 
 // drop takes away what a reservation is to have of vnodes, and returns it.
@@ -332,9 +348,6 @@ func (f *future) drop(r *state.Reservation, nodes spec.ExecVnode) (gone []left) 
 				}
 			}
 		}
-	}
-	if len(gone) > 0 {
-		f.events = nil
 	}
 	return gone
 }

@@ -145,7 +145,7 @@ func newInside(v *state.View, r *state.Reservation) *inside {
 
 func emptyInside(v *state.View, idle bool) *world {
 	return &world{
-		view: v, idle: idle, inside: true, columns: map[string]*column{}, psets: map[string][]*pset{},
+		view: v, idle: idle, inside: true, psets: map[string][]*pset{},
 		byHost: map[hostKey]int{}, byVnode: map[pbs.VnodeName]int{},
 	}
 }

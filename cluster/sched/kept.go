@@ -16,12 +16,14 @@ import (
 type kept struct {
 	index, digest uint64 // of the view that they are of
 	vnodes        map[pbs.VnodeName]*foreseen
+	byNode        [2][]*foreseen         // the same, by node of a world of what is free, and of an idle one
 	runs          map[pbs.JobID]*keptRun // that are in calendars
 	resvs         map[uint64]*keptReservation
 	round         uint64
 	begins        []period // of occurrences that do not have their vnodes yet, by their beginning
 	changed       []*foreseen
-	events        events     // of the last cycle that needed them: their room is used again
+	timeline      timeline
+	reads         uint64     // of calendars, until now
 	made, spare   []*lasting // by the cycle, and those of earlier ones
 }
 
@@ -53,6 +55,8 @@ type foreseen struct {
 	read, till pbs.Time     // it holds from the one until before the other
 	jobs       []pbs.JobID  // that it was read of
 	stale      bool
+	version    uint64    // the number of the read
+	node       int32     // that it is in worlds; known once it is in the timeline
 	before     *foreseen // what it was before the cycle changed it; nil: it has not
 }
 
@@ -275,7 +279,8 @@ func (k *kept) anew(s *foreseen, vn *state.Vnode, now pbs.Time) *foreseen {
 		}
 	}
 	s.Clear()
-	*s = foreseen{Vnode: s.Vnode, vnode: vn, read: now, till: calendar.Forever, jobs: s.jobs[:0]}
+	k.reads++
+	*s = foreseen{Vnode: s.Vnode, vnode: vn, read: now, till: calendar.Forever, jobs: s.jobs[:0], version: k.reads}
 	return s
 }
 
@@ -297,6 +302,7 @@ func (k *kept) notes(s *foreseen, v *state.View, id pbs.JobID) {
 // changing returns the calendar of a vnode to be changed, until the next cycle.
 func (f *future) changing(vn *state.Vnode) *foreseen {
 	s := f.of(vn, true)
+	f.own = nil
 	if s.before == nil {
 		s.before = &foreseen{Vnode: s.Clone(), busy: s.busy}
 		f.kept.changed = append(f.kept.changed, s)

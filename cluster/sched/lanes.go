@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"rampart/fsm/pbs"
-	"rampart/fsm/state"
 )
 
 // lanes are the lines that are considered in turn: with round_robin those of each queue, with
@@ -22,10 +21,9 @@ type lane struct {
 	lines    lines
 }
 
-func newLanes(waits lines, o *order) lanes {
+func newLanes(waits []line, o *order) lanes {
 	if !o.turns && !o.shared() {
-		waits.init()
-		return lanes{all: []lane{{lines: waits, taken: new(int)}}}
+		return lanes{all: []lane{{lines: linesOf(waits), taken: new(int)}}}
 	}
 	type name struct {
 		queue  pbs.QueueName
@@ -33,7 +31,8 @@ func newLanes(waits lines, o *order) lanes {
 	}
 	var all []lane
 	at, taken := map[name]int{}, map[pbs.QueueName]*int{}
-	for _, l := range waits {
+	for place := range waits {
+		l := &waits[place]
 		var n name
 		if o.turns {
 			n.queue = l.of.Queue
@@ -48,9 +47,9 @@ func newLanes(waits lines, o *order) lanes {
 			if taken[n.queue] == nil {
 				taken[n.queue] = new(int)
 			}
-			all = append(all, lane{queue: n.queue, priority: o.queues[n.queue], taken: taken[n.queue], entity: n.entity})
+			all = append(all, lane{queue: n.queue, priority: o.queues[n.queue], taken: taken[n.queue], entity: n.entity, lines: lines{all: waits}})
 		}
-		all[i].lines = append(all[i].lines, l)
+		all[i].lines.heap = append(all[i].lines.heap, int32(place))
 	}
 	for i := range all {
 		all[i].lines.init()
@@ -67,7 +66,7 @@ func (l *lanes) next() *lane {
 	var best *lane
 	for i := range l.all {
 		a := &l.all[i]
-		if len(a.lines) > 0 && (best == nil || l.before(a, best)) {
+		if len(a.lines.heap) > 0 && (best == nil || l.before(a, best)) {
 			best = a
 		}
 	}
@@ -78,7 +77,7 @@ func (l *lanes) next() *lane {
 // fewest turns, the name decides between equals; then with fair share that of the entity that has
 // used least of its part. What comes before all that goes by the first job.
 func (l *lanes) before(a, b *lane) bool {
-	x, y := &a.lines[0], &b.lines[0]
+	x, y := a.lines.first(), b.lines.first()
 	if c := cmp.Compare(y.rank.level, x.rank.level); c != 0 {
 		return c < 0
 	}
@@ -87,14 +86,11 @@ func (l *lanes) before(a, b *lane) bool {
 			return c < 0
 		}
 	}
-	if c := x.rank.first(y.rank); c != 0 {
+	if c := x.rank.first(&y.rank); c != 0 {
 		return c < 0
 	}
 	if c := a.entity.compare(b.entity); c != 0 {
 		return c < 0
 	}
-	if c := x.rank.compare(y.rank); c != 0 {
-		return c < 0
-	}
-	return state.Before(x.job, y.job)
+	return x.before(y)
 }

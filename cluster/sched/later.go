@@ -9,83 +9,6 @@ import (
 	"rampart/fsm/state"
 )
 
-// An event is the beginning or the end of a hold.
-type event struct {
-	at    pbs.Time
-	takes bool
-	vnode pbs.VnodeName
-	hold  *calendar.Hold
-}
-
-// foresee notes when a hold begins, if that is still to come, and when it ends.
-func (f *future) foresee(vnode pbs.VnodeName, h *calendar.Hold) {
-	if h.From > f.now {
-		f.events = append(f.events, event{h.From, true, vnode, h})
-	}
-	switch {
-	case h.Until < calendar.Forever:
-		f.events = append(f.events, event{h.Until, false, vnode, h})
-	case h.Kind.Runs():
-		f.events = append(f.events, event{f.now + unending, false, vnode, h})
-	}
-	f.sorted = false
-}
-
-// events is a heap: what happens next comes first. Most who look ahead find soon what they look for, and of all that is
-// to come only that is put into its order.
-type events []event
-
-// before tells which event comes first: who gives back makes room for who takes.
-func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && !e.takes && o.takes }
-
-// down moves the event at a place behind those that come before it.
-func (e events) down(i int) {
-	for {
-		first := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(e); child++ {
-			if e[child].before(&e[first]) {
-				first = child
-			}
-		}
-		if first == i {
-			return
-		}
-		e[i], e[first] = e[first], e[i]
-		i = first
-	}
-}
-
-// pop takes out what happens next.
-func (e *events) pop() event {
-	first, last := (*e)[0], len(*e)-1
-	(*e)[0] = (*e)[last]
-	*e = (*e)[:last]
-	e.down(0)
-	return first
-}
-
-// lookAhead reads what is to come of all vnodes.
-func (f *future) lookAhead() {
-	if f.events == nil {
-		f.events, f.shrinking = f.kept.events[:0], nil
-		for vn := range f.view.Vnodes() {
-			for _, h := range f.of(vn, true).Holds() {
-				f.foresee(vn.Name, h)
-				if h.Left != nil {
-					f.shrinking = append(f.shrinking, shrinking{vn.Name, h})
-				}
-			}
-		}
-	}
-	if !f.sorted {
-		f.sorted = true
-		for i := len(f.events)/2 - 1; i >= 0; i-- {
-			f.events.down(i)
-		}
-	}
-	f.kept.events = f.events
-}
-
 // ahead goes through the times at which something is given back, until what is free then, and stays so as long as is
 // asked for, is enough. Who asks for ever does not count on the end of runs without a walltime.
 func (c *cycle) ahead(forever bool, enough func(w *world, at pbs.Time) bool) bool {
@@ -95,42 +18,37 @@ func (c *cycle) ahead(forever bool, enough func(w *world, at pbs.Time) bool) boo
 // aheadFrom is ahead of what is free now in a world.
 func (c *cycle) aheadFrom(now *world, forever bool, enough func(w *world, at pbs.Time) bool) bool {
 	f := c.future
-	f.lookAhead()
+	f.kept.timeline.follow(f, now)
 	w := now.copyTo(f.scratch)
 	f.scratch = w
-	dirty := map[int]bool{}
-	looked, gave := c.now, false
-	f.coming = append(f.coming[:0], f.events...)
-	for len(f.coming) > 0 {
-		e := f.coming.pop()
-		if e.takes || !forever || e.hold.Until < calendar.Forever {
-			if at, ok := w.byVnode[e.vnode]; ok {
-				w.happen(at, e)
-				c.endsAt(w, at, e)
-				dirty[w.nodes[at].host] = true
+	var dirty []int // hosts
+	looked, last, gave := c.now, c.now, false
+	look := func() bool {
+		for _, h := range dirty {
+			w.reset(h)
+		}
+		dirty, gave, looked = dirty[:0], false, last
+		defer f.shrink(w, last)()
+		return enough(w, last)
+	}
+	for e := range f.coming {
+		if gave && e.at != last && e.at >= looked+c.order.fuzzy && look() {
+			return true
+		}
+		if last = e.at; e.takes || !forever || e.hold.Until < calendar.Forever {
+			w.happen(e)
+			c.endsAt(w, e)
+			if h := w.nodes[e.node].host; len(dirty) == 0 || dirty[len(dirty)-1] != h {
+				dirty = append(dirty, h)
 			}
 			gave = gave || !e.takes && e.hold.Kind != calendar.Fading // somebody starts at the end of a run
 		}
-		if len(f.coming) > 0 && (f.coming[0].at == e.at || f.coming[0].at < looked+c.order.fuzzy) || !gave {
-			continue
-		}
-		for h := range dirty {
-			w.reset(h)
-		}
-		clear(dirty)
-		gave, looked = false, e.at
-		again := f.shrink(w, e.at)
-		done := enough(w, e.at)
-		again()
-		if done {
-			return true
-		}
 	}
-	return false
+	return gave && look()
 }
 
 // endsAt counts no more the slots of a run that ends.
-func (c *cycle) endsAt(w *world, i int, e event) {
+func (c *cycle) endsAt(w *world, e event) {
 	if e.takes || !c.planner.slots.any() || !e.hold.Kind.Runs() {
 		return
 	}
@@ -140,22 +58,22 @@ func (c *cycle) endsAt(w *world, i int, e event) {
 	}
 	for _, it := range e.hold.Items {
 		if it.Resource == "ncpus" {
-			w.countOn(c.planner.boundsOf(j), w.nodes[i].host, -it.Amount)
+			w.countOn(c.planner.boundsOf(j), w.nodes[e.node].host, -it.Amount)
 		}
 	}
 }
 
 // happen does to a node what an event does.
-func (w *world) happen(i int, e event) {
-	n := &w.nodes[i]
+func (w *world) happen(e event) {
+	n := &w.nodes[e.node]
 	h := &w.hosts[n.host]
 	sign := int64(1)
 	if e.takes {
 		sign = -1
 	}
 	for _, it := range e.hold.Items {
-		if c, ok := w.columns[it.Resource]; ok {
-			c.add(i, sign*it.Amount)
+		if c := w.columns.of(it.Resource); c != nil {
+			c.add(int(e.node), sign*it.Amount)
 		}
 	}
 	switch {
@@ -300,5 +218,5 @@ func (f *future) back() {
 		l.of.Take(func(h *calendar.Hold) bool { return h == l.rest })
 		l.of.Add(l.was)
 	}
-	f.lefts = nil
+	f.lefts, f.own = nil, nil
 }

@@ -44,16 +44,16 @@ func (c *cycle) tightenHost(h int) {
 			n.usable = n.usable && t.shadow.nodes[i].usable
 			n.jobs = max(n.jobs, t.shadow.nodes[i].jobs)
 		}
-		for name, col := range c.tight.columns {
+		for _, col := range c.tight.columns {
 			at := col.at(i)
 			if at < 0 {
 				continue
 			}
-			if now, ok := c.free.columns[name]; ok {
+			if now := c.free.columns.of(col.def.Name); now != nil {
 				col.free[at] = now.free[at]
 			}
 			for _, t := range c.tops {
-				if then, ok := t.shadow.columns[name]; ok {
+				if then := t.shadow.columns.of(col.def.Name); then != nil {
 					col.free[at] = min(col.free[at], then.free[at])
 				}
 			}
@@ -121,7 +121,7 @@ func (w *world) change(placed spec.ExecVnode, by int64, beside ...string) {
 				continue
 			}
 			for _, it := range p.Items {
-				if col, ok := w.columns[it.Name]; ok && !slices.Contains(beside, it.Name) {
+				if col := w.columns.of(it.Name); col != nil && !slices.Contains(beside, it.Name) {
 					col.add(i, by*charged(col.def, resource.List{it}))
 				}
 			}

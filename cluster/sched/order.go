@@ -162,12 +162,18 @@ type rank struct {
 	keys  []float64 // most first
 }
 
-func (a rank) compare(b rank) int {
-	return cmp.Or(a.first(b), cmp.Compare(b.score, a.score), -slices.Compare(a.keys, b.keys))
+func (a *rank) compare(b *rank) int {
+	if c := a.first(b); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(b.score, a.score); c != 0 {
+		return c
+	}
+	return -slices.Compare(a.keys, b.keys)
 }
 
 // first compares what comes before formula, shares and keys.
-func (a rank) first(b rank) int {
+func (a *rank) first(b *rank) int {
 	if a.level != b.level {
 		return cmp.Compare(b.level, a.level)
 	}
@@ -243,7 +249,7 @@ func (o *order) jobsOf(of *state.Class, first *state.Job) []ranked {
 	for j, ok := first, true; ok; j, ok = o.view.NextOf(of, j) {
 		all = append(all, ranked{j, o.rank(j)})
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return a.rank.compare(b.rank) })
+	slices.SortStableFunc(all, func(a, b ranked) int { return a.rank.compare(&b.rank) })
 	return all
 }
 

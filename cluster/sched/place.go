@@ -342,7 +342,7 @@ func (w *world) undo(placed spec.ExecVnode) {
 		for _, p := range ch.Parts {
 			i := w.byVnode[p.Vnode]
 			for _, item := range p.Items {
-				c := w.columns[item.Name]
+				c := w.columns.of(item.Name)
 				c.add(i, charged(c.def, resource.List{item}))
 			}
 		}

@@ -159,7 +159,7 @@ func (c *cycle) run(waits lanes) {
 	c.stopped = c.suspensions()
 	c.openFor(c.stopped)
 	for lane := c.next(&waits); lane != nil; lane = c.next(&waits) {
-		first := lane.lines[0]
+		first := *lane.lines.first()
 		c.resume(first.rank.level)
 		c.yields, c.beyond, c.score = 0, first.rank.over, first.rank.score
 		switch {

@@ -50,7 +50,7 @@ type Planner struct {
 	slots    *slotLimits         // in the last view
 	kept     kept                // of the calendars
 	hasty    map[*state.Job]bool // jobs of the cycle that come before the others of their classes
-	waits    lines               // of the cycle
+	waits    []line              // of the cycle
 	before   state.Presents      // vnodes of which runs held less in the last cycle than they were given
 	given    freed               // what was freed since the last cycle planned, and what that one has changed
 	taken    freed               // what the cycle itself has changed
@@ -95,7 +95,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 }
 
 // prepare brings what the planner keeps up to the view.
-func (p *Planner) prepare(v *state.View, now pbs.Time) lines {
+func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 	p.cycle++
 	p.hours = newHours(v, now)
 	set := p.hours.settings(v)
@@ -157,14 +157,16 @@ func (p *Planner) renewWorld(v *state.View, said map[pbs.VnodeName]reported) {
 
 // line returns the jobs of a class that wait, j first or, where jobs have scores, the best.
 func (p *Planner) line(v *state.View, of *state.Class, j *state.Job) line {
-	l := line{of: of, job: j, class: p.known(v, of)}
+	l := line{of: of, class: p.known(v, of)}
+	l.begin(j)
 	l.class.lines++
 	if !p.order.scores() {
 		l.rank = p.order.rank(j)
 		return l
 	}
 	all := p.order.jobsOf(of, j)
-	l.job, l.rank, l.rest = all[0].job, all[0].rank, all[1:]
+	l.begin(all[0].job)
+	l.rank, l.rest = all[0].rank, all[1:]
 	return l
 }
 
@@ -210,8 +212,12 @@ func (p *Planner) asked(c *class) *class {
 func (p *Planner) begin(v *state.View, now pbs.Time) *cycle {
 	p.scratch = p.all.copyTo(p.scratch)
 	p.scratch.watch = &p.taken
+	f := newFuture(&p.kept, v, now)
+	if f != nil {
+		p.ready(v)
+	}
 	return &cycle{
-		future: newFuture(&p.kept, v, now), reserving: p.reserving(v, now),
+		future: f, reserving: p.reserving(v, now),
 		hours: p.hours, limits: p.limits, view: v, now: now, planner: p, free: p.scratch,
 		queues: map[pbs.QueueName]bool{}, reasons: map[*class]*reason{}, limiter: newLimiter(), rooms: map[uint64]*int{},
 		order: &p.order, softs: map[pbs.QueueName]bool{}, topsOf: map[pbs.QueueName]int{}, foreseen: map[pbs.JobID]bool{}, blocked: map[pbs.QueueName]*state.Job{}, begun: map[uint64]uint32{}, delaying: map[*class]bool{}, hopeless: map[*class]bool{}, outrun: map[pbs.JobID]bool{},
@@ -240,6 +246,22 @@ func (p *Planner) forget(lines int) {
 			delete(p.classes, k)
 		}
 	}
+}
+
+// ready makes the worlds in which reservations are decided, which takes longer than to follow them.
+func (p *Planner) ready(v *state.View) {
+	if p.bare == nil {
+		p.laid(p.empty(v))
+	}
+}
+
+// laid returns the world on which reservations are placed, as the idle one is.
+func (p *Planner) laid(idle *world) *world {
+	for _, c := range p.all.columns { // of what jobs ask for reservations will, too
+		idle.column(c.def)
+	}
+	p.bare = idle.copyTo(p.bare)
+	return p.bare
 }
 
 // empty returns the world of the view as if nothing ran.

@@ -149,8 +149,8 @@ func (s *pset) size(o *pset) int {
 
 // freeIn returns what the usable vnodes of a set have free together.
 func (w *world) freeIn(s *pset, name string) int64 {
-	c, ok := w.columns[name]
-	if !ok {
+	c := w.columns.of(name)
+	if c == nil {
 		return 0
 	}
 	var sum int64
@@ -207,7 +207,7 @@ func (s *pset) add(w *world, i int) {
 	}
 	s.nodes, s.hosts = append(s.nodes, i), append(s.hosts, w.nodes[i].host)
 	for name, sum := range map[string]*int64{"ncpus": &s.ncpus, "mem": &s.mem} {
-		if c, ok := w.columns[name]; ok {
+		if c := w.columns.of(name); c != nil {
 			*sum = plus(*sum, c.total[i])
 		}
 	}

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"rampart/fsm/pbs"
@@ -51,7 +50,7 @@ func (o *order) is(j *state.Job) (is uint8) {
 
 // hasten adds a line for each job that comes before the others of its class: those that were
 // preempted and are to start again, then those that starve, in the order in which they began to.
-func (p *Planner) hasten(v *state.View, waits lines) lines {
+func (p *Planner) hasten(v *state.View, waits []line) []line {
 	p.hasty = nil
 	add := func(j *state.Job, haste int64) {
 		if p.hasty == nil {
@@ -63,7 +62,8 @@ func (p *Planner) hasten(v *state.View, waits lines) lines {
 		p.hasty[j] = true
 		of := v.ClassOf(j)
 		of.Wait = j.WaitKind()
-		l := line{of: &of, job: j, class: p.class(v, &of), rank: p.order.rank(j), alone: true}
+		l := line{of: &of, class: p.class(v, &of), rank: p.order.rank(j), alone: true}
+		l.begin(j)
 		l.rank.haste = haste
 		l.class.lines++
 		waits = append(waits, l)
@@ -92,5 +92,5 @@ func (p *Planner) hasten(v *state.View, waits lines) lines {
 			add(j, int64(p.order.now-j.Eligible))
 		}
 	}
-	return slices.Clip(waits)
+	return waits
 }

@@ -81,7 +81,7 @@ func (w *world) hasOn(h int, needs []need) bool {
 
 // passing is what a cycle has passed over.
 type passing struct {
-	lines   lines         // that were quiet when it did
+	lines   []int32       // that were quiet when it did
 	last    line          // that was looked at last
 	looked  int           // lines that were looked at since
 	changes int           // of what is free, before it did
@@ -97,7 +97,7 @@ func (c *cycle) next(waits *lanes) *lane {
 	}
 	lane := waits.next()
 	if lane != nil {
-		c.passing.last = lane.lines[0]
+		c.passing.last = *lane.lines.first()
 		c.passing.looked++
 	}
 	return lane
@@ -109,29 +109,29 @@ func (c *cycle) passOver(l *lines) {
 	p := &c.passing
 	if p.began && c.free.changes != p.changes {
 		p.began = false
-		for i := range p.lines {
-			if p.last.before(&p.lines[i]) {
-				*l = append(*l, p.lines[i])
+		for _, i := range p.lines {
+			if p.last.before(&l.all[i]) {
+				l.heap = append(l.heap, i)
 			}
 		}
 		p.lines = nil
 		l.init()
 	}
-	if p.began || p.looked < len(*l)/16 || !c.mayPassOver() {
+	if p.began || p.looked < len(l.heap)/16 || !c.mayPassOver() {
 		return
 	}
 	p.began, p.looked, p.changes, p.known = true, 0, c.free.changes, false
-	all := *l
-	n := len(all)
+	h := l.heap
+	n := len(h)
 	for i := 0; i < n; {
-		if !c.quiet(&all[i]) {
+		if !c.quiet(&l.all[h[i]]) {
 			i++
 			continue
 		}
 		n--
-		all[i], all[n] = all[n], all[i]
+		h[i], h[n] = h[n], h[i]
 	}
-	*l, p.lines = all[:n], all[n:]
+	l.heap, p.lines = h[:n], h[n:]
 	l.init()
 }
 

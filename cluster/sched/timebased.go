@@ -143,7 +143,7 @@ func (r *reserving) holds(now *world, from, until pbs.Time, backfills bool) map[
 	}
 	room := map[int]amounts{}
 	free := func(i int) amounts {
-		return amounts{now.columns[r.ncpus.Name].left(i), now.columns[r.mem.Name].left(i)}
+		return amounts{now.columns.of(r.ncpus.Name).left(i), now.columns.of(r.mem.Name).left(i)}
 	}
 	at := func(has func(i int) amounts, x pbs.Time) {
 		left := map[int]amounts{}
@@ -187,8 +187,8 @@ func (r *reserving) holds(now *world, from, until pbs.Time, backfills bool) map[
 // lower takes amounts of nodes, or gives them back.
 func (w *world) lower(r *reserving, of map[int]amounts, sign int64) {
 	for i, a := range of {
-		w.columns[r.ncpus.Name].add(i, sign*a.slots)
-		w.columns[r.mem.Name].add(i, sign*a.mem)
+		w.columns.of(r.ncpus.Name).add(i, sign*a.slots)
+		w.columns.of(r.mem.Name).add(i, sign*a.mem)
 	}
 	for i := range of {
 		w.reset(w.nodes[i].host)

@@ -89,7 +89,7 @@ func (w *world) lookAt(win *window, i int) (changed bool) {
 		win.barred = append(win.barred, i)
 	}
 	f := win.future
-	s := f.of(n.vnode, win.whole)
+	s := f.at(w, i, win.whole)
 	if !win.whole && !s.busy && !f.pooled {
 		return changed
 	}
@@ -114,13 +114,13 @@ func (w *world) lookAt(win *window, i int) (changed bool) {
 		}
 		of := s
 		if at != i {
-			of = f.of(w.nodes[at].vnode, win.whole)
+			of = f.at(w, at, win.whole)
 		}
-		by := of.Rise(c.def.Name, win.from, win.until)
+		held := of.Rise
 		if win.whole {
-			by = of.Held(c.def.Name, win.from, win.until)
+			held = of.Held
 		}
-		if by = min(by, c.free[at]); by > 0 {
+		if by := min(held(c.def.Name, win.from, win.until), c.free[at]); by > 0 {
 			c.add(i, -by)
 			win.lowered = append(win.lowered, lowered{c, at, by})
 			changed = true
@@ -213,8 +213,8 @@ func (l *lasting) follow(free *world, h int) {
 	for _, i := range to.nodes {
 		n, now := &w.nodes[i], &free.nodes[i]
 		n.usable, n.jobs, n.held, n.alone = now.usable, now.jobs, now.held, now.alone
-		for name, c := range w.columns {
-			if from, ok := free.columns[name]; ok {
+		for _, c := range w.columns {
+			if from := free.columns.of(c.def.Name); from != nil {
 				c.free[i] = from.free[i]
 			}
 		}

@@ -19,7 +19,7 @@ type world struct {
 	hosts   []host
 	byHost  map[hostKey]int
 	byVnode map[pbs.VnodeName]int
-	columns map[string]*column
+	columns columns
 	tried   int    // number of the present attempt
 	touched []int  // hosts of which it has taken
 	set     *pset  // in which its vnodes must be; nil: any
@@ -82,7 +82,7 @@ type host struct {
 
 func newWorld(v *state.View, idle bool, sortedBy string, said map[pbs.VnodeName]reported) *world {
 	w := &world{
-		view: v, idle: idle, reported: said, columns: map[string]*column{}, psets: map[string][]*pset{},
+		view: v, idle: idle, reported: said, psets: map[string][]*pset{},
 		byHost: map[hostKey]int{}, byVnode: map[pbs.VnodeName]int{},
 	}
 	w.order = nodeOrderOf(v, sortedBy)
@@ -150,7 +150,7 @@ func (w *world) open(n *node, c *class) bool {
 // column returns what the nodes have of one resource; it is made when the first
 // class asks for the resource.
 func (w *world) column(def resource.Def) *column {
-	if c, ok := w.columns[def.Name]; ok {
+	if c := w.columns.of(def.Name); c != nil {
 		return c
 	}
 	c := &column{def: def, free: make([]int64, len(w.nodes)), total: make([]int64, len(w.nodes))}
@@ -165,7 +165,7 @@ func (w *world) column(def resource.Def) *column {
 	for h := range w.hosts {
 		c.set(h, w.freeOn(h, c))
 	}
-	w.columns[def.Name] = c
+	w.columns = append(w.columns, c)
 	return c
 }
 

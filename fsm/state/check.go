@@ -60,6 +60,7 @@ func (t *tables) checkIndexes() error {
 		want, got int
 	}{
 		{"queued", fresh.queued.items.Len(), t.queued.items.Len()},
+		{"classes of queued", fresh.firsts.items.Len(), t.firsts.items.Len()},
 		{"running", fresh.running.items.Len(), t.running.items.Len()},
 		{"suspended", fresh.suspended.items.Len(), t.suspended.items.Len()},
 		{"releasing", fresh.releasing.items.Len(), t.releasing.items.Len()},

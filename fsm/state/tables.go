@@ -43,6 +43,7 @@ type tables struct {
 	lsf          table[LSF] // one record, or none
 
 	queued     tree[waiting]    // jobs in state Q by class, then in the order in which they are considered
+	firsts     tree[waiting]    // the first one of each class
 	running    index[Job]       // jobs in states R and E
 	suspended  index[Job]       // running jobs that are suspended
 	releasing  index[Job]       // running jobs that have a release open
@@ -127,6 +128,7 @@ func newTablesUnder(u *undo) tables {
 		}),
 
 		queued:  newTree(u, waiting.less),
+		firsts:  newTree(u, func(a, b waiting) bool { return a.class.compare(b.class) < 0 }),
 		running: newIndex(u, bySeqAndSub), returned: newIndex(u, bySeqAndSub), awaiting: newIndex(u, bySeqAndSub), suspended: newIndex(u, bySeqAndSub), releasing: newIndex(u, bySeqAndSub),
 		due: newIndex(u, func(a, b *Job) bool {
 			return cmp.Or(cmp.Compare(a.ExecAt, b.ExecAt), cmp.Compare(a.Seq, b.Seq)) < 0
@@ -185,7 +187,7 @@ func (t *tables) disown() {
 	for _, tree := range []interface{ disown() }{
 		&t.queues, &t.vnodes, &t.hosts, &t.jobs, &t.scripts, &t.orders, &t.requests, &t.tombstones, &t.tokens,
 		&t.identities, &t.replicas, &t.resources, &t.parts, &t.hooks, &t.hookFiles, &t.hookTasks, &t.mails, &t.shares, &t.accounts, &t.reservations, &t.lsf, &t.promised, &t.moments, &t.insiders,
-		&t.queued, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
+		&t.queued, &t.firsts, &t.running, &t.suspended, &t.releasing, &t.returned, &t.awaiting, &t.due, &t.aged, &t.foreseen, &t.pendings, &t.kept, &t.ousted, &t.history, &t.changed, &t.buried, &t.blobs, &t.bySeq, &t.byHost, &t.sharers, &t.fading, &t.requestAge, &t.unseen, &t.counts,
 		&t.tallies, &t.routing, &t.namesakes,
 	} {
 		tree.disown()

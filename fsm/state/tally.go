@@ -202,6 +202,9 @@ func (t *tables) reclass() {
 		jobs = append(jobs, w.job)
 		t.queued.drop(w)
 	}
+	for w := range t.firsts.all() {
+		t.firsts.drop(w)
+	}
 	for _, j := range jobs {
 		t.queue(nil, j)
 	}
@@ -285,11 +288,16 @@ func sameAmounts(a, b Tally) bool {
 	return true
 }
 
-// checkClasses verifies that each job that waits stands in the class of which it is.
+// checkClasses verifies that each job that waits stands in the class of which it is, and that the first of each class is known.
 func (t *tables) checkClasses(fresh *tables) error {
 	for want := range fresh.queued.all() {
 		if _, ok := t.queued.items.Get(want); !ok {
 			return fmt.Errorf("job %s does not stand in its class %+v", want.job.ID, *want.class)
+		}
+	}
+	for want := range fresh.firsts.all() {
+		if got, ok := t.firsts.items.Get(want); !ok || got.job != want.job {
+			return fmt.Errorf("job %s is not the first of its class %+v", want.job.ID, *want.class)
 		}
 	}
 	return nil

@@ -56,14 +56,27 @@ func (w waiting) less(o waiting) bool {
 // Before tells whether the scheduler considers a before b: by priority, then in
 // the order of submission. A subjob that is to start again comes before those of its
 // array that were never started.
-func Before(a, b *Job) bool {
-	if a.Priority != b.Priority {
-		return a.Priority > b.Priority
+func Before(a, b *Job) bool { return a.Standing().Before(b.Standing()) }
+
+// A Standing is where a job stands among others that wait.
+type Standing struct {
+	priority   int32
+	index      uint32
+	place, seq uint64
+}
+
+// Standing returns where the job stands.
+func (j *Job) Standing() Standing { return Standing{j.Priority, j.Index(), j.Place(), j.Seq} }
+
+// Before tells whether it is Before of their jobs.
+func (a Standing) Before(b Standing) bool {
+	if a.priority != b.priority {
+		return a.priority > b.priority
 	}
-	if a.Place() != b.Place() {
-		return a.Place() < b.Place()
+	if a.place != b.place {
+		return a.place < b.place
 	}
-	return a.Seq < b.Seq || a.Seq == b.Seq && a.Index() < b.Index() // an array wraps around
+	return a.seq < b.seq || a.seq == b.seq && a.index < b.index // an array wraps around
 }
 
 // Place returns the job's place in the order of submission: its own, or the one that
@@ -75,7 +88,7 @@ func (j *Job) Place() uint64 {
 	return j.Seq
 }
 
-// queue moves a job in the index of those that may start.
+// queue moves a job in the indexes of those that may start.
 func (t *tables) queue(old, j *Job) {
 	w := waiting{job: j}
 	if j != nil && j.Startable() {
@@ -85,18 +98,36 @@ func (t *tables) queue(old, j *Job) {
 		was := waiting{t.newClass(old), old}
 		if w.class == nil || !t.queued.same(was, w) {
 			t.queued.drop(was)
+			t.behead(was)
 		}
 	}
-	if w.class != nil {
-		t.queued.set(w)
+	if w.class == nil {
+		return
 	}
+	t.queued.set(w)
+	if first, ok := t.firsts.items.Get(w); !ok || !Before(first.job, w.job) {
+		t.firsts.set(w)
+	}
+}
+
+// behead makes the next job of a class its first one if that is what has left.
+func (t *tables) behead(was waiting) {
+	if first, ok := t.firsts.items.Get(was); !ok || Before(first.job, was.job) {
+		return
+	}
+	next, ok := t.queued.at(waiting{class: was.class})
+	if ok && next.class.compare(was.class) == 0 {
+		t.firsts.set(next)
+		return
+	}
+	t.firsts.drop(was)
 }
 
 // classOf returns the class of a job, one copy for all its jobs.
 func (t *tables) classOf(j *Job) *Class {
 	c := t.newClass(j)
-	if other, ok := t.queued.at(waiting{class: c}); ok && other.class.compare(c) == 0 {
-		return other.class
+	if first, ok := t.firsts.items.Get(waiting{class: c}); ok {
+		return first.class
 	}
 	return c
 }
@@ -123,27 +154,13 @@ func (t *tables) ClassOf(j *Job) Class {
 // the order of their names.
 func (t *tables) Classes() iter.Seq2[*Class, *Job] {
 	return func(yield func(*Class, *Job) bool) {
-		at := t.queued.items.Iter()
-		defer at.Release()
-		for ok := at.First(); ok; {
-			w := at.Item()
+		for w := range t.firsts.all() {
 			if !yield(w.class, w.job) {
 				return
-			}
-			ok = at.Next()
-			for n := 0; ok && at.Item().class.compare(w.class) == 0; n++ {
-				if n == fewJobs { // a search costs as much as so many steps
-					ok = at.Seek(waiting{w.class, lastJob})
-					break
-				}
-				ok = at.Next()
 			}
 		}
 	}
 }
-
-// fewJobs is of how many jobs of a class Classes passes each.
-const fewJobs = 32
 
 // JobsOf yields the jobs of a class in the order in which they are considered.
 func (t *tables) JobsOf(c *Class) iter.Seq[*Job] {
@@ -151,9 +168,6 @@ func (t *tables) JobsOf(c *Class) iter.Seq[*Job] {
 		t.queued.items.Ascend(waiting{class: c}, func(w waiting) bool { return w.class.compare(c) == 0 && yield(w.job) })
 	}
 }
-
-// lastJob is after all jobs of a class.
-var lastJob = &Job{Priority: -1 << 31, Seq: 1<<64 - 1}
 
 // NextOf returns the job of the class that is considered after j.
 func (t *tables) NextOf(c *Class, j *Job) (*Job, bool) {

@@ -1,0 +1,166 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"rampart/cluster/sched/calendar"
+	"rampart/fsm/pbs"
+)
+
+// An event is the beginning or the end of a hold.
+type event struct {
+	at    pbs.Time // calendar.Forever: the end of a run of which nobody knows when
+	n     uint64   // no two have the same
+	hold  *calendar.Hold
+	node  int32
+	takes bool
+}
+
+// compare tells which event comes first: who gives back makes room for who takes.
+func (e *event) compare(o *event) int {
+	switch {
+	case e.at != o.at:
+		return cmp.Compare(e.at, o.at)
+	case e.takes != o.takes && e.takes:
+		return 1
+	case e.takes != o.takes:
+		return -1
+	}
+	return cmp.Compare(e.n, o.n)
+}
+
+// A timeline is what begins and ends on all vnodes, in the order in which it happens. It is kept from one cycle to the next: what a
+// calendar says that was read anew takes the place of what it said before. What a cycle does to calendars is not in it.
+type timeline struct {
+	events *btree.BTreeG[event]
+	vnodes []listed // by node of the world
+	n      uint64   // events that there were until now
+}
+
+// listed is what a timeline has of a vnode.
+type listed struct {
+	of      *foreseen // nil: nothing
+	version uint64    // of that
+	events  []event
+	fades   bool // less of a hold is held as time passes
+}
+
+// follow brings the timeline up to the calendars of the vnodes of a world.
+func (t *timeline) follow(f *future, w *world) {
+	if t.events == nil || len(t.vnodes) != len(w.nodes) {
+		t.vnodes = make([]listed, len(w.nodes))
+		t.renew()
+	}
+	var gone, come []event
+	f.shrinking = f.shrinking[:0]
+	for i := range w.nodes {
+		l := &t.vnodes[i]
+		if l.of == nil || l.of.version != l.version || !l.of.holds(w.nodes[i].vnode, f.now) {
+			s := f.of(w.nodes[i].vnode, true)
+			gone = append(gone, l.events...)
+			l.of, l.version, l.fades, s.node = s, s.version, false, int32(i)
+			l.events = t.list(l.events[:0], s.listed(), s.node, f.now)
+			come = append(come, l.events...)
+			for _, h := range s.listed() {
+				l.fades = l.fades || h.Left != nil
+			}
+		}
+		if !l.fades {
+			continue
+		}
+		for _, h := range l.of.Holds() {
+			if h.Left != nil {
+				f.shrinking = append(f.shrinking, shrinking{i, h})
+			}
+		}
+	}
+	if len(gone)+len(come) > t.events.Len()/2 {
+		t.renew()
+		return
+	}
+	for _, e := range gone {
+		t.events.Delete(e)
+	}
+	for _, e := range come {
+		t.events.Set(e)
+	}
+}
+
+// renew sorts all events anew, which takes less time than to replace most of them.
+func (t *timeline) renew() {
+	var all []event
+	for _, l := range t.vnodes {
+		all = append(all, l.events...)
+	}
+	slices.SortFunc(all, func(a, b event) int { return a.compare(&b) })
+	t.events = btree.NewBTreeGOptions(func(a, b event) bool { return a.compare(&b) < 0 }, btree.Options{NoLocks: true})
+	for _, e := range all {
+		t.events.Load(e)
+	}
+}
+
+// list adds the events of holds to others: when one begins, if that is still to come, and when it ends.
+func (t *timeline) list(all []event, holds []*calendar.Hold, node int32, now pbs.Time) []event {
+	add := func(at pbs.Time, h *calendar.Hold, takes bool) {
+		t.n++
+		all = append(all, event{at, t.n, h, node, takes})
+	}
+	for _, h := range holds {
+		if h.From > now {
+			add(h.From, h, true)
+		}
+		if h.Until < calendar.Forever || h.Kind.Runs() {
+			add(h.Until, h, false)
+		}
+	}
+	return all
+}
+
+// listed returns the holds of a vnode without what the cycle has done to them.
+func (s *foreseen) listed() []*calendar.Hold {
+	if s.before != nil {
+		return s.before.Holds()
+	}
+	return s.Holds()
+}
+
+// coming yields what is to come on all vnodes in its order, after timeline.follow. Runs that nobody knows the end of end after unending.
+func (f *future) coming(yield func(event) bool) {
+	if f.own == nil {
+		f.own = []event{}
+		for _, s := range f.kept.changed {
+			f.own = f.kept.timeline.list(f.own, s.Holds(), s.node, f.now)
+		}
+		slices.SortFunc(f.own, func(a, b event) int { return a.compare(&b) })
+	}
+	late := f.now + unending
+	_ = f.between(0, late-1, yield) && f.between(calendar.Forever, calendar.Forever, func(e event) bool {
+		e.at = late
+		return yield(e)
+	}) && f.between(late, calendar.Forever-1, yield)
+}
+
+// between yields what happens from the one time to the other one, and tells whether more is wanted.
+func (f *future) between(first, last pbs.Time, yield func(event) bool) bool {
+	at, _ := slices.BinarySearchFunc(f.own, first, func(e event, at pbs.Time) int { return cmp.Compare(e.at, at) })
+	own, more := f.own[at:], true
+	f.kept.timeline.events.Ascend(event{at: first}, func(e event) bool {
+		for ; more && len(own) > 0 && own[0].compare(&e) < 0 && own[0].at <= last; own = own[1:] {
+			more = yield(own[0])
+		}
+		if e.at > last || !more {
+			return false
+		}
+		if f.kept.timeline.vnodes[e.node].of.before == nil {
+			more = yield(e)
+		}
+		return more
+	})
+	for ; more && len(own) > 0 && own[0].at <= last; own = own[1:] {
+		more = yield(own[0])
+	}
+	return more
+}
