@@ -53,6 +53,13 @@ func Reservations() []Scenario {
 
 // reserving is a scenario of reservations.
 func reserving(name string, faults ...fault.Step) Scenario {
+	s := underReservations(name)
+	s.Faults, s.Checks = faults, append(s.Checks, check.Denied)
+	return s
+}
+
+// underReservations is a scenario with what clients ask for.
+func underReservations(name string) Scenario {
 	s := usual(name)
 	s.World.Moms, s.Load.Ops, s.Load.Pause, s.Load.Lasting = 3, 38, 700*time.Millisecond, 5
 	s.Load.Mix = []load.Share{
@@ -70,14 +77,13 @@ func reserving(name string, faults ...fault.Step) Scenario {
 		{Kind: check.Rerun, Percent: 3},
 	}
 	s.Load.Long = load.Tail{Percent: 30, From: 40 * time.Second, To: 60 * time.Second} // they outlive their reservation, or walltime
-	s.Faults = faults
 	s.Checks = append(append(s.Checks, check.Reservations()...), check.Reserved)
 	return s
 }
 
 // booked draws what goes wrong with reservations.
 func booked(seed uint64) Scenario {
-	s := reserving(fmt.Sprintf("schedule %d", seed))
+	s := underReservations(fmt.Sprintf("schedule %d", seed))
 	s.World.Servers = replicas(seed)
 	p := fault.Profile{
 		Span: 9 * time.Second, Least: 1, Most: 3, Moms: s.World.Moms, Longest: 5 * time.Second, Followers: s.World.Servers - 1,

@@ -217,7 +217,7 @@ func TestReservations(t *testing.T) {
 		}},
 		{"a job ran in none", InsideTheirTime, func(e *Evidence) { e.Bookings = slices.Delete(e.Bookings, 0, 1) }},
 		{"no job ran", Reserved, func(e *Evidence) { e.Runs = nil }},
-		{"none was denied", Reserved, func(e *Evidence) { e.Bookings = slices.Delete(e.Bookings, 1, 2) }},
+		{"none was denied", Denied, func(e *Evidence) { e.Bookings = slices.Delete(e.Bookings, 1, 2) }},
 		{"nothing was late", MadeGood, func(*Evidence) {}},
 	} {
 		e := kept()

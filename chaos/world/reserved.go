@@ -144,6 +144,27 @@ func causesIn(e command.Entry, outcomes []command.Outcome) (all map[pbs.Reservat
 	return all, alters
 }
 
+// patience is how far ahead a reservation may begin at the end of a run for its jobs to run in it.
+const patience = pbs.Time(time.Minute)
+
+// giveBack deletes the reservations that begin long after the end of the run and have jobs, such as that of a job without a walltime
+// behind one that is far ahead and has all vnodes. It tells what it has tried.
+func (w *World) giveBack(ctx context.Context, v *state.View) (tried string) {
+	for r := range v.Reservations() {
+		if r.Start < v.Now()+patience {
+			continue
+		}
+		for range v.Insiders(r.ID) {
+			tried = "jobs wait for " + string(r.ID)
+			if _, err := w.manager.DeleteReservation(ctx, connect.NewRequest(&api.DeleteReservationRequest{Reservation: string(r.ID)})); err != nil {
+				tried += ": " + err.Error()
+			}
+			break
+		}
+	}
+	return tried
+}
+
 // ahead is how far ahead the reservations are that the world asks for.
 const ahead = time.Hour
 

@@ -43,7 +43,8 @@ func (w *World) Rest(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// waiting starts the second queue, brings vnodes back that are offline, and releases what is held there, until nothing is.
+// waiting starts the second queue, brings vnodes back that are offline, gives back what jobs would wait for too long, and releases what
+// is held there, until nothing is.
 func (w *World) waiting(ctx context.Context) string {
 	_, err := w.manager.Manage(ctx, connect.NewRequest(&api.ManageRequest{
 		Verb: api.Verb_VERB_SET, Kind: api.ObjectKind_OBJECT_KIND_QUEUE, Name: SecondQueue,
@@ -56,7 +57,7 @@ func (w *World) waiting(ctx context.Context) string {
 	if r == nil {
 		return "there is no leader"
 	}
-	held := w.useVnodes(ctx, r.machine.View())
+	held := cmp.Or(w.useVnodes(ctx, r.machine.View()), w.giveBack(ctx, r.machine.View()))
 	for j := range r.machine.View().Jobs() {
 		if j.Holds == 0 || j.State == pbs.Finished {
 			continue
