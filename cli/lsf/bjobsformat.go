@@ -86,7 +86,7 @@ var fields = []field{
 		}
 		return strings.Join(v.pendingReasons(j), " ")
 	}},
-	{"combined_resreq", "cresreq", 20, func(v *jobsView, j job) string { return v.site.site.combined(j.effective()) }},
+	{"combined_resreq", "cresreq", 20, func(v *jobsView, j job) string { return v.site.site.combined(j.merged()) }},
 	{"estimated_start_time", "estart_time", 20, func(v *jobsView, j job) string {
 		at, kind := estimatedStart(j), " L"
 		if at == 0 || !j.pending() {

@@ -38,6 +38,15 @@ const noThresholds = `           r15s   r1m  r15m   ut      pg    io   ls    it 
 // A combiner prints requirements as they are merged.
 type combiner struct{ site resreq.Site }
 
+// selection reads what hosts are asked for; nothing that is not there any more.
+func (c combiner) selection(text string) resreq.Select {
+	r, err := resreq.Parse("select["+text+"]", c.site)
+	if text == "" || err != nil || len(r.Terms) == 0 {
+		return resreq.Select{}
+	}
+	return r.Terms[0].Select
+}
+
 func (c combiner) combined(text string) string {
 	r, err := resreq.Parse(text, c.site)
 	if err != nil {
@@ -97,10 +106,10 @@ func (v *jobsView) details(j job) {
 		}
 	}
 	v.out.WriteString("\n SCHEDULING PARAMETERS:\n" + noThresholds)
-	combined := v.site.site.combined(j.effective())
+	combined := v.site.site.combined(j.merged())
 	effective := "-"
 	if !j.pending() {
-		effective = combined
+		effective = v.site.site.combined(j.effective())
 	}
 	v.out.WriteString("\n RESOURCE REQUIREMENT DETAILS:\n")
 	v.line(" Combined: " + combined)

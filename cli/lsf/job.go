@@ -214,8 +214,11 @@ func shown(all []share, sign string) string {
 	return strings.Join(words, sign)
 }
 
-// effective returns the requirement as it holds: with what the queue had to say when the job came.
-func (j job) effective() string { return cmp.Or(j.get(lsf.JobCombined), j.requested()) }
+// merged returns the requirement with what the queue had to say when the job came.
+func (j job) merged() string { return cmp.Or(j.get(lsf.JobCombined), j.requested()) }
+
+// effective returns the requirement as it holds: of a job that has started with the one of its alternatives that it got.
+func (j job) effective() string { return cmp.Or(j.get(lsf.JobEffective), j.merged()) }
 
 // requested returns the requirement that the job was given: that of bsub -R, of a job that came by
 // qsub what its chunks are in LSF's words.

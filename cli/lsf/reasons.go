@@ -7,6 +7,7 @@ import (
 
 	"rampart/fsm/lsf"
 	"rampart/fsm/resource"
+	"rampart/fsm/resreq"
 	"rampart/fsm/spec"
 )
 
@@ -31,7 +32,7 @@ func (v *jobsView) hostReasons(j job) []string {
 	for _, k := range j.kept() {
 		own[k.host] = k
 	}
-	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place")
+	asked := amount(j.Object, "Resource_List", "select") + " " + amount(j.Object, "Resource_List", "place") + " " + j.get(lsf.JobSelect) + " " + j.get(lsf.JobQueueSelect)
 	alike := len(own) == 0 && len(limited) == 0
 	if all, known := v.site.reasons[asked]; known && alike {
 		return all
@@ -56,7 +57,7 @@ func (v *jobsView) reasonsOf(j job, own map[string]keeping, limit atLimit) []str
 		return nil
 	}
 	place, _ := spec.ParsePlace(amount(j.Object, "Resource_List", "place"))
-	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots(), limit: limit, loads: v.site.loads}
+	a := asking{sel: sel, place: place, defs: v.site.defs, slots: j.slots(), limit: limit, loads: v.site.loads, where: v.site.site.selection(j.get(lsf.JobSelect)), queue: v.site.site.selection(j.get(lsf.JobQueueSelect))}
 	var lines []string
 	byText := map[string][]string{}
 	usable, sum, few := 0, 0, []string{}
@@ -110,6 +111,8 @@ type asking struct {
 	slots int
 	limit atLimit
 	loads map[string]loadOf // of hosts that say what is free of them; nil: there are none
+
+	where, queue resreq.Select // what hosts are asked for that chunks cannot say: in all, and by the queue
 }
 
 func (a *asking) apart() bool {
@@ -138,6 +141,12 @@ func (a *asking) reason(h offer, own keeping) (why string, free int) {
 		}
 		return def.Measure(amount(h.Object, "resources_available", name)) - def.Measure(amount(h.Object, "resources_assigned", name)) - def.Measure(amount(h.Object, "resources_reserved", name))
 	}
+	switch host := (hostValues{h, a, left}); {
+	case !a.queue.Holds(host, ""):
+		return lsf.ReasonQueueSel, 0
+	case !a.where.Holds(host, ""):
+		return lsf.ReasonSelect, 0
+	}
 	free = int(left("ncpus")) + own.slots
 	for i, c := range a.sel.Chunks {
 		one := a.ofChunk(h, c, own, free, left)
@@ -149,6 +158,43 @@ func (a *asking) reason(h offer, own keeping) (why string, free int) {
 		}
 	}
 	return why, free
+}
+
+// hostValues is a host as a selection sees it.
+type hostValues struct {
+	offer
+	of   *asking
+	left func(string) int64
+}
+
+// Value returns what is available of a resource.
+func (h hostValues) Value(name string) (resreq.Value, bool) {
+	model, total := name, strings.HasPrefix(name, "max") || name == "ncpus"
+	switch name {
+	case "hname":
+		return resreq.Value{Text: h.Name}, true
+	case "type":
+		model = "arch"
+	case "maxmem", "maxswp", "maxtmp":
+		model = strings.TrimPrefix(name, "max")
+	}
+	def, known := h.of.def(model)
+	text := amount(h.Object, "resources_available", model)
+	switch {
+	case !known || text == "":
+		return resreq.Value{}, false
+	case def.Type == resource.Boolean:
+		var is resreq.Value
+		if strings.EqualFold(text, "true") {
+			is.Number = 1
+		}
+		return is, true
+	case !def.Type.Numeric():
+		return resreq.Value{Text: text}, true
+	case total || !def.Consumable():
+		return resreq.Value{Number: numeric(def, text)}, true
+	}
+	return resreq.Value{Number: numeric(def, def.Measured(h.left(model)))}, true
 }
 
 func (a *asking) def(name string) (resource.Def, bool) {

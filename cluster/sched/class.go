@@ -20,6 +20,7 @@ type key struct {
 	groups     string // keys that group vnodes, if the jobs name none
 	user       string // where vnodes bound the jobs of each; else empty
 	group      string
+	more       string // state.Class.More
 	slots      string // the limits on slots that its jobs count for
 }
 
@@ -31,7 +32,9 @@ type class struct {
 	sums   []need // over all chunks, by name
 	bad    string // the request cannot be understood
 	key    key
-	bounds *bounds // of the slots of its jobs; nil: none
+	where  *where   // what hosts are asked for beside the chunks; nil: nothing
+	choice []*class // its other alternatives, in the order in which they are tried
+	bounds *bounds  // of the slots of its jobs; nil: none
 
 	several bool // the job asks for more than one chunk
 
@@ -57,6 +60,7 @@ type chunk struct {
 	count int
 	needs []need // consumed, in the order written
 	props []prop // properties that the vnode must have
+	where *where // that its host is asked for; nil: nothing
 	host  string // host=, empty for any
 	vnode pbs.VnodeName
 }
@@ -77,8 +81,8 @@ type prop struct {
 // offers them.
 var layout = [...]string{"mpiprocs", "ompthreads"}
 
-func newClass(k key, t resource.Table, h considered, rest bool) *class {
-	c := &class{key: k}
+func newClass(k key, t resource.Table, h considered, rest bool, w *where) *class {
+	c := &class{key: k, where: w}
 	sel, err := spec.ParseSelect(k.sel)
 	if err != nil {
 		c.bad = err.Error()
@@ -105,6 +109,7 @@ func newClass(k key, t resource.Table, h considered, rest bool) *class {
 			c.bad = err.Error()
 			return c
 		}
+		ch.where = w
 		for _, ch := range onlyFirst(ch, len(c.chunks) == 0) {
 			c.chunks = append(c.chunks, ch)
 			c.add(ch)
@@ -186,7 +191,7 @@ func (c *class) total() int {
 // alone returns the class of one of its chunks, once.
 func (c *class) alone(ch chunk) *class {
 	ch.count = 1
-	one := &class{key: c.key, bounds: c.bounds, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}, several: c.several}
+	one := &class{key: c.key, where: c.where, bounds: c.bounds, chunks: []chunk{ch}, place: spec.Place{Sharing: c.place.Sharing}, several: c.several}
 	one.add(ch)
 	return one
 }

@@ -17,7 +17,7 @@ func PlaceOne(v *state.View, j *state.Job) (execVnode string, makeWay []*command
 	p := NewPlanner()
 	p.prepare(v, v.Now())
 	place, _ := j.Resources.Get("place")
-	cl := p.class(v, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue})
+	cl := p.class(v, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, More: j.More()})
 	c := p.begin(v, v.Now())
 	if in := c.inside(j.Queue); in != nil {
 		if !in.runs {

@@ -82,7 +82,7 @@ func (o *Outlook) cycle(about *state.Job) (*cycle, *class) {
 	var cl *class
 	if about != nil {
 		place, _ := about.Resources.Get("place")
-		cl = o.planner.classFor(about, o.planner.class(o.view, &state.Class{Select: about.SchedSelect, Place: place, Queue: about.Queue}))
+		cl = o.planner.classFor(about, o.planner.class(o.view, &state.Class{Select: about.SchedSelect, Place: place, Queue: about.Queue, More: about.More()}))
 	}
 	c := o.planner.begin(o.view, o.now)
 	if c.future == nil {
@@ -105,7 +105,7 @@ func (c *cycle) keepAll(about *state.Job) {
 			continue
 		}
 		place, _ := j.Resources.Get("place")
-		cl := c.planner.classFor(j, c.planner.class(c.view, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue}))
+		cl := c.planner.classFor(j, c.planner.class(c.view, &state.Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, More: j.More()}))
 		est := j.EstimatedStart()
 		c.keeps(c.reserving.waiter(j), cl, j.Pending.Held, est)
 		until := calendar.Forever

@@ -254,7 +254,7 @@ func (w *world) hasProps(i int, ch chunk) bool {
 			return false
 		}
 	}
-	return true
+	return ch.where == nil || w.meets(w.nodes[i].host, ch.where)
 }
 
 func (w *world) holds(i int, ch chunk) bool {

@@ -41,6 +41,7 @@ type Start struct {
 	Job       pbs.JobID
 	Select    string // of the job when it was planned
 	ExecVnode string
+	Choice    int // which of the alternatives of the job was placed
 
 	// Backfills is that it passes a job for which room is kept at a later time.
 	Backfills bool
@@ -57,7 +58,7 @@ func (s Start) Command(v *state.View, heed bool) *command.StartJob {
 func (s Start) command(when string, heed bool) *command.StartJob {
 	return &command.StartJob{
 		Job: s.Job, Select: s.Select, ExecVnode: s.ExecVnode, Heed: heed, Comment: "Job run at " + when + " on " + s.ExecVnode,
-		Changes: s.changes,
+		Changes: s.changes, Choice: s.Choice,
 	}
 }
 

@@ -78,6 +78,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	p.before = v.Presents()
 	waits := p.prepare(v, now)
 	n := len(waits)
+	byLoad := p.gate != nil || p.all.agents > 0 || p.loads != nil && slices.ContainsFunc(waits, func(l line) bool { return l.class.where != nil })
 	c := p.begin(v, now)
 	c.run(newLanes(waits, &p.order))
 	c.settle()
@@ -85,7 +86,7 @@ func (p *Planner) Plan(v *state.View, now pbs.Time) Plan {
 	if n > 0 {
 		c.plan.Fade = c.nextFade()
 	}
-	if p.goesByLoad = n > 0 && (p.gate != nil || p.all.agents > 0); p.goesByLoad {
+	if p.goesByLoad = n > 0 && byLoad; p.goesByLoad {
 		c.plan.pause(p.gate.opens())
 	}
 	clear(waits)
@@ -152,7 +153,7 @@ func (p *Planner) prepare(v *state.View, now pbs.Time) []line {
 // renewWorld reads all vnodes again.
 func (p *Planner) renewWorld(v *state.View, said map[pbs.VnodeName]reported) {
 	p.all, p.given.lost = newWorld(v, false, p.sortedBy, said), true
-	p.all.watch = &p.given
+	p.all.watch, p.all.loads = &p.given, p.loads
 }
 
 // line returns the jobs of a class that wait, j first or, where jobs have scores, the best.
@@ -173,9 +174,18 @@ func (p *Planner) line(v *state.View, of *state.Class, j *state.Job) line {
 // class returns the request of a class, parsed when it is new.
 func (p *Planner) class(v *state.View, of *state.Class) *class {
 	k := p.key(of.Select, of.Place, of.Queue)
+	k.more = of.More
 	c, ok := p.classes[k]
 	if !ok {
-		c = newClass(k, v, p.considered, !p.grouping.explicit)
+		w, alternatives := moreOf(v, of.More)
+		c = newClass(k, v, p.considered, !p.grouping.explicit, w)
+		for i, a := range alternatives {
+			if i > 0 {
+				one := k
+				one.sel = completed(v, of.Queue, a.Select)
+				c.choice = append(c.choice, newClass(one, v, p.considered, !p.grouping.explicit, w))
+			}
+		}
 		p.classes[k] = c
 	}
 	return p.asked(c)
@@ -198,8 +208,10 @@ func (p *Planner) known(v *state.View, of *state.Class) *class {
 func (p *Planner) asked(c *class) *class {
 	if c.cycle != p.cycle {
 		c.cycle, c.lines = p.cycle, 0
-		for _, n := range c.sums {
-			p.all.column(n.def)
+		for _, one := range append([]*class{c}, c.choice...) {
+			for _, n := range one.sums {
+				p.all.column(n.def)
+			}
 		}
 		if len(c.groups.defs) > 0 {
 			p.all.measured()
@@ -268,6 +280,7 @@ func (p *Planner) laid(idle *world) *world {
 func (p *Planner) empty(v *state.View) *world {
 	if p.idle == nil || !p.idle.follow(v, p.sortedBy) {
 		p.idle = newWorld(v, true, p.sortedBy, nil)
+		p.idle.loads = p.loads
 		p.idleAge++
 	}
 	if p.idle.offersNew {

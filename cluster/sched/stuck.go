@@ -51,7 +51,7 @@ func (c *cycle) stuck(cl *class) bool {
 
 // fails notes that a class fits nowhere.
 func (c *cycle) fails(cl *class) {
-	if len(cl.chunks) == 1 && len(cl.groups.defs) == 0 && cl.bounds == nil {
+	if len(cl.chunks) == 1 && len(cl.groups.defs) == 0 && cl.bounds == nil && cl.where == nil && len(cl.choice) == 0 {
 		cl.stuck = c.planner.cycle
 	}
 }
@@ -233,7 +233,9 @@ func (p *Planner) followTimes(v *state.View) {
 				continue
 			}
 			place, _ := j.Resources.Get("place")
-			if cl := p.classes[p.key(j.SchedSelect, place, j.Queue)]; cl != nil && cl.timed {
+			k := p.key(j.SchedSelect, place, j.Queue)
+			k.more = j.More()
+			if cl := p.classes[k]; cl != nil && cl.timed {
 				cl.shortest = min(cl.shortest, leastTime(j))
 			}
 		}

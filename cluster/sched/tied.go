@@ -120,6 +120,11 @@ func (p *Planner) owned(c *class, k key, b *bounds) *class {
 		fresh := *c
 		own = &fresh
 		own.key, own.bounds = k, b
+		for i, one := range c.choice {
+			bounded := *one
+			bounded.bounds = b
+			own.choice = append(own.choice[:i:i], &bounded)
+		}
 		p.classes[k] = own
 	}
 	own.cycle, own.spans = p.cycle, c.spans

@@ -32,6 +32,9 @@ func (c *cycle) cause(cl *class) (wait state.Wait, short shortfall) {
 	if len(c.free.nodes) == 0 {
 		return because(state.WaitBusy), short
 	}
+	if name, unmet := c.unmet(cl); unmet {
+		return state.Wait{Code: state.WaitShort, Resource: name}, short
+	}
 	if c.idle == nil {
 		c.idle = c.planner.empty(c.view)
 	}
@@ -84,7 +87,7 @@ func (c *cycle) allBusy() bool {
 
 // fitsIdle returns the first host on which the class fits if nothing runs there.
 func (c *cycle) fitsIdle(cl *class) (int, bool) {
-	if f := &cl.fit; f.age != c.planner.idleAge {
+	if f := &cl.fit; f.age != c.planner.idleAge || cl.where != nil {
 		f.host, f.ok = c.idle.fits(cl)
 		f.set = c.idle.foundIn
 		f.age = c.planner.idleAge

@@ -42,6 +42,7 @@ type world struct {
 	unnamed func(vn *state.Vnode, def resource.Def) int64 // what they may have of what the reservation does not name
 
 	slots slotUse
+	loads *Loads // what hosts say; nil: nothing
 
 	gate     *gate                      // keeps jobs from hosts by their load; nil: nothing does
 	agents   int                        // vnodes whose hosts say what is free of them

@@ -62,9 +62,19 @@ func required(v *state.View, queue pbs.QueueName, list attr.List) (attr.List, er
 	if r.Slots > 1 && r.Slots > allSlots(v) {
 		return nil, refusedRequirement(&resreq.Refusal{Cause: resreq.TooManyProcessors, At: -1})
 	}
-	shape, err := lsf.Shaped(r, v, site)
+	shapes, err := lsf.Shapes(r, v, site)
 	if err != nil {
 		return nil, refusedRequirement(err)
+	}
+	shape := shapes[0]
+	if text := lsf.PrintAlternatives(shapes); text != "" {
+		list = list.Set(lsf.JobAlternatives, "", text)
+	}
+	if shape.Where.Given() {
+		list = list.Set(lsf.JobSelect, "", shape.Where.String())
+		if text := queueWhere(v, queue, site); text != "" {
+			list = list.Set(lsf.JobQueueSelect, "", text)
+		}
 	}
 	if text, ok := list.Get("Resource_List", "place"); ok {
 		place, err := spec.ParsePlace(text)
@@ -120,11 +130,32 @@ func requiredAgain(v *state.View, j *state.Job, changes []command.AttrChange) ([
 	for _, e := range list {
 		changes = append(changes, command.AttrChange{Entry: e})
 	}
-	_, merged := list.Get(lsf.JobCombined, "")
-	if _, before := j.Attrs.Get(lsf.JobCombined, ""); before && !merged {
-		changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: lsf.JobCombined}})
+	for _, name := range [...]string{lsf.JobCombined, lsf.JobAlternatives, lsf.JobSelect, lsf.JobQueueSelect} {
+		_, now := list.Get(name, "")
+		if _, before := j.Attrs.Get(name, ""); before && !now {
+			changes = append(changes, command.AttrChange{Op: command.OpUnset, Entry: attr.Entry{Name: name}})
+		}
 	}
 	return changes, nil
+}
+
+// queueWhere returns what a queue wants of hosts that chunks cannot say.
+func queueWhere(v *state.View, name pbs.QueueName, site resreq.Site) string {
+	if name == "" {
+		name = v.Server().DefaultQueue()
+	}
+	q, ok := v.Queue(name)
+	if !ok {
+		return ""
+	}
+	wants := lsf.QueueOf(q.Get(lsf.QueueRequirement), "", site).Requirement
+	if wants == nil || wants.Compound() || len(wants.Terms) == 0 {
+		return ""
+	}
+	if _, where := wants.Terms[0].Select.Split(site); where.Given() {
+		return where.String()
+	}
+	return ""
 }
 
 // withApplication gives a job what its application, or else that of the site, says of jobs that do not say it themselves: for how long

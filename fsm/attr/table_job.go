@@ -126,6 +126,10 @@ func jobRows() []row {
 		set("lsf_resreq", Text, parseRequirement).since(levelObjects),
 		set("lsf_app", Text, nil).onCreate().since(levelObjects),
 		shown("lsf_combined", Text),
+		shown("lsf_select", Text),
+		shown("lsf_queue_select", Text),
+		shown("lsf_alternatives", Text),
+		shown("lsf_effective", Text),
 		shown("lsf_reserved", Text),
 		shown("lsf_reserved_since", Epoch),
 	}

@@ -191,3 +191,39 @@ func TestFades(t *testing.T) {
 		w.must(&DeleteJob{Job: id, Force: true})
 	}
 }
+
+// A job that starts gets one of its alternatives, and has the choice again when it is queued again (specification: reservation section 2.8).
+func TestChoose(t *testing.T) {
+	w := newFading(t, "")
+	id := pbs.NewJobID(w.View().Cluster().NextJob, "srv")
+	const alternatives = "1:ncpus=1:mem=20mb || 1:ncpus=1:mem=10mb:tmp=20mb"
+	w.must(&SubmitJob{Owner: pbs.User{Name: "ann", Host: "h"}, Attributes: attr.List(nil).Set("Resource_List", "select", "1:ncpus=1:mem=20mb").
+		Set("lsf_resreq", "", "rusage[mem=20||mem=10:tmp=20:duration=5]").Set("lsf_alternatives", "", alternatives)})
+	if err := w.run(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb)", Choice: 2}); pbs.CodeOf(err) != pbs.InvalidRequest {
+		t.Errorf("a third one: %v", err)
+	}
+	look := func(sel, mem, tmp, effective string) {
+		t.Helper()
+		v := w.View()
+		j, _ := v.Job(id)
+		got := [4]string{v.JobAttribute(j, "Resource_List", "select"), v.JobAttribute(j, "Resource_List", "mem"), v.JobAttribute(j, "Resource_List", "tmp"), v.JobAttribute(j, "lsf_effective", "")}
+		if want := [4]string{sel, mem, tmp, effective}; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if err := v.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	look("1:ncpus=1:mem=20mb", "20mb", "", "")
+	w.must(&StartJob{Job: id, ExecVnode: "(h:ncpus=1:mem=10mb:tmp=20mb)", Choice: 1})
+	look("1:ncpus=1:mem=10mb:tmp=20mb", "10mb", "20mb", "rusage[mem=10:tmp=20:duration=5]")
+	if j, _ := w.View().Job(id); len(j.LastRun().Fades) != 2 {
+		t.Errorf("it holds for a time %v", j.LastRun().Fades)
+	}
+	w.facts++
+	w.must(&JobStarted{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1, Session: 7})
+	w.must(&RerunJob{Job: id})
+	w.facts++
+	w.must(&JobEnded{Source: Source{Host: "h", Spool: "s", Seq: w.facts}, Job: id, RunCount: 1})
+	look("1:ncpus=1:mem=20mb", "20mb", "", "")
+}

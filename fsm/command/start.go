@@ -23,6 +23,7 @@ type StartJob struct {
 	// Changes are what the hooks of runjob make of the job.
 	Changes []AttrChange `cbor:"6,keyasint,omitempty"`
 	Wish    bool         `cbor:"7,keyasint,omitempty"` // an operator wants it, whatever max_run_subjobs says: qrun
+	Choice  int          `cbor:"8,keyasint,omitempty"` // which of its alternatives was placed
 }
 
 // Apply charges the vnodes and starts the run, or refuses with ResourceBusy when
@@ -62,6 +63,9 @@ func (c *StartJob) Apply(tx *state.Tx, m Meta, _ *state.Result) error {
 	}
 	next.Begin(m.At).ExecVnode = parts
 	next.Substate, next.Comment = substateAtStart(&next), c.Comment
+	if err := choose(tx, &next, c.Choice); err != nil {
+		return err
+	}
 	if err := c.alter(tx, m, &next); err != nil { // its walltime says what of reservations it would reach into
 		return err
 	}

@@ -174,17 +174,14 @@ func TestShaped_Refusals(t *testing.T) {
 		slots int
 		want  string
 	}{
-		{"select[mem>100]", 1, "select[mem>100] is not supported yet"},
-		{"select[bigmem || color==red]", 1, "select[bigmem || color==red] is not supported yet"},
-		{"select[color!=red]", 1, "select[color!=red] is not supported yet"},
 		{"select[type==local]", 1, "select[type==local] is not supported yet"},
 		{"select[model==x]", 1, "select[] by model is not supported yet"},
 		{"select[color==red && color==blue]", 1, "select[] names two values of color, red and blue"},
 		{"order[mem]", 1, "order[] other than r15s:pg"},
 		{"rusage[mem=10]", 2, "rusage[mem=...] of several slots needs span"},
-		{"rusage[mem=10||mem=5]", 1, "alternatives (||) in rusage"},
 		{"rusage[it=10]", 1, "rusage[it=...] is not supported yet"},
 		{"rusage[disk=1.5]", 1, "rusage[disk=1.5] is not supported: the resource is of type long"},
+		{"1*{select[mem>5]}+1*{select[bigmem]}", 2, "select[mem>5] in a term of a compound requirement is not supported yet"},
 		{"span[ptile='!']", 2, "span[ptile='!'] is not supported yet"},
 		{"same[color:bigmem]", 2, "same[] of several resources"},
 		{"2*{span[ptile=1]}+4*{select[bigmem]}", 6, "span[ptile] in one term"},
@@ -282,5 +279,44 @@ func TestReasonOf(t *testing.T) {
 		if got := ReasonOf("Not Running: " + strings.ReplaceAll(w.Pattern, "*", "x")); !strings.HasSuffix(got, ";") {
 			t.Errorf("%q is %q", w.Pattern, got)
 		}
+	}
+}
+
+// What chunks cannot say of hosts is left for them to be asked; each alternative has chunks of its own.
+func TestShapes(t *testing.T) {
+	known := SiteOf(site)
+	for _, c := range []struct{ text, sel, where, alternatives string }{
+		{"select[mem>100]", "1:ncpus=1", "mem>100", ""},
+		{"select[bigmem && mem>100 && (color==red && tmp>5)]", "1:ncpus=1:bigmem=True:color=red", "(mem>100) && (tmp>5)", ""},
+		{"select[bigmem || color==red]", "1:ncpus=1", "bigmem || color==red", ""},
+		{"select[color!=red]", "1:ncpus=1", "color!=red", ""},
+		{"rusage[mem=20||mem=10:swp=20]", "1:ncpus=1:mem=20mb", "", "1:ncpus=1:mem=20mb || 1:ncpus=1:mem=10mb:swp=20mb"},
+		{"rusage[lic=1||mem=10]", "1:ncpus=1", "", "1:ncpus=1 lic=1 || 1:ncpus=1:mem=10mb"},
+	} {
+		r, err := resreq.Parse(c.text, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := Shapes(Request{Requirement: r, Slots: 1}, site, known)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		where := ""
+		if all[0].Where.Given() {
+			where = all[0].Where.String()
+		}
+		text := PrintAlternatives(all)
+		if all[0].Select.String() != c.sel || where != c.where || text != c.alternatives {
+			t.Errorf("%s: %s, %q, %q", c.text, all[0].Select, where, text)
+		}
+		if read := ReadAlternatives(text); len(read) != len(all) && len(all) > 1 {
+			t.Errorf("%q is read as %v", text, read)
+		}
+	}
+	have := resource.List{{Name: "lic", Value: "1"}, {Name: "select", Value: "1:ncpus=1"}, {Name: "walltime", Value: "60"}}
+	next := Instead(have, ReadAlternatives("1:ncpus=1 lic=1 || 1:ncpus=1:mem=10mb"), 1)
+	if _, still := next.Get("lic"); still || len(next) != 2 {
+		t.Errorf("the other alternative has %v", next)
 	}
 }

@@ -23,6 +23,10 @@ const (
 	JobRequirement   = "lsf_resreq"
 	JobApplication   = "lsf_app"
 	JobCombined      = "lsf_combined"
+	JobSelect        = "lsf_select"       // what of it chunks cannot say
+	JobQueueSelect   = "lsf_queue_select" // and of that what the queue wants
+	JobAlternatives  = "lsf_alternatives" // what it may reserve, one of which it gets
+	JobEffective     = "lsf_effective"    // of a job that has started: with the one that it got
 )
 
 // QueueOf reads what a queue says of the requirements of its jobs. What cannot be read, as when a
@@ -56,7 +60,7 @@ func CheckQueue(attribute, value string, t resource.Table, site resreq.Site) err
 		for _, term := range r.Terms {
 			slots += term.Slots
 		}
-		_, err = Shaped(Request{Requirement: r, Slots: max(slots, 1)}, t, site)
+		_, err = Shapes(Request{Requirement: r, Slots: max(slots, 1)}, t, site)
 		return err
 	case QueueThresholds:
 		_, err := ParseThresholds(value, site)

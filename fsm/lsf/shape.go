@@ -26,6 +26,7 @@ type Shape struct {
 	Select spec.Select
 	Place  spec.Place
 	Wide   resource.List // what the job holds of resources that belong to no host
+	Where  resreq.Select // what of the selection chunks cannot say: hosts are asked for it
 }
 
 // MaxSlots bounds the slots of a job, as the chunks of a select are bounded.
@@ -57,7 +58,31 @@ func unsupported(format string, args ...any) error {
 	return pbs.Errorf(pbs.NotSupported, "%s", fmt.Sprintf(format, args...))
 }
 
-// Shaped turns a requirement into chunks and their placement. t defines the resources.
+// Shapes turns a requirement into chunks and their placement, once for each alternative of what is reserved. t defines the resources.
+func Shapes(r Request, t resource.Table, site resreq.Site) ([]Shape, error) {
+	n := 1
+	for _, term := range r.Requirement.Terms {
+		n = max(n, len(term.Rusage))
+	}
+	if n > maxAlternatives {
+		return nil, unsupported("%d alternatives in rusage are not supported, but up to %d", n, maxAlternatives)
+	}
+	all := make([]Shape, n)
+	for i := range all {
+		one := r
+		one.Requirement = r.Requirement.Effective(i)
+		var err error
+		if all[i], err = Shaped(one, t, site); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// maxAlternatives bounds what is tried for one job in each cycle.
+const maxAlternatives = 16
+
+// Shaped turns a requirement into chunks and their placement: of alternatives the first. t defines the resources.
 func Shaped(r Request, t resource.Table, site resreq.Site) (Shape, error) {
 	s := &shaper{table: t, site: site, host: r.Host, methods: r.Methods}
 	if r.Slots < 1 || r.Slots > MaxSlots {
@@ -113,8 +138,6 @@ type shaper struct {
 
 func (s *shaper) term(t resreq.Term, several bool) error {
 	switch {
-	case len(t.Rusage) > 1:
-		return unsupported("alternatives (||) in rusage are not supported yet")
 	case t.CU != (resreq.CU{}):
 		return unsupported("cu[%s] is not supported yet: there are no compute units", t.CU)
 	case t.Span.Full:
@@ -126,11 +149,14 @@ func (s *shaper) term(t resreq.Term, several bool) error {
 	if err != nil {
 		return err
 	}
+	if several && s.shape.Where.Given() {
+		return unsupported("select[%s] in a term of a compound requirement is not supported yet: there a selection is of boolean resources, and of texts with ==, joined by &&", s.shape.Where)
+	}
 	if err := s.same(t.Same, several); err != nil {
 		return err
 	}
 	var usage resreq.Usage
-	if len(t.Rusage) == 1 {
+	if len(t.Rusage) > 0 {
 		usage = t.Rusage[0]
 	}
 	per, whole, rest := 1, t.Slots, 0 // chunks of per slots each, and one of the rest
@@ -176,10 +202,8 @@ func (s *shaper) chunk(count, slots int, amounts, wanted resource.List) {
 
 // wanted returns the items of a chunk that a selection is.
 func (s *shaper) wanted(sel resreq.Select) (resource.List, error) {
-	all, more := sel.Conditions(s.site)
-	if more != "" {
-		return nil, unsupported("select[%s] is not supported yet: a selection is of boolean resources, and of texts with ==, joined by &&", more)
-	}
+	all, where := sel.Split(s.site)
+	s.shape.Where = where
 	var items resource.List
 	if s.host != "" {
 		items = append(items, resource.Item{Name: "host", Value: s.host})
@@ -199,8 +223,6 @@ func (s *shaper) wanted(sel resreq.Select) (resource.List, error) {
 			value = "False"
 		case c.Text == "":
 			value = "True"
-		case c.Not:
-			return nil, unsupported("select[%s!=%s] is not supported yet: say which value it is to have", c.Resource, c.Text)
 		case c.Resource == "type" && c.Text == "local":
 			return nil, unsupported("select[type==local] is not supported yet: name the type, or say type==any")
 		}

@@ -42,6 +42,8 @@ var Terms = []Word{
 	{"`SLOT_RESERVE` of a queue", "queue attribute `slot_reserve`", "slots alone, of jobs of several slots"},
 	{"`BACKFILL` of a queue", "queue attribute `backfill`", "whether its jobs may use what others keep, or are promised"},
 	{"`Reserved` of `bjobs -l`", "job attribute `lsf_reserved`", "what is kept of which vnode"},
+	{"`||` of `rusage`", "job attribute `lsf_alternatives`", "one for each; of the first that fits all hosts are, and `lsf_effective` tells which"},
+	{"`select[]` of numbers, `||`", "job attributes `lsf_select`, `lsf_queue_select`", "what chunks cannot say of hosts"},
 	{"`RSV` of `bhosts`", "`resources_reserved.ncpus` of vnodes", ""},
 	{"`PJOB_LIMIT`, `HJOB_LIMIT` of a queue", "queue attributes `lsf_pjob_limit`, `lsf_hjob_limit`", "slots of its jobs on one host, for each cpu or in all"},
 	{"`HOSTS` of a queue", "queue attribute `lsf_hosts`", "names, `all`, `~name`"},
@@ -166,6 +168,7 @@ const (
 	ReasonSpan      = "Not enough hosts to meet the job's spanning requirement;"
 	ReasonOneHost   = "Not enough processors to meet the job's spanning requirement;"
 	ReasonSelect    = "Job's resource requirements not satisfied;"
+	ReasonQueueSel  = "Queue's resource requirements not satisfied;"
 	ReasonUsage     = "Job requirements for reserving resource (%s) not satisfied;"
 	ReasonNotAsked  = "Not specified in job submission;"
 	ReasonClosed    = "Closed by LSF administrator;"
@@ -187,6 +190,7 @@ var Reasons = []ReasonWord{
 	{"Insufficient amount of resource: * (*", ReasonUsage},
 	{"Insufficient amount of server resource: * (*", ReasonUsage},
 	{"Insufficient amount of queue resource: * (*", ReasonUsage},
+	{"Insufficient amount of resource: lsf_queue_select", ReasonQueueSel},
 	{"Insufficient amount of resource: *", ReasonSelect},
 	{"Not enough free nodes available", ReasonNoSlots},
 	{"Not enough total nodes available", ReasonSpan},

@@ -8,15 +8,34 @@ type Condition struct {
 	Not      bool
 }
 
-// Conditions takes a selection apart into what each host must be, where it is nothing but that;
-// otherwise it returns the part that is more: a comparison of numbers, an alternative.
-func (s Select) Conditions(site Site) (all []Condition, more string) {
+// Split takes a selection apart into conditions and what is more than that: a comparison of numbers, an alternative, a text that a host
+// is not to have.
+func (s Select) Split(site Site) (all []Condition, rest Select) {
 	for _, p := range s.parts {
-		if all, more = p.conditions(site, all); more != "" {
-			return nil, more
+		for _, e := range p.conjuncts(nil) {
+			some, more := e.conditions(site, nil)
+			if more != "" || len(some) == 1 && some[0].Not && some[0].Text != "" {
+				rest.parts = append(rest.parts, e)
+				continue
+			}
+			all = append(all, some...)
 		}
 	}
-	return all, ""
+	return all, rest
+}
+
+// conjuncts appends what must all hold for the expression to hold.
+func (e *expr) conjuncts(all []*expr) []*expr {
+	switch {
+	case e.op == opGroup && (e.args[0].op == opAnd || e.args[0].op == opGroup):
+		return e.args[0].conjuncts(all)
+	case e.op == opAnd:
+		for _, arg := range e.args {
+			all = arg.conjuncts(all)
+		}
+		return all
+	}
+	return append(all, e)
 }
 
 func (e *expr) conditions(site Site, all []Condition) ([]Condition, string) {

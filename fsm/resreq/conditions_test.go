@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestConditions(t *testing.T) {
+func TestSplit(t *testing.T) {
 	site := Site{Resources: map[string]Resource{
 		"big": {Name: "big", Kind: Boolean}, "color": {Name: "color", Kind: Text}, "lic": {Name: "lic", Kind: Numeric},
 	}}
@@ -13,12 +13,13 @@ func TestConditions(t *testing.T) {
 		{"", "[]", ""},
 		{"type==any", "[]", ""},
 		{"select[big && color=red]", "[{big  false} {color red false}]", ""},
-		{"select[!big && (color!=red)]", "[{big  true} {color red true}]", ""},
+		{"select[!big && (color!=red)]", "[{big  true}]", "(color!=red)"},
 		{"select[!(!big) && type==X86]", "[{big  false} {type X86 false}]", ""},
-		{"select[!(color==red)]", "[{color red true}]", ""},
+		{"select[!(color==red)]", "[]", "!(color==red)"},
 		{"select[!(big && color==red)]", "[]", "!(big && color==red)"},
 		{"select[big || color==red]", "[]", "big || color==red"},
-		{"select[big && mem>5]", "[]", "mem>5"},
+		{"select[big && mem>5]", "[{big  false}]", "mem>5"},
+		{"select[big && (mem>5 && (swp>3 || lic))]", "[{big  false}]", "(mem>5) && ((swp>3 || lic))"},
 		{"select[lic]", "[]", "lic"},
 		{"select[defined(big)]", "[]", "defined(big)"},
 	} {
@@ -27,7 +28,11 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		all, more := r.Terms[0].Select.Conditions(site)
+		all, rest := r.Terms[0].Select.Split(site)
+		more := ""
+		if rest.Given() {
+			more = rest.String()
+		}
 		if got := fmt.Sprint(all); got != c.want || more != c.more {
 			t.Errorf("%s: %s, %q, want %s, %q", c.text, got, more, c.want, c.more)
 		}

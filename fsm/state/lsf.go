@@ -90,3 +90,29 @@ func (q *Queue) Reserves() (turns int64, memory bool) {
 	turns, _ = strconv.ParseInt(q.Get("slot_reserve"), 10, 64)
 	return turns, false
 }
+
+// More returns what the requirement of a job asks of hosts that its select cannot say: its selection, of that what the queue wants, and
+// its alternatives, each in a line; empty: nothing.
+func (j *Job) More() string {
+	if _, ok := j.Attrs.Get(lsf.JobRequirement, ""); !ok {
+		return ""
+	}
+	where, _ := j.Attrs.Get(lsf.JobSelect, "")
+	alternatives, _ := j.Attrs.Get(lsf.JobAlternatives, "")
+	if where == "" && alternatives == "" {
+		return ""
+	}
+	queue, _ := j.Attrs.Get(lsf.JobQueueSelect, "")
+	return where + "\n" + queue + "\n" + alternatives
+}
+
+// FreeOfServer returns what is left of an amount of the server, as it is measured; false: it has none.
+func (t *tables) FreeOfServer(name string) (left int64, ok bool) {
+	def, known := t.Resource(name)
+	value, has := t.server.Attrs.Get("resources_available", name)
+	if !known || !has {
+		return 0, false
+	}
+	used, _ := t.assignedWhole().Get(name)
+	return def.Measure(value) - def.Measure(used), true
+}

@@ -17,6 +17,7 @@ type Class struct {
 	Queue  pbs.QueueName
 	Whose  Whose  // whose jobs a limit may hold back, and not those of others; empty while there is none
 	Asked  string // of Resource_List beside the select
+	More   string // of what LSF's requirements ask of hosts beside the select: Job.More
 	Wait   Wait   // why they wait, without the amounts; nothing while a comment says something else
 }
 
@@ -29,7 +30,7 @@ func (c *Class) compare(o *Class) int {
 	}
 	return cmp.Or(
 		strings.Compare(c.Place, o.Place), strings.Compare(string(c.Queue), string(o.Queue)), c.Whose.compare(o.Whose),
-		strings.Compare(c.Asked, o.Asked), c.Wait.compare(&o.Wait))
+		strings.Compare(c.Asked, o.Asked), strings.Compare(c.More, o.More), c.Wait.compare(&o.Wait))
 }
 
 // Whose is the user, group, project and account of a job.
@@ -134,7 +135,7 @@ func (t *tables) classOf(j *Job) *Class {
 
 func (t *tables) newClass(j *Job) *Class {
 	place, _ := j.Resources.Get("place")
-	c := &Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), Wait: j.WaitKind()}
+	c := &Class{Select: j.SchedSelect, Place: place, Queue: j.Queue, Asked: j.asked(), More: j.More(), Wait: j.WaitKind()}
 	if t.whose {
 		s := j.Subjects()
 		account, _ := j.Attrs.Get("Account_Name", "")

@@ -1,0 +1,60 @@
+package sched_test
+
+import (
+	"strings"
+	"testing"
+
+	"rampart/fsm/attr"
+	"rampart/fsm/command"
+	"rampart/fsm/pbs"
+)
+
+// asking submits a job with attributes that its requirement has brought.
+func (c *turning) asking(name, sel string, attrs ...string) {
+	c.t.Helper()
+	list := attr.List{}.Set("Resource_List", "select", sel).Set("lsf_resreq", "", "x")
+	for _, a := range attrs {
+		n, v, _ := strings.Cut(a, "=")
+		list = list.Set(n, "", v)
+	}
+	out := c.commit(&command.SubmitJob{Owner: pbs.User{Name: "u1", Host: "hosta"}, Queue: "normal", Attributes: list})
+	if out.Refusal != nil {
+		c.t.Fatalf("submit %s: %v", sel, out.Refusal)
+	}
+	c.names[name] = out.Result.Job
+	c.cycle()
+}
+
+// RSV-08, RSV-09: the first alternative is taken for which there is room.
+func TestChoice(t *testing.T) {
+	for mem, want := range map[string]string{"15": "(hosta:ncpus=1:mem=10240kb:swp=20480kb)", "25": "(hosta:ncpus=1:mem=20480kb)", "5": ""} {
+		c := newTurning(t)
+		c.host("hosta", "hosta:ncpus=10,mem="+mem+"mb,swp=100mb")
+		c.asking("j", "1:ncpus=1:mem=20mb", "lsf_alternatives=1:ncpus=1:mem=20mb || 1:ncpus=1:mem=10mb:swp=20mb")
+		if want = "runs " + want; mem == "5" {
+			want = "nothing"
+		}
+		c.want(mem, "j: "+want)
+	}
+}
+
+// RSV-11, RSV-13: a selection by numbers sees what is available, whoever holds the rest; jobs of other selections do not wait with it.
+func TestWhere(t *testing.T) {
+	c := newTurning(t)
+	c.host("hosta", "hosta:ncpus=10,mem=1000mb,tmp=100mb")
+	c.host("hostb", "hostb:ncpus=10,mem=500mb")
+	c.asking("holds", "1:ncpus=1:tmp=50mb")
+	c.asking("more", "1:ncpus=1", "lsf_select=tmp>50")
+	c.asking("enough", "1:ncpus=1", "lsf_select=tmp>=50")
+	c.asking("small", "1:ncpus=1", "lsf_select=maxmem<1000 && ncpus==10")
+	c.asking("queue", "1:ncpus=1", "lsf_select=(mem>2000) && (ncpus>1)", "lsf_queue_select=mem>2000")
+	c.want("T0", "holds: runs (hosta:ncpus=1:tmp=51200kb)", "more: nothing", "enough: runs (hosta:ncpus=1)", "small: runs (hostb:ncpus=1)", "queue: nothing")
+	for name, want := range map[string]string{"more": "Insufficient amount of resource: lsf_select", "queue": "Insufficient amount of resource: lsf_queue_select"} {
+		j, _ := c.store.View().Job(c.names[name])
+		if j.Wait == nil || strings.TrimSpace(j.Wait.Text()) != want {
+			t.Errorf("%s waits for %+v, want %s", name, j.Wait, want)
+		}
+	}
+	c.kill(c.names["holds"])
+	c.want("later", "more: runs (hosta:ncpus=1)", "queue: nothing")
+}
